@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the image paceline-base:bookworm, Debian 12 with the run-time libraries of the daemons: from
-# debian:bookworm-slim where a registry is reached, by debootstrap where none is.
+# Makes the image paceline-base:bookworm: Debian 12 with the run-time libraries of the daemons. Based on
+# debian:bookworm-slim if a registry is reachable, else made by debootstrap.
 set -eu
 IMAGE=paceline-base:bookworm
 LIBRARIES="libcapnp-0.9.2 librocksdb7.8 libgflags2.2 libgoogle-glog0v6 libtcmalloc-minimal4 libzstd1 libre2-9 libhyperscan5 libxxhash0 zlib1g ca-certificates"
@@ -13,7 +13,7 @@ if timeout 30 docker pull -q debian:bookworm-slim >/dev/null 2>&1; then
   exit 0
 fi
 
-printf '== no image registry in reach: making %s by debootstrap\n' "$IMAGE" >&2
+printf '== no image registry is reachable: making %s by debootstrap\n' "$IMAGE" >&2
 command -v debootstrap >/dev/null || {
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debootstrap >/dev/null
 }

@@ -1,7 +1,6 @@
 #!/bin/sh
-# ./dev cluster: builds the image, brings one master and three workers up, runs a job through them
-# from the host, checks the answer against coreutils, takes everything down. Arguments: up, down,
-# or nothing for the whole round.
+# ./dev cluster: builds the image, starts one master and three workers, runs a job on them from the host, compares the
+# answer with coreutils, and removes the cluster. Arguments: up, down, or none for the whole round.
 set -eu
 cd "$(dirname "$0")/.."
 PROJECT=${COMPOSE_PROJECT_NAME:-paceline}
@@ -35,13 +34,13 @@ up() {
   tries=0
   until [ "$($MRCTL --master "$MASTER" workers -o json 2>/dev/null | grep -o '"id"' | wc -l)" -ge 3 ]; do
     tries=$((tries + 1))
-    [ "$tries" -lt 100 ] || { say "the cluster did not come up within 30 s"; compose logs --tail=20 >&2; exit 1; }
+    [ "$tries" -lt 100 ] || { say "the cluster was not ready within 30 s"; compose logs --tail=20 >&2; exit 1; }
     sleep 0.3
   done
 }
 
 case "${1:-round}" in
-  up) up; say "up: export MR_MASTER=$MASTER" ;;
+  up) up; say "the cluster is ready: export MR_MASTER=$MASTER" ;;
   down) compose down -v >/dev/null 2>&1 ;;
   round)
     work=$(mktemp -d)

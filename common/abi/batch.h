@@ -1,16 +1,16 @@
-// Batch v1: many records in one block of bytes. It is what operators are handed, what they emit,
-// what a shuffle chunk holds and what travels through the arena. Self-contained: the SDK includes it.
+// Batch v1: many records in one block of bytes. Operators take and emit batches, a shuffle chunk holds
+// one, and the arena carries them. Self-contained: the SDK includes it.
 //
 //   header (32 bytes, little-endian, see BatchHeader)
 //   u32 key_end[n]     unless kFixedKeys    end offset of each key within the key bytes
 //   u32 value_end[n]   unless kFixedValues
 //   u8  tag[n]         only with kTagged, padded with zeros to a multiple of 4 bytes: the index of
-//                      the stage input that a record of a merged (grouped) batch came from
+//                      the stage input from which a record of a merged (grouped) batch came
 //   key bytes, value bytes
 //
 // Keys are ordered by memcmp of their encoded bytes, the shorter of two with a common prefix first.
-// A record (key + value) is at most kMaxRecordBytes. Bytes from a child, a peer or a disk go
-// through BatchView::Parse, which checks every length once; after that access is unchecked.
+// A record (key + value) has at most kMaxRecordBytes. Bytes from a child, a peer or a disk go
+// through BatchView::Parse, which checks every length once. After that access is unchecked.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ namespace mr {
 inline constexpr uint32_t kBatchMagic = 0x3142524d;  // "MRB1"
 inline constexpr uint16_t kBatchVersion = 1;
 inline constexpr uint32_t kMaxRecordBytes = 16u << 20;
-// A builder reports itself full at this size; one chunk of the shuffle is one batch of about it.
+// The size at which a builder is full. A chunk of the shuffle is one batch of about this size.
 inline constexpr uint32_t kBatchTargetBytes = 1u << 20;
-// What an emitting operator collects before it hands a batch to the host (guess: fits in L2).
+// The bytes that an emitting operator collects before it gives a batch to the host (guess: fits in L2).
 inline constexpr uint32_t kEmitTargetBytes = 128u << 10;
 
 enum BatchFlags : uint16_t {
@@ -53,14 +53,14 @@ struct BatchHeader {
 };
 static_assert(sizeof(BatchHeader) == 32);
 
-// A checked, borrowed view of one batch. Valid as long as the bytes are, and while nobody writes
-// them. The bytes must be 4-byte aligned (Parse refuses others).
+// A checked, borrowed view of one batch. Valid as long as the bytes exist and nobody writes them.
+// Requires: 4-byte aligned bytes (Parse refuses others).
 class BatchView {
  public:
   BatchView() = default;
 
-  // Null on success, else a static text that names what is wrong. ours: a batch of this process's own making, whose
-  // offsets are right: without the pass over all of them, for who looks at few.
+  // Checks a batch and sets *out. Returns null, or a static text with the error. ours: this process made the batch, so
+  // its offsets are right; skips the pass over them, for callers that read few records.
   static const char* Parse(const void* data, uint64_t size, BatchView* out, bool ours = false) {
     if (reinterpret_cast<uintptr_t>(data) % 4 != 0) return "batch is not 4-byte aligned";
     if (size < sizeof(BatchHeader)) return "batch is shorter than its header";
@@ -129,7 +129,7 @@ class BatchView {
     const uint32_t from = i == 0 ? 0 : value_end_[i - 1];
     return {values_ + from, value_end_[i] - from};
   }
-  // Index of the stage input; 0 where the batch is not tagged.
+  // Returns the index of the stage input; 0 where the batch is not tagged.
   uint8_t tag(uint32_t i) const { return tag_ == nullptr ? 0 : tag_[i]; }
 
  private:
@@ -152,10 +152,10 @@ class BatchView {
   const char* values_ = nullptr;
 };
 
-// Collects records and writes them out as one batch. Reused after Clear() without allocation.
+// Collects records and writes them as one batch. After Clear() it is reused without allocation.
 class BatchBuilder {
  public:
-  // REQUIRES: key.size() + value.size() <= kMaxRecordBytes, and that the totals stay below 4 GiB.
+  // Requires: key.size() + value.size() <= kMaxRecordBytes, and that the totals stay below 4 GiB.
   void Add(std::string_view key, std::string_view value) {
     keys_.Append(key);
     values_.Append(value);
@@ -169,13 +169,13 @@ class BatchBuilder {
 
   bool empty() const { return key_end_.empty(); }
   uint32_t size() const { return static_cast<uint32_t>(key_end_.size()); }
-  // Size of what Finish would write when nothing has a fixed length: an upper bound.
+  // Returns an upper bound of the bytes that Finish writes: their number where nothing has a fixed length.
   uint64_t bytes() const {
     return sizeof(BatchHeader) + 8 * key_end_.size() + keys_.size() + values_.size() + tags_.size() + 3;
   }
   bool Full(uint64_t target = kBatchTargetBytes) const { return bytes() >= target; }
 
-  // Takes back all records but the first n. REQUIRES: n <= size(), and none was added with a tag.
+  // Removes all records but the first n. Requires: n <= size(), and none was added with a tag.
   void Truncate(uint32_t n) {
     if (n == size()) return;
     key_end_.resize(n);
@@ -183,7 +183,7 @@ class BatchBuilder {
     keys_.Shrink(n == 0 ? 0 : key_end_.back());
     values_.Shrink(n == 0 ? 0 : value_end_.back());
   }
-  // Moves all records but the first n behind those of `to`. REQUIRES: as Truncate.
+  // Moves all records but the first n behind those of `to`. Requires: as for Truncate.
   void MoveTail(uint32_t n, BatchBuilder* to) {
     for (uint32_t i = n; i < size(); ++i) {
       const uint32_t key = i == 0 ? 0 : key_end_[i - 1], value = i == 0 ? 0 : value_end_[i - 1];
@@ -201,7 +201,7 @@ class BatchBuilder {
   }
 
   // Appends the batch to `out` and clears the builder. flags: kSorted and kContinuation as they
-  // apply; the fixed-length and tag flags are found here, so the bytes depend on the records alone.
+  // apply. The fixed-length and tag flags are set here, so the bytes depend on the records alone.
   void Finish(uint16_t flags, std::string* out) {
     BatchHeader h{};
     h.magic = kBatchMagic;
@@ -231,7 +231,7 @@ class BatchBuilder {
   static void Append(std::string* out, const void* data, size_t size) {
     out->append(static_cast<const char*>(data), size);
   }
-  // True, and the length, when all lengths are equal (also for no record at all).
+  // Returns whether all lengths are equal, and the length (also where there is no record).
   static bool FixedLength(const std::vector<uint32_t>& end, uint32_t* length) {
     const uint32_t first = end.empty() ? 0 : end[0];
     uint32_t last = 0;

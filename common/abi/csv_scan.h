@@ -2,8 +2,8 @@
 // - A record ends at LF, CR or CR LF outside of quotes.
 // - A quote opens at the start of a field only; elsewhere in an unquoted field it is data.
 // - A doubled quote within quotes is one quote. Any other byte than a separator or a line end behind a closing quote
-//   makes the record bad: it ends with the line at hand, and reading resumes behind that.
-// Works on 64 bytes at a time where the processor has SSE2. The SDK includes it.
+//   makes the record bad: it ends with the current line, and reading resumes behind that.
+// Works on 64 bytes at a time, with SSE2 where the processor has it. The SDK includes it.
 #pragma once
 
 #include <array>
@@ -21,25 +21,25 @@
 
 namespace mr {
 
-// Where a reader stands between two bytes.
+// The state of a reader between two bytes.
 enum class CsvState : uint8_t {
   kRecordStart,
   kFieldStart,      // behind a separator
   kUnquoted,        // within a field without quotes
   kQuoted,          // between quotes
   kQuoteSeen,       // behind a quote that closes the field, or is the first of a doubled one
-  kSkipLine,        // behind what makes the record bad
+  kSkipLine,        // behind the byte that makes the record bad
   kCarriageReturn,  // behind a CR that ends a record; a LF that follows belongs to it
 };
 inline constexpr int kCsvStates = 7;
 
-// A scan's position; survives from one piece of a text to the next.
+// A scan's state, which carries over from one piece of a text to the next.
 struct CsvScan {
   CsvState state = CsvState::kRecordStart;
-  bool bad = false;  // the record at hand is
+  bool bad = false;  // the current record is bad
 };
 
-// The automaton by one byte: the definition of all that stands below.
+// Returns the state behind one more byte. This automaton defines the results of all functions below.
 inline CsvState NextCsvState(CsvState state, char c, const CsvDialect& dialect) {
   if (state == CsvState::kCarriageReturn) {
     if (c == '\n') return CsvState::kRecordStart;
@@ -62,7 +62,7 @@ inline CsvState NextCsvState(CsvState state, char c, const CsvDialect& dialect) 
   return c == dialect.separator ? CsvState::kFieldStart : CsvState::kUnquoted;
 }
 
-// Bit i is set if p[i] == c, for 64 bytes.
+// Returns 64 bits; bit i is set if p[i] == c.
 inline uint64_t EqualMask64(const char* p, char c) {
 #if defined(__SSE2__)
   const __m128i wanted = _mm_set1_epi8(c);
@@ -78,7 +78,7 @@ inline uint64_t EqualMask64(const char* p, char c) {
 #endif
 }
 
-// Whether one of 64 bytes is c.
+// Returns whether one of 64 bytes is c.
 inline bool AnyEqual64(const char* p, char c) {
 #if defined(__SSE2__)
   const __m128i wanted = _mm_set1_epi8(c);
@@ -91,7 +91,7 @@ inline bool AnyEqual64(const char* p, char c) {
 #endif
 }
 
-// Bit i: whether bits 0 to i hold an odd number of ones.
+// Returns 64 bits; bit i is set if bits 0 to i have an odd number of ones.
 inline uint64_t PrefixParity(uint64_t bits) {
   for (int shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
   return bits;
@@ -103,14 +103,14 @@ inline bool OutsideOfQuotes(CsvState s) {
   return s == CsvState::kRecordStart || s == CsvState::kFieldStart || s == CsvState::kUnquoted;
 }
 
-// The state behind byte c, which stands outside of quotes and opens none.
+// Returns the state behind byte c, which stands outside of quotes and opens none.
 inline CsvState BehindByte(char c, char separator) {
   if (c == '\n') return CsvState::kRecordStart;
   if (c == '\r') return CsvState::kCarriageReturn;
   return c == separator ? CsvState::kFieldStart : CsvState::kUnquoted;
 }
 
-// Up to 64 bytes as masks; bits behind the last byte are 0.
+// Masks of up to 64 bytes; bits behind the last byte are 0.
 struct CsvBlock {
   CsvBlock(const char* p, size_t n, const CsvDialect& dialect) : bytes(p), size(n) {
     const uint64_t valid = n < 64 ? (uint64_t{1} << n) - 1 : ~uint64_t{0};
@@ -119,7 +119,7 @@ struct CsvBlock {
     ends = lf;
     if (AnyEqual64(p, '\r')) {
       cr = EqualMask64(p, '\r') & valid;
-      // A CR ends a record unless a LF follows; behind the last byte that is not known yet.
+      // A CR ends a record unless a LF follows. For the last byte that is not known yet.
       ends |= cr & ~(lf >> 1) & (valid >> 1);
     }
   }
@@ -128,7 +128,7 @@ struct CsvBlock {
   uint64_t quotes, lf, cr = 0, ends;
 };
 
-// on_end(i): a record ends before byte i of the block. False where that ended the walk.
+// Calls on_end(i) for each record that ends before byte i of the block. Returns false where on_end ended the walk.
 template <class OnEnd>
 bool ReportEnds(uint64_t ends, OnEnd&& on_end) {
   for (; ends != 0; ends &= ends - 1) {
@@ -137,7 +137,7 @@ bool ReportEnds(uint64_t ends, OnEnd&& on_end) {
   return true;
 }
 
-// Any block, from quote to quote.
+// Scans any block, from quote to quote.
 template <class OnEnd>
 bool WalkQuotes(const CsvBlock& block, const CsvDialect& dialect, CsvScan* scan, OnEnd&& on_end) {
   const uint64_t stops = EqualMask64(block.bytes, dialect.separator) | block.lf | block.cr;
@@ -190,7 +190,7 @@ bool ScanBlock(const CsvBlock& block, const CsvDialect& dialect, CsvScan* scan, 
     return ReportEnds(block.ends, on_end);
   }
   if (state == CsvState::kSkipLine) return WalkQuotes(block, dialect, scan, on_end);
-  // Where each quote opens or closes as it should, parity shows which bytes are within quotes.
+  // Where each quote opens or closes by the rules, parity shows which bytes are within quotes.
   const uint64_t stops = EqualMask64(block.bytes, dialect.separator) | block.lf | block.cr;
   const uint64_t inside = PrefixParity(block.quotes) ^ (state == CsvState::kQuoted ? ~uint64_t{0} : 0);
   const uint64_t opens = block.quotes & inside, closes = block.quotes & ~inside;
@@ -208,12 +208,13 @@ bool ScanBlock(const CsvBlock& block, const CsvDialect& dialect, CsvScan* scan, 
 
 }  // namespace csv_internal
 
-// f(end, bad) for each record of `text` that ends, in order: `end` is the index behind its line end, bad says whether
-// it breaks the rules above. False ends the walk. *scan: at the start of the text, and afterwards at its end, or behind
-// the last record told. A CR that is the text's last byte ends its record only with what follows (kCarriageReturn).
+// Calls f(end, bad) for each record that ends in `text`, in order. end: the index behind its line end. bad: it breaks
+// the rules above. f returns false to end the walk. *scan: the state at the start of the text; afterwards the state at
+// its end, or behind the last record that f got. A CR as the last byte ends its record only with the next byte
+// (kCarriageReturn).
 template <class F>
 void ForEachCsvEnd(std::string_view text, const CsvDialect& dialect, CsvScan* scan, F&& f) {
-  // In a local, so that the compiler may keep it in registers.
+  // A local, so that the compiler may keep it in registers.
   CsvScan now = *scan;
   for (size_t at = 0; at < text.size(); at += 64) {
     const auto on_end = [&](size_t end) {
@@ -238,20 +239,21 @@ void ForEachCsvEnd(std::string_view text, const CsvDialect& dialect, CsvScan* sc
   *scan = now;
 }
 
-// A file may begin with this; it is no part of its first field.
+// The UTF-8 byte order mark. A file may begin with it; it is no part of the first field.
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 inline std::string_view WithoutByteOrderMark(std::string_view file) {
   return file.substr(file.substr(0, 3) == kByteOrderMark ? 3 : 0);
 }
 
-// One record of a text.
+// A record of a text.
 struct CsvRecord {
   std::string_view text;      // without its line end
-  std::string_view with_end;  // of the last one of a text it may be missing
+  std::string_view with_end;  // the last record of a text may have none
   bool bad = false;           // breaks the rules: text stands behind a closing quote, or a quote is never closed
 };
 
-// f(record) for each record of a text that begins with one and does not end within one, but for the file's last.
+// Calls f(record) for each record of a text. Requires: the text begins with a record and ends with one, or with the end
+// of the file.
 template <class F>
 void ForEachCsvRecord(std::string_view text, const CsvDialect& dialect, F&& f) {
   size_t from = 0;
@@ -269,7 +271,7 @@ void ForEachCsvRecord(std::string_view text, const CsvDialect& dialect, F&& f) {
   if (from < text.size()) give(text.size(), scan.bad || scan.state == CsvState::kQuoted);
 }
 
-// How many lines the bytes of a record are: what is skipped where it is bad.
+// Returns the number of lines in the bytes of a record, which are skipped where it is bad.
 inline uint64_t CsvLines(std::string_view with_end) {
   uint64_t lines = 0;
   for (size_t i = 0; i < with_end.size(); ++i) {
@@ -279,8 +281,8 @@ inline uint64_t CsvLines(std::string_view with_end) {
   return lines + (with_end.empty() || with_end.back() == '\n' || with_end.back() == '\r' ? 0 : 1);
 }
 
-// What each state at the start of a piece of a file becomes at its end: the maps of a file's splits, one after the
-// other, give the state at each split's start without reading the file in order.
+// Maps each state at the start of a piece of a file to the state at its end. The maps of a file's splits, applied one
+// after the other, give the state at each split's start without reading the file in order.
 class CsvStateMap {
  public:
   CsvStateMap() {
@@ -289,9 +291,9 @@ class CsvStateMap {
   CsvState operator[](CsvState entry) const { return exits_[static_cast<size_t>(entry)]; }
   void Set(CsvState entry, CsvState exit) { exits_[static_cast<size_t>(entry)] = exit; }
 
-  // What follows in the file.
+  // Appends the next bytes of the file.
   void Add(std::string_view text, const CsvDialect& dialect) {
-    // In parts that stay in the cache: they are read once for each state that is left, mostly two and soon one.
+    // In parts that stay in the cache: each is read once per distinct state, mostly two and soon one.
     constexpr size_t kPart = 16 << 10;
     for (size_t at = 0; at < text.size(); at += kPart) AddPart(text.substr(at, kPart), dialect);
   }
@@ -313,7 +315,7 @@ class CsvStateMap {
     ForEachCsvEnd(text, dialect, &scan, [](size_t, bool) { return true; });
     return scan.state;
   }
-  // Only line ends matter, and the last byte.
+  // Returns the state behind a text without quotes: only line ends and the last byte matter.
   static CsvState WithoutQuotes(CsvState state, std::string_view text, const CsvDialect& dialect) {
     state = NextCsvState(state, text[0], dialect);
     if (text.size() == 1 || state == CsvState::kQuoted) return state;

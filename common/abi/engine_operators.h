@@ -1,4 +1,4 @@
-// Operators that mrtask has itself, whatever library a job brings. Their names begin with "mr.".
+// Operators of mrtask itself, which every job can use whatever its library. Their names begin with "mr.".
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace mr {
 
-// Computes what each split of csv files makes of a reader's state (worker/task/csv_quotes.h).
+// Computes how each split of csv files changes a reader's state (worker/task/csv_quotes.h).
 inline constexpr const char* kCsvQuotesOperator = "mr.csv_quotes";
 inline constexpr uint32_t kCsvQuotesFlags = MR_DETERMINISTIC | MR_REUSABLE;
 

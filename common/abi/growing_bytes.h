@@ -1,5 +1,5 @@
-// A string of bytes that grows by short pieces: where each record adds a key and a value of some ten bytes, std::string
-// spends more on calls than on copies (measured: a third of the time of a join's map).
+// A string of bytes that grows by short pieces. Where each record adds a key and a value of some ten bytes, std::string
+// spends more time on calls than on copying (measured: a third of the time of a join's map).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace mr {
 
-// memcpy, without a call where n is at most 32.
+// Copies n bytes like memcpy, without a call where n is at most 32.
 inline void CopyShort(char* to, const char* from, size_t n) {
   struct Half {
     uint64_t a, b;
@@ -38,7 +38,7 @@ inline void CopyShort(char* to, const char* from, size_t n) {
   }
 }
 
-// Moved, not copied. Keeps its memory when cleared.
+// The growing string. Movable, not copyable. Keeps its memory when cleared.
 class GrowingBytes {
  public:
   GrowingBytes() = default;
@@ -57,7 +57,7 @@ class GrowingBytes {
   ~GrowingBytes() { std::free(data_); }
 
   void Append(std::string_view bytes) { CopyShort(Extend(bytes.size()), bytes.data(), bytes.size()); }
-  // n more bytes, to be written by the caller before the next call.
+  // Appends n bytes and returns their place. The caller must write them before the next call.
   char* Extend(size_t n) {
     if (room_ - size_ < n) Grow(n);
     char* at = data_ + size_;
@@ -65,7 +65,7 @@ class GrowingBytes {
     return at;
   }
   void Clear() { size_ = 0; }
-  // REQUIRES: size <= size().
+  // Requires: size <= size().
   void Shrink(size_t size) { size_ = size; }
   const char* data() const { return data_; }
   size_t size() const { return size_; }

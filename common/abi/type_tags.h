@@ -1,5 +1,5 @@
-// Types of records between stages: what the operator table says of them, and whether two of them agree. The SDK's
-// LocalJob and mrctl compare by the functions here, so both refuse the same jobs with the same words.
+// Reads the types of records from the operator table and compares them between stages. The SDK's LocalJob and mrctl use
+// these functions, so both refuse the same jobs with the same words.
 //
 // A tag is a name ("i64", "u8", "f64", "bool", "str", "none") or a name with parts: "vec<i64>", "pair<str,i64>",
 // "tuple<str,i64,f64>". "?" stands for a type that is not known, also as a part: "pair<str,?>". Names have none of
@@ -23,16 +23,16 @@ struct RecordType {
   bool known() const { return key != kUnknownType || value != kUnknownType; }
 };
 
-// What an operator takes and gives. Empty lists: not known.
+// The types that an operator reads and writes. Empty lists: not known.
 struct OperatorTypes {
   std::vector<RecordType> inputs;   // by input; the last one holds for all further ones
   std::vector<RecordType> ports;    // by output port; further ones are not known
-  std::vector<RecordType> side;     // none, or that of the last input, where that one is not grouped
-  std::vector<RecordType> combine;  // none, or what combine() takes and gives
+  std::vector<RecordType> side;     // none, or the type of the last input, where that one is not grouped
+  std::vector<RecordType> combine;  // none, or the type that combine() takes and emits
 
   bool empty() const { return inputs.empty() && ports.empty() && side.empty() && combine.empty(); }
 
-  // The type of input number `index`, where there are `count` inputs.
+  // Returns the type of input number `index` of `count` inputs.
   RecordType Input(uint32_t index, uint32_t count, bool grouped) const {
     if (!side.empty() && !grouped && index + 1 == count) return side[0];
     if (inputs.empty()) return {};
@@ -48,7 +48,7 @@ inline RecordType ReadType(const mr_record_type& type) {
   return {text(type.key), text(type.value)};
 }
 
-// How long the type is that the tag begins with: up to the comma or bracket that ends it.
+// Returns the length of the type at the start of the tag, up to the comma or bracket that ends it.
 inline size_t TypeLength(std::string_view tag) {
   int depth = 0;
   for (size_t i = 0; i < tag.size(); ++i) {
@@ -61,7 +61,7 @@ inline size_t TypeLength(std::string_view tag) {
 
 }  // namespace type_tags
 
-// What the table of a library says, of whatever age that library is.
+// Returns the types in a library's table. The library may be of any age.
 inline OperatorTypes TypesOf(const mr_operator& op) {
   OperatorTypes types;
   if (!MR_HAS(&op, combine_type)) return types;
@@ -76,7 +76,7 @@ inline OperatorTypes TypesOf(const mr_operator& op) {
   return types;
 }
 
-// Whether what is written as one may be read as the other: equal but for parts that are not known.
+// Returns whether records that are written as one type may be read as the other: equal but for unknown parts.
 inline bool TypesAgree(std::string_view a, std::string_view b) {
   while (!a.empty() && !b.empty()) {
     if (a[0] == '?' || b[0] == '?') {
@@ -94,7 +94,7 @@ inline bool TypesAgree(const RecordType& a, const RecordType& b) {
   return TypesAgree(a.key, b.key) && TypesAgree(a.value, b.value);
 }
 
-// "(key str, value i64)"
+// Returns, for example, "(key str, value i64)".
 inline std::string TypeText(const RecordType& type) {
   const auto text = [](const std::string& tag) { return tag == kUnknownType ? std::string("of unknown type") : tag; };
   return "(key " + text(type.key) + ", value " + text(type.value) + ")";
@@ -112,7 +112,7 @@ struct TypedEdge {
   bool grouped = false;
 };
 
-// What is wrong with the types of an edge, with the names of both stages; empty where they agree or are not known.
+// Returns the type error of an edge, with the names of both stages, or "" where the types agree or are not known.
 inline std::string EdgeFault(const TypedEdge& e) {
   const RecordType takes = e.reads.Input(e.input, e.inputs, e.grouped), gives = e.writes.Port(e.port);
   const std::string writer = "stage '" + e.writer + "'", port = "port " + std::to_string(e.port);

@@ -1,5 +1,5 @@
-// MR_CHECK: a condition whose failure is a bug of ours. Always on; ends the process, and the
-// journal survives. Never for what a user, a peer or a disk can cause: that is a Status.
+// MR_CHECK(condition, detail): ends the process where the condition is false, which is a bug of ours. Always on; the
+// journal survives. Never for errors that a user, a peer or a disk can cause: these are a Status.
 #pragma once
 
 #include <cstdio>

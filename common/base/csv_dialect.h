@@ -1,4 +1,4 @@
-// How a CSV file is written: its separator, and its quote character if it has one. The SDK includes it.
+// The dialect of a CSV file: its separator, and its quote character if it has one. The SDK includes this file.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@ struct CsvDialect {
   constexpr CsvDialect() = default;
   constexpr CsvDialect(char s) : separator(s) {}  // NOLINT: a separator alone is a dialect
   constexpr CsvDialect(char s, char q) : separator(s), quote(q) {}
-  // Every quote character is data, and every line is a record.
+  // Returns a dialect in which every quote character is data and every line is a record.
   static constexpr CsvDialect WithoutQuotes(char s) {
     CsvDialect dialect(s);
     dialect.quotes = false;
     return dialect;
   }
   bool operator==(const CsvDialect&) const = default;
-  // The separator differs from the quote, and neither ends lines.
+  // Returns whether the separator differs from the quote and neither is a line end.
   constexpr bool Valid() const {
     const bool ends = separator == '\n' || separator == '\r' || quote == '\n' || quote == '\r';
     return !ends && (!quotes || separator != quote);
@@ -47,15 +47,15 @@ inline std::optional<char> ByteOf(std::string_view word) {
 }
 }  // namespace csv_internal
 
-// The name of the input format: "csv" for commas and double quotes, else "csv(0x3b,0x22)": separator and quote, or
-// "csv(0x20,none)".
+// Returns the name of the input format: "csv" for commas and double quotes, else separator and quote, as in
+// "csv(0x3b,0x22)" or "csv(0x20,none)".
 inline std::string CsvFormatName(const CsvDialect& dialect) {
   if (dialect == CsvDialect()) return "csv";
   return "csv(" + csv_internal::HexByte(dialect.separator) + "," +
          (dialect.quotes ? csv_internal::HexByte(dialect.quote) : "none") + ")";
 }
 
-// The dialect that a format's name says; nothing where that is no format of CSV. Takes bytes as 0xHH or as they are.
+// Returns the dialect of a format's name, or nothing where that is no CSV format. Bytes are 0xHH or literal.
 inline std::optional<CsvDialect> ParseCsvFormat(std::string_view name) {
   if (name == "csv") return CsvDialect();
   if (name.size() < 8 || name.substr(0, 4) != "csv(" || name.back() != ')') return std::nullopt;

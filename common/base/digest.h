@@ -1,4 +1,4 @@
-// Digests that are the same on every machine. XXH3 by the header-only xxHash.
+// Digests that are the same on every machine: XXH3, by the header-only xxHash.
 #pragma once
 
 #ifndef XXH_INLINE_ALL
@@ -19,7 +19,7 @@ struct Digest128 {
   uint64_t low = 0;
   uint64_t high = 0;
   auto operator<=>(const Digest128&) const = default;
-  // 32 hexadecimal digits, high half first.
+  // Returns 32 hexadecimal digits, high half first.
   std::string Hex() const {
     char text[33];
     std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(high),
@@ -46,7 +46,7 @@ inline uint64_t MixHash(uint64_t hash, uint64_t word) {
   return hash;
 }
 
-// Running XXH3-128 over a stream of bytes; the borders of Update calls do not matter.
+// A running XXH3-128 over a stream of bytes. The digest does not depend on how the bytes are split into Update calls.
 class Hasher128 {
  public:
   Hasher128() { XXH3_128bits_reset(&state_); }

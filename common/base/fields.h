@@ -1,10 +1,10 @@
-// One list of fields per struct, three uses: binary codec, digest, debug text.
+// Binary codec and digest from one list of fields per struct.
 //
 // A struct S takes part by `template <class V> static void Fields(V&& v) { v(&S::a, &S::b); }`.
-// Scalars, enums, bools, strings, Duration, Instant, Digest128, ids, vectors, optionals and
-// variants of such types (and such structs) are handled. The binary form is little-endian, lengths
-// are u32, a variant is its index as u8: stable for one order of fields, so fields are only added
-// at the end and alternatives only at the end.
+// Supported fields: scalars, enums, bools, strings, Duration, Instant, Digest128, ids, structs with
+// Fields(), and vectors, optionals and variants of all these. The binary form is little-endian;
+// lengths are u32; a variant begins with its index as u8. The form depends on the order of fields,
+// so fields and alternatives are added only at the end.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct IsVariant : std::false_type {};
 template <class... T>
 struct IsVariant<std::variant<T...>> : std::true_type {};
 
-// The fields of id types, which are plain structs of common/base/ids.h and time.h.
+// Returns the fields of the plain structs of ids.h, time.h and digest.h, which have no Fields().
 inline auto Parts(auto& v) requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, JobId> {
   return std::tie(v.epoch, v.seq);
 }
@@ -138,7 +138,8 @@ class FieldWriter {
   std::string* out_;
 };
 
-// Reads what FieldWriter wrote. After any shortage or bad index ok() is false and values are zero.
+// Reads the bytes that FieldWriter wrote. Where bytes are missing or an index is bad, ok() becomes false, and the
+// values must not be used.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view in) : in_(in) {}
@@ -223,7 +224,7 @@ std::string EncodeFields(const T& v) {
   return out;
 }
 
-// False where the bytes are not exactly one T.
+// Decodes one T. Returns false where the bytes are not exactly one T.
 template <class T>
 bool DecodeFields(std::string_view bytes, T* out) {
   FieldReader reader(bytes);
@@ -231,7 +232,7 @@ bool DecodeFields(std::string_view bytes, T* out) {
   return reader.ok() && reader.AtEnd();
 }
 
-// 64-bit hash of a value by its binary form.
+// Returns a 64-bit hash of the value's binary form.
 template <class T>
 uint64_t HashFields(const T& v) {
   std::string bytes;

@@ -51,7 +51,7 @@ Result<FileFormat> Parse(std::string_view name, std::span<const Known> known) {
 }  // namespace
 
 Result<FileFormat> ParseInputFormat(std::string_view name) {
-  // A habit of other tools; here the files say it themselves.
+  // Other tools name the compression in the format. Here the files show it.
   const Compression c = CompressionOfName(name);
   const std::string_view plain = name.substr(0, name.size() - Suffix(c).size());
   if (c != Compression::kNone && Parse(plain, kRead).ok()) {
@@ -93,7 +93,7 @@ Status CheckContainer(std::string_view head, std::string_view file, const FileFo
   };
   for (const Container& c : kContainers) {
     if (!head.starts_with(c.magic)) continue;
-    // "BZh" and a level begin words, too: a block's or the end's magic follows.
+    // Text may begin with "BZh" and a level, too. In bzip2 the magic of a block or of the end follows.
     if (c.suffix == ".bz2" && (head.size() < 10 || head[3] < '1' || head[3] > '9' ||
                                (head.substr(4, 6) != "1AY&SY" && head.substr(4, 6) != "\x17rE8P\x90"))) {
       continue;

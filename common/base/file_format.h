@@ -1,7 +1,7 @@
-// Names of file formats, as in plans, options and messages: one list for the command line, the master and mrtask.
-//   to read:  text | kv | csv | jsonl | fixed:N | record | raw  (compression is told by a file's name and first bytes);
+// Names of file formats in plans, options and messages: one list for the command line, the master and mrtask.
+//   to read:  text | kv | csv | jsonl | fixed:N | record | raw  (a file's name and first bytes show its compression);
 //             csv with another separator or quote is csv(SEPARATOR,QUOTE|none), csv_dialect.h
-//   to write: text | raw | fixed:N | record, and .gz or .zst behind it, as text.zst
+//   to write: text | raw | fixed:N | record, and .gz or .zst behind it, as in text.zst
 #pragma once
 
 #include <cstdint>
@@ -23,25 +23,26 @@ struct FileFormat {
   uint32_t record_bytes = 0;                     // kFixed
   CsvDialect csv = {};                           // kCsv
   Compression compression = Compression::kNone;  // to write
-  // Records end with newlines, and whole ones can be had as blocks. Those of csv are not always lines.
-  // Records of text: their first bytes are no bytes of a compressed file by chance.
+  // Returns whether records are text, so that a file cannot begin like a compressed one by chance.
   bool text() const { return lines() || kind == Kind::kKv; }
+  // Returns whether records end with newlines, so that blocks of whole records are possible. A csv record may have
+  // several lines.
   bool lines() const { return kind == Kind::kText || kind == Kind::kCsv || kind == Kind::kJsonl; }
 };
 
-// kInvalidArgument with what there is, and the nearest name.
+// Parses the name of a format. Errors: kInvalidArgument, with the formats that exist and the nearest name.
 Result<FileFormat> ParseInputFormat(std::string_view name);
 Result<FileFormat> ParseOutputFormat(std::string_view name);
 
-// What the name of a file promises: x.gz, x.zst.
+// Returns the compression that the name of a file promises: x.gz, x.zst.
 Compression CompressionOfName(std::string_view file);
-// How many first bytes of a file CheckContainer wants.
+// The number of first bytes of a file that CheckContainer needs.
 inline constexpr size_t kContainerHeadBytes = 16;
-// Refuses a file that begins as a container that nothing here reads (bzip2, xz, lz4, zip, Parquet), where it is to be
-// read as text, or its name says the same. Says what to do. kInvalidArgument.
+// Refuses a file that begins like a container that nothing here reads (bzip2, xz, lz4, zip, Parquet), where the format
+// is text or the file's name has that container's suffix. Errors: kInvalidArgument, with what to do.
 Status CheckContainer(std::string_view head, std::string_view file, const FileFormat& format);
 
-// ".gz", ".zst" or "".
+// Returns ".gz", ".zst" or "".
 std::string_view Suffix(Compression compression);
 
 }  // namespace mr

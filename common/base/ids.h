@@ -1,6 +1,6 @@
-// Ids of the things of the engine. Types do not mix; zero is never a valid id (JobId.seq,
-// WorkerId, Incarnation, AttemptId.number). Stage and task numbers are indexes from 0 in their
-// job and stage, and mean nothing without them.
+// Ids of jobs, stages, tasks, attempts, outputs, workers and blocks, each a type of its own. Zero is
+// never valid (JobId.seq, WorkerId, Incarnation, AttemptId.number). Stage and task numbers are
+// indexes from 0 in their job and stage, and mean nothing without them.
 #pragma once
 
 #include <compare>
@@ -41,17 +41,17 @@ struct AttemptId {
   bool valid() const { return task.job.valid() && number != 0; }
 };
 
-// Given by the master at first registration, kept by (cluster, data directory of the worker).
+// Assigned by the master at the first registration; one per cluster and data directory of a worker.
 struct WorkerId {
   uint32_t value = 0;
   auto operator<=>(const WorkerId&) const = default;
   bool valid() const { return value != 0; }
 };
 
-// Chosen at random by a worker process when it starts; tells one life of a worker from the next.
+// A random number that a worker process chooses when it starts. It identifies one life of a worker.
 using Incarnation = uint64_t;
 
-// What a task makes: a task's output of one generation (the generation rises on loss or rollback).
+// A task's output of one generation. The generation rises on loss or rollback.
 struct OutputId {
   TaskId task;
   uint32_t generation = 0;
@@ -76,7 +76,7 @@ std::string Name(AttemptId id, TaskLetter letter);
 // w<value>
 std::string Name(WorkerId id);
 
-// Each returns nothing where the text is not exactly such a name.
+// Each parses a name, and returns nothing where the text is not exactly such a name.
 std::optional<JobId> ParseJobId(std::string_view text);
 std::optional<AttemptId> ParseAttemptId(std::string_view text);
 std::optional<WorkerId> ParseWorkerId(std::string_view text);

@@ -5,7 +5,7 @@
 
 namespace mr {
 
-// Numbers as in client.capnp. kUnknown: of a newer master.
+// The numbers are those of client.capnp. kUnknown: a state that only a newer master knows.
 enum class JobState : uint8_t {
   kUnknown = 0,
   kPending = 1,
@@ -17,9 +17,9 @@ enum class JobState : uint8_t {
   kKilled = 7,
 };
 
-// "RUNNING"
+// Returns the published word, such as "RUNNING".
 const char* Word(JobState state);
-// Nothing changes any more.
+// Returns whether the state is final.
 bool Ended(JobState state);
 
 }  // namespace mr

@@ -1,7 +1,7 @@
-// Time as one loop lived it: the clock, less the stretches in which the loop did not run.
+// The lived time of one loop: the clock, less the periods in which the loop did not run.
 //
-// A process that was stopped (SIGSTOP, a suspended machine, a host that stood still) reads a clock that has gone on
-// although it heard nobody meanwhile. Leases that are measured on lived time do not run out in such a stretch.
+// The clock goes on while a process is stopped (SIGSTOP, a suspended machine, a host that stands still), although the
+// process receives no message then. Leases that are measured on lived time do not run out in such a period.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 
 namespace mr {
 
-// Pure; not thread-safe: one per loop.
+// Pure. Not safe for concurrent use: one per loop.
 class LivedClock {
  public:
-  // longest_gap: reads that are further apart mean that the loop stood still. The loop must read at least every
-  // `period` (shorter than longest_gap) while it runs; of a gap only one period counts as lived.
+  // longest_gap: reads that are further apart mean that the loop stood still; one period of such a gap counts as lived.
+  // Requires: the loop reads at least every `period` while it runs; period < longest_gap.
   constexpr LivedClock(Instant now, Duration period, Duration longest_gap)
       : last_(now), period_(period), longest_gap_(longest_gap) {}
 
-  // The lived instant, which never goes back. now: the host's monotonic clock.
+  // Returns the lived instant, which never goes back. now: the host's monotonic clock.
   constexpr Instant Read(Instant now) {
     const Duration gap = now - last_;
     last_gap_ = Duration{};
@@ -29,9 +29,9 @@ class LivedClock {
     last_ = std::max(last_, now);
     return {last_.ns - stood_still_.ns};
   }
-  // How much the last Read left out; 0: the loop had run.
+  // The time that the last Read left out; 0: the loop had run.
   constexpr Duration last_gap() const { return last_gap_; }
-  // All that was left out so far. lived + stood_still() is the host's clock.
+  // The sum of all that was left out so far. lived + stood_still() is the host's clock.
   constexpr Duration stood_still() const { return stood_still_; }
 
  private:

@@ -1,5 +1,5 @@
-// Asks memory for bytes that will be read soon, so that the reader need not wait for them. Costs about a cycle a line;
-// never faults, wherever the bytes are.
+// Prefetches bytes that will be read soon, so that the reader need not wait for memory. Never faults, wherever the
+// bytes are. Cost: about a cycle per cache line.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 namespace mr {
 
 inline constexpr size_t kCacheLineBytes = 64;
-// Of what is longer the hardware asks for the rest by itself, once the first lines are read.
+// The longest prefetch of a string. The hardware prefetches the rest once the first lines are read.
 inline constexpr size_t kMostAskedBytes = 256;
 
-// All of its lines. Always inline: gcc takes a function that does no more than this for one without effect, and drops
-// its calls.
+// Prefetches all cache lines of the bytes. Always inline: gcc drops the calls of a function that only prefetches, as if
+// it had no effect.
 [[gnu::always_inline]] inline void AskMemory(const void* begin, size_t bytes) {
   for (size_t at = 0; at < bytes; at += kCacheLineBytes) __builtin_prefetch(static_cast<const char*>(begin) + at);
 }

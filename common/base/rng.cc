@@ -37,7 +37,7 @@ uint64_t Rng::Next() {
 }
 
 uint64_t Rng::Below(uint64_t bound) {
-  // Rejection from the top, so that each remainder is equally likely.
+  // Draws at the top are rejected, so that each remainder is equally likely.
   const uint64_t limit = UINT64_MAX - UINT64_MAX % bound;
   uint64_t draw = Next();
   while (draw >= limit) draw = Next();

@@ -1,6 +1,6 @@
-// Chance for the pure cores: named streams derived from one seed, so that one more user of chance
-// does not shift the draws of another. Draws are our own, since the library's distributions differ
-// between implementations.
+// Random numbers for the pure cores: named streams derived from one seed, so that a further user of
+// random numbers does not shift the draws of another. The distributions are our own, because those of
+// the standard library differ between implementations.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace mr {
 
-// splitmix64-seeded xoshiro256**. Value type: a copy continues from the same point.
+// A xoshiro256** generator, seeded by splitmix64. Value type: a copy continues from the same point.
 class Rng {
  public:
   explicit Rng(uint64_t seed);
-  // The stream `name` of the run with this seed.
+  // Returns the stream `name` of the run with this seed.
   static Rng Stream(uint64_t seed, std::string_view name);
 
   uint64_t Next();
-  // Uniform in [0, bound); bound > 0. No modulo bias.
+  // Uniform in [0, bound), without modulo bias. Requires: bound > 0.
   uint64_t Below(uint64_t bound);
   // Uniform in [0, 1).
   double Uniform();
   // Exponential with this mean.
   double Exponential(double mean);
-  // Pareto with minimum xm > 0 and shape alpha > 0.
+  // Pareto with minimum xm and shape alpha. Requires: both > 0.
   double Pareto(double xm, double alpha);
 
  private:

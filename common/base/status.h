@@ -1,4 +1,4 @@
-// Status and Result: how an operation that can fail says so. A code names the caller's next move.
+// Status and Result: the outcome of an operation that can fail. The code shows the caller what to do next.
 #pragma once
 
 #include <optional>
@@ -9,22 +9,22 @@
 
 namespace mr {
 
-// Numbers travel on the wire and stand in the journal: never reuse one.
+// The numbers are on the wire and in the journal: never reuse one.
 enum class Code : uint8_t {
   kOk = 0,
   kInvalidArgument = 1,  // the request must change
-  kNotFound = 2,         // there is no such thing
+  kNotFound = 2,         // the object does not exist
   kRejected = 3,         // well-formed, but refused by state or quota (exists, not empty, id reused)
-  kOverloaded = 4,       // later, with back-off
+  kOverloaded = 4,       // retry later, with back-off
   kUnavailable = 5,      // reconnect and repeat; the call may or may not have happened
-  kCorrupted = 6,        // never retry the same copy; use another
+  kCorrupted = 6,        // never retry the same replica; use another
   kDeadline = 7,         // time ran out
-  kCancelled = 8,        // somebody asked for the end
+  kCancelled = 8,        // somebody cancelled it
   kNotAllowed = 9,       // not authenticated or not allowed
   kInternal = 10,        // our bug
 };
 
-// Lower-case name of the code, for messages and JSON ("not_found").
+// Returns the lower-case name of the code, for messages and JSON ("not_found").
 const char* CodeName(Code code);
 
 class [[nodiscard]] Status {
@@ -38,7 +38,7 @@ class [[nodiscard]] Status {
   const std::string& message() const { return message_; }
   // "not_found: /a/b does not exist"
   std::string ToString() const;
-  // The same code, with what was being tried put in front: "context: message".
+  // Returns the same code with the message "context: message". context: the operation that failed.
   Status With(const std::string& context) const;
 
  private:
@@ -52,11 +52,11 @@ inline Status Rejected(std::string m) { return {Code::kRejected, std::move(m)}; 
 inline Status Unavailable(std::string m) { return {Code::kUnavailable, std::move(m)}; }
 inline Status Corrupted(std::string m) { return {Code::kCorrupted, std::move(m)}; }
 inline Status Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
-// kInternal with strerror(errno) behind the message; kNotFound for ENOENT, kOverloaded for
-// ENOSPC/EDQUOT/EMFILE/ENFILE/ENOMEM, kNotAllowed for EACCES/EPERM.
+// Returns a Status for an errno, with strerror() behind the message: kNotFound for ENOENT, kOverloaded for
+// ENOSPC/EDQUOT/EMFILE/ENFILE/ENOMEM, kNotAllowed for EACCES/EPERM, else kInternal.
 Status ErrnoStatus(int error, const std::string& what);
 
-// A value or the Status that says why there is none.
+// A value, or the Status with the reason why there is none.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -75,7 +75,7 @@ class [[nodiscard]] Result {
     MR_CHECK(ok(), status_.ToString());
     return *value_;
   }
-  // By value, so that `for (auto& x : *F())` has something that lives as long as the loop.
+  // Returns by value, so that in `for (auto& x : *F())` the value lives as long as the loop.
   T value() && {
     MR_CHECK(ok(), status_.ToString());
     return std::move(*value_);
@@ -100,7 +100,7 @@ class [[nodiscard]] Result {
 
 #define MR_CONCAT_(a, b) a##b
 #define MR_CONCAT(a, b) MR_CONCAT_(a, b)
-// MR_ASSIGN_OR_RETURN(auto x, F()): x is the value, or the function returns the status.
+// MR_ASSIGN_OR_RETURN(auto x, F()) declares x with the value of F(), or returns its status from the function.
 #define MR_ASSIGN_OR_RETURN(declaration, expression) \
   MR_ASSIGN_OR_RETURN_(MR_CONCAT(mr_result_, __LINE__), declaration, expression)
 #define MR_ASSIGN_OR_RETURN_(result, declaration, expression) \

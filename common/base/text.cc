@@ -48,7 +48,7 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Length of the valid UTF-8 sequence at the front, or 0.
+// Returns the length of the valid UTF-8 sequence at the front, or 0.
 size_t Utf8Length(std::string_view s) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
   const unsigned char c = byte(0);

@@ -1,4 +1,4 @@
-// Text for people: sizes, durations, suggestions; and strict parsers of what they type.
+// Text for people (sizes, durations, suggestions), and strict parsers of what they type.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ Result<uint64_t> ParseSize(std::string_view text);
 // "250ms", "30s", "5m", "2h", "1d"; fractions allowed. A bare number is refused.
 Result<Duration> ParseDuration(std::string_view text);
 
-// The candidate nearest to `word` by edit distance if it is at most 1 + size/3 away, else empty.
+// Returns the candidate nearest to `word` by edit distance if it is at most 1 + size/3 away, else "".
 std::string Nearest(std::string_view word, std::span<const std::string_view> candidates);
 // " (did you mean 'x'?)" or empty.
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates);
@@ -31,12 +31,12 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
 // "/a" of "/a/b"; "/" of "/a" and of a name without a slash.
 std::string ParentOf(std::string_view path);
 
-// Inside of a JSON string: quotes, backslashes, control characters escaped; bytes that are not
-// valid UTF-8 replaced by U+FFFD.
+// Escapes text for a JSON string: quotes, backslashes and control characters. Bytes that are not
+// valid UTF-8 become U+FFFD.
 std::string JsonEscape(std::string_view text);
 
-// Any bytes, to stand between single quotes in a line: those, backslashes and control characters escaped as in C, and
-// bytes that are not valid UTF-8 as \xff.
+// Escapes any bytes for a line in which they stand between single quotes: single quotes, backslashes and control
+// characters as in C, and bytes that are not valid UTF-8 as \xff.
 std::string PrintableBytes(std::string_view bytes);
 
 }  // namespace mr

@@ -1,5 +1,5 @@
-// Instants and durations as data. There is no way here to ask for "now": shells read a clock
-// (common/io/clock.h), cores are told the time by their events.
+// Instants and durations as data. Nothing here reads a clock: shells do that (common/io/clock.h), and
+// cores get the time with their events.
 #pragma once
 
 #include <compare>
@@ -24,7 +24,7 @@ constexpr Duration Millis(int64_t n) { return {n * 1'000'000}; }
 constexpr Duration Seconds(int64_t n) { return {n * 1'000'000'000}; }
 constexpr Duration FromSeconds(double s) { return {static_cast<int64_t>(s * 1e9)}; }
 
-// A point on one owner's monotonic axis; instants of two owners are never compared.
+// A point on one owner's monotonic axis. Instants of two owners are never compared.
 struct Instant {
   int64_t ns = 0;
   constexpr auto operator<=>(const Instant&) const = default;

@@ -7,11 +7,11 @@
 
 namespace mr {
 
-// CLOCK_BOOTTIME: monotonic, and goes on while the machine sleeps, so that leases run out.
+// Returns CLOCK_BOOTTIME: monotonic, and it goes on while the machine sleeps, so that leases expire.
 Instant Now();
-// Milliseconds since 1970, for people only; never for liveness or order.
+// Returns milliseconds since 1970. For people only, never for liveness or order.
 uint64_t WallClockMs();
-// A random non-zero 64-bit number from the kernel: incarnations, cluster ids.
+// Returns a random non-zero 64-bit number from the kernel, for incarnations and cluster ids.
 uint64_t RandomId();
 
 }  // namespace mr

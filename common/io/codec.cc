@@ -11,7 +11,7 @@ struct FreeCCtx {
   void operator()(ZSTD_CCtx* c) const { ZSTD_freeCCtx(c); }
 };
 
-// A context costs about 1 MiB to set up; one per thread is reused.
+// Returns this thread's context, which is reused: a new one costs about 1 MiB.
 ZSTD_CCtx* ThreadContext() {
   thread_local std::unique_ptr<ZSTD_CCtx, FreeCCtx> context(ZSTD_createCCtx());
   return context.get();
@@ -55,8 +55,8 @@ Status Decompress(Codec codec, std::string_view stored, uint64_t raw_bytes, uint
 }
 
 int LevelForRatio(uint64_t raw_bytes, uint64_t stored_bytes) {
-  // Thresholds are a guess: below 1.1 compression costs more than the bytes it saves on loopback
-  // and fast networks; below 1.5 the fast level gets most of it.
+  // The thresholds are guesses: below 1.1, compression costs more than the saved bytes on loopback and
+  // fast networks; below 1.5, the fast level saves most of them.
   if (stored_bytes == 0) return 1;
   const double ratio = static_cast<double>(raw_bytes) / static_cast<double>(stored_bytes);
   if (ratio < 1.1) return 0;

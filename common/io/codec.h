@@ -1,4 +1,4 @@
-// Chunk compression: zstd 1, zstd -5 or stored, chosen by the ratio that the first chunk reaches.
+// Compression of chunks: zstd level 1, zstd level -5 or none, chosen by the ratio that the first chunk reaches.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace mr {
 
-// On the wire and on disk.
+// The numbers are on the wire and on disk.
 enum class Codec : uint8_t { kStored = 0, kZstd = 1 };
 
-// Compresses at this zstd level; gives kStored and the bytes themselves where that is not smaller.
-// Deterministic for one version of the library. Thread-safe.
+// Compresses at this zstd level; level 0 stores. Returns kStored and the bytes themselves where compression does not
+// make them smaller. Deterministic for one version of zstd. Thread: any.
 Codec Compress(std::string_view raw, int level, std::string* out);
 
-// Undoes Compress. kCorrupted where the bytes do not give exactly raw_bytes, which must be at most
-// limit (a bomb is refused before any allocation).
+// Undoes Compress. Errors: kCorrupted where the bytes do not decompress to exactly raw_bytes, or where
+// raw_bytes > limit (a bomb is refused before any allocation).
 Status Decompress(Codec codec, std::string_view stored, uint64_t raw_bytes, uint64_t limit, std::string* out);
 
-// The level for the rest of a stream, from how its first chunk did: 1, -5, or 0 for "store".
+// Returns the level for the rest of a stream, from the ratio of its first chunk: 1, -5, or 0 to store.
 int LevelForRatio(uint64_t raw_bytes, uint64_t stored_bytes);
 
 }  // namespace mr

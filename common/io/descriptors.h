@@ -1,13 +1,13 @@
-// How many files this process may have open.
+// The limit of open files of this process.
 #pragma once
 
 #include <cstdint>
 
 namespace mr {
 
-// Raises the soft limit of open files to the hard one, at most 2^20 (more only makes programs slow that walk all
-// descriptors), and returns the soft limit that holds now. A limit that cannot be raised stays.
-// Children inherit the limit: start them, or what starts them, before this.
+// Raises the soft limit of open files to the hard one, at most 2^20 (a higher one slows down programs that walk all
+// descriptors). Returns the resulting soft limit. A limit that cannot be raised stays. Children inherit the limit:
+// start them, or the process that starts them, before this call.
 uint64_t RaiseDescriptorLimit();
 
 }  // namespace mr

@@ -18,7 +18,7 @@ struct Fault {
   std::atomic<long> passed{0};
 };
 
-// NAME:N:TOKEN, or NAME:N:MS:TOKEN of a stall. Null where the variable is not set or has another form.
+// Parses NAME:N:TOKEN, or NAME:N:MS:TOKEN for a stall. Returns null where the variable is not set or has another form.
 Fault* ReadFault(const char* variable, bool stalls) {
   const char* text = std::getenv(variable);
   if (text == nullptr) return nullptr;

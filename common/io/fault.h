@@ -1,24 +1,25 @@
-// Named points at which a test can have a process die by SIGKILL, as a power cut would end it.
+// Named points at which a test can kill a process by SIGKILL, as a power cut would.
 //
-// Inert unless the environment has MR_FAULT=NAME:N:TOKEN: the N-th time a process passes the point
-// NAME it tries to unlink the file TOKEN, and the one process that can dies on the spot. So one of
-// several equal daemons dies, once, in exactly that phase. With MR_STALL=NAME:N:MS:TOKEN its thread sleeps MS
-// milliseconds there instead.
+// Inert unless the environment has MR_FAULT=NAME:N:TOKEN. From the N-th time on that a process passes
+// the point NAME, it tries to unlink the file TOKEN; the process that succeeds dies at once. So one of
+// several equal daemons dies, once, in exactly that phase. With MR_STALL=NAME:N:MS:TOKEN its thread
+// sleeps MS milliseconds there instead.
 #pragma once
 
 #include <string_view>
 
 namespace mr {
 
+// Passes the point `name`.
 // Points of the worker: map (an output chunk of an attempt that reads splits), ingest (before a
 // shuffle output is finished), serve (before an answer to a fetch), fetch (a batch has arrived),
-// reduce (an output chunk of an attempt that reads edges), block (a replica's checksum file has its name, its
-// bytes do not), output (before a part file is synced),
-// commit (before the finished report is sent), commands (on the control loop, before commands are
-// carried out). Of the master: accepted (before a submission that is
-// safe is answered), segment (the journal's next file is
-// there, nothing is in it), snapshot_written (before its sync and name), snapshot_named,
-// segment_removed (before each file that a snapshot covers). Cheap when inert: one load.
+// reduce (an output chunk of an attempt that reads edges), block (a replica's checksum file is renamed,
+// its data file is not yet), output (before a part file is synced), commit (before the finished report
+// is sent), commands (on the control loop, before commands are carried out).
+// Points of the master: accepted (a submission is durable but not answered), segment (the journal's
+// next file exists without records), snapshot_written (before its sync and rename), snapshot_named,
+// segment_removed (before each file that a snapshot covers).
+// Cost when inert: one load.
 void FaultPoint(std::string_view name);
 
 }  // namespace mr

@@ -110,7 +110,7 @@ Status MakeDirectories(const std::string& path) {
 }
 
 Status RemoveTree(const std::string& path) {
-  // An entry that somebody else removes at the same time is an error to remove_all: as many as there are.
+  // remove_all fails at each entry that somebody else removes at the same time, so it is repeated.
   constexpr int kTries = 1'000'000;
   std::error_code error;
   for (int i = 0; i < kTries; ++i) {

@@ -1,4 +1,4 @@
-// Files and directories, with Status, and with what is durable said at each call.
+// Files and directories with Status. Each call says what is durable after it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace mr {
 
-// An owned file descriptor; closed at the end.
+// An owned file descriptor, closed by the destructor.
 class UniqueFd {
  public:
   UniqueFd() = default;
@@ -34,17 +34,17 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-// Each names the path in its error. flags and mode as for open(2); O_CLOEXEC is added.
+// Opens a file; errors name the path. flags and mode as for open(2); O_CLOEXEC is added.
 Result<UniqueFd> OpenFile(const std::string& path, int flags, int mode = 0644);
-// An unnamed file in `directory`, gone with its descriptor (O_TMPFILE).
+// Opens an unnamed file in `directory` that disappears with its descriptor (O_TMPFILE).
 Result<UniqueFd> OpenUnnamed(const std::string& directory);
-// All bytes, or an error; partial writes are continued.
+// Writes all bytes, or returns an error; continues after partial writes.
 Status WriteAll(int fd, std::string_view bytes);
 Status PwriteAll(int fd, std::string_view bytes, uint64_t offset);
-// Up to `size` bytes from offset; fewer only at the end of the file.
+// Reads up to `size` bytes from offset; fewer only at the end of the file.
 Result<size_t> PreadUpTo(int fd, void* data, size_t size, uint64_t offset);
 Result<std::string> ReadFile(const std::string& path);
-// Writes `path`.tmp, fsyncs, renames, fsyncs the directory: after Ok the file is durable and whole.
+// Writes `path`.tmp, syncs it, renames it and syncs the directory: after Ok the file is durable and whole.
 Status WriteFileDurably(const std::string& path, std::string_view bytes);
 Status SyncDirectory(const std::string& path);
 // mkdir -p; existing is fine.
@@ -52,10 +52,10 @@ Status MakeDirectories(const std::string& path);
 // rm -r; absent is fine. Does not follow symbolic links.
 Status RemoveTree(const std::string& path);
 bool PathExists(const std::string& path);
-// Names in a directory, sorted, without "." and "..".
+// Returns the names in a directory, sorted, without "." and "..".
 Result<std::vector<std::string>> ListDirectory(const std::string& path);
 Result<uint64_t> FileSize(const std::string& path);
-// Takes an exclusive lock on `path` for as long as the descriptor lives; kRejected where another
+// Takes an exclusive lock on `path`, held until the descriptor is closed. Errors: kRejected where another
 // process holds it.
 Result<UniqueFd> LockFile(const std::string& path);
 

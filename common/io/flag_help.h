@@ -1,5 +1,5 @@
-// What --help of a daemon shows: its own flags, as its main file defines them; gflags would show those of every library
-// first. Without gflags' header, which main files alone include.
+// The --help text of a daemon: the flags of its main file only, since gflags would show those of every library first.
+// Does not include gflags' header, which only main files include.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace mr {
 
-// flags: what gflags::GetAllFlags gives. file: what the name of the file that defines those to be shown ends with,
-// "mrmaster_main.cc".
+// Returns the help text. flags: the result of gflags::GetAllFlags. file: the end of the name of the file that defines
+// the flags to show, such as "mrmaster_main.cc".
 template <class FlagInfo>
 std::string FlagHelp(const std::string& usage, const std::string& file, const std::vector<FlagInfo>& flags) {
   std::string text = usage + "\n\n";

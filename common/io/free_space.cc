@@ -9,8 +9,8 @@ namespace mr {
 namespace {
 
 constexpr uint64_t kMostKept = 10ull << 30;
-constexpr uint64_t kKeptPart = 20;    // of a disk: 5 %
-constexpr uint64_t kMarginPart = 10;  // of what is kept
+constexpr uint64_t kKeptPart = 20;    // 1/20 of a disk: 5 %
+constexpr uint64_t kMarginPart = 10;  // 1/10 of the kept bytes
 
 }  // namespace
 

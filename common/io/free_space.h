@@ -1,4 +1,4 @@
-// Whether a disk has room for more: below a limit it has none, until a tenth more than the limit is free again, so that
+// Decides whether a disk has room. Below a limit it has none, until a tenth more than the limit is free again, so that
 // the answer does not change with every file.
 #pragma once
 
@@ -10,14 +10,15 @@
 
 namespace mr {
 
-// Bytes that a process without privileges may use, and inodes; total_inodes 0: the file system does not count them.
+// Bytes that an unprivileged process may use, and inodes. total_inodes 0: the file system does not count them.
 struct Space {
   uint64_t free_bytes = 0, total_bytes = 0;
   uint64_t free_inodes = 0, total_inodes = 0;
   bool no_inodes() const { return total_inodes != 0 && free_inodes == 0; }
 };
 
-// The room of the file system that has this path. One system call, which blocks as long as that disk does.
+// Returns the space of the file system that has this path. Cost: one system call, which blocks as long as the disk
+// does.
 Result<Space> SpaceOf(const std::string& path);
 
 // Pure. Not safe for concurrent use.
@@ -26,9 +27,9 @@ class FreeSpaceGate {
   // keep: bytes that must stay free; nothing: the smaller of 5 % and 10 GiB of the disk; 0: always room.
   explicit FreeSpaceGate(std::optional<uint64_t> keep) : keep_(keep) {}
 
-  // Bytes that must stay free on this disk.
+  // Returns the bytes that must stay free on this disk.
   uint64_t Keep(const Space& space) const;
-  // Whether there is room. A disk without a free inode has none, whatever the limit, unless the limit is 0.
+  // Returns whether there is room. A disk without a free inode has none, unless the limit is 0.
   bool HasRoom(const Space& space);
 
  private:

@@ -29,7 +29,7 @@ Status Missing(const std::string& path) {
                   (near.empty() ? "" : "; the nearest name there is " + (parent == "/" ? "" : parent) + "/" + near));
 }
 
-// Of what the master itself may not read or enter; a job's workers read it as whom they run.
+// Returns the error for an input that the master itself may not read or enter. Workers read it as their own user.
 Status Unreadable(const std::string& path, int error) {
   Status status = ErrnoStatus(error, "input " + path + " cannot be read");
   if (status.code() != Code::kNotAllowed) return status;
@@ -37,7 +37,7 @@ Status Unreadable(const std::string& path, int error) {
                              "), and those of the workers, must be allowed to read it and to enter what is above it"};
 }
 
-// Where a glob has found nothing: whether there is a place to look in at all.
+// Returns the error for a glob without a match, which shows whether its directory exists at all.
 Status NoMatch(const std::string& pattern) {
   const std::string directory = ParentOf(pattern.substr(0, pattern.find_first_of("*?[")) + "x");
   const std::string text = "no input matches " + pattern + ": ";
@@ -54,7 +54,8 @@ Status AddFile(const std::string& path, const struct stat& info, std::vector<Inp
   return Status::Ok();
 }
 
-// Into subdirectories as well, as the block store's directories are read; `below`: found in one.
+// Adds the files of a path, also those in subdirectories, like reads of the block store. below: the path was found in a
+// directory.
 Status AddPath(const std::string& path, bool below, std::vector<InputFile>* out) {
   struct stat info, link;
   if (stat(path.c_str(), &info) != 0 || lstat(path.c_str(), &link) != 0) {
@@ -62,7 +63,7 @@ Status AddPath(const std::string& path, bool below, std::vector<InputFile>* out)
   }
   if (S_ISREG(info.st_mode)) return AddFile(path, info, out);
   if (!S_ISDIR(info.st_mode)) return InvalidArgument("input " + path + " is neither a file nor a directory");
-  // It may lead back up, and then the walk would not end.
+  // The link may lead back up, and then the walk would not end.
   if (below && S_ISLNK(link.st_mode)) {
     return InvalidArgument("input " + path + " is a link to a directory; give that directory as an --input of its own");
   }
@@ -91,7 +92,7 @@ Status CheckContainerOf(const InputFile& file, std::string_view format) {
 Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri) {
   const std::string path = uri.substr(kFileScheme.size());
   std::vector<InputFile> files;
-  // A name that exists is taken as it is, also with '*' in it.
+  // A name that exists is no glob, even with '*' in it.
   if (path.find_first_of("*?[") == std::string::npos || PathExists(path)) {
     MR_RETURN_IF_ERROR(AddPath(path, false, &files));
     return files;

@@ -1,4 +1,4 @@
-// The files behind an input of a job: those that a submit reads, and those of which a plan asks the size.
+// The files behind an input of a job, for a submit that reads them and for a plan that needs their sizes.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ namespace mr {
 struct InputFile {
   std::string uri;  // file:///path or dfs:///path
   uint64_t bytes = 0;
-  uint64_t id = 0;      // of a file of the block store: dfs::FileInfo::id
-  FileVersion version;  // of a local file
+  uint64_t id = 0;      // for a file of the block store: dfs::FileInfo::id
+  FileVersion version;  // for a local file
 };
 
-// The files behind one file:// URI: a file, all files below a directory (no '_' or '.' names), or a
-// glob. Sorted by path. kNotFound naming the path and the nearest name for a missing input. Reads directories: not for
-// a thread that must not wait.
+// Returns the files behind one file:// URI: a file, all files below a directory (no '_' or '.' names), or a
+// glob. Sorted by path. Errors: kNotFound for a missing input, with the path and the nearest name. Cost: reads
+// directories, so not for a thread that must not wait.
 Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri);
 
-// Refuses a file that is to be read as `format` and begins as a container that cannot be read (CheckContainer). A file
-// that cannot be opened here passes. For file:// only; reads 16 bytes.
+// Refuses a file that is to be read as `format` but begins like a container that cannot be read (CheckContainer). A
+// file that cannot be opened here passes. Checks file:// URIs only. Cost: reads 16 bytes.
 Status CheckContainerOf(const InputFile& file, std::string_view format);
-// How many files of an input are looked at so before a job is accepted (guess: a directory's files are alike).
+// The number of files of an input that are checked before a job is accepted (guess: a directory's files are alike).
 inline constexpr size_t kFilesLookedAt = 16;
 
 struct InputSize {
-  uint64_t bytes = 0;       // as they are stored
-  uint64_t compressed = 0;  // of these, in files whose names say that they are compressed
+  uint64_t bytes = 0;       // stored size
+  uint64_t compressed = 0;  // the part of it in files whose names say that they are compressed
 };
 InputSize SizeOf(const std::vector<InputFile>& files);
 

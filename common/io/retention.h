@@ -17,25 +17,26 @@ struct StoredFile {
 };
 
 struct RetentionLimits {
-  uint64_t bytes = 0;  // of all files together
+  uint64_t bytes = 0;  // over all files
   Duration age;        // since the last change of a file
 };
 
-// A file that changed more recently goes for no reason: whoever wrote it may be about to use it.
+// A file that changed more recently is never removed: its writer may be about to use it.
 inline constexpr Duration kRetentionGrace = Seconds(600);
-// An unfinished upload or download ("....part") goes when nothing was added for so long.
+// An unfinished upload or download ("....part") is removed when nothing was added for so long.
 inline constexpr Duration kPartAge = Seconds(3600);
 
-// The files to remove at now_ms, oldest first: those beyond the age, and then the oldest ones until the rest fits.
-// in_use: files that must stay; they count for the size. Pure. Cost: n log n.
+// Returns the files to remove at now_ms, oldest first: those beyond the age, and then the oldest ones until the rest
+// fits. in_use: files that must stay; they count for the size. Pure. Cost: n log n.
 std::vector<StoredFile> Surplus(std::vector<StoredFile> files, const RetentionLimits& limits, int64_t now_ms,
                                 const std::function<bool(const std::string&)>& in_use,
                                 Duration grace = kRetentionGrace);
 
-// The regular files of a directory. One that goes meanwhile is left out; an unreadable directory has none. Blocks.
+// Returns the regular files of a directory. Skips files that disappear meanwhile; an unreadable directory has none.
+// Blocks.
 std::vector<StoredFile> StoredFiles(const std::string& directory);
 
-// Removes the file unless it has changed since it was listed; whether it is gone. Blocks.
+// Removes the file unless it has changed since it was listed. Returns whether it is gone. Blocks.
 bool RemoveStored(const std::string& directory, const StoredFile& file);
 
 // Sets the time of its last change to now, so that it counts as the newest. Blocks.

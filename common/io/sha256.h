@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4): the name of an operator library is the digest of its bytes. For names and
-// comparison with what users publish; bytes of the data plane use XXH3 (common/base/digest.h).
+// SHA-256 (FIPS 180-4). The name of an operator library is the digest of its bytes. For such names and
+// for digests that users publish; the data plane uses XXH3 (common/base/digest.h).
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 
 namespace mr {
 
-// Running digest; the borders of Update calls do not matter.
+// A running digest. It does not depend on how the bytes are split into Update calls.
 class Sha256 {
  public:
   Sha256();
   void Update(std::string_view bytes);
-  // 64 lower-case hexadecimal digits. Does not end the stream: more may be added afterwards.
+  // Returns 64 lower-case hexadecimal digits. Does not end the stream: more bytes may be added afterwards.
   std::string HexDigest() const;
 
  private:
@@ -27,7 +27,7 @@ class Sha256 {
   uint64_t bytes_ = 0;
 };
 
-// Of a whole file, read in pieces. Blocks: not for an event loop.
+// Returns the digest of a whole file, which it reads in pieces. Blocks: not for an event loop.
 Result<std::string> Sha256File(const std::string& path);
 
 }  // namespace mr

@@ -1,5 +1,5 @@
-// Lets the kernel begin to write out what is appended to a file, some MiB at a time, so that the sync at its end has
-// little left to wait for. Promises nothing: only the sync does. Blocks where the disk's queue is full, as write does.
+// Starts write-out of the bytes appended to a file, some MiB at a time, so that the final sync has little left to wait
+// for. Makes nothing durable: only the sync does. Blocks where the disk's queue is full, like write().
 #pragma once
 
 #include <fcntl.h>
@@ -10,11 +10,11 @@ namespace mr {
 
 class WriteBehind {
  public:
-  // Behind each append of so many bytes to the file, which was empty.
+  // Call after each append of `bytes` bytes. Requires: the file was empty before the first call.
   void Wrote(int fd, uint64_t bytes) {
     end_ += bytes;
     if (end_ - begun_ < kStep) return;
-    // A file system that cannot do it syncs all at the end; a write that fails behind this is told by that sync, too.
+    // Errors are ignored: the final sync writes what is left, and reports writes that failed here.
     (void)::sync_file_range(fd, static_cast<off_t>(begun_), static_cast<off_t>(end_ - begun_), SYNC_FILE_RANGE_WRITE);
     begun_ = end_;
   }

@@ -18,7 +18,7 @@ AcceptLoop::AcceptLoop(kj::Timer& timer, kj::Own<kj::ConnectionReceiver> receive
 
 kj::Promise<void> AcceptLoop::Accept() {
   // KJ throws from accept() itself when the system call fails at once. evalNow turns that into a rejected promise, so
-  // that the handler below sees it.
+  // that the handler below gets it.
   return kj::evalNow([this] { return receiver_->accept(); })
       .then(
           [this](kj::Own<kj::AsyncIoStream> stream) {
@@ -26,7 +26,7 @@ kj::Promise<void> AcceptLoop::Accept() {
               log_(name_ + ": connections are accepted again, after " + std::to_string(episode_) + " failed tries");
             }
             episode_ = 0;
-            // What one connection throws is its own end.
+            // An exception ends only its own connection.
             KJ_IF_MAYBE (e, kj::runCatchingExceptions([&] { take_(kj::mv(stream)); })) {
               (void)e;
             }

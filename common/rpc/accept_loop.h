@@ -10,21 +10,21 @@
 
 namespace mr::rpc {
 
-// Receives one line for people: once when accepts begin to fail, once when they work again.
+// Receives one line for people when accepts begin to fail, and one when they work again.
 using LogLine = std::function<void(const std::string& line)>;
 
 class AcceptLoop final : private kj::TaskSet::ErrorHandler {
  public:
-  // The pause between two failing accepts: short beside any timeout of a peer, long beside the cost of a try.
+  // The pause after a failed accept: short against any timeout of a peer, long against the cost of a try.
   static constexpr kj::Duration kPause = 50 * kj::MILLISECONDS;
 
-  // name: what is listened on, for people ("RPC port 7070"). take: receives each connection and must not block.
+  // name: the port, for people ("RPC port 7070"). take: receives each connection and must not block.
   AcceptLoop(kj::Timer& timer, kj::Own<kj::ConnectionReceiver> receiver, std::string name,
              std::function<void(kj::Own<kj::AsyncIoStream>)> take, LogLine log = nullptr);
 
-  // The port that is bound.
+  // Returns the bound port.
   uint16_t port() const { return port_; }
-  // Accepts that failed since the start.
+  // Returns the number of accepts that failed since the start.
   uint64_t failures() const { return failures_; }
 
  private:

@@ -27,8 +27,8 @@ namespace {
 capnp::ReaderOptions OptionsFor(Role role) {
   capnp::ReaderOptions options;
   options.traversalLimitInWords = LimitsFor(role).traversal_words;
-  // A client reads lists as long as its own master's jobs (10,000 attempts are some 2 MiB); the
-  // master's bound on what it reads from clients stays.
+  // A client reads lists as long as its own master's jobs (10,000 attempts are some 2 MiB). The
+  // master's limit for messages from clients stays.
   if (role == Role::kClient) options.traversalLimitInWords = 64ull << 20 >> 3;
   options.nestingLimit = LimitsFor(role).nesting;
   return options;
@@ -106,7 +106,7 @@ Result<std::pair<std::string, uint16_t>> ParseHostPort(const std::string& text) 
     if (error == std::errc() && at == end && port != 0) {
       std::string host = text.substr(0, colon);
       if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-        return std::make_pair(host, port);  // KJ wants IPv6 in brackets
+        return std::make_pair(host, port);  // KJ needs IPv6 in brackets
       }
       if (host.find(':') == std::string::npos) return std::make_pair(host, port);
     }

@@ -1,4 +1,4 @@
-// The calling end of a connection: connect, hello, two-party Cap'n Proto. Lives on a KJ loop.
+// The calling end of a connection: connect, hello, two-party Cap'n Proto. Thread: a KJ loop.
 #pragma once
 
 #include <capnp/capability.h>
@@ -12,20 +12,20 @@ namespace mr::rpc {
 
 class RpcConnection : public kj::Refcounted {
  public:
-  // Connects to "host:port" within `timeout` and exchanges hellos. Failures: kUnavailable (nobody
-  // there, closed, another protocol), kRejected (another cluster), kDeadline (in time: the same
-  // text with "timed out").
+  // Connects to "host:port" within `timeout` and exchanges hellos. Errors: kUnavailable (nobody there,
+  // closed, timed out, too many connections, another protocol), kRejected (another cluster),
+  // kInvalidArgument (not an address).
   static kj::Promise<Result<kj::Own<RpcConnection>>> Connect(kj::AsyncIoContext& io, std::string address, Hello own,
                                                              Duration timeout = Seconds(5));
   RpcConnection(kj::Own<kj::AsyncIoStream> stream, Hello peer, Role role);
   ~RpcConnection();
 
-  // The peer's bootstrap capability as T.
+  // Returns the peer's bootstrap capability as T.
   template <class T>
   typename T::Client Bootstrap() {
     return BootstrapAny().template castAs<T>();
   }
-  // Done when the connection has ended, however it ended.
+  // Returns a promise that resolves when the connection has ended for any reason.
   kj::Promise<void> OnDisconnect();
   const Hello& peer() const { return peer_; }
   kj::Own<RpcConnection> AddRef() { return kj::addRef(*this); }
@@ -37,7 +37,7 @@ class RpcConnection : public kj::Refcounted {
   Hello peer_;
 };
 
-// Splits "host:port" ("[::1]:7070" too); port must be there. kInvalidArgument otherwise.
+// Splits "host:port" or "[::1]:7070". Errors: kInvalidArgument, also for a text without a port.
 Result<std::pair<std::string, uint16_t>> ParseHostPort(const std::string& text);
 
 }  // namespace mr::rpc

@@ -1,6 +1,6 @@
-// The fixed 64 bytes that both ends send before any Cap'n Proto byte: who is there, which protocol,
-// which cluster. A peer whose hello is wrong, or that is silent for kHelloTimeout, is closed; no
-// byte of it is decoded as a message.
+// The hello: 64 bytes that both ends send before any Cap'n Proto byte, with role, protocol and cluster.
+// A peer with a wrong hello, or without one for kHelloTimeout, is closed. No byte of it is decoded as a
+// message.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@
 namespace mr::rpc {
 
 inline constexpr size_t kHelloBytes = 64;
-// 3: paged registration, reports in pieces, paged lists. Peers of another version are refused by name.
+// 3: paged registration, reports in pieces, paged lists. Peers of another version are refused with both versions.
 inline constexpr uint32_t kProtocolVersion = 3;
 inline constexpr Duration kHelloTimeout = Seconds(5);
 
-// Numbers are on the wire.
+// The numbers are on the wire.
 enum class Role : uint32_t {
   kClient = 1,      // mrctl to master
   kWorker = 2,      // worker to master: control
@@ -31,13 +31,13 @@ enum class Role : uint32_t {
 struct Hello {
   uint32_t protocol = kProtocolVersion;
   Role role = Role::kClient;
-  uint64_t cluster_id = 0;   // 0 = any (a client that does not know yet)
+  uint64_t cluster_id = 0;   // 0 = any (a client that does not know it yet)
   uint64_t incarnation = 0;  // of the sending daemon; 0 for clients
   uint32_t refused = 0;      // in a reply: 0, or a Code, after which the server closes
 };
 
 std::array<uint8_t, kHelloBytes> EncodeHello(const Hello& hello);
-// kInvalidArgument for bytes that are no hello; kUnavailable for another protocol version.
+// Decodes a hello. Errors: kInvalidArgument for bytes that are no hello; kUnavailable for another protocol version.
 Result<Hello> DecodeHello(const std::array<uint8_t, kHelloBytes>& bytes);
 
 }  // namespace mr::rpc

@@ -10,10 +10,10 @@ namespace mr::rpc {
 namespace {
 
 constexpr kj::Duration kSweep = 1 * kj::SECONDS;
-// For a request's header, and between two requests on one connection.
+// The time for a request's header, and between two requests on one connection.
 constexpr kj::Duration kRequestTimeout = 10 * kj::SECONDS;
 
-// Remembers since when a write waits for its peer, and when the last byte moved.
+// A stream that records when its current write began and when the last byte moved.
 class TimedStream final : public kj::AsyncIoStream {
  public:
   TimedStream(kj::Own<kj::AsyncIoStream> inner, kj::Timer& timer)
@@ -54,7 +54,7 @@ class TimedStream final : public kj::AsyncIoStream {
   kj::Own<kj::AsyncIoStream> inner_;
   kj::Timer& timer_;
   kj::TimePoint moved_, began_;
-  size_t writing_ = 0;  // bytes of the write that is not over; 0: none
+  size_t writing_ = 0;  // bytes of the unfinished write; 0: none
 };
 
 struct Connection {
@@ -96,7 +96,7 @@ struct HttpPort::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
     tasks.add(SweepForEver());
   }
 
-  void taskFailed(kj::Exception&&) override {}  // a broken peer is no news
+  void taskFailed(kj::Exception&&) override {}  // broken peers are expected
 
   void Close(Connection* c) {
     if (c->closing) return;
@@ -121,7 +121,7 @@ struct HttpPort::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
     const auto c = open.emplace(open.end());
     c->stream = stream;
     c->end = kj::mv(paf.fulfiller);
-    // One connection at a time: a peer that sends rubbish ends its own, never the loop that accepts.
+    // One call per connection: a peer that sends garbage ends its own connection, never the accept loop.
     auto served = kj::evalNow([&] { return server.listenHttp(kj::mv(stream)); });
     tasks.add(served.exclusiveJoin(kj::mv(paf.promise)).attach(kj::defer([this, c] { open.erase(c); })));
   }

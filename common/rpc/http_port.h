@@ -1,4 +1,4 @@
-// A daemon's HTTP port: GET and HEAD of a few pages, within limits of number and time. Thread: a KJ loop.
+// A daemon's HTTP port: GET and HEAD of a few pages, with limits for connections and time. Thread: a KJ loop.
 #pragma once
 
 #include <kj/async-io.h>
@@ -19,8 +19,8 @@ struct HttpReply {
 };
 
 struct HttpLimits {
-  size_t connections = 256;  // at the limit a new one replaces the one that moved no byte for longest
-  // A connection that must take n bytes is closed when it has not taken them after send_grace + n / send_rate.
+  size_t connections = 256;  // at the limit a new one replaces the one without traffic for longest
+  // A connection is closed when its peer has not taken n bytes after send_grace + n / send_rate.
   Duration send_grace = Seconds(30);
   uint64_t send_rate = 64 << 10;  // bytes per second
 };
@@ -28,18 +28,18 @@ struct HttpLimits {
 struct HttpCounts {
   uint64_t connections = 0;      // open now
   uint64_t accept_failures = 0;  // since the start, as those below
-  uint64_t slow = 0;             // closed: took too little of what was sent
-  uint64_t replaced = 0;         // closed: too many
+  uint64_t slow = 0;             // closed: the peer took the bytes too slowly
+  uint64_t replaced = 0;         // closed: too many connections
 };
 
 class HttpPort {
  public:
-  // path: without its query. Called on the loop; must not block.
+  // Makes the reply for a path, which comes without its query. Called on the loop; must not block.
   using Handler = std::function<kj::Promise<HttpReply>(const std::string& path)>;
 
   HttpPort(kj::AsyncIoContext& io, Handler handler, HttpLimits limits = {}, LogLine log = nullptr);
   ~HttpPort();
-  // Binds and starts to accept; port 0 = any. The port in use, or why there is none.
+  // Binds and starts to accept; port 0 = any. Returns the port in use, or the reason why there is none.
   kj::Promise<Result<uint16_t>> Listen(const std::string& address, uint16_t port);
   HttpCounts counts() const;
 

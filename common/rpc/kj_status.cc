@@ -3,8 +3,8 @@
 namespace mr::rpc {
 namespace {
 
-// The description alone: an exception's full text carries file paths. That of a failed system call begins with the call
-// as KJ's source has it, "::read(fd, buffer, maxBytes): Connection reset by peer", which says nothing to people.
+// Returns the exception's description: its full text has file paths. Removes the call from the text of a failed system
+// call, which KJ writes as in its source: "::read(fd, buffer, maxBytes): Connection reset by peer".
 std::string Description(const kj::Exception& exception) {
   std::string text(exception.getDescription().cStr());
   const size_t end = text.find("): ");

@@ -1,4 +1,4 @@
-// kj::Exception to Status and back: the only place that knows both.
+// Converts kj::Exception to Status and back. Only this file knows both.
 #pragma once
 
 #include <kj/async.h>
@@ -11,12 +11,12 @@
 
 namespace mr::rpc {
 
-// DISCONNECTED: kUnavailable (outcome unknown), OVERLOADED: kOverloaded, all else: kInternal. An
-// out-of-range type, which a hostile peer can send, counts as kInternal.
+// Converts DISCONNECTED to kUnavailable (outcome unknown), OVERLOADED to kOverloaded, UNIMPLEMENTED to
+// kUnavailable, and all else to kInternal, also an out-of-range type, which a hostile peer can send.
 Status FromException(const kj::Exception& exception);
 kj::Exception ToException(const Status& status);
 
-// An Outcome field of a reply.
+// Converts an Outcome field of a reply.
 Status FromOutcome(Outcome::Reader outcome);
 void ToOutcome(const Status& status, Outcome::Builder out);
 

@@ -31,15 +31,15 @@ void KjThread::Post(kj::Function<void()> fn) {
     queue_.push_back(kj::mv(fn));
     wake = kj::mv(wake_);
   }
-  // One wake per batch: the loop arms it again when it has found the queue empty. Not under the
-  // lock, which the loop takes first when it wakes.
+  // One wake per batch: the loop arms it again when the queue is empty. Not under the lock, which the
+  // loop takes first when it wakes.
   if (wake.get() != nullptr) wake->fulfill();
 }
 
 void KjThread::Main(const std::string& name) {
   pthread_setname_np(pthread_self(), name.c_str());
-  // KJ 0.9 writes to sockets without MSG_NOSIGNAL: a peer that has gone must be an error on this
-  // thread, not the end of the process. A mask, unlike SIG_IGN, does not reach child processes.
+  // KJ 0.9 writes to sockets without MSG_NOSIGNAL. A closed connection must be an error on this thread,
+  // not the end of the process. A mask, unlike SIG_IGN, does not reach child processes.
   sigset_t pipe_signal;
   sigemptyset(&pipe_signal);
   sigaddset(&pipe_signal, SIGPIPE);
@@ -55,7 +55,7 @@ void KjThread::Main(const std::string& name) {
       started_ = true;
     }
     started_cv_.notify_one();
-    // A chain of promises that lasts for the life of the thread would grow; each round is its own.
+    // Each round has promises of its own: one chain for the life of the thread would grow.
     for (bool waited = false;;) {
       {
         std::lock_guard lock(mutex_);
@@ -78,7 +78,7 @@ void KjThread::Main(const std::string& name) {
         waited = true;
         continue;
       }
-      // Between batches the loop's own events (sockets, timers) get their turn.
+      // Runs the loop's own events (sockets, timers) between batches.
       if (!waited) io.waitScope.poll();
       waited = false;
       for (auto& fn : batch) {
@@ -87,8 +87,8 @@ void KjThread::Main(const std::string& name) {
         }
       }
     }
-    io.waitScope.poll();  // what the last batch has begun
-    // What a dropped closure or task owned may post once more while it goes: on this thread, too.
+    io.waitScope.poll();  // runs events that the last batch has begun
+    // Objects of dropped closures and tasks may post again from their destructors, on this thread too.
     const auto drop_all = [this] {
       for (bool more = true; more;) {
         std::vector<kj::Function<void()>> dropped;

@@ -1,8 +1,7 @@
-// Owns one KJ event loop on a thread of its own; how calls enter it from other threads.
+// A KJ event loop on a thread of its own, with a queue for closures of other threads.
 //
-// Every KJ object (promise, capability, connection) lives on the loop's thread. Other threads hand
-// in closures; results go back by whatever the closure calls. Nothing that runs on the loop may
-// block.
+// Every KJ object (promise, capability, connection) lives on the loop's thread. Other threads post
+// closures, which pass results back by their own means. Nothing that runs on the loop may block.
 #pragma once
 
 #include <kj/async-io.h>
@@ -23,16 +22,16 @@ class KjThread : private kj::TaskSet::ErrorHandler {
  public:
   // Starts the thread and returns when its loop runs. name: at most 15 characters.
   explicit KjThread(const std::string& name);
-  // Stops the loop and joins. Objects that live on the loop must have been destroyed there before
-  // (by Run); posted closures that did not run are dropped on the loop's thread.
+  // Stops the loop and joins. Posted closures that did not run are dropped on the loop's thread.
+  // Requires: objects that live on the loop have been destroyed there (by Run).
   ~KjThread();
   KjThread(const KjThread&) = delete;
   KjThread& operator=(const KjThread&) = delete;
 
-  // Runs fn on the loop, soon; calls from one thread keep their order. Any thread, also the loop.
+  // Runs fn on the loop later. Calls from one thread keep their order. Thread: any, also the loop's.
   void Post(kj::Function<void()> fn);
 
-  // Runs fn on the loop and waits for its value. Never from the loop itself. fn must not throw.
+  // Runs fn on the loop and waits for its value. fn must not throw. Thread: any but the loop's.
   template <class F>
   std::invoke_result_t<F> Run(F fn) {
     using R = std::invoke_result_t<F>;
@@ -55,10 +54,10 @@ class KjThread : private kj::TaskSet::ErrorHandler {
     if constexpr (!std::is_void_v<R>) return std::move(*result);
   }
 
-  // Below: on the loop only.
+  // Thread: the functions below only on the loop, except OnLoop.
   kj::AsyncIoContext& io() { return *io_; }
   kj::Timer& timer() { return io_->provider->getTimer(); }
-  // Keeps a promise going until it is done; a failure is logged.
+  // Keeps a promise alive until it is done. Logs its failure.
   void Spawn(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
   bool OnLoop() const { return std::this_thread::get_id() == thread_.get_id(); }
 
@@ -66,7 +65,7 @@ class KjThread : private kj::TaskSet::ErrorHandler {
   void Main(const std::string& name);
   void taskFailed(kj::Exception&& exception) override;
 
-  std::mutex mutex_;  // guards the four below: the queue is how other threads reach the loop
+  std::mutex mutex_;  // guards the four below
   std::vector<kj::Function<void()>> queue_;
   kj::Own<kj::CrossThreadPromiseFulfiller<void>> wake_;
   bool stopping_ = false;

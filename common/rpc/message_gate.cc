@@ -33,7 +33,7 @@ kj::Promise<void> MessageGate::WhenOpen() {
   if (Open()) return kj::READY_NOW;
   auto paf = kj::newPromiseAndFulfiller<void>();
   waiting_ = kj::mv(paf.fulfiller);
-  // Behind all that is due now: the network takes a message off its queue only after its write is over.
+  // Runs behind all events that are due now: the network removes a message from its queue only after its write.
   return paf.promise.then([] { return kj::evalLast([] {}); }).then([this] { return WhenOpen(); });
 }
 
@@ -82,7 +82,7 @@ kj::Promise<void> MessageGate::writeMessage(kj::ArrayPtr<const int> fds,
 
 kj::Promise<void> MessageGate::writeMessages(
     kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) {
-  // The RPC system of this release writes messages one by one; in order, so this is the same.
+  // Writing them one after the other is equivalent: the RPC system of this release does the same.
   kj::Promise<void> all = kj::READY_NOW;
   for (const auto& message : messages) {
     all = all.then([this, message] { return writeMessage(nullptr, message); });

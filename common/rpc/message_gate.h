@@ -1,5 +1,5 @@
 // A message stream that stops reading calls while too many of the peer's calls are unanswered or too many bytes of
-// replies wait to be sent. So a peer that asks and does not read costs a bounded amount of memory.
+// replies wait to be sent. So a peer that calls and does not read uses a bounded amount of memory.
 // Thread: a KJ loop.
 #pragma once
 
@@ -13,31 +13,31 @@
 
 namespace mr::rpc {
 
-// What all connections of one server share.
+// The send queues of all connections of one server together.
 struct SharedQueue {
   uint64_t bytes = 0;  // of replies and calls that wait to be sent, over all connections
-  uint64_t limit = 0;  // above it, each connection may have one unanswered call
+  uint64_t limit = 0;  // above it, each connection may have only one unanswered call
 };
 
 class MessageGate final : public capnp::MessageStream {
  public:
   struct Limits {
-    size_t calls = 128;                   // calls of the peer without a reply that has been written
+    size_t calls = 128;                   // calls of the peer without a written reply
     uint64_t queued_bytes = 16ull << 20;  // that wait to be sent on this connection
   };
-  // queued: bytes that wait to be sent on this connection; asked often, must be cheap.
+  // queued: returns the bytes that wait to be sent on this connection. It is called often and must be cheap.
   MessageGate(kj::AsyncIoStream& stream, kj::Timer& timer, Limits limits, SharedQueue& shared,
               std::function<size_t()> queued);
   ~MessageGate() noexcept(false);
 
-  // Calls of the peer whose reply has not been written.
+  // Returns the number of the peer's calls without a written reply.
   size_t calls() const { return calls_.size(); }
-  // When the last whole message was read or written.
+  // Returns the time at which the last whole message was read or written.
   kj::TimePoint last_message() const { return last_message_; }
-  // The message that is being written: since when, and its size. 0 bytes: none.
+  // The start and the size of the current write; 0 bytes: none.
   kj::TimePoint write_began() const { return write_began_; }
   uint64_t write_bytes() const { return write_bytes_; }
-  // Brings what this connection has queued into the shared sum.
+  // Updates the shared sum with this connection's queued bytes.
   void Count();
 
   kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(kj::ArrayPtr<kj::AutoCloseFd> fds,

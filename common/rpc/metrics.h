@@ -1,4 +1,4 @@
-// The lines of /metrics (Prometheus text) about a daemon's sockets, and how one line is written.
+// Writes the lines of /metrics (Prometheus text): those about a daemon's sockets, and single metrics.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace mr::rpc {
 
-// One metric without labels. type: "gauge" or "counter"; help: a sentence.
+// Appends one metric without labels. type: "gauge" or "counter". help: a sentence.
 void Metric(std::string* out, const char* name, const char* type, const char* help, double value);
 
 std::string ServerMetrics(const ServerCounts& rpc, const HttpCounts& http);

@@ -1,1 +1,1 @@
-// The precompiled header of libraries that use Cap'n Proto is made with this file (CMakeLists.txt).
+// Source file for the precompiled header of libraries that use Cap'n Proto (CMakeLists.txt).

@@ -48,7 +48,7 @@ kj::Promise<void> SelfCheck::Run() {
 }
 
 kj::Promise<void> SelfCheck::Once() {
-  // Parsed once: a name would otherwise be looked up each time.
+  // Parsed once, so that a host name is not looked up each time.
   if (to_.get() == nullptr) {
     return io_.provider->getNetwork()
         .parseAddress(address_.c_str(), port_)

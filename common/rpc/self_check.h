@@ -1,5 +1,5 @@
-// Connects to this daemon's own RPC port once per period and remembers whether a hello came back. This is what
-// readiness means: a daemon whose port accepts nobody is not ready, whatever else works. Thread: a KJ loop.
+// Connects to this daemon's own RPC port once per period and records whether a hello came back. This decides readiness:
+// a daemon with a port that accepts nobody is not ready, whatever else works. Thread: a KJ loop.
 #pragma once
 
 #include <kj/async-io.h>
@@ -12,21 +12,21 @@
 
 namespace mr::rpc {
 
-// Connects to "host:port" and waits for the reply to a hello. kUnavailable: why nobody answers there.
+// Connects to "host:port" and waits for the reply to a hello. Errors: those of RpcConnection::Connect.
 kj::Promise<Status> ProbePort(kj::AsyncIoContext& io, std::string address, Duration timeout);
 
 class SelfCheck {
  public:
   static constexpr Duration kPeriod = Seconds(1);
-  // A check that has no answer after so long has failed.
+  // A check without an answer after so long has failed.
   static constexpr Duration kTimeout = Seconds(2);
-  // The port counts as dead when no check worked for so long: two failed ones in a row on a busy machine are no news.
+  // The port counts as dead when no check succeeded for so long. On a busy machine two may fail in a row.
   static constexpr Duration kStale = Seconds(5);
 
-  // address: what the port is bound to; a wildcard is reached by loopback. Begins at once.
+  // Begins to check at once. address: the port's bind address; a wildcard is reached by loopback.
   SelfCheck(kj::AsyncIoContext& io, const std::string& address, uint16_t port);
 
-  // Empty: the port answers. Otherwise why it does not, for people. Cost: a comparison.
+  // Returns "" where the port answers, else why it does not, for people. Cost: a comparison.
   std::string WhyNot() const;
 
  private:

@@ -42,8 +42,8 @@ std::string PeerName(kj::AsyncIoStream& stream) {
   return std::string(text) + ":" + std::to_string(port);
 }
 
-// A worker connection that never registered, or whose heartbeats stopped, is closed after so long. Above the 120 s for
-// which a worker goes on without its master, so that no session that may still be used is cut.
+// A worker connection without a registration or heartbeats is closed after so long. Longer than the 120 s for which a
+// worker goes on without its master, so that no usable session is cut.
 constexpr Duration kSilentWorker = Seconds(150);
 constexpr Duration kSweep = Seconds(1);
 
@@ -109,7 +109,7 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
   const ServerLimits limits;
   OtherProtocol other_protocol;
   LogLine log;
-  Connections open[kKinds];  // of each kind, oldest first
+  Connections open[kKinds];  // by kind, oldest first
   SharedQueue shared;
   ServerCounts counts;
   kj::Vector<kj::Own<AcceptLoop>> accepting;
@@ -128,9 +128,9 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
     tasks.add(SweepForEver());
   }
 
-  void taskFailed(kj::Exception&&) override {}  // one peer's end is no news; the factory's objects know
+  void taskFailed(kj::Exception&&) override {}  // a peer's end is expected; the factory's objects are notified
 
-  // Its promise ends at the next turn of the loop, and with it all that the connection owns.
+  // Ends the connection's promise at the next turn of the loop, and with it all that the connection owns.
   void Close(Connections::iterator c) {
     if (c->kind == kClosing) return;
     Move(c, kClosing);
@@ -147,7 +147,7 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
       ++counts.silent;
       Close(open[kGreeting].begin());
     }
-    // A peer whose machine has gone says nothing ever again: the kernel asks after it.
+    // A peer on a dead machine never sends anything again. The kernel's keep-alive finds that.
     const int on = 1;
     kj::runCatchingExceptions([&] { stream->setsockopt(SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on); });
     auto paf = kj::newPromiseAndFulfiller<void>();
@@ -171,7 +171,7 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
     return gate.calls() == 0 && gate.write_bytes() == 0 && timer.now() - gate.last_message() >= ToKj(least);
   }
 
-  // Whether one more of this kind may be served; the longest idle one goes where that makes room.
+  // Returns whether one more connection of this kind may be served. At the limit it closes the longest idle one.
   bool Room(Kind kind) {
     const size_t most = kind == kWorkers ? limits.workers : kind == kData ? limits.data : limits.clients;
     if (open[kind].size() < most) return true;
@@ -194,7 +194,7 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
         .then([this, c, stream = kj::mv(stream), buffer = kj::mv(buffer)]() mutable -> kj::Promise<void> {
           const auto hello = DecodeHello(*buffer);
           if (!hello.ok()) {
-            // Another release gets a reply that names our protocol; strangers get nothing.
+            // Another release gets a reply with our protocol version; other programs get nothing.
             if (hello.status().code() != Code::kUnavailable) return kj::READY_NOW;
             if (other_protocol != nullptr) other_protocol(PeerName(*stream), hello.status());
             return Reply(*stream, Code::kUnavailable).attach(kj::mv(stream));

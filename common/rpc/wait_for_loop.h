@@ -1,5 +1,5 @@
-// A thread that waits for a promise of the KJ loop: one that listens at the start of a daemon, or a
-// thread of a pool (the other way is OnPool of worker/shuffle/on_pool.h).
+// Lets a thread wait for a promise of the KJ loop: at the start of a daemon, or in a pool. The opposite
+// direction is OnPool of worker/shuffle/on_pool.h.
 #pragma once
 
 #include <kj/async.h>
@@ -16,12 +16,12 @@
 
 namespace mr::rpc {
 
-// Runs start() on the loop and waits for the Result<T> or Status of its promise. REQUIRES: not on the
-// loop; the promise does not wait for this thread's pool.
+// Runs start() on the loop and waits for the Result<T> or Status of its promise. Requires: the promise
+// does not wait for this thread's pool. Thread: any but the loop's.
 template <class R, class F>
 R WaitForLoop(KjThread& loop, F start) {
   struct Shared {
-    std::mutex mutex;  // a message cannot be waited for on a thread without a loop
+    std::mutex mutex;  // a thread without a loop cannot wait for a promise
     std::condition_variable ready;
     std::optional<R> value;
   };

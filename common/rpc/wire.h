@@ -1,4 +1,4 @@
-// Cap'n Proto ids and digests to plain structs and back.
+// Converts Cap'n Proto ids and digests to plain structs and back.
 #pragma once
 
 #include "common/base/digest.h"

@@ -11,10 +11,10 @@
 namespace mr::dfs {
 namespace {
 
-// The local end of one write. The disk's part runs on the pool, one step after the other.
+// The local end of one write. Its disk accesses run on the pool in order.
 struct LocalWrite {
   std::unique_ptr<BlockStore::Writer> writer;
-  Status failed;  // of an earlier step; later ones do nothing
+  Status failed;  // the error of an earlier step; later steps do nothing
 };
 
 Status AppendPiece(LocalWrite& local, const std::string& piece, uint32_t crc) {
@@ -25,9 +25,9 @@ Status AppendPiece(LocalWrite& local, const std::string& piece, uint32_t crc) {
 
 }  // namespace
 
-// Shared by the server, its calls and its writers. A call goes on to its end where its connection is gone: Cap'n Proto
-// detaches it, so that it would outlive the loop's I/O if nothing ended it. Close does, when the server goes; what is
-// left then (writers that a connection still names) has no call, no connection and no timer.
+// Shared by the server, its calls and its writers. Cap'n Proto detaches a call if its connection is gone, so a call
+// could outlive the loop's I/O. Close, called when the server is destroyed, ends all calls. Remaining objects (writers
+// that a connection still names) then have no call, connection or timer.
 struct BlockServer::Impl : kj::Refcounted, private kj::TaskSet::ErrorHandler {
   BlockStore& store;
   Options options;
@@ -42,7 +42,8 @@ struct BlockServer::Impl : kj::Refcounted, private kj::TaskSet::ErrorHandler {
 
   bool closed() const { return reports.get() == nullptr; }
 
-  // A call, which fails when the server goes. The reference stands outside: what the canceler ends must not own it.
+  // Wraps a call so that it fails when the server is destroyed. The reference is held outside of the part that the
+  // canceler ends, which must not own it.
   template <class T>
   kj::Promise<T> Hold(kj::Promise<T> call) {
     if (closed()) return KJ_EXCEPTION(DISCONNECTED, "the data server stops");
@@ -64,8 +65,8 @@ struct BlockServer::Impl : kj::Refcounted, private kj::TaskSet::ErrorHandler {
 
 namespace {
 
-// One pipeline member: takes pieces, passes them on, writes them. A downstream that fails is given
-// up; a local disk that fails ends the whole write here.
+// One pipeline member: takes pieces, passes them on and writes them. A failed downstream is dropped; a failed local
+// disk ends the whole write here.
 class WriterServer final : public rpc::BlockWriter::Server {
  public:
   WriterServer(BlockServer::Impl& server, std::unique_ptr<BlockStore::Writer> writer, kj::Own<BlockPipe> downstream)
@@ -75,7 +76,7 @@ class WriterServer final : public rpc::BlockWriter::Server {
         tail_(kj::Promise<void>(kj::READY_NOW)) {}
 
   ~WriterServer() noexcept(false) {
-    // Unlinks what was not finished: on the pool, since it touches the disk.
+    // Unlinks an unfinished block. On the pool, since it touches the disk.
     server_->options.pool([local = std::move(local_)]() mutable { local.reset(); });
   }
 
@@ -113,13 +114,13 @@ class WriterServer final : public rpc::BlockWriter::Server {
                       return ref;
                     })
                     .fork();
-    // Once the bytes are on disk the master hears of it, also where the writer is gone.
+    // The master is notified once the bytes are on disk, even if the writer is gone.
     if (!server_->closed()) server_->reports->add(done.addBranch().ignoreResult());
     auto answer = done.addBranch().then([this, below = kj::mv(below), context](Result<BlockRef> ref) mutable {
       return below.then([this, context, ref = std::move(ref)](std::vector<WorkerId> durable) mutable {
         if (ref.ok()) durable.insert(durable.begin(), server_->options.worker);
         auto results = context.getResults();
-        // One durable replica anywhere in the pipeline is an answer; the writer counts them.
+        // One durable replica anywhere in the pipeline is a good answer. The writer counts them.
         rpc::ToOutcome(durable.empty() ? ref.status() : Status::Ok(), results.initOutcome());
         auto list = results.initDurable(static_cast<uint>(durable.size()));
         for (uint i = 0; i < list.size(); ++i) list.set(i, durable[i].value);
@@ -129,7 +130,7 @@ class WriterServer final : public rpc::BlockWriter::Server {
   }
 
  private:
-  // Runs fn on the pool after all that were given before.
+  // Runs fn on the pool after all earlier steps.
   template <class R, class F>
   kj::Promise<R> InOrder(F fn) {
     auto fork =
@@ -153,7 +154,7 @@ class WriterServer final : public rpc::BlockWriter::Server {
     });
   }
 
-  kj::Own<BlockServer::Impl> server_;  // first: what is below uses its connections
+  kj::Own<BlockServer::Impl> server_;  // first: the members below use its connections
   std::shared_ptr<LocalWrite> local_;
   kj::Own<BlockPipe> downstream_;
   bool downstream_failed_ = false;
@@ -177,7 +178,7 @@ kj::Promise<void> BlockServer::WriteBlock(WriteContext context) {
   std::vector<std::string> downstream;
   for (const auto address : params.getDownstream()) downstream.emplace_back(address.cStr());
   context.releaseParams();
-  // A Result and not a null Own: KJ takes a null Own in a promise for no value at all.
+  // A Result and not a null Own, which KJ treats as no value in a promise.
   using Pipe = Result<kj::Own<BlockPipe>>;
   kj::Promise<Pipe> below = Pipe(NotFound("the pipeline ends here"));
   if (!downstream.empty()) {
@@ -191,7 +192,7 @@ kj::Promise<void> BlockServer::WriteBlock(WriteContext context) {
       auto results = context.getResults();
       rpc::ToOutcome(writer.status(), results.initOutcome());
       if (!writer.ok()) return;
-      // A tail that cannot be reached is given up; the writer sees by `durable` how many have it.
+      // An unreachable tail is dropped. The writer sees in `durable` how many workers have the block.
       auto downstream = pipe.ok() ? *std::move(pipe) : kj::Own<BlockPipe>();
       results.setWriter(kj::heap<WriterServer>(impl, *std::move(writer), kj::mv(downstream)));
     });
@@ -219,7 +220,7 @@ namespace {
 
 using Copied = BlockServer::Copied;
 
-// Reads from one store and writes down one pipe, piece by piece.
+// Reads from the local store and writes into the pipe, piece by piece.
 kj::Promise<Copied> CopyPieces(BlockServer::Impl& server, BlockPipe& pipe, BlockRef block, uint64_t offset) {
   if (offset >= block.length) return Copied{};
   return OnPool(server.options.pool, [&store = server.store, block,

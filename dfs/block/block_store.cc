@@ -1,4 +1,4 @@
-// Opening a store, reading from it, and what is remembered of damage.
+// Opens a store and reads from it; remembers damage.
 #include "dfs/block/block_store.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 namespace mr::dfs {
 namespace {
 
-// Of "<16 hex>_<n>.blk"; false where the name is something else.
+// Parses "<16 hex>_<n>.blk". Returns false for other names.
 bool ParseName(const std::string& name, BlockKey* key) {
   unsigned long long id = 0;
   unsigned generation = 0;
@@ -62,10 +62,10 @@ void BlockStore::Observe(Observers observers) { impl_->observers = std::move(obs
 Result<std::unique_ptr<BlockStore>> BlockStore::Open(const std::string& directory) {
   auto impl = std::make_unique<Impl>();
   impl->root = directory + "/blocks";
-  // Unfinished writes only: nothing in tmp was ever acknowledged.
+  // Unfinished writes only: no write in tmp was ever acknowledged.
   MR_RETURN_IF_ERROR(RemoveTree(impl->root + "/tmp"));
   for (const char* folder : {"/tmp", "/quarantine"}) MR_RETURN_IF_ERROR(MakeDirectories(impl->root + folder));
-  // A folder that a writer of an earlier life made, and could not sync any more, is durable from here on.
+  // A writer of an earlier life may have made a folder without syncing it. From here on it is durable.
   MR_RETURN_IF_ERROR(SyncDirectory(impl->root));
   MR_RETURN_IF_ERROR(SyncDirectory(directory));
   MR_RETURN_IF_ERROR(impl->Load());
@@ -99,7 +99,7 @@ Status BlockStore::Impl::LoadOne(BlockKey key) {
   stored.ref = {{key.id}, key.generation, 0, 0};
   const auto size = FileSize(PathOf(key, ".blk"));
   const auto bytes = ReadFile(PathOf(key, ".sum"));
-  // Too many open files say nothing about the block.
+  // Too many open files are no fault of the block.
   if (bytes.status().code() == Code::kOverloaded) return bytes.status().With("cannot look at " + Describe(key));
   const auto sidecar = bytes.ok() ? DecodeSidecar(*bytes) : Result<Sidecar>(bytes.status());
   if (!sidecar.ok()) {
@@ -112,7 +112,7 @@ Status BlockStore::Impl::LoadOne(BlockKey key) {
       stored.suspect = "its file does not have the " + std::to_string(sidecar->block.length) + " bytes written";
     }
   }
-  // Found bad in an earlier life: stays bad, whatever a read says now.
+  // Found bad in an earlier life: it stays bad, even if a read succeeds now.
   if (PathExists(PathOf(key, ".bad"))) {
     const auto bad = ReadFile(PathOf(key, ".bad"));
     stored.suspect = bad.ok() && !bad->empty() ? *bad : "an earlier life of this worker marked it as damaged";
@@ -123,7 +123,7 @@ Status BlockStore::Impl::LoadOne(BlockKey key) {
 }
 
 Status BlockStore::Impl::Fail(BlockKey key, uint64_t life, const Status& why) {
-  // Too many open files say nothing about the block.
+  // Too many open files are no fault of the block.
   if (why.code() == Code::kOverloaded) return why.With(Describe(key));
   const bool disk = why.code() == Code::kInternal;
   Suspect found{{{key.id}, key.generation, 0, 0}, (disk ? kIoError : "") + why.message(), false};
@@ -139,10 +139,10 @@ Status BlockStore::Impl::Fail(BlockKey key, uint64_t life, const Status& why) {
       if (fresh) it->second.suspect = found.why;
       found.block = it->second.ref;
     }
-    // Best effort: without the mark the next life finds the damage by itself.
+    // Best effort: without the mark the next life finds the damage itself.
     if (fresh) (void)WriteFileDurably(PathOf(key, ".bad"), found.why);
   }
-  if (fresh) Tell(found);
+  if (fresh) Report(found);
   if (disk) {
     {
       std::lock_guard lock(mutex);
@@ -178,7 +178,7 @@ Result<BlockStore::Impl::Opened> BlockStore::Impl::OpenSidecar(BlockKey key) {
   return Opened{sidecar, life};
 }
 
-// Reads whole chunks around the range, checks them, and gives the range.
+// Reads and checks whole chunks around the range, and returns the range.
 Result<std::string> BlockStore::Impl::ReadChecked(BlockKey key, const Opened& opened, int fd, uint64_t offset,
                                                   uint64_t length) {
   const Sidecar& sidecar = *opened.sidecar;

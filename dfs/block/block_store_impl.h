@@ -1,4 +1,4 @@
-// What the parts of the block store share. Private to dfs/block.
+// Shared by the parts of the block store. Private to dfs/block.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,11 @@
 
 namespace mr::dfs {
 
-// What a scrub or a verification reads at a time.
+// Bytes per read of a scrub or a verification.
 inline constexpr uint64_t kReadStep = 1 << 20;
 static_assert(kReadStep % kChecksumChunk == 0);
 
-// How a mark begins where the disk and not the bytes were at fault: such a replica may prove good again.
+// Prefix of a mark whose cause is the disk and not the bytes: such a replica may turn out good again.
 inline constexpr char kIoError[] = "I/O error: ";
 
 struct BlockKey {
@@ -34,11 +34,11 @@ Status Rename(const std::string& from, const std::string& to);
 struct BlockStore::Impl {
   struct Stored {
     BlockRef ref;
-    std::string suspect;                     // why; empty: good
-    std::shared_ptr<const Sidecar> sidecar;  // read when first needed
-    uint64_t life = 0;                       // another one for each replica that took this name
+    std::string suspect;                     // reason; empty: good
+    std::shared_ptr<const Sidecar> sidecar;  // read at the first use
+    uint64_t life = 0;                       // differs for each replica with this name
   };
-  // A good replica as a reader found it.
+  // A good replica when a reader opened it.
   struct Opened {
     std::shared_ptr<const Sidecar> sidecar;
     uint64_t life = 0;
@@ -47,28 +47,28 @@ struct BlockStore::Impl {
   std::string root;  // DIR/blocks
   Observers observers;
 
-  mutable std::mutex mutex;  // guards all below but the atomics; never held during I/O
+  mutable std::mutex mutex;  // guards all below except atomics; never held during I/O
   std::map<BlockKey, Stored> blocks;
   uint64_t used = 0;
   std::set<BlockKey> aside;  // damaged bytes in quarantine
-  std::set<BlockKey> busy;   // whose files are being changed
+  std::set<BlockKey> busy;   // blocks with files being changed
   std::condition_variable freed;
   uint64_t next_life = 1;
   BlockKey scrub_block;
   uint64_t scrub_offset = 0;
   uint64_t scrubbed_since_saved = 0;
-  std::string probe_error, read_error;  // of the disk, in words
-  uint64_t unreadable = 0;              // blocks that gave an I/O error
-  std::string said_disk;                // what observers heard last
+  std::string probe_error, read_error;  // errors of the disk as text
+  uint64_t unreadable = 0;              // number of blocks with an I/O error
+  std::string said_disk;                // the last state that observers received
 
   std::mutex space_mutex;  // held for one system call
   std::optional<FreeSpaceGate> keep_free;
 
-  std::mutex folders_mutex;  // held while a folder is made and its name synced
+  std::mutex folders_mutex;  // held while a folder is made and its entry synced
   std::set<std::string> folders;
   std::atomic<uint64_t> next_temporary{1};
 
-  // Whoever changes the files of one block is alone with them.
+  // Exclusive access to the files of one block, for changes.
   class Busy {
    public:
     Busy(Impl& store, BlockKey key) : store_(store), key_(key) {
@@ -97,10 +97,10 @@ struct BlockStore::Impl {
   Status Load();
   Status LoadOne(BlockKey key);
   Result<Opened> OpenSidecar(BlockKey key);
-  // Marks the replica of this life as damaged, now and for later lives of the process; gives the status for the reader.
+  // Marks the replica of this life as damaged, also for later lives of the process. Returns the status for the reader.
   Status Fail(BlockKey key, uint64_t life, const Status& why);
   Result<std::string> ReadChecked(BlockKey key, const Opened& opened, int fd, uint64_t offset, uint64_t length);
-  void Tell(const Suspect& suspect) const {
+  void Report(const Suspect& suspect) const {
     if (observers.on_suspect) observers.on_suspect(suspect);
   }
 
@@ -115,7 +115,7 @@ struct BlockStore::Impl {
   void SaveCursor();
   Status CheckSidecarOnDisk(BlockKey key);
   void Recheck(BlockKey key, const Stored& stored, ScrubResult* result);
-  // An operation on the disk failed: whether the disk as a whole does is found out, and said.
+  // Checks, after a failed operation, whether the disk as a whole fails, and reports it.
   void NoteDisk(const Status& why);
   void SayDisk();
 };

@@ -1,5 +1,4 @@
-// Changes of a store: blocks that are written, replaced and deleted. The order of system calls here
-// is what a power cut tests.
+// Writes, replaces and deletes blocks. Tests of power cuts depend on the order of system calls here.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,7 +18,7 @@ Status SyncFd(int fd, const std::string& path) {
   return ::fsync(fd) == 0 ? Status::Ok() : ErrnoStatus(errno, "cannot sync " + path);
 }
 
-// Ok also where there is nothing.
+// Removes a file. Ok also if it does not exist.
 Status Unlink(const std::string& path) {
   return ::unlink(path.c_str()) == 0 || errno == ENOENT ? Status::Ok() : ErrnoStatus(errno, "cannot delete " + path);
 }
@@ -32,7 +31,7 @@ class WriterImpl final : public BlockStore::Writer {
     sidecar_.chunk_bytes = kChecksumChunk;
   }
   ~WriterImpl() override {
-    // After a Finish these names are gone already, and unlink of nothing does no harm.
+    // After a Finish these names are gone, and unlink is harmless.
     ::unlink(path_.c_str());
     ::unlink((path_ + ".sum").c_str());
   }
@@ -99,7 +98,7 @@ Status BlockStore::Impl::CheckSpace() {
   if (!keep_free.has_value()) return Status::Ok();
   MR_ASSIGN_OR_RETURN(const Space space, SpaceOf(root));
   if (keep_free->HasRoom(space)) return Status::Ok();
-  // The words of errno: callers and people know them.
+  // Starts with the text of errno, which callers and people know.
   std::string text = "No space left on device for new blocks: " + root + " has " + HumanBytes(space.free_bytes) +
                      " of " + HumanBytes(space.total_bytes) + " free, and " + HumanBytes(keep_free->Keep(space)) +
                      " are kept free (mrworker --min_free)";
@@ -121,8 +120,7 @@ Result<std::unique_ptr<BlockStore::Writer>> BlockStore::Create(BlockId id, uint3
   return std::unique_ptr<Writer>(std::make_unique<WriterImpl>(*impl_, key, path, *std::move(fd)));
 }
 
-// One writer makes and syncs a folder; the others of that folder wait for it, since what they put into it is not
-// durable before.
+// Makes and syncs the folder. Other writers of that folder wait, since their files are not durable before.
 Status BlockStore::Impl::MakeFolder(BlockKey key) {
   const std::string folder = Folder(key);
   std::lock_guard lock(folders_mutex);
@@ -133,7 +131,7 @@ Status BlockStore::Impl::MakeFolder(BlockKey key) {
   return Status::Ok();
 }
 
-// Sidecar first, bytes last: a block counts once its .blk is there, and by then its .sum is too.
+// Sidecar first, bytes last: a block counts once its .blk exists, and its .sum must exist by then.
 Status BlockStore::Impl::Publish(const BlockRef& ref, const std::string& data, const std::string& sums) {
   const BlockKey key{ref.id.value, ref.generation};
   bool replaced = false;
@@ -159,15 +157,15 @@ Status BlockStore::Impl::Publish(const BlockRef& ref, const std::string& data, c
     stored = {ref, "", nullptr, next_life++};
     if (replaced) aside.insert(key);
   }
-  if (replaced) Tell({ref, "a good replica has taken its place", true});
+  if (replaced) Report({ref, "a good replica has taken its place", true});
   return Status::Ok();
 }
 
-// A fresh, verified copy replaces a suspect one; the bad bytes are kept aside for whoever looks. The mark goes last: a
-// power cut must not leave the bad replica in its place without it. True: there was something to put aside.
+// Moves a suspect replica to quarantine, since a new, verified replica takes its place. The mark is removed last: after
+// a power cut the bad replica must not be in its place without a mark. Returns whether there was a replica to move.
 Result<bool> BlockStore::Impl::MakeRoom(BlockKey key) {
   const bool found = PathExists(PathOf(key, ".blk"));
-  // A sidecar alone is what a crash between the two renames left: the next one takes its place.
+  // A sidecar alone is the remainder of a crash between the two renames. The next one replaces it.
   if (!found && !PathExists(PathOf(key, ".bad"))) return false;
   if (found) {
     MR_RETURN_IF_ERROR(Rename(PathOf(key, ".blk"), AsidePath(key, ".blk")));
@@ -199,10 +197,10 @@ Status BlockStore::Delete(BlockId id, uint32_t generation) {
   }
   for (const char* suffix : {".blk", ".sum"}) MR_RETURN_IF_ERROR(Unlink(impl_->AsidePath(key, suffix)));
   if (!here) return Status::Ok();
-  // Bytes first: what is left of a deletion that a crash cuts short is a checksum without a block, which means nothing.
+  // Bytes first: a deletion that a crash cuts short leaves a checksum without a block, which is ignored.
   MR_RETURN_IF_ERROR(Unlink(impl_->PathOf(key, ".blk")));
   if (PathExists(impl_->PathOf(key, ".bad"))) {
-    // The mark must not go before the bytes that it speaks of.
+    // The mark must not disappear before the bytes that it marks.
     MR_RETURN_IF_ERROR(SyncDirectory(impl_->Folder(key)));
   }
   for (const char* suffix : {".sum", ".bad"}) MR_RETURN_IF_ERROR(Unlink(impl_->PathOf(key, suffix)));

@@ -1,4 +1,4 @@
-// From a KJ loop to threads that may block, and back.
+// Moves work from a KJ loop to threads that may block, and back.
 #pragma once
 
 #include <kj/async.h>
@@ -10,12 +10,12 @@
 
 namespace mr::dfs {
 
-// Runs a closure on some thread that may block. Closures must have run, or been dropped, before the
-// objects that they use are destroyed: stop the pool, then destroy what lives on the loop.
+// Runs a closure on a thread that may block. Requires: closures have run, or been dropped, before the objects that they
+// use are destroyed. So stop the pool first, then destroy the objects on the loop.
 using Pool = std::function<void(std::function<void()>)>;
 
-// fn() on the pool; its value on the loop. fn must not throw and must own what it uses: it runs to
-// its end even where the promise is dropped. A pool that drops the closure rejects the promise.
+// Runs fn() on the pool and resolves with its value on the loop. fn runs to its end even if the promise is dropped. A
+// pool that drops the closure rejects the promise. Requires: fn does not throw, and owns all that it uses.
 template <class F>
 kj::Promise<std::invoke_result_t<F>> OnPool(const Pool& pool, F fn) {
   using R = std::invoke_result_t<F>;

@@ -30,7 +30,7 @@ Result<rpc::DataServer::Client> Peers::Connection(const Key& key, uint64_t numbe
                                                   Result<kj::Own<rpc::RpcConnection>> connection) {
   if (tasks_.get() == nullptr) return Unavailable("connections to data servers are closed");
   const auto remove = [this, key, number] {
-    // Not from inside of the connection's own event.
+    // Not from within the connection's own event.
     tasks_->add(kj::evalLater([this, key, number] { Remove(key, number); }));
   };
   if (!connection.ok()) {
@@ -42,7 +42,7 @@ Result<rpc::DataServer::Client> Peers::Connection(const Key& key, uint64_t numbe
     return Unavailable(key.first + " was given up while connecting");
   }
   it->second.connection = *std::move(connection);
-  // A copy: of a named function KJ would keep a reference.
+  // A copy: KJ would keep a reference to a named function.
   tasks_->add(it->second.connection->OnDisconnect().then(kj::cp(remove)));
   return it->second.connection->Bootstrap<rpc::DataServer>();
 }
@@ -50,7 +50,7 @@ Result<rpc::DataServer::Client> Peers::Connection(const Key& key, uint64_t numbe
 void Peers::Forget(const std::string& address, size_t hops) {
   const Key key(address, hops);
   const auto it = entries_.find(key);
-  if (it == entries_.end()) return;  // also once closed
+  if (it == entries_.end()) return;  // also after Close
   const uint64_t number = it->second.number;
   tasks_->add(kj::evalLater([this, key, number] { Remove(key, number); }));
 }

@@ -1,4 +1,4 @@
-// Connections to data servers, made when first asked for and kept until they break. Lives on a KJ loop.
+// Connections to data servers, made at the first use and kept until they break. Lives on a KJ loop.
 #pragma once
 
 #include <kj/async-io.h>
@@ -15,31 +15,31 @@
 
 namespace mr::dfs {
 
-// A data server that has not answered one piece by then counts as gone: 30 times what the slowest
-// disk that we measured needs for an fsync of 64 MiB (guess).
+// Time after which a data server without an answer counts as gone. 30 times the time that the slowest disk that we
+// measured needs for an fsync of 64 MiB (guess).
 inline constexpr Duration kDataCallTimeout = Seconds(20);
 inline constexpr Duration kDataConnectTimeout = Seconds(3);
-// Data of one message, and calls in flight: measured best at 1 MiB and 4.
+// Bytes of one message, and calls in flight: 1 MiB and 4 measured best.
 inline constexpr size_t kPieceBytes = 1 << 20;
 inline constexpr size_t kPiecesInFlight = 4;
 
 class Peers : private kj::TaskSet::ErrorHandler {
  public:
-  // hello: sent to each; its role is set to kData.
+  // hello: sent on each connection, with role kData.
   Peers(kj::AsyncIoContext& io, rpc::Hello hello);
   ~Peers() noexcept(false);
 
-  // Returns a connection for calls that wait for `hops` further servers behind this one (0: for none).
-  // Calls with different numbers of hops never share a connection: a server reads a bounded number of unanswered calls
-  // per connection, so on a shared one the calls of pipelines in a ring would wait for each other for ever.
-  // Errors: kUnavailable where nobody answers there.
+  // Returns a connection for calls that wait for `hops` further servers after this one (0: for none).
+  // Calls with different numbers of hops never share a connection. A server reads a bounded number of unanswered calls
+  // per connection, so on a shared one the calls of pipelines in a ring would wait for each other for ever. Errors:
+  // kUnavailable if nothing answers.
   kj::Promise<Result<rpc::DataServer::Client>> Get(std::string address, size_t hops = 0);
-  // Its connection hangs: the next Get makes a new one.
+  // Drops a connection that hangs. The next Get makes a new one.
   void Forget(const std::string& address, size_t hops = 0);
-  // Ends all connections, and makes no new ones: Get is kUnavailable from now on.
+  // Ends all connections. From then on Get returns kUnavailable.
   void Close();
 
-  // Fails with OVERLOADED when the call takes longer than kDataCallTimeout.
+  // Fails with OVERLOADED if the call takes longer than kDataCallTimeout.
   template <class T>
   kj::Promise<T> Limit(kj::Promise<T> call) {
     return io_.provider->getTimer().timeoutAfter(kDataCallTimeout.ns * kj::NANOSECONDS, kj::mv(call));
@@ -48,7 +48,7 @@ class Peers : private kj::TaskSet::ErrorHandler {
 
  private:
   using Key = std::pair<std::string, size_t>;  // address, hops
-  // Shared, since a capability cannot be copied from a const reference, as a fork would.
+  // Shared, since a capability cannot be copied from a const reference, which a fork requires.
   using Connected = std::shared_ptr<Result<rpc::DataServer::Client>>;
   struct Entry {
     kj::ForkedPromise<Connected> client;

@@ -7,8 +7,8 @@
 namespace mr::dfs {
 namespace {
 
-// What a failed or overdue call says to the caller. The connection is not used again: a peer that
-// hangs does not end it, and neither does one that broke the protocol.
+// Returns the status of a failed or overdue call, and drops the connection. A peer that hangs does not end the
+// connection itself, and neither does one that broke the protocol.
 Status GiveUp(Peers& peers, const std::string& address, size_t hops, const kj::Exception& e) {
   peers.Forget(address, hops);
   return Unavailable("data server " + address + ": " + rpc::FromException(e).message());

@@ -1,5 +1,5 @@
-// The sending end of a write pipeline: one block, written to the first of several data servers,
-// which passes it on. Used by writers of files, by pipeline members and by repair.
+// The sending end of a write pipeline: writes one block to the first of several data servers, which passes it on. Used
+// by file writers, pipeline members and repair.
 #pragma once
 
 #include <kj/async.h>
@@ -18,16 +18,16 @@ using Piece = std::shared_ptr<const std::string>;
 
 class BlockPipe {
  public:
-  // addresses: the whole pipeline, at least one; this end talks to the first.
+  // addresses: the whole pipeline, at least one; this end connects to the first.
   static kj::Promise<Result<kj::Own<BlockPipe>>> Open(Peers& peers, BlockRef block, std::vector<std::string> addresses);
-  // hops: servers behind the one at address.
+  // hops: number of servers after the one at `address`.
   BlockPipe(Peers& peers, std::string address, size_t hops, rpc::BlockWriter::Client writer)
       : peers_(peers), address_(std::move(address)), hops_(hops), writer_(kj::mv(writer)) {}
 
-  // The next piece (at most 1 MiB); resolves when the pipeline has taken it. Calls may overlap and
-  // keep their order; the caller bounds how many are in flight.
+  // Sends the next piece (at most 1 MiB). Resolves when the pipeline has taken it. Calls may overlap and keep their
+  // order; the caller limits how many are in flight.
   kj::Promise<Status> Write(Piece piece);
-  // After all writes: the workers that have the whole block on disk.
+  // Ends the block after all writes. Returns the workers that have it on disk.
   kj::Promise<Result<std::vector<WorkerId>>> Finish(uint64_t length, uint64_t digest);
 
  private:

@@ -1,4 +1,4 @@
-// The scrubber, with the place where it goes on after a restart, and the health of the disk.
+// The scrubber, its position across restarts, and the health of the disk.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -12,10 +12,10 @@
 namespace mr::dfs {
 namespace {
 
-// Scrubbed bytes between two writes of the cursor: 8 s at the worker's slowest rate. A kill loses as much progress.
+// Scrubbed bytes between two writes of the cursor: 8 s at the worker's slowest rate. A kill loses that much progress.
 constexpr uint64_t kCursorEvery = 64 << 20;
 
-// All bytes of a replica against its sidecar and its digest.
+// Checks all bytes of a replica against its sidecar and its digest.
 Status CheckAll(const std::string& data, const Sidecar& sidecar) {
   MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(data, O_RDONLY));
   XXH3_state_t digest;
@@ -36,7 +36,7 @@ Status CheckAll(const std::string& data, const Sidecar& sidecar) {
 
 void BlockStore::Impl::LoadCursor() {
   const auto text = ReadFile(root + "/scrub_cursor");
-  if (!text.ok()) return;  // none, or not to be read: from the beginning
+  if (!text.ok()) return;  // none, or unreadable: start from the beginning
   BlockKey key;
   uint64_t offset = 0;
   if (std::sscanf(text->c_str(), "%" SCNx64 " %" SCNu32 " %" SCNu64, &key.id, &key.generation, &offset) != 3) return;
@@ -53,11 +53,12 @@ void BlockStore::Impl::SaveCursor() {
     std::snprintf(text, sizeof text, "%" PRIx64 " %" PRIu32 " %" PRIu64 "\n", scrub_block.id, scrub_block.generation,
                   scrub_offset);
   }
-  // Best effort: without it some blocks are seen again earlier than due.
+  // Best effort: without it some blocks are read again earlier than due.
   (void)WriteFileDurably(root + "/scrub_cursor", text);
 }
 
-// Readers use the sidecar that they have in memory; damage of the file would show at the next start only.
+// Checks the sidecar on disk. Readers use the sidecar in memory, so damage of the file would show only at the next
+// start.
 Status BlockStore::Impl::CheckSidecarOnDisk(BlockKey key) {
   MR_ASSIGN_OR_RETURN(const Opened opened, OpenSidecar(key));
   const auto bytes = ReadFile(PathOf(key, ".sum"));
@@ -67,8 +68,8 @@ Status BlockStore::Impl::CheckSidecarOnDisk(BlockKey key) {
   return Fail(key, opened.life, Corrupted("its checksum file is not what was written"));
 }
 
-// A suspect is reported again: the master may not have heard of it. One that an I/O error made is read again as a
-// whole, and restored where all of it is what was written; damaged bytes are never.
+// Reports a suspect again, since the master may not know of it. A suspect by an I/O error is read again completely, and
+// restored if all of it is intact. Damaged bytes are never restored.
 void BlockStore::Impl::Recheck(BlockKey key, const Stored& stored, ScrubResult* result) {
   if (stored.suspect.starts_with(kIoError)) {
     const Busy alone(*this, key);
@@ -76,7 +77,7 @@ void BlockStore::Impl::Recheck(BlockKey key, const Stored& stored, ScrubResult* 
     const auto sidecar = bytes.ok() ? DecodeSidecar(*bytes) : Result<Sidecar>(bytes.status());
     result->bytes += stored.ref.length;
     const bool whole = sidecar.ok() && sidecar->block == stored.ref && CheckAll(PathOf(key, ".blk"), *sidecar).ok();
-    // Where the disk took no mark there is none.
+    // If the disk refused the mark, there is none.
     const bool unmarked = whole && (::unlink(PathOf(key, ".bad").c_str()) == 0 || errno == ENOENT);
     if (unmarked && SyncDirectory(Folder(key)).ok()) {
       {
@@ -91,7 +92,7 @@ void BlockStore::Impl::Recheck(BlockKey key, const Stored& stored, ScrubResult* 
     }
   }
   result->found.push_back({stored.ref, stored.suspect, false});
-  Tell(result->found.back());
+  Report(result->found.back());
 }
 
 BlockStore::ScrubResult BlockStore::Scrub(uint64_t max_bytes) {
@@ -147,7 +148,7 @@ BlockStore::ScrubResult BlockStore::Scrub(uint64_t max_bytes) {
 }
 
 void BlockStore::Impl::NoteDisk(const Status& why) {
-  // What names no fault of the disk: full, or a mistake of ours.
+  // Errors that are no fault of the disk: it is full, or we made a mistake.
   if (why.code() != Code::kInternal && why.code() != Code::kNotFound && why.code() != Code::kNotAllowed) return;
   const std::string path = root + "/tmp/probe." + std::to_string(next_temporary.fetch_add(1));
   Status status;

@@ -1,4 +1,4 @@
-// The checksum file beside a block: what the block must be, chunk by chunk.
+// The checksum file of a block: its expected content, chunk by chunk.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Sidecar {
   uint32_t version = 1;
   uint32_t chunk_bytes = 0;
   BlockRef block;
-  std::vector<uint32_t> crcs;  // CRC32C of each chunk; the last one may be short
+  std::vector<uint32_t> crcs;  // CRC32C of each chunk; the last chunk may be short
   template <class V>
   static void Fields(V&& v) {
     using T = Sidecar;
@@ -25,12 +25,12 @@ struct Sidecar {
   static constexpr uint64_t kMagic = 0x6d75536b636f6c42;  // "BlockSum"
 };
 
-// Ends with a CRC32C of all that is before it.
+// Encodes the sidecar. It ends with a CRC32C of all bytes before.
 std::string EncodeSidecar(const Sidecar& sidecar);
-// kCorrupted where the bytes are not exactly one whole sidecar that is consistent in itself.
+// Errors: kCorrupted if the bytes are not exactly one consistent sidecar.
 Result<Sidecar> DecodeSidecar(std::string_view bytes);
-// kCorrupted, naming the chunk, where `bytes`, which begin at chunk number first and end at a chunk
-// border or at the block's end, are not what was written.
+// Checks bytes from chunk number `first` on against the sidecar. Requires: they end at a chunk border or at the block's
+// end. Errors: kCorrupted that names the chunk.
 Status CheckChunks(const Sidecar& sidecar, uint64_t first, std::string_view bytes);
 
 }  // namespace mr::dfs

@@ -12,7 +12,7 @@
 namespace mr::dfs {
 namespace {
 
-// Two threads: one reads the file while the other hashes.
+// Two threads: one reads the file while the other one hashes.
 class SmallPool {
  public:
   SmallPool() {
@@ -54,7 +54,7 @@ class SmallPool {
   std::thread threads_[2];
 };
 
-// An end before the last of so many bytes, or bytes behind it, is an error.
+// A source with an exact size. Too few or too many bytes are an error.
 class ExactSource final : public ByteSource {
  public:
   ExactSource(kj::Own<ByteSource> from, uint64_t bytes) : from_(kj::mv(from)), left_(bytes) {}
@@ -83,11 +83,11 @@ struct ValueOf<kj::Promise<T>> {
   using Type = T;
 };
 
-// Starts a promise on the loop and waits for its value on this thread.
+// Starts a promise on the loop, and waits on this thread for its value.
 template <class F>
 auto Await(rpc::KjThread& loop, F start) {
   using Value = typename ValueOf<std::invoke_result_t<F>>::Type;
-  // Shared: the loop may still be inside of set_value when this thread has the value already.
+  // Shared: the loop may still be inside set_value when this thread has the value.
   auto done = std::make_shared<std::promise<Value>>();
   loop.Post([&, done] {
     loop.Spawn(start().then([done](Value value) { done->set_value(std::move(value)); },

@@ -1,5 +1,5 @@
-// What the parts of the client share: the master's interface, connections to data servers, and how
-// bytes of blocks are got. Private to dfs/client. Lives on a KJ loop.
+// Shared by the parts of the client: the master's interface, connections to data servers, and reading bytes of blocks.
+// Private to dfs/client. Lives on a KJ loop.
 #pragma once
 
 #include <kj/async-io.h>
@@ -13,7 +13,7 @@
 
 namespace mr::dfs {
 
-// Shared by the client, its calls and its writers, so that these may outlive it.
+// Reference-counted: the client's calls and writers may outlive it.
 struct DfsClient::Impl : kj::Refcounted {
   rpc::FileSystem::Client files;
   Options options;
@@ -22,15 +22,15 @@ struct DfsClient::Impl : kj::Refcounted {
   Impl(kj::AsyncIoContext& io, rpc::FileSystem::Client f, Options o)
       : files(kj::mv(f)), options(std::move(o)), peers(io, options.hello) {}
 
-  // Bytes [begin, end) of a block from the first replica that gives them. A whole block is checked
-  // against its digest. The failure names what each replica said.
+  // Reads bytes [begin, end) of a block from the first replica that has them. Checks a whole block against its digest.
+  // Errors: names the answer of each replica.
   kj::Promise<Result<std::string>> ReadRange(LocatedBlock block, uint64_t begin, uint64_t end);
 
  private:
   kj::Promise<Result<std::string>> ReadFrom(const LocatedBlock& block, size_t replica, uint64_t begin, uint64_t end);
   struct ReadFailures {
-    std::string said;           // what each replica answered
-    bool all_corrupted = true;  // none of them was out of reach
+    std::string said;           // the answer of each replica
+    bool all_corrupted = true;  // every answer so far was kCorrupted
   };
   kj::Promise<Result<std::string>> TryReplicas(kj::Own<LocatedBlock> block, size_t replica, uint64_t begin,
                                                uint64_t end, ReadFailures failures);

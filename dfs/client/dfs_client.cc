@@ -8,7 +8,7 @@
 namespace mr::dfs {
 namespace {
 
-// Replicas may have moved since the blocks were located: asked again so often, so far apart.
+// Number and pause of repeated lookups: replicas may have moved since the blocks were located.
 constexpr int kLocateTries = 4;
 constexpr Duration kLocatePause = Millis(300);
 
@@ -44,11 +44,11 @@ kj::Promise<Result<LocatedFile>> LocateOn(DfsClient::Impl& impl, const std::stri
   return Guard(kj::mv(call));
 }
 
-// One Get: from `at` to `end`, block by block, each delivered when it is whole.
+// The state of one Get: delivers bytes from `at` to `end`, one complete block at a time.
 struct Reading {
   kj::Own<DfsClient::Impl> impl;
   std::string path;
-  uint64_t file;  // 0 = the one at the path
+  uint64_t file;  // 0 = the file at the path
   kj::Own<ByteSink> sink;
   uint64_t at;
   uint64_t end;  // UINT64_MAX until known
@@ -74,7 +74,7 @@ struct Reading {
 
   kj::Promise<Status> Blocks(const LocatedFile& file, size_t i, int tries) {
     if (at >= end) return Status::Ok();
-    if (i == file.blocks.size()) return Next(0);  // more blocks than one answer holds
+    if (i == file.blocks.size()) return Next(0);  // more blocks than one answer has
     const LocatedBlock& block = file.blocks[i];
     const uint64_t from = at - block.offset;
     const uint64_t to = std::min(block.block.length, end - block.offset);
@@ -147,7 +147,7 @@ kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock blo
   const bool here =
       store != nullptr && std::find(addresses.begin(), addresses.end(), impl_->options.own_address) != addresses.end();
   kj::Promise<Result<LocalBlock>> local = Result<LocalBlock>(NotFound("no replica here"));
-  // One checksum chunk more costs one chunk's check; asking for it later costs a trip to the pool.
+  // One more checksum chunk costs one more check. Requesting it later costs another call of the pool.
   const uint64_t verified = std::min(block.block.length, end + kChecksumChunk);
   if (here && begin < end) {
     local = OnPool(impl_->options.pool, [store, ref = block.block, begin, verified] {
@@ -183,7 +183,7 @@ kj::Promise<Result<FileInfo>> DfsClient::Stat(std::string path) {
 
 namespace {
 
-// The pages behind `sofar`.
+// Lists the pages after `sofar`.
 kj::Promise<Result<std::vector<FileInfo>>> ListRest(rpc::FileSystem::Client files, std::string path,
                                                     std::vector<FileInfo> sofar) {
   auto request = files.listRequest();

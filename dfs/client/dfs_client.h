@@ -1,11 +1,11 @@
-// Reads and writes files of the block store. Two layers: DfsClient lives on a KJ loop and returns
-// promises (workers use it); BlockingDfs wraps it for programs that may wait (mrctl).
+// Reads and writes files of the block store, in two layers. DfsClient lives on a KJ loop and returns promises (for
+// workers). BlockingDfs wraps it for callers that may block (mrctl).
 //
-// Reading: nearest replica first, the next one when a server is gone, slow to connect, or says
-// kCorrupted. Whole blocks are checked against the digest in the namespace before any of their
-// bytes is delivered; ranges of blocks against the server's checksums.
-// Writing: pieces of 1 MiB, 4 in flight, down a pipeline of replicas. The block being written is
-// kept in memory until enough replicas are durable, since a broken pipeline begins it again.
+// Reading: the nearest replica first. The next one follows if a server is gone, slow to connect, or returns kCorrupted.
+// Whole blocks are checked against the digest in the namespace before any of their bytes is delivered; ranges of blocks
+// are checked against the server's checksums.
+// Writing: pieces of 1 MiB, 4 in flight, through a pipeline of replicas. The current block is kept in memory until
+// enough replicas are durable, since it is sent again when a pipeline breaks.
 #pragma once
 
 #include <kj/async-io.h>
@@ -30,23 +30,24 @@ namespace mr::dfs {
 
 struct PutOptions {
   bool overwrite = false;
-  uint32_t replication = 0;  // 0 = the cluster's
-  uint64_t block_bytes = 0;  // 0 = the cluster's
-  // Of BlockingDfs::PutFd, where not 0: what the descriptor must give; else the put fails and nothing is visible.
+  uint32_t replication = 0;  // 0 = the cluster's default
+  uint64_t block_bytes = 0;  // 0 = the cluster's default
+  // For BlockingDfs::PutFd: if not 0, the bytes that the descriptor must give. Else the put fails and nothing is
+  // visible.
   uint64_t exact_bytes = 0;
 };
 
-// What was written: for FileOutput.blocks of a task's manifest (ToWire in dfs/meta/service.h).
+// A written file, for FileOutput.blocks of a task's manifest (ToWire in dfs/meta/service.h).
 struct WrittenFile {
   uint64_t bytes = 0;
   std::vector<StagedBlock> blocks;
 };
 
-// Where bytes come from and go to. On the loop; must not block (FdSource and FdSink use the pool).
+// Sources and sinks of bytes. On the loop; must not block (FdSource and FdSink use the pool).
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Up to max bytes; empty = the end.
+  // Returns up to max bytes; empty = the end.
   virtual kj::Promise<Result<std::string>> Next(size_t max) = 0;
 };
 class ByteSink {
@@ -54,20 +55,20 @@ class ByteSink {
   virtual ~ByteSink() = default;
   virtual kj::Promise<Status> Write(std::string bytes) = 0;
 };
-// The descriptor must outlive them. Reading or writing goes on from the descriptor's own position.
+// Start at the descriptor's current position. Requires: the descriptor outlives them.
 kj::Own<ByteSource> FdSource(int fd, Pool pool);
 kj::Own<ByteSink> FdSink(int fd, Pool pool);
 kj::Own<ByteSource> StringSource(std::string bytes);
 kj::Own<ByteSink> StringSink(std::string* out);
 
-// A file being written; push style. One call at a time: wait for each promise. Dropping it without
-// Close abandons the file; nobody ever sees it.
+// A file being written, in push style. One call at a time: wait for each promise. Dropping it without Close abandons
+// the file, which then never becomes visible.
 class FileWriter {
  public:
   virtual ~FileWriter() = default;
-  // Resolves when there is room for more.
+  // Resolves when there is space for more.
   virtual kj::Promise<Status> Write(std::string bytes) = 0;
-  // All blocks durable on min(2, possible) workers and the file visible under its path.
+  // Makes all blocks durable on min(2, possible) workers, and the file visible under its path.
   virtual kj::Promise<Result<WrittenFile>> Close() = 0;
 };
 
@@ -76,36 +77,36 @@ class DfsClient {
   struct Options {
     rpc::Hello hello;  // for data connections; role is set to kData
     Pool pool;         // for hashing and files
-    // Of a worker: its own data server address and store, so that reads are local and the first
-    // replica is its own. mrctl leaves both empty.
+    // A worker's own data server address and store, so that reads are local and the first replica is its own. mrctl
+    // leaves both empty.
     std::string own_address;
     BlockStore* own_store = nullptr;
-    // Tries to write one block before giving up, each with a fresh pipeline, pauses doubling from
-    // 50 ms to 1 s: together longer than the 5 s after which a master gives a silent worker up.
+    // Tries to write one block before giving up, each with a new pipeline. Pauses double from 50 ms to 1 s. Together
+    // they exceed the 5 s after which a master gives a silent worker up.
     int write_tries = 12;
   };
-  // files: MasterForClient.files() of a connection with role kClient. Calls and writers may outlive
-  // this object; io, pool and own_store must outlive them.
+  // files: MasterForClient.files() of a connection with role kClient. Requires: io, pool and own_store outlive this
+  // object and its calls and writers, which may outlive this object.
   DfsClient(kj::AsyncIoContext& io, rpc::FileSystem::Client files, Options options);
-  // When that connection broke: of another one. Writers go on with it, where it comes before their
+  // Sets the interface of a new connection after the old one broke. Writers go on with it if it comes before their
   // tries are used up, since the master's leases outlive its restart.
   void SetFiles(rpc::FileSystem::Client files);
   ~DfsClient();
 
-  // Writing. Create for push style. Staged job outputs go to StagingPath(...) with
-  // overwrite = true: hidden, complete before the attempt reports, and moved by the job's commit.
+  // Writing. Create is for push style. Staged job outputs go to StagingPath(...) with overwrite = true: hidden,
+  // complete before the attempt reports, and moved by the job's commit.
   kj::Promise<Result<kj::Own<FileWriter>>> Create(std::string path, PutOptions options);
   kj::Promise<Result<WrittenFile>> Put(std::string path, PutOptions options, kj::Own<ByteSource> source);
 
-  // Reading: all of a file, or a range (length 0: to the end). file: not 0: the version of this id (FileInfo::id),
+  // Reading: a whole file, or a range (length 0: to the end). file: if not 0, the version with this id (FileInfo::id),
   // whatever the path leads to now.
   kj::Promise<Status> Get(std::string path, kj::Own<ByteSink> sink, uint64_t offset = 0, uint64_t length = 0,
                           uint64_t file = 0);
-  // For a worker's split: bytes [begin, end) of one block as a descriptor whose byte `begin - base`
-  // is the block's byte `begin`. Local replica: the block file itself (base 0); else an unnamed
-  // file in temp_directory (base = begin). Bytes [begin, verified_end) of the block are verified:
-  // of a local replica some more than asked for, so that the end of a split's last record is mostly
-  // among them. Nothing behind may be read from the descriptor.
+  // For a worker's split: returns bytes [begin, end) of one block as a descriptor. Its byte `begin - base` is the
+  // block's byte `begin`. A local replica gives the block file itself (base 0), else an unnamed file in temp_directory
+  // (base = begin). Bytes [begin, verified_end) of the block are verified. For a local replica that is somewhat more
+  // than requested, so that it mostly includes the end of a split's last record. Requires: no byte after verified_end
+  // is read from the descriptor.
   struct BlockBytes {
     UniqueFd fd;
     uint64_t base = 0;
@@ -123,7 +124,7 @@ class DfsClient {
   kj::Promise<Status> Remove(std::string path, bool recursive);
   kj::Promise<Status> Rename(std::string from, std::string to);
   kj::Promise<Status> SetReplication(std::string path, uint32_t replication);
-  // What is wrong with the blocks of visible files; names at most max_files of them.
+  // Returns the faults of the blocks of visible files; names at most max_files of them.
   kj::Promise<Result<StoreHealth>> Health(uint32_t max_files);
 
   struct Impl;
@@ -132,15 +133,16 @@ class DfsClient {
   kj::Own<Impl> impl_;
 };
 
-// "/.staging/<job>/<attempt>/<part>"; "/.staging/<job>" is what OutputCommitted and a job's end name.
+// Returns "/.staging/<job>/<attempt>/<part>". StagingRoot returns "/.staging/<job>", which OutputCommitted and the
+// job's end use.
 std::string StagingPath(const std::string& job, const std::string& attempt, const std::string& part);
 std::string StagingRoot(const std::string& job);
 
-// The same, waiting. For mrctl: owns a connection to the master and a small pool; any thread but
-// the loop's. Each call fails with kUnavailable once the connection is gone.
+// The blocking form, for mrctl. Owns a connection to the master and a small pool. Thread: any but the loop's. Errors:
+// each call fails with kUnavailable once the connection is gone.
 class BlockingDfs {
  public:
-  // master: "host:port". loop must outlive this.
+  // master: "host:port". Requires: loop outlives this.
   static Result<std::unique_ptr<BlockingDfs>> Connect(rpc::KjThread& loop, const std::string& master);
   ~BlockingDfs();
 

@@ -1,5 +1,5 @@
-// Writes one file: cuts the stream into blocks and pieces, sends pieces down the pipeline as they
-// come, and begins a block again, with a fresh pipeline, when too few replicas became durable.
+// Writes one file: divides the stream into blocks and pieces, and sends pieces through the pipeline at once. Sends a
+// block again through a new pipeline if too few replicas became durable.
 #include <algorithm>
 #include <deque>
 
@@ -34,7 +34,7 @@ class FileWriterImpl final : public FileWriter {
     if (closed_) return;
     auto request = client_->files.abandonRequest();
     request.setLease(lease_);
-    // A lease whose abandoning is not heard runs out.
+    // If the abandoning is lost, the lease expires.
     request.send().ignoreResult().detach([](kj::Exception&&) {});
   }
 
@@ -65,7 +65,7 @@ class FileWriterImpl final : public FileWriter {
   }
 
  private:
-  // Sends what the buffer has in whole pieces; at the end the short rest too.
+  // Sends the buffer in whole pieces; at the end also the short rest.
   kj::Promise<Status> Drain(bool last) {
     const uint64_t room = block_bytes_ - length_;
     const size_t have = buffer_.size() - taken_;
@@ -89,8 +89,8 @@ class FileWriterImpl final : public FileWriter {
     });
   }
 
-  // Into the pipeline of the present block, which is opened with its first piece. A pipeline that
-  // breaks is found out at the end of the block; only the master's refusal ends the file.
+  // Sends a piece into the current block's pipeline, which is opened with the first piece. A broken pipeline is noticed
+  // at the end of the block. Only a refusal of the master ends the file.
   kj::Promise<Status> Send(Piece piece) {
     if (pieces_.size() > 1) return Pump(std::move(piece));
     return OpenPipe().then([this, piece = std::move(piece)](Status status) mutable -> kj::Promise<Status> {
@@ -111,7 +111,7 @@ class FileWriterImpl final : public FileWriter {
     return oldest.then([] { return Status::Ok(); });
   }
 
-  // A new block of the present index with its pipeline. Not ok: the master refuses for good.
+  // Requests a new block with its pipeline at the current index. Errors: the master refuses for good.
   kj::Promise<Status> OpenPipe() {
     broken_ = Status::Ok();
     pipe_ = nullptr;
@@ -127,7 +127,7 @@ class FileWriterImpl final : public FileWriter {
     });
     return Guard(kj::mv(call)).then([this](Status status) -> kj::Promise<Status> {
       if (status.code() == Code::kUnavailable) {
-        broken_ = status;  // no worker at the moment: tried again like a broken pipeline
+        broken_ = status;  // no worker at the moment: retried like a broken pipeline
         return Status::Ok();
       }
       if (!status.ok()) return status;
@@ -147,7 +147,7 @@ class FileWriterImpl final : public FileWriter {
     });
   }
 
-  // All pieces are sent: makes the block durable, or begins it again.
+  // Called when all pieces are sent: makes the block durable, or sends it again.
   kj::Promise<Status> FinishBlock(int attempt = 0) {
     const uint64_t digest = XXH3_64bits_digest(&digest_);
     return kj::joinPromises(InFlight())
@@ -232,7 +232,7 @@ class FileWriterImpl final : public FileWriter {
           request.setLease(lease_);
           return request.send().ignoreResult();
         })
-        .catch_([](kj::Exception&&) {})  // the next call says it to the caller, or there is another connection by then
+        .catch_([](kj::Exception&&) {})  // the next call returns the error, unless there is a new connection by then
         .then([this] { return Renew(); })
         .eagerlyEvaluate(nullptr);
   }
@@ -244,17 +244,17 @@ class FileWriterImpl final : public FileWriter {
     return all.finish();
   }
 
-  kj::Own<DfsClient::Impl> client_;  // first: what is below uses its connections
+  kj::Own<DfsClient::Impl> client_;  // first: the members below use its connections
   const std::string path_;
   const uint64_t lease_;
   const uint64_t block_bytes_;
   bool closed_ = false;
   WrittenFile written_;
 
-  std::string buffer_;  // given by the caller; the first taken_ bytes are in pieces already
+  std::string buffer_;  // given by the caller; its first taken_ bytes are in pieces
   size_t taken_ = 0;
 
-  // The present block.
+  // The current block.
   std::vector<Piece> pieces_;
   uint64_t length_ = 0;
   XXH3_state_t digest_;

@@ -1,4 +1,4 @@
-// Bytes of blocks: from the store of this very worker, or from data servers, in pieces.
+// Reads bytes of blocks in pieces, from this worker's own store or from data servers.
 #include <algorithm>
 
 #include "common/base/digest.h"
@@ -8,7 +8,7 @@
 namespace mr::dfs {
 namespace {
 
-// One range from one server, kPiecesInFlight pieces at a time, each put where it belongs.
+// One range from one server, with kPiecesInFlight pieces at a time.
 struct Download {
   rpc::DataServer::Client server;
   Peers& peers;
@@ -76,7 +76,7 @@ kj::Promise<Result<std::string>> DfsClient::Impl::ReadFrom(const LocatedBlock& b
       });
 }
 
-// Why no replica gave the bytes. said: what each one answered.
+// Returns why no replica could be read. failures: the answer of each one.
 Status DfsClient::Impl::Unreadable(const LocatedBlock& block, const ReadFailures& failures) {
   const std::string what = "block " + std::to_string(block.block.id.value) + " cannot be read: ";
   std::string damaged;
@@ -115,7 +115,7 @@ kj::Promise<Result<std::string>> DfsClient::Impl::TryReplicas(kj::Own<LocatedBlo
         const std::string& address = block->addresses[replica];
         const bool corrupted = bytes.status().code() == Code::kCorrupted;
         if (corrupted && options.own_store != nullptr && address == options.own_address) {
-          // Also where each chunk of it is right and the whole is not, which only its reader finds.
+          // Also if each chunk is right and the whole block is not, which only its reader can notice.
           OnPool(options.pool, [store = options.own_store, ref = block->block, why = bytes.status().message()] {
             store->MarkSuspect(ref.id, ref.generation, why);
           }).detach([](kj::Exception&&) {});

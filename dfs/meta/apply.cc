@@ -1,5 +1,5 @@
-// Apply: what each record does to the state. It validates nothing: a hard record was checked by its
-// Prepare against this very state, a soft one may be stale and is then without effect.
+// Apply: the effect of each record on the state. It validates nothing: Prepare checked a hard record against this very
+// state, and a soft record may be outdated and is then without effect.
 #include <algorithm>
 
 #include "dfs/meta/state.h"
@@ -65,7 +65,7 @@ struct Applier {
         b.lease = 0;
       });
       for (const WorkerId w : staged.workers) NoteReplica(w, staged.block);
-      // Replicas that lag get the time of a lost worker.
+      // Missing replicas get the time of a lost worker before they are repaired.
       s.LookAt(staged.block.id, r.stamp.at + s.config.repair_delay);
     }
   }
@@ -160,7 +160,7 @@ struct Applier {
     s.workers.Put(r.worker, std::move(worker));
     for (const auto& said : r.blocks) Heard(r.worker, said, r.at, true);
     for (const BlockId id : before) s.LookAt(id, r.at + s.config.repair_delay);
-    // One worker more may be the one that a block was waiting for.
+    // A block may have been waiting for one more worker.
     for (const auto& [id, unused] : s.short_of_workers.all()) s.LookAt(id, r.at + s.config.repair_delay);
     s.MaybeLeaveSafeMode(r.at, effects);
     s.Repair(r.at, effects);
@@ -177,7 +177,7 @@ struct Applier {
     if (!s.workers.Has(r.worker)) return;
     s.workers.Change(r.worker, [&](Worker& w) { w.draining = r.on; });
     for (const BlockId id : s.on_worker[r.worker]) s.LookAt(id, r.at);
-    // Back in service it may be the one that blocks elsewhere were waiting for.
+    // Blocks elsewhere may have been waiting for this worker to return to service.
     if (!r.on) {
       for (const auto& [id, unused] : s.short_of_workers.all()) s.LookAt(id, r.at);
     }
@@ -198,12 +198,12 @@ struct Applier {
     if (worker == nullptr || worker->incarnation != r.incarnation) return;
     const BlockRef said{r.block, r.generation, r.length, 0};
     if (block == nullptr) {
-      // As in Heard: what the journal never gave is left alone.
+      // A block that the journal never assigned is left alone, like in Heard.
       if (!s.Lost(r.block) && r.block.value < s.counters.next_block) s.Discard(r.worker, said, effects);
       return;
     }
     if (block->generation != r.generation) return;
-    // Another block of the same id, as in Heard.
+    // Another block with the same id, like in Heard.
     if (s.Lost(r.block) && !s.on_worker[r.worker].contains(r.block)) return;
     s.SetDamaged(r.worker, said, r.aside);
     s.LookAt(r.block, r.at);
@@ -276,7 +276,7 @@ struct Applier {
     s.deadlines.Erase(id);
   }
 
-  // A replica by its writer's word; the holder's own report replaces it.
+  // Notes a replica that its writer reported. The holder's own report replaces it.
   void NoteReplica(WorkerId w, const BlockRef& block) {
     if (!s.workers.Has(w)) return;
     const bool known = std::any_of(AllHolders(block.id).begin(), AllHolders(block.id).end(),
@@ -292,26 +292,26 @@ struct Applier {
     return h == nullptr ? kNone : h->replicas;
   }
 
-  // A holder's own word. counted: its used_bytes hold the block already.
+  // Handles a holder's own report. counted: its used_bytes include the block already.
   void Heard(WorkerId w, const BlockRef& said, Instant at, bool counted = false) {
     if (!s.blocks.Has(said.id)) {
-      // An id that this journal never gave means that the journal is older than the block: a sign
-      // of a lost journal, not of garbage. It is left alone.
+      // An id that this journal never assigned means that the journal is older than the block: a sign of a lost
+      // journal, not of garbage. The replica is left alone.
       if (!s.Lost(said.id) && said.id.value < s.counters.next_block) s.Discard(w, said, effects);
       return;
     }
-    // Another block of the same id, which a lost record gave.
+    // Another block with the same id, assigned by a lost record.
     if (s.Lost(said.id) && !s.Matches(*s.blocks.Find(said.id), said)) return;
     const bool had = s.on_worker[w].contains(said.id);
     s.AddReplica(w, said);
     if (!had && !counted) s.workers.Change(w, [&](Worker& worker) { worker.used_bytes += said.length; });
     const Block& block = *s.blocks.Find(said.id);
-    // A block that is still short may have other replicas on their way: no hurry.
+    // A block with too few replicas may have others on their way, so it can wait.
     const bool settled = s.copies.Has(said.id) || s.GoodHolders(said.id).size() >= s.WantedOf(block);
     s.LookAt(said.id, settled ? at : at + s.config.repair_delay);
   }
 
-  // The worker and all that it held; gives what it held.
+  // Forgets the worker and all its replicas. Returns the blocks that it had.
   std::set<BlockId> Forget(WorkerId w) {
     std::set<BlockId> held = s.on_worker[w];
     for (const BlockId id : held) s.RemoveReplica(w, id);

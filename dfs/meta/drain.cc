@@ -1,5 +1,5 @@
-// Whether a worker can be stopped without a block losing its last replicas. Repair (repair.cc) makes the copies; this
-// file only looks, so that an answer is right whether or not a copy has begun.
+// Decides whether a worker can be stopped without a block losing its last replicas. Repair (repair.cc) makes the
+// copies. This file only reads, so that an answer is right whether or not a copy has begun.
 #include "dfs/meta/drain.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Look {
         }
       }
     }
-    // open_blocks has those that no target has reported yet; a registration sets it to 0.
+    // open_blocks includes blocks that no target has reported yet. A registration sets it to 0.
     const Worker* worker = s_.workers.Find(worker_);
     out_.being_written = std::max<uint64_t>(open, worker == nullptr ? 0 : worker->open_blocks);
     return std::move(out_);
@@ -75,7 +75,7 @@ class Look {
     return tried != nullptr && tried->failures > 0 ? out_.failing : in_turn_;
   }
 
-  // The first of the others that has no good replica has most room. At most as many looks as there are replicas.
+  // The first of the others without a good replica has the most space. Cost: as many steps as there are replicas.
   bool HasRoom(const Block& block, const std::vector<WorkerId>& good) const {
     for (const auto& [free, other] : others_) {
       if (std::find(good.begin(), good.end(), other) == good.end()) return free >= block.length;
@@ -83,7 +83,7 @@ class Look {
     return false;
   }
 
-  // Blocks of one file have ids near each other: a file is mostly the one that was named last.
+  // Blocks of one file have adjacent ids, so a file is mostly the one named last.
   void NameFile(uint64_t node, std::vector<std::string>* names, uint64_t* last) {
     if (node == *last || names->size() == kDrainFiles) return;
     *last = node;
@@ -93,7 +93,7 @@ class Look {
 
   const State& s_;
   const WorkerId worker_;
-  std::vector<std::pair<uint64_t, WorkerId>> others_;  // that take blocks, by free bytes, most first
+  std::vector<std::pair<uint64_t, WorkerId>> others_;  // eligible workers by free bytes, most first
   uint64_t last_left_ = 0, last_thin_ = 0;
   uint64_t in_turn_ = 0;
   DrainBlocks out_;

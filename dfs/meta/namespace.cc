@@ -1,4 +1,4 @@
-// The Prepare functions: each request is checked here against the present state, and nowhere else.
+// The Prepare functions: the only place where requests are checked, against the present state.
 #include "dfs/meta/namespace.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace mr::dfs {
 namespace {
 
-// 1 MiB pieces travel; anything below 1 KiB is more overhead than block (tests use 4 KiB).
+// Pieces have 1 MiB. Below 1 KiB a block is mostly overhead (tests use 4 KiB).
 constexpr uint64_t kMinBlockBytes = 1024;
 constexpr uint64_t kMaxBlockBytes = 4ull << 30;
 constexpr uint32_t kMaxReplication = 100;
@@ -24,7 +24,7 @@ Status CheckReplication(uint32_t replication) {
   return InvalidArgument("replication " + std::to_string(replication) + " is not between 1 and 100");
 }
 
-// What stands in the way of a new file at `path`.
+// Returns an error if no new file can be made at `path`.
 Status CheckNewFile(const State& s, const std::string& path, bool overwrite) {
   if (path == "/") return Rejected("/ is the root directory");
   if (const auto file = s.FileOnTheWay(SplitPath(path).first); !file.empty()) {
@@ -42,8 +42,8 @@ Status NoLease(uint64_t lease) {
                   " (it was completed, given up, or not renewed in time); write the file again");
 }
 
-// Why fewer workers than an acknowledgement needs have a block, and what to do; or "" where nobody is awaited.
-std::string WhoIsAwaited(const State& s) {
+// Returns why fewer workers have a block than an acknowledgement needs, and what to do; "" if no worker is awaited.
+std::string AwaitedText(const State& s) {
   const auto& awaited = s.safe_mode.awaited;
   if (awaited.empty()) return "";
   constexpr size_t kNamed = 5;
@@ -74,8 +74,8 @@ std::string WhoIsFull(const State& s) {
          "needed (`mrctl fs du /`), or add workers";
 }
 
-// Those whose part in the broken pipeline of the block before is the likeliest cause: where nobody
-// got the block the head, else whoever did not get it.
+// Returns the workers that most likely broke the pipeline of the previous block: the head if no worker got the block,
+// else those that did not get it.
 std::vector<WorkerId> Avoid(const State& s, const Lease& lease, uint32_t index) {
   if (index >= lease.blocks.size() || !lease.blocks[index].valid()) return {};
   std::vector<WorkerId> avoid = lease.avoid;
@@ -163,7 +163,7 @@ Namespace::Prepared Namespace::PrepareAddBlock(const Stamp& stamp, uint64_t leas
   if (const std::string full = WhoIsFull(s); r.targets.size() < need && !full.empty()) {
     return Status{Code::kOverloaded, "No space left on device for a block of " + lease->path + ": " + full};
   }
-  const std::string awaited = WhoIsAwaited(s);
+  const std::string awaited = AwaitedText(s);
   if (r.targets.empty()) {
     return Unavailable("no worker can take a block of " + lease->path +
                        ": none is registered that is not draining and has a disk that works" +
@@ -205,8 +205,8 @@ Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t leas
     if (b.length == 0 || b.length > lease->block_bytes) {
       return InvalidArgument(what + " has " + std::to_string(b.length) + " bytes");
     }
-    // A worker that had it on disk and is gone since then still counts, as long as one is there:
-    // it was durable when acknowledged, and repair makes the rest.
+    // A worker that had the block on disk and is gone since then still counts if another one has it. The block was
+    // durable when acknowledged, and repair restores the rest.
     const auto& targets = s.blocks.Find(b.id)->targets;
     const auto good = s.GoodHolders(b.id);
     std::set<WorkerId> durable(good.begin(), good.end());
@@ -217,7 +217,7 @@ Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t leas
       readable = readable || s.workers.Has(w);
     }
     if (durable.size() < need || !readable) {
-      const std::string awaited = WhoIsAwaited(s);
+      const std::string awaited = AwaitedText(s);
       return Unavailable(what + " is durable on " + std::to_string(durable.size()) + " workers, needed are " +
                          std::to_string(need) + (awaited.empty() ? "; write it again" : "; " + awaited));
     }

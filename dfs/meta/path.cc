@@ -5,7 +5,7 @@
 namespace mr::dfs {
 namespace {
 
-// ext4's and HDFS's limit on a name; PATH_MAX.
+// Limit of ext4 and HDFS on a name; PATH_MAX.
 constexpr size_t kMaxComponent = 255;
 constexpr size_t kMaxPath = 4096;
 
@@ -32,7 +32,7 @@ bool IsUtf8(const std::string& s) {
   return true;
 }
 
-// For messages: what a terminal must not get is shown as \xNN.
+// Returns the path for messages, with bytes that a terminal must not receive as \xNN.
 std::string Printable(const std::string& path) {
   std::string out;
   for (const char ch : path.substr(0, 200)) {

@@ -1,10 +1,9 @@
-// Goal: a block survives the loss of any one rack while the pipeline crosses racks only once.
-// First replica on the writer's own worker (no network), the second on another rack, the third on
-// the second's rack, further ones on the racks that hold fewest. This is HDFS's default policy
-// (Shvachko et al., "The Hadoop Distributed File System", MSST 2010, section III.B). Among the
-// workers that fit, two are drawn by the block's hash and the less used one is taken: the power of
-// two choices (Mitzenmacher, 1996) keeps use even without every new block going to the one worker
-// that is emptiest. Departure: where one rack is all there is, racks do not matter.
+// Goal: a block survives the loss of any one rack, and the pipeline crosses racks only once. The first replica is on
+// the writer's own worker (no network), the second on another rack, the third on the second's rack, further ones on the
+// racks with the fewest. Source: HDFS's default policy (Shvachko et al., "The Hadoop Distributed File System", MSST
+// 2010, section III.B). Among the fitting workers, two are drawn by the block's hash, and the less used one is taken.
+// This power of two choices (Mitzenmacher, 1996) balances use without sending every new block to the emptiest worker.
+// Departure: with one rack, racks do not matter.
 #include "dfs/meta/placement.h"
 
 #include <algorithm>
@@ -24,7 +23,7 @@ Pool Filter(const Pool& pool, F keep) {
   return out;
 }
 
-// The part of the pool that `prefer` names, or all of it where that is empty.
+// Returns the part of the pool that `prefer` accepts, or all of it if that is empty.
 template <class F>
 Pool Prefer(const Pool& pool, F prefer) {
   Pool out = Filter(pool, prefer);

@@ -1,4 +1,4 @@
-// Where a block's replicas go. A pure function of the candidates and a seed.
+// Chooses the workers of a block's replicas. A pure function of the candidates and a seed.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace mr::dfs {
 struct Candidate {
   WorkerId worker;
   std::string rack;
-  uint64_t used_bytes = 0;   // with what is being written there
-  bool full = false;         // has no room for the block
-  bool last_resort = false;  // only where nothing else is left
+  uint64_t used_bytes = 0;   // including blocks being written there
+  bool full = false;         // has no space for the block
+  bool last_resort = false;  // used only if no other candidate is left
 };
 
-// Up to `count` more workers for a block that is on `held` already (in the order in which they were
-// chosen), the writer's own worker first where it is a candidate and nothing is held.
-// `candidates` has none of `held`; racks of `held` are given beside them. seed: of the block.
+// Chooses up to `count` more workers for a block that `held` have already. The writer's own worker is first if it is a
+// candidate and `held` is empty. Requires: `held` is in the order in which its workers were chosen, with their racks;
+// `candidates` has none of them. seed: from the block.
 struct PlacementRequest {
   std::vector<Candidate> candidates;
   std::vector<Candidate> held;

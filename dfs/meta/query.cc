@@ -1,4 +1,4 @@
-// Read-only questions: what is there, where it can be read, how well it is replicated.
+// Read-only queries: files, places of their blocks, and their replication.
 #include <algorithm>
 #include <limits>
 
@@ -7,9 +7,9 @@
 namespace mr::dfs {
 namespace {
 
-// About 100 bytes each on the wire, and a control message may have 4 MiB.
+// About 100 bytes each on the wire; a control message may have 4 MiB.
 constexpr size_t kMaxLocated = 8192;
-// Of a list's entry in a message, without its path (dfs.capnp, FileStatus).
+// Size of a list's entry in a message, without its path (dfs.capnp, FileStatus).
 constexpr size_t kEntryBytes = 72;
 
 uint64_t BytesOf(const State& s, const Node& node) {
@@ -54,9 +54,9 @@ std::vector<std::string> DamagedReplicas(const State& s, BlockId id) {
   return out;
 }
 
-// Good holders of a block, nearest to `near` first: the very worker, its rack, the others; among
-// equals in an order drawn by the block and the reader, so that readers spread. With a turn drawn by the block alone,
-// and begun at another one with each turn.
+// Adds the good holders of a block, nearest to `near` first: the same worker, its rack, the others. Equally near
+// holders are in an order drawn from the block and the reader, so that readers spread. With a turn the order is drawn
+// from the block alone, and each turn starts at another holder.
 void AddHolders(const State& s, BlockId id, const std::string& near, uint32_t turn, LocatedBlock* out) {
   std::string rack;
   bool near_known = false;
@@ -82,7 +82,7 @@ void AddHolders(const State& s, BlockId id, const std::string& near, uint32_t tu
   out->damaged = DamagedReplicas(s, id);
 }
 
-// Of one file; nothing to tell where missing, corrupt and under_replicated are 0.
+// Returns the faults of one file; there are none if missing, corrupt and under_replicated are 0.
 StoreHealth::Trouble TroubleOf(const State& s, const Node& node, uint32_t workers) {
   StoreHealth::Trouble t;
   t.blocks = static_cast<uint32_t>(node.blocks.size());
@@ -137,7 +137,7 @@ Result<ListedFiles> Namespace::List(const std::string& path, const std::string& 
   auto it = after.empty() ? s.children.lower_bound({id, ""}) : s.children.upper_bound({id, after});
   for (; it != s.children.end() && it->first.first == id; ++it) {
     const std::string& name = it->first.second;
-    // Outputs in the making are nobody's business; asked for by name they are shown.
+    // Unfinished outputs are hidden from lists. They are shown if asked for by name.
     if (id == kRoot && name == ".staging") continue;
     const size_t size = kEntryBytes + path.size() + name.size();
     if (!out.entries.empty() && size > bytes - used) {
@@ -245,7 +245,7 @@ bool Namespace::AddHealth(HealthWalk* walk, size_t most, size_t max_troubles) co
   for (size_t left = most; it != s.nodes.all().end() && left > 0; ++it) {
     const auto& [id, node] = *it;
     left -= std::min(left, 1 + node.blocks.size());
-    // Without a parent: it was removed, and a pin keeps it.
+    // A node without a parent was removed, and a pin keeps it.
     if (node.directory || node.parent == 0 || (staging != 0 && s.IsUnder(id, staging))) continue;
     ++out.files;
     StoreHealth::Trouble t = TroubleOf(s, node, workers);

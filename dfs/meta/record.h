@@ -1,14 +1,14 @@
-// The closed vocabulary of the block store's brain: records go in, effects come out.
+// All events of the block store's metadata: records go in, effects come out.
 //
-// A record that the namespace's Prepare functions made (or that a worker's word became) is appended
-// to the master's journal and then given to Namespace::Apply. Hard records carry what was promised
-// to a caller: they are synced before the answer leaves and replayed after a restart. Soft records
-// say where replicas are: block reports bring that back, so they need no sync and are not replayed.
-// Plain values; each struct lists its fields once (common/base/fields.h). New alternatives and new
-// fields are added at the end only.
+// Records come from the Prepare functions of the namespace, or from workers' reports. Each is appended to the master's
+// journal and then given to Namespace::Apply. Hard records hold promises to callers: they are synced before the answer
+// leaves, and replayed after a restart. Soft records hold places of replicas. Block reports restore those, so soft
+// records need no sync and are not replayed. All are plain values; each struct lists its fields once
+// (common/base/fields.h). New alternatives and new fields are added at the end only.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -18,7 +18,7 @@
 
 namespace mr::dfs {
 
-// When something is said: `at` on the master's monotonic axis, unix_ms for people only.
+// The time of an event: `at` in the master's monotonic time; unix_ms is for people only.
 struct Stamp {
   Instant at;
   uint64_t unix_ms = 0;
@@ -28,7 +28,7 @@ struct Stamp {
   }
 };
 
-// One block as its holders know it. digest: XXH3-64 of all of its bytes.
+// Identity and content of one block. digest: XXH3-64 of all its bytes.
 struct BlockRef {
   BlockId id;
   uint32_t generation = 1;
@@ -41,7 +41,7 @@ struct BlockRef {
   bool operator==(const BlockRef&) const = default;
 };
 
-// A block that its writer has finished, and the workers that acknowledged it as durable.
+// A block that its writer has finished, with the workers that acknowledged it as durable.
 struct StagedBlock {
   BlockRef block;
   std::vector<WorkerId> workers;
@@ -54,7 +54,7 @@ struct StagedBlock {
 
 // ---- Hard records -------------------------------------------------------------------------------
 
-// A writer holds `lease` on a file that nobody sees until FileCompleted.
+// A writer gets `lease` on a file that stays invisible until FileCompleted.
 struct FileCreated {
   Stamp stamp;
   uint64_t lease = 0;
@@ -70,8 +70,8 @@ struct FileCreated {
   }
 };
 
-// A fresh block of an open file, to be written to `targets` in this order. An earlier block of the
-// same index is abandoned.
+// A new block of an open file, to be written to `targets` in this order. An earlier block with the same index is
+// abandoned.
 struct BlockAdded {
   Stamp stamp;
   uint64_t lease = 0;
@@ -97,7 +97,7 @@ struct FileCompleted {
   }
 };
 
-// The open file is given up, by its writer or because its lease ran out.
+// The open file is abandoned, by its writer or because its lease expired.
 struct LeaseEnded {
   uint64_t lease = 0;
   bool expired = false;
@@ -116,7 +116,7 @@ struct DirectoryMade {
   }
 };
 
-// A file, or a directory with all that is in it.
+// A file, or a directory with its content, is removed.
 struct Removed {
   std::string path;
   template <class V>
@@ -143,8 +143,8 @@ struct ReplicationSet {
   }
 };
 
-// One file of a job's output: its blocks leave the staging file in which they were written.
-// inline_data: bytes kept in the namespace itself, for a file without blocks (_SUCCESS).
+// One file of a job's output. Its blocks leave the staging file in which they were written. inline_data: content kept
+// in the namespace itself, for a file without blocks (_SUCCESS).
 struct OutputFile {
   std::string name;
   std::vector<BlockRef> blocks;
@@ -155,13 +155,13 @@ struct OutputFile {
   }
 };
 
-// All files of a job become visible in `directory` at once, and its staging directory goes away.
-// The master puts this into the very record that makes the job succeed.
+// All files of a job become visible in `directory` at once, and its staging directory is removed. Part of the master's
+// record that makes the job succeed.
 struct OutputCommitted {
   Stamp stamp;
   std::string directory;
-  bool overwrite = false;    // what is there is removed in the same step
-  std::string staging;       // "/.staging/<job>", removed with whatever losers left there; "" = none
+  bool overwrite = false;    // existing files are removed in the same step
+  std::string staging;       // "/.staging/<job>", removed with the files that losers left there; "" = none
   uint32_t replication = 0;  // 0 = the default
   std::vector<OutputFile> files;
   template <class V>
@@ -171,11 +171,11 @@ struct OutputCommitted {
   }
 };
 
-// A job that is about to be planned reads these files, by the ids that FileInfo gives. Until InputsReleased their
-// blocks stay, whatever is put over them, removed or renamed.
+// A job that is about to be planned pins these files, by the ids of FileInfo. Their blocks stay until InputsReleased,
+// even if the files are removed, renamed or overwritten.
 struct InputsPinned {
   Stamp stamp;
-  uint64_t pin = 0;  // from 1, never given twice
+  uint64_t pin = 0;  // from 1, never reused
   std::vector<uint64_t> files;
   template <class V>
   static void Fields(V&& v) {
@@ -183,7 +183,7 @@ struct InputsPinned {
   }
 };
 
-// The job has ended, or never began.
+// The job has ended, or was not accepted.
 struct InputsReleased {
   uint64_t pin = 0;
   template <class V>
@@ -194,11 +194,10 @@ struct InputsReleased {
 
 // ---- Soft records -------------------------------------------------------------------------------
 
-// A master process took over: where replicas are is unknown, safe mode begins, open leases start
-// anew. expected: workers that were alive when the last master stopped; safe mode waits for them.
-// awaited: workers that count toward the replicas of an acknowledgement (State::MinDurable) although
-// they are absent: those expected that are not draining, and those that an earlier master waited for
-// in vain.
+// A master process took over. The places of replicas are unknown, safe mode begins, and open leases start again.
+// expected: workers that were alive when the last master stopped; safe mode waits for them. awaited: absent workers
+// that still count toward the replicas of an acknowledgement (State::MinDurable). These are the expected workers that
+// are not draining, and those that an earlier master waited for in vain.
 struct MasterStarted {
   Instant at;
   std::vector<WorkerId> expected;
@@ -209,17 +208,17 @@ struct MasterStarted {
   }
 };
 
-// A worker registered, with its full block report. Another incarnation than before replaces it.
+// A worker registered, with its full block report. A new incarnation replaces the old one.
 struct WorkerJoined {
   Instant at;
   WorkerId worker;
   Incarnation incarnation = 0;
   std::string address;  // of its data server
   std::string rack;
-  uint64_t capacity_bytes = 0;  // 0 = not known
+  uint64_t capacity_bytes = 0;  // 0 = unknown
   uint64_t used_bytes = 0;
   std::vector<BlockRef> blocks;
-  bool draining = false;  // from the first: see WorkerDrained
+  bool draining = false;  // at registration: see WorkerDrained
   template <class V>
   static void Fields(V&& v) {
     using T = WorkerJoined;
@@ -238,7 +237,7 @@ struct WorkerGone {
   }
 };
 
-// Draining: its replicas are read and copied from, and do not count toward the target.
+// The worker is draining: its replicas can be read and copied from, but do not count toward the target.
 struct WorkerDrained {
   Instant at;
   WorkerId worker;
@@ -249,7 +248,7 @@ struct WorkerDrained {
   }
 };
 
-// A worker says that it has this block on disk (MasterForWorker.blockReceived).
+// A worker reports that it has this block on disk (MasterForWorker.blockReceived).
 struct ReplicaDurable {
   Instant at;
   WorkerId worker;
@@ -262,16 +261,16 @@ struct ReplicaDurable {
   }
 };
 
-// A replica failed verification or could not be read. It counts for nothing, and is deleted only
-// once as many good replicas as the file asks for are known. aside: a good replica has taken its
-// place on this worker, and the damaged bytes lie in the worker's quarantine.
+// A replica failed verification or could not be read. It does not count, and is deleted only once as many good replicas
+// as the file asks for are known. aside: a good replica replaced it on this worker, and the damaged bytes are in the
+// worker's quarantine.
 struct ReplicaSuspect {
   Instant at;
   WorkerId worker;
   Incarnation incarnation = 0;
   BlockId block;
   uint32_t generation = 1;
-  uint64_t length = 0;  // 0 = not known
+  uint64_t length = 0;  // 0 = unknown
   bool aside = false;
   template <class V>
   static void Fields(V&& v) {
@@ -289,7 +288,7 @@ struct LeaseRenewed {
   }
 };
 
-// Time passed: repairs that were waiting, or got no answer, are looked at again; safe mode may end.
+// Time passed: repairs that wait or are overdue are examined again, and safe mode may end.
 struct Ticked {
   Instant at;
   template <class V>
@@ -298,8 +297,8 @@ struct Ticked {
   }
 };
 
-// A copy that ReplicateBlock asked `worker` for was not made. source_failed: its own replica could
-// not be read; else `to` could not be reached or did not take the block.
+// A copy that `worker` had to make (ReplicateBlock) failed. source_failed: its own replica could not be read; else `to`
+// could not be reached or refused the block.
 struct ReplicaNotCopied {
   Instant at;
   WorkerId worker;
@@ -314,7 +313,7 @@ struct ReplicaNotCopied {
   }
 };
 
-// An operator gave the worker up: acknowledgements wait for it no longer.
+// An operator gave the worker up: acknowledgements no longer wait for it.
 struct WorkerGivenUp {
   Instant at;
   WorkerId worker;
@@ -324,8 +323,8 @@ struct WorkerGivenUp {
   }
 };
 
-// The worker's disk fails (why: the reason, for people) or works again (empty). While it fails, its
-// replicas are read, but count as lost, and nothing is written there.
+// The worker's disk failed (why: the reason, for people) or works again (empty). While it fails, its replicas can be
+// read but count as lost, and nothing is written there.
 struct DiskFailed {
   Instant at;
   WorkerId worker;
@@ -338,8 +337,8 @@ struct DiskFailed {
   }
 };
 
-// Records of the journal were lost and given up: new ids begin here, above all that the lost ones may have given. What
-// workers hold of the ids between is not garbage, since the record that gave it may be among the lost ones: it stays.
+// Lost records of the journal were given up. New ids begin here, above all ids that the lost records may have assigned.
+// Blocks on workers with ids between are not garbage, since a lost record may have assigned them: they stay.
 struct IdsRaised {
   uint64_t next_block = 0, next_lease = 0;
   template <class V>
@@ -348,8 +347,8 @@ struct IdsRaised {
   }
 };
 
-// Block ids in [begin, end) may have been given by records that were lost, although this journal has given them, too.
-// A replica of one that is not the block of this journal is not garbage: it stays.
+// Lost records may have assigned block ids in [begin, end) that this journal has assigned, too. A replica with such an
+// id that is not this journal's block is not garbage: it stays.
 struct IdsInDoubt {
   uint64_t begin = 0, end = 0;
   template <class V>
@@ -358,8 +357,7 @@ struct IdsInDoubt {
   }
 };
 
-// Safe mode that an operator ends, not the return of workers: records of the journal are lost. Soft: said again by each
-// start until then.
+// Safe mode that only an operator ends, since records of the journal are lost. Soft: repeated by each start until then.
 struct SafeModeHeld {
   Instant at;
   bool on = true;
@@ -369,13 +367,13 @@ struct SafeModeHeld {
   }
 };
 
-// How much room a worker has, and whether its disk is below what it keeps free: such a one gets no new replicas. Soft:
-// said again after each registration that finds it full.
+// The space of a worker, and whether its disk has less free space than it must keep. A full worker gets no new
+// replicas. Soft: repeated after each registration of a full worker.
 struct WorkerRoom {
   Instant at;
   WorkerId worker;
   Incarnation incarnation = 0;
-  uint64_t capacity_bytes = 0;  // free, and used by blocks
+  uint64_t capacity_bytes = 0;  // free space, and space used by blocks
   bool full = false;
   template <class V>
   static void Fields(V&& v) {
@@ -384,7 +382,7 @@ struct WorkerRoom {
   }
 };
 
-// The order is that of the journal's bytes.
+// In the order of the journal's encoding.
 using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed, Renamed,
                             ReplicationSet, OutputCommitted, MasterStarted, WorkerJoined, WorkerGone, WorkerDrained,
                             ReplicaDurable, ReplicaSuspect, LeaseRenewed, Ticked, ReplicaNotCopied, WorkerGivenUp,
@@ -413,8 +411,8 @@ struct ReplicateBlock {
   }
 };
 
-// The worker deletes its replica if id and generation match. A lost command does no harm: the next
-// block report shows the replica again.
+// The worker deletes its replica if id and generation match. A lost command is harmless: the next block report shows
+// the replica again.
 struct DeleteReplica {
   WorkerId worker;
   Incarnation incarnation = 0;
@@ -425,8 +423,8 @@ struct DeleteReplica {
   }
 };
 
-// The worker removes the damaged bytes of this block from its quarantine; its good replica stays. A
-// lost command does no harm: the worker lists its quarantine after each registration.
+// The worker removes the damaged bytes of this block from its quarantine; its good replica stays. A lost command is
+// harmless: the worker lists its quarantine after each registration.
 struct EmptyQuarantine {
   WorkerId worker;
   Incarnation incarnation = 0;

@@ -1,11 +1,11 @@
-// Goal: every sealed block of a visible (or staged) file has as many good replicas as its file asks
-// for and the cluster can hold, and no more; no copy is deleted without proof of enough others.
+// Goal: every sealed block of a visible (or staged) file has as many good replicas as its file asks for and the cluster
+// can hold, and no more. No replica is deleted without proof of enough others.
 //
-// A block is examined when something about it changed (a holder lost or back, a replica found bad,
-// the file's replication set, a worker draining), not before the instant in `queue`: a lost worker
-// gets repair_delay to come back. What needs a copy then waits, ready, for a source that is free;
-// the block with the fewest good replicas goes first. A pass costs what changed since the last one,
-// not what waits. In safe mode nothing is copied and nothing deleted.
+// A block is examined when it changed: a holder was lost or returned, a replica was found bad, the file's replication
+// was set, or a worker is draining. It is examined not before the instant in `queue`: a lost worker gets repair_delay
+// to return. A block that needs a copy then waits, ready, for a free source. The block with the fewest good replicas
+// goes first. The cost of a pass depends on what changed since the last pass, not on what waits. In safe mode nothing
+// is copied and nothing is deleted.
 #include <algorithm>
 
 #include "dfs/meta/placement.h"
@@ -15,13 +15,13 @@ namespace mr::dfs {
 
 namespace {
 
-// Copies of a block that may fail before it pauses for repair_retry (guess).
+// Failed copies of a block before it pauses for repair_retry (guess).
 constexpr uint32_t kFailuresInARow = 3;
 
 struct Picture {
-  uint32_t wanted = 0;             // what the file asks for
+  uint32_t wanted = 0;             // replicas that the file asks for
   std::vector<WorkerId> sources;   // good replicas
-  std::vector<WorkerId> counting;  // of those: on workers that stay
+  std::vector<WorkerId> counting;  // good replicas on workers that stay
   std::vector<WorkerId> suspects;
 };
 
@@ -55,7 +55,7 @@ bool Contains(const std::vector<WorkerId>& list, WorkerId id) {
   return std::find(list.begin(), list.end(), id) != list.end();
 }
 
-// Those of `from` that are not in `failed`; all of them where none is left.
+// Returns those of `from` that are not in `failed`, or all of them if none is left.
 std::vector<WorkerId> Untried(const std::vector<WorkerId>& from, const std::vector<WorkerId>* failed) {
   if (failed == nullptr) return from;
   std::vector<WorkerId> out;
@@ -68,7 +68,7 @@ uint32_t Sends(const State& s, WorkerId w) {
   return it == s.repair.sending.end() ? 0 : it->second;
 }
 
-// The source that sends least at the moment, if it may send one more.
+// Returns the source with the fewest copies in progress, if it may send one more.
 WorkerId PickSource(const State& s, const std::vector<WorkerId>& sources) {
   WorkerId best;
   uint32_t least = s.config.repairs_per_worker;
@@ -96,14 +96,14 @@ WorkerId PickTarget(const State& s, BlockId id, const Picture& p) {
   for (const WorkerId w : p.counting) request.held.push_back(CandidateOf(s, w, 0));
   for (const WorkerId w : Untried(Targets(s, p), tried == nullptr ? nullptr : &tried->targets)) {
     request.candidates.push_back(CandidateOf(s, w, s.blocks.Find(id)->length));
-    // A fresh copy may replace a bad one, which keeps the bad bytes aside until it is durable.
+    // The target may hold a bad replica: it keeps the bad bytes aside until the new replica is durable.
     request.candidates.back().last_resort = Contains(p.suspects, w);
   }
   const auto chosen = Place(request);
   return chosen.empty() ? WorkerId{} : chosen[0];
 }
 
-// Which of too many good replicas goes: one whose rack has another, on the most used worker.
+// Returns which of too many good replicas to delete: one with another on its rack, on the most used worker.
 WorkerId PickSurplus(const State& s, const Picture& p) {
   const auto rank = [&](WorkerId w) {
     uint32_t same_rack = 0;
@@ -125,7 +125,7 @@ void DeleteOne(State* s, BlockId id, WorkerId worker, std::vector<Effect>* effec
   s->Discard(worker, said, effects);
 }
 
-// Damaged bytes that good replicas replaced.
+// Removes damaged bytes that good replicas replaced.
 void ForgetAside(State* s, BlockId id, std::vector<Effect>* effects) {
   const Holders* found = s->holders.Find(id);
   const auto aside = [](const Replica& r) { return r.aside; };
@@ -164,7 +164,7 @@ void State::SetDue(BlockId id, Instant not_before) {
 void State::LookAt(BlockId id, Instant not_before) {
   const Instant* already = queue.Find(id);
   const Instant at = already == nullptr ? not_before : std::min(*already, not_before);
-  // Also where it is ready: what it was found to need may have changed.
+  // Also for a ready block: what it needs may have changed.
   if (already == nullptr || at != *already || repair.ready.contains(id)) SetDue(id, at);
 }
 
@@ -217,7 +217,7 @@ void State::Examine(BlockId id, Instant now, std::vector<Effect>* effects) {
   Picture p = Look(*this, id);
   Unqueue(id);
   if (p.counting.size() < std::min(p.wanted, EligibleWorkers())) {
-    if (p.sources.empty()) return;  // missing: looked at again when a replica is reported
+    if (p.sources.empty()) return;  // missing: examined again when a replica is reported
     const Tried* t = tried.Find(id);
     if (t != nullptr && now < t->again) return SetDue(id, t->again);
     queue.Put(id, now);
@@ -235,7 +235,7 @@ void State::Examine(BlockId id, Instant now, std::vector<Effect>* effects) {
     return;
   }
   short_of_workers.Erase(id);
-  // Proof of enough: as many good replicas as the file asks for remain without what goes now.
+  // Proof of enough: the remaining good replicas are as many as the file asks for.
   for (const WorkerId w : p.suspects) DeleteOne(this, id, w, effects);
   ForgetAside(this, id, effects);
   while (p.counting.size() > p.wanted) {
@@ -249,11 +249,11 @@ void State::BeginCopy(BlockId id, Instant now, std::vector<Effect>* effects) {
   const WorkerId from = PickSource(*this, repair.ready.at(id).sources);
   const Picture p = Look(*this, id);
   const bool needed = p.counting.size() < std::min(p.wanted, EligibleWorkers());
-  // Workers came or went meanwhile: the next pass examines it again.
+  // Workers came or went meanwhile: the next pass examines the block again.
   if (!needed || !from.valid()) return SetDue(id, now);
   const WorkerId to = PickTarget(*this, id, p);
   if (!to.valid()) {
-    short_of_workers.Put(id, true);  // each worker that has room holds a replica: it waits for another one, or for room
+    short_of_workers.Put(id, true);  // each worker with space has a replica: wait for another one, or for space
     return Unqueue(id);
   }
   copies.Put(id, {from, to, now});
@@ -263,7 +263,7 @@ void State::BeginCopy(BlockId id, Instant now, std::vector<Effect>* effects) {
 }
 
 void State::BeginCopies(Instant now, std::vector<Effect>* effects) {
-  // The most endangered block of each source that has room, the most endangered of all first.
+  // The most endangered block of each source with a free slot, the most endangered of all first.
   std::set<std::pair<RepairIndex::Rank, WorkerId>> heads;
   const auto add = [&](WorkerId w) {
     const auto it = repair.ready_at.find(w);
@@ -307,7 +307,7 @@ void State::MaybeLeaveSafeMode(Instant now, std::vector<Effect>* effects) {
   const bool expected_none = safe_mode.expected.empty();
   safe_mode.on = false;
   safe_mode.expected.clear();
-  // With all known workers back nothing more will be reported; else the absent get their time.
+  // If all known workers are back, no more reports will come. Else the absent workers get their time.
   const Instant from = all_here && !expected_none ? now : now + config.repair_delay;
   for (const auto& [id, block] : blocks.all()) {
     if (block.sealed) SetDue(id, from);

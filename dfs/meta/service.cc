@@ -10,14 +10,13 @@ namespace mr::dfs {
 namespace {
 
 constexpr size_t kListBytes = 512 << 10;  // of a page of a list
-// Files that one health answer names: a path has up to 4 KiB, and a message far more room than that many.
+// Files that one health answer names. A path has up to 4 KiB, and a message has space for many more.
 constexpr uint32_t kMaxTroubles = 100;
-// Files and blocks that one turn of the owner's thread looks at for a health answer: some milliseconds.
+// Files and blocks per turn of the owner's thread for a health answer: some milliseconds.
 constexpr size_t kHealthSlice = 4096;
 
-// Each call: read the parameters into plain values, ask the host, fill the results on the loop.
-// What the owner's thread computed travels in a shared box, written there and read here only after
-// the host's promise is resolved.
+// Each call reads its parameters into plain values, asks the host, and fills the results on the loop. Values computed
+// on the owner's thread are in a shared box, which is read here only after the host's promise has resolved.
 class FileSystemImpl final : public rpc::FileSystem::Server {
  public:
   explicit FileSystemImpl(FsHost& host) : host_(host) {}
@@ -187,7 +186,7 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
     uint64_t block_bytes = 0;
   };
 
-  // To its end, in parts between which others are served.
+  // Walks to the end in parts, between which the thread serves others.
   kj::Promise<void> Walk(std::shared_ptr<HealthWalk> walk, size_t max_troubles) {
     auto done = std::make_shared<bool>(false);
     return host_.Query([=](const Namespace& ns) { *done = ns.AddHealth(walk.get(), kHealthSlice, max_troubles); })
@@ -197,7 +196,7 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
         });
   }
 
-  // Calls whose only answer is an outcome.
+  // Calls with only an outcome as answer.
   template <class Context>
   kj::Promise<void> Change(Context context, FsHost::PrepareFn prepare) {
     context.releaseParams();

@@ -29,7 +29,7 @@ struct HardState {
   }
 };
 
-// Behind the hard state, from the release on that pins the inputs of jobs.
+// Follows the hard state, from the release on that pins the inputs of jobs.
 struct PinsTail {
   uint64_t next_pin = 1;
   std::vector<Entry<uint64_t, Pin>> pins;
@@ -90,7 +90,7 @@ std::string Namespace::Snapshot() const {
 Status Namespace::Restore(const std::string& bytes) {
   HardState hard;
   PinsTail tail;
-  std::vector<LostIds> lost_ids;  // where there are any
+  std::vector<LostIds> lost_ids;  // if there are any
   FieldReader reader(bytes);
   reader.Get(hard);
   if (reader.ok() && !reader.AtEnd()) reader.Get(tail);

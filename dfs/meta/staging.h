@@ -1,5 +1,5 @@
-// Where outputs of jobs stand until their job commits: the engine makes and removes what is below, and whoever
-// wrote there himself would lose it.
+// The directory of job outputs before the job commits. The engine creates and removes its content; files that a user
+// puts there are lost.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ uint64_t State::Resolve(const std::string& path) const {
 
 std::string State::PathOf(uint64_t node) const {
   std::string path;
-  // A pinned file that was removed has no parent: its name is all that is left of its path.
+  // A pinned file that was removed has no parent. Its name is all that is left of its path.
   for (uint64_t at = node; at != kRoot && at != 0; at = nodes.Find(at)->parent) {
     path.insert(0, "/" + nodes.Find(at)->name);
   }
@@ -163,7 +163,7 @@ void State::SetDamaged(WorkerId worker, const BlockRef& said, bool aside) {
   holders.Change(said.id, [&](Holders& h) {
     auto it = std::find_if(h.replicas.begin(), h.replicas.end(), [&](const Replica& r) { return r.worker >= worker; });
     is_new = it == h.replicas.end() || it->worker != worker;
-    if (is_new && aside) return;  // the good one beside it was not reported: nothing to go by
+    if (is_new && aside) return;  // the good one beside it was not reported: nothing is known
     if (is_new) it = h.replicas.insert(it, Replica{worker, said, true, false});
     it->suspect = it->suspect || !aside;
     it->aside = it->aside || aside;

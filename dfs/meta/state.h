@@ -1,6 +1,5 @@
-// The state behind Namespace: what its parts (prepare, apply, repair, query, snapshot) share. Not
-// for other folders. Entities live in tables that keep a digest of themselves; indexes beside them
-// are derived and never hashed.
+// The state behind Namespace, shared by its parts (prepare, apply, repair, query, snapshot). Private to dfs/meta.
+// Entities are in tables that keep a digest of themselves. Indexes beside them are derived and never hashed.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +15,8 @@
 
 namespace mr::dfs {
 
-// An ordered map that keeps the sum of its entries' hashes: equal contents, equal digest, however
-// they came about. Values change through Change only.
+// An ordered map with the sum of its entries' hashes. Equal contents have equal digests, whatever their history. Values
+// change through Change only.
 template <class K, class V>
 class Table {
  public:
@@ -33,7 +32,7 @@ class Table {
     digest_ += Hash(key, value);
     map_.emplace(key, std::move(value));
   }
-  // f(V&) on the entry, which is made where missing.
+  // Calls f(V&) on the entry, which is created if it is missing.
   template <class F>
   void Change(const K& key, F f) {
     const auto [it, made] = map_.try_emplace(key);
@@ -71,14 +70,14 @@ class Table {
 inline constexpr uint64_t kRoot = 1;
 
 struct Node {
-  uint64_t parent = 0;  // 0 for the root
+  uint64_t parent = 0;  // 0: the root
   std::string name;
   bool directory = false;
   uint32_t replication = 0;
   uint64_t block_bytes = 0;
   std::vector<BlockId> blocks;
   uint64_t modified_unix_ms = 0;
-  uint64_t lease = 0;  // the one that made the file
+  uint64_t lease = 0;  // the lease that made the file
   std::string inline_data;
   template <class V>
   static void Fields(V&& v) {
@@ -94,7 +93,7 @@ struct Lease {
   uint32_t replication = 0;
   uint64_t block_bytes = 0;
   std::string request_id;
-  std::vector<BlockId> blocks;  // by index; 0 = not asked for yet
+  std::vector<BlockId> blocks;  // by index; 0 = not requested yet
   std::vector<WorkerId> avoid;  // failed in the pipeline of the block being written
   template <class V>
   static void Fields(V&& v) {
@@ -104,7 +103,7 @@ struct Lease {
 };
 
 // The files that a job reads. A pinned file that is removed or overwritten leaves the tree and stays among the nodes,
-// without a parent, until its last pin goes: as an open file of POSIX that was unlinked.
+// without a parent, until its last pin goes. It is like an open file of POSIX that was unlinked.
 struct Pin {
   std::vector<uint64_t> files;
   template <class V>
@@ -117,8 +116,8 @@ struct Block {
   uint32_t generation = 1;
   uint64_t length = 0;
   uint64_t digest = 0;
-  bool sealed = false;            // length and digest are known and final
-  uint64_t node = 0, lease = 0;   // its owner: exactly one is not 0
+  bool sealed = false;            // length and digest are final
+  uint64_t node = 0, lease = 0;   // its owner: exactly one of them is not 0
   std::vector<WorkerId> targets;  // of its pipeline; empty once sealed
   template <class V>
   static void Fields(V&& v) {
@@ -135,9 +134,9 @@ struct Worker {
   uint64_t capacity_bytes = 0;
   uint64_t used_bytes = 0;
   uint32_t open_blocks = 0;  // placed there and not sealed yet
-  std::string disk_failed;   // why; empty: it works
-  bool full = false;         // below what its disk keeps free: its replicas count, and it gets no new ones
-  // Whether it may take new blocks, and whether its replicas count toward what files ask for.
+  std::string disk_failed;   // reason; empty: the disk works
+  bool full = false;         // less free than it must keep: no new replicas; those it has count
+  // Returns whether it may take new blocks, and whether its replicas count toward what files ask for.
   bool Eligible() const { return !draining && disk_failed.empty(); }
   template <class V>
   static void Fields(V&& v) {
@@ -151,7 +150,7 @@ struct Replica {
   WorkerId worker;
   BlockRef said;  // as the holder reported it
   bool suspect = false;
-  bool aside = false;  // good, and damaged bytes of before are in the worker's quarantine
+  bool aside = false;  // good; damaged bytes of an earlier replica are in quarantine
   template <class V>
   static void Fields(V&& v) {
     v(&Replica::worker, &Replica::said, &Replica::suspect, &Replica::aside);
@@ -166,7 +165,7 @@ struct Holders {
   }
 };
 
-// A copy that was asked for and not yet reported.
+// A copy that was requested and not yet reported.
 struct Copying {
   WorkerId from, to;
   Instant since;
@@ -176,11 +175,11 @@ struct Copying {
   }
 };
 
-// Sources and targets of copies of one block that failed. The next copy avoids them where it can.
+// Sources and targets of failed copies of one block. The next copy avoids them if it can.
 struct Tried {
   std::vector<WorkerId> sources, targets;
   uint32_t failures = 0;
-  Instant again;  // no copy before
+  Instant again;  // no copy before this instant
   template <class V>
   static void Fields(V&& v) {
     v(&Tried::sources, &Tried::targets, &Tried::failures, &Tried::again);
@@ -202,7 +201,7 @@ struct SafeMode {
   Instant until;
   bool held = false;  // until an operator ends it
   std::vector<WorkerId> expected;
-  std::set<WorkerId> awaited;  // alive before the master's start, and not back yet; also after safe mode
+  std::set<WorkerId> awaited;  // alive before the master's start, and absent since, even after safe mode
   template <class V>
   static void Fields(V&& v) {
     v(&SafeMode::on, &SafeMode::until, &SafeMode::expected, &SafeMode::held);
@@ -217,23 +216,23 @@ struct Counters {
   }
 };
 
-// Finds the next thing to repair without a walk over all that waits. Derived from `queue`, `copies`
-// and `holders`. A block of `queue` is either in by_time or ready.
+// Finds the next repair without a walk over all waiting blocks. Derived from `queue`, `copies` and `holders`. A block
+// of `queue` is in either by_time or ready.
 struct RepairIndex {
-  // Fewest good replicas first: the order in which copies begin.
+  // Fewest good replicas first: the order in which copies start.
   using Rank = std::pair<size_t, BlockId>;
   struct Ready {
     size_t good = 0;
-    std::vector<WorkerId> sources;  // that a copy may be read from
+    std::vector<WorkerId> sources;  // workers that a copy may be read from
   };
   std::set<std::pair<Instant, BlockId>> by_time;
-  std::map<BlockId, Ready> ready;               // examined; waits for one of its sources to be free
+  std::map<BlockId, Ready> ready;               // examined; waits until one of its sources is free
   std::map<WorkerId, std::set<Rank>> ready_at;  // the same, by source
-  std::map<WorkerId, uint32_t> sending;         // copies under way, by source
-  std::set<WorkerId> wake;                      // sources that may have room for a copy since the last pass
+  std::map<WorkerId, uint32_t> sending;         // copies in progress, by source
+  std::set<WorkerId> wake;                      // sources that may have a free slot for a copy since the last pass
 };
 
-// Block ids that lost records of the journal may have given.
+// Block ids that lost records of the journal may have assigned.
 struct LostIds {
   uint64_t begin = 0, end = 0;
   template <class V>
@@ -247,7 +246,7 @@ struct State {
 
   const NamespaceConfig config;
 
-  // Hard.
+  // Hard part.
   std::vector<LostIds> lost_ids;
   Table<uint64_t, Node> nodes{1};
   Table<uint64_t, Lease> leases{2};
@@ -256,41 +255,41 @@ struct State {
   Table<uint64_t, Pin> pins{10};
   uint64_t next_pin = 1;
   // Derived from the hard part.
-  std::map<uint64_t, uint32_t> pinned;  // file -> how many pins name it
+  std::map<uint64_t, uint32_t> pinned;  // file -> number of its pins
   std::map<std::pair<uint64_t, std::string>, uint64_t> children;
-  std::map<uint64_t, uint64_t> completed;    // lease -> the node that it made
+  std::map<uint64_t, uint64_t> completed;    // lease -> the node of its file
   std::map<std::string, uint64_t> requests;  // request id -> open lease
 
-  // Soft.
+  // Soft part.
   Table<WorkerId, Worker> workers{4};
   Table<BlockId, Holders> holders{5};
   Table<BlockId, Copying> copies{6};
-  Table<BlockId, Instant> queue{7};        // to be looked at, not before the instant
+  Table<BlockId, Instant> queue{7};        // to be examined, not before the instant
   Table<ReplicaKey, BlockRef> garbage{8};  // unreferenced, to be deleted after safe mode
   Table<uint64_t, Instant> deadlines{9};   // of leases
   SafeMode safe_mode;
   Table<BlockId, Tried> tried{10};  // failed copies of blocks that still need one
-  // Has what is possible, which is less than its file asks for: looked at again when a worker comes, is back in service
-  // or has room again.
+  // Blocks with all possible replicas, which are fewer than their files ask for. Examined again when a worker
+  // registers, returns to service or has space again.
   Table<BlockId, bool> short_of_workers{11};
   // Derived from the soft part.
   std::map<WorkerId, std::set<BlockId>> on_worker;
   RepairIndex repair;
 
-  // Tree. 0 = there is none.
+  // Tree. 0 = not found.
   uint64_t Resolve(const std::string& path) const;
   uint64_t Child(uint64_t directory, const std::string& name) const;
   std::string PathOf(uint64_t node) const;
   bool IsUnder(uint64_t node, uint64_t ancestor) const;
   std::vector<uint64_t> ChildrenOf(uint64_t directory) const;
-  // The first of `path` and the directories above it that is a file, or "".
+  // Returns the first file among `path` and the directories above it, or "".
   std::string FileOnTheWay(const std::string& path) const;
   uint64_t MakeDirectories(const std::string& path, uint64_t unix_ms);
   uint64_t AddNode(Node node);
-  // Takes the node and all below it out of the tree; the blocks of files that are not pinned are dropped.
+  // Removes the node and all below it from the tree. Drops the blocks of files that are not pinned.
   void RemoveTree(uint64_t node, std::vector<Effect>* effects);
 
-  // Drops the blocks of a node that left the tree, and the node.
+  // Drops a node that left the tree, and its blocks.
   void DropNode(uint64_t node, std::vector<Effect>* effects);
 
   // Pins (pins.cc).
@@ -298,36 +297,36 @@ struct State {
   void ReleasePin(uint64_t pin, std::vector<Effect>* effects);
 
   // Blocks.
-  uint32_t WantedOf(const Block& block) const;  // configured, not cut to the number of workers
+  uint32_t WantedOf(const Block& block) const;  // configured, not limited to the number of workers
   bool Matches(const Block& block, const BlockRef& said) const;
   BlockRef RefOf(BlockId id) const;
-  std::vector<WorkerId> GoodHolders(BlockId id) const;  // not suspect, on workers that are there
-  uint32_t EligibleWorkers() const;                     // there, not draining, with a disk that works
-  // Replicas that must be durable before a write of a file is acknowledged: max(1, min(2, R, K)), where
-  // K counts the eligible workers and those that are awaited since the master's start.
+  std::vector<WorkerId> GoodHolders(BlockId id) const;  // not suspect, on registered workers
+  uint32_t EligibleWorkers() const;                     // registered, not draining, with a working disk
+  // Returns the number of replicas that must be durable before a write is acknowledged: max(1, min(2, R, K)). K counts
+  // the eligible workers and those awaited since the master's start.
   size_t MinDurable(uint32_t replication) const;
   void AddReplica(WorkerId worker, const BlockRef& said);
   void RemoveReplica(WorkerId worker, BlockId block);
-  // The replica is damaged, or damaged bytes are in quarantine beside a good one (aside). One that was
-  // not known here is known from now on.
+  // Marks the replica as damaged, or notes damaged bytes in quarantine beside a good one (aside). Adds the replica if
+  // it was not known.
   void SetDamaged(WorkerId worker, const BlockRef& said, bool aside);
   void Seal(const BlockRef& ref);
   void CloseTargets(Block* block);
-  // The block is referenced no more.
+  // Drops a block that nothing references any more.
   void DropBlock(BlockId id, std::vector<Effect>* effects);
-  // A replica that nothing references: deleted now, or after safe mode.
+  // Deletes an unreferenced replica, now or after safe mode.
   void Discard(WorkerId worker, const BlockRef& said, std::vector<Effect>* effects);
 
-  // Repair (repair.cc). LookAt: something about the block changed; it is examined not before the instant.
+  // Repair (repair.cc). LookAt: the block changed; examine it not before the instant.
   void LookAt(BlockId id, Instant not_before);
-  // Examines what is due, then begins copies wherever a source is free.
+  // Examines the blocks that are due, then starts copies at free sources.
   void Repair(Instant now, std::vector<Effect>* effects);
   void EndCopy(BlockId id);
-  // The copy of this block failed; what is known of the cause decides whom the next one avoids.
+  // Notes a failed copy of this block. source_failed decides which worker the next copy avoids.
   void CopyFailed(BlockId id, Instant now, bool source_failed);
   void Unqueue(BlockId id);
   void ClearRepairs();
-  // Lost records may have given this id.
+  // Returns whether lost records may have assigned this id.
   bool Lost(BlockId id) const {
     return std::any_of(lost_ids.begin(), lost_ids.end(),
                        [id](const LostIds& ids) { return ids.begin <= id.value && id.value < ids.end; });
@@ -340,7 +339,7 @@ struct State {
   void BeginCopies(Instant now, std::vector<Effect>* effects);
   void BeginCopy(BlockId id, Instant now, std::vector<Effect>* effects);
 
-  // After Restore: fills the derived indexes.
+  // Fills the derived indexes after Restore.
   void Reindex();
 };
 
@@ -349,9 +348,9 @@ struct Namespace::Impl {
   State state;
 };
 
-// Components of a path that CheckPath took; none for "/".
+// Returns the components of a path that passed CheckPath; none for "/".
 std::vector<std::string> Components(const std::string& path);
-// Of a path that is not "/": its directory and its last component.
+// Returns directory and last component of a path other than "/".
 std::pair<std::string, std::string> SplitPath(const std::string& path);
 
 }  // namespace mr::dfs

@@ -1,5 +1,5 @@
-// Plain structs of the block store to and from Cap'n Proto. A reader of a pointer field is taken
-// once and kept: each get counts against the message's traversal limit.
+// Converts plain structs of the block store to and from Cap'n Proto. A reader of a pointer field is taken once and
+// kept, since each get counts against the message's traversal limit.
 #include "common/rpc/wire.h"
 
 #include "dfs/meta/service.h"

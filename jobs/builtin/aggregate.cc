@@ -1,9 +1,8 @@
-// aggregate: group the rows of CSV inputs by columns and fold others: count, sum, min, max, avg, distinct.
-// Output rows: the columns of --by, then one for each of --agg.
+// aggregate: groups the rows of CSV inputs by columns and aggregates others: count, sum, min, max, avg, distinct.
+// Output rows have the columns of --by, then one column per element of --agg.
 //
-// Keys are (group, tag, value): tag 0 for what is folded already, and for each distinct(...) one record per value, so
-// that a group's different values arrive one behind the other and are counted without memory. All of a group goes to
-// one partition.
+// Keys are (group, tag, value). Tag 0 marks aggregated values. Each distinct(...) has one record per value, so that a
+// group's different values arrive adjacent and are counted without memory. All records of a group go to one partition.
 #include <algorithm>
 #include <optional>
 
@@ -21,10 +20,10 @@ constexpr std::pair<const char*, Fold> kFolds[] = {{"count", Fold::kCount}, {"su
 
 struct Measure {
   Fold fold;
-  int column;  // among the columns that are folded; -1: count of rows
+  int column;  // index among the aggregated columns; -1: count of rows
 };
 
-// "sum:0 count:-1": how stages know of the measures.
+// Encodes the measures for the config of a stage: "sum:0 count:-1".
 std::string EncodeMeasures(const std::vector<Measure>& measures) {
   std::string text;
   for (const Measure& m : measures) {
@@ -41,7 +40,7 @@ std::vector<Measure> DecodeMeasures(const std::string& text) {
   return measures;
 }
 
-// ---- What is folded of one group: one State for each measure ---------------------------------------
+// ---- The aggregates of a group: one State per measure -----------------------------------------------
 
 struct State {
   uint64_t count = 0;
@@ -50,7 +49,7 @@ struct State {
   std::string extreme;  // min, max
 };
 
-// Numbers by value before all texts, texts by bytes: so that equal columns have one order whoever compares.
+// Orders numbers by value before all texts, and texts by bytes, so that equal columns have one order.
 int CompareValues(std::string_view a, std::string_view b) {
   Decimal x, y;
   const bool is_x = Decimal::Parse(a, &x), is_y = Decimal::Parse(b, &y);
@@ -67,7 +66,7 @@ void TakeExtreme(Fold fold, std::string_view value, State* state) {
 
 bool TakesNumbers(Fold fold) { return fold == Fold::kSum || fold == Fold::kAvg; }
 
-// number: of the value, where the fold takes numbers.
+// Adds a value. number: the value as a number, if the fold takes numbers.
 void Take(Fold fold, std::string_view value, const Decimal& number, State* state) {
   if (TakesNumbers(fold)) state->sum.Add(number);
   if (fold == Fold::kMin || fold == Fold::kMax) TakeExtreme(fold, value, state);
@@ -114,7 +113,7 @@ std::string FoldedText(Fold fold, const State& state) {
 
 // ---- Keys ------------------------------------------------------------------------------------------
 
-// Bytes of the group within a key: its columns are escaped and closed, as within tuples (codec.h).
+// Returns the bytes of the group within a key. Its columns are escaped and terminated like those of tuples (codec.h).
 size_t GroupBytes(std::string_view key, size_t columns) {
   std::string_view rest = key;
   for (size_t i = 0; i < columns; ++i) {
@@ -153,7 +152,7 @@ class FoldRows : public RowMapper<std::string, std::string>,
       for (size_t m = 0; m < measures_.size(); ++m) {
         const Measure& measure = measures_[m];
         const std::string_view value = measure.column < 0 ? std::string_view() : row[ColumnOf(measure)];
-        if (measure.column >= 0 && value.empty()) continue;  // an empty field is no value
+        if (measure.column >= 0 && value.empty()) continue;  // an empty field has no value
         if (measure.fold == Fold::kDistinct) {
           key_.resize(group);
           key_.push_back(static_cast<char>(1 + m));
@@ -170,7 +169,7 @@ class FoldRows : public RowMapper<std::string, std::string>,
 
   std::string Combine(std::string_view key, Values<std::string>& values) {
     std::string folded;
-    if (key[GroupBytes(key, groups_)] != '\0') return folded;  // a value that is there
+    if (key[GroupBytes(key, groups_)] != '\0') return folded;  // a value of distinct(...)
     std::vector<State> states(measures_.size());
     for (std::string_view bytes : values) {
       for (size_t m = 0; m < states.size(); ++m) Merge(measures_[m].fold, &bytes, &states[m]);
@@ -184,12 +183,12 @@ class FoldRows : public RowMapper<std::string, std::string>,
   }
 
  private:
-  // Memory for groups before they are given out (guess: a third of what a task's sort may have).
+  // Memory for groups before they are emitted (guess: a third of the memory of a task's sort).
   const size_t most_bytes_ = TableBytes(24u << 20);
 
   uint32_t ColumnOf(const Measure& measure) const { return column(groups_ + static_cast<size_t>(measure.column)); }
 
-  // Before anything is done with the row: it may be a bad one.
+  // Parses all numbers before the row is used: it may be a bad one.
   void ParseNumbers(const CsvRow& row) {
     for (size_t m = 0; m < measures_.size(); ++m) {
       if (!TakesNumbers(measures_[m].fold)) continue;
@@ -214,7 +213,7 @@ class FoldRows : public RowMapper<std::string, std::string>,
 
   size_t groups_ = 0;
   std::vector<Measure> measures_;
-  std::vector<Decimal> numbers_;  // of the row at hand, by measure
+  std::vector<Decimal> numbers_;  // of the current row, by measure
   GroupTable table_, distinct_;
   std::vector<State> states_;  // measures of group 0, of group 1, ...
   std::string key_, value_;
@@ -240,7 +239,7 @@ class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
     }
   }
   void End(Out& out) {
-    // All rows as one group are one row also where there are none.
+    // Without --by there is one output row even for no rows.
     if (!open_ && groups_ == 0) Begin({}, out);
     Finish(out);
   }
@@ -275,7 +274,7 @@ class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
   std::vector<State> states_;
 };
 
-// "count,sum(amount)" -> measures; names of columns are added to `columns`.
+// Parses "count,sum(amount)" into measures. Names of columns are added to `columns`.
 std::vector<Measure> ParseMeasures(const Args& args, const std::string& list, std::vector<std::string>* columns) {
   std::vector<Measure> measures;
   for (std::string word : SplitNames(args, "--agg", list)) {
@@ -346,10 +345,10 @@ void AddAggregate(Library& library) {
       .Add<WriteGroups>("aggregate.groups", kPure)
       .AddJob<PlanAggregate>(
           "aggregate",
-          "group the rows of CSV inputs by columns and count, add up, compare others\n"
-          "  --by COLUMN,...        the groups (default: all rows are one)\n"
-          "  --agg LIST             count, count(C), sum(C), min(C), max(C), avg(C), distinct(C), separated by\n"
-          "                         commas (default: count); empty fields are left out\n" MR_TABLE_FORMAT_HELP(
+          "group the rows of CSV inputs by columns and aggregate others\n"
+          "  --by COLUMN,...        columns of the groups (default: none, all rows are one group)\n"
+          "  --agg LIST             aggregates, separated by commas: count, count(C), sum(C), min(C), max(C), avg(C),\n"
+          "                         distinct(C) (default: count); empty fields are ignored\n" MR_TABLE_FORMAT_HELP(
               "line is a row"));
 }
 

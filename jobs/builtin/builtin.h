@@ -1,5 +1,5 @@
-// The built-in jobs: each file adds its operators and its job to the library's table. They use the
-// SDK alone, as a user's library does.
+// The built-in jobs. Each file adds its operators and its job to the library's table. Like a user's library, they use
+// only the SDK.
 #pragma once
 
 #include <algorithm>
@@ -11,24 +11,24 @@
 
 namespace mr::builtin {
 
-// Most operators here: equal input gives equal output, and nothing stays behind in the process.
+// Flags of most operators here: equal input gives equal output, and no state stays in the process.
 inline constexpr uint32_t kPure = MR_DETERMINISTIC | MR_REUSABLE;
 
-// By a part of the key, where all keys with that part belong together (FNV-1a, folded).
+// Returns the partition of a part of the key (FNV-1a, folded), so that all keys with that part are together.
 inline uint32_t PartitionOf(std::string_view part, uint32_t partitions) {
   uint64_t hash = 14695981039346656037u;
   for (const char c : part) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211u;
   return static_cast<uint32_t>((hash ^ hash >> 32) % partitions);
 }
 
-// Bytes that a table of an operator may grow to: `most`, or a sixteenth of what its attempt may have where that is less
-// (guess: growing takes three times as much for a moment).
+// Returns the bytes to which an operator's table may grow: `most`, or a sixteenth of the attempt's memory limit if that
+// is less (guess: growing takes three times as much for a moment).
 inline size_t TableBytes(size_t most) {
   const uint64_t limit = Context::memory_limit();
   return limit == 0 ? most : std::min<size_t>(most, limit / 16);
 }
 
-// Of job sort, which terasort has as one of its parts.
+// The plan of job sort, which is also a part of terasort.
 void PlanSort(const std::vector<std::string>& args, JobPlan& plan);
 
 void AddAggregate(Library& library);

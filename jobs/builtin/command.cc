@@ -24,13 +24,13 @@ namespace mr::builtin {
 namespace {
 
 constexpr size_t kReadBytes = 64u << 10;
-// How often a command is looked after where the kernel gives no pidfd for it.
+// Polling period for the end of a command where the kernel has no pidfd.
 constexpr int kLookMs = 50;
 constexpr size_t kErrorTailBytes = 2048;
 constexpr size_t kMaxLineBytes = 16u << 20;
 
-// The machine has no more of something, which other processes hold, too: another attempt may find more. (Where the
-// attempt's own limit is too low, the job still fails, after as many attempts as a RetryableError has.)
+// Returns whether the machine lacks a resource that other processes use, too, so that another attempt may succeed. If
+// the attempt's own limit is too low, the job still fails, after the retries of a RetryableError.
 bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM; }
 
 [[noreturn]] void SystemError(const std::string& what, int error) {
@@ -48,7 +48,7 @@ struct Pipe {
       if (fd >= 0) close(fd);
     }
   }
-  // The command's end stays blocking; ours does not block.
+  // Returns our end, made non-blocking. The command's end stays blocking.
   int TakeNonBlocking(int which) {
     fcntl(fds[which], F_SETFL, fcntl(fds[which], F_GETFL) | O_NONBLOCK);
     return std::exchange(fds[which], -1);
@@ -56,8 +56,8 @@ struct Pipe {
   std::array<int, 2> fds{-1, -1};
 };
 
-// A write to a command that no longer reads must be an error and not a signal. The signal is
-// blocked for this thread and taken away, so the process's own handling stays as it is.
+// Turns SIGPIPE of a write to a command that no longer reads into an error. The signal is blocked for this thread and
+// consumed, so the process's own handling does not change.
 class NoSigpipe {
  public:
   NoSigpipe() {
@@ -159,7 +159,7 @@ void Command::Pump(std::string_view* to_write) {
       on_moved_();
       to_write->remove_prefix(static_cast<size_t>(n));
     } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
-      CloseInput();  // it has closed its end; how it ended is judged by Finish
+      CloseInput();  // it has closed its end; Finish judges how it ended
     }
   }
   if (fds[1].revents != 0 && !ReadSome(&output_, on_output_)) Close(&output_, on_output_);
@@ -176,7 +176,7 @@ void Command::Close(Stream* stream, const OnLine& on_line) {
   if (!stream->partial.empty()) on_line(std::exchange(stream->partial, {}));
 }
 
-// Only what stands there now: a descendant may write for ever.
+// Reads only the bytes that are there: a descendant may write for ever.
 void Command::ReadRest(Stream* stream, const OnLine& on_line) {
   if (stream->fd < 0) return;
   int left = 0;
@@ -218,7 +218,7 @@ bool Command::ReadSome(Stream* stream, const OnLine& on_line, size_t most) {
 void Command::Finish(const std::string& what) {
   CloseInput();
   std::string_view nothing;
-  // It may close its output long before it ends.
+  // A command may close its output long before it ends.
   while (output_.fd >= 0 || error_.fd >= 0) Pump(&nothing);
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0) {

@@ -1,5 +1,5 @@
-// A shell command as a filter: bytes in, lines out, for streaming operators. Reading and writing go
-// on together, so a command may answer before, while or after it reads. Single-threaded.
+// A shell command as a filter for streaming operators: bytes in, lines out. Reading and writing alternate, so a command
+// may answer before, while or after it reads. Thread: one.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,8 @@ class Command {
  public:
   using OnLine = std::function<void(std::string_view line)>;  // without the newline
 
-  // Starts /bin/sh -c `text`. What the callbacks throw comes out of Write() and Finish(). on_moved: bytes went through
-  // a pipe, either way.
+  // Starts /bin/sh -c `text`. Exceptions of the callbacks come out of Write() and Finish(). on_moved: called when bytes
+  // went through a pipe in either direction.
   Command(
       std::string text, OnLine on_output, OnLine on_error_line, std::function<void()> on_moved = [] {});
   // Kills the command if it still runs.
@@ -23,25 +23,24 @@ class Command {
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  // Returns when the command has taken the bytes (or no longer reads: then they are dropped).
+  // Returns when the command has taken the bytes. Drops them if it no longer reads.
   void Write(std::string_view bytes);
-  // End of input; returns when the command has ended with 0, whatever processes that it has started go on and hold its
-  // pipes: what they write after its end is not read. Else throws JobError that names the
-  // command as `what`, its exit code or signal, and the end of its stderr: a RetryableError for code 75, which
-  // sysexits.h has for failures that pass (EX_TEMPFAIL).
+  // Ends the input, and returns when the command has exited with 0. Processes that it started may go on and hold its
+  // pipes; their later output is not read. Errors: JobError with `what`, exit code or signal, and the end of its
+  // stderr. RetryableError for exit code 75 (EX_TEMPFAIL in sysexits.h: a temporary failure).
   void Finish(const std::string& what);
 
  private:
   struct Stream {
     int fd = -1;
-    std::string partial;  // a line without its end yet
+    std::string partial;  // a line whose end has not been read
   };
   void Pump(std::string_view* to_write);
-  // False at the end of the stream. At most `most` bytes.
+  // Reads at most `most` bytes. Returns false at the end of the stream.
   bool ReadSome(Stream* stream, const OnLine& on_line, size_t most = SIZE_MAX);
   void Close(Stream* stream, const OnLine& on_line);
-  // The command has ended, by its own or while descendants of it go on: takes what stands in the pipes, and closes
-  // them.
+  // HasEnded: the command itself has ended, though descendants may go on. ReadRest: takes the bytes that are in a pipe
+  // and closes it.
   bool HasEnded() const;
   void ReadRest(Stream* stream, const OnLine& on_line);
   void CloseInput();
@@ -50,7 +49,7 @@ class Command {
   OnLine on_output_, on_error_;
   std::function<void()> on_moved_;
   pid_t pid_ = -1;
-  int pidfd_ = -1;  // -1 also where the kernel has none
+  int pidfd_ = -1;  // -1 also if the kernel has no pidfd
   int input_ = -1;
   Stream output_, error_;
   std::string error_tail_;

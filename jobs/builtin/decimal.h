@@ -1,5 +1,5 @@
-// Sums of numbers as people write them: exact, and so the same in whatever order they are added, as long as they are
-// decimals with at most 18 digits behind the point and the sum stays below 1e20; else in double precision.
+// Sums of numbers in decimal text. A sum is exact, and so independent of the order of additions, while all numbers have
+// at most 18 digits after the point and the sum stays below 1e20. Otherwise it is in double precision.
 #pragma once
 
 #include <charconv>
@@ -14,7 +14,8 @@ namespace mr::builtin {
 
 class Decimal {
  public:
-  // False where the text is no number: digits with a sign, a point, an exponent; inf and nan are none.
+  // Returns false if the text is no number. A number has digits, and optionally a sign, a point and an exponent; inf
+  // and nan are not accepted.
   static bool Parse(std::string_view text, Decimal* out) {
     *out = {};
     std::string_view rest = text;
@@ -55,11 +56,11 @@ class Decimal {
 
   double AsDouble() const {
     if (!exact_) return double_;
-    // In two steps, each of which a double holds well: the units alone may be above 2^53.
+    // In two steps that a double represents well: the units alone may exceed 2^53.
     const __int128 whole = units_ / kOne, part = units_ % kOne;
     return static_cast<double>(whole) + static_cast<double>(part) / static_cast<double>(kOne);
   }
-  // Rounded down; nothing from 1e12 on, or below -1e12.
+  // Returns the number in millionths, rounded down. Returns nothing from 1e12 on, or from -1e12 down.
   std::optional<int64_t> Millionths() const {
     constexpr double kMost = 1e12;
     if (const double value = AsDouble(); !(value < kMost && value > -kMost)) return {};
@@ -69,12 +70,13 @@ class Decimal {
   }
   int Compare(const Decimal& other) const {
     if (exact_ && other.exact_) return units_ < other.units_ ? -1 : units_ > other.units_;
-    // Exact ones before others where both are one double: else a number between two exact ones would equal both.
+    // If both are the same double, exact numbers sort first. Otherwise a number between two exact ones would equal
+    // both.
     const double a = AsDouble(), b = other.AsDouble();
     return a != b ? (a < b ? -1 : 1) : static_cast<int>(other.exact_) - static_cast<int>(exact_);
   }
 
-  // The shortest decimal, without zeros behind the last digit.
+  // Returns the shortest decimal, without trailing zeros.
   std::string Text() const {
     char buffer[64];
     if (!exact_) return {buffer, std::to_chars(buffer, buffer + sizeof buffer, double_).ptr};
@@ -124,8 +126,8 @@ class Decimal {
   }
 
   bool exact_ = true;
-  __int128 units_ = 0;  // of 1e-18, where exact
-  double double_ = 0;   // where not
+  __int128 units_ = 0;  // in units of 1e-18, if exact
+  double double_ = 0;   // if not exact
 };
 
 }  // namespace mr::builtin

@@ -1,4 +1,4 @@
-// distinct: each different line of the input once, ordered within a part; with --count, how often it occurs.
+// distinct: each different line of the input once, sorted within a part; with --count, its number of occurrences.
 #include "jobs/builtin/builtin.h"
 #include "jobs/builtin/group_table.h"
 #include "paceline/args.h"
@@ -7,7 +7,7 @@
 namespace mr::builtin {
 namespace {
 
-// (line, count), with most lines of a task added up already.
+// Emits (line, count); most lines of a task have been summed already.
 class EachLine : public BlockMapper<std::string, int64_t>, public SumCombiner<std::string, int64_t> {
  public:
   void Map(const Block& block, Out& out) {
@@ -22,7 +22,7 @@ class EachLine : public BlockMapper<std::string, int64_t>, public SumCombiner<st
   void End(Out& out) { Flush(out); }
 
  private:
-  const size_t most_bytes_ = TableBytes(24u << 20);  // guess: as aggregate
+  const size_t most_bytes_ = TableBytes(24u << 20);  // guess: as in aggregate
   void Flush(Out& out) {
     for (uint32_t number = 0; number < table_.size(); ++number) out.Emit(table_.Key(number), counts_[number]);
     table_.Clear();

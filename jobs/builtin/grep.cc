@@ -1,7 +1,6 @@
-// grep: the lines that match a pattern (RE2), in the order of the file; one output part per split. Or how many there
-// are.
+// grep: lines that match a pattern (RE2), in the order of the file, one output part per split; or their number.
 //
-// Numbers of lines (-n) need what stands before each split, so a stage counts first:
+// Line numbers (-n) depend on the text before each split, so a first stage counts it:
 //   newlines of each split --broadcast--> grep
 #include <re2/re2.h>
 
@@ -17,7 +16,7 @@
 namespace mr::builtin {
 namespace {
 
-// Several patterns match where one of them does.
+// Returns one pattern that matches where any of them does.
 std::string Either(const std::vector<std::string>& patterns) {
   if (patterns.size() == 1) return patterns[0];
   std::string all;
@@ -25,7 +24,7 @@ std::string Either(const std::vector<std::string>& patterns) {
   return all;
 }
 
-// ((file, offset of the split), newlines in it) of each split, read as format raw.
+// Emits ((file, offset of the split), its newlines) for each split, read as format raw.
 class CountNewlines : public BlockMapper<std::tuple<std::string, uint64_t>, uint64_t> {
  public:
   void Map(const Block& block, Out&) {
@@ -44,7 +43,8 @@ class CountNewlines : public BlockMapper<std::tuple<std::string, uint64_t>, uint
   uint64_t begin_ = 0, newlines_ = 0;
 };
 
-// Where matching lines go. With counts the output is (file or nothing, lines), to be added up; else text.
+// Base of the operators that output matching lines. With counts the output is (file or "", lines), to be summed; else
+// text.
 template <class KOut, class VOut>
 class GrepBase : public BlockMapper<KOut, VOut> {
  public:
@@ -82,8 +82,8 @@ class GrepBase : public BlockMapper<KOut, VOut> {
   static uint64_t Newlines(const char* from, const char* to) {
     return static_cast<uint64_t>(std::count(from, to, '\n'));
   }
-  // The number of the line that begins at `offset`, the first of this split: those before the split, and the one that
-  // goes over its border.
+  // Returns the number of the line that begins at `offset`, the first of this split. It counts the lines before the
+  // split, and the line that crosses its border.
   uint64_t FirstLine(uint64_t offset) {
     if (offset == 0) return 1;
     const auto& splits = newlines_[this->context().input_file()];
@@ -98,12 +98,12 @@ class GrepBase : public BlockMapper<KOut, VOut> {
 
   bool file_ = false, number_ = false;
   std::map<std::string, std::map<uint64_t, uint64_t>> newlines_;  // by file and split
-  uint64_t line_ = 0;                                             // the number of the line at counted_
+  uint64_t line_ = 0;                                             // number of the line at counted_
   const char* counted_ = nullptr;
   std::string text_;
 };
 
-// kCount: how many, else the lines.
+// kCount: output counts; else lines.
 template <bool kCount>
 using GrepTypes = std::conditional_t<kCount, GrepBase<std::string, int64_t>, GrepBase<Text, Text>>;
 
@@ -162,7 +162,7 @@ class GrepLines : public GrepTypes<kCount> {
     if (invert_) EmitLines(text, at, text.size() + 1, out);
   }
 
-  // The lines that start in [from, to), where `to` is the start of a line or behind the text.
+  // Emits the lines that start in [from, to). Requires: `to` is the start of a line, or the end of the text.
   void EmitLines(std::string_view text, size_t from, size_t to, Out& out) {
     while (from < to) {
       const size_t end = std::min(text.find('\n', from), text.size());
@@ -207,14 +207,14 @@ void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
     rest.erase(rest.begin());
   }
   if (patterns.empty()) args.Refuse("give a pattern: -e PATTERN (RE2 syntax)");
-  if (!rest.empty()) args.Refuse("unexpected argument '" + rest[0] + "'; files are named by --input");
+  if (!rest.empty()) args.Refuse("unexpected argument '" + rest[0] + "'; give files by --input");
   for (const auto& pattern : patterns) {
     const RE2 re(pattern, PatternOptions(ignore_case));
     if (!re.ok()) args.Refuse("the pattern '" + pattern + "' is not a valid RE2 expression: " + re.error());
   }
-  if (count && number) args.Refuse("-c counts lines, so there are none to number with -n");
+  if (count && number) args.Refuse("-c prints a count and no lines, so -n does not apply");
   std::string pattern = Either(patterns);
-  // A match with no letter, digit or underscore before and behind.
+  // A match without a letter, digit or underscore before or after it.
   if (word) pattern = "(?:^|\\W)(?:" + pattern + ")(?:$|\\W)";
   Config config;
   config.Set("pattern", pattern)
@@ -231,7 +231,7 @@ void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
     plan.Map("grep", "grep.map").Configure(config).ReadFiles().WriteFiles();
     return;
   }
-  // What a line is called must not depend on where splits end, so it cannot be a record that holds newlines.
+  // A line's number must not depend on where splits end, so records cannot contain newlines.
   auto& newlines = plan.Map("newlines", "grep.newlines")
                        .ReadFiles(JobPlan::Stage::kAllInputs, {.format = "raw"})
                        .Shuffle({.sorted = false});
@@ -252,13 +252,13 @@ void AddGrep(Library& library) {
       .Add<CountNewlines>("grep.newlines", kPure)
       .AddJob<PlanGrep>("grep",
                         "print the lines that match a pattern\n"
-                        "  -e, --regexp PATTERN   RE2 expression; may be repeated: any may match\n"
-                        "  -i, --ignore-case      letters match in either case\n"
+                        "  -e, --regexp PATTERN   RE2 expression; repeat it for several, of which one must match\n"
+                        "  -i, --ignore-case      ignore the case of letters\n"
                         "  -v, --invert-match     print the lines that do not match\n"
-                        "  -w, --word-regexp      the match must be a whole word\n"
-                        "  -c, --count            print only how many lines there are; with -H of each file\n"
-                        "  -H, --with-filename    the file before each line\n"
-                        "  -n, --line-number      the number of the line in its file before it");
+                        "  -w, --word-regexp      match whole words only\n"
+                        "  -c, --count            print only the number of lines; with -H, for each file\n"
+                        "  -H, --with-filename    print the file before each line\n"
+                        "  -n, --line-number      print the line's number in its file before each line");
 }
 
 }  // namespace mr::builtin

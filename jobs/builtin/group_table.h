@@ -1,4 +1,4 @@
-// A hash table from keys (bytes) to small numbers 0, 1, 2, ... in the order of first sight: what operators fold by.
+// A hash table from keys (bytes) to numbers 0, 1, 2, ... in the order of first sight. Operators aggregate by it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class GroupTable {
  public:
   GroupTable() : slots_(kFirstSlots, kFree) {}
 
-  // The key's number; *added where it is new.
+  // Returns the key's number. *added: it is new.
   uint32_t Find(std::string_view key, bool* added) {
     const uint64_t hash = HashBytes(key);
     size_t at = hash & (slots_.size() - 1);
@@ -40,7 +40,7 @@ class GroupTable {
     return std::string_view(bytes_).substr(from, ends_[number] - from);
   }
   uint32_t size() const { return static_cast<uint32_t>(hashes_.size()); }
-  // Of memory, about.
+  // Returns the memory that it uses, about.
   size_t bytes() const { return bytes_.size() + hashes_.size() * 16 + slots_.size() * 4; }
   void Clear() {
     slots_.assign(kFirstSlots, kFree);

@@ -1,5 +1,4 @@
-// The hash of the jobs' own tables: fast, and of no meaning outside of a process. The engine's partitions do not
-// depend on it.
+// The hash of the jobs' own tables. Fast, and valid within one process only: partitions do not depend on it.
 #pragma once
 
 #include <cstdint>

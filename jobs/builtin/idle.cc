@@ -1,5 +1,5 @@
-// empty and sleep: jobs that do nothing, at once or after a while. For measuring what the engine
-// itself costs, and for tests that need a task to be running.
+// empty and sleep: jobs that do nothing, at once or after a while. For measuring the engine's overhead, and for tests
+// that need a running task.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -22,7 +22,7 @@ class EmptyReduce : public Reducer<std::string, std::string, Text, Text> {
   void Reduce(std::string_view, Values<std::string>&, Out&) {}
 };
 
-// A worker's label slowdown=F makes its naps F times as long, for tests of speculation.
+// Returns F of a worker's label slowdown=F, which multiplies its sleeps, for tests of speculation.
 double Slowdown() {
   const char* slowdown = std::getenv("MR_LABEL_SLOWDOWN");
   return slowdown == nullptr ? 1 : std::max(0.0, std::strtod(slowdown, nullptr));
@@ -30,7 +30,7 @@ double Slowdown() {
 
 void SleepFor(double ms) { std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms)); }
 
-// Naps, then deals `steps` records to each reduce, of which each map has its share.
+// Sleeps, then sends its share of `steps` records to each reduce.
 class Nap : public Mapper<int64_t, int64_t, int64_t, int64_t>, public Partitioner<int64_t> {
  public:
   void Map(int64_t, int64_t, Out&) {}
@@ -51,8 +51,8 @@ class OnlyNap : public Mapper<int64_t, int64_t, Text, Text> {
   void End(Out&) { SleepFor(Slowdown() * static_cast<double>(context().config().Int("ms"))); }
 };
 
-// A nap for each record, so that it moves on as it sleeps: of U(0, 2t), where t is the mean, as LATE's
-// reduces do (LATE 5.4). Each attempt draws its own; the answer is how many there were.
+// Sleeps once per record, so that it makes progress while it sleeps. Times are uniform on [0, 2t] with mean t. Source:
+// LATE (OSDI'08) 5.4. Each attempt draws its own times; the output is the number of records.
 class NapPerStep : public Reducer<int64_t, int64_t, Text, Text> {
  public:
   void Open() {
@@ -87,7 +87,7 @@ void PlanEmpty(const std::vector<std::string>& argv, JobPlan& plan) {
     map.WriteFiles();
     return;
   }
-  // 0 leaves the number to `mrctl submit --reduces`.
+  // 0: `mrctl submit --reduces` decides the number.
   plan.Reduce("reduce", prefix + "reduce").Tasks(static_cast<uint32_t>(reduces)).Group(map.Shuffle()).WriteFiles();
 }
 
@@ -123,18 +123,18 @@ void AddIdle(Library& library) {
       .Add<NapPerStep>("sleep.reduce", kPure)
       .AddJob<PlanEmpty>("empty",
                          "tasks that do nothing, to measure the engine\n"
-                         "  --maps N               map tasks (default 10)\n"
-                         "  --reduces N            reduce tasks\n"
+                         "  --maps N               number of map tasks (default 10)\n"
+                         "  --reduces N            number of reduce tasks\n"
                          "  --map-only             no reduce stage\n"
-                         "  --isolate              a process for each attempt")
+                         "  --isolate              use a new process for each attempt")
       .AddJob<PlanSleep>(
           "sleep",
-          "tasks that nap, to test the engine\n"
-          "  --ms N                 how long (default 1000); times F on a worker with --label slowdown=F\n"
-          "  --tasks N              how many (default 1)\n"
-          "  --reduces N            then tasks that nap step by step (default 0)\n"
-          "  --reduce-ms N          how long, all steps together, on average (default 1000)\n"
-          "  --steps N              of each (default 100)");
+          "tasks that sleep, to test the engine\n"
+          "  --ms N                 milliseconds per map task (default 1000), times F with worker label slowdown=F\n"
+          "  --tasks N              number of map tasks (default 1)\n"
+          "  --reduces N            number of reduce tasks, which sleep step by step (default 0)\n"
+          "  --reduce-ms N          mean milliseconds per reduce task (default 1000)\n"
+          "  --steps N              steps per reduce task (default 100)");
 }
 
 }  // namespace mr::builtin

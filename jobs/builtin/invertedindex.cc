@@ -1,5 +1,5 @@
-// invertedindex: in which files each word occurs, and how often in each. Output lines
-// `word TAB file TAB count TAB file TAB count ...`, words in the order of their bytes within a part, files by name.
+// invertedindex: the files in which each word occurs, with counts. Output lines are `word TAB file TAB count TAB file
+// TAB count ...`, sorted by word within a part, and by file within a line.
 #include "jobs/builtin/builtin.h"
 #include "jobs/builtin/word_table.h"
 #include "paceline/args.h"
@@ -8,7 +8,7 @@
 namespace mr::builtin {
 namespace {
 
-// ((word, file), count): equal words stand together, their files in order.
+// ((word, file), count): records of a word are adjacent, sorted by file.
 using Place = std::tuple<std::string, std::string>;
 
 class CountPlaces : public BlockMapper<Place, int64_t>, public SumCombiner<Place, int64_t>, public Partitioner<Place> {

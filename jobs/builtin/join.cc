@@ -1,7 +1,7 @@
-// join: two CSV inputs on a column, as SQL has it: inner, left, right, full, semi, anti. Each output line has the
-// column, then the other fields of the left row, then those of the right one; semi and anti have the left row's alone.
-// Where a side has no row, its fields are empty. A side that is small enough is sent to all tasks (join_broadcast.h);
-// here is the join of two large ones.
+// join: joins two CSV inputs on a column, with SQL's types: inner, left, right, full, semi, anti. An output line has
+// the column, the other fields of the left row, and those of the right row; semi and anti output only the left row.
+// Fields of a missing row are empty. A small side is sent to all tasks (join_broadcast.h). This file joins two large
+// sides.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -17,10 +17,11 @@ namespace {
 constexpr std::pair<const char*, JoinKind> kKinds[] = {{"inner", JoinKind::kInner}, {"left", JoinKind::kLeft},
                                                        {"right", JoinKind::kRight}, {"full", JoinKind::kFull},
                                                        {"semi", JoinKind::kSemi},   {"anti", JoinKind::kAnti}};
-// Rows of both sides for a task (guess: a table of a 64th of them, several times as large, fits in a core's cache).
+// Bytes of both sides' rows per task (guess: a table of a 64th of them, several times as large, fits into a core's
+// cache).
 constexpr uint64_t kTaskBytes = 16u << 20;
 
-// (column, ",field,field..." of the others) of each row.
+// Emits (column, ",field,field..." of the others) for each row.
 class ReadRows : public RowMapper<std::string, std::string> {
  public:
   void Map(const Block& block, Out& out) {
@@ -31,9 +32,9 @@ class ReadRows : public RowMapper<std::string, std::string> {
   OtherFields fields_;
 };
 
-// Inputs 0 and 1 are the sides, the last the columns. Both sides are dealt out by hash first, so that the left rows of
-// each part make a table that fits in the cache; then part after part is joined (a radix join). Sides that do not fit
-// in memory wait in files.
+// Joins two shuffled sides. Inputs 0 and 1 are the sides; the last input has the columns. Both sides are first divided
+// by hash, so that the table of a part's left rows fits into the cache; then the parts are joined in turn (a radix
+// join). Sides that exceed the memory are kept in files.
 class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, std::string> {
  public:
   void Open() {
@@ -41,7 +42,8 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     kind_ = kKinds[static_cast<size_t>(config.Int("kind"))].second;
     dialect_ = DialectOf(config);
     line_ = JoinLine(dialect_);
-    // A quarter for each side's buffers, which are twice what they hold, and half for a table, which may be so, too.
+    // A quarter for each side's buffers, which take twice their rows, and half for a table, which may take twice its
+    // rows.
     size_t memory = static_cast<size_t>(config.Int("left_bytes"));
     if (const uint64_t limit = context().memory_limit(); limit != 0)
       memory = std::min<size_t>(memory, limit / kRowsPart);
@@ -73,7 +75,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   }
 
  private:
-  // A right row with its partners; false where there is none.
+  // Emits a right row with its partners. Returns false if it has none.
   bool Probe(uint64_t hash, std::string_view key, std::string_view rest, Out& out) {
     const uint32_t first = table_.Find(hash, key);
     if (first == RowTable::kNone) return false;
@@ -87,7 +89,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     if (kind_ == JoinKind::kRight || kind_ == JoinKind::kFull) line_.Write(key, nothing_[0], rest, out);
   }
 
-  // What is known of left rows when all right ones have been seen.
+  // Emits left rows by whether they had a partner, after all right rows have been seen.
   void LeftAlone(Out& out) {
     if (kind_ == JoinKind::kInner || kind_ == JoinKind::kRight) return;
     for (uint32_t row = 0; row < table_.size(); ++row) {
@@ -100,7 +102,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   JoinKind kind_ = JoinKind::kInner;
   CsvDialect dialect_;
   size_t most_bytes_ = 0;               // of a table
-  std::array<std::string, 2> nothing_;  // the separators of a row that is not there
+  std::array<std::string, 2> nothing_;  // separators of a missing row
   JoinLine line_;
   RowTable table_;
   std::array<std::unique_ptr<RowFiles>, 2> sides_;
@@ -112,8 +114,8 @@ size_t KindNamed(const Args& args, const std::string& name) {
     if (name == known) return static_cast<size_t>(kind);
     names.push_back(known);
   }
-  args.Refuse("--type '" + name + "' is none" + Suggest(name, names) +
-              "; there are inner, left, right, full, semi and anti");
+  args.Refuse("--type '" + name + "' is unknown" + Suggest(name, names) +
+              "; use inner, left, right, full, semi or anti");
 }
 
 void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
@@ -123,7 +125,7 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
   Args args("join");
   args.Add("--left", &sides[0].uris).Add("--right", &sides[1].uris).Add("--on", &on);
   args.Add("--left-on", &columns[0]).Add("--right-on", &columns[1]).Add("--type", &type);
-  // Memory for the rows of a task (guess: half of what a slot has on a small machine).
+  // Memory for the rows of a task (guess: half of a slot's memory on a small machine).
   int64_t left_bytes = 512 << 20, broadcast_bytes = -1;
   args.AddBytes("--left-bytes", &left_bytes, 1, int64_t{1} << 40);
   args.AddBytes("--broadcast-bytes", &broadcast_bytes, 0, int64_t{1} << 40);
@@ -163,7 +165,7 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
   Config config;
   join.Configure(format.AddTo(config.Set("kind", kind).Set("left_bytes", left_bytes)));
   for (size_t side = 0; side < 2; ++side) {
-    // Tasks may share the rows of a key, each with all rows of the other side.
+    // Tasks may share the rows of one key, each with all rows of the other side.
     if (MayBeWhole(kKinds[kind].second, 1 - side)) {
       join.ReadInParts(*rows[side]);
     } else {
@@ -181,19 +183,19 @@ void AddJoin(Library& library) {
       .Add<JoinRows>("join.join", kPure)
       .AddJob<PlanJoin>(
           "join",
-          "join two CSV inputs whose first lines name the columns\n"
-          "  --left URI             the left input\n"
-          "  --right URI            the right input\n"
-          "  --on COLUMN            the column that both have\n"
-          "  --left-on COLUMN, --right-on COLUMN   where the names differ\n"
-          "  --type TYPE            inner (the default), left, right, full; semi: left rows with a partner,\n"
-          "                         anti: those without\n"
-          "  --broadcast-bytes SIZE a side of at most SIZE (.gz and .zst counted four times) is sent to all tasks,\n"
-          "                         and the other one is not shuffled, so that submit's --reduces counts for nothing;\n"
-          "                         mrctl explain tells. 0: never, as with --type full, or where the type asks\n"
-          "                         for that side's rows without a partner\n"
-          "                         (default 32m, and above 2m an eighth of the other side)\n"
-          "  --left-bytes SIZE      memory for the rows of a task; more of them are joined by way of files\n"
+          "join two CSV inputs on a column; their first lines name the columns\n"
+          "  --left URI             left input\n"
+          "  --right URI            right input\n"
+          "  --on COLUMN            column that both inputs have\n"
+          "  --left-on COLUMN, --right-on COLUMN   columns with different names\n"
+          "  --type TYPE            inner (the default), left, right, full, semi (left rows with a partner) or anti\n"
+          "                         (left rows without one)\n"
+          "  --broadcast-bytes SIZE largest side that is sent to all tasks (.gz and .zst count four times); the other\n"
+          "                         side is then not shuffled, and submit's --reduces has no effect. 0: never.\n"
+          "                         Never used with --type full, or where the type outputs that side's rows without\n"
+          "                         a partner. `mrctl explain` shows the choice\n"
+          "                         (default 32m, and above 2m at most an eighth of the other side)\n"
+          "  --left-bytes SIZE      memory for the rows of a task; beyond it they are joined through files\n"
           "                         (default 512m)\n" MR_TABLE_FORMAT_HELP("lines are rows"));
 }
 

@@ -8,11 +8,11 @@
 namespace mr::builtin {
 namespace {
 
-// Keys of what small sides' tasks send: this and the row's column, or this and the name of a side.
+// Tags of keys that the small side's tasks emit: followed by the row's column, or by the name of a side.
 constexpr char kRowTag = 'r', kColumnsTag = 'c';
 
-// ("r" column, ",field,field..." of the others) of each row, and the columns that were found of both sides: a stage has
-// one input of what its tasks must know before they begin.
+// Emits ("r" column, ",field,field..." of the others) for each row, and the columns found of both sides. A stage has
+// only one side input, so both are sent by it.
 class SmallRows : public RowMapper<std::string, std::string> {
  public:
   void Open() {
@@ -40,8 +40,8 @@ class SmallRows : public RowMapper<std::string, std::string> {
   std::vector<std::pair<std::string, std::string>> columns_;
 };
 
-// Rows of the large side, with a table of the small one. A table that grows past its memory, as it may where the sizes
-// were guessed, is given up: both sides are then dealt out into files and joined part by part at the end.
+// Joins rows of the large side with a table of the small one. If the table outgrows its memory, which may happen with
+// estimated sizes, both sides are written to files by hash and joined part by part at the end.
 class ProbeRows : public RowMapper<Text, Text> {
  public:
   void Open() {
@@ -108,8 +108,8 @@ class ProbeRows : public RowMapper<Text, Text> {
     table_ = RowTable();
   }
 
-  // What a row of the large side gives. first: of its partners in the table; before: it had some in tables before,
-  // last: and there is none to come.
+  // Emits the lines of a row of the large side. first: its first partner in the table. before: it had partners in
+  // earlier tables. last: this is the last table.
   void Lines(uint32_t first, std::string_view key, std::string_view rest, bool before, bool last, Out& out) {
     if (first != RowTable::kNone) {
       if (kind_ == JoinKind::kSemi && !before) line_.Write(key, rest, {}, out);
@@ -125,17 +125,17 @@ class ProbeRows : public RowMapper<Text, Text> {
 
   JoinKind kind_ = JoinKind::kInner;
   size_t small_ = 0;           // index in kJoinSides
-  bool partner_lines_ = true;  // a line for each partner
-  bool alone_lines_ = false;   // a line for a row without partners
+  bool partner_lines_ = true;  // a line per partner
+  bool alone_lines_ = false;   // a line for rows without partners
   size_t memory_ = 0;
-  std::string nothing_;  // the separators of a small side's row that is not there
+  std::string nothing_;  // separators of a missing row of the small side
   OtherFields fields_;
   JoinLine line_;
   RowTable table_;
-  std::unique_ptr<RowFiles> held_, waiting_;  // of the small and the large side, where the table was given up
+  std::unique_ptr<RowFiles> held_, waiting_;  // the small and the large side, if the table was given up
 };
 
-// Of sizes, as mrctl writes them.
+// Formats a size as mrctl does.
 std::string SizeText(uint64_t bytes) {
   if (bytes < 1024) return std::to_string(bytes) + " B";
   double value = static_cast<double>(bytes);
@@ -150,7 +150,7 @@ std::string SizeText(uint64_t bytes) {
 
 struct Limit {
   uint64_t bytes;
-  std::string of;  // "" or where it comes from
+  std::string of;  // the reason of the limit, or ""
 };
 Limit LimitOf(size_t side, const std::array<std::optional<uint64_t>, 2>& bytes, const BroadcastLimits& limits) {
   Limit limit{limits.most.value_or(kBroadcastBytes), limits.most ? " of --broadcast-bytes" : ""};

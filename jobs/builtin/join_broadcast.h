@@ -1,7 +1,6 @@
-// A join whose small side is sent whole to each task that reads the large one, so that the large side is not shuffled:
+// A join that sends its small side whole to each task of the large side, so that the large side is not shuffled:
 //   small side's rows (join.small) --broadcast--> join (join.probe), which reads the large side's splits and writes
-// For a type of join that never asks whether any of the large side's rows met a row of the small one: only all tasks
-// together would know.
+// Not for join types that output rows of the small side without a partner: no single task knows them.
 #pragma once
 
 #include <array>
@@ -14,22 +13,22 @@
 
 namespace mr::builtin {
 
-// Of a side that is sent to all tasks, where nobody says otherwise (guess: a task reads it and makes a table of it in
-// some tenths of a second, as long as it takes for a split of a block), ...
+// Largest side that is broadcast by default (guess: a task reads it and builds its table in some tenths of a second,
+// about the time of a split of one block).
 inline constexpr uint64_t kBroadcastBytes = 32u << 20;
-// ... and at most this part of the other side: small inputs have up to eight splits (master/server/planner.h), so that
-// the tasks together read no more of the small side than there is of the large one ...
+// Smallest ratio of the other side to the broadcast side. Small inputs have up to eight splits
+// (master/server/planner.h), so all tasks together read no more of the small side than the large side has.
 inline constexpr uint64_t kBroadcastPart = 8;
-// ... but what one split has is sent in any case (kMinSplitBytes there).
+// A side of up to one split is broadcast whatever the ratio is (kMinSplitBytes in planner.h).
 inline constexpr uint64_t kAlwaysBroadcast = 2u << 20;
-// Bytes of memory of a table for each byte of its file (by the sizes of RowTable's records, for rows of 20 bytes),
-// twice for what a table that grows has for a moment. Where it is more, ProbeRows goes by way of files.
+// Bytes of memory of a table per byte of its file: the sizes of RowTable's records for rows of 20 bytes, doubled for a
+// growing table. Beyond its memory ProbeRows uses files.
 inline constexpr uint64_t kTableGrowth = 8;
-// Part of an attempt's memory that rows may take, as elsewhere in the join.
+// Fraction of an attempt's memory that rows may use, as elsewhere in the join.
 inline constexpr uint64_t kRowsPart = 3;
 
-// Whether tasks may have a part of the other side each and all of this one: what becomes of a row does not depend on
-// others of its side, and nothing is said of this side's rows without a partner.
+// Whether tasks may each read a part of the other side and all of this one. The output for a row then must not depend
+// on other rows of its side, and no row of this side is output for lack of a partner.
 bool MayBeWhole(JoinKind kind, size_t side);
 
 struct BroadcastLimits {
@@ -41,13 +40,13 @@ struct BroadcastChoice {
   std::optional<size_t> side;  // index in kJoinSides; none: both are shuffled
   std::string why;
 };
-// bytes: of the sides' files; nothing where that is not known.
+// Chooses the side to broadcast. bytes: sizes of the sides' files, if known.
 BroadcastChoice ChooseBroadcast(JoinKind kind, const std::array<std::optional<uint64_t>, 2>& bytes,
                                 const BroadcastLimits& limits);
-// Whether it can be anything else than a shuffle, whatever the sizes are.
+// Returns whether any sizes could lead to a broadcast.
 bool MayBroadcast(JoinKind kind, const BroadcastLimits& limits);
 
-// Adds the two stages behind `found` (FindColumns).
+// Adds the two stages after `found` (FindColumns).
 void PlanBroadcastJoin(JoinKind kind, size_t small, const TableFormat& format, const std::array<TableSide, 2>& sides,
                        int64_t left_bytes, const JobPlan::Stage& found, JobPlan* plan);
 

@@ -1,4 +1,4 @@
-// What both ways to join have: kinds, the other fields of a row, the line of two rows, parts joined in turns.
+// Parts that both kinds of join share: join types, the other fields of a row, output lines, and the join of one part.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ enum class JoinKind { kInner, kLeft, kRight, kFull, kSemi, kAnti };
 
 inline constexpr const char* kJoinSides[] = {"left", "right"};
 
-// ",field,field..." of a row without the column it is joined on.
+// The encoded fields ",field,field..." of a row, without the column of the join.
 class OtherFields {
  public:
-  // Valid until the next call.
+  // Returns the fields. Valid until the next call.
   std::string_view Of(const CsvRow& row, uint32_t on, const CsvDialect& dialect) {
     rest_.Clear();
     for (uint32_t i = 0; i < row.size(); ++i) {
@@ -42,7 +42,7 @@ class OtherFields {
   GrowingBytes rest_;
 };
 
-// A line of the answer: the column, what the left row has besides, what the right one has.
+// An output line: the column, the other fields of the left row, the other fields of the right row.
 class JoinLine {
  public:
   explicit JoinLine(const CsvDialect& dialect = {}) : dialect_(dialect) {}
@@ -67,14 +67,15 @@ class JoinLine {
   GrowingBytes line_;
 };
 
-// Joins one part of both sides by `table`. Where the rows of `held` are too many for `most_bytes`, as where one key has
-// them all, they come in turns, each of which reads the rows of `other` anew: row(key, rest, before, last) of each says
-// whether it has a partner now or had one before; turn() is called behind them.
+// Joins one part of both sides by `table`. If the rows of `held` exceed `most_bytes` (for example for one hot key),
+// they are joined in several turns, and each turn reads all rows of `other`. For each of these it calls row(key, rest,
+// before, last), which returns whether the row has a partner in this turn or had one before. It calls turn() at the end
+// of each turn.
 template <class Row, class Turn>
 void JoinPart(RowFiles* held, RowFiles* other, size_t part, size_t most_bytes, RowTable* table, Row&& row,
               Turn&& turn) {
   std::string_view key, rest;
-  std::vector<bool> matched;  // of other rows, in turns before the last
+  std::vector<bool> matched;  // rows of `other` with a partner in earlier turns
   RowFiles::Reader rows(held, part);
   for (bool last = false; !last;) {
     table->Clear(std::min(held->rows(part), most_bytes / 64));

@@ -10,7 +10,7 @@
 namespace mr::builtin {
 namespace {
 
-// In (?m) these would mean the block and not the line.
+// Returns whether the pattern has anchors that, in (?m), would match a block's borders and not a line's.
 bool NeedsSingleLines(const std::string& pattern) {
   static const RE2 anchors(R"(\\[Az]|\(\?[a-zA-Z]*-[a-zA-Z]*m)");
   return RE2::PartialMatch(pattern, anchors);
@@ -18,13 +18,14 @@ bool NeedsSingleLines(const std::string& pattern) {
 
 struct Candidates {
   std::string_view text;
-  size_t behind = 0;  // lines up to here are settled
+  size_t behind = 0;  // lines before this offset are done
   const std::function<void(size_t begin, size_t end)>* found;
 };
 
 int OnCandidate(unsigned, unsigned long long, unsigned long long to, unsigned, void* context) {
   auto* c = static_cast<Candidates*>(context);
-  // The line in which `to` stands, its newline being its end: no match goes over that, and an empty one is there, too.
+  // The candidate is the line that contains `to` or ends there: no match crosses a newline, and an empty match may be
+  // at it.
   const auto at = static_cast<size_t>(to);
   if (at < c->behind) return 0;
   const size_t before = at == 0 ? c->text.npos : c->text.rfind('\n', at - 1);
@@ -41,7 +42,7 @@ RE2::Options PatternOptions(bool ignore_case) {
   RE2::Options options;
   options.set_case_sensitive(!ignore_case);
   options.set_log_errors(false);
-  options.set_never_nl(true);  // no match goes over a line's end
+  options.set_never_nl(true);  // no match crosses the end of a line
   return options;
 }
 
@@ -53,11 +54,11 @@ std::string AsBytes(std::string_view pattern, bool ignore_case) {
   for (size_t i = 0; i < pattern.size(); ++i) {
     const size_t from = i;
     const char c = pattern[i];
-    // The bytes of a letter beyond ASCII: a repetition or a class would take them apart.
+    // The bytes of one letter beyond ASCII: a repetition or a class would take them apart.
     if (static_cast<unsigned char>(c) >= 0x80) return "";
     if (c == '\\') {
       if (++i == pattern.size()) return "";
-      // Of those with a meaning the ones for an ASCII character, and the borders of words.
+      // Escaped letters and digits are supported only where they mean an ASCII character or a word border.
       const char of = pattern[i];
       const bool letter = ((of | 0x20) >= 'a' && (of | 0x20) <= 'z') || (of >= '0' && of <= '9');
       const std::string_view plain = ignore_case ? "dbtnrfv" : "dswbtnrfv";
@@ -67,16 +68,16 @@ std::string AsBytes(std::string_view pattern, bool ignore_case) {
     } else if (c == '[') {
       const bool negated = i + 1 < pattern.size() && pattern[i + 1] == '^';
       size_t end = i + 1 + (negated ? 1 : 0);
-      if (end < pattern.size() && pattern[end] == ']') ++end;  // a bracket that stands first is one of the class
+      if (end < pattern.size() && pattern[end] == ']') ++end;  // a bracket at the start belongs to the class
       while (end < pattern.size() && pattern[end] != ']') {
         if (static_cast<unsigned char>(pattern[end]) >= 0x80 || pattern[end] == '[' || pattern[end] == '\\') return "";
         ++end;
       }
-      // Folding brings letters beyond ASCII into a class.
+      // Case folding adds letters beyond ASCII to a class.
       if (end >= pattern.size() || ignore_case || (negated && !unbounded(end + 1))) return "";
       i = end;
     } else if (c == '(' && i + 1 < pattern.size() && pattern[i + 1] == '?') {
-      // Groups without a name are plain; flags change what follows.
+      // Groups without a name are plain. Flags would change the rest of the pattern.
       if (pattern.substr(i, 3) != "(?:") return "";
       i += 2;
     } else if (ignore_case && (c | 0x20) == 'k') {
@@ -94,13 +95,13 @@ std::string AsBytes(std::string_view pattern, bool ignore_case) {
 LineSearch::LineSearch(const std::string& pattern, bool ignore_case) : single_lines_(NeedsSingleLines(pattern)) {
   re_ = std::make_unique<RE2>(single_lines_ ? pattern : "(?m)(?:" + pattern + ")", PatternOptions(ignore_case));
   if (!re_->ok()) throw JobError("grep: " + re_->error());
-  // An empty line at the end of a block is none to Hyperscan; who matches nothing matches most lines anyway.
+  // Hyperscan ignores an empty line at the end of a block. A pattern that matches "" matches most lines anyway.
   const std::string bytes = AsBytes(pattern, ignore_case);
   if (single_lines_ || Matches("") || bytes.empty()) return;
   hs_compile_error_t* error = nullptr;
   const unsigned flags = HS_FLAG_MULTILINE | (ignore_case ? HS_FLAG_CASELESS : 0);
   hs_database_t* database = nullptr;
-  // What it cannot compile (a pattern that matches nothing at all, too many states) is RE2's.
+  // RE2 alone handles patterns that Hyperscan cannot compile (no possible match, too many states).
   if (hs_compile(bytes.c_str(), flags, HS_MODE_BLOCK, nullptr, &database, &error) != HS_SUCCESS) {
     hs_free_compile_error(error);
     return;

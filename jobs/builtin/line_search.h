@@ -1,6 +1,6 @@
-// Which lines of a block match a pattern (RE2 syntax). The block is searched as a whole, by Hyperscan where the pattern
-// allows: it finds candidates at several gigabytes a second, and RE2 has the last word on each line. Other patterns are
-// RE2's alone, whole blocks at once; a call per line costs two to eight times as much (measured).
+// Finds the lines of a block that match a pattern (RE2 syntax). Where the pattern allows, Hyperscan searches the whole
+// block for candidates, at several gigabytes per second, and RE2 checks each candidate line. Other patterns are
+// searched by RE2 alone, in whole blocks: a call per line costs two to eight times as much (measured).
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,20 @@ struct hs_scratch;
 
 namespace mr::builtin {
 
-// As all patterns are read here: UTF-8, no match over the end of a line.
+// Options of all patterns: UTF-8, and no match across the end of a line.
 RE2::Options PatternOptions(bool ignore_case);
 
 class LineSearch {
  public:
-  // Throws JobError for what is no pattern.
+  // Errors: JobError for an invalid pattern.
   LineSearch(const std::string& pattern, bool ignore_case);
   ~LineSearch();
   LineSearch(const LineSearch&) = delete;
 
-  // (begin, end) of the lines that match, in order, without their newlines. `text`: whole lines, without the last
-  // newline.
+  // Returns (begin, end) of the matching lines in order, without their newlines. Requires: `text` is whole lines
+  // without the last newline.
   void Find(std::string_view text, std::vector<std::pair<size_t, size_t>>* lines) const;
-  // Whether Hyperscan looks first.
+  // Returns whether Hyperscan finds candidates.
   bool filtered() const { return database_ != nullptr; }
 
  private:
@@ -45,9 +45,9 @@ class LineSearch {
   hs_scratch* scratch_ = nullptr;
 };
 
-// The pattern as one of bytes that matches in each line that it matches in UTF-8, and perhaps in others; empty where it
-// has something that stands for one character of any kind and is not repeated without bound, or is no pattern that this
-// can read.
+// Returns a pattern on bytes that matches in every line in which the UTF-8 pattern matches, and perhaps in others.
+// Returns "" for patterns that it cannot translate, for example with a construct that stands for any one character and
+// is not repeated without bound.
 std::string AsBytes(std::string_view pattern, bool ignore_case);
 
 }  // namespace mr::builtin

@@ -1,9 +1,9 @@
-// pagerank: how important each node of a directed graph is, by so many rounds of
+// pagerank: the importance of each node of a directed graph, by a number of rounds of
 //   rank(n) = (1 - d) / N + d (sum over edges m -> n of rank(m) / degree(m) + D / N)
-// where D is the rank of nodes without edges of their own (Page et al. 1998, with dangling nodes shared out). Input
-// lines `from to`, output lines `node TAB rank`, ranks add up to 1.
+// D is the total rank of nodes without outgoing edges. Source: Page et al. 1998, with the rank of dangling nodes
+// shared. Input lines are `from to`, output lines `node TAB rank`; all ranks add up to 1.
 //
-// One stage for each round. Ranks are kept times N, so that no round needs N before its end:
+// One stage per round. Ranks are kept multiplied by N, so that no round needs N before its end:
 //   edges -> round 0 -> round 1 -> ... -> write;  each round's (N, D) --many_to_one--> totals --broadcast--> the next
 #include <charconv>
 
@@ -14,8 +14,8 @@
 namespace mr::builtin {
 namespace {
 
-// Values of a node: 'E' and a neighbour; 'N' (it is there); 'A' and neighbours, each with its length before it;
-// 'C' and a double, what a neighbour gives.
+// Values of a node: 'E' and a neighbour; 'N' (the node exists); 'A' and all neighbours, each after its length; 'C' and
+// a double, the contribution of a neighbour.
 class ReadEdges : public LineMapper<std::string, std::string> {
  public:
   void Map(std::string_view line, Out& out) {
@@ -25,7 +25,7 @@ class ReadEdges : public LineMapper<std::string, std::string> {
       if (n < 2) ends[n] = word;
       ++n;
     });
-    if (n == 0 || ends[0][0] == '#') return;  // as graph files have comments
+    if (n == 0 || ends[0][0] == '#') return;  // comments, as in graph files
     if (n != 2)
       throw BadRecord("pagerank: a line has " + std::to_string(n) + " words, an edge is `from to`: '" +
                       std::string(line.substr(0, 80)) + "'");
@@ -38,7 +38,7 @@ class ReadEdges : public LineMapper<std::string, std::string> {
   std::string value_;
 };
 
-// (nodes, rank of those without edges), of a task or of all.
+// (nodes, total rank of nodes without edges), of one task or of all.
 using Totals = std::tuple<int64_t, double>;
 
 class Round : public Reducer<std::string, std::string, std::string, std::string>, public SideInput<Nothing, Totals> {
@@ -97,7 +97,7 @@ class Round : public Reducer<std::string, std::string, std::string, std::string>
   std::string neighbours_, value_;
 };
 
-// The first round has no side input, so a class of its own.
+// The first round has no side input, so it has a class of its own.
 class FirstRound : public Reducer<std::string, std::string, std::string, std::string> {
  public:
   void Open() {
@@ -148,7 +148,7 @@ void PlanPageRank(const std::vector<std::string>& argv, JobPlan& plan) {
   double d = 0;
   const auto [end, error] = std::from_chars(damping.data(), damping.data() + damping.size(), d);
   if (error != std::errc() || end != damping.data() + damping.size() || !(d > 0 && d < 1)) {
-    args.Refuse("--damping is a number above 0 and below 1, as 0.85, not '" + damping + "'");
+    args.Refuse("--damping is a number above 0 and below 1, such as 0.85, not '" + damping + "'");
   }
   Config config;
   config.Set("damping_ppm", static_cast<int64_t>(d * 1e6 + 0.5));
@@ -179,9 +179,9 @@ void AddPageRank(Library& library) {
       .Add<AddTotals>("pagerank.totals", kPure)
       .Add<WriteRanks>("pagerank.write", kPure)
       .AddJob<PlanPageRank>("pagerank",
-                            "how important each node of a directed graph is; input lines `from to`\n"
-                            "  --rounds N             how often ranks are passed on (default 10)\n"
-                            "  --damping D            the share that is passed on (default 0.85)");
+                            "importance of each node of a directed graph; input lines `from to`\n"
+                            "  --rounds N             number of rounds (default 10)\n"
+                            "  --damping D            fraction of a rank that is passed on (default 0.85)");
 }
 
 }  // namespace mr::builtin

@@ -1,6 +1,5 @@
-// Rows dealt out by their hash, so that what belongs together is in one of kFiles parts: in memory, and once that is
-// full in files. These have no name and go with the process; they are in $TMPDIR, which is the worker's scratch
-// directory for a task.
+// Rows divided by hash into kFiles parts, so that equal keys are in one part. They are kept in memory and, when that is
+// full, in files without a name in $TMPDIR, the worker's scratch directory of the task. The files end with the process.
 #pragma once
 
 #include <fcntl.h>
@@ -21,7 +20,7 @@ namespace mr::builtin {
 
 class RowFiles {
   struct File {
-    int fd = -1;  // none: all is in the buffer
+    int fd = -1;  // -1: all rows are in the buffer
     uint64_t written = 0;
     size_t rows = 0;
     GrowingBytes buffer;
@@ -33,7 +32,7 @@ class RowFiles {
  public:
   static constexpr size_t kFiles = 64;
 
-  // Of so many bytes of rows in memory at most; their buffers take up to twice that.
+  // memory: bytes of rows in memory; their buffers take up to twice that.
   explicit RowFiles(size_t memory) : memory_(memory) {}
   RowFiles(const RowFiles&) = delete;
   ~RowFiles() {
@@ -42,7 +41,7 @@ class RowFiles {
     }
   }
 
-  // By bits of the hash that a table of the file's rows does not look at first.
+  // Uses bits of the hash that a table of the file's rows does not look at first.
   static size_t FileOf(uint64_t hash) { return hash >> 40 & (kFiles - 1); }
 
   void Add(uint64_t hash, std::string_view key, std::string_view rest) {
@@ -60,14 +59,14 @@ class RowFiles {
   bool written() const { return written_; }
   size_t rows(size_t i) const { return files_[i].rows; }
 
-  // The rows of one file in the order in which they were added; nothing may be added while one is read.
+  // Reads the rows of one file in the order of their addition. Requires: no Add while one is read.
   class Reader {
    public:
     Reader(RowFiles* files, size_t i) : file_(&files->files_[i]) {
       if (file_->fd >= 0 && !file_->buffer.empty()) Write(file_);
     }
-    // False at the end. The rest stands behind the key, in memory that is valid until the next call; of rows that are
-    // not written() as long as the RowFiles are.
+    // Reads the next row. Returns false at the end. The rest follows the key in memory. Both are valid until the next
+    // call, or as long as the RowFiles if not written().
     bool Next(std::string_view* key, std::string_view* rest) {
       for (;;) {
         const std::string_view from = file_->fd < 0 ? file_->buffer.view() : piece_;
@@ -136,11 +135,11 @@ class RowFiles {
       left.remove_prefix(static_cast<size_t>(n));
       file->written += static_cast<uint64_t>(n);
     }
-    file->buffer = GrowingBytes();  // its memory is another's now
+    file->buffer = GrowingBytes();  // frees the memory for other files
   }
 
   const size_t memory_;
-  size_t used_ = 0;  // of it, by the buffers
+  size_t used_ = 0;  // bytes of all buffers
   bool written_ = false;
   std::array<File, kFiles> files_;
 };

@@ -1,6 +1,6 @@
-// Rows by key: what a hash join keeps of one side. Rows of one key come back in the order in which they were added.
-// `hash` is HashBytes(key). Fast while it fits in a core's own cache (a probe of one that does not is ten times as
-// slow, measured), so tables are kept small: RowFiles.
+// Rows by key, for one side of a hash join. Rows of one key are returned in the order of their addition. `hash` is
+// HashBytes(key). Fast while it fits into a core's cache (a probe beyond is ten times as slow, measured), so tables are
+// kept small by RowFiles.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class RowTable {
 
   RowTable() { Clear(0); }
 
-  // `data`: the bytes of the key, then those of the rest; not copied.
+  // Adds a row without copying it. `data`: the bytes of the key, then those of the rest.
   void Add(uint64_t hash, const char* data, size_t key_bytes, size_t rest_bytes) {
     const auto number = static_cast<uint32_t>(rows_.size());
     rows_.push_back({data, static_cast<uint32_t>(key_bytes), static_cast<uint32_t>(rest_bytes), kNone, number});
@@ -37,7 +37,7 @@ class RowTable {
     rows_[head.last].next = number;
     head.last = number;
   }
-  // The same, of a copy.
+  // Adds a copy of a row.
   void AddCopy(uint64_t hash, std::string_view key, std::string_view rest) {
     char* data = Room(key.size() + rest.size());
     copied_ += key.size() + rest.size();
@@ -46,22 +46,22 @@ class RowTable {
     Add(hash, data, key.size(), rest.size());
   }
 
-  // The first row with the key, or kNone.
+  // Returns the first row with the key, or kNone.
   uint32_t Find(uint64_t hash, std::string_view key) const { return slots_[Place(hash, key)].head; }
   uint32_t next(uint32_t row) const { return rows_[row].next; }
   std::string_view key(uint32_t row) const { return {rows_[row].data, rows_[row].key_bytes}; }
   std::string_view rest(uint32_t row) const { return {rows_[row].data + rows_[row].key_bytes, rows_[row].rest_bytes}; }
 
-  // Of a key, by any of its rows.
+  // Marks a key, given any of its rows.
   void Mark(uint32_t row) { heads_[rows_[row].head].marked = true; }
   bool marked(uint32_t row) const { return heads_[rows_[row].head].marked; }
 
   uint32_t size() const { return static_cast<uint32_t>(rows_.size()); }
-  // Of what is in it, without what Clear keeps for the rows to come; memory is at most twice that.
+  // Returns the bytes in use, without the memory that Clear keeps. The memory is at most twice that.
   size_t bytes() const {
     return copied_ + rows_.size() * sizeof(Row) + slots_.size() * sizeof(Slot) + heads_.size() * (sizeof(Head) + 8);
   }
-  // With slots for so many rows; more may come.
+  // Removes all rows and makes slots for `rows` rows; more may be added.
   void Clear(size_t rows) {
     size_t slots = 1024;
     while (slots < 2 * rows) slots *= 2;
@@ -79,7 +79,7 @@ class RowTable {
     const char* data;
     uint32_t key_bytes, rest_bytes;
     uint32_t next;
-    uint32_t head;  // in heads_
+    uint32_t head;  // index in heads_
   };
   struct Head {
     uint32_t first, last;
@@ -97,7 +97,7 @@ class RowTable {
     }
     return at;
   }
-  // A call of memcmp costs more than most keys do.
+  // A call of memcmp costs more than comparing most keys here.
   static bool Equal(const Row& row, std::string_view key) {
     const size_t n = key.size();
     if (row.key_bytes != n) return false;
@@ -133,11 +133,11 @@ class RowTable {
 
   std::vector<Slot> slots_;  // a power of two, at most half full
   std::vector<Row> rows_;
-  std::vector<Head> heads_;       // one for each key
-  std::vector<uint64_t> hashes_;  // beside heads_
+  std::vector<Head> heads_;       // one per key
+  std::vector<uint64_t> hashes_;  // parallel to heads_
   std::vector<std::unique_ptr<char[]>> blocks_;
-  size_t left_ = 0;    // of the last block
-  size_t copied_ = 0;  // bytes
+  size_t left_ = 0;    // free bytes of the last block
+  size_t copied_ = 0;  // bytes of copied rows
 };
 
 }  // namespace mr::builtin

@@ -1,8 +1,8 @@
-// sessionize: cuts the events of each user into sessions, wherever nothing came for a while. Output rows
-// `user, session (1, 2, ...), first time, last time, events`, times as the input has them.
+// sessionize: cuts the events of each user into sessions at every pause longer than a gap. Output rows are `user,
+// session (1, 2, ...), first time, last time, events`, with times as in the input.
 //
-// A secondary sort: keys are (user, time), partitions are by user alone, so that a user's events come in their order
-// and a session is known from the event before.
+// A secondary sort: keys are (user, time), and partitions depend on the user alone. So a user's events arrive sorted by
+// time.
 #include <optional>
 
 #include "jobs/builtin/decimal.h"
@@ -11,8 +11,8 @@
 namespace mr::builtin {
 namespace {
 
-// Microseconds, from seconds: a number, or `YYYY-MM-DD HH:MM:SS` with T or a blank between, perhaps a fraction, perhaps
-// Z behind.
+// Returns microseconds. Accepts seconds as a number, or `YYYY-MM-DD HH:MM:SS` with T or a blank between, an optional
+// fraction, and an optional Z at the end.
 std::optional<int64_t> ParseTime(std::string_view text) {
   if (Decimal number; Decimal::Parse(text, &number)) return number.Millionths();
   if (!text.empty() && text.back() == 'Z') text.remove_suffix(1);
@@ -39,7 +39,7 @@ std::optional<int64_t> ParseTime(std::string_view text) {
     if (!millionths) return {};
     fraction = *millionths;
   }
-  // Days since 1970 by the civil calendar: years begin in March, so that the leap day is a year's last.
+  // Days since 1970 by the civil calendar. Years begin in March, so that the leap day is the last day of a year.
   const int64_t year = number(0, 4) - (month <= 2 ? 1 : 0), era = year / 400, of_era = year % 400;
   const int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
   const int64_t days = era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
@@ -108,7 +108,7 @@ int64_t ParseGap(const Args& args, const std::string& text) {
     if (digits > 0 && digits < 10 && std::string_view(text).substr(digits) == unit)
       return std::stoll(text.substr(0, digits)) * ms;
   }
-  args.Refuse("--gap '" + text + "' is no duration; write 30m, 90s, 1h");
+  args.Refuse("--gap '" + text + "' is no duration; give one such as 30m, 90s or 1h");
 }
 
 void PlanSessionize(const std::vector<std::string>& argv, JobPlan& plan) {
@@ -143,10 +143,10 @@ void AddSessionize(Library& library) {
       .Add<WriteSessions>("sessionize.sessions", kPure)
       .AddJob<PlanSessionize>(
           "sessionize",
-          "cut the events of each user into sessions, where nothing came for a while\n"
-          "  --user COLUMN          whose event a row is\n"
-          "  --time COLUMN          when: seconds, or YYYY-MM-DD HH:MM:SS\n"
-          "  --gap DURATION         a longer pause ends a session (default 30m)\n" MR_TABLE_FORMAT_HELP(
+          "cut the events of each user into sessions at every pause longer than a gap\n"
+          "  --user COLUMN          column with the user\n"
+          "  --time COLUMN          column with the time: seconds, or YYYY-MM-DD HH:MM:SS\n"
+          "  --gap DURATION         longest pause within a session (default 30m)\n" MR_TABLE_FORMAT_HELP(
               "line is a row"));
 }
 

@@ -1,6 +1,6 @@
-// sort: lines by their bytes or fields (LC_ALL=C sort), or fixed-length records by a key prefix, stable.
-// A sample of each split gives quantiles, which every task of the partition stage gets by broadcast;
-// so part i holds keys below those of part i + 1, and the parts one after the other are sorted.
+// sort: sorts lines by bytes or fields (like LC_ALL=C sort), or fixed-length records by a key prefix (stable). A sample
+// of each split gives quantiles, which every task of the partition stage receives by broadcast. Part i has keys below
+// those of part i + 1, so the parts in order are sorted.
 //
 //   sample --many_to_one--> splitters --broadcast--> partition --all_to_all--> sort
 #include <algorithm>
@@ -15,14 +15,14 @@
 namespace mr::builtin {
 namespace {
 
-// Guesses: 64 KiB of each split, of which at most 400 keys; 64 bytes of a key tell ranges apart.
+// Guesses: 64 KiB of each split, with at most 400 keys. 64 bytes of a key are enough to separate ranges.
 constexpr uint64_t kSampleBytes = 64u << 10;
 constexpr size_t kKeysPerSplit = 400;
 constexpr size_t kSampleKeyBytes = 64;
-// Candidates handed to the partition stage (measured: 2,000 keys keep 100 parts within 10 %).
+// Number of candidates sent to the partition stage (measured: 2,000 keys keep 100 parts within 10 %).
 constexpr size_t kCandidates = 4096;
 
-// Emits up to kKeysPerSplit keys, evenly spaced in what it was shown.
+// Emits up to kKeysPerSplit keys, evenly spaced in its input.
 template <class Base>
 class SampleKeys : public Base {
  public:
@@ -55,7 +55,7 @@ class SampleRecords : public SampleKeys<LineMapper<std::string, std::string>> {
   void Map(std::string_view record, Out&) { AddRecord(record); }
 };
 
-// One task: sorts all samples, passes at most kCandidates on.
+// Sorts all samples and emits at most kCandidates of them. One task.
 class PickSplitters : public Mapper<std::string, std::string, std::string, std::string> {
  public:
   void Map(std::string_view key, std::string_view, Out&) { keys_.emplace_back(key); }
@@ -69,7 +69,7 @@ class PickSplitters : public Mapper<std::string, std::string, std::string, std::
   std::vector<std::string> keys_;
 };
 
-// Emits records by key; knows the quantiles.
+// Emits records by key, with a partitioner that uses the quantiles.
 template <class Base>
 class ByRange : public Base, public SideInput<std::string, std::string>, public Partitioner<std::string> {
  public:
@@ -109,7 +109,7 @@ class PartitionRecords : public ByRange<LineMapper<std::string, std::string>> {
   void Map(std::string_view record, Out& out) { Sort(record, out); }
 };
 
-// Writes each record as it was, in key order.
+// Writes each original record, sorted by key.
 class WriteSorted : public Reducer<std::string, std::string, Text, Text> {
  public:
   void Open() {
@@ -141,7 +141,7 @@ class WriteSorted : public Reducer<std::string, std::string, Text, Text> {
   std::string key_, line_;
 };
 
-// N of "fixed:N", or 0 for text.
+// Returns N of "fixed:N", or 0 for text.
 uint64_t RecordBytes(const Args& args, const std::string& format) {
   if (format == "text") return 0;
   uint64_t n = 0;
@@ -179,8 +179,8 @@ void PlanSort(const std::vector<std::string>& argv, JobPlan& plan) {
   if (!lines && options.keeps_record()) args.Refuse("-k, -n and -u are for lines, not for --format " + format);
   if (key_bytes > 0 && options.keeps_record()) args.Refuse("--key-bytes and -k, -n or -u exclude each other");
   if (options.stable && !options.keeps_record())
-    args.Refuse("-s wants a key: -k FIELD or -n (equal lines look the same)");
-  if (key_bytes < 0) key_bytes = lines ? 0 : 10;  // of records, as the sort benchmarks have it
+    args.Refuse("-s needs a key, -k FIELD or -n: without one, lines with equal keys are identical");
+  if (key_bytes < 0) key_bytes = lines ? 0 : 10;  // for records: the key of the sort benchmarks
   if (!lines && static_cast<uint64_t>(key_bytes) > record) {
     args.Refuse("--key-bytes " + std::to_string(key_bytes) + " is more than a record of " + format + " has");
   }
@@ -209,17 +209,17 @@ void AddSort(Library& library) {
       .Add<WriteSorted>("sort.write", kPure)
       .AddJob<PlanSort>(
           "sort",
-          "sort lines by their bytes or by fields, or records of a fixed length by their first bytes\n"
-          "  --format text|fixed:N  lines (the default), or records of N bytes\n"
-          "  --key-bytes N          compare the first N bytes only, equal ones stay in order\n"
+          "sort lines by bytes or by fields, or records of a fixed length by their first bytes\n"
+          "  --format text|fixed:N  sort lines (text, the default) or records of N bytes\n"
+          "  --key-bytes N          compare the first N bytes only; equal ones keep their order\n"
           "                         (default: the whole line; 10 for fixed:N)\n"
-          "  -r, --reverse          largest first\n"
-          "  -k, --key F[,G][nr]    by fields F to G (to the line's end without G), n: as numbers, r: largest\n"
-          "                         first; may be repeated, the first counts most\n"
-          "  -t, --field-separator C  between fields (default: runs of blanks)\n"
-          "  -n, --numeric          as numbers, of keys that say nothing of their own\n"
-          "  -s, --stable           lines with equal keys stay in the order of the input\n"
-          "  -u, --unique           the first line of each key only");
+          "  -r, --reverse          sort in descending order\n"
+          "  -k, --key F[,G][nr]    sort by fields F to G (without G: to the end of the line); n: as numbers, r: in\n"
+          "                         descending order; may be repeated, the first key counts most\n"
+          "  -t, --field-separator C  separator of fields (default: runs of blanks)\n"
+          "  -n, --numeric          compare as numbers, for keys without options of their own\n"
+          "  -s, --stable           keep the order of the input for lines with equal keys\n"
+          "  -u, --unique           print only the first line of each key");
 }
 
 }  // namespace mr::builtin

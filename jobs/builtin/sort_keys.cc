@@ -14,8 +14,8 @@ void Turn(size_t from, std::string* bytes) {
   for (size_t i = from; i < bytes->size(); ++i) (*bytes)[i] = static_cast<char>(~(*bytes)[i]);
 }
 
-// The number that a text begins with, as sort -n reads it (blanks, a sign, digits, a point, digits; else 0), in units
-// of 1e-18, as 16 bytes that order as it does. Numbers beyond 1e20 count as that.
+// Appends the number at the start of a text, parsed like sort -n (blanks, a sign, digits, a point, digits; else 0).
+// Encoded as 16 bytes in units of 1e-18 that sort like the number. Numbers beyond 1e20 count as 1e20.
 void AppendNumber(std::string_view text, std::string* out) {
   size_t i = 0;
   while (i < text.size() && Blank(text[i])) ++i;
@@ -83,7 +83,8 @@ SortField ParseSortField(const Args& args, const std::string& text) {
   const auto number = [&](uint32_t* n) {
     const auto [stop, error] = std::from_chars(at, end, *n);
     if (error != std::errc() || *n == 0)
-      args.Refuse("-k '" + text + "' is no key; write FIELD, FIELD,FIELD, and n or r behind it, as 2,2nr");
+      args.Refuse("-k '" + text +
+                  "' is no key; write FIELD or FIELD,FIELD, optionally with n or r after it, such as 2,2nr");
     at = stop;
   };
   number(&field.from);
@@ -96,8 +97,7 @@ SortField ParseSortField(const Args& args, const std::string& text) {
     number(&field.to);
     letters();
   }
-  if (at != end)
-    args.Refuse("-k '" + text + "' has '" + std::string(at, end) + "'; only n and r may stand behind a field");
+  if (at != end) args.Refuse("-k '" + text + "' has '" + std::string(at, end) + "'; only n and r may follow a field");
   if (field.to != 0 && field.to < field.from) args.Refuse("-k '" + text + "' ends before it begins");
   return field;
 }
@@ -126,7 +126,7 @@ std::pair<std::string_view, std::string_view> SortKeys::Split(std::string_view r
     const size_t n = options_.key_bytes == 0 ? record.size() : std::min<size_t>(options_.key_bytes, record.size());
     std::string_view key = record.substr(0, n);
     if (options_.reverse) {
-      // Escaped and closed before its bits are turned, since a longer key must then come first.
+      // Escaped and terminated before its bits are inverted, since a longer key must then come first.
       scratch->clear();
       KeyCodec<std::string>::AppendPart(key, scratch);
       Turn(0, scratch);
@@ -145,7 +145,7 @@ std::pair<std::string_view, std::string_view> SortKeys::Split(std::string_view r
     if (reverse) Turn(from, scratch);
   };
   for (const SortField& f : options_.fields) {
-    // What the whole sort is asked for holds for keys that say nothing of their own.
+    // The options of the whole sort apply to keys without options of their own.
     const bool own = f.numeric || f.reverse;
     add(Field(record, f), own ? f.numeric : options_.numeric, own ? f.reverse : options_.reverse);
   }

@@ -1,10 +1,10 @@
-// stream: any executable as map, combine and reduce, through stdin and stdout, as Hadoop streaming
-// has it. Lines are `key TAB value`; a line without a tab is a key alone. A map command reads its
-// split as it is; a reduce command reads lines ordered by key and finds the groups itself.
+// stream: any executable as map, combine and reduce, through stdin and stdout, like Hadoop streaming. Lines are `key
+// TAB value`; a line without a tab is a key alone. A map command reads its split as it is. A reduce command reads lines
+// sorted by key and finds the groups itself.
 //
-// Of a pair the value is kept with its tab, so that "key" and "key TAB" stay different lines.
-// Lines `reporter:counter:<group>,<name>,<n>` on stderr count, lines `reporter:bad_record:<text>` name records that the
-// command left out (--max-bad-records); all else on stderr goes to the log.
+// The value of a pair is kept with its tab, so that "key" and "key TAB" stay different lines. On stderr, lines
+// `reporter:counter:<group>,<name>,<n>` add to a counter, and lines `reporter:bad_record:<text>` report records that
+// the command skipped (--max-bad-records). All else on stderr goes to the log.
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -24,7 +24,7 @@ std::pair<std::string_view, std::string_view> SplitAtTab(std::string_view line) 
   return {line.substr(0, tab), line.substr(tab)};
 }
 
-// True if the line was a counter.
+// Handles a counter line. Returns whether the line was one.
 bool CountReport(std::string_view line, Context* context) {
   constexpr std::string_view kPrefix = "reporter:counter:";
   if (line.substr(0, kPrefix.size()) != kPrefix) return false;
@@ -39,7 +39,7 @@ bool CountReport(std::string_view line, Context* context) {
   return true;
 }
 
-// True if the line was a bad record; where it is only the command knows.
+// Handles a line about a bad record. Returns whether the line was one. Only the command knows the record's place.
 bool BadRecordReport(std::string_view line, Context* context) {
   constexpr std::string_view kPrefix = "reporter:bad_record:";
   if (line.substr(0, kPrefix.size()) != kPrefix) return false;
@@ -66,7 +66,7 @@ class StreamMap : public BlockMapper<AnyBytes, AnyBytes> {
   }
   void Map(const Block& block, Out& out) {
     if (block.text.empty()) return;
-    // The last line of a file needs no newline, but the first of the next one begins a line.
+    // The last line of a file may lack its newline. The next file must begin a new line.
     if (!whole_line_) Run(out).Write("\n");
     Run(out).Write(block.text);
     whole_line_ = block.text.back() == '\n';
@@ -93,7 +93,7 @@ class StreamMap : public BlockMapper<AnyBytes, AnyBytes> {
   }
 
  private:
-  // Started with the first block, or at the end for an empty split: the command runs in any case.
+  // Returns the command. It is started with the first block, or at the end for an empty split: it runs in any case.
   Command& Run(Out& out) {
     if (!command_) {
       command_.emplace(
@@ -110,7 +110,7 @@ class StreamMap : public BlockMapper<AnyBytes, AnyBytes> {
 
   Config config_;
   bool whole_lines_ = false;
-  bool whole_line_ = true;  // what was written ends with one
+  bool whole_line_ = true;  // the bytes written so far end with a newline
   std::optional<Command> command_;
 };
 
@@ -154,7 +154,7 @@ void PlanStream(const std::vector<std::string>& argv, JobPlan& plan) {
       .Add("--side-effects", &side_effects)
       .Parse(argv);
   if (map.empty()) args.Refuse("give a command: --map CMD (cat passes lines on as they are)");
-  if (reduce.empty() && !combine.empty()) args.Refuse("--combine needs a --reduce behind it");
+  if (reduce.empty() && !combine.empty()) args.Refuse("--combine needs --reduce");
   auto& stage = plan.Map("map", side_effects ? "stream.map.alone" : "stream.map").ReadFiles();
   Config config;
   config.Set("command", map).Set("map_only", reduce.empty());
@@ -173,7 +173,7 @@ void PlanStream(const std::vector<std::string>& argv, JobPlan& plan) {
 }  // namespace
 
 void AddStream(Library& library) {
-  // What a command does is unknown: nothing is promised of it.
+  // The behaviour of a command is unknown, so no flags are set.
   library.Add<StreamMap>("stream.map", 0)
       .Add<StreamReduce>("stream.reduce", 0)
       .Add<StreamMap>("stream.map.alone", MR_SIDE_EFFECTS)
@@ -181,12 +181,12 @@ void AddStream(Library& library) {
       .AddJob<PlanStream>(
           "stream",
           "run commands as operators, lines `key TAB value` on stdin and stdout\n"
-          "  --map CMD              reads the input's lines\n"
-          "  --combine CMD          folds lines of a map task, ordered by key\n"
-          "  --reduce CMD           reads the maps' lines, ordered by key\n"
-          "  --side-effects         they act outside (a database, a mail): never two attempts at a time\n"
-          "On stderr `reporter:counter:GROUP,NAME,N` counts, `reporter:bad_record:TEXT` names a record that the\n"
-          "command left out (submit --max-bad-records); exit code 75 asks to be tried again. Side files of\n"
+          "  --map CMD              map command; reads the lines of the input\n"
+          "  --combine CMD          combine command; reads lines of one map task, sorted by key\n"
+          "  --reduce CMD           reduce command; reads lines of the maps, sorted by key\n"
+          "  --side-effects         never run two attempts of a task: the commands act outside (a database, a mail)\n"
+          "On stderr, `reporter:counter:GROUP,NAME,N` adds to a counter, and `reporter:bad_record:TEXT` reports a\n"
+          "record that the command skipped (submit --max-bad-records). Exit code 75 requests a retry. Side files of\n"
           "submit --files are in $MR_FILES_DIR");
 }
 

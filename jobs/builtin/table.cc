@@ -8,7 +8,7 @@
 namespace mr::builtin {
 namespace {
 
-// Of texts that may hold anything: each with its length before it.
+// Appends a text of any bytes after its length.
 void AppendSized(std::string_view text, std::string* out) {
   out->append(std::to_string(text.size())).append(":").append(text);
 }
@@ -32,7 +32,8 @@ std::vector<std::string> DecodeTexts(std::string_view bytes) {
   return list;
 }
 
-// (file, its first record) of each file; where that is no header, the first one that is neither blank nor broken.
+// Emits (file, its first record) for each file. Without a header that is the first record that is neither blank nor
+// broken.
 class ReadHeader : public BlockMapper<std::string, std::string> {
  public:
   void Open() {
@@ -54,10 +55,10 @@ class ReadHeader : public BlockMapper<std::string, std::string> {
  private:
   bool header_ = true;
   CsvDialect dialect_;
-  bool looking_ = false;  // the file's start was here, its first record not yet
+  bool looking_ = false;  // the file's start has been read, its first record not yet
 };
 
-// One task; its inputs are the sides' headers, in order. Emits (side, columns).
+// Finds the columns, in one task. Inputs: the sides' headers, in order. Emits (side, columns).
 class FindColumnsOp : public RawOperator<std::string, std::string> {
  public:
   void Open() {
@@ -96,7 +97,7 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
   }
 
  private:
-  // All that is wrong with the columns of all sides, so that one run tells it.
+  // Reports all errors in the columns of all sides, so that one run shows them.
   void CheckColumns() {
     std::vector<SideColumns> sides;
     for (size_t side = 0; side < sides_.size(); ++side) {
@@ -110,7 +111,7 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     if (!wrong.empty()) Refuse(wrong);
   }
 
-  // "headers differ: ...": the first place.
+  // Returns "headers differ: ..." with the first difference.
   std::string Difference(const std::vector<std::string>& a, const std::vector<std::string>& b) const {
     const std::string counts = std::to_string(a.size()) + " and " + std::to_string(b.size());
     if (!config_.Bool("header")) return "first rows have " + counts + " fields";
@@ -140,7 +141,7 @@ void TableFormat::Check(const Args& args) {
   }
   if (quote != "none" && (quote.size() != 1 || !CsvDialect(separator[0], quote[0]).Valid())) {
     args.Refuse("--quote '" + quote +
-                "' is not one byte other than the separator; give one as \\', or none where quotes mean nothing");
+                "' is not one byte other than the separator; give one as \\', or none if quotes are data");
   }
 }
 
@@ -183,7 +184,7 @@ JobPlan::Stage& FindColumns(const std::string& job, const TableFormat& format, c
   for (size_t i = 0; i < sides.size(); ++i) {
     const TableSide& side = sides[i];
     auto& stage = plan->Map(side.name.empty() ? "header" : side.name + "_header", "table.header");
-    // Room for blank lines before the first row; a header is the first line.
+    // Large enough for blank lines before the first row. A header is the first line.
     FileOptions first = format.Files();
     first.sample_bytes = format.no_header ? 4096u : 1u;
     Config of_stage;

@@ -1,5 +1,5 @@
-// Tables: CSV inputs with named columns, for the jobs that work on them. A split knows nothing of its file's header,
-// so the headers travel first, and what is wrong with them is told before any real work is done:
+// Tables: CSV inputs with named columns, and the jobs on them. A split does not contain its file's header. So a first
+// stage reads the headers, and reports errors in them before any rows are read:
 //   header (first records) --many_to_one--> columns (one task) --broadcast--> the stage that reads rows
 #pragma once
 
@@ -16,55 +16,55 @@
 
 namespace mr::builtin {
 
-// How the files of one side of a job are written.
+// The file format of one side of a job.
 struct TableFormat {
   std::string separator = ",";  // one byte, or \t
   std::string quote = "\"";     // one byte, or none
   bool no_header = false;       // columns are named 1, 2, 3, ...
 
-  // --separator C, --quote C, --no-header
+  // Declares --separator C, --quote C and --no-header.
   void AddTo(Args* args);
-  // Refuses what is no separator or no quote; \t becomes a tab.
+  // Refuses an invalid separator or quote. Replaces \t by a tab.
   void Check(const Args& args);
   // Requires: Check() has passed.
   CsvDialect dialect() const;
-  // To read files so. --format cannot say another format.
+  // Returns the options of an input with this format. --format cannot override it.
   FileOptions Files() const { return {.format = CsvFormatName(dialect()), .only_format = true}; }
-  // Puts the dialect where DialectOf finds it.
+  // Adds the dialect to the config, for DialectOf.
   Config& AddTo(Config& config) const { return config.Set("csv", CsvFormatName(dialect())); }
 };
 
-// Of TableFormat::AddTo(Config).
+// Reads the dialect that TableFormat::AddTo(Config) wrote.
 CsvDialect DialectOf(const Config& config);
 
-// What help texts of jobs on tables say of TableFormat.
-#define MR_TABLE_FORMAT_HELP(FIRST_LINE)                                              \
-  "  --separator C          between fields (default ','; \\t for a tab)\n"            \
-  "  --quote C              of quoted fields (default '\"'); none: quotes are data\n" \
+// Help text of the options of TableFormat.
+#define MR_TABLE_FORMAT_HELP(FIRST_LINE)                                             \
+  "  --separator C          separator of fields (default ','; \\t for a tab)\n"      \
+  "  --quote C              quote of fields (default '\"'); none: quotes are data\n" \
   "  --no-header            the first " FIRST_LINE "; columns are named 1, 2, 3, ..."
 
-// One input of a job and the columns of it that are wanted.
+// One input of a job and the columns that it needs.
 struct TableSide {
   std::string name;
   std::vector<std::string> uris;     // empty: the job's --input
-  std::vector<std::string> columns;  // in this order; the operator knows them by their place
+  std::vector<std::string> columns;  // in this order; the operator knows them by index
 };
 
-// Adds the stages that find the columns; the last of them, to be read by a broadcast as the last input of each stage
-// of rows. `job`: for messages.
+// Adds the stages that find the columns. Returns the last one; each stage of rows reads it by broadcast as its last
+// input. `job`: the name in messages.
 JobPlan::Stage& FindColumns(const std::string& job, const TableFormat& format, const std::vector<TableSide>& sides,
                             JobPlan* plan);
 
-// Config of a stage that reads the rows of sides[side].
+// Returns the config of a stage that reads the rows of sides[side].
 Config RowsConfig(const std::string& job, const TableFormat& format, const TableSide& side);
 
-// What FindColumns found of one side.
+// The columns of one side, as FindColumns sends them.
 struct ColumnsFound {
   std::vector<uint32_t> wanted;    // index in a row of each wanted column
   std::vector<std::string> names;  // of all columns
 };
 
-// Base of operators that read rows of one side. Derive, and write Map as
+// Base of operators that read rows of one side. Derive from it and write Map as
 //   void Map(const Block& block, Out& out) { this->ForEachRow(block, [&](const CsvRow& row) { ... }); }
 template <class KOut, class VOut>
 class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, std::string> {
@@ -79,8 +79,8 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   void Side(std::string_view side, std::string_view found);
 
  protected:
-  // Rows that are no header and not blank, with as many fields as the header has. f may throw BadRecord before it has
-  // done anything with the row. Each line of a bad row counts as one bad record.
+  // Calls f for each row, except the header and blank lines. Rows with another number of fields than the header are
+  // bad. f may throw BadRecord before it uses the row. Each line of a bad row counts as one bad record.
   template <class F>
   void ForEachRow(const Block& block, F&& f) {
     const std::string_view text = block.offset == 0 ? WithoutByteOrderMark(block.text) : block.text;
@@ -96,7 +96,7 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
         f(static_cast<const CsvRow&>(row_));
       } catch (const BadRecord& bad) {
         const std::string place = PlaceOf(block, record);
-        this->context().FailedIn(place);  // counts where these are too many
+        this->context().FailedIn(place);  // the failure's place if there are too many
         this->context().SkipRecords(CsvLines(record.with_end), record.with_end.size(),
                                     job_ + ": " + place + ": " + bad.what());
       } catch (const sdk::AttemptOver&) {
@@ -107,12 +107,12 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
       }
     });
   }
-  // The index in a row of wanted column number i.
+  // Returns the index in a row of needed column i.
   uint32_t column(size_t i) const { return found_.wanted[i]; }
   const ColumnsFound& found() const { return found_; }
   const CsvDialect& dialect() const { return dialect_; }
   char separator() const { return dialect_.separator; }
-  // Of the row at hand: what stands in a column is no `wanted`.
+  // Refuses the current row: its `column` is no `wanted`.
   [[noreturn]] void RefuseField(uint32_t column, const std::string& wanted) const {
     throw BadRecord("column '" + found_.names[column] + "' has '" + std::string(row_[column].substr(0, 60)) +
                     "', which is no " + wanted);
@@ -138,7 +138,7 @@ void RowMapper<KOut, VOut>::Side(std::string_view side, std::string_view found) 
   if (side == side_) found_ = DecodeColumns(found);
 }
 
-// Names separated by commas, as --by takes them; refuses empty ones.
+// Splits names at commas, as for --by. Errors: refuses empty names.
 std::vector<std::string> SplitNames(const Args& args, const std::string& option, const std::string& list);
 
 void AddTables(Library& library);

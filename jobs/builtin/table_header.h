@@ -1,5 +1,4 @@
-// Checks the columns that a job on tables needs against the headers that there are: when the job is submitted (mrctl),
-// and when it runs, over all files.
+// Checks the columns that a table job needs against the headers: at submit (mrctl), and at run time over all files.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +14,10 @@ namespace mr::builtin {
 struct TableHeader {
   std::string file;
   std::vector<std::string> fields;  // names, or 1, 2, 3, ...
-  std::string only;                 // the field, where there is one
+  std::string only;                 // the only field, if there is one
 };
 
-// Reads a file's first record into *header. Returns what is wrong, or "".
+// Reads a file's first record into *header. Returns the error, or "".
 inline std::string ReadTableHeader(const std::string& file, std::string_view record, const CsvDialect& dialect,
                                    bool named, TableHeader* header) {
   header->file = file;
@@ -29,7 +28,7 @@ inline std::string ReadTableHeader(const std::string& file, std::string_view rec
   return "";
 }
 
-// One side of a job: what its first file has, and what the job needs.
+// One side of a job: the columns of its first file, and those that the job needs.
 struct SideColumns {
   TableHeader header;
   std::vector<std::string> wanted;
@@ -37,7 +36,7 @@ struct SideColumns {
 
 namespace table_internal {
 
-// Whether the name is a list of columns, as some jobs take it.
+// Returns whether the name is a list of columns, which some jobs accept.
 inline bool AreColumns(const std::string& name, const std::vector<std::string>& fields) {
   if (name.find(',') == name.npos) return false;
   for (size_t from = 0; from <= name.size();) {
@@ -48,7 +47,7 @@ inline bool AreColumns(const std::string& name, const std::vector<std::string>& 
   return true;
 }
 
-// What a record of one field may have been separated by, or 0.
+// Returns the separator that a record of one field probably has, or 0.
 inline char OtherSeparator(const std::string& only, char separator) {
   for (const char c : {'\t', ';', '|', ','}) {
     if (c != separator && only.find(c) != std::string::npos) return c;
@@ -56,7 +55,7 @@ inline char OtherSeparator(const std::string& only, char separator) {
   return '\0';
 }
 
-// Whether one of the missing names is a number.
+// Returns whether one of the missing names is a number.
 inline bool AnyNumber(const std::string& text) {
   for (size_t at = text.find("no column '"); at != text.npos; at = text.find("no column '", at + 1)) {
     const size_t from = at + 11, to = text.find_first_not_of("0123456789", from);
@@ -65,9 +64,9 @@ inline bool AnyNumber(const std::string& text) {
   return false;
 }
 
-// The columns that there are, and what else may have been meant.
+// Returns a text with the existing columns and a suggestion.
 inline std::string Known(const TableHeader& header, const std::string& missing, bool named, char separator) {
-  constexpr size_t kMostNames = 30;  // of a line that people read
+  constexpr size_t kMostNames = 30;  // in one message
   std::string text = named ? "; its header names: " : "; without a header they are: ";
   for (size_t i = 0; i < header.fields.size() && i < kMostNames; ++i) text += (i == 0 ? "" : ", ") + header.fields[i];
   if (header.fields.size() > kMostNames) text += ", ... (" + std::to_string(header.fields.size()) + " in all)";
@@ -80,7 +79,7 @@ inline std::string Known(const TableHeader& header, const std::string& missing, 
 
 }  // namespace table_internal
 
-// All that is wrong with the columns of all sides, in one text; "" where nothing is. named: the headers have names.
+// Returns one text with all errors in the columns of all sides, or "". named: the headers have names.
 inline std::string WrongColumns(const std::vector<SideColumns>& sides, bool named, char separator) {
   std::string wrong;
   for (const SideColumns& side : sides) {
@@ -99,7 +98,7 @@ inline std::string WrongColumns(const std::vector<SideColumns>& sides, bool name
     }
     if (missing.empty()) continue;
     const std::string text = header.file + missing + table_internal::Known(header, missing, named, separator);
-    if (wrong.find(text) == wrong.npos) wrong += (wrong.empty() ? "" : "; ") + text;  // a file may be both sides
+    if (wrong.find(text) == wrong.npos) wrong += (wrong.empty() ? "" : "; ") + text;  // one file may be both sides
   }
   return wrong;
 }

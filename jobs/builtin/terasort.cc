@@ -1,6 +1,6 @@
-// terasort: the sort benchmark's three parts. generate makes rows of 100 bytes, the first 10 of them a random key (the
-// layout of gensort -a); sort orders them by key; validate says how many rows there are and what they add up to, which
-// is the same before and after, and fails where a row is out of order: within a file, or between a file and the next.
+// terasort: the three parts of the sort benchmark. generate makes rows of 100 bytes that begin with a random key of 10
+// bytes (the layout of gensort -a). sort sorts them by key. validate prints the number of rows and their checksum,
+// which are the same before and after. It fails if a row is out of order, within a file or between two files.
 #include <cstdio>
 #include <cstring>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kRowBytes = 100;
 constexpr size_t kKeyBytes = 10;
 
-// splitmix64: a number for each row, whatever task makes it.
+// splitmix64: a number for each row, the same for every division into tasks.
 uint64_t Scatter(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -49,7 +49,7 @@ struct Sum {
 };
 using Span = std::tuple<std::string, std::string, uint64_t, uint64_t>;  // first key, last key, rows, checksum
 
-// ((file, offset), what the split holds).
+// Emits ((file, offset), a summary of the split).
 class CheckRows : public LineMapper<std::tuple<std::string, uint64_t>, Span> {
  public:
   void Open() { ordered_ = !context().config().Bool("unsorted"); }
@@ -95,7 +95,7 @@ class CheckSpans : public Reducer<std::tuple<std::string, uint64_t>, Span, Text,
       if (ordered_ && sum_.rows > 0 && first < last_) {
         throw FinalError(
             "terasort: " + std::get<0>(place) + ", row " + std::to_string(std::get<1>(place) / kRowBytes) +
-            " is out of order: its key is below that of the row before, the last of what stands before it");
+            " is out of order: its key is below that of the row before, the last one of the split before it");
       }
       last_.assign(last);
       sum_.rows += rows;
@@ -127,7 +127,7 @@ void PlanTeraSort(const std::vector<std::string>& argv, JobPlan& plan) {
   const std::string part = words.size() == 1 ? words[0] : "";
   const FileOptions records{.format = "fixed:100"};
   if (part == "generate") {
-    if (rows == 0) args.Refuse("generate wants --rows N, of 100 bytes each");
+    if (rows == 0) args.Refuse("generate needs --rows N (rows of 100 bytes)");
     if (tasks == 0) tasks = (rows + 999'999) / 1'000'000;
     plan.Map("generate", "terasort.generate")
         .Tasks(static_cast<uint32_t>(tasks))
@@ -141,7 +141,7 @@ void PlanTeraSort(const std::vector<std::string>& argv, JobPlan& plan) {
         plan.Map("check", "terasort.check").Configure(config).ReadFiles(JobPlan::Stage::kAllInputs, records).Shuffle();
     plan.Reduce("borders", "terasort.borders").Tasks(1).Configure(config).Group(check).WriteFiles();
   } else {
-    args.Refuse("say which part: terasort generate --rows N, terasort sort, terasort validate" +
+    args.Refuse("choose a part: terasort generate --rows N, terasort sort, terasort validate" +
                 (part.empty() ? "" : "; not '" + part + "'" + Suggest(part, {"generate", "sort", "validate"})));
   }
 }
@@ -154,10 +154,10 @@ void AddTeraSort(Library& library) {
       .Add<CheckSpans>("terasort.borders", kPure)
       .AddJob<PlanTeraSort>("terasort",
                             "the sort benchmark: terasort generate, terasort sort, terasort validate\n"
-                            "  generate --rows N      writes N rows of 100 bytes with random keys\n"
-                            "  --tasks N              by so many tasks (default: one for a million rows)\n"
-                            "  sort                   by the first 10 bytes\n"
-                            "  validate [--unsorted]  one line, rows and checksum; fails where a row is out of order");
+                            "  generate --rows N      write N rows of 100 bytes with random keys\n"
+                            "  --tasks N              tasks that generate (default: one per million rows)\n"
+                            "  sort                   sort by the first 10 bytes\n"
+                            "  validate [--unsorted]  print rows and checksum; fail if a row is out of order");
 }
 
 }  // namespace mr::builtin

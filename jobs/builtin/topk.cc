@@ -1,5 +1,5 @@
-// topk: the rows of CSV inputs with the largest numbers in a column, largest first; of equal ones those whose row
-// comes first by its bytes.
+// topk: the rows of CSV inputs with the largest numbers in a column, in descending order. Rows with equal numbers are
+// sorted by their bytes.
 #include <algorithm>
 #include <optional>
 
@@ -9,7 +9,7 @@
 namespace mr::builtin {
 namespace {
 
-// Keeps the n best rows of what it is shown, in memory for about 2n.
+// Keeps the n best rows that it receives, in memory for about 2n.
 class BestRows {
  public:
   explicit BestRows(const Config& config)
@@ -45,7 +45,7 @@ class BestRows {
   }
   size_t n_;
   bool smallest_;
-  size_t sorted_ = 0;  // rows that stand in order
+  size_t sorted_ = 0;  // rows that are sorted
   std::vector<Row> rows_;
 };
 
@@ -55,7 +55,7 @@ class BestOfSplit : public RowMapper<std::string, std::string> {
     if (!best_) best_.emplace(context().config());
     ForEachRow(block, [&](const CsvRow& row) {
       const std::string_view field = row[column(0)];
-      if (field.empty()) return;  // an empty field is no value
+      if (field.empty()) return;  // an empty field has no value
       Decimal value;
       if (!Decimal::Parse(field, &value)) RefuseField(column(0), "number");
       text_.clear();
@@ -106,7 +106,7 @@ void PlanTopK(const std::vector<std::string>& argv, JobPlan& plan) {
   format.AddTo(&args);
   args.Parse(argv);
   format.Check(args);
-  if (by.empty()) args.Refuse("give the column whose largest numbers are wanted: --by COLUMN");
+  if (by.empty()) args.Refuse("give the column to compare: --by COLUMN");
   side.columns = {by};
   auto& columns = FindColumns("topk", format, {side}, &plan);
   const Config config = RowsConfig("topk", format, side).Set("n", n).Set("smallest", smallest);
@@ -123,11 +123,12 @@ void PlanTopK(const std::vector<std::string>& argv, JobPlan& plan) {
 void AddTopK(Library& library) {
   library.Add<BestOfSplit>("topk.rows", kPure)
       .Add<BestOfAll>("topk.best", kPure)
-      .AddJob<PlanTopK>("topk",
-                        "the rows of CSV inputs with the largest numbers in a column\n"
-                        "  --by COLUMN            the column\n"
-                        "  -n N                   how many (default 10)\n"
-                        "  --smallest             the smallest instead\n" MR_TABLE_FORMAT_HELP("line is a row"));
+      .AddJob<PlanTopK>(
+          "topk",
+          "the rows of CSV inputs with the largest numbers in a column\n"
+          "  --by COLUMN            column of the numbers\n"
+          "  -n N                   number of rows (default 10)\n"
+          "  --smallest             the smallest numbers, in ascending order\n" MR_TABLE_FORMAT_HELP("line is a row"));
 }
 
 }  // namespace mr::builtin

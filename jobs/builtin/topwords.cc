@@ -1,5 +1,5 @@
-// topwords: the commonest words of the input, one DAG: count, add up, take the best of each part,
-// and of these the best. Output lines `word TAB count`, commonest first, equal ones by word.
+// topwords: the most frequent words of the input. One DAG counts words, sums the counts, keeps the best of each part,
+// and then the best of all. Output lines are `word TAB count`, the most frequent first, equal counts sorted by word.
 #include <algorithm>
 
 #include "jobs/builtin/builtin.h"
@@ -9,7 +9,7 @@
 namespace mr::builtin {
 namespace {
 
-// Keeps the n best of what it is shown, in memory for about 2n.
+// Keeps the n best words that it receives, in memory for about 2n.
 class BestWords {
  public:
   explicit BestWords(size_t n) : n_(n) {}
@@ -77,8 +77,8 @@ void AddTopwords(Library& library) {
   library.Add<AddUp>("topwords.sum", kPure)
       .Add<TakeBest>("topwords.top", kPure)
       .AddJob<PlanTopWords>("topwords",
-                            "the commonest words of the input and how often they occur\n"
-                            "  --top N                how many (default 20)");
+                            "the most frequent words of the input and how often they occur\n"
+                            "  --top N                number of words (default 20)");
 }
 
 }  // namespace mr::builtin

@@ -1,5 +1,5 @@
-// triangles: how many triangles an undirected graph has, given as lines `a b` (white space between;
-// lines that begin with # or % are comments; repeated edges and loops do not count).
+// triangles: counts the triangles of an undirected graph. Input lines are `a b`, separated by white space. Lines that
+// begin with # or % are comments. Repeated edges and loops are ignored.
 //
 //   edges   --all_to_all-->  unique    each edge once, its ends in order
 //   unique  --all_to_all-->  degrees   --many_to_one--> rank   nodes numbered by degree
@@ -8,8 +8,8 @@
 //   orient, wedges --all_to_all--> close   which of these are in N(v)
 //   close   --many_to_one--> total
 //
-// Ordered by degree no node has more than sqrt(2E) higher neighbours, so hubs do no harm (Schank and
-// Wagner 2005, "forward"). The numbering, 20 bytes a node and its name, is held by each orient task.
+// Sorted by degree, no node has more than sqrt(2E) higher neighbours, so hubs cause no skew. Source: Schank and Wagner
+// 2005, "forward". Each orient task holds the numbering in memory: a name and 20 bytes per node.
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -49,7 +49,7 @@ class ReadEdges : public BlockMapper<NodePair, Nothing>, public Combiner<NodePai
   Nothing Combine(const NodePair&, Values<Nothing>&) { return {}; }
 };
 
-// Port 0: the edge; port 1: one more for the degree of each end.
+// Port 0: the edge. Port 1: a count of one for each of its ends.
 class UniqueEdges : public Reducer<NodePair, Nothing, NodePair, Nothing>, public SumCombiner<std::string, int64_t> {
  public:
   void Reduce(const NodePair& edge, Values<Nothing>&, Out& out) {
@@ -76,7 +76,7 @@ class AddDegrees : public Reducer<std::string, int64_t, std::string, int64_t> {
   }
 };
 
-// One task: numbers the nodes by (degree, name).
+// Numbers the nodes by (degree, name), in one task.
 class RankNodes : public Mapper<std::string, int64_t, std::string, uint32_t> {
  public:
   void Map(std::string_view node, int64_t degree, Out&) { nodes_.emplace_back(degree, node); }
@@ -91,7 +91,7 @@ class RankNodes : public Mapper<std::string, int64_t, std::string, uint32_t> {
   std::vector<std::pair<int64_t, std::string>> nodes_;
 };
 
-// Ports 0 and 1: (lower, higher) rank of each edge, for wedges and for close.
+// Emits (lower, higher) rank of each edge to ports 0 and 1, for wedges and for close.
 class OrientEdges : public Mapper<NodePair, Nothing, uint32_t, uint32_t>, public SideInput<std::string, uint32_t> {
  public:
   void Side(std::string_view node, uint32_t rank) { ranks_.emplace(node, rank); }
@@ -108,7 +108,7 @@ class OrientEdges : public Mapper<NodePair, Nothing, uint32_t, uint32_t>, public
     if (it == ranks_.end()) throw JobError("triangles: node " + node + " was not ranked");
     return it->second;
   }
-  std::unordered_map<std::string, uint32_t> ranks_;  // only looked up: its order does not matter
+  std::unordered_map<std::string, uint32_t> ranks_;  // lookups only: its order does not matter
   std::optional<Out> second_;
 };
 

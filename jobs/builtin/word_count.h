@@ -1,4 +1,4 @@
-// The map side of wordcount, shared with topwords.
+// The map side of wordcount and topwords.
 #pragma once
 
 #include <string_view>
@@ -9,12 +9,12 @@
 
 namespace mr::builtin {
 
-// Runs of ASCII letters, in lower case.
+// Counts runs of ASCII letters, in lower case.
 class CountLetterWords : public BlockMapper<std::string, int64_t>, public SumCombiner<std::string, int64_t> {
  public:
   void Map(const Block& block, Out& out) {
     const auto flush = [&out](std::string_view word, int64_t count) { out.Emit(word, count); };
-    // All that is no letter becomes a blank, in a copy: then it is words again.
+    // Replaces all other bytes by blanks, in a copy, so that only the words remain.
     letters_.assign(block.text);
     for (char& c : letters_) {
       const char lower = static_cast<char>(c | 0x20);
@@ -32,7 +32,7 @@ class CountLetterWords : public BlockMapper<std::string, int64_t>, public SumCom
   WordTable table_;
 };
 
-// Emits (word, count) with the words of a block, mostly, added up already.
+// Emits (word, count). Most words of a block have been summed already.
 class CountWords : public BlockMapper<std::string, int64_t>, public SumCombiner<std::string, int64_t> {
  public:
   void Map(const Block& block, Out& out) {

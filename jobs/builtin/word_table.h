@@ -1,6 +1,6 @@
-// Counts of words, for the map side of wordcount: an open-addressing hash table whose memory is
-// bounded. It empties itself, in the order in which words were first seen, when it is full; that
-// depends on the input alone, so two attempts of a task emit the same bytes.
+// Counts words on the map side of wordcount: an open-addressing hash table with bounded memory. A full table emits its
+// words in the order in which they were first seen. That order depends only on the input, so two attempts of a task
+// emit the same bytes.
 #pragma once
 
 #include <array>
@@ -17,16 +17,16 @@ namespace mr::builtin {
 
 class WordTable {
  public:
-  // Bounds (measured: beyond about 32 MiB the misses of the table cost more than repeated words).
+  // Bounds (measured: beyond about 32 MiB the cache misses of the table cost more than repeated words).
   static constexpr size_t kMaxWords = 1u << 19;
   static constexpr size_t kMaxBytes = 16u << 20;
 
   explicit WordTable(size_t max_words = kMaxWords, size_t max_bytes = kMaxBytes)
       : max_words_(max_words), max_bytes_(max_bytes), slots_(kFirstSlots) {}
 
-  // flush(word, count) is called for all words if there is no room for a new one. Bytes up to
-  // `readable` may be read: it lets short words be loaded whole, which is most of the speed.
-  // REQUIRES: the word is not empty and ends at or before `readable`.
+  // Counts the word. If there is no room for a new one, calls flush(word, count) for all words. Bytes up to `readable`
+  // may be read, so that short words are loaded whole, which gives most of the speed. Requires: a word that is not
+  // empty and ends at or before `readable`.
   template <class Flush>
   void Count(std::string_view word, const char* readable, Flush&& flush) {
     const Probe probe = MakeProbe(word, readable);
@@ -55,13 +55,13 @@ class WordTable {
   }
 
  private:
-  // Words of up to kInline bytes are compared as two numbers, longer ones by hash and then bytes.
+  // Words of up to kInline bytes are compared as two numbers. Longer words are compared by hash, then by bytes.
   static constexpr size_t kInline = 16;
   static constexpr size_t kFirstSlots = 1u << 12;
 
   struct Slot {
     uint64_t low = 0, high = 0;
-    int64_t count = 0;  // 0: free
+    int64_t count = 0;  // 0: the slot is free
     uint32_t offset = 0, length = 0;
   };
   struct Probe {
@@ -78,7 +78,7 @@ class WordTable {
   }
 
   static Probe MakeProbe(std::string_view word, const char* readable) {
-    // Of 16 bytes loaded, those that belong to a word of n: kMask[16 - n .. 32 - n).
+    // Mask of the bytes that belong to a word of n, of 16 bytes loaded: kMask[16 - n .. 32 - n).
     static constexpr auto kMask = [] {
       std::array<uint8_t, 2 * kInline> mask{};
       for (size_t i = 0; i < kInline; ++i) mask[i] = 0xff;

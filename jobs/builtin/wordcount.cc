@@ -1,6 +1,5 @@
-// wordcount: how often each word occurs; words are runs of bytes other than ASCII white space, or with
-// --conf letters=true runs of ASCII letters, in lower case.
-// Output lines `word TAB count`, in the order of the words within a part.
+// wordcount: counts each word. Words are runs of bytes other than ASCII white space; with --conf letters=true, runs of
+// ASCII letters in lower case. Output lines are `word TAB count`, sorted by word within a part.
 #include "jobs/builtin/builtin.h"
 #include "jobs/builtin/word_count.h"
 #include "paceline/args.h"

@@ -1,4 +1,4 @@
-// Keys of a job file to options of submit.
+// Applies the keys of a job file to the options of submit.
 #include <charconv>
 #include <functional>
 #include <map>
@@ -24,7 +24,7 @@ Setter Text(std::string* target) {
 
 Setter List(std::vector<std::string>* target) {
   return [target](const Entry& e) -> Status {
-    // The command line's stand behind the file's, so that of two equal keys theirs is the last.
+    // Values of the command line follow those of the file, so that the last of two equal keys is the command line's.
     target->insert(target->begin(), e.values.begin(), e.values.end());
     return Status::Ok();
   };
@@ -58,7 +58,7 @@ Setter Number(T* target) {
   };
 }
 
-// As Number, where 0 is a value, too.
+// Like Number, but 0 is a value, too.
 Setter Optional(std::optional<uint32_t>* target) {
   return [target](const Entry& e) -> Status {
     uint32_t value = 0;
@@ -126,15 +126,15 @@ Status ApplyJobFile(const KeyTable& table, const std::string& file, SubmitOption
   }
   if (steps != nullptr) {
     if (steps->tables.empty() || !steps->values.empty()) {
-      faults.Add("step takes tables: write [[step]] above the keys of each");
+      faults.Add("step takes tables: write [[step]] above the keys of each step");
     } else {
       o->steps = ReadSteps(steps->tables, &faults);
     }
     if (!job.empty() || !args.empty()) {
-      faults.Add("job and args stand beside [[step]] tables: they are of one step, so put them there");
+      faults.Add("job and args cannot be used beside [[step]] tables: put them into a step");
     }
     if (!o->job_args.empty()) {
-      faults.Add("'" + o->job_args[0] + "' on the command line belongs to no step: write it in the args of one");
+      faults.Add("'" + o->job_args[0] + "' on the command line belongs to no step: put it into the args of a step");
     }
   } else if (job.empty()) {
     faults.Add("the key 'job' is missing (a built-in name or one of lib), or [[step]] tables");

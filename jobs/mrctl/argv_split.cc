@@ -8,13 +8,13 @@ namespace {
 
 bool IsOption(std::string_view word) { return word.size() > 1 && word[0] == '-'; }
 
-// The name of an option word: "--conf=a=b" gives "--conf", "-ojson" gives "-o".
+// Returns the name in an option word: "--conf=a=b" gives "--conf", "-ojson" gives "-o".
 std::string_view NameOf(std::string_view word) {
   if (word.substr(0, 2) == "--") return word.substr(0, word.find('='));
   return word.substr(0, 2);
 }
 
-// Whether the word carries its value already.
+// Returns whether the word contains its value.
 bool HasValue(std::string_view word) {
   return word.substr(0, 2) == "--" ? word.find('=') != std::string_view::npos : word.size() > 2;
 }

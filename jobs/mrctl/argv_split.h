@@ -1,12 +1,12 @@
-// Splits the words behind `submit` into those that are mrctl's and those that are the job's.
+// Splits the words after `submit` into those of mrctl and those of the job.
 //
-// The rule, which users see in `mrctl submit --help`:
+// The rule, as shown by `mrctl submit --help`:
 //   before JOB        every word is mrctl's;
-//   JOB               the first word that is no option and no option's value;
+//   JOB               the first word that is neither an option nor an option's value;
 //   after JOB         an option that the job claims is the job's; one that submit knows is mrctl's;
-//                     all else (unknown options, arguments) is the job's, in its order;
+//                     all else (unknown options, arguments) is the job's, in order;
 //   after "--"        everything is the job's.
-// Pure: what mrctl knows and what a job claims come as functions.
+// Pure: functions return which options mrctl and the job have.
 #pragma once
 
 #include <functional>
@@ -18,21 +18,21 @@ namespace mr::ctl {
 
 enum class OptionKind { kUnknown, kFlag, kValue };
 
-// name: with its dashes, without "=value".
+// name: with dashes, without "=value".
 using OptionLookup = std::function<OptionKind(std::string_view name)>;
-// Whether `job` takes an option of this name for itself.
+// Returns whether `job` claims an option of this name.
 using ClaimLookup = std::function<bool(std::string_view job, std::string_view name)>;
 
 struct SplitArgv {
-  std::vector<std::string> ours;  // options with their values; JOB and the job's words taken out
-  std::string job;                // empty: there is none
+  std::vector<std::string> ours;  // options with their values, without JOB and the job's words
+  std::string job;                // empty: no job
   std::vector<std::string> job_args;
-  bool job_help = false;  // --help or -h behind JOB
+  bool job_help = false;  // --help or -h after JOB
 };
 
 SplitArgv SplitSubmitArgv(const std::vector<std::string>& argv, const OptionLookup& known, const ClaimLookup& claims);
 
-// What the built-in jobs claim of names that mrctl has too.
+// Returns whether a built-in job claims the name of one of mrctl's options.
 bool BuiltinClaims(std::string_view job, std::string_view name);
 
 }  // namespace mr::ctl

@@ -43,7 +43,8 @@ class Chain {
   }
 
  private:
-  // An operator's stage reads all its paths as one input, and each step that it names.
+  // Makes the inputs of an operator's stage: all its paths together are one input, and each step that it names is
+  // another.
   void MakeOperatorInputs(size_t i) {
     const JobStep& step = steps_[i].step;
     PlanStage& stage = steps_[i].plan.stages[0];
@@ -74,7 +75,7 @@ class Chain {
     }
   }
 
-  // Settles what each files input of the step's plan reads; which steps that are.
+  // Resolves each file input of the step's plan. Returns the steps that it reads.
   std::vector<size_t> Resolve(size_t i) {
     const JobStep& step = steps_[i].step;
     std::vector<size_t> from;
@@ -98,8 +99,8 @@ class Chain {
           for (size_t k = 0; k < step.inputs.size(); ++k) used.insert(k);
         } else if (!own && static_cast<size_t>(in.input) >= step.inputs.size()) {
           faults_->Add(StepText(step.name) + "its job reads " + std::to_string(highest + 1) +
-                       " inputs, of which input gives " + std::to_string(step.inputs.size()) +
-                       ": list them all, in their order");
+                       " inputs, but 'input' lists " + std::to_string(step.inputs.size()) +
+                       ": list them all, in the job's order");
           return from;
         } else if (!own) {
           in.uris = {step.inputs[static_cast<size_t>(in.input)]};
@@ -122,7 +123,7 @@ class Chain {
     return from;
   }
 
-  // The step's format goes over its plan's as --format does.
+  // The step's format overrides its plan's, like --format.
   void TakeFormat(const JobStep& step, const PlanStage& stage, PlanInput* in) {
     PlanInput as_option = *in;
     as_option.uris.clear();  // they are not the job's own arguments
@@ -133,7 +134,7 @@ class Chain {
     in->format = format;
   }
 
-  // What a job's own arguments named is looked at here for the first time.
+  // Arguments of the job may name steps, too; these are resolved here for the first time.
   std::optional<size_t> Find(const JobStep& step, const std::string& word) {
     const auto ref = ParseStepRef(word);
     const auto at = ref.ok() ? std::find(names_.begin(), names_.end(), ref->step) : names_.end();
@@ -150,10 +151,10 @@ class Chain {
     if (refs == 0 || in.uris.size() == 1) return;
     faults_->Add(StageText(step, stage) + "reads " +
                  (static_cast<size_t>(refs) == in.uris.size() ? "several steps" : "a step and files") +
-                 " as one input; one input is one step, or files: write a step that reads each");
+                 " as one input; an input is one step, or files: add a step for each of them");
   }
 
-  // The one stage of a job that writes files; what is wrong where there is none.
+  // Returns the only stage of a job that writes files. Reports a fault if there is none, or if there are several.
   std::optional<uint32_t> WriterOf(const JobStep& reader, size_t i) {
     std::optional<uint32_t> writer;
     const size_t count = steps_[i].plan.stages.size();
@@ -163,7 +164,7 @@ class Chain {
         if (writer.has_value()) {
           faults_->Add(StepText(reader.name) + "cannot read @" + names_[i] +
                        ", which writes files in more than one stage or under several names: "
-                       "run it as a job of its own, and read OUTPUT/part-* or OUTPUT/NAME-* of it");
+                       "run it as a separate job, and read its OUTPUT/part-* or OUTPUT/NAME-*");
           return std::nullopt;
         }
         writer = s;
@@ -183,10 +184,10 @@ class Chain {
       PlanStage out = stage;
       out.name = alone ? step.name : step.name + "." + stage.name;
       out.builtin = planned.builtin;
-      // As step "a" with a stage "b.c", and "a.b" with "c".
+      // For example step "a" with a stage "b.c", and step "a.b" with a stage "c".
       if (const auto [other, fresh] = named_.emplace(out.name, i); !fresh) {
         faults_->Add("steps '" + names_[other->second] + "' and '" + step.name + "' would both have a stage '" +
-                     out.name + "': give one of them another name");
+                     out.name + "': rename one of them");
       }
       const auto flags = planned.plan.operator_flags.find(stage.op);
       if (flags != planned.plan.operator_flags.end()) out.flags = flags->second;
@@ -205,12 +206,12 @@ class Chain {
     }
   }
 
-  // The built-in jobs of tables say in their config whether a file's first line is a header.
+  // The config of the built-in table jobs has whether a file's first line is a header.
   void CheckHeader(const JobStep& step, const PlanStage& stage, const PlanInput& in) {
     if (!ParseCsvFormat(in.format) || ("\n" + stage.config).find("\nheader=1\n") == std::string::npos) return;
-    faults_->Add(StageText(step, stage) + "takes the first line of each file of " + in.uris[0] +
-                 " for a header, and what a step " +
-                 "writes has none: put --no-header into its args, and name columns by number");
+    faults_->Add(StageText(step, stage) + "reads the first line of each file of " + in.uris[0] +
+                 " as a header, but the output of a step has none: "
+                 "put --no-header into its args, and name columns by number");
   }
 
   void CheckTasks(const JobStep& step, const PlanStage& stage, const PlanStage& out) {
@@ -220,11 +221,10 @@ class Chain {
       one_to_one |= !in.files && in.kind == "one_to_one";
     }
     if (!files || !one_to_one) return;
-    faults_->Add(StageText(step, stage) +
-                 "reads files and, task by task, a step: both would say how many tasks it has");
+    faults_->Add(StageText(step, stage) + "reads files and, one-to-one, a step: both would decide its number of tasks");
   }
 
-  // Files that the step would have written.
+  // Returns the edge in place of the files that the step would have written.
   PlanInput FilesEdge(const JobStep& step, const PlanStage& stage, const PlanInput& in) {
     const StepRef ref = *ParseStepRef(in.uris[0]);
     const size_t from = *Find(step, in.uris[0]);
@@ -238,7 +238,7 @@ class Chain {
     if (IsOperator(steps_[from])) {
       if (in.format == "record") {
         faults_->Add(StageText(step, stage) + "reads format record, but '" + names_[from] +
-                     "' is an operator, whose records come as text; read it as text or kv");
+                     "' is an operator, and its records are read as text; read it as text or kv");
       }
       edge.from = first_[from];
       read_[from].insert(ref.port);
@@ -260,11 +260,11 @@ class Chain {
                    "' writes " + port_format);
     }
     edge.written = port_format.substr(0, port_format.find('.'));
-    if (records) edge.format.clear();  // batches, as they are
+    if (records) edge.format.clear();  // batches, unchanged
     return edge;
   }
 
-  // Records of another operator as it wrote them; of a job, its files.
+  // Returns an edge with the records of another operator, or with the files of a job.
   PlanInput OperatorEdge(const JobStep& step, const PlanStage& stage, const PlanInput& in) {
     const StepRef ref = *ParseStepRef(in.uris[0]);
     const size_t from = *Find(step, in.uris[0]);
@@ -272,7 +272,7 @@ class Chain {
       PlanInput edge = FilesEdge(step, stage, in);
       if (in.kind == "group" || in.kind == "all_to_all") {
         faults_->Add(StepText(step.name) + "cannot read " + in.uris[0] + " by edge " + in.kind +
-                     ": what is read as files has no keys to be dealt out by; put a step with a mapper in between");
+                     ": files have no keys to partition by; put a step with a mapper in between");
       }
       edge.kind = in.kind;
       return edge;
@@ -313,7 +313,7 @@ class Chain {
       if (!read_[i].contains(p)) faults_->Add(StepText(step.name) + "nothing reads its port " + std::to_string(p));
       if (use.dealt && use.plain) {
         faults_->Add(StepText(step.name) + "its port " + std::to_string(p) +
-                     " is read by keys (group, all_to_all) and otherwise; " + "give the operator a port for each");
+                     " is read by keys (group, all_to_all) and also without; " + "give the operator a port for each");
       }
       PlanPort port;
       port.sorted = use.sorted;
@@ -333,8 +333,8 @@ class Chain {
     }
     if (count > 1) {
       faults_->Add("the steps " + writers +
-                   " are read by no other, so each would write the job's output; a job has one: let the "
-                   "others be read, or submit them as jobs of their own");
+                   " are not read by others, so each would write the job's output; a job has one: let the "
+                   "others be read, or submit them as separate jobs");
     }
   }
 
@@ -349,7 +349,7 @@ class Chain {
   std::map<std::string, size_t> named_;                     // by stage: its step
   std::vector<uint32_t> first_;                             // by step: index of its first stage
   std::vector<std::set<uint32_t>> read_;                    // by step: ports that others read
-  std::map<std::pair<uint32_t, uint32_t>, PortUse> ports_;  // of operators: by stage and port
+  std::map<std::pair<uint32_t, uint32_t>, PortUse> ports_;  // ports of operators, by stage and port
 };
 
 }  // namespace

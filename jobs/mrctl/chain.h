@@ -1,5 +1,5 @@
-// Several plans as one job: what one step of a job file would write as files, another reads by an edge, with no job in
-// between. Pure; the plans come from mrtask (step_plans.h).
+// Joins the plans of a job file's steps into one job: files that one step would write become an edge to the steps that
+// read them, without a job in between. Pure; the plans come from mrtask (step_plans.h).
 #pragma once
 
 #include <string>
@@ -12,14 +12,15 @@ namespace mr::ctl {
 
 struct PlannedStep {
   JobStep step;
-  // Of a job: as mrtask gave it. Of an operator: one stage without inputs and ports, which are made here.
+  // For a job: the plan from mrtask. For an operator: one stage; its inputs and ports are made here.
   Plan plan;
-  bool builtin = false;  // of the built-in library, although the job has its own
+  bool builtin = false;  // an operator of the built-in library in a job with --lib
 };
 
-// One plan of all steps, stages named "step" or "step.stage". A stage that reads files of a step gets a one-to-one edge
-// that is read as files (PlanInput::format); a port that is read so no longer writes files. The job's own --input is
-// read by the first step. What cannot be is told with step and stage, all of it; the plan is then of no use.
+// Returns one plan of all steps, with stages named "step" or "step.stage". A stage that reads a step's files gets a
+// one-to-one edge that is read as files (PlanInput::format), and the port that it reads no longer writes files. The
+// first step reads the job's own --input. Errors: all faults, with step and stage, go to `faults`; the plan is then
+// unusable.
 Plan ChainPlans(std::vector<PlannedStep> steps, JobFileFaults* faults);
 
 }  // namespace mr::ctl

@@ -1,7 +1,7 @@
-// A connection to a master, with calls that wait (wait.h: interrupt and --timeout end them).
+// A connection to a master, with blocking calls that an interrupt or --timeout ends (wait.h).
 //
-// Owns a KJ thread; Cap'n Proto stays in client.cc. For one thread. A call whose connection broke
-// is kUnavailable; Reconnect() makes a new one.
+// Owns a KJ thread; Cap'n Proto is used only in client.cc. Thread: for one thread. Errors: kUnavailable after the
+// connection broke; Reconnect() makes a new one.
 #pragma once
 
 #include <memory>
@@ -25,20 +25,20 @@ namespace mr::ctl {
 
 class Client {
  public:
-  // Begins to connect and returns at once; the first call waits for it.
+  // Starts to connect and returns at once. The first call waits for the connection.
   explicit Client(std::string address);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // kUnavailable with a hint where nobody answers, another program does, or another version.
+  // Errors: kUnavailable with a hint, if nothing listens there, or another program or version.
   Status WaitConnected();
-  // Drops the connection and begins a new one.
+  // Drops the connection and starts a new one.
   void Reconnect();
   const std::string& address() const { return address_; }
 
   Result<MasterInfo> Info();
-  // `spec` holds a JobSpec as its root.
+  // Requires: `spec` holds a JobSpec as its root.
   Result<JobId> Submit(const std::shared_ptr<capnp::MessageBuilder>& spec, const std::string& submission_id);
   Result<bool> LibraryKnown(const std::string& sha256);
   Status PutLibrary(const std::string& sha256, const std::string& path);
@@ -47,45 +47,45 @@ class Client {
   Result<std::vector<TaskStatus>> Tasks(JobId id);
   Result<std::vector<AttemptStatus>> Attempts(JobId id);
   Result<std::vector<CounterValue>> Counters(JobId id);
-  // What a submit of it would be; nothing is submitted. An error: it cannot be planned.
+  // Plans the job as a submit would, without submitting it. Errors: those of the planning.
   Result<Explained> Explain(const std::shared_ptr<capnp::MessageBuilder>& spec);
-  // Of the files behind each file:// and dfs:// URI, as the master sees them; nothing for one that a submit could not
-  // read, or where the master is too old to say.
+  // Returns the sizes of the files of each file:// and dfs:// URI, as the master sees them. An element is empty if a
+  // submit could not read it, or if the master is too old.
   Result<std::vector<std::optional<InputSize>>> Measure(const std::vector<std::string>& uris);
-  // What is absent stays as it is; a deadline of 0 is none. Gives what its user should know of it, or nothing.
+  // Changes the given settings; a deadline of 0 is none. Returns a note for the user, or "".
   Result<std::string> SetJob(JobId id, std::optional<int32_t> priority, std::optional<uint64_t> deadline_ms);
   Status Kill(JobId id, const std::string& why);
   Result<std::vector<std::string>> Why(const std::string& subject);
   Result<std::vector<WorkerStatus>> Workers();
-  // What was decided about it, in the order of time; all that is kept.
+  // Returns all decisions about the job that are kept, ordered by time.
   Result<std::vector<DecisionStatus>> Decisions(JobId id);
-  // All of it, in as many calls as that takes. kRejected: it has not ended.
+  // Returns the whole history, in several calls if needed. Errors: kRejected if the job has not ended.
   Result<JobHistory> History(JobId id);
-  // One for each shape of plan, the one that changed last first; all of them, in as many calls as that takes.
-  // kNotFound: no job of this name has succeeded.
+  // Returns a profile per shape of plan, the most recently changed first, in several calls if needed. Errors: kNotFound
+  // if no job of this name has succeeded.
   Result<std::vector<ProfileStatus>> Profiles(const std::string& name);
-  // kNotFound: no such attempt, or it is no longer known.
+  // Errors: kNotFound for an unknown attempt, or one that is no longer kept.
   Result<ReplayTask> Launched(AttemptId id);
-  // text and note only.
+  // Returns a log with text and note only.
   Result<AttemptLog> Logs(AttemptId id);
   Status Drain(WorkerId id, bool on);
-  // What keeps a worker that is drained.
+  // Returns what a draining worker waits for.
   Result<mr::ctl::DrainStatus> DrainStatus(WorkerId id);
   Status Exclude(WorkerId id, bool on);
-  // accept_loss: an operator accepts that records are lost; the safe mode ends.
+  // accept_loss: accepts the loss of records, which ends safe mode.
   Result<JournalStatus> Journal(bool accept_loss = false);
   Result<std::vector<QueueStatus>> Queues();
-  // What is absent stays as it is.
+  // Changes the given settings only.
   Status SetQueue(const std::string& queue, std::optional<double> weight, std::optional<uint32_t> min_share,
                   std::optional<uint32_t> max_share);
 
-  // Asks for a job's changes; they are taken by NextStatus. Replaces the watch before it.
+  // Starts to watch a job, in place of the previous one. NextStatus returns its changes.
   Status Watch(JobId id);
-  // The newest status that was not taken yet; nothing when `until` came first. kUnavailable: the
-  // connection ended; kCancelled: interrupted; kDeadline: --timeout.
+  // Returns the newest status that was not returned yet, or nothing at `until`. Errors: kUnavailable (the connection
+  // broke), kCancelled (interrupt), kDeadline (--timeout).
   Result<std::optional<JobStatus>> NextStatus(Instant until);
 
-  // For the block store's client (dfs/client), which makes its own connection on the same loop.
+  // The loop, for the block store's client (dfs/client), which makes its own connection on it.
   rpc::KjThread& loop();
 
  private:

@@ -80,7 +80,7 @@ class Watcher final : public rpc::JobWatcher::Server {
 
 inline Status NoMaster(const std::string& address, const Status& why) {
   if (why.code() != Code::kUnavailable) return why;
-  // As common/rpc/hello.cc says it: there is a master, and starting one would not help.
+  // The text of common/rpc/hello.cc: a master answers, so the hint must not suggest to start one.
   if (why.message().find("speaks protocol") != std::string::npos) {
     return WithHint(Unavailable("the master at " + why.message()),
                     "use the mrctl of that master's release, or name a master of this one (" + std::string(kVersion) +
@@ -92,7 +92,7 @@ inline Status NoMaster(const std::string& address, const Status& why) {
 }
 
 struct Client::Impl {
-  // Of the loop's thread.
+  // Touched on the loop only.
   struct OnLoop {
     kj::Own<rpc::RpcConnection> connection;
     std::optional<Master> master;

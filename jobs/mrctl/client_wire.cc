@@ -122,7 +122,7 @@ TaskStatus FromWire(JobId job, rpc::TaskStatus::Reader r) {
   s.stage = r.getStage();
   s.attempts = r.getAttempts();
   s.generation = r.getGeneration();
-  for (const uint32_t worker : r.getCopies()) s.copies.push_back(WorkerName(worker));
+  for (const uint32_t worker : r.getReplicas()) s.replicas.push_back(WorkerName(worker));
   return s;
 }
 

@@ -1,4 +1,4 @@
-// Statuses of client.capnp to the plain structs of model.h.
+// Converts statuses of client.capnp to the plain structs of model.h.
 #pragma once
 
 #include <vector>

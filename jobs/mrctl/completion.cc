@@ -17,14 +17,14 @@
 namespace mr::ctl {
 namespace {
 
-// What may stand at a place of the command line: behind no verb (""), "job", "job show", ...
+// The completions at one place of the command line: after no verb (""), "job", "job show", ...
 struct Node {
   std::string path;
   std::set<std::string> words;    // verbs below it, or words of its arguments
-  std::set<std::string> options;  // without those that stand everywhere
+  std::set<std::string> options;  // without options of all verbs
 };
 
-// Options with a value, by name: what completes it.
+// Kinds of values of options.
 enum class Value { kAny, kFile };
 struct OptionTree {
   std::vector<Node> nodes;
@@ -39,7 +39,7 @@ std::set<std::string> Names(const CLI::Option& option) {
   return names;
 }
 
-// "a|b|c": these words.
+// Returns the words of "a|b|c".
 std::set<std::string> Choices(const std::string& type) {
   std::set<std::string> words;
   if (type.find('|') == std::string::npos) return words;
@@ -59,7 +59,7 @@ void Walk(const CLI::App& app, const std::string& path, OptionTree* tree) {
     const auto names = Names(*option);
     if (names.empty()) node.words.insert(choices.begin(), choices.end());  // an argument
     node.options.insert(names.begin(), names.end());
-    // --local takes a value only with '=', as the next word never is one.
+    // --local takes a value only after '=', so the next word never is its value.
     const bool has_value = option->get_items_expected_max() > 0 && !names.contains("--local");
     for (const std::string& name : names) {
       if (!has_value) continue;
@@ -88,7 +88,7 @@ std::string Alternatives(const List& words) {
   return text;
 }
 
-// `case` over the word before the cursor, for options whose value is asked for.
+// Returns a `case` over the word before the cursor, for options with values.
 std::string ValueCases(const OptionTree& tree) {
   std::map<std::string, std::set<std::string>> by_choice;
   std::set<std::string> files, any;
@@ -121,7 +121,7 @@ std::string NodeCases(const OptionTree& tree, const std::vector<std::string>& jo
   return text + "  esac\n";
 }
 
-// Verbs that lead further.
+// Returns the cases of verbs that have further verbs.
 std::string StepCases(const OptionTree& tree) {
   std::string text = "    case \"$node|$word\" in\n";
   std::set<std::string> with_value;
@@ -139,8 +139,8 @@ std::string StepCases(const OptionTree& tree) {
 
 std::string BashScript(const OptionTree& tree, const std::vector<std::string>& jobs) {
   return std::string("# Completion of mrctl ") + kVersion +
-         ", as its own option tree has it: mrctl completion bash\n"
-         // A name is a line, whatever else is in it; what was typed so far may be quoted. Run by zsh, too.
+         ", generated from its option tree by: mrctl completion bash\n"
+         // One name per line, with any other bytes in it; the typed word may be quoted. Also run by zsh.
          "_mrctl_files() {\n"
          "  local typed=\"${1#[\\\"\\']}\" IFS=$'\\n' glob=on\n"
          "  case \"$-\" in *f*) glob=off ;; esac\n"
@@ -182,7 +182,7 @@ Result<std::string> CompletionScript(const std::string& shell, const std::vector
   }
   constexpr std::string_view kShells[] = {"bash", "zsh"};
   return WithHint(InvalidArgument("there is no completion for '" + shell + "'" + DidYouMean(shell, kShells)),
-                  "bash and zsh are there");
+                  "bash and zsh are supported");
 }
 
 }  // namespace mr::ctl

@@ -1,4 +1,4 @@
-// The script by which a shell completes words of mrctl, written from the option tree itself.
+// The shell script that completes words of mrctl, generated from the option tree.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace mr::ctl {
 
-// shell: bash or zsh (bash's script, run by zsh's bashcompinit). jobs: what stands behind submit and explain, beside
-// files. Pure. kInvalidArgument for another shell.
+// Returns the script. shell: bash or zsh (bash's script, run by zsh's bashcompinit). jobs: completions after submit and
+// explain, besides files. Pure. Errors: kInvalidArgument for another shell.
 Result<std::string> CompletionScript(const std::string& shell, const std::vector<std::string>& jobs);
 
 }  // namespace mr::ctl

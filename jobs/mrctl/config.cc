@@ -14,7 +14,7 @@ namespace {
 
 struct Key {
   std::string_view name;  // in a file
-  const char* env;        // null: none
+  const char* env;        // null: no variable
 };
 constexpr Key kKeys[] = {
     {"master", "MR_MASTER"},   {"queue", "MR_QUEUE"},       {"output", "MR_OUTPUT"},
@@ -30,7 +30,7 @@ struct Setting {
 using Values = std::map<std::string, Setting, std::less<>>;
 using Contexts = std::map<std::string, Values, std::less<>>;
 
-// One place that settings come from.
+// One source of settings.
 struct Layer {
   Values values;
   std::optional<Setting> context;
@@ -50,7 +50,7 @@ Status UnknownKey(const std::string& path, const std::string& whole, std::string
                   (in_context ? "keys of a context are " : "keys are ") + all);
 }
 
-// "contexts.NAME.KEY": what a context says. A file of higher rank has said it before.
+// Adds an entry "contexts.NAME.KEY". Files of higher precedence are added before.
 Status AddToContext(const std::string& path, const KeyTable::Entry& entry, Contexts* contexts) {
   const size_t dot = entry.key.rfind('.');
   const std::string name = entry.key.substr(kContexts.size(), dot - kContexts.size());
@@ -89,7 +89,7 @@ Result<Layer> ReadLayer(const std::string& path, const ConfigSources& sources, C
   return layer;
 }
 
-// The settings of all layers, the strongest first; the first context that is named is the one.
+// Merges the settings of all layers, the strongest first. The first named context applies.
 Result<Values> Merge(std::vector<Layer> layers, const Contexts& contexts, Settings* settings) {
   Values merged;
   for (Layer& layer : layers) {
@@ -135,7 +135,7 @@ ConfigSources RealSources() {
 
 namespace {
 
-// What stands behind each key, in the order of kKeys; what nobody set has its default.
+// Lists each key, in the order of kKeys, with its value or default.
 void Show(const Values& values, Settings* settings) {
   for (const Key& key : kKeys) {
     const auto at = values.find(key.name);
@@ -168,7 +168,7 @@ Result<Settings> ResolveSettings(const GlobalOptions& flags, const ConfigSources
     if (auto value = sources.env(key.env)) env.values.try_emplace(std::string(key.name), Setting{*value, key.env});
   }
   if (auto value = sources.env(kContextEnv)) env.context = Setting{*value, kContextEnv};
-  // Weaker than a flag, stronger than any file: https://no-color.org and terminals that know no colours.
+  // Weaker than a flag, stronger than any file: https://no-color.org, and terminals without colours.
   if (sources.env("NO_COLOR").has_value()) env.values.try_emplace("no_color", Setting{"true", "NO_COLOR"});
   if (sources.env("TERM") == "dumb") env.values.try_emplace("no_color", Setting{"true", "TERM=dumb"});
 

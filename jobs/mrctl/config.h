@@ -1,8 +1,8 @@
-// Where settings come from: flag > environment > ./mr.toml > $XDG_CONFIG_HOME/mr/config.toml >
+// Sources of settings, by precedence: flag > environment > ./mr.toml > $XDG_CONFIG_HOME/mr/config.toml >
 // /etc/mr/config.toml > default.
 //
-// A context is a name for several settings: [contexts.NAME] in any of the files. What names one (MR_CONTEXT, or
-// `context` in a file) gives its settings the rank of the place where it is named, behind what that place says itself.
+// A context is a name for several settings: [contexts.NAME] in any of the files. Naming one (MR_CONTEXT, or `context`
+// in a file) gives its settings the precedence of that place, just below the place's own settings.
 #pragma once
 
 #include <functional>
@@ -16,33 +16,33 @@
 
 namespace mr::ctl {
 
-// A setting as it is in force.
+// The value in force of a setting.
 struct ShownSetting {
-  std::string key, value, origin;  // value: empty where none is set and there is no default
+  std::string key, value, origin;  // value: empty if it is not set and has no default
 };
 
-// What the verbs go by.
+// The settings that the verbs use.
 struct Settings {
   std::string master = kDefaultMaster;
   std::string queue;  // empty: the master's default
   OutputForm form = OutputForm::kTable;
   bool quiet = false, verbose = false, color = true, progress = true;
   std::optional<Duration> timeout;
-  std::string context, context_origin;  // empty: none is named
+  std::string context, context_origin;  // empty: no context
   std::vector<ShownSetting> shown;      // all of them, for `mrctl config view`
-  std::vector<std::string> files;       // that were read, the strongest first
+  std::vector<std::string> files;       // files that were read, the strongest first
 };
 
-// The outside world as Resolve sees it, so that tests need no environment and no files.
+// The environment and files, replaceable so that tests need neither.
 struct ConfigSources {
-  // Value of an environment variable, if set and not empty.
+  // Returns the value of an environment variable, if it is set and not empty.
   std::function<std::optional<std::string>(const char* name)> env;
-  // Text of a file, or nothing where there is none.
+  // Returns the text of a file, or nothing if there is no such file.
   std::function<Result<std::optional<std::string>>(const std::string& path)> file;
 };
 ConfigSources RealSources();
 
-// kInvalidArgument names the place of what is wrong; an unknown key of a file is wrong.
+// Errors: kInvalidArgument with the place of the error; unknown keys of a file are errors.
 Result<Settings> ResolveSettings(const GlobalOptions& flags, const ConfigSources& sources);
 
 }  // namespace mr::ctl

@@ -17,7 +17,7 @@ bool HasStage(const Plan& plan, const std::string& name) {
                      [&](const PlanStage& stage) { return stage.name == name; });
 }
 
-// Whether what is read as `format` needs the stage: csv with quotes.
+// Returns whether reading `format` needs the stage: csv with quotes does.
 bool HasQuotes(const std::string& format) {
   const auto dialect = ParseCsvFormat(format);
   return dialect && dialect->quotes;
@@ -26,7 +26,7 @@ bool HasQuotes(const std::string& format) {
 PlanStage ReadQuotes(const PlanInput& files, const std::string& format, const Plan& plan, size_t number) {
   PlanStage stage;
   stage.name = "csv_quotes" + (number == 0 ? "" : "_" + std::to_string(number + 1));
-  while (HasStage(plan, stage.name)) stage.name += "_";  // a plan or a step may be called so
+  while (HasStage(plan, stage.name)) stage.name += "_";  // the plan or a step may use the name
   stage.op = kCsvQuotesOperator;
   stage.config = format;
   PlanInput input = files;
@@ -47,7 +47,7 @@ const std::string& FormatOf(const PlanInput& input, const std::string& format) {
 
 Plan WithCsvStages(Plan plan, const std::string& format) {
   std::vector<PlanStage> counting;
-  std::vector<std::vector<uint32_t>> read(plan.stages.size());  // by stage: which of `counting`
+  std::vector<std::vector<uint32_t>> read(plan.stages.size());  // by stage: indexes in `counting`
   for (size_t s = 0; s < plan.stages.size(); ++s) {
     for (const PlanInput& input : plan.stages[s].inputs) {
       const std::string& read_as = FormatOf(input, format);
@@ -64,7 +64,7 @@ Plan WithCsvStages(Plan plan, const std::string& format) {
     for (PlanInput& input : plan.stages[s].inputs) {
       if (!input.files) input.from += static_cast<uint32_t>(counting.size());
     }
-    // Behind all that the operator reads: it is not told of them.
+    // Appended after the operator's inputs, so that the operator does not see them.
     for (const uint32_t from : read[s]) {
       PlanInput edge;
       edge.kind = "broadcast";

@@ -1,6 +1,6 @@
-// A reader of a csv file in several splits must know the state at each border: within quotes, at the start of a field,
-// ... This puts a stage that finds it out before the stages that read such files, and an edge to each of these. csv
-// without quotes needs none.
+// Adds stages that find the CSV state at the borders of splits: within quotes, at the start of a field, and so on. A
+// reader of a csv file in several splits needs that state. Each stage that reads such files gets an edge from the new
+// stage. csv without quotes needs none.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace mr::ctl {
 
-// `format`: of --format, which goes over the plan's but for files that the job's own arguments name; or empty.
-// Inputs that read the same files share a stage. A plan without csv comes back as it is.
+// Returns the plan with these stages, or an unchanged plan without csv. `format`: --format, or "". It overrides the
+// plan's formats except for files that the job's own arguments name. Inputs that read the same files share a stage.
 Plan WithCsvStages(Plan plan, const std::string& format);
 
-// What the files input is read as. What counts bytes (raw) does so whatever the files hold.
+// Returns the format in which the files input is read. Inputs that count bytes (raw) do so for every format.
 const std::string& FormatOf(const PlanInput& input, const std::string& format);
 
 }  // namespace mr::ctl

@@ -1,4 +1,4 @@
-// mrctl doctor: what is wrong here and in the cluster, each with what to do about it.
+// mrctl doctor: finds faults here and in the cluster, with a remedy for each.
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -25,13 +25,14 @@
 namespace mr::ctl {
 namespace {
 
-// Limits, all of them guesses at what a person would want to know.
-constexpr uint64_t kLittleRoom = 1ull << 30;  // of a disk that takes spills: warned of, as is a twentieth of a worker's
-constexpr uint64_t kNoRoom = 64ull << 20;     // ... nothing can run, as with a hundredth of a worker's
-constexpr uint64_t kLittleSharedMemory = 64u << 20;  // what a container has unless it is told otherwise
-constexpr uint32_t kNamedFiles = 20;                 // of those that lack replicas
+// Limits, all of them guesses. kLittleRoom and kNoRoom: free bytes of a disk, below which doctor warns, and below which
+// it reports a full disk. For a worker's disk also below a twentieth, and a hundredth, of its capacity.
+constexpr uint64_t kLittleRoom = 1ull << 30;
+constexpr uint64_t kNoRoom = 64ull << 20;
+constexpr uint64_t kLittleSharedMemory = 64u << 20;  // the default of a container
+constexpr uint32_t kNamedFiles = 20;                 // files without enough replicas that are named
 constexpr int64_t kSkewMs = 5000;
-constexpr uint64_t kLongWaitUs = 10'000'000;  // without any task that runs
+constexpr uint64_t kLongWaitUs = 10'000'000;  // without a running task
 
 std::string UpTo(const std::vector<std::string>& names) {
   constexpr size_t kNamed = 5;
@@ -42,7 +43,7 @@ std::string UpTo(const std::vector<std::string>& names) {
 
 std::string Number(uint64_t n) { return std::to_string(n); }
 
-// Of each address, in this order, and all at the same time. Blocks for at most kPortTimeout.
+// Probes all addresses at the same time. Returns answers in their order. Blocks for at most kPortTimeout.
 std::vector<Status> ProbePorts(const std::vector<std::string>& addresses) {
   constexpr Duration kPortTimeout = Seconds(3);
   std::vector<Status> answers(addresses.size());
@@ -72,7 +73,7 @@ class Doctor {
     CheckSharedMemory();
   }
 
-  // False: no master answered.
+  // Returns false if no master answers.
   bool LookAtCluster() {
     const std::string prefix = CommandPrefix(settings_->master);
     Client client(settings_->master);
@@ -88,8 +89,7 @@ class Doctor {
     const auto queues = client.Queues();
     if (!workers.ok() || !jobs.ok() || !queues.ok()) {
       const Status& why = !workers.ok() ? workers.status() : !jobs.ok() ? jobs.status() : queues.status();
-      Add("master", Verdict::kFail, "it does not answer: " + ToFailure(why).message,
-          "look at its log, and run this again");
+      Add("master", Verdict::kFail, "no answer: " + ToFailure(why).message, "read its log, and run this again");
       return false;
     }
     CheckClock(*info);
@@ -117,7 +117,8 @@ class Doctor {
   void CheckConfig() {
     if (!settings_.ok()) {
       const Failure failure = ToFailure(settings_.status());
-      return Add("config", Verdict::kFail, failure.message, failure.hint.empty() ? "mend what it names" : failure.hint);
+      return Add("config", Verdict::kFail, failure.message,
+                 failure.hint.empty() ? "correct the named setting" : failure.hint);
     }
     std::string from = "default";
     for (const ShownSetting& s : settings_->shown) {
@@ -141,14 +142,14 @@ class Doctor {
     if (!library) missing.push_back(BuiltinLibrary());
     if (missing.empty()) {
       return Add("binaries", Verdict::kOk,
-                 "mrtask, mrmaster, mrworker, mrsim and the built-in jobs stand beside mrctl in " + BinaryDirectory());
+                 "mrtask, mrmaster, mrworker, mrsim and the built-in jobs are beside mrctl in " + BinaryDirectory());
     }
-    // Without mrtask nothing can be planned; the others are for --local and whatif.
+    // Without mrtask no job can be planned. The others are for --local and whatif.
     Add("binaries", jobs_run && library ? Verdict::kWarn : Verdict::kFail,
         UpTo(missing) + " cannot be run from " + BinaryDirectory() + ": " +
-            (!jobs_run  ? "submit plans nothing"
+            (!jobs_run  ? "submit cannot plan jobs"
              : !library ? "there are no built-in jobs"
-                        : "no submit --local, or no whatif"),
+                        : "submit --local or whatif does not work"),
         "install all binaries of one release in one directory, the library in ../lib beside it");
   }
 
@@ -156,13 +157,13 @@ class Doctor {
     struct statvfs fs {};
     if (statvfs(path.c_str(), &fs) != 0 || access(path.c_str(), W_OK) != 0) {
       return Add(id, Verdict::kFail, path + " cannot be written: " + std::string(strerror(errno)),
-                 "set TMPDIR to a directory of yours");
+                 "set TMPDIR to a directory that you may write");
     }
     const uint64_t free = static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize;
     const std::string text = path + " has " + HumanBytes(free) + " free";
     if (free >= kLittleRoom) return Add(id, Verdict::kOk, text);
-    Add(id, free < kNoRoom ? Verdict::kFail : Verdict::kWarn, text + ", and submit --local spills there",
-        "make room, or set TMPDIR to a larger disk");
+    Add(id, free < kNoRoom ? Verdict::kFail : Verdict::kWarn, text + "; submit --local spills there",
+        "free some space, or set TMPDIR to a larger disk");
   }
 
   void CheckSharedMemory() {
@@ -173,52 +174,53 @@ class Doctor {
     const uint64_t free = static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize;
     const bool little = free < kLittleSharedMemory;
     Add("shm", little ? Verdict::kWarn : Verdict::kOk, "/dev/shm has " + HumanBytes(free) + " free",
-        little ? "give the container more (docker run --shm-size)" : "");
+        little ? "give the container more shared memory (docker run --shm-size)" : "");
   }
 
   void CheckMaster(const MasterInfo& info) {
     const std::string text = info.version + " at " + info.address + ", epoch " + Number(info.master_epoch);
     if (info.version == kVersion) return Add("master", Verdict::kOk, text);
-    Add("master", Verdict::kWarn, text + ", and this mrctl is " + kVersion, "use the mrctl of the master's release");
+    Add("master", Verdict::kWarn, text + "; this mrctl is " + kVersion, "use the mrctl of the master's release");
   }
 
-  // Both at one moment, but for the time of the answer.
+  // Compares both clocks at one moment, except for the time of the answer.
   void CheckClock(const MasterInfo& info) {
-    if (info.unix_ms == 0) return Add("clock", Verdict::kOk, "not known: the master does not tell its own");
+    if (info.unix_ms == 0) return Add("clock", Verdict::kOk, "unknown: the master does not report its clock");
     const int64_t skew = static_cast<int64_t>(info.unix_ms) - static_cast<int64_t>(WallClockMs());
-    const std::string text =
-        "the master's is " + HumanDuration(Millis(std::abs(skew))) + (skew < 0 ? " behind" : " ahead of") + " ours";
+    const std::string text = "the master's clock is " + HumanDuration(Millis(std::abs(skew))) +
+                             (skew < 0 ? " behind" : " ahead of") + " ours";
     if (std::abs(skew) <= kSkewMs) return Add("clock", Verdict::kOk, text);
-    Add("clock", Verdict::kWarn, text + ": times of jobs look wrong from here",
+    Add("clock", Verdict::kWarn, text + ": times of jobs are shown wrongly here",
         "let both hosts follow one time server (chrony)");
   }
 
   void CheckJournal(Client& client, const std::string& prefix) {
     const auto journal = client.Journal();
     if (!journal.ok()) {
-      return Add("journal", Verdict::kWarn, "not known: " + ToFailure(journal.status()).message,
+      return Add("journal", Verdict::kWarn, "unknown: " + ToFailure(journal.status()).message,
                  "use the mrctl of the master's release");
     }
     const JournalStatus& j = *journal;
     if (j.lost) {
       Add("journal", Verdict::kFail, "safe mode: " + j.text,
-          "stop the master and restore a copy that has record " + Number(j.lost_sequence) +
+          "stop the master and restore a copy of the journal that has record " + Number(j.lost_sequence) +
               ", or accept the loss: " + prefix + "store safemode off");
     }
     for (const std::string& line : j.passed_over) {
-      Add("journal", Verdict::kWarn, line, "look at that disk; the next snapshot takes its place");
+      Add("journal", Verdict::kWarn, line, "check that disk; the next snapshot replaces it");
     }
     if (!j.witness_failure.empty()) {
-      Add("journal", Verdict::kWarn, "its witness cannot be written, so a loss may go unnoticed: " + j.witness_failure,
-          "look at the disk of the master's --data");
+      Add("journal", Verdict::kWarn,
+          "its witness cannot be written, so a loss may not be noticed: " + j.witness_failure,
+          "check the disk of the master's --data");
     }
     const std::string room = "its disk has " + HumanBytes(j.free_bytes) + " of " + HumanBytes(j.disk_bytes) + " free";
     if (j.full) {
-      Add("journal", Verdict::kFail, "it cannot grow, and the master takes nothing new: " + room,
-          "make room on the disk of the master's --data; the master goes on by itself");
+      Add("journal", Verdict::kFail, "it cannot grow, so the master takes no new jobs and files: " + room,
+          "free space on the disk of the master's --data; the master then goes on by itself");
     } else if (LittleLeft(j.free_bytes, j.disk_bytes)) {
-      Add("journal", Verdict::kWarn, room + "; when it is full the master takes nothing new",
-          "make room on the disk of the master's --data");
+      Add("journal", Verdict::kWarn, room + "; when it is full, the master takes no new jobs and files",
+          "free space on the disk of the master's --data");
     } else if (!j.lost && j.passed_over.empty() && j.witness_failure.empty()) {
       Add("journal", Verdict::kOk, j.disk_bytes == 0 ? "nothing is missing" : "nothing is missing, " + room);
     }
@@ -240,9 +242,10 @@ class Doctor {
     }
     CheckMemory(workers, distrusted, prefix);
     if (live.empty() && !full.empty() && full.size() + gone.size() == workers.size()) {
-      return Add("workers", Verdict::kFail,
-                 "none of " + Number(workers.size()) + " takes anything: no room on the disks of " + UpTo(full),
-                 "remove what is not needed (" + prefix + "fs du /), or add workers");
+      return Add(
+          "workers", Verdict::kFail,
+          "none of " + Number(workers.size()) + " can take blocks or attempts: no space on the disks of " + UpTo(full),
+          "remove files that are not needed (" + prefix + "fs du /), or add workers");
     }
     if (live.empty()) {
       return Add("workers", Verdict::kFail, "none of " + Number(workers.size()) + " is live: no task can run",
@@ -254,21 +257,21 @@ class Doctor {
     std::string text = Number(live.size()) + " live";
     if (!draining.empty()) text += ", draining: " + UpTo(draining);
     if (!excluded.empty()) text += ", excluded: " + UpTo(excluded);
-    if (!stalled.empty()) text += ", stalled (no new attempts until it moves again): " + UpTo(stalled);
+    if (!stalled.empty()) text += ", stalled (no new attempts until they make progress): " + UpTo(stalled);
     if (!full.empty()) text += ", full (neither blocks nor attempts): " + UpTo(full);
     if (!gone.empty()) text += ", lost or away: " + UpTo(gone);
     if (live.size() + distrusted.size() == workers.size()) return Add("workers", Verdict::kOk, text);
     Add("workers", Verdict::kWarn, text,
-        !gone.empty()      ? "look at the log of " + gone[0] + " on its host, or start it again with its --data"
-        : !stalled.empty() ? "look at the load, the disk and the log of " + stalled[0] + " on its host"
-        : !full.empty()    ? "remove what is not needed on the disk of " + full[0] + " (" + prefix + "why " + full[0] +
-                              " says how much is free)"
-        : !draining.empty() ? prefix + "worker show " + first_draining + " says what it waits for; " + prefix +
-                                  "worker undrain " + first_draining + " when it may work again"
-                            : prefix + "worker include " + excluded[0] + " when it is mended");
+        !gone.empty()      ? "read the log of " + gone[0] + " on its host, or start it again with its --data"
+        : !stalled.empty() ? "check load, disk and log of " + stalled[0] + " on its host"
+        : !full.empty()    ? "remove files that are not needed from the disk of " + full[0] + " (" + prefix + "why " +
+                              full[0] + " shows the free space)"
+        : !draining.empty() ? prefix + "worker show " + first_draining + " shows what it waits for; " + prefix +
+                                  "worker undrain " + first_draining + " to let it work again"
+                            : prefix + "worker include " + excluded[0] + " when it is repaired");
   }
 
-  // A worker whose port answers nobody looks live to the master, and stops every job that reads from it.
+  // A worker with an unreachable port looks live to the master, but stops every job that reads from it.
   void CheckPorts(const std::vector<WorkerStatus>& workers) {
     std::vector<std::string> ids, addresses;
     for (const WorkerStatus& w : workers) {
@@ -285,15 +288,14 @@ class Doctor {
       if (why.empty()) why = answers[i].message();
     }
     if (deaf.empty()) {
-      return Add("ports", Verdict::kOk, "the master's and those of " + Number(ids.size()) + " workers are answered");
+      return Add("ports", Verdict::kOk, "the ports of the master and of " + Number(ids.size()) + " workers answer");
     }
-    Add("ports", Verdict::kFail, "not answered from here: " + UpTo(deaf) + ": " + why,
-        "look at /readyz on the HTTP port of " + deaf[0] +
-            " and at its log; if only this host cannot reach it, at the "
-            "network in between");
+    Add("ports", Verdict::kFail, "no answer to this host: " + UpTo(deaf) + ": " + why,
+        "check /readyz on the HTTP port of " + deaf[0] +
+            " and its log; if only this host cannot reach it, check the network in between");
   }
 
-  // Outputs that were stored as they were made and are not what was committed: nothing but memory damages them so.
+  // Reports outputs that differ from their commit although they were stored unchanged: only memory damages outputs so.
   void CheckMemory(const std::vector<WorkerStatus>& workers, const std::vector<std::string>& distrusted,
                    const std::string& prefix) {
     std::string counts;
@@ -327,33 +329,33 @@ class Doctor {
     if (brim.empty() && full.empty()) return Add("disks", Verdict::kOk, text);
     full.insert(full.begin(), brim.begin(), brim.end());
     Add("disks", brim.size() == known ? Verdict::kFail : Verdict::kWarn, text + "; full or nearly so: " + UpTo(full),
-        "remove what is not needed (" + prefix + "fs du /), or add workers");
+        "remove files that are not needed (" + prefix + "fs du /), or add workers");
   }
 
-  // Said only where there is something to say: it should never be.
+  // Prints nothing without a finding, which is the rule.
   void CheckReports(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
     for (const WorkerStatus& w : workers) {
       if (w.reports_given_up == 0) continue;
       Add("reports", Verdict::kWarn,
           w.id + " gave up " + Number(w.reports_given_up) +
-              " reports that broke its connection to the master whenever they were sent; their attempts failed",
+              " reports, each of which broke its connection to the master; their attempts failed",
           "its log names them; " + prefix + "why " + w.id);
     }
   }
 
-  // What the block store lacks: replicas, disks, workers that it counts on.
+  // Reports missing replicas, failed disks and missing workers of the block store.
   void CheckFiles(Client& client, const std::string& prefix) {
     const auto store = dfs::BlockingDfs::Connect(client.loop(), client.address());
     const auto health = store.ok() ? (*store)->Health(kNamedFiles) : Result<dfs::StoreHealth>(store.status());
     if (!health.ok()) {
-      return Add("files", Verdict::kFail, "the block store does not answer: " + ToFailure(health.status()).message,
-                 "look at the master's log, and run this again");
+      return Add("files", Verdict::kFail, "no answer from the block store: " + ToFailure(health.status()).message,
+                 "read the master's log, and run this again");
     }
     for (const auto& disk : health->failed_disks) {
       Add("disks", Verdict::kFail,
-          Name(disk.worker) + " (" + disk.address + ") has a disk that fails: " + disk.why +
+          Name(disk.worker) + " (" + disk.address + ") has a failing disk: " + disk.why +
               "; its replicas are made again on other workers",
-          "mend or replace the disk and start the worker again, or give it up: " + prefix + "worker exclude " +
+          "repair or replace the disk and start the worker again, or give it up: " + prefix + "worker exclude " +
               Name(disk.worker));
     }
     if (!health->awaited.empty()) {
@@ -361,12 +363,12 @@ class Doctor {
       for (const WorkerId worker : health->awaited) names.push_back(Name(worker));
       Add("files", Verdict::kWarn,
           "writes count on workers that were alive before the master's restart and have not come back: " + UpTo(names),
-          "start them again, or give up what is lost for good: " + prefix + "worker exclude " + names[0]);
+          "start them again, or give up those that are lost for good: " + prefix + "worker exclude " + names[0]);
     }
     const uint64_t lost = health->missing_files + health->corrupt_files;
     if (lost + health->under_replicated_files == 0) {
       return Add("files", health->safe_mode ? Verdict::kWarn : Verdict::kOk,
-                 Number(health->files) + " in the block store, each block with the replicas that it should have" +
+                 Number(health->files) + " in the block store, all blocks with enough replicas" +
                      (health->safe_mode ? "; safe mode: nothing is copied or deleted until the workers are back" : ""));
     }
     std::string text, thin;
@@ -384,13 +386,13 @@ class Doctor {
       Add("files", Verdict::kFail,
           Number(lost) + " of " + Number(health->files) + " cannot be read (" + Number(health->missing_files) +
               " with missing, " + Number(health->corrupt_files) + " with damaged blocks): " + text,
-          "start workers that are gone again (" + prefix + "workers); what stays unreadable must be written again");
+          "start the missing workers again (" + prefix + "workers); files that stay unreadable must be written again");
     }
     if (health->under_replicated_files > 0) {
       Add("files", Verdict::kWarn,
-          Number(health->under_replicated_files) + " of " + Number(health->files) +
-              " have fewer replicas than they should" + (thin.empty() ? "" : ": " + thin),
-          "copies are made as workers allow; look again in a minute");
+          Number(health->under_replicated_files) + " of " + Number(health->files) + " have too few replicas" +
+              (thin.empty() ? "" : ": " + thin),
+          "replicas are made as workers allow; check again in a minute");
     }
   }
 
@@ -413,8 +415,8 @@ class Doctor {
                              (limited ? HumanBytes(memory) : "not limited on each worker");
     if (waiting.empty()) return Add("slots", Verdict::kOk, text + ", no queue waits");
     if (busy >= slots) return Add("slots", Verdict::kOk, text + ", queues that wait for one: " + UpTo(waiting));
-    Add("slots", Verdict::kWarn, text + ", and queues wait all the same: " + UpTo(waiting),
-        prefix + "queues, and " + prefix + "why JOB for a job of theirs");
+    Add("slots", Verdict::kWarn, text + ", but queues wait: " + UpTo(waiting),
+        prefix + "queues, and " + prefix + "why JOB for one of their jobs");
   }
 
   void CheckJobs(Client& client, const std::vector<JobStatus>& jobs, const std::string& prefix) {
@@ -427,7 +429,7 @@ class Doctor {
       for (const StageStatus& s : job.stages) running += s.running;
       if (running == 0 && job.elapsed_us > kLongWaitUs) {
         const auto why = client.Why(Name(job.id));
-        std::string text = Name(job.id) + " has had no task that runs, " +
+        std::string text = Name(job.id) + " has no running task, " +
                            HumanDuration(Micros(static_cast<int64_t>(job.elapsed_us))) + " after its submission";
         if (why.ok() && why->size() > 1) text += ": " + (*why)[1];
         Add("jobs", Verdict::kWarn, text, prefix + "why " + Name(job.id));

@@ -1,4 +1,4 @@
-// `mrctl worker drain`: begins drains, says what is left to do, and with --wait follows them to their end.
+// `mrctl worker drain`: starts drains, prints the work that is left, and with --wait follows them to their end.
 #include <algorithm>
 #include <cstdio>
 
@@ -16,13 +16,13 @@ namespace mr::ctl {
 namespace {
 
 constexpr Duration kAskAgain = Millis(500);
-constexpr Duration kSayAgain = Seconds(10);  // off a terminal
+constexpr Duration kSayAgain = Seconds(10);  // not on a terminal
 
 struct Drained {
   std::string name;
   WorkerId id;
   DrainStatus status;
-  std::string said;  // last
+  std::string said;  // the last printed line
   Instant said_at{};
 };
 
@@ -32,14 +32,14 @@ std::string Joined(const std::vector<std::string>& texts) {
   return text;
 }
 
-// What a drain that is not waited for any more, or not at all, leaves to do.
+// Returns advice for a drain that goes on without being followed.
 std::string Hint(const std::string& worker, const std::string& master) {
   const std::string prefix = CommandPrefix(master) + "worker ";
   return "watch it with `" + prefix + "drain " + worker + " --wait` or `" + prefix + "show " + worker +
          "`, end it with `" + prefix + "undrain " + worker + "`";
 }
 
-// A master that goes away is looked for again: a drain outlives its restart.
+// Retries while the master is away: a drain outlives its restart.
 Status Ask(Client& client, const Settings& settings, Drained* drained) {
   const auto ask = [&] {
     auto status = client.DrainStatus(drained->id);
@@ -79,7 +79,7 @@ Status WaitUntilSafe(Client& client, const Settings& settings, std::vector<Drain
     if (waits == nullptr) return Status::Ok();
     const auto goes_on = [&](const Status& end) {
       return WithHint(
-          Status(end.code(), end.message() + ": the drain of " + waits->name + " goes on, and it cannot be " +
+          Status(end.code(), end.message() + ": the drain of " + waits->name + " goes on, and the worker cannot be " +
                                  "stopped yet: " + Joined(waits->status.waits_for)),
           Hint(waits->name, settings.master));
     };

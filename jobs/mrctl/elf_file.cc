@@ -32,7 +32,7 @@ std::string MachineName(uint16_t machine) {
   }
 }
 
-// Reads by copy, within the file or not at all.
+// Reads values from bytes by copying, and only within the file.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
@@ -43,7 +43,7 @@ class Bytes {
     std::memcpy(&value, bytes_.data() + offset, sizeof value);
     return value;
   }
-  // The text that begins at `offset` of a string table.
+  // Returns the text at `offset` of a string table.
   std::string Text(const Elf64_Shdr& table, uint64_t offset) const {
     if (offset >= table.sh_size || table.sh_offset > bytes_.size() || bytes_.size() - table.sh_offset < table.sh_size)
       return {};
@@ -55,7 +55,7 @@ class Bytes {
   std::string_view bytes_;
 };
 
-Status Damaged() { return InvalidArgument("is cut off or damaged: its ELF tables point behind its end"); }
+Status Damaged() { return InvalidArgument("is truncated or damaged: its ELF tables point beyond its end"); }
 
 struct Sections {
   const Bytes& bytes;
@@ -124,7 +124,7 @@ bool ReadOwnVersions(const Sections& in, ElfFile* out) {
 }
 
 bool ReadSymbols(const Sections& in, ElfFile* out) {
-  // What linkers put into every file.
+  // Symbols that linkers add to every file.
   static const std::set<std::string, std::less<>> kOfLinkers = {"_init", "_fini", "_edata", "_end", "__bss_start"};
   const Elf64_Shdr* section = in.Find(SHT_DYNSYM);
   if (section == nullptr) return true;
@@ -132,7 +132,7 @@ bool ReadSymbols(const Sections& in, ElfFile* out) {
     const auto symbol = in.bytes.At<Elf64_Sym>(section->sh_offset + at);
     if (!symbol) return false;
     const int binding = ELF64_ST_BIND(symbol->st_info), visible = ELF64_ST_VISIBILITY(symbol->st_other);
-    // An absolute one is the name of a version.
+    // An absolute symbol is the name of a version.
     if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || binding == STB_LOCAL) continue;
     if (visible == STV_HIDDEN || visible == STV_INTERNAL) continue;
     std::string name = in.Text(*section, symbol->st_name);
@@ -142,7 +142,7 @@ bool ReadSymbols(const Sections& in, ElfFile* out) {
   return true;
 }
 
-// "GLIBC" and {2, 36} of "GLIBC_2.36".
+// Returns "GLIBC" and {2, 36} for "GLIBC_2.36".
 std::pair<std::string_view, std::vector<int>> Parts(std::string_view version) {
   const size_t digits = version.find_last_of('_');
   std::vector<int> numbers;
@@ -165,7 +165,7 @@ Result<ElfFile> ParseElf(std::string_view text) {
   }
   if (text.size() < EI_NIDENT) return Damaged();
   if (text[EI_CLASS] != ELFCLASS64 || text[EI_DATA] != ELFDATA2LSB) {
-    return InvalidArgument("is for another architecture (32 bits, or the other order of bytes); this machine is " +
+    return InvalidArgument("is for another architecture (32 bits, or another byte order); this machine is " +
                            MachineName(kOwnMachine));
   }
   const Bytes bytes(text);
@@ -213,12 +213,12 @@ std::vector<std::string> MissingVersions(const ElfFile& library, const std::stri
     std::string highest;
     const std::string family(version.substr(0, version.find_last_of('_') + 1));
     for (const std::string& has : system.has_versions) {
-      // Not GLIBC_PRIVATE.
+      // Skips GLIBC_PRIVATE.
       if (has.starts_with(family) && !Parts(has).second.empty() && (highest.empty() || VersionBelow(highest, has)))
         highest = has;
     }
     missing.push_back("needs " + version + " (" + file + "), this machine has " +
-                      (highest.empty() ? "none such" : highest));
+                      (highest.empty() ? "no version of it" : highest));
   }
   return missing;
 }

@@ -4,7 +4,7 @@
 
 namespace mr::ctl {
 namespace {
-// Cannot stand in a message that a person wrote.
+// Cannot occur in a message written by a person.
 constexpr char kHintMark[] = "\x1fhint:";
 }  // namespace
 

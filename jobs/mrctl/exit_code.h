@@ -1,7 +1,7 @@
-// What mrctl ends with: the published exit codes, and how a failure is said to people and scripts.
+// The published exit codes of mrctl, and the texts of failures for people and scripts.
 //
-// Code inside mrctl returns Status; a hint (what to do next) rides behind the message and is taken
-// off again by whoever prints it.
+// Code inside mrctl returns Status. A hint (what to do next) is appended to its message and split off again when it is
+// printed.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace mr::ctl {
 
-// Published: numbers never change their meaning.
+// Published: a number never changes its meaning.
 enum ExitCode : int {
   kExitOk = 0,
   kExitJobFailed = 1,
@@ -29,13 +29,13 @@ enum ExitCode : int {
 };
 
 ExitCode ExitCodeFor(Code code);
-// The exit code for a job that has ended.
+// Returns the exit code for a job that has ended.
 ExitCode ExitOf(const JobStatus& job);
-// The exit code of a wait for several jobs, all of which have ended: that of the first that did not succeed, in the
-// order in which they were named.
+// Returns the exit code of a wait for several jobs that have ended: that of the first one that did not succeed, in the
+// order of the command line.
 ExitCode ExitOf(const std::vector<JobStatus>& jobs);
 
-// The same status with a hint behind its message; a status that has one keeps it.
+// Returns the status with a hint after its message. A status with a hint is returned unchanged.
 Status WithHint(const Status& status, const std::string& hint);
 
 struct Failure {
@@ -46,9 +46,9 @@ struct Failure {
 };
 Failure ToFailure(const Status& status);
 
-// "mrctl: message\n  hint\n"
+// Returns "mrctl: message\n  hint\n".
 std::string FailureText(const Failure& failure);
-// {"version":1,"error":{"code":...,"message":...,"hint":...}} and a newline.
+// Returns {"version":1,"error":{"code":...,"message":...,"hint":...}} and a newline.
 std::string FailureJson(const Failure& failure);
 
 }  // namespace mr::ctl

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration kTick = Millis(500);
 constexpr Duration kRetryPause = Millis(200);
-constexpr int kErrorLines = 8;  // of at most ten in all
+constexpr int kErrorLines = 8;  // of at most ten lines
 
 }  // namespace
 
@@ -63,8 +63,7 @@ std::string CommandPrefix(const std::string& master) {
 
 namespace {
 
-// What the master says, with a command for the log that works from here: `master` in it, or none
-// where no cluster is left.
+// Returns the master's error. Its command for the log gets the address `master`, or is removed if no cluster is left.
 std::string ErrorText(const JobStatus& job, const std::string& master) {
   static const std::string kBegin = " (its log: mrctl ";  // master/sched/apply_attempt.cc
   std::string text = job.error;

@@ -1,4 +1,4 @@
-// Following a job to its end, and what is said about the end.
+// Follows a job to its end, and reports the end.
 #pragma once
 
 #include <functional>
@@ -12,28 +12,27 @@
 
 namespace mr::ctl {
 
-// ask, again and again on new connections, for as long as it is kUnavailable and kMasterGraceSeconds last: what broke
-// may be a restart of the master. Gives what ask said last, or that the user or --timeout ended it.
+// Calls `ask` on new connections while it returns kUnavailable, for at most kMasterGraceSeconds: the master may be
+// restarting. Returns the last answer, or that the user or --timeout ended the wait.
 Status TryAgain(Client& client, Status broken, const Settings& settings, const std::function<Status()>& ask);
 
-// Shows progress until the job has ended. A master that goes away is looked for again for
-// kMasterGraceSeconds: a restart of the master is no failure of the job. still_possible, asked about
-// twice a second, ends the wait with its error (a local cluster that died).
+// Shows progress until the job has ended. A lost master is retried for kMasterGraceSeconds, since its restart is no
+// failure of the job. still_possible is called about twice per second; its error ends the wait (a local cluster that
+// died).
 Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
                          const std::function<Status()>& still_possible);
 inline constexpr int kMasterGraceSeconds = 30;
 
-// One line for success, at most ten for anything else. Pure. master: for the commands it names;
-// empty: no cluster is left to ask, and `next` is what can be done then. A job without an output_uri wrote to standard
-// output.
+// Returns the text at a job's end: one line for success, else at most ten. Pure. master: for the commands in the text;
+// empty if no cluster is left, and then `next` is the advice. A job without an output_uri wrote to standard output.
 std::string EndText(const JobStatus& job, const std::string& master, const std::string& next = "");
-// The same as an error for JSON. REQUIRES: the job did not succeed.
+// Returns the same as an error for JSON. Requires: the job did not succeed.
 Failure EndFailure(const JobStatus& job, const std::string& master, const std::string& next = "");
 
-// Adds to an interrupt or timeout that the job goes on, and how to get back to it.
+// Adds to an interrupt or timeout that the job goes on, and how to follow it again.
 Status GoesOn(const Status& status, JobId id, const std::string& master);
 
-// "mrctl " with --master where that is not the default.
+// Returns "mrctl ", with --master if it is not the default.
 std::string CommandPrefix(const std::string& master);
 
 }  // namespace mr::ctl

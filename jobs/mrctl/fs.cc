@@ -25,15 +25,15 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-// Of one file (a guess: more belongs into a file).
+// Largest file in a JSON document (a guess: a larger result belongs into a file).
 constexpr uint64_t kMostInJson = 64u << 20;
-// Steps in which a checksum reads.
+// Read size of checksums.
 constexpr uint64_t kSumBytes = 8u << 20;
 
-// Steps in which head and tail look for line ends.
+// Read size of head and tail, which look for line ends.
 constexpr uint64_t kLookBytes = 64u << 10;
 
-constexpr char kReplaceHint[] = "say --overwrite to replace it";
+constexpr char kReplaceHint[] = "give --overwrite to replace it";
 
 bool Hidden(const std::string& name) { return name.empty() || name[0] == '_' || name[0] == '.'; }
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -47,10 +47,11 @@ Result<std::string> StorePath(const std::string& word) {
   return UriPath(uri);
 }
 
-// Of a path that is to be made or moved. Removing stays possible: what a crash has left is in an operator's way.
+// Refuses a path that would be created or moved in /.staging. Removing is allowed, since a crash may leave files there.
 Status CheckNotStaging(const std::string& path) {
   if (!dfs::IsStaging(path)) return Status::Ok();
-  return WithHint(Rejected(path + ": /.staging belongs to running jobs, which remove it"), "choose another directory");
+  return WithHint(Rejected(path + ": /.staging is reserved for running jobs, which remove it"),
+                  "choose another directory");
 }
 
 FileRow RowOf(const dfs::FileInfo& info) {
@@ -85,7 +86,7 @@ class FsCommand {
                       "names, `mrctl fs getmerge DIRECTORY -` prints all parts of one");
     }
     MR_RETURN_IF_ERROR(done);
-    // One document: of what was shown, or of what was done.
+    // One document with all results.
     const std::string& sub = command_.sub;
     const bool shows = sub == "cat" || sub == "head" || sub == "tail" || !contents_.empty();
     if (settings_.form == OutputForm::kTable || sub == "ls" || sub == "stat" || sub == "du" || sub == "checksum") {
@@ -162,7 +163,7 @@ class FsCommand {
     }
     MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
     if (info.bytes > kMostInJson) {
-      return WithHint(Rejected(path + " has " + HumanBytes(info.bytes) + ", a JSON document takes at most " +
+      return WithHint(Rejected(path + " has " + HumanBytes(info.bytes) + "; a JSON document takes at most " +
                                HumanBytes(kMostInJson)),
                       "mrctl fs get copies it to a file; without -o json, fs cat prints it");
     }
@@ -201,7 +202,7 @@ class FsCommand {
       begin -= step;
       MR_ASSIGN_OR_RETURN(const std::string piece, store_.GetBytes(path, begin, step));
       text.insert(0, piece);
-      // One line end more than lines: the one before the first of them.
+      // Stops at one line end more than lines: the one before the first of them.
       if (static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n')) > command_.lines) break;
     }
     size_t at = text.size();
@@ -214,7 +215,7 @@ class FsCommand {
     return Shown(path, std::move(last));
   }
 
-  // Printed at once for people, kept for the document of scripts.
+  // Printed at once for people; kept for the document for scripts.
   void Show(const std::string& piece, std::string* kept) const {
     if (settings_.form == OutputForm::kTable)
       Print(piece);
@@ -258,7 +259,7 @@ class FsCommand {
     return Status::Ok();
   }
 
-  // By way of mrctl. What is there stays until the copy is whole, and takes its place in one step.
+  // Copies through mrctl. The target stays until the copy is complete, and is replaced in one step.
   Status Copy() {
     if (command_.args.size() != 2) return InvalidArgument("fs cp takes FROM and TO");
     MR_ASSIGN_OR_RETURN(const std::string from, StorePath(command_.args[0]));
@@ -273,20 +274,20 @@ class FsCommand {
       there = store_.Stat(to);
     }
     MR_RETURN_IF_ERROR(CheckNotStaging(to));
-    if (from == to) return InvalidArgument(from + " cannot become a copy of itself");
+    if (from == to) return InvalidArgument(from + " cannot be copied to itself");
     if (there.ok() && !command_.force) return WithHint(Rejected(to + " exists"), kReplaceHint);
     MR_RETURN_IF_ERROR(CopyBytes(info, to));
     Did(from, to);
     return Status::Ok();
   }
 
-  // Reads on a connection and threads of its own: a pipe that is full or empty holds up one side only.
+  // Reads on its own connection and threads, so that a full or empty pipe blocks one side only.
   Status CopyBytes(const dfs::FileInfo& from, const std::string& to) {
     MR_ASSIGN_OR_RETURN(const auto reader, dfs::BlockingDfs::Connect(client_.loop(), settings_.master));
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "cannot make a pipe");
     UniqueFd out(ends[0]), in(ends[1]);
-    std::signal(SIGPIPE, SIG_IGN);  // where writing fails, reading ends by EPIPE
+    std::signal(SIGPIPE, SIG_IGN);  // if writing fails, reading ends by EPIPE
     Status got;
     std::thread thread([&] {
       got = reader->GetToFd(from.path, in.get());
@@ -300,7 +301,7 @@ class FsCommand {
     const auto written = store_.PutFd(to, options, out.get());
     out.reset();
     thread.join();
-    // Where reading failed the writer only knows that bytes are missing.
+    // If reading failed, the writer only knows that bytes are missing.
     return !got.ok() && got.code() != Code::kInternal ? got : written.status();
   }
 
@@ -336,7 +337,7 @@ class FsCommand {
     for (size_t i = 0; i + 1 < command_.args.size(); ++i) {
       const std::string& source = command_.args[i];
       if (source == "-") {
-        if (into) return InvalidArgument("standard input needs the name of a file to become");
+        if (into) return InvalidArgument("standard input needs the name of a target file");
         MR_RETURN_IF_ERROR(CheckNotStaging(target));
         MR_RETURN_IF_ERROR(store_.PutFd(target, put_, 0).status());
         Did("-", target);
@@ -392,7 +393,7 @@ class FsCommand {
     return Status::Ok();
   }
 
-  // One local file from the bytes of all paths. Nobody sees it before it is whole.
+  // Writes one local file from the bytes of all paths. It becomes visible only when it is complete.
   Status GetFiles(const std::vector<std::string>& paths, const std::string& target) {
     if (!command_.force && PathExists(target))
       return WithHint(Rejected("local file " + target + " exists"), kReplaceHint);
@@ -433,13 +434,13 @@ class FsCommand {
   dfs::BlockingDfs& store_;
   dfs::PutOptions put_;
   std::vector<Done> done_;
-  std::vector<FileText> contents_;  // shown
+  std::vector<FileText> contents_;  // printed
 };
 
 }  // namespace
 
 Result<int> RunFs(const Command& command, const Settings& settings) {
-  // First the client of jobs: it says best why there is no master.
+  // The client of jobs connects first: its error explains best why there is no master.
   Client client(settings.master);
   MR_RETURN_IF_ERROR(client.WaitConnected());
   if (command.sub == "df") {

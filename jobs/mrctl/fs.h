@@ -1,4 +1,4 @@
-// The block store's files for mrctl: `mrctl fs`, and results that go to standard output.
+// Access to the block store's files: `mrctl fs`, and results that are printed on standard output.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace mr::ctl {
 
-// The parts of a job's output directory to standard output, then removes it.
+// Prints the parts of a job's output directory on standard output, then removes it.
 Status PrintStoredParts(Client& client, const std::string& directory);
 
 }  // namespace mr::ctl

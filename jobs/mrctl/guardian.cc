@@ -15,7 +15,7 @@
 namespace mr::ctl {
 namespace {
 
-// Standard streams must not keep a reader of mrctl's output waiting, nor a terminal busy.
+// Standard streams must not keep a reader of mrctl's output waiting, or a terminal busy.
 void LetGoOfEverythingBut(int pipe) {
   setpgid(0, 0);
   signal(SIGINT, SIG_IGN);
@@ -31,7 +31,7 @@ void LetGoOfEverythingBut(int pipe) {
 
 void RunGuardian(int pipe, const std::string& directory) {
   LetGoOfEverythingBut(pipe);
-  std::vector<int> daemons;  // pidfds: a pid may be used again, a descriptor not
+  std::vector<int> daemons;  // pidfds: a pid may be reused, a descriptor is not
   pid_t pid = 0;
   while (true) {
     const ssize_t n = read(3, &pid, sizeof pid);
@@ -51,8 +51,8 @@ void RunGuardian(int pipe, const std::string& directory) {
   _exit(RemoveTree(directory).ok() ? 0 : 1);
 }
 
-void TellGuardian(int pipe, pid_t pid) {
-  // Four bytes into an empty pipe: whole or not at all.
+void NotifyGuardian(int pipe, pid_t pid) {
+  // A write of four bytes to an empty pipe is atomic.
   [[maybe_unused]] const ssize_t n = write(pipe, &pid, sizeof pid);
 }
 

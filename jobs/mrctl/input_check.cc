@@ -22,7 +22,7 @@
 namespace mr::ctl {
 namespace {
 
-// Of a table's header, with blank lines before it where there is none (guess: a header is a line that people wrote).
+// For a table's header, and for blank lines before the first row without one (guess: people write headers).
 constexpr uint64_t kHeaderBytes = 64u << 10;
 
 bool LeftOut(const std::string& path) {
@@ -87,13 +87,13 @@ class InputCheck {
       }
     }
     if (sides.empty()) return Status::Ok();
-    const PlanTable& first = plan.tables.front();  // all of a job's tables are written alike
+    const PlanTable& first = plan.tables.front();  // all tables of a job have one format
     const std::string wrong =
         builtin::WrongColumns(sides, first.header, ParseCsvFormat(first.format).value_or(CsvDialect()).separator);
     return wrong.empty() ? Status::Ok() : InvalidArgument(wrong);
   }
 
-  // Nothing where the file cannot be read here, is compressed, or has no whole first record in what is looked at.
+  // Returns nothing if the file cannot be read here, is compressed, or has no complete record in its first bytes.
   std::optional<std::string> FirstRecord(const std::string& file, const CsvDialect& dialect, bool header) {
     const auto head = Head(file, kHeaderBytes);
     if (!head || CompressionOfName(file) != Compression::kNone || head->starts_with("\x1f\x8b") ||
@@ -111,7 +111,7 @@ class InputCheck {
     return found;
   }
 
-  // The first files behind a URI, as a job reads them.
+  // Returns the first files of a URI, in the order in which a job reads them.
   std::vector<std::string> FilesOf(const std::string& uri) {
     const auto known = files_.find(uri);
     if (known != files_.end()) return known->second;
@@ -131,7 +131,7 @@ class InputCheck {
     if (path.find_first_of("*?[") != path.npos) {
       paths.clear();
       const std::string directory = ParentOf(path);
-      if (directory.find_first_of("*?[") != directory.npos) return;  // the tasks will see
+      if (directory.find_first_of("*?[") != directory.npos) return;  // the tasks will report it
       const auto entries = store()->List(directory);
       for (size_t i = 0; entries.ok() && i < entries->size(); ++i) {
         const std::string& name = (*entries)[i].path;
@@ -172,7 +172,7 @@ class InputCheck {
     return head;
   }
 
-  // Whether a file:// path is the same file here and for the master. A job without a master runs here.
+  // Returns whether a file:// path is the same file here and for the master. Without a master the job runs here.
   bool SeesFilesOfCluster() {
     if (client_ == nullptr) return true;
     if (!same_files_) {
@@ -182,7 +182,7 @@ class InputCheck {
     return *same_files_;
   }
 
-  // Null where there is no master, or it does not answer.
+  // Returns null if there is no master, or no answer.
   dfs::BlockingDfs* store() {
     if (!connected_ && client_ != nullptr) {
       auto store = client_->WaitConnected().ok() ? dfs::BlockingDfs::Connect(client_->loop(), client_->address())

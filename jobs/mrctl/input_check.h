@@ -1,5 +1,5 @@
-// What a look at the first bytes of inputs tells before a job is accepted: containers that nothing reads, and columns
-// that a table does not have. Inputs that cannot be read from here pass: the master or the job's tasks find them.
+// Checks the first bytes of inputs before a job is submitted: containers that no job reads, and missing columns of
+// tables. Inputs that cannot be read from here pass; the master or the job's tasks check them.
 #pragma once
 
 #include "common/base/status.h"
@@ -9,8 +9,8 @@ namespace mr::ctl {
 
 class Client;
 
-// client: null for a local run, whose inputs are local files. Errors: kInvalidArgument with all wrong columns together.
-// Cost: opens at most kFilesLookedAt files for each input, and reads up to 64 KiB of one for each table.
+// client: null for a local run, which has local files. Errors: kInvalidArgument with all missing columns. Cost: opens
+// at most kFilesLookedAt files per input, and reads up to 64 KiB of one file per table.
 Status CheckInputs(const Plan& plan, const SpecOptions& options, Client* client);
 
 }  // namespace mr::ctl

@@ -1,4 +1,4 @@
-// Sizes of inputs for plans that ask for them (jobs/adr/0006).
+// Sizes of inputs, for plans that ask for them (jobs/adr/0006).
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace mr::ctl {
 
 class Client;
 
-// Bytes of text for each byte of a compressed file (guess: gzip and zstd make a third to a fifth of text and tables).
+// Bytes of text per byte of a compressed file (guess: gzip and zstd compress text and tables to a third or a fifth).
 inline constexpr uint64_t kCompressedGrowth = 4;
 uint64_t BytesOfRecords(const InputSize& size);
 
-// `wanted`: as plans wrote them. By one call to the master; where there is none, as of a local run, by a look at the
-// files. What nobody can tell is left out: an input that is not there is told by the submit. kUnavailable, kDeadline,
-// kCancelled of the call.
+// Returns sizes by name. `wanted`: URIs and paths as the plans wrote them. Asks the master in one call; without a
+// master (a local run), it reads the sizes of the files. Unknown sizes are omitted; the submit later reports missing
+// inputs. Errors: kUnavailable, kDeadline and kCancelled of the call.
 Result<std::map<std::string, uint64_t>> MeasureInputs(const std::vector<std::string>& wanted,
                                                       const SpecOptions& options, Client* client);
 

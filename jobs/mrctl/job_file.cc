@@ -13,7 +13,7 @@
 namespace mr::ctl {
 namespace {
 
-// A scalar as the text that the same option would have on the command line.
+// Returns a scalar as the text that the option would have on the command line.
 std::string Scalar(const toml::value& value, std::string* fault) {
   if (value.is_string()) return value.as_string().str;
   if (value.is_boolean()) return value.as_boolean() ? "true" : "false";
@@ -24,7 +24,7 @@ std::string Scalar(const toml::value& value, std::string* fault) {
   return {};
 }
 
-// The scalars of a table within a table: one entry each, "above.key".
+// Adds one entry "above.key" for each scalar of a nested table.
 void AddNested(const std::string& above, const toml::value& nested, KeyTable* table) {
   for (const auto& [name, element] : nested.as_table()) {
     KeyTable::Entry entry{above + "." + name, {}, false, {}, {}};
@@ -89,7 +89,7 @@ Result<KeyTable> ParseToml(const std::string& text, const std::string& file) {
   try {
     return Flatten(toml::parse(in, file));
   } catch (const toml::exception& error) {
-    // what() is a picture of several lines; its first says what, the location says where.
+    // what() has several lines: the first has the error; the location is printed separately.
     std::string what = error.what();
     what = what.substr(0, what.find('\n'));
     return InvalidArgument(file + ":" + std::to_string(error.location().line()) + ": " + what);

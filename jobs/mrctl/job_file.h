@@ -1,6 +1,6 @@
 // Files of keys and values that people write: job files (.toml, .json) and mr.toml. A table gives "key=value" strings
-// under its name, a table within a table entries "table.table.key", an array of tables (the steps of a job) a KeyTable
-// for each. toml11 stays in job_file.cc, JSON in json_in.cc.
+// under its name. A table within a table gives entries "table.table.key". An array of tables (the steps of a job) gives
+// one KeyTable each. Only job_file.cc uses toml11, and only json_in.cc parses JSON.
 #pragma once
 
 #include <string>
@@ -15,20 +15,20 @@ namespace mr::ctl {
 struct KeyTable {
   struct Entry {
     std::string key;
-    std::vector<std::string> values;  // one for a scalar; "k=v" each for a table
-    bool list = false;                // was an array or a table
+    std::vector<std::string> values;  // one for a scalar; "k=v" strings for a table
+    bool list = false;                // an array or a table
     std::vector<KeyTable> tables;     // of an array of tables
-    std::string fault;                // what is wrong with the value, where it is none of these
+    std::string fault;                // the error, if the value has another type
   };
   std::vector<Entry> entries;
 };
 
-// Both name `file` and, where the parser tells it, the line. kInvalidArgument.
+// Errors of both: kInvalidArgument that names `file` and, if the parser reports it, the line.
 Result<KeyTable> ParseToml(const std::string& text, const std::string& file);
 Result<KeyTable> ParseJsonTable(const std::string& text, const std::string& file);
 
-// Reads a job file (.toml, .json, or "-": standard input, JSON if it begins with '{') and applies
-// it: keys are the long options of submit with '_' or '-', and job, args. kNotFound, kInvalidArgument.
+// Reads and applies a job file (.toml, .json, or "-": standard input, JSON if it begins with '{'). Keys are the long
+// options of submit with '_' or '-', and job and args. Errors: kNotFound, kInvalidArgument.
 Status LoadJobFile(const std::string& path, SubmitOptions* options);
 bool IsJobFile(const std::string& job);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kConfKeys[] = {"sort_buffer", "max_split_bytes", "jockey.utility"};
 
-// Of --conf, after its values have been read.
+// The parsed values of --conf.
 struct Conf {
   uint64_t sort_buffer_bytes = 0;
   uint64_t max_split_bytes = 0;
@@ -40,13 +40,13 @@ Result<Conf> ReadConf(const KeyValues& pairs) {
       conf.utility = *std::move(points);
     } else {
       return InvalidArgument("--conf: unknown key '" + key + "'" + DidYouMean(key, kConfKeys) +
-                             "; there are sort_buffer, max_split_bytes and jockey.utility");
+                             "; the keys are sort_buffer, max_split_bytes and jockey.utility");
     }
   }
   return conf;
 }
 
-// Which --input each files input of the plan reads.
+// Maps each file input of the plan to options --input.
 class InputTable {
  public:
   InputTable(const Plan& plan, const std::vector<std::string>& inputs) : inputs_(inputs), read_(inputs.size()) {
@@ -58,15 +58,15 @@ class InputTable {
   }
 
   Result<std::vector<std::string>> Uris(const PlanInput& input) {
-    // A job that knows of one input only gets all of them as that one.
+    // A job with one input only reads all of them as that input.
     if (input.input < 0 || highest_ == 0) {
-      if (inputs_.empty()) return InvalidArgument("the job reads files: give it --input");
+      if (inputs_.empty()) return InvalidArgument("the job reads files: give --input");
       std::fill(read_.begin(), read_.end(), true);
       return inputs_;
     }
     const auto index = static_cast<size_t>(input.input);
     if (index >= inputs_.size()) {
-      return InvalidArgument("the job reads " + std::to_string(highest_ + 1) + " inputs, of which --input gives " +
+      return InvalidArgument("the job reads " + std::to_string(highest_ + 1) + " inputs, but --input gives " +
                              std::to_string(inputs_.size()) + ": repeat --input for each");
     }
     read_[index] = true;
@@ -88,9 +88,9 @@ class InputTable {
   int highest_ = -1;
 };
 
-// What collects records and what waits for a merge, of an attempt that may have so much memory: an eighth of it, so
-// that several times that and the operator fit (guess; with a quarter, aggregate does not run in 40 MiB, measured), and
-// no more than without a limit. 0, the worker's own: no limit.
+// Returns the buffer size for collecting and for merging records under a memory limit: an eighth of it, so that several
+// buffers and the operator fit. It is never larger than without a limit. (Guess; with a quarter, aggregate does not run
+// in 40 MiB, measured.) 0: the worker's default.
 uint64_t SortBufferIn(uint64_t memory_bytes) {
   constexpr uint64_t kLeast = 1 << 20, kMost = 64 << 20;
   return memory_bytes == 0 ? 0 : std::clamp(memory_bytes / 8, kLeast, kMost);
@@ -104,7 +104,7 @@ rpc::EdgeKind KindOf(const std::string& word) {
   return rpc::EdgeKind::UNSET;
 }
 
-// --format where the job's operators can read one format only, also of files that its own arguments name.
+// Refuses --format if the job's operators read one format only. Applies also to files that the job's arguments name.
 Status CheckOnlyFormat(const PlanInput& input, const std::string& wanted) {
   const bool csv = ParseCsvFormat(input.format).has_value();
   if (!input.only_format || input.format == "raw" || wanted.empty() || wanted == input.format ||
@@ -112,13 +112,13 @@ Status CheckOnlyFormat(const PlanInput& input, const std::string& wanted) {
     return Status::Ok();
   }
   if (!csv) {
-    return InvalidArgument("this job reads its input as " + input.format + ", not as " + wanted +
-                           "; leave --format out");
+    return InvalidArgument("this job reads its input as " + input.format + " only, not as " + wanted +
+                           "; omit --format");
   }
   return InvalidArgument(
       "this job works on tables and reads csv only, not " + wanted +
-      "; leave --format out, and describe the "
-      "files with --separator, --quote and --no-header. Jobs on lines, as grep, sort, wordcount and stream, "
+      "; omit --format, and describe the "
+      "files with --separator, --quote and --no-header. Jobs on lines, such as grep, sort, wordcount and stream, "
       "take --format " +
       wanted);
 }
@@ -170,7 +170,7 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
 
 Status SetPort(const PlanPort& port, const SpecOptions& options, rpc::PortSpec::Builder out) {
   if (port.files) {
-    // --output-format is that of the main files.
+    // --output-format applies to the main files.
     const std::string format =
         options.output_format.empty() || !port.name.empty() ? port.format : options.output_format;
     MR_RETURN_IF_ERROR(ParseOutputFormat(format).status());
@@ -210,7 +210,7 @@ Status SetStage(const Plan& plan, const PlanStage& stage, const SpecOptions& opt
   const auto flags = plan.operator_flags.find(stage.op);
   if (!stage.flags.has_value() && flags == plan.operator_flags.end()) {
     return InvalidArgument("stage '" + stage.name + "' names the operator '" + stage.op +
-                           "', which the library does not have");
+                           "', which is not in the library");
   }
   out.setFlags(stage.flags.has_value() ? *stage.flags : flags->second);
   out.setBuiltin(stage.builtin);
@@ -233,21 +233,21 @@ void SetPairs(const KeyValues& pairs, List list) {
 
 }  // namespace
 
-// --reduces 0, where a stage reads what several tasks of another one wrote.
+// Refuses --reduces 0 if a stage reads the output of several tasks of another one.
 static Status CheckMapOnly(const Plan& plan) {
   for (const PlanStage& stage : plan.stages) {
     for (const PlanInput& input : stage.inputs) {
       if (input.files || (input.kind != "all_to_all" && input.kind != "many_to_one")) continue;
-      return InvalidArgument("--reduces 0: this job cannot be map-only, since its stage '" + stage.name +
-                             "' works on what all tasks of stage '" + plan.stages[input.from].name +
-                             "' write; give at least 1, or leave --reduces out");
+      return InvalidArgument("--reduces 0: this job cannot be map-only: its stage '" + stage.name +
+                             "' reads the output of all tasks of stage '" + plan.stages[input.from].name +
+                             "'; give at least 1, or omit --reduces");
     }
   }
   return Status::Ok();
 }
 
 bool IsConfOfTheJob(std::string_view key) {
-  // What nearly is a key of the engine is taken for one, and refused with that key's name.
+  // A word close to a key of the engine is taken for a typing error, and refused with that key as a suggestion.
   return std::find(std::begin(kConfKeys), std::end(kConfKeys), key) == std::end(kConfKeys) &&
          Nearest(key, kConfKeys).empty();
 }
@@ -315,7 +315,7 @@ Result<UtilityPoints> ParseUtility(const std::string& text) {
     at = end + 1;
     const size_t colon = word.find(':');
     if (colon == std::string::npos) {
-      return InvalidArgument("'" + word + "' is no point; write TIME:WORTH, as 0:1,30m:1,40m:-1");
+      return InvalidArgument("'" + word + "' is no point of a utility; write TIME:WORTH, such as 0:1,30m:1,40m:-1");
     }
     uint64_t ms = 0;
     if (const std::string time = word.substr(0, colon); time != "0") {
@@ -327,14 +327,14 @@ Result<UtilityPoints> ParseUtility(const std::string& text) {
     const char* last = word.data() + word.size();
     const auto [stop, error] = std::from_chars(word.data() + colon + 1, last, worth);
     if (error != std::errc() || stop != last || !std::isfinite(worth)) {
-      return InvalidArgument("'" + word + "': what stands behind the colon is no number");
+      return InvalidArgument("'" + word + "': the part after the colon is no number");
     }
     if (!points.empty() && ms <= points.back().first) {
-      return InvalidArgument("'" + word + "' is not later than the point before it; times must rise");
+      return InvalidArgument("'" + word + "' is not later than the point before it; times must increase");
     }
     points.emplace_back(ms, worth);
   }
-  if (points.size() < 2) return InvalidArgument("a utility needs two points or more, as 0:1,30m:1,40m:-1");
+  if (points.size() < 2) return InvalidArgument("a utility needs at least two points, such as 0:1,30m:1,40m:-1");
   return points;
 }
 
@@ -349,8 +349,8 @@ Result<rpc::Wish> ParseWish(const std::string& word, const char* option) {
 Status CheckPolicyList(std::string_view list) {
   if (list.empty() || !SplitPolicies(list).empty()) return Status::Ok();
   return InvalidArgument("--scheduler '" + std::string(list) +
-                         "' names no policy; leave it out for the cluster's list, or "
-                         "write none for a list without one");
+                         "' names no policy; omit it to use the cluster's list, or "
+                         "give none for an empty list");
 }
 
 std::vector<std::string> SplitPolicies(std::string_view list) {

@@ -1,4 +1,4 @@
-// From a plan and the options of submit to the JobSpec that the master gets. Pure.
+// Builds the master's JobSpec from a plan and the options of submit. Pure.
 #pragma once
 
 #include <cstdint>
@@ -37,35 +37,35 @@ struct SpecOptions {
   rpc::Wish speculation = rpc::Wish::AUTO, clones = rpc::Wish::AUTO;
   KeyValues conf, env, labels;
   uint64_t max_bad_records = 0;
-  std::optional<uint64_t> task_timeout_ms;  // 0 = never; absent: the default
+  std::optional<uint64_t> task_timeout_ms;  // 0: never; absent: the default
   std::vector<SideFile> files;              // with their digests
-  // A bare path that the job's own arguments named: what it means (uri.h) is said by these.
+  // How to resolve a bare path of the job's own arguments (uri.h).
   bool bare_is_local = false;
   std::string cwd;
 };
 
-// Keys of --conf that the engine has not: the plan is asked for them, as arguments `--conf KEY=VALUE` before all
-// others.
+// Returns whether a key of --conf belongs to the job and not to the engine. The plan receives such keys as arguments
+// `--conf KEY=VALUE`, before all others.
 bool IsConfOfTheJob(std::string_view key);
 
-// Whether --reduces says how many tasks the stage has: it merges many tasks' output, and the plan leaves them open.
+// Returns whether --reduces decides the stage's number of tasks: it merges the output of many tasks, and the plan
+// leaves the number open.
 bool TakesReduces(const PlanStage& stage);
 
-// kInvalidArgument: an input that the job reads is not given or one given is not read, an unknown
-// --conf key, a format that is none.
+// Errors: kInvalidArgument for a missing or unread input, an unknown --conf key, or an invalid format.
 Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::Builder out);
 
-// "k=v" words; kInvalidArgument names `option`.
+// Parses "k=v" words. Errors: kInvalidArgument that names `option`.
 Result<KeyValues> ParseKeyValues(const std::vector<std::string>& words, const char* option);
-// What it is worth to end at a time, in milliseconds since the submission.
+// Points (time, worth): the value of ending at a time, in milliseconds since the submission.
 using UtilityPoints = std::vector<std::pair<uint64_t, double>>;
-// "0:1,30m:1,40m:-1": times that rise, two or more. kInvalidArgument says which point is wrong.
+// Parses "0:1,30m:1,40m:-1": increasing times, at least two points. Errors: kInvalidArgument that names the point.
 Result<UtilityPoints> ParseUtility(const std::string& text);
-// "on", "off", "auto" or "" (auto); kInvalidArgument names `option`.
+// Parses "on", "off", "auto" or "" (auto). Errors: kInvalidArgument that names `option`.
 Result<rpc::Wish> ParseWish(const std::string& word, const char* option);
-// "a,b(x=1,y=2),c" at the commas outside of parentheses.
+// Splits "a,b(x=1,y=2),c" at commas outside parentheses.
 std::vector<std::string> SplitPolicies(std::string_view list);
-// kInvalidArgument where something is given that names none.
+// Errors: kInvalidArgument if the list is not empty and names no policy.
 Status CheckPolicyList(std::string_view list);
 
 }  // namespace mr::ctl

@@ -13,7 +13,7 @@ namespace {
 
 using Entry = KeyTable::Entry;
 
-constexpr uint32_t kMostStepTasks = 100'000;  // as the master has it
+constexpr uint32_t kMostStepTasks = 100'000;  // the master's limit
 constexpr std::string_view kEdges[] = {"group", "all_to_all", "many_to_one", "one_to_one", "broadcast"};
 constexpr std::string_view kOfJobs[] = {"args", "reduces"};
 constexpr std::string_view kOfOperators[] = {"config", "edge", "tasks", "combine", "custom_partition", "output_format"};
@@ -24,7 +24,7 @@ bool NameIsPlain(std::string_view name) {
   });
 }
 
-// One step; what is wrong goes to `faults` as "reduces takes ...".
+// Reads one step. Errors go to `faults` as "reduces takes ...".
 struct StepReader {
   JobStep step;
   std::vector<std::string> keys, faults;
@@ -89,24 +89,25 @@ struct StepReader {
   }
 
   void CheckKeys() {
-    if (step.job.empty() == step.op.empty()) faults.push_back("takes a job or an operator, one of them");
+    if (step.job.empty() == step.op.empty()) faults.push_back("must have either a job or an operator");
     if (step.job.empty() && step.op.empty()) return;
     for (const std::string& key : keys) {
       const auto has = [&](const auto& list) {
         return std::find(std::begin(list), std::end(list), key) != std::end(list);
       };
-      if (!step.job.empty() && has(kOfOperators)) faults.push_back(key + " is for a step with an operator, not a job");
-      if (!step.op.empty() && has(kOfJobs)) faults.push_back(key + " is for a step with a job, not an operator");
+      if (!step.job.empty() && has(kOfOperators))
+        faults.push_back(key + " is for a step with an operator, not with a job");
+      if (!step.op.empty() && has(kOfJobs)) faults.push_back(key + " is for a step with a job, not with an operator");
     }
     for (const std::string& edge : step.edges) {
       if (std::find(std::begin(kEdges), std::end(kEdges), edge) != std::end(kEdges)) continue;
       faults.push_back("unknown edge '" + edge + "'" + DidYouMean(edge, kEdges) +
-                       "; there are group, all_to_all, many_to_one, one_to_one and broadcast");
+                       "; use group, all_to_all, many_to_one, one_to_one or broadcast");
     }
     if (step.inputs_given && step.inputs.empty()) faults.push_back("input is empty");
     if (step.edges.size() > 1 && step.edges.size() != step.inputs.size()) {
       faults.push_back("has " + std::to_string(step.edges.size()) + " edges for " + std::to_string(step.inputs.size()) +
-                       " inputs; give one for all, or one for each");
+                       " inputs; give one for all inputs, or one for each");
     }
   }
 };
@@ -115,13 +116,13 @@ void CheckNames(const std::vector<JobStep>& steps, JobFileFaults* faults) {
   for (size_t i = 0; i < steps.size(); ++i) {
     if (!NameIsPlain(steps[i].name)) {
       if (!steps[i].name.empty()) {
-        faults->Add(StepText(steps[i].name) + "its name must be 1 to 64 letters, digits, '_', '-' or '.'");
+        faults->Add(StepText(steps[i].name) + "its name must have 1 to 64 letters, digits, '_', '-' or '.'");
       }
       continue;
     }
     for (size_t k = 0; k < i; ++k) {
       if (steps[k].name != steps[i].name) continue;
-      faults->Add("two steps are named '" + steps[i].name + "': give one of them another name");
+      faults->Add("two steps are named '" + steps[i].name + "': rename one of them");
       break;
     }
   }
@@ -142,7 +143,7 @@ Result<StepRef> ParseStepRef(std::string_view word) {
   const std::string_view port = word.substr(colon + 1);
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), ref.port);
   if (port.empty() || error != std::errc() || end != port.data() + port.size() || ref.port >= 64) {
-    return InvalidArgument("'@" + std::string(word) + "': behind the colon stands no port number (0 to 63)");
+    return InvalidArgument("'@" + std::string(word) + "': the part after the colon is no port number (0 to 63)");
   }
   return ref;
 }
@@ -187,7 +188,7 @@ std::vector<JobStep> ReadSteps(const std::vector<KeyTable>& tables, JobFileFault
         reads[i].push_back(static_cast<size_t>(at - names.begin()));
       } else if (steps[i].inputs_given) {
         faults->Add(StepText(names[i]) + "reads @" + ref->step + ", but no step has that name" +
-                    DidYouMean(ref->step, views) + "; a file of that name is ./@" + ref->step);
+                    DidYouMean(ref->step, views) + "; write a file of that name as ./@" + ref->step);
       }
     }
   }
@@ -209,7 +210,7 @@ std::vector<size_t> OrderSteps(const std::vector<std::string>& names, const std:
       for (auto at = std::find(path.begin(), path.end(), step); at != path.end(); ++at) {
         text += (text.empty() ? "" : " -> ") + names[*at];
       }
-      faults->Add("the steps read each other in a circle: " + text);
+      faults->Add("the steps read each other in a cycle: " + text);
       cycle = true;
       return;
     }

@@ -1,4 +1,4 @@
-// All JSON that mrctl reads: plan documents, library lists, job files.
+// Parses all JSON that mrctl reads: plan documents, library lists, job files.
 #include <nlohmann/json.hpp>
 
 #include "common/base/text.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Throws what Guarded turns into a Status.
+// An error; Guarded turns it into a Status.
 struct Wrong {
   std::string text;
 };

@@ -1,5 +1,5 @@
-// What the files that print JSON share. Member order is fixed (ordered_json): scripts and people compare output.
-// Private to jobs/mrctl; whoever includes this waits for nlohmann's header.
+// Shared by the files that print JSON. The order of members is fixed (ordered_json), since scripts and people compare
+// output. Private to jobs/mrctl; includes nlohmann's header, which is slow to compile.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,10 +14,10 @@ namespace mr::ctl {
 
 using JsonOut = nlohmann::ordered_json;
 
-// One line. Texts may hold any bytes that an operator wrote: what is no UTF-8 is replaced.
+// Returns one line. Texts may contain any bytes of an operator; invalid UTF-8 is replaced.
 std::string DumpJson(const JsonOut& json);
 
-// A list under `key` as one document, or one line per element.
+// Returns a list under `key` as one document, or one line per element.
 std::string ListDocument(const char* key, const std::vector<JsonOut>& elements, OutputForm form);
 
 JsonOut JobJson(const JobStatus& job);

@@ -27,13 +27,13 @@ namespace {
 
 constexpr int kReadyFd = 10;
 constexpr int kLifelineFd = 11;
-constexpr int kParkedFd = 20;                  // above the two, so that no dup2 overwrites its own source
-constexpr Duration kReadyLimit = Seconds(15);  // a daemon is up within 0.1 s; a machine under load takes longer
+constexpr int kParkedFd = 20;                  // above both descriptors, so that no dup2 overwrites its own source
+constexpr Duration kReadyLimit = Seconds(15);  // a daemon is ready within 0.1 s; a loaded machine takes longer
 constexpr int kLogLines = 6;
 
 std::string LastLines(const std::string& path, int lines) {
   auto text = ReadFile(path);
-  if (!text.ok() || text->empty()) return "(its log is empty)";
+  if (!text.ok() || text->empty()) return "(the log is empty)";
   while (!text->empty() && text->back() == '\n') text->pop_back();
   size_t at = text->size();
   for (int i = 0; i < lines && at != std::string::npos && at > 0; ++i) at = text->rfind('\n', at - 1);
@@ -69,7 +69,7 @@ Result<std::unique_ptr<LocalCluster>> LocalCluster::Prepare(LocalClusterOptions 
 LocalCluster::~LocalCluster() {
   lifeline_write_.reset();
   guardian_pipe_.reset();
-  // The guardian kills what does not end by itself, so none of these waits is long.
+  // The guardian kills daemons that do not end by themselves, so none of these waits is long.
   for (const Daemon& daemon : daemons_) {
     if (daemon.pid != 0 && !daemon.ended) waitpid(daemon.pid, nullptr, 0);
   }
@@ -106,7 +106,7 @@ Status LocalCluster::Spawn(const std::string& name, std::vector<std::string> arg
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) return Internal("cannot start " + argv[0] + ": " + std::strerror(error));
-  TellGuardian(guardian_pipe_.get(), daemon.pid);
+  NotifyGuardian(guardian_pipe_.get(), daemon.pid);
   daemons_.push_back(std::move(daemon));
   return Status::Ok();
 }
@@ -131,7 +131,7 @@ Result<uint16_t> LocalCluster::WaitReady(Daemon& daemon) {
     if (n <= 0) {
       int status = 0;
       daemon.ended = waitpid(daemon.pid, &status, 0) == daemon.pid;
-      // What is wrong with a flag that it was given is wrong with ours.
+      // The daemon received its flags from our options, so its usage error is ours.
       const std::string last = LastLines(daemon.log, 1), mark = "invalid_argument: ";
       const size_t said = last.find(mark);
       const bool usage = daemon.ended && WIFEXITED(status) && WEXITSTATUS(status) == kExitUsage;
@@ -143,7 +143,7 @@ Result<uint16_t> LocalCluster::WaitReady(Daemon& daemon) {
   daemon.ready.reset();
   unsigned rpc = 0, http = 0;
   if (std::sscanf(text.c_str(), "ready %u %u", &rpc, &http) != 2 || rpc == 0 || rpc > 65535) {
-    return Broken(daemon, "said '" + text + "' instead of its ports");
+    return Broken(daemon, "wrote '" + text + "' instead of its ports");
   }
   return static_cast<uint16_t>(rpc);
 }
@@ -154,7 +154,7 @@ Status LocalCluster::Start() {
   MR_RETURN_IF_ERROR(Spawn("master", std::move(argv)));
   MR_ASSIGN_OR_RETURN(const uint16_t port, WaitReady(daemons_[0]));
   address_ = "127.0.0.1:" + std::to_string(port);
-  // At least two slots each: a worker with one could not take in reduces while maps run.
+  // At least two slots each: with one slot, no reduce could run beside the maps.
   const int slots = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) / options_.workers);
   for (int i = 1; i <= options_.workers; ++i) {
     MR_RETURN_IF_ERROR(
@@ -178,7 +178,7 @@ Status LocalCluster::CheckAlive() {
       last = &daemon;
     }
   }
-  if (workers == 0 && last != nullptr) return Broken(*last, "ended, as did all others");
+  if (workers == 0 && last != nullptr) return Broken(*last, "ended, like all other workers");
   return Status::Ok();
 }
 

@@ -1,10 +1,10 @@
-// A private cluster of one command: mrmaster and N mrworkers as child processes on loopback, in a
-// directory that nobody else can read; the same binaries as any cluster's.
+// A private cluster of one command: mrmaster and N mrworkers as child processes on loopback, with a directory that only
+// this user can read. The binaries are those of any cluster.
 //
-// Nothing of it outlives mrctl, however that ends: each daemon holds the read end of a pipe whose
-// write end only mrctl has (--lifeline_fd), and a guardian process, forked first and holding
-// nothing else, waits for the daemons and removes the directory. They stand in process groups of
-// their own, so that a terminal's Ctrl-C reaches mrctl alone.
+// Nothing of it outlives mrctl, however mrctl ends. Each daemon holds the read end of a pipe, and only mrctl holds its
+// write end (--lifeline_fd). A guardian process, which is forked first and holds nothing else, waits for the daemons
+// and removes the directory. All of them are in separate process groups, so that a terminal's Ctrl-C reaches only
+// mrctl.
 #pragma once
 
 #include <sys/types.h>
@@ -25,20 +25,20 @@ struct LocalClusterOptions {
 
 class LocalCluster {
  public:
-  // Makes the directory and forks the guardian. REQUIRES: no thread has been started yet.
+  // Makes the directory and forks the guardian. Requires: no thread has been started yet.
   static Result<std::unique_ptr<LocalCluster>> Prepare(LocalClusterOptions options);
   // Ends the cluster and waits until nothing is left of it.
   ~LocalCluster();
   LocalCluster(const LocalCluster&) = delete;
   LocalCluster& operator=(const LocalCluster&) = delete;
 
-  // Starts the daemons and waits until they serve. kInternal with the end of the log of the one
-  // that did not come up; kInvalidArgument where it refused what we were told to give it.
+  // Starts the daemons and waits until they serve. Errors: kInternal with the end of a daemon's log, if it did not
+  // become ready; kInvalidArgument if a daemon refused a setting of the user.
   Status Start();
 
   const std::string& address() const { return address_; }      // of the master
-  const std::string& directory() const { return directory_; }  // private; "in", "out" may be made there
-  // kInternal with the end of its log when the master, or every worker, has ended.
+  const std::string& directory() const { return directory_; }  // private; callers may make "in" and "out" in it
+  // Errors: kInternal with the end of a log, when the master or all workers have ended.
   Status CheckAlive();
 
  private:
@@ -56,7 +56,7 @@ class LocalCluster {
   const LocalClusterOptions options_;
   std::string directory_, address_;
   UniqueFd lifeline_read_, lifeline_write_;
-  UniqueFd guardian_pipe_;  // pids go in; its end tells the guardian to begin
+  UniqueFd guardian_pipe_;  // pids go in; closing it makes the guardian begin
   pid_t guardian_ = 0;
   std::vector<Daemon> daemons_;  // [0] is the master
 };

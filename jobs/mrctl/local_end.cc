@@ -8,7 +8,7 @@
 namespace mr::ctl {
 namespace {
 
-// As many as a master names of a job that has too many (guesses: enough to see what is wrong).
+// Numbers of records to print, and of attempts to ask (guesses: enough to see the fault).
 constexpr size_t kShown = 3, kAsked = 20;
 constexpr std::string_view kSkipped = "bad record, skipped: ";  // worker/task/runner.cc
 

@@ -1,4 +1,4 @@
-// What is told and kept of a job that ran with --local, before its cluster is gone: nobody can ask for it later.
+// Output of a job with --local that must be printed or kept before its cluster is gone.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace mr::ctl {
 
-// Copies what attempts wrote (DIRECTORY/attempt_..._1) and the logs of the daemons (DIRECTORY/master.log, ...) out of
-// the cluster's directory. `directory` is made; files of these names in it are replaced.
+// Copies the logs of attempts (DIRECTORY/attempt_..._1) and of daemons (DIRECTORY/master.log, ...) out of the cluster's
+// directory. Makes `directory`, and replaces files of these names in it.
 Status KeepLogs(const std::string& cluster_directory, const std::string& directory);
 
-// A few of the records that a job skipped, as its attempts logged them: where they are, and why. Empty where that
-// cannot be found out.
+// Returns a few of the records that a job skipped, with place and reason from the logs of its attempts. Empty if they
+// cannot be read.
 std::vector<std::string> SkippedRecords(Client& client, JobId id);
 
 }  // namespace mr::ctl

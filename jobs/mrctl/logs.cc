@@ -1,4 +1,4 @@
-// mrctl logs: what attempts wrote, of one attempt, of a task or of a whole job.
+// mrctl logs: the logs of one attempt, of a task or of a whole job.
 #include <algorithm>
 #include <cstdio>
 
@@ -10,7 +10,7 @@
 namespace mr::ctl {
 namespace {
 
-// Of several attempts (guess: what a person reads before asking for one of them).
+// Lines of each of several attempts (guess: enough to choose one of them).
 constexpr uint64_t kLinesOfEach = 20;
 constexpr size_t kMaxAttempts = 100;
 
@@ -26,17 +26,17 @@ std::string LastLines(const std::string& text, uint64_t lines) {
   return text.substr(at + 1);
 }
 
-// A job's, or those of one of its tasks: those that failed, then the others, each in order of task.
+// Returns the attempts of a job or of one task: failed ones first, each group sorted by task.
 Result<std::vector<AttemptStatus>> AttemptsOf(Client& client, const std::string& word) {
   auto job = ParseJobId(word);
-  // A task's name is an attempt's without its number.
+  // A task's name is an attempt's name without its number.
   const bool is_task = !job.has_value() && word.starts_with("task_");
   const std::string prefix = is_task ? "attempt_" + word.substr(5) + "_" : "";
   if (is_task) {
     if (const auto any = ParseAttemptId(prefix + "1")) job = any->task.job;
   }
   if (!job.has_value()) {
-    return WithHint(InvalidArgument("'" + word + "' is no name of a job, task or attempt"), "mrctl jobs lists jobs");
+    return WithHint(InvalidArgument("'" + word + "' is no id of a job, task or attempt"), "mrctl jobs lists jobs");
   }
   MR_ASSIGN_OR_RETURN(auto attempts, client.Attempts(*job));
   std::erase_if(attempts, [&](const AttemptStatus& a) { return !a.id.starts_with(prefix); });
@@ -48,7 +48,7 @@ Result<std::vector<AttemptStatus>> AttemptsOf(Client& client, const std::string&
   return attempts;
 }
 
-// One attempt's log as it is, on standard output; what is to be said about it beside it.
+// Returns one attempt's log unchanged, for standard output, with its note.
 Result<AttemptLog> OneLog(Client& client, const std::string& word, AttemptId id, const Command& command) {
   MR_ASSIGN_OR_RETURN(AttemptLog log, client.Logs(id));
   log.id = word;
@@ -75,9 +75,10 @@ Status AddLogs(Client& client, const std::string& word, const Command& command, 
   if (settings.quiet) return Status::Ok();
   if (silent != 0) std::fprintf(stderr, "%s: %zu of %zu attempts wrote nothing\n", word.c_str(), silent, asked);
   if (asked < attempts.size()) {
-    std::fprintf(stderr,
-                 "%s: only the first %zu of %zu attempts were asked; name a task or an attempt for the others\n",
-                 word.c_str(), asked, attempts.size());
+    std::fprintf(
+        stderr,
+        "%s: only the first %zu of %zu attempts were read; give the id of a task or an attempt for the others\n",
+        word.c_str(), asked, attempts.size());
   }
   if (attempts.empty()) std::fprintf(stderr, "%s has no attempts yet\n", word.c_str());
   return Status::Ok();

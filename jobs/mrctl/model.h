@@ -1,4 +1,4 @@
-// What a master says, as plain structs (client.capnp without Cap'n Proto).
+// The master's answers as plain structs (client.capnp without Cap'n Proto).
 #pragma once
 
 #include <cstdint>
@@ -19,44 +19,44 @@ struct StageStatus {
   uint64_t input_bytes = 0, taken_bytes = 0, output_bytes = 0, output_records = 0, elapsed_us = 0;
 };
 
-// Attempts of a job by why they were launched: "first", "retry", "speculative", "restart", "clone", "opportunistic".
+// Attempts of a job by cause of their launch: "first", "retry", "speculative", "restart", "clone", "opportunistic".
 struct CauseStatus {
   std::string cause;
-  uint64_t launched = 0, won = 0, wasted_us = 0;  // wasted: slot time of those that ended and did not commit
+  uint64_t launched = 0, won = 0, wasted_us = 0;  // wasted: slot time of attempts that ended without a commit
 };
 
-// Of a job whose tasks ran as clones.
+// The clones of a job.
 struct CloneStatus {
-  uint64_t launched = 0, won = 0, killed = 0, extra_us = 0;  // extra: slot time of all that did not commit
-  uint64_t exclusive = 0, contended = 0, rebound = 0;        // reads
-  uint64_t omega_us = 0;                                     // UINT64_MAX: for ever
+  uint64_t launched = 0, won = 0, killed = 0, extra_us = 0;  // extra: slot time of all attempts that did not commit
+  uint64_t exclusive = 0, contended = 0, rebound = 0;        // numbers of reads
+  uint64_t omega_us = 0;                                     // UINT64_MAX: no limit
   bool omega_known = false;
   uint64_t budget_used = 0, budget = 0;                                          // slots, of all jobs
   uint64_t lent_launched = 0, lent_won = 0, lent_killed = 0, lent_extra_us = 0;  // the first four, on idle slots
 };
 
-// One step of a policy that steers a job by its deadline. Seconds since the submit.
+// One step of a policy that steers a job by its deadline. Times are seconds since the submission.
 struct SteeringPoint {
   double at_s = 0, progress = 0;
-  uint32_t slots = 0, asked = 0;      // guaranteed from then on; that would do by what was known then
-  double left_s = 0, deadline_s = 0;  // left: expected, median; deadline: 0 = points of utility instead
+  uint32_t slots = 0, asked = 0;      // guaranteed from then on; sufficient by the knowledge of then
+  double left_s = 0, deadline_s = 0;  // left: expected, median; deadline 0: points of utility instead
 };
 
 struct SteeringStatus {
   std::vector<SteeringPoint> points;
-  double held_slot_s = 0;  // slot time that it was guaranteed
+  double held_slot_s = 0;  // slot time that was guaranteed to it
 };
 
-// A key that has too much of a stage's output.
+// A hot key in a stage's output.
 struct SkewStatus {
   uint32_t stage = 0, partition = 0;
   std::string key;  // printable
   bool cut = false, partitions_known = false;
   uint64_t records = 0, bytes = 0, stage_records = 0, stage_bytes = 0, partition_bytes = 0, median_bytes = 0;
-  std::string text;  // all that, in one line
+  std::string text;  // all fields in one line
 };
 
-// Of a job with a deadline or a utility.
+// The deadline or utility of a job.
 struct DeadlineInfo {
   uint64_t deadline_us = 0;  // from the submission; 0: none
   bool steered = false, predicted = false, best_effort = false;
@@ -83,14 +83,14 @@ struct JobStatus {
   std::optional<SteeringStatus> steering;
   std::optional<DeadlineInfo> deadline;
   std::vector<std::string> warnings;
-  std::vector<std::string> hung;                      // attempts without progress, in words
-  std::optional<std::vector<CounterValue>> counters;  // where they were asked for: at the end of submit --local
+  std::vector<std::string> hung;                      // descriptions of attempts without progress
+  std::optional<std::vector<CounterValue>> counters;  // only if asked for, at the end of submit --local
   std::vector<SkewStatus> skew;
 };
 
 struct TaskStatus {
   std::string id, state, worker;
-  std::vector<std::string> copies;  // workers where its output can be read
+  std::vector<std::string> replicas;  // workers where its output can be read
   uint32_t stage = 0, attempts = 0, generation = 0;
 };
 
@@ -100,7 +100,7 @@ struct AttemptStatus {
   uint64_t ran_us = 0;
 };
 
-// The end of what an attempt wrote. note: not empty where there is less than that, and why.
+// The end of an attempt's log. note: why it is not the whole log; empty if it is.
 struct AttemptLog {
   std::string id, worker, state;
   std::string text, note;
@@ -110,14 +110,14 @@ struct WorkerStatus {
   std::string id, name, address, rack, state;
   uint32_t slots = 0, busy = 0, blocks = 0, pid = 0;
   uint64_t incarnation = 0, used_bytes = 0, capacity_bytes = 0;
-  uint64_t memory_bytes = 0;      // of its attempts together; 0: not limited
-  uint32_t reports_given_up = 0;  // that it could not deliver
+  uint64_t memory_bytes = 0;      // of all its attempts together; 0: no limit
+  uint32_t reports_given_up = 0;  // reports that it could not deliver
   std::vector<std::string> labels;
-  uint32_t wrong_outputs = 0;  // that its memory damaged
-  bool safe_to_stop = false;   // it is draining, and nothing is lost and nothing runs again when it stops
+  uint32_t wrong_outputs = 0;  // outputs that its memory damaged
+  bool safe_to_stop = false;   // draining, and nothing is lost or must be repeated when it stops
 };
 
-// What keeps a worker that is drained (DrainStatus of client.capnp).
+// The work left before a draining worker may stop (DrainStatus of client.capnp).
 struct DrainStatus {
   bool draining = false, safe_to_stop = false;
   uint32_t attempts = 0;
@@ -134,23 +134,23 @@ struct QueueStatus {
   bool waits = false;
 };
 
-// One of the scheduler's, or what became of it.
+// One decision of the scheduler, or its effect.
 struct DecisionStatus {
-  uint64_t at_us = 0;                         // since the submit
-  std::string what, attempt, worker, reason;  // attempt, worker: empty where none is meant
+  uint64_t at_us = 0;                         // since the submission
+  std::string what, attempt, worker, reason;  // attempt, worker: empty if not concerned
 };
 
 // Lines of master/history's document, which mrsim reads.
 struct JobHistory {
-  std::string head, text;     // the document's beginning; the job's lines
-  std::vector<JobId> beside;  // jobs that ran beside it
+  std::string head, text;     // the document's head; the job's lines
+  std::vector<JobId> beside;  // jobs that ran at the same time
 };
 
-// One of all; seconds (ProfileStage of client.capnp).
+// A stage of a profile; times in seconds (ProfileStage of client.capnp).
 struct ProfileStage {
   struct Input {
     std::string edge;   // empty: files
-    uint32_t from = 0;  // stage
+    uint32_t from = 0;  // index of the upstream stage
   };
   std::string name;
   uint32_t tasks = 0;
@@ -159,17 +159,17 @@ struct ProfileStage {
   double queue = 0, fails = 0, fails_again = 0, input_bytes = 0;
 };
 
-// What earlier runs of jobs of one name and one shape of plan taught.
+// The profile of earlier runs of jobs with one name and one shape of plan.
 struct ProfileStatus {
   std::string id;  // of the shape
   std::string name;
-  JobId last;  // the newest job in it
+  JobId last;  // the most recent job in it
   uint32_t runs = 0;
   uint64_t updated_unix_ms = 0;
   std::vector<ProfileStage> stages;
 };
 
-// What a submit would run and be answered (ExplainedPlan of client.capnp).
+// The plan of a submit and the master's answer to it (ExplainedPlan of client.capnp).
 struct Explained {
   struct Stage {
     std::string name;
@@ -193,23 +193,23 @@ struct Explained {
   uint64_t critical_path_us = 0, earliest_us = 0;  // 0: never
 };
 
-// What a worker was told of an attempt, as far as it can be run again elsewhere.
+// The launch of an attempt, as far as it can be repeated elsewhere.
 struct ReplayTask {
   struct Split {
     uint32_t input = 0;
     std::string uri, format;
     uint64_t offset = 0, length = 0, file_bytes = 0, sample_bytes = 0;
-    uint64_t file = 0;  // id of the version that was planned, in the block store; 0 = not known
+    uint64_t file = 0;  // id of the planned version in the block store; 0 = unknown
   };
   struct Port {
     bool files = false, sorted = false, combine = false, custom_partition = false;
     std::string format;
     uint32_t partitions = 1;
   };
-  std::string library;  // SHA-256; empty: the built-in one
+  std::string library;  // SHA-256; empty: the built-in library
   std::string stage, job_name, op, config;
   uint32_t flags = 0, tasks = 0, inputs = 0;
-  uint32_t edges = 0;  // inputs that other tasks wrote
+  uint32_t edges = 0;  // number of inputs that other tasks wrote
   std::vector<Split> splits;
   std::vector<Port> ports;
   std::vector<std::pair<std::string, std::string>> env;
@@ -221,7 +221,7 @@ struct ReplayTask {
   std::vector<SideFile> side_files;
 };
 
-// What came of it.
+// The result of a replay.
 struct ReplayResult {
   bool done = false;
   std::string message, record;
@@ -233,20 +233,20 @@ struct MasterInfo {
   std::string version, policies;
   uint64_t cluster_id = 0;
   uint32_t master_epoch = 0, pid = 0;
-  std::string address;     // as others reach it
-  uint64_t unix_ms = 0;    // its clock when it answered; 0: an older master
-  uint64_t file_view = 0;  // FileView() of its process; 0: not known
+  std::string address;     // the address that others use
+  uint64_t unix_ms = 0;    // its clock at the answer; 0: an older master
+  uint64_t file_view = 0;  // FileView() of its process; 0: unknown
 };
 
-// How the master's journal is.
+// State of the master's journal.
 struct JournalStatus {
-  bool lost = false;        // records are lost, and nobody has accepted that: safe mode
-  uint32_t lost_epoch = 0;  // of the last loss, also an accepted one; 0: there was none
+  bool lost = false;        // records are lost, and no operator has accepted that: safe mode
+  uint32_t lost_epoch = 0;  // of the most recent loss, even an accepted one; 0: none
   uint64_t lost_sequence = 0, kept = 0, found_unix_ms = 0;
-  std::string found_by;                  // a worker's name; empty: the journal's own witness
+  std::string found_by;                  // name of a worker; empty: the journal's own witness
   std::string text;                      // the loss and the choices
   bool awaits_workers = false;           // after a start, until workers have reported their blocks
-  std::vector<std::string> passed_over;  // what the start found damaged and did without
+  std::vector<std::string> passed_over;  // damaged parts that the start skipped
   bool full = false;
   uint64_t disk_bytes = 0, free_bytes = 0;
   std::string witness_failure;

@@ -1,4 +1,4 @@
-// mrctl: parse, settle the settings, run one command, report what went wrong.
+// mrctl: parses the command line, resolves the settings, runs one command and reports its failure.
 #include <unistd.h>
 
 #include <cstdio>
@@ -39,7 +39,7 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
   return RunJobVerb(command, settings);
 }
 
-// Before the settings are known, whether an error is wanted as JSON.
+// Returns whether an error must be JSON, before the settings are known.
 bool WantsJson(const std::vector<std::string>& argv) {
   for (size_t i = 0; i < argv.size(); ++i) {
     if (argv[i] == "-ojson" || (argv[i] == "-o" && i + 1 < argv.size() && argv[i + 1] == "json")) return true;

@@ -9,7 +9,7 @@
 namespace mr::ctl {
 namespace {
 
-// Jobs that top shows below those that run (a guess: what a person still looks for).
+// Number of ended jobs that top shows below running ones (a guess: those that people still look for).
 constexpr uint64_t kEndedShown = 5;
 
 std::string Or(const std::string& text, const char* otherwise) { return text.empty() ? otherwise : text; }

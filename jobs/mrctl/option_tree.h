@@ -1,5 +1,5 @@
-// The tree of verbs and options as CLI11 has it: parse.cc parses by it, completion.cc writes it out. Whoever includes
-// this waits for CLI11's headers.
+// The tree of verbs and options in CLI11. parse.cc parses by it, and completion.cc writes it out. Declared apart from
+// options.h so that other files do not wait for CLI11's headers.
 #pragma once
 
 namespace CLI {
@@ -10,8 +10,8 @@ namespace mr::ctl {
 
 struct Command;
 
-// Results of a parse go into `command`, which must outlive `root`. An option's type name is what completion offers:
-// PATH for local files, a|b|c for these words.
+// Adds all verbs and options to `root`. Results of a parse go into `command`, which must outlive `root`. An option's
+// type name drives completion: PATH for local files, a|b|c for these words.
 void BuildOptionTree(CLI::App* root, Command* command);
 
 }  // namespace mr::ctl

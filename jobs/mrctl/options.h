@@ -1,5 +1,5 @@
-// What was asked for: the command line as plain structs. The verbs are in options.cc, parsing in parse.cc
-// (CLI11 stays there and in completion.cc); what stands behind a job's name is split off first (argv_split.h).
+// The command line as plain structs. options.cc declares the verbs, and parse.cc parses them; CLI11 is used only there
+// and in completion.cc. The words after a job's name are split off first (argv_split.h).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr int kMaxLocalWorkers = 64;  // child processes of one command: 
 enum class OutputForm { kTable, kJson, kNdjson };
 
 struct GlobalOptions {
-  std::string master;  // empty: not given (config.h finds it)
+  std::string master;  // empty: not given (config.h decides)
   std::string form;    // "", "table", "json", "ndjson"
   bool quiet = false;
   bool verbose = false;
@@ -34,7 +34,7 @@ struct GlobalOptions {
 struct SubmitOptions {
   std::string job;                                             // JOB as typed
   std::vector<std::string> job_args;                           // flags and arguments of the job's plan()
-  std::vector<std::pair<std::string, std::string>> near_ours;  // an option in job_args, submit's most like it
+  std::vector<std::pair<std::string, std::string>> near_ours;  // an option in job_args, and the similar one of submit
   std::string lib;
   std::string name, queue, format, output, output_format, scheduler, submission_id, speculation, clone;
   int priority = 0;
@@ -47,17 +47,17 @@ struct SubmitOptions {
   std::string task_timeout;  // "": the default; "0": never
   std::string memory, deadline;
   int local = 0;               // number of workers; 0: on a cluster
-  std::string keep_logs;       // of a local cluster: a directory for its logs
-  std::vector<JobStep> steps;  // of a job file that has them; `job` is then the file
+  std::string keep_logs;       // directory for the logs of a local cluster
+  std::vector<JobStep> steps;  // of a job file with steps; `job` is then the file
 };
 
-// What is to be otherwise; 0 and "": as it was.
+// The changes to simulate. 0 and "": as in the run.
 struct WhatifOptions {
   std::string scheduler;
   uint32_t workers = 0, slots = 0;
 };
 
-// One verb with its arguments. fs and job have a second word in `sub`.
+// One verb with its arguments. Verbs with a second word, such as fs and job, have it in `sub`.
 struct Command {
   std::string verb, sub;
   std::vector<std::string> args;
@@ -73,10 +73,10 @@ struct Command {
   int replication = 0;
   std::string block_size;
   uint64_t lines = 10;
-  // job set; absent: as it is
+  // job set; absent: unchanged
   std::optional<int32_t> priority;
   std::string deadline;  // "none": no deadline
-  // queue set; absent: as it is
+  // queue set; absent: unchanged
   std::optional<double> weight;
   std::optional<uint32_t> min_share, max_share;
   bool show_origin = false;  // config view
@@ -85,18 +85,18 @@ struct Command {
   bool gdb = false;
   std::string replay_lib;
   std::vector<std::string> replay_files;
-  // Not empty: print this on stdout and exit 0 (help).
+  // If not empty: print this on stdout and exit 0 (help).
   std::string help;
 };
 
-// kInvalidArgument with a suggestion for what cannot be parsed. argv without the program's name.
+// Parses the words after the program's name. Errors: kInvalidArgument, with a suggestion.
 Result<Command> ParseCommandLine(const std::vector<std::string>& argv);
 
-// Fills in `key = value` of a job file (job_file.h) where the command line said nothing.
-// kInvalidArgument for an unknown key.
+// Applies `key = value` of a job file (job_file.h), unless the command line has that option. Errors: kInvalidArgument
+// for an unknown key.
 Status ApplyJobFile(const struct KeyTable& table, const std::string& file, SubmitOptions* options);
 
-// The value of "-o", which must be one of the three words.
+// Parses the value of "-o". Errors: kInvalidArgument for anything but the three words.
 Result<OutputForm> ParseOutputForm(const std::string& word);
 
 }  // namespace mr::ctl

@@ -21,12 +21,12 @@ Result<OutputClaim> OutputClaim::Take(const std::string& path) {
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.data(), name.size());  // behind a zero: abstract
+  std::memcpy(address.sun_path + 1, name.data(), name.size());  // after a zero byte: abstract
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   if (fd.valid() && ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) {
     if (errno == EADDRINUSE) {
       return WithHint(Rejected("output " + path + " is being written by another `mrctl submit --local`"),
-                      "wait for it, or give another --output");
+                      "wait for its end, or give another --output");
     }
     fd.reset();
   }

@@ -1,6 +1,6 @@
-// A claim on an output directory for as long as a process lives: two `mrctl submit --local` on one machine have a
-// master each, so that neither master can see that both write to one place. It leaves nothing behind, however the
-// process ends (the name of an abstract unix socket), and says nothing of other machines or of jobs of a cluster.
+// A claim on an output directory during the life of a process. Two `mrctl submit --local` on one machine have separate
+// masters, which cannot notice that both write to one directory. The claim is the name of an abstract unix socket, so
+// it disappears with the process. It does not cover other machines or jobs of a cluster.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace mr::ctl {
 
 class OutputClaim {
  public:
-  // kRejected where another process has claimed it. path: absolute; links in it are followed.
+  // Claims the directory. path: absolute; links are followed. Errors: kRejected if another process has claimed it.
   static Result<OutputClaim> Take(const std::string& path);
 
  private:
   explicit OutputClaim(UniqueFd fd) : fd_(std::move(fd)) {}
-  UniqueFd fd_;  // invalid where this system has no such sockets: then nothing is claimed
+  UniqueFd fd_;  // invalid on systems without such sockets: nothing is claimed then
 };
 
 }  // namespace mr::ctl

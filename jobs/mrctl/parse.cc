@@ -1,4 +1,4 @@
-// Words to a Command: what stands behind a job's name is split off, CLI11 does the rest by the option tree.
+// Turns words into a Command. The job's words are split off first; CLI11 parses the rest by the option tree.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -19,7 +19,7 @@ OptionKind KindIn(const CLI::App* app, std::string_view name) {
                                                                                  : OptionKind::kValue;
 }
 
-// Names of all options that can stand behind a verb, for suggestions.
+// Returns the names of all options that may follow a verb, for suggestions.
 std::vector<std::string> OptionNames(const CLI::App* root, const CLI::App* sub) {
   std::vector<std::string> names;
   for (const CLI::App* app : {root, sub}) {
@@ -36,7 +36,7 @@ std::string Suggest(const std::string& word, const std::vector<std::string>& nam
   return DidYouMean(word, views);
 }
 
-// Whether they are mistyped only the job's plan can say.
+// Returns the words that resemble submit's options. Only the job's plan knows whether they are mistyped.
 std::vector<std::pair<std::string, std::string>> NearOurs(const std::vector<std::string>& words,
                                                           const std::vector<std::string>& names) {
   const std::vector<std::string_view> views(names.begin(), names.end());
@@ -59,7 +59,7 @@ Status UnknownWord(const CLI::App* root, const CLI::App* sub, const std::vector<
   return InvalidArgument(extras.empty() ? fallback : "unexpected '" + extras[0] + "'");
 }
 
-// The verb's place in argv: the first word that is no global option and no value of one.
+// Returns the index of the verb in argv: the first word that is neither a global option nor its value.
 size_t FindVerb(const CLI::App* root, const std::vector<std::string>& argv) {
   for (size_t i = 0; i < argv.size(); ++i) {
     const std::string& word = argv[i];
@@ -84,7 +84,7 @@ Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
   for (const CLI::App* s : root.get_subcommands({})) verbs.push_back(s->get_name());
   if (at < argv.size()) {
     command.verb = argv[at];
-    if (command.verb == "help" && at + 1 < argv.size()) {  // of one verb
+    if (command.verb == "help" && at + 1 < argv.size()) {  // help of one verb
       std::vector<std::string> asked(argv.begin() + static_cast<ptrdiff_t>(at) + 1, argv.end());
       asked.push_back("--help");
       return ParseCommandLine(asked);
@@ -127,7 +127,7 @@ Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
     if (at >= argv.size()) {
       return WithHint(InvalidArgument("a command is needed"), "mrctl help lists the commands");
     }
-    // What stands before a missing word may be the mistyped option that swallowed it.
+    // The cause may be a mistyped option before the missing word, which took that word as its value.
     return WithHint(InvalidArgument(command.verb + ": " + error.what()),
                     "mrctl " + command.verb + " --help shows its form");
   }

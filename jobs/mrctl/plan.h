@@ -1,4 +1,4 @@
-// The plan document (jobs/PLAN.md) as plain structs, and what else mrtask prints.
+// The plan document (jobs/PLAN.md) and the other output of mrtask as plain structs.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace mr::ctl {
 struct PlanInput {
   bool files = false;
   // files
-  int input = 0;  // which --input; -1 = all together; unused where uris are given
+  int input = 0;  // index of --input; -1 = all together; unused if uris are given
   std::vector<std::string> uris;
   std::string format;
-  bool only_format = false;  // --format cannot be another
+  bool only_format = false;  // --format cannot override it
   uint64_t sample_bytes = 0, max_split_bytes = 0;
   // edge
   std::string kind;   // all_to_all, many_to_one, one_to_one, broadcast
@@ -27,16 +27,16 @@ struct PlanInput {
   uint32_t port = 0;
   bool grouped = false;
   bool quotes = false;  // csv_stages.h
-  bool splits = false;  // fat partitions may be shared by tasks
-  // Of an edge that is read as files (chain.h): `format` is not empty, and these say what the port's files would be
-  // and are called.
+  bool splits = false;  // large partitions may be shared by tasks
+  // For an edge that is read as files (chain.h): `format` is not empty, and these are the format and the name of the
+  // files that the port would write.
   std::string written, file;
 };
 
 struct PlanPort {
   bool files = false;
   std::string format;
-  std::string name;  // of a further files port
+  std::string name;  // of a further port of files
   bool sorted = false, combine = false, custom_partition = false;
 };
 
@@ -54,32 +54,32 @@ struct PlanStage {
   std::string config;  // decoded
   uint32_t tasks = 0;
   uint64_t task_bytes = 0;
-  uint64_t memory_bytes = 0;           // per attempt; 0: as the job has it
-  bool builtin = false;                // an operator of the built-in library, although the job has its own
-  std::optional<uint32_t> flags;       // of its operator; absent: Plan::operator_flags has them
-  std::optional<OperatorTypes> types;  // and Plan::operator_types these
+  uint64_t memory_bytes = 0;           // of an attempt; 0: that of the job
+  bool builtin = false;                // an operator of the built-in library in a job with --lib
+  std::optional<uint32_t> flags;       // absent: in Plan::operator_flags
+  std::optional<OperatorTypes> types;  // absent: in Plan::operator_types
   std::vector<PlanInput> inputs;
   std::vector<PlanPort> ports;
 };
 
-// What a plan may be told of sizes.
+// The facts that a plan may depend on.
 struct PlanSizes {
-  uint64_t memory_bytes = 0;              // --memory; 0: not given
-  std::map<std::string, uint64_t> bytes;  // by the URI as the plan asked for it
+  uint64_t memory_bytes = 0;              // --memory; 0: no limit was given
+  std::map<std::string, uint64_t> bytes;  // by URI as the plan wrote it
 };
 
 struct Plan {
   std::vector<PlanStage> stages;
-  std::vector<std::string> notes;  // why it is as it is, for people
+  std::vector<std::string> notes;  // for people: the reasons for the plan's choices
   std::vector<PlanTable> tables;
-  std::vector<std::string> wants_bytes;  // URIs and paths whose sizes it asked for and was not told
+  std::vector<std::string> wants_bytes;  // URIs and paths of unknown sizes that the plan asked for
   std::map<std::string, uint32_t> operator_flags;
-  std::map<std::string, OperatorTypes> operator_types;  // those that declare some
+  std::map<std::string, OperatorTypes> operator_types;  // of operators that declare types
 
   const OperatorTypes& TypesOf(const PlanStage& stage) const;
 };
 
-// What `mrtask plan` prints. kInvalidArgument for what is not a plan of version 1, with the place.
+// Parses the output of `mrtask plan`. Errors: kInvalidArgument with the place, if it is no plan of version 1.
 Result<Plan> ParsePlan(std::string_view json);
 
 struct LibraryInfo {
@@ -96,10 +96,10 @@ struct LibraryInfo {
   std::string built_with;
   uint32_t abi = 0;
 };
-// What `mrtask check` prints.
+// Parses the output of `mrtask check`.
 Result<LibraryInfo> ParseLibraryInfo(std::string_view json);
 
-// RFC 4648 with padding.
+// Decodes base64 (RFC 4648, with padding).
 Result<std::string> DecodeBase64(std::string_view text);
 
 }  // namespace mr::ctl

@@ -14,13 +14,13 @@
 namespace mr::ctl {
 namespace {
 
-// Of a job whose steps have names of their own: "errors" of "jobs/errors.toml".
+// Returns the job's name for a job file with steps: "errors" for "jobs/errors.toml".
 std::string NameOfFile(const std::string& file) {
   const std::string base = file.substr(file.rfind('/') + 1);
   return base == "-" ? "steps" : base.substr(0, base.rfind('.'));
 }
 
-// Inputs are looked for before daemons start: a typing error costs no second.
+// Finds local inputs before daemons start, so that a typing error costs no second.
 Status CheckLocalInput(const std::string& uri) {
   const std::string path = UriPath(uri);
   struct stat info {};
@@ -28,14 +28,14 @@ Status CheckLocalInput(const std::string& uri) {
   const int error = errno;
   if (path.find_first_of("*?[") == std::string::npos) {
     if (error == EACCES)
-      return ErrnoStatus(error, "input " + path + " cannot be read, for want of a right to enter a directory above it");
+      return ErrnoStatus(error, "input " + path + " cannot be read: a directory above it may not be entered");
     return NotFound("input " + path + " does not exist");
   }
   glob_t found{};
   const int result = glob(path.c_str(), 0, nullptr, &found);
   globfree(&found);
   if (result == 0) return Status::Ok();
-  // A directory that may not be listed is no empty one.
+  // A directory that may not be listed is not an empty one.
   const std::string directory = ParentOf(path.substr(0, path.find_first_of("*?[")) + "x");
   const auto names = ListDirectory(directory);
   if (!names.ok() && names.status().code() == Code::kNotAllowed) return names.status().With("input " + path);
@@ -51,7 +51,7 @@ Result<std::string> ResolveInput(const std::string& word, bool local, BarePath b
   return uri;
 }
 
-// All that is wrong, as the first of it.
+// Returns all errors in one, with the code of the first.
 Status Together(const std::vector<Status>& wrong) {
   if (wrong.empty()) return Status::Ok();
   if (wrong.size() == 1) return wrong[0];
@@ -67,7 +67,7 @@ Status CheckLocalOutput(const SpecOptions& spec) {
   auto names = ListDirectory(path);
   if (names.ok() && names->empty()) return Status::Ok();
   return WithHint(Rejected("output " + path + " exists" + (names.ok() ? " and is not empty" : " and is no directory")),
-                  names.ok() ? "name another, remove it, or say --overwrite" : "name another, or remove it");
+                  names.ok() ? "name another, remove it, or give --overwrite" : "name another, or remove it");
 }
 
 Status CheckTogether(const SubmitOptions& o, const Settings& settings) {
@@ -86,7 +86,7 @@ Status CheckTogether(const SubmitOptions& o, const Settings& settings) {
   }
   if (o.output.empty() && o.local == 0 && !o.dry_run) {
     return WithHint(InvalidArgument("--output is missing"),
-                    "a directory of the block store, as --output /out, or - for standard output");
+                    "give a directory of the block store, such as --output /out, or - for standard output");
   }
   return Status::Ok();
 }
@@ -126,7 +126,7 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   }
   if (!o.steps.empty() && !of_job.empty()) {
     return InvalidArgument("conf " + of_job[1] +
-                           " is no setting of the engine, and of which step's job it is nobody says: " +
+                           " is no setting of the engine, and it is unknown which step it belongs to: " +
                            "write it in the args of that step, as [\"--conf\", \"" + of_job[1] + "\"]");
   }
   std::erase_if(spec.conf, [](const auto& pair) { return IsConfOfTheJob(pair.first); });
@@ -139,7 +139,8 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   for (size_t i = 0; i < o.inputs.size(); ++i) {
     if (o.inputs[i] == "-") {
       if (!local)
-        return WithHint(InvalidArgument("--input - needs --local"), "or copy it in first: mrctl fs put - /path");
+        return WithHint(InvalidArgument("--input - needs --local"),
+                        "or copy it into the block store first: mrctl fs put - /path");
       if (plan.stdin_input) return InvalidArgument("--input - can be given once");
       plan.stdin_input = true;
       plan.stdin_index = i;
@@ -191,7 +192,8 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   }
   MR_ASSIGN_OR_RETURN(spec.files, ParseSideFiles(o.files, cwd));
   MR_RETURN_IF_ERROR(CheckPolicyList(o.scheduler));
-  // A local master gets the list as its own, where policies of cluster scope are allowed too; "none" is one of jobs.
+  // A local master uses the list as its own, so policies of cluster scope are allowed, too. "none" is a list of the
+  // job.
   if (!local || o.scheduler == "none") spec.policies = SplitPolicies(o.scheduler);
   plan.options = std::move(o);
   return plan;

@@ -15,7 +15,7 @@ namespace {
 constexpr Duration kRepeat = Seconds(10);
 constexpr int kBarWidth = 20;
 
-// Of the stage, 0 to 1: bytes are finer than tasks, where both are known.
+// Returns the progress of the stage, 0 to 1: by bytes if they are known, which is finer than by tasks.
 double Fraction(const StageStatus& s) {
   if (s.tasks == 0) return 0;
   if (s.done >= s.tasks) return 1;
@@ -97,9 +97,9 @@ std::string Progress::NewWarnings(const JobStatus& status) {
 void Progress::Redraw(const JobStatus& status) {
   std::string text;
   if (drawn_ > 0) text += "\x1b[" + std::to_string(drawn_) + "A";
-  // Warnings stay above what is redrawn.
+  // Warnings stay above the lines that are redrawn.
   if (const std::string warnings = NewWarnings(status); !warnings.empty()) text += "\r" + warnings + "\x1b[K\n";
-  // One column is left free: a full line makes some terminals wrap.
+  // One column stays free: a full line makes some terminals wrap.
   for (const StageStatus& stage : status.stages) text += "\r" + StageLine(stage, options_.width - 1) + "\x1b[K\n";
   drawn_ = static_cast<int>(status.stages.size());
   if (!status.last_failure.empty() || failure_drawn_) {

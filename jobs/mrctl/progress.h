@@ -1,6 +1,6 @@
-// What following a job looks like on stderr: on a terminal one line per stage, redrawn; elsewhere a
-// line when a stage moves on by a tenth or changes, and at least one every 10 s. Below them the last
-// failure of an attempt, where there was one: at once, and a later one after 10 s.
+// Progress of a job on stderr. On a terminal: one line per stage, redrawn. Elsewhere: a line when a stage advances by a
+// tenth or changes, and at least one every 10 s. Below them is the most recent failure of an attempt: the first at
+// once, later ones after 10 s.
 #pragma once
 
 #include <cstdio>
@@ -13,15 +13,15 @@
 
 namespace mr::ctl {
 
-// One stage as a line of at most `width` columns, without newline. Pure.
+// Returns one stage as a line of at most `width` columns, without newline. Pure.
 std::string StageLine(const StageStatus& stage, int width);
 
 struct ProgressOptions {
-  bool on = true;  // false: nothing at all is printed
+  bool on = true;  // false: prints nothing
   bool terminal = false;
   int width = 80;
 };
-// From the terminal behind stderr and COLUMNS, TERM.
+// Returns the options for stderr: whether it is a terminal, COLUMNS and TERM.
 ProgressOptions ProgressOfStderr(bool on);
 
 class Progress {
@@ -29,13 +29,13 @@ class Progress {
   Progress(ProgressOptions options, std::FILE* out) : options_(options), out_(out) {}
 
   void Show(const JobStatus& status, Instant now);
-  // No more lines; what is drawn stays.
+  // Ends the progress; drawn lines stay.
   void Finish();
 
  private:
   void Redraw(const JobStatus& status);
   void Append(const JobStatus& status, Instant now);
-  // Lines for the warnings that were not printed before.
+  // Returns lines for warnings that were not printed yet.
   std::string NewWarnings(const JobStatus& status);
 
   const ProgressOptions options_;
@@ -48,7 +48,7 @@ class Progress {
   std::string last_failure_;
   std::set<std::string> warned_;
   Instant told_failure_{};
-  std::vector<uint32_t> last_tenths_;  // per stage: tenths done + 1, 0 = not yet planned
+  std::vector<uint32_t> last_tenths_;  // per stage: completed tenths + 1; 0 = not yet planned
 };
 
 }  // namespace mr::ctl

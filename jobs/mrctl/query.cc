@@ -1,4 +1,4 @@
-// Commands that ask a master about jobs and workers.
+// Commands that query and change jobs, workers and queues.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -19,13 +19,13 @@ namespace {
 Result<JobId> JobIdOf(const std::string& text) {
   const auto id = ParseJobId(text);
   if (!id.has_value())
-    return WithHint(InvalidArgument("'" + text + "' is not a job id, as job_1_0001"), "mrctl jobs lists them");
+    return WithHint(InvalidArgument("'" + text + "' is not a job id such as job_1_0001"), "mrctl jobs lists them");
   return *id;
 }
 
 Result<int> SetJob(JobId id, const Command& command, const Settings& settings) {
   if (!command.priority && command.deadline.empty()) {
-    return WithHint(InvalidArgument("nothing to set is given"), "add --priority or --deadline");
+    return WithHint(InvalidArgument("there is nothing to set"), "add --priority or --deadline");
   }
   std::optional<uint64_t> deadline_ms;
   if (command.deadline == "none")
@@ -40,11 +40,11 @@ Result<int> SetJob(JobId id, const Command& command, const Settings& settings) {
   MR_ASSIGN_OR_RETURN(const std::string warning, client.SetJob(id, command.priority, deadline_ms));
   MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
   Done done{Name(id), "set", "", warning};
-  Say(settings, Name(id) + " is set");
+  Say(settings, Name(id) + " has been changed");
   if (!warning.empty()) Say(settings, "warning: " + warning);
   if (deadline_ms && *deadline_ms > 0 && info.policies.find("jockey") == std::string::npos) {
     const std::string note =
-        "this master does not steer by deadlines: its --scheduler is '" + info.policies + "', without jockey";
+        "this master ignores deadlines: its --scheduler is '" + info.policies + "', without jockey";
     Say(settings, note);
     done.note += (done.note.empty() ? "" : "; ") + note;
   }
@@ -77,7 +77,7 @@ Result<int> RunJob(const Command& command, const Settings& settings) {
   return kExitOk;
 }
 
-// wait says nothing until the end; attach shows progress.
+// wait prints nothing until the end; attach shows progress.
 Result<int> RunWait(const Command& command, Settings settings) {
   if (command.verb == "wait") settings.progress = false;
   std::vector<JobStatus> ended;
@@ -138,7 +138,7 @@ Result<int> RunVersion(const Settings& settings) {
   Client client(settings.master);
   auto info = client.Info();
   if (!info.ok() && info.status().code() != Code::kUnavailable) return info.status();
-  // Without a master it is still an answer.
+  // Prints mrctl's own version also without a master.
   Print(RenderVersion(kVersion, info.ok() ? &*info : nullptr, info.ok() ? "" : "none at " + settings.master,
                       settings.form));
   return kExitOk;
@@ -152,16 +152,16 @@ Result<int> RunQueues(const Command& command, const Settings& settings) {
     return kExitOk;
   }
   if (!command.weight && !command.min_share && !command.max_share) {
-    return WithHint(InvalidArgument("nothing to set is given"), "add --weight, --min-share or --max-share");
+    return WithHint(InvalidArgument("there is nothing to set"), "add --weight, --min-share or --max-share");
   }
   if (command.weight && !(*command.weight > 0)) return InvalidArgument("--weight must be above 0");
   const std::string& queue = command.args.at(0);
   MR_RETURN_IF_ERROR(client.SetQueue(queue, command.weight, command.min_share, command.max_share));
   MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
   Done done{queue, "set", "", ""};
-  Say(settings, "queue " + queue + " is set");
+  Say(settings, "queue " + queue + " has been changed");
   if (info.policies.find("fair") == std::string::npos) {
-    done.note = "this master does not look at queues: its --scheduler is '" + info.policies + "', without fair";
+    done.note = "this master ignores queues: its --scheduler is '" + info.policies + "', without fair";
     Say(settings, done.note);
   }
   PrintDone({done}, settings);
@@ -178,16 +178,15 @@ Result<int> SetWorkers(const Command& command, const Settings& settings) {
     MR_ASSIGN_OR_RETURN(const WorkerId id, WorkerIdOf(word));
     MR_RETURN_IF_ERROR(sub == "undrain" ? client.Drain(id, false) : client.Exclude(id, sub == "exclude"));
     done.push_back({word, sub, "", ""});
-    Say(settings,
-        word + (sub == "undrain"   ? " takes work again"
-                : sub == "exclude" ? " is excluded: it was given up, and may not come back until it is included"
-                                   : " may register again, and does so within seconds where it runs"));
+    Say(settings, word + (sub == "undrain"   ? " takes work again"
+                          : sub == "exclude" ? " is excluded: it counts as lost until it is included again"
+                                             : " may register again; if it runs, it does so within seconds"));
   }
   PrintDone(done, settings);
   return kExitOk;
 }
 
-// With what runs there now: of jobs that have not ended.
+// Shows workers and the attempts that run there, of jobs that have not ended.
 Result<int> ShowWorkers(const Command& command, const Settings& settings) {
   for (const std::string& word : command.args) MR_RETURN_IF_ERROR(WorkerIdOf(word).status());
   Client client(settings.master);
@@ -197,7 +196,7 @@ Result<int> ShowWorkers(const Command& command, const Settings& settings) {
   for (const JobStatus& job : jobs) {
     if (Ended(job.state)) continue;
     auto attempts = client.Attempts(job.id);
-    if (!attempts.ok() && attempts.status().code() == Code::kNotFound) continue;  // it ended meanwhile
+    if (!attempts.ok() && attempts.status().code() == Code::kNotFound) continue;  // the job ended meanwhile
     if (!attempts.ok()) return attempts.status();
     for (AttemptStatus& a : *attempts) {
       if (Runs(a)) running.push_back(std::move(a));
@@ -231,7 +230,7 @@ void Say(const Settings& settings, const std::string& line) {
 Result<WorkerId> WorkerIdOf(const std::string& text) {
   const auto id = ParseWorkerId(text);
   if (!id.has_value())
-    return WithHint(InvalidArgument("'" + text + "' is not a worker, as w1"), "mrctl workers lists them");
+    return WithHint(InvalidArgument("'" + text + "' is not a worker id such as w1"), "mrctl workers lists them");
   return *id;
 }
 

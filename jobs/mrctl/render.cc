@@ -53,20 +53,20 @@ std::string DateTime(uint64_t unix_ms) {
 
 std::vector<std::string> ExtraAttempts(const JobStatus& job) {
   std::vector<std::string> lines;
-  uint64_t outrun_us = 0;  // of what copies beat, and of what failed: a copy that wins ends its original
+  uint64_t outrun_us = 0;  // of attempts that were overtaken or failed
   for (const CauseStatus& c : job.causes) {
     if (c.cause == "first" || c.cause == "retry") outrun_us += c.wasted_us;
     if (c.launched == 0 || c.cause == "first" || c.cause == "retry") continue;
     const bool one = c.launched == 1;
     std::string name = one ? c.cause : c.cause + "s";
-    if (c.cause == "speculative") name = one ? "speculative copy" : "speculative copies";
+    if (c.cause == "speculative") name = one ? "speculative attempt" : "speculative attempts";
     if (c.cause == "opportunistic") name = one ? "clone on an idle slot" : "clones on idle slots";
     lines.push_back(Grouped(c.launched) + " " + name + " launched, " + Grouped(c.won) + " won, " +
                     Elapsed(c.wasted_us) + " of their slot time wasted");
   }
   if (!lines.empty() && outrun_us > 0) {
     lines.push_back(Elapsed(outrun_us) +
-                    " of slot time wasted by first attempts and retries that were ended, or failed");
+                    " of slot time wasted by first attempts and retries that were ended or failed");
   }
   return lines;
 }
@@ -98,9 +98,9 @@ std::string RenderStages(const JobStatus& job, OutputForm form) {
 namespace {
 
 std::string OmegaText(const CloneStatus& c) {
-  if (!c.omega_known) return "how long they wait for one of their own is not learned yet";
-  const std::string most = c.omega_us == UINT64_MAX ? "for ever" : "up to " + Elapsed(c.omega_us);
-  return "they wait " + most + " for one of their own";
+  if (!c.omega_known) return "the wait for an exclusive replica is not chosen yet";
+  const std::string most = c.omega_us == UINT64_MAX ? "without limit" : "up to " + Elapsed(c.omega_us);
+  return "readers wait " + most + " for an exclusive replica";
 }
 
 }  // namespace
@@ -142,8 +142,8 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
                           Grouped(c.lent_killed) + " killed; " + Elapsed(c.lent_extra_us) +
                           " of slot time beside the attempts that committed");
     }
-    line("reads", Grouped(c.exclusive) + " of a copy of their own, " + Grouped(c.contended) + " of one with others, " +
-                      Grouped(c.rebound) + " told another copy; " + OmegaText(c));
+    line("reads", Grouped(c.exclusive) + " from an exclusive replica, " + Grouped(c.contended) +
+                      " from a shared one, " + Grouped(c.rebound) + " moved to another replica; " + OmegaText(c));
   }
   for (const std::string& warning : j.warnings) line("warning", warning);
   for (const std::string& hung : j.hung) line("hung", hung);
@@ -170,11 +170,12 @@ std::string SkewHint(const JobStatus& job, const std::string& prefix) {
 
 std::string RenderTasks(const std::vector<TaskStatus>& tasks, OutputForm form) {
   if (form != OutputForm::kTable) return JsonTasks(tasks, form);
-  Table table({"ID", "STATE", "ATTEMPTS", "GENERATION", "WORKER", "COPIES"});
+  Table table({"ID", "STATE", "ATTEMPTS", "GENERATION", "WORKER", "REPLICAS"});
   for (const TaskStatus& t : tasks) {
-    std::string copies;
-    for (const std::string& worker : t.copies) copies += (copies.empty() ? "" : ",") + worker;
-    table.Add({t.id, t.state, std::to_string(t.attempts), std::to_string(t.generation), Dash(t.worker), Dash(copies)});
+    std::string replicas;
+    for (const std::string& worker : t.replicas) replicas += (replicas.empty() ? "" : ",") + worker;
+    table.Add(
+        {t.id, t.state, std::to_string(t.attempts), std::to_string(t.generation), Dash(t.worker), Dash(replicas)});
   }
   return table.Text();
 }
@@ -237,7 +238,7 @@ std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form) {
 
 std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form) {
   if (form != OutputForm::kTable) return JsonFiles(files, form);
-  Table table({"TYPE", "BYTES", "BLOCKS", "COPIES", "MODIFIED", "PATH"});
+  Table table({"TYPE", "BYTES", "BLOCKS", "REPLICAS", "MODIFIED", "PATH"});
   for (const FileRow& f : files) {
     table.Add({f.directory            ? "dir"
                : f.missing_blocks > 0 ? "file!"
@@ -261,7 +262,7 @@ std::string RenderSpace(const std::vector<WorkerStatus>& workers, OutputForm for
   Table table({"ID", "STATE", "CAPACITY", "USED", "FREE", "USE"});
   uint64_t capacity = 0, used = 0;
   const auto add = [&](const std::string& id, const std::string& state, uint64_t all, uint64_t taken) {
-    // The last block may be larger than what was left.
+    // The last block may be larger than the free space.
     table.Add({id, state, HumanBytes(all), HumanBytes(taken), HumanBytes(all > taken ? all - taken : 0),
                all == 0 ? "-" : std::to_string(taken * 100 / all) + "%"});
   };

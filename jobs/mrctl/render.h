@@ -1,4 +1,4 @@
-// Answers as tables for people and as JSON for scripts (render_json.cc). Pure.
+// Formats answers as tables for people and as JSON for scripts (render_json.cc). Pure.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace mr::ctl {
 
-// Rows under a heading; columns as wide as their widest cell.
+// Rows under a heading, with columns as wide as their widest cell.
 class Table {
  public:
   explicit Table(std::vector<std::string> heading) { rows_.push_back(std::move(heading)); }
@@ -22,7 +22,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "2026-01-31 12:00:00" of this time zone; "-" for 0.
+// Returns "2026-01-31 12:00:00" in the local time zone, or "-" for 0.
 std::string DateTime(uint64_t unix_ms);
 
 // One file or directory of the block store.
@@ -31,7 +31,7 @@ struct FileRow {
   bool directory = false;
   uint64_t bytes = 0, block_bytes = 0, modified_unix_ms = 0;
   uint32_t replication = 0, blocks = 0, missing_blocks = 0;
-  uint32_t least_replicas = 0;  // good ones now, of the block that has the fewest
+  uint32_t least_replicas = 0;  // good ones of the block that has the fewest
 };
 
 // XXH3-128 of a file's bytes.
@@ -40,29 +40,29 @@ struct FileSum {
   uint64_t bytes = 0;
 };
 
-// What a command did to one thing: a line on stderr for people, an element of "done" for scripts.
+// The effect of a command on one object: a line on stderr for people, an element of "done" for scripts.
 struct Done {
   std::string id;      // job, worker, queue, path
   std::string action;  // the verb
   std::string to;      // path of mv, cp, put, get; empty: none
-  std::string note;    // what its user should know; may be empty
+  std::string note;    // for the user; may be empty
 };
 
-// Bytes of a file that a command shows.
+// Bytes of a file, printed by a command.
 struct FileText {
   std::string path, text;
 };
 
-// Of copies, restarts and clones, where there were any: "2 speculative copies launched, 1 won, 4.1 s
-// of their slot time wasted"; one line per cause, and one of what first attempts and retries wasted.
+// Returns a line per cause of extra attempts: "2 speculative attempts launched, 1 won, 4.1 s of their slot time
+// wasted". The last line has the slot time that first attempts and retries wasted. Empty without extra attempts.
 std::vector<std::string> ExtraAttempts(const JobStatus& job);
-// Of a job that succeeded although a hot key made one of its tasks larger than others: a line that names the heaviest;
-// else empty. prefix: "mrctl ", as for commands that it names; empty where no cluster is left to ask.
+// Returns a line that names the hot key of a job that succeeded, if one made a task much larger than others; else "".
+// prefix: "mrctl ", for the commands in the text; empty if no cluster is left.
 std::string SkewHint(const JobStatus& job, const std::string& prefix);
 
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form);
 std::string RenderJob(const JobStatus& job, OutputForm form);
-// A picture of guaranteed slots and the expected end over time, for a terminal of 80 columns; "" without points.
+// Returns a chart of guaranteed slots and of the expected end over time, 80 columns wide; "" without points.
 std::string RenderSteering(const SteeringStatus& steering, double elapsed_s, bool ended);
 std::string RenderStages(const JobStatus& job, OutputForm form);
 std::string RenderTasks(const std::vector<TaskStatus>& tasks, OutputForm form);
@@ -70,32 +70,32 @@ std::string RenderAttempts(const std::vector<AttemptStatus>& attempts, OutputFor
 std::string RenderCounters(const std::vector<CounterValue>& counters, OutputForm form);
 std::string RenderWorkers(const std::vector<WorkerStatus>& workers, OutputForm form);
 std::string RenderQueues(const std::vector<QueueStatus>& queues, OutputForm form);
-// A stage a line: median, 90th percentile and maximum of its tasks' times, and a histogram of them.
+// Returns a line per stage: median, 90th percentile and maximum of task times, and their histogram.
 std::string RenderProfiles(const std::vector<ProfileStatus>& profiles, OutputForm form);
-// How many of the sorted samples stand in each of `cells` equal parts from 0 to the largest one: a character each, from
-// ' ' (none) by '.' to '@' (most).
+// Returns the number of sorted samples in each of `cells` equal parts from 0 to the largest sample, as one character
+// each: ' ' (none), '.' to '@' (most).
 std::string Histogram(const std::vector<float>& sorted, size_t cells);
-// Each log under a line that names attempt, worker and state.
+// Returns each log after a line with attempt, worker and state.
 std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form);
 std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form);
-// "digest  path" lines, as sha256sum writes them.
+// Returns "digest  path" lines, like sha256sum.
 std::string RenderSums(const std::vector<FileSum>& sums, OutputForm form);
-// Room of the block store on each worker, and their sum.
+// Returns the free space of the block store on each worker, and the sum.
 std::string RenderSpace(const std::vector<WorkerStatus>& workers, OutputForm form);
 std::string RenderVersion(const std::string& own, const MasterInfo* master, const std::string& error, OutputForm form);
-// explained: what the master says of it, null where none was asked. deadline_us: 0 = none.
+// explained: the master's answer, or null if none was asked. deadline_us: 0 = none.
 std::string RenderPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
                        const std::string& output, const Explained* explained, uint64_t deadline_us, OutputForm form);
-// Splits, places and predicted times by slots, with a bar for each; of a refusal the one who asked says more.
+// Returns splits, their workers, and predicted times by slots with a bar for each. A refusal is printed by the caller.
 std::string ExplainText(const Explained& explained, uint64_t deadline_us);
-// Deadline and what is guaranteed for it: lines of `mrctl job show`.
+// Returns the deadline and its guarantees: lines of `mrctl job show`.
 std::string DeadlineText(const JobStatus& job);
 
-// JSON of a job that ended or was detached from: {"version":1,"job":{...}} and, where it failed or
-// was killed, "error" beside it.
+// Returns the JSON of a job that ended or that mrctl detached from: {"version":1,"job":{...}}, with "error" if it
+// failed or was killed.
 std::string SubmitJson(const JobStatus& job, OutputForm form, const Failure* failure);
 
-// The documents, one per verb; `form` is kJson or kNdjson.
+// The JSON documents, one per verb. `form` is kJson or kNdjson.
 std::string JsonJobs(const std::vector<JobStatus>& jobs, OutputForm form);
 std::string JsonJob(const JobStatus& job, OutputForm form);
 std::string JsonStages(const JobStatus& job, OutputForm form);
@@ -113,17 +113,17 @@ std::string JsonPlan(const std::string& job, const Plan& plan, const std::vector
 std::string JsonSpace(const std::vector<WorkerStatus>& workers, OutputForm form);
 std::string JsonSums(const std::vector<FileSum>& sums, OutputForm form);
 std::string JsonDone(const std::vector<Done>& done, OutputForm form);
-// "exact" is false where the bytes are no UTF-8 and were replaced.
+// "exact" is false if the bytes are no UTF-8 and some were replaced.
 std::string JsonContents(const std::vector<FileText>& contents, OutputForm form);
-// What has been said of each subject.
+// The scheduler's reasons about one subject.
 struct Reasons {
   std::string id;
   std::vector<std::string> lines;
 };
 std::string JsonWhy(const std::vector<Reasons>& why, OutputForm form);
-// Several jobs that were waited for; failure: of the first that did not succeed, or null.
+// Several jobs that were waited for. failure: of the first one that did not succeed, or null.
 std::string JsonWaited(const std::vector<JobStatus>& jobs, OutputForm form, const Failure* failure);
-// For `mrtask replay`: where each split's bytes are on this machine (file, and which range of the input it holds).
+// For `mrtask replay`: the file on this machine with a split's bytes, and the range of the input in it.
 struct ReplayFile {
   std::string path;
   uint64_t offset = 0, length = 0;
@@ -131,11 +131,11 @@ struct ReplayFile {
 std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, const std::string& library,
                            const std::vector<ReplayFile>& files, const std::string& files_directory,
                            const std::string& scratch);
-// What mrtask prints.
+// Parses the output of `mrtask replay`.
 Result<ReplayResult> ParseReplay(const std::string& json);
 std::string RenderReplay(const std::string& attempt, const ReplayTask& task, const ReplayResult& result,
                          OutputForm form);
-// A library that has problems has an "error" beside it.
+// A library with problems has an "error" member.
 std::string JsonLibrary(const struct LibraryReport& report, OutputForm form);
 std::string JsonProject(const std::string& name, const std::string& directory,
                         const std::vector<struct ProjectFile>& files, OutputForm form);

@@ -1,4 +1,4 @@
-// Deadlines, predictions and guarantees as text: of explain and of job show.
+// Deadlines, predictions and guarantees as text, for explain and job show.
 #include <algorithm>
 #include <cstdio>
 
@@ -8,7 +8,7 @@
 namespace mr::ctl {
 namespace {
 
-constexpr size_t kBar = 40;  // characters of the longest
+constexpr size_t kBar = 40;  // characters of the longest bar
 
 std::string Took(uint64_t us) { return HumanDuration(Micros(static_cast<int64_t>(us))); }
 
@@ -36,16 +36,16 @@ std::string DeadlineText(const JobStatus& job) {
     when += ", in " + Took(d.deadline_us - job.elapsed_us);
   if (d.best_effort) when += " (best effort)";
   std::string text = Line("deadline", when);
-  if (!d.steered) return text + Line("guaranteed", "nothing: the cluster's list of policies has no jockey");
+  if (!d.steered) return text + Line("guaranteed", "nothing: the cluster's policy list has no jockey");
   if (d.predicted) {
     char scale[32];
     std::snprintf(scale, sizeof scale, "%.2g", d.scale);
-    std::string basis = d.runs == 0 ? "not known, best effort: no earlier run (a guess from its input steers it)"
+    std::string basis = d.runs == 0 ? "not known, best effort: no earlier run (steered by a guess from its input)"
                                     : "of " + std::to_string(d.runs) + (d.runs == 1 ? " earlier run" : " earlier runs");
     if (d.runs > 0 && d.scale != 1) basis += ", with " + std::string(scale) + " times their input";
     text += Line("predicted", basis);
   } else if (!Ended(job.state)) {
-    text += Line("predicted", "nothing yet: it is served as others are");
+    text += Line("predicted", "nothing yet: it gets slots like jobs without a deadline");
   }
   if (!Ended(job.state)) {
     text += Line("guaranteed", std::to_string(d.guaranteed) + (d.guaranteed == 1 ? " slot, holds " : " slots, holds ") +
@@ -64,7 +64,7 @@ std::string ExplainText(const Explained& e, uint64_t deadline_us) {
                 reads ? std::to_string(s.workers) : "-"});
   }
   std::string text = stages.Text() + "\n";
-  if (e.times.empty()) return text + "time: nothing can be predicted: " + e.basis + "\n";
+  if (e.times.empty()) return text + "time: no prediction: " + e.basis + "\n";
   text += "time by slots, of " + std::to_string(e.slots) + " in the cluster; " + e.basis + "\n\n";
   uint64_t most = 1;
   for (const auto& t : e.times) most = std::max(most, t.median_us);
@@ -83,7 +83,7 @@ std::string ExplainText(const Explained& e, uint64_t deadline_us) {
           (e.needs_slots == 1 ? " slot, " : " slots, ") + std::to_string(e.available_slots) +
           " are not guaranteed to others; " +
           (e.earliest_us > 0 ? "the earliest that can be is " + Took(e.earliest_us) : "no deadline can be met now") +
-          (e.steered ? "" : " (only told: the cluster's list of policies has no jockey)") + "\n";
+          (e.steered ? "" : " (not enforced: the cluster's policy list has no jockey)") + "\n";
   return text;
 }
 

@@ -1,4 +1,4 @@
-// JSON that mrctl prints; the documents' schemas are in jobs/mrctl/schema.
+// JSON output of mrctl. The schemas of its documents are in jobs/mrctl/schema.
 #include "jobs/mrctl/json_out.h"
 
 #include "common/base/text.h"
@@ -9,7 +9,7 @@
 namespace mr::ctl {
 namespace {
 
-// The names by which this file calls what others use, too.
+// Short names of shared functions.
 std::string Dump(const JsonOut& json) { return DumpJson(json); }
 std::string List(const char* key, const std::vector<JsonOut>& elements, OutputForm form) {
   return ListDocument(key, elements, form);
@@ -47,7 +47,7 @@ JsonOut ToJson(const CloneStatus& c) {
                       {"won", c.lent_won},
                       {"killed", c.lent_killed},
                       {"extra_slot_s", static_cast<double>(c.lent_extra_us) / 1e6}}}};
-  // A number, or "inf"; absent where none was chosen yet.
+  // A number, or "inf". Absent until it is chosen.
   if (c.omega_known && c.omega_us == UINT64_MAX)
     clones["omega_s"] = "inf";
   else if (c.omega_known)
@@ -185,7 +185,7 @@ JsonOut ToJson(const TaskStatus& t) {
           {"attempts", t.attempts},
           {"generation", t.generation},
           {"worker", t.worker},
-          {"copies", t.copies}};
+          {"copies", t.replicas}};
 }
 
 JsonOut ToJson(const AttemptStatus& a) {
@@ -211,7 +211,7 @@ JsonOut ToJson(const WorkerStatus& w) {
           {"capacity_bytes", w.capacity_bytes},
           {"memory_bytes", w.memory_bytes},
           {"wrong_outputs", w.wrong_outputs},
-          // As text: 64 bits do not fit into a number of JavaScript.
+          // Written as text: 64 bits do not fit into a number of JavaScript.
           {"incarnation", std::to_string(w.incarnation)},
           {"pid", w.pid},
           {"labels", w.labels},
@@ -283,7 +283,7 @@ JsonOut ToJson(const PlanStage& s, const Plan& plan) {
       JsonOut edge = {{"kind", i.kind}, {"from", plan.stages[i.from].name}, {"port", i.port}, {"grouped", i.grouped}};
       if (i.quotes) edge["quotes"] = true;
       if (i.splits) edge["splits"] = true;
-      // Delivered as the files that `from` would have written.
+      // Read as the files that `from` would have written.
       if (!i.format.empty())
         edge["read_as"] = {{"format", i.format}, {"written", i.written}, {"sample_bytes", i.sample_bytes}};
       inputs.push_back({{"edge", std::move(edge)}});
@@ -358,7 +358,7 @@ std::string JsonVersion(const std::string& own, const MasterInfo* master, Output
                       {"pid", master->pid},
                       {"address", master->address}};
   }
-  // The document's own "version" is a number; this is the release.
+  // The document's own "version" is a number. This is the release.
   return One("release", json, form);
 }
 

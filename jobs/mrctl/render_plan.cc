@@ -1,4 +1,4 @@
-// What explain shows of a plan: its stages as boxes, one under the other, with the edges beside them.
+// Renders a plan for explain: stages as boxes, one below the other, with the edges beside them.
 //
 //      +------+
 //      | map  |  wordcount.map, tasks by splits
@@ -12,7 +12,7 @@
 //      |      |  -> files (text)
 //      +------+
 //
-// A port keeps a lane of its own from the stage that writes it down to the last one that reads it.
+// A port has its own lane, from the stage that writes it down to the last stage that reads it.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -31,7 +31,7 @@ std::string InputText(const Plan& plan, const PlanInput& input, const std::vecto
     std::string text = input.kind + " from " + plan.stages[input.from].name;
     if (input.port != 0) text += " port " + std::to_string(input.port);
     if (input.grouped) text += ", grouped";
-    if (input.splits) text += ", fat partitions are shared";
+    if (input.splits) text += ", large partitions are shared";
     if (!input.format.empty()) text += ", read as " + input.format;
     return text + (input.quotes ? ", quotes of csv" : "");
   }
@@ -74,7 +74,7 @@ class Lanes {
     }
   }
   size_t width() const { return open_.size() * kLaneWidth; }
-  // The lane of a port that somebody reads begins.
+  // Starts the lane of a port that is read.
   std::string Begin(PortOf port) {
     if (!readers_.contains(port)) return Row();
     const size_t lane = static_cast<size_t>(std::find(open_.begin(), open_.end(), false) - open_.begin());
@@ -100,7 +100,7 @@ class Lanes {
   }
 
  private:
-  // Lane 0 is the one next to the boxes.
+  // Lane 0 is next to the boxes.
   size_t Column(size_t lane) const { return (open_.size() - 1 - lane) * kLaneWidth; }
   std::string Bent(size_t lane, char corner, char last, std::string row) const {
     row[Column(lane)] = corner;
@@ -116,7 +116,7 @@ class Lanes {
   std::vector<bool> open_;
 };
 
-// Rows with gutters of the width that was needed in the end: a lane that came later makes those above it wider.
+// Rows with gutters of the final width: a later lane makes the rows above it wider.
 struct Row {
   std::string gutter, text;
 };

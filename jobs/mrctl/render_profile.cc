@@ -8,11 +8,11 @@
 namespace mr::ctl {
 namespace {
 
-constexpr size_t kCells = 20;  // of a histogram
+constexpr size_t kCells = 20;  // cells of a histogram
 
 std::string Took(double seconds) { return HumanDuration(FromSeconds(seconds)); }
 
-// The sample at this share of the sorted ones.
+// Returns the sample at this fraction of the sorted ones.
 std::string At(const std::vector<float>& sorted, double share) {
   if (sorted.empty()) return "-";
   return Took(sorted[std::min(sorted.size() - 1, static_cast<size_t>(share * static_cast<double>(sorted.size())))]);
@@ -37,7 +37,7 @@ std::string Histogram(const std::vector<float>& sorted, size_t cells) {
   }
   const size_t most = *std::max_element(counts.begin(), counts.end());
   std::string text;
-  // Rounded up: one alone is seen beside many.
+  // Rounded up, so that a single sample shows beside many.
   for (const size_t n : counts) text += kLevels[(n * kMost + most - 1) / most];
   return text;
 }

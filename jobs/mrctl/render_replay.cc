@@ -1,4 +1,4 @@
-// The replay of an attempt: what mrtask is asked, what it answers, and how that is shown.
+// The replay of an attempt: the task document for mrtask, its result, and their output.
 #include <nlohmann/json.hpp>
 
 #include "common/base/text.h"
@@ -9,7 +9,7 @@ namespace {
 
 using ReplayJson = nlohmann::ordered_json;
 
-// Texts may hold any bytes that an operator wrote.
+// Texts may contain any bytes of an operator.
 std::string DumpReplay(const ReplayJson& json) {
   return json.dump(-1, ' ', false, ReplayJson::error_handler_t::replace) + "\n";
 }
@@ -44,7 +44,7 @@ std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, c
   }
   for (const auto& [name, value] : task.env) env[name] = value;
   for (const char c : task.config) config.push_back(static_cast<unsigned char>(c));
-  constexpr uint64_t kSortBuffer = 64ull << 20;  // as the worker has it
+  constexpr uint64_t kSortBuffer = 64ull << 20;  // the worker's value
   return DumpReplay({{"attempt", attempt},
                      {"stage_name", task.stage},
                      {"job_name", task.job_name},

@@ -1,5 +1,4 @@
-// The picture of a job that is steered by its deadline: guaranteed slots over time as bars, and when it was expected
-// to end.
+// The chart of a job that is steered by its deadline: guaranteed slots over time as bars, and the expected end.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,7 +18,7 @@ std::string SecondsText(double s) {
   return text;
 }
 
-// The point in force at each column's beginning, from the first point to the last.
+// Returns the point in force at the beginning of each column, from the first point to the last.
 std::vector<const SteeringPoint*> InForce(const SteeringStatus& s) {
   std::vector<const SteeringPoint*> columns;
   const double from = s.points.front().at_s, to = std::max(s.points.back().at_s, from + 1e-9);
@@ -32,7 +31,7 @@ std::vector<const SteeringPoint*> InForce(const SteeringStatus& s) {
   return columns;
 }
 
-// A row of bars, `row` 0 at the bottom, of heights from 0 to 1.
+// Returns a row of bars (`row` 0 at the bottom) for heights from 0 to 1.
 std::string BarRow(const std::vector<double>& heights, size_t row) {
   std::string text;
   for (const double h : heights) {
@@ -60,7 +59,7 @@ std::string RenderSteering(const SteeringStatus& s, double elapsed_s, bool ended
     std::snprintf(margin, sizeof margin, "%6s ", row + 1 == kRows ? std::to_string(most).c_str() : "");
     text += margin + BarRow(slots, row) + "\n";
   }
-  // When it was expected to end: * on a line from the first column's time to the end; | is the deadline.
+  // The expected end over time: * from the first column's time to the end; | is the deadline.
   text += "expected end";
   text += last.deadline_s > 0 ? ", deadline " + SecondsText(last.deadline_s) + "\n" : "\n";
   double lowest = INFINITY, highest = 0;

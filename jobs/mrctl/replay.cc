@@ -1,5 +1,4 @@
-// mrctl task replay: an attempt that reads files, run again on this machine by mrtask, with the same library and
-// inputs.
+// mrctl task replay: mrtask runs an attempt that reads files again on this machine, with the same library and inputs.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,7 +25,7 @@
 namespace mr::ctl {
 namespace {
 
-// A private directory, gone with the object.
+// A private directory that is removed with the object.
 class ReplayDirectory {
  public:
   Status Make() {
@@ -51,20 +50,20 @@ Status Replayable(const std::string& word, const ReplayTask& task) {
     return WithHint(Rejected(word + " cannot be replayed: " + std::to_string(task.edges) + " of the " +
                              std::to_string(task.inputs) + " inputs of stage '" + task.stage + "' " +
                              (task.edges == 1 ? "is" : "are") + " what other tasks wrote, and " +
-                             "their workers keep that for readers of the job alone"),
+                             "their workers keep that for readers within the job only"),
                     "replay an attempt of a stage that reads only files (mrctl job stages), or test the operator with "
                     "paceline/testing.h");
   }
   return {};
 }
 
-// The job's side files under their names in `directory`, as the attempt had them: by their digests. It is made only
-// where the job has some.
+// Links the job's side files under their names into `directory`, checked by their digests. Makes the directory only if
+// the job has side files.
 Status LinkSideFiles(const ReplayTask& task, const std::vector<std::string>& words, const std::string& directory) {
   MR_ASSIGN_OR_RETURN(std::vector<SideFile> files, ParseSideFiles(words, std::filesystem::current_path().string()));
   MR_RETURN_IF_ERROR(DigestSideFiles(&files));
   if (task.side_files.empty()) {
-    if (!files.empty()) return InvalidArgument("the attempt's job has no side files: leave --files out");
+    if (!files.empty()) return InvalidArgument("the attempt's job has no side files: omit --files");
     return {};
   }
   MR_RETURN_IF_ERROR(MakeDirectories(directory));
@@ -73,11 +72,11 @@ Status LinkSideFiles(const ReplayTask& task, const std::vector<std::string>& wor
     const auto given = std::find_if(files.begin(), files.end(), named);
     if (given == files.end()) {
       return WithHint(InvalidArgument("the attempt's job has a side file '" + wanted.name + "'"),
-                      "say where it is: --files PATH#" + wanted.name);
+                      "give its path: --files PATH#" + wanted.name);
     }
     if (given->sha256 != wanted.sha256) {
-      return InvalidArgument("--files " + given->path + " is another file than the attempt had as '" + wanted.name +
-                             "': its SHA-256 begins with " + given->sha256.substr(0, 12) + ", that of the job's with " +
+      return InvalidArgument("--files " + given->path + " differs from the attempt's side file '" + wanted.name +
+                             "': its SHA-256 begins with " + given->sha256.substr(0, 12) + ", the job's with " +
                              wanted.sha256.substr(0, 12));
     }
     if (symlink(given->path.c_str(), (directory + "/" + wanted.name).c_str()) != 0) {
@@ -87,30 +86,30 @@ Status LinkSideFiles(const ReplayTask& task, const std::vector<std::string>& wor
   return {};
 }
 
-// The library that the attempt ran: by its digest.
+// Returns the library that the attempt ran, checked by its digest.
 Result<std::string> LibraryOf(const ReplayTask& task, const std::string& given) {
   if (task.library.empty()) {
-    if (!given.empty()) return InvalidArgument("the attempt ran an operator of the built-in library: leave --lib out");
+    if (!given.empty()) return InvalidArgument("the attempt ran an operator of the built-in library: omit --lib");
     return BuiltinLibrary();
   }
   const std::string shown = task.library.substr(0, 12);
   if (given.empty()) {
-    return WithHint(InvalidArgument("the attempt ran an operator of a library of its own (SHA-256 " + shown + "...)"),
-                    "say where it is: --lib FILE.so");
+    return WithHint(InvalidArgument("the attempt ran an operator of the job's own library (SHA-256 " + shown + "...)"),
+                    "give its path: --lib FILE.so");
   }
   auto sha256 = Sha256File(given);
   if (!sha256.ok()) return sha256.status().With("--lib");
   if (*sha256 != task.library) {
     return WithHint(
-        InvalidArgument("--lib " + given + " is another library than the attempt ran: its SHA-256 begins with " +
-                        sha256->substr(0, 12) + ", that of the job with " + shown),
+        InvalidArgument("--lib " + given + " is not the library that the attempt ran: its SHA-256 begins with " +
+                        sha256->substr(0, 12) + ", the job's with " + shown),
         "build the same version again, or submit the job with this one");
   }
   return given;
 }
 
-// Of a compressed file all of it: what is before the split may be needed, too. Of others its first bytes, which tell
-// that, and the split, at their places in a file with a hole.
+// Fetches one split. Of a compressed file it fetches everything, since bytes before the split may be needed. Of other
+// files it fetches the first bytes, which show the compression, and the split, at their offsets in a sparse file.
 Result<ReplayFile> FetchSplit(dfs::BlockingDfs& store, const std::string& path, const ReplayTask::Split& split,
                               const std::string& to) {
   const uint64_t head_bytes = std::min<uint64_t>(4, split.file_bytes);
@@ -130,7 +129,7 @@ Result<ReplayFile> FetchSplit(dfs::BlockingDfs& store, const std::string& path, 
   return ReplayFile{to, 0, end};
 }
 
-// Each split's bytes in a file of this machine: those behind its end too, for its last record.
+// Fetches each split into a file on this machine, with the bytes after its end that complete its last record.
 Result<std::vector<ReplayFile>> Fetch(Client& client, const ReplayTask& task, const ReplayDirectory& directory) {
   std::vector<ReplayFile> files;
   std::unique_ptr<dfs::BlockingDfs> store;
@@ -140,12 +139,12 @@ Result<std::vector<ReplayFile>> Fetch(Client& client, const ReplayTask& task, co
       auto size = FileSize(path);
       if (!size.ok())
         return WithHint(size.status().With("input"),
-                        "a replay reads file:// inputs on this machine: run it where they are");
+                        "a replay reads file:// inputs on this machine: run it on the host that has them");
       if (*size != split.file_bytes) {
         return WithHint(
-            Rejected("input " + path + " has " + std::to_string(*size) + " bytes here, and had " +
+            Rejected("input " + path + " has " + std::to_string(*size) + " bytes here, but had " +
                      std::to_string(split.file_bytes) + " when the job ran"),
-            "a replay needs the bytes of then: put that version of the file back, or submit the job again and "
+            "a replay needs the bytes of that time: restore that version of the file, or submit the job again and "
             "replay an attempt of that run");
       }
       files.push_back({path, 0, *size});
@@ -161,7 +160,7 @@ Result<std::vector<ReplayFile>> Fetch(Client& client, const ReplayTask& task, co
   return files;
 }
 
-// In the foreground, on this terminal: mrtask, or gdb around it. Its exit code, or 128 + a signal.
+// Runs mrtask in the foreground on this terminal, alone or under gdb. Returns its exit code, or 128 + a signal.
 Result<int> RunHere(const std::vector<std::string>& argv, const std::string& out) {
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
@@ -190,7 +189,7 @@ Result<int> RunReplay(const Command& command, const Settings& settings) {
   const std::string& word = command.args[0];
   const auto id = ParseAttemptId(word);
   if (!id.has_value()) {
-    return WithHint(InvalidArgument("'" + word + "' is no name of an attempt"), "mrctl job attempts JOB lists them");
+    return WithHint(InvalidArgument("'" + word + "' is no attempt id"), "mrctl job attempts JOB lists them");
   }
   Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const ReplayTask task, client.Launched(*id));
@@ -209,7 +208,7 @@ Result<int> RunReplay(const Command& command, const Settings& settings) {
   const std::string mrtask = BinaryDirectory() + "/mrtask";
   if (command.gdb) {
     MR_ASSIGN_OR_RETURN(const int exit, RunHere({"gdb", "--args", mrtask, "replay", document}, ""));
-    if (exit == 127) return WithHint(InvalidArgument("there is no gdb in $PATH"), "install it, or leave --gdb out");
+    if (exit == 127) return WithHint(InvalidArgument("there is no gdb in $PATH"), "install it, or omit --gdb");
     return exit == 0 ? kExitOk : kExitJobFailed;
   }
   MR_ASSIGN_OR_RETURN(const int exit, RunHere({mrtask, "replay", document}, answer));

@@ -1,4 +1,4 @@
-// mrctl completion: the script, with the names of the built-in jobs as their library has them.
+// mrctl completion: prints the script with the names of the built-in jobs.
 #include <cstdio>
 
 #include "jobs/mrctl/completion.h"
@@ -24,7 +24,7 @@ Result<std::vector<std::string>> BuiltinJobs() {
 Result<int> RunCompletion(const Command& command, const Settings& settings) {
   auto jobs = BuiltinJobs();
   if (!jobs.ok() && !settings.quiet) {
-    std::fprintf(stderr, "without names of jobs: %s\n", jobs.status().message().c_str());
+    std::fprintf(stderr, "the script has no names of jobs: %s\n", jobs.status().message().c_str());
   }
   const std::string& shell = command.args.at(0);
   MR_ASSIGN_OR_RETURN(const std::string script,

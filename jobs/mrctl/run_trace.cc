@@ -1,4 +1,4 @@
-// mrctl trace: what the master says of an ended job's run, as trace events on standard output.
+// mrctl trace: prints an ended job's history as trace events on standard output.
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/trace.h"
@@ -6,16 +6,16 @@
 
 namespace mr::ctl {
 
-// Its result is JSON whatever -o says.
+// The result is JSON for every -o.
 Result<int> RunTrace(const Command& command, const Settings& settings) {
   if (command.args.size() != 1) return InvalidArgument("trace takes one job id");
   const auto id = ParseJobId(command.args[0]);
   if (!id)
-    return WithHint(InvalidArgument("'" + command.args[0] + "' is not a job id, as job_1_0001"),
+    return WithHint(InvalidArgument("'" + command.args[0] + "' is not a job id such as job_1_0001"),
                     "mrctl jobs lists them");
   Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const JobHistory history, client.History(*id));
-  // Of a job that ended long ago reasons are not kept; when its attempts ran may be.
+  // Reasons of a job that ended long ago are no longer kept; the times of its attempts may be.
   auto attempts = client.Attempts(*id);
   if (!attempts.ok() && attempts.status().code() != Code::kNotFound) return attempts.status();
   auto decisions = client.Decisions(*id);

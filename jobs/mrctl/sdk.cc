@@ -26,8 +26,7 @@ Result<int> New(const Command& command, const Settings& settings) {
   Print(text);
   if (settings.quiet) return kExitOk;
   if (sdk.empty())
-    std::fputs("the SDK does not stand beside mrctl: give cmake -DPaceline_DIR=<where PacelineConfig.cmake is>\n",
-               stderr);
+    std::fputs("the SDK is not beside mrctl: give cmake -DPaceline_DIR=<directory of PacelineConfig.cmake>\n", stderr);
   std::fprintf(stderr,
                "build and test it: cmake -S %s -B %s/build && cmake --build %s/build && ctest --test-dir %s/build\n",
                directory.c_str(), directory.c_str(), directory.c_str(), directory.c_str());

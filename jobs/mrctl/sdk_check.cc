@@ -15,11 +15,11 @@
 namespace mr::ctl {
 namespace {
 
-constexpr size_t kMostNamed = 10;  // clashing symbols that are listed
+constexpr size_t kMostNamed = 10;  // clashing symbols in the message
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Only the highest version of each family says what a machine must have.
+// Returns only the highest version of each family, which decides what a machine must have.
 std::vector<ElfFile::Version> Highest(const std::vector<ElfFile::Version>& all) {
   std::map<std::pair<std::string, std::string>, std::string> highest;
   for (const auto& [file, version] : all) {
@@ -37,7 +37,7 @@ std::string Listed(const std::vector<std::string>& names) {
   return names.size() > kMostNamed ? text + " and " + std::to_string(names.size() - kMostNamed) + " more" : text;
 }
 
-// Against mrtask and each library that is in its process before an operator library comes.
+// Compares the library with mrtask and the libraries that mrtask has loaded before it.
 Status CompareWithHost(const ElfFile& library, LibraryReport* report) {
   MR_ASSIGN_OR_RETURN(const std::string listed, StartHostLibraries().Finish());
   std::set<std::string> told;
@@ -46,7 +46,7 @@ Status CompareWithHost(const ElfFile& library, LibraryReport* report) {
     const std::string path = listed.substr(at, end - at);
     at = end + 1;
     const auto bytes = ReadFile(path);
-    if (!bytes.ok()) continue;  // the kernel's own page has no file
+    if (!bytes.ok()) continue;  // the kernel's vdso has no file
     const auto host = ParseElf(*bytes);
     if (!host.ok()) return Internal("cannot read " + path + ": it " + host.status().message());
     const std::string name = host->soname.empty() ? BaseName(path) : host->soname;
@@ -56,15 +56,15 @@ Status CompareWithHost(const ElfFile& library, LibraryReport* report) {
     if (clashing.empty()) continue;
     const std::string whose = name == "mrtask" ? name : name + " in the process of mrtask";
     report->problems.push_back("exports " + Listed(clashing) + ", which " + whose +
-                               " has, too, and the loader takes those: hide them (-fvisibility=hidden, or "
+                               " exports, too, and the loader prefers those: hide them (-fvisibility=hidden, or "
                                "-Wl,--exclude-libs,ALL for archives), or rename them");
   }
   return {};
 }
 
-// Compares the types of the stages of each job, as it plans them without arguments.
+// Compares the types of the stages of each job, planned without arguments.
 Status CheckJobs(const std::string& path, LibraryReport* report) {
-  std::vector<ToolRun> runs;  // all at once: each loads the library in a process of its own
+  std::vector<ToolRun> runs;  // all at once: each loads the library in its own process
   for (const auto& job : report->info.jobs) runs.push_back(StartPlan(path, job.name, {}));
   for (size_t i = 0; i < runs.size(); ++i) {
     const std::string& name = report->info.jobs[i].name;
@@ -76,11 +76,11 @@ Status CheckJobs(const std::string& path, LibraryReport* report) {
     }
     const auto plan = ParsePlan(*json);
     if (!plan.ok()) {
-      report->problems.push_back("has a job '" + name + "' without a valid plan: " + plan.status().message());
+      report->problems.push_back("has no valid plan for job '" + name + "': " + plan.status().message());
       continue;
     }
     for (const std::string& fault : TypeFaults(*plan)) {
-      report->problems.push_back("has a job '" + name + "' whose stages disagree about types: " + fault);
+      report->problems.push_back("has a job '" + name + "' with stages that disagree about types: " + fault);
     }
   }
   return {};
@@ -109,13 +109,13 @@ Result<LibraryReport> CheckLibrary(const std::string& path) {
       std::find_if(elf->exports.begin(), elf->exports.end(), [](const auto& s) { return s.name == MR_LIBRARY_SYMBOL; });
   if (has_table == elf->exports.end()) {
     report.problems.push_back("does not export " MR_LIBRARY_SYMBOL
-                              "(): no operator library, or its PACELINE_LIBRARY is missing or hidden");
+                              "(): it is no operator library, or its PACELINE_LIBRARY is missing or hidden");
   }
   const std::string file = path[0] == '/' ? path : "./" + path;
   auto json = StartCheck(file).Finish();
   if (!json.ok() && json.status().code() != Code::kInvalidArgument) return json.status();
   if (!json.ok()) {
-    // What was found above says it better than the loader.
+    // The problems found above explain the failure better than the loader does.
     if (report.problems.empty()) report.problems.push_back(json.status().message());
     return report;
   }
@@ -125,7 +125,7 @@ Result<LibraryReport> CheckLibrary(const std::string& path) {
     return report;
   }
   report.info = *std::move(info);
-  if (report.info.operators.empty()) report.problems.push_back("has no operator in its table");
+  if (report.info.operators.empty()) report.problems.push_back("has no operators in its table");
   MR_RETURN_IF_ERROR(CheckJobs(file, &report));
   return report;
 }
@@ -163,7 +163,7 @@ std::string RenderLibrary(const LibraryReport& report, OutputForm form) {
     text += "\n" + jobs.Text();
   }
   if (!report.unchecked.empty()) {
-    text += "\ntypes not compared, since the plan needs arguments: " + Listed(report.unchecked) +
+    text += "\ntypes not compared, since the plans need arguments: " + Listed(report.unchecked) +
             " (`mrctl explain --lib " + report.path + " JOB ARGS` does)\n";
   }
   return text;

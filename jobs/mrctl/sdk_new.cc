@@ -14,7 +14,7 @@ namespace mr::ctl {
 namespace {
 
 constexpr size_t kMostNameBytes = 40;
-// Targets that CMake keeps for itself, and the SDK's own names.
+// Names reserved by CMake, and the SDK's own names.
 constexpr const char* kTaken[] = {
     "all",     "clean",          "depend",   "edit_cache",    "help", "install", "list_install_components",
     "package", "package_source", "paceline", "rebuild_cache", "test", "mr"};
@@ -25,7 +25,7 @@ void ReplaceAll(const std::string& what, const std::string& with, std::string* t
   }
 }
 
-// WordStats of word_stats.
+// Returns WordStats for word_stats.
 std::string ClassName(const std::string& name) {
   std::string out;
   bool upper = true;
@@ -48,15 +48,16 @@ Status CheckProjectName(const std::string& name) {
                     "it names the library, the job and the files; for example: mrctl sdk new word_stats");
   };
   if (name.empty() || name.size() > kMostNameBytes)
-    return refused("it has 1 to " + std::to_string(kMostNameBytes) + " characters");
+    return refused("it must have 1 to " + std::to_string(kMostNameBytes) + " characters");
   const bool plain = std::all_of(name.begin(), name.end(),
                                  [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '_'; });
   if (!plain || !std::islower(static_cast<unsigned char>(name[0]))) {
-    return refused("it is made of lower-case letters, digits and '_', and begins with a letter");
+    return refused("it must consist of lower-case letters, digits and '_', and begin with a letter");
   }
-  if (name.back() == '_' || name.find("__") != std::string::npos) return refused("each '_' stands between two others");
+  if (name.back() == '_' || name.find("__") != std::string::npos)
+    return refused("each '_' must be between two other characters");
   if (std::find(std::begin(kTaken), std::end(kTaken), name) != std::end(kTaken))
-    return refused("CMake or the SDK has that name");
+    return refused("CMake or the SDK uses that name");
   return {};
 }
 

@@ -1,4 +1,4 @@
-// `mrctl sdk new NAME`: a project of an operator library, made from the SDK's example.
+// `mrctl sdk new NAME`: creates the project of an operator library from the SDK's example.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@ struct ProjectFile {
   std::string name, content;
 };
 
-// The files of jobs/sdk/example, as they were when this was built.
+// Returns the files of jobs/sdk/example at the time of the build.
 const std::vector<ProjectFile>& ExampleFiles();
 
-// It names the project, its library, its job and its files. kInvalidArgument says what a name may be.
+// Checks the name of a project, which its library, job and files also get. Errors: kInvalidArgument with the rules.
 Status CheckProjectName(const std::string& name);
 
-// The example under that name. sdk: directory of PacelineConfig.cmake, for the project to find; may be empty.
+// Returns the example under that name. sdk: directory of PacelineConfig.cmake, for the project; may be empty.
 std::vector<ProjectFile> ProjectFiles(const std::string& name, const std::string& sdk);
 
-// Makes the directory where it is missing. kRejected for one that is not empty, or is none.
+// Writes the files, and makes the directory if it is missing. Errors: kRejected if it is not empty or no directory.
 Status WriteProject(const std::string& directory, const std::vector<ProjectFile>& files);
 
-// Where the SDK that belongs to this mrctl is: installed, or in the build tree; empty: neither.
+// Returns the directory of the SDK that belongs to this mrctl, installed or in the build tree; "" if there is none.
 std::string FindSdk();
 
 }  // namespace mr::ctl

@@ -36,7 +36,7 @@ Result<SideFile> ParseOne(const std::string& word, const std::string& cwd) {
     file.name = std::filesystem::path(file.path).filename().string();
   }
   if (word.starts_with("dfs://")) {
-    return WithHint(InvalidArgument("--files " + word + ": side files are files of this machine"),
+    return WithHint(InvalidArgument("--files " + word + ": a side file must be on this machine"),
                     "copy it here first: mrctl fs get PATH .");
   }
   std::error_code error;
@@ -44,7 +44,7 @@ Result<SideFile> ParseOne(const std::string& word, const std::string& cwd) {
   if (!std::filesystem::exists(status)) return NotFound("--files: " + file.path + " does not exist");
   if (!std::filesystem::is_regular_file(status)) {
     return WithHint(InvalidArgument("--files: " + file.path + " is no regular file"),
-                    "name its files one by one, or pack them into an archive");
+                    "give its files one by one, or pack them into an archive");
   }
   if (!UsableName(file.name)) {
     return WithHint(InvalidArgument("--files " + word + ": '" + file.name + "' is no name of a file"),
@@ -55,7 +55,7 @@ Result<SideFile> ParseOne(const std::string& word, const std::string& cwd) {
     return WithHint(
         InvalidArgument("--files: " + file.path + " has " + std::to_string(file.bytes) + " bytes, the limit is " +
                         std::to_string(kMaxSideFileBytes) + " (" + HumanBytes(kMaxSideFileBytes) + ")"),
-        "put it into the block store and let the job read it as an input (a broadcast reaches every task)");
+        "put it into the block store and read it as an input of the job (a broadcast reaches every task)");
   }
   return file;
 }
@@ -74,7 +74,7 @@ Result<std::vector<SideFile>> ParseSideFiles(const std::vector<std::string>& wor
       if (other.name != file.name) continue;
       return WithHint(
           InvalidArgument("--files: " + other.path + " and " + file.path + " have the same name '" + file.name + "'"),
-          "give one of them another: --files PATH#NAME");
+          "rename one of them: --files PATH#NAME");
     }
     files.push_back(std::move(file));
   }

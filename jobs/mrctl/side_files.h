@@ -1,5 +1,4 @@
-// Files that a job brings beside its library (submit --files PATH[#NAME]): looked for, measured and named
-// before anything is started.
+// Side files of a job (submit --files PATH[#NAME]). They are found, measured and named before anything is started.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +9,23 @@
 
 namespace mr::ctl {
 
-// What a master takes, of libraries too.
+// The master's limit, which libraries have, too.
 inline constexpr uint64_t kMaxSideFileBytes = 1ull << 30;
 inline constexpr size_t kMaxSideFiles = 100;
 
 struct SideFile {
   std::string path;  // absolute
-  std::string name;  // as operators ask for it
+  std::string name;  // used by operators
   uint64_t bytes = 0;
   std::string sha256;  // empty before DigestSideFiles
 };
 
-// The words of --files, looked up from directory `cwd`. What stands behind the last # is the name, unless a file with
-// the # in its path is there; without one the name is the path's last part. kNotFound: it is not there;
-// kInvalidArgument: no regular file, a name that is none or is given twice, too large, too many.
+// Parses the words of --files, with paths relative to `cwd`. The name follows the last #, unless a file with that # in
+// its path exists; by default it is the last part of the path. Errors: kNotFound; kInvalidArgument for anything but a
+// regular file, an invalid or repeated name, a file that is too large, or too many files.
 Result<std::vector<SideFile>> ParseSideFiles(const std::vector<std::string>& words, const std::string& cwd);
 
-// Reads them all.
+// Computes the SHA-256 of each file.
 Status DigestSideFiles(std::vector<SideFile>* files);
 
 }  // namespace mr::ctl

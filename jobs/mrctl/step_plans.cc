@@ -12,7 +12,7 @@
 namespace mr::ctl {
 namespace {
 
-// A plan of nothing but the operator and its config: mrtask asks the operator about it, the chain makes the rest.
+// Returns a plan of only the operator and its config. mrtask checks these; the chain makes the rest.
 Result<std::string> OperatorDocument(const JobStep& step) {
   Config config;
   for (const std::string& pair : step.config) {
@@ -55,7 +55,7 @@ Result<StepPlanning> StepPlanning::Start(std::vector<JobStep> steps, const std::
     planned.builtin = builtin && !own_library.empty();
     planned.library = builtin ? BuiltinLibrary() : own_library;
     if (!step.job.empty()) {
-      // A job that has a --format of its own decides what it makes of it, as on the command line.
+      // A job with its own --format decides what it makes of it, as on the command line.
       if (builtin && !step.format.empty() && BuiltinClaims(step.job, "--format")) {
         step.args.insert(step.args.begin(), {"--format", std::exchange(step.format, "")});
       }

@@ -1,4 +1,4 @@
-// The plan of what is submitted, by mrtask: of one job, or of the steps of a job file.
+// The plan of a submit, made by mrtask: of one job, or of the steps of a job file.
 #pragma once
 
 #include <optional>
@@ -12,28 +12,28 @@
 
 namespace mr::ctl {
 
-// The children that plan the steps of a job file, side by side. A job that the own library has is taken from there,
-// any other from the built-in one.
+// The children that plan the steps of a job file, in parallel. A job is taken from the user's library if that has it,
+// else from the built-in one.
 class StepPlanning {
  public:
-  // own_library: path, empty where there is none. file: for messages. Waits for the list of the own library.
+  // Starts the children. own_library: path; empty: none. file: for messages. Waits for the list of the user's library.
   static Result<StepPlanning> Start(std::vector<JobStep> steps, const std::string& own_library, std::string file,
                                     const PlanSizes& sizes);
-  // One plan of all; kInvalidArgument with all that is wrong. uses_library(): whether any step is of the own library.
-  // What a step writes has no size yet, so such inputs are not among its wants_bytes.
+  // Returns one plan of all steps. Its wants_bytes has no files of steps, since their sizes are unknown yet. Afterwards
+  // uses_library() returns whether a step uses the user's library. Errors: kInvalidArgument with all faults.
   Result<Plan> Finish();
-  // Behind Finish(): asks those steps again that wanted to know what `sizes` has.
+  // Plans those steps again that asked for sizes in `sizes`. Requires: Finish() has returned.
   void Again(const PlanSizes& sizes);
   bool uses_library() const { return uses_library_; }
 
  private:
   struct Planned {
     JobStep step;
-    bool builtin = false;  // although there is an own library
+    bool builtin = false;  // although there is a user's library
     std::string library;
     std::string job;                // or kPlanDocument
     std::vector<std::string> args;  // of that
-    std::optional<ToolRun> run;     // until its plan is here
+    std::optional<ToolRun> run;     // until its plan is known
     Plan plan;
   };
   static void Ask(Planned* planned, const PlanSizes& sizes);

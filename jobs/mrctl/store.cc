@@ -21,13 +21,13 @@ Result<int> RunStore(const Command& command, const Settings& settings) {
   if (!before.lost && after.awaits_workers) {
     return Rejected(
         "safe mode stays on: the master has just started and waits for the reports of its workers. Nothing was "
-        "changed; it "
-        "ends by itself when they have come (mrctl store safemode shows it)");
+        "changed. "
+        "Safe mode ends by itself when they have reported (mrctl store safemode shows it)");
   }
   const std::string loss = "the loss of journal records up to " + std::to_string(before.lost_sequence) + " is accepted";
   const Done done{"safemode", "off", "",
-                  !before.lost           ? "it was off already"
-                  : after.awaits_workers ? loss + "; it ends when the workers have reported, which needs nothing more"
+                  !before.lost           ? "it was already off"
+                  : after.awaits_workers ? loss + "; safe mode ends by itself when the workers have reported"
                                          : loss};
   if (!settings.quiet) {
     std::fprintf(stderr, "%s: %s\n", after.awaits_workers ? "safe mode ends soon" : "safe mode is ended",

@@ -38,14 +38,15 @@
 namespace mr::ctl {
 namespace {
 
-// Help of one job, as its library has it.
+// Prints the help of one job from its library.
 Result<int> PrintJobHelp(const SubmitPlan& plan) {
   MR_ASSIGN_OR_RETURN(const std::string json, StartCheck(plan.library).Finish());
   MR_ASSIGN_OR_RETURN(const LibraryInfo info, ParseLibraryInfo(json));
   std::vector<std::string_view> names;
   for (const auto& job : info.jobs) {
     if (job.name == plan.options.job) {
-      Print(job.name + ": " + job.help + "\n\nOptions of submit stand before or behind it: mrctl submit --help\n");
+      Print(job.name + ": " + job.help +
+            "\n\nOptions of submit may be given before or after it: mrctl submit --help\n");
       return kExitOk;
     }
     names.push_back(job.name);
@@ -53,7 +54,7 @@ Result<int> PrintJobHelp(const SubmitPlan& plan) {
   return InvalidArgument("there is no job '" + plan.options.job + "'" + DidYouMean(plan.options.job, names));
 }
 
-// Standard input to a file that all workers of the local cluster can read.
+// Writes standard input to a file that all workers of the local cluster can read.
 Status SaveStdin(const std::string& path) {
   MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
   std::string piece(1u << 20, '\0');
@@ -67,7 +68,7 @@ Status SaveStdin(const std::string& path) {
   }
 }
 
-// The parts of a local output directory, in order, to standard output.
+// Prints the parts of a local output directory in order on standard output.
 Status PrintLocalParts(const std::string& directory) {
   MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(directory));
   std::string piece(1u << 20, '\0');
@@ -77,7 +78,7 @@ Status PrintLocalParts(const std::string& directory) {
     for (uint64_t offset = 0;;) {
       MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(file.get(), piece.data(), piece.size(), offset));
       if (n == 0) break;
-      // A reader that has seen enough (head) is no error.
+      // A reader that has read enough (such as head) is no error.
       if (!WriteAll(1, std::string_view(piece.data(), n)).ok()) return Status::Ok();
       offset += n;
     }
@@ -93,7 +94,7 @@ Status UploadLibrary(Client& client, const std::string& path, std::string* sha25
   return known ? Status::Ok() : client.PutLibrary(*sha256, path);
 }
 
-// Those that the master has not from an earlier job.
+// Uploads the side files that the master does not have from an earlier job.
 Status UploadSideFiles(Client& client, const std::vector<SideFile>& files) {
   for (const SideFile& file : files) {
     MR_ASSIGN_OR_RETURN(const bool known, client.LibraryKnown(file.sha256));
@@ -111,7 +112,7 @@ std::string RandomHex() {
   return text;
 }
 
-// One run of submit: the parts that several steps need.
+// One run of submit: state that its steps share.
 class Submission {
  public:
   Submission(SubmitPlan plan, const Settings& settings) : plan_(std::move(plan)), settings_(settings) {}
@@ -119,7 +120,7 @@ class Submission {
   Result<int> Run() {
     const bool local = plan_.options.local > 0;
     MR_RETURN_IF_ERROR(StartPlanning());
-    // The guardian of a local cluster is forked before the client's thread exists.
+    // The guardian of a local cluster must be forked before the client's thread exists.
     if (local && !plan_.options.dry_run) {
       MR_RETURN_IF_ERROR(ClaimOutput());
       MR_ASSIGN_OR_RETURN(
@@ -133,7 +134,7 @@ class Submission {
     MR_RETURN_IF_ERROR(DigestSideFiles(&plan_.spec.files));
     auto message = std::make_shared<capnp::MallocMessageBuilder>();
     MR_RETURN_IF_ERROR(BuildJobSpec(plan, plan_.spec, message->initRoot<rpc::JobSpec>()));
-    // Behind all that is wrong without a master.
+    // After all checks that need no master.
     if (!plan.wants_bytes.empty()) {
       MR_ASSIGN_OR_RETURN(const bool again, PlanAgain(plan.wants_bytes));
       if (again) {
@@ -161,9 +162,9 @@ class Submission {
     auto end =
         Follow(*client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); });
     if (cluster_ != nullptr && !plan_.options.keep_logs.empty())
-      TellUnless(KeepLogs(cluster_->directory(), plan_.options.keep_logs));
+      PrintFailure(KeepLogs(cluster_->directory(), plan_.options.keep_logs));
     if (!end.ok()) return Broken(end.status(), id);
-    if (cluster_ != nullptr) AskWhatGoes(&*end);
+    if (cluster_ != nullptr) FetchBeforeEnd(&*end);
     return Report(*end);
   }
 
@@ -198,7 +199,7 @@ class Submission {
     return {plan_.spec.memory_bytes, std::move(bytes)};
   }
 
-  // Measures what a plan asked for, and asks for it once more (jobs/adr/0006); false where nothing is to be known.
+  // Measures the inputs that the plan asked for, and plans again (jobs/adr/0006). Returns false if no size is known.
   Result<bool> PlanAgain(const std::vector<std::string>& wanted) {
     MR_ASSIGN_OR_RETURN(auto known, MeasureInputs(wanted, plan_.spec, client_.get()));
     if (known.empty()) return false;
@@ -211,7 +212,7 @@ class Submission {
     return true;
   }
 
-  // A local cluster is not started for it: its plan alone is known then.
+  // Explains the plan. For --local no cluster is started, so only the plan itself is known.
   Result<int> Explain(const Plan& plan, const std::shared_ptr<capnp::MallocMessageBuilder>& message,
                       rpc::JobSpec::Builder spec) {
     const auto print = [&](const ctl::Explained* explained) {
@@ -220,7 +221,11 @@ class Submission {
     };
     if (client_ == nullptr) {
       print(nullptr);
-      if (!settings_.quiet) std::fputs("splits, places and times are a master's to say: leave --local out\n", stderr);
+      if (!settings_.quiet)
+        std::fputs(
+            "`explain --local` shows the plan only. To see splits, placement and predicted times, run it against a "
+            "cluster (without --local).\n",
+            stderr);
       if (plan_.refused.ok()) return kExitOk;
       const Failure refused = ToFailure(plan_.refused);
       std::fprintf(stderr, "would be refused: %s; %s\n", refused.message.c_str(), refused.hint.c_str());
@@ -240,15 +245,15 @@ class Submission {
     return ExitCodeFor(explained.refusals.front().code());
   }
 
-  // What the job itself refused is told with where its flags are listed.
+  // Adds to the job's own refusal where its flags are listed.
   Status Explained(const Status& status) {
     if (status.message().rfind(plan_.options.job + ": ", 0) != 0) return status;
-    std::string hint = "mrctl submit " + plan_.options.job + " --help shows what it takes";
-    // Of a job that names its inputs by options of its own this would be wrong.
+    std::string hint = "mrctl submit " + plan_.options.job + " --help shows its options";
+    // This hint would be wrong for a job with its own options for inputs.
     const bool own_inputs = status.message().find("--left") != std::string::npos;
     if (status.message().find("it takes no argument '") != std::string::npos && plan_.spec.inputs.empty() &&
         !own_inputs) {
-      hint = "inputs are given as --input FILE; " + hint;
+      hint = "give inputs as --input FILE; " + hint;
     }
     for (const auto& [word, ours] : plan_.options.near_ours) {
       if (status.message().find("unknown option '" + word + "'") == std::string::npos) continue;
@@ -258,7 +263,7 @@ class Submission {
     return WithHint(status, hint);
   }
 
-  // Where the connection breaks before the answer, the job may be accepted: the same id again gives the same job.
+  // If the connection breaks before the answer, the job may have been accepted. The same id again returns the same job.
   Result<JobId> Submit(const std::shared_ptr<capnp::MessageBuilder>& message, const std::string& submission) {
     MR_RETURN_IF_ERROR(client_->WaitConnected());
     Result<JobId> id = client_->Submit(message, submission);
@@ -270,7 +275,7 @@ class Submission {
     return id;
   }
 
-  // Paths that exist only during this run.
+  // Sets the paths that exist only during this run.
   Status SetPrivatePaths() {
     if (plan_.stdin_input && cluster_ != nullptr) {
       const std::string path = cluster_->directory() + "/stdin";
@@ -312,19 +317,19 @@ class Submission {
     return Status::Ok();
   }
 
-  // What only the local master knows, and what names commands that would need it.
-  void AskWhatGoes(JobStatus* job) {
+  // Reads what only the local master knows, before it ends. The error then names no commands that need a master.
+  void FetchBeforeEnd(JobStatus* job) {
     if (auto counters = client_->Counters(job->id); counters.ok()) job->counters = *std::move(counters);
     if (job->state != JobState::kSucceeded) job->error = EndFailure(*job, "").message;
   }
 
-  // What can be done when a local job has failed.
+  // Returns advice for a local job that has failed.
   std::string LocalNext() const {
-    return plan_.options.keep_logs.empty() ? "run it again with --keep-logs DIRECTORY, for all that its attempts wrote"
-                                           : "read what its attempts wrote, in " + plan_.options.keep_logs;
+    return plan_.options.keep_logs.empty() ? "run it again with --keep-logs DIRECTORY to keep the logs of its attempts"
+                                           : "read the logs of its attempts in " + plan_.options.keep_logs;
   }
 
-  static void TellUnless(const Status& done) {
+  static void PrintFailure(const Status& done) {
     if (!done.ok()) std::fprintf(stderr, "mrctl: %s\n", done.message().c_str());
   }
 
@@ -341,7 +346,7 @@ class Submission {
     } else if (!succeeded) {
       std::fputs(EndText(job, master, next).c_str(), stderr);
     } else if (!settings_.quiet) {
-      // The line is the result, unless the result itself was printed: then the directory that it was in is gone.
+      // This line is the result, unless the result was printed. Its directory is then removed.
       JobStatus shown = job;
       if (plan_.to_stdout) shown.output_uri.clear();
       std::fputs(EndText(shown, master).c_str(), plan_.to_stdout ? stderr : stdout);
@@ -350,7 +355,7 @@ class Submission {
         std::fputs(RenderCounters(*job.counters, OutputForm::kTable).c_str(), stderr);
       }
     }
-    if (succeeded && plan_.spec.max_bad_records > 0) TellOfBadRecords(job.id, master);
+    if (succeeded && plan_.spec.max_bad_records > 0) ReportBadRecords(job.id, master);
     if (!settings_.quiet) std::fputs(SkewHint(job, master.empty() ? "" : CommandPrefix(master)).c_str(), stderr);
     if (succeeded && plan_.options.strict_deadline && job.elapsed_us > plan_.spec.deadline_ms * 1000) {
       std::fprintf(stderr, "mrctl: %s missed its deadline of %s\n", Name(job.id).c_str(),
@@ -360,8 +365,8 @@ class Submission {
     return ExitOf(job);
   }
 
-  // The job succeeded without them: who allowed it wants to hear how many there were.
-  void TellOfBadRecords(JobId id, const std::string& master) {
+  // Reports the number of bad records of a job that succeeded without them.
+  void ReportBadRecords(JobId id, const std::string& master) {
     if (settings_.quiet) return;
     const auto counters = client_->Counters(id);
     if (!counters.ok()) return;
@@ -389,10 +394,10 @@ class Submission {
   SubmitPlan plan_;
   const Settings& settings_;
   std::optional<ToolRun> planning_;    // of one job
-  std::optional<StepPlanning> steps_;  // or of several
-  std::optional<OutputClaim> claim_;   // of a local job; let go when nothing of its cluster is left
+  std::optional<StepPlanning> steps_;  // of several steps
+  std::optional<OutputClaim> claim_;   // of a local job; released when nothing of its cluster is left
   std::unique_ptr<LocalCluster> cluster_;
-  std::unique_ptr<Client> client_;  // ends before the cluster
+  std::unique_ptr<Client> client_;  // destroyed before the cluster
 };
 
 }  // namespace
@@ -400,7 +405,7 @@ class Submission {
 Result<int> RunSubmit(const Command& command, const Settings& settings) {
   SubmitOptions options = command.submit;
   if (IsJobFile(options.job)) MR_RETURN_IF_ERROR(LoadJobFile(options.job, &options));
-  // A job that has a --format of its own gets it wherever it was written: it decides what it makes.
+  // A job with its own --format gets it wherever it was written, since it decides what the job makes.
   if (options.lib.empty() && !options.format.empty() && BuiltinClaims(options.job, "--format")) {
     options.job_args.insert(options.job_args.begin(), {"--format", std::exchange(options.format, "")});
   }

@@ -1,4 +1,4 @@
-// The steps of submit that need neither master nor child processes.
+// The part of submit that needs neither a master nor child processes.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace mr::ctl {
 
-// What submit will do, decided before anything is started.
+// The result of checking the options, before anything is started.
 struct SubmitPlan {
   SubmitOptions options;
   SpecOptions spec;          // without library_sha256
@@ -18,12 +18,12 @@ struct SubmitPlan {
   bool own_library = false;  // --lib
   bool stdin_input = false;  // one input is "-": spec.inputs has its index
   size_t stdin_index = 0;
-  Status refused;          // of a dry run: why the submit would be, as far as that is known here
-  bool to_stdout = false;  // the result is printed; spec.output_uri is set by who starts the job
+  Status refused;          // of a dry run: the reason why submit would be refused, as far as it is known here
+  bool to_stdout = false;  // the result is printed; the caller sets spec.output_uri
 };
 
-// Checks options that stand alone or exclude each other and makes paths absolute.
-// kInvalidArgument, kNotFound (local inputs), kRejected (local output exists, and it is no dry run).
+// Checks options that stand alone or exclude each other, and makes paths absolute. Errors: kInvalidArgument; kNotFound
+// (local inputs); kRejected (the local output exists, and it is no dry run).
 Result<SubmitPlan> PrepareSubmit(SubmitOptions options, const Settings& settings, const std::string& cwd);
 
 }  // namespace mr::ctl

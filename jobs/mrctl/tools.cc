@@ -35,7 +35,7 @@ Result<pid_t> Spawn(const std::vector<std::string>& argv, int out, int err) {
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     return WithHint(Internal("cannot start " + argv[0] + ": " + std::strerror(error)),
-                    "mrctl, mrtask, mrmaster and mrworker must stand in one directory");
+                    "mrctl, mrtask, mrmaster and mrworker must be in one directory");
   }
   return pid;
 }
@@ -45,7 +45,7 @@ std::string TrimmedEnd(std::string text) {
   return text;
 }
 
-// Reads both pipes until their end.
+// Reads both pipes to their end.
 Status Drain(int out_fd, int err_fd, std::string* out, std::string* err) {
   const Instant limit = Now() + Seconds(kToolSeconds);
   pollfd fds[2] = {{out_fd, POLLIN, 0}, {err_fd, POLLIN, 0}};
@@ -54,9 +54,8 @@ Status Drain(int out_fd, int err_fd, std::string* out, std::string* err) {
     if (Interrupted()) return InterruptedStatus();
     const int64_t left = (limit - Now()).millis();
     if (TimeLimit().has_value() && Now() >= *TimeLimit()) return TimeoutStatus();
-    if (left <= 0)
-      return {Code::kInvalidArgument, "did not come to an end within " + std::to_string(kToolSeconds) + " s"};
-    // In steps, so that Ctrl-C is seen although the handler restarts calls.
+    if (left <= 0) return {Code::kInvalidArgument, "did not end within " + std::to_string(kToolSeconds) + " s"};
+    // In short waits, so that Ctrl-C is noticed although the handler restarts calls.
     if (poll(fds, 2, static_cast<int>(left < 100 ? left : 100)) < 0 && errno != EINTR)
       return ErrnoStatus(errno, "cannot poll");
     for (int i = 0; i < 2; ++i) {
@@ -79,7 +78,7 @@ const std::string& BinaryDirectory() {
   static const std::string directory = [] {
     char path[4096];
     const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-    MR_CHECK(n > 0, "/proc is not there");
+    MR_CHECK(n > 0, "/proc is missing");
     const std::string self(path, static_cast<size_t>(n));
     return self.substr(0, self.rfind('/'));
   }();
@@ -127,24 +126,22 @@ Result<std::string> ToolRun::Finish() {
   waitpid(std::exchange(pid_, 0), &status, 0);
   if (!drained.ok()) return drained.code() == Code::kInvalidArgument ? drained.With("the operator library") : drained;
   err = TrimmedEnd(err);
-  // mrtask puts its name in front; the user did not call it.
+  // mrtask prefixes its name, but the user did not call it.
   if (err.compare(0, 8, "mrtask: ") == 0) err.erase(0, 8);
-  // mrtask sets itself an alarm, so that a loop ends also when mrctl does not.
+  // mrtask sets an alarm for itself, so that a loop ends even if mrctl does not end it.
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-    return InvalidArgument(
-        "the operator library did not come to an end within its time while it was asked for its plan");
+    return InvalidArgument("the operator library did not end within its time limit while it made its plan");
   }
   if (WIFSIGNALED(status)) {
     return InvalidArgument("the operator library died of signal " + std::to_string(WTERMSIG(status)) + " (" +
-                           strsignal(WTERMSIG(status)) + ") while it was loaded and asked for its plan" +
+                           strsignal(WTERMSIG(status)) + ") while it was loaded or made its plan" +
                            (err.empty() ? "" : ":\n" + err));
   }
   if (WEXITSTATUS(status) == 0 && !out.empty()) return out;
   if (WEXITSTATUS(status) == 0) {
-    return InvalidArgument(
-        "the operator library ended the process (exit 0) while it was loaded and asked for its plan");
+    return InvalidArgument("the operator library ended the process (exit 0) while it was loaded or made its plan");
   }
-  if (err.empty()) err = what_ + " exited with " + std::to_string(WEXITSTATUS(status)) + " and said nothing";
+  if (err.empty()) err = what_ + " exited with " + std::to_string(WEXITSTATUS(status)) + " and printed nothing";
   if (WEXITSTATUS(status) == 2) return InvalidArgument(err);
   return Internal(what_ + " exited with " + std::to_string(WEXITSTATUS(status)) + ": " + err);
 }

@@ -1,4 +1,4 @@
-// mrtask as a throwaway child that loads an operator library: mrctl itself never does.
+// Runs mrtask as a short-lived child that loads an operator library. mrctl itself never loads one.
 #pragma once
 
 #include <sys/types.h>
@@ -12,16 +12,17 @@
 
 namespace mr::ctl {
 
-// The directory of the running mrctl, where the other binaries are.
+// Returns the directory of the running mrctl and of the other binaries.
 const std::string& BinaryDirectory();
-// ../lib/libpaceline_jobs.so from there.
+// Returns ../lib/libpaceline_jobs.so, relative to that directory.
 std::string BuiltinLibrary();
 
-// Limit for a library that loops in its constructors or in plan() (a guess: a plan takes milliseconds).
+// Time limit for a library that loops in its constructors or in plan(), in seconds (a guess: a plan takes
+// milliseconds).
 inline constexpr int kToolSeconds = 10;
 
-// A child whose output is collected. Starts at construction, so that other work can go on; killed
-// by the destructor if it still runs.
+// A child with collected output. It starts at construction, so that other work can go on, and is killed by the
+// destructor if it still runs.
 class ToolRun {
  public:
   explicit ToolRun(std::vector<std::string> argv);
@@ -29,8 +30,8 @@ class ToolRun {
   ToolRun(ToolRun&& other) noexcept;
   ToolRun& operator=(ToolRun&&) = delete;
 
-  // Its standard output. kInvalidArgument with what it said on standard error where it exits 2 or
-  // dies of a signal or of time (a library does that); kInternal where it cannot be started.
+  // Returns its standard output. Errors: kInvalidArgument with its standard error if it exits with 2, or dies of a
+  // signal or of the time limit, which libraries cause; kInternal if it cannot be started.
   Result<std::string> Finish();
 
  private:
@@ -40,12 +41,12 @@ class ToolRun {
   std::string what_;
 };
 
-// In place of a job's name: the one argument is a plan document, and its operators are asked about their configs.
+// Used in place of a job's name: the only argument is a plan document, whose operators check their configs.
 inline constexpr char kPlanDocument[] = "--document";
 ToolRun StartPlan(const std::string& library, const std::string& job, const std::vector<std::string>& args,
                   const PlanSizes& sizes = {});
 ToolRun StartCheck(const std::string& library);
-// Prints the paths of mrtask and of what is loaded with it, one a line.
+// Prints the paths of mrtask and of the libraries loaded with it, one per line.
 ToolRun StartHostLibraries();
 
 }  // namespace mr::ctl

@@ -1,4 +1,4 @@
-// mrctl top: what the cluster does now, once; on a terminal again and again until Ctrl-C.
+// mrctl top: shows the current state of the cluster, once or, on a terminal, every second until Ctrl-C.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ namespace mr::ctl {
 namespace {
 
 constexpr Duration kRefresh = Seconds(1);
-// The cursor to the first place; all behind it erased; the rest of each line erased.
+// Cursor to the first cell; erase all below; erase the rest of a line.
 constexpr char kHome[] = "\x1b[H", kEraseBelow[] = "\x1b[J", kEraseLine[] = "\x1b[K";
 constexpr char kClear[] = "\x1b[2J";
 
@@ -27,12 +27,12 @@ Result<TopShown> Ask(Client& client) {
   return top;
 }
 
-// Written over the last one, so that nothing flickers.
+// Overwrites the previous screen, to avoid flicker.
 std::string Screen(const std::string& text) {
   winsize size{};
   if (ioctl(1, TIOCGWINSZ, &size) != 0 || size.ws_row < 2 || size.ws_col < 2) size = {24, 80, 0, 0};
   std::string screen = kHome;
-  // The last row stays free: an end of a line there would scroll.
+  // The last row stays free: a line end there would scroll.
   for (const char c : CutTo(text, size.ws_row - 1u, size.ws_col)) {
     if (c == '\n') screen += kEraseLine;
     screen += c;
@@ -54,7 +54,7 @@ Result<int> RunTop(const Command&, const Settings& settings) {
   Print(kClear + Screen(RenderTop(first, OutputForm::kTable)));
   while (true) {
     const Woken woken = WaitFor(-1, Earlier(Now() + kRefresh, TimeLimit()));
-    if (woken == Woken::kInterrupted) return kExitOk;  // the way to end it
+    if (woken == Woken::kInterrupted) return kExitOk;  // the normal way to end it
     if (TimeLimit().has_value() && Now() >= *TimeLimit()) return TimeoutStatus();
     auto top = Ask(client);
     if (top.ok()) {
@@ -63,7 +63,7 @@ Result<int> RunTop(const Command&, const Settings& settings) {
     }
     if (top.status().code() == Code::kCancelled) return kExitOk;
     if (top.status().code() != Code::kUnavailable) return top.status();
-    // A master that starts again is seen again.
+    // Shows the error and goes on: the master may restart.
     Print(Screen(FailureText(ToFailure(top.status()))));
     client.Reconnect();
   }

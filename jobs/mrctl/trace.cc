@@ -10,7 +10,7 @@ namespace mr::ctl {
 namespace {
 
 constexpr uint32_t kNewestHistory = 2;  // master/history/text.cc
-constexpr int kJobPid = 0;              // workers have their numbers, from 1
+constexpr int kJobPid = 0;              // workers use their numbers, from 1
 constexpr int kDecisionsTid = 1, kJobTid = 2, kFirstStageTid = 3;
 constexpr const char* kPhases[] = {"read", "shuffle", "merge", "reduce", "write"};
 
@@ -20,8 +20,8 @@ struct TracedAttempt {
   uint32_t worker = 0;
   uint64_t input_bytes = 0, output_bytes = 0;  // of its task
   bool won = false;
-  int64_t launched = 0, started = 0, inputs_done = 0, ended = 0;  // ns; 0: not, or not known
-  uint64_t phase = 0, taken = 0, total = 0;                       // of its last report
+  int64_t launched = 0, started = 0, inputs_done = 0, ended = 0;  // ns; 0: unknown, or not reached
+  uint64_t phase = 0, taken = 0, total = 0;                       // of the last report
 };
 
 struct TracedStage {
@@ -52,7 +52,8 @@ bool Number(std::string_view word, T* value) {
   return error == std::errc() && end == word.data() + word.size();
 }
 
-// The lines of one job. A task's line belongs to the stage above it, an attempt's to the task above it.
+// Parses the lines of one job. A task line belongs to the stage line above it, and an attempt line to the task line
+// above it.
 class HistoryReader {
  public:
   explicit HistoryReader(JobId id) : id_(id) {}
@@ -66,11 +67,10 @@ class HistoryReader {
       if (++number == 1) {
         MR_RETURN_IF_ERROR(CheckVersion(words));
       } else if (!TakeLine(words)) {
-        return Internal("line " + std::to_string(number) +
-                        " of what the master says of the job's run cannot be understood");
+        return Internal("line " + std::to_string(number) + " of the master's history of the job cannot be parsed");
       }
     }
-    if (job_.submitted == 0) return Internal("what the master says of the run does not hold the job");
+    if (job_.submitted == 0) return Internal("the master's history does not contain the job");
     return Status::Ok();
   }
   TracedJob Take() { return std::move(job_); }
@@ -81,11 +81,11 @@ class HistoryReader {
   static Status CheckVersion(const Words& words) {
     uint32_t version = 0;
     if (words.size() != 2 || words[0] != "paceline-history" || !Number(words[1], &version)) {
-      return Internal("what the master says of the job's run is no history");
+      return Internal("the master's answer is no history of the job");
     }
     if (version > kNewestHistory) {
-      return Rejected("the master writes histories of version " + std::to_string(version) +
-                      ", this mrctl reads them up to " + std::to_string(kNewestHistory) +
+      return Rejected("the master's history has version " + std::to_string(version) +
+                      "; this mrctl reads versions up to " + std::to_string(kNewestHistory) +
                       ": use the mrctl of its release");
     }
     return Status::Ok();
@@ -110,7 +110,7 @@ class HistoryReader {
   bool TakeStage(const Words& w) {
     if (w.size() < 6) return false;
     TracedStage stage{std::string(w[1]), TaskLetter::kReduce};
-    // "0:..." is an input of files; a stage with one runs map tasks, and so does one that makes its records itself.
+    // "0:..." is an input of files. A stage with one runs map tasks, and so does a stage that generates its records.
     if (w[5] == "-") stage.letter = TaskLetter::kMap;
     for (const std::string_view input : Split(w[5], ',')) {
       if (input.starts_with("0:")) stage.letter = TaskLetter::kMap;
@@ -142,7 +142,7 @@ class HistoryReader {
   uint64_t input_bytes_ = 0, output_bytes_ = 0;
 };
 
-// The events of one job; microseconds from its submission.
+// Writes the events of one job, with times in microseconds from its submission.
 class TraceWriter {
  public:
   TraceWriter(const TracedJob& job, const std::vector<AttemptStatus>& attempts,
@@ -213,11 +213,11 @@ class TraceWriter {
     }
   }
 
-  // A slot is a track: an attempt takes the first that is free when it is launched.
+  // A slot is a track. An attempt takes the first slot that is free at its launch.
   void WriteAttempts(const std::vector<WorkerStatus>& workers) {
     std::vector<TracedAttempt> order = job_.attempts;
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.launched < b.launched; });
-    std::map<uint32_t, std::vector<int64_t>> slots;  // of a worker: when each is free again
+    std::map<uint32_t, std::vector<int64_t>> slots;  // by worker: when each slot is free again
     for (const TracedAttempt& a : order) {
       auto& free = slots[a.worker];
       const int pid = static_cast<int>(a.worker);
@@ -260,7 +260,7 @@ class TraceWriter {
     if (said != nullptr && !said->message.empty()) args["message"] = said->message;
     const int64_t end = EndOf(a);
     Slice(pid, tid, name, "attempt", a.launched, end, std::move(args));
-    // Its phases, as far as it came: from the launch to its child, to having all inputs, to the end.
+    // The phases that it reached: launch to child process, to having all inputs, to the end.
     const int64_t started = a.started == 0 ? end : std::clamp(a.started, a.launched, end);
     Slice(pid, tid, "launch", "phase", a.launched, started, JsonOut::object());
     if (a.started != 0) {
@@ -281,7 +281,7 @@ class TraceWriter {
     }
   }
 
-  // What is known of them without the scheduler's own words.
+  // Writes the decisions about an attempt that can be derived from it, if the scheduler's own are not known.
   void Decide(const TracedAttempt& a, const std::string& name, const AttemptStatus* said, const std::string& cause,
               const std::string& state, int64_t end) {
     JsonOut launch = {{"attempt", name}, {"worker", Name(WorkerId{a.worker})}};

@@ -5,7 +5,7 @@
 namespace mr::ctl {
 namespace {
 
-// Whether the reader gets records as the writer's operator emitted them, not as lines of files.
+// Returns whether the reader gets records as the operator emitted them, not as lines of files.
 bool IsTyped(const PlanInput& input) { return !input.files && input.format.empty() && !input.quotes; }
 
 }  // namespace

@@ -13,7 +13,7 @@ bool StartsWith(std::string_view text, std::string_view start) { return text.sub
 std::string Normal(const std::string& path) {
   std::string normal = std::filesystem::path(path).lexically_normal().string();
   while (normal.size() > 1 && normal.back() == '/') normal.pop_back();
-  // A leading double slash is kept by lexically_normal's rules for network names.
+  // lexically_normal keeps a leading double slash, as for network names.
   while (normal.size() > 1 && normal[0] == '/' && normal[1] == '/') normal.erase(0, 1);
   return normal;
 }

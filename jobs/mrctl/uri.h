@@ -1,4 +1,4 @@
-// Paths and URIs as people type them, made absolute: file:///path or dfs:///path. Pure.
+// Makes the paths and URIs of users absolute: file:///path or dfs:///path. Pure.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace mr::ctl {
 
-// What a bare path means.
+// The meaning of a path without a scheme.
 enum class BarePath { kLocalFile, kBlockStore };
 
-// kInvalidArgument for schemes that are not there yet, and for file URIs with a host. A bare
-// relative path is below `cwd` (local file) or below / (block store). Globs pass through.
+// Returns the absolute URI. A relative path without a scheme is below `cwd` (local file) or below / (block store).
+// Globs pass through. Errors: kInvalidArgument for unsupported schemes, and for file URIs with a host.
 Result<std::string> ResolveUri(std::string_view text, BarePath bare, const std::string& cwd);
 
 bool IsFileUri(std::string_view uri);
 bool IsDfsUri(std::string_view uri);
-// The path of an absolute file:// or dfs:// URI.
+// Returns the path of an absolute file:// or dfs:// URI.
 std::string UriPath(std::string_view uri);
 
 }  // namespace mr::ctl

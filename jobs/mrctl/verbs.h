@@ -1,4 +1,4 @@
-// What each command does. Each returns the exit code, or the Status that main reports.
+// The commands. Each returns the exit code, or the Status that main reports.
 #pragma once
 
 #include "common/base/ids.h"
@@ -24,17 +24,17 @@ Result<int> RunTrace(const Command& command, const Settings& settings);
 Result<int> RunTop(const Command& command, const Settings& settings);
 Result<int> RunConfig(const Command& command, const Settings& settings);
 Result<int> RunCompletion(const Command& command, const Settings& settings);
-// settings: why there are none, where a file or an option of them is wrong: that is what doctor is asked about.
+// settings: may be an error of a file or an option, which doctor then reports.
 Result<int> RunDoctor(const Command& command, const Result<Settings>& settings);
 
-// Of what a command did, where JSON is wanted.
+// Prints the results of a command that changes something, if JSON is wanted.
 void PrintDone(const std::vector<struct Done>& done, const Settings& settings);
 
-// For people, on standard error; scripts get what PrintDone prints.
+// Prints a line for people on standard error. Scripts get the output of PrintDone.
 void Say(const Settings& settings, const std::string& line);
 Result<WorkerId> WorkerIdOf(const std::string& text);
 
-// To standard output, unbuffered in between; a reader that went away is not an error.
+// Prints to standard output without buffering. A reader that went away is not an error.
 void Print(const std::string& text);
 
 }  // namespace mr::ctl

@@ -14,7 +14,7 @@
 namespace mr::ctl {
 namespace {
 
-// Written by the handler: lock-free atomics and a pipe, nothing else, are safe there.
+// Written by the signal handler, where only lock-free atomics and a pipe are safe.
 std::atomic<bool> interrupted{false};
 int wake_pipe[2] = {-1, -1};
 std::optional<Instant> time_limit;
@@ -31,7 +31,7 @@ void CatchInterrupts() {
   MR_CHECK(pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) == 0);
   struct sigaction action {};
   action.sa_handler = OnSignal;
-  // Once caught, the next one has its usual effect: who is stuck gets out with a second Ctrl-C.
+  // After one signal the default action is restored, so that a second Ctrl-C ends a stuck mrctl.
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
@@ -50,7 +50,7 @@ Woken WaitFor(int fd, std::optional<Instant> until) {
     int timeout_ms = -1;
     if (until.has_value()) {
       const Duration left = *until - Now();
-      // Rounded up, so that no time is spent turning round before the end.
+      // Rounded up, to avoid polling with 0 just before the end.
       timeout_ms = left.ns <= 0 ? 0 : static_cast<int>(std::min<int64_t>((left.ns + 999'999) / 1'000'000, 1 << 30));
     }
     pollfd fds[2] = {{wake_pipe[0], POLLIN, 0}, {fd, POLLIN, 0}};
@@ -72,6 +72,6 @@ std::optional<Instant> Earlier(std::optional<Instant> a, std::optional<Instant> 
 }
 
 Status InterruptedStatus() { return {Code::kCancelled, "interrupted"}; }
-Status TimeoutStatus() { return {Code::kDeadline, "--timeout ran out"}; }
+Status TimeoutStatus() { return {Code::kDeadline, "--timeout expired"}; }
 
 }  // namespace mr::ctl

@@ -1,5 +1,4 @@
-// The one way in which mrctl's main thread waits: for a descriptor, until a time, or until the user
-// interrupts.
+// All waiting of mrctl's main thread: for a descriptor, until a time, or until the user interrupts.
 #pragma once
 
 #include <optional>
@@ -9,24 +8,24 @@
 
 namespace mr::ctl {
 
-// Turns SIGINT and SIGTERM into something that WaitFor sees. Once, before any thread is made.
+// Makes SIGINT and SIGTERM end WaitFor. Call once, before any thread is started.
 void CatchInterrupts();
 bool Interrupted();
-// Default dispositions again: for children and for a second Ctrl-C.
+// Restores the default signal actions, for children and for a second Ctrl-C.
 void RestoreSignals();
 
 enum class Woken { kReady, kTimeout, kInterrupted };
 
-// Until fd is readable (-1: none), `until` is past (nullopt: never) or an interrupt came.
+// Waits until fd is readable (-1: no fd), until `until` (nullopt: for ever), or for an interrupt.
 Woken WaitFor(int fd, std::optional<Instant> until);
 
-// The end of all waiting, from --timeout. Process-wide: one command, one limit.
+// Sets the end of all waiting (--timeout). Process-wide: one command has one limit.
 void SetTimeLimit(std::optional<Instant> limit);
 std::optional<Instant> TimeLimit();
-// The earlier of the two.
+// Returns the earlier of the two.
 std::optional<Instant> Earlier(std::optional<Instant> a, std::optional<Instant> b);
 
-// kCancelled and kDeadline with the words for them.
+// Return kCancelled and kDeadline with their messages.
 Status InterruptedStatus();
 Status TimeoutStatus();
 

@@ -1,4 +1,4 @@
-// mrctl whatif: the master says what the job's run was, mrsim simulates it otherwise.
+// mrctl whatif: fetches the history of a job's run, and simulates it with mrsim.
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -21,10 +21,10 @@ extern char** environ;
 namespace mr::ctl {
 namespace {
 
-// Jobs that ran beside it are left out past this (a guess: some hundred thousand attempts).
+// Size of the history past which jobs that ran beside it are left out (a guess: some hundred thousand attempts).
 constexpr size_t kEnough = 64u << 20;
 
-// The job, and as far as there is room those that ran beside it.
+// Returns the history of the job and, within that size, of jobs that ran beside it.
 Result<std::string> FetchHistory(Client& client, JobId id) {
   MR_ASSIGN_OR_RETURN(JobHistory history, client.History(id));
   std::string text = std::move(history.head) + std::move(history.text);
@@ -39,7 +39,7 @@ Result<std::string> FetchHistory(Client& client, JobId id) {
   return text;
 }
 
-// A file without a name that holds the text, read from its beginning.
+// Returns a file without a name that contains the text, positioned at its start.
 Result<UniqueFd> Unnamed(const std::string& text) {
   UniqueFd fd(memfd_create("history", MFD_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, "cannot make a file in memory");
@@ -48,7 +48,7 @@ Result<UniqueFd> Unnamed(const std::string& text) {
   return fd;
 }
 
-// Runs it with our standard output and error; its exit code, which has our numbers.
+// Runs a child with our standard output and error. Returns its exit code; mrsim uses the codes of mrctl.
 Result<int> Run(const std::vector<std::string>& argv, int in) {
   std::vector<char*> arguments;
   for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
@@ -61,7 +61,7 @@ Result<int> Run(const std::vector<std::string>& argv, int in) {
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     return WithHint(Internal("cannot start " + argv[0] + ": " + std::strerror(error)),
-                    "mrctl and mrsim must stand in one directory");
+                    "mrctl and mrsim must be in one directory");
   }
   const UniqueFd ended(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   const Woken woken = WaitFor(ended.get(), TimeLimit());
@@ -81,11 +81,11 @@ Result<int> RunWhatif(const Command& command, const Settings& settings) {
   if (command.args.size() != 1) return InvalidArgument("whatif takes one job id");
   const auto id = ParseJobId(command.args[0]);
   if (!id)
-    return WithHint(InvalidArgument("'" + command.args[0] + "' is not a job id, as job_1_0001"),
+    return WithHint(InvalidArgument("'" + command.args[0] + "' is not a job id such as job_1_0001"),
                     "mrctl jobs lists them");
   const WhatifOptions& o = command.whatif;
   if (o.scheduler.empty() && o.workers == 0 && o.slots == 0) {
-    return WithHint(InvalidArgument("nothing to change is given"), "add --scheduler, --workers or --slots");
+    return WithHint(InvalidArgument("there is nothing to change"), "add --scheduler, --workers or --slots");
   }
   std::string history;
   {

@@ -1,6 +1,6 @@
-// What a job's run was, as a document: which attempts of which tasks ran where and when. Taken from the
-// scheduler's state while it knows the job, written as text by a master (`mrctl whatif`) or a replay of its
-// journal, and read by the simulator. Plain data; instants are the master's stamps, in nanoseconds.
+// The run of a job as a document: which attempts of which tasks ran where and when. Taken from the scheduler's
+// state while it knows the job, written as text by a master (`mrctl whatif`) or a replay of its journal, and
+// read by the simulator. Plain data; instants are the master's stamps, in nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -66,37 +66,38 @@ struct Worker {
 
 struct Document {
   std::string policies;  // the last list
-  // Those before it, and it, by when they came into force; empty in documents of releases that did not say.
+  // All lists, the last one too, by the time at which they came into force; empty in documents of old releases.
   std::vector<sched::ListInForce> lists;
   uint64_t seed = 1;
   std::vector<sched::QueueSet> queues;
   std::vector<Worker> workers;
   std::vector<Job> jobs;  // by submission
-  uint32_t left_out = 0;  // jobs that ran beside these and are not here
+  uint32_t left_out = 0;  // jobs that ran at the same time and are not in `jobs`
 };
 
-// Attempts that have no end yet get none.
+// Each returns the document's part for a part of the state. Attempts that have no end yet get none.
 Job JobOf(const sched::Job& job);
 Job JobWithoutStages(const sched::Job& job);
 Task TaskOf(const sched::Task& task);
 Worker WorkerOf(const sched::Worker& worker);
-// Policies, seed, queues and the workers that are there now; no jobs.
+// Returns a document with policies, seed, queues and the present workers, without jobs.
 Document FrameOf(const sched::State& state);
 
-// Lines of words separated by tabs; the first is "paceline-history 1". Head, then WriteJob for each job.
+// Returns the head as lines of words separated by tabs; the first line is the magic word and the version. The
+// document is the head, then WriteJob of each job.
 std::string WriteHead(const Document& document);
 std::string WriteJob(const Job& job);
-// The job's lines from its task `from` on (counted over all stages), until `bytes` of them; `next`: where to
-// go on, 0: that was all.
+// A page of the job's lines: from its task `from` on (counted over all stages), up to about `bytes`. next: the
+// first task of the next page; 0: this was the last one.
 struct Page {
   std::string text;
   uint32_t next = 0;
 };
 Page WritePage(const sched::Job& job, uint32_t from, size_t bytes);
 std::string Write(const Document& document);
-// Whether the text claims to be one.
+// Returns whether the text begins like a document.
 bool IsHistory(std::string_view text);
-// kInvalidArgument with the line that is wrong; kRejected for a later version. name: for messages.
+// Parses a document. name: for messages. Errors: kInvalidArgument with the wrong line; kRejected for a later version.
 Result<Document> Read(std::string_view text, const std::string& name);
 
 }  // namespace mr::history

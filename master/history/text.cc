@@ -1,5 +1,5 @@
-// The document as text. A line's first word says what it is; a task's line belongs to the stage above it,
-// an attempt's to the task above it.
+// The document as text. A line's first word is its kind. A task's line belongs to the stage above it, an
+// attempt's to the task above it.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::string_view kMagic = "paceline-history\t";
 constexpr uint32_t kHistoryVersion = 2;  // 1: without lists
-// Of a document that is read: a job of so many tasks does not exist (a guess).
+// The most tasks of a job in a document that is read (a guess: no job has more).
 constexpr size_t kMostTasks = 10'000'000;
 
-// Names are people's: no tab and no end of a line gets through. An empty one is "-".
+// Makes a name safe for a line: tabs and line ends become spaces. An empty name is "-".
 std::string Plain(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
@@ -38,7 +38,7 @@ std::string Number(E value) {
   return std::to_string(static_cast<int>(value));
 }
 
-// "a,b,c"; "-" of nothing.
+// Returns "a,b,c", or "-" for an empty list.
 template <class List, class F>
 std::string Joined(const List& list, F word) {
   std::string text;
@@ -110,7 +110,7 @@ class Words {
     missing_ = missing_ || n < 0 || n > 1;
     *flag = n == 1;
   }
-  // Of 1 to `last`, or 0 where that is `first`.
+  // Reads an enumerator from `first` to `last`.
   template <class E>
   void GetEnum(E* value, E first, E last) {
     int n = -1;
@@ -118,7 +118,7 @@ class Words {
     missing_ = missing_ || n < static_cast<int>(first) || n > static_cast<int>(last);
     if (!missing_) *value = static_cast<E>(n);
   }
-  // Each word of "a,b,c" by `take`, which gets a Words of its parts (separated by ':').
+  // Calls `take` for each word of "a,b,c", with a Words of its parts (separated by ':').
   template <class F>
   void List(F take) {
     const std::string_view list = Next();
@@ -139,7 +139,7 @@ class Words {
   bool done_ = false, missing_ = false;
 };
 
-// Takes one line; false where it cannot be understood.
+// Parses one line into the document. Returns false where it is not valid.
 bool TakeLine(std::string_view line, Document* document) {
   Words w(line);
   const std::string_view what = w.Next();
@@ -279,7 +279,7 @@ std::string WriteJob(const Job& job) {
   return out;
 }
 
-// Stages' lines go with their first task, so that a page never begins between the two.
+// A stage's line goes with its first task, so that a page never begins between the two.
 Page WritePage(const sched::Job& job, uint32_t from, size_t bytes) {
   Page page;
   if (from == 0) page.text = JobLine(JobWithoutStages(job));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kSegment[] = "journal", kSnapshot[] = "snapshot";
 constexpr size_t kDigits = 20;  // of UINT64_MAX
-// A piece of a snapshot's record; its first byte says whether more of it follow.
+// The longest piece of a snapshot's record. Its first byte is 1 where more pieces follow, else 0.
 constexpr size_t kPieceBytes = 16u << 20;
 constexpr size_t kWriteBytes = 4u << 20;
 
@@ -28,7 +28,7 @@ std::string Numbered(const std::string& directory, const char* name, uint64_t n)
   return directory + text;
 }
 
-// The number of "PREFIX.00000000000000000042".
+// Parses the number of "PREFIX.00000000000000000042".
 bool ParseName(const std::string& name, const std::string& prefix, uint64_t* n) {
   if (name.size() != prefix.size() + 1 + kDigits || !name.starts_with(prefix + ".")) return false;
   const std::string digits = name.substr(prefix.size() + 1);
@@ -37,7 +37,7 @@ bool ParseName(const std::string& name, const std::string& prefix, uint64_t* n) 
   return true;
 }
 
-// What is wrong with a snapshot; its header where nothing is.
+// Checks a snapshot. Returns its header, or the fault.
 Result<Header> CheckSnapshot(const File& file) {
   MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(file.path, O_RDONLY));
   const auto nothing = [](const Record&, uint64_t) { return Status::Ok(); };
@@ -78,8 +78,8 @@ std::string SnapshotPath(const std::string& directory, uint64_t at) { return Num
 
 namespace {
 
-// Makes the directory's name in the one above it durable. One above that may only be passed through (mode 0711) cannot
-// be synced by itself: then all of the file system is.
+// Makes the directory's name in its parent durable. A parent without read permission (mode 0711) cannot be synced
+// alone: then this syncs the whole file system.
 Status SyncName(const std::filesystem::path& path) {
   const Status synced = SyncDirectory(path.parent_path().string());
   if (synced.code() != Code::kNotAllowed) return synced;
@@ -92,7 +92,7 @@ Status SyncName(const std::filesystem::path& path) {
 Status MakeJournalDirectory(const std::string& directory) {
   namespace fs = std::filesystem;
   const fs::path path = fs::path(directory).lexically_normal();
-  // The two nearest ones in any case: an earlier start may have died before their sync.
+  // Always syncs the two nearest levels: an earlier start may have died before their sync.
   int levels = 2;
   for (fs::path p = path; p.has_relative_path() && !PathExists(p.string()); p = p.parent_path()) ++levels;
   MR_RETURN_IF_ERROR(MakeDirectories(directory));
@@ -129,7 +129,7 @@ struct Reading {
   bool lossy = false;
 };
 
-// What the files that nobody reads show to have been there.
+// Raises loss->known by the records in files that are not read.
 Status AddKnown(const std::vector<std::string>& paths, Loss* loss) {
   for (const std::string& path : paths) {
     MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY));
@@ -147,7 +147,7 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
     std::reverse(files.snapshots.begin(), files.snapshots.end());
   }
   DirectoryRead read;
-  ChainEnd& end = read.end;  // the chain as the last file read has left it
+  ChainEnd& end = read.end;  // of the chain behind the last file that was read
   const auto other_cluster = [&](const std::string& path, uint64_t id) {
     return how.cluster_id == 0 || id == how.cluster_id
                ? Status::Ok()
@@ -178,7 +178,7 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
     }
     break;
   }
-  // Ends the reading: with an error, or with what was read so far.
+  // Ends the reading: with an error, or with a loss and the records that were read so far.
   const auto lose = [&](size_t first_unread, const std::string& text) -> Status {
     if (!how.lossy)
       return Corrupted(text + ". Nothing was changed. Restore the missing files of " + directory +
@@ -196,7 +196,7 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
   for (size_t i = 0; i < files.segments.size() && !read.loss; ++i) {
     const File& file = files.segments[i];
     if (file.after < read.snapshot || file.after >= how.until) continue;
-    // Only the last file may end in the midst of a write.
+    // Only the last file may end in the middle of a write.
     const bool first = read.last_path.empty();
     if (file.after != end.sequence) {
       MR_RETURN_IF_ERROR(lose(
@@ -207,7 +207,7 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
     }
     MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(file.path, O_RDONLY));
     if (how.lossy) {
-      // Before its records are given: what follows another chain is not this journal's.
+      // Checked before its records are given: a file of another chain is not this journal's.
       std::string page(kHeaderBytes, '\0');
       MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(fd.get(), page.data(), page.size(), 0));
       page.resize(n);

@@ -34,7 +34,7 @@ uint64_t Padded(uint64_t n) { return (n + 7) & ~uint64_t{7}; }
 
 uint32_t CrcOf(std::string_view record) { return Crc32c(record.substr(8), Crc32c(record.substr(0, 4))); }
 
-// A sliding view of the file: At() gives the bytes of [offset, offset + size), fewer at its end.
+// A sliding view of the file: At() returns the bytes of [offset, offset + size), fewer at its end.
 class FileWindow {
  public:
   FileWindow(int fd, uint64_t size) : fd_(fd), size_(size) {}
@@ -59,7 +59,7 @@ class FileWindow {
   std::string bytes_;
 };
 
-// The record at `offset` if its bytes are whole, whatever stands before it.
+// Loads the record at `offset`, whatever stands before it. Returns whether its bytes are whole.
 Result<bool> LoadRecord(FileWindow& file, uint64_t offset, Raw* raw, std::string_view* bytes) {
   MR_ASSIGN_OR_RETURN(std::string_view head, file.At(offset, kRecordHeaderBytes));
   if (head.size() < kRecordHeaderBytes) return false;
@@ -70,11 +70,11 @@ Result<bool> LoadRecord(FileWindow& file, uint64_t offset, Raw* raw, std::string
   return bytes->size() == whole && CrcOf(*bytes) == raw->crc;
 }
 
-// What lies behind the place where the chain ended.
+// A summary of the bytes behind the end of the chain.
 struct Beyond {
   uint64_t records = 0;
   uint64_t last_sequence = 0;
-  uint64_t durable = 0;  // highest that any of them vouches for
+  uint64_t durable = 0;  // the highest `durable` of these records
   uint32_t last_epoch = 0;
   uint64_t last_nonzero = 0;
 };

@@ -18,17 +18,17 @@
 namespace mr::journal {
 namespace {
 
-// A group is no longer than this, but for one record that is (guess: as long as the disk is busy for some 10 ms).
+// The longest group, unless one record is longer (guess: keeps the disk busy for some 10 ms).
 constexpr uint64_t kGroupBytes = 8u << 20;
-// Records that wait for a full disk. Work that runs makes some 1 MB of them a second at most (measured: 3,000 jobs in
-// 73 s), and new work is refused meanwhile.
+// The most bytes of records that wait for a full disk. Running work makes at most some 1 MB per second (measured: 3,000
+// jobs in 73 s), and new work is refused meanwhile.
 constexpr uint64_t kMaxQueuedBytes = 1ull << 30;
-// How often a full disk is asked again.
+// The period at which a full disk is tried again.
 constexpr Duration kRoomPeriod = Millis(200);
 
 [[noreturn]] void Die(const std::string& path, const Status& status) {
   std::fprintf(stderr,
-               "journal: %s: %s. The master stops before it says anything that is not on disk; "
+               "journal: %s: %s. The master stops, because it may not promise anything that is not on disk; "
                "make room or repair the disk, then start it again.\n",
                path.c_str(), status.ToString().c_str());
   std::fflush(stderr);
@@ -48,7 +48,7 @@ bool AllZero(int fd, uint64_t from) {
   }
 }
 
-// Whether all of [from, to) has its space, or has been given it now. A file that was copied may have holes.
+// Allocates the space of [from, to), where it has holes, as a copied file may. Returns whether all of it is allocated.
 bool Allocated(int fd, uint64_t from, uint64_t to) {
   struct stat info {};
   if (fstat(fd, &info) == 0 && static_cast<uint64_t>(info.st_size) >= to &&
@@ -71,14 +71,14 @@ Result<std::unique_ptr<Journal>> Journal::Open(const Options& options, const OnR
   journal->lock_ = *std::move(lock);
   MR_ASSIGN_OR_RETURN(journal->directory_fd_, OpenFile(options.directory, O_RDONLY | O_DIRECTORY));
 
-  // Nothing is written before all is read and compared.
+  // Nothing is written before everything is read and compared.
   Witnessed witness;
   bool witnessed = false;
   if (!options.witness.empty()) {
     const auto read = WitnessFile::Read(options.witness);
     witnessed = read.ok();
     if (read.ok()) witness = *read;
-    // A damaged one cannot testify; the journal and the workers still can.
+    // A damaged witness proves nothing; the journal and the workers still can show a loss.
     else if (read.status().code() != Code::kNotFound && read.status().code() != Code::kCorrupted)
       return read.status();
     else if (read.status().code() == Code::kCorrupted)
@@ -112,7 +112,7 @@ Result<std::unique_ptr<Journal>> Journal::Open(const Options& options, const OnR
   journal->durable_ = journal->synced_ = end.sequence;
   journal->epoch_ = end.epoch;
   if (!options.witness.empty()) {
-    // The record's own hash: where the last file has no record yet, the chain's end there is its header's.
+    // The last record's hash. Where the last file has no record yet, that is in its header.
     const bool empty = end.offset == kHeaderBytes;
     const uint64_t hash = empty ? journal->read_.last.header.after_hash : end.hash;
     Witnessed now{journal->options_.cluster_id, end.sequence, hash, end.epoch, 0, 0};
@@ -126,7 +126,7 @@ Result<std::unique_ptr<Journal>> Journal::Open(const Options& options, const OnR
   return journal;
 }
 
-// Compares what was read with what the witness, the workers and the files themselves know of.
+// Compares the records that were read with those that the witness, the workers and the files themselves know.
 Status Journal::CheckLoss(const Witnessed& witness) {
   std::optional<Loss> loss = read_.loss;
   const ChainEnd& end = read_.end;
@@ -152,7 +152,7 @@ Status Journal::CheckLoss(const Witnessed& witness) {
               options_.directory + " was accepted, but the master ended before new ids were above the lost ones");
   } else if (witness.reported_epoch > end.epoch || witness.reported_sequence > end.sequence) {
     found(witness.reported_sequence, witness.reported_epoch,
-          ends + "a worker was told of record " + Number(witness.reported_sequence) + " of epoch " +
+          ends + "a worker knows record " + Number(witness.reported_sequence) + " of epoch " +
               Number(witness.reported_epoch) + " (this is an older copy)");
   }
   if (!loss) return Status::Ok();
@@ -174,7 +174,7 @@ Status Journal::CheckLoss(const Witnessed& witness) {
   return Corrupted(text);
 }
 
-// What is given up stays beside the journal, under names that it does not read.
+// Keeps the lost parts beside the journal, under names that it does not read.
 Status Journal::KeepAside(const Loss& loss) {
   const auto aside = [&](const std::string& path) {
     const std::string name =
@@ -200,7 +200,7 @@ Status Journal::KeepAside(const Loss& loss) {
   return SyncDirectory(options_.directory);
 }
 
-// Opens the file behind whose end new records go, made where there is none, without its torn tail.
+// Opens the last file for further records and cuts off its torn tail. Makes the file where there is none.
 Status Journal::OpenLast() {
   if (read_.last_path.empty()) {
     const ChainEnd& end = read_.end;
@@ -216,8 +216,8 @@ Status Journal::OpenLast() {
   end_ = read_.end;
   MR_ASSIGN_OR_RETURN(fd_, OpenFile(path_, O_RDWR));
   options_.cluster_id = read_.last.header.cluster_id;
-  // The tail becomes zeros, so that no old byte can be taken for a record. The space stays allocated: on a full disk it
-  // is what this start writes into.
+  // The tail becomes zeros, so that no old byte can be taken for a record. The space stays allocated: on a full disk
+  // this start writes there.
   MR_ASSIGN_OR_RETURN(uint64_t size, FileSize(path_));
   if (read_.loss && size > end_.offset) {
     if (ftruncate(fd_.get(), static_cast<off_t>(end_.offset)) != 0) return ErrnoStatus(errno, "cannot cut " + path_);
@@ -236,7 +236,7 @@ Status Journal::OpenLast() {
   allocated_ = end_.offset;
   if (size > end_.offset && Allocated(fd_.get(), end_.offset, size)) allocated_ = size;
   PrepareSpare();
-  // What a start writes: its epoch and the first events (guess: a few hundred bytes and some for each running job).
+  // A start writes its epoch and the first events (guess: a few hundred bytes, and some for each running job).
   if (!Ensure(std::min<uint64_t>(options_.preallocate_bytes, 8 << 10)) && !spare_.valid()) {
     return {Code::kOverloaded, "the disk of " + options_.directory + " is full and nothing is left of the journal's " +
                                    "reserve, so the master cannot begin. Nothing is lost. Make room there (" +
@@ -310,7 +310,7 @@ uint64_t Journal::syncs() const {
   return syncs_;
 }
 
-// Takes what is queued, up to a group's length. False: nothing is left and the journal stops.
+// Takes queued records, up to a group's length. Returns false where none is left and the journal stops.
 bool Journal::TakeGroup(std::vector<Queued>* group) {
   std::unique_lock lock(mutex_);
   wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
@@ -343,7 +343,7 @@ void Journal::Main() {
     if (!TakeGroup(&group)) break;
     for (std::span<const Queued> left = group; !left.empty();) {
       const size_t n = WriteSome(left);
-      if (n == 0 && !WaitForRoom()) return;  // nobody was told of these records
+      if (n == 0 && !WaitForRoom()) return;  // these records were never acknowledged
       if (n > 0) Settle();
       left = left.subspan(n);
     }
@@ -355,7 +355,7 @@ void Journal::Main() {
       idle = queue_.empty();
     }
     if (idle) WriteSeal();
-    // A full disk is looked at again also where nobody writes.
+    // A full disk is tried again even where nobody writes.
     while (!room_) {
       {
         std::unique_lock lock(mutex_);
@@ -368,7 +368,7 @@ void Journal::Main() {
   if (fdatasync(fd_.get()) != 0) Die(path_, ErrnoStatus(errno, "cannot sync"));
 }
 
-// All records up to synced_ are on disk: notes it in the witness and notifies who waits for it.
+// Notes in the witness that all records up to synced_ are on disk, and notifies waiters and the owner.
 void Journal::Settle() {
   if (witness_ != nullptr) witness_->Note(end_.epoch, synced_, end_.hash);
   {
@@ -380,7 +380,8 @@ void Journal::Settle() {
   if (on_durable_) on_durable_(synced_);
 }
 
-// The disk is full: notifies the owner, and returns when the write may be tried again. False: the journal stops.
+// Notifies the owner that the disk is full, and waits until the write may be tried again. Returns false where the
+// journal stops.
 bool Journal::WaitForRoom() {
   SayRoom(false);
   std::unique_lock lock(mutex_);
@@ -394,13 +395,13 @@ void Journal::SayRoom(bool room) {
   if (on_room_) on_room_(room);
 }
 
-// Keeps half a step allocated ahead and the spare there, and says when that cannot be done, or can again.
+// Keeps half a step allocated ahead, and the spare. Notifies the owner when that fails, or works again.
 void Journal::LookForRoom() {
   PrepareSpare();
   SayRoom(Ensure(options_.preallocate_bytes / 2) && spare_.valid());
 }
 
-// Allocates so many bytes behind the end. False: the disk is full.
+// Allocates so many bytes behind the end. Returns false where the disk is full.
 bool Journal::Ensure(uint64_t bytes) {
   if (end_.offset + bytes <= allocated_) return true;
   const uint64_t step = options_.preallocate_bytes;
@@ -416,7 +417,7 @@ bool Journal::Ensure(uint64_t bytes) {
   return true;
 }
 
-// False: the disk is full. A part of the bytes may stand there.
+// Writes all bytes at an offset. Returns false where the disk is full; a part may be written then.
 bool Journal::WriteAt(const std::string& bytes, uint64_t at) {
   std::string_view left = bytes;
   while (!left.empty()) {
@@ -433,8 +434,9 @@ bool Journal::WriteAt(const std::string& bytes, uint64_t at) {
   return true;
 }
 
-// Cuts off what a write left that found no room, durably: a whole record behind the end of a closed file would be taken
-// for damage. What was said to be allocated was not. False: the disk is too full even for that.
+// Cuts off, durably, the bytes of a write that found no room: a whole record behind the end of a closed file would
+// count as damage. allocated_ was wrong, and shrinks to the end. Returns false where the disk is too full even for
+// that.
 bool Journal::CutTorn() {
   if (ftruncate(fd_.get(), static_cast<off_t>(end_.offset)) != 0) {
     if (IsFull(errno)) return false;
@@ -446,12 +448,11 @@ bool Journal::CutTorn() {
   return true;
 }
 
-// Writes and syncs the longest beginning of the group that has room. Returns its number of records; 0 where the disk is
-// full.
+// Writes and syncs the longest prefix of the group that fits. Returns its number of records; 0 where the disk is full.
 size_t Journal::WriteSome(std::span<const Queued> group) {
   size_t n = RoomFor(group);
   if (n < group.size()) SayRoom(false);
-  // Where space cannot be allocated ahead, only the write shows whether there is room: a half may have it.
+  // Where space cannot be allocated ahead, only a write shows whether there is room. A half may fit.
   while (n > 0 && !WriteGroup(group.first(n))) {
     SayRoom(false);
     n /= 2;
@@ -459,8 +460,9 @@ size_t Journal::WriteSome(std::span<const Queued> group) {
   return n;
 }
 
-// How many records of the group, from its first on, have their space. Begins the next file where the present one has
-// none left: it is there already. A file is not left behind empty: a record that is longer than all of it waits.
+// Returns the number of records of the group, from its first on, that have space. Where the current file has none left,
+// this begins the next one, which is allocated already. It leaves no file empty: a record that is longer than a whole
+// file waits.
 size_t Journal::RoomFor(std::span<const Queued> group) {
   const auto bytes = [](const Queued& q) { return RecordBytes(q.payload.size()); };
   const auto fitting = [&](uint64_t room) {
@@ -477,7 +479,7 @@ size_t Journal::RoomFor(std::span<const Queued> group) {
   return n > 0 && end_.offset > kHeaderBytes && BeginSegment() ? n : 0;
 }
 
-// False: the disk is full; nothing of it counts.
+// Writes and syncs a group. Returns false where the disk is full; none of its records counts then.
 bool Journal::WriteGroup(std::span<const Queued> group) {
   if (torn_ && !CutTorn()) return false;
   ChainEnd end = end_;
@@ -492,18 +494,18 @@ bool Journal::WriteGroup(std::span<const Queued> group) {
   return true;
 }
 
-// Allocates the next file and holds it open. Where that fails there is none until it is tried again.
+// Allocates the next file and holds it open. Where that fails, there is none until the next call.
 void Journal::PrepareSpare() {
   if (spare_.valid()) return;
   const std::string path = options_.directory + "/spare";
   auto fd = OpenFile(path, O_RDWR | O_CREAT);
   if (!fd.ok()) return;
   const auto size = FileSize(path);
-  // One that an earlier process left has zeros behind its header.
+  // A spare that an earlier process left has zeros behind its header.
   const bool good = size.ok() && *size == options_.preallocate_bytes && AllZero(fd->get(), kHeaderBytes);
   if (!good && ftruncate(fd->get(), 0) != 0) return;
   if (!Allocated(fd->get(), 0, options_.preallocate_bytes) && errno != EOPNOTSUPP) {
-    // A part of it would be in others' way.
+    // A partial spare would only take space from others.
     if (ftruncate(fd->get(), 0) != 0) errno = 0;
     return;
   }
@@ -511,8 +513,8 @@ void Journal::PrepareSpare() {
   spare_bytes_ = std::max(options_.preallocate_bytes, kHeaderBytes);
 }
 
-// All of the present file is on disk; whoever reads it learns from the next one where it ends. False: there is no room
-// for another one now, and the present one goes on.
+// Closes the current file, which is completely on disk, and begins the next one. The next file's header shows readers
+// where the closed one ends. Returns false where there is no room for another file; the current one goes on.
 bool Journal::BeginSegment() {
   PrepareSpare();
   if (!spare_.valid() || (torn_ && !CutTorn())) return false;
@@ -531,7 +533,7 @@ bool Journal::BeginSegment() {
   }
   if (fsync(directory_fd_.get()) != 0) Die(next, ErrnoStatus(errno, "cannot sync the directory of"));
   FaultPoint("segment");
-  // Only room: zeros at its end are no harm.
+  // This only frees space: zeros at the end do no harm.
   if (ftruncate(fd_.get(), static_cast<off_t>(end_.offset)) != 0) errno = 0;
   path_ = next;
   fd_ = std::move(spare_);
@@ -541,22 +543,22 @@ bool Journal::BeginSegment() {
   return true;
 }
 
-// Says behind the last group that it is durable, so that later damage to it is told from a torn
-// write. Not synced itself: it promises nothing.
+// Writes a seal, which records that the last group is durable. It distinguishes later damage to that group
+// from a torn write. The seal is not synced: it promises nothing.
 void Journal::WriteSeal() {
   if (end_.offset + kRecordHeaderBytes > allocated_ && !Ensure(kRecordHeaderBytes)) return;
   uint64_t sequence;
   uint32_t epoch;
   {
     std::lock_guard lock(mutex_);
-    if (!queue_.empty()) return;  // the next group's records say it
+    if (!queue_.empty()) return;  // the next group's records have it
     sequence = next_sequence_++;
     epoch = epoch_;
   }
   buffer_.clear();
   ChainEnd end = end_;
   EncodeRecord({sequence, epoch, RecordClass::kSoft, kSealKind, synced_, ""}, &end, &buffer_);
-  // A sequence that was given must be written: the next record's number is behind it.
+  // An assigned sequence must be written, because the next record has the number behind it.
   while (!WriteAt(buffer_, end_.offset)) {
     if (!WaitForRoom()) return;
   }

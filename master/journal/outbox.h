@@ -1,5 +1,5 @@
-// What may leave only when a record is on disk: actions held until their sequence is durable.
-// Used by one thread, which calls Release() when the journal says how far it is.
+// Holds actions until a record is durable, such as messages that promise it.
+// Used by one thread, which calls Release() when the journal reports its durable sequence.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class Outbox {
     }
   }
 
-  // All up to `sequence` is on disk. Actions run in the order of their sequences, and of Hold()
-  // within one; they may Hold() further ones.
+  // Runs the actions of all records up to `sequence`, which are on disk. Actions run in the order of
+  // their sequences, and of Hold() within one; they may Hold() further ones.
   void Release(uint64_t sequence) {
     if (sequence > durable_) durable_ = sequence;
     while (!held_.empty() && held_.begin()->first <= durable_) {

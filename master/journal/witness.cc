@@ -14,7 +14,7 @@ namespace mr::journal {
 namespace {
 
 constexpr char kWitnessMagic[8] = {'M', 'R', 'W', 'I', 'T', 'N', '\r', '\n'};
-constexpr uint64_t kSlotBytes = 4096;      // a page, of which the first sector is used
+constexpr uint64_t kSlotBytes = 4096;      // a page; only its first sector is used
 constexpr uint32_t kUnsettled = 1u << 31;  // in reported_epoch
 
 struct Slot {
@@ -48,7 +48,7 @@ std::string Encode(const Witnessed& w, uint64_t counter) {
   return bytes;
 }
 
-// The newest statement of the file's bytes and its number; 0 where no slot is whole.
+// Sets *out to the newest statement in the file's bytes. Returns its number; 0 where no slot is whole.
 uint64_t Newest(const std::string& bytes, Witnessed* out) {
   Witnessed& newest = *out;
   uint64_t counter = 0;
@@ -70,7 +70,7 @@ uint64_t Newest(const std::string& bytes, Witnessed* out) {
   return counter;
 }
 
-// Where the statement of this number stands.
+// Returns the offset of the slot for the statement of this number.
 uint64_t SlotOf(uint64_t counter) { return counter % 2 == 1 ? 0 : kSlotBytes; }
 
 }  // namespace

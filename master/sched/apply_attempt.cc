@@ -1,4 +1,4 @@
-// Attempts start, move, fail, are refused and killed. How they finish: apply_commit.cc.
+// How attempts start, move, fail, are refused and are killed. How they finish: apply_commit.cc.
 #include <algorithm>
 
 #include "common/base/prefetch.h"
@@ -9,13 +9,13 @@ namespace mr::sched {
 
 namespace {
 
-// Failures of one task that are not its own fault, until the job fails all the same: something is
-// wrong that repetition does not mend. A guess; far above what a dying cluster causes.
+// Failures of one task that are not its own fault, until the job fails all the same, since repetition does not help.
+// A guess; far above what a dying cluster causes.
 constexpr uint32_t kMaxOtherFailures = 100;
-// The environment has failed a task on so many workers: then it is not these workers. A guess.
+// Number of workers on which the environment must fail a task before these workers are not the cause. A guess.
 constexpr size_t kSickWorkers = 3;
-// Back-offs: offer periods, doubled each time, at most 2^shift of them. Of a task (the environment:
-// 1.6 s, so that a full disk is told in seconds; else 6.4 s), and of a worker that refuses (6.4 s).
+// Back-offs: offer periods, doubled each time, at most 2^shift of them. Of a task: 1.6 s for the environment, so that
+// a full disk is reported within seconds; else 6.4 s. Of a worker that refuses: 6.4 s.
 constexpr uint32_t kMaxEnvironmentShift = 4;
 constexpr uint32_t kMaxShift = 6;
 
@@ -39,14 +39,16 @@ bool Charged(FailureKind kind) {
   return kind == FailureKind::kUser || kind == FailureKind::kEnvironment || kind == FailureKind::kUserFinal;
 }
 
-// Begun beside another attempt, by a policy.
+// Returns true if a policy launched the attempt beside another one.
 bool Extra(const Attempt& a) {
   return a.cause == Cause::kClone || a.cause == Cause::kOpportunistic || a.cause == Cause::kSpeculative;
 }
 
-// A clone or a copy that failed beside another attempt which goes on, or beside one whose failure was charged: alone
-// the task would not have met this failure, or not twice. The last of those that ran beside each other is charged where
-// no other was; and so is one that was begun when already `free` of them had failed for nothing (adr/0005).
+// Returns true if a clone or speculative attempt failed beside an attempt that goes on, or beside one whose failure
+// was charged. Without it the task would not have met this failure, or not twice.
+//
+// The last of the attempts that ran beside each other is charged if no other was. An attempt that began when `free` of
+// them had failed uncharged is charged, too (adr/0005).
 bool FailedBeside(const Task& task, const Attempt& a, uint32_t free) {
   if (!Extra(a)) return false;
   const auto failed = [&](const Attempt& other) {
@@ -63,7 +65,7 @@ bool FailedBeside(const Task& task, const Attempt& a, uint32_t free) {
   });
 }
 
-// Of one that was asked to end.
+// Returns the failure kind of an attempt that was asked to end.
 FailureKind KindOfEnd(const Attempt& a) {
   return a.failure == FailureKind::kPreempted ? FailureKind::kPreempted : FailureKind::kKilled;
 }
@@ -79,7 +81,7 @@ const Attempt* Core::Holding(const AttemptId& id, WorkerId worker, Incarnation i
 void Core::KillNow(const AttemptId& id, Reason reason) {
   const Attempt* a = state_.FindAttempt(id);
   if (a == nullptr || !a->live()) return;
-  // Said here, since its worker does not know for what it ends it.
+  // Recorded here, since the worker does not know the reason of a Kill.
   if (reason.code == ReasonCode::kSlotWanted || reason.code == ReasonCode::kWorkerDrains) {
     state_.EditAttempt(id, [](Attempt& at) { at.failure = FailureKind::kPreempted; });
   }
@@ -99,7 +101,7 @@ void Core::EndAttempt(const AttemptId& id, AttemptState state, FailureKind kind)
 void Core::Charge(const AttemptId& attempt, FailureKind kind, const std::string& message) {
   const TaskId& id = attempt.task;
   const Job& job = *state_.FindJob(id.job);
-  // One that makes a committed output a second time costs nothing where it fails.
+  // A failed remake of a committed output costs nothing.
   if (!job.running() || state_.FindTask(id)->state == TaskState::kCommitted) return;
   const StageSpec& spec = job.graph.stages[id.stage];
   const uint32_t of_user = std::max(1u, job.max_attempts != 0 ? job.max_attempts : spec.max_failures);
@@ -160,7 +162,7 @@ void Core::HoldBack(const TaskId& id, FailureKind kind) {
   WakeCoreAt(until);
 }
 
-// It starts what it is given: what it refused before does not count any more.
+// The worker starts what it is given, so its earlier refusals no longer count.
 void Core::StartsAgain(WorkerId id) {
   if (state_.FindWorker(id)->refused_in_row == 0) return;
   state_.EditWorker(id, [](Worker& w) { w.refused_in_row = 0; });
@@ -183,7 +185,8 @@ void Core::On(const AttemptStarted& e) {
   changed.push_back(e.attempt);
 }
 
-// What an event about an attempt reads and writes: among 10,000 workers and a million tasks none of it is near.
+// Prefetches what an event about an attempt reads and writes. With 10,000 workers and a million tasks, none of it is
+// near.
 void Core::Fetch(const AttemptId& id, WorkerId worker) const {
   const Worker* w = state_.FindWorker(worker);
   if (w != nullptr) AskMemory(w, sizeof *w);
@@ -192,12 +195,12 @@ void Core::Fetch(const AttemptId& id, WorkerId worker) const {
   AskMemory(task, sizeof *task);
   if (!task->attempts.empty()) AskMemory(&task->attempts.back(), sizeof(Attempt));
   if (w == nullptr) return;
-  w->copies.Fetch();
+  w->replicas.Fetch();
   if (!w->attempts.empty()) __builtin_prefetch(&*w->attempts.begin());
 }
 
-// The attempts of one worker are strangers to each other in memory: to wait for all of them at once costs
-// half of waiting for one after the other.
+// The attempts of one worker lie far apart in memory. Waiting for all of them at once costs half of waiting for one
+// after the other.
 void Core::Fetch(const AttemptProgress& e) const {
   std::vector<const Task*> tasks;
   for (const ProgressReport& r : e.reports) {
@@ -253,7 +256,7 @@ void Core::On(const AttemptRefused& e) {
     w.refused_in_row += live;
   });
   if (!live) return;
-  // Not the same worker again at this instant, or the two would spin.
+  // Not the same worker again at this instant, or the scheduler and the worker would spin.
   const Instant until =
       now_ + Backoff(state_.config().offer_period, state_.FindWorker(e.worker)->refused_in_row, kMaxShift);
   state_.HoldWorker(e.worker, until);

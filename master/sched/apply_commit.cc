@@ -1,10 +1,10 @@
-// Reports of ends: which of them is a task's commit; and how committed outputs get lost and are
-// made again.
+// Reports of finished attempts: which of them commits its task, and how committed outputs get lost and are made
+// again.
 //
-// The rule of consumption: a report is valid if each digest that it consumed equals the content
-// that its upstream task has committed, from whichever copy and generation. While an upstream task
-// is made again its content stands as committed: the same content again changes nothing, and other
-// content rolls back every reader that committed on the old one.
+// The rule of consumption: a report is valid if each digest that it consumed equals the content that its upstream
+// task has committed, from any replica and generation. While an upstream task runs again its content stands as
+// committed. Equal content then changes nothing; different content rolls back every reader that committed on the old
+// one.
 #include <algorithm>
 #include <set>
 
@@ -27,16 +27,16 @@ void Core::On(const AttemptFinished& e) {
   const Job& job = *state_.FindJob(e.attempt.task.job);
   const Task& task = *state_.FindTask(e.attempt.task);
   if (!a->holds_slot()) {
-    const CopyPlace place{task.generation, a->number, a->worker, a->incarnation};
+    const ReplicaPlace place{task.generation, a->number, a->worker, a->incarnation};
     const bool won = task.winner == a->number;
-    const bool kept = std::find(task.copies.begin(), task.copies.end(), place) != task.copies.end();
+    const bool kept = std::find(task.replicas.begin(), task.replicas.end(), place) != task.replicas.end();
     if (a->state == AttemptState::kCommitted && task.state == TaskState::kCommitted && (won || kept)) {
-      // A repeat of a report that was taken: the same answer.
+      // A repeat of an accepted report gets the same answer.
       Emit(Accept{e.attempt,
                   e.worker,
                   e.incarnation,
                   won,
-                  state_.MakeCopy(e.attempt.task, place),
+                  state_.MakeReplica(e.attempt.task, place),
                   task.manifest,
                   {won ? ReasonCode::kFirstReport : ReasonCode::kEqualDigest, "", {}}});
     } else {
@@ -51,7 +51,7 @@ void Core::On(const AttemptFinished& e) {
   }
   const std::string wrong = CheckConsumed(e);
   if (!wrong.empty()) {
-    // What it read was lost, or made again: no fault of the worker that ran it.
+    // Its input was lost or made again: not the fault of its worker.
     EndAttempt(e.attempt, AttemptState::kDiscarded, FailureKind::kLost);
     Answer(e, ReasonCode::kConsumedStale);
     Charge(e.attempt, FailureKind::kLost, wrong);
@@ -61,13 +61,13 @@ void Core::On(const AttemptFinished& e) {
   CommitTask(e);
 }
 
-// An attempt whose task has been committed, or lost since it began.
+// Handles a report of an attempt whose task has been committed, or lost since the attempt began.
 void Core::LateReport(const AttemptFinished& e) {
   const Job& job = *state_.FindJob(e.attempt.task.job);
   const Task& task = *state_.FindTask(e.attempt.task);
-  // Losers are being killed by now; one that is not was launched to make the output a second time.
+  // Losers are being killed by now. A live one was launched to make the output a second time.
   const bool wanted = job.running() && task.state == TaskState::kCommitted && state_.FindAttempt(e.attempt)->live();
-  if (wanted && task.manifest.content == e.manifest.content) return KeepCopy(e);
+  if (wanted && task.manifest.content == e.manifest.content) return KeepReplica(e);
   EndAttempt(e.attempt, AttemptState::kDiscarded, FailureKind::kPreempted);
   if (!job.running()) {
     Answer(e, ReasonCode::kJobEnded);
@@ -83,7 +83,7 @@ void Core::LateReport(const AttemptFinished& e) {
   }
 }
 
-void Core::KeepCopy(const AttemptFinished& e) {
+void Core::KeepReplica(const AttemptFinished& e) {
   const TaskId& id = e.attempt.task;
   state_.EditAttempt(e.attempt, [&](Attempt& a) {
     a.ran = e.ran;
@@ -93,20 +93,20 @@ void Core::KeepCopy(const AttemptFinished& e) {
   changed.push_back(e.attempt);
   freed.insert(e.worker);
   const Task& task = *state_.FindTask(id);
-  const CopyPlace place{task.generation, e.attempt.number, e.worker, e.incarnation};
-  state_.AddCopy(id, place);
+  const ReplicaPlace place{task.generation, e.attempt.number, e.worker, e.incarnation};
+  state_.AddReplica(id, place);
   state_.EditWorker(e.worker, [](Worker& w) { ++w.outputs_made; });
   Emit(Accept{e.attempt,
               e.worker,
               e.incarnation,
               false,
-              state_.MakeCopy(id, place),
+              state_.MakeReplica(id, place),
               task.manifest,
               {ReasonCode::kEqualDigest, "", {double(task.winner)}}});
-  if (task.wanted_copies > 1 && task.copies.size() >= task.wanted_copies) EndSiblings(id, task.winner);
+  if (task.wanted_replicas > 1 && task.replicas.size() >= task.wanted_replicas) EndSiblings(id, task.winner);
 }
 
-// What is wrong with what it consumed, or "".
+// Returns the error in what the attempt consumed, or "".
 std::string Core::CheckConsumed(const AttemptFinished& e) const {
   const TaskId& id = e.attempt.task;
   const Job& job = *state_.FindJob(id.job);
@@ -116,7 +116,7 @@ std::string Core::CheckConsumed(const AttemptFinished& e) const {
     return "the output of task " + std::to_string(task) + " of stage " +
            (known ? "'" + job.graph.stages[stage].name + "'" : std::to_string(stage));
   };
-  // Stage and task in one word, in order: most reports name them so.
+  // Stage and task in one word. Most reports list them in order.
   std::vector<uint64_t> seen;
   seen.reserve(e.consumed.size());
   const auto word = [](uint32_t stage, uint32_t task) { return uint64_t{stage} << 32 | task; };
@@ -153,7 +153,7 @@ void Core::MarkIndeterminateStage(StageId id) {
       if (job.stages[s].tasks[t].wanted == 1) continue;
       state_.EditTask(task, [](Task& one) { one.wanted = 1; });
       for (const Attempt& a : job.stages[s].tasks[t].attempts) {
-        if (a.live()) changed.push_back({task, a.number});  // who has room set aside for its clones hears of it
+        if (a.live()) changed.push_back({task, a.number});  // policies that reserve room for its clones must see this
       }
     }
   };
@@ -170,19 +170,19 @@ void Core::CommitTask(const AttemptFinished& e) {
   state_.Commit(e.attempt, e.manifest, now_, e.ran, e.waited);
   changed.push_back(e.attempt);
   freed.insert(e.worker);
-  const CopyPlace place{task.generation, e.attempt.number, e.worker, e.incarnation};
+  const ReplicaPlace place{task.generation, e.attempt.number, e.worker, e.incarnation};
   if (!spec.is_final) {
-    state_.AddCopy(id, place);
+    state_.AddReplica(id, place);
     state_.EditWorker(e.worker, [](Worker& w) { ++w.outputs_made; });
   }
   Emit(Accept{e.attempt,
               e.worker,
               e.incarnation,
               true,
-              state_.MakeCopy(id, place),
+              state_.MakeReplica(id, place),
               e.manifest,
               {ReasonCode::kFirstReport, "", {}}});
-  if (spec.is_final || task.copies.size() >= task.wanted_copies || differs) EndSiblings(id, e.attempt.number);
+  if (spec.is_final || task.replicas.size() >= task.wanted_replicas || differs) EndSiblings(id, e.attempt.number);
   if (differs) {
     MarkIndeterminateStage(id.stage_id());
     const size_t at = out_->size();
@@ -203,8 +203,8 @@ void Core::EndSiblings(const TaskId& id, uint32_t winner) {
   }
 }
 
-void Core::TakeCopy(const TaskId& id, const CopyPlace& place) {
-  for (const AttemptId& reader : state_.RemoveCopy(id, place)) changed.push_back(reader);
+void Core::TakeReplica(const TaskId& id, const ReplicaPlace& place) {
+  for (const AttemptId& reader : state_.RemoveReplica(id, place)) changed.push_back(reader);
 }
 
 void Core::DropSpares() {
@@ -215,7 +215,7 @@ void Core::DropSpares() {
     if (job == nullptr || !job->running()) continue;
     const auto none = [&](Cause cause) { return job->causes[CauseIndex(cause)].launched == 0; };
     if (none(Cause::kClone) && none(Cause::kOpportunistic)) continue;
-    made.insert(id.task.stage_id());  // a clone that runs on when all is read
+    made.insert(id.task.stage_id());  // a clone may run on when all is read
     if (!idle(job->stages[id.task.stage])) continue;
     for (const StageInput& input : job->graph.stages[id.task.stage].inputs) {
       if (input.is_edge) made.insert({job->id, input.upstream});
@@ -228,25 +228,25 @@ void Core::DropSpares() {
     if (stage.readers.empty() || !std::all_of(stage.readers.begin(), stage.readers.end(), done)) continue;
     for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
       const TaskId task{id.job, id.stage, t};
-      // Copies that a policy had made elsewhere are for the case that readers' outputs are lost.
-      while (stage.tasks[t].wanted_copies > 1 && stage.tasks[t].copies.size() > 1) {
-        const CopyPlace place = stage.tasks[t].copies.back();
-        const Copy copy = state_.MakeCopy(task, place);
-        TakeCopy(task, place);
-        Emit(DropCopy{copy, {ReasonCode::kReadersDone, "", {double(stage.tasks[t].copies.size())}}});
+      // Replicas that a policy had made elsewhere stay, in case readers' outputs are lost.
+      while (stage.tasks[t].wanted_replicas > 1 && stage.tasks[t].replicas.size() > 1) {
+        const ReplicaPlace place = stage.tasks[t].replicas.back();
+        const Replica replica = state_.MakeReplica(task, place);
+        TakeReplica(task, place);
+        Emit(DropReplica{replica, {ReasonCode::kReadersDone, "", {double(stage.tasks[t].replicas.size())}}});
       }
     }
   }
 }
 
-void Core::LoseCopy(const TaskId& id, const CopyPlace& place, ReasonCode code) {
-  const Copy copy = state_.MakeCopy(id, place);
-  TakeCopy(id, place);
-  Emit(DropCopy{copy, {code, "", {double(place.generation)}}});
+void Core::LoseReplica(const TaskId& id, const ReplicaPlace& place, ReasonCode code) {
+  const Replica replica = state_.MakeReplica(id, place);
+  TakeReplica(id, place);
+  Emit(DropReplica{replica, {code, "", {double(place.generation)}}});
   const Job& job = *state_.FindJob(id.job);
   const Task& task = *state_.FindTask(id);
   if (job.running()) state_.EditWorker(place.worker, [](Worker& w) { ++w.outputs_lost; });
-  if (!job.running() || task.state != TaskState::kCommitted || !task.copies.empty()) return;
+  if (!job.running() || task.state != TaskState::kCommitted || !task.replicas.empty()) return;
   if (job.graph.stages[id.stage].is_final) return;
   if (state_.Needed(job, id))
     ReturnTask(id);
@@ -268,7 +268,7 @@ void Core::EndRemakesOf(const TaskId& input) {
   for (const AttemptId& id : waiting) KillNow(id, {ReasonCode::kOutputLost, "", {double(input.task)}});
 }
 
-// A committed task has to run again.
+// Makes a committed task run again.
 void Core::ReturnTask(const TaskId& id) {
   state_.EditTask(id, [&](Task& t) {
     t.state = t.live > 0 ? TaskState::kRunning : TaskState::kPending;
@@ -276,7 +276,7 @@ void Core::ReturnTask(const TaskId& id) {
     t.winner = 0;
     t.lost = true;
     t.pending_since = now_;
-    // One that makes it a second time already makes what is needed now.
+    // A remake of the output already makes what is needed now.
     for (const Attempt& a : t.attempts) {
       if (a.live()) state_.EditAttempt({id, a.number}, [&](Attempt& live) { live.generation = t.generation; });
     }
@@ -285,7 +285,7 @@ void Core::ReturnTask(const TaskId& id) {
   NeedInputs(id);
 }
 
-// Outputs that were lost while nobody needed them, and that this task reads, are needed again.
+// Makes the tasks run again that this task reads and whose outputs were lost while no reader needed them.
 void Core::NeedInputs(const TaskId& id) {
   const Job& job = *state_.FindJob(id.job);
   const auto& inputs = job.graph.stages[id.stage].inputs;
@@ -299,7 +299,7 @@ void Core::NeedInputs(const TaskId& id) {
   }
 }
 
-// Every committed task that read this output, and their readers in turn. Returns how many.
+// Rolls back every committed task that read this output, and their readers in turn. Returns their number.
 uint32_t Core::RollBackReaders(const TaskId& id) {
   const Job& job = *state_.FindJob(id.job);
   const Stage& stage = job.stages[id.stage];
@@ -321,53 +321,53 @@ uint32_t Core::RollBackReaders(const TaskId& id) {
 }
 
 uint32_t Core::RollBack(const TaskId& id) {
-  const std::vector<CopyPlace> copies = state_.FindTask(id)->copies;
+  const std::vector<ReplicaPlace> replicas = state_.FindTask(id)->replicas;
   const bool committed = state_.FindTask(id)->state == TaskState::kCommitted;
-  for (const CopyPlace& place : copies) {
-    TakeCopy(id, place);
-    Emit(DropCopy{state_.MakeCopy(id, place), {ReasonCode::kIndeterminate, "", {double(place.generation)}}});
+  for (const ReplicaPlace& place : replicas) {
+    TakeReplica(id, place);
+    Emit(DropReplica{state_.MakeReplica(id, place), {ReasonCode::kIndeterminate, "", {double(place.generation)}}});
   }
   state_.EditTask(id, [](Task& t) { t.has_content = false; });
   if (committed) ReturnTask(id);
   return RollBackReaders(id) + 1;
 }
 
-void Core::On(const CopyMade& e) {
-  const Task* task = state_.FindTask(e.copy.output.task);
-  const CopyPlace place{e.copy.output.generation, e.copy.attempt, e.copy.worker, e.copy.incarnation};
-  const bool repeat = task != nullptr && state_.FindJob(e.copy.output.task.job)->running() &&
-                      std::find(task->copies.begin(), task->copies.end(), place) != task->copies.end();
-  if (!repeat && !TakeMade(e.copy)) Emit(DropCopy{e.copy, {ReasonCode::kStale, "", {}}});
+void Core::On(const ReplicaMade& e) {
+  const Task* task = state_.FindTask(e.replica.output.task);
+  const ReplicaPlace place{e.replica.output.generation, e.replica.attempt, e.replica.worker, e.replica.incarnation};
+  const bool repeat = task != nullptr && state_.FindJob(e.replica.output.task.job)->running() &&
+                      std::find(task->replicas.begin(), task->replicas.end(), place) != task->replicas.end();
+  if (!repeat && !TakeMade(e.replica)) Emit(DropReplica{e.replica, {ReasonCode::kStale, "", {}}});
 }
 
-// Of a copy that nobody asked for nothing says what is in it.
-bool Core::TakeMade(const Copy& copy) {
-  const TaskId& id = copy.output.task;
+// A replica that was not asked for is refused, since nothing vouches for its content.
+bool Core::TakeMade(const Replica& replica) {
+  const TaskId& id = replica.output.task;
   const Task* task = state_.FindTask(id);
   const bool good = task != nullptr && task->state == TaskState::kCommitted &&
-                    task->generation == copy.output.generation && Current(copy.worker, copy.incarnation);
-  if (!good || !state_.EndAsked(copy.output, copy.attempt, copy.worker)) return false;
-  state_.AddCopy(id, {copy.output.generation, copy.attempt, copy.worker, copy.incarnation});
-  state_.EditWorker(copy.worker, [](Worker& w) { ++w.outputs_made; });
+                    task->generation == replica.output.generation && Current(replica.worker, replica.incarnation);
+  if (!good || !state_.EndAsked(replica.output, replica.attempt, replica.worker)) return false;
+  state_.AddReplica(id, {replica.output.generation, replica.attempt, replica.worker, replica.incarnation});
+  state_.EditWorker(replica.worker, [](Worker& w) { ++w.outputs_made; });
   return true;
 }
 
-void Core::On(const CopyNotMade& e) {
+void Core::On(const ReplicaNotMade& e) {
   const TaskId& id = e.from.output.task;
   const Task* task = state_.FindTask(id);
   if (task == nullptr || !state_.FindJob(id.job)->running() || task->state != TaskState::kCommitted) return;
   if (!state_.EndAsked(e.from.output, e.from.attempt, e.worker)) return;  // a repeat
-  if (!task->copies.empty()) not_made.push_back(e);
+  if (!task->replicas.empty()) not_made.push_back(e);
 }
 
-void Core::On(const CopyLost& e) {
-  const TaskId& id = e.copy.output.task;
+void Core::On(const ReplicaLost& e) {
+  const TaskId& id = e.replica.output.task;
   const Task* task = state_.FindTask(id);
   if (task == nullptr) return;
-  const CopyPlace place{e.copy.output.generation, e.copy.attempt, e.copy.worker, e.copy.incarnation};
-  if (std::find(task->copies.begin(), task->copies.end(), place) == task->copies.end()) return;
-  suspected.emplace_back(e.copy, AttemptId{});
-  LoseCopy(id, place, ReasonCode::kOutputLost);
+  const ReplicaPlace place{e.replica.output.generation, e.replica.attempt, e.replica.worker, e.replica.incarnation};
+  if (std::find(task->replicas.begin(), task->replicas.end(), place) == task->replicas.end()) return;
+  suspected.emplace_back(e.replica, AttemptId{});
+  LoseReplica(id, place, ReasonCode::kOutputLost);
 }
 
 }  // namespace mr::sched

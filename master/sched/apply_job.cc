@@ -1,4 +1,4 @@
-// Jobs are submitted, planned stage by stage, and end.
+// How jobs are submitted, planned stage by stage, and ended.
 #include "master/sched/core.h"
 #include "master/sched/job_graph.h"
 
@@ -88,12 +88,12 @@ void Core::On(const JobTakenOver& e) {
     if (task == nullptr || task->state != TaskState::kPending || !task->attempts.empty()) continue;
     state_.KeepOutput(id, output);
     if (job->graph.stages[output.stage].is_final) continue;
-    for (const Copy& copy : output.copies) {
-      if (!Current(copy.worker, copy.incarnation)) continue;
-      state_.AddCopy(id, {copy.output.generation, copy.attempt, copy.worker, copy.incarnation});
+    for (const Replica& replica : output.replicas) {
+      if (!Current(replica.worker, replica.incarnation)) continue;
+      state_.AddReplica(id, {replica.output.generation, replica.attempt, replica.worker, replica.incarnation});
     }
   }
-  // Which attempts it had is not known.
+  // Its earlier attempts are not known.
   for (uint32_t s = 0; s < job->stages.size(); ++s) {
     for (uint32_t t = 0; t < job->stages[s].tasks.size(); ++t) {
       MayStillRun({{job_id, s, t}, 0}, {}, 0, now_ + state_.config().lost_wait);
@@ -103,7 +103,7 @@ void Core::On(const JobTakenOver& e) {
   for (uint32_t s = static_cast<uint32_t>(job->stages.size()); s-- > 0;) {
     for (uint32_t t = 0; t < job->stages[s].tasks.size(); ++t) {
       const Task& task = job->stages[s].tasks[t];
-      if (task.state != TaskState::kCommitted || !task.copies.empty()) continue;
+      if (task.state != TaskState::kCommitted || !task.replicas.empty()) continue;
       if (!job->graph.stages[s].is_final && state_.Needed(*job, {job_id, s, t})) ReturnTask({job_id, s, t});
     }
   }
@@ -116,15 +116,15 @@ void Core::EndClonesOf(JobId id, bool cloned, bool told) {
     for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
       const TaskId task_id{id, s, t};
       const Task& task = job.stages[s].tasks[t];
-      const bool fewer_copies = !told && task.wanted_copies > 1;
-      if (fewer_copies || (!cloned && task.wanted > 1)) {
+      const bool fewer_replicas = !told && task.wanted_replicas > 1;
+      if (fewer_replicas || (!cloned && task.wanted > 1)) {
         state_.EditTask(task_id, [&](Task& one) {
           if (!cloned) one.wanted = 1;
-          if (!told) one.wanted_copies = 1;
+          if (!told) one.wanted_replicas = 1;
         });
       }
-      // Nobody would end them at the end of omega.
-      if (fewer_copies && task.state == TaskState::kCommitted) EndSiblings(task_id, task.winner);
+      // No policy would end them at the end of omega.
+      if (fewer_replicas && task.state == TaskState::kCommitted) EndSiblings(task_id, task.winner);
       for (size_t i = 0; !told && i < task.attempts.size(); ++i) {
         const Attempt& a = task.attempts[i];
         if (a.live() && a.by_bind && !a.inputs_done) KillNow({task_id, a.number}, {ReasonCode::kToldNothing, "", {}});

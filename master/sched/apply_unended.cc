@@ -1,6 +1,7 @@
-// Attempts with side effects whose end is not known: of a lost worker, which may run on behind a cut network, and of an
-// earlier release of the master. No other attempt of their task is launched before each has ended by its worker's
-// report, by its worker's next registration, or by its lease, which its worker's helper enforces (worker/adr/0003).
+// Attempts with side effects whose end is not known: those of a lost worker, which may run on behind a cut network,
+// and those of an earlier release of the master. No other attempt of their task is launched before each has ended.
+// Its worker's report shows that, or its worker's next registration, or its lease, which the worker's helper enforces
+// (worker/adr/0003).
 #include <algorithm>
 
 #include "master/sched/core.h"
@@ -52,10 +53,10 @@ void Core::SettleUnended(const WorkerRegistered& e) {
   for (const TaskId& id : tasks) {
     const std::vector<Unended> all = state_.FindTask(id)->unended;
     for (const Unended& u : all) {
-      // Another life of the worker says nothing of this one.
+      // Another incarnation of the worker shows nothing about this one.
       if (u.worker != e.worker || u.incarnation != e.incarnation) continue;
       const AttemptId attempt{id, u.number};
-      // Its lease is renewed with the registration: only its report says when it has ended.
+      // The registration renews its lease, so only its report shows its end.
       if (running.count(attempt) != 0)
         MayStillRun(attempt, u.worker, u.incarnation, {});
       else

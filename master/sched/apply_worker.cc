@@ -1,4 +1,4 @@
-// Workers come, come back, drain and go; what they held goes with them.
+// Workers come, come back, drain and go. Their attempts and replicas go with them.
 #include <algorithm>
 
 #include "master/sched/core.h"
@@ -23,34 +23,34 @@ void Core::On(const WorkerRegistered& e) {
   freed.insert(e.worker);
 }
 
-// The same process as before: what it does not have any more is lost, the rest goes on.
+// Handles a registration of the same process: anything that it no longer has is lost, the rest goes on.
 void Core::Reconcile(const WorkerRegistered& e) {
   const Worker& w = *state_.FindWorker(e.worker);
   const std::set<AttemptId> running(e.running.begin(), e.running.end());
   std::set<std::pair<TaskId, uint32_t>> served;
-  for (const Copy& c : e.inventory) served.insert({c.output.task, c.attempt});
+  for (const Replica& c : e.inventory) served.insert({c.output.task, c.attempt});
   const std::vector<AttemptId> ours(w.attempts.begin(), w.attempts.end());
   for (const AttemptId& id : ours) {
-    // Finished, its report under way: then it stands in the inventory.
+    // Finished, with its report under way: then it is in the inventory.
     if (running.count(id) != 0 || served.count({id.task, id.number}) != 0) continue;
     const Attempt* a = state_.FindAttempt(id);
     const bool live = a->live();
     EndAttempt(id, live ? AttemptState::kFailed : AttemptState::kKilled, FailureKind::kLost);
     if (live) Charge(id, FailureKind::kLost, "the worker came back without the attempt");
   }
-  const std::vector<CopyKey> copies = w.copies.All();
-  for (const auto& [task, attempt] : copies) {
+  const std::vector<ReplicaKey> replicas = w.replicas.All();
+  for (const auto& [task, attempt] : replicas) {
     if (served.count({task, attempt}) != 0) continue;
-    const std::vector<CopyPlace> places = state_.FindTask(task)->copies;
-    for (const CopyPlace& place : places) {
+    const std::vector<ReplicaPlace> places = state_.FindTask(task)->replicas;
+    for (const ReplicaPlace& place : places) {
       if (place.worker == e.worker && place.attempt == attempt) {
-        LoseCopy(task, place, ReasonCode::kOutputLost);
+        LoseReplica(task, place, ReasonCode::kOutputLost);
       }
     }
   }
 }
 
-// What it was told may not have reached it.
+// Sends unfinished binds again, since they may not have reached the worker.
 void Core::BindAgain(WorkerId worker) {
   const FlatSet<AttemptId>& attempts = state_.FindWorker(worker)->attempts;
   for (const AttemptId& id : attempts) {
@@ -59,12 +59,12 @@ void Core::BindAgain(WorkerId worker) {
     for (const BoundRead& read : state_.FindJob(id.task.job)->bindings.Of(id)) {
       if (read.done) continue;
       const TaskId output{id.task.job, read.up_stage, read.up_task};
-      Emit(Bind{id, state_.MakeCopy(output, read.copy), {ReasonCode::kToldAgain, "", {}}, read.exclusive});
+      Emit(Bind{id, state_.MakeReplica(output, read.replica), {ReasonCode::kToldAgain, "", {}}, read.exclusive});
     }
   }
 }
 
-// What it has, and nobody here knows.
+// Ends attempts and drops replicas that the worker has and the state does not know.
 void Core::EndStrangers(const WorkerRegistered& e) {
   for (const AttemptId& id : e.running) {
     const Attempt* a = state_.FindAttempt(id);
@@ -73,19 +73,20 @@ void Core::EndStrangers(const WorkerRegistered& e) {
     if (!ours || !a->holds_slot()) MayStillRun(id, e.worker, e.incarnation, {});
     Emit(Kill{id, e.worker, e.incarnation, {ReasonCode::kStale, "", {}}});
   }
-  for (const Copy& c : e.inventory) {
+  for (const Replica& c : e.inventory) {
     const Task* task = state_.FindTask(c.output.task);
     if (task != nullptr) {
-      // By attempt: one whose output was lost while it ran still names the generation that it was launched for.
-      const auto same = [&](const CopyPlace& p) {
+      // By attempt: if the output was lost while the attempt ran, the worker still names the generation of its
+      // launch.
+      const auto same = [&](const ReplicaPlace& p) {
         return p.attempt == c.attempt && p.worker == e.worker && p.incarnation == e.incarnation;
       };
-      if (std::any_of(task->copies.begin(), task->copies.end(), same)) continue;
+      if (std::any_of(task->replicas.begin(), task->replicas.end(), same)) continue;
       const Attempt* a = state_.FindAttempt({c.output.task, c.attempt});
       if (a != nullptr && a->holds_slot() && a->incarnation == e.incarnation) continue;
       if (TakeMade({c.output, c.attempt, e.worker, e.incarnation})) continue;  // its report was lost, or is under way
     }
-    Emit(DropCopy{{c.output, c.attempt, e.worker, e.incarnation}, {ReasonCode::kStale, "", {}}});
+    Emit(DropReplica{{c.output, c.attempt, e.worker, e.incarnation}, {ReasonCode::kStale, "", {}}});
   }
 }
 
@@ -95,16 +96,16 @@ void Core::On(const WorkerLost& e) {
   EndAskedOf(e.worker, e.why);
 }
 
-// What it was asked to copy is not coming. Another life of it is asked again instead.
+// Ends the requests for replicas to this worker. Another incarnation of it is asked again.
 void Core::EndAskedOf(WorkerId worker, const std::string& why) {
-  std::vector<CopyNotMade> asked;
+  std::vector<ReplicaNotMade> asked;
   for (const auto& [id, job] : state_.jobs()) {
-    for (const AskedCopy& copy : job.asked) {
-      if (copy.to != worker) continue;
-      asked.push_back({{{{id, copy.stage, copy.task}, copy.generation}, copy.attempt, {}, 0}, worker, why});
+    for (const AskedReplica& replica : job.asked) {
+      if (replica.to != worker) continue;
+      asked.push_back({{{{id, replica.stage, replica.task}, replica.generation}, replica.attempt, {}, 0}, worker, why});
     }
   }
-  for (const CopyNotMade& copy : asked) On(copy);
+  for (const ReplicaNotMade& replica : asked) On(replica);
 }
 
 void Core::DropWorker(WorkerId id) {
@@ -120,14 +121,14 @@ void Core::DropWorker(WorkerId id) {
     EndAttempt(attempt, live ? AttemptState::kFailed : AttemptState::kKilled, FailureKind::kLost);
     if (live) Charge(attempt, FailureKind::kLost, "worker " + Name(id) + " was lost");
   }
-  const std::vector<CopyKey> copies = w.copies.All();
-  for (const auto& [task, attempt] : copies) {
+  const std::vector<ReplicaKey> replicas = w.replicas.All();
+  for (const auto& [task, attempt] : replicas) {
     const Task* t = state_.FindTask(task);
     if (t == nullptr) continue;
-    const std::vector<CopyPlace> places = t->copies;
-    for (const CopyPlace& place : places) {
+    const std::vector<ReplicaPlace> places = t->replicas;
+    for (const ReplicaPlace& place : places) {
       if (place.worker == id && place.attempt == attempt) {
-        LoseCopy(task, place, ReasonCode::kWorkerLost);
+        LoseReplica(task, place, ReasonCode::kWorkerLost);
       }
     }
   }
@@ -142,13 +143,13 @@ void Core::On(const WorkerDraining& e) {
     freed.insert(e.worker);
 }
 
-// Its clones on lent slots go on: it only has not come back yet.
+// Its clones on lent slots go on: the worker only has not come back yet.
 void Core::On(const WorkerAway& e) {
   if (!Current(e.worker, e.incarnation)) return;
   state_.EditWorker(e.worker, [](Worker& w) { w.draining = true; });
 }
 
-// Where the worker of the other attempt ends, too, the work of both would be for nothing.
+// If the worker of the other attempt drains, too, the work of both could be lost.
 bool Core::RunsWhereItStays(const Task& task, const Attempt& but) const {
   return std::any_of(task.attempts.begin(), task.attempts.end(), [&](const Attempt& other) {
     return other.number != but.number && other.live() && !state_.FindWorker(other.worker)->draining;

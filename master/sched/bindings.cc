@@ -7,18 +7,18 @@ const BoundRead* Bindings::Find(const AttemptId& reader, uint32_t up_stage, uint
   return it == reads_.end() ? nullptr : &it->second;
 }
 
-uint32_t Bindings::Reading(uint32_t up_stage, uint32_t up_task, const CopyPlace& copy) const {
-  const auto it = reading_.find(CopyOf(up_stage, up_task, copy));
+uint32_t Bindings::Reading(uint32_t up_stage, uint32_t up_task, const ReplicaPlace& replica) const {
+  const auto it = reading_.find(ReplicaOf(up_stage, up_task, replica));
   return it == reading_.end() ? 0 : static_cast<uint32_t>(it->second.size());
 }
 
-bool Bindings::Used(const TaskId& reader, uint32_t up_stage, uint32_t up_task, const CopyPlace& copy) const {
-  // From clone to clone, not from read to read: a reader of a thousand outputs has a thousand of them.
+bool Bindings::Used(const TaskId& reader, uint32_t up_stage, uint32_t up_task, const ReplicaPlace& replica) const {
+  // Goes from clone to clone, not from read to read: a reader of a thousand outputs has a thousand reads.
   auto it = reads_.lower_bound({reader.stage, reader.task, 0, 0, 0});
   while (it != reads_.end() && it->second.stage == reader.stage && it->second.task == reader.task) {
     const uint32_t number = it->second.number;
     const auto read = reads_.find({reader.stage, reader.task, number, up_stage, up_task});
-    if (read != reads_.end() && read->second.copy == copy) return true;
+    if (read != reads_.end() && read->second.replica == replica) return true;
     it = reads_.lower_bound({reader.stage, reader.task, number + 1, 0, 0});
   }
   return false;
@@ -43,13 +43,13 @@ std::vector<BoundRead> Bindings::All() const {
   return out;
 }
 
-std::vector<BoundRead> Bindings::Unfinished(uint32_t up_stage, uint32_t up_task, const CopyPlace& copy) const {
+std::vector<BoundRead> Bindings::Unfinished(uint32_t up_stage, uint32_t up_task, const ReplicaPlace& replica) const {
   std::vector<BoundRead> out;
-  const auto it = reading_.find(CopyOf(up_stage, up_task, copy));
+  const auto it = reading_.find(ReplicaOf(up_stage, up_task, replica));
   if (it == reading_.end()) return out;
   for (const Key& key : it->second) {
     const BoundRead& r = reads_.at(key);
-    if (r.copy == copy) out.push_back(r);  // not of an earlier generation
+    if (r.replica == replica) out.push_back(r);  // not of an earlier generation
   }
   return out;
 }
@@ -58,7 +58,7 @@ void Bindings::Put(const BoundRead& read) {
   const auto it = reads_.find(KeyOf(read));
   if (it != reads_.end()) Erase(it->second);
   reads_[KeyOf(read)] = read;
-  if (!read.done) reading_[CopyOf(read.up_stage, read.up_task, read.copy)].insert(KeyOf(read));
+  if (!read.done) reading_[ReplicaOf(read.up_stage, read.up_task, read.replica)].insert(KeyOf(read));
 }
 
 void Bindings::Erase(const BoundRead& read) {
@@ -66,7 +66,7 @@ void Bindings::Erase(const BoundRead& read) {
   if (it == reads_.end()) return;
   const BoundRead& r = it->second;
   if (!r.done) {
-    const auto readers = reading_.find(CopyOf(r.up_stage, r.up_task, r.copy));
+    const auto readers = reading_.find(ReplicaOf(r.up_stage, r.up_task, r.replica));
     readers->second.erase(it->first);
     if (readers->second.empty()) reading_.erase(readers);
   }
@@ -74,11 +74,11 @@ void Bindings::Erase(const BoundRead& read) {
 }
 
 std::string Bindings::Check() const {
-  std::map<CopyKey, std::set<Key>> reading;
+  std::map<ReplicaKey, std::set<Key>> reading;
   for (const auto& [key, r] : reads_) {
-    if (!r.done) reading[CopyOf(r.up_stage, r.up_task, r.copy)].insert(key);
+    if (!r.done) reading[ReplicaOf(r.up_stage, r.up_task, r.replica)].insert(key);
   }
-  return reading == reading_ ? "" : "readers of copies are counted wrong";
+  return reading == reading_ ? "" : "readers of replicas are counted wrong";
 }
 
 }  // namespace mr::sched

@@ -117,16 +117,17 @@ void Core::Do(const TakeBack& edit) {
 }
 
 void Core::Do(const Bind& edit) {
-  const TaskId& output = edit.copy.output.task;
+  const TaskId& output = edit.replica.output.task;
   if (state_.FindAttempt(edit.reader)->by_bind) {
-    const CopyPlace copy{edit.copy.output.generation, edit.copy.attempt, edit.copy.worker, edit.copy.incarnation};
-    state_.Bind(edit.reader, output, copy, edit.exclusive, now_);
+    const ReplicaPlace replica{edit.replica.output.generation, edit.replica.attempt, edit.replica.worker,
+                               edit.replica.incarnation};
+    state_.Bind(edit.reader, output, replica, edit.exclusive, now_);
   }
   Emit(edit);
 }
 
-void Core::Do(const ReplicateCopy& edit) {
-  state_.AskCopy(edit.from, edit.to);
+void Core::Do(const ReplicateOutput& edit) {
+  state_.AskReplica(edit.from, edit.to);
   Emit(edit);
 }
 
@@ -171,7 +172,7 @@ void Core::Do(const Spare& edit) {
 void Core::Do(const Want& edit) {
   state_.EditTask(edit.task, [&](Task& task) {
     if (edit.attempts > 0) task.wanted = edit.attempts;
-    if (edit.copies > 0) task.wanted_copies = edit.copies;
+    if (edit.replicas > 0) task.wanted_replicas = edit.replicas;
   });
 }
 

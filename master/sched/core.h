@@ -1,9 +1,9 @@
-// Folds events and plans into the state, and says what must be done about them: the rules of the
-// engine, as far as no policy decides them (what a commit is, what is lost, when a job ends).
+// Folds events and plans into the state and emits the decisions that follow. It holds the rules that no policy
+// decides: what commits, what is lost, when a job ends.
 //
-// One Core per Scheduler. Begin names the instant and the outbox of a step; Fold takes the event;
-// what it touched is then in the public members, from which the Scheduler makes triggers.
-// Files: apply_worker, apply_job, apply_attempt, apply_commit, by the event's subject.
+// One Core per Scheduler. Begin sets the instant and the outbox of a step, and Fold applies the event. The public
+// members then hold what changed, and the Scheduler makes triggers from them. Files, by the event's subject:
+// apply_worker, apply_job, apply_attempt, apply_commit, apply_unended.
 #pragma once
 
 #include <set>
@@ -18,7 +18,7 @@
 
 namespace mr::sched {
 
-// Owner of the timers that are no policy's. No policy may have this name.
+// Owner of the timers that belong to no policy. No policy may have this name.
 inline constexpr char kCoreTimer[] = "core";
 
 class Core {
@@ -28,26 +28,28 @@ class Core {
   void Begin(Instant now, std::vector<Decision>* out);
   void Fold(const Event& event);
   void Fold(const Plan& plan);
-  // No policy clones the tasks of this running job any more, or none tells its readers what to read: then readers that
-  // lack inputs end, no failure, and their tasks run again from the directory. Walks the job's tasks.
+  // Adapts a running job to a new policy list. cloned: a policy of its list clones tasks; if none does, tasks want no
+  // clones any more. told: a policy binds reads; if none does, by_bind readers that lack inputs end without a
+  // failure, and their tasks run again and read the directory. Cost: tasks of the job.
   void EndClonesOf(JobId id, bool cloned, bool told);
-  // No policy sets guarantees any more.
+  // Ends all guarantees, since no policy sets them any more.
   void EndShares();
-  // Asks for a core timer at this instant, unless one comes earlier anyway.
+  // Arms the core timer for this instant, unless it is due earlier.
   void WakeCoreAt(Instant at);
 
-  // What this step touched.
+  // Changes of this step.
   std::vector<AttemptId> changed;
-  FlatSet<WorkerId> freed;                            // a slot fell free, or the worker may be offered again
+  FlatSet<WorkerId> freed;  // workers with a slot that fell free, or that may be offered again
   std::vector<std::pair<std::string, uint64_t>> due;  // policies' timers
-  std::vector<std::pair<Copy, AttemptId>> suspected;  // could not be read by this reader, or (number 0) are lost
-  std::vector<CopyNotMade> not_made;                  // of outputs that could still be copied
+  // Replicas that this reader could not read. Attempt number 0: the replica is lost.
+  std::vector<std::pair<Replica, AttemptId>> suspected;
+  std::vector<ReplicaNotMade> not_made;  // replicas not made, of outputs that still have another one
   std::vector<JobId> ended;
-  std::vector<AttemptId> to_tell;  // launched by_bind
-  std::vector<JobId> forecast;     // what is predicted or wished of them is new
+  std::vector<AttemptId> to_tell;  // readers launched by_bind in this step; they need binds
+  std::vector<JobId> forecast;     // jobs with a new prediction or new user settings
   bool offer_all = false;
   bool config_changed = false;
-  bool shares_changed = false;  // slots that jobs are guaranteed
+  bool shares_changed = false;  // a job's guaranteed slots
 
  private:
   void On(const ConfigChanged& e);
@@ -65,9 +67,9 @@ class Core {
   void On(const AttemptKilled& e);
   void On(const FetchDone& e);
   void On(const FetchFailed& e);
-  void On(const CopyMade& e);
-  void On(const CopyLost& e);
-  void On(const CopyNotMade& e);
+  void On(const ReplicaMade& e);
+  void On(const ReplicaLost& e);
+  void On(const ReplicaNotMade& e);
   void On(const ProfileLoaded& e);
   void On(const TimerDue& e);
   void On(const JobTakenOver& e);
@@ -82,7 +84,7 @@ class Core {
   void Do(const Kill& edit);
   void Do(const TakeBack& edit);
   void Do(const Bind& edit);
-  void Do(const ReplicateCopy& edit);
+  void Do(const ReplicateOutput& edit);
   void Do(const SetShare& edit);
   void Do(const Remember& edit);
   void Do(const WakeAt& edit);
@@ -97,26 +99,29 @@ class Core {
   // Workers.
   void DropWorker(WorkerId id);
   void Reconcile(const WorkerRegistered& e);
-  // Clones on lent slots of a worker that drains: it is waited for, and what they do is done elsewhere, too.
+  // Ends clones on lent slots of a draining worker. The drain waits for its attempts, and other attempts do the same
+  // work.
   void EndLentOn(WorkerId id);
-  // An attempt of the task but this one runs on a worker that does not drain.
+  // Returns true if another live attempt of the task than `but` runs on a worker that does not drain.
   bool RunsWhereItStays(const Task& task, const Attempt& but) const;
   void EndStrangers(const WorkerRegistered& e);
   void EndAskedOf(WorkerId worker, const std::string& why);
-  // A copy that its worker was asked to make can be read now; false: it was not, or the output is another by now.
-  bool TakeMade(const Copy& copy);
+  // Adds a replica that its worker was asked to make. Returns false if it was not asked, or if the output has changed
+  // since.
+  bool TakeMade(const Replica& replica);
   bool Current(WorkerId worker, Incarnation incarnation) const;
-  // Attempts with side effects that nobody counts and that may still run (apply_unended.cc).
-  // This one may: until `until`, or (0) until its worker reports its end. Ignored where its task needs no other
-  // attempt.
+  // Attempts with side effects that hold no slot and may still run (apply_unended.cc).
+  //
+  // Records that this attempt may run until `until`, or (0) until its worker reports its end. No-op if its task needs
+  // no other attempt.
   void MayStillRun(const AttemptId& id, WorkerId worker, Incarnation incarnation, Instant until);
-  // By its worker's word this one has ended.
+  // Records that this attempt has ended, as its worker reported.
   void HasEnded(const AttemptId& id, WorkerId worker, Incarnation incarnation);
-  // Nothing is heard of this life of the worker any more: its leases run out.
+  // Bounds the wait for this incarnation's attempts by their leases, since it does not report any more.
   void LeasesRunOut(WorkerId worker, Incarnation incarnation);
-  // The worker registered and listed what it runs.
+  // Updates the record from a registration, which lists the attempts that the worker runs.
   void SettleUnended(const WorkerRegistered& e);
-  // Those whose time has come; arms the timer for the next.
+  // Releases the attempts whose time has come, and arms the timer for the next one.
   void ReleaseUnended();
   void ForgetUnended(JobId id);
 
@@ -127,20 +132,19 @@ class Core {
   void End(JobId id, JobState state, const std::string& message);
 
   // Attempts.
-  // The attempt that holds a slot under this id, worker and incarnation, else null.
+  // Returns the attempt that holds a slot under this id, worker and incarnation, else null.
   const Attempt* Holding(const AttemptId& id, WorkerId worker, Incarnation incarnation) const;
-  void Fetch(const AttemptProgress& e) const;  // into the cache
+  void Fetch(const AttemptProgress& e) const;  // prefetches into the CPU cache
   void Fetch(const AttemptId& id, WorkerId worker) const;
   void KillNow(const AttemptId& id, Reason reason);
   void EndAttempt(const AttemptId& id, AttemptState state, FailureKind kind);
-  // Counts the failure of an attempt against its task's budget of this kind; fails the job past it.
+  // Counts an attempt's failure against its task's budget for this kind. Fails the job beyond the budget.
   void Charge(const AttemptId& attempt, FailureKind kind, const std::string& message);
-  // The environment fails this task wherever it is tried, and no worker is left to try it on.
+  // Returns true if the environment fails this task on every worker tried, and no other worker is left.
   bool Hopeless(const StageSpec& spec, const Task& task) const;
-  // Remembers where it failed: its task goes to another worker first.
+  // Records where the attempt failed, so that its task goes to another worker first.
   void NoteFailedOn(const AttemptId& attempt, FailureKind kind);
-  // No launch of the task for a while, where repeating at once could spin (the loss of a worker
-  // cannot).
+  // Backs off: the task is not launched for a while, except after the loss of a worker, which cannot repeat at once.
   void HoldBack(const TaskId& id, FailureKind kind);
   void StartsAgain(WorkerId id);
   void Answer(const AttemptFinished& e, ReasonCode code, std::vector<double> numbers = {});
@@ -148,20 +152,20 @@ class Core {
   // Outputs.
   void CommitTask(const AttemptFinished& e);
   void LateReport(const AttemptFinished& e);
-  void KeepCopy(const AttemptFinished& e);
+  void KeepReplica(const AttemptFinished& e);
   std::string CheckConsumed(const AttemptFinished& e) const;
-  void LoseCopy(const TaskId& id, const CopyPlace& place, ReasonCode code);
-  // From the state; readers that were told to read it count as changed.
-  void TakeCopy(const TaskId& id, const CopyPlace& place);
-  // Clones' copies of outputs that nobody is to read any more, but for one each.
+  void LoseReplica(const TaskId& id, const ReplicaPlace& place, ReasonCode code);
+  // Removes the replica from the state. Its unfinished readers count as changed.
+  void TakeReplica(const TaskId& id, const ReplicaPlace& place);
+  // Drops surplus replicas made by clones, all but one per output, once every reader is done.
   void DropSpares();
-  // Of its tasks, and of their readers, no more clones are launched: they would read or make different content.
+  // Ends further cloning of its tasks and of their readers, since clones would make or read different content.
   void MarkIndeterminateStage(StageId id);
-  // Attempts of a committed task that would make a copy more than is wanted.
+  // Ends the live attempts of a committed task that has all wanted replicas.
   void EndSiblings(const TaskId& id, uint32_t winner);
   void BindAgain(WorkerId worker);
   void ReturnTask(const TaskId& id);
-  // Attempts that make an output a second time, and would wait for this input, which nobody makes again.
+  // Ends attempts that remake an output and wait for this input, which no task makes again.
   void EndRemakesOf(const TaskId& input);
   void NeedInputs(const TaskId& id);
   uint32_t RollBackReaders(const TaskId& id);

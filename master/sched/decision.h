@@ -1,6 +1,5 @@
-// Everything the scheduler can ask for: a closed vocabulary, the outbox of Step. The host carries
-// decisions out in their order, once the event that caused them is where it must be (launches do
-// not wait for a sync, Accept and CommitJob do).
+// Decisions of the scheduler: a closed vocabulary, returned by Step. The host carries them out in order, once the
+// event that caused them is as durable as each needs. Launches do not wait for a sync; Accept and CommitJob do.
 #pragma once
 
 #include <string>
@@ -12,8 +11,8 @@
 
 namespace mr::sched {
 
-// Start this attempt on this worker. generation: that of the output it is to make. by_bind: it is to read the
-// copies that Bind names, not those of the directory.
+// Starts this attempt on this worker. generation: of the output that it makes. by_bind: it reads the replicas that
+// Bind names, not those of the directory.
 struct Launch {
   AttemptId attempt;
   WorkerId worker;
@@ -29,16 +28,16 @@ struct Launch {
   }
 };
 
-// This reader is to read this upstream output from this copy, not from the directory's. exclusive: no other
-// clone of its task was told the same. Repeated after its worker came back: it changes nothing then.
+// Makes this reader read this upstream output from this replica, not from the directory's. exclusive: no other clone
+// of its task was bound to it. Repeated after its worker came back, which then changes nothing.
 struct Bind {
   AttemptId reader;
-  Copy copy;
+  Replica replica;
   Reason reason;
   bool exclusive = false;
   template <class V>
   static void Fields(V&& v) {
-    v(&Bind::reader, &Bind::copy, &Bind::reason, &Bind::exclusive);
+    v(&Bind::reader, &Bind::replica, &Bind::reason, &Bind::exclusive);
   }
 };
 
@@ -53,7 +52,7 @@ struct Kill {
   }
 };
 
-// Ends a waiting attempt (one that does not have all of its inputs): not a failure.
+// Ends a waiting attempt, which lacks inputs. Not a failure.
 struct TakeBack {
   AttemptId attempt;
   WorkerId worker;
@@ -65,25 +64,25 @@ struct TakeBack {
   }
 };
 
-// The answer to AttemptFinished. winner: it is the task's commit. Otherwise its output is one more
-// copy of the committed content. In both cases readers may use `copy` from now on.
+// Accepts an AttemptFinished report. winner: it is the task's commit; otherwise its output is one more replica of the
+// committed content. Either way readers may use `replica` from here on.
 struct Accept {
   AttemptId attempt;
   WorkerId worker;
   Incarnation incarnation = 0;
   bool winner = true;
-  Copy copy;
+  Replica replica;
   Manifest manifest;
   Reason reason;
   template <class V>
   static void Fields(V&& v) {
     using T = Accept;
-    v(&T::attempt, &T::worker, &T::incarnation, &T::winner, &T::copy, &T::manifest, &T::reason);
+    v(&T::attempt, &T::worker, &T::incarnation, &T::winner, &T::replica, &T::manifest, &T::reason);
   }
 };
 
-// The other answer: the worker drops what the attempt made. reason: kEqualDigest (copy dropped),
-// kDifferentDigest, kStale, kConsumedStale, kJobEnded.
+// Refuses an AttemptFinished report: the worker drops the attempt's output. reason: kEqualDigest (a surplus replica),
+// kDifferentDigest, kStale, kConsumedStale or kJobEnded.
 struct Refuse {
   AttemptId attempt;
   WorkerId worker;
@@ -95,27 +94,27 @@ struct Refuse {
   }
 };
 
-struct ReplicateCopy {
-  Copy from;
+struct ReplicateOutput {
+  Replica from;
   WorkerId to;
   Reason reason;
   template <class V>
   static void Fields(V&& v) {
-    v(&ReplicateCopy::from, &ReplicateCopy::to, &ReplicateCopy::reason);
+    v(&ReplicateOutput::from, &ReplicateOutput::to, &ReplicateOutput::reason);
   }
 };
 
-// Readers must not use this copy any more (its worker is gone, or nobody needs it).
-struct DropCopy {
-  Copy copy;
+// Ends reads of this replica: its worker is gone, or no task needs it.
+struct DropReplica {
+  Replica replica;
   Reason reason;
   template <class V>
   static void Fields(V&& v) {
-    v(&DropCopy::copy, &DropCopy::reason);
+    v(&DropReplica::replica, &DropReplica::reason);
   }
 };
 
-// Work out this stage's tasks and answer with StagePlanned.
+// Asks the host to compute this stage's tasks and to answer with StagePlanned.
 struct PlanStage {
   JobId job;
   uint32_t stage = 0;
@@ -136,8 +135,8 @@ struct SetShare {
   }
 };
 
-// All tasks of all final stages are committed: the job's output becomes visible in the record of
-// the event that caused this.
+// Commits the job: all tasks of all final stages are committed. Its output becomes visible with the record of the
+// event that caused this.
 struct CommitJob {
   JobId job;
   Reason reason;
@@ -147,7 +146,7 @@ struct CommitJob {
   }
 };
 
-// The job ends without output; killed: because somebody asked.
+// Ends the job without output. killed: a user asked for it.
 struct FailJob {
   JobId job;
   bool killed = false;
@@ -159,7 +158,7 @@ struct FailJob {
   }
 };
 
-// This task's operator gave other content for the same input.
+// Reports that this task's operator gave different content for the same input.
 struct MarkIndeterminate {
   TaskId task;
   Digest128 committed, other;
@@ -171,13 +170,13 @@ struct MarkIndeterminate {
   }
 };
 
-// A policy's fact changed (scope, id and name as the policy chose them). Nothing to carry out.
+// Changes a policy's fact. scope, id and name are the policy's own. The host does nothing.
 struct Remember {
   std::string policy, scope;
   uint64_t id = 0;
   std::string name;
   std::variant<int64_t, double> value;
-  bool forgotten = false;  // the fact is gone; `value` means nothing
+  bool forgotten = false;  // the fact is erased; `value` has no meaning
   template <class V>
   static void Fields(V&& v) {
     using T = Remember;
@@ -185,7 +184,7 @@ struct Remember {
   }
 };
 
-// Send TimerDue{policy, id} at this instant, or at once where it has passed.
+// Asks for TimerDue{policy, id} at this instant, or at once if it has passed.
 struct WakeAt {
   std::string policy;
   uint64_t id = 0;
@@ -196,7 +195,7 @@ struct WakeAt {
   }
 };
 
-// This attempt is slow and is left alone all the same. Nothing to carry out: it is for who asks why.
+// Reports why this slow attempt is left alone. The host does nothing; it is for users who ask why.
 struct Spare {
   AttemptId attempt;
   WorkerId worker;
@@ -207,7 +206,7 @@ struct Spare {
   }
 };
 
-using Decision = std::variant<Launch, Bind, Kill, TakeBack, Accept, Refuse, ReplicateCopy, DropCopy, PlanStage,
+using Decision = std::variant<Launch, Bind, Kill, TakeBack, Accept, Refuse, ReplicateOutput, DropReplica, PlanStage,
                               SetShare, CommitJob, FailJob, MarkIndeterminate, Remember, WakeAt, Spare>;
 
 }  // namespace mr::sched

@@ -1,6 +1,6 @@
-// The records of the state: workers, jobs, stages, tasks, attempts. Plain data that anybody may
-// read; only State writes them, since each change must also move the digest and the indexes.
-// Fields() lists what is not derived: the state's image is made of it (state_image.cc).
+// Records of the state: workers, jobs, stages, tasks, attempts. Any code may read them. Only State writes them, since
+// each change must also move the digest and the indexes. Fields() lists what is not derived, and state_image.cc makes
+// the state's image from it.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "master/sched/bindings.h"
-#include "master/sched/copy_place.h"
 #include "master/sched/event.h"
 #include "master/sched/flat_set.h"
 #include "master/sched/index_set.h"
@@ -20,18 +19,19 @@
 #include "master/sched/local_lists.h"
 #include "master/sched/model.h"
 #include "master/sched/ranked.h"
+#include "master/sched/replica_place.h"
 #include "master/sched/statistics.h"
 
 namespace mr::sched {
 
 enum class JobState : uint8_t { kRunning = 1, kSucceeded = 2, kFailed = 3, kKilled = 4 };
 
-// kPending: no live attempt. kRunning: at least one. kCommitted: there may be one that makes its output a
-// second time (Plan::Remake).
+// kPending: no live attempt. kRunning: at least one. kCommitted: an attempt may be making its output a second time
+// (Plan::Remake).
 enum class TaskState : uint8_t { kPending = 1, kRunning = 2, kCommitted = 3 };
 
-// kEnding: Kill or TakeBack is under way, the slot is still taken. kDiscarded: it finished, but its
-// report was refused, or its worker did not start it.
+// kEnding: Kill or TakeBack is under way, and the slot is still taken. kDiscarded: its report was refused, or its
+// worker did not start it.
 enum class AttemptState : uint8_t {
   kLaunched = 1,
   kRunning = 2,
@@ -42,7 +42,7 @@ enum class AttemptState : uint8_t {
   kKilled = 7,
 };
 
-// One report. Half a cache line: eight of them are a third of what a running task takes.
+// One progress report. Half a cache line, since eight of them are a third of a running task's memory.
 struct Sample {
   Sample() = default;
   Sample(Instant when, uint8_t of_phase, uint64_t taken, uint64_t total, uint64_t n)
@@ -53,7 +53,7 @@ struct Sample {
         phase(of_phase) {}
   Instant at;
   uint64_t taken_bytes = 0, total_bytes = 0;
-  uint32_t records = 0;  // at most 2^32 - 1: more are as many
+  uint32_t records = 0;  // at most 2^32 - 1, where it saturates
   uint8_t phase = 0;
   template <class V>
   static void Fields(V&& v) {
@@ -70,13 +70,13 @@ struct Attempt {
   Cause cause = Cause::kFirst;
   AttemptState state = AttemptState::kLaunched;
   FailureKind failure = FailureKind::kUser;  // where state is kFailed or kKilled
-  bool inputs_done = false;                  // it needs no upstream copy any more
+  bool inputs_done = false;                  // it has read all upstream inputs
   bool taken_back = false;
-  bool spared = false;     // slow for its input only: not copied, which has been said once
-  bool by_bind = false;    // reads the copies that it is told by Bind, and no others
+  bool spared = false;     // slow only because of its input; Plan::Spare has reported so
+  bool by_bind = false;    // reads only the replicas that Bind names
   bool uncounted = false;  // derived: `rating` is from before the last report
   Instant launched_at, started_at, first_byte_at, inputs_done_at, ended_at;  // 0 = not yet
-  Instant sort_at, reduce_at;  // the first report from its second and from its third phase; 0 = none yet
+  Instant sort_at, reduce_at;  // first report of its second and of its third phase; 0 = none yet
   Duration ran, waited;
   uint64_t history = 0;         // hash over all samples, also those no longer kept
   std::vector<Sample> samples;  // the last 8 while it is live, the last one afterwards
@@ -93,42 +93,42 @@ struct Attempt {
   }
 };
 
-// The progress score of a live or committed attempt, in billionths: of a map the share of its input
-// that is taken, of a reduce (copy + sort + reduce) / 3, each such a share. 0 where no total is known.
+// Returns the progress score of a live or committed attempt, in billionths. Map: the share of its input that it has
+// taken. Reduce: (copy + sort + reduce) / 3, each such a share. 0 if no total is known.
 int64_t ScoreOf(const Attempt& attempt);
-// Of its phase, what is done; 0 where no total is known.
+// Returns the share of its phase that is done; 0 if no total is known.
 double PhaseShare(const Sample& sample);
 
-// A copy as its worker knows it.
-struct CopyKey {
+// A replica as its worker identifies it.
+struct ReplicaKey {
   TaskId task;
   uint32_t attempt = 0;
-  // In three words: by member, which gcc does not inline, it is 4 % of a busy scheduler.
-  friend bool operator<(const CopyKey& a, const CopyKey& b) {
-    const auto job = [](const CopyKey& k) { return uint64_t{k.task.job.epoch} << 32 | k.task.job.seq; };
-    const auto task = [](const CopyKey& k) { return uint64_t{k.task.stage} << 32 | k.task.task; };
+  // A comparison of three words: by member, which gcc does not inline, it costs 4 % of a busy scheduler.
+  friend bool operator<(const ReplicaKey& a, const ReplicaKey& b) {
+    const auto job = [](const ReplicaKey& k) { return uint64_t{k.task.job.epoch} << 32 | k.task.job.seq; };
+    const auto task = [](const ReplicaKey& k) { return uint64_t{k.task.stage} << 32 | k.task.task; };
     if (job(a) != job(b)) return job(a) < job(b);
     return task(a) != task(b) ? task(a) < task(b) : a.attempt < b.attempt;
   }
 };
 
-// An attempt by when it was launched.
+// An attempt, ordered by its launch time.
 struct LaunchKey {
   Instant at;
   AttemptId attempt;
   friend bool operator<(const LaunchKey& a, const LaunchKey& b) {
     if (a.at != b.at) return a.at < b.at;
-    return CopyKey{a.attempt.task, a.attempt.number} < CopyKey{b.attempt.task, b.attempt.number};
+    return ReplicaKey{a.attempt.task, a.attempt.number} < ReplicaKey{b.attempt.task, b.attempt.number};
   }
   bool operator==(const LaunchKey&) const = default;
 };
 
-// Failures of a task that one life of a worker reported, since the task last committed.
+// Failures of a task that one incarnation of a worker reported, since the task last committed.
 struct FailedOn {
   WorkerId worker;
   Incarnation incarnation = 0;
   uint32_t times = 0;
-  bool environment = false;  // one of them was the environment's
+  bool environment = false;  // at least one was the environment's
   bool operator==(const FailedOn&) const = default;
   template <class V>
   static void Fields(V&& v) {
@@ -137,12 +137,12 @@ struct FailedOn {
 };
 
 // An attempt that may still run although no slot counts it: its worker was lost with it, or another release of the
-// master launched it. Kept for tasks with side effects only, which have no live attempt meanwhile.
+// master launched it. Kept only for tasks with side effects, which have no live attempt meanwhile.
 struct Unended {
   uint32_t number = 0;  // 0: not known
   WorkerId worker;      // invalid: not known
   Incarnation incarnation = 0;
-  Instant until;  // it has ended by then; 0: its worker has registered with it and will report its end
+  Instant until;  // it has ended by then; 0: its worker registered with it and will report its end
   bool operator==(const Unended&) const = default;
   template <class V>
   static void Fields(V&& v) {
@@ -153,26 +153,26 @@ struct Unended {
 struct Task {
   TaskPlan plan;
   TaskState state = TaskState::kPending;
-  bool lost = false;         // pending because its committed output went
-  bool has_content = false;  // `manifest` is what readers may have consumed, also while it is made again
+  bool lost = false;         // pending because its committed output was lost
+  bool has_content = false;  // `manifest` is what readers may have consumed, also while the output is made again
   uint32_t generation = 1;   // of the committed or next output
   uint32_t next_number = 1;
-  uint32_t wanted = 1;                // attempts that should be live at a time (clones: more)
-  uint32_t wanted_copies = 1;         // of its output: its clones run on after its commit until it has so many
+  uint32_t wanted = 1;                // number of attempts that should be live (clones: more than 1)
+  uint32_t wanted_replicas = 1;       // of its output; clones run on after the commit until it has so many
   uint32_t live = 0;                  // attempts launched or running
   uint32_t holding = 0;               // attempts with a slot: live or ending
-  uint32_t failures = 0;              // charged: the user's
-  uint32_t other_failures = 0;        // everybody else's
-  uint32_t environment_failures = 0;  // of these: the environment's, since the last commit
+  uint32_t failures = 0;              // charged to the user
+  uint32_t other_failures = 0;        // all others
+  uint32_t environment_failures = 0;  // of these, the environment's since the last commit
   uint32_t winner = 0;                // attempt number; 0 = none
   Manifest manifest;
   Instant pending_since;
-  Instant held_until;  // 0 = not held: no launch before, after a failure
+  Instant held_until;  // back-off after a failure: no launch before; 0 = not held
   std::vector<Attempt> attempts;
-  std::vector<CopyPlace> copies;
+  std::vector<ReplicaPlace> replicas;
   std::vector<FailedOn> failed_on;
-  std::vector<Unended> unended;  // of a running job; no launch while there is any
-  // Derived: inputs missing among those read from some, not all, tasks of an upstream stage.
+  std::vector<Unended> unended;  // only of a running job; while there is any, nothing is launched
+  // Derived: missing inputs among those read from some, not all, tasks of an upstream stage.
   uint32_t partial_missing = 0;
   uint32_t task_class = 0;
   template <class V>
@@ -180,55 +180,57 @@ struct Task {
     using T = Task;
     v(&T::plan, &T::state, &T::lost, &T::has_content, &T::generation, &T::next_number, &T::wanted, &T::live,
       &T::holding, &T::failures, &T::other_failures, &T::winner, &T::manifest, &T::pending_since, &T::held_until,
-      &T::attempts, &T::copies, &T::environment_failures, &T::failed_on, &T::wanted_copies, &T::unended);
+      &T::attempts, &T::replicas, &T::environment_failures, &T::failed_on, &T::wanted_replicas, &T::unended);
   }
 };
 
-// Failures of the task since it last committed, wherever they were.
+// Returns the failures of the task since it last committed, on all workers.
 uint32_t TimesFailed(const Task& task);
-// After so many no attempt of the task is begun beside another as a clone. A guess: one may be the worker's fault.
+// A task with this many failures gets no further clone. A guess: one failure may be the worker's fault.
 inline constexpr uint32_t kFailuresOfCloned = 2;
-// The task has, or had, a speculative copy in this generation that nobody but itself ended.
-bool Copied(const Task& task);
-// This live attempt is a clone on a lent slot (Cause::kOpportunistic) beside another live attempt that is none, or an
-// older one: it may be ended at any instant. One that has become the only attempt of its task is as good as any.
+// Returns true if the task has or had a speculative attempt in this generation. Attempts that were discarded, or lost
+// with a worker or an input, do not count.
+bool HadSpeculative(const Task& task);
+// Returns true if this live attempt is a clone on a lent slot (Cause::kOpportunistic) and may be ended at any time.
+// It then runs beside a live attempt that is no such clone, or that is older. The only attempt of a task is never
+// one.
 bool CanDoWithout(const Task& task, const Attempt& a);
-// Live attempts of the task but for those.
+// Returns the number of live attempts of the task without such clones.
 uint32_t OwnLive(const Task& task);
-// Of its input; 0 where it is not known.
+// Returns the size of the attempt's input; 0 if it is not known.
 inline uint64_t InputBytes(const Task& task, const Attempt& a) {
   return std::max(task.plan.input_bytes, a.samples.empty() ? 0 : a.samples.back().total_bytes);
 }
 
-// Schedulable tasks that miss no partial input, by the questions that policies ask.
+// Schedulable tasks whose partial inputs are all there, in the sets that policies search.
 struct Pool {
-  IndexSet retry, fresh;          // of those without a live attempt: that ran before, that never ran
-  IndexSet clones;                // that run, and want another attempt
-  LocalLists by_worker, by_rack;  // of all; places: values of worker ids; State::RackNumber
+  IndexSet retry, fresh;          // without a live attempt: ran before; never ran
+  IndexSet clones;                // with a live attempt, eligible for another
+  LocalLists by_worker, by_rack;  // all of them; places: values of worker ids; State::RackNumber
   uint32_t size() const { return pending() + clones.size(); }
   uint32_t pending() const { return retry.size() + fresh.size(); }
   bool Contains(uint32_t task) const { return retry.Contains(task) || fresh.Contains(task) || clones.Contains(task); }
 };
 
-// Tasks of one stage that wait for the same upstream stages as wholes. Mostly one class per stage;
-// stages with split fat partitions have more.
+// Tasks of one stage that read the same upstream stages in full. Most stages have one class; stages with split large
+// partitions have more.
 struct TaskClass {
   uint64_t full_inputs = 0;  // bit i: reads every upstream task of input i
   uint32_t uncommitted = 0;
   Pool ready;
   IndexSet blocked;  // schedulable, but a partial input is missing
-  // Live attempts that do not have all inputs; [1]: of tasks that miss a partial one.
+  // Live attempts that lack inputs; [1]: those of tasks that miss a partial input.
   std::array<std::set<AttemptKey>, 2> fetching;
 };
 
-// Who reads a task of this stage through a slice that does not span the stage.
+// Tasks of one stage that read this stage through slices that do not span it.
 struct PartialReaders {
-  uint32_t stage = 0;           // the reading one
+  uint32_t stage = 0;           // the reading stage
   std::vector<uint32_t> begin;  // readers of task t: [begin[t], begin[t + 1])
   std::vector<uint32_t> readers;
 };
 
-// What readers of a task may have consumed, beside the tasks: a report of a reduce names thousands.
+// Content that readers of a task may have consumed. Kept outside Task, since a report of a reduce names thousands.
 struct Content {
   Digest128 digest;
   uint32_t generation = 0;  // 0: Task::has_content is not set
@@ -236,7 +238,7 @@ struct Content {
 
 enum class PlanState : uint8_t { kNotAsked = 1, kAsked = 2, kPlanned = 3 };
 
-// What one rack has of a stage: outputs whose first copy is there, their bytes, and attempts that are live or
+// A rack's part of a stage: outputs with their first replica there, their bytes, and attempts there that are live or
 // have committed.
 struct RackShare {
   uint64_t bytes = 0;
@@ -253,25 +255,25 @@ struct Stage {
   std::vector<Task> tasks;
   // Derived.
   uint32_t committed = 0, pending = 0;
-  uint32_t cloned = 0;  // tasks that are not committed and want more than one attempt
-  uint32_t timed = 0;   // committed tasks of which it is known how long they computed
-  Duration ran;         // that these did, together (RunTime in job_profile.h)
+  uint32_t cloned = 0;  // uncommitted tasks that want more than one attempt
+  uint32_t timed = 0;   // committed tasks with a known run time
+  Duration ran;         // sum of these run times (RunTime in job_profile.h)
   bool in_ready = false, in_early = false, in_starved = false;
   std::vector<TaskClass> classes;
   std::vector<uint32_t> readers;  // stages that read this one, ascending, once each
   std::vector<PartialReaders> partial_readers;
   LazySet<AttemptKey> active;     // attempts with a slot
-  uint64_t edits = 0;             // of its tasks, so far
+  uint64_t edits = 0;             // changes of its tasks so far
   std::vector<Content> contents;  // by task
-  std::set<uint32_t> bare;        // committed, but without any copy: nobody needs them now
-  std::vector<RackShare> racks;   // by State::RackNumber, as far as any is not all 0; only Sharing::by_rack
-  uint32_t racks_used = 0;        // how many of them are not all 0
-  uint64_t begun_in_racks = 0;    // the sum of RackShare::begun
+  std::set<uint32_t> bare;        // committed tasks without a replica, which no reader needs
+  std::vector<RackShare> racks;   // by State::RackNumber, missing ones are all 0; only with Sharing::by_rack
+  uint32_t racks_used = 0;        // number of racks that are not all 0
+  uint64_t begun_in_racks = 0;    // sum of RackShare::begun
   RackShare InRack(uint32_t number) const { return number < racks.size() ? racks[number] : RackShare{}; }
   StageStatistics statistics;
-  std::vector<AttemptKey> uncounted;  // whose last report the statistics do not know yet; repeats are allowed
-  // Where inputs differ in size, else empty: all tasks, the largest input first; each task's position
-  // there; and the positions of those that stand in a ready pool and never ran.
+  std::vector<AttemptKey> uncounted;  // attempts whose last report is not in the statistics yet; repeats are allowed
+  // Empty if all inputs have one size. by_input: all tasks, the largest input first. input_place: each task's
+  // position there. waiting_by_input: the positions of ready tasks that never ran.
   std::vector<uint32_t> by_input, input_place;
   IndexSet waiting_by_input;
 
@@ -287,13 +289,13 @@ struct Stage {
 struct JobList;  // state.h
 struct Queue;
 
-// A running job with a Job::share, as State counts it: held are slots, with Sharing::by_kind those for maps.
+// Counts for a running job with a Job::share. held: slots; with Sharing::by_kind, slots for maps only.
 struct GuaranteeCount {
   enum class Place : uint8_t { kNone, kWanting, kSpare };  // in State::wanting, in State::spare
   bool listed = false;
   Place place = Place::kNone;
   Instant due;
-  uint32_t held = 0, within = 0;  // within: of these, those that it is guaranteed
+  uint32_t held = 0, within = 0;  // within: those of them that are guaranteed
   bool operator==(const GuaranteeCount&) const = default;
 };
 
@@ -309,7 +311,7 @@ struct Job {
   std::string message;   // why it failed
   uint64_t arrival = 0;  // 1, 2, ... by submission
   uint32_t restarts_at_submit = 0;
-  uint32_t share = 0;  // slots that it is guaranteed, as a policy set it; 0: what is fair
+  uint32_t share = 0;  // guaranteed slots, set by a policy; 0: the fair share
   Instant submitted_at, ended_at;
   uint64_t submit_hash = 0;
   std::vector<UtilityPoint> utility;
@@ -317,32 +319,32 @@ struct Job {
   uint64_t prediction_hash = 0;
   std::vector<Stage> stages;
   Bindings bindings;
-  std::set<AskedCopy> asked;  // and not answered; of outputs as they are now
+  std::set<AskedReplica> asked;  // replicas that were asked for and are not answered yet, of current outputs
   // Derived.
   uint32_t holding = 0;      // attempts with a slot
   uint32_t fetching = 0;     // live attempts without all inputs
   uint32_t taking_back = 0;  // attempts being taken back
-  uint32_t by_bind = 0;      // live attempts that read what they are told
+  uint32_t by_bind = 0;      // live attempts with Attempt::by_bind
   JobStatistics statistics;
   std::array<CauseCount, kCauses> causes{};
   const JobList* list = nullptr;                                   // the policies that serve it
-  Queue* in_queue = nullptr;                                       // of its name, while the job runs or holds slots
+  Queue* in_queue = nullptr;                                       // its queue, while the job runs or holds slots
   std::array<uint32_t, 2> held{}, ready_stages{}, early_stages{};  // by slot kind
   GuaranteeCount guarantee;
   bool running() const { return state == JobState::kRunning; }
-  // By when it is to be done; Instant::Max where nobody said.
+  // Returns the deadline as an instant; the latest Instant if there is none.
   Instant due() const { return deadline.ns > 0 ? submitted_at + deadline : Instant{INT64_MAX}; }
   template <class V>
   static void Fields(V&& v) {
     using T = Job;
-    // And the bindings and what was asked, which are sets.
+    // Without bindings and asked, which are sets: the image stores them as lists.
     v(&T::id, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies, &T::graph, &T::state,
       &T::message, &T::arrival, &T::restarts_at_submit, &T::share, &T::submitted_at, &T::ended_at, &T::submit_hash,
       &T::stages, &T::utility, &T::prediction, &T::prediction_hash);
   }
 };
 
-// Of the slots that it is guaranteed it has none to want; some.
+// AtGuarantee: has a guarantee and holds at least so many slots. BelowGuarantee: holds fewer.
 inline bool AtGuarantee(const Job& job) { return job.share > 0 && job.holding >= job.share; }
 inline bool BelowGuarantee(const Job& job) { return job.holding < job.share; }
 
@@ -353,7 +355,7 @@ struct JobRank {
   uint32_t held = 0;
   uint64_t arrival = 0;
   JobId job;
-  // No two jobs have one arrival. By member, which gcc does not inline, it is 2 % of a busy scheduler.
+  // Arrivals are unique. A comparison by member, which gcc does not inline, costs 2 % of a busy scheduler.
   friend bool operator<(const JobRank& a, const JobRank& b) {
     if (a.rank != b.rank) return a.rank < b.rank;
     return a.held != b.held ? a.held < b.held : a.arrival < b.arrival;
@@ -361,20 +363,21 @@ struct JobRank {
   auto operator<=>(const JobRank&) const = default;
 };
 
-// Stays once an operator has set it; else it goes with the last of its jobs that ran or held slots.
+// A queue. It stays once an operator has set it; otherwise it goes with its last job that ran or held slots.
 struct Queue {
   std::string name;
-  uint64_t number = 0;  // 1, 2, ... in the order in which they came; none is given twice
+  uint64_t number = 0;  // 1, 2, ... by creation; never reused
   bool set = false;     // by an operator
   double weight = 1;
   uint32_t min_share = 0, max_share = 0;  // slots; 0 = none, no limit
-  // Derived. Jobs that run or hold slots. By slot kind: slots held; jobs with a stage in State::ready and in
-  // State::early, and of such jobs those at their guarantee, which are not among the others: how many.
+  // Derived. jobs: those that run or hold slots. The arrays are by slot kind. held: slots. ready, early: jobs with a
+  // stage in State::ready or State::early. spare_ready, spare_early: number of such jobs at their guarantee, which
+  // are not in ready or early.
   uint32_t jobs = 0;
   std::array<uint32_t, 2> held{};
   std::array<Ranked<JobRank>, 2> ready, early;
   std::array<uint32_t, 2> spare_ready{}, spare_early{};
-  uint32_t guaranteed = 0;  // held by running jobs with a Job::share, within it and beyond (GuaranteeCount::held)
+  uint32_t guaranteed = 0;  // slots of running jobs with a Job::share, within it and beyond (GuaranteeCount::held)
   LazySet<LaunchKey> live;
 
   uint32_t held_total() const { return held[0] + held[1]; }
@@ -394,14 +397,14 @@ struct SlotUse {
   bool operator==(const SlotUse&) const = default;
 };
 
-// Slots of workers that live and do not drain; by kind: where caps let it run.
+// Slots of live workers that do not drain. by_kind: those whose caps admit the kind.
 struct SlotCount {
   uint32_t total = 0;
   std::array<uint32_t, 2> by_kind{};
   bool operator==(const SlotCount&) const = default;
 };
 
-// Of one rack, by kind: slots of workers that live and do not drain, and those of them that are free.
+// Slots of one rack's live workers that do not drain, and the free ones, by kind.
 struct RackSlots {
   std::array<uint32_t, 2> slots{}, free{};
   bool operator==(const RackSlots&) const = default;
@@ -417,22 +420,22 @@ struct Worker {
   Slots slots;
   uint64_t memory_bytes = 0;
   std::vector<std::string> labels;
-  uint64_t fixed_hash = 0;                                       // of what registration said
-  uint64_t fetched_bytes = 0, fetch_us = 0, fetch_failures = 0;  // of reads served by it
-  uint64_t refused = 0;  // launches that it did not start, over all of its lives
-  // Outputs that could be read here, and those of them that went while their job ran; over all of its lives.
+  uint64_t fixed_hash = 0;                                       // hash of the registration
+  uint64_t fetched_bytes = 0, fetch_us = 0, fetch_failures = 0;  // of reads that it served
+  uint64_t refused = 0;  // launches that it did not start, over all incarnations
+  // Outputs that could be read here, and those lost while their job ran; over all incarnations.
   uint64_t outputs_made = 0, outputs_lost = 0;
-  uint32_t refused_in_row = 0;  // since it last started one
+  uint32_t refused_in_row = 0;  // refused launches since it last started one
   // Derived.
   uint32_t rack_number = 0;  // State::RackNumber
-  uint32_t in_roll = 0;      // its place in State::roll()
+  uint32_t in_roll = 0;      // its index in State::roll()
   SlotUse used;
-  std::array<bool, 2> is_free{};  // by kind: stands in State::free
-  FlatSet<AttemptId> attempts;    // with a slot here
-  LazySet<CopyKey> copies;
-  SlotCount counted;                            // as it stands in the cluster's
-  uint64_t counted_made = 0, counted_lost = 0;  // the same of outputs
-  RackSlots in_rack;                            // and as it stands in that of this rack
+  std::array<bool, 2> is_free{};                // by kind: it is in State::free
+  FlatSet<AttemptId> attempts;                  // with a slot here
+  LazySet<ReplicaKey> replicas;                 // outputs that can be read here
+  SlotCount counted;                            // its part of State::slots()
+  uint64_t counted_made = 0, counted_lost = 0;  // its part of State::outputs_made() and outputs_lost()
+  RackSlots in_rack;                            // its part of State::racks()[counted_rack]
   uint32_t counted_rack = 0;
 
   uint32_t used_total() const { return used.slots[0] + used.slots[1]; }

@@ -7,13 +7,13 @@ namespace mr::sched {
 
 namespace {
 
-// What fell behind is a quarter at most: a percentile as LATE's for slow tasks (papers.md 3.1). More than that, and
-// those that are done are but the quick ones of many that take long.
+// At most a quarter of the attempts have fallen behind, by LATE's percentile for slow tasks (OSDI'08,
+// SlowTaskThreshold). If more are left, the finished ones are only the fast ones of many that take long.
 constexpr double kOutlasted = .25;
-// So many at a time; the next ones when these have been copied. A guess.
+// So many at a time; the next ones once these have got speculative attempts. A guess.
 constexpr size_t kOutlastedSeen = 16;
 
-// E(x - elapsed | x > elapsed) over samples.
+// Returns E(x - elapsed | x > elapsed) over samples; `elapsed` if none is larger.
 double LeftBeyond(const double* samples, size_t n, double elapsed) {
   double sum = 0;
   size_t beyond = 0;

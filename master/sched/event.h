@@ -1,9 +1,9 @@
-// Everything that can happen to the scheduler: a closed vocabulary. A new kind is added at the end
-// of `Event` and does not compile until each std::visit has dealt with it.
+// Events of the scheduler: a closed vocabulary. A new kind goes to the end of `Event`; the code compiles only once
+// each std::visit handles it.
 //
-// Who stamps: the host (master, simulator, test). Instants are the host's; durations inside an
-// event were measured by the worker. Stale messages (epoch, incarnation) are still delivered: the
-// core answers them with Refuse, so that the answer is part of the replayable history.
+// The host (master, simulator, test) stamps them. Instants are the host's; durations inside an event were measured by
+// the worker. Stale messages (epoch, incarnation) are delivered, too: the core answers them with Refuse, so that the
+// answer is part of the history that is replayed.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@
 
 namespace mr::sched {
 
-// A worker came, or came back. Equal incarnation: the same process, e.g. after a master restart;
-// its running attempts that `running` does not list are gone, copies that `inventory` does not
-// list are lost. Another incarnation: first everything of the old one is lost.
+// A worker came, or came back. Equal incarnation: the same process, for example after a master restart. Its attempts
+// that `running` does not list are gone, and replicas that `inventory` does not list are lost. Another incarnation:
+// everything of the old one is lost first.
 struct WorkerRegistered {
   WorkerId worker;
   Incarnation incarnation = 0;
@@ -26,9 +26,9 @@ struct WorkerRegistered {
   Slots slots;
   uint64_t memory_bytes = 0;
   std::vector<std::string> labels;  // "k=v"
-  std::vector<Copy> inventory;      // outputs it can serve
+  std::vector<Replica> inventory;   // outputs it can serve
   std::vector<AttemptId> running;   // attempts it still runs
-  bool draining = false;            // no new attempts there, from the first
+  bool draining = false;            // it drains from the start: no new attempts there
   template <class V>
   static void Fields(V&& v) {
     using T = WorkerRegistered;
@@ -37,7 +37,7 @@ struct WorkerRegistered {
   }
 };
 
-// The host gave up on this life of the worker: its attempts and copies are gone.
+// The host gave up on this incarnation of the worker: its attempts and replicas are gone.
 struct WorkerLost {
   WorkerId worker;
   Incarnation incarnation = 0;
@@ -48,7 +48,7 @@ struct WorkerLost {
   }
 };
 
-// on: no new attempts there; off: again.
+// The worker starts to drain (on: no new attempts there) or stops draining.
 struct WorkerDraining {
   WorkerId worker;
   Incarnation incarnation = 0;
@@ -84,8 +84,8 @@ struct JobKillAsked {
   }
 };
 
-// Answer to PlanStage: the stage's tasks, fixed from here on. error not empty: it cannot be
-// planned (an input vanished), and the job fails.
+// The answer to PlanStage: the stage's tasks, fixed from here on. error not empty: the stage cannot be planned (an
+// input vanished), and the job fails.
 struct StagePlanned {
   JobId job;
   uint32_t stage = 0;
@@ -112,8 +112,8 @@ struct AttemptStarted {
 struct ProgressReport {
   AttemptId attempt;
   uint8_t phase = 0;         // 0 read/map, 1 shuffle, 2 merge, 3 reduce, 4 write
-  uint64_t taken_bytes = 0;  // by the operator, of what it reads in this phase
-  uint64_t total_bytes = 0;  // of this phase, expected; 0 where not known
+  uint64_t taken_bytes = 0;  // taken by the operator from this phase's input
+  uint64_t total_bytes = 0;  // expected of this phase; 0 if not known
   uint64_t records = 0;
   bool inputs_done = false;
   template <class V>
@@ -123,7 +123,7 @@ struct ProgressReport {
   }
 };
 
-// One frame of a worker for all of its attempts that moved.
+// One frame of a worker: reports of all its attempts that moved.
 struct AttemptProgress {
   WorkerId worker;
   Incarnation incarnation = 0;
@@ -134,14 +134,14 @@ struct AttemptProgress {
   }
 };
 
-// The attempt's bytes are durable or servable under its private name; the first valid one commits.
+// The attempt's bytes are durable or servable under its private name. The first valid report commits.
 struct AttemptFinished {
   AttemptId attempt;
   WorkerId worker;
   Incarnation incarnation = 0;
   Manifest manifest;
   std::vector<Consumed> consumed;
-  Duration ran, waited;  // computing; waiting for inputs
+  Duration ran, waited;  // time computing; time waiting for inputs
   template <class V>
   static void Fields(V&& v) {
     using T = AttemptFinished;
@@ -162,7 +162,7 @@ struct AttemptFailed {
   }
 };
 
-// The worker did not start it (no slot, draining, the launch did not reach it): not a failure.
+// The worker did not start the attempt (no slot, draining, or the launch did not arrive). Not a failure.
 struct AttemptRefused {
   AttemptId attempt;
   WorkerId worker;
@@ -175,7 +175,7 @@ struct AttemptRefused {
   }
 };
 
-// Answer to Kill or TakeBack: the attempt is gone and its slot free.
+// The answer to Kill or TakeBack: the attempt is gone and its slot free.
 struct AttemptKilled {
   AttemptId attempt;
   WorkerId worker;
@@ -186,10 +186,10 @@ struct AttemptKilled {
   }
 };
 
-// A reader has all bytes of one upstream output: how many, how long, beside how many readers.
+// A reader has all bytes of one upstream output. readers: readers of this replica meanwhile, with this one.
 struct FetchDone {
   AttemptId reader;
-  Copy from;
+  Replica from;
   uint64_t bytes = 0;
   Duration took;
   uint32_t readers = 1;
@@ -200,10 +200,11 @@ struct FetchDone {
   }
 };
 
-// A reader could not read a copy. Alone it condemns nothing: the host probes, and says CopyLost.
+// A reader could not read a replica. This alone loses nothing: the host probes the replica, and sends ReplicaLost if
+// it is gone.
 struct FetchFailed {
   AttemptId reader;
-  Copy from;
+  Replica from;
   std::string why;
   template <class V>
   static void Fields(V&& v) {
@@ -211,25 +212,25 @@ struct FetchFailed {
   }
 };
 
-struct CopyMade {
-  Copy copy;
+struct ReplicaMade {
+  Replica replica;
   template <class V>
   static void Fields(V&& v) {
-    v(&CopyMade::copy);
+    v(&ReplicaMade::replica);
   }
 };
 
-// By the host's own evidence the copy cannot be read any more.
-struct CopyLost {
-  Copy copy;
+// The host found that the replica cannot be read any more.
+struct ReplicaLost {
+  Replica replica;
   std::string why;
   template <class V>
   static void Fields(V&& v) {
-    v(&CopyLost::copy, &CopyLost::why);
+    v(&ReplicaLost::replica, &ReplicaLost::why);
   }
 };
 
-// What it is worth to end at this time after the submission; between two points in proportion.
+// The worth of ending at this time after the submission. Linear between two points.
 struct UtilityPoint {
   Duration at;
   double utility = 0;
@@ -240,19 +241,19 @@ struct UtilityPoint {
   bool operator==(const UtilityPoint&) const = default;
 };
 
-// What earlier runs of jobs of this name and shape say of this one, and what its end is worth where no deadline says
-// that. One that is not Valid changes nothing.
+// Prediction for a job from earlier runs of its name and shape. utility: the worth of its end over time, in place of
+// a deadline. Ignored unless the prediction is Valid.
 struct ProfileLoaded {
   JobId job;
   Prediction prediction;
-  std::vector<UtilityPoint> utility;  // of rising times; empty: the deadline says it
+  std::vector<UtilityPoint> utility;  // times ascend; empty: the deadline decides
   template <class V>
   static void Fields(V&& v) {
     v(&ProfileLoaded::job, &ProfileLoaded::prediction, &ProfileLoaded::utility);
   }
 };
 
-// The policy list, its parameters and the seed; the first event of every history.
+// The policy list with its parameters, and the seed. The first event of every history.
 struct ConfigChanged {
   std::string policies;  // "fifo" or "fair,dolly,late(cap=0.2)"
   uint64_t seed = 0;
@@ -265,7 +266,7 @@ struct ConfigChanged {
   }
 };
 
-// Answer to WakeAt: `policy`'s timer `id` is due.
+// The answer to WakeAt: `policy`'s timer `id` is due.
 struct TimerDue {
   std::string policy;
   uint64_t id = 0;
@@ -275,22 +276,22 @@ struct TimerDue {
   }
 };
 
-// A committed output that is taken over.
+// A committed output that this scheduler takes over.
 struct KeptOutput {
   uint32_t stage = 0, task = 0, generation = 1;
-  uint32_t attempt = 0;  // the one that committed it
+  uint32_t attempt = 0;  // the attempt that committed it
   Manifest manifest;
-  std::vector<Copy> copies;
+  std::vector<Replica> replicas;
   template <class V>
   static void Fields(V&& v) {
     using T = KeptOutput;
-    v(&T::stage, &T::task, &T::generation, &T::attempt, &T::manifest, &T::copies);
+    v(&T::stage, &T::task, &T::generation, &T::attempt, &T::manifest, &T::replicas);
   }
 };
 
-// A job that ran under another kSchedulerVersion goes on from its committed outputs; its attempts are
-// gone. In one event, since half of it would be another job. restarts: at least as many as the master
-// had since the job was submitted first, so that no attempt's number comes twice.
+// A job that ran under another kSchedulerVersion goes on from its committed outputs; its attempts are gone. One
+// event, since half of it would be another job. restarts: at least the number of master restarts since the job was
+// first submitted, so that no attempt number is used twice.
 struct JobTakenOver {
   JobSubmitted submitted;
   std::vector<StagePlanned> plans;  // by stage
@@ -303,8 +304,8 @@ struct JobTakenOver {
   }
 };
 
-// An operator's wishes for a queue of this name, whether it has jobs yet or not; all of them, each time.
-// Slots of both kinds. weight > 0; min_share: served first below it; max_share: 0 = no limit.
+// An operator's settings for the queue of this name, with or without jobs; each event sets all of them. Slots of both
+// kinds. weight > 0; min_share: served first below it; max_share: 0 = no limit.
 struct QueueSet {
   std::string queue;
   double weight = 1;
@@ -316,20 +317,20 @@ struct QueueSet {
   }
 };
 
-// The copy of `from` that this worker was asked to make is not coming, by its word. That of one that is lost is not
-// either, which WorkerLost says.
-struct CopyNotMade {
-  Copy from;
+// The worker reports that it will not make the replica of `from` that it was asked for. For a lost worker, WorkerLost
+// implies this.
+struct ReplicaNotMade {
+  Replica from;
   WorkerId worker;
   std::string why;
   template <class V>
   static void Fields(V&& v) {
-    v(&CopyNotMade::from, &CopyNotMade::worker, &CopyNotMade::why);
+    v(&ReplicaNotMade::from, &ReplicaNotMade::worker, &ReplicaNotMade::why);
   }
 };
 
-// Of these stages' operators an earlier job showed that they give other content for equal input: said before the stages
-// are planned, so that none of their tasks is cloned.
+// Operators of these stages gave different content for equal input in an earlier job. Sent before the stages are
+// planned, so that none of their tasks is cloned.
 struct OperatorsKnown {
   JobId job;
   std::vector<uint32_t> indeterminate;  // stages
@@ -339,9 +340,8 @@ struct OperatorsKnown {
   }
 };
 
-// The worker does not take anything now: after a restart of the master it has not registered again, or its control loop
-// does not move, or its disk has no room. Until WorkerRegistered or WorkerDraining{off}: no new attempts there; those
-// that it had may run on.
+// The worker takes nothing now: it has not registered again after a master restart, its control loop is stuck, or its
+// disk is full. It gets no new attempts until WorkerRegistered or WorkerDraining{off}; its attempts may run on.
 struct WorkerAway {
   WorkerId worker;
   Incarnation incarnation = 0;
@@ -351,13 +351,13 @@ struct WorkerAway {
   }
 };
 
-// A user's wishes for a running job; all of them, each time. Another deadline than the one that it has replaces the
-// utility that it was submitted with.
+// A user's settings for a running job; each event sets all of them. A changed deadline replaces the utility that the
+// job was submitted with.
 struct JobSet {
   JobId job;
   int32_t priority = 0;
   Duration deadline;  // from submission; 0 = none
-  Duration elapsed;   // of a job that was taken over: since its submission; 0: as it is known
+  Duration elapsed;   // of a job that was taken over: since its submission; 0: as known here
   template <class V>
   static void Fields(V&& v) {
     v(&JobSet::job, &JobSet::priority, &JobSet::deadline, &JobSet::elapsed);
@@ -365,7 +365,7 @@ struct JobSet {
 };
 
 // How long an attempt of a lost worker may still run there: its lease and a margin (worker/adr/0003). For tasks with
-// side effects; no other attempt of such a task is launched before.
+// side effects: no other attempt of such a task is launched before.
 struct LeaseSet {
   Duration wait;  // from WorkerLost on; > 0
   template <class V>
@@ -374,7 +374,7 @@ struct LeaseSet {
   }
 };
 
-// The host found that the job cannot go on, for a reason of its own (why: for people): it fails.
+// The job fails, for a reason that the host found. why: for users.
 struct JobGivenUp {
   JobId job;
   std::string why;
@@ -387,10 +387,10 @@ struct JobGivenUp {
 using Event =
     std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted, JobKillAsked, StagePlanned,
                  AttemptStarted, AttemptProgress, AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled,
-                 FetchDone, FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue, JobTakenOver, QueueSet,
-                 CopyNotMade, OperatorsKnown, WorkerAway, JobSet, LeaseSet, JobGivenUp>;
+                 FetchDone, FetchFailed, ReplicaMade, ReplicaLost, ProfileLoaded, TimerDue, JobTakenOver, QueueSet,
+                 ReplicaNotMade, OperatorsKnown, WorkerAway, JobSet, LeaseSet, JobGivenUp>;
 
-// Instants never go back from one event to the next; equal instants keep their given order.
+// Instants never decrease from one event to the next. Events with equal instants keep their order.
 struct StampedEvent {
   Instant at;
   Event event;

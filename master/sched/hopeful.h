@@ -1,6 +1,5 @@
-// What a policy saw of the stages that may have a use for an idle slot, without those that have none: most offers of a
-// round of thousands change nothing, and would else go through all stages each. For speed alone: it says what a look at
-// each stage would.
+// Cache of the stages that may have a use for an idle slot. Most offers of a round of thousands change nothing, and
+// would otherwise go through all stages each. It only saves time: results equal those of a look at each stage.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +12,8 @@ namespace mr::sched {
 template <class Seen>
 class Hopeful {
  public:
-  // Of `stages`, the i-th with has_any(&stage), null where there are fewer; good until something is folded in, which
-  // `stages` may not outlive unchanged. Looks at no more stages than it takes to find it.
+  // Returns the i-th of `stages` with has_any(&stage), or null if there are fewer. Valid until the next fold;
+  // `stages` must not change before. Looks at no more stages than it needs.
   template <class HasAny>
   Seen* At(const State& state, std::vector<Seen>& stages, size_t i, HasAny&& has_any) {
     if (folds_ != state.folds()) {

@@ -14,7 +14,7 @@ class IndexSet {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   IndexSet() = default;
-  // Numbers in [0, limit).
+  // A set of numbers in [0, limit).
   explicit IndexSet(uint32_t limit) {
     size_t words = limit;
     do {
@@ -50,7 +50,7 @@ class IndexSet {
 
   uint32_t First() const { return empty() ? kNone : Next(0); }
 
-  // The smallest member at or after i.
+  // Returns the smallest member at or after i, or kNone.
   uint32_t Next(uint32_t i) const {
     for (size_t l = 0; l < levels_.size(); ++l) {
       if (i / 64 >= levels_[l].size()) return kNone;

@@ -1,5 +1,5 @@
-// Rules about the shape of jobs: which graphs and plans can be run, and what a task of each edge
-// kind reads. For the core, and for hosts that want to refuse a job before they accept it.
+// Rules for the shape of jobs: which graphs and plans can run, and what a task of each edge kind reads. Used by the
+// core, and by hosts that refuse a job before they accept it.
 #pragma once
 
 #include <string>
@@ -11,20 +11,21 @@
 
 namespace mr::sched {
 
-// kInvalidArgument with the stage's name where the graph cannot be run.
+// Returns kInvalidArgument with the stage's name if the graph cannot run.
 Status CheckGraph(const JobGraph& graph);
 
-// What is wrong with this answer to PlanStage, or "".
+// Returns the error in this answer to PlanStage, or "".
 std::string CheckPlan(const Job& job, const StagePlanned& plan);
 
-// All stages that `stage` reads are planned.
+// Returns true if all stages that `stage` reads are planned.
 bool UpstreamPlanned(const Job& job, uint32_t stage);
 
-// Attempts of this stage may give different content for one task: its operator does, or one whose outputs it reads.
+// Returns true if attempts of one task of this stage may give different content: its operator or one whose outputs it
+// reads is indeterminate.
 bool MayDiffer(const Job& job, uint32_t stage);
 
-// One edge as a reading stage sees it. partitions: those of the upstream's output that belong to
-// this edge, [partition_begin, partition_begin + partitions).
+// One edge as a reading stage sees it. Its partitions of the upstream output are [partition_begin, partition_begin +
+// partitions).
 struct EdgeShape {
   EdgeKind kind = EdgeKind::kAllToAll;
   uint32_t input = 0;
@@ -32,8 +33,8 @@ struct EdgeShape {
   uint32_t partition_begin = 0, partitions = 1;
   uint32_t readers = 1;
 };
-// What reading task `reader` reads of it. Many-to-one divides the upstream tasks into contiguous
-// ranges whose lengths differ by one at most.
+// Returns what task `reader` reads of the edge. Many-to-one divides the upstream tasks into contiguous ranges; their
+// lengths differ by at most one.
 Slice SliceOf(const EdgeShape& edge, uint32_t reader);
 
 }  // namespace mr::sched

@@ -8,13 +8,13 @@ namespace mr::sched {
 
 namespace {
 
-// When the output of a task was there; the submit where it was taken over and nobody knows.
+// Returns when the output of a task was there; the submit if the job was taken over and the time is not known.
 Instant CommittedAt(const Job& job, const Task& task) {
   const Attempt* winner = Winner(task);
   return winner == nullptr ? job.submitted_at : std::max(job.submitted_at, winner->ended_at);
 }
 
-// When each task of the stage had its inputs.
+// Returns when each task of the stage had its inputs.
 std::vector<Instant> InputsAt(const Job& job, size_t s) {
   const Stage& stage = job.stages[s];
   std::vector<Instant> at(stage.tasks.size(), job.submitted_at);
@@ -28,7 +28,7 @@ std::vector<Instant> InputsAt(const Job& job, size_t s) {
     for (size_t t = 0; t < stage.tasks.size(); ++t) {
       for (const Slice& slice : stage.tasks[t].plan.slices) {
         if (slice.input != i) continue;
-        // Whole stages, which are most, are looked at once.
+        // Whole stages, the common case, are looked at once.
         const bool whole = slice.task_begin == 0 && slice.task_end >= upstream.size();
         if (whole) at[t] = std::max(at[t], all);
         for (uint32_t u = slice.task_begin; !whole && u < slice.task_end; ++u) at[t] = std::max(at[t], made[u]);
@@ -38,7 +38,7 @@ std::vector<Instant> InputsAt(const Job& job, size_t s) {
   return at;
 }
 
-// Evenly spread over the sorted ones.
+// Returns at most kStageSamples of the samples, sorted and evenly spread.
 std::vector<float> Thinned(std::vector<float> samples) {
   std::sort(samples.begin(), samples.end());
   if (samples.size() <= kStageSamples) return samples;
@@ -74,7 +74,7 @@ StageRuns RunsOf(const Job& job, size_t s) {
     const Attempt* winner = Winner(task);
     if (winner == nullptr) continue;
     ++committed;
-    // One that was launched early had its slot, and nothing to do before its inputs came.
+    // An attempt that was launched early had its slot, and nothing to do before its inputs came.
     const Instant begin = std::max(winner->launched_at, ready[t]);
     const Duration took = std::max(Duration{}, winner->ended_at - begin);
     Duration wait = winner->started_at - begin;
@@ -101,8 +101,8 @@ StageRuns RunsOf(const Job& job, size_t s) {
   return out;
 }
 
-// Quantiles of both together, each earlier run as heavy as the later one. As many as there are, at most
-// kStageSamples.
+// Returns quantiles of both together, with each earlier run as heavy as the later one. As many as there are samples,
+// at most kStageSamples.
 std::vector<float> MergedSamples(const std::vector<float>& earlier, const std::vector<float>& later, uint64_t runs) {
   if (earlier.empty()) return later;
   if (later.empty()) return earlier;
@@ -172,7 +172,7 @@ RunProfile Merged(const RunProfile& earlier, const RunProfile& later) {
     if (now.means.size() > kRunsRemembered) now.means.erase(now.means.begin(), now.means.end() - kRunsRemembered);
     now.queue = mean(before.queue, now.queue);
     now.ran = mean(before.ran, now.ran);
-    // Of runs without a failure nothing is known of a second one.
+    // Runs without a failure show nothing about a second one.
     if (now.fails == 0)
       now.fails_again = before.fails_again;
     else if (before.fails > 0)

@@ -1,5 +1,5 @@
-// What the runs of a job taught about its stages: the input of Jockey's predictors (papers.md 4.1). Made of the state
-// when a job succeeds, kept outside of the scheduler under the job's name and the shape of its plan. Pure.
+// Profile of a job's stages from its runs: the input of Jockey's predictors (EuroSys'12, 4.1). Made from the state
+// when a job succeeds, and kept outside the scheduler under the job's name and plan shape. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace mr::sched {
 
-// A later run counts as much as this many earlier ones together at most: what changed long ago is forgotten.
+// A merged profile weighs the latest run at least one part in this many, so that old behaviour is forgotten.
 inline constexpr uint32_t kRunsRemembered = 8;
 
-// Of one stage. Seconds; bytes.
+// Runs of one stage. Times in seconds, sizes in bytes.
 struct StageRuns {
   std::string name;
   uint32_t tasks = 0;  // of the latest run
   std::vector<StageInput> inputs;
-  std::vector<float> run,
-      wait;                // of committed attempts, sorted, equally likely; wait: from having a slot to the first byte
-  double queue = 0;        // that a task waited for a slot once it had its inputs, mean
-  double fails = 0;        // P(an attempt fails)
-  double fails_again = 0;  // P(a task fails twice or more | it failed); only told, not predicted with
-  double input_bytes = 0;  // of all tasks of the latest run
-  std::vector<float> means;  // of `run`, of each of the latest kRunsRemembered runs, oldest first; empty: of no run
-  double ran = 0;            // seconds that a committed attempt computed (RunTime), mean
+  // Samples of committed attempts, sorted, equally likely. wait: from getting a slot to the first byte.
+  std::vector<float> run, wait;
+  double queue = 0;          // mean time that a task waited for a slot once it had its inputs
+  double fails = 0;          // P(an attempt fails)
+  double fails_again = 0;    // P(a task fails twice or more | it failed); reported only, not used to predict
+  double input_bytes = 0;    // of all tasks of the latest run
+  std::vector<float> means;  // means of `run`, one for each of the latest kRunsRemembered runs, oldest first
+  double ran = 0;            // mean seconds that a committed attempt computed (RunTime)
   template <class V>
   static void Fields(V&& v) {
     using T = StageRuns;
@@ -36,30 +36,29 @@ struct StageRuns {
 
 struct RunProfile {
   std::vector<StageRuns> stages;  // in the order of the job's graph, which is topological
-  uint32_t runs = 1;              // that are in it
+  uint32_t runs = 1;              // number of runs in it
   template <class V>
   static void Fields(V&& v) {
     v(&RunProfile::stages, &RunProfile::runs);
   }
 };
 
-// Samples of one stage that a profile keeps at most: a guess, a twentieth of the chance is known to a fifth of
-// itself.
+// Most samples of one stage in a profile. A guess: it gives a chance of one in twenty to within a fifth of itself.
 inline constexpr size_t kStageSamples = 512;
 
-// The attempt that made the output of a committed task; null where nobody knows, as after another release took its
-// job over.
+// Returns the attempt that made the output of a committed task. Null if it is not known, for example after another
+// release took the job over.
 const Attempt* Winner(const Task& task);
-// What an attempt that ended well computed, without its waits for input as far as it said so.
+// Returns the time that an attempt that ended well computed, without its waits for input as far as it reported them.
 Duration RunTime(const Attempt& attempt);
 
-// Of the stages' names, edges and kinds, not of sizes: runs of one name and shape teach one profile.
+// Returns a hash of the stages' names, edges and kinds, without sizes. Runs of one name and shape share a profile.
 uint64_t PlanShape(const JobGraph& graph);
-// REQUIRES a job that succeeded. Cost: attempts of the job. Samples are at most kStageSamples, spread evenly over the
-// sorted ones.
+// Returns the profile of one run. Requires: a job that succeeded. Cost: attempts of the job. Keeps at most
+// kStageSamples samples, spread evenly in rank.
 RunProfile ProfileOf(const Job& job);
-// Both of one shape. Tasks and input of the later; samples of both, the earlier ones weighed by their runs up to
-// kRunsRemembered - 1 to one. Deterministic: no draw.
+// Returns both profiles merged. Requires: equal shapes. Tasks and input are the later one's. Samples come from both;
+// the earlier ones weigh by their runs, up to kRunsRemembered - 1 to one. Deterministic: no draw.
 RunProfile Merged(const RunProfile& earlier, const RunProfile& later);
 
 }  // namespace mr::sched

@@ -1,6 +1,6 @@
-// A set that is written with each event and read seldom (copies on a worker, live attempts of a queue): a write
-// appends, and the first read, or enough writes, put things in order. Each write is then one line of memory
-// and a share of a merge, where a tree or sorted blocks are a search: of 80,000 values, 50 ns for 500.
+// A set that is written with each event and seldom read (replicas on a worker, live attempts of a queue). A write
+// appends; the first read, or enough writes, sort. A write then costs one cache line and a share of a merge. A tree
+// or sorted blocks would cost a search: with 80,000 values, 500 ns instead of 50.
 #pragma once
 
 #include <algorithm>
@@ -12,30 +12,30 @@
 
 namespace mr::sched {
 
-// Two threads must not read one at a time either.
+// Not safe for concurrent use, not even for reads.
 template <class T>
 class LazySet {
  public:
   size_t size() const { return values_.size() - erased_.size(); }
   bool empty() const { return size() == 0; }
 
-  // REQUIRES that it is not there.
+  // Requires: the value is not in the set.
   void Insert(const T& value) { values_.push_back(value); }
 
-  // REQUIRES that it is there.
+  // Requires: the value is in the set.
   void Erase(const T& value) {
     erased_.push_back(value);
     if (erased_.size() > kFew + size()) Order();
   }
 
-  // Into the cache: what the next write touches.
+  // Prefetches what the next write touches into the CPU cache.
   void Fetch() const {
     __builtin_prefetch(values_.data() + values_.size(), 1);
     __builtin_prefetch(erased_.data() + erased_.size(), 1);
   }
 
   bool Contains(const T& value) const { return std::binary_search(All().begin(), All().end(), value); }
-  // In ascending order. The next change ends it.
+  // Returns the values in ascending order. Valid until the next change.
   const std::vector<T>& All() const {
     Order();
     return values_;
@@ -43,7 +43,7 @@ class LazySet {
   auto begin() const { return All().begin(); }
   auto end() const { return All().end(); }
 
-  // In descending order, while `visit` answers true.
+  // Visits the values in descending order, while `visit` returns true.
   template <class F>
   void WalkBack(F&& visit) const {
     for (auto value = All().rbegin(); value != values_.rend(); ++value) {
@@ -52,7 +52,7 @@ class LazySet {
   }
 
  private:
-  static constexpr size_t kFew = 32;  // a guess: a screen of values is merged in a microsecond
+  static constexpr size_t kFew = 32;  // a guess: so many values merge in a microsecond
 
   void Order() const {
     if (ordered_ == values_.size() && erased_.empty()) return;
@@ -61,7 +61,7 @@ class LazySet {
     std::inplace_merge(values_.begin(), tail, values_.end());
     if (!erased_.empty()) {
       std::sort(erased_.begin(), erased_.end());
-      // Each value that was erased takes one away: it may have come and gone several times since.
+      // Each erased value cancels one inserted value: it may have come and gone several times since.
       auto gone = erased_.begin();
       auto kept = values_.begin();
       for (auto& value : values_) {
@@ -78,7 +78,7 @@ class LazySet {
   }
 
   mutable std::vector<T> values_, erased_;
-  mutable size_t ordered_ = 0;  // so many of the values are in order
+  mutable size_t ordered_ = 0;  // number of leading values that are sorted
 };
 
 }  // namespace mr::sched

@@ -1,6 +1,5 @@
-// The nouns that events, decisions and the state share: job graph, plans of stages, manifests.
-// Plain values. Each struct lists its fields once, in Fields(); codec, digest and debug text all
-// come from that list (common/base/fields.h).
+// Types that events, decisions and the state share: job graph, plans of stages, manifests. Plain values. Each struct
+// lists its fields once, in Fields(). Codec, digest and debug text come from that list (common/base/fields.h).
 #pragma once
 
 #include <cstdint>
@@ -22,8 +21,8 @@ enum class EdgeKind : uint8_t {
 
 enum class SlotKind : uint8_t { kMap = 1, kReduce = 2 };
 
-// Who is to blame. Only kUser is charged to the retry budget. kLost: the worker, or an input. kUserFinal: as kUser,
-// where no other attempt would do better: fails the job at once.
+// Cause of a failure. Only kUser is charged to the retry budget. kLost: the worker or an input is lost. kUserFinal:
+// like kUser, but no other attempt would do better, so the job fails at once.
 enum class FailureKind : uint8_t {
   kUser = 1,
   kEnvironment = 2,
@@ -33,16 +32,15 @@ enum class FailureKind : uint8_t {
   kUserFinal = 6
 };
 
-// Why an attempt exists. kOpportunistic: a clone on a slot that nothing else could use, lent until something can.
+// Why an attempt exists. kOpportunistic: a clone on an idle slot, lent until other work can use it.
 enum class Cause : uint8_t { kFirst = 1, kRetry = 2, kClone = 3, kSpeculative = 4, kRestart = 5, kOpportunistic = 6 };
 
 inline constexpr size_t kCauses = 6;
 inline size_t CauseIndex(Cause cause) { return static_cast<size_t>(cause) - 1; }
-// "first", "retry", "clone", "speculative", "restart" or "opportunistic".
+// Returns "first", "retry", "clone", "speculative", "restart" or "opportunistic".
 const char* CauseName(Cause cause);
 
-// What a job's attempts of one cause came to. Counts of attempts; the time is that of the slots of
-// those that gave theirs up and did not commit.
+// Totals of a job's attempts of one cause. wasted: slot time of attempts that gave up their slot and did not commit.
 struct CauseCount {
   uint64_t launched = 0, won = 0;  // won: committed
   Duration wasted;
@@ -90,8 +88,8 @@ struct JobGraph {
   bool operator==(const JobGraph&) const = default;
 };
 
-// What one task reads of one edge: partitions [partition_begin, partition_end) of the outputs of
-// upstream tasks [task_begin, task_end). Partitions are numbered over all ports of the stage.
+// One task's read of one edge: partitions [partition_begin, partition_end) of the outputs of upstream tasks
+// [task_begin, task_end). Partition numbers span all ports of the stage.
 struct Slice {
   uint32_t input = 0;  // index in StageSpec::inputs
   uint32_t partition_begin = 0, partition_end = 0;
@@ -114,8 +112,8 @@ struct TaskPlan {
   bool operator==(const TaskPlan&) const = default;
 };
 
-// What an attempt made: totals and the digest over all partitions. The table of partitions itself
-// stays with the shell (inline up to 64 partitions, else chunk 0 of the output).
+// Summary of an attempt's output: totals and the digest over all partitions. The partition table itself stays with
+// the host (inline up to 64 partitions, else chunk 0 of the output).
 struct Manifest {
   uint64_t records = 0;
   uint64_t bytes = 0;  // uncompressed
@@ -127,7 +125,7 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-// What a reader says that it consumed of one upstream task.
+// A reader's report of what it consumed of one upstream task.
 struct Consumed {
   uint32_t stage = 0, task = 0;
   uint32_t generation = 0;
@@ -139,17 +137,17 @@ struct Consumed {
   bool operator==(const Consumed&) const = default;
 };
 
-// Where an output can be read.
-struct Copy {
+// A place where an output can be read.
+struct Replica {
   OutputId output;
-  uint32_t attempt = 0;  // number of the attempt that made it (or of the replica)
+  uint32_t attempt = 0;  // number of the attempt that made the output
   WorkerId worker;
   Incarnation incarnation = 0;
   template <class V>
   static void Fields(V&& v) {
-    v(&Copy::output, &Copy::attempt, &Copy::worker, &Copy::incarnation);
+    v(&Replica::output, &Replica::attempt, &Replica::worker, &Replica::incarnation);
   }
-  bool operator==(const Copy&) const = default;
+  bool operator==(const Replica&) const = default;
 };
 
 struct Slots {

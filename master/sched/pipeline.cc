@@ -26,20 +26,20 @@ namespace mr::sched {
 
 namespace {
 
-// What --speculation and --clone of a job speak of.
+// Families of policies that a job's --speculation and --clone refer to.
 enum class Family { kOther, kSpeculation, kCloning };
 
 struct PolicyEntry {
   std::string_view name;
   bool places_work;  // launches first attempts; a list needs one such policy
-  bool cluster;      // one for all jobs; the others a job may choose for itself
+  bool cluster;      // serves all jobs; other policies a job may choose for itself
   Result<std::unique_ptr<Policy>> (*make)(PolicyParams* params);
   Family family = Family::kOther;
 };
 
 constexpr char kNone[] = "none";  // in place of a job's own list: no policy
 
-// All policies there are. A new one is a file in policies/ and a line here.
+// All policies. A new one is a file in policies/ and a line here.
 constexpr PolicyEntry kPolicies[] = {
     {"fifo", true, true, &MakeFifo},
     {"fair", true, true, &MakeFair},
@@ -60,7 +60,7 @@ constexpr PolicyEntry kPolicies[] = {
     {"mantri_restart", false, false, &MakeMantriRestart, Family::kSpeculation},
 };
 
-// One name for several policies. Placement first: what is begun anew takes the place of what is left then.
+// One name for several policies. Placement comes first: a restart replaces a launch that it has left in the draft.
 constexpr std::string_view kMantri = "mantri";
 constexpr std::string_view kMantriParts[] = {"mantri_placement", "mantri_restart", "mantri_replication",
                                              "mantri_recompute"};
@@ -106,7 +106,7 @@ Result<Item> ParseItem(std::string_view text) {
   return item;
 }
 
-// At commas outside of parentheses; `mantri` as its parts.
+// Splits at commas outside of parentheses; `mantri` becomes its parts.
 std::vector<std::string_view> Split(std::string_view list) {
   std::vector<std::string_view> items;
   size_t begin = 0;
@@ -303,7 +303,7 @@ Result<std::vector<std::string>> Pipeline::ForJob(const std::string& cluster, co
                            (own.empty() ? "the cluster's list '" + cluster + "'" : "the job's --scheduler") +
                            "; name one with --scheduler, or leave it at auto");
   };
-  if (speculation == Wish::kOn && !speculates) return missing("--speculation", "speculative copies");
+  if (speculation == Wish::kOn && !speculates) return missing("--speculation", "speculative attempts");
   if (clones == Wish::kOn && !clones_some) return missing("--clone", "clones");
   if (!dropped) return own;
   if (kept.empty()) kept.emplace_back(kNone);

@@ -1,4 +1,5 @@
-// Turns "fifo,late(cap=0.2)" into policies, in that order. Who is asked when: policy_lists.h.
+// Parses a list such as "fifo,late(cap=0.2)" into policies, in that order. policy_lists.h decides which policies see
+// which trigger.
 #pragma once
 
 #include <map>
@@ -14,22 +15,22 @@
 
 namespace mr::sched {
 
-// The parameters in a policy's parentheses. A policy's factory takes what it knows; what nobody
-// took is an error that names it.
+// Parameters in a policy's parentheses. The policy's factory takes those that it knows. A parameter that is left is
+// an error that names it.
 class PolicyParams {
  public:
   explicit PolicyParams(std::map<std::string, std::string> values) : values_(std::move(values)) {}
-  // The number under `name`, or `otherwise` where there is none. kInvalidArgument outside
-  // [low, high] or where it is no number.
+  // Returns the number under `name`, or `otherwise` if there is none. Errors: kInvalidArgument for a value that is no
+  // number or lies outside [low, high].
   Result<double> Number(const std::string& name, double otherwise, double low, double high);
-  // The same for "60s", "250ms", "0s"; and for "on" or "off".
+  // The same for a duration ("60s", "250ms", "0s"). Flag reads "on" or "off".
   Result<Duration> Time(const std::string& name, Duration otherwise);
-  // A time, or one of these words, the first where none is given.
+  // Returns a duration, given as such or as one of these words. Default: the first word.
   Result<Duration> TimeOr(const std::string& name, const std::vector<std::pair<std::string_view, Duration>>& words);
   Result<bool> Flag(const std::string& name, bool otherwise);
-  // One of `words`, the first where none is given; as its index. kInvalidArgument for another.
+  // Returns the index of one of `words`. Default: the first. Errors: kInvalidArgument for another word.
   Result<size_t> Choice(const std::string& name, const std::vector<std::string_view>& words);
-  // kInvalidArgument where a parameter was given that nobody asked for.
+  // Returns kInvalidArgument if a parameter was given that no factory took.
   Status AllTaken() const;
 
  private:
@@ -43,27 +44,27 @@ class Pipeline {
  public:
   struct Member {
     std::unique_ptr<Policy> policy;
-    bool cluster = false;  // it serves all jobs; the others those without a list of their own
+    bool cluster = false;  // it serves all jobs; others serve only jobs without a list of their own
   };
 
   // An empty pipeline does nothing.
   Pipeline() = default;
-  // The cluster's list. One without a policy that places work (fifo, fair) begins with fifo.
+  // Parses the cluster's list. Without a policy that places work (fifo, fair), the result begins with fifo.
   static Result<Pipeline> Parse(std::string_view list);
-  // Its policies one by one, each as it is written, `mantri` as its parts. Checks nothing.
+  // Returns the policies of the list as they are written, `mantri` as its parts. Checks nothing.
   static std::vector<std::string> Items(std::string_view list);
-  // A job's own. "none" alone stands for no policy at all. kInvalidArgument also for a list, good by
-  // itself, that is no job's to choose: with a policy of cluster scope.
+  // Parses a job's own list. "none" alone means no policy at all. Errors: kInvalidArgument also for a policy of
+  // cluster scope, which no job may choose.
   static Result<Pipeline> ParseOfJob(std::string_view list);
-  // What a job's own list (empty: it has none) comes to under these wishes, against the cluster's list.
-  // kInvalidArgument: on, and no such policy in the list; a list that the above refuse.
+  // Returns a job's own list (empty: none) after these wishes, against the cluster's list. Errors: kInvalidArgument
+  // for `on` without such a policy in the list, or for a list that the functions above refuse.
   static Result<std::vector<std::string>> ForJob(const std::string& cluster, const std::vector<std::string>& own,
                                                  Wish speculation, Wish clones);
 
   const std::vector<Member>& members() const { return members_; }
-  // What these policies ask of the state's indexes.
+  // Returns the indexes that these policies need from the state.
   Sharing sharing() const;
-  StatisticsWanted WantsStatistics() const;  // any of those that serve only some jobs
+  StatisticsWanted WantsStatistics() const;  // union over all of them
 
  private:
   std::vector<Member> members_;

@@ -6,7 +6,7 @@ namespace mr::sched {
 
 namespace {
 
-// Attempts of this task that the draft launches.
+// Returns the number of attempts of this task that the draft launches.
 uint32_t Drafted(const std::vector<Edit>& edits, const TaskId& task) {
   uint32_t n = 0;
   for (const Edit& e : edits) {
@@ -158,17 +158,17 @@ bool Plan::TakeBack(const AttemptId& id, Reason reason) {
   return true;
 }
 
-bool Plan::HasCopy(const Copy& copy) const {
-  const Task* task = view_.state().FindTask(copy.output.task);
+bool Plan::HasReplica(const Replica& replica) const {
+  const Task* task = view_.state().FindTask(replica.output.task);
   if (task == nullptr) return false;
-  const CopyPlace place{copy.output.generation, copy.attempt, copy.worker, copy.incarnation};
-  return std::find(task->copies.begin(), task->copies.end(), place) != task->copies.end();
+  const ReplicaPlace place{replica.output.generation, replica.attempt, replica.worker, replica.incarnation};
+  return std::find(task->replicas.begin(), task->replicas.end(), place) != task->replicas.end();
 }
 
-bool Plan::Bind(const AttemptId& reader, const Copy& copy, Reason reason, bool exclusive) {
+bool Plan::Bind(const AttemptId& reader, const Replica& replica, Reason reason, bool exclusive) {
   const Attempt* a = view_.state().FindAttempt(reader);
-  if (a == nullptr || !a->live() || !Serves(reader.task.job) || !HasCopy(copy)) return false;
-  edits_.push_back(sched::Bind{reader, copy, Signed(std::move(reason)), exclusive});
+  if (a == nullptr || !a->live() || !Serves(reader.task.job) || !HasReplica(replica)) return false;
+  edits_.push_back(sched::Bind{reader, replica, Signed(std::move(reason)), exclusive});
   return true;
 }
 
@@ -183,13 +183,13 @@ bool Plan::ReadByBind(const TaskId& task) {
   return false;
 }
 
-bool Plan::Replicate(const Copy& from, WorkerId to, Reason reason) {
+bool Plan::Replicate(const Replica& from, WorkerId to, Reason reason) {
   const Worker* w = view_.state().FindWorker(to);
-  if (w == nullptr || !w->alive || w->draining || !Serves(from.output.task.job) || !HasCopy(from)) return false;
-  for (const CopyPlace& c : view_.state().FindTask(from.output.task)->copies) {
+  if (w == nullptr || !w->alive || w->draining || !Serves(from.output.task.job) || !HasReplica(from)) return false;
+  for (const ReplicaPlace& c : view_.state().FindTask(from.output.task)->replicas) {
     if (c.worker == to) return false;
   }
-  edits_.push_back(ReplicateCopy{from, to, Signed(std::move(reason))});
+  edits_.push_back(ReplicateOutput{from, to, Signed(std::move(reason))});
   return true;
 }
 
@@ -208,11 +208,11 @@ bool Plan::WantAttempts(const TaskId& id, uint32_t attempts) {
   return true;
 }
 
-bool Plan::WantCopies(const TaskId& id, uint32_t copies) {
+bool Plan::WantReplicas(const TaskId& id, uint32_t replicas) {
   const Task* task = view_.state().FindTask(id);
-  if (task == nullptr || task->state == TaskState::kCommitted || copies == 0 || !Serves(id.job)) return false;
+  if (task == nullptr || task->state == TaskState::kCommitted || replicas == 0 || !Serves(id.job)) return false;
   if (view_.state().Spec(id.stage_id()).is_final) return false;
-  edits_.push_back(Want{id, 0, copies});
+  edits_.push_back(Want{id, 0, replicas});
   return true;
 }
 

@@ -1,6 +1,6 @@
-// The draft that policies edit: what is to be done about one trigger. Each verb answers false where
-// the state, with the rest of the draft, cannot bear it; that is normal, not an error. After the
-// last policy the core folds the draft in, in its order.
+// The draft that policies edit: the actions for one trigger. Each verb returns false if the state, with the rest of
+// the draft, does not allow it. That is normal, not an error. After the last policy the core folds the draft in, in
+// order.
 #pragma once
 
 #include <set>
@@ -13,20 +13,20 @@
 
 namespace mr::sched {
 
-// A task should have so many live attempts at a time, and its output so many copies before attempts that run on
-// after its commit are ended; 0: as before.
+// A task's wanted number of live attempts, and of replicas of its output. Attempts run on after the commit until
+// there are so many replicas. 0: unchanged.
 struct Want {
   TaskId task;
   uint32_t attempts = 1;
-  uint32_t copies = 0;
+  uint32_t replicas = 0;
 };
 
-using Edit = std::variant<Launch, Kill, TakeBack, Bind, ReplicateCopy, SetShare, Remember, WakeAt, Want, Spare>;
+using Edit = std::variant<Launch, Kill, TakeBack, Bind, ReplicateOutput, SetShare, Remember, WakeAt, Want, Spare>;
 
-// Attempts of one task that run at a time, speculative ones among them (Mantri 5.4: never more than three).
+// Most attempts of one task that run at a time, with speculative ones (Mantri, OSDI'10, 5.4: never more than three).
 inline constexpr uint32_t kMostRunning = 3;
 
-// As the id of a fact or a timer.
+// Packs a job id into the id of a fact or a timer. JobOfFact unpacks it.
 inline uint64_t FactId(JobId job) { return uint64_t{job.epoch} << 32 | job.seq; }
 inline JobId JobOfFact(uint64_t id) { return {static_cast<uint32_t>(id >> 32), static_cast<uint32_t>(id)}; }
 
@@ -34,65 +34,66 @@ class Plan {
  public:
   explicit Plan(const View& view) : view_(view) {}
 
-  // Which policy speaks, and for the jobs of which list (null: all); the pipeline sets it. It stands in
-  // reasons, and with the list's mark in facts and timers. What it says of other jobs is refused.
+  // Sets the policy that edits, and the list whose jobs it serves (null: all). The pipeline calls this. The name
+  // stands in reasons, and with the list's mark in facts and timers. Edits of other jobs are refused.
   void Enter(std::string_view policy, const JobList* list = nullptr) {
     policy_ = policy;
     list_ = list;
   }
 
-  // A new attempt. Refused: no room for it, worker draining or held, task committed or in back-off,
-  // enough live attempts (a clone or restart may go one past `wanted`, a speculative or opportunistic one to
-  // kMostRunning), a second live attempt of a stage with side effects, or it failed here and another worker is to
-  // have it first. A clone on an idle slot runs beside another attempt, on another worker, and not where the task is
-  // copied; in the count of any other attempts it has no part.
+  // Launches a new attempt. Refused: no room for it, worker draining or held, task committed or in back-off, enough
+  // live attempts, or a second live attempt with side effects. Also refused: it failed here, and another worker must
+  // try it first. A clone or restart may exceed `wanted` by one; a speculative or opportunistic attempt goes up to
+  // kMostRunning.
+  //
+  // A clone on an idle slot runs beside another attempt, on another worker, and never beside a speculative attempt.
+  // It does not count against other attempts.
   bool Launch(const TaskId& task, WorkerId worker, Cause cause, Reason reason);
-  // A further attempt of a committed task, whose output may be lost before its readers have it: its report adds
-  // a copy, or is the commit if the output has gone by then. Refused: no room, files, side effects, one runs
-  // already, an input cannot be read.
+  // Launches a further attempt of a committed task whose output may be lost before its readers have it. Its report
+  // adds a replica, or is the commit if the output is gone by then. Refused: no room, outputs are files, side
+  // effects, an attempt runs already, or an input cannot be read.
   bool Remake(const TaskId& task, WorkerId worker, Reason reason);
-  // Takes a launch of this task out of the draft again; false where there is none.
+  // Removes a launch of this task from the draft. Returns false if there is none.
   bool Withdraw(const TaskId& task);
-  // This launch in the place of that of `drafted`. Refused, and the draft as it was, where one of the two
-  // verbs is.
+  // Replaces the launch of `drafted` by this one. If one of the two verbs is refused, returns false and leaves the
+  // draft unchanged.
   bool Replace(const TaskId& drafted, const TaskId& task, WorkerId worker, Cause cause, Reason reason);
-  // Says why this live attempt is left alone. Refused: it was said before.
+  // Reports why this live attempt is left alone. Refused: it was reported before.
   bool Spare(const AttemptId& attempt, Reason reason);
-  // In an answer to a slot offer: withdraws this job's launches, and once more the slot is offered,
-  // to the other jobs.
+  // In an answer to a slot offer: withdraws this job's launches. The slot is then offered again, to the other jobs.
   bool PassOver(JobId job);
   // Ends a live attempt; not a failure.
   bool Kill(const AttemptId& attempt, Reason reason);
   // Ends a live attempt that still waits for inputs. Refused once it has, or can get, all of them.
   bool TakeBack(const AttemptId& attempt, Reason reason);
-  // Refused: the reader is not live, or the copy is not known.
-  bool Bind(const AttemptId& reader, const Copy& copy, Reason reason, bool exclusive = false);
-  // The drafted launch of this task reads what it is told by Bind only. Refused: no such launch, or it reads no
-  // outputs.
+  // Makes the reader read this replica. Refused: the reader is not live, or the replica is not known.
+  bool Bind(const AttemptId& reader, const Replica& replica, Reason reason, bool exclusive = false);
+  // Makes the drafted launch of this task read only what Bind names. Refused: no such launch, or it reads no outputs.
   bool ReadByBind(const TaskId& drafted);
-  // Refused: the copy is not known, or `to` is gone, draining or holds one already.
-  bool Replicate(const Copy& from, WorkerId to, Reason reason);
+  // Makes `to` copy this replica. Refused: the replica is not known, or `to` is gone, draining or holds one already.
+  bool Replicate(const Replica& from, WorkerId to, Reason reason);
   bool SetShare(JobId job, uint32_t slots, Reason reason);
-  // Refused: the task is committed, or more than one where attempts have side effects.
+  // Sets the number of attempts that should be live. Refused: the task is committed, or more than one with side
+  // effects.
   bool WantAttempts(const TaskId& task, uint32_t attempts);
-  // Attempts run on after the commit until its output has so many copies. Refused: the task is committed, or its
-  // outputs are files.
-  bool WantCopies(const TaskId& task, uint32_t copies);
+  // Sets how many replicas the output needs before attempts that run on after the commit end. Refused: the task is
+  // committed, or its outputs are files.
+  bool WantReplicas(const TaskId& task, uint32_t replicas);
   void Remember(const std::string& scope, uint64_t id, const std::string& name, FactValue value);
   void Forget(const std::string& scope, uint64_t id, const std::string& name);
-  // All facts of this policy with this scope and id.
+  // Forgets all facts of this policy with this scope and id.
   void ForgetAll(const std::string& scope, uint64_t id);
-  // TimersDue{id} at this instant; replaces an earlier wish for the same id.
+  // Asks for TimersDue{id} at this instant. Replaces an earlier timer of this id.
   void WakeAt(uint64_t id, Instant at);
 
   const std::vector<Edit>& edits() const { return edits_; }
-  // Something is launched.
+  // Returns true if the draft launches an attempt.
   bool Launches() const;
   const std::set<JobId>& passed() const { return passed_; }
 
  private:
-  bool HasCopy(const Copy& copy) const;
-  // With what the draft launches there.
+  bool HasReplica(const Replica& replica) const;
+  // Counts what the draft launches on the worker, too.
   bool HasRoom(const Worker& w, const StageSpec& spec) const;
   Reason Signed(Reason reason) const;
   bool Serves(JobId job) const;
@@ -102,7 +103,7 @@ class Plan {
   std::string policy_;
   const JobList* list_ = nullptr;
   std::vector<Edit> edits_;
-  std::set<AttemptId> ends_;  // by edits that kill or take back
+  std::set<AttemptId> ends_;  // ended by edits (Kill, TakeBack)
   std::set<JobId> passed_;
 };
 

@@ -1,5 +1,5 @@
-// The interface of all policies. A policy is an edit on one draft plan; the order of the list is
-// the order of authority, and a later policy may take back what an earlier one put there.
+// The interface of all policies. A policy edits one draft plan. The order of the list is the order of authority: a
+// later policy may undo what an earlier one drafted.
 #pragma once
 
 #include <optional>
@@ -17,30 +17,31 @@ namespace mr::sched {
 class Policy {
  public:
   virtual ~Policy() = default;
-  // Lower-case, stable: stands in --scheduler, in reasons and facts, and at the journal's head.
+  // Returns the policy's lower-case, stable name. It stands in --scheduler, in reasons and facts, and at the
+  // journal's head.
   virtual std::string_view name() const = 0;
-  // What it needs of the state's indexes.
+  // Adds the indexes that the policy needs from the state.
   virtual void Ask(Sharing*) const {}
-  // Const: a policy remembers nothing itself, but for what it can work out again (caches by State::folds, what it saw
-  // in a round of idle offers, refusals at one instant): no decision depends on whether it still knows it. What is
-  // worth remembering is a fact, written through the plan and read through the view. Draws from rng on slot offers
-  // only.
+  // Edits the plan in answer to the trigger. Const: a policy keeps only caches that it can compute again (by
+  // State::folds, in a round of idle offers, refusals at one instant). No decision depends on what they hold.
+  // Anything that must be remembered is a fact, written through the plan and read through the view. Draws from rng on
+  // slot offers only.
   virtual void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const = 0;
-  // Whether at this instant it has passed this job over in an answer to an offer, and would again if a first attempt
-  // of this task were drafted there, and would say nothing else. False where it does not know.
+  // Returns true if the policy has passed this job over at this instant in answer to an offer. It must be sure to do
+  // that again, and only that, for a first attempt of this task there. False if it does not know.
   virtual bool Refuses(const View&, const TaskId&, WorkerId) const { return false; }
-  // Whether it may change what is drafted when a slot is offered, or draft something itself.
+  // Returns true if the policy may change the draft for a slot offer, or add to it.
   virtual bool AnswersOffers() const { return true; }
-  // Whether it has a use for a free slot of this kind though nothing is pending: then free workers are
+  // Returns true if the policy has a use for a free slot of this kind while nothing is pending. Free workers are then
   // offered every offer_period.
   virtual bool Seeks(const View&, SlotKind) const { return false; }
-  // For people who ask. Why it lets this attempt, which runs, run alone now; why it gives this worker
-  // less than others.
+  // For people who ask. WhyAlone: why the policy leaves this running attempt alone now. WhyShuns: why it gives this
+  // worker less than others. Figures: the numbers that it works with now.
   virtual std::optional<Reason> WhyAlone(const View&, const AttemptId&) const { return std::nullopt; }
   virtual std::vector<Reason> WhyShuns(const View&, WorkerId) const { return {}; }
   virtual std::vector<Figure> Figures(const View&) const { return {}; }
-  // Which statistics of attempts it reads (statistics.h); they cost a little with every report. At idle offers and
-  // for people who ask all reports are counted in them; elsewhere State::Counted sees to it.
+  // Returns the statistics of attempts that the policy reads (statistics.h). They cost a little with every report.
+  // All reports are counted in them at idle offers and for people who ask; elsewhere State::Counted does it.
   virtual StatisticsWanted WantsStatistics() const { return {}; }
 };
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr SlotKind kKinds[] = {SlotKind::kMap, SlotKind::kReduce};
 
-// The trigger as the policies of this list are told it; nullopt: they are not. Attempts of jobs that
-// are forgotten already go to the jobs without a list.
+// Returns the trigger as the policies of this list see it; nullopt if it does not concern them. Attempts of forgotten
+// jobs go to the jobs without a list.
 std::optional<Trigger> PartOf(const Trigger& trigger, const State& state, const JobList& list) {
   const auto* changed = std::get_if<AttemptsChanged>(&trigger);
   if (changed == nullptr) return trigger;
@@ -68,8 +68,8 @@ void PolicyLists::TakeJobs(State* state) {
 void PolicyLists::Run(const Policy& policy, const JobList* list, const Trigger& trigger, const State& state,
                       Instant now, Plan* plan) const {
   const View view(state, now, policy.name(), list);
-  // The stream of this policy at this offer: a function of the state, so that a replay that begins at a
-  // snapshot draws the same.
+  // The random stream of this policy at this offer is a function of the state, so that a replay from a snapshot draws
+  // the same.
   const uint64_t name = list == nullptr || list->suffix.empty() ? Hash64(policy.name()) : Hash64(view.owner());
   Rng rng(MixHash(MixHash(state.config().seed, name), state.offers()));
   plan->Enter(policy.name(), list);
@@ -97,7 +97,7 @@ std::vector<const JobList*> PolicyLists::Concerned(const Trigger& trigger, const
       const auto* launch = std::get_if<Launch>(&edit);
       if (launch != nullptr && !after) add(state.FindJob(launch->attempt.task.job)->list);
     }
-    // The jobs' order decides who copies first, whatever their lists.
+    // The jobs' order decides who speculates first, whatever their lists.
     for (const SlotKind kind : kKinds) {
       bool behind = false;
       for (const auto& [key, list] : state.speculating(kind)) {
@@ -131,7 +131,7 @@ void PolicyLists::Refine(const Trigger& trigger, const State& state, Instant now
     if (own_.empty()) return;
     for (const JobList* list : Concerned(trigger, state, *plan, after)) RunList(*list, trigger, state, now, plan);
   };
-  std::optional<Trigger> common;  // a copy only where there are own lists
+  std::optional<Trigger> common;  // copied only if there are own lists
   if (!own_.empty()) common = PartOf(trigger, state, *common_);
   const Trigger* part = own_.empty() ? &trigger : common ? &*common : nullptr;
   for (size_t i = 0; i <= members.size(); ++i) {

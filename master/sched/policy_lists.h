@@ -1,11 +1,11 @@
-// The policies of the cluster's list and of the jobs' own lists, and who of them is asked about what.
+// The policies of the cluster's list and of the jobs' own lists, and which of them see which trigger.
 //
-// A policy of cluster scope speaks of all jobs. One of job scope speaks of the jobs that its list
-// serves: that of the cluster of those without a list of their own. A job's own list stands where the
-// first policy of job scope stands in the cluster's (else at its end), so that order is authority.
+// A policy of cluster scope serves all jobs. One of job scope serves the jobs of its list; the cluster's list serves
+// the jobs without a list of their own. A job's own list stands where the cluster's list has its first policy of job
+// scope (else at its end), so that order is authority.
 //
-// Cost: an offer asks the cluster's list, the lists of jobs that the draft launches something of, and
-// those with a candidate for a copy; never each job.
+// Cost: an offer asks the cluster's list, the lists of jobs that the draft launches, and lists with a candidate for a
+// speculative attempt. It never asks each job.
 #pragma once
 
 #include <map>
@@ -19,27 +19,27 @@ namespace mr::sched {
 
 class PolicyLists {
  public:
-  // From State::config(). REQUIRES a list that Pipeline::Parse takes.
+  // Takes the list of State::config(). Requires: a list that Pipeline::Parse accepts.
   void TakeCluster(State* state);
-  // After an event: lists of jobs that came or went. A list that this build cannot read (a job of an
-  // earlier one) has no policies.
+  // Takes the lists of jobs that came, and drops those of jobs that went. Called after an event. A list that this
+  // build cannot read (a job of an earlier one) has no policies.
   void TakeJobs(State* state);
 
   void Refine(const Trigger& trigger, const State& state, Instant now, Plan* plan) const;
-  // One policy's timer, by the name under which it was set.
+  // Runs one policy on its timer, found by the name under which the timer was set.
   void RefineTimer(const std::string& owner, uint64_t id, const State& state, Instant now, Plan* plan) const;
-  // Policy::Refuses of the first behind the asker in the cluster's list that answers offers: those behind that one
-  // are told only what it leaves of the draft.
+  // Returns Policy::Refuses of the first policy behind the asker in the cluster's list that answers offers. Later
+  // policies see only what that one leaves of the draft.
   bool Refuses(std::string_view asker, const State& state, Instant now, const TaskId& task, WorkerId worker) const;
-  // Of any policy: Policy::Seeks.
+  // Returns true if Policy::Seeks is true for any policy.
   bool Seeks(const State& state, Instant now, SlotKind kind) const;
 
-  // The list that serves these jobs has a policy of this name.
+  // Returns true if the list that serves these jobs has a policy of this name.
   bool Has(const JobList& list, std::string_view policy) const;
-  // Policy::WhyAlone and WhyShuns of each policy that serves the attempt's job, and of all.
+  // Returns Policy::WhyAlone of each policy that serves the attempt's job. WhyShuns: of all policies.
   std::vector<Reason> WhyAlone(const AttemptId& attempt, const State& state, Instant now) const;
   std::vector<Reason> WhyShuns(WorkerId worker, const State& state, Instant now) const;
-  // Policy::Figures of the list that serves this job; of the cluster's where there is no such job.
+  // Returns Policy::Figures of the list that serves this job, or of the cluster's if there is no such job.
   std::vector<Figure> Figures(JobId job, const State& state, Instant now) const;
 
  private:
@@ -51,14 +51,15 @@ class PolicyLists {
   void Run(const Policy& policy, const JobList* list, const Trigger& trigger, const State& state, Instant now,
            Plan* plan) const;
   void RunList(const JobList& list, const Trigger& trigger, const State& state, Instant now, Plan* plan) const;
-  // Own lists that the trigger concerns: those to be asked before the cluster's, then the others.
+  // Returns the own lists that the trigger concerns: those that run before the cluster's (after: false), or the
+  // others.
   std::vector<const JobList*> Concerned(const Trigger& trigger, const State& state, const Plan& plan, bool after) const;
 
   Pipeline cluster_;
-  size_t first_ = 0, end_ = 0;       // of its members: from the first of job scope to behind the last
-  const JobList* common_ = nullptr;  // jobs without a list of their own
+  size_t first_ = 0, end_ = 0;       // its members from the first of job scope to behind the last
+  const JobList* common_ = nullptr;  // serves jobs without a list of their own
   std::map<std::string, Own> own_;   // by JobList::suffix
-  uint64_t seen_ = 0;                // State::lists_count
+  uint64_t seen_ = 0;                // State::lists_count at the last TakeJobs
 };
 
 }  // namespace mr::sched

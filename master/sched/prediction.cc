@@ -12,7 +12,7 @@ std::vector<double> Prediction::At(size_t i, double progress) const {
   MR_CHECK(known() && i < slots.size(), "nothing is predicted for so many slots");
   const double place = std::clamp(progress, 0.0, 1.0) * buckets;
   const auto b = std::min<size_t>(static_cast<size_t>(place), buckets == 0 ? 0 : buckets - 1);
-  // Single tasks are left: however near to 1 these bring it, one of them may still take all of its time.
+  // Only single tasks are left: however near to 1 they bring progress, one of them may still take all of its time.
   const bool last = b + 1 == buckets && place < buckets;
   const double part = last ? 0 : place - static_cast<double>(b);
   const float* low = &left[(i * (buckets + 1) + b) * quantiles];
@@ -30,7 +30,7 @@ bool Prediction::Valid(size_t stages_of_job) const {
   const uint64_t row = (uint64_t{buckets} + 1) * quantiles;
   if (row > kMost || row * slots.size() > kMost || left.size() != row * slots.size()) return false;
   if (indicator < Indicator::kTotalWorkWithQueueing || indicator > Indicator::kMinStageInfinite) return false;
-  constexpr double kLongest = 1e9;  // seconds, and shares; what is longer is none that anybody waits for
+  constexpr double kLongest = 1e9;  // seconds, and shares; nobody waits for longer
   const auto bad = [](double v) { return !(v >= 0 && v <= kLongest); };
   if (bad(scale) || std::any_of(left.begin(), left.end(), bad)) return false;
   return std::none_of(stages.begin(), stages.end(), [&](const StageProfile& s) {

@@ -1,6 +1,6 @@
-// How long a job still takes with so many slots, as its earlier runs tell: C(p, a) of Jockey (papers.md 4.1), made
-// outside of the scheduler (sim/predict.h) and given to it as an event. Seconds as float: a tenth of a percent of an
-// hour is 4 s, of a float 10 ns.
+// How long a job still takes with a number of slots, by its earlier runs: C(p, a) of Jockey (EuroSys'12, 4.1). It is
+// made outside the scheduler (sim/predict.h) and arrives as an event. Seconds are floats: for an hour their rounding
+// is below 1 ms, far below the error of a prediction.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,23 @@
 
 namespace mr::sched {
 
-// Never rises with progress or with slots.
+// Prediction table. Times never rise with progress or with slots.
 struct Prediction {
   std::vector<uint32_t> slots;  // ascending, each > 0
   uint32_t buckets = 0;         // of progress: bucket b stands for p = b / buckets; there are buckets + 1
   uint32_t quantiles = 0;       // equally likely, ascending
   std::vector<float> left;      // seconds: [slot][bucket][quantile]
-  Indicator indicator = Indicator::kTotalWorkWithQueueing;  // what progress is
-  std::vector<StageProfile> stages;                         // of the job, in its graph's order; for the indicator
-  uint32_t runs = 0;  // earlier runs that it was learned from; 0: none, a bound from the job's input
-  double scale = 1;   // this run's input over that of those
+  Indicator indicator = Indicator::kTotalWorkWithQueueing;  // definition of progress
+  std::vector<StageProfile> stages;                         // of the job, in its graph's order; used by the indicator
+  uint32_t runs = 0;  // earlier runs that it is based on; 0: none, only a bound from the job's input
+  double scale = 1;   // this run's input size over that of those runs
 
   bool known() const { return !slots.empty(); }
-  // The quantiles at this progress with the i-th of `slots`, between buckets; in the last one, that of its beginning.
-  // REQUIRES known(), i < slots.size().
+  // Returns the quantiles at this progress with the i-th of `slots`, interpolated between buckets. The last bucket
+  // returns those of its beginning. Requires: known(), i < slots.size().
   std::vector<double> At(size_t i, double progress) const;
-  // Sizes that fit each other, slots that rise, no time below 0 or not finite, as many stages: it came over a wire.
+  // Returns true if sizes fit, slots ascend, times are finite and not negative, and there are as many stages. Needed
+  // since a prediction comes over a wire.
   bool Valid(size_t stages_of_job) const;
   template <class V>
   static void Fields(V&& v) {

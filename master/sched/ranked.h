@@ -1,7 +1,8 @@
-// A sorted sequence with ranks: insert, erase and "the k-th smallest" in short sorted blocks, so
-// that a percentile of 100,000 values costs a look at a few hundred block sizes. Equal values may
-// stand in it more than once. Also the house's set of many small values: an element costs its own size
-// and half as much again, no node and no allocation, and a search stays in one array of block ends.
+// A sorted sequence with ranks: insert, erase and "the k-th smallest" in short sorted blocks. A percentile of 100,000
+// values costs a look at a few hundred block sizes. Equal values may repeat.
+//
+// It is also the set to use for many small values. An element costs its own size and half as much again, without a
+// node or an allocation, and a search stays in one array of block ends.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,7 @@ class Ranked {
     Note(b);
   }
 
-  // REQUIRES that it is there.
+  // Requires: the value is in the sequence.
   void Erase(const T& value) {
     MR_CHECK(!blocks_.empty(), "erased from an empty sequence");
     const size_t b = BlockOf(value);
@@ -57,7 +58,7 @@ class Ranked {
     return std::binary_search(block.begin(), block.end(), value);
   }
 
-  // REQUIRES rank < size().
+  // Requires: rank < size().
   const T& At(size_t rank) const {
     MR_CHECK(rank < size_, "beyond the end of a sequence");
     size_t b = 0;
@@ -65,7 +66,7 @@ class Ranked {
     return blocks_[b][rank];
   }
 
-  // In ascending order, at most `limit` of them, while `visit` answers true.
+  // Visits at most `limit` values in ascending order, while `visit` returns true.
   template <class F>
   void Walk(size_t limit, F&& visit) const {
     for (const std::vector<T>& block : blocks_) {
@@ -75,7 +76,7 @@ class Ranked {
     }
   }
 
-  // In descending order, while `visit` answers true.
+  // Visits the values in descending order, while `visit` returns true.
   template <class F>
   void WalkBack(F&& visit) const {
     for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
@@ -85,7 +86,7 @@ class Ranked {
     }
   }
 
-  // For loops; any change ends it.
+  // Iterator for loops. Any change invalidates it.
   class Iterator {
    public:
     Iterator(const std::vector<std::vector<T>>* blocks, size_t block) : blocks_(blocks), block_(block) {}
@@ -115,7 +116,7 @@ class Ranked {
  private:
   static constexpr size_t kBlock = 64;
 
-  // The first block whose last value is not smaller, else the last one.
+  // Returns the first block whose last value is not smaller, else the last block.
   size_t BlockOf(const T& value) const {
     const auto it = std::lower_bound(lasts_.begin(), lasts_.end(), value);
     return it == lasts_.end() ? lasts_.size() - 1 : static_cast<size_t>(it - lasts_.begin());
@@ -124,7 +125,7 @@ class Ranked {
     lasts_[b] = blocks_[b].back();
     sizes_[b] = static_cast<uint32_t>(blocks_[b].size());
   }
-  // What grows at its end leaves full blocks behind, not half of each.
+  // A sequence that grows at its end leaves full blocks behind, not half of each.
   void Split(size_t b) {
     const size_t keep = b + 1 == blocks_.size() ? 2 * kBlock - 1 : kBlock;
     std::vector<T>& block = blocks_[b];
@@ -145,8 +146,8 @@ class Ranked {
   size_t size_ = 0;
 };
 
-// The share `q` (0 to 1) of the values lies below it; between two ranks by interpolation, so that
-// a few values have a percentile, too. 0 where there is no value.
+// Returns the value with the share `q` (0 to 1) of the values below it. It interpolates between ranks, so that a few
+// values have a percentile, too. 0 if there is no value.
 template <class T>
 double Percentile(const Ranked<T>& values, double q) {
   if (values.empty()) return 0;

@@ -48,7 +48,7 @@ struct Scheduler::Impl : Refusals {
     return lists.Refuses(asker, state, now, task, worker);
   }
 
-  // True where the offer ended in a launch.
+  // Returns true if the offer ended in a launch.
   bool Offer(WorkerId worker, bool local_only, bool idle = false) {
     const uint32_t before = state.FindWorker(worker)->used_total();
     Trigger trigger = SlotOffer{worker, local_only, idle, {}, this};
@@ -69,8 +69,8 @@ struct Scheduler::Impl : Refusals {
     return launched;
   }
 
-  // Moves those of `rest` that hold the input of something pending to `workers`, by the fewer of the two to look
-  // at: in a full cluster one worker is free, and thousands hold inputs of each stage.
+  // Moves the workers of `rest` that hold the input of a pending task to `workers`. It goes through the shorter of
+  // the two lists: in a full cluster one worker is free, and thousands hold inputs of each stage.
   void MoveLocal(const LocalLists& lists, std::vector<WorkerId>* rest, std::set<WorkerId>* workers) const {
     if (!lists.AnyPending()) return;
     const std::vector<uint32_t>& places = lists.places();
@@ -93,7 +93,7 @@ struct Scheduler::Impl : Refusals {
     });
   }
 
-  // To each worker first what it holds the input of, so that no other takes it away.
+  // Offers each worker first the tasks whose input it holds, so that no other worker takes them.
   void OfferLocal() {
     std::set<WorkerId> workers;
     for (const SlotKind kind : kKinds) {
@@ -111,7 +111,7 @@ struct Scheduler::Impl : Refusals {
     }
   }
 
-  // The next worker after `cursor` with room for a kind in which there is work; invalid = none.
+  // Returns the next worker after `cursor` with room for a kind that has work; invalid = none.
   WorkerId NextFree(WorkerId cursor) const {
     WorkerId next;
     for (const SlotKind kind : kKinds) {
@@ -122,12 +122,12 @@ struct Scheduler::Impl : Refusals {
     return next;
   }
 
-  // One slot per worker and round, until a round launches nothing; begins behind the worker of the
-  // last launch, so that load spreads.
+  // Offers one slot per worker and round, until a round launches nothing. Begins behind the worker of the last
+  // launch, so that load spreads.
   void OfferAll() {
     OfferLocal();
     WorkerId cursor = state.offer_cursor();
-    WorkerId declined_first;  // the first of a row of workers that launched nothing
+    WorkerId declined_first;  // the first of the latest workers in a row that launched nothing
     while (true) {
       WorkerId next = NextFree(cursor);
       if (!next.valid()) next = NextFree({});
@@ -148,8 +148,8 @@ struct Scheduler::Impl : Refusals {
     }
   }
 
-  // Slots that nothing pending took, to whom has a use for them all the same: one per worker and round,
-  // until each free worker has declined.
+  // Offers slots that no pending task took to policies with a use for them: one per worker and round, until each free
+  // worker has declined.
   void OfferIdle() {
     if (state.free(SlotKind::kMap).empty() && state.free(SlotKind::kReduce).empty()) return;
     state.BeginIdleRound();
@@ -176,8 +176,8 @@ struct Scheduler::Impl : Refusals {
     for (const StageKey& key : starved) Ask(SlotsWanted{key});
   }
 
-  // Something holds work back though there is room (a policy, or memory), or there may be a use for
-  // idle slots soon: look again.
+  // Arms the core timer to look again: a policy or memory holds work back though there is room, or idle slots may
+  // soon be of use.
   void ArmOfferTimer() {
     for (const SlotKind kind : kKinds) {
       if (state.free(kind).empty()) continue;
@@ -187,9 +187,9 @@ struct Scheduler::Impl : Refusals {
     }
   }
 
-  // Slots that were lent go back to what waits: what appeared in this step, and what a slot that fell free has not
-  // taken. A worker that is lost or drains may have been about to give one back; one that comes back may be the first
-  // to have any. No policy is asked: the list may be another one by now.
+  // Gives lent slots back to waiting tasks: those that appeared in this step, and those that a freed slot did not
+  // take. A lost or draining worker may have been about to give one back; one that comes back may be the first to
+  // have any. No policy is asked, since the list may have changed.
   void TakeLentSlots(bool work_appeared, bool worker_moved) {
     if (state.lent().empty()) return;
     bool look = work_appeared || worker_moved || core.offer_all, waits = false;
@@ -206,7 +206,7 @@ struct Scheduler::Impl : Refusals {
     if (!plan.edits().empty()) core.Fold(plan);
   }
 
-  // Jobs that this list steers by their deadlines, and those that the one before did and it does not.
+  // Notifies jockey of the jobs that it steers by their deadlines. Without jockey in the list, ends all guarantees.
   void SteerAnew() {
     if (!lists.Has(state.lists().at(""), "jockey")) return core.EndShares();
     for (const auto& [id, job] : state.jobs()) {
@@ -214,7 +214,7 @@ struct Scheduler::Impl : Refusals {
     }
   }
 
-  // What the list before cloned, or told what to read, and this one does not serve.
+  // Ends clones and binds of the list before that this one does not serve.
   void EndClones() {
     for (const auto& [id, job] : state.jobs()) {
       if (job.running()) core.EndClonesOf(id, lists.Has(*job.list, "dolly"), lists.Has(*job.list, "delay_assignment"));
@@ -239,8 +239,8 @@ struct Scheduler::Impl : Refusals {
     if (core.config_changed) SteerAnew();
     for (const auto& [owner, id] : core.due) AskTimer(owner, id);
     if (!core.changed.empty()) Ask(AttemptsChanged{core.changed});
-    for (const auto& [copy, reader] : core.suspected) Ask(CopySuspected{copy, reader});
-    for (const CopyNotMade& copy : core.not_made) Ask(CopyFailed{copy.from, copy.worker});
+    for (const auto& [replica, reader] : core.suspected) Ask(ReplicaSuspected{replica, reader});
+    for (const ReplicaNotMade& replica : core.not_made) Ask(ReplicaFailed{replica.from, replica.worker});
     if (!core.ended.empty()) Ask(JobsEnded{core.ended});
     if (!core.forecast.empty()) Ask(ForecastChanged{core.forecast});
     if (core.offer_all || core.shares_changed || state.work_count() != work || !core.due.empty())
@@ -248,7 +248,7 @@ struct Scheduler::Impl : Refusals {
     else
       OfferFreed();
     if (core.offer_all) OfferIdle();
-    // Readers that were launched with this very event hear at once what they are to read.
+    // Readers that were launched in this step get their binds at once.
     if (!core.to_tell.empty()) Ask(AttemptsChanged{core.to_tell});
     TakeLentSlots(state.work_count() != work, std::holds_alternative<WorkerLost>(event.event) ||
                                                   std::holds_alternative<WorkerDraining>(event.event) ||

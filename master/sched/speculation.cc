@@ -6,14 +6,14 @@ namespace mr::sched {
 
 namespace {
 
-// How an attempt compares with those that finished, whose mean is 1.
+// An attempt compared with the finished ones, whose mean is 1.
 struct Skew {
   double input = 0;
   double cost = 0;  // time per byte, without the wait for inputs, if it goes on at its rate
   bool explains() const { return cost <= kSkewSlack; }
 };
 
-// Nothing where the inputs or its rate are not known.
+// Returns nullopt if the inputs or its rate are not known.
 std::optional<Skew> SkewOf(const View& view, StageId id, const Task& task, const Attempt& a) {
   const StageStatistics& s = view.state().FindStage(id)->statistics;
   const double bytes = static_cast<double>(InputBytes(task, a)), read = static_cast<double>(s.measured_bytes);
@@ -24,7 +24,7 @@ std::optional<Skew> SkewOf(const View& view, StageId id, const Task& task, const
   double took = age - std::min(age, waited), others = static_cast<double>(s.measured_work);
   const uint8_t phase = a.samples.back().phase;
   if (phase < 3) {
-    // It may still fetch what is there to be had, which others did as well: their `waited` has that, too.
+    // It may still fetch inputs that are there, as others did: their `waited` contains that time, too.
     others = std::max(others, static_cast<double>(s.measured_ns) - n * waited);
   } else {
     if (a.inputs_done_at.ns != 0) took = std::min(age, static_cast<double>((view.now() - a.inputs_done_at).ns));
@@ -39,7 +39,7 @@ bool ExplainedByInput(const View& view, StageId id, const Task& task, const Atte
   return skew && skew->explains();
 }
 
-// Each attempt of the stage waits for inputs that are not there yet.
+// Returns true if each attempt of the stage waits for inputs that are not there yet.
 bool AllWait(const State& state, const Job& job, uint32_t stage) {
   size_t fetching = 0;
   for (const TaskClass& c : job.stages[stage].classes) fetching += c.fetching[0].size() + c.fetching[1].size();
@@ -120,7 +120,7 @@ bool Speculation::HasAny(const View& view, Seen* seen) const {
     seen->looked = true;
     view.state().Look();
     seen->changes = s.changes;
-    // One look is enough for a stage of which nothing is Eligible yet.
+    // One look is enough for a stage that has no Eligible attempt yet.
     const bool old = !s.by_start.empty() && view.now() - Instant{s.by_start.At(0).first} >= options_.min_age;
     seen->best = old && !AllWait(view.state(), *seen->job, seen->key.stage.stage) ? Pick(view, seen->key.stage, nullptr)
                                                                                   : std::nullopt;
@@ -143,7 +143,7 @@ std::optional<Reason> Speculation::WhyAlone(const View& view, const AttemptId& i
   const Task& task = s.tasks[id.task.task];
   const Attempt& a = *state.FindAttempt(id);
   if (state.Spec(id.task.stage_id()).side_effects) return Reason{ReasonCode::kSideEffects, "", {}};
-  if (Copied(task)) return Reason{ReasonCode::kCopiedOnce, "", {}};
+  if (HadSpeculative(task)) return Reason{ReasonCode::kSpeculatedOnce, "", {}};
   if (state.Waiting(id)) return Reason{ReasonCode::kWaitsForInputs, "", {}};
   const Duration age = Age(view, a);
   if (age < options_.min_age) return Reason{ReasonCode::kTooYoung, "", {age.seconds(), options_.min_age.seconds()}};

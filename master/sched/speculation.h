@@ -1,5 +1,5 @@
-// What all speculation policies share: when they may act, on which worker a copy may run, and the
-// check whether an attempt is slow only because it has more to do than others.
+// Base of all speculation policies: when they may act, and on which worker a speculative attempt may run. It also
+// checks whether an attempt is slow only because it has more to do than others.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,17 @@
 
 namespace mr::sched {
 
-// Candidates that a policy looks at for one offer, the likeliest first: an offer costs the same in a
-// stage of 100,000 attempts. A guess: more than a stage has slow tasks at one instant.
+// Most candidates that a policy looks at for one offer, the likeliest first. An offer then costs the same in a stage
+// of 100,000 attempts. A guess: more than a stage has slow tasks at one instant.
 inline constexpr size_t kCandidatesSeen = 256;
 
-// Its time per byte may be so much above that of finished attempts until an attempt counts as slow whatever
-// its input is: half of the 1.5 x median that makes an outlier (Mantri), since its own time to the
-// end is an estimate.
+// An attempt counts as slow whatever its input is once its time per byte exceeds that of finished ones by this
+// factor. The excess is half of that of an outlier, 1.5 x median (Mantri, OSDI'10), since its own time to the end is
+// an estimate.
 inline constexpr double kSkewSlack = 1.25;
 
-// How long it ran before the last of its inputs was made: a copy begins with all of them there.
+// Returns how long the attempt ran before the last of its inputs was made. A speculative attempt starts with all
+// inputs made.
 double SecondsBeforeInputs(const View& view, StageId stage, const Attempt& attempt);
 
 class Speculation : public Policy {
@@ -31,14 +32,14 @@ class Speculation : public Policy {
   // Reads `min_age` and `skew_check`.
   static Result<Options> ReadOptions(PolicyParams* params, Duration min_age);
 
-  // One copy, on an idle offer with which no policy before it did anything: failed tasks first, then
-  // pending ones, then speculation (LATE 2.1). Work that this worker cannot take now, since it is too
-  // large for it or waits for a place near its input, keeps nobody from a copy.
+  // Launches one speculative attempt on an idle offer that no earlier policy used: failed tasks first, then pending
+  // ones, then speculation (LATE, OSDI'08, 2.1). Pending work prevents it only if this worker could
+  // take that work now: it may be too large, or wait for a place near its input.
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const final;
   bool Seeks(const View& view, SlotKind kind) const final;
-  // Rates have the ends of upstream tasks, of which skew_check takes what was waited for.
+  // Rates include the ends of upstream tasks, from which skew_check knows the wait for inputs.
   StatisticsWanted WantsStatistics() const override {
-    return {.any = true, .copies = true, .rates = options_.skew_check};
+    return {.any = true, .speculation = true, .rates = options_.skew_check};
   }
   std::optional<Reason> WhyAlone(const View& view, const AttemptId& attempt) const final;
 
@@ -50,26 +51,27 @@ class Speculation : public Policy {
 
   explicit Speculation(Options options) : options_(options) {}
 
-  // Which attempt of this stage is to be copied to this worker (null: to any).
+  // Returns the attempt of this stage to speculate on, with the new attempt on this worker (null: any worker).
   virtual std::optional<Choice> Pick(const View& view, StageId stage, const Worker* worker) const = 0;
-  // Its choice is the first, in an order that is the same for all workers, of what is Eligible there: then the
-  // choice for any worker is this one's, too, where it never ran the task.
+  // Returns true if Pick returns the first Eligible attempt, in an order that is the same for all workers. The choice
+  // for any worker is then also right for one that never ran the task.
   virtual bool ChoosesAlike() const { return true; }
-  // This worker gets no copies of this job's tasks.
+  // Returns true if this worker gets no speculative attempts of this job's tasks.
   virtual bool Shuns(const Job&, WorkerId) const { return false; }
-  // What of the policy's own rules keeps this attempt, which is eligible somewhere, from a copy now.
+  // Returns the policy's own rule that denies this attempt, which is eligible somewhere, a speculative attempt now.
   virtual std::optional<Reason> Keeps(const View&, const AttemptId&) const { return std::nullopt; }
   virtual bool BelowCap(const State&, SlotKind) const { return true; }
 
-  // REQUIRES that it is there.
+  // Requires: the attempt exists.
   static const Attempt& AttemptOf(const Stage& stage, AttemptKey key);
-  // Old enough, not waiting for inputs, not kept by its input, and its task never ran on the worker.
+  // Returns true if the attempt is old enough, does not wait for inputs, and is not slow only because of its input.
+  // Its task must never have run on the worker.
   bool Eligible(const View& view, StageId stage, AttemptKey attempt, const Worker* worker) const;
   static Duration Age(const View& view, const Attempt& a) { return view.now() - a.started_at; }
   const Options& options() const { return options_; }
 
  private:
-  // What one stage of speculable() had for any worker when last looked at.
+  // Result of the last look at one stage of speculable(), for any worker.
   struct Seen {
     StageKey key;
     const Job* job = nullptr;
@@ -79,13 +81,13 @@ class Speculation : public Policy {
     std::optional<Choice> best;  // for any worker
   };
   std::vector<Seen>& SeenBy(const View& view, SlotKind kind) const;
-  // Of these stages the i-th that has something for any worker; null: there are fewer.
+  // Returns the i-th of these stages that has a choice for any worker, or null if there are fewer.
   const Seen* WithAny(const View& view, SlotKind kind, size_t i) const;
   bool HasAny(const View& view, Seen* seen) const;
   std::optional<Choice> PickFor(const View& view, const Seen& seen, const Worker& worker) const;
 
-  // A stage that has nothing for any worker has nothing for each of them: in a round of idle offers it is
-  // looked at again when it changed only. Never decides anything else than a look at the state would.
+  // Caches. A stage without a choice for any worker has none for each of them. In a round of idle offers it is looked
+  // at again only when it changed. Decisions equal those of a look at the state.
   mutable std::array<std::vector<Seen>, 2> seen_;
   mutable std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};
   mutable std::array<Hopeful<Seen>, 2> hopeful_;

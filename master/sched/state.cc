@@ -9,9 +9,9 @@ namespace mr::sched {
 
 namespace {
 
-constexpr size_t kSamplesKept = 8;  // design: "the state keeps each attempt's last 8 reports"
+constexpr size_t kSamplesKept = 8;  // reports of a live attempt
 
-// What all of a plan says, without a copy of it.
+// Returns a hash of the whole plan, without copying it.
 uint64_t HashPlan(const StagePlanned& plan) {
   uint64_t h = plan.partitions;
   for (const TaskPlan& t : plan.tasks) {
@@ -38,11 +38,11 @@ uint64_t PlaceOf(const FactName& key) {
 }  // namespace
 
 const Job* State::FindJob(JobId id) const {
-  const Job*& lately = lately_[id.seq % kLately];
-  if (lately != nullptr && lately->id == id) return lately;
+  const Job*& recent = recent_jobs_[id.seq % kRecentJobs];
+  if (recent != nullptr && recent->id == id) return recent;
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return nullptr;
-  return lately = &it->second;
+  return recent = &it->second;
 }
 
 const Stage* State::FindStage(StageId id) const {
@@ -72,12 +72,12 @@ const Worker* State::FindWorker(WorkerId id) const {
 }
 
 const FactValue* State::FindFact(const FactName& key) const {
-  const auto* fact = facts_lately_.Find(facts_, key, PlaceOf(key));
+  const auto* fact = found_facts_.Find(facts_, key, PlaceOf(key));
   return fact == nullptr ? nullptr : &fact->second;
 }
 
 const Instant* State::FindTimer(std::string_view policy, uint64_t id) const {
-  const auto* timer = timers_lately_.Find(timers_, TimerLess::Name{policy, id}, PlaceOf(policy, id));
+  const auto* timer = found_timers_.Find(timers_, TimerLess::Name{policy, id}, PlaceOf(policy, id));
   return timer == nullptr ? nullptr : &timer->second;
 }
 
@@ -130,14 +130,14 @@ void State::SetLease(Duration wait) {
   if (config_.known) digest_ += Hash(config_);
 }
 
-// Ids are given out from 1 on: a table of them, but for one that lies far off.
+// Ids count from 1. A table finds workers by id, except one whose id is far off.
 Worker& State::AddWorker(WorkerId id) {
   constexpr uint32_t kGap = 100'000;
   Worker& w = workers_[id];
   if (id.value >= worker_at_.size() && id.value < worker_at_.size() + kGap) {
     const size_t before = worker_at_.size();
     worker_at_.resize(id.value + 1, nullptr);
-    // What was far off may not be so any more.
+    // A worker that was far off may fit into the table now.
     for (auto it = workers_.lower_bound({static_cast<uint32_t>(before)}); it != workers_.upper_bound(id); ++it) {
       worker_at_[it->first.value] = &it->second;
     }
@@ -341,7 +341,7 @@ uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Insta
     a.cause = cause;
     a.by_bind = by_bind;
     a.launched_at = now;
-    a.inputs_done = true;  // without edges nothing has to come
+    a.inputs_done = true;  // without edges there is nothing to wait for
     for (const StageInput& input : job.graph.stages[id.stage].inputs) {
       if (input.is_edge) a.inputs_done = false;
     }
@@ -435,7 +435,7 @@ void State::TakeSlot(const AttemptId& id, Attempt& attempt, int direction) {
   const bool ranked = sharing_.by_held || job.share > 0;
   if (ranked) RankJob(job, -1);
   job.holding += step;
-  if (attempt.cause == Cause::kSpeculative) copies_[KindIndex(spec.slot_kind)] += step;
+  if (attempt.cause == Cause::kSpeculative) speculative_[KindIndex(spec.slot_kind)] += step;
   if (attempt.cause == Cause::kOpportunistic) direction > 0 ? (void)lent_.insert(id) : (void)lent_.erase(id);
   job.held[KindIndex(spec.slot_kind)] += step;
   if (ranked) RankJob(job, +1);
@@ -464,7 +464,7 @@ void State::MarkTakenBack(const AttemptId& id) {
 }
 
 void State::AddSample(const AttemptId& id, const Sample& sample, bool inputs_done) {
-  // Most reports move nothing but the history: what else the digest knows is then hashed once.
+  // Most reports change only the history: the rest of the digest is then hashed once.
   const auto stamp = [&](Attempt& a) {
     const bool first_byte = a.first_byte_at.ns == 0 && sample.taken_bytes > 0;
     const bool inputs = inputs_done && (a.inputs_done_at.ns == 0 || !a.inputs_done);
@@ -501,21 +501,21 @@ void State::AddSample(const AttemptId& id, const Sample& sample, bool inputs_don
   RerateReported(id, attempt);
 }
 
-void State::AddCopy(const TaskId& id, const CopyPlace& place) {
+void State::AddReplica(const TaskId& id, const ReplicaPlace& place) {
   Task& task = TaskOf(id);
-  if (std::find(task.copies.begin(), task.copies.end(), place) != task.copies.end()) return;
+  if (std::find(task.replicas.begin(), task.replicas.end(), place) != task.replicas.end()) return;
   CountRacks(StageOf(id), task, -1);
-  task.copies.push_back(place);
+  task.replicas.push_back(place);
   CountRacks(StageOf(id), task, +1);
   digest_ += Hash(id, place);
-  WorkerOf(place.worker).copies.Insert({id, place.attempt});
+  WorkerOf(place.worker).replicas.Insert({id, place.attempt});
   StageOf(id).bare.erase(id.task);
 }
 
-std::vector<AttemptId> State::RemoveCopy(const TaskId& id, const CopyPlace& place) {
+std::vector<AttemptId> State::RemoveReplica(const TaskId& id, const ReplicaPlace& place) {
   Task& task = TaskOf(id);
-  const auto it = std::find(task.copies.begin(), task.copies.end(), place);
-  if (it == task.copies.end()) return {};
+  const auto it = std::find(task.replicas.begin(), task.replicas.end(), place);
+  if (it == task.replicas.end()) return {};
   Bindings& bindings = JobOf(id.job).bindings;
   std::vector<AttemptId> readers;
   for (const BoundRead& read : bindings.Unfinished(id.stage, id.task, place)) {
@@ -524,11 +524,11 @@ std::vector<AttemptId> State::RemoveCopy(const TaskId& id, const CopyPlace& plac
     readers.push_back({{id.job, read.stage, read.task}, read.number});
   }
   digest_ -= Hash(id, place);
-  WorkerOf(place.worker).copies.Erase({id, place.attempt});
+  WorkerOf(place.worker).replicas.Erase({id, place.attempt});
   CountRacks(StageOf(id), task, -1);
-  task.copies.erase(it);
+  task.replicas.erase(it);
   CountRacks(StageOf(id), task, +1);
-  if (task.copies.empty() && task.state == TaskState::kCommitted) StageOf(id).bare.insert(id.task);
+  if (task.replicas.empty() && task.state == TaskState::kCommitted) StageOf(id).bare.insert(id.task);
   return readers;
 }
 
@@ -545,7 +545,7 @@ void State::SetFact(const FactKey& key, FactValue value) {
 void State::EraseFact(const FactKey& key) {
   const auto it = facts_.find(key);
   if (it == facts_.end()) return;
-  facts_lately_.Drop(PlaceOf(key));
+  found_facts_.Drop(PlaceOf(key));
   digest_ -= Hash(key, it->second);
   facts_.erase(it);
 }
@@ -559,7 +559,7 @@ void State::SetTimer(const std::string& policy, uint64_t id, Instant at) {
 void State::EraseTimer(const std::string& policy, uint64_t id) {
   const auto it = timers_.find(TimerLess::Name{policy, id});
   if (it == timers_.end()) return;
-  timers_lately_.Drop(PlaceOf(policy, id));
+  found_timers_.Drop(PlaceOf(policy, id));
   digest_ -= HashTimer(policy, id, it->second);
   timers_.erase(it);
 }

@@ -1,17 +1,17 @@
-// The setters of what readers are told to read (bindings.h), of what that took, and of copies that workers are asked
-// for.
+// Setters of binds (bindings.h), of the time that bound reads took, and of requests to workers for replicas.
 #include <algorithm>
 
 #include "master/sched/state.h"
 
 namespace mr::sched {
 
-void State::Bind(const AttemptId& reader, const TaskId& output, const CopyPlace& copy, bool exclusive, Instant now) {
+void State::Bind(const AttemptId& reader, const TaskId& output, const ReplicaPlace& replica, bool exclusive,
+                 Instant now) {
   Bindings& bindings = JobOf(reader.task.job).bindings;
   const BoundRead* before = bindings.Find(reader, output.stage, output.task);
   if (before != nullptr) digest_ -= Hash(reader.task.job, *before);
-  BoundRead read{
-      reader.task.stage, reader.task.task, reader.number, output.stage, output.task, copy, exclusive, false, now};
+  BoundRead read{reader.task.stage, reader.task.task, reader.number, output.stage, output.task,
+                 replica,           exclusive,        false,         now};
   bindings.Put(read);
   digest_ += Hash(reader.task.job, read);
 }
@@ -36,22 +36,22 @@ void State::DropReads(const AttemptId& reader) {
   }
 }
 
-void State::AskCopy(const Copy& from, WorkerId to) {
+void State::AskReplica(const Replica& from, WorkerId to) {
   const TaskId& id = from.output.task;
-  const AskedCopy copy{id.stage, id.task, from.output.generation, from.attempt, to};
-  if (JobOf(id.job).asked.insert(copy).second) digest_ += Hash(id.job, copy);
+  const AskedReplica replica{id.stage, id.task, from.output.generation, from.attempt, to};
+  if (JobOf(id.job).asked.insert(replica).second) digest_ += Hash(id.job, replica);
 }
 
 bool State::EndAsked(const OutputId& output, uint32_t attempt, WorkerId to) {
   const TaskId& id = output.task;
-  const AskedCopy copy{id.stage, id.task, output.generation, attempt, to};
-  if (JobOf(id.job).asked.erase(copy) == 0) return false;
-  digest_ -= Hash(id.job, copy);
+  const AskedReplica replica{id.stage, id.task, output.generation, attempt, to};
+  if (JobOf(id.job).asked.erase(replica) == 0) return false;
+  digest_ -= Hash(id.job, replica);
   return true;
 }
 
 void State::DropAsked(const TaskId& task) {
-  std::set<AskedCopy>& asked = JobOf(task.job).asked;
+  std::set<AskedReplica>& asked = JobOf(task.job).asked;
   for (auto it = asked.lower_bound({task.stage, task.task, 0, 0, {}}); it != asked.end();) {
     if (it->stage != task.stage || it->task != task.task) return;
     digest_ -= Hash(task.job, *it);
@@ -69,7 +69,7 @@ void State::CountTransfer(uint32_t readers, uint64_t bytes, Duration took) {
   digest_ += HashCounters();
 }
 
-Copy State::MakeCopy(const TaskId& id, const CopyPlace& place) const {
+Replica State::MakeReplica(const TaskId& id, const ReplicaPlace& place) const {
   return {{id, place.generation}, place.attempt, place.worker, place.incarnation};
 }
 

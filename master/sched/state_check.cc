@@ -1,4 +1,4 @@
-// The whole-state check of tests: every derived number and index computed anew and compared.
+// The whole-state check of tests: computes every derived number and index anew and compares.
 #include <algorithm>
 
 #include "master/sched/job_profile.h"
@@ -39,8 +39,8 @@ std::string CheckTask(const State& state, const Job& job, const TaskId& id, cons
   if (!task.unended.empty() && (!spec.side_effects || !job.running())) return At(id) + "an end is awaited for nothing";
   if (!task.unended.empty() != (state.unended().count(id) != 0)) return At(id) + "awaited ends are listed wrong";
   const bool committed = task.state == TaskState::kCommitted;
-  // Where more copies are wanted all that ran goes on, speculative copies and clones on lent slots among it.
-  if (committed ? live > 1 && task.wanted_copies == 1 : (task.state == TaskState::kRunning) != (live > 0)) {
+  // If more replicas are wanted, all running attempts go on, also speculative ones and clones on lent slots.
+  if (committed ? live > 1 && task.wanted_replicas == 1 : (task.state == TaskState::kRunning) != (live > 0)) {
     return At(id) + "state and attempts differ";
   }
   if (committed && (task.winner == 0 || !task.has_content)) return At(id) + "committed, no winner";
@@ -57,20 +57,20 @@ std::string CheckTask(const State& state, const Job& job, const TaskId& id, cons
   if (content.digest != task.manifest.content || content.generation != (task.has_content ? task.generation : 0)) {
     return At(id) + "its content is noted wrong";
   }
-  for (const CopyPlace& c : task.copies) {
+  for (const ReplicaPlace& c : task.replicas) {
     const Worker* w = state.FindWorker(c.worker);
-    if (w == nullptr || !w->alive || w->incarnation != c.incarnation) return At(id) + "a dead copy";
-    if (!committed || c.generation != task.generation) return At(id) + "a copy of an old output";
-    if (!w->copies.Contains({id, c.attempt})) return At(id) + "its worker does not know the copy";
+    if (w == nullptr || !w->alive || w->incarnation != c.incarnation) return At(id) + "a dead replica";
+    if (!committed || c.generation != task.generation) return At(id) + "a replica of an old output";
+    if (!w->replicas.Contains({id, c.attempt})) return At(id) + "its worker does not know the replica";
   }
-  if (!job.running()) return task.copies.empty() ? "" : At(id) + "a copy of an ended job";
-  const bool bare = committed && !spec.is_final && task.copies.empty();
+  if (!job.running()) return task.replicas.empty() ? "" : At(id) + "a replica of an ended job";
+  const bool bare = committed && !spec.is_final && task.replicas.empty();
   if (bare != (stage.bare.count(id.task) != 0)) return At(id) + "bare outputs are indexed wrong";
   if (bare && state.Needed(job, id)) return At(id) + "its lost output is needed and not made again";
   return "";
 }
 
-// Schedulable tasks, as the pools must have them.
+// Checks that the pools have exactly the schedulable tasks.
 std::string CheckPools(const Job& job, uint32_t s) {
   const StageSpec& spec = job.graph.stages[s];
   const Stage& stage = job.stages[s];
@@ -165,17 +165,17 @@ std::string CheckBindings(const State& state, const Job& job) {
   for (const BoundRead& r : job.bindings.All()) {
     const TaskId reader{job.id, r.stage, r.task}, output{job.id, r.up_stage, r.up_task};
     const Attempt* a = state.FindAttempt({reader, r.number});
-    if (a == nullptr || !a->live() || !a->by_bind) return At(reader) + "who does not live was told what to read";
+    if (a == nullptr || !a->live() || !a->by_bind) return At(reader) + "an attempt that is not live is bound";
     const Task* up = state.FindTask(output);
     if (up == nullptr) return At(reader) + "it reads an unknown output";
-    const bool there = std::find(up->copies.begin(), up->copies.end(), r.copy) != up->copies.end();
-    if (!r.done && !there) return At(reader) + "it was told to read a copy that is gone";
+    const bool there = std::find(up->replicas.begin(), up->replicas.end(), r.replica) != up->replicas.end();
+    if (!r.done && !there) return At(reader) + "it is bound to a replica that is gone";
   }
-  for (const AskedCopy& asked : job.asked) {
+  for (const AskedReplica& asked : job.asked) {
     const TaskId output{job.id, asked.stage, asked.task};
     const Task* task = state.FindTask(output);
-    if (!job.running() || task == nullptr) return At(output) + "a copy of it is asked for, and nobody wants it";
-    if (task->generation != asked.generation) return At(output) + "a copy is asked for of what it was before";
+    if (!job.running() || task == nullptr) return At(output) + "a replica of it is asked for, and nobody wants it";
+    if (task->generation != asked.generation) return At(output) + "a replica of an earlier output is asked for";
   }
   uint32_t by_bind = 0;
   for (const Stage& stage : job.stages) {
@@ -183,7 +183,7 @@ std::string CheckBindings(const State& state, const Job& job) {
       for (const Attempt& a : task.attempts) by_bind += a.live() && a.by_bind;
     }
   }
-  if (by_bind != job.by_bind) return Name(job.id) + ": readers that are told what to read are counted wrong";
+  if (by_bind != job.by_bind) return Name(job.id) + ": bound readers are counted wrong";
   return job.bindings.Check();
 }
 
@@ -251,20 +251,20 @@ std::string CheckWorker(const State& state, const Worker& w) {
     used.memory += spec.memory_bytes;
   }
   if (used.slots != w.used.slots || used.memory != w.used.memory) return at + "slots are counted wrong";
-  if (!w.alive && (!w.attempts.empty() || !w.copies.empty())) return at + "it is dead and holds something";
+  if (!w.alive && (!w.attempts.empty() || !w.replicas.empty())) return at + "it is dead and holds something";
   for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
     const bool free = w.alive && !w.draining && w.held_until.ns == 0 && state.Room(w, w.used, kind, 0);
     if (free != (state.free(kind).count(w.id) != 0)) return at + "the free workers are wrong";
   }
   const RollEntry entry{w.id, w.alive && !w.draining, w.is_free};
   if (w.in_roll >= state.roll().size() || !(state.roll()[w.in_roll] == entry)) return at + "the roll is wrong";
-  for (const auto& copy : w.copies) {
-    const TaskId& task = copy.task;
+  for (const auto& replica : w.replicas) {
+    const TaskId& task = replica.task;
     const Task* t = state.FindTask(task);
-    const bool known = t != nullptr && std::any_of(t->copies.begin(), t->copies.end(), [&](auto& c) {
-                         return c.worker == w.id && c.attempt == copy.attempt;
+    const bool known = t != nullptr && std::any_of(t->replicas.begin(), t->replicas.end(), [&](auto& c) {
+                         return c.worker == w.id && c.attempt == replica.attempt;
                        });
-    if (!known) return at + "it holds a copy that its task does not know";
+    if (!known) return at + "it holds a replica that its task does not know";
   }
   return "";
 }
@@ -313,7 +313,7 @@ std::string CheckState(const State& state) {
     }
     if (done) return Name(id) + ": all of its output is committed, and it still runs";
   }
-  if (ending != state.ending().size()) return "an attempt is listed as ending of which no job knows";
+  if (ending != state.ending().size()) return "an attempt that no job knows is listed as ending";
   return "";
 }
 

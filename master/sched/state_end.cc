@@ -1,4 +1,4 @@
-// How a job ends, and how it is forgotten: the two walks over all of its tasks.
+// How a job ends, and how it is removed: the two walks over all of its tasks.
 #include <algorithm>
 
 #include "common/base/check.h"
@@ -9,8 +9,8 @@ namespace mr::sched {
 
 namespace {
 
-// Ended jobs stay readable for status pages while both hold. Guesses: a screen of jobs, and the
-// memory of one large job.
+// Ended jobs stay readable for status pages while both limits hold. Guesses: a screen of jobs, and the memory of one
+// large job.
 constexpr size_t kEndedJobsKept = 1000;
 constexpr size_t kEndedTasksKept = 100'000;
 
@@ -22,19 +22,19 @@ size_t TasksOf(const Job& job) {
 
 }  // namespace
 
-// Of a walk over tasks: where their copies are said to be, then the workers, then the ends of these workers'
-// lists. They lie all over the memory, and to wait for one after the other is most of what the walk costs.
+// Prefetches for a walk over tasks: their lists of replicas, then the workers, then the ends of these workers' lists.
+// They lie all over the memory, and waiting for one after the other is most of the walk's cost.
 void State::FetchAhead(const std::vector<Task>& tasks, uint32_t t) const {
-  constexpr size_t kAhead = 6;  // a guess: what one task takes, so many times, is longer than a look at memory
-  const auto at = [&](size_t n) -> const std::vector<CopyPlace>* {
-    return t + n * kAhead < tasks.size() ? &tasks[t + n * kAhead].copies : nullptr;
+  constexpr size_t kAhead = 6;  // a guess: so many tasks take longer than a look at memory
+  const auto at = [&](size_t n) -> const std::vector<ReplicaPlace>* {
+    return t + n * kAhead < tasks.size() ? &tasks[t + n * kAhead].replicas : nullptr;
   };
-  if (const auto* copies = at(3)) __builtin_prefetch(copies->data());
-  if (const auto* copies = at(2)) {
-    for (const CopyPlace& place : *copies) __builtin_prefetch(&FindWorker(place.worker)->copies);
+  if (const auto* replicas = at(3)) __builtin_prefetch(replicas->data());
+  if (const auto* replicas = at(2)) {
+    for (const ReplicaPlace& place : *replicas) __builtin_prefetch(&FindWorker(place.worker)->replicas);
   }
-  if (const auto* copies = at(1)) {
-    for (const CopyPlace& place : *copies) FindWorker(place.worker)->copies.Fetch();
+  if (const auto* replicas = at(1)) {
+    for (const ReplicaPlace& place : *replicas) FindWorker(place.worker)->replicas.Fetch();
   }
 }
 
@@ -45,11 +45,11 @@ void State::EndJob(JobId id, JobState state, const std::string& message, Instant
       const TaskId task{id, s, t};
       FetchAhead(job.stages[s].tasks, t);
       ReleaseTask(task);
-      while (!TaskOf(task).copies.empty()) RemoveCopy(task, TaskOf(task).copies.back());
+      while (!TaskOf(task).replicas.empty()) RemoveReplica(task, TaskOf(task).replicas.back());
       Index(job, task, TaskOf(task), false);
     }
   }
-  for (const AskedCopy& copy : job.asked) digest_ -= Hash(id, copy);
+  for (const AskedReplica& replica : job.asked) digest_ -= Hash(id, replica);
   job.asked.clear();
   DropStatistics(job);
   EditJob(id, [&](Job& j) {
@@ -87,13 +87,13 @@ void State::RemoveJob(JobId id) {
     }
   }
   LeaveList(job);
-  lately_[id.seq % kLately] = nullptr;
+  recent_jobs_[id.seq % kRecentJobs] = nullptr;
   jobs_.erase(id);
 }
 
-// The oldest go first, but for those that still hold slots: a job that ends costs no walk over those that are kept.
+// Removes the oldest first, except those that still hold slots. A job that ends costs no walk over the kept ones.
 void State::PruneEndedJobs() {
-  size_t tasks = ended_tasks_, jobs = ended_.size();  // of this one and of all that ended later
+  size_t tasks = ended_tasks_, jobs = ended_.size();  // of this job and of all that ended later
   std::vector<JobId> kept;
   auto it = ended_.begin();
   for (; jobs > 1 && (jobs > kEndedJobsKept || tasks > kEndedTasksKept); ++it, --jobs) {

@@ -1,6 +1,6 @@
-// Hashes of the entities of the state. Fields are mixed as words: no allocation on the way of an
-// event. A field that decides anything and is not derived from others belongs here; CheckState and
-// the determinism test see what is left out only when it matters, so look here first.
+// Hashes of the entities of the state. Fields are mixed as words, so that no event allocates. A field that decides
+// anything and is not derived from others belongs here. CheckState and the determinism test notice a missing field
+// only when it matters, so look here first.
 #include <bit>
 
 #include "common/base/digest.h"
@@ -19,7 +19,7 @@ enum class Tag : uint64_t {
   kStage,
   kTask,
   kAttempt,
-  kCopy,
+  kReplica,
   kFact,
   kTimer,
   kCounters,
@@ -121,7 +121,7 @@ uint64_t State::Hash(const TaskId& id, const Task& t) {
       .Pair(t.generation, t.next_number)
       .Pair(t.wanted, t.winner)
       .Pair(t.failures, t.other_failures)
-      .Pair(t.environment_failures, t.wanted_copies)
+      .Pair(t.environment_failures, t.wanted_replicas)
       .Pair(t.live, t.holding)
       .Word(t.manifest.records)
       .Word(t.manifest.bytes)
@@ -159,8 +159,8 @@ uint64_t State::HashButHistory(const TaskId& id, const Attempt& a) {
       .hash();
 }
 
-uint64_t State::Hash(const TaskId& id, const CopyPlace& c) {
-  return Mixer(Tag::kCopy).Id(id).Pair(c.generation, c.attempt).Word(c.worker.value).Word(c.incarnation).hash();
+uint64_t State::Hash(const TaskId& id, const ReplicaPlace& c) {
+  return Mixer(Tag::kReplica).Id(id).Pair(c.generation, c.attempt).Word(c.worker.value).Word(c.incarnation).hash();
 }
 
 uint64_t State::Hash(JobId job, const BoundRead& r) {
@@ -169,14 +169,14 @@ uint64_t State::Hash(JobId job, const BoundRead& r) {
       .Pair(r.stage, r.task)
       .Pair(r.number, Flags({r.exclusive, r.done}))
       .Pair(r.up_stage, r.up_task)
-      .Pair(r.copy.generation, r.copy.attempt)
-      .Word(r.copy.worker.value)
-      .Word(r.copy.incarnation)
+      .Pair(r.replica.generation, r.replica.attempt)
+      .Word(r.replica.worker.value)
+      .Word(r.replica.incarnation)
       .At(r.at)
       .hash();
 }
 
-uint64_t State::Hash(JobId job, const AskedCopy& a) {
+uint64_t State::Hash(JobId job, const AskedReplica& a) {
   return Mixer(Tag::kAsked)
       .Pair(job.epoch, job.seq)
       .Pair(a.stage, a.task)
@@ -205,7 +205,7 @@ uint64_t State::HashCounters() const {
   return m.hash();
 }
 
-// visit(hash, name): name() gives the entity's. The digest is the sum of the hashes.
+// Calls visit(hash, name) for each entity; name() returns its name. The digest is the sum of the hashes.
 template <class Visit>
 void State::EachHash(Visit visit) const {
   const auto of = [](JobId job, uint32_t stage) { return Name(job) + "/" + std::to_string(stage); };
@@ -223,9 +223,9 @@ void State::EachHash(Visit visit) const {
                "/" + std::to_string(r.task) + "/" + std::to_string(r.number);
       });
     }
-    for (const AskedCopy& a : job.asked) {
+    for (const AskedReplica& a : job.asked) {
       visit(Hash(id, a),
-            [&] { return "copy of " + of(id, a.stage) + "/" + std::to_string(a.task) + " asked of " + Name(a.to); });
+            [&] { return "replica of " + of(id, a.stage) + "/" + std::to_string(a.task) + " asked of " + Name(a.to); });
     }
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       const Stage& stage = job.stages[s];
@@ -238,9 +238,9 @@ void State::EachHash(Visit visit) const {
         for (const Attempt& a : stage.tasks[t].attempts) {
           visit(Hash(task, a), [&] { return "attempt " + named() + "/" + std::to_string(a.number); });
         }
-        for (const CopyPlace& c : stage.tasks[t].copies) {
+        for (const ReplicaPlace& c : stage.tasks[t].replicas) {
           visit(Hash(task, c), [&] {
-            return "copy of " + named() + " by attempt " + std::to_string(c.attempt) + " on " + Name(c.worker);
+            return "replica of " + named() + " by attempt " + std::to_string(c.attempt) + " on " + Name(c.worker);
           });
         }
       }

@@ -1,5 +1,5 @@
-// The state as bytes and back. What is derived is not in them: it is built anew, and the digest says
-// whether the same state came out.
+// The state as bytes and back. Derived data are not stored but built anew, and the digest shows whether the same
+// state came out.
 #include "common/base/fields.h"
 #include "master/sched/state.h"
 
@@ -25,7 +25,7 @@ struct Timer {
   }
 };
 
-// All but the jobs; the first part.
+// The first part: everything but the jobs.
 struct Head {
   uint64_t digest = 0;
   Config config;
@@ -45,11 +45,11 @@ struct Head {
   }
 };
 
-// Every further part.
+// Each further part: one job.
 struct JobImage {
   Job job;
   std::vector<BoundRead> bindings;
-  std::vector<AskedCopy> asked;
+  std::vector<AskedReplica> asked;
   template <class V>
   static void Fields(V&& v) {
     v(&JobImage::job, &JobImage::bindings, &JobImage::asked);
@@ -93,12 +93,12 @@ void State::Save(const std::function<void(std::string)>& part) const {
     FieldWriter writer(&bytes);
     writer.Put(job);
     writer.Put(job.bindings.All());
-    writer.Put(std::vector<AskedCopy>(job.asked.begin(), job.asked.end()));
+    writer.Put(std::vector<AskedReplica>(job.asked.begin(), job.asked.end()));
     part(std::move(bytes));
   }
 }
 
-// REQUIRES a state that knows nothing but earlier parts of the same image.
+// Requires: a state that knows nothing but earlier parts of the same image.
 Status State::RestorePart(std::string_view part) {
   if (!config_.known) {
     Head head;
@@ -131,7 +131,7 @@ Status State::RestorePart(std::string_view part) {
     if (InQueue(image.job) && queues_.count(image.job.queue) == 0) return Unreadable("job of these queues");
     for (const Stage& stage : image.job.stages) {
       for (const Task& task : stage.tasks) {
-        for (const CopyPlace& place : task.copies) {
+        for (const ReplicaPlace& place : task.replicas) {
           if (workers_.count(place.worker) == 0) return Unreadable("job of these workers");
         }
         for (const Attempt& attempt : task.attempts) {
@@ -158,7 +158,7 @@ void State::IndexRestored(Job& job) {
       if (task.held_until.ns != 0) held_tasks_.insert({task.held_until, id});
       if (!task.unended.empty()) unended_.insert(id);
       NoteContent(stage, t);
-      for (const CopyPlace& place : task.copies) workers_.at(place.worker).copies.Insert({id, place.attempt});
+      for (const ReplicaPlace& place : task.replicas) workers_.at(place.worker).replicas.Insert({id, place.attempt});
       for (Attempt& attempt : task.attempts) {
         CountAttempt(attempt, &job.causes);
         if (!attempt.holds_slot()) continue;

@@ -1,6 +1,6 @@
-// The derived part of the state: which tasks can be launched, which attempts wait, which stages
-// and workers are worth an offer. Index(..., false) takes a task out of every index by its present
-// values, Index(..., true) puts it back by its new ones; a change in between is all that it takes.
+// The derived part of the state: which tasks can be launched, which attempts wait, which stages and workers are worth
+// an offer. Index(..., false) takes a task out of every index by its current values. Index(..., true) puts it back by
+// its new ones. A change in between is all that it takes.
 #include <algorithm>
 
 #include "common/base/check.h"
@@ -22,7 +22,7 @@ void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
   const uint32_t step = in ? 1 : static_cast<uint32_t>(-1);
   if (task.state == TaskState::kCommitted) {
     stage.committed += step;
-    if (task.copies.empty() && !spec.is_final && in) stage.bare.insert(id.task);
+    if (task.replicas.empty() && !spec.is_final && in) stage.bare.insert(id.task);
     if (!in) stage.bare.erase(id.task);
     if (const Attempt* winner = Winner(task)) {
       stage.timed += step;
@@ -215,7 +215,7 @@ bool State::AnotherRackHasRoom(const StageSpec& spec, const Task& task, const Wo
 }
 
 bool State::BelongsElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const {
-  // Clones are to be independent: what is wrong with a worker, or a rack, is wrong with both attempts there.
+  // Clones are to be independent: a fault of a worker, or a rack, hits both attempts there.
   const bool clone = task.wanted > 1 && task.live > 0;
   if (clone && (LiveOn(task, w.id) || AnotherRackHasRoom(spec, task, w))) return true;
   const uint32_t here = TimesFailedOn(task, w);
@@ -445,8 +445,8 @@ void State::BuildLists(Stage& stage) {
   }
 }
 
-// Index(..., true) for all tasks of a stage whose lists have just been built: list by list, since
-// finding a million tasks in their lists one by one takes seconds.
+// Index(..., true) for all tasks of a stage whose lists have just been built. It goes list by list, since finding a
+// million tasks in their lists one by one takes seconds.
 void State::IndexStage(Job& job, uint32_t s) {
   Stage& stage = job.stages[s];
   bulk_ = true;

@@ -1,5 +1,4 @@
-// Which jobs each list of policies serves, what of theirs it may copy, and what became of their
-// attempts.
+// The jobs that each list of policies serves, their candidates for speculation, and the totals of their attempts.
 #include <charconv>
 
 #include "common/base/digest.h"
@@ -9,8 +8,8 @@ namespace mr::sched {
 
 namespace {
 
-// Of the list's text alone, so that a restarted master finds its facts again. Two lists with one hash
-// in 2^64 would share theirs.
+// Made from the list's text alone, so that a restarted master finds its facts again. Two lists would share theirs
+// only if their 64-bit hashes were equal.
 std::string SuffixOf(const std::string& text) {
   char digits[16];
   const auto end = std::to_chars(digits, digits + sizeof digits, Hash64(text), 16).ptr;

@@ -1,4 +1,4 @@
-// What racks have of a stage, and of slots: kept while a policy of the list places work by racks.
+// Each rack's part of a stage, and its slots. Maintained while a policy of the list places work by racks.
 #include <algorithm>
 
 #include "master/sched/state.h"
@@ -18,8 +18,8 @@ void State::CountRacks(Stage& stage, const Task& task, int direction) const {
     stage.begun_in_racks += rack.begun();
     stage.racks_used += static_cast<uint32_t>(rack != RackShare{}) - static_cast<uint32_t>(used);
   };
-  if (!task.copies.empty()) {
-    count(task.copies.front().worker, [&](RackShare& rack) {
+  if (!task.replicas.empty()) {
+    count(task.replicas.front().worker, [&](RackShare& rack) {
       rack.bytes += static_cast<uint64_t>(static_cast<int64_t>(direction)) * task.manifest.bytes;
       rack.outputs += step;
     });
@@ -89,7 +89,7 @@ std::string State::CheckRacks() const {
     for (const Stage& stage : job.stages) {
       Stage fresh;
       for (const Task& task : stage.tasks) CountRacks(fresh, task, +1);
-      fresh.racks.resize(std::max(fresh.racks.size(), stage.racks.size()));  // what became all 0 stays
+      fresh.racks.resize(std::max(fresh.racks.size(), stage.racks.size()));  // entries that became all 0 stay
       const bool same = fresh.racks == stage.racks && fresh.racks_used == stage.racks_used;
       if (!same || fresh.begun_in_racks != stage.begun_in_racks)
         return Name(id) + ": what racks have of a stage is wrong";

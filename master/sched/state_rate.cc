@@ -1,5 +1,5 @@
-// Statistics of running and finished attempts, see statistics.h. Rerate takes an attempt out by the
-// values with which it went in, so that it may be called after any change.
+// Statistics of running and finished attempts (statistics.h). Rerate takes an attempt out by the values with which it
+// was added, so that it may be called after any change.
 #include <algorithm>
 
 #include "common/base/digest.h"
@@ -11,13 +11,13 @@ namespace mr::sched {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
-// The share of its input after which an attempt's rate says what all of it takes: two steps of its reports
+// The share of its input after which an attempt's rate predicts the whole: two steps of its reports
 // (worker/daemon/progress.h).
 constexpr double kTold = .1;
-// Reports of a stage that are not counted yet, whatever it runs. A guess.
+// Reports of a stage that may stay uncounted, whatever it runs. A guess.
 constexpr size_t kLeastKept = 256;
 
-// Replaces what stood in the set by what is to stand there; most changes leave most sets alone.
+// Replaces the old entry of the set by the new one. Most changes leave most sets alone.
 template <class T>
 void Move(Ranked<T>& set, bool was, const T& old, bool is, const T& value) {
   if (was == is && (!is || old == value)) return;
@@ -40,7 +40,7 @@ bool Sampled(uint32_t task, size_t tasks) {
   return tasks <= kCostsKept || MixHash(0x9e37, task) % (tasks / kCostsKept + 1) == 0;
 }
 
-// Several attempts run, though one is wanted, and not because idle slots are lent.
+// Returns true if several attempts run and one is wanted, without counting clones on lent slots.
 bool Doubled(const StageSpec& spec, const Task& task) {
   return !spec.side_effects && task.state == TaskState::kRunning && task.wanted == 1 && OwnLive(task) > 1;
 }
@@ -89,7 +89,7 @@ void Change(const Rating& a, const Rating& b, AttemptKey key, WorkerId worker, c
   }
 }
 
-// See Rating::phases. A phase that was over between two reports took a nanosecond.
+// Returns Rating::phases. A phase that began and ended between two reports counts as a nanosecond.
 std::array<int64_t, 3> PhasesOf(const Attempt& a, int64_t started) {
   std::array<int64_t, 3> phases{};
   if (a.samples.empty() || a.samples.back().phase == 0) return phases;
@@ -106,8 +106,8 @@ std::array<int64_t, 3> PhasesOf(const Attempt& a, int64_t started) {
   return phases;
 }
 
-// Of one that runs: ns per byte of its whole input, counted from when it had its inputs. Nothing before two reports of
-// the work itself (a reduce's third phase), a share of kTold apart.
+// Returns a running attempt's ns per byte of its whole input, counted from when it had its inputs. 0 before two
+// reports of the work itself (a reduce's third phase), a share of kTold apart.
 double ToldBy(const Attempt& a, int64_t started, const Pace& pace) {
   const Sample& last = a.samples.back();
   if (last.phase == 1 || last.phase == 2) return 0;
@@ -134,7 +134,7 @@ void Count(const Rating& r, WorkerId worker, bool in, JobStatistics* s) {
     s->progress.erase(it);
 }
 
-// The attempt's share by its new values, in place of that by its old ones.
+// Replaces the attempt's old values in the job's statistics by its new ones.
 void Recount(const Rating& was, const Rating& is, WorkerId worker, JobStatistics* s) {
   const bool counted = was.running || was.finished, counts = is.running || is.finished;
   const auto it = counted && counts ? s->progress.find(worker) : s->progress.end();
@@ -172,7 +172,7 @@ uint32_t TimesFailed(const Task& task) {
   return times;
 }
 
-bool Copied(const Task& task) {
+bool HadSpeculative(const Task& task) {
   for (const Attempt& a : task.attempts) {
     if (a.cause != Cause::kSpeculative || a.generation != task.generation) continue;
     const bool no_fault =
@@ -217,7 +217,7 @@ Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a
   }
   r.alone = !spec.side_effects && task.state == TaskState::kRunning && task.wanted == 1 && OwnLive(task) == 1 &&
             !CanDoWithout(task, a) && a.generation == task.generation;
-  r.candidate = r.alone && !Copied(task);
+  r.candidate = r.alone && !HadSpeculative(task);
   if (const auto pace = PaceOf(a)) {
     r.cost = pace->whole_cost;
     r.told = ToldBy(a, r.started, *pace);
@@ -234,8 +234,8 @@ void State::Rerate(const AttemptId& id) {
   Rerate(job, id.task, AttemptOf(id));
 }
 
-// A candidate's report decides nothing before somebody looks: its stage is speculable anyway. In a full
-// cluster, where few stages are looked at, most reports are never counted by themselves.
+// A candidate's report decides nothing before a policy looks: its stage is speculable anyway. In a full cluster,
+// where few stages are looked at, most reports are never counted by themselves.
 void State::RerateReported(const AttemptId& id, Attempt& a) {
   Job& job = JobOf(id.task.job);
   if (!job.list->statistics.any || !job.running()) return;
@@ -245,7 +245,7 @@ void State::RerateReported(const AttemptId& id, Attempt& a) {
   std::vector<AttemptKey>& uncounted = job.stages[id.task.stage].uncounted;
   if (uncounted.empty()) uncounted_.insert(id.task.stage_id());
   uncounted.emplace_back(id.task.task, id.number);
-  // Where nobody looks for days, what has ended meanwhile would stay for days. Half of these have, at least.
+  // If nobody looks for days, ended attempts would stay here for days. At least half of these have ended.
   if (uncounted.size() > 2 * job.stages[id.task.stage].statistics.running + kLeastKept)
     CountReports(job, id.task.stage);
 }
@@ -332,7 +332,7 @@ void State::DropStatistics(Job& job) {
 
 std::string State::CheckStatistics() const {
   std::array<std::set<StageKey>, 2> speculable;
-  std::array<uint32_t, 2> copies{};
+  std::array<uint32_t, 2> speculative{};
   std::set<AttemptId> lent;
   for (const auto& [id, job] : jobs_) {
     JobStatistics of_job;
@@ -344,7 +344,7 @@ std::string State::CheckStatistics() const {
         const Task& task = job.stages[s].tasks[t];
         if (job.list->statistics.any && job.running() && Doubled(spec, task)) of_stage.doubled.insert(t);
         for (const Attempt& a : task.attempts) {
-          copies[KindIndex(spec.slot_kind)] += a.holds_slot() && a.cause == Cause::kSpeculative;
+          speculative[KindIndex(spec.slot_kind)] += a.holds_slot() && a.cause == Cause::kSpeculative;
           if (a.holds_slot() && a.cause == Cause::kOpportunistic) lent.insert({{id, s, t}, a.number});
           if (!job.list->statistics.any || !job.running()) continue;
           if (a.uncounted && uncounted.count({t, a.number}) == 0) return Name(id) + ": a report is lost";
@@ -364,8 +364,8 @@ std::string State::CheckStatistics() const {
       return Name(id) + ": the progress of its workers is wrong";
     }
   }
-  if (speculable != speculable_) return "the stages with candidates for a copy are wrong";
-  if (copies != copies_) return "the copies are counted wrong";
+  if (speculable != speculable_) return "the stages with candidates for speculation are wrong";
+  if (speculative != speculative_) return "the speculative attempts are counted wrong";
   if (lent != lent_) return "the attempts on lent slots are wrong";
   SlotCount slots;
   for (const auto& [id, w] : workers_) {

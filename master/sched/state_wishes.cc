@@ -1,5 +1,4 @@
-// What users and policies set of a running job: its priority, its deadline, the slots that it is guaranteed, and what
-// is predicted of it.
+// User and policy settings of a running job: its priority, its deadline, its guaranteed slots, and its prediction.
 #include <algorithm>
 
 #include "common/base/check.h"
@@ -10,12 +9,12 @@ namespace mr::sched {
 
 namespace {
 
-// Past ten years, or before the submit, is none: arithmetic with it overflows nowhere.
+// A deadline past ten years, or before the submit, counts as none: arithmetic with it overflows nowhere.
 constexpr Duration kMostDeadline = Seconds(int64_t{10} * 366 * 86'400);
 
 Duration Bounded(Duration deadline) { return deadline.ns > 0 && deadline <= kMostDeadline ? deadline : Duration{}; }
 
-// Of rising times and finite worth; else none.
+// Returns the points if their times ascend and their values are finite; else none.
 std::vector<UtilityPoint> Usable(const std::vector<UtilityPoint>& points) {
   Duration before{-1};
   for (const UtilityPoint& p : points) {
@@ -80,7 +79,7 @@ void State::SetPrediction(const ProfileLoaded& e) {
 
 void State::SetWishes(const JobSet& e, Instant now) {
   Job& job = JobOf(e.job);
-  // Every index by priority, as if the job were not there.
+  // Takes the job out of every index by priority, as if it were not there.
   const JobState was = job.state;
   std::vector<uint32_t> speculable;
   for (uint32_t s = 0; s < job.stages.size(); ++s) {

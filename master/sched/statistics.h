@@ -1,6 +1,6 @@
-// What speculation asks of a stage and of a job: how fast attempts are against each other. Derived
-// from attempts, so neither hashed nor saved; kept by the state's setters (state_rate.cc) as long as
-// a policy of the list wants it.
+// Statistics of a stage and of a job for speculation: how fast attempts are against each other. Derived from
+// attempts, so neither hashed nor saved. The state's setters maintain them (state_rate.cc) while a policy of the list
+// wants them.
 #pragma once
 
 #include <array>
@@ -15,101 +15,100 @@
 
 namespace mr::sched {
 
-// Progress scores are counted in billionths, so that sums do not depend on the order of additions.
+// Progress scores are integers, in billionths, so that sums do not depend on the order of additions.
 inline constexpr int64_t kWholeScore = 1'000'000'000;
 
 using AttemptKey = std::pair<uint32_t, uint32_t>;  // task, number
 
-// Which of the statistics that not all speculation reads are kept, by what the policies of a list ask for. Each of
-// them is a search in an order or two for every attempt that starts, reports and ends.
+// The statistics that the policies of a list want. Each costs one or two searches in an order for every attempt that
+// starts, reports and ends.
 struct StatisticsWanted {
-  bool any = false;      // those without a word here
-  bool copies = false;   // none: a policy of the list copies slow attempts, and room is kept for that
-  bool scores = false;   // StageStatistics::by_score
-  bool rates = false;    // by_rate, rates, ends
-  bool workers = false;  // JobStatistics
-  bool costs = false;    // told, costs, wrapups, by_worker
+  bool any = false;          // statistics without a flag of their own
+  bool speculation = false;  // no statistics: a policy of the list speculates, and room is left for that
+  bool scores = false;       // StageStatistics::by_score
+  bool rates = false;        // by_rate, rates, ends
+  bool workers = false;      // JobStatistics
+  bool costs = false;        // told, costs, wrapups, by_worker
   friend StatisticsWanted operator|(const StatisticsWanted& a, const StatisticsWanted& b) {
-    return {a.any || b.any,     a.copies || b.copies,   a.scores || b.scores,
-            a.rates || b.rates, a.workers || b.workers, a.costs || b.costs};
+    return {a.any || b.any,     a.speculation || b.speculation, a.scores || b.scores,
+            a.rates || b.rates, a.workers || b.workers,         a.costs || b.costs};
   }
   bool operator==(const StatisticsWanted&) const = default;
 };
 
-// How one attempt stands in the statistics of its stage.
+// One attempt's values in the statistics of its stage.
 struct Rating {
   bool running = false, finished = false;
-  bool candidate = false;  // it runs alone, and its task may get a copy
-  // It runs, the only live attempt of its task but for clones on lent slots, and the task may be copied or begun anew.
+  bool candidate = false;  // it runs alone, and its task may get a speculative attempt
+  // The only live attempt of its task but for clones on lent slots; it runs, and the task may speculate or restart.
   bool alone = false;
-  bool sampled = false;  // it is one of those that stand for the stage (kCostsKept)
+  bool sampled = false;  // it is in the sample of the stage (kCostsKept)
   double rate = 0;       // score per second when it last reported; 0 = not known
   int64_t score = 0;     // billionths
   int64_t started = 0;   // ns
   int64_t lasted = 0;    // ns, of finished ones
   uint64_t bytes = 0;    // of its input, of finished ones; 0 = not known
-  double cost = 0;       // ns per byte of its input: that it took, or is predicted to take; 0 = not known
-  // ns per byte that its whole input takes it, without the wait for inputs; of one that runs, predicted once it
-  // has reported enough (State::RatingOf); 0 = not known.
+  double cost = 0;       // ns per byte of its input, measured or predicted; 0 = not known
+  // ns per byte of its whole input, without the wait for inputs. For a running attempt it is predicted once the
+  // attempt has reported enough (State::RatingOf). 0 = not known.
   double told = 0;
   int64_t work = 0;    // ns, of finished ones: `lasted` without the wait for inputs
   int64_t wrapup = 0;  // ns, of finished ones: from the last byte of input to the end
   int64_t lag = 0;     // ns: from launch to start
-  // ns that each phase of a reduce takes it, from begin to end: as measured, or by its rate in the one
-  // that it is in; 0 = not known.
+  // ns of each phase of a reduce, from begin to end: measured, or by its rate in the current phase. 0 = not known.
   std::array<int64_t, 3> phases{};
   bool operator==(const Rating&) const = default;
 };
 
-// What finished attempts of one worker took for how much input.
+// Time and input of finished attempts on one worker.
 struct WorkDone {
   int64_t ns = 0;
   uint64_t bytes = 0;
   bool operator==(const WorkDone&) const = default;
 };
 
-// A stage of more tasks keeps the costs of so many, chosen by their number: exact as to whose they are,
-// whatever the order in which tasks end.
+// Size of the sample of costs that a larger stage keeps. Tasks are chosen by number, so the sample does not depend on
+// the order in which they end.
 inline constexpr uint32_t kCostsKept = 1024;
 
 struct StageStatistics {
   uint64_t changes = 0;  // rises with each change of the rest
-  // Of candidates.
+  // Candidates (Rating::candidate).
   Ranked<std::pair<double, AttemptKey>> by_rate;  // only known rates
   Ranked<std::pair<int64_t, AttemptKey>> by_score;
   Ranked<std::pair<int64_t, AttemptKey>> by_start;
-  // Of attempts that run or finished.
+  // Running and finished attempts.
   Ranked<double> rates;  // only known rates
-  int64_t scores = 0;    // their sum
+  int64_t scores = 0;    // sum of their scores
   uint32_t running = 0;
-  int64_t lag_ns = 0;                 // likewise
-  uint32_t sampled = 0;               // how many stand for the stage, and
-  Ranked<double> told;                // ns per byte that they tell
-  std::array<int64_t, 3> phase_ns{};  // of those that know the phase's time (Rating::phases): its sum,
-  std::array<uint32_t, 3> phase_n{};  // and how many they are
-  // Of finished ones.
+  int64_t lag_ns = 0;                 // sum of their lags
+  uint32_t sampled = 0;               // attempts in the sample
+  Ranked<double> told;                // ns per byte, of those in the sample that report it
+  std::array<int64_t, 3> phase_ns{};  // sum over attempts with a known time of the phase (Rating::phases)
+  std::array<uint32_t, 3> phase_n{};  // number of these attempts
+  // Finished attempts.
   Ranked<int64_t> durations;               // ns
-  Ranked<int64_t> ends;                    // ns: when they did
-  int64_t measured_ns = 0;                 // durations of those whose input is known,
-  uint64_t measured_bytes = 0;             // and these inputs
-  int64_t measured_work = 0;               // and how long they took without the wait for inputs
-  uint32_t measured = 0;                   // how many these are
-  int64_t wrapup_ns = 0;                   // the sum, of all finished ones
-  Ranked<double> costs;                    // ns per byte, of the sampled
-  Ranked<int64_t> wrapups;                 // ns, likewise
-  std::map<WorkerId, WorkDone> by_worker;  // of those whose input is known
-  // The dearest first: (-cost, attempt) of those alone.
+  Ranked<int64_t> ends;                    // ns: when they ended
+  int64_t measured_ns = 0;                 // durations of those with a known input
+  uint64_t measured_bytes = 0;             // their input
+  int64_t measured_work = 0;               // their durations without the wait for inputs
+  uint32_t measured = 0;                   // their number
+  int64_t wrapup_ns = 0;                   // sum over all finished ones
+  Ranked<double> costs;                    // ns per byte, of the sample
+  Ranked<int64_t> wrapups;                 // ns, of the sample
+  std::map<WorkerId, WorkDone> by_worker;  // those with a known input
+  // Attempts with Rating::alone, the most expensive first: (-cost, attempt).
   Ranked<std::pair<double, AttemptKey>> by_cost;
-  // Tasks of which more than one attempt is live, clones on lent slots not counted, and one is wanted.
+  // Tasks that want one attempt and have several live ones, without clones on lent slots.
   std::set<uint32_t> doubled;
 
-  // Something that runs here may get a copy.
+  // Returns true if a running attempt of the stage may get a speculative attempt.
   bool speculable() const { return !by_start.empty() || !by_cost.empty() || !doubled.empty(); }
 };
 
 struct WorkerProgress {
-  int64_t scores = 0;     // sum over what runs or finished there
-  uint32_t attempts = 0;  // how many these are
+  int64_t scores = 0;     // sum over running and finished attempts there
+  uint32_t attempts = 0;  // their number
   bool operator==(const WorkerProgress&) const = default;
 };
 

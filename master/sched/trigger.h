@@ -1,4 +1,4 @@
-// What happened, as policies are told: why they are asked now.
+// Triggers: what happened, and why policies run now.
 #pragma once
 
 #include <string_view>
@@ -11,41 +11,41 @@
 
 namespace mr::sched {
 
-// What policies behind the one that asks are known to pass over, by what they said of the job at this instant.
+// Launches that later policies are known to pass over, since they refused the job at this instant.
 class Refusals {
  public:
   virtual ~Refusals() = default;
-  // Of a first attempt of this task there, if this policy drafts one.
+  // Returns true for a first attempt of this task on this worker, if this policy drafts one.
   virtual bool Refuses(std::string_view asker, const TaskId& task, WorkerId worker) const = 0;
 };
 
-// This worker has room for one attempt at least. Launch at most one: it is offered again as long
-// as launches follow. local_only: work has just appeared, and for now each worker is to take only
-// what it holds the input of; an offer without this limit comes after.
+// This worker has room for at least one attempt. Launch at most one: the worker is offered again while launches
+// follow. local_only: work has just appeared, and each worker takes only tasks whose input it holds. An offer without
+// this limit comes later.
 struct SlotOffer {
   WorkerId worker;
   bool local_only = false;
-  // Made for whom nothing pending is left that this worker could take now: once an offer period, after
-  // all that is pending has been offered. Policies that place work are asked first all the same.
+  // An idle offer: no pending task can run on this worker now. Sent once per offer period, after all pending work was
+  // offered. Policies that place work still see it first.
   bool idle = false;
-  FlatSet<JobId> passed;  // of which nothing is to be launched: Plan::PassOver
-  // May be asked about a launch before it is drafted for good: to pass its job over at once costs a tenth of an offer
-  // that is made again.
+  FlatSet<JobId> passed;  // jobs that must not launch: Plan::PassOver
+  // Can be asked about a launch before it is drafted for good. Passing its job over at once costs a tenth of another
+  // offer.
   const Refusals* refusals = nullptr;
 };
 
-// These attempts were launched, moved on, reported or ended. Ordered as it happened; may repeat.
+// These attempts were launched, moved on, reported or ended. In the order of events; may repeat.
 struct AttemptsChanged {
   std::vector<AttemptId> attempts;
 };
 
-// Timers of this policy, by the ids that it gave to WakeAt. Other policies are not told.
+// Timers of this policy, by the ids that it gave to WakeAt. Other policies do not see them.
 struct TimersDue {
   std::vector<uint64_t> ids;
 };
 
-// This stage has tasks that could run at once, found no slot, and attempts of the same job hold
-// slots though they wait for inputs.
+// This stage has tasks that could run at once and found no slot. Attempts of the same job hold slots and wait for
+// inputs.
 struct SlotsWanted {
   StageKey stage;
 };
@@ -53,32 +53,32 @@ struct SlotsWanted {
 // Work appeared in this step, and some of it found no slot.
 struct WorkWaits {};
 
-// Jobs have come to want guaranteed slots in this step (State::wanting), and some still do.
+// Jobs began to want guaranteed slots in this step (State::wanting), and some still do.
 struct GuaranteesWait {};
 
-// A reader could not read this copy, or the host found it lost (then the state knows it no more).
-struct CopySuspected {
-  Copy copy;
-  AttemptId reader;  // number 0: none, it was found lost
+// A reader could not read this replica, or the host found it lost (it is then no longer in the state).
+struct ReplicaSuspected {
+  Replica replica;
+  AttemptId reader;  // number 0: none, the host found it lost
 };
 
-// The copy of `from` that this worker was asked to make is not coming; the output is still committed.
-struct CopyFailed {
-  Copy from;
+// This worker will not make the replica of `from` that it was asked for. The output is still committed.
+struct ReplicaFailed {
+  Replica from;
   WorkerId to;
 };
 
-// These jobs are over: what a policy remembers of them is to be forgotten.
+// These jobs are over. Policies forget what they remember of them.
 struct JobsEnded {
   std::vector<JobId> jobs;
 };
 
-// What is predicted of these jobs, or what users wish of them, is new; or the list of policies is.
+// The prediction or the user settings of these jobs are new, or the list of policies is.
 struct ForecastChanged {
   std::vector<JobId> jobs;
 };
 
-using Trigger = std::variant<SlotOffer, AttemptsChanged, TimersDue, SlotsWanted, WorkWaits, CopySuspected, JobsEnded,
-                             CopyFailed, ForecastChanged, GuaranteesWait>;
+using Trigger = std::variant<SlotOffer, AttemptsChanged, TimersDue, SlotsWanted, WorkWaits, ReplicaSuspected, JobsEnded,
+                             ReplicaFailed, ForecastChanged, GuaranteesWait>;
 
 }  // namespace mr::sched

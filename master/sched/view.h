@@ -1,5 +1,5 @@
-// What policies may see: the state as it is before their own plan, and the instant of the event. A
-// policy of job scope sees it for the jobs that its list serves.
+// The view of policies: the state before their own plan, and the instant of the event. A policy of job scope has it
+// for the jobs that its list serves.
 #pragma once
 
 #include <string>
@@ -18,19 +18,18 @@ class View {
   const State& state() const { return state_; }
   Instant now() const { return now_; }
 
-  // The asked policy acts on this job.
+  // Returns true if the policy acts on this job.
   bool Serves(const Job& job) const { return list_ == nullptr || job.list == list_; }
-  // State::speculable, of the jobs that it serves.
+  // Returns State::speculable for the jobs that the policy serves.
   const std::set<StageKey>& speculable(SlotKind kind) const {
     return list_ == nullptr ? state_.speculable(kind) : list_->speculable[KindIndex(kind)];
   }
-  // What this policy wrote by Plan::Remember: each list of jobs has facts and timers of its own. Null
-  // where there is none.
+  // Returns what this policy wrote by Plan::Remember, or null. Each list of jobs has its own facts and timers.
   const FactValue* FindFact(std::string_view scope, uint64_t id, std::string_view name) const {
     if (list_ == nullptr || list_->suffix.empty()) return state_.FindFact({policy_, scope, id, name});
     return state_.FindFact({owner(), scope, id, name});
   }
-  // Each fact of this scope and id, by name: visit(name, value).
+  // Visits each fact of this scope and id, by name: visit(name, value).
   template <class Visit>
   void EachFact(const std::string& scope, uint64_t id, Visit&& visit) const {
     const std::string mine = owner();
@@ -40,14 +39,14 @@ class View {
       visit(key.name, it->second);
     }
   }
-  // 0 where there is none.
+  // Returns the fact's number; 0 if there is none.
   int64_t Number(std::string_view scope, uint64_t id, std::string_view name) const {
     const FactValue* fact = FindFact(scope, id, name);
     return fact == nullptr ? 0 : std::get<int64_t>(*fact);
   }
-  // When it is to be woken for this id.
+  // Returns the time of the policy's timer with this id, or null.
   const Instant* FindTimer(uint64_t id) const { return state_.FindTimer(owner(), id); }
-  // Under which its facts and timers stand: the policy's name, and for a job's own list its mark.
+  // Returns the owner of its facts and timers: the policy's name, and for a job's own list the list's mark.
   std::string owner() const { return std::string(policy_) + (list_ == nullptr ? "" : list_->suffix); }
 
  private:

@@ -1,6 +1,6 @@
-// Records that operators could not use and skipped, of jobs that run: how many in all tasks together, against the limit
-// that the job was submitted with. What committed attempts counted (counter "mr", "bad_records") is in the journal with
-// their commits; this adds it up, and keeps a few in words. Of the master's thread.
+// Counts the records that operators of running jobs skipped because they could not use them, over all tasks of a job,
+// against the job's limit. The counts of committed attempts (counter "mr", "bad_records") are in the journal with their
+// commits. This class adds them up, and keeps the text of a few. Thread: the master's.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace mr::master {
 
 class BadRecords {
  public:
-  // Of one attempt, as its counters say.
+  // Returns the number of one attempt, from its counters.
   static uint64_t CountOf(const FinishedExtra& extra);
 
-  // What is wrong if this attempt of a task that is not committed commits with what it counted; empty: nothing.
-  // samples: of this attempt, in words.
+  // Returns why this attempt must not commit with its count, or "". samples: some of its bad records, for people.
+  // Requires: the task is not committed.
   std::string Excess(const JobView& job, TaskId task, const FinishedExtra& extra,
                      const std::vector<std::string>& samples);
-  // It did commit.
+  // Adds the count of an attempt that committed.
   void Committed(const JobView& job, TaskId task, const FinishedExtra& extra, const std::vector<std::string>& samples);
   void Forget(JobId job) { jobs_.erase(job); }
 

@@ -23,13 +23,13 @@ constexpr Duration kCommitDelay = Millis(4);
 constexpr Duration kStall = Seconds(1);
 constexpr Duration kHear = Millis(500);
 
-bool CopyLess(const sched::Copy& a, const sched::Copy& b) {
+bool ReplicaLess(const sched::Replica& a, const sched::Replica& b) {
   return std::tie(a.output, a.attempt, a.worker, a.incarnation) <
          std::tie(b.output, b.attempt, b.worker, b.incarnation);
 }
 
-// What a restart must know again, and what only shortens its way. A prediction is made again (ForetellRunning): its
-// table is not to bind later releases.
+// Returns kHard for events that a restart must know again, and kSoft for those that only shorten its work. A prediction
+// is soft, since it is made again (ForetellRunning): later releases need not read its table.
 journal::RecordClass ClassOf(const sched::Event& event) {
   const bool soft =
       std::holds_alternative<sched::AttemptStarted>(event) || std::holds_alternative<sched::AttemptProgress>(event) ||
@@ -59,7 +59,7 @@ Brain::Brain(Options options, Loop& loop, Outlets& outlets)
       namespace_({.replication = options_.replication, .block_bytes = options_.block_bytes}),
       lived_(options_.clock(), kTick, kStall),
       stamp_start_(Lived()),
-      probing_(&CopyLess) {}
+      probing_(&ReplicaLess) {}
 
 Brain::~Brain() = default;
 
@@ -195,13 +195,13 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
     }
     void operator()(const sched::Bind& d) {
       const AttemptView* reader = brain.jobs_.Find(d.reader);
-      const CopyView* copy = brain.jobs_.FindCopy(d.copy);
-      if (reader == nullptr || copy == nullptr) return;
+      const ReplicaView* replica = brain.jobs_.FindReplica(d.replica);
+      if (reader == nullptr || replica == nullptr) return;
       WorkerView* worker = brain.workers_.FindAlive(reader->worker, reader->incarnation);
-      brain.Send(worker, 4096, [this_brain = &brain, d, view = *copy](rpc::Command::Builder out) {
+      brain.Send(worker, 4096, [this_brain = &brain, d, view = *replica](rpc::Command::Builder out) {
         auto bind = out.initBind();
         rpc::ToWire(d.reader, bind.initReader());
-        bind.setStage(d.copy.output.task.stage);
+        bind.setStage(d.replica.output.task.stage);
         this_brain->FillEntry(view, bind.initEntry());
       });
     }
@@ -209,15 +209,15 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
     void operator()(const sched::TakeBack& d) { Command(d.worker, d.incarnation, d.attempt, true); }
     void operator()(const sched::Accept& d) { brain.MarkChanged(d.attempt.task.job); }
     void operator()(const sched::Refuse& d) { brain.MarkChanged(d.attempt.task.job); }
-    void operator()(const sched::DropCopy& d) {
-      WorkerView* worker = brain.workers_.FindAlive(d.copy.worker, d.copy.incarnation);
-      brain.Send(worker, 96, [copy = d.copy](rpc::Command::Builder out) {
+    void operator()(const sched::DropReplica& d) {
+      WorkerView* worker = brain.workers_.FindAlive(d.replica.worker, d.replica.incarnation);
+      brain.Send(worker, 96, [replica = d.replica](rpc::Command::Builder out) {
         auto drop = out.initDrop();
-        rpc::ToWire(copy.output.task, drop.initTask());
-        drop.setGeneration(copy.output.generation);
-        drop.setAttempt(copy.attempt);
-        drop.initWorker().setId(copy.worker.value);
-        drop.getWorker().setIncarnation(copy.incarnation);
+        rpc::ToWire(replica.output.task, drop.initTask());
+        drop.setGeneration(replica.output.generation);
+        drop.setAttempt(replica.attempt);
+        drop.initWorker().setId(replica.worker.value);
+        drop.getWorker().setIncarnation(replica.incarnation);
       });
     }
     void operator()(const sched::PlanStage&) {}  // answered by Feed
@@ -234,7 +234,7 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
       });
     }
     void operator()(const sched::WakeAt& d) { brain.SetTimer(d); }
-    void operator()(const sched::ReplicateCopy& d) { brain.SendReplicate(d.from, d.to); }
+    void operator()(const sched::ReplicateOutput& d) { brain.SendReplicate(d.from, d.to); }
     // Shares, facts and marks are the core's own.
     void operator()(const sched::SetShare&) {}
     void operator()(const sched::MarkIndeterminate&) {}

@@ -1,9 +1,9 @@
-// The master without its sockets: scheduler, journal, jobs, workers, and what is told to whom.
+// The master without its sockets: scheduler, journal, jobs, workers, and the messages to each of them.
 //
-// Everything here runs on the master's thread (loop.h) and never blocks. What arrives becomes an
+// Everything here runs on the master's thread (loop.h) and never blocks. Each message becomes an
 // event: stamped, given to the scheduler, appended to the journal, folded into the tables; then its
 // decisions are carried out. Commands to workers leave at the end of the turn, without waiting for a
-// disk; whatever acknowledges something waits in the outbox until its record is durable. Files:
+// disk. An acknowledgement waits in the outbox until its record is durable. Files:
 // brain.cc (events), recovery.cc, jobs.cc, reports.cc, dispatch.cc (commands), files.cc (block
 // store), commit_wait.cc, status.cc and history.cc (reading), learn.cc (profiles of jobs), snapshot.cc.
 #pragma once
@@ -114,11 +114,11 @@ class Brain {
   void Progress(sched::AttemptProgress progress);
   // Answered when it is in the journal: it outlives this master, and this life of the worker.
   void Drain(WorkerId worker, bool on, std::function<void(Status)> reply);
-  // What keeps a worker that is drained (drain.h). kNotFound.
+  // Reports what a worker that is drained waits for (drain.h). Errors: kNotFound.
   Result<DrainReport> DrainOf(WorkerId worker);
-  // The same; on: it is given up at once, and may not register until it is included again.
+  // Answered like Drain. on: the worker is lost at once, and may not register until it is included again.
   void Exclude(WorkerId worker, bool on, std::function<void(Status)> reply);
-  // What is absent stays as it is. kInvalidArgument: nothing has changed.
+  // The wished settings of a queue; absent ones stay unchanged. Errors of SetQueue: kInvalidArgument: nothing changed.
   struct QueueWish {
     std::string queue;
     std::optional<double> weight;
@@ -132,26 +132,28 @@ class Brain {
   using SubmitReply = std::function<void(Status, JobId)>;
   void Submit(std::string spec_bytes, JobSpec spec, const std::string& submission_id, SubmitReply reply);
   void KillJob(JobId job, const std::string& why, std::function<void(Status)> reply);
-  // What a submit of it would be answered and what would run (explain.cc). The operator library need not be there.
+  // Replies with the plan and the answer that a submit would get (explain.cc). Does not need the operator library.
   void ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply);
-  // What the files behind each file:// and dfs:// URI have; nothing for one that a submit could not read.
+  // The sizes of the files behind each file:// and dfs:// URI; nothing for one that a submit could not read.
   using InputSizes = std::vector<std::optional<InputSize>>;
   void MeasureInputs(const std::vector<std::string>& uris, std::function<void(InputSizes)> reply);
 
   // ---- Deadlines (deadlines.cc)
-  // What is absent stays as it is; a deadline of 0 is none.
+  // The wished settings of a job; absent ones stay unchanged. A deadline of 0 is none.
   struct JobWish {
     std::optional<int32_t> priority;
     std::optional<Duration> deadline;
   };
-  // It is done as asked. The text warns of a deadline that is not likely to be met, and says the earliest that is;
-  // empty: nothing is against it. Answered when it is in the journal; of a deadline, where the list steers by them,
-  // when this job and others that run are predicted and no worker is away that may come back after a restart.
+  // Changes the job. The reply's text warns of a deadline that will probably be missed, with the earliest likely one;
+  // "" where there is no warning. Answered when the change is in the journal. With a deadline, where the list steers by
+  // them, it also waits for predictions of this and other running jobs and for workers that may come back after a
+  // restart.
   void SetJob(JobId job, const JobWish& wish, std::function<void(Status, std::string)> reply);
-  // Of a job that has one.
+  // Fills in the status of the job's deadline. No-op if it has none.
   void FillDeadline(const JobView& job, rpc::JobStatus::Builder out) const;
 
-  // Of jobs that have not ended. When no thread works here any more; blocks.
+  // Removes the staging of all jobs that have not ended or whose end is unreported, and what is left of that of failed
+  // ones. Blocks. Requires: no other thread uses the brain any more.
   void ClearAllStaging() const;
   void LibraryStored(const std::string& sha256) { libraries_.insert(sha256); }
   bool LibraryKnown(const std::string& sha256) const { return libraries_.contains(sha256); }
@@ -159,14 +161,14 @@ class Brain {
   // ---- Block store (files.cc)
   void FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<void(const dfs::Namespace&)>& then,
                 std::function<void(Status)> reply);
-  // What a worker reports of its replicas. The incarnation is checked against the present one.
+  // Reports of a worker about its replicas. The incarnation is checked against the present one.
   void BlocksReceived(WorkerId worker, Incarnation incarnation, const std::vector<dfs::BlockRef>& blocks);
   struct DamagedBlock {
     dfs::BlockRef block;
     bool aside = false;  // a good replica has taken its place there
   };
   void BlocksSuspect(WorkerId worker, Incarnation incarnation, const std::vector<DamagedBlock>& blocks);
-  // A copy that the worker was asked for was not made.
+  // The worker could not copy a block to another worker as requested.
   void BlockNotCopied(WorkerId worker, Incarnation incarnation, const dfs::BlockRef& block, bool source_failed,
                       const std::string& why);
   // why: empty where the disk works again.
@@ -192,7 +194,7 @@ class Brain {
   Status FillAttempts(JobId job, const AttemptId& after, rpc::MasterForClient::AttemptsResults::Builder out);
   // from: the page's first decision.
   Status FillDecisions(JobId job, uint32_t from, rpc::MasterForClient::DecisionsResults::Builder out);
-  // What the attempt's worker was told. kNotFound.
+  // Fills in the launch that the attempt's worker received. Errors: kNotFound.
   Status FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out);
   Status FillHistory(JobId job, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out);
   Status FillCounters(JobId job, uint64_t from, rpc::MasterForClient::CountersResults::Builder out);
@@ -201,7 +203,7 @@ class Brain {
   Result<std::vector<std::string>> Why(const std::string& subject);
   // The name of a task or an attempt without its stage, with it; any other as it is.
   Result<std::string> WithStage(const std::string& subject);
-  // Of each stage of a job that has tasks without a slot: what keeps them.
+  // Returns why tasks have no slot, for each stage of a job that has such tasks.
   std::vector<std::string> WhyPending(const JobView& job) const;
   // Why no attempt of this task is launched although none is live: an earlier one may still run (worker/adr/0003).
   std::vector<std::string> WhyUnended(const JobView& job, const TaskId& task) const;
@@ -224,14 +226,14 @@ class Brain {
   void AcceptLoss(std::function<void(Status)> reply);
   // All but what the disk says.
   void FillJournal(rpc::JournalStatus::Builder out) const;
-  // What a worker may be sent as durable.
+  // Returns the durable record that workers may be sent.
   Durable DurableNow() const;
   Instant Stamp();
   // Now, on the stamps' axis; stamps nothing.
   Instant Present() const { return stamp_base_ + (LivedBy() - stamp_start_); }
   // The clock, less the time in which this master stood still: leases are measured on it.
   Instant Lived();
-  // The same for who only reads; a stall that nobody has noticed yet counts as lived.
+  // Like Lived(), but const: a stall that Lived() has not noticed yet counts as lived.
   Instant LivedBy() const { return Instant{options_.clock().ns - lived_.stood_still().ns}; }
 
  private:
@@ -245,7 +247,7 @@ class Brain {
   // Behind the fold of these, live or replayed: the decision is a promise, so that it is known as long as the journal
   // is.
   void NoteRandomOperators(const std::vector<sched::Decision>& decisions);
-  // What earlier jobs showed of this one's operators is fed, if it is new.
+  // Feeds the scheduler the facts that earlier jobs showed about this one's operators, if they are new.
   void TellOfOperators(JobId id);
   static Status CheckQueueName(const std::string& queue);
   Fed FeedOne(sched::Event event, std::string extra);
@@ -298,7 +300,7 @@ class Brain {
   // Empty where a worker takes attempts, or may do so soon (it stalls, or is expected back), or where other things than
   // room keep all from it. now: lived.
   std::string WhyNoRoom(Instant now) const;
-  // Of committed outputs that other stages of the job read.
+  // Returns the bytes of committed outputs that other stages of the job read.
   uint64_t ShuffleBytes(const JobView& job) const;
 
   // drain_status.cc
@@ -315,7 +317,7 @@ class Brain {
   // While the journal's disk is full: why nothing new is taken.
   Status CheckRoom() const;
   // jobs.cc
-  // What stands in the way of a submit, the first of it first; files are looked at with the plan.
+  // Returns the reasons to refuse a submit, the first one first. Files are checked with the plan.
   std::vector<Status> Refusals(const JobSpec& spec);
   // kRejected: an attempt would need more memory than any worker has that is registered or may come back.
   Status CheckMemory(const JobSpec& spec);
@@ -358,14 +360,14 @@ class Brain {
   bool ReadOtherContent(const ReportIn& report) const;
   uint64_t FeedReport(WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict);
   Verdict FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions);
-  void NotCopied(const sched::Copy& from, WorkerId to, const std::string& why);
-  void Suspect(const sched::Copy& copy, bool verify);
-  void LookedAt(const sched::Copy& copy, const Looked& looked);
+  void ReplicaNotMade(const sched::Replica& from, WorkerId to, const std::string& why);
+  void Suspect(const sched::Replica& replica, bool verify);
+  void LookedAt(const sched::Replica& replica, const Looked& looked);
   // Its loop has not moved for a while, or this master did not run. A missing answer says nothing of its outputs then.
   bool StandsStill(const WorkerView& worker);
   // The worker's memory damaged an output that it made; one in which this happens often gets nothing new.
   void NoteWrongOutput(WorkerId worker);
-  uint64_t CopyMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict);
+  uint64_t ReplicaMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict);
   void Lose(WorkerId worker, const std::string& why);
   // fn runs when so much has been lived; on the thread.
   void AtLived(Instant at, std::function<void()> fn);
@@ -385,9 +387,9 @@ class Brain {
   void FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Launch::Builder out) const;
   void SendStage(WorkerView* worker, const JobView& job, uint32_t stage);
   void SendDirectory(WorkerView* worker, JobView* job, uint32_t stage);
-  void SendDelta(const std::vector<sched::Copy>& added, const std::vector<sched::Copy>& removed);
-  void FillEntry(const CopyView& copy, rpc::DirectoryEntry::Builder out);
-  void SendReplicate(const sched::Copy& from, WorkerId to);
+  void SendDelta(const std::vector<sched::Replica>& added, const std::vector<sched::Replica>& removed);
+  void FillEntry(const ReplicaView& replica, rpc::DirectoryEntry::Builder out);
+  void SendReplicate(const sched::Replica& from, WorkerId to);
   void EndJobAt(WorkerView* worker, JobId job);
 
   // files.cc
@@ -396,8 +398,8 @@ class Brain {
   void TickDfs();
   void CountBlocks();
   Result<std::vector<InputFile>> DfsFiles(const std::string& uri) const;
-  // What the job is going to read in the block store stays as it is from here on, until Release. Gives the pin; 0 where
-  // there is nothing to pin.
+  // Keeps the job's inputs in the block store unchanged until ReleasePin. Returns the pin; 0 where there is nothing to
+  // pin.
   uint64_t PinInputs(const PlanContext& context);
   void ReleasePin(uint64_t pin);
   // Those that no job which has not ended holds.
@@ -498,13 +500,13 @@ class Brain {
   std::map<std::string, sched::QueueSet> queues_;   // as operators set them, under whatever build
   std::set<std::pair<JobId, uint32_t>> unplanned_;  // asked for in the replay, not answered
   std::set<JobId> unpublished_, uncleaned_;
-  std::set<sched::Copy, bool (*)(const sched::Copy&, const sched::Copy&)> probing_;
+  std::set<sched::Replica, bool (*)(const sched::Replica&, const sched::Replica&)> probing_;
 
   struct Queued {
     size_t bytes;
     WriteCommand write;
   };
-  // What waits to leave for one worker, until the end of the turn. Behind that the connection bounds it: a worker that
+  // Messages for one worker that wait for the end of the turn. After that the connection bounds them: a worker that
   // does not take its commands is disconnected (rpc::ServerLimits::send_grace, most_queued_bytes).
   struct Outgoing {
     std::vector<Queued> commands;

@@ -555,7 +555,7 @@ class ClientService final : public rpc::MasterForClient::Server {
   }
 
  private:
-  // Lets the master's thread write a results struct, and copies it into the answer.
+  // Has the master's thread fill a results struct, and copies it into the answer.
   template <class Results, class Context, class F>
   kj::Promise<void> Fill(Context context, F fill) {
     return shell_

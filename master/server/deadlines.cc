@@ -205,7 +205,7 @@ void Brain::SetJob(JobId id, const JobWish& wish, std::function<void(Status, std
   const auto answer = [this, sequence = fed.sequence, reply = std::move(reply)](const std::string& warning) {
     outbox_.Hold(sequence, [reply, warning] { reply(Status::Ok(), warning); });
   };
-  // Who gets no warning waits for nothing.
+  // Only a request that may get a warning waits for predictions.
   if (wish.deadline && wish.deadline->ns > 0 && Steers()) {
     return ForetellRunning(id, [this, id, answer] { WhenSettled([this, id, answer] { answer(LateWarning(id)); }); });
   }

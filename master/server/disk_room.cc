@@ -1,5 +1,5 @@
-// What disks without room keep from running: a full worker takes neither blocks nor attempts, and where all are full
-// the job that waits and has most shuffle output fails.
+// Full disks: a full worker takes neither blocks nor attempts. Where all workers are full, the waiting job with the
+// most shuffle output fails.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ void Brain::FailWithoutRoom() {
     if (known == nullptr || !known->running()) continue;
     const auto waits = [](const sched::Stage& stage) { return stage.in_ready; };
     if (std::none_of(known->stages.begin(), known->stages.end(), waits)) continue;
-    // Of equal ones the newest, which has waited least.
+    // Ties go to the newest job, which has waited least.
     const uint64_t bytes = ShuffleBytes(job);
     if (most == nullptr || bytes >= most_bytes) most = &job, most_bytes = bytes;
   }

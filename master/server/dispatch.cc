@@ -1,6 +1,6 @@
-// Commands to workers: gathered during a turn, one message per worker at its end. Before the first
-// launch of a stage goes its StageInfo and the directories of the stages that it reads; later
-// changes of these go as deltas to whoever was told the first.
+// Commands to workers: gathered during a turn, one message per worker at its end. The first launch of
+// a stage on a worker follows its StageInfo and the directories of the stages that it reads. Later
+// changes of these directories go as deltas to the workers that got the first one.
 #include <glog/logging.h>
 
 #include "common/rpc/wire.h"
@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kMessageBytes = 512 << 10;
 // By what it has come to; far below the 4 MiB that a worker takes.
 constexpr size_t kFullMessageBytes = 1 << 20;
-// Of a directory entry without its table, of a row of that, and of a copy's name, by control.capnp.
-constexpr size_t kEntryBytes = 192, kRowBytes = 48, kCopyBytes = 64;
+// Message bytes of a directory entry without its table, of a row of that table, and of a replica, by control.capnp.
+constexpr size_t kEntryBytes = 192, kRowBytes = 48, kReplicaBytes = 64;
 constexpr size_t kVerdictBytes = 32;
 // How long a verdict may wait to travel with something else: nobody but the worker's bookkeeping
 // waits for it (guess, as the worker's for reports that nothing waits for).
@@ -23,12 +23,12 @@ constexpr Duration kVerdictDelay = Millis(5);
 // Versions rise over restarts too, so that a worker never takes an old delta for a new one.
 uint64_t FirstVersion(uint32_t epoch) { return uint64_t{epoch} << 32 | 1; }
 
-void FillCopy(const sched::Copy& copy, rpc::Copy::Builder out) {
-  rpc::ToWire(copy.output.task, out.initTask());
-  out.setGeneration(copy.output.generation);
-  out.setAttempt(copy.attempt);
-  out.initWorker().setId(copy.worker.value);
-  out.getWorker().setIncarnation(copy.incarnation);
+void FillReplica(const sched::Replica& replica, rpc::Replica::Builder out) {
+  rpc::ToWire(replica.output.task, out.initTask());
+  out.setGeneration(replica.output.generation);
+  out.setAttempt(replica.attempt);
+  out.initWorker().setId(replica.worker.value);
+  out.getWorker().setIncarnation(replica.incarnation);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ void Brain::FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Lau
     FillBlocks(job.plan, split, holder == workers_.all().end() ? "" : holder->second.info.address,
                launch.attempt.number, s);
   }
-  // Of a job that ended before this master began they are not known any more.
+  // Slices of a job that ended before this master began are not known any more.
   const std::vector<sched::Slice> none;
   const auto& slices = task.task < plan.slices.size() ? plan.slices[task.task] : none;
   auto list = out.initSlices(static_cast<unsigned>(slices.size()));
@@ -84,8 +84,8 @@ void FillStage(const JobView& job, uint32_t index, uint64_t cluster_id, rpc::Sta
   out.setStage(index);
   const auto stage = spec.getStages()[index];
   out.setLibrary(stage.getBuiltin() ? capnp::Text::Reader() : spec.getLibrary());
-  // Where the inputs are is in each launch; ten thousand paths need not go with each stage. Taken out of a copy, which
-  // still has their bytes.
+  // The stage goes without the URIs of its inputs: each launch has its own, and there may be ten thousand. They are
+  // removed from a copy, which still has their bytes.
   capnp::MallocMessageBuilder slim;
   slim.setRoot(stage);
   for (auto input : slim.getRoot<rpc::StageSpec>().getInputs()) {
@@ -135,8 +135,8 @@ void ToWire(Verdict verdict, rpc::Reply::Builder out) {
   switch (verdict) {
     case Verdict::kNoted: return out.setNoted();
     case Verdict::kWinner: return out.setWinner();
-    case Verdict::kCopyKept: return out.setCopyKept();
-    case Verdict::kCopyDropped: return out.setCopyDropped();
+    case Verdict::kReplicaKept: return out.setReplicaKept();
+    case Verdict::kReplicaDropped: return out.setReplicaDropped();
     case Verdict::kDiffers: return out.setDiffers();
     case Verdict::kStale: return out.setStale();
     case Verdict::kLater: return out.setLater();
@@ -165,7 +165,7 @@ void Brain::GiveVerdict(WorkerId id, Incarnation incarnation, uint64_t report, V
   });
 }
 
-// As much as fits into one message; null where nothing is left.
+// Returns the next message, as full as it may be; null where nothing is left.
 Message Brain::NextBatch(WorkerView* worker, Outgoing* out) {
   if (out->commands.empty() && out->verdicts.empty()) return nullptr;
   const size_t told = std::min(out->verdicts.size(), kMessageBytes / 2 / kVerdictBytes);
@@ -243,14 +243,14 @@ void Brain::SendLaunch(const sched::Launch& launch) {
   });
 }
 
-void Brain::FillEntry(const CopyView& view, rpc::DirectoryEntry::Builder out) {
-  const sched::Copy& copy = view.copy;
-  out.setTask(copy.output.task.task);
-  out.setGeneration(copy.output.generation);
-  out.setAttempt(copy.attempt);
-  out.initWorker().setId(copy.worker.value);
-  out.getWorker().setIncarnation(copy.incarnation);
-  if (const WorkerView* holder = workers_.Find(copy.worker)) out.setAddress(holder->info.address.c_str());
+void Brain::FillEntry(const ReplicaView& view, rpc::DirectoryEntry::Builder out) {
+  const sched::Replica& replica = view.replica;
+  out.setTask(replica.output.task.task);
+  out.setGeneration(replica.output.generation);
+  out.setAttempt(replica.attempt);
+  out.initWorker().setId(replica.worker.value);
+  out.getWorker().setIncarnation(replica.incarnation);
+  if (const WorkerView* holder = workers_.Find(replica.worker)) out.setAddress(holder->info.address.c_str());
   auto manifest = out.initManifest();
   manifest.setRecords(view.manifest.records);
   manifest.setBytes(view.manifest.bytes);
@@ -273,15 +273,15 @@ void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
   if (view.directory_version < FirstVersion(first_epoch_)) view.directory_version = FirstVersion(first_epoch_);
   worker->directories[id] = view.directory_version;
   // All that there is now, in messages that fit; an empty one where there is nothing.
-  std::vector<CopyView> all;
-  for (const TaskView& task : view.tasks) all.insert(all.end(), task.copies.begin(), task.copies.end());
+  std::vector<ReplicaView> all;
+  for (const TaskView& task : view.tasks) all.insert(all.end(), task.replicas.begin(), task.replicas.end());
   size_t begin = 0;
   do {
     size_t end = begin, bytes = 0;
     while (end < all.size() && bytes < kMessageBytes / 2) {
       bytes += kEntryBytes + all[end++].extra->rows.size() * kRowBytes;
     }
-    std::vector<CopyView> part(all.begin() + static_cast<long>(begin), all.begin() + static_cast<long>(end));
+    std::vector<ReplicaView> part(all.begin() + static_cast<long>(begin), all.begin() + static_cast<long>(end));
     const uint64_t version = view.directory_version;
     Send(worker, bytes + 64, [this, id, version, part = std::move(part)](rpc::Command::Builder out) {
       auto delta = out.initDirectory();
@@ -298,24 +298,24 @@ void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
 
 // A change of a directory goes in parts that fit into a message; each has its version, and a worker that knows the
 // directory gets all of them.
-void Brain::SendDelta(const std::vector<sched::Copy>& added, const std::vector<sched::Copy>& removed) {
+void Brain::SendDelta(const std::vector<sched::Replica>& added, const std::vector<sched::Replica>& removed) {
   struct Delta {
-    std::vector<CopyView> added;
-    std::vector<sched::Copy> removed;
+    std::vector<ReplicaView> added;
+    std::vector<sched::Replica> removed;
     size_t bytes = 64;
   };
   std::map<StageId, std::vector<Delta>> by_stage;
-  const auto part = [&by_stage](const sched::Copy& copy, size_t bytes) -> Delta& {
-    std::vector<Delta>& parts = by_stage[copy.output.task.stage_id()];
+  const auto part = [&by_stage](const sched::Replica& replica, size_t bytes) -> Delta& {
+    std::vector<Delta>& parts = by_stage[replica.output.task.stage_id()];
     if (parts.empty() || parts.back().bytes + bytes > kMessageBytes / 2) parts.emplace_back();
     parts.back().bytes += bytes;
     return parts.back();
   };
-  // What goes, goes first: a part's additions stand behind its removals, and those of later parts.
-  for (const auto& copy : removed) part(copy, kCopyBytes).removed.push_back(copy);
-  for (const auto& copy : added) {
-    const CopyView* view = jobs_.FindCopy(copy);
-    if (view != nullptr) part(copy, kEntryBytes + view->extra->rows.size() * kRowBytes).added.push_back(*view);
+  // Removals go first: additions of a part stand behind its removals, and those of later parts.
+  for (const auto& replica : removed) part(replica, kReplicaBytes).removed.push_back(replica);
+  for (const auto& replica : added) {
+    const ReplicaView* view = jobs_.FindReplica(replica);
+    if (view != nullptr) part(replica, kEntryBytes + view->extra->rows.size() * kRowBytes).added.push_back(*view);
   }
   for (auto& [id, parts] : by_stage) {
     StageView& stage = jobs_.Find(id.job)->stages[id.stage];
@@ -335,7 +335,7 @@ void Brain::SendDelta(const std::vector<sched::Copy>& added, const std::vector<s
           auto list = message.initAdded(static_cast<unsigned>(shared->added.size()));
           for (unsigned i = 0; i < shared->added.size(); ++i) FillEntry(shared->added[i], list[i]);
           auto gone = message.initRemoved(static_cast<unsigned>(shared->removed.size()));
-          for (unsigned i = 0; i < shared->removed.size(); ++i) FillCopy(shared->removed[i], gone[i]);
+          for (unsigned i = 0; i < shared->removed.size(); ++i) FillReplica(shared->removed[i], gone[i]);
         });
       }
     }
@@ -343,16 +343,16 @@ void Brain::SendDelta(const std::vector<sched::Copy>& added, const std::vector<s
 }
 
 // Nothing where the worker is away: it is asked again when it has registered.
-void Brain::SendReplicate(const sched::Copy& from, WorkerId to) {
+void Brain::SendReplicate(const sched::Replica& from, WorkerId to) {
   WorkerView* worker = workers_.Find(to);
-  const CopyView* view = jobs_.FindCopy(from);
+  const ReplicaView* view = jobs_.FindReplica(from);
   if (worker == nullptr || !worker->alive || worker->session == 0 || view == nullptr) return;
   worker->holds.insert(from.output.task.job);
   Send(worker, 64 + kEntryBytes + view->extra->rows.size() * kRowBytes,
        [this, view = *view](rpc::Command::Builder out) {
-         auto replicate = out.initReplicateCopy();
-         rpc::ToWire(view.copy.output.task.job, replicate.initJob());
-         replicate.setStage(view.copy.output.task.stage);
+         auto replicate = out.initReplicateOutput();
+         rpc::ToWire(view.replica.output.task.job, replicate.initJob());
+         replicate.setStage(view.replica.output.task.stage);
          FillEntry(view, replicate.initSource());
        });
 }

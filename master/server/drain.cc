@@ -32,9 +32,9 @@ std::string Named(const std::vector<JobId>& jobs) {
 
 // Some worker that stays can serve this output.
 bool StaysElsewhere(const sched::State& state, const sched::Task& task, WorkerId but) {
-  return std::any_of(task.copies.begin(), task.copies.end(), [&](const sched::CopyPlace& copy) {
-    const sched::Worker* w = state.FindWorker(copy.worker);
-    return copy.worker != but && copy.generation == task.generation && w != nullptr && w->alive && !w->draining;
+  return std::any_of(task.replicas.begin(), task.replicas.end(), [&](const sched::ReplicaPlace& replica) {
+    const sched::Worker* w = state.FindWorker(replica.worker);
+    return replica.worker != but && replica.generation == task.generation && w != nullptr && w->alive && !w->draining;
   });
 }
 
@@ -50,7 +50,7 @@ void AddBlocks(const dfs::DrainBlocks& b, std::vector<std::string>* lines) {
                      "remove files, or add a worker");
   }
   if (b.failing > 0) {
-    lines->push_back("copies of " + Blocks(b.failing) + " failed and are tried again; the master's log says why");
+    lines->push_back("copying " + Blocks(b.failing) + " failed and is tried again; the master's log says why");
   }
   if (b.damaged > 0) {
     lines->push_back(Blocks(b.damaged) + " cannot be copied: no replica is good, and one of them is here; " +
@@ -64,23 +64,23 @@ void AddBlocks(const dfs::DrainBlocks& b, std::vector<std::string>* lines) {
 }  // namespace
 
 void AddScheduled(const sched::State& state, WorkerId worker,
-                  const std::function<uint64_t(const sched::Copy&)>& bytes_of, DrainReport* report) {
+                  const std::function<uint64_t(const sched::Replica&)>& bytes_of, DrainReport* report) {
   const sched::Worker* w = state.FindWorker(worker);
   if (w == nullptr) return;
   report->attempts = static_cast<uint32_t>(w->attempts.size());
   std::set<JobId> jobs;
   TaskId last;
-  for (const auto& [id, attempt] : w->copies.All()) {  // by task
+  for (const auto& [id, attempt] : w->replicas.All()) {  // by task
     const sched::Job* job = state.FindJob(id.job);
     if (id == last || job == nullptr || !job->running()) continue;
     const sched::Task& task = *state.FindTask(id);
-    const auto here = std::find_if(task.copies.begin(), task.copies.end(), [&](const sched::CopyPlace& copy) {
-      return copy.worker == worker && copy.generation == task.generation;
+    const auto here = std::find_if(task.replicas.begin(), task.replicas.end(), [&](const sched::ReplicaPlace& replica) {
+      return replica.worker == worker && replica.generation == task.generation;
     });
-    if (here == task.copies.end() || !state.Needed(*job, id) || StaysElsewhere(state, task, worker)) continue;
+    if (here == task.replicas.end() || !state.Needed(*job, id) || StaysElsewhere(state, task, worker)) continue;
     last = id;
     ++report->outputs;
-    report->output_bytes += bytes_of(state.MakeCopy(id, *here));
+    report->output_bytes += bytes_of(state.MakeReplica(id, *here));
     jobs.insert(id.job);
   }
   report->jobs.assign(jobs.begin(), jobs.end());

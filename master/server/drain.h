@@ -35,11 +35,12 @@ struct DrainReport {
 
 // Adds the attempts and outputs of the worker. Cost: the worker's outputs.
 void AddScheduled(const sched::State& state, WorkerId worker,
-                  const std::function<uint64_t(const sched::Copy&)>& bytes_of, DrainReport* report);
+                  const std::function<uint64_t(const sched::Replica&)>& bytes_of, DrainReport* report);
 
 // One sentence for each thing that the worker waits for; none where the report is Safe().
 std::vector<std::string> WaitsFor(const DrainReport& report);
-// What stays as it is although the worker may go: files with fewer replicas than they ask for. Or "".
+// Describes the files that will have fewer replicas than they ask for, which does not keep the worker; "" where there
+// are none.
 std::string StaysThin(const DrainReport& report);
 void ToWire(const DrainReport& report, rpc::DrainStatus::Builder out);
 

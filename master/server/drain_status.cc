@@ -1,4 +1,4 @@
-// Asking whether a worker may be stopped: what the brain's parts know of it, joined and sent.
+// Answers whether a worker may be stopped, from the brain's parts.
 #include <algorithm>
 
 #include "common/io/clock.h"
@@ -9,7 +9,7 @@
 namespace mr::master {
 namespace {
 
-// What is said of very many blocks may be so old: a walk of them holds up the master's thread.
+// The most age of a report about very many blocks: a walk over them holds up the master's thread.
 constexpr Duration kLookAgain = Seconds(1);
 constexpr size_t kJobsSent = 20;
 
@@ -39,8 +39,8 @@ Result<DrainReport> Brain::DrainOf(WorkerId id) {
   report.blocks = BlocksKept(id);
   AddScheduled(
       scheduler_->state(), id,
-      [this](const sched::Copy& copy) {
-        const CopyView* view = jobs_.FindCopy(copy);
+      [this](const sched::Replica& replica) {
+        const ReplicaView* view = jobs_.FindReplica(replica);
         return view == nullptr ? uint64_t{0} : view->manifest.bytes;
       },
       &report);

@@ -10,7 +10,7 @@ namespace mr::master {
 // The last record that was durable when a master sent this. epoch 0: nothing is said.
 struct Durable {
   uint32_t epoch = 0;
-  uint64_t life = 0;  // wall-clock milliseconds of the epoch's begin: another copy of the journal has another one
+  uint64_t life = 0;  // wall-clock milliseconds of the epoch's begin: differs between copies of the journal
   uint64_t sequence = 0;
   bool operator==(const Durable&) const = default;
 };
@@ -39,14 +39,14 @@ class Epochs {
   void Settle(uint32_t below);
   // Whether this journal, whose last durable record is `end`, lacks the record.
   bool Lacks(const Durable& seen, uint64_t end) const;
-  // Of a record that is lacking: the first id of a block that this journal and lost records may both have given, to
-  // different blocks. Epochs are of another chain from the first on that cannot have been there before the record's:
-  // its number is not below that one's, or it began later.
+  // Returns, for a record that is lacking, the first block id that this journal and lost records may both have
+  // assigned, to different blocks. The chains differ from the first epoch on that cannot have preceded the record's
+  // epoch: its number is not lower, or it began later.
   uint64_t DoubtFrom(const Durable& seen) const;
   // For a snapshot, and back.
   std::vector<uint64_t> NextBlocks() const;
   void SetNextBlocks(const std::vector<uint64_t>& blocks);
-  // What to send of the newest epoch.
+  // Returns the newest epoch with this sequence, for workers.
   Durable At(uint64_t durable) const;
   const std::vector<EpochBegun>& all() const { return begun_; }
 

@@ -16,7 +16,7 @@ void Brain::ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply
   auto out = std::make_shared<Explained>();
   out->refusals = Refusals(spec);
   outlets_.InPool([this, shared, context, out, reply = std::move(reply)] {
-    // Apart from the plan, which is told also where the output stands in the way.
+    // Checked apart from the plan, which is reported even where the output is refused.
     JobSpec without = *shared;
     if (const std::string uri = std::exchange(without.output_uri, ""); uri.starts_with("file://")) {
       const Status status = CheckFileOutput(uri, shared->overwrite);
@@ -38,7 +38,7 @@ void Brain::ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply
           AddForecast(*shared, std::move(*made), out.get());
           reply(std::move(*out));
         };
-        // As a submit would.
+        // Waits like a submit.
         const bool admits = Steers() && !shared->best_effort && shared->deadline.ns > 0;
         if (!admits || !made->ok() || (*made)->guessed) return answer();
         WhenSettled(answer);

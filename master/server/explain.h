@@ -1,4 +1,4 @@
-// What a submit would be answered and what would run, without one.
+// The plan and the answer that a submit would get, without submitting.
 #pragma once
 
 #include <optional>

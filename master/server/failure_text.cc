@@ -59,12 +59,12 @@ bool SaysWhere(const std::string& message, const std::string& record) {
   const size_t at = record.rfind(mark);
   if (at == std::string::npos) return false;
   const std::string file = record.substr(0, at);
-  // The begin of a file that is named already tells nothing.
+  // The start of a file that the message names already adds nothing.
   return message.find(file + mark) != std::string::npos ||
          (record.substr(at) == mark + "0" && message.find(file) != std::string::npos);
 }
 
-// What nobody but an operator of the cluster can do about it.
+// Returns advice that only an operator of the cluster can follow; "" where there is none.
 std::string Advice(const std::string& message) {
   const auto says = [&message](const char* what) { return message.find(what) != std::string::npos; };
   if (says("Disk quota exceeded")) {
@@ -81,7 +81,7 @@ std::string Advice(const std::string& message) {
   return "that disk is full: make room on it (mrctl doctor, mrctl workers), then submit the job again";
 }
 
-// As the host, the SDK and the kernel's killer are told of.
+// Returns whether memory ran out, in the words of the host, the SDK and the worker for the kernel's OOM killer.
 bool OutOfMemory(const std::string& message) {
   return message.find("out of memory") != std::string::npos || message.find("memory ran out") != std::string::npos;
 }
@@ -97,7 +97,7 @@ bool Reads(const JobView& job, const TaskId& task, const Skew& skew) {
   return false;
 }
 
-// What made the task larger than others, where it had no memory left; of several keys the heaviest.
+// Returns a line about the heaviest hot key that the task reads, where it ran out of memory; else "".
 std::string SkewLine(const JobView& job, const AttemptView& failed) {
   const Skew* worst = nullptr;
   for (const Skew& skew : job.skew) {

@@ -1,6 +1,6 @@
-// What the end of a failed job tells beyond the scheduler's sentence: where in the input, the hot key that it
-// reads where it ran out of memory, how many attempts failed alike, and the end of what the operator wrote. At most
-// eight lines, since a client adds two. Pure.
+// The lines about a failed job beside the scheduler's sentence: the place in the input, the hot key of a task that ran
+// out of memory, the number of attempts that failed alike, and the end of the operator's output. At most eight lines,
+// since a client adds two. Pure.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ uint64_t Median(std::vector<uint64_t> values) {
   return *middle;
 }
 
-// Of one partition of `input`, in ranges of upstream tasks with about `target` bytes each.
+// Cuts one partition of `input` into ranges of upstream tasks with about `target` bytes each.
 std::vector<Piece> Cut(const SizedInput& input, uint32_t partition, uint64_t target, uint64_t beside) {
   std::vector<Piece> pieces;
   uint64_t bytes = 0;
@@ -61,7 +61,7 @@ std::vector<Piece> CutFatPartitions(const std::vector<SizedInput>& inputs, uint3
     }
     const uint64_t beside = all[p] - BytesOf(*fattest, p);
     auto cut = Cut(*fattest, p, std::max({fat_bytes / 2, median, beside}), beside);
-    // What is still to come needs a task for each partition.
+    // Each of the remaining partitions needs a task.
     if (cut.size() == 1 || pieces.size() + cut.size() + (partitions - p - 1) > most) {
       pieces.push_back(whole);
     } else {

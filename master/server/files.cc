@@ -19,14 +19,14 @@ constexpr size_t kMaxSuccessBytes = 32 << 10;
 
 std::string PathOf(const std::string& uri) { return uri.substr(std::string("dfs://").size()); }
 
-// What a full disk refuses; removals, and the ends of writes that are under way, are paid from the journal's reserve.
+// Returns whether a full disk refuses the record. Removals and the ends of running writes use the journal's reserve.
 bool BeginsWork(const dfs::Record& record) {
   return std::holds_alternative<dfs::FileCreated>(record) || std::holds_alternative<dfs::DirectoryMade>(record) ||
          std::holds_alternative<dfs::Renamed>(record) || std::holds_alternative<dfs::ReplicationSet>(record);
 }
 
-// What safe mode refuses: changes that clients see, the end of a write that began before it, too. What jobs write goes
-// on below their staging.
+// Returns whether safe mode refuses the record: a change that clients see, also the end of a write that began before.
+// Jobs go on writing below their staging.
 bool ChangesFiles(const dfs::Namespace& ns, const dfs::Record& record) {
   const auto* created = std::get_if<dfs::FileCreated>(&record);
   const auto* completed = std::get_if<dfs::FileCompleted>(&record);

@@ -1,4 +1,4 @@
-// What an ended job's run was, for `mrctl whatif`.
+// Answers `mrctl whatif` with the run of an ended job.
 #include "master/history/history.h"
 
 #include "common/rpc/wire.h"

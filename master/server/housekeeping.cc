@@ -1,4 +1,4 @@
-// What would otherwise grow for ever: staging of jobs that have ended, and operator libraries and side files.
+// Removes files that would otherwise grow for ever: staging of ended jobs, operator libraries and side files.
 #include <glog/logging.h>
 
 #include "common/base/text.h"

@@ -1,5 +1,5 @@
-// What people and monitors read over HTTP: /healthz, /readyz, /metrics (Prometheus text) and a
-// status page. Reads only; no route changes anything. On the KJ loop.
+// The master's HTTP routes: /healthz, /readyz, /metrics (Prometheus text) and a status page. No route
+// changes anything. Thread: the KJ loop.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// What the job table keeps of clones: how many ended how, what their readers were told to read, and operators that
-// clones have shown to be random.
+// The job table's facts about clones: counts of their ends, the binds of their readers, and warnings about operators
+// that are not deterministic.
 #include "master/server/job_table.h"
 
 namespace mr::master {
@@ -32,9 +32,9 @@ void JobTable::NoteBind(const sched::Bind& d, Instant at) {
   JobView* job = Find(d.reader.task.job);
   const AttemptView* reader = Find(d.reader);
   if (job == nullptr || reader == nullptr || !Live(reader->state)) return;
-  const auto [told, first] = job->reads.try_emplace({d.reader, d.copy.output.task}, d.copy);
-  if (!first && told->second == d.copy) return;  // said again, since its worker was away
-  told->second = d.copy;
+  const auto [bound, first] = job->reads.try_emplace({d.reader, d.replica.output.task}, d.replica);
+  if (!first && bound->second == d.replica) return;  // repeated, since its worker was away
+  bound->second = d.replica;
   for (CloneCounts* clones : {&job->clones, &clones_}) {
     if (!first)
       ++clones->rebound;
@@ -43,9 +43,9 @@ void JobTable::NoteBind(const sched::Bind& d, Instant at) {
     else
       ++clones->contended;
   }
-  const std::string from = "it reads what " + NameOf({d.copy.output.task, d.copy.attempt}) + " made";
-  const std::string again = first ? "" : ", since the copy that it was told before is gone";
-  Note(What::kBound, d.reader, job->id, d.copy.worker, d.reason, at, from + again + ": " + Explain(d.reason));
+  const std::string from = "it reads the output of " + NameOf({d.replica.output.task, d.replica.attempt});
+  const std::string again = first ? "" : ", since the replica that it was bound to is gone";
+  Note(What::kBound, d.reader, job->id, d.replica.worker, d.reason, at, from + again + ": " + Explain(d.reason));
 }
 
 void JobTable::WarnIndeterminate(const sched::MarkIndeterminate& mark, const std::string& extra,

@@ -1,4 +1,4 @@
-// What users change of a running job, as people see it.
+// The job table's lines about changes that users make to a running job.
 #include "master/server/job_table.h"
 
 namespace mr::master {

@@ -18,23 +18,23 @@ struct TableHead {
   }
 };
 
-// Behind the head, from the release on that copies outputs on purpose.
-struct CopiesTail {
-  JobTable::CopyCounts counts;
+// Stands behind the head in images of releases that can replicate outputs.
+struct ReplicasTail {
+  JobTable::ReplicaCounts counts;
   std::vector<Replication> replications;
   template <class V>
   static void Fields(V&& v) {
-    v(&CopiesTail::counts, &CopiesTail::replications);
+    v(&ReplicasTail::counts, &ReplicasTail::replications);
   }
 };
 
-struct CopyImage {
-  sched::Copy copy;
+struct ReplicaImage {
+  sched::Replica replica;
   sched::Manifest manifest;
   std::optional<FinishedExtra> extra;  // none: that of the commit
   template <class V>
   static void Fields(V&& v) {
-    v(&CopyImage::copy, &CopyImage::manifest, &CopyImage::extra);
+    v(&ReplicaImage::replica, &ReplicaImage::manifest, &ReplicaImage::extra);
   }
 };
 
@@ -44,12 +44,12 @@ struct TaskImage {
   WorkerId worker;
   std::optional<FinishedExtra> output;
   sched::Manifest manifest;
-  std::vector<CopyImage> copies;
+  std::vector<ReplicaImage> replicas;
   template <class V>
   static void Fields(V&& v) {
     using T = TaskImage;
     v(&T::committed, &T::generation, &T::attempts, &T::live, &T::winner, &T::worker, &T::output, &T::manifest,
-      &T::copies, &T::refused);
+      &T::replicas, &T::refused);
   }
 };
 
@@ -112,9 +112,9 @@ TaskImage ImageOf(const TaskView& task) {
                   task.worker,    {},
                   task.manifest,  {}};
   if (task.output != nullptr) image.output = *task.output;
-  for (const CopyView& copy : task.copies) {
-    image.copies.push_back({copy.copy, copy.manifest, {}});
-    if (copy.extra != task.output) image.copies.back().extra = *copy.extra;
+  for (const ReplicaView& replica : task.replicas) {
+    image.replicas.push_back({replica.replica, replica.manifest, {}});
+    if (replica.extra != task.output) image.replicas.back().extra = *replica.extra;
   }
   return image;
 }
@@ -126,9 +126,9 @@ TaskView ViewOf(TaskImage image) {
                 image.worker,    {},
                 image.manifest,  {}};
   if (image.output) task.output = std::make_shared<FinishedExtra>(*std::move(image.output));
-  for (CopyImage& copy : image.copies) {
-    auto extra = copy.extra ? std::make_shared<const FinishedExtra>(*std::move(copy.extra)) : task.output;
-    task.copies.push_back({copy.copy, copy.manifest, std::move(extra)});
+  for (ReplicaImage& replica : image.replicas) {
+    auto extra = replica.extra ? std::make_shared<const FinishedExtra>(*std::move(replica.extra)) : task.output;
+    task.replicas.push_back({replica.replica, replica.manifest, std::move(extra)});
   }
   return task;
 }
@@ -211,10 +211,10 @@ struct LentTail {
 struct CloneTail {
   struct Read {
     AttemptId reader;
-    sched::Copy copy;
+    sched::Replica replica;
     template <class V>
     static void Fields(V&& v) {
-      v(&Read::reader, &Read::copy);
+      v(&Read::reader, &Read::replica);
     }
   };
   struct Warning {
@@ -236,7 +236,7 @@ struct CloneTail {
 
 CloneTail CloneTailOf(const JobView& job) {
   CloneTail tail{job.clones, {}, {}};
-  for (const auto& [read, copy] : job.reads) tail.reads.push_back({read.first, copy});
+  for (const auto& [read, replica] : job.reads) tail.reads.push_back({read.first, replica});
   for (const auto& [stage, text] : job.warnings) tail.warnings.push_back({stage, text});
   return tail;
 }
@@ -341,7 +341,7 @@ Result<JobView> ViewOf(JobImage image) {
 }  // namespace
 
 void JobTable::Save(const std::function<void(std::string)>& part) const {
-  CopiesTail tail{copy_counts_, {}};
+  ReplicasTail tail{replica_counts_, {}};
   for (const auto& [key, replication] : replications_) tail.replications.push_back(replication);
   part(EncodeFields(
            TableHead{counts_, newest_forgotten_, {whole_.begin(), whole_.end()}, {brief_.begin(), brief_.end()}}) +
@@ -358,7 +358,7 @@ void JobTable::Save(const std::function<void(std::string)>& part) const {
 Status JobTable::RestorePart(std::string_view part) {
   if (!restoring_) {
     TableHead head;
-    CopiesTail tail;
+    ReplicasTail tail;
     FieldReader reader(part);
     reader.Get(head);
     if (reader.ok() && !reader.AtEnd()) reader.Get(tail);
@@ -369,7 +369,7 @@ Status JobTable::RestorePart(std::string_view part) {
     if (!reader.ok() || !reader.AtEnd()) return Unreadable("list of jobs");
     lent_ = lent.counts;
     lent.Into(&causes_);
-    copy_counts_ = tail.counts;
+    replica_counts_ = tail.counts;
     for (const Replication& r : tail.replications) replications_[{r.to, r.from.output}] = r;
     counts_ = head.counts;
     newest_forgotten_ = head.newest_forgotten;
@@ -418,7 +418,7 @@ Status JobTable::RestorePart(std::string_view part) {
   job.steering = std::move(steering);
   job.skew = std::move(skew);
   job.clones = clones.counts;
-  for (const CloneTail::Read& read : clones.reads) job.reads[{read.reader, read.copy.output.task}] = read.copy;
+  for (const CloneTail::Read& read : clones.reads) job.reads[{read.reader, read.replica.output.task}] = read.replica;
   for (CloneTail::Warning& w : clones.warnings) job.warnings[w.stage] = std::move(w.text);
   if (!job.submission_id.empty()) submissions_[job.submission_id] = job.id;
   if (job.brief) {

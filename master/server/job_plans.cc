@@ -6,7 +6,7 @@
 namespace mr::master {
 namespace {
 
-// Of a stage whose tasks share fat partitions: how many; else "".
+// Returns the number of shared fat partitions as text, for a stage that may share them; else "".
 std::string CutText(const JobView& job, uint32_t stage) {
   if (!job.spec.stages[stage].splits()) return "";
   std::set<uint32_t> seen, cut;

@@ -121,14 +121,14 @@ std::string JobTable::NameOf(const AttemptId& id) const {
   return Name(id, known ? it->second.letter(id.task.stage) : TaskLetter::kMap);
 }
 
-const CopyView* JobTable::FindCopy(const sched::Copy& copy) {
-  const TaskId& id = copy.output.task;
+const ReplicaView* JobTable::FindReplica(const sched::Replica& replica) {
+  const TaskId& id = replica.output.task;
   JobView* job = Find(id.job);
   if (job == nullptr || id.stage >= job->stages.size() || id.task >= job->stages[id.stage].tasks.size()) {
     return nullptr;
   }
-  for (const CopyView& c : job->stages[id.stage].tasks[id.task].copies) {
-    if (c.copy == copy) return &c;
+  for (const ReplicaView& c : job->stages[id.stage].tasks[id.task].replicas) {
+    if (c.replica == replica) return &c;
   }
   return nullptr;
 }
@@ -306,7 +306,7 @@ struct EventFolder {
     for (const Replication& r : table.ReplicationsTo(e.worker)) {
       const TaskId& id = r.from.output.task;
       table.replications_.erase({r.to, r.from.output});
-      table.Note(What::kCopyNotMade, {id, r.from.attempt}, id.job, r.to, {}, at, OneLine("it was lost: " + e.why));
+      table.Note(What::kReplicaNotMade, {id, r.from.attempt}, id.job, r.to, {}, at, OneLine("it was lost: " + e.why));
     }
   }
   void operator()(const sched::WorkerRegistered& e) {
@@ -323,8 +323,8 @@ struct EventFolder {
         table.End(&attempt, AttemptState::kKilled, at, sequence);
       }
     }
-    // What it was asked to copy, and has by now.
-    for (const sched::Copy& c : e.inventory) {
+    // Requested replicas that the worker has by now.
+    for (const sched::Replica& c : e.inventory) {
       const auto asked = table.replications_.find({e.worker, c.output});
       if (asked == table.replications_.end() || asked->second.from.attempt != c.attempt) continue;
       const sched::Reason reason = asked->second.reason;
@@ -335,9 +335,9 @@ struct EventFolder {
   // Finished, its report under way.
   static bool InInventory(const sched::WorkerRegistered& e, const AttemptId& id) {
     return std::any_of(e.inventory.begin(), e.inventory.end(),
-                       [&id](const sched::Copy& c) { return c.output.task == id.task && c.attempt == id.number; });
+                       [&id](const sched::Replica& c) { return c.output.task == id.task && c.attempt == id.number; });
   }
-  // What these mean for people is in the decisions that they cause.
+  // People see these by the decisions that they cause.
   void operator()(const sched::AttemptFinished&) {}
   void operator()(const sched::AttemptStarted&) {}
   void operator()(const sched::ConfigChanged&) {}
@@ -345,45 +345,45 @@ struct EventFolder {
   void operator()(const sched::WorkerAway&) {}
   void operator()(const sched::FetchDone&) {}
   void operator()(const sched::FetchFailed&) {}
-  void operator()(const sched::CopyMade& e) {
-    const auto asked = table.replications_.extract({e.copy.worker, e.copy.output});
-    TakeMade(e.copy, asked.empty() ? sched::Reason{} : asked.mapped().reason);
+  void operator()(const sched::ReplicaMade& e) {
+    const auto asked = table.replications_.extract({e.replica.worker, e.replica.output});
+    TakeMade(e.replica, asked.empty() ? sched::Reason{} : asked.mapped().reason);
   }
   // Here to stay where no decision of the same step drops it.
-  void TakeMade(const sched::Copy& copy, const sched::Reason& reason) {
-    const TaskId& id = copy.output.task;
+  void TakeMade(const sched::Replica& replica, const sched::Reason& reason) {
+    const TaskId& id = replica.output.task;
     JobView* job = table.Find(id.job);
-    const bool refused = std::any_of(decisions.begin(), decisions.end(), [&copy](const sched::Decision& d) {
-      const auto* drop = std::get_if<sched::DropCopy>(&d);
-      return drop != nullptr && drop->copy == copy;
+    const bool refused = std::any_of(decisions.begin(), decisions.end(), [&replica](const sched::Decision& d) {
+      const auto* drop = std::get_if<sched::DropReplica>(&d);
+      return drop != nullptr && drop->replica == replica;
     });
-    if (refused || job == nullptr || job->brief || table.FindCopy(copy) != nullptr) return;
+    if (refused || job == nullptr || job->brief || table.FindReplica(replica) != nullptr) return;
     if (id.stage >= job->stages.size() || id.task >= job->stages[id.stage].tasks.size()) return;
     TaskView& task = job->stages[id.stage].tasks[id.task];
     if (task.output == nullptr) return;
-    task.copies.push_back({copy, task.manifest, task.output});
-    change->added.push_back(copy);
-    ++table.copy_counts_.made;
-    table.copy_counts_.bytes += task.manifest.bytes;
-    table.Note(What::kCopyMade, {id, copy.attempt}, id.job, copy.worker, reason, at);
+    task.replicas.push_back({replica, task.manifest, task.output});
+    change->added.push_back(replica);
+    ++table.replica_counts_.made;
+    table.replica_counts_.bytes += task.manifest.bytes;
+    table.Note(What::kReplicaMade, {id, replica.attempt}, id.job, replica.worker, reason, at);
   }
   // Behind it the task's own decisions say that it was launched again.
-  void operator()(const sched::CopyLost& e) {
-    const TaskId& id = e.copy.output.task;
+  void operator()(const sched::ReplicaLost& e) {
+    const TaskId& id = e.replica.output.task;
     JobView* job = table.Find(id.job);
-    if (job == nullptr || job->brief || table.FindCopy(e.copy) == nullptr) return;
-    const size_t left = job->stages[id.stage].tasks[id.task].copies.size() - 1;
+    if (job == nullptr || job->brief || table.FindReplica(e.replica) == nullptr) return;
+    const size_t left = job->stages[id.stage].tasks[id.task].replicas.size() - 1;
     const std::string next = left == 0   ? "no other replica is left, so the task runs again if its output is needed"
                              : left == 1 ? "1 other replica is left to read"
                                          : std::to_string(left) + " other replicas are left to read";
-    const sched::Reason reason{sched::ReasonCode::kOutputLost, "", {double(e.copy.output.generation)}};
-    table.Note(What::kOutputLost, {id, e.copy.attempt}, id.job, e.copy.worker, reason, at,
+    const sched::Reason reason{sched::ReasonCode::kOutputLost, "", {double(e.replica.output.generation)}};
+    table.Note(What::kOutputLost, {id, e.replica.attempt}, id.job, e.replica.worker, reason, at,
                OneLine(e.why) + "; " + next);
   }
-  void operator()(const sched::CopyNotMade& e) {
+  void operator()(const sched::ReplicaNotMade& e) {
     table.replications_.erase({e.worker, e.from.output});
     const TaskId& id = e.from.output.task;
-    table.Note(What::kCopyNotMade, {id, e.from.attempt}, id.job, e.worker, {}, at, OneLine(e.why));
+    table.Note(What::kReplicaNotMade, {id, e.from.attempt}, id.job, e.worker, {}, at, OneLine(e.why));
   }
   void operator()(const sched::ProfileLoaded&) {}
   void operator()(const sched::TimerDue&) {}
@@ -477,7 +477,7 @@ struct DecisionFolder {
     if (std::holds_alternative<sched::AttemptFinished>(event.event)) (void)DecodeFinished(extra, output.get());
     output->dfs_commit = {};  // the namespace has it
     if (AttemptView* attempt = table.Find(d.attempt)) {
-      table.End(attempt, d.winner ? AttemptState::kCommitted : AttemptState::kCopy, at, sequence);
+      table.End(attempt, d.winner ? AttemptState::kCommitted : AttemptState::kReplica, at, sequence);
     }
     if (d.winner) {
       if (job->state == JobState::kPending) job->state = JobState::kRunning;
@@ -492,13 +492,13 @@ struct DecisionFolder {
       task.manifest = d.manifest;
       task.worker = d.worker;
       task.winner = d.attempt.number;
-      task.generation = std::max(task.generation, d.copy.output.generation);
+      task.generation = std::max(task.generation, d.replica.output.generation);
     }
     if (!job->spec.stages[d.attempt.task.stage].is_final) {
-      task.copies.push_back({d.copy, d.manifest, output});
-      change->added.push_back(d.copy);
+      task.replicas.push_back({d.replica, d.manifest, output});
+      change->added.push_back(d.replica);
     }
-    table.Note(d.winner ? What::kCommitted : What::kKeptAsCopy, d.attempt, job->id, d.worker, d.reason, at);
+    table.Note(d.winner ? What::kCommitted : What::kKeptAsReplica, d.attempt, job->id, d.worker, d.reason, at);
   }
   void operator()(const sched::Refuse& d) {
     AttemptView* attempt = table.Find(d.attempt);
@@ -518,14 +518,14 @@ struct DecisionFolder {
     table.Note(What::kTakenBack, d.attempt, d.attempt.task.job, d.worker, d.reason, at);
   }
   void operator()(const sched::Bind& d) { table.NoteBind(d, at); }
-  void operator()(const sched::DropCopy& d) {
-    const TaskId& id = d.copy.output.task;
+  void operator()(const sched::DropReplica& d) {
+    const TaskId& id = d.replica.output.task;
     JobView* job = table.Find(id.job);
-    if (job == nullptr || table.FindCopy(d.copy) == nullptr) return;
-    auto& copies = job->stages[id.stage].tasks[id.task].copies;
-    std::erase_if(copies, [&](const CopyView& c) { return c.copy == d.copy; });
-    change->removed.push_back(d.copy);
-    table.Note(What::kCopyDropped, {id, d.copy.attempt}, id.job, d.copy.worker, d.reason, at);
+    if (job == nullptr || table.FindReplica(d.replica) == nullptr) return;
+    auto& replicas = job->stages[id.stage].tasks[id.task].replicas;
+    std::erase_if(replicas, [&](const ReplicaView& c) { return c.replica == d.replica; });
+    change->removed.push_back(d.replica);
+    table.Note(What::kReplicaDropped, {id, d.replica.attempt}, id.job, d.replica.worker, d.reason, at);
   }
   void operator()(const sched::PlanStage& d) {
     table.Note(What::kStagePlanned, {{d.job, d.stage, 0}, 0}, d.job, {}, d.reason, at);
@@ -564,7 +564,7 @@ struct DecisionFolder {
     if (job->steering.slots != d.slots) table.Note(What::kAllotted, {}, d.job, {}, d.reason, at);
     job->steering.Note(d, at);
   }
-  void operator()(const sched::ReplicateCopy& d) {
+  void operator()(const sched::ReplicateOutput& d) {
     const TaskId& id = d.from.output.task;
     table.replications_[{d.to, d.from.output}] = {d.from, d.to, d.reason};
     table.Note(What::kReplicated, {id, d.from.attempt}, id.job, d.to, d.reason, at);

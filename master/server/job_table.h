@@ -1,7 +1,7 @@
-// What the master tells people about jobs: a fold of the scheduler's events and decisions, beside
-// the scheduler, for status pages, directories of copies and final outputs. Decides nothing; a
-// replay of the journal makes it again. Bounded: of ended jobs the newest are kept whole, older ones
-// in brief (state, stages, totals), and the oldest are forgotten. Of the master's thread.
+// The master's table of jobs: a fold of the scheduler's events and decisions, beside the scheduler, for
+// status pages, directories of replicas and final outputs. Decides nothing; a replay of the journal
+// makes it again. Bounded: the newest ended jobs are kept whole, older ones in brief (state, stages,
+// totals), and the oldest are forgotten. Thread: the master's.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ namespace mr::master {
 
 using mr::Word;  // beside that of attempts
 
-enum class AttemptState : uint8_t { kRunning, kWaiting, kCommitted, kCopy, kFailed, kKilled };
+enum class AttemptState : uint8_t { kRunning, kWaiting, kCommitted, kReplica, kFailed, kKilled };
 const char* Word(AttemptState state);
 bool Live(AttemptState state);
 
@@ -52,11 +52,11 @@ struct AttemptView {
   }
 };
 
-// Of jobs whose tasks run as clones.
+// Counts of clones and of reads that are bound to replicas.
 struct CloneCounts {
   uint64_t killed = 0;  // clones
-  Duration extra;       // slot time of all attempts of tasks with clones that ended and did not commit
-  // Reads that were told a copy of their own, and one that others read; of both, those that had to be told another.
+  Duration extra;       // slot time of attempts of tasks with clones that ended and did not commit
+  // Reads that were bound to a replica of their own; to a shared one; and those of both that were bound again.
   uint64_t exclusive = 0, contended = 0, rebound = 0;
   template <class V>
   static void Fields(V&& v) {
@@ -77,9 +77,9 @@ struct LentCounts {
 
 using CauseCounts = std::array<sched::CauseCount, sched::kCauses>;  // by CauseIndex
 
-// A copy that readers may use.
-struct CopyView {
-  sched::Copy copy;
+// A replica that readers may use.
+struct ReplicaView {
+  sched::Replica replica;
   sched::Manifest manifest;
   std::shared_ptr<const FinishedExtra> extra;
 };
@@ -92,12 +92,12 @@ struct TaskView {
   WorkerId worker;                              // of the last launch, or of the commit
   std::shared_ptr<const FinishedExtra> output;  // of the commit
   sched::Manifest manifest;
-  std::vector<CopyView> copies;
+  std::vector<ReplicaView> replicas;
 };
 
-// A copy that a worker was asked to make, and that is not there yet.
+// A replica that was requested of a worker and is not made yet.
 struct Replication {
-  sched::Copy from;
+  sched::Replica from;
   WorkerId to;
   sched::Reason reason;
   template <class V>
@@ -117,16 +117,16 @@ struct StageView {
   uint64_t directory_version = 0;
 };
 
-// What was decided; numbers stand in snapshots.
+// Kinds of decisions. The numbers are in snapshots.
 enum class What : uint8_t {
   kLaunched = 1,
   kCommitted,
-  kKeptAsCopy,
+  kKeptAsReplica,
   kRefused,
   kAskedToStop,
   kTakenBack,
   kBound,
-  kCopyDropped,
+  kReplicaDropped,
   kStagePlanned,
   kJobCommitted,
   kJobFailed,
@@ -135,8 +135,8 @@ enum class What : uint8_t {
   kTakenOver,
   kSpared,
   kReplicated,
-  kCopyMade,
-  kCopyNotMade,
+  kReplicaMade,
+  kReplicaNotMade,
   kAllotted,
   kOutputLost,
 };
@@ -158,7 +158,7 @@ inline constexpr uint64_t kBriefBytes = 64 << 20;
 inline constexpr size_t kEndedJobs = 10'000;  // default of --ended_jobs; a guess
 
 inline constexpr size_t kWhyPerTask = 64;  // bounds memory; the oldest go first
-// Of these, at most so many that name a copy: a reader of many outputs has as many, and its launch is to stay.
+// The most of them that bind a replica. A reader of many outputs has one per output, and its launch must stay.
 inline constexpr ptrdiff_t kBoundPerTask = 48;
 
 inline constexpr size_t kMaxGrownTold = 20;  // inputs of a job, one line each; a guess
@@ -180,12 +180,12 @@ struct JobView {
   std::vector<StageView> stages;
   std::map<AttemptId, AttemptView> attempts;
   uint32_t live_attempts = 0;
-  CauseCounts causes{};                                       // as sched::Job::causes, and kept when the job is brief
-  CloneCounts clones;                                         // likewise
-  LentCounts lent;                                            // likewise
-  Steering steering;                                          // likewise
-  std::map<std::pair<AttemptId, TaskId>, sched::Copy> reads;  // what live readers by bind were told last, by output
-  std::map<uint32_t, std::string> warnings;                   // by stage: what its user should know, one line
+  CauseCounts causes{};  // as sched::Job::causes, and kept when the job is brief
+  CloneCounts clones;    // likewise
+  LentCounts lent;       // likewise
+  Steering steering;     // likewise
+  std::map<std::pair<AttemptId, TaskId>, sched::Replica> reads;  // last bind of live readers, by output
+  std::map<uint32_t, std::string> warnings;                      // by stage: what its user should know, one line
   // URIs of local inputs that grew since the job was planned, as far as this process of the master knows.
   std::set<std::string> grown;
   std::vector<Skew> skew;                                            // keys that are too heavy
@@ -198,9 +198,9 @@ struct JobView {
 
 class JobTable {
  public:
-  // What one folded event changed, for whoever pushes news.
+  // The changes by one folded event, for the code that sends directory deltas.
   struct Change {
-    std::vector<sched::Copy> added, removed;  // copies of outputs
+    std::vector<sched::Replica> added, removed;  // replicas of outputs
   };
 
   explicit JobTable(size_t ended_jobs = kEndedJobs) : ended_jobs_(ended_jobs) {}
@@ -211,9 +211,9 @@ class JobTable {
 
   JobView* Find(JobId id);
   AttemptView* Find(const AttemptId& id);
-  // As people know it; of an unknown job as if it read files.
+  // Returns the attempt's name for people. An attempt of an unknown job is named as a map.
   std::string NameOf(const AttemptId& id) const;
-  const CopyView* FindCopy(const sched::Copy& copy);
+  const ReplicaView* FindReplica(const sched::Replica& replica);
   // Those that this worker has been asked for; what they are made from may be gone meanwhile.
   std::vector<Replication> ReplicationsTo(WorkerId to) const;
   bool Replicating(WorkerId to, const OutputId& output) const { return replications_.contains({to, output}); }
@@ -233,11 +233,11 @@ class JobTable {
   std::map<JobId, JobView>& jobs() { return jobs_; }
   const std::map<JobId, JobView>& jobs() const { return jobs_; }
 
-  // None of them is known to the scheduler any more, nor is what workers were asked to copy.
+  // Ends all attempts and forgets requested replicas, since the scheduler does not know them any more.
   void EndAllAttempts(Instant at, const std::string& why);
-  // The job's end was told: it may be shortened and forgotten when others have ended after it.
+  // Marks the job's end as reported: the job may be shortened and forgotten when others have ended after it.
   void Settle(JobId id);
-  // Does so. Not while anything of this turn still names jobs.
+  // Shortens and forgets such jobs. Requires: nothing of this turn still names jobs.
   void Shrink();
   // kNotFound: there is no such job, or not any more.
   Status Unknown(JobId id) const;
@@ -255,14 +255,14 @@ class JobTable {
     }
   };
   const Counts& counts() const { return counts_; }
-  struct CopyCounts {
-    uint64_t made = 0, bytes = 0;  // copies made on purpose; uncompressed
+  struct ReplicaCounts {
+    uint64_t made = 0, bytes = 0;  // requested replicas that were made; uncompressed
     template <class V>
     static void Fields(V&& v) {
-      v(&CopyCounts::made, &CopyCounts::bytes);
+      v(&ReplicaCounts::made, &ReplicaCounts::bytes);
     }
   };
-  const CopyCounts& copy_counts() const { return copy_counts_; }
+  const ReplicaCounts& replica_counts() const { return replica_counts_; }
   const CauseCounts& causes() const { return causes_; }  // of all jobs, likewise
   const CloneCounts& clones() const { return clones_; }  // likewise
   const LentCounts& lent() const { return lent_; }       // likewise
@@ -294,7 +294,7 @@ class JobTable {
   mutable uint64_t looked_at_ = 0;
   std::map<std::pair<WorkerId, OutputId>, Replication> replications_;
   Counts counts_;
-  CopyCounts copy_counts_;
+  ReplicaCounts replica_counts_;
   CauseCounts causes_{};
   CloneCounts clones_;
   LentCounts lent_;

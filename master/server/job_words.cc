@@ -1,4 +1,4 @@
-// What people are shown of a job: words for states of attempts and for what happened, its state, what is left of it.
+// Words for people about a job: states of attempts, kinds of decisions, the state that is shown, ended jobs in brief.
 #include "master/server/job_table.h"
 
 namespace mr::master {
@@ -8,7 +8,7 @@ const char* Word(AttemptState state) {
     case AttemptState::kRunning: return "running";
     case AttemptState::kWaiting: return "waiting";
     case AttemptState::kCommitted:
-    case AttemptState::kCopy: return "committed";
+    case AttemptState::kReplica: return "committed";
     case AttemptState::kFailed: return "failed";
     case AttemptState::kKilled: return "killed";
   }
@@ -19,12 +19,12 @@ const char* Word(What what) {
   switch (what) {
     case What::kLaunched: return "launched";
     case What::kCommitted: return "committed";
-    case What::kKeptAsCopy: return "kept as a further copy";
+    case What::kKeptAsReplica: return "kept as a further replica";
     case What::kRefused: return "refused";
     case What::kAskedToStop: return "asked to stop";
     case What::kTakenBack: return "taken back";
     case What::kBound: return "bound";
-    case What::kCopyDropped: return "copy dropped";
+    case What::kReplicaDropped: return "replica dropped";
     case What::kStagePlanned: return "stage planned";
     case What::kJobCommitted: return "job committed";
     case What::kJobFailed: return "job failed";
@@ -32,9 +32,9 @@ const char* Word(What what) {
     case What::kOtherContent: return "other content than before";
     case What::kTakenOver: return "taken over from another release";
     case What::kSpared: return "left alone";
-    case What::kReplicated: return "to be copied";
-    case What::kCopyMade: return "copied";
-    case What::kCopyNotMade: return "not copied";
+    case What::kReplicated: return "replica requested";
+    case What::kReplicaMade: return "replica made";
+    case What::kReplicaNotMade: return "replica not made";
     case What::kAllotted: return "steered";
     case What::kOutputLost: return "output lost";
   }
@@ -47,7 +47,7 @@ JobState ToldState(const JobView& job) { return Ended(job.state) && !job.told ? 
 
 Status OnlyBrief(const JobView& job) {
   return NotFound(Name(job.id) + " ended long ago: its tasks, attempts, counters and reasons are kept for the newest " +
-                  std::to_string(kWholeJobs) + " ended jobs; 'mrctl job show' tells what is left");
+                  std::to_string(kWholeJobs) + " ended jobs; 'mrctl job show' shows what is left");
 }
 
 }  // namespace mr::master

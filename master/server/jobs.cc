@@ -156,7 +156,7 @@ void Brain::Accept(const std::string& key, std::optional<sched::Prediction> pred
   }
   const JobId id = event.job;
   ++next_job_;
-  // What is answered is that the job is kept; its prediction would be made again.
+  // The answer waits for the job's record only: a lost prediction would be made again.
   const Fed fed = Feed(std::move(event), std::move(extra));
   if (prediction) Feed(sched::ProfileLoaded{id, *std::move(prediction), spec.utility});
   LOG(INFO) << Name(id) << " '" << spec.name << "' accepted";
@@ -217,7 +217,7 @@ void Brain::Publish(JobId id, int attempt) {
 }
 
 void Brain::Published(JobId id, int attempt, const Status& status) {
-  // What nobody mends meanwhile: another's files there, missing parts, missing rights.
+  // Final: faults that a retry does not mend, such as another job's files there, missing parts or missing rights.
   const Code code = status.code();
   const bool final = code == Code::kRejected || code == Code::kNotFound || code == Code::kNotAllowed;
   if (!status.ok() && !final && attempt < kPublishAttempts) {
@@ -241,7 +241,7 @@ void Brain::Published(JobId id, int attempt, const Status& status) {
   });
 }
 
-// The end may be told; workers may forget the job.
+// The job's end may be reported from here on, and workers may forget the job.
 void Brain::JobDone(JobId id) {
   JobView* job = jobs_.Find(id);
   jobs_.Settle(id);

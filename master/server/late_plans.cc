@@ -106,7 +106,7 @@ void Brain::PlanLate() {
   for (const JobId job : jobs) PlanLate(job);
 }
 
-// Of those that were planned before the master's restart the scheduler knows what tasks read.
+// Restores the slices of stages that were planned before the master's restart, from the scheduler.
 void Brain::RestoreSlices() {
   for (const auto& [id, known] : scheduler_->state().jobs()) {
     JobView* job = jobs_.Find(id);

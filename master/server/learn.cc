@@ -1,4 +1,4 @@
-// What the run of a job that succeeded taught is kept for its next one.
+// Adds the run of a job that succeeded to the job's profile.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ void Brain::Learn(const JobView& job) {
   const sched::Job* known = scheduler_->state().FindJob(job.id);
   if (known == nullptr) return;
   auto run = std::make_shared<sched::RunProfile>(sched::ProfileOf(*known));
-  // Of tasks that another release of the master ran nobody knows how long they took.
+  // The durations of tasks that ran under another release of the master are not known.
   const bool whole = std::none_of(run->stages.begin(), run->stages.end(),
                                   [](const sched::StageRuns& s) { return s.tasks > 0 && s.run.empty(); });
   if (!whole) return;

@@ -97,7 +97,7 @@ struct Master::Impl {
     MR_RETURN_IF_ERROR(MakeDirectories(lib));
     MR_ASSIGN_OR_RETURN(const auto libraries, ListDirectory(lib));
     for (const auto& name : libraries) {
-      // Of uploads that the last life of this master did not see to their end.
+      // Removes uploads that did not finish before the last master ended.
       if (name.ends_with(".part")) (void)RemoveTree(lib + "/" + name);
     }
     loop.Start();

@@ -52,7 +52,7 @@ class Master {
   uint16_t port() const;
   uint16_t http_port() const;
   uint64_t cluster_id() const;
-  // Of the scheduler's state now; equal to that of a replay of the journal.
+  // Returns a digest of the scheduler's state now. A replay of the journal has the same one.
   uint64_t StateDigest();
 
  private:

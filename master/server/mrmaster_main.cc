@@ -16,45 +16,48 @@
 #include "common/io/flag_help.h"
 #include "master/server/master.h"
 
-DEFINE_string(data, "", "directory of the journal and the libraries; made where it does not exist");
+DEFINE_string(data, "", "directory of the journal and the libraries; created if it does not exist");
 DEFINE_string(bind, "127.0.0.1", "address to listen on; 0.0.0.0 only in a network that you trust");
-DEFINE_string(advertise, "",
-              "host by which others reach this master, as it tells them (mrctl version); empty = --bind");
+DEFINE_string(advertise, "", "host at which others reach this master, as 'mrctl version' shows it; empty = --bind");
 DEFINE_int32(port, 7070, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
 DEFINE_string(scheduler, mr::sched::kDefaultPolicies,
-              "policies in order; 'fifo' alone copies nothing and shares nothing");
-DEFINE_uint64(seed, 1, "seed of the policies' chance");
-DEFINE_int32(replication, 3, "replicas of a block, where there are so many workers");
-DEFINE_string(block_size, "64m", "size of a block, and of a split where a job does not say");
+              "policies in order; 'fifo' alone: no speculative attempts, no clones and no sharing");
+DEFINE_uint64(seed, 1, "seed of the policies' random choices");
+DEFINE_int32(replication, 3, "replicas of a block, 1 to 16; fewer if there are fewer workers");
+DEFINE_string(block_size, "64m", "size of a block, at least 4k; also of a split, unless the job sets another");
 DEFINE_string(snapshot_bytes, "64m",
-              "journal after which a snapshot is made; the journal's directory stays below some four times as much");
+              "size of the journal after which a snapshot is made, at least 8k; the journal's directory stays below "
+              "about four times this size");
 DEFINE_string(fat_partition_bytes, "64m",
-              "partitions above it, and above five times the median, are shared by tasks where the job allows it");
+              "several tasks share a partition that is larger than this and than five times the median, if the job "
+              "allows it; at least 1k");
 DEFINE_string(side_effects_lease, "10s",
-              "attempts with side effects end so long after their worker's last contact with the master; a lost "
-              "worker's are started elsewhere 5s later");
-DEFINE_int32(ended_jobs, 10000, "ended jobs that 'mrctl jobs' still knows; the oldest are forgotten");
-DEFINE_int32(open_jobs, 10000, "jobs that are planned or unfinished at once; further submits are refused");
+              "time after a worker's last contact with the master at which its attempts with side effects end, 1s to "
+              "1h; those of a lost worker are started elsewhere 5s later");
+DEFINE_int32(ended_jobs, 10000, "number of ended jobs that 'mrctl jobs' lists; the oldest are forgotten first");
+DEFINE_int32(open_jobs, 10000,
+             "maximum number of unfinished jobs, including jobs in planning; further submits are refused");
 DEFINE_string(lib_bytes, "8g",
-              "size kept of operator libraries and side files; the oldest go first, none that an unfinished job names");
-DEFINE_string(lib_age, "30d", "remove operator libraries and side files that no job asked for in so long");
-DEFINE_string(staging_age, "10m", "remove what is left below /.staging so long after the end of its job");
+              "total size of operator libraries and side files to keep; the oldest are removed first, but none that an "
+              "unfinished job needs");
+DEFINE_string(lib_age, "30d", "remove operator libraries and side files that no job has requested for this time");
+DEFINE_string(staging_age, "10m", "remove files that are left below /.staging this long after the end of their job");
 DEFINE_string(idle_timeout, "1h",
-              "close client connections without a message for so long; those that watch a job stay");
+              "close client connections without a message for this time, except those that watch a job");
 DEFINE_string(send_timeout, "30s",
-              "close connections that do not take what they are sent in so long and a second per 64 KiB");
+              "close connections that do not take their data within this time, plus 1s per 64 KiB");
 DEFINE_int32(ready_fd, -1, "write 'ready RPC_PORT HTTP_PORT' to this descriptor when serving, and close it");
-DEFINE_int32(lifeline_fd, -1, "stop when this descriptor (a pipe's read end) is at its end");
+DEFINE_int32(lifeline_fd, -1, "stop when this descriptor (the read end of a pipe) reaches its end");
 DEFINE_bool(ephemeral, false, "remove --data when the lifeline ends");
 DEFINE_string(accept_loss, "",
-              "start although the journal has lost records: the number that the refused start named; take the flag "
-              "away afterwards");
+              "start although the journal has lost records; the value is the number that the refused start printed; "
+              "remove the flag afterwards");
 DEFINE_bool(replay_check, false, "replay the journal in --data, print the digest of its state, and exit");
 
 DECLARE_bool(help);  // gflags' own
 
-// Not in gflags.h, which ends the process with 1 where a flag is wrong; cli.md says 2.
+// A wrong flag must end the process with 2; gflags ends it with 1. Its header does not declare the hook.
 namespace GFLAGS_NAMESPACE {
 extern void (*gflags_exitfunc)(int);
 }
@@ -84,7 +87,7 @@ int Fail(const Status& status) {
   return status.code() == Code::kInvalidArgument ? 2 : status.code() == Code::kRejected ? 3 : 70;
 }
 
-// Waits for a signal or the lifeline's end; true where it was the lifeline.
+// Waits for a signal or the lifeline's end. Returns whether it was the lifeline.
 bool WaitForEnd(const sigset_t& signals) {
   const UniqueFd signal_fd(signalfd(-1, &signals, SFD_CLOEXEC));
   pollfd fds[2] = {{signal_fd.get(), POLLIN, 0}, {FLAGS_lifeline_fd, POLLIN, 0}};
@@ -97,7 +100,7 @@ bool WaitForEnd(const sigset_t& signals) {
 }
 
 int Main() {
-  // Before any thread: all of them inherit the mask, and the signals come by the descriptor only.
+  // Before any thread starts: all threads inherit the mask, so the signals arrive at the descriptor only.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -160,7 +163,7 @@ int Main() {
   options.ended_jobs = static_cast<size_t>(FLAGS_ended_jobs);
   options.fat_partition_bytes = *fat;
   options.effects_lease = *lease;
-  options.learns = !FLAGS_ephemeral;  // nobody comes back to what is removed
+  options.learns = !FLAGS_ephemeral;  // its profiles would be removed with --data
   if (!FLAGS_accept_loss.empty()) {
     char* end = nullptr;
     options.accept_loss = std::strtoull(FLAGS_accept_loss.c_str(), &end, 10);

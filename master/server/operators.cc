@@ -1,4 +1,4 @@
-// What jobs have shown of their operators is told to the scheduler when one of them runs again.
+// Operators that earlier jobs showed to be random: the scheduler gets an event when one of them runs again.
 #include <glog/logging.h>
 
 #include "master/sched/state.h"

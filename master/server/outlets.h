@@ -15,7 +15,7 @@ namespace mr::master {
 
 using Message = std::shared_ptr<capnp::MallocMessageBuilder>;
 
-// What a look at a replica of an output found.
+// The finding of a probe of a replica of an output.
 struct Looked {
   enum class At : uint8_t {
     kUnreachable,   // its worker does not answer
@@ -38,10 +38,10 @@ class Outlets {
   virtual void CloseSession(uint64_t session) = 0;
   // status: root rpc::JobStatus. The watcher answers by Brain::Pushed.
   virtual void PushStatus(uint64_t watcher, Message status) = 0;
-  // What to look at: the replica, and, where its bytes are in doubt, what they must amount to.
+  // The replica to probe and, where its bytes are in doubt, their committed digest.
   struct Look {
     std::string address;  // of the replica's worker
-    sched::Copy copy;
+    sched::Replica replica;
     bool verify = false;  // its worker reads all of it; else only whether it is there
     Digest128 content;
     uint32_t partitions = 0;

@@ -28,7 +28,7 @@ std::string Escaped(const std::string& text) {
   return out;
 }
 
-// What the cluster's list of policies steers by.
+// Writes the figures by which the cluster's policies steer.
 void Figures(Brain& brain, std::string* out) {
   std::string last;
   for (const sched::Figure& figure : brain.scheduler().Figures({}, brain.Stamp())) {
@@ -74,8 +74,9 @@ std::string MetricsText(Brain& brain, Duration loop_lag) {
   total("mr_attempts_failed_total", "Attempts that failed.", counts.failed);
   total("mr_attempts_killed_total", "Attempts stopped, lost or refused.", counts.killed);
   total("mr_attempts_refused_total", "Of these: not started by their worker.", counts.refused);
-  total("mr_output_copies_made_total", "Further copies of outputs, made on purpose.", brain.jobs().copy_counts().made);
-  total("mr_output_copied_bytes_total", "Uncompressed bytes of these.", brain.jobs().copy_counts().bytes);
+  total("mr_output_copies_made_total", "Replicas of outputs that policies requested.",
+        brain.jobs().replica_counts().made);
+  total("mr_output_copied_bytes_total", "Uncompressed bytes of these.", brain.jobs().replica_counts().bytes);
   const auto by_cause = [&](const char* name, const char* help, const auto& value) {
     out += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " counter\n";
     for (size_t i = 0; i < sched::kCauses; ++i) {
@@ -99,7 +100,7 @@ std::string MetricsText(Brain& brain, Duration loop_lag) {
          "Slot time of attempts of tasks with clones on idle slots, and no others, that ended without a commit.",
          brain.jobs().lent().extra.seconds());
   out +=
-      "# HELP mr_bound_reads_total Reads that were told a copy of their own, one with others, another one later.\n"
+      "# HELP mr_bound_reads_total Reads bound to a replica of their own, to a shared one, or again to another one.\n"
       "# TYPE mr_bound_reads_total counter\n";
   using Reads = std::pair<const char*, uint64_t>;
   for (const auto& [how, value] :

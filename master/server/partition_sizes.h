@@ -1,7 +1,7 @@
-// What outputs with many partitions have in each, for stages whose fat partitions may be split: tables of more than 64
-// partitions are with the workers (control.capnp, Manifest.table), and their sizes in KiB come with the report. Kept
-// until the job ends, and not over a restart: a stage that does not know all sizes splits nothing. Bounded.
-// Of the master's thread.
+// Partition sizes of outputs with many partitions, for stages that may share fat partitions. Tables of more than 64
+// partitions stay with the workers (control.capnp, Manifest.table); their sizes in KiB come with the report. Kept until
+// the job ends, and not over a restart: a stage that does not know all sizes splits nothing. Bounded. Thread: the
+// master's.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@
 
 namespace mr::master {
 
-// Of one job (a guess: 16 MiB of memory).
+// The most sizes of one job (a guess: 16 MiB of memory).
 inline constexpr size_t kMostPartitionSizes = 4u << 20;
 
 class PartitionSizes {
  public:
-  // Of the attempt that committed the task.
+  // Stores the sizes of the attempt that committed the task.
   void Note(TaskId task, std::vector<uint32_t> kib);
-  // Of partitions [begin, end) of all outputs of the stage, in bytes, by task; empty where one of them is not known.
+  // Returns the sizes of partitions [begin, end) in all outputs of the stage, in bytes, by task; empty where one of
+  // them is not known.
   std::vector<std::vector<uint64_t>> Of(const JobView& job, uint32_t stage, uint32_t begin, uint32_t end) const;
   void Forget(JobId job) { jobs_.erase(job); }
 

@@ -38,7 +38,7 @@ uint32_t RecordBytesOf(const std::string& format) {
   return n;
 }
 
-// Before anything runs, where the length alone tells.
+// Refuses a file with a broken last record before anything runs, where its length alone shows that.
 Status CheckLength(const InputFile& file, const std::string& format) {
   const uint32_t n = RecordBytesOf(format);
   if (n == 0 || file.bytes % n == 0 || CompressionOfName(file.uri) != Compression::kNone) return Status::Ok();
@@ -80,7 +80,7 @@ class Planner {
     StagePlan& plan = plan_.stages[s];
     MR_RETURN_IF_ERROR(AddSplits(stage, &plan));
     for (const InputSpec& input : stage.inputs) {
-      // What is broadcast is beside the data: samples, headers, a small table.
+      // Broadcast inputs do not count: they are samples, headers or small tables.
       if (input.is_edge && input.kind != sched::EdgeKind::kBroadcast) {
         plan.input_bytes += plan_.stages[input.stage].input_bytes;
       }

@@ -14,12 +14,12 @@
 
 namespace mr::master {
 
-// What the planner is told of the cluster, taken on the master's thread before.
+// The cluster's state for the planner, taken on the master's thread before.
 struct PlanContext {
   uint32_t total_slots = 0;
   uint64_t block_bytes = 64ull << 20;
-  // Of each dfs:// URI of the spec: its files, or why there are none. Looked up by the caller, since
-  // the namespace belongs to the master's thread.
+  // The files of each dfs:// URI of the spec, or why there are none. The caller looks them up, since the
+  // namespace belongs to the master's thread.
   std::vector<std::pair<std::string, Result<std::vector<InputFile>>>> dfs_files;
 };
 
@@ -38,10 +38,10 @@ Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context);
 // Fills in which splits each task has.
 void FillSplits(JobPlan* plan);
 
-// What each of the stage's `tasks` reads of its edges, where each partition is one task's.
+// Returns the slices of its edges that each of the stage's `tasks` reads, where no partition is shared.
 std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
                                                 uint32_t tasks);
-// What they read where they are these pieces.
+// Returns the slices of each task, where the tasks are these pieces.
 std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
                                                 const std::vector<Piece>& pieces);
 
@@ -61,8 +61,8 @@ inline constexpr uint64_t kSmallJobSplits = 8;          // guess
 inline constexpr uint64_t kMinSplitBytes = 2ull << 20;  // measured: 4 MiB of words are counted
 // sooner in pieces of 2 MiB than in one or in pieces of 1 MiB, where starting children costs more
 
-// Of more than kManySplits, neighbours of one input that make at most `step` bytes together become one task, of at most
-// kMostJoined: ten thousand small files cost what their bytes do. Fewer are left apart, a task each.
+// Joins neighbouring splits of one input into one task of at most `step` bytes and kMostJoined splits, where there are
+// more than kManySplits. So ten thousand small files cost as much as their bytes. Fewer splits have a task each.
 void JoinSmallSplits(uint64_t step, std::vector<Split>* splits);
 inline constexpr size_t kManySplits = 100;       // guess: as many tasks cost less than a tenth of a second
 inline constexpr uint64_t kMostJoined = 50;      // a descriptor each, in the worker and in the child

@@ -9,13 +9,12 @@
 namespace mr::master {
 namespace {
 
-// Of all simulated tasks together: some ten seconds at .2 us each and what a queue of them takes (measured,
-// predict.h).
+// The most simulated tasks of a prediction: some ten seconds at .2 us each plus their queue (measured, predict.h).
 constexpr double kMostSimulatedTasks = 25e6;
 constexpr uint32_t kRuns = 20, kFewestRuns = 4;
 constexpr uint64_t kMostTasks = 1'000'000;  // of a job: a run of them alone takes a second
 constexpr double kTaskSeconds = .1;         // beside its bytes: a guess, the start of a process and a commit
-// What nobody knows of a job that never ran: its tasks may take half or twice as long. A guess.
+// The spread of task times of a job that never ran: half to twice as long. A guess.
 constexpr double kSpread[] = {.5, .7, 1, 1.4, 2};
 std::string Times(double scale) {
   char text[32];

@@ -14,7 +14,7 @@
 
 namespace mr::master {
 
-// Of one stage as it is planned.
+// The size of one stage as planned.
 struct StageSize {
   uint32_t tasks = 0;
   double input_bytes = 0;  // of all tasks; of a stage that reads others: at most
@@ -29,7 +29,7 @@ struct Forecast {
   bool guessed = false;
 };
 
-// What a slot reads in a second where no profile tells: a guess, that of counting words of text.
+// Bytes that a slot reads per second, where no profile has it: a guess, from counting words of text.
 inline constexpr double kGuessedBytesPerSlotSecond = 20e6;
 
 // The profile as if its job had these sizes: as many tasks, each longer as it has more of the input than those had.

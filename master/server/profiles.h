@@ -1,7 +1,6 @@
-// What earlier runs of jobs taught, on disk: one profile per job's name and shape of its plan, in a RocksDB under the
-// master's --data. Expendable: not in the journal, and what cannot be read is dropped with a line in the log.
-// Bounded: the profile used longest ago goes. Any thread; every call may wait for a disk, so none is made on the
-// master's own.
+// Profiles of earlier runs on disk: one per job name and shape of plan, in a RocksDB under the master's --data.
+// Expendable: not in the journal, and unreadable ones are dropped with a line in the log. Bounded: the least recently
+// used profile is evicted. Thread: any but the master's, since every call may wait for a disk.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +52,7 @@ class ProfileStore {
   Status Add(const std::string& name, uint64_t shape, JobId job, uint64_t unix_ms, const sched::RunProfile& run);
   // Nothing: there is none. It counts as a use, if that can be written.
   Result<std::optional<StoredProfile>> Find(const std::string& name, uint64_t shape);
-  // Of all shapes, the one that changed last first. No use.
+  // Returns the profiles of all shapes, the most recent change first. Does not count as a use.
   Result<std::vector<StoredProfile>> FindAll(const std::string& name);
   // Bytes of input that a slot-second of reading stages took, over all profiles; 0: none reads any.
   double BytesPerSlotSecond();

@@ -1,4 +1,4 @@
-// What the master writes into its journal: kinds and payloads. Fields are only added at the end.
+// The records of the master's journal: kinds and payloads. Fields are only added at the end.
 #pragma once
 
 #include <optional>
@@ -22,24 +22,24 @@ enum class RecordKind : uint8_t {
   kWorker = 3,         // WorkerNamed
   kPublished = 4,      // JobPublished
   kDigest = 5,         // DigestTaken
-  kDfs = 6,            // dfs::Record by EncodeFields
+  kDfs = 6,            // dfs::Record
   kDrained = 7,        // WorkerDrained
   kExcluded = 8,       // WorkerExcluded
   kWrongOutputs = 16,  // WorkerWrongOutputs
   kLoss = 32,          // JournalLoss
-  // Of snapshots only, in this order.
+  // Only in snapshots, in this order.
   kSnapshotHead = 64,       // SnapshotHead
   kSnapshotScheduler = 65,  // a part of sched::Scheduler::Save
   kSnapshotJobs = 66,       // a part of JobTable::Save
   kSnapshotDfs = 67,        // dfs::Namespace::Snapshot; the last
 };
 
-// An event of the scheduler, and what the shell must know with it: bytes of the struct below that
-// goes with the event's kind, or nothing. One record, so that neither exists without the other.
-// outcome: the decisions that are promises (accepted outputs and their copies, ends of jobs). A build
-// of the same kSchedulerVersion comes to them itself, another one takes them from here; none in
-// records of the first release. digest: of the scheduler's state behind the event, so that a replay
-// that differs is found at the record where it begins; none in records of older releases.
+// An event of the scheduler with its extra for the shell: the bytes of the struct below for the event's
+// kind, or nothing. One record, so that neither exists without the other.
+// outcome: the decisions that are promises (accepted outputs and their replicas, ends of jobs). A build
+// of the same kSchedulerVersion makes them again, another one takes them from here; none in records of
+// the first release. digest: of the scheduler's state behind the event, so that a replay that differs is
+// found at the record where it begins; none in records of older releases.
 struct EventRecord {
   sched::StampedEvent stamped;
   std::string extra;
@@ -61,7 +61,7 @@ inline bool DecodeEvent(std::string_view bytes, EventRecord* out) {
 
 // Whether a record's outcome holds it: what a later release must not come to otherwise.
 inline bool IsPromise(const sched::Decision& d) {
-  return std::holds_alternative<sched::Accept>(d) || std::holds_alternative<sched::DropCopy>(d) ||
+  return std::holds_alternative<sched::Accept>(d) || std::holds_alternative<sched::DropReplica>(d) ||
          std::holds_alternative<sched::CommitJob>(d) || std::holds_alternative<sched::FailJob>(d) ||
          std::holds_alternative<sched::MarkIndeterminate>(d);
 }
@@ -142,8 +142,8 @@ struct JobPublished {
   }
 };
 
-// Of the scheduler's state after `events` events of this journal: what releases wrote each 256 events
-// before each event's record had its own digest. Read, not written.
+// A digest of the scheduler's state after `events` events of this journal. Old releases wrote one per 256
+// events, before each event's record had its own digest. Read, not written.
 struct DigestTaken {
   uint64_t events = 0;
   uint64_t digest = 0;
@@ -153,8 +153,8 @@ struct DigestTaken {
   }
 };
 
-// What stands in a snapshot beside the scheduler, the jobs and the namespace. scheduler_version 0:
-// without an image of the scheduler.
+// The part of a snapshot beside the scheduler, the jobs and the namespace. scheduler_version 0: the
+// snapshot has no image of the scheduler.
 struct SnapshotHead {
   struct Worker {
     std::string name;
@@ -216,7 +216,7 @@ struct StagePlan {
   std::vector<uint32_t> port_partitions;
   std::vector<Split> splits;                      // of a stage that reads files, in the order of its tasks; else empty
   uint64_t input_bytes = 0;                       // known or estimated, of all tasks
-  std::vector<std::vector<sched::Slice>> slices;  // per task, once the stage is planned: as the scheduler was told
+  std::vector<std::vector<sched::Slice>> slices;  // per task, once the stage is planned: as the scheduler got them
   std::vector<uint32_t> first_split;              // per task, and the end; empty without splits. Made by FillSplits
   template <class V>
   static void Fields(V&& v) {
@@ -228,7 +228,7 @@ struct StagePlan {
     if (task + 1 >= first_split.size()) return {};
     return std::span(splits).subspan(first_split[task], first_split[task + 1] - first_split[task]);
   }
-  // Of the port, among those of all ports.
+  // Returns the port's first partition, in the numbering over all ports.
   uint32_t FirstPartition(uint32_t port) const {
     uint32_t n = 0;
     for (uint32_t p = 0; p < port; ++p) n += port_partitions[p];
@@ -261,8 +261,8 @@ struct JobPlan {
   }
 };
 
-// What JobPlan's own fields lack. Behind a plan in records and images, from the release on that reads one version of
-// each input.
+// Fields that JobPlan's own list lacks. They stand behind a plan in records and images, from the release on that reads
+// one version of each input.
 struct PlannedInputs {
   uint64_t pin = 0, view = 0;
   std::vector<PlannedFile> files;
@@ -279,7 +279,7 @@ bool TakeInputs(PlannedInputs inputs, JobPlan* plan);
 
 // ---- Extras of events ---------------------------------------------------------------------------
 
-// Of JobSubmitted.
+// Extra of JobSubmitted.
 struct SubmitExtra {
   std::string spec;  // canonical bytes of rpc::JobSpec
   std::string submission_id;
@@ -337,7 +337,7 @@ struct Counter {
   }
 };
 
-// Of AttemptFinished.
+// Extra of AttemptFinished.
 struct FinishedExtra {
   uint32_t partitions = 0;
   std::vector<PartitionRow> rows;  // inline up to 64 partitions
@@ -353,7 +353,7 @@ struct FinishedExtra {
   }
 };
 
-// What an AttemptFinished record carries: the output, then the hottest keys of its shuffle ports, where it has any.
+// Encodes the extra of an AttemptFinished record: the output, then the hottest keys of its shuffle ports, if any.
 // Earlier releases wrote the output alone.
 inline std::string EncodeFinished(const FinishedExtra& extra, const std::vector<HotKey>& hot) {
   return hot.empty() ? EncodeFields(extra) : EncodeFields(extra) + EncodeFields(hot);
@@ -368,7 +368,7 @@ inline bool DecodeFinished(std::string_view bytes, FinishedExtra* extra, std::ve
   return true;
 }
 
-// Of AttemptFailed.
+// Extra of AttemptFailed.
 struct FailedExtra {
   std::string record, stderr_tail;
   template <class V>
@@ -377,7 +377,7 @@ struct FailedExtra {
   }
 };
 
-// Of WorkerRegistered.
+// Extra of WorkerRegistered.
 struct WorkerExtra {
   std::string name;
   uint16_t http_port = 0;

@@ -50,7 +50,7 @@ Status Brain::Recover() {
                     : " behind the snapshot at " + std::to_string(journal_->read().snapshot));
   if (recovery.cut_bytes > 0) {
     LOG(WARNING) << "journal: cut off " << recovery.cut_bytes << " bytes of an interrupted write at offset "
-                 << recovery.end.offset << " (" << recovery.cut_records << " records that nobody was told about)";
+                 << recovery.end.offset << " (" << recovery.cut_records << " records that were never acknowledged)";
   }
   if (const auto& loss = journal_->accepted_loss()) {
     LOG(ERROR) << "journal: the loss of records behind " << loss->kept << ", up to " << loss->known
@@ -205,7 +205,7 @@ void Brain::TakeOver() {
       taken.plans.push_back(PlannedStage({id, s, {}}));
       // Those that read it read all of its tasks.
       job.plan.stages[s].tasks = static_cast<uint32_t>(taken.plans.back().tasks.size());
-      // Who shares fat partitions may have shared them otherwise, and others have read what came of it.
+      // A stage that shares fat partitions may have shared them otherwise, and its readers have read those outputs.
       const auto& inputs = job.spec.stages[s].inputs;
       if (job.spec.stages[s].splits() || std::any_of(inputs.begin(), inputs.end(), [&](const InputSpec& input) {
             return input.is_edge && unsure.contains(input.stage);
@@ -219,7 +219,7 @@ void Brain::TakeOver() {
         const TaskView& task = job.stages[s].tasks[t];
         if (!task.committed || unsure.contains(s)) continue;
         taken.outputs.push_back({s, t, task.generation, task.winner, task.manifest, {}});
-        for (const CopyView& copy : task.copies) taken.outputs.back().copies.push_back(copy.copy);
+        for (const ReplicaView& replica : task.replicas) taken.outputs.back().replicas.push_back(replica.replica);
       }
     }
     LOG(WARNING) << Name(id) << " ran under another release: it goes on from " << taken.outputs.size()
@@ -227,13 +227,13 @@ void Brain::TakeOver() {
     Feed(std::move(taken));
     Feed(sched::JobSet{id, job.spec.priority, job.spec.deadline, std::max(Stamp() - job.submitted, Nanos(1))});
   }
-  // Of those, and of one whose submission was the last that a crash left.
+  // For these jobs, and for one whose submission is the last record before a crash.
   std::vector<JobId> running;
   for (const auto& [id, job] : scheduler_->state().jobs()) {
     if (job.running()) running.push_back(id);
   }
   for (const JobId id : running) TellOfOperators(id);
-  // Of a job that was submitted just before a crash, or under another release, nothing is predicted yet.
+  // A job that was submitted just before a crash, or under another release, has no prediction yet.
   for (const JobId id : running) ForetellRunning(id);
 }
 
@@ -332,7 +332,7 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
 Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
   ++events_;
   outbox_.Release(record.sequence);
-  // Of another build only what it promised counts.
+  // Only the promises of another build count.
   if (foreign_ && record.record_class == journal::RecordClass::kSoft) return Status::Ok();
   EventRecord event;
   if (!DecodeEvent(record.payload, &event)) {
@@ -385,7 +385,7 @@ void Brain::SettleReplayed(JobId id) {
   skew_.Forget(id);
 }
 
-// What the hottest keys of an output that was committed say, as when its report came.
+// Adds the hottest keys of a committed output to the skew table, like the report did.
 void Brain::NoteSkew(const EventRecord& event, const std::vector<sched::Decision>& decisions) {
   const auto* finished = std::get_if<sched::AttemptFinished>(&event.stamped.event);
   if (finished == nullptr) return;
@@ -404,7 +404,7 @@ void Brain::NoteSkew(const EventRecord& event, const std::vector<sched::Decision
   if (skew_.Committed(attempt.task, plan, total.records, total.bytes, extra, {}, hot)) job->skew = skew_.Of(job->id);
 }
 
-// What the last life was asked for and did not do, and whom it knew.
+// Notes the requests that the last master had not answered, and the workers that it knew.
 void Brain::NoteOutstanding(const sched::StampedEvent& stamped, const std::vector<sched::Decision>& decisions) {
   if (const auto* planned = std::get_if<sched::StagePlanned>(&stamped.event)) {
     unplanned_.erase({planned->job, planned->stage});

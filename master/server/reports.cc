@@ -85,8 +85,8 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   RegisterOut out{Status::Ok(), id, {}, was_given_up, epoch_, DurableNow()};
   const Fed fed = Feed(std::move(in.info), EncodeFields(in.extra));
   for (const auto& decision : fed.decisions) {
-    const auto* drop = std::get_if<sched::DropCopy>(&decision);
-    if (drop != nullptr && drop->copy.worker == id) out.drop.push_back(drop->copy);
+    const auto* drop = std::get_if<sched::DropReplica>(&decision);
+    if (drop != nullptr && drop->replica.worker == id) out.drop.push_back(drop->replica);
   }
   ApplyDfs(dfs::WorkerJoined{Stamp(), id, worker.info.incarnation, worker.info.address, worker.info.rack,
                              worker.capacity_bytes, worker.used_bytes, std::move(in.blocks), worker.drained_by_user});
@@ -95,7 +95,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
     Send(&worker, 16, [on = worker.drained_by_user](rpc::Command::Builder out) { out.setDrain(on); });
   }
   LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with " << worker.info.slots.total
-            << " slots, " << inventory.size() << " copies, " << running.size() << " running"
+            << " slots, " << inventory.size() << " outputs, " << running.size() << " running"
             << (in.leaving               ? ", leaving"
                 : worker.drained_by_user ? ", drained by an operator"
                                          : "")
@@ -105,11 +105,11 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
     const JobView* job = jobs_.Find(id);
     if (job == nullptr || (Ended(job->state) && job->told)) forgotten.insert(id);
   };
-  for (const auto& copy : inventory) look(copy.output.task.job);
+  for (const auto& replica : inventory) look(replica.output.task.job);
   // Perhaps it has ended, and the worker repeats a report of it that does not arrive.
   for (const auto& attempt : running) look(attempt.task.job);
-  for (const auto& copy : inventory) {
-    if (!forgotten.contains(copy.output.task.job)) worker.holds.insert(copy.output.task.job);
+  for (const auto& replica : inventory) {
+    if (!forgotten.contains(replica.output.task.job)) worker.holds.insert(replica.output.task.job);
   }
   for (const Replication& r : jobs_.ReplicationsTo(id)) SendReplicate(r.from, id);
   for (const auto& attempt : running) {
@@ -304,9 +304,9 @@ uint64_t Brain::FeedReport(WorkerId id, Incarnation incarnation, ReportIn& repor
     case ReportIn::Kind::kFinished: {
       const AttemptView* known = jobs_.Find(attempt);
       if (known != nullptr && known->worker == id && known->incarnation == incarnation &&
-          (known->state == AttemptState::kCommitted || known->state == AttemptState::kCopy)) {
+          (known->state == AttemptState::kCommitted || known->state == AttemptState::kReplica)) {
         // Its answer was lost on the way: the same one again.
-        *verdict = known->state == AttemptState::kCommitted ? Verdict::kWinner : Verdict::kCopyKept;
+        *verdict = known->state == AttemptState::kCommitted ? Verdict::kWinner : Verdict::kReplicaKept;
         return known->sequence;
       }
       if (FailForBadRecords(id, incarnation, report)) {
@@ -347,10 +347,10 @@ uint64_t Brain::FeedReport(WorkerId id, Incarnation incarnation, ReportIn& repor
       Feed(sched::FetchFailed{attempt, report.fetch.from, report.message});
       Suspect(report.fetch.from, !report.unreachable);
       return 0;
-    case ReportIn::Kind::kCopyMade: return CopyMade(id, incarnation, report, verdict);
-    case ReportIn::Kind::kCopyNotMade:
+    case ReportIn::Kind::kReplicaMade: return ReplicaMade(id, incarnation, report, verdict);
+    case ReportIn::Kind::kReplicaNotMade:
       // Not for a repeat of the report: it would count as another try.
-      if (jobs_.Replicating(id, report.fetch.from.output)) NotCopied(report.fetch.from, id, report.message);
+      if (jobs_.Replicating(id, report.fetch.from.output)) ReplicaNotMade(report.fetch.from, id, report.message);
       if (!report.own_fault) Suspect(report.fetch.from, true);
       return 0;
     case ReportIn::Kind::kUnknown: *verdict = Verdict::kStale; return 0;
@@ -395,10 +395,10 @@ void Brain::NoteGrown(JobView* job, const std::vector<std::string>& uris) {
 Verdict Brain::FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions) {
   for (const auto& decision : decisions) {
     if (const auto* accept = std::get_if<sched::Accept>(&decision); accept && accept->attempt == report.attempt) {
-      return accept->winner ? Verdict::kWinner : Verdict::kCopyKept;
+      return accept->winner ? Verdict::kWinner : Verdict::kReplicaKept;
     }
     if (const auto* refuse = std::get_if<sched::Refuse>(&decision); refuse && refuse->attempt == report.attempt) {
-      if (refuse->reason.code == sched::ReasonCode::kEqualDigest) return Verdict::kCopyDropped;
+      if (refuse->reason.code == sched::ReasonCode::kEqualDigest) return Verdict::kReplicaDropped;
       if (refuse->reason.code == sched::ReasonCode::kDifferentDigest) return Verdict::kDiffers;
       return Verdict::kStale;
     }
@@ -407,38 +407,38 @@ Verdict Brain::FinishedVerdict(const ReportIn& report, const std::vector<sched::
 }
 
 // Whole and checked, as its worker says. A repeat gets the same answer: the step is the same again.
-uint64_t Brain::CopyMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict) {
-  sched::Copy copy = report.fetch.from;
-  copy.worker = id;
-  copy.incarnation = incarnation;
-  const Fed fed = Feed(sched::CopyMade{copy});
-  *verdict = jobs_.FindCopy(copy) != nullptr ? Verdict::kCopyKept : Verdict::kStale;
+uint64_t Brain::ReplicaMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict) {
+  sched::Replica replica = report.fetch.from;
+  replica.worker = id;
+  replica.incarnation = incarnation;
+  const Fed fed = Feed(sched::ReplicaMade{replica});
+  *verdict = jobs_.FindReplica(replica) != nullptr ? Verdict::kReplicaKept : Verdict::kStale;
   return fed.sequence;
 }
 
-void Brain::NotCopied(const sched::Copy& from, WorkerId to, const std::string& why) {
-  LOG(INFO) << "no copy of the output of " << jobs_.NameOf({from.output.task, from.attempt}) << " was made on "
+void Brain::ReplicaNotMade(const sched::Replica& from, WorkerId to, const std::string& why) {
+  LOG(INFO) << "no replica of the output of " << jobs_.NameOf({from.output.task, from.attempt}) << " was made on "
             << Name(to) << ": " << why;
-  Feed(sched::CopyNotMade{from, to, why});
+  Feed(sched::ReplicaNotMade{from, to, why});
 }
 
 // A reader's word alone condemns nothing: the replica's worker looks itself, at its bytes where these are in doubt.
-void Brain::Suspect(const sched::Copy& copy, bool verify) {
-  const CopyView* view = jobs_.FindCopy(copy);
-  if (view == nullptr || probing_.contains(copy)) return;
-  const WorkerView* worker = workers_.FindAlive(copy.worker, copy.incarnation);
+void Brain::Suspect(const sched::Replica& replica, bool verify) {
+  const ReplicaView* view = jobs_.FindReplica(replica);
+  if (view == nullptr || probing_.contains(replica)) return;
+  const WorkerView* worker = workers_.FindAlive(replica.worker, replica.incarnation);
   if (worker == nullptr) {
-    Feed(sched::CopyLost{copy, "its worker is gone"});
+    Feed(sched::ReplicaLost{replica, "its worker is gone"});
     return;
   }
   // Its own fate is decided first. Readers that still want it complain again.
   if (worker->away || worker->session == 0 || StandsStill(*worker)) return;
-  probing_.insert(copy);
+  probing_.insert(replica);
   const uint32_t partitions = view->extra == nullptr ? 0 : view->extra->partitions;
-  outlets_.Probe({worker->info.address, copy, verify && view->extra != nullptr, view->manifest.content, partitions},
-                 [this, copy](const Looked& looked) {
-                   probing_.erase(copy);
-                   if (jobs_.FindCopy(copy) != nullptr) LookedAt(copy, looked);
+  outlets_.Probe({worker->info.address, replica, verify && view->extra != nullptr, view->manifest.content, partitions},
+                 [this, replica](const Looked& looked) {
+                   probing_.erase(replica);
+                   if (jobs_.FindReplica(replica) != nullptr) LookedAt(replica, looked);
                  });
 }
 
@@ -447,9 +447,9 @@ bool Brain::StandsStill(const WorkerView& worker) {
   return now < judge_from_ || worker.loop_stalled || now - worker.loop_moved >= kLoopPause;
 }
 
-void Brain::LookedAt(const sched::Copy& copy, const Looked& looked) {
+void Brain::LookedAt(const sched::Replica& replica, const Looked& looked) {
   const std::string name =
-      "the output of " + jobs_.NameOf({copy.output.task, copy.attempt}) + " on " + Name(copy.worker);
+      "the output of " + jobs_.NameOf({replica.output.task, replica.attempt}) + " on " + Name(replica.worker);
   switch (looked.at) {
     case Looked::At::kWhole:
       LOG(INFO) << name << " is whole: a reader's complaint about it came from the network or from its own worker";
@@ -457,22 +457,22 @@ void Brain::LookedAt(const sched::Copy& copy, const Looked& looked) {
     case Looked::At::kUnknown: return;
     case Looked::At::kUnreachable:
       // Its data server is on the loop that stands still; a master that stood still itself may have its answer unread.
-      if (const WorkerView* worker = workers_.FindAlive(copy.worker, copy.incarnation);
+      if (const WorkerView* worker = workers_.FindAlive(replica.worker, replica.incarnation);
           worker != nullptr && StandsStill(*worker)) {
         LOG(INFO) << name << " stays, though its worker did not answer: it or this master stands still";
         return;
       }
-      Feed(sched::CopyLost{copy, "its worker cannot be reached: " + looked.why});
+      Feed(sched::ReplicaLost{replica, "its worker cannot be reached: " + looked.why});
       return;
-    case Looked::At::kGone: Feed(sched::CopyLost{copy, "its worker does not have it any more"}); return;
+    case Looked::At::kGone: Feed(sched::ReplicaLost{replica, "its worker does not have it any more"}); return;
     case Looked::At::kDamaged:
       LOG(WARNING) << name << " is damaged: " << looked.why;
-      Feed(sched::CopyLost{copy, "damaged on its worker's disk: " + looked.why});
+      Feed(sched::ReplicaLost{replica, "damaged on its worker's disk: " + looked.why});
       return;
     case Looked::At::kOtherContent:
       LOG(WARNING) << name << " was damaged in memory: " << looked.why;
-      Feed(sched::CopyLost{copy, "damaged in its worker's memory before it was stored: " + looked.why});
-      NoteWrongOutput(copy.worker);
+      Feed(sched::ReplicaLost{replica, "damaged in its worker's memory before it was stored: " + looked.why});
+      NoteWrongOutput(replica.worker);
       return;
   }
 }

@@ -1,10 +1,10 @@
-// Lost records of the journal, and the safe mode that an operator ends. The journal's own witness is looked at before
-// it is opened (master/journal); here a worker shows that it was sent a record which this journal does not have, so
-// that an older copy of the whole data directory is noticed, the witness with it.
+// Lost records of the journal, and the safe mode that an operator ends. The journal's own witness is checked when it is
+// opened (master/journal). Here a worker shows that it was sent a record that this journal lacks. So an older copy of
+// the whole data directory is noticed, even with its witness.
 //
-// Until an operator accepts the loss nothing new is taken, no block is deleted or copied, and workers are sent no
-// record as durable: a better copy of the directory that is put back meanwhile must not look older than this one.
-// Epochs, and with them ids of jobs, and ids of blocks go on above all that the lost records can have given.
+// Until an operator accepts the loss, nothing new is taken, no block is deleted or copied, and workers are sent no
+// record as durable: a better copy of the directory that is restored meanwhile must not look older than this one.
+// Epochs, and with them ids of jobs, and ids of blocks go on above all that the lost records can have assigned.
 #include <glog/logging.h>
 
 #include "common/io/clock.h"
@@ -15,7 +15,7 @@ namespace {
 
 // Ids of blocks and leases begin at (epoch << kEpochShift) after a loss: more than any epoch gives.
 constexpr uint32_t kEpochShift = 36;
-// What says more than this is no master's word.
+// The highest credible epoch. No master reaches it.
 constexpr uint32_t kMaxEpoch = 1u << 26;
 
 std::string LossText(const JournalLoss& loss, const std::string& directory) {
@@ -55,7 +55,7 @@ void Brain::NoteSeen(const std::string& worker, const Durable& seen) {
   epoch_ = loss.raised;
   TakeLoss(loss, Append(journal::RecordClass::kHard, RecordKind::kLoss, EncodeFields(loss)));
   LOG(ERROR) << "journal: " << LossWords();
-  // What was given here since the two parted may have been given by lost records, too.
+  // Ids that were assigned here since the chains parted may be those of lost records, too.
   ApplyDfs(dfs::IdsInDoubt{doubt, namespace_.NextBlock()});
   RaiseIds();
   ApplyDfs(dfs::SafeModeHeld{Stamp(), true});

@@ -89,9 +89,9 @@ void Shell::Apply(uint64_t session, Message batch) {
     size.wordCount += 8;  // the parameters' own
     auto request = it->second.applyRequest(size);
     request.setBatch(root);
-    // An apply that fails is a session that broke, also where its connection lives: the worker would
-    // wait for the number of this batch for ever. It is told at its next beat to register again,
-    // and what the batch carried is settled then, or when the worker is lost.
+    // A failed apply ends the session, even where its connection lives: the worker would wait for the
+    // number of this batch for ever. The answer to its next beat makes it register again. That settles
+    // the commands of the batch, or else the loss of the worker does.
     kj_.Spawn(request.send().ignoreResult().catch_([this, session](kj::Exception&& e) {
       LOG(INFO) << "commands did not reach session " << session << ": " << e.getDescription().cStr();
       sessions_.erase(session);
@@ -134,12 +134,12 @@ kj::Promise<void> Shell::Query(std::function<void(const dfs::Namespace&)> fn) {
 
 namespace {
 
-void FillCopy(const sched::Copy& copy, rpc::Copy::Builder out) {
-  rpc::ToWire(copy.output.task, out.initTask());
-  out.setGeneration(copy.output.generation);
-  out.setAttempt(copy.attempt);
-  out.initWorker().setId(copy.worker.value);
-  out.getWorker().setIncarnation(copy.incarnation);
+void FillReplica(const sched::Replica& replica, rpc::Replica::Builder out) {
+  rpc::ToWire(replica.output.task, out.initTask());
+  out.setGeneration(replica.output.generation);
+  out.setAttempt(replica.attempt);
+  out.initWorker().setId(replica.worker.value);
+  out.getWorker().setIncarnation(replica.incarnation);
 }
 
 Looked FromFinding(rpc::Finding finding, capnp::Text::Reader why) {
@@ -170,7 +170,7 @@ void Shell::Probe(const Look& look, std::function<void(Looked)> done) {
                        }
                        kj::Own<rpc::RpcConnection> owned = *std::move(connection);
                        auto request = owned->Bootstrap<rpc::DataServer>().probeRequest();
-                       FillCopy(look.copy, request.initCopy());
+                       FillReplica(look.replica, request.initReplica());
                        return request.send().then([owned = kj::mv(owned)](auto response) mutable {
                          const bool present = response.getPresent();
                          return Probed{{present ? Looked::At::kUnknown : Looked::At::kGone, ""}, kj::mv(owned)};
@@ -189,7 +189,7 @@ void Shell::Probe(const Look& look, std::function<void(Looked)> done) {
                     }
                     // Asked of the connection once more: a client of it must not outlive it.
                     auto request = probed.connection->Bootstrap<rpc::DataServer>().verifyRequest();
-                    FillCopy(look.copy, request.initCopy());
+                    FillReplica(look.replica, request.initReplica());
                     rpc::ToWire(look.content, request.initContent());
                     request.setPartitions(look.partitions);
                     auto verified = request.send().then(

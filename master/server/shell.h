@@ -82,7 +82,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   Brain* brain_ = nullptr;
   rpc::Hello own_;
 
-  // Of the KJ loop.
+  // The fields below belong to the KJ loop.
   kj::Own<rpc::RpcServer> server_;
   kj::Own<rpc::SelfCheck> self_check_;
   std::map<uint64_t, rpc::Worker::Client> sessions_;

@@ -112,7 +112,7 @@ void SkewTable::Find(uint32_t stage, const OfStage& of, std::vector<Skew>* found
       if (of.partition_bytes.empty()) continue;
       std::vector<uint64_t> sizes(of.partition_bytes.begin() + port.begin, of.partition_bytes.begin() + port.end);
       skew.partition_bytes = sizes[skew.key.partition - port.begin];
-      // Of two in the middle the smaller one: with two partitions the fat one is compared with the other.
+      // The lower median: with two partitions the fat one is compared with the other.
       const auto middle = sizes.begin() + (partitions - 1) / 2;
       std::nth_element(sizes.begin(), middle, sizes.end());
       skew.median_bytes = *middle;

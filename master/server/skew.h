@@ -36,12 +36,11 @@ struct Skew {
 // "key 'GB' has about 41 % of the 12,000,000 records from stage 'left' (partition 3: 1.2 GiB, 9 times the median)"
 std::string SkewText(const Skew& skew, const std::string& stage_name);
 
-// What is too heavy (guesses): a key with at least so many bytes and this share of its port's, and so many that the
-// partition which has it is expected to have kTimesMean as much as it would if keys were even: of P partitions
-// 1 + (P - 1) * share.
+// The limits of a hot key (guesses): at least kSkewBytes and kSkewShare of its port's bytes. Also, its partition must
+// be expected to have kTimesMean times the mean; with P partitions it has 1 + (P - 1) * share times the mean.
 inline constexpr uint64_t kSkewBytes = 16u << 20;
 inline constexpr double kSkewShare = 0.1, kTimesMean = 1.5;
-inline constexpr size_t kSkewsOfStage = 3, kSkewsOfJob = 8;  // that are told, the heaviest
+inline constexpr size_t kSkewsOfStage = 3, kSkewsOfJob = 8;  // the heaviest are reported
 
 class SkewTable {
  public:

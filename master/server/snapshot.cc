@@ -1,5 +1,5 @@
-// Snapshots: made by a replay of the closed part of the journal beside the running master, so that
-// the master's thread neither waits nor copies, and what is written is what a restart would read.
+// Snapshots, made by a replay of the closed part of the journal beside the running master. So the
+// master's thread neither waits nor copies its state, and the snapshot is the state that a restart reads.
 #include <glog/logging.h>
 
 #include "common/io/clock.h"

@@ -97,7 +97,7 @@ FileSource ReadFiles(rpc::FileInput::Reader in, const std::string& where, Faults
   return files;
 }
 
-// What a port is read as: all of its all-to-all readers, or others; not both.
+// The use of a port by its readers: all of them by all-to-all edges, or all by others.
 struct PortUse {
   bool files = false, sorted = false, all_to_all = false, whole = false;
 };
@@ -141,7 +141,7 @@ struct Reader {
         faults.Add(where + ": an edge is read as files of format text, raw or fixed:N, which are not compressed");
       }
       if (edge.getGrouped() || edge.getQuotes() || out->kind == sched::EdgeKind::kAllToAll) {
-        faults.Add(where + ": what is read as files is whole outputs, by no all-to-all or grouped edge");
+        faults.Add(where + ": an edge read as files has whole outputs, so it is neither all-to-all nor grouped");
       }
     }
     if (out->splits && out->kind != sched::EdgeKind::kAllToAll) {

@@ -1,6 +1,6 @@
-// A submitted job as plain values: read from its wire form and checked as a whole, so that nothing
-// behind this needs to doubt it. The wire form itself (SpecBytes) is what the journal keeps and
-// what stage infos are copied from.
+// A submitted job as plain values: read from its wire form and checked as a whole, so that later code
+// need not check it again. The journal keeps the wire form itself (SpecBytes), and stage infos are copied
+// from it.
 #pragma once
 
 #include <capnp/message.h>
@@ -63,7 +63,7 @@ struct StageSpec {
   TaskLetter letter() const { return is_map() ? TaskLetter::kMap : TaskLetter::kReduce; }
 };
 
-// What each attempt finds beside its inputs: bytes by their SHA-256, uploaded as libraries are.
+// A file that each attempt finds beside its inputs: bytes by their SHA-256, uploaded like libraries.
 struct SideFile {
   std::string name, sha256;
 };
@@ -84,7 +84,7 @@ struct JobSpec {
   uint64_t max_bad_records = 0;  // in all tasks together
   Duration task_timeout;         // of an attempt without progress; 0 = none
   std::vector<SideFile> files;
-  // Of an attempt of this stage; 0: the worker's own measure.
+  // Returns the memory of an attempt of this stage; 0: the worker's default.
   uint64_t MemoryOf(const StageSpec& stage) const {
     return stage.memory_bytes != 0 ? stage.memory_bytes : memory_bytes;
   }

@@ -1,4 +1,4 @@
-// What stands still, for who asks: tasks whose earlier attempt may still run, and attempts without progress.
+// Reports on work that stands still: tasks with an earlier attempt that may still run, and attempts without progress.
 #include <algorithm>
 
 #include "common/base/text.h"

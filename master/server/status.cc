@@ -1,4 +1,4 @@
-// What the brain tells those who ask or watch: reads the tables, changes nothing.
+// Fills the answers to clients that ask or watch. Reads the tables, changes nothing.
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -232,7 +232,7 @@ Status Brain::FillTasks(JobId id, uint64_t from, rpc::MasterForClient::TasksResu
   for (; stage < job->stages.size(); ++stage, task = 0) {
     const std::vector<TaskView>& tasks = job->stages[stage].tasks;
     for (; task < tasks.size() && bytes < kListBytes; ++task) {
-      bytes += kTaskBytes + tasks[task].copies.size() * 4;
+      bytes += kTaskBytes + tasks[task].replicas.size() * 4;
       page.emplace_back(stage, task);
     }
     if (task < tasks.size()) break;
@@ -250,8 +250,8 @@ Status Brain::FillTasks(JobId id, uint64_t from, rpc::MasterForClient::TasksResu
     status.setAttempts(view.attempts);
     status.setGeneration(view.generation);
     status.setWorker(view.worker.value);
-    auto copies = status.initCopies(static_cast<unsigned>(view.copies.size()));
-    for (unsigned c = 0; c < copies.size(); ++c) copies.set(c, view.copies[c].copy.worker.value);
+    auto replicas = status.initReplicas(static_cast<unsigned>(view.replicas.size()));
+    for (unsigned c = 0; c < replicas.size(); ++c) replicas.set(c, view.replicas[c].replica.worker.value);
   }
   return Status::Ok();
 }
@@ -278,7 +278,7 @@ Status Brain::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClien
     status.setState(Word(attempt.state));
     status.setCause(sched::CauseName(attempt.cause));
     status.setWorker(attempt.worker.value);
-    const bool committed = attempt.state == AttemptState::kCommitted || attempt.state == AttemptState::kCopy;
+    const bool committed = attempt.state == AttemptState::kCommitted || attempt.state == AttemptState::kReplica;
     status.setProgress(committed                  ? 1.0
                        : attempt.total_bytes == 0 ? 0.0
                                                   : std::min(1.0, static_cast<double>(attempt.taken_bytes) /

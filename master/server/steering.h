@@ -1,5 +1,5 @@
-// What a policy that steers a job by its deadline did, for people: the slots that it guaranteed, and what it
-// expected, over time. Bounded. Of the master's thread; kept in snapshots.
+// A record of the policy that steers a job by its deadline, for people: its guaranteed slots and its predictions over
+// time. Bounded. Kept in snapshots. Thread: the master's.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What workers say to the master and are answered, as plain structs: registrations and reports.
+// Calls of workers and their answers as plain structs: registrations and reports.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace mr::master {
 
-// What a worker reports of one attempt.
+// A worker's report of one attempt.
 struct ReportIn {
   uint64_t number = 0;
   enum class Kind {
@@ -28,8 +28,8 @@ struct ReportIn {
     kKilled,
     kFetchFailed,
     kFetchDone,
-    kCopyMade,
-    kCopyNotMade,
+    kReplicaMade,
+    kReplicaNotMade,
     kUnknown
   };
   Kind kind = Kind::kUnknown;
@@ -43,13 +43,13 @@ struct ReportIn {
   sched::FailureKind failure = sched::FailureKind::kUser;
   std::string message;
   FailedExtra failed_extra;
-  // From: also of kFetchFailed and kCopyNotMade, with message; of kCopyMade the new one.
+  // From: also of kFetchFailed and kReplicaNotMade, with message; of kReplicaMade the new one.
   sched::FetchDone fetch;
-  bool own_fault = false;    // of kCopyNotMade: the worker's own, not the source's
+  bool own_fault = false;    // of kReplicaNotMade: the worker's own, not the source's
   bool unreachable = false;  // of kFetchFailed: the source did not answer, nothing is said of its bytes
 };
 // kLater: its record is not on disk yet; another one follows in a batch of commands.
-enum class Verdict : uint8_t { kNoted, kWinner, kCopyKept, kCopyDropped, kDiffers, kStale, kLater };
+enum class Verdict : uint8_t { kNoted, kWinner, kReplicaKept, kReplicaDropped, kDiffers, kStale, kLater };
 void ToWire(Verdict verdict, rpc::Reply::Builder out);
 // The answer to a call with reports: one verdict each, and what the worker is to do next.
 struct ReportOut {
@@ -68,7 +68,7 @@ struct RegisterIn {
 struct RegisterOut {
   Status status;
   WorkerId worker;
-  std::vector<sched::Copy> drop;
+  std::vector<sched::Replica> drop;
   bool start_over = false;  // this life was given up meanwhile
   uint32_t epoch = 0;
   Durable durable;

@@ -19,9 +19,9 @@ namespace mr::master {
 namespace {
 
 constexpr size_t kMaxText = 16 << 10;  // of what a peer says to people
-// Of one attempt's report. Counters as operator_table.h has it, and the host's own. Consumed: their record stays below
-// the journal's 64 MiB. Output files: one for each port. Blocks: 3 TiB of full ones, so that the report and the record
-// of a file stay small (HDFS allows 10,000 blocks of a file).
+// Limits of one attempt's report. Counters: those of operator_table.h and the host's own. Consumed: their record stays
+// below the journal's 64 MiB. Output files: one for each port. Blocks: 3 TiB of full ones, so that the report and the
+// record of a file stay small (HDFS allows 10,000 blocks of a file).
 constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS, kMaxCounterName = MR_MAX_COUNTER_NAME;
 constexpr size_t kMaxConsumed = 1'000'000, kMaxOutputs = 1000, kMaxOutputBlocks = 50'000, kMaxReplicas = 64;
 constexpr uint32_t kMaxLabels = 64;
@@ -29,11 +29,11 @@ constexpr uint32_t kMaxRows = 64;      // inline partition table
 constexpr uint32_t kMaxSizes = 1024;   // of partitions of others
 constexpr size_t kMaxBadRecords = 16;  // in words, of one attempt
 constexpr size_t kMaxHotKeys = 64;     // of one attempt
-// Of one registration, so that no peer fills the memory: blocks for 512 TiB of full ones (guesses at the largest
+// Limits of one registration, so that no peer fills the memory: blocks for 512 TiB of full ones (guesses at the largest
 // machine).
-constexpr size_t kMaxListedCopies = 4'000'000, kMaxListedRunning = 100'000, kMaxListedBlocks = 8'000'000;
+constexpr size_t kMaxListedReplicas = 4'000'000, kMaxListedRunning = 100'000, kMaxListedBlocks = 8'000'000;
 // More outputs of one worker are dropped: their record, with a decision for each, stays below the journal's 64 MiB.
-constexpr size_t kMaxKeptCopies = 500'000;
+constexpr size_t kMaxKeptReplicas = 500'000;
 // In pieces: the record of an attempt that read a million outputs takes half of it.
 constexpr uint64_t kMaxReportBytes = 48u << 20;
 constexpr size_t kMaxGrown = 16;  // inputs of one attempt
@@ -47,7 +47,7 @@ void ToWire(const Durable& durable, rpc::Durable::Builder out) {
 
 std::string Said(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), kMaxText)}; }
 
-sched::Copy CopyFrom(rpc::Copy::Reader in) {
+sched::Replica ReplicaFrom(rpc::Replica::Reader in) {
   return {{rpc::FromWire(in.getTask()), in.getGeneration()},
           in.getAttempt(),
           WorkerId{in.getWorker().getId()},
@@ -55,9 +55,9 @@ sched::Copy CopyFrom(rpc::Copy::Reader in) {
 }
 
 // `out` has what the pages listed.
-void AddPage(RegisterIn* out, capnp::List<rpc::Copy>::Reader inventory, capnp::List<rpc::AttemptId>::Reader running,
+void AddPage(RegisterIn* out, capnp::List<rpc::Replica>::Reader inventory, capnp::List<rpc::AttemptId>::Reader running,
              capnp::List<rpc::BlockReport>::Reader blocks) {
-  for (auto copy : inventory) out->info.inventory.push_back(CopyFrom(copy));
+  for (auto replica : inventory) out->info.inventory.push_back(ReplicaFrom(replica));
   for (auto attempt : running) out->info.running.push_back(rpc::FromWire(attempt));
   for (auto block : blocks) out->blocks.push_back(dfs::FromWire(block));
 }
@@ -79,15 +79,15 @@ RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in, RegisterIn pages) {
   return out;
 }
 
-// Bit i: copy i of the inventory is in `drop`, or was not looked at because there are too many before it.
-std::vector<uint8_t> DropBits(const std::vector<sched::Copy>& inventory, const std::vector<sched::Copy>& drop) {
+// Returns bits; bit i is set if replica i of the inventory is in `drop`, or is beyond the limit kMaxKeptReplicas.
+std::vector<uint8_t> DropBits(const std::vector<sched::Replica>& inventory, const std::vector<sched::Replica>& drop) {
   std::vector<uint8_t> bits;
-  if (drop.empty() && inventory.size() <= kMaxKeptCopies) return bits;
+  if (drop.empty() && inventory.size() <= kMaxKeptReplicas) return bits;
   std::set<std::pair<OutputId, uint32_t>> names;
-  for (const auto& copy : drop) names.insert({copy.output, copy.attempt});
+  for (const auto& replica : drop) names.insert({replica.output, replica.attempt});
   bits.resize((inventory.size() + 7) / 8);
   for (size_t i = 0; i < inventory.size(); ++i) {
-    const bool drops = i >= kMaxKeptCopies || names.contains({inventory[i].output, inventory[i].attempt});
+    const bool drops = i >= kMaxKeptReplicas || names.contains({inventory[i].output, inventory[i].attempt});
     if (drops) bits[i / 8] |= static_cast<uint8_t>(1u << (i % 8));
   }
   return bits;
@@ -145,7 +145,7 @@ void FinishedFrom(rpc::Finished::Reader in, ReportIn* out) {
   }
 }
 
-// What passes a bound that the worker keeps itself; empty: nothing. Checked before anything is copied.
+// Returns which limit the report exceeds, or "". A worker keeps these limits itself. Checked before anything is copied.
 std::string Excess(rpc::Finished::Reader in) {
   const auto more = [](const char* what, size_t most) {
     return std::string("its report has more than ") + std::to_string(most) + " " + what;
@@ -202,28 +202,28 @@ ReportIn ReportFrom(rpc::Report::Reader in) {
     case rpc::Report::KILLED: out.kind = ReportIn::Kind::kKilled; break;
     case rpc::Report::FETCH_FAILED:
       out.kind = ReportIn::Kind::kFetchFailed;
-      out.fetch.from = CopyFrom(in.getFetchFailed().getCopy());
+      out.fetch.from = ReplicaFrom(in.getFetchFailed().getReplica());
       out.message = Said(in.getFetchFailed().getWhy());
       out.unreachable = in.getFetchFailed().getUnreachable();
       break;
     case rpc::Report::FETCH_DONE: {
       const auto done = in.getFetchDone();
       out.kind = ReportIn::Kind::kFetchDone;
-      out.fetch.from = CopyFrom(done.getCopy());
+      out.fetch.from = ReplicaFrom(done.getReplica());
       out.fetch.bytes = done.getBytes();
       out.fetch.took = Micros(static_cast<int64_t>(std::min<uint64_t>(done.getTookUs(), INT64_MAX / 1000)));
       out.fetch.readers = done.getReaders();
       break;
     }
-    case rpc::Report::COPY_MADE:
-      out.kind = ReportIn::Kind::kCopyMade;
-      out.fetch.from = CopyFrom(in.getCopyMade());
+    case rpc::Report::REPLICA_MADE:
+      out.kind = ReportIn::Kind::kReplicaMade;
+      out.fetch.from = ReplicaFrom(in.getReplicaMade());
       break;
-    case rpc::Report::COPY_NOT_MADE:
-      out.kind = ReportIn::Kind::kCopyNotMade;
-      out.fetch.from = CopyFrom(in.getCopyNotMade().getCopy());
-      out.message = Said(in.getCopyNotMade().getWhy());
-      out.own_fault = in.getCopyNotMade().getHere();
+    case rpc::Report::REPLICA_NOT_MADE:
+      out.kind = ReportIn::Kind::kReplicaNotMade;
+      out.fetch.from = ReplicaFrom(in.getReplicaNotMade().getReplica());
+      out.message = Said(in.getReplicaNotMade().getWhy());
+      out.own_fault = in.getReplicaNotMade().getHere();
       break;
     default: break;
   }
@@ -248,11 +248,11 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     auto in = RegisterFrom(params.getInfo(), std::exchange(listed_, {}));
     pages_ = 0;
     CheckListed(in);
-    const auto inventory = std::make_shared<std::vector<sched::Copy>>(in.info.inventory);
-    if (inventory->size() > kMaxKeptCopies) {
+    const auto inventory = std::make_shared<std::vector<sched::Replica>>(in.info.inventory);
+    if (inventory->size() > kMaxKeptReplicas) {
       LOG(WARNING) << in.extra.name << " holds " << inventory->size() << " outputs; those behind the first "
-                   << kMaxKeptCopies << " are dropped, and made again where they are needed";
-      in.info.inventory.resize(kMaxKeptCopies);
+                   << kMaxKeptReplicas << " are dropped, and made again where they are needed";
+      in.info.inventory.resize(kMaxKeptReplicas);
     }
     shell_.sessions().erase(session_);
     shell_.sessions().emplace(session_, params.getWorker());
@@ -456,9 +456,9 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   }
 
   static void CheckListed(const RegisterIn& in) {
-    KJ_REQUIRE(in.info.inventory.size() <= kMaxListedCopies && in.info.running.size() <= kMaxListedRunning &&
+    KJ_REQUIRE(in.info.inventory.size() <= kMaxListedReplicas && in.info.running.size() <= kMaxListedRunning &&
                    in.blocks.size() <= kMaxListedBlocks,
-               "a registration lists at most this many outputs, attempts and blocks", kMaxListedCopies,
+               "a registration lists at most this many outputs, attempts and blocks", kMaxListedReplicas,
                kMaxListedRunning, kMaxListedBlocks);
   }
 
@@ -475,7 +475,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   const std::weak_ptr<void> connection_;
   std::shared_ptr<void> registered_;  // keeps the connection from being closed as idle
   WorkerId worker_;
-  // Of a registration under way: what its pages listed, and their number.
+  // The lists in the pages of an unfinished registration, and the number of pages.
   RegisterIn listed_;
   uint32_t pages_ = 0;
   Pieces pieces_;

@@ -28,15 +28,15 @@ inline constexpr Duration kBeat = Millis(500);
 inline constexpr Duration kLease = Seconds(5);
 // How long a worker may be without its control connection while it still beats.
 inline constexpr Duration kReconnectGrace = Seconds(2);
-// How long a worker that was lost may take to come back, until what it had room or memory for is refused (guess: a
-// restart takes some seconds; as long as the block store waits with copies, dfs::NamespaceConfig::repair_delay).
+// How long a lost worker may take to come back before jobs that only it has room or memory for are refused. A guess: a
+// restart takes some seconds. Equal to the block store's delay of repairs, dfs::NamespaceConfig::repair_delay.
 inline constexpr Duration kLostGrace = Seconds(15);
 // How long a restarted master waits for the workers it knew.
 inline constexpr Duration kRestartGrace = Seconds(10);
-// How long a worker that hears nothing of its master lets attempts run (reliability.md F). Nothing that
-// they do can become visible meanwhile: a worker that was given up is told to end them and to drop its
-// copies when it registers again, and their reports are stale. So it may well be longer than the lease,
-// and a master that is away for a minute finds its jobs where they were.
+// How long a worker without contact to its master lets attempts run. None of their results can become
+// visible meanwhile: a lost worker must stop them and drop its replicas when it registers again, and
+// their reports are stale. So this may be longer than the lease, and jobs survive a master that is away
+// for a minute.
 inline constexpr Duration kReattachWindow = Seconds(120);
 
 // How long an attempt with side effects outlives its worker's last answered contact: the worker's helper ends it then
@@ -49,7 +49,7 @@ inline constexpr Duration kLeaseMargin = Seconds(5);
 // So many outputs that its memory damaged, and a worker gets no new attempts: one may be a stray particle (guess).
 inline constexpr uint32_t kDistrustedFrom = 3;
 
-// Of the disk of a worker's data, by its last beat. total 0: not known.
+// Space on the disk with a worker's data, by its last beat. total 0: not known.
 struct DiskRoom {
   uint64_t free_bytes = 0, total_bytes = 0;
   bool full = false;       // less is free than it keeps free (mrworker --min_free)
@@ -60,7 +60,7 @@ struct DiskRoom {
 struct WorkerView {
   WorkerId id;
   std::string name;
-  // Of its present life; alive: registered and not given up.
+  // Registered and not given up. Fields without another note are of the present incarnation.
   bool alive = false;
   sched::WorkerRegistered info;  // inventory and running are not kept
   uint16_t http_port = 0;
@@ -88,10 +88,10 @@ struct WorkerView {
   // Alive when a master stopped, and not registered since, also where a later master gave it up. Writes count on it
   // until it registers or an operator drains or excludes it (dfs::MasterStarted::awaited).
   bool awaited = false;
-  // What this session was told already.
+  // Stages, directories and jobs that were sent in this session.
   std::set<StageId> stages;
   std::map<StageId, uint64_t> directories;  // version sent
-  std::set<JobId> holds;                    // of which it has outputs, or was asked to copy some, without any stage
+  std::set<JobId> holds;                    // jobs with an output or a requested replica there, but no stage
 
   // Nothing that the master knows keeps new attempts from it.
   bool TakesAttempts() const {

@@ -1,4 +1,4 @@
-// How a simulated attempt moves: read, or copy, sort, reduce; its reports; its end.
+// The phases of a simulated attempt (read; or copy, sort, reduce), its reports, and its end.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,15 +12,15 @@ namespace mr::sim {
 
 namespace {
 
-// As fast as nothing else stops it.
+// A rate limit above all others.
 constexpr double kNoLimit = 1e12;
 constexpr double kTwoPi = 6.283185307179586;
-// A reader that waits looks again when this part of its inputs is new, or all of them are there.
+// A waiting reader continues when one kBatches-th of its inputs is new, or all of them are there.
 constexpr uint32_t kBatches = 20;
-// Up to so many outputs the hosts that they are read from are told apart.
+// A reader of up to so many outputs takes shares of the uplinks of its source hosts (adr/0001).
 constexpr uint32_t kFewSources = 16;
 constexpr double kTimedParts = 1e6;
-// Records are not modelled: a record per so many bytes, a guess.
+// Bytes per record, a guess: records are not modelled.
 constexpr double kRecordBytes = 100;
 
 double StragglerFactor(Rng rng, const TaskModel& m) {
@@ -32,7 +32,7 @@ double StragglerFactor(Rng rng, const TaskModel& m) {
   return factor;
 }
 
-// The same for each attempt of the task, whenever and wherever it runs.
+// Returns the same manifest for each attempt of the task, whenever and wherever it runs.
 sched::Manifest ManifestOf(const TaskId& id, double bytes) {
   const uint64_t content = MixHash(MixHash(id.job.seq, id.stage), id.task);
   return {static_cast<uint64_t>(bytes / kRecordBytes), static_cast<uint64_t>(bytes), {content, ~content}};
@@ -53,7 +53,8 @@ void Simulation::Start(uint32_t index) {
     for (uint32_t n = 0; n < model.naps; ++n) a.trace_seconds += model.longest_nap * rng.Uniform();
     a.trace_seconds = std::max(1e-6, a.trace_seconds);
   } else if (a.timed) {
-    // The first attempt takes the time of the record, any other, or of another strand, that of some task of its stage.
+    // Only the first attempt of a job that is no strand takes its recorded time. Others take that of a random task of
+    // the stage.
     const size_t n = model.durations.size();
     const bool recorded = a.id.number == 1 && JobOf(a.id.task.job) + 1 == a.id.task.job.seq;
     const size_t record = recorded ? a.id.task.task % n : Luck(a.id.task, a.id.number, 3).Below(n);
@@ -63,7 +64,7 @@ void Simulation::Start(uint32_t index) {
     a.factor = StragglerFactor(Luck(a.id.task, a.id.number, 2), experiment_.tasks);
   }
   if (a.timed) {
-    // Where there are no bytes, progress is counted in these.
+    // Without bytes, progress is counted in these units.
     a.counted = task.plan.input_bytes > 0;
     if (!a.counted) a.bytes = kTimedParts;
   }
@@ -128,7 +129,8 @@ void Simulation::Move(uint32_t index, double bytes, std::vector<Flows::Use> uses
   ++moving_;
 }
 
-// Where its block is: on this disk, else from a replica that is up, in this rack if there is one.
+// Finds the route of a block read: from the local disk, or from a replica on a worker that is up, in this rack if
+// possible.
 void Simulation::ReadRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const {
   const auto& specs = experiment_.cluster.workers;
   const std::vector<WorkerId>& replicas = scheduler_.state().FindTask(a.id.task)->plan.preferred;
@@ -145,7 +147,7 @@ void Simulation::ReadRoute(const Attempt& a, std::vector<Flows::Use>* uses, doub
     if (from == kNone || (specs[from].rack != rack && specs[w].rack == rack)) from = w;
   }
   uses->push_back({workers_[a.worker].downlink, 1});
-  if (from == kNone) return;  // a replica elsewhere: only its arrival costs
+  if (from == kNone) return;  // the replica is outside the model: only the downlink counts
   uses->push_back({workers_[from].disk, experiment_.tasks.read_disk});
   uses->push_back({workers_[from].uplink, 1});
   if (specs[from].rack == rack) return;
@@ -154,8 +156,8 @@ void Simulation::ReadRoute(const Attempt& a, std::vector<Flows::Use>* uses, doub
   if (rack_down_[rack] != kNone) uses->push_back({rack_down_[rack], 1});
 }
 
-// The outputs that it reads, as one flow: of its bytes the parts that come from each rack and, where
-// they are few, from each host.
+// Finds the route of the outputs that it reads, as one flow: the shares of its bytes by rack and, for few sources, by
+// host.
 void Simulation::CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const {
   const auto& specs = experiment_.cluster.workers;
   const uint32_t rack = specs[a.worker].rack;
@@ -173,7 +175,7 @@ void Simulation::CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, doub
       continue;
     }
     for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) {
-      if (up.tasks[t].copies == 0) continue;
+      if (up.tasks[t].replicas == 0) continue;
       all += 1;
       by_rack[specs[up.tasks[t].worker].rack] += 1;
       by_worker[up.tasks[t].worker] += 1;
@@ -205,14 +207,14 @@ uint32_t Simulation::Available(const Attempt& a) const {
       n += up.readable;
       continue;
     }
-    for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) n += up.tasks[t].copies > 0;
+    for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) n += up.tasks[t].replicas > 0;
   }
   return n;
 }
 
 void Simulation::TryCopy(uint32_t index) {
   Attempt& a = attempts_[index];
-  if (jobs_[a.id.task.job.seq - 1].over) return;  // to be killed
+  if (jobs_[a.id.task.job.seq - 1].over) return;  // it is about to be killed
   TryUnreadable(index);
   if (a.taken >= a.needed) {
     a.inputs_done = now_;
@@ -270,7 +272,7 @@ void Simulation::WakeReaders(const TaskId& id) {
       continue;
     }
     attempts_[a].idle = false;
-    // Not from within the step that made the output: a copy of no bytes would step again.
+    // Not inside the step that made the output: copying no bytes would step again.
     Move(a, 0, {});
     attempts_[a].batch = 0;
   }
@@ -404,7 +406,8 @@ void Simulation::Free(uint32_t index) {
   moved_at_ = now_;
 }
 
-// One frame for all attempts of the worker that moved by 5 % or have not reported for ten periods.
+// Sends one frame for all attempts of the worker that moved by report_share of their work or were silent for ten
+// periods.
 void Simulation::Report(uint32_t w) {
   Worker& worker = workers_[w];
   worker.reporting = worker.up && !worker.attempts.empty();
@@ -421,7 +424,7 @@ void Simulation::Report(uint32_t w) {
     }
     a.reported = moved;
     a.reported_at = now_;
-    // Scores are by thirds: what it has done of its phase.
+    // Scores count in thirds, one per phase of a reduce: report what it has done of its phase.
     const double of_phase = a.phase == Phase::kRead ? moved : moved - (static_cast<int>(a.phase) - 1) * a.bytes;
     e.reports.push_back({a.id, static_cast<uint8_t>(a.phase), static_cast<uint64_t>(std::max(0.0, of_phase)),
                          static_cast<uint64_t>(a.bytes), static_cast<uint64_t>(moved / kRecordBytes),

@@ -1,6 +1,6 @@
-// Readers that are told which copies to read (sched::Bind): clones, each with a copy of its own where there is one.
-// What a reader is told at a time it reads at a time, as one flow from the workers of these copies; what it is told
-// meanwhile it reads after that. So two readers of one copy share its worker's interface, and two copies' do not.
+// Readers that are bound to replicas (sched::Bind): clones, each with a replica of its own where there is one. A reader
+// reads all that it is bound to at one time as one flow from the workers of these replicas. It reads later binds after
+// that. So two readers of one replica share its worker's interface; readers of two replicas do not.
 #include <algorithm>
 
 #include "master/sched/state.h"
@@ -13,17 +13,17 @@ void Simulation::Do(const sched::Bind& d) {
   const uint32_t index = Find(d.reader);
   if (index == kNone || !attempts_[index].by_bind) return;
   std::vector<Told>& told = told_reads_[index];
-  const auto same =
-      std::find_if(told.begin(), told.end(), [&](const Told& t) { return t.copy.output.task == d.copy.output.task; });
+  const auto same = std::find_if(told.begin(), told.end(),
+                                 [&](const Told& t) { return t.replica.output.task == d.replica.output.task; });
   if (same == told.end()) {
-    told.push_back({d.copy, {}, 1});
+    told.push_back({d.replica, {}, 1});
   } else if (same->since.ns == 0) {
-    same->copy = d.copy;
+    same->replica = d.replica;
   }
   Attempt& a = attempts_[index];
   if (!a.idle) return;
   a.idle = false;
-  // Not from within the step that told it: a copy of no bytes would step again.
+  // Not inside the step that bound it: copying no bytes would step again.
   Move(index, 0, {});
   a.batch = 0;
 }
@@ -35,12 +35,13 @@ void Simulation::ReadTold(uint32_t index) {
   std::map<uint32_t, double> by_worker;
   double all = 0;
   for (Told& t : told_reads_[index]) {
-    const uint32_t from = t.copy.worker.value - 1;
-    // One that is gone is read when another is told.
-    if (t.since.ns != 0 || !workers_[from].up || workers_[from].incarnation != t.copy.incarnation) continue;
+    const uint32_t from = t.replica.worker.value - 1;
+    // A lost replica is replaced by a later bind.
+    if (t.since.ns != 0 || !workers_[from].up || workers_[from].incarnation != t.replica.incarnation) continue;
     t.since = now_;
-    const sched::CopyPlace place{t.copy.output.generation, t.copy.attempt, t.copy.worker, t.copy.incarnation};
-    t.readers = std::max(1u, bindings.Reading(t.copy.output.task.stage, t.copy.output.task.task, place));
+    const sched::ReplicaPlace place{t.replica.output.generation, t.replica.attempt, t.replica.worker,
+                                    t.replica.incarnation};
+    t.readers = std::max(1u, bindings.Reading(t.replica.output.task.stage, t.replica.output.task.task, place));
     by_worker[from] += 1;
     all += 1;
   }
@@ -85,7 +86,7 @@ bool Simulation::EndTold(uint32_t index) {
   const uint64_t bytes = static_cast<uint64_t>(a.bytes / std::max(1u, a.needed));
   std::erase_if(told_reads_[index], [&](const Told& t) {
     if (t.since.ns == 0) return false;
-    done.push_back({a.id, t.copy, bytes, now_ - t.since, t.readers});
+    done.push_back({a.id, t.replica, bytes, now_ - t.since, t.readers});
     return true;
   });
   for (sched::FetchDone& d : done) {

@@ -1,4 +1,4 @@
-// The cluster file. toml11 takes ten seconds to compile: nothing else is here.
+// Reads cluster files. toml11 takes ten seconds to compile, so nothing else is here.
 #include <toml.hpp>
 
 #include <cmath>
@@ -16,7 +16,7 @@ double Number(const toml::value& v) {
   return v.is_integer() ? static_cast<double>(v.as_integer()) : toml::get<double>(v);
 }
 
-// Beyond every machine and task, and far from where sums of them lose count.
+// Larger than any machine or task, and small enough that sums of such numbers stay exact enough.
 constexpr double kMost = 1e18;
 
 struct Knob {
@@ -26,11 +26,11 @@ struct Knob {
   bool whole = false;
 };
 
-// Of one group.
+// Limits of one group.
 constexpr double kMostSlots = 10'000, kMostWorkers = 100'000;
-// Of tasks: an hour, a second per byte, and factors past which no time is told from another (guesses).
+// Limits of tasks, guesses: an hour, a second per byte, and factors beyond which durations no longer differ.
 constexpr double kMostDelay = 3'600, kMostCost = 1, kMostSigma = 10, kMostFactor = 1e6;
-// With more, attempts to read what is lost again and again hardly end.
+// With a higher loss, reads of lost outputs repeat almost without end.
 constexpr double kMostLost = .9;
 
 std::string Text(double value) {

@@ -9,7 +9,7 @@ namespace mr::sim {
 
 namespace {
 
-// From so wide a spread on an axis is by powers of ten.
+// A wider ratio of values has a logarithmic axis.
 constexpr double kLogFrom = 30;
 
 std::string Joined(const std::vector<std::string>& items) {
@@ -24,7 +24,7 @@ bool IsFair(const std::string& item) { return item == "fair" || item.starts_with
 
 bool IsJockey(const std::string& item) { return item == "jockey" || item.starts_with("jockey("); }
 
-// How the table calls the l-th list.
+// Returns the table's name for the l-th list.
 std::string Mark(size_t l) { return Printed("(%zu)", l + 1); }
 
 std::string Ratio(double value, double base) { return base > 0 && value > 0 ? Printed("%.3f", value / base) : "-"; }
@@ -58,7 +58,7 @@ Result<std::vector<PolicyList>> ListsToAblate(const std::string& list) {
     const bool fair = std::any_of(rest.begin(), rest.end(), IsFair);
     if (i == 0 && items[0] == "fifo" && !fair) continue;
     std::string dropped = items[i];
-    // What needs it goes with it.
+    // Policies that need the dropped one go with it.
     for (size_t r = 0; r < rest.size() && !sched::Scheduler::CheckPolicies(Joined(rest)).ok();) {
       if (!IsJockey(rest[r])) {
         ++r;
@@ -136,7 +136,7 @@ std::string ComparisonTable(const Header& h, const std::vector<ListResult>& resu
     }
   }
   const bool deadlines = first.deadlines > 0;
-  out += "\n        MAKESPAN    SLOT-SECONDS          OF (1)   UTILI-            COPIES             ACROSS     JOBS";
+  out += "\n        MAKESPAN    SLOT-SECONDS          OF (1)   UTILI-            EXTRA              ACROSS     JOBS";
   out += deadlines ? "      DEADLINES\n" : "\n";
   out += "LIST           s    USEFUL    WASTED         ALL   SATION   STARTS LAUNCHED     WON      RACKS   FAILED";
   out += deadlines ? "     MET  MISSED\n" : "\n";
@@ -144,7 +144,7 @@ std::string ComparisonTable(const Header& h, const std::vector<ListResult>& resu
     const Summary& o = results[l].summary;
     out += Printed("%-5s %10.1f %9.0f %9.0f %11s %6.1f %% %8.0f %8.0f %7.0f %10s %8.0f", Mark(l).c_str(), o.makespan,
                    o.useful, o.wasted, Ratio(o.useful + o.wasted, first.useful + first.wasted).c_str(),
-                   100 * o.utilisation, o.starts, o.copies, o.copies_won,
+                   100 * o.utilisation, o.starts, o.extra, o.extra_won,
                    HumanBytes(static_cast<uint64_t>(o.cross_rack_bytes)).c_str(), o.failed);
     out += deadlines ? Printed(" %7.0f %7.0f\n", o.deadlines - o.missed, o.missed) : "\n";
   }
@@ -182,7 +182,7 @@ std::string Plot(const Header& h, const std::vector<ListResult>& results, uint32
     charts.push_back(TimelineChart(Printed("Slots of job %u: ", plot_job) + NameOf(r.list), *r.timeline));
     for (const ChartBox& b : charts.back().boxes) end = std::max(end, b.x1);
   }
-  // One scale for all of them.
+  // All timelines have one scale.
   for (size_t c = 1; c < charts.size(); ++c) charts[c].x.high = end;
   return Svg(h.workload + " on " + h.cluster + Printed(", seed %llu", static_cast<unsigned long long>(h.seed)) +
                  (h.seeds > 1 ? Printed(" to %llu", static_cast<unsigned long long>(h.seed + h.seeds - 1)) : ""),

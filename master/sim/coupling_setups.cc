@@ -6,11 +6,10 @@ namespace mr::sim {
 
 namespace {
 
-constexpr uint64_t kBlock = uint64_t{64} << 20;  // Hadoop's of the time
-constexpr double kMapSeconds = 48.5;             // papers.md 5.2, 1 / mu
+constexpr uint64_t kBlock = uint64_t{64} << 20;  // Hadoop's block at that time
+constexpr double kMapSeconds = 48.5;             // the paper's 1 / mu
 
-// Bytes out of a map per byte in, bytes out of a reduce per byte of shuffle; guesses from what the
-// programs do.
+// Bytes out of a map per byte in, and out of a reduce per byte of shuffle. Guesses from what the programs do.
 struct Ratios {
   double shuffle, output;
 };
@@ -45,7 +44,7 @@ Experiment CouplingRun(uint32_t nodes, uint32_t holders, std::vector<JobModel> j
   WorkerSpec worker;
   worker.slots = {6, 4, 2};
   worker.cores = 4;
-  worker.disk = 61.8e6;  // one disk, LATE's (papers.md 3.2)
+  worker.disk = 61.8e6;  // one of LATE's disks (OSDI'08, 5.1)
   e.cluster.workers.assign(nodes, worker);
   e.policies = policies;
   e.seed = seed;
@@ -132,8 +131,8 @@ std::vector<JobModel> GrepPair() {
 }
 
 std::vector<JobModel> TwoHundred(uint64_t seed) {
-  // Papers.md 5.3: 10 batches of 20, mean gap 25 s, 20 minutes between their beginnings. Sizes:
-  // Table IV's of the kind.
+  // The paper's 62-node load: 10 batches of 20 jobs, with a mean gap of 25 s, begin 20 minutes apart. Sizes are those
+  // of the program in Table IV.
   Rng rng = Rng::Stream(seed, "200 jobs");
   const std::vector<JobModel> sizes = TableFour();
   std::vector<JobModel> jobs;

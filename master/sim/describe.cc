@@ -16,7 +16,7 @@ constexpr const char* kEventNames[] = {
     "JobSet",        "LeaseSet",         "JobGivenUp"};
 static_assert(std::size(kEventNames) == std::variant_size_v<sched::Event>, "a new event has a name here");
 
-// Letters of names are not known here: as if it read files.
+// Names need a letter, which is not known here: use that of maps.
 std::string Subject(const AttemptId& id) { return Name(id, TaskLetter::kMap); }
 
 constexpr const char* kDecisionNames[] = {"Launch",
@@ -25,8 +25,8 @@ constexpr const char* kDecisionNames[] = {"Launch",
                                           "TakeBack",
                                           "Accept",
                                           "Refuse",
-                                          "ReplicateCopy",
-                                          "DropCopy",
+                                          "ReplicateOutput",
+                                          "DropReplica",
                                           "PlanStage",
                                           "SetShare",
                                           "CommitJob",
@@ -59,8 +59,8 @@ std::string Describe(const sched::Event& event) {
           text += " to '" + e.policies + "'";
         } else if constexpr (requires { e.queue; }) {
           text += " of '" + e.queue + "'";
-        } else if constexpr (requires { e.copy; }) {
-          text += " of " + Subject({e.copy.output.task, e.copy.attempt});
+        } else if constexpr (requires { e.replica; }) {
+          text += " of " + Subject({e.replica.output.task, e.replica.attempt});
         }
         if constexpr (requires { e.worker; }) text += " on " + Name(e.worker);
       },

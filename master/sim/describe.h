@@ -1,4 +1,4 @@
-// Events and decisions in a line, for people who look for what went wrong.
+// One-line texts of events and decisions, for people who look for a fault.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace mr::sim {
 
-// "AttemptFinished"
+// Returns the kind, as "AttemptFinished". The kinds are keys in JSON output and stay as published.
 const char* EventName(const sched::Event& event);
-// "AttemptFinished of attempt_1_0001_0_m_000003_1 on w2"; the letter is always that of maps.
+// Returns "AttemptFinished of attempt_1_0001_0_m_000003_1 on w2". The letter of a task is always that of maps.
 std::string Describe(const sched::Event& event);
-// "Launch attempt_1_0001_0_m_000003_1 on w2 (local_input)"
+// Returns "Launch attempt_1_0001_0_m_000003_1 on w2 (local_input)".
 std::string Describe(const sched::Decision& decision);
 
 }  // namespace mr::sim

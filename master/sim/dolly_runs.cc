@@ -21,13 +21,13 @@ double Percentile(std::vector<double> values, double p) {
   return values[static_cast<size_t>(p * static_cast<double>(values.size() - 1))];
 }
 
-// What attempts did.
+// Measures attempts.
 class Watched {
  public:
   explicit Watched(const std::vector<JobModel>& jobs) : held_(jobs.size()) {
     for (const JobModel& job : jobs) tasks_.push_back(job.tasks());
   }
-  std::function<uint32_t(JobId)> job_of;  // from 0, of its strands, too; set before the first event
+  std::function<uint32_t(JobId)> job_of;  // index in the workload, from 0, also for strands; set before the first event
 
   void See(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions) {
     if (const auto* e = std::get_if<sched::AttemptKilled>(&event.event)) End(e->attempt, event.at);
@@ -86,9 +86,9 @@ class Watched {
     for (const sched::Decision& d : decisions) {
       const auto* accept = std::get_if<sched::Accept>(&d);
       if (accept == nullptr || accept->attempt != e.attempt) continue;
-      const auto [first, is_first] = first_copy_.try_emplace(e.attempt.task, AsSeconds(at));
+      const auto [first, is_first] = first_replica_.try_emplace(e.attempt.task, AsSeconds(at));
       if (accept->winner) ran_[e.attempt.task.stage_id()].push_back(AsSeconds(e.ran));
-      if (is_first || !second_copy_.insert(e.attempt.task).second) continue;
+      if (is_first || !second_replica_.insert(e.attempt.task).second) continue;
       samples_.gaps.push_back({AsSeconds(at), AsSeconds(at) - first->second});
     }
   }
@@ -105,7 +105,7 @@ class Watched {
     live_.erase(it);
   }
 
-  // The tasks of a phase have the same input, so rates are as times.
+  // Tasks of a phase have the same input, so ratios of rates are ratios of times.
   double Spread(double p, bool cloned) const {
     std::vector<double> spreads;
     for (const auto& [stage, ran] : ran_) {
@@ -118,12 +118,12 @@ class Watched {
   }
 
   std::vector<uint32_t> tasks_;
-  std::vector<double> held_;  // slot-seconds by job
+  std::vector<double> held_;  // slot-seconds per job
   std::map<StageId, std::vector<double>> ran_;
   std::set<StageId> cloned_;
   std::map<AttemptId, Live> live_;
-  std::map<TaskId, double> first_copy_;
-  std::set<TaskId> second_copy_;
+  std::map<TaskId, double> first_replica_;
+  std::set<TaskId> second_replica_;
   Samples samples_;
   uint64_t launched_ = 0, preempted_ = 0;
   int64_t small_now_ = 0, most_small_ = 0;

@@ -9,20 +9,20 @@ namespace mr::sim {
 
 namespace {
 
-// Shares of jobs of 1-10, 11-50, 51-150, 151-500, more tasks: papers.md 1.4, "For a Dolly run use".
+// Shares of jobs of 1-10, 11-50, 51-150, 151-500 and more tasks. Bin 1: Dolly (NSDI'13); the other bins are a guess.
 constexpr double kShares[][5] = {{.82, .06, .08, .03, .01}, {.61, .10, .15, .12, .02}};
-// A block of HDFS; 13 s of computing.
+// An HDFS block; 13 s of computing.
 constexpr uint64_t kTask = uint64_t{128} << 20;
 
-constexpr Duration kHeartbeat = Seconds(3);  // Hadoop's of the paper's time
+constexpr Duration kHeartbeat = Seconds(3);  // Hadoop's at that time
 
-// The bins that are small jobs, the first of kShares.
+// The first bins of kShares are small jobs.
 constexpr size_t kSmallBins = 2;
-constexpr uint32_t kManyToOne = 4;  // outputs that a task reads where it reads some of them: a guess
+constexpr uint32_t kManyToOne = 4;  // outputs that a task of a many-to-one edge reads: a guess
 
-constexpr double kUsualPhases = 2;  // jobs of more come so much more seldom: the load stays
+constexpr double kUsualPhases = 2;  // jobs with more phases come less often in proportion, so that the load stays
 
-// Phases of as many tasks, but where each reads several tasks of the one before.
+// Makes phases of equally many tasks, or fewer where a task reads several of the phase before.
 JobModel Chain(double at, std::string name, uint32_t tasks, const DollyShape& shape) {
   JobModel job = MapReduce(at, std::move(name), tasks, tasks * kTask, 0, 0, tasks * kTask);
   for (uint32_t p = 1; p < shape.phases; ++p) {

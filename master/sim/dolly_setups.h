@@ -1,5 +1,5 @@
-// The cluster and the two workloads of Dolly (Ananthanarayanan et al., NSDI 2013, section 6), as experiments: for
-// tests and for `mrsim reproduce dolly`.
+// The cluster and the two workloads of Dolly (Ananthanarayanan et al., NSDI'13, section 6), as experiments: for tests
+// and for `mrsim reproduce dolly`.
 #pragma once
 
 #include "master/sim/simulation.h"
@@ -8,20 +8,20 @@ namespace mr::sim {
 
 enum class DollyMix : uint8_t { kFacebook, kBing };
 
-// Small jobs as chains of so many phases; 0: as SWIM has them, with reduces or without.
+// Small jobs as chains of `phases` phases; 0: as in SWIM, with or without reduces.
 struct DollyShape {
   uint32_t phases = 0;
-  sched::EdgeKind edge = sched::EdgeKind::kAllToAll;  // between the phases
+  sched::EdgeKind edge = sched::EdgeKind::kAllToAll;  // between phases
 };
 
-// 150 machines of 12 slots, Google's straggler factors, Hadoop's heartbeat; no jobs.
+// Returns 150 machines of 12 slots, Google's straggler factors, Hadoop's heartbeat; no jobs.
 Experiment DollyCluster(const std::string& policies, uint64_t seed);
 
-// So many jobs of the mix on 150 machines of 12 slots. What its numbers are taken from is in dolly_setups.cc.
+// Returns `jobs` jobs of the mix on that cluster. Sources of its numbers: dolly_setups.cc.
 Experiment DollyRun(DollyMix mix, uint32_t jobs, const std::string& policies, uint64_t seed,
                     const DollyShape& shape = {});
 
-// The same where no task is slower than the median one: what is there to be gained at most.
+// Returns the same without tasks slower than the median: the most that can be gained.
 Experiment WithoutStragglers(Experiment e);
 
 }  // namespace mr::sim

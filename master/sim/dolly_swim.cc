@@ -7,8 +7,8 @@
 
 namespace mr::sim {
 
-// The scales are such that half of the slots are held under LATE, from the first submit to the last end (seed 1); the
-// figures show what it comes to. SWIM itself scales bytes by the size of the cluster.
+// The scales let LATE hold half of the slots from the first submit to the last end (seed 1); the figures show the
+// actual share. SWIM itself scales bytes by the size of the cluster.
 const SwimDay kSwim2009{"FB-2009_samples_24_times_1hr_0.tsv", 5, 11, 5.25,
                         "the whole day takes minutes; 94 % of hour 4 is one job, in hour 11 there is none"};
 const SwimDay kSwim2010{"FB-2010_samples_24_times_1hr_0.tsv", 0, 6, .345, "the whole day takes minutes"};

@@ -1,4 +1,4 @@
-// SWIM's days of Facebook (swim-facebook of MR_DATA) on Dolly's cluster: arrivals as recorded, bytes scaled to it.
+// SWIM's days of Facebook (swim-facebook in MR_DATA) on Dolly's cluster: recorded arrivals, scaled bytes.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace mr::sim {
 
-// What of a record is run, and how it is bent to Dolly's cluster.
+// A part of a record, adapted to Dolly's cluster.
 struct SwimDay {
   const char* file;
-  double from, to;  // hours from the first submit; what was submitted outside of them is left out
-  double scale;     // of all bytes
-  const char* why;  // these hours
+  double from, to;  // hours from the first submit; submits outside are left out
+  double scale;     // factor on all bytes
+  const char* why;  // reason for these hours
 };
 extern const SwimDay kSwim2009, kSwim2010;
 
-// As DollyRun, with the day's jobs. kNotFound where `data` has no such file, kInvalidArgument where it is not what its
-// format says.
+// Returns Dolly's cluster with the day's jobs. Errors: kNotFound: `data` has no such file; kInvalidArgument: it does
+// not fit its format.
 Result<Experiment> SwimRun(const SwimDay& day, const std::string& data, const std::string& policies, uint64_t seed);
-// For a figure: what it ran on.
+// Returns the workload's description for a figure.
 std::string Describe(const SwimDay& day, const Experiment& run);
 
 }  // namespace mr::sim

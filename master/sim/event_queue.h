@@ -1,5 +1,5 @@
-// What is to happen in virtual time: a binary heap of plain items, in the order (instant, sequence),
-// so that equal instants keep the order in which they were pushed. No allocation per item.
+// The queue of future items in virtual time: a binary heap ordered by (instant, sequence). Items of equal instants keep
+// the order in which they were pushed. No allocation per item.
 #pragma once
 
 #include <algorithm>
@@ -13,23 +13,23 @@ namespace mr::sim {
 enum class Kind : uint8_t {
   kSubmit,      // a: job
   kPlan,        // a: job, b: stage
-  kStart,       // a: attempt, b: its stamp: the launch has reached the worker
-  kFlow,        // a: flow, b: its version: it has moved its last byte
+  kStart,       // a: attempt, b: its stamp: the launch reaches the worker
+  kFlow,        // a: flow, b: its version: its last byte has moved
   kKill,        // a: attempt, b: its stamp
-  kMessage,     // a: report of an end, now at the master
-  kTimer,       // a: timer of the scheduler
+  kMessage,     // a: slot of a message: a report of an end reaches the master
+  kTimer,       // a: slot of a scheduler timer
   kReport,      // a: worker
   kFault,       // a: index in the fault plan
-  kLost,        // a: worker, b: which of its lives: the master gives it up
-  kBack,        // a: worker
-  kCalm,        // a: worker, b: fault: the contention ends
+  kLost,        // a: worker, b: its incarnation: the lease ends
+  kBack,        // a: worker: it registers again
+  kCalm,        // a: worker, b: fault: its contention ends
   kRefuse,      // a: attempt, b: its stamp: the launch was lost
-  kReadFails,   // a: failed read: a reader cannot read a copy
-  kProbed,      // a: failed read: the master knows that the copy is gone
-  kServing,     // what readers take of each disk is looked at once more
-  kList,        // a: change of the list
-  kKillStrand,  // a: job, a strand of one that has ended
-  kFails,       // a: attempt, b: its stamp: by no fault of its own
+  kReadFails,   // a: failed read: a reader cannot read a replica
+  kProbed,      // a: failed read: the probe confirms that the replica is lost
+  kServing,     // charges the disks for their readers
+  kList,        // a: change of the policy list
+  kKillStrand,  // a: job: a strand whose job has ended
+  kFails,       // a: attempt, b: its stamp: it fails
   kWish,        // a: a user's wish for a job
 };
 

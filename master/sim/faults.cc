@@ -1,4 +1,4 @@
-// What goes wrong, by the fault plan.
+// Carries out the fault plan.
 #include "master/sched/state.h"
 #include "master/sim/simulation.h"
 
@@ -17,7 +17,7 @@ void Simulation::Break(uint32_t index) {
   }
 }
 
-// Everything on it is gone at once; the master learns of it by its lease, or when it is back.
+// Loses everything on the worker at once. The master learns of it from the lease, or when the worker registers again.
 void Simulation::Crash(const Fault& fault) {
   Worker& w = workers_[fault.worker];
   if (!w.up) return;
@@ -52,15 +52,15 @@ void Simulation::Register(uint32_t worker) {
   Step(std::move(e));
 }
 
-// The first output that the worker serves: a bad disk block, say.
+// Loses the first output that the worker serves, as a bad disk block does.
 void Simulation::LoseOutput(const Fault& fault) {
   const sched::Worker* w = scheduler_.state().FindWorker({fault.worker + 1});
-  if (w == nullptr || w->copies.empty()) return;
-  const auto [id, attempt] = *w->copies.begin();
-  for (const sched::CopyPlace& place : scheduler_.state().FindTask(id)->copies) {
+  if (w == nullptr || w->replicas.empty()) return;
+  const auto [id, attempt] = *w->replicas.begin();
+  for (const sched::ReplicaPlace& place : scheduler_.state().FindTask(id)->replicas) {
     if (place.worker.value != fault.worker + 1 || place.attempt != attempt) continue;
-    const sched::Copy copy = scheduler_.state().MakeCopy(id, place);
-    return Step(sched::CopyLost{copy, "its digest is bad"});
+    const sched::Replica replica = scheduler_.state().MakeReplica(id, place);
+    return Step(sched::ReplicaLost{replica, "its digest is bad"});
   }
 }
 
@@ -77,8 +77,8 @@ void Simulation::FailAttempt(uint32_t attempt) {
   Step(e);
 }
 
-// An output is gone: what is being copied of this job is copied again, from what is left.
-void Simulation::RestartCopies(JobId id) {
+// Restarts what readers of this job are copying: an output is lost, so they copy from the remaining replicas.
+void Simulation::RestartCopying(JobId id) {
   for (Stage& stage : jobs_[id.seq - 1].stages) {
     for (const Task& task : stage.tasks) {
       for (uint32_t index = task.first; index != kNone; index = attempts_[index].next) {

@@ -7,7 +7,8 @@
 namespace mr::sim {
 
 namespace {
-// Fillings after which a part grows to all that it can reach: each begins anew. Few changes need a third.
+// Rounds after which a part grows to all that it can reach, since each round fills again from the start. Few changes
+// need a third.
 constexpr int kRounds = 8;
 }  // namespace
 
@@ -22,7 +23,7 @@ double Flows::Bounded(const Flow& flow, double limit) const {
   return limit;
 }
 
-// Its links as they are now: those that are short, before or after a change, spread it.
+// Marks its links that are short of capacity, before or after a change: they spread it.
 void Flows::Touch(const Flow& flow) {
   for (const Use& use : flow.uses) Touch(use.link);
 }
@@ -94,7 +95,7 @@ double Flows::End(Instant now, uint32_t id) {
     link.members[flow.places[u]] = last;
     flows_[last.flow].places[last.use] = flow.places[u];
     link.members.pop_back();
-    if (link.members.empty()) link.demand = 0;  // no rounding is carried on
+    if (link.members.empty()) link.demand = 0;  // drops rounding errors
   }
   flow.uses.clear();
   flow.limit = 0;
@@ -109,10 +110,10 @@ double Flows::Left(Instant now, uint32_t id) const {
   return std::max(0.0, flow.left - flow.rate * (now - flow.at).seconds());
 }
 
-// Filling raises all rates together: a flow stops at its limit, all flows of a link when it is full. Which of
-// these come when on one link depends on the stops of its own flows alone. So a part of the links is filled as
-// all of them would be, where the others' flows stop when they did before: as long as no flow of the part
-// that another short link carries comes to another stop. Then that link joins the part (Spread).
+// Filling raises all rates together: a flow stops at its limit, and all flows of a link stop when it is full. The order
+// of these stops on one link depends only on its own flows. So a part of the links can be filled as if all were, with
+// flows of other links stopping where they did before. This holds until a flow of the part that another short link
+// carries stops elsewhere. Then that link joins the part (Spread).
 
 void Flows::Take(uint32_t l) {
   if (links_[l].mark == mark_) return;
@@ -125,7 +126,7 @@ void Flows::Take(uint32_t l) {
   }
 }
 
-// False: no link joined the part. all: the links of all flows that the part can reach, whatever became of them.
+// Returns false if no link joined the part. all: takes the links of every flow that the part can reach, changed or not.
 bool Flows::Spread(bool all) {
   const size_t before = part_links_.size(), filled = part_.size();
   for (size_t i = 0; i < (all ? part_.size() : filled); ++i) {
@@ -157,7 +158,7 @@ void Flows::Fix(Flow& flow, double level, uint32_t by) {
 }
 
 void Flows::Fill() {
-  // A rest of rounding is no share.
+  // Shares below this are rounding errors.
   constexpr double kNoShare = 1e-9;
   levels_.clear();
   for (const uint32_t l : part_links_) {
@@ -195,7 +196,7 @@ void Flows::Fill() {
     const auto [level, l] = levels_.front();
     pop(&levels_);
     if (links_[l].shares <= kNoShare) continue;
-    // A level never falls: a flow that stops takes no more than its part of the room.
+    // A level never falls: a flow that stops takes no more than its share of the room.
     if (const double now = LevelOf(l); now > level) {
       levels_.emplace_back(now, l);
       std::push_heap(levels_.begin(), levels_.end(), std::greater<>());
@@ -228,7 +229,7 @@ void Flows::Settle(Instant now, std::vector<Due>* due) {
   int rounds = 0;
   do Fill();
   while (Spread(++rounds >= kRounds));
-  // A link without room must not stop a flow for ever by rounding.
+  // Bytes per second. A link without room must not stop a flow for ever because of rounding.
   constexpr double kSlowest = 1;
   for (const uint32_t f : part_) {
     Flow& flow = flows_[f];

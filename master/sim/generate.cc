@@ -1,7 +1,8 @@
-// The generator. `generate:MIX[,jobs=N][,gap=SECONDS]`.
+// Generates workloads: `generate:MIX[,jobs=N][,gap=SECONDS]`.
 //
-// facebook, bing: bins by papers.md 1.4. Durations are the task model's, its straggler factors included (model.h).
-// recurring: the same, and beside them four jobs that come again and again, each time with other input and a deadline.
+// facebook, bing: sizes in the bins of Dolly (NSDI'13, Table 3). The task model draws durations and straggler factors
+// (model.h).
+// recurring: the same, with four more jobs that come again and again, each time with other input and a deadline.
 // mumak, google: phases with recorded widths, durations and straggler factors (generate_measured.cc).
 #include <algorithm>
 #include <charconv>
@@ -19,13 +20,13 @@ namespace {
 
 struct Mix {
   const char* name;
-  uint32_t jobs;          // unless jobs=N
-  double gap, variation;  // between submits: mean in seconds, coefficient of variation
+  uint32_t jobs;          // default of jobs=N
+  double gap, variation;  // between submits: mean in seconds (default of gap=S), coefficient of variation
   double map_only;        // share of jobs
-  double bins[5];         // share of jobs of 1-10, 11-50, 51-150, 151-500, more tasks
+  double bins[5];         // shares of jobs of 1-10, 11-50, 51-150, 151-500 and more tasks
 };
-// Bins: papers.md 1.4, "For a Dolly run use" (bin 1 is printed there, the split of the rest ours). Gaps and
-// map-only: FB-2009_0, there; Bing's are not known and taken alike. The other two: generate_measured.cc.
+// Bin 1 is Dolly's; the other bins split the rest by guess. Gaps and map-only jobs are measured in SWIM's FB-2009_0.
+// Bing's are unknown and taken to be the same. mumak and google: generate_measured.cc.
 constexpr Mix kMixes[] = {
     {"facebook", 1000, 14.7, 3.7, .75, {.82, .06, .08, .03, .01}},
     {"bing", 1000, 14.7, 3.7, .75, {.61, .10, .15, .12, .02}},
@@ -33,15 +34,15 @@ constexpr Mix kMixes[] = {
     {"mumak", 90, 98.6, 2.05, 0, {}},
     {"google", 1000, 14.5, 20.8, 0, {}},
 };
-// Sizes inside a bin: log-uniform, a guess; in the last one Pareto with FB-2009's tail index, at most 5,000 tasks, so
-// that one job is not all of the workload. Reduces: an eighth of the tasks, a guess.
+// Sizes inside a bin are log-uniform, a guess. In the last bin they are Pareto with FB-2009_0's tail index, at most
+// 5,000 tasks: one job must not be all of the workload. Reduces are an eighth of the tasks, a guess.
 constexpr auto& kBinsOfMix = sched::kBinEnds;
 constexpr double kFrom[] = {1, kBinsOfMix[0] + 1, kBinsOfMix[1] + 1, kBinsOfMix[2] + 1, kBinsOfMix[3] + 1};
 constexpr double kTo[] = {kBinsOfMix[0], kBinsOfMix[1], kBinsOfMix[2], kBinsOfMix[3], 5000}, kTail = .75;
 constexpr uint32_t kTasksPerReduce = 8;
 constexpr uint64_t kTaskBytes = uint64_t{128} << 20;
 
-// A hyperexponential of two branches with balanced means.
+// Draws from a hyperexponential of two branches with balanced means.
 double Gap(Rng& rng, double mean, double variation) {
   const double c2 = variation * variation;
   const double p = .5 * (1 + std::sqrt((c2 - 1) / (c2 + 1)));
@@ -66,8 +67,9 @@ JobModel BinJob(Rng& rng, uint32_t number, const Mix& mix) {
                    reduces > 0 ? reduces * kTaskBytes : input);
 }
 
-// Guesses: of all jobs a fifth recur (of production runs more than .4: papers.md 4.1), one of four by turns; sizes, and
-// a fifth of input more or less between runs. The deadline: so many times what the job's longest path takes at least.
+// Guesses: a fifth of all jobs recur, in turn; the sizes; and up to a fifth of input more or less between runs. In
+// Jockey (EuroSys'12) more than .4 of production runs recur. The deadline is a multiple of the least time of the job's
+// longest path.
 constexpr double kRecurs = .2, kOtherInput = .2, kDeadline = 5;
 struct Recurring {
   const char* name;
@@ -76,7 +78,7 @@ struct Recurring {
 constexpr Recurring kRecurring[] = {
     {"hourly", 40, 20, 4}, {"index", 160, 40, 10}, {"report", 80, 80, 1}, {"model", 60, 30, 30}};
 
-// Maps, then two stages that read all of what is before them.
+// A job of maps, then two stages that each read the whole stage before.
 JobModel RecurringJob(Rng& rng, uint32_t number) {
   const Recurring& r = kRecurring[number % std::size(kRecurring)];
   const double times = 1 + kOtherInput * (2 * rng.Uniform() - 1);
@@ -95,7 +97,7 @@ JobModel RecurringJob(Rng& rng, uint32_t number) {
   return job;
 }
 
-// Guesses: what a day of the largest trace has four times over, and a time that instants hold with room to spare.
+// Guesses: four times the jobs in a day of the largest trace, and a time far below what Instant can hold.
 constexpr double kMostJobs = 1'000'000, kMostSeconds = 1e9;
 
 bool Parse(std::string_view text, double* value) {
@@ -107,7 +109,7 @@ bool Parse(std::string_view text, double* value) {
 
 Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
   const Mix* mix = &kMixes[0];
-  double count = 0, gap = 0;  // 0: the mix's
+  double count = 0, gap = 0;  // 0: the mix's value
   bool mixed = false;
   const size_t colon = spec.find(':');
   std::string_view rest = colon == std::string::npos ? std::string_view() : std::string_view(spec).substr(colon + 1);

@@ -1,11 +1,11 @@
-// What was measured on two recorded workloads, and jobs drawn by it: for a clone without the files.
+// Measurements of two recorded workloads, and jobs drawn from them, for machines without the files.
 //
-// Of a phase (the tasks of one kind of one job), with d its durations in order and m their median: the width n, m,
-// and the *shape*, d / m at these quantiles (linear between order statistics). The last is max / median, the
-// straggler factor that Mantri and Dolly speak of.
+// A phase is the tasks of one kind of one job, with the durations d in order. It has a width n, a median m, and a
+// *shape*: d / m at the quantiles kAt (linear between order statistics). The last is max / median, the straggler factor
+// of Mantri and Dolly.
 //
-// A drawn phase of n tasks has its tasks at the quantiles (i + u) / n of its shape, u uniform, the first and
-// the last at 0 and 1, in random order: so the distribution of max / median over phases is that of the shapes.
+// A drawn phase of n tasks takes the quantiles (i + u) / n of its shape, with u uniform. The first and the last are at
+// 0 and 1, and the order is random. So max / median over phases is distributed as over the shapes.
 #include "master/sim/generate_measured.h"
 
 #include <algorithm>
@@ -25,16 +25,16 @@ struct Shape {
 
 struct MeasuredPhase {
   uint32_t tasks = 0;         // 0: no such phase
-  double median = 0;          // s
-  double copy = 0, sort = 0;  // shares of a reduce's time, medians
-  uint64_t bytes = 0;         // of input (maps: read, reduces: shuffled) of a task, median
+  double median = 0;          // seconds
+  double copy = 0, sort = 0;  // median shares of a reduce's time
+  uint64_t bytes = 0;         // median input bytes of a task (maps: read, reduces: shuffled)
   Shape shape{};
 };
 
-// Rumen's mumak19 (Hadoop, 21 April 2009, 1,536 nodes): its 18 jobs of which a task succeeded; maps, then
-// reduces; the first success of each task. Max / median over the 19 phases of 20 tasks or more: p50 2.0,
-// p75 3.35, p90 4.6, largest 32. Gaps: mean 98.6 s, coefficient of variation 2.05.
-// One row is one job, so the mix of widths is the record's too: 1 to 2,879 tasks, of 33 phases 13 of one task.
+// Rumen's mumak19 (Hadoop, 21 April 2009, 1,536 nodes): the 18 jobs with a successful task, maps then reduces, the
+// first success of each task. Max / median over the 19 phases of 20 tasks or more: p50 2.0, p75 3.35, p90 4.6, largest
+// 32. Gaps: mean 98.6 s, coefficient of variation 2.05. One row is one job, so the mix of widths is the record's too: 1
+// to 2,879 tasks; 13 of 33 phases have one task.
 constexpr MeasuredPhase kMumak[][2] = {
     {{20, 3.72, 0.000, 0.000, 100962, {0.756, 0.87, 0.919, 1, 1.1, 1.62, 2.36, 4.7, 5.29}},
      {1, 83.78, 0.871, 0.004, 705622, {1, 1, 1, 1, 1, 1, 1, 1, 1}}},
@@ -71,18 +71,18 @@ constexpr MeasuredPhase kMumak[][2] = {
      {99, 97.66, 0.290, 0.012, 8122929, {0.828, 0.994, 0.997, 1, 1.09, 1.65, 1.67, 1.97, 2}}},
 };
 
-// Google's cell of 2011, the first 6,000 jobs of the Hawk and Eagle part. In classes of width, since wide jobs have
-// more of a tail; per class quantiles of m, and shapes: jobs in the order of max / median, in ten equal parts, the
-// median of each part's jobs at each quantile. Max / median of the 726 jobs of 20 tasks or
-// more: p50 1.2, p75 1.65, p90 5.3, largest 134. Widths: p75 3, p80 8, p90 24, p95 99, p99 968, largest 4,950.
-// Gaps: mean 14.5 s, coefficient of variation 20.8. m and shape are drawn independently inside a class.
-// Widths at .70, .71, .. 1; below, a single task.
+// Google's cell of 2011, the first 6,000 jobs of the Hawk and Eagle part, in classes of width, since wide jobs have
+// longer tails. Each class has quantiles of m and ten shapes. Its jobs in order of max / median form ten equal parts; a
+// shape is the median of a part's jobs at each quantile. Max / median of the 726 jobs of 20 tasks or more: p50 1.2, p75
+// 1.65, p90 5.3, largest 134. Widths: p75 3, p80 8, p90 24, p95 99, p99 968, largest 4,950. Gaps: mean 14.5 s,
+// coefficient of variation 20.8. m and shape are drawn independently inside a class.
+// kWidths: quantiles .70, .71, .. 1; below .70 a job has one task.
 constexpr double kWidthFrom = .70, kWidths[] = {1,  2,  2,  2,  2,  3,  4,  5,  6,  7,  8,   9,   10,  10,  12,  13,
                                                 15, 18, 20, 22, 24, 34, 43, 58, 87, 99, 190, 392, 923, 968, 4950};
 constexpr double kOver[] = {0, .1, .25, .4, .5, .6, .75, .85, .9, .95, .99, 1};
 struct WidthClass {
-  uint32_t to;                      // the widest
-  double median[std::size(kOver)];  // s
+  uint32_t to;                      // largest width of the class
+  double median[std::size(kOver)];  // seconds
   Shape shapes[10];
 };
 constexpr WidthClass kGoogle[] = {
@@ -137,7 +137,7 @@ constexpr WidthClass kGoogle[] = {
       {0.551, 0.705, 0.791, 1, 3.8, 4.31, 5.05, 7.37, 8.29}}},
 };
 
-// Between the points `at` of a curve, in the logarithm where `log`.
+// Interpolates between the points `at` of a curve; logarithmically if `log`.
 template <size_t N>
 double Curve(const double (&at)[N], const double (&value)[N], double p, bool log) {
   size_t i = 1;
@@ -176,7 +176,7 @@ void AddPhase(Rng& rng, const MeasuredPhase& phase, sched::SlotKind kind, JobMod
 
 }  // namespace
 
-// In rounds: each row once, in random order, so that 18 jobs are the record's.
+// Draws in rounds: each round takes each row once, in random order, so that 18 jobs are the record's.
 JobModel MumakJob(Rng& rng, uint32_t number, std::vector<uint32_t>* round) {
   if (round->empty()) {
     for (uint32_t r = 0; r < std::size(kMumak); ++r) round->push_back(r);
@@ -199,7 +199,7 @@ JobModel GoogleJob(Rng& rng, uint32_t number) {
   while (kGoogle[c].to < tasks) ++c;
   const WidthClass& k = kGoogle[c];
   const double median = Curve(kOver, k.median, rng.Uniform(), true);
-  // Between the two nearest shapes: each stands for the middle of its tenth.
+  // Interpolates between the two nearest shapes. Each stands for the middle of its tenth.
   const double at = std::clamp(rng.Uniform() * 10 - .5, 0.0, 9.0);
   const auto low = std::min<size_t>(static_cast<size_t>(at), 8);
   Shape shape{};

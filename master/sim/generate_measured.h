@@ -1,4 +1,4 @@
-// Jobs by what was measured on recorded workloads; submitted at 0.
+// Jobs drawn from measurements of recorded workloads; submitted at 0.
 #pragma once
 
 #include "common/base/rng.h"
@@ -6,12 +6,12 @@
 
 namespace mr::sim {
 
-// round: what is left of the measured jobs; empty at first, kept by the caller.
+// round: the measured jobs that are left. The caller keeps it; it begins empty.
 JobModel MumakJob(Rng& rng, uint32_t number, std::vector<uint32_t>* round);
 JobModel GoogleJob(Rng& rng, uint32_t number);
 
-// Duration / median of a task of Google's cell, pooled over its jobs of 20 tasks or more: quantiles that stand for
-// equal shares of the tasks.
+// Returns quantiles of duration / median of the tasks in Google's cell, pooled over jobs of 20 tasks or more. Each
+// stands for the same share of the tasks.
 std::vector<float> GoogleFactors();
 
 }  // namespace mr::sim

@@ -11,12 +11,11 @@ namespace {
 constexpr double kAt[] = {0, .05, .1, .2, .3, .4, .5, .6, .7, .8, .9, .95, .98, .99, 1};
 constexpr size_t kPoints = std::size(kAt);
 
-// Quantiles of the seconds between submits, which the record has in whole seconds. Without the one gap of an hour in it
-// (3607 s), for which papers.md has 6.7 as the coefficient of variation: nobody came, or it was not
-// recorded.
+// Quantiles of the seconds between submits, which the record has in whole seconds. They leave out its one gap of an
+// hour (3607 s), in which no job was submitted or recorded. With it the coefficient of variation is 6.7.
 constexpr double kGaps[kPoints] = {0, 0, 0, 0, 1, 1, 2, 2, 3, 5, 8, 12, 18, 24, 120};
 
-// Quantiles of tasks, of jobs of maps alone and of jobs with reduces, and of reduces / tasks of the latter, in tenths.
+// Quantiles of tasks, for map-only jobs and for jobs with reduces; for the latter also tenths of reduces / tasks.
 struct SizesOfBin {
   double only_maps;  // share of jobs
   double maps[kPoints], both[kPoints], reduces[11];
@@ -43,7 +42,7 @@ constexpr SizesOfBin kSizes[kDollyBins] = {
      {501, 560, 595, 732, 916, 1183, 1661, 2321, 3662, 7905, 12822, 20329, 26760, 42297, 89889},
      {.0, .0003, .001, .0017, .0065, .0129, .0258, .0615, .108, .245, .999}}};
 
-// Between the quantiles to both sides of a point by chance.
+// Interpolates at a random point between the quantiles beside it.
 double Draw(const double (&at)[kPoints], Rng& rng) {
   const double u = rng.Uniform();
   size_t i = 1;

@@ -12,16 +12,16 @@ namespace mr::sim {
 
 namespace {
 
-// Sigma of the logarithm of what all times of a run are multiplied with, and of what those of each stage are besides:
-// together the coefficient of variation of recurring jobs with inputs of one size (.20 at the median, papers.md 4.1).
+// Sigmas of the logarithm of a run's factor and of each stage's own factor. Together they give the variation of
+// recurring jobs with inputs of one size (Jockey: .20 at the median).
 constexpr double kRunToRun = .2, kStageToStage = .1;
-// Of the fastest run, in seconds: an hour is 3.3 of those, the middle of the deadlines. A guess.
+// The paper's minute in fastest runs: an hour is 3.3 of them, the middle of the deadlines. A guess.
 constexpr double kMinuteOfFastest = 3.3 / 60;
 constexpr double kLearnedGb = 50, kRunGb[] = {20, 100};
 
 double Fastest(const RunProfile& shape, uint64_t seed) { return SampleRun(shape, kJockeySlots, seed).back().at; }
 
-// What a run under fair teaches.
+// Returns what a run under fair teaches.
 Result<RunProfile> Learned(const RunProfile& shape, uint64_t seed, uint64_t run) {
   MR_ASSIGN_OR_RETURN(DeadlineRun first,
                       RunOne(NoisyCluster(JobOf(shape, {}, seed), "fair,dryad_speculation", MixHash(seed, run),
@@ -30,7 +30,7 @@ Result<RunProfile> Learned(const RunProfile& shape, uint64_t seed, uint64_t run)
   return std::move(first.profile);
 }
 
-// Sets the predictions of a job from what was learned.
+// Makes a job's predictions from what was learned.
 Status Foretell(const RunProfile& learned, uint64_t seed, sched::Indicator indicator, Recurring* job) {
   PredictOptions options;
   options.slots = SlotsToPredict(kJockeySlots);
@@ -44,7 +44,7 @@ Status Foretell(const RunProfile& learned, uint64_t seed, sched::Indicator indic
   return Status::Ok();
 }
 
-// Query by query what a file of so many gigabytes has.
+// Returns the queries of a file of so many gigabytes.
 Result<std::vector<RunProfile>> Queries(const std::string& data, double gigabytes) {
   const std::string file = "tpch_" + std::to_string(std::lround(gigabytes)) + "g_tasks.tsv";
   MR_ASSIGN_OR_RETURN(const Trace trace, LoadTrace({file, data, "tpch"}));

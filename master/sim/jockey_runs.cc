@@ -11,15 +11,15 @@ namespace mr::sim {
 
 namespace {
 
-// All times in minutes (NoisyCluster).
-// The load of others. In a phase a queue submits tasks for its share of the slots and a fifth more over that time,
-// all at once, so that it wants all slots; then none for a while. Guesses, such that fair misses a third of TPC-H.
+// All times are in minutes (NoisyCluster).
+// The load of others. In an on-phase a queue submits tasks at once for 1.2 times its share of the slots, so that it
+// wants all slots. Then it is off for a while. Guesses, chosen so that fair misses a third of TPC-H.
 constexpr uint32_t kQueues = 9;
-constexpr double kOn = 5, kOff = 3, kDemand = 1.2;   // means; of its share of the slots
+constexpr double kOn = 5, kOff = 3, kDemand = 1.2;   // means; factor on its share of the slots
 constexpr double kTaskMedian = .2, kTaskSigma = .8;  // of their tasks
-constexpr double kSubmit = 5;                        // of the job that is looked at
-constexpr double kHorizon = 300;                     // until then others come
-// What goes wrong: guesses.
+constexpr double kSubmit = 5;                        // submit of the measured job
+constexpr double kHorizon = 300;                     // others are submitted until then
+// Faults: guesses.
 constexpr double kFails = .01;  // P(an attempt fails)
 constexpr uint32_t kCrashes = 2, kSlowMachines = 6;
 constexpr double kCrashLasts = 2, kSlowLasts = 5, kWithin = 60;

@@ -19,14 +19,14 @@ constexpr Shape kShapes[kJockeyJobs] = {{23, 6, 681, 16.3, 61.5}, {14, 0, 1605, 
                                         {24, 3, 3897, 6.1, 25.1}, {11, 1, 2033, 8.0, 130},  {26, 1, 6139, 3.6, 17.4},
                                         {110, 15, 8496, 3.0, 7.7}};
 constexpr double kZ90 = 1.2815515655;  // of a normal distribution
-constexpr uint32_t kSamples = 100;     // of a stage's times
-// Of the logarithm of times inside a stage, a guess: a factor of 2.2 between the median and the 90th percentile. What
-// a job's times spread beyond it is between stages, since its percentiles are over the tasks of all of them.
+constexpr uint32_t kSamples = 100;     // samples of a stage's times
+// Sigma of the logarithm of times inside a stage, a guess: a factor of 2.2 between median and 90th percentile. The rest
+// of a job's spread is between stages, since its percentiles are over the tasks of all stages.
 constexpr double kInStage = .6;
-constexpr double kWait = .5;  // seconds from a slot to the first byte, at the median: a guess
-// Of a tree's stages those that read a file, and of the others those that read two stages: guesses.
+constexpr double kWait = .5;  // median seconds from a slot to the first byte: a guess
+// Guesses: the share of a tree's stages that read a file, and the share of the others that read two stages.
 constexpr double kFiles = .4, kJoins = .6;
-constexpr double kLongest = 3;  // times the 90th percentile, of a task's time: a guess
+constexpr double kLongest = 3;  // largest task time, in 90th percentiles: a guess
 
 std::vector<float> Times(Rng& rng, double median, double sigma) {
   std::vector<float> times;
@@ -36,7 +36,7 @@ std::vector<float> Times(Rng& rng, double median, double sigma) {
   return times;
 }
 
-// Upstreams of each stage. Each stage but the last is read by one.
+// Draws the upstreams of each stage. One stage reads each stage but the last.
 std::vector<std::vector<uint32_t>> Tree(Rng& rng, uint32_t stages) {
   std::vector<std::vector<uint32_t>> upstreams(stages);
   std::vector<uint32_t> unread;
@@ -60,9 +60,9 @@ std::vector<std::vector<uint32_t>> Chain(uint32_t stages) {
   return upstreams;
 }
 
-// Bends times by one power, so that those of all tasks have this median and this 90th percentile.
+// Raises all times to one power, so that the tasks have this median and this 90th percentile.
 void Bend(RunProfile* profile, double median, double p90) {
-  std::vector<std::pair<float, double>> times;  // time, tasks that take it
+  std::vector<std::pair<float, double>> times;  // time, number of tasks with that time
   double all = 0;
   for (const StageRuns& stage : profile->stages) {
     for (const float seconds : stage.run) times.emplace_back(seconds, double{1.0} * stage.tasks / kSamples);
@@ -88,7 +88,7 @@ void Bend(RunProfile* profile, double median, double p90) {
 }  // namespace
 
 double StandardNormal(Rng& rng) {
-  // Box and Muller; the simulator is held to the same bits only on one machine.
+  // Box and Muller. The simulator promises equal bits only on one machine.
   const double u = 1 - rng.Uniform();
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * rng.Uniform());
 }

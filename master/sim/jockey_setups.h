@@ -1,5 +1,5 @@
-// Jobs in the shape of the seven that Jockey's paper describes (papers.md 4.4): stages, barriers, tasks, median and
-// 90th percentile of a task's time. Edges, sizes of stages and places of barriers are drawn: guesses.
+// Jobs shaped like the seven of Jockey's evaluation (EuroSys'12, section 5, from memory): stages, barriers, tasks, and
+// the median and 90th percentile of task times. Edges, stage sizes and places of barriers are drawn: guesses.
 #pragma once
 
 #include "common/base/rng.h"
@@ -7,16 +7,17 @@
 
 namespace mr::sim {
 
-inline constexpr int kJockeyJobs = 7;    // A to G
-inline constexpr double kDayToDay = .2;  // of times of a stage between runs with inputs of one size (papers.md 4.1)
+inline constexpr int kJockeyJobs = 7;  // A to G
+inline constexpr double kDayToDay =
+    .2;  // variation of a stage's times between runs with inputs of one size (Jockey: .20 at the median)
 
 double StandardNormal(Rng& rng);
 
-// Job 0 to 6. A tree of stages, some of which read files, some one or two others; or a chain. Where there is a
-// barrier all tasks before it come first, else a task reads its part of the stages before.
+// Returns job 0 to 6. Its stages form a chain, or a tree in which some read files and some read one or two stages.
+// Behind a barrier a stage waits for all tasks before it. Otherwise a task reads its part of the stages before.
 RunProfile JockeyJob(int job, uint64_t seed, bool chain = false);
-// The same job on another day: times of each stage times a factor, lognormal with this sigma (input and cluster of a
-// recurring job differ: coefficient of variation .59 at the median, papers.md 4.1).
+// Returns the same job on another day: each stage's times get a lognormal factor with this sigma. Input and cluster of
+// a recurring job vary (Jockey: coefficient of variation .59 at the 90th percentile of jobs, .28 at the median).
 RunProfile AnotherDay(RunProfile profile, double sigma, uint64_t seed);
 
 }  // namespace mr::sim

@@ -4,14 +4,14 @@ namespace mr::sim {
 
 namespace {
 
-// Two maps and two reduces at a time on each node, Hadoop's default then.
+// Two maps and two reduces at a time on each node, Hadoop's default of 2008.
 constexpr sched::Slots kSlots{4, 2, 2};
 constexpr uint64_t kMebi = uint64_t{1} << 20;
 constexpr uint64_t kBlock = 64 * kMebi;
-// Processes of each kind that run on a straggler, for ever: as remembered from LATE 5, papers.md does not say.
+// Endless processes of each kind on a straggler: LATE (OSDI'08) 5, from memory.
 constexpr uint32_t kHogs = 4;
 
-// What all runs have in common.
+// Returns what all runs have in common.
 Experiment Plain(const std::string& policies, uint64_t seed) {
   Experiment e;
   e.cluster.racks.push_back({});
@@ -23,12 +23,11 @@ Experiment Plain(const std::string& policies, uint64_t seed) {
   return e;
 }
 
-// Bytes of disk per byte. A map reads and writes, and a reduce writes its output to two disks, in one stream as dd
-// does.
-// All that copying costs is felt while a reduce copies: that phase is the slowest, and the others are quick (LATE 2.2).
+// Sets disk bytes per byte. A map reads and writes, and a reduce writes its output to two disks, in one stream like dd.
+// All costs of copying are charged to the copy phase: it is the slowest, and the others are quick (LATE 2.2).
 void SetDisk(TaskModel* m) {
   m->read_disk = m->map_disk = 1;
-  m->copy_disk = 4 * kCopyCost;  // written; read and written to merge; read to reduce
+  m->copy_disk = 4 * kCopyCost;  // write; read and write to merge; read to reduce
   m->serve_disk = kCopyCost;
   m->output_disk = m->replica_disk = 1;
   m->output_replicas = 2;
@@ -59,12 +58,12 @@ LoadMix Ec2Mix(std::vector<uint32_t> hosts, uint32_t stragglers) {
   return {std::move(hosts), {61.8e6, 56.5e6, 53.6e6, 46.4e6, 34.2e6, 25.4e6, 24.8e6}, stragglers};
 }
 
-// With three there is no measurement; nobody has three.
+// The disk with three machines is not measured; no host has three.
 LoadMix LocalMix(uint32_t stragglers) { return {{5, 3, 0, 1}, {52.1e6, 20.9e6, 15.5e6, 10.1e6}, stragglers}; }
 
 HadoopJob SortJob(uint64_t bytes, uint32_t reduces) {
   const TaskModel usual;
-  return {bytes, reduces, 1, 1, usual.sort_cost, usual.sort_cost};  // they change nothing
+  return {bytes, reduces, 1, 1, usual.sort_cost, usual.sort_cost};  // the costs change nothing
 }
 
 HadoopJob GrepJob(uint64_t bytes, uint32_t reduces) { return {bytes, reduces, .2, .2, 5e-7, TaskModel().reduce_cost}; }
@@ -81,7 +80,7 @@ Experiment HadoopRun(const LoadMix& mix, const HadoopJob& job, const std::string
   for (size_t i = vms.size(); i > 1; --i) std::swap(vms[i - 1], vms[rng.Below(i)]);
   for (uint32_t n = 0; n < mix.stragglers; ++n) vms[n].cpu_hogs = vms[n].disk_hogs = kHogs;
   TaskModel& m = e.tasks;
-  m.tail = 0;  // what is slow here is slow for a reason
+  m.tail = 0;  // slow machines have a cause here
   m.map_cost = job.map_cost;
   m.reduce_cost = job.reduce_cost;
   m.launch_delay = Seconds(3);
@@ -89,7 +88,7 @@ Experiment HadoopRun(const LoadMix& mix, const HadoopJob& job, const std::string
   const auto of = [&](double share) { return static_cast<uint64_t>(share * static_cast<double>(job.bytes)); };
   const auto maps = static_cast<uint32_t>((job.bytes + kBlock - 1) / kBlock);
   e.jobs = {MapReduce(0, "job", maps, job.bytes, job.reduces, of(job.shuffle), of(job.output))};
-  Rng blocks = Rng::Stream(seed, "blocks");  // two replicas of each
+  Rng blocks = Rng::Stream(seed, "blocks");  // two replicas per block
   for (uint32_t t = 0; t < maps; ++t) {
     const auto first = static_cast<uint32_t>(blocks.Below(vms.size()));
     const auto second = static_cast<uint32_t>((first + 1 + blocks.Below(vms.size() - 1)) % vms.size());
@@ -100,7 +99,7 @@ Experiment HadoopRun(const LoadMix& mix, const HadoopJob& job, const std::string
 
 Experiment SleepJob(const std::string& policies, uint64_t seed) {
   constexpr uint32_t kNodes = 40, kThrice = 5, kMaps = 80, kReduces = 76;
-  constexpr double kMapSeconds = 15, kLongestNap = 1.4;  // 2t, t = 0.7 s
+  constexpr double kMapSeconds = 15, kLongestNap = 1.4;  // 2t with t = 0.7 s
   Experiment e = Plain(policies, seed);
   Rng rng = Rng::Stream(seed, "sleep job nodes");
   for (uint32_t n = 0; n < kNodes; ++n) {
@@ -109,7 +108,7 @@ Experiment SleepJob(const std::string& policies, uint64_t seed) {
     w.speed = n == 0 ? 1.0 / 10 : n <= kThrice ? 1.0 / 3 : rng.Uniform() < .5 ? 1 : 1 / 1.5;
     e.cluster.workers.push_back(w);
   }
-  // Bytes only count progress here.
+  // Bytes only measure progress here.
   e.jobs = {MapReduce(0, "sleep", kMaps, kMaps * kMebi, kReduces, kReduces * kMebi, 0)};
   StageModel& maps = e.jobs[0].stages[0];
   maps.durations = {kMapSeconds};

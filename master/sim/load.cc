@@ -1,5 +1,4 @@
-// What shares a machine: its cores, its disk, the disk of the host that several workers live on, and
-// load that is not ours.
+// Resources that attempts share: a worker's cores, its disk or its host's disk, and the foreign load on them.
 #include <algorithm>
 #include <map>
 
@@ -9,11 +8,11 @@
 namespace mr::sim {
 
 namespace {
-// A process that writes for ever: for days of virtual time, and then again.
+// Bytes of one flow of a disk hog: days of virtual time. Then the flow starts again.
 constexpr double kForEver = 1e14;
-// What readers take of disks is looked at so often: a few times between heartbeats. A guess.
+// Period of charging disks for their readers: a few times per heartbeat. A guess.
 constexpr Duration kServingPeriod = Seconds(1);
-// And is not more than this of a disk: a guess; the studies come to 0.8 but for their first second.
+// Largest share of a disk that readers take. A guess; the studies reach 0.8 except in their first second.
 constexpr double kMostServed = .9;
 }  // namespace
 
@@ -52,10 +51,10 @@ void Simulation::SetUpMachines() {
 void Simulation::RestartHog(uint32_t flow) {
   const Flows::Use use{workers_[hog_of_[flow]].disk, 1};
   flows_.End(now_, flow);
-  flows_.Start(now_, kForEver, kForEver, {&use, 1});  // with the same number
+  flows_.Start(now_, kForEver, kForEver, {&use, 1});  // gets the same number
 }
 
-// Its limit is not known yet; those of the others change.
+// The limit of its own flow is not known yet. Those of the others change.
 void Simulation::Began(Attempt& a) {
   Worker& w = workers_[a.worker];
   if (w.moving++ == 0 && experiment_.cluster.workers[a.worker].disk_hogs == 0) CountBusy(a.worker, true);
@@ -94,16 +93,16 @@ void Simulation::SetDisk(uint32_t worker, double rate, double served) {
   flows_.SetCapacity(now_, w.disk, rate - std::min(served, kMostServed * rate));
 }
 
-// Readers have what they ask for before what runs where it is kept: many small reads, of which few wait
-// for one disk at a time. Of a whole stage they take from each output alike.
+// Readers come before attempts that run where their outputs are kept: they make many small reads, few of which wait for
+// one disk at a time. A reader of a whole stage takes the same from each output.
 void Simulation::ChargeSources() {
   queue_.Push(now_ + kServingPeriod, Kind::kServing, 0);
   std::vector<double> served(workers_.size(), 0);
-  std::map<std::pair<uint32_t, uint32_t>, double> of_stage;  // job, stage: bytes per second
+  std::map<std::pair<uint32_t, uint32_t>, double> of_stage;  // keyed by job, stage: bytes per second
   const auto serve = [&](const Stage& stage, uint32_t begin, uint32_t end, double bytes) {
     const double each = bytes * experiment_.tasks.serve_disk / std::max(1u, std::min(stage.readable, end - begin));
     for (uint32_t t = begin; t < end; ++t) {
-      if (stage.tasks[t].copies > 0) served[stage.tasks[t].worker] += each;
+      if (stage.tasks[t].replicas > 0) served[stage.tasks[t].worker] += each;
     }
   };
   for (const Worker& w : workers_) {
@@ -138,8 +137,8 @@ void Simulation::Relimit(uint32_t worker) {
   }
 }
 
-// Of one core. Processes that compute share the cores evenly; one that waits for its disk gives nothing
-// back.
+// Returns the share of one core. Computing processes share the cores evenly. A process that waits for its disk returns
+// nothing.
 double Simulation::CoreShare(uint32_t worker) const {
   const WorkerSpec& spec = experiment_.cluster.workers[worker];
   const uint32_t want = workers_[worker].computing + spec.cpu_hogs;
@@ -156,8 +155,8 @@ void Simulation::AddUse(uint32_t link, double share) {
   uses_.push_back({link, share});
 }
 
-// Processes share a disk evenly by the bytes that each moves on it: a flow that moves more of them than it
-// has bytes of input is counted in these. Returns how many they are per byte of input.
+// Processes share a disk evenly by the bytes that each moves on it. So a flow that moves more disk bytes than input
+// bytes is counted in disk bytes. Returns the disk bytes per byte of input.
 double Simulation::DiskScale(const Attempt& a, std::vector<Flows::Use>* uses) const {
   for (const Flows::Use& use : *uses) {
     if (use.link != workers_[a.worker].disk || use.share <= 1) continue;
@@ -173,7 +172,7 @@ double Simulation::OutputPerByte(const Attempt& a) const {
   return static_cast<double>(model.output_bytes) / std::max(1.0, static_cast<double>(model.bytes));
 }
 
-// What a reduce reads from its disk and writes: to its own, and as a stream to each further replica.
+// Adds what a reduce reads from its disk and writes: to its own disk, and as a stream to each further replica.
 void Simulation::AddOutput(const Attempt& a) {
   const TaskModel& m = experiment_.tasks;
   const auto& specs = experiment_.cluster.workers;

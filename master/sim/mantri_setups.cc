@@ -16,7 +16,7 @@ Experiment LossyOutputs(const std::string& policies, double loss, uint64_t seed)
     WorkerSpec worker;
     worker.rack = w % 4;
     worker.slots.total = 4;
-    // Two of forty: half of the losses are theirs.
+    // Two of forty workers have half of the losses.
     worker.loss = w < 2 ? loss / 2 * 20 : loss / 2 * 40 / 38;
     e.cluster.workers.push_back(worker);
   }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kMaxWorkers = 100'000, kMaxSlots = 10'000;
 
-// Digits at *at, moved on; 0 where there are none, or too large a number.
+// Parses digits at *at and moves it behind them. Returns 0 if there are none.
 uint32_t Digits(const std::string& text, size_t* at) {
   uint64_t n = 0;
   while (*at < text.size() && std::isdigit(static_cast<unsigned char>(text[*at])) != 0 && n < 1'000'000) {

@@ -1,4 +1,4 @@
-// mrsim: parse, build the experiment, run, print.
+// The program mrsim: parses, builds the experiment, runs, prints.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace mr::sim {
 
 namespace {
 
-// Published (README.md); those of mrctl where they mean the same.
+// Published exit codes (README.md), equal to those of mrctl where they mean the same.
 enum ExitCode : int { kOk = 0, kBroken = 1, kUsage = 2, kRejected = 3, kNotFound = 7, kInternal = 70 };
 
 bool WantsJson(const std::vector<std::string>& args) {
@@ -44,7 +44,7 @@ int Fail(const Status& status, bool json) {
   return status.code() == Code::kNotFound ? kNotFound : kInternal;
 }
 
-// A bar of jobs ended, drawn over itself. first: of what several runs are told apart by, or "".
+// Draws a progress bar of ended jobs over itself. first: label of one run among several, or "".
 void Draw(const std::string& first, size_t done, size_t all, Instant now) {
   constexpr size_t kWidth = 30;
   const size_t full = all == 0 ? kWidth : kWidth * done / all;
@@ -136,7 +136,7 @@ Result<int> RunSwarm(const Options& o) {
     if (wrong.empty()) continue;
     std::fprintf(stderr, "%smrsim swarm --count 1 --seed %llu --scheduler '%s'  # %s\n", bar ? "\r\033[K" : "",
                  static_cast<unsigned long long>(o.seed + i), o.scheduler.c_str(), wrong.c_str());
-    if (++broken > 1) continue;  // one is enough to look at closely
+    if (++broken > 1) continue;  // examine only the first closely
     const std::clock_t stop = std::clock() + kShrinkFor * CLOCKS_PER_SEC;
     const auto check = [stop](const Experiment& e) { return std::clock() < stop ? RunChecked(e) : std::string(); };
     const Shrunk small = Shrink(RandomExperiment(o.seed + i, o.scheduler), check);

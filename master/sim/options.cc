@@ -1,4 +1,4 @@
-// CLI11 takes nine seconds to compile: nothing else is here.
+// Parses the command line. CLI11 takes nine seconds to compile, so nothing else is here.
 #include "master/sim/options.h"
 
 #include <CLI/App.hpp>
@@ -11,7 +11,7 @@ namespace mr::sim {
 
 namespace {
 
-// CLI11 takes -1 for the largest number, and what is larger than it, too.
+// Refuses what CLI11 would take as the largest number: -1, and numbers above it.
 std::string IsWhole(const std::string& text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -20,21 +20,20 @@ std::string IsWhole(const std::string& text) {
 }
 
 CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
-  CLI::App* replay =
-      app->add_subcommand("replay", "a real master's journal, step by step, against its own digests; what if");
+  CLI::App* replay = app->add_subcommand("replay", "replay a master's journal and compare its digests; what-if");
   replay
       ->add_option("JOURNAL", c->journal,
-                   "a master's --data, or the directory 'journal' in it; for what-if also a history's file "
+                   "a master's --data, or the directory 'journal' in it; for what-if also a history file "
                    "(- is standard input)")
       ->required();
-  replay->add_option("--scheduler", c->change.scheduler, "what if: this list of policies");
-  replay->add_option("--workers", c->change.workers, "what if: so many workers, as fast as those that there were")
+  replay->add_option("--scheduler", c->change.scheduler, "what-if: list of policies");
+  replay->add_option("--workers", c->change.workers, "what-if: number of workers, with the recorded speeds")
       ->check(CLI::Range(1u, 100'000u));
-  replay->add_option("--slots", c->change.slots, "what if: so many slots on each")->check(CLI::Range(1u, 10'000u));
-  replay->add_option("--job", c->job, "what if: this job and those that ran beside it");
+  replay->add_option("--slots", c->change.slots, "what-if: slots per worker")->check(CLI::Range(1u, 10'000u));
+  replay->add_option("--job", c->job, "what-if: only this job, and the jobs that ran beside it");
   replay->add_option("--write-history", c->history_out, "write the jobs' history to this file");
   replay->add_option("--write-model", c->model_out,
-                     "write costs, delays and speeds that the history shows, for mrsim run --model");
+                     "write costs, delays and speeds of the history to this file, for mrsim run --model");
   replay->add_option("-o", c->form, "table or json")->check(CLI::IsMember({"table", "json"}));
   replay->footer(
       "Exit: 0 equal, 1 diverged, 2 usage, 3 of another scheduler version (what-if: the\n"
@@ -54,25 +53,27 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   run->add_option("--workload", o.workload,
                   "a trace, or generate:facebook|bing|recurring|mumak|google[,jobs=N][,gap=SECONDS]")
       ->required();
-  run->add_option("--format", o.format,
-                  "of the trace, where its first line does not say: swim, rumen, google, alibaba, tpch[:EXECUTORS], "
-                  "wfinstances, coflow");
+  run->add_option(
+      "--format", o.format,
+      "format of the trace, if its first line does not show it: swim, rumen, google, alibaba, tpch[:EXECUTORS], "
+      "wfinstances, coflow");
   run->add_option("--cluster", o.cluster, "WORKERSxSLOTS (150x12), caps per kind (62x4m2r), or a .toml file");
   run->add_option("--model", o.model,
-                  "a file by replay --write-model: costs, delays; its workers, where no --cluster is given");
-  run->add_option("--data", o.data, "where traces are, itself or in its folders (MR_DATA)");
-  run->add_option("--report-period", o.report_period, "how often workers report progress, as 1s; 0s: never");
+                  "model file of replay --write-model: costs and delays, and its workers without --cluster");
+  run->add_option("--data", o.data, "directory of traces, which may be in its folders (default: MR_DATA)");
+  run->add_option("--report-period", o.report_period, "period of progress reports, as 1s; 0s: none");
   run->add_option("-o", o.form, "table or json")->check(CLI::IsMember({"table", "json"}));
   run->add_flag("--no-progress", o.no_progress, "no progress bar");
   CLI::App* swarm = app.add_subcommand("swarm", "random clusters, jobs and faults; invariants after each event");
-  swarm->add_option("--count", o.count, "how many; number i has seed S + i")->check(CLI::Range(1u, 10'000'000u));
+  swarm->add_option("--count", o.count, "number of configurations; number i has seed S + i")
+      ->check(CLI::Range(1u, 10'000'000u));
   CLI::App* replay = AddReplay(&app, &o.replay);
   CLI::App* reproduce = app.add_subcommand("reproduce", "figures of a paper: its numbers and ours");
   reproduce->add_option("figure", o.figure, "a study, or one of its figures, as late or late:fig10")->required();
-  reproduce->add_option("--seeds", o.seeds, "medians of so many runs")->check(CLI::Range(1u, 1000u));
-  reproduce->add_option("--data", o.data, "where traces are (MR_DATA)");
+  reproduce->add_option("--seeds", o.seeds, "number of seeds, for medians")->check(CLI::Range(1u, 1000u));
+  reproduce->add_option("--data", o.data, "directory of traces (default: MR_DATA)");
   reproduce->add_option("-o", o.form, "table or json")->check(CLI::IsMember({"table", "json"}));
-  reproduce->add_flag("--check", o.check, "exit 1 where a band is missed");
+  reproduce->add_flag("--check", o.check, "exit with 1 if a band is missed");
   reproduce->add_flag("--no-progress", o.no_progress, "no progress line");
   swarm->add_flag("--no-progress", o.no_progress, "no progress line");
   CLI::Option* one = run->add_option("--scheduler", o.scheduler, "policies, comma-separated");
@@ -83,17 +84,17 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
       ->excludes(one)
       ->excludes(many);
   many->excludes(one);
-  run->add_option("--seeds", o.run_seeds, "medians over so many seeds, from --seed on")->check(CLI::Range(1u, 1000u));
+  run->add_option("--seeds", o.run_seeds, "number of seeds from --seed on, for medians")->check(CLI::Range(1u, 1000u));
   CLI::Option* plot = run->add_option("--plot", o.plot, "write distributions of completion to this file, as SVG");
-  run->add_option("--plot-job", o.plot_job, "and who ran what of the N-th job on which slot")
+  run->add_option("--plot-job", o.plot_job, "with --plot: also draw the slots of the N-th job")
       ->check(CLI::Range(1u, 100'000'000u))
       ->needs(plot);
   std::string swarm_scheduler = "any";
   swarm->add_option("--scheduler", swarm_scheduler, "policies, comma-separated; any: a random list each time");
   for (CLI::App* verb : {run, swarm}) {
-    verb->add_option("--seed", o.seed, "of everything that is left to chance")->check(IsWhole);
+    verb->add_option("--seed", o.seed, "seed of all chance")->check(IsWhole);
   }
-  std::reverse(args.begin(), args.end());  // as CLI11 takes a vector
+  std::reverse(args.begin(), args.end());  // CLI11 takes a vector in reverse
   try {
     app.parse(args);
   } catch (const CLI::CallForHelp&) {

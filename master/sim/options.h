@@ -11,13 +11,13 @@ namespace mr::sim {
 
 struct Options {
   std::string verb;  // "run", "swarm", "replay" or "reproduce"
-  std::string help;  // not empty: print it and stop
+  std::string help;  // if not empty, print it and stop
   std::string workload, cluster, model, scheduler = "fifo", data, format, form = "table", report_period;
   uint64_t seed = 1;
   uint32_t count = 100;
   std::string figure;  // of reproduce: STUDY[:FIGURE]
   uint32_t seeds = 5;
-  // Of run: instead of one --scheduler.
+  // run: in place of a single --scheduler.
   std::vector<std::string> compare;
   std::string ablate, plot;
   uint32_t run_seeds = 1, plot_job = 0;
@@ -26,7 +26,7 @@ struct Options {
   ReplayCommand replay;
 };
 
-// args: without the program's name. kInvalidArgument: usage.
+// Parses the arguments without the program's name. Errors: kInvalidArgument: usage.
 Result<Options> ParseOptions(std::vector<std::string> args);
 
 }  // namespace mr::sim

@@ -1,9 +1,9 @@
-// Where outputs can be read: copies that are made, lost, found to be lost, and copied to other workers.
+// Replicas of outputs: made, transferred to other workers, and lost.
 //
-// An output kept on a worker with a loss rate is, at its commit, one that no reader will be able to read, or not;
-// by luck of its own. A replica is made of it all the same, since it is copied at once. The first reader that
-// comes across it fails (FetchFailed), and after a probe the master knows (CopyLost). A reader comes across one
-// such copy at a time: it goes on to the next one when it has been told what became of the last.
+// On a worker with a loss rate, chance decides at the commit whether an output will be unreadable. A further replica
+// can still be made from it, since that copies at once. The first reader that needs it fails (FetchFailed), and after a
+// probe the master knows (ReplicaLost). A reader meets one unreadable replica at a time. It goes on to the next one
+// after the probe of the last.
 #include <algorithm>
 
 #include "common/base/digest.h"
@@ -17,15 +17,15 @@ constexpr double kUnlimited = 1e12;
 constexpr uint64_t kLossLuck = 5;
 }  // namespace
 
-void Simulation::Serve(const sched::Copy& copy) {
-  const TaskId& id = copy.output.task;
-  const uint32_t worker = copy.worker.value - 1;
+void Simulation::Serve(const sched::Replica& replica) {
+  const TaskId& id = replica.output.task;
+  const uint32_t worker = replica.worker.value - 1;
   Stage& stage = StageOf(id);
   Task& task = stage.tasks[id.task];
   const double loss = experiment_.cluster.workers[worker].loss;
   if (loss > 0 &&
-      Luck(id, static_cast<uint32_t>(MixHash(copy.output.generation, worker)), kLossLuck).Uniform() < loss) {
-    stage.unreadable.push_back({copy, false});
+      Luck(id, static_cast<uint32_t>(MixHash(replica.output.generation, worker)), kLossLuck).Uniform() < loss) {
+    stage.unreadable.push_back({replica, false});
     for (const auto& [a, stamp] : stage.idle) {
       if (attempts_[a].stamp != stamp || !attempts_[a].idle || !Reads(attempts_[a], id.stage, id.task)) continue;
       return Tell(a, stage.unreadable.back());
@@ -33,7 +33,7 @@ void Simulation::Serve(const sched::Copy& copy) {
     return;
   }
   ++stage.by_rack[experiment_.cluster.workers[worker].rack];
-  if (task.copies++ > 0) return;
+  if (task.replicas++ > 0) return;
   task.worker = worker;
   ++stage.readable;
   WakeReaders(id);
@@ -42,35 +42,35 @@ void Simulation::Serve(const sched::Copy& copy) {
 size_t Simulation::Served(const TaskId& id) const {
   const Stage& stage = jobs_[id.job.seq - 1].stages[id.stage];
   const auto unreadable = std::count_if(stage.unreadable.begin(), stage.unreadable.end(),
-                                        [&](const Unreadable& u) { return u.copy.output.task == id; });
-  return stage.tasks[id.task].copies + static_cast<size_t>(unreadable);
+                                        [&](const Unreadable& u) { return u.replica.output.task == id; });
+  return stage.tasks[id.task].replicas + static_cast<size_t>(unreadable);
 }
 
-void Simulation::Do(const sched::DropCopy& d) {
-  const TaskId& id = d.copy.output.task;
+void Simulation::Do(const sched::DropReplica& d) {
+  const TaskId& id = d.replica.output.task;
   if (jobs_[id.job.seq - 1].over) return;
   Stage& stage = StageOf(id);
   Task& task = stage.tasks[id.task];
   const auto lost = std::find_if(stage.unreadable.begin(), stage.unreadable.end(),
-                                 [&](const Unreadable& u) { return u.copy == d.copy; });
+                                 [&](const Unreadable& u) { return u.replica == d.replica; });
   if (lost != stage.unreadable.end()) {
     stage.unreadable.erase(lost);
     return;  // nobody has read it
   }
-  if (task.copies == 0) return;
-  --stage.by_rack[experiment_.cluster.workers[d.copy.worker.value - 1].rack];
-  if (--task.copies == 0) --stage.readable;
-  for (const sched::CopyPlace& place : scheduler_.state().FindTask(id)->copies) {
-    const sched::Copy other = scheduler_.state().MakeCopy(id, place);
+  if (task.replicas == 0) return;
+  --stage.by_rack[experiment_.cluster.workers[d.replica.worker.value - 1].rack];
+  if (--task.replicas == 0) --stage.readable;
+  for (const sched::ReplicaPlace& place : scheduler_.state().FindTask(id)->replicas) {
+    const sched::Replica other = scheduler_.state().MakeReplica(id, place);
     const bool readable = std::none_of(stage.unreadable.begin(), stage.unreadable.end(),
-                                       [&](const Unreadable& u) { return u.copy == other; });
+                                       [&](const Unreadable& u) { return u.replica == other; });
     if (readable) task.worker = place.worker.value - 1;
   }
-  RestartCopies(id.job);
+  RestartCopying(id.job);
 }
 
-// In the rack, so over two interfaces and two disks.
-void Simulation::Do(const sched::ReplicateCopy& d) {
+// Transfers a replica inside the rack, so over two interfaces and two disks.
+void Simulation::Do(const sched::ReplicateOutput& d) {
   const StageModel& model = ModelOf(d.from.output.task);
   const double bytes = static_cast<double>(model.output_bytes) / model.tasks;
   const Worker &from = workers_[d.from.worker.value - 1], &to = workers_[d.to.value - 1];
@@ -85,7 +85,7 @@ void Simulation::Do(const sched::ReplicateCopy& d) {
 }
 
 void Simulation::EndReplica(uint32_t flow) {
-  const sched::ReplicateCopy d = replicas_.at(flow);
+  const sched::ReplicateOutput d = replicas_.at(flow);
   replicas_.erase(flow);
   flows_.End(now_, flow);
   const TaskId& id = d.from.output.task;
@@ -93,14 +93,14 @@ void Simulation::EndReplica(uint32_t flow) {
   const Worker& to = workers_[d.to.value - 1];
   if (jobs_[id.job.seq - 1].over) return;
   if (!from.up || from.incarnation != d.from.incarnation || !to.up) {
-    return Step(sched::CopyNotMade{d.from, d.to, to.up ? "its source is gone" : "its worker was lost"});
+    return Step(sched::ReplicaNotMade{d.from, d.to, to.up ? "its source is gone" : "its worker was lost"});
   }
   if (StageOf(id).tasks[id.task].committed != d.from.output.generation) return;
-  sched::Copy copy = d.from;
-  copy.worker = d.to;
-  copy.incarnation = to.incarnation;
-  Serve(copy);
-  Step(sched::CopyMade{copy});
+  sched::Replica replica = d.from;
+  replica.worker = d.to;
+  replica.incarnation = to.incarnation;
+  Serve(replica);
+  Step(sched::ReplicaMade{replica});
 }
 
 bool Simulation::Reads(const Attempt& a, uint32_t stage, uint32_t task) const {
@@ -116,36 +116,36 @@ void Simulation::TryUnreadable(uint32_t index) {
   for (const sched::StageInput& in : ModelOf(a.id.task).inputs) {
     if (!in.is_edge) continue;
     for (Unreadable& u : jobs_[a.id.task.job.seq - 1].stages[in.upstream].unreadable) {
-      if (!u.told && Reads(a, in.upstream, u.copy.output.task.task)) return Tell(index, u);
+      if (!u.told && Reads(a, in.upstream, u.replica.output.task.task)) return Tell(index, u);
     }
   }
 }
 
-// Not from within the step that made it.
+// The read fails in an item of its own, not inside the step that made the replica.
 void Simulation::Tell(uint32_t index, Unreadable& unreadable) {
   unreadable.told = true;
-  failed_reads_.push_back({attempts_[index].id, index, attempts_[index].stamp, unreadable.copy});
+  failed_reads_.push_back({attempts_[index].id, index, attempts_[index].stamp, unreadable.replica});
   queue_.Push(now_, Kind::kReadFails, static_cast<uint32_t>(failed_reads_.size() - 1));
 }
 
-bool Simulation::Known(const sched::Copy& copy) const {
-  const sched::Task* task = scheduler_.state().FindTask(copy.output.task);
-  if (task == nullptr || jobs_[copy.output.task.job.seq - 1].over) return false;
-  const sched::CopyPlace place{copy.output.generation, copy.attempt, copy.worker, copy.incarnation};
-  return std::find(task->copies.begin(), task->copies.end(), place) != task->copies.end();
+bool Simulation::Known(const sched::Replica& replica) const {
+  const sched::Task* task = scheduler_.state().FindTask(replica.output.task);
+  if (task == nullptr || jobs_[replica.output.task.job.seq - 1].over) return false;
+  const sched::ReplicaPlace place{replica.output.generation, replica.attempt, replica.worker, replica.incarnation};
+  return std::find(task->replicas.begin(), task->replicas.end(), place) != task->replicas.end();
 }
 
 void Simulation::ReadFails(uint32_t read) {
   const FailedRead failed = failed_reads_[read];
-  if (!Known(failed.copy)) return;
-  ++totals_.lost_copies;
+  if (!Known(failed.replica)) return;
+  ++totals_.lost_replicas;
   queue_.Push(now_ + experiment_.faults.probe, Kind::kProbed, read);
-  Step(sched::FetchFailed{failed.reader, failed.copy, "its chunks cannot be read"});
+  Step(sched::FetchFailed{failed.reader, failed.replica, "its chunks cannot be read"});
 }
 
 void Simulation::Probed(uint32_t read) {
   const FailedRead failed = failed_reads_[read];
-  if (Known(failed.copy)) Step(sched::CopyLost{failed.copy, "its chunks cannot be read"});
+  if (Known(failed.replica)) Step(sched::ReplicaLost{failed.replica, "its chunks cannot be read"});
   const Attempt& a = attempts_[failed.attempt];
   if (a.stamp == failed.stamp && a.at == At::kRunning && a.phase == Phase::kCopy) TryUnreadable(failed.attempt);
 }

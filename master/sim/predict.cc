@@ -11,8 +11,8 @@ namespace mr::sim {
 
 namespace {
 
-constexpr double kBorder = 1e-9;         // of a bucket: progress comes from a division
-constexpr uint32_t kPointsOfARun = 200;  // at which progress is noted; a guess: four in a bucket
+constexpr double kBorder = 1e-9;         // in buckets: progress comes from a division
+constexpr uint32_t kPointsOfARun = 200;  // number of points at which progress is noted; a guess: four per bucket
 
 struct Point {
   double at, progress;
@@ -22,7 +22,7 @@ float Draw(const std::vector<float>& samples, Rng& rng) {
   return samples.empty() ? 0 : samples[rng.Below(samples.size())];
 }
 
-// One run of the job with so many slots. days: what the times of each stage are multiplied with; empty: nothing.
+// One run of the job with so many slots. days: factors on the times of each stage; empty: none.
 class OneRun {
  public:
   OneRun(const RunProfile& profile, uint32_t slots, Rng rng, std::vector<double> days = {})
@@ -45,7 +45,7 @@ class OneRun {
     }
   }
 
-  // visit(now, finished tasks of each stage) after each task that ends.
+  // Calls visit(now, finished tasks per stage) after each task that ends.
   template <class Visit>
   double Run(Visit&& visit) {
     double now = 0;
@@ -68,7 +68,7 @@ class OneRun {
     }
   }
 
-  std::vector<double> begin, end;  // of each stage; begin -1: it had no task
+  std::vector<double> begin, end;  // per stage; begin is -1 if it had no task
 
  private:
   struct Running {
@@ -81,7 +81,7 @@ class OneRun {
   };
   using Ready = std::pair<uint32_t, uint32_t>;
 
-  // Upstream tasks [first, last) that task t of s reads through this input, where that is a part of them.
+  // Returns the upstream tasks [first, last) that task t of s reads through an input that reads a part of them.
   std::pair<uint32_t, uint32_t> Slice(size_t s, const sched::StageInput& input, uint32_t t) const {
     const uint64_t up = profile_.stages[input.upstream].tasks, n = profile_.stages[s].tasks;
     return {static_cast<uint32_t>(t * up / n), static_cast<uint32_t>((t + 1) * up / n)};
@@ -90,7 +90,7 @@ class OneRun {
     return input.edge == sched::EdgeKind::kAllToAll || input.edge == sched::EdgeKind::kBroadcast;
   }
 
-  // What it waits for: upstream stages as wholes, and upstream tasks.
+  // Returns what the task waits for: whole upstream stages, plus single upstream tasks.
   uint32_t Missing(size_t s, uint32_t t) const {
     uint32_t n = 0;
     for (const sched::StageInput& input : profile_.stages[s].inputs) {
@@ -109,7 +109,7 @@ class OneRun {
     if (begin[s] < 0) begin[s] = now;
     const bool fails = stage.fails > 0 && rng_.Uniform() < stage.fails;
     double took = Draw(stage.run, rng_) * (days_.empty() ? 1 : days_[s]);
-    if (fails) took *= rng_.Uniform();  // at some point on its way
+    if (fails) took *= rng_.Uniform();  // at a random point of its time
     running_.push({now + Draw(stage.wait, rng_) + took, s, t, fails});
   }
 
@@ -132,7 +132,7 @@ class OneRun {
       for (const sched::StageInput& input : profile_.stages[reader].inputs) {
         if (!input.is_edge || input.upstream != r.stage || Whole(input)) continue;
         const uint64_t up = profile_.stages[r.stage].tasks, n = profile_.stages[reader].tasks;
-        // Readers whose slice has this task: around t * n / up.
+        // Find the readers whose slice has this task: around t * n / up.
         const auto about = static_cast<int64_t>(r.task * n / up);
         for (int64_t t = std::max<int64_t>(0, about - 1);
              t <= std::min<int64_t>(static_cast<int64_t>(n) - 1, about + static_cast<int64_t>(n / up) + 1); ++t) {
@@ -155,14 +155,14 @@ class OneRun {
   std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
 };
 
-// Near enough: tails end at six sigma.
+// An approximate normal distribution: its tails end at six sigma.
 double Normal(Rng& rng) {
   double sum = -6;
   for (int i = 0; i < 12; ++i) sum += rng.Uniform();
   return sum;
 }
 
-// Factors for the times of each stage, as one day differs from another.
+// Returns factors for the times of each stage, as they vary from day to day.
 std::vector<double> AnyDay(const RunProfile& profile, uint64_t seed) {
   Rng rng = Rng::Stream(seed, "day");
   std::vector<double> days;
@@ -190,8 +190,8 @@ Status Check(const RunProfile& profile) {
   return Status::Ok();
 }
 
-// When the run came to each border between buckets: between two points in proportion. A mean over the bucket that
-// begins there would tell half a bucket too little of what is left, everywhere.
+// Adds the time that is left at each border between buckets, interpolated between points. A mean over the bucket that
+// begins there would report half a bucket too little everywhere.
 void AddRun(const std::vector<Point>& points, double length, std::vector<std::vector<float>>* seen) {
   const auto buckets = static_cast<double>(seen->size() - 1);
   size_t b = 0;
@@ -205,8 +205,8 @@ void AddRun(const std::vector<Point>& points, double length, std::vector<std::ve
   }
 }
 
-// What empty buckets have not seen, the next fuller one has. With fewer slots no less is left than with more: a run
-// with many slots comes to p with its longest path still to go, and so does a job that held more than it is guaranteed.
+// Fills empty buckets from the next fuller one. Makes fewer slots leave no less time than more slots: a run with many
+// slots reaches p with its longest path still to go. So does a job that held more than its guarantee.
 void Smooth(Prediction* p, const std::vector<std::vector<std::vector<float>>>& seen) {
   const size_t nb = p->buckets + 1, nq = p->quantiles;
   p->left.assign(p->slots.size() * nb * nq, 0);
@@ -265,7 +265,9 @@ std::vector<sched::StageProfile> Summarize(const RunProfile& profile, uint32_t s
 }
 
 double DaySpread(const StageRuns& stage) {
-  constexpr double kPrior = .2, kPriorRuns = 3;  // papers.md 4.1, median with inputs of one size; a guess
+  constexpr double kPrior = .2,
+                   kPriorRuns =
+                       3;  // Jockey's median variation with inputs of one size (EuroSys'12); its weight is a guess
   if (stage.means.empty()) return 0;
   double mean = 0, square = 0, n = 0;
   for (const float m : stage.means) {
@@ -293,7 +295,7 @@ Result<Prediction> Predict(const RunProfile& profile, const PredictOptions& opti
   for (size_t a = 0; a < out.slots.size(); ++a) {
     seen[a].resize(out.buckets + 1);
     for (uint32_t r = 0; r < options.runs; ++r) {
-      // The same luck with each number of slots.
+      // Each number of slots has the same luck.
       OneRun run(profile, out.slots[a], Rng::Stream(options.seed + r, "predict"),
                  options.days ? AnyDay(profile, options.seed + r) : std::vector<double>{});
       std::vector<Point> points{{0, 0}};

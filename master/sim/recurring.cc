@@ -1,4 +1,4 @@
-// Jobs with deadlines, and what earlier runs of a job say of it: as the master's predictor does it.
+// Jobs with deadlines, and predictions from a job's earlier runs, as the master's predictor makes them.
 #include <algorithm>
 
 #include "master/sched/pipeline.h"
@@ -9,7 +9,7 @@ namespace mr::sim {
 
 namespace {
 
-constexpr uint64_t kSeedOfPredictions = 1;  // any: a prediction is to be the same each time
+constexpr uint64_t kSeedOfPredictions = 1;  // any value: predictions must be the same each time
 
 bool Steers(const std::string& policies) {
   const std::vector<std::string> items = sched::Pipeline::Items(policies);
@@ -17,7 +17,7 @@ bool Steers(const std::string& policies) {
                      [](const std::string& item) { return item == "jockey" || item.starts_with("jockey("); });
 }
 
-// Bytes that the job reads from outside over those that its earlier run read; 1 where one of them is not known.
+// Returns the ratio of the bytes that the job reads from outside to those of its earlier run; 1 if either is unknown.
 double InputAgainst(const RunProfile& profile, const JobModel& job) {
   double before = 0, now = 0;
   for (size_t s = 0; s < job.stages.size(); ++s) {

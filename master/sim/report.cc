@@ -13,7 +13,7 @@ namespace mr::sim {
 
 namespace {
 
-// Numbers of an summary beside its bins, as they stand in JSON.
+// Numbers of a summary beside its bins, by their JSON keys.
 struct NumberOf {
   const char* key;
   double Summary::*value;
@@ -27,8 +27,8 @@ constexpr NumberOf kNumbers[] = {{"jobs", &Summary::jobs},
                                  {"wasted_slot_s", &Summary::wasted},
                                  {"utilisation", &Summary::utilisation},
                                  {"starts", &Summary::starts},
-                                 {"copies", &Summary::copies},
-                                 {"copies_won", &Summary::copies_won},
+                                 {"copies", &Summary::extra},
+                                 {"copies_won", &Summary::extra_won},
                                  {"retries", &Summary::retries},
                                  {"read_bytes", &Summary::read_bytes},
                                  {"local_bytes", &Summary::local_bytes},
@@ -44,14 +44,14 @@ constexpr NumberOfBin kBinNumbers[] = {{"mean_s", "mean_ratio", &Bin::mean},
                                        {"p95_s", "p95_ratio", &Bin::p95},
                                        {"p99_s", "p99_ratio", &Bin::p99}};
 
-// Nearest rank; 0 of nothing.
+// Returns the value at the nearest rank; 0 for no values.
 double Percentile(const std::vector<double>& sorted, double p) {
   if (sorted.empty()) return 0;
   const auto rank = static_cast<size_t>(std::ceil(p * static_cast<double>(sorted.size())));
   return sorted[std::max<size_t>(rank, 1) - 1];
 }
 
-// Of an even number of values the mean of those in the middle.
+// Returns the median: for an even number of values, the mean of the middle two.
 double MiddleOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
@@ -59,7 +59,7 @@ double MiddleOf(std::vector<double> values) {
 
 std::string Bytes(double bytes) { return HumanBytes(static_cast<uint64_t>(bytes)); }
 
-// Whole numbers without a point.
+// Prints whole numbers without a point.
 std::string JsonOf(double value) {
   return Printed(value == std::floor(value) && std::fabs(value) < 1e15 ? "%.0f" : "%.6f", value);
 }
@@ -116,12 +116,12 @@ Summary SummaryOf(const std::string& scheduler, uint32_t slots, const Simulation
   o.wasted = t.wasted;
   o.utilisation = t.end > 0 ? t.busy / (t.end * slots) : 0;
   o.starts = static_cast<double>(t.starts);
-  o.copies = static_cast<double>(t.copies);
+  o.extra = static_cast<double>(t.extra);
   for (size_t i = 0; i < sched::kCauses; ++i) {
     const sched::CauseCount& c = t.causes[i];
     o.causes[i] = {static_cast<double>(c.launched), static_cast<double>(c.won), c.wasted.seconds()};
     const auto cause = static_cast<sched::Cause>(i + 1);
-    if (cause != sched::Cause::kFirst && cause != sched::Cause::kRetry) o.copies_won += o.causes[i].won;
+    if (cause != sched::Cause::kFirst && cause != sched::Cause::kRetry) o.extra_won += o.causes[i].won;
   }
   o.retries = static_cast<double>(t.retries);
   o.read_bytes = t.read_bytes;
@@ -146,7 +146,7 @@ Summary MedianOf(const std::vector<Summary>& runs) {
     }
   }
   for (size_t b = 0; b < o.bins.size(); ++b) {
-    // A run without such jobs says nothing of them.
+    // A run without such jobs does not count.
     std::vector<const Bin*> there;
     for (const Summary& r : runs) {
       if (r.bins[b].jobs > 0) there.push_back(&r.bins[b]);
@@ -186,8 +186,8 @@ std::string Table(const Header& h, const Summary& o) {
   if (o.deadlines > 0) out += Printed("deadlines     %.0f met, %.0f missed\n", o.deadlines - o.missed, o.missed);
   out +=
       Printed("slot-seconds  %.0f useful, %.0f wasted, utilisation %.1f %%\n", o.useful, o.wasted, 100 * o.utilisation);
-  out += Printed("attempts      %.0f started, %.0f retries; copies: %.0f launched, %.0f won\n", o.starts, o.retries,
-                 o.copies, o.copies_won);
+  out += Printed("attempts      %.0f started, %.0f retries; extra: %.0f launched, %.0f won\n", o.starts, o.retries,
+                 o.extra, o.extra_won);
   for (size_t i = 0; i < sched::kCauses; ++i) {
     if (o.causes[i].launched == 0) continue;
     out += Printed("  %-11s %.0f launched, %.0f won, %.0f slot-seconds wasted\n",
@@ -220,7 +220,7 @@ std::string JsonBody(const Summary& o, const Summary* first) {
   }
   out += "],";
   for (const NumberOf& n : kNumbers) {
-    // A byte is not divided, though a share of a flow may be.
+    // Bytes are whole, though a share of a flow may not be.
     const bool bytes = std::string_view(n.key).ends_with("bytes");
     out += std::string("\"") + n.key + "\":" + (bytes ? Printed("%.0f", o.*n.value) : JsonOf(o.*n.value)) + ",";
   }

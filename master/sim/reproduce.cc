@@ -16,7 +16,7 @@ struct StudyEntry {
   const char* name;
   MakeStudy make;
 };
-// All studies there are. A new one is a file and a line here.
+// All studies. A new one is a file and a line here.
 constexpr StudyEntry kStudies[] = {{"coupling", &CouplingStudy},
                                    {"dolly", &DollyStudy},
                                    {"jockey", &JockeyStudy},

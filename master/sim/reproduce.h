@@ -1,5 +1,5 @@
-// Figures of papers, run in the simulator: what the paper printed, what comes out here, and what it was
-// run with. A study is one paper; its parameters are one set for all of its figures.
+// Figures of papers, reproduced in the simulator: the paper's numbers, ours, and the parameters. A study is one paper,
+// with one set of parameters for all its figures.
 #pragma once
 
 #include <functional>
@@ -14,29 +14,29 @@ namespace mr::sim {
 inline constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
-// One number of a figure. It is met from low to high; -/+kNoBound where there is no such bound.
+// One number of a figure. Its band is from low to high; -kNoBound or kNoBound: no such bound.
 struct Line {
   std::string what;          // "none / LATE"
-  double paper = kNoNumber;  // kNoNumber: papers.md has none
+  double paper = kNoNumber;  // kNoNumber: the paper's number is not known
   double low = -kNoBound, high = kNoBound;
-  std::string because;  // what in the model keeps it out of its band or takes it above the paper's number
+  std::string because;  // why the model misses the band, or exceeds the paper's number
 };
-// A ratio of times whose gain (ratio - 1) is to be at least three quarters of the paper's.
+// Makes a line of a ratio of times. Its gain (ratio - 1) must be at least three quarters of the paper's.
 Line Gain(std::string what, double paper, std::string because = "");
-// Ours is to be within `share` of `paper`.
+// Makes a line whose number must be within `share` of `paper`.
 Line Within(std::string what, double paper, double share, std::string because = "");
 
 struct RunContext {
   uint64_t seed = 1;
-  std::string data;                // where traces are; may be empty
-  std::string* used = nullptr;     // a figure may say here what it ran on (a trace, the generator); not null
-  std::string* skipped = nullptr;  // or why it cannot run here; what it returns counts for nothing then. Not null
+  std::string data;                // where traces are; may be ""
+  std::string* used = nullptr;     // a figure may name its workload here (a trace, the generator); not null
+  std::string* skipped = nullptr;  // why a figure cannot run; then its numbers do not count; not null
 };
 
 struct Figure {
   std::string id, what;
   std::vector<Line> lines;
-  // The numbers of the lines, for one seed; kInternal where the simulation stopped.
+  // Returns the numbers of the lines for one seed. Errors: kInternal: the simulation stopped.
   std::function<Result<std::vector<double>>(const RunContext&)> run;
 };
 
@@ -67,7 +67,7 @@ struct ReproduceOptions {
   std::function<void(const std::string&)> progress;  // may be null
 };
 
-enum class Verdict : uint8_t { kShown, kMet, kAbove, kMissed };  // kShown: there is no band
+enum class Verdict : uint8_t { kShown, kMet, kAbove, kMissed };  // kShown: no band
 struct LineResult {
   Line line;
   double ours = 0;  // median over seeds
@@ -75,7 +75,7 @@ struct LineResult {
 };
 struct FigureResult {
   std::string id, what, used;
-  std::string skipped;  // why there are no lines; else ""
+  std::string skipped;  // why there are no lines, or ""
   std::vector<LineResult> lines;
 };
 struct Reproduction {
@@ -83,12 +83,12 @@ struct Reproduction {
   uint32_t seeds = 0;
   std::vector<Parameter> parameters;
   std::vector<FigureResult> figures;
-  size_t missed() const;  // lines
+  size_t missed() const;  // number of lines
 };
 
-// kAbove: met, and more than the paper's number in a band without upper bound.
+// Judges a line. kAbove: met, and above the paper's number in a band without upper bound.
 Verdict Judge(const Line& line, double ours);
-// kInvalidArgument: no such study or figure.
+// Runs a study or a figure. Errors: kInvalidArgument: no such study or figure.
 Result<Reproduction> Reproduce(const ReproduceOptions& options);
 std::string Table(const Reproduction& r);
 std::string Json(const Reproduction& r);

@@ -1,5 +1,4 @@
-// Coupling Scheduler (Tan, Meng, Zhang, INFOCOM 2013): its figures and tables as far as
-// papers.md 5.3 has numbers.
+// The Coupling Scheduler (Tan, Meng, Zhang, INFOCOM'13): its figures and tables whose numbers are known.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -12,13 +11,14 @@ namespace mr::sim {
 
 namespace {
 
-constexpr double kPoints = 8;  // below the paper, of percent (the bands of this study)
+constexpr double kPoints = 8;  // percentage points that a band may be below the paper's number
 
 struct Ran {
-  std::vector<double> seconds;                 // by job, in the order of the workload
-  std::vector<double> starved;                 // minutes, by job with reduces: papers.md 5.3
-  std::vector<double> maps_end, first_reduce;  // minutes, by job with reduces
-  double first_far = 0;                        // minutes until a map starts where its input is not; 0: none did
+  std::vector<double> seconds;  // per job, in the workload's order
+  std::vector<double>
+      starved;  // per job with reduces: mean minutes from its last map's end to the starts of later reduces
+  std::vector<double> maps_end, first_reduce;  // minutes, per job with reduces
+  double first_far = 0;                        // minutes until a map starts away from its input; 0: none did
   double mean = 0, mean_starved = 0, map_seconds = 0, local = 0, reduce_slot_seconds = 0;
 };
 
@@ -159,7 +159,7 @@ Figure TwoGreps() {
   return f;
 }
 
-// Table IV, the starvation of each job.
+// Table IV: the starvation of each job.
 Figure Starvation() {
   struct Row {
     const char* job;
@@ -211,8 +211,7 @@ std::string WithBeta(double beta) {
   return text;
 }
 
-// Figures 11 and 15: how willing maps are to go where their input is not. The size of the job is a guess: papers.md
-// does not say it.
+// Figures 11 and 15: how readily maps run away from their input. The job's size is a guess: the paper does not give it.
 Figure Betas() {
   Figure f{"fig11", "one WordCount of 427 maps and 15 reduces, with beta fixed", {}, nullptr};
   f.lines = {Shorter("beta .1: shorter by, %", 18.3),
@@ -253,7 +252,7 @@ Figure Singles() {
   return f;
 }
 
-// Figure 16: of a hundred percentiles of completion, at how many it is no later.
+// Figure 16: at how many of a hundred percentiles completion is no later.
 Figure Large() {
   Figure f{"fig16", "200 jobs on 62 nodes", {}, nullptr};
   f.lines = {Shorter("mean completion shorter by, %", 21.3),
@@ -292,10 +291,10 @@ Study CouplingStudy() {
           {},
           {}};
   s.parameters = {
-      {"nodes", "15 of 4 map and 2 reduce slots, 4 cores; blocks, of one replica, on 7", "papers.md 5.3, sets A and B"},
-      {"map", "64 MiB, 48.5 s at its input", "papers.md 5.2; Hadoop's block then"},
+      {"nodes", "15 of 4 map and 2 reduce slots, 4 cores; blocks, of one replica, on 7", "the paper's sets A and B"},
+      {"map", "64 MiB, 48.5 s at its input", "the paper's 1 / mu; Hadoop's block then"},
       {"out of a map per byte in", "Grep .2, WordCount .3, Sort 1, QuasiMonteCarlo .0001", "guesses from what they do"},
-      {"disk", "61.8 MB/s, one", "LATE's (papers.md 3.2)"},
+      {"disk", "61.8 MB/s, one", "LATE's (OSDI'08, 5.1)"},
       {"heartbeat", "3 s", "Hadoop's; a period of offers here"},
       {"stragglers", "none; factor of an attempt lognormal(0, .15)", "speculation is off in the paper's runs"}};
   s.figures = {

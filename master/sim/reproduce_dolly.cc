@@ -1,13 +1,13 @@
-// Dolly (Ananthanarayanan et al., NSDI 2013, section 6): what clones save against LATE and Mantri and cost, how alike
-// they make the tasks of a phase, and what it is worth to wait for copies of one's own.
-// Sweeps: reproduce_dolly_sweeps.cc.
+// Dolly (Ananthanarayanan et al., NSDI'13, section 6): what clones save against LATE and Mantri, and their cost. Also
+// how alike the tasks of a cloned phase are, and the value of waiting for replicas of one's own
+// (reproduce_dolly_sweeps.cc).
 #include "master/sim/dolly_figures.h"
 
 namespace mr::sim {
 
 namespace {
 
-// Percent; kNoNumber, and so no band, for a workload that the paper does not have.
+// In percent; kNoNumber, and so no band, for workloads that the paper lacks.
 struct FromPaper {
   double late = kNoNumber, mantri = kNoNumber, late1 = kNoNumber, mantri1 = kNoNumber;
   double potential = kNoNumber, small_potential = kNoNumber;
@@ -15,14 +15,14 @@ struct FromPaper {
   double late1_p75 = kNoNumber, late1_p90 = kNoNumber;
 };
 
-// With sizes of SWIM three jobs of bin 1 in four have one task in a phase.
+// With SWIM's sizes, three of four jobs in bin 1 have phases of one task.
 constexpr char kPotential[] =
     "a phase of one task waits for no other: of these jobs' time only so much is stragglers', see 'no stragglers'";
 constexpr char kLargeJobs[] =
     "the few jobs of over 150 tasks are most of the mean, and no budget of 90 slots clones them";
-constexpr char kTwoCopies[] =
-    "two copies leave 1 % of tasks with a factor over 3; a phase of 25 has one of these in five";
-constexpr char kBase[] = "LATE and Mantri have copied the worst";
+constexpr char kTwoClones[] =
+    "two clones leave 1 % of tasks with a factor over 3; a phase of 25 has one of these in five";
+constexpr char kBase[] = "LATE and Mantri have speculated on the worst";
 
 Figure Completion(const std::string& id, const FromPaper& paper, const Workload& workload) {
   Figure f{id, "completion of jobs with Dolly against LATE and Mantri, and what it costs", {}, nullptr};
@@ -43,8 +43,8 @@ Figure Completion(const std::string& id, const FromPaper& paper, const Workload&
              {"extra slot-seconds against LATE, %", 5, -kNoBound, 5},
              {"extra slot-seconds against Mantri, %", 5, -kNoBound, 5},
              {"clones' slot-seconds in bins 1 and 2, %", 83, 75, kNoBound},
-             {"median / least rate in cloned phases, p50", 1.06, 0, 1.1, kTwoCopies},
-             {"median / least rate in cloned phases, p95", 1.17, 0, 1.25, kTwoCopies},
+             {"median / least rate in cloned phases, p50", 1.06, 0, 1.1, kTwoClones},
+             {"median / least rate in cloned phases, p95", 1.17, 0, 1.25, kTwoClones},
              {"median / least rate in small jobs' phases under LATE, p95", kNoNumber, 2, kNoBound, kBase},
              {"median / least rate in small jobs' phases under Mantri, p95", kNoNumber, 2, kNoBound, kBase},
              {"jobs of bin 1 against LATE: shorter at the 10th percentile by, %"},
@@ -93,7 +93,7 @@ Figure Completion(const std::string& id, const FromPaper& paper, const Workload&
 Figure OfRecord(const std::string& id, const SwimDay& day) {
   Figure f = Completion(id, {}, Day(day));
   f.what += "; a day of SWIM's";
-  f.lines[0].low = 45, f.lines[0].high = 55;  // the scale is right
+  f.lines[0].low = 45, f.lines[0].high = 55;  // checks the scale
   return f;
 }
 
@@ -124,20 +124,20 @@ Study DollyStudy() {
           {},
           {}};
   s.parameters = {
-      {"cluster", "150 workers of 12 slots, 1 Gbit/s, full bisection", "papers.md 1.4"},
+      {"cluster", "150 workers of 12 slots, 1 Gbit/s, full bisection", "Dolly 6"},
       {"jobs", "1000", "an hour of submits; 3000 in `refresh`"},
       {"sizes", "82/6/8/3/1 and 61/10/15/12/2 % of jobs in bins 1 to 5",
-       "papers.md 1.4; inside a bin SWIM's FB-2010_0"},
+       "bin 1: Dolly; bins 2 to 5: a guess; inside a bin SWIM's FB-2010_0"},
       {"submits", "3.4 s apart, coefficient of variation 1.5",
        "SWIM's FB-2010_0 without its gap of an hour; Bing's are not known"},
       {"phases", "18 to 38 % of a bin's jobs only map", "SWIM's FB-2010_0, a reduce per GiB of shuffle"},
       {"bytes of a task", "128 MiB, 13 s of computing", "a block; 10 MB/s is a guess near Hadoop's of 2010"},
       {"straggler factors", "duration / median of Google's tasks, in jobs of 20 or more; drawn anew for every attempt",
        "Google's cell of 2011; neither Facebook's nor Bing's are public"},
-      {"no stragglers", "factors over 1 are 1", "papers.md 1.4, potential"},
+      {"no stragglers", "factors over 1 are 1", "Dolly, potential"},
       {"heartbeat", "3 s for offers and reports", "Hadoop's"},
-      {"epsilon, beta, tau", "0.05, 0.05, 0.8", "papers.md 1.1"},
-      {"omega", "chosen from completed jobs' samples, each hour", "papers.md 1.3"}};
+      {"epsilon, beta, tau", "0.05, 0.05, 0.8", "Dolly 3"},
+      {"omega", "chosen from completed jobs' samples, each hour", "Dolly 4"}};
   s.figures = {Completion("facebook", {42, 40, 46, 44, 47, 49, 6, 50, 60}, Mix(DollyMix::kFacebook)),
                Completion("bing", {27, 23, 37, 34, 29, 38, 11, 50, 60}, Mix(DollyMix::kBing)),
                OfRecord("swim-2009", kSwim2009), OfRecord("swim-2010", kSwim2010)};

@@ -1,12 +1,12 @@
-// Beyond the paper: our list against Dolly's with the same budget and against LATE, on the two mixes by which its
-// parameters were chosen and on two recorded days by which they were not.
+// Beyond the paper: our list against Dolly's with the same budget, and against LATE. It runs on the two mixes that its
+// parameters were chosen on, and on two recorded days that they were not.
 #include "master/sim/dolly_figures.h"
 
 namespace mr::sim {
 
 namespace {
 
-constexpr double kSooner = 5;  // percent by which small jobs are to be shorter
+constexpr double kSooner = 5;  // least percent by which small jobs must be shorter
 constexpr char kFewLarge[] =
     "bins of large jobs have few jobs: their means move by some percent with where stragglers fall";
 

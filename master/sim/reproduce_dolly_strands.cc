@@ -1,11 +1,11 @@
-// Dolly 3.1: clones of whole jobs against clones of tasks, at the same budget and below the same ceiling.
+// Dolly (NSDI'13) 3.1: clones of whole jobs against clones of tasks, with the same budget and ceiling.
 #include "master/sim/dolly_figures.h"
 
 namespace mr::sim {
 
 namespace {
 
-// Tasks that take more than twice the median, of those whose factors these are (papers.md 1.1, p).
+// Returns the share of factors above twice the median: Dolly's p.
 double StragglerShare(const std::vector<float>& factors) {
   constexpr float kStraggles = 2;
   double n = 0;

@@ -1,6 +1,5 @@
-// Dolly's figures in which one thing is varied: who waits for a copy of its own (11), phases (12), edges (13), the
-// budget (14, 15), what is done where it is used up (16), blacklists (Table 2), and how well what it
-// steers by is known.
+// Dolly's figures that vary one thing: who waits for a replica of its own (11), phases (12), edges (13), the budget
+// (14, 15), what happens when it is used up (16), blacklists (Table 2). Also the accuracy of its estimates.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,14 +12,15 @@ namespace {
 
 constexpr char kContend[] = "fair,dolly,delay_assignment(omega=0),late,blacklist";
 constexpr char kAvoid[] = "fair,dolly,delay_assignment(omega=inf),late,blacklist";
-// As omega=0 does, but readers are told what to read, and so what a read took is known.
+// Like omega=0, but readers are bound, so that the time of each read is known.
 constexpr char kShare[] = "fair,dolly,delay_assignment(omega=1ms),late,blacklist";
 constexpr char kLend[] = "fair,dolly,delay_assignment,opportunistic,late,blacklist";
 constexpr char kLendToAll[] = "fair,dolly,delay_assignment,opportunistic(tasks=1000000),late,blacklist";
 constexpr char kShortReads[] =
-    "128 MiB at 1 Gbit/s are read in 1.1 s, of 13 s of computing: sharing a copy costs little here";
+    "128 MiB at 1 Gbit/s are read in 1.1 s, of 13 s of computing: sharing a replica costs little here";
 constexpr char kLessToGain[] =
-    "of more phases LATE's copies leave less to be gained, see 'no stragglers'; and phases that read take 4.4 s for it";
+    "with more phases LATE's speculative attempts leave less to gain, see 'no stragglers'; and phases that read take "
+    "4.4 s for it";
 constexpr char kDrawnAnew[] = "factors are drawn anew for each attempt, on any machine: there is none to be kept from";
 
 using Outcomes = std::vector<DollyOutcome>;
@@ -35,7 +35,7 @@ Result<Outcomes> RunAll(DollyMix mix, const std::vector<std::string>& lists, uin
   return out;
 }
 
-// Seconds per byte of reads with two readers of a copy, against one.
+// Returns the extra seconds per byte with two readers of a replica, in percent of one reader's.
 double SharingCosts(const Samples& samples) {
   double bytes[2] = {0, 0}, seconds[2] = {0, 0};
   for (const TimedRead& r : samples.reads) {
@@ -49,7 +49,7 @@ double SharingCosts(const Samples& samples) {
 // Figure 11.
 Figure Binding(const std::string& id, DollyMix mix) {
   const bool bing = mix == DollyMix::kBing;
-  Figure f{id, "who waits for a copy of its own: always (CAC), never (CC), up to omega", {}, nullptr};
+  Figure f{id, "who waits for a replica of its own: always (CAC), never (CC), up to omega", {}, nullptr};
   f.lines = {{"CAC / LATE, small jobs shorter by, %", bing ? 17 : kNoNumber},
              {"CC / LATE, small jobs shorter by, %", bing ? 26 : kNoNumber},
              {"delay assignment / LATE, small jobs shorter by, %", bing ? 37 : kNoNumber},
@@ -57,7 +57,7 @@ Figure Binding(const std::string& id, DollyMix mix) {
              {"delay assignment / CC, gain of small jobs", bing ? 37.0 / 26 : kNoNumber, bing ? 1.3 : -kNoBound,
               kNoBound, kShortReads},
              {"CC / CAC, seconds of large jobs", kNoNumber, 1, kNoBound, "large jobs are seldom cloned"},
-             {"a read of a copy that two share takes longer by, %", 32}};
+             {"a read of a replica that two share takes longer by, %", 32}};
   f.run = [mix](const RunContext& c) -> Result<std::vector<double>> {
     MR_ASSIGN_OR_RETURN(const Outcomes runs, RunAll(mix, {kWithLate, kAvoid, kContend, kDollyLate}, c.seed));
     const auto small = [&](size_t l) { return Less(runs[l].small, runs[0].small); };
@@ -128,7 +128,7 @@ Figure Edges() {
 // Figures 14 and 15.
 Figure Budgets(const std::string& id, DollyMix mix) {
   constexpr int kPercents[] = {1, 2, 3, 5, 8, 12};
-  // Of the gain at the largest budget; a guess at what the paper reads off its curves.
+  // Share of the gain at the largest budget; a guess at what the paper reads off its curves.
   constexpr double kMostOfIt = .9;
   const bool facebook = mix == DollyMix::kFacebook;
   Figure f{id, "the budget: what clones save against LATE with beta percent of the slots", {}, nullptr};
@@ -167,7 +167,7 @@ Figure Admission(const std::string& id, DollyMix mix) {
              {"preemption, points more than admission control", facebook ? 1 : 2.0, -3, 3},
              {"attempts preempted, % of all", facebook ? 8 : 9.0},
              {"first come, first served: points less than admission control", 14, 8, kNoBound,
-              "a budget that is seldom used up is there for who comes late, too"}};
+              "a budget that is seldom used up is there for late jobs, too"}};
   f.run = [mix](const RunContext& c) -> Result<std::vector<double>> {
     MR_ASSIGN_OR_RETURN(const Outcomes runs,
                         RunAll(mix,
@@ -225,7 +225,7 @@ Figure Blacklists() {
   return f;
 }
 
-// 100 - percent by which an estimate is off.
+// Returns 100 minus the percent by which an estimate is off.
 double Accuracy(double estimate, double real) { return 100 * (1 - std::abs(estimate - real) / real); }
 
 struct Estimates {
@@ -234,8 +234,8 @@ struct Estimates {
 struct Moved {
   double bytes = 0, seconds = 0;
 };
-// What the first half's rates say that the second half's bytes take, against what they took. As the scheduler has
-// them: a rate for each number of readers of one copy.
+// Judges the first half's rates by the second half: the predicted time of its bytes against the real one. As in the
+// scheduler, each number of readers of one replica has a rate.
 double RatesJudged(const std::vector<TimedRead>& reads, double until, bool shared) {
   std::map<uint32_t, Moved> halves[2];
   for (const TimedRead& r : reads) {
@@ -254,11 +254,12 @@ double RatesJudged(const std::vector<TimedRead>& reads, double until, bool share
   return Accuracy(expected, real);
 }
 
-// Learned from the first half of a run, judged on the second.
+// Learns from the first half of a run and judges on the second.
 Estimates Judged(const Samples& samples, double until) {
-  constexpr double kOmegas[] = {1, 2, 4};  // s, at which the share of later gaps is asked for: about the paper's omega
+  constexpr double kOmegas[] = {1, 2,
+                                4};  // seconds, about the paper's omega; the share of later gaps is judged at each
   double later[2][std::size(kOmegas)] = {}, all[2] = {};
-  for (const CopyGap& g : samples.gaps) {
+  for (const ReplicaGap& g : samples.gaps) {
     const size_t half = g.at > until;
     all[half] += 1;
     for (size_t o = 0; o < std::size(kOmegas); ++o) later[half][o] += g.seconds > kOmegas[o];
@@ -271,9 +272,9 @@ Estimates Judged(const Samples& samples, double until) {
 Figure Estimated() {
   Figure f{
       "estimates", "what is learned in one half of a run, on the other half (Facebook-like, three hours)", {}, nullptr};
-  f.lines = {{"bandwidth of a copy with one reader, right to, %", 93, 90, 100},
+  f.lines = {{"bandwidth of a replica with one reader, right to, %", 93, 90, 100},
              {"bandwidth of each of several readers, right to, %", 97, 90, 100},
-             {"chance of no copy of one's own within 1, 2, 4 s, right to, %", 95, 90, 100}};
+             {"chance of no replica of one's own within 1, 2, 4 s, right to, %", 95, 90, 100}};
   f.run = [](const RunContext& c) -> Result<std::vector<double>> {
     MR_ASSIGN_OR_RETURN(const Outcomes runs, RunAll(DollyMix::kFacebook, {kAvoid, kShare}, c.seed, {}, 3 * kDollyJobs));
     const auto middle = [](const Samples& s) { return s.reads.empty() ? 0 : s.reads[s.reads.size() / 2].at; };

@@ -1,4 +1,4 @@
-// Jockey (Ferguson et al., EuroSys 2012): what its predictor and its indicators of progress are worth (papers.md 4).
+// Jockey (Ferguson et al., EuroSys'12): the quality of its predictor and its progress indicators.
 #include <algorithm>
 #include <cmath>
 
@@ -11,12 +11,12 @@ namespace {
 
 using sched::Indicator;
 
-constexpr uint32_t kSlots = 40;  // of 100 that the paper's jobs may have; a guess
+constexpr uint32_t kSlots = 40;  // of the 100 slots that the paper's jobs may have; a guess
 constexpr Indicator kIndicators[] = {
     Indicator::kTotalWorkWithQueueing, Indicator::kTotalWork, Indicator::kVertexFraction,
     Indicator::kCriticalPath,          Indicator::kMinStage,  Indicator::kMinStageInfinite};
 constexpr const char* kNames[] = {"totalworkWithQ", "totalwork", "vertexfrac", "CP", "minstage", "minstage-inf"};
-constexpr double kConstant[] = {8.5, 9.3, 10.1, 15.2, 19.9, 26.7};  // papers.md 4.2
+constexpr double kConstant[] = {8.5, 9.3, 10.1, 15.2, 19.9, 26.7};  // Jockey, from memory, as the next
 constexpr double kJumps[] = {2.0, 2.3, 2.2, 3.0, 3.3, 3.7};
 
 double Median(std::vector<double> v) {
@@ -24,8 +24,8 @@ double Median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// Of a run, in percent of its length: the longest time without progress; the mean change of the predicted end between
-// a hundred instants.
+// In percent of a run's length: the longest time without progress, and the mean change of the predicted end between a
+// hundred instants.
 struct Smoothness {
   double constant = 0, jump = 0;
 };
@@ -134,13 +134,14 @@ Study JockeyStudy() {
   s.parameters = {
       {"jobs",
        "trees of stages: 23 14 16 24 11 26 110, of 681 1605 5751 3897 2033 6139 8496 tasks; in `indicators` chains",
-       "papers.md 4.4, A to G; edges a guess"},
+       "Jockey 5, jobs A to G, from memory; edges a guess"},
       {"TPC-H",
        "19 queries by Spark: a run with 50 GB is learned, those with 20 and 100 are run; stretched so that deadlines "
        "are about an hour",
        "tpch-spark-decima"},
-      {"barriers", "6 0 3 3 1 1 15, at places drawn", "papers.md 4.4; places a guess"},
-      {"task", "its median and 90th percentile, at most 3 times that; .5 s until it begins", "papers.md 4.4; guesses"},
+      {"barriers", "6 0 3 3 1 1 15, at places drawn", "Jockey 5, from memory; places a guess"},
+      {"task", "its median and 90th percentile, at most 3 times that; .5 s until it begins",
+       "Jockey 5, from memory; guesses"},
       {"deadline", "3, 3.3 and 3.6 times the fastest run with all 100 slots, 1.2 times the longest path at least",
        "guesses: fair is to miss a third"},
       {"cluster",
@@ -151,10 +152,10 @@ Study JockeyStudy() {
       {"predictions",
        "jockey: as wide as days differ, our addition; the paper's predictor and those behind it: of the day that was "
        "learned. Corrected by how long tasks take today: ours, too",
-       "papers.md 4.1"},
+       "Jockey 4.1"},
       {"another day",
        "times of each stage times lognormal(0, .2); in runs all times lognormal(0, .2), of each stage (0, .1)",
-       "recurring jobs of one size: papers.md 4.1"}};
+       "recurring jobs of one size: Jockey (EuroSys'12)"}};
   s.figures = {Errors(), Indicators(), JockeyDeadlines(), JockeyTpch(), JockeyChanges(), JockeySensitivity()};
   return s;
 }

@@ -5,9 +5,9 @@
 
 namespace mr::sim {
 
-// reproduce_jockey_runs.cc: deadlines met and slots held on a cluster that others use, too.
+// reproduce_jockey_runs.cc: deadlines met and slots held on a shared cluster.
 Figure JockeyDeadlines();
-Figure JockeyTpch();  // the same on TPC-H's queries as they were measured
+Figure JockeyTpch();  // the same with TPC-H's queries as measured
 Figure JockeyChanges();
 Figure JockeySensitivity();
 

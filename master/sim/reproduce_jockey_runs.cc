@@ -1,5 +1,5 @@
-// Jockey (Ferguson et al., EuroSys 2012): deadlines met, and slots held for them, on a cluster that others use, too
-// (papers.md 4.4 and 5.5 of the paper). Each run is a run of the scheduler itself (jockey_runs.h).
+// Jockey (Ferguson et al., EuroSys'12, section 5): deadlines met, and slots held for them, on a shared cluster. Each
+// run is a run of the scheduler itself (jockey_runs.h).
 #include <algorithm>
 #include <cmath>
 
@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint32_t kRuns = 94;  // the paper's
 constexpr auto kDefault = sched::Indicator::kTotalWorkWithQueueing;
-// Deadlines over the fastest run: guesses, such that fair misses a third and most=on ends at about .6 of them
-// (papers.md 4.4).
+// Deadlines in fastest runs: guesses, chosen so that fair misses a third, and most=on ends at about .6 of them (in the
+// paper .6 to .7, from memory).
 constexpr double kDeadlines[] = {3, 3.3, 3.6};
 
 struct Outcome {
@@ -51,7 +51,7 @@ Result<Outcome> Runs(const std::vector<Recurring>& jobs, const std::string& list
 struct Form {
   const char* name;
   const char* list;
-  bool narrow;  // predictions as in the paper
+  bool narrow;  // the paper's predictions
 };
 constexpr Form kForms[] = {{"jockey", "fair,jockey,dryad_speculation", false},
                            {"the paper's predictor", "fair,jockey,dryad_speculation", true},
@@ -67,7 +67,7 @@ constexpr char kWhyFixed[] =
 constexpr char kWhyAmdahl[] =
     "its longest path adds the longest task of each stage, so that it asks for more slots: it pays with them";
 
-// Ninety-four runs of these jobs by each list.
+// Ninety-four runs of these jobs under each list.
 Figure Deadlines(std::string id, std::string what,
                  std::function<Result<std::vector<Recurring>>(const RunContext&)> jobs) {
   Figure f{std::move(id), std::move(what), {}, nullptr};
@@ -126,7 +126,7 @@ Figure JockeyTpch() {
                    });
 }
 
-// Each job once, a loose deadline that can be halved, changed when a fifth of it has passed.
+// Each job once with a loose deadline that can be halved. It changes after a fifth of the deadline.
 Figure JockeyChanges() {
   Figure f{"changes", "deadlines of jobs A to G halved, doubled and tripled in flight", {}, nullptr};
   f.lines = {{"halved: missed of 7", 0, -kNoBound, 0, "some are below what is left of the longest path then"},
@@ -136,7 +136,7 @@ Figure JockeyChanges() {
              {"doubled or tripled: missed of 14"}};
   f.run = [](const RunContext& c) -> Result<std::vector<double>> {
     MR_ASSIGN_OR_RETURN(const std::vector<Recurring> jobs, PaperJobs(c.seed, kDefault));
-    // Mean guarantee from the change on; while the unchanged run and this one both go on.
+    // Returns the mean guarantee from the change on, while both the unchanged run and this one go on.
     const auto mean = [](const DeadlineRun& run, double from, double to) {
       double sum = 0;
       for (size_t i = 0; i < run.shares.size(); ++i) {
@@ -170,7 +170,7 @@ Figure JockeyChanges() {
   return f;
 }
 
-// Section 5.5 of the paper, of which papers.md has no numbers.
+// Section 5.5 of the paper, whose numbers are not known.
 Figure JockeySensitivity() {
   struct Variant {
     const char* name;

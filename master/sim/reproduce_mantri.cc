@@ -1,5 +1,5 @@
-// Mantri (Ananthanarayanan et al., OSDI 2010): the cross-checks of papers.md 2.3 and 2.6, what its parts do one by
-// one, and the study as a whole.
+// Mantri (Ananthanarayanan et al., OSDI'10): checks against independent numbers, its parts one by one, and the study as
+// a whole.
 #include "master/sim/reproduce_mantri.h"
 
 #include <cmath>
@@ -13,18 +13,19 @@ namespace mr::sim {
 
 namespace {
 
-// papers.md 2.6: 1000 nodes of one slot, 1000 tasks of 15 s, 2 % of the nodes ten times slower.
+// 1000 nodes of one slot, 1000 tasks of 15 s, 2 % of the nodes ten times slower. The expected numbers are those of a
+// public simulation of Mantri's pseudocode.
 Figure SlowNodes() {
   Figure f{"slownodes", "1000 tasks on 1000 nodes of which 20 are ten times slower", {}, nullptr};
   f.lines = {Within("none, s", 185.5, .1),
              Within("backups from 95 %, s", 37.5, .1),
-             Within("LATE, s", 30, .1, "copies begin at 15 s here, and the slowest of twenty takes 18 s"),
+             Within("LATE, s", 30, .1, "speculative attempts begin at 15 s here, and the slowest of twenty takes 18 s"),
              {"Mantri, s", 30, 0, 33, "does not wait for a task to be 15 s old, as LATE does here"},
-             Within("LATE, copies", 100, .2),
-             Within("Mantri, copies", 20, .001),
+             Within("LATE, extra attempts", 100, .2),
+             Within("Mantri, extra attempts", 20, .001),
              {"Mantri / none, slot-seconds", 15850.0 / 18088, 0, .95}};
   f.run = [](const RunContext& c) -> Result<std::vector<double>> {
-    std::vector<double> seconds, copies, busy;
+    std::vector<double> seconds, extra, busy;
     for (const char* list : {"fifo", "fifo,dryad_speculation", "fifo,late(min_age=15s)", "fifo,mantri_restart"}) {
       Experiment e;
       e.cluster.racks.push_back({});
@@ -46,10 +47,10 @@ Figure SlowNodes() {
       const std::string wrong = run.Run(nullptr);
       if (!wrong.empty()) return Internal("the simulation stopped " + wrong);
       seconds.push_back(run.jobs()[0].ended);
-      copies.push_back(static_cast<double>(run.totals().copies));
+      extra.push_back(static_cast<double>(run.totals().extra));
       busy.push_back(run.totals().busy);
     }
-    return std::vector<double>{seconds[0], seconds[1], seconds[2], seconds[3], copies[2], copies[3], busy[3] / busy[0]};
+    return std::vector<double>{seconds[0], seconds[1], seconds[2], seconds[3], extra[2], extra[3], busy[3] / busy[0]};
   };
   return f;
 }
@@ -69,7 +70,7 @@ Figure Placement() {
 
 Experiment TwoPercentLost(const std::string& policies, uint64_t seed) { return LossyOutputs(policies, .02, seed); }
 
-// Mean seconds of a job under the first list, and by how much the others shorten it.
+// Mean seconds of a job under the first list, and by how much the other lists shorten it.
 Figure Ablation(const std::string& id, const std::string& what, Experiment (*setup)(const std::string&, uint64_t),
                 std::vector<std::string> lists, std::vector<Line> lines) {
   Figure f{id, what, std::move(lines), nullptr};
@@ -98,23 +99,23 @@ Study MantriStudy() {
   Study s{
       "mantri", "Mantri: Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters, OSDI 2010", {}, {}};
   s.parameters = {
-      {"gamma, delta, alpha, rho", "3, 0.25, 2, 3", "papers.md 2.1"},
-      {"Delta", "min(10 s, life / 10)", "papers.md 2.1"},
+      {"gamma, delta, alpha, rho", "3, 0.25, 2, 3", "Mantri 5.1; alpha and rho from memory"},
+      {"Delta", "min(10 s, life / 10)", "Mantri 5"},
       {"first attempts", "take their recorded durations", "the trace, or the generator's mix measured on it"},
       {"other attempts", "take one of their phase's, by chance",
        "the phase's own distribution; no straggler factors are added"},
       {"input", "progress is counted alike for all tasks",
-       "a copy's time is drawn whatever its task reads: no skew in this model"},
-      {"ideal", "each task slower than its phase's median takes the median", "Dolly's potential, papers.md 1.4"},
+       "an extra attempt's time is drawn whatever its task reads: no skew in this model"},
+      {"ideal", "each task slower than its phase's median takes the median", "Dolly's potential (NSDI'13)"},
       {"slots of jobs, google", "6,144; 12,500",
        "mumak19 ran on 1536 nodes, 817 attempts on average and 4389 at most; 4 slots each are a guess. A machine of "
        "the cell: one"},
       {"slots of phases, waves", "one per task; half as many", "no slot is idle until a task ends"},
-      {"best possible", "all ends known from the first report on, two copies of each task drawn anew at each report",
+      {"best possible",
+       "all ends known from the first report on, two extra attempts of each task drawn anew at each report",
        "a bound, whatever it costs"},
       {"phases", "one after the other", "recorded reduce times hold the wait for the maps"},
-      {"reports", "each Delta, min(10 s, life / 10)",
-       "papers.md 2.1; of lives over 1000 s a hundredth, for the run's sake"},
+      {"reports", "each Delta, min(10 s, life / 10)", "Mantri 5; of lives over 1000 s a hundredth, for the run's sake"},
       {"offers", "100 per median task", "a guess"},
       {"baselines", "with their own papers' thresholds", "late.h and its neighbours"}};
   s.figures = {

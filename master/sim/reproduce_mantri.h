@@ -6,9 +6,9 @@
 namespace mr::sim {
 
 Figure MantriJobsOfRumen();  // each alone on the recorded cluster
-Figure MantriPhases();       // of these jobs, each alone, in one wave
-Figure MantriWaves();        // and in two
+Figure MantriPhases();       // the phases of these jobs, each alone, in one wave
+Figure MantriWaves();        // the same in two waves
 Figure MantriJobsOfGoogle();
-Figure MantriWholeTrace();  // Rumen's, all together
+Figure MantriWholeTrace();  // Rumen's jobs, all together
 
 }  // namespace mr::sim

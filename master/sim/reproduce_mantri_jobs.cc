@@ -1,5 +1,4 @@
-// Job and phase completion on recorded jobs, and what it costs, under Mantri and the policies that it is
-// compared with.
+// Completion of recorded jobs and phases, and its cost, under Mantri and the policies that Mantri is compared with.
 #include <algorithm>
 #include <cmath>
 
@@ -11,12 +10,13 @@ namespace mr::sim {
 
 namespace {
 
-// Lists that are compared; the first is what gains are measured against.
+// The compared lists. Gains are relative to the first.
 constexpr const char* kLists[] = {"fifo", "fifo,mantri_restart", "fifo,late", "fifo,hadoop_speculation",
                                   "fifo,dryad_speculation"};
 constexpr const char* kListNames[] = {"none", "Mantri", "LATE", "Hadoop", "Dryad"};
 constexpr size_t kListCount = std::size(kLists);
-// Delta, between two reports: min(10 s, life / 10), where that is not so short that a figure of five seeds takes hours.
+// Delta, the time between two reports: min(10 s, life / 10), and at least life / 100, else five seeds of a figure take
+// hours.
 constexpr double kLongestReport = 10, kReportsPerLife = 10, kMostReports = 100, kOffersPerLife = 100;
 double ReportSeconds(double life) {
   return std::max(life / kMostReports, std::min(kLongestReport, life / kReportsPerLife));
@@ -34,16 +34,16 @@ struct RanAlone {
   double seconds = 0, slot_seconds = 0;
 };
 
-// Slots of a job that is alone: `each` per task of its largest stage, at most so many, but one for each task.
+// Slots of a job that is alone: `each` per task of its largest stage, at most `most`, at least one per task.
 struct Room {
   double each = 1, most = 0;
   size_t Slots(double tasks) const {
     return static_cast<size_t>(std::ceil(each < 1 ? each * tasks : std::max(tasks, std::min(each * tasks, most))));
   }
 };
-// Three attempts of a task run at most: with more slots nothing would change. So these are the recorded clusters.
-constexpr double kCopies = 3;
-constexpr Room kMumak{kCopies, 1536 * 4}, kGoogle{kCopies, 12500}, kTight{1, 0}, kHalf{.5, 0};
+// A task has at most three attempts, so more slots would change nothing. These are the recorded clusters.
+constexpr double kMostAttempts = 3;
+constexpr Room kMumak{kMostAttempts, 1536 * 4}, kGoogle{kMostAttempts, 12500}, kTight{1, 0}, kHalf{.5, 0};
 
 Result<RanAlone> RunAlone(JobModel job, const char* list, const Room& room, uint64_t seed) {
   Experiment e;
@@ -70,7 +70,7 @@ Result<RanAlone> RunAlone(JobModel job, const char* list, const Room& room, uint
   return RanAlone{run.jobs()[0].ended, run.totals().busy};
 }
 
-// One phase as a job of its own.
+// Makes one phase a job of its own.
 JobModel PhaseAlone(const StageModel& stage) {
   JobModel job;
   job.name = stage.name;
@@ -83,7 +83,7 @@ JobModel PhaseAlone(const StageModel& stage) {
   return job;
 }
 
-// Its phases one after the other: a recorded reduce's time holds its wait for the maps already.
+// Runs a job's phases one after the other: a recorded reduce's time already includes its wait for the maps.
 Result<RanAlone> RunPhases(const JobModel& job, const char* list, const Room& room, uint64_t seed) {
   RanAlone sum;
   for (size_t s = 0; s < job.stages.size(); ++s) {
@@ -94,7 +94,7 @@ Result<RanAlone> RunPhases(const JobModel& job, const char* list, const Room& ro
   return sum;
 }
 
-// Each task that is slower than its phase's median takes the median.
+// Lets each task that is slower than its phase's median take the median.
 JobModel Ideal(JobModel job) {
   for (StageModel& s : job.stages) {
     const float median = static_cast<float>(MedianOf(s.durations));
@@ -103,8 +103,8 @@ JobModel Ideal(JobModel job) {
   return job;
 }
 
-// What nothing can beat here, with room for all: an attempt's end is known from its first report on, and three attempts
-// of a task run from then, of which all but the best are drawn anew at each report.
+// Returns a bound that no policy can beat, with room for all attempts. An attempt's end is known from its first report
+// on. Then three attempts of the task run, and all but the best are drawn anew at each report.
 double BestSeconds(const JobModel& job, uint64_t seed) {
   double sum = 0;
   Rng rng = Rng::Stream(seed, "best");
@@ -113,7 +113,7 @@ double BestSeconds(const JobModel& job, uint64_t seed) {
     double stage = 0;
     for (double end : s.durations) {
       for (double at = report; at < end; at += report) {
-        for (double copies = 1; copies < kCopies; ++copies) {
+        for (double attempts = 1; attempts < kMostAttempts; ++attempts) {
           end = std::min(end, at + s.durations[rng.Below(s.durations.size())]);
         }
       }
@@ -144,8 +144,8 @@ Result<std::vector<JobModel>> Jobs(const RunContext& c, const char* trace, const
   return kept;
 }
 
-// Reductions of completion in percent: of the ideal, of the best possible, then of each list but the first. And
-// slot-seconds of each list as a share of those of the first, over all jobs.
+// Reductions of completion in percent: ideal, best possible, then each list but the first. Also the slot-seconds of
+// each list as a share of the first list's, over all jobs.
 constexpr const char* kGainNames[] = {"ideal", "best possible", "Mantri", "LATE", "Hadoop", "Dryad"};
 constexpr size_t kGains = std::size(kGainNames), kMantriGain = 2;
 struct Gains {
@@ -184,7 +184,8 @@ Result<Gains> GainsOf(const std::vector<JobModel>& jobs, const Room& room, uint6
   return out;
 }
 
-// The last lines' bands are given: the ideal's median, Mantri's, and its slot-seconds.
+// Returns the lines. The arguments give the paper's number or the band of the ideal's median, Mantri's median, and its
+// slot-seconds.
 std::vector<Line> GainLines(const std::string& of, double ideal, Line mantri, Line slots) {
   std::vector<Line> lines;
   for (const char* name : kGainNames) lines.push_back({std::string(name) + ", median " + of + ", %"});
@@ -250,7 +251,7 @@ Figure MantriJobsOfGoogle() {
   f.lines.push_back({"Mantri / ideal, gain of the sum", kNoNumber, .5, kNoBound});
   f.run = [](const RunContext& c) -> Result<std::vector<double>> {
     MR_ASSIGN_OR_RETURN(auto jobs, Jobs(c, kGoogleFile, "generate:google", 50));
-    constexpr size_t kMost = 150;  // evenly spaced in their order, so that five seeds take minutes
+    constexpr size_t kMost = 150;  // evenly spaced, so that five seeds take minutes
     const size_t all = jobs.size(), step = (all + kMost - 1) / kMost;
     for (size_t j = 0; step > 1 && j * step < all; ++j) {
       if (j > 0) jobs[j] = std::move(jobs[j * step]);
@@ -268,7 +269,7 @@ Figure MantriJobsOfGoogle() {
   return f;
 }
 
-// All jobs at their recorded instants, as MapReduce jobs whose reduces wait for maps.
+// All jobs at their recorded submits, as MapReduce jobs whose reduces wait for maps.
 Figure MantriWholeTrace() {
   Figure f{"trace", "these jobs all together on 1536 workers of 4 slots", {}, nullptr};
   f.lines = {{"ideal, median job, %"},

@@ -12,7 +12,7 @@ namespace mr::sim {
 
 namespace {
 
-// One way to make an experiment smaller, at place i; false where there is no such place any more.
+// Makes an experiment smaller in one way, at place i. Returns false if there is no such place.
 using Cut = bool (*)(Experiment*, size_t i);
 
 bool CutJob(Experiment* e, size_t i) {
@@ -29,7 +29,7 @@ bool CutWish(Experiment* e, size_t i) {
   return true;
 }
 
-// What is foretold of a job, then its deadline.
+// Removes the prediction of a job, then its deadline.
 bool CutDeadline(Experiment* e, size_t i) {
   if (i >= e->jobs.size()) return false;
   JobModel& job = e->jobs[i];
@@ -52,7 +52,7 @@ bool CutWorker(Experiment* e, size_t i) {
   return true;
 }
 
-// Few of them, the faults moved to these: fewer one by one often moves the work away from the fault.
+// Keeps few workers and moves the faults to them. Removing workers one by one often moves the work away from a fault.
 bool KeepFewWorkers(Experiment* e, size_t i) {
   const size_t few[] = {1, 2, 3, e->cluster.workers.size() / 2};
   if (i >= std::size(few)) return false;
@@ -62,7 +62,7 @@ bool KeepFewWorkers(Experiment* e, size_t i) {
   return true;
 }
 
-// The i-th stage of all jobs; what read it reads splits where it reads nothing else.
+// Removes the i-th stage of all jobs. Stages that read only it read splits then.
 bool CutStage(Experiment* e, size_t i) {
   for (JobModel& job : e->jobs) {
     if (i >= job.stages.size()) {
@@ -70,12 +70,12 @@ bool CutStage(Experiment* e, size_t i) {
       continue;
     }
     if (job.stages.size() == 1) {
-      ++i;  // keep it, and look for the place behind it
+      ++i;  // keep it, and go on to the next stage
       i -= job.stages.size();
       continue;
     }
     job.stages.erase(job.stages.begin() + static_cast<std::ptrdiff_t>(i));
-    job.prediction = nullptr;  // it is of the job as it was
+    job.prediction = nullptr;  // it belongs to the larger job
     for (StageModel& stage : job.stages) {
       std::erase_if(stage.inputs, [&](const auto& in) { return in.is_edge && in.upstream == i; });
       for (sched::StageInput& in : stage.inputs) in.upstream -= in.is_edge && in.upstream > i;
@@ -86,7 +86,7 @@ bool CutStage(Experiment* e, size_t i) {
   return false;
 }
 
-// All stages of a job together, so that one-to-one edges stay so.
+// Halves all stages of a job together, so that one-to-one edges stay valid.
 bool HalveTasks(Experiment* e, size_t i) {
   if (i >= e->jobs.size()) return false;
   for (StageModel& stage : e->jobs[i].stages) {
@@ -97,7 +97,7 @@ bool HalveTasks(Experiment* e, size_t i) {
   return true;
 }
 
-// The i-th part of the list, at commas outside of parentheses.
+// Removes the i-th part of the list; commas in parentheses do not separate.
 bool CutPolicy(Experiment* e, size_t i) {
   std::vector<std::string> parts(1);
   int depth = 0;
@@ -113,7 +113,7 @@ bool CutPolicy(Experiment* e, size_t i) {
   parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i));
   std::string less;
   for (const std::string& part : parts) less += (less.empty() ? "" : ",") + part;
-  // Another policy may need the one that is left out.
+  // Another policy may need the removed one.
   if (sched::Scheduler::CheckPolicies(less).ok()) e->policies = less;
   return true;
 }
@@ -141,7 +141,7 @@ constexpr Cut kCuts[] = {&CutJob,     &KeepFewWorkers, &CutWorker, &CutFault,   
 
 std::string ClassOf(const std::string& wrong) {
   std::string text = wrong;
-  // "at 17 ns, event 3: what"
+  // Skips "at 17 ns, event 3: ".
   if (text.rfind("at ", 0) == 0) text = text.substr(std::min(text.find(": ") + 2, text.size()));
   std::string kind;
   for (const char c : text) {
@@ -161,7 +161,7 @@ Shrunk Shrink(Experiment experiment, const Checker& check, uint32_t most) {
       for (size_t i = 0; best.runs < most;) {
         Experiment less = best.experiment;
         if (!cut(&less, i)) break;
-        if (Describe(less) == Describe(best.experiment)) {  // nothing was there to cut
+        if (Describe(less) == Describe(best.experiment)) {  // nothing to cut there
           ++i;
           continue;
         }
@@ -199,7 +199,7 @@ std::string Describe(const Experiment& e) {
     print("job %s at %.3f s, priority %d%s%s\n", job.name.c_str(), job.submit, job.priority,
           job.queue.empty() ? "" : ", queue ", job.queue.c_str());
     if (job.deadline > 0) {
-      print("  deadline %.3f s%s\n", job.deadline, job.prediction == nullptr ? "" : ", its time is foretold");
+      print("  deadline %.3f s%s\n", job.deadline, job.prediction == nullptr ? "" : ", its time is predicted");
     }
     for (const std::string& policy : job.policies) print("  policy %s\n", policy.c_str());
     for (size_t s = 0; s < job.stages.size(); ++s) {

@@ -1,4 +1,4 @@
-// A failing experiment made small: what can be left out, with the same thing still going wrong.
+// Makes a failing experiment small: leaves out all that is not needed for the same failure.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace mr::sim {
 
-// "" or what did not hold: RunChecked, or that with more.
+// Returns "" or what did not hold: RunChecked, or RunChecked with more invariants.
 using Checker = std::function<std::string(const Experiment&)>;
 
-// What kind of thing went wrong: the text without numbers, names of what it is about, and when.
+// Returns the class of a failure: its text without numbers, names and time.
 std::string ClassOf(const std::string& wrong);
 
 struct Shrunk {
@@ -20,14 +20,14 @@ struct Shrunk {
   std::string wrong;
   uint32_t runs = 0;
 };
-// Leaves out jobs, faults, workers, stages, policies, message faults, queues, and halves tasks, as long as `check`
-// says something of the same class; until nothing more can go, or after `most` runs.
+// Leaves out jobs, faults, workers, stages, policies, message faults and queues, and halves tasks, as long as `check`
+// fails with the same class. Stops when nothing more can go, or after `most` runs.
 // REQUIRES: check(experiment) is not "".
 Shrunk Shrink(Experiment experiment, const Checker& check, uint32_t most = 2000);
 
-// The experiment in lines: cluster, jobs, faults, policies.
+// Returns the experiment in lines: cluster, jobs, faults, policies.
 std::string Describe(const Experiment& experiment);
-// The last `most` events of a run and their decisions, a line each.
+// Returns the last `most` events of a run with their decisions.
 std::string LastEvents(Experiment experiment, size_t most);
 
 }  // namespace mr::sim

@@ -9,8 +9,8 @@
 namespace mr::sim {
 
 namespace {
-// Nothing runs, begins or ends for so long, nothing is to come from outside, and jobs are not done: they
-// never will be. Far above back-offs (6.4 s), leases and resends.
+// Jobs count as stuck when nothing runs, begins or ends for this long, nothing is to come from outside, and jobs are
+// left. Far above back-offs (6.4 s), leases and resends.
 constexpr Duration kStuck = Seconds(3'600);
 constexpr uint64_t kProgressEvery = 1 << 14;
 }  // namespace
@@ -107,7 +107,7 @@ void Simulation::Handle(const Item& item) {
     case Kind::kKill:
     case Kind::kRefuse: {
       const Attempt& a = attempts_[item.a];
-      // One that has finished answers by its report.
+      // An attempt that has finished answers by its report.
       if (a.stamp != item.b || a.at == At::kReporting) return;
       const AttemptId id = a.id;
       const WorkerId worker{a.worker + 1};
@@ -147,10 +147,10 @@ void Simulation::Step(sched::Event event) {
 void Simulation::Carry(const sched::Decision& decision) {
   if (const auto* d = std::get_if<sched::Launch>(&decision)) return Do(*d);
   if (const auto* d = std::get_if<sched::Accept>(&decision)) return Do(*d);
-  if (const auto* d = std::get_if<sched::DropCopy>(&decision)) return Do(*d);
+  if (const auto* d = std::get_if<sched::DropReplica>(&decision)) return Do(*d);
   if (const auto* d = std::get_if<sched::CommitJob>(&decision)) return Do(*d);
   if (const auto* d = std::get_if<sched::FailJob>(&decision)) return Do(*d);
-  if (const auto* d = std::get_if<sched::ReplicateCopy>(&decision)) return Do(*d);
+  if (const auto* d = std::get_if<sched::ReplicateOutput>(&decision)) return Do(*d);
   if (const auto* d = std::get_if<sched::Kill>(&decision)) return KillSoon(d->attempt);
   if (const auto* d = std::get_if<sched::TakeBack>(&decision)) return KillSoon(d->attempt);
   if (const auto* d = std::get_if<sched::PlanStage>(&decision)) {
@@ -217,8 +217,8 @@ void Simulation::Submit(uint32_t j) {
   if (model.deadline > 0) Foretell(j);
 }
 
-// Three replicas of each block: the first anywhere, the second in another rack where there is one, the
-// third in the second's (HDFS).
+// Places three replicas of each block as HDFS does: the first anywhere, the second in another rack where there is one,
+// the third in the second's rack.
 void Simulation::Plan(uint32_t j, uint32_t s) {
   if (jobs_[j].over) return;
   const JobModel& job = experiment_.jobs[j];
@@ -297,9 +297,9 @@ void Simulation::Do(const sched::Launch& d) {
   ++totals_.starts;
   ++totals_.causes[sched::CauseIndex(d.cause)].launched;
   totals_.retries += d.cause == sched::Cause::kRetry;
-  const bool copy = d.cause != sched::Cause::kRetry && d.cause != sched::Cause::kFirst;
-  totals_.copies += copy;
-  totals_.reduce_copies += copy && ModelOf(d.attempt.task).kind == sched::SlotKind::kReduce;
+  const bool extra = d.cause != sched::Cause::kRetry && d.cause != sched::Cause::kFirst;
+  totals_.extra += extra;
+  totals_.extra_reduces += extra && ModelOf(d.attempt.task).kind == sched::SlotKind::kReduce;
   uint32_t index = static_cast<uint32_t>(attempts_.size());
   if (free_attempts_.empty()) {
     attempts_.emplace_back();
@@ -344,15 +344,15 @@ void Simulation::Do(const sched::Accept& d) {
   const TaskId& id = d.attempt.task;
   if (jobs_[id.job.seq - 1].over) return;
   if (!d.winner) {
-    // The answer to a repeat; or its worker crashed, and the master does not know yet.
-    if (won_seconds_ < 0 && Served(id) == scheduler_.state().FindTask(id)->copies.size()) return;
+    // This answers a repeat, or its worker crashed and the master does not know yet.
+    if (won_seconds_ < 0 && Served(id) == scheduler_.state().FindTask(id)->replicas.size()) return;
     won_seconds_ = -1;
-    ++totals_.kept_copies;
-    return Serve(d.copy);
+    ++totals_.kept_replicas;
+    return Serve(d.replica);
   }
   Stage& stage = StageOf(id);
   Task& task = stage.tasks[id.task];
-  const uint32_t generation = d.copy.output.generation;
+  const uint32_t generation = d.replica.output.generation;
   if (task.committed == generation) {
     if (won_seconds_ >= 0) Broken("two attempts win the same task");
     return;  // the answer to a repeat
@@ -368,7 +368,7 @@ void Simulation::Do(const sched::Accept& d) {
   }
   won_seconds_ = -1;
   if (scheduler_.state().Spec(id.stage_id()).is_final) return;
-  Serve(d.copy);
+  Serve(d.replica);
 }
 
 void Simulation::Do(const sched::CommitJob& d) {

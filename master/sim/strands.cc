@@ -1,5 +1,6 @@
-// Job-level cloning: a job runs as several strands, each the whole job with luck of its own. The first to succeed is
-// the end of the job, and the others are killed as a user kills a job; it fails when the last of them has.
+// Job-level cloning: a job runs as several strands, each the whole job with luck of its own. The first strand that
+// succeeds ends the job, and the others are killed as a user kills a job. The job fails when its last strand has
+// failed.
 #include <algorithm>
 
 #include "master/sched/policies/dolly_rules.h"
@@ -7,11 +8,11 @@
 
 namespace mr::sim {
 
-// How many strands this job may have now, and what they are charged: what the widest stage holds in all of them, since
-// its stages follow each other.
+// Returns how many strands this job may have now, and their charge to the budget. The charge is the widest stage in all
+// strands, since stages follow each other.
 std::pair<uint32_t, uint64_t> Simulation::AdmitStrands(const JobModel& job) const {
   const Strands& rule = *experiment_.strands;
-  const uint32_t c = sched::StrandCount(rule.p, job.tasks(), rule.epsilon, sched::kMostCopies);
+  const uint32_t c = sched::StrandCount(rule.p, job.tasks(), rule.epsilon, sched::kMostClones);
   uint64_t widest = 0, used = 0;
   for (const StageModel& stage : job.stages) widest = std::max<uint64_t>(widest, stage.tasks);
   for (const auto& [first, running] : strands_) used += running.charge;

@@ -9,13 +9,13 @@ namespace mr::sim {
 
 namespace {
 
-// Pixels.
+// In pixels.
 constexpr double kWidth = 960, kLeft = 120, kRight = 24, kTop = 44, kBottom = 48, kLegendRow = 18, kSmall = 12;
-constexpr double kCharacter = 6.8;    // of 12 px sans-serif, about; widths of text cannot be asked for
-constexpr double kNearPixels = 0.25;  // points nearer than this are one
-constexpr double kNameRoom = 11;      // a name on the y axis needs so much height
-constexpr int kTicks = 6;             // about
-constexpr double kLeastLog = 1e-12;   // where a log axis begins at the latest
+constexpr double kCharacter = 6.8;    // of 12 px sans-serif, about; text widths are not known
+constexpr double kNearPixels = 0.25;  // closer points merge
+constexpr double kNameRoom = 11;      // height that a name on the y axis needs
+constexpr int kTicks = 6;             // approximate number
+constexpr double kLeastLog = 1e-12;   // lowest begin of a log axis
 
 __attribute__((format(printf, 2, 3))) void Put(std::string* out, const char* format, ...) {
   va_list args, again;
@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3))) void Put(std::string* out, const char* for
   va_end(args);
 }
 
-// Bytes of the character that `s` begins with; 0 where XML takes none such.
+// Returns the bytes of the character that `s` begins with; 0 if XML forbids it.
 size_t CharacterLength(std::string_view s) {
   const auto byte = [&](size_t i) { return uint32_t{static_cast<unsigned char>(s[i])}; };
   const uint32_t c = byte(0);
@@ -49,7 +49,7 @@ size_t CharacterLength(std::string_view s) {
 
 bool Draws(const Axis& axis, double v) { return std::isfinite(v) && (!axis.log || v > 0); }
 
-// Where a value stands on an axis, and what is written along it.
+// Maps values of an axis to pixels, and chooses its ticks.
 struct Scale {
   double low = 0, high = 1, from = 0, to = 1;  // values, and their pixels
   bool log = false;
@@ -97,7 +97,7 @@ size_t Characters(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// As much of it as has room, whole characters.
+// Returns as many whole characters of the text as fit.
 std::string Shortened(const std::string& text, double room) {
   const auto most = static_cast<size_t>(std::max(2.0, room / kCharacter));
   if (Characters(text) <= most) return text;
@@ -116,7 +116,7 @@ void Text(std::string* out, double x, double y, const char* anchor, const std::s
   *out += XmlEscape(text) + "</text>\n";
 }
 
-// Ends an element that is open, with what is shown where the pointer rests.
+// Closes an open element, with its tip.
 void Tip(std::string* out, const std::string& tip, const char* element) {
   if (tip.empty()) {
     *out += "/>\n";
@@ -133,7 +133,7 @@ std::vector<ChartKey> KeysOf(const Chart& c) {
   return keys;
 }
 
-// Where each key goes: rows filled from the left. Returns their number.
+// Places the legend's keys in rows, from the left. Returns the number of rows.
 size_t PlaceKeys(const std::vector<ChartKey>& keys, std::vector<std::pair<double, size_t>>* places) {
   double x = kLeft;
   size_t row = 0;
@@ -229,7 +229,7 @@ void DrawBoxes(std::string* out, const Chart& c, const Scale& x, const Scale& y)
   }
 }
 
-// From `top` down; returns where it ends.
+// Draws from `top` down. Returns the lower end.
 double DrawChart(std::string* out, const Chart& c, double top, size_t number) {
   const std::vector<ChartKey> keys = KeysOf(c);
   std::vector<std::pair<double, size_t>> places;
@@ -254,7 +254,7 @@ double DrawChart(std::string* out, const Chart& c, double top, size_t number) {
   for (const ChartBox& b : c.boxes) see(b.x0, b.y0), see(b.x1, b.y1);
   for (const ChartDot& d : c.dots) see(d.x, d.y);
   const Scale x = ScaleOf(c.x, xs, kLeft, kWidth - kRight);
-  // Numbers grow upwards, rows with names go downwards.
+  // Numbers grow upwards; rows with names go downwards.
   const bool down = !c.y.names.empty();
   const Scale y = ScaleOf(c.y, ys, down ? from : from + c.height, down ? from + c.height : from);
   DrawAxes(out, c, x, y, from);

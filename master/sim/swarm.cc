@@ -19,7 +19,7 @@ ClusterSpec RandomCluster(Rng& rng) {
     const bool open = Chance(rng, .5);
     cluster.racks.push_back({"r" + std::to_string(r), open ? 0 : kGigabit, open ? 0 : kGigabit});
   }
-  // Mostly few: what goes wrong with fifty goes wrong with five, and is checked faster.
+  // Mostly few workers: most faults of fifty workers also show with five, and are checked faster.
   const auto workers = static_cast<uint32_t>(std::exp(rng.Uniform() * std::log(51.0)));
   for (uint32_t w = 0; w < std::max(1u, workers); ++w) {
     WorkerSpec spec;
@@ -49,7 +49,7 @@ JobModel RandomJob(Rng& rng, uint32_t number) {
       const auto kind = static_cast<sched::EdgeKind>(Between(rng, 1, 4));
       stage.inputs.push_back({true, kind, u});
       if (kind != sched::EdgeKind::kOneToOne) continue;
-      // One such edge fixes the number of tasks; a second one would fix another.
+      // One such edge fixes the number of tasks. A second one would fix another number.
       const bool first = std::none_of(stage.inputs.begin(), stage.inputs.end() - 1,
                                       [](const auto& in) { return in.edge == sched::EdgeKind::kOneToOne; });
       if (first) stage.tasks = job.stages[u].tasks;
@@ -63,19 +63,19 @@ JobModel RandomJob(Rng& rng, uint32_t number) {
   return job;
 }
 
-// What places work, what it waits for, whom it avoids, what it clones and copies: one of each, or none. Times as short
-// as the jobs, so that preemption, waits and copies happen.
+// Policies that place, wait, avoid, clone and speculate; a list has one of each kind or none. Their times are as short
+// as the jobs, so that preemption, waits and speculative attempts happen.
 constexpr const char* kPlace[] = {
     "fifo", "fair", "fair(reduces=greedy)", "fair(min_share_timeout=1,fair_share_timeout=3)", "fair(slowstart=0.5)",
     ""};
-// Behind fair, where it has queues for reduces as for maps.
+// Used behind fair, if it queues reduces as it queues maps.
 constexpr const char* kSteer[] = {"jockey",
                                   "jockey(period=0.5,hysteresis=1,dead_zone=0)",
                                   "jockey(adapt=off)",
                                   "jockey(model=amdahl,slack=2)",
                                   "jockey(most=on)",
                                   "jockey(period=10,slack=1)"};
-// All that is meant to work together.
+// All policies that are meant to work together.
 constexpr char kEverything[] = "fair,jockey,coupling,dolly,delay_assignment,mantri";
 constexpr const char* kWait[] = {"",
                                  "",
@@ -98,22 +98,22 @@ constexpr const char* kClone[] = {"",
                                   "opportunistic",
                                   "opportunistic(attempts=3,fill=1),delay_assignment(omega=2s)",
                                   "dolly(beta=0.2,p=0.3),delay_assignment,opportunistic"};
-constexpr const char* kCopy[] = {"",
-                                 "late",
-                                 "late(cap=0.5,min_age=2s)",
-                                 "hadoop_speculation(min_age=3s)",
-                                 "dryad_speculation(min_age=2s)",
-                                 "dryad_speculation(done=0.5)",
-                                 "spark_speculation(quantile=0.5,multiplier=1.2)",
-                                 "spark_speculation",
-                                 "mantri",
-                                 "mantri",
-                                 "mantri_restart(min_age=2s)",
-                                 "mantri_restart(samples=finished,alpha=3,outpaced=off)",
-                                 "mantri_replication(always=on)",
-                                 "mantri_placement(wait=1s),mantri_recompute"};
+constexpr const char* kSpeculate[] = {"",
+                                      "late",
+                                      "late(cap=0.5,min_age=2s)",
+                                      "hadoop_speculation(min_age=3s)",
+                                      "dryad_speculation(min_age=2s)",
+                                      "dryad_speculation(done=0.5)",
+                                      "spark_speculation(quantile=0.5,multiplier=1.2)",
+                                      "spark_speculation",
+                                      "mantri",
+                                      "mantri",
+                                      "mantri_restart(min_age=2s)",
+                                      "mantri_restart(samples=finished,alpha=3,outpaced=off)",
+                                      "mantri_replication(always=on)",
+                                      "mantri_placement(wait=1s),mantri_recompute"};
 
-// Far more than a configuration takes whose jobs come to their ends.
+// Far more events than any configuration needs whose jobs end.
 constexpr uint64_t kMostEvents = 15'000;
 
 template <size_t N>
@@ -121,7 +121,7 @@ std::string Pick(Rng& rng, const char* const (&from)[N]) {
   return from[rng.Below(N)];
 }
 
-// Queues that jobs of the list share; a queue may also be made by a job alone.
+// Adds queues that the listed jobs share. A job alone can also make a queue.
 void AddQueues(Rng& rng, Experiment* s) {
   const uint32_t queues = Between(rng, 1, 3);
   for (uint32_t q = 0; q < queues; ++q) {
@@ -137,7 +137,7 @@ void AddQueues(Rng& rng, Experiment* s) {
   }
 }
 
-// Of any numbers, most often of such as a prediction may have; times as short as the jobs.
+// Draws any numbers, most often valid ones. Its times are as short as the jobs.
 sched::Prediction RandomPrediction(Rng& rng, size_t stages, uint32_t slots) {
   sched::Prediction p;
   for (uint32_t a = Between(rng, 1, 3); a <= slots + 2; a += Between(rng, 1, 5)) p.slots.push_back(a);
@@ -157,13 +157,13 @@ sched::Prediction RandomPrediction(Rng& rng, size_t stages, uint32_t slots) {
     stage.begin = rng.Uniform();
     p.stages.push_back(stage);
   }
-  if (Chance(rng, .1)) p.stages.emplace_back();  // of another job
+  if (Chance(rng, .1)) p.stages.emplace_back();  // a stage of another job
   if (Chance(rng, .1)) p.left.pop_back();
   return p;
 }
 
-// Deadlines, what is foretold of jobs, rightly or not, and what users change. Draws of its own, so that all else of a
-// configuration stays as it was.
+// Adds deadlines, right and wrong predictions, and users' changes. It has random numbers of its own, so that the rest
+// of a configuration stays the same.
 void AddDeadlines(uint64_t seed, Experiment* s) {
   Rng rng = Rng::Stream(seed, "deadlines");
   s->learn = Chance(rng, .5);
@@ -192,10 +192,10 @@ std::string RandomPolicies(uint64_t seed) {
   const std::string steer = Chance(steers, .6) ? Pick(steers, kSteer) : "";
   std::string list;
   for (const std::string& part :
-       {Pick(rng, kPlace), steer, Pick(rng, kWait), Pick(rng, kAvoid), Pick(rng, kClone), Pick(rng, kCopy)}) {
+       {Pick(rng, kPlace), steer, Pick(rng, kWait), Pick(rng, kAvoid), Pick(rng, kClone), Pick(rng, kSpeculate)}) {
     if (part.empty()) continue;
     const std::string more = list + (list.empty() ? "" : ",") + part;
-    // A policy that this build does not have is left out.
+    // Leaves out policies that this build lacks.
     if (sched::Scheduler::CheckPolicies(more).ok()) list = more;
   }
   return list.empty() ? "fifo" : list;
@@ -220,7 +220,7 @@ Experiment RandomExperiment(uint64_t seed, const std::string& policies) {
     fault.worker = static_cast<uint32_t>(rng.Below(workers));
     fault.lasts = Chance(rng, .7) ? 60 * rng.Uniform() : 0;
     fault.factor = 1 + 9 * rng.Uniform();
-    // The first worker is well again soon: somebody must finish the work.
+    // The first worker recovers soon, since some worker must finish the work.
     if (fault.worker == 0 && fault.kind != FaultKind::kOutputLost) fault.lasts = 1 + 30 * rng.Uniform();
     s.faults.faults.push_back(fault);
   }
@@ -235,7 +235,7 @@ Experiment RandomExperiment(uint64_t seed, const std::string& policies) {
   for (JobModel& job : s.jobs) {
     if (Chance(rng, .2)) job.priority = static_cast<int32_t>(rng.Below(3));
     if (policies != kAnyPolicies || !Chance(rng, .2)) continue;
-    const std::string own = Chance(rng, .3) ? Pick(rng, kClone) : Pick(rng, kCopy);
+    const std::string own = Chance(rng, .3) ? Pick(rng, kClone) : Pick(rng, kSpeculate);
     if (!own.empty() && sched::Scheduler::CheckJobPolicies(own).ok()) job.policies = {own};
   }
   if (s.policies.find("jockey") != std::string::npos) AddDeadlines(seed, &s);

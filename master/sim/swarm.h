@@ -1,4 +1,4 @@
-// Random small clusters, workloads and fault plans; whatever the luck, every job ends as it should.
+// Random small clusters, workloads and fault plans. With any luck, every job must end as it should.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace mr::sim {
 
-// At most 50 workers, of which one at least never fails; jobs of a few stages joined by any edge. A
-// function of the seed.
-// In place of a list: a random one of each configuration, from all that there are.
+// The name of random lists: one for each configuration, from all policies.
 inline constexpr char kAnyPolicies[] = "any";
 std::string RandomPolicies(uint64_t seed);
+// Returns at most 50 workers, at least one of which never fails for good, and jobs of a few stages joined by any edges.
+// A function of its arguments.
 Experiment RandomExperiment(uint64_t seed, const std::string& policies);
-// Runs it with all invariants checked after each event. "" or what did not hold.
+// Runs the experiment and checks all invariants after each event. Returns "" or what did not hold.
 std::string RunChecked(Experiment experiment);
 
 }  // namespace mr::sim

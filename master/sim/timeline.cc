@@ -6,19 +6,24 @@ namespace mr::sim {
 
 namespace {
 
-bool IsCopy(sched::Cause cause) { return cause != sched::Cause::kFirst && cause != sched::Cause::kRetry; }
+bool IsExtra(sched::Cause cause) { return cause != sched::Cause::kFirst && cause != sched::Cause::kRetry; }
 
-// One of these per colour of the legend.
+// Legend entries, by AttemptEnd; extra attempts (speculative, clones, restarts) have entries of their own.
 struct Look {
   const char* name;
   const char* colour;
 };
-constexpr Look kLooks[] = {{"committed", "#009e73"},   {"killed", "#b0b0b0"},
-                           {"failed or lost", "#000"}, {"copy that committed", "#0072b2"},
-                           {"copy killed", "#e69f00"}, {"copy failed or lost", "#d55e00"}};
-const Look& LookOf(const AttemptBar& bar) { return kLooks[static_cast<size_t>(bar.end) + (IsCopy(bar.cause) ? 3 : 0)]; }
+constexpr Look kLooks[] = {{"committed", "#009e73"},
+                           {"killed", "#b0b0b0"},
+                           {"failed or lost", "#000"},
+                           {"extra attempt that committed", "#0072b2"},
+                           {"extra attempt killed", "#e69f00"},
+                           {"extra attempt failed or lost", "#d55e00"}};
+const Look& LookOf(const AttemptBar& bar) {
+  return kLooks[static_cast<size_t>(bar.end) + (IsExtra(bar.cause) ? 3 : 0)];
+}
 
-// Pixels: of a row, and of all rows.
+// In pixels: a row, and all rows.
 constexpr double kRow = 16, kLeastRow = 3, kRows = 600, kMostRows = 6000;
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Who ran what on which worker's slot: the attempts of one job, seen from outside a simulation through
-// Experiment::watch, and drawn.
+// The timeline of one job: which attempt ran on which worker's slot. It watches a simulation through Experiment::watch.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +14,25 @@ namespace mr::sim {
 enum class AttemptEnd : uint8_t {
   kCommitted,
   kKilled,  // or too late, or refused: its slot's time is wasted
-  kLost,    // failed, or its worker did
+  kLost,    // it failed, or its worker was lost
 };
 
 struct AttemptBar {
   AttemptId id;
   WorkerId worker;
-  uint32_t slot = 0;  // of the worker's, from 1: the lowest that was free
+  uint32_t slot = 0;  // slot of the worker, from 1: the lowest that was free
   sched::Cause cause = sched::Cause::kFirst;
   AttemptEnd end = AttemptEnd::kKilled;
-  Instant from, to;  // launched; ended, as the scheduler learned of it
+  Instant from, to;  // launched; ended, as the scheduler noticed
 };
 
-// Thread: any one. Cost: one map entry per attempt that lives, of any job; a bar per attempt of the job.
+// Thread: any one. Cost: a map entry per running attempt of any job, and a bar per attempt of the job.
 class Timeline {
  public:
   explicit Timeline(JobId job) : job_(job) {}
-  // Each event with its decisions, in their order.
+  // Takes each event with its decisions, in order.
   void See(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions);
-  const std::vector<AttemptBar>& bars() const { return bars_; }  // in the order in which they ended
+  const std::vector<AttemptBar>& bars() const { return bars_; }  // in order of their ends
   Instant submitted() const { return submitted_; }
 
  private:
@@ -47,7 +46,7 @@ class Timeline {
   std::vector<AttemptBar> bars_;
 };
 
-// One row per slot that the job had; time from its submission.
+// Draws one row per slot that the job had. Times count from its submission.
 Chart TimelineChart(const std::string& title, const Timeline& timeline);
 
 }  // namespace mr::sim

@@ -1,4 +1,4 @@
-// Which file is meant, of which format, and what stands beside it.
+// Finds the file of a workload, its format, and the files beside it.
 #include "master/sim/workload.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace mr::sim {
 
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // unpacked: no trace of a day is larger
+constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // unpacked; no trace of a day is larger
 constexpr std::pair<const char*, TraceFormat> kFormats[] = {
     {"swim", TraceFormat::kSwim},       {"rumen", TraceFormat::kRumen}, {"google", TraceFormat::kGoogle},
     {"alibaba", TraceFormat::kAlibaba}, {"tpch", TraceFormat::kTpch},   {"wfinstances", TraceFormat::kWfInstances},
@@ -19,13 +19,13 @@ constexpr std::pair<const char*, TraceFormat> kFormats[] = {
 
 bool StartsWith(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
 
-// `path`, or packed beside it.
+// Returns `path` or its packed form, whichever exists; "" if none does.
 std::string Existing(const std::string& path) {
   if (PathExists(path)) return path;
   return PathExists(path + ".gz") ? path + ".gz" : "";
 }
 
-// As said, below `data`, or in one of its folders. kNotFound with where it was looked for.
+// Looks for the workload at its path, in `data`, and in the folders of `data`. Errors: kNotFound lists the places.
 Result<std::string> FindTrace(const std::string& workload, const std::string& data) {
   std::string found = Existing(workload);
   if (!found.empty()) return found;
@@ -52,13 +52,13 @@ Result<TraceText> ReadTrace(const std::string& path) {
   return TraceText{path, std::move(text)};
 }
 
-// The part of `path` before `mark`, which its last component holds; "" where it does not.
+// Returns the part of `path` before `mark`, if its last component has `mark`; else "".
 std::string Before(const std::string& path, const std::string& mark) {
   const size_t at = path.rfind(mark);
   return at == std::string::npos || path.find('/', at) != std::string::npos ? "" : path.substr(0, at);
 }
 
-// Another table of the same record; kNotFound names both.
+// Reads another table of the same record. Errors: kNotFound names both.
 Result<TraceText> Sibling(const std::string& of, const std::string& path) {
   const std::string found = Existing(path);
   if (found.empty()) return NotFound(of + " needs " + path + " (or its .gz) beside it, which is not there");

@@ -1,5 +1,5 @@
 #!/bin/sh
-# ./dev bench [NAME...]: each benchmark measures its limit or peer in the same run.
+# ./dev bench [NAME...]: runs benchmarks. Each measures its limit or peer in the same run.
 set -eu
 cd "$(dirname "$0")/../.."
 status=0

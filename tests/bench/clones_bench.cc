@@ -1,8 +1,8 @@
-// ./dev bench clones: small jobs on a real cluster of eight workers on this host, each with a fifth of a CPU, that are
-// slow at times: by their quota, and some by their link. The same jobs and slow periods for each list of policies, the
-// lists in turn. Then, on workers without a quota, what clones on idle slots cost first attempts. Needs root for the
-// control groups. Prints tables, writes a picture; exits with 1 where a target is missed.
-// Argument: how many jobs each list gets, 40 if none is given.
+// ./dev bench clones: small jobs on a real cluster of eight workers on this host, each with a fifth of a CPU. Workers
+// are slow at times: by their quota, and some by their link. Each list of policies gets the same jobs and slow periods,
+// and the lists take turns. Then it measures, on workers without a quota, how clones on idle slots delay first
+// attempts. Needs root for the control groups. Prints tables and writes a picture; exits with 1 if a target is missed.
+// Argument: number of jobs per list; default 40.
 
 #include <algorithm>
 #include <atomic>
@@ -33,16 +33,16 @@ namespace {
 
 constexpr int kWorkers = 8, kSlots = 2;
 constexpr double kCpus = 0.2, kAllCpus = 8;
-// A worker is well for so long, then slow by this factor for 2 to 6 s: a fifth of the time.
+// A worker is fast for kMeanWell seconds on average, then slow by this factor for 2 to 6 s: a fifth of the time.
 constexpr double kMeanWell = 16, kLeastSlow = 2, kMostSlow = 6, kFactor = 10;
-constexpr int kLinks[] = {2, 5};                  // the workers whose link is slow at times, too
-constexpr double kSlowLink = 2e5, kWellLink = 0;  // bytes per second; 0: as fast as it goes
+constexpr int kLinks[] = {2, 5};                  // workers whose link is also slow at times
+constexpr double kSlowLink = 2e5, kWellLink = 0;  // bytes per second; 0: unlimited
 constexpr int kJobsPerBatch = 10;
 constexpr double kMeanGap = 2.5;                                 // seconds between jobs of a batch
 constexpr uint64_t kMapBytes = 4'300'000;                        // half of what a map reads
-constexpr int kLeastTasks = 2, kMostMaps = 6, kMostReduces = 4;  // of a phase
+constexpr int kLeastTasks = 2, kMostMaps = 6, kMostReduces = 4;  // per phase
 constexpr uint64_t kSeed = 4;
-// Of 16 slots, beside the originals: enough for one phase at a time of five tasks that run three times.
+// Slots of the budget, of 16: enough for one phase at a time of five tasks that run three times.
 constexpr int kFloor = 10;
 constexpr double kMostDelay = 0.020;
 
@@ -59,7 +59,7 @@ const std::vector<Policy> kPolicies = {{"none", "none"},
 const std::string kClones = "dolly", kLent = "opportunistic";
 
 struct SmallJob {
-  double at = 0;  // seconds after the batch begins
+  double at = 0;  // seconds after the begin of the batch
   int maps = 0, reduces = 0;
 };
 struct Spell {
@@ -67,13 +67,13 @@ struct Spell {
   int worker = 0;
   bool slow = false;
 };
-// Jobs that come, and workers that fall slow and get well again, in the order of time.
+// Jobs, and changes of workers between slow and fast, in the order of time.
 struct Batch {
   std::vector<SmallJob> jobs;
   std::vector<Spell> spells;
 };
 
-// 4 to 10 tasks in two phases. Spells go on for as long as a batch may take.
+// Draws jobs of 4 to 10 tasks in two phases. Slow periods go on for as long as a batch may take.
 Batch RandomBatch(uint64_t number, int jobs) {
   Rng rng = Rng::Stream(kSeed + number, "clones");
   Batch batch;
@@ -96,13 +96,13 @@ Batch RandomBatch(uint64_t number, int jobs) {
   return batch;
 }
 
-// What one job came to.
+// Results of one job.
 struct Outcome {
   double seconds = 0;                // by the master's clock
-  std::vector<double> ratios;        // of each phase whose tasks ran as clones: the median progress rate over the least
-  double extra = 0, lent_extra = 0;  // slot-seconds beside the attempts that committed
-  uint64_t clones = 0, clones_won = 0, lent = 0, lent_won = 0, lent_killed = 0, copies = 0, copies_won = 0;
-  std::vector<double> delays;  // of first attempts: seconds from when they could run to when they did
+  std::vector<double> ratios;        // of each phase with clones: median progress rate / least progress rate
+  double extra = 0, lent_extra = 0;  // slot-seconds of attempts that did not commit
+  uint64_t clones = 0, clones_won = 0, lent = 0, lent_won = 0, lent_killed = 0, speculative = 0, speculative_won = 0;
+  std::vector<double> delays;  // of first attempts: seconds from when they could run to when they ran
 };
 
 class Workers {
@@ -156,7 +156,7 @@ class Workers {
     if (!code || *code != 0) Die("job " + s->name + " did not succeed\n" + cluster_.Logs());
   }
 
-  // By the names of jobs that have ended.
+  // Returns results by the names of ended jobs.
   std::map<std::string, Outcome> Outcomes(const std::vector<std::string>& names) {
     std::map<std::string, Outcome> outcomes;
     for (const ctl::JobStatus& job : OrDie(client_->Jobs(), "the jobs")) {
@@ -181,8 +181,8 @@ class Workers {
     o.seconds = static_cast<double>(status.elapsed_us) * 1e-6;
     for (const ctl::CauseStatus& c : status.causes) {
       if (c.cause != "speculative" && c.cause != "restart") continue;
-      o.copies += c.launched;
-      o.copies_won += c.won;
+      o.speculative += c.launched;
+      o.speculative_won += c.won;
     }
     if (status.clones) {
       o.extra = static_cast<double>(status.clones->extra_us) * 1e-6;
@@ -224,13 +224,13 @@ class Workers {
   int jobs_ = 0;
 };
 
-// Sleeps to an instant of the batch.
+// Sleeps until a time of the batch.
 void Until(Instant begin, double at) {
   const Duration left = begin + FromSeconds(at) - Now();
   if (left.ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left.ns));
 }
 
-// Applies the spells of a batch from now until it is destroyed; then all workers are well.
+// Applies the slow periods of a batch until it is destroyed. Then all workers are fast.
 class Weather {
  public:
   Weather(Workers* workers, const Batch& batch, Instant begin)
@@ -254,10 +254,10 @@ class Weather {
   std::thread thread_;
 };
 
-// All jobs of one list.
+// Results of all jobs of one list.
 struct Sum {
   std::vector<Outcome> jobs;
-  double busy = 0;  // seconds of its batches
+  double busy = 0;  // seconds that its batches took
   std::vector<double> seconds() const {
     std::vector<double> all;
     for (const Outcome& o : jobs) all.push_back(o.seconds);
@@ -282,7 +282,7 @@ double Mean(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-// Text in a file for each map; what the first so many of them hold.
+// Text in a file per map, and the expected counts for the first files.
 class Inputs {
  public:
   explicit Inputs(const std::string& directory) : directory_(directory + "/in") {
@@ -335,7 +335,7 @@ void Print(const std::map<std::string, Sum>& sums, Report* report) {
   std::printf("\n%zu word counts of 4 to 10 tasks under each list; workers slow a fifth of the time, by %g\n",
               sums.begin()->second.jobs.size(), kFactor);
   std::printf("%-14s %8s %8s %8s | %7s %5s %7s | %7s %5s %7s %7s | %7s %5s\n", "list", "mean s", "median", "p95",
-              "clones", "won", "extra", "on idle", "won", "killed", "extra", "copies", "won");
+              "clones", "won", "extra", "on idle", "won", "killed", "extra", "backups", "won");
   for (const Policy& policy : kPolicies) {
     const Sum& sum = sums.at(policy.name);
     const auto total = [&](auto field) { return sum.Total([&](const Outcome& o) { return o.*field; }); };
@@ -343,7 +343,7 @@ void Print(const std::map<std::string, Sum>& sums, Report* report) {
                 policy.name.c_str(), Mean(sum.seconds()), Median(sum.seconds()), Quantile(sum.seconds(), .95),
                 total(&Outcome::clones), total(&Outcome::clones_won), total(&Outcome::extra), total(&Outcome::lent),
                 total(&Outcome::lent_won), total(&Outcome::lent_killed), total(&Outcome::lent_extra),
-                total(&Outcome::copies), total(&Outcome::copies_won));
+                total(&Outcome::speculative), total(&Outcome::speculative_won));
   }
   const auto mean = [&](const std::string& name) { return Mean(sums.at(name).seconds()); };
   const auto p95 = [&](const std::string& name) { return Quantile(sums.at(name).seconds(), .95); };
@@ -379,10 +379,10 @@ sim::Chart Draw(const std::map<std::string, Sum>& sums) {
   return chart;
 }
 
-// A long job takes half of the slots, its clones the others; short ones come and want some.
+// A long job takes half of the slots, and its clones the others. Then short jobs come and need slots.
 void BenchDelays(Workers* workers, int cycles, Report* report) {
   constexpr int kShort = 4;
-  const std::string kFilled = "opportunistic(fill=1)";  // on each slot that is idle
+  const std::string kFilled = "opportunistic(fill=1)";  // on every idle slot
   const auto naps = [](int tasks, int ms, int reduces) -> std::vector<std::string> {
     return {"sleep",
             "--ms",
@@ -439,7 +439,7 @@ int Main(int jobs) {
     const Batch batch = RandomBatch(static_cast<uint64_t>(number), std::min(kJobsPerBatch, jobs - done));
     done += static_cast<int>(batch.jobs.size());
     for (size_t i = 0; i < kPolicies.size(); ++i) {
-      // Another one begins each batch.
+      // Each batch begins with another list.
       const Policy& policy = kPolicies[(i + static_cast<size_t>(number)) % kPolicies.size()];
       Sum& sum = sums[policy.name];
       const size_t before = sum.jobs.size();

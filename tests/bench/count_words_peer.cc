@@ -1,4 +1,4 @@
-// The limit that wordcount is measured beside: one process, two threads, absl's hash table with XXH3, no engine.
+// The limit for wordcount: one process, two threads, absl's hash table with XXH3, no engine.
 //   count_words_peer THREADS INPUT OUTPUT     lines `word TAB count` in no order
 #include <absl/container/flat_hash_map.h>
 #include <fcntl.h>
@@ -50,11 +50,11 @@ class Counts {
 
 bool Space(char c) { return static_cast<unsigned char>(c) <= ' ' && (c == ' ' || (c >= '\t' && c <= '\r')); }
 
-// Words that begin in [from, to), to one table for each thread that merges.
+// Counts words that begin in [from, to), into one table per merging thread.
 void CountRange(int fd, uint64_t from, uint64_t to, std::vector<Counts>* tables) {
   std::string buffer, word;
   bool skip = from > 0;
-  if (from > 0) --from;  // a word that begins before belongs to another
+  if (from > 0) --from;  // a word that begins earlier belongs to another range
   for (uint64_t at = from;;) {
     buffer.resize(1u << 20);
     const size_t got = OrDie(PreadUpTo(fd, buffer.data(), buffer.size(), at), "reading");
@@ -107,7 +107,7 @@ int Main(size_t threads, const std::string& input, const std::string& output) {
   });
   for (const auto& text : texts) OrDie(WriteAll(out.get(), text), output);
   std::fflush(nullptr);
-  std::_Exit(0);  // the tables need no taking down
+  std::_Exit(0);  // skips the destructors of the tables
 }
 
 }  // namespace

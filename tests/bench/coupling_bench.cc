@@ -1,14 +1,15 @@
-// ./dev bench coupling: what the Coupling Scheduler gains on a real cluster: eight workers on this host, each with a
-// fifth of a CPU; the input, of one replica, is on four of them, as the paper's is on 7 of 15 (papers.md 5.3). (a)
-// the two Greps of its Figure 1; (b) the 22 jobs of its Table IV. All of it 40 times as fast: maps of 1.2 s for
-// its 48.5 s, so delay scheduling waits 0.375 s for its 15, and an offer period of 0.1 s is close to a heartbeat of
-// its 3 s. Two clusters, one for each list, take turns. Each answer is checked. Needs root for the control groups.
-// Prints tables, writes a picture; exits with 1 where a target is missed.
+// ./dev bench coupling: the gain of the Coupling Scheduler (INFOCOM'13) on a real cluster of eight workers on this
+// host, each with a fifth of a CPU. The input has one replica, on four of them; in the paper it is on 7 of 15. It runs
+// (a) the two Greps of Figure 1 and (b) the 22 jobs of Table IV, 40 times as fast. So maps take 1.2 s instead of 48.5
+// s, and delay scheduling waits 0.375 s instead of 15 s. The offer period of 0.1 s is close to a heartbeat of 3 s. Two
+// clusters, one per list, take turns. Each answer is checked. Needs root for the control groups. Prints tables and
+// writes a picture; exits with 1 if a target is missed.
 //
-// What delay scheduling loses falls fast with the slots s beside the input: (1 - exp(-s mu T))^N of papers.md 5.2. So
-// a worker has 7 slots for maps and 4 for reduces, which gives the paper's 28 beside the input, and 56 and 32 in all
-// for its 60 and 30, and jobs have all of their tasks. With 4m2r (16 beside it) they have half. Arguments: pairs of
-// runs, 9 if none is given; greps or mix for one half only, or both; 4m2r for the smaller form.
+// The loss of delay scheduling falls fast with the slots s beside the input. In the paper all N maps go there with
+// probability (1 - exp(-s mu T))^N. So a worker has 7 map and 4 reduce slots. That gives 28 beside the input as in the
+// paper, 56 and 32 in all instead of 60 and 30, and jobs have all their tasks. With 4m2r there are 16 beside the input,
+// and jobs have half their tasks.
+// Arguments: pairs of runs, default 9; greps, mix or both (default); 7m4r (default) or 4m2r.
 
 #include <algorithm>
 #include <cstdio>
@@ -36,12 +37,11 @@ namespace {
 
 constexpr int kWorkers = 8, kHolders = 4;
 constexpr double kCpus = 0.2, kAllCpus = 8;
-constexpr double kFaster = 40;           // than the paper's cluster
-constexpr double kDelay = 15 / kFaster;  // seconds, papers.md 5.2
+constexpr double kFaster = 40;           // times the speed of the paper's cluster
+constexpr double kDelay = 15 / kFaster;  // in seconds; 15 s in the paper
 constexpr double kTarget = 15;           // percent
 
-// block: 35 ms of CPU, and 55, with all that a task costs, so that a map takes 1 to 1.3 s (measured) where all slots
-// run one.
+// block: 35 or 55 ms of CPU with all costs of a task. A map then takes 1 to 1.3 s (measured) if all slots run one.
 struct Shape {
   std::string name;
   int map_slots, reduce_slots, tasks_divided_by;
@@ -59,11 +59,11 @@ std::vector<List> Lists() {
           {"coupling", "fair(reduces=greedy),coupling(clock=paper)"}};
 }
 
-// Of streaming jobs; no reduce: maps write files. A reduce command's answer depends on the order of lines only.
+// Commands of streaming jobs. Without a reduce, maps write files. A reduce's answer depends on the order of lines only.
 struct Program {
   std::string name, map, reduce;
 };
-// A sixth of the text matches: words of which two neighbours share three letters.
+// Matches a sixth of the text: neighbouring words that share three letters.
 const Program kGrep{"grep", "grep -E '([a-z][a-z][a-z])[a-z]* [a-z]*\\1'", "cat"};
 const Program kWordCount{"wordcount", "tr -cs A-Za-z '\\n' | sort | uniq -c | awk '{ print $2 \"\\t\" $1 }'",
                          "awk -F '\\t' '{ n[$1] += $2 } END { for (w in n) print w \"\\t\" n[w] }'"};
@@ -76,11 +76,11 @@ const Program kWriter{"writer", "cat", ""};
 
 struct Work {
   const Program* program;
-  double at;  // seconds of the paper
+  double at;  // in seconds of the paper
   int maps, reduces;
 };
-// papers.md 5.3. The sizes of the pair are a guess: job 8's of Table IV and job 1's, and the first has as many
-// reduces as there are slots, else it could not starve the second, which it does in the figure.
+// The pair's sizes are a guess: those of jobs 8 and 1 of Table IV. The first has as many reduces as there are slots,
+// since it starves the second in the figure. Table IV's times are seconds, though its heading says minutes.
 const std::vector<Work> kPair = {{&kGrep, 0, 427, 32}, {&kGrep, 30, 148, 15}};
 const std::vector<Work> kTableFour = {
     {&kGrep, 0, 148, 15},     {&kGrep, 30, 148, 15},  {&kPi, 150, 5, 1},     {&kWordCount, 170, 8, 1},
@@ -105,7 +105,7 @@ std::string FileName(int block) {
   return name;
 }
 
-// The input, and what its jobs must answer, by coreutils.
+// The input, and the expected answers of its jobs, by coreutils.
 class Text {
  public:
   Text(const std::string& directory, uint64_t block) : directory_(directory) {
@@ -113,7 +113,7 @@ class Text {
     test::WriteBible(directory + "/bible");
     const std::string once = OrDie(ReadFile(directory + "/bible"), "the Bible"), twice = once + once;
     for (int b = 0; b < kMostMaps; ++b) {
-      // Each begins elsewhere; 7919 is prime, so that none is another's copy.
+      // Each begins elsewhere; 7919 is prime, so no two files are equal.
       const size_t from = twice.find('\n', static_cast<size_t>(b) * 7919 * 61 % once.size()) + 1;
       const size_t to = twice.rfind('\n', from + block);
       OrDie(WriteFileDurably(Path() + "/" + FileName(b), twice.substr(from, to + 1 - from)), "the input");
@@ -121,8 +121,7 @@ class Text {
   }
   std::string Path() const { return directory_ + "/in"; }
 
-  // That these are the parts of the right answer, if it is the first of such a job; digest: what its _SUCCESS says.
-  // Later ones must have the same digest.
+  // Checks the output of the first run of a job in full. Later runs must have the same digest in _SUCCESS.
   void Check(const Work& work, const std::string& output) {
     const std::string digest = test::OutputDigest(output);
     const std::string key = work.program->name + std::to_string(work.maps) + "/" + std::to_string(work.reduces);
@@ -149,13 +148,13 @@ class Text {
   std::map<std::string, std::string> digests_;
 };
 
-// What a run of some jobs came to.
+// Results of a run of some jobs.
 struct Ran {
-  std::vector<double> seconds;  // of each job, by the master's clock
+  std::vector<double> seconds;  // per job, by the master's clock
   double map_seconds = 0;       // mean over maps
-  double reduce_slots = 0;      // slot-seconds that reduces held
-  double starved = 0;  // mean over jobs of (launch - end of the last map) of reduces launched behind it, seconds
-  double local = 0;    // percent of maps where their input is
+  double reduce_slots = 0;      // slot-seconds of reduces
+  double starved = 0;           // mean over jobs of the delay of reduces launched after the last map ended, in seconds
+  double local = 0;             // percent of maps that run at their input
   double Mean() const {
     return std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
   }
@@ -170,7 +169,7 @@ class Workers {
                   .worker_flags = {"--map_slots=" + std::to_string(shape.map_slots),
                                    "--reduce_slots=" + std::to_string(shape.reduce_slots)}}) {
     OrDie(cluster_.Start(), "the cluster");
-    // Blocks are put on workers that are there.
+    // Blocks go to running workers only.
     for (int w = kHolders; w < kWorkers; ++w) OrDie(cluster_.StopWorker(w), "a worker");
     OrDie(cluster_.WaitForWorkers(kHolders), "the workers");
     const auto put = cluster_.Mrctl({"fs", "put", "--replication", "1", text->Path(), "dfs:///in"}, Seconds(120));
@@ -184,7 +183,7 @@ class Workers {
     client_.emplace(cluster_.master_address());
     for (const CpuGroup& group : groups_) OrDie(group.Limit(kAllCpus), "a limit of CPU");
     (void)Run({{&kGrep, 0, 2 * kWorkers * shape.map_slots, kWorkers * shape.reduce_slots}},
-              text);  // libraries are loaded
+              text);  // loads libraries
     for (const CpuGroup& group : groups_) OrDie(group.Limit(kCpus), "a limit of CPU");
   }
 
@@ -267,7 +266,7 @@ class Workers {
   int jobs_ = 0;
 };
 
-// The runs of one list after the other, by pairs.
+// Runs by list, in the order of the pairs.
 using Runs = std::map<std::string, std::vector<Ran>>;
 
 template <class F>
@@ -343,7 +342,7 @@ int Main(int pairs, const std::string& only, const Shape& shape) {
     Runs runs;
     for (int pair = 0; pair < pairs; ++pair) {
       for (size_t i = 0; i < lists.size(); ++i) {
-        const List& list = lists[(i + static_cast<size_t>(pair)) % lists.size()];  // another one begins each pair
+        const List& list = lists[(i + static_cast<size_t>(pair)) % lists.size()];  // each pair begins with another list
         const Instant begin = Now();
         runs[list.name].push_back(clusters[list.name]->Run(jobs, &text));
         std::fprintf(stderr, "%s, pair %d, %s: mean %.2f s, in %.0f s\n", name.c_str(), pair + 1, list.name.c_str(),

@@ -16,7 +16,7 @@
 namespace mr::bench {
 namespace {
 
-// Short, so that a limit of 2 % still runs twenty times a second; the kernel takes no quota below 1 ms.
+// Short, so that a limit of 2 % still runs twenty times a second. The kernel rejects quotas below 1 ms.
 constexpr long kPeriodUs = 50'000;
 
 constexpr char kPrefix[] = "paceline-";
@@ -61,7 +61,7 @@ int RemoveStaleGroups(const std::string& root) {
     pid_t maker = 0;
     if (std::sscanf(name.c_str(), "paceline-%d-", &maker) != 1 || maker <= 0) continue;
     if (::kill(maker, 0) == 0 || errno != ESRCH) continue;
-    removed += ::rmdir((root + "/" + name).c_str()) == 0;  // refused where processes are in it
+    removed += ::rmdir((root + "/" + name).c_str()) == 0;  // fails if it has processes
   }
   return removed;
 }
@@ -88,7 +88,7 @@ CpuGroup::~CpuGroup() {
 }
 
 Status CpuGroup::Take(pid_t pid) const {
-  // Twice: what was forked while the first round went on is in the group already, or found now.
+  // Two rounds: children forked during the first are in the group already, or are found by the second.
   for (int round = 0; round < 2; ++round) {
     for (const pid_t p : WithDescendants(pid)) {
       const Status taken = Write(path_ + "/cgroup.procs", std::to_string(p));

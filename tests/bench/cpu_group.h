@@ -1,4 +1,4 @@
-// A control group that limits how much of a CPU its processes get together (cgroup 1 or 2). Needs root.
+// A control group that limits the CPU of its processes together (cgroup 1 or 2). Needs root.
 #pragma once
 
 #include <sys/types.h>
@@ -14,15 +14,15 @@ class CpuGroup {
   CpuGroup() = default;
   CpuGroup(CpuGroup&& other) noexcept : path_(std::move(other.path_)), unified_(other.unified_) { other.path_.clear(); }
   CpuGroup& operator=(CpuGroup&&) = delete;
-  ~CpuGroup();  // its processes go back to the parent group
+  ~CpuGroup();  // moves its processes back to the parent group
 
-  // For this process: "paceline-<pid>-<name>". kUnavailable with what is missing: a controller that may be written.
+  // Makes the group "paceline-<pid>-<name>" for this process. Errors: kUnavailable: no writable controller.
   static Result<CpuGroup> Make(const std::string& name);
-  // Where groups are made, on this machine.
+  // Returns the directory of groups on this machine.
   static std::string Root();
-  // The process, and all that descend from it now or later.
+  // Moves the process and its descendants into the group; later descendants follow.
   Status Take(pid_t pid) const;
-  // cpus: 0.2 is a fifth of one core. At least 0.02.
+  // Sets the limit. cpus: at least 0.02; 0.2 is a fifth of one core.
   Status Limit(double cpus) const;
 
  private:
@@ -30,7 +30,7 @@ class CpuGroup {
   bool unified_ = false;
 };
 
-// Removes groups that a process made which was killed since: those that are empty, and whose maker is gone. How many.
+// Removes empty groups whose maker is gone, as a killed process leaves them. Returns their number.
 int RemoveStaleGroups(const std::string& root);
 
 }  // namespace mr::bench

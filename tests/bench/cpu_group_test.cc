@@ -1,4 +1,4 @@
-// What a killed benchmark leaves of its control groups.
+// Removal of control groups that a killed benchmark leaves.
 #include "tests/bench/cpu_group.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace mr::bench {
 namespace {
 
-// As directories: the kernel refuses to remove a group with processes as it does a directory with files.
+// Directories stand for groups: the kernel refuses to remove either with content.
 TEST(CpuGroupTest, GroupsOfTheDeadAreRemovedAndNoOthers) {
   const pid_t dead = ::fork();
   if (dead == 0) ::_exit(0);

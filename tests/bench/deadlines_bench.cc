@@ -1,9 +1,9 @@
-// ./dev bench deadlines: a recurring job of five stages with a deadline on a real cluster of eight workers on this
-// host, each with a fifth of a CPU, beside a load that starts and stops and wants all slots: steered by jockey, and
-// with the most slots guaranteed from its first task to its last (the paper's "max allocation"), in turn, with the
-// same load and deadlines. Held are slots that the job was guaranteed, used or not: nobody else can count on these.
-// Needs root for the control groups. Prints a table, writes a picture; exits with 1 where a target is missed.
-// Argument: how many runs of each, 30 if none is given.
+// ./dev bench deadlines: a recurring job of five stages with a deadline, on a real cluster of eight workers on this
+// host. Each worker has a fifth of a CPU. A load beside the job starts and stops and wants all slots. In turn, the job
+// is steered by jockey, or gets all slots from its first task to its last (the paper's "max allocation"). Load and
+// deadlines are the same. Held slots are guaranteed to the job, used or not: no other job can rely on them. Needs root
+// for the control groups. Prints a table and writes a picture; exits with 1 if a target is missed.
+// Argument: number of runs of each; default 30.
 
 #include <atomic>
 #include <cmath>
@@ -31,15 +31,15 @@ namespace {
 
 constexpr int kWorkers = 8, kSlots = 2, kAll = kWorkers * kSlots;
 constexpr double kCpus = 0.2;
-constexpr int kTaskMs = 100;                 // of CPU, mean: half a second to a second on these workers
-constexpr int kLearnt = 3;                   // runs without a deadline before, of which there are profiles then
-constexpr double kMeanOn = 6, kMeanOff = 4;  // seconds for which the load wants all slots, and does not; guesses
-constexpr int kLoadTasks = 48;               // of each of its jobs
+constexpr int kTaskMs = 100;                 // mean CPU of a task: half a second to a second on these workers
+constexpr int kLearnt = 3;                   // runs without a deadline before, which give profiles
+constexpr double kMeanOn = 6, kMeanOff = 4;  // mean seconds in which the load wants all slots, and no slots; guesses
+constexpr int kLoadTasks = 48;               // per job of the load
 constexpr uint64_t kSeed = 5;
-// Of the time that the job takes alone on all slots.
+// In multiples of the job's time alone on all slots.
 constexpr double kDeadlines[] = {2, 3, 5};
 
-// One cluster with its list; both stand on the same control groups, one is idle while the other is measured.
+// One cluster with its list. Both clusters use the same control groups; one is idle while the other is measured.
 class Side {
  public:
   Side(const std::string& name, const std::string& list)
@@ -54,7 +54,7 @@ class Side {
     bool steered = false;
     ctl::SteeringStatus steering;
   };
-  // deadline: seconds; 0: none.
+  // deadline: in seconds; 0: none.
   Run Five(double deadline) {
     const std::string id = std::to_string(++runs_), out = cluster_.directory() + "/five-" + id;
     std::vector<std::string> args = Args("five", out);
@@ -91,7 +91,7 @@ class Side {
   std::vector<std::string> Args(const std::string& job, const std::string& out) const {
     return {"submit", "--lib", DEADLINES_JOB, "--output", "file://" + out, job, "--ms", std::to_string(kTaskMs)};
   }
-  // All records, however often tasks ran.
+  // Checks that each record is counted once, however often tasks ran.
   void Check(const std::string& out) const {
     int64_t records = 0, sum = 0;
     const std::string parts = test::ReadParts(out);
@@ -110,7 +110,7 @@ class Side {
   int runs_ = 0, loads_ = 0;
 };
 
-// Wants all slots for a while, then nothing, the same for each seed, until it is destroyed.
+// Wants all slots for a while, then none, in the same way for each seed, until it is destroyed.
 class Load {
  public:
   Load(Side* side, uint64_t seed)
@@ -128,7 +128,7 @@ class Load {
             while (!stop_ && Now() < idle) std::this_thread::sleep_for(std::chrono::milliseconds(20));
           }
         }) {}
-  // The next run has the cluster to itself at first.
+  // Waits for its jobs, so that the next run begins on an empty cluster.
   ~Load() {
     stop_ = true;
     thread_.join();
@@ -204,7 +204,7 @@ int Main(int runs) {
   for (int r = 0; r < runs; ++r) {
     const double deadline = deadlines[static_cast<size_t>(r) % deadlines.size()];
     for (size_t i = 0; i < kinds.size(); ++i) {
-      Kind& kind = kinds[(i + static_cast<size_t>(r)) % kinds.size()];  // another one begins each pair
+      Kind& kind = kinds[(i + static_cast<size_t>(r)) % kinds.size()];  // each pair begins with another kind
       const Load load(kind.side.get(), kSeed + static_cast<uint64_t>(r));
       kind.runs.push_back(kind.side->Five(deadline));
       const Side::Run& run = kind.runs.back();

@@ -1,5 +1,5 @@
-// The recurring job of deadlines_bench, and the load beside it: stages whose tasks use so much CPU, as if they did
-// something with what they read. The answer is how many records were seen, and their sum.
+// The recurring job of deadlines_bench, and its load: stages whose tasks use a given amount of CPU. The answer is the
+// number of records and their sum.
 #include <time.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using Step = int64_t;
 
-// Of this thread, until `ms` more are used: what a quota of CPU slows down, and sleep would not show.
+// Uses `ms` of this thread's CPU. A CPU quota slows this down; it would not slow a sleep.
 void Burn(double ms) {
   const auto used = [] {
     timespec t{};
@@ -26,8 +26,7 @@ void Burn(double ms) {
   }
 }
 
-// The mean of the config, times a lognormal that each attempt draws anew: tasks of one stage differ, and differ from
-// run to run.
+// Returns the configured mean times a lognormal that each attempt draws anew, so that tasks of a stage and runs differ.
 template <class Context>
 double Draw(const Context& context) {
   const mr::Config config = context.config();
@@ -39,7 +38,7 @@ double Draw(const Context& context) {
          std::exp(std::normal_distribution<>(-kSigma * kSigma / 2, kSigma)(rng));
 }
 
-// Deals `records` among all tasks of the stage behind it.
+// Deals `records` among all tasks of the next stage.
 class Begin : public mr::Mapper<int64_t, int64_t, Step, Step> {
  public:
   void Map(int64_t, int64_t, Out&) {}

@@ -1,11 +1,11 @@
-// ./dev bench growth: what a job costs as its input grows, and what a task costs as a job has more of them. One master,
-// two workers of a slot, one replica, from the block store to the block store.
+// ./dev bench growth: the cost of a job as its input grows, and the cost of a task as a job gets more tasks. One
+// master, two workers of one slot, one replica, from the block store to the block store.
 //   growth_bench [--sizes .25,1,4,8] [--tasks 10,100,1000,10000] [--scale S] [--runs N] [--data DIRECTORY]
 //                [wordcount|sort|join|tasks ...]
-// sizes: of the input, in GB (1e9 bytes), times the scale. CPU time is user + system of master, workers and their task
-// processes (/proc: process_usage.h), without the client's; per byte of input, medians of N runs, and as a ratio to the
-// smallest size (wanted: at most 1.15). Memory is the largest resident size that a process of a kind had; of task
-// processes as seen each 20 ms. tasks: jobs of so many tasks that do nothing.
+// sizes: of the input, in GB (1e9 bytes), times the scale. CPU time is user + system of master, workers and task
+// processes (/proc: process_usage.h), without the client. It is printed per byte of input, as the median of N runs, and
+// as a ratio to the smallest size (target: at most 1.15). Memory is the largest resident size of any process of a kind;
+// task processes are sampled every 20 ms. tasks: jobs of so many tasks that do nothing.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -27,11 +27,12 @@
 namespace mr::bench {
 namespace {
 
-constexpr double kFlat = 1.15;                 // wanted
-constexpr double kJoinBytes = .62e9;           // of both sides at scale 1, about
-constexpr Duration kSampleEvery = Millis(20);  // a task of a fast job lives for 30 ms and more
-constexpr Duration kLongest = Seconds(3600);   // of one run
-constexpr uint64_t kTasksOfAReading = 1000;    // CPU is read in steps of 10 ms a process: 100 us of one of these tasks
+constexpr double kFlat = 1.15;                 // target
+constexpr double kJoinBytes = .62e9;           // both sides at scale 1, approximately
+constexpr Duration kSampleEvery = Millis(20);  // a task of a fast job lives for 30 ms or more
+constexpr Duration kLongest = Seconds(3600);   // per run
+// Tasks per measurement, since CPU is read in steps of 10 ms per process: 100 us per task.
+constexpr uint64_t kTasksOfAReading = 1000;
 
 struct Options {
   std::vector<double> sizes = {.25, 1, 4, 8};
@@ -175,7 +176,8 @@ class Growth {
     report_.Row(name + ": CPU a byte / the smallest input's, at most", largest, "", kFlat, true);
   }
 
-  // Makes the files, and puts them into the block store. Of large ones no second copy is left.
+  // Makes the files and puts them into the block store. Removes local files that were not there before, since they are
+  // large.
   uint64_t Store(const SpeedData& data, const std::function<Files(const SpeedData&)>& make, Files* stored) {
     Files had;
     std::error_code none;
@@ -192,7 +194,7 @@ class Growth {
     return bytes;
   }
 
-  // `jobs` times the job, one after the other; its output is removed between them and not counted.
+  // Runs the job `jobs` times, one after the other. Removes its output between them, which is not counted.
   Cost Measure(ProcessUsage* usage, int jobs, std::vector<std::string> job) {
     job.insert(job.begin(), "submit");
     job.insert(job.end(), {"--output", "/out"});

@@ -1,5 +1,4 @@
-// The unit that the spine's benchmarks are measured in: one Cap'n Proto TCP call that does nothing,
-// to the same master, in the same run.
+// The unit of the spine's benchmarks: one Cap'n Proto TCP call that does nothing, to the same master, in the same run.
 #pragma once
 
 #include <string>
@@ -11,7 +10,7 @@ struct NullCalls {
   double per_second_at_16 = 0;  // sixteen in flight
 };
 
-// REQUIRES: a master at `address`. Ends the process with a message where there is none.
+// Measures it. Ends the process with a message if there is no master. REQUIRES: a master at `address`.
 NullCalls MeasureNullCalls(const std::string& address);
 
 }  // namespace mr::bench

@@ -1,9 +1,9 @@
 #!/bin/sh
-# sh tests/bench/pairs.sh OTHER [PAIRS [LIST [REPEATS]]]: runs the spine's benchmarks of the build in OTHER and of the one
-# in build/ in turn, 40 times each unless told otherwise, under the same list of policies. OTHER is a build directory of
-# another commit. REPEATS: of the jobs of 10,000 tasks in each run; 0 = without them, for many pairs of the short jobs.
+# sh tests/bench/pairs.sh OTHER [PAIRS [LIST [REPEATS]]]: compares the spine's benchmarks of two builds, OTHER and build/.
+# They run in turn, with the same list of policies. OTHER is a build directory of another commit. PAIRS: default 40.
+# REPEATS: of the jobs of 10,000 tasks in each run; 0: without them, for many pairs of the short jobs.
 # Prints for each line the median of the ratios (this build's time to the other's) with its 95 % interval, and a verdict:
-# "slower" when the whole interval lies above 1.03 (exit 1), "add pairs" when it is wider than .06, else "ok".
+# "slower" if the whole interval lies above 1.03 (exit 1), "add pairs" if it is wider than .06, else "ok".
 set -eu
 cd "$(dirname "$0")/../.."
 [ $# -ge 1 ] && [ -x "$1/bin/spine_bench" ] || { echo "usage: $0 OTHER_BUILD [PAIRS [LIST [REPEATS]]]; ./dev build there first" >&2; exit 2; }
@@ -11,7 +11,7 @@ other=$1 pairs=${2:-40} list=${3:-fair,late,blacklist} repeats=${4:-1}
 lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
 run() { # WHICH BUILD PAIR
-  # It exits with 1 where it misses a target, which is not the question here.
+  # It exits with 1 if it misses a target, which does not matter here.
   "$2/bin/spine_bench" "$repeats" "$list" | sed -n 's/^\(.*[^ ]\)  *\([0-9.]*\) \(ms\|tasks\/s\) .*$/\1\t\2\t\3/p' | sed "s/^/$3\t$1\t/" >>"$lines" || true
 }
 i=0
@@ -32,19 +32,19 @@ for line in open(sys.argv[1]):
 if not seen:
     sys.exit("no run printed a line: see what spine_bench says by itself")
 def interval(ratios):
-    # 95 % interval of the median from order statistics: it assumes nothing of how the ratios are distributed.
+    # 95 % interval of the median from order statistics, which needs no distribution of the ratios.
     n, ordered = len(ratios), sorted(ratios)
     below, k = 0.0, 0  # k: the largest with P(Binomial(n, 1/2) < k) <= .025
     while below + math.comb(n, k) / 2**n <= .025:
         below += math.comb(n, k) / 2**n
         k += 1
-    return (ordered[k - 1], ordered[n - k]) if k > 0 else (0.0, math.inf)  # fewer than six pairs say nothing
+    return (ordered[k - 1], ordered[n - k]) if k > 0 else (0.0, math.inf)  # fewer than six pairs are not enough
 
 slower = False
 print("%-58s %6s %12s %12s %10s %15s %s" % ("", "pairs", "other", "this", "this/other", "95 % interval", "verdict"))
 for name, pairs in seen.items():
     both = [p for p in pairs.values() if len(p) == 2]
-    # Of rates the time of a task, so that more is slower in each line.
+    # Turn rates into the time of a task, so that more is slower in each line.
     ratios = [p["this"] / p["other"] if units[name] == "ms" else p["other"] / p["this"] for p in both]
     low, high = interval(ratios)
     verdict = "slower" if low > 1.03 else "add pairs" if high - low > .06 else "ok"

@@ -1,4 +1,4 @@
-// Another engine beside ours: a Python program that stays up and does what it is told (peer_spark.py, peer_duckdb.py).
+// Another engine beside ours: a Python program that stays up and runs jobs on request (peer_spark.py, peer_duckdb.py).
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace mr::bench {
 
 class Peer {
  public:
-  // Started, and up. `program`: of tests/bench, with its arguments; log: where its output goes. Ends the program where
-  // it does not come.
+  // Starts the program and waits until it is up. `program`: in tests/bench, with its arguments; log: file for its
+  // output. Ends this process if the program does not start.
   Peer(const std::vector<std::string>& program, const std::string& log);
   Peer(Peer&&) = default;
-  // Its input ends, and it with it.
+  // Closes the program's input, which ends it.
   ~Peer();
 
-  // Until it is done. Ends the program where it fails.
+  // Runs a job and waits until it is done. Ends this process if it fails.
   void Run(const std::string& job, const std::vector<std::string>& inputs, const std::string& output,
            const std::string& pattern = "");
 

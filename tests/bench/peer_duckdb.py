@@ -1,4 +1,4 @@
-"""DuckDB beside our jobs, as peer_spark.py is: orders on descriptor 3, answers on 4. Two threads, 8 GB."""
+"""Runs jobs on DuckDB, beside ours, like peer_spark.py: orders on descriptor 3, answers on 4. Two threads, 8 GB."""
 import json
 import os
 

@@ -1,6 +1,6 @@
-"""Spark beside our jobs: a session that is kept warm, and does what it is told on descriptor 3, one line of JSON each:
-{"job": NAME, "inputs": [FILE...], "output": DIRECTORY, "pattern": TEXT}. A line on descriptor 4 answers: "ok", or why
-not. The first line of all is "ok" when the session is up.
+"""Runs jobs on Spark, beside ours, in a warm session. Descriptor 3 has one order per line, as JSON:
+{"job": NAME, "inputs": [FILE...], "output": DIRECTORY, "pattern": TEXT}. Descriptor 4 has one answer per line: "ok", or
+the error. The first "ok" comes when the session is up.
 
   peer_spark.py local[2] | standalone     standalone: a master and two workers of one core each, on loopback
 """
@@ -26,7 +26,7 @@ def daemon(name, *args):
 def session(kind):
     builder = SparkSession.builder.appName("bench").config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
     builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
-    # What one who tunes it for two cores would say; 200 partitions are the default.
+    # Tuned for two cores; the default is 200 partitions.
     builder = builder.config("spark.sql.shuffle.partitions", "8")
     if kind != "standalone":
         return builder.master(kind).config("spark.driver.memory", "6g").getOrCreate()
@@ -68,7 +68,7 @@ def main():
     orders, answers = os.fdopen(3), os.fdopen(4, "w", buffering=1)
     try:
         spark = session(sys.argv[1])
-    except Exception as error:  # told to the one who waits
+    except Exception as error:  # the waiting process gets it as an answer
         print(repr(error).replace("\n", " "), file=answers)
         return
     print("ok", file=answers)

@@ -1,5 +1,5 @@
-// ./dev bench --peers: our jobs beside Spark's (PySpark's DataFrames; a session that is warm, local[2] and a standalone
-// master with two workers) and DuckDB's. Ratios are of medians; the answers of a run are compared.
+// ./dev bench --peers: our jobs beside Spark's (PySpark's DataFrames in a warm session, local[2] and standalone with
+// two workers) and DuckDB's. Ratios are of medians. The answers of a run are compared.
 //   peers_bench [--scale S] [--runs N] [--data DIRECTORY] [wordcount|grep|terasort|join|aggregate|latency ...]
 #include <cstdlib>
 #include <filesystem>
@@ -49,7 +49,7 @@ class Peers {
     Race("aggregate", {"aggregate", "--by", "note", "--agg", "count,sum(amount)", "--input", track_.Put(right)},
          {right}, "", {.least = 5, .duckdb = true});
   }
-  // A word count of 4 MB.
+  // Counts the words of 4 MB.
   void Latency() {
     const std::string path = track_.directory() + "/small.txt";
     const auto made =
@@ -65,10 +65,10 @@ class Peers {
     std::unique_ptr<Peer> peer;
   };
   struct Shape {
-    double least;           // times as fast as either Spark
-    std::string what = {};  // in place of the job's name
+    double least;           // target: times as fast as either Spark
+    std::string what = {};  // instead of the job's name
     bool ordered = false;
-    bool ascii = false;  // Spark decodes words, so those that are no ASCII are left out of the answer
+    bool ascii = false;  // drops words that are not ASCII, since Spark decodes words
     bool duckdb = false;
   };
 

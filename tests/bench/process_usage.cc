@@ -13,7 +13,7 @@
 namespace mr::bench {
 namespace {
 
-// Empty where the process has ended, be it in between.
+// Reads a file of a process. Returns "" if the process has ended, even meanwhile.
 std::string ReadAll(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return "";
@@ -26,7 +26,7 @@ std::string ReadAll(const std::string& path) {
 
 std::string ProcPath(pid_t pid, const char* what) { return "/proc/" + std::to_string(pid) + "/" + what; }
 
-// VmHWM of /proc/PID/status; 0 where the process is gone, or a zombie.
+// Returns VmHWM of /proc/PID/status; 0 if the process is gone or a zombie.
 uint64_t PeakBytes(pid_t pid) {
   const std::string status = ReadAll(ProcPath(pid, "status"));
   const size_t at = status.find("VmHWM:");
@@ -36,14 +36,14 @@ uint64_t PeakBytes(pid_t pid) {
 }  // namespace
 
 std::optional<ProcessStat> ParseStat(std::string_view line) {
-  // The name stands in parentheses and may have any character, those among them.
+  // The name stands in parentheses and may contain any character, parentheses too.
   const size_t open = line.find('('), close = line.rfind(')');
   if (open == line.npos || close == line.npos || close < open) return std::nullopt;
   ProcessStat stat;
   stat.name = line.substr(open + 1, close - open - 1);
   std::istringstream rest{std::string(line.substr(close + 1))};
   const std::vector<std::string> fields{std::istream_iterator<std::string>(rest), {}};
-  // fields[0] is the third of the line, the state; utime is the 14th.
+  // fields[0] is the third field of the line, the state; utime is the 14th.
   if (fields.size() < 15) return std::nullopt;
   const auto number = [&](size_t nth) { return std::strtoull(fields[nth - 3].c_str(), nullptr, 10); };
   stat.parent = static_cast<pid_t>(number(4));
@@ -89,7 +89,7 @@ CpuTime ProcessUsage::Cpu() const {
 
 void ProcessUsage::ResetPeaks() {
   peaks_.clear();
-  // 5: the peak becomes what it has now.
+  // 5: resets the peak to the current size.
   for (const auto& [pid, stat] : Tree()) std::ofstream(ProcPath(pid, "clear_refs")) << 5;
 }
 

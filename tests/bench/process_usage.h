@@ -1,5 +1,5 @@
-// What processes and all that descend from them have taken: CPU time and memory, from /proc. No other process is slowed
-// but by being looked at.
+// CPU time and memory of processes and all their descendants, from /proc. Reading them is the only effect on other
+// processes.
 #pragma once
 
 #include <sys/types.h>
@@ -15,9 +15,9 @@ namespace mr::bench {
 
 // A line of /proc/PID/stat (man 5 proc).
 struct ProcessStat {
-  std::string name;  // of the program, at most 15 bytes
+  std::string name;  // program name, at most 15 bytes
   pid_t parent = 0;
-  // Its own, and those of the children that it has waited for, and theirs.
+  // CPU time of the process and of the children that it waited for, recursively. Unit: clock ticks.
   uint64_t user_ticks = 0, system_ticks = 0;
 };
 std::optional<ProcessStat> ParseStat(std::string_view line);
@@ -31,16 +31,16 @@ class ProcessUsage {
  public:
   explicit ProcessUsage(std::vector<pid_t> roots) : roots_(std::move(roots)) {}
 
-  // Of the roots and all their descendants that live, and of those that have been waited for: so the
-  // difference of two readings is all that ran in between, as long as nobody's parent ends before it. In steps of a
-  // clock tick (10 ms) for each process.
+  // Returns the CPU time of the roots, of all their living descendants, and of descendants that were waited for. So the
+  // difference of two readings is all that ran in between, as long as no parent ends before its child. In steps of a
+  // clock tick (10 ms) per process.
   CpuTime Cpu() const;
 
-  // Peaks are from now on.
+  // Starts new peaks.
   void ResetPeaks();
-  // Takes in the peaks of those that live. A process that begins and ends between two calls is not seen.
+  // Adds the peaks of living processes. Misses a process that begins and ends between two calls.
   void Sample();
-  // Of each program, its process that had most: resident bytes, shared pages among them.
+  // Largest process of each program: resident bytes, with shared pages.
   const std::map<std::string, uint64_t>& peaks() const { return peaks_; }
 
  private:

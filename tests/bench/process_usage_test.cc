@@ -30,7 +30,7 @@ void Burn(double seconds) {
   }
 }
 
-// A child that has a child of its own, which it waits for; both burn, and keep memory.
+// A child waits for a child of its own. Both use CPU and memory.
 TEST(ProcessUsageTest, CountsDescendantsThatLiveAndThoseThatHaveBeenWaitedFor) {
   int ready[2], go[2];
   ASSERT_EQ(pipe(ready), 0);

@@ -1,5 +1,6 @@
-// Races of whole jobs: ours in a cluster of one master and two workers of one slot, one replica, from the block store
-// to the block store; others from file to file. Contestants take turns, and all answers of a run are compared.
+// Races of whole jobs. Ours run in a cluster of one master and two workers of one slot, with one replica, from the
+// block store to the block store. Others run from file to file. Contestants take turns, and all answers of a run are
+// compared.
 #pragma once
 
 #include <functional>
@@ -15,8 +16,8 @@ namespace mr::bench {
 struct Contestant {
   std::string name;
   std::function<void()> run;            // timed
-  std::function<std::string()> answer;  // a file with what it gave; not timed
-  bool ordered = false;                 // the answer's order is part of it
+  std::function<std::string()> answer;  // returns a file with the answer; not timed
+  bool ordered = false;                 // the order of the answer counts
   std::vector<double> seconds;
 };
 
@@ -25,20 +26,21 @@ struct RaceOptions {
   int runs = 5;
   std::vector<std::string> names;
 };
-// [--scale S] [--runs N] [--data DIRECTORY] [NAME...]; `names` where none is given. Ends the program on others.
+// Parses [--scale S] [--runs N] [--data DIRECTORY] [NAME...]; default: all `names`. Ends the process on other
+// arguments.
 RaceOptions ParseRaceOptions(int argc, char** argv, std::vector<std::string> names);
 
 class Racetrack {
  public:
   explicit Racetrack(int runs);
 
-  // The file's place in the block store; copied there the first time.
+  // Returns the file's place in the block store. Copies it there the first time.
   std::string Put(const std::string& path);
-  // `job` with an --output of its own.
+  // Returns a contestant that runs `job` with an --output of its own.
   Contestant Ours(const std::string& name, std::vector<std::string> job);
-  // A line of bash that writes $OUT.
+  // Returns a contestant that runs a line of bash, which writes $OUT.
   Contestant Tool(const std::string& name, const std::string& script);
-  // input: what speeds are of.
+  // Runs the race. input: the file whose size gives speeds.
   void Race(std::vector<Contestant>* all, const std::string& input);
 
   static std::string Quoted(const std::string& s) { return "'" + s + "'"; }

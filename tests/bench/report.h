@@ -1,4 +1,4 @@
-// What benchmarks of clusters share: how they end where they cannot go on, and their rows of targets.
+// Shared parts of cluster benchmarks: errors that end them, and rows of targets.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ T OrDie(Result<T> result, const std::string& what) {
   return *std::move(result);
 }
 
-// 0 of nothing. share: .5 is the median.
+// Returns the value at this share of the order; .5 is the median. 0 for no values.
 inline double Quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   const auto at = static_cast<size_t>(share * static_cast<double>(values.size()));

@@ -1,8 +1,8 @@
-// ./dev bench sched: what the scheduler costs by itself, and what a day of a large cluster costs in the
-// simulator. CPU time of one thread; a loop over an ordered set measured in the same run tells how fast
-// the machine was meanwhile. Prints a table; exits with 1 where a target is missed. `sched_bench 1`: each once;
-// `sched_bench 1 fair`: only the lines of this list, whichever it is; `sched_bench 1 days`: only those of traces;
-// `sched_bench 1 profile`: only that of what a job taught.
+// ./dev bench sched: the cost of the scheduler alone, and of a day of a large cluster in the simulator. CPU time of one
+// thread. A loop over an ordered set in the same run measures the machine's speed. Prints a table; exits with 1 if a
+// target is missed.
+// `sched_bench 1`: one repeat; `sched_bench 1 fair`: only this list, which may be any; `sched_bench 1 days`: only
+// traces; `sched_bench 1 profile`: only the profile of a job.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Inserts and erases per second of a std::set of 80,000 numbers, one for each slot of the load.
+// Returns inserts and erases per second of a std::set of 80,000 numbers, one per slot of the load.
 double SetChurn() {
   Rng rng(1);
   std::set<uint64_t> set;
@@ -66,8 +66,8 @@ struct Target {
 
 double PerEvent(const Cost& cost) { return cost.cpu_seconds / static_cast<double>(cost.events); }
 
-// Where tasks wait some seconds for slots near their data, all jobs at one instant are no load to learn from: the clock
-// stands, nobody's wait is ever over, and each job asks each free worker again what all before it asked.
+// Returns true for lists under which tasks wait seconds for slots near their data. Submitting all jobs at one instant
+// is no useful load for these: the clock stands, no wait ends, and each job asks each free worker again.
 bool Waits(const std::string& policies) {
   const auto items = sched::Pipeline::Items(policies);
   return std::any_of(items.begin(), items.end(),
@@ -84,19 +84,20 @@ void Starts(const Target& target, int repeats, bool reports, Report* report) {
     load.deadlines = target.deadlines;
     if (Waits(target.policies)) load.batch = 10, load.gap = 1;
     load.report_period = reports ? 1 : 0;
-    // With reports a part of the million tells enough: from when the first tasks end, 10,000 frames a second.
+    // With reports a part of the million tasks is enough: from the end of the first tasks on, with 10,000 frames a
+    // second.
     load.warm_seconds = reports ? 60 : 0;
     load.stop_after = reports ? 1'300'000 : 0;
-    // All that they are guaranteed is taken from others first.
+    // First their guaranteed slots are taken from other jobs.
     if (target.deadlines > 0 && !reports) load.warm_seconds = 60, load.stop_after = 1'900'000;
     const Cost large = Run(load);
     bytes = large.bytes_per_live_task;
     starts.push_back(static_cast<double>(large.starts) / large.cpu_seconds);
     busy.push_back(large.cpu_seconds / large.virtual_seconds);
     per_start = static_cast<double>(large.reports) / static_cast<double>(large.starts);
-    if (target.deadlines > 0) {  // the same jobs without deadlines
+    if (target.deadlines > 0) {  // compare with the same jobs without deadlines
       load.deadlines = 0;
-    } else {  // the same jobs on a hundredth of the workers, to as many events as tell a cost
+    } else {  // compare with the same jobs on a hundredth of the workers
       load.workers = 100;
       load.racks = 3;
       load.stop_after = (reports ? load.stop_after : large.events) / 4;
@@ -129,7 +130,7 @@ struct Day {
   uint64_t starts = 0;
 };
 
-// jobs: only so many, the first.
+// jobs: simulate only the first ones, at most so many.
 Result<Day> Simulate(const std::string& file, const std::string& data, uint32_t workers, size_t jobs,
                      Duration report_period) {
   sim::Experiment experiment;
@@ -152,8 +153,8 @@ bool Days(const std::string& data, Report* report) {
     report->Row("a day of FB-2009 in the simulator, 600x8, fifo, reports each second", small->cpu_seconds, "CPU s", 10,
                 true);
   }
-  // fifo reads no reports, and the day's 8.5 million tasks make a hundred million of them. Its first jobs stand
-  // for the day, which takes minutes: the rate is theirs.
+  // Without reports: fifo does not read them, and the day's 8.5 million tasks would make a hundred million. The whole
+  // day takes minutes, so the rate is that of its first jobs.
   const auto large = Simulate("FB-2010_samples_24_times_1hr_0.tsv", data, 3'000, kFirstJobs, Duration{});
   if (!large.ok()) {
     std::fprintf(stderr, "bench: FB-2010: %s\n", large.status().ToString().c_str());
@@ -171,7 +172,7 @@ constexpr Target kTargets[] = {
     {"fifo", 100'000},     {"fair", 100'000},       {"fair,jockey", 50'000, 500},         {"fair,coupling", 50'000},
     {"fifo,late", 50'000}, {"fifo,mantri", 50'000}, {sched::kDefaultPolicies, kOfAnyList}};
 
-// repeats: of which the medians are shown. only: see above; empty: all.
+// repeats: their medians are printed. only: as above; empty: all.
 int Main(int repeats, const std::string& only) {
   Report report;
   std::vector<Target> targets(std::begin(kTargets), std::end(kTargets));

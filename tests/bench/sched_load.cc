@@ -21,7 +21,7 @@ namespace {
 using namespace sched;
 
 constexpr int64_t kTick = 100'000'000;  // ns
-constexpr uint32_t kWheel = 1 << 14;    // ticks; nothing lies further ahead
+constexpr uint32_t kWheel = 1 << 14;    // in ticks, longer than any delay
 constexpr uint64_t kInput = uint64_t{128} << 20;
 
 double BytesInUse() {
@@ -74,17 +74,17 @@ class Host {
     cost_.cpu_seconds -= warm_.cpu_seconds;
     cost_.events -= warm_.events;
     cost_.starts -= warm_.starts;
-    cost_.copies -= warm_.copies;
+    cost_.speculative -= warm_.speculative;
     cost_.reports -= warm_.reports;
     cost_.looks = scheduler_.state().looks();
     cost_.digest = MixHash(digest_, scheduler_.Digest());
     return cost_;
   }
 
-  // All slots taken, and so many frames of each worker.
+  // Takes all slots, and sends so many frames from each worker.
   void Fill(uint32_t frames) {
     for (uint32_t j = 1; j <= load_.jobs; ++j) Submit(j);
-    // Some may wait for a nearer slot, less long than the shortest task takes.
+    // Some tasks may wait for a nearer slot, for less than the shortest task takes.
     for (int i = 0; i < 200 && running_ < slots_.size(); ++i) Turn();
     MR_CHECK(running_ == slots_.size(), "all slots are taken");
     for (uint32_t i = 0; i < slots_.size(); ++i) {
@@ -102,8 +102,8 @@ class Host {
   enum class Kind : uint8_t { kStart, kFinish, kKilled, kFrame, kTimer };
   struct Item {
     Kind kind = Kind::kStart;
-    uint32_t index = 0;  // of a slot, a worker, a timer
-    uint32_t stamp = 0;  // of the slot's attempt
+    uint32_t index = 0;  // index of a slot, a worker or a timer
+    uint32_t stamp = 0;  // stamp of the slot's attempt
   };
   struct Slot {
     AttemptId attempt;
@@ -161,7 +161,7 @@ class Host {
     Slot& slot = slots_[index];
     slot.started = true;
     slot.from = tick_;
-    // Seconds: a minute and up to half of one more or less, and one in twenty up to eight times as long.
+    // In seconds: 30 to 90, and one in twenty up to eight times as long.
     const TaskId& task = slot.attempt.task;
     Rng rng(MixHash(MixHash(task.job.seq, task.stage), uint64_t{task.task} << 32 | slot.attempt.number));
     double seconds = 30 + 60 * rng.Uniform();
@@ -209,7 +209,7 @@ class Host {
     if (due) Step(ProfileLoaded{job, Foretold(), {}});
   }
 
-  // As large as the master's are: 24 numbers of slots, 51 buckets, 10 quantiles.
+  // Returns a prediction as large as the master's: 24 numbers of slots, 51 buckets, 10 quantiles.
   Prediction Foretold() const {
     constexpr double kTaskSeconds = 70;  // the mean of Begin
     const double work = kTaskSeconds * (load_.maps + load_.reduces);
@@ -289,7 +289,7 @@ class Host {
     ++slot.stamp;
     ++running_;
     ++cost_.starts;
-    cost_.copies += d.cause == Cause::kSpeculative;
+    cost_.speculative += d.cause == Cause::kSpeculative;
     Push(1, {Kind::kStart, index, slot.stamp});
   }
 

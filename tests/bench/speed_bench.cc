@@ -1,4 +1,4 @@
-// ./dev bench speed: whole jobs, from the start of mrctl to its exit, beside what people use on one machine
+// ./dev bench speed: whole jobs, from the start of mrctl to its exit, beside the usual tools on one machine
 // (racetrack.h). Ratios are of medians.
 //   speed_bench [--scale S] [--runs N] [--data DIRECTORY] [wordcount|grep|terasort|join ...]
 #include <string>

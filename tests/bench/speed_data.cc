@@ -116,7 +116,7 @@ std::string SpeedData::Left() const {
     Writer out(path);
     out.buffer() += "id,name\n";
     const uint64_t rows = Scaled(kLeftRows, scale);
-    // Each id once, in an order that is none: a multiplier without a common factor.
+    // Each id once, in no order: the multiplier has no common factor with the number of rows.
     for (uint64_t row = 0; row < rows; ++row) {
       const uint64_t id = row * 7'368'787 % rows;
       out.buffer()

@@ -1,4 +1,4 @@
-// The inputs of ./dev bench speed: made once, kept beside the build, the same on each machine.
+// The inputs of ./dev bench speed: made once, kept beside the build, equal on each machine.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@ namespace mr::bench {
 
 struct SpeedData {
   std::string directory;
-  double scale = 1;  // of all sizes; the tests of a change take .1
+  double scale = 1;  // of all sizes; .1 in tests of a change
 
-  // Each makes its file where that is not there yet, and gives its path. They end the program where they cannot.
-  std::string Linux()
-      const;  // Debian's kernel source as one text, 1.3 GB with 12 M distinct words; a head of it below scale 1
-  std::string FewWords() const;  // 1 GB, 50,000 distinct words, as Zipf has them
+  // Each makes its file unless it exists, and returns its path. Ends the process on errors.
+  // Linux: Debian's kernel source as one text, 1.3 GB, 12 M distinct words; the head of it below scale 1.
+  std::string Linux() const;
+  std::string FewWords() const;  // 1 GB, 50,000 distinct words, Zipf-distributed
   std::string TeraSort() const;  // 1 GB: lines of 100 bytes, the first 10 of each random
   std::string Left() const;      // CSV id,name: 1e7 rows, each id once
   std::string Right() const;     // CSV id,amount,note: 2e7 rows, ids of the left, each twice on average
@@ -23,7 +23,7 @@ struct SpeedData {
   std::string Make(const std::string& name, Fill&& fill) const;
 };
 
-// Of all lines of these files, whatever their order: how many, and a sum of their digests.
+// The number of lines of a file and the sum of their digests, independent of their order.
 struct LinesDigest {
   uint64_t lines = 0, sum = 0;
   bool operator==(const LinesDigest&) const = default;

@@ -1,7 +1,7 @@
-// ./dev bench: the spine on a warm cluster of one master and three workers, in units of a Cap'n Proto
-// null call measured in the same run. Prints a table; exits with 1 where a target is missed.
-// `spine_bench 1`: the jobs of 10,000 tasks once each, 0: without them; `spine_bench 1 fair,late`: under this list of
-// policies.
+// ./dev bench: the spine on a warm cluster of one master and three workers, in units of a Cap'n Proto null call
+// measured in the same run. Prints a table; exits with 1 if a target is missed.
+// `spine_bench 1`: one repeat of the jobs of 10,000 tasks, 0: without them; `spine_bench 1 fair,late`: with this list
+// of policies.
 
 #include <capnp/message.h>
 
@@ -50,7 +50,7 @@ std::shared_ptr<capnp::MallocMessageBuilder> EmptyJob(const std::vector<std::str
   return message;
 }
 
-// Microseconds from acceptance to the end, by the master's own clock.
+// Returns the microseconds from acceptance to the end, by the master's clock.
 double RunJob(ctl::Client& client, const std::shared_ptr<capnp::MessageBuilder>& spec) {
   const JobId id = OrDie(client.Submit(spec, ""), "submit");
   const Status watching = client.Watch(id);
@@ -78,7 +78,7 @@ class Report {
   bool all_met_ = true;
 };
 
-// repeats: of the large jobs. list: empty for the default one.
+// repeats: of the large jobs. list: empty: the default list.
 int Main(int repeats, const std::string& list) {
   std::vector<std::string> flags;
   if (!list.empty()) flags.push_back("--scheduler=" + list);
@@ -95,7 +95,7 @@ int Main(int repeats, const std::string& list) {
   std::vector<double> empty_us;
   for (int i = 0; i < 25; ++i) {
     const double us = RunJob(client, EmptyJob({"--maps", "10", "--reduces", "10"}, next_out()));
-    if (i >= 5) empty_us.push_back(us);  // the first ones warm the workers
+    if (i >= 5) empty_us.push_back(us);  // the first jobs warm the workers
   }
   const double empty_p50 = Median(empty_us);
 

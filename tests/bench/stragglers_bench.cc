@@ -1,7 +1,6 @@
-// ./dev bench stragglers: a real cluster of eight workers on this host, each with a fifth of a CPU, of
-// which some are slow, and one of which has a slow link. Two jobs under each policy, interleaved, medians of
-// five; what the simulator says of the same. Needs root for the control groups. Prints tables, writes a
-// picture; exits with 1 where a target is missed.
+// ./dev bench stragglers: a real cluster of eight workers on this host, each with a fifth of a CPU. Some are slow, and
+// one has a slow link. Two jobs run under each policy, interleaved; results are medians of five, beside those of the
+// simulator. Needs root for the control groups. Prints tables and writes a picture; exits with 1 if a target is missed.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -30,17 +29,17 @@ namespace mr::bench {
 namespace {
 
 constexpr double kCpus = 0.2;
-constexpr int kSlowLink = 2;                 // the worker; one that is not slow itself
-constexpr double kLinkBytesPerSecond = 1e6;  // against memory speed
+constexpr int kSlowLink = 2;                 // index of a worker that is not slow itself
+constexpr double kLinkBytesPerSecond = 1e6;  // slow against memory speed
 constexpr int kRounds = 5;
-// 60 s in LATE, as much faster as the job.
+// LATE's 60 s, scaled like the job.
 const std::string kMinAge = "min_age=3s";
-// Of the word count: text as often as the Bible, in maps of a block each.
+// The word count: the Bible so many times, in maps of a block each.
 constexpr int kBibles = 200, kCalibrationBibles = 50, kReduces = 4;
 constexpr int kBlockMiB = 32;
 
 struct Policy {
-  std::string name, list;  // as the job asks for it
+  std::string name, list;  // list: of the job's --scheduler
 };
 const std::vector<Policy> kPolicies = {{"none", ""},
                                        {"hadoop_speculation", "hadoop_speculation(" + kMinAge + ")"},
@@ -48,7 +47,7 @@ const std::vector<Policy> kPolicies = {{"none", ""},
                                        {"mantri", "mantri_restart(" + kMinAge + ")"}};
 std::string InSimulator(const Policy& policy) { return policy.list.empty() ? "fifo" : "fifo," + policy.list; }
 
-// The workers that this benchmark is about.
+// The workers of this benchmark.
 class Workers {
  public:
   explicit Workers(int slots)
@@ -70,7 +69,7 @@ class Workers {
     client_.emplace(cluster_.master_address());
   }
 
-  // Whether a worker's factor stretches its CPU, too; naps are stretched by its label.
+  // by_factor: a worker's factor also divides its CPU. Naps are stretched by its label.
   void Limit(bool by_factor) {
     for (size_t w = 0; w < groups_.size(); ++w)
       OrDie(groups_[w].Limit(kCpus / (by_factor ? kFactors[w] : 1)), "a limit of CPU");
@@ -78,7 +77,7 @@ class Workers {
 
   struct Outcome {
     double seconds = 0;  // by the master's clock
-    int copies = 0, won = 0;
+    int extra = 0, won = 0;
     double wasted = 0;                  // slot-seconds of attempts that did not commit
     std::vector<double> maps, reduces;  // seconds of attempts that committed
   };
@@ -94,16 +93,16 @@ class Workers {
     const JobId id{1, static_cast<uint32_t>(jobs_)};
     outcome.seconds = static_cast<double>(OrDie(client_->Job(id), "the job").elapsed_us) * 1e-6;
     for (const ctl::AttemptStatus& a : OrDie(client_->Attempts(id), "its attempts")) {
-      const bool won = a.state == "committed", copy = a.cause != "first" && a.cause != "retry";
-      outcome.copies += copy;
-      outcome.won += copy && won;
+      const bool won = a.state == "committed", extra = a.cause != "first" && a.cause != "retry";
+      outcome.extra += extra;
+      outcome.won += extra && won;
       const double ran = static_cast<double>(a.ran_us) * 1e-6;
       if (!won) outcome.wasted += ran;
       if (won) (a.id.find("_m_") != std::string::npos ? outcome.maps : outcome.reduces).push_back(ran);
     }
     return outcome;
   }
-  // Of the last run.
+  // Returns the answer of the last run.
   std::string Answer() const { return test::SortedLines(test::ReadParts(output_)); }
   const std::string& directory() const { return cluster_.directory(); }
 
@@ -144,21 +143,21 @@ double WasteOf(const std::vector<Workers::Outcome>& runs) {
 void Print(const char* job, const Outcomes& outcomes, Report* report) {
   std::printf("\n%s, medians of %d (times as slow: ", job, kRounds);
   for (const double factor : kFactors) std::printf("%g ", factor);
-  std::printf(")\n%-20s %9s %19s %8s %5s %13s\n", "policy", "seconds", "each", "copies", "won", "wasted slot-s");
+  std::printf(")\n%-20s %9s %19s %8s %5s %13s\n", "policy", "seconds", "each", "extra", "won", "wasted slot-s");
   for (const Policy& policy : kPolicies) {
     const auto& runs = outcomes.at(policy.name);
     std::string each;
-    double copies = 0, won = 0;
+    double extra = 0, won = 0;
     for (const auto& run : runs) {
       char text[16];
       std::snprintf(text, sizeof text, "%.0f ", run.seconds);
       each += text;
-      copies += run.copies;
+      extra += run.extra;
       won += run.won;
     }
     const double n = static_cast<double>(runs.size());
     std::printf("%-20s %9.2f %19s %8.1f %5.1f %13.1f  %s\n", policy.name.c_str(), SecondsOf(runs), each.c_str(),
-                copies / n, won / n, WasteOf(runs),
+                extra / n, won / n, WasteOf(runs),
                 std::string(static_cast<size_t>(SecondsOf(runs) * 1.5), '#').substr(0, 80).c_str());
   }
   const double none = SecondsOf(outcomes.at("none"));
@@ -212,7 +211,7 @@ void BenchNaps(Report* report, std::vector<sim::Chart>* charts) {
   Workers workers(kNapSlots);
   workers.Limit(false);
   const Policy none = kPolicies[0];
-  // What a job takes that is no nap: learnt on one without any.
+  // Measures the time around the naps, on jobs without any.
   std::vector<double> around;
   for (int i = 0; i < kRounds; ++i) around.push_back(workers.Run(Naps(kNapMaps, kNapReduces, 0, 0), none).seconds);
   std::string expected;
@@ -237,7 +236,7 @@ void BenchNaps(Report* report, std::vector<sim::Chart>* charts) {
   charts->push_back(Draw("Naps", outcomes));
 }
 
-// The Bible so many times, and its word count.
+// Writes the Bible `times` times. Returns its word count.
 std::string WriteBibles(const std::string& path, int times) {
   test::WriteBible(path + ".one");
   const std::string one = OrDie(ReadFile(path + ".one"), "the Bible");
@@ -267,10 +266,10 @@ void BenchWords(Report* report, std::vector<sim::Chart>* charts) {
   (void)WriteBibles(small, kCalibrationBibles);
   const std::string expected = WriteBibles(large, kBibles);
 
-  // Calibrated on less text, on workers of one speed.
+  // Calibrates on less text, on workers of equal speed.
   workers.Limit(false);
   Calibration calibration;
-  (void)workers.Run(words(small), kPolicies[0]);  // the children start, the library is loaded
+  (void)workers.Run(words(small), kPolicies[0]);  // starts the children and loads the library
   const auto learnt = workers.Run(words(small), kPolicies[0]);
   calibration.map_seconds = mean(learnt.maps);
   calibration.reduce_seconds = mean(learnt.reduces);

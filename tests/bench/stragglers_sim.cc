@@ -1,4 +1,4 @@
-// The benchmark's jobs on a modelled cluster: the same workers, the same policies.
+// The benchmark's jobs on a modelled cluster with the same workers and policies.
 #include <algorithm>
 
 #include "master/sim/simulation.h"
@@ -8,7 +8,7 @@ namespace mr::bench {
 namespace {
 
 constexpr uint64_t kSeeds = 5;
-// Of a task whose time is given; only its progress is counted in them.
+// Bytes of a task of given time; they only count its progress.
 constexpr uint64_t kBytes = 1'000'000;
 
 sim::Experiment Cluster(const std::string& policies, uint32_t slots, uint64_t seed) {
@@ -16,8 +16,8 @@ sim::Experiment Cluster(const std::string& policies, uint32_t slots, uint64_t se
   e.policies = policies;
   e.seed = seed;
   e.tasks = sim::Exact();
-  // Workers look every 20 ms and send what moved by 5 % (worker/daemon/progress.h): the steps of the
-  // shortest attempts here are longer than this.
+  // Workers look every 20 ms and send what moved by 5 % (worker/daemon/progress.h). Steps of the shortest attempts here
+  // take longer than this period.
   e.tasks.report_period = Millis(50);
   e.cluster.racks.push_back({"r", 0, 0});
   for (const double factor : kFactors) {

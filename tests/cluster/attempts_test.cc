@@ -1,5 +1,5 @@
-// What an attempt may do to the cluster: act outside while its worker stands still, hang, leave processes behind, start
-// too many of them. With real daemons.
+// Attempts that could harm the cluster: they act outside while their worker stands still, hang, leave processes behind,
+// or start too many. With real daemons.
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -46,9 +46,9 @@ TEST(BlockStoreTest, ACopyWhoseSourceCannotBeReadReplacesNothing) {
   file.seekp(at);
   file.put(static_cast<char>(byte ^ 1));
   file.close();
-  for (const std::vector<std::string>& copy :
+  for (const std::vector<std::string>& args :
        {std::vector<std::string>{"fs", "cp", "/damaged", "/new"}, {"fs", "cp", "--overwrite", "/damaged", "/old"}}) {
-    const RunResult run = cluster.Mrctl(copy);
+    const RunResult run = cluster.Mrctl(args);
     EXPECT_NE(run.exit, 0) << run.out;
     EXPECT_NE(run.err.find("damaged"), std::string::npos) << run.err;
   }

@@ -93,7 +93,7 @@ TEST_F(CampaignTest, KillsOfMasterWorkersAndChildrenLoseNothing) {
     if (!load.Violations().empty()) break;
   }
   ExpectNothingWrong(load);
-  // What workers were sent as durable is on the master's disk, whenever it is killed.
+  // Whenever the master is killed, its disk has every record that it reported to workers as durable.
   const RunResult safe_mode = cluster_.Mrctl({"-o", "json", "store", "safemode"});
   EXPECT_NE(safe_mode.out.find("\"loss\":null"), std::string::npos) << safe_mode.out;
 }

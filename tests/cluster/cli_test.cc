@@ -139,7 +139,7 @@ TEST_F(CliTest, DaemonsExitWithTwoForFlagsThatAreWrong) {
     EXPECT_EQ(help.exit, 0);
     EXPECT_THAT(
         help.out,
-        ContainsRegex("^mr(master|worker) .*--data DIR.*\n\n(  --accept_loss=.*\n)?  --advertise=TEXT +host by which"));
+        ContainsRegex("^mr(master|worker) .*--data DIR.*\n\n(  --accept_loss=.*\n)?  --advertise=TEXT +host at which"));
     EXPECT_THAT(help.out, ContainsRegex("\n  --http_port=N +HTTP port.* \\(default: 708[01]\\)\n"));
     EXPECT_THAT(help.out, testing::Not(HasSubstr("logtostderr"))) << "libraries' flags stand in --helpfull";
     EXPECT_THAT(RunProgram({daemon[0], "--helpfull"}).out, HasSubstr("logtostderr"));
@@ -381,7 +381,7 @@ TEST_F(CliTest, MovesFilesThroughTheBlockStoreUnchanged) {
   ASSERT_EQ(put.exit, 0) << put.err << cluster_->Logs();
   const RunResult again = Mrctl({"fs", "put", Path("in"), "/d/a"});
   EXPECT_EQ(again.exit, 3);
-  EXPECT_THAT(again.err, HasSubstr("/d/a exists\n  say --overwrite to replace it\n")) << "one way, named once";
+  EXPECT_THAT(again.err, HasSubstr("/d/a exists\n  give --overwrite to replace it\n")) << "one way, named once";
   EXPECT_EQ(Mrctl({"fs", "put", "--overwrite", Path("in"), "/d/a"}).exit, 0);
   EXPECT_EQ(Mrctl({"fs", "cat", "/d/a"}).out, *ReadFile(Path("in")));
   EXPECT_EQ(Mrctl({"fs", "get", "/d/a", Path("back")}).exit, 0);
@@ -397,7 +397,7 @@ TEST_F(CliTest, MovesFilesThroughTheBlockStoreUnchanged) {
   EXPECT_EQ(Mrctl({"fs", "rm", "/d/long"}).exit, 0);
   EXPECT_EQ(Mrctl({"fs", "mv", "/d/a", "/d/b"}).exit, 0);
   EXPECT_THAT(Mrctl({"fs", "cat", "/d/*"}).err, HasSubstr("/d/* does not exist\n  fs takes names, not patterns"));
-  EXPECT_THAT(Mrctl({"fs", "ls", "/d"}).out, ContainsRegex(" 2/3 .*/d/b")) << "three copies wanted, two workers";
+  EXPECT_THAT(Mrctl({"fs", "ls", "/d"}).out, ContainsRegex(" 2/3 .*/d/b")) << "three replicas wanted, two workers";
   EXPECT_EQ(Mrctl({"fs", "getmerge", "/d", "-"}).out, *ReadFile(Path("in")));
   EXPECT_EQ(Mrctl({"fs", "rm", "/d"}).exit, 3);
   EXPECT_EQ(Mrctl({"fs", "rm", "-r", "/d"}).exit, 0);
@@ -417,7 +417,7 @@ TEST_F(CliTest, StagingBelongsToJobs) {
                                              {"fs", "mv", "/.staging", "/theirs"}}) {
     const RunResult run = Mrctl(argv);
     EXPECT_EQ(run.exit, 3) << argv[1] << " " << argv.back() << "\n" << run.err;
-    EXPECT_THAT(run.err, HasSubstr("/.staging belongs to running jobs")) << argv[1] << " " << argv.back();
+    EXPECT_THAT(run.err, HasSubstr("/.staging is reserved for running jobs")) << argv[1] << " " << argv.back();
   }
   EXPECT_EQ(Mrctl({"fs", "stat", "/.staging"}).exit, 7) << "something was made";
   const RunResult job = Mrctl({"submit", "wordcount", "--input", "/mine", "--output", "/.staging/out"});

@@ -1,5 +1,5 @@
-// Clones in real processes: dolly runs each task twice, delay_assignment tells each reader which copy to read. One
-// worker naps long, or dies, or an operator is random; the answer is right in each case.
+// Clones in real processes: dolly runs each task twice, and delay_assignment chooses a replica for each reader. One
+// worker naps long, or dies, or an operator is random. The answer is right in each case.
 
 #include <gtest/gtest.h>
 
@@ -95,7 +95,7 @@ class Clones {
   Cluster cluster_;
 };
 
-TEST(ClonesTest, EachCloneReadsACopyOfItsOwnWhereAllAreMadeWithinOmega) {
+TEST(ClonesTest, EachCloneReadsAReplicaOfItsOwnWhereAllAreMadeWithinOmega) {
   Clones clones({.omega = "20s", .slow = 3, .reduce_nap = 5, .env = {}});
   ASSERT_NO_FATAL_FAILURE(clones.Run());
   EXPECT_EQ(clones.Reads("exclusive"), 8) << clones.All();
@@ -104,39 +104,39 @@ TEST(ClonesTest, EachCloneReadsACopyOfItsOwnWhereAllAreMadeWithinOmega) {
   EXPECT_EQ(Number(clones.json, "\"clones\"", "launched"), 4) << clones.All();
   EXPECT_EQ(Number(clones.json, "\"clones\"", "omega_s"), 20) << clones.All();
   EXPECT_EQ(Count(clones.attempts, " clone "), 4u) << clones.attempts;
-  EXPECT_EQ(Count(clones.why, "told to read a copy for itself"), 8u) << clones.why;
-  EXPECT_NE(clones.why.find("it reads what attempt_1_0001_0_m_000001_"), std::string::npos) << clones.why;
+  EXPECT_EQ(Count(clones.why, "a replica that no other clone of its task reads"), 8u) << clones.why;
+  EXPECT_NE(clones.why.find("it reads the output of attempt_1_0001_0_m_000001_"), std::string::npos) << clones.why;
   const std::string show = clones.cluster().Mrctl({"job", "show", kJob}).out;
-  EXPECT_NE(show.find("8 of a copy of their own, 0 of one with others"), std::string::npos) << show;
-  EXPECT_NE(show.find("up to 20.0 s for one of their own"), std::string::npos) << show;
+  EXPECT_NE(show.find("8 from an exclusive replica, 0 from a shared one"), std::string::npos) << show;
+  EXPECT_NE(show.find("up to 20.0 s for an exclusive replica"), std::string::npos) << show;
 }
 
-TEST(ClonesTest, ClonesShareACopyWhereTheOtherIsNotMadeWithinOmega) {
+TEST(ClonesTest, ClonesShareAReplicaWhereTheOtherIsNotMadeWithinOmega) {
   Clones clones({.omega = "2s", .slow = 60, .reduce_nap = 5, .env = {}});
   ASSERT_NO_FATAL_FAILURE(clones.Run());
-  // Of the map that the slow worker has a clone of: one reader of each reduce has the copy for itself, the other one
-  // comes to it when omega is over, and the slow clone is ended.
+  // The slow worker runs a clone of one map. One reader of each reduce has that map's replica for itself. The other one
+  // joins it when omega is over, and the slow clone is ended.
   EXPECT_EQ(clones.Reads("exclusive"), 6) << clones.All();
   EXPECT_EQ(clones.Reads("contended"), 2) << clones.All();
-  EXPECT_EQ(Count(clones.why, "told to read a copy with others"), 2u) << clones.why;
+  EXPECT_EQ(Count(clones.why, "a replica that it shares"), 2u) << clones.why;
   const std::string maps = clones.Why("task_1_0001_0_m_000000") + clones.Why("task_1_0001_0_m_000001");
   EXPECT_EQ(Count(maps, "and readers have waited"), 1u) << maps;
 }
 
-TEST(ClonesTest, ReadersAreToldAnotherCopyWhenTheWorkerOfTheirsIsKilled) {
+TEST(ClonesTest, ReadersGetAnotherReplicaWhenTheWorkerOfTheirsIsKilled) {
   const TempDirectory tokens;
   const std::string token = tokens / "token";
   std::ofstream(token) << "x";
-  // Dies when the first byte of a copy is asked of it; nothing of it has been read by then.
+  // The worker dies when the first byte of a replica is requested, before any byte of it was read.
   Clones clones({.omega = "20s", .slow = 1, .reduce_nap = 8, .env = {"MR_FAULT=serve:1:" + token}});
   ASSERT_NO_FATAL_FAILURE(clones.Run());
   EXPECT_FALSE(PathExists(token));
   EXPECT_GE(clones.Reads("rebound"), 1) << clones.All();
-  EXPECT_NE(clones.why.find("since the copy that it was told before is gone"), std::string::npos) << clones.why;
+  EXPECT_NE(clones.why.find("since the replica that it was bound to is gone"), std::string::npos) << clones.why;
 }
 
-// Half of the readers wait for a copy of their own when the master dies, and hear of it from the next one.
-TEST(ClonesTest, ReadersAreToldTheirCopiesByTheNextMasterToo) {
+// Half of the readers wait for a replica of their own when the master dies, and get it from the next one.
+TEST(ClonesTest, ReadersGetTheirReplicasFromTheNextMasterToo) {
   Clones clones({.omega = "30s", .slow = 9, .reduce_nap = 12, .env = {}});
   ASSERT_NO_FATAL_FAILURE(clones.Run([](Cluster& cluster) {
     std::string attempts;
@@ -181,8 +181,8 @@ TEST(ClonesTest, AnIdleSlotRunsACloneAndIsGivenBackToAnotherJob) {
   EXPECT_GE(Number(json, "\"opportunistic\"", "launched"), 2) << json;
   EXPECT_EQ(Number(json, "\"opportunistic\"", "won"), 1) << json;
   const std::string why = cluster.Mrctl({"why", "task_1_0001_0_m_000000"}).out;
-  EXPECT_NE(why.find("a clone on a slot that nothing else could use"), std::string::npos) << why;
-  EXPECT_NE(why.find("its slot was lent while it was idle, and is wanted: 1 task waits"), std::string::npos) << why;
+  EXPECT_NE(why.find("a clone on an idle slot ("), std::string::npos) << why;
+  EXPECT_NE(why.find("its slot was lent while it was idle, and is needed: 1 task waits"), std::string::npos) << why;
   const std::string show = cluster.Mrctl({"job", "show", kJob}).out;
   EXPECT_NE(show.find("clones on idle slots launched, 1 won"), std::string::npos) << show;
 }

@@ -1,4 +1,5 @@
-// What a cluster learns of recurring jobs and what it says of their deadlines, by the real binaries.
+// A cluster learns from the runs of a recurring job, and answers whether its deadline can be met. With the real
+// binaries.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -86,7 +87,7 @@ std::vector<std::string> Naps(const std::string& name, const std::string& out, i
 }
 
 TEST_F(DeadlinesTest, ADeadlineThatCannotBeMetIsRefusedWithTheOneThatCan) {
-  // What never ran has no input either: nothing is against it.
+  // The job never ran and has no input, so that nothing speaks against its deadline.
   const RunResult first = Mrctl(Naps("naps", Uri("naps1"), 200, {"--deadline", "1h"}));
   ASSERT_EQ(first.exit, 0) << first.err << cluster_->Logs();
   ASSERT_THAT(UntilProfileHas("naps", ": 1 run, "), HasSubstr("naps, plan "));
@@ -100,7 +101,7 @@ TEST_F(DeadlinesTest, ADeadlineThatCannotBeMetIsRefusedWithTheOneThatCan) {
   const RunResult few = Mrctl(Naps("naps", Uri("naps2"), 200, {"--deadline", "350ms"}));
   EXPECT_EQ(few.exit, 3) << "two rounds of tasks on four slots: " << few.err;
 
-  // What is said to be the earliest is admitted; and its slots are its own.
+  // The deadline that was reported as the earliest is admitted, and its slots are guaranteed.
   const size_t at = few.err.find("the earliest that can be is ") + std::string("the earliest that can be is ").size();
   std::string earliest = few.err.substr(at, few.err.find(" (", at) - at);
   earliest.erase(std::remove(earliest.begin(), earliest.end(), ' '), earliest.end());
@@ -171,7 +172,7 @@ TEST_F(DeadlinesTest, ExplainShowsSplitsPlacesAndTimesBySlots) {
   const RunResult stored = Mrctl({"-o", "json", "explain", "wordcount", "--input", "/explained-in"});
   EXPECT_EQ(stored.exit, 0) << stored.err;
   EXPECT_THAT(stored.out, HasSubstr("\"splits\":1,\"splits_with_replica\":1,\"workers_with_replica\":2"));
-  // What cannot be planned is said as a submit would.
+  // A job that cannot be planned gives the error of a submit.
   EXPECT_EQ(Mrctl({"explain", "wordcount", "--input", Uri("absent")}).exit, 7);
   EXPECT_EQ(RunMrctl({"--master", "127.0.0.1:1", "explain", "wordcount", "--input", Uri("in")}).exit, 5);
   const RunResult local = RunMrctl({"explain", "wordcount", "--local", "--input", Path("in")});
@@ -238,10 +239,10 @@ TEST_F(DeadlinesTest, AUtilityIsReadWithClearErrors) {
     return Mrctl(Naps("worth", Uri("worth"), 1, {"--conf", "jockey.utility=" + points}));
   };
   EXPECT_THAT(submit("0:1,30m").err, HasSubstr("'30m' is no point"));
-  EXPECT_THAT(submit("0:1,30m:x").err, HasSubstr("what stands behind the colon is no number"));
+  EXPECT_THAT(submit("0:1,30m:x").err, HasSubstr("the part after the colon is no number"));
   EXPECT_THAT(submit("0:1,30:1").err, HasSubstr("--conf jockey.utility: '30:1'"));
-  EXPECT_THAT(submit("30m:1,20m:-1").err, HasSubstr("times must rise"));
-  EXPECT_THAT(submit("0:1").err, HasSubstr("two points or more"));
+  EXPECT_THAT(submit("30m:1,20m:-1").err, HasSubstr("times must increase"));
+  EXPECT_THAT(submit("0:1").err, HasSubstr("at least two points"));
   EXPECT_EQ(submit("0:1").exit, 2);
   const RunResult good = submit("0:1,30m:1,40m:-1");
   EXPECT_EQ(good.exit, 0) << good.err << cluster_->Logs();

@@ -103,7 +103,7 @@ TEST_F(DrainTest, AWorkerThatIsSafeToStopCanBeKilledUnderARunningJob) {
   EXPECT_EQ(job.Wait(Seconds(90)), 0) << *ReadFile(Path("job.err")) << cluster_->Logs(200);
   const Json attempts = Json::parse(Mrctl({"job", "attempts", "job_1_0001", "-o", "json"}).out);
   for (const Json& a : attempts["attempts"]) EXPECT_EQ(a["state"], "committed") << a << cluster_->Logs(200);
-  EXPECT_THAT(Mrctl({"doctor"}).out, HasSubstr("with the replicas that it should have"));
+  EXPECT_THAT(Mrctl({"doctor"}).out, HasSubstr("all blocks with enough replicas"));
 }
 
 TEST_F(DrainTest, GoesOnOverARestartOfTheMaster) {

@@ -41,7 +41,7 @@ TEST(ExamplesTest, EachVerbHasOneAndEachWorks) {
     }
   }
   EXPECT_GT(examples.size(), 40u);
-  // What others look at is killed last.
+  // Kills come last, because other examples show those jobs.
   std::stable_partition(examples.begin(), examples.end(), [](const auto& e) { return e.first != "kill"; });
   for (const auto& [verb, line] : examples) {
     const RunResult run = prepared.Shell(line);

@@ -75,12 +75,12 @@ class ExitCodesTest : public testing::Test {
   }
   static std::string Path(const std::string& name) { return cluster_->directory() + "/" + name; }
   static std::string Uri(const std::string& name) { return "file://" + Path(name); }
-  // Of the cluster, unless the words name another master.
+  // Runs mrctl on the cluster, unless `args` name another master.
   static RunResult Mrctl(const std::vector<std::string>& args) {
     const bool named = std::find(args.begin(), args.end(), "--master") != args.end();
     return named ? RunMrctl(args, Seconds(60)) : cluster_->Mrctl(args, Seconds(60));
   }
-  // Detached, and long; its id.
+  // Submits a long job detached and returns its id.
   static std::string Sleeper() {
     static int number = 0;
     const RunResult run = Mrctl({"-q", "submit", "--detach", "sleep", "--ms", "60000", "--tasks", "1", "--output",
@@ -88,7 +88,7 @@ class ExitCodesTest : public testing::Test {
     EXPECT_EQ(run.exit, 0) << run.err;
     return run.out.substr(0, run.out.find('\n'));
   }
-  // Of a command that is followed in the background, until its job runs.
+  // Starts a command in the background that follows its job. Returns when the job runs.
   static Process Followed(const std::string& name) {
     auto process =
         cluster_->MrctlInBackground({"submit", "sleep", "--ms", "60000", "--tasks", "1", "--output", Uri(name)}, name);
@@ -234,7 +234,7 @@ TEST_F(ExitCodesTest, SeventyIsAnInstallationThatIsNotWhole) {
                                     "--input", Uri("in"), "--output", Uri("none")});
   EXPECT_EQ(run.exit, 70) << run.err;
   EXPECT_THAT(run.err, HasSubstr("cannot start " + (alone / "bin/mrtask")));
-  EXPECT_THAT(run.err, HasSubstr("must stand in one directory"));
+  EXPECT_THAT(run.err, HasSubstr("must be in one directory"));
 }
 
 TEST_F(ExitCodesTest, ForAnotherProtocolBothVersionsAndTheWayOutAreNamed) {

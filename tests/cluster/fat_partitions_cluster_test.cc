@@ -18,7 +18,8 @@ class FatPartitionsClusterTest : public testing::Test {
 
   void SetUp() override {
     ASSERT_TRUE(cluster_.Start().ok());
-    // Of left rows three quarters have the key 7, which has no row, one or three on the right side.
+    // Three quarters of the left rows have the key 7, which has three rows on the right side. Other keys have one or
+    // two.
     Shell("cd '" + cluster_.directory() +
           "' && seq 1 20000 | awk 'BEGIN {print \"id,name\"} "
           "{print ($1 % 4 ? 7 : $1 % 997) \",name\" $1}' > l.csv && "

@@ -46,7 +46,7 @@ class FullDiskTest : public testing::Test {
     return cluster_.Mrctl(args, Seconds(100));
   }
   std::string Expected() { return Shell(std::string(kMuch) + " | LC_ALL=C sort -s -k1,1 | cksum"); }
-  // As many as there were, and none of them started anew.
+  // Expects the workers of before, none lost and none restarted.
   void ExpectAlive() {
     const RunResult workers = cluster_.Mrctl({"workers", "-o", "json"});
     EXPECT_EQ(workers.exit, 0) << workers.err;
@@ -116,7 +116,7 @@ TEST(InodesTest, WithoutInodesTheJobFailsAndSaysSo) {
   EXPECT_EQ(then.exit, 0) << then.err << cluster.Logs();
 }
 
-// Of two jobs that wait the one whose shuffle output takes the room fails, though the other is newer; the other runs
+// Two jobs wait. The one with the shuffle output that takes the room fails, though the other is newer. The other runs
 // when there is room.
 TEST(NoRoomTest, TheJobWithMostShuffleOutputFailsAndNamesDiskAndBytes) {
   Cluster cluster({.workers = 1, .slots = 1, .master_flags = {"--scheduler=fifo"}});
@@ -148,7 +148,7 @@ TEST(NoRoomTest, TheJobWithMostShuffleOutputFailsAndNamesDiskAndBytes) {
   EXPECT_THAT(failed.err, testing::Not(HasSubstr("most shuffle output, 0 B")));
   const RunResult why = cluster.Mrctl({"why", "job_1_0002"});
   EXPECT_THAT(why.out, HasSubstr("no worker has room: w1"));
-  EXPECT_THAT(cluster.Mrctl({"doctor"}).out, HasSubstr("no room on the disks of w1"));
+  EXPECT_THAT(cluster.Mrctl({"doctor"}).out, HasSubstr("no space on the disks of w1"));
   disk.Free();
   const RunResult small = cluster.Mrctl({"wait", "job_1_0002"}, Seconds(30));
   EXPECT_EQ(small.exit, 0) << small.err << cluster.Logs();

@@ -28,7 +28,7 @@ class GoldenTest : public testing::Test {
     EXPECT_EQ(run.exit, 0) << run.err << cluster_.Logs();
     return run.exit == 0 ? ReadParts(Path(out)) : "";
   }
-  // Of these bytes.
+  // The SHA-256 digest of `text`, in hexadecimal.
   std::string Sha256(const std::string& text) {
     EXPECT_TRUE(WriteFileDurably(Path("digest"), text).ok());
     return Shell("sha256sum < '" + Path("digest") + "'").substr(0, 64);
@@ -79,7 +79,7 @@ TEST_F(GoldenTest, DeparturesByCountry) {
   Run({"join", "--no-header", "--left", "file://" + Data("openflights/airports.dat.gz"), "--right",
        "file://" + Data("openflights/routes.dat.gz"), "--left-on", "1", "--right-on", "4"},
       "flights");
-  // Of the joined rows: the id, 13 columns of the airport, so its country is the fourth.
+  // A joined row has the id, then 13 columns of the airport, so that the country is the fourth column.
   const std::string got = Run({"aggregate", "--no-header", "--by", "4", "--input", Uri("flights")});
   EXPECT_TRUE(WriteFileDurably(Path("got"), got).ok());
   const std::string text = Shell("sed -E 's/^\"?([^\"]*)\"?,([0-9]+)$/\"\\1\"\\t\\2/' '" + Path("got") + "' | sort");

@@ -100,7 +100,7 @@ TEST_P(StoredInputsTest, AreReadAsTheyWerePlanned) {
   OpenGate();
   ExpectOld(*job, "/out");
   EXPECT_EQ(PathExists(Path("failed")), change.retry);
-  // What was kept for the job goes with it.
+  // Blocks that were kept for the job are deleted with it.
   Mrctl({"fs", "rm", "-r", "/out"});
   const int left = args[1] == "rm" ? 0 : 2;
   Shell("until [ $(find '" + cluster_.worker_data(0) + "' '" + cluster_.worker_data(1) +

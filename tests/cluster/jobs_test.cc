@@ -206,7 +206,7 @@ TEST_F(JobsTest, ASmallSideOfAJoinIsSentToAllTasksOfTheOther) {
   }
   EXPECT_NE(explain(Uri("small.csv")).out.find("KiB <= 2 MiB: broadcast"), std::string::npos);
   EXPECT_NE(explain(Uri("small.csv"), {"-o", "json"}).out.find("\"notes\":[\"right side"), std::string::npos);
-  // Without a master the files are looked at; what is missing is told by the submit, as ever.
+  // Without a master the client reads the sizes of local files. The submit reports files that are missing.
   const RunResult local =
       RunMrctl({"explain", "--local", "join", "--left", Path("big.csv"), "--right", Path("small.csv"), "--on", "id"});
   EXPECT_NE(local.out.find("note    right side"), std::string::npos) << local.out;
@@ -238,7 +238,7 @@ TEST_F(JobsTest, StepsThatJoinAreToldTheSizesOfFilesButNotOfOtherSteps) {
       << explained.out << explained.err;
 }
 
-// As TPC-H asks: three tables, two joins and sums by two columns, as the steps of one job file.
+// A query like those of TPC-H: three tables, two joins and sums by two columns, as the steps of one job file.
 TEST_F(JobsTest, AJoinOfThreeTablesWithSumsEqualsSqlites) {
   In("awk 'BEGIN {srand(5); split(\"AUTO|BUILDING|\\\"FURNI,TURE\\\"|MACHINERY\", segment, \"|\"); "
      "for (i = 1; i <= 1500; i++) print i \",\" segment[1 + int(rand() * 4)] > \"customer.csv\"; "

@@ -89,7 +89,7 @@ TEST(KillTest, ARandomWorkerAtARandomMomentChangesNoAnswer) {
   }
 }
 
-// What the worker forked to make its children, while it runs no task (tasks are clones of it).
+// The processes that the worker forked to start its children. Requires: it runs no task (a task is a fork of a helper).
 std::vector<pid_t> HelpersOf(pid_t worker) {
   std::vector<pid_t> helpers;
   for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(worker) + "/task")) {
@@ -118,7 +118,7 @@ TEST(KillTest, AWorkerWhoseHelperWasKilledGoesOnWithAnother) {
   }
 }
 
-// As after a long pause of the network or of a virtual machine.
+// The worker pauses for long, like after a break of the network or of a virtual machine.
 TEST(KillTest, AWorkerThatWasGivenUpComesBackAsTheSameProcess) {
   Cluster cluster({.workers = 3, .slots = 1});
   ASSERT_TRUE(cluster.Start().ok());

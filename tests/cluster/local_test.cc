@@ -119,7 +119,7 @@ TEST_F(LocalTest, AFailureSaysHowToKeepTheLogsAndTheJsonNamesNoneThatAreGone) {
   const RunResult json = Run(kept);
   EXPECT_EQ(json.exit, 1) << json.err;
   EXPECT_THAT(json.out, testing::Not(HasSubstr("mrctl logs")));
-  EXPECT_THAT(json.out, HasSubstr("\"hint\":\"read what its attempts wrote, in kept/logs\""));
+  EXPECT_THAT(json.out, HasSubstr("\"hint\":\"read the logs of its attempts in kept/logs\""));
   EXPECT_THAT(*ListDirectory(Path("kept/logs")),
               testing::IsSupersetOf({"attempt_1_0001_0_m_000000_1", "master.log", "worker-1.log", "worker-2.log"}));
   EXPECT_EQ(*ReadFile(Path("kept/logs/attempt_1_0001_0_m_000000_1")), "reason\n");
@@ -275,7 +275,7 @@ TEST_F(LocalTest, RefusesBadInputBeforeAnythingStarts) {
   EXPECT_EQ(mistyped.exit, 2);
   EXPECT_THAT(mistyped.err, HasSubstr("did you mean submit's own --input?")) << "also behind JOB";
   EXPECT_THAT(Run({"wordcount", "in.txt"}).err,
-              HasSubstr("inputs are given as --input FILE; mrctl submit wordcount --help"));
+              HasSubstr("give inputs as --input FILE; mrctl submit wordcount --help"));
   EXPECT_EQ(Run({"grep", "-e", "(", "--input", "in"}).exit, 2);
   EXPECT_EQ(Run({"wordcount", "--format", "texd", "--input", "in"}).exit, 2);
   EXPECT_EQ(Run({"--lib", "in", "wordcount", "--input", "in"}).exit, 2);

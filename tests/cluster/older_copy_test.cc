@@ -1,5 +1,5 @@
-// An older copy of the master's whole data directory, the journal's witness with it, under workers that have seen more:
-// real processes.
+// The master runs on an older copy of its whole data directory, with the journal's witness, under workers that have
+// seen later records. Real processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What operators of a cluster use, with the real binary: doctor, top, history, trace, config, completion, files.
+// The tools of a cluster's operators, with the real binary: doctor, top, history, trace, config, completion, files.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST_F(OperateTest, DoctorFindsNothingWhereNothingIsWrong) {
   EXPECT_EQ(run.exit, 0) << run.out << run.err;
   EXPECT_THAT(run.out, ContainsRegex(std::string("ok    master      ") + kVersion + " at .*\n"));
   EXPECT_THAT(run.out, ContainsRegex("ok    workers     2 live\n"));
-  EXPECT_THAT(run.out, ContainsRegex("ok    clock       the master's is .* ours\n"));
+  EXPECT_THAT(run.out, ContainsRegex("ok    clock       the master's clock is .* ours\n"));
   EXPECT_THAT(run.out, ContainsRegex("ok    slots       [12] of 8 busy"));
 }
 
@@ -88,9 +88,8 @@ TEST_F(OperateTest, ConfigViewSaysWhereEachSettingIsFrom) {
   EXPECT_THAT(run.err, HasSubstr("no file has a context 'prd' (did you mean 'prod'?)"));
 }
 
-// What bash would offer for a command line whose last word is being typed.
-// directory: to complete files of. separator: between what is offered.
-// print: of the offered words. directory: where files are completed; empty: anywhere.
+// Returns the words that bash offers for the last word of a command line. print: the command that prints them.
+// directory: where files are completed; empty: anywhere.
 std::string Completed(const std::string& words, const std::string& print = "echo \"${COMPREPLY[*]}\"",
                       const std::string& directory = "") {
   const std::string script = "source <(mrctl completion bash) && COMP_WORDS=(" + words +
@@ -129,7 +128,7 @@ TEST(CompletionTest, NamesOfFilesStayWholeWhateverIsInThem) {
   EXPECT_EQ(files("mrctl submit --input 'a\\ '"), "<a b>") << "as bash has it while it is typed";
   EXPECT_EQ(files("mrctl submit --input '\"a '"), "<a b>");
   EXPECT_EQ(files("mrctl submit --files 'c'"), "<c>") << "PATH[#NAME]";
-  // What is typed next expands globs as before.
+  // The next command expands globs again.
   EXPECT_EQ(Completed("mrctl submit --input 'c'", "case $- in *f*) echo off ;; *) echo on ;; esac", directory.path()),
             "on\n");
 }
@@ -186,7 +185,7 @@ void ExpectTraced(const RunResult& run, const RunResult& listed) {
 
 TEST_F(OperateTest, TraceHasEachAttemptWithinItsJob) {
   ExpectTraced(Mrctl({"trace", kDoneJob}), Mrctl({"-o", "json", "job", "attempts", kDoneJob}));
-  // Of a stage that reads nothing.
+  // A job with a stage that reads nothing.
   const RunResult slept = Mrctl({"submit", "sleep", "--ms", "1", "--tasks", "3", "--output", "/data/slept-well"});
   ASSERT_EQ(slept.exit, 0) << slept.err;
   const std::string id = slept.out.substr(0, slept.out.find(' '));
@@ -294,7 +293,7 @@ TEST_F(OperateTest, CopiesAFileWithinTheStore) {
   EXPECT_EQ(Mrctl({"fs", "cat", "/data/copied"}).out, *ReadFile(prepared_->work() + "/books.txt"));
   const RunResult again = Mrctl({"fs", "cp", "/data/old.txt", "/data/copied"});
   EXPECT_EQ(again.exit, 3);
-  EXPECT_THAT(again.err, HasSubstr("say --overwrite"));
+  EXPECT_THAT(again.err, HasSubstr("give --overwrite"));
   EXPECT_EQ(Mrctl({"fs", "cp", "--overwrite", "/data/old.txt", "/data/copied"}).exit, 0);
   EXPECT_EQ(Mrctl({"fs", "cp", "/data/absent", "/data/x"}).exit, 7);
   EXPECT_EQ(Mrctl({"fs", "cp", "/data", "/data2"}).exit, 2);

@@ -15,7 +15,7 @@ std::vector<std::string> Words(const std::string& text) {
   return words;
 }
 
-// Of the sections of a help text that list verbs.
+// Returns the verbs that the sections of a help text list.
 std::vector<std::string> VerbsIn(const std::string& help) {
   std::istringstream in(help);
   std::vector<std::string> verbs;

@@ -184,7 +184,7 @@ TEST(RedundancyTest, DamageThatALocalReadFindsIsMendedAndQuarantineIsEmptied) {
                          aside += Files(cluster.worker_data(i) + "/blocks/quarantine", ".blk");
                        }
                        return marked == 0 && aside == 0 &&
-                              doctor.out.find("with the replicas that it should have") != std::string::npos;
+                              doctor.out.find("all blocks with enough replicas") != std::string::npos;
                      }))
       << cluster.Mrctl({"doctor"}).out << cluster.Logs(200);
   const RunResult back = cluster.Mrctl({"fs", "cat", "/in"});

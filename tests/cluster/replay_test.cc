@@ -112,10 +112,10 @@ TEST_F(ReplayTest, AnAttemptFindsTheSideFilesThatItHad) {
   EXPECT_EQ(json::parse(run.out)["replay"]["counters"][0]["value"], 5);
   const RunResult without = replay({});
   EXPECT_EQ(without.exit, 2);
-  EXPECT_THAT(without.out, HasSubstr("say where it is: --files PATH#beside"));
+  EXPECT_THAT(without.out, HasSubstr("give its path: --files PATH#beside"));
   const RunResult other = replay({"--files", Path("beside.2") + "#beside"});
   EXPECT_EQ(other.exit, 2);
-  EXPECT_THAT(other.out, HasSubstr("is another file than the attempt had as 'beside'"));
+  EXPECT_THAT(other.out, HasSubstr("differs from the attempt's side file 'beside'"));
   EXPECT_EQ(replay({"--files", Path("absent") + "#beside"}).exit, 7);
 }
 
@@ -146,7 +146,7 @@ TEST_F(ReplayTest, WhatCannotBeReplayedSaysWhy) {
   EXPECT_THAT(none.err, HasSubstr("--lib FILE.so"));
   const RunResult other = Mrctl({"task", "replay", map, "--lib", BinaryDirectory() + "/../lib/libpaceline_jobs.so"});
   EXPECT_EQ(other.exit, 2);
-  EXPECT_THAT(other.err, HasSubstr("is another library than the attempt ran"));
+  EXPECT_THAT(other.err, HasSubstr("is not the library that the attempt ran"));
   const std::string reduce =
       Attempt({"--lib", Lib(), "replayed", "--input", Uri("some"), "--output", Uri("out6")}, "_r_");
   const RunResult shuffled = Mrctl({"task", "replay", reduce, "--lib", Lib()});
@@ -158,7 +158,7 @@ TEST_F(ReplayTest, WhatCannotBeReplayedSaysWhy) {
   const RunResult changed = Mrctl({"task", "replay", map, "--lib", Lib()});
   EXPECT_EQ(changed.exit, 3);
   EXPECT_THAT(changed.err, HasSubstr("had 2 when the job ran"));
-  EXPECT_THAT(changed.err, HasSubstr("put that version of the file back, or submit the job again"));
+  EXPECT_THAT(changed.err, HasSubstr("restore that version of the file, or submit the job again"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// kill -9 of the worker that made all outputs of a stage, when each has a copy elsewhere: its readers go
-// on from the copies, and nothing is run again. Also where the master was killed in between.
+// kill -9 of the worker that made all outputs of a stage, when each has a replica elsewhere. Their readers go on from
+// those replicas, and nothing is run again. Also if the master was killed in between.
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST_P(ReplicasTest, KillingTheWorkerThatMadeAllOutputsRunsNothingAgain) {
   ASSERT_TRUE(follower.ok());
 
   std::set<std::string> makers;
-  const auto all_have_two_copies = [&] {
+  const auto all_have_two_replicas = [&] {
     size_t two = 0;
     makers.clear();
     for (const auto& task : Rows(cluster.Mrctl({"job", "tasks", kJob}))) {
@@ -62,19 +62,19 @@ TEST_P(ReplicasTest, KillingTheWorkerThatMadeAllOutputsRunsNothingAgain) {
     return two == kMaps;
   };
   const Instant limit = Now() + Seconds(30);
-  while (!all_have_two_copies() && Now() < limit) {
+  while (!all_have_two_replicas() && Now() < limit) {
   }
-  ASSERT_TRUE(all_have_two_copies()) << cluster.Mrctl({"job", "tasks", kJob}).out << cluster.Logs();
+  ASSERT_TRUE(all_have_two_replicas()) << cluster.Mrctl({"job", "tasks", kJob}).out << cluster.Logs();
   ASSERT_EQ(makers.size(), 1u);
   const std::string why = cluster.Mrctl({"why", "task_1_0002_0_m_000000"}).out;
-  EXPECT_NE(why.find("to be copied attempt_1_0002_0_m_000000_1"), std::string::npos) << why;
+  EXPECT_NE(why.find("replica requested attempt_1_0002_0_m_000000_1"), std::string::npos) << why;
   EXPECT_NE(why.find("[mantri_replication]"), std::string::npos) << why;
 
   if (restart_master) {
     cluster.KillMaster();
     ASSERT_TRUE(cluster.StartMaster().ok());
     ASSERT_TRUE(cluster.WaitForWorkers(3).ok());
-    ASSERT_TRUE(all_have_two_copies()) << cluster.Mrctl({"job", "tasks", kJob}).out << cluster.Logs();
+    ASSERT_TRUE(all_have_two_replicas()) << cluster.Mrctl({"job", "tasks", kJob}).out << cluster.Logs();
   }
   int victim = -1;
   for (const auto& worker : Rows(cluster.Mrctl({"workers"}))) {
@@ -98,8 +98,8 @@ TEST_P(ReplicasTest, KillingTheWorkerThatMadeAllOutputsRunsNothingAgain) {
 INSTANTIATE_TEST_SUITE_P(Master, ReplicasTest, testing::Values(false, true),
                          [](const auto& info) { return info.param ? "KilledToo" : "Alive"; });
 
-// The disk under the shuffle of one worker fails; its slot is taken, so that it only has copies to make.
-TEST(ReplicaRetryTest, ACopyThatAWorkerCannotMakeIsMadeElsewhereAndWhySaysSo) {
+// The disk under the shuffle of one worker fails. Its slot is taken, so that it only has replicas to make.
+TEST(ReplicaRetryTest, AReplicaThatAWorkerCannotMakeIsMadeElsewhereAndWhySaysSo) {
   Cluster cluster({.workers = 3,
                    .slots = 1,
                    .master_flags = {"--block_size=16m", "--scheduler=fifo,mantri_replication(always=on)"}});
@@ -133,24 +133,24 @@ TEST(ReplicaRetryTest, ACopyThatAWorkerCannotMakeIsMadeElsewhereAndWhySaysSo) {
        "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
       "follower");
   ASSERT_TRUE(follower.ok());
-  const auto two_copies = [&] {
+  const auto two_replicas = [&] {
     size_t two = 0;
     for (const auto& task : Rows(cluster.Mrctl({"job", "tasks", kJob}))) {
       two += task.size() == 6 && task[0].find("_m_") != std::string::npos && task[5].find(',') != std::string::npos;
     }
     return two == 2;
   };
-  while (!two_copies() && Now() < limit) {
+  while (!two_replicas() && Now() < limit) {
   }
-  EXPECT_TRUE(two_copies()) << cluster.Mrctl({"job", "tasks", kJob}).out << cluster.Logs();
+  EXPECT_TRUE(two_replicas()) << cluster.Mrctl({"job", "tasks", kJob}).out << cluster.Logs();
   std::string why;
   for (const char* task : {"task_1_0002_0_m_000000", "task_1_0002_0_m_000001"}) {
     why += cluster.Mrctl({"why", task}).out;
   }
   EXPECT_NE(why.find(" on " + sleepers[0] + ": "), std::string::npos) << why;
-  EXPECT_NE(why.find("not copied attempt_1_0002_0_m_00000"), std::string::npos) << why;
+  EXPECT_NE(why.find("replica not made attempt_1_0002_0_m_00000"), std::string::npos) << why;
   EXPECT_NE(why.find(" on " + sleepers[1] + ": worker " + sleepers[0] +
-                     " could not make the copy (try 2) [mantri_replication]"),
+                     " could not make the replica (try 2) [mantri_replication]"),
             std::string::npos)
       << why << cluster.Logs();
   EXPECT_EQ(cluster.Mrctl({"kill", kJob}).exit, 0);

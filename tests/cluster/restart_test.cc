@@ -134,7 +134,7 @@ TEST(MasterRestartTest, AnOutputThatIsBeingWrittenGoesOnBehindIt) {
   ASSERT_TRUE(cluster.Start().ok());
   const std::string dir = cluster.directory();
   std::ofstream(dir + "/in") << "x\n";
-  // What comes before the token is more than stands in buffers, so that the file is open and has blocks.
+  // More bytes come before the token than buffers hold, so that the file is open and has blocks.
   auto client = cluster.MrctlInBackground({"submit", "stream", "--clone", "off", "--speculation", "off", "--map",
                                            "cat; yes | head -c 40000000; touch " + dir + "/begun; until [ -e " + dir +
                                                "/go ]; do sleep 0.02; done; echo end",
@@ -161,7 +161,7 @@ TEST(QueueTest, SettingsOutliveTheMasterThatTookThem) {
   ASSERT_TRUE(cluster.WaitForWorkers(1).ok());
   const RunResult set = cluster.Mrctl({"queue", "set", "night", "--weight", "2.5", "--max-share", "7"});
   EXPECT_EQ(set.exit, 0) << set.err << cluster.Logs();
-  EXPECT_EQ(CountOf(set.err, "does not look at queues"), 1u) << "its list is fifo: " << set.err;
+  EXPECT_EQ(CountOf(set.err, "ignores queues"), 1u) << "its list is fifo: " << set.err;
   EXPECT_EQ(cluster.Mrctl({"queue", "set", "night", "--min-share", "8"}).exit, 2) << "above its max share";
   EXPECT_EQ(cluster.Mrctl({"queue", "set", "night"}).exit, 2);
   cluster.KillMaster();

@@ -1,4 +1,4 @@
-// What operators can use while they run, with real binaries: bad records, failures that ask for another try, side
+// Services for operators while they run, with real binaries: bad records, failures that ask for another try, side
 // files, cancellation, memory of a stage.
 
 #include <gmock/gmock.h>
@@ -236,7 +236,7 @@ TEST_F(RuntimeTest, SideFilesThatCannotBeSentAreRefused) {
   refused({Path("some") + "#a/b"}, 2, "'a/b' is no name of a file");
   refused({Path("dir")}, 2, "is no regular file");
   refused({Path("huge")}, 2, "the limit is 1073741824 (1 GiB)");
-  refused({"dfs:///some"}, 2, "side files are files of this machine");
+  refused({"dfs:///some"}, 2, "a side file must be on this machine");
   EXPECT_FALSE(PathExists(Path("refused")));
   std::filesystem::remove(Path("huge"));
 }
@@ -281,7 +281,7 @@ TEST_F(RuntimeTest, MemoryOfAStageIsExplainedAndHolds) {
   EXPECT_THAT(plan.out, HasSubstr("memory  map 600 MiB per attempt"));
   EXPECT_THAT(Mrctl({"explain", "-o", "json", "--lib", lib, "numbers", "--input", Uri("numbers")}).out,
               ContainsRegex("\"memory_bytes\": ?629145600"));
-  // As the operators themselves see it; the reduce has the job's.
+  // The limits that the operators themselves see. The reduce has the job's.
   const RunResult run = Submit("numbers", "numbers", "limited", {"--memory", "300m", "--max-bad-records", "10"});
   ASSERT_EQ(run.exit, 0) << run.err;
   const std::string counters = Mrctl({"job", "counters", JobOf(run)}).out;

@@ -105,11 +105,12 @@ TEST_F(SdkTest, EachBadLibraryIsToldWhy) {
   EXPECT_THAT(why(Library("wrong_abi")), HasSubstr("ABI"));
   EXPECT_THAT(why(Library("no_symbol")), HasSubstr("does not export mr_library_table()"));
   EXPECT_THAT(why(Library("undefined")), HasSubstr("a_symbol_that_nobody_has"));
-  EXPECT_THAT(why(Library("clashes")), HasSubstr("exports crc32, which libz.so.1 in the process of mrtask has, too"));
+  EXPECT_THAT(why(Library("clashes")),
+              HasSubstr("exports crc32, which libz.so.1 in the process of mrtask exports, too"));
   EXPECT_THAT(why(BinaryDirectory() + "/mrtask"), HasSubstr("is a program"));
   Write("text.so", "not a library\n");
   EXPECT_THAT(why("text.so"), HasSubstr("is no ELF file"));
-  // A copy that wants a glibc which is not there yet, and one for another machine.
+  // A changed copy of the library needs a glibc that does not exist yet, and another one is for another machine.
   std::string bytes = *ReadFile(Library("paceline_jobs"));
   std::string newer = bytes;
   for (size_t at = newer.find("GLIBC_2.14"); at != std::string::npos; at = newer.find("GLIBC_2.14", at + 1))
@@ -121,7 +122,7 @@ TEST_F(SdkTest, EachBadLibraryIsToldWhy) {
   Write("riscv.so", bytes);
   EXPECT_THAT(why("riscv.so"), HasSubstr("is for riscv"));
   Write("cut.so", newer.substr(0, newer.size() / 2));
-  EXPECT_THAT(why("cut.so"), HasSubstr("cut off"));
+  EXPECT_THAT(why("cut.so"), HasSubstr("truncated"));
   EXPECT_EQ(Mrctl({"sdk", "check", "absent.so"}).exit, 7);
 }
 
@@ -134,7 +135,7 @@ TEST_F(SdkTest, AConstructorThatExitsOrNeverEndsEndsInItsChild) {
   EXPECT_THAT(submit.err, HasSubstr("ended the process (exit 0)"));
   const RunResult spins = Mrctl({"submit", "--local", "--lib", Library("spins_at_load"), "x"});
   EXPECT_EQ(spins.exit, 2);
-  EXPECT_THAT(spins.err, HasSubstr("did not come to an end"));
+  EXPECT_THAT(spins.err, HasSubstr("did not end within"));
 }
 
 TEST_F(SdkTest, StagesThatDisagreeAboutTypesAreRefusedByCheckAndAtSubmitBeforeAnythingStarts) {
@@ -177,8 +178,7 @@ TEST_F(SdkTest, ALibraryThatDeclaresNoTypesIsTakenAndItsLeftoverBytesFailTheJob)
   EXPECT_THAT(run.err, HasSubstr("cannot decode i32: it takes 4 bytes, and there are 8"));
 }
 
-// What `cmake --install` puts under a prefix is a whole Paceline: the example is built against it, checked and run by
-// it.
+// `cmake --install` puts all of Paceline under a prefix. The example is built against it, checked, and run by it.
 TEST_F(SdkTest, TheInstalledPackageBuildsAndRunsAProject) {
   const std::string prefix = directory_ / "prefix", build = BinaryDirectory() + "/..";
   ASSERT_EQ(

@@ -1,5 +1,5 @@
-// Speculation in real processes: one worker is slow, copies of its attempts run elsewhere, what they
-// race with is killed, and the answer is the same.
+// Speculation in real processes: one worker is slow, speculative attempts of its tasks run elsewhere, the losers are
+// killed, and the answer is the same.
 
 #include <gtest/gtest.h>
 
@@ -55,8 +55,8 @@ TEST(SpeculationClusterTest, LateDoesNotWaitForASlowWorkerAndKillsItsAttempt) {
   EXPECT_NE(late.attempts.find("killed"), std::string::npos) << late.attempts;
 }
 
-// Naps say nothing of their progress: only how long they have run.
-TEST(SpeculationClusterTest, NapsAreCopiedByEachPolicy) {
+// Naps report no progress, so that only their running time is known.
+TEST(SpeculationClusterTest, EachPolicyGivesNapsSpeculativeAttempts) {
   for (const std::string policy : {"hadoop_speculation(min_age=1s)", "dryad_speculation(done=0.8)",
                                    "spark_speculation(quantile=0.5)", "late(min_age=1s,skew_check=on)"}) {
     Cluster cluster(
@@ -82,7 +82,7 @@ double NumberAfter(const std::string& text, const std::string& after, const std:
   return at == std::string::npos ? -1 : std::atof(text.c_str() + at + key.size() + 3);
 }
 
-// One cluster with a slow worker and a list that copies; what a job wishes decides.
+// One cluster with a slow worker and a list that speculates. The wish of a job decides.
 class ChoiceTest : public testing::Test {
  protected:
   static constexpr int kNaps = 5;  // seconds on the slow worker
@@ -120,16 +120,16 @@ class ChoiceTest : public testing::Test {
   std::string said_;
 };
 
-TEST_F(ChoiceTest, AJobsWishDecidesAndItsCopiesAreCounted) {
-  const RunResult copied = Stream("copied", {});
-  ASSERT_EQ(copied.exit, 0) << copied.err << cluster_.Logs();
-  EXPECT_GE(NumberAfter(copied.out, "speculative", "launched"), 1) << copied.out;
-  EXPECT_EQ(NumberAfter(copied.out, "speculative", "won"), NumberAfter(copied.out, "speculative", "launched"));
-  EXPECT_LT(NumberAfter(copied.out, "{", "elapsed_us"), (kNaps - 1) * 1e6) << "the slow worker was waited for";
+TEST_F(ChoiceTest, AJobsWishDecidesAndItsSpeculativeAttemptsAreCounted) {
+  const RunResult raced = Stream("raced", {});
+  ASSERT_EQ(raced.exit, 0) << raced.err << cluster_.Logs();
+  EXPECT_GE(NumberAfter(raced.out, "speculative", "launched"), 1) << raced.out;
+  EXPECT_EQ(NumberAfter(raced.out, "speculative", "won"), NumberAfter(raced.out, "speculative", "launched"));
+  EXPECT_LT(NumberAfter(raced.out, "{", "elapsed_us"), (kNaps - 1) * 1e6) << "the slow worker was waited for";
   const std::string counters = cluster_.Mrctl({"-o", "json", "job", "counters", "job_1_0001"}).out;
   EXPECT_EQ(NumberAfter(counters, "test/begun", "value"), 3) << "what losers counted counts: " << counters;
   const std::string show = cluster_.Mrctl({"job", "show", "job_1_0001"}).out;
-  EXPECT_NE(show.find("1 speculative copy launched, 1 won"), std::string::npos) << show;
+  EXPECT_NE(show.find("1 speculative attempt launched, 1 won"), std::string::npos) << show;
   EXPECT_NE(show.find("of slot time, by attempts that did not commit"), std::string::npos) << show;
 
   for (const std::string list : {"--speculation=off", "--scheduler=none"}) {
@@ -138,7 +138,7 @@ TEST_F(ChoiceTest, AJobsWishDecidesAndItsCopiesAreCounted) {
     EXPECT_EQ(off.out.find("speculative"), std::string::npos) << list << off.out;
     EXPECT_GE(NumberAfter(off.out, "{", "elapsed_us"), kNaps * 1e6 - 1e5) << list;
   }
-  // Neither does an operator that acts outside get one, whatever the list; and `why` says so.
+  // An operator with side effects gets none either, whatever the list.
   const RunResult alone = Stream("alone", {"--speculation=on"}, {"--side-effects"});
   ASSERT_EQ(alone.exit, 0) << alone.err << cluster_.Logs();
   EXPECT_EQ(alone.out.find("speculative"), std::string::npos) << alone.out;
@@ -162,7 +162,7 @@ TEST_F(ChoiceTest, AWishThatCannotBeMetExitsWithTwo) {
             2);
 }
 
-TEST_F(ChoiceTest, WhyTellsOfCopiesAndOfTheirAbsence) {
+TEST_F(ChoiceTest, WhySaysWhyThereAreSpeculativeAttemptsOrNone) {
   const RunResult run =
       cluster_.Mrctl({"-q", "submit", "--detach", "sleep", "--ms", "3000", "--tasks", "4", "--scheduler",
                       "late(min_age=1s)", "--output", "file://" + cluster_.directory() + "/out"});

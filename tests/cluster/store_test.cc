@@ -33,7 +33,7 @@ Key DecodeKey(std::string_view bytes) {
   return {words[0], words[1], words[2], words[3], words[4], words[5], words[6]};
 }
 
-// What the databases under a worker's shuffle directory hold, read from their files.
+// Returns the contents of the databases under a worker's shuffle directory, read from their files.
 std::map<std::string, std::string> ReadStore(const std::string& directory) {
   std::map<std::string, std::string> all;
   const auto names = ListDirectory(directory);
@@ -63,15 +63,15 @@ std::string FetchChunk(const std::string& address, uint64_t incarnation, const K
   while (true) {
     auto request = server.fetchRequest();
     auto wanted = request.initRequests(1)[0];
-    auto copy = wanted.initCopy();
-    auto task = copy.initTask();
+    auto replica = wanted.initReplica();
+    auto task = replica.initTask();
     task.initJob().setEpoch(key.epoch);
     task.getJob().setSeq(key.seq);
     task.setStage(key.stage);
     task.setTask(key.task);
-    copy.setGeneration(1);
-    copy.setAttempt(key.attempt);
-    copy.initWorker().setIncarnation(incarnation);
+    replica.setGeneration(1);
+    replica.setAttempt(key.attempt);
+    replica.initWorker().setIncarnation(incarnation);
     wanted.setPartition(key.partition);
     wanted.setChunk(key.chunk);
     wanted.setOffset(bytes.size());

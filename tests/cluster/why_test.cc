@@ -11,7 +11,8 @@
 namespace mr::test {
 namespace {
 
-// What mrctl why says of it, asked again until it holds this expression, at most for so many seconds.
+// Returns the output of `mrctl why SUBJECT`, which it runs again until the output matches `expected`, for at most
+// `seconds`.
 std::string WhyUntil(const Cluster& cluster, const std::string& subject, const std::string& expected,
                      int seconds = 60) {
   const std::regex wanted(expected);
@@ -85,20 +86,22 @@ TEST_F(WhyTest, AnAttemptThatIsSlowForItsInputOnlyIsSparedAndWhySaysSoWithNumber
     WriteInputs(in, 6, 10 * kSmall);
     const RunResult submitted = Submit(cluster, Read("0.2"), in);
     ASSERT_EQ(submitted.exit, 0) << submitted.err;
-    const std::string why = WhyUntil(cluster, "attempt_1_0001_0_m_000000_1", "not copied: it takes long since it has");
+    const std::string why =
+        WhyUntil(cluster, "attempt_1_0001_0_m_000000_1", "without a speculative attempt: it takes long since it has");
     // Ten times the input; at their time per byte, give or take what a busy machine does to it.
     std::smatch numbers;
     ASSERT_TRUE(std::regex_search(why, numbers,
                                   std::regex("since it has ([0-9.]+) times the input of others, at ([0-9.]+) times "
-                                             "their time per byte; a copy would take as long \\[" +
+                                             "their time per byte; a new attempt would take as long \\[" +
                                              policy.substr(0, policy.find('(')))))
         << why;
     EXPECT_NEAR(std::stod(numbers[1]), 10, 0.1) << why;
     EXPECT_GT(std::stod(numbers[2]), 0.2) << why;
     EXPECT_LT(std::stod(numbers[2]), 2) << why;
     const std::string attempts = cluster.Mrctl({"job", "attempts", "job_1_0001"}).out;
-    EXPECT_EQ(attempts.find("speculative"), std::string::npos) << attempts;
-    EXPECT_EQ(attempts.find("restart"), std::string::npos) << attempts;
+    const std::string reasons = cluster.Mrctl({"why", "task_1_0001_m_000000"}).out;
+    EXPECT_EQ(attempts.find("speculative"), std::string::npos) << attempts << reasons;
+    EXPECT_EQ(attempts.find("restart"), std::string::npos) << attempts << reasons;
     EXPECT_EQ(cluster.Mrctl({"kill", "job_1_0001"}).exit, 0);
   }
 }
@@ -114,8 +117,8 @@ TEST_F(WhyTest, AWorkerWhoseAttemptsKeepFailingIsShunnedAndWhySaysSo) {
   const RunResult submitted = Submit(cluster, "cat >/dev/null; [ $MR_LABEL_BAD = 0 ] || exit 7; sleep 0.2", in);
   ASSERT_EQ(submitted.exit, 0) << submitted.err;
   WhyUntil(cluster, "w1",
-           "w1 at 127.0.0.1:[0-9]+ is live[^]*\nattempts keep failing there \\(score (0.[4-9][0-9]|1.00), listed from "
-           "0.40 on\\): no first attempts as long as others can take them \\[blacklist\\]");
+           "w1 at 127.0.0.1:[0-9]+ is live[^]*\nattempts keep failing there \\(score (0.[4-9][0-9]|1.00), blacklisted "
+           "from 0.40 on\\): it gets no first attempts while other workers can take them \\[blacklist\\]");
   EXPECT_EQ(cluster.Mrctl({"why", "w2"}).out.find("keep failing"), std::string::npos);
   EXPECT_EQ(cluster.Mrctl({"kill", "job_1_0001"}).exit, 0);
 }
@@ -131,8 +134,8 @@ TEST_F(WhyTest, AWorkerThatLateFindsSlowIsShunnedAndWhySaysSo) {
   const RunResult submitted = Submit(cluster, Read("$MR_LABEL_NAP"), in);
   ASSERT_EQ(submitted.exit, 0) << submitted.err;
   WhyUntil(cluster, "w1",
-           "\nno copies of job_1_0001 there: its attempts made 0.[0-9]+ tasks' worth of progress, and workers below "
-           "[0-9.]+ count as slow \\[late\\]");
+           "\nno speculative attempts of job_1_0001 there: its attempts made 0.[0-9]+ tasks' worth of progress, and "
+           "workers below [0-9.]+ count as slow \\[late\\]");
   EXPECT_EQ(cluster.Mrctl({"kill", "job_1_0001"}).exit, 0);
 }
 

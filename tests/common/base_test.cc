@@ -83,7 +83,7 @@ TEST(StatusTest, TheValueOfATemporaryOutlivesIt) {
   const auto make = []() -> Result<std::vector<std::string>> {
     return std::vector<std::string>(3, std::string(100, 'x'));
   };
-  // What a reference is bound to must be a value, or the loop reads what is gone.
+  // Both must return a value, or the loop would read through a dangling reference.
   static_assert(std::is_same_v<decltype(*make()), std::vector<std::string>>);
   static_assert(std::is_same_v<decltype(make().value()), std::vector<std::string>>);
   size_t bytes = 0;

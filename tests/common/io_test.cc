@@ -35,7 +35,7 @@ TEST(FilesTest, ADurableWriteIsWholeAndReadsBack) {
   EXPECT_EQ(*ReadFile(dir + "/a"), "hello");
   EXPECT_EQ(ListDirectory(dir)->size(), 1u);
   EXPECT_EQ(ReadFile(dir + "/b").status().code(), Code::kNotFound);
-  // What a crash in the middle of a longer one left.
+  // The rest of a longer write that a crash interrupted.
   ASSERT_TRUE(WriteFileDurably(dir + "/long", "much longer than the other").ok());
   ASSERT_EQ(::rename((dir + "/long").c_str(), (dir + "/a.tmp").c_str()), 0);
   ASSERT_TRUE(WriteFileDurably(dir + "/a", "short").ok());

@@ -124,7 +124,7 @@ TEST(MessageGateTest, AboveTheSharedLimitEachPeerHasOneUnansweredCall) {
   EXPECT_EQ(asking.answered, 50);
 }
 
-// What is idle is closed: who has just got an answer to a long call is not.
+// Idle connections are closed. A client that has just received the answer to a long call is not idle.
 TEST(MessageGateTest, AnAnswerThatIsWrittenCountsAsWellAsACallThatIsRead) {
   Ends ends({.calls = 8, .queued_bytes = 1ull << 30});
   ends.server.later = true;

@@ -195,7 +195,7 @@ TEST(RpcServerTest, AClientForWhichAServiceHoldsSomethingIsNotIdle) {
   hello.role = Role::kClient;
   ASSERT_TRUE(held.Connect(Role::kClient).ok());
   ASSERT_TRUE(idle.Connect(Role::kClient).ok());
-  // Two sweeps of the other server are as good as two of this one.
+  // Two sweeps of the other server take as long as two of this one.
   ASSERT_TRUE(idle.Until([](const ServerCounts& c) { return c.idle == 1; }));
   ASSERT_TRUE(idle.Connect(Role::kClient).ok());
   ASSERT_TRUE(idle.Until([](const ServerCounts& c) { return c.idle == 2; }));
@@ -211,7 +211,7 @@ TEST(RpcServerTest, AClientWhoseCallIsUnderWayIsNotIdle) {
     auto server = waiting.peers[0]->Bootstrap<DataServer>();
     call = server.readBlockRequest().send().ignoreResult().eagerlyEvaluate(nullptr);
   });
-  // As above: two sweeps of the other server are as good as two of this one.
+  // Two sweeps of the other server take as long as two of this one.
   for (uint64_t n = 1; n <= 2; ++n) {
     ASSERT_TRUE(idle.Connect(Role::kClient).ok());
     ASSERT_TRUE(idle.Until([n](const ServerCounts& c) { return c.idle == n; }));

@@ -78,9 +78,9 @@ class BlockPowerTest : public testing::Test {
     return writer->Finish(bytes.size(), Hash64(bytes)).status();
   }
 
-  // What a store must be on any disk that a cut may leave. `must`: blocks whose replica was acknowledged and not since
-  // deleted or marked; `must_not`: blocks whose deletion was acknowledged; `marked`: those marked as damaged;
-  // `damaged`: those that were marked once, which are marked or were replaced by good ones.
+  // Checks a store on a disk that a cut may leave. `must`: blocks with an acknowledged replica, neither deleted nor
+  // marked since. `must_not`: blocks with an acknowledged deletion. `marked`: blocks that are marked as damaged.
+  // `damaged`: blocks that were marked once, and are still marked or were replaced by good ones.
   static void Check(const std::string& image, const std::set<uint64_t>& must, const std::set<uint64_t>& must_not,
                     const std::set<uint64_t>& marked, const std::set<uint64_t>& damaged) {
     const auto store = Open(image);

@@ -155,7 +155,7 @@ TEST_F(BlockStoreTest, DamagedFilesAreSuspectAtStart) {
   EXPECT_TRUE(store_->List().empty());
 }
 
-TEST_F(BlockStoreTest, AFreshCopyReplacesASuspectOne) {
+TEST_F(BlockStoreTest, AFreshReplicaReplacesASuspectOne) {
   const BlockRef ref = Write(5);
   Flip(Find(".blk"), 10);
   EXPECT_EQ(store_->Verify({5}, 1).code(), Code::kCorrupted);
@@ -343,7 +343,7 @@ TEST_F(BlockStoreTest, ADeletedBlockLeavesNothingInQuarantine) {
   }
 }
 
-// Of other bytes each chunk would differ; of equal ones only the name tells.
+// Both blocks have the same bytes, so that no chunk differs and only the name in the sidecar does.
 TEST_F(BlockStoreTest, ASidecarOfAnotherBlockIsNotReadByWhenEverItTookItsPlace) {
   const BlockRef a = Write(1), b = Write(0x101);
   Reopen();  // the next read opens the sidecar
@@ -399,7 +399,7 @@ TEST_F(BlockStoreTest, EachFlippedBitIsFoundBeforeAWrongByteIsRead) {
   }
 }
 
-// A late deletion and a fresh copy of one block: either is there as a whole at the end, in memory as on disk.
+// A late deletion and a fresh write of one block: either takes effect as a whole, in memory and on disk.
 TEST_F(BlockStoreTest, ADeletionAndAWriterOfOneBlockDoNotMix) {
   for (int round = 0; round < 20; ++round) {
     Write(5);

@@ -241,7 +241,7 @@ TEST(DfsEndToEndTest, ADamagedReplicaIsNotRead) {
     file.put(static_cast<char>(~bytes[500'000]));
   }
   EXPECT_TRUE(cluster.client().GetBytes("/x").value() == bytes);
-  // The master hears of it, and a fresh copy takes its place; the bad bytes are kept aside.
+  // The master is notified, and a new replica takes its place. The bad bytes are kept aside.
   EXPECT_TRUE(Eventually([&] {
     cluster.Tick(Seconds(1));
     const auto counts = cluster.Ask([](const Namespace& ns) { return ns.Counts(); });
@@ -251,7 +251,7 @@ TEST(DfsEndToEndTest, ADamagedReplicaIsNotRead) {
   EXPECT_TRUE(first->store().Verify(block.id, block.generation).ok());
 }
 
-// A target of copies that takes none is passed over at once, and not after the time that a copy may take.
+// A target that takes no copies is passed over at once, and not only after the time that a copy may take.
 TEST(DfsEndToEndTest, ACopyThatATargetDoesNotTakeIsMadeElsewhere) {
   DfsCluster cluster(5, SmallBlocks());
   const std::string bytes = RandomBytes(12 << 20, 10);

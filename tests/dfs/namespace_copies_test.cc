@@ -1,4 +1,4 @@
-// What becomes of copies and counts where files are removed and workers are lost.
+// Running copies and the counts of blocks when files are removed and workers are lost.
 #include <set>
 
 #include "tests/dfs/namespace_testing.h"

@@ -1,4 +1,4 @@
-// A worker that is drained: its blocks are copied away, nothing is deleted before, and what is said of it is true.
+// The blocks of a drained worker are copied away, nothing is deleted before, and the reports about it are true.
 #include <set>
 
 #include "tests/dfs/namespace_testing.h"
@@ -26,7 +26,7 @@ class NamespaceDrainTest : public NamespaceTest {
     const auto found = ns_.Find(block.block.id);
     return found ? std::set<WorkerId>(found->workers.begin(), found->workers.end()) : std::set<WorkerId>();
   }
-  // Each copy that was asked for arrives, until nothing more is asked for.
+  // Completes each requested copy, until no more are requested.
   void Copy() {
     while (!Copies().empty()) {
       const auto copies = Copies();

@@ -1,4 +1,4 @@
-// What writers, commits and operators may ask of the namespace, at the limits of what is allowed.
+// Requests of writers, commits and operators to the namespace, at the limits of what is allowed.
 #include "tests/dfs/namespace_testing.h"
 
 namespace mr::dfs {

@@ -32,7 +32,7 @@ class NamespaceRepairTest : public NamespaceTest {
     }
     return out;
   }
-  // Each copy that was asked for arrives; their number.
+  // Completes each requested copy and returns their number.
   size_t Arrive() {
     const auto copies = Copies();
     effects_.clear();
@@ -458,7 +458,7 @@ TEST_F(NamespaceRepairTest, ASurplusReplicaGoesFromTheRackThatHasAnother) {
   EXPECT_EQ(Holders(ns_, block.id), (std::set{W(1), W(2), W(3)}));
 }
 
-TEST_F(NamespaceRepairTest, ALateWordOfAnOldCopyChangesNothing) {
+TEST_F(NamespaceRepairTest, ALateReportOfAnOldCopyChangesNothing) {
   for (uint32_t i = 1; i <= 6; ++i) Join(i);
   const auto staged = Put("/f")[0];
   Lose(staged.workers[0].value);
@@ -541,7 +541,7 @@ TEST_F(NamespaceRepairTest, ACopyReplacesADamagedReplicaOnlyWhereNoOtherWorkerIs
   EXPECT_EQ(Copies()[0].to, W(3));
 }
 
-// Linear in the blocks: a pass over all that waits per copy that arrives takes minutes here.
+// Repair is linear in the blocks. A walk over all waiting blocks per completed copy would take minutes here.
 TEST_F(NamespaceRepairTest, AllIsRepairedHoweverManyWait) {
   for (uint32_t i = 1; i <= 5; ++i) Join(i);
   for (int i = 0; i < 40; ++i) Put("/f" + std::to_string(i), 500);
@@ -558,7 +558,7 @@ TEST_F(NamespaceRepairTest, AllIsRepairedHoweverManyWait) {
   EXPECT_EQ(ns_.Counts().copying, 0u);
 }
 
-// ---- What people are told -----------------------------------------------------------------------
+// ---- Reports for people --------------------------------------------------------------------------
 
 TEST_F(NamespaceRepairTest, HealthNamesMissingCorruptAndUnderReplicatedFiles) {
   for (uint32_t i = 1; i <= 3; ++i) Join(i);

@@ -1,4 +1,4 @@
-// What a master knows behind a snapshot and behind a replay of its journal is what it knew before.
+// After a snapshot or a replay of its journal a master knows the same as before.
 #include <set>
 
 #include "tests/dfs/namespace_testing.h"

@@ -1,4 +1,4 @@
-// A namespace whose host does at once what it is told, for tests.
+// A namespace for tests, with a host that carries out its effects at once.
 #pragma once
 
 #include <gtest/gtest.h>

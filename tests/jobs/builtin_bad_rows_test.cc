@@ -33,7 +33,7 @@ void Expect(const std::string& job, const std::vector<std::string>& args, uint64
 }
 
 TEST(BadRowsTest, LeaveNothingBehindInAggregates) {
-  // Of the row with 'x' the count must not have risen, and no group be there that only bad rows have.
+  // The row with 'x' must not raise the count, and there is no group that only bad rows have.
   Expect("aggregate", {"--by", "user", "--agg", "count,sum(amount),max(at)"}, 3, "ann,2,4,never\nbob,1,5,120\n");
   Expect("aggregate", {"--by", "amount", "--agg", "sum(amount)"}, 3, "1,1\n3,3\n5,5\n");
 }

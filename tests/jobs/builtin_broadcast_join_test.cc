@@ -25,7 +25,7 @@ struct Tables {
   std::vector<std::string> args = {"--on", "id"};
 };
 
-// small: the side whose size the plan is told; "": none, so both are shuffled.
+// small: the side with a size that the plan knows; "": none, so that both are shuffled.
 std::unique_ptr<LocalJob> JobOf(const Tables& tables, const std::string& small, const LocalOptions& shape) {
   auto job = std::make_unique<LocalJob>(Builtins(), shape);
   job->File("left.csv", tables.left).File("right.csv", tables.right);
@@ -108,7 +108,7 @@ TEST(BroadcastJoinTest, WhatIsWrongIsToldAsOtherwise) {
   EXPECT_THAT(error("id,n\n1,a\n", "id,m\n1,2\n3\n"), HasSubstr("right.csv, byte 9: the row has 1 fields"));
 }
 
-// As where the size of a compressed file was guessed far too low.
+// The table is larger than its guessed size, like a compressed file with far too low a guess.
 TEST(BroadcastJoinTest, ATableThatDoesNotFitIsJoinedByWayOfFiles) {
   Tables tables{"id,a\n", "id,b\n"};
   for (int i = 0; i < 3000; ++i) {

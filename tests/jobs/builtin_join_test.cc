@@ -82,7 +82,7 @@ TEST(JoinTest, EachTypeIsAsInSql) {
     EXPECT_EQ(SortedLinesOf(in_files.Output()), rows) << type << " by way of files";
   }
   EXPECT_THAT(PlanRefusal("join", {"--left", "a", "--right", "b", "--on", "x", "--type", "outer"}),
-              HasSubstr("there are inner"));
+              HasSubstr("use inner"));
 }
 
 TEST(JoinTest, ALeftSideThatDoesNotFitIsJoinedByWayOfFiles) {
@@ -153,7 +153,7 @@ TEST(JoinTest, AColumnThatIsMissingIsNamedWithItsNeighbours) {
 
 TEST(JoinTest, BadRowsAreRefusedWithFileAndByte) {
   EXPECT_THAT(Join("id,n\n1,a\n2,\"b\"c\n", "id,m\n1,2\n").error,
-              testing::AllOf(HasSubstr("l.csv, byte 9:"), HasSubstr("behind the quote")));
+              testing::AllOf(HasSubstr("l.csv, byte 9:"), HasSubstr("text follows the quote")));
   EXPECT_THAT(Join("id,n\n1,a\n", "id,m\n1,2\n3\n").error,
               testing::AllOf(HasSubstr("r.csv, byte 9:"), HasSubstr("1 fields, the header has 2")));
 }

@@ -1,4 +1,4 @@
-// What every built-in job's plan and table must hold.
+// Conditions on the plan and the table of every built-in job.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

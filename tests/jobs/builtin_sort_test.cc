@@ -69,7 +69,7 @@ TEST(SortTest, FieldsNumbersAndUniqueLines) {
   EXPECT_THAT(PlanRefusal("sort", {"-k", "0"}), HasSubstr("is no key"));
   EXPECT_THAT(PlanRefusal("sort", {"-k", "2,1"}), HasSubstr("ends before it begins"));
   EXPECT_THAT(PlanRefusal("sort", {"-k", "1d"}), HasSubstr("only n and r"));
-  EXPECT_THAT(PlanRefusal("sort", {"-s"}), HasSubstr("wants a key"));
+  EXPECT_THAT(PlanRefusal("sort", {"-s"}), HasSubstr("needs a key"));
 }
 
 TEST(SortTest, QuantilesShareTheLinesOut) {

@@ -249,7 +249,7 @@ TEST(SessionizeTest, CutsWhereNothingCameForAWhile) {
               HasSubstr("is no time"));
   EXPECT_THAT(RunTable("sessionize", "user,time\na,soon\n", {"--user", "user", "--time", "time"}).error,
               HasSubstr("is no time"));
-  EXPECT_THAT(PlanRefusal("sessionize", {"--user", "a", "--time", "b", "--gap", "30"}), HasSubstr("write 30m"));
+  EXPECT_THAT(PlanRefusal("sessionize", {"--user", "a", "--time", "b", "--gap", "30"}), HasSubstr("such as 30m"));
 }
 
 // 1900 and 2100 have no leap day, 2000 and 2024 have one.

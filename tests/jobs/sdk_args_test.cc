@@ -46,7 +46,7 @@ TEST(ArgsTest, SaysWhatIsWrong) {
   EXPECT_THAT(Parse({"--numbr", "3"}).error, HasSubstr("did you mean '--number'?"));
   EXPECT_THAT(Parse({"--number", "3x"}).error, HasSubstr("whole number, not '3x'"));
   EXPECT_THAT(Parse({"--number", "11"}).error, HasSubstr("1 to 10"));
-  EXPECT_THAT(Parse({"--text"}).error, HasSubstr("wants a value"));
+  EXPECT_THAT(Parse({"--text"}).error, HasSubstr("needs a value"));
   EXPECT_THAT(Parse({"file"}, false).error, HasSubstr("takes no argument 'file'"));
   EXPECT_THAT(Parse({"--quite-unlike"}).error, testing::Not(HasSubstr("did you mean")));
 }
@@ -75,7 +75,7 @@ TEST(ArgsTest, SizesHaveUnitsOrAreBytes) {
   EXPECT_EQ(size("2G"), "2147483648");
   EXPECT_EQ(size("1t"), "1099511627776");
   for (const char* bad : {"", "m", "6x", "64mb", "1.5g", "6@", "m6"}) {
-    EXPECT_THAT(size(bad), HasSubstr("--most wants a size such as 64m")) << bad;
+    EXPECT_THAT(size(bad), HasSubstr("--most expects a size such as 64m")) << bad;
   }
   for (const char* outside : {"2t", "9223372036854775807", "99999999999999999999", "8388608t", "-1", "-1k"}) {
     EXPECT_THAT(size(outside), HasSubstr("0 to 1099511627776 bytes")) << outside;

@@ -1,4 +1,4 @@
-// What operators may say of a record, of themselves and of their surroundings, without a cluster.
+// Operators report bad records, failures and cancellation, without a cluster.
 #include <gtest/gtest.h>
 
 #include <cstddef>

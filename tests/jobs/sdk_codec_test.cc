@@ -112,7 +112,7 @@ TEST(KeyCodecTest, BytesOfAnotherTypeAreRefused) {
   EXPECT_THROW(ValueCodec<std::vector<std::string>>::Decode(std::string(11, '\xff')), JobError);
 }
 
-// What decoding these bytes complains of; empty where it does not.
+// The error of decoding these bytes; empty: none.
 template <class Codec>
 std::string Complaint(std::string_view bytes) {
   try {

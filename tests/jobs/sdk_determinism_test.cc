@@ -203,7 +203,7 @@ TEST(DeterminismTest, CatchesEachKindOfWrongOperator) {
   ExpectCaught({"mean", "sum", "combine"}, "mean", "how often its combiner ran");
   ExpectCaught({"count", "counts_values", "combine"}, "count",
                "(its own fault, or that of counts_values, which reads it)");
-  ExpectCaught({"numbered", "last_value"}, "numbered", "MR_UNORDERED says carries no meaning");
+  ExpectCaught({"numbered", "last_value"}, "numbered", "carries no meaning according to its flag MR_UNORDERED");
   ExpectCaught({"alternates", "sum", "custom"}, "alternates", "Partition() of operator 'alternates' gave the key");
 }
 
@@ -230,7 +230,7 @@ TEST(DeterminismTest, TasksAreRunTwiceWhereThatIsAskedFor) {
   LocalJob once(WrongLibrary()), twice(WrongLibrary(), {.twice = true});
   EXPECT_TRUE(once.Input("in", Poem()).Run("two", {"attempt", ""}).ok);
   const LocalResult result = twice.Input("in", Poem()).Run("two", {"attempt", ""});
-  EXPECT_THAT(result.error, HasSubstr("says MR_DETERMINISTIC"));
+  EXPECT_THAT(result.error, HasSubstr("has the flag MR_DETERMINISTIC"));
   EXPECT_EQ(result.failed_operator, "attempt");
   // One that promises nothing may differ.
   EXPECT_TRUE(twice.Run("two", {"attempt_undeclared", ""}).ok);

@@ -94,7 +94,7 @@ TEST(OperatorTest, PortsHaveTypesOfTheirOwnAndCountersReachTheHost) {
   EXPECT_THAT(test.counters(), ElementsAre(Pair(Pair("stage", "groups"), 1)));
 }
 
-// As many counters as lines, with names of them.
+// Counts each line in a counter with the name of the line.
 class CountEach : public LineMapper<std::string, Nothing> {
  public:
   void Map(std::string_view line, Out&) { counter(line) += 1; }

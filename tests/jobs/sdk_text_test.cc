@@ -86,7 +86,7 @@ TEST(CsvTest, AnyFieldsComeBack) {
 TEST(CsvTest, AQuotedNewlineIsRefused) {
   std::vector<std::string> fields;
   EXPECT_THAT(ParseCsvRecord("a,\"b", &fields), HasSubstr("a quoted field does not end"));
-  EXPECT_THAT(ParseCsvRecord("\"b\"c,d", &fields), HasSubstr("behind the quote"));
+  EXPECT_THAT(ParseCsvRecord("\"b\"c,d", &fields), HasSubstr("text follows the quote"));
 }
 
 TEST(AppendTextTest, NumbersAreWrittenForPeople) {

@@ -38,7 +38,7 @@ class TempDirectory {
   std::string path_;
 };
 
-// What a finished command left.
+// The result of a finished command.
 struct RunResult {
   int exit = -1;  // 128 + signal where a signal ended it; -1 where it had to be killed at the limit
   std::string out;

@@ -39,8 +39,8 @@ class OnDiskCall {
   OnDiskCall& operator=(const OnDiskCall&) = delete;
 };
 
-// What PowerCut records. Called with a lock held that orders all of these calls; they come only after a call has
-// succeeded. inode: as fstat gives it, of the file or directory itself.
+// The changes that PowerCut records. Each method is called after its disk call has succeeded, with a lock held that
+// orders all of them. inode: st_ino of the file or directory itself.
 class DiskObserver {
  public:
   virtual ~DiskObserver() = default;

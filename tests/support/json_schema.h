@@ -7,8 +7,8 @@
 
 namespace mr::test {
 
-// The first thing that does not hold, with its place in the document ("$.jobs[0].id: ..."), or "" where all does.
-// schema: path of a file. What cannot be read or parsed is told, too.
+// Returns the first violation, with its place in the document ("$.jobs[0].id: ..."), or "" if there is none. A document
+// or schema that cannot be read or parsed is a violation, too. schema: path of a file.
 std::string SchemaViolation(const std::string& document, const std::string& schema);
 
 }  // namespace mr::test

@@ -83,7 +83,7 @@ class PowerCut final : public DiskObserver {
   };
   struct Node {
     bool directory = false;
-    // As safe, and the log's places of what came later.
+    // The safe state, and the places in the log of later changes.
     std::string bytes;
     std::map<std::string, uint64_t> names;
     std::vector<size_t> pending;

@@ -23,8 +23,8 @@ namespace {
 constexpr int kParkedFd = 200;
 constexpr size_t kMaxInherited = 16;
 
-// What the child needs, made before the fork: in the child of a process with threads only
-// async-signal-safe calls are safe, and an allocation is none.
+// The child's arguments and environment, made before the fork. In the child of a process with threads only
+// async-signal-safe calls are allowed, and an allocation is none.
 struct Prepared {
   std::vector<char*> arguments, environment;
   Prepared(const std::vector<std::string>& argv, const SpawnOptions& options) {

@@ -167,16 +167,16 @@ void Scenario::Event_(const Words& w) {
     const TaskId up = ParseTask(w.at(2));
     const BoundRead* read = scheduler_.state().FindJob(id.task.job)->bindings.Find(id, up.stage, up.task);
     if (read == nullptr) return Broken("it was not told to read " + w[2]);
-    return Send(FetchDone{id, scheduler_.state().MakeCopy(up, read->copy), 1, Millis(1), 1});
+    return Send(FetchDone{id, scheduler_.state().MakeReplica(up, read->replica), 1, Millis(1), 1});
   }
   if (verb == "copy_lost" || verb == "fetch_failed" || verb == "copy_made" || verb == "copy_not_made") {
-    Copy copy{{id.task, a->generation}, id.number, worker, life};
-    if (verb == "copy_not_made") return Send(CopyNotMade{copy, ParseWorker(w.at(2)), "no space left"});
-    if (w.size() > 2) copy.worker = ParseWorker(w[2]), copy.incarnation = workers_[copy.worker].incarnation;
-    if (verb == "copy_made") return Send(CopyMade{copy});
-    if (verb == "copy_lost") return Send(CopyLost{copy, "probe"});
+    Replica replica{{id.task, a->generation}, id.number, worker, life};
+    if (verb == "copy_not_made") return Send(ReplicaNotMade{replica, ParseWorker(w.at(2)), "no space left"});
+    if (w.size() > 2) replica.worker = ParseWorker(w[2]), replica.incarnation = workers_[replica.worker].incarnation;
+    if (verb == "copy_made") return Send(ReplicaMade{replica});
+    if (verb == "copy_lost") return Send(ReplicaLost{replica, "probe"});
     const std::string reader = OptionOf(w, "reader", "");
-    return Send(FetchFailed{reader.empty() ? id : ParseAttempt(reader), copy, "reset"});
+    return Send(FetchFailed{reader.empty() ? id : ParseAttempt(reader), replica, "reset"});
   }
   Broken("no such event: " + verb);
 }
@@ -207,7 +207,7 @@ void Scenario::Register(WorkerId id, bool new_life, const std::string& running) 
     e.incarnation += 10 + id.value;
   } else if (const Worker* w = scheduler_.state().FindWorker(id)) {
     e.running.assign(w->attempts.begin(), w->attempts.end());
-    for (const auto& [task, number] : w->copies) {
+    for (const auto& [task, number] : w->replicas) {
       const mr::sched::Task& t = *scheduler_.state().FindTask(task);
       e.inventory.push_back({{task, t.generation}, number, id, e.incarnation});
     }
@@ -333,7 +333,7 @@ void Scenario::Answer(const PlanStage& ask) {
   Send(e);
 }
 
-// What the attempt would have read if it read everything now.
+// Sets the outputs that the attempt has consumed to all of its inputs as they are now.
 void Scenario::Consume(const AttemptId& id) {
   const Job& job = *scheduler_.state().FindJob(id.task.job);
   std::vector<Consumed>& consumed = consumed_[id];
@@ -432,8 +432,8 @@ void Scenario::Note(const Decision& decision) {
   if (const auto* d = std::get_if<WakeAt>(&decision)) timers_.push_back(*d);
   if (const auto* d = std::get_if<Accept>(&decision)) {
     Output& out = outputs_[d->attempt.task];
-    if (out.generation != d->copy.output.generation) ++commits_[d->attempt.task];
-    out = {d->manifest.content, d->copy.output.generation};
+    if (out.generation != d->replica.output.generation) ++commits_[d->attempt.task];
+    out = {d->manifest.content, d->replica.output.generation};
   }
 }
 

@@ -18,12 +18,11 @@ const char* StateName(JobState state) {
   return "?";
 }
 
-// What an `expect` line has to name; the rest (accepts, dropped copies, plans, timers) may be left
-// out.
+// Whether an `expect` line must name this decision. Others (accepts, dropped replicas, plans, timers) may be left out.
 bool MustBeExpected(const Decision& d) {
   return std::holds_alternative<Launch>(d) || std::holds_alternative<Kill>(d) || std::holds_alternative<TakeBack>(d) ||
          std::holds_alternative<Bind>(d) || std::holds_alternative<Refuse>(d) ||
-         std::holds_alternative<ReplicateCopy>(d) || std::holds_alternative<CommitJob>(d) ||
+         std::holds_alternative<ReplicateOutput>(d) || std::holds_alternative<CommitJob>(d) ||
          std::holds_alternative<FailJob>(d) || std::holds_alternative<MarkIndeterminate>(d) ||
          std::holds_alternative<SetShare>(d) || std::holds_alternative<Spare>(d);
 }
@@ -92,10 +91,10 @@ std::string Scenario::Text(const Decision& decision) const {
   if (const auto* d = std::get_if<TakeBack>(&decision)) return of("take_back", *d);
   if (const auto* d = std::get_if<Accept>(&decision)) return of("accept", *d);
   if (const auto* d = std::get_if<Refuse>(&decision)) return of("refuse", *d);
-  if (const auto* d = std::get_if<DropCopy>(&decision)) {
-    return "drop_copy " + Label(d->copy.output.task) + " " + Name(d->copy.worker) + because(d->reason);
+  if (const auto* d = std::get_if<DropReplica>(&decision)) {
+    return "drop_copy " + Label(d->replica.output.task) + " " + Name(d->replica.worker) + because(d->reason);
   }
-  if (const auto* d = std::get_if<ReplicateCopy>(&decision)) {
+  if (const auto* d = std::get_if<ReplicateOutput>(&decision)) {
     return "replicate " + Label(d->from.output.task) + " " + Name(d->from.worker) + " " + Name(d->to) +
            because(d->reason);
   }
@@ -116,7 +115,7 @@ std::string Scenario::Text(const Decision& decision) const {
     return "share " + job(d->job) + " slots=" + std::to_string(d->slots) + because(d->reason);
   }
   if (const auto* d = std::get_if<Bind>(&decision)) {
-    return "bind " + Label(d->reader.task) + " " + Label(d->copy.output.task) + " " + Name(d->copy.worker) +
+    return "bind " + Label(d->reader.task) + " " + Label(d->replica.output.task) + " " + Name(d->replica.worker) +
            " number=" + std::to_string(d->reader.number) + " own=" + (d->exclusive ? "yes" : "no") + because(d->reason);
   }
   if (const auto* d = std::get_if<WakeAt>(&decision)) return "wake " + d->policy;
@@ -207,7 +206,7 @@ void Scenario::Ensure(const Words& w) {
     } else if (what == "generation") {
       is = std::to_string(task->generation);
     } else if (what == "copies") {
-      is = std::to_string(task->copies.size());
+      is = std::to_string(task->replicas.size());
     }
   }
   if (is.empty()) return Broken("cannot ensure '" + what + "' of '" + subject + "'");

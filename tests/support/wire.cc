@@ -72,7 +72,7 @@ void Wire::Accept() {
   }
 }
 
-// What one end said to the other; the end of it for both.
+// Passes bytes from one end to the other. When one end closes or fails, both are closed.
 void Wire::Pass(Line* line, int from) {
   char buffer[64 << 10];
   const ssize_t n = line->dumb ? 0 : ::recv(line->ends[from].get(), buffer, sizeof buffer, MSG_DONTWAIT);

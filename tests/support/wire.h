@@ -28,7 +28,7 @@ class Wire {
   // Where new connections lead to, at 127.0.0.1.
   void LeadTo(uint16_t port) { target_ = port; }
   void Cut() { cut_ = true; }
-  // As bytes_per_second, from now on.
+  // Replaces bytes_per_second of the constructor.
   void Limit(double bytes_per_second) { bytes_per_second_ = bytes_per_second; }
   // New connections are carried; those of before are not.
   void Mend() { cut_ = false; }

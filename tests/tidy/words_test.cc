@@ -11,30 +11,39 @@ namespace {
 
 struct Banned {
   const char* words;
-  size_t left;  // lines of the tree that have them today: lower it with each one that goes
+  size_t left;  // lines of the tree that have them: lower it with each one that goes
   const char* instead;
 };
 
 constexpr Banned kBanned[] = {
-    {"// Of ", 252, "a noun phrase or a sentence: \"Jobs that ...\""},
-    {"// What ", 488, "a noun phrase, or a verb: \"Returns the ...\""},
-    {"// Who ", 8, "the field's noun: the reader, the caller, the worker"},
-    {"// Whose ", 3, "a sentence of its own"},
-    {"// As ", 74, "say it, or name what it is like: \"Like Erase, but ...\""},
-    {"// Made for ", 1, "say when it is sent or called"},
-    {"lately", 16, "recent, recently"},
+    {"// Of ", 0, "a noun phrase or a sentence: \"Jobs that ...\""},
+    {"// What ", 0, "a noun phrase, or a verb: \"Returns the ...\""},
+    {"// Who ", 0, "the field's noun: the reader, the caller, the worker"},
+    {"// Whose ", 0, "a sentence of its own"},
+    {"// As ", 0, "say it, or name what it is like: \"Like Erase, but ...\""},
+    {"// Made for ", 0, "say when it is sent or called"},
+    {"lately", 0, "recent, recently"},
     {"foretell", 0, "predict"},
-    {"foretold", 4, "predicted"},
-    {"is told", 58, "receives, is notified of"},
-    {"are told", 33, "receive, are notified of"},
-    {"was told", 51, "received"},
-    {"be told", 13, "receive, be notified of"},
-    {"tells", 48, "reports, returns, logs"},
-    {"be had", 4, "is possible, is available"},
-    {"no news", 4, "expected, not an error"},
-    {"for who ", 9, "for callers that"},
-    {"for whom", 1, "for callers that"},
-    {"must not read one at a time", 1, "not safe for concurrent use"},
+    {"foretold", 0, "predicted"},
+    {"is told", 0, "receives, is notified of"},
+    {"are told", 0, "receive, are notified of"},
+    {"was told", 0, "received"},
+    {"be told", 0, "receive, be notified of"},
+    {"tells", 2, "reports, returns, logs"},
+    {"be had", 0, "is possible, is available"},
+    {"no news", 0, "expected, not an error"},
+    {"for who ", 0, "for callers that"},
+    {"for whom", 0, "for callers that"},
+    {"must not read one at a time", 0, "not safe for concurrent use"},
+    {"papers.md", 0, "the paper and its section"},
+    {"design.md", 0, "the fact: no page outside the tree"},
+    {"reliability.md", 0, "the fact: no page outside the tree"},
+    {"limits.md", 0, "the fact: no page outside the tree"},
+    {"speculative copy", 0, "speculative attempt"},
+    {"speculative copies", 0, "speculative attempts"},
+    {"begun anew", 9, "restarted"},
+    {"of which", 30, "two sentences"},
+    {"whom", 2, "that, which"},
 };
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }

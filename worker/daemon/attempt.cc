@@ -8,9 +8,9 @@
 namespace mr::worker {
 namespace {
 
-// A copy that cannot be read is tried again after 50 ms, 100 ms, ... 2 s, about 8 s in all: longer
-// than a restart of a connection takes, shorter than anybody waits (guess). The directory usually
-// names another copy, or takes this one away, before.
+// A replica that cannot be read is retried after 50 ms, 100 ms, ... 2 s, for about 8 s in all. That is longer than a
+// reconnection takes and shorter than a user waits (guess). The directory usually names another replica, or removes
+// this one, before.
 constexpr uint32_t kMaxTries = 9;
 constexpr Duration kFirstRetry = Millis(50);
 constexpr Duration kLongestRetry = Seconds(2);
@@ -23,7 +23,7 @@ Duration RetryDelay(uint32_t tries) {
 
 }  // namespace
 
-bool SameCopy(const CopyLocation& a, const CopyLocation& b) {
+bool SameReplica(const ReplicaLocation& a, const ReplicaLocation& b) {
   return a.output == b.output && a.attempt == b.attempt && a.worker == b.worker && a.incarnation == b.incarnation;
 }
 
@@ -81,37 +81,37 @@ void AttemptMachine::On(const event::PrepareFailed& e, Actions* out) {
   Finish(action::ReportFailed{e.kind, e.message}, out);
 }
 
-void AttemptMachine::On(const event::CopyAdded& e, Actions* out) {
+void AttemptMachine::On(const event::ReplicaAdded& e, Actions* out) {
   if (state_ != AttemptState::kPreparing && state_ != AttemptState::kRunning) return;
-  const auto it = upstream_.find({e.copy->output.task.stage, e.copy->output.task.task});
+  const auto it = upstream_.find({e.replica->output.task.stage, e.replica->output.task.task});
   if (it == upstream_.end()) return;
   Upstream& upstream = it->second;
   if (by_bind_) {
-    // What the directory has is for others; and a bind is repeated after each registration.
-    if (!e.bound || (upstream.bound != nullptr && SameCopy(*upstream.bound, *e.copy))) return;
-    upstream.copies.clear();
+    // A by_bind reader ignores the directory. The master repeats a bind after each registration.
+    if (!e.bound || (upstream.bound != nullptr && SameReplica(*upstream.bound, *e.replica))) return;
+    upstream.replicas.clear();
   }
-  std::erase_if(upstream.copies, [&](const CopyPtr& c) { return SameCopy(*c, *e.copy); });
-  upstream.copies.push_back(e.copy);
-  if (e.bound) upstream.bound = e.copy;
+  std::erase_if(upstream.replicas, [&](const ReplicaPtr& c) { return SameReplica(*c, *e.replica); });
+  upstream.replicas.push_back(e.replica);
+  if (e.bound) upstream.bound = e.replica;
   if (state_ != AttemptState::kRunning) return;
   for (const uint32_t i : upstream.reads) {
-    // Where one copy failed, news of one is worth an attempt at once; another one has almost all tries before it, so
-    // that a reader outlives the time in which what was damaged is made again.
+    // A new replica ends a pause at once. If it is another one, it gets almost all tries: a reader must outlive the
+    // time in which a damaged output is made again.
     if (reads_[i].state == ReadState::kPausing) reads_[i].state = ReadState::kIdle;
-    if (reads_[i].from != nullptr && !SameCopy(*reads_[i].from, *e.copy)) {
-      reads_[i].tries = std::min(reads_[i].tries, 1u);  // not 0: the one that failed still comes last
+    if (reads_[i].from != nullptr && !SameReplica(*reads_[i].from, *e.replica)) {
+      reads_[i].tries = std::min(reads_[i].tries, 1u);  // not 0: the one that failed stays the last choice
     }
     FetchIfPossible(i, out);
   }
 }
 
-void AttemptMachine::On(const event::CopyRemoved& e, Actions*) {
-  const auto it = upstream_.find({e.copy->output.task.stage, e.copy->output.task.task});
+void AttemptMachine::On(const event::ReplicaRemoved& e, Actions*) {
+  const auto it = upstream_.find({e.replica->output.task.stage, e.replica->output.task.task});
   if (it == upstream_.end()) return;
-  // A fetch under way goes on: its end says whether the bytes were still there.
-  std::erase_if(it->second.copies, [&](const CopyPtr& c) { return SameCopy(*c, *e.copy); });
-  if (it->second.bound != nullptr && SameCopy(*it->second.bound, *e.copy)) it->second.bound = nullptr;
+  // A fetch in progress continues: its end shows whether the bytes were still there.
+  std::erase_if(it->second.replicas, [&](const ReplicaPtr& c) { return SameReplica(*c, *e.replica); });
+  if (it->second.bound != nullptr && SameReplica(*it->second.bound, *e.replica)) it->second.bound = nullptr;
 }
 
 void AttemptMachine::On(const event::ReadDone& e, Actions* out) {
@@ -138,8 +138,8 @@ void AttemptMachine::On(const event::ReadFailed& e, Actions* out) {
   }
   if (e.delivered == Delivered::kWholePartitions) read.pinned = true;
   const Upstream& upstream = upstream_.at({read.what.stage, read.what.task});
-  const CopyPtr other = Choose(read, upstream);
-  if (other != nullptr && !SameCopy(*other, *read.from)) {
+  const ReplicaPtr other = Choose(read, upstream);
+  if (other != nullptr && !SameReplica(*other, *read.from)) {
     read.state = ReadState::kIdle;
     return FetchIfPossible(e.read, out);
   }
@@ -166,7 +166,7 @@ void AttemptMachine::On(const event::ChildEnded& e, Actions* out) {
     return Finish(action::ReportFailed{e.kind, e.message}, out);
   }
   child_done_ = true;
-  if (reads_left_ > 0) return;  // the fetcher's word about the last bytes is on its way
+  if (reads_left_ > 0) return;  // the fetcher has yet to confirm the last bytes
   state_ = AttemptState::kStoring;
   out->push_back(action::StoreOutput{});
 }
@@ -188,7 +188,7 @@ void AttemptMachine::On(const event::KillAsked&, Actions* out) {
     case AttemptState::kRunning:
     case AttemptState::kStoring: return Stop(action::ReportKilled{}, out);
     case AttemptState::kStopping:
-      pending_report_ = action::ReportKilled{};  // asked for is not a failure any more
+      pending_report_ = action::ReportKilled{};  // a requested end is not a failure
       return;
     case AttemptState::kNew:
     case AttemptState::kReporting:  // the answer to the report decides
@@ -197,7 +197,7 @@ void AttemptMachine::On(const event::KillAsked&, Actions* out) {
 }
 
 void AttemptMachine::On(const event::TakeBackAsked&, Actions* out) {
-  // With all inputs here it will finish by itself: the taking back came too late.
+  // With all inputs here it finishes by itself: the request came too late.
   if (inputs_done()) return;
   if (state_ == AttemptState::kPreparing || state_ == AttemptState::kRunning) {
     Stop(action::ReportKilled{}, out);
@@ -208,7 +208,7 @@ void AttemptMachine::On(const event::Answered& e, Actions* out) {
   if (state_ != AttemptState::kReporting) return;
   state_ = AttemptState::kEnded;
   if (reported_finish_) {
-    const bool keep = e.verdict == Verdict::kWinner || e.verdict == Verdict::kCopyKept;
+    const bool keep = e.verdict == Verdict::kWinner || e.verdict == Verdict::kReplicaKept;
     if (keep) {
       out->push_back(action::KeepOutput{});
     } else {
@@ -222,39 +222,39 @@ void AttemptMachine::FetchIfPossible(uint32_t i, Actions* out) {
   ReadEntry& read = reads_[i];
   if (state_ != AttemptState::kRunning || read.state != ReadState::kIdle) return;
   const Upstream& upstream = upstream_.at({read.what.stage, read.what.task});
-  const CopyPtr copy = Choose(read, upstream);
-  if (copy == nullptr) {
-    if (upstream.copies.empty()) return;  // waits for one
-    // The output was made again and differs; what the child already has cannot be taken back.
+  const ReplicaPtr replica = Choose(read, upstream);
+  if (replica == nullptr) {
+    if (upstream.replicas.empty()) return;  // waits for a replica
+    // The output was made again with other content, and the child cannot give back its part.
     return Stop(
         action::ReportFailed{FailureKind::kLost, "an input was made again with other content while it was being read"},
         out);
   }
   read.state = ReadState::kFetching;
-  read.from = copy;
-  out->push_back(action::Fetch{i, copy});
+  read.from = replica;
+  out->push_back(action::Fetch{i, replica});
 }
 
-CopyPtr AttemptMachine::Choose(const ReadEntry& read, const Upstream& upstream) const {
-  const CopyLocation* relied = ReliedOn(upstream);
-  CopyPtr best;
+ReplicaPtr AttemptMachine::Choose(const ReadEntry& read, const Upstream& upstream) const {
+  const ReplicaLocation* relied = ReliedOn(upstream);
+  ReplicaPtr best;
   uint64_t best_rank = 0;
-  for (const CopyPtr& copy : upstream.copies) {
-    if (relied != nullptr && relied->content != copy->content) continue;
-    // The copy that failed last comes last; then bound, local, and a draw among the rest.
-    uint64_t rank = 1 + (MixHash(MixHash(spread_, copy->worker.value), copy->output.task.task) >> 8);
-    if (copy->worker == own_) rank |= 1ull << 61;
-    if (upstream.bound != nullptr && SameCopy(*upstream.bound, *copy)) rank |= 1ull << 62;
-    if (read.tries > 0 && read.from != nullptr && SameCopy(*read.from, *copy)) rank = 0;
+  for (const ReplicaPtr& replica : upstream.replicas) {
+    if (relied != nullptr && relied->content != replica->content) continue;
+    // The bound replica comes first, then a local one, then a hash decides. The one that failed last comes last.
+    uint64_t rank = 1 + (MixHash(MixHash(spread_, replica->worker.value), replica->output.task.task) >> 8);
+    if (replica->worker == own_) rank |= 1ull << 61;
+    if (upstream.bound != nullptr && SameReplica(*upstream.bound, *replica)) rank |= 1ull << 62;
+    if (read.tries > 0 && read.from != nullptr && SameReplica(*read.from, *replica)) rank = 0;
     if (best == nullptr || rank > best_rank) {
-      best = copy;
+      best = replica;
       best_rank = rank;
     }
   }
   return best;
 }
 
-const CopyLocation* AttemptMachine::ReliedOn(const Upstream& upstream) const {
+const ReplicaLocation* AttemptMachine::ReliedOn(const Upstream& upstream) const {
   for (const uint32_t i : upstream.reads) {
     const ReadEntry& read = reads_[i];
     const bool relied = read.pinned || read.state == ReadState::kFetching || read.state == ReadState::kDone;
@@ -288,7 +288,7 @@ std::vector<Consumed> AttemptMachine::ConsumedList() const {
   std::vector<Consumed> out;
   out.reserve(upstream_.size());
   for (const auto& [key, upstream] : upstream_) {
-    const CopyLocation& from = *reads_[upstream.reads.front()].from;
+    const ReplicaLocation& from = *reads_[upstream.reads.front()].from;
     out.push_back({key.first, key.second, from.output.generation, from.content});
   }
   return out;

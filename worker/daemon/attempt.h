@@ -1,15 +1,16 @@
-// What one attempt does on its worker, as a pure state machine: events in, actions out. No I/O, no
-// clock, no thread; the runner (attempt_runner.h) carries the actions out and brings the events.
+// The state machine of one attempt on its worker. Pure: events in, actions out; no I/O, no clock, no thread. The runner
+// (attempt_runner.h) carries out the actions and reports the events.
 //
 //   preparing -> running -> storing -> reporting -> ended
 //        \          \-> stopping -/ (a kill or a failure waits for the child's end)
 //
-// While it runs it may be waiting: for copies of upstream outputs that it reads. A copy that cannot
-// be read is tried again, or another one instead, as long as nothing of the failing partition has
-// reached the child. Which copy: of those that the directory has, or (by_bind) the one that the master
-// named last for this reader and this output, and no other: without one it waits. Every attempt ends in exactly one
-// final report (finished, failed, killed), and what its answer says decides whether the output stays. Events that come
-// late are ignored.
+// A running attempt may wait for replicas of the upstream outputs that it reads. After a failed read it retries, or
+// reads another replica, unless the child holds bytes that no replica can continue (Delivered). It chooses among the
+// replicas in the directory. With by_bind it reads only the replica that the master bound to it last for that output,
+// and waits while there is none.
+//
+// Every attempt ends in exactly one final report (finished, failed, killed). The master's answer decides whether its
+// output stays. Late events are ignored.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +27,17 @@
 
 namespace mr::worker {
 
-// As mr::sched::FailureKind; the number travels.
+// The numbers of mr::sched::FailureKind: they travel in reports.
 enum class FailureKind : uint8_t {
   kUser = 1,
   kEnvironment = 2,
   kLost = 3,
   kKilled = 4,
   kPreempted = 5,
-  kUserFinal = 6,  // as kUser, where another attempt would fail alike
+  kUserFinal = 6,  // like kUser, but another attempt would fail in the same way
 };
 
-// What the attempt reads of one upstream task for one of its inputs.
+// One upstream task that the attempt reads for one of its inputs.
 struct Read {
   uint32_t input = 0;
   uint32_t stage = 0, task = 0;  // upstream
@@ -50,37 +51,44 @@ struct Consumed {
   bool operator==(const Consumed&) const = default;
 };
 
-using CopyPtr = std::shared_ptr<const CopyLocation>;
-// The same output made by the same attempt on the same life of a worker.
-bool SameCopy(const CopyLocation& a, const CopyLocation& b);
+using ReplicaPtr = std::shared_ptr<const ReplicaLocation>;
+// Returns whether both name the same output, made by the same attempt, on the same incarnation of a worker.
+bool SameReplica(const ReplicaLocation& a, const ReplicaLocation& b);
 
-// How much of a read had reached the child when its copy failed.
+// How much of a read had reached the child when its replica failed.
 enum class Delivered : uint8_t {
   kNothing = 0,
-  kWholePartitions = 1,  // some of it, behind which a copy of equal content can go on
-  kPartOfPartition = 2,  // what no other copy can go on from: it cannot be taken back from the child
+  kWholePartitions = 1,  // a part that a replica of equal content can continue
+  kPartOfPartition = 2,  // a part that no other replica can continue: the child cannot give it back
 };
 
 // The master's answer to a final report.
-enum class Verdict : uint8_t { kNoted = 0, kWinner = 1, kCopyKept = 2, kCopyDropped = 3, kDiffers = 4, kStale = 5 };
+enum class Verdict : uint8_t {
+  kNoted = 0,
+  kWinner = 1,
+  kReplicaKept = 2,
+  kReplicaDropped = 3,
+  kDiffers = 4,
+  kStale = 5
+};
 
 namespace event {
-struct Prepared {};  // inputs are open, the library is here
+struct Prepared {};  // the inputs are open and the library is here
 struct PrepareFailed {
   std::string message;
   FailureKind kind = FailureKind::kEnvironment;
 };
-struct CopyAdded {
-  CopyPtr copy;
+struct ReplicaAdded {
+  ReplicaPtr replica;
   bool bound = false;
-};  // bound: named to this reader, not in the directory
-struct CopyRemoved {
-  CopyPtr copy;
+};  // bound: the master named it to this reader; it is not from the directory
+struct ReplicaRemoved {
+  ReplicaPtr replica;
 };
 struct ReadDone {
   uint32_t read = 0;
 };
-// unreachable: the copy's worker did not answer, which says nothing about the bytes.
+// A read that failed. unreachable: the replica's worker did not answer; its bytes may be good.
 struct ReadFailed {
   uint32_t read = 0;
   Delivered delivered = Delivered::kNothing;
@@ -90,7 +98,7 @@ struct ReadFailed {
 struct RetryDue {
   uint32_t read = 0;
 };
-// failed: not at its own good end. What the child said is kept by the runner.
+// The child has ended. failed: it did not come to a regular end. The runner keeps its result.
 struct ChildEnded {
   bool failed = false;
   FailureKind kind = FailureKind::kUser;
@@ -108,7 +116,7 @@ struct Answered {
 }  // namespace event
 
 using AttemptEvent =
-    std::variant<event::Prepared, event::PrepareFailed, event::CopyAdded, event::CopyRemoved, event::ReadDone,
+    std::variant<event::Prepared, event::PrepareFailed, event::ReplicaAdded, event::ReplicaRemoved, event::ReadDone,
                  event::ReadFailed, event::RetryDue, event::ChildEnded, event::OutputStored, event::OutputFailed,
                  event::KillAsked, event::TakeBackAsked, event::Answered>;
 
@@ -117,7 +125,7 @@ struct Prepare {};
 struct StartChild {};
 struct Fetch {
   uint32_t read = 0;
-  CopyPtr from;
+  ReplicaPtr from;
 };
 struct RetryLater {
   uint32_t read = 0;
@@ -132,10 +140,10 @@ struct FreeSlot {};
 struct ReportStarted {};
 struct ReportFetchDone {
   uint32_t read = 0;
-  CopyPtr from;
+  ReplicaPtr from;
 };
 struct ReportFetchFailed {
-  CopyPtr from;
+  ReplicaPtr from;
   std::string why;
   bool unreachable = false;
 };
@@ -147,7 +155,7 @@ struct ReportFailed {
   std::string message;
 };
 struct ReportKilled {};
-struct Forget {};  // ended: nothing of it is needed any more
+struct Forget {};  // it has ended, and its record can be removed
 }  // namespace action
 
 using AttemptAction =
@@ -161,20 +169,20 @@ const char* StateName(AttemptState state);
 
 class AttemptMachine {
  public:
-  // own: this worker; a copy here is read before one elsewhere. spread: any number that differs
-  // between readers, so that they do not all choose the same copy.
+  // own: this worker. A replica here is read before one elsewhere. spread: differs between readers, so that they do not
+  // all choose the same replica.
   AttemptMachine(std::vector<Read> reads, WorkerId own, uint64_t spread, bool by_bind = false);
 
-  // kNew -> kPreparing.
+  // Moves from kNew to kPreparing.
   std::vector<AttemptAction> Start();
   std::vector<AttemptAction> Step(const AttemptEvent& event);
 
   AttemptState state() const { return state_; }
-  // Every read has been delivered and verified (at once where there are none).
+  // Returns whether every read has been delivered and verified. True from the start if there are none.
   bool inputs_done() const { return reads_left_ == 0; }
-  // It runs, and at least one read has no copy to come from.
+  // Returns whether it runs and at least one read has no replica to read from.
   bool waiting() const;
-  // The child, or what prepares for it, is there.
+  // Returns whether the child, or its preparation, occupies a slot.
   bool holds_slot() const { return holds_slot_; }
   const Read& read(uint32_t i) const { return reads_[i].what; }
   uint32_t reads() const { return static_cast<uint32_t>(reads_.size()); }
@@ -185,21 +193,21 @@ class AttemptMachine {
   struct ReadEntry {
     Read what;
     ReadState state = ReadState::kIdle;
-    uint32_t tries = 0;   // that failed, about, since the last other copy came
-    bool pinned = false;  // some of `from` was delivered: only equal content may follow
-    CopyPtr from;         // being read, or read last
+    uint32_t tries = 0;   // failed ones, approximately, since another replica was added
+    bool pinned = false;  // a part of `from` was delivered: only equal content may follow
+    ReplicaPtr from;      // being read, or read last
   };
   struct Upstream {
     std::vector<uint32_t> reads;
-    std::vector<CopyPtr> copies;  // by_bind: the bound one, or none
-    CopyPtr bound;
+    std::vector<ReplicaPtr> replicas;  // by_bind: at most the bound one
+    ReplicaPtr bound;
   };
   using Actions = std::vector<AttemptAction>;
 
   void On(const event::Prepared&, Actions* out);
   void On(const event::PrepareFailed& e, Actions* out);
-  void On(const event::CopyAdded& e, Actions* out);
-  void On(const event::CopyRemoved& e, Actions* out);
+  void On(const event::ReplicaAdded& e, Actions* out);
+  void On(const event::ReplicaRemoved& e, Actions* out);
   void On(const event::ReadDone& e, Actions* out);
   void On(const event::ReadFailed& e, Actions* out);
   void On(const event::RetryDue& e, Actions* out);
@@ -211,13 +219,13 @@ class AttemptMachine {
   void On(const event::Answered& e, Actions* out);
 
   void FetchIfPossible(uint32_t read, Actions* out);
-  CopyPtr Choose(const ReadEntry& read, const Upstream& upstream) const;
-  // Ends the attempt with this final report, now or when the child is gone.
+  ReplicaPtr Choose(const ReadEntry& read, const Upstream& upstream) const;
+  // Ends the attempt with this final report, at once or when the child has ended.
   void Stop(AttemptAction report, Actions* out);
   void Finish(AttemptAction report, Actions* out);
   std::vector<Consumed> ConsumedList() const;
-  // The upstream task's content that some read of it has already relied on, or null.
-  const CopyLocation* ReliedOn(const Upstream& upstream) const;
+  // Returns a replica that some read of this upstream task already relies on, or null. All reads need its content.
+  const ReplicaLocation* ReliedOn(const Upstream& upstream) const;
 
   const WorkerId own_;
   const uint64_t spread_;
@@ -227,9 +235,9 @@ class AttemptMachine {
   size_t reads_left_ = 0;
   AttemptState state_ = AttemptState::kNew;
   bool holds_slot_ = false;
-  bool child_done_ = false;  // it came to its good end; the last reads are being confirmed
+  bool child_done_ = false;  // the child came to a regular end; the last reads are being confirmed
   bool reported_finish_ = false;
-  AttemptAction pending_report_;  // of kStopping
+  AttemptAction pending_report_;  // in kStopping
 };
 
 }  // namespace mr::worker

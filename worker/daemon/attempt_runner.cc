@@ -16,11 +16,11 @@
 namespace mr::worker {
 namespace {
 
-// Who reads what the directory has tells at most so often how fast a worker gives: it is a statistic, and a message
-// for each of a reader's reads would cost the master more than the read cost its workers (guess).
+// Shortest time between two throughput reports per source worker, for attempts without binds. They are only statistics:
+// a message per read would cost the master more than the read costs the workers (guess).
 constexpr Duration kTallyFor = Seconds(1);
 
-// ENOSPC means no bytes or no inodes: which of them, where it is the latter.
+// Adds to an ENOSPC message that inodes, and not bytes, ran out, if that is so.
 std::string WithInodes(const std::string& message, const std::string& directory) {
   if (message.find(std::strerror(ENOSPC)) == std::string::npos) return message;
   const auto space = SpaceOf(directory);
@@ -41,7 +41,7 @@ std::vector<Read> ReadsOf(const StageInfo& stage, const Launch& launch) {
 
 }  // namespace
 
-// Output of the child on its way to the sink, in order. The sink is touched on the strand only.
+// Passes the child's output to the sink, in order. Only the strand touches the sink.
 class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
  public:
   Lane(std::shared_ptr<Pool::Strand> strand, std::unique_ptr<OutputSink> sink, TaskLetter letter)
@@ -62,7 +62,7 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
     strand_->Post([self = shared_from_this(), done = std::move(done)] { done(self->sink_->Finish()); });
   }
   void Drop() {
-    dropped_ = true;  // nothing new is begun, whatever is queued
+    dropped_ = true;  // a queued Prepare does nothing
     strand_->Post([self = shared_from_this()] { self->sink_->Drop(); });
   }
 
@@ -75,8 +75,8 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
 
 class AttemptRunner::Link : public TaskObserver {
  public:
-  // store_at_once: when the child is done its output is complete and good, since nothing was read
-  // that might still fail; it is stored on the way to the loop and not after a turn there.
+  // store_at_once: the output is complete when the child has ended, because no read can fail any more. It is stored
+  // directly, without a turn on the loop first.
   Link(std::weak_ptr<AttemptRunner> runner, rpc::KjThread& loop, std::shared_ptr<Lane> lane, bool store_at_once)
       : runner_(std::move(runner)), loop_(loop), lane_(std::move(lane)), store_at_once_(store_at_once) {}
 
@@ -122,7 +122,7 @@ class AttemptRunner::Link : public TaskObserver {
   const bool store_at_once_;
 };
 
-// One slice: each upstream task is in it once, so the fetcher's answers name the read.
+// Feeds one slice. An upstream task occurs once in it, so the fetcher's answers identify the read.
 class AttemptRunner::Feeder : public FetchObserver {
  public:
   Feeder(AttemptRunner& runner, uint32_t slice) : runner_(&runner), slice_(slice) {
@@ -130,7 +130,7 @@ class AttemptRunner::Feeder : public FetchObserver {
   }
 
   void Request(SegmentRequest request) { fetcher_->Request(std::move(request)); }
-  // Nothing is told any more. The fetcher itself is destroyed later, since it may be calling now.
+  // Stops all calls to the runner. The fetcher itself is destroyed later, because it may be the caller.
   void Silence() { runner_ = nullptr; }
 
   void OnBatch(uint32_t, uint32_t upstream_task, uint32_t partition, std::string batch, bool last,
@@ -138,10 +138,10 @@ class AttemptRunner::Feeder : public FetchObserver {
     if (runner_ == nullptr) return taken();
     runner_->OnBatch(ReadOf(upstream_task), partition, std::move(batch), last, std::move(taken));
   }
-  void OnSegmentDone(const CopyLocation& from, const FetchMeasure& measure) override {
+  void OnSegmentDone(const ReplicaLocation& from, const FetchMeasure& measure) override {
     if (runner_ != nullptr) runner_->OnReadDone(ReadOf(from.output.task.task), measure);
   }
-  void OnSegmentFailed(const CopyLocation& from, const Status& why, bool partly_delivered) override {
+  void OnSegmentFailed(const ReplicaLocation& from, const Status& why, bool partly_delivered) override {
     if (runner_ != nullptr) runner_->OnReadFailed(ReadOf(from.output.task.task), why, partly_delivered);
   }
 
@@ -208,11 +208,11 @@ void AttemptRunner::Subscribe() {
   for (const Slice& slice : launch_.slices) stages.insert(stage_->inputs[slice.input].upstream);
   for (const uint32_t upstream : stages) {
     const StageId stage{id().task.job, upstream};
-    const uint64_t subscription = services_.directory.Subscribe(stage, [this](const CopyPtr& copy, bool added) {
+    const uint64_t subscription = services_.directory.Subscribe(stage, [this](const ReplicaPtr& replica, bool added) {
       if (added) {
-        Handle(event::CopyAdded{copy});
+        Handle(event::ReplicaAdded{replica});
       } else {
-        Handle(event::CopyRemoved{copy});
+        Handle(event::ReplicaRemoved{replica});
       }
     });
     subscriptions_.emplace_back(stage, subscription);
@@ -221,7 +221,7 @@ void AttemptRunner::Subscribe() {
 
 void AttemptRunner::Handle(AttemptEvent event) {
   events_.push_back(std::move(event));
-  if (handling_) return;                 // from within an action: its turn comes
+  if (handling_) return;                 // called from an action: the loop below handles it
   const auto self = shared_from_this();  // Forget may drop the last other reference
   handling_ = true;
   for (size_t i = 0; i < events_.size(); ++i) {
@@ -309,7 +309,7 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files,
 }
 
 void AttemptRunner::Do(const action::StartChild&) {
-  // Files may take a sync: a kill should not wait for that.
+  // Storing files may wait for an fsync, and a kill must not wait for that.
   const bool store_at_once = machine_.reads() == 0 && !stage_->writes_files();
   auto link = std::make_shared<Link>(weak_from_this(), services_.loop, lane_, store_at_once);
   task_ = services_.host.Run(std::move(*spec_), std::move(link));
@@ -323,7 +323,7 @@ void AttemptRunner::Do(const action::Fetch& a) {
   const Read& read = machine_.read(a.read);
   SegmentRequest request;
   request.input = read.input;
-  // Partitions that have reached the child are skipped, or dropped when they come again.
+  // Leading partitions that have reached the child are skipped. Later ones are dropped when they come again.
   request.partition_begin = read.partition_begin;
   request.partition_end = read.partition_end;
   const auto& whole = traces_[a.read].whole;
@@ -389,11 +389,11 @@ void AttemptRunner::Do(const action::ReportStarted&) { Tell(Started{}, false); }
 void AttemptRunner::Do(const action::ReportFetchDone& a) {
   const FetchMeasure& measure = traces_[a.read].measure;
   if (launch_.by_bind) {
-    // Of each read, an empty one too: the copy may go when nobody is to read it any more.
+    // One report per read, even of no bytes: the master may drop a replica when all its readers have reported.
     return Tell(FetchDone{NameOf(*a.from), measure.bytes, measure.took, measure.readers}, false);
   }
   Tally& tally = tallies_[{a.from->worker, a.from->incarnation}];
-  tally.copy = NameOf(*a.from);
+  tally.replica = NameOf(*a.from);
   tally.bytes += measure.bytes;
   tally.took = tally.took + measure.took;
   TellTallies(machine_.inputs_done());
@@ -402,10 +402,10 @@ void AttemptRunner::Do(const action::ReportFetchDone& a) {
 void AttemptRunner::TellTallies(bool all) {
   const Instant now = Now();
   for (auto& [holder, tally] : tallies_) {
-    if (tally.bytes == 0) continue;  // says nothing about how fast the holder gives
-    if (!all && now - tally.told < kTallyFor) continue;
-    Tell(FetchDone{tally.copy, tally.bytes, tally.took, 0}, false);
-    tally = {tally.copy, 0, {}, now};
+    if (tally.bytes == 0) continue;  // no information about the throughput of its source
+    if (!all && now - tally.reported < kTallyFor) continue;
+    Tell(FetchDone{tally.replica, tally.bytes, tally.took, 0}, false);
+    tally = {tally.replica, 0, {}, now};
   }
 }
 
@@ -457,7 +457,7 @@ void AttemptRunner::EndOfChild() {
            : result_.end == TaskEnd::kLeaseOver ? FailureKind::kLost
                                                 : FailureKind::kEnvironment;
   e.message = result_.message;
-  // Whatever the child made of it.
+  // A changed input fails the attempt, whatever the result of the child.
   if (!changes_.changed.empty() && result_.end != TaskEnd::kKilled) {
     e = {true, FailureKind::kUserFinal, changes_.changed};
   }
@@ -469,7 +469,7 @@ bool AttemptRunner::PassesAgain(ReadTrace* trace, Open* open, const std::string&
   open->again.Add(batch);
   const bool all = open->again.batches == open->given.batches;
   if (last || (all && open->again.content.Finish() != open->given.content.Finish())) trace->broken = true;
-  if (all) open->resumed = false;  // what comes now is new
+  if (all) open->resumed = false;  // further batches are new
   return true;
 }
 
@@ -483,7 +483,7 @@ void AttemptRunner::OnBatch(uint32_t read, uint32_t partition, std::string batch
     taken();
     // The machine ends the attempt; the rest of this read is dropped.
     if (trace.broken) {
-      OnReadFailed(read, Corrupted("a copy of an input differs from the one that was read before"), true);
+      OnReadFailed(read, Corrupted("a replica of an input differs from the one that was read before"), true);
     }
     return;
   }

@@ -1,9 +1,9 @@
-// Carries out what one attempt's state machine decides (attempt.h): opens inputs, runs the child,
-// feeds it what fetchers bring, takes its output to the store, reports. The machine decides, the
-// runner does; its only own knowledge is which partitions have reached the child.
+// Carries out the actions of one attempt's state machine (attempt.h): opens the inputs, runs the child, passes it
+// fetched batches, stores its output, and reports. It decides nothing. The only state of its own is which partitions
+// have reached the child.
 //
-// Lives on the worker's KJ loop. Observers of the child are called on the host's threads; they
-// write output on the attempt's strand of the pool and bring everything else to the loop.
+// Lives on the worker's KJ loop. Observers of the child are called on the host's threads. They write output on the
+// attempt's strand of the pool and post everything else to the loop.
 #pragma once
 
 #include <kj/async.h>
@@ -22,7 +22,7 @@ namespace mr::worker {
 
 class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, private kj::TaskSet::ErrorHandler {
  public:
-  // Nothing happens before Start.
+  // Makes a runner that does nothing before Start.
   static std::shared_ptr<AttemptRunner> Make(Services& services, std::shared_ptr<const StageInfo> stage, Launch launch);
   ~AttemptRunner();
 
@@ -33,14 +33,14 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
   AttemptState state() const { return machine_.state(); }
   bool holds_slot() const { return machine_.holds_slot(); }
   bool waiting() const { return machine_.waiting(); }
-  // Of a child that is there.
+  // Returns the progress of the child, if one runs.
   std::optional<ProgressFrame> Frame() const;
 
  private:
   class Lane;    // output: sink and strand
   class Link;    // the child's observer
   class Feeder;  // one slice's fetcher and its observer
-  // Batches of one partition, in order, and what they were.
+  // The batches of one partition so far, in order: their number and their digest.
   struct Passed {
     uint64_t batches = 0;
     Hasher128 content;
@@ -49,8 +49,8 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
       content.Update(batch);
     }
   };
-  // A partition of which the child has the first batches. From another copy of equal content the same
-  // ones come again, since their borders are a function of the content; they are compared and dropped.
+  // A partition with its first batches delivered to the child. Another replica of equal content delivers the same
+  // batches again, because their borders depend only on the content. They are compared and dropped.
   struct Open {
     Passed given, again;
     bool resumed = false;
@@ -58,17 +58,17 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
   struct ReadTrace {
     std::set<uint32_t> whole;       // partitions that reached the child
     std::map<uint32_t, Open> open;  // begun and not whole
-    bool broken = false;            // what came again was something else
+    bool broken = false;            // a repeated batch had other content
     FetchMeasure measure;
   };
-  // Reads from one worker that the master has not been told of.
+  // Reads from one worker that have not been reported to the master.
   struct Tally {
-    CopyName copy;  // the last one
+    ReplicaName replica;  // the last one that was read
     uint64_t bytes = 0;
     Duration took;
-    Instant told;
+    Instant reported;
   };
-  // Whether this batch has reached the child already.
+  // Returns whether the child already has this batch. Compares what is repeated.
   static bool PassesAgain(ReadTrace* trace, Open* open, const std::string& batch, bool last);
 
   AttemptRunner(Services& services, std::shared_ptr<const StageInfo> stage, Launch launch);
@@ -94,19 +94,19 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
 
   void Subscribe();
   Result<TaskSpec> MakeSpec(std::string library, std::string files, std::vector<SplitInput> splits);
-  // What the child needs before its inputs: the paths of the library and of the directory of side files.
+  // Paths that the child needs before its inputs: the library, and the directory of the side files.
   struct Needs {
     std::string library, files;
   };
   kj::Promise<Result<Needs>> GetNeeds();
   void Tell(decltype(Report::what) what, bool final);
   void TellTallies(bool all);
-  // stored: what came of storing the output, where that was begun at once.
+  // stored: the result of storing the output, if the child's end already stored it.
   void ChildEnded(TaskResult result, std::optional<Result<Manifest>> stored);
-  // The child's end, once its local inputs have been looked at again.
+  // Handles the child's end, after its local inputs have been checked again.
   void EndOfChild();
   void Stored(Result<Manifest> manifest);
-  // From the feeders, on the loop.
+  // Called by the feeders, on the loop.
   void OnBatch(uint32_t read, uint32_t partition, std::string batch, bool last, std::function<void()> taken);
   void OnReadDone(uint32_t read, const FetchMeasure& measure);
   void OnReadFailed(uint32_t read, const Status& why, bool partly_delivered);

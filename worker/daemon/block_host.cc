@@ -11,18 +11,18 @@
 namespace mr::worker {
 namespace {
 
-// All blocks are read within 20 h (reliability.md A15 wants 24), and 8 MiB each second where that is more.
+// Scrubbing reads all blocks within 20 h (the target is 24 h), and at least 8 MiB per second.
 constexpr Duration kScrubPeriod = Seconds(1);
 constexpr uint64_t kScrubBytes = 8 << 20;
 constexpr uint64_t kScrubPeriods = 20 * 3600;
-// A disk that turns read-only is found out within this time where nobody writes; one small fsync each (guess).
+// A disk that turned read-only is detected within this time, even without writes. Cost: one small fsync (guess).
 constexpr Duration kProbePeriod = Seconds(10);
 constexpr Duration kReconnectPause = Millis(500);
-// Longer than a master takes to come back (guess). A sink's thread of the pool waits meanwhile.
+// How long Client() waits: longer than a master takes to restart (guess). A sink holds a thread of the pool meanwhile.
 constexpr Duration kReachLimit = Seconds(10);
-// Longer than a loop takes to notice that a connection broke (guess).
+// How long a broken connection is kept: longer than a loop takes to notice the break (guess).
 constexpr Duration kRetirement = Seconds(10);
-// What a sink collects before it hands bytes to the loop: one piece of the write pipeline.
+// Bytes that a sink collects before it passes them to the loop: one piece of the write pipeline.
 constexpr size_t kPieceBytes = 1 << 20;
 
 dfs::BlockRef ToRef(const BlockName& b) {
@@ -36,8 +36,8 @@ dfs::BlockRef ToRef(const BlockName& b) {
 
 BlockName ToName(const dfs::BlockRef& b) { return {b.id, b.generation, b.length, b.digest}; }
 
-// The writer lives on the loop, and the sink on the pool: this box is filled, used and emptied on
-// the loop only.
+// Holds the writer, which lives on the loop, for the sink, which lives on the pool. Filled, used and emptied on the
+// loop.
 struct WriterBox {
   kj::Own<dfs::FileWriter> writer;
 };
@@ -181,7 +181,7 @@ void BlockHost::Registered(WorkerId self, uint64_t cluster_id) {
   if (!damaged.empty()) options_.on_damaged(damaged);
   if (const std::string why = store_->DiskFailure(); !why.empty()) options_.on_disk(why);
   hello_.cluster_id = cluster_id;
-  if (started_) return on_retry_->fulfill();  // the master is there again
+  if (started_) return on_retry_->fulfill();  // the master is back
   started_ = true;
   Connect();
   ScrubLater();
@@ -225,7 +225,7 @@ void BlockHost::Connected(rpc::FileSystem::Client files) {
 
 void BlockHost::Disconnected() {
   reached_now_ = false;
-  // Its calls shall end as those of a broken connection, which are made again, and not of one that was closed.
+  // Pending calls must end like those of a broken connection, which are retried, and not like those of a closed one.
   tasks_.add(loop_.timer().afterDelay(kRetirement.ns * kj::NANOSECONDS).then([wire = kj::mv(connection_)] {}));
   if (!stopped_) ExpectClient();
 }

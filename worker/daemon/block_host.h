@@ -1,7 +1,8 @@
-// The block store's part of a worker: its replicas, their server, and the client by which attempts
-// read dfs:/// splits and write dfs:/// outputs. The store opens before the loop; everything else
-// lives on the loop. Disk work has a pool of its own: attempts' strands may wait for the loop, and
-// what the loop waits for must not stand behind them.
+// The block store of a worker: its replicas, their server, and the client by which attempts read dfs:/// splits and
+// write dfs:/// outputs.
+//
+// The store opens before the loop; everything else lives on the loop. Disk work has a pool of its own: strands of
+// attempts may wait for the loop, so work that the loop waits for must not queue behind them.
 #pragma once
 
 #include <kj/async.h>
@@ -25,34 +26,35 @@ class BlockHost final : private kj::TaskSet::ErrorHandler {
  public:
   struct Options {
     std::string master;       // host:port
-    std::string own_address;  // of our data server
+    std::string own_address;  // of this worker's data server
     Incarnation incarnation = 0;
-    // All on the loop.
+    // All are called on the loop.
     std::function<void(const BlockName&)> on_durable;
     std::function<void(const std::vector<DamagedBlock>&)> on_damaged;
     std::function<void(const BlockName&, bool source_failed, const std::string& why)> on_not_copied;
-    std::function<void(const std::string& why)> on_disk;  // it fails; empty: it works again
+    std::function<void(const std::string& why)> on_disk;  // why it fails; empty: it works again
   };
   BlockHost(rpc::KjThread& loop, std::unique_ptr<dfs::BlockStore> store, Options options);
   ~BlockHost();
 
-  // After each registration: reports all damage that is known, connects to the namespace where it is not connected,
-  // begins to scrub and to probe the disk.
+  // Called after each registration. Reports all known damage and connects to the namespace if it is not connected. The
+  // first call also starts to scrub and to probe the disk.
   void Registered(WorkerId self, uint64_t cluster_id);
-  // Of an attempt. What cannot be removed now goes with the staging directory when the job has ended. On the loop.
+  // Removes an attempt's staging directory. If that fails, it goes with the job's staging directory at the end of the
+  // job. Thread: the loop.
   void RemoveStaged(const std::string& directory);
   dfs::BlockServer& server() { return *server_; }
-  // A client that has a connection. Behind a restart of the master attempts come sooner than the connection is there
-  // again, so it is waited for; null where that takes too long, or after StopWaiting. On the loop.
+  // Returns a client that has a connection. Attempts may start before the connection is back after a restart of the
+  // master, so this waits. Null after 10 s (kReachLimit) and after StopWaiting. Thread: the loop.
   kj::Promise<dfs::DfsClient*> Client();
-  // Ends the waits for a client: threads of the pool are held by them.
+  // Ends all waits for a client, because they hold threads of the pool.
   void StopWaiting();
   std::vector<BlockName> List() const;
   uint64_t used_bytes() const { return store_->used_bytes(); }
   void Delete(const BlockName& block);
   void EmptyQuarantine(const BlockName& block);
   void Replicate(const BlockName& block, const std::string& to_address);
-  // A sink that writes the attempt's part to the block store, hidden until the job's commit.
+  // Returns a sink that writes the attempt's part to the block store, hidden until the job's commit.
   std::unique_ptr<OutputSink> MakeSink(const StageInfo& stage, uint32_t port, AttemptId attempt);
 
  private:
@@ -72,12 +74,12 @@ class BlockHost final : private kj::TaskSet::ErrorHandler {
   rpc::Hello hello_;
   kj::Own<dfs::BlockServer> server_;
   kj::Own<rpc::RpcConnection> connection_;
-  kj::Own<dfs::DfsClient> client_;  // from the first connection on: what writes goes on with the next one
+  kj::Own<dfs::DfsClient> client_;  // from the first connection on: writers continue with the next one
   bool reached_now_ = false;
-  kj::Own<kj::PromiseFulfiller<void>> on_reached_, on_retry_;  // on_retry_ ends the pause before another Connect
-  kj::ForkedPromise<void> reached_{nullptr};                   // of the next connection
+  kj::Own<kj::PromiseFulfiller<void>> on_reached_, on_retry_;  // on_retry_ ends the pause before the next Connect
+  kj::ForkedPromise<void> reached_{nullptr};                   // fulfilled by the next connection
   bool started_ = false, stopped_ = false;
-  // What other threads post to the loop asks it whether this object is still there.
+  // False after destruction. Closures that other threads post to the loop check it.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   kj::TaskSet tasks_;
 };

@@ -28,9 +28,9 @@ namespace mr::worker {
 namespace {
 
 constexpr uint64_t kLogTailBytes = 256 << 10;
-constexpr Duration kDiskLook = Seconds(1);  // a guess: at 1 GB/s a disk has lost a tenth of the most that is kept
+constexpr Duration kDiskLook = Seconds(1);  // guess: at 1 GB/s a disk loses a tenth of the largest reserve
 
-// The worker's name for ever: random hexadecimal digits, made at the first start.
+// Returns the permanent name of this worker: random hexadecimal digits, created at the first start.
 Result<std::string> WorkerName(const std::string& path) {
   auto known = ReadFile(path);
   if (known.ok() && !known->empty()) {
@@ -113,20 +113,21 @@ struct Daemon::Impl {
   kj::Own<rpc::SelfCheck> self_check;
   std::unique_ptr<Looped> looped;
   std::unique_ptr<DiskWatch> disk;
-  LoopWatch loop_watch{loop};  // of the heartbeat's thread
+  LoopWatch loop_watch{loop};  // used by the heartbeat's thread
   std::unique_ptr<Heartbeat> heartbeat;
-  std::atomic<int64_t> effects_lease_ns{0};  // 0: as long as they like
+  std::atomic<int64_t> effects_lease_ns{0};  // 0: no limit
 
   std::string Path(const std::string& name) const { return options.data + "/" + name; }
   Status PrepareDirectory();
   void Build();
   void BuildSession();
   void OnRegistered(const WorkerRef& self, uint64_t cluster_id, const Session::Options::Times& times);
-  // The master answered what was sent at this time: attempts with side effects may run that much longer. Any thread.
+  // The master answered a message that was sent at this time: extends the lease of attempts with side effects. Any
+  // thread.
   void RenewLease(Instant sent);
-  // Again and again, kDiskLook after each answer.
+  // Measures the disk repeatedly, kDiskLook after each answer.
   kj::Promise<void> LookAtDisk();
-  // The master has not answered for so long that it has given this worker up, or is gone.
+  // Ends all attempts: the master has been silent for so long that it has given this worker up, or is gone.
   void EndUnheard();
   Status Listen();
   rpc::HttpReply Page(const std::string& path) const;
@@ -144,7 +145,7 @@ Status Daemon::Impl::PrepareDirectory() {
   }
   lock = *std::move(locked);
   MR_ASSIGN_OR_RETURN(name, WorkerName(Path("worker_id")));
-  // What attempts left behind belongs to an earlier life.
+  // Processes that attempts left behind belong to an earlier incarnation.
   const size_t left = host->EndLeftovers();
   LOG_IF(WARNING, left > 0)
       << left << " processes that an earlier life of this worker had started were still there, and were killed";
@@ -153,7 +154,7 @@ Status Daemon::Impl::PrepareDirectory() {
   ShuffleStore::Options store_options;
   store_options.directory = Path("shuffle");
   MR_ASSIGN_OR_RETURN(store, ShuffleStore::Open(store_options));
-  // Of downloads that the last life did not see to their end.
+  // Removes downloads that the last process did not complete.
   for (const StoredFile& file : StoredFiles(Path("lib"))) {
     if (file.name.ends_with(".part")) (void)RemoveStored(Path("lib"), file);
   }
@@ -256,8 +257,8 @@ void Daemon::Impl::RenewLease(Instant sent) {
 }
 
 void Daemon::Impl::OnRegistered(const WorkerRef& self, uint64_t cluster_id, const Session::Options::Times& times) {
-  // What the master counts no more has been told to end by now (Session): it is in this registration's list, and the
-  // master waits for its report.
+  // Renewing is safe: the session has already killed the attempts that the master no longer counts. This registration
+  // listed them, so the master waits for their reports.
   effects_lease_ns = times.effects_lease.ns;
   RenewLease(times.sent);
   looped->fetches->SetClusterId(cluster_id);
@@ -272,7 +273,7 @@ void Daemon::Impl::OnRegistered(const WorkerRef& self, uint64_t cluster_id, cons
   });
 }
 
-// By the pool, since a disk may take long to answer.
+// On the pool, because a disk may take long to answer.
 kj::Promise<void> Daemon::Impl::LookAtDisk() {
   return OnPool(pool.poster(),
                 [this] {
@@ -290,7 +291,7 @@ void Daemon::Impl::EndUnheard() {
   looped->worker->KillAll();
 }
 
-// Empty: this worker is registered and its RPC port is answered.
+// Returns empty if this worker is registered and its RPC port answers.
 std::string Daemon::Impl::WhyNotReady() const {
   if (looped == nullptr) return "starting";
   if (!looped->session->registered()) return "not registered with a master";
@@ -315,7 +316,7 @@ rpc::HttpReply Daemon::Impl::Page(const std::string& path) const {
 }
 
 Status Daemon::Impl::Listen() {
-  // What is built next says the port to others; until it is there peers are turned away.
+  // Later steps announce this port. Peers are refused until these are done.
   const auto log = [](const std::string& line) { LOG(WARNING) << line; };
   auto bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this, log] {
     auto limits = rpc::ServerLimits::ForDescriptors(options.descriptors);
@@ -422,12 +423,12 @@ bool Daemon::Drain(Duration grace) {
 void Daemon::StopChildren() {
   impl_->loop.Run([this] {
     if (impl_->looped == nullptr) return;
-    // Nothing new arrives, and what prepares to start does not.
+    // No new command arrives, and attempts that prepare do not start.
     impl_->looped->session->Stop();
     impl_->looped->worker->KillAll();
     impl_->looped->blocks->StopWaiting();
   });
-  impl_->heartbeat.reset();  // a registration would have used it
+  impl_->heartbeat.reset();  // not before: a registration uses it
   impl_->host.reset();
 }
 

@@ -1,5 +1,5 @@
-// What other daemons and clients reach at the worker's RPC port: shuffle chunks and blocks. One per
-// connection; it only hands each method to who knows. Lives on the KJ loop.
+// The worker's data server for other daemons and clients: shuffle chunks and blocks. One per connection; it passes each
+// method to the component that implements it. Thread: the KJ loop.
 #pragma once
 
 #include "dfs/block/block_server.h"

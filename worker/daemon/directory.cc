@@ -4,12 +4,12 @@
 
 namespace mr::worker {
 
-Directory::Key Directory::KeyOf(const CopyLocation& copy) {
-  return {copy.output.task.task, copy.attempt, copy.worker.value, copy.incarnation};
+Directory::Key Directory::KeyOf(const ReplicaLocation& replica) {
+  return {replica.output.task.task, replica.attempt, replica.worker.value, replica.incarnation};
 }
 
-void Directory::Tell(const Stage& stage, const CopyPtr& copy, bool added) {
-  for (const auto& [id, listener] : stage.listeners) listener(copy, added);
+void Directory::Tell(const Stage& stage, const ReplicaPtr& replica, bool added) {
+  for (const auto& [id, listener] : stage.listeners) listener(replica, added);
 }
 
 bool Directory::Apply(const DirectoryDelta& delta) {
@@ -20,27 +20,27 @@ bool Directory::Apply(const DirectoryDelta& delta) {
   stage.version = delta.version;
   if (complete) {
     std::set<Key> named;
-    for (const CopyPtr& copy : delta.added) named.insert(KeyOf(*copy));
-    for (auto it = stage.copies.begin(); it != stage.copies.end();) {
+    for (const ReplicaPtr& replica : delta.added) named.insert(KeyOf(*replica));
+    for (auto it = stage.replicas.begin(); it != stage.replicas.end();) {
       if (named.contains(it->first)) {
         ++it;
         continue;
       }
-      const CopyPtr gone = it->second;
-      it = stage.copies.erase(it);
+      const ReplicaPtr gone = it->second;
+      it = stage.replicas.erase(it);
       Tell(stage, gone, false);
     }
   }
-  for (const CopyPtr& copy : delta.removed) {
-    const auto it = stage.copies.find(KeyOf(*copy));
-    if (it == stage.copies.end()) continue;
-    const CopyPtr gone = it->second;
-    stage.copies.erase(it);
+  for (const ReplicaPtr& replica : delta.removed) {
+    const auto it = stage.replicas.find(KeyOf(*replica));
+    if (it == stage.replicas.end()) continue;
+    const ReplicaPtr gone = it->second;
+    stage.replicas.erase(it);
     Tell(stage, gone, false);
   }
-  for (const CopyPtr& copy : delta.added) {
-    stage.copies[KeyOf(*copy)] = copy;
-    Tell(stage, copy, true);
+  for (const ReplicaPtr& replica : delta.added) {
+    stage.replicas[KeyOf(*replica)] = replica;
+    Tell(stage, replica, true);
   }
   return true;
 }
@@ -55,7 +55,7 @@ void Directory::EndJob(JobId job) {
 
 uint64_t Directory::Subscribe(StageId id, Listener listener) {
   Stage& stage = stages_[id];
-  for (const auto& [key, copy] : stage.copies) listener(copy, true);
+  for (const auto& [key, replica] : stage.replicas) listener(replica, true);
   const uint64_t subscription = next_subscription_++;
   stage.listeners.emplace(subscription, std::move(listener));
   return subscription;
@@ -66,9 +66,9 @@ void Directory::Unsubscribe(StageId id, uint64_t subscription) {
   if (it != stages_.end()) it->second.listeners.erase(subscription);
 }
 
-size_t Directory::copies() const {
+size_t Directory::replicas() const {
   size_t n = 0;
-  for (const auto& [id, stage] : stages_) n += stage.copies.size();
+  for (const auto& [id, stage] : stages_) n += stage.replicas.size();
   return n;
 }
 

@@ -1,9 +1,9 @@
-// Where the outputs of each upstream stage can be read, as the master tells it: a versioned
-// directory per (job, stage), fed by deltas. Attempts subscribe to the stages they read.
+// The replicas of each upstream stage's outputs: a versioned directory per (job, stage), fed by deltas from the master.
+// Attempts subscribe to the stages that they read.
 //
-// The first delta of a stage is complete; later ones are in order. After the worker has registered
-// again the next delta of each stage is a complete one again: what it does not name is gone. Pure:
-// lives on the worker's loop, calls its readers at once.
+// The first delta of a stage is complete; later ones follow in order. After a new registration the next delta of each
+// stage is complete again: what it does not name is gone. Pure. Lives on the worker's loop and calls its listeners at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +20,29 @@ namespace mr::worker {
 struct DirectoryDelta {
   StageId stage;
   uint64_t version = 0;
-  std::vector<CopyPtr> added;
-  std::vector<CopyPtr> removed;  // by output task, attempt, worker, incarnation; the rest is not set
+  std::vector<ReplicaPtr> added;
+  std::vector<ReplicaPtr> removed;  // only output task, attempt, worker and incarnation are set
 };
 
 class Directory {
  public:
-  // added = false: removed. Must not call back into the directory.
-  using Listener = std::function<void(const CopyPtr& copy, bool added)>;
+  // added: false for a removal. Must not call the directory.
+  using Listener = std::function<void(const ReplicaPtr& replica, bool added)>;
 
-  // False, without effect, for a delta that was applied before.
+  // Applies a delta. Returns false, without effect, for one that was applied before.
   bool Apply(const DirectoryDelta& delta);
-  // From now on the next delta of each stage is complete.
+  // Treats the next delta of each stage as complete.
   void ExpectComplete();
   void EndJob(JobId job);
 
-  // Tells the listener all copies that are known, then each change. Ends with Unsubscribe.
+  // Reports all known replicas to the listener, then each change, until Unsubscribe.
   uint64_t Subscribe(StageId stage, Listener listener);
   void Unsubscribe(StageId stage, uint64_t subscription);
 
-  size_t copies() const;
+  size_t replicas() const;
 
  private:
-  // By task, then attempt, worker, incarnation.
+  // Ordered by task, then attempt, worker, incarnation.
   struct Key {
     uint32_t task = 0, attempt = 0, worker = 0;
     Incarnation incarnation = 0;
@@ -51,11 +51,11 @@ class Directory {
   struct Stage {
     uint64_t version = 0;
     bool complete_next = true;
-    std::map<Key, CopyPtr> copies;
+    std::map<Key, ReplicaPtr> replicas;
     std::map<uint64_t, Listener> listeners;
   };
-  static Key KeyOf(const CopyLocation& copy);
-  static void Tell(const Stage& stage, const CopyPtr& copy, bool added);
+  static Key KeyOf(const ReplicaLocation& replica);
+  static void Tell(const Stage& stage, const ReplicaPtr& replica, bool added);
 
   std::map<StageId, Stage> stages_;
   uint64_t next_subscription_ = 1;

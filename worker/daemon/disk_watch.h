@@ -1,4 +1,4 @@
-// How much room the disk of a worker's data has, looked at regularly and told to the master with each heartbeat.
+// Measures the free space of the worker's data disk at regular intervals. Each heartbeat reports it.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@ namespace mr::worker {
 
 struct DiskRoom {
   uint64_t free_bytes = 0, total_bytes = 0;  // total 0: not known
-  bool full = false;                         // below what is kept free: neither blocks nor attempts
-  bool no_inodes = false;                    // full since there may be no more files
-  std::string path;                          // on that disk; empty where it is not full
+  bool full = false;                         // below the reserve: takes neither blocks nor attempts
+  bool no_inodes = false;                    // full because no inode is free
+  std::string path;                          // a path on that disk; empty if it is not full
 };
 
 class DiskWatch {
  public:
-  // path: on the disk; keep: as FreeSpaceGate has it.
+  // path: on the disk. keep: the reserve in bytes, as for FreeSpaceGate.
   DiskWatch(std::string path, std::optional<uint64_t> keep) : path_(std::move(path)), gate_(keep) {}
 
-  // Blocks as long as the disk does: never on a loop. A disk that cannot be asked keeps its last answer.
+  // Measures once. Blocks as long as the disk does: never on a loop. If the system call fails, the last result stays.
   void Look();
-  // What the last look found. Any thread; never waits for a look.
+  // Returns the last result. Any thread; never waits for Look().
   DiskRoom seen() const;
 
  private:
   const std::string path_;
-  std::mutex looking_;  // held over the system call
+  std::mutex looking_;  // held during the system call
   FreeSpaceGate gate_;  // under looking_
   mutable std::mutex mutex_;
   DiskRoom seen_;  // under mutex_

@@ -12,7 +12,7 @@
 
 namespace mr::worker {
 namespace {
-// A beat without an answer for so long means a connection that is dead without knowing it.
+// A beat that is unanswered for this long means a dead connection.
 constexpr Duration kAnswerTimeout = Seconds(5);
 }  // namespace
 
@@ -23,15 +23,15 @@ struct Heartbeat::Impl final : kj::TaskSet::ErrorHandler {
   const std::function<void(Instant, const JournalRecord&)> contact;
   const std::function<Duration()> loop_silent;
   const std::function<DiskRoom()> room;
-  std::atomic<int64_t> heard_ns{0};  // of the last answered beat, when it was sent; any thread
+  std::atomic<int64_t> heard_ns{0};  // send time of the last answered beat; any thread
 
-  // Below: on the loop.
+  // On the loop:
   WorkerRef self;
   uint64_t cluster_id = 0;
   Duration period = Millis(500);
   Duration window;
   LivedClock clock{Now(), Millis(500), Seconds(2)};
-  Instant heard;  // when the last beat that was answered was sent, as this thread lived it
+  Instant heard;  // send time of the last answered beat, on the lived clock
   bool said_silent = false;
   uint64_t sequence = 0;
   bool running = false;
@@ -56,10 +56,10 @@ struct Heartbeat::Impl final : kj::TaskSet::ErrorHandler {
     tasks->add(loop.timer().afterDelay(delay.ns * kj::NANOSECONDS).then([this] { Beat(); }));
   }
 
-  // Of its own, since a beat may be without an answer for long.
+  // Separate from Beat(), because a beat may stay unanswered for long.
   void Listen() {
     const Instant now = clock.Read(Now());
-    (void)loop_silent();  // it counts from its last call
+    (void)loop_silent();  // it needs a call at least once per second
     if (window.ns > 0 && !said_silent && now - heard >= window) {
       said_silent = true;
       silent();
@@ -67,7 +67,7 @@ struct Heartbeat::Impl final : kj::TaskSet::ErrorHandler {
     tasks->add(loop.timer().afterDelay(period.ns * kj::NANOSECONDS).then([this] { Listen(); }));
   }
 
-  // sent: on the host's clock, and as this thread lived it.
+  // sent: on the host's clock. lived: the same moment on this thread's lived clock.
   void Heard(Instant sent, Instant lived) {
     heard_ns.store(sent.ns);
     heard = lived;
@@ -121,7 +121,7 @@ struct Heartbeat::Impl final : kj::TaskSet::ErrorHandler {
         rpc::RpcConnection::Connect(loop.io(), master, hello).then([this](Result<kj::Own<rpc::RpcConnection>> result) {
           if (!result.ok()) return After(std::min(period, Seconds(1)));
           connection = kj::mv(*result);
-          // Once: asking a connection that has ended for it is an exception.
+          // Once per connection: on an ended connection Bootstrap() throws.
           master_side = connection->Bootstrap<rpc::Heartbeats>();
           Beat();
         }));
@@ -151,7 +151,7 @@ void Heartbeat::Set(const WorkerRef& self, uint64_t cluster_id, Duration period,
     impl_->period = period;
     impl_->window = window;
     const Instant now = Now();
-    impl_->Heard(now, impl_->clock.Read(now));  // the registration's answer
+    impl_->Heard(now, impl_->clock.Read(now));  // the registration's answer is a contact
     if (impl_->tasks == nullptr) impl_->tasks = std::make_unique<kj::TaskSet>(*impl_);
     if (!impl_->running) {
       impl_->running = true;

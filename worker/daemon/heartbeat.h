@@ -1,5 +1,4 @@
-// Heartbeats: a thread, a loop and a connection of their own, so that no disk, no user code and no
-// busy control loop delays them.
+// Heartbeats, with their own thread, loop and connection: no disk, no user code and no busy control loop delays them.
 #pragma once
 
 #include <functional>
@@ -16,18 +15,22 @@ namespace mr::worker {
 
 class Heartbeat {
  public:
-  // Called on the heartbeat's thread. unknown: the master did not know the session when it answered the beat that was
-  // sent at this time. silent: nothing was heard of it for the whole window, less the time in which this process stood
-  // still; once, until it is heard again. contact: it answered, and knows this worker, what was sent at this time; with
-  // the record that it says is durable. loop_silent: for how long the worker's control loop has not moved; told with
-  // each beat, called at least once a second. room: of the worker's disk, told with each beat.
+  // The callbacks run on the heartbeat's thread.
+  // unknown: the master answered the beat that was sent at this time, and did not know the session.
+  // silent: the master has not answered for the whole window, without the time in which this process stood still.
+  // Called once, until the master answers again.
+  // contact: the master answered the beat that was sent at this time, and knows this worker. durable: the record that
+  // it reports as durable.
+  // loop_silent: returns for how long the worker's control loop has not moved. Part of each beat; called at least once
+  // per second.
+  // room: returns the space on the worker's disk. Part of each beat.
   Heartbeat(std::string master, std::function<void(Instant sent)> unknown, std::function<void()> silent,
             std::function<void(Instant sent, const JournalRecord& durable)> contact,
             std::function<Duration()> loop_silent, std::function<DiskRoom()> room);
   ~Heartbeat();  // joins
-  // From now on beats as this one, this often. window: 0 = for ever. Any thread.
+  // Sets the identity, the period and the window of all further beats. window: 0 = no limit. Any thread.
   void Set(const WorkerRef& self, uint64_t cluster_id, Duration period, Duration window);
-  // When the last beat that was answered was sent. Any thread.
+  // Returns the send time of the last beat that was answered. Any thread.
   Instant heard() const;
 
  private:

@@ -9,8 +9,8 @@
 namespace mr::worker {
 namespace {
 
-// Covers an attempt that starts between the list of running attempts and the look at the directory (guess). Logs of
-// running attempts need no further grace, and a longer one would let short attempts fill the disk.
+// Covers an attempt that starts after the running ones were listed and before the directory is read (guess). A longer
+// grace would let the logs of short attempts fill the disk.
 constexpr Duration kLogGrace = Seconds(5);
 
 }  // namespace

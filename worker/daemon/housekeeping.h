@@ -1,5 +1,5 @@
-// Keeps DIR/lib (operator libraries, side files) and DIR/log (what attempts wrote to stderr) within a size and an age,
-// oldest first. What an unfinished job names, and the log of an attempt that runs, stays. Thread: the loop.
+// Trims DIR/lib (operator libraries, side files) and DIR/log (logs of attempts) to a size and an age, oldest first.
+// Keeps files that an unfinished job names, and logs of running attempts. Thread: the loop.
 #pragma once
 
 #include <kj/async.h>
@@ -21,7 +21,7 @@ class Housekeeping {
     RetentionLimits logs = {1ull << 30, Seconds(7 * 86400)};
     Duration period = Seconds(60);
   };
-  // Begins at once.
+  // Starts at once.
   Housekeeping(rpc::KjThread& loop, PostToPool post, Worker& worker, LibraryCache& cache, Options options);
 
  private:

@@ -11,7 +11,7 @@
 namespace mr::worker {
 namespace {
 
-// What the open file is, against what was planned.
+// Compares the open file with the planned version.
 InputChanges ChangesOf(const LocalInput& input, const struct stat& info, bool strict) {
   InputChanges changes;
   const FileVersion now = VersionOf(info);
@@ -104,7 +104,7 @@ kj::Promise<Result<OpenedInputs>> InputOpener::Open(std::shared_ptr<const StageI
         failed = one.status();
       }
     }
-    // A change is the job's end, whatever else this attempt met.
+    // A changed input ends the job, whatever else failed in this attempt.
     if (out.changes.changed.empty() && !failed.ok()) return failed;
     return out;
   });
@@ -130,7 +130,7 @@ Result<InputOpener::Opened> InputOpener::OpenLocal(SplitInput input, const Split
   Opened opened;
   auto fd = OpenFile(path, O_RDONLY);
   if (!fd.ok()) {
-    // Where the planner saw the same file systems it is gone; elsewhere this worker may lack the path.
+    // If the planner saw the same file systems, the file is gone. Otherwise this worker may lack the path.
     const bool gone = fd.status().code() == Code::kNotFound && SameView(split);
     if (!gone) return fd.status().With("input " + split.uri + ", which was there when the job was planned");
     opened.changes.changed = "input " + split.uri + " is gone: it was removed or renamed since the job was planned. " +
@@ -168,7 +168,7 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, Spli
                                          std::to_string(split.offset) +
                                          " any more: it was removed or replaced since the job was planned"));
     }
-    // An empty file has no block; the child still wants a descriptor.
+    // An empty file has no block, but the child needs a descriptor.
     auto fd = OpenUnnamed(temp_directory_);
     if (!fd.ok()) return Result<SplitInput>(fd.status());
     input.fd = *std::move(fd);
@@ -183,7 +183,7 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, Spli
         if (!bytes.ok()) return bytes.status().With("reading " + input.name);
         input.fd = std::move(bytes->fd);
         input.fd_offset = at + bytes->base;
-        // A local replica is all there, but only so much of it has been checked.
+        // The descriptor of a local replica has the whole block, but only this part of it has been verified.
         input.fd_length = bytes->verified_end - bytes->base;
         return std::move(input);
       });
@@ -212,7 +212,7 @@ kj::Promise<Result<std::string>> InputOpener::ReadBlocksOf(dfs::DfsClient& dfs, 
                                                            uint64_t end, std::string sofar) {
   const SplitBlock* block = BlockAt(split, offset);
   if (block == nullptr) {
-    // Behind the blocks that came with the split, which happens for records longer than a block.
+    // Behind the split's blocks: a record is longer than a block.
     auto text = kj::heap<std::string>();
     auto sink = dfs::StringSink(text.get());
     return dfs.Get(split.uri.substr(split.uri.find("//") + 2), kj::mv(sink), offset, end - offset, split.file)

@@ -1,7 +1,8 @@
-// Opens the splits of an attempt: local files by path, blocks of the store by descriptor. Bytes
-// behind a split's descriptor, which the last record of a split may need, are read on demand.
-// A job reads one version of its inputs: of the store's files the one whose id the split has; local files are compared
-// with what was planned when they are opened and when the attempt is done with them.
+// Opens the splits of an attempt: local files by path, blocks of the store by descriptor. Reads the bytes behind a
+// split's descriptor on demand, because the last record of the split may need them.
+//
+// A job reads one version of its inputs. A split names the version of a dfs file by its id. A local file is compared
+// with the planned version when it is opened and when the attempt is done with it.
 #pragma once
 
 #include <kj/async.h>
@@ -31,31 +32,32 @@ struct LocalInput {
 };
 using LocalInputPtr = std::shared_ptr<const LocalInput>;
 
-// What became of local inputs since the job was planned.
+// Changes of local inputs since the job was planned.
 struct InputChanges {
-  std::string changed;             // not empty: the first that is not as planned, for people; the attempt must fail
+  std::string changed;  // for people: the first input that is not as planned; if not empty, the attempt must fail
   std::vector<std::string> grown;  // URIs, each once, at most kMaxGrown
   void Add(const InputChanges& other);
 };
-inline constexpr size_t kMaxGrown = 16;  // of a report: a guess, far above what people read
+inline constexpr size_t kMaxGrown = 16;  // per report; guess: far more than people read
 
 struct OpenedInputs {
   std::vector<SplitInput> splits;
-  std::vector<LocalInputPtr> local;  // by split; null for the block store's
-  InputChanges changes;              // changed: splits may be missing
+  std::vector<LocalInputPtr> local;  // by split; null for splits of the block store
+  InputChanges changes;              // if `changed` is not empty, splits may be missing
 };
 
 class InputOpener {
  public:
-  // Gives null where the block store cannot be reached.
+  // Returns a client, or null if the block store cannot be reached.
   using DfsGiver = std::function<kj::Promise<dfs::DfsClient*>()>;
   InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory);
 
-  // Formats and sample sizes come from the stage's inputs. On the loop.
+  // Opens all splits. Formats and sample sizes come from the stage's inputs. Thread: the loop.
   kj::Promise<Result<OpenedInputs>> Open(std::shared_ptr<const StageInfo> stage, std::vector<Split> splits);
-  // Bytes [offset, offset + length) of the split's file, fewer only at its end; local: as Open gave it. On the loop.
+  // Reads bytes [offset, offset + length) of the split's file, fewer only at its end. local: from Open. Thread: the
+  // loop.
   kj::Promise<Result<std::string>> ReadMore(const Split& split, LocalInputPtr local, uint64_t offset, uint64_t length);
-  // Compares open files with what was planned. strict: one that grew has changed. On the loop.
+  // Compares open files with the planned versions. strict: a file that grew counts as changed. Thread: the loop.
   kj::Promise<InputChanges> Check(std::vector<LocalInputPtr> local, bool strict);
 
  private:

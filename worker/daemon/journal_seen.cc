@@ -82,7 +82,7 @@ void JournalSeen::WriteSoon() {
 
 void JournalSeen::taskFailed(kj::Exception&& e) {
   LOG(ERROR) << path_ << ": " << e.getDescription().cStr();
-  writing_ = false;  // the next record tries again
+  writing_ = false;  // the next record retries
 }
 
 }  // namespace mr::worker

@@ -1,9 +1,9 @@
-// The newest record of the master's journal that this worker was sent as durable. It shows it when it registers, in
-// this life and in later ones: a journal that lacks the record has lost some (master/server/safe_mode.cc).
+// The newest journal record that the master has reported to this worker as durable. The worker shows it at each
+// registration, also after a restart: a journal that lacks the record has lost some (master/server/safe_mode.cc).
 //
-// A file of one line with a checksum. One that is missing, damaged or of another cluster says nothing. A record of
-// another epoch or cluster than the file's is written within kNewEpochDelay, later ones at most each kSeenPeriod; a
-// write that fails is tried again after kSeenPeriod. Thread: the loop.
+// Stored as a file of one line with a checksum. A missing or damaged file, or one of another cluster, counts as none.
+// The first record of an epoch or cluster is written within kNewEpochDelay, later ones at most once per kSeenPeriod. A
+// failed write is retried after kSeenPeriod. Thread: the loop.
 #pragma once
 
 #include <kj/async.h>
@@ -18,14 +18,14 @@
 
 namespace mr::worker {
 
-// What the end of this process forgets at most (guess): a few seconds, where copies of the master's directory that
-// somebody restores are minutes old. Each write makes the file system sync its own journal twice: with a write each
-// 500 ms, three workers on one disk with their master ran 3 % fewer short tasks (measured).
+// The longest period that is lost when this process ends (guess): a few seconds, while restored backups of the master's
+// directory are minutes old. Each write makes the file system sync its own journal twice. With a write per 500 ms,
+// three workers on one disk with their master ran 3 % fewer short tasks (measured).
 inline constexpr Duration kSeenPeriod = Seconds(5);
 inline constexpr Duration kNewEpochDelay = Millis(500);
 
 struct JournalRecord {
-  uint32_t epoch = 0;  // 0: none is known
+  uint32_t epoch = 0;  // 0: no record
   uint64_t life = 0, sequence = 0;
   bool operator==(const JournalRecord&) const = default;
 };
@@ -38,7 +38,7 @@ class JournalSeen final : kj::TaskSet::ErrorHandler {
   JournalSeen(rpc::KjThread& loop, PostToPool post, std::string path);
 
   JournalRecord Of(uint64_t cluster_id) const { return cluster_id == cluster_id_ ? newest_ : JournalRecord{}; }
-  // What is not newer changes nothing.
+  // Ignores a record that is not newer.
   void Note(uint64_t cluster_id, const JournalRecord& record);
 
  private:

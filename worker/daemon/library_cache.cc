@@ -51,7 +51,7 @@ kj::Promise<Result<std::string>> LibraryCache::Path(const std::string& sha256) {
   if (it == under_way_.end()) {
     auto done = Provide(sha256).then([this, sha256](Result<std::string> path) {
       if (path.ok()) checked_.insert(sha256);
-      // Later callers ask anew; those who share this promise hold it.
+      // Later callers start anew. Present callers hold this promise.
       loop_.Post([this, sha256] { under_way_.erase(sha256); });
       return path;
     });
@@ -99,7 +99,7 @@ kj::Promise<Status> LibraryCache::Transfer(std::string sha256, std::string to, u
     if (!piece.ok()) return piece.status();
     const uint64_t end = offset + piece->bytes.size();
     if ((piece->bytes.empty() && piece->total_bytes != 0) || end > piece->total_bytes) {
-      return Status(Corrupted("the master's copy ends at byte " + std::to_string(offset)));
+      return Status(Corrupted("the master's file ends at byte " + std::to_string(offset)));
     }
     const bool last = end == piece->total_bytes;
     return OnPool(post_, [to, offset, bytes = std::move(piece->bytes)] { return WritePiece(to, offset, bytes); })

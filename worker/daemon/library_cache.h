@@ -1,6 +1,6 @@
-// Operator libraries, and side files of jobs (side_files.h), by their SHA-256: the built-in one beside the binary,
-// others in DIR/lib, asked from the master piece by piece when they are first needed. A file is used only after its
-// bytes have been seen to have that digest in this life of the worker. Lives on the loop.
+// Cache of operator libraries and of side files (side_files.h), by their SHA-256. The built-in library lies beside the
+// binary. Others are in DIR/lib, fetched from the master in pieces when they are first needed. A file is used only
+// after this process has verified its digest. Lives on the loop.
 #pragma once
 
 #include <kj/async.h>
@@ -22,20 +22,20 @@ class LibraryCache {
     std::string bytes;
     uint64_t total_bytes = 0;
   };
-  // Bytes of a library at an offset, at most 1 MiB.
+  // Requests bytes of a library at an offset, at most 1 MiB.
   using Ask = std::function<kj::Promise<Result<Piece>>(std::string sha256, uint64_t offset)>;
 
   LibraryCache(rpc::KjThread& loop, PostToPool post, std::string builtin_path, std::string directory, Ask ask);
 
-  // Path of a file with this digest; "" is the built-in library. Callers for one digest share one
-  // transfer.
+  // Returns the path of the file with this digest; "" is the built-in library. Concurrent calls for one digest share
+  // one transfer.
   kj::Promise<Result<std::string>> Path(const std::string& sha256);
-  // Removes the file with this digest by remove(), on the pool; calls of Path meanwhile wait for that, and then ask the
-  // master again where it is gone. Does nothing while the file is being fetched or removed.
+  // Removes the file with this digest by calling remove() on the pool. Calls of Path wait for that, and then fetch the
+  // file again if it is gone. Does nothing while the file is being fetched or removed.
   kj::Promise<void> Remove(const std::string& sha256, std::function<void()> remove);
 
  private:
-  // Once no removal of it is under way.
+  // Resolves when no removal of the file is in progress.
   kj::Promise<void> Removed(const std::string& sha256);
   kj::Promise<Result<std::string>> Provide(std::string sha256);
   kj::Promise<Status> Transfer(std::string sha256, std::string to, uint64_t offset);

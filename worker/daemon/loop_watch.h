@@ -1,4 +1,4 @@
-// Notices that a loop does not move, from another thread: asks it to run a closure, and counts the time until it has.
+// Detects from another thread that a loop does not move: posts a closure to it and measures the time until it has run.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ class LoopWatch {
   // loop: outlives this.
   explicit LoopWatch(rpc::KjThread& loop) : loop_(loop) {}
 
-  // For how long the loop has owed an answer; 0 while it moves. Time in which the caller's own thread stood still does
-  // not count. Thread: always the same one, at least once a second.
+  // Returns for how long the loop has not run the closure; 0 while it moves. Time in which the caller's own thread
+  // stood still does not count. Thread: always the same one, which calls at least once per second.
   Duration Silent() { return Silent(Now()); }
   Duration Silent(Instant now) {
     const Instant lived = clock_.Read(now);
@@ -34,7 +34,7 @@ class LoopWatch {
   const std::shared_ptr<std::atomic<bool>> moved_ = std::make_shared<std::atomic<bool>>(false);
   LivedClock clock_{Now(), Millis(500), Seconds(2)};
   bool asked_ = false;
-  Instant since_;  // when it was asked, as this thread lived it
+  Instant since_;  // when the closure was posted, on this thread's lived clock
 };
 
 }  // namespace mr::worker

@@ -25,10 +25,10 @@ std::string WorkerMetrics(const Worker& worker, const Session& session, const Sh
   Line(&out, "mr_worker_shuffle_served_bytes_total", "counter", "Bytes of chunks sent.", serving.counters().bytes);
   Line(&out, "mr_worker_shuffle_replies_total", "counter", "Replies with chunks.", serving.counters().replies);
   const Replicator::Counters& replicas = replicator.counters();
-  Line(&out, "mr_worker_replicas_made_total", "counter", "Copies made of others' outputs.", replicas.made);
-  Line(&out, "mr_worker_replicas_failed_total", "counter", "Copies that could not be made.", replicas.failed);
+  Line(&out, "mr_worker_replicas_made_total", "counter", "Replicas made of other workers' outputs.", replicas.made);
+  Line(&out, "mr_worker_replicas_failed_total", "counter", "Replicas that could not be made.", replicas.failed);
   Line(&out, "mr_worker_replicated_bytes_total", "counter", "Uncompressed bytes of these.", replicas.bytes);
-  Line(&out, "mr_worker_replicas_under_way", "gauge", "Copies that are still to be made.", replicator.under_way());
+  Line(&out, "mr_worker_replicas_under_way", "gauge", "Replicas that are still to be made.", replicator.under_way());
   Line(&out, "mr_worker_reports_unanswered", "gauge", "Reports that the master has not answered.",
        session.unanswered());
   Line(&out, "mr_worker_reports_given_up_total", "counter", "Reports that could not be delivered in several tries.",

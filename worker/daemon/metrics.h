@@ -1,4 +1,4 @@
-// The worker's page for Prometheus. On the loop.
+// The worker's metrics page for Prometheus. Thread: the loop.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// mrworker: runs attempts of jobs for one master. Flags, files and signals only; the daemon itself
-// is daemon.h. The order matters: the task host's helper is forked before there is any thread.
+// mrworker: runs attempts of jobs for one master. This file has flags, files and signals only; daemon.h is the daemon.
+// The order matters: the task host's helper is forked before there is any thread.
 #include <fcntl.h>
 #include <gflags/gflags.h>
 #include <glog/logging.h>
@@ -26,37 +26,39 @@
 DEFINE_string(master, "", "HOST:PORT of the master");
 DEFINE_string(data, "", "directory of this worker: blocks, shuffle, libraries, logs");
 DEFINE_string(bind, "127.0.0.1", "address to listen on");
-DEFINE_string(advertise, "", "host by which other workers reach this one; default: --bind");
+DEFINE_string(advertise, "", "host at which other workers reach this one; default: --bind");
 DEFINE_int32(port, 7071, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7081, "HTTP port (/healthz, /readyz, /metrics); 0 = any");
-DEFINE_int32(slots, 0, "attempts that run at once; default: one per core");
-DEFINE_int32(map_slots, 0, "cap for attempts that read files or nothing; 0 = --slots");
-DEFINE_int32(reduce_slots, 0, "cap for attempts that read other stages; 0 = --slots");
+DEFINE_int32(slots, 0, "attempts that run at once, 1 to 10000; without this flag: one per core");
+DEFINE_int32(map_slots, 0, "maximum of attempts that read files or nothing; 0 = --slots");
+DEFINE_int32(reduce_slots, 0, "maximum of attempts that read other stages; 0 = --slots");
 DEFINE_string(rack, "", "rack of this machine, for placement");
-DEFINE_string(label, "", "comma-separated k=v pairs");
-DEFINE_int32(task_processes, 1024, "processes and threads that an attempt may have at a time; 0 = no limit");
-DEFINE_int32(task_open_files, 4096, "descriptors that each process of an attempt may have open; 0 = as this process");
-DEFINE_string(task_file_bytes, "1t", "size of a file that an attempt may write; 0 = no limit");
+DEFINE_string(label, "", "labels of this worker: at most 64 comma-separated k=v pairs");
+DEFINE_int32(task_processes, 1024, "processes and threads that an attempt may have, at least 16; 0 = no limit");
+DEFINE_int32(task_open_files, 4096,
+             "descriptors that each process of an attempt may have open, at least 256; 0 = the limit of mrworker");
+DEFINE_string(task_file_bytes, "1t", "largest file that an attempt may write; 0 = no limit");
 DEFINE_string(lib_bytes, "8g",
-              "size kept of operator libraries and side files; the oldest go first, none that an unfinished job names");
-DEFINE_string(lib_age, "30d", "remove operator libraries and side files that were fetched so long ago");
-DEFINE_string(log_bytes, "1g", "logs of attempts that are kept; the oldest go first");
-DEFINE_string(log_age, "7d", "remove logs of attempts that were not written to for so long");
+              "total size of operator libraries and side files to keep; the oldest are removed first, but none that an "
+              "unfinished job needs");
+DEFINE_string(lib_age, "30d", "remove operator libraries and side files this long after they were fetched");
+DEFINE_string(log_bytes, "1g", "total size of attempt logs to keep; the oldest are removed first");
+DEFINE_string(log_age, "7d", "remove attempt logs that were not written to for this time");
 DEFINE_string(
     min_free, "",
     "take neither blocks nor attempts while less than this is free on the disk of --data, such as 20g; 0 = no "
     "limit; default: the smaller of 5 % of the disk and 10 GiB");
-DEFINE_string(housekeeping, "1m", "time between two looks at the sizes and ages of libraries and logs");
-DEFINE_string(idle_timeout, "1h", "close data connections without a message for so long");
+DEFINE_string(housekeeping, "1m", "time between two checks of the sizes and ages of libraries and logs");
+DEFINE_string(idle_timeout, "1h", "close data connections without a message for this time");
 DEFINE_string(send_timeout, "30s",
-              "close connections that do not take what they are sent in so long and a second per 64 KiB");
+              "close connections that do not take their data within this time, plus 1s per 64 KiB");
 DEFINE_int32(ready_fd, -1, "when serving, write \"ready RPC_PORT HTTP_PORT\" to this descriptor");
 DEFINE_int32(lifeline_fd, -1, "stop at once when this descriptor reaches its end");
 DEFINE_bool(ephemeral, false, "with --lifeline_fd: remove --data when stopped by it");
 
-DECLARE_bool(help);  // gflags' own
+DECLARE_bool(help);  // of gflags
 
-// Not in gflags.h, which ends the process with 1 where a flag is wrong; cli.md says 2.
+// Not in gflags.h. Without it gflags exits with 1 for a wrong flag; a usage error exits with 2.
 namespace GFLAGS_NAMESPACE {
 extern void (*gflags_exitfunc)(int);
 }
@@ -65,9 +67,9 @@ namespace mr::worker {
 namespace {
 
 constexpr Duration kDrainGrace = Seconds(10);
-// Fewer would end what a shell with a pipe needs, or mrtask itself (guesses).
+// Less would break a shell with a pipe, or mrtask itself (guesses).
 constexpr int kLeastProcesses = 16, kLeastOpenFiles = 256;
-constexpr int kMaxSlots = 10'000;  // what a master takes
+constexpr int kMaxSlots = 10'000;  // the master's limit
 constexpr const char* kUsage = "mrworker --master HOST:PORT --data DIR [flags]: a worker of a Paceline cluster";
 
 void ParseFlags(int* argc, char*** argv) {
@@ -99,11 +101,11 @@ int Usage(const std::string& why) {
   return 2;
 }
 
-// Exit code of a worker that cannot start, as published in cli.md.
+// Exit code of a worker that cannot start: 2 usage, 3 refused, 70 any other error.
 int ExitOf(const Status& status) {
   return status.code() == Code::kInvalidArgument ? 2 : status.code() == Code::kRejected ? 3 : 70;
 }
-// Another build's mrtask is a version mismatch.
+// 5: mrtask is of another build.
 int ExitOfHost(const Status& status) { return status.code() == Code::kRejected ? 5 : ExitOf(status); }
 
 bool PortOk(int port) { return port >= 0 && port <= 65535; }
@@ -118,7 +120,7 @@ std::vector<std::string> SplitLabels(const std::string& text) {
   return labels;
 }
 
-// Operators see a label rack_unit=7 as MR_LABEL_RACK_UNIT=7. Before there is a thread.
+// Sets MR_LABEL_RACK_UNIT=7 for operators, for a label rack_unit=7. REQUIRES: there is no other thread.
 void ExportLabel(const std::string& label) {
   const size_t equals = label.find('=');
   std::string name = "MR_LABEL_" + label.substr(0, equals);
@@ -147,11 +149,11 @@ void SayReady(const Daemon& daemon) {
   if (FLAGS_ready_fd < 0) return;
   const std::string line = "ready " + std::to_string(daemon.port()) + " " + std::to_string(daemon.http_port()) + "\n";
   const Status said = WriteAll(FLAGS_ready_fd, line);
-  LOG_IF(WARNING, !said.ok()) << "cannot say that this worker is ready: " << said.ToString();
+  LOG_IF(WARNING, !said.ok()) << "cannot report on --ready_fd that this worker is ready: " << said.ToString();
   ::close(FLAGS_ready_fd);
 }
 
-// A size, or 0 for none, which needs no unit.
+// Parses a size. 0 means no limit, and needs no unit.
 Result<uint64_t> ParseLimit(const std::string& text) {
   if (text == "0") return uint64_t{0};
   return ParseSize(text);
@@ -205,7 +207,7 @@ int Main(int argc, char** argv) {
     *limits = {*most, *oldest};
   }
   ::signal(SIGPIPE, SIG_IGN);
-  // Descriptors that were meant for us alone.
+  // These descriptors are for this process alone.
   for (const int fd : {FLAGS_ready_fd, FLAGS_lifeline_fd}) {
     if (fd >= 0) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
@@ -224,7 +226,7 @@ int Main(int argc, char** argv) {
   host_options.open_files = static_cast<uint64_t>(FLAGS_task_open_files);
   host_options.file_bytes = *file_bytes;
   host_options.on_fatal = [](const Status& why) {
-    LOG(ERROR) << "this worker ends, to be started again: " << why.message();
+    LOG(ERROR) << "this worker exits and must be started again: " << why.message();
     google::FlushLogFiles(google::GLOG_INFO);
     ::_exit(ExitOfHost(why));
   };
@@ -242,7 +244,7 @@ int Main(int argc, char** argv) {
   StopWaiter stop(FLAGS_lifeline_fd);
 
   Daemon::Options options;
-  // Behind the task host: what it starts keeps the limit that this process was given.
+  // After the start of the task host: its processes keep the limit that this process was given.
   options.descriptors = RaiseDescriptorLimit();
   options.libraries = libraries;
   options.logs = logs;
@@ -275,10 +277,10 @@ int Main(int argc, char** argv) {
   if (reason == StopReason::kSignal) {
     LOG(INFO) << "draining";
     const bool all = (*daemon)->Drain(kDrainGrace);
-    LOG(INFO) << (all ? "drained" : "what still ran after the grace was killed");
+    LOG(INFO) << (all ? "drained" : "attempts that still ran after 10 s were killed");
   }
   (*daemon)->StopChildren();
-  // A thread that still writes may put a file into a directory that is being emptied.
+  // Repeated, because a running thread may put a file into a directory that is being emptied.
   for (int i = 0; reason == StopReason::kLifeline && FLAGS_ephemeral && i < 3; ++i) {
     if (RemoveTree(FLAGS_data).ok()) break;
   }

@@ -1,4 +1,4 @@
-// The sink of a final stage with several files: one sink for each port, one manifest of all of them.
+// The sink of a final stage with several files: one sink per port, and one manifest for all of them.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace mr::worker {
 
-// sinks: by port, each of one file. REQUIRES: chunks of port p are of partition p, as those of files are.
+// sinks: by port, each for one file. REQUIRES: chunks of port p have partition p, as in stages that write files.
 std::unique_ptr<OutputSink> MakeNamedSinks(std::vector<std::unique_ptr<OutputSink>> sinks);
 
 }  // namespace mr::worker

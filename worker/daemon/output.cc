@@ -18,7 +18,7 @@ namespace {
 
 class ShuffleSink : public OutputSink {
  public:
-  ShuffleSink(ShuffleStore& store, CopyKey key, uint32_t partitions)
+  ShuffleSink(ShuffleStore& store, ReplicaKey key, uint32_t partitions)
       : store_(store), key_(key), partitions_(partitions) {}
 
   Status Add(const OutputChunk& chunk) override {
@@ -61,7 +61,7 @@ class ShuffleSink : public OutputSink {
   }
 
   ShuffleStore& store_;
-  const CopyKey key_;
+  const ReplicaKey key_;
   const uint32_t partitions_;
   std::unique_ptr<ShuffleStore::Writer> writer_;
 };
@@ -99,7 +99,7 @@ class FileSink : public OutputSink {
 
   void Drop() override {
     fd_.reset();
-    // What cannot be removed here goes with the staging directory when the job has ended.
+    // The rest, if any, goes with the staging directory at the end of the job.
     if (staging_.ok()) (void)RemoveTree(Directory());
   }
 
@@ -109,7 +109,7 @@ class FileSink : public OutputSink {
   Status SyncEntries() {
     MR_RETURN_IF_ERROR(SyncDirectory(Directory()));
     MR_RETURN_IF_ERROR(SyncDirectory(*staging_));
-    // The staging directory itself is new; its entry must be as durable as what it holds.
+    // The staging directory itself is new: its entry must be as durable as its contents.
     return SyncDirectory(std::filesystem::path(*staging_).parent_path().string());
   }
 
@@ -126,7 +126,7 @@ class FileSink : public OutputSink {
   const std::string attempt_;
   UniqueFd fd_;
   WriteBehind behind_;
-  bool entries_durable_ = false;  // the file's and those of its directories; made before any byte
+  bool entries_durable_ = false;  // entries of the file and of its directories, which are made before any byte
   Hasher128 digest_;
   FileOutput file_;
 };
@@ -154,7 +154,7 @@ Result<std::string> LocalPath(const std::string& uri) {
 }
 
 std::unique_ptr<OutputSink> MakeShuffleSink(ShuffleStore& store, const StageInfo& stage, AttemptId attempt) {
-  return std::make_unique<ShuffleSink>(store, CopyKey{attempt.task, attempt.number}, stage.partitions());
+  return std::make_unique<ShuffleSink>(store, ReplicaKey{attempt.task, attempt.number}, stage.partitions());
 }
 
 std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, uint32_t port, AttemptId attempt) {

@@ -1,5 +1,5 @@
-// Where one attempt's output goes: the shuffle store, or private files beside a job's output. All
-// calls block: on the attempt's strand of the pool, never on a loop.
+// The destination of one attempt's output: the shuffle store, or private files beside a job's output. All calls block:
+// use the attempt's strand of the pool, never a loop.
 #pragma once
 
 #include <memory>
@@ -12,31 +12,31 @@ namespace mr::worker {
 
 class OutputSink {
  public:
-  virtual ~OutputSink() = default;  // without Finish nothing of it can be read
-  // May be called first: does what needs no output yet and takes a while, as the child runs. What
-  // goes wrong is found again, and told, by Add or Finish.
+  virtual ~OutputSink() = default;  // without Finish the output cannot be read
+  // Optional first call, while the child runs: does slow work that needs no output yet. Add or Finish repeat its
+  // errors.
   virtual void Prepare() {}
   virtual Status Add(const OutputChunk& chunk) = 0;
-  // Servable (shuffle) or durable (files) when it returns.
+  // Completes the output. When it returns, the output is servable (shuffle) or durable (files).
   virtual Result<Manifest> Finish() = 0;
-  // Takes away what has been made, finished or not. Repeating is fine.
+  // Removes the output, finished or not. May be repeated.
   virtual void Drop() = 0;
 };
 
-// The attempt's name, as in logs and directories.
+// Returns the attempt's name, as in logs and directories.
 std::string AttemptName(const StageInfo& stage, AttemptId attempt);
-// Of a port with files: part-m-00017, or errors-m-00017 where its name is errors; and .gz or .zst behind it where it
-// writes such files.
+// Returns the name of a task's part for a port with files: part-m-00017, or errors-m-00017 for a port named errors.
+// Compressed formats append .gz or .zst.
 std::string PartName(const StageInfo& stage, uint32_t port, uint32_t task);
-// The path of a file:///absolute/path; kInvalidArgument for other URIs.
+// Returns the path of file:///absolute/path. Errors: kInvalidArgument for other URIs.
 Result<std::string> LocalPath(const std::string& uri);
 
-// A sink for a shuffle stage; opens its writer at the first chunk.
+// Makes a sink for a shuffle stage. Its writer opens at the first chunk.
 std::unique_ptr<OutputSink> MakeShuffleSink(ShuffleStore& store, const StageInfo& stage, AttemptId attempt);
-// A sink for one port of a final stage that writes <staging>/<attempt>/<part> on a local (or shared) disk.
+// Makes a sink for one port of a final stage. It writes <staging>/<attempt>/<part> on a local or shared disk.
 std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, uint32_t port, AttemptId attempt);
 
-// The manifest of one output file: its table has one row, and content is that table's digest.
+// Returns the manifest of one output file: a table of one row, and the digest of that table as its content.
 Manifest ManifestOf(FileOutput file);
 
 }  // namespace mr::worker

@@ -1,5 +1,5 @@
-// The threads that may block: disk, RocksDB, compression, digests. Asio inside; this and stop.h are
-// the only places that know it. Results go to the KJ loop by KjThread::Post.
+// The threads that may block: disk, RocksDB, compression, digests. Results return to the KJ loop by KjThread::Post.
+// Only this class and stop.h use Asio.
 #pragma once
 
 #include <functional>
@@ -9,33 +9,33 @@ namespace mr::worker {
 
 class Pool {
  public:
-  // 2 threads a core, at least 4 and at most 16: enough to keep a disk busy while some of them
-  // compress (guess).
+  // Returns 2 threads per core, at least 4 and at most 16: enough to keep a disk busy while some of them compress
+  // (guess).
   static unsigned DefaultThreads();
   explicit Pool(unsigned threads);
-  // Drops what has not begun, waits for what has.
+  // Drops closures that have not begun, and waits for the others.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
   // Any thread. Closures must not throw. The queue needs no bound of its own: it holds work of attempts that have a
-  // slot, of unanswered calls (rpc::ServerLimits), and of repairs that the master asked for.
+  // slot, of unanswered calls (rpc::ServerLimits), and of repairs that the master ordered.
   void Post(std::function<void()> fn);
 
-  // The same as a value, for those who need no more. The pool must outlive it.
+  // Returns Post as a function, for code that needs no more. The pool must outlive it.
   std::function<void(std::function<void()>)> poster() {
     return [this](std::function<void()> fn) { Post(std::move(fn)); };
   }
 
-  // Closures of one strand run one at a time, in order, on any thread of the pool.
+  // Runs its closures one at a time, in order, on any thread of the pool.
   class Strand {
    public:
-    virtual ~Strand() = default;  // what was posted still runs
+    virtual ~Strand() = default;  // posted closures still run
     virtual void Post(std::function<void()> fn) = 0;
   };
   std::shared_ptr<Strand> NewStrand();
 
-  // Stops as the destructor does; later posts are dropped.
+  // Stops like the destructor. Later posts are dropped.
   void Stop();
 
  private:

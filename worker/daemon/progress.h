@@ -1,5 +1,5 @@
-// When a worker's progress is worth a message: at most every 20 ms, and only when an attempt has
-// moved by 5 % or into another phase, or has moved at all and 1 s has passed. Pure.
+// Decides when progress is worth a message: at most every 20 ms. A message is due when an attempt has moved by 5 % or
+// into another phase, or has moved at all and was last sent 1 s ago or earlier. Pure.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@ class ProgressGate {
   static constexpr Duration kLongest = Seconds(1);
   static constexpr uint64_t kSteps = 20;  // 5 %
 
-  // present: of all attempts that run. What comes back is to be sent now: all that have moved since
-  // they were sent last, or nothing.
+  // present: the frames of all running attempts. Returns the frames to send now: all that moved since they were last
+  // sent, or none.
   std::vector<ProgressFrame> Due(Instant now, std::vector<ProgressFrame> present);
 
  private:

@@ -1,5 +1,5 @@
-// What one attempt's runner needs of its worker. Made once by Worker; everything here lives on the
-// worker's KJ loop unless said otherwise, and outlives all runners.
+// The parts of a worker that an attempt's runner uses. Made once per worker, and outlives all runners. Everything here
+// lives on the worker's KJ loop unless a comment says otherwise.
 #pragma once
 
 #include <functional>
@@ -28,21 +28,21 @@ struct Services {
   SideFiles& side_files;
   Directory& directory;
   InputOpener& inputs;
-  // One for each slice of an attempt.
+  // Makes one fetcher per slice of an attempt.
   std::function<std::unique_ptr<Fetcher>(FetchObserver&)> make_fetcher;
-  // Of one port, for a dfs:// staging URI; may be empty where the daemon has no block store.
+  // Makes the sink of one port for a dfs:// staging URI. Empty if the daemon has no block store.
   std::function<std::unique_ptr<OutputSink>(const StageInfo&, uint32_t port, AttemptId)> make_dfs_sink;
-  // Sends a report until it is answered; `answered` is called on the loop, once. Empty: no interest.
-  // Returns its number, by which it can be withdrawn.
+  // Sends a report until it is answered. `answered` is called once, on the loop; it may be empty. Returns the report's
+  // number, for withdraw.
   std::function<uint64_t(Report, std::function<void(Verdict)>)> report;
-  // Before the reports without an answer go again: this one shall not, and gets no answer.
+  // Removes a report before the unanswered ones are sent again. It gets no answer.
   std::function<void(uint64_t)> withdraw;
   Replicator& replicator;
   WorkerRef self;  // id 0 until registered
   std::string scratch_directory, log_directory;
-  // Called on the loop when an attempt's output is to stay (its copy can be read from here on), and
-  // when the attempt needs no record any more.
-  std::function<void(const CopyName&)> on_kept;
+  // Called on the loop: on_kept when an attempt's output stays (its replica can be read from then on), on_ended when
+  // the attempt's record is no longer needed.
+  std::function<void(const ReplicaName&)> on_kept;
   std::function<void(AttemptId)> on_ended;
 };
 

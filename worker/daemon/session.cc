@@ -41,13 +41,13 @@ void Session::Impl::Break(const std::string& why) {
   const bool was_registered = registered;
   registered = false;
   if (!stopped) CountTries(why);
-  ++round;  // continuations of the old connection are not heard
+  ++round;  // ignores continuations of the old connection
   progress_under_way = false;
   listed.reset();
   block_news.clear();  // the next registration lists all blocks
   LOG_IF(WARNING, !stopped && (was_registered || pause == kLongestPause || pause == kFirstPause))
       << "no session with the master at " << options.master << ": " << why << "; trying again";
-  // The link's tasks may be on the stack.
+  // The link's tasks may be on the stack: it is destroyed later.
   if (link.get() != nullptr) loop.Post([dead = kj::mv(link)]() mutable { dead = nullptr; });
   if (stopped) return;
   const Duration jittered = FromSeconds(pause.seconds() * (0.5 + rng.Uniform()));
@@ -57,9 +57,9 @@ void Session::Impl::Break(const std::string& why) {
   }));
 }
 
-// This process stood still for longer than its lease, and the master has not answered a beat since: it has given this
-// worker up, most likely. What it said before is not carried out; the next registration says what still counts, and
-// ends the attempts that do not.
+// This process stood still for longer than its lease, and the master has not answered a beat since. So the master has
+// probably given this worker up. Its earlier commands are not applied. The next registration decides which attempts
+// still count, and ends the others.
 bool Session::Impl::FenceIfStoodStill() {
   lived.Read(Now());
   const Duration gap = lived.last_gap();
@@ -73,7 +73,7 @@ void Session::Impl::Look() {
   tasks.add(loop.timer().afterDelay(kLook.ns * kj::NANOSECONDS).then([this] { Look(); }));
 }
 
-// Batches come as calls and as answers to ours, which may pass each other; they count in order.
+// Batches come as calls and as answers to reports, which may overtake each other. They are applied in order.
 void Session::Impl::Receive(CommandBatch batch) {
   if (FenceIfStoodStill()) return;
   if (batch.sequence >= next_batch) ahead.emplace(batch.sequence, std::move(batch));
@@ -93,7 +93,7 @@ void Session::Impl::Apply(CommandBatch batch) {
   FaultPoint("commands");
   for (const auto& [report, verdict] : batch.verdicts) Answer(report, verdict);
   for (Command& command : batch.commands) {
-    // Before the worker has it, which ends what still runs of the job: that is to be reported.
+    // First, because the worker then ends the job's attempts, and these ends are to be reported.
     if (const auto* end = std::get_if<EndJob>(&command)) EndReportsOf(end->job);
     worker.Apply(std::move(command));
   }

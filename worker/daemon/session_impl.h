@@ -1,5 +1,5 @@
-// The session's state, which session.cc (connection, commands, progress), session_register.cc (registration, news of
-// blocks) and session_reports.cc (reports) share.
+// The state that session.cc (connection, commands, progress), session_register.cc (registration, changes of blocks) and
+// session_reports.cc (reports) share.
 #pragma once
 
 #include <glog/logging.h>
@@ -21,7 +21,7 @@ namespace mr::worker {
 inline constexpr Duration kFirstPause = Millis(100);  // between two connections; doubles
 inline capnp::Text::Reader AsText(const std::string& s) { return {s.c_str(), s.size()}; }
 
-// How often the loop looks at the clock; gaps of more than kStoodStill mean that it did not run.
+// Period at which the loop reads the clock. A gap above kStoodStill means that it did not run.
 inline constexpr Duration kLook = Millis(500);
 inline constexpr Duration kStoodStill = Seconds(2);
 
@@ -29,9 +29,9 @@ struct Session::Impl final : kj::TaskSet::ErrorHandler {
   struct Pending {
     worker::Report report;
     std::function<void(Verdict)> answered;
-    uint32_t tries = 0;  // calls with it that were not answered
+    uint32_t tries = 0;  // unanswered calls that carried it
   };
-  // One connection and what hangs on it. `round` tells its continuations from earlier ones'.
+  // One connection and its calls. Continuations compare `round` to detect that they belong to an earlier one.
   struct Link {
     kj::Own<rpc::RpcConnection> connection;
     rpc::MasterForWorker::Client master;
@@ -51,25 +51,25 @@ struct Session::Impl final : kj::TaskSet::ErrorHandler {
   bool registered = false;
   bool stopped = false;
   uint32_t master_epoch = 0;
-  Instant registration_sent;  // the last call of it
+  Instant registration_sent;  // when its last call was sent
   WorkerRef self;
   Duration pause = kFirstPause;
-  std::map<uint64_t, CommandBatch> ahead;  // came before the registration's answer, or before others
+  std::map<uint64_t, CommandBatch> ahead;  // came before the registration's answer, or before earlier batches
   uint64_t next_batch = 1;
 
-  // What is here, as the registration under way lists it.
+  // The lists that the registration in progress sends.
   struct Listed {
-    std::vector<CopyName> inventory;
+    std::vector<ReplicaName> inventory;
     std::vector<AttemptId> running;
     std::vector<BlockName> blocks;
-    size_t next_copy = 0, next_running = 0, next_block = 0;  // of the next page
-    uint32_t pages = 0;                                      // sent
+    size_t next_replica = 0, next_running = 0, next_block = 0;  // of the next page
+    uint32_t pages = 0;                                         // sent
   };
   std::optional<Listed> listed;  // from Register() to OnRegistered()
-  // What became of blocks since they were listed, in whatever call goes next. By id: at most as long as the store.
+  // Changes of blocks since they were listed, for the next call. By id: at most one per block of the store.
   struct BlockNews {
     BlockName block;
-    bool received = false, damaged = false;  // one of them at most: the later news
+    bool received = false, damaged = false;  // at most one of them: the later change
     bool aside = false;                      // damaged bytes lie beside a good replica
   };
   enum class BlockWord { kReceived, kDamaged, kAside };
@@ -81,19 +81,19 @@ struct Session::Impl final : kj::TaskSet::ErrorHandler {
   uint64_t next_unsent = 1;
   std::map<AttemptId, uint64_t> unsent_starts;  // numbers of reports
   std::set<uint64_t> in_flight;                 // numbers of reports in calls under way
-  // Those that were in too many calls without an answer: unsent ones of this registration, and the one under way.
+  // Reports that were in too many unanswered calls: the unsent ones of this registration, and the one in flight.
   std::set<uint64_t> doubtful;
   std::optional<uint64_t> doubtful_under_way;
-  uint64_t backlog_end = 0;  // reports below were there at the registration, and go before the doubtful ones
+  uint64_t backlog_end = 0;  // lower numbers existed at the registration, and go before the doubtful ones
   uint64_t given_up = 0;
   int calls_under_way = 0;
   bool flush_scheduled = false;
   bool hold_armed = false;
-  bool calls_full = false;  // reports wait for a call to come back
+  bool calls_full = false;  // reports wait until a call returns
   bool progress_scheduled = false;
   bool progress_under_way = false;
   Instant registered_at;  // when the present registration was answered
-  Duration lease;         // after which the master gives a silent worker up; 0: not known
+  Duration lease;         // silence after which the master gives a worker up; 0: not known
   LivedClock lived{Now(), kLook, kStoodStill};
   kj::TaskSet tasks;  // last: its tasks use what is above
 
@@ -116,7 +116,7 @@ struct Session::Impl final : kj::TaskSet::ErrorHandler {
   void Receive(CommandBatch batch);
   void Apply(CommandBatch batch);
   void Answer(uint64_t number, Verdict verdict);
-  void SendAllAgain();  // that has no answer
+  void SendAllAgain();  // all without an answer
   void ScheduleFlush();
   void DropStart(const AttemptId& attempt);
   void FlushLater();

@@ -1,4 +1,4 @@
-// Registration page by page, and what becomes of blocks beside it and afterwards.
+// Registration in pages, and changes of blocks during it and afterwards.
 #include <glog/logging.h>
 #include <unistd.h>
 
@@ -12,13 +12,13 @@
 namespace mr::worker {
 namespace {
 
-constexpr Duration kRegisterTimeout = Seconds(15);  // of each call of a registration
-// Of one page of a registration, and of one call with news of blocks: far below the 1 MiB of a control message. Sizes
-// of entries follow from control.capnp.
+constexpr Duration kRegisterTimeout = Seconds(15);  // for each call of a registration
+// Most bytes of one page of a registration, and of one call with changes of blocks: far below the 1 MiB of a control
+// message. Sizes of entries follow from control.capnp.
 constexpr size_t kPageBytes = 256 << 10;
-constexpr size_t kCopyBytes = 64, kRunningBytes = 40, kBlockBytes = 32;
+constexpr size_t kReplicaBytes = 64, kRunningBytes = 40, kBlockBytes = 32;
 
-// What the master calls. Each registration makes one; commands of an earlier one are not heard.
+// The interface that the master calls. Each registration makes a new one; calls of an earlier one are ignored.
 class CommandServer final : public rpc::Worker::Server {
  public:
   using Sink = std::function<void(CommandBatch)>;
@@ -46,13 +46,13 @@ class CommandServer final : public rpc::Worker::Server {
 
 }  // namespace
 
-// Lists what is here once, and sends it page by page. Attempts that end meanwhile are reported behind the registration,
-// and so are blocks that come or go bad.
+// Lists outputs, attempts and blocks once, and sends the lists in pages. Attempts that end meanwhile are reported after
+// the registration, and so are changes of blocks.
 void Session::Impl::Register() {
   block_news.clear();
   listed = Listed{worker.Inventory(), worker.Running(), {}};
   if (options.blocks) listed->blocks = options.blocks();
-  // From this registration on the first news of each stage are complete.
+  // The first delta of each stage after this registration is complete.
   directory.ExpectComplete();
   ahead.clear();
   next_batch = 1;
@@ -62,22 +62,22 @@ void Session::Impl::Register() {
 void Session::Impl::SendPages() {
   Listed& l = *listed;
   size_t room = kPageBytes;
-  // How many of a list fit, from *next on.
+  // Takes as many entries as fit, from *next on.
   const auto take = [&room](size_t size, size_t* next, size_t each) {
     const size_t begin = *next;
     *next += std::min(size - begin, room / each);
     room -= (*next - begin) * each;
     return std::make_pair(begin, *next);
   };
-  const auto copies = take(l.inventory.size(), &l.next_copy, kCopyBytes);
+  const auto outputs = take(l.inventory.size(), &l.next_replica, kReplicaBytes);
   const auto running = take(l.running.size(), &l.next_running, kRunningBytes);
   const auto blocks = take(l.blocks.size(), &l.next_block, kBlockBytes);
   if (room == kPageBytes) return EndRegistration();
   auto request = link->master.registerPageRequest();
   request.setNumber(l.pages++);
   auto page = request.initPage();
-  auto inventory = page.initInventory(static_cast<uint32_t>(copies.second - copies.first));
-  for (uint32_t i = 0; i < inventory.size(); ++i) ToWire(l.inventory[copies.first + i], inventory[i]);
+  auto inventory = page.initInventory(static_cast<uint32_t>(outputs.second - outputs.first));
+  for (uint32_t i = 0; i < inventory.size(); ++i) ToWire(l.inventory[outputs.first + i], inventory[i]);
   auto attempts = page.initRunning(static_cast<uint32_t>(running.second - running.first));
   for (uint32_t i = 0; i < attempts.size(); ++i) rpc::ToWire(l.running[running.first + i], attempts[i]);
   auto replicas = page.initBlocks(static_cast<uint32_t>(blocks.second - blocks.first));
@@ -140,7 +140,8 @@ void Session::Impl::EndRegistration() {
 void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   const Status outcome = rpc::FromOutcome(answer.getOutcome());
   if (!outcome.ok()) return Break("the master refused the registration: " + outcome.message());
-  // It was shown what this worker has seen, and goes on above that where its journal lacks it.
+  // The registration contained the epoch that this worker has seen. A master continues above it if its journal lacks
+  // it.
   LOG_IF(WARNING, answer.getMasterEpoch() < master_epoch)
       << "the master is one of epoch " << answer.getMasterEpoch() << ", the last one was of " << master_epoch;
   self = {{answer.getWorkerId()}, options.incarnation};
@@ -152,7 +153,7 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   registered_at = Now();
   pause = kFirstPause;
   lease = Millis(answer.getLeaseMs());
-  std::vector<CopyName> drop;
+  std::vector<ReplicaName> drop;
   const auto bits = answer.getDrop();
   for (size_t i = 0; i < listed->inventory.size() && i / 8 < bits.size(); ++i) {
     if (bits[i / 8] >> (i % 8) & 1) drop.push_back(listed->inventory[i]);
@@ -176,7 +177,7 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
 }
 
 void Session::Impl::AddBlockNews(const BlockName& block, BlockWord word) {
-  // Before the blocks are listed there is nothing to add to; between that and the answer it has to wait.
+  // Before the blocks are listed there is nothing to change. Between the list and the answer, the change must wait.
   if (!registered && !listed.has_value()) return;
   BlockNews& news = block_news[block.id.value];
   news.block = block;
@@ -199,7 +200,8 @@ void Session::Impl::ScheduleBlockNews() {
 }
 
 void Session::Impl::SendBlockNews() {
-  // Handed over as a copy: of a named function KJ keeps a reference, and the call ends after this one has returned.
+  // Passed by value (kj::cp): KJ would keep a reference to a named function, and the call ends after this one has
+  // returned.
   const auto failed = [this, mine = round](kj::Exception&& e) {
     // The next registration lists all blocks.
     if (mine == round) Break("news of blocks were not answered: " + rpc::FromException(e).message());

@@ -1,4 +1,4 @@
-// Reports: batched, in pieces where they are long, repeated until answered, given up where they cannot be delivered.
+// Reports: batched, long ones in pieces, repeated until answered, given up if they cannot be delivered.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -12,23 +12,23 @@
 namespace mr::worker {
 namespace {
 
-// Calls with reports under way; more would only be shorter.
+// Calls with reports in flight; more would only be shorter.
 constexpr int kMaxCalls = 8;
-// Of one call: far below the 1 MiB of a control message.
+// Bytes per call: far below the 1 MiB of a control message.
 constexpr size_t kMaxCallBytes = 384 << 10;
-// A longer report travels in pieces of so many bytes.
+// Bytes per piece of a longer report.
 constexpr size_t kReportPieceBytes = 256 << 10;
-// The master takes no longer one (kMaxReportBytes of worker_service.cc).
+// The longest report that the master accepts (kMaxReportBytes of worker_service.cc).
 constexpr size_t kMostReportBytes = 48u << 20;
-// A call that is not answered is repeated with what else there is; from then on its reports are sent one at a time,
-// behind all others, and after so many further calls given up. So a report at which the connection breaks delays the
-// others by less than a second, and restarts of a master give up none that is not under way in all of them (guesses).
+// Unanswered calls after which a report is sent alone, after all others; and further ones after which it is given up.
+// So a report that breaks the connection delays the others by less than a second. Restarts of a master give up only
+// reports that were in flight in all of them (guesses).
 constexpr uint32_t kTriesTogether = 3, kTriesAlone = 2;
-// How long a report that nothing waits for may wait for others to travel with: below what a watching
-// person sees, and longer than the shortest tasks run, whose start and end then share a call (guess).
+// How long a report that nothing waits for may wait, to share a call with others. Below what a user notices, and longer
+// than the shortest tasks run: so their start and end share a call (guess).
 constexpr Duration kHold = Millis(5);
 
-// The master decides nothing at once because of these.
+// Returns whether the master decides nothing at once because of this report.
 bool MayWait(const Report& report) {
   return std::holds_alternative<Started>(report.what) || std::holds_alternative<FetchDone>(report.what);
 }
@@ -48,14 +48,14 @@ void Session::Impl::Answer(uint64_t number, Verdict verdict) {
 void Session::Impl::ScheduleFlush() {
   if (flush_scheduled || !registered) return;
   flush_scheduled = true;
-  // Behind what the loop still has to do, so that reports of one turn share a call.
+  // After the rest of this turn of the loop, so that its reports share a call.
   loop.Post([this] {
     flush_scheduled = false;
     Flush();
   });
 }
 
-// An end says that there was a start: where that is still here, it need not be told.
+// Drops the attempt's start if it is still unsent, because the end implies it.
 void Session::Impl::DropStart(const AttemptId& attempt) {
   const auto start = unsent_starts.find(attempt);
   if (start == unsent_starts.end()) return;
@@ -79,7 +79,7 @@ void Session::Impl::Flush() {
     size_t bytes = 0;
     for (auto it = unanswered.lower_bound(next_unsent); it != unanswered.end(); ++it) {
       if (it->second.tries >= kTriesTogether) continue;
-      // Later ones wait until the doubtful are answered, or until the next registration: so these have their turn too.
+      // Later ones wait for the doubtful ones, or for the next registration. So the doubtful ones have their turn, too.
       if (it->first >= backlog_end && (!doubtful.empty() || doubtful_under_way.has_value())) break;
       bytes += WireSize(it->second.report);
       if (!numbers.empty() && bytes > kMaxCallBytes) break;
@@ -87,14 +87,14 @@ void Session::Impl::Flush() {
     }
     if (numbers.empty()) break;
     next_unsent = numbers.back() + 1;
-    unsent_starts.clear();  // one that did not fit goes in the next call, whatever comes
+    unsent_starts.clear();  // a start that did not fit is in the next call, whatever comes
     SendBatch(std::move(numbers));
     calls_full = calls_under_way >= kMaxCalls;
   }
   FlushDoubtful();
 }
 
-// Alone, when all that was there before has its answers.
+// Sends one doubtful report alone, when all earlier reports have their answers.
 void Session::Impl::FlushDoubtful() {
   if (!registered || calls_under_way != 0 || doubtful.empty()) return;
   const uint64_t number = *doubtful.begin();
@@ -104,19 +104,19 @@ void Session::Impl::FlushDoubtful() {
   SendBatch({number});
 }
 
-// Behind a break: what was under way was perhaps what broke the connection.
+// Called after a break: one of the reports in flight may have caused it.
 void Session::Impl::CountTries(const std::string& why) {
   const auto alone = std::exchange(doubtful_under_way, {});
   for (const uint64_t number : std::exchange(in_flight, {})) {
-    // Where a doubtful one was under way, the others are not to blame.
+    // If a doubtful report was in flight, the others are not to blame.
     if (alone.has_value() && *alone != number) continue;
     const auto it = unanswered.find(number);
     if (it != unanswered.end() && ++it->second.tries >= kTriesTogether + kTriesAlone) GiveUp(number, why);
   }
 }
 
-// A finish becomes a short failure, so that the master hears of an end and has its slot back. Any other report is left
-// out, and so is a failure that does not arrive either: the next registration does not list the attempt, which is lost.
+// Replaces a finish by a short failure, so that the master learns of the end and frees the slot. Drops any other
+// report, also a failure that cannot be delivered: the next registration does not list the attempt, which is then lost.
 void Session::Impl::GiveUp(uint64_t number, const std::string& why) {
   Pending& pending = unanswered.at(number);
   ++given_up;
@@ -131,12 +131,12 @@ void Session::Impl::GiveUp(uint64_t number, const std::string& why) {
     return;
   }
   LOG(ERROR) << "a report of " << name << " could not be delivered and is left out: " << why;
-  // The connection is just breaking: nothing new is sent by what follows.
+  // The connection is breaking, so the callback cannot send anything new.
   auto entry = unanswered.extract(number);
   if (entry.mapped().answered) entry.mapped().answered(Verdict::kStale);
 }
 
-// The job is over: nothing that its attempts have to report matters, but that they have ended.
+// The job has ended: of its attempts only their ends matter, and each becomes a Killed.
 void Session::Impl::EndReportsOf(JobId job) {
   std::vector<std::function<void(Verdict)>> answers;
   for (auto it = unanswered.begin(); it != unanswered.end();) {
@@ -204,7 +204,7 @@ void Session::Impl::SendBatch(std::vector<uint64_t> numbers) {
           in_flight.erase(number);
           if (doubtful_under_way == number) {
             doubtful_under_way.reset();
-            calls_full = true;  // others waited for it
+            calls_full = true;  // the others waited for it
           }
           const auto pending = unanswered.find(number);
           if (pending != unanswered.end()) pending->second.tries = 0;  // it arrived, whatever its verdict
@@ -218,12 +218,12 @@ void Session::Impl::SendBatch(std::vector<uint64_t> numbers) {
         if (calls_full || !doubtful.empty()) Flush();
       },
       [this, mine = round](kj::Exception&& e) {
-        // Whether they were heard is not known: they go again after the next registration.
+        // It is unknown whether they arrived: they are sent again after the next registration.
         if (mine == round) Break("reports were not answered: " + rpc::FromException(e).message());
       }));
 }
 
-// The doubtful of a new registration are known by their tries.
+// Recognizes doubtful reports by their tries.
 void Session::Impl::SendAllAgain() {
   next_unsent = 0;
   doubtful.clear();

@@ -12,7 +12,7 @@
 namespace mr::worker {
 namespace {
 
-// On the pool. Another attempt may have been here first.
+// Runs on the pool. Another attempt may have made the link before.
 Status LinkFile(const std::string& cached, const std::string& path) {
   if (::chmod(cached.c_str(), 0555) != 0) return ErrnoStatus(errno, "cannot make " + cached + " read-only");
   const std::string target = std::filesystem::absolute(cached).string();
@@ -42,7 +42,7 @@ kj::Promise<Result<std::string>> SideFiles::Directory(JobId id, const std::vecto
         jobs_.at(id).ready = true;
         return path;
       })
-      .attach(kj::defer([this, id] { Linked(id); }));  // also when the attempt that waits is given up
+      .attach(kj::defer([this, id] { Linked(id); }));  // also when the waiting attempt is given up
 }
 
 kj::Promise<Status> SideFiles::Link(std::string directory, std::vector<SideFile> files, size_t next) {

@@ -1,5 +1,5 @@
-// Side files of jobs: bytes by their SHA-256 out of the cache that operator libraries have, under the names that the
-// job gave them in a directory of its own, DIR/JOB/NAME, until the job ends. Read-only. Lives on the loop.
+// Side files of jobs. Their bytes come by SHA-256 from the cache of operator libraries. Until a job ends, DIR/JOB has
+// links to them under the job's own names. Read-only. Lives on the loop.
 #pragma once
 
 #include <kj/async.h>
@@ -17,13 +17,13 @@ namespace mr::worker {
 
 class SideFiles {
  public:
-  // directory: emptied at the worker's start by its owner.
+  // directory: its owner empties it at the worker's start.
   SideFiles(PostToPool post, LibraryCache& cache, std::string directory);
 
-  // The absolute path of the directory with these files, all of which are there when the promise is kept; "" where
-  // there are none. Attempts of one job share the work; what failed is tried again by the next.
+  // Returns the absolute path of the directory when all these files are present; "" if there are none. Attempts of one
+  // job share the work. The next call retries what failed.
   kj::Promise<Result<std::string>> Directory(JobId job, const std::vector<SideFile>& files);
-  // Its files are no longer needed: their names go, also those that are being made; the cache stays.
+  // Removes the job's links, also those in progress. The cache keeps the bytes.
   void EndJob(JobId job);
 
  private:
@@ -36,7 +36,7 @@ class SideFiles {
   const std::string directory_;
   struct OfJob {
     bool ready = false, ended = false;
-    uint32_t linking = 0;  // attempts whose files are on their way
+    uint32_t linking = 0;  // attempts whose files are being linked
   };
   std::map<JobId, OfJob> jobs_;
 };

@@ -1,4 +1,4 @@
-// How a daemon learns that it is to end: SIGTERM or SIGINT, or the end of its lifeline. Asio waits.
+// Waits until the daemon has to end: SIGTERM, SIGINT, or the end of its lifeline. Uses Asio.
 #pragma once
 
 namespace mr::worker {
@@ -7,14 +7,13 @@ enum class StopReason { kSignal, kLifeline };
 
 class StopWaiter {
  public:
-  // lifeline_fd: read end of a pipe whose end of file means "at once"; -1 = none. Signals are
-  // caught from here on.
+  // lifeline_fd: read end of a pipe, whose end of file means "stop at once"; -1 = none. Signals are caught from now on.
   explicit StopWaiter(int lifeline_fd);
   ~StopWaiter();
   StopWaiter(const StopWaiter&) = delete;
   StopWaiter& operator=(const StopWaiter&) = delete;
 
-  // The calling thread sleeps until there is a reason. Once.
+  // Blocks until there is a reason. Call it once.
   StopReason Wait();
 
  private:

@@ -1,5 +1,4 @@
-// What the master and a worker tell each other, as plain structs: wire.h makes them from Cap'n
-// Proto messages and back. In the words of control.capnp.
+// The messages between the master and a worker as plain structs, in the terms of control.capnp. wire.h converts them.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +20,15 @@ struct WorkerRef {
   Incarnation incarnation = 0;
 };
 
-// A copy as the master names it.
-struct CopyName {
+// A replica of an output, as the master names it.
+struct ReplicaName {
   OutputId output;
   uint32_t attempt = 0;
   WorkerRef worker;
 };
 
-inline CopyName NameOf(const CopyLocation& copy) {
-  return {copy.output, copy.attempt, {copy.worker, copy.incarnation}};
+inline ReplicaName NameOf(const ReplicaLocation& replica) {
+  return {replica.output, replica.attempt, {replica.worker, replica.incarnation}};
 }
 
 struct BlockName {
@@ -38,7 +37,7 @@ struct BlockName {
   uint64_t length = 0, digest = 0;
 };
 
-// A replica here that is damaged, or whose place a good one has taken (aside).
+// A damaged replica of a block on this worker. aside: a good replica has taken its place.
 struct DamagedBlock {
   BlockName block;
   bool aside = false;
@@ -48,18 +47,18 @@ struct StageInput {
   bool is_edge = false;
   uint32_t upstream = 0;  // of an edge
   bool grouped = false, broadcast = false;
-  bool quotes = false;        // of the csv files of the stage, for the host
-  std::string format;         // of files, and of an edge that is read as such (job.capnp)
-  std::string written, file;  // of such an edge
+  bool quotes = false;        // quote states of the stage's csv files, for the host
+  std::string format;         // of files, or of an edge that is read as files (job.capnp)
+  std::string written, file;  // of an edge that is read as files
   uint64_t sample_bytes = 0;
 };
 
-// What a job brings beside its library: bytes by their SHA-256, under a name.
+// A file that a job brings beside its library: its name, and the SHA-256 of its bytes.
 struct SideFile {
   std::string name, sha256;
 };
 
-// What all tasks of a stage have in common.
+// The data that all tasks of a stage share.
 struct StageInfo {
   StageId id;
   std::string library;  // SHA-256; empty: the built-in one
@@ -73,13 +72,13 @@ struct StageInfo {
   std::string staging_uri;  // of a final stage
   std::string job_name;
   std::vector<SideFile> files;
-  uint64_t max_bad_records = 0;  // of the whole job
+  uint64_t max_bad_records = 0;  // for the whole job
   Duration task_timeout;         // without progress; 0 = none
   bool strict_inputs = false;    // a local input that grew fails the attempt
 
-  // As in the names of tasks and parts: 'm' where any input is files.
+  // Returns the letter in names of tasks and parts: kMap if any input is files, or if there is none.
   TaskLetter letter() const;
-  // All of its ports are files, or none is.
+  // Returns whether its ports are files: either all are, or none is.
   bool writes_files() const { return !ports.empty() && ports[0].files; }
   uint32_t partitions() const;  // over all ports
 };
@@ -88,7 +87,7 @@ struct SplitBlock {
   BlockName block;
   uint64_t offset = 0;  // in the file
   std::vector<std::string> addresses;
-  std::vector<std::string> damaged;  // replicas that are not read, for people
+  std::vector<std::string> damaged;  // names of replicas that are not read, for people
 };
 
 struct Split {
@@ -97,7 +96,7 @@ struct Split {
   uint64_t offset = 0, length = 0, file_bytes = 0;
   std::vector<SplitBlock> blocks;  // of dfs files
   uint64_t file = 0;               // of dfs files: id of the version to read; 0 = not known
-  // Of local files: the version that was planned, without its length; an inode of 0 = not known.
+  // For local files: the planned version, without its length. An inode of 0 = not known.
   FileVersion planned;
   uint64_t view = 0;  // FileView() of the planner
 };
@@ -113,7 +112,7 @@ struct Launch {
   uint32_t generation = 0;
   std::vector<Split> splits;
   std::vector<Slice> slices;
-  bool by_bind = false;  // reads the copies that Bind names, and no others
+  bool by_bind = false;  // reads only replicas that a Bind names
 };
 
 struct Kill {
@@ -124,10 +123,10 @@ struct TakeBack {
 };
 struct Bind {
   AttemptId reader;
-  CopyPtr copy;
+  ReplicaPtr replica;
 };
-struct DropCopy {
-  CopyName copy;
+struct DropReplica {
+  ReplicaName replica;
 };
 struct EndJob {
   JobId job;
@@ -145,17 +144,17 @@ struct EmptyQuarantine {
 struct Drain {
   bool on = false;
 };
-struct ReplicateCopy {
-  CopyPtr from;
+struct ReplicateOutput {
+  ReplicaPtr from;
 };
 
-using Command = std::variant<Launch, Kill, TakeBack, StageInfo, DirectoryDelta, Bind, DropCopy, EndJob, DeleteBlock,
-                             ReplicateBlock, Drain, ReplicateCopy, EmptyQuarantine>;
+using Command = std::variant<Launch, Kill, TakeBack, StageInfo, DirectoryDelta, Bind, DropReplica, EndJob, DeleteBlock,
+                             ReplicateBlock, Drain, ReplicateOutput, EmptyQuarantine>;
 
-// What the master says at one time; verdicts are by the reports' numbers.
+// One message of the master. Verdicts are keyed by the numbers of reports.
 struct CommandBatch {
   uint32_t master_epoch = 0;
-  uint64_t sequence = 0;  // 1 is the first after a registration; without a gap
+  uint64_t sequence = 0;  // starts at 1 after a registration, without gaps
   std::vector<std::pair<uint64_t, Verdict>> verdicts;
   std::vector<Command> commands;
 };
@@ -176,14 +175,14 @@ struct FileOutput {
 struct Manifest {
   uint64_t records = 0, bytes = 0;
   Digest128 content;
-  std::vector<PartitionRow> table;  // of up to kInlineRows partitions
-  std::vector<uint32_t> kib;        // of more, up to kSizedRows: bytes of each, rounded up
+  std::vector<PartitionRow> table;  // for up to kInlineRows partitions
+  std::vector<uint32_t> kib;        // for more, up to kSizedRows: KiB of each partition, rounded up
   uint32_t partitions = 0;
   std::vector<FileOutput> outputs;
 };
-// Larger tables are fetched from the copy by those who need them.
+// Most rows in a report. Readers fetch larger tables from the replica.
 inline constexpr size_t kInlineRows = 64;
-// So many sizes go with the report (guess: 4 KiB of it); a stage that asks for tasks by bytes has at most 1,000.
+// Most partition sizes in a report (guess: they take 4 KiB). A stage that gets its tasks by bytes has at most 1,000.
 inline constexpr size_t kSizedRows = 1024;
 
 struct Started {};
@@ -192,7 +191,7 @@ struct Finished {
   std::vector<Consumed> consumed;
   Duration ran, waited;
   std::vector<TaskResult::Counter> counters;
-  std::vector<std::string> bad_records;  // the first few that were skipped, in words
+  std::vector<std::string> bad_records;  // messages about the first few skipped records
   std::vector<HotKey> hot_keys;
   std::vector<std::string> grown;  // URIs of local inputs that are longer than planned
 };
@@ -205,28 +204,28 @@ struct Refused {
 };
 struct Killed {};
 struct FetchFailed {
-  CopyName copy;
+  ReplicaName replica;
   std::string why;
   bool unreachable = false;
 };
 struct FetchDone {
-  CopyName copy;
+  ReplicaName replica;
   uint64_t bytes = 0;
   Duration took;
   uint32_t readers = 0;
 };
-struct CopyMade {
-  CopyName copy;
+struct ReplicaMade {
+  ReplicaName replica;
 };
-struct CopyNotMade {
-  CopyName from;
+struct ReplicaNotMade {
+  ReplicaName from;
   std::string why;
-  bool here = false;  // for what is this worker's own: the source is in no doubt
+  bool here = false;  // the cause is on this worker: the source is not in doubt
 };
 
 struct Report {
-  AttemptId attempt;  // of a copy: the one whose output it is
-  std::variant<Started, Finished, Failed, Refused, Killed, FetchFailed, FetchDone, CopyMade, CopyNotMade> what;
+  AttemptId attempt;  // for a replica: the attempt that made the output
+  std::variant<Started, Finished, Failed, Refused, Killed, FetchFailed, FetchDone, ReplicaMade, ReplicaNotMade> what;
 };
 
 struct ProgressFrame {

@@ -11,10 +11,10 @@
 namespace mr::worker {
 namespace {
 
-// A year; what is longer is none.
+// The longest timeout: one year, which is as good as none.
 constexpr uint64_t kMostTimeoutMs = 365ull * 24 * 3600 * 1000;
 
-// Texts for people are cut: a report stays far below the 1 MiB of a control message.
+// Longer texts for people are cut. So a report stays far below the 1 MiB of a control message.
 constexpr size_t kMaxText = 4096;
 
 std::string Text(capnp::Text::Reader text) { return {text.begin(), text.size()}; }
@@ -30,22 +30,22 @@ BlockName FromBlock(rpc::BlockReport::Reader in) {
   return {{in.getId()}, in.getGeneration(), in.getLength(), in.getDigest()};
 }
 
-CopyPtr FromEntry(StageId stage, rpc::DirectoryEntry::Reader in) {
-  auto copy = std::make_shared<CopyLocation>();
-  copy->output = {{stage.job, stage.stage, in.getTask()}, in.getGeneration()};
-  copy->attempt = in.getAttempt();
-  copy->worker = {in.getWorker().getId()};
-  copy->incarnation = in.getWorker().getIncarnation();
-  copy->address = Text(in.getAddress());
+ReplicaPtr FromEntry(StageId stage, rpc::DirectoryEntry::Reader in) {
+  auto replica = std::make_shared<ReplicaLocation>();
+  replica->output = {{stage.job, stage.stage, in.getTask()}, in.getGeneration()};
+  replica->attempt = in.getAttempt();
+  replica->worker = {in.getWorker().getId()};
+  replica->incarnation = in.getWorker().getIncarnation();
+  replica->address = Text(in.getAddress());
   const auto manifest = in.getManifest();
-  copy->content = rpc::FromWire(manifest.getContent());
-  copy->partitions = manifest.getPartitions();
+  replica->content = rpc::FromWire(manifest.getContent());
+  replica->partitions = manifest.getPartitions();
   const auto table = manifest.getTable();
-  copy->table.reserve(table.size());
+  replica->table.reserve(table.size());
   for (const auto row : table) {
-    copy->table.push_back({row.getRecords(), row.getBytes(), rpc::FromWire(row.getContent()), row.getChunks()});
+    replica->table.push_back({row.getRecords(), row.getBytes(), rpc::FromWire(row.getContent()), row.getChunks()});
   }
-  return copy;
+  return replica;
 }
 
 Result<DirectoryDelta> FromDelta(rpc::DirectoryDelta::Reader in) {
@@ -54,14 +54,14 @@ Result<DirectoryDelta> FromDelta(rpc::DirectoryDelta::Reader in) {
   out.version = in.getVersion();
   for (const auto entry : in.getAdded()) out.added.push_back(FromEntry(out.stage, entry));
   for (const auto removed : in.getRemoved()) {
-    const CopyName name = FromWire(removed);
-    if (name.output.task.stage_id() != out.stage) return InvalidArgument("a delta names a copy of another stage");
-    auto copy = std::make_shared<CopyLocation>();
-    copy->output = name.output;
-    copy->attempt = name.attempt;
-    copy->worker = name.worker.id;
-    copy->incarnation = name.worker.incarnation;
-    out.removed.push_back(std::move(copy));
+    const ReplicaName name = FromWire(removed);
+    if (name.output.task.stage_id() != out.stage) return InvalidArgument("a delta names a replica of another stage");
+    auto replica = std::make_shared<ReplicaLocation>();
+    replica->output = name.output;
+    replica->attempt = name.attempt;
+    replica->worker = name.worker.id;
+    replica->incarnation = name.worker.incarnation;
+    out.removed.push_back(std::move(replica));
   }
   return out;
 }
@@ -272,21 +272,21 @@ struct ReportWriter {
   void operator()(const Killed&) { out.setKilled(); }
   void operator()(const FetchFailed& failed) {
     auto f = out.initFetchFailed();
-    worker::ToWire(failed.copy, f.initCopy());
+    worker::ToWire(failed.replica, f.initReplica());
     f.setWhy(Cut(failed.why));
     f.setUnreachable(failed.unreachable);
   }
   void operator()(const FetchDone& done) {
     auto f = out.initFetchDone();
-    worker::ToWire(done.copy, f.initCopy());
+    worker::ToWire(done.replica, f.initReplica());
     f.setBytes(done.bytes);
     f.setTookUs(Us(done.took));
     f.setReaders(done.readers);
   }
-  void operator()(const CopyMade& made) { worker::ToWire(made.copy, out.initCopyMade()); }
-  void operator()(const CopyNotMade& failed) {
-    auto f = out.initCopyNotMade();
-    worker::ToWire(failed.from, f.initCopy());
+  void operator()(const ReplicaMade& made) { worker::ToWire(made.replica, out.initReplicaMade()); }
+  void operator()(const ReplicaNotMade& failed) {
+    auto f = out.initReplicaNotMade();
+    worker::ToWire(failed.from, f.initReplica());
     f.setWhy(Cut(failed.why));
     f.setHere(failed.here);
   }
@@ -306,7 +306,7 @@ Result<Command> FromWire(rpc::Command::Reader in) {
       const AttemptId reader = rpc::FromWire(bind.getReader());
       return Command(Bind{reader, FromEntry({reader.task.job, bind.getStage()}, bind.getEntry())});
     }
-    case rpc::Command::DROP: return Command(DropCopy{FromWire(in.getDrop())});
+    case rpc::Command::DROP: return Command(DropReplica{FromWire(in.getDrop())});
     case rpc::Command::END_JOB: return Command(EndJob{rpc::FromWire(in.getEndJob())});
     case rpc::Command::DELETE_BLOCK: return Command(DeleteBlock{FromBlock(in.getDeleteBlock())});
     case rpc::Command::REPLICATE_BLOCK: {
@@ -315,10 +315,10 @@ Result<Command> FromWire(rpc::Command::Reader in) {
     }
     case rpc::Command::EMPTY_QUARANTINE: return Command(EmptyQuarantine{FromBlock(in.getEmptyQuarantine())});
     case rpc::Command::DRAIN: return Command(Drain{in.getDrain()});
-    case rpc::Command::REPLICATE_COPY: {
-      const auto replicate = in.getReplicateCopy();
+    case rpc::Command::REPLICATE_OUTPUT: {
+      const auto replicate = in.getReplicateOutput();
       return Command(
-          ReplicateCopy{FromEntry({rpc::FromWire(replicate.getJob()), replicate.getStage()}, replicate.getSource())});
+          ReplicateOutput{FromEntry({rpc::FromWire(replicate.getJob()), replicate.getStage()}, replicate.getSource())});
     }
   }
   return InvalidArgument("a command of unknown kind: the master is of a later release");
@@ -344,8 +344,8 @@ std::optional<Verdict> FromWire(rpc::Reply::Reader reply) {
   switch (reply.which()) {
     case rpc::Reply::NOTED: return Verdict::kNoted;
     case rpc::Reply::WINNER: return Verdict::kWinner;
-    case rpc::Reply::COPY_KEPT: return Verdict::kCopyKept;
-    case rpc::Reply::COPY_DROPPED: return Verdict::kCopyDropped;
+    case rpc::Reply::REPLICA_KEPT: return Verdict::kReplicaKept;
+    case rpc::Reply::REPLICA_DROPPED: return Verdict::kReplicaDropped;
     case rpc::Reply::DIFFERS: return Verdict::kDiffers;
     case rpc::Reply::STALE: return Verdict::kStale;
     case rpc::Reply::LATER: return std::nullopt;
@@ -353,7 +353,7 @@ std::optional<Verdict> FromWire(rpc::Reply::Reader reply) {
   return Verdict::kStale;
 }
 
-CopyName FromWire(rpc::Copy::Reader in) {
+ReplicaName FromWire(rpc::Replica::Reader in) {
   return {{rpc::FromWire(in.getTask()), in.getGeneration()},
           in.getAttempt(),
           {{in.getWorker().getId()}, in.getWorker().getIncarnation()}};
@@ -364,11 +364,11 @@ void ToWire(const WorkerRef& ref, rpc::WorkerRef::Builder out) {
   out.setIncarnation(ref.incarnation);
 }
 
-void ToWire(const CopyName& copy, rpc::Copy::Builder out) {
-  rpc::ToWire(copy.output.task, out.initTask());
-  out.setGeneration(copy.output.generation);
-  out.setAttempt(copy.attempt);
-  ToWire(copy.worker, out.initWorker());
+void ToWire(const ReplicaName& replica, rpc::Replica::Builder out) {
+  rpc::ToWire(replica.output.task, out.initTask());
+  out.setGeneration(replica.output.generation);
+  out.setAttempt(replica.attempt);
+  ToWire(replica.worker, out.initWorker());
 }
 
 void ToWire(const BlockName& block, rpc::BlockReport::Builder out) {
@@ -408,7 +408,7 @@ size_t WireSize(const Report& report) {
   } else if (std::holds_alternative<Failed>(report.what)) {
     bytes += 3 * kMaxText;
   } else {
-    bytes += kMaxText;  // most have one text
+    bytes += kMaxText;  // most kinds have one text
   }
   return bytes;
 }

@@ -1,5 +1,5 @@
-// Cap'n Proto messages of control.capnp to plain structs and back. What arrives is checked: a
-// command that makes no sense is an error of its own and does not hide the ones beside it.
+// Converts messages of control.capnp to plain structs and back. Input is checked: a command that makes no sense is an
+// error by itself and does not affect the others.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,20 @@
 namespace mr::worker {
 
 Result<Command> FromWire(rpc::Command::Reader command);
-// Commands that make no sense are left out, and logged.
+// Drops and logs commands that make no sense.
 CommandBatch FromWire(rpc::CommandBatch::Reader batch);
-// Empty: later.
+// Returns nothing if the verdict comes later.
 std::optional<Verdict> FromWire(rpc::Reply::Reader reply);
-CopyName FromWire(rpc::Copy::Reader copy);
+ReplicaName FromWire(rpc::Replica::Reader replica);
 
 void ToWire(const WorkerRef& ref, rpc::WorkerRef::Builder out);
-void ToWire(const CopyName& copy, rpc::Copy::Builder out);
+void ToWire(const ReplicaName& replica, rpc::Replica::Builder out);
 void ToWire(const BlockName& block, rpc::BlockReport::Builder out);
 void ToWire(const Report& report, rpc::Report::Builder out);
 void ToWire(const ProgressFrame& frame, rpc::Progress::Builder out);
-// An upper bound of the bytes that the report takes in a message, for cutting batches.
+// Returns an upper bound of the report's bytes in a message, for cutting batches.
 size_t WireSize(const Report& report);
-// The report as a message of its own, which travels in pieces (control.capnp, reportPiece).
+// Returns the report as a separate message, which travels in pieces (control.capnp, reportPiece).
 kj::Array<capnp::word> Encode(uint64_t number, const Report& report);
 
 }  // namespace mr::worker

@@ -5,17 +5,18 @@
 namespace mr::worker {
 namespace {
 
-// Of one attempt, over its slices: each is kept for as long as it runs. No job has so many tasks (a guess).
+// Most reads of one attempt, over its slices, because a record of each is kept while it runs. No job has so many tasks
+// (guess).
 constexpr uint64_t kMostReads = 10'000'000;
 
 }  // namespace
 
 Worker::Worker(Services& services, Options options) : services_(services), options_(std::move(options)) {
-  services_.on_kept = [this](const CopyName& copy) {
-    kept_[CopyKey{copy.output.task, copy.attempt}] = copy.output.generation;
+  services_.on_kept = [this](const ReplicaName& replica) {
+    kept_[ReplicaKey{replica.output.task, replica.attempt}] = replica.output.generation;
   };
   services_.replicator.set_on_done(
-      [this](const CopyLocation& from, const Result<uint64_t>& bytes, bool here) { Replicated(from, bytes, here); });
+      [this](const ReplicaLocation& from, const Result<uint64_t>& bytes, bool here) { Replicated(from, bytes, here); });
   services_.on_ended = [this](AttemptId attempt) { Ended(attempt); };
 }
 
@@ -26,7 +27,7 @@ void Worker::Apply(Command command) {
 std::string Worker::WhyNot(const Launch& launch, const StageInfo* stage) const {
   if (draining()) return "this worker is draining";
   if (!services_.self.id.valid()) return "this worker is not registered";
-  if (stage == nullptr) return "this worker was not told the stage";
+  if (stage == nullptr) return "this worker does not know the stage";
   uint64_t reads = 0;
   for (const Slice& slice : launch.slices) {
     reads += uint64_t{slice.task_end} - slice.task_begin;
@@ -50,7 +51,7 @@ std::string Worker::WhyNot(const Launch& launch, const StageInfo* stage) const {
 
 void Worker::On(Launch launch) {
   const AttemptId id = launch.attempt;
-  if (attempts_.contains(id)) return;  // the command came twice
+  if (attempts_.contains(id)) return;  // a repeated command
   const auto stage = stages_.find(id.task.stage_id());
   const std::string why = WhyNot(launch, stage == stages_.end() ? nullptr : stage->second.get());
   if (!why.empty()) {
@@ -67,7 +68,7 @@ void Worker::On(Launch launch) {
 void Worker::On(const Kill& kill) {
   AttemptRunner* runner = Find(kill.attempt);
   if (runner == nullptr) {
-    // Never here, or over: the master wants to hear that nothing of it runs.
+    // Unknown here, or over: the master needs the report that nothing of it runs.
     services_.report({kill.attempt, Killed{}}, nullptr);
     return;
   }
@@ -89,7 +90,7 @@ void Worker::On(StageInfo stage) {
 }
 
 void Worker::On(const Bind& bind) {
-  if (AttemptRunner* runner = Find(bind.reader)) runner->Handle(event::CopyAdded{bind.copy, true});
+  if (AttemptRunner* runner = Find(bind.reader)) runner->Handle(event::ReplicaAdded{bind.replica, true});
 }
 
 void Worker::On(const EndJob& end) {
@@ -121,42 +122,42 @@ void Worker::On(const EmptyQuarantine& command) {
   if (options_.empty_quarantine) options_.empty_quarantine(command);
 }
 
-void Worker::On(const ReplicateCopy& command) {
-  const CopyLocation& from = *command.from;
-  const CopyKey key{from.output.task, from.attempt};
+void Worker::On(const ReplicateOutput& command) {
+  const ReplicaLocation& from = *command.from;
+  const ReplicaKey key{from.output.task, from.attempt};
   if (leaving_) {
-    services_.report({{from.output.task, from.attempt}, CopyNotMade{NameOf(from), "this worker leaves", true}},
+    services_.report({{from.output.task, from.attempt}, ReplicaNotMade{NameOf(from), "this worker leaves", true}},
                      nullptr);
   } else if (!kept_.contains(key)) {
     services_.replicator.Add(from);
   } else if (!unheard_.contains(key)) {
-    const CopyName name{{key.task, kept_[key]}, key.attempt, services_.self};
-    services_.report({{key.task, key.attempt}, CopyMade{name}}, nullptr);
+    const ReplicaName name{{key.task, kept_[key]}, key.attempt, services_.self};
+    services_.report({{key.task, key.attempt}, ReplicaMade{name}}, nullptr);
   }
 }
 
-void Worker::Replicated(const CopyLocation& from, const Result<uint64_t>& bytes, bool here) {
+void Worker::Replicated(const ReplicaLocation& from, const Result<uint64_t>& bytes, bool here) {
   const AttemptId attempt{from.output.task, from.attempt};
   if (!bytes.ok()) {
-    LOG(WARNING) << "no copy of " << Name(attempt, TaskLetter::kMap) << " was made from " << from.address << ": "
+    LOG(WARNING) << "no replica of " << Name(attempt, TaskLetter::kMap) << " was made from " << from.address << ": "
                  << bytes.status().ToString();
-    services_.report({attempt, CopyNotMade{NameOf(from), bytes.status().ToString(), here}}, nullptr);
+    services_.report({attempt, ReplicaNotMade{NameOf(from), bytes.status().ToString(), here}}, nullptr);
     return;
   }
-  // In the inventory from here on: the master may count on it before its answer is here.
-  const CopyKey key{from.output.task, from.attempt};
+  // In the inventory from now on: the master may count on it before its answer arrives.
+  const ReplicaKey key{from.output.task, from.attempt};
   kept_[key] = from.output.generation;
-  const CopyName name{from.output, from.attempt, services_.self};
-  unheard_[key] = services_.report({attempt, CopyMade{name}}, [this, key, name](Verdict verdict) {
+  const ReplicaName name{from.output, from.attempt, services_.self};
+  unheard_[key] = services_.report({attempt, ReplicaMade{name}}, [this, key, name](Verdict verdict) {
     unheard_.erase(key);
-    if (verdict != Verdict::kCopyKept) Drop(name);
+    if (verdict != Verdict::kReplicaKept) Drop(name);
   });
 }
 
-void Worker::Drop(const CopyName& copy) {
-  // Of an earlier life nothing is here; the same names may mean other bytes now.
-  if (copy.worker.incarnation != 0 && copy.worker.incarnation != services_.self.incarnation) return;
-  const CopyKey key{copy.output.task, copy.attempt};
+void Worker::Drop(const ReplicaName& replica) {
+  // Outputs of an earlier incarnation are gone. The same names may mean other bytes now.
+  if (replica.worker.incarnation != 0 && replica.worker.incarnation != services_.self.incarnation) return;
+  const ReplicaKey key{replica.output.task, replica.attempt};
   kept_.erase(key);
   const auto unheard = unheard_.find(key);
   if (unheard != unheard_.end()) {
@@ -164,14 +165,14 @@ void Worker::Drop(const CopyName& copy) {
     unheard_.erase(unheard);
   }
   services_.replicator.Cancel(key);
-  services_.store.Drop(key);  // at once: what leaves from here on is not of it
+  services_.store.Drop(key);  // at once: no byte of it leaves any more
 }
 
 void Worker::Ended(AttemptId attempt) {
   const auto it = attempts_.find(attempt);
   if (it == attempts_.end()) return;
   ++counters_.ended;
-  // The runner may be on the stack: it goes when the loop comes round.
+  // The runner may be on the stack: it is destroyed in a later turn of the loop.
   services_.loop.Post([dead = std::move(it->second)]() mutable { dead.reset(); });
   attempts_.erase(it);
 }
@@ -181,12 +182,12 @@ AttemptRunner* Worker::Find(AttemptId attempt) const {
   return it == attempts_.end() ? nullptr : it->second.get();
 }
 
-std::vector<CopyName> Worker::Inventory() const {
-  std::vector<CopyName> copies;
+std::vector<ReplicaName> Worker::Inventory() const {
+  std::vector<ReplicaName> replicas;
   for (const auto& [key, generation] : kept_) {
-    copies.push_back({{key.task, generation}, key.attempt, services_.self});
+    replicas.push_back({{key.task, generation}, key.attempt, services_.self});
   }
-  return copies;
+  return replicas;
 }
 
 std::vector<AttemptId> Worker::Running() const {
@@ -195,13 +196,13 @@ std::vector<AttemptId> Worker::Running() const {
   return ids;
 }
 
-void Worker::Registered(WorkerRef self, const std::vector<CopyName>& drop) {
+void Worker::Registered(WorkerRef self, const std::vector<ReplicaName>& drop) {
   if (services_.self.id.valid() && services_.self.id != self.id) {
-    // Another master's cluster, or its memory is gone: nothing that we hold has a meaning there.
+    // Another cluster, or a master that has lost its state: nothing here has a meaning there.
     LOG(WARNING) << "this worker was " << Name(services_.self.id) << " and is " << Name(self.id) << " now";
   }
   services_.self = self;
-  for (const CopyName& copy : drop) Drop(copy);
+  for (const ReplicaName& replica : drop) Drop(replica);
 }
 
 std::vector<ProgressFrame> Worker::DueProgress(Instant now) {
@@ -235,7 +236,7 @@ void Worker::KillAll() {
 void Worker::StartOver() {
   KillAll();
   services_.replicator.CancelAll();
-  for (const CopyName& copy : Inventory()) Drop(copy);
+  for (const ReplicaName& replica : Inventory()) Drop(replica);
 }
 
 }  // namespace mr::worker

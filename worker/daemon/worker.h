@@ -1,5 +1,5 @@
-// The worker's books: which attempts run, what stages and copies are known, which outputs are kept
-// here. Applies the master's commands; says at registration what is here. Lives on the KJ loop.
+// The worker's records: running attempts, known stages and replicas, kept outputs. Applies the master's commands, and
+// lists its state at registration. Lives on the KJ loop.
 #pragma once
 
 #include <deque>
@@ -25,36 +25,36 @@ class Worker {
  public:
   struct Options {
     SlotLimits slots;
-    // The block store's commands; empty where the daemon has none.
+    // Commands of the block store; empty if the daemon has none.
     std::function<void(const DeleteBlock&)> delete_block;
     std::function<void(const ReplicateBlock&)> replicate_block;
     std::function<void(const EmptyQuarantine&)> empty_quarantine;
   };
   Worker(Services& services, Options options);
 
-  // In the order in which the master sent them.
+  // Applies commands, in the order in which the master sent them.
   void Apply(Command command);
-  // This process will end: no new launches, whatever the master says; what runs goes on.
+  // Refuses launches from now on, because this process will end. Running attempts continue.
   void Leave() { leaving_ = true; }
   bool leaving() const { return leaving_; }
-  // No new launches, because it leaves or because the master says so.
+  // Returns whether launches are refused, because the worker leaves or because the master drains it.
   bool draining() const { return draining_ || leaving_; }
 
-  // Registration. The inventory lists what the master has said to keep, and replicas of which it may
-  // have heard; `running` also attempts that are over but whose report has no answer yet.
-  std::vector<CopyName> Inventory() const;
+  // For registration. Inventory() lists outputs that the master has decided to keep, and replicas that it may know of.
+  // Running() includes ended attempts with an unanswered report.
+  std::vector<ReplicaName> Inventory() const;
   std::vector<AttemptId> Running() const;
-  // SHA-256 of libraries and side files of the stages that are known here.
+  // Returns the SHA-256 of the libraries and side files of all known stages.
   std::set<std::string> FilesInUse() const;
-  void Registered(WorkerRef self, const std::vector<CopyName>& drop);
+  void Registered(WorkerRef self, const std::vector<ReplicaName>& drop);
 
-  // Frames that are due; see ProgressGate.
+  // Returns the frames that are due; see ProgressGate.
   std::vector<ProgressFrame> DueProgress(Instant now);
-  // Attempts whose child, or what prepares for it, is there.
+  // Returns how many attempts hold a slot, for a child or for its preparation.
   uint32_t busy() const;
   bool idle() const { return attempts_.empty(); }
   void KillAll();
-  // The master counts nothing any more that runs or is kept here.
+  // Kills all attempts and drops all outputs: the master no longer counts them.
   void StartOver();
 
   struct Counters {
@@ -70,29 +70,29 @@ class Worker {
   void On(StageInfo stage);
   void On(const DirectoryDelta& delta) { services_.directory.Apply(delta); }
   void On(const Bind& bind);
-  void On(const DropCopy& drop) { Drop(drop.copy); }
+  void On(const DropReplica& drop) { Drop(drop.replica); }
   void On(const EndJob& end);
   void On(const DeleteBlock& command);
   void On(const ReplicateBlock& command);
   void On(const EmptyQuarantine& command);
   void On(const Drain& drain) { draining_ = drain.on; }
-  void On(const ReplicateCopy& command);
+  void On(const ReplicateOutput& command);
 
-  // Why it cannot be launched here; empty: it can.
+  // Returns why it cannot be launched here; empty if it can.
   std::string WhyNot(const Launch& launch, const StageInfo* stage) const;
-  void Drop(const CopyName& copy);
-  void Replicated(const CopyLocation& from, const Result<uint64_t>& bytes, bool here);
+  void Drop(const ReplicaName& replica);
+  void Replicated(const ReplicaLocation& from, const Result<uint64_t>& bytes, bool here);
   void Ended(AttemptId attempt);
   AttemptRunner* Find(AttemptId attempt) const;
 
   Services& services_;
   const Options options_;
-  bool draining_ = false;  // as the master said last
+  bool draining_ = false;  // as the master ordered last
   bool leaving_ = false;
   std::map<StageId, std::shared_ptr<const StageInfo>> stages_;
   std::map<AttemptId, std::shared_ptr<AttemptRunner>> attempts_;
-  std::map<CopyKey, uint32_t> kept_;     // generation
-  std::map<CopyKey, uint64_t> unheard_;  // replicas of kept_: report that has no answer yet
+  std::map<ReplicaKey, uint32_t> kept_;     // generation
+  std::map<ReplicaKey, uint64_t> unheard_;  // replicas in kept_: number of the unanswered report
   ProgressGate progress_;
   Counters counters_;
 };

@@ -1,5 +1,4 @@
-// The memory that a child and the daemon share: a sealed memfd, so that no child can cut it short
-// under the daemon.
+// The memory that a child and the daemon share: a sealed memfd, so that no child can truncate it under the daemon.
 #pragma once
 
 #include <cstdint>

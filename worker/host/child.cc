@@ -15,7 +15,7 @@ using task::Header;
 using task::Packet;
 
 namespace {
-// How long what a child has started may take to end before the child is killed, too.
+// How long the descendants of a child may take to end before the child is killed, too.
 constexpr Duration kTreeLimit = Millis(1500);
 constexpr Duration kLookAgain = Millis(1);
 }  // namespace
@@ -60,8 +60,8 @@ void Child::Watches(Loop* loop) {
 
 void Child::ReadSoon() {
   control_watch_->WhenReadable([this] {
-    const auto self = shared_from_this();  // a handler may let go of it
-    constexpr int kTurn = 64;              // then others have theirs
+    const auto self = shared_from_this();  // a handler may release it
+    constexpr int kTurn = 64;              // then others have their turn
     if (ReadPackets(kTurn) && !exited_) ReadSoon();
   });
 }
@@ -77,7 +77,7 @@ bool Child::ReadPackets(int limit) {
   for (int i = 0; i < limit && !closed_ && !muted_; ++i) {
     const int error = task::ReceivePacket(control_.get(), &packet, MSG_DONTWAIT);
     if (error == EAGAIN) return true;
-    if (error == ECONNRESET) continue;  // it ended with packets of ours unread; its own follow
+    if (error == ECONNRESET) continue;  // it ended with packets from here unread; its own packets follow
     if (error == EBADMSG) {
       muted_ = true;
       if (handler_ != nullptr) handler_->OnGarbage();
@@ -138,7 +138,7 @@ void Child::KillAtOnce() {
 
 void Child::KillRound(Instant give_up) {
   if (exited_) return;
-  // What is left then comes to this process.
+  // The rest below it then passes to this process.
   if (KillBelow(process_) || Now() >= give_up) return KillChild(process_);
   loop_->After(kLookAgain, [weak = weak_from_this(), give_up] {
     if (const auto self = weak.lock()) self->KillRound(give_up);
@@ -155,7 +155,7 @@ void Child::Ended() {
   log_watch_.reset();
   exit_watch_.reset();
   orphans_->WhenGone([self, exit] {
-    self->DrainLog();  // what orphans have written to it
+    self->DrainLog();  // output of orphans
     if (self->handler_ != nullptr) self->handler_->OnExit(exit);
   });
 }

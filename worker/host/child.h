@@ -1,5 +1,5 @@
-// One child process as the io thread sees it: packets in and out, its log, its end. Serves one task
-// after another where its operators are reusable. All of it belongs to the io thread.
+// One child process as the io thread sees it: packets in and out, its log, its end. Serves one task after another if
+// its operators are reusable. io thread only.
 #pragma once
 
 #include <deque>
@@ -22,31 +22,31 @@ class Child : public std::enable_shared_from_this<Child> {
    public:
     virtual ~Handler() = default;
     virtual void OnPacket(task::Packet& packet) = 0;
-    // It sent what is no packet. The handler kills it.
+    // It sent something that is no packet. The handler kills it.
     virtual void OnGarbage() = 0;
-    // It has ended, and all that it started; all its packets have been seen. The last call.
+    // It has ended with all that it started, and all its packets have been handled. The last call.
     virtual void OnExit(Helper::Exit exit) = 0;
   };
 
-  // leased: as Helper::Spawn.
+  // leased: as in Helper::Spawn.
   static Result<std::shared_ptr<Child>> Spawn(Loop* loop, Helper* helper, Orphans* orphans,
                                               std::shared_ptr<Arena> arena, bool leased);
   ~Child();
 
-  // From now on this one hears of it; null: nobody.
+  // Sets the receiver of further packets and of the end; null: none.
   void SetHandler(Handler* handler) { handler_ = handler; }
   void Send(const task::Header& header, std::string payload = {}, std::vector<UniqueFd> fds = {});
   void SendBlob(task::Header header, const std::string& blob);
-  // With all that it has started, which goes first. Repeating is fine.
+  // Kills it and all that it has started, which goes first. May be repeated.
   void Kill();
   // Kills the child alone, after it has reported its end. Its descendants pass to this process, which kills them
-  // (orphans.h). To kill them first costs 20 us per attempt (measured).
+  // (orphans.h). Killing them first would cost 20 us per attempt (measured).
   void KillAtOnce();
-  // Stops listening to packets (a child that broke the protocol and has been killed).
+  // Ignores further packets, of a child that broke the protocol and has been killed.
   void Mute() { muted_ = true; }
 
   pid_t pid() const { return process_.pid; }
-  // It is reaped; OnExit follows when what it had started has ended, too.
+  // Returns whether it is reaped. OnExit follows when all that it had started has ended, too.
   bool exited() const { return exited_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
   LogSink& log() { return log_; }
@@ -62,7 +62,7 @@ class Child : public std::enable_shared_from_this<Child> {
   void Watches(Loop* loop);
   void ReadSoon();
   void ReadLogSoon();
-  // Handles what is there, at most `limit` packets; false at the end of the connection.
+  // Handles the packets that are there, at most `limit`. Returns false at the end of the connection.
   bool ReadPackets(int limit);
   void Flush();
   void Ended();
@@ -80,8 +80,8 @@ class Child : public std::enable_shared_from_this<Child> {
   LogSink log_;
   bool exited_ = false;
   bool killing_ = false;
-  bool muted_ = false;   // nothing is received any more
-  bool closed_ = false;  // its end is closed and all has been received
+  bool muted_ = false;   // packets are not received any more
+  bool closed_ = false;  // the child closed its end, and all has been received
   bool deaf_ = false;    // nothing can be sent any more
 };
 

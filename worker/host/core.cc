@@ -8,11 +8,12 @@
 
 namespace mr::worker {
 namespace {
-// Idle children in all; more slots than this on one worker give new processes (guess).
+// Most idle children. On a worker with more slots, further tasks get new processes (guess).
 constexpr size_t kMaxIdle = 64;
-// How often running tasks are looked after: often enough for a fork bomb, at 50 us a look and task (measured).
+// Period of the checks of running tasks: short enough for a fork bomb, at 50 us per check and task (measured).
 constexpr Duration kWatchPeriod = Millis(100);
-// Looks that are further apart: this process or the machine stood still (guess; a busy machine delays a look by less).
+// A longer gap between checks means that this process or the machine stood still (guess; a busy machine delays a check
+// by less).
 constexpr Duration kStoodStill = Seconds(2);
 }  // namespace
 
@@ -24,7 +25,7 @@ Core::Core(TaskHostOptions options, Helper helper)
 
 Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, bool reuse, bool leased) {
   if (reuse) {
-    for (size_t i = idle_.size(); i-- > 0;) {  // the last used has the warmest caches
+    for (size_t i = idle_.size(); i-- > 0;) {  // the most recently used one has the warmest caches
       if (idle_[i]->job != job || idle_[i]->key != key || idle_[i]->child->exited()) continue;
       std::shared_ptr<Child> child = idle_[i]->child;
       child->SetHandler(nullptr);
@@ -55,7 +56,7 @@ Status Core::ReplaceHelper(const std::string& why) {
 }
 
 size_t Core::EndLeftovers() const {
-  constexpr Duration kLimit = Millis(1500);  // as what an attempt has started
+  constexpr Duration kLimit = Millis(1500);  // as for the descendants of an attempt
   return helper_->lives().empty() ? 0 : task::KillMarked(helper_->lives(), helper_->life(), kLimit);
 }
 
@@ -64,7 +65,7 @@ void Core::Watch() {
   watching_ = true;
   loop.After(kWatchPeriod, [this] {
     watching_ = false;
-    // Not only when the next child is wanted: until then nobody would end those whose lease runs out.
+    // Not only when the next child is needed: until then nobody would end tasks when their lease runs out.
     if (!running.empty() && helper_->Gone()) (void)ReplaceHelper("the helper process is gone");
     const Instant now = Lived();
     for (const auto& task : std::set(running)) task->LookAfter(now);
@@ -94,7 +95,7 @@ void Core::Remove(Idle* idle) {
 }
 
 void Core::Idle::OnExit(Helper::Exit) {
-  const std::shared_ptr<Child> keep = child;  // it is calling
+  const std::shared_ptr<Child> keep = child;  // it is the caller
   keep->SetHandler(nullptr);
   core->Remove(this);
 }
@@ -102,7 +103,7 @@ void Core::Idle::OnExit(Helper::Exit) {
 void Core::EndJob(JobId job) {
   for (const auto& idle : idle_) {
     if (idle->job == job) {
-      idle->job = {};  // not to be taken any more
+      idle->job = {};  // no task takes it any more
       idle->child->Kill();
     }
   }

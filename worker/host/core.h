@@ -1,4 +1,4 @@
-// What the tasks of one host share: the loop, the helper, idle children and arenas. io thread only.
+// The resources that the tasks of one host share: the loop, the helper, idle children and arenas. io thread only.
 #pragma once
 
 #include <map>
@@ -20,24 +20,24 @@ class Core {
  public:
   Core(TaskHostOptions options, Helper helper);
 
-  // After the loop has stopped: ends the idle children and the helper. Callbacks that the daemon
-  // still holds may keep the rest alive for longer.
+  // Ends the idle children and the helper. REQUIRES: the loop has stopped. Callbacks that the daemon still holds may
+  // keep the rest alive for longer.
   void Shutdown();
 
-  // A child for a task of this key: an idle one where `reuse`, else a new one.
-  // leased: as Helper::Spawn.
+  // Returns a child for a task of this key: an idle one if `reuse` allows it, else a new one. leased: as in
+  // Helper::Spawn.
   Result<std::shared_ptr<Child>> Take(JobId job, const std::string& key, bool reuse, bool leased);
   const std::shared_ptr<LeaseClock>& lease() const { return helper_->lease(); }
-  // Processes of this machine that an earlier host of the same data directory has left: ended. Returns how many.
+  // Kills processes of this machine that an earlier host of the same data directory has left. Returns how many.
   size_t EndLeftovers() const;
-  // Of the time that tasks may be without progress. While the machine sleeps or this process stands still, their
-  // processes do, too: that time does not count.
+  // The clock for the time that tasks may be without progress. Time in which the machine slept or this process stood
+  // still does not count, because the tasks' processes stood still, too.
   Instant Lived() { return lived_.Read(options_.now()); }
-  // Looks after the tasks that run, from the first on: their time without progress, their processes.
+  // Starts the periodic checks of running tasks (time without progress, number of processes), if they do not run.
   void Watch();
-  // A child that is done with its task and waits for another of the same key.
+  // Takes back a child that is done with its task, for another task of the same key.
   void GiveBack(JobId job, const std::string& key, std::shared_ptr<Child> child);
-  // The arena of a child that has ended.
+  // Takes back the arena of a child that has ended.
   void GiveBack(JobId job, std::shared_ptr<Arena> arena);
   void EndJob(JobId job);
 
@@ -52,12 +52,12 @@ class Core {
     JobId job;
     std::string key;
     std::shared_ptr<Child> child;
-    void OnPacket(task::Packet&) override { child->Kill(); }  // an idle child has nothing to say
+    void OnPacket(task::Packet&) override { child->Kill(); }  // an idle child must not send
     void OnGarbage() override { child->Kill(); }
     void OnExit(Helper::Exit) override;
   };
   void Remove(Idle* idle);
-  // An error is fatal to the host: on_fatal was called.
+  // Starts a new helper process. An error is fatal to the host: on_fatal was called.
   Status ReplaceHelper(const std::string& why);
 
   std::optional<Helper> helper_;

@@ -38,7 +38,7 @@ void LogSink::Write(std::string_view bytes) {
   if (!file_.valid()) {
     Result<UniqueFd> file = OpenFile(path_, O_WRONLY | O_CREAT | O_APPEND, 0644);
     if (!file.ok()) {
-      full_ = true;  // no log is no reason to fail a task
+      full_ = true;  // a missing log does not fail a task
       return;
     }
     file_ = *std::move(file);

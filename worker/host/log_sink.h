@@ -1,5 +1,5 @@
-// Takes what a child writes to stdout and stderr out of its pipe: to the attempt's log file, which
-// is made at the first byte and cut at 64 MiB, and to a short tail for messages.
+// Reads a child's stdout and stderr from its pipe. Writes them to the attempt's log file, which is created at the first
+// byte and cut at 64 MiB. Keeps a short tail for messages.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ class LogSink {
   static constexpr uint64_t kMaxLogBytes = 64u << 20;
   static constexpr size_t kTailBytes = 2048;
 
-  // A new task writes from here on; "" throws its words away.
+  // Starts the log of a new task; "" discards its output.
   void Open(std::string path);
-  // Reads all that is in the pipe without waiting. False at its end.
+  // Reads all that is in the pipe, without waiting. Returns false at its end.
   bool Drain(int pipe);
-  // The last lines, whole ones where there is room.
+  // Returns the last lines, whole ones if there is room.
   std::string Tail() const;
 
  private:

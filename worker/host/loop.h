@@ -8,12 +8,12 @@
 
 namespace mr::worker {
 
-// Readiness of one descriptor (borrowed). Made, used and destroyed on the loop's thread; a callback
-// that is pending when it is destroyed is not called.
+// Readiness of one borrowed descriptor. Made, used and destroyed on the loop's thread. A callback that is pending at
+// the destruction is not called.
 class Watch {
  public:
   virtual ~Watch() = default;
-  // One call when the descriptor is readable (writable); asked again for the next.
+  // Calls once, when the descriptor is readable (writable). Needed again for the next call.
   virtual void WhenReadable(std::function<void()> call) = 0;
   virtual void WhenWritable(std::function<void()> call) = 0;
 };
@@ -26,11 +26,11 @@ class Loop {
   Loop& operator=(const Loop&) = delete;
 
   void Start();
-  // Ends the thread; what has not run is dropped.
+  // Ends the thread. Drops what has not run.
   void Stop();
-  // From any thread: runs on the loop's thread, in order. Dropped after Stop.
+  // Runs a call on the loop's thread, in order. Any thread. Dropped after Stop.
   void Post(std::function<void()> call);
-  // On the loop's thread: runs there after this time. Dropped after Stop.
+  // Runs a call on the loop's thread after this time. Thread: the loop's. Dropped after Stop.
   void After(Duration delay, std::function<void()> call);
   std::unique_ptr<Watch> MakeWatch(int fd);
 

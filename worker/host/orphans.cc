@@ -9,9 +9,9 @@
 namespace mr::worker {
 namespace {
 
-// Between looks at killed processes: a process ends within a millisecond of its death, mostly.
+// Delays between looks at killed processes. Most end within a millisecond.
 constexpr Duration kFirstDelay = Millis(1), kMostDelay = Millis(4);
-// Between looks at those that are stuck: only to collect them.
+// Delay between looks at stuck processes, to collect them.
 constexpr Duration kStuckDelay = Seconds(1);
 constexpr Duration kHurry = Millis(1500);
 

@@ -35,11 +35,11 @@ extern char** environ;
 namespace mr::worker {
 namespace {
 
-// How long what a child has started is waited for once it is killed (guess: a process in an uninterruptible read ends
-// when its disk answers). All of an attempt ends within 2 s.
+// How long to wait for the end of what a child has started, after it was killed (guess: a process in an uninterruptible
+// read ends when its disk answers). All of an attempt ends within 2 s.
 constexpr Duration kPatience = Millis(1500);
 constexpr int kLookAgainMs = 1;
-// A clone takes 0.1 ms; a helper that is silent for this long is stuck or gone.
+// A clone takes 0.1 ms. A helper that is silent for this long is stuck or gone.
 constexpr int kHelperTimeoutSeconds = 5;
 
 std::mutex registry_mutex;
@@ -57,7 +57,7 @@ int PidfdSignal(int pidfd, int signal) {
   return static_cast<int>(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
 }
 
-// Children of the main thread, to which the kernel gives orphans below this subreaper.
+// Returns the children of the main thread. The kernel passes orphans below this subreaper to it.
 std::vector<pid_t> ChildrenOfMain() {
   const std::string main = std::to_string(getpid());
   const Result<std::string> text = ReadFile("/proc/self/task/" + main + "/children");
@@ -68,11 +68,11 @@ std::vector<pid_t> ChildrenOfMain() {
   return pids;
 }
 
-// Not below a child that goes on, since each child is a subreaper. Their session is not ours, since each child made its
-// own; what the daemon itself starts stays in the daemon's.
+// Returns whether it was left by an ended child. Each child is a subreaper, so orphans are not below a child that goes
+// on. Each child made its own session; what the daemon itself starts stays in the daemon's.
 bool IsOrphan(pid_t pid) { return Registry().count(pid) == 0 && getsid(pid) != getsid(0); }
 
-// Returns: some are left, alive or not to be collected yet.
+// Returns whether some are left, alive or not yet collectable.
 bool CollectOrphans() {
   bool left = false;
   for (const pid_t pid : ChildrenOfMain()) {
@@ -81,7 +81,7 @@ bool CollectOrphans() {
   return left;
 }
 
-// For who has no loop to come back on.
+// For callers without a loop.
 void SweepAtOnce() {
   const Instant end = Now() + kPatience;
   while (SweepOrphans().left > 0 && Now() < end) poll(nullptr, 0, kLookAgainMs);
@@ -110,7 +110,7 @@ Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& 
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   Helper helper;
   struct stat info;
-  // By its identity: the path may mean another directory in another container, whose processes this machine also has.
+  // By its identity: the same path may mean another directory in another container, with processes on this machine.
   if (!data_directory.empty() && stat(data_directory.c_str(), &info) == 0) {
     helper.lives_ =
         std::string(task::kMarkVariable) + "=" + std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino) + ":";
@@ -134,7 +134,7 @@ Status Helper::Launch() {
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // A descriptor that is dup2ed loses close-on-exec, in glibc also where it is the same one.
+  // dup2 clears close-on-exec, in glibc also if source and target are the same.
   constexpr int kHelperFd = 3;
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), kHelperFd);
   posix_spawn_file_actions_adddup2(&actions, lease_->fd(), task::kLeaseFd);
@@ -145,8 +145,8 @@ Status Helper::Launch() {
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   const std::string fd = std::to_string(kHelperFd), protocol = std::to_string(task::kTaskProtocol);
-  // Libraries bind their calls to each other once here, and not in each child at the first call;
-  // children take LD_* out of their environment.
+  // Libraries bind their calls to each other once here, and not in each child at the first call. Children remove LD_*
+  // from their environment.
   std::vector<char*> environment;
   const std::string mark = std::string(task::kMarkVariable) + "=";  // this process may itself run below an attempt
   for (char** e = environ; *e != nullptr; ++e) {
@@ -169,7 +169,7 @@ Status Helper::Launch() {
     pid_ = 0;
     return ErrnoStatus(error, "cannot run " + mrtask_path_);
   }
-  theirs.reset();  // so that its end is seen
+  theirs.reset();  // so that the helper's end can be seen
   if (Status status = AwaitHello(); !status.ok()) {
     lost_ = true;
     End();
@@ -199,7 +199,7 @@ Status Helper::AwaitHello() {
   return Status::Ok();
 }
 
-// One that is stuck would never end by itself. Its children have the daemon as their parent.
+// A stuck helper would never end by itself. Its children continue, because the daemon is their parent.
 void Helper::End() {
   socket_.reset();
   if (pid_ == 0) return;
@@ -278,11 +278,11 @@ Result<Spawned> Helper::Spawn(const ChildFds& with, bool leased) {
 Helper::Exit Helper::Reap(const Spawned& child) {
   siginfo_t info{};
   const std::lock_guard lock(registry_mutex);
-  // The child stays a zombie while its group is killed, so that its number is not given away.
+  // The child stays a zombie while its group is killed, so that its number is not reused.
   waitid(static_cast<idtype_t>(P_PIDFD), child.pidfd.get(), &info, WEXITED | WNOWAIT);
   kill(-child.pid, SIGKILL);
   ended_.push_back(child.pid);
-  // The lease knows a child by its number, which is given away from here on.
+  // The lease knows a child by its number, which may be reused from here on.
   if (children_[child.pid].leased || ended_.size() == task::SpawnRequest::kMostEnded) {
     const task::SpawnRequest forget = Request(task::HelperOp::kForget);
     task::SendWithFds(socket_.get(), &forget, sizeof forget, {}, 0);
@@ -299,7 +299,7 @@ Helper::Exit Helper::Reap(const Spawned& child) {
 Result<std::shared_ptr<LeaseClock>> LeaseClock::Make() {
   std::shared_ptr<LeaseClock> lease(new LeaseClock);
   lease->fd_.reset(memfd_create("mr-lease", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  // Above what the helper's own descriptors are put at.
+  // Above the numbers that the helper's own descriptors get.
   if (lease->fd_.valid()) lease->fd_.reset(fcntl(lease->fd_.get(), F_DUPFD_CLOEXEC, task::kLeaseFd + 1));
   if (!lease->fd_.valid() || ftruncate(lease->fd(), task::kLeaseBytes) != 0 ||
       fcntl(lease->fd(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {

@@ -1,5 +1,5 @@
-// Processes of the host: the helper that makes them, their end, and what they leave behind. The
-// registry of children is one per process, because orphans of all hosts come to the same parent.
+// Processes of the host: the helper that makes them, their end, and what they leave behind. There is one registry of
+// children per process, because orphans of all hosts pass to the same parent.
 #pragma once
 
 #include <sys/types.h>
@@ -23,13 +23,13 @@ struct Spawned {
   UniqueFd pidfd;
 };
 
-// What a child is made with: its ends, and the daemon's own, which stay open until it is reaped. Borrowed.
+// Descriptors for a new child: its ends, and the daemon's own, which stay open until it is reaped. Borrowed.
 struct ChildFds {
   int control = -1, arena = -1, log = -1;
   int own_control = -1, own_log = -1;
 };
 
-// Until when attempts with side effects may run; the helper enforces it (worker/adr/0003). Any thread.
+// The time until which attempts with side effects may run. The helper enforces it (worker/adr/0003). Any thread.
 class LeaseClock {
  public:
   static Result<std::shared_ptr<LeaseClock>> Make();
@@ -37,10 +37,10 @@ class LeaseClock {
   LeaseClock(const LeaseClock&) = delete;
   LeaseClock& operator=(const LeaseClock&) = delete;
 
-  // Only ever later than before; before the first call no lease is kept.
+  // Extends the lease; an earlier time has no effect. Before the first call no lease is kept.
   void RenewUntil(Instant until);
   bool over() const;
-  // Whether the helper ended this child, which has not been reaped, because the lease ran out. Once.
+  // Returns, once, whether the helper ended this child because the lease ran out. REQUIRES: it has not been reaped.
   bool TakeEnded(pid_t pid);
   int fd() const { return fd_.get(); }
 
@@ -53,32 +53,32 @@ class LeaseClock {
 // The helper process (mrtask helper). Used by one thread.
 class Helper {
  public:
-  // Blocks until the helper has said that it is of this build (some ms), at most 5 s. Errors name the
-  // path; kRejected: another build's. Execs, so threads do no harm; children die with the thread that
-  // calls, though, and orphans go to the main thread. `data_directory`: as in TaskHostOptions.
+  // Starts the helper and waits until it has confirmed that it is of this build: some ms, at most 5 s. Errors: name the
+  // path; kRejected for another build. It execs, so threads do no harm. But children die with the calling thread, and
+  // orphans pass to the main thread. data_directory: as in TaskHostOptions.
   static Result<Helper> Start(const std::string& mrtask_path, const std::string& preload,
                               const std::string& data_directory = "");
   Helper(Helper&& other) noexcept;
   Helper& operator=(Helper&&) = delete;
   ~Helper();
 
-  // Makes a child with these descriptors; blocks for about 100 us (measured). An error behind which
-  // lost() holds: the helper process is gone or stuck, and there will be no children before Replace.
-  // leased: the helper ends it with all that it has started when lease() runs out. kRejected: it has.
+  // Makes a child with these descriptors. Blocks for about 100 us (measured). If lost() holds after an error, the
+  // helper process is gone or stuck, and no child can be made before Replace. leased: the helper ends it, with all that
+  // it has started, when lease() runs out. Errors: kRejected if the lease has run out.
   Result<Spawned> Spawn(const ChildFds& fds, bool leased = false);
   const std::shared_ptr<LeaseClock>& lease() const { return lease_; }
   bool lost() const { return lost_; }
-  // Whether its process has ended; one system call.
+  // Returns whether its process has ended. Cost: one system call.
   bool Gone() const;
-  // How processes of this host are marked (process_tree.h), and how those of each host of this data directory are; ""
-  // where there is none.
+  // The mark of this host's processes (process_tree.h), and the prefix of the marks of all hosts of this data
+  // directory; "" without a data directory.
   const std::string& life() const { return life_; }
   const std::string& lives() const { return lives_; }
-  // Another helper process in the place of this one; children of the old one go on. Errors as Start's.
+  // Replaces the helper process. Children of the old one continue. Errors: as Start.
   Status Replace();
 
-  // To be called once when pidfd is readable. Does not wait. What the child has started comes to this process:
-  // SweepOrphans() ends it.
+  // Reaps a child. Call it once, when pidfd is readable. Does not wait. What the child has started passes to this
+  // process: SweepOrphans() ends it.
   struct Exit {
     bool by_signal = false;
     int value = 0;  // signal or exit code
@@ -90,7 +90,7 @@ class Helper {
   Status Launch();
   Status AwaitHello();
   void End();
-  // Reports ended_ along.
+  // Makes a request, which also reports ended_.
   task::SpawnRequest Request(task::HelperOp op, pid_t pid = 0, bool leased = false);
 
   std::string mrtask_path_, preload_;
@@ -102,29 +102,29 @@ class Helper {
     int own_control = -1, own_log = -1;
   };
   std::map<pid_t, Made> children_;
-  std::vector<pid_t> ended_;  // reaped, and not yet reported to the helper process; at most SpawnRequest::kMostEnded
+  std::vector<pid_t> ended_;  // reaped, not yet reported to the helper process; at most SpawnRequest::kMostEnded
   std::string lives_, life_;
   std::shared_ptr<LeaseClock> lease_;
 };
 
-// SIGKILL to the child and to its process group. Repeating is fine until Reap.
+// Sends SIGKILL to the child and to its process group. May be repeated until Reap.
 void KillChild(const Spawned& child);
-// Stops the child and kills what it has started: to be done before the child is killed, so that what it has started
-// stays below it until then. Does not wait. Returns: nothing below it is left that has yet to end.
+// Stops the child and kills what it has started. Call it before the child is killed: what it has started stays below it
+// until then. Does not wait. Returns whether nothing below it has yet to end.
 bool KillBelow(const Spawned& child);
 
-// Kills what ended children have left behind, and collects what has ended of it. Does not wait. Any host's.
+// Kills what ended children of any host have left behind, and collects what has ended of it. Does not wait.
 struct Swept {
   size_t left = 0;  // have yet to end
-  // Were killed some time ago and are there all the same: they run no code, and nobody waits for them.
+  // Killed some time ago and still there. They run no code, and nobody waits for them.
   std::set<task::Process> stuck;
 };
 Swept SweepOrphans();
 
-// Kills and reaps a child, and waits for the end of what it has started, at most for kPatience (processes.cc).
+// Kills and reaps a child, and waits at most kPatience (processes.cc) for the end of what it has started.
 void EndChild(Helper* helper, const Spawned& child);
 
-// "SIGSEGV"
+// Returns a name such as "SIGSEGV".
 std::string SignalName(int signal);
 
 }  // namespace mr::worker

@@ -18,19 +18,18 @@ using task::Kind;
 using task::Packet;
 
 namespace {
-// More than any result with all its counters; a child that says more is broken.
+// Larger than any result with all its counters. A child that sends more is broken.
 constexpr size_t kMaxResultBytes = 16u << 20;
 constexpr uint32_t kMaxReadMore = 1u << 20;
-// For an operator that looks whether it is cancelled: to see it and to end what it has under way (guess; its slot and
-// perhaps its job's end wait for it).
+// How long a cancelled operator may take, if it polls for that, to see it and to end its work (guess; its slot, and
+// perhaps the end of its job, wait for it).
 constexpr Duration kKillGrace = Millis(500);
-// Of what a report has of bad records; a child that says more is broken.
-// The operator's, and the host's own.
+// Most counters (of the operator and of the host), bad records and hot keys (of all ports) in a result. A child that
+// sends more is broken.
 constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS;
 constexpr size_t kMaxBadRecords = 16;
-// Likewise of hot keys, of all its ports.
 constexpr size_t kMaxHotKeys = 64;
-// No honest chunk is larger: one record of 16 MiB and what surrounds it.
+// No valid chunk is larger: one record of 16 MiB, and what surrounds it.
 constexpr size_t kMaxChunkBytes = kMaxRecordBytes + (4u << 20);
 
 constexpr char kLeaseText[] =
@@ -76,7 +75,7 @@ task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint
   return w;
 }
 
-// Children of one key differ in nothing that outlives a task.
+// Children with one key differ in nothing that outlives a task.
 std::string ReuseKey(const TaskSpec& spec) {
   std::string key = spec.library_path + '\0' + std::to_string(spec.memory_bytes) + '\0' + spec.files_directory;
   for (const auto& [name, value] : spec.env) key += '\0' + name + '=' + value;
@@ -241,7 +240,7 @@ const char* Running::TakeOutput(const Header& h) {
   if (h.d >= output_busy_.size() || output_busy_[h.d]) return "an output slot that is not free";
   if (h.x == 0 || h.x > task::kSlotBytes) return "an output slot overrun";
   if (partial_.size() + h.x > kMaxChunkBytes) return "a chunk of output that is too large";
-  // Copied before anything is looked at: the child can still write to the arena.
+  // Copied before any check, because the child can still write to the arena.
   partial_.append(arena_->output(h.d), h.x);
   if (h.y & task::kFragment) {
     Header free;
@@ -264,7 +263,7 @@ const char* Running::TakeOutput(const Header& h) {
   output_busy_[h.d] = true;
   ++outputs_pending_;
   const OutputChunk chunk{h.a, h.b, h.c, *bytes};
-  // The callback keeps the bytes, not the task's child.
+  // The callback keeps the bytes alive, and not the task's child.
   observer_->OnOutput(chunk, [self = shared_from_this(), bytes, slot = h.d](Status status) {
     self->core_->loop.Post([self, slot, status = std::move(status)] { self->OutputDone(slot, status); });
   });

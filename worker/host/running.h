@@ -1,5 +1,5 @@
-// One task from Run() to OnEnd(). Its state belongs to the io thread; the RunningTask interface
-// posts to it. Every packet of the child is checked here, and every batch on the daemon's own copy.
+// One task from Run() to OnEnd(). Its state belongs to the io thread; the RunningTask interface posts to it. Checks
+// every packet of the child, and every batch after it was copied out of the arena.
 #pragma once
 
 #include <atomic>
@@ -19,21 +19,22 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
  public:
   Running(std::shared_ptr<Core> core, TaskSpec spec, std::shared_ptr<TaskObserver> observer);
 
-  // RunningTask, from any thread.
+  // The interface RunningTask, from any thread.
   void Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string bytes, bool last,
             std::function<void()> taken) override;
   void Kill() override;
   TaskProgress Progress() const override;
   int pid() const override { return pid_.load(std::memory_order_relaxed); }
 
-  // io thread.
+  // io thread only.
   void Start();
   void KillNow();
-  // Some times a second: ends it where it makes no progress for too long or has too many processes. now: Core::Lived().
+  // Called several times per second: ends the task if it makes no progress for too long or has too many processes. now:
+  // Core::Lived().
   void LookAfter(Instant now);
 
  private:
-  struct Chunk {  // on its way in
+  struct Chunk {  // input on its way to the child
     uint32_t input, upstream, partition;
     std::string bytes;
     bool last;
@@ -51,14 +52,14 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
 
   void SendTask();
   void PumpInput();
-  // Each null, or what is wrong with the packet.
+  // Each returns null, or what is wrong with the packet.
   const char* TakeOutput(const task::Header& h);
   const char* TakeTaken(const task::Header& h);
   const char* TakeReadMore(const task::Header& h);
   const char* TakeDone(task::Packet& packet);
   const char* CheckChunk(const task::Header& h);
   void OutputDone(uint32_t slot, Status status);
-  // The attempt is lost for this reason, which is the first; its child is killed.
+  // Fails the task for this reason, unless it has failed before, and kills its child.
   void Fail(TaskEnd end, std::string message);
   void ExitedEarly(Helper::Exit exit);
   std::string HangText(Duration idle) const;
@@ -70,7 +71,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   TaskSpec spec_;
   std::shared_ptr<TaskObserver> observer_;
   std::vector<uint32_t> port_of_;  // partition over all ports -> port
-  std::string key_;                // children that may serve this task
+  std::string key_;                // of children that may serve this task
   bool keep_ = false;
   const bool leased_;  // it has side effects
 
@@ -91,7 +92,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   bool reading_more_ = false;
   uint64_t records_out_ = 0;
   uint64_t packets_ = 0;  // of output
-  TaskProgress seen_;     // when last looked after
+  TaskProgress seen_;     // at the last check
   uint64_t seen_packets_ = 0;
   Instant moved_;  // when it last made progress or waited
 

@@ -17,7 +17,7 @@ class TaskHostImpl : public TaskHost {
   }
 
   ~TaskHostImpl() override {
-    // Killed children end within 2 s; the loop runs until the last OnEnd has returned.
+    // Killed children end within 2 s. The loop runs until the last OnEnd has returned.
     std::mutex mutex;
     std::condition_variable changed;
     bool idle = false;

@@ -1,5 +1,5 @@
-// One thread that does what callers of the shuffle store must not wait for: opening the next
-// cohort, closing and removing old ones. Tasks run in order.
+// One thread for work that callers of the shuffle store must not wait for: opening the next cohort, closing and
+// removing old ones. Tasks run in order.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +15,7 @@ class Background {
   Background() : thread_([this] { Main(); }) {}
   ~Background() { Stop(); }
 
-  // False, and the task is not taken, after Stop.
+  // Returns false, without taking the task, after Stop.
   bool Post(std::function<void()> task) {
     std::lock_guard lock(mutex_);
     if (stopping_) return false;
@@ -24,13 +24,13 @@ class Background {
     return true;
   }
 
-  // Returns when all tasks, and those which they have posted, are done.
+  // Returns when all tasks, and those that they have posted, are done.
   void Settle() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return tasks_.empty() && !busy_; });
   }
 
-  // Runs what is queued, then ends the thread.
+  // Runs the queued tasks, then ends the thread.
   void Stop() {
     {
       std::lock_guard lock(mutex_);

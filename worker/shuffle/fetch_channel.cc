@@ -15,16 +15,16 @@
 namespace mr::worker {
 namespace {
 
-// A want, and what has arrived of its chunk in earlier pieces.
+// A want, and the pieces of its chunk that have arrived.
 struct Progress {
   ChunkWant want;
   StoredChunk chunk;
-  uint64_t stored_bytes = 0;  // as the first piece said
-  uint32_t readers = 0;       // as the last piece said
+  uint64_t stored_bytes = 0;  // from the first piece
+  uint32_t readers = 0;       // from the last piece
   bool begun = false;
 };
 
-// Takes as many wants from the queue as one reply should carry: their expected bytes fill it.
+// Takes wants from the queue until their expected bytes fill one reply.
 std::vector<Progress> TakeForOneCall(std::deque<Progress>* queue) {
   std::vector<Progress> call;
   uint64_t expected = 0;
@@ -47,7 +47,7 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
   void Submit(ChunkWant want) override {
     queue_.push_back({.want = std::move(want), .chunk = {}});
     if (pumping_) return;
-    pumping_ = true;  // once for all wants of this turn of the loop, so that they share calls
+    pumping_ = true;  // once for all wants of this turn of the loop: they share calls
     Start(kj::evalLater([this] {
       pumping_ = false;
       if (broken_) return FailAll();
@@ -61,7 +61,7 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
  private:
   enum class State { kIdle, kConnecting, kReady };
 
-  // Runs as long as the channel lives; its end cancels.
+  // Runs until the channel ends, which cancels it.
   void Start(kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }
 
   void Connect() {
@@ -112,7 +112,7 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
           [this, id](capnp::Response<rpc::FetchSession::FetchResults> response) { OnReply(id, response.getChunks()); },
           [this](kj::Exception&& e) {
             if (e.getType() == kj::Exception::Type::OVERLOADED) {
-              // Our own time limit, or a server that has too much to do.
+              // The timeout of this side, or an overloaded server.
               return Break(Unavailable("the worker at " + address_ +
                                        " did not answer a fetch in time: " + rpc::FromException(e).message()));
             }
@@ -122,11 +122,11 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
   }
 
   static void Describe(const Progress& p, rpc::ChunkRequest::Builder out) {
-    auto copy = out.initCopy();
-    rpc::ToWire(p.want.copy.task, copy.initTask());
-    copy.setGeneration(p.want.generation);
-    copy.setAttempt(p.want.copy.attempt);
-    auto worker = copy.initWorker();
+    auto replica = out.initReplica();
+    rpc::ToWire(p.want.replica.task, replica.initTask());
+    replica.setGeneration(p.want.generation);
+    replica.setAttempt(p.want.replica.attempt);
+    auto worker = replica.initWorker();
     worker.setId(p.want.worker.value);
     worker.setIncarnation(p.want.incarnation);
     out.setPartition(p.want.partition);
@@ -145,7 +145,7 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
       for (Progress& p : call) queue_.push_back(std::move(p));
       return Break(Unavailable("the worker at " + address_ + " answers fetches wrongly"));
     }
-    // What was not answered goes back to the front, in order; then what was answered in part.
+    // Unanswered wants go back to the front, in order; then partly answered ones.
     for (size_t i = call.size(); i > chunks.size(); --i) queue_.push_front(std::move(call[i - 1]));
     struct Finished {
       ChunkWant want;
@@ -231,14 +231,14 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
   kj::TaskSet tasks_{errors_};  // last: its promises use what is above
 };
 
-// Reads from the store, on the pool, as many wants at a time as one call would carry.
+// Reads from the store, on the pool, as many wants at a time as one call carries.
 class LocalChannel final : public FetchChannel, public std::enable_shared_from_this<LocalChannel> {
  public:
   explicit LocalChannel(std::shared_ptr<const ChannelContext> context) : context_(std::move(context)) {}
   ~LocalChannel() noexcept override {}
 
   void Submit(ChunkWant want) override {
-    if (want.reader != 0) context_->readers->Asks(want.copy, kHere, want.reader, Now());
+    if (want.reader != 0) context_->readers->Asks(want.replica, kHere, want.reader, Now());
     queue_.push_back({.want = std::move(want), .chunk = {}});
     if (pumping_) return;
     pumping_ = true;
@@ -257,12 +257,12 @@ class LocalChannel final : public FetchChannel, public std::enable_shared_from_t
       if (call.empty()) return;
       ++reads_;
       const uint64_t drops = context_->store->drops();
-      std::vector<std::tuple<CopyKey, uint32_t, uint32_t>> keys;
-      for (const Progress& p : call) keys.emplace_back(p.want.copy, p.want.partition, p.want.chunk);
+      std::vector<std::tuple<ReplicaKey, uint32_t, uint32_t>> keys;
+      for (const Progress& p : call) keys.emplace_back(p.want.replica, p.want.partition, p.want.chunk);
       tasks_.add(OnPool(context_->post, [keys, store = context_->store] {
                    std::vector<Result<StoredChunk>> chunks;
-                   for (const auto& [copy, partition, chunk] : keys) {
-                     chunks.push_back(store->Get(copy, partition, chunk));
+                   for (const auto& [replica, partition, chunk] : keys) {
+                     chunks.push_back(store->Get(replica, partition, chunk));
                    }
                    return chunks;
                  }).then([this, call = std::move(call), drops](std::vector<Result<StoredChunk>> chunks) mutable {
@@ -270,8 +270,8 @@ class LocalChannel final : public FetchChannel, public std::enable_shared_from_t
         Pump();
         for (size_t i = 0; i < call.size(); ++i) {
           const ChunkWant& want = call[i].want;
-          if (chunks[i].ok() && context_->store->drops() != drops && !context_->store->Has(want.copy)) {
-            chunks[i] = NotFound("the copy was dropped while it was being read");
+          if (chunks[i].ok() && context_->store->drops() != drops && !context_->store->Has(want.replica)) {
+            chunks[i] = NotFound("the replica was dropped while it was being read");
           }
           const uint32_t readers = CountReaders(want, chunks[i].ok());
           if (want.wanted()) want.done(std::move(chunks[i]), readers);
@@ -282,14 +282,14 @@ class LocalChannel final : public FetchChannel, public std::enable_shared_from_t
 
   uint32_t CountReaders(const ChunkWant& want, bool ok) {
     if (want.reader == 0) return 0;
-    const uint32_t n = std::max(1u, context_->readers->Count(want.copy, Now()));
-    if (!ok || want.last) context_->readers->Ends(want.copy, kHere, want.reader);
+    const uint32_t n = std::max(1u, context_->readers->Count(want.replica, Now()));
+    if (!ok || want.last) context_->readers->Ends(want.replica, kHere, want.reader);
     return n;
   }
 
   static constexpr uint64_t kHere = 0;  // no session has this number
   struct IgnoreErrors : kj::TaskSet::ErrorHandler {
-    void taskFailed(kj::Exception&&) override {}  // the pool has stopped: so has the worker
+    void taskFailed(kj::Exception&&) override {}  // the pool has stopped, and so has the worker
   };
 
   const std::shared_ptr<const ChannelContext> context_;

@@ -1,6 +1,6 @@
-// One way to read chunks of one peer's copies, shared by all fetchers of the worker: over a
-// connection, or from this worker's own store. Hands out stored chunks whole and unchecked; the
-// fetcher checks. Lives on the loop. For fetch*.cc and replicate.cc only.
+// A way to read chunks of one peer's replicas: over a connection, or from this worker's own store. All fetchers of the
+// worker share it. It returns stored chunks whole and unchecked; the fetcher checks them. Lives on the loop. For
+// fetch*.cc and replicate.cc only.
 #pragma once
 
 #include <deque>
@@ -10,24 +10,24 @@
 #include <string>
 
 #include "common/rpc/connection.h"
-#include "worker/shuffle/copy_readers.h"
 #include "worker/shuffle/fetch.h"
+#include "worker/shuffle/replica_readers.h"
 
 namespace mr::worker {
 
 struct ChunkWant {
-  CopyKey copy;
+  ReplicaKey replica;
   WorkerId worker;
   Incarnation incarnation = 0;
   uint32_t generation = 0;
   uint32_t partition = 0;
   uint32_t chunk = 0;
-  uint64_t expected_bytes = 0;  // roughly, to fill calls
-  uint64_t reader = 0;          // among the pool's; 0: not counted
-  bool last = false;            // of this reader, of this copy
-  // False: nobody waits for it any more; it is dropped without `done`.
+  uint64_t expected_bytes = 0;  // approximate, to fill calls
+  uint64_t reader = 0;          // number among the pool's readers; 0: not counted
+  bool last = false;            // this reader's last request to this replica
+  // Returns false if nobody waits for it any more. It is then dropped without `done`.
   std::function<bool()> wanted;
-  // On the loop, never from within Submit. readers: of the copy, as its worker counts them; 0 where it does not.
+  // Called on the loop, never from within Submit. readers: of the replica, as its worker counts them; 0 if it does not.
   std::function<void(Result<StoredChunk>, uint32_t readers)> done;
 };
 
@@ -35,7 +35,7 @@ class FetchChannel {
  public:
   virtual ~FetchChannel() = default;
   virtual void Submit(ChunkWant want) = 0;
-  // No further want can succeed: take a new channel.
+  // Returns whether no further want can succeed. Then take a new channel.
   virtual bool broken() const = 0;
 };
 
@@ -43,7 +43,7 @@ struct ChannelContext {
   rpc::KjThread* loop = nullptr;
   PostToPool post;
   std::shared_ptr<ShuffleStore> store;
-  std::shared_ptr<CopyReaders> readers;  // of the store's copies
+  std::shared_ptr<ReplicaReaders> readers;  // of the replicas in the store
   FetchPool::Options options;
 };
 

@@ -48,7 +48,7 @@ Status CheckTable(const std::vector<PartitionRow>& rows, uint32_t partitions, co
   }
   if (TableDigest(rows) != content) return Corrupted("a table differs from the committed digest");
   for (const PartitionRow& row : rows) {
-    // Chunk counts are not part of the digest: they must not make the reader ask without end.
+    // Chunk counts are not part of the digest. A wrong one must not make the reader request chunks without end.
     if ((row.chunks == 0) != (row.bytes == 0) || row.bytes / sizeof(BatchHeader) < row.chunks ||
         (row.bytes == 0 && row.records != 0)) {
       return Corrupted("a row of a table contradicts itself");

@@ -1,5 +1,4 @@
-// The checks that fetched bytes pass before anybody reads them. Pure, run on the pool. For
-// fetch*.cc and replicate.cc only.
+// The checks that fetched bytes pass before any use. Pure; run on the pool. For fetch*.cc and replicate.cc only.
 #pragma once
 
 #include <memory>
@@ -10,24 +9,24 @@
 
 namespace mr::worker {
 
-// What of a partition has been checked so far; its chunks pass through in order, one call at a time.
+// The state of the checks of one partition. Its chunks pass through in order, one call at a time.
 struct PartitionCheck {
-  PartitionRow row;  // what it must amount to
+  PartitionRow row;  // the expected totals
   Hasher128 content;
   uint64_t records = 0;
   uint64_t bytes = 0;
   uint32_t chunks = 0;
 };
 
-// Wire digest, size, batch form of each chunk; with the last one of the row also the row's counts
-// and content digest. The batches, or kCorrupted.
+// Checks wire digest, size and batch form of each chunk; with the last chunk of the row also the row's counts and
+// content digest. Returns the batches, or kCorrupted.
 Result<std::vector<std::string>> CheckChunks(const std::vector<StoredChunk>& chunks, PartitionCheck* check);
 
 using Table = std::shared_ptr<const std::vector<PartitionRow>>;
 
-// That the rows are those of the committed digest, and that each makes sense.
+// Checks that the rows match the committed digest, and that each row makes sense.
 Status CheckTable(const std::vector<PartitionRow>& rows, uint32_t partitions, const Digest128& content);
-// The same of a table as it was fetched.
+// Unpacks a fetched table and checks it in the same way.
 Result<Table> UnpackTable(const StoredChunk& chunk, uint32_t partitions, const Digest128& content);
 
 }  // namespace mr::worker

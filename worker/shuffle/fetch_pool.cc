@@ -2,15 +2,15 @@
 
 namespace mr::worker {
 
-Table TableCache::Find(const CopyLocation& copy) {
-  const auto entry = entries_.find(KeyOf(copy));
+Table TableCache::Find(const ReplicaLocation& replica) {
+  const auto entry = entries_.find(KeyOf(replica));
   if (entry == entries_.end()) return nullptr;
   uses_.splice(uses_.begin(), uses_, entry->second.use);
   return entry->second.table;
 }
 
-void TableCache::Add(const CopyLocation& copy, Table table) {
-  const Key key = KeyOf(copy);
+void TableCache::Add(const ReplicaLocation& replica, Table table) {
+  const Key key = KeyOf(replica);
   if (entries_.contains(key)) return;
   bytes_ += Cost(table);
   uses_.push_front(key);
@@ -31,18 +31,18 @@ FetchPool::State::State(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store
   context->loop = &loop;
   context->post = std::move(post);
   context->store = std::move(store);
-  context->readers = std::make_shared<CopyReaders>();
+  context->readers = std::make_shared<ReplicaReaders>();
   context->options = options;
   if (context->store != nullptr) local = NewLocalChannel(context);
 }
 
 FetchPool::State::~State() { handle->Close(); }
 
-std::shared_ptr<FetchChannel> FetchPool::State::ChannelTo(const CopyLocation& copy) {
-  if (local != nullptr && copy.incarnation == context->options.incarnation) return local;
+std::shared_ptr<FetchChannel> FetchPool::State::ChannelTo(const ReplicaLocation& replica) {
+  if (local != nullptr && replica.incarnation == context->options.incarnation) return local;
   std::erase_if(channels, [](const auto& entry) { return entry.second->broken(); });
-  auto& channel = channels[{copy.address, copy.incarnation}];
-  if (channel == nullptr) channel = NewRemoteChannel(context, copy.address, copy.incarnation);
+  auto& channel = channels[{replica.address, replica.incarnation}];
+  if (channel == nullptr) channel = NewRemoteChannel(context, replica.address, replica.incarnation);
   const std::shared_ptr<FetchChannel> found = channel;
   for (auto it = channels.begin(); it != channels.end() && channels.size() > context->options.idle_connections;) {
     it = it->second.use_count() == 1 ? channels.erase(it) : std::next(it);
@@ -57,7 +57,9 @@ FetchPool::~FetchPool() = default;
 
 void FetchPool::SetClusterId(uint64_t cluster_id) { state_->context->options.cluster_id = cluster_id; }
 
-void FetchPool::CountReadersIn(std::shared_ptr<CopyReaders> readers) { state_->context->readers = std::move(readers); }
+void FetchPool::CountReadersIn(std::shared_ptr<ReplicaReaders> readers) {
+  state_->context->readers = std::move(readers);
+}
 
 std::unique_ptr<Fetcher> FetchPool::NewFetcher(FetchObserver* observer, const FetcherOptions& options) {
   return MakeFetcher(state_, observer, options);

@@ -1,5 +1,5 @@
-// What fetchers share: channels to peers and the tables they have fetched. Lives on the loop. For
-// fetch*.cc and replicate.cc only.
+// The resources that fetchers share: channels to peers, and fetched tables. Lives on the loop. For fetch*.cc and
+// replicate.cc only.
 #pragma once
 
 #include <list>
@@ -13,7 +13,7 @@
 
 namespace mr::worker {
 
-// Reaches the loop from any thread, for as long as there is one.
+// Posts to the loop from any thread, as long as there is a loop.
 class LoopHandle {
  public:
   explicit LoopHandle(rpc::KjThread* loop) : loop_(loop) {}
@@ -31,17 +31,17 @@ class LoopHandle {
   rpc::KjThread* loop_;
 };
 
-// Tables of copies, the least recently used going first.
+// Cache of replicas' tables, with LRU eviction.
 class TableCache {
  public:
   explicit TableCache(uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
-  Table Find(const CopyLocation& copy);
-  void Add(const CopyLocation& copy, Table table);
+  Table Find(const ReplicaLocation& replica);
+  void Add(const ReplicaLocation& replica, Table table);
 
  private:
   using Key = std::tuple<TaskId, uint32_t, Incarnation, Digest128>;
-  static Key KeyOf(const CopyLocation& copy) {
-    return {copy.output.task, copy.attempt, copy.incarnation, copy.content};
+  static Key KeyOf(const ReplicaLocation& replica) {
+    return {replica.output.task, replica.attempt, replica.incarnation, replica.content};
   }
   static uint64_t Cost(const Table& table) { return 200 + table->size() * sizeof(PartitionRow); }
   struct Entry {
@@ -57,14 +57,14 @@ class TableCache {
 struct FetchPool::State {
   State(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store, PostToPool post, const Options& options);
   ~State();
-  std::shared_ptr<FetchChannel> ChannelTo(const CopyLocation& copy);
+  std::shared_ptr<FetchChannel> ChannelTo(const ReplicaLocation& replica);
 
   std::shared_ptr<ChannelContext> context;
   std::shared_ptr<LoopHandle> handle;
   TableCache tables;
   std::map<std::pair<std::string, Incarnation>, std::shared_ptr<FetchChannel>> channels;
   std::shared_ptr<FetchChannel> local;
-  uint64_t last_reader = 0;  // numbers of segments that are counted
+  uint64_t last_reader = 0;  // number of the last segment that is counted
 };
 
 std::unique_ptr<Fetcher> MakeFetcher(std::shared_ptr<FetchPool::State> pool, FetchObserver* observer,

@@ -19,30 +19,30 @@ struct Segment {
   SegmentRequest request;
   std::shared_ptr<FetchChannel> channel;
   Table table;
-  uint32_t next_partition = 0;  // the first that was not begun
+  uint32_t next_partition = 0;  // the first that has not begun
   uint32_t under_way = 0;       // partitions
   bool over = false;            // done or failed
   Instant began;
   FetchMeasure measure;
-  uint64_t reader = 0;         // as which it is counted; 0: not
-  uint64_t chunks_to_ask = 0;  // of the partitions it asks for; of one that is counted
+  uint64_t reader = 0;         // number under which it is counted; 0: not counted
+  uint64_t chunks_to_ask = 0;  // chunks still to request; only if it is counted
   uint64_t counted_bytes = 0;  // that came with a number of readers
   double readers_by_bytes = 0;
 };
 using SegmentPtr = std::shared_ptr<Segment>;
 
-// One partition on its way.
+// One partition in progress.
 struct Partition {
   SegmentPtr segment;
-  uint64_t order = 0;  // of its begin
+  uint64_t order = 0;  // sequence number of its begin
   uint32_t number = 0;
-  bool streamed = false;  // above the window: handed out as it comes
+  bool streamed = false;  // above the window: delivered batch by batch
   uint32_t asked = 0;     // chunks
   uint32_t checked = 0;   // chunks
   uint64_t expected_chunk = 0;
-  std::map<uint32_t, StoredChunk> arrived;  // and not checked yet
+  std::map<uint32_t, StoredChunk> arrived;  // and not checked
   bool checking = false;
-  // Counted against the window and not delivered.
+  // Bytes that count against the window and are not delivered.
   uint64_t reserved = 0;
   std::shared_ptr<PartitionCheck> check = std::make_shared<PartitionCheck>();
 
@@ -50,14 +50,14 @@ struct Partition {
 };
 using PartitionPtr = std::shared_ptr<Partition>;
 
-// What one fetcher has to ask of one peer.
+// The requests of one fetcher to one peer.
 struct Peer {
   std::shared_ptr<FetchChannel> channel;
-  std::deque<SegmentPtr> segments;  // with partitions that are not begun
+  std::deque<SegmentPtr> segments;  // with partitions that have not begun
   uint64_t reserved = 0;
 };
 
-// Frees window space from any thread; wakes the fetcher once for many frees.
+// Frees window space from any thread, and wakes the fetcher once for many frees.
 class TakenBytes : public std::enable_shared_from_this<TakenBytes> {
  public:
   TakenBytes(std::shared_ptr<LoopHandle> loop, std::function<void(uint64_t)> on_loop)
@@ -88,7 +88,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     });
   }
 
-  // No call to the observer from here on, nothing is asked for any more.
+  // Makes no further call to the observer, and no further request.
   void Cancel() {
     observer_ = nullptr;
     for (const SegmentPtr& segment : live_) {
@@ -140,7 +140,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     if (!r.from.table.empty() || r.from.partitions == 0) {
       const Status status = CheckTable(r.from.table, r.from.partitions, r.from.content);
       if (!status.ok()) return Fail(segment, status);
-      // Not owned: it is the segment's own.
+      // Not owned: the table belongs to the segment.
       return SetTable(segment, Table(Table(), &segment->request.from.table));
     }
     if (Table known = pool_->tables.Find(r.from)) return SetTable(segment, std::move(known));
@@ -148,9 +148,9 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
   }
 
   ChunkWant Want(const SegmentPtr& segment, uint32_t partition, uint32_t chunk) {
-    const CopyLocation& from = segment->request.from;
+    const ReplicaLocation& from = segment->request.from;
     ChunkWant want;
-    want.copy = {from.output.task, from.attempt};
+    want.replica = {from.output.task, from.attempt};
     want.worker = from.worker;
     want.incarnation = from.incarnation;
     want.generation = from.output.generation;
@@ -176,7 +176,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
   }
 
   void CheckTableOnPool(const SegmentPtr& segment, StoredChunk chunk) {
-    const CopyLocation& from = segment->request.from;
+    const ReplicaLocation& from = segment->request.from;
     tasks_.add(
         OnPool(pool_->context->post, [chunk = std::move(chunk), partitions = from.partitions,
                                       content = from.content] { return UnpackTable(chunk, partitions, content); })
@@ -206,8 +206,8 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     peers_.push_back({segment->channel, {segment}, 0});
   }
 
-  // Asks for as much as the window has room for: large partitions under way first, then new ones,
-  // a partition of each peer in turn.
+  // Requests as much as the window has room for: first large partitions in progress, then new ones, a partition of each
+  // peer in turn.
   void Pump() {
     for (const PartitionPtr& p : streams_) {
       if (!AskForMore(p)) return;
@@ -221,7 +221,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
         peers_.erase(peers_.begin() + static_cast<ptrdiff_t>(next_peer_));
         continue;
       }
-      // A peer that does not answer must not hold the whole window while others could.
+      // A peer that does not answer must not hold the whole window while others could use it.
       const bool share = peers_.size() > 1 && peer.reserved > window_ / 2;
       if (peer.segments.empty() || share) {
         ++next_peer_;
@@ -235,7 +235,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     }
   }
 
-  // False where the window has no room for it. May call the observer.
+  // Returns false if the window has no room for it. May call the observer.
   bool BeginPartition(Peer& peer, const SegmentPtr& segment) {
     if (segment->next_partition == segment->request.partition_end) {
       peer.segments.pop_front();
@@ -289,7 +289,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     return peers_.emplace_back(Peer{p->segment->channel, {}, 0});
   }
 
-  // Of a streamed partition. False where the window has no room.
+  // Requests more of a streamed partition. Returns false if the window has no room.
   bool AskForMore(const PartitionPtr& p) {
     while (p->asked < p->row().chunks) {
       if (!HasRoom(p->expected_chunk)) return false;
@@ -321,8 +321,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     p->segment->channel->Submit(std::move(want));
   }
 
-  // Takes what can be checked now to the pool: of a streamed partition the next chunks, of another
-  // one all of them.
+  // Passes to the pool what can be checked now: the next chunks of a streamed partition, or all chunks of another one.
   void Check(const PartitionPtr& p) {
     if (p->checking || p->arrived.empty()) return;
     if (!p->streamed && p->arrived.size() < p->row().chunks) return;
@@ -353,7 +352,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     const bool all = p->checked == p->row().chunks;
     for (const std::string& batch : batches) {
       segment->measure.bytes += batch.size();
-      if (p->streamed) {  // from what was expected to what came
+      if (p->streamed) {  // replaces the expected bytes by the real ones
         Unreserve(p, p->expected_chunk);
         used_ += batch.size();
         used_ -= p->expected_chunk;
@@ -407,7 +406,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     if (observer_ != nullptr) PumpSoon();
   }
 
-  // The pool has dropped a task, since it stops, or has run out of memory.
+  // The pool has dropped a task, because it stops or has no memory.
   void FailByPool(const SegmentPtr& segment, const kj::Exception& e) {
     Fail(segment, Internal(e.getDescription().cStr()));
   }
@@ -429,8 +428,8 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
   std::shared_ptr<TakenBytes> taken_;
   std::set<SegmentPtr> live_;
   std::deque<SegmentPtr> new_;
-  std::map<uint64_t, PartitionPtr> partitions_;  // under way, by order
-  std::vector<PartitionPtr> streams_;            // those of them that are streamed
+  std::map<uint64_t, PartitionPtr> partitions_;  // in progress, by order
+  std::vector<PartitionPtr> streams_;            // the streamed ones among them
   uint64_t last_order_ = 0;
   std::deque<Peer> peers_;
   size_t next_peer_ = 0;

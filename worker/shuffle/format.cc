@@ -13,7 +13,7 @@ constexpr size_t kRowWords = 5;
 
 }  // namespace
 
-std::string EncodeStoreKey(const CopyKey& key, uint32_t partition, uint32_t chunk) {
+std::string EncodeStoreKey(const ReplicaKey& key, uint32_t partition, uint32_t chunk) {
   const uint32_t fields[] = {key.task.job.epoch, key.task.job.seq, key.task.stage, key.task.task,
                              key.attempt,        partition,        chunk};
   std::string out(kStoreKeyBytes, '\0');

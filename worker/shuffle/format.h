@@ -1,5 +1,5 @@
-// How the shuffle store lays out keys, chunks and tables as bytes. Shared by the store, which
-// writes them, and the fetcher, which reads tables from the wire.
+// The byte layout of keys, chunks and tables in the shuffle store. The store writes them, and the fetcher reads tables
+// from the wire.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace mr::worker {
 
-// (job epoch, job seq, stage, task, attempt, partition, chunk), each u32 big-endian: memcmp order
-// is the order of the numbers.
+// A key is (job epoch, job seq, stage, task, attempt, partition, chunk), each u32 big-endian: memcmp order is the order
+// of the numbers.
 inline constexpr size_t kStoreKeyBytes = 28;
-std::string EncodeStoreKey(const CopyKey& key, uint32_t partition, uint32_t chunk);
+std::string EncodeStoreKey(const ReplicaKey& key, uint32_t partition, uint32_t chunk);
 
-// In front of the stored bytes; little-endian.
+// The header in front of the stored bytes. Little-endian.
 struct ChunkHeader {
   uint32_t magic = kMagic;
   uint8_t codec = 0;
@@ -28,15 +28,15 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 24);
 
-// The value of a chunk: header and compressed bytes. level as for Compress; kStored from it where
-// that is not smaller. `out` is overwritten; reusing it saves fresh memory for each chunk.
+// Writes the value of a chunk to `out`: header and compressed bytes. level: as for Compress; kStored if compression
+// does not make it smaller. `out` is overwritten; reusing it saves fresh memory per chunk.
 void EncodeChunk(std::string_view raw, uint32_t records, int level, std::string* out);
-// The value of a chunk that has its stored form already.
+// Writes the value of a chunk that already has its stored form.
 void EncodeStored(const StoredChunk& chunk, std::string* out);
-// Checks the header and the digest: kCorrupted where they do not fit the bytes.
+// Parses a value. Errors: kCorrupted if the header or the digest does not fit the bytes.
 Result<StoredChunk> DecodeChunk(std::string_view value);
 
-// 40 bytes a row: records, bytes, content.low, content.high, chunks, each u64 little-endian.
+// A table has 40 bytes per row: records, bytes, content.low, content.high, chunks, each u64 little-endian.
 std::string EncodeTable(const std::vector<PartitionRow>& rows);
 Result<std::vector<PartitionRow>> DecodeTable(std::string_view raw);
 

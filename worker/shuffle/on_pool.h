@@ -1,5 +1,5 @@
-// Running a function on the worker's thread pool and taking its value back to the KJ loop that
-// asked, and objects that live there. For code that lives on a KJ loop.
+// For code on a KJ loop: runs a function on the worker's thread pool and returns its value to the loop, and makes
+// objects that live on the loop.
 #pragma once
 
 #include <kj/async.h>
@@ -17,12 +17,12 @@
 
 namespace mr::worker {
 
-// Runs a task on some pool thread, soon. Any thread may call it. A pool that stops drops its tasks.
+// Runs a task on a thread of the pool, soon. Any thread may call it. A pool that stops drops its tasks.
 using PostToPool = std::function<void(std::function<void()>)>;
 
-// The promise fails where the task throws or is dropped. Dropping the promise does not stop the
-// task: fn must own what it uses. The value goes over under a mutex of ours, which the thread
-// sanitizer sees, where KJ's own hand-off is invisible to it.
+// Runs fn on the pool. The promise fails if the task throws or is dropped. Dropping the promise does not stop the task,
+// so fn must own what it uses. The value is passed under a mutex of ours, because KJ's own hand-off is invisible to the
+// thread sanitizer.
 template <class F, class T = std::invoke_result_t<F>>
 kj::Promise<T> OnPool(const PostToPool& post, F fn) {
   struct Box {
@@ -55,8 +55,8 @@ kj::Promise<T> OnPool(const PostToPool& post, F fn) {
   });
 }
 
-// An object that is deleted by the loop in a turn of its own: the last reference may be let go from
-// within a promise that the object itself owns, which KJ does not survive otherwise.
+// Makes an object that the loop deletes in a turn of its own. So a promise that the object owns may release the last
+// reference, which KJ does not survive otherwise.
 template <class T, class... Args>
 std::shared_ptr<T> MakeLoopOwned(rpc::KjThread& loop, Args&&... args) {
   return std::shared_ptr<T>(new T(std::forward<Args>(args)...), [&loop](T* object) {

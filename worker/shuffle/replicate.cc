@@ -17,18 +17,18 @@ struct Piece {
   StoredChunk chunk;
 };
 
-// Where the chunks go, in the order of the store: used by one task of the pool at a time.
+// Writes the chunks to the store, in its order. Used by one task of the pool at a time.
 struct ReplicaSink {
   std::shared_ptr<ShuffleStore> store;  // outlives the writer
-  CopyLocation from;
+  ReplicaLocation from;
   Table table;
   std::atomic<bool> cancelled = false;
   std::unique_ptr<ShuffleStore::Writer> writer;
   std::optional<uint32_t> partition;
   PartitionCheck check;
-  bool failed_here = false;  // for what is not the source's
+  bool failed_here = false;  // the cause is not the source
 
-  CopyKey key() const { return {from.output.task, from.attempt}; }
+  ReplicaKey key() const { return {from.output.task, from.attempt}; }
 
   Status Open() {
     if (writer != nullptr) return Status::Ok();
@@ -69,21 +69,21 @@ struct ReplicaSink {
     uint64_t bytes = 0;
     for (const PartitionRow& row : *rows) bytes += row.bytes;
     const bool same = TableDigest(*rows) == from.content;
-    // Whoever cancels drops the copy as well; what is stored after that is dropped here.
+    // A cancel drops the replica, too. What is stored after that is dropped here.
     if (!same || cancelled.load()) store->Drop(key());
-    if (!same) return Corrupted("what was copied differs from the committed digest");
+    if (!same) return Corrupted("the bytes that arrived differ from the committed digest");
     return bytes;
   }
 };
 
 }  // namespace
 
-// One replica on its way.
+// One replica in progress.
 class Replicator::Transfer final : public std::enable_shared_from_this<Transfer>, private kj::TaskSet::ErrorHandler {
  public:
   using OnEnd = std::function<void(const Result<uint64_t>&, bool here)>;
 
-  Transfer(std::shared_ptr<FetchPool::State> pool, std::shared_ptr<ShuffleStore> store, const CopyLocation& from,
+  Transfer(std::shared_ptr<FetchPool::State> pool, std::shared_ptr<ShuffleStore> store, const ReplicaLocation& from,
            uint64_t window, OnEnd on_end)
       : pool_(std::move(pool)), window_(window), on_end_(std::move(on_end)), sink_(std::make_shared<ReplicaSink>()) {
     sink_->store = std::move(store);
@@ -103,13 +103,13 @@ class Replicator::Transfer final : public std::enable_shared_from_this<Transfer>
   }
 
  private:
-  const CopyLocation& from() const { return sink_->from; }
+  const ReplicaLocation& from() const { return sink_->from; }
   void taskFailed(kj::Exception&& e) override { End(Internal(e.getDescription().cStr())); }
 
   void FindTable() {
     if (over_) return;
     if (from().incarnation == pool_->context->options.incarnation) {
-      return End(InvalidArgument("a copy on this worker is no source for another one here"));
+      return End(InvalidArgument("a replica on this worker cannot be the source of another one here"));
     }
     if (!from().table.empty() || from().partitions == 0) {
       const Status status = CheckTable(from().table, from().partitions, from().content);
@@ -141,7 +141,7 @@ class Replicator::Transfer final : public std::enable_shared_from_this<Transfer>
   }
 
   void Begin(Table table) {
-    // The sink must not own itself where the table is its own.
+    // If the table belongs to the sink, the sink must not own itself.
     sink_->table = Table(Table(), table.get());
     if (table.get() != &sink_->from.table) table_ = std::move(table);
     for (const PartitionRow& row : *sink_->table) chunks_ += row.chunks;
@@ -150,7 +150,7 @@ class Replicator::Transfer final : public std::enable_shared_from_this<Transfer>
 
   ChunkWant Want(uint32_t partition, uint32_t chunk) {
     ChunkWant want;
-    want.copy = sink_->key();
+    want.replica = sink_->key();
     want.worker = from().worker;
     want.incarnation = from().incarnation;
     want.generation = from().output.generation;
@@ -163,7 +163,7 @@ class Replicator::Transfer final : public std::enable_shared_from_this<Transfer>
     return want;
   }
 
-  // Asks for as much as the window has room for, in the order of the store.
+  // Requests as much as the window has room for, in the order of the store.
   void Pump() {
     while (!over_ && asked_ < chunks_) {
       while (next_chunk_ == (*sink_->table)[next_partition_].chunks) {
@@ -189,7 +189,7 @@ class Replicator::Transfer final : public std::enable_shared_from_this<Transfer>
     if (stored_ == chunks_) FinishOnPool();
   }
 
-  // Takes what is next for the store, as far as it has arrived, to the pool.
+  // Passes the next pieces to the pool, in order and as far as they have arrived.
   void StoreNext() {
     if (storing_) return;
     std::vector<Piece> pieces;
@@ -229,11 +229,11 @@ class Replicator::Transfer final : public std::enable_shared_from_this<Transfer>
     arrived_.clear();
   }
 
-  // from_pool: it is what the sink said.
+  // from_pool: the sink returned this result.
   void End(const Result<uint64_t>& bytes, bool from_pool = false) {
     if (over_) return;
     Close();
-    // Between two tasks of the pool, or after the last: nobody writes it.
+    // No task of the pool runs at this moment, so nobody writes failed_here.
     on_end_(bytes, from_pool && sink_->failed_here);
   }
 
@@ -241,7 +241,7 @@ class Replicator::Transfer final : public std::enable_shared_from_this<Transfer>
   const uint64_t window_;
   const OnEnd on_end_;
   const std::shared_ptr<ReplicaSink> sink_;
-  Table table_;  // null where it is the sink's own
+  Table table_;  // null if it belongs to the sink
   std::shared_ptr<FetchChannel> channel_;
   uint64_t chunks_ = 0, asked_ = 0, stored_ = 0;
   uint32_t next_partition_ = 0, next_chunk_ = 0;
@@ -263,8 +263,8 @@ Replicator::~Replicator() noexcept {
 
 void Replicator::taskFailed(kj::Exception&& e) { std::fprintf(stderr, "replicator: %s\n", e.getDescription().cStr()); }
 
-void Replicator::Add(const CopyLocation& from) {
-  const CopyKey key{from.output.task, from.attempt};
+void Replicator::Add(const ReplicaLocation& from) {
+  const ReplicaKey key{from.output.task, from.attempt};
   if (entries_.contains(key)) return;
   const uint64_t round = ++last_round_;
   entries_[key] = {from, 0, round, nullptr};
@@ -272,7 +272,7 @@ void Replicator::Add(const CopyLocation& from) {
   Pump();
 }
 
-void Replicator::Erase(std::map<CopyKey, Entry>::iterator entry) {
+void Replicator::Erase(std::map<ReplicaKey, Entry>::iterator entry) {
   if (entry->second.transfer != nullptr) {
     entry->second.transfer->Cancel();
     --running_;
@@ -280,7 +280,7 @@ void Replicator::Erase(std::map<CopyKey, Entry>::iterator entry) {
   entries_.erase(entry);
 }
 
-void Replicator::Cancel(const CopyKey& replica) {
+void Replicator::Cancel(const ReplicaKey& replica) {
   const auto entry = entries_.find(replica);
   if (entry == entries_.end()) return;
   Erase(entry);
@@ -288,7 +288,7 @@ void Replicator::Cancel(const CopyKey& replica) {
 }
 
 void Replicator::EndJob(JobId job) {
-  auto entry = entries_.lower_bound(CopyKey{TaskId{job, 0, 0}, 0});
+  auto entry = entries_.lower_bound(ReplicaKey{TaskId{job, 0, 0}, 0});
   while (entry != entries_.end() && entry->first.task.job == job) Erase(entry++);
   Pump();
 }
@@ -312,8 +312,8 @@ void Replicator::Pump() {
   }
 }
 
-// By a transfer that was not cancelled: so its entry is there.
-void Replicator::Ended(const CopyKey& replica, uint64_t round, const Result<uint64_t>& bytes, bool here) {
+// Called by a transfer that was not cancelled, so its entry exists.
+void Replicator::Ended(const ReplicaKey& replica, uint64_t round, const Result<uint64_t>& bytes, bool here) {
   const auto it = entries_.find(replica);
   if (it == entries_.end() || it->second.round != round) return;
   Entry& entry = it->second;
@@ -333,7 +333,7 @@ void Replicator::Ended(const CopyKey& replica, uint64_t round, const Result<uint
   } else {
     ++counters_.failed;
   }
-  const CopyLocation from = std::move(entry.from);
+  const ReplicaLocation from = std::move(entry.from);
   entries_.erase(it);
   if (on_done_) on_done_(from, bytes, here);
   Pump();

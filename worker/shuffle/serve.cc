@@ -14,12 +14,11 @@
 namespace mr::worker {
 namespace {
 
-// Sessions on one worker, each of which may hold a chunk of kMaxRawChunk (guess: far more than
-// peers x readers in flight).
+// Most sessions on one worker. Each may hold a chunk of kMaxRawChunk (guess: far more than peers x readers in flight).
 constexpr uint32_t kMaxSessions = 4096;
 
 struct Wanted {
-  CopyKey copy;
+  ReplicaKey replica;
   Incarnation incarnation = 0;
   uint32_t partition = 0;
   uint32_t chunk = 0;
@@ -28,7 +27,7 @@ struct Wanted {
   bool last = false;
 };
 
-// What a reply says of one request: why not, or a piece of the chunk.
+// The reply to one request: an error, or a piece of the chunk.
 struct ReplyPiece {
   Status status;
   std::shared_ptr<const StoredChunk> chunk;
@@ -42,18 +41,18 @@ struct Reply {
   uint64_t drops = 0;
 };
 
-// The last chunk that did not fit into one reply, since its other pieces are asked for next. The copy may be gone by
-// then: whoever takes it from here looks.
+// The last chunk that did not fit into one reply, because its other pieces are requested next. The replica may be gone
+// by then: callers must check.
 class PartlySent {
  public:
   std::shared_ptr<const StoredChunk> Find(const Wanted& w) {
     std::lock_guard lock(mutex_);
-    const bool same = chunk_ != nullptr && w.copy == copy_ && w.partition == partition_ && w.chunk == number_;
+    const bool same = chunk_ != nullptr && w.replica == replica_ && w.partition == partition_ && w.chunk == number_;
     return same ? chunk_ : nullptr;
   }
   void Keep(const Wanted& w, std::shared_ptr<const StoredChunk> chunk) {
     std::lock_guard lock(mutex_);
-    copy_ = w.copy;
+    replica_ = w.replica;
     partition_ = w.partition;
     number_ = w.chunk;
     chunk_ = std::move(chunk);
@@ -61,7 +60,7 @@ class PartlySent {
 
  private:
   std::mutex mutex_;
-  CopyKey copy_;
+  ReplicaKey replica_;
   uint32_t partition_ = 0, number_ = 0;
   std::shared_ptr<const StoredChunk> chunk_;
 };
@@ -70,9 +69,9 @@ std::vector<Wanted> Parse(capnp::List<rpc::ChunkRequest>::Reader requests) {
   std::vector<Wanted> wanted;
   for (const auto r : requests) {
     if (wanted.size() == kMaxRequestsPerCall) break;
-    const auto copy = r.getCopy();
-    wanted.push_back({{rpc::FromWire(copy.getTask()), copy.getAttempt()},
-                      copy.getWorker().getIncarnation(),
+    const auto replica = r.getReplica();
+    wanted.push_back({{rpc::FromWire(replica.getTask()), replica.getAttempt()},
+                      replica.getWorker().getIncarnation(),
                       r.getPartition(),
                       r.getChunk(),
                       r.getOffset(),
@@ -90,17 +89,17 @@ struct ShuffleServing::State {
   Incarnation incarnation = 0;
   uint32_t sessions = 0;  // on the loop
   Counters counters;      // on the loop
-  std::shared_ptr<CopyReaders> readers = std::make_shared<CopyReaders>();
+  std::shared_ptr<ReplicaReaders> readers = std::make_shared<ReplicaReaders>();
 
-  Status CheckCopy(const CopyKey& copy, Incarnation asked) const {
-    if (!copy.task.job.valid() || copy.attempt == 0) return InvalidArgument("not a copy's name");
+  Status CheckReplica(const ReplicaKey& replica, Incarnation asked) const {
+    if (!replica.task.job.valid() || replica.attempt == 0) return InvalidArgument("not the name of a replica");
     if (asked != incarnation) {
       return NotFound("this worker has restarted since; what an earlier life stored is gone");
     }
     return Status::Ok();
   }
 
-  // On the pool. A prefix of the requests: the first always, others while they fit whole.
+  // On the pool. Reads a prefix of the requests: the first one always, others while they fit whole.
   Reply Read(const std::vector<Wanted>& wanted, PartlySent* partly_sent) const {
     Reply read{{}, store->drops()};
     std::vector<ReplyPiece>& pieces = read.all;
@@ -122,12 +121,12 @@ struct ShuffleServing::State {
 
   ReplyPiece ReadOne(const Wanted& w, PartlySent* partly_sent) const {
     ReplyPiece piece;
-    piece.status = CheckCopy(w.copy, w.incarnation);
+    piece.status = CheckReplica(w.replica, w.incarnation);
     if (!piece.status.ok()) return piece;
     if (partly_sent != nullptr) piece.chunk = partly_sent->Find(w);
-    if (piece.chunk != nullptr && !store->Has(w.copy)) piece.chunk = nullptr;
+    if (piece.chunk != nullptr && !store->Has(w.replica)) piece.chunk = nullptr;
     if (piece.chunk == nullptr) {
-      auto got = store->Get(w.copy, w.partition, w.chunk);
+      auto got = store->Get(w.replica, w.partition, w.chunk);
       if (!got.ok()) {
         piece.status = got.status();
         return piece;
@@ -145,29 +144,29 @@ struct ShuffleServing::State {
     return piece;
   }
 
-  // On the loop, as commands are, so that no byte leaves behind the command that drops its copy.
+  // On the loop, like commands, so that no byte leaves after the command that drops its replica.
   void DropDead(const std::vector<Wanted>& wanted, Reply* pieces) const {
     if (store->drops() == pieces->drops) return;
     for (size_t i = 0; i < pieces->all.size(); ++i) {
       ReplyPiece& piece = pieces->all[i];
-      if (!piece.status.ok() || store->Has(wanted[i].copy)) continue;
+      if (!piece.status.ok() || store->Has(wanted[i].replica)) continue;
       piece = {};
-      piece.status = NotFound("the copy was dropped while it was being read");
+      piece.status = NotFound("the replica was dropped while it was being read");
     }
   }
 
-  // How many read the copy of this piece; 0 for a reader that is not counted.
+  // Returns how many readers the replica of this piece has; 0 for a reader that is not counted.
   uint32_t CountReaders(const Wanted& w, const ReplyPiece& piece, uint64_t session, Instant now) {
     if (w.reader == 0 || session == 0) return 0;
-    const uint32_t n = std::max(1u, readers->Count(w.copy, now));  // its last request may have been answered before
+    const uint32_t n = std::max(1u, readers->Count(w.replica, now));  // its last request may already be answered
     const bool whole = piece.status.ok() && piece.offset + piece.length == piece.chunk->bytes.size();
-    if (!piece.status.ok() || (w.last && whole)) readers->Ends(w.copy, session, w.reader);
+    if (!piece.status.ok() || (w.last && whole)) readers->Ends(w.replica, session, w.reader);
     return n;
   }
 
-  // Results: of fetch, here or in a session. Copies the bytes into the message: memory that a reply
-  // only refers to would have to live until the reply is written, which a capability server is not
-  // told, and a peer that asks ahead without reading must not be able to have it freed before.
+  // context: of fetch, here or in a session. Copies the bytes into the message. Memory that a reply only refers to
+  // would have to live until the reply is written. A capability server does not learn when that is. A peer that
+  // requests ahead without reading must not be able to have it freed before.
   template <class Context>
   void Answer(Context& context, const std::vector<Wanted>& wanted, Reply read, uint64_t session) {
     FaultPoint("serve");
@@ -199,7 +198,7 @@ namespace {
 
 using State = ShuffleServing::State;
 
-// session: 0 outside of one.
+// session: 0 outside of a session.
 template <class Context>
 kj::Promise<void> ReadAndAnswer(std::shared_ptr<State> state, Context context, std::shared_ptr<PartlySent> partly_sent,
                                 uint64_t session) {
@@ -207,7 +206,7 @@ kj::Promise<void> ReadAndAnswer(std::shared_ptr<State> state, Context context, s
   context.releaseParams();
   const Instant now = Now();
   for (const Wanted& w : *wanted) {
-    if (w.reader != 0 && session != 0) state->readers->Asks(w.copy, session, w.reader, now);
+    if (w.reader != 0 && session != 0) state->readers->Asks(w.replica, session, w.reader, now);
   }
   return OnPool(state->post, [state, wanted, partly_sent] { return state->Read(*wanted, partly_sent.get()); })
       .then([state, context, wanted, session](Reply pieces) mutable {
@@ -254,18 +253,18 @@ ShuffleServing::~ShuffleServing() = default;
 
 ShuffleServing::Counters ShuffleServing::counters() const { return state_->counters; }
 
-std::shared_ptr<CopyReaders> ShuffleServing::readers() const { return state_->readers; }
+std::shared_ptr<ReplicaReaders> ShuffleServing::readers() const { return state_->readers; }
 
 kj::Promise<void> ShuffleServing::Fetch(FetchContext context) { return ReadAndAnswer(state_, context, nullptr, 0); }
 
 kj::Promise<void> ShuffleServing::Table(TableContext context) {
-  const auto copy = context.getParams().getCopy();
-  const CopyKey key{rpc::FromWire(copy.getTask()), copy.getAttempt()};
-  const Incarnation asked = copy.getWorker().getIncarnation();
+  const auto replica = context.getParams().getReplica();
+  const ReplicaKey key{rpc::FromWire(replica.getTask()), replica.getAttempt()};
+  const Incarnation asked = replica.getWorker().getIncarnation();
   context.releaseParams();
   return OnPool(state_->post,
                 [state = state_, key, asked]() -> Result<std::vector<PartitionRow>> {
-                  MR_RETURN_IF_ERROR(state->CheckCopy(key, asked));
+                  MR_RETURN_IF_ERROR(state->CheckReplica(key, asked));
                   MR_ASSIGN_OR_RETURN(auto rows, state->store->Table(key));
                   if (rows.size() > kMaxTableRows) {
                     return Rejected("a table of " + std::to_string(rows.size()) +
@@ -297,9 +296,9 @@ kj::Promise<void> ShuffleServing::OpenFetch(OpenFetchContext context) {
 }
 
 kj::Promise<void> ShuffleServing::Probe(ProbeContext context) {
-  const auto copy = context.getParams().getCopy();
-  const CopyKey key{rpc::FromWire(copy.getTask()), copy.getAttempt()};
-  const bool ours = state_->CheckCopy(key, copy.getWorker().getIncarnation()).ok();
+  const auto replica = context.getParams().getReplica();
+  const ReplicaKey key{rpc::FromWire(replica.getTask()), replica.getAttempt()};
+  const bool ours = state_->CheckReplica(key, replica.getWorker().getIncarnation()).ok();
   context.releaseParams();
   return OnPool(state_->post, [state = state_, key, ours] { return ours && state->store->Has(key); })
       .then([context](bool present) mutable { context.getResults().setPresent(present); });

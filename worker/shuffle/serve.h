@@ -1,10 +1,9 @@
 // Serves this worker's shuffle outputs to readers: the shuffle methods of data.capnp's DataServer.
 //
-// The data server of the worker daemon is a DataServer::Server that hands its fetch, table,
-// openFetch and probe calls to one ShuffleServing. Lives on the KJ loop of the data server; the
-// store is read on the pool. All that comes from the wire is checked: a copy of another
-// incarnation, an unknown chunk or an offset past the end is an error in the reply's outcome. A copy that
-// is dropped while a reply is made is not in it.
+// The data server of the worker daemon passes its fetch, table, openFetch and probe calls to one ShuffleServing. Lives
+// on the KJ loop of the data server; the store is read on the pool. All input is checked: a replica of another
+// incarnation, an unknown chunk or an offset past the end is an error in the reply's outcome. A replica that is dropped
+// while a reply is made is not in that reply.
 #pragma once
 
 #include <kj/async.h>
@@ -13,26 +12,26 @@
 
 #include "common/base/ids.h"
 #include "schema/data.capnp.h"
-#include "worker/shuffle/copy_readers.h"
 #include "worker/shuffle/on_pool.h"
+#include "worker/shuffle/replica_readers.h"
 #include "worker/shuffle/store.h"
 
 namespace mr::worker {
 
-// Data bytes of one reply.
+// Most data bytes of one reply.
 inline constexpr uint64_t kMaxReplyBytes = 1u << 20;
-// Requests of one call that are looked at; the rest stays unanswered, as any suffix may (guess:
-// with 4 KiB segments a reply still fills up).
+// Most requests of one call that are considered. The rest stays unanswered, as any suffix may (guess: with 4 KiB
+// segments a reply still fills up).
 inline constexpr uint32_t kMaxRequestsPerCall = 256;
-// Rows that `table` sends; larger tables are read as chunk 0 of kTablePartition, in pieces.
+// Most rows that `table` sends. Larger tables are read as chunk 0 of kTablePartition, in pieces.
 inline constexpr uint32_t kMaxTableRows = 20'000;
 
 class ShuffleServing {
  public:
   ShuffleServing(std::shared_ptr<ShuffleStore> store, PostToPool post_to_pool, Incarnation incarnation);
-  ~ShuffleServing();  // sessions that are still open go on until their connections end
+  ~ShuffleServing();  // open sessions continue until their connections end
 
-  // The contexts are those of DataServer::Server, whose names for them are protected.
+  // The contexts of DataServer::Server, which protects its own names for them.
   using Wire = rpc::DataServer;
   using FetchContext = capnp::CallContext<Wire::FetchParams, Wire::FetchResults>;
   using TableContext = capnp::CallContext<Wire::TableParams, Wire::TableResults>;
@@ -48,8 +47,8 @@ class ShuffleServing {
     uint64_t bytes = 0;  // of chunks, as sent
   };
   Counters counters() const;
-  // Of what is served here; also for who reads it without a connection.
-  std::shared_ptr<CopyReaders> readers() const;
+  // The readers of local replicas. Also counts those without a connection.
+  std::shared_ptr<ReplicaReaders> readers() const;
 
   struct State;
 

@@ -8,14 +8,14 @@
 namespace mr::worker {
 namespace {
 
-// Copies of a long job keep the whole cohort of their time: so no cohort takes in more than ten
-// minutes of other jobs' outputs (guess).
+// Outputs of a long job keep the whole cohort of their time. So a cohort takes at most ten minutes of other jobs'
+// outputs (guess).
 constexpr Duration kCohortAge = Seconds(600);
-// Ended jobs that are remembered, so that a straggling writer cannot bring one back (guess: far
-// more than one worker's attempts can straggle behind).
+// Ended jobs that are remembered, so that a late writer cannot bring one back (guess: far more than one worker's
+// attempts can be late by).
 constexpr size_t kEndedJobs = 4096;
 
-std::string Describe(const CopyKey& key) { return Name(AttemptId{key.task, key.attempt}, TaskLetter::kMap); }
+std::string Describe(const ReplicaKey& key) { return Name(AttemptId{key.task, key.attempt}, TaskLetter::kMap); }
 
 }  // namespace
 
@@ -31,7 +31,7 @@ StoreImpl::StoreImpl(const Options& options)
 StoreImpl::~StoreImpl() {
   {
     std::lock_guard lock(mutex_);
-    copies_.clear();
+    replicas_.clear();
     jobs_.clear();
     shared_.reset();
     next_.reset();
@@ -52,7 +52,7 @@ Status StoreImpl::Start() {
 Result<StoreImpl::CohortPtr> StoreImpl::OpenCohort() {
   const std::string directory = options_.directory + "/cohort-" + std::to_string(next_file_.fetch_add(1));
   MR_ASSIGN_OR_RETURN(auto cohort, Cohort::Open(directory, rocks_, [this, weak = std::weak_ptr(background_)] {
-                        // The store outlives its background thread's tasks, so a task that was taken may use `this`.
+                        // The store outlives its background thread's tasks, so a posted task may use `this`.
                         if (auto background = weak.lock()) background->Post([this] { SweepBad(); });
                       }));
   return CohortPtr(cohort.release(), [background = background_](Cohort* c) {
@@ -67,7 +67,7 @@ void StoreImpl::AskForNext() {
     auto opened = OpenCohort();
     std::lock_guard lock(mutex_);
     next_asked_ = false;
-    if (!opened.ok()) return;  // asked for again by the next commit
+    if (!opened.ok()) return;  // the next commit asks again
     next_ = *std::move(opened);
     RotateIfDue();
   });
@@ -87,7 +87,7 @@ void StoreImpl::AskForOwn(JobId id) {
 bool StoreImpl::SharedIsFull() const {
   if (!TakesNew(*shared_) || shared_->stored_bytes >= options_.cohort_bytes) return true;
   if (shared_->stored_bytes == 0) return false;
-  if (shared_->live_copies == 0 && shared_->writes_under_way == 0 &&
+  if (shared_->live_replicas == 0 && shared_->writes_under_way == 0 &&
       shared_->stored_bytes >= options_.idle_cohort_bytes) {
     return true;
   }
@@ -103,21 +103,21 @@ void StoreImpl::RotateIfDue() {
   AskForNext();
 }
 
-Status StoreImpl::CheckNew(const CopyKey& key) {
+Status StoreImpl::CheckNew(const ReplicaKey& key) {
   if (ended_.contains(key.task.job)) {
     return {Code::kCancelled, "job " + Name(key.task.job) + " has ended"};
   }
-  if (copies_.contains(key)) {
+  if (replicas_.contains(key)) {
     return Rejected("the output of " + Describe(key) + " is stored already");
   }
   return Status::Ok();
 }
 
-// The cohort for an output of this size, counted as being written to.
+// Returns the cohort for an output of this size, and counts a write to it.
 Result<StoreImpl::CohortPtr> StoreImpl::Reserve(JobId id, uint64_t bytes) {
   std::unique_lock lock(mutex_);
   RotateIfDue();
-  if (!TakesNew(*shared_)) {  // and none was opened ahead: wait for a new one
+  if (!TakesNew(*shared_)) {  // and none was opened ahead: waits for a new one
     lock.unlock();
     MR_ASSIGN_OR_RETURN(CohortPtr opened, OpenCohort());
     lock.lock();
@@ -132,7 +132,7 @@ Result<StoreImpl::CohortPtr> StoreImpl::Reserve(JobId id, uint64_t bytes) {
   return cohort;
 }
 
-Status StoreImpl::Commit(const CopyKey& key, uint64_t stored_bytes, const std::vector<StoreEntry>& entries,
+Status StoreImpl::Commit(const ReplicaKey& key, uint64_t stored_bytes, const std::vector<StoreEntry>& entries,
                          SstFile* sst) {
   {
     std::lock_guard lock(mutex_);
@@ -140,8 +140,8 @@ Status StoreImpl::Commit(const CopyKey& key, uint64_t stored_bytes, const std::v
   }
   CohortPtr cohort;
   Status status;
-  // Adding a file reads those whose keys surround its own, and fails where one of them is damaged. That must not cost
-  // the new output: the job's own cohort, the shared one, and then a new one that holds nothing to be damaged.
+  // Adding a file reads files with neighbouring keys, and fails if one of them is damaged. That must not cost the new
+  // output. So this tries the job's own cohort, the shared one, and then a new one, which holds nothing to be damaged.
   for (int tries = 0; tries < 3; ++tries) {
     MR_ASSIGN_OR_RETURN(cohort, Reserve(key.task.job, stored_bytes));
     status = sst != nullptr ? cohort->Ingest(sst->path()) : cohort->Write(entries);
@@ -155,8 +155,8 @@ Status StoreImpl::Commit(const CopyKey& key, uint64_t stored_bytes, const std::v
   if (cohort != nullptr) --cohort->writes_under_way;
   if (status.ok()) status = CheckNew(key);
   if (status.ok()) {
-    copies_[key] = {cohort, stored_bytes};
-    ++cohort->live_copies;
+    replicas_[key] = {cohort, stored_bytes};
+    ++cohort->live_replicas;
     live_bytes_ += stored_bytes;
   } else if (ended_.contains(key.task.job)) {
     jobs_.erase(key.task.job);  // Reserve may have brought its entry back
@@ -169,57 +169,57 @@ Result<std::unique_ptr<SstFile>> StoreImpl::NewSstFile() {
   return SstFile::Create(options_.directory + "/files/" + std::to_string(next_file_.fetch_add(1)) + ".sst", rocks_);
 }
 
-StoreImpl::CohortPtr StoreImpl::Find(const CopyKey& key) {
+StoreImpl::CohortPtr StoreImpl::Find(const ReplicaKey& key) {
   std::lock_guard lock(mutex_);
-  const auto copy = copies_.find(key);
-  if (copy == copies_.end() || copy->second.cohort->bad()) return nullptr;
-  return copy->second.cohort;
+  const auto replica = replicas_.find(key);
+  if (replica == replicas_.end() || replica->second.cohort->bad()) return nullptr;
+  return replica->second.cohort;
 }
 
-Result<StoredChunk> StoreImpl::Get(const CopyKey& key, uint32_t partition, uint32_t chunk) {
+Result<StoredChunk> StoreImpl::Get(const ReplicaKey& key, uint32_t partition, uint32_t chunk) {
   const CohortPtr cohort = Find(key);
-  if (cohort == nullptr) return NotFound("no copy of " + Describe(key) + " is on this worker");
+  if (cohort == nullptr) return NotFound("no replica of " + Describe(key) + " is on this worker");
   auto got = cohort->Get(EncodeStoreKey(key, partition, chunk));
   if (got.ok()) return got;
   return got.status().With("partition " + std::to_string(partition) + ", chunk " + std::to_string(chunk) + " of " +
                            Describe(key));
 }
 
-Result<std::vector<PartitionRow>> StoreImpl::Table(const CopyKey& key) {
+Result<std::vector<PartitionRow>> StoreImpl::Table(const ReplicaKey& key) {
   MR_ASSIGN_OR_RETURN(const StoredChunk chunk, Get(key, kTablePartition, 0));
   return DecodeTable(chunk.bytes);  // tables are stored uncompressed
 }
 
-bool StoreImpl::Has(const CopyKey& key) { return Find(key) != nullptr; }
+bool StoreImpl::Has(const ReplicaKey& key) { return Find(key) != nullptr; }
 
-std::vector<CopyKey> StoreImpl::Inventory() {
+std::vector<ReplicaKey> StoreImpl::Inventory() {
   std::lock_guard lock(mutex_);
-  std::vector<CopyKey> keys;
-  for (const auto& [key, copy] : copies_) {
-    if (!copy.cohort->bad()) keys.push_back(key);
+  std::vector<ReplicaKey> keys;
+  for (const auto& [key, replica] : replicas_) {
+    if (!replica.cohort->bad()) keys.push_back(key);
   }
   return keys;
 }
 
-void StoreImpl::Forget(std::map<CopyKey, Copy>::iterator copy) {
-  --copy->second.cohort->live_copies;
-  live_bytes_ -= copy->second.bytes;
-  copies_.erase(copy);
+void StoreImpl::Forget(std::map<ReplicaKey, Replica>::iterator replica) {
+  --replica->second.cohort->live_replicas;
+  live_bytes_ -= replica->second.bytes;
+  replicas_.erase(replica);
   ++drops_;
 }
 
-void StoreImpl::Drop(const CopyKey& key) {
+void StoreImpl::Drop(const ReplicaKey& key) {
   std::lock_guard lock(mutex_);
-  const auto copy = copies_.find(key);
-  if (copy == copies_.end()) return;
-  Forget(copy);
+  const auto replica = replicas_.find(key);
+  if (replica == replicas_.end()) return;
+  Forget(replica);
   RotateIfDue();
 }
 
 void StoreImpl::EndJob(JobId job) {
   std::lock_guard lock(mutex_);
-  auto copy = copies_.lower_bound(CopyKey{TaskId{job, 0, 0}, 0});
-  while (copy != copies_.end() && copy->first.task.job == job) Forget(copy++);
+  auto replica = replicas_.lower_bound(ReplicaKey{TaskId{job, 0, 0}, 0});
+  while (replica != replicas_.end() && replica->first.task.job == job) Forget(replica++);
   jobs_.erase(job);
   ended_.insert(job);
   if (ended_.size() > kEndedJobs) ended_.erase(ended_.begin());  // the oldest: ids ascend
@@ -228,8 +228,8 @@ void StoreImpl::EndJob(JobId job) {
 
 void StoreImpl::SweepBad() {
   std::lock_guard lock(mutex_);
-  for (auto copy = copies_.begin(); copy != copies_.end();) {
-    const auto at = copy++;
+  for (auto replica = replicas_.begin(); replica != replicas_.end();) {
+    const auto at = replica++;
     if (at->second.cohort->bad()) Forget(at);
   }
   for (auto& [id, job] : jobs_) {

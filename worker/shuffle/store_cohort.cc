@@ -23,12 +23,13 @@
 namespace mr::worker {
 namespace {
 
-// Per cohort. Guess: a few cohorts are open at a time, and a worker has 1024 descriptors by default.
+// Most open files of a cohort. Guess: a few cohorts are open at a time, and a worker has 1024 descriptors by default.
 constexpr int kMaxOpenFiles = 256;
-// Many small chunks share a block; a chunk of 1 MiB is a block of its own.
+// Many small chunks share a block. A chunk of 1 MiB is a block of its own.
 constexpr size_t kBlockBytes = 16 << 10;
 
-// RocksDB has no code of its own for them: what ran out is the process's or the user's, and no file is damaged.
+// RocksDB has no code of its own for these errors. A limit of the process or of the user is reached, and no file is
+// damaged.
 bool RanOut(const std::string& text) {
   for (const int error : {EMFILE, ENFILE, EDQUOT, ENOMEM}) {
     if (text.ends_with(std::strerror(error))) return true;
@@ -46,22 +47,22 @@ Status FromRocks(const rocksdb::Status& status, const std::string& what) {
   return Internal(text);
 }
 
-// RocksDB's own log goes nowhere: what matters comes as a status, and on a full disk the second line of its file ends
-// the process, by an assertion in Debian's build.
+// Discards RocksDB's own log, because errors come as statuses. On a full disk the second line of its file ends the
+// process, by an assertion in Debian's build.
 class NoLog final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
   void Logv(const char*, va_list) override {}
 };
 
-// Flips the flag that readers look at, and tells the store, when a flush has failed.
+// Sets the flag that readers check, and notifies the store, when a flush has failed.
 class BadListener : public rocksdb::EventListener {
  public:
   BadListener(std::atomic<bool>* bad, std::function<void()> on_bad) : bad_(bad), on_bad_(std::move(on_bad)) {}
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status*) override {
     if (!bad_->exchange(true)) on_bad_();
   }
-  // A bad cohort is given up. Who closes one that waits for room to recover may wait as long.
+  // A bad cohort is given up. Closing one that waits for space to recover may take as long as that wait.
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status, bool* auto_recovery) override {
     *auto_recovery = false;
   }
@@ -92,12 +93,12 @@ std::shared_ptr<RocksShared> NewRocksShared(const ShuffleStore::Options& options
   o.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(options.all_memtables_bytes);
   o.max_open_files = kMaxOpenFiles;
   o.max_background_jobs = 2;
-  // Nothing is ever compacted, so the number of files is no reason to slow writes down.
+  // Nothing is ever compacted, so the number of files must not slow writes down.
   o.level0_slowdown_writes_trigger = 1 << 30;
   o.level0_stop_writes_trigger = 1 << 30;
   o.soft_pending_compaction_bytes_limit = 0;
   o.hard_pending_compaction_bytes_limit = 0;
-  // Without a log the default flushes all of a memtable before it is thrown away.
+  // Without a log, closing flushes the whole memtable by default, before it is discarded.
   o.avoid_flush_during_shutdown = true;
   o.info_log = std::make_shared<NoLog>();
   o.stats_dump_period_sec = 0;
@@ -137,9 +138,9 @@ Result<std::unique_ptr<Cohort>> Cohort::Open(std::string directory, std::shared_
 }
 
 Cohort::~Cohort() {
-  impl_->db->Close().PermitUncheckedError();  // nothing in it is wanted any more
+  impl_->db->Close().PermitUncheckedError();  // its content is not needed any more
   impl_->db.reset();
-  // A directory that cannot be removed now goes when the worker starts again.
+  // A directory that cannot be removed now is removed at the next start of the worker.
   (void)RemoveTree(impl_->directory);
 }
 
@@ -185,7 +186,7 @@ Result<std::unique_ptr<SstFile>> SstFile::Create(std::string path, std::shared_p
   auto impl = std::make_unique<Impl>();
   impl->path = std::move(path);
   impl->shared = std::move(shared);
-  // The default drops each written MiB from the page cache; readers come soon.
+  // The default drops each written MiB from the page cache, but readers come soon.
   impl->writer = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(), impl->shared->options, nullptr,
                                                           /*invalidate_page_cache=*/false);
   MR_RETURN_IF_ERROR(FromRocks(impl->writer->Open(impl->path), "cannot create shuffle file " + impl->path));

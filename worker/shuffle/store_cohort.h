@@ -1,6 +1,6 @@
-// One directory of the shuffle store: one RocksDB database, written without a log, closed and
-// removed whole. Also the SST files that are ingested into it. Knows nothing of copies and jobs;
-// store.cc decides what lies where. Thread-safe.
+// One directory of the shuffle store: one RocksDB database, written without a log, closed and removed as a whole. Also
+// the SST files that are ingested into it. It does not know replicas and jobs; store.cc decides what lies where.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace mr::worker {
 
-// What all cohorts of a store share: block cache, memtable budget, filter policy, file system.
+// The resources that all cohorts of a store share: block cache, memtable budget, filter policy, file system.
 struct RocksShared;
 std::shared_ptr<RocksShared> NewRocksShared(const ShuffleStore::Options& options);
 
@@ -24,26 +24,26 @@ using StoreEntry = std::pair<std::string, std::string>;  // key, value
 
 class Cohort {
  public:
-  // `directory` must not exist. on_bad runs once, on any thread, when a background error has made
-  // the database unusable; it must not block.
+  // REQUIRES: `directory` does not exist. on_bad runs once, on any thread, when a background error has made the
+  // database unusable. It must not block.
   static Result<std::unique_ptr<Cohort>> Open(std::string directory, std::shared_ptr<RocksShared> shared,
                                               std::function<void()> on_bad);
-  ~Cohort();  // closes, and removes the directory
+  ~Cohort();  // closes the database and removes the directory
 
-  // All entries or none.
+  // Writes all entries or none.
   Status Write(const std::vector<StoreEntry>& entries);
   // Takes over a finished file of SstFile.
   Status Ingest(const std::string& path);
   Result<StoredChunk> Get(const std::string& key);
-  // What was in it is lost; it takes nothing new.
+  // Returns whether its content is lost. It then takes nothing new.
   bool bad() const;
 
-  // Kept by the store, under the store's mutex.
-  uint64_t live_copies = 0;
+  // Used by the store, under the store's mutex.
+  uint64_t live_replicas = 0;
   uint64_t writes_under_way = 0;
   uint64_t stored_bytes = 0;
   Instant opened_at;
-  // It takes nothing new, since an output that is damaged on disk lies where new ones would; what is in it is read on.
+  // It takes nothing new, because new outputs would lie beside one that is damaged on disk. Its content is still read.
   bool closed = false;
 
  private:
@@ -52,8 +52,8 @@ class Cohort {
   std::unique_ptr<Impl> impl_;
 };
 
-// Writes one sorted file for Cohort::Ingest. One thread at a time. Removes the file at its end
-// unless it was ingested.
+// Writes one sorted file for Cohort::Ingest. Not safe for concurrent use. The destructor removes the file unless it was
+// ingested.
 class SstFile {
  public:
   static Result<std::unique_ptr<SstFile>> Create(std::string path, std::shared_ptr<RocksShared> shared);

@@ -1,5 +1,5 @@
-// The file system that the shuffle store's RocksDB writes through: the default one without fsync.
-// Shuffle output never outlives its worker, so nothing here may wait for a disk.
+// The file system of the shuffle store's RocksDB: the default one without fsync. Shuffle output never outlives its
+// worker, so nothing here may wait for a disk.
 #pragma once
 
 #include <memory>

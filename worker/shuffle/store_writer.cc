@@ -1,5 +1,5 @@
-// One output on its way into the shuffle store: compressed and digested chunk by chunk, kept in
-// memory while it is small, written as one sorted file from sst_bytes up.
+// Writes one output to the shuffle store: compresses and digests it chunk by chunk, keeps it in memory while it is
+// small, and writes one sorted file from sst_bytes up.
 #include <optional>
 #include <utility>
 
@@ -10,13 +10,13 @@
 namespace mr::worker {
 namespace {
 
-// Chunks below this say too little about the ratio of the rest (guess).
+// Smaller chunks say too little about the ratio of the rest (guess).
 constexpr size_t kRatioSampleBytes = 4096;
 constexpr int kFirstLevel = 1;
 
 class StoreWriter : public ShuffleStore::Writer {
  public:
-  StoreWriter(StoreImpl* store, const CopyKey& key, uint32_t partitions)
+  StoreWriter(StoreImpl* store, const ReplicaKey& key, uint32_t partitions)
       : store_(store), key_(key), rows_(partitions) {}
 
   Status Add(uint32_t partition, uint32_t records, std::string_view raw_batch) override {
@@ -52,7 +52,7 @@ class StoreWriter : public ShuffleStore::Writer {
   }
 
  private:
-  // Before a chunk of this partition; after a failure no other call gets past it.
+  // Begins a chunk of this partition. After a failure no other call gets past it.
   Status Open(uint32_t partition, std::string_view raw_batch) {
     if (failed_) return Rejected("this output has failed before");
     failed_ = true;
@@ -68,7 +68,7 @@ class StoreWriter : public ShuffleStore::Writer {
     return Status::Ok();
   }
 
-  // value_ is this batch as a chunk.
+  // Stores value_, which is this batch as a chunk.
   Status Close(uint32_t records, std::string_view raw_batch) {
     PartitionRow& row = rows_[partition_];
     content_.Update(raw_batch);
@@ -86,7 +86,7 @@ class StoreWriter : public ShuffleStore::Writer {
     content_ = Hasher128();
   }
 
-  // value_ under this key.
+  // Stores value_ under this key.
   Status Store(std::string key) {
     stored_ += value_.size();
     if (file_ != nullptr) return file_->Put(key, value_);
@@ -100,13 +100,13 @@ class StoreWriter : public ShuffleStore::Writer {
   }
 
   StoreImpl* const store_;
-  const CopyKey key_;
+  const ReplicaKey key_;
   std::vector<PartitionRow> rows_;
   uint32_t partition_ = 0;
   Hasher128 content_;  // of partition_, so far
   std::optional<int> level_;
   uint64_t stored_ = 0;
-  std::string value_;                // of the chunk that is being stored
+  std::string value_;                // the chunk that is being stored
   std::vector<StoreEntry> entries_;  // while there is no file
   std::unique_ptr<SstFile> file_;
   bool failed_ = false;
@@ -114,8 +114,8 @@ class StoreWriter : public ShuffleStore::Writer {
 
 }  // namespace
 
-Result<std::unique_ptr<ShuffleStore::Writer>> StoreImpl::Begin(const CopyKey& key, uint32_t partitions) {
-  if (!key.task.job.valid() || key.attempt == 0) return InvalidArgument("a copy needs an attempt");
+Result<std::unique_ptr<ShuffleStore::Writer>> StoreImpl::Begin(const ReplicaKey& key, uint32_t partitions) {
+  if (!key.task.job.valid() || key.attempt == 0) return InvalidArgument("a replica needs an attempt");
   if (partitions > kMaxPartitions) {
     return InvalidArgument(std::to_string(partitions) + " partitions are more than " + std::to_string(kMaxPartitions) +
                            ", the most that an output can have");

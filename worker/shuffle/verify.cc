@@ -23,10 +23,10 @@ const char* FindingName(Finding finding) {
   return "?";
 }
 
-// Used by one task of the pool at a time.
+// One verification. Used by one task of the pool at a time.
 struct Verifier::Run {
   std::shared_ptr<ShuffleStore> store;
-  CopyKey key;
+  ReplicaKey key;
   Digest128 content;
   uint32_t partitions = 0;
 
@@ -35,14 +35,14 @@ struct Verifier::Run {
   uint32_t partition = 0, chunk = 0;
   PartitionCheck check;
 
-  // Reads about so many bytes on; *bytes: how many it were. Nothing: it is not at its end.
+  // Reads about `budget` further bytes and adds their number to *bytes. Returns nothing before the end.
   std::optional<Verification> Step(uint64_t budget, uint64_t* bytes) {
     if (!begun) {
       begun = true;
       auto rows = store->Table(key);
       if (!rows.ok()) return Unreadable(rows.status());
       table = *std::move(rows);
-      // The bytes are as they were stored (their wire digest is right): the table was wrong before that.
+      // The bytes are as they were stored, because their wire digest is right: the table was wrong before that.
       const Status status = CheckTable(table, partitions, content);
       if (!status.ok()) return Verification{Finding::kOtherContent, status.message()};
       BeginPartition();
@@ -74,8 +74,8 @@ struct Verifier::Run {
     if (partition < table.size()) check.row = table[partition];
   }
 
-  // What the store says of a chunk that must be there: never that the output ends here. A file that could not be opened
-  // because this process has too many open says nothing of its bytes.
+  // Judges the store's error for a chunk that must exist. It never means that the output ends here. If this process has
+  // too many files open, the error says nothing about the bytes.
   Verification Unreadable(const Status& status) const {
     if (!store->Has(key)) return {Finding::kGone, status.message()};
     if (status.code() == Code::kOverloaded) return {Finding::kUnknown, status.message()};
@@ -95,7 +95,7 @@ Verifier::~Verifier() noexcept {}
 
 void Verifier::taskFailed(kj::Exception&& e) { std::fprintf(stderr, "verifier: %s\n", e.getDescription().cStr()); }
 
-kj::Promise<Verification> Verifier::Check(const CopyKey& key, const Digest128& content, uint32_t partitions) {
+kj::Promise<Verification> Verifier::Check(const ReplicaKey& key, const Digest128& content, uint32_t partitions) {
   if (!store_->Has(key)) return Verification{Finding::kGone, "no such output is on this worker"};
   if (queue_.size() > options_.queue) return Verification{Finding::kUnknown, "too many verifications are waiting"};
   auto paf = kj::newPromiseAndFulfiller<Verification>();
@@ -111,7 +111,7 @@ kj::Promise<Verification> Verifier::Check(const CopyKey& key, const Digest128& c
 
 void Verifier::Pump() {
   if (running_) return;
-  // Those who asked may have gone.
+  // Callers may have gone.
   while (!queue_.empty() && !queue_.front().done->isWaiting()) queue_.pop_front();
   if (queue_.empty()) return;
   running_ = true;
@@ -156,11 +156,11 @@ void Verifier::Slice() {
 
 kj::Promise<void> Verifier::Answer(Context context) {
   const auto params = context.getParams();
-  const auto copy = params.getCopy();
-  const CopyKey key{rpc::FromWire(copy.getTask()), copy.getAttempt()};
+  const auto replica = params.getReplica();
+  const ReplicaKey key{rpc::FromWire(replica.getTask()), replica.getAttempt()};
   const Digest128 content = rpc::FromWire(params.getContent());
   const uint32_t partitions = params.getPartitions();
-  const bool ours = copy.getWorker().getIncarnation() == incarnation_;
+  const bool ours = replica.getWorker().getIncarnation() == incarnation_;
   context.releaseParams();
   kj::Promise<Verification> checked =
       ours ? Check(key, content, partitions)

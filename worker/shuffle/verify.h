@@ -1,9 +1,8 @@
-// Verifies outputs in this worker's store against their committed digests: the holder's answer when a reader
-// complained about an output.
+// Verifies outputs in this worker's store against their committed digests, when a reader has complained about one.
 //
 // Reads the table and every chunk, in order, with the checks of a reader (fetch_check.h): wire digest of each chunk,
-// counts and content digest of each partition, digest of the table. One output at a time, in slices on the pool, at a
-// bounded rate, so that readers of other outputs keep the disk. Ends at the first damage.
+// counts and content digest of each partition, digest of the table. Verifies one output at a time, in slices on the
+// pool and at a bounded rate, so that readers of other outputs keep the disk. Ends at the first damage.
 #pragma once
 
 #include <kj/async.h>
@@ -21,7 +20,7 @@
 
 namespace mr::worker {
 
-// Numbers as data.capnp's Finding.
+// The numbers of data.capnp's Finding.
 enum class Finding : uint8_t { kUnknown = 0, kWhole = 1, kDamaged = 2, kOtherContent = 3, kGone = 4 };
 const char* FindingName(Finding finding);
 
@@ -30,14 +29,14 @@ struct Verification {
   std::string why;  // empty for kWhole
 };
 
-// Thread: the KJ loop, also for its end.
+// Thread: the KJ loop, also for the destructor.
 class Verifier final : private kj::TaskSet::ErrorHandler {
  public:
   struct Options {
-    // Stored bytes. A guess: a quarter of what one disk gives, and 2 GiB still take no more than 8 s.
+    // Stored bytes. Guess: a quarter of one disk's throughput; 2 GiB still take no more than 8 s.
     uint64_t bytes_per_second = 256ull << 20;
     uint64_t slice_bytes = 4ull << 20;  // of one task on the pool
-    size_t queue = 256;                 // that wait; more are answered kUnknown at once
+    size_t queue = 256;                 // waiting ones; more are answered kUnknown at once
   };
   Verifier(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store, PostToPool post_to_pool, Incarnation incarnation,
            const Options& options);
@@ -45,15 +44,15 @@ class Verifier final : private kj::TaskSet::ErrorHandler {
       : Verifier(loop, std::move(store), std::move(post_to_pool), incarnation, Options()) {}
   ~Verifier() noexcept;
 
-  // content: the committed digest of the output's table. Cost: reads the whole output.
-  kj::Promise<Verification> Check(const CopyKey& key, const Digest128& content, uint32_t partitions);
+  // Verifies one output. content: the committed digest of its table. Cost: reads the whole output.
+  kj::Promise<Verification> Check(const ReplicaKey& key, const Digest128& content, uint32_t partitions);
 
-  // Answers data.capnp's verify.
+  // Answers the verify call of data.capnp.
   using Wire = rpc::DataServer;
   using Context = capnp::CallContext<Wire::VerifyParams, Wire::VerifyResults>;
   kj::Promise<void> Answer(Context context);
 
-  struct Run;  // one verification on its way
+  struct Run;  // one verification in progress
 
  private:
   void taskFailed(kj::Exception&& exception) override;
@@ -69,7 +68,7 @@ class Verifier final : private kj::TaskSet::ErrorHandler {
     std::shared_ptr<Run> run;
     kj::Own<kj::PromiseFulfiller<Verification>> done;
   };
-  std::deque<Waiting> queue_;  // the first one is under way
+  std::deque<Waiting> queue_;  // the first one is in progress
   bool running_ = false;
   kj::TaskSet tasks_{*this};  // last: its promises use what is above
 };

@@ -9,10 +9,10 @@ namespace mr::task {
 namespace {
 
 constexpr uint64_t kAskBytes = 1u << 20;
-// Behind the split's end, where only the rest of one record is wanted, perhaps from another machine.
+// Most bytes per request behind the split's end: only the rest of one record is needed, perhaps from another machine.
 constexpr uint64_t kTailBytes = 64u << 10;
 constexpr std::string_view kGzipMagic = "\x1f\x8b\x08", kZstdMagic = "\x28\xb5\x2f\xfd";
-// 0x184D2A50 to 5F, little-endian: a skippable frame, with which some zstd files begin.
+// 0x184D2A50 to 5F, little-endian: a skippable frame. Some zstd files begin with one.
 constexpr std::string_view kSkippableTail = "\x2a\x4d\x18";
 
 class PlainStream : public ByteStream {
@@ -91,7 +91,7 @@ Result<std::unique_ptr<ByteStream>> OpenStream(const FileBytes& file, bool any_b
   const WireSplit& split = file.split();
   const Compression named = CompressionOfName(split.name);
   Compression found = named;
-  // The first split sees the container for all of them: what it says is final.
+  // The first split checks the container for all of them, and its result is final.
   if (split.file_bytes > 0 && split.offset == 0 && format.kind != FileFormat::Kind::kRaw) {
     std::string head;
     MR_RETURN_IF_ERROR(file.Read(0, kContainerHeadBytes, &head));

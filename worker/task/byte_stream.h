@@ -1,9 +1,9 @@
-// The bytes that a split's records are cut from: those of its file, or what they decompress to.
+// The bytes from which a split's records are cut: those of its file, or what they decompress to.
 //
-// A split [o, o + len) of a file that is not compressed is that range. Of a zstd file with a seek table (the
-// "seekable format": its last frame lists the others) it is what the frames that begin in [o, o + len) decompress to.
-// Any other compressed file is read whole by the split at 0, and the others are empty. Whether a file is compressed
-// is told by its first bytes; records of a fixed length may begin with any, so there the name must say it, too.
+// A split [o, o + len) of an uncompressed file is that range. In a zstd file with a seek table (the "seekable format":
+// its last frame lists the others), it is the content of the frames that begin in [o, o + len). Any other compressed
+// file is read whole by the split at 0, and the other splits are empty. The first bytes of a file show whether it is
+// compressed. Records of a fixed length may begin with any bytes, so there the name must show it, too.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@
 
 namespace mr::task {
 
-// Bytes [offset, offset + length) of the input, fewer only at its end.
+// Returns bytes [offset, offset + length) of the input, fewer only at its end.
 using ReadMoreFn = std::function<Result<std::string>(uint64_t offset, uint32_t length)>;
 
-// The file itself: what the split's descriptor holds by pread, the rest by asking the daemon.
+// The file itself: reads the split's descriptor with pread, and requests the rest from the daemon.
 class FileBytes {
  public:
   // fd is borrowed.
   FileBytes(const WireSplit& split, int fd, ReadMoreFn more) : split_(split), fd_(fd), more_(std::move(more)) {}
 
-  // Appends [at, at + size), fewer only at the end of the file. kUnavailable where it ends before the length
-  // that it was planned with.
+  // Appends bytes [at, at + size), fewer only at the end of the file. Errors: kUnavailable if the file is shorter than
+  // planned.
   Status Read(uint64_t at, uint64_t size, std::string* out) const;
   const WireSplit& split() const { return split_; }
-  // "name, byte N": for messages.
+  // Returns "name, byte N", for messages.
   std::string Where(uint64_t offset) const;
 
  private:
@@ -44,20 +44,20 @@ class ByteStream {
   static constexpr uint64_t kUnknown = ~uint64_t{0};
 
   virtual ~ByteStream() = default;
-  // Records that begin in [begin, limit) are the split's; the stream goes on behind it, for the rest of the last
-  // one. Offsets are of the uncompressed bytes. limit may be kUnknown: all that comes.
+  // Records that begin in [begin, limit) belong to the split. The stream continues behind the limit, for the rest of
+  // the last record. Offsets count uncompressed bytes. limit may be kUnknown: up to the end of the stream.
   virtual uint64_t begin() const = 0;
   virtual uint64_t limit() const = 0;
-  // Appends what follows, at least one byte and about `want`; false at the end. The first call begins at begin().
-  // kInvalidArgument for damaged data, with its place.
+  // Appends the next bytes, at least one and about `want`. Returns false at the end. The first call begins at begin().
+  // Errors: kInvalidArgument for damaged data, with its place.
   virtual Result<bool> Next(uint64_t want, std::string* out) = 0;
-  // About how many bytes the split has: exact where it is not compressed, else better with each call.
+  // Returns approximately how many bytes the split has: exact if it is not compressed, else better with each call.
   virtual uint64_t expected() const = 0;
 };
 
-// any_bytes: records may begin with any bytes, so that only a name that says so makes a file a compressed one.
-// format: what the records are. kInvalidArgument for a file whose name promises what its bytes are not, and for
-// containers that nothing here reads.
+// Opens the stream of a split. any_bytes: records may begin with any bytes, so a file is compressed only if its name
+// says so. format: of the records. Errors: kInvalidArgument if the bytes are not what the name promises, and for
+// containers that nothing here can read.
 Result<std::unique_ptr<ByteStream>> OpenStream(const FileBytes& file, bool any_bytes, const FileFormat& format);
 
 }  // namespace mr::task

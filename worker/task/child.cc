@@ -24,7 +24,7 @@
 namespace mr::task {
 namespace {
 
-// Where the control socket stands in a child: above what a careless library counts up to.
+// Number of the control socket in a child: above the numbers that a careless library may count through.
 constexpr int kControlFd = 200;
 
 [[noreturn]] void Die(const char* what) {
@@ -40,8 +40,9 @@ void CleanEnvironment() {
   for (const std::string& name : loader) unsetenv(name.c_str());
 }
 
-// When the daemon is gone, the helper ends this process, with all that it has started: killed at once it would let go
-// of these. Where the helper was killed, too, it ends alone, later than the helper would have ended it.
+// When the daemon is gone, the helper ends this process, with all that it has started. If this process were killed at
+// once, these would escape. If the helper was killed, too, this process ends alone, later than the helper would have
+// ended it.
 void EndLater(int) {
   constexpr unsigned kSeconds = 5;
   alarm(kSeconds);
@@ -57,14 +58,14 @@ void EndBehindTheDaemon(pid_t daemon) {
   if (getppid() != daemon) _exit(1);  // it died before the line above
 }
 
-// Own session, an end with the daemon, only the descriptors that a task needs.
+// Gives the child its own session, an end with the daemon, and only the descriptors that a task needs.
 void Isolate(int control, int log, pid_t daemon) {
   setsid();
   EndBehindTheDaemon(daemon);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  // What it starts stays below it, where the daemon and the helper find it (process_tree.h).
+  // Its descendants stay below it, where the daemon and the helper find them (process_tree.h).
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   for (int s : {SIGPIPE, SIGINT, SIGTERM, SIGXFSZ}) signal(s, SIG_DFL);
   if (dup2(log, 1) < 0 || dup2(log, 2) < 0) Die("dup2");
@@ -79,7 +80,7 @@ void SetEnvironment(const WireTask& task) {
     if (e.name.rfind("LD_", 0) != 0) setenv(e.name.c_str(), e.value.c_str(), 1);
   }
   const auto set = [](const char* name, const std::string& value) {
-    const char* now = getenv(name);  // most are those of the task before; setenv() takes longer
+    const char* now = getenv(name);  // most are unchanged since the last task; setenv() takes longer
     if (now == nullptr || value != now) setenv(name, value.c_str(), 1);
   };
   set("MR_JOB_ID", Name(task.attempt.task.job));
@@ -92,22 +93,23 @@ void SetEnvironment(const WireTask& task) {
   set("MR_TASK", std::to_string(task.attempt.task.task));
   set("MR_TASKS", std::to_string(task.tasks));
   set("MR_ATTEMPT", std::to_string(task.attempt.number));
-  // What operators and their commands put aside goes where there is room for it, and with the worker.
+  // Temporary files of operators and their commands go where there is room, and are removed with the worker's scratch
+  // data.
   set("TMPDIR", task.scratch_directory);
   if (!task.files_directory.empty()) set("MR_FILES_DIR", task.files_directory);
-  // Of a task that reads several files there is no one name.
+  // A task that reads several files has no single name.
   set("MR_INPUT_FILE", task.splits.size() != 1 ? "" : task.splits[0].name);
 }
 
-// Freed memory stays with this process, for the buffers of this task and of the next: it ends with its job, and pages
-// that the kernel gives anew cost more than what is copied into them (measured: a tenth of the time of sort, join and
-// wordcount). Below a limit it goes back, since pieces that are kept would be missed.
+// Keeps freed memory in this process, for the buffers of this task and of the next. The process ends with its job, and
+// new pages from the kernel cost more than what is copied into them (measured: a tenth of the time of sort, join and
+// wordcount). Not for tasks with a memory limit, because kept pieces would be missing.
 void KeepFreedMemory() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc takes
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-// At most `most`, also for who would raise it again; as it is where most = 0.
+// Lowers a limit to `most`, and also its maximum, so that nobody raises it again. No effect if most = 0.
 void Limit(__rlimit_resource resource, uint64_t most) {
   rlimit limit;
   if (most == 0 || getrlimit(resource, &limit) != 0) return;

@@ -1,4 +1,4 @@
-// The body of a child process, which the helper has just cloned.
+// The bodies of a child process, which the helper has just cloned, and of the helper.
 #pragma once
 
 #include <sys/types.h>
@@ -8,15 +8,14 @@
 
 namespace mr::task {
 
-// Limits and environment of the process as the task wants them.
+// Sets the limits and the environment of the process for this task.
 void PrepareTask(const struct WireTask& task);
 
-// Descriptors as they came to the helper. Never returns.
+// Runs the tasks of a child. The descriptors are those that the helper received. Never returns.
 [[noreturn]] void ChildMain(int control, int arena, int log, pid_t daemon);
 
-// The helper: makes children on request until the daemon is gone, then kills what they left.
-// Returns the exit code of the process. `library` ("" = none) is loaded before the first child, so
-// that each child is born with it. protocol: the daemon's.
+// Runs the helper: makes children on request until the daemon is gone, then kills what they left. Returns the exit code
+// of the process. library: loaded before the first child, so that each child has it; "" = none. protocol: the daemon's.
 int HelperMain(int socket, const std::string& library, uint32_t protocol);
 
 }  // namespace mr::task

@@ -2,7 +2,7 @@
 
 namespace mr::task {
 namespace {
-// A group that combine() must see whole, and that is larger, is a mistake of the plan.
+// The largest group that combine() can see whole. A larger one is a mistake of the plan.
 constexpr uint64_t kMaxGroupBytes = 1ull << 30;
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Cuts the records of one partition into chunks of one batch each, whose borders depend on the
-// records alone, after folding equal keys by the operator's combine() where asked.
+// Cuts the records of one partition into chunks of one batch each. The borders depend on the records alone. With
+// `combine` it first folds equal keys by the operator's combine().
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace mr::task {
 // Takes one finished chunk.
 using ChunkOut = std::function<Status(uint32_t partition, uint32_t records, std::string_view batch)>;
 
-// A record above this has a chunk of its own.
+// A larger record has a chunk of its own.
 inline constexpr uint64_t kOwnChunkBytes = 1u << 20;
 
 class ChunkWriter {
@@ -49,9 +49,9 @@ class ChunkWriter {
   BatchBuilder to_fold_;
   std::string last_to_fold_;  // key of the last record in to_fold_
   BatchBuilder builder_;
-  std::string last_key_;    // last key written, of sorted records
+  std::string last_key_;    // of the last record written, if they are sorted
   bool any_ = false;        // a record of this partition has been written
-  bool continues_ = false;  // the first record of builder_ has the key of the chunk before
+  bool continues_ = false;  // the first record of builder_ has the key of the previous chunk
   std::string fold_bytes_, chunk_bytes_;
 };
 

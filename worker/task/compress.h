@@ -1,5 +1,5 @@
-// Compresses the bytes of an output file as they come. What comes out depends on the bytes alone, not on how they
-// were cut into calls.
+// Compresses the bytes of an output file as they come. The result depends on the bytes alone, not on how calls cut
+// them.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace mr::task {
 class Compressor {
  public:
   virtual ~Compressor() = default;
-  // Appends to *out what is ready.
+  // Appends what is ready to *out.
   virtual Status Add(std::string_view raw, std::string* out) = 0;
-  // The rest; an output without bytes is a valid empty file, too. Called once, last.
+  // Appends the rest. An output without bytes becomes a valid empty file. Called once, last.
   virtual Status Finish(std::string* out) = 0;
 };
 
-// Raw bytes of one zstd frame: what a split of such a file can be cut at (guess: some hundredths of a second of work,
-// and little is lost to what repeats across frames).
+// Raw bytes of one zstd frame, the unit of splits of such a file (guess: some hundredths of a second of work, and
+// little compression is lost at the borders).
 inline constexpr uint64_t kZstdFrameBytes = 4u << 20;
 
-// gzip: one member. zstd: frames of kZstdFrameBytes with checksums and a seek table behind them, so that it can be
-// read in several splits (decompress.h). Null for kNone.
+// Makes a compressor; null for kNone. gzip: one member. zstd: frames of kZstdFrameBytes with checksums, and a seek
+// table behind them, so that several splits can read the file (decompress.h).
 std::unique_ptr<Compressor> MakeCompressor(Compression compression);
 
 }  // namespace mr::task

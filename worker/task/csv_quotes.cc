@@ -11,7 +11,7 @@ namespace {
 struct Counter {
   const mr_host* host = nullptr;
   CsvDialect dialect;
-  std::string file;  // of what was read since the last record
+  std::string file;  // of the bytes since the last record
   uint64_t begin = 0, taken = 0;
   bool any = false;
   CsvStateMap states;
@@ -24,7 +24,7 @@ std::string Key(uint64_t offset, std::string_view file) {
   return key.append(file);
 }
 
-// A stage may read one file in two ways.
+// A stage may read one file with two dialects.
 std::string NameOf(const CsvDialect& dialect, std::string_view file) {
   return CsvFormatName(dialect).append(" ").append(file);
 }

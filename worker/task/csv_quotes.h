@@ -1,7 +1,9 @@
 // The state of a CSV reader at the start of each split (within quotes, at the start of a field, ...), known without
-// reading the file in order: an operator of the engine computes, in a stage of its own, what each split makes of every
-// state (CsvStateMap); the host of the stage that reads the records receives these maps by a broadcast and composes
-// them. jobs/mrctl/csv_stages.h puts stage and edge into the plan; ADR: jobs/adr/0002.
+// reading the file in order.
+//
+// An operator of the engine has a stage of its own. For each split it computes the state at the end for every state at
+// the start (CsvStateMap). The host of the stage that reads the records receives these maps by a broadcast and composes
+// them. jobs/mrctl/csv_stages.h adds the stage and the edge to the plan. See jobs/adr/0002.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +18,17 @@
 
 namespace mr::task {
 
-// Reads splits as format raw; its config is the name of the csv format. Emits (offset of the split as 8 bytes
-// big-endian and the file's URI) -> the states behind the split, a byte for each state before it.
+// Returns the operator. It reads splits as format raw; its config is the name of the csv format. It emits (offset of
+// the split as 8 bytes big-endian, csv format, URI of the file) -> the states behind the split, one byte for each state
+// before it.
 const mr_operator* CsvQuotesOperator();
 
 class CsvQuotes {
  public:
-  // One batch of the operator's.
+  // Adds one batch from the operator.
   Status Add(std::string_view batch);
-  // The state at `offset`, where a split of the file begins. Errors: kInternal where the splits before it are unknown.
+  // Returns the state at `offset`, where a split of the file begins. Errors: kInternal if the splits before it are
+  // unknown.
   Result<CsvState> At(const CsvDialect& dialect, const std::string& file, uint64_t offset) const;
 
  private:

@@ -10,15 +10,15 @@ namespace mr::task {
 namespace {
 
 constexpr uint64_t kFeedBytes = 256u << 10;
-// What one call gives out at most (guess: the reader's piece).
+// Most bytes that one call returns (guess: the reader's piece).
 constexpr uint64_t kMostBytes = 1u << 20;
 
 // Turns compressed bytes into raw ones, across frames (members).
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Takes from *in and appends to *out, at most `room`; null, or what is wrong with the data. At the end of a
-  // frame it stops, with *in_frame false.
+  // Takes from *in and appends at most `room` to *out. Returns null, or what is wrong with the data. Stops at the end
+  // of a frame, with *in_frame false.
   virtual const char* Decode(std::string_view* in, uint64_t room, std::string* out, bool* in_frame) = 0;
 };
 
@@ -78,14 +78,14 @@ std::unique_ptr<Decoder> MakeDecoder(Compression compression) {
   return std::make_unique<ZstdDecoder>();
 }
 
-// What follows `at` in the file, decoded, to its end.
+// The file's bytes from `at` to its end, decoded.
 class DecodedBytes {
  public:
   DecodedBytes(const FileBytes& file, Compression compression, uint64_t at)
       : file_(file), compression_(compression), decoder_(MakeDecoder(compression)), at_(at) {}
 
-  // Appends at least one byte, or false at the end of the file; *frame_ended: the bytes end with a frame. An
-  // empty frame gives true without any bytes.
+  // Appends at least one byte. Returns false at the end of the file. *frame_ended: the bytes end with a frame. An empty
+  // frame returns true without any bytes.
   Result<bool> Next(uint64_t room, std::string* out, bool* frame_ended) {
     const size_t had = out->size();
     *frame_ended = false;
@@ -96,11 +96,11 @@ class DecodedBytes {
         at_ += buffer_.size();
         left_ = buffer_;
         if (left_.empty() && !in_frame_) return false;
-        // gzip files may be filled up with zeros.
+        // gzip files may be padded with zeros.
         if (!in_frame_ && compression_ == Compression::kGzip) SkipZeros();
         if (left_.empty() && !in_frame_) continue;
       }
-      // Without input it may still have output that had no room.
+      // Without input the decoder may still have output that had no room.
       const bool before = in_frame_, at_end = left_.empty();
       in_frame_ = true;
       const size_t size = left_.size();
@@ -113,7 +113,7 @@ class DecodedBytes {
     }
     return true;
   }
-  // Bytes of the file that were taken.
+  // Returns how many bytes of the file were taken.
   uint64_t taken() const { return at_ - left_.size(); }
   Status Damaged(const std::string& what) const {
     return InvalidArgument("COMPRESSED_INPUT_DAMAGED: " + file_.Where(taken()) + ": cannot decompress the " +
@@ -188,7 +188,7 @@ class SeekableFile : public ByteStream {
   }
 
  private:
-  // The first of the split's frames, and where the first behind them begins.
+  // Finds the split's first frame, and where the first frame behind the split begins. Returns the first frame's offset.
   static uint64_t Begin(const FileBytes& file, const std::vector<SeekFrame>* frames, size_t* first, uint64_t* limit) {
     const uint64_t from = file.split().offset, to = from + file.split().length;
     const auto at = [&](uint64_t offset) {

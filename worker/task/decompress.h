@@ -1,4 +1,4 @@
-// Compressed files as streams of bytes: gzip (members one behind the other), zstd, and zstd with a seek table.
+// Compressed files as streams of bytes: gzip (of one or more members), zstd, and zstd with a seek table.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ struct SeekFrame {
   uint64_t raw_offset = 0, raw_bytes = 0;
 };
 
-// The frames of a zstd file in the seekable format (zstd's contrib/seekable_format: a skippable frame at the end,
-// of (compressed, raw[, checksum]) lengths, and a footer); none where it has no such table, or one that does not
-// account for each byte of the file.
+// Returns the frames of a zstd file in the seekable format (zstd's contrib/seekable_format: a skippable frame at the
+// end, with (compressed, raw[, checksum]) lengths, and a footer). Returns none if the file has no such table, or one
+// that does not account for each byte of the file.
 Result<std::vector<SeekFrame>> ReadSeekTable(const FileBytes& file);
 
-// The frames that begin in the split, and what is behind them. A frame that holds more or less than the table
-// says is damage.
+// Streams the frames that begin in the split, and what is behind them. A frame that holds more or less than its table
+// entry is damaged.
 std::unique_ptr<ByteStream> SeekableStream(const FileBytes& file, std::vector<SeekFrame> frames);
 
-// The file from its start to its end.
+// Streams the file from its start to its end.
 std::unique_ptr<ByteStream> WholeStream(const FileBytes& file, Compression compression);
 
 }  // namespace mr::task

@@ -1,5 +1,4 @@
-// An edge that is read as files are: the records that an upstream task wrote, as the bytes of the file that they would
-// be.
+// An edge that is read as files: the records that an upstream task wrote, as the bytes of a file.
 #pragma once
 
 #include <functional>
@@ -11,7 +10,7 @@
 
 namespace mr::task {
 
-// Gives the next batch of the segment: true, or false at its end. Valid until the next call.
+// Returns true with the next batch of the segment, or false at its end. The batch is valid until the next call.
 using NextBatchFn = std::function<Result<bool>(std::string_view* batch)>;
 
 class EdgeFile : public ByteStream {
@@ -23,8 +22,8 @@ class EdgeFile : public ByteStream {
   uint64_t begin() const override { return 0; }
   uint64_t limit() const override { return kUnknown; }
   uint64_t expected() const override { return bytes_; }
-  // Whole batches, whatever is wanted. kCorrupted for a damaged batch, kInvalidArgument for a record that the format
-  // cannot hold.
+  // Appends whole batches, whatever `want` is. Errors: kCorrupted for a damaged batch, kInvalidArgument for a record
+  // that the format cannot hold.
   Result<bool> Next(uint64_t want, std::string* out) override;
 
  private:

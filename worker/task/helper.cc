@@ -1,7 +1,7 @@
-// The helper: a clean, single-threaded process, so that a child can be made by a bare clone and go
-// on without exec. CLONE_PARENT makes the daemon the child's parent (it waits on the pidfd). When the daemon is gone,
-// however it ended, the helper ends the children and all that they have started. clone3 is refused by Docker's seccomp
-// profile.
+// The helper: a clean, single-threaded process, so that a child can be made by a bare clone and go on without exec.
+// CLONE_PARENT makes the daemon the child's parent, which waits on the pidfd. When the daemon is gone, however it
+// ended, the helper ends the children and all that they have started. It does not use clone3, because Docker's seccomp
+// profile refuses it.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -29,7 +29,7 @@ namespace {
 // How long all that children have started may take to end when the daemon is gone (all of an attempt ends within 2 s).
 constexpr Duration kEndLimit = Millis(1500);
 
-// A child that the daemon has not reaped, as far as it said, and the daemon's ends of its socket and of its log
+// A child that has not been reaped, as far as the daemon has reported; with the daemon's ends of its socket and its log
 // (SpawnFd).
 struct Kept {
   UniqueFd pidfd, control, log;
@@ -41,10 +41,10 @@ struct Kept {
 };
 using Children = std::map<pid_t, Kept>;
 
-// Whose parent is the init process: one that has ended gives its number away. So each is looked at before its number is
-// used.
+// Ends all children. The init process is their parent now, so the number of an ended child may be reused. Each is
+// checked before its number is used.
 void EndAll(const Children& children) {
-  // Stopped they start nothing more, and what they have started stays below them.
+  // Stopped children start nothing more, and what they have started stays below them.
   for (const auto& [pid, child] : children) child.Signal(SIGSTOP);
   for (const auto& [pid, child] : children) {
     if (!child.ended()) KillBelow(pid, {});  // no tree waits for the slow end of another
@@ -53,20 +53,20 @@ void EndAll(const Children& children) {
   for (const auto& [pid, child] : children) {
     if (!child.ended()) {
       KillBelow(pid, std::max(Duration{}, end - Now()));
-      kill(-pid, SIGKILL);  // where /proc says nothing
+      kill(-pid, SIGKILL);  // in case /proc is incomplete
     }
     child.Signal(SIGKILL);
   }
-  // What an ended child had left to the daemon, which did not come to end it.
+  // Kills what ended children had left to the daemon, which did not come to end it.
   if (const char* life = getenv(kMarkVariable)) KillMarked(std::string(kMarkVariable) + "=" + life, "", kEndLimit);
 }
 
-// How much sooner than the daemon a child is to be taken when the machine's memory ends, of 1000 (the
-// kernel's scale: half of all memory; guess).
+// How much sooner than the daemon the kernel kills a child when memory runs out, on its scale of 1000 (500: half of all
+// memory; guess).
 constexpr int kOomScoreAbove = 500;
 
-// What children inherit, once for all: opening a file takes each of them some 10 us. The helper is to be taken sooner,
-// too: it is replaced.
+// Sets up what children inherit, because opening a file would take each of them some 10 us. The kernel also kills the
+// helper sooner than the daemon: it is replaced.
 bool PrepareForChildren() {
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!null.valid() || dup2(null.get(), 0) < 0) {
@@ -98,14 +98,14 @@ SpawnReply Spawn(int socket, std::vector<UniqueFd>& fds, pid_t daemon, UniqueFd*
 
 int HelperMain(int socket, const std::string& library, uint32_t protocol) {
   const pid_t daemon = getppid();
-  // Ctrl-C of a terminal is the daemon's affair; the helper must outlive it to clear up.
+  // Ctrl-C of a terminal is for the daemon. The helper must outlive it, to clean up.
   setsid();
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
   if (!PrepareForChildren()) return 1;
   const HelperHello hello;
   if (SendWithFds(socket, &hello, sizeof hello, {}, 0) != 0 || protocol != kTaskProtocol) return 1;
-  // Where it cannot be loaded, the tasks that want it say so.
+  // If it cannot be loaded, the tasks that need it report the error.
   if (!library.empty()) (void)LoadLibrary(library).ok();
   Lease lease(kLeaseFd);
   close(kLeaseFd);
@@ -125,7 +125,7 @@ int HelperMain(int socket, const std::string& library, uint32_t protocol) {
     }
     if (request.op == HelperOp::kForget) continue;
     if (request.op == HelperOp::kAdopt) {
-      // Not reaped by now: the daemon waits for no child while it replaces the helper.
+      // It has not been reaped: the daemon waits for no child while it replaces the helper.
       UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, request.pid, 0)));
       if (!pidfd.valid() || fds.size() != 2) continue;
       if (request.leased) lease.Add(request.pid, UniqueFd(dup(pidfd.get())));

@@ -1,5 +1,5 @@
-// What arrives on the edges of a task: segments, one per (input, upstream task, partition), in any
-// order, as chunks of one batch each. Kept in memory up to a budget, then in a spill file.
+// The segments that arrive on the edges of a task, one per (input, upstream task, partition), in any order, as chunks
+// of one batch each. Kept in memory up to a budget, then in a spill file.
 #pragma once
 
 #include <compare>
@@ -24,7 +24,7 @@ struct SegmentKey {
 
 struct Segment {
   Run run;
-  std::vector<std::unique_ptr<std::string>> memory;  // beside run.chunks; null where spilled
+  std::vector<std::unique_ptr<std::string>> memory;  // parallel to run.chunks; null if spilled
   bool complete = false;
 };
 
@@ -32,15 +32,15 @@ class Inputs {
  public:
   Inputs(const std::vector<WireEdge>& edges, std::string scratch_directory, uint64_t budget);
 
-  // One chunk (empty: none, only `last` counts).
+  // Adds one chunk. An empty one has no bytes: only `last` counts.
   Status Add(const SegmentKey& key, std::string chunk, bool last);
 
   const WireEdge* edge(uint32_t input) const;
-  // All segments of the input are known (begun), in rank order; all of them are complete.
+  // Return whether all segments of the input have begun, and whether all are complete.
   bool Known(uint32_t input) const { return begun_.at(input) == edge(input)->segments; }
   bool Complete(uint32_t input) const { return complete_.at(input) == edge(input)->segments; }
   std::vector<std::pair<SegmentKey, Segment*>> Of(uint32_t input);
-  // Bytes of a chunk; valid until Drop.
+  // Returns the bytes of a chunk, valid until Drop.
   Result<const char*> Bytes(const Chunk& chunk);
   // Frees a chunk that has been delivered.
   void Drop(Segment* segment, size_t chunk);
@@ -61,7 +61,7 @@ class GroupedStream {
   // REQUIRES: all inputs are complete; `inputs` outlives the stream.
   GroupedStream(Inputs* inputs, const std::vector<uint32_t>& grouped, KeyOrder order);
   Status Start() { return merger_.Start(); }
-  // False at the end. The batch before is no longer valid.
+  // Returns false at the end. The previous batch is no longer valid.
   Result<bool> Next(mr_batch* out);
 
  private:

@@ -15,9 +15,9 @@
 namespace mr::task {
 namespace {
 
-// How long a killed tree may take to end before its root is killed, too (design: 2 s for all).
+// How long a killed tree may take to end before its root is killed, too (all of an attempt ends within 2 s).
 constexpr Duration kTreeLimit = Millis(1500);
-// Where the daemon keeps no lease yet: when to look again.
+// Delay of the next look while the daemon keeps no lease.
 constexpr Duration kLookAgain = Seconds(1);
 
 int Signal(int pidfd, int signal) {
@@ -35,7 +35,7 @@ Lease::Lease(int fd) {
   void* mapped = mmap(nullptr, kLeaseBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED) return;
   page_ = static_cast<LeasePage*>(mapped);
-  madvise(mapped, kLeaseBytes, MADV_DONTFORK);  // no child may write its own
+  madvise(mapped, kLeaseBytes, MADV_DONTFORK);  // no child may write to it
   timer_.reset(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
 }
 
@@ -61,8 +61,8 @@ void Lease::Enforce() {
   if (over()) {
     for (auto& [pid, pidfd] : children_) {
       if (Ended(pidfd.get())) continue;
-      // Alive here, and nobody reaps it but the daemon: the number is its own below. Stopped it starts nothing more,
-      // and what it has started stays below it.
+      // The child is alive, and only the daemon reaps it, so its number is still its own. A stopped child starts
+      // nothing more, and what it has started stays below it.
       Signal(pidfd.get(), SIGSTOP);
       KillBelow(pid, kTreeLimit);
       page_->pids[page_->ended.fetch_add(1) % std::size(page_->pids)].store(pid);

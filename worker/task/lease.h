@@ -1,5 +1,5 @@
-// The helper's part of the lease of attempts with side effects (worker/adr/0003): a timer that no other process holds
-// up. One thread.
+// The helper's part of the lease of attempts with side effects (worker/adr/0003): a timer that no other process can
+// delay. Used by one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -13,19 +13,19 @@ namespace mr::task {
 
 class Lease {
  public:
-  // `fd`: of the LeasePage, borrowed; without one no lease is kept.
+  // `fd`: of the LeasePage, borrowed. Without a valid one no lease is kept.
   explicit Lease(int fd);
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  // Its time is over: no leased child may begin.
+  // Returns whether the lease has run out. Then no leased child may begin.
   bool over() const;
   void Add(pid_t pid, UniqueFd pidfd);
   void Forget(pid_t pid) { children_.erase(pid); }
-  // Readable when Enforce() is due; -1 where no lease is kept.
+  // Returns a descriptor that is readable when Enforce() is due; -1 if no lease is kept.
   int timer() const { return timer_.get(); }
-  // Ends the leased children, with all that they started, if the time is over; arms the timer anew.
+  // Ends the leased children, with all that they started, if the lease has run out. Rearms the timer.
   void Enforce();
 
  private:

@@ -19,7 +19,7 @@ namespace {
 Status CheckOperator(const std::string& path, uint32_t index, const mr_operator* op) {
   const std::string which = path + ": operator " + std::to_string(index);
   if (op == nullptr) return InvalidArgument(which + " is a null pointer");
-  constexpr size_t kFirstSize = offsetof(mr_operator, input_types);  // of the first release of ABI 1
+  constexpr size_t kFirstSize = offsetof(mr_operator, input_types);  // size in the first release of ABI 1
   if (op->struct_size < kFirstSize) {
     return InvalidArgument(which + " has struct_size " + std::to_string(op->struct_size) + ", below the " +
                            std::to_string(kFirstSize) + " of ABI 1; build it with current headers");
@@ -74,7 +74,7 @@ Result<const T*> Find(const T* const* list, uint32_t count, const std::string& w
   }
   std::string all;
   for (std::string_view n : names) all += (all.empty() ? "" : ", ") + std::string(n);
-  // Not "the library has no": who runs a built-in job named none.
+  // Not "the library has no": a user of a built-in job named none.
   return NotFound("there is no " + what + " '" + name + "'" + DidYouMean(name, names) +
                   "; the library has: " + (all.empty() ? "none" : all));
 }

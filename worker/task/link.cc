@@ -16,7 +16,7 @@ static_assert(kLostDaemon != 0 && kLostDaemon != 70, "told apart by the host");
 
 namespace {
 
-// While it lives the task waits for its daemon.
+// While it exists, the task waits for its daemon.
 class Waiting {
  public:
   explicit Waiting(ProgressPage* page) : page_(page) { page_->waits.store(1, std::memory_order_relaxed); }
@@ -37,7 +37,7 @@ Link::Link(int control, char* arena, uint64_t arena_bytes)
   for (uint32_t i = 0; i < layout_.output_slots; ++i) free_.push_back(i);
 }
 
-// The helper is gone, too (SpawnFd): nobody else is left that would end what this process has started.
+// The helper is gone, too (SpawnFd): nobody else would end what this process has started.
 void Link::DaemonGone() {
   constexpr Duration kLimit = Millis(1500);
   KillBelow(getpid(), kLimit);
@@ -55,7 +55,7 @@ WireTask Link::AwaitTask(std::vector<UniqueFd>* split_fds) {
     if (h.kind == Kind::kSplitFds) {
       for (UniqueFd& fd : packet.fds) split_fds->push_back(std::move(fd));
     } else if (h.kind == Kind::kFree) {
-      free_.push_back(h.d);  // the last slots of the task before
+      free_.push_back(h.d);  // the last slots of the previous task
     } else if (h.kind == Kind::kRun) {
       blob += packet.payload;
       if (h.more) continue;

@@ -1,6 +1,5 @@
-// The child's end of the control socket and the arena. One thread; everything blocks. When the
-// daemon is gone the process ends at once: there is nobody to work for. A replay (replay.h) has none, and overrides
-// what a runner calls.
+// The child's end of the control socket and the arena. Used by one thread; every call blocks. If the daemon is gone,
+// the process ends at once. A replay (replay.h) has no daemon, and overrides the calls of a runner.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +17,23 @@ namespace mr::task {
 
 class Link {
  public:
-  // Takes the segment chunks that arrive; a failure ends the task.
+  // Takes segment chunks that arrive. An error ends the task.
   using InputFn =
       std::function<Status(uint32_t input, uint32_t upstream, uint32_t partition, std::string chunk, bool last)>;
 
   Link(int control, char* arena, uint64_t arena_bytes);
   virtual ~Link() = default;
 
-  // The next task and the descriptors of its splits.
+  // Waits for the next task and the descriptors of its splits.
   WireTask AwaitTask(std::vector<UniqueFd>* split_fds);
   void SetInput(InputFn on_input) { on_input_ = std::move(on_input); }
 
-  // Blocks while all output slots are taken.
+  // Sends a chunk. Blocks while all output slots are in use.
   virtual Status SendOutput(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes);
   virtual Result<std::string> ReadMore(uint32_t split, uint64_t offset, uint32_t length);
-  // Receives until `ready`; the time goes to waited().
+  // Receives until `ready`, and adds the time to waited().
   virtual Status WaitUntil(const std::function<bool()>& ready);
-  // Takes in what has arrived, without waiting.
+  // Handles what has arrived, without waiting.
   virtual Status Poll();
   void SendDone(const WireResult& result);
 
@@ -42,7 +41,7 @@ class Link {
   Duration waited() const { return waited_; }
 
  private:
-  // One packet; false where `flags` has MSG_DONTWAIT and there is none.
+  // Receives one packet. Returns false if `flags` has MSG_DONTWAIT and there is none.
   Result<bool> Receive(int flags);
   Status Dispatch(Packet& packet);
   Status TakeInput(const Header& h);

@@ -1,6 +1,6 @@
-// Order of keys, and the merge of sorted runs. A run is a list of chunks, each one batch whose
-// records ascend; the merge yields all records in key order, equal keys by the rank of their run,
-// then by position: so its result depends on the runs alone, never on when they came.
+// The order of keys, and the merge of sorted runs. A run is a list of chunks, each one batch with ascending records.
+// The merge yields all records in key order, equal keys by the rank of their run, then by position. So its result
+// depends on the runs alone, never on when they came.
 #pragma once
 
 #include <bit>
@@ -17,14 +17,14 @@
 
 namespace mr::task {
 
-// memcmp, the shorter first; or the operator's own compare (the slow path).
+// An order of keys: memcmp, the shorter first; or the operator's own compare (the slow path).
 struct KeyOrder {
   const mr_operator* table = nullptr;
   void* op = nullptr;
   bool custom() const { return table != nullptr; }
 
-  // First 8 bytes, big-endian, zeros behind a short key: an order that memcmp agrees with. 0 for a
-  // custom order, where only Compare knows.
+  // Returns the first 8 bytes as a big-endian number, with zeros behind a short key: an order that memcmp agrees with.
+  // 0 for a custom order, which only Compare knows.
   uint64_t Prefix(std::string_view key) const {
     if (custom()) return 0;
     uint64_t word = 0;
@@ -35,7 +35,7 @@ struct KeyOrder {
     if (custom()) return table->compare(op, {a.data(), a.size()}, {b.data(), b.size()});
     return a.compare(b);
   }
-  // Of two keys whose prefixes are equal.
+  // Returns whether a is less than b. REQUIRES: equal prefixes.
   bool LessTail(std::string_view a, std::string_view b) const {
     // Equal prefixes of two short keys may differ in length alone ("a" and "a\0").
     return Compare(a, b) < 0;
@@ -43,7 +43,7 @@ struct KeyOrder {
   bool Equal(std::string_view a, std::string_view b) const { return custom() ? Compare(a, b) == 0 : a == b; }
 };
 
-// A chunk in memory, or in a spill file where data is null.
+// A chunk in memory, or in a spill file if data is null.
 struct Chunk {
   const char* data = nullptr;
   uint64_t size = 0;
@@ -60,7 +60,7 @@ class RunCursor {
  public:
   RunCursor(const Run* run, SpillFile* spill, KeyOrder order) : run_(run), spill_(spill), order_(order) {}
 
-  // Moves to the first record of the next chunk that has one; at_end() afterwards where none has.
+  // Moves to the first record of the next chunk that has one. If there is none, at_end() holds.
   Status NextChunk();
   Status Advance() {
     if (++at_ < view_.size()) {
@@ -79,8 +79,8 @@ class RunCursor {
   void Load() {
     key_ = view_.key(at_);
     prefix_ = order_.Prefix(key_);
-    // Read once this run wins: records of all others are written until then, so memory has the time. More runs than
-    // the hardware follows by itself (64) cost a third less (measured).
+    // They are read when this run wins. Until then the records of other runs are written, so the prefetch has time.
+    // With more runs than the hardware follows by itself (64), a record costs a third less (measured).
     AskMemory(view_.value(at_));
     AskMemory({key_.data() + key_.size(), 1});
   }
@@ -95,14 +95,14 @@ class RunCursor {
   bool at_end_ = false;
 };
 
-// A tree of losers over the runs. The runs, in order of rank, and the spill file outlive it.
+// A tree of losers over the runs. The runs, in order of rank, and the spill file must outlive it.
 class Merger {
  public:
   Merger(const std::vector<const Run*>& runs, SpillFile* spill, KeyOrder order);
 
   Status Start();
   bool done() const { return cursors_.empty() || cursors_[winner_].at_end(); }
-  // The current record; valid until Next (views into a chunk stay valid as long as the run does).
+  // The current record, valid until Next. Views into a chunk stay valid as long as the run does.
   std::string_view key() const { return cursors_[winner_].key(); }
   std::string_view value() const { return cursors_[winner_].value(); }
   uint8_t tag() const { return cursors_[winner_].tag(); }

@@ -1,5 +1,5 @@
-// mrtask: the process that hosts user code. Started by the worker (helper) and by mrctl (plan,
-// check); not meant for people, but `mrtask check LIB` is handy while writing operators.
+// mrtask: the process that hosts user code. The worker starts it as its helper, and mrctl for plan and check. It is not
+// meant for users, but `mrtask check LIB` is useful while writing operators.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +14,15 @@
 namespace {
 
 int Usage() {
-  fprintf(stderr,
-          "usage: mrtask check LIBRARY             print what an operator library offers (JSON)\n"
-          "       mrtask plan [--memory BYTES] [--bytes N URI].. LIBRARY JOB [ARGS..]\n"
-          "                                        print the plan of a job (JSON), told what --memory and inputs have\n"
-          "       mrtask plan LIBRARY --document PLAN  the same of a plan document, its configs checked\n"
-          "       mrtask replay FILE               run one attempt again (as mrctl task replay says)\n"
-          "       mrtask libraries                 print what is loaded with it (paths)\n"
-          "       mrtask version\n");
+  fprintf(
+      stderr,
+      "usage: mrtask check LIBRARY             print what an operator library offers (JSON)\n"
+      "       mrtask plan [--memory BYTES] [--bytes N URI].. LIBRARY JOB [ARGS..]\n"
+      "                                        print the plan of a job (JSON), for these sizes of memory and inputs\n"
+      "       mrtask plan LIBRARY --document PLAN  the same of a plan document, its configs checked\n"
+      "       mrtask replay FILE               run one attempt again (as mrctl task replay says)\n"
+      "       mrtask libraries                 print what is loaded with it (paths)\n"
+      "       mrtask version\n");
   return 2;
 }
 

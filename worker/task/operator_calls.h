@@ -1,5 +1,5 @@
-// The operator of this process, and calls into it that end in a Status whatever it does short of
-// crashing. kInvalidArgument means: the user's operator or data is at fault.
+// The operator of this process, and calls into it. A call returns a Status whatever the operator does, short of a
+// crash. kInvalidArgument means that the user's operator or data is at fault.
 #pragma once
 
 #include <exception>
@@ -14,14 +14,14 @@ namespace mr::task {
 struct Operator {
   const mr_operator* table = nullptr;
   void* op = nullptr;
-  // What the operator said by host->fail(), or what a callback of ours found: the cause of a
-  // failure, which wins over the return code that follows.
+  // The cause of a failure, from host->fail() or from a callback here. It takes precedence over the return code that
+  // follows.
   Status failure;
-  bool final = false;  // it follows from the input alone: another attempt would fail alike
+  bool final = false;  // it follows from the input alone: another attempt would fail in the same way
   std::string name() const { return table != nullptr ? table->name : ""; }
 };
 
-// Calls `call`, which returns an int of the ABI. 0 is Ok.
+// Runs `call`, which returns an int of the ABI. 0 is Ok.
 template <class Call>
 Status CallOperator(Operator& oper, const char* function, Call&& call) {
   int code = 0;

@@ -16,7 +16,7 @@ Status BadBatch(const Operator& oper, const char* wrong) {
   return InvalidArgument("operator " + oper.name() + " emitted a bad batch: " + wrong);
 }
 
-// Partitioned, by a buffer that sorts or one that does not: given out at the end.
+// A partitioned port, with a buffer that sorts or one that does not. Passes its chunks on at the end.
 template <class Buffer>
 class CollectedPort : public Port {
  public:
@@ -42,7 +42,7 @@ class CollectedPort : public Port {
   ChunkSink sink_;
 };
 
-// One partition in the order of emission: streamed.
+// A port with one partition, in the order of emission. Streams its chunks.
 class StreamedPort : public Port {
  public:
   StreamedPort(uint32_t port, uint32_t first, Operator* oper, ChunkSink sink)
@@ -62,7 +62,7 @@ class StreamedPort : public Port {
   ChunkWriter writer_;
 };
 
-// Formatted bytes of a file, in the order of emission.
+// A port that writes a file: formatted bytes, in the order of emission.
 class FilesPort : public Port {
  public:
   FilesPort(uint32_t port, uint32_t first, FileFormat format, Operator* oper, ChunkSink sink)
@@ -149,7 +149,7 @@ Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint
     return InvalidArgument("the plan asks operator " + oper->name() + " to partition port " + std::to_string(port) +
                            " itself, but it has no partition()");
   }
-  // Only the first port may stream: the daemon is given partitions in ascending order.
+  // Only the first port may stream, because the daemon needs partitions in ascending order.
   if (!p.sorted && p.partitions == 1 && !p.custom_partition && port == 0) {
     return {std::make_unique<StreamedPort>(port, first_partition, oper, std::move(sink))};
   }

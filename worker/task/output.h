@@ -1,4 +1,4 @@
-// The output ports of an operator: each takes the batches that it emits and gives chunks to a sink.
+// The output ports of an operator. Each takes the batches that the operator emits, and passes chunks to a sink.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace mr::task {
 
-// Takes one chunk on its way to the daemon. partition counts over all ports.
+// Takes one chunk on its way to the daemon. partition: over all ports.
 using ChunkSink = std::function<Status(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes)>;
 
 class Port {
@@ -24,16 +24,16 @@ class Port {
   virtual ~Port() = default;
   virtual Status Emit(std::string_view batch) = 0;
   virtual Status Finish() = 0;
-  // After Finish: the keys that weigh most in what was given to the shuffle, if any does.
+  // Returns the hot keys of what went to the shuffle, if there are any. Call it after Finish.
   virtual std::vector<HotKey> Hottest() const { return {}; }
 };
 
-// One port of the task. Its partitions begin at first_partition; sort_budget is its share.
-// kInvalidArgument where the format is unknown, or the operator lacks what the plan asks for.
+// Makes one port of the task. Its partitions begin at first_partition; sort_budget is its share in bytes. Errors:
+// kInvalidArgument if the format is unknown, or if the operator lacks what the plan asks for.
 Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint32_t first_partition,
                                        uint64_t sort_budget, Operator* oper, ChunkSink sink);
 
-// Appends a record as a file of this format holds it: text, raw or fixed:N. False where such a file cannot hold it.
+// Appends a record in this format of files: text, raw or fixed:N. Returns false if the format cannot hold it.
 inline bool AppendAsFile(const FileFormat& format, std::string_view key, std::string_view value, std::string* out) {
   if (format.kind == FileFormat::Kind::kFixed && key.size() + value.size() != format.record_bytes) return false;
   out->append(key);
@@ -43,7 +43,7 @@ inline bool AppendAsFile(const FileFormat& format, std::string_view key, std::st
   if (text) out->push_back('\n');
   return true;
 }
-// What is then said; `who` emitted it.
+// Returns the error for that. who: emitted the record.
 Status WrongLength(const FileFormat& format, uint64_t bytes, const std::string& who);
 
 // Frame of the `record` file format: header, then one batch padded to a multiple of 4 bytes.

@@ -1,4 +1,4 @@
-// Which partition of a port each record of a batch belongs to.
+// Assigns each record of a batch to a partition of a port.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Partitioning {
   uint64_t seed = 0;
 };
 
-// One number for each record of `view`, which is of `bytes`. kInvalidArgument where the operator gives one that is
-// not below `partitions`.
+// Sets *places to one number for each record of `view`, which views `bytes`. Errors: kInvalidArgument if the operator
+// returns a number that is not below `partitions`.
 Status FindPartitions(const Partitioning& how, Operator* oper, std::string_view bytes, const BatchView& view,
                       std::vector<uint32_t>* places);
 

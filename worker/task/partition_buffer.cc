@@ -4,8 +4,8 @@
 
 namespace mr::task {
 namespace {
-// All partitions may have an open chunk, so with many of them chunks are smaller; below this the head of a chunk and
-// its record in the shuffle store would cost more than its bytes (guess).
+// The smallest target of a chunk. Each partition may have an open chunk, so chunks are smaller with many partitions.
+// Below this, the header of a chunk and its record in the shuffle store would cost more than its bytes (guess).
 constexpr uint64_t kLeastChunkBytes = 16u << 10;
 }  // namespace
 
@@ -37,7 +37,7 @@ Status PartitionBuffer::Add(std::string_view batch) {
 }
 
 void PartitionBuffer::Close(Partition* partition) {
-  open_ -= partition->open.bytes() - BatchBuilder().bytes();  // what Add has added
+  open_ -= partition->open.bytes() - BatchBuilder().bytes();  // the bytes that Add counted
   Piece& piece = partition->pieces.emplace_back();
   piece.records = partition->open.size();
   partition->open.Finish(0, &piece.bytes);
@@ -45,7 +45,7 @@ void PartitionBuffer::Close(Partition* partition) {
 }
 
 Status PartitionBuffer::Spill() {
-  // With more partitions than the budget has chunks, what is open is most of it.
+  // With more partitions than the budget has chunks, open chunks take most of it.
   const bool all = open_ > options_.budget / 2;
   for (Partition& partition : partitions_) {
     if (all && !partition.open.empty()) {

@@ -1,7 +1,7 @@
-// Collects what an operator emits to a shuffle port that need not be sorted: each record goes to the chunk of its
-// partition at once, so nothing is looked at twice. Chunks are given out at the end, partition by partition, in the
-// order of emission; what does not fit in memory waits in a spill file, open chunks included. Where chunks end depends
-// on the records, the budget and the number of partitions: never on time or free memory.
+// Collects the output for a shuffle port that needs no order. Each record goes at once to the chunk of its partition.
+// At the end, chunks are passed on partition by partition, in the order of emission. What does not fit in memory goes
+// to a spill file, open chunks included. The borders of chunks depend on the records, the budget and the number of
+// partitions, never on time or free memory.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ class PartitionBuffer {
   };
   PartitionBuffer(Options options, Operator* oper);
 
-  // One batch as emitted; copied.
+  // Adds one batch as emitted. Copies it.
   Status Add(std::string_view batch);
-  // Everything, partitions 0, 1, ... in order. Called once, at the end.
+  // Passes on everything, partitions 0, 1, ... in order. Called once, at the end.
   Status Finish(const ChunkOut& out);
 
   bool spilled() const { return spill_.size() > 0; }
-  // At most the budget, between calls of Add; what allocators and lists of chunks take comes on top.
+  // Returns at most the budget, between calls of Add. Allocators and lists of chunks take memory on top.
   uint64_t bytes_in_memory() const { return used_ + open_; }
 
  private:

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// For static constructors and plan() functions that spin: the process ends by SIGALRM.
+// For static constructors and plan() functions that never end: SIGALRM ends the process.
 constexpr unsigned kTimeLimitSeconds = 10;
 
 int Refuse(const std::string& reason) {
@@ -78,7 +78,7 @@ json TypeList(const std::vector<RecordType>& types) {
   return list;
 }
 
-// What an operator declares of its types; null where that is nothing.
+// Returns the types that an operator declares, or null if there are none.
 json TypesJson(const mr_operator& op) {
   const OperatorTypes types = TypesOf(op);
   if (types.empty()) return nullptr;
@@ -109,7 +109,7 @@ Status Examine(const mr_library* library, const json& plan, json* operators, jso
     for (const json& input : stage.value("inputs", json::array())) {
       if (!input.contains("edge") || !input["edge"].value("grouped", false)) continue;
       const auto from = tables.find(input["edge"].value("from", ""));
-      // Sorted by one order and merged by another, a key's values would come in several groups.
+      // With one order for sorting and another for merging, a key's values would come in several groups.
       if (from == tables.end() || (from->second->compare == nullptr) == ((*table)->compare == nullptr)) continue;
       const bool reader = (*table)->compare != nullptr;
       return InvalidArgument(
@@ -161,11 +161,11 @@ int CheckMain(const std::string& path) {
 
 namespace {
 
-// What a job's plan may ask for.
+// The sizes that a job's plan may ask for.
 struct Sizes {
   uint64_t memory_bytes = 0;
   std::map<std::string, uint64_t> bytes;  // by URI
-  std::vector<std::string> wanted;        // was asked for and is not there, each once
+  std::vector<std::string> wanted;        // asked for and not known, each once
 
   static int InputBytes(void* context, uint32_t count, const mr_bytes* uris, uint64_t* sum) {
     auto* self = static_cast<Sizes*>(context);
@@ -190,7 +190,7 @@ bool ParseNumber(const std::string& word, uint64_t* out) {
   return error == std::errc() && end == word.data() + word.size();
 }
 
-// Takes what stands before LIBRARY; the place of that, or nothing where it cannot be read.
+// Parses the options before LIBRARY. Returns the index of LIBRARY, or nothing if they are invalid.
 std::optional<size_t> TakeSizes(const std::vector<std::string>& argv, Sizes* sizes) {
   size_t i = 0;
   for (; i < argv.size(); ++i) {
@@ -216,7 +216,7 @@ int CallPlan(const mr_job* job, const std::vector<mr_bytes>& list, Sizes* sizes,
   return job->plan_sized(&args, text, error);
 }
 
-// The document that a job's plan() writes; false with the reason in `error`.
+// Gets the document that a job's plan() writes. Returns false, with the reason in `error`, if that fails.
 bool AskJob(const mr_library* library, const std::string& name, const std::vector<std::string>& args, Sizes* sizes,
             std::string* text, std::string* error) {
   const Result<const mr_job*> job = FindJob(library, name);

@@ -1,5 +1,5 @@
-// `mrtask plan` and `mrtask check`: what mrctl asks of a library before a job is accepted, in a
-// process that a bad library may take down with it.
+// `mrtask plan` and `mrtask check`: examine a library for mrctl before a job is accepted, in a process that a bad
+// library may crash.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace mr::task {
 
-// Print JSON (jobs/PLAN.md) and return 0, or print the reason on stderr and return 2.
+// Print JSON (jobs/PLAN.md) and return 0, or print the reason to stderr and return 2.
 int CheckMain(const std::string& library);
-// argv: [--memory BYTES] [--bytes N URI]... LIBRARY JOB [ARGS...]; what stands before LIBRARY is what the job's plan is
-// told of sizes.
+// argv: [--memory BYTES] [--bytes N URI]... LIBRARY JOB [ARGS...]. The options before LIBRARY are the sizes that the
+// job's plan can ask for.
 int PlanMain(const std::vector<std::string>& argv);
-// Prints the paths of mrtask and of the libraries that are loaded with it, one a line.
+// Prints the paths of mrtask and of the libraries that are loaded with it, one per line.
 int LibrariesMain();
 
 }  // namespace mr::task

@@ -20,7 +20,7 @@
 namespace mr::task {
 namespace {
 
-// Between two looks at processes that have been killed and still end.
+// Delay between two looks at killed processes that have yet to end.
 constexpr int kLookAgainMs = 1;
 constexpr size_t kDescribed = 8;
 
@@ -40,9 +40,9 @@ struct Stat {
   char state = 'X';  // of the main thread; 'X': there is no such process
   pid_t parent = 0;
   long threads = 0;
-  uint64_t start = 0;  // when it began, in the kernel's ticks: with the number it names a process for good
+  uint64_t start = 0;  // start time in the kernel's ticks: with the number it identifies a process permanently
   std::string name;
-  // A main thread may end (pthread_exit) long before the others do: the process is a zombie when it is the last one.
+  // The main thread may end (pthread_exit) long before the others. The process has ended only if it was the last one.
   bool ended() const { return (state == 'X' || state == 'x' || state == 'Z') && threads <= 1; }
 };
 
@@ -65,7 +65,7 @@ Stat StatOf(pid_t pid) {
   return stat;
 }
 
-// Each thread has children of its own.
+// Appends the children of each of its threads.
 void AppendChildren(pid_t pid, std::vector<pid_t>* out) {
   const std::string tasks = Proc(pid, "task");
   DIR* directory = opendir(tasks.c_str());
@@ -99,17 +99,18 @@ std::vector<pid_t> Below(pid_t root, const std::function<bool(pid_t)>& keep, siz
 
 uint32_t Threads(pid_t pid) {
   struct stat info;
-  // Links of the directory: itself, its parent's entry, and one for each thread.
+  // The directory has a link from itself, one from its parent, and one for each thread.
   return stat(Proc(pid, "task").c_str(), &info) == 0 && info.st_nlink > 2 ? static_cast<uint32_t>(info.st_nlink - 2)
                                                                           : 0;
 }
 
-// By a pidfd that was open while the number still meant a child of this tree. Returns: it was killed.
+// Kills a process by a pidfd that was open while the number still meant a child of this tree. Returns whether it was
+// killed.
 bool KillOne(pid_t pid, const Stat& seen) {
   const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.valid()) return false;
   const Stat now = StatOf(pid);
-  if (now.ended() || now.parent != seen.parent) return false;  // a look later it is found again, where it now is
+  if (now.ended() || now.parent != seen.parent) return false;  // the next look finds it again, at its new place
   return syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0) == 0;
 }
 
@@ -120,13 +121,13 @@ bool HasMark(const std::string& environment, std::string_view mark) {
   return false;
 }
 
-// Environment variables as a process had them when it began its program; one that has ended has none.
+// Returns whether a process had the mark when it began its program. An ended process has no environment.
 bool IsMarked(pid_t pid, std::string_view mark, const std::string& except) {
   const std::string environment = ReadSmall(Proc(pid, "environ"));
   return HasMark(environment, mark) && (except.empty() || !HasMark(environment, except));
 }
 
-// By a pidfd that was open while the process had the mark. Returns: it is there.
+// Kills a process by a pidfd that was open while it had the mark. Returns whether it is there.
 bool KillMarkedOne(pid_t pid, std::string_view mark, const std::string& except) {
   if (pid == getpid() || !IsMarked(pid, mark, except)) return false;
   const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -135,7 +136,8 @@ bool KillMarkedOne(pid_t pid, std::string_view mark, const std::string& except) 
   return true;
 }
 
-// Among a thousand processes that fork, one of the usual priority has its turn once a second. Where that is allowed.
+// Raises the priority of this thread, if that is allowed. Among a thousand processes that fork, one of normal priority
+// would run once per second.
 class AheadOfOthers {
  public:
   AheadOfOthers() {
@@ -143,7 +145,7 @@ class AheadOfOthers {
     policy_ = sched_getscheduler(0);
     sched_getparam(0, &before_);
     param.sched_priority = 1;
-    // Not inherited: nothing that is forked meanwhile has it.
+    // Not inherited by processes that are forked meanwhile.
     raised_ = policy_ >= 0 && sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &param) == 0;
   }
   ~AheadOfOthers() {
@@ -217,7 +219,7 @@ size_t KillMarked(std::string_view mark, const std::string& except, Duration lim
   const AheadOfOthers ahead;
   const Instant end = Now() + limit;
   std::set<pid_t> killed;
-  // Between two programs (execve) a process has no environment for a moment: one look without any is not enough.
+  // During execve a process has no environment for a moment, so one look without a match is not enough.
   for (int clean = 0; clean < 2;) {
     ++clean;
     DIR* directory = opendir("/proc");

@@ -82,7 +82,7 @@ int SendBlob(int socket, Header header, std::string_view blob) {
 int ReceivePacket(int socket, Packet* out, int flags) {
   out->fds.clear();
   out->payload.clear();
-  // Not filled: a child that lives for one task touches no more of it than comes.
+  // Not zero-filled: a child that lives for one task touches only as much of it as arrives.
   static thread_local const std::unique_ptr<char[]> buffer(new char[kMaxPayload]);
   iovec parts[2] = {{&out->header, sizeof out->header}, {buffer.get(), kMaxPayload}};
   const long got = ReceiveParts(socket, parts, 2, &out->fds, flags);

@@ -1,11 +1,11 @@
-// What the worker daemon (worker/host) and its child processes (worker/task) say to each other.
-// Private to these two folders, which are to be of one build: each side says kTaskProtocol once, at the
-// helper's start, and another number is refused. Every field that the daemon reads is checked by it,
-// because a child runs user code and may say anything.
+// The protocol between the worker daemon (worker/host) and its child processes (worker/task). Private to these two
+// folders, which must be of one build. Each side sends kTaskProtocol once, at the helper's start, and another number is
+// refused. The daemon checks every field that it reads, because a child runs user code and may send anything.
 //
-// Helper: SOCK_SEQPACKET, a HelperHello at its start, then one SpawnRequest with the descriptors of SpawnFd per child,
-// answered by one SpawnReply with the pidfd. Child: a SOCK_SEQPACKET control socket of packets (Header, then payload),
-// and an arena: one memfd, mapped by both, with a progress page and two rings of slots.
+// Helper: a SOCK_SEQPACKET socket. The helper sends a HelperHello at its start. Then the daemon sends one SpawnRequest
+// per child, with the descriptors of SpawnFd, and the helper answers with one SpawnReply and the pidfd. Child: a
+// SOCK_SEQPACKET control socket of packets (Header, then payload), and an arena: one memfd, mapped by both, with a
+// progress page and two rings of slots.
 #pragma once
 
 #include <atomic>
@@ -22,30 +22,32 @@
 
 namespace mr::task {
 
-// How a child ends that has lost its socket: its daemon is gone, or the operator has closed what is not its own.
+// Exit code of a child that has lost its socket: its daemon is gone, or the operator has closed a descriptor that is
+// not its own.
 inline constexpr int kLostDaemon = 71;
 
-// To be raised with every change of what is in this file, or of the blobs and batches that it carries.
+// Raise it with every change of this file, or of the blobs and batches that it carries.
 inline constexpr uint32_t kTaskProtocol = 9;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
-// One slot holds a usual chunk (1 MiB target plus its last record); larger ones go in fragments.
+// One slot holds a usual chunk (1 MiB target plus its last record). Larger ones go in fragments.
 inline constexpr uint32_t kSlotBytes = (1u << 20) + (128u << 10);
 inline constexpr uint32_t kProgressBytes = 4096;
 inline constexpr uint32_t kNoSlot = 0xffffffff;
 
-// First page of the arena. Written by the child (taken: by the operator itself), read by the daemon; but for
-// `cancelled`, which is the daemon's word.
+// First page of the arena. The child writes it (`taken`: the operator itself), and the daemon reads it. Only
+// `cancelled` is written by the daemon.
 struct ProgressPage {
   uint64_t taken;
   std::atomic<uint64_t> total;
   std::atomic<uint64_t> records;
   std::atomic<uint32_t> phase;
-  std::atomic<uint32_t> asks;       // not 0: the operator looks at `cancelled`, and may have a moment to see it
-  std::atomic<uint32_t> cancelled;  // not 0: the task is to end
-  std::atomic<uint32_t> waits;      // not 0: it waits for its daemon (inputs, room for output): no lack of progress
-  std::atomic<uint64_t> pulse;      // rises with output, counters and whatever else the operator calls progress
+  std::atomic<uint32_t> asks;       // not 0: the operator polls `cancelled`, and may have a moment to see it
+  std::atomic<uint32_t> cancelled;  // not 0: the task has to end
+  std::atomic<uint32_t>
+      waits;  // not 0: it waits for its daemon (inputs, room for output), which is no lack of progress
+  std::atomic<uint64_t> pulse;  // rises with output, counters and whatever else the operator reports as progress
 };
 static_assert(sizeof(ProgressPage) <= kProgressBytes);
 
@@ -63,14 +65,14 @@ struct ArenaLayout {
 // ---- Packets -----------------------------------------------------------------------------------
 
 inline constexpr uint32_t kPacketMagic = 0x504b544d;  // "MTKP"
-// Payload of one packet; blobs beyond it are cut (Header.more). Below the default socket buffer.
+// Most bytes of payload in one packet: below the default socket buffer. Longer blobs are cut (Header.more).
 inline constexpr uint32_t kMaxPayload = 60u << 10;
-// Descriptors in one packet; the kernel takes 253.
+// Most descriptors in one packet; the kernel takes 253.
 inline constexpr uint32_t kMaxPacketFds = 200;
 
 enum class Kind : uint8_t {
   // Daemon to child.
-  kSplitFds = 1,  // descriptors of the splits of the task to come, in order; repeated as needed
+  kSplitFds = 1,  // descriptors of the splits of the next task, in order; repeated as needed
   kRun = 2,       // blob: WireTask
   kInput = 3,     // a input, b upstream task, c partition, d slot, x bytes, y InputBits
   kFree = 4,      // d: an output slot that may be used again
@@ -100,12 +102,12 @@ struct Packet {
   std::vector<UniqueFd> fds;
 };
 
-// 0, or errno (EAGAIN where `flags` has MSG_DONTWAIT and the socket is full).
+// Sends a packet. Returns 0 or errno (EAGAIN if `flags` has MSG_DONTWAIT and the socket is full).
 int SendPacket(int socket, const Header& header, std::string_view payload, const std::vector<int>& fds, int flags);
-// Sends a blob in as many packets as it needs, blocking.
+// Sends a blob in as many packets as it needs. Blocks. Returns 0 or errno.
 int SendBlob(int socket, Header header, std::string_view blob);
-// 0; EAGAIN; EPIPE at the end of the connection; EBADMSG for what is no packet; ECONNRESET once where
-// the other side ended with packets unread: what it sent before can still be received.
+// Receives a packet. Returns 0; EAGAIN; EPIPE at the end of the connection; EBADMSG for something that is no packet;
+// ECONNRESET once if the other side ended with packets unread. What it sent before can still be received.
 int ReceivePacket(int socket, Packet* out, int flags);
 
 // ---- Blobs -------------------------------------------------------------------------------------
@@ -174,7 +176,7 @@ struct WireTask {
   uint64_t arena_bytes = 0;
   std::string files_directory;              // of side files, or ""
   uint64_t open_files = 0, file_bytes = 0;  // RLIMIT_NOFILE, RLIMIT_FSIZE; 0 = as the daemon's
-  uint64_t max_bad_records = 0;             // that are skipped; one more fails the task
+  uint64_t max_bad_records = 0;             // skipped ones; one more fails the task
   bool keep = false;                        // wait for another task afterwards instead of ending
   template <class V>
   static void Fields(V&& v) {
@@ -195,7 +197,7 @@ struct WireCounter {
   }
 };
 
-// kUserFinal: as kUser, where each other attempt would find the same.
+// kUserFinal: like kUser, but every other attempt would find the same.
 enum class Outcome : uint8_t { kDone = 0, kUser = 1, kEnvironment = 2, kUserFinal = 3 };
 
 struct WireResult {
@@ -204,8 +206,8 @@ struct WireResult {
   uint64_t records_in = 0, records_out = 0;
   Duration ran, waited;
   std::vector<WireCounter> counters;
-  std::vector<std::string> bad_records;  // the first few that were skipped
-  std::vector<HotKey> hot_keys;          // of shuffle ports, if any key is; the heaviest of a port first
+  std::vector<std::string> bad_records;  // the first few skipped ones
+  std::vector<HotKey> hot_keys;          // of shuffle ports, if there are any; the hottest of a port first
   template <class V>
   static void Fields(V&& v) {
     using S = WireResult;
@@ -217,14 +219,14 @@ struct WireResult {
 // ---- Helper ------------------------------------------------------------------------------------
 
 inline constexpr uint32_t kHelperMagic = 0x48544d50;  // "PMTH"
-// The first message, from the helper, which ends at once where the daemon named another protocol.
+// The first message, from the helper. The helper ends at once if the daemon named another protocol.
 struct HelperHello {
   uint32_t magic = kHelperMagic;
   uint32_t protocol = kTaskProtocol;
 };
 
-// One page, a memfd that daemon and helper map: until when attempts with side effects may run (worker/adr/0003). The
-// helper gets it as descriptor kLeaseFd.
+// One page, a memfd that daemon and helper map: the time until which attempts with side effects may run
+// (worker/adr/0003). The helper gets it as descriptor kLeaseFd.
 inline constexpr int kLeaseFd = 4;
 struct LeasePage {
   std::atomic<int64_t> until;  // CLOCK_BOOTTIME, ns; 0 = no lease is kept. Written by the daemon
@@ -238,30 +240,30 @@ static_assert(sizeof(LeasePage) <= kLeaseBytes);
 enum class HelperOp : uint32_t {
   kSpawn = 1,   // descriptors: all of SpawnFd; answered
   kForget = 2,  // nothing but `ended`: no answer
-  kAdopt = 3,   // `pid` is a child that a helper before this one made; descriptors: kOwnControl, kOwnLog; no answer
+  kAdopt = 3,   // `pid` is a child that an earlier helper made; descriptors: kOwnControl, kOwnLog; no answer
 };
-// Descriptors of a request, in order. The helper holds the daemon's own ends for as long as the child lives: nothing in
-// a child sees that the daemon is gone (a closed socket, SIGPIPE) and ends before the helper has ended what the child
-// has started.
+// Descriptors of a request, in order. The helper holds the daemon's own ends as long as the child lives. So no child
+// sees that the daemon is gone (a closed socket, SIGPIPE), and ends, before the helper has ended what the child has
+// started.
 enum SpawnFd : uint32_t { kTheirControl = 0, kTheirArena, kTheirLog, kOwnControl, kOwnLog, kSpawnFds };
 struct SpawnRequest {
-  // Children whose end is reported with one request. A message for each wakes the helper once more per attempt.
+  // Most ended children in one request. A message for each would wake the helper once more per attempt.
   static constexpr uint32_t kMostEnded = 16;
 
   HelperOp op = HelperOp::kSpawn;
-  int32_t pid = 0;      // of kAdopt
-  uint32_t leased = 0;  // of kSpawn and kAdopt: the helper ends it when the lease runs out
+  int32_t pid = 0;      // for kAdopt
+  uint32_t leased = 0;  // for kSpawn and kAdopt: the helper ends it when the lease runs out
   uint32_t ended_count = 0;
-  int32_t ended[kMostEnded] = {};  // have ended and been reaped, and all that they started has ended
+  int32_t ended[kMostEnded] = {};  // ended and reaped, with all that they started
 };
 struct SpawnReply {
   int32_t pid = 0;
   int32_t error = 0;  // errno of clone; ETIME: leased, and the lease has run out
 };
 
-// Sends one message with descriptors on a SOCK_SEQPACKET socket; 0 or errno.
+// Sends one message with descriptors on a SOCK_SEQPACKET socket. Returns 0 or errno.
 int SendWithFds(int socket, const void* data, size_t size, const std::vector<int>& fds, int flags);
-// Bytes received, 0 at the end of the connection, or -errno.
+// Receives one message. Returns its bytes, 0 at the end of the connection, or -errno.
 long ReceiveWithFds(int socket, void* data, size_t size, std::vector<UniqueFd>* fds, int flags);
 
 }  // namespace mr::task

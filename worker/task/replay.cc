@@ -24,7 +24,7 @@ struct Unmap {
 };
 using Arena = std::unique_ptr<char, Unmap>;
 
-// Nobody at its other end.
+// A link without a daemon at its other end.
 class NoDaemon : public Link {
  public:
   explicit NoDaemon(char* arena) : Link(-1, arena, Unmap::Bytes()) {}
@@ -83,7 +83,7 @@ WireTask ReadTask(const Fields& in, std::vector<std::string>* paths) {
   return task;
 }
 
-Fields Told(const WireResult& result, uint64_t bytes) {
+Fields ResultJson(const WireResult& result, uint64_t bytes) {
   Fields counters = Fields::array();
   for (const WireCounter& c : result.counters)
     counters.push_back({{"group", c.group}, {"name", c.name}, {"value", c.value}});
@@ -129,7 +129,7 @@ int ReplayMain(const std::string& file) {
     result.message = std::string("the task ended by an exception: ") + e.what();
   }
   fflush(stdout);
-  dprintf(out, "%s\n", Told(result, link.bytes()).dump(-1, ' ', false, Fields::error_handler_t::replace).c_str());
+  dprintf(out, "%s\n", ResultJson(result, link.bytes()).dump(-1, ' ', false, Fields::error_handler_t::replace).c_str());
   _exit(result.outcome == Outcome::kDone ? 0 : 1);  // not through destructors of the library
 }
 

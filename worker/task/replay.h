@@ -1,13 +1,13 @@
-// `mrtask replay FILE`: one attempt again, here and without a daemon; what it emits is counted and dropped. Asked by
-// mrctl, which writes the file: JSON with the fields of WireTask, and for each split the file that has its bytes.
+// `mrtask replay FILE`: runs one attempt again, here and without a daemon. Counts and drops what it emits. mrctl writes
+// the file: JSON with the fields of WireTask, and for each split the file that has its bytes.
 #pragma once
 
 #include <string>
 
 namespace mr::task {
 
-// Prints what came of it as JSON on standard output (what the operator prints goes to standard error). 0: it ran to its
-// end; 1: it failed; 2: the file is no such.
+// Prints the result as JSON to standard output; what the operator prints goes to standard error. Returns 0 if it ran to
+// its end, 1 if it failed, 2 if the file is invalid.
 int ReplayMain(const std::string& file);
 
 }  // namespace mr::task

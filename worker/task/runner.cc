@@ -15,16 +15,16 @@ namespace {
 
 enum Phase : uint32_t { kPhaseRead = 0, kPhaseShuffle = 1, kPhaseMerge = 2, kPhaseReduce = 3, kPhaseWrite = 4 };
 
-// What an attempt's log and its report have of bad records: enough to see what is wrong (guesses).
+// Most bad records in an attempt's log and in its report: enough to see what is wrong (guesses).
 constexpr uint64_t kBadRecordsLogged = 20;
-constexpr size_t kBadRecordsTold = 3, kBadRecordBytes = 300;
-// Of what an operator says of its failure; a report has less of it.
+constexpr size_t kBadRecordsReported = 3, kBadRecordBytes = 300;
+// Most bytes of an operator's failure message; a report has less of it.
 constexpr size_t kFailureBytes = 64 << 10;
-// Of all ports, some more than that at most: operators with tens of ports are rare (guess).
+// Number of hot keys after which further ports add none, so a result may have some more. Operators with tens of ports
+// are rare (guess).
 constexpr size_t kMostHotKeys = 32;
 constexpr const char* kBadCsv =
-    "the csv record that begins here is broken: text stands behind the quote that ends a field, or a quote is never "
-    "closed";
+    "the csv record that begins here is broken: text follows the quote that ends a field, or a quote is never closed";
 
 mr_bytes Bytes(const std::string& s) { return {s.data(), s.size()}; }
 std::string Text(mr_bytes b) { return std::string(b.data, b.size); }
@@ -72,7 +72,7 @@ WireResult Runner::Run() {
   }
   WireResult result;
   if (!status.ok()) {
-    // What the operator or a callback found first explains what followed.
+    // The first cause, from the operator or a callback, explains what followed.
     if (!oper_.failure.ok()) status = oper_.failure;
     const bool user = status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound;
     const bool final = oper_.failure.ok() ? damaged_ : oper_.final;
@@ -88,7 +88,7 @@ WireResult Runner::Run() {
   result.waited = link_->waited();
   result.ran = Now() - begin - result.waited;
   result.bad_records = bad_samples_;
-  // The master looks at this one.
+  // The counter that the master uses goes first.
   const auto bad = counters_.find({"mr", "bad_records"});
   if (bad != counters_.end()) result.counters.push_back({"mr", "bad_records", bad->second});
   for (auto it = counters_.begin(); it != counters_.end(); ++it) {
@@ -209,7 +209,7 @@ Status Runner::ReadQuotes(uint32_t input) {
 
 Status Runner::DeliverEdge(uint32_t input) {
   SetPhase(kPhaseShuffle);
-  // The order of the segments is known when each has begun; then each streams in its turn.
+  // When every segment has begun, their order is known. Then each streams in its turn.
   MR_RETURN_IF_ERROR(link_->WaitUntil([&] { return inputs_.Known(input); }));
   SetPhase(kPhaseReduce);
   const WireEdge& edge = *inputs_.edge(input);
@@ -219,7 +219,7 @@ Status Runner::DeliverEdge(uint32_t input) {
   return EndInput(input);
 }
 
-// The task's only way to a chunk: of an edge that is read as files, and behind what was sampled of it.
+// Waits for a chunk: for an edge that is read as files, and for the rest behind a sample of one.
 Result<bool> Runner::NextChunk(Segment* segment, size_t index, std::string_view* chunk) {
   MR_RETURN_IF_ERROR(link_->WaitUntil([&] { return segment->complete || index < segment->run.chunks.size(); }));
   if (index >= segment->run.chunks.size()) return false;
@@ -248,7 +248,7 @@ Status Runner::DeliverFile(const WireEdge& edge, const SegmentKey& key, Segment*
   SplitReader reader(split, format, (oper_.table->flags & MR_RAW_BLOCKS) != 0,
                      std::make_unique<EdgeFile>(written, split.name, chunk));
   MR_RETURN_IF_ERROR(DeliverBatches(split, key.upstream, &reader));
-  // Of a sample the rest: the daemon keeps on sending it.
+  // Drops the rest behind a sample, because the daemon keeps sending it.
   for (std::string_view rest;;) {
     MR_ASSIGN_OR_RETURN(const bool more, chunk(&rest));
     if (!more) return {};
@@ -290,7 +290,7 @@ Status Runner::DeliverSplit(size_t index) {
 }
 
 Status Runner::DeliverBatches(const WireSplit& split, uint32_t upstream, SplitReader* reader) {
-  // What a compressed file has is known better with time.
+  // The size of a compressed file is estimated better with each batch.
   uint64_t expected = split.length;
   struct Leave {
     const SplitReader** reader;
@@ -432,7 +432,7 @@ void Runner::HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n) 
   const std::pair<std::string, std::string> key(Text(group), Text(name));
   auto counter = self->counters_.find(key);
   if (counter == self->counters_.end()) {
-    // The host's own counters come on top.
+    // The host's own counters do not count against the limit.
     const size_t own = self->counters_.count({"mr", "bad_records"}) + self->counters_.count({"mr", "bad_bytes"});
     if (self->counters_.size() - own >= MR_MAX_COUNTERS) {
       return refuse("more than " + std::to_string(MR_MAX_COUNTERS) + " counters: '" + key.second.substr(0, 64) +
@@ -447,7 +447,7 @@ void Runner::HostFail(void* context, mr_bytes message) { HostFailAs(context, MR_
 
 void Runner::HostFailAs(void* context, uint32_t failure, mr_bytes message) {
   auto* self = static_cast<Runner*>(context);
-  // A cause found by the host (a bad partition, a full disk) is not hidden by what follows from it.
+  // A cause that the host found (a bad partition, a full disk) takes precedence over its consequences.
   if (self->oper_.failure.ok() || self->user_failed_) {
     const std::string who = "operator " + self->oper_.name();
     const std::string text = Text({message.data, std::min<uint64_t>(message.size, kFailureBytes)});
@@ -477,10 +477,10 @@ int Runner::SkipBad(uint64_t records, uint64_t bytes, const std::string& what, c
   } else if (bad_logged_ == kBadRecordsLogged + 1) {
     HostLog(this, Bytes("further bad records are counted and not shown"));
   }
-  if (bad_samples_.size() < kBadRecordsTold) bad_samples_.push_back(what.substr(0, kBadRecordBytes));
+  if (bad_samples_.size() < kBadRecordsReported) bad_samples_.push_back(what.substr(0, kBadRecordBytes));
   counters_[{"mr", "bad_records"}] += static_cast<int64_t>(records);
   if (bytes > 0) counters_[{"mr", "bad_bytes"}] += static_cast<int64_t>(bytes);
-  failed_in_.clear();  // the operator gave the place of this record; a later failure has its own
+  failed_in_.clear();  // it was the place of this record; a later failure has its own
   return 0;
 }
 

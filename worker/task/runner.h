@@ -1,5 +1,5 @@
-// Runs one task: opens the operator, delivers its inputs in their order, takes its output to the
-// daemon, and says how it ended.
+// Runs one task: opens the operator, delivers its inputs in order, passes its output to the daemon, and returns how it
+// ended.
 #pragma once
 
 #include <map>
@@ -29,20 +29,20 @@ class Runner {
   Status OpenPorts();
   Status OpenOperator();
   Status Deliver();
-  // Takes in what is known of the quotes in the csv files.
+  // Takes in the quote states of the csv files.
   Status ReadQuotes(uint32_t input);
   Status DeliverEdge(uint32_t input);
   Status DeliverSegment(const SegmentKey& key, Segment* segment);
-  // The segment of an edge that is read as files.
+  // Delivers a segment of an edge that is read as files.
   Status DeliverFile(const WireEdge& edge, const SegmentKey& key, Segment* segment);
-  // Chunk number `index`, once it is here; valid until it is dropped. False at the segment's end.
+  // Waits for chunk number `index`, which is valid until it is dropped. Returns false at the segment's end.
   Result<bool> NextChunk(Segment* segment, size_t index, std::string_view* chunk);
   Status DeliverSplit(size_t split);
-  // All that the reader finds in a split, or in an upstream task's output.
+  // Delivers all that the reader finds in a split, or in an upstream task's output.
   Status DeliverBatches(const WireSplit& split, uint32_t upstream, SplitReader* reader);
-  // The place of a record of the batch at hand, for messages.
+  // Returns the place of a record of the current batch, for messages.
   std::string PlaceOf(uint64_t record) const;
-  // Counts what is skipped; not 0 where it is too much, and then the attempt has failed.
+  // Counts skipped records. Returns not 0 if there are too many: then the attempt has failed.
   int SkipBad(uint64_t records, uint64_t bytes, const std::string& what, const std::string& who);
   Status DeliverGrouped(const std::vector<uint32_t>& grouped);
   Status CallBatch(const mr_batch& batch);
@@ -51,7 +51,7 @@ class Runner {
   void CountBatch(const mr_batch& batch);
   void SetPhase(uint32_t phase) { link_->page()->phase.store(phase, std::memory_order_relaxed); }
 
-  // Callbacks of mr_host; context is the Runner. None lets an exception out.
+  // Callbacks of mr_host; context is the Runner. They throw nothing.
   static int HostEmit(void* context, uint32_t port, mr_bytes batch);
   static int HostNextBatch(void* context, mr_batch* out);
   static void HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n);
@@ -76,10 +76,10 @@ class Runner {
   CsvQuotes quotes_;
   GroupedStream* stream_ = nullptr;  // while a grouped batch is with the operator
   std::string batch_, where_;
-  const SplitReader* reader_ = nullptr;  // of the batch at hand, where a file is read
-  std::string failed_in_;                // what the operator said of the place of its failure
+  const SplitReader* reader_ = nullptr;  // of the current batch, if a file is read
+  std::string failed_in_;                // the place of its failure, as the operator reported it
   bool user_failed_ = false;             // oper_.failure came by fail()
-  bool damaged_ = false;                 // an input cannot be read as its format, which each attempt would find
+  bool damaged_ = false;                 // an input cannot be read as its format: every attempt would find this
   uint64_t bad_records_ = 0, bad_logged_ = 0;
   std::vector<std::string> bad_samples_;
   uint64_t records_in_ = 0, records_out_ = 0;

@@ -7,12 +7,12 @@
 
 namespace mr::task {
 namespace {
-// Ranges whose items have at most this share of distinct keys are sorted by key, then by counting:
-// for the words of a text that is several times faster than comparing all (measured).
+// Ranges with at most one distinct key per this many items are sorted by key, then by counting. For the words of a text
+// that is several times faster than comparing all items (measured).
 constexpr size_t kFewShare = 4;
-// Below this a range is sorted at once (guess).
+// Smaller ranges are sorted directly (guess).
 constexpr size_t kFewItems = 4096;
-// Records ahead that memory is asked for: 64 MiB of 100 bytes each are given out in two thirds of the time (measured;
+// Prefetch distance in records. With it, passing on 64 MiB of 100-byte records takes two thirds of the time (measured;
 // the distance is a guess).
 constexpr uint32_t kAhead = 8;
 }  // namespace
@@ -47,27 +47,27 @@ ChunkWriter::Options SortBuffer::WriterOptions(bool final_pass) const {
   o.port = options_.how.port;
   o.order = order_;
   o.any_subset = (oper_->table->flags & MR_ASSOCIATIVE) != 0;
-  // Only an associative combine may see a part of a group, which is all that a spill knows.
+  // A spill knows only a part of a group, and only an associative combine may see a part.
   o.combine = options_.combine && (final_pass || o.any_subset);
   return o;
 }
 
 bool SortBuffer::SortFew(std::span<Item> items) {
-  // An open table from key to its number, in the order of first sight; half full at most.
+  // An open-addressing table from key to its number, in the order of first sight; at most half full.
   constexpr uint32_t kNone = 0xffffffff;
   const size_t most = items.size() / kFewShare;
   uint32_t bits = 10;
   while ((size_t{1} << bits) < 2 * most) ++bits;
   std::vector<uint32_t> table(size_t{1} << bits, kNone);
   std::vector<Item> keys;       // first item of each key
-  std::vector<uint32_t> count;  // beside keys
+  std::vector<uint32_t> count;  // parallel to keys
   std::vector<uint32_t> number(items.size());
   for (size_t i = 0; i < items.size(); ++i) {
     const std::string_view key = entries_[items[i].entry].Key();
     size_t at = Hash64(key) >> (64 - bits);
     while (table[at] != kNone && entries_[keys[table[at]].entry].Key() != key) at = (at + 1) & (table.size() - 1);
     if (table[at] == kNone) {
-      if (keys.size() == most) return false;  // a quarter of the way at the earliest: little is lost
+      if (keys.size() == most) return false;  // after a quarter of the items at the earliest: little is lost
       table[at] = static_cast<uint32_t>(keys.size());
       keys.push_back(items[i]);
       count.push_back(0);
@@ -91,14 +91,14 @@ bool SortBuffer::SortFew(std::span<Item> items) {
 }
 
 void SortBuffer::Sort(std::span<Item> items) {
-  // Both ways give the same order, so which one is taken cannot be seen in the output. Keys that a
-  // custom order calls equal need not be equal bytes.
+  // Both ways give the same order, so the output does not show which one was taken. Keys that a custom order calls
+  // equal need not have equal bytes.
   if (items.size() > kFewItems && !order_.custom() && SortFew(items)) return;
   std::sort(items.begin(), items.end(), [this](const Item& a, const Item& b) { return Less(a, b); });
 }
 
 Status SortBuffer::Drain(ChunkWriter* writer) {
-  // By partition first: a counting sort that keeps the order of emission.
+  // First by partition: a counting sort that keeps the order of emission.
   std::vector<uint32_t> begin(options_.how.partitions + 1, 0);
   for (uint32_t p : partition_of_) ++begin[p + 1];
   for (uint32_t p = 0; p < options_.how.partitions; ++p) begin[p + 1] += begin[p];
@@ -110,7 +110,7 @@ Status SortBuffer::Drain(ChunkWriter* writer) {
     Sort({items.data() + begin[p], items.data() + begin[p + 1]});
     writer->Begin(p);
     for (uint32_t i = begin[p]; i < begin[p + 1]; ++i) {
-      // In key order both are anywhere in memory: so they are asked for some records ahead, the entry first.
+      // In key order both are anywhere in memory. So they are prefetched some records ahead, the entry first.
       if (i + 2 * kAhead < begin[p + 1]) __builtin_prefetch(&entries_[items[i + 2 * kAhead].entry]);
       if (i + kAhead < begin[p + 1]) {
         const Entry& soon = entries_[items[i + kAhead].entry];

@@ -1,7 +1,6 @@
-// Collects what an operator emits to one shuffle port: partitions it, and gives it out partition by
-// partition, sorted by key (equal keys in the order of emission) and combined where asked. What does not fit is spilled
-// as runs and merged at the end. All borders are functions of what was emitted and of the options: never of time or
-// free memory.
+// Collects the output for one shuffle port: partitions it, and passes it on partition by partition, sorted by key
+// (equal keys in the order of emission) and combined if asked. Spills what does not fit as runs, and merges them at the
+// end. All borders depend on the records and the options, never on time or free memory.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +30,9 @@ class SortBuffer {
   };
   SortBuffer(Options options, Operator* oper);
 
-  // One batch as emitted; copied.
+  // Adds one batch as emitted. Copies it.
   Status Add(std::string_view batch);
-  // Everything, partitions 0, 1, ... in order. Called once, at the end.
+  // Passes on everything, partitions 0, 1, ... in order. Called once, at the end.
   Status Finish(const ChunkOut& out);
 
   uint32_t runs() const { return static_cast<uint32_t>(runs_.size()); }
@@ -55,8 +54,8 @@ class SortBuffer {
     std::vector<Run> partitions;
   };
 
-  // Orders items by key, equal keys by entry, as they stand already. SortFew is for ranges with few
-  // distinct keys: false, and nothing done, where these are not.
+  // Sort orders items by key, and equal keys by entry, as they stand already. SortFew is for ranges with few distinct
+  // keys. It returns false, with nothing done, if there are many.
   void Sort(std::span<Item> items);
   bool SortFew(std::span<Item> items);
   bool Less(const Item& a, const Item& b) const {
@@ -64,7 +63,7 @@ class SortBuffer {
     const int c = order_.Compare(entries_[a.entry].Key(), entries_[b.entry].Key());
     return c != 0 ? c < 0 : a.entry < b.entry;
   }
-  // Gives out what is in memory, in order, and forgets it.
+  // Passes on what is in memory, in order, and clears it.
   Status Drain(ChunkWriter* writer);
   Status Spill();
   ChunkWriter::Options WriterOptions(bool final_pass) const;
@@ -74,7 +73,7 @@ class SortBuffer {
   KeyOrder order_;
   std::vector<std::unique_ptr<std::string>> batches_;
   std::vector<Entry> entries_;
-  std::vector<uint32_t> partition_of_;  // beside entries_
+  std::vector<uint32_t> partition_of_;  // parallel to entries_
   std::vector<uint32_t> places_;
   uint64_t used_ = 0;
   std::vector<SpilledRun> runs_;

@@ -12,7 +12,7 @@ SpillFile::~SpillFile() {
 Result<uint64_t> SpillFile::Append(std::string_view bytes) {
   if (!fd_.valid()) {
     Result<UniqueFd> file = OpenUnnamed(directory_);
-    // Whatever the code: a scratch directory that fails is this machine's fault, not the user's.
+    // Whatever the code: a failing scratch directory is the fault of this machine, not of the user.
     if (!file.ok()) return Unavailable("cannot make a spill run: " + file.status().message());
     fd_ = *std::move(file);
   }
@@ -29,7 +29,7 @@ Result<const char*> SpillFile::At(uint64_t offset, uint64_t size) {
   for (const Mapping& m : mappings_) {
     if (offset + size <= m.size) return m.base + offset;
   }
-  // Reaches behind the file's end, so that a file that grows needs few mappings.
+  // Maps beyond the file's end, so that a growing file needs few mappings.
   const uint64_t length = (size_ * 2 + 4095) / 4096 * 4096;
   void* base = mmap(nullptr, length, PROT_READ, MAP_SHARED, fd_.get(), 0);
   if (base == MAP_FAILED) return ErrnoStatus(errno, "cannot map a spill run in " + directory_);

@@ -1,5 +1,5 @@
-// An unnamed file for bytes that do not fit in memory: appended to, then read through a mapping, so
-// that a merge of any number of runs needs no buffers (the page cache is the buffer).
+// An unnamed file for bytes that do not fit in memory. It is appended to, then read through a mapping, so that a merge
+// of any number of runs needs no buffers (the page cache is the buffer).
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ class SpillFile {
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
-  // Appends at the next multiple of 8 and returns where. The file is made at the first call.
+  // Appends at the next multiple of 8, and returns that offset. The first call creates the file.
   Result<uint64_t> Append(std::string_view bytes);
-  // The bytes at [offset, offset + size); maps what has been appended since. Earlier views stay valid.
+  // Returns the bytes at [offset, offset + size). Maps what has been appended since. Earlier views stay valid.
   Result<const char*> At(uint64_t offset, uint64_t size);
   uint64_t size() const { return size_; }
 

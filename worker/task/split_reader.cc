@@ -39,7 +39,7 @@ Status SplitReader::Start() {
   if (!any_bytes) return SkipFirstLine();
   if (format_.kind == FileFormat::Kind::kRecord) ended_ = stream_->begin() > 0;
   if (format_.kind != FileFormat::Kind::kFixed) return {};
-  // The first record that starts here.
+  // Skips to the first record that starts here.
   const uint64_t n = format_.record_bytes, behind = stream_->begin() % n;
   if (behind == 0) return {};
   MR_ASSIGN_OR_RETURN(const bool got, Need(n - behind));
@@ -75,13 +75,13 @@ Status SplitReader::SkipFirstLine() {
     const char* found = static_cast<const char*>(memchr(buffer_.data(), '\n', buffer_.size()));
     if (found != nullptr) {
       start_ = found - buffer_.data() + 1;
-      // A first newline at or behind the limit: the line is another split's, and so is what follows.
+      // If the first newline is at or behind the limit, the line and all that follows belong to another split.
       ended_ = buffer_offset_ + start_ > limit();
       return {};
     }
     buffer_offset_ += buffer_.size();
     buffer_.clear();
-    // Nothing that starts in this split can follow once the limit is behind.
+    // Behind the limit nothing begins that belongs to this split.
     ended_ = buffer_offset_ >= limit();
     if (ended_) return {};
     MR_ASSIGN_OR_RETURN(const bool filled, Fill());
@@ -112,7 +112,7 @@ Result<bool> SplitReader::NextLines(std::string* batch, uint64_t* offset) {
       }
     }
     if (take == 0) {
-      // Earlier whole lines may stand before a long last one: the check looks at the last.
+      // Whole lines may stand before a long last one. The check is for the last one.
       const size_t nl = rest.rfind('\n');
       const size_t line = nl == rest.npos ? 0 : nl + 1;
       if (rest.size() - line > kMaxLineBytes) return LineTooLong(at + line);
@@ -184,7 +184,7 @@ Status SplitReader::SkipFirstCsvRecord() {
                              ": the record that holds this byte, and began before it, is above 16 MiB; " +
                              "is this a csv file, and is each quote closed?");
     }
-    // Nothing that begins in this split can follow once the limit is behind.
+    // Behind the limit nothing begins that belongs to this split.
     if (ended_) return {};
     start_ = buffer_.size();
     MR_ASSIGN_OR_RETURN(const bool filled, Fill());
@@ -207,7 +207,7 @@ Result<bool> SplitReader::NextCsv(std::string* batch, uint64_t* offset) {
       take = unread().size();
       if (take == 0) return false;
     }
-    // An end behind the limit is the last record's.
+    // An end behind the limit is that of the last record.
     ended_ |= csv_end_ > limit();
     *offset = at();
     MR_RETURN_IF_ERROR(AddLines(*offset, unread().substr(0, take)));
@@ -277,7 +277,7 @@ Status SplitReader::AddCsv(uint64_t offset, std::string_view block) {
     } else if (!record.bad) {
       builder_.Add({}, record.text);
     } else if (split().sample_bytes != 0) {
-      // Counted by who reads all of the file.
+      // A sample skips it. The task that reads the whole file counts it.
     } else {
       status = bad_csv_ ? bad_csv_(record, at) : InvalidArgument("CSV_BAD_RECORD: " + file_.Where(at));
     }
@@ -317,7 +317,7 @@ std::string SplitReader::PlaceOf(const BatchView& batch, uint64_t record) const 
     for (uint32_t before = 0; before < record && before < batch.size(); ++before) offset += batch.value(before).size();
     return file_.Where(offset);
   }
-  // The bytes that the batch was made of stay in the buffer until the next one is asked for.
+  // The bytes of the batch stay in the buffer until the next one is requested.
   const std::string_view made_of = std::string_view(buffer_).substr(offset - buffer_offset_, at() - offset);
   if (format_.kind == FileFormat::Kind::kCsv) {
     uint64_t number = 0;

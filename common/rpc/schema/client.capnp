@@ -1,5 +1,5 @@
 @0xe9f5ad6cb2509a3d;
-# What clients (mrctl, the demo, tests) ask of a master. Hello role: client.
+# The master's interface for clients (mrctl, the demo, tests). Hello role: client.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("mr::rpc");
@@ -10,11 +10,11 @@ using Control = import "control.capnp";
 
 interface MasterForClient {
   submit @0 (spec :Job.JobSpec, submissionId :Text) -> (outcome :Common.Outcome, job :Common.JobId);
-  # Repeating a submission id with the same spec gives the same job; with another spec: rejected.
+  # A repeated submission id with the same spec gives the same job; with another spec it is rejected.
   # Answered when the job is in the journal.
   watch @1 (job :Common.JobId, watcher :JobWatcher) -> (outcome :Common.Outcome, handle :Handle);
   # The watcher gets the present status at once, then each change (at most every 50 ms), and the
-  # last one when the job has ended. Dropping the handle ends it.
+  # last one when the job has ended. Dropping the handle ends the watch.
   job @2 (job :Common.JobId) -> (outcome :Common.Outcome, status :JobStatus);
   # Lists come in pages of about 512 KiB. from: 0, then `next` of the page before, until that is 0.
   jobs @3 (from :UInt64) -> (jobs :List(JobStatus), next :UInt64);
@@ -27,50 +27,51 @@ interface MasterForClient {
   # subject: a job, task, attempt or worker name.
   workers @9 (from :UInt64) -> (workers :List(WorkerStatus), next :UInt64);
   logs @10 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, text :Text, note :Text);
-  # The end of what it wrote, at most 256 KiB. note: not empty where that is not its whole end, and why.
+  # Returns the end of what the attempt wrote, at most 256 KiB. note: why that end is not complete; empty where it is.
   libraryKnown @11 (sha256 :Text) -> (known :Bool);
   putLibrary @12 (sha256 :Text, totalBytes :UInt64, offset :UInt64, data :Data) -> (outcome :Common.Outcome);
   # Pieces of at most 1 MiB in order; the last one is checked against the name and synced.
   files @13 () -> (files :Dfs.FileSystem);
   info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32, address :Text, unixMs :UInt64, fileView :UInt64);
-  # address: host:port under which this master says that others reach it. unixMs: its clock when it answered.
+  # address: host:port at which others reach this master. unixMs: the master's clock when it answered.
   # fileView: equal for processes that see the same file systems (common/io/file_version.h); 0: not known.
   null @15 ();
-  # Does nothing: the benchmarks' unit of cost.
+  # Does nothing. The benchmarks take its cost as their unit.
   drain @16 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome);
   queues @17 () -> (queues :List(QueueStatus));
-  # Those that have been set or named by a job, and "default".
+  # Lists the queues that have been configured or that a job named, and "default".
   setQueue @18 (queue :Text, weight :Float64, minShare :Int64, maxShare :Int64) -> (outcome :Common.Outcome);
-  # A weight of 0, a share below 0: stays as it is. Answered when it is in the journal.
+  # A weight of 0 or a share below 0 leaves that setting unchanged. Answered when the change is in the journal.
   history @19 (job :Common.JobId, from :UInt32) -> (outcome :Common.Outcome, head :Text, text :Text, next :UInt32, beside :List(Common.JobId));
-  # What an ended job's run was, as lines of master/history's document, in pages of about 512 KiB. from: 0, then
-  # `next` until that is 0. With the first page: the document's head, and ended jobs that ran beside it.
+  # Returns the run of an ended job as lines of master/history's document, in pages of about 512 KiB. from: 0, then
+  # `next` until that is 0. The first page also has the document's head and the ended jobs that ran at the same time.
   profile @20 (name :Text, index :UInt32, fromStage :UInt32) -> (outcome :Common.Outcome, count :UInt32, profile :Profile, next :UInt32);
-  # What earlier runs of jobs of this name taught, one profile for each shape of their plans; index: from 0, the one
-  # that changed last first, of `count`. Stages in pages of about 512 KiB. fromStage: 0, then `next` until that is 0.
+  # Returns one of the `count` profiles of earlier runs of jobs of this name; each shape of plan has one. index: from 0,
+  # the most recent change first. Stages come in pages of about 512 KiB. fromStage: 0, then `next` until that is 0.
   explain @21 (spec :Job.JobSpec) -> (outcome :Common.Outcome, plan :ExplainedPlan);
-  # What a submit of it would run and be answered; nothing is submitted, and its library need not be there. outcome: it
-  # cannot be planned, and why.
+  # Returns the plan and the answer that a submit of this spec would get. Submits nothing, and does not need the
+  # library. outcome: why the spec cannot be planned.
   setJob @22 (job :Common.JobId, setPriority :Bool, priority :Int32, setDeadline :Bool, deadlineMs :UInt64) -> (outcome :Common.Outcome, warning :Text);
-  # Of a running job; what is not to be set stays as it is. deadlineMs: from its submission, 0 = none. Answered when it
-  # is in the journal and, with a deadline that is steered by, when this job and others that run are predicted and no
-  # worker is away that may come back after a restart of the master (10 s). warning: not empty where the deadline,
-  # which is taken all the same, is not likely to be met; why, and the earliest that is.
+  # Changes a running job; the rest stays unchanged. deadlineMs: since the submission, 0 = none. Answered when the
+  # change is in the journal. With a deadline that a policy steers by, the answer also waits for predictions of this job
+  # and the other running ones and, up to 10 s after a restart of the master, for absent workers to come back.
+  # warning: why the deadline, which is accepted all the same, will probably be missed, and the earliest likely one;
+  # empty otherwise.
   exclude @23 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome);
-  # on: it is given up at once, as if it were lost, and may not register until it is included again. Answered when it
-  # is in the journal: it outlives this master, and this life of the worker.
+  # on: the master treats the worker as lost at once, and refuses its registration until it is included again. Answered
+  # when that is in the journal: it outlives this master and this incarnation of the worker.
   decisions @24 (job :Common.JobId, from :UInt32) -> (outcome :Common.Outcome, decisions :List(Decision), next :UInt32);
-  # What was decided about a job and its tasks, as far as it is kept (64 of each task), in pages of at most 2000; each
-  # task's in the order of time, and the end of the job last. from: 0, then `next` until that is 0.
+  # Lists the decisions about a job and its tasks that are kept (64 per task), in pages of at most 2000. Those of a task
+  # are in the order of time; the end of the job comes last. from: 0, then `next` until that is 0.
   launched @25 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, stage :Control.StageInfo, launch :Control.Launch);
-  # What its worker was told of an attempt: for running it again elsewhere.
+  # Returns the launch that the attempt's worker received, for running it again elsewhere.
   measure @26 (uris :List(Text)) -> (sizes :List(InputSize));
-  # What the files behind each file:// and dfs:// URI have, as a submit would read them.
+  # Returns the sizes of the files behind each file:// and dfs:// URI, as a submit would read them.
   drainStatus @27 (worker :UInt32) -> (outcome :Common.Outcome, status :DrainStatus);
-  # Whether a worker that is drained may be stopped, and what it waits for.
+  # Reports whether a worker that is drained may be stopped, and what the drain waits for.
   journal @28 (acceptLoss :Bool) -> (outcome :Common.Outcome, status :JournalStatus);
-  # How the master's journal is. acceptLoss: an operator accepts that records are lost, which ends the safe mode;
-  # answered when that is in the journal.
+  # Reports the state of the master's journal. acceptLoss: an operator accepts that records are lost, which ends the
+  # safe mode; answered when that is in the journal.
 }
 
 struct DrainStatus {
@@ -93,20 +94,20 @@ struct DrainStatus {
   jobs @10 :List(Common.JobId);
   # Shuffle outputs that only this worker has and that these jobs (the first 20) still read.
   waitsFor @11 :List(Text);
-  # In sentences; empty where it is safe to stop.
+  # Why it is not safe to stop, in sentences; empty where it is.
   leftFiles @12 :List(Text);
-  # The first few with such blocks.
+  # The first few files with such blocks.
   thinBlocks @13 :UInt64;
   thinFiles @14 :List(Text);
   # Blocks that will have fewer replicas than their files ask for, since there are fewer other workers.
   note @15 :Text;
-  # The same in a sentence.
+  # thinBlocks and thinFiles in a sentence, for people.
 }
 
 struct JournalStatus {
   lost @0 :Bool;
-  # Records are known to be lost and nobody has accepted that: safe mode. What follows describes the last loss, also an
-  # accepted one; a lostEpoch of 0: there was none.
+  # Records are known to be lost and nobody has accepted that: safe mode. The fields up to `text` describe the last
+  # loss, also an accepted one; a lostEpoch of 0: there was none.
   lostEpoch @1 :UInt32;
   lostSequence @2 :UInt64;
   # The last record that is known to be lost.
@@ -120,23 +121,23 @@ struct JournalStatus {
   awaitsWorkers @7 :Bool;
   # The master has just started and waits for the reports of workers before it copies or deletes blocks.
   passedOver @8 :List(Text);
-  # What the start found damaged and did without, one line each.
+  # Damaged files that the start passed over, one line each.
   full @9 :Bool;
-  # The disk takes nothing more: new work is refused.
+  # The journal's disk is full: new work is refused.
   diskBytes @10 :UInt64;
   freeBytes @11 :UInt64;
-  # The size of the journal's disk and what is free there; both 0: not known.
+  # Size and free space of the journal's disk; both 0: not known.
   witnessFailure @12 :Text;
   # Why the journal's witness cannot be written; empty: it can.
 }
 
 struct InputSize {
   known @0 :Bool;
-  # Else a submit that reads it would be refused.
+  # False: a submit that reads it would be refused.
   bytes @1 :UInt64;
-  # As they are stored.
+  # Stored size.
   compressed @2 :UInt64;
-  # Of these, in files whose names say that they are compressed.
+  # The part of `bytes` in files whose names say that they are compressed.
 }
 
 struct Decision {
@@ -164,7 +165,7 @@ struct JobStatus {
   stages @5 :List(StageStatus);
   outputUri @6 :Text;
   error @7 :Text;
-  # Of a failed job: at most ten lines for people.
+  # Why the job failed, in at most ten lines for people.
   submittedUnixMs @8 :UInt64;
   elapsedUs @9 :UInt64;
   # From acceptance to now or to the end.
@@ -174,62 +175,62 @@ struct JobStatus {
   outputDigest @13 :Common.Digest;
   submissionId @14 :Text;
   lastFailure @15 :Text;
-  # Of a job that has not ended: which attempt did not run to its end last, where and why, in one
+  # While the job has not ended: the last attempt that did not run to its end, where and why, in one
   # line; empty where all did.
   causes @16 :List(CauseCount);
   clones @17 :CloneStatus;
-  # Null where none of its tasks ran as clones, and no reader was told what to read.
+  # Null where none of its tasks ran as clones and none of its readers got a bind.
   warnings @18 :List(Text);
-  # What its user should know although it goes on, one line each.
+  # Facts that its user should know although the job goes on, one line each.
   steering @19 :SteeringStatus;
   # Null where no policy steered it by a deadline.
   deadline @20 :DeadlineStatus;
   # Null where it has neither a deadline nor a utility.
   skew @21 :List(SkewStatus);
-  # Keys that have so much of a stage's output that who reads them takes longer than others, the heaviest of a stage
-  # first; as far as this process of the master has seen them.
+  # Hot keys: their share of a stage's output makes the tasks that read them take longer. The heaviest of a stage comes
+  # first. Only keys that this process of the master has seen are listed.
   hung @22 :List(Text);
-  # Attempts that run and have made no progress for a good part of the job's task timeout, one line each; at most 20.
+  # Running attempts without progress for a good part of the job's task timeout, one line each; at most 20.
 }
 
 struct SkewStatus {
   stage @0 :UInt32;
-  # Whose output it is.
+  # The stage that wrote the key.
   key @1 :Text;
-  # Printable: quotes, backslashes, control characters and what is no UTF-8 escaped.
+  # Printable: quotes, backslashes, control characters and bytes that are not UTF-8 are escaped.
   cut @2 :Bool;
-  # It has more bytes than its first 64.
+  # The key is longer than the 64 bytes that are shown.
   records @3 :UInt64;
   bytes @4 :UInt64;
-  # With this key, about; of so many from the stage:
+  # Estimates for this key. The next two are the stage's totals.
   stageRecords @5 :UInt64;
   stageBytes @6 :UInt64;
   partition @7 :UInt32;
   partitionsKnown @8 :Bool;
-  # Else the next two are 0: an output did not say, as those of very many partitions do not.
+  # False: the next two are 0, because an output did not report them. Outputs of very many partitions do not.
   partitionBytes @9 :UInt64;
   medianBytes @10 :UInt64;
   text @11 :Text;
-  # All that in one line.
+  # All fields in one line, for people.
 }
 
 struct SteeringStatus {
   points @0 :List(SteeringPoint);
   # In the order of time; thinned out evenly where there are too many.
   heldUs @1 :UInt64;
-  # Slot time that it was guaranteed.
+  # Slot time that the job was guaranteed.
 }
 
 struct SteeringPoint {
   atUs @0 :UInt64;
   # Since the submit.
   slots @1 :UInt32;
-  # Guaranteed from then on.
+  # Slots that are guaranteed from then on.
   asked @2 :UInt32;
-  # That would do by what was known then.
+  # Slots that were enough, by what was known then.
   progress @3 :Float64;
   leftUs @4 :UInt64;
-  # Expected, median.
+  # Predicted time to the end, median.
   deadlineUs @5 :UInt64;
   # Since the submit; 0: points of utility instead.
 }
@@ -239,26 +240,29 @@ struct CloneStatus {
   won @1 :UInt64;
   killed @2 :UInt64;
   extraUs @3 :UInt64;
-  # Slot time of all attempts of tasks with clones, but for those that committed.
+  # Slot time of attempts that did not commit, of tasks with clones.
   exclusive @4 :UInt64;
   contended @5 :UInt64;
   rebound @6 :UInt64;
-  # Reads that were told a copy of their own; one with others; and those of both that had to be told another one.
+  # exclusive: reads that were bound to a replica of their own. contended: reads that share one with others. rebound:
+  # reads of both kinds that had to be bound to another replica.
   omegaUs @7 :UInt64;
-  # How long readers of its outputs wait for a copy of their own, where that was chosen or given; maximum: for ever.
+  # How long readers of its outputs wait for a replica of their own; the maximum of the type: for ever. omegaKnown: it
+  # was chosen or given.
   omegaKnown @8 :Bool;
   budgetUsed @9 :UInt64;
   budget @10 :UInt64;
-  # Slots for clones that all jobs of its list of policies have in use, of so many; both 0 where none of them clones.
+  # budgetUsed: slots that clones use, over all jobs with the same list of policies. budget: the limit of that. Both are
+  # 0 where no policy clones.
   lentLaunched @11 :UInt64;
   lentWon @12 :UInt64;
   lentKilled @13 :UInt64;
   lentExtraUs @14 :UInt64;
-  # The first four, of clones on slots that were idle, which take nothing of the budget.
+  # The first four fields for clones on idle slots. These do not use the budget.
 }
 
 struct CauseCount {
-  # Attempts of a job by why they were launched.
+  # Attempts of a job, by the cause of their launch.
   cause @0 :Text;
   launched @1 :UInt64;
   won @2 :UInt64;
@@ -274,7 +278,7 @@ struct StageStatus {
   running @4 :UInt32;
   waiting @5 :UInt32;
   failed @6 :UInt32;
-  # Attempts.
+  # Failed attempts.
   inputBytes @7 :UInt64;
   takenBytes @8 :UInt64;
   outputBytes @9 :UInt64;
@@ -291,7 +295,7 @@ struct TaskStatus {
   attempts @4 :UInt32;
   generation @5 :UInt32;
   worker @6 :UInt32;
-  copies @7 :List(UInt32);
+  replicas @7 :List(UInt32);
   # Workers where its output can be read now.
 }
 
@@ -324,9 +328,9 @@ struct WorkerStatus {
   capacityBytes @11 :UInt64;
   pid @12 :UInt32;
   memoryBytes @13 :UInt64;
-  # That attempts may take together; 0: not limited.
+  # Memory that its attempts may use together; 0: not limited.
   reportsGivenUp @14 :UInt32;
-  # Reports that it could not deliver to this master in several tries.
+  # Reports that the worker could not deliver to this master in several tries.
   wrongOutputs @15 :UInt32;
   # Outputs that its memory damaged; from 3 on it gets no new attempts.
   safeToStop @16 :Bool;
@@ -340,22 +344,22 @@ struct QueueStatus {
   maxShare @3 :UInt32;
   # Slots; a max share of 0 is no limit.
   jobs @4 :UInt32;
-  # That have not ended.
+  # Jobs that have not ended.
   heldSlots @5 :UInt32;
   waits @6 :Bool;
-  # It has a task that could run at once and has no slot.
+  # It has a runnable task without a slot.
 }
 
 struct Profile {
   name @0 :Text;
   shape @1 :UInt64;
-  # Of the stages' names, edges and kinds.
+  # Hash of the stages' names, edges and kinds.
   runs @2 :UInt32;
   updatedUnixMs @3 :UInt64;
   last @4 :Common.JobId;
   # The newest job in it.
   stages @5 :List(ProfileStage);
-  # Of this page.
+  # The stages of this page.
 }
 
 struct ProfileStage {
@@ -368,9 +372,9 @@ struct ProfileStage {
   queue @5 :Float64;
   # Seconds from inputs to a slot, mean.
   fails @6 :Float64;
-  # Of an attempt.
+  # Probability that an attempt fails.
   failsAgain @7 :Float64;
-  # Of a task that failed once.
+  # Probability that a task fails again after its first failure.
   inputBytes @8 :Float64;
 }
 
@@ -383,13 +387,14 @@ struct ProfileInput {
 
 struct DeadlineStatus {
   deadlineUs @0 :UInt64;
-  # From its submission; 0: its utility says it.
+  # Since the submission; 0: the job has a utility instead.
   steered @1 :Bool;
-  # The cluster's list has the policy jockey.
+  # The cluster's list of policies has jockey.
   predicted @2 :Bool;
   runs @3 :UInt32;
   scale @4 :Float64;
-  # Earlier runs that its prediction is of, 0: a bound from its input; its input over theirs.
+  # runs: earlier runs that the prediction is made from; 0: it is a bound from the size of the input. scale: this job's
+  # input divided by theirs.
   guaranteed @5 :UInt32;
   held @6 :UInt32;
   # Slots, now.
@@ -399,12 +404,12 @@ struct DeadlineStatus {
 struct ExplainedPlan {
   stages @0 :List(ExplainedStage);
   refusals @1 :List(Common.Outcome);
-  # That a submit would meet; the first would be its answer.
+  # Reasons for which a submit would be refused; the first would be its answer.
   slots @2 :UInt32;
-  # Of the cluster.
+  # Slots of the cluster.
   predictions @3 :List(SlotsTime);
   basis @4 :Text;
-  # What they rest on; where there are none, why.
+  # The basis of the predictions, or why there are none.
   runs @5 :UInt32;
   scale @6 :Float64;
   steered @7 :Bool;
@@ -420,21 +425,21 @@ struct ExplainedPlan {
 struct ExplainedStage {
   name @0 :Text;
   reduces @1 :Bool;
-  # Takes slots of reduces.
+  # Its tasks use reduce slots.
   tasks @2 :UInt32;
   inputBytes @3 :UInt64;
-  # Of a stage that reads others: at most.
+  # An upper bound for a stage that reads other stages.
   splits @4 :UInt32;
   withReplica @5 :UInt32;
   workers @6 :UInt32;
-  # Splits of which a worker that lives has a replica, and on how many workers those are.
+  # withReplica: splits with a replica on a live worker. workers: the number of these workers.
 }
 
 struct SlotsTime {
   slots @0 :UInt32;
   medianUs @1 :UInt64;
   mostUs @2 :UInt64;
-  # That 19 of 20 runs take.
+  # 19 of 20 runs take at most so long.
   inTime @3 :Bool;
-  # By the deadline as admission counts, with slack and dead zone: with so many slots for it a submit would be taken.
+  # In time as admission counts, with slack and dead zone: with so many slots for the job a submit would be accepted.
 }

@@ -1,5 +1,5 @@
 @0xd8e4fadae2457aa5;
-# Ids and outcomes, as all schemas of Paceline use them.
+# Ids and outcomes that all schemas of Paceline use.
 #
 # Rules for whoever changes a schema: numbers are never reused and fields never change type; add at
 # the end. Zero is never a valid id. Every call may arrive twice. Times are durations measured by
@@ -20,8 +20,8 @@ struct WorkerRef {
 struct Digest { low @0 :UInt64; high @1 :UInt64; }
 
 struct Outcome {
-  # Of an operation that can fail for reasons the caller must hear. code: mr::Code, 0 = ok.
-  # Transport and bugs travel as RPC exceptions instead.
+  # Result of an operation that can fail for reasons that the caller must know. code: mr::Code, 0 = ok.
+  # Transport errors and bugs travel as RPC exceptions instead.
   code @0 :UInt8;
   message @1 :Text;
 }

@@ -1,13 +1,13 @@
 @0xa7b70c076f408bba;
-# Control plane between one master and its workers. What travels here is small and decides things;
-# bytes of user data never do (data.capnp, on connections of their own).
+# The control plane between one master and its workers. Its messages are small; bytes of user data
+# travel on connections of their own (data.capnp).
 #
 # A worker opens a connection (hello role: worker), calls register and keeps the connection. The
-# Worker capability given there is the only way in which the master reaches it; when the connection
-# breaks, the worker registers again with its inventory. Commands are pushed in batches and answered
-# when they are queued, not when they are done; what a report causes travels with the answer to it,
-# for a message costs more than what is in it. Reports are repeated until they have a verdict; that
-# on an end leaves the master only when its record is on disk, in a later batch.
+# master reaches it only by the Worker capability that is given there. When the connection breaks,
+# the worker registers again with its inventory. Commands are pushed in batches and answered when
+# they are queued, not when they are done. Commands that a report causes travel with its answer,
+# because a message costs more than its content. Reports are repeated until they have a verdict. The
+# verdict on an end leaves the master only when its record is on disk, in a later batch.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("mr::rpc");
@@ -26,61 +26,61 @@ interface MasterForWorker {
   blockReceived @4 (worker :WorkerRef, blocks :List(BlockReport));
   # A replica became durable here.
   blockSuspect @5 (worker :WorkerRef, blocks :List(BlockReport));
-  # A replica here failed verification or could not be read. It is kept, and counts for nothing.
+  # A replica here failed verification or could not be read. It is kept, but does not count as a replica.
   leaving @6 (worker :WorkerRef);
-  # The worker was told to end: it finishes what it runs and takes nothing new.
+  # The worker shuts down: it finishes its running attempts and takes nothing new.
   registerPage @7 (number :UInt32, page :RegistrationPage) -> ();
-  # Part of a registration, before the register call that ends it. Page 0 begins one and discards what an unfinished
-  # one left on this connection; further pages are numbered without a gap. The master acts on the register call only,
-  # on all pages at once. A connection that breaks before leaves nothing behind.
+  # Part of a registration, before the register call that ends it. Page 0 begins a registration and discards an
+  # unfinished one of this connection; further pages are numbered without a gap. The master acts on the register call
+  # only, on all pages at once. A connection that breaks before leaves nothing behind.
   reportPiece @8 (worker :WorkerRef, number :UInt64, totalBytes :UInt64, offset :UInt64, bytes :Data) -> ();
   # Part of a report that is too long for one message, in order and before the report call that names it (`pieces`):
   # bytes of a Cap'n Proto message whose root is the Report. One report at a time; offset 0 begins one.
   blockNotCopied @9 (worker :WorkerRef, block :BlockReport, sourceFailed :Bool, why :Text);
-  # The copy that replicateBlock asked for was not made. sourceFailed: the replica here could not be read.
+  # The replica that replicateBlock requested was not made. sourceFailed: the replica here could not be read.
   diskFailed @10 (worker :WorkerRef, why :Text);
-  # The disk with the block store fails; empty: it works again.
+  # The disk with the block store fails. An empty `why`: it works again.
 }
 
 struct RegistrationPage {
-  # About 256 KiB. What is listed in WorkerInfo itself comes after what is listed here.
-  inventory @0 :List(Copy);
+  # About 256 KiB of lists. The lists in WorkerInfo itself continue them.
+  inventory @0 :List(Replica);
   running @1 :List(AttemptId);
   blocks @2 :List(BlockReport);
 }
 
 interface Heartbeats {
-  # On its own connection (hello role: heartbeat) and thread.
+  # Beats travel on a connection (hello role: heartbeat) and a thread of their own.
   beat @0 (worker :WorkerRef, sequence :UInt64, loopSilentMs :UInt32, room :DiskRoom) -> (known :Bool, durable :Durable);
-  # known = false: register again. loopSilentMs: for how long the worker's control loop has not moved; 0 while it does.
+  # known = false: register again. loopSilentMs: how long the worker's control loop has stood still; 0 while it runs.
 }
 
 struct DiskRoom {
-  # Of the disk of a worker's data.
+  # Space on the disk with a worker's data.
   freeBytes @0 :UInt64;
   totalBytes @1 :UInt64;
   # 0: not known.
   full @2 :Bool;
-  # Less is free than the worker keeps free (mrworker --min_free): it takes neither blocks nor attempts.
+  # Less is free than mrworker --min_free: the worker takes neither blocks nor attempts.
   path @3 :Text;
   # The directory, where it is full.
   noInodes @4 :Bool;
-  # It is full because that file system has as many files as it may.
+  # The disk is full because its file system has no free inode.
 }
 
 struct Durable {
-  # The last record that was durable in the master's journal when this was sent. A worker keeps it and shows it when it
+  # The last record that was durable in the master's journal when this was sent. A worker stores it and sends it when it
   # registers: a journal that lacks this record has lost some.
   epoch @0 :UInt32;
-  # 0: nothing is said.
+  # 0: no record.
   life @1 :UInt64;
-  # Tells epochs of one number apart: a master that runs on an older copy of the journal gives the number again.
+  # Distinguishes epochs of one number: a master that runs on an older copy of the journal gives the number again.
   sequence @2 :UInt64;
 }
 
 struct WorkerInfo {
   name @0 :Text;
-  # Chosen once per data directory, kept there: the same name gets the same id again.
+  # Chosen once per data directory and kept there: the same name gets the same id again.
   incarnation @1 :UInt64;
   address @2 :Text;
   # host:port of the data server, as other workers reach it.
@@ -90,7 +90,7 @@ struct WorkerInfo {
   reduceSlots @6 :UInt32;
   memoryBytes @7 :UInt64;
   labels @8 :List(Text);
-  inventory @9 :List(Copy);
+  inventory @9 :List(Replica);
   running @10 :List(AttemptId);
   blocks @11 :List(BlockReport);
   httpPort @12 :UInt16;
@@ -98,14 +98,14 @@ struct WorkerInfo {
   usedBytes @14 :UInt64;
   masterEpochSeen @15 :UInt32;
   leaving @16 :Bool;
-  # It was told to end, as by `leaving`: nothing new goes there.
+  # It shuts down, as after a `leaving` call: it gets nothing new.
   pid @17 :UInt32;
   pages @18 :UInt32;
-  # Number of registerPage calls that belong to this registration.
+  # The number of registerPage calls that belong to this registration.
   reportsGivenUp @19 :UInt32;
   # Reports that this incarnation could not deliver in several tries, each of which broke the connection.
   durableSeen @20 :Durable;
-  # The newest one that a master of this cluster sent, in any life of this worker.
+  # The newest one that a master of this cluster sent to any incarnation of this worker.
 }
 
 struct BlockReport {
@@ -114,7 +114,7 @@ struct BlockReport {
   length @2 :UInt64;
   digest @3 :UInt64;
   aside @4 :Bool;
-  # Of blockSuspect: a good replica has taken its place here, and the damaged bytes are in quarantine.
+  # For blockSuspect: a good replica has taken its place here, and the damaged bytes are in quarantine.
 }
 
 struct Registration {
@@ -124,20 +124,21 @@ struct Registration {
   clusterId @3 :UInt64;
   heartbeatMs @4 :UInt32;
   leaseMs @5 :UInt32;
-  unusedDropCopies @6 :List(Copy);
+  unusedDropReplicas @6 :List(Replica);
   reattachMs @7 :UInt32;
-  # After so long without an answered beat the worker ends its attempts. 0 = never.
+  # After so long without an answered beat the worker stops its attempts. 0 = never.
   startOver @8 :Bool;
-  # This incarnation was given up meanwhile: nothing that it runs or holds counts any more.
+  # The master has declared this incarnation lost: its attempts and outputs do not count any more.
   drop @9 :Data;
-  # One bit for each copy of the inventory, in its order, lowest bit of the first byte first. 1: nobody needs it any
-  # more. Shorter than the inventory: the rest is 0.
+  # One bit for each replica of the inventory, in its order, lowest bit of the first byte first. 1: nobody needs it any
+  # more. Bits beyond the end are 0.
   effectsLeaseMs @10 :UInt32;
-  # Attempts with side effects end so long after the last answered contact (CLOCK_BOOTTIME, worker/adr/0003). 0 = never.
+  # Attempts with side effects are stopped so long after the last answered contact (CLOCK_BOOTTIME, worker/adr/0003).
+  # 0 = never.
   durable @11 :Durable;
 }
 
-struct Copy {
+struct Replica {
   task @0 :Common.TaskId;
   generation @1 :UInt32;
   attempt @2 :UInt32;
@@ -147,17 +148,17 @@ struct Copy {
 interface Worker {
   apply @0 (batch :CommandBatch);
   log @1 (attempt :AttemptId) -> (outcome :Common.Outcome, text :Text);
-  # The end of what the attempt's child wrote to stdout and stderr, at most 256 KiB; not_found where
+  # Returns the end of what the attempt's child wrote to stdout and stderr, at most 256 KiB. Errors: not_found where
   # this worker does not have it (any more).
 }
 
 struct CommandBatch {
   masterEpoch @0 :UInt32;
   sequence @1 :UInt64;
-  # 1 is the first after a registration, then without a gap: batches come by two ways, and count in
-  # this order.
+  # Numbered without a gap from 1 after each registration. Batches come by two ways, and are applied
+  # in this order.
   verdicts @2 :List(Verdict);
-  # To be heard before the commands.
+  # Applied before the commands.
   commands @3 :List(Command);
 }
 
@@ -172,22 +173,22 @@ struct Command {
     # Sent before the first launch of the stage on this worker.
     directory @4 :DirectoryDelta;
     bind @5 :Bind;
-    drop @6 :Copy;
-    # This output (or what is left of it) may be deleted.
+    drop @6 :Replica;
+    # Delete this output, or what is left of it.
     endJob @7 :Common.JobId;
-    # Everything of this job may be deleted.
+    # Delete everything of this job.
     deleteBlock @8 :BlockReport;
     replicateBlock @9 :ReplicateBlock;
     drain @10 :Bool;
-    replicateCopy @11 :ReplicateCopy;
-    # Asked again after a registration: one that is under way or done changes nothing.
+    replicateOutput @11 :ReplicateOutput;
+    # Repeated after each registration: where the replica is under way or made, this changes nothing.
     emptyQuarantine @12 :BlockReport;
-    # Enough good replicas are known: the damaged bytes of this block may go. Its good replica here stays.
+    # Delete the damaged bytes of this block: enough good replicas are known. A good replica here stays.
   }
 }
 
-struct ReplicateCopy {
-  # The worker makes a copy of its own of this output, under the same attempt's number.
+struct ReplicateOutput {
+  # The worker makes its own replica of this output, under the same attempt number.
   job @0 :Common.JobId;
   stage @1 :UInt32;
   source @2 :DirectoryEntry;
@@ -196,7 +197,7 @@ struct ReplicateCopy {
 struct ReplicateBlock { block @0 :BlockReport; toAddress @1 :Text; }
 
 struct StageInfo {
-  # What all tasks of a stage have in common.
+  # The properties that all tasks of a stage share.
   job @0 :Common.JobId;
   stage @1 :UInt32;
   library @2 :Text;
@@ -209,15 +210,15 @@ struct StageInfo {
   sortBufferBytes @8 :UInt64;
   partitionSeed @9 :UInt64;
   stagingUri @10 :Text;
-  # Of final stages: directory under which attempts write their private files.
+  # For final stages: the directory under which attempts write their private files.
   jobName @11 :Text;
   files @12 :List(Job.SideFile);
   maxBadRecords @13 :UInt64;
-  # Of the whole job; an attempt that alone has more fails.
+  # A limit for the whole job. An attempt that exceeds it alone fails.
   taskTimeoutMs @14 :UInt64;
-  # An attempt that shows no progress for so long fails, by its operator's fault. 0 = none.
+  # An attempt without progress for so long fails; the failure counts as its operator's. 0 = no limit.
   strictInputs @15 :Bool;
-  # A local input that grew since the job was planned fails it.
+  # An attempt fails where a local input has grown since the job was planned.
 }
 
 struct Launch {
@@ -226,7 +227,7 @@ struct Launch {
   splits @2 :List(Split);
   slices @3 :List(Slice);
   byBind @4 :Bool;
-  # It reads each upstream output from the copy that a bind names, and from no other.
+  # The attempt reads each upstream output only from the replica that a bind names.
 }
 
 struct Split {
@@ -236,28 +237,28 @@ struct Split {
   length @3 :UInt64;
   fileBytes @4 :UInt64;
   blocks @5 :List(BlockLocation);
-  # Of dfs files: the blocks from the one that holds offset to the end of the file's next block.
+  # For dfs files: the blocks from the one that holds `offset` to the end of the file's next block.
   file @6 :UInt64;
-  # Of dfs files: the id of the version that was planned; 0 = not known.
+  # For dfs files: the id of the version that was planned; 0 = not known.
   mtimeNs @7 :Int64;
   inode @8 :UInt64;
   device @9 :UInt64;
-  # Of local files: what stat() gave when the job was planned; an inode of 0 = not known. device counts where
+  # For local files: the values of stat() when the job was planned; an inode of 0 = not known.
   view @10 :UInt64;
-  # is the worker's, too (mr::FileView).
+  # The planner's mr::FileView. `device` is compared only where the worker has the same one.
 }
 
 struct BlockLocation {
   id @0 :UInt64;
   generation @1 :UInt32;
   offset @2 :UInt64;
-  # In the file.
+  # Offset in the file.
   length @3 :UInt64;
   addresses @4 :List(Text);
   # Data servers with a replica, nearest first.
   digest @5 :UInt64;
   damaged @6 :List(Text);
-  # For people: further replicas, which are damaged and not read, as "w2 (host:port)".
+  # Damaged replicas, which are not read, as "w2 (host:port)", for people.
 }
 
 struct Slice {
@@ -269,13 +270,13 @@ struct Slice {
 }
 
 struct DirectoryDelta {
-  # Where the outputs of one stage can be read. The first delta for a stage is complete up to its
-  # version; later ones are in order.
+  # Changes of the places where the outputs of one stage can be read. The first delta for a stage is
+  # complete up to its version; later ones come in order.
   job @0 :Common.JobId;
   stage @1 :UInt32;
   version @2 :UInt64;
   added @3 :List(DirectoryEntry);
-  removed @4 :List(Copy);
+  removed @4 :List(Replica);
 }
 
 struct DirectoryEntry {
@@ -295,10 +296,10 @@ struct Manifest {
   content @2 :Common.Digest;
   # XXH3-128 over the table's rows (records, bytes, content.low, content.high as u64 LE each).
   table @3 :List(PartitionRow);
-  # Inline up to 64 partitions; else empty, and fetched from the copy (data.capnp, table).
+  # Inline up to 64 partitions; else empty, and fetched from the replica (data.capnp, table).
   partitions @4 :UInt32;
   outputs @5 :List(FileOutput);
-  # Of final stages.
+  # For final stages.
 }
 
 struct PartitionRow {
@@ -333,7 +334,7 @@ struct Progress {
 
 struct Report {
   number @8 :UInt64;
-  # The worker's own, never given twice in one incarnation.
+  # The worker's number of the report, unique in one incarnation.
   attempt @0 :AttemptId;
   union {
     started @1 :Void;
@@ -343,12 +344,12 @@ struct Report {
     killed @5 :Void;
     fetchFailed @6 :FetchFailed;
     fetchDone @7 :FetchDone;
-    copyMade @9 :Copy;
-    # This worker's own, whole and checked. Verdict: copyKept, else it is dropped.
-    copyNotMade @10 :FetchFailed;
-    # The copy is the source. It costs nothing but the copy, and may be asked for again.
+    replicaMade @9 :Replica;
+    # This worker has a complete, verified replica. Verdict: replicaKept, else the worker drops it.
+    replicaNotMade @10 :FetchFailed;
+    # `replica` is the source. Nothing else is affected, and the replica may be requested again.
     pieces @11 :UInt64;
-    # The report came as reportPiece calls, so many bytes in all; this stands for it in the list.
+    # Stands for a report that came as reportPiece calls, of so many bytes in all.
   }
 }
 
@@ -359,27 +360,28 @@ struct Finished {
   waitedUs @3 :UInt64;
   counters @4 :List(Counter);
   badRecords @5 :List(Text);
-  # The first few that were skipped: where they are, and why.
+  # The first few skipped records: where they are, and why.
   partitionKib @6 :List(UInt32);
-  # Of a shuffle output whose table is not inline: what each partition has, in KiB rounded up; of too many empty.
+  # The size of each partition in KiB, rounded up, for a shuffle output whose table is not inline. Empty where there are
+  # too many partitions.
   hotKeys @7 :List(HotKey);
-  # The keys that weigh most in what its shuffle ports gave out, if any does: no part of the output.
+  # The hottest keys of its shuffle ports, if there are any. They are no part of the output.
   grown @8 :List(Text);
-  # URIs of local inputs that are longer than when the job was planned, at most 16: it read what was planned.
+  # URIs of local inputs that have grown since the job was planned, at most 16. The attempt read the planned bytes.
 }
 struct HotKey {
   port @0 :UInt32;
   partition @1 :UInt32;
-  # Where it goes; over all ports.
+  # The key's partition, numbered over all ports.
   hash @2 :UInt64;
   # XXH3-64 of the whole key.
   prefix @3 :Data;
   # Its first bytes, at most 64.
   cut @4 :Bool;
-  # It has more.
+  # The key is longer.
   records @5 :UInt64;
   bytes @6 :UInt64;
-  # With this key, about.
+  # Estimates for this key.
 }
 struct Counter { group @0 :Text; name @1 :Text; value @2 :Int64; }
 
@@ -395,37 +397,39 @@ struct Failed {
   # mr::sched::FailureKind
   message @1 :Text;
   record @2 :Text;
-  # Where in the input, in words.
+  # The place in the input, for people.
   stderrTail @3 :Text;
 }
 
 struct FetchFailed {
-  copy @0 :Copy;
+  replica @0 :Replica;
   why @1 :Text;
   here @2 :Bool;
-  # Of copyNotMade: for what is this worker's own, as a full disk is. The source is in no doubt.
+  # For replicaNotMade: the cause is on this worker, such as a full disk. The source is not in doubt.
   unreachable @3 :Bool;
-  # The source did not answer: this says nothing about its bytes.
+  # The source did not answer. Its bytes are not in doubt.
 }
 struct FetchDone {
-  # Of an attempt byBind: one read. Of others: all reads from this copy's worker since the last such report.
-  copy @0 :Copy;
+  # Bytes and time of reads from a replica. For an attempt byBind: one read. For others: all reads from this replica's
+  # worker since the last such report.
+  replica @0 :Replica;
   bytes @1 :UInt64;
   tookUs @2 :UInt64;
   readers @3 :UInt32;
-  # That read this copy at once, this one among them, as its worker counts them; 0 where it did not say.
+  # Readers of this replica at the same time, this one included, as its worker counts them: the mean over the bytes.
+  # 0: not counted.
 }
 
 struct Reply {
   union {
     noted @0 :Void;
-    # Of reports that need no verdict.
+    # For reports that need no verdict.
     winner @1 :Void;
-    copyKept @2 :Void;
-    copyDropped @3 :Void;
+    replicaKept @2 :Void;
+    replicaDropped @3 :Void;
     differs @4 :Void;
     stale @5 :Void;
     later @6 :Void;
-    # Heard, but not on disk yet: a verdict follows.
+    # Received, but not on disk yet: a verdict follows.
   }
 }

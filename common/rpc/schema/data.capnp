@@ -1,6 +1,6 @@
 @0x8b175d4a15d89ad1;
-# Bulk bytes between workers (and from workers to clients): shuffle chunks and blocks. On
-# connections of their own (hello role: data); calls go one way on a connection. At most 1 MiB of
+# The data plane between workers, and from workers to clients: shuffle chunks and blocks. It has
+# connections of its own (hello role: data); calls go one way on a connection. At most 1 MiB of
 # data per message; 4 calls in flight.
 
 using Cxx = import "/capnp/c++.capnp";
@@ -11,61 +11,61 @@ using Control = import "control.capnp";
 interface DataServer {
   fetch @0 (requests :List(ChunkRequest)) -> (chunks :List(Chunk));
   # Answers a prefix of the requests, at least one, as many as fit in 1 MiB.
-  table @1 (copy :Control.Copy) -> (outcome :Common.Outcome, rows :List(Control.PartitionRow));
+  table @1 (replica :Control.Replica) -> (outcome :Common.Outcome, rows :List(Control.PartitionRow));
   openFetch @2 () -> (session :FetchSession);
-  probe @3 (copy :Control.Copy) -> (present :Bool);
+  probe @3 (replica :Control.Replica) -> (present :Bool);
 
   writeBlock @4 (block :Control.BlockReport, downstream :List(Text), client :Text) -> (outcome :Common.Outcome, writer :BlockWriter);
   # downstream: addresses of the next replicas in the pipeline.
   readBlock @5 (id :UInt64, generation :UInt32, offset :UInt64, length :UInt32) -> (outcome :Common.Outcome, data :Data);
-  # Verified against the sidecar before it leaves; at most 1 MiB.
-  verify @6 (copy :Control.Copy, content :Common.Digest, partitions :UInt32) -> (finding :Finding, why :Text);
+  # Returns at most 1 MiB, verified against the block's checksum file.
+  verify @6 (replica :Control.Replica, content :Common.Digest, partitions :UInt32) -> (finding :Finding, why :Text);
   # Reads all of an output here and compares it with its committed digests. Answers when that is done, which takes
-  # seconds for gigabytes. `why` says what is wrong with a damaged one.
+  # seconds for gigabytes. why: the fault of a damaged output.
 }
 
 enum Finding {
   unknown @0;
-  # Not looked at: too many others wait.
+  # Not examined: too many others wait.
   whole @1;
   damaged @2;
-  # Some of it cannot be read, or differs from the digest that was stored with it.
+  # A part cannot be read, or differs from the digest that was stored with it.
   otherContent @3;
-  # It is as it was stored, and is not what was committed: it was damaged in memory.
+  # It matches the stored digests but not the committed ones: it was damaged in memory.
   gone @4;
 }
 
 interface FetchSession {
   # Requests are numbered 1, 2, ... by the caller. The bytes of request k stay referenced until
-  # request k + 4 or the session's end, so that they are sent without a copy.
+  # request k + 4 or the session's end, so that they are sent without copying them.
   fetch @0 (number :UInt64, requests :List(ChunkRequest)) -> (chunks :List(Chunk));
 }
 
 struct ChunkRequest {
-  copy @0 :Control.Copy;
+  replica @0 :Control.Replica;
   partition @1 :UInt32;
   chunk @2 :UInt32;
   offset @3 :UInt64;
-  # Within the stored chunk: of chunks above 1 MiB, pieces are asked for.
+  # Offset within the stored chunk: chunks above 1 MiB are requested in pieces.
   reader @4 :UInt64;
-  # Of a session: the same number for all that one reader asks of the copy; 0 is not counted.
+  # In a session: one number for all requests of one reader of the replica; 0: the reader is not counted.
   last @5 :Bool;
-  # It will ask for nothing else of the copy.
+  # The reader will request nothing else of the replica.
 }
 
 struct Chunk {
   outcome @0 :Common.Outcome;
   data @1 :Data;
-  # Stored form.
+  # The bytes as they are stored.
   codec @2 :UInt8;
   # 0 stored, 1 zstd
   rawBytes @3 :UInt32;
   storedBytes @4 :UInt32;
-  # Of the whole chunk.
+  # Sizes of the whole chunk.
   wireDigest @5 :UInt64;
   # XXH3-64 of the whole stored chunk.
   readers @6 :UInt32;
-  # Of this copy, now, the asking one among them; 0 where it is not counted.
+  # Readers of this replica now, this one included; 0 where it is not counted.
 }
 
 interface BlockWriter {

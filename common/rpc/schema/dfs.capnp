@@ -1,7 +1,7 @@
 @0xbd5f308639ad4456;
-# The block store's namespace, as clients and workers see it. Answered by the master; mutating calls
-# are answered when their journal record is on disk. Paths are absolute, '/'-separated UTF-8 without
-# '.', '..', empty or control-character components.
+# The block store's namespace for clients and workers. The master answers; calls that change
+# something are answered when their journal record is on disk. Paths are absolute, '/'-separated
+# UTF-8 without '.', '..', empty or control-character components.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("mr::rpc");
@@ -10,18 +10,18 @@ using Control = import "control.capnp";
 
 interface FileSystem {
   create @0 (path :Text, overwrite :Bool, replication :UInt32, blockBytes :UInt64, requestId :Text) -> (outcome :Common.Outcome, lease :UInt64, blockBytes :UInt64);
-  # Starts a file nobody sees until complete.
+  # Starts a file that nobody sees until `complete`.
   addBlock @1 (lease :UInt64, index :UInt32, near :Text) -> (outcome :Common.Outcome, block :Control.BlockLocation);
-  # A new block with the pipeline to write it to. Repeating an index gives a fresh block and
+  # Returns a new block with the pipeline to write it to. A repeated index gives a fresh block and
   # abandons the one before.
   complete @2 (lease :UInt64, blocks :List(Control.StagedBlock)) -> (outcome :Common.Outcome);
   abandon @3 (lease :UInt64) -> (outcome :Common.Outcome);
   stat @4 (path :Text) -> (outcome :Common.Outcome, status :FileStatus);
   list @5 (path :Text, after :Text) -> (outcome :Common.Outcome, entries :List(FileStatus), more :Bool);
-  # In the order of names, in pages of about 512 KiB. after: empty, then the last path of the page before, while `more`
-  # is set.
+  # Lists entries in the order of names, in pages of about 512 KiB. after: empty, then the last path of the page before,
+  # while `more` is set.
   locate @6 (path :Text, offset :UInt64, length :UInt64, near :Text, file :UInt64) -> (outcome :Common.Outcome, status :FileStatus, blocks :List(Control.BlockLocation), inlineData :Data);
-  # file: not 0: the file with this id, whatever its path leads to now (FileStatus.id); path is then for messages.
+  # file: where not 0, the file with this id (FileStatus.id), whatever `path` leads to now; `path` is then for messages.
   # inlineData: the bytes of a small file that the master made itself (_SUCCESS) and that has no blocks.
   mkdir @7 (path :Text) -> (outcome :Common.Outcome);
   remove @8 (path :Text, recursive :Bool) -> (outcome :Common.Outcome);
@@ -29,19 +29,19 @@ interface FileSystem {
   setReplication @10 (path :Text, replication :UInt32) -> (outcome :Common.Outcome);
   renew @11 (lease :UInt64) -> (outcome :Common.Outcome);
   health @12 (maxFiles :UInt32) -> (health :StoreHealth);
-  # Walks all files: for people and for tests, not for loops.
+  # Cost: walks all files. For people and for tests, not for loops.
 }
 
 struct StoreHealth {
-  # What is wrong with the blocks of visible files.
+  # Faults of the blocks of visible files.
   safeMode @0 :Bool;
   files @1 :UInt64;
   missingFiles @2 :UInt64;
-  # With a block that has no replica on a live worker.
+  # Files with a block that has no replica on a live worker.
   corruptFiles @3 :UInt64;
-  # Of the others: with a block whose replicas on live workers are all damaged.
+  # Other files with a block that has only damaged replicas on live workers.
   underReplicatedFiles @4 :UInt64;
-  # Of the others: with a block that has fewer good replicas than wanted and possible.
+  # Other files with a block that has fewer good replicas than wanted and possible.
   troubles @5 :List(FileTrouble);
   # The worst first, at most maxFiles.
   failedDisks @6 :List(FailedDisk);
@@ -56,7 +56,7 @@ struct FileTrouble {
   corrupt @3 :UInt32;
   underReplicated @4 :UInt32;
   damaged @5 :List(Text);
-  # Where its damaged replicas are: "w2 (host:port)", each once.
+  # Workers with its damaged replicas: "w2 (host:port)", each once.
 }
 
 struct FailedDisk { worker @0 :UInt32; address @1 :Text; why @2 :Text; }
@@ -74,5 +74,5 @@ struct FileStatus {
   leastReplicas @8 :UInt32;
   # Good replicas now of the block that has the fewest; as many as wanted where there is no block.
   id @9 :UInt64;
-  # Of this version of the file: one that is put over it has another id.
+  # Identifies this version of the file: one that replaces it has another id.
 }

@@ -1,7 +1,7 @@
 @0xcf1d4004b321f592;
-# What a job is: a DAG of stages, each an operator of a library with inputs and output ports. Made
-# by mrctl from the plan document of a job (jobs/README.md), checked again by the master, kept in
-# the journal, and handed to workers stage by stage.
+# The spec of a job: a DAG of stages, each an operator of a library with inputs and output ports.
+# mrctl makes it from a job's plan document (jobs/README.md). The master checks it again, keeps it
+# in the journal, and sends it to workers stage by stage.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("mr::rpc");
@@ -9,7 +9,8 @@ $Cxx.namespace("mr::rpc");
 enum EdgeKind { unset @0; allToAll @1; manyToOne @2; oneToOne @3; broadcast @4; }
 
 enum Wish { auto @0; on @1; off @2; }
-# What a user asks of a family of policies: as the list has it; there must be one; none for this job.
+# A user's choice for a family of policies. auto: as the cluster's list has it; on: the list must have one; off: none
+# for this job.
 
 struct JobSpec {
   name @0 :Text;
@@ -22,7 +23,7 @@ struct JobSpec {
   output @5 :OutputSpec;
   conf @6 :List(KeyValue);
   env @7 :List(KeyValue);
-  # Variables that operators see, beside MR_*.
+  # Environment variables that operators see, beside MR_*.
   maxFailures @8 :UInt32;
   # Failures of one task by its operator that fail the job; 0 = default (4).
   memoryBytes @9 :UInt64;
@@ -30,33 +31,34 @@ struct JobSpec {
   policies @10 :List(Text);
   deadlineMs @11 :UInt64;
   sortBufferBytes @12 :UInt64;
-  # What an attempt sorts in memory before it spills; 0 = default. Part of what makes output bytes
-  # reproducible, therefore of the job and not of the machine.
+  # Bytes that an attempt sorts in memory before it spills; 0 = default. Output bytes depend on it, so
+  # it is a property of the job and not of the machine.
   labels @13 :List(KeyValue);
   speculation @14 :Wish;
   clones @15 :Wish;
   bestEffort @16 :Bool;
-  # Accepted also where its deadline cannot be met.
+  # The job is accepted even where its deadline cannot be met.
   utility @17 :List(UtilityPoint);
-  # What it is worth to end at these times, which rise; none, or two and more. Empty: the deadline says it.
+  # The utility of ending at these times, which ascend; none, or at least two. Empty: the deadline decides.
   maxBadRecords @18 :UInt64;
-  # So many records that operators cannot use are skipped and counted, in all tasks together; one more fails the job.
+  # Up to so many records that operators cannot use are skipped and counted, over all tasks. One more fails the job.
   files @19 :List(SideFile);
-  # What each attempt finds in a directory of its worker, beside its inputs.
+  # Files that each attempt finds in a directory on its worker, beside its inputs.
   taskTimeoutMs @20 :UInt64 = 600000;
-  # An attempt without progress (input taken, output, counters) for so long fails; waiting for inputs does not count. 0 = never.
+  # An attempt without progress (input taken, output, counters) for so long fails; waiting for inputs does not count.
+  # 0 = never.
   strictInputs @21 :Bool;
-  # A local input that grows while the job runs fails it; else it is read to the length that it had.
+  # The job fails where a local input grows while it runs. False: the input is read up to its planned length.
   struct KeyValue { key @0 :Text; value @1 :Text; }
   struct UtilityPoint { atMs @0 :UInt64; utility @1 :Float64; }
-  # atMs: since the submission.
+  # atMs: milliseconds since the submission.
 }
 
 struct SideFile {
   name @0 :Text;
-  # In that directory.
+  # File name in that directory.
   sha256 @1 :Text;
-  # Hex; its bytes are kept and sent as those of operator libraries are.
+  # Hexadecimal. The bytes are stored and sent like those of operator libraries.
   bytes @2 :UInt64;
 }
 
@@ -65,18 +67,18 @@ struct StageSpec {
   operator @1 :Text;
   config @2 :Data;
   tasks @3 :UInt32;
-  # 0: the planner decides from bytes and slots. Ignored where splits or a one-to-one edge decide.
+  # 0: the planner chooses it from bytes and slots. Ignored where splits or a one-to-one edge decide.
   inputs @4 :List(InputSpec);
   ports @5 :List(PortSpec);
   flags @6 :UInt32;
-  # mr_operator_flags of the operator, as the library's table has them.
+  # The operator's mr_operator_flags in the library's table.
   taskBytes @7 :UInt64;
-  # Not 0: where the planner decides, a task for each so many bytes of input, also more than there are slots: for an
-  # operator whose memory grows with its task.
+  # Where not 0 and the planner decides: input bytes per task, even if that makes more tasks than slots. For operators
+  # that need memory in proportion to their input.
   memoryBytes @8 :UInt64;
-  # Per attempt of this stage; 0 = as the job has it.
+  # Per attempt of this stage; 0 = as for the job.
   builtin @9 :Bool;
-  # The operator is one of the built-in library, although the job names another.
+  # The operator is from the built-in library, although the job names another one.
 }
 
 struct InputSpec {
@@ -94,7 +96,7 @@ struct FileInput {
   maxSplitBytes @2 :UInt64;
   # 0 = the block size. Tests use 4 KiB.
   sampleBytes @3 :UInt64;
-  # Not 0: of each split only about this many bytes, in whole records from its start (for sampling).
+  # Where not 0: only about this many bytes of each split are read, in whole records from its start (for sampling).
 }
 
 struct EdgeInput {
@@ -104,19 +106,19 @@ struct EdgeInput {
   grouped @3 :Bool;
   # Delivered merged in key order with the other grouped inputs of the stage (the port is sorted).
   quotes @4 :Bool;
-  # A broadcast of the stage's csv files' quotes (operator mr.csv_quotes), read by the host and not by the operator;
-  # such inputs are the stage's last.
+  # The quote states of the stage's csv files (operator mr.csv_quotes), as a broadcast that the host reads and not the
+  # operator. Such inputs are the stage's last.
   format @5 :Text;
-  # Not empty: read as files are (FileInput.format), one for the output of each upstream task: what its records would be
-  # if the port wrote files of format `written`. Never grouped, never by allToAll.
+  # Where not empty: the output of each upstream task is read like a file of this format (FileInput.format), with the
+  # bytes that the port would write in format `written`. Never grouped, never by allToAll.
   written @6 :Text;
   file @7 :Text;
-  # What these files are called to the operator; the upstream task's number is put behind it.
+  # The name of these files for the operator; the upstream task's number is appended.
   sampleBytes @8 :UInt64;
-  # As of files.
+  # Like FileInput.sampleBytes.
   splits @9 :Bool;
-  # Of allToAll: a fat partition may be read by several tasks, each from a range of upstream tasks, beside the whole
-  # partition of the stage's other inputs.
+  # For allToAll: several tasks may read one fat partition, each from a range of upstream tasks. Each of them reads the
+  # whole partition of the stage's other inputs.
 }
 
 struct PortSpec {
@@ -138,7 +140,7 @@ struct FilePort {
   # text: key TAB value NEWLINE, or value NEWLINE where the key is empty; fixed:N or raw: key bytes
   # then value bytes, nothing between; record: batches.
   name @1 :Text;
-  # Of its parts, as errors-r-00000; empty: part.
+  # Name of its part files, as in errors-r-00000; empty: part.
 }
 
 struct OutputSpec {

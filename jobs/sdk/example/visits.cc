@@ -1,4 +1,4 @@
-// How many bytes and requests each host cost, from a web server's log: lines `host path bytes`.
+// Computes requests and bytes per host from a web server's log with lines `host path bytes`.
 #include <charconv>
 #include <tuple>
 
@@ -31,10 +31,10 @@ class ReadLog : public mr::LineMapper<std::string, Cost>,
     out.Emit(fields[0], Cost(1, bytes));
   }
 
-  // Runs on parts of a group, before they travel.
+  // Runs on parts of a group, before the shuffle.
   Cost Combine(std::string_view, mr::Values<Cost>& costs) { return Sum(costs); }
 
-  // Hosts of one domain (its last two names) go to one task, so they stand in one part of the output.
+  // Sends hosts of one domain (its last two names) to one task, so that they are in one part of the output.
   uint32_t Partition(std::string_view host, uint32_t partitions) const {
     const size_t dot = host.rfind('.');
     const size_t begin = dot == host.npos || dot == 0 ? host.npos : host.rfind('.', dot - 1);

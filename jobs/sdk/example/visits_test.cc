@@ -1,4 +1,4 @@
-// The job without a cluster, cut into splits and batches that are far too small, on purpose.
+// Runs the job without a cluster. Splits and batches are far too small, on purpose.
 #include "paceline/testing.h"
 
 #include <cstdio>
@@ -32,7 +32,7 @@ int main() {
   for (const std::string& part : four.parts) together |= part.find("b.org\t1\t7\nwww.b.org\t1\t5\n") != part.npos;
   Expect(four.ok && together, "a domain is in one part", four);
 
-  // However the engine cuts, combines, orders and repeats its work, the answer is the same.
+  // The answer does not depend on how the engine cuts, combines, orders and repeats its work.
   const mr::Determinism same = mr::ExpectDeterministic(wide, "visits");
   if (!same.ok) ++failures;
   std::printf("%s", same.ok ? "" : (same.text + "\n").c_str());

@@ -1,5 +1,5 @@
-// Turns an operator class into an entry of the C table. Nothing here needs to be read to write an
-// operator. Each entry is noexcept; what user code throws becomes host->fail().
+// Turns an operator class into an entry of the C table. Writing an operator requires no knowledge of it. Each entry is
+// noexcept; an exception of user code becomes host->fail().
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ template <class Op>
 concept HasSide = requires {
   typename Op::SideKey;
 };
-// A raw operator may fold sorted batches itself: CombineBatch(port, view, out), out(key, value).
+// Optional member of a raw operator that folds sorted batches: CombineBatch(port, view, out), with out(key, value).
 template <class Op>
 concept HasRawCombine = requires(Op op, const BatchView& view) {
   op.CombineBatch(uint32_t{}, view, [](std::string_view, std::string_view) {});
@@ -56,14 +56,14 @@ class Adapter {
     Out out;
     GroupReader groups;
     Op op;
-    bool file_open = false;   // records of a file came, and FileEnd has not
-    uint32_t file_input = 0;  // which input it is of
+    bool file_open = false;   // records of a file were delivered, and FileEnd is due
+    uint32_t file_input = 0;  // the input of that file
   };
 
-  // Which keys are one group, where that is not equality of their bytes.
+  // Returns the comparison of keys that decides groups; null: equality of bytes.
   static GroupReader::SameGroup SameGroup() {
     if constexpr (Op::kKind == Kind::kSorted) {
-      // The bytes of the first part: a part says where it ends, so equal parts have equal bytes.
+      // Compares the bytes of the first part. A part encodes its own end, so equal parts have equal bytes.
       return [](std::string_view a, std::string_view b) {
         std::string_view rest = b;
         KeyCodec<typename Op::GroupKey>::TakePart(&rest);
@@ -177,7 +177,7 @@ class Adapter {
     }
   }
 
-  // Runs f(), with place() shown where it throws.
+  // Runs f(). If it throws, place() is shown with the failure.
   template <class F, class Place>
   static auto AtPlace(Instance& i, F&& f, Place&& place) {
     try {
@@ -190,7 +190,7 @@ class Adapter {
     }
   }
 
-  // Decodes the key of the group at hand.
+  // Decodes the key of the current group.
   template <class K>
   static auto GroupKeyOf(Instance& i) {
     const std::string_view bytes = i.groups.key();
@@ -198,8 +198,8 @@ class Adapter {
         i, [&] { return KeyCodec<K>::Decode(bytes); }, [&] { return "key '" + Shown(bytes) + "'"; });
   }
 
-  // f() maps or reduces one record or group; where it says that this is a bad one, what that emitted is taken back.
-  // place(): where it is. bytes: how many bytes it has, 0 where that is not known.
+  // Runs f(), which maps or reduces one record or group. If f throws BadRecord, the records that it emitted are taken
+  // back. place(): its place. bytes: its size; 0: not known.
   template <class F, class Place>
   static void Guarded(Instance& i, uint64_t bytes, F&& f, Place&& place) {
     i.outputs.Mark();
@@ -208,7 +208,7 @@ class Adapter {
     } catch (const BadRecord& bad) {
       i.outputs.Rollback();
       const std::string where = place();
-      i.context.FailedIn(where);  // counts where these are too many
+      i.context.FailedIn(where);  // the failure's place if there are too many
       i.context.SkipRecords(1, bytes, where + ": " + bad.what());
     } catch (const AttemptOver&) {
       throw;
@@ -218,16 +218,16 @@ class Adapter {
     }
   }
 
-  // Of record r of the batch at hand, which begins at `offset`. The host knows it best.
+  // Returns the place of record r of the current batch, which begins at `offset`. Prefers the host's knowledge.
   static std::string PlaceOf(const Instance& i, const BatchView& view, uint32_t r, uint64_t offset) {
     if (std::string place = i.context.RecordPlace(r); !place.empty()) return place;
     if (i.context.input_file().empty()) {
       return "record " + std::to_string(r) + " of a batch of input " + std::to_string(i.context.input()) +
              " from upstream task " + std::to_string(i.context.upstream_task());
     }
-    // Of lines each is followed by its newline; other formats are told by the batch.
+    // Each line is followed by its newline, so its offset is exact. For other formats the batch's offset is given.
     if constexpr (Op::kKind != Kind::kLine) {
-      return "record " + std::to_string(r) + " behind " + BytePlace(i.context.input_file(), offset);
+      return "record " + std::to_string(r) + " after " + BytePlace(i.context.input_file(), offset);
     }
     for (uint32_t before = 0; before < r; ++before) offset += view.value(before).size() + 1;
     return BytePlace(i.context.input_file(), offset);
@@ -242,7 +242,7 @@ class Adapter {
         } catch (const AttemptOver&) {
           throw;
         } catch (...) {
-          // An operator that knows the line has said so before.
+          // An operator that knows the line has already called FailedIn; the first call counts.
           i.context.FailedIn("a line in " + i.context.input_file() + ", bytes " + std::to_string(offset) + " to " +
                              std::to_string(offset + value.size()));
           throw;
@@ -288,7 +288,7 @@ class Adapter {
       i.op.Reduce(key, values, i.out);
     } else {
       using L = typename Op::LeftIn;
-      // Equal keys come ordered by input: the left ones stand before the right ones.
+      // Equal keys are ordered by input, so the left values come first.
       std::vector<L> left;
       for (auto v : Values<L>(&i.groups, 0)) left.push_back(L(v));
       Values<typename Op::RightIn> right(&i.groups, 1);
@@ -296,7 +296,7 @@ class Adapter {
     }
   }
 
-  // Collects what combine() makes; the batches go to `emit` as they fill.
+  // Collects the output of combine() and sends full batches to `emit`.
   class CombineSink {
    public:
     CombineSink(mr_emit_fn emit, void* context) : emit_(emit), context_(context) {}
@@ -337,7 +337,7 @@ class Adapter {
         }
       }
       sink.Flush();
-      i->context.FlushCounters();  // the host combines after end() too
+      i->context.FlushCounters();  // the host combines after end(), too
     });
   }
 
@@ -353,8 +353,8 @@ class Adapter {
     });
   }
 
-  // What throws here cannot be told to the host: the order of equal keys is given instead, and the operator fails at
-  // its next call.
+  // If Op::Compare throws, this returns "equal": the ABI cannot report an error here. The operator fails at its next
+  // call.
   static int Compare(void* op, mr_bytes a, mr_bytes b) noexcept {
     int order = 0;
     Run(static_cast<Instance*>(op)->host, [&] { order = CompareKeys(View(a), View(b)); });

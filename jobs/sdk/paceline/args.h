@@ -1,5 +1,5 @@
-// The arguments of a job, for plan functions: declare what there is, then Parse. Whatever is not
-// declared is refused with the nearest name.
+// Arguments of a job, for plan functions: declare the options, then call Parse. An undeclared option is refused, with
+// the nearest name as a suggestion.
 //
 //   int64_t top = 20;
 //   Args("topwords").Add("--top", &top).Parse(args);
@@ -36,7 +36,7 @@ inline size_t EditDistance(std::string_view a, std::string_view b) {
 }
 }  // namespace sdk
 
-// " (did you mean 'x'?)" for the nearest candidate if it is near, else empty. Letters of the other case are nearest.
+// Returns " (did you mean 'x'?)" for the nearest candidate if one is near, else "". Case is ignored.
 inline std::string Suggest(std::string_view word, const std::vector<std::string>& candidates) {
   const auto lower = [](std::string_view text) {
     std::string out(text);
@@ -44,7 +44,8 @@ inline std::string Suggest(std::string_view word, const std::vector<std::string>
     return out;
   };
   std::string best;
-  size_t distance = std::min(word.size() / 3 + 2, std::max<size_t>(word.size(), 1));  // another letter is another name
+  size_t distance =
+      std::min(word.size() / 3 + 2, std::max<size_t>(word.size(), 1));  // one letter: only its case may differ
   for (const std::string& candidate : candidates) {
     const size_t d = sdk::EditDistance(lower(word), lower(candidate));
     if (d < distance) {
@@ -55,26 +56,29 @@ inline std::string Suggest(std::string_view word, const std::vector<std::string>
   return best.empty() ? "" : " (did you mean '" + best + "'?)";
 }
 
+// The options of one job. Errors of all members: JobError with the job's name and the text for the user.
 class Args {
  public:
   explicit Args(std::string job) : job_(std::move(job)) {}
 
+  // Declares an option without a value (a flag), or with one value.
   Args& Add(const std::string& name, bool* set) {
     return AddOption(name, false, [set](const std::string&, const std::string&) { *set = true; });
   }
   Args& Add(const std::string& name, std::string* text) {
     return AddOption(name, true, [text](const std::string&, const std::string& v) { *text = v; });
   }
-  // May be given several times.
+  // Declares an option that may be repeated.
   Args& Add(const std::string& name, std::vector<std::string>* list) {
     return AddOption(name, true, [list](const std::string&, const std::string& v) { list->push_back(v); });
   }
+  // Declares a whole number from `least` to `most`.
   Args& Add(const std::string& name, int64_t* number, int64_t least = 0,
             int64_t most = std::numeric_limits<int64_t>::max()) {
     return AddOption(name, true, [=, this](const std::string& option, const std::string& v) {
       const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), *number);
       if (error != std::errc() || end != v.data() + v.size()) {
-        Refuse(option + " wants a whole number, not '" + v + "'");
+        Refuse(option + " expects a whole number, not '" + v + "'");
       }
       if (*number < least || *number > most) {
         Refuse(option + " " + v + " is out of range: it may be " + std::to_string(least) + " to " +
@@ -82,7 +86,7 @@ class Args {
       }
     });
   }
-  // A size: whole bytes, or with k, m, g or t behind it KiB, MiB, GiB or TiB, as in 64m.
+  // Declares a size: bytes, or a number with suffix k, m, g or t (KiB, MiB, GiB, TiB), such as 64m.
   Args& AddBytes(const std::string& name, int64_t* bytes, int64_t least = 0,
                  int64_t most = std::numeric_limits<int64_t>::max()) {
     return AddOption(name, true, [=, this](const std::string& option, const std::string& v) {
@@ -91,7 +95,7 @@ class Args {
       static constexpr std::string_view kUnits = "kmgt";
       const size_t unit = end + 1 == behind ? kUnits.find(static_cast<char>(*end | 0x20)) : kUnits.npos;
       if (error == std::errc::invalid_argument || (end != behind && unit == kUnits.npos)) {
-        Refuse(option + " wants a size such as 64m (k, m, g or t) or 1000 (bytes), not '" + v + "'");
+        Refuse(option + " expects a size such as 64m (k, m, g or t) or 1000 (bytes), not '" + v + "'");
       }
       const int shift = unit == kUnits.npos ? 0 : static_cast<int>(10 * (unit + 1));
       const bool fits = error == std::errc() && *bytes <= std::numeric_limits<int64_t>::max() >> shift;
@@ -102,7 +106,7 @@ class Args {
       }
     });
   }
-  // A setting that `mrctl submit --conf NAME=VALUE` gives: true, false, or 1, 0.
+  // Declares a setting of `mrctl submit --conf NAME=VALUE`: true, false, 1 or 0.
   Args& Conf(const std::string& name, bool* set) {
     return AddConf(name, [=, this](const std::string&, const std::string& v) {
       if (v != "true" && v != "false" && v != "1" && v != "0")
@@ -113,12 +117,13 @@ class Args {
   Args& Conf(const std::string& name, std::string* text) {
     return AddConf(name, [text](const std::string&, const std::string& v) { *text = v; });
   }
-  // Arguments that are not options, and all behind `--`. Without this they are refused.
+  // Accepts arguments that are not options, and all after `--`. Without this call they are refused.
   Args& Rest(std::vector<std::string>* rest) {
     rest_ = rest;
     return *this;
   }
 
+  // Parses the arguments into the declared variables.
   void Parse(const std::vector<std::string>& args) const {
     bool options = true;
     for (size_t i = 0; i < args.size(); ++i) {
@@ -135,6 +140,7 @@ class Args {
     }
   }
 
+  // Refuses the arguments. Errors: always JobError, with the text "JOB: why".
   [[noreturn]] void Refuse(const std::string& why) const { throw JobError(job_ + ": " + why); }
 
  private:
@@ -173,7 +179,7 @@ class Args {
   void ParseOption(const std::vector<std::string>& args, size_t* i) const {
     const std::string& arg = args[*i];
     if (arg == "--conf") {
-      if (++*i == args.size()) Refuse("--conf wants a value behind it");
+      if (++*i == args.size()) Refuse("--conf needs a value");
       return ParseConf(args[*i]);
     }
     const size_t equals = arg.compare(0, 2, "--") == 0 ? arg.find('=') : std::string::npos;
@@ -185,7 +191,7 @@ class Args {
         return option.set(name, "");
       }
       if (equals != std::string::npos) return option.set(name, arg.substr(equals + 1));
-      if (++*i == args.size()) Refuse(name + " wants a value behind it");
+      if (++*i == args.size()) Refuse(name + " needs a value");
       return option.set(name, args[*i]);
     }
     std::vector<std::string> names;

@@ -1,19 +1,18 @@
-// How typed keys and values become bytes and come back.
+// Encoding of typed keys and values.
 //
-// KeyCodec<T> keeps order: a < b exactly if memcmp orders their bytes so. Integers are big-endian
-// with the sign bit flipped; floating point has its bits turned the usual way (-0 is written as 0,
-// NaN comes last); a string alone is its bytes; within a pair or tuple a string is escaped (00 ->
-// 00 FF) and closed by 00 00, so that ("a", "z") stands before ("aa", "b"). ValueCodec<T> is plain:
-// little-endian numbers, a length in front of strings within tuples and vectors.
+// KeyCodec<T> keeps order: a < b exactly if memcmp orders their bytes so. Integers are big-endian with the sign bit
+// flipped. Floating point bits are mapped likewise; -0 is written as 0, and NaN comes last. A string alone is its
+// bytes. Within a pair or tuple a string is escaped (00 -> 00 FF) and ends with 00 00, so that ("a", "z") sorts before
+// ("aa", "b"). ValueCodec<T> is plain: little-endian numbers, and a length before strings within tuples and vectors.
 //
-// View is what an operator is handed: std::string_view for std::string (valid during the call).
+// View is the type that operators receive: std::string_view for std::string (valid during the call).
 //
-// Decode takes all the bytes of a key or value. Where the type takes more or fewer it throws a JobError that names the
-// type and both lengths: an int32_t is never read from the bytes of an int64_t.
+// Decode requires all the bytes of one key or value. With more or fewer it throws a JobError that names the type and
+// both lengths: an int32_t is never read from the bytes of an int64_t.
 //
-// Add your own type by specialising KeyCodec or ValueCodec with the same members. TypeTag() is optional there: with it,
-// stages that disagree about the type are refused before the job starts (common/abi/type_tags.h says how tags are
-// written); without it, the type matches every other. sdk::DecodeWhole makes Decode from TakePart.
+// To add a type, specialise KeyCodec or ValueCodec with the same members. TypeTag() is optional. With it, stages that
+// disagree about the type are refused before the job starts (common/abi/type_tags.h has the rules). Without it, the
+// type matches every other. sdk::DecodeWhole makes Decode from TakePart.
 #pragma once
 
 #include <bit>
@@ -35,7 +34,7 @@ namespace mr {
 
 namespace sdk {
 
-// The bytes end before the value does: so many more are needed at least.
+// The bytes end before the value: at least `missing` more are needed.
 class BytesMissing : public JobError {
  public:
   BytesMissing(const char* what, size_t missing)
@@ -59,7 +58,7 @@ inline std::string_view Take(std::string_view* in, size_t n, const char* what) {
   return head;
 }
 
-// The tag of a type, as its codec has it. Returns "?" where the codec is of the user's making and gives none.
+// Returns the type's tag, or "?" if a user's codec has none.
 template <class Codec>
 std::string TagOf() {
   if constexpr (requires { Codec::TypeTag(); }) {
@@ -76,7 +75,7 @@ template <class Codec>
                  "; do the types of the writing and the reading operator agree?");
 }
 
-// All of `in` as the one value that Codec::TakePart takes. Errors: JobError where bytes are missing or left over.
+// Decodes all of `in` as one value by Codec::TakePart. Errors: JobError if bytes are missing or left over.
 template <class Codec>
 auto DecodeWhole(std::string_view in) {
   std::string_view rest = in;
@@ -97,7 +96,7 @@ template <size_t N>
 using UintOf = std::conditional_t<N == 1, uint8_t,
                                   std::conditional_t<N == 2, uint16_t, std::conditional_t<N == 4, uint32_t, uint64_t>>>;
 
-// Unsigned bits that ascend as the number does.
+// Returns unsigned bits in the same order as the number.
 template <class T>
 UintOf<sizeof(T)> OrderedBits(T v) {
   using U = UintOf<sizeof(T)>;
@@ -151,7 +150,7 @@ template <class T>
 concept Number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
 namespace sdk {
-// "i64", "u8", "f64": the kind and the number of bits.
+// Returns "i64", "u8" or "f64": the kind and the number of bits.
 template <class T>
 std::string NumberTag() {
   if constexpr (std::is_same_v<T, bool>) return "bool";
@@ -159,8 +158,8 @@ std::string NumberTag() {
 }
 }  // namespace sdk
 
-// Members: View (what operators see), Part (what stands in a decoded tuple), Append/Decode (alone),
-// AppendPart/TakePart (within a tuple: the end can be found), TypeTag (optional).
+// Members: View (the type that operators receive), Part (the type within a decoded tuple), Append and Decode (a value
+// alone), AppendPart and TakePart (within a tuple, where the end must be found), TypeTag (optional).
 template <class T>
 struct KeyCodec;
 template <class T>
@@ -219,7 +218,7 @@ struct ValueCodec<T> {
 };
 
 namespace sdk {
-// An enum is its underlying number.
+// Encodes an enum as its underlying number.
 template <template <class> class Codec, class T>
 struct EnumCodec {
   using Base = Codec<std::underlying_type_t<T>>;
@@ -289,7 +288,7 @@ struct ValueCodec<std::string> {
   }
 };
 
-// For records without a key (or value): no bytes at all. A reader that has bytes and wants none of them takes AnyBytes.
+// The type of a missing key or value: no bytes. A reader that ignores existing bytes uses AnyBytes.
 struct Nothing {
   auto operator<=>(const Nothing&) const = default;
 };
@@ -308,8 +307,8 @@ struct NothingCodec {
   static std::string TypeTag() { return "none"; }
 };
 
-// Pairs and tuples, of keys or of values. Accepts any tuple-like of convertible elements, so a
-// tuple of views can be emitted where strings are declared.
+// Pairs and tuples, of keys or of values. Accepts tuples with convertible elements, so views can be emitted where
+// strings are declared.
 template <template <class> class Codec, class... Ts>
 struct TupleCodec {
   using View = std::tuple<typename Codec<Ts>::Part...>;
@@ -323,7 +322,7 @@ struct TupleCodec {
   static void AppendPart(const Tuple& v, std::string* out) {
     Append(v, out);
   }
-  // Braces: the elements are taken from left to right.
+  // Braces: the elements are decoded from left to right.
   static View TakePart(std::string_view* in) { return View{Codec<Ts>::TakePart(in)...}; }
   static View Decode(std::string_view in) { return DecodeWhole<TupleCodec>(in); }
   static std::string TypeTag() {
@@ -340,9 +339,8 @@ struct TupleCodec {
 };
 }  // namespace sdk
 
-// Bytes as they are, of a type that is not declared: as std::string alone, but it agrees with every type of other
-// stages. For operators that encode or decode records themselves, and for keys or values that a reader does not look
-// at.
+// Bytes of an undeclared type: encoded like std::string, but matches every type of other stages. For operators that
+// encode or decode records themselves, and for keys or values that a reader ignores.
 struct AnyBytes {};
 namespace sdk {
 struct AnyBytesCodec {

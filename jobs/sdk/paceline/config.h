@@ -1,5 +1,5 @@
-// Settings that a plan gives to a stage and its operator reads back: names and texts, written as
-// lines `name=value` with \n and \\ escaped, so that a plan document stays readable in a debugger.
+// Settings that a plan gives to a stage and its operator reads: names and texts. They are encoded as lines `name=value`
+// with \n and \\ escaped, so that a plan document stays readable.
 #pragma once
 
 #include <charconv>
@@ -12,6 +12,7 @@
 
 namespace mr {
 
+// A set of names with values. Numbers are kept as decimal text. Errors: JobError for missing and malformed values.
 class Config {
  public:
   Config& Set(const std::string& name, std::string_view value) {
@@ -24,6 +25,7 @@ class Config {
     return Set(name, std::string_view(std::to_string(value)));
   }
 
+  // Readers. Bool is false for a name that is not set; the others require it.
   bool Has(const std::string& name) const { return values_.count(name) != 0; }
   const std::string& Text(const std::string& name) const {
     const auto it = values_.find(name);

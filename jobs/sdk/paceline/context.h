@@ -1,5 +1,5 @@
-// What an operator knows about where it runs, and its counters. One per operator instance; valid
-// from Open() on. Used from the operator's one thread.
+// Where an operator runs, and its counters. One per operator instance; valid from Open() on. Thread: the operator's
+// only thread.
 #pragma once
 
 #include <sys/resource.h>
@@ -16,8 +16,8 @@
 
 namespace mr {
 
-// A job counter, kept here and given to the host at the end of the input. The counters of a
-// task's winning attempt are added up over the job; those of other attempts are not.
+// A job counter, reported to the host at the end of the input. The job's value is the sum over the winning attempts;
+// other attempts do not count.
 class Counter {
  public:
   Counter(std::string group, std::string name) : group_(std::move(group)), name_(std::move(name)) {}
@@ -34,6 +34,7 @@ class Counter {
   int64_t value_ = 0;
 };
 
+// Identity, settings, counters and services of the attempt that runs the operator.
 class Context {
  public:
   Context(const mr_open_args& args, const mr_host* host)
@@ -51,33 +52,34 @@ class Context {
         input_file_(sdk::View(args.input_file)),
         files_directory_(MR_HAS(&args, files_directory) ? sdk::View(args.files_directory) : std::string_view()) {}
 
+  // Indices of stage, task and attempt from 0, and the number of tasks, inputs and output ports of the stage.
   uint32_t stage() const { return stage_; }
   uint32_t task() const { return task_; }
-  uint32_t tasks() const { return tasks_; }  // of this stage
+  uint32_t tasks() const { return tasks_; }
   uint32_t attempt() const { return attempt_; }
   uint32_t inputs() const { return inputs_; }
   uint32_t ports() const { return static_cast<uint32_t>(partitions_.size()); }
-  // How many partitions the port has: the number of tasks that read it; 1 for files.
+  // Returns the number of partitions of a port: the number of tasks that read it; 1 for files.
   uint32_t partitions(uint32_t port = 0) const { return partitions_.at(port); }
   const std::string& job_id() const { return job_id_; }
   const std::string& attempt_id() const { return attempt_id_; }
   const std::string& stage_name() const { return stage_name_; }
-  // Of the split of the batch at hand: a task may read several files, one after the other (FileEnd tells). Empty
-  // unless it reads splits.
+  // File of the current batch; empty unless the task reads splits. A task may read several files, one after the other
+  // (FileEnd marks the end of each).
   const std::string& input_file() const { return input_file_; }
 
   const std::string& config_bytes() const { return config_bytes_; }
-  // The settings that the plan gave by Config. Throws if the bytes are of another making.
+  // Returns the settings that the plan gave by Config. Errors: JobError if the bytes were not made by Config.
   Config config() const { return Config::Decode(config_bytes_); }
 
-  // The input, and for a split the byte offset in its file, of the batch at hand.
+  // Input, upstream task, and byte offset in the file (for splits) of the current batch.
   uint32_t input() const { return input_; }
   uint32_t upstream_task() const { return upstream_task_; }
   uint64_t offset() const { return offset_; }
 
-  // Lives as long as the operator. The group defaults to the stage's name. An attempt has at most MR_MAX_COUNTERS (256)
-  // counters, with groups and names of at most MR_MAX_COUNTER_NAME (256) bytes; one more throws FinalError, which fails
-  // the job: count totals, and emit what varies with the data.
+  // Returns a counter, valid as long as the operator. The group defaults to the stage's name. An attempt has at most
+  // MR_MAX_COUNTERS (256) counters; groups and names have at most MR_MAX_COUNTER_NAME (256) bytes. Errors: FinalError
+  // beyond these, which fails the job. Count totals, and emit what varies with the data.
   Counter& counter(std::string_view name) { return counter(stage_name_, name); }
   Counter& counter(std::string_view group, std::string_view name) {
     for (Counter& c : counters_) {
@@ -95,18 +97,18 @@ class Context {
     }
     return counters_.emplace_back(std::string(group), std::string(name));
   }
-  // The operator is at work, with neither input taken, output nor counters to show for it for long: the time of
-  // submit's
-  // --task-timeout begins anew.
+  // Restarts the time of --task-timeout. For an operator that works for long without taking input, emitting or
+  // counting.
   void Progress() {
     if (MR_HAS(host_, progress) && host_->progress != nullptr) host_->progress(host_->context);
   }
+  // Writes a line to the attempt's log.
   void Log(std::string_view line) { host_->log(host_->context, sdk::Bytes(line)); }
 
-  // For operators that take blocks or batches apart themselves: a record of them cannot be used, `what` says where it
-  // is and why; go on with the next one. Does not return where these are too many (BadRecord in error.h).
+  // Skips a record, for operators that parse blocks or batches themselves. `what`: place and reason. Does not return if
+  // there are too many bad records (BadRecord in error.h).
   void SkipRecord(std::string_view what) { SkipRecords(1, 0, what); }
-  // As SkipRecord, for `records` records (as the lines of a row) of `bytes` bytes together.
+  // Like SkipRecord, for `records` records at once (such as the lines of a row) of `bytes` bytes together.
   void SkipRecords(uint64_t records, uint64_t bytes, std::string_view what) {
     if (MR_HAS(host_, bad_records)) {
       if (host_->bad_records(host_->context, records, bytes, sdk::Bytes(what)) != 0) throw sdk::AttemptOver{};
@@ -118,12 +120,12 @@ class Context {
     }
   }
 
-  // For operators that take blocks or batches apart themselves: the place of the record, line or group that fails,
-  // before the exception leaves. The first call per batch counts. Other operators need not: the base classes do it.
+  // Sets the place of the failure, for operators that parse blocks or batches themselves. Call it before the exception
+  // leaves; the first call per batch counts. The other base classes do it themselves.
   void FailedIn(std::string_view place) {
     if (MR_HAS(host_, failed_in) && host_->failed_in != nullptr) host_->failed_in(host_->context, sdk::Bytes(place));
   }
-  // The place of record number `record` of the batch at hand; empty where the host does not know it.
+  // Returns the place of record `record` of the current batch, or "" if the host does not know it.
   std::string RecordPlace(uint64_t record) const {
     std::string place;
     if (!MR_HAS(host_, record_place) || host_->record_place == nullptr) return place;
@@ -133,33 +135,33 @@ class Context {
     return place;
   }
 
-  // The attempt was told to end (its job was killed, or another attempt of its task was faster), and nothing of it will
-  // be used: return or throw, as you like. For what computes for long between two records; one who emits need not ask.
-  // Cheap enough for each of a thousand steps a second. An operator that has asked gets half a second between the kill
-  // and SIGKILL, which comes in any case; one that never asks is killed at once.
+  // Returns whether the attempt must end, because its job was killed or another attempt of its task was faster. Its
+  // output is no longer used: return or throw. For code that computes for long between two records; emitting checks it,
+  // too. Cost: cheap enough for a thousand calls per second. An operator that calls it gets half a second between the
+  // kill and SIGKILL; one that never does is killed at once.
   bool cancelled() const { return MR_HAS(host_, cancelled) && host_->cancelled(host_->context) != 0; }
 
-  // Bytes of memory that the attempt may have (--memory, or its stage's); 0 where nobody has set a limit. The engine's
-  // own buffers take up to half of it. The same for all attempts of the task.
+  // Returns the memory limit of the attempt in bytes (--memory, or its stage's), or 0 for none. The engine's own
+  // buffers use up to half of it. The same for all attempts of the task.
   static uint64_t memory_limit() {
     rlimit data;
     return getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY ? data.rlim_cur : 0;
   }
 
-  // The path of a side file (submit --files PATH#NAME): read-only, the same for all attempts on a worker, there until
-  // its job ends. Commands find it as $MR_FILES_DIR/NAME. Throws where the job has none of this name; a job that was
-  // submitted without side files fails at once (FinalError).
+  // Returns the path of a side file (submit --files PATH#NAME). It is read-only, the same for all attempts on a worker,
+  // and exists until the job ends. Commands find it at $MR_FILES_DIR/NAME. Errors: JobError if the job has no such
+  // file; FinalError if the job has no side files at all.
   std::string side_file(std::string_view name) const {
     const std::string path = files_directory_ + "/" + std::string(name);
     const std::string wanted(name);
     const std::string why = "the job has no side file '" + wanted + "'; submit it with --files PATH#" + wanted;
-    // Submitted without any: no other attempt will have one. One that is not where it should be may be elsewhere.
+    // A job without side files has none on any worker. A missing file may exist on another worker.
     if (files_directory_.empty()) throw FinalError(why);
     if (name.find('/') != name.npos || access(path.c_str(), R_OK) != 0) throw JobError(why);
     return path;
   }
 
-  // Progress: `bytes` of keys and values were taken from the batch. The base classes do it.
+  // Reports progress: `bytes` of keys and values were taken from the batch. The base classes call it.
   void Taken(uint64_t bytes) {
     taken_ += bytes;
     __atomic_store_n(host_->taken, taken_, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
-// One record of CSV to fields and back, with the meaning of Python's csv module (strict): separators, fields in quotes,
-// a doubled quote inside, and newlines, too: inputs of format csv come as whole records. A quote opens a field only as
-// its first byte. A CR at the end is dropped; an empty record has no fields.
+// Parses and writes one CSV record, with the meaning of Python's csv module (strict): separators, quoted fields,
+// doubled quotes, and newlines inside quotes. Inputs of format csv arrive as whole records. A quote opens a field only
+// as its first byte. A CR at the end is dropped; an empty record has no fields.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +14,17 @@
 
 namespace mr {
 
-// What breaks the rules of CSV in a record that the parsers below refuse.
+// Reasons for which the parsers below refuse a record.
 inline constexpr const char* kCsvOpenQuote =
-    "a quoted field does not end (read it as --format csv, if it holds newlines; --quote none, if quotes mean nothing)";
+    "a quoted field does not end (read it as --format csv, if it holds newlines; --quote none, if quotes are data)";
 inline constexpr const char* kCsvBehindQuote =
-    "text stands behind the quote that ends a field (--quote none, if quotes mean nothing)";
+    "text follows the quote that ends a field (--quote none, if quotes are data)";
 
-// The fields of one record as views: into the record, or into the row's own memory where a doubled quote had to go.
-// Valid until the next Parse, and as long as the record is.
+// The fields of one record as views into the record, or into the row's own memory where a doubled quote was replaced.
+// Valid until the next Parse, and as long as the record.
 class CsvRow {
  public:
-  // Null on success, else what is wrong.
+  // Returns null on success, else the error.
   const char* Parse(std::string_view record, const CsvDialect& dialect = {}) {
     if (!record.empty() && record.back() == '\r') record.remove_suffix(1);
     fields_.clear();
@@ -80,7 +80,7 @@ class CsvRow {
   std::deque<std::string> copies_;  // views of these stay valid while others are added
 };
 
-// Null on success, else what is wrong. Reuses the strings of `fields`.
+// Splits `line` into `fields`, whose strings are reused. Returns null on success, else the error.
 inline const char* ParseCsvRecord(std::string_view line, std::vector<std::string>* fields,
                                   const CsvDialect& dialect = {}) {
   CsvRow row;
@@ -90,15 +90,15 @@ inline const char* ParseCsvRecord(std::string_view line, std::vector<std::string
   return nullptr;
 }
 
-// Whether the field must be written in quotes. To its end, without a branch for each byte: few must.
+// Returns whether the field must be quoted. Scans to its end without a branch per byte: few fields need quotes.
 inline bool NeedsQuotes(std::string_view field, const CsvDialect& dialect = {}) {
   bool any = false;
   for (const char c : field) any |= (c == dialect.separator) | (c == dialect.quote) | (c == '\n') | (c == '\r');
   return any && dialect.quotes;
 }
 
-// Appends the field, in quotes only where it needs them. Without quotes in the dialect it must hold no separator and no
-// line end, as none that was read so does.
+// Appends the field, quoted only if it must be. Requires, without quotes in the dialect: a field without separators and
+// line ends; fields that were read in that dialect have none.
 inline void AppendCsvField(std::string_view field, std::string* out, const CsvDialect& dialect = {}) {
   if (!NeedsQuotes(field, dialect)) {
     out->append(field);

@@ -1,8 +1,8 @@
-// Where an operator puts its records. Emitter<K, V> encodes them and collects them into batches of
-// about kEmitTargetBytes, one builder per output port, which the host takes as they fill.
+// Output of an operator. Emitter<K, V> encodes records and collects them in batches of about kEmitTargetBytes per
+// output port. The host takes each batch when it is full.
 //
-// For a `files` port use Emitter<Text, Text>: whatever is emitted is written as text, and a port of
-// format text becomes lines `key TAB value`, or `value` alone by Line().
+// For a `files` port use Emitter<Text, Text>. A port of format text then has lines `key TAB value`, or `value` alone by
+// Line().
 #pragma once
 
 #include <charconv>
@@ -20,10 +20,11 @@
 
 namespace mr {
 
-// As the key and value type of an output: formatted for people. Integers in decimal, floating point
-// in the shortest form that reads back, strings as they are, pairs and tuples with tabs between.
+// Key or value type of an output for people. Integers are decimal, and floating point has the shortest form that reads
+// back. Strings are unchanged. Elements of pairs and tuples are separated by tabs.
 struct Text {};
 
+// Appends `v` in the form described at Text.
 template <class T>
 void AppendText(const T& v, std::string* out) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -49,8 +50,8 @@ void AppendText(const T& v, std::string* out) {
 
 namespace sdk {
 
-// One output port, untyped. Batches go out when they are full and at Flush(). What one input record emitted can be
-// taken back while it is here: Mark() before the record, Rollback() after it.
+// One output port, untyped. Sends a batch when it is full and at Flush(). Mark() before an input record and Rollback()
+// after it take back the records emitted for it, unless they have been sent already.
 class PortWriter {
  public:
   PortWriter(const mr_host* host, uint32_t port) : host_(host), port_(port) {}
@@ -60,7 +61,7 @@ class PortWriter {
       throw JobError("a record of " + std::to_string(key.size() + value.size()) +
                      " bytes was emitted; the limit is 16 MiB: split its value");
     }
-    // A record that is large by itself has a batch of its own.
+    // A record larger than the target gets a batch of its own.
     if (builder_.bytes() + key.size() + value.size() > kBatchTargetBytes) Flush();
     builder_.Add(key, value);
     if (builder_.Full(kEmitTargetBytes)) FlushToMark();
@@ -83,7 +84,7 @@ class PortWriter {
  private:
   static constexpr uint32_t kNoMark = ~uint32_t{0};
 
-  // What the record at hand emitted stays, unless that alone is a batch.
+  // Sends the records before the mark. Records after it stay, unless they alone fill a batch.
   void FlushToMark() {
     if (mark_ == kNoMark || mark_ == 0) return Flush();
     tail_.Clear();
@@ -94,12 +95,12 @@ class PortWriter {
 
   const mr_host* host_;
   uint32_t port_;
-  uint32_t mark_ = kNoMark;  // records before the one at hand
+  uint32_t mark_ = kNoMark;  // number of records before the current input record
   BatchBuilder builder_, tail_;
   std::string bytes_;
 };
 
-// The bytes of one key or value: strings pass through, all else is written into `scratch`.
+// Returns the encoded bytes of one key or value. Strings pass through; all else is written to `scratch`.
 template <class Codec, class T>
 std::string_view Encoded(const T& v, std::string* scratch) {
   if constexpr (std::is_same_v<typename Codec::View, std::string_view>) {
@@ -115,6 +116,7 @@ std::string_view Encoded(const T& v, std::string* scratch) {
   }
 }
 
+// Returns `v` as text. Strings pass through; all else is written to `scratch`.
 template <class T>
 std::string_view AsText(const T& v, std::string* scratch) {
   if constexpr (std::is_convertible_v<const T&, std::string_view>) {
@@ -144,7 +146,7 @@ class Outputs {
   void Flush() {
     for (auto& port : ports_) port.Flush();
   }
-  // Before a record that may turn out to be bad, and after one that did (as far as it has not left: PortWriter).
+  // Mark() precedes each record that may be bad; Rollback() takes back what a bad one emitted (limits: PortWriter).
   void Mark() {
     for (auto& port : ports_) port.Mark();
   }
@@ -156,20 +158,21 @@ class Outputs {
   std::vector<sdk::PortWriter> ports_;
 };
 
-// A typed handle on one port: cheap to copy, borrowed from the Outputs.
+// A typed handle of one port: cheap to copy, borrowed from the Outputs.
 template <class K, class V>
 class Emitter {
  public:
   explicit Emitter(Outputs* outputs, uint32_t port = 0) : outputs_(outputs), port_(port) {}
 
+  // Emits one record. Errors: JobError above 16 MiB, or if the stage has no such port.
   template <class A, class B>
   void Emit(const A& key, const B& value) {
     Writer().Add(sdk::Encoded<KeyCodec<K>>(key, &key_), sdk::Encoded<ValueCodec<V>>(value, &value_));
   }
-  // Bytes that are encoded already.
+  // Emits one record of encoded bytes.
   void EmitRaw(std::string_view key, std::string_view value) { Writer().Add(key, value); }
 
-  // Another port, with types of its own: auto edges = out.Port<int, std::string>(1).
+  // Returns another port with its own types: auto edges = out.Port<int, std::string>(1).
   template <class K2 = K, class V2 = V>
   Emitter<K2, V2> Port(uint32_t port) const {
     return Emitter<K2, V2>(outputs_, port);
@@ -183,12 +186,11 @@ class Emitter {
 
   Outputs* outputs_;
   uint32_t port_;
-  sdk::PortWriter* writer_ = nullptr;  // found at the first record: a stage may have no port
+  sdk::PortWriter* writer_ = nullptr;  // set at the first record: a stage may have no port
   std::string key_, value_;
 };
 
-// Text. An empty key and its tab are left out by the host, so a key that may be empty is better
-// written as part of a Line().
+// Emits text. The host omits an empty key and its tab, so write a key that may be empty as part of a Line().
 template <>
 class Emitter<Text, Text> {
  public:

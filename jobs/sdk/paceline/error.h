@@ -1,5 +1,5 @@
-// How operators and plans say no. Nothing thrown here, or by user code, crosses the C ABI: every
-// entry runs inside Guard(), which turns an exception into text for the host.
+// Exceptions of operators and plans. No exception of this file or of user code crosses the C ABI: every entry runs
+// inside Guard(), which turns it into text for the host.
 #pragma once
 
 #include <cxxabi.h>
@@ -17,8 +17,8 @@
 
 namespace mr {
 
-// Thrown by an operator or a plan to end with this text alone. Any other exception is shown with
-// its type in front: "std::out_of_range: map::at".
+// Ends the attempt or the plan with this text. Any other exception is shown with its type before the text:
+// "std::out_of_range: map::at".
 class JobError : public std::exception {
  public:
   explicit JobError(std::string message) : message_(std::move(message)) {}
@@ -28,30 +28,30 @@ class JobError : public std::exception {
   std::string message_;
 };
 
-// Thrown while a record, line or group is mapped, reduced or joined: this one cannot be used, the next ones can. Where
-// the job was submitted with --max-bad-records N it is skipped, counted (counter "mr", "bad_records"; of winning
-// attempts) and written to the attempt's log with its place; one more than N in all tasks together fails the job, at
-// once. The default is 0: the first one fails it. What it emitted before is taken back, as long as that is at most 128
-// KiB per port; what operators keep in their members is theirs to keep right. Thrown anywhere else (Open, Combine,
-// Side, End, a BlockMapper's Map) it is an exception as any other: operators that take blocks or batches apart
-// themselves call context().SkipRecord for each bad record.
+// Skips one record, line or group that cannot be used. Throw it while that one is mapped, reduced or joined. With
+// submit --max-bad-records N the record is counted (counter "mr", "bad_records", of winning attempts) and written with
+// its place to the attempt's log. More than N bad records of all tasks together fail the job at once. Default: 0, the
+// first one fails it.
+// Records that were emitted for it are taken back, up to 128 KiB per port. State in the operator's members is not
+// restored. Thrown elsewhere (Open, Combine, Side, End, a BlockMapper's Map) it is like any other exception. Operators
+// that parse blocks or batches call context().SkipRecord per bad record.
 class BadRecord : public JobError {
  public:
   using JobError::JobError;
 };
 
-// Not the operator's fault, nor the input's: something around it (a service, a disk, a licence) failed that may work
-// the next time or on another worker. Costs nothing of the task's budget of failures (--max-attempts); the job fails
-// when the task has met it 8 times on all the workers there are, or on three, or 100 times in all.
+// A failure of the environment, such as a service, a disk or a licence, that may not occur again or not on another
+// worker. It does not count against --max-attempts. The job fails after 8 such failures of a task on three workers, or
+// on all eligible workers, and after 100 in any case.
 class RetryableError : public JobError {
  public:
   using JobError::JobError;
 };
 
-// The input, or what the job was told, is at fault, and each attempt would find the same: a table has no such column, a
-// file is no picture. The job fails at once, whatever --max-attempts says. Only for what follows from the bytes of the
-// input alone: they are the same for all attempts (what the block store gives is checked, a damaged replica is
-// another's affair; a file:// input is one file for all workers). A single record that is no good is a BadRecord.
+// A failure that each attempt would meet, since it follows from the input's bytes or the job's settings. Examples: a
+// table without the column, a file that is no picture. The job fails at once, whatever --max-attempts is. All attempts
+// read the same bytes: blocks of the store are verified, and a file:// input is one file for all workers. For a single
+// record that cannot be used throw BadRecord.
 class FinalError : public JobError {
  public:
   using JobError::JobError;
@@ -59,13 +59,13 @@ class FinalError : public JobError {
 
 namespace sdk {
 
-// The host has ended the attempt (emit or next_batch said so): unwind, say nothing.
+// Unwinds an attempt that the host has ended (emit or next_batch returned so). It is not reported.
 struct AttemptOver {};
 
 inline mr_bytes Bytes(std::string_view s) { return {s.data(), s.size()}; }
 inline std::string_view View(mr_bytes b) { return {b.data, static_cast<size_t>(b.size)}; }
 
-// REQUIRES: called inside a catch block.
+// Returns the text of the current exception. Requires: called inside a catch block.
 inline std::string DescribeException() {
   std::string type = "unknown exception";
   if (const std::type_info* info = abi::__cxa_current_exception_type()) {
@@ -79,7 +79,7 @@ inline std::string DescribeException() {
   } catch (const JobError& e) {
     return e.what();
   } catch (const std::bad_alloc&) {
-    rlimit data;  // where --memory is set, the host has set this
+    rlimit data;  // set by the host with --memory
     const bool limited = getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY;
     return "it ran out of memory (" + type + ")" +
            (limited
@@ -96,7 +96,7 @@ inline std::string DescribeException() {
   }
 }
 
-// REQUIRES: called inside a catch block.
+// Returns the kind of the current exception. Requires: called inside a catch block.
 inline mr_failure FailureOf() {
   try {
     throw;
@@ -109,14 +109,14 @@ inline mr_failure FailureOf() {
   }
 }
 
-// Tells the host why the call that is running fails. REQUIRES: called inside a catch block.
+// Reports the current exception to the host. Requires: called inside a catch block.
 inline void FailBecause(const mr_host* host, const std::string& why) {
   const mr_failure failure = FailureOf();
   if (!MR_HAS(host, fail_as) || failure == MR_FAILURE_USER) return host->fail(host->context, Bytes(why));
   host->fail_as(host->context, failure, Bytes(why));
 }
 
-// Runs f; 0, or 1 after `fail` was given the reason (nothing for AttemptOver).
+// Runs f. Returns 0, or 1 after `fail` received the reason. AttemptOver returns 1 without a call of `fail`.
 template <class F, class Fail>
 int Guard(F&& f, Fail&& fail) noexcept {
   try {
@@ -128,7 +128,7 @@ int Guard(F&& f, Fail&& fail) noexcept {
     try {
       fail(DescribeException());
     } catch (...) {
-      fail(std::string());  // no memory for a message: an empty string needs none
+      fail(std::string());  // no memory for a message; an empty string needs none
     }
     return 1;
   }

@@ -1,4 +1,4 @@
-// The little JSON and base64 that a plan document needs, in both directions of the alphabet.
+// The JSON and base64 that a plan document needs.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace mr::sdk {
 
-// With quotes. Text must be valid UTF-8, which the reader of the document checks.
+// Returns the text quoted and escaped. Requires: valid UTF-8, which the reader of the document checks.
 inline std::string JsonString(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {

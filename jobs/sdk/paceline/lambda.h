@@ -1,4 +1,4 @@
-// The small case: a job of one map and one reduce, from two lambdas that capture nothing.
+// A job of one map and one reduce, made from two lambdas that capture nothing.
 //
 //   PACELINE_LIBRARY(
 //       (mr::MapReduce<std::string, int64_t>(
@@ -10,9 +10,9 @@
 //             out.Emit(length, lines);
 //           }));)
 //
-// The map is called for each line of the input and emits K and V; the reduce for each key with its values, and emits
-// what is written as `key TAB value`. Both must be deterministic (flags say otherwise), and leave nothing behind.
-// Combiners, several stages and settings want classes: operator.h.
+// The map is called for each line of the input and emits keys K and values V. The reduce is called for each key with
+// its values, and its output is written as `key TAB value`. Both must be deterministic and keep no state, unless
+// `flags` says otherwise. For combiners, several stages or settings use classes: operator.h.
 #pragma once
 
 #include <string>
@@ -43,7 +43,7 @@ class LambdaReduce : public Reducer<K, V, Text, Text> {
   }
 };
 
-// Of one pair of lambdas, whose types are theirs alone: what its operators are called.
+// The operator names for one pair of lambda types.
 template <class MapF, class ReduceF>
 struct LambdaJob {
   static inline std::string name, map, reduce;
@@ -56,6 +56,7 @@ struct LambdaJob {
 
 }  // namespace sdk
 
+// Adds the job `name` and its two operators to the library. Requires: one MapReduce per pair of lambdas.
 template <class K, class V, sdk::Stateless MapF, sdk::Stateless ReduceF>
 void MapReduce(Library& library, const char* name, const char* help, MapF, ReduceF,
                uint32_t flags = MR_DETERMINISTIC | MR_REUSABLE) {

@@ -1,12 +1,12 @@
-// What an operator library exports. In one .cc of the library:
+// The export of an operator library. In one .cc file:
 //
 //   PACELINE_LIBRARY(
 //       PACELINE_OPERATOR(CountWords, "count", MR_DETERMINISTIC | MR_ASSOCIATIVE)
 //       PACELINE_OPERATOR(SumWords, "sum", MR_DETERMINISTIC)
 //       PACELINE_JOB("words", "counts words", PlanWords))
 //
-// PlanWords is a function void(const std::vector<std::string>& args, JobPlan& plan). Larger
-// libraries fill a Library by hand and write `PACELINE_EXPORT(MakeLibrary())`.
+// PlanWords is a function void(const std::vector<std::string>& args, JobPlan& plan). Larger libraries fill the Library
+// in a function: PACELINE_LIBRARY(AddOperators(library);).
 #pragma once
 
 #include <deque>
@@ -20,6 +20,7 @@
 
 namespace mr {
 
+// Turns the arguments of a job into its plan. Errors: any exception; its text is shown to the user.
 using PlanFunction = void (*)(const std::vector<std::string>& args, JobPlan& plan);
 
 namespace sdk {
@@ -50,7 +51,7 @@ int RunSizedPlan(const mr_plan_args* sized, mr_sink plan, mr_sink error) noexcep
       [&](const std::string& why) { error.write(error.context, Bytes(why)); });
 }
 
-// Of hosts that know no sizes.
+// Runs the plan for a host that knows no input sizes.
 template <PlanFunction kPlan>
 int RunPlan(uint32_t argc, const mr_bytes* argv, mr_sink plan, mr_sink error) noexcept {
   mr_plan_args args{};
@@ -62,19 +63,20 @@ int RunPlan(uint32_t argc, const mr_bytes* argv, mr_sink plan, mr_sink error) no
 }
 }  // namespace sdk
 
-// Operators and jobs of one library, as the C table wants them. Names must outlive it (literals).
+// Operators and jobs of one library, for the C table. Requires: names that outlive it (literals).
 class Library {
  public:
   Library() = default;
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  // flags: mr_operator_flags. MR_RAW_BLOCKS is added for a BlockMapper.
+  // Adds an operator. flags: mr_operator_flags; MR_RAW_BLOCKS is added for a BlockMapper.
   template <class Op>
   Library& Add(const char* name, uint32_t flags) {
     operators_.push_back(sdk::Adapter<Op>::Table(name, flags));
     return *this;
   }
+  // Adds a job. help: one line, then flags, shown by mrctl.
   template <PlanFunction kPlan>
   Library& AddJob(const char* name, const char* help) {
     mr_job job{};
@@ -87,7 +89,7 @@ class Library {
     return *this;
   }
 
-  // Valid as long as the Library, and until the next Add.
+  // Returns the table. Valid as long as the Library, and until the next Add.
   const mr_library* table() {
     operator_pointers_.clear();
     job_pointers_.clear();
@@ -117,8 +119,8 @@ class Library {
 #define PACELINE_OPERATOR(Class, name, flags) library.Add<Class>(name, flags);
 #define PACELINE_JOB(name, help, plan_function) library.AddJob<plan_function>(name, help);
 
-// `fill` is a statement about a local `mr::Library& library`. The library is made once and never
-// destroyed: the process ends with it.
+// Defines the library's export. `fill` is a statement that uses a local `mr::Library& library`. The library is made
+// once and never destroyed.
 #define PACELINE_LIBRARY(fill)                                                             \
   extern "C" __attribute__((visibility("default"))) const mr_library* mr_library_table() { \
     static const mr_library* const table = [] {                                            \

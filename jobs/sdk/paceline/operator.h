@@ -1,23 +1,24 @@
-// The classes that operators derive from. None has a virtual function: the adapter (adapter.h) is
-// made for your class, so a call per record costs nothing extra.
+// Base classes of operators. None has a virtual function: the adapter (adapter.h) is instantiated for each operator
+// class, so a call per record costs nothing extra.
 //
 //   Mapper<KIn, VIn, KOut, VOut>   Map(key, value, out)      records of any input
 //   LineMapper<KOut, VOut>         Map(line, out)            lines of text, without their newline
-//   BlockMapper<KOut, VOut>        Map(block, out)           whole blocks of whole lines: the fast way
+//   BlockMapper<KOut, VOut>        Map(block, out)           blocks of whole lines: the fastest way
 //   Reducer<KIn, VIn, KOut, VOut>  Reduce(key, values, out)  groups of one key
 //   Joiner<K, L, R, KOut, VOut>    Join(key, left, right, out)  inputs 0 and 1, grouped together
-//   SortedReducer<K, By, V, KOut, VOut>  Reduce(key, values, out)  groups of K whose values come in the order of By
-//   RawOperator<KOut, VOut>        Batch(batch, view, out)   batches as they come
+//   SortedReducer<K, By, V, KOut, VOut>  Reduce(key, values, out)  groups of K, values ordered by By
+//   RawOperator<KOut, VOut>        Batch(batch, view, out)   batches as they arrive
 //
-// KOut = VOut = Text writes lines to a `files` port. All may also have
-//   void Open();                    before the first record (not the constructor: no context there)
-//   void End(Out& out);             after the last one: emit what is left
-//   void InputEnd(uint32_t input, Out& out);
-//   void FileEnd(Out& out);         of splits: behind the last record of each file, context().input_file()
-//   static void Prepare(std::string_view config_bytes);  refuse a config by throwing
-//   using MorePorts = mr::Ports<...>;  the types of output ports 1, 2, ... (types.h)
-// and may throw BadRecord for a record that cannot be used and RetryableError for a failure that is not theirs
-// (error.h), and derive, beside, from Combiner, Partitioner, ByFirst, Comparator and SideInput.
+// KOut = VOut = Text writes lines to a `files` port. Every operator may also have these members:
+//   void Open();                    called before the first record; the constructor has no context()
+//   void End(Out& out);             called after the last record; may emit
+//   void InputEnd(uint32_t input, Out& out);             called at the end of each input
+//   void FileEnd(Out& out);         called after the last record of each file, if the input is files;
+//                                   context().input_file() names the file
+//   static void Prepare(std::string_view config_bytes);  throws to refuse a config
+//   using MorePorts = mr::Ports<...>;                    types of output ports 1, 2, ... (types.h)
+// Operators may throw BadRecord, RetryableError and FinalError (error.h). They may also derive from Combiner,
+// Partitioner, ByFirst, Comparator and SideInput.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,7 @@
 
 namespace mr {
 
+// Common base: access to the context and the counters.
 class OperatorBase {
  public:
   OperatorBase() = default;
@@ -39,10 +41,10 @@ class OperatorBase {
 
   Context& context() { return *context_; }
   const Context& context() const { return *context_; }
-  // Keep the reference: looking a counter up costs a search.
+  // Returns the counter of the stage's group. Keep the reference: each call searches.
   Counter& counter(std::string_view name) { return context_->counter(name); }
 
-  void BindContext(Context* context) { context_ = context; }  // by the adapter
+  void BindContext(Context* context) { context_ = context; }  // called by the adapter
 
  private:
   Context* context_ = nullptr;
@@ -61,6 +63,7 @@ class Typed : public OperatorBase {
 };
 }  // namespace sdk
 
+// Maps records: void Map(KeyView<KIn> key, ValueView<VIn> value, Out& out).
 template <class KIn, class VIn, class KOut, class VOut>
 class Mapper : public sdk::Typed<sdk::Kind::kRecord, KOut, VOut> {
  public:
@@ -68,18 +71,21 @@ class Mapper : public sdk::Typed<sdk::Kind::kRecord, KOut, VOut> {
   using ValueIn = VIn;
 };
 
+// Maps lines, without their newline: void Map(std::string_view line, Out& out).
 template <class KOut, class VOut>
 class LineMapper : public sdk::Typed<sdk::Kind::kLine, KOut, VOut> {};
 
-// A run of whole lines of one file; the last line of a file may lack its newline.
+// A run of whole lines of one file. The last line of a file may lack its newline.
 struct Block {
   std::string_view text;
-  uint64_t offset;  // of its first byte in the file
+  uint64_t offset;  // byte offset in the file
 };
 
+// Maps blocks: void Map(const Block& block, Out& out). Its operators get the flag MR_RAW_BLOCKS.
 template <class KOut, class VOut>
 class BlockMapper : public sdk::Typed<sdk::Kind::kBlock, KOut, VOut> {};
 
+// Reduces groups: void Reduce(KeyView<KIn> key, Values<VIn>& values, Out& out).
 template <class KIn, class VIn, class KOut, class VOut>
 class Reducer : public sdk::Typed<sdk::Kind::kGroup, KOut, VOut> {
  public:
@@ -87,8 +93,8 @@ class Reducer : public sdk::Typed<sdk::Kind::kGroup, KOut, VOut> {
   using ValueIn = VIn;
 };
 
-// A secondary sort. Its mapper emits keys std::pair<K, By> and derives from ByFirst<K, By>, with custom_partition in
-// the plan; here one call is made for each K, and the values come ordered by By, of which there may be any number:
+// A secondary sort: one call per K, with values ordered by By, in any number. Its mapper emits keys std::pair<K, By>
+// and derives from ByFirst<K, By>; the mapper's port in the plan has custom_partition.
 //   void Reduce(KeyView<K> key, SortedValues<K, By, V>& values, Out& out)
 //   for (auto [by, value] : values) ...
 template <class K, class By, class V, class KOut, class VOut>
@@ -99,9 +105,10 @@ class SortedReducer : public sdk::Typed<sdk::Kind::kSorted, KOut, VOut> {
   using ValueIn = V;
 };
 
-// Join() is called for each key of either side: void Join(KeyView<K> key, const std::vector<L>&
-// left, Values<R>& right, Out& out). The left side of one key is held in memory, so let it be the
-// smaller one; an inner join does nothing if left.empty() or right.empty().
+// Joins two grouped inputs, with one call per key of either side:
+//   void Join(KeyView<K> key, const std::vector<L>& left, Values<R>& right, Out& out)
+// The left values of one key are held in memory, so put the smaller side first. An inner join does nothing if
+// left.empty() or right.empty().
 template <class K, class L, class R, class KOut, class VOut>
 class Joiner : public sdk::Typed<sdk::Kind::kJoin, KOut, VOut> {
  public:
@@ -110,11 +117,12 @@ class Joiner : public sdk::Typed<sdk::Kind::kJoin, KOut, VOut> {
   using RightIn = R;
 };
 
+// Takes batches as they arrive: void Batch(const mr_batch& batch, const BatchView& view, Out& out).
 template <class KOut, class VOut>
 class RawOperator : public sdk::Typed<sdk::Kind::kRaw, KOut, VOut> {};
 
-// Beside a mapper: folds equal keys before they travel. Needs V Combine(KeyView<K>, Values<V>&);
-// it must not matter how often and on which part of a group it is applied.
+// Added to a mapper: folds equal keys before the shuffle, by V Combine(KeyView<K>, Values<V>&). The result must not
+// depend on how often, and to which part of a group, it is applied.
 template <class K, class V>
 class Combiner {
  public:
@@ -122,6 +130,7 @@ class Combiner {
   using CombineValue = V;
 };
 
+// A combiner that adds values up.
 template <class K, class V>
 class SumCombiner : public Combiner<K, V> {
  public:
@@ -132,15 +141,15 @@ class SumCombiner : public Combiner<K, V> {
   }
 };
 
-// Beside a mapper: needs uint32_t Partition(KeyView<K> key, uint32_t partitions), a number below
-// `partitions`, the same for equal keys. The plan's port says custom_partition.
+// Added to a mapper: chooses partitions, by uint32_t Partition(KeyView<K> key, uint32_t partitions). It returns a
+// number below `partitions`, the same for equal keys. Requires: custom_partition at the port in the plan.
 template <class K>
 class Partitioner {
  public:
   using PartitionKey = K;
 };
 
-// Beside a mapper with keys std::pair<K, By>: all with one K go to one partition, for a SortedReducer.
+// Added to a mapper with keys std::pair<K, By>: sends all keys with one K to one partition, for a SortedReducer.
 template <class K, class By>
 class ByFirst : public Partitioner<std::pair<K, By>> {
  public:
@@ -153,18 +162,18 @@ class ByFirst : public Partitioner<std::pair<K, By>> {
   }
 };
 
-// Beside a mapper and beside the reducer that groups what it writes: an order of keys other than that of their type.
-// Needs static int Compare(KeyView<K> a, KeyView<K> b): negative, 0 (one group) or positive. Each comparison is a call:
-// a key type whose own order is the wanted one is several times faster. The partition is still that of the key's bytes,
-// so where different keys are equal, derive from Partitioner, too.
+// Added to a mapper and to the reducer that groups its output: replaces the order of the key type. It has static int
+// Compare(KeyView<K> a, KeyView<K> b), which returns a negative number, 0 (one group) or a positive number. Cost: a
+// call per comparison; a key type with the wanted order is several times faster. The partition still follows from the
+// key's bytes. If different keys are equal, derive from Partitioner, too.
 template <class K>
 class Comparator {
  public:
   using CompareKey = K;
 };
 
-// Beside any: the last input of the stage is a side input (a broadcast edge, as a rule), all of
-// which arrives first. Needs void Side(KeyView<K> key, ValueView<V> value).
+// Added to any operator: the last input of its stage is a side input, usually a broadcast edge. All of that input
+// arrives first, by void Side(KeyView<K> key, ValueView<V> value).
 template <class K, class V>
 class SideInput {
  public:

@@ -1,6 +1,6 @@
-// The Paceline SDK: everything an operator library includes. Header-only; nothing to link.
-// Start at lambda.h for a map and a reduce in a few lines, else at operator.h (what to derive from), plan.h (a job as
-// stages) and library.h (the export); tests of operators include paceline/testing.h.
+// The Paceline SDK: all headers of an operator library. Header-only; there is nothing to link. Start with lambda.h for
+// one map and one reduce. Otherwise read operator.h (base classes), plan.h (stages of a job) and library.h (the
+// export). Tests include paceline/testing.h.
 #pragma once
 
 #include "paceline/args.h"

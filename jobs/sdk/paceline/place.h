@@ -1,4 +1,4 @@
-// Where a bad record is, in words: a place in a file, or the beginning of a key.
+// The place of a bad record for people: a byte offset in a file, or the beginning of a key.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace mr::sdk {
 
-// Whether AppendText takes it: keys may have codecs of their users' making.
+// Whether AppendText accepts the type. Keys may have a user's own codec.
 template <class T>
 struct HasText : std::bool_constant<std::is_arithmetic_v<T> || std::is_convertible_v<const T&, std::string_view> ||
                                     std::is_same_v<T, Nothing>> {};
@@ -22,7 +22,7 @@ struct HasText<std::tuple<T...>> : std::bool_constant<(HasText<T>::value && ...)
 template <class A, class B>
 struct HasText<std::pair<A, B>> : std::bool_constant<HasText<A>::value && HasText<B>::value> {};
 
-// At most 80 bytes of it, what is not printable as \xHH.
+// Returns at most 80 bytes of the text, with unprintable bytes as \xHH.
 inline std::string Shown(std::string_view bytes) {
   constexpr size_t kMost = 80;
   constexpr char kHex[] = "0123456789abcdef";

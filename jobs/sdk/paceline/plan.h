@@ -1,10 +1,10 @@
-// JobPlan: a job as stages and edges, written down as the plan document (jobs/PLAN.md).
+// JobPlan: the stages and edges of a job, written as the plan document (jobs/PLAN.md).
 //
-//   auto count = plan.Map("count", "wordcount.map").ReadFiles().Shuffle({.combine = true});
+//   auto& count = plan.Map("count", "wordcount.map").ReadFiles().Shuffle({.combine = true});
 //   plan.Reduce("sum", "wordcount.reduce").Group(count).WriteFiles();
 //
-// Stages are given in the order in which data flows. Inputs are numbered in the order of the calls:
-// put a broadcast input last (operator.h, SideInput). Mistakes throw JobError here, or in Json().
+// Add stages in the order of the data flow. Inputs are numbered in the order of the calls; put a broadcast input last
+// (SideInput in operator.h). Errors: JobError, from the call or from Json().
 #pragma once
 
 #include <algorithm>
@@ -23,35 +23,39 @@
 
 namespace mr {
 
+// Settings of an input that reads files.
 struct FileOptions {
   std::string format = "text";   // text | kv | csv | jsonl | fixed:N | record
-  uint64_t sample_bytes = 0;     // not 0: only about so much of each split
-  uint64_t max_split_bytes = 0;  // 0: a block, or less where the input is small
-  bool only_format = false;      // --format cannot say another
+  uint64_t sample_bytes = 0;     // bytes to read of each split, about; 0: all
+  uint64_t max_split_bytes = 0;  // largest split; 0: one block, less for small inputs
+  bool only_format = false;      // true: --format must not name another format
 };
 
+// Settings of a shuffle port.
 struct ShuffleOptions {
-  bool sorted = true;             // needed by readers that group
-  bool combine = false;           // the operator is also a Combiner
-  bool custom_partition = false;  // the operator is also a Partitioner
+  bool sorted = true;             // required by readers that group
+  bool combine = false;           // run the operator's Combiner
+  bool custom_partition = false;  // use the operator's Partitioner
 };
 
-// A table that the job reads and the columns of it that it needs: looked at when the job is submitted, so that a column
-// that is not there is refused before anything runs.
+// A table that the job reads, and the columns that it needs. The submit checks it and refuses the job if a column is
+// missing.
 struct TableNeeds {
-  std::string side;               // for messages; may be empty
+  std::string side;               // name in messages; may be empty
   std::vector<std::string> uris;  // empty: the job's --input
-  std::string format = "csv";     // as FileOptions
-  bool header = true;             // the first row names the columns; else they are 1, 2, 3, ...
+  std::string format = "csv";     // as in FileOptions
+  bool header = true;             // whether the first row names the columns; else their names are 1, 2, 3, ...
   std::vector<std::string> columns;
 };
 
-// What is known of a job when its plan is made: by default nothing.
+// Facts that a plan may depend on. By default none is known.
 struct PlanFacts {
   std::function<std::optional<uint64_t>(const std::vector<std::string>& uris)> input_bytes;
   uint64_t memory_bytes = 0;
 };
 
+// Kinds of edges. kAllToAll: task j reads partition j of every upstream task. kManyToOne: each task reads a contiguous
+// range of upstream tasks. kOneToOne: task i reads upstream task i. kBroadcast: every task reads all upstream tasks.
 enum class Edge { kAllToAll, kManyToOne, kOneToOne, kBroadcast };
 
 class JobPlan {
@@ -62,37 +66,39 @@ class JobPlan {
   JobPlan() = default;
   explicit JobPlan(PlanFacts facts) : facts_(std::move(facts)) {}
 
-  // About how many bytes the records in the files behind these URIs have together (as ReadUris takes them; compressed
-  // files are counted with a guess of what they grow to). Nothing where that is not known: as long as nobody has
-  // measured them, of what another step of a job file writes, and where an input is missing. Whoever submits the job
-  // measures what was asked for and asks for the plan once more, so a plan must be made in both cases.
+  // Returns the approximate size of the records in these files, in bytes. URIs are those of ReadUris. For compressed
+  // files the decompressed size is estimated. Returns nothing while the size is unknown: before it has been measured,
+  // for files of another step of the job file, and for missing inputs. mrctl measures the requested inputs and then
+  // makes the plan again, so a plan must be possible in both cases.
   std::optional<uint64_t> InputBytes(const std::vector<std::string>& uris) const {
     return facts_.input_bytes && !uris.empty() ? facts_.input_bytes(uris) : std::nullopt;
   }
-  // What an attempt may have, as submit --memory; 0: not given.
+  // Memory of an attempt in bytes (submit --memory); 0: no limit was given.
   uint64_t memory_bytes() const { return facts_.memory_bytes; }
 
-  // A line that `mrctl explain` shows with the plan: why it is as it is.
+  // Adds a line that `mrctl explain` shows with the plan, such as the reason for a choice.
   void Note(std::string note) { notes_.push_back(std::move(note)); }
 
+  // Adds a table whose columns are checked when the job is submitted.
   void Needs(TableNeeds table) { tables_.push_back(std::move(table)); }
 
+  // Add a stage. `op`: name of an operator of the library. The reference stays valid as long as the plan.
   Stage& Map(std::string name, std::string op) { return Add(Role::kMap, name, op); }
   Stage& Reduce(std::string name, std::string op) { return Add(Role::kReduce, name, op); }
-  // Two grouped inputs: the first is the left side.
+  // Adds a stage with two grouped inputs. The first one is the left side.
   Stage& Join(std::string name, std::string op) { return Add(Role::kJoin, name, op); }
 
-  // The document. Throws if the stages do not make a job.
+  // Returns the plan document. Errors: JobError if the stages do not make a job.
   std::string Json() const;
 
   class Stage {
    public:
-    // The job's --input number `input`; kAllInputs takes them all together.
+    // Reads files of the job's --input option number `input`, or of all of them (kAllInputs).
     static constexpr int kAllInputs = -1;
     Stage& ReadFiles(int input = kAllInputs, const FileOptions& options = {}) {
       return AddInput("{\"files\": {\"input\": " + std::to_string(input) + Options(options) + "}}");
     }
-    // Files that the job's own arguments named.
+    // Reads files that the job's own arguments name.
     Stage& ReadUris(const std::vector<std::string>& uris, const FileOptions& options = {}) {
       std::string list;
       if (std::count(uris.begin(), uris.end(), "") != 0) {
@@ -102,34 +108,37 @@ class JobPlan {
       return AddInput("{\"files\": {\"uris\": [" + list + "]" + Options(options) + "}}");
     }
 
-    // Groups of equal keys, by an all-to-all edge.
+    // Reads groups of equal keys over an all-to-all edge.
     Stage& Group(const Stage& from, uint32_t port = 0) { return Read(Edge::kAllToAll, from, port, true); }
-    // By an all-to-all edge, for an operator that is right on any part of this input's partition beside the whole
-    // partition of the others, as a join of each row here with those there is: where a partition is much larger than
-    // the others, several tasks share it, each with what some upstream tasks wrote. All other edges of the stage are
-    // all-to-all or broadcast.
+    // Reads an all-to-all edge with large partitions that several tasks may share. Each of these tasks then reads the
+    // records of some upstream tasks, and the whole partition of the other inputs. Requires: only all-to-all and
+    // broadcast edges, and an operator that is correct on any such part. An example is a join of each row of this input
+    // with all rows of the other.
     Stage& ReadInParts(const Stage& from, uint32_t port = 0, bool grouped = false) {
       return ReadEdge(Edge::kAllToAll, from, port, grouped, true);
     }
+    // Reads an edge of any kind. `grouped`: deliver groups of equal keys; requires a sorted port.
     Stage& Read(Edge edge, const Stage& from, uint32_t port = 0, bool grouped = false) {
       return ReadEdge(edge, from, port, grouped, false);
     }
 
-    // Adds a port (0, 1, ...) for other stages to read.
+    // Adds a shuffle port for other stages to read. Ports are numbered 0, 1, ... in the order of the calls.
     Stage& Shuffle(const ShuffleOptions& options = {}) {
       ports_.push_back({options.sorted, "{\"shuffle\": {\"sorted\": " + Bool(options.sorted) +
                                             ", \"combine\": " + Bool(options.combine) + ", \"partition\": \"" +
                                             (options.custom_partition ? "custom" : "hash") + "\"}}"});
       return *this;
     }
-    // Port 0, a part of the job's output: text | fixed:N | raw | record. A stage with files has no shuffle ports.
+    // Makes port 0 a part of the job's output, in format text | fixed:N | raw | record. A stage with files has no
+    // shuffle ports.
     Stage& WriteFiles(const std::string& format = "text") {
       files_ = true;
       ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) + "}}"});
       return *this;
     }
-    // Behind WriteFiles: a further file of each task, ports 1, 2, ... in the order of the calls (out.Port(1) in the
-    // operator), as NAME-r-00000 beside part-r-00000, committed together with it. The name: letters, digits, - _ .
+    // Adds a further output file per task: NAME-r-00000 beside part-r-00000, committed together with it. Such files are
+    // ports 1, 2, ... in the order of the calls (out.Port(1) in the operator). Requires: WriteFiles before; a name of
+    // letters, digits and the characters - _ .
     Stage& Named(const std::string& name, const std::string& format = "text") {
       if (!files_) throw JobError("stage '" + name_ + "' names the output '" + name + "' before it has WriteFiles()");
       ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) +
@@ -138,23 +147,24 @@ class JobPlan {
       return *this;
     }
 
-    // 0, the default: decided by splits, edges, --reduces and the cluster.
+    // Sets the number of tasks. Default, 0: decided by splits, edges, --reduces and the cluster.
     Stage& Tasks(uint32_t tasks) {
       tasks_ = tasks;
       return *this;
     }
-    // Where that is left open: a task for each so many bytes of input, also more than the cluster has slots. For an
-    // operator whose memory grows with its task, or is fast while it fits in a cache.
+    // Sets the input bytes per task if the number of tasks is open, even if that makes more tasks than the cluster has
+    // slots. For operators whose memory grows with the input of a task, or that are fast while it fits into a cache.
     Stage& TaskBytes(uint64_t bytes) {
       task_bytes_ = bytes;
       return *this;
     }
-    // What an attempt of this stage may have, its process with all that the operator allocates; in place of the job's
-    // --memory. Only workers that have as much run it.
+    // Sets the memory of an attempt of this stage, in bytes, in place of --memory. It includes the process and all that
+    // the operator allocates. Only workers with that much memory run the stage.
     Stage& Memory(uint64_t bytes) {
       memory_bytes_ = bytes;
       return *this;
     }
+    // Set the config that the operator reads by context().config().
     Stage& Configure(const Config& config) { return ConfigureRaw(config.Encode()); }
     Stage& ConfigureRaw(std::string bytes) {
       config_ = std::move(bytes);
@@ -230,7 +240,7 @@ class JobPlan {
   PlanFacts facts_;
   std::vector<std::string> notes_;
   std::vector<TableNeeds> tables_;
-  std::deque<Stage> stages_;  // references stay valid
+  std::deque<Stage> stages_;  // a deque: references stay valid
 };
 
 inline void JobPlan::Stage::Check() const {

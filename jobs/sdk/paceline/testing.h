@@ -1,4 +1,4 @@
-// For tests of operators, with any test framework:
+// Tests of operators and jobs, with any test framework:
 //
 //   mr::OperatorTest<CountWords> test;            one operator
 //   test.Feed({{"", "a b a"}}).End();
@@ -7,10 +7,10 @@
 //   mr::LocalJob job(mr_library_table());         a whole plan (testing/local_job.h)
 //   job.Input("in.txt", "a b a\n").Run("words").Output();   "a\t2\nb\t1\n" over its parts
 //
-//   mr::ExpectDeterministic(job, "words").ok;      under many seeds (testing/determinism.h); .text says who is at fault
+//   mr::ExpectDeterministic(job, "words").ok;      many seeds (testing/determinism.h); .text names the operator
 //
-// Failures of operators are thrown (OperatorTest: JobError, or RetryableError where they said so) or in the result
-// (LocalJob).
+// Errors: OperatorTest throws JobError, or RetryableError or FinalError if the operator threw that. LocalJob returns
+// the failure in its result.
 #pragma once
 
 #include <memory>
@@ -25,10 +25,11 @@
 
 namespace mr {
 
+// Runs one operator on records that the test gives.
 template <class Op>
 class OperatorTest {
  public:
-  // partitions: one number per output port.
+  // partitions: their number, per output port.
   explicit OperatorTest(std::string config = "", std::vector<uint32_t> partitions = {1}, uint32_t inputs = 1)
       : table_(sdk::Adapter<Op>::Table("operator", 0)), config_(std::move(config)), partitions_(std::move(partitions)) {
     mr_open_args args{};
@@ -42,23 +43,23 @@ class OperatorTest {
     task_ = std::make_unique<sdk::TestTask>(table_, args);
   }
 
-  // As submit --max-bad-records; 0, the default: the first bad record is thrown.
+  // Sets submit's --max-bad-records. Default: 0, the first bad record is thrown.
   OperatorTest& MaxBadRecords(uint64_t n) {
     task_->host().max_bad_records = n;
     return *this;
   }
-  // From here on context().cancelled() is true.
+  // Makes context().cancelled() true from here on.
   OperatorTest& Cancel() {
     task_->host().cancelled = true;
     return *this;
   }
 
-  // One batch of encoded records that are not grouped.
+  // Delivers one batch of encoded records that are not grouped.
   OperatorTest& Feed(const TestRecords& records, uint32_t input = 0, uint64_t offset = 0) {
     task_->Batch({sdk::TestTask::Pack(records, 0), input, 0, 0, offset});
     return *this;
   }
-  // One grouped stream, sorted by key already, cut into these batches.
+  // Delivers one grouped stream in these batches. Requires: records sorted by key.
   OperatorTest& FeedGroups(const std::vector<TestRecords>& batches) {
     std::vector<sdk::TestBatch> packed;
     for (const auto& b : batches) packed.push_back({sdk::TestTask::Pack(b, kSorted), 0, 1, 0, 0});
@@ -70,6 +71,7 @@ class OperatorTest {
     return *this;
   }
 
+  // Returns the emitted records as encoded bytes, or decoded.
   const TestRecords& Raw(uint32_t port = 0) { return task_->host().emitted(port); }
   template <class K, class V>
   std::vector<std::pair<K, V>> Emitted(uint32_t port = 0) {
@@ -80,11 +82,12 @@ class OperatorTest {
     return out;
   }
   const TestCounters& counters() { return task_->host().counters(); }
-  // Where they are and why, of all that were met.
+  // Returns place and reason of each bad record.
   const std::vector<std::string>& bad_records() { return task_->host().bad_records(); }
   uint64_t taken() { return task_->host().taken(); }
   TestRecords Combine(const TestRecords& sorted) { return task_->Combine(0, sorted); }
 
+  // Returns an encoded record for Feed and FeedGroups.
   template <class K, class V>
   static TestRecord Record(const K& key, const V& value) {
     TestRecord r;

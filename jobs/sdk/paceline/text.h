@@ -1,4 +1,4 @@
-// Lines and words of text, fast: 64 bytes at a time where the processor has SSE2.
+// Splits text into lines and words, 64 bytes at a time where the processor has SSE2.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace mr {
 
-// f(line) for each line, without its newline; the last one may lack it. A CR stays in the line.
+// Calls f(line) for each line, without its newline. The last line may lack it. A CR stays in the line.
 template <class F>
 void ForEachLine(std::string_view text, F&& f) {
   while (!text.empty()) {
@@ -26,12 +26,12 @@ void ForEachLine(std::string_view text, F&& f) {
   }
 }
 
-// ASCII white space: space, \t \n \v \f \r.
+// Returns whether c is ASCII white space: space, \t \n \v \f \r.
 inline bool IsSpace(char c) { return c == ' ' || static_cast<unsigned char>(c - '\t') <= 4; }
 
 namespace sdk {
 
-// Bit i is set if p[i] is white space, for 64 bytes.
+// Returns a mask of 64 bytes: bit i is set if p[i] is white space.
 inline uint64_t SpaceMask64(const char* p) {
 #if defined(__SSE2__)
   const __m128i space = _mm_set1_epi8(' ');
@@ -54,7 +54,7 @@ inline uint64_t SpaceMask64(const char* p) {
 
 }  // namespace sdk
 
-// f(word) for each maximal run of bytes that are not ASCII white space.
+// Calls f(word) for each maximal run of bytes that are not ASCII white space.
 template <class F>
 void ForEachWord(std::string_view text, F&& f) {
   const char* const data = text.data();
@@ -64,7 +64,7 @@ void ForEachWord(std::string_view text, F&& f) {
   bool inside = false;  // a word began at `start`
   for (; at + 64 <= size; at += 64) {
     const uint64_t space = sdk::SpaceMask64(data + at);
-    // A bit where the kind of byte differs from the byte before: borders of words.
+    // Bit i: byte i differs in kind from the byte before, so a word begins or ends there.
     uint64_t borders = space ^ (space << 1 | (inside ? 0u : 1u));
     while (borders != 0) {
       const size_t i = at + static_cast<size_t>(__builtin_ctzll(borders));

@@ -1,12 +1,12 @@
-// The types of keys and values that an operator class takes and gives, for the C table (common/abi/type_tags.h). They
-// follow from the classes that it derives from (operator.h). An operator may declare its further output ports:
+// Types of an operator's keys and values, for the C table (common/abi/type_tags.h). They follow from its base classes
+// (operator.h). An operator may declare its further output ports:
 //
 //   class Split : public mr::LineMapper<std::string, int64_t> {
 //    public:
 //     using MorePorts = mr::Ports<mr::Records<int64_t, std::string>>;  // port 1; port 0 is (std::string, int64_t)
 //
-// Ports that are not declared, and inputs that an operator takes apart itself (lines, blocks, RawOperator), agree with
-// every type. So does mr::AnyBytes, for what an operator encodes itself (EmitRaw).
+// Undeclared ports match every type, and so do inputs that an operator parses itself (lines, blocks, RawOperator).
+// mr::AnyBytes also matches every type; use it for records that the operator encodes itself (EmitRaw).
 #pragma once
 
 #include <string>
@@ -20,6 +20,7 @@
 
 namespace mr {
 
+// The key and value type of one port, and a list of ports from port 1 on.
 template <class K, class V>
 struct Records {};
 template <class... R>
@@ -27,7 +28,7 @@ struct Ports {};
 
 namespace sdk {
 
-// Text is written as the bytes of a string.
+// Returns the tag of a type. Text has the tag of a string, which its bytes are.
 template <template <class> class Codec, class T>
 std::string TypeTag() {
   if constexpr (std::is_same_v<T, Text>) {
@@ -37,7 +38,7 @@ std::string TypeTag() {
   }
 }
 
-// The types of one operator class. It lives as long as the process, as the table that points to it does.
+// The types of one operator class. Lives as long as the process, like the table that points to it.
 class TypeTable {
  public:
   template <class K, class V>

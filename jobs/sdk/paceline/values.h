@@ -1,5 +1,5 @@
-// The groups of a sorted stream: records with equal keys stand together, and a group may go on in
-// the next batch, which is pulled from the host when the operator gets there.
+// Groups of a sorted stream. Records with equal keys are adjacent. A group may continue in the next batch, which is
+// pulled from the host when the operator reaches it.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ namespace mr {
 
 namespace sdk {
 
-// A cursor over one grouped stream. With a host it pulls batches; without one (combine) the first
-// batch is all there is.
+// A cursor over one grouped stream. With a host it pulls batches. Without one (combine) the first batch is the only
+// one.
 class GroupReader {
  public:
-  // One group: the keys for which this says so; without it, those of equal bytes.
+  // Returns whether two keys belong to one group. Default: keys with equal bytes.
   using SameGroup = bool (*)(std::string_view a, std::string_view b);
   GroupReader(const mr_host* host, Context* context, SameGroup same = nullptr)
       : host_(host), context_(context), same_(same) {}
@@ -34,7 +34,7 @@ class GroupReader {
     open_ = false;
   }
 
-  // The next group, after skipping what is left of the current one. False at the end of input.
+  // Moves to the next group and skips the rest of the current one. Returns false at the end of the input.
   bool NextGroup() {
     if (open_) {
       while (HasValue()) Advance();
@@ -46,14 +46,14 @@ class GroupReader {
     return true;
   }
 
-  // Of the group's first record; stays valid until NextGroup, also while batches are pulled.
+  // Key of the group's first record. Valid until NextGroup, also while batches are pulled.
   std::string_view key() const { return key_; }
 
   bool HasValue() {
     if (at_ == view_.size() && !Pull()) return false;
     return same_ == nullptr ? view_.key(at_) == key_ : same_(view_.key(at_), key_);
   }
-  // REQUIRES: HasValue() for these four. The record's own key.
+  // The current record: its own key, value and input; Advance moves to the next. Requires: HasValue() for these four.
   std::string_view record_key() const { return view_.key(at_); }
   std::string_view value() const { return view_.value(at_); }
   uint32_t input() const { return view_.flags() & kTagged ? view_.tag(at_) : input_; }
@@ -95,8 +95,8 @@ class GroupReader {
 
 }  // namespace sdk
 
-// The values of one group, to be walked once: for (auto v : values). A std::string_view among them
-// is valid until the loop moves on. What is not walked is skipped.
+// The values of one group, for one pass: for (auto v : values). A std::string_view is valid until the loop moves on.
+// Values that are not read are skipped.
 template <class V>
 class Values {
  public:
@@ -122,7 +122,7 @@ class Values {
 
   Iterator begin() { return Iterator(this); }
   std::default_sentinel_t end() const { return {}; }
-  // Nothing is left (or was there at all).
+  // Returns whether no value is left.
   bool empty() const { return !reader_->HasValue() || (only_ != kAnyInput && reader_->input() != only_); }
 
  private:
@@ -130,7 +130,7 @@ class Values {
   uint32_t only_;
 };
 
-// The values of one group of a SortedReducer, each with what it is ordered by; to be walked once.
+// The values of one group of a SortedReducer, each with the By that orders it, for one pass.
 template <class K, class By, class V>
 class SortedValues {
  public:

@@ -12,25 +12,25 @@ namespace mr::sched {
 
 namespace {
 
-constexpr double kDeadZone = 3. / 60;  // jockey's, three of the sixty parts of a deadline
+constexpr double kDeadZone = 3. / 60;  // jockey's dead zone: three sixtieths of a deadline
 
-// Seconds until nearly all runs are done from this progress on, with so many slots; infinity with none.
+// Returns the seconds until nearly all runs end from this progress on with this many slots; infinity with too few.
 double Takes(const Prediction& c, uint32_t slots, double progress) {
   if (slots < c.slots.front()) return INFINITY;
   const auto above = std::upper_bound(c.slots.begin(), c.slots.end(), slots);
   return kJockeySlack * c.At(static_cast<size_t>(above - c.slots.begin()) - 1, progress).back();
 }
 
-// The deadline of which this is all but the dead zone.
+// Returns the deadline that leaves these seconds before its dead zone.
 double WithDeadZone(double seconds) { return seconds / (1 - kDeadZone); }
 
 struct Asked {
   const Prediction& prediction;
   const std::string& queue;
-  std::vector<double> finished;  // share of each stage's tasks
+  std::vector<double> finished;  // share of each stage's tasks that have finished
   double progress = 0, elapsed = 0;
-  JobId self;  // of one that runs
-  // With so many slots, but only after so many seconds.
+  JobId self;  // valid for a running job
+  // Returns the earliest deadline with this many slots from `wait` seconds on.
   double Earliest(uint32_t slots, double wait = 0) const {
     return WithDeadZone(elapsed + wait + Takes(prediction, slots, progress));
   }
@@ -52,7 +52,7 @@ Admission Answer(const State& state, const Asked& asked, double deadline, Instan
   a.available = left();
   a.critical_path = AmdahlOf(asked.prediction.stages, asked.finished).serial;
   a.earliest = asked.Earliest(a.available);
-  // Or later with more slots, once others have ended by their deadlines.
+  // Or later, with more slots: others end by their deadlines.
   for (const auto& [due, id] : state.guaranteed()) {
     if (due.ns == INT64_MAX) break;
     taken -= std::min(taken, share(id));

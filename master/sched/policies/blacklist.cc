@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kWorkerScope[] = "worker", kClusterScope[] = "cluster";
 constexpr char kEnded[] = "ended", kFailed[] = "failed", kScore[] = "score", kListed[] = "listed";
-constexpr int64_t kEvidence = 5;  // ended attempts; a guess: one bad record must not do
+constexpr int64_t kEvidence = 5;  // ended attempts; a guess: one bad record must not list a worker
 constexpr double kForgotten = 0.01;
 constexpr char kName[] = "blacklist";
 
@@ -65,7 +65,7 @@ class Blacklist final : public Policy {
     struct Ends {
       int64_t ended = 0, failed = 0;
     };
-    // Most attempts that changed have only reported.
+    // Most changed attempts have only reported.
     std::vector<AttemptId> ended;
     for (const AttemptId& id : changed.attempts) {
       const Attempt* a = state.FindAttempt(id);
@@ -92,7 +92,7 @@ class Blacklist final : public Policy {
     }
   }
 
-  // The same instants for all workers.
+  // Returns the end of the slice, the same instant for all workers.
   Instant SliceEnd(Instant now) const { return {(now.ns / window_.ns + 1) * window_.ns}; }
 
   void Close(uint64_t id, const View& view, Plan* plan) const {

@@ -8,8 +8,8 @@ namespace mr::sched {
 
 namespace {
 
-// Free workers that are looked at for one choice: where there are more, one as good is among them,
-// or holds much of the input and is looked at besides. A guess.
+// Free workers examined per choice. A guess: among more, an equally good one is examined. Workers with much of the
+// input are examined in any case.
 constexpr size_t kWorkersSeen = 512;
 
 struct Outputs {
@@ -24,8 +24,8 @@ Outputs OutputsOf(const State& state, const StageId& id) {
   for (const StageInput& input : job.graph.stages[id.stage].inputs) {
     if (!input.is_edge) continue;
     for (const Task& task : job.stages[input.upstream].tasks) {
-      if (task.copies.empty()) continue;
-      const Worker& w = *state.FindWorker(task.copies.front().worker);
+      if (task.replicas.empty()) continue;
+      const Worker& w = *state.FindWorker(task.replicas.front().worker);
       const double bytes = static_cast<double>(task.manifest.bytes);
       out.by_worker[w.id] += bytes;
       out.by_rack[w.rack_number] += bytes;

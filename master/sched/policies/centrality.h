@@ -1,4 +1,5 @@
-// Which workers are nearest to what a stage reads: the Coupling Scheduler's centrality (papers.md 5.1, algorithm 2).
+// Centrality: the workers nearest to what a stage reads. Coupling Scheduler (Tan, Meng, Zhang, INFOCOM 2013), algorithm
+// 2:
 //   C(v) = sum over workers u with outputs that the stage reads of bytes(u) * hops(v, u)
 //   hops: 0 on the worker, 2 in its rack, 4 elsewhere
 #pragma once
@@ -10,7 +11,7 @@
 
 namespace mr::sched {
 
-// A task of this stage reads others'.
+// Returns whether tasks of this stage read outputs of other stages.
 inline bool ReadsStages(const StageSpec& spec) {
   for (const StageInput& input : spec.inputs) {
     if (input.is_edge) return true;
@@ -18,13 +19,13 @@ inline bool ReadsStages(const StageSpec& spec) {
   return false;
 }
 
-// An attempt of such a task of the job has a slot there.
+// Returns whether an attempt of such a task of the job has a slot on this worker.
 bool RunsReader(const Job& job, const Worker& w);
 
-inline constexpr size_t kNear = 7;  // D of the paper
+inline constexpr size_t kNear = 7;  // D in the paper
 
-// The kNear cheapest workers with a free slot of this kind, the cheapest first, ties by chance; of those that run no
-// reader of the job. Cost: the tasks that the stage reads, and some hundred workers.
+// Returns the kNear cheapest workers with a free slot of this kind, the cheapest first, ties in random order. Leaves
+// out workers that run a reader of the job. Cost: the tasks that the stage reads, and some hundred workers.
 std::vector<WorkerId> CentralWorkers(const State& state, const StageId& id, SlotKind kind, Rng& rng);
 
 }  // namespace mr::sched

@@ -10,7 +10,8 @@ namespace {
 
 Reason Because(ReasonCode code, double number) { return {code, "", {number}}; }
 
-// The first of these tasks that need not wait for another worker; of those that run (a clone), or of those that do not.
+// Returns the first of these tasks that need not wait for another worker. clone: only tasks with a live attempt, else
+// only tasks without one.
 uint32_t FirstFor(const State& state, const StageId& id, WorkerId worker, const IndexSet& set, bool clone) {
   if (set.empty()) return IndexSet::kNone;
   const Worker& w = *state.FindWorker(worker);
@@ -104,7 +105,7 @@ std::optional<Choice> EarlyOf(const State& state, const StageId& id, const SlotO
   return std::nullopt;
 }
 
-// Whether an attempt of `early` here would take the room of a task of this job that has its inputs.
+// Returns whether an attempt of `early` here would take the room of a task of this job that has its inputs.
 bool WouldTakeRoom(const State& state, const Job& job, const StageSpec& early, const Worker& w) {
   SlotUse after = w.used;
   ++after.slots[KindIndex(early.slot_kind)];
@@ -120,24 +121,24 @@ bool WouldTakeRoom(const State& state, const Job& job, const StageSpec& early, c
   return false;
 }
 
-// Where its job's slow attempts get copies, so many of the workers keep room for one: waiting attempts on
-// all slots would keep each copy out for as long as the slow one runs. A tenth, as LATE's cap; two, since
-// one of them may be where the slow attempt is.
-constexpr size_t kWorkersForCopies = 2;
-constexpr size_t kShareForCopies = 10;
+// Workers that keep room for one speculative attempt, if policies of the job speculate. Waiting attempts on all slots
+// would keep speculative ones out for as long as the slow attempt runs. A tenth, as LATE's cap; two, since the slow
+// attempt may run on one of them.
+constexpr size_t kWorkersForSpeculation = 2;
+constexpr size_t kShareForSpeculation = 10;
 
-// Whether an attempt of this stage here would leave too little room for copies of what it waits for.
-bool WouldKeepCopiesOut(const State& state, const Job& job, const StageId& early, const Worker& w) {
-  if (job.list == nullptr || !job.list->statistics.copies) return false;
+// Returns whether an attempt of this stage here would leave too little room for speculation on its upstream stages.
+bool WouldKeepSpeculationOut(const State& state, const Job& job, const StageId& early, const Worker& w) {
+  if (job.list == nullptr || !job.list->statistics.speculation) return false;
   const StageSpec& spec = state.Spec(early);
   SlotUse after = w.used;
   ++after.slots[KindIndex(spec.slot_kind)];
   after.memory += spec.memory_bytes;
-  const size_t kept = KeptForCopies(state);
+  const size_t kept = KeptForSpeculation(state);
   for (const StageInput& input : spec.inputs) {
     if (!input.is_edge || job.stages[input.upstream].complete()) continue;
     const StageSpec& up = job.graph.stages[input.upstream];
-    // A lent slot is as good as a free one: a copy runs on it, or it comes back.
+    // A lent slot counts as free: a further attempt runs on it already, or it comes back.
     if (FreeOrLent(state, up.slot_kind, kept + 1) <= kept && state.Room(w, w.used, up.slot_kind, up.memory_bytes) &&
         !state.Room(w, after, up.slot_kind, up.memory_bytes)) {
       return true;
@@ -148,18 +149,18 @@ bool WouldKeepCopiesOut(const State& state, const Job& job, const StageId& early
 
 }  // namespace
 
-size_t KeptForCopies(const State& state) {
-  return std::max(kWorkersForCopies, state.workers().size() / kShareForCopies);
+size_t KeptForSpeculation(const State& state) {
+  return std::max(kWorkersForSpeculation, state.workers().size() / kShareForSpeculation);
 }
 
 bool KeepsRoom(const State& state, const StageId& early, const Worker& w) {
   const Job& job = *state.FindJob(early.job);
-  return WouldTakeRoom(state, job, job.graph.stages[early.stage], w) || WouldKeepCopiesOut(state, job, early, w);
+  return WouldTakeRoom(state, job, job.graph.stages[early.stage], w) || WouldKeepSpeculationOut(state, job, early, w);
 }
 
 std::optional<Choice> ChooseLocal(const State& state, const StageId& id, const SlotOffer& offer) {
   if (auto first = LocalOf(state, id, offer, false)) return first;
-  // A task that does not run may not be local anywhere, and needs the slot more than one that does.
+  // A task without an attempt may be local nowhere, and needs the slot more than a clone.
   const Job& job = *state.FindJob(id.job);
   for (const TaskClass& c : job.stages[id.stage].classes) {
     if (AnyReady(state, job, id.stage, c, false)) return std::nullopt;

@@ -1,4 +1,4 @@
-// Which task of a stage goes to a worker that has a slot for it.
+// Chooses the task of a stage that goes to a worker with a free slot for it.
 #pragma once
 
 #include <optional>
@@ -15,22 +15,22 @@ struct Choice {
 };
 using Choose = std::optional<Choice> (*)(const State&, const StageId&, const SlotOffer&);
 
-// All of them: a task that does not run before a clone of one that does, for clones are to speed a phase up, not to
-// keep its tasks waiting where room is narrow.
+// All three choose tasks without a live attempt before clones: clones should speed a phase up, not keep its tasks
+// waiting.
 //
-// A task whose input the worker holds.
+// Returns a task with its input on the worker.
 std::optional<Choice> ChooseLocal(const State& state, const StageId& id, const SlotOffer& offer);
-// A task with all of its inputs: one that ran before, else local, in the rack, any.
+// Returns a task with all of its inputs: one that ran before, else local, in the rack, any.
 std::optional<Choice> ChooseReady(const State& state, const StageId& id, const SlotOffer& offer);
-// A task that will wait for inputs on its slot; none where it would take the room of a task of the
-// same job that need not wait, since it would be taken back at once.
+// Returns a task that will wait for inputs on its slot. Returns none if it would take the room of a task of the same
+// job that need not wait. It would be taken back at once.
 std::optional<Choice> ChooseEarly(const State& state, const StageId& id, const SlotOffer& offer);
 
-// Workers that are to keep room for copies, where a waiting attempt would take it.
-size_t KeptForCopies(const State& state);
+// Returns how many workers keep their room for speculative attempts instead of waiting ones.
+size_t KeptForSpeculation(const State& state);
 
-// Whether an attempt of this stage that waits for its inputs would take the room here that its job needs for tasks
-// that need not wait, or for copies. By the worker's slots and memory alone.
+// Returns whether an attempt of this stage that waits for inputs would take room here that others need. Others are
+// tasks of its job that need not wait, and speculative attempts. Of the worker only its slots and memory matter.
 bool KeepsRoom(const State& state, const StageId& early, const Worker& w);
 
 }  // namespace mr::sched

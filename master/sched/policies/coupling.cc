@@ -19,18 +19,18 @@ struct Options {
   size_t peek = 0;
 };
 
-// Whoever holds the input may never have room for it. A guess: some tens of offers.
+// The least p: workers with the input may never have room for it. A guess: some tens of offers.
 constexpr double kLeastChance = .02;
-// Each map that is placed while reduces lack slots pays for a look at so many jobs. A guess.
+// Jobs examined per map that is placed while reduces lack slots. A guess.
 constexpr size_t kJobsBeforeMap = 16;
-// Papers.md 5.1, algorithm 3.
+// Algorithm 3: rack-local while a reduce of the job runs here, rack-local, other.
 constexpr double kAlphaRackBusy = .7, kAlphaRack = .8, kAlphaFar = 1;
 
 class Coupling final : public Policy {
  public:
   explicit Coupling(Options options) : options_(options) {}
   std::string_view name() const override { return "coupling"; }
-  // A reduce may start with the first of its maps; this policy says when.
+  // No slow start: this policy decides when a reduce starts.
   void Ask(Sharing* sharing) const override { sharing->slow_start = 0; }
 
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const override {
@@ -46,7 +46,7 @@ class Coupling final : public Policy {
     const StageSpec& spec = view.state().Spec(task.stage_id());
     const Launch again = *drafted;
     const Job& job = *view.state().FindJob(task.job);
-    if (BelowGuarantee(job)) return;  // for its guarantee others were evicted
+    if (BelowGuarantee(job)) return;  // others were evicted for its guarantee
     const Queue& queue = *job.in_queue;
     if (!ReadsStages(spec)) {
       if (!DueReduceFirst(*offer, again, view, queue, rng, &plan)) Peek(*offer, task, view, rng, &plan);
@@ -55,13 +55,13 @@ class Coupling final : public Policy {
     plan.Withdraw(task);
     if (LaunchDueReduce(*offer, view, queue, spec.slot_kind, options_.wait, rng, &plan)) return;
     if (LaunchMaps(*offer, view.state(), task.job, &plan)) return;
-    // Only a job of which something is drafted can be passed over.
+    // PassOver needs a drafted launch of the job.
     plan.Launch(task, again.worker, again.cause, again.reason);
     plan.PassOver(task.job);
   }
 
  private:
-  // In the place of this map.
+  // Launches a due reduce in the place of this map.
   bool DueReduceFirst(const SlotOffer& offer, const Launch& map, const View& view, const Queue& queue, Rng& rng,
                       Plan* plan) const {
     const State& state = view.state();
@@ -79,7 +79,7 @@ class Coupling final : public Policy {
     return false;
   }
 
-  // Of the stages of this job that read files, for the slot that its reduce does not get.
+  // Launches a map of this job, which reads files, on the slot that the job's reduce does not get.
   static bool LaunchMaps(const SlotOffer& offer, const State& state, JobId id, Plan* plan) {
     const Job& job = *state.FindJob(id);
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
@@ -111,7 +111,7 @@ class Coupling final : public Policy {
     }
     const double beta = options_.beta >= 0 ? options_.beta : PeekBeta(pending, seen.free);
     const double alpha = !rack ? kAlphaFar : RunsReader(job, w) ? kAlphaRackBusy : kAlphaRack;
-    // Each job that is asked about at this offer has a draw of its own.
+    // Each job that is considered at this offer has a draw of its own.
     Rng own(MixHash(rng.Next(), job.arrival));
     const double p = std::max(kLeastChance, PeekChance(alpha, beta, seen.share, seen.free));
     if (own.Uniform() >= p) plan->PassOver(id.job);
@@ -128,7 +128,7 @@ Result<std::unique_ptr<Policy>> MakeCoupling(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(o.beta, params->Number("beta", -1, -1, 10));
   MR_ASSIGN_OR_RETURN(const double peek, params->Number("peek", 64, 1, 1e6));
   MR_ASSIGN_OR_RETURN(const size_t clock, params->Choice("clock", {"offer", "paper"}));
-  // Guesses. The paper's slots have kinds, a third of them for reduces.
+  // Guesses. A third of the paper's slots is for reduces only.
   MR_ASSIGN_OR_RETURN(o.wait.least.maps, params->Number("min_maps", clock == 0 ? .2 : 0, 0, 1));
   MR_ASSIGN_OR_RETURN(o.wait.least.reduces, params->Number("min_reduces", clock == 0 ? .1 : 0, 0, 1));
   o.peek = static_cast<size_t>(peek);

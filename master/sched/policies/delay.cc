@@ -47,7 +47,7 @@ class Delay final : public Policy {
   }
 
  private:
-  // Of a job that waits since then.
+  // Returns the time until which a job that waits since `since` is refused at this distance.
   Instant Until(Instant since, Distance distance) const {
     return distance == Distance::kRack ? since + node_ : since + node_ + rack_;
   }
@@ -69,7 +69,7 @@ class Delay final : public Policy {
     if (job == nullptr || !job->running()) ForgetJob(state, id, plan);
   }
 
-  // kNode too where no worker that is left holds the input.
+  // Returns kNode also if no remaining worker holds the input.
   static Distance DistanceOf(const State& state, const Task& task, const Worker& w) {
     bool alive = false, rack = false;
     for (const WorkerId id : task.plan.preferred) {
@@ -88,7 +88,7 @@ class Delay final : public Policy {
     const JobId job = launch.attempt.task.job;
     const Task& task = *state.FindTask(launch.attempt.task);
     if (task.plan.preferred.empty()) return;
-    if (BelowGuarantee(*state.FindJob(job))) return;  // for its guarantee others were evicted
+    if (BelowGuarantee(*state.FindJob(job))) return;  // others were evicted for its guarantee
     const Distance distance = DistanceOf(state, task, *state.FindWorker(launch.worker));
     const Instant now = view.now();
     std::optional<Instant> since = Fact(state, job, kSince);
@@ -114,13 +114,13 @@ class Delay final : public Policy {
     if (timer == nullptr || *timer != wake) plan->WakeAt(FactId(job), wake);
   }
 
-  // No offer has been refused, or would have been without the wait, for long.
+  // Returns whether for T1 + T2 no offer was refused, nor would have been if the wait were not over.
   bool Calm(const State& state, JobId job, Instant now) const {
     const std::optional<Instant> last = Fact(state, job, kLast);
     return last && now > *last + node_ + rack_ + state.config().offer_period;
   }
 
-  // To within an offer period, so that not each offer makes a decision.
+  // Once per offer period, so that not every offer writes a fact.
   void NoteRefusal(const State& state, JobId job, Instant now, Plan* plan) const {
     const std::optional<Instant> last = Fact(state, job, kLast);
     if (!last || now >= *last + state.config().offer_period) plan->Remember(kJobScope, FactId(job), kLast, now.ns);
@@ -128,8 +128,8 @@ class Delay final : public Policy {
 
   const bool paper_;
   const Duration node_, rack_;
-  // Jobs that were passed over at this instant, and since when they wait: at another worker the same instant the answer
-  // is the same, and nothing is left to be remembered.
+  // Cache: jobs that were passed over at this instant, and since when they wait. At another worker in the same instant
+  // the answer is the same, and there is no fact to write.
   mutable Instant at_{-1};
   mutable std::map<JobId, Instant> waits_;
 };

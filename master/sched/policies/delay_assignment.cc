@@ -1,8 +1,8 @@
 #include "master/sched/policies/delay_assignment.h"
 
-#include "master/sched/policies/copy_assigner.h"
 #include "master/sched/policies/omega.h"
 #include "master/sched/policies/reads_clones.h"
+#include "master/sched/policies/replica_assigner.h"
 
 namespace mr::sched {
 
@@ -18,21 +18,21 @@ class DelayAssignment final : public Policy {
     if (const auto* offer = std::get_if<SlotOffer>(&trigger)) {
       if (!offer->idle) Mark(view, &plan);
     } else if (const auto* changed = std::get_if<AttemptsChanged>(&trigger)) {
-      CopyAssigner assigner(view, omega_, &plan);
+      ReplicaAssigner assigner(view, omega_, &plan);
       for (const AttemptId& id : changed->attempts) {
         const Job* job = state.FindJob(id.task.job);
         if (job != nullptr && job->running() && view.Serves(*job)) Moved(view, *job, id, &assigner, &plan);
       }
-    } else if (const auto* suspected = std::get_if<CopySuspected>(&trigger)) {
+    } else if (const auto* suspected = std::get_if<ReplicaSuspected>(&trigger)) {
       const Job* job = state.FindJob(suspected->reader.task.job);
       if (job == nullptr || !job->running() || !view.Serves(*job)) return;
-      CopyAssigner(view, omega_, &plan).ReadFailed(*job, suspected->reader, suspected->copy);
+      ReplicaAssigner(view, omega_, &plan).ReadFailed(*job, suspected->reader, suspected->replica);
     } else if (std::holds_alternative<WorkWaits>(trigger)) {
       GiveWay(view, &plan);
     } else if (const auto* due = std::get_if<TimersDue>(&trigger)) {
       for (const uint64_t id : due->ids) {
         const Job* job = state.FindJob(JobOfFact(id));
-        if (job != nullptr && job->running()) CopyAssigner(view, omega_, &plan).TimerDue(*job);
+        if (job != nullptr && job->running()) ReplicaAssigner(view, omega_, &plan).TimerDue(*job);
       }
     } else if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
       for (const JobId id : ended->jobs) plan.ForgetAll(kOpenOutputs, FactId(id));
@@ -43,13 +43,14 @@ class DelayAssignment final : public Policy {
   std::vector<Figure> Figures(const View& view) const override { return omega_.Figures(view); }
 
  private:
-  bool MoreCopiesHelp(const Job& job, uint32_t stage) const {
+  bool MoreReplicasHelp(const Job& job, uint32_t stage) const {
     return !omega_.zero() && !job.stages[stage].indeterminate && ReadersMayBeTold(job, stage);
   }
 
-  // Walks the outputs whose readers still wait for copies: those of small jobs, each for an omega.
+  // Frees slots that waiting tasks need. Walks the outputs whose readers still wait for replicas: those of small jobs,
+  // each for at most omega.
   void GiveWay(const View& view, Plan* plan) const {
-    CopyAssigner assigner(view, omega_, plan);
+    ReplicaAssigner assigner(view, omega_, plan);
     const auto& facts = view.state().facts();
     const std::string mine = view.owner();
     for (auto it = facts.lower_bound({mine, kOpenOutputs, 0, ""}); it != facts.end(); ++it) {
@@ -60,25 +61,25 @@ class DelayAssignment final : public Policy {
     }
   }
 
-  void Moved(const View& view, const Job& job, const AttemptId& id, CopyAssigner* assigner, Plan* plan) const {
+  void Moved(const View& view, const Job& job, const AttemptId& id, ReplicaAssigner* assigner, Plan* plan) const {
     const Attempt* a = view.state().FindAttempt(id);
-    // Most of what moved are reports of attempts that make the only copy and read whatever they find.
+    // Most changes are reports of attempts that make the only replica and read by the directory.
     if (a == nullptr || (a->live() && !a->by_bind && a->cause != Cause::kOpportunistic)) return;
     const Task& task = job.stages[id.task.stage].tasks[id.task.task];
-    // A clone on a lent slot came after the launch that Mark saw.
+    // Mark does not see launches of clones on lent slots: they answer idle offers.
     const bool lent = a->live() && a->cause == Cause::kOpportunistic && task.state != TaskState::kCommitted;
-    const bool more = lent && task.wanted_copies < task.live && MoreCopiesHelp(job, id.task.stage);
-    if (more) plan->WantCopies(id.task, task.live);
+    const bool more = lent && task.wanted_replicas < task.live && MoreReplicasHelp(job, id.task.stage);
+    if (more) plan->WantReplicas(id.task, task.live);
     const bool ended = !a->holds_slot() && a->ended_at == view.now();
-    // With one copy only there may still be readers that are told what to read.
-    const bool matters = task.wanted_copies > 1 || (job.by_bind > 0 && a->state == AttemptState::kCommitted);
+    // Even with one replica there may be readers that read by Bind.
+    const bool matters = task.wanted_replicas > 1 || (job.by_bind > 0 && a->state == AttemptState::kCommitted);
     if (ended && matters) assigner->OutputMoved(job, id.task, task.winner == id.number);
     if (a->live() && a->by_bind && !a->inputs_done) assigner->ReaderMoved(job, id);
   }
 
-  // Launches of clones make copies that readers wait for, and readers of clones' outputs are told what to read.
+  // Wants a replica from each clone of a drafted launch, and lets drafted readers of clones' outputs read by Bind.
   void Mark(const View& view, Plan* plan) const {
-    // Of the draft as it is now: what is wanted stands behind it.
+    // Only the edits so far: new ones are appended.
     for (size_t i = 0, n = plan->edits().size(); i < n; ++i) {
       const auto* launch = std::get_if<Launch>(&plan->edits()[i]);
       if (launch == nullptr) continue;
@@ -86,8 +87,8 @@ class DelayAssignment final : public Policy {
       const Job& job = *view.state().FindJob(id.job);
       if (!view.Serves(job)) continue;
       const Task& task = job.stages[id.stage].tasks[id.task];
-      const bool wants = task.wanted > 1 && task.wanted_copies != task.wanted && MoreCopiesHelp(job, id.stage);
-      if (wants) plan->WantCopies(id, task.wanted);
+      const bool wants = task.wanted > 1 && task.wanted_replicas != task.wanted && MoreReplicasHelp(job, id.stage);
+      if (wants) plan->WantReplicas(id, task.wanted);
       if (ReadsClones(job, id.stage, task)) plan->ReadByBind(id);
     }
   }

@@ -1,15 +1,15 @@
-// Delay assignment: which copy of each upstream output each clone of a reading task reads (Ananthanarayanan et al.:
-// Attack of the Clones, NSDI 2013, section 5; papers.md 1.2 and 1.3).
+// delay_assignment: chooses the replica of each upstream output that each clone of a reading task reads.
 //
-// Each clone waits up to omega, from the first copy of an output on, for a copy that no other clone of its task
-// reads; after that it reads a finished copy with others, the one with the fewest readers. Copies that are not
-// finished by then are not waited for: the attempts that make them are ended. omega = 0 is contention cloning
-// (CC: all read the first copy), omega = inf contention avoidance cloning (CAC: a copy for each).
-// Binds readers whose upstream tasks run as clones; all others read what the directory has, and so does a stage that
-// would be told too much (reads_clones.h).
+// Dolly (Ananthanarayanan et al.: Attack of the Clones, NSDI 2013), 5.1 and 5.2. From the first replica of an output
+// on, each clone waits up to omega for a replica that no other clone of its task reads. After omega it shares the
+// finished replica with the fewest readers, and attempts that would still make replicas are ended.
+//   omega = 0      contention cloning (CC): all read the first replica
+//   omega = inf    contention avoidance cloning (CAC): a replica for each
+// Departure: only readers whose upstream tasks run as clones are bound. All others use the directory, and so does a
+// stage that would need too many bindings (reads_clones.h).
 //
-// Parameter: omega (auto, inf or a time). auto: by bin of the job's size, the omega that made the mean task
-// time of completed jobs' samples least (omega.h), anew each `refresh` (1h).
+// Parameters: omega (auto, inf or a time), refresh (1h). auto: per bin of the job's size, the omega with the least mean
+// task time over samples of completed jobs (omega.h). It is chosen anew each `refresh`.
 #pragma once
 
 #include <memory>

@@ -8,17 +8,17 @@ namespace mr::sched {
 namespace {
 
 constexpr double kNeverEnds = std::numeric_limits<double>::infinity();
-constexpr double kAsGood = 1e-9;  // of the least mean: sums of equal terms differ by their rounding
+constexpr double kAsGood = 1e-9;  // relative to the least mean: sums of equal terms differ by rounding
 
-// The reads of one upstream output, from one change of rates to the next. Used again and again: BestOmega asks
-// for thousands, and memory would be most of their cost.
+// Simulates the reads of one upstream output, from one change of rates to the next. Reused: BestOmega asks for
+// thousands, and allocation would be most of their cost.
 class Reads {
  public:
   Reads(size_t most, const Contention& contention) {
     for (uint32_t m = 1; m <= most; ++m) shares_.push_back(contention.Share(m));
   }
 
-  // By reader, until the next call.
+  // Returns the ends by reader, valid until the next call.
   const std::vector<double>& Ends(const std::vector<double>& offsets, size_t readers, double read_seconds,
                                   double omega) {
     ends_.assign(readers, kNeverEnds);
@@ -30,7 +30,7 @@ class Reads {
     finished_ = begun_ = 0;
     loads_.assign(offsets.size(), 0);
     left_.assign(readers, read_seconds);
-    copy_.assign(readers, 0);
+    replica_.assign(readers, 0);
     for (double next = 0; next != kNeverEnds; next = NextChange(offsets, omega)) {
       MoveTo(next);
       while (finished_ < offsets.size() && offsets[finished_] <= now_) ++finished_;
@@ -41,17 +41,17 @@ class Reads {
   }
 
  private:
-  bool Reading(size_t k) const { return ends_[k] == kNeverEnds; }  // of those that have begun
-  double EndOf(size_t k) const { return now_ + left_[k] / shares_[loads_[copy_[k]] - 1]; }
+  bool Reading(size_t k) const { return ends_[k] == kNeverEnds; }  // requires that reader k has begun
+  double EndOf(size_t k) const { return now_ + left_[k] / shares_[loads_[replica_[k]] - 1]; }
 
-  void Begin(size_t copy) {
-    ++loads_[copy];
-    copy_[begun_++] = copy;
+  void Begin(size_t replica) {
+    ++loads_[replica];
+    replica_[begun_++] = replica;
   }
 
   void TakeIdle() {
-    for (size_t copy = 0; copy < finished_ && begun_ < ends_.size(); ++copy) {
-      if (loads_[copy] == 0) Begin(copy);
+    for (size_t replica = 0; replica < finished_ && begun_ < ends_.size(); ++replica) {
+      if (loads_[replica] == 0) Begin(replica);
     }
   }
 
@@ -60,7 +60,7 @@ class Reads {
     while (begin != end && begun_ < ends_.size()) Begin(static_cast<size_t>(std::min_element(begin, end) - begin));
   }
 
-  // A read ends, or somebody waits and a copy is finished or omega is over.
+  // Returns when a read ends or, while a reader waits, a replica is finished or omega is over.
   double NextChange(const std::vector<double>& offsets, double omega) const {
     double next = kNeverEnds;
     for (size_t k = 0; k < begun_; ++k) {
@@ -70,29 +70,30 @@ class Reads {
     return std::min(next, finished_ < offsets.size() ? std::min(omega, offsets[finished_]) : omega);
   }
 
-  // Whose end was the next change ends, by the same sum; so each move is one of a bounded number.
+  // Advances to `next`. The read that ends then ends exactly, as EndOf is the same sum; so the number of moves is
+  // bounded.
   void MoveTo(double next) {
     for (size_t k = 0; k < begun_; ++k) {
       if (!Reading(k)) continue;
-      left_[k] = EndOf(k) <= next ? 0 : left_[k] - (next - now_) * shares_[loads_[copy_[k]] - 1];
+      left_[k] = EndOf(k) <= next ? 0 : left_[k] - (next - now_) * shares_[loads_[replica_[k]] - 1];
     }
     now_ = next;
     for (size_t k = 0; k < begun_; ++k) {
       if (!Reading(k) || left_[k] > 0) continue;
       ends_[k] = now_;
-      --loads_[copy_[k]];
+      --loads_[replica_[k]];
     }
   }
 
-  std::vector<double> shares_;  // by number of readers less one
+  std::vector<double> shares_;  // by number of readers, less one
   double now_ = 0;
-  size_t finished_ = 0, begun_ = 0;  // copies that can be read; readers that have one, or had
-  std::vector<size_t> loads_;        // by copy: readers
-  std::vector<double> left_, ends_;  // by reader; left: seconds alone
-  std::vector<size_t> copy_;         // by reader that has begun
+  size_t finished_ = 0, begun_ = 0;  // finished replicas; readers that have one, or had
+  std::vector<size_t> loads_;        // readers, by replica
+  std::vector<double> left_, ends_;  // by reader; left: seconds of reading alone
+  std::vector<size_t> replica_;      // by reader that has begun
 };
 
-// `read`: scratch, by clone.
+// read: scratch space, by clone.
 double SecondsOf(const DelaySample& sample, double omega, Fetching fetching, Reads* reads, std::vector<double>* read) {
   const size_t clones = sample.compute.size();
   read->assign(clones, 0);
@@ -116,7 +117,7 @@ double Contention::Share(uint32_t readers) const {
   if (alpha.empty()) return 1.0 / readers;
   const size_t known = alpha.size();
   const double together = std::min(1.0, static_cast<double>(known) * alpha.back());
-  // With one reader measured nothing is known of sharing but that B is there for all.
+  // With one reader measured, nothing is known of sharing; B is there for all.
   const double ratio = known < 2 ? 0 : alpha[known - 1] / alpha[known - 2];
   double share = alpha.back();
   for (size_t m = known; m < readers; ++m) share *= ratio;
@@ -154,7 +155,7 @@ double BestOmega(const std::vector<DelaySample>& samples, const Contention& cont
     double sum = 0;
     for (const DelaySample& s : samples) {
       const double seconds = SecondsOf(s, omega, fetching, &reads, &read);
-      // The same ones at each omega: reads end or do not, whatever omega, and so does a clone's computing.
+      // The same samples count at each omega: whether a read or a computation ends does not depend on it.
       if (seconds != kNeverEnds) sum += seconds;
     }
     if (sum >= least * (1 - kAsGood)) continue;

@@ -27,7 +27,7 @@ struct Options {
   bool in_share = false;
 };
 
-// Shares and ceilings are sums and quotients of doubles: what asks for exactly as much has it.
+// Shares and ceilings are sums and quotients of doubles: a demand that equals the limit fits.
 constexpr double kRounding = 1e-6;
 
 class Dolly final : public Policy {
@@ -74,16 +74,16 @@ class Dolly final : public Policy {
   }
 
  private:
-  // Lent slots that come back are as good as free ones.
+  // Returns the slots in use. Lent slots that come back count as free.
   static uint64_t HeldSlots(const State& state) {
     uint64_t held = 0;
     for (const auto& [number, queue] : state.busy_queues()) held += queue->held_total();
     return held - SlotsThatComeBack(state);
   }
 
-  // The first task of a phase is about to run: the phase is decided.
+  // Decides the phases whose first task is about to run.
   void Offer(const View& view, Plan* plan) const {
-    // Of the draft as it is now: what is decided stands behind it.
+    // Only the edits so far: new ones are appended.
     for (size_t i = 0, n = plan->edits().size(); i < n; ++i) {
       const auto* launch = std::get_if<Launch>(&plan->edits()[i]);
       if (launch == nullptr || launch->cause != Cause::kFirst) continue;
@@ -94,7 +94,7 @@ class Dolly final : public Policy {
     }
   }
 
-  // Clones that the phases read have, each; no bound where it reads files only.
+  // Returns the fewest clones per task among the phases that this one reads; no bound if it reads files only.
   static uint32_t ClonesUpstream(const View& view, const Job& job, uint32_t stage) {
     uint32_t fewest = ~0u;
     for (const StageInput& input : job.graph.stages[stage].inputs) {
@@ -106,7 +106,8 @@ class Dolly final : public Policy {
     return fewest;
   }
 
-  // Others are there where a phase is decided late: after a restart with another list, or another release.
+  // Returns whether the task may have clones. Committed and failed tasks are there if a phase is decided late: after a
+  // restart with another list or release.
   static bool MayBeCloned(const Task& task) {
     return task.state != TaskState::kCommitted && TimesFailed(task) < kFailuresOfCloned;
   }
@@ -120,7 +121,7 @@ class Dolly final : public Policy {
     return n;
   }
 
-  // Slots that the tasks of this phase and their clones may take: below the ceiling, or of the job's share.
+  // Returns the slots that this phase and its clones may take: what is left below the ceiling, or of the job's share.
   double Room(const State& state, const StageId& id) const {
     const double ceiling = options_.budget.tau * static_cast<double>(state.slots().total);
     const double below = ceiling - static_cast<double>(HeldSlots(state));

@@ -11,7 +11,7 @@ namespace mr::sched {
 
 namespace {
 
-// Charged by the list that the view is of.
+// Returns what the list of this view has charged.
 int64_t Own(const View& view) { return view.Number(kOfAll, 0, kUsed); }
 
 void Release(const View& view, int64_t slots, Plan* plan) {
@@ -36,7 +36,7 @@ int64_t CloneBudget::Used(const View& view) const {
 }
 
 void CloneBudget::Take(const View& view, int64_t slots, Plan* plan) const {
-  // Of the draft: what it gave back for this already.
+  // The draft may have given slots back already.
   int64_t used = Own(view);
   for (const Edit& edit : plan->edits()) {
     const auto* fact = std::get_if<Remember>(&edit);
@@ -108,7 +108,7 @@ double CloneBudget::Preempt(const View& view, uint32_t n, double need, Plan* pla
   std::sort(larger.rbegin(), larger.rend());
   int64_t freed = 0, most = 0;
   for (const auto& [tasks, id] : larger) most += view.Number(kOfJob, FactId(id.job), Charged(id.stage));
-  if (static_cast<double>(most) < need) return 0;  // their clones would go for nothing
+  if (static_cast<double>(most) < need) return 0;  // ending them would gain nothing
   for (const auto& [tasks, id] : larger) {
     if (static_cast<double>(freed) >= need) break;
     freed += view.Number(kOfJob, FactId(id.job), Charged(id.stage));

@@ -1,6 +1,6 @@
-// What clones of admitted phases are charged to, and what comes back of it (dolly.h, B_U). Each list of jobs keeps what
-// its own phases are charged. Jobs with lists of their own share what the cluster's list and they themselves leave of a
-// budget; what they take, by whatever beta, is none of the jobs' of the cluster's list.
+// Budget of dolly (B_U in dolly.h): charges admitted phases for their clones, and gives back. Each list of jobs keeps
+// its own charges. Jobs with lists of their own share what the cluster's list and they themselves leave of a budget.
+// Their charges, under whatever beta, do not count for jobs of the cluster's list.
 #pragma once
 
 #include <vector>
@@ -15,23 +15,24 @@ class CloneBudget {
  public:
   explicit CloneBudget(const Budget& budget) : budget_(budget) {}
 
-  // Slots that it has; that are charged already, as the list of this view sees it.
+  // Returns the slots of the budget.
   double Slots(const State& state) const;
+  // Returns the slots charged so far, as the list of this view sees them.
   int64_t Used(const View& view) const;
-  // Of n tasks with c attempts each.
+  // Returns the charge for n tasks with c clones each.
   int64_t Charge(uint32_t c, uint32_t n) const { return static_cast<int64_t>(DemandOf(c, n, budget_).charge); }
   void Take(const View& view, int64_t slots, Plan* plan) const;
-  // What phases may still hold, where one of their attempts moved: c for each task that is cloned; else what its clones
-  // hold that are there.
+  // Gives back what phases with these attempts can no longer hold. They may hold c for each cloned task; else only what
+  // their present clones hold.
   void GiveBack(const View& view, const std::vector<AttemptId>& changed, Plan* plan) const;
-  // These jobs are over.
+  // Gives back all charges of these jobs, which have ended.
   void End(const View& view, const std::vector<JobId>& jobs, Plan* plan) const;
-  // Ends the clones of phases of more than n tasks, the largest first, until so many slots are back. How many are: they
-  // are off the draft's account, too. None where all of them are not enough.
+  // Ends the clones of phases of more than n tasks, the largest first, until `need` slots are back; none if all of them
+  // are not enough. Returns the slots given back, which the draft no longer charges either.
   double Preempt(const View& view, uint32_t n, double need, Plan* plan) const;
 
  private:
-  // What this phase may hold now.
+  // Returns the slots that this phase may hold now.
   int64_t MayHold(const View& view, const Job& job, uint32_t stage) const;
 
   const Budget budget_;

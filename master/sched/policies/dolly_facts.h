@@ -12,13 +12,13 @@ namespace mr::sched {
 inline constexpr char kOfJob[] = "job";  // id: FactId
 inline constexpr char kOfAll[] = "all";  // id: 0
 inline constexpr char kUsed[] = "used";  // slots of the budget that admitted phases may hold
-// Of a phase: attempts of each task (where more than one); slots charged to the budget; a ReasonCode.
+// Per phase: clones of each task (if more than one); slots charged to the budget; a ReasonCode.
 inline std::string Clones(uint32_t stage) { return "clones/" + std::to_string(stage); }
 inline std::string Charged(uint32_t stage) { return "charged/" + std::to_string(stage); }
 inline std::string Verdict(uint32_t stage) { return "verdict/" + std::to_string(stage); }
 
-// Of a list of jobs that does without dolly from now on: what was charged, which nobody would give back as jobs end.
-// What it learned of stragglers stays true.
+// Forgets the charges of a list of jobs that no longer runs dolly, as nobody would give them back when jobs end. Keeps
+// what was learned of stragglers, which stays true.
 void ForgetCharges(const View& view, Plan* plan);
 
 }  // namespace mr::sched

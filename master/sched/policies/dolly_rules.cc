@@ -6,7 +6,7 @@ namespace mr::sched {
 
 namespace {
 
-// A limit that rounding has left just below what it should be is that: .07 * 100 slots are 7.
+// Tolerates a limit that rounding has left just below its value: .07 * 100 slots are 7.
 constexpr double kRounding = 1e-9;
 
 double PowerOf(double base, uint32_t exponent) {
@@ -17,7 +17,7 @@ double PowerOf(double base, uint32_t exponent) {
   return result;
 }
 
-// 1 - (1 - q)^n: that one of n happens. P(A or B) = a + b (1 - a), doubled as in PowerOf.
+// Returns 1 - (1 - q)^n, the chance that at least one of n happens. P(A or B) = a + b (1 - a), doubled as in PowerOf.
 double AnyOf(double q, uint32_t n) {
   double result = 0;
   for (; n > 0; n >>= 1, q += q * (1 - q)) {
@@ -26,7 +26,7 @@ double AnyOf(double q, uint32_t n) {
   return result;
 }
 
-// 1 - Psi(d): that some of n groups of c have fewer than d copies that do not straggle.
+// Returns 1 - Psi(d), the chance that some of n tasks has fewer than d clones, of c, that do not straggle.
 double AnyShort(double p, uint32_t n, uint32_t c, uint32_t d) {
   if (d > c) return 1;
   double ways = 1, fewer = 0;  // ways: C(c, g)
@@ -45,7 +45,7 @@ double JobLevelStraggles(double p, uint32_t n, uint32_t c) { return PowerOf(AnyO
 
 uint32_t CloneCount(double p, uint32_t n, double epsilon) {
   uint32_t c = 1;
-  while (c < kMostCopies && TaskLevelStraggles(p, n, c) > epsilon * (1 + kRounding)) ++c;
+  while (c < kMostClones && TaskLevelStraggles(p, n, c) > epsilon * (1 + kRounding)) ++c;
   return c;
 }
 
@@ -69,9 +69,9 @@ double CcStraggles(double p, uint32_t n, uint32_t c) {
   return upstream + downstream * (1 - upstream);
 }
 
-Demand DemandOf(uint32_t copies, uint64_t tasks, const Budget& budget) {
-  const uint64_t charged = copies <= 1 ? 0 : budget.originals ? copies : copies - 1;
-  return {charged * tasks, copies * tasks};
+Demand DemandOf(uint32_t clones, uint64_t tasks, const Budget& budget) {
+  const uint64_t charged = clones <= 1 ? 0 : budget.originals ? clones : clones - 1;
+  return {charged * tasks, clones * tasks};
 }
 
 bool Admits(uint64_t used_budget, const Demand& demand, uint64_t used_slots, uint64_t all_slots, const Budget& budget) {

@@ -1,11 +1,11 @@
-// dryad_speculation: copies of whatever still runs at the end of a phase, oldest first.
+// dryad_speculation: speculative attempts of whatever still runs at the end of a phase, oldest first.
 //
-// The backup tasks of MapReduce (Dean, Ghemawat, OSDI 2004, 3.6) and Dryad, as Mantri (Ananthanarayanan
-// et al., OSDI 2010) has them for a baseline: when all but a few tasks of a phase are done, each that
-// still runs gets a copy. The papers say no share; 0.95 is that of the cross-check in our notes.
+// The backup tasks of MapReduce (Dean, Ghemawat, OSDI 2004, 3.6) and Dryad, a baseline of Mantri (Ananthanarayanan et
+// al., OSDI 2010). Each task that still runs gets a speculative attempt once
+//   committed tasks >= max(1, floor(done * tasks))
+// The papers give no share. 0.95 is that of a public simulation of them ("Deep dive: stragglers and speculation").
 //
-// Parameters: done (0.95: share of the stage's tasks, rounded down, but one at least), min_age (0s),
-// skew_check (on|off).
+// Parameters: done (0.95: share of the stage's tasks), min_age (0s), skew_check (on|off).
 #pragma once
 
 #include <memory>

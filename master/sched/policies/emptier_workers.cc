@@ -7,7 +7,7 @@
 namespace mr::sched {
 
 namespace {
-// With a free slot, looked at for one offer. A guess: more is a busy cluster.
+// Workers with a free slot examined per offer. A guess.
 constexpr size_t kFreeSeen = 256;
 }  // namespace
 

@@ -1,4 +1,4 @@
-// On which workers a clone on an idle slot is out of the way of what runs there, and whether there is a better one.
+// Finds workers on which a clone on an idle slot disturbs nothing, and checks whether there is a better one.
 #pragma once
 
 #include <array>
@@ -10,15 +10,16 @@ namespace mr::sched {
 
 class EmptierWorkers {
  public:
-  // fill: with a clone at most this share of a worker's slots is in use, or the clone's alone.
+  // fill: with a clone at most this share of a worker's slots is in use, or the clone is alone.
   explicit EmptierWorkers(double fill) : fill_(fill) {}
 
   bool IdleEnough(const Worker& w) const { return w.used_total() == 0 || w.used_total() + 1 <= fill_ * w.slots.total; }
-  // What runs there shares a machine with the clone: one with less on it is better for both, if it takes the clone.
+  // Returns whether a worker with fewer slots in use would take the clone. It is better for the clone and for the
+  // attempts that would share a machine with it.
   bool AnyFor(const State& state, const StageSpec& spec, const Task& task, const Worker& worker);
 
  private:
-  // Among the first free ones those that may take clones, the emptiest first; good until something is folded in.
+  // The first free workers that may take clones, the emptiest first. Valid until something is folded in.
   struct Seen {
     uint64_t folds = ~uint64_t{0};
     std::vector<const Worker*> workers;

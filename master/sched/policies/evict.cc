@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kOver = 1e-6;  // of a slot: shares come from a bisection
 
-// The attempt's slot would be of use, and it may end.
+// Returns whether the attempt may end and its slot would be of use.
 bool Helps(const State& state, const AttemptId& id, const Wanted& wanted) {
   if (state.Spec(id.task.stage_id()).side_effects) return false;
   return std::any_of(wanted.stages.begin(), wanted.stages.end(),
@@ -24,7 +24,7 @@ Reason Evicted(const Wanted& wanted) {
   return {ReasonCode::kEvicted, "", {holding, wanted.job == nullptr ? 0 : double(wanted.job->share)}};
 }
 
-// Live attempts of the job, the youngest last.
+// Returns the live attempts of the job, the youngest last.
 std::vector<LaunchKey> LiveOf(const State& state, const Job& job) {
   std::vector<LaunchKey> live;
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
@@ -38,7 +38,7 @@ std::vector<LaunchKey> LiveOf(const State& state, const Job& job) {
   return live;
 }
 
-// Attempts of the job that the draft ends.
+// Returns how many attempts of the job the draft ends.
 uint32_t Drafted(const Job& job, const Plan& plan) {
   return static_cast<uint32_t>(std::count_if(plan.edits().begin(), plan.edits().end(), [&](const Edit& edit) {
     const auto* kill = std::get_if<Kill>(&edit);
@@ -87,7 +87,7 @@ void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, do
   std::vector<std::pair<double, const Queue*>> above;
   for (const auto& [number, other] : state.busy_queues()) {
     const double over = own(*other) - shares.at(number);
-    // What a job is guaranteed comes before any queue's share.
+    // A job's guarantee comes before any queue's share.
     const bool pays = wanted.job != nullptr ? own(*other) > 0 : over > kOver && other != wanted.queue;
     if (pays) above.emplace_back(-over, other);
   }

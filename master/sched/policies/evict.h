@@ -1,8 +1,10 @@
-// Whose attempts end when slots are owed to somebody: first those on spare slots (guarantees.h), of the job with the
-// latest deadline; then those of the queue that is furthest above its share, as far as it stays at it; for a guarantee,
-// of any queue, as far as it keeps its min share. The youngest first, and only where the slot helps and none is on its
-// way already. Stages with side effects are spared. Cost: attempts of jobs with spare slots and of queues that give,
-// until enough of them end: not for each event.
+// Chooses the attempts that end when slots are owed to a queue or a job:
+// 1. Attempts on spare slots (guarantees.h), of the job with the latest deadline first.
+// 2. Attempts of the queue that is furthest above its share, as long as it keeps that share. For a guarantee: of any
+//    queue, as long as it keeps its min share.
+// The youngest ends first, and only if the slot helps and none is on its way already. Stages with side effects are
+// spared. Cost: attempts of jobs with spare slots and of queues that give, until enough of them end; not to be paid for
+// each event.
 #pragma once
 
 #include <map>
@@ -12,20 +14,20 @@
 
 namespace mr::sched {
 
-// For a queue or for a job; never more slots than `most`, nor than tasks that wait for one.
+// Slots wanted for a queue or a job: at most `most`, and no more than there are waiting tasks.
 struct Wanted {
   const Queue* queue = nullptr;
   const Job* job = nullptr;
   uint32_t most = 0;
-  uint32_t tasks = 0;  // with inputs and without an attempt, of `stages`
+  uint32_t tasks = 0;  // of `stages`, with inputs and without an attempt
   std::vector<StageId> stages;
   void Add(const Job& job);
 };
 
-// Slots of attempts that end already, as far as they are of use.
+// Returns the slots of ending attempts that are of use.
 uint32_t SlotsComing(const State& state, const Wanted& wanted);
 
-// shares: of queues, by number, in slots that are within no guarantee.
+// Drafts the evictions. shares: by queue number, in slots that are within no guarantee.
 void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, double>& shares, Plan* plan);
 
 }  // namespace mr::sched

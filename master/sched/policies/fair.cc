@@ -59,7 +59,7 @@ class Fair final : public Policy {
            LaunchInOrder(state, offer, false, false, &ChooseEarly, plan);
   }
 
-  // Queues that may launch something of these kinds, the most deserving first.
+  // Returns the queues that may launch something of these kinds, the most deserving first.
   std::vector<const Queue*> InOrder(const State& state, bool ready, const std::array<bool, 2>& kinds) const {
     std::vector<std::tuple<bool, double, uint64_t, const Queue*>> order;
     for (const auto& [number, queue] : state.busy_queues()) {
@@ -77,7 +77,7 @@ class Fair final : public Policy {
     return queues;
   }
 
-  // The launch that was drafted last.
+  // Returns whether a later policy has already refused the launch that was drafted last.
   static bool Refused(const SlotOffer& offer, const Plan& plan) {
     const auto* launch = std::get_if<Launch>(&plan.edits().back());
     if (offer.refusals == nullptr || launch == nullptr || launch->cause != Cause::kFirst) return false;
@@ -128,7 +128,7 @@ class Fair final : public Policy {
       }
       if (offer.local_only) return false;
     }
-    // Nothing of those that were passed over is launched here, early reduces neither: the offer comes without them.
+    // Jobs that were passed over launch nothing here, nor early reduces: the offer is repeated without them.
     if (!plan->passed().empty()) return true;
     if (!ready && all_keep) walks_.NoteKept(state, worker);
     return false;
@@ -145,10 +145,10 @@ class Fair final : public Policy {
 Result<std::unique_ptr<Policy>> MakeFair(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const size_t reduces, params->Choice("reduces", {"fair", "greedy"}));
   MR_ASSIGN_OR_RETURN(const double slow_start, params->Number("slowstart", 0.05, 0, 1));
-  // Guesses: a queue's guarantee within some tasks' length; more patience where it only lags behind.
+  // Guesses: a queue's min share within some tasks' length; more patience for one that only lags behind.
   MR_ASSIGN_OR_RETURN(const double min_share, params->Number("min_share_timeout", 15, 0, 1e6));
   MR_ASSIGN_OR_RETURN(const double fair_share, params->Number("fair_share_timeout", 60, 0, 1e6));
-  // A guess: a deadline's margin is some tasks' length, and what is evicted has to run again.
+  // A guess: a deadline's margin is some tasks' length, and evicted attempts have to run again.
   MR_ASSIGN_OR_RETURN(const double guarantee, params->Number("guarantee_timeout", 1, 0, 1e6));
   const auto duration = [](double seconds) { return Duration{std::llround(seconds * 1e9)}; };
   return std::unique_ptr<Policy>(std::make_unique<Fair>(

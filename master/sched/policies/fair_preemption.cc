@@ -16,8 +16,8 @@ constexpr char kQueueScope[] = "queue";
 constexpr const char* kBelow[] = {"below_min_since", "below_share_since"};
 constexpr double kNearly = 1e-6;  // shares come from a bisection
 
-// A task of the queue has its inputs and no attempt: more slots would be of use. What only wants clones asks no one to
-// go.
+// Returns whether a task of the queue has its inputs and no attempt, so that more slots would be of use. A task that
+// only wants clones preempts nobody.
 bool Lacks(const State& state, const Queue& q) {
   const auto waits = [&](const JobRank& rank) {
     const Job& job = *state.FindJob(rank.job);
@@ -34,13 +34,13 @@ bool Lacks(const State& state, const Queue& q) {
   return false;
 }
 
-// Attempts of its jobs without a guarantee.
+// Returns the live attempts of the queue's jobs without a guarantee.
 uint32_t LiveOf(const Queue& q) {
   const auto live = static_cast<uint32_t>(q.live.size());
   return live - std::min(live, q.guaranteed);
 }
 
-// By number, of queues with jobs. Slots but those within guarantees.
+// Returns the shares of queues with jobs, by number, in slots outside of guarantees.
 std::map<uint64_t, double> SharesOf(const State& state) {
   const double total = state.slots().total - std::min(state.slots().total, state.within_guarantees());
   std::set<uint64_t> lack;
@@ -65,7 +65,7 @@ std::map<uint64_t, double> SharesOf(const State& state) {
   return shares;
 }
 
-// How many slots would end this kind of want.
+// Returns the slots with which the queue is no longer below this kind of share.
 uint32_t Enough(const Queue& q, double share, size_t kind) {
   if (kind == 0) return q.min_share;
   return static_cast<uint32_t>(std::floor(share / 2 + kNearly));

@@ -1,15 +1,15 @@
-// What fairness gives a job, whatever places the work: for policies that use it for more than first attempts.
+// Fair share of a job, whatever policy places the work. For policies that need it for more than first attempts.
 #pragma once
 
 #include "master/sched/state.h"
 
 namespace mr::sched {
 
-// Slots that the tasks of this phase may take, their clones counted, so that the job stays within its fair share; below
-// 0 where it is above it. The share: of all slots, and of those that can run the phase's kind, the weight of its queue
-// over those of all that are busy, less what others' min shares take of it, at most its max share; over the jobs of the
-// queue. What the job holds: c for each task that its phases are granted, else attempts with a slot, those on lent
-// slots among them. REQUIRES a running job. Cost: queues, and phases of the job.
+// Returns the slots that the tasks of this phase, clones counted, may take within the job's fair share; below 0 if the
+// job is above it. The queue's share is its part by weight among busy queues, less what others' min shares take of it,
+// at most its max share. The job's share is that divided by the jobs of the queue. Both bind: of all slots, and of
+// those for the phase's kind. The job holds c for each task that its phases are granted, else its attempts with a slot,
+// also on lent slots. Requires: a running job. Cost: queues, and phases of the job.
 double RoomInShare(const State& state, const StageId& phase);
 
 }  // namespace mr::sched

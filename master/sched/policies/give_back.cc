@@ -13,11 +13,11 @@ namespace mr::sched {
 namespace {
 
 constexpr SlotKind kSlotKinds[] = {SlotKind::kMap, SlotKind::kReduce};
-// Tasks of a stage that no lent slot helps, until the stage is left: the others are like them. A guess.
+// Tasks without a helpful lent slot after which the stage is left: its others are like them. A guess.
 constexpr size_t kMisses = 8;
-// Stages that wait, looked at from the first on, and as many elsewhere. A guess: fewer wait where slots are idle.
+// Waiting stages examined from the first on, and as many elsewhere. A guess: fewer wait while slots are idle.
 constexpr size_t kStagesWalked = 64;
-// Of the facts that say where the next walk goes on: behind this stage of the job of this rank and arrival.
+// Names of the facts that store where the next walk goes on: after this stage of the job of this rank and arrival.
 constexpr char kRank[] = "rank", kArrival[] = "arrival", kStage[] = "stage";
 
 struct Lent {
@@ -25,7 +25,7 @@ struct Lent {
   const Attempt* a;
   const Task* task;
   bool coming = false;  // it ends already
-  bool used = false;    // by what waits for its queue to hold less
+  bool used = false;    // by a task that waits for its queue to hold less
   auto Key() const {
     return std::make_tuple(!coming, task->state != TaskState::kCommitted, ScoreOf(*a), -a->launched_at.ns, id);
   }
@@ -34,8 +34,8 @@ struct Lent {
 // A worker that has lent slots.
 struct Place {
   const Worker* worker = nullptr;
-  std::vector<size_t> lent;  // those that still run, as they are to be ended
-  SlotUse after;             // once all are back that are on their way, and have been given to what waits
+  std::vector<size_t> lent;  // those that still run, in the order in which they end
+  SlotUse after;             // once all ending ones are back and given to waiting tasks
 };
 
 void Give(SlotUse* use, const StageSpec& spec) {
@@ -43,7 +43,7 @@ void Give(SlotUse* use, const StageSpec& spec) {
   use->memory += spec.memory_bytes;
 }
 
-// Lent slots against what waits.
+// Matches lent slots with waiting tasks.
 class Lender {
  public:
   Lender(const View& view, Plan* plan) : view_(view), state_(view.state()), plan_(*plan) {
@@ -64,7 +64,7 @@ class Lender {
     }
   }
 
-  // False: there are stages that it has not looked at.
+  // Returns false if there are stages that it has not examined.
   bool GiveBack() {
     bool all = true;
     for (const SlotKind kind : kSlotKinds) all = Walk(state_.ready(kind), true, KindIndex(kind)) && all;
@@ -115,7 +115,7 @@ class Lender {
           const Task& task = job.stages[id.stage].tasks[t];
           const double waiting = c.ready.size() + c.blocked.size();
           if (full != nullptr ? FindInQueue(*full, spec, waiting) : FindPlace(spec, task, waiting)) continue;
-          // What is left for it only becomes less.
+          // Later lent slots only become fewer for this need.
           if (full != nullptr || (task.failed_on.empty() && task.live == 0)) return (void)hopeless_.insert(need);
           if (++misses == kMisses) return;
         }
@@ -134,7 +134,7 @@ class Lender {
     return true;
   }
 
-  // Without it its task would have to begin anew.
+  // Returns whether the attempt may end without its task having to start again.
   bool MayEnd(const Lent& lent) const {
     if (lent.coming) return false;
     const auto ended = ended_.find(lent.id.task);
@@ -142,7 +142,7 @@ class Lender {
     return lent.task->state == TaskState::kCommitted || left > 1;
   }
 
-  // The task may start anywhere once its queue holds less.
+  // Finds a lent slot of this full queue. Once the queue holds less, the task may start anywhere.
   bool FindInQueue(const Queue& queue, const StageSpec& spec, double waiting) {
     const auto found = std::find_if(lent_.begin(), lent_.end(), [&](const Lent& lent) {
       if (lent.used || state_.FindJob(lent.id.task.job)->in_queue != &queue) return false;
@@ -160,7 +160,7 @@ class Lender {
   bool FindPlace(const StageSpec& spec, const Task& task, double waiting) {
     const auto good = [&](const Place& place) {
       const Worker& w = *place.worker;
-      // Where there is room it waits for something else than a slot.
+      // If there is room already, the task waits for something else than a slot.
       return !state_.Room(w, w.used, spec.slot_kind, spec.memory_bytes) && !state_.BelongsElsewhere(spec, task, w);
     };
     const auto room = [&](const Place& place, const SlotUse& use) {
@@ -191,7 +191,7 @@ class Lender {
     return FindSeveral(spec, good, room, waiting);
   }
 
-  // Where the fewest of one worker are enough.
+  // Ends several attempts of the worker on which the fewest are enough.
   template <class Good, class HasRoom>
   bool FindSeveral(const StageSpec& spec, const Good& good, const HasRoom& room, double waiting) {
     std::vector<size_t> fewest;
@@ -213,13 +213,13 @@ class Lender {
     return true;
   }
 
-  // What a task lacks: that its queue holds less, or room.
+  // Need of a task: its queue must hold less (the queue is set), or a worker must have room.
   using Need = std::tuple<const Queue*, SlotKind, uint64_t>;
 
   const View& view_;
   const State& state_;
   Plan& plan_;
-  std::vector<Lent> lent_;  // those on their way back first, then as they are to be ended
+  std::vector<Lent> lent_;  // ending ones first, then in the order in which they end
   std::map<WorkerId, Place> places_;
   std::map<TaskId, uint32_t> ended_;
   std::set<Need> hopeless_;

@@ -1,19 +1,19 @@
-// Lent slots (lent_slots.h) go back to what waits. No policy's affair: the scheduler asks for it whatever list it has
-// by now, in each step in which work appears, or a slot that fell free was not taken.
+// Gives lent slots (lent_slots.h) back to what waits. No policy does this: the scheduler calls it whatever list is in
+// force. It does so in each step in which work appears or a freed slot was not taken.
 #pragma once
 
 #include "master/sched/plan.h"
 
 namespace mr::sched {
 
-// Who says so in reasons, and whose facts say where walks go on.
+// The policy's name in reasons, and the owner of the facts that store where walks go on.
 inline constexpr char kLender[] = "opportunistic";
 
-// Ends as many attempts on lent slots as there are tasks that wait and could use the slots, less those that are on
-// their way back already; several of one worker where a task needs the memory of several.
+// Ends as many attempts on lent slots as there are waiting tasks that could use the slots, less those already on their
+// way back; several of one worker if a task needs the memory of several.
 //
-// Where thousands of stages wait it looks at the first ones in their order, and at as many behind those that it looked
-// at the last time: an event costs the same, and each has its turn. False: there are stages that it has not looked at.
+// If thousands of stages wait, it examines the first ones in their order, and as many after those of the last time. So
+// an event costs the same, and each stage has its turn. Returns false if there are stages that it has not examined.
 bool GiveBackLentSlots(const View& view, Plan* plan);
 
 }  // namespace mr::sched

@@ -11,11 +11,11 @@ namespace {
 
 constexpr char kJobScope[] = "job";
 constexpr char kBelowGuarantee[] = "below_guarantee_since";
-// What the job held when others were evicted for it last, and how often in a row that brought it nothing.
+// Slots that the job held at the last eviction for it, and how often in a row that gained it nothing.
 constexpr char kHeldThen[] = "held_at_eviction", kInVain[] = "evicted_in_vain";
-constexpr int64_t kMostInVain = 10;  // doublings of the timeout: a quarter of an hour of one second
+constexpr int64_t kMostInVain = 10;  // doublings of the timeout: one second becomes a quarter of an hour
 
-// Slots that it may have beside those that it holds: by its guarantee, by its queue.
+// Returns the slots that the job may get beside those that it holds, by its guarantee and by its queue.
 uint32_t Most(const Job& job) {
   const uint32_t most = job.share - std::min(job.share, job.holding), of_queue = job.in_queue->max_share;
   return of_queue == 0 ? most : std::min(most, of_queue - std::min(of_queue, job.in_queue->held_total()));
@@ -64,8 +64,8 @@ void GuaranteePreemption::ReviewJob(const Job& job, const View& view, const std:
   if (since != nullptr && view.now() < from + timeout_ * (int64_t{1} << vain)) return;
   if (since != nullptr) {
     wanted.job = &job;
-    // Slots may go to others all the same: a policy behind this one lets its tasks wait for another place or time.
-    // To evict ever again would keep those from their ends, and nobody would be served.
+    // The slots may go to others all the same: a later policy lets the job's tasks wait for another place or time.
+    // Endless evictions would keep the others from their ends and serve nobody.
     const int64_t held = number(kHeldThen);
     if (job.holding > held)
       vain = 0;

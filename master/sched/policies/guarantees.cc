@@ -6,7 +6,7 @@ namespace mr::sched {
 
 namespace {
 
-// A task with inputs of this job, where its queue may have one more.
+// Launches a task with inputs of this job, if its queue may have one more.
 Served LaunchReady(const Job& job, const SlotOffer& offer, const State& state, Choose choose, Plan* plan) {
   Served served = Served::kNothing;
   for (uint32_t s = 0; s < job.stages.size(); ++s) {

@@ -1,17 +1,17 @@
-// hadoop_speculation: copies of attempts that are far behind the average; the baseline of LATE.
+// hadoop_speculation: speculative attempts of attempts that are far behind the average; the baseline of LATE.
 //
 // Hadoop's native speculation, as Zaharia et al. (OSDI 2008, section 2) state it:
 //   straggler: score < average score of its category - 0.2, and it ran for a minute
-// All stragglers are equal but for locality; one copy of a task; no limit on copies. What LATE shows
-// to be wrong with it is kept: no attempt above 80 % is ever copied, once a third of the reduces
-// have ended all that still copy are stragglers, and a new attempt on a fast worker may be copied
-// before an old one on a slow worker. Of equal stragglers it is the first in the order of tasks, as
-// Hadoop walks them.
+// All stragglers are equal except for locality. A task gets one speculative attempt, and their number has no limit. Of
+// equal stragglers the first in the order of tasks is chosen, as Hadoop walks them. The flaws that LATE shows are kept:
+// - No attempt above 80 % ever gets a speculative attempt.
+// - Once a third of the reduces have ended, all that are still in the copy phase are stragglers.
+// - A new attempt on a fast worker may be chosen before an old one on a slow worker.
 //
 // Parameters: gap (0.2), min_age, skew_check (on|off).
 //
-// Departs from it: the average is over attempts of the stage that run or finished, not over tasks;
-// of the 256 stragglers with the smallest scores, not of all.
+// Departures: the average is over attempts of the stage that run or finished, not over tasks. Only the 256 stragglers
+// with the smallest scores are examined.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Which stages have a task that opportunistic may begin a clone of, as it sees them in one round of idle offers.
+// Stages with a task that opportunistic may clone, as seen in one round of idle offers.
 #pragma once
 
 #include <algorithm>
@@ -15,23 +15,24 @@ struct IdleStage {
   const Job* job = nullptr;
   const Stage* stage = nullptr;
   StageId id;
-  uint64_t changes = 0;  // of its statistics, when it was looked at
+  uint64_t changes = 0;  // of its statistics, at the last look
   bool looked = false;
-  std::array<bool, kMostRunning> any{};  // a task for some worker, by how many attempts the task has
+  std::array<bool, kMostRunning> any{};  // by attempts of a task: some worker could run a clone of one
   const StageSpec& spec() const { return job->graph.stages[id.stage]; }
 };
 
 class IdleStages {
  public:
-  // attempts: of a task, all counted; tasks: of a stage.
+  // attempts: most per task, all counted. tasks: most per stage.
   IdleStages(uint32_t attempts, size_t tasks) : attempts_(attempts), tasks_(tasks) {}
 
-  // Small enough, and a clone changes nothing but when it ends.
+  // Returns whether the stage is small enough, and a clone can change nothing but the time of its end.
   bool Serves(const Job& job, uint32_t stage, SlotKind kind) const;
-  // The i-th that has something for any worker; null: there are fewer. Who launches of it sets `looked` back.
+  // Returns the i-th stage with a task for some worker; null: there are fewer. A caller that launches a clone of it
+  // sets `looked` back.
   IdleStage* WithAny(const View& view, SlotKind kind, size_t i);
 
-  // A task that has so many attempts, none of them a copy, and for which `fits` holds; the least advanced first.
+  // Returns a task with `live` attempts, none of them speculative, for which `fits` holds; the least advanced first.
   template <class Fits>
   std::optional<uint32_t> Pick(const State& state, const IdleStage& seen, uint32_t live, Fits&& fits) const {
     std::optional<uint32_t> picked;
@@ -51,13 +52,13 @@ class IdleStages {
 
   const uint32_t attempts_;
   const size_t tasks_;
-  // What this round has: never decides anything else than a look at the state would.
+  // Cache of this round: decides nothing else than a look at the state would.
   std::array<std::vector<IdleStage>, 2> seen_;
   std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};
   std::array<Hopeful<IdleStage>, 2> hopeful_;
 };
 
-// Its queue holds all that it may; or would with a clone, which would have to go at once for what waits of it.
+// Returns whether the job's queue is full, or would be with a clone, which would have to end at once for waiting tasks.
 bool QueueKeepsClonesOut(const State& state, const Job& job, SlotKind kind);
 
 }  // namespace mr::sched

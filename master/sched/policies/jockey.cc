@@ -12,10 +12,10 @@ namespace {
 constexpr char kJockey[] = "jockey";
 constexpr char kScope[] = "job";
 constexpr char kSlots[] = "slots";  // A
-// While workers are away: short steps until now, and when a whole period is over.
+// While workers are away: short steps so far, and the end of the whole period.
 constexpr char kSoonSteps[] = "soon_steps", kNext[] = "next";
-constexpr double kOneSlot = .05;  // less is none
-constexpr double kSoon = 1;       // seconds: workers are back so soon, or not for long (a guess)
+constexpr double kOneSlot = .05;  // of a slot: less counts as none
+constexpr double kSoon = 1;       // seconds, a guess: workers are back so soon, or not for long
 // A guess: a master that starts again waits 10 s for its workers; one that is away longer is gone.
 constexpr int64_t kMostSoon = 15;
 
@@ -24,14 +24,14 @@ struct Options {
   bool adapt, amdahl, most;
 };
 
-// Of the cluster's slots what other queues with jobs need not have at least.
+// Returns the cluster's slots without the min shares of other queues with jobs.
 uint32_t Most(const State& state, const Job& job) {
   uint32_t owed = 0;
   for (const auto& [number, q] : state.busy_queues()) owed += q == job.in_queue ? 0 : q->min_share;
   return state.slots().total - std::min(state.slots().total, owed);
 }
 
-// Whole slots of A.
+// Returns A in whole slots.
 uint32_t Wished(double slots) { return static_cast<uint32_t>(std::ceil(slots - kOneSlot)); }
 
 class Jockey final : public Policy {
@@ -60,7 +60,7 @@ class Jockey final : public Policy {
   }
 
  private:
-  // anew: nothing of earlier steps counts.
+  // anew: earlier steps do not count.
   void Control(JobId id, const View& view, bool anew, Plan* plan) const {
     const Job* job = view.state().FindJob(id);
     if (job == nullptr || !job->running() || !job->prediction.known()) return;
@@ -80,7 +80,7 @@ class Jockey final : public Policy {
     double slots = raw;
     const FactValue* before = anew ? nullptr : view.FindFact(kScope, FactId(id), kSlots);
     const Instant next = anew ? Instant{} : Instant{view.Number(kScope, FactId(id), kNext)};
-    const bool within = view.now() < next;  // a period: A stays
+    const bool within = view.now() < next;  // its period: A stays
     if (o_.most)
       slots = c.slots.back();
     else if (before != nullptr && (within || !o_.adapt))
@@ -105,7 +105,7 @@ class Jockey final : public Policy {
     }
   }
 
-  // The next step while workers are away; next: when the period is over.
+  // Returns the time of the next step while workers are away. next: the end of the period.
   static Instant Soon(JobId id, const View& view, bool anew, Instant next, Plan* plan) {
     const int64_t steps = anew ? 0 : view.Number(kScope, FactId(id), kSoonSteps);
     const Instant soon = view.now() + FromSeconds(kSoon);
@@ -116,7 +116,7 @@ class Jockey final : public Policy {
   }
 
   static double TodayOf(const Job& job) {
-    if (job.prediction.runs == 0) return 1;  // a bound says nothing of how long tasks take
+    if (job.prediction.runs == 0) return 1;  // a bound has no times of tasks
     std::vector<Computed> done;
     for (const Stage& stage : job.stages) done.push_back({stage.timed, stage.ran.seconds()});
     return Today(job.prediction.stages, done);

@@ -8,7 +8,7 @@
 namespace mr::sched {
 
 namespace {
-// Of utilities of the order of 1: a millionth is no reason for more slots.
+// Utilities are of the order of 1: a millionth is no reason for more slots.
 constexpr double kEqual = 1e-6;
 }  // namespace
 

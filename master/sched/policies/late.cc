@@ -12,7 +12,7 @@ namespace mr::sched {
 namespace {
 
 constexpr size_t kOldestSeen = 64;
-constexpr size_t kJobsTold = 8;  // of which `why` says that a worker is slow for them
+constexpr size_t kJobsTold = 8;  // for which `why` reports that a worker is slow
 
 class Late final : public Speculation {
  public:
@@ -25,7 +25,7 @@ class Late final : public Speculation {
         gain_(gain) {}
   std::string_view name() const override { return "late"; }
   StatisticsWanted WantsStatistics() const override {
-    return {.any = true, .copies = true, .rates = true, .workers = true};
+    return {.any = true, .speculation = true, .rates = true, .workers = true};
   }
 
  private:
@@ -34,11 +34,11 @@ class Late final : public Speculation {
   };
 
   bool BelowCap(const State& state, SlotKind kind) const override {
-    const auto below = [this](uint32_t copies, uint32_t slots) {
-      return copies < std::max(1.0, cap_ * static_cast<double>(slots));
+    const auto below = [this](uint32_t running, uint32_t slots) {
+      return running < std::max(1.0, cap_ * static_cast<double>(slots));
     };
-    return below(state.copies(kind), state.slots().by_kind[KindIndex(kind)]) &&
-           below(state.copies(SlotKind::kMap) + state.copies(SlotKind::kReduce), state.slots().total);
+    return below(state.speculative(kind), state.slots().by_kind[KindIndex(kind)]) &&
+           below(state.speculative(SlotKind::kMap) + state.speculative(SlotKind::kReduce), state.slots().total);
   }
 
   bool SlowNode(const JobStatistics& job, WorkerId worker) const {
@@ -49,7 +49,7 @@ class Late final : public Speculation {
   bool Shuns(const Job& job, WorkerId worker) const override { return SlowNode(job.statistics, worker); }
 
   Estimate EstimateOf(const View& view, const StageStatistics& s, const Task& task, const Attempt& a) const {
-    // Its score says nothing of what it does with an input that it has taken whole.
+    // Once it has taken its whole input, its score says nothing of the rest.
     if (ScoreOf(a) == kWholeScore && !s.durations.empty()) return EstimateByAge(view, a);
     Estimate e = PlainEstimate(view, task, a);
     if (!by_phases_ || a.samples.empty() || a.samples.back().phase == 0 || a.samples.back().phase > 3) return e;
@@ -82,8 +82,8 @@ class Late final : public Speculation {
     return {rate, (1 - score) / rate};
   }
 
-  // What it would take from now: its input at the pace of the finished, else the median attempt's time, but for
-  // what they waited, as it did; infinite where nothing is known.
+  // Returns the seconds that a new attempt would take: its input at the pace of finished ones, else the median time.
+  // The wait for inputs before this attempt could run is taken off. Infinite if nothing is known.
   static double SecondsAnew(const View& view, StageId id, const StageStatistics& s, const Task& task,
                             const Attempt& a) {
     const double before = SecondsBeforeInputs(view, id, a);
@@ -106,7 +106,7 @@ class Late final : public Speculation {
     if (gain_ > 0 && e.left <= gain_ * anew) return Reason{ReasonCode::kNoGain, "", {e.left, anew}};
     const SlotKind kind = view.state().Spec(id.task.stage_id()).slot_kind;
     if (!BelowCap(view.state(), kind))
-      return Reason{ReasonCode::kAtCap, "", {static_cast<double>(view.state().copies(kind))}};
+      return Reason{ReasonCode::kAtCap, "", {static_cast<double>(view.state().speculative(kind))}};
     return Reason{ReasonCode::kSlowButNotYet, "", {e.left, e.rate * 100, threshold * 100}};
   }
 
@@ -160,7 +160,7 @@ class Late final : public Speculation {
 
   double cap_, slow_task_, slow_node_;
   bool by_phases_;
-  double gain_;  // 0: not asked for
+  double gain_;  // 0: off
 };
 
 }  // namespace

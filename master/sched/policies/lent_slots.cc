@@ -8,7 +8,7 @@
 namespace mr::sched {
 
 namespace {
-// Stages that wait, looked at for one slot. A guess: more is a cluster in which all slots are wanted.
+// Waiting stages examined for one slot. A guess: with more, the cluster wants all slots.
 constexpr size_t kReadySeen = 64;
 }  // namespace
 
@@ -53,8 +53,8 @@ size_t EarlyThatMayStart(const State& state, const StageId& id) {
   const Job& job = *state.FindJob(id.job);
   const auto ready = [](const Stage& stage) { return stage.in_ready; };
   if (std::any_of(job.stages.begin(), job.stages.end(), ready)) return 0;
-  if (job.list == nullptr || !job.list->statistics.copies) return state.lent().size();
-  const size_t kept = KeptForCopies(state), enough = kept + state.lent().size();
+  if (job.list == nullptr || !job.list->statistics.speculation) return state.lent().size();
+  const size_t kept = KeptForSpeculation(state), enough = kept + state.lent().size();
   size_t may = state.lent().size();
   for (const StageInput& input : job.graph.stages[id.stage].inputs) {
     if (!input.is_edge || job.stages[input.upstream].complete()) continue;

@@ -1,31 +1,34 @@
-// Slots that were lent to clones while nothing else could use them (State::lent): what others may take them for. Who
-// lends: opportunistic.h; how they come back: give_back.h.
+// Slots that were lent to clones while nothing else could use them (State::lent), and what others may take them for.
+// The lender is opportunistic.h; give_back.h returns them.
 #pragma once
 
 #include "master/sched/state.h"
 
 namespace mr::sched {
 
-// The slot comes back, or would where something wanted it: its task can do without the attempt.
+// Returns whether the slot comes back, or would if something wanted it: its task can do without the attempt.
 bool ComesBack(const State& state, const AttemptId& lent);
-// How many of the lent slots are such.
+// Returns how many lent slots come back.
 size_t SlotsThatComeBack(const State& state);
-// Workers with room for an attempt of this kind, or that would have it but for lent slots; counted to `enough` only.
+// Returns the workers that have room for an attempt of this kind, or would have it without lent slots. Counts up to
+// `enough` only.
 size_t FreeOrLent(const State& state, SlotKind kind, size_t enough);
-// How many tasks of an early stage may begin to wait on lent slots, by the rules of ChooseEarly.
+// Returns how many tasks of an early stage may begin to wait on lent slots, by the rules of ChooseEarly.
 size_t EarlyThatMayStart(const State& state, const StageId& id);
-// Whether the end of this lent attempt gives a task of the stage a place that it lacks.
+// Returns whether the end of this lent attempt gives a task of the stage a place that it lacks.
 bool LentSlotHelps(const State& state, const AttemptId& lent, const StageId& stage);
 
-// How many tasks have no slot that could run where this attempt ends, and nowhere else: 0 unless more than workers have
-// a free slot, and than slots are `coming` back.
+// Returns how many waiting tasks could run on this attempt's slot. Returns 0 unless there are more than workers with a
+// free slot plus slots that are `coming` back.
 size_t TasksInNeedOf(const State& state, const AttemptId& id, size_t coming);
 
-// What is used of a worker once an attempt of this stage is gone; whether it is offered when it has room.
+// Returns the use of a worker without one attempt of this stage.
 SlotUse Without(SlotUse use, const StageSpec& spec);
+// Returns whether this worker is offered when it has room.
 bool MayBeOffered(const Worker& w);
-// With greedy reduces only maps count in queues. What a queue holds of its max share.
+// Returns whether attempts of this kind count in queues: with greedy reduces only maps do.
 bool CountsInQueue(const State& state, SlotKind kind);
+// Returns what a queue holds of its max share.
 uint32_t HeldInQueue(const State& state, const Queue& queue);
 
 }  // namespace mr::sched

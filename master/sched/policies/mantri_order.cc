@@ -11,7 +11,7 @@ namespace mr::sched {
 namespace {
 
 constexpr size_t kNearSeen = 64, kLargestSeen = 16;
-constexpr double kOutlier = 1.5;  // of the median (papers.md 2.6)
+constexpr double kOutlier = 1.5;  // of the median: Mantri's outlier (from memory of the paper)
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void NoteSkew(const View& view, const Stage& stage, const AttemptId& id, Plan* p
   const double usual_bytes = static_cast<double>(s.measured_bytes) / s.measured;
   if (bytes < kOutlier * usual_bytes) return;
   const double usual_cost = static_cast<double>(s.measured_work) / static_cast<double>(s.measured_bytes);
-  const auto pace = PaceOf(*a);  // and not Rating::cost, which knows no report that is not counted yet
+  const auto pace = PaceOf(*a);  // not Rating::cost, which lacks reports that are not counted yet
   if (!pace || pace->whole_cost == 0 || pace->whole_cost > kSkewSlack * usual_cost) return;
   const double median = Percentile(s.durations, .5);
   if (pace->whole_cost * bytes < kOutlier * median || static_cast<double>((view.now() - a->started_at).ns) < median) {

@@ -1,16 +1,16 @@
-// Two parts of mantri_restart that decide nothing about copies: which of the waiting tasks starts, and what is
-// said of an attempt that has more to read than others.
+// Two parts of mantri_restart that start no further attempts: the order of waiting tasks, and the report on attempts
+// with more to read than others. Mantri (OSDI 2010), section 5.
 #pragma once
 
 #include "master/sched/plan.h"
 
 namespace mr::sched {
 
-// Puts a task with a larger input, as near to it, in the place of the one that a policy drafted: the largest
-// first (Graham: within 4/3 - 1/(3 s) of the best on s slots, instead of 2 - 1/s).
+// Replaces the drafted task by one with a larger input that is as near to it: the largest first. On s slots that is
+// within 4/3 - 1/(3 s) of the best (Graham), instead of 2 - 1/s.
 void StartLargest(const Launch& drafted, const State& state, Plan* plan);
 
-// Plan::Spare for an attempt that runs longer than others, and does so for its input only.
+// Drafts Plan::Spare for an attempt that runs longer than others only because of its input.
 void NoteSkew(const View& view, const Stage& stage, const AttemptId& id, Plan* plan);
 
 }  // namespace mr::sched

@@ -14,13 +14,13 @@ namespace {
 
 constexpr char kOfStages[] = "stages";  // facts: by job; names end in the stage
 constexpr char kBasis[] = "basis/", kQuota[] = "quota/";
-// Since when, and when last, launches were held back: with all inputs there, and before.
+// Names of the facts that store since when, and when last, launches were held back: with all inputs, and before.
 struct Held {
   const char *since, *last;
 };
 constexpr Held kReady = {"since/", "last/"}, kEarly = {"early_since/", "early_last/"};
 
-// Calls back for each stage of which this one reads everything by partitions.
+// Calls f for each upstream stage that this one reads as a whole, by partitions.
 template <class F>
 void EachShuffled(const Job& job, uint32_t stage, F&& f) {
   const auto& inputs = job.graph.stages[stage].inputs;
@@ -32,7 +32,7 @@ void EachShuffled(const Job& job, uint32_t stage, F&& f) {
   }
 }
 
-// How much is known of a stage's input: twice the upstream tasks that began, and one if all have committed.
+// Returns how much is known of a stage's input: twice the upstream tasks that began, plus one if all have committed.
 int64_t BasisOf(const Job& job, uint32_t stage) {
   int64_t began = 0;
   bool complete = true;
@@ -43,7 +43,7 @@ int64_t BasisOf(const Job& job, uint32_t stage) {
   return 2 * began + (complete ? 1 : 0);
 }
 
-// By rack: bytes that upstream tasks made or will make, and those tasks that run.
+// By rack: bytes that upstream tasks made or will make, and how many of these tasks run.
 struct Input {
   std::map<std::string, double> bytes;
   std::map<std::string, uint32_t> running;
@@ -96,7 +96,7 @@ class MantriPlacement final : public Policy {
   }
 
  private:
-  // The facts of a stage as they stand, or will once the plan is folded in: thousands of offers ask for them.
+  // Cache of a stage's facts, with those of this plan: thousands of offers read them.
   struct Known {
     std::optional<int64_t> basis;
     std::array<std::optional<int64_t>, 2> since, last;  // early, ready
@@ -137,7 +137,7 @@ class MantriPlacement final : public Policy {
     if (MayHoldBack(view, id, plan)) plan->PassOver(id.job);
   }
 
-  // Tasks that the rack is to have of this stage.
+  // Returns how many tasks of this stage the rack should have.
   int64_t QuotaOf(const View& view, const Job& job, uint32_t s, uint32_t rack, Plan* plan) const {
     const State& state = view.state();
     const int64_t basis = BasisOf(job, s);
@@ -156,7 +156,7 @@ class MantriPlacement final : public Policy {
     if (input.bytes.size() < 2) return n;
     plan->Remember(kOfStages, FactId(job.id), kBasis + stage, basis);
     known.basis = basis;
-    known.quotas.assign(state.racks().size(), std::nullopt);  // those that are not set now keep their facts
+    known.quotas.assign(state.racks().size(), std::nullopt);  // racks that are not set now keep their facts
     int64_t quota = 0;
     for (const auto& [name, tasks] : Quotas(state, job, s, input, n)) {
       plan->Remember(kOfStages, FactId(job.id), kQuota + stage + "/" + name, int64_t{tasks});
@@ -213,7 +213,7 @@ class MantriPlacement final : public Policy {
       since = now;
       plan->Remember(kOfStages, FactId(id.job), held.since + stage, now);
     }
-    // To within an offer period, so that not each offer makes a decision.
+    // Once per offer period, so that not every offer writes a fact.
     if (!last || now >= *last + period) {
       last = now;
       plan->Remember(kOfStages, FactId(id.job), held.last + stage, now);
@@ -222,7 +222,7 @@ class MantriPlacement final : public Policy {
   }
 
   const Duration wait_, early_wait_;
-  mutable std::map<StageId, Known> known_;  // for speed alone
+  mutable std::map<StageId, Known> known_;  // a cache
 };
 
 }  // namespace

@@ -16,8 +16,8 @@ bool Wanted(const View& view, const TaskId& id, WorkerId at) {
   const Job* job = state.FindJob(id.job);
   if (!view.Serves(*job)) return false;
   const Task& task = *state.FindTask(id);
-  return job->running() && task.state == TaskState::kCommitted && task.live == 0 && task.copies.size() == 1 &&
-         task.copies.front().worker == at && state.Needed(*job, id);
+  return job->running() && task.state == TaskState::kCommitted && task.live == 0 && task.replicas.size() == 1 &&
+         task.replicas.front().worker == at && state.Needed(*job, id);
 }
 
 Reason Because(WorkerId suspect) { return {ReasonCode::kWorkerSuspected, "", {static_cast<double>(suspect.value)}}; }
@@ -28,9 +28,9 @@ class MantriRecompute final : public Policy {
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     const State& state = view.state();
-    if (const auto* suspected = std::get_if<CopySuspected>(&trigger)) {
-      const Worker* w = state.FindWorker(suspected->copy.worker);
-      if (w == nullptr || !w->alive || w->incarnation != suspected->copy.incarnation) return;
+    if (const auto* suspected = std::get_if<ReplicaSuspected>(&trigger)) {
+      const Worker* w = state.FindWorker(suspected->replica.worker);
+      if (w == nullptr || !w->alive || w->incarnation != suspected->replica.incarnation) return;
       if (Served(view, w->id.value)) return;
       plan.Remember(kOfWorker, w->id.value, kSuspect, static_cast<int64_t>(w->fetched_bytes));
       Remake(view, *w, &plan);
@@ -43,7 +43,7 @@ class MantriRecompute final : public Policy {
   }
 
  private:
-  // Bytes that a suspected worker had served by then.
+  // Returns the bytes that a worker had served when it was suspected; nothing if it is not.
   static std::optional<int64_t> Served(const View& view, uint64_t worker) {
     const FactValue* fact = view.FindFact(kOfWorker, worker, kSuspect);
     if (fact == nullptr) return std::nullopt;
@@ -61,13 +61,14 @@ class MantriRecompute final : public Policy {
     }
   }
 
-  // Launches what it can of the worker's wanted outputs; true where something is left to do.
+  // Launches attempts for the worker's wanted outputs, as many as find a place. Returns whether something is left to
+  // do.
   bool Remake(const View& view, const Worker& suspect, Plan* plan) const {
     const State& state = view.state();
     bool left = false;
     std::array<WorkerId, 2> cursor{state.offer_cursor(), state.offer_cursor()};
     std::array<bool, 2> full{};
-    for (const auto& [id, attempt] : suspect.copies) {
+    for (const auto& [id, attempt] : suspect.replicas) {
       if (!Wanted(view, id, suspect.id)) continue;
       const SlotKind kind = state.Spec(id.stage_id()).slot_kind;
       const size_t k = KindIndex(kind);
@@ -99,7 +100,7 @@ class MantriRecompute final : public Policy {
       const Worker& suspect = *state.FindWorker({static_cast<uint32_t>(fact->first.id)});
       if (suspect.id == offer.worker || !suspect.alive) continue;
       if (static_cast<int64_t>(suspect.fetched_bytes) != std::get<int64_t>(fact->second)) continue;
-      for (const auto& [id, attempt] : suspect.copies) {
+      for (const auto& [id, attempt] : suspect.replicas) {
         const TaskId task = id;
         if (drafted && (task.job != drafted->attempt.task.job || task.stage > drafted->attempt.task.stage)) continue;
         if (offer.passed.count(task.job) != 0 || !Wanted(view, task, suspect.id)) continue;

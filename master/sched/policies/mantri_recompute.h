@@ -1,15 +1,16 @@
-// mantri_recompute: on a first failed read from a worker, its other outputs that are still wanted are made a
-// second time, ahead of need.
+// mantri_recompute: after a first failed read from a worker, its other outputs that are still wanted are made a second
+// time, ahead of need.
 //
-// Ananthanarayanan et al., "Reining in the Outliers in Map-Reduce Clusters using Mantri", OSDI 2010, 5.4: losses
-// cluster (half of all recomputes come from 5 % of the machines), so a worker that could not serve one output
-// will probably not serve the others. Wanted: a reader has not committed, and there is no second copy. The task
-// stays committed meanwhile (Plan::Remake): an equal report adds a copy, and is the commit if the first copy has
-// gone by then.
+// Mantri (Ananthanarayanan et al., "Reining in the Outliers in Map-Reduce Clusters using Mantri", OSDI 2010), 5.4.
+// Losses cluster: half of all recomputes come from 5 % of the machines. So a worker that could not serve one output
+// will probably not serve the others.
+//   wanted: some reader has not committed, and the output has no second replica
+// The task stays committed meanwhile (Plan::Remake). An equal report adds a replica, and is the commit if the first
+// replica has gone by then.
 //
-// These attempts take free slots at once, and slots that their own job would have used for what comes after
-// them; never those of other jobs. The suspicion ends when everything is under way, when the worker has gone,
-// or when it has served a read since: then it was not the worker.
+// These attempts take free slots at once, and slots that their own job would have used for later stages; never those of
+// other jobs. The suspicion ends when everything is under way, or when the worker has gone. It also ends when the
+// worker has served a read since: then it was not at fault.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@
 
 namespace mr::sched {
 
-// No parameters.
+// Takes no parameters.
 Result<std::unique_ptr<Policy>> MakeMantriRecompute(PolicyParams* params);
 
 }  // namespace mr::sched

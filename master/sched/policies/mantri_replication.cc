@@ -9,12 +9,12 @@ namespace {
 
 constexpr char kOfJob[] = "job", kTokens[] = "tokens", kRedo[] = "redo", kFailed[] = "failed";
 constexpr double kPriorOutputs = 20;
-// Below it, what a worker has served says more of small reads than of its links. A guess.
+// Below this a worker's transfers say more of small reads than of its links. A guess.
 constexpr uint64_t kMeasuredBytes = uint64_t{64} << 20;
-// Workers looked at for a place, and places to choose from: a copy is not worth a walk over the cluster.
+// Workers examined for a place, and places to choose from: a replica is not worth a walk over the cluster.
 constexpr int kWorkersSeen = 256;
 constexpr size_t kPlaces = 4;
-// Of one output, on as many workers: what fails three times is not the workers' fault. A guess.
+// Tries per output, each on another worker. A guess: after three failures the workers are not to blame.
 constexpr size_t kTries = 3;
 
 class MantriReplication final : public Policy {
@@ -29,7 +29,7 @@ class MantriReplication final : public Policy {
     if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
       for (const JobId job : ended->jobs) plan.ForgetAll(kOfJob, FactId(job));
     }
-    if (const auto* failed = std::get_if<CopyFailed>(&trigger)) return Again(*failed, view, &plan);
+    if (const auto* failed = std::get_if<ReplicaFailed>(&trigger)) return Again(*failed, view, &plan);
     const auto* changed = std::get_if<AttemptsChanged>(&trigger);
     if (changed == nullptr || (state.outputs_lost() == 0 && !always_)) return;
     std::map<FactKey, double> facts;  // as they are with this plan
@@ -38,7 +38,7 @@ class MantriReplication final : public Policy {
       if (a == nullptr || a->state != AttemptState::kCommitted || a->ended_at != view.now()) continue;
       const Job& job = *state.FindJob(id.task.job);
       const Task& task = *state.FindTask(id.task);
-      const bool wins = job.running() && task.winner == id.number && !task.copies.empty();
+      const bool wins = job.running() && task.winner == id.number && !task.replicas.empty();
       if (wins) Judge(view, job, id.task, task, *a, &facts, &plan);
     }
     for (const auto& [key, value] : facts) {
@@ -74,7 +74,7 @@ class MantriReplication final : public Policy {
     const double bytes = static_cast<double>(task.manifest.bytes);
     const double rep = bytes / Bandwidth(from);
     double& tokens = Fact(view, job.id, kTokens, facts);
-    // One that is made again has been paid for.
+    // An output that is made again has been paid for.
     if (task.generation == 1) {
       const uint64_t processed = InputBytes(task, a);
       tokens += budget_ * (processed > 0 ? static_cast<double>(processed) : bytes);
@@ -82,8 +82,8 @@ class MantriReplication final : public Policy {
     const bool worth = redo > rep && bytes <= tokens && state.Needed(job, id, true);
     if (always_ || worth) {
       const Worker* to = PlaceFor(state, from, task, id.task);
-      const Copy copy = state.MakeCopy(id, task.copies.front());
-      if (to != nullptr && plan->Replicate(copy, to->id, {ReasonCode::kRedoCostsMore, "", {redo, rep}})) {
+      const Replica replica = state.MakeReplica(id, task.replicas.front());
+      if (to != nullptr && plan->Replicate(replica, to->id, {ReasonCode::kRedoCostsMore, "", {redo, rep}})) {
         redo *= LossRate(state, *to);
         tokens -= always_ ? 0 : bytes;
       }
@@ -91,12 +91,12 @@ class MantriReplication final : public Policy {
     if (task.generation == 1) Fact(view, job.id, kRedo + std::to_string(id.stage), facts) += redo;
   }
 
-  // Facts hold on which workers it came to nothing.
-  void Again(const CopyFailed& failed, const View& view, Plan* plan) const {
+  // Asks another worker for the replica. Facts store the workers that failed.
+  void Again(const ReplicaFailed& failed, const View& view, Plan* plan) const {
     const State& state = view.state();
     const OutputId& output = failed.from.output;
     const Task& task = *state.FindTask(output.task);
-    if (!view.Serves(*state.FindJob(output.task.job)) || task.copies.size() > 1) return;
+    if (!view.Serves(*state.FindJob(output.task.job)) || task.replicas.size() > 1) return;
     const std::string prefix = std::string(kFailed) + std::to_string(output.task.stage) + "/" +
                                std::to_string(output.task.task) + "/" + std::to_string(output.generation) + "/";
     const uint64_t job = FactId(output.task.job);
@@ -108,11 +108,11 @@ class MantriReplication final : public Policy {
       tried.insert({static_cast<uint32_t>(std::get<int64_t>(fact->second))});
     }
     if (tried.size() >= kTries) return;
-    const Worker* to = PlaceFor(state, *state.FindWorker(task.copies.front().worker), task, output.task.task, tried);
+    const Worker* to = PlaceFor(state, *state.FindWorker(task.replicas.front().worker), task, output.task.task, tried);
     if (to == nullptr) return;
     plan->Remember(kOfJob, job, prefix + std::to_string(failed.to.value), int64_t{failed.to.value});
-    plan->Replicate(state.MakeCopy(output.task, task.copies.front()), to->id,
-                    {ReasonCode::kCopyElsewhere,
+    plan->Replicate(state.MakeReplica(output.task, task.replicas.front()), to->id,
+                    {ReasonCode::kReplicaElsewhere,
                      "",
                      {static_cast<double>(failed.to.value), static_cast<double>(tried.size() + 1)}});
   }
@@ -122,7 +122,7 @@ class MantriReplication final : public Policy {
     return static_cast<double>(w.fetched_bytes) * 1e6 / static_cast<double>(w.fetch_us);
   }
 
-  // A worker of the same rack that loses less, the next ones after it in turn; null where there is none.
+  // Returns a worker of the same rack that loses less, in turn one of the next few; null if there is none.
   const Worker* PlaceFor(const State& state, const Worker& from, const Task& task, uint32_t turn,
                          const std::set<WorkerId>& but = {}) const {
     const auto& workers = state.workers();
@@ -134,7 +134,7 @@ class MantriReplication final : public Policy {
       if (w.id == from.id) break;
       if (!w.alive || w.draining || w.rack != from.rack || but.contains(w.id)) continue;
       const bool holds =
-          std::any_of(task.copies.begin(), task.copies.end(), [&](const auto& c) { return c.worker == w.id; });
+          std::any_of(task.replicas.begin(), task.replicas.end(), [&](const auto& c) { return c.worker == w.id; });
       if (!holds && (always_ || LossRate(state, w) < LossRate(state, from))) places.push_back(&w);
     }
     return places.empty() ? nullptr : places[turn % places.size()];

@@ -24,7 +24,7 @@ class MantriRestart final : public Policy {
  public:
   explicit MantriRestart(MantriRules rules) : rules_(rules), stages_(rules) {}
   std::string_view name() const override { return "mantri_restart"; }
-  StatisticsWanted WantsStatistics() const override { return {.any = true, .copies = true, .costs = true}; }
+  StatisticsWanted WantsStatistics() const override { return {.any = true, .speculation = true, .costs = true}; }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     if (const auto* offer = std::get_if<SlotOffer>(&trigger)) {
@@ -83,7 +83,7 @@ class MantriRestart final : public Policy {
     }
   }
 
-  // While tasks wait: something better for the slot than the task that was to start in it.
+  // While tasks wait: uses the slot for something better than the task that was to start in it.
   bool InsteadOf(const Launch& first, const View& view, const Worker& worker, Plan* plan) const {
     const State& state = view.state();
     const JobId id = first.attempt.task.job;
@@ -116,14 +116,14 @@ class MantriRestart final : public Policy {
     return true;
   }
 
-  // Of an idle slot of any worker something may be made in this stage.
+  // Returns whether an idle slot of some worker could be used in this stage.
   bool HasAny(const View& view, MantriIdle* seen) const {
     return stages_.Refresh(view, kCandidatesSeen, seen) && (seen->candidates || !seen->doubled.empty());
   }
 
-  // The best thing to do in this stage with a slot of this worker (null: of a usual one). doubled: its copied tasks of
-  // which something can come; null: not known.
-  std::optional<MantriAct> Best(const View& view, const StageId& id, const Worker* worker, bool waiting, bool copies,
+  // Returns the best act in this stage with a slot of this worker (null: of a usual one). doubled: its tasks with
+  // several attempts for which there may be an act; null: not known.
+  std::optional<MantriAct> Best(const View& view, const StageId& id, const Worker* worker, bool waiting, bool speculate,
                                 const std::vector<uint32_t>* doubled = nullptr) const {
     const State& state = view.state();
     const Stage& stage = *state.FindStage(id);
@@ -140,16 +140,16 @@ class MantriRestart final : public Policy {
     };
     std::optional<MantriAct> best;
     const auto consider = [&](uint32_t task) {
-      auto act = JudgeTask(rules_, view, {id.job, id.stage, task}, worker, fresh, location(), waiting, copies);
+      auto act = JudgeTask(rules_, view, {id.job, id.stage, task}, worker, fresh, location(), waiting, speculate);
       if (act && (!best || act->saves > best->saves)) best = std::move(act);
     };
     const auto may = [&](const MantriCandidate& c) {
-      return MayAct(rules_, fresh, c, view.now(), best ? best->saves : -kNothing, waiting, copies, location);
+      return MayAct(rules_, fresh, c, view.now(), best ? best->saves : -kNothing, waiting, speculate, location);
     };
     for (const MantriCandidate& c : seen.dearest) {
       if (c.rank >= depth) break;
       if (!may(c)) continue;
-      // What takes less per byte meets no rule: the whole of it is no longer than a new one.
+      // The rest take less per byte and meet no rule: their whole time is no longer than that of a new attempt.
       if (c.cost <= location() * std::min(fresh.mean(), 2 * fresh.CostAt(rules_.delta))) break;
       consider(c.task);
     }
@@ -158,7 +158,7 @@ class MantriRestart final : public Policy {
       if (view.now() - c.started < seen.usual) break;
       if (may(c)) consider(c.task);
     }
-    if (!copies || s.doubled.empty() || (doubled != nullptr && doubled->empty())) return best;
+    if (!speculate || s.doubled.empty() || (doubled != nullptr && doubled->empty())) return best;
     auto it = s.doubled.lower_bound(static_cast<uint32_t>(state.offers() * kDoubledSeen % stage.tasks.size()));
     for (size_t i = 0; i < std::min(kDoubledSeen, s.doubled.size()); ++i) {
       if (it == s.doubled.end()) it = s.doubled.begin();
@@ -168,14 +168,14 @@ class MantriRestart final : public Policy {
     return best;
   }
 
-  // When an attempt of a copied task has reported.
+  // Called when an attempt of a task has reported. Acts if the task has several.
   void Outpace(const View& view, const Stage& stage, const TaskId& id, Plan* plan) const {
     if (stage.statistics.doubled.count(id.task) == 0) return;
     const NewAttempt fresh(view.state().Counted(id.stage_id()), rules_.running);
     if (fresh.known()) KeepFastest(rules_, view, id, fresh, plan);
   }
 
-  // Of tasks with more than alpha copies, Delta after the last began.
+  // Prunes tasks with more than alpha attempts, Delta after the last began.
   void Prune(const View& view, JobId id, Plan* plan) const {
     const Job* job = view.state().FindJob(id);
     if (job == nullptr || !job->running()) return;
@@ -195,7 +195,7 @@ class MantriRestart final : public Policy {
   }
 
   const MantriRules rules_;
-  mutable MantriStages stages_;  // for speed alone
+  mutable MantriStages stages_;  // a cache
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ const MantriStage& MantriStages::Look(const State& state, const StageId& id, siz
     const auto a = std::find_if(task.attempts.rbegin(), task.attempts.rend(),
                                 [&](const Attempt& one) { return one.number == key.second; });
     const Standing standing = StandingOf(task, *a);
-    // Nothing is said of those: see JudgeTask.
+    // JudgeTask does not judge these.
     if (standing.pace ? seen.fresh.early() && standing.pace->from_start : !standing.since) return;
     to->push_back({key.first, place, cost, a->started_at, standing, ReportPeriod(rules_, seen.fresh, standing.bytes)});
   };
@@ -58,7 +58,8 @@ bool MantriStages::Refresh(const View& view, size_t depth, MantriIdle* idle) {
   const StageStatistics& s = idle->stage->statistics;
   if (!s.speculable()) return false;
   if (idle->looked && idle->changes == s.changes && idle->edits == idle->stage->edits) return true;
-  // Of a stage that changes with each copy it gets, what its many copied tasks come to is not worked out each time.
+  // The statistics change with each speculative attempt. If many tasks have several attempts, they are not judged anew
+  // each time.
   const bool many = idle->looked && s.doubled.size() > MantriStage::kEarliest;
   idle->candidates = many;
   idle->doubled.clear();
@@ -75,7 +76,7 @@ bool MantriStages::Refresh(const View& view, size_t depth, MantriIdle* idle) {
     idle->doubled.assign(s.doubled.begin(), s.doubled.end());
     return true;
   }
-  // On a worker that took no time at all for whatever it reads: no other could do more.
+  // On a worker that reads in no time: no other could do more.
   const auto location = [] { return 0.0; };
   const auto may = [&](const MantriCandidate& c) {
     return MayAct(rules_, seen.fresh, c, view.now(), -std::numeric_limits<double>::infinity(), false, true, location);

@@ -4,7 +4,7 @@ namespace mr::sched {
 
 namespace {
 
-// Some task of this kind waits for a slot: then another rule holds.
+// Returns whether a task of this kind waits for a slot: then another rule holds.
 bool TasksWait(const View& view, SlotKind kind) { return !view.state().ready(kind).empty(); }
 
 }  // namespace
@@ -17,7 +17,7 @@ Reason WhyLeftAlone(const MantriRules& rules, const View& view, const AttemptId&
   if (spec.side_effects) return {ReasonCode::kSideEffects, "", {}};
   if (state.Waiting(id)) return {ReasonCode::kWaitsForInputs, "", {}};
   const uint32_t live = OwnLive(task);
-  if (live >= kMostRunning) return {ReasonCode::kCopiesEnough, "", {static_cast<double>(live)}};
+  if (live >= kMostRunning) return {ReasonCode::kEnoughAttempts, "", {static_cast<double>(live)}};
   const StageStatistics& s = state.Counted(stage);
   const NewAttempt fresh(s, rules.running);
   const double told = static_cast<double>((rules.running ? s.told : s.costs).size());

@@ -1,4 +1,4 @@
-// What mantri_restart says of an attempt that runs: why it is left alone, with the numbers of its rule.
+// Reports why mantri_restart leaves a running attempt alone, with the numbers of its rule.
 #pragma once
 
 #include "master/sched/policies/mantri_rules.h"

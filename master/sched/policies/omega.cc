@@ -12,21 +12,21 @@ namespace mr::sched {
 namespace {
 
 constexpr char kBin[] = "bin", kChosen[] = "omega", kAt[] = "at";
-// What is kept of a bin: so many of each kind, the newest. A guess: enough for a 90th percentile.
+// Samples that are kept of a bin, of each kind, the newest. A guess: enough for a 90th percentile.
 constexpr int64_t kSamples = 64;
-constexpr int64_t kFewestSamples = 8;   // gaps without which nothing is chosen
-constexpr int64_t kFromOneJob = 8;      // of each kind: one job is not to speak for all
-constexpr int64_t kJudged = 24;         // samples of which the mean is taken: some 3 ms a bin and hour (delay_model.h)
-constexpr uint32_t kMostUpstream = 20;  // outputs in one sample: more cost time and tell no more
-constexpr double kNoGap = 1e6;          // seconds: there never was a second copy
-// Paper: 2.5 to 5.2 s of tasks that take tens of seconds (papers.md 1.3).
+constexpr int64_t kFewestSamples = 8;   // gaps: with fewer nothing is chosen
+constexpr int64_t kFromOneJob = 8;      // of each kind: one job must not speak for all
+constexpr int64_t kJudged = 24;         // samples in the mean: some 3 ms per bin and hour (delay_model.h)
+constexpr uint32_t kMostUpstream = 20;  // outputs in one sample: more cost time and show no more
+constexpr double kNoGap = 1e6;          // seconds: there never was a second replica
+// omega in Dolly: 2.5 to 5.2 s for tasks that take tens of seconds.
 constexpr double kFirstShare = 0.15;
 constexpr double kUnmeasured = 125e6;  // bytes per second: an interface of a Gbit/s
-constexpr double kAlpha = 0.5;         // of two readers, not measured yet: they halve it
+constexpr double kAlpha = 0.5;         // of two readers until it is measured: they halve B
 
 struct Ring {
   std::string name;
-  int64_t n = 0;  // ever put
+  int64_t n = 0;  // values put so far
   std::map<int64_t, double> values;
 
   static std::string Entry(const std::string& name, int64_t i) { return name + "/" + std::to_string(i % kSamples); }
@@ -38,7 +38,7 @@ struct Ring {
   double At(int64_t i) const { return std::next(values.begin(), i % static_cast<int64_t>(values.size()))->second; }
 };
 
-// The samples of one bin, as they are with what the plan adds.
+// Samples of one bin, with those that the plan adds.
 struct Bin {
   uint64_t id = 0;
   Ring gaps{"gap", 0, {}}, compute{"compute", 0, {}}, bytes{"bytes", 0, {}}, upstream{"upstream", 0, {}};
@@ -57,12 +57,12 @@ struct Bin {
   }
 };
 
-// The gaps of one phase's outputs, and what its readers read and computed.
+// Takes the gaps of one phase's outputs, and what its readers read and computed.
 void TakePhase(const Job& job, uint32_t s, Bin* bin, Plan* plan) {
   const Stage& stage = job.stages[s];
   int64_t taken = 0;
   for (const Task& task : stage.tasks) {
-    if (task.wanted_copies <= 1 || taken == kFromOneJob) continue;
+    if (task.wanted_replicas <= 1 || taken == kFromOneJob) continue;
     std::vector<Instant> ends;
     for (const Attempt& a : task.attempts) {
       if (a.state == AttemptState::kCommitted) ends.push_back(a.ended_at);
@@ -151,7 +151,7 @@ Duration Omega::Of(const View& view, const Job& job, const TaskId& output) const
   const Task& task = job.stages[output.stage].tasks[output.task];
   for (const Attempt& a : task.attempts) {
     if (a.number != task.winner) continue;
-    // Not what it waited on its slot for inputs.
+    // Without its wait for inputs on the slot.
     const Instant begun = std::max(a.launched_at, a.started_at) + a.waited;
     const Duration took = a.ended_at - std::min(begun, a.ended_at);
     return Duration{static_cast<int64_t>(static_cast<double>(took.ns) * kFirstShare)};
@@ -180,7 +180,7 @@ void Omega::Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) 
     if (job == nullptr || !view.Serves(*job) || job->state != JobState::kSucceeded) continue;
     for (uint32_t s = 0; s < job->stages.size(); ++s) {
       const Stage& stage = job->stages[s];
-      if (stage.readers.empty() || stage.tasks.empty() || stage.tasks[0].wanted_copies <= 1) continue;
+      if (stage.readers.empty() || stage.tasks.empty() || stage.tasks[0].wanted_replicas <= 1) continue;
       Bin& bin = bins.try_emplace(BinOf(*job), view, BinOf(*job)).first->second;
       TakePhase(*job, s, &bin, plan);
     }

@@ -1,10 +1,11 @@
-// How long a reader waits for a copy of its own (omega): given, or chosen from completed jobs' samples (Dolly,
-// section 5.2, steps 1 to 3; papers.md 1.3).
+// omega: how long a reader waits for a replica of its own, given or chosen from samples of completed jobs.
 //
-// By bin of the job's size (papers.md 1.4, Table 3) the last kSamples gaps between an output's first two copies,
-// compute times, and bytes that a reader reads of one output; and for the whole cluster the rate of a reader that
-// has a copy for itself (B), and what of it two, three, ... readers of one copy have each (alpha). From these the
-// omega that makes the mean task time least, anew once `refresh` has passed.
+// Dolly (NSDI 2013) 5.2, steps 1 to 3:
+//   omega = argmin of the mean of min_i T_i over the samples,  T_i: seconds of clone i (delay_model.h)
+// The samples are the last kSamples of each kind, per bin of the job's size (table 3). The kinds are gaps between an
+// output's first two replicas, compute times, and bytes that a reader takes of one output. Two figures are of the whole
+// cluster. B is the rate of a reader that has a replica for itself. alpha is the share of B for each of two or more
+// readers of one replica. omega is chosen anew once `refresh` has passed.
 #pragma once
 
 #include <string>
@@ -23,16 +24,17 @@ inline constexpr Instant kNever{INT64_MAX};
 
 class Omega {
  public:
-  // Reads `omega` and `refresh`.
+  // Reads the parameters `omega` and `refresh`.
   static Result<Omega> Read(PolicyParams* params);
 
-  // Readers never wait.
+  // Returns whether readers never wait.
   bool zero() const { return !automatic_ && given_.ns == 0; }
-  // For this output, whose first copy is there. Before there are samples: kFirstShare of what that copy took.
+  // Returns omega for this output, which has its first replica. Without samples: kFirstShare of the time that the
+  // replica took.
   Duration Of(const View& view, const Job& job, const TaskId& output) const;
-  // By bin, in seconds: where it is given or was chosen.
+  // Returns omega by bin, in seconds, if it is given or was chosen.
   std::vector<Figure> Figures(const View& view) const;
-  // Takes the samples of these jobs, which have ended, and chooses anew where it is time. Walks them.
+  // Takes the samples of these jobs, which have ended, and chooses anew if it is time. Walks the jobs.
   void Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const;
 
  private:

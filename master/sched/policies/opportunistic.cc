@@ -15,10 +15,10 @@ namespace mr::sched {
 namespace {
 
 constexpr SlotKind kKinds[] = {SlotKind::kMap, SlotKind::kReduce};
-// Stages that wait, looked at for one offer. A guess: more is a busy cluster.
+// Waiting stages examined per offer. A guess: with more, the cluster is busy.
 constexpr size_t kStagesSeen = 64;
 
-// Something that waits could take this worker's free slot, whatever policy keeps it from it.
+// Returns whether a waiting task could take this worker's free slot, whatever policy keeps it from it.
 bool AnyWaitsFor(const State& state, const SlotOffer& offer) {
   const Worker& worker = *state.FindWorker(offer.worker);
   for (const SlotKind kind : kKinds) {
@@ -41,7 +41,7 @@ class Opportunistic final : public Policy {
   Opportunistic(uint32_t attempts, size_t tasks, double fill)
       : attempts_(attempts), tasks_(tasks), stages_(attempts, tasks), workers_(fill) {}
   std::string_view name() const override { return "opportunistic"; }
-  // by_score: the index of what runs alone, or beside clones on lent slots.
+  // scores: for by_score, the index of attempts that run alone or beside clones on lent slots.
   StatisticsWanted WantsStatistics() const override { return {.any = true, .scores = true}; }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
@@ -75,20 +75,20 @@ class Opportunistic final : public Policy {
   }
 
  private:
-  // Slow attempts that it does not serve may get copies, and with a clone there fewer workers than are kept for those
-  // (place.h) would have room for one: a copy does not bring a lent slot back.
-  bool KeepsCopiesOut(const View& view, const Worker& worker, const StageSpec& clone) const {
+  // Returns whether with a clone here too few workers would have room for speculation (place.h) on slow attempts that
+  // this policy does not serve. A speculative attempt does not bring a lent slot back.
+  bool KeepsSpeculationOut(const View& view, const Worker& worker, const StageSpec& clone) const {
     const State& state = view.state();
     SlotUse after = worker.used;
     ++after.slots[KindIndex(clone.slot_kind)];
     for (const SlotKind kind : kKinds) {
       if (state.free(kind).count(worker.id) == 0 || state.Room(worker, after, kind, 0)) continue;
-      if (state.free(kind).size() > KeptForCopies(state)) continue;
+      if (state.free(kind).size() > KeptForSpeculation(state)) continue;
       size_t n = 0;
       for (const StageKey& key : state.speculable(kind)) {
         const Job& job = *state.FindJob(key.stage.job);
         if (++n > kStagesSeen) return true;
-        if (job.list == nullptr || !job.list->statistics.copies) continue;
+        if (job.list == nullptr || !job.list->statistics.speculation) continue;
         if (!view.Serves(job) || !stages_.Serves(job, key.stage.stage, kind)) return true;
       }
     }
@@ -113,7 +113,7 @@ class Opportunistic final : public Policy {
           if (!seen->any[live]) continue;
           const auto task =
               stages_.Pick(state, *seen, live, [&](const Task& t) { return Fits(state, *seen, t, worker); });
-          if (!task || KeepsCopiesOut(view, worker, seen->spec())) continue;
+          if (!task || KeepsSpeculationOut(view, worker, seen->spec())) continue;
           if (AnyWaitsFor(state, offer)) return;
           const double free = worker.slots.total - worker.used_total();
           const TaskId id{seen->id.job, seen->id.stage, *task};
@@ -129,7 +129,7 @@ class Opportunistic final : public Policy {
 
   const uint32_t attempts_;
   const size_t tasks_;
-  // Indexes for speed: they say what a look at the state would.
+  // Caches: they decide nothing else than a look at the state would.
   mutable IdleStages stages_;
   mutable EmptierWorkers workers_;
 };

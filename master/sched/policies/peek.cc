@@ -8,7 +8,7 @@ namespace mr::sched {
 
 namespace {
 
-// How many that take work, of the n from this place of the roll on, hold input of a map of the job that waits.
+// Returns how many of the n workers from this place of the roll on take work and hold input of a waiting map.
 double CountHolders(const State& state, const Job& job, size_t from, size_t n) {
   const auto& roll = state.roll();
   const uint32_t first = roll[from].id.value, last = roll[from + n - 1].id.value;
@@ -42,7 +42,7 @@ Peeked PeekAtWorkers(const State& state, const Job& job, size_t most, Rng& rng) 
     const auto before = [](const RollEntry& entry, uint32_t id) { return entry.id.value < id; };
     begin = static_cast<size_t>(std::lower_bound(roll.begin(), roll.end(), from, before) - roll.begin());
   }
-  // Behind the last one the first is next.
+  // After the last one comes the first.
   const size_t to_end = std::min(n, roll.size() - begin);
   double have = 0, free = 0, live = 0;
   for (const auto& [from, count] : {std::pair(begin, to_end), std::pair(size_t{0}, n - to_end)}) {

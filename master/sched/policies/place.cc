@@ -23,7 +23,7 @@ bool LaunchOf(const State& state, const StageId& stage, const SlotOffer& offer, 
 bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool with_maps, Choose choose, Plan* plan,
                    Walks* walks) {
   const Worker& worker = *state.FindWorker(offer.worker);
-  // What a launch that is drafted already leaves room for is another question.
+  // The cache does not hold for the room that a drafted launch leaves.
   if (walks != nullptr && plan->Launches()) walks = nullptr;
   if (!ready && walks != nullptr && walks->Kept(state, worker)) return false;
   static const std::set<StageKey> none;
@@ -62,7 +62,7 @@ void TakeBackFor(const StageId& stage, const State& state, Plan* plan) {
   for (const TaskClass& c : job.stages[stage.stage].classes) {
     if (state.FullReady(job, stage.stage, c)) need += c.ready.pending();
   }
-  // Lent slots that are on their way back come first: what they do not end is taken back when they have come.
+  // Lent slots on their way back come first: what they do not serve is taken back when they have come.
   uint32_t coming = job.taking_back;
   for (const AttemptId& id : state.lent()) coming += !state.FindAttempt(id)->live() && LentSlotHelps(state, id, stage);
   if (need <= coming) return;
@@ -87,7 +87,7 @@ bool SlotHelps(const State& state, const AttemptId& id, const StageId& stage) {
   if (!w.alive || w.draining) return false;
   const StageSpec& theirs = state.Spec(id.task.stage_id());
   const StageSpec& ours = state.Spec(stage);
-  // Whatever is free elsewhere, the queue may not take it; with greedy reduces only maps count there.
+  // A full queue may not take what is free elsewhere. With greedy reduces only maps count in it.
   const Job& holder = *state.FindJob(id.task.job);
   if (holder.in_queue == state.FindJob(stage.job)->in_queue && state.QueueFull(holder, ours.slot_kind)) {
     return !state.sharing().by_kind || theirs.slot_kind == SlotKind::kMap;

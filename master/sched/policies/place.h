@@ -1,5 +1,5 @@
-// What the policies that place work decide alike: which task of a stage goes to a worker (choose.h), and which
-// waiting attempts give their slots back. The order of stages and jobs is the policy's own.
+// Common decisions of the policies that place work. They choose the task of a stage for a worker (choose.h), and the
+// waiting attempts that give their slots back. The order of stages and jobs is the policy's own.
 #pragma once
 
 #include "master/sched/plan.h"
@@ -9,17 +9,17 @@
 
 namespace mr::sched {
 
-// Launches what `choose` says; false where that is nothing or is refused.
+// Launches the task that `choose` returns. Returns false if there is none or the launch is refused.
 bool LaunchOf(const State& state, const StageId& stage, const SlotOffer& offer, Choose choose, Plan* plan);
-// From the first stage by priority and arrival from which something can be launched, over the kinds
-// in which the worker has room (all, or reduces only). walks: of this policy; may be null.
+// Launches from the first stage by priority and arrival that can launch something. Considers the kinds in which the
+// worker has room (all, or reduces only). walks: of this policy; may be null.
 bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool with_maps, Choose choose, Plan* plan,
                    Walks* walks = nullptr);
 
-// As many waiting attempts of the same job as there are tasks of this stage without an attempt, less
-// those that are on their way back already; the latest first.
+// Takes back waiting attempts of the same job, the latest first. Takes as many as this stage has ready tasks without an
+// attempt, less those on their way back already.
 void TakeBackFor(const StageId& stage, const State& state, Plan* plan);
-// Whether the stage lacks the slot of this attempt, and could use it.
+// Returns whether the stage lacks the slot of this attempt and could use it.
 bool SlotHelps(const State& state, const AttemptId& id, const StageId& stage);
 
 }  // namespace mr::sched

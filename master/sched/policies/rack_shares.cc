@@ -84,7 +84,7 @@ std::vector<uint32_t> WholeTasks(const std::vector<RackLoad>& racks, const std::
   std::vector<uint32_t> tasks;
   uint32_t given = 0;
   for (const double share : shares) {
-    // A share that rounding has left just below a whole number is that number.
+    // Tolerates a share that rounding has left just below a whole number.
     tasks.push_back(std::min(n - given, static_cast<uint32_t>(std::floor(share * n + 1e-6))));
     given += tasks.back();
   }
@@ -92,7 +92,7 @@ std::vector<uint32_t> WholeTasks(const std::vector<RackLoad>& racks, const std::
     return LinkCost(racks[i], all, static_cast<double>(tasks[i] + more) / n);
   };
   for (; given < n; ++given) {
-    // The two highest costs as they are: what remains of the others when one rack gets the task.
+    // The two highest costs as they are: the highest of the other racks when one rack gets the task.
     size_t first = racks.size();
     double highest = 0, second = 0;
     for (size_t i = 0; i < racks.size(); ++i) {

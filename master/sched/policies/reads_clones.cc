@@ -6,12 +6,12 @@ namespace mr::sched {
 
 namespace {
 
-// A guess. Each is a decision, a soft record of the journal and a message, and an entry of the state while its reader
-// runs, where the directory sends each output once per worker. Clones are for small jobs: a phase of 50 tasks that
-// another of 50 reads has 2,500; 150 maps before 2,000 reduces would have 300,000.
+// Most bound outputs of a stage, a guess. Each is a decision, a soft record of the journal and a message, and an entry
+// of the state while its reader runs. The directory sends each output once per worker. Clones are for small jobs: 50
+// tasks that read 50 have 2,500 such outputs; 2,000 reduces that read 150 maps would have 300,000.
 constexpr uint64_t kMostTold = 20'000;
 
-// In sum over the tasks of the stage, of this input.
+// Returns the outputs read through this input, in sum over the tasks of the stage.
 uint64_t OutputsRead(const StageInput& input, uint64_t readers, uint64_t upstream) {
   switch (input.edge) {
     case EdgeKind::kAllToAll:
@@ -48,10 +48,11 @@ bool ReadsClones(const Job& job, uint32_t stage, const Task& task) {
   for (const Slice& slice : task.plan.slices) {
     const Stage& up = job.stages[job.graph.stages[stage].inputs[slice.input].upstream];
     if (up.indeterminate) continue;
-    // The tasks of a phase are cloned alike, but on idle slots, which are for small phases.
+    // Dolly clones the tasks of a phase alike: one stands for all. Clones on idle slots differ, but are for small
+    // phases.
     const uint32_t end = alike ? std::min(slice.task_end, slice.task_begin + 1) : slice.task_end;
     for (uint32_t t = slice.task_begin; t < end; ++t) {
-      if (up.tasks[t].wanted_copies > 1) return true;
+      if (up.tasks[t].wanted_replicas > 1) return true;
     }
   }
   return false;

@@ -19,7 +19,7 @@ class SparkSpeculation final : public Speculation {
   std::string_view name() const override { return "spark_speculation"; }
 
  private:
-  // Bytes per second below `efficiency` of the mean of finished attempts; or nothing is known.
+  // Returns whether the bytes per second are below `efficiency` times the mean of finished attempts, or not known.
   bool Inefficient(const StageStatistics& s, const Attempt& a, double age) const {
     if (n_.efficiency == 0 || s.measured_bytes == 0 || a.samples.empty()) return true;
     const Sample& last = a.samples.back();

@@ -10,9 +10,9 @@ namespace {
 
 constexpr char kSlow[] = "slow", kSeen[] = "seen", kSlowBefore[] = "slow_before", kSeenBefore[] = "seen_before",
                kSince[] = "since";
-// So many attempts say as much as the prior. A guess: five jobs of ten.
+// Attempts that weigh as much as the prior. A guess: five jobs of ten.
 constexpr double kPriorAttempts = 50;
-// A phase of fewer attempts has no median to speak of. A guess.
+// Fewest committed attempts of a phase with a meaningful median. A guess.
 constexpr size_t kFewestDone = 3;
 
 }  // namespace
@@ -27,7 +27,7 @@ Stragglers CountStragglers(const Stage& stage) {
         done.push_back(1 / seconds);
       } else if (a.state == AttemptState::kKilled) {
         const double score = static_cast<double>(ScoreOf(a)) / static_cast<double>(kWholeScore);
-        // One that said nothing did less than the whole in this time.
+        // One that did not report did less than the whole in this time.
         stopped.push_back(score > 0 ? score / std::max(1e-9, (a.ended_at - a.started_at).seconds()) : -1 / seconds);
       }
     }

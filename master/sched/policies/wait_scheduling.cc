@@ -32,7 +32,7 @@ std::optional<Candidate> CandidateOf(const View& view, uint64_t id) {
                    Instant{view.Number(kWait, id, kSince)}};
 }
 
-// Tasks of this stage wait for slots.
+// Returns whether tasks of this stage wait for slots.
 bool Waits(const Job& job, uint32_t s) {
   const Stage& stage = job.stages[s];
   return job.running() && stage.pending > 0 && (stage.in_ready || stage.in_early);
@@ -48,12 +48,13 @@ double MismatchOf(const Job& job, uint32_t s, double threshold) {
     step.finished_maps += up.committed;
     step.pending_maps += up.pending;
   }
-  if (stage.in_ready) step.pending_maps = 0;  // some task of it has what it reads, whatever the others of its maps do
+  if (stage.in_ready) step.pending_maps = 0;  // some task of it has all of its inputs
   return Mismatch(step, threshold);
 }
 
-// Of the jobs of this queue that wait for slots of this kind and are not passed over. early: of those, too, that have
-// no task with all its inputs. Of many the first, which are those that the queue gives least so far.
+// Returns the stage that is most behind, of jobs of this queue that wait for slots of this kind and are not passed
+// over. early: also of jobs without a task that has all its inputs. Of many jobs it examines the first, to which the
+// queue has given least so far. without: this stage is left out.
 std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, const Queue& q, SlotKind kind,
                                   const WaitRules& rules, bool early, const StageId* without, Rng& rng) {
   const Worker& worker = *state.FindWorker(offer.worker);
@@ -71,7 +72,7 @@ std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, co
         const StageSpec& spec = job.graph.stages[s];
         return spec.slot_kind == kind && Waits(job, s) && ReadsStages(spec);
       };
-      // One that waits for inputs would be taken back at once for one of the same job that has them.
+      // A task that waits for inputs would be taken back at once for one of the same job that has them.
       bool any_ready = false;
       for (uint32_t s = 0; s < job.stages.size(); ++s) {
         const bool passed = without != nullptr && *without == StageId{job.id, s};
@@ -104,7 +105,7 @@ void NoteChoice(const View& view, uint64_t fact, const StageId& id, const std::v
   for (size_t i = 0; i < near.size(); ++i) plan->Remember(kWait, fact, Near(i), static_cast<int64_t>(near[i].value));
 }
 
-// 1 to 3: the group that is served, 4: any worker.
+// Returns the group that is served, 1 to 3; 4: any worker.
 int64_t PeriodOf(const Candidate& c, const View& view) {
   const Duration period = view.state().config().offer_period;
   const int64_t waited = (view.now() - c.since).ns;
@@ -115,7 +116,7 @@ bool LaunchHere(const SlotOffer& offer, const State& state, const StageId& id, b
   return LaunchOf(state, id, offer, &ChooseReady, plan) || (early && LaunchOf(state, id, offer, &ChooseEarly, plan));
 }
 
-// The candidate's turn on this worker, if it is its turn.
+// Launches a task of the candidate if it is the turn of this worker.
 bool Serve(const SlotOffer& offer, const View& view, uint64_t fact, const Candidate& c, bool early, Plan* plan) {
   const State& state = view.state();
   const int64_t turn = PeriodOf(c, view);
@@ -130,7 +131,7 @@ bool Serve(const SlotOffer& offer, const View& view, uint64_t fact, const Candid
     plan->ForgetAll(kWait, fact);
     return true;
   }
-  if (turn == 4) {  // it has no place here: another one's turn
+  if (turn == 4) {  // it has no place here: another candidate's turn
     plan->Remember(kWait, fact, kSince, kDropped);
     return false;
   }
@@ -149,14 +150,14 @@ bool LaunchDueReduce(const SlotOffer& offer, const View& view, const Queue& queu
   const Job* of = candidate ? state.FindJob(candidate->stage.job) : nullptr;
   const bool dropped = candidate && candidate->since.ns == kDropped;
   const bool early = MayWait(state, *state.FindWorker(offer.worker), rules.least);
-  // One that may not wait on a slot now keeps nothing that has its inputs from one.
+  // A candidate that may not wait on a slot now must not keep a task with inputs from one.
   const bool barred = of != nullptr && !early && !of->stages[candidate->stage.stage].in_ready;
   if (of != nullptr && !dropped && !barred && Waits(*of, candidate->stage.stage)) {
     const bool later = view.Number(kWait, fact, kOffer) != static_cast<int64_t>(state.offers());
     return (later || rules.at_once) && offer.passed.count(of->id) == 0 &&
            Serve(offer, view, fact, *candidate, early, plan);
   }
-  // The one that had no place comes again when there is no other.
+  // The candidate that had no place comes again only if there is no other.
   std::optional<StageId> chosen;
   if (dropped) chosen = MostBehind(offer, state, queue, kind, rules, early, &candidate->stage, rng);
   if (!chosen) chosen = MostBehind(offer, state, queue, kind, rules, early, nullptr, rng);

@@ -5,7 +5,7 @@
 namespace mr::sched {
 
 namespace {
-// Of workers that are told apart by Walks. A guess: slots of one kind of machine, some of them in use.
+// Workers that Walks distinguishes. A guess: slots of one kind of machine, some of them in use.
 constexpr size_t kRoomsKept = 16;
 }  // namespace
 

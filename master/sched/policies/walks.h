@@ -1,4 +1,4 @@
-// What spares policies that place work the same walk over stages again.
+// Cache with which policies that place work do not repeat the same walk over stages.
 #pragma once
 
 #include <array>
@@ -10,22 +10,22 @@
 
 namespace mr::sched {
 
-// What a policy found when it last went through stages, good for as long as nothing changes. For speed alone: it says
-// what another walk would.
+// Findings of a policy's last walk over stages, valid as long as nothing changes. It decides nothing else than another
+// walk would.
 //
-// Kept: no stage may have a task wait on this worker for its inputs, since another one with the same slots and
-// memory, as much of them used, was told so by each stage. While most slots are free and the same stages keep them so,
-// each offer of thousands would else go through all of these stages. Some such workers are remembered: in a round of
-// offers those with one slot in use and those with three take turns.
-// From: an offer that is made again, since jobs were passed over, begins at the stage that had the launch.
+// Kept: no stage may have a task wait for inputs on this worker, since each has refused a worker with equal slots,
+// memory and use. While most slots are free and the same stages keep them so, each offer of thousands would otherwise
+// go through all of these stages. Some such workers are remembered: in a round of offers those with one slot in use and
+// those with three take turns.
+// From: an offer that is repeated, since jobs were passed over, begins at the stage that had the launch.
 class Walks {
  public:
   bool Kept(const State& state, const Worker& w) const;
   void NoteKept(const State& state, const Worker& w);
-  // Null: at the beginning. Of ready, or of early stages.
+  // Returns where to begin among ready, or early, stages; null: at the first.
   const StageKey* From(const State& state, const SlotOffer& offer, bool ready);
   void NoteFrom(bool ready, const StageKey& key) { from_[ready] = key; }
-  // As a stage behind all others.
+  // Comes after all stages.
   static constexpr StageKey kEnd{INT64_MAX, UINT64_MAX, {}};
 
  private:

@@ -1,4 +1,4 @@
-// Parameters of the model, from a history: for runs of other workloads on the same cluster.
+// Derives the model's parameters from a history, for runs of other workloads on the same cluster.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,7 +18,7 @@ double MedianOf(std::vector<double> values) {
 }
 
 constexpr double kMadToSigmaOfNormal = 1.4826;
-// Below, an attempt's time is not that of its bytes but of being started (a guess).
+// An attempt of fewer bytes takes its time for starting, not for its bytes (a guess).
 constexpr uint64_t kLeastBytes = 64 << 10;
 
 }  // namespace

@@ -8,13 +8,13 @@ namespace mr::sim {
 void HistoryCollector::On(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions,
                           const sched::Scheduler& scheduler) {
   if (!begun_) {
-    // With a snapshot, perhaps: what was told before it is in the state only.
+    // The journal may begin with a snapshot. Earlier events are then only in the state.
     begun_ = true;
     document_ = history::FrameOf(scheduler.state());
   } else if (const auto* e = std::get_if<sched::ConfigChanged>(&event.event)) {
     document_.policies = e->policies;
     document_.seed = e->seed;
-    // Of another release's part of the journal nothing is left in the state.
+    // Another release's part of the journal leaves nothing in the state.
     if (document_.lists.empty())
       document_.lists = scheduler.state().config().lists;
     else if (document_.lists.back().policies != e->policies)
@@ -40,7 +40,7 @@ void HistoryCollector::On(const sched::StampedEvent& event, const std::vector<sc
     if (const auto* commit = std::get_if<sched::CommitJob>(&d)) ending_.insert(commit->job);
     if (const auto* failed = std::get_if<sched::FailJob>(&d)) ending_.insert(failed->job);
   }
-  // Taken at once, since the state forgets it some day, and again when its last attempt has ended.
+  // Take the job at once, since the state forgets it later, and again when its last attempt has ended.
   for (auto it = ending_.begin(); it != ending_.end();) {
     const sched::Job* job = scheduler.state().FindJob(*it);
     if (job != nullptr && (job->holding == 0 || jobs_.count(*it) == 0)) jobs_[*it] = history::JobOf(*job);

@@ -33,7 +33,7 @@ bool IsFile(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
-// Of a journal, or the file that is one. *replayed: what the journal's replay came to.
+// Reads a journal's history, or a history file. *replayed: the result of the journal's replay.
 Result<history::Document> LoadHistory(const std::string& source, std::optional<Replayed>* replayed) {
   if (source == "-" || IsFile(source)) {
     MR_ASSIGN_OR_RETURN(const std::string text, source == "-" ? ReadInput() : ReadFile(source));
@@ -54,8 +54,8 @@ Status CheckWritable(const std::string& option, const std::string& path) {
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
     status = InvalidArgument(path + " is a directory");
   } else {
-    const std::string trial = path + ".tmp";  // as WriteFileDurably
-    const bool there = PathExists(trial);     // not ours to remove
+    const std::string trial = path + ".tmp";  // as in WriteFileDurably
+    const bool there = PathExists(trial);     // belongs to somebody else
     status = OpenFile(trial, there ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL).status();
     if (status.ok() && !there) (void)unlink(trial.c_str());
   }
@@ -69,7 +69,7 @@ Result<int> RunReplay(const ReplayCommand& c) {
     job = ParseJobId(c.job);
     if (!job) return InvalidArgument("'" + c.job + "' is not a job id, as job_1_0001");
   }
-  // Before minutes of reading.
+  // Check before minutes of reading.
   if (!c.history_out.empty()) MR_RETURN_IF_ERROR(CheckWritable("--write-history", c.history_out));
   if (!c.model_out.empty()) MR_RETURN_IF_ERROR(CheckWritable("--write-model", c.model_out));
   if (!c.change.scheduler.empty()) MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(c.change.scheduler));
@@ -79,7 +79,7 @@ Result<int> RunReplay(const ReplayCommand& c) {
     MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(*replayed) : Table(*replayed)));
     return ExitOf(replayed->verdict);
   }
-  // A history is what was recorded; where this build would have decided otherwise, it is not its own any more.
+  // A history holds recorded decisions. Where this build decides otherwise, the replay does not give that history.
   if (replayed && replayed->verdict != Verdict::kEqual && replayed->verdict != Verdict::kTorn) {
     return Rejected("the journal's replay is not equal (" + std::string(Word(replayed->verdict)) +
                     "), so what happened is not known: mrsim replay " + c.journal + " shows the place");

@@ -1,4 +1,4 @@
-// `mrsim replay`: what was asked for, and doing it.
+// The command `mrsim replay`.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace mr::sim {
 
 struct ReplayCommand {
-  std::string journal;  // or a master's --data; of what-if also a history's file, "-" = standard input
+  std::string journal;  // a journal or a master's --data; for what-if also a history's file, "-": standard input
   std::string form = "table", job, history_out, model_out;
   Change change;
   bool wants_change() const {
@@ -17,10 +17,10 @@ struct ReplayCommand {
   }
 };
 
-// Whether a file can be written there, before what takes minutes: kInvalidArgument, and what to do.
+// Checks that the file can be written, before a run that takes minutes. Errors: kInvalidArgument, with what to do.
 Status CheckWritable(const std::string& option, const std::string& path);
 
-// Prints to standard output; the exit code (README.md).
+// Prints to standard output. Returns the exit code (README.md).
 Result<int> RunReplay(const ReplayCommand& command);
 
 }  // namespace mr::sim

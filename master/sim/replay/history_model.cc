@@ -12,14 +12,15 @@ using history::Attempt;
 using history::Document;
 using history::Task;
 
-// Guesses: the part of its work that an attempt must have reported before its end is guessed from it; how
-// far durations differ at least (log scale; that of TaskModel); of how many attempts a median is believed.
+// Guesses: the least reported share of its work from which an attempt's end is estimated; the least spread of durations
+// (log scale, as in TaskModel); the number of attempts whose median is trusted.
 constexpr double kLeastProgress = .05;
 constexpr double kLeastSpread = .15;
 constexpr double kFew = 3;
 constexpr double kMadToSigma = 1.4826;  // of a normal distribution
-constexpr int kRounds = 4;              // of medians of stages and of workers, which need each other
-// As workers report: when an attempt moved by 5 %, at most each 20 ms and at least each second (design.md 4).
+constexpr int kRounds = 4;              // of medians of stages and of workers, which depend on each other
+// The workers' reports: when an attempt moved by 5 %, at most each 20 ms and at least each second
+// (worker/daemon/progress.h).
 constexpr double kReportStep = .05, kLeastPeriod = .02, kMostPeriod = 1;
 
 double Between(Instant from, Instant to) { return (to - from).seconds(); }
@@ -28,7 +29,7 @@ struct Weighed {
   double value = 0, weight = 1;
 };
 
-// Where half of the weight is on either side; 0 of nothing.
+// Returns the value that has half of the weight on either side; 0 for no values.
 double Median(std::vector<Weighed> values) {
   std::sort(values.begin(), values.end(), [](const Weighed& a, const Weighed& b) { return a.value < b.value; });
   double left = 0;
@@ -47,11 +48,11 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// How long an attempt worked: from when it ran and all of its inputs were there.
+// Seconds that an attempt worked, from when it ran and all its inputs were there.
 struct Time {
   double seconds = 0;
-  double copy = 0;  // of these, until it had its inputs, where it began after they were all there
-  double tail = 0;  // the same of one that had begun before
+  double copy = 0;  // part of them until it had its inputs, if it began after they were all there
+  double tail = 0;  // the same if it began before
   bool whole = false;
 };
 
@@ -59,7 +60,7 @@ class Reader {
  public:
   explicit Reader(std::map<WorkerId, uint32_t> index) : index_(std::move(index)) {}
 
-  // When the last output that the task reads was committed; 0: it reads none.
+  // Returns when the last output that the task reads was committed; 0 if it reads none.
   static Instant Ready(const history::Job& job, const history::Stage& stage, const Task& task) {
     Instant ready;
     for (const sched::Slice& slice : task.slices) {
@@ -72,7 +73,8 @@ class Reader {
     return ready;
   }
 
-  // Of one that started and ended; the estimate where it was stopped and its progress says enough.
+  // Returns the time of an attempt that started and ended. For a stopped one it estimates the time, if its progress
+  // allows.
   static Time TimeOf(const history::Job& job, const Attempt& a, Instant ready) {
     const Instant ended = a.ended.ns > 0 ? a.ended : job.ended;
     const bool early = ready > a.started;
@@ -83,7 +85,7 @@ class Reader {
       (early ? time.tail : time.copy) = Between(begin, a.inputs_done);
     }
     if (time.whole || a.total == 0 || a.reported <= begin) return time;
-    // Bytes are those of the phase: only the one that reads files, and the last, say how long all of it takes.
+    // Bytes count within a phase. Only the phase that reads files and the last phase tell the time of the whole.
     if (a.phase != 0 && a.phase != 3) return time;
     const Instant phase_began = a.phase == 0 ? begin : std::max(begin, a.inputs_done);
     const double done = std::min(1.0, static_cast<double>(a.taken) / static_cast<double>(a.total));
@@ -103,7 +105,7 @@ class Reader {
   std::map<WorkerId, uint32_t> index_;
 };
 
-// Longest prefix of common ground: what all parts of the model need of a stage.
+// Times of a stage's attempts, for all parts of the model.
 struct StageTimes {
   struct One {
     Time time;
@@ -128,7 +130,7 @@ StageTimes TimesOf(const Reader& reader, const history::Job& job, const history:
   return times;
 }
 
-// The record of one task: the first attempt that tells how long it takes there, else one of its others.
+// Returns the record of one task: the attempt with the smallest number.
 const StageTimes::One* RecordOf(const std::vector<const StageTimes::One*>& of_task) {
   const StageTimes::One* best = nullptr;
   for (const StageTimes::One* one : of_task) {
@@ -153,13 +155,13 @@ StageModel StageOf(const history::Stage& stage, const StageTimes& times, const s
   }
   const double median = Median(known);
   const auto add = [&](const StageTimes::One& one) {
-    // One that was stopped, and said nothing of its progress: at least so long, and else like the others.
+    // A stopped attempt without known progress took at least its time, and no less than the stage's median.
     const double seconds = std::max(one.time.seconds * speeds[one.worker], one.time.whole ? 0 : median);
     model.durations.push_back(static_cast<float>(seconds));
     model.shares.push_back({static_cast<float>(std::min(1.0, one.time.copy / one.time.seconds)),
                             static_cast<float>(std::min(1.0, one.time.tail / one.time.seconds))});
   };
-  std::vector<const StageTimes::One*> copies;
+  std::vector<const StageTimes::One*> further;
   bool placed = false;
   model.silent = true;
   for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
@@ -186,10 +188,10 @@ StageModel StageOf(const history::Stage& stage, const StageTimes& times, const s
       model.shares.emplace_back();
     }
     for (const StageTimes::One* one : by_task[t]) {
-      if (one != record && one->time.whole) copies.push_back(one);
+      if (one != record && one->time.whole) further.push_back(one);
     }
   }
-  for (const StageTimes::One* one : copies) add(*one);
+  for (const StageTimes::One* one : further) add(*one);
   if (!placed) model.preferred.clear();
   return model;
 }
@@ -198,8 +200,8 @@ std::string Count(size_t n, const char* what) { return std::to_string(n) + " " +
 
 }  // namespace
 
-// Per worker the median of its ratios, each weighed by its stage's time: milliseconds are mostly noise. Then
-// drawn towards 0 as far as ratios differ within workers as much as between them (empirical Bayes).
+// Takes for each worker the median of its ratios, weighed by the stages' times, since milliseconds are mostly noise.
+// Shrinks it towards 0 as far as ratios differ within workers as much as between them (empirical Bayes).
 std::vector<double> EstimateSpeeds(const std::vector<SpeedSample>& samples, size_t workers) {
   std::vector<double> speeds(workers, 1);
   for (int round = 0; round < kRounds; ++round) {
@@ -215,7 +217,7 @@ std::vector<double> EstimateSpeeds(const std::vector<SpeedSample>& samples, size
     for (const SpeedSample& s : samples) {
       const auto it = medians.find(s.stage);
       if (it == medians.end() || it->second <= 0) continue;
-      // One that was stopped says something only where it had already taken longer than others take.
+      // A stopped attempt counts only if it had already taken longer than others take.
       if (s.whole || s.seconds > it->second) ratios[s.worker].push_back({std::log(it->second / s.seconds), it->second});
     }
     std::vector<double> middle(workers, 0), effective(workers, 0);
@@ -279,7 +281,7 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
   Instant begin = model.jobs[0]->submitted, end;
   for (const history::Job* job : model.jobs) end = std::max(end, job->ended);
 
-  // Workers, by id, of lives that met these jobs; and those that only attempts tell of.
+  // Workers by id: incarnations that overlap with these jobs, and workers known only from attempts.
   std::map<WorkerId, uint32_t> index;
   Experiment& e = model.as_it_was;
   std::map<std::string, uint32_t> racks;
@@ -298,7 +300,7 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
   for (const history::Worker& w : document.workers) {
     if ((w.until.ns > 0 && w.until < begin) || w.from > end) continue;
     if (!worker(w)) {
-      // A further life: it came back.
+      // A further incarnation: it came back.
       for (Fault& f : e.faults.faults) {
         if (f.worker == index.at(w.id) && f.lasts == 0) f.lasts = std::max(1e-3, Between(begin, w.from) - f.at);
       }
@@ -307,7 +309,7 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
       e.faults.faults.push_back({FaultKind::kCrash, Between(begin, w.until), index.at(w.id), 0, 1});
     }
   }
-  e.faults.lease = Duration{};  // at which the master learnt of it
+  e.faults.lease = Duration{};  // the recorded time is when the master noticed
   if (!e.faults.faults.empty()) {
     model.notes.push_back(Count(e.faults.faults.size(), "losses of workers are part of the history"));
   }

@@ -20,8 +20,8 @@ using master::RecordKind;
 
 using Entities = std::map<std::string, uint64_t>;
 
-// What the step changed, and which of it would explain the difference if it had stayed as it was. The
-// digest is a sum over entities, so one (or two) of them that did not change leave exactly their own trace.
+// Finds what the step changed, and which of these changes would explain the difference if it were left out. The digest
+// is a sum over entities, so one or two unchanged entities account for it exactly.
 void Explain(const Entities& before, const Entities& after, Divergence* d) {
   std::vector<std::pair<std::string, uint64_t>> trace;  // entity, old hash - new hash
   const auto hash = [](const Entities& e, const std::string& name) {
@@ -46,14 +46,14 @@ void Explain(const Entities& before, const Entities& after, Divergence* d) {
   }
 }
 
-// One reading of the journal.
+// One pass over the journal.
 class Replayer {
  public:
-  // stop_at: this record is not stepped over but looked at (0: none).
+  // stop_at: examine this record instead of stepping over it; 0: none.
   Replayer(const OnStep& on_step, uint64_t stop_at, Divergence* look)
       : on_step_(on_step), stop_at_(stop_at), look_(look) {}
 
-  // Corrupted or Rejected: the record cannot be replayed. Ends the reading at a divergence.
+  // Takes a record. Ends the pass at a divergence. Errors: kCorrupted or kRejected: the record cannot be replayed.
   Status On(const journal::Record& record, uint64_t offset) {
     const Status status = Take(record, offset);
     if (!status.ok()) stopped_ = true;
@@ -113,7 +113,7 @@ class Replayer {
     }
   }
 
-  // As a master does: another release's part leaves a fresh scheduler behind.
+  // Another release's part leaves a fresh scheduler behind, as in a master.
   Status OnEpoch(const journal::Record& record) {
     master::EpochStarted epoch;
     if (!DecodeFields(record.payload, &epoch)) return Corrupted("not an epoch");
@@ -170,7 +170,7 @@ class Replayer {
     }
   }
 
-  // The decisions that the record holds, against those that came out.
+  // Compares the recorded decisions with the replayed ones. Returns "" or the difference.
   static std::string PromisesDiffer(const master::EventRecord& event, const std::vector<sched::Decision>& decisions) {
     if (!event.outcome) return "";
     std::vector<std::string> here, there;
@@ -180,7 +180,7 @@ class Replayer {
     for (const sched::Decision& d : *event.outcome) there.push_back(EncodeFields(d));
     if (here == there) return "";
     return "it recorded " + std::to_string(there.size()) +
-           " promises (commits, dropped copies, ends of jobs), the replay made " + std::to_string(here.size()) +
+           " promises (commits, dropped replicas, ends of jobs), the replay made " + std::to_string(here.size()) +
            (here.size() == there.size() ? ", others" : "");
   }
 
@@ -239,7 +239,7 @@ Result<Replayed> ReplayJournal(const std::string& path, const OnStep& on_step) {
   }
   if (!out.divergence) {
     const bool damaged = read.status().code() == Code::kCorrupted;
-    // Another format of the file, a kind of record or a policy to come: a later release's.
+    // An unknown file format, record kind or policy comes from a later release.
     const bool later = read.status().code() == Code::kRejected || replayer.stopped();
     if (!damaged && !later) return read.status();
     out.verdict = damaged ? Verdict::kDamaged : Verdict::kOtherVersion;
@@ -247,7 +247,7 @@ Result<Replayed> ReplayJournal(const std::string& path, const OnStep& on_step) {
     return out;
   }
   out.verdict = Verdict::kDiverged;
-  // Once more up to there, to look at the state on both sides of the event.
+  // Replay up to that record again, to examine the state on both sides of the event.
   Divergence& d = *out.divergence;
   Replayer second(nullptr, d.record, &d);
   (void)journal::ReadDirectory(

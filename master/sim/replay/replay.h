@@ -1,8 +1,8 @@
-// Steps a real master's journal once more, record by record, and says whether the scheduler of this
-// build comes to the state that the journal recorded behind each of them.
+// Replays a real master's journal record by record. Compares the state of this build's scheduler with the digest that
+// the journal recorded behind each record.
 //
-// Reads only. Beside a running master the last records may be half written (kTorn) or a file may go
-// under the reader's hands: replay a copy of the directory then.
+// Reads only. Beside a running master the last records may be half written (kTorn), or a file may be removed meanwhile.
+// Replay a copy of the directory then.
 #pragma once
 
 #include <cstdint>
@@ -19,39 +19,39 @@
 namespace mr::sim {
 
 enum class Verdict : uint8_t {
-  kEqual,         // every digest that was recorded is the one that came out
-  kDiverged,      // one is not: this build decides otherwise than the one that wrote the journal
-  kOtherVersion,  // it ends with records of another kSchedulerVersion, which only that release can replay
-  kTorn,          // equal up to an interrupted write at the end, of which nobody was told
-  kDamaged,       // equal up to a record that was durable and cannot be read any more
+  kEqual,         // all recorded digests are equal to the replayed ones
+  kDiverged,      // a digest differs: this build decides otherwise than the build that wrote the journal
+  kOtherVersion,  // it ends with records of another kSchedulerVersion; only that release can replay them
+  kTorn,          // equal up to an interrupted write at the end, which was never acknowledged
+  kDamaged,       // equal up to a durable record that can no longer be read
 };
 const char* Word(Verdict verdict);
 
-// Where the replay went another way.
+// The place where the replay diverged.
 struct Divergence {
   uint64_t record = 0, offset = 0, event_number = 0;
   uint64_t recorded = 0, replayed = 0;  // digests
-  std::string event;                    // kind and whom it is about
-  // Entities of the state that the event changed here. `unchanged`: of these the one (or two) that did
-  // not change in the recorded history; empty where no such one explains the difference.
+  std::string event;                    // kind and subject
+  // Entities of the state that the event changed here. `unchanged`: the one or two of these that did not change in the
+  // recorded history; empty if that would not explain the difference.
   std::vector<std::string> changed, unchanged;
-  std::string detail;  // what else is known: promises that differ, a list that this build does not have
+  std::string detail;  // other findings: promises that differ, a list that this build does not have
 };
 
 struct Replayed {
   Verdict verdict = Verdict::kEqual;
-  std::string directory;  // of the journal's files
-  uint64_t snapshot = 0;  // the replay began behind it; 0: at the first record
+  std::string directory;  // the journal's directory
+  uint64_t snapshot = 0;  // the snapshot behind which the replay began; 0: at the first record
   uint64_t records = 0, events = 0;
-  uint64_t compared = 0;                    // digests; equal ones but for the last of a kDiverged
+  uint64_t compared = 0;                    // digests; all are equal, except the last one of a kDiverged
   uint64_t skipped = 0;                     // events of other versions
-  std::map<std::string, uint64_t> by_kind;  // events
-  std::vector<uint32_t> versions;           // of the epochs read, in order, each once
+  std::map<std::string, uint64_t> by_kind;  // events per kind
+  std::vector<uint32_t> versions;           // versions of the epochs read, in order, each once
   uint32_t epochs = 0;
   uint64_t jobs = 0, succeeded = 0, failed = 0, killed = 0;
-  uint64_t digest = 0;  // of the state at the end
+  uint64_t digest = 0;  // digest of the final state
   uint64_t cut_bytes = 0, cut_records = 0, cut_offset = 0;
-  std::string damage;  // of kDamaged
+  std::string damage;  // fault of a kDamaged
   std::optional<Divergence> divergence;
 };
 
@@ -59,14 +59,15 @@ struct Replayed {
 using OnStep =
     std::function<void(const sched::StampedEvent&, const std::vector<sched::Decision>&, const sched::Scheduler&)>;
 
-// path: a master's --data or the journal's directory in it. kNotFound where there is no journal;
-// kInvalidArgument for a file. What is wrong with the journal itself is a verdict.
+// Replays a journal. path: a master's --data or the journal's directory in it. Faults of the journal itself are a
+// verdict.
+// Errors: kNotFound: no journal there; kInvalidArgument: a file.
 Result<Replayed> ReplayJournal(const std::string& path, const OnStep& on_step = nullptr);
 
 std::string Table(const Replayed& replayed);
-// One document and a newline.
+// Returns one JSON document and a newline.
 std::string Json(const Replayed& replayed);
-// Published (README.md).
+// Returns the published exit code (README.md).
 int ExitOf(Verdict verdict);
 
 }  // namespace mr::sim

@@ -1,4 +1,4 @@
-// What a replay came to, for people and for scripts.
+// Prints the result of a replay, for people and for scripts.
 #include <cinttypes>
 #include <cstdio>
 
@@ -48,7 +48,7 @@ std::string Conclusion(const Replayed& r) {
     case Verdict::kTorn:
       return "equal up to an interrupted write at offset " + std::to_string(r.cut_offset) +
              " of the last file: " + std::to_string(r.cut_bytes) + " bytes, " + std::to_string(r.cut_records) +
-             " whole records of which nobody was told; a master cuts them off when it starts";
+             " whole records that were never acknowledged; a master cuts them off when it starts";
     case Verdict::kDamaged: return "equal up to a damaged record: " + r.damage;
   }
   return "";

@@ -19,7 +19,7 @@ Spent SpentBy(const std::vector<const history::Job*>& jobs) {
         for (const history::Attempt& a : task.attempts) {
           const double seconds = ((a.ended.ns > 0 ? a.ended : job->ended) - a.launched).seconds();
           (a.state == sched::AttemptState::kCommitted ? spent.useful : spent.wasted) += seconds;
-          spent.copies += a.cause != sched::Cause::kFirst && a.cause != sched::Cause::kRetry;
+          spent.extra += a.cause != sched::Cause::kFirst && a.cause != sched::Cause::kRetry;
         }
       }
     }
@@ -27,7 +27,7 @@ Spent SpentBy(const std::vector<const history::Job*>& jobs) {
   return spent;
 }
 
-Spent SpentBy(const Totals& t) { return {t.useful, t.wasted, t.copies}; }
+Spent SpentBy(const Totals& t) { return {t.useful, t.wasted, t.extra}; }
 
 __attribute__((format(printf, 2, 3))) void Print(std::string* out, const char* format, ...) {
   char text[640];
@@ -43,10 +43,10 @@ void JsonSpent(std::string* out, const char* name, const std::string& scheduler,
   Print(out, ",\"%s\":{\"scheduler\":\"", name);
   *out += JsonEscape(scheduler);
   Print(out, "\",\"workers\":%u,\"slots\":%u,\"useful_slot_s\":%.6f,\"wasted_slot_s\":%.6f,\"copies\":%llu}", workers,
-        slots, s.useful, s.wasted, static_cast<unsigned long long>(s.copies));
+        slots, s.useful, s.wasted, static_cast<unsigned long long>(s.extra));
 }
 
-// Each list, and from when on, in seconds after the first submission.
+// Returns each list with its begin, in seconds after the first submission.
 std::string ListsText(const std::vector<Experiment::ListChange>& lists) {
   std::string text = lists[0].policies;
   for (size_t i = 1; i < lists.size(); ++i) {
@@ -119,15 +119,15 @@ std::string Table(const WhatIf& w) {
   for (const WhatIf::Row& row : w.rows) {
     Print(&out, "%-14s %-16.40s %7u %11.3f %11.3f %+7.1f%% %11.3f ", Name(row.id).c_str(), row.name.c_str(), row.tasks,
           row.happened, row.model, 100 * row.error(), row.then);
-    if (row.tells())
+    if (row.significant())
       Print(&out, "%+7.1f%%\n", 100 * row.change());
     else
       out += "too short to tell\n";
   }
   const auto spent = [&out](const char* name, const Spent& s) {
-    Print(&out, "%-9s %12.1f %12.1f %8llu\n", name, s.useful, s.wasted, static_cast<unsigned long long>(s.copies));
+    Print(&out, "%-9s %12.1f %12.1f %8llu\n", name, s.useful, s.wasted, static_cast<unsigned long long>(s.extra));
   };
-  Print(&out, "\n%-9s %12s %12s %8s   slot-seconds of all jobs of the model\n", "", "USEFUL", "WASTED", "COPIES");
+  Print(&out, "\n%-9s %12s %12s %8s   slot-seconds of all jobs of the model\n", "", "USEFUL", "WASTED", "EXTRA");
   spent("happened", w.happened);
   spent("model", w.model);
   spent("what if", w.then);
@@ -148,7 +148,8 @@ std::string Json(const WhatIf& w) {
     Print(&out,
           ",\"tasks\":%u,\"happened_s\":%.6f,\"model_s\":%.6f,\"error\":%.6f,\"whatif_s\":%.6f,\"change\":%.6f,"
           "\"tells\":%s}",
-          row.tasks, row.happened, row.model, row.error(), row.then, row.change(), row.tells() ? "true" : "false");
+          row.tasks, row.happened, row.model, row.error(), row.then, row.change(),
+          row.significant() ? "true" : "false");
   }
   out += "]";
   out += ",\"lists\":[";

@@ -8,7 +8,7 @@ namespace {
 
 constexpr float kShortest = 1e-3f;
 
-// "J3_1_2": number 3, parents 1 and 2. False where it is no such name.
+// Parses "J3_1_2": number 3, parents 1 and 2. Returns false for any other name.
 bool DagName(std::string_view name, uint32_t* number, std::vector<uint32_t>* parents) {
   if (name.size() < 2 || name[0] < 'A' || name[0] > 'Z') return false;
   name.remove_prefix(1);
@@ -28,8 +28,8 @@ bool DagName(std::string_view name, uint32_t* number, std::vector<uint32_t>* par
 struct AlibabaJob {
   JobModel model;
   size_t line = 0;
-  std::map<uint32_t, uint32_t> stage_of;       // number in the name -> stage
-  std::vector<std::vector<uint32_t>> parents;  // by stage, numbers
+  std::map<uint32_t, uint32_t> stage_of;       // stage of each number
+  std::vector<std::vector<uint32_t>> parents;  // numbers, per stage
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace mr::sim {
 
 Result<Trace> ParseGoogle(const TraceText& file) {
-  // The mean is printed with as many digits as its durations.
+  // The file prints the mean with as many digits as the durations.
   constexpr double kMeanOff = 1e-4;
   Trace trace;
   for (Rows row(file, ' '); row.Next();) {

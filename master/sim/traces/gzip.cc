@@ -13,7 +13,7 @@ Result<std::string> Gunzip(const std::string& packed, const std::string& name, u
   z.avail_in = static_cast<uInt>(packed.size());
   std::string text;
   Status status;
-  // A file may be several streams behind each other.
+  // A file may be several streams, one after the other.
   for (int got = Z_OK; status.ok() && (got != Z_STREAM_END || z.avail_in > 0);) {
     if (got == Z_STREAM_END) inflateReset(&z);
     const size_t had = text.size();

@@ -1,4 +1,4 @@
-// A text as rows of fields. Rows that are empty or begin with '#' are passed over.
+// Splits a text into rows of fields. Skips rows that are empty or begin with '#'.
 #pragma once
 
 #include <charconv>
@@ -15,7 +15,7 @@ class Rows {
  public:
   Rows(const TraceText& file, char separator) : file_(file), separator_(separator) {}
 
-  // To the next row; false at the end.
+  // Moves to the next row. Returns false at the end.
   bool Next() {
     while (at_ < file_.text.size()) {
       const size_t end = std::min(file_.text.find('\n', at_), file_.text.size());
@@ -38,7 +38,7 @@ class Rows {
   std::string_view operator[](size_t i) const { return fields_[i]; }
   std::string Text(size_t i) const { return std::string(fields_[i]); }
 
-  // The whole of field i as a number that fits.
+  // Parses the whole of field i as a number that fits in T.
   template <class T>
   bool Get(size_t i, T* value) const {
     return i < fields_.size() && Parse(fields_[i], value);
@@ -48,10 +48,10 @@ class Rows {
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), *value);
     return error == std::errc() && end == field.data() + field.size();
   }
-  // Seconds from 0 to 30,000 years.
+  // Parses seconds from 0 to 30,000 years.
   bool GetSeconds(size_t i, double* value) const { return Get(i, value) && *value >= 0 && *value < 1e12; }
 
-  // kInvalidArgument: "file:7: what".
+  // Returns kInvalidArgument: "file:7: what".
   Status Wrong(const std::string& what) const {
     return InvalidArgument(file_.name + ":" + std::to_string(line_) + ": " + what);
   }
@@ -63,14 +63,14 @@ class Rows {
   std::vector<std::string_view> fields_;
 };
 
-// More tasks than any recorded job has, and few enough to hold.
+// More tasks than any recorded job has, and few enough for memory.
 inline constexpr uint32_t kMaxTraceTasks = 1'000'000;
 
-// By submission, which counts from the first; kInvalidArgument where there is none.
+// Sorts by submission and counts it from the first job. Errors: kInvalidArgument: no job.
 Status SortJobs(const std::string& name, std::vector<JobModel>* jobs);
 
-// Of stages whose inputs name others in any order: each behind all that it reads, else as they were.
-// `where` is for the message of the kInvalidArgument that a cycle gives.
+// Puts each stage behind all that it reads, and else keeps their order. Stages may name inputs in any order. Errors:
+// kInvalidArgument with `where`: a cycle.
 Status OrderStages(const std::string& where, std::vector<StageModel>* stages);
 
 inline sched::StageInput EdgeFrom(uint32_t upstream, sched::EdgeKind kind = sched::EdgeKind::kAllToAll) {

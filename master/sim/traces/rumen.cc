@@ -25,7 +25,7 @@ enum : size_t {
 };
 
 struct RumenTask {
-  std::optional<int64_t> finish;  // of the success that counts, ms
+  std::optional<int64_t> finish;  // end of the success that counts, in ms
   float seconds = 0;
   PhaseShares shares;
   uint64_t input = 0, output = 0;
@@ -34,14 +34,14 @@ struct RumenTask {
 
 struct RumenJob {
   JobModel model;
-  std::map<std::string, RumenTask> tasks[2];  // maps, reduces; by name
+  std::map<std::string, RumenTask> tasks[2];  // maps, reduces; keyed by name
 };
 
 struct Counts {
   uint64_t failed = 0, killed = 0, backwards = 0, zero = 0, without = 0, empty = 0;
 };
 
-// Numbers of nodes: by the topology's order, the others behind them as they come.
+// Numbers the nodes: first in the topology's order, then new ones as they come.
 struct Nodes {
   std::map<std::string, uint32_t, std::less<>> numbers;
   uint32_t Of(std::string_view name) {
@@ -57,7 +57,7 @@ uint64_t BytesAt(const Rows& row, size_t column) {
 PhaseShares SharesOf(const Rows& row, int64_t start, int64_t finish) {
   int64_t shuffled = 0, sorted = 0;
   if (!row.Get(kShuffled, &shuffled) || !row.Get(kSorted, &sorted) || finish <= start) return {};
-  // In one clock's order; what is not is nothing but reduce.
+  // The times must be in order on one clock. Otherwise all time counts as reduce.
   if (shuffled < start || sorted < shuffled || finish < sorted) return {};
   const auto whole = static_cast<float>(finish - start);
   return {static_cast<float>(shuffled - start) / whole, static_cast<float>(sorted - shuffled) / whole};
@@ -115,13 +115,13 @@ Status ReadAttempts(const TraceText& file, Nodes* nodes, std::map<std::string, R
     task.seconds = static_cast<float>(finish - start) * 1e-3f;
     task.shares = kind == "R" ? SharesOf(row, start, finish) : PhaseShares{};
     task.input = BytesAt(row, kind == "M" ? kRead : kShuffle);
-    // Without reduces, maps write files.
+    // Maps without reduces write files.
     task.output = BytesAt(row, kind == "M" && BytesAt(row, kMapOutput) > 0 ? kMapOutput : kWritten);
   }
   return Status::Ok();
 }
 
-// The tasks that succeeded; none: no stage.
+// Adds a stage of the tasks that succeeded, if there are any.
 void AddStage(const std::map<std::string, RumenTask>& tasks, bool reduces, JobModel* job, Counts* counts) {
   StageModel stage;
   stage.name = reduces ? "reduce" : "map";

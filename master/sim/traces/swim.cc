@@ -7,7 +7,7 @@ namespace mr::sim {
 
 namespace {
 
-// papers.md 1.4: tasks = ceil(input / 128 MB) + ceil(shuffle / 1 GB).
+// Our choice: tasks = ceil(input / 128 MiB) + ceil(shuffle / 1 GiB).
 constexpr uint64_t kMapBytes = uint64_t{128} << 20, kReduceBytes = uint64_t{1} << 30;
 
 uint64_t Scaled(uint64_t bytes, double scale) { return static_cast<uint64_t>(static_cast<double>(bytes) * scale); }

@@ -7,15 +7,15 @@ namespace mr::sim {
 namespace {
 
 struct Query {
-  std::map<uint32_t, uint32_t> stage_of;  // number -> stage
+  std::map<uint32_t, uint32_t> stage_of;  // stage of each number
   std::vector<StageModel> stages;
 };
 
 }  // namespace
 
 Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t executors) {
-  std::map<uint32_t, std::map<uint32_t, Query>> recorded;  // query, executors
-  std::map<uint32_t, bool> numbers;                        // of executors
+  std::map<uint32_t, std::map<uint32_t, Query>> recorded;  // keyed by query, executors
+  std::map<uint32_t, bool> numbers;                        // recorded numbers of executors
   for (Rows row(tasks, '\t'); row.Next();) {
     uint32_t query = 0, number = 0, ran_on = 0, count = 0;
     if (row.size() != 6 || !row.Get(0, &query) || !row.Get(1, &number) || !row.Get(2, &ran_on) || !row.Get(4, &count) ||
@@ -25,7 +25,7 @@ Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t
           "with tabs");
     }
     numbers[ran_on] = true;
-    // Those of "fresh" are in "first" as well.
+    // Tasks of "fresh" are in "first" as well.
     if (ran_on > executors || row[3] == "fresh") continue;
     Query& q = recorded[query][ran_on];
     const auto [it, added] = q.stage_of.emplace(number, q.stages.size());
@@ -59,7 +59,7 @@ Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t
   Trace trace;
   std::map<uint32_t, Query> queries;
   for (auto& [number, by_executors] : recorded) {
-    // One of few tasks was not run on many executors: the most that it was run on.
+    // A query of few tasks was not run on many executors. Take the largest number that it was run on.
     auto& [ran_on, query] = *by_executors.rbegin();
     queries.emplace(number, std::move(query));
     if (ran_on != executors) {
@@ -71,7 +71,7 @@ Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t
     if (!row.Get(0, &query) || !row.Get(1, &parent) || !row.Get(2, &child)) {
       return row.Wrong("not an edge of TPC-H: query, parent stage, child stage, with tabs");
     }
-    if (queries.count(query) == 0) continue;  // of one that this file does not have
+    if (queries.count(query) == 0) continue;  // its query is not in this file
     Query& q = queries.at(query);
     if (q.stage_of.count(parent) == 0 || q.stage_of.count(child) == 0) {
       return row.Wrong("query " + std::to_string(query) + " has no such stage in " + tasks.name);

@@ -23,7 +23,7 @@ struct WfRun {
   std::map<std::string, uint32_t> number_of;
 };
 
-// Depth: 0 without parents, else one more than the deepest of them. False where there is a circle.
+// Sets depths: 0 without parents, else one more than the deepest parent. Returns false for a cycle.
 bool SetDepths(std::vector<WfTask>* tasks) {
   std::vector<std::vector<uint32_t>> children(tasks->size());
   std::vector<uint32_t> open;
@@ -43,8 +43,8 @@ bool SetDepths(std::vector<WfTask>* tasks) {
   return open.size() == tasks->size();
 }
 
-// Stages by depth and category. An edge is one to one where each task has a parent of its own there, and
-// its stage is in the order of these parents; else all of the upper stage is waited for.
+// Groups tasks into stages by depth and category. An edge is one-to-one where each task has a parent of its own, and
+// the stage is in the order of these parents. Otherwise it is all-to-all.
 std::vector<StageModel> StagesOf(const std::vector<WfTask>& tasks) {
   std::map<std::pair<uint32_t, std::string>, std::vector<uint32_t>> groups;
   for (uint32_t t = 0; t < tasks.size(); ++t) groups[{tasks[t].depth, tasks[t].category}].push_back(t);

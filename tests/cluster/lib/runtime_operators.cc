@@ -10,7 +10,7 @@
 
 namespace {
 
-// What the first task of a stage may have.
+// Counts the memory limit of the first task of a stage, in MiB.
 void CountMemory(mr::Context& context) {
   rlimit data{};
   if (context.task() == 0 && getrlimit(RLIMIT_DATA, &data) == 0) {
@@ -104,7 +104,7 @@ void PlanSieve(const std::vector<std::string>& argv, mr::JobPlan& plan) {
   plan.Map("map", "rt.sieve").ReadFiles().WriteFiles().Named("errors").Named("lengths", "text.gz");
 }
 
-// Computes for ever, or until it is told to end; the file has what it knows.
+// Computes for ever, or until it is cancelled. It writes its state to the file.
 class Patient : public mr::LineMapper<mr::Text, mr::Text> {
  public:
   void Map(std::string_view, Out&) {
@@ -136,4 +136,4 @@ PACELINE_LIBRARY(
                         PACELINE_JOB("unlucky", "asks to be tried again\n  --times N", PlanUnlucky)
                             PACELINE_JOB("lookup", "each line with what the side file names says of it",
                                          PlanLookup) PACELINE_JOB("sieve", "numbers, and what is none", PlanSieve)
-                                PACELINE_JOB("patient", "computes until it is told to end\n  --file PATH", PlanPatient))
+                                PACELINE_JOB("patient", "computes until it is cancelled\n  --file PATH", PlanPatient))

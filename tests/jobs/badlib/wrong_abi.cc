@@ -1,4 +1,4 @@
-// As if built for an ABI of the future.
+// A library that seems to be built for an ABI of the future.
 #include "common/abi/operator_table.h"
 
 extern "C" __attribute__((visibility("default"))) const mr_library* mr_library_table() {

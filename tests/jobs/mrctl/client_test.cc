@@ -114,7 +114,7 @@ TEST_F(ClientTest, AFileIsSentInPiecesAndAnEmptyOneAsOne) {
   EXPECT_EQ(next, size);
 }
 
-// As one is that --timeout ends before the loop came to it.
+// A call that --timeout ends before the loop sends it.
 TEST_F(ClientTest, ACallThatIsNotWaitedForIsSentAsItWasGiven) {
   Client client(master_.address());
   ASSERT_TRUE(client.WaitConnected().ok());

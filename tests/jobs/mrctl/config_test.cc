@@ -99,7 +99,7 @@ TEST(ConfigTest, AContextHasTheRankOfThePlaceThatNamesIt) {
   EXPECT_EQ(lab->context_origin, "mr.toml");
   EXPECT_EQ(OriginOf(*lab, "master"), "lab:1 from /etc/mr/config.toml, context lab");
   EXPECT_EQ(OriginOf(*lab, "output"), "table from default");
-  // What the place says itself is stronger; the environment is stronger than both.
+  // A file's own setting overrides that of its context. The environment overrides both.
   world.files["mr.toml"] = "context = 'lab'\nmaster = 'here:1'\n";
   EXPECT_EQ(world.Master(), "here:1");
   world.env["MR_CONTEXT"] = "prod";

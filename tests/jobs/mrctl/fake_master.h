@@ -25,7 +25,7 @@ class FakeMaster {
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   // So many of the next submits are heard, and the connection breaks before their answers.
   void BreakSubmits(int times);
-  // What each submit is answered.
+  // The outcome that each submit gets.
   void SetSubmitOutcome(const Status& status);
 
   // Submission ids, in the order in which they were heard.

@@ -1,4 +1,4 @@
-// What mrctl looks at before a job is submitted: sizes, headers of tables, outputs that another run writes.
+// The checks of mrctl before a submit: sizes, headers of tables, outputs that another run writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ class InputsTest : public testing::Test {
   void Write(const std::string& name, const std::string& bytes) {
     ASSERT_TRUE(WriteFileDurably(root_ + "/" + name, bytes).ok());
   }
-  // Of a table with a column `wanted`, in this file.
+  // Checks a plan that needs a column `wanted` in this file.
   Status Check(const std::string& file, bool header = true) {
     PlanTable table;
     table.uris = {file};

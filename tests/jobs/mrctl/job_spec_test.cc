@@ -145,7 +145,7 @@ TEST(JobSpecTest, ReadsConfAndRefusesWhatItDoesNotKnow) {
   EXPECT_EQ(b.spec.getSortBufferBytes(), 4u << 20);
   EXPECT_EQ(b.spec.getStages()[0].getInputs()[0].getFiles().getMaxSplitBytes(), 4096u);
   EXPECT_EQ(b.spec.getConf().size(), 2u);
-  // What the user says goes over what the plan says.
+  // The user's setting overrides the plan's.
   std::string planned = kWordcount;
   const std::string format = R"("format": "text"}}],)";
   planned.replace(planned.find(format), format.size(), R"("format": "text", "max_split_bytes": 1000}}],)");

@@ -72,9 +72,9 @@ TEST(JobStepsTest, AllMistakesAreToldAtOnceWithTheirSteps) {
   EXPECT_THAT(text, HasSubstr("two steps are named 'a'"));
   EXPECT_THAT(text, HasSubstr("step 'a': reduces takes a whole number from 1 to 100000, not '0'"));
   EXPECT_THAT(text, HasSubstr("step 'wide': reduces takes a whole number from 1 to 100000, not '10000000'"));
-  EXPECT_THAT(text, HasSubstr("step 'both': takes a job or an operator"));
+  EXPECT_THAT(text, HasSubstr("step 'both': must have either a job or an operator"));
   EXPECT_THAT(text, HasSubstr("step 'c': unknown key 'inptu' (did you mean 'input'?)"));
-  EXPECT_THAT(text, HasSubstr("in a circle: c -> d -> c"));
+  EXPECT_THAT(text, HasSubstr("in a cycle: c -> d -> c"));
   EXPECT_THAT(text, HasSubstr("step 'e': unknown edge 'gruop' (did you mean 'group'?)"));
   EXPECT_THAT(text, HasSubstr("step 'e': args is for a step with a job"));
   EXPECT_THAT(text, HasSubstr("x.toml: 10 mistakes:"));
@@ -232,7 +232,7 @@ TEST(ChainTest, APortIsSortedWhereOneOfItsReadersGroups) {
 
 TEST(ChainTest, WhatCannotBeChainedIsNamedWithItsStep) {
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("b", {"/in"})}),
-              HasSubstr("the steps 'a', 'b' are read by no other"));
+              HasSubstr("the steps 'a', 'b' are not read by others"));
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("b", {"@a", "/in"})}),
               HasSubstr("step 'b': its stage 'map' reads a step and files as one input"));
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}, true, "record"), JobStepOf("b", {"@a"})}),
@@ -252,11 +252,11 @@ TEST(ChainTest, WhatCannotBeChainedIsNamedWithItsStep) {
   numbered.plan.stages[0].inputs.push_back(other.inputs[0]);
   numbered.plan.stages[0].inputs[1].input = 2;
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), numbered}),
-              HasSubstr("step 'b': its job reads 3 inputs, of which input gives 2"));
+              HasSubstr("step 'b': its job reads 3 inputs, but 'input' lists 2"));
   EXPECT_THAT(Faults({OpStepOf("split", {"/in"}), OpStepOf("count", {"@split:1"})}),
               HasSubstr("step 'split': nothing reads its port 0"));
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("a.map", {"@a"}, true)}),
-              HasSubstr("steps 'a' and 'a.map' would both have a stage 'a.map': give one of them another name"));
+              HasSubstr("steps 'a' and 'a.map' would both have a stage 'a.map': rename one of them"));
   EXPECT_EQ(Faults({JobStepOf("a", {"/in"}), JobStepOf("a.b", {"@a"}, true)}), "");
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), OpStepOf("b", {"@a"}, {"group"})}),
               HasSubstr("step 'b': cannot read @a by edge group"));
@@ -272,7 +272,7 @@ TEST(ChainTest, AMistakeThatTwoStagesMakeIsToldOnce) {
   twice.plan.stages.back().name = "sample";
   const std::string faults = Faults({named, twice});
   EXPECT_THAT(faults, HasSubstr("step 'b': cannot read @a, which writes files in more than one stage or under several "
-                                "names: run it as a job of its own"));
+                                "names: run it as a separate job"));
   EXPECT_THAT(faults, Not(HasSubstr("2 mistakes")));
 }
 

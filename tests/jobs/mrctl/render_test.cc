@@ -125,7 +125,7 @@ TEST(RenderTest, ExplainsTimesBySlotsWithABarEach) {
       HasSubstr("deadline 5.0 s: needs 4 slots, 4 are not guaranteed to others; the earliest that can be is 3.6 s\n"));
   e.times.clear();
   e.basis = "too large";
-  EXPECT_THAT(ExplainText(e, 0), HasSubstr("time: nothing can be predicted: too large\n"));
+  EXPECT_THAT(ExplainText(e, 0), HasSubstr("time: no prediction: too large\n"));
 }
 
 TEST(RenderTest, KeepsJsonWholeWhateverBytesAnOperatorWrote) {
@@ -134,12 +134,12 @@ TEST(RenderTest, KeepsJsonWholeWhateverBytesAnOperatorWrote) {
   EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr("\xef\xbf\xbd"));
 }
 
-TEST(RenderTest, TellsOfCopiesWhereThereWereAny) {
+TEST(RenderTest, ShowsSpeculativeAttemptsWhereThereWereAny) {
   JobStatus job = Job();
   job.causes = {{"first", 40, 38, 2'500'000}, {"speculative", 3, 2, 1'500'000}, {"restart", 0, 0, 0}};
   const std::string text = RenderJob(job, OutputForm::kTable);
-  EXPECT_THAT(text, HasSubstr("3 speculative copies launched, 2 won, 1.5 s of their slot time wasted\n"));
-  EXPECT_THAT(text, HasSubstr("2.5 s of slot time wasted by first attempts and retries that were ended, or failed\n"));
+  EXPECT_THAT(text, HasSubstr("3 speculative attempts launched, 2 won, 1.5 s of their slot time wasted\n"));
+  EXPECT_THAT(text, HasSubstr("2.5 s of slot time wasted by first attempts and retries that were ended or failed\n"));
   EXPECT_THAT(text, HasSubstr("4.0 s of slot time, by attempts that did not commit\n"));
   EXPECT_THAT(text, Not(HasSubstr("restart")));
   EXPECT_THAT(RenderJob(job, OutputForm::kJson),
@@ -151,7 +151,7 @@ TEST(RenderTest, TellsOfCopiesWhereThereWereAny) {
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("slot time")));
 }
 
-TEST(RenderTest, TellsOfClonesTheirReadsAndWarnings) {
+TEST(RenderTest, ShowsClonesTheirReadsAndWarnings) {
   JobStatus job = Job();
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("clones")));
   EXPECT_THAT(RenderJob(job, OutputForm::kJson), Not(HasSubstr("clones")));
@@ -170,15 +170,15 @@ TEST(RenderTest, TellsOfClonesTheirReadsAndWarnings) {
   std::string text = RenderJob(job, OutputForm::kTable);
   EXPECT_THAT(text, HasSubstr("4 launched, 1 won, 2 killed; 2.5 s of slot time beside the attempts that committed; "
                               "3 of 40 slots for clones in use now\n"));
-  EXPECT_THAT(text, HasSubstr("6 of a copy of their own, 2 of one with others, 1 told another copy; "
-                              "they wait up to 2.0 s"));
+  EXPECT_THAT(text, HasSubstr("6 from an exclusive replica, 2 from a shared one, 1 moved to another replica; "
+                              "readers wait up to 2.0 s"));
   EXPECT_THAT(text, HasSubstr("warning     stage 'map' is not deterministic\n"));
   std::string json = RenderJob(job, OutputForm::kJson);
   EXPECT_THAT(json, HasSubstr(R"("reads":{"exclusive":6,"contended":2,"rebound":1})"));
   EXPECT_THAT(json, HasSubstr(R"("omega_s":2.0)"));
   EXPECT_THAT(json, HasSubstr(R"("warnings":["stage 'map' is not deterministic"])"));
   job.clones->omega_us = UINT64_MAX;
-  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("they wait for ever"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("readers wait without limit"));
   EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr(R"("omega_s":"inf")"));
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("on idle slots")));
   job.clones->lent_launched = 7;
@@ -194,7 +194,7 @@ TEST(RenderTest, TellsOfClonesTheirReadsAndWarnings) {
   EXPECT_THAT(RenderJob(job, OutputForm::kJson),
               HasSubstr(R"("opportunistic":{"launched":7,"won":2,"killed":3,"extra_slot_s":1.5})"));
   job.clones->omega_known = false;
-  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("not learned yet"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("not chosen yet"));
   EXPECT_THAT(RenderJob(job, OutputForm::kJson), Not(HasSubstr("omega_s")));
 }
 
@@ -290,7 +290,7 @@ TEST(FailureTest, HasAnExitCodeForEveryCode) {
   EXPECT_EQ(ExitCodeFor(Code::kCancelled), 130);
 }
 
-// What following prints of these statuses, one per second.
+// The output of a follower that gets these statuses, one per second.
 std::string Followed(ProgressOptions options, const std::vector<JobStatus>& statuses) {
   char* text = nullptr;
   size_t size = 0;

@@ -58,7 +58,7 @@ TEST_F(SideFilesTest, AreRefusedWithWhatIsWrong) {
   refused({"a#"}, Code::kInvalidArgument, "is no name of a file");
   refused({"a#x/y"}, Code::kInvalidArgument, "is no name of a file");
   refused({"a", "d/a"}, Code::kInvalidArgument, "have the same name 'a'");
-  refused({"dfs:///a"}, Code::kInvalidArgument, "files of this machine");
+  refused({"dfs:///a"}, Code::kInvalidArgument, "must be on this machine");
   refused(std::vector<std::string>(101, "a"), Code::kInvalidArgument, "the limit is 100");
 }
 

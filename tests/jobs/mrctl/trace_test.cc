@@ -77,17 +77,17 @@ TEST(TraceTest, PhasesFillTheirAttempt) {
 }
 
 TEST(TraceTest, DecisionsAreInstantsWithTheirReasons) {
-  AttemptStatus copy;
-  copy.id = "attempt_1_0001_0_m_000000_2";
-  copy.state = "committed";
-  copy.cause = "speculative";
-  copy.reason = "it was slow";
-  AttemptStatus slow = copy;
+  AttemptStatus second;
+  second.id = "attempt_1_0001_0_m_000000_2";
+  second.state = "committed";
+  second.cause = "speculative";
+  second.reason = "it was slow";
+  AttemptStatus slow = second;
   slow.id = "attempt_1_0001_0_m_000000_1";
   slow.state = "killed";
   slow.cause = "first";
   slow.message = "another attempt won";
-  const Events trace = Trace({copy, slow});
+  const Events trace = Trace({second, slow});
   const auto launch = Named(trace, "i", "name", "launch speculative");
   ASSERT_EQ(launch.size(), 1u);
   EXPECT_EQ(launch[0]["ts"], 14.0);
@@ -113,8 +113,8 @@ TEST(TraceTest, RefusesWhatItCannotRead) {
   const auto trace = [](const std::string& history) { return TraceJson({1, 1}, history, {}, {}, {}).status(); };
   EXPECT_EQ(trace("paceline-history\t3\n").code(), Code::kRejected);
   EXPECT_EQ(trace("nothing\n").code(), Code::kInternal);
-  EXPECT_THAT(trace("paceline-history\t2\nconfig\tfair\t1\t0\n").message(), HasSubstr("does not hold the job"));
-  EXPECT_THAT(trace(History() + "attempt\tone\n").message(), HasSubstr("cannot be understood"));
+  EXPECT_THAT(trace("paceline-history\t2\nconfig\tfair\t1\t0\n").message(), HasSubstr("does not contain the job"));
+  EXPECT_THAT(trace(History() + "attempt\tone\n").message(), HasSubstr("cannot be parsed"));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What `mrtask plan` prints of a map, a side stage and a join; the types are those given.
+// The plan that `mrtask plan` prints for a map, a side stage and a join with these types.
 Plan PlanOf(const std::string& types) {
   const auto plan = ParsePlan(R"({"plan": {"version": 1, "stages": [
     {"name": "read", "operator": "w", "inputs": [{"files": {"input": 0, "format": "csv"}}],

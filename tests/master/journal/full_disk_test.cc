@@ -67,7 +67,7 @@ TEST_F(FullDiskTest, TheReservePaysThenRecordsWaitAndGoOnWhenThereIsRoom) {
       // More than half of a step: the next one is asked for, and refused.
       (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, std::string(40 << 10, 'x')));
       room_.wait(-1);
-      EXPECT_EQ(room_.load(), 0) << "nobody was told that the disk is full";
+      EXPECT_EQ(room_.load(), 0) << "the callback did not report the full disk";
       (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, std::string(30 << 10, 'y')));
       const uint64_t paid = (*journal)->durable();
       // More than all of the reserve.
@@ -99,7 +99,7 @@ TEST_F(FullDiskTest, ARecordLongerThanTheReserveIsSaidAndHoldsUpOnlyWhatIsBehind
     (*journal)->Append(RecordClass::kHard, 1, std::string(100 << 10, 'x'), Seconds(60));
     last = (*journal)->Append(RecordClass::kHard, 1, "behind");
     room_.wait(-1);
-    EXPECT_EQ(room_.load(), 0) << "nobody was told that the disk is full";
+    EXPECT_EQ(room_.load(), 0) << "the callback did not report the full disk";
     (*journal)->WaitDurable(small);
     EXPECT_EQ((*journal)->durable(), small);
     error_ = 0;
@@ -111,7 +111,7 @@ TEST_F(FullDiskTest, ARecordLongerThanTheReserveIsSaidAndHoldsUpOnlyWhatIsBehind
   EXPECT_EQ(records_, 4u);
 }
 
-// What has no room in the rest of the file goes to the spare, as much of it as that takes.
+// Records without room in the rest of the file go to the spare, as many as it takes.
 TEST_F(FullDiskTest, OfAGroupThatIsLongerThanTheReserveAsMuchIsWrittenAsThatTakes) {
   auto journal = Open();
   ASSERT_TRUE(journal.ok()) << journal.status().ToString();
@@ -154,7 +154,7 @@ TEST_F(FullDiskTest, WithoutFallocateAWriteThatFindsNoRoomIsSaidAndItsBeginningI
     const uint64_t small = (*journal)->Append(RecordClass::kHard, 1, "small", Seconds(60));
     last = (*journal)->Append(RecordClass::kHard, 1, std::string(2000, 'x'));
     room_.wait(-1);
-    EXPECT_EQ(room_.load(), 0) << "nobody was told that the disk is full";
+    EXPECT_EQ(room_.load(), 0) << "the callback did not report the full disk";
     (*journal)->WaitDurable(small);
     EXPECT_EQ((*journal)->durable(), small);
     error_ = 0;
@@ -179,7 +179,7 @@ TEST_F(FullDiskTest, ASealThatFindsNoRoomIsSaidToo) {
     Start(**journal);
     (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, "first"));
     room_.wait(-1);
-    EXPECT_EQ(room_.load(), 0) << "nobody was told that the disk is full";
+    EXPECT_EQ(room_.load(), 0) << "the callback did not report the full disk";
     error_ = 0;
     room_.wait(0);
     (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, "second"));

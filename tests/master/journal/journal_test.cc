@@ -1,5 +1,5 @@
-// What the journal promises: every acknowledged record is read again in order, a torn tail is cut,
-// damage to what was acknowledged is never passed over, nothing leaves before its record is on disk.
+// The journal's promises: every acknowledged record is read again in order, a torn tail is cut, and damage to
+// acknowledged records is never passed over. Nothing leaves before its record is on disk.
 #include "master/journal/journal.h"
 
 #include <fcntl.h>

@@ -73,7 +73,7 @@ class PowerCutTest : public testing::Test {
     }
     (*journal)->WaitDurable(last);
   }
-  // What a snapshot of the closed segments makes of them.
+  // Replaces the closed segments by a snapshot of them.
   void Snapshot() {
     const auto files = ListFiles(root_ + "/journal");
     const uint64_t until = files->segments.back().after;

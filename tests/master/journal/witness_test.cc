@@ -1,5 +1,5 @@
-// The journal notices what it lost: whatever is missing from its files, an Open refuses with the numbers, changes
-// nothing, and goes on only where it is told the number of just this loss.
+// The journal notices lost records. Whatever is missing from its files, Open refuses with the numbers and changes
+// nothing. It goes on only if it gets the number of exactly this loss.
 #include "master/journal/witness.h"
 
 #include <fcntl.h>
@@ -230,7 +230,7 @@ TEST_F(WitnessTest, WhatAWorkerReportedIsNoticedUntilItIsAccepted) {
   ExpectRefusedAndAccepted(1234, {"a"});
 }
 
-// Of an epoch that this journal never had, whatever the record's number.
+// The reported epoch is one that this journal never had, whatever the number of the record.
 TEST_F(WitnessTest, AnEpochThatAWorkerReportedIsNoticedByItself) {
   Write({"a"});
   {
@@ -352,7 +352,7 @@ TEST_F(WitnessTest, AStartBehindAnEmptyLastFileLosesNothing) {
     ASSERT_TRUE(opened.ok()) << "start " << start << " with a snapshot: " << opened.status().ToString();
     EXPECT_THAT(seen_, testing::ElementsAre("a, b"));
   }
-  // What was noted then still tells another copy from this one.
+  // The witness of then still distinguishes another copy of the journal from this one.
   const std::string page = EncodeHeader({7, 1, last_, 1234, 1});
   ChainEnd end{kHeaderBytes, last_, 0, 1};
   ASSERT_TRUE(DecodeHeader(page, &end.hash).ok());

@@ -43,24 +43,24 @@ TEST_F(CloneTest, TheFirstReportWinsAndTheOtherIsKilled) {
   EXPECT_EQ(state_.FindTask(kMap)->failures, 0u);
 }
 
-TEST_F(CloneTest, ClonesRunOnUntilTheOutputHasTheCopiesThatAreWanted) {
-  Ask([](Plan& plan) { EXPECT_TRUE(plan.WantCopies(kMap, 2)); });
+TEST_F(CloneTest, ClonesRunOnUntilTheOutputHasTheReplicasThatAreWanted) {
+  Ask([](Plan& plan) { EXPECT_TRUE(plan.WantReplicas(kMap, 2)); });
   Finish(1, 7);
   EXPECT_TRUE(Find<Accept>()->winner);
   EXPECT_EQ(Find<Kill>(), nullptr);
   Finish(2, 7);
   EXPECT_FALSE(Find<Accept>()->winner);
-  EXPECT_EQ(state_.FindTask(kMap)->copies.size(), 2u);
+  EXPECT_EQ(state_.FindTask(kMap)->replicas.size(), 2u);
   EXPECT_EQ(state_.FindTask(kMap)->live, 0u);
 }
 
 TEST_F(CloneTest, ACloneThatRunsOnAndGivesOtherContentMarksTheOperator) {
-  Ask([](Plan& plan) { EXPECT_TRUE(plan.WantCopies(kMap, 2)); });
+  Ask([](Plan& plan) { EXPECT_TRUE(plan.WantReplicas(kMap, 2)); });
   Finish(1, 7);
   Finish(2, 8);
   EXPECT_EQ(Refused(), ReasonCode::kDifferentDigest);
   EXPECT_TRUE(state_.FindStage(kMap.stage_id())->indeterminate);
-  EXPECT_EQ(state_.FindTask(kMap)->copies.size(), 1u);
+  EXPECT_EQ(state_.FindTask(kMap)->replicas.size(), 1u);
 }
 
 TEST_F(CloneTest, ALaterReportOfEqualContentIsDroppedNotAnError) {
@@ -108,15 +108,15 @@ TEST_F(CloneTest, NoPolicyTriesATaskWhereItFailedWhileAnotherWorkerHasRoom) {
 // generation before.
 TEST_F(CloneTest, ALoserOfALostGenerationDoesNotCommit) {
   Finish(1, 7);
-  Send(CopyLost{{{kMap, 1}, 1, {1}, 1}, "probe"});
+  Send(ReplicaLost{{{kMap, 1}, 1, {1}, 1}, "probe"});
   EXPECT_EQ(state_.FindTask(kMap)->generation, 2u);
   Finish(2, 7);
   EXPECT_EQ(Refused(), ReasonCode::kStale);
   EXPECT_EQ(state_.FindTask(kMap)->state, TaskState::kPending);
 }
 
-// Two copies of a map, and two attempts of the only task that reads it; a third stage reads that one's output.
-TEST_F(CoreTestOfFour, OfClonesCopiesOneStaysWhenNoReaderIsLeft) {
+// A map's output has two replicas, its only reader has two attempts, and a third stage reads the output of that one.
+TEST_F(CoreTestOfFour, OfTheReplicasOfClonesOneStaysWhenNoReaderIsLeft) {
   JobSubmitted job = SmallMapReduceJob();
   job.job = {1, 2};
   job.graph.stages[1].is_final = false;
@@ -133,7 +133,7 @@ TEST_F(CoreTestOfFour, OfClonesCopiesOneStaysWhenNoReaderIsLeft) {
     Ask([&](Plan& plan) {
       EXPECT_TRUE(plan.WantAttempts(task, 2));
       if (task == map) {
-        EXPECT_TRUE(plan.WantCopies(task, 2));
+        EXPECT_TRUE(plan.WantReplicas(task, 2));
       }
       EXPECT_TRUE(plan.Launch(task, {worker}, Cause::kFirst, {}));
     });
@@ -142,20 +142,20 @@ TEST_F(CoreTestOfFour, OfClonesCopiesOneStaysWhenNoReaderIsLeft) {
   const Manifest made{1, 1, {7, 7}};
   twice(map, 1);
   for (uint32_t n : {1u, 2u}) Send(AttemptFinished{{map, n}, {n}, n, made, {}, {}, {}});
-  ASSERT_EQ(state_.FindTask(map)->copies.size(), 2u);
+  ASSERT_EQ(state_.FindTask(map)->replicas.size(), 2u);
   twice(mid, 3);
   Send(AttemptFinished{{mid, 1}, {3}, 3, made, {{0, 0, 1, {7, 7}}}, {}, {}});
   ASSERT_EQ(state_.FindTask(mid)->state, TaskState::kCommitted);
-  EXPECT_EQ(Find<DropCopy>(), nullptr) << "the other reader has not ended";
+  EXPECT_EQ(Find<DropReplica>(), nullptr) << "the other reader has not ended";
   Send(AttemptKilled{{mid, 2}, {4}, 4});
-  ASSERT_NE(Find<DropCopy>(), nullptr);
-  EXPECT_EQ(Find<DropCopy>()->copy.attempt, 2u);
-  EXPECT_EQ(Find<DropCopy>()->reason.code, ReasonCode::kReadersDone);
-  EXPECT_EQ(state_.FindTask(map)->copies.size(), 1u) << "should the reader's output be lost";
+  ASSERT_NE(Find<DropReplica>(), nullptr);
+  EXPECT_EQ(Find<DropReplica>()->replica.attempt, 2u);
+  EXPECT_EQ(Find<DropReplica>()->reason.code, ReasonCode::kReadersDone);
+  EXPECT_EQ(state_.FindTask(map)->replicas.size(), 1u) << "should the reader's output be lost";
 }
 
-// A clone on a lent slot runs beside another attempt, on another worker, and not beside a speculative copy; but a copy
-// is made beside it.
+// A clone on a lent slot runs beside another attempt, on another worker, and not beside a speculative attempt. But a
+// speculative attempt may start beside it.
 TEST_F(CoreTestOfFour, AClonesPlaceOnALentSlotIsBesideAnotherAttempt) {
   Ask([](Plan& plan) {
     EXPECT_FALSE(plan.Launch(kMap, {1}, Cause::kOpportunistic, {})) << "nothing runs yet";
@@ -173,7 +173,9 @@ TEST_F(CoreTestOfFour, AClonesPlaceOnALentSlotIsBesideAnotherAttempt) {
   Ask([](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {2}, Cause::kOpportunistic, {})); });
   Ask([](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {3}, Cause::kSpeculative, {})); });
   EXPECT_EQ(OwnLive(*state_.FindTask(kMap)), 2u);
-  Ask([](Plan& plan) { EXPECT_FALSE(plan.Launch(kMap, {4}, Cause::kOpportunistic, {})) << "it is copied"; });
+  Ask([](Plan& plan) {
+    EXPECT_FALSE(plan.Launch(kMap, {4}, Cause::kOpportunistic, {})) << "it has a speculative attempt";
+  });
   Send(AttemptFailed{{kMap, 1}, {1}, 1, FailureKind::kUser, "exit 1"});
   Send(AttemptFailed{{kMap, 4}, {3}, 3, FailureKind::kUser, "exit 1"});
   EXPECT_EQ(OwnLive(*state_.FindTask(kMap)), 1u) << "what is left is no clone any more";
@@ -197,8 +199,9 @@ TEST_F(CoreTestOfFour, ClonesThatAllFailAreOneFailureOfTheTask) {
   EXPECT_EQ(state_.FindTask(kMap)->failures, 1u);
 }
 
-// The first attempt hangs on a record on which each copy of it fails: four copies for nothing, and the job's own four.
-TEST_F(CoreTestOfNine, CopiesThatFailForEverBesideOneThatHangsFailTheJob) {
+// The first attempt hangs on a record on which each further attempt fails. Four failures are forgiven beside it, and
+// the four that the job allows come on top.
+TEST_F(CoreTestOfNine, AttemptsThatFailForEverBesideOneThatHangsFailTheJob) {
   Ask([](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {1}, Cause::kFirst, {})); });
   for (uint32_t n = 2; n <= 9; ++n) {
     EXPECT_EQ(state_.FindTask(kMap)->failures, n <= 6 ? 0 : n - 6);

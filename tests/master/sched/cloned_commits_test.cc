@@ -10,8 +10,8 @@
 namespace mr::sched {
 namespace {
 
-// Workers die, drain and come back, attempts fail, reports come late and twice, copies get lost, the master restarts;
-// half of the tasks that commit had clones, some of them on lent slots.
+// Workers die, drain and come back, attempts fail, reports come late and twice, replicas get lost, the master
+// restarts. Half of the tasks that commit had clones, some of them on lent slots.
 TEST(ClonedCommitsTest, NoRecordIsLostOrDoubled) {
   // A budget without end.
   const char* const lists[] = {
@@ -27,7 +27,7 @@ TEST(ClonedCommitsTest, NoRecordIsLostOrDoubled) {
     commits += cluster.commits();
     cloned += cluster.cloned_commits();
     lent += static_cast<uint64_t>(cluster.slots_lent());
-    lost += static_cast<uint64_t>(cluster.decisions()[Decision(DropCopy{}).index()]);
+    lost += static_cast<uint64_t>(cluster.decisions()[Decision(DropReplica{}).index()]);
   }
   RecordProperty("commits", std::to_string(commits));
   RecordProperty("cloned", std::to_string(cloned));
@@ -36,8 +36,8 @@ TEST(ClonedCommitsTest, NoRecordIsLostOrDoubled) {
   EXPECT_GT(lost * 100, commits);
 }
 
-// Two maps and a reduce, with two attempts each. Each attempt of a map gives other content, and all of them end, in any
-// order, while the first copy still waits for another.
+// Two maps and a reduce, with two attempts each. Each attempt of a map gives other content. All of them end, in any
+// order, while the first reader still waits for a replica of its own.
 class RandomOperator {
  public:
   explicit RandomOperator(uint64_t seed) : rng_(Rng::Stream(seed, "operator")) {
@@ -51,7 +51,7 @@ class RandomOperator {
     Send(StagePlanned{{1, 1}, 1, 1, {reduce}, ""});
   }
 
-  // Of the maps in any order, then of the reduces.
+  // Ends the attempts of maps in any order, then those of reduces.
   void Run() {
     for (int left = 100; !committed && left > 0; --left) {
       std::vector<Launch> can;
@@ -67,7 +67,7 @@ class RandomOperator {
 
   bool committed = false;
   int marked = 0, reports = 0;
-  std::set<std::pair<TaskId, WorkerId>> copies_read;
+  std::set<std::pair<TaskId, WorkerId>> replicas_read;
 
  private:
   void Send(const Event& event) {
@@ -94,7 +94,7 @@ class RandomOperator {
       for (uint32_t t = 0; t < 2; ++t) {
         const Task& up = *state.FindTask({{1, 1}, 0, t});
         e.consumed.push_back({0, t, up.generation, up.manifest.content});
-        for (const CopyPlace& copy : up.copies) copies_read.insert({{{1, 1}, 0, t}, copy.worker});
+        for (const ReplicaPlace& replica : up.replicas) replicas_read.insert({{{1, 1}, 0, t}, replica.worker});
       }
     }
     Forget(l.attempt);
@@ -114,7 +114,7 @@ TEST(ClonedCommitsTest, ARandomOperatorWhoseClonesAllEndIsCaughtInEachOfAHundred
     ASSERT_NO_FATAL_FAILURE(run.Run());
     EXPECT_TRUE(run.committed) << "seed " << seed;
     EXPECT_EQ(run.reports, 4) << "seed " << seed;
-    EXPECT_EQ(run.copies_read.size(), 2u) << "one of each map, seed " << seed;
+    EXPECT_EQ(run.replicas_read.size(), 2u) << "one of each map, seed " << seed;
     caught += run.marked > 0;
   }
   EXPECT_EQ(caught, 100);

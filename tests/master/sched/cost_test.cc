@@ -1,4 +1,4 @@
-// What an event costs does not grow with the cluster; and the parts of which that is made.
+// The cost of an event does not grow with the cluster, and neither do the costs of its parts.
 #include <map>
 #include <memory>
 #include <set>
@@ -43,9 +43,9 @@ TEST(SchedCostTest, AnEventLooksAtAsMuchWhere120JobsWaitAsWhere8Do) {
   EXPECT_LE(many, 1.5 * few) << few << " looks a launch with 8 jobs, " << many << " with 120";
 }
 
-// Of 120 jobs that wait 60 have a deadline, and what they are guaranteed: that costs the others' offers nothing.
-// It sees what is counted (State::Look) alone: not a walk over all guaranteed jobs that counts none of them. What that
-// takes is in the cost of deadlines that `./dev bench sched` measures.
+// 60 of 120 pending jobs have a deadline and its guarantee, which must not make the offers of the others dearer. Only
+// counted looks (State::Look) are compared. A walk over all guaranteed jobs that counts none shows in the cost of
+// deadlines that `./dev bench sched` measures.
 TEST(SchedCostTest, AnEventLooksAtAsMuchWhere60JobsAreGuaranteedSlotsAsWhere4Are) {
   const auto looks = [](uint32_t deadlines) {
     Load load;
@@ -108,7 +108,7 @@ TEST(SchedCostTest, InAFullClusterAReportCountsWhenSomebodyAsks) {
     send(0, AttemptStarted{attempt, {1}, 1});
     send(5, AttemptProgress{{1}, 1, {{attempt, 0, 50, 100, 0, true}}});
     const StageStatistics& statistics = scheduler.state().FindStage({{1, 1}, 0})->statistics;
-    // Of the one that runs, by the order that the policy reads.
+    // The rank of the running attempt in the order that the policy reads.
     const auto first = [](const StageStatistics& of) {
       if (!of.by_rate.empty()) return of.by_rate.At(0).first;
       return of.by_cost.empty() ? 0 : of.by_cost.At(0).first;

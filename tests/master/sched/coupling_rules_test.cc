@@ -1,4 +1,4 @@
-// The Coupling Scheduler's formulas by the vectors of papers.md 5.1.
+// The Coupling Scheduler's formulas (Tan et al., INFOCOM'13, algorithms 1 and 3), by vectors computed apart from them.
 #include "master/sched/policies/coupling_rules.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Delay assignment: who reads which copy when, and the wait that is best, by papers.md 1.3.
+// Delay assignment, Dolly (NSDI'13) section 4: which clone reads which replica when, and the best wait omega.
 #include "master/sched/policies/delay_model.h"
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace mr::sched {
 namespace {
 
-constexpr double kNoCopy = std::numeric_limits<double>::infinity();  // a copy or a wait without end
+constexpr double kNoReplica = std::numeric_limits<double>::infinity();  // a replica that is never made; an endless wait
 
 using Times = std::vector<double>;
 
@@ -51,7 +51,7 @@ TEST(ReadEndsTest, TwoClonesReadAsInTheClosedForms) {
   for (const double alone : {.5, 1.0, 4.0, 8.0}) {
     for (const double alpha : {.2, .3, .5, .8, 1.0}) {
       for (double omega = 0; omega <= 12; omega += .25) {
-        for (const double gap : {.1, .5, 1.3, 3.0, 6.0, 9.0, kNoCopy}) {
+        for (const double gap : {.1, .5, 1.3, 3.0, 6.0, 9.0, kNoReplica}) {
           const double shared = omega + (alone - omega) / alpha;
           const Times exclusive = {alone, alone + std::min(alone, gap)}, contended = {shared, omega + shared};
           const Times sequential = {alone, 2 * alone};
@@ -77,53 +77,55 @@ TEST(ReadEndsTest, NoWaitAtAllIsContention) {
 
 TEST(ReadEndsTest, AWaitWithoutEndIsAvoidance) {
   const Contention contention = Contention::Power(.8, 4);
-  ExpectTimes(ReadEnds({0, 1, 7, kNoCopy}, 4, 3, kNoCopy, contention), {3, 4, 10, kNoCopy});
-  ExpectTimes(ReadEnds({0, 1}, 3, 3, kNoCopy, contention), {3, 4, kNoCopy});
-  // A wait that has an end reads a copy again as soon as it is free, however long it would have waited.
-  ExpectTimes(ReadEnds({0, 1, 7, kNoCopy}, 4, 3, 1e6, contention), {3, 4, 6, 7});
+  ExpectTimes(ReadEnds({0, 1, 7, kNoReplica}, 4, 3, kNoReplica, contention), {3, 4, 10, kNoReplica});
+  ExpectTimes(ReadEnds({0, 1}, 3, 3, kNoReplica, contention), {3, 4, kNoReplica});
+  // With a finite omega a reader takes a replica again as soon as it is free, however long omega is.
+  ExpectTimes(ReadEnds({0, 1, 7, kNoReplica}, 4, 3, 1e6, contention), {3, 4, 6, 7});
 }
 
-TEST(ReadEndsTest, EachHasACopyWhereAllAreInTime) {
+TEST(ReadEndsTest, EachHasAReplicaWhereAllAreInTime) {
   const Contention contention = Contention::Power(.5, 4);
   ExpectTimes(ReadEnds({0, 1, 2, 2.5}, 4, 10, 2.5, contention), {10, 11, 12, 12.5});
   ExpectTimes(ReadEnds({0, 0, 0}, 3, 10, 0, contention), {10, 10, 10}, "finished at once");
-  ExpectTimes(ReadEnds({0, 1, 2}, 1, 10, 5, contention), {10}, "more copies than readers");
+  ExpectTimes(ReadEnds({0, 1, 2}, 1, 10, 5, contention), {10}, "more replicas than readers");
 }
 
-// Copies at 0 and 1, omega 2, and the other two never: the third reader joins the first copy, the fourth the second.
-TEST(ReadEndsTest, LatecomersJoinTheCopyWithTheFewestReaders) {
-  ExpectTimes(ReadEnds({0, 1, kNoCopy, kNoCopy}, 4, 4, 2, Contention::Power(.5, 2)), {6, 8, 8, 9},
+// Replicas at 0 and 1, omega 2, and the other two never. The third reader joins the first replica, the fourth the
+// second.
+TEST(ReadEndsTest, LatecomersJoinTheReplicaWithTheFewestReaders) {
+  ExpectTimes(ReadEnds({0, 1, kNoReplica, kNoReplica}, 4, 4, 2, Contention::Power(.5, 2)), {6, 8, 8, 9},
               "alone then shared: first 2, 4 and second 1, 6; shared then alone: third 4, 2 and fourth 6, 1");
-  ExpectTimes(ReadEnds({0, 1, kNoCopy}, 3, 4, 2, Contention::Power(.5, 2)), {6, 5, 8});
+  ExpectTimes(ReadEnds({0, 1, kNoReplica}, 3, 4, 2, Contention::Power(.5, 2)), {6, 5, 8});
 }
 
-// One copy, three readers, thirds of B and then halves of it.
+// One replica, three readers: a third of B each, then a half.
 TEST(ReadEndsTest, RatesRiseAsReadersLeave) {
-  ExpectTimes(ReadEnds({0, kNoCopy, kNoCopy}, 3, 3, 1, Contention::Power(.5, 3)), {7, 9, 9},
+  ExpectTimes(ReadEnds({0, kNoReplica, kNoReplica}, 3, 3, 1, Contention::Power(.5, 3)), {7, 9, 9},
               "at 1, 2 is left of the first; a third each until 7; then 1 of the others, by halves");
 }
 
-// A reader without a copy takes one that another has ended with, before omega is over.
-TEST(ReadEndsTest, AFreeCopyIsTakenAtOnce) {
-  ExpectTimes(ReadEnds({0, 5, kNoCopy}, 3, 2, 4, Contention::Power(.5, 3)), {2, 4, 6});
-  ExpectTimes(ReadEnds({0, 3, 3}, 3, 2, 4, Contention::Power(.5, 3)), {2, 4, 5}, "reader 2 needs no third copy");
+// A reader without a replica takes one whose reader has ended, before omega is over.
+TEST(ReadEndsTest, AFreeReplicaIsTakenAtOnce) {
+  ExpectTimes(ReadEnds({0, 5, kNoReplica}, 3, 2, 4, Contention::Power(.5, 3)), {2, 4, 6});
+  ExpectTimes(ReadEnds({0, 3, 3}, 3, 2, 4, Contention::Power(.5, 3)), {2, 4, 5}, "reader 2 needs no third replica");
 }
 
-TEST(ReadEndsTest, NothingToReadTakesNoTimeAndNoCopyForEver) {
+TEST(ReadEndsTest, NothingToReadTakesNoTimeAndNoReplicaForEver) {
   ExpectTimes(ReadEnds({0, 1}, 3, 0, 1, Contention{}), {0, 0, 0});
-  ExpectTimes(ReadEnds({kNoCopy, kNoCopy}, 2, 1, 3, Contention{}), {kNoCopy, kNoCopy});
-  ExpectTimes(ReadEnds({}, 2, 1, 3, Contention{}), {kNoCopy, kNoCopy});
+  ExpectTimes(ReadEnds({kNoReplica, kNoReplica}, 2, 1, 3, Contention{}), {kNoReplica, kNoReplica});
+  ExpectTimes(ReadEnds({}, 2, 1, 3, Contention{}), {kNoReplica, kNoReplica});
   ExpectTimes(ReadEnds({0}, 0, 1, 3, Contention{}), {});
 }
 
-// Work is neither lost nor made: with evenly shared bandwidth one copy has read everything by readers * r/B, and
-// nobody ends before r/B.
-TEST(ReadEndsTest, NobodyReadsFasterThanACopyCanGive) {
+// Work is neither lost nor made. With evenly shared bandwidth one replica has served all readers by readers * r/B, and
+// no reader ends before r/B.
+TEST(ReadEndsTest, NobodyReadsFasterThanAReplicaCanGive) {
   Rng rng(7);
   for (int round = 0; round < 2000; ++round) {
-    const size_t copies = 1 + rng.Below(5), readers = 1 + rng.Below(6);
-    Times offsets(copies, 0);
-    for (size_t k = 1; k < copies; ++k) offsets[k] = offsets[k - 1] + (rng.Below(6) == 0 ? kNoCopy : 2 * rng.Uniform());
+    const size_t replicas = 1 + rng.Below(5), readers = 1 + rng.Below(6);
+    Times offsets(replicas, 0);
+    for (size_t k = 1; k < replicas; ++k)
+      offsets[k] = offsets[k - 1] + (rng.Below(6) == 0 ? kNoReplica : 2 * rng.Uniform());
     const double alone = .1 + 4 * rng.Uniform(), omega = 5 * rng.Uniform();
     const Times ends = ReadEnds(offsets, readers, alone, omega, Contention::Power(.5, 6));
     double used = 0, last = 0;
@@ -144,7 +146,7 @@ TEST(TaskSecondsTest, TheFirstCloneThatHasReadAndComputed) {
   EXPECT_DOUBLE_EQ(TaskSeconds(sample, 3, contention, Fetching::kSerial), 13) << "5 after 8, 2 after 12";
   sample.first = {0, 1};
   EXPECT_DOUBLE_EQ(TaskSeconds(sample, 3, contention, Fetching::kParallel), 7) << "5 after 7, 2 after 5";
-  sample.compute = {5, kNoCopy};
+  sample.compute = {5, kNoReplica};
   EXPECT_DOUBLE_EQ(TaskSeconds(sample, 3, contention, Fetching::kParallel), 12);
 }
 
@@ -152,35 +154,35 @@ TEST(TaskSecondsTest, TheFirstCloneThatHasReadAndComputed) {
 // what the formulas say, with the index as corrected.
 TEST(TaskSecondsTest, TheEndsOfOmegaLoseAsManyJobsAsTheFormulasSay) {
   constexpr int kJobs = 4000;
-  constexpr uint32_t kTasks = 10, kCopies = 2;
+  constexpr uint32_t kTasks = 10, kClones = 2;
   constexpr double p = .05;
   Rng rng(3);
   int cac = 0, cc = 0;
   for (int job = 0; job < kJobs; ++job) {
-    DelaySample sample{std::vector<Times>(kTasks), 1, Times(kCopies), {}};
+    DelaySample sample{std::vector<Times>(kTasks), 1, Times(kClones), {}};
     for (Times& offsets : sample.offsets) {
       uint32_t finished = 0;
-      for (uint32_t i = 0; i < kCopies; ++i) finished += rng.Uniform() >= p;
-      for (uint32_t i = 0; i < kCopies; ++i) offsets.push_back(i < finished ? i * .5 : kNoCopy);
+      for (uint32_t i = 0; i < kClones; ++i) finished += rng.Uniform() >= p;
+      for (uint32_t i = 0; i < kClones; ++i) offsets.push_back(i < finished ? i * .5 : kNoReplica);
     }
     bool avoided = false, contended = false;
     for (uint32_t task = 0; task < kTasks; ++task) {
-      for (double& seconds : sample.compute) seconds = rng.Uniform() < p ? kNoCopy : 5;
-      const Contention contention = Contention::Power(.5, kCopies);
-      avoided |= TaskSeconds(sample, kNoCopy, contention, Fetching::kParallel) == kNoCopy;
-      contended |= TaskSeconds(sample, 0, contention, Fetching::kParallel) == kNoCopy;
+      for (double& seconds : sample.compute) seconds = rng.Uniform() < p ? kNoReplica : 5;
+      const Contention contention = Contention::Power(.5, kClones);
+      avoided |= TaskSeconds(sample, kNoReplica, contention, Fetching::kParallel) == kNoReplica;
+      contended |= TaskSeconds(sample, 0, contention, Fetching::kParallel) == kNoReplica;
     }
     cac += avoided;
     cc += contended;
   }
   // Three standard deviations: .0213 and .0102.
-  EXPECT_NEAR(static_cast<double>(cac) / kJobs, CacStraggles(p, kTasks, kCopies), .0213);
-  EXPECT_NEAR(static_cast<double>(cc) / kJobs, CcStraggles(p, kTasks, kCopies), .0102);
+  EXPECT_NEAR(static_cast<double>(cac) / kJobs, CacStraggles(p, kTasks, kClones), .0213);
+  EXPECT_NEAR(static_cast<double>(cc) / kJobs, CcStraggles(p, kTasks, kClones), .0102);
 }
 
-// The toy of papers.md: 2 clones that compute for 5 s, 10 upstream tasks read at once. A second copy is a straggler
-// with p = .1, read here as never finished; the gaps of the others are uniform on 0-3 s. The page does not say which
-// clone is the first to ask: either, or always the same.
+// A toy model, not from the paper: 2 clones that compute for 5 s read 10 upstream tasks at once. A second replica is a
+// straggler with p = .1, which here means never finished. Otherwise its gap is uniform on 0-3 s. The first clone to ask
+// is either of them, or always the same.
 enum class Asks { kEither, kSame };
 
 std::vector<DelaySample> Toy(double read_seconds, Asks asks) {
@@ -191,7 +193,7 @@ std::vector<DelaySample> Toy(double read_seconds, Asks asks) {
     s.compute = {5, 5};
     for (int u = 0; u < 10; ++u) {
       const double gap = 3 * rng.Uniform();
-      s.offsets.push_back({0, rng.Uniform() < .1 ? kNoCopy : gap});
+      s.offsets.push_back({0, rng.Uniform() < .1 ? kNoReplica : gap});
       if (asks == Asks::kEither) s.first.push_back(static_cast<uint32_t>(rng.Below(2)));
     }
   }
@@ -221,15 +223,15 @@ TEST(BestOmegaTest, WhereContentionIsHarshTheToyWaitsUntilTheFirstReaderIsDone) 
   }
 }
 
-// papers.md has 1 s for r/B = 4 and 2 s for r/B = 8, which is what sharing at once costs a reader, r/(alpha B) - r/B.
-// Here 0 is best, and these cost 7 % more: for alpha > 1/2 T_C(B) rises with omega, and either clone is the second
-// to ask for some of ten outputs, so a wait pays only if it outlasts most gaps.
+// Sharing at once costs a reader r/(alpha B) - r/B: 1 s for r/B = 4, 2 s for r/B = 8. These were computed as the best
+// waits elsewhere. Here 0 is best, and they cost 7 % more: for alpha > 1/2 T_C(B) rises with omega. Either clone is the
+// second to ask for some of ten outputs, so that a wait pays only if it outlasts most gaps.
 TEST(BestOmegaTest, WhereContentionIsMildTheToyWaitsNoLongerThanSharingCosts) {
   for (const double alone : {4.0, 8.0}) {
     const std::vector<DelaySample> toy = Toy(alone, Asks::kEither);
-    const double best = OmegaOf(toy, .8), printed = alone / 4;
-    EXPECT_LE(best, printed);
-    EXPECT_LE(MeanSeconds(toy, printed, .8), 1.08 * MeanSeconds(toy, best, .8));
+    const double best = OmegaOf(toy, .8), sharing = alone / 4;
+    EXPECT_LE(best, sharing);
+    EXPECT_LE(MeanSeconds(toy, sharing, .8), 1.08 * MeanSeconds(toy, best, .8));
   }
 }
 
@@ -258,10 +260,10 @@ TEST(BestOmegaTest, ItSaturatesAtOneRead) {
 
 TEST(BestOmegaTest, TheEndsOfOmegaAreCcAndCac) {
   for (const double alpha : {.3, .8}) {
-    EXPECT_NEAR(MeanSeconds(Toy(4, Asks::kEither), 0, alpha), 4 / alpha + 5, 1e-9) << "all share the first copy";
-    EXPECT_NEAR(MeanSeconds(Toy(4, Asks::kSame), kNoCopy, alpha), 4 + 5, 1e-9) << "one clone has all first copies";
+    EXPECT_NEAR(MeanSeconds(Toy(4, Asks::kEither), 0, alpha), 4 / alpha + 5, 1e-9) << "all share the first replica";
+    EXPECT_NEAR(MeanSeconds(Toy(4, Asks::kSame), kNoReplica, alpha), 4 + 5, 1e-9) << "one clone has all first replicas";
   }
-  EXPECT_EQ(MeanSeconds(Toy(4, Asks::kEither), kNoCopy, .8), kNoCopy) << "stragglers on both sides of some task";
+  EXPECT_EQ(MeanSeconds(Toy(4, Asks::kEither), kNoReplica, .8), kNoReplica) << "stragglers on both sides of some task";
 }
 
 // A clone that is always fed first gains by any wait of the other, and the task ends with it.
@@ -285,7 +287,7 @@ TEST(BestOmegaTest, TheSmallestOfEqualsAndNothingWithoutSamples) {
 TEST(BestOmegaTest, ATaskOfWhichNoCloneEndsSaysNothing) {
   std::vector<DelaySample> samples = Toy(4, Asks::kEither);
   DelaySample never = samples[0];
-  never.compute = {kNoCopy, kNoCopy};
+  never.compute = {kNoReplica, kNoReplica};
   samples.push_back(never);
   EXPECT_DOUBLE_EQ(OmegaOf(samples, .3), 4);
 }

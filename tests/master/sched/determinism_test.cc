@@ -25,7 +25,7 @@ TEST(RandomClusterTest, InvariantsHoldAndJobsEndWhenFaultsStop) {
   const auto count = [&](const Decision& d) { return decisions[d.index()]; };
   EXPECT_GT(count(TakeBack{}), 20);
   EXPECT_GT(count(Refuse{}), 40);
-  EXPECT_GT(count(DropCopy{}), 80);
+  EXPECT_GT(count(DropReplica{}), 80);
   EXPECT_GT(count(MarkIndeterminate{}), 20);
   EXPECT_GT(count(FailJob{}), 20);
   EXPECT_GT(count(WakeAt{}), 100);
@@ -117,19 +117,19 @@ constexpr const char* kSpeculation[] = {
 
 TEST(RandomClusterTest, InvariantsHoldWithSpeculation) {
   for (const char* list : kSpeculation) {
-    int copies = 0, succeeded = 0;
+    int speculative = 0, succeeded = 0;
     for (uint64_t seed = 400; seed < 412; ++seed) {
       RandomCluster cluster(seed, list);
       ASSERT_EQ(cluster.Run(800, 3), "") << Rerun(seed, 800) << " '" << list << "'";
-      copies += cluster.copies_launched();
+      speculative += cluster.speculative_launched();
       succeeded += cluster.jobs_succeeded();
     }
-    EXPECT_GT(copies, 10) << list;
+    EXPECT_GT(speculative, 10) << list;
     EXPECT_GT(succeeded, 18) << list;
   }
 }
 
-// Slots that are lent and taken back, with clones of the budget and copies beside them.
+// Slots are lent and taken back, beside clones of the budget and speculative attempts.
 TEST(RandomClusterTest, InvariantsHoldWithClonesOnIdleSlots) {
   for (const char* list : {"fifo,opportunistic(fill=1)", "fair(slowstart=0.5),opportunistic(attempts=3,fill=1)",
                            "fair,delay(node=0.1,rack=0.1),dolly(beta=0.3,p=0.3,tau=1),delay_assignment(omega=20ms),"
@@ -162,13 +162,13 @@ TEST(RandomClusterTest, InvariantsHoldWithReplicasAndRemakes) {
       ASSERT_EQ(cluster.Run(1500, 3), "") << Rerun(seed, 1500) << " '" << list << "'";
       for (size_t i = 0; i < decisions.size(); ++i) decisions[i] += cluster.decisions()[i];
       remakes += cluster.remakes();
-      kept += cluster.copies_kept();
+      kept += cluster.replicas_kept();
     }
     RandomCluster twin(720, list);
     twin.MakeTwinEvery(37);
     ASSERT_EQ(twin.Run(1500, 100), "") << list;
   }
-  EXPECT_GT(decisions[Decision(ReplicateCopy{}).index()], 100);
+  EXPECT_GT(decisions[Decision(ReplicateOutput{}).index()], 100);
   EXPECT_GT(remakes, 20);
   EXPECT_GT(kept, 10);
 }

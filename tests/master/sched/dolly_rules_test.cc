@@ -1,4 +1,4 @@
-// Dolly's numbers of clones, budget and chances by the vectors of papers.md 1.1 and 1.2.
+// Dolly's numbers of clones, budget and chances: vectors computed from the formulas of NSDI'13, sections 3 and 4.
 #include "master/sched/policies/dolly_rules.h"
 
 namespace mr::sched {
@@ -41,12 +41,12 @@ TEST(DollyRulesTest, CloneCountAtItsEdges) {
   EXPECT_EQ(CloneCount(.3, 10, 1), 1u);
   EXPECT_EQ(CloneCount(.05, 1, .05), 1u) << "just enough is enough";
   EXPECT_EQ(CloneCount(.1, 1, .01), 2u) << ".1 * .1 is more than .01 for a double";
-  EXPECT_EQ(CloneCount(1, 1, .05), kMostCopies) << "no number is enough, and counting ends";
-  EXPECT_EQ(CloneCount(.5, 1, 0), kMostCopies);
+  EXPECT_EQ(CloneCount(1, 1, .05), kMostClones) << "no number is enough, and counting ends";
+  EXPECT_EQ(CloneCount(.5, 1, 0), kMostClones);
   EXPECT_EQ(CloneCount(.5, UINT32_MAX, .05), 37u) << "log2(2^32 / .0513) = 36.3";
 }
 
-TEST(DollyRulesTest, TaskLevelCloningNeedsFewerCopiesThanJobLevel) {
+TEST(DollyRulesTest, TaskLevelCloningNeedsFewerClonesThanJobLevel) {
   EXPECT_NEAR(JobLevelStraggles(.1, 10, 2), .424, 5e-4);
   EXPECT_NEAR(TaskLevelStraggles(.1, 10, 2), .096, 5e-4);
   EXPECT_NEAR(JobLevelStraggles(.1, 10, 3), .276, 5e-4);
@@ -85,12 +85,12 @@ TEST(DollyRulesTest, TheGapBetweenThemIsThePapers) {
   EXPECT_NEAR(gap(.08, 20), .314, 5e-4);
 }
 
-// The printed index gives 1.24 at p = .05, n = 10, c = 1 (papers.md, misprint 1).
+// The paper prints Psi(d) - Psi(d-1), a misprint: it gives a "chance" of 1.24 at p = .05, n = 10, c = 1.
 TEST(DollyRulesTest, ChancesStayChances) {
-  EXPECT_NEAR(CacStraggles(.05, 10, 1), CcStraggles(.05, 10, 1), 1e-12) << "one copy: nothing to avoid";
+  EXPECT_NEAR(CacStraggles(.05, 10, 1), CcStraggles(.05, 10, 1), 1e-12) << "one clone: nothing to avoid";
   for (const double p : {0.0, .01, .2, .5, .9, 1.0}) {
     for (const uint32_t n : {1u, 10u, 1000u}) {
-      for (const uint32_t c : {1u, 2u, 5u, 20u, kMostCopies}) {
+      for (const uint32_t c : {1u, 2u, 5u, 20u, kMostClones}) {
         const double cac = CacStraggles(p, n, c), cc = CcStraggles(p, n, c);
         EXPECT_GE(cc, 0);
         EXPECT_GE(cac, cc * (1 - 1e-9)) << p << " " << n << " " << c;
@@ -102,8 +102,8 @@ TEST(DollyRulesTest, ChancesStayChances) {
 
 TEST(DollyBudgetTest, AllTasksOrNoneWithinBetaAndTau) {
   const Budget paper;  // 150 machines with 12 slots: a budget of 90, and 1440 for all
-  const auto admits = [&](uint64_t used_budget, uint32_t copies, uint64_t tasks, uint64_t used_slots) {
-    return Admits(used_budget, DemandOf(copies, tasks, paper), used_slots, 1800, paper);
+  const auto admits = [&](uint64_t used_budget, uint32_t clones, uint64_t tasks, uint64_t used_slots) {
+    return Admits(used_budget, DemandOf(clones, tasks, paper), used_slots, 1800, paper);
   };
   EXPECT_TRUE(admits(0, 3, 30, 0));
   EXPECT_FALSE(admits(0, 2, 46, 0));

@@ -1,4 +1,4 @@
-// What a job's run teaches its profile, and what several runs make of one.
+// A job's profile holds what its run measured, and several runs are merged into one profile.
 #include "master/sched/job_profile.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Jockey's formulas by the vectors of papers.md 4.3: a stage of ten tasks of 10 minutes, a barrier, four of 20.
+// Jockey's formulas (EuroSys'12, section 4), by vectors computed for a stage of ten tasks of 10 minutes, a barrier, and
+// four tasks of 20 minutes.
 #include "master/sched/policies/jockey_rules.h"
 
 namespace mr::sched {

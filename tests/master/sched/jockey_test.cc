@@ -14,8 +14,8 @@
 namespace mr::sched {
 namespace {
 
-// Of a job of one stage whose tasks make up so many slot-seconds, the longest of them `longest`: work / slots, and no
-// spread.
+// The prediction work / slots, without spread, for a job of one stage. work: slot-seconds of all tasks; longest:
+// seconds of the longest task.
 Prediction Even(double work, double longest, uint32_t most) {
   Prediction p;
   p.buckets = 10;
@@ -278,7 +278,7 @@ TEST(JockeyEventTest, ASubmissionIsReadAsEarlierReleasesWroteIt) {
   EXPECT_EQ(read.graph, job.graph);
 }
 
-// As after a restart of the master; a period of an hour's job is a minute.
+// The same workers come back, like after a restart of the master. The period of an hour's job is a minute.
 TEST_F(JockeyTest, WorkersThatComeBackBringTheGuaranteeWithinASecond) {
   Submit(1, 30, Seconds(3600));
   for (uint32_t w = 1; w <= 10; ++w) Send(WorkerAway{{w}, w});
@@ -428,7 +428,7 @@ TEST_F(JockeyTest, AJobThatIsLateMakesNoOtherLate) {
   EXPECT_EQ(J(3).holding, 3u) << "though its deadline is later";
 }
 
-// What it is guaranteed others were evicted for: no policy passes it over for want of nearness.
+// Others were evicted for a guarantee, so that no policy may refuse its slots because they are not near the input.
 TEST(JockeyListTest, DelayWaitsForNoNearSlotBelowAGuarantee) {
   SteppedScheduler s;
   s.Send(0, ConfigChanged{"fair,jockey,delay(node=5,rack=5)", 1, kSchedulerVersion, Millis(100)});
@@ -490,7 +490,7 @@ TEST_F(JockeyTest, AdmissionNeedsSlotsThatNobodyIsGuaranteed) {
   EXPECT_EQ(Admit(state(), p, 76, "q", now_).answer, Answer::kAdmitted);
 }
 
-// What people are shown of each number of slots is what admission says where so many are free.
+// The table that is shown for each number of slots agrees with the answer of admission with that many free.
 TEST_F(JockeyTest, SlotsMeetADeadlineExactlyWhereAdmissionWithSoManyTakesIt) {
   const Prediction p = Even(100, 8, 10);
   for (uint32_t n = 1; n <= 10; ++n) {

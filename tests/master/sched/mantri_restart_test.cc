@@ -96,16 +96,16 @@ class MantriRestartTest : public testing::Test {
   bool running_ = false;  // samples of those that run, too
 };
 
-TEST_F(MantriRestartTest, WhileTasksWaitASecondCopyMustTakeUnderHalfOfWhatIsLeft) {
+TEST_F(MantriRestartTest, WhileTasksWaitASecondAttemptMustTakeUnderHalfOfWhatIsLeft) {
   EXPECT_FALSE(Judge(0, HalfRead(0, 19.9), true));
   const auto act = Judge(1, HalfRead(1, 20.1), true);
   ASSERT_TRUE(act);
   EXPECT_FALSE(act->anew);
-  EXPECT_EQ(act->reason.code, ReasonCode::kCopySaves);
+  EXPECT_EQ(act->reason.code, ReasonCode::kSpeculativeSaves);
   EXPECT_NEAR(act->saves, 10.1, 1e-6);
 }
 
-TEST_F(MantriRestartTest, WhileTasksWaitAThirdCopyMustTakeUnderTwoThirdsOfWhatIsLeft) {
+TEST_F(MantriRestartTest, WhileTasksWaitAThirdAttemptMustTakeUnderTwoThirdsOfWhatIsLeft) {
   for (const double left : {14.9, 15.1}) {
     const uint32_t task = left < 15 ? 0 : 1;
     Start(task, 1, 0);
@@ -115,10 +115,10 @@ TEST_F(MantriRestartTest, WhileTasksWaitAThirdCopyMustTakeUnderTwoThirdsOfWhatIs
   }
 }
 
-TEST_F(MantriRestartTest, OnceAllHaveBegunACopyMustSaveRhoReportPeriods) {
+TEST_F(MantriRestartTest, OnceAllHaveBegunASpeculativeAttemptMustSaveRhoReportPeriods) {
   EXPECT_FALSE(Judge(0, HalfRead(0, 12.9), false));
   EXPECT_TRUE(Judge(1, HalfRead(1, 13.1), false));
-  // As the paper prints it, E(t_new - t_rem) > rho Delta, this one would be copied.
+  // The paper prints E(t_new - t_rem) > rho Delta, a misprint: by it this one would get a speculative attempt.
   Read(Start(2, 3, 20), 29, 90);
   EXPECT_FALSE(Judge(2, 29, false));
 }
@@ -133,7 +133,7 @@ TEST_F(MantriRestartTest, IsBegunAnewWhereThatIsSoonerByMoreThanAReport) {
   EXPECT_FALSE(Judge(1, HalfRead(2, 11.1), false, 3)) << "only while tasks wait";
 }
 
-TEST_F(MantriRestartTest, AfterGammaRestartsItIsCopied) {
+TEST_F(MantriRestartTest, AfterGammaRestartsItGetsASpeculativeAttempt) {
   for (int i = 0; i < 2; ++i) End(Start(0, 1 + i, 0, i == 0 ? Cause::kFirst : Cause::kRestart), 5);
   const double now = HalfRead(0, 30, 3, Cause::kRestart);
   EXPECT_TRUE(Judge(0, now, true, 3)->anew);
@@ -148,7 +148,7 @@ TEST_F(MantriRestartTest, AttemptsOfAnEarlierGenerationCountAgainstNoLimit) {
   const double now = HalfRead(0, 30, 6);
   ASSERT_TRUE(Judge(0, now, true, 2));
   EXPECT_TRUE(Judge(0, now, true, 2)->anew) << "begun anew twice, for an earlier output";
-  ASSERT_TRUE(Judge(0, now, false)) << "copied as often as may be, for an earlier output";
+  ASSERT_TRUE(Judge(0, now, false)) << "as many speculative attempts as may be, for an earlier output";
   EXPECT_FALSE(Judge(0, now, false)->anew);
 }
 
@@ -169,7 +169,7 @@ TEST_F(MantriRestartTest, NoMoreThanThreeRunAndNoneWithinAReportOfTheLast) {
   Read(third, 60, 1);
   EXPECT_FALSE(Judge(0, 60, true)) << "three run";
   End(third, 60);
-  EXPECT_FALSE(Judge(0, 60, true)) << "as many copies were made as may run, and none may be replaced";
+  EXPECT_FALSE(Judge(0, 60, true)) << "as many were launched as may run, and none may be replaced";
   EXPECT_TRUE(Judge(0, 60, true, 1));
   HalfRead(1, 40, 4);
   Read(Start(1, 5, 59.5, Cause::kSpeculative), 60, 1);
@@ -266,7 +266,7 @@ TEST_F(MantriRestartTest, SaysWhyAnAttemptIsLeftAlone) {
   EXPECT_THAT(begun.numbers, testing::ElementsAre(testing::DoubleNear(5, 1e-6), testing::DoubleNear(10, 1e-6),
                                                   testing::DoubleNear(3, 1e-6)));
   for (const uint32_t w : {5u, 6u}) Start(1, w, 20, Cause::kSpeculative);
-  EXPECT_EQ(why(1, 25).code, ReasonCode::kCopiesEnough);
+  EXPECT_EQ(why(1, 25).code, ReasonCode::kEnoughAttempts);
   Begin({10});
   Start(0, 1, 20);
   EXPECT_EQ(why(0, 25, true).code, ReasonCode::kFewTold);
@@ -371,7 +371,7 @@ TEST_F(MantriRestartTest, SlowWorkersAreExpectedToBeSlow) {
   EXPECT_FALSE(Judge(0, 50, true, 0, 13)) << "20 s on average, 50 there";
 }
 
-TEST_F(MantriRestartTest, OfTwoCopiesTheOneThatCannotWinIsEnded) {
+TEST_F(MantriRestartTest, OfTwoAttemptsTheOneThatCannotWinIsEnded) {
   const NewAttempt fresh(state_.Counted(stage()), false);
   const auto killed = [&](uint32_t task, double now, MantriRules rules) {
     const View view(state_, Seconds2(now));
@@ -379,15 +379,15 @@ TEST_F(MantriRestartTest, OfTwoCopiesTheOneThatCannotWinIsEnded) {
     KeepFastest(rules, view, TaskOf(task), fresh, &plan);
     return plan.edits().empty() ? 0 : std::get<Kill>(plan.edits()[0]).attempt.number;
   };
-  const auto copied = [&](uint32_t task, uint64_t taken) {
-    const AttemptId slow = Start(task, 1, 20), copy = Start(task, 2, 50, Cause::kSpeculative);
-    Read(copy, 59, 80);
+  const auto speculated = [&](uint32_t task, uint64_t taken) {
+    const AttemptId slow = Start(task, 1, 20), second = Start(task, 2, 50, Cause::kSpeculative);
+    Read(second, 59, 80);
     for (const double at : {55, 60}) Read(slow, at, at < 60 ? taken - 5 : taken);
-    return copy;
+    return second;
   };
-  AttemptId copy = copied(0, 90);
-  EXPECT_EQ(killed(0, 60, {}), 0u) << "one report of the copy";
-  Read(copy, 60, 90);  // a second left, and 10 of the other
+  AttemptId second = speculated(0, 90);
+  EXPECT_EQ(killed(0, 60, {}), 0u) << "one report of the second";
+  Read(second, 60, 90);  // a second left, and 10 of the other
   EXPECT_EQ(killed(0, 60, {}), 1u);
   MantriRules rules;
   rules.outpaced = false;
@@ -395,13 +395,13 @@ TEST_F(MantriRestartTest, OfTwoCopiesTheOneThatCannotWinIsEnded) {
   rules = {};
   rules.gamma = 0;
   EXPECT_EQ(killed(0, 60, rules), 0u) << "a task that lost so many to others keeps both";
-  copy = copied(1, 97);
-  Read(copy, 60, 90);
+  second = speculated(1, 97);
+  Read(second, 60, 90);
   EXPECT_EQ(killed(1, 60, {}), 0u) << "2 s later, and it must be more than three report periods";
 }
 
-// What runs on a lent slot may be gone in a moment, and what ran there ended for others, not for being slow.
-TEST_F(MantriRestartTest, ClonesOnIdleSlotsAreNoCopies) {
+// A clone on a lent slot may be gone in a moment, and its end says nothing about its speed: others needed the slot.
+TEST_F(MantriRestartTest, ClonesOnIdleSlotsAreNoSpeculativeAttempts) {
   const AttemptId slow = Start(0, 1, 20), lent = Start(0, 2, 50, Cause::kOpportunistic);
   for (const double at : {55, 60}) Read(slow, at, at < 60 ? 5 : 6);
   EXPECT_TRUE(Judge(0, 60, true)) << "though nothing is known of the clone";
@@ -416,13 +416,13 @@ TEST_F(MantriRestartTest, ClonesOnIdleSlotsAreNoCopies) {
     return plan.edits().empty() ? 0 : std::get<Kill>(plan.edits()[0]).attempt.number;
   };
   EXPECT_EQ(killed(), 0u) << "the only attempt beside a clone is not ended for it";
-  const AttemptId copy = Start(0, 3, 50, Cause::kSpeculative);
-  for (const double at : {55, 60}) Read(copy, at, at < 60 ? 60 : 90);
+  const AttemptId third = Start(0, 3, 50, Cause::kSpeculative);
+  for (const double at : {55, 60}) Read(third, at, at < 60 ? 60 : 90);
   state_.MoveAttempt(lent, AttemptState::kKilled, Seconds2(60));
   EXPECT_EQ(killed(), slow.number) << "the clone that had to go is not one of gamma";
 }
 
-TEST_F(MantriRestartTest, ACopyIsNotEndedBeforeItHasReportedTwice) {
+TEST_F(MantriRestartTest, AnAttemptIsNotEndedBeforeItHasReportedTwice) {
   HalfRead(0, 20, 1);
   HalfRead(0, 20, 2, Cause::kSpeculative);
   Start(0, 3, 59.5, Cause::kSpeculative);
@@ -436,7 +436,7 @@ TEST_F(MantriRestartTest, ACopyIsNotEndedBeforeItHasReportedTwice) {
   }
 }
 
-TEST_F(MantriRestartTest, KeepsTheFastestCopiesOnceTheLastHasRunForAReport) {
+TEST_F(MantriRestartTest, KeepsTheFastestAttemptsOnceTheLastHasRunForAReport) {
   const AttemptId slowest = Start(0, 1, 20);
   Read(slowest, 60, 10);
   HalfRead(0, 20, 2, Cause::kSpeculative);
@@ -495,9 +495,10 @@ std::vector<double> ThousandNodes() {
   return nodes;
 }
 
-// The cross-check of papers.md 2.6: none 185.5 s, LATE with the benefit check 30.0 s with exactly 20 copies and less
-// slot time than none. This policy does not wait for the minimal age of LATE, so that it ends sooner.
-TEST(MantriClusterTest, CopiesTheTwentySlowOnesOfAThousandAndNothingElse) {
+// Compares with the simulation of the public note "Deep dive: stragglers and speculation": none 185.5 s; LATE with the
+// benefit check 30.0 s, with exactly 20 speculative attempts and less slot time than none. This policy does not wait
+// for the minimal age of LATE, so that it ends sooner.
+TEST(MantriClusterTest, GivesTheTwentySlowOnesOfAThousandASpeculativeAttemptAndNoOther) {
   const std::vector<double> nodes = ThousandNodes();
   Nodes none("fifo", nodes, false), late("fifo,late(min_age=15s)", nodes, false),
       mantri("fifo,mantri_restart", nodes, false);
@@ -508,14 +509,14 @@ TEST(MantriClusterTest, CopiesTheTwentySlowOnesOfAThousandAndNothingElse) {
   EXPECT_NEAR(late_end, 30, 3);
   EXPECT_LE(mantri_end, late_end);
   EXPECT_GT(mantri_end, 20);
-  EXPECT_EQ(mantri.copies(), 20);
+  EXPECT_EQ(mantri.speculative(), 20);
   EXPECT_EQ(mantri.restarts(), 0) << "nothing waits";
-  EXPECT_GE(late.copies(), 100);
-  EXPECT_LT(mantri.slot_seconds(), .92 * none.slot_seconds()) << "papers.md: 15 850 against 18 088";
+  EXPECT_GE(late.speculative(), 100);
+  EXPECT_LT(mantri.slot_seconds(), .92 * none.slot_seconds()) << "the note: 15 850 against 18 088";
 }
 
-// With one task of ten times the input every policy ends when it does, and only the benefit check refuses
-// to copy it.
+// With one task of ten times the input every policy ends when that task does, and only the benefit check refuses it a
+// speculative attempt.
 TEST(MantriClusterTest, OneTaskWithTenTimesTheInputIsLeftAlone) {
   std::vector<double> nodes, sizes(1000, 1);
   for (int i = 0; i < 1000; ++i) nodes.push_back(15 + .1 * (i % 3));
@@ -531,15 +532,15 @@ TEST(MantriClusterTest, OneTaskWithTenTimesTheInputIsLeftAlone) {
   EXPECT_EQ(backups.launches(500), 2);
 }
 
-// What a look beforehand says against what JudgeTask says, of tasks that read at any pace, on workers of any speed; and
-// what is kept of a stage is what a new look would see.
+// MayAct agrees with JudgeTask for tasks that read at any pace, on workers of any speed. The cached view of a stage
+// equals a new one.
 TEST_F(MantriRestartTest, NothingThatIsToBeDoneIsPassedOver) {
   Begin({5, 8, 9, 12, 30});
   MantriRules rules;
   rules.min_age = 1;
   constexpr double kAny = -std::numeric_limits<double>::infinity();
   struct Mode {
-    bool waiting, copies;
+    bool waiting, speculate;
     int acts = 0;
   };
   Mode modes[] = {{false, true}, {true, true}, {true, false}};
@@ -566,9 +567,10 @@ TEST_F(MantriRestartTest, NothingThatIsToBeDoneIsPassedOver) {
       for (Mode& mode : modes) {
         const View view(state_, Seconds2(now));
         const auto act = JudgeTask(rules, view, TaskOf(c.task), state_.FindWorker({worker}), seen.fresh, location,
-                                   mode.waiting, mode.copies);
+                                   mode.waiting, mode.speculate);
         const auto may = [&](double least) {
-          return MayAct(rules, seen.fresh, c, view.now(), least, mode.waiting, mode.copies, [&] { return location; });
+          return MayAct(rules, seen.fresh, c, view.now(), least, mode.waiting, mode.speculate,
+                        [&] { return location; });
         };
         ASSERT_EQ(may(kAny), act.has_value()) << "these have run nowhere else, and were not begun anew";
         if (!act) continue;

@@ -11,7 +11,7 @@
 namespace mr::sched {
 namespace {
 
-// papers.md 2.3.
+// A vector computed from Mantri (OSDI'10), network-aware placement.
 TEST(RackSharesTest, ThePapersVector) {
   const std::vector<RackLoad> racks = {{80}, {10}, {10}};
   const std::vector<double> best = BestShares(racks);
@@ -74,7 +74,7 @@ TEST(RackSharesTest, NoPlacementIsBetter) {
   }
 }
 
-// papers.md 2.4: M1 -> M2 with r = .1, t = (100, 10).
+// Mantri (OSDI'10) 5.4, a vector computed from its formulas: M1 -> M2 with r = .1, t = (100, 10).
 TEST(MantriReplicationTest, ThePapersVector) {
   const double first = RedoSeconds(.1, 100, 0);
   EXPECT_NEAR(first, 10, 1e-12);
@@ -106,13 +106,13 @@ class RemakeTest : public CoreTest {
   const Task& task() const { return *state_.FindTask(kMap); }
 };
 
-TEST_F(RemakeTest, AnEqualReportAddsACopyAndItsRepeatIsAnsweredAlike) {
+TEST_F(RemakeTest, AnEqualReportAddsAReplicaAndItsRepeatIsAnsweredAlike) {
   for (int repeat = 0; repeat < 2; ++repeat) {
     Finish(2, kContent);
     ASSERT_NE(Find<Accept>(), nullptr);
     EXPECT_FALSE(Find<Accept>()->winner);
-    EXPECT_EQ(Find<Accept>()->copy.worker, WorkerId{2});
-    EXPECT_EQ(task().copies.size(), 2u);
+    EXPECT_EQ(Find<Accept>()->replica.worker, WorkerId{2});
+    EXPECT_EQ(task().replicas.size(), 2u);
   }
   EXPECT_EQ(task().winner, 1u);
   Send(WorkerLost{{1}, 1, "lease"});
@@ -124,7 +124,7 @@ TEST_F(RemakeTest, AnEqualReportAddsACopyAndItsRepeatIsAnsweredAlike) {
 }
 
 TEST_F(RemakeTest, ItIsTheRerunIfTheOutputIsLostMeanwhile) {
-  Send(CopyLost{{{kMap, 1}, 1, {1}, 1}, "probe"});
+  Send(ReplicaLost{{{kMap, 1}, 1, {1}, 1}, "probe"});
   EXPECT_EQ(task().state, TaskState::kRunning);
   EXPECT_EQ(task().generation, 2u);
   EXPECT_TRUE(state_.ready(SlotKind::kMap).empty()) << "nothing else is to be launched";
@@ -136,8 +136,8 @@ TEST_F(RemakeTest, ItIsTheRerunIfTheOutputIsLostMeanwhile) {
   WorkerRegistered again = OneSlotWorker(2);
   again.inventory = {{{kMap, 1}, 2, {2}, 2}};
   Send(again);
-  EXPECT_EQ(Find<DropCopy>(), nullptr);
-  EXPECT_EQ(task().copies.size(), 1u);
+  EXPECT_EQ(Find<DropReplica>(), nullptr);
+  EXPECT_EQ(task().replicas.size(), 1u);
 }
 
 TEST_F(RemakeTest, OtherContentIsDroppedAndMarksTheOperator) {
@@ -145,7 +145,7 @@ TEST_F(RemakeTest, OtherContentIsDroppedAndMarksTheOperator) {
   EXPECT_NE(Find<MarkIndeterminate>(), nullptr);
   ASSERT_NE(Find<Refuse>(), nullptr);
   EXPECT_EQ(Find<Refuse>()->reason.code, ReasonCode::kDifferentDigest);
-  EXPECT_EQ(task().copies.size(), 1u);
+  EXPECT_EQ(task().replicas.size(), 1u);
 }
 
 TEST_F(RemakeTest, ItsFailuresAreNobodysFault) {
@@ -164,15 +164,15 @@ TEST_F(RemakeTest, TheEndOfTheJobEndsIt) {
   ASSERT_NE(Find<CommitJob>(), nullptr);
   ASSERT_NE(Find<Kill>(), nullptr);
   EXPECT_EQ(Find<Kill>()->attempt, (AttemptId{kMap, 2}));
-  EXPECT_EQ(Find<DropCopy>(), nullptr) << "the end of the job says so for all copies";
-  EXPECT_TRUE(state_.FindWorker({1})->copies.empty());
+  EXPECT_EQ(Find<DropReplica>(), nullptr) << "the end of the job drops all replicas";
+  EXPECT_TRUE(state_.FindWorker({1})->replicas.empty());
 }
 
-// Of each worker: what it made and lost against the cluster's rate, which it leans on.
+// A worker's loss rate is that of its own outputs, drawn towards the cluster's rate.
 TEST_F(RemakeTest, LossRatesAreLongTerm) {
   EXPECT_EQ(LossRate(state_, *state_.FindWorker({1})), 0) << "nothing has been lost anywhere";
   Finish(2, kContent);
-  Send(CopyLost{{{kMap, 1}, 1, {1}, 1}, "probe"});
+  Send(ReplicaLost{{{kMap, 1}, 1, {1}, 1}, "probe"});
   EXPECT_EQ(state_.outputs_made(), 2u);
   EXPECT_EQ(state_.outputs_lost(), 1u);
   EXPECT_NEAR(LossRate(state_, *state_.FindWorker({1})), (1 + 20 * .5) / (1 + 20), 1e-12);

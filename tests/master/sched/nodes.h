@@ -40,10 +40,10 @@ class Nodes {
     }
     return (now_ - Instant{}).seconds();
   }
-  int copies() const { return copies_; }
+  int speculative() const { return speculative_; }
   int restarts() const { return restarts_; }
   int spared() const { return spared_; }
-  // Of the task's attempts, copies and restarts among them.
+  // Launches of the task, with speculative ones and restarts.
   int launches(uint32_t task) const { return launches_.count(task) != 0 ? launches_.at(task) : 0; }
   double slot_seconds() const { return slot_seconds_; }
 
@@ -54,7 +54,7 @@ class Nodes {
     for (const Decision& d : scheduler_.Step({now_, event})) {
       if (const auto* launch = std::get_if<Launch>(&d)) {
         began_[launch->attempt] = now_;
-        copies_ += launch->cause == Cause::kSpeculative;
+        speculative_ += launch->cause == Cause::kSpeculative;
         restarts_ += launch->cause == Cause::kRestart;
         ++launches_[launch->attempt.task.task];
       }
@@ -108,7 +108,7 @@ class Nodes {
   std::map<AttemptId, Instant> began_;
   std::vector<Kill> killed_;
   std::map<uint32_t, int> launches_;
-  int copies_ = 0, restarts_ = 0, spared_ = 0;
+  int speculative_ = 0, restarts_ = 0, spared_ = 0;
   double slot_seconds_ = 0;
 };
 

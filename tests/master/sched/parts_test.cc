@@ -256,7 +256,7 @@ TEST_F(PlanTest, RefusesASecondUseOfASlot) {
   EXPECT_FALSE(plan.TakeBack({Task(0), 1}, {})) << "it waits for nothing";
   EXPECT_TRUE(plan.Kill({Task(0), 1}, {}));
   EXPECT_FALSE(plan.Kill({Task(0), 1}, {})) << "once is enough";
-  EXPECT_FALSE(plan.Bind({Task(0), 1}, {{Task(1), 1}, 1, {1}, 9}, {})) << "there is no such copy";
+  EXPECT_FALSE(plan.Bind({Task(0), 1}, {{Task(1), 1}, 1, {1}, 9}, {})) << "there is no such replica";
 }
 
 TEST_F(PlanTest, ADraftCountsItsOwnLaunches) {
@@ -371,7 +371,7 @@ TEST_F(ReportsTest, AnAttemptWhoseOutputIsInItsWorkersInventoryIsNotLost) {
   again.inventory = {{{kMap.task, 1}, kMap.number, {1}, 1}};
   steps_.Send(1, again);
   EXPECT_TRUE(steps_.scheduler.state().FindAttempt(kMap)->live());
-  EXPECT_EQ(Find<DropCopy>(), nullptr);
+  EXPECT_EQ(Find<DropReplica>(), nullptr);
   steps_.Finish(1, 0, 1);
   ASSERT_NE(Find<Accept>(), nullptr);
   EXPECT_TRUE(Find<Accept>()->winner);

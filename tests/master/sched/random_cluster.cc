@@ -66,12 +66,12 @@ void RandomCluster::Carry(const Decision& decision) {
   ++decisions_[decision.index()];
   if (const auto* d = std::get_if<Launch>(&decision)) Do(*d);
   if (const auto* d = std::get_if<Accept>(&decision)) Do(*d);
-  if (const auto* d = std::get_if<DropCopy>(&decision)) Do(*d);
+  if (const auto* d = std::get_if<DropReplica>(&decision)) Do(*d);
   if (const auto* d = std::get_if<CommitJob>(&decision)) Do(*d);
   if (const auto* d = std::get_if<Kill>(&decision)) EndAttempt(d->attempt, d->worker, d->incarnation);
   if (const auto* d = std::get_if<TakeBack>(&decision)) EndAttempt(d->attempt, d->worker, d->incarnation);
   if (const auto* d = std::get_if<PlanStage>(&decision)) plans_.push_back(*d);
-  if (const auto* d = std::get_if<ReplicateCopy>(&decision)) replicas_.push_back(*d);
+  if (const auto* d = std::get_if<ReplicateOutput>(&decision)) replicas_.push_back(*d);
   if (const auto* d = std::get_if<WakeAt>(&decision)) timers_.push_back(*d);
   if (const auto* d = std::get_if<FailJob>(&decision)) {
     if (jobs_[d->job].over) Broken("a job ends twice");
@@ -100,7 +100,7 @@ void RandomCluster::Do(const Launch& d) {
     ++lent_;
     const mr::sched::Task& task = *scheduler_.state().FindTask(d.attempt.task);
     if (!scheduler_.state().FindAttempt(d.attempt)->live()) Broken("a slot is lent and taken back in one step");
-    // What it was made beside may have been ended in this very step, for what waits.
+    // The attempt beside it may have been ended in this very step, for pending tasks.
     if (task.holding < 2 || spec.side_effects) Broken("a clone on an idle slot that is none");
     for (const auto& other : task.attempts) {
       if (other.live() && other.number != d.attempt.number && other.worker == d.worker)
@@ -108,13 +108,14 @@ void RandomCluster::Do(const Launch& d) {
     }
   }
   if (d.cause == Cause::kSpeculative) {
-    ++copies_;
+    ++speculative_;
     const mr::sched::Task& task = *scheduler_.state().FindTask(d.attempt.task);
     const bool mantri = policies_.find("mantri") != std::string::npos;
-    if (OwnLive(task) > (mantri ? kMostRunning : 2)) Broken("too many copies of a task");
-    if (spec.side_effects) Broken("a copy of an attempt with side effects");
+    if (OwnLive(task) > (mantri ? kMostRunning : 2)) Broken("too many attempts of a task");
+    if (spec.side_effects) Broken("a speculative attempt with side effects");
     for (const auto& other : task.attempts) {
-      if (other.number != d.attempt.number && other.worker == d.worker) Broken("a copy where the task ran");
+      if (other.number != d.attempt.number && other.worker == d.worker)
+        Broken("a speculative attempt where the task ran");
     }
   }
   const uint32_t cap = spec.slot_kind == SlotKind::kMap ? w.slots.map : w.slots.reduce;
@@ -127,16 +128,17 @@ void RandomCluster::Do(const Launch& d) {
 void RandomCluster::Do(const Accept& d) {
   const TaskId& task = d.attempt.task;
   Output& out = outputs_[task];
-  const uint32_t generation = d.copy.output.generation;
+  const uint32_t generation = d.replica.output.generation;
   const AttemptFinished& report = reports_[task];
   const auto serve = [&] {
     Worker& w = workers_.at(d.worker);
     if (!w.alive || w.incarnation != d.incarnation) return;
-    w.copies[{task, d.attempt.number}] = d.copy;
-    out.copies.emplace(d.worker, d.attempt.number);
+    w.replicas[{task, d.attempt.number}] = d.replica;
+    out.replicas.emplace(d.worker, d.attempt.number);
   };
   if (!d.winner) {
-    if (out.generation != generation || out.content != d.manifest.content) Broken("a copy of another output is kept");
+    if (out.generation != generation || out.content != d.manifest.content)
+      Broken("a replica of another output is kept");
     ++kept_;
     return serve();
   }
@@ -154,26 +156,26 @@ void RandomCluster::Do(const Accept& d) {
 
 // Some are never made, some by a worker that has had another life since.
 void RandomCluster::MakeReplica() {
-  const ReplicateCopy ask = replicas_.front();
+  const ReplicateOutput ask = replicas_.front();
   replicas_.pop_front();
   Worker& to = workers_.at(ask.to);
   const TaskId& task = ask.from.output.task;
   if (jobs_.at(task.job).over) return;
-  if (!to.alive || Chance(0.2)) return Step(CopyNotMade{ask.from, ask.to, to.alive ? "a full disk" : "lost"});
-  Copy copy = ask.from;
-  copy.worker = ask.to;
-  copy.incarnation = to.incarnation;
+  if (!to.alive || Chance(0.2)) return Step(ReplicaNotMade{ask.from, ask.to, to.alive ? "a full disk" : "lost"});
+  Replica replica = ask.from;
+  replica.worker = ask.to;
+  replica.incarnation = to.incarnation;
   Output& out = outputs_[task];
-  to.copies[{task, copy.attempt}] = copy;
-  out.copies.emplace(ask.to, copy.attempt);  // unless the scheduler drops it
-  Step(CopyMade{copy});
+  to.replicas[{task, replica.attempt}] = replica;
+  out.replicas.emplace(ask.to, replica.attempt);  // unless the scheduler drops it
+  Step(ReplicaMade{replica});
 }
 
-void RandomCluster::Do(const DropCopy& d) {
-  const TaskId& task = d.copy.output.task;
+void RandomCluster::Do(const DropReplica& d) {
+  const TaskId& task = d.replica.output.task;
   const auto it = outputs_.find(task);
-  if (it != outputs_.end()) it->second.copies.erase({d.copy.worker, d.copy.attempt});
-  workers_.at(d.copy.worker).copies.erase({task, d.copy.attempt});
+  if (it != outputs_.end()) it->second.replicas.erase({d.replica.worker, d.replica.attempt});
+  workers_.at(d.replica.worker).replicas.erase({task, d.replica.attempt});
 }
 
 std::set<std::pair<uint32_t, uint32_t>> RandomCluster::Reads(const TaskId& id) const {
@@ -185,7 +187,7 @@ std::set<std::pair<uint32_t, uint32_t>> RandomCluster::Reads(const TaskId& id) c
   return reads;
 }
 
-// What each committed task consumed is what its upstream tasks have committed in the end: each of them, once.
+// Whether each committed task consumed exactly what its upstream tasks committed in the end: each of them, once.
 bool RandomCluster::Consistent(const TaskId& id) {
   std::set<std::pair<uint32_t, uint32_t>> reads;
   for (const Consumed& c : outputs_.at(id).consumed) {
@@ -217,7 +219,7 @@ void RandomCluster::EndAttempt(const AttemptId& id, WorkerId worker, Incarnation
   if (!w.alive || w.incarnation != incarnation) return;
   const auto it = w.attempts.find(id);
   if (it != w.attempts.end()) it->second.ending = true;
-  // As a worker does that does not have it: it says at once that it has ended.
+  // A worker that does not have the attempt reports at once that it has ended.
   else if (scheduler_.state().unended().count(id.task) != 0)
     strangers_.push_back({id, worker, incarnation});
 }
@@ -268,11 +270,11 @@ void RandomCluster::Submit() {
   job.tasks.assign(stages, 0);
   job.partitions.assign(stages, 0);
   Step(e);
-  if (steered && Chance(0.7)) Foretell(e.job, stages);
+  if (steered && Chance(0.7)) Predict(e.job, stages);
 }
 
-// Of any numbers; now and then such as no prediction may have.
-void RandomCluster::Foretell(JobId job, uint32_t stages) {
+// A prediction of any numbers, now and then of invalid ones.
+void RandomCluster::Predict(JobId job, uint32_t stages) {
   ProfileLoaded e{job, {}};
   Prediction& p = e.prediction;
   for (uint32_t a = 1; a <= 20; a += 1 + static_cast<uint32_t>(rng_.Below(4))) p.slots.push_back(a);
@@ -344,7 +346,7 @@ void RandomCluster::Register(WorkerId id) {
   if (!w.alive || Chance(0.2)) {  // a new life
     w.incarnation = next_incarnation_++;
     w.attempts.clear();
-    w.copies.clear();
+    w.replicas.clear();
     w.alive = true;
     if (Chance(0.1)) w.rack = kRacks[rng_.Below(3)];
   }
@@ -353,9 +355,9 @@ void RandomCluster::Register(WorkerId id) {
   e.incarnation = w.incarnation;
   e.rack = w.rack;
   e.slots = w.slots;
-  for (auto it = w.copies.begin(); it != w.copies.end();) {
+  for (auto it = w.replicas.begin(); it != w.replicas.end();) {
     if (Chance(0.05)) {
-      it = w.copies.erase(it);
+      it = w.replicas.erase(it);
     } else {
       e.inventory.push_back((it++)->second);
     }
@@ -376,7 +378,7 @@ void RandomCluster::LoseWorker() {
   if (!w.alive) return;
   w.alive = false;
   w.attempts.clear();
-  w.copies.clear();
+  w.replicas.clear();
   Step(WorkerLost{id, w.incarnation, "lease"});
 }
 
@@ -396,12 +398,12 @@ void RandomCluster::Restart() {
   }
 }
 
-void RandomCluster::LoseCopy() {
+void RandomCluster::LoseReplica() {
   for (auto& [id, w] : workers_) {
-    if (w.copies.empty() || !Chance(0.5)) continue;
-    const Copy copy = w.copies.begin()->second;
-    Step(FetchFailed{{copy.output.task, 1}, copy, "reset"});
-    Step(CopyLost{copy, "the digest is bad"});
+    if (w.replicas.empty() || !Chance(0.5)) continue;
+    const Replica replica = w.replicas.begin()->second;
+    Step(FetchFailed{{replica.output.task, 1}, replica, "reset"});
+    Step(ReplicaLost{replica, "the digest is bad"});
     return;
   }
 }
@@ -471,8 +473,8 @@ void RandomCluster::ActOn(WorkerId id, Attempt& a, bool faults) {
   } else if (Chance(0.3)) {
     Step(AttemptProgress{id, life, {{attempt, 3, 50, 100, 5, true}}});
   } else {
-    const Attempt copy = a;
-    Finish(id, copy);
+    const Attempt finished = a;
+    Finish(id, finished);
   }
 }
 
@@ -497,7 +499,7 @@ void RandomCluster::RandomEvent(bool faults) {
   if (faults && Chance(0.02)) return LoseWorker();
   if (faults && Chance(0.05)) return Register({1 + static_cast<uint32_t>(rng_.Below(kWorkers))});
   if (faults && Chance(0.02)) return ToggleDrain();
-  if (faults && Chance(0.01)) return LoseCopy();
+  if (faults && Chance(0.01)) return LoseReplica();
   if (faults && Chance(0.003)) return Restart();
   if (faults && Chance(0.03)) return Submit();
   if (faults && policies_ != "fifo" && Chance(0.02)) {

@@ -1,5 +1,5 @@
 // A host for the scheduler that is all chance: workers come, die, come back, drain; attempts start,
-// finish, fail, are refused, report twice; copies get lost; the master restarts. Drawn from one
+// finish, fail, are refused, report twice; replicas get lost; the master restarts. Drawn from one
 // seed, so that a run can be repeated anywhere. It checks what must hold of the decisions (slots,
 // single winners, consistent cuts), and in the end stops the faults and waits for every job.
 #pragma once
@@ -40,14 +40,14 @@ class RandomCluster {
   int lies() const { return lies_; }
   // How often each decision kind came, by variant index.
   const std::vector<int>& decisions() const { return decisions_; }
-  int copies_launched() const { return copies_; }
-  // Launches of tasks that had committed already, and their reports that were kept as copies.
+  int speculative_launched() const { return speculative_; }
+  // Launches of tasks that had committed already. See replicas_kept() for those of their outputs that were kept.
   int remakes() const { return remakes_; }
   // Outputs that were committed, and those of tasks of which clones ran.
   size_t commits() const { return won_.size(); }
   size_t cloned_commits() const { return cloned_commits_; }
   int slots_lent() const { return lent_; }
-  int copies_kept() const { return kept_; }
+  int replicas_kept() const { return kept_; }
 
  private:
   struct Attempt {
@@ -62,13 +62,13 @@ class RandomCluster {
     std::string rack;
     Slots slots;
     std::map<AttemptId, Attempt> attempts;
-    std::map<std::pair<TaskId, uint32_t>, Copy> copies;
+    std::map<std::pair<TaskId, uint32_t>, Replica> replicas;
   };
   struct Output {
     uint32_t generation = 0, attempt = 0;
     Digest128 content;
-    std::set<std::pair<WorkerId, uint32_t>> copies;  // worker, attempt
-    bool readable() const { return !copies.empty(); }
+    std::set<std::pair<WorkerId, uint32_t>> replicas;  // worker, attempt
+    bool readable() const { return !replicas.empty(); }
     std::vector<Consumed> consumed;
   };
   struct Job {
@@ -82,7 +82,7 @@ class RandomCluster {
   void Carry(const Decision& decision);
   void Do(const Launch& d);
   void Do(const Accept& d);
-  void Do(const DropCopy& d);
+  void Do(const DropReplica& d);
   void MakeReplica();
   void Do(const CommitJob& d);
   void EndAttempt(const AttemptId& id, WorkerId worker, Incarnation incarnation);
@@ -93,14 +93,14 @@ class RandomCluster {
 
   void RandomEvent(bool faults);
   void Submit();
-  void Foretell(JobId job, uint32_t stages);
+  void Predict(JobId job, uint32_t stages);
   void ChangeWishes();
   void Plan(const PlanStage& ask);
   void Register(WorkerId id);
   void LoseWorker();
   void ToggleDrain();
   void Restart();
-  void LoseCopy();
+  void LoseReplica();
   bool DeliverTimers();
   void Act(bool faults);
   void ActOn(WorkerId id, Attempt& a, bool faults);
@@ -112,7 +112,7 @@ class RandomCluster {
   uint32_t AnyNumber();
   uint64_t AnySize();
   AttemptId AnyAttempt(WorkerId id);
-  Copy AnyCopy();
+  Replica AnyReplica();
   bool Chance(double p) { return rng_.Uniform() < p; }
 
   const std::string policies_;
@@ -127,7 +127,7 @@ class RandomCluster {
   std::vector<uint64_t> digests_;
   std::vector<int> decisions_;
   std::string error_;
-  int succeeded_ = 0, check_every_ = 1, copies_ = 0, lent_ = 0, remakes_ = 0, kept_ = 0;
+  int succeeded_ = 0, check_every_ = 1, speculative_ = 0, lent_ = 0, remakes_ = 0, kept_ = 0;
   size_t cloned_commits_ = 0;
   uint32_t next_job_ = 1;
   uint64_t next_incarnation_ = 1;
@@ -137,9 +137,9 @@ class RandomCluster {
   std::set<std::pair<TaskId, uint32_t>> won_;  // task, generation
   std::map<TaskId, AttemptFinished> reports_;
   std::deque<AttemptFinished> sent_;
-  std::deque<AttemptKilled> strangers_;  // what a worker was told to kill and does not have
+  std::deque<AttemptKilled> strangers_;  // kills that a worker got for attempts that it does not have
   std::deque<PlanStage> plans_;
-  std::deque<ReplicateCopy> replicas_;
+  std::deque<ReplicateOutput> replicas_;
   std::vector<WakeAt> timers_;
 };
 

@@ -1,5 +1,5 @@
-// What no worker of ours says, but one that is damaged, or not ours, might: ids of nothing, attempts of others, inputs
-// that its job does not have, numbers near the end of their range, progress that goes back.
+// Reports that only a damaged or foreign worker might send: unknown ids, attempts of other workers, unknown inputs,
+// numbers near the end of their range, progress that goes back.
 #include "tests/master/sched/random_cluster.h"
 
 namespace mr::sched {
@@ -11,32 +11,32 @@ uint64_t RandomCluster::AnySize() {
   return Chance(0.5) ? rng_.Below(200) : Chance(0.5) ? edges[rng_.Below(std::size(edges))] : rng_.Next();
 }
 
-// Of this worker, of any, or of none.
+// An attempt of this worker, of any, or of none.
 AttemptId RandomCluster::AnyAttempt(WorkerId id) {
   const Worker& w = workers_.at(Chance(0.5) ? id : WorkerId{1 + static_cast<uint32_t>(rng_.Below(workers_.size()))});
   if (w.attempts.empty() || Chance(0.3)) return {{{AnyNumber(), AnyNumber()}, AnyNumber(), AnyNumber()}, AnyNumber()};
   return std::next(w.attempts.begin(), static_cast<std::ptrdiff_t>(rng_.Below(w.attempts.size())))->first;
 }
 
-// One that there is, but for one field.
-Copy RandomCluster::AnyCopy() {
-  Copy copy{{{{1, AnyNumber()}, AnyNumber(), AnyNumber()}, AnyNumber()}, AnyNumber(), {AnyNumber()}, AnySize()};
+// A replica that exists, except that one field may differ.
+Replica RandomCluster::AnyReplica() {
+  Replica replica{{{{1, AnyNumber()}, AnyNumber(), AnyNumber()}, AnyNumber()}, AnyNumber(), {AnyNumber()}, AnySize()};
   if (!outputs_.empty() && Chance(0.7)) {
     const auto& [task, out] = *std::next(outputs_.begin(), static_cast<std::ptrdiff_t>(rng_.Below(outputs_.size())));
-    copy.output = {task, out.generation};
-    copy.attempt = out.attempt;
-    if (!out.copies.empty()) copy.worker = out.copies.begin()->first;
+    replica.output = {task, out.generation};
+    replica.attempt = out.attempt;
+    if (!out.replicas.empty()) replica.worker = out.replicas.begin()->first;
   }
   switch (rng_.Below(4)) {
-    case 0: copy.output.task.stage = AnyNumber(); break;
-    case 1: copy.output.task.task = AnyNumber(); break;
-    case 2: copy.output.generation = AnyNumber(); break;
-    case 3: copy.attempt = AnyNumber(); break;
+    case 0: replica.output.task.stage = AnyNumber(); break;
+    case 1: replica.output.task.task = AnyNumber(); break;
+    case 2: replica.output.generation = AnyNumber(); break;
+    case 3: replica.attempt = AnyNumber(); break;
   }
-  return copy;
+  return replica;
 }
 
-// Of inputs that the job does not have, or with other content: it ends the attempt.
+// Reports an attempt as done that read unknown inputs, or inputs of other content. This ends the attempt.
 void RandomCluster::FinishWrongly(WorkerId id, const AttemptId& attempt) {
   Worker& w = workers_.at(id);
   const Task* task = scheduler_.state().FindTask(attempt.task);
@@ -65,9 +65,9 @@ void RandomCluster::RegisterWrongly(WorkerId id) {
   e.incarnation = w.incarnation;
   e.rack = w.rack;
   e.slots = w.slots;
-  for (const auto& [key, copy] : w.copies) e.inventory.push_back(copy);
+  for (const auto& [key, replica] : w.replicas) e.inventory.push_back(replica);
   for (const auto& [attempt, a] : w.attempts) e.running.push_back(attempt);
-  for (int i = 0; i < 3; ++i) e.inventory.push_back(AnyCopy());
+  for (int i = 0; i < 3; ++i) e.inventory.push_back(AnyReplica());
   for (int i = 0; i < 3; ++i) e.running.push_back(AnyAttempt(id));
   Step(e);
 }
@@ -87,29 +87,29 @@ void RandomCluster::Lie() {
     case 2: return FinishWrongly(id, attempt);
     case 3: {
       const auto took = static_cast<int64_t>(AnySize() % (INT64_MAX / 1000));
-      return Step(FetchDone{attempt, AnyCopy(), AnySize(), Micros(took), AnyNumber()});
+      return Step(FetchDone{attempt, AnyReplica(), AnySize(), Micros(took), AnyNumber()});
     }
-    case 4: return Step(FetchFailed{attempt, AnyCopy(), "so it says"});
+    case 4: return Step(FetchFailed{attempt, AnyReplica(), "so it says"});
     case 5: {
       // Believed where it was asked for; a reader then finds nothing there, and the host looks.
-      Copy copy = AnyCopy();
-      copy.worker = id;
-      copy.incarnation = w.incarnation;
-      const TaskId& task = copy.output.task;
-      if (w.copies.count({task, copy.attempt}) > 0) return;
+      Replica replica = AnyReplica();
+      replica.worker = id;
+      replica.incarnation = w.incarnation;
+      const TaskId& task = replica.output.task;
+      if (w.replicas.count({task, replica.attempt}) > 0) return;
       const sched::Job* job = scheduler_.state().FindJob(task.job);
-      const AskedCopy ask{task.stage, task.task, copy.output.generation, copy.attempt, id};
+      const AskedReplica ask{task.stage, task.task, replica.output.generation, replica.attempt, id};
       const bool asked = job != nullptr && job->asked.count(ask) > 0;
-      const auto copies = [&] {
+      const auto replicas = [&] {
         const Task* of = scheduler_.state().FindTask(task);
-        return of == nullptr ? 0 : of->copies.size();
+        return of == nullptr ? 0 : of->replicas.size();
       };
-      const size_t before = copies();
-      Step(CopyMade{copy});
-      if (!asked && copies() > before) Broken("a copy that nobody asked for can be read");
-      return Step(CopyLost{copy, "it is not there"});
+      const size_t before = replicas();
+      Step(ReplicaMade{replica});
+      if (!asked && replicas() > before) Broken("a replica that nobody asked for can be read");
+      return Step(ReplicaLost{replica, "it is not there"});
     }
-    case 6: return Step(CopyNotMade{AnyCopy(), id, "so it says"});
+    case 6: return Step(ReplicaNotMade{AnyReplica(), id, "so it says"});
     case 7: return RegisterWrongly(id);
     case 8:
       if (w.attempts.count(attempt) > 0) return;

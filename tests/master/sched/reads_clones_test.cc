@@ -1,4 +1,4 @@
-// How much a stage may be told to read, by its edges.
+// The limit on how many replicas the readers of a stage may be assigned, by the edges of the stage.
 #include "master/sched/policies/reads_clones.h"
 
 #include <gtest/gtest.h>

@@ -50,7 +50,7 @@ TEST_P(ScenarioTest, Holds) {
   }
 }
 
-// What a file named for a policy shows is that policy's doing: without it, it does not hold.
+// A file that is named for a policy does not hold without that policy.
 TEST(PolicyScenarioTest, FailsUnderFifoAlone) {
   int files = 0;
   for (const std::string& path : Files()) {
@@ -131,9 +131,9 @@ TEST(SwapTest, NoPolicyOfMantriPassesForAnother) {
   EXPECT_GE(files, 5);
 }
 
-// A clone that may be gone in a moment stands in for no copy: of a slow task whose clone runs on an idle slot each
-// policy makes the one that it would make without.
-TEST(ClonesOnIdleSlotsTest, CostNoTaskItsCopy) {
+// A clone that may be gone in a moment replaces no speculative attempt. Each policy launches the one that it would
+// launch if the slow task had no clone on an idle slot.
+TEST(ClonesOnIdleSlotsTest, CostNoTaskItsSpeculativeAttempt) {
   const std::string story = R"(
 workers w1..w6 slots=1
 at 0s submit j1 maps=4
@@ -155,12 +155,12 @@ at 10s finished j1/map/1#1
 at 10s finished j1/map/2#1
 at 10s finished j1/map/3#1
 at 20s tick
-ensure launches j1/map/0 = COPIED
+ensure launches j1/map/0 = LAUNCHES
 )";
   const auto run = [&](const std::string& list, int clones) {
     std::string text = story;
     text.replace(text.find("CLONED"), 6, std::to_string(1 + clones));
-    text.replace(text.find("COPIED"), 6, std::to_string(2 + clones));
+    text.replace(text.find("LAUNCHES"), 8, std::to_string(2 + clones));
     EXPECT_EQ(Scenario("x.scn", list).Run(text), "") << list;
   };
   for (const std::string policy :

@@ -52,7 +52,7 @@ TEST(FairShareTest, EachQueueComesToItsShareOnceSlotsTurnOver) {
       cluster.Send(QueueSet{w.queue, w.weight, w.least, w.most});
       cluster.Submit({w.queue, 3000, {}, 10, true});
     }
-    // Of exponential times with mean 10 s, none of 40 is older than 100 s but in 1 run of 500.
+    // With exponential times of mean 10 s, one of 40 lasts longer than 100 s in only 1 run of 500.
     cluster.RunUntil(AtSecond(100));
     const auto shares = SharesOf(wants, 40);
     int looks = 0;
@@ -149,7 +149,7 @@ TEST(PreemptionTest, ComesAfterItsTimeoutAndLeavesEachQueueItsShare) {
     cluster.RunUntil(AtSecond(31));
     EXPECT_EQ(cluster.Held("c"), wants[2].least) << "its guarantee, seed " << seed;
     cluster.RunUntil(AtSecond(62));
-    // What it is owed was freed, and shared with the other one that lags behind.
+    // The slots that it is owed were freed, and it shares them with the other queue that lags behind.
     EXPECT_GE(cluster.Held("b"), shares.at("b") / 2) << "seed " << seed;
   }
   EXPECT_GE(kills, 16);

@@ -52,7 +52,7 @@ struct SteppedScheduler {
     out = scheduler.Step({{std::llround(seconds * 1e9)}, event});
     EXPECT_EQ(CheckState(scheduler.state()), "");
   }
-  // Of attempt 1 of a task of the first stage.
+  // Reports the progress of attempt 1 of a task of the first stage.
   void Report(double seconds, uint32_t task, uint32_t worker, uint8_t phase, uint64_t percent) {
     Send(seconds, AttemptProgress{{worker}, worker, {{{{{1, 1}, 0, task}, 1}, phase, percent, 100, 0, true}}});
   }
@@ -86,11 +86,11 @@ class CoreTest : public testing::Test {
     core_.Fold(plan);
     EXPECT_EQ(CheckState(state_), "");
   }
-  // Of the only map, whose attempts run on the worker of their number.
+  // Ends an attempt of the only map. Each of its attempts runs on the worker of its own number.
   void Finish(uint32_t number, uint64_t content) {
     Send(AttemptFinished{{kMap, number}, {number}, number, {1, 1, {content, content}}, {}, {}, {}});
   }
-  // Of the last event; null: none.
+  // The first decision of this kind after the last event; null: none.
   template <class D>
   const D* Find() const {
     for (const Decision& d : out_) {

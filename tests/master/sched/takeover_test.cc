@@ -50,7 +50,7 @@ class TakeoverTest : public testing::Test {
   }
   static KeptOutput Kept(uint32_t stage, uint32_t task, uint32_t incarnation) {
     KeptOutput output{stage, task, 2, 7, {1, 1, {task + 1, 0}}, {}};
-    if (stage == 0) output.copies = {{{{kJob, stage, task}, 2}, 7, kWorker, incarnation}};
+    if (stage == 0) output.replicas = {{{{kJob, stage, task}, 2}, 7, kWorker, incarnation}};
     return output;
   }
   std::vector<std::string> Launched() {
@@ -68,7 +68,7 @@ class TakeoverTest : public testing::Test {
   std::vector<Launch> launched_;
 };
 
-TEST_F(TakeoverTest, OutputsWithACopyStandAndTheRestRuns) {
+TEST_F(TakeoverTest, OutputsWithAReplicaStandAndTheRestRuns) {
   Step(Taken({Kept(0, 0, 5), Kept(0, 1, 5), Kept(1, 1, 5)}));
   Step(WorkerDraining{kWorker, 5, false});
   EXPECT_THAT(Launched(), testing::ElementsAre("1.0 g1"));

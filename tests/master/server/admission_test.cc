@@ -114,7 +114,7 @@ class AdmissionTest : public testing::Test {
                      });
     });
   }
-  // What a submit was answered; empty: it is accepted.
+  // The error with which a submit was refused; empty: it was accepted.
   std::string Refusal(const std::string& name) {
     EXPECT_TRUE(Until([&] { return answers_.contains(name); }));
     std::string text;
@@ -167,7 +167,7 @@ class AdmissionTest : public testing::Test {
   std::unique_ptr<HeldPredictions> outlets_;
   std::unique_ptr<Loop> loop_;
   std::unique_ptr<Brain> brain_;
-  // Of the master's thread.
+  // Used only on the master's thread.
   std::map<std::string, std::pair<Status, JobId>> answers_;
   std::vector<std::string> warnings_;
 };

@@ -64,7 +64,7 @@ class BrainFixture : public testing::Test {
     if (full) room = {1ull << 30, 100ull << 30, true, false, std::string("/data/") + name};
     (void)brain_->Beat(Of(name).id, Of(name).info.incarnation, silent, room);
   }
-  // As the master's loop does: ticks each 250 ms, and beats(), which beats for the workers.
+  // Does the work of the master's loop: a tick every 250 ms, and beats() for the workers' heartbeats.
   void Run(Duration time, const std::function<void()>& beats) {
     On([&] {
       for (Duration done; done < time; done = done + master::kTick) {

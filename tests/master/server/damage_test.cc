@@ -1,5 +1,5 @@
-// What a reader's complaint about an output leads to: a look at its bytes by the worker that holds it, and, where these
-// are damaged, the loss of that replica and no more.
+// A reader's complaint about an output makes the worker that holds it check its bytes. If they are damaged, that
+// replica is lost, and nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ class DamageTest : public testing::Test {
     }
     return n;
   }
-  // Whatever the master does because of what it was told before, it has done.
+  // Returns when the master has done everything that earlier calls lead to.
   void Settle() {
     for (int i = 0; i < 3; ++i) (void)client_->Job(job_);
   }
@@ -158,12 +158,12 @@ TEST_F(DamageTest, OfTwoReplicasTheDamagedOneGoesAndNothingRunsAgain) {
   reads_.replicates = true;
   ASSERT_NO_FATAL_FAILURE(RunMaps());
   const std::map<uint32_t, uint32_t> two_of_each = {{0, 1}, {2, 3}}, one_has_one = {{0, 1}, {1, 1}, {2, 2}};
-  ASSERT_TRUE(io_.Until([&] { return client_->TasksByCopies(job_) == two_of_each; })) << Why(0, 1);
+  ASSERT_TRUE(io_.Until([&] { return client_->TasksByReplicas(job_) == two_of_each; })) << Why(0, 1);
   reads_.replicates = holds_.replicates = false;  // no third one comes
   const AttemptId map{Map(1), 1};
   data_.findings[map] = rpc::Finding::DAMAGED;
   Complain(map, 1, holds_);
-  ASSERT_TRUE(io_.Until([&] { return client_->TasksByCopies(job_) == one_has_one; })) << Why(0, 1);
+  ASSERT_TRUE(io_.Until([&] { return client_->TasksByReplicas(job_) == one_has_one; })) << Why(0, 1);
   EXPECT_THAT(Why(0, 1), HasSubstr("1 other replica is left to read"));
   EXPECT_EQ(Launches(1), 1u);
   // The other one, too: now the map runs again, once.
@@ -184,7 +184,7 @@ TEST_F(DamageTest, AWorkerWhoseMemoryDamagesOutputsGetsNothingNewUntilAnOperator
   }
   EXPECT_THAT(Why(0, 2), HasSubstr("damaged in its worker's memory before it was stored"));
   ASSERT_TRUE(io_.Until([&] { return client_->Worker(holds_.id).first == "distrusted"; }));
-  // Of this job and of others nothing new goes there: also after a restart of the master, and of itself.
+  // It gets nothing new of this job and of others, not even after a restart of the master and of itself.
   Restart();
   holds_.Disconnect();
   holds_.Restart();

@@ -66,7 +66,7 @@ class DeadlinesTest : public testing::Test {
   static More Deadline(uint64_t ms) {
     return [ms](rpc::JobSpec::Builder spec) { spec.setDeadlineMs(ms); };
   }
-  // As that deadline: worth 1 up to then.
+  // A utility with the effect of that deadline: 1 until then, and falling afterwards.
   static More UtilityUpTo(uint64_t ms) {
     return [ms](rpc::JobSpec::Builder spec) {
       auto points = spec.initUtility(3);
@@ -91,7 +91,7 @@ class DeadlinesTest : public testing::Test {
     const auto* e = std::get_if<E>(&event.stamped.event);
     return e == nullptr ? std::nullopt : std::optional(*e);
   }
-  // As a crash in the middle of the first prediction leaves it; false: there is none.
+  // Cuts the journal where a crash during the first prediction would. Returns false if it has no prediction.
   bool LosePrediction() {
     bool found = false;
     test::RewriteJournal(Journal(), Journal(), [&](test::StoredRecord* stored) {
@@ -152,7 +152,7 @@ TEST_F(DeadlinesTest, ARestartInTheMiddleOfAPredictionEndsWithTheJobGuaranteedIt
   ASSERT_TRUE(worker_.Register(options_.port).ok());
   EXPECT_TRUE(UntilGuaranteed(*job, 3)) << client_->Job(*job).guaranteed;
   EXPECT_THAT(worker_.killed, testing::IsEmpty()) << "its attempts run on";
-  // As one whose prediction was not lost.
+  // This start finds the prediction in the journal.
   StartMaster();
   ASSERT_TRUE(worker_.Register(options_.port).ok());
   EXPECT_TRUE(UntilGuaranteed(*job, 3)) << client_->Job(*job).guaranteed;

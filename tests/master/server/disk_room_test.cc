@@ -48,7 +48,7 @@ class DiskRoomTest : public testing::Test {
     if (full) room = {kGiB, 100 * kGiB, true, false, std::string("/data/") + name};
     EXPECT_TRUE(brain_->Beat(Of(name).id, Of(name).info.incarnation, silent, room));
   }
-  // As the master's loop does: ticks each 250 ms, and both beat.
+  // Does the work of the master's loop: a tick every 250 ms, at which both workers beat.
   void Run(Duration time, bool a_full, bool b_full) {
     for (Duration done; done < time; done = done + kTick) {
       now_ = now_ + kTick;

@@ -65,7 +65,7 @@ class DrainScheduledTest : public testing::Test {
     DrainReport report;
     report.draining = report.here = true;
     AddScheduled(
-        scheduler_.state(), {w}, [](const sched::Copy&) { return uint64_t{100}; }, &report);
+        scheduler_.state(), {w}, [](const sched::Replica&) { return uint64_t{100}; }, &report);
     return report;
   }
 
@@ -109,9 +109,9 @@ TEST_F(DrainScheduledTest, AReplicaOfAnOutputOnAWorkerThatStaysIsEnough) {
   Drain(1);
   ASSERT_EQ(Report(1).outputs, 1u);
   const sched::Task& task = *scheduler_.state().FindTask(launched_[0].attempt.task);
-  // As a replica that a policy asked for.
+  // Adds a replica, like one that a policy asked for.
   const_cast<sched::State&>(scheduler_.state())
-      .AddCopy(launched_[0].attempt.task, {task.copies[0].generation, task.copies[0].attempt, {2}, 2});
+      .AddReplica(launched_[0].attempt.task, {task.replicas[0].generation, task.replicas[0].attempt, {2}, 2});
   EXPECT_EQ(Report(1).outputs, 0u);
   Drain(2);
   EXPECT_EQ(Report(1).outputs, 1u) << "that one leaves, too";

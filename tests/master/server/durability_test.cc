@@ -1,4 +1,4 @@
-// What leaves a master, against what is on its disk: calls to the disk are delayed or made to fail in this process.
+// Nothing leaves a master before it is on its disk. Calls to the disk are delayed or made to fail in this process.
 #include <gtest/gtest.h>
 
 #include "common/rpc/kj_status.h"

@@ -35,12 +35,12 @@ class FakeData {
    public:
     explicit Server(FakeData& d) : d_(d) {}
     kj::Promise<void> probe(ProbeContext context) override {
-      ++d_.probed[Of(context.getParams().getCopy())];
+      ++d_.probed[Of(context.getParams().getReplica())];
       context.getResults().setPresent(true);
       return kj::READY_NOW;
     }
     kj::Promise<void> verify(VerifyContext context) override {
-      const AttemptId id = Of(context.getParams().getCopy());
+      const AttemptId id = Of(context.getParams().getReplica());
       ++d_.verified[id];
       d_.content = rpc::FromWire(context.getParams().getContent());
       d_.partitions = context.getParams().getPartitions();
@@ -51,7 +51,9 @@ class FakeData {
     }
 
    private:
-    static AttemptId Of(rpc::Copy::Reader copy) { return {rpc::FromWire(copy.getTask()), copy.getAttempt()}; }
+    static AttemptId Of(rpc::Replica::Reader replica) {
+      return {rpc::FromWire(replica.getTask()), replica.getAttempt()};
+    }
     FakeData& d_;
   };
 

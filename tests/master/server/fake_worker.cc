@@ -87,7 +87,7 @@ Status FakeWorker::Register(uint16_t port) {
   info.getDurableSeen().setLife(seen.life);
   info.getDurableSeen().setSequence(seen.sequence);
   std::vector<Held> inventory = others;
-  for (const AttemptId& attempt : copies_) inventory.push_back({attempt, generations_[attempt]});
+  for (const AttemptId& attempt : replicas_) inventory.push_back({attempt, generations_[attempt]});
   const std::vector<AttemptId> running(held.begin(), held.end());
   MR_ASSIGN_OR_RETURN(const uint32_t pages, SendPages(inventory, running));
   info.setPages(pages);
@@ -102,7 +102,7 @@ Status FakeWorker::Register(uint16_t port) {
   return Status::Ok();
 }
 
-// What does not fit into one message, as a worker sends it.
+// Sends the parts of a registration that do not fit into one message, like a worker.
 Result<uint32_t> FakeWorker::SendPages(const std::vector<Held>& inventory, const std::vector<AttemptId>& running) {
   const size_t most = std::max({inventory.size(), running.size(), blocks.size()});
   uint32_t pages = 0;
@@ -113,22 +113,22 @@ Result<uint32_t> FakeWorker::SendPages(const std::vector<Held>& inventory, const
     auto request = link_->master->registerPageRequest();
     request.setNumber(pages++);
     auto page = request.initPage();
-    auto copies = page.initInventory(static_cast<unsigned>(part(inventory)));
-    for (unsigned i = 0; i < copies.size(); ++i) {
+    auto outputs = page.initInventory(static_cast<unsigned>(part(inventory)));
+    for (unsigned i = 0; i < outputs.size(); ++i) {
       const Held& held = inventory[at + i];
-      rpc::ToWire(held.attempt.task, copies[i].initTask());
-      copies[i].setGeneration(held.generation);
-      copies[i].setAttempt(held.attempt.number);
-      copies[i].initWorker().setId(id);
-      copies[i].getWorker().setIncarnation(incarnation_);
+      rpc::ToWire(held.attempt.task, outputs[i].initTask());
+      outputs[i].setGeneration(held.generation);
+      outputs[i].setAttempt(held.attempt.number);
+      outputs[i].initWorker().setId(id);
+      outputs[i].getWorker().setIncarnation(incarnation_);
     }
     auto attempts = page.initRunning(static_cast<unsigned>(part(running)));
     for (unsigned i = 0; i < attempts.size(); ++i) rpc::ToWire(running[at + i], attempts[i]);
-    auto replicas = page.initBlocks(static_cast<unsigned>(part(blocks)));
-    for (unsigned i = 0; i < replicas.size(); ++i) {
-      replicas[i].setId(blocks[at + i]);
-      replicas[i].setGeneration(1);
-      replicas[i].setLength(100);
+    auto block_list = page.initBlocks(static_cast<unsigned>(part(blocks)));
+    for (unsigned i = 0; i < block_list.size(); ++i) {
+      block_list[i].setId(blocks[at + i]);
+      block_list[i].setGeneration(1);
+      block_list[i].setLength(100);
     }
     if (pages_before_break != 0 && pages > pages_before_break) {
       Disconnect();
@@ -163,7 +163,7 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
       break;
     }
     case rpc::Command::DIRECTORY:
-      removed_copies += command.getDirectory().getRemoved().size();
+      removed_replicas += command.getDirectory().getRemoved().size();
       for (auto entry : command.getDirectory().getAdded()) {
         directory[command.getDirectory().getStage()][entry.getTask()] = {
             entry.getGeneration(), rpc::FromWire(entry.getManifest().getContent())};
@@ -189,19 +189,19 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
       Send(kj::mv(request));
       break;
     }
-    case rpc::Command::REPLICATE_COPY: {
-      const auto source = command.getReplicateCopy().getSource();
-      const AttemptId attempt{
-          {rpc::FromWire(command.getReplicateCopy().getJob()), command.getReplicateCopy().getStage(), source.getTask()},
-          source.getAttempt()};
-      asked_to_copy.push_back(attempt);
+    case rpc::Command::REPLICATE_OUTPUT: {
+      const auto source = command.getReplicateOutput().getSource();
+      const AttemptId attempt{{rpc::FromWire(command.getReplicateOutput().getJob()),
+                               command.getReplicateOutput().getStage(), source.getTask()},
+                              source.getAttempt()};
+      asked_to_replicate.push_back(attempt);
       if (replicates) {
-        copies_.insert(attempt);
+        replicas_.insert(attempt);
         generations_[attempt] = source.getGeneration();
-        if (tells_of_copies) TellOfCopy(true, attempt, source.getGeneration(), {}, 0);
-      } else if (!why_no_copy.empty()) {
-        TellOfCopy(false, attempt, source.getGeneration(), {source.getWorker().getId()},
-                   source.getWorker().getIncarnation(), why_no_copy);
+        if (reports_replicas) ReportReplica(true, attempt, source.getGeneration(), {}, 0);
+      } else if (!why_no_replica.empty()) {
+        ReportReplica(false, attempt, source.getGeneration(), {source.getWorker().getId()},
+                      source.getWorker().getIncarnation(), why_no_replica);
       }
       break;
     }
@@ -226,22 +226,22 @@ void FakeWorker::Fail(const AttemptId& attempt, Fate fate) {
   Send(kj::mv(request));
 }
 
-void FakeWorker::TellOfCopy(bool made, const AttemptId& of, uint32_t generation, WorkerId at, uint64_t incarnation,
-                            const std::string& why) {
+void FakeWorker::ReportReplica(bool made, const AttemptId& of, uint32_t generation, WorkerId at, uint64_t incarnation,
+                               const std::string& why) {
   auto request = link_->master->reportRequest();
   auto report = NewReport(of, request);
-  const auto fill = [&](rpc::Copy::Builder copy) {
-    rpc::ToWire(of.task, copy.initTask());
-    copy.setGeneration(generation);
-    copy.setAttempt(of.number);
-    copy.initWorker().setId(at.value);
-    copy.getWorker().setIncarnation(incarnation);
+  const auto fill = [&](rpc::Replica::Builder replica) {
+    rpc::ToWire(of.task, replica.initTask());
+    replica.setGeneration(generation);
+    replica.setAttempt(of.number);
+    replica.initWorker().setId(at.value);
+    replica.getWorker().setIncarnation(incarnation);
   };
   if (made) {
-    fill(report.initCopyMade());
+    fill(report.initReplicaMade());
   } else {
-    auto failed = report.initCopyNotMade();
-    fill(failed.initCopy());
+    auto failed = report.initReplicaNotMade();
+    fill(failed.initReplica());
     failed.setWhy(why.c_str());
     failed.setHere(own_fault);
   }
@@ -252,12 +252,12 @@ void FakeWorker::Complain(const AttemptId& reader, const AttemptId& of, uint32_t
                           uint64_t incarnation, bool unreachable) {
   auto request = link_->master->reportRequest();
   auto failed = NewReport(reader, request).initFetchFailed();
-  auto copy = failed.initCopy();
-  rpc::ToWire(of.task, copy.initTask());
-  copy.setGeneration(generation);
-  copy.setAttempt(of.number);
-  copy.initWorker().setId(at.value);
-  copy.getWorker().setIncarnation(incarnation);
+  auto replica = failed.initReplica();
+  rpc::ToWire(of.task, replica.initTask());
+  replica.setGeneration(generation);
+  replica.setAttempt(of.number);
+  replica.initWorker().setId(at.value);
+  replica.getWorker().setIncarnation(incarnation);
   failed.setWhy("corrupted: a chunk's bytes differ from its digest");
   failed.setUnreachable(unreachable);
   Send(kj::mv(request));
@@ -310,7 +310,7 @@ void FakeWorker::Finish(const AttemptId& attempt) {
       rpc::ToWire(content, rows[p].initContent());
       if (p < partition_bytes.size()) rows[p].setBytes(partition_bytes[p]);
     }
-    copies_.insert(attempt);
+    replicas_.insert(attempt);
   } else {
     char name[32];
     std::snprintf(name, sizeof name, "part-r-%05u", attempt.task.task);
@@ -332,11 +332,11 @@ void FakeWorker::Finish(const AttemptId& attempt) {
     auto consumed = finished.initConsumed(static_cast<unsigned>(outputs));
     unsigned at = 0;
     for (const uint32_t stage : upstream) {
-      for (const auto& [task, copy] : directory[stage]) {
+      for (const auto& [task, replica] : directory[stage]) {
         consumed[at].setStage(stage);
         consumed[at].setTask(task);
-        consumed[at].setGeneration(copy.generation);
-        rpc::ToWire(copy.content, consumed[at++].initContent());
+        consumed[at].setGeneration(replica.generation);
+        rpc::ToWire(replica.content, consumed[at++].initContent());
       }
     }
   }
@@ -545,13 +545,13 @@ std::pair<std::string, uint32_t> FakeClient::Worker(uint32_t id) {
   return {};
 }
 
-std::map<uint32_t, uint32_t> FakeClient::TasksByCopies(JobId id) {
+std::map<uint32_t, uint32_t> FakeClient::TasksByReplicas(JobId id) {
   auto request = master().tasksRequest();
   rpc::ToWire(id, request.initJob());
   auto response = request.send().wait(io_.io.waitScope);
-  std::map<uint32_t, uint32_t> by_copies;
-  for (auto task : response.getTasks()) ++by_copies[task.getCopies().size()];
-  return by_copies;
+  std::map<uint32_t, uint32_t> by_replicas;
+  for (auto task : response.getTasks()) ++by_replicas[task.getReplicas().size()];
+  return by_replicas;
 }
 
 std::vector<std::string> FakeClient::Why(const std::string& subject) {

@@ -33,7 +33,7 @@ struct TestIo {
   bool Until(const std::function<bool()>& done, double seconds = 20);
 };
 
-// What a stage looked like when its worker was told of it.
+// A stage, from the message that announced it to its worker.
 struct StageSeen {
   uint32_t tasks = 0, partitions = 0;
   std::string staging;
@@ -53,19 +53,19 @@ class FakeWorker {
   uint64_t incarnation() const { return incarnation_; }
   // Closes both connections, as the kernel does for a killed process.
   void Disconnect();
-  // What a started process is to the one before it: another life of the same worker.
+  // Makes it a new process: another life of the same worker.
   void Restart() { ++incarnation_; }
 
   // Whether launches of this stage are done at once; held ones wait for Finish.
   std::function<bool(const AttemptId&)> hold = [](const AttemptId&) { return false; };
   void FinishHeld();
   void StartHeld();  // says that they run
-  // What becomes of a launch: it is done (or held), it fails with this kind, it is not started.
+  // The end of a launch: done (or held), a failure of this kind, or not started.
   enum class Fate { kDone, kUserFailure, kEnvironmentFailure, kRefused, kFinalFailure };
   std::function<Fate(const AttemptId&)> fate = [](const AttemptId&) { return Fate::kDone; };
-  // What a report that one is done says else, before it is sent.
+  // Changes the report of an attempt that is done, before it is sent.
   std::function<void(const AttemptId&, rpc::Finished::Builder)> edit = [](const AttemptId&, rpc::Finished::Builder) {};
-  // What it says to hold beside the outputs of what it ran: outputs of nobody's, and blocks of generation 1.
+  // Outputs and blocks (of generation 1) that it reports to hold, beside the outputs of its own attempts.
   struct Held {
     AttemptId attempt;
     uint32_t generation = 1;
@@ -74,27 +74,28 @@ class FakeWorker {
   std::vector<uint64_t> blocks;
   uint32_t pages_before_break = 0;  // not 0: its next registration ends with a broken connection behind so many pages
   size_t dropped = 0;               // of the inventory of its last registration
-  size_t deleted_blocks = 0, drop_commands = 0, removed_copies = 0;  // as it was told
-  uint32_t reduce_slots = 0;                                         // 0: as many as slots
-  uint32_t reports_given_up = 0;                                     // as it says when it registers
+  size_t deleted_blocks = 0, drop_commands = 0, removed_replicas = 0;  // as ordered by the master
+  uint32_t reduce_slots = 0;                                           // 0: as many as slots
+  uint32_t reports_given_up = 0;                                       // as it says when it registers
   bool gathers = false;                      // its reports of one batch of commands go in one call
   std::string data_address = "127.0.0.1:1";  // as it says when it registers; nobody serves there
   bool leaving = false;                      // likewise
   bool drained = false;                      // as the master said last
 
-  // Whether copies that it is asked to make are made, at once.
+  // Whether it makes the replicas that it is asked for, at once.
   bool replicates = false;
-  bool tells_of_copies = true;  // when they are made, not only when it registers again
-  // Else, where not empty: none is, and this is why.
-  std::string why_no_copy;
-  bool own_fault = false;  // that there is none
-  // Tells of a copy at this worker (made), or that there will be none of one at another, as it is.
-  void TellOfCopy(bool made, const AttemptId& of, uint32_t generation, WorkerId at, uint64_t incarnation,
-                  const std::string& why = "");
+  bool reports_replicas = true;  // when they are made, not only when it registers again
+  // If it makes none: the reason that it reports. Empty: it reports nothing.
+  std::string why_no_replica;
+  bool own_fault = false;  // whether it reports that the reason lies here and not at the source
+  // Reports that this worker has made a replica, or that it will not make one of a replica at worker `at`. Sends the
+  // arguments unchecked.
+  void ReportReplica(bool made, const AttemptId& of, uint32_t generation, WorkerId at, uint64_t incarnation,
+                     const std::string& why = "");
   // Says that an attempt of its own could not read this output.
   void Complain(const AttemptId& reader, const AttemptId& of, uint32_t generation, WorkerId at, uint64_t incarnation,
                 bool unreachable = false);
-  std::vector<AttemptId> asked_to_copy;
+  std::vector<AttemptId> asked_to_replicate;
   std::vector<AttemptId> launched;
   std::set<AttemptId> held;
   std::map<AttemptId, std::string> verdicts;
@@ -102,12 +103,12 @@ class FakeWorker {
   std::map<uint32_t, StageSeen> stages;  // by number
   std::vector<AttemptId> killed;
   std::vector<JobId> ended_jobs;
-  struct Copy {
+  struct Replica {
     uint32_t generation = 0;
     Digest128 content;
   };
-  std::map<uint32_t, std::map<uint32_t, Copy>> directory;  // by stage and task
-  uint32_t loop_silent_ms = 0;                             // as its beats say
+  std::map<uint32_t, std::map<uint32_t, Replica>> directory;  // by stage and task
+  uint32_t loop_silent_ms = 0;                                // as its beats say
   struct Durable {
     uint32_t epoch = 0;
     uint64_t life = 0, sequence = 0;
@@ -115,7 +116,7 @@ class FakeWorker {
   Durable seen;                           // as it says when it registers
   Durable durable;                        // as the last answer to a registration or a beat said
   uint32_t id = 0, master_epoch = 0;      // as its registration was answered
-  bool known = true;                      // what its last beat was told
+  bool known = true;                      // as the answer to its last beat said
   bool refuses_calls = false;             // calls with commands fail; the connection lives
   std::vector<uint32_t> upstream = {0};   // stages that those above them read, all of each
   uint32_t inputs = 3;                    // tasks of each of these
@@ -140,7 +141,7 @@ class FakeWorker {
   std::string name_;
   uint32_t slots_;
   uint64_t incarnation_ = 1;
-  std::set<AttemptId> copies_, waiting_;
+  std::set<AttemptId> replicas_, waiting_;
   std::map<AttemptId, uint32_t> generations_;
   uint64_t reports_ = 0, next_batch_ = 1;
   std::map<uint64_t, AttemptId> reported_;
@@ -182,8 +183,8 @@ class FakeClient {
   std::vector<std::string> Queues();
   // The state and pid of a worker, as `mrctl workers` prints them; "" where it is not known.
   std::pair<std::string, uint32_t> Worker(uint32_t id);
-  // Tasks of a job by how many copies of their outputs can be read.
-  std::map<uint32_t, uint32_t> TasksByCopies(JobId id);
+  // Tasks of a job by how many replicas of their outputs can be read.
+  std::map<uint32_t, uint32_t> TasksByReplicas(JobId id);
   std::vector<std::string> Why(const std::string& subject);
   bool UntilState(JobId id, rpc::JobState state, double seconds = 20);
 

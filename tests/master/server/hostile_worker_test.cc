@@ -31,12 +31,12 @@ class HostileWorkerTest : public test::MasterFixture {
     if (liar.held.empty() || rng_.Below(3) == 0) return {{{Field(), Field()}, Field(), Field()}, Field()};
     return *std::next(liar.held.begin(), static_cast<std::ptrdiff_t>(rng_.Below(liar.held.size())));
   }
-  void FillCopy(const AttemptId& of, rpc::Copy::Builder copy) {
-    rpc::ToWire(rng_.Below(2) == 0 ? of.task : TaskId{{Field(), Field()}, Field(), Field()}, copy.initTask());
-    copy.setGeneration(Field());
-    copy.setAttempt(Field());
-    copy.initWorker().setId(Field());
-    copy.getWorker().setIncarnation(Wide());
+  void FillReplica(const AttemptId& of, rpc::Replica::Builder replica) {
+    rpc::ToWire(rng_.Below(2) == 0 ? of.task : TaskId{{Field(), Field()}, Field(), Field()}, replica.initTask());
+    replica.setGeneration(Field());
+    replica.setAttempt(Field());
+    replica.initWorker().setId(Field());
+    replica.getWorker().setIncarnation(Wide());
   }
   void FillFinished(rpc::Finished::Builder out) {
     auto manifest = out.initManifest();
@@ -72,7 +72,7 @@ class HostileWorkerTest : public test::MasterFixture {
       counter.setValue(static_cast<int64_t>(Wide()));
     }
   }
-  // Of its own attempts all but that they are done; finishes: that alone, with any output.
+  // Fills a random report. finishes: only ends, with any output, name attempts of its own. Else only other reports do.
   void FillReport(const FakeWorker& liar, bool finishes, rpc::Report::Builder report) {
     AttemptId attempt = Attempt(liar);
     const auto kind = finishes && rng_.Below(2) == 0 ? 0 : rng_.Below(9);
@@ -87,14 +87,14 @@ class HostileWorkerTest : public test::MasterFixture {
       case 4: return report.setKilled();
       case 5: {
         auto done = report.initFetchDone();
-        FillCopy(attempt, done.initCopy());
+        FillReplica(attempt, done.initReplica());
         done.setBytes(Wide());
         done.setTookUs(Wide());
         return done.setReaders(Field());
       }
-      case 6: return FillCopy(attempt, report.initFetchFailed().initCopy());
-      case 7: return FillCopy(attempt, report.initCopyMade());
-      case 8: return FillCopy(attempt, report.initCopyNotMade().initCopy());
+      case 6: return FillReplica(attempt, report.initFetchFailed().initReplica());
+      case 7: return FillReplica(attempt, report.initReplicaMade());
+      case 8: return FillReplica(attempt, report.initReplicaNotMade().initReplica());
     }
   }
   // Said in turn; the answers are waited for, and may be errors. Ends where the master has turned the liar away.

@@ -1,4 +1,4 @@
-// What the master keeps is kept within bounds: staging, libraries, jobs. A master in this process.
+// Staging, libraries and ended jobs stay within their bounds. A master in this process.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 namespace mr::master {
 namespace {
 
-// What stands beside the submission of the n-th job: maps with so many partitions, and a reduce that reads them.
+// The SubmitExtra of the n-th job: maps with so many partitions, and a reduce that reads them.
 std::string TwoStages(uint32_t n, uint32_t maps, uint32_t partitions, bool utility = false) {
   capnp::MallocMessageBuilder message;
   auto spec = message.initRoot<rpc::JobSpec>();
@@ -99,7 +99,7 @@ TEST(JobTableTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
   }
 }
 
-TEST(JobTableTest, CopiesAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd) {
+TEST(JobTableTest, ReplicasAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd) {
   JobTable table;
   const JobId id{1, 1};
   constexpr WorkerId kOne{1}, kTwo{2};
@@ -109,63 +109,63 @@ TEST(JobTableTest, CopiesAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd) {
   };
   fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 2, 1));
   fold(sched::StagePlanned{id, 0, 1, {{}, {}}, ""});
-  std::vector<sched::Copy> first;
+  std::vector<sched::Replica> first;
   for (uint32_t t = 0; t < 2; ++t) {
     const AttemptId attempt{{id, 0, t}, 1};
     first.push_back({{attempt.task, 1}, 1, kOne, 11});
     fold(sched::AttemptFinished{attempt, kOne, 11, {}, {}, {}, {}},
          {sched::Accept{attempt, kOne, 11, true, first[t], {1, 100, {}}, {}},
-          sched::ReplicateCopy{first[t], kTwo, {sched::ReasonCode::kStale, "why_not", {}}}},
+          sched::ReplicateOutput{first[t], kTwo, {sched::ReasonCode::kStale, "why_not", {}}}},
          EncodeFields(FinishedExtra{1, {{}}, {}, {}, "", ""}));
   }
   ASSERT_EQ(table.ReplicationsTo(kTwo).size(), 2u);
-  const sched::Copy made{first[0].output, 1, kTwo, 22}, refused{first[1].output, 1, kTwo, 22};
-  EXPECT_EQ(fold(sched::CopyMade{made}).added, std::vector<sched::Copy>{made});
-  EXPECT_TRUE(fold(sched::CopyMade{made}).added.empty()) << "said again";
+  const sched::Replica made{first[0].output, 1, kTwo, 22}, refused{first[1].output, 1, kTwo, 22};
+  EXPECT_EQ(fold(sched::ReplicaMade{made}).added, std::vector<sched::Replica>{made});
+  EXPECT_TRUE(fold(sched::ReplicaMade{made}).added.empty()) << "said again";
   JobTable again;
   table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
   for (JobTable* each : {&table, &again}) {
     ASSERT_EQ(each->ReplicationsTo(kTwo).size(), 1u);
     EXPECT_EQ(each->ReplicationsTo(kTwo)[0].from, first[1]);
-    const CopyView* view = each->FindCopy(made);
+    const ReplicaView* view = each->FindReplica(made);
     ASSERT_NE(view, nullptr);
     EXPECT_EQ(view->manifest.bytes, 100u);
     EXPECT_EQ(view->extra->rows.size(), 1u);
-    EXPECT_EQ(each->copy_counts().made, 1u);
-    EXPECT_EQ(each->copy_counts().bytes, 100u);
+    EXPECT_EQ(each->replica_counts().made, 1u);
+    EXPECT_EQ(each->replica_counts().bytes, 100u);
     const auto& why = each->Find(id)->why[{0, 0}];
-    EXPECT_EQ(why.back().what, What::kCopyMade);
+    EXPECT_EQ(why.back().what, What::kReplicaMade);
     EXPECT_EQ(why.back().reason.policy, "why_not") << "of the decision to make it";
     EXPECT_EQ(why.back().text, "");
   }
-  EXPECT_TRUE(fold(sched::CopyMade{refused}, {sched::DropCopy{refused, {}}}).added.empty());
-  EXPECT_EQ(table.FindCopy(refused), nullptr);
+  EXPECT_TRUE(fold(sched::ReplicaMade{refused}, {sched::DropReplica{refused, {}}}).added.empty());
+  EXPECT_EQ(table.FindReplica(refused), nullptr);
   EXPECT_TRUE(table.ReplicationsTo(kTwo).empty());
-  EXPECT_EQ(fold(sched::CopyLost{first[0], ""}, {sched::DropCopy{first[0], {}}}).removed,
-            std::vector<sched::Copy>{first[0]});
-  EXPECT_NE(table.FindCopy(made), nullptr);
+  EXPECT_EQ(fold(sched::ReplicaLost{first[0], ""}, {sched::DropReplica{first[0], {}}}).removed,
+            std::vector<sched::Replica>{first[0]});
+  EXPECT_NE(table.FindReplica(made), nullptr);
   // A worker that is lost, and a job that has ended, are asked for nothing.
   fold(sched::WorkerLost{kTwo, 22, ""});
   EXPECT_EQ(again.ReplicationsTo(kTwo).size(), 1u);
   again.Fold({{}, sched::WorkerLost{kTwo, 22, ""}}, "", {}, 1);
   EXPECT_TRUE(again.ReplicationsTo(kTwo).empty());
-  fold(sched::FetchDone{}, {sched::ReplicateCopy{made, kOne, {}}});
+  fold(sched::FetchDone{}, {sched::ReplicateOutput{made, kOne, {}}});
   EXPECT_EQ(table.ReplicationsTo(kOne).size(), 1u);
   fold(sched::JobKillAsked{id, ""}, {sched::FailJob{id, true, "", {}}});
   EXPECT_TRUE(table.ReplicationsTo(kOne).empty());
 }
 
-TEST(JobTableTest, WhatAnotherReleaseAskedToBeCopiedIsNotAskedAgain) {
+TEST(JobTableTest, ReplicasThatAnotherReleaseAskedForAreNotAskedForAgain) {
   JobTable table;
-  const sched::Copy from{{{{1, 1}, 0, 0}, 1}, 1, {1}, 11};
+  const sched::Replica from{{{{1, 1}, 0, 0}, 1}, 1, {1}, 11};
   table.Fold({{}, sched::JobSubmitted{{1, 1}, "j", "", 0, {}, 0, {}, {}}}, TwoStages(1, 2, 1), {}, 1);
-  table.Fold({{}, sched::FetchDone{}}, "", {sched::ReplicateCopy{from, {2}, {}}}, 2);
+  table.Fold({{}, sched::FetchDone{}}, "", {sched::ReplicateOutput{from, {2}, {}}}, 2);
   ASSERT_EQ(table.ReplicationsTo({2}).size(), 1u);
   table.EndAllAttempts({}, "another release of the master launched it");
   EXPECT_TRUE(table.ReplicationsTo({2}).empty());
 }
 
-// Two clones of a reduce, told which copies of two clones of a map to read; then a third, random map.
+// Two clones of a reduce are bound to the replicas that two clones of a map made. Then comes a third, random map.
 TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) {
   JobTable table;
   const JobId id{1, 1};
@@ -179,11 +179,11 @@ TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) 
   const auto launch = [&](const AttemptId& attempt, WorkerId worker, sched::Cause cause) {
     return sched::Launch{attempt, worker, worker.value, cause, 1, {}};
   };
-  const auto copy = [&](const AttemptId& map, WorkerId worker) {
-    return sched::Copy{{map.task, 1}, map.number, worker, worker.value};
+  const auto replica = [&](const AttemptId& map, WorkerId worker) {
+    return sched::Replica{{map.task, 1}, map.number, worker, worker.value};
   };
-  const auto bind = [&](const AttemptId& reader, const sched::Copy& from, bool own) {
-    const auto why = own ? sched::ReasonCode::kOwnCopy : sched::ReasonCode::kSharedCopy;
+  const auto bind = [&](const AttemptId& reader, const sched::Replica& from, bool own) {
+    const auto why = own ? sched::ReasonCode::kOwnReplica : sched::ReasonCode::kSharedReplica;
     return sched::Bind{reader, from, {why, "", {1, 1}}, own};
   };
   fold(0, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 1, 2));
@@ -192,14 +192,14 @@ TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) 
        {launch(maps[0], kOne, sched::Cause::kFirst), launch(maps[1], kTwo, sched::Cause::kClone),
         launch(reduces[0], kOne, sched::Cause::kFirst), launch(reduces[1], kTwo, sched::Cause::kClone)});
   const FinishedExtra made{2, {{1, 1, {1, 1}, 1}, {1, 1, {2, 2}, 1}}, {}, {}, "", ""};
-  const sched::Copy first = copy(maps[1], kTwo), second = copy(maps[0], kOne);
+  const sched::Replica first = replica(maps[1], kTwo), second = replica(maps[0], kOne);
   fold(3, sched::AttemptFinished{maps[1], kTwo, 2, {}, {}, {}, {}},
        {sched::Accept{maps[1], kTwo, 2, true, first, {}, {}}, bind(reduces[0], first, true)}, EncodeFields(made));
   fold(4, sched::AttemptFinished{maps[0], kOne, 1, {}, {}, {}, {}},
        {sched::Accept{maps[0], kOne, 1, false, second, {}, {}}, bind(reduces[1], second, false),
         bind(reduces[1], second, false)},
        EncodeFields(made));
-  fold(5, sched::WorkerLost{{9}, 9, ""}, {sched::DropCopy{second, {}}, bind(reduces[1], first, false)});
+  fold(5, sched::WorkerLost{{9}, 9, ""}, {sched::DropReplica{second, {}}, bind(reduces[1], first, false)});
   FinishedExtra random = made;
   random.rows[1].content = {3, 3};
   fold(5, sched::AttemptFinished{{{id, 0, 0}, 3}, kOne, 1, {}, {}, {}, {}},
@@ -217,17 +217,18 @@ TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) 
       EXPECT_EQ(counts.contended, 1u);
       EXPECT_EQ(counts.rebound, 1u);
       EXPECT_EQ(counts.killed, 1u);
-      EXPECT_EQ(counts.extra, Seconds(4) + Seconds(7)) << "the map's other copy, and the reduce's clone";
+      EXPECT_EQ(counts.extra, Seconds(4) + Seconds(7)) << "the map's other clone, and the reduce's clone";
     }
     EXPECT_EQ(job.reads.size(), 1u) << "of the reduce that lives";
     EXPECT_THAT(job.warnings.at(0),
                 testing::HasSubstr("two runs of task_1_0001_0_m_000000 did not give the same records, in partition 1"));
-    EXPECT_THAT(job.why.at({1, 0}).back().text, testing::HasSubstr("it reads what attempt_1_0001_0_m_000000_2 made, "
-                                                                   "since the copy that it was told before is gone"));
+    EXPECT_THAT(job.why.at({1, 0}).back().text,
+                testing::HasSubstr("it reads the output of attempt_1_0001_0_m_000000_2, "
+                                   "since the replica that it was bound to is gone"));
   }
 }
 
-// Of two maps with a clone each: one in the budget, one on a slot that was lent, which is taken back.
+// Two maps have a clone each: one in the budget, one on a lent slot that is taken back.
 TEST(JobTableTest, ClonesOnIdleSlotsAreCountedApartAndKnownThroughASnapshot) {
   JobTable table;
   capnp::MallocMessageBuilder message;
@@ -269,7 +270,7 @@ TEST(JobTableTest, ClonesOnIdleSlotsAreCountedApartAndKnownThroughASnapshot) {
   }
 }
 
-TEST(JobTableTest, WhyACopyWasNotMadeIsKnownThroughASnapshot) {
+TEST(JobTableTest, WhyAReplicaWasNotMadeIsKnownThroughASnapshot) {
   JobTable table;
   const JobId id{1, 1};
   const auto fold = [&](sched::Event event, std::vector<sched::Decision> decisions, const std::string& with) {
@@ -277,10 +278,10 @@ TEST(JobTableTest, WhyACopyWasNotMadeIsKnownThroughASnapshot) {
   };
   fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 2, 1));
   fold(sched::StagePlanned{id, 0, 1, {{}, {}}, ""}, {}, "");
-  const sched::Copy from{{{id, 0, 1}, 1}, 1, {1}, 11};
-  fold(sched::FetchDone{}, {sched::ReplicateCopy{from, {2}, {}}}, "");
+  const sched::Replica from{{{id, 0, 1}, 1}, 1, {1}, 11};
+  fold(sched::FetchDone{}, {sched::ReplicateOutput{from, {2}, {}}}, "");
   EXPECT_TRUE(table.Replicating({2}, from.output));
-  fold(sched::CopyNotMade{from, {2}, "no space\nleft"}, {sched::ReplicateCopy{from, {3}, {}}}, "");
+  fold(sched::ReplicaNotMade{from, {2}, "no space\nleft"}, {sched::ReplicateOutput{from, {3}, {}}}, "");
   EXPECT_FALSE(table.Replicating({2}, from.output));
   EXPECT_TRUE(table.Replicating({3}, from.output));
   JobTable again;
@@ -288,7 +289,7 @@ TEST(JobTableTest, WhyACopyWasNotMadeIsKnownThroughASnapshot) {
   for (JobTable* each : {&table, &again}) {
     const auto& why = each->Find(id)->why[{0, 1}];
     ASSERT_EQ(why.size(), 3u);
-    EXPECT_EQ(why[1].what, What::kCopyNotMade);
+    EXPECT_EQ(why[1].what, What::kReplicaNotMade);
     EXPECT_EQ(why[1].worker, WorkerId{2});
     EXPECT_EQ(why[1].text, "no space left");
     EXPECT_EQ(why[0].text + why[2].text, "");
@@ -307,7 +308,7 @@ TEST(JobTableTest, WhatUsersSetOfARunningJobOutlivesASnapshot) {
     EXPECT_EQ(each->Find(id)->spec.priority, 7);
     EXPECT_EQ(each->Find(id)->spec.deadline, Seconds(90));
   }
-  // Of one that has ended nothing changes.
+  // Nothing changes for a job that has ended.
   table.Find(id)->state = JobState::kSucceeded;
   fold(sched::JobSet{id, 8, {}});
   EXPECT_EQ(table.Find(id)->spec.priority, 7);
@@ -344,7 +345,7 @@ TEST(JobTableTest, WhatNeverWasHasNoLinesOfWhy) {
     stopped({{id, n, 2 + n}, 1});
     stopped({{id, 1, n}, 1});
     stopped({{id, 0, n % 2}, 5 + n});
-    fold(sched::CopyNotMade{{{{id, 9, n}, 1}, 1, kOne, 11}, kOne, "so it says"}, {});
+    fold(sched::ReplicaNotMade{{{{id, 9, n}, 1}, 1, kOne, 11}, kOne, "so it says"}, {});
   }
   EXPECT_TRUE(table.Find(id)->why.empty());
   const AttemptId real{{id, 0, 1}, 1};
@@ -461,18 +462,19 @@ TEST_F(FoldedJobTest, AnAttemptOfAnEarlierProcessOfItsWorkerHasEndedWhateverTheN
 }
 
 // A clone may have another table of partitions than the attempt that committed.
-TEST_F(FoldedJobTest, ACopyHasItsOwnTableBehindASnapshotToo) {
+TEST_F(FoldedJobTest, AReplicaHasItsOwnTableBehindASnapshotToo) {
   Fold(sched::TimerDue{}, {Launched(2)});
   Commit(1, 1);
-  const sched::Copy copy{{Map(2).task, 1}, 2, kWorker, 11};
+  const sched::Replica replica{{Map(2).task, 1}, 2, kWorker, 11};
   Fold(sched::AttemptFinished{Map(2), kWorker, 11, {}, {}, {}, {}},
-       {sched::Accept{Map(2), kWorker, 11, false, copy, {}, {}}}, EncodeFields(FinishedExtra{3, {}, {}, {}, "", ""}));
+       {sched::Accept{Map(2), kWorker, 11, false, replica, {}, {}}},
+       EncodeFields(FinishedExtra{3, {}, {}, {}, "", ""}));
   JobTable again;
   table_.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
   for (JobTable* each : {&table_, &again}) {
-    ASSERT_NE(each->FindCopy(copy), nullptr);
-    EXPECT_EQ(each->FindCopy(copy)->extra->partitions, 3u);
-    EXPECT_EQ(each->FindCopy({{Map(1).task, 1}, 1, kWorker, 11})->extra->partitions, 1u);
+    ASSERT_NE(each->FindReplica(replica), nullptr);
+    EXPECT_EQ(each->FindReplica(replica)->extra->partitions, 3u);
+    EXPECT_EQ(each->FindReplica({{Map(1).task, 1}, 1, kWorker, 11})->extra->partitions, 1u);
   }
 }
 

@@ -46,7 +46,7 @@ class LeasesTest : public testing::Test {
   }
   WorkerView& Of(char name) { return *brain_->workers().FindIncarnation(static_cast<uint64_t>(name)); }
   bool Beat(char name, Duration silent = {}) { return brain_->Beat(Of(name).id, Of(name).info.incarnation, silent); }
-  // As its loop does: ticks each 250 ms, and those beat that do.
+  // Does the work of the master's loop: a tick every 250 ms, at which the workers in `beating` beat.
   void Run(Duration time, const std::string& beating = "", Duration silent = {}) {
     for (Duration done; done < time; done = done + kTick) {
       now_ = now_ + kTick;
@@ -55,7 +55,7 @@ class LeasesTest : public testing::Test {
     }
   }
   void StandStill(Duration time) { now_ = now_ + time; }
-  // What a tick does.
+  // One tick.
   void Look() {
     brain_->HeartbeatConnected(Of('a').info.incarnation, true);
     brain_->HeartbeatConnected(Of('a').info.incarnation, false);

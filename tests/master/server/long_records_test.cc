@@ -28,7 +28,7 @@ class LongRecordsTest : public test::RestartsFixture {
     }));
     return client_->Job(job).error;
   }
-  // Of the journal of a stopped master.
+  // Calls fn(event, bytes of its record) for each event in the journal of a stopped master.
   void ForEachEvent(const std::function<void(const EventRecord&, size_t)>& fn) {
     const auto read = journal::ReadDirectory(
         options_.directory + "/journal", 0, UINT64_MAX, [&](const journal::Record& record, uint64_t) {
@@ -41,7 +41,7 @@ class LongRecordsTest : public test::RestartsFixture {
   }
 };
 
-// What it read, and the decisions, stand in the same record.
+// The inputs that the attempt read, and the decisions, are in the same record.
 TEST_F(LongRecordsTest, ACommitWhoseWholeRecordIsTooLongFailsItsJob) {
   const auto run = [&](const std::string& output) {
     EXPECT_TRUE(Start().ok());

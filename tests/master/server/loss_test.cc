@@ -1,4 +1,4 @@
-// What a worker's evidence of lost records changes at once, in a brain without sockets.
+// A worker's evidence of lost records takes effect at once, in a brain without sockets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ class LossTest : public testing::Test {
                      [&](const RegisterOut& out) { refused = out.status.message(); });
     return refused;
   }
-  // What a worker was sent by another chain's master, which began this epoch too.
+  // The durable record of a worker that heard from a master of another chain, which began this epoch too.
   Durable Lost(uint32_t epoch) {
     Durable seen = brain_->DurableNow();
     seen.epoch = epoch;
@@ -195,7 +195,8 @@ TEST_F(LossTest, AFurtherLossLeavesStandingUpToWhereTheJournalIsWhole) {
   EXPECT_THAT(brain_->LossWords(), HasSubstr(whole)) << "what came behind it was written without the lost records";
 }
 
-// A copy that was taken in its first epoch and started twice before a worker came that had seen another epoch 2.
+// A copied journal directory, taken in its first epoch and started twice before a worker came that had seen another
+// epoch 2.
 class IdsInDoubtTest : public LossTest {
  protected:
   void Check(const std::function<void()>& start) {

@@ -90,7 +90,7 @@ TEST_F(LargestWorkerTest, AWorkerThatAnOperatorExcludedHasNoMemoryForAnybody) {
 
 class NewProcessTest : public test::BrainFixture {
  protected:
-  // As b, on a session of the same number. False where it was refused.
+  // Registers as worker b, on a session with the number of the incarnation. Returns false if it was refused.
   bool RegisterAsB(uint64_t incarnation) {
     RegisterIn in;
     in.extra.name = "b";
@@ -111,7 +111,7 @@ TEST_F(NewProcessTest, RegistersAtOnceWhereTheConnectionOfTheOldOneHasEnded) {
   });
 }
 
-// What the old one had open is not the new one's: without any connection of its own it is lost at once.
+// The connections of the old process are not its own. Without a connection of its own it is lost at once.
 TEST_F(NewProcessTest, HasNoHeartbeatConnectionsOfTheOldOne) {
   Run(Seconds(1), [this] { Beat('a'), Beat('b'); });
   On([&] {

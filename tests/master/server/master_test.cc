@@ -96,7 +96,7 @@ TEST_F(MasterTest, SaysWhyATaskHasNotBeenLaunched) {
   FakeClient client(io_, port_);
   auto job = client.Submit(Spec());
   ASSERT_TRUE(job.ok()) << job.status().ToString();
-  ASSERT_TRUE(io_.Until([&] { return !client.TasksByCopies(*job).empty(); }));
+  ASSERT_TRUE(io_.Until([&] { return !client.TasksByReplicas(*job).empty(); }));
   EXPECT_THAT(client.Why(Name(TaskId{*job, 0, 2}, TaskLetter::kMap)),
               testing::ElementsAre(testing::HasSubstr("has not been launched yet"),
                                    testing::HasSubstr("no worker is registered")));
@@ -209,7 +209,7 @@ TEST_F(MasterTest, AClonesSlotIsLentOverARestartToo) {
   ASSERT_TRUE(client->UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(*client, *job);
 }
 
-TEST_F(MasterTest, AsksForACopyAgainAfterARestartAndReadersGoOnFromIt) {
+TEST_F(MasterTest, AsksForAReplicaAgainAfterARestartAndReadersGoOnFromIt) {
   master_ = nullptr;
   policies_ = "fifo,mantri_replication(always=on)";
   StartMaster();
@@ -220,34 +220,36 @@ TEST_F(MasterTest, AsksForACopyAgainAfterARestartAndReadersGoOnFromIt) {
   auto client = std::make_unique<FakeClient>(io_, port_);
   auto job = client->Submit(Spec("out", 1));
   ASSERT_TRUE(job.ok());
-  const auto asked = [&] { return one.asked_to_copy.size() + two.asked_to_copy.size(); };
+  const auto asked = [&] { return one.asked_to_replicate.size() + two.asked_to_replicate.size(); };
   ASSERT_TRUE(io_.Until([&] { return asked() == 3 && one.held.size() + two.held.size() == 1; }));
   using Counts = std::map<uint32_t, uint32_t>;
-  EXPECT_EQ(client->TasksByCopies(*job), (Counts{{0, 1}, {1, 3}}));
+  EXPECT_EQ(client->TasksByReplicas(*job), (Counts{{0, 1}, {1, 3}}));
   for (const bool made : {false, true}) {
     client = nullptr;
     master_ = nullptr;
     StartMaster();
-    one.asked_to_copy.clear();
-    two.asked_to_copy.clear();
+    one.asked_to_replicate.clear();
+    two.asked_to_replicate.clear();
     one.replicates = two.replicates = true;
     ASSERT_TRUE(one.Register(port_).ok());
     ASSERT_TRUE(two.Register(port_).ok());
     client = std::make_unique<FakeClient>(io_, port_);
-    EXPECT_TRUE(io_.Until([&] { return client->TasksByCopies(*job) == Counts{{0, 1}, {2, 3}}; })) << Why(*client, *job);
+    EXPECT_TRUE(io_.Until([&] {
+      return client->TasksByReplicas(*job) == Counts{{0, 1}, {2, 3}};
+    })) << Why(*client, *job);
     EXPECT_EQ(asked(), made ? 0u : 3u);
   }
   FakeWorker& reader = one.held.empty() ? two : one;
   FakeWorker& other = one.held.empty() ? one : two;
   const size_t maps = Launches(one, 0) + Launches(two, 0);
   other.Disconnect();
-  EXPECT_TRUE(io_.Until([&] { return client->TasksByCopies(*job) == Counts{{0, 1}, {1, 3}}; }));
+  EXPECT_TRUE(io_.Until([&] { return client->TasksByReplicas(*job) == Counts{{0, 1}, {1, 3}}; }));
   reader.FinishHeld();
   ASSERT_TRUE(client->UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(*client, *job);
-  EXPECT_EQ(Launches(one, 0) + Launches(two, 0), maps) << "an output that has another copy was made again";
+  EXPECT_EQ(Launches(one, 0) + Launches(two, 0), maps) << "an output that has another replica was made again";
 }
 
-TEST_F(MasterTest, ACopyThatOneWorkerCannotMakeIsAskedOfAnotherAndWhySaysSo) {
+TEST_F(MasterTest, AReplicaThatOneWorkerCannotMakeIsAskedOfAnotherAndWhySaysSo) {
   master_ = nullptr;
   policies_ = "fifo,mantri_replication(always=on)";
   StartMaster();
@@ -269,48 +271,48 @@ TEST_F(MasterTest, ACopyThatOneWorkerCannotMakeIsAskedOfAnotherAndWhySaysSo) {
   ASSERT_TRUE(job.ok());
   ASSERT_TRUE(io_.Until([&] { return one.held.size() == 3; }));
   for (FakeWorker* worker : {&full, &dies, &good}) ASSERT_TRUE(worker->Register(port_).ok());
-  full.why_no_copy = "no space left on device";
+  full.why_no_replica = "no space left on device";
   good.replicates = true;
   one.FinishHeld();
-  ASSERT_TRUE(io_.Until([&] { return dies.asked_to_copy.size() == 2; }));  // of tasks 1 and, behind w2, 0
+  ASSERT_TRUE(io_.Until([&] { return dies.asked_to_replicate.size() == 2; }));  // of tasks 1 and, behind w2, 0
   dies.Disconnect();
   const std::map<uint32_t, uint32_t> two_of_each = {{0, 1}, {2, 3}};
-  EXPECT_TRUE(io_.Until([&] { return client.TasksByCopies(*job) == two_of_each; })) << Why(client, *job);
-  EXPECT_EQ(good.asked_to_copy.size(), 3u);
+  EXPECT_TRUE(io_.Until([&] { return client.TasksByReplicas(*job) == two_of_each; })) << Why(client, *job);
+  EXPECT_EQ(good.asked_to_replicate.size(), 3u);
   const std::string why = Why(client, *job), first = Name(AttemptId{{*job, 0, 0}, 1}, TaskLetter::kMap);
   for (const std::string line : {" on w2: no space left on device\n", " on w3: it was lost: its connections broke\n"}) {
-    EXPECT_THAT(why, testing::HasSubstr("not copied " + first + line));
+    EXPECT_THAT(why, testing::HasSubstr("replica not made " + first + line));
   }
-  for (const std::string line : {" on w3: worker w2 could not make the copy (try 2) [mantri_replication]",
-                                 " on w4: worker w3 could not make the copy (try 3)"}) {
-    EXPECT_THAT(why, testing::HasSubstr("to be copied " + first + line));
+  for (const std::string line : {" on w3: worker w2 could not make the replica (try 2) [mantri_replication]",
+                                 " on w4: worker w3 could not make the replica (try 3)"}) {
+    EXPECT_THAT(why, testing::HasSubstr("replica requested " + first + line));
   }
 
-  // Said again, of others' copies, or at random, it changes nothing.
+  // Repeated reports, reports about other replicas, and random ones change nothing.
   Rng rng(4711);
   const auto field = [&] { return static_cast<uint32_t>(rng.Below(2) == 0 ? rng.Below(4) : rng.Next()); };
-  const auto asked = [&] { return full.asked_to_copy.size() + good.asked_to_copy.size(); };
+  const auto asked = [&] { return full.asked_to_replicate.size() + good.asked_to_replicate.size(); };
   const size_t before = asked();
   for (size_t i = 0; i < 300; ++i) {
     const AttemptId of{{i % 3 == 0 ? *job : JobId{field(), field()}, field(), field()}, field()};
-    full.TellOfCopy(i % 4 == 0, of, field(), {field()}, i % 5 == 0 ? 1 : rng.Next(), std::string(i, '\xff'));
+    full.ReportReplica(i % 4 == 0, of, field(), {field()}, i % 5 == 0 ? 1 : rng.Next(), std::string(i, '\xff'));
   }
-  full.TellOfCopy(false, {{*job, 0, 0}, 1}, 1, {1}, 1, "no space left on device");
+  full.ReportReplica(false, {{*job, 0, 0}, 1}, 1, {1}, 1, "no space left on device");
   const AttemptId last{{*job, 0, 77}, 77};
-  full.TellOfCopy(true, last, 1, {1}, 1);
+  full.ReportReplica(true, last, 1, {1}, 1);
   ASSERT_TRUE(io_.Until([&] { return full.verdicts[last] == "stale"; })) << full.verdicts[last];
   EXPECT_EQ(asked(), before);
-  EXPECT_EQ(client.TasksByCopies(*job), two_of_each);
+  EXPECT_EQ(client.TasksByReplicas(*job), two_of_each);
   one.hold = [](const AttemptId&) { return false; };
 }
 
-TEST_F(MasterTest, AFullDiskWhereACopyWasToBeMadeCastsNoDoubtOnItsSource) {
+TEST_F(MasterTest, AFullDiskWhereAReplicaWasToBeMadeCastsNoDoubtOnItsSource) {
   master_ = nullptr;
   policies_ = "fifo,mantri_replication(always=on)";
   StartMaster();
   FakeWorker one(io_, "one", 3), full(io_, "full");
   one.hold = full.hold = [](const AttemptId&) { return true; };
-  full.why_no_copy = "no space left on device";
+  full.why_no_replica = "no space left on device";
   full.own_fault = true;
   ASSERT_TRUE(one.Register(port_).ok());  // where nobody answers whether an output is there: asked, it loses it
   FakeClient client(io_, port_);
@@ -319,14 +321,14 @@ TEST_F(MasterTest, AFullDiskWhereACopyWasToBeMadeCastsNoDoubtOnItsSource) {
   ASSERT_TRUE(io_.Until([&] { return one.held.size() == 3; }));
   ASSERT_TRUE(full.Register(port_).ok());
   one.FinishHeld();
-  ASSERT_TRUE(io_.Until([&] { return full.asked_to_copy.size() == 3; }));
+  ASSERT_TRUE(io_.Until([&] { return full.asked_to_replicate.size() == 3; }));
   using Counts = std::map<uint32_t, uint32_t>;
   // Another reason: the source is asked, and this one output is made again.
   const AttemptId of{{*job, 0, 0}, 1};
   full.own_fault = false;
-  full.TellOfCopy(false, of, 1, {1}, Hash64("one") | 1, "cannot be read");
+  full.ReportReplica(false, of, 1, {1}, Hash64("one") | 1, "cannot be read");
   ASSERT_TRUE(io_.Until([&] { return Launches(one, 0) + Launches(full, 0) == 4; })) << Why(client, *job);
-  EXPECT_EQ(client.TasksByCopies(*job), (Counts{{0, 2}, {1, 2}})) << "the others were in no doubt";
+  EXPECT_EQ(client.TasksByReplicas(*job), (Counts{{0, 2}, {1, 2}})) << "the others were in no doubt";
   one.hold = full.hold = [](const AttemptId&) { return false; };
   one.FinishHeld();
   full.FinishHeld();
@@ -511,7 +513,7 @@ TEST_F(MasterTest, KeepsAWorkerDrainedOverItsRestartAndItsOwn) {
     auto job = client->Submit(Spec(new_life ? "second" : "first"));
     ASSERT_TRUE(drained.Register(port_).ok());
     EXPECT_EQ(client->Worker(drained.id).first, "draining");
-    EXPECT_TRUE(io_.Until([&] { return drained.drained; })) << "it is told so, too";
+    EXPECT_TRUE(io_.Until([&] { return drained.drained; })) << "the worker is notified, too";
     ASSERT_TRUE(other.Register(port_).ok());
     ASSERT_TRUE(client->UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(*client, *job);
     EXPECT_THAT(drained.launched, testing::IsEmpty());

@@ -1,4 +1,4 @@
-// What the planner and the publisher promise about specs, splits, partitions and output directories.
+// The planner's and the publisher's promises about specs, splits, partitions and output directories.
 #include "master/server/planner.h"
 
 #include <capnp/message.h>
@@ -117,7 +117,7 @@ TEST_F(PlannerTest, ReadsAllFilesBelowADirectoryAndLeavesNoneOutSilently) {
   const auto all = ExpandFileUri("file://" + root_);
   ASSERT_TRUE(all.ok()) << all.status().ToString();
   EXPECT_EQ(all->size(), 3u);
-  // What cannot be read is said, not skipped; so is a link that might lead back up.
+  // A file that cannot be read is an error and not skipped, and so is a link that might lead back up.
   ASSERT_EQ(symlink("/nowhere/at/all", (root_ + "/dangling").c_str()), 0);
   EXPECT_EQ(ExpandFileUri("file://" + root_).status().code(), Code::kNotFound);
   ASSERT_EQ(unlink((root_ + "/dangling").c_str()), 0);
@@ -398,7 +398,7 @@ TEST_F(PublisherTest, FailsWhereAPartIsNowhere) {
   EXPECT_FALSE(PathExists(root_ + "/out")) << "an output is there as a whole or not at all";
 }
 
-// What a damaged report may say: nothing is moved from elsewhere, nor to elsewhere.
+// Whatever paths a damaged report has, no file from outside is moved, and none to the outside.
 TEST_F(PublisherTest, MovesNoFilesButThoseOfItsJobsAttempts) {
   Put("precious", 3);
   const auto good = Request(false);

@@ -1,4 +1,4 @@
-// What is predicted of a job before it runs: from its profile, made to fit its input, or from its input alone.
+// Predictions for a job before it runs: from its profile, scaled to its input, or from its input alone.
 #include "master/server/predictor.h"
 
 #include <gmock/gmock.h>

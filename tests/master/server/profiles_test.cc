@@ -140,7 +140,7 @@ class FullDiskTest : public ProfileStoreTest {
     }
   }
   void MakeRoom() { ASSERT_TRUE(RemoveTree(small_ + "/filler").ok()); }
-  // Of some 80 KB.
+  // A profile of about 80 KB.
   static sched::RunProfile Large() {
     sched::RunProfile run = OfRun(1, 512);
     run.stages.resize(20, run.stages[0]);

@@ -1,4 +1,4 @@
-// What of an event has room in a record of the journal.
+// How much of an event fits into a record of the journal.
 #include "master/server/record_size.h"
 
 #include <gmock/gmock.h>

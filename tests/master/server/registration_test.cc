@@ -138,7 +138,7 @@ TEST_F(RegistrationTest, JoinsTwoStagesOfSixtyThousandTasksOverARestart) {
   EXPECT_EQ(worker.launched.size(), launched) << "nothing runs again";
 }
 
-// What an honest worker keeps itself: a peer that does not is told by a failed attempt, and the session holds.
+// An honest worker keeps these bounds itself. A peer that does not gets a failed attempt, and the session goes on.
 TEST_F(RegistrationTest, AReportBeyondItsBoundsFailsTheJobAndNotTheSession) {
   const std::string input = root_ + "/input";
   ASSERT_TRUE(WriteFileDurably(input, std::string(10'000, 'x')).ok());
@@ -173,7 +173,7 @@ TEST_F(RegistrationTest, AReportBeyondItsBoundsFailsTheJobAndNotTheSession) {
   EXPECT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << "the same session works on";
 }
 
-// The other worker knows the directory, and is told of each output that is gone.
+// The other worker knows the directory, and receives the removal of each lost output.
 TEST_F(RegistrationTest, TheLossOfAWorkerWithSeventyThousandOutputsEndsNoSession) {
   constexpr uint32_t kTasks = 70'000;
   FakeWorker one(io_, "one", 10'000), two(io_, "two", 2);
@@ -190,7 +190,7 @@ TEST_F(RegistrationTest, TheLossOfAWorkerWithSeventyThousandOutputsEndsNoSession
   ASSERT_TRUE(io_.Until([&] { return two.held.size() == 2; }, 60)) << "reads all that the first worker has";
   two.hold = [](const AttemptId&) { return true; };
   one.Disconnect();
-  EXPECT_TRUE(io_.Until([&] { return two.removed_copies == kTasks; }, 60)) << two.removed_copies << " told";
+  EXPECT_TRUE(io_.Until([&] { return two.removed_replicas == kTasks; }, 60)) << two.removed_replicas << " told";
   EXPECT_EQ(client.Worker(two.id).first, "live");
   EXPECT_EQ(client.Worker(one.id).first, "lost");
   EXPECT_TRUE(two.known) << "its session holds";

@@ -122,7 +122,7 @@ TEST_F(ReplayTest, BeginsAtTheOldestSnapshot) {
 
 TEST_F(ReplayTest, ADivergenceIsFoundAtItsRecord) {
   WriteJournal(2);
-  // Another scheduler would not have counted this failure: the attempt's event tells another story.
+  // The event is changed to one that the scheduler does not count as a failure.
   std::string directory = WithEvent<sched::AttemptFailed>(
       [](sched::AttemptFailed* e, EventRecord*) { e->kind = sched::FailureKind::kEnvironment; });
   auto replayed = sim::ReplayJournal(directory);

@@ -1,5 +1,5 @@
-// A master whose data directory is an older copy: what workers were sent as durable shows it, and nothing is given or
-// deleted before an operator has said what holds.
+// A master whose data directory is an older copy. Workers received later records as durable, which shows it. Nothing is
+// given or deleted before an operator has decided.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -87,7 +87,7 @@ class SafeModeTest : public test::RestartsFixture {
     const Status started = RestartsFixture::Start();
     ASSERT_TRUE(started.ok()) << started.ToString();
   }
-  void Copy(const std::string& from, const std::string& to) {
+  void CopyTree(const std::string& from, const std::string& to) {
     std::filesystem::remove_all(root_ + to);
     std::filesystem::copy(root_ + from, root_ + to, std::filesystem::copy_options::recursive);
   }
@@ -108,12 +108,12 @@ class SafeModeTest : public test::RestartsFixture {
     const auto status = response.getStatus();
     return {status.getLost(), status.getLostSequence(), status.getText().cStr()};
   }
-  // An older copy of the data directory under a worker that has seen more.
+  // Starts the master on an older copy of the data directory, and leaves `worker` with evidence of later records.
   void RestoreAnOlderCopy(FakeWorker& worker) {
     Start();
     ASSERT_TRUE(MakeDirectory("/kept").ok());
     Stop();
-    Copy("/master", "/copy");
+    CopyTree("/master", "/copy");
     Start();
     ASSERT_TRUE(worker.Register(master_->port()).ok());
     lost_job_ = Submit("lost").value();
@@ -124,7 +124,7 @@ class SafeModeTest : public test::RestartsFixture {
     worker.seen = worker.durable;
     worker.Disconnect();
     Stop();
-    Copy("/copy", "/master");
+    CopyTree("/copy", "/master");
     Start();
   }
 
@@ -167,7 +167,7 @@ TEST_F(SafeModeTest, AnOlderCopyIsNoticedByWhatAWorkerWasSentAndWaitsForAnOperat
   EXPECT_GT(job->epoch, lost_job_.epoch) << "an id that was given is not given again";
   ASSERT_TRUE(client_->UntilState(*job, rpc::JobState::SUCCEEDED));
   EXPECT_EQ(worker.deleted_blocks, 0u);
-  // What is accepted stays so, and what workers have seen since is not lacking.
+  // An accepted loss stays accepted, and records that workers have seen since are not missing.
   worker.Disconnect();
   ASSERT_TRUE(worker.Register(master_->port()).ok());
   worker.seen = worker.durable;
@@ -215,22 +215,22 @@ TEST_F(SafeModeTest, ABetterCopyThatIsPutBackEndsItByItself) {
   Start();
   ASSERT_TRUE(MakeDirectory("/kept").ok());
   Stop();
-  Copy("/master", "/copy");
+  CopyTree("/master", "/copy");
   Start();
   ASSERT_TRUE(MakeDirectory("/newer").ok());
   ASSERT_TRUE(worker.Register(master_->port()).ok());
   worker.seen = worker.durable;
   worker.Disconnect();
   Stop();
-  Copy("/master", "/best");
-  Copy("/copy", "/master");
+  CopyTree("/master", "/best");
+  CopyTree("/copy", "/master");
   Start();
   ASSERT_TRUE(worker.Register(master_->port()).ok());
   ASSERT_TRUE(Journal().lost);
   if (worker.durable.epoch != 0) worker.seen = worker.durable;  // as a worker keeps it
   worker.Disconnect();
   Stop();
-  Copy("/best", "/master");
+  CopyTree("/best", "/master");
   Start();
   ASSERT_TRUE(worker.Register(master_->port()).ok());
   EXPECT_FALSE(Journal().lost) << "the operator restored what was asked for";

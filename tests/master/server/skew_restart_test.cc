@@ -112,7 +112,7 @@ TEST_P(SkewRestartTest, HotKeysAreNamedAsBeforeWhileTheJobRunsAndWhenItHasEnded)
   if (HasFatalFailure()) return;
   EXPECT_EQ(SkewOf(*job), two);
 
-  // What is committed from now on adds up with what was before.
+  // Commits after the restart are added to those before it.
   ASSERT_TRUE(worker_.Register(options_.port).ok());
   worker_.hold = [](const AttemptId& a) { return a.task.stage == 1; };
   worker_.FinishHeld();

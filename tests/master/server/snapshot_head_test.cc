@@ -1,4 +1,4 @@
-// What the head of a snapshot says beside jobs and files: it stands for records that a restart does not read again.
+// The head of a snapshot holds what is neither job nor file, for records that a restart does not read again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

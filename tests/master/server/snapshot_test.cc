@@ -1,5 +1,4 @@
-// What a master forgets and what it does not: snapshots stand for the journal before them, ended jobs
-// are bounded, and another release's journal is taken over.
+// Snapshots replace the journal before them, ended jobs are bounded, and another release's journal is taken over.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -66,7 +65,7 @@ class SnapshotTest : public testing::Test {
     EXPECT_TRUE(io_.Until([&] { return worker.held.size() == 2 && worker.verdicts.size() >= before + 3; }));
     return job;
   }
-  // All that the master tells of its jobs, but for the time that running ones took.
+  // The master's answers about its jobs, a line each, without the time that running ones took.
   std::vector<std::string> Told() {
     auto response = client_->master().jobsRequest().send().wait(io_.io.waitScope);
     std::vector<std::string> lines;
@@ -101,7 +100,7 @@ class SnapshotTest : public testing::Test {
       return client_->master().workersRequest().send().wait(io_.io.waitScope).getWorkers()[0].getState() == "lost";
     });
   }
-  // Of the state and of what is told; the worker stays away.
+  // Restarts the master and compares its state and its answers. The worker stays away.
   void ExpectTheSameAfterARestart(FakeWorker& worker) {
     const auto told = Told();
     worker.Disconnect();
@@ -198,7 +197,7 @@ TEST_F(SnapshotTest, AnExcludedWorkerIsGivenUpAndStaysOutUntilItIsIncluded) {
   ASSERT_TRUE(client_->Exclude(bad.id, true).ok());
   EXPECT_EQ(client_->Exclude(99, true).code(), Code::kNotFound);
   EXPECT_EQ(client_->Worker(bad.id).first, "excluded");
-  // What it ran, and what it had made, is made elsewhere without waiting for it.
+  // Its attempts and its outputs are run again elsewhere without waiting for it.
   ASSERT_TRUE(one.Register(options_.port).ok());
   ASSERT_TRUE(client_->UntilState(held, rpc::JobState::SUCCEEDED)) << client_->Job(held).error;
   const auto decisions = client_->Decisions(held);
@@ -260,30 +259,30 @@ TEST_F(SnapshotTest, EndedJobsAreBoundedAndTheForgottenSaidToBe) {
   }
 }
 
-// A restart comes between the copies and their reports.
-TEST_F(SnapshotTest, ACopyWhoseReportWasLostIsKnownWhenItsWorkerRegistersAgain) {
+// A restart comes after the replicas are made and before their reports.
+TEST_F(SnapshotTest, AReplicaWhoseReportWasLostIsKnownWhenItsWorkerRegistersAgain) {
   options_.policies = "fifo,mantri_replication(always=on)";
   ASSERT_TRUE(StartMaster().ok());
   FakeWorker to(io_, "to", 1), from(io_, "from", 4);
   to.hold = [](const AttemptId&) { return true; };
   to.replicates = true;
-  to.tells_of_copies = false;
+  to.reports_replicas = false;
   from.hold = [](const AttemptId& a) { return a.task.stage == 1; };
   ASSERT_TRUE(to.Register(options_.port).ok());
   ASSERT_TRUE(from.Register(options_.port).ok());
   const JobId job = Submit("out");
-  ASSERT_TRUE(io_.Until([&] { return to.asked_to_copy.size() == 2 && to.held.size() == 1; }));
-  EXPECT_EQ(client_->TasksByCopies(job)[2], 0u);
+  ASSERT_TRUE(io_.Until([&] { return to.asked_to_replicate.size() == 2 && to.held.size() == 1; }));
+  EXPECT_EQ(client_->TasksByReplicas(job)[2], 0u);
   StopMaster();
   ASSERT_TRUE(StartMaster().ok());
   ASSERT_TRUE(from.Register(options_.port).ok());
   ASSERT_TRUE(to.Register(options_.port).ok());
-  EXPECT_EQ(client_->TasksByCopies(job)[2], 2u);
+  EXPECT_EQ(client_->TasksByReplicas(job)[2], 2u);
   to.hold = from.hold = [](const AttemptId&) { return false; };
   to.FinishHeld();
   from.FinishHeld();
   ASSERT_TRUE(client_->UntilState(job, rpc::JobState::SUCCEEDED)) << client_->Job(job).error;
-  EXPECT_EQ(to.asked_to_copy.size(), 2u) << "it has them";
+  EXPECT_EQ(to.asked_to_replicate.size(), 2u) << "it has them";
 }
 
 class UpgradeTest : public SnapshotTest {};
@@ -321,7 +320,7 @@ TEST_F(UpgradeTest, EndedJobsStayAndRunningOnesGoOnFromTheirCommittedOutputs) {
   const auto told = Told();
   const size_t maps = worker.launched.size();
   StopMaster();
-  // What only that build could read.
+  // A record that only that build could read.
   CloseSegment(journal::RecordClass::kSoft, RecordKind::kEvent, "an event of a kind to come");
   options_.scheduler_version = sched::kSchedulerVersion;
   const Status started = StartMaster();
@@ -549,7 +548,7 @@ TEST_F(UpgradeTest, EveryPlaceInAJournalIsOneToBeginAt) {
   }
 }
 
-// As after a kill between the record of the new epoch and those of what it takes over.
+// The kill came between the record of the new epoch and those of the jobs that it takes over.
 TEST_F(UpgradeTest, ATakeOverThatWasInterruptedIsBegunAgain) {
   options_.scheduler_version = kOtherVersion;
   FakeWorker worker(io_, "one");

@@ -1,4 +1,4 @@
-// What a spec says of attempts' surroundings: side files, bad records, memory of a stage.
+// The settings of a spec for the surroundings of attempts: side files, bad records, memory of a stage.
 #include "master/server/spec.h"
 
 #include <capnp/message.h>

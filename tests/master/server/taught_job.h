@@ -7,8 +7,8 @@
 
 namespace mr::test {
 
-// What it takes with slack: 4800 s with one slot, 3000 with two, 1800 with three and more. So of the first of these
-// deadlines it is guaranteed three, of the second two.
+// Deadlines for which the job is guaranteed three slots and two slots. With slack it takes 4800 s with one slot, 3000
+// with two, 1800 with three and more.
 inline constexpr uint64_t kThreeSlotsMs = 2'000'000, kTwoSlotsMs = 3'600'000;
 
 // Four earlier runs of it, all days alike, as a profile below this directory.

@@ -1,4 +1,4 @@
-// Lists of policies on the same luck, in cases worked out by hand.
+// Lists of policies with the same luck, in cases worked by hand.
 #include "master/sim/compare.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ TEST(CompareTest, EachPolicyIsDroppedOnce) {
   EXPECT_THAT(ListsIn(ListsToAblate("fair,late(cap=0.2,gain=1.5),blacklist")),
               testing::ElementsAre("fair,late(cap=0.2,gain=1.5),blacklist|", "late(cap=0.2,gain=1.5),blacklist|fair",
                                    "fair,blacklist|late(cap=0.2,gain=1.5)", "fair,late(cap=0.2,gain=1.5)|blacklist"));
-  // fifo would come back by itself; mantri is several.
+  // fifo would be added again; mantri has several parts.
   EXPECT_THAT(ListsIn(ListsToAblate("fifo,late")), testing::ElementsAre("fifo,late|", "fifo|late"));
   EXPECT_EQ(ListsToAblate("fair,mantri")->size(), 6u);
   // jockey needs fair.
@@ -64,8 +64,8 @@ TEST(CompareTest, EachPolicyIsDroppedOnce) {
   EXPECT_EQ(ListsToAblate("nosuch,late").status().code(), Code::kInvalidArgument);
 }
 
-// Two slots, jobs of six maps and of one, 10 s each. fifo: 30 s and 40 s. fair: the small job's queue has a slot from
-// 10 s on, so it ends at 20 s and the large one at 40 s. Mean 35 and 30, the lower half 30 and 20.
+// Two slots, and jobs of six maps and of one map, 10 s each. fifo: 30 s and 40 s. fair: the small job's queue has a
+// slot from 10 s on, so the jobs end at 40 s and 20 s. The means are 35 and 30, the medians 30 and 20.
 TEST(CompareTest, RatiosAreThoseWorkedByHand) {
   Experiment e = TwoSlots();
   e.jobs = {Maps({10, 10, 10, 10, 10, 10}), Maps({10})};
@@ -80,7 +80,7 @@ TEST(CompareTest, RatiosAreThoseWorkedByHand) {
   EXPECT_THAT(json, HasSubstr("\"mean_ratio\":0.857143,"));
   EXPECT_THAT(json, HasSubstr("\"p50_ratio\":0.666667,"));
   EXPECT_THAT(json, HasSubstr("\"p95_ratio\":1,"));
-  EXPECT_THAT(json, HasSubstr("\"p50_ratio\":null"));  // bins without a job
+  EXPECT_THAT(json, HasSubstr("\"p50_ratio\":null"));  // bins without jobs
   EXPECT_THAT(table, HasSubstr("0.857   0.667   1.000   1.000\n"));
   EXPECT_THAT(table, testing::Not(HasSubstr("501-")));
 }
@@ -112,15 +112,15 @@ TEST(CompareTest, LuckIsTheSameAndMediansAreBySeed) {
   EXPECT_LT(makespans[0], makespans[2]);
 }
 
-// A bin that is empty under one seed has the median of the others.
+// A bin that is empty under one seed has the median of the other seeds.
 TEST(CompareTest, MediansAreOfRunsThatHaveSuchJobs) {
   std::vector<Summary> runs(3);
-  const double times[] = {40, 0, 20}, copies[] = {1, 7, 3};
+  const double times[] = {40, 0, 20}, extra[] = {1, 7, 3};
   for (size_t i = 0; i < 3; ++i) {
     runs[i].bins[0].jobs = times[i] > 0;
     runs[i].bins[0].mean = times[i];
     runs[i].bins[0].name = "1-10";
-    runs[i].copies = copies[i];
+    runs[i].extra = extra[i];
   }
   runs[0].bins[0].jobs = 5;
   const Summary median = MedianOf(runs);
@@ -136,16 +136,16 @@ TEST(CompareTest, MediansAreOfRunsThatHaveSuchJobs) {
   EXPECT_THAT(json, HasSubstr(R"("id":"1-10","jobs":3,"seeds":2,"mean_s":30,)"));
   EXPECT_THAT(json, HasSubstr(R"("jobs":0,"seeds":0,"mean_s":null,)"));
   EXPECT_THAT(ComparisonTable(header, std::vector<ListResult>(1)), HasSubstr("JOBS SEEDS"));
-  EXPECT_EQ(MedianOf(runs).copies, 3);
+  EXPECT_EQ(MedianOf(runs).extra, 3);
 }
 
-// The last map would take 200 s; a copy on the other slot takes 10.
+// The last map would take 200 s; a speculative attempt on the other slot takes 10.
 TEST(CompareTest, TimelineShowsWhoRanWhatWhere) {
   Experiment e = TwoSlots();
   e.tasks.report_period = Seconds(1);
   e.jobs = {Maps({1, 1}), Maps({10, 10, 10, 10, 10, 200})};
   CompareOptions o = Of({"fifo", "fifo,hadoop_speculation(min_age=5s)"}, e);
-  o.seed = 2;  // the copy draws a short one of its stage's times
+  o.seed = 2;  // the speculative attempt draws a short one of its stage's times
   o.plot_job = 2;
   o.keep_completions = true;
   const auto results = RunLists(o);
@@ -160,17 +160,17 @@ TEST(CompareTest, TimelineShowsWhoRanWhatWhere) {
     busy += (bar.to - bar.from).seconds();
   }
   EXPECT_NEAR(busy, 250, 1e-6);
-  const std::vector<AttemptBar>& copied = results->at(1).timeline->bars();
-  ASSERT_EQ(copied.size(), 7u);
-  EXPECT_EQ(results->at(1).summary.copies, 1);
-  EXPECT_EQ(results->at(1).summary.copies_won, 1);
-  EXPECT_EQ(copied[5].cause, sched::Cause::kSpeculative);
-  EXPECT_EQ(copied[5].end, AttemptEnd::kCommitted);
-  EXPECT_EQ(copied[6].end, AttemptEnd::kKilled);
-  EXPECT_NE(copied[5].worker, copied[6].worker);
+  const std::vector<AttemptBar>& speculated = results->at(1).timeline->bars();
+  ASSERT_EQ(speculated.size(), 7u);
+  EXPECT_EQ(results->at(1).summary.extra, 1);
+  EXPECT_EQ(results->at(1).summary.extra_won, 1);
+  EXPECT_EQ(speculated[5].cause, sched::Cause::kSpeculative);
+  EXPECT_EQ(speculated[5].end, AttemptEnd::kCommitted);
+  EXPECT_EQ(speculated[6].end, AttemptEnd::kKilled);
+  EXPECT_NE(speculated[5].worker, speculated[6].worker);
   const std::string svg = Plot({"w", "2x1", 1, 1, 2}, *results, 2);
-  for (const char* part : {"Slots of job 2: fifo<", "copy that committed", "1 / 1<", "2 / 1<", "(speculative), worker ",
-                           "completion, s"}) {
+  for (const char* part : {"Slots of job 2: fifo<", "extra attempt that committed", "1 / 1<", "2 / 1<",
+                           "(speculative), worker ", "completion, s"}) {
     EXPECT_THAT(svg, HasSubstr(part));
   }
   o.plot_job = 3;

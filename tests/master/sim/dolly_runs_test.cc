@@ -1,4 +1,4 @@
-// What is counted in runs of Dolly's workloads.
+// Measurements of runs of Dolly's workloads.
 #include "master/sim/dolly_runs.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Recorded days on Dolly's cluster: what of them is run, and what is said where they are not there.
+// Recorded days on Dolly's cluster: the hours that run, and the message if a day is missing.
 #include "master/sim/dolly_swim.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,8 @@ using testing::HasSubstr;
 
 constexpr SwimDay kSecondHour{"day.tsv", 1, 2, 2, "the others are not asked for"};
 
-// One map's bytes, and four jobs: one before the hour, its first and its last second, one after it.
+// Four jobs: one before the hour, one in its first and one in its last second, one after it. A block is 134217728
+// bytes.
 std::string DayIn(const char* folder) {
   const std::filesystem::path data = std::filesystem::path(testing::TempDir()) / folder;
   std::filesystem::create_directories(data / "swim");
@@ -35,7 +36,7 @@ TEST(DollySwimTest, JobsOfTheHoursComeAsRecordedWithScaledBytes) {
   EXPECT_EQ(run->jobs[0].submit, 0);
   EXPECT_EQ(run->jobs[1].submit, 3599);
   ASSERT_EQ(run->jobs[0].stages.size(), 2u);
-  EXPECT_EQ(run->jobs[0].stages[0].tasks, 2u);  // twice a block
+  EXPECT_EQ(run->jobs[0].stages[0].tasks, 2u);  // two blocks each
   EXPECT_EQ(run->jobs[0].stages[1].tasks, 2u);
   EXPECT_EQ(run->jobs[1].stages[0].bytes, 2u);
   EXPECT_EQ(run->cluster.slots(), 1800u);
@@ -57,7 +58,7 @@ TEST(DollySwimTest, AFigureWithoutItsDataSaysSoAndJudgesNothing) {
   EXPECT_THAT(Json(*r), HasSubstr("\"not_run\":\"MR_DATA"));
 }
 
-// Counted in the files by another program.
+// The expected numbers were counted in the files by another program.
 TEST(DollySwimTest, TheHoursOfTheRecordsHaveTheirJobs) {
   const char* data = std::getenv("MR_DATA");
   if (data == nullptr) GTEST_SKIP() << "MR_DATA is not set: it says where the traces are";

@@ -41,7 +41,7 @@ TEST(FlowsTest, WhatASlowFlowLeavesGoesToTheOthers) {
   EXPECT_DOUBLE_EQ(n.Rate(c), 45);
 }
 
-// Links 10 and 4; flow 1 takes both, 2 the first, 3 the second. The second gives 2 and 2; flow 2 has 8.
+// Links of 10 and 4; flow 1 takes both, 2 the first, 3 the second. The second link gives 2 and 2, so flow 2 has 8.
 TEST(FlowsTest, ParkingLot) {
   Net n;
   const uint32_t wide = n.flows.AddLink(10), narrow = n.flows.AddLink(4);
@@ -52,7 +52,7 @@ TEST(FlowsTest, ParkingLot) {
   EXPECT_DOUBLE_EQ(n.Rate(first), 8);
 }
 
-// Of one reader's bytes a quarter crosses the uplink of 10; two such readers go at 20 each.
+// A quarter of a reader's bytes crosses the uplink of 10. Two such readers go at 20 each.
 TEST(FlowsTest, ShareOfALinkIsWhatCounts) {
   Net n;
   const uint32_t uplink = n.flows.AddLink(10), x = n.flows.AddLink(100), y = n.flows.AddLink(100);
@@ -61,8 +61,8 @@ TEST(FlowsTest, ShareOfALinkIsWhatCounts) {
   EXPECT_DOUBLE_EQ(n.Rate(b), 20);
 }
 
-// 100 bytes each on a link of 10: alone for 5 s (50 left), then at 5 each: 10 s more; the other has 50
-// left at 15 s and ends at 20 s.
+// 100 bytes each on a link of 10. The first goes alone for 5 s (50 left), then both at 5: the first ends at 15 s. The
+// other has 50 left then and ends at 20 s.
 TEST(FlowsTest, EndsMoveWhenRatesDo) {
   Net n;
   const uint32_t link = n.flows.AddLink(10);
@@ -96,7 +96,7 @@ TEST(FlowsTest, SlowedFlowGivesWayAndTakesBack) {
   EXPECT_DOUBLE_EQ(n.Rate(b), 5);
 }
 
-// 100 bytes at 10; of a link that gives 5 from the second second on, and 20 from the fourth: 10, 10, 80.
+// 100 bytes at 10, on a link that gives 5 from 1 s on and 20 from 3 s on: 10 and 10 have moved, 80 are left.
 TEST(FlowsTest, CapacityChangesWhileFlowsMove) {
   Net n;
   const uint32_t link = n.flows.AddLink(10);
@@ -113,7 +113,7 @@ TEST(FlowsTest, CapacityChangesWhileFlowsMove) {
   EXPECT_DOUBLE_EQ(n.Rate(b, Instant{} + Seconds(3)), 3);
 }
 
-// What is kept from change to change is what a fresh computation gives.
+// State kept from change to change gives the same rates as a fresh computation.
 TEST(FlowsTest, ChangesLeadToTheSameRatesAsAFreshStart) {
   Rng rng(7);
   Net n;
@@ -152,8 +152,8 @@ TEST(FlowsTest, ChangesLeadToTheSameRatesAsAFreshStart) {
   }
 }
 
-// Disks with three readers each, and one that takes its bytes from each to the next: all hang together. Of their
-// many flows a change looks at those nearby only, and leaves what filling all of them gives.
+// Each disk has three readers, and one more flow takes bytes from it to the next disk, so all are connected. A change
+// examines only flows nearby, and the result is that of filling all of them.
 TEST(FlowsTest, ChangeLooksNoFurtherThanRatesMove) {
   constexpr uint32_t kLinks = 2'000;
   Rng rng(3);
@@ -186,8 +186,8 @@ TEST(FlowsTest, ChangeLooksNoFurtherThanRatesMove) {
   for (size_t i = 0; i < uses.size(); ++i) ASSERT_NEAR(n.flows.rate(ids[i]), fresh.flows.rate(anew[i]), 1e-9) << i;
 }
 
-// A row in which each link is shared with the next, and what one gains the other loses: all rates move with the
-// first, and each is looked at a few times, not once for each link before it.
+// Each link of a row is shared with the next, and a gain of one is a loss of the other. So all rates move with the
+// first. Each is examined a few times, not once per link before it.
 TEST(FlowsTest, ChangeThatMovesAllRatesIsNoSquare) {
   constexpr uint32_t kLinks = 500;
   Net n;

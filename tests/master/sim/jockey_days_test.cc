@@ -1,4 +1,4 @@
-// The runs of which Jockey's study is made: jobs as the paper describes them, days with deadlines that can be met.
+// The runs of Jockey's study: jobs as the paper describes them, and days with deadlines that can be met.
 #include "master/sim/jockey_days.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kIndicator = sched::Indicator::kTotalWorkWithQueueing;
 
-// Time that so large a share of the tasks does not exceed.
+// Returns the time that this share of the tasks does not exceed.
 double QuantileOf(const RunProfile& job, double share) {
   std::vector<std::pair<double, double>> times;
   double all = 0, seen = 0;

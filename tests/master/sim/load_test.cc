@@ -1,4 +1,4 @@
-// What shares a machine, in cases whose end can be worked out by hand. A map computes at 10 MB/s.
+// Resources that attempts share, in cases whose end can be worked by hand. A map computes at 10 MB/s.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,8 +35,8 @@ double Seconds(Experiment s) {
   return run.jobs()[0].ended;
 }
 
-// Two workers of one host have 5 MB/s each while both read, and 10 MB/s when one does: two maps in 20 s,
-// and a third in 10 s more.
+// Two workers of one host have 5 MB/s each while both read, and 10 MB/s when one does. So two maps take 20 s, and a
+// third takes 10 s more.
 TEST(LoadTest, WorkersOfAHostShareItsDiskWhileTheyUseIt) {
   Experiment s = Bare(2, 1, 1);
   s.cluster.hosts = {{{10e6, 5e6}}};
@@ -46,7 +46,7 @@ TEST(LoadTest, WorkersOfAHostShareItsDiskWhileTheyUseIt) {
   EXPECT_NEAR(Seconds(Maps(s, 3)), 30, 1e-3);
 }
 
-// The reduce runs on the second and sends its 80 MB to the first, at the 8 MB/s of the first's interface.
+// The reduce runs on the second worker and sends its 80 MB to the first, at 8 MB/s of the shared interface.
 TEST(LoadTest, WorkersOfAHostShareItsInterfaces) {
   Experiment s = Bare(2, 1, 1e9);
   s.cluster.hosts = {{{1e9}}};
@@ -67,7 +67,7 @@ TEST(LoadTest, CoresAreSharedByWhatComputes) {
   EXPECT_NEAR(Seconds(Maps(s, 1)), 40, 1e-3);
 }
 
-// A disk of 20 MB/s, three that write for ever: 5 MB/s.
+// A disk of 20 MB/s and three endless writers leave 5 MB/s.
 TEST(LoadTest, ProcessesThatWriteForEverTakeTheirShareOfTheDisk) {
   Experiment s = Bare(1, 1, 20e6);
   EXPECT_NEAR(Seconds(Maps(s, 1)), 10, 1e-3);
@@ -75,7 +75,7 @@ TEST(LoadTest, ProcessesThatWriteForEverTakeTheirShareOfTheDisk) {
   EXPECT_NEAR(Seconds(Maps(s, 1)), 20, 1e-3);
 }
 
-// A map that moves four bytes of disk for one of input has its half of 20 MB/s like the writer: 2.5 MB/s of input.
+// A map that moves four disk bytes per input byte has half of 20 MB/s, like the writer: 2.5 MB/s of input.
 TEST(LoadTest, ProcessesShareADiskByTheBytesOfDiskThatTheyMove) {
   Experiment s = Bare(1, 1, 20e6);
   s.tasks.map_disk = 3;
@@ -84,7 +84,7 @@ TEST(LoadTest, ProcessesShareADiskByTheBytesOfDiskThatTheyMove) {
   EXPECT_NEAR(Seconds(s), 40, 1e-3);
 }
 
-// Months of virtual time at a petabyte's end of each writer.
+// The job takes 28 hours. The writer's flow ends every 83 minutes and starts again.
 TEST(LoadTest, ProcessesThatWriteForEverNeverEnd) {
   Experiment s = Bare(1, 1, 20e9);
   s.cluster.workers[0].disk_hogs = 1;
@@ -93,7 +93,7 @@ TEST(LoadTest, ProcessesThatWriteForEverNeverEnd) {
   EXPECT_NEAR(Seconds(s), 1e5, 1);
 }
 
-// Read 100 MB and write three times as much, on 20 MB/s.
+// Reads 100 MB and writes three times as much, on 20 MB/s.
 TEST(LoadTest, MapsWriteTheirOutputToDisk) {
   Experiment s = Bare(1, 1, 20e6);
   s.tasks.map_disk = 3;
@@ -101,8 +101,9 @@ TEST(LoadTest, MapsWriteTheirOutputToDisk) {
   EXPECT_NEAR(Seconds(s), 20, 1e-3);
 }
 
-// Map 10 s. The reduce runs on the other: 50 MB arrive and are written at 50 MB/s of disk, 1 s; merged at two
-// bytes of disk each, 2 s; reduced at 10 MB/s, 5 s. Interfaces of 5 MB/s: 10 s to arrive, 10 s for the replica.
+// The map takes 10 s. The reduce runs on the other worker: 50 MB arrive and are written at 50 MB/s of disk, 1 s. The
+// merge moves two disk bytes each, 2 s; the reduce runs at 10 MB/s, 5 s. With interfaces of 5 MB/s the arrival takes 10
+// s, and the replica 10 s.
 TEST(LoadTest, ReducesWriteAndReplicate) {
   for (const double down : {1e9, 5e6}) {
     Experiment s = Bare(2, 1, 50e6);
@@ -115,13 +116,13 @@ TEST(LoadTest, ReducesWriteAndReplicate) {
     s.tasks.output_replicas = 2;
     s.jobs = {MapReduce(0, "j", 1, 100 * kMB, 1, 50 * kMB, 50 * kMB)};
     EXPECT_NEAR(Seconds(s), down > 5e6 ? 18 : 32, 1e-2);
-    s.tasks.reduce_disk = 9;  // (9 + 1) bytes of disk for each: 10 s
+    s.tasks.reduce_disk = 9;  // (9 + 1) disk bytes each: 10 s
     EXPECT_NEAR(Seconds(s), down > 5e6 ? 23 : 32, 1e-2);
   }
 }
 
-// One reads 1000 MB of outputs that are all on the first worker, at the 10 MB/s of its own interface: of 20 MB/s of
-// disk there that leaves a map, which would compute at 10 MB/s, 20, 5 or (what is never taken) 2 MB/s.
+// The reduce reads 1000 MB of outputs from the first worker, at the 10 MB/s of its own interface. Of 20 MB/s of disk
+// there, a map that computes at 10 MB/s keeps 20, 5 or (the least share) 2 MB/s.
 TEST(LoadTest, ReadersTakeOfTheDisksThatServeThem) {
   for (const auto& [each, seconds] : std::map<double, double>{{0, 10}, {1.5, 20}, {10, 50}}) {
     Experiment s = Bare(2, 1, 20e6);
@@ -137,9 +138,9 @@ TEST(LoadTest, ReadersTakeOfTheDisksThatServeThem) {
   }
 }
 
-// The job of LATE 5.4, but for maps of 30 s: reduces of 3.5 s begin with them and wait for 90 s, which a copy does not.
-// Without one of the reduce on the slowest worker it takes until 129 s.
-TEST(LoadTest, ASlowReduceIsCopiedHoweverLongItsMapsTook) {
+// The job of LATE 5.4 with maps of 30 s. Reduces of 3.5 s start with the maps and wait for 90 s; a speculative attempt
+// does not wait. Without one for the reduce on the slowest worker, the job takes until 129 s.
+TEST(LoadTest, ASlowReduceIsSpeculatedHoweverLongItsMapsTook) {
   Experiment s = Bare(8, 4, 1e9);
   const std::vector<double> times_as_slow = {1, 1, 1, 1.5, 1.5, 1.5, 3, 10};
   for (size_t w = 0; w < times_as_slow.size(); ++w) {
@@ -155,7 +156,7 @@ TEST(LoadTest, ASlowReduceIsCopiedHoweverLongItsMapsTook) {
   EXPECT_NEAR(Seconds(s), 100, 5);
 }
 
-// 100 naps of up to 1.4 s, 70 s +- 4 s; ten times that on a slow worker, unless it is told otherwise.
+// 100 naps of up to 1.4 s take 70 s +- 4 s; ten times that on a slow worker, except with same_everywhere.
 TEST(LoadTest, NapsAddUpAndDependOnTheWorker) {
   Experiment s = Bare(1, 1, 1e9);
   s.jobs = {MapReduce(0, "j", 1, kMB, 0, 0, 0)};
@@ -169,8 +170,8 @@ TEST(LoadTest, NapsAddUpAndDependOnTheWorker) {
   EXPECT_NEAR(Seconds(s), once, .01);
 }
 
-// A reduce that sleeps has copied and merged nothing at once: its score begins at two thirds. At 70 s three
-// are done, the fourth at 0.70 is more than 0.2 behind their average of 0.92, and gets a copy.
+// A reduce that sleeps copies and merges nothing at once, so its score begins at two thirds. At 70 s three are done.
+// The fourth at 0.70 is more than 0.2 behind their average of 0.92, and gets a speculative attempt.
 TEST(LoadTest, ReducesReportByThirds) {
   Experiment s = Bare(4, 1, 1e9);
   s.policies = "fifo,hadoop_speculation";
@@ -184,8 +185,8 @@ TEST(LoadTest, ReducesReportByThirds) {
   EXPECT_NEAR(Seconds(s), 701, 1);
 }
 
-// At 1 s the first map ends, and no reduce takes its slot yet: what was held back is looked at again every
-// minute. Three reduces end at 41 s, the fourth is judged at 61 s and, a minute old, gets its copy.
+// At 1 s the first map ends, and no reduce takes its slot yet. The slot is offered again every minute. Three reduces
+// end at 41 s. The fourth is judged at 61 s and, a minute old, gets its speculative attempt.
 TEST(LoadTest, OffersComeEveryPeriod) {
   Experiment s = Bare(4, 1, 1e9);
   s.policies = "fifo,hadoop_speculation";

@@ -1,4 +1,4 @@
-// Placement, replication and early recomputation where they should pay, and where they should cost little.
+// Placement, replication and early recomputation: where they must pay, and where they must cost little.
 #include <gtest/gtest.h>
 
 #include "master/sim/mantri_setups.h"
@@ -8,7 +8,7 @@ namespace mr::sim {
 namespace {
 
 struct Outcome {
-  double mean = 0;  // seconds, of jobs
+  double mean = 0;  // mean seconds of jobs
   Totals totals;
 };
 
@@ -25,40 +25,41 @@ Outcome RunOf(Experiment experiment) {
 
 constexpr char kReplicate[] = "fifo,mantri_replication";
 
-// At 2 % a copy of a few MiB in 70 ms is worth more than a fiftieth of a map of 13 s; copies stay within the
-// budget, and each loss that they bridge saves its readers the wait for another map.
+// At a loss of 2 %, a replica of a few MiB in 70 ms is worth more than a fiftieth of a map of 13 s. Replicas stay
+// within the budget. Each loss that they bridge saves its readers the wait for another map.
 TEST(MantriSimTest, ReplicationPaysWhereOutputsAreLost) {
   for (const uint64_t seed : {1, 2, 3}) {
-    const Outcome none = RunOf(LossyOutputs("fifo", .02, seed)), copies = RunOf(LossyOutputs(kReplicate, .02, seed));
-    EXPECT_GT(none.totals.lost_copies, 20u);
-    EXPECT_GT(copies.totals.lost_copies, 20u);
-    EXPECT_GT(copies.totals.replicas, 500u);
-    EXPECT_LT(copies.totals.retries, none.totals.retries / 3);
-    EXPECT_LT(copies.mean, .85 * none.mean) << "28 % were measured";
-    EXPECT_LT(copies.totals.replica_bytes, .1 * copies.totals.read_bytes);
+    const Outcome none = RunOf(LossyOutputs("fifo", .02, seed)),
+                  replicated = RunOf(LossyOutputs(kReplicate, .02, seed));
+    EXPECT_GT(none.totals.lost_replicas, 20u);
+    EXPECT_GT(replicated.totals.lost_replicas, 20u);
+    EXPECT_GT(replicated.totals.replicas, 500u);
+    EXPECT_LT(replicated.totals.retries, none.totals.retries / 3);
+    EXPECT_LT(replicated.mean, .85 * none.mean) << "28 % were measured";
+    EXPECT_LT(replicated.totals.replica_bytes, .1 * replicated.totals.read_bytes);
   }
 }
 
 TEST(MantriSimTest, ReplicationCostsLittleWhereFewOutputsAreLost) {
-  const Outcome none = RunOf(LossyOutputs("fifo", .001, 1)), copies = RunOf(LossyOutputs(kReplicate, .001, 1));
-  EXPECT_LT(copies.totals.replica_bytes, .01 * copies.totals.read_bytes);
-  EXPECT_LT(copies.mean, 1.01 * none.mean);
+  const Outcome none = RunOf(LossyOutputs("fifo", .001, 1)), replicated = RunOf(LossyOutputs(kReplicate, .001, 1));
+  EXPECT_LT(replicated.totals.replica_bytes, .01 * replicated.totals.read_bytes);
+  EXPECT_LT(replicated.mean, 1.01 * none.mean);
   const Outcome sound = RunOf(LossyOutputs("fifo", 0, 1)), idle = RunOf(LossyOutputs(kReplicate, 0, 1));
   EXPECT_EQ(idle.totals.replicas, 0u);
   EXPECT_EQ(idle.mean, sound.mean);
 }
 
-// It makes outputs a second time, most of them for nothing: that is its price, within 2 % of the slots' time.
+// Early recomputation makes outputs a second time, most of them in vain. It costs at most 2 % of the slots' time.
 TEST(MantriSimTest, OutputsOfASuspectedWorkerAreMadeAgain) {
   const Outcome none = RunOf(LossyOutputs("fifo", .02, 1)),
                 early = RunOf(LossyOutputs("fifo,mantri_recompute", .02, 1));
-  EXPECT_EQ(none.totals.kept_copies, 0u);
-  EXPECT_GT(early.totals.kept_copies, 10u);
+  EXPECT_EQ(none.totals.kept_replicas, 0u);
+  EXPECT_GT(early.totals.kept_replicas, 10u);
   EXPECT_LT(early.totals.wasted, .02 * early.totals.useful);
   EXPECT_LT(early.mean, 1.03 * none.mean);
 }
 
-// papers.md 2.3: the shuffle takes 3.3 times as long where the reduces are spread evenly.
+// Reduces spread evenly take 3.3 times as long for the shuffle (the example of Mantri 5.3 in mantri_setups.h).
 TEST(MantriSimTest, ReducesFollowTheDataOverNarrowLinks) {
   for (const std::string first : {"fifo", "fair"}) {
     const Outcome even = RunOf(UnevenRacks(first, 1)), placed = RunOf(UnevenRacks(first + ",mantri_placement", 1));
@@ -67,8 +68,8 @@ TEST(MantriSimTest, ReducesFollowTheDataOverNarrowLinks) {
   }
 }
 
-// One worker loses half of what it makes, and has the map's input. A map of 100 MB takes 10 s; the waiting reduce
-// finds the loss at once, the master knows a second later, and the map runs again.
+// One worker loses half of its outputs, and has the map's input. A map of 100 MB takes 10 s. The waiting reduce finds
+// the loss at once, the master knows a second later, and the map runs again.
 TEST(MantriSimTest, AReadThatFailsIsToldAndTheOutputMadeAgain) {
   uint64_t all = 0;
   for (uint64_t seed = 1; seed <= 6; ++seed) {
@@ -86,7 +87,7 @@ TEST(MantriSimTest, AReadThatFailsIsToldAndTheOutputMadeAgain) {
     e.jobs[0].stages[0].preferred = {{0}};
     Simulation run(e);
     ASSERT_EQ(run.Run(nullptr), "");
-    const uint64_t lost = run.totals().lost_copies;
+    const uint64_t lost = run.totals().lost_replicas;
     EXPECT_EQ(run.totals().commits, 2 + lost);
     EXPECT_NEAR(run.jobs()[0].ended, 10 + 11.0 * static_cast<double>(lost), .1);
     EXPECT_NEAR(run.totals().useful + run.totals().wasted, run.totals().busy, 1e-6);
@@ -95,7 +96,7 @@ TEST(MantriSimTest, AReadThatFailsIsToldAndTheOutputMadeAgain) {
   EXPECT_GT(all, 0u);
 }
 
-// With a replica on the other worker nothing is made again, and nobody waits.
+// With a replica on the other worker, nothing is made again and no reader waits.
 TEST(MantriSimTest, AReplicaIsRead) {
   Experiment e;
   e.cluster.racks.push_back({});
@@ -112,7 +113,7 @@ TEST(MantriSimTest, AReplicaIsRead) {
   e.policies = "fifo,mantri_replication(always=on)";
   Simulation run(e);
   ASSERT_EQ(run.Run(nullptr), "");
-  EXPECT_EQ(run.totals().lost_copies, 2u) << "the first map's output, and the replica of the second's";
+  EXPECT_EQ(run.totals().lost_replicas, 2u) << "the first map's output, and the replica of the second's";
   EXPECT_EQ(run.totals().commits, 3u);
   EXPECT_NEAR(run.jobs()[0].ended, 20, .1);
 }

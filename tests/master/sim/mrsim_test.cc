@@ -1,4 +1,4 @@
-// The program itself: two processes say the same, and its exit codes are those published.
+// The program mrsim: two processes print the same, and its exit codes are the published ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 struct Answer {
   int exit = -1;
-  std::string text;  // of standard output and standard error
+  std::string text;  // standard output and standard error
 };
 
 Answer Mrsim(const std::string& args) {
@@ -49,7 +49,7 @@ TEST(MrsimTest, ExitCodes) {
   EXPECT_EQ(Mrsim("").exit, 2);
   EXPECT_EQ(Mrsim("run").exit, 2);
   EXPECT_EQ(Mrsim("run --workload generate:facebook --cluster 3y4").exit, 2);
-  // Said before the journal is read, which is not there either.
+  // Reported before the journal is read, which does not exist either.
   for (const char* option : {"--write-model", "--write-history"}) {
     for (const char* path : {"/nowhere/there.toml", "/tmp"}) {
       const Answer a = Mrsim(std::string("replay /no/journal ") + option + " " + path);
@@ -89,7 +89,7 @@ TEST(MrsimTest, ComparesListsOnTheSameLuck) {
   ASSERT_EQ(both.exit, 0) << both.text;
   EXPECT_EQ(both.text, again.text);
   EXPECT_THAT(both.text, HasSubstr("\"scheduler\":\"fair,late(cap=0.2,gain=1.5)\""));
-  // The first list's numbers are those of a run of its own.
+  // The first list's numbers are those of its own run.
   EXPECT_THAT(both.text, HasSubstr(alone.text.substr(alone.text.find("\"digest\":"), 27)));
   EXPECT_THAT(both.text, HasSubstr(alone.text.substr(alone.text.find("\"failed_jobs\":"), 200)));
   for (const char* key : {"\"mean_s\":", "\"p50_ratio\":", "\"useful_slot_s\":", "\"wasted_slot_s\":",

@@ -1,4 +1,4 @@
-// The predictor: exact where nothing is left to chance (papers.md 4.3's job), and what must hold of any prediction.
+// The predictor: exact for a job without chance, worked by hand, and invariants of any prediction.
 #include "master/sim/predict.h"
 
 #include <ctime>
@@ -26,7 +26,7 @@ PredictOptions OneToTen() {
   return o;
 }
 
-TEST(PredictTest, BarrierJobOfThePapersPage) {
+TEST(PredictTest, BarrierJobWorkedByHand) {
   const auto p = Predict(BarrierJob(), OneToTen());
   ASSERT_TRUE(p.ok());
   const double minutes[] = {180, 90, 80, 50, 40, 40, 40, 40, 40, 30};
@@ -36,8 +36,8 @@ TEST(PredictTest, BarrierJobOfThePapersPage) {
   }
 }
 
-// A hundred tasks of ten seconds, one after the other: what is left is what is not done, but in the last bucket, where
-// a single task may be left that takes all of its time.
+// A hundred tasks of ten seconds run one after the other, so the time left is that of the tasks that are not done. In
+// the last bucket a single task may be left, with all of its time.
 TEST(PredictTest, WhatIsLeftIsToldWithoutBias) {
   const RunProfile job{{Of("a", 100, {10})}};
   PredictOptions o;
@@ -52,8 +52,8 @@ TEST(PredictTest, WhatIsLeftIsToldWithoutBias) {
   EXPECT_EQ(p->At(0, 1).back(), 0);
 }
 
-// A chain of ten tasks of 10 s beside 900 s of short ones. With 100 slots nine tenths of the work are done when the
-// chain has nearly all of its way to go; a job that came there on slots lent to it is told so with one slot as well.
+// A chain of ten tasks of 10 s runs beside 900 s of short tasks. With 100 slots, nine tenths of the work are done when
+// nearly all of the chain is left. A job that got there on lent slots needs that time with one slot, too.
 TEST(PredictTest, WhoRanAheadOnManySlotsStillHasTheLongestPathToGo) {
   RunProfile job{{Of("wide", 900, {1})}};
   for (uint32_t s = 0; s < 10; ++s) {
@@ -102,7 +102,7 @@ TEST(PredictTest, OneToOneTasksDoNotWaitForTheWholeStage) {
   job.stages[1].inputs[0].edge = EdgeKind::kManyToOne;
   job.stages[1].tasks = 3;
   EXPECT_TRUE(Predict(job, o).ok());
-  job.stages[1].tasks = 9;  // more readers than outputs: some read none
+  job.stages[1].tasks = 9;  // more readers than outputs: some read nothing
   const auto many = Predict(job, o);
   ASSERT_TRUE(many.ok());
   EXPECT_NEAR(many->At(0, 0).front(), 130, 1e-6);

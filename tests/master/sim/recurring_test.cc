@@ -1,4 +1,4 @@
-// Jobs with deadlines: what earlier runs teach, and what users change.
+// Jobs with deadlines: predictions from earlier runs, and users' changes.
 #include <algorithm>
 #include <map>
 
@@ -13,9 +13,8 @@
 namespace mr::sim {
 namespace {
 
-// Ten slots, no chance. "others" wants all of them all the time; "report", of 20 maps of 10 s and a reduce of 10 s,
-// comes three times, each time to be done in 120 s: four slots (60 s) would do, of fair's five by two queues it has
-// them.
+// Ten slots, no chance. "others" wants all slots all the time. "report" has 20 maps and a reduce of 10 s each and comes
+// three times, with a deadline of 120 s. Four slots are enough (60 s), and with two queues fair gives it five.
 Experiment Recurring(uint32_t queues) {
   Experiment e;
   e.cluster.racks.push_back({});
@@ -126,7 +125,7 @@ TEST(RecurringTest, AUserChangesTheDeadlineInFlight) {
   EXPECT_GE(most, 7u);
 }
 
-// Half of all attempts fail at some instant of their time: the job takes longer, and ends.
+// Attempts fail at a random instant of their time: the job takes longer, and ends.
 TEST(RecurringTest, AttemptsThatFailRunAgain) {
   Experiment e = Recurring(0);
   e.jobs.resize(1);

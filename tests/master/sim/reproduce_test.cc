@@ -1,4 +1,4 @@
-// Bands that hold are held here with few seeds, so that a change that breaks one is seen.
+// Holds bands with few seeds, so that a change that breaks one shows.
 #include "master/sim/reproduce.h"
 
 #include <algorithm>
@@ -36,18 +36,18 @@ TEST_P(LateFigures, HoldTheirBands) {
 }
 INSTANTIATE_TEST_SUITE_P(Late, LateFigures, testing::Values("packed", "fig10", "fig11", "fig12"));
 
-// Where copies pay by so much as in the paper, though Hadoop's do, too.
-class LateAndNoCopies : public testing::TestWithParam<const char*> {};
-TEST_P(LateAndNoCopies, IsFasterThanNoCopies) {
+// Speculation gains as much as in the paper, though Hadoop's gains, too.
+class LateAndNoSpeculation : public testing::TestWithParam<const char*> {};
+TEST_P(LateAndNoSpeculation, IsFasterThanNoSpeculation) {
   const auto r = Reproduce({std::string("late:") + GetParam(), "", 3, nullptr});
   ASSERT_TRUE(r.ok()) << r.status().ToString();
   const LineResult& none = r->figures[0].lines[1];
   ASSERT_EQ(none.line.what, "none / LATE");
   EXPECT_NE(none.verdict, Verdict::kMissed) << Table(*r);
 }
-INSTANTIATE_TEST_SUITE_P(Late, LateAndNoCopies, testing::Values("heterogeneous", "grep", "wordcount"));
+INSTANTIATE_TEST_SUITE_P(Late, LateAndNoSpeculation, testing::Values("heterogeneous", "grep", "wordcount"));
 
-// Of Mantri, what is met without recorded jobs.
+// The figures of Mantri that are met without recorded jobs.
 TEST(MantriFigures, HoldTheirBands) {
   for (const char* figure : {"placement", "racks", "losses"}) {
     const auto r = Reproduce({std::string("mantri:") + figure, "", 2, nullptr});
@@ -56,7 +56,7 @@ TEST(MantriFigures, HoldTheirBands) {
   }
 }
 
-// The typical task takes the median, few take much more.
+// The typical task takes the median, and few take much more.
 TEST(DollySetups, FactorsAreTheRecords) {
   const std::vector<float> factors = GoogleFactors();
   ASSERT_GE(factors.size(), 1900u);
@@ -66,7 +66,7 @@ TEST(DollySetups, FactorsAreTheRecords) {
   EXPECT_LT(slow, static_cast<long>(factors.size() / 8));
 }
 
-// The gaps and sizes drawn are those of the record, within what a thousand draws tell.
+// Gaps and sizes are those of the record, within the error of the draws.
 TEST(DollySetups, JobsAreTheRecords) {
   Rng rng = Rng::Stream(1, "swim");
   double gaps = 0, of_two = 0;
@@ -86,7 +86,7 @@ TEST(DollySetups, JobsAreTheRecords) {
   EXPECT_NEAR(of_two / kDraws, .565, .06);
 }
 
-// Clones make the tasks of a phase alike, and cost what they may.
+// Clones make the tasks of a phase alike, within their budget.
 TEST(DollyFigures, ClonesStayInTheirBudgetAndAreAlike) {
   const auto r = Reproduce({"dolly:facebook", "", 1, nullptr});
   ASSERT_TRUE(r.ok()) << r.status().ToString();
@@ -104,7 +104,7 @@ TEST(JockeyFigures, ChangedDeadlinesAreMetWithMoreSlotsOrFewer) {
   EXPECT_EQ(r->missed(), 0u) << Table(*r);
 }
 
-// Our list is what it is chosen for on the mixes by which it was chosen.
+// Our list holds its bands on the mixes that it was chosen on.
 TEST(DollyFigures, OursIsSoonerForSmallJobsAndLaterForNone) {
   for (const char* figure : {"dolly:ours-facebook", "dolly:ours-bing"}) {
     const auto r = Reproduce({figure, "", 1, nullptr});

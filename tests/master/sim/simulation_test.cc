@@ -1,4 +1,4 @@
-// What a simulated cluster does, in cases whose end can be worked out by hand.
+// The simulated cluster, in cases whose end can be worked by hand.
 #include "master/sim/simulation.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kMegabyte = 1'000'000;
 
-// `workers` of one rack with `slots` each, and no chance at all.
+// Returns `workers` of one rack with `slots` each, without chance.
 Experiment Plain(uint32_t workers, uint32_t slots) {
   Experiment s;
   s.cluster.racks.push_back({});
@@ -59,7 +59,7 @@ TEST(SimulationTest, AttemptsOfAHostShareItsDisk) {
   EXPECT_NEAR(run.totals().local_bytes, 300e6, 1);
 }
 
-// One host: map 100 MB (10 s), copy of 50 MB from its disk of 50 MB/s (1 s), merge (1.25 s), reduce (5 s).
+// One host: map of 100 MB (10 s), copying 50 MB from its disk of 50 MB/s (1 s), merge (1.25 s), reduce (5 s).
 TEST(SimulationTest, ReduceCopiesMergesReduces) {
   Experiment s = Plain(1, 1);
   s.cluster.workers[0].disk = 50e6;
@@ -69,7 +69,7 @@ TEST(SimulationTest, ReduceCopiesMergesReduces) {
   EXPECT_NEAR(EndOf(run), 17.25, 1e-3);
 }
 
-// 80 MB of maps and 40 MB of shuffle, whichever way they go.
+// 80 MB of maps and 40 MB of shuffle, on any route.
 TEST(SimulationTest, BytesThatCrossRacksAreCounted) {
   for (const bool two_racks : {false, true}) {
     Experiment s = Plain(4, 2);
@@ -85,7 +85,7 @@ TEST(SimulationTest, BytesThatCrossRacksAreCounted) {
   }
 }
 
-// 40 MB of shuffle, half of it to the other rack, over an uplink of 1 MB/s each way instead of a free one.
+// 40 MB of shuffle, half of it to the other rack, over an uplink of 1 MB/s each way instead of an unlimited one.
 TEST(SimulationTest, NarrowUplinkMakesTheShuffleSlow) {
   const auto end = [](double link) {
     Experiment s = Plain(4, 2);
@@ -122,7 +122,7 @@ TEST(SimulationTest, EveryTaskCommitsOnceAndSlotSecondsAddUp) {
   for (const JobResult& job : run.jobs()) EXPECT_TRUE(job.succeeded);
 }
 
-// Whenever and whichever worker goes, and whether it comes back: before and after the lease.
+// Any worker may crash at any time, and come back before the lease ends, after it, or never.
 TEST(SimulationTest, CrashOfEachWorkerIsSurvived) {
   uint64_t again = 0;
   for (uint32_t w = 0; w < 4; ++w) {
@@ -164,7 +164,7 @@ TEST(SimulationTest, JobThatNobodyCanRunIsSaid) {
   EXPECT_NE(run.Run(nullptr).find("jobs are not done"), std::string::npos);
 }
 
-// The reduce has begun, and waits for a map whose worker is gone; nobody tells the master so.
+// The reduce waits for a map whose worker is gone. Nothing reports that to the master.
 TEST(SimulationTest, ReaderThatWaitsForEverIsSaid) {
   Experiment s = Plain(2, 1);
   s.cluster.workers[1].speed = .01;
@@ -185,8 +185,8 @@ TEST(SimulationTest, LostOutputIsMadeAgain) {
   EXPECT_EQ(run.totals().commits, 5u);
 }
 
-// Two reduces copy 1,000 MB each, at 250 MB/s: half from their own disk, half over 125 MB/s. After a second
-// one of the two outputs is lost, and what both have copied so far does not count.
+// Two reduces copy 1,000 MB each, at 250 MB/s: half from their own disk, half over 125 MB/s. After a second one of the
+// two outputs is lost, and what both have copied so far does not count.
 TEST(SimulationTest, WhatIsBeingCopiedWhenAnOutputIsLostIsCopiedAgain) {
   Experiment s = Plain(2, 1);
   s.cluster.workers[0].disk = s.cluster.workers[1].disk = 1e9;
@@ -194,7 +194,7 @@ TEST(SimulationTest, WhatIsBeingCopiedWhenAnOutputIsLostIsCopiedAgain) {
   s.faults.faults.push_back({FaultKind::kOutputLost, 11, 0, 0, 1});
   Simulation run(std::move(s));
   ASSERT_EQ(run.Run(nullptr), "");
-  // Three maps, two copies, and twice the first second.
+  // Three maps, the input of two reduces, and the first second of both again.
   EXPECT_NEAR(run.totals().read_bytes, 300e6 + 2'000e6 + 2 * 250e6, 1e6);
 }
 

@@ -1,4 +1,4 @@
-// Jobs that run as several strands, in cases whose end can be worked out by hand.
+// Jobs that run as several strands, in cases whose end can be worked by hand.
 #include <gtest/gtest.h>
 
 #include "master/sim/simulation.h"
@@ -6,7 +6,7 @@
 namespace mr::sim {
 namespace {
 
-// Three strands of a job of one task: .1^3 is the first below .002.
+// A job of one task has three strands: .1^3 is the first power below .002.
 Strands Three() {
   Strands s;
   s.epsilon = .002;
@@ -15,7 +15,7 @@ Strands Three() {
   return s;
 }
 
-// Workers of one slot, the last of them ten times as fast as the others, no chance at all.
+// Workers of one slot, without chance. The last one is ten times as fast as the others.
 Experiment Slow(uint32_t workers) {
   Experiment e;
   e.cluster.racks.push_back({});
@@ -51,7 +51,7 @@ std::string Watched(Experiment e, Seen* seen, std::vector<JobResult>* jobs, Tota
   return wrong;
 }
 
-// On whichever of the three workers a strand runs: the fast one's is the first, and the others end with it.
+// The strand on the fast worker is the first, and the others end with it.
 TEST(StrandsTest, TheFirstStrandEndsTheJobAndTheOthersAreKilled) {
   Experiment e = Slow(3);
   e.jobs = {TenSeconds(0)};
@@ -59,7 +59,7 @@ TEST(StrandsTest, TheFirstStrandEndsTheJobAndTheOthersAreKilled) {
   std::vector<JobResult> jobs;
   Totals totals;
   ASSERT_EQ(Watched(std::move(e), &seen, &jobs, &totals), "");
-  ASSERT_EQ(jobs.size(), 1u);  // strands are no jobs of the workload
+  ASSERT_EQ(jobs.size(), 1u);  // strands do not count as jobs of the workload
   EXPECT_TRUE(jobs[0].succeeded);
   EXPECT_NEAR(jobs[0].ended, 10, 1e-6);
   EXPECT_EQ(seen.submitted, 3u);
@@ -68,7 +68,7 @@ TEST(StrandsTest, TheFirstStrandEndsTheJobAndTheOthersAreKilled) {
   EXPECT_NEAR(totals.wasted, 20, .1);
 }
 
-// Three of six slots are the budget: the second job comes while they are taken, the third when they are back.
+// The budget is three of six slots. The second job comes while they are taken, the third when they are free again.
 TEST(StrandsTest, TheBudgetIsTakenAndGivenBack) {
   Experiment e = Slow(6);
   e.strands->budget.beta = .5;
@@ -79,7 +79,7 @@ TEST(StrandsTest, TheBudgetIsTakenAndGivenBack) {
   EXPECT_EQ(seen.submitted, 3u + 1 + 3);
 }
 
-// Four of six slots may be held: with one held there is no room for three.
+// Up to four of six slots may be held. With one held, there is no room for three strands.
 TEST(StrandsTest, TheCeilingIsOfAllSlots) {
   for (const double tau : {.5, .6, .7}) {
     Experiment e = Slow(6);

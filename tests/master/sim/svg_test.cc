@@ -1,4 +1,4 @@
-// Charts are well-formed XML whatever is drawn and named, and stand where their values say.
+// Charts are well-formed XML for any content and names, and stand where their values say.
 #include "master/sim/svg.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// "" or what is wrong: tags that do not match, an attribute without its quotes, a bare & or <.
+// Returns "" or the fault: tags that do not match, an attribute without quotes, a bare & or <.
 std::string Malformed(const std::string& xml) {
   std::vector<std::string> open;
   for (size_t i = 0; i < xml.size();) {
@@ -84,14 +84,14 @@ TEST(SvgTest, WhatIsNoNumberIsLeftOut) {
   const std::string svg = Svg("t", {c});
   EXPECT_EQ(Malformed(svg), "");
   for (const char* word : {"nan", "inf", "<circle"}) EXPECT_THAT(svg, Not(HasSubstr(word)));
-  Chart narrow;  // ticks end, however little lies between
+  Chart narrow;  // ticks end, however narrow the range
   narrow.dots = {{1e300, 1e300, "#000", ""}, {std::nextafter(1e300, inf), 1, "#000", ""}};
   narrow.x.low = 1e300;
   narrow.x.high = std::nextafter(1e300, inf);
   EXPECT_EQ(Malformed(Svg("t", {narrow})), "");
 }
 
-// The axes are 816 by 260 pixels, from (120, 76) on: 44 of the title, 32 of the chart's, no legend.
+// The axes are 816 by 260 pixels, from (120, 76) on: 44 for the title, 32 for the chart's title, no legend.
 TEST(SvgTest, StandsWhereItsValuesSay) {
   Chart c;
   c.x = {"time, s", 0, 8, false, {}};

@@ -1,4 +1,4 @@
-// The swarm reaches what it is meant to reach, and makes small what it finds.
+// The swarm covers what it must, and makes its findings small.
 #include "master/sim/swarm.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ TEST(SwarmTest, EveryConfigurationEndsAsItShould) {
   }
 }
 
-// Else a job may take days of virtual time by nobody's fault, as under seed 3742 it did with any list.
+// Without the first worker a job may take days of virtual time, as under seed 3742 with any list.
 TEST(SwarmTest, TheFirstWorkerIsAlwaysWellAgain) {
   size_t seen = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
@@ -35,8 +35,8 @@ TEST(SwarmTest, TheFirstWorkerIsAlwaysWellAgain) {
   EXPECT_EQ(RunChecked(RandomExperiment(3742, "fifo")), "");
 }
 
-// Where coupling lets tasks of a job below its guarantee wait, the slots that were freed for it go to others again.
-// Those were evicted each second for ever.
+// Coupling lets tasks of a job below its guarantee wait, so slots that were freed for it go to others again. Evicting
+// these every second would never end.
 TEST(SwarmTest, EvictionThatHelpsNobodyKeepsNobodyFromItsEnd) {
   for (const uint64_t seed : {261, 271}) {
     const Experiment e = RandomExperiment(seed, kAnyPolicies);
@@ -46,7 +46,7 @@ TEST(SwarmTest, EvictionThatHelpsNobodyKeepsNobodyFromItsEnd) {
   }
 }
 
-TEST(SwarmTest, PreemptionCopiesLossAndWaitsHappen) {
+TEST(SwarmTest, PreemptionSpeculationLossAndWaitsHappen) {
   std::set<std::string> reasons, policies;
   size_t queues = 0;
   for (uint64_t seed = 1; seed <= 120; ++seed) {
@@ -61,7 +61,7 @@ TEST(SwarmTest, PreemptionCopiesLossAndWaitsHappen) {
                 reasons.insert(sched::ReasonName(x.reason.code));
                 policies.insert(x.reason.policy);
               } else if constexpr (requires { x.policy; }) {
-                policies.insert(x.policy);  // what it remembers
+                policies.insert(x.policy);  // of a Remember
               }
             },
             d);
@@ -72,10 +72,10 @@ TEST(SwarmTest, PreemptionCopiesLossAndWaitsHappen) {
   }
   EXPECT_GT(queues, 50u);
   using Code = sched::ReasonCode;
-  for (const auto code :
-       {Code::kPreempted, Code::kOutputLost, Code::kLongestToEnd, Code::kBehindAverage, Code::kEndOfPhase,
-        Code::kBeyondMedian, Code::kRestartSooner, Code::kCopySooner, Code::kRedoCostsMore, Code::kWorkerSuspected,
-        Code::kLocalInput, Code::kRetryAfterFailure, Code::kTaskCommitted, Code::kAllotted, Code::kEvicted}) {
+  for (const auto code : {Code::kPreempted, Code::kOutputLost, Code::kLongestToEnd, Code::kBehindAverage,
+                          Code::kEndOfPhase, Code::kBeyondMedian, Code::kRestartSooner, Code::kSpeculativeSooner,
+                          Code::kRedoCostsMore, Code::kWorkerSuspected, Code::kLocalInput, Code::kRetryAfterFailure,
+                          Code::kTaskCommitted, Code::kAllotted, Code::kEvicted}) {
     EXPECT_EQ(reasons.count(sched::ReasonName(code)), 1u) << sched::ReasonName(code);
   }
   for (const char* policy :
@@ -85,7 +85,7 @@ TEST(SwarmTest, PreemptionCopiesLossAndWaitsHappen) {
   }
 }
 
-// No job is ever guaranteed a slot: a thing that breaks whenever jockey works.
+// Claims that no job is ever guaranteed a slot. Jockey breaks this whenever it works.
 std::string NothingIsGuaranteed(const sched::State& state) {
   return state.guaranteed().empty() ? "" : "slots are guaranteed";
 }
@@ -109,10 +109,10 @@ TEST(ShrinkTest, AGuaranteeNeedsOneJobWithADeadlineAndAPrediction) {
   EXPECT_NE(small.experiment.jobs[0].prediction, nullptr);
   EXPECT_LE(small.experiment.wishes.size(), 1u);
   EXPECT_EQ(small.experiment.policies, "fair,jockey");
-  EXPECT_THAT(Describe(small.experiment), HasSubstr("its time is foretold"));
+  EXPECT_THAT(Describe(small.experiment), HasSubstr("its time is predicted"));
 }
 
-// Held by nobody: after a crash a task is tried again.
+// Claims that no task has two attempts. A crash breaks it.
 std::string NoTaskIsTriedTwice(const sched::State& state) {
   for (const auto& [id, job] : state.jobs()) {
     for (const sched::Stage& stage : job.stages) {
@@ -130,7 +130,7 @@ TEST(ShrinkTest, BrokenInvariantEndsAsOneTaskAndOneFault) {
     with.also = NoTaskIsTriedTwice;
     return RunChecked(std::move(with));
   };
-  // A large configuration without copies, so that it takes a fault to break it.
+  // A large configuration without speculation, so that only a fault breaks it.
   uint64_t seed = 1;
   const auto good = [&] {
     const Experiment e = RandomExperiment(seed, "fair,delay");

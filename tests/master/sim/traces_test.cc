@@ -1,5 +1,4 @@
-// Readers of recorded workloads: a small piece of each format, what is refused and how, and the totals of
-// the real files where they are at hand.
+// Readers of recorded workloads: a small piece of each format, the errors, and the totals of the real files if present.
 #include "master/sim/traces/trace.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +23,7 @@ void ExpectRefused(const Result<Trace>& trace, const char* part) {
   EXPECT_THAT(trace.status().message(), HasSubstr(part));
 }
 
-// A file of the real record, or none.
+// Loads a real record, if it is there.
 Result<Trace> Real(const char* file, const char* format = "") {
   return LoadTrace({file, std::getenv("MR_DATA"), format, 1});
 }
@@ -69,7 +68,7 @@ TEST(SwimTraceTest, AJobOfMoreTasksThanOneCanHaveIsRefused) {
 
 TEST(SwimTraceTest, TotalsOfTheRealFiles) {
   NEEDS_DATA();
-  const auto plain = Real("FB-2010_samples_24_times_1hr_0.tsv");  // found packed
+  const auto plain = Real("FB-2010_samples_24_times_1hr_0.tsv");  // found as .gz
   ASSERT_TRUE(plain.ok()) << plain.status().message();
   EXPECT_EQ(plain->jobs.size(), 24442u);
   const auto paths = Real("FB-2010_samples_24_times_1hr_withInputPaths_0.first12h.tsv.gz");
@@ -266,7 +265,7 @@ TEST(WfInstancesTraceTest, DepthAndCategoryAreAStage) {
   EXPECT_THAT(stages[1].durations, ElementsAre(2.0f, 3.0f));
   EXPECT_THAT(stages[1].task_bytes, ElementsAre(10, 20));
   EXPECT_EQ(stages[1].inputs[0].edge, sched::EdgeKind::kAllToAll);
-  // z2 reads a1 and z1 reads a2: one to one, in that order.
+  // z2 reads a1 and z1 reads a2: one-to-one, in that order.
   EXPECT_EQ(stages[2].inputs[0].edge, sched::EdgeKind::kOneToOne);
   EXPECT_THAT(stages[2].durations, ElementsAre(1e-3f, 4.0f));
   EXPECT_EQ(stages[3].inputs.size(), 2u);
@@ -340,8 +339,8 @@ TEST(RecogniseTest, FirstLineDecides) {
   }
 }
 
-// What a trace says of its phases and blocks reaches the run: 2 maps of 4 and 6 s, and beside them a reduce of
-// 10 s of which 5 are copying, half of it from the 4th second and half from 6.5 on, and 1 is sorting.
+// A trace's phases and blocks reach the run: 2 maps of 4 and 6 s, and beside them a reduce of 10 s. 5 s of it are
+// copying, half from 4 s on and half from 6.5 s on, and 1 s is sorting.
 TEST(TracedRunTest, FirstAttemptsTakeTheirRecordedTimes) {
   Experiment s;
   s.cluster = *ParseCluster("2x2");

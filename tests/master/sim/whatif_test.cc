@@ -1,4 +1,4 @@
-// What-if, over histories that the simulator itself made: what happened is known there.
+// What-if over histories that the simulator made, so that the truth is known.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace mr::sim {
 namespace {
 
-// Two kinds of worker, half of them slower by `factor`; six jobs of maps and reduces that overlap.
+// Two kinds of workers, half of them slower by `factor`, and six overlapping jobs of maps and reduces.
 Experiment Mixed(const std::string& policies, double factor = 2) {
   Experiment e;
   e.cluster.racks.push_back({"here", 0, 0});
@@ -70,7 +70,7 @@ TEST(HistoryTest, WhatIsNoneIsRefusedWithItsLine) {
     EXPECT_EQ(read.status().code(), Code::kInvalidArgument);
     EXPECT_TRUE(read.status().message().starts_with("it:2: ")) << read.status().message();
   }
-  // Cut or changed anywhere, it is refused or read, and never anything else.
+  // A history that is cut or changed anywhere is rejected or read, without any other effect.
   for (size_t at = 1; at < text.size(); at += 97) {
     (void)history::Read(text.substr(0, at), "it");
     std::string changed = text;
@@ -90,7 +90,7 @@ TEST(WhatIfTest, SpeedsComeOutOfDurations) {
   const auto estimated = EstimateSpeeds(samples, 7);
   for (size_t w = 0; w < 6; ++w) EXPECT_NEAR(estimated[w] / speeds[w], 1, .1) << w;
   EXPECT_EQ(estimated[6], 1) << "of a worker without attempts nothing is known";
-  // One attempt alone says little.
+  // A single attempt means little.
   EXPECT_GT(EstimateSpeeds({{0, 0, 1, true}, {0, 0, 1, true}, {0, 1, 10, true}}, 2)[1], .3);
 }
 
@@ -118,7 +118,7 @@ TEST(WhatIfTest, MoreWorkersAreFasterAndFewerSlower) {
   EXPECT_GT(four, 1.5 * eight);
   EXPECT_LT(sixteen, .9 * eight);
   EXPECT_LT(time(8, 4), .9 * eight);
-  // What the truth is, the simulator can be asked.
+  // Ask the simulator for the truth.
   Experiment truth = Mixed("fifo");
   truth.cluster.workers.insert(truth.cluster.workers.end(), truth.cluster.workers.begin(), truth.cluster.workers.end());
   const auto doubled = HistoryOf(std::move(truth));
@@ -127,7 +127,7 @@ TEST(WhatIfTest, MoreWorkersAreFasterAndFewerSlower) {
   EXPECT_NEAR(sixteen / (sum / 6), 1, .1);
 }
 
-// One of the workers is five times as slow, and there is room for copies.
+// One of the workers is five times as slow, and there is room for speculative attempts.
 Experiment OneSlow(const std::string& policies) {
   Experiment e = Mixed(policies, 1);
   e.cluster.workers[3].speed = .2;
@@ -142,16 +142,17 @@ TEST(WhatIfTest, AnotherListIsTriedOnTheSameLuck) {
   const auto document = HistoryOf(OneSlow("fifo"));
   const auto late = RunWhatIf(document, {}, {"fifo,late(min_age=1s)", 0, 0});
   ASSERT_TRUE(late.ok()) << late.status().ToString();
-  EXPECT_EQ(late->happened.copies, 0u);
-  EXPECT_EQ(late->model.copies, 0u);
-  EXPECT_GE(late->then.copies, 3u);
+  EXPECT_EQ(late->happened.extra, 0u);
+  EXPECT_EQ(late->model.extra, 0u);
+  EXPECT_GE(late->then.extra, 3u);
   EXPECT_LT(Mean(*late, &WhatIf::Row::then), .8 * Mean(*late, &WhatIf::Row::model)) << Table(*late);
-  // And back: what stopped originals would have taken is not known exactly, but that it is longer.
-  const auto copied = HistoryOf(OneSlow("fifo,late(min_age=1s)"));
-  const auto none = RunWhatIf(copied, {}, {"fifo", 0, 0});
+  // The other way round, the original attempts were stopped: their times are not known exactly, only that they are
+  // longer.
+  const auto speculated = HistoryOf(OneSlow("fifo,late(min_age=1s)"));
+  const auto none = RunWhatIf(speculated, {}, {"fifo", 0, 0});
   ASSERT_TRUE(none.ok());
-  EXPECT_GE(none->happened.copies, 3u);
-  EXPECT_EQ(none->then.copies, 0u);
+  EXPECT_GE(none->happened.extra, 3u);
+  EXPECT_EQ(none->then.extra, 0u);
   EXPECT_GT(Mean(*none, &WhatIf::Row::then), 1.25 * Mean(*none, &WhatIf::Row::model)) << Table(*none);
   EXPECT_EQ(RunWhatIf(document, {}, {"nosuch", 0, 0}).status().code(), Code::kInvalidArgument);
 }
@@ -187,7 +188,7 @@ TEST(WhatIfTest, AJobsOwnRowAndWhatIsMissingIsSaid) {
   EXPECT_THAT(rest->notes, testing::Contains(testing::HasSubstr("1 jobs did not succeed")));
 }
 
-// A worker goes at 10 s and another comes at 20 s: the model has both.
+// One worker leaves at 10 s and another registers at 20 s. The model has both.
 TEST(WhatIfTest, WorkersThatWentAndCameAreInTheModel) {
   Experiment e = Mixed("fifo");
   e.cluster.workers[7].from = 20;
@@ -205,8 +206,7 @@ TEST(WhatIfTest, WorkersThatWentAndCameAreInTheModel) {
   EXPECT_GT(RunWhatIf(document, {}, {})->worst_error, same->worst_error) << "as if all had always been there";
 }
 
-// The master was restarted with another list in between: each job is compared with what was in force when it ran.
-// A journal whose first parts are gone begins with a snapshot: what was told before it is asked of the state.
+// A journal without its first parts begins with a snapshot. Earlier events are then taken from the state.
 TEST(WhatIfTest, AHistoryThatBeginsBehindASnapshotHasItsListQueuesAndWorkers) {
   Experiment e = Mixed("fair,late(min_age=1s)");
   e.queues = {{"night", 2.5, 1, 7}};
@@ -228,6 +228,7 @@ TEST(WhatIfTest, AHistoryThatBeginsBehindASnapshotHasItsListQueuesAndWorkers) {
   EXPECT_FALSE(document.jobs.empty());
 }
 
+// The master was restarted with another list in between. Each job is compared with the list in force when it ran.
 TEST(WhatIfTest, AHistoryOfTwoListsIsSimulatedUnderEach) {
   Experiment e = OneSlow("fifo");
   for (size_t j = 0; j < 3; ++j) e.jobs[j].submit = 100.0 * static_cast<double>(j);
@@ -241,7 +242,7 @@ TEST(WhatIfTest, AHistoryOfTwoListsIsSimulatedUnderEach) {
     const auto w = RunWhatIf(*document, made.jobs[j].id, {});
     ASSERT_TRUE(w.ok()) << w.status().ToString();
     EXPECT_EQ(w->was_scheduler, j == 0 ? "fifo" : "fifo,late(min_age=1s)");
-    EXPECT_EQ(w->model.copies > 0, j == 2) << Table(*w);
+    EXPECT_EQ(w->model.extra > 0, j == 2) << Table(*w);
     EXPECT_LT(w->worst_error, .15) << Table(*w);
   }
   const auto all = RunWhatIf(*document, {}, {"", 0, 0});
@@ -252,11 +253,11 @@ TEST(WhatIfTest, AHistoryOfTwoListsIsSimulatedUnderEach) {
             std::string::npos);
   const auto changed = RunWhatIf(*document, {}, {"fifo", 0, 0});
   ASSERT_TRUE(changed.ok());
-  EXPECT_EQ(changed->then.copies, 0u) << "the asked list holds throughout";
+  EXPECT_EQ(changed->then.extra, 0u) << "the asked list holds throughout";
   EXPECT_EQ(changed->then_scheduler, "fifo");
 }
 
-// What a history shows of costs and speeds is what it was made with, and a run can take it.
+// Costs and speeds of a history are those that it was made with, and a run accepts them.
 TEST(WhatIfTest, ParametersComeOutOfAHistory) {
   Experiment e = Mixed("fifo", 2);
   e.tasks.map_cost = 3e-7;
@@ -271,7 +272,7 @@ TEST(WhatIfTest, ParametersComeOutOfAHistory) {
   ASSERT_TRUE(cluster.ok()) << cluster.status().ToString() << toml;
   ASSERT_EQ(cluster->workers.size(), 8u);
   EXPECT_NEAR(cluster->workers[1].speed / cluster->workers[0].speed, 2, .25);
-  // Speeds are relative: the cost is of the speed that is called 1.
+  // Speeds are relative: the cost belongs to the speed that is called 1.
   EXPECT_NEAR(tasks->map_cost / cluster->workers[1].speed / 3e-7, 1, .15);
   EXPECT_EQ(tasks->launch_delay, Millis(40));
   EXPECT_NEAR(tasks->sigma, .1, .05);

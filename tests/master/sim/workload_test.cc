@@ -1,4 +1,4 @@
-// Where jobs and clusters come from, and what the numbers of a report mean.
+// Sources of jobs and clusters, and the meaning of a report's numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ TEST(SwimTest, MapPer128MibReducePerGibOfShuffle) {
   const auto jobs = ParseSwim({"t", "job0\t5\t0\t134217729\t1073741824\t7\njob1\t3\t1\t0\t0\t0\n"});
   ASSERT_TRUE(jobs.ok()) << jobs.status().message();
   ASSERT_EQ(jobs->jobs.size(), 2u);
-  EXPECT_EQ(jobs->jobs[0].name, "job1");  // by time
-  EXPECT_EQ(jobs->jobs[0].tasks(), 1u);   // map-only, of no bytes
+  EXPECT_EQ(jobs->jobs[0].name, "job1");  // by submit time
+  EXPECT_EQ(jobs->jobs[0].tasks(), 1u);   // map-only, without bytes
   const JobModel& job = jobs->jobs[1];
   ASSERT_EQ(job.stages.size(), 2u);
   EXPECT_EQ(job.stages[0].tasks, 2u);
@@ -35,7 +35,7 @@ TEST(SwimTest, BadLineIsNamed) {
   }
 }
 
-// papers.md 1.4: 5 894 jobs, 75 % map-only, 91.2/3.3/2.0/2.1/1.4 % by size, in all 228 k tasks.
+// Measured in the file: 5,894 jobs, 75 % map-only, 91.2/3.3/2.0/2.1/1.4 % by size, 228 k tasks in all.
 TEST(SwimTest, FacebookOf2009IsWhatItIsSaidToBe) {
   const char* data = std::getenv("MR_DATA");
   if (data == nullptr) GTEST_SKIP() << "MR_DATA is not set: it says where the traces are";
@@ -120,11 +120,11 @@ Phases PhasesOf(const std::vector<JobModel>& jobs) {
   return p;
 }
 
-// The generator that stands in for a record has the record's straggler factors and widths.
+// A generator that stands in for a record has the record's straggler factors and widths.
 TEST(GenerateTest, MeasuredMixesAreLikeTheRecords) {
   const Phases mumak = PhasesOf(*Generate("generate:mumak,jobs=18", 3)),
                google = PhasesOf(*Generate("generate:google,jobs=12000", 3));
-  // As written down beside the tables.
+  // The numbers beside the tables.
   EXPECT_NEAR(At(mumak.factors, .5), 2.0, .1);
   EXPECT_NEAR(At(mumak.factors, .75), 3.35, .2);
   EXPECT_NEAR(At(mumak.factors, .9), 4.6, .5);

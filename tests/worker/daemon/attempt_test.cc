@@ -10,14 +10,15 @@ namespace {
 
 constexpr WorkerId kSelf{7};
 
-CopyPtr MakeCopy(uint32_t task, uint32_t attempt, uint32_t worker, uint64_t content = 1, uint32_t generation = 1) {
-  CopyLocation copy;
-  copy.output = {{{1, 1}, 0, task}, generation};
-  copy.attempt = attempt;
-  copy.worker = {worker};
-  copy.incarnation = 100 + worker;
-  copy.content = {content, content};
-  return std::make_shared<const CopyLocation>(copy);
+ReplicaPtr MakeReplica(uint32_t task, uint32_t attempt, uint32_t worker, uint64_t content = 1,
+                       uint32_t generation = 1) {
+  ReplicaLocation replica;
+  replica.output = {{{1, 1}, 0, task}, generation};
+  replica.attempt = attempt;
+  replica.worker = {worker};
+  replica.incarnation = 100 + worker;
+  replica.content = {content, content};
+  return std::make_shared<const ReplicaLocation>(replica);
 }
 
 std::vector<Read> Reads(uint32_t tasks) {
@@ -60,11 +61,11 @@ std::string Names(const std::vector<AttemptAction>& actions) {
 class AttemptTest : public testing::Test {
  protected:
   std::string Do(AttemptMachine& m, const AttemptEvent& e) { return Names(m.Step(e)); }
-  // A machine that runs, with one copy of each upstream task on worker 2.
+  // A machine that runs, with one replica of each upstream task's output on worker 2.
   AttemptMachine Running(uint32_t tasks) {
     AttemptMachine m(Reads(tasks), kSelf, 1);
     m.Start();
-    for (uint32_t t = 0; t < tasks; ++t) m.Step(event::CopyAdded{MakeCopy(t, 1, 2)});
+    for (uint32_t t = 0; t < tasks; ++t) m.Step(event::ReplicaAdded{MakeReplica(t, 1, 2)});
     m.Step(event::Prepared{});
     return m;
   }
@@ -83,13 +84,13 @@ TEST_F(AttemptTest, AMapGoesFromPreparingToItsAnswer) {
   EXPECT_EQ(m.state(), AttemptState::kEnded);
 }
 
-TEST_F(AttemptTest, OutputStaysOnlyForAWinnerOrAKeptCopy) {
-  for (const Verdict verdict : {Verdict::kNoted, Verdict::kWinner, Verdict::kCopyKept, Verdict::kCopyDropped,
+TEST_F(AttemptTest, OutputStaysOnlyForAWinnerOrAKeptReplica) {
+  for (const Verdict verdict : {Verdict::kNoted, Verdict::kWinner, Verdict::kReplicaKept, Verdict::kReplicaDropped,
                                 Verdict::kDiffers, Verdict::kStale}) {
     AttemptMachine m = Running(0);
     m.Step(event::ChildEnded{});
     m.Step(event::OutputStored{});
-    const bool keep = verdict == Verdict::kWinner || verdict == Verdict::kCopyKept;
+    const bool keep = verdict == Verdict::kWinner || verdict == Verdict::kReplicaKept;
     EXPECT_EQ(Do(m, event::Answered{verdict}), keep ? "keep, forget" : "drop, forget");
   }
 }
@@ -97,10 +98,10 @@ TEST_F(AttemptTest, OutputStaysOnlyForAWinnerOrAKeptCopy) {
 TEST_F(AttemptTest, AReaderFetchesWhatIsThereAndWaitsForTheRest) {
   AttemptMachine m(Reads(2), kSelf, 1);
   m.Start();
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 1, 2)}), "");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 1, 2)}), "");
   EXPECT_EQ(Do(m, event::Prepared{}), "start, started, fetch 0@2");
   EXPECT_TRUE(m.waiting());
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(1, 1, 3)}), "fetch 1@3");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(1, 1, 3)}), "fetch 1@3");
   EXPECT_FALSE(m.waiting());
   EXPECT_EQ(Do(m, event::ReadDone{0}), "fetched");
   EXPECT_EQ(Do(m, event::ReadDone{0}), "") << "the same news twice";
@@ -113,22 +114,22 @@ TEST_F(AttemptTest, AReaderFetchesWhatIsThereAndWaitsForTheRest) {
   EXPECT_THAT(finished.consumed, testing::ElementsAre(Consumed{0, 0, 1, {1, 1}}, Consumed{0, 1, 1, {1, 1}}));
 }
 
-TEST_F(AttemptTest, ALocalCopyIsReadFirstAndABoundOneBeforeIt) {
+TEST_F(AttemptTest, ALocalReplicaIsReadFirstAndABoundOneBeforeIt) {
   AttemptMachine m(Reads(1), kSelf, 1);
   m.Start();
-  m.Step(event::CopyAdded{MakeCopy(0, 1, 2)});
-  m.Step(event::CopyAdded{MakeCopy(0, 2, kSelf.value)});
+  m.Step(event::ReplicaAdded{MakeReplica(0, 1, 2)});
+  m.Step(event::ReplicaAdded{MakeReplica(0, 2, kSelf.value)});
   AttemptMachine bound = m;
   EXPECT_EQ(Do(m, event::Prepared{}), "start, started, fetch 0@7");
-  bound.Step(event::CopyAdded{MakeCopy(0, 3, 4), true});
+  bound.Step(event::ReplicaAdded{MakeReplica(0, 3, 4), true});
   EXPECT_EQ(Do(bound, event::Prepared{}), "start, started, fetch 0@4");
 }
 
-// A reader by bind, with copies of its outputs in the directory, that was told nothing yet.
+// A reader by bind without any binding yet. The directory has a replica of each output that it reads.
 AttemptMachine ByBind(uint32_t tasks) {
   AttemptMachine m(Reads(tasks), kSelf, 1, true);
   m.Start();
-  for (uint32_t t = 0; t < tasks; ++t) m.Step(event::CopyAdded{MakeCopy(t, 1, 2)});
+  for (uint32_t t = 0; t < tasks; ++t) m.Step(event::ReplicaAdded{MakeReplica(t, 1, 2)});
   m.Step(event::Prepared{});
   return m;
 }
@@ -136,11 +137,11 @@ AttemptMachine ByBind(uint32_t tasks) {
 TEST_F(AttemptTest, AReaderByBindReadsOnlyWhatItIsTold) {
   AttemptMachine m = ByBind(2);
   EXPECT_TRUE(m.waiting());
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, kSelf.value)}), "") << "a copy here is not its own either";
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, 3), true}), "fetch 0@3");
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 1, 2)}), "");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 2, kSelf.value)}), "") << "a replica here is not its own either";
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 2, 3), true}), "fetch 0@3");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 1, 2)}), "");
   EXPECT_TRUE(m.waiting());
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(1, 1, 2), true}), "fetch 1@2");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(1, 1, 2), true}), "fetch 1@2");
   EXPECT_FALSE(m.waiting());
   EXPECT_EQ(Do(m, event::ReadDone{0}), "fetched");
   EXPECT_EQ(Do(m, event::ReadDone{1}), "fetched");
@@ -150,51 +151,51 @@ TEST_F(AttemptTest, AReaderByBindReadsOnlyWhatItIsTold) {
 TEST_F(AttemptTest, WhatAReaderByBindIsToldBeforeItIsPreparedHolds) {
   AttemptMachine m(Reads(1), kSelf, 1, true);
   m.Start();
-  m.Step(event::CopyAdded{MakeCopy(0, 2, 3), true});
-  m.Step(event::CopyAdded{MakeCopy(0, 1, 2)});
+  m.Step(event::ReplicaAdded{MakeReplica(0, 2, 3), true});
+  m.Step(event::ReplicaAdded{MakeReplica(0, 1, 2)});
   EXPECT_EQ(Do(m, event::Prepared{}), "start, started, fetch 0@3");
 }
 
 TEST_F(AttemptTest, ARepeatedBindChangesNothing) {
   AttemptMachine m = ByBind(1);
-  m.Step(event::CopyAdded{MakeCopy(0, 1, 2), true});
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 1, 2), true}), "");
+  m.Step(event::ReplicaAdded{MakeReplica(0, 1, 2), true});
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 1, 2), true}), "");
   EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kNothing, "x"}), "unfetched, later 50");
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 1, 2), true}), "") << "the pause goes on";
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 1, 2), true}), "") << "the pause goes on";
   EXPECT_EQ(Do(m, event::RetryDue{0}), "fetch 0@2");
   m.Step(event::ReadDone{0});
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 1, 2), true}), "");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 1, 2), true}), "");
 }
 
 TEST_F(AttemptTest, AReaderByBindThatFailedReadsWhereItIsToldNext) {
   AttemptMachine m = ByBind(1);
-  m.Step(event::CopyAdded{MakeCopy(0, 2, 3)});
-  m.Step(event::CopyAdded{MakeCopy(0, 1, 2), true});
+  m.Step(event::ReplicaAdded{MakeReplica(0, 2, 3)});
+  m.Step(event::ReplicaAdded{MakeReplica(0, 1, 2), true});
   EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kNothing, "gone"}), "unfetched, later 50")
       << "not from the directory";
   AttemptMachine pausing = m;
-  EXPECT_EQ(Do(pausing, event::CopyAdded{MakeCopy(0, 2, 3), true}), "fetch 0@3");
-  EXPECT_EQ(Do(m, event::CopyRemoved{MakeCopy(0, 1, 2)}), "");
+  EXPECT_EQ(Do(pausing, event::ReplicaAdded{MakeReplica(0, 2, 3), true}), "fetch 0@3");
+  EXPECT_EQ(Do(m, event::ReplicaRemoved{MakeReplica(0, 1, 2)}), "");
   EXPECT_EQ(Do(m, event::RetryDue{0}), "") << "what is dropped is not tried again";
   EXPECT_TRUE(m.waiting());
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, 3), true}), "fetch 0@3");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 2, 3), true}), "fetch 0@3");
 }
 
-// As where its worker was given up and came back with it.
-TEST_F(AttemptTest, AReaderByBindReadsACopyThatWasRemovedAndIsBoundAgain) {
+// The worker with the replica was given up and came back with it.
+TEST_F(AttemptTest, AReaderByBindReadsAReplicaThatWasRemovedAndIsBoundAgain) {
   AttemptMachine m = ByBind(1);
-  m.Step(event::CopyAdded{MakeCopy(0, 1, 2), true});
+  m.Step(event::ReplicaAdded{MakeReplica(0, 1, 2), true});
   m.Step(event::ReadFailed{0, Delivered::kNothing, "gone"});
-  m.Step(event::CopyRemoved{MakeCopy(0, 1, 2)});
+  m.Step(event::ReplicaRemoved{MakeReplica(0, 1, 2)});
   EXPECT_EQ(Do(m, event::RetryDue{0}), "");
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 1, 2), true}), "fetch 0@2");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 1, 2), true}), "fetch 0@2");
 }
 
-TEST_F(AttemptTest, AReaderByBindThatIsToldAnotherCopyWhileItFetchesGoesThereWhenTheFetchFails) {
+TEST_F(AttemptTest, AReaderByBindThatIsToldAnotherReplicaWhileItFetchesGoesThereWhenTheFetchFails) {
   AttemptMachine m = ByBind(1);
-  m.Step(event::CopyAdded{MakeCopy(0, 1, 2), true});
-  EXPECT_EQ(Do(m, event::CopyRemoved{MakeCopy(0, 1, 2)}), "");
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, 3), true}), "");
+  m.Step(event::ReplicaAdded{MakeReplica(0, 1, 2), true});
+  EXPECT_EQ(Do(m, event::ReplicaRemoved{MakeReplica(0, 1, 2)}), "");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 2, 3), true}), "");
   AttemptMachine served = m;
   EXPECT_EQ(Do(served, event::ReadDone{0}), "fetched") << "the bytes were there, and are checked";
   EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kWholePartitions, "gone"}), "unfetched, fetch 0@3");
@@ -202,21 +203,21 @@ TEST_F(AttemptTest, AReaderByBindThatIsToldAnotherCopyWhileItFetchesGoesThereWhe
 
 TEST_F(AttemptTest, AReaderByBindGoesOnFromEqualContentOnly) {
   AttemptMachine m = ByBind(1);
-  m.Step(event::CopyAdded{MakeCopy(0, 1, 2), true});
+  m.Step(event::ReplicaAdded{MakeReplica(0, 1, 2), true});
   m.Step(event::ReadFailed{0, Delivered::kWholePartitions, "gone"});
-  m.Step(event::CopyRemoved{MakeCopy(0, 1, 2)});
+  m.Step(event::ReplicaRemoved{MakeReplica(0, 1, 2)});
   AttemptMachine other = m;
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, 3), true}), "fetch 0@3");
-  EXPECT_EQ(Do(other, event::CopyAdded{MakeCopy(0, 2, 3, 9, 2), true}), "nofetch, killchild");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 2, 3), true}), "fetch 0@3");
+  EXPECT_EQ(Do(other, event::ReplicaAdded{MakeReplica(0, 2, 3, 9, 2), true}), "nofetch, killchild");
 }
 
-TEST_F(AttemptTest, AFailedCopyIsReplacedByAnotherOne) {
+TEST_F(AttemptTest, AFailedReplicaIsReplacedByAnotherOne) {
   AttemptMachine m = Running(1);
-  m.Step(event::CopyAdded{MakeCopy(0, 2, 3)});
+  m.Step(event::ReplicaAdded{MakeReplica(0, 2, 3)});
   EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kNothing, "gone"}), "unfetched, fetch 0@3");
 }
 
-TEST_F(AttemptTest, TheOnlyCopyIsTriedAgainWithGrowingPausesAndThenTheAttemptFails) {
+TEST_F(AttemptTest, TheOnlyReplicaIsTriedAgainWithGrowingPausesAndThenTheAttemptFails) {
   AttemptMachine m = Running(1);
   EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kNothing, "x"}), "unfetched, later 50");
   EXPECT_EQ(Do(m, event::RetryDue{0}), "fetch 0@2");
@@ -230,19 +231,19 @@ TEST_F(AttemptTest, TheOnlyCopyIsTriedAgainWithGrowingPausesAndThenTheAttemptFai
   EXPECT_EQ(Do(m, event::ChildEnded{true, FailureKind::kKilled}), "drop, failed lost, free");
 }
 
-TEST_F(AttemptTest, ARemovedCopyIsNotTriedAgainButItsSuccessorIs) {
+TEST_F(AttemptTest, ARemovedReplicaIsNotTriedAgainButItsSuccessorIs) {
   AttemptMachine m = Running(1);
   m.Step(event::ReadFailed{0, Delivered::kNothing, "gone"});
-  EXPECT_EQ(Do(m, event::CopyRemoved{MakeCopy(0, 1, 2)}), "");
+  EXPECT_EQ(Do(m, event::ReplicaRemoved{MakeReplica(0, 1, 2)}), "");
   EXPECT_EQ(Do(m, event::RetryDue{0}), "");
   EXPECT_TRUE(m.waiting());
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 1001, 3, 1, 2)}), "fetch 0@3");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 1001, 3, 1, 2)}), "fetch 0@3");
 }
 
-TEST_F(AttemptTest, NewsOfACopyEndsAPause) {
+TEST_F(AttemptTest, NewsOfAReplicaEndsAPause) {
   AttemptMachine m = Running(1);
   m.Step(event::ReadFailed{0, Delivered::kNothing, "gone"});
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, 3)}), "fetch 0@3");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 2, 3)}), "fetch 0@3");
   EXPECT_EQ(Do(m, event::RetryDue{0}), "") << "the pause was over";
 }
 
@@ -253,7 +254,7 @@ TEST_F(AttemptTest, AnOutputThatWasMadeAgainHasTheTriesOfANewOne) {
     m.Step(event::ReadFailed{0, Delivered::kNothing, "damaged"});
     m.Step(event::RetryDue{0});
   }
-  m.Step(event::CopyRemoved{MakeCopy(0, 1, 2)});
+  m.Step(event::ReplicaRemoved{MakeReplica(0, 1, 2)});
   m.Step(event::ReadFailed{0, Delivered::kNothing, "gone"});
   EXPECT_EQ(m.state(), AttemptState::kStopping) << "the ninth";
   AttemptMachine other = Running(1);
@@ -261,8 +262,8 @@ TEST_F(AttemptTest, AnOutputThatWasMadeAgainHasTheTriesOfANewOne) {
     other.Step(event::ReadFailed{0, Delivered::kNothing, "damaged"});
     if (i < 7) other.Step(event::RetryDue{0});
   }
-  other.Step(event::CopyRemoved{MakeCopy(0, 1, 2)});
-  EXPECT_EQ(Do(other, event::CopyAdded{MakeCopy(0, 2, 3)}), "fetch 0@3");
+  other.Step(event::ReplicaRemoved{MakeReplica(0, 1, 2)});
+  EXPECT_EQ(Do(other, event::ReplicaAdded{MakeReplica(0, 2, 3)}), "fetch 0@3");
   for (int i = 0; i < 7; ++i) {
     EXPECT_EQ(other.state(), AttemptState::kRunning);
     other.Step(event::ReadFailed{0, Delivered::kNothing, "slow"});
@@ -281,17 +282,17 @@ TEST_F(AttemptTest, APartlyDeliveredPartitionFailsTheAttemptAsLost) {
 TEST_F(AttemptTest, AfterWholePartitionsOnlyEqualContentMayFollow) {
   AttemptMachine m = Running(1);
   EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kWholePartitions, "gone"}), "unfetched, later 50");
-  m.Step(event::CopyRemoved{MakeCopy(0, 1, 2)});
+  m.Step(event::ReplicaRemoved{MakeReplica(0, 1, 2)});
   AttemptMachine other = m;
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, 3, 1, 2)}), "fetch 0@3");
-  EXPECT_EQ(Do(other, event::CopyAdded{MakeCopy(0, 2, 3, 9, 2)}), "nofetch, killchild");
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 2, 3, 1, 2)}), "fetch 0@3");
+  EXPECT_EQ(Do(other, event::ReplicaAdded{MakeReplica(0, 2, 3, 9, 2)}), "nofetch, killchild");
 }
 
 TEST_F(AttemptTest, AnUntouchedReadTakesOtherContent) {
   AttemptMachine m = Running(1);
   m.Step(event::ReadFailed{0, Delivered::kNothing, "gone"});
-  m.Step(event::CopyRemoved{MakeCopy(0, 1, 2)});
-  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, 3, 9, 2)}), "fetch 0@3");
+  m.Step(event::ReplicaRemoved{MakeReplica(0, 1, 2)});
+  EXPECT_EQ(Do(m, event::ReplicaAdded{MakeReplica(0, 2, 3, 9, 2)}), "fetch 0@3");
 }
 
 TEST_F(AttemptTest, AChildThatEndsBeforeTheFetchersLastWordWaitsForIt) {
@@ -405,9 +406,10 @@ TEST_F(AttemptTest, NoSequenceOfEventsReachesAnImpossibleState) {
         case 2: e = rng.Below(8) == 0 ? AttemptEvent(event::PrepareFailed{"x"}) : event::Prepared{}; break;
         case 3:
         case 4:
-          e = event::CopyAdded{MakeCopy(t, 1 + rng.Below(3), 1 + rng.Below(8), 1 + rng.Below(2)), rng.Below(4) == 0};
+          e = event::ReplicaAdded{MakeReplica(t, 1 + rng.Below(3), 1 + rng.Below(8), 1 + rng.Below(2)),
+                                  rng.Below(4) == 0};
           break;
-        case 5: e = event::CopyRemoved{MakeCopy(t, 1 + rng.Below(3), 1 + rng.Below(8))}; break;
+        case 5: e = event::ReplicaRemoved{MakeReplica(t, 1 + rng.Below(3), 1 + rng.Below(8))}; break;
         case 6:
         case 7: e = event::ReadDone{t}; break;
         case 8: e = event::ReadFailed{t, static_cast<Delivered>(rng.Below(3)), "x"}; break;
@@ -421,7 +423,7 @@ TEST_F(AttemptTest, NoSequenceOfEventsReachesAnImpossibleState) {
           break;
         default: e = event::Answered{static_cast<Verdict>(rng.Below(6))}; break;
       }
-      // The shell tells the end of a fetch only of one that goes on.
+      // The shell reports the end only of a fetch that it still runs.
       if (const auto* d = std::get_if<event::ReadDone>(&e)) {
         if (d->read >= tasks || fetching[d->read] == 0) continue;
         fetching[d->read] = 0;

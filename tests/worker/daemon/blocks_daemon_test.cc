@@ -1,4 +1,4 @@
-// What the worker reports of its replicas to the next master, and in its next life.
+// The worker reports its replicas to the next master, and in its next life.
 #include <filesystem>
 
 #include "common/base/digest.h"

@@ -53,19 +53,19 @@ FakeMaster::Heard FromReport(rpc::Report::Reader report) {
     case rpc::Report::FETCH_FAILED: heard.what = "fetch_failed"; break;
     case rpc::Report::FETCH_DONE:
       heard.what = "fetch_done";
-      heard.copy = FromWire(report.getFetchDone().getCopy());
+      heard.replica = FromWire(report.getFetchDone().getReplica());
       heard.bytes = report.getFetchDone().getBytes();
       heard.readers = report.getFetchDone().getReaders();
       break;
-    case rpc::Report::COPY_MADE:
-      heard.what = "copy_made";
-      heard.copy = FromWire(report.getCopyMade());
+    case rpc::Report::REPLICA_MADE:
+      heard.what = "replica_made";
+      heard.replica = FromWire(report.getReplicaMade());
       break;
-    case rpc::Report::COPY_NOT_MADE:
-      heard.what = "copy_not_made";
-      heard.copy = FromWire(report.getCopyNotMade().getCopy());
-      heard.message = report.getCopyNotMade().getWhy().cStr();
-      heard.here = report.getCopyNotMade().getHere();
+    case rpc::Report::REPLICA_NOT_MADE:
+      heard.what = "replica_not_made";
+      heard.replica = FromWire(report.getReplicaNotMade().getReplica());
+      heard.message = report.getReplicaNotMade().getWhy().cStr();
+      heard.here = report.getReplicaNotMade().getHere();
       break;
     case rpc::Report::PIECES: heard.what = "pieces"; break;
   }
@@ -76,8 +76,8 @@ void SetVerdictOf(rpc::Reply::Builder reply, Verdict verdict) {
   switch (verdict) {
     case Verdict::kNoted: return reply.setNoted();
     case Verdict::kWinner: return reply.setWinner();
-    case Verdict::kCopyKept: return reply.setCopyKept();
-    case Verdict::kCopyDropped: return reply.setCopyDropped();
+    case Verdict::kReplicaKept: return reply.setReplicaKept();
+    case Verdict::kReplicaDropped: return reply.setReplicaDropped();
     case Verdict::kDiffers: return reply.setDiffers();
     case Verdict::kStale: return reply.setStale();
   }
@@ -145,7 +145,7 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     }
     EXPECT_EQ(context.getParams().getNumber(), pages_);
     ++pages_;
-    for (const auto copy : page.getInventory()) listed_.inventory.push_back(FromWire(copy));
+    for (const auto replica : page.getInventory()) listed_.inventory.push_back(FromWire(replica));
     for (const auto id : page.getRunning()) listed_.running.push_back(rpc::FromWire(id));
     for (const auto b : page.getBlocks()) {
       listed_.blocks.push_back({{b.getId()}, b.getGeneration(), b.getLength(), b.getDigest()});
@@ -165,7 +165,7 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     }
     for (uint32_t i = 0; i < reports.size(); ++i) {
       if (reports[i].isPieces()) {
-        // As it came before, piece by piece.
+        // The report that came before, piece by piece.
         EXPECT_EQ(reports[i].getPieces(), pieces_.size());
         std::vector<capnp::word> words(pieces_.size() / sizeof(capnp::word));
         std::memcpy(words.data(), pieces_.data(), words.size() * sizeof(capnp::word));
@@ -176,7 +176,7 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
       } else {
         m_.heard_.push_back(FromReport(reports[i]));
       }
-      const bool finished = m_.heard_.back().what == "finished" || m_.heard_.back().what == "copy_made";
+      const bool finished = m_.heard_.back().what == "finished" || m_.heard_.back().what == "replica_made";
       if (finished && m_.keep_verdicts_) {
         m_.kept_.push_back(reports[i].getNumber());
         replies[i].setLater();

@@ -1,5 +1,5 @@
-// A master for tests of one real worker: speaks control.capnp on a loopback port, remembers what it
-// is told, and sends what the test says. Calls from the test's thread; waits have a limit.
+// A master for tests of one real worker: speaks control.capnp on a loopback port, keeps the reports that it receives,
+// and sends the test's commands. Thread: called from the test's. Waits have a limit.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +24,7 @@ class FakeMaster {
     Incarnation incarnation = 0;
     uint32_t slots = 0, epoch_seen = 0, pid = 0;
     bool leaving = false;
-    std::vector<CopyName> inventory;
+    std::vector<ReplicaName> inventory;
     std::vector<AttemptId> running;
     std::vector<BlockName> blocks;
     uint32_t pages = 0;
@@ -33,7 +33,7 @@ class FakeMaster {
   // A report as far as tests look at it.
   struct Heard {
     AttemptId attempt;
-    std::string what;  // started finished failed refused killed fetch_failed fetch_done copy_made ...
+    std::string what;  // started finished failed refused killed fetch_failed fetch_done replica_made ...
     std::string message;
     uint8_t failure_kind = 0;
     uint64_t records = 0;
@@ -41,10 +41,10 @@ class FakeMaster {
     std::vector<PartitionRow> table;
     std::string output_name, output_path;
     std::vector<Consumed> consumed;
-    CopyName copy;
+    ReplicaName replica;
     uint64_t bytes = 0;
     uint32_t readers = 0;
-    bool here = false;  // of copy_not_made
+    bool here = false;  // of replica_not_made
   };
 
   FakeMaster();
@@ -53,20 +53,20 @@ class FakeMaster {
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   // Every connection breaks; after a moment the port serves again, under the next epoch.
   void Restart();
-  // What heartbeats are told.
+  // Whether answers to heartbeats know the worker.
   void SetKnown(bool known);
-  // Whether they are answered at all.
+  // Whether heartbeats are answered at all.
   void SetAnswersBeats(bool on);
   // For the next registrations; 0 = attempts may run for ever unheard.
   void SetReattachWindow(uint32_t ms);
   void SetLease(uint32_t ms);
-  // What answers to registrations and beats say is durable.
+  // The durable record in answers to registrations and beats.
   void SetDurable(const JournalRecord& durable);
-  // Whether they are told that the worker was given up.
+  // Whether answers to registrations say that the worker was given up.
   void SetStartOver(bool on);
-  // Whether they are told that nobody knows the copies that they list.
+  // Whether answers to registrations drop every replica that the worker lists.
   void SetDropsInventory(bool on);
-  // Replies to finished reports and to those of copies (default: winner).
+  // Sets the verdict on finished reports and on those of replicas (default: winner).
   void SetVerdict(Verdict verdict);
   // Registrations arrive and are not answered, until this is called with false.
   void HoldRegistrations(bool on);
@@ -75,7 +75,7 @@ class FakeMaster {
   void FailReportsOf(AttemptId attempt, int failures = 0);
   // So many of the next calls with news of blocks fail.
   void FailBlockNews(int times);
-  // What became of blocks, in the order of arrival: id, and whether it is good. Waits for so many.
+  // Waits for `count` reports of blocks and returns them in the order of arrival: id, and whether it is good.
   std::vector<std::pair<uint64_t, bool>> WaitForBlockNews(size_t count);
   // Bytes that `library` serves.
   void SetLibrary(std::string bytes);
@@ -100,7 +100,7 @@ class FakeMaster {
   // The two batches arrive in the wrong order.
   void SendSwapped(uint32_t n1, std::function<void(capnp::List<rpc::Command>::Builder)> first, uint32_t n2,
                    std::function<void(capnp::List<rpc::Command>::Builder)> second);
-  // From now on ends are noted only, until GiveVerdicts() tells the verdict on all of them.
+  // From now on reports of ends get no verdict, until GiveVerdicts() sends it for all of them.
   void KeepVerdicts();
   void GiveVerdicts();
   // The worker's `log` of an attempt.

@@ -1,11 +1,11 @@
-// Replicas made by real workers, and readers that go on from another copy.
+// Replicas made by real workers, and readers that go on from another replica.
 #include "common/base/rng.h"
 #include "tests/worker/daemon/worker_daemon_testing.h"
 
 namespace mr::worker {
 namespace {
 
-// A second worker under a master of its own makes copies of what the first one has.
+// A second worker under a master of its own makes replicas of the first one's outputs.
 class ReplicaDaemonTest : public WorkerDaemonTest {
  protected:
   void SetUp() override {
@@ -15,7 +15,7 @@ class ReplicaDaemonTest : public WorkerDaemonTest {
     made_ = RunMap(kText, Attempt(0, 0));
     StartWorkerOf(other_, "other", &second_, &second_lifeline_);
     reader_ = other_.WaitForRegistration(1);
-    other_.SetVerdict(Verdict::kCopyKept);
+    other_.SetVerdict(Verdict::kReplicaKept);
   }
   void ExpectServed(const FakeMaster::Registration& worker) {
     for (uint32_t p = 0; p < kPartitions; ++p) {
@@ -34,17 +34,17 @@ class ReplicaDaemonTest : public WorkerDaemonTest {
 
 TEST_F(ReplicaDaemonTest, AReplicaIsMadeOnceReportedServedAndInTheInventory) {
   AskForReplica(other_, made_, holder_);
-  const auto heard = other_.WaitForReport(Attempt(0, 0), {"copy_made", "copy_not_made"});
-  ASSERT_EQ(heard.what, "copy_made") << heard.message << WorkerLog();
-  EXPECT_EQ(heard.copy.worker.incarnation, reader_.incarnation);
-  EXPECT_EQ(heard.copy.output.generation, 1u);
+  const auto heard = other_.WaitForReport(Attempt(0, 0), {"replica_made", "replica_not_made"});
+  ASSERT_EQ(heard.what, "replica_made") << heard.message << WorkerLog();
+  EXPECT_EQ(heard.replica.worker.incarnation, reader_.incarnation);
+  EXPECT_EQ(heard.replica.output.generation, 1u);
   ExpectServed(reader_);
   // Asked for again, it is said again and not made again.
   AskForReplica(other_, made_, holder_);
-  other_.WaitForReports(Attempt(0, 0), "copy_made", 2);
+  other_.WaitForReports(Attempt(0, 0), "replica_made", 2);
   worker_.Kill();
   AskForReplica(other_, made_, holder_);
-  other_.WaitForReports(Attempt(0, 0), "copy_made", 3);
+  other_.WaitForReports(Attempt(0, 0), "replica_made", 3);
   ExpectServed(reader_);
   other_.Restart();
   const auto again = other_.WaitForRegistration(2);
@@ -59,32 +59,32 @@ TEST_F(ReplicaDaemonTest, AReplicaIsMadeOnceReportedServedAndInTheInventory) {
 TEST_F(ReplicaDaemonTest, OneOfWhichTheMasterDoesNotKnowIsDroppedAndNotReportedAgain) {
   other_.KeepVerdicts();
   AskForReplica(other_, made_, holder_);
-  other_.WaitForReport(Attempt(0, 0), {"copy_made"});
-  // Its answer was lost: it is in the inventory, and said again.
+  other_.WaitForReport(Attempt(0, 0), {"replica_made"});
+  // The answer to its report was lost: the replica is in the inventory and is reported again.
   other_.Restart();
   EXPECT_EQ(other_.WaitForRegistration(2).inventory.size(), 1u);
-  other_.WaitForReports(Attempt(0, 0), "copy_made", 2);
+  other_.WaitForReports(Attempt(0, 0), "replica_made", 2);
   other_.SetDropsInventory(true);
   other_.Restart();
   EXPECT_EQ(other_.WaitForRegistration(3).inventory.size(), 1u);
   other_.SetDropsInventory(false);
   other_.Restart();
   EXPECT_THAT(other_.WaitForRegistration(4).inventory, testing::IsEmpty());
-  EXPECT_EQ(other_.ReportsOf(Attempt(0, 0), "copy_made"), 2u);
-  // What the master refuses goes too.
+  EXPECT_EQ(other_.ReportsOf(Attempt(0, 0), "replica_made"), 2u);
+  // A replica that the master refuses is dropped, too.
   other_.GiveVerdicts();
   other_.SetVerdict(Verdict::kStale);
   AskForReplica(other_, made_, holder_);
-  other_.WaitForReports(Attempt(0, 0), "copy_made", 3);
+  other_.WaitForReports(Attempt(0, 0), "replica_made", 3);
   other_.Send(0, [](capnp::List<rpc::Command>::Builder) {});  // the answer was heard before this
   other_.Restart();
   EXPECT_THAT(other_.WaitForRegistration(5).inventory, testing::IsEmpty());
 }
 
-TEST_F(ReplicaDaemonTest, AReaderWhoseCopyIsGoneGoesOnFromTheReplica) {
+TEST_F(ReplicaDaemonTest, AReaderWhoseReplicaIsGoneGoesOnFromAnother) {
   AskForReplica(other_, made_, holder_);
-  ASSERT_EQ(other_.WaitForReport(Attempt(0, 0), {"copy_made", "copy_not_made"}).what, "copy_made");
-  // The holder of the first copy is gone, and its reader does not know of another one yet.
+  ASSERT_EQ(other_.WaitForReport(Attempt(0, 0), {"replica_made", "replica_not_made"}).what, "replica_made");
+  // The holder of the first replica is gone, and its reader does not know another one yet.
   worker_.Kill();
   lifeline_.reset();
   StartWorkerOf(master_, "third", &worker_, &lifeline_);
@@ -99,9 +99,9 @@ TEST_F(ReplicaDaemonTest, AReaderWhoseCopyIsGoneGoesOnFromTheReplica) {
   EXPECT_THAT(finished.consumed, testing::ElementsAre(Consumed{0, 0, 1, made_.content}));
 }
 
-TEST_F(ReplicaDaemonTest, AReaderByBindReadsTheCopyThatItIsToldThoughItHasOneHere) {
+TEST_F(ReplicaDaemonTest, AReaderByBindReadsTheReplicaThatItIsToldThoughItHasOneHere) {
   AskForReplica(other_, made_, holder_);
-  ASSERT_EQ(other_.WaitForReport(Attempt(0, 0), {"copy_made", "copy_not_made"}).what, "copy_made");
+  ASSERT_EQ(other_.WaitForReport(Attempt(0, 0), {"replica_made", "replica_not_made"}).what, "replica_made");
   SendDirectory(1, made_, holder_);
   LaunchReduce(Attempt(1, 0), true);
   master_.WaitForReport(Attempt(1, 0), {"started"});
@@ -109,15 +109,15 @@ TEST_F(ReplicaDaemonTest, AReaderByBindReadsTheCopyThatItIsToldThoughItHasOneHer
   const auto finished = master_.WaitForReport(Attempt(1, 0), {"finished", "failed"});
   EXPECT_EQ(finished.what, "finished") << finished.message << "\n" << WorkerLog();
   const auto read = master_.WaitForReport(Attempt(1, 0), {"fetch_done"});
-  EXPECT_EQ(read.copy.worker.incarnation, reader_.incarnation) << "not its own worker's";
+  EXPECT_EQ(read.replica.worker.incarnation, reader_.incarnation) << "not its own worker's";
   EXPECT_EQ(read.readers, 1u);
   EXPECT_GT(read.bytes, 0u);
 }
 
-TEST_F(ReplicaDaemonTest, AReaderByBindWhoseCopyWasDroppedReadsTheOneThatItIsToldNext) {
+TEST_F(ReplicaDaemonTest, AReaderByBindWhoseReplicaWasDroppedReadsTheOneThatItIsToldNext) {
   AskForReplica(other_, made_, holder_);
-  ASSERT_EQ(other_.WaitForReport(Attempt(0, 0), {"copy_made", "copy_not_made"}).what, "copy_made");
-  other_.Send(1, [&](capnp::List<rpc::Command>::Builder c) { FillCopy(made_, reader_, c[0].initDrop()); });
+  ASSERT_EQ(other_.WaitForReport(Attempt(0, 0), {"replica_made", "replica_not_made"}).what, "replica_made");
+  other_.Send(1, [&](capnp::List<rpc::Command>::Builder c) { FillReplica(made_, reader_, c[0].initDrop()); });
   SendDirectory(1, made_, holder_);
   LaunchReduce(Attempt(1, 0), true);
   SendBind(Attempt(1, 0), made_, reader_);
@@ -126,11 +126,11 @@ TEST_F(ReplicaDaemonTest, AReaderByBindWhoseCopyWasDroppedReadsTheOneThatItIsTol
   SendBind(Attempt(1, 0), made_, holder_);
   const auto finished = master_.WaitForReport(Attempt(1, 0), {"finished", "failed"});
   EXPECT_EQ(finished.what, "finished") << finished.message << "\n" << WorkerLog();
-  EXPECT_EQ(master_.WaitForReport(Attempt(1, 0), {"fetch_done"}).copy.worker.incarnation, holder_.incarnation);
+  EXPECT_EQ(master_.WaitForReport(Attempt(1, 0), {"fetch_done"}).replica.worker.incarnation, holder_.incarnation);
 }
 
 // Partitions above the reader's window are fed as they come; their holder dies in the midst of them.
-TEST_F(WorkerDaemonTest, AReaderGoesOnInTheMidstOfALargePartitionFromAnotherCopy) {
+TEST_F(WorkerDaemonTest, AReaderGoesOnInTheMidstOfALargePartitionFromAnotherReplica) {
   std::string text;
   for (uint32_t i = 0; i < 1'200'000; ++i)
     text += "quite_a_word_" + std::to_string(100'000'000 + i * 7) + (i % 10 == 9 ? "\n" : " ");
@@ -172,23 +172,23 @@ TEST_F(ReplicaDaemonTest, OneThatCannotBeMadeIsSaidAndCostsNothingElse) {
   auto wrong = made_;
   wrong.content.low ^= 1;
   AskForReplica(other_, wrong, holder_);
-  const auto heard = other_.WaitForReport(Attempt(0, 0), {"copy_made", "copy_not_made"});
-  EXPECT_EQ(heard.what, "copy_not_made");
-  EXPECT_EQ(heard.copy.worker.incarnation, holder_.incarnation) << "the source";
+  const auto heard = other_.WaitForReport(Attempt(0, 0), {"replica_made", "replica_not_made"});
+  EXPECT_EQ(heard.what, "replica_not_made");
+  EXPECT_EQ(heard.replica.worker.incarnation, holder_.incarnation) << "the source";
   EXPECT_THAT(heard.message, testing::HasSubstr("differs from the committed digest"));
   AskForReplica(other_, made_, holder_);
-  EXPECT_EQ(other_.WaitForReport(Attempt(0, 0), {"copy_made"}).what, "copy_made");
+  EXPECT_EQ(other_.WaitForReport(Attempt(0, 0), {"replica_made"}).what, "replica_made");
 }
 
-// Whatever the command says: it is answered, or dropped, and the worker goes on.
-TEST_F(ReplicaDaemonTest, RandomCommandsToCopyEndInNoCopyAndTheWorkerGoesOn) {
+// Whatever the command says, it is answered or dropped, and the worker goes on.
+TEST_F(ReplicaDaemonTest, RandomCommandsToReplicateMakeNoReplicaAndTheWorkerGoesOn) {
   Rng rng(4711);
   const auto field = [&] { return static_cast<uint32_t>(rng.Below(2) == 0 ? rng.Below(4) : rng.Next()); };
   const auto wide = [&] { return rng.Below(2) == 0 ? rng.Below(1000) : rng.Next(); };
   const std::string addresses[] = {"", "nowhere", holder_.address, "127.0.0.1:1", std::string(1000, 'x'), "\x01:\xff"};
   for (int i = 0; i < 200; ++i) {
     other_.Send(1, [&](capnp::List<rpc::Command>::Builder commands) {
-      auto replicate = commands[0].initReplicateCopy();
+      auto replicate = commands[0].initReplicateOutput();
       if (i % 2 == 0) {
         // Right but for one thing.
         rpc::ToWire(kJob, replicate.initJob());
@@ -218,13 +218,13 @@ TEST_F(ReplicaDaemonTest, RandomCommandsToCopyEndInNoCopyAndTheWorkerGoesOn) {
   }
   const auto reduce_worker = other_.WaitForRegistration(1);
   AskForReplica(other_, made_, holder_);
-  const auto heard = other_.WaitForReport(Attempt(0, 0), {"copy_made"});
-  EXPECT_EQ(heard.what, "copy_made") << WorkerLog();
+  const auto heard = other_.WaitForReport(Attempt(0, 0), {"replica_made"});
+  EXPECT_EQ(heard.what, "replica_made") << WorkerLog();
   ExpectServed(reduce_worker);
 }
 
-// Whatever a Bind says, and of whomever: it is dropped, or the read fails, and the reader goes on from what it is told
-// rightly.
+// Whatever a Bind says, and for any reader, it is dropped or its read fails. The reader goes on from the replica of a
+// correct Bind.
 TEST_F(ReplicaDaemonTest, RandomBindsAreNoEndOfTheWorkerNorOfTheReader) {
   LaunchReduce(Attempt(1, 0), true);
   Rng rng(42);

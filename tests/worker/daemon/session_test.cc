@@ -116,7 +116,7 @@ class SessionTest : public testing::Test {
     });
   }
   static AttemptId Attempt(uint32_t task) { return {{kJob, 1, task}, 1}; }
-  // Of an attempt that read so many outputs.
+  // The end of an attempt that read so many outputs.
   static Finished Read(uint32_t outputs) {
     Finished finished;
     finished.manifest.records = 5;
@@ -217,7 +217,7 @@ TEST_F(SessionTest, SendsManyBlockReportsInCallsThatFit) {
   EXPECT_EQ(master_.Registrations(), 1u) << "the session holds";
 }
 
-// As they do where the master dies while they are under way.
+// The calls fail like those under way when the master dies.
 TEST_F(SessionTest, NewsOfBlocksThatCannotBeDeliveredEndTheSessionAndNotTheWorker) {
   Start();
   master_.WaitForRegistration(1);
@@ -270,7 +270,7 @@ TEST_F(SessionTest, AReportThatCannotBeDeliveredHoldsUpNoOtherAndBecomesAFailure
   master_.WaitForReport(Attempt(20), {"finished"});
 }
 
-// As little to blame for it as the report that it stands for: it has all its tries.
+// The failure may be as little the cause as the report that it replaces, so that it has all its tries, too.
 TEST_F(SessionTest, TheFailureInPlaceOfAReportThatCannotBeDeliveredIsSentAgainToo) {
   master_.FailReportsOf(Attempt(1), /*failures=*/2);
   Start();
@@ -310,7 +310,7 @@ TEST_F(SessionTest, TheEndOfAJobReplacesAReportThatBreaksTheConnection) {
   loop_.Run([&] { EXPECT_EQ(session_->given_up(), 0u); });
 }
 
-// What a restarted worker of this data directory would show, as its file says; epoch 0: nothing.
+// The file that keeps the last durable record for a restarted worker of the same data directory. Epoch 0: no record.
 class JournalSeenTest : public testing::Test {
  protected:
   JournalSeenTest() {
@@ -433,7 +433,7 @@ TEST(HeartbeatTest, AnAnswerOfAMasterThatDoesNotKnowTheWorkerIsNoContact) {
   EXPECT_TRUE(until([&] { return contacts >= 1; }));
 }
 
-// What was launched since then has an end, too.
+// Attempts that were launched after the first silence must end, too.
 TEST(HeartbeatTest, EachSilenceIsToldAndNotOnlyTheFirst) {
   FakeMaster master;
   master.SetAnswersBeats(false);

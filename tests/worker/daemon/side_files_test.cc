@@ -111,7 +111,7 @@ TEST_F(SideFilesTest, ADirectoryWithoutAFileThatCouldNotBeFetchedIsNotTheNextAtt
   EXPECT_EQ(ReadFile(*directory + "/names.txt").value(), bytes);
 }
 
-// Of a job whose end was told while an attempt waited, and that is there again.
+// The job ended while an attempt waited, and is there again.
 TEST_F(SideFilesTest, StayForAnAttemptThatCameBehindTheJobsEnd) {
   const JobId job{1, 1};
   loop_.Run([&] {

@@ -74,7 +74,7 @@ TEST_F(WorkerDaemonTest, AKilledAttemptIsGoneAndItsSlotFree) {
   EXPECT_EQ(master_.WaitForReport(Attempt(2, 0), {"killed", "finished", "failed"}).what, "killed");
   LaunchPlain(Attempt(2, 3));
   EXPECT_EQ(master_.WaitForReport(Attempt(2, 3), {"refused", "started"}).what, "started");
-  // Of an attempt that was never here the answer is the same.
+  // The answer is the same for an attempt that was never here.
   master_.Send(1, [&](capnp::List<rpc::Command>::Builder c) { rpc::ToWire(Attempt(2, 7), c[0].initKill()); });
   EXPECT_EQ(master_.WaitForReport(Attempt(2, 7), {"killed"}).what, "killed");
 }
@@ -174,7 +174,7 @@ bool AllThreadsStopped(pid_t pid) {
   return true;
 }
 
-// As a stopped machine does: what it was told before it stood still may not hold any more.
+// After it stood still, like a stopped machine, earlier commands may not hold any more.
 TEST_F(WorkerDaemonTest, AfterItStoodStillForLongerThanItsLeaseItRegistersAgainBeforeItDoesWhatItIsTold) {
   master_.WaitForRegistration(1);
   master_.SetLease(1000);
@@ -224,7 +224,7 @@ TEST_F(WorkerDaemonTest, GivenUpByItsMasterItStartsOverInTheSameProcess) {
 
 TEST_F(WorkerDaemonTest, OutputThatTheMasterDoesNotWantIsNotServed) {
   const auto registered = master_.WaitForRegistration(1);
-  master_.SetVerdict(Verdict::kCopyDropped);
+  master_.SetVerdict(Verdict::kReplicaDropped);
   SendStages();
   const auto finished = RunMap(kText, Attempt(0, 0));
   uint32_t p = 0;

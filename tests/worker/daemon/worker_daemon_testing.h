@@ -195,22 +195,23 @@ class WorkerDaemonTest : public testing::Test {
     });
   }
 
-  // version: of the directory from which the copy goes.
+  // version: the directory's, from which the replica is removed.
   void SendRemoved(uint64_t version, const FakeMaster::Heard& made, const FakeMaster::Registration& holder) {
     to_->Send(1, [&](capnp::List<rpc::Command>::Builder commands) {
       auto delta = commands[0].initDirectory();
       rpc::ToWire(kJob, delta.initJob());
       delta.setVersion(version);
-      FillCopy(made, holder, delta.initRemoved(1)[0]);
+      FillReplica(made, holder, delta.initRemoved(1)[0]);
     });
   }
 
-  static void FillCopy(const FakeMaster::Heard& made, const FakeMaster::Registration& holder, rpc::Copy::Builder copy) {
-    rpc::ToWire(made.attempt.task, copy.initTask());
-    copy.setGeneration(1);
-    copy.setAttempt(made.attempt.number);
-    copy.initWorker().setId(FakeMaster::kWorkerId);
-    copy.getWorker().setIncarnation(holder.incarnation);
+  static void FillReplica(const FakeMaster::Heard& made, const FakeMaster::Registration& holder,
+                          rpc::Replica::Builder replica) {
+    rpc::ToWire(made.attempt.task, replica.initTask());
+    replica.setGeneration(1);
+    replica.setAttempt(made.attempt.number);
+    replica.initWorker().setId(FakeMaster::kWorkerId);
+    replica.getWorker().setIncarnation(holder.incarnation);
   }
 
   void SendBind(AttemptId reader, const FakeMaster::Heard& made, const FakeMaster::Registration& holder) {
@@ -224,7 +225,7 @@ class WorkerDaemonTest : public testing::Test {
   // To the worker of this master, which need not know the stage.
   static void AskForReplica(FakeMaster& master, const FakeMaster::Heard& made, const FakeMaster::Registration& holder) {
     master.Send(1, [&](capnp::List<rpc::Command>::Builder commands) {
-      auto replicate = commands[0].initReplicateCopy();
+      auto replicate = commands[0].initReplicateOutput();
       rpc::ToWire(kJob, replicate.initJob());
       FillEntry(made, holder, replicate.initSource());
     });
@@ -244,8 +245,8 @@ class WorkerDaemonTest : public testing::Test {
             *connection = kj::mv(*made);
             auto request = (*connection)->Bootstrap<rpc::DataServer>().fetchRequest();
             auto wanted = request.initRequests(1)[0];
-            ToWire(CopyName{{attempt.task, 1}, attempt.number, {{FakeMaster::kWorkerId}, worker.incarnation}},
-                   wanted.initCopy());
+            ToWire(ReplicaName{{attempt.task, 1}, attempt.number, {{FakeMaster::kWorkerId}, worker.incarnation}},
+                   wanted.initReplica());
             wanted.setPartition(partition);
             return request.send().then(
                 [](capnp::Response<rpc::DataServer::FetchResults> response) -> Result<std::string> {

@@ -182,16 +182,16 @@ class WorkerTest : public testing::Test {
     if (upstream_tasks > 0) launch.slices.push_back({0, 0, 2, 0, upstream_tasks});
     return launch;
   }
-  static CopyPtr Copy(uint32_t task, uint32_t worker) {
-    CopyLocation copy;
-    copy.output = {{kJob, 0, task}, 1};
-    copy.attempt = worker;
-    copy.worker = {worker};
-    copy.incarnation = 100 + worker;
-    copy.content = {1, task};
-    return std::make_shared<const CopyLocation>(copy);
+  static ReplicaPtr Replica(uint32_t task, uint32_t worker) {
+    ReplicaLocation replica;
+    replica.output = {{kJob, 0, task}, 1};
+    replica.attempt = worker;
+    replica.worker = {worker};
+    replica.incarnation = 100 + worker;
+    replica.content = {1, task};
+    return std::make_shared<const ReplicaLocation>(replica);
   }
-  void Tell(uint64_t version, std::vector<CopyPtr> added) {
+  void Tell(uint64_t version, std::vector<ReplicaPtr> added) {
     DirectoryDelta delta;
     delta.stage = {kJob, 0};
     delta.version = version;
@@ -271,12 +271,13 @@ TEST_F(WorkerTest, FilesInUseAreLibrariesAndSideFilesOfJobsThatHaveNotEnded) {
 TEST_F(WorkerTest, WhatAnotherLifeKeptIsNotDropped) {
   loop_.Run([&] {
     services_->on_kept({{{kJob, 0, 1}, 1}, 1, {{5}, kIncarnation}});
-    const CopyName other{{{kJob, 0, 1}, 1}, 1, {{5}, kIncarnation - 1}}, own{{{kJob, 0, 1}, 1}, 1, {{5}, kIncarnation}};
-    worker_->Apply(DropCopy{other});
+    const ReplicaName other{{{kJob, 0, 1}, 1}, 1, {{5}, kIncarnation - 1}},
+        own{{{kJob, 0, 1}, 1}, 1, {{5}, kIncarnation}};
+    worker_->Apply(DropReplica{other});
     EXPECT_EQ(worker_->kept(), 1u);
     worker_->Registered({{5}, kIncarnation}, {other});
     EXPECT_EQ(worker_->kept(), 1u);
-    worker_->Apply(DropCopy{own});
+    worker_->Apply(DropReplica{own});
     EXPECT_EQ(worker_->kept(), 0u);
   });
 }
@@ -338,32 +339,32 @@ TEST_F(WorkerTest, AnInputThatChangedWhileItWasReadFailsTheJobHoweverItsChildEnd
 
 class ReaderTest : public WorkerTest {
  protected:
-  // Reduce 0 runs and asks for what task 0 wrote, of worker 2; worker 3 has it, too.
+  // Reduce 0 runs and requests the output of task 0 from worker 2. Worker 3 has it, too.
   void Start(uint32_t upstream_tasks = 1) {
     Apply(MapStage());
     Apply(ReduceStage());
-    Tell(1, {Copy(0, 2)});
+    Tell(1, {Replica(0, 2)});
     Apply(LaunchOf(Reduce(0), upstream_tasks));
     WaitFor<Started>(Reduce(0));
     loop_.Run([] {});
     loop_.Run([&] { ASSERT_EQ(requests_.size(), 1u); });
-    Tell(2, {Copy(0, 3)});
+    Tell(2, {Replica(0, 3)});
   }
   void Batch(uint32_t partition, const std::string& bytes, bool last) {
     loop_.Run([&] { feeder_->OnBatch(0, 0, partition, bytes, last, [] {}); });
   }
-  // Of the copy that was asked last.
+  // Fails the read from the replica that was requested last.
   void Break() {
     loop_.Run(
-        [&] { feeder_->OnSegmentFailed(*Copy(0, requests_.back().from.worker.value), Unavailable("gone"), true); });
+        [&] { feeder_->OnSegmentFailed(*Replica(0, requests_.back().from.worker.value), Unavailable("gone"), true); });
   }
   void Done(uint32_t task, const FetchMeasure& measure) {
-    loop_.Run([&] { feeder_->OnSegmentDone(*Copy(task, 2), measure); });
+    loop_.Run([&] { feeder_->OnSegmentDone(*Replica(task, 2), measure); });
   }
   std::vector<FakeTask::Fed> Fed() {
     return loop_.Run([&] { return host_.tasks.at(Reduce(0))->fed; });
   }
-  // Behind three batches of which another copy gives the first one alike.
+  // The child has three batches, and another replica agrees only on the first.
   void IsLostBehind(const std::string& second, bool last) {
     Start();
     for (const char* bytes : {"a", "b", "c"}) Batch(0, bytes, false);
@@ -381,7 +382,7 @@ class ReaderTest : public WorkerTest {
   }
 };
 
-TEST_F(ReaderTest, GoesOnInAPartitionFromAnotherCopyBehindWhatItHas) {
+TEST_F(ReaderTest, GoesOnInAPartitionFromAnotherReplicaBehindWhatItHas) {
   Start();
   Batch(0, "a", false);
   Batch(0, "b", false);
@@ -400,13 +401,13 @@ TEST_F(ReaderTest, GoesOnInAPartitionFromAnotherCopyBehindWhatItHas) {
 }
 
 // Its child has what cannot be taken back: neither other bytes nor fewer may follow.
-TEST_F(ReaderTest, IsLostWhereAnotherCopyGoesOnOtherwise) { IsLostBehind("other", false); }
-TEST_F(ReaderTest, IsLostWhereAnotherCopyHasFewerBatches) { IsLostBehind("b", true); }
+TEST_F(ReaderTest, IsLostWhereAnotherReplicaGoesOnOtherwise) { IsLostBehind("other", false); }
+TEST_F(ReaderTest, IsLostWhereAnotherReplicaHasFewerBatches) { IsLostBehind("b", true); }
 
-// How fast its holders give is told now and then, and at the end in any case: all of it, once.
+// The reader reports its throughput per holder from time to time and at the end, each byte once.
 TEST_F(ReaderTest, AllThatItReadIsTold) {
   Start(3);
-  Tell(3, {Copy(1, 2), Copy(2, 2)});
+  Tell(3, {Replica(1, 2), Replica(2, 2)});
   for (uint32_t task = 0; task < 3; ++task) Done(task, {100, Millis(10), 0});
   uint64_t bytes = 0;
   Duration took;

@@ -1,5 +1,5 @@
-// Compressed inputs and outputs: every way of cutting a file gives each line once, what is written can be read,
-// here and by the tools that people have, and damage is told with its place, never passed over.
+// Compressed inputs and outputs: every way of cutting a file gives each line once. Outputs can be read here and by
+// common tools. Damage is reported with its place and never passed over.
 #include <gmock/gmock.h>
 
 #include <set>

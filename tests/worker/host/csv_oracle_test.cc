@@ -45,7 +45,7 @@ Case RandomCase(Rng& rng) {
       if (fields > 1) c.text += separator;
     }
     c.text += crlf ? "\r\n" : "\n";
-    // As a line that was cut.
+    // A line that was cut.
     if (rng.Below(damage) == 0) c.text.resize(c.text.size() - std::min<size_t>(rng.Below(30), c.text.size()));
   }
   return c;
@@ -95,7 +95,7 @@ std::set<uint64_t> RandomCuts(Rng& rng, const std::string& text) {
   return cuts;
 }
 
-// As blocks, which operators on tables take apart.
+// Reads blocks, which operators on tables take apart.
 Events ReadBlocks(CsvFile* file, const std::set<uint64_t>& cuts, const CsvDialect& dialect) {
   Events events;
   for (auto it = cuts.begin(); std::next(it) != cuts.end(); ++it) {
@@ -109,7 +109,7 @@ Events ReadBlocks(CsvFile* file, const std::set<uint64_t>& cuts, const CsvDialec
   return events;
 }
 
-// As records: without the bad ones, whose lines are counted.
+// Reads records, without bad ones. *bad_lines: the number of their lines.
 Events ReadRecords(CsvFile* file, const std::set<uint64_t>& cuts, const CsvDialect& dialect, uint64_t* bad_lines) {
   Events events;
   CsvRow row;

@@ -131,7 +131,7 @@ TEST(CsvTest, AQuoteWithinAnUnquotedFieldIsData) {
   EXPECT_THAT(got, testing::ElementsAre("He said \"hi", "there", "\"a\nb\"", "bye\" x", "end"));
 }
 
-// As where a task of the stage before has a split of each.
+// One task has a split of each file.
 TEST(CsvTest, QuotesOfOneFileSayNothingOfTheNextOneOfTheirTask) {
   const std::string open = "a,\"x\ny", plain = "b,1\nc,2\n";
   mr_host host{};

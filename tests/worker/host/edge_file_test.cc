@@ -1,4 +1,4 @@
-// What an upstream task wrote, read as the file that it would have been: the same records as of the file itself.
+// The output of an upstream task, read like a file, gives the same records as the file itself.
 #include <gmock/gmock.h>
 
 #include "common/base/rng.h"

@@ -7,7 +7,7 @@
 namespace mr::task {
 namespace {
 
-// As a port's chunks leave: `of_hundred` of each hundred records, in runs of a period, have the key "hot".
+// The chunks of a port. `of_hundred` of each hundred records, in runs of a period, have the key "hot".
 struct Chunks {
   uint32_t records = 100'000, of_hundred = 30, partitions = 4, per_chunk = 3000;
   size_t value_bytes = 20;

@@ -23,7 +23,7 @@ class LogSinkTest : public testing::Test {
     if (ends_[1] >= 0) close(ends_[1]);
     (void)RemoveTree(root_);
   }
-  // As the child writes it, and the sink takes it.
+  // Writes like the child, and lets the sink take it.
   void Say(const std::string& text) {
     ASSERT_EQ(write(ends_[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
     EXPECT_TRUE(sink_.Drain(ends_[0]));

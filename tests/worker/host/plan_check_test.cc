@@ -38,9 +38,8 @@ TEST(CheckTest, PrintsWhatALibraryOffers) {
   const Ran ran = Mrtask("check " TEST_LIBRARY);
   ASSERT_EQ(ran.code, 0) << ran.out;
   const json got = json::parse(ran.out);
-  EXPECT_EQ(
-      got["jobs"],
-      json::parse(R"([{"name": "count", "help": "counts words"}, {"name": "sized", "help": "is told of sizes"}])"));
+  EXPECT_EQ(got["jobs"],
+            json::parse(R"([{"name": "count", "help": "counts words"}, {"name": "sized", "help": "plans by sizes"}])"));
   EXPECT_EQ(got["built_with"], "test");
   EXPECT_EQ(got["operators"][0], json::parse(R"({"name": "tokens", "flags": 17})"));
 }

@@ -1,5 +1,4 @@
-// What a user's operator may do wrong, through real children: each ends its attempt with a reason,
-// and the host goes on.
+// Mistakes of a user's operator, in real children: each ends its attempt with a reason, and the host goes on.
 #include <dirent.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -439,7 +438,7 @@ TEST_F(OtherMrtaskTest, OneThatAnswersOtherwiseIsRefused) {
 }
 
 TEST_F(OtherMrtaskTest, OneThatEndsAtOnceIsRefused) {
-  // As those do that know no protocol: they print their usage.
+  // A program that knows no protocol prints its usage and ends.
   EXPECT_EQ(StartWith("#!/bin/sh\nexit 2\n").code(), Code::kRejected);
 }
 
@@ -512,7 +511,7 @@ TEST_F(KilledHostTest, TakesWhatHasLeftSessionGroupAndParentAlong) {
   EXPECT_TRUE(SoonGone(child_));
 }
 
-// What writes to its log would end by SIGPIPE, before the helper finds what it has started.
+// A task that writes to its log would end by SIGPIPE before the helper finds the processes that it has started.
 TEST_F(KilledHostTest, TakesWhatATaskThatWritesHasStartedAlong) {
   ASSERT_NO_FATAL_FAILURE(Start("leak.shout"));
   KillDaemon();
@@ -526,7 +525,7 @@ TEST_F(KilledHostTest, TakesItsTasksAlongWhereItsHelperIsKilledToo) {
   kill(helper_, SIGKILL);
   KillDaemon();
   EXPECT_TRUE(SoonGone(child_));
-  // What the task had started is found by the next host of the same data directory.
+  // The next host of the same data directory finds the processes that the task had started.
   EXPECT_FALSE(Gone(leaked_));
   TaskHostOptions options;
   options.mrtask_path = MRTASK_PATH;

@@ -22,7 +22,7 @@ class FetchTest : public testing::Test {
     if (pool_) StopReader();
   }
 
-  // What is served is also what a reader on the same worker reads.
+  // Serves the store, also to a reader on the same worker.
   void Serve(TamperingStore::Tamper tamper = nullptr) {
     std::shared_ptr<ShuffleStore> served = store_;
     if (tamper) served = std::make_shared<TamperingStore>(store_, tamper);
@@ -43,14 +43,14 @@ class FetchTest : public testing::Test {
       pool_.reset();
     });
   }
-  void Ask(const CopyLocation& from, uint32_t begin, uint32_t end) {
+  void Ask(const ReplicaLocation& from, uint32_t begin, uint32_t end) {
     loop_.Run([&] { fetcher_->Request({0, begin, end, from}); });
   }
   // Stores the output and asks for all of it.
   void StoreAndAsk(uint32_t task, const TestOutput& output, bool inline_table, Incarnation incarnation = kServer) {
-    const auto rows = StoreOutput(*store_, Copy(1, task), output);
+    const auto rows = StoreOutput(*store_, Replica(1, task), output);
     stored_[task] = output;
-    Ask(LocationOf(Copy(1, task), rows, server_->address(), incarnation, inline_table), 0,
+    Ask(LocationOf(Replica(1, task), rows, server_->address(), incarnation, inline_table), 0,
         static_cast<uint32_t>(rows.size()));
   }
   // All partitions of all stored outputs have arrived, equal and complete.
@@ -98,7 +98,7 @@ TEST_F(FetchTest, FiftyOutputsOfSevenPartitionsArriveAsTheyWereStored) {
   for (const auto& measure : seen_.done) {
     bytes += measure.bytes;
     EXPECT_GT(measure.took.ns, 0);
-    EXPECT_EQ(measure.readers, 0u) << "who is not counted is told nothing";
+    EXPECT_EQ(measure.readers, 0u) << "a reader that is not counted gets no count";
   }
   for (const auto& [task, output] : stored_) {
     for (const auto& partition : output) {
@@ -108,14 +108,14 @@ TEST_F(FetchTest, FiftyOutputsOfSevenPartitionsArriveAsTheyWereStored) {
   EXPECT_EQ(bytes, expected);
 }
 
-// One reader reads a copy for itself, then two at once: from elsewhere, and on the worker that has it.
-TEST_F(FetchTest, ReadersOfOneCopyAreCountedWhereItIsServed) {
+// One reader has a replica for itself, then two share it: readers elsewhere, and on the worker that has it.
+TEST_F(FetchTest, ReadersOfOneReplicaAreCountedWhereItIsServed) {
   Serve();
-  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 60, 200, /*value_bytes=*/256));
+  const auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 1, 60, 200, /*value_bytes=*/256));
   constexpr uint64_t kWindow = 256 << 10;
   for (const Incarnation reader : {kReader, kServer}) {
     Read({.window_bytes = kWindow}, {.incarnation = reader});
-    SegmentRequest request{0, 0, 1, LocationOf(Copy(1, 1), rows, server_->address(), kServer, true), true};
+    SegmentRequest request{0, 0, 1, LocationOf(Replica(1, 1), rows, server_->address(), kServer, true), true};
     TestObserver alone, first, second;
     std::vector<std::unique_ptr<Fetcher>> fetchers;
     const auto ask = [&](TestObserver* observer) {
@@ -143,7 +143,7 @@ TEST_F(FetchTest, ReadersOfOneCopyAreCountedWhereItIsServed) {
   }
 }
 
-TEST_F(FetchTest, OwnCopiesAreReadWithoutAConnection) {
+TEST_F(FetchTest, OwnReplicasAreReadWithoutAConnection) {
   Serve();
   server_->Kill();
   Read({}, {.incarnation = kServer});
@@ -190,8 +190,8 @@ TEST_F(FetchTest, ALargeOutputAndManyPartitionsArrive) {
 TEST_F(FetchTest, EmptyPartitionsNeedNoServer) {
   Serve();
   Read();
-  const auto rows = StoreOutput(*store_, Copy(1, 4), TestOutput(5));
-  auto from = LocationOf(Copy(1, 4), rows, "127.0.0.1:1", kServer, true);
+  const auto rows = StoreOutput(*store_, Replica(1, 4), TestOutput(5));
+  auto from = LocationOf(Replica(1, 4), rows, "127.0.0.1:1", kServer, true);
   Ask(from, 0, 5);
   Ask(from, 2, 2);
   ASSERT_TRUE(seen_.WaitForEnds(2));
@@ -239,7 +239,7 @@ TEST_F(FetchTest, ADamagedChunkIsCorrupted) {
   EXPECT_FALSE(seen_.complete.contains({1, 3}));
 }
 
-TEST_F(FetchTest, CopiesThatFailGiveTheirPartOfTheWindowBack) {
+TEST_F(FetchTest, ReplicasThatFailGiveTheirPartOfTheWindowBack) {
   std::atomic<bool> damage = true;
   Serve([&](uint32_t, uint32_t, StoredChunk* stored) {
     if (damage) stored->bytes[stored->bytes.size() / 2] ^= 1;
@@ -258,7 +258,7 @@ TEST_F(FetchTest, CopiesThatFailGiveTheirPartOfTheWindowBack) {
   EXPECT_TRUE(seen_.complete.contains({kBad, 1}));
 }
 
-// What holds for a reader elsewhere and for one on the worker that has the output: the same bodies for both.
+// Tests that hold for a reader elsewhere and for one on the worker that has the output, with the same bodies.
 class FetchFrom : public FetchTest, public testing::WithParamInterface<bool> {
  protected:
   void ReadThere() { Read({}, {.incarnation = GetParam() ? kServer : kReader}); }
@@ -276,9 +276,9 @@ TEST_P(FetchFrom, AFlippedValueBitIsCorruptedByThePartitionsOwnDigest) {
   EXPECT_FALSE(seen_.complete.contains({1, 3}));
 }
 
-TEST_P(FetchFrom, ACopyThatIsDroppedDuringTheReadIsNotFound) {
+TEST_P(FetchFrom, AReplicaThatIsDroppedDuringTheReadIsNotFound) {
   Serve([this](uint32_t partition, uint32_t, StoredChunk*) {
-    if (partition == 1) store_->Drop(Copy(1, 1));
+    if (partition == 1) store_->Drop(Replica(1, 1));
   });
   ReadThere();
   StoreAndAsk(1, MakeOutput(1, 2, 1, 50), true);
@@ -291,7 +291,7 @@ TEST_P(FetchFrom, AnErrorOfTheDiskIsAFailureAndNotTheEndOfTheData) {
   class FailingStore : public TamperingStore {
    public:
     using TamperingStore::TamperingStore;
-    Result<StoredChunk> Get(const CopyKey& key, uint32_t partition, uint32_t chunk) override {
+    Result<StoredChunk> Get(const ReplicaKey& key, uint32_t partition, uint32_t chunk) override {
       if (partition == 1 && chunk == 2) return Internal("cannot read shuffle output: IO error: Input/output error");
       return TamperingStore::Get(key, partition, chunk);
     }
@@ -307,7 +307,7 @@ TEST_P(FetchFrom, AReaderWhoseReadFailsIsCountedNoMore) {
   class FailingStore : public TamperingStore {
    public:
     using TamperingStore::TamperingStore;
-    Result<StoredChunk> Get(const CopyKey& key, uint32_t partition, uint32_t chunk) override {
+    Result<StoredChunk> Get(const ReplicaKey& key, uint32_t partition, uint32_t chunk) override {
       if (failing && chunk == 1) return Internal("cannot read shuffle output: IO error: Input/output error");
       return TamperingStore::Get(key, partition, chunk);
     }
@@ -319,8 +319,8 @@ TEST_P(FetchFrom, AReaderWhoseReadFailsIsCountedNoMore) {
   ReadThere();
   // A window of less than two chunks: the last one, with which a reader ends, is never asked for.
   loop_.Run([&] { fetcher_ = pool_->NewFetcher(&seen_, {.window_bytes = 64 << 10}); });
-  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 4, 150, /*value_bytes=*/256));
-  const SegmentRequest request{0, 0, 1, LocationOf(Copy(1, 1), rows, server_->address(), kServer, true), true};
+  const auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 1, 4, 150, /*value_bytes=*/256));
+  const SegmentRequest request{0, 0, 1, LocationOf(Replica(1, 1), rows, server_->address(), kServer, true), true};
   loop_.Run([&] { fetcher_->Request(request); });
   ASSERT_TRUE(seen_.WaitForEnds(1));
   ASSERT_EQ(seen_.failed.size(), 1u);
@@ -338,7 +338,7 @@ TEST_P(FetchFrom, ATableThatIsKnownIsNoneOfAnotherDigest) {
   StoreAndAsk(1, MakeOutput(1, 4, 1, 100), false);
   ASSERT_TRUE(seen_.WaitForEnds(1));
   ExpectAllArrived();
-  auto other = LocationOf(Copy(1, 1), store_->Table(Copy(1, 1)).value(), server_->address(), kServer, false);
+  auto other = LocationOf(Replica(1, 1), store_->Table(Replica(1, 1)).value(), server_->address(), kServer, false);
   ++other.content.low;
   Ask(other, 0, 4);
   ASSERT_TRUE(seen_.WaitForEnds(2));
@@ -394,8 +394,8 @@ TEST_F(FetchTest, AnotherPartitionsBytesAreCorrupted) {
 TEST_F(FetchTest, AWrongInlineTableIsCorrupted) {
   Serve();
   Read();
-  auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 4, 1, 100));
-  auto from = LocationOf(Copy(1, 1), rows, server_->address(), kServer, true);
+  auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 4, 1, 100));
+  auto from = LocationOf(Replica(1, 1), rows, server_->address(), kServer, true);
   from.table[0].records += 1;
   Ask(from, 0, 4);
   ExpectFailure(Code::kCorrupted, "table");
@@ -404,8 +404,8 @@ TEST_F(FetchTest, AWrongInlineTableIsCorrupted) {
 TEST_F(FetchTest, AWrongFetchedTableIsCorrupted) {
   Serve();
   Read();
-  auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 4, 1, 100));
-  auto from = LocationOf(Copy(1, 1), rows, server_->address(), kServer, false);
+  auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 4, 1, 100));
+  auto from = LocationOf(Replica(1, 1), rows, server_->address(), kServer, false);
   from.content.low ^= 1;  // what was committed is another attempt's
   Ask(from, 0, 4);
   ExpectFailure(Code::kCorrupted, "table");
@@ -422,13 +422,13 @@ TEST_F(FetchTest, AFetchedTableMustNotPromiseChunksWithoutEnd) {
   ExpectFailure(Code::kCorrupted, "contradicts");
 }
 
-TEST_F(FetchTest, AMissingCopyIsNotFound) {
+TEST_F(FetchTest, AMissingReplicaIsNotFound) {
   Serve();
   Read();
-  auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 4, 1, 100));
-  store_->Drop(Copy(1, 1));
-  Ask(LocationOf(Copy(1, 1), rows, server_->address(), kServer, true), 0, 4);
-  ExpectFailure(Code::kNotFound, "no copy");
+  auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 4, 1, 100));
+  store_->Drop(Replica(1, 1));
+  Ask(LocationOf(Replica(1, 1), rows, server_->address(), kServer, true), 0, 4);
+  ExpectFailure(Code::kNotFound, "no replica");
 }
 
 TEST_F(FetchTest, ARestartedWorkerIsUnavailable) {
@@ -460,8 +460,8 @@ TEST_F(FetchTest, APeerThatNeverAnswersIsUnavailable) {
 TEST_F(FetchTest, PartitionsThatDoNotExistAreRefused) {
   Serve();
   Read();
-  auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 4, 1, 100));
-  Ask(LocationOf(Copy(1, 1), rows, server_->address(), kServer, true), 2, 5);
+  auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 4, 1, 100));
+  Ask(LocationOf(Replica(1, 1), rows, server_->address(), kServer, true), 2, 5);
   ExpectFailure(Code::kInvalidArgument, "of 4");
 }
 
@@ -475,18 +475,18 @@ TEST_F(FetchTest, AFetcherMayEndWithinACallAndIsSilentThen) {
   };
   loop_.Run([&] {
     for (uint32_t task = 0; task < 20; ++task) {
-      const auto rows = StoreOutput(*store_, Copy(1, task), MakeOutput(task, 4, 1, 100));
-      fetcher_->Request({0, 0, 4, LocationOf(Copy(1, task), rows, server_->address(), kServer, task % 2 == 0)});
+      const auto rows = StoreOutput(*store_, Replica(1, task), MakeOutput(task, 4, 1, 100));
+      fetcher_->Request({0, 0, 4, LocationOf(Replica(1, task), rows, server_->address(), kServer, task % 2 == 0)});
     }
   });
   ASSERT_TRUE(seen_.WaitForBatches(1));
-  // What a second fetcher reads to the end shows that the first has had its chance to speak.
+  // When a second fetcher has read to the end, the first one has had time for another call.
   TestObserver second;
   std::unique_ptr<Fetcher> other;
-  const auto rows = StoreOutput(*store_, Copy(1, 50), MakeOutput(50, 4, 3, 100));
+  const auto rows = StoreOutput(*store_, Replica(1, 50), MakeOutput(50, 4, 3, 100));
   loop_.Run([&] {
     other = pool_->NewFetcher(&second);
-    other->Request({0, 0, 4, LocationOf(Copy(1, 50), rows, server_->address(), kServer, false)});
+    other->Request({0, 0, 4, LocationOf(Replica(1, 50), rows, server_->address(), kServer, false)});
   });
   ASSERT_TRUE(second.WaitForEnds(1));
   EXPECT_EQ(second.done.size(), 1u);

@@ -109,13 +109,13 @@ void TestObserver::OnBatch(uint32_t, uint32_t upstream_task, uint32_t partition,
   if (on_batch) on_batch();
 }
 
-void TestObserver::OnSegmentDone(const CopyLocation&, const FetchMeasure& measure) {
+void TestObserver::OnSegmentDone(const ReplicaLocation&, const FetchMeasure& measure) {
   std::lock_guard lock(mutex);
   done.push_back(measure);
   changed.notify_all();
 }
 
-void TestObserver::OnSegmentFailed(const CopyLocation& from, const Status& why, bool partly_delivered) {
+void TestObserver::OnSegmentFailed(const ReplicaLocation& from, const Status& why, bool partly_delivered) {
   std::lock_guard lock(mutex);
   failed.push_back({from, why, partly_delivered});
   changed.notify_all();
@@ -160,9 +160,9 @@ void FlipValueBit(StoredChunk* stored) {
   stored->bytes = std::move(raw);
 }
 
-CopyLocation LocationOf(const CopyKey& key, const std::vector<PartitionRow>& rows, const std::string& address,
-                        Incarnation incarnation, bool inline_table) {
-  CopyLocation at;
+ReplicaLocation LocationOf(const ReplicaKey& key, const std::vector<PartitionRow>& rows, const std::string& address,
+                           Incarnation incarnation, bool inline_table) {
+  ReplicaLocation at;
   at.output = {key.task, 1};
   at.attempt = key.attempt;
   at.worker = WorkerId{1};

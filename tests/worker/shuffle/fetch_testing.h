@@ -40,18 +40,18 @@ class TamperingStore : public ShuffleStore {
   using Tamper = std::function<void(uint32_t partition, uint32_t chunk, StoredChunk*)>;
   TamperingStore(std::shared_ptr<ShuffleStore> store, Tamper tamper)
       : store_(std::move(store)), tamper_(std::move(tamper)) {}
-  Result<std::unique_ptr<Writer>> Begin(const CopyKey& key, uint32_t partitions) override {
+  Result<std::unique_ptr<Writer>> Begin(const ReplicaKey& key, uint32_t partitions) override {
     return store_->Begin(key, partitions);
   }
-  Result<StoredChunk> Get(const CopyKey& key, uint32_t partition, uint32_t chunk) override {
+  Result<StoredChunk> Get(const ReplicaKey& key, uint32_t partition, uint32_t chunk) override {
     auto got = store_->Get(key, partition, chunk);
     if (got.ok()) tamper_(partition, chunk, &*got);
     return got;
   }
-  Result<std::vector<PartitionRow>> Table(const CopyKey& key) override { return store_->Table(key); }
-  bool Has(const CopyKey& key) override { return store_->Has(key); }
-  std::vector<CopyKey> Inventory() override { return store_->Inventory(); }
-  void Drop(const CopyKey& key) override { store_->Drop(key); }
+  Result<std::vector<PartitionRow>> Table(const ReplicaKey& key) override { return store_->Table(key); }
+  bool Has(const ReplicaKey& key) override { return store_->Has(key); }
+  std::vector<ReplicaKey> Inventory() override { return store_->Inventory(); }
+  void Drop(const ReplicaKey& key) override { store_->Drop(key); }
   uint64_t drops() const override { return store_->drops(); }
   void EndJob(JobId job) override { store_->EndJob(job); }
   uint64_t bytes() const override { return store_->bytes(); }
@@ -84,7 +84,7 @@ class TestDataServer {
 class TestObserver : public FetchObserver {
  public:
   struct Failure {
-    CopyLocation from;
+    ReplicaLocation from;
     Status why;
     bool partly_delivered;
   };
@@ -92,8 +92,8 @@ class TestObserver : public FetchObserver {
 
   void OnBatch(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string batch, bool last,
                std::function<void()> taken) override;
-  void OnSegmentDone(const CopyLocation& from, const FetchMeasure& measure) override;
-  void OnSegmentFailed(const CopyLocation& from, const Status& why, bool partly_delivered) override;
+  void OnSegmentDone(const ReplicaLocation& from, const FetchMeasure& measure) override;
+  void OnSegmentFailed(const ReplicaLocation& from, const Status& why, bool partly_delivered) override;
 
   // Until this many segments have ended or `seconds` have passed.
   bool WaitForEnds(size_t segments, int seconds = 30);
@@ -119,8 +119,8 @@ class TestObserver : public FetchObserver {
 // that fits its bytes. Only the partition's own digest can tell.
 void FlipValueBit(StoredChunk* stored);
 
-// Where this copy of `server` can be read.
-CopyLocation LocationOf(const CopyKey& key, const std::vector<PartitionRow>& rows, const std::string& address,
-                        Incarnation incarnation, bool inline_table);
+// The location of a replica on `server`.
+ReplicaLocation LocationOf(const ReplicaKey& key, const std::vector<PartitionRow>& rows, const std::string& address,
+                           Incarnation incarnation, bool inline_table);
 
 }  // namespace mr::worker

@@ -32,10 +32,10 @@ class ReplicateTest : public testing::Test {
     loop_.Run([&] {
       pool_ = std::make_unique<FetchPool>(loop_, own_, threads_.poster(), fetch);
       replicator_ = std::make_unique<Replicator>(loop_, *pool_, own_, options);
-      replicator_->set_on_done([this](const CopyLocation& from, const Result<uint64_t>& bytes, bool here) {
+      replicator_->set_on_done([this](const ReplicaLocation& from, const Result<uint64_t>& bytes, bool here) {
         std::lock_guard lock(mutex_);
         if (here) failed_here_.insert(from.output.task.task);
-        ended_.emplace(CopyKey{from.output.task, from.attempt}, bytes);
+        ended_.emplace(ReplicaKey{from.output.task, from.attempt}, bytes);
         order_.push_back({from.output.task, from.attempt});
         changed_.notify_all();
       });
@@ -53,28 +53,28 @@ class ReplicateTest : public testing::Test {
     return *std::move(opened);
   }
   // Stored at the server; where it can be read.
-  CopyLocation Store(uint32_t task, const TestOutput& output, bool inline_table) {
-    const auto rows = StoreOutput(*held_, Copy(1, task), output);
-    return LocationOf(Copy(1, task), rows, server_->address(), kServer, inline_table);
+  ReplicaLocation Store(uint32_t task, const TestOutput& output, bool inline_table) {
+    const auto rows = StoreOutput(*held_, Replica(1, task), output);
+    return LocationOf(Replica(1, task), rows, server_->address(), kServer, inline_table);
   }
-  void Ask(const CopyLocation& from) {
+  void Ask(const ReplicaLocation& from) {
     loop_.Run([&] { replicator_->Add(from); });
   }
   Result<uint64_t> WaitFor(uint32_t task) {
     std::unique_lock lock(mutex_);
-    const auto ended = [&] { return ended_.contains(Copy(1, task)); };
+    const auto ended = [&] { return ended_.contains(Replica(1, task)); };
     const bool there = changed_.wait_for(lock, std::chrono::seconds(30), ended);
     if (!there) return Internal("the replica did not end");
-    return ended_.at(Copy(1, task));
+    return ended_.at(Replica(1, task));
   }
   // Each chunk as it is held, under a table of the same digest.
   void ExpectSame(uint32_t task, const TestOutput& output) {
-    const auto table = own_->Table(Copy(1, task)), held = held_->Table(Copy(1, task));
+    const auto table = own_->Table(Replica(1, task)), held = held_->Table(Replica(1, task));
     ASSERT_TRUE(table.ok() && held.ok()) << table.status().ToString();
     EXPECT_TRUE(*table == *held);
     for (uint32_t p = 0; p < output.size(); ++p) {
       for (uint32_t c = 0; c < output[p].size(); ++c) {
-        const auto a = own_->Get(Copy(1, task), p, c), b = held_->Get(Copy(1, task), p, c);
+        const auto a = own_->Get(Replica(1, task), p, c), b = held_->Get(Replica(1, task), p, c);
         ASSERT_TRUE(a.ok() && b.ok()) << task << " " << p << " " << c << a.status().ToString();
         EXPECT_TRUE(a->bytes == b->bytes && a->codec == b->codec && a->raw_bytes == b->raw_bytes &&
                     a->records == b->records && a->wire_digest == b->wire_digest);
@@ -92,12 +92,12 @@ class ReplicateTest : public testing::Test {
   std::unique_ptr<Replicator> replicator_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<CopyKey, Result<uint64_t>> ended_;
-  std::vector<CopyKey> order_;      // in which they ended
+  std::map<ReplicaKey, Result<uint64_t>> ended_;
+  std::vector<ReplicaKey> order_;   // in which they ended
   std::set<uint32_t> failed_here_;  // tasks
 };
 
-TEST_F(ReplicateTest, OutputsOfAllShapesBecomeTheSameCopies) {
+TEST_F(ReplicateTest, OutputsOfAllShapesBecomeTheSameReplicas) {
   Serve();
   Start();
   std::map<uint32_t, TestOutput> outputs;
@@ -120,12 +120,12 @@ TEST_F(ReplicateTest, OutputsOfAllShapesBecomeTheSameCopies) {
   EXPECT_EQ(replicator_->counters().made, outputs.size());
 }
 
-TEST_F(ReplicateTest, WhatIsDamagedAnywhereBecomesNoCopy) {
+TEST_F(ReplicateTest, WhatIsDamagedAnywhereBecomesNoReplica) {
   std::optional<uint32_t> bad_partition;
   Serve([&](uint32_t partition, uint32_t chunk, StoredChunk* stored) {
     if (partition != bad_partition || chunk != 0) return;
     stored->bytes[stored->bytes.size() / 2] ^= 1;
-    stored->wire_digest = Hash64(stored->bytes);  // only the content tells
+    stored->wire_digest = Hash64(stored->bytes);  // only the content's digest shows it
   });
   Start();
   const TestOutput output = MakeOutput(3, 7, 2, 100, 64);
@@ -135,10 +135,10 @@ TEST_F(ReplicateTest, WhatIsDamagedAnywhereBecomesNoCopy) {
     Ask(Store(task, output, false));
     const auto bytes = WaitFor(task);
     EXPECT_EQ(bytes.status().code(), Code::kCorrupted) << bytes.status().ToString();
-    EXPECT_FALSE(own_->Has(Copy(1, task)));
+    EXPECT_FALSE(own_->Has(Replica(1, task)));
   }
   bad_partition.reset();
-  CopyLocation other = Store(3, output, true);
+  ReplicaLocation other = Store(3, output, true);
   other.table[1].records += 1;
   Ask(other);
   EXPECT_EQ(WaitFor(3).status().code(), Code::kCorrupted);
@@ -149,8 +149,8 @@ TEST_F(ReplicateTest, WhatIsDamagedAnywhereBecomesNoCopy) {
 TEST_F(ReplicateTest, AHolderThatIsGoneIsTriedAFewTimesAndOneWithoutTheOutputOnce) {
   Serve();
   Start({.tries = 3, .first_pause = Millis(1)});
-  CopyLocation from = Store(1, MakeOutput(1, 3, 1, 10), true);
-  held_->Drop(Copy(1, 1));
+  ReplicaLocation from = Store(1, MakeOutput(1, 3, 1, 10), true);
+  held_->Drop(Replica(1, 1));
   Ask(from);
   EXPECT_EQ(WaitFor(1).status().code(), Code::kNotFound);
   from = Store(2, MakeOutput(2, 3, 1, 10), true);
@@ -164,7 +164,7 @@ TEST_F(ReplicateTest, OneAtATimeWithinItsWindow) {
   Serve();
   Start({.at_once = 1, .window_bytes = 100 << 10});
   const TestOutput output = MakeOutput(1, 1, 30, 200, 256);  // chunks of 55 KiB
-  const CopyLocation large = Store(1, output, true), small = Store(2, MakeOutput(2, 1, 1, 1), true);
+  const ReplicaLocation large = Store(1, output, true), small = Store(2, MakeOutput(2, 1, 1, 1), true);
   loop_.Run([&] {
     replicator_->Add(large);
     replicator_->Add(small);
@@ -173,7 +173,7 @@ TEST_F(ReplicateTest, OneAtATimeWithinItsWindow) {
   ASSERT_TRUE(WaitFor(1).ok());
   ASSERT_TRUE(WaitFor(2).ok());
   ExpectSame(1, output);
-  EXPECT_THAT(order_, testing::ElementsAre(Copy(1, 1), Copy(1, 2)));
+  EXPECT_THAT(order_, testing::ElementsAre(Replica(1, 1), Replica(1, 2)));
   EXPECT_GE(server_->replies(), 31u) << "two chunks do not fit into the window, so each has a reply of its own";
 }
 
@@ -195,8 +195,8 @@ TEST_F(ReplicateTest, WhatIsCancelledOrOfAnEndedJobIsNotStored) {
     ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(30), [&] { return reading; }));
   }
   loop_.Run([&] {
-    replicator_->Cancel(Copy(1, 1));  // it is on its way
-    replicator_->Cancel(Copy(1, 3));  // it waits
+    replicator_->Cancel(Replica(1, 1));  // it is on its way
+    replicator_->Cancel(Replica(1, 3));  // it waits
   });
   {
     std::lock_guard lock(mutex);
@@ -211,24 +211,24 @@ TEST_F(ReplicateTest, WhatIsCancelledOrOfAnEndedJobIsNotStored) {
     replicator_->EndJob({1, 1});
     EXPECT_EQ(replicator_->under_way(), 0u);
   });
-  EXPECT_FALSE(own_->Has(Copy(1, 1)));
-  EXPECT_FALSE(own_->Has(Copy(1, 3)));
+  EXPECT_FALSE(own_->Has(Replica(1, 1)));
+  EXPECT_FALSE(own_->Has(Replica(1, 3)));
   std::lock_guard lock(mutex_);
   EXPECT_THAT(ended_, testing::SizeIs(2)) << "nothing is said of what was cancelled";
 }
 
-// The last step of a copy is on the pool when its job ends.
+// The last step of a replication is on the pool when its job ends.
 TEST_F(ReplicateTest, WhatIsCancelledWhileItIsStoredIsDropped) {
   // Calls `before` ahead of the end of each output.
   class WatchedStore : public TamperingStore {
    public:
     WatchedStore(std::shared_ptr<ShuffleStore> store, std::function<void()> before)
         : TamperingStore(std::move(store), [](uint32_t, uint32_t, StoredChunk*) {}), before_(std::move(before)) {}
-    Result<std::unique_ptr<Writer>> Begin(const CopyKey& key, uint32_t partitions) override {
+    Result<std::unique_ptr<Writer>> Begin(const ReplicaKey& key, uint32_t partitions) override {
       MR_ASSIGN_OR_RETURN(auto writer, TamperingStore::Begin(key, partitions));
       return std::unique_ptr<Writer>(std::make_unique<Watched>(std::move(writer), before_));
     }
-    void Drop(const CopyKey& key) override {
+    void Drop(const ReplicaKey& key) override {
       TamperingStore::Drop(key);
       ++dropped;
     }
@@ -258,7 +258,7 @@ TEST_F(ReplicateTest, WhatIsCancelledWhileItIsStoredIsDropped) {
   };
   const auto real = own_;
   const auto watched =
-      std::make_shared<WatchedStore>(real, [this] { loop_.Run([this] { replicator_->Cancel(Copy(1, 1)); }); });
+      std::make_shared<WatchedStore>(real, [this] { loop_.Run([this] { replicator_->Cancel(Replica(1, 1)); }); });
   own_ = watched;
   Serve();
   Start();
@@ -266,7 +266,7 @@ TEST_F(ReplicateTest, WhatIsCancelledWhileItIsStoredIsDropped) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (watched->dropped == 0 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   EXPECT_EQ(watched->dropped, 1);
-  EXPECT_FALSE(real->Has(Copy(1, 1)));
+  EXPECT_FALSE(real->Has(Replica(1, 1)));
   EXPECT_EQ(real->bytes(), 0u);
   // Its place is free.
   Ask(Store(2, MakeOutput(2, 3, 2, 100), true));
@@ -286,18 +286,18 @@ TEST_F(ReplicateTest, AnEarlierTryOfWhatWasCancelledBeginsNothing) {
   });
   Start({.at_once = 2, .tries = 100, .first_pause = Millis(50)});
   const TestOutput output = MakeOutput(1, 3, 2, 100);
-  const CopyLocation good = Store(1, output, true);
-  CopyLocation bad = good;
+  const ReplicaLocation good = Store(1, output, true);
+  ReplicaLocation bad = good;
   bad.address = "127.0.0.1:1";
   Ask(bad);
   // Nothing of it is running between two tries; the first pause is the shortest.
   loop_.Run([&] {
-    replicator_->Cancel(Copy(1, 1));
+    replicator_->Cancel(Replica(1, 1));
     replicator_->Add(bad);
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   loop_.Run([&] {
-    replicator_->Cancel(Copy(1, 1));
+    replicator_->Cancel(Replica(1, 1));
     replicator_->Add(good);
   });
   {
@@ -334,7 +334,7 @@ class FullDiskTest : public ReplicateTest {
   bool mounted_ = false;
 };
 
-TEST_F(FullDiskTest, ACopyForWhichThereIsNoRoomIsSaidAndLeavesRoomForSmallerOnes) {
+TEST_F(FullDiskTest, AReplicaForWhichThereIsNoRoomIsSaidAndLeavesRoomForSmallerOnes) {
   if (!mounted_) GTEST_SKIP() << "no right to mount a small file system";
   own_ = OpenStore("small/own");
   Serve();
@@ -344,7 +344,7 @@ TEST_F(FullDiskTest, ACopyForWhichThereIsNoRoomIsSaidAndLeavesRoomForSmallerOnes
   ASSERT_FALSE(full.ok());
   EXPECT_THAT(full.status().ToString(), testing::HasSubstr("No space left on device"));
   EXPECT_THAT(failed_here_, testing::ElementsAre(1)) << "it is no fault of the source";
-  EXPECT_FALSE(own_->Has(Copy(1, 1)));
+  EXPECT_FALSE(own_->Has(Replica(1, 1)));
   EXPECT_THAT(own_->Inventory(), testing::IsEmpty());
   const TestOutput small = MakeOutput(2, 3, 3, 1000, 256), tiny = MakeOutput(3, 3, 1, 10);
   Ask(Store(2, small, false));

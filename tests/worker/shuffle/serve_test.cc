@@ -21,7 +21,7 @@ namespace mr::worker {
 namespace {
 
 struct Asked {
-  CopyKey copy;
+  ReplicaKey replica;
   uint32_t partition = 0, chunk = 0;
   uint64_t offset = 0;
   Incarnation incarnation = kServer;
@@ -35,15 +35,15 @@ struct Answered {
   uint32_t readers = 0;
 };
 
-void Describe(const CopyKey& copy, Incarnation incarnation, rpc::Copy::Builder out) {
-  rpc::ToWire(copy.task, out.initTask());
-  out.setAttempt(copy.attempt);
+void Describe(const ReplicaKey& replica, Incarnation incarnation, rpc::Replica::Builder out) {
+  rpc::ToWire(replica.task, out.initTask());
+  out.setAttempt(replica.attempt);
   out.initWorker().setIncarnation(incarnation);
 }
 
 void Describe(const std::vector<Asked>& asked, capnp::List<rpc::ChunkRequest>::Builder list) {
   for (uint i = 0; i < asked.size(); ++i) {
-    Describe(asked[i].copy, asked[i].incarnation, list[i].initCopy());
+    Describe(asked[i].replica, asked[i].incarnation, list[i].initReplica());
     list[i].setPartition(asked[i].partition);
     list[i].setChunk(asked[i].chunk);
     list[i].setOffset(asked[i].offset);
@@ -144,16 +144,16 @@ class ServeTest : public testing::Test {
 };
 
 TEST_F(ServeTest, APrefixOfTheRequestsIsAnsweredWithinOneMessage) {
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 8, 1000, 300));  // chunks of about 300 KB
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 1, 8, 1000, 300));  // chunks of about 300 KB
   std::vector<Asked> asked;
-  for (uint32_t chunk = 0; chunk < 8; ++chunk) asked.push_back({Copy(1, 1), 0, chunk});
+  for (uint32_t chunk = 0; chunk < 8; ++chunk) asked.push_back({Replica(1, 1), 0, chunk});
   const auto answers = Fetch(asked);
   ASSERT_GT(answers.size(), 1u);
   ASSERT_LT(answers.size(), 8u);
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < answers.size(); ++i) {
     ASSERT_TRUE(answers[i].status.ok());
-    EXPECT_EQ(answers[i].data, store_->Get(Copy(1, 1), 0, i)->bytes);
+    EXPECT_EQ(answers[i].data, store_->Get(Replica(1, 1), 0, i)->bytes);
     bytes += answers[i].data.size();
   }
   EXPECT_LE(bytes, kMaxReplyBytes);
@@ -161,11 +161,11 @@ TEST_F(ServeTest, APrefixOfTheRequestsIsAnsweredWithinOneMessage) {
 }
 
 TEST_F(ServeTest, ALargeChunkIsSentInPieces) {
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 1, 3, 1 << 20));
-  const std::string whole = store_->Get(Copy(1, 1), 0, 0)->bytes;
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 1, 1, 3, 1 << 20));
+  const std::string whole = store_->Get(Replica(1, 1), 0, 0)->bytes;
   std::string got;
   for (uint64_t number = 1; got.size() < whole.size(); ++number) {
-    const auto answers = FetchInSession(number, {{Copy(1, 1), 0, 0, got.size()}});
+    const auto answers = FetchInSession(number, {{Replica(1, 1), 0, 0, got.size()}});
     ASSERT_TRUE(answers.ok() && answers->size() == 1 && (*answers)[0].status.ok());
     EXPECT_LE((*answers)[0].data.size(), kMaxReplyBytes);
     EXPECT_EQ((*answers)[0].stored_bytes, whole.size());
@@ -175,30 +175,30 @@ TEST_F(ServeTest, ALargeChunkIsSentInPieces) {
   EXPECT_TRUE(got == whole);
 }
 
-TEST_F(ServeTest, OfACopyThatIsDroppedBetweenTwoPiecesOfAChunkNoFurtherByteIsServed) {
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 1, 3, 1 << 20));
-  const auto first = FetchInSession(1, {{Copy(1, 1), 0, 0}});
+TEST_F(ServeTest, OfAReplicaThatIsDroppedBetweenTwoPiecesOfAChunkNoFurtherByteIsServed) {
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 1, 1, 3, 1 << 20));
+  const auto first = FetchInSession(1, {{Replica(1, 1), 0, 0}});
   ASSERT_TRUE(first.ok() && (*first)[0].status.ok());
   ASSERT_LT((*first)[0].data.size(), (*first)[0].stored_bytes);
-  store_->Drop(Copy(1, 1));
-  const auto next = FetchInSession(2, {{Copy(1, 1), 0, 0, (*first)[0].data.size()}});
+  store_->Drop(Replica(1, 1));
+  const auto next = FetchInSession(2, {{Replica(1, 1), 0, 0, (*first)[0].data.size()}});
   ASSERT_TRUE(next.ok());
   EXPECT_EQ((*next)[0].status.code(), Code::kNotFound);
   EXPECT_TRUE((*next)[0].data.empty());
 }
 
-TEST_F(ServeTest, OfACopyThatIsDroppedWhileAReplyIsMadeNoByteIsServed) {
+TEST_F(ServeTest, OfAReplicaThatIsDroppedWhileAReplyIsMadeNoByteIsServed) {
   Disconnect();
   server_ = std::make_unique<TestDataServer>(
       std::make_shared<TamperingStore>(store_,
                                        [this](uint32_t partition, uint32_t, StoredChunk*) {
-                                         if (partition == 1) store_->Drop(Copy(1, 1));
+                                         if (partition == 1) store_->Drop(Replica(1, 1));
                                        }),
       threads_.poster(), kServer);
   Connect();
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 2, 1, 10));
-  StoreOutput(*store_, Copy(1, 2), MakeOutput(2, 2, 1, 10));
-  const auto answers = Fetch({{Copy(1, 1), 0, 0}, {Copy(1, 2), 0, 0}, {Copy(1, 1), 1, 0}});
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 2, 1, 10));
+  StoreOutput(*store_, Replica(1, 2), MakeOutput(2, 2, 1, 10));
+  const auto answers = Fetch({{Replica(1, 1), 0, 0}, {Replica(1, 2), 0, 0}, {Replica(1, 1), 1, 0}});
   ASSERT_EQ(answers.size(), 3u);
   EXPECT_EQ(answers[0].status.code(), Code::kNotFound);
   EXPECT_TRUE(answers[0].data.empty());
@@ -206,63 +206,63 @@ TEST_F(ServeTest, OfACopyThatIsDroppedWhileAReplyIsMadeNoByteIsServed) {
   EXPECT_EQ(answers[2].status.code(), Code::kNotFound);
 }
 
-TEST_F(ServeTest, ReadersOfACopyCountFromTheirFirstRequestToTheirLast) {
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 3, 10));
-  StoreOutput(*store_, Copy(1, 2), MakeOutput(2, 1, 3, 10));
+TEST_F(ServeTest, ReadersOfAReplicaCountFromTheirFirstRequestToTheirLast) {
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 1, 3, 10));
+  StoreOutput(*store_, Replica(1, 2), MakeOutput(2, 1, 3, 10));
   uint64_t number = 0;
-  const auto readers = [&](const CopyKey& copy, uint32_t chunk, uint64_t reader, bool last = false) {
-    const auto answers = FetchInSession(++number, {{copy, 0, chunk, 0, kServer, reader, last}});
+  const auto readers = [&](const ReplicaKey& replica, uint32_t chunk, uint64_t reader, bool last = false) {
+    const auto answers = FetchInSession(++number, {{replica, 0, chunk, 0, kServer, reader, last}});
     return answers.ok() && (*answers)[0].status.ok() ? (*answers)[0].readers : ~0u;
   };
-  EXPECT_EQ(readers(Copy(1, 1), 0, 7), 1u);
-  EXPECT_EQ(readers(Copy(1, 1), 0, 8), 2u);
-  EXPECT_EQ(readers(Copy(1, 2), 0, 9), 1u) << "another copy";
-  EXPECT_EQ(readers(Copy(1, 1), 0, 0), 0u) << "who has no number is not counted";
-  EXPECT_EQ(readers(Copy(1, 1), 1, 7), 2u);
-  EXPECT_EQ(readers(Copy(1, 1), 2, 7, true), 2u);
-  EXPECT_EQ(readers(Copy(1, 1), 2, 8, true), 1u);
-  EXPECT_EQ(readers(Copy(1, 1), 0, 8), 1u);
+  EXPECT_EQ(readers(Replica(1, 1), 0, 7), 1u);
+  EXPECT_EQ(readers(Replica(1, 1), 0, 8), 2u);
+  EXPECT_EQ(readers(Replica(1, 2), 0, 9), 1u) << "another replica";
+  EXPECT_EQ(readers(Replica(1, 1), 0, 0), 0u) << "who has no number is not counted";
+  EXPECT_EQ(readers(Replica(1, 1), 1, 7), 2u);
+  EXPECT_EQ(readers(Replica(1, 1), 2, 7, true), 2u);
+  EXPECT_EQ(readers(Replica(1, 1), 2, 8, true), 1u);
+  EXPECT_EQ(readers(Replica(1, 1), 0, 8), 1u);
 }
 
-TEST(CopyReadersTest, WhoAsksNoMoreOrWhoseSessionEndsIsNotCounted) {
-  CopyReaders readers;
+TEST(ReplicaReadersTest, WhoAsksNoMoreOrWhoseSessionEndsIsNotCounted) {
+  ReplicaReaders readers;
   const Instant now{1'000'000'000};
-  readers.Asks(Copy(1, 1), 5, 1, now);
-  readers.Asks(Copy(1, 1), 6, 1, now);
-  readers.Asks(Copy(1, 1), 6, 2, now + Seconds(1));
-  readers.Asks(Copy(1, 2), 6, 3, now);
-  EXPECT_EQ(readers.Count(Copy(1, 1), now + CopyReaders::kIdle), 3u);
-  EXPECT_EQ(readers.Count(Copy(1, 1), now + CopyReaders::kIdle + Millis(1)), 1u);
+  readers.Asks(Replica(1, 1), 5, 1, now);
+  readers.Asks(Replica(1, 1), 6, 1, now);
+  readers.Asks(Replica(1, 1), 6, 2, now + Seconds(1));
+  readers.Asks(Replica(1, 2), 6, 3, now);
+  EXPECT_EQ(readers.Count(Replica(1, 1), now + ReplicaReaders::kIdle), 3u);
+  EXPECT_EQ(readers.Count(Replica(1, 1), now + ReplicaReaders::kIdle + Millis(1)), 1u);
   readers.SessionEnds(6);
-  EXPECT_EQ(readers.Count(Copy(1, 1), now), 0u);
+  EXPECT_EQ(readers.Count(Replica(1, 1), now), 0u);
   EXPECT_EQ(readers.size(), 0u);
 }
 
-TEST(CopyReadersTest, WhereVeryManyAskThoseThatAskNoMoreMakeRoom) {
-  CopyReaders readers;
+TEST(ReplicaReadersTest, WhereVeryManyAskThoseThatAskNoMoreMakeRoom) {
+  ReplicaReaders readers;
   const Instant now{1'000'000'000};
-  for (uint64_t reader = 1; reader <= CopyReaders::kMost; ++reader) readers.Asks(Copy(1, 1), 1, reader, now);
-  readers.Asks(Copy(1, 2), 1, 1, now);
-  EXPECT_EQ(readers.Count(Copy(1, 2), now), 0u) << "there is no room for it";
-  const Instant later = now + CopyReaders::kIdle + Millis(1);
-  readers.Asks(Copy(1, 2), 1, 1, later);
-  EXPECT_EQ(readers.Count(Copy(1, 2), later), 1u);
+  for (uint64_t reader = 1; reader <= ReplicaReaders::kMost; ++reader) readers.Asks(Replica(1, 1), 1, reader, now);
+  readers.Asks(Replica(1, 2), 1, 1, now);
+  EXPECT_EQ(readers.Count(Replica(1, 2), now), 0u) << "there is no room for it";
+  const Instant later = now + ReplicaReaders::kIdle + Millis(1);
+  readers.Asks(Replica(1, 2), 1, 1, later);
+  EXPECT_EQ(readers.Count(Replica(1, 2), later), 1u);
   EXPECT_EQ(readers.size(), 1u);
 }
 
-TEST(CopyReadersTest, WhereVeryManyAskThoseThatAreKnownAreStillHeard) {
-  CopyReaders readers;
+TEST(ReplicaReadersTest, WhereVeryManyAskThoseThatAreKnownAreStillHeard) {
+  ReplicaReaders readers;
   const Instant now{1'000'000'000};
-  for (uint64_t reader = 1; reader <= CopyReaders::kMost; ++reader) readers.Asks(Copy(1, 1), 1, reader, now);
-  const Instant later = now + CopyReaders::kIdle;
-  readers.Asks(Copy(1, 1), 1, 7, later);
-  EXPECT_EQ(readers.Count(Copy(1, 1), later + Millis(1)), 1u);
+  for (uint64_t reader = 1; reader <= ReplicaReaders::kMost; ++reader) readers.Asks(Replica(1, 1), 1, reader, now);
+  const Instant later = now + ReplicaReaders::kIdle;
+  readers.Asks(Replica(1, 1), 1, 7, later);
+  EXPECT_EQ(readers.Count(Replica(1, 1), later + Millis(1)), 1u);
 }
 
 TEST_F(ServeTest, AReaderOfALargeChunkIsCountedUntilItsLastPiece) {
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 1, 3, 1 << 20));
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 1, 1, 3, 1 << 20));
   const auto piece = [&](uint64_t number, uint64_t offset, uint64_t reader) {
-    return FetchInSession(number, {{Copy(1, 1), 0, 0, offset, kServer, reader, true}}).value().at(0);
+    return FetchInSession(number, {{Replica(1, 1), 0, 0, offset, kServer, reader, true}}).value().at(0);
   };
   const Answered first = piece(1, 0, 7);
   ASSERT_LT(first.data.size(), first.stored_bytes);
@@ -275,19 +275,19 @@ TEST_F(ServeTest, AReaderOfALargeChunkIsCountedUntilItsLastPiece) {
 // Two partitions with chunks of one number, in pieces by turns.
 TEST_F(ServeTest, PiecesOfSeveralChunksByTurnsAreEachOfTheirOwn) {
   const TestOutput output = MakeOutput(1, 3, 2, 3, 1 << 20);
-  StoreOutput(*store_, Copy(1, 1), output);
-  StoreOutput(*store_, Copy(1, 2), MakeOutput(2, 3, 2, 3, 1 << 20));
+  StoreOutput(*store_, Replica(1, 1), output);
+  StoreOutput(*store_, Replica(1, 2), MakeOutput(2, 3, 2, 3, 1 << 20));
   struct Part {
-    CopyKey copy;
+    ReplicaKey replica;
     uint32_t partition, chunk;
     std::string whole, got;
   };
   std::vector<Part> parts;
-  for (const CopyKey& copy : {Copy(1, 1), Copy(1, 2)}) {
+  for (const ReplicaKey& replica : {Replica(1, 1), Replica(1, 2)}) {
     for (uint32_t p = 0; p < 3; ++p) {
       for (uint32_t c = 0; c < 2; ++c) {
-        const auto whole = store_->Get(copy, p, c);
-        if (whole.ok()) parts.push_back({copy, p, c, whole->bytes, ""});
+        const auto whole = store_->Get(replica, p, c);
+        if (whole.ok()) parts.push_back({replica, p, c, whole->bytes, ""});
       }
     }
   }
@@ -297,7 +297,7 @@ TEST_F(ServeTest, PiecesOfSeveralChunksByTurnsAreEachOfTheirOwn) {
     more = false;
     for (Part& part : parts) {
       if (part.got.size() == part.whole.size()) continue;
-      const auto answers = FetchInSession(++number, {{part.copy, part.partition, part.chunk, part.got.size()}});
+      const auto answers = FetchInSession(++number, {{part.replica, part.partition, part.chunk, part.got.size()}});
       ASSERT_TRUE(answers.ok() && (*answers)[0].status.ok());
       part.got += (*answers)[0].data;
       more = true;
@@ -329,28 +329,28 @@ TEST_F(ServeTest, SessionsThatEndMakeRoomForOthers) {
 }
 
 TEST_F(ServeTest, WrongNamesAndRangesAreAnsweredWithErrors) {
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 2, 1, 10));
-  const auto answers = Fetch({{Copy(1, 1), 0, 0},
-                              {Copy(1, 2), 0, 0},
-                              {Copy(1, 1), 7, 0},
-                              {Copy(1, 1), 0, 1},
-                              {Copy(1, 1), 0, 0, uint64_t{1} << 60},
-                              {Copy(1, 1), 0, 0, 0, kServer + 1},
-                              {Copy(0, 1), 0, 0},
-                              {Copy(1, 1), 1, 0}});
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 2, 1, 10));
+  const auto answers = Fetch({{Replica(1, 1), 0, 0},
+                              {Replica(1, 2), 0, 0},
+                              {Replica(1, 1), 7, 0},
+                              {Replica(1, 1), 0, 1},
+                              {Replica(1, 1), 0, 0, uint64_t{1} << 60},
+                              {Replica(1, 1), 0, 0, 0, kServer + 1},
+                              {Replica(0, 1), 0, 0},
+                              {Replica(1, 1), 1, 0}});
   std::vector<Code> codes;
   for (const auto& answer : answers) codes.push_back(answer.status.code());
   EXPECT_THAT(codes, testing::ElementsAre(Code::kOk, Code::kNotFound, Code::kNotFound, Code::kNotFound,
                                           Code::kInvalidArgument, Code::kNotFound, Code::kInvalidArgument, Code::kOk));
 }
 
-TEST_F(ServeTest, TableAndProbeTellOfCopiesThatAreHere) {
-  const auto stored = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 9, 1, 10));
-  StoreOutput(*store_, Copy(1, 2), TestOutput(kMaxTableRows + 1));
-  const auto table = [&](const CopyKey& copy) {
-    return Await<std::pair<Status, std::vector<PartitionRow>>>([&, copy] {
+TEST_F(ServeTest, TableAndProbeTellOfReplicasThatAreHere) {
+  const auto stored = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 9, 1, 10));
+  StoreOutput(*store_, Replica(1, 2), TestOutput(kMaxTableRows + 1));
+  const auto table = [&](const ReplicaKey& replica) {
+    return Await<std::pair<Status, std::vector<PartitionRow>>>([&, replica] {
       auto request = data().tableRequest();
-      Describe(copy, kServer, request.initCopy());
+      Describe(replica, kServer, request.initReplica());
       return request.send().then([](auto&& response) {
         std::vector<PartitionRow> rows;
         for (const auto r : response.getRows()) {
@@ -360,45 +360,45 @@ TEST_F(ServeTest, TableAndProbeTellOfCopiesThatAreHere) {
       });
     });
   };
-  EXPECT_EQ(table(Copy(1, 1))->second, stored);
-  EXPECT_EQ(table(Copy(1, 2))->first.code(), Code::kRejected);
-  EXPECT_EQ(table(Copy(1, 3))->first.code(), Code::kNotFound);
-  const auto probe = [&](const CopyKey& copy, Incarnation incarnation) {
-    return *Await<bool>([&, copy, incarnation] {
+  EXPECT_EQ(table(Replica(1, 1))->second, stored);
+  EXPECT_EQ(table(Replica(1, 2))->first.code(), Code::kRejected);
+  EXPECT_EQ(table(Replica(1, 3))->first.code(), Code::kNotFound);
+  const auto probe = [&](const ReplicaKey& replica, Incarnation incarnation) {
+    return *Await<bool>([&, replica, incarnation] {
       auto request = data().probeRequest();
-      Describe(copy, incarnation, request.initCopy());
+      Describe(replica, incarnation, request.initReplica());
       return request.send().then([](auto&& response) { return response.getPresent(); });
     });
   };
-  EXPECT_TRUE(probe(Copy(1, 1), kServer));
-  EXPECT_FALSE(probe(Copy(1, 3), kServer));
-  EXPECT_FALSE(probe(Copy(1, 1), kServer + 1));
+  EXPECT_TRUE(probe(Replica(1, 1), kServer));
+  EXPECT_FALSE(probe(Replica(1, 3), kServer));
+  EXPECT_FALSE(probe(Replica(1, 1), kServer + 1));
 }
 
 TEST_F(ServeTest, ASessionRefusesNumbersOutOfOrderAndGoesOn) {
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 1, 10));
-  EXPECT_TRUE(FetchInSession(1, {{Copy(1, 1), 0, 0}}).ok());
-  EXPECT_FALSE(FetchInSession(1, {{Copy(1, 1), 0, 0}}).ok());
-  EXPECT_FALSE(FetchInSession(9, {{Copy(1, 1), 0, 0}}).ok());
-  EXPECT_TRUE(FetchInSession(2, {{Copy(1, 1), 0, 0}}).ok());
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 1, 1, 10));
+  EXPECT_TRUE(FetchInSession(1, {{Replica(1, 1), 0, 0}}).ok());
+  EXPECT_FALSE(FetchInSession(1, {{Replica(1, 1), 0, 0}}).ok());
+  EXPECT_FALSE(FetchInSession(9, {{Replica(1, 1), 0, 0}}).ok());
+  EXPECT_TRUE(FetchInSession(2, {{Replica(1, 1), 0, 0}}).ok());
 }
 
 TEST_F(ServeTest, TheFaultPointStandsWhereASessionsBytesAreServed) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   setenv("TMPDIR", directory_.path().c_str(), 1);  // what dies leaves its files below ours
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 1, 10));
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 1, 1, 10));
   const auto serve_twice = [&] {
     const std::string token = directory_.path() + "/token";
     MR_CHECK(WriteFileDurably(token, "x").ok());
     setenv("MR_FAULT", ("serve:2:" + token).c_str(), 1);
-    for (uint64_t number = 1; number <= 2; ++number) (void)FetchInSession(number, {{Copy(1, 1), 0, 0}}).ok();
+    for (uint64_t number = 1; number <= 2; ++number) (void)FetchInSession(number, {{Replica(1, 1), 0, 0}}).ok();
   };
   EXPECT_EXIT(serve_twice(), testing::KilledBySignal(SIGKILL), "");
   unsetenv("TMPDIR");
 }
 
 TEST_F(ServeTest, RandomRequestsGetErrorsAndTheServerGoesOn) {
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 10));
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 3, 2, 10));
   Rng rng(4711);
   const auto field = [&] {  // often a number that means something
     return rng.Below(2) == 0 ? static_cast<uint32_t>(rng.Below(4)) : static_cast<uint32_t>(rng.Next());
@@ -406,7 +406,7 @@ TEST_F(ServeTest, RandomRequestsGetErrorsAndTheServerGoesOn) {
   for (int call = 0; call < 200; ++call) {
     std::vector<Asked> asked(rng.Below(300) + 1);
     for (Asked& a : asked) {
-      a.copy = {{{field(), field()}, field(), field()}, field()};
+      a.replica = {{{field(), field()}, field(), field()}, field()};
       a.partition = field();
       a.chunk = field();
       a.offset = rng.Below(2) == 0 ? 0 : rng.Next();
@@ -417,14 +417,14 @@ TEST_F(ServeTest, RandomRequestsGetErrorsAndTheServerGoesOn) {
     ASSERT_LE(answers.size(), asked.size());
     for (size_t i = 0; i < answers.size(); ++i) {
       if (!answers[i].status.ok()) continue;
-      EXPECT_EQ(asked[i].copy, Copy(1, 1));
+      EXPECT_EQ(asked[i].replica, Replica(1, 1));
     }
   }
-  EXPECT_TRUE(Fetch({{Copy(1, 1), 0, 0}})[0].status.ok());
+  EXPECT_TRUE(Fetch({{Replica(1, 1), 0, 0}})[0].status.ok());
 }
 
 TEST_F(ServeTest, RandomBytesOnTheSocketHurtNobodyElse) {
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 1, 10));
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 1, 1, 10));
   Rng rng(815);
   for (int turn = 0; turn < 20; ++turn) {
     const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -442,7 +442,7 @@ TEST_F(ServeTest, RandomBytesOnTheSocketHurtNobodyElse) {
     std::vector<uint64_t> noise(512);
     for (uint64_t& word : noise) word = turn % 3 == 0 ? rng.Below(8) : rng.Next();
     (void)!::send(fd.get(), noise.data(), noise.size() * 8, MSG_NOSIGNAL);
-    EXPECT_TRUE(Fetch({{Copy(1, 1), 0, 0}})[0].status.ok());
+    EXPECT_TRUE(Fetch({{Replica(1, 1), 0, 0}})[0].status.ok());
   }
 }
 

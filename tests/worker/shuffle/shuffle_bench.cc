@@ -1,6 +1,6 @@
-// What a small and a large output cost, and how fast they are read back: from the store, and by a
-// fetcher over loopback. Prints one line a figure; medians of five. With --cpu, in processor time of
-// all threads, which other load on the machine disturbs less.
+// Measures the cost of a small and of a large output, and the throughput of reading them back, from the store and by a
+// fetcher over loopback. Prints one line per figure, medians of five. --cpu: processor time of all threads, which other
+// load on the machine disturbs less.
 #include <time.h>
 
 #include <algorithm>
@@ -52,19 +52,19 @@ class Bench {
     const TestOutput output = MakeOutput(1, 2, 1, 20);
     const double s = MedianSeconds([&](int run) {
       for (int i = 0; i < kOutputs; ++i) {
-        StoreOutput(*store_, Copy(1, static_cast<uint32_t>(run * kOutputs + i)), output);
+        StoreOutput(*store_, Replica(1, static_cast<uint32_t>(run * kOutputs + i)), output);
       }
     });
     std::printf("small output (%llu bytes, 2 partitions): %.1f us\n", static_cast<unsigned long long>(BytesOf(output)),
                 s / kOutputs * 1e6);
     const double get = MedianSeconds([&](int) {
-      for (uint32_t i = 0; i < kOutputs; ++i) MR_CHECK(store_->Get(Copy(1, i), 0, 0).ok());
+      for (uint32_t i = 0; i < kOutputs; ++i) MR_CHECK(store_->Get(Replica(1, i), 0, 0).ok());
     });
     std::printf("small chunk read: %.1f us\n", get / kOutputs * 1e6);
-    const auto rows = *store_->Table(Copy(1, 0));
+    const auto rows = *store_->Table(Replica(1, 0));
     const double fetch = MedianSeconds([&](int) { Fetch(1, 200, rows); });
     std::printf("200 small outputs fetched: %.2f ms\n", fetch * 1e3);
-    store_->EndJob(Copy(1, 0).task.job);
+    store_->EndJob(Replica(1, 0).task.job);
   }
 
   // 64 partitions of one batch of about 1 MiB; value_bytes 0: compressible words.
@@ -75,10 +75,10 @@ class Bench {
     const double mb = static_cast<double>(BytesOf(output)) / 1e6;
     std::vector<PartitionRow> rows;
     const double store =
-        MedianSeconds([&](int run) { rows = StoreOutput(*store_, Copy(job, static_cast<uint32_t>(run)), output); });
+        MedianSeconds([&](int run) { rows = StoreOutput(*store_, Replica(job, static_cast<uint32_t>(run)), output); });
     const double read = MedianSeconds([&](int run) {
       for (uint32_t p = 0; p < 64; ++p) {
-        MR_CHECK(store_->Get(Copy(job, static_cast<uint32_t>(run)), p, 0).ok());
+        MR_CHECK(store_->Get(Replica(job, static_cast<uint32_t>(run)), p, 0).ok());
       }
     });
     const double fetch = MedianSeconds([&](int) { Fetch(job, 1, rows); });
@@ -86,7 +86,7 @@ class Bench {
         "%s, %.0f MB: store %.0f MB/s, read stored chunks %.0f MB/s of them raw, "
         "fetch and check %.0f MB/s\n",
         what, mb, mb / store, mb / read, mb / fetch);
-    store_->EndJob(Copy(job, 0).task.job);
+    store_->EndJob(Replica(job, 0).task.job);
   }
 
  private:
@@ -103,7 +103,7 @@ class Bench {
       fetcher = pool_of_fetchers_->NewFetcher(&seen);
       for (uint32_t task = 0; task < outputs; ++task) {
         fetcher->Request({0, 0, static_cast<uint32_t>(rows.size()),
-                          LocationOf(Copy(job, task), rows, server_->address(), kServer, true)});
+                          LocationOf(Replica(job, task), rows, server_->address(), kServer, true)});
       }
     });
     MR_CHECK(seen.WaitForEnds(outputs) && seen.failed.empty());

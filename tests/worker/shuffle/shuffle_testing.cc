@@ -23,7 +23,7 @@ TestOutput MakeOutput(uint64_t seed, uint32_t partitions, uint32_t batches, uint
   return output;
 }
 
-std::vector<PartitionRow> StoreOutput(ShuffleStore& store, const CopyKey& key, const TestOutput& output) {
+std::vector<PartitionRow> StoreOutput(ShuffleStore& store, const ReplicaKey& key, const TestOutput& output) {
   auto writer = store.Begin(key, static_cast<uint32_t>(output.size()));
   MR_CHECK(writer.ok(), writer.status().ToString());
   for (uint32_t p = 0; p < output.size(); ++p) {

@@ -1,4 +1,4 @@
-// What the shuffle's tests share: a temporary directory, outputs made from a seed, storing one.
+// Shared by the tests of the shuffle: a temporary directory, outputs made from a seed, storing one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class TempDirectory {
   std::string path_;
 };
 
-inline CopyKey Copy(uint32_t job, uint32_t task) { return {{{1, job}, 0, task}, 1}; }
+inline ReplicaKey Replica(uint32_t job, uint32_t task) { return {{{1, job}, 0, task}, 1}; }
 
 using TestOutput = std::vector<std::vector<std::string>>;  // batches of each partition
 
@@ -43,6 +43,6 @@ inline uint32_t RecordsOf(const std::string& batch) {
   return view.size();
 }
 
-std::vector<PartitionRow> StoreOutput(ShuffleStore& store, const CopyKey& key, const TestOutput& output);
+std::vector<PartitionRow> StoreOutput(ShuffleStore& store, const ReplicaKey& key, const TestOutput& output);
 
 }  // namespace mr::worker

@@ -59,7 +59,7 @@ TEST_F(StoreTest, BothWaysInGiveBackTheSameChunksAndRows) {
   std::vector<std::vector<PartitionRow>> tables;
   for (const uint64_t sst_bytes : {uint64_t{64} << 20, uint64_t{1}}) {
     Open({.sst_bytes = sst_bytes});
-    const CopyKey key = Copy(1, 5);
+    const ReplicaKey key = Replica(1, 5);
     const auto rows = StoreOutput(*store_, key, output);
     ASSERT_EQ(rows.size(), output.size());
     const auto table = store_->Table(key);
@@ -86,8 +86,8 @@ TEST_F(StoreTest, BothWaysInGiveBackTheSameChunksAndRows) {
 
 TEST_F(StoreTest, TheTableIsAChunkOfItsOwnPartition) {
   Open();
-  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 5, 1, 10));
-  const auto chunk = store_->Get(Copy(1, 1), kTablePartition, 0);
+  const auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 5, 1, 10));
+  const auto chunk = store_->Get(Replica(1, 1), kTablePartition, 0);
   ASSERT_TRUE(chunk.ok());
   const auto decoded = DecodeTable(Unpack(*chunk));
   ASSERT_TRUE(decoded.ok());
@@ -99,12 +99,12 @@ TEST_F(StoreTest, NothingOfAnUnfinishedOutputCanBeRead) {
   for (const uint64_t sst_bytes : {uint64_t{64} << 20, uint64_t{1}}) {
     Open({.sst_bytes = sst_bytes});
     {
-      auto writer = store_->Begin(Copy(1, 1), 2);
+      auto writer = store_->Begin(Replica(1, 1), 2);
       ASSERT_TRUE(writer.ok());
       ASSERT_TRUE((*writer)->Add(0, 3, MakeOutput(1, 1, 1, 3)[0][0]).ok());
     }
-    EXPECT_FALSE(store_->Has(Copy(1, 1)));
-    EXPECT_EQ(store_->Get(Copy(1, 1), 0, 0).status().code(), Code::kNotFound);
+    EXPECT_FALSE(store_->Has(Replica(1, 1)));
+    EXPECT_EQ(store_->Get(Replica(1, 1), 0, 0).status().code(), Code::kNotFound);
     EXPECT_THAT(NamesIn(shuffle_directory() + "/files"), ElementsAre());
   }
 }
@@ -112,48 +112,48 @@ TEST_F(StoreTest, NothingOfAnUnfinishedOutputCanBeRead) {
 TEST_F(StoreTest, PartitionsMustAscendAndABatchMustFit) {
   Open();
   const std::string batch = MakeOutput(1, 1, 1, 3)[0][0];
-  auto late = store_->Begin(Copy(1, 1), 3);
+  auto late = store_->Begin(Replica(1, 1), 3);
   ASSERT_TRUE((*late)->Add(2, 3, batch).ok());
   EXPECT_EQ((*late)->Add(1, 3, batch).code(), Code::kInvalidArgument);
   EXPECT_FALSE((*late)->Finish().ok()) << "a writer that failed must not publish";
-  auto outside = store_->Begin(Copy(1, 1), 3);
+  auto outside = store_->Begin(Replica(1, 1), 3);
   EXPECT_EQ((*outside)->Add(3, 3, batch).code(), Code::kInvalidArgument);
-  auto empty = store_->Begin(Copy(1, 1), 3);
+  auto empty = store_->Begin(Replica(1, 1), 3);
   EXPECT_EQ((*empty)->Add(0, 0, "").code(), Code::kInvalidArgument);
 }
 
-TEST_F(StoreTest, ACopyIsStoredOnce) {
+TEST_F(StoreTest, AReplicaIsStoredOnce) {
   Open();
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 2, 1, 10));
-  EXPECT_EQ(store_->Begin(Copy(1, 1), 2).status().code(), Code::kRejected);
-  auto first = store_->Begin(Copy(1, 2), 1), second = store_->Begin(Copy(1, 2), 1);
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 2, 1, 10));
+  EXPECT_EQ(store_->Begin(Replica(1, 1), 2).status().code(), Code::kRejected);
+  auto first = store_->Begin(Replica(1, 2), 1), second = store_->Begin(Replica(1, 2), 1);
   EXPECT_TRUE((*first)->Finish().ok());
   EXPECT_EQ((*second)->Finish().status().code(), Code::kRejected);
 }
 
-TEST_F(StoreTest, DroppedAndEndedCopiesAreGone) {
+TEST_F(StoreTest, DroppedAndEndedReplicasAreGone) {
   Open();
-  for (uint32_t task : {1, 2}) StoreOutput(*store_, Copy(1, task), MakeOutput(task, 2, 1, 10));
-  StoreOutput(*store_, Copy(2, 1), MakeOutput(9, 2, 1, 10));
-  EXPECT_THAT(store_->Inventory(), ElementsAre(Copy(1, 1), Copy(1, 2), Copy(2, 1)));
-  store_->Drop(Copy(1, 1));
-  EXPECT_FALSE(store_->Has(Copy(1, 1)));
-  EXPECT_EQ(store_->Get(Copy(1, 1), 0, 0).status().code(), Code::kNotFound);
-  EXPECT_EQ(store_->Table(Copy(1, 1)).status().code(), Code::kNotFound);
-  store_->EndJob(Copy(1, 1).task.job);
-  EXPECT_THAT(store_->Inventory(), ElementsAre(Copy(2, 1)));
+  for (uint32_t task : {1, 2}) StoreOutput(*store_, Replica(1, task), MakeOutput(task, 2, 1, 10));
+  StoreOutput(*store_, Replica(2, 1), MakeOutput(9, 2, 1, 10));
+  EXPECT_THAT(store_->Inventory(), ElementsAre(Replica(1, 1), Replica(1, 2), Replica(2, 1)));
+  store_->Drop(Replica(1, 1));
+  EXPECT_FALSE(store_->Has(Replica(1, 1)));
+  EXPECT_EQ(store_->Get(Replica(1, 1), 0, 0).status().code(), Code::kNotFound);
+  EXPECT_EQ(store_->Table(Replica(1, 1)).status().code(), Code::kNotFound);
+  store_->EndJob(Replica(1, 1).task.job);
+  EXPECT_THAT(store_->Inventory(), ElementsAre(Replica(2, 1)));
   EXPECT_GT(store_->bytes(), 0u);
-  store_->EndJob(Copy(2, 1).task.job);
+  store_->EndJob(Replica(2, 1).task.job);
   EXPECT_EQ(store_->bytes(), 0u);
 }
 
 TEST_F(StoreTest, AnEndedJobStoresNothingMore) {
   Open();
-  auto straggler = store_->Begin(Copy(1, 1), 1);
-  store_->EndJob(Copy(1, 1).task.job);
+  auto straggler = store_->Begin(Replica(1, 1), 1);
+  store_->EndJob(Replica(1, 1).task.job);
   EXPECT_EQ((*straggler)->Finish().status().code(), Code::kCancelled);
-  EXPECT_EQ(store_->Begin(Copy(1, 2), 1).status().code(), Code::kCancelled);
-  EXPECT_FALSE(store_->Has(Copy(1, 1)));
+  EXPECT_EQ(store_->Begin(Replica(1, 2), 1).status().code(), Code::kCancelled);
+  EXPECT_FALSE(store_->Has(Replica(1, 1)));
 }
 
 // A writer that straggles behind its job must not bring it back.
@@ -162,48 +162,48 @@ TEST_F(StoreTest, OfVeryManyEndedJobsTheLastOnesAreRemembered) {
   constexpr uint32_t kJobs = 5000, kRemembered = 4096;
   for (uint32_t job = 1; job <= kJobs; ++job) store_->EndJob({1, job});
   for (const uint32_t job : {kJobs, kJobs - 1, kJobs - kRemembered + 1}) {
-    EXPECT_EQ(store_->Begin(Copy(job, 1), 1).status().code(), Code::kCancelled) << job;
+    EXPECT_EQ(store_->Begin(Replica(job, 1), 1).status().code(), Code::kCancelled) << job;
   }
 }
 
-TEST_F(StoreTest, ACohortGoesWithItsLastCopy) {
+TEST_F(StoreTest, ACohortGoesWithItsLastReplica) {
   Open({.cohort_bytes = 1, .idle_cohort_bytes = 1});  // a cohort per output, once one is ready
   for (uint32_t task : {1, 2, 3}) {
-    StoreOutput(*store_, Copy(task, task), MakeOutput(task, 2, 1, 50));
+    StoreOutput(*store_, Replica(task, task), MakeOutput(task, 2, 1, 50));
     store_->Settle();
   }
   EXPECT_EQ(CohortDirectories(shuffle_directory()), 3u + 2u) << "three full, one open, one ahead";
-  store_->Drop(Copy(2, 2));
+  store_->Drop(Replica(2, 2));
   store_->Settle();
   EXPECT_EQ(CohortDirectories(shuffle_directory()), 4u);
-  EXPECT_TRUE(store_->Get(Copy(1, 1), 0, 0).ok());
-  EXPECT_TRUE(store_->Get(Copy(3, 3), 0, 0).ok());
-  store_->EndJob(Copy(1, 1).task.job);
-  store_->EndJob(Copy(3, 3).task.job);
+  EXPECT_TRUE(store_->Get(Replica(1, 1), 0, 0).ok());
+  EXPECT_TRUE(store_->Get(Replica(3, 3), 0, 0).ok());
+  store_->EndJob(Replica(1, 1).task.job);
+  store_->EndJob(Replica(3, 3).task.job);
   store_->Settle();
   EXPECT_EQ(CohortDirectories(shuffle_directory()), 2u);
 }
 
 TEST_F(StoreTest, ALargeJobGetsACohortOfItsOwn) {
   Open({.own_cohort_bytes = 1});
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 2, 1, 50));
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 2, 1, 50));
   store_->Settle();
   EXPECT_EQ(CohortDirectories(shuffle_directory()), 3u) << "shared, ahead, own";
-  StoreOutput(*store_, Copy(1, 2), MakeOutput(2, 2, 1, 50));
-  EXPECT_TRUE(store_->Get(Copy(1, 1), 0, 0).ok());
-  EXPECT_TRUE(store_->Get(Copy(1, 2), 1, 0).ok());
-  store_->EndJob(Copy(1, 1).task.job);
+  StoreOutput(*store_, Replica(1, 2), MakeOutput(2, 2, 1, 50));
+  EXPECT_TRUE(store_->Get(Replica(1, 1), 0, 0).ok());
+  EXPECT_TRUE(store_->Get(Replica(1, 2), 1, 0).ok());
+  store_->EndJob(Replica(1, 1).task.job);
   store_->Settle();
   EXPECT_EQ(CohortDirectories(shuffle_directory()), 2u);
 }
 
 TEST_F(StoreTest, OpeningWipesWhatAnEarlierLifeLeft) {
   Open();
-  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 2, 1, 50));
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 2, 1, 50));
   store_.reset();
   MR_CHECK(MakeDirectories(shuffle_directory() + "/cohort-77/deeper").ok());
   Open();
-  EXPECT_FALSE(store_->Has(Copy(1, 1)));
+  EXPECT_FALSE(store_->Has(Replica(1, 1)));
   EXPECT_TRUE(store_->Inventory().empty());
   EXPECT_FALSE(PathExists(shuffle_directory() + "/cohort-77"));
 }
@@ -211,7 +211,7 @@ TEST_F(StoreTest, OpeningWipesWhatAnEarlierLifeLeft) {
 TEST_F(StoreTest, DamagedBytesAreCorruptedNeverWrong) {
   Open({.sst_bytes = 1});
   const TestOutput output = MakeOutput(3, 4, 2, 500);
-  const auto rows = StoreOutput(*store_, Copy(1, 1), output);
+  const auto rows = StoreOutput(*store_, Replica(1, 1), output);
   size_t damaged_files = 0;
   for (const std::string& cohort : NamesIn(shuffle_directory())) {
     const std::string in = shuffle_directory() + "/" + cohort;
@@ -229,7 +229,7 @@ TEST_F(StoreTest, DamagedBytesAreCorruptedNeverWrong) {
   size_t corrupted = 0;
   for (uint32_t p = 0; p < output.size(); ++p) {
     for (uint32_t c = 0; c < rows[p].chunks; ++c) {
-      const auto chunk = store_->Get(Copy(1, 1), p, c);
+      const auto chunk = store_->Get(Replica(1, 1), p, c);
       if (chunk.ok()) {
         EXPECT_EQ(Unpack(*chunk), output[p][c]);
       } else {
@@ -248,8 +248,8 @@ TEST_F(StoreTest, WhateverBecomesOfATableFileItsOutputsAreDamagedAndNoOthers) {
   constexpr int kPlaces = 40;
   for (int round = 0; round < kPlaces + 8; ++round) {
     Open({.sst_bytes = 5000});
-    const auto rows = StoreOutput(*store_, Copy(1, 1), output);
-    const auto small_rows = StoreOutput(*store_, Copy(2, 1), small);
+    const auto rows = StoreOutput(*store_, Replica(1, 1), output);
+    const auto small_rows = StoreOutput(*store_, Replica(2, 1), small);
     std::string path;
     for (const std::string& cohort : NamesIn(shuffle_directory())) {
       for (const std::string& name : NamesIn(shuffle_directory() + "/" + cohort)) {
@@ -280,7 +280,7 @@ TEST_F(StoreTest, WhateverBecomesOfATableFileItsOutputsAreDamagedAndNoOthers) {
     size_t failed = 0, chunks = 0;
     for (uint32_t p = 0; p < output.size(); ++p) {
       for (uint32_t c = 0; c < rows[p].chunks; ++c) {
-        const auto chunk = store_->Get(Copy(1, 1), p, c);
+        const auto chunk = store_->Get(Replica(1, 1), p, c);
         ++chunks;
         failed += !chunk.ok();
         if (chunk.ok()) {
@@ -296,16 +296,16 @@ TEST_F(StoreTest, WhateverBecomesOfATableFileItsOutputsAreDamagedAndNoOthers) {
     } else if (what == "removed") {
       EXPECT_TRUE(failed == 0 || failed == chunks) << "one that is still open can be read: " << failed;
     }
-    EXPECT_TRUE(store_->Has(Copy(1, 1))) << "still told of, so that a reader's complaint finds it: " << what;
+    EXPECT_TRUE(store_->Has(Replica(1, 1))) << "still told of, so that a reader's complaint finds it: " << what;
     for (uint32_t p = 0; p < small.size(); ++p) {
       for (uint32_t c = 0; c < small_rows[p].chunks; ++c) {
-        const auto chunk = store_->Get(Copy(2, 1), p, c);
+        const auto chunk = store_->Get(Replica(2, 1), p, c);
         ASSERT_TRUE(chunk.ok()) << what << ": " << chunk.status().ToString();
         EXPECT_EQ(Unpack(*chunk), small[p][c]);
       }
     }
-    StoreOutput(*store_, Copy(3, 1), output);
-    EXPECT_TRUE(store_->Table(Copy(3, 1)).ok()) << what;
+    StoreOutput(*store_, Replica(3, 1), output);
+    EXPECT_TRUE(store_->Table(Replica(3, 1)).ok()) << what;
   }
 }
 
@@ -313,7 +313,7 @@ TEST_F(StoreTest, WhateverBecomesOfATableFileItsOutputsAreDamagedAndNoOthers) {
 TEST_F(StoreTest, ADamagedTableRefusesNoOutputsBesideIt) {
   Open({.sst_bytes = 5000});
   const TestOutput output = MakeOutput(3, 6, 2, 900);
-  for (const uint32_t task : {1, 3, 5}) StoreOutput(*store_, Copy(1, task), output);
+  for (const uint32_t task : {1, 3, 5}) StoreOutput(*store_, Replica(1, task), output);
   size_t damaged = 0;
   for (const std::string& cohort : NamesIn(shuffle_directory())) {
     for (const std::string& name : NamesIn(shuffle_directory() + "/" + cohort)) {
@@ -327,21 +327,21 @@ TEST_F(StoreTest, ADamagedTableRefusesNoOutputsBesideIt) {
   }
   ASSERT_EQ(damaged, 3u);
   for (const uint32_t task : {2, 4, 6}) {
-    const auto rows = StoreOutput(*store_, Copy(1, task), output);
+    const auto rows = StoreOutput(*store_, Replica(1, task), output);
     for (uint32_t p = 0; p < output.size(); ++p) {
       for (uint32_t c = 0; c < rows[p].chunks; ++c) {
-        const auto chunk = store_->Get(Copy(1, task), p, c);
+        const auto chunk = store_->Get(Replica(1, task), p, c);
         ASSERT_TRUE(chunk.ok()) << chunk.status().ToString();
         EXPECT_EQ(Unpack(*chunk), output[p][c]);
       }
     }
   }
   size_t corrupted = 0, whole = 0;
-  const auto rows = store_->Table(Copy(1, 3));
+  const auto rows = store_->Table(Replica(1, 3));
   ASSERT_TRUE(rows.ok()) << rows.status().ToString();
   for (uint32_t p = 0; p < output.size(); ++p) {
     for (uint32_t c = 0; c < (*rows)[p].chunks; ++c) {
-      const auto chunk = store_->Get(Copy(1, 3), p, c);
+      const auto chunk = store_->Get(Replica(1, 3), p, c);
       ++(chunk.ok() ? whole : corrupted);
     }
   }
@@ -353,21 +353,21 @@ TEST_F(StoreTest, WhereTheNextDatabaseDoesNotOpenThePresentOneTakesTheOutputs) {
   Open({.cohort_bytes = 1, .memtable_bytes = 1 << 16});
   store_->Settle();
   const TestOutput output = MakeOutput(1, 2, 1, 50);
-  StoreOutput(*store_, Copy(1, 1), output);
+  StoreOutput(*store_, Replica(1, 1), output);
   // Wherever the next ones would be, something else is already.
   for (int i = 0; i < 64; ++i) {
     const std::string path = shuffle_directory() + "/cohort-" + std::to_string(i);
     if (!PathExists(path)) std::ofstream(path) << "in the way";
   }
   for (uint32_t task = 2; task < 12; ++task) {
-    StoreOutput(*store_, Copy(1, task), output);
+    StoreOutput(*store_, Replica(1, task), output);
     store_->Settle();
   }
-  EXPECT_TRUE(store_->Get(Copy(1, 1), 0, 0).ok()) << "what was there is still there";
+  EXPECT_TRUE(store_->Get(Replica(1, 1), 0, 0).ok()) << "what was there is still there";
   for (int i = 0; i < 64; ++i) ::unlink((shuffle_directory() + "/cohort-" + std::to_string(i)).c_str());
   store_->Settle();
-  StoreOutput(*store_, Copy(1, 50), output);
-  EXPECT_TRUE(store_->Table(Copy(1, 50)).ok()) << "and later ones find one again";
+  StoreOutput(*store_, Replica(1, 50), output);
+  EXPECT_TRUE(store_->Table(Replica(1, 50)).ok()) << "and later ones find one again";
 }
 
 TEST(StoreFormatTest, AChunkWithAFlippedBitIsCorrupted) {
@@ -405,7 +405,7 @@ TEST_F(StoreTest, ReadersWritersAndEndingJobsDoNotDisturbEachOther) {
       const uint32_t job = turn % kJobs + 1, count = stored[job];
       if (count == 0) continue;
       const uint32_t task = turn % count + 1;
-      const auto chunk = store_->Get(Copy(job, task), 1, 0);
+      const auto chunk = store_->Get(Replica(job, task), 1, 0);
       if (chunk.ok() && Unpack(*chunk) != MakeOutput(job * 100 + task, 3, 1, 60)[1][0]) wrong = true;
       if (!chunk.ok() && chunk.status().code() != Code::kNotFound) wrong = true;
     }
@@ -415,10 +415,10 @@ TEST_F(StoreTest, ReadersWritersAndEndingJobsDoNotDisturbEachOther) {
     writers.emplace_back([&, first] {
       for (uint32_t job = first; job <= kJobs; job += 2) {
         for (uint32_t task = 1; task <= kTasks; ++task) {
-          StoreOutput(*store_, Copy(job, task), MakeOutput(job * 100 + task, 3, 1, 60));
+          StoreOutput(*store_, Replica(job, task), MakeOutput(job * 100 + task, 3, 1, 60));
           stored[job] = task;
         }
-        store_->EndJob(Copy(job, 1).task.job);
+        store_->EndJob(Replica(job, 1).task.job);
       }
     });
   }
@@ -445,7 +445,7 @@ TEST_F(StoreTest, ADiskWithoutAnyRoomIsSaidAndEndsNothing) {
   }
   Status full;
   for (uint32_t task = 1; task <= 200 && full.ok(); ++task) {
-    auto writer = store_->Begin(Copy(1, task), 1);
+    auto writer = store_->Begin(Replica(1, task), 1);
     full = writer.status();
     const TestOutput output = MakeOutput(task, 1, 1, 1000, 256);
     if (full.ok()) full = (*writer)->Add(0, 1000, output[0][0]);
@@ -453,7 +453,7 @@ TEST_F(StoreTest, ADiskWithoutAnyRoomIsSaidAndEndsNothing) {
   }
   EXPECT_FALSE(full.ok());
   EXPECT_NE(full.message().find("No space left on device"), std::string::npos) << full.ToString();
-  // What RocksDB does about it on threads of its own.
+  // Time for the threads of RocksDB to meet the full disk.
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   store_.reset();
   ::umount2(directory_.path().c_str(), MNT_DETACH);

@@ -33,7 +33,7 @@ class VerifyTest : public testing::Test {
   void Stop() {
     loop_.Run([&] { verifier_.reset(); });
   }
-  Verification Look(const CopyKey& key, const std::vector<PartitionRow>& rows) {
+  Verification Look(const ReplicaKey& key, const std::vector<PartitionRow>& rows) {
     std::promise<Verification> got;
     loop_.Post([&] {
       loop_.Spawn(
@@ -61,19 +61,19 @@ TEST_F(VerifyTest, WholeOutputsOfAllShapesAreWholeInSlicesOfAnySize) {
   for (const uint64_t slice : {uint64_t{1}, uint64_t{5000}, uint64_t{4} << 20}) {
     Use(store_, {.bytes_per_second = 1ull << 40, .slice_bytes = slice});
     for (const uint32_t partitions : {1u, 3u, 7u}) {
-      const CopyKey key = Copy(static_cast<uint32_t>(slice % 1000) + 1, partitions);
+      const ReplicaKey key = Replica(static_cast<uint32_t>(slice % 1000) + 1, partitions);
       const auto rows = StoreOutput(*store_, key, MakeOutput(partitions, partitions, 3, 100));
       const Verification v = Look(key, rows);
       EXPECT_EQ(v.finding, Finding::kWhole) << FindingName(v.finding) << ": " << v.why;
     }
   }
-  const auto none = StoreOutput(*store_, Copy(7, 7), TestOutput(4));
-  EXPECT_EQ(Look(Copy(7, 7), none).finding, Finding::kWhole) << "one without any records";
+  const auto none = StoreOutput(*store_, Replica(7, 7), TestOutput(4));
+  EXPECT_EQ(Look(Replica(7, 7), none).finding, Finding::kWhole) << "one without any records";
 }
 
 TEST_F(VerifyTest, WhatTheDiskDamagedIsDamaged) {
   Use(store_);
-  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 4, 2, 500));
+  const auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 4, 2, 500));
   const std::string path = SstFile();
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekg(2000);
@@ -81,7 +81,7 @@ TEST_F(VerifyTest, WhatTheDiskDamagedIsDamaged) {
   file.seekp(2000);
   file.put(static_cast<char>(byte ^ 1));
   file.close();
-  const Verification v = Look(Copy(1, 1), rows);
+  const Verification v = Look(Replica(1, 1), rows);
   EXPECT_EQ(v.finding, Finding::kDamaged) << FindingName(v.finding);
   EXPECT_NE(v.why.find("partition 0"), std::string::npos) << v.why;
 }
@@ -89,10 +89,10 @@ TEST_F(VerifyTest, WhatTheDiskDamagedIsDamaged) {
 TEST_F(VerifyTest, ACutFileIsDamagedAndNotTheEndOfTheData) {
   Use(store_);
   for (uint32_t job = 1; job <= 3; ++job) {
-    const auto rows = StoreOutput(*store_, Copy(job, 1), MakeOutput(1, 4, 2, 500));
+    const auto rows = StoreOutput(*store_, Replica(job, 1), MakeOutput(1, 4, 2, 500));
     const std::string path = SstFile();
     std::filesystem::resize_file(path, std::filesystem::file_size(path) * (job - 1) / 3);
-    const Verification v = Look(Copy(job, 1), rows);
+    const Verification v = Look(Replica(job, 1), rows);
     EXPECT_EQ(v.finding, Finding::kDamaged) << FindingName(v.finding) << v.why;
     ::unlink(path.c_str());  // the next one is found
   }
@@ -102,14 +102,14 @@ TEST_F(VerifyTest, AnErrorOfTheDiskIsDamage) {
   class FailingStore : public TamperingStore {
    public:
     using TamperingStore::TamperingStore;
-    Result<StoredChunk> Get(const CopyKey& key, uint32_t partition, uint32_t chunk) override {
+    Result<StoredChunk> Get(const ReplicaKey& key, uint32_t partition, uint32_t chunk) override {
       if (partition == 1) return Internal("cannot read shuffle output: IO error: Input/output error");
       return TamperingStore::Get(key, partition, chunk);
     }
   };
   Use(std::make_shared<FailingStore>(store_, [](uint32_t, uint32_t, StoredChunk*) {}));
-  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 100));
-  const Verification v = Look(Copy(1, 1), rows);
+  const auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 3, 2, 100));
+  const Verification v = Look(Replica(1, 1), rows);
   EXPECT_EQ(v.finding, Finding::kDamaged) << FindingName(v.finding);
   EXPECT_NE(v.why.find("Input/output error"), std::string::npos) << v.why;
 }
@@ -119,55 +119,55 @@ TEST_F(VerifyTest, TooManyOpenFilesAreNoDamage) {
   class BusyStore : public TamperingStore {
    public:
     using TamperingStore::TamperingStore;
-    Result<StoredChunk> Get(const CopyKey& key, uint32_t partition, uint32_t chunk) override {
+    Result<StoredChunk> Get(const ReplicaKey& key, uint32_t partition, uint32_t chunk) override {
       if (partition == 1) return ErrnoStatus(EMFILE, "cannot read shuffle output");
       return TamperingStore::Get(key, partition, chunk);
     }
   };
   Use(std::make_shared<BusyStore>(store_, [](uint32_t, uint32_t, StoredChunk*) {}));
-  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 100));
-  const Verification v = Look(Copy(1, 1), rows);
+  const auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 3, 2, 100));
+  const Verification v = Look(Replica(1, 1), rows);
   EXPECT_EQ(v.finding, Finding::kUnknown) << FindingName(v.finding);
   EXPECT_NE(v.why.find("Too many open files"), std::string::npos) << v.why;
 }
 
 // X8: the chunk was digested after its memory had been damaged, so that it is as it was stored.
 TEST_F(VerifyTest, WhatMemoryDamagedBeforeItWasStoredHasOtherContent) {
-  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 5, 2, 100));
+  const auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 5, 2, 100));
   Use(std::make_shared<TamperingStore>(store_, [](uint32_t partition, uint32_t chunk, StoredChunk* stored) {
     if (partition == 3 && chunk == 1) FlipValueBit(stored);
   }));
-  const Verification v = Look(Copy(1, 1), rows);
+  const Verification v = Look(Replica(1, 1), rows);
   EXPECT_EQ(v.finding, Finding::kOtherContent) << FindingName(v.finding);
   EXPECT_NE(v.why.find("partition 3, chunk 1"), std::string::npos) << v.why;
   // The table, too: another one than the committed.
   auto other = rows;
   ++other[0].records;
   Use(store_);
-  EXPECT_EQ(Look(Copy(1, 1), other).finding, Finding::kOtherContent);
+  EXPECT_EQ(Look(Replica(1, 1), other).finding, Finding::kOtherContent);
 }
 
 TEST_F(VerifyTest, WhatIsNotHereOrGoesMeanwhileIsGone) {
   Use(store_);
-  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 100));
-  EXPECT_EQ(Look(Copy(1, 2), rows).finding, Finding::kGone);
+  const auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 3, 2, 100));
+  EXPECT_EQ(Look(Replica(1, 2), rows).finding, Finding::kGone);
   Use(std::make_shared<TamperingStore>(store_, [this](uint32_t partition, uint32_t, StoredChunk*) {
-    if (partition == 1) store_->Drop(Copy(1, 1));
+    if (partition == 1) store_->Drop(Replica(1, 1));
   }));
-  EXPECT_EQ(Look(Copy(1, 1), rows).finding, Finding::kGone);
+  EXPECT_EQ(Look(Replica(1, 1), rows).finding, Finding::kGone);
 }
 
 // The pool has no memory for it, or stops.
 TEST_F(VerifyTest, ALookThatThePoolDropsIsUnknownAndTheNextOnesAreAnswered) {
-  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 100));
+  const auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 3, 2, 100));
   std::atomic<int> dropped{0};
   const PostToPool post = [&, real = threads_.poster()](std::function<void()> task) {
     if (dropped.fetch_add(1) >= 2) real(std::move(task));
   };
   loop_.Run([&] { verifier_ = std::make_unique<Verifier>(loop_, store_, post, kSelf); });
-  EXPECT_EQ(Look(Copy(1, 1), rows).finding, Finding::kUnknown);
-  EXPECT_EQ(Look(Copy(1, 1), rows).finding, Finding::kUnknown);
-  EXPECT_EQ(Look(Copy(1, 1), rows).finding, Finding::kWhole);
+  EXPECT_EQ(Look(Replica(1, 1), rows).finding, Finding::kUnknown);
+  EXPECT_EQ(Look(Replica(1, 1), rows).finding, Finding::kUnknown);
+  EXPECT_EQ(Look(Replica(1, 1), rows).finding, Finding::kWhole);
 }
 
 TEST_F(VerifyTest, WhoMeansAnEarlierLifeOfTheWorkerHearsThatTheOutputIsGone) {
@@ -180,16 +180,16 @@ TEST_F(VerifyTest, WhoMeansAnEarlierLifeOfTheWorkerHearsThatTheOutputIsGone) {
     Verifier& verifier_;
   };
   Use(store_);
-  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 100));
+  const auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 3, 2, 100));
   const auto ask = [&](Incarnation incarnation, const Digest128& content) {
     std::promise<Finding> got;
     loop_.Post([&] {
       rpc::DataServer::Client server = kj::heap<Service>(*verifier_);
       auto request = server.verifyRequest();
-      auto copy = request.initCopy();
-      rpc::ToWire(Copy(1, 1).task, copy.initTask());
-      copy.setAttempt(Copy(1, 1).attempt);
-      copy.initWorker().setIncarnation(incarnation);
+      auto replica = request.initReplica();
+      rpc::ToWire(Replica(1, 1).task, replica.initTask());
+      replica.setAttempt(Replica(1, 1).attempt);
+      replica.initWorker().setIncarnation(incarnation);
       rpc::ToWire(content, request.initContent());
       request.setPartitions(3);
       loop_.Spawn(
@@ -203,13 +203,13 @@ TEST_F(VerifyTest, WhoMeansAnEarlierLifeOfTheWorkerHearsThatTheOutputIsGone) {
 }
 
 TEST_F(VerifyTest, MoreThanMayWaitAreToldSoAndTheOthersAreAnsweredInTurn) {
-  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 100));
+  const auto rows = StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 3, 2, 100));
   Use(store_, {.slice_bytes = 1, .queue = 3});
   std::map<Finding, int> found;  // of the loop
   std::promise<void> all;
   loop_.Post([&] {
     for (int i = 0; i < 10; ++i) {
-      loop_.Spawn(verifier_->Check(Copy(1, 1), TableDigest(rows), 3).then([&](Verification v) {
+      loop_.Spawn(verifier_->Check(Replica(1, 1), TableDigest(rows), 3).then([&](Verification v) {
         ++found[v.finding];
         if (found[Finding::kWhole] + found[Finding::kUnknown] == 10) all.set_value();
       }));

@@ -1,5 +1,5 @@
-// Two attempts of one task: what an operator that says MR_DETERMINISTIC emitted must be the same, in the same order (of
-// one that says MR_UNORDERED too, in any).
+// Compares two attempts of one task. The output of an operator with MR_DETERMINISTIC must be the same, in the same
+// order (with MR_UNORDERED too: in any order).
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace mr::sdk {
 
-// Throws JobError with the first record that differs.
+// Errors: JobError with the first record that differs.
 inline void CompareAttempts(const mr_operator& op, const std::string& stage, uint32_t task, uint32_t ports,
                             TestHost* one, TestHost* other) {
   const auto less = [](const TestRecord& a, const TestRecord& b) {
@@ -35,8 +35,8 @@ inline void CompareAttempts(const mr_operator& op, const std::string& stage, uin
     while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
     throw JobError("two attempts of task " + std::to_string(task) + " of stage '" + stage +
                    "' emitted different records to port " + std::to_string(p) + ", though operator '" + op.name +
-                   "' says MR_DETERMINISTIC: record " + std::to_string(at) + " is " + shown(a, at) +
-                   " of the one and " + shown(b, at) + " of the other");
+                   "' has the flag MR_DETERMINISTIC: record " + std::to_string(at) + " is " + shown(a, at) +
+                   " of one and " + shown(b, at) + " of the other");
   }
 }
 

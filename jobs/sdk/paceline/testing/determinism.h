@@ -1,13 +1,13 @@
-// ExpectDeterministic: whether a job gives the same answer however the engine cuts, combines, orders and repeats its
-// work. It runs the job under many seeds, each task twice, and says which operator is at fault.
+// ExpectDeterministic: checks that a job's answer does not depend on how the engine cuts, combines, orders and repeats
+// its work. It runs the job under many seeds, each task twice, and names the operator at fault.
 //
 //   mr::LocalJob job(mr_library_table());
 //   job.Input("in", text);
 //   const mr::Determinism same = mr::ExpectDeterministic(job, "words");
 //   EXPECT_TRUE(same.ok) << same.text;      // or: if (!same.ok) puts(same.text.c_str())
 //
-// The answers that are compared are the lines of all parts, sorted: which part a line stands in, and in which order, is
-// the engine's business. Where more of it matters, or less, give `answer`.
+// By default the answer is the sorted lines of all parts: the engine may place and order lines as it likes. Give
+// `answer` to compare more, or less.
 #pragma once
 
 #include <algorithm>
@@ -25,18 +25,18 @@ namespace mr {
 
 struct DeterminismOptions {
   uint32_t seeds = 20;
-  uint64_t first_seed = 1;  // MR_TEST_SEED, where it is set, in place of it: and then that seed alone
-  std::function<std::string(const LocalResult&)> answer;  // empty: SortedOutput
+  uint64_t first_seed = 1;  // the environment variable MR_TEST_SEED replaces it, and then only that seed runs
+  std::function<std::string(const LocalResult&)> answer;  // the compared text; empty: SortedOutput
 };
 
 struct Determinism {
   bool ok = false;
-  uint64_t seed = 0;      // that shows the difference
-  std::string op, stage;  // at fault, where that is known
-  std::string text;       // for people: what, where, the first difference, how to run it again
+  uint64_t seed = 0;      // the seed that shows the difference; 0: the job fails without a variation
+  std::string op, stage;  // the operator and stage at fault; empty: not known
+  std::string text;       // message: what, where, the first difference, how to repeat it
 };
 
-// The lines of all parts in the order of their bytes.
+// Returns the lines of all parts, sorted by their bytes.
 inline std::string SortedOutput(const LocalResult& result) {
   std::vector<std::string> lines;
   for (const std::string& part : result.parts) {
@@ -54,7 +54,7 @@ inline std::string SortedOutput(const LocalResult& result) {
 
 namespace sdk {
 
-// "line 3 is 'a', and 'b' without".
+// Returns "line 3 is 'a', and 'b' without".
 inline std::string FirstDifference(std::string_view with, std::string_view without) {
   for (size_t line = 1;; ++line) {
     const size_t a = std::min(with.find('\n'), with.size()), b = std::min(without.find('\n'), without.size());
@@ -110,7 +110,7 @@ class DeterminismCheck {
   }
   bool Same(const LocalResult& result) const { return result.ok && options_.answer(result) == expected_; }
 
-  // One stage and one thing at a time: the first that makes the difference alone is at fault.
+  // Varies one stage and one thing at a time. The first that makes the difference alone is at fault.
   Determinism Blame(uint64_t seed, const LocalResult& whole, const LocalResult& plain) {
     struct Kind {
       Vary vary;
@@ -120,8 +120,8 @@ class DeterminismCheck {
         {Vary::kBatches, "where its blocks or batches end"},
         {Vary::kShares, "how tasks shared a partition that it reads in parts (ReadInParts)"},
         {Vary::kCombiner, "how often its combiner ran on what it emitted, and on which parts of a group"},
-        {Vary::kOrder, "the order of what it emitted, which its flag MR_UNORDERED says carries no meaning"}};
-    // A choice that differs in the whole may be without effect alone: then another seed shows it.
+        {Vary::kOrder, "the order of its output, which carries no meaning according to its flag MR_UNORDERED"}};
+    // A variation that shows in the whole job may have no effect alone; another seed may then show it.
     for (uint64_t tried = seed; tried < seed + kBlameSeeds; ++tried) {
       for (size_t s = 0; s < plain.stages.size(); ++s) {
         for (const Kind& kind : kKinds) {
@@ -190,7 +190,7 @@ class DeterminismCheck {
 
 }  // namespace sdk
 
-// The job is left without a variation.
+// Runs the check. Leaves the job without a variation.
 inline Determinism ExpectDeterministic(LocalJob& job, const std::string& name,
                                        const std::vector<std::string>& args = {}, DeterminismOptions options = {}) {
   return sdk::DeterminismCheck(&job, name, args, std::move(options)).Run();

@@ -1,4 +1,4 @@
-// A JSON reader just large enough for plan documents, so that tests of operators need no library.
+// A JSON reader for plan documents, so that tests of operators need no library.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class JsonReader {
   static JsonValue Parse(std::string_view text) {
     JsonReader reader(text);
     JsonValue value = reader.Value();
-    if (reader.Peek() != '\0') reader.Fail("text behind its end");
+    if (reader.Peek() != '\0') reader.Fail("text after its end");
     return value;
   }
 

@@ -1,8 +1,7 @@
-// LocalJob: a whole job of a library in this process, without a cluster: plan, splits, tasks of
-// each stage one after the other, partitions, combiners, grouped merges with the engine's order of
-// equal keys (input, upstream task, position). Small splits and batches on purpose: what an operator
-// gets wrong at a border shows here. A key's partition is not the one that it has in a cluster. With a seed
-// (local_result.h) all that the engine leaves open is chosen at random; determinism.h does that with many.
+// LocalJob runs a whole job of a library in this process, without a cluster: plan, splits, tasks, partitions,
+// combiners, and grouped merges. Equal keys have the engine's order (input, upstream task, position). Splits and
+// batches are small on purpose, so that errors at their borders show. Partitions differ from those of a cluster. With a
+// seed (local_result.h) all choices that the engine leaves open are random; determinism.h tries many.
 #pragma once
 
 #include <algorithm>
@@ -37,25 +36,25 @@ class LocalJob {
   explicit LocalJob(const mr_library* library, LocalOptions options = {})
       : library_(library), options_(options), variation_(options.seed == 0 ? Variation() : Variation(options.seed)) {}
 
-  // A file of the job's --input option number `input`.
+  // Adds a file of the job's --input option number `input`.
   LocalJob& Input(const std::string& name, std::string content, int input = 0) {
     files_.push_back({name, std::move(content), input});
     return *this;
   }
-  // A file that the job's arguments name.
+  // Adds a file that the job's arguments name.
   LocalJob& File(const std::string& name, std::string content) { return Input(name, std::move(content), -2); }
 
-  // What submit has as --files PATH#NAME.
+  // Adds a side file, like submit --files PATH#NAME.
   LocalJob& SideFile(const std::string& name, const std::string& content) {
     side_files_.Add(name, content);
     return *this;
   }
-  // What the job's plan is told by InputBytes(); what is not given is not known.
+  // Sets the size that JobPlan::InputBytes() returns for `uri`. By default it is not known.
   LocalJob& InputBytes(const std::string& uri, uint64_t bytes) {
-    sizes_.Tell(uri, bytes);
+    sizes_.SetBytes(uri, bytes);
     return *this;
   }
-  // And by memory_bytes(), as submit --memory.
+  // Sets JobPlan::memory_bytes(), like submit --memory.
   LocalJob& Memory(uint64_t bytes) {
     sizes_.SetMemory(bytes);
     return *this;
@@ -99,7 +98,7 @@ class LocalJob {
     return result;
   }
 
-  // What the job's plan() writes; throws JobError with its refusal.
+  // Returns the plan document. Errors: JobError with the job's refusal.
   std::string PlanText(const std::string& name, const std::vector<std::string>& args) const {
     for (uint32_t i = 0; i < library_->job_count; ++i) {
       const mr_job& job = *library_->jobs[i];
@@ -132,10 +131,10 @@ class LocalJob {
     std::string name, config;
     const mr_operator* op = nullptr;
     uint32_t tasks = 0;
-    std::vector<sdk::Share> shares;  // by task, where tasks share partitions; else empty
+    std::vector<sdk::Share> shares;  // by task; empty: no shared partitions
     std::vector<StageInput> inputs;
     std::vector<Port> ports;
-    std::vector<std::pair<uint32_t, Split>> splits;  // input, split; files_per_task of them make a task
+    std::vector<std::pair<uint32_t, Split>> splits;  // input, split; splits_per_task_ of them make a task
     std::vector<uint32_t> partitions;                // per port
     // [task][port][partition]
     std::vector<std::vector<std::vector<TestRecords>>> out;
@@ -198,7 +197,7 @@ class LocalJob {
     stages_.push_back(std::move(stage));
   }
 
-  // The same check as that of mrctl when a job is submitted.
+  // The check that mrctl makes when a job is submitted.
   void CheckTypes(const Stage& stage, const StageInput& input, size_t inputs) const {
     const Stage& from = stages_[input.from];
     TypedEdge edge{from.name, TypesOf(*from.op), input.port, false, stage.name, TypesOf(*stage.op)};
@@ -249,7 +248,7 @@ class LocalJob {
       if (!wanted) continue;
       found = true;
       uint64_t at = 0;
-      // Alike for all stages: some count on it that two of them read the same splits.
+      // The same for all stages: operators may rely on two stages with the same splits.
       std::optional<sdk::Dice> dice = variation_.Of(Vary::kSplits, 0, static_cast<uint64_t>(&file - files_.data()) + 1);
       do {
         const uint64_t length = std::min<uint64_t>(dice ? dice->Around(step) : step, file.content.size() - at);
@@ -277,7 +276,7 @@ class LocalJob {
     }
   }
 
-  // Where the stage's inputs are there: tasks may share partitions.
+  // Fixes the number of tasks when the inputs exist: tasks may share partitions.
   void FixTasks(size_t s) {
     Stage& stage = stages_[s];
     std::vector<std::pair<uint32_t, uint32_t>> parts;
@@ -291,7 +290,7 @@ class LocalJob {
     stage.shares = sdk::RollShares(*dice, stage.tasks, parts);
     stage.tasks = static_cast<uint32_t>(stage.shares.size());
   }
-  // One that also reads something else, whose partitions are its tasks.
+  // Whether a stage reads this one one-to-one beside an all-to-all edge, which needs a task per partition.
   bool HasFixedReader(size_t s) const {
     return std::any_of(stages_.begin(), stages_.end(), [s](const Stage& reader) {
       bool one_to_one = false, all_to_all = false;
@@ -356,7 +355,7 @@ class LocalJob {
     if (!records.empty()) task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, first, split.file->name});
   }
 
-  // f(upstream task, records) for what task t reads of an edge.
+  // Calls f(upstream task, records) for the records of an edge that task t reads.
   template <class F>
   void ForEachSlice(const Stage& stage, const StageInput& input, uint32_t t, F&& f) const {
     const Stage& from = stages_[input.from];
@@ -557,7 +556,7 @@ class LocalJob {
                      [task](const TestRecord& a, const TestRecord& b) { return task->Compare(a.key, b.key) < 0; });
     if (!stage.ports[p].combine) return;
     if (stage.op->combine == nullptr) throw JobError("the operator has no Combine()");
-    // An associative combiner must bear any subset of a group, any number of times.
+    // An associative combiner must accept any subset of a group, any number of times.
     const bool any = (stage.op->flags & MR_ASSOCIATIVE) != 0;
     const uint64_t times = dice != nullptr && any ? dice->Below(4) : 1;
     for (uint64_t i = 0; i < times; ++i) {
@@ -588,8 +587,8 @@ class LocalJob {
   std::vector<Stage> stages_;
   LocalResult* result_ = nullptr;
   Variation variation_;
-  uint32_t splits_per_task_ = 1, reduces_ = 1;                            // of this run
-  uint64_t bad_count_ = 0;                                                // of this run
+  uint32_t splits_per_task_ = 1, reduces_ = 1;                            // in this run
+  uint64_t bad_count_ = 0;                                                // in this run
   std::map<std::tuple<size_t, uint32_t, std::string>, uint32_t> placed_;  // partition of each key, by stage and port
 };
 

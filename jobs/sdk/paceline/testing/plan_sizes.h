@@ -1,4 +1,4 @@
-// What a test tells a job's plan of sizes, and the call of that plan.
+// Input sizes that a test gives to a job's plan, and the call of that plan.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace mr::sdk {
 
 class PlanSizes {
  public:
-  void Tell(const std::string& uri, uint64_t bytes) { bytes_[uri] = bytes; }
+  void SetBytes(const std::string& uri, uint64_t bytes) { bytes_[uri] = bytes; }
   void SetMemory(uint64_t bytes) { memory_bytes_ = bytes; }
 
-  // The plan document; throws JobError with the job's refusal.
+  // Returns the plan document. Errors: JobError with the job's refusal.
   std::string Plan(const mr_job& job, const std::vector<std::string>& args) const {
     std::vector<mr_bytes> argv;
     for (const auto& arg : args) argv.push_back(Bytes(arg));

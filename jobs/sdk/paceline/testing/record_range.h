@@ -1,5 +1,5 @@
-// Which records of a test's file belong to a split, as the engine has it: those that begin in it, a record at its very
-// start being the last of the one before.
+// Maps records of a test's file to splits, with the engine's rule: a record belongs to the split in which it begins. A
+// record that begins exactly at a split's start belongs to the split before.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace mr::sdk {
 
-// Where the first record of `text` that starts behind `at` does; `text` begins with a record.
+// Returns the offset of the first record that begins after `at`. Requires: `text` begins with a record.
 inline uint64_t RecordBehind(std::string_view text, uint64_t at, const std::optional<CsvDialect>& csv) {
   uint64_t found = text.size();
   if (csv) {
@@ -29,7 +29,7 @@ inline uint64_t RecordBehind(std::string_view text, uint64_t at, const std::opti
   return found;
 }
 
-// f(key, value) for each line of a block, as formats kv and text have them.
+// Calls f(key, value) for each line of a block in format kv or text.
 template <class F>
 void ForEachTextRecord(std::string_view block, bool kv, F&& f) {
   while (!block.empty()) {
@@ -46,7 +46,7 @@ void ForEachTextRecord(std::string_view block, bool kv, F&& f) {
   }
 }
 
-// [first, second) of the text: the records of the split of `length` bytes at `offset`.
+// Returns the range [first, second) of the text whose records belong to this split.
 inline std::pair<uint64_t, uint64_t> RecordRange(std::string_view text, uint64_t offset, uint64_t length,
                                                  const std::optional<CsvDialect>& csv) {
   const uint64_t end = offset + length;

@@ -1,5 +1,6 @@
-// How a LocalJob deals out a partition of a stage that reads an input in parts (JobPlan::Stage::ReadInParts): to one
-// task, or to several that each have what some upstream tasks wrote. The engine does so where a partition is fat.
+// Divides partitions of a stage that reads an input in parts (JobPlan::Stage::ReadInParts) among tasks. One task reads
+// the whole partition, or several tasks each read the records of some upstream tasks. The engine does so for large
+// partitions.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,14 @@
 
 namespace mr::sdk {
 
-// A task: the partition, of input `input` only from upstream tasks [begin, end); whole: of all.
+// The records of one task. whole: the whole partition; else of input `input` only upstream tasks [begin, end).
 struct Share {
   uint32_t partition = 0;
   bool whole = true;
   uint32_t input = 0, begin = 0, end = 0;
 };
 
-// inputs: of those that may be read in parts, the number and how many upstream tasks wrote it; at least one.
+// Returns random shares. inputs: number and upstream tasks of each input that may be read in parts; at least one.
 inline std::vector<Share> RollShares(Dice dice, uint32_t partitions,
                                      const std::vector<std::pair<uint32_t, uint32_t>>& inputs) {
   std::vector<Share> shares;

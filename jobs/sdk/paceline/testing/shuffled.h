@@ -1,4 +1,4 @@
-// What LocalJob does to the records of a shuffle port between two stages.
+// Partitions and combines the records of a shuffle port in a LocalJob.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace mr::sdk {
 
-// FNV-1a. Not the hash of a cluster.
+// Returns the FNV-1a hash. A cluster uses another hash.
 inline uint32_t PartitionHash(std::string_view key) {
   uint32_t h = 2166136261u;
   for (const char c : key) h = (h ^ static_cast<uint8_t>(c)) * 16777619u;
   return h;
 }
 
-// Combines sorted records of port `p` in pieces of `step` records, or of about as many where there are dice.
+// Combines sorted records of port `p` in groups of `step` records, or of about `step` with dice.
 inline TestRecords Combined(uint32_t p, const TestRecords& records, uint64_t step, Dice* dice, TestTask* task) {
   TestRecords combined;
   size_t end = 0;

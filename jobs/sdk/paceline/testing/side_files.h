@@ -1,4 +1,4 @@
-// Side files of a job under test: a private directory, gone with this object.
+// Side files of a tested job, in a private directory that is removed with this object.
 #pragma once
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ class TestSideFiles {
     }
     std::ofstream(directory_ + "/" + name, std::ios::binary) << content;
   }
-  const std::string& directory() const { return directory_; }  // empty: there are none
+  const std::string& directory() const { return directory_; }  // empty: there are no files
 
  private:
   std::string directory_;

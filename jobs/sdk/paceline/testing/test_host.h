@@ -1,5 +1,5 @@
-// A host in memory: what an operator emits, counts, logs and complains about is kept, and batches
-// of a grouped stream come from a queue.
+// A host in memory. It keeps the records, counters, log lines and failures of an operator, and serves batches of a
+// grouped stream from a queue.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ using TestCounters = std::map<std::pair<std::string, std::string>, int64_t>;
 
 namespace sdk {
 
-// One batch on its way to an operator.
+// One batch for an operator.
 struct TestBatch {
   std::string bytes;
   uint32_t input = 0, grouped = 0, upstream_task = 0;
   uint64_t offset = 0;
-  std::string file = {};  // of a split
+  std::string file = {};  // of a split; else empty
 
   mr_batch Get() const {
     mr_batch b{};
@@ -71,7 +71,7 @@ class TestHost {
     host_.bad_records = [](void* self, uint64_t records, uint64_t bytes, mr_bytes what) {
       return static_cast<TestHost*>(self)->BadRecords(records, bytes, View(what));
     };
-    // As in a worker: the first place counts, until its record is skipped.
+    // Like a worker: the first place counts, until its record is skipped.
     host_.failed_in = [](void* self, mr_bytes place) {
       auto* host = static_cast<TestHost*>(self);
       if (host->failed_in_.empty()) host->failed_in_ = View(place);
@@ -83,7 +83,7 @@ class TestHost {
   const mr_host* host() const { return &host_; }
   void Queue(TestBatch batch) { queue_.push_back(std::move(batch)); }
   bool queue_empty() const { return queue_.empty(); }
-  // The front of the queue, kept alive until the next one is asked for.
+  // Removes and returns the front of the queue. Its bytes stay valid until the next call.
   mr_batch PopFront() {
     current_ = std::move(queue_.front());
     queue_.pop_front();
@@ -95,7 +95,7 @@ class TestHost {
   const std::string& failure() const { return failure_; }
   mr_failure failed_as() const { return failed_as_; }
   const std::vector<std::string>& bad_records() const { return bad_records_; }
-  // Bad records in all: a bad row of a table may be several lines.
+  // Number of bad records. One bad row of a table may count as several lines.
   uint64_t bad_record_count() const { return bad_count_; }
   // The place that the operator gave for its failure.
   const std::string& failed_in() const { return failed_in_; }
@@ -147,10 +147,10 @@ class TestHost {
   std::string failure_, failed_in_, log_;
   uint64_t bad_count_ = 0;
   mr_failure failed_as_ = MR_FAILURE_USER;
-  std::vector<std::string> bad_records_;  // in the order in which they came
+  std::vector<std::string> bad_records_;  // in the order of their reports
 };
 
-// Runs one operator of a table through its life. Throws JobError with the operator's complaint.
+// Runs one operator of a table from open to close. Errors: JobError with the operator's message.
 class TestTask {
  public:
   TestTask(const mr_operator& table, const mr_open_args& args, uint64_t max_bad_records = 0)
@@ -168,7 +168,7 @@ class TestTask {
     const mr_batch in = batch.Get();
     if (table_.batch(op_, &in) != 0) Complain("batch");
   }
-  // A grouped stream: the first batch is delivered, the others as the operator asks for them.
+  // Delivers a grouped stream: the first batch, and the others when the operator asks for them.
   void Grouped(std::vector<TestBatch> batches) {
     for (auto& b : batches) host_.Queue(std::move(b));
     while (!host_.queue_empty()) {
@@ -183,7 +183,7 @@ class TestTask {
     if (table_.end(op_) != 0) Complain("end");
   }
 
-  // As a host that finds bad records in the input itself.
+  // Reports bad records that the host found in the input itself.
   void SkipBad(uint64_t records, uint64_t bytes, const std::string& what) {
     const mr_host* host = host_.host();
     if (host->bad_records(host->context, records, bytes, Bytes(what)) != 0) Complain("bad_records");
@@ -212,7 +212,7 @@ class TestTask {
     return out;
   }
 
-  // The operator's order of keys: its own, or that of bytes.
+  // Compares two keys by the operator's order, or by bytes if it has none.
   int Compare(const std::string& a, const std::string& b) {
     return table_.compare != nullptr ? table_.compare(op_, Bytes(a), Bytes(b)) : a.compare(b);
   }

@@ -1,7 +1,6 @@
-// What the engine leaves open, chosen by a seed: a LocalJob that is given a Variation cuts its splits, blocks and
-// batches elsewhere, runs combiners never, once or often, gives the records of unordered operators in another order,
-// and uses other numbers of tasks, and lets tasks share partitions. The same seed gives the same choices, whatever
-// machine it is.
+// A seeded choice of all that the engine leaves open. With a Variation, a LocalJob cuts splits, blocks and batches
+// elsewhere. It runs combiners never, once or often, and reorders the output of unordered operators. It uses other
+// numbers of tasks, and shares partitions among tasks. The same seed makes the same choices on every machine.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +12,17 @@
 namespace mr {
 
 enum class Vary : uint32_t {
-  kSplits = 1,    // where files are cut, how many splits make a task, how many tasks open stages have
+  kSplits = 1,    // where files are cut, splits per task, tasks of stages with an open number
   kBatches = 2,   // where blocks and batches end
-  kCombiner = 4,  // how often, and on which parts of a group
-  kOrder = 8,     // of what MR_UNORDERED operators emit
-  kShares = 16,   // which tasks share a partition of an input that is read in parts
+  kCombiner = 4,  // how often combiners run, and on which parts of a group
+  kOrder = 8,     // order of the output of MR_UNORDERED operators
+  kShares = 16,   // sharing of partitions of inputs that are read in parts
 };
 inline constexpr uint32_t kVaryAll = 31;
 
 namespace sdk {
 
-// SplitMix64.
+// A random generator (SplitMix64).
 class Dice {
  public:
   explicit Dice(uint64_t seed) : state_(seed) {}
@@ -33,9 +32,9 @@ class Dice {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  // 0 to n - 1. REQUIRES: n > 0.
+  // Returns a number from 0 to n - 1. Requires: n > 0.
   uint64_t Below(uint64_t n) { return Next() % n; }
-  // 1 to 2n: n on average, about.
+  // Returns a number from 1 to 2n; the mean is about n.
   uint64_t Around(uint64_t n) { return 1 + Below(2 * (n == 0 ? 1 : n)); }
   template <class T>
   void Shuffle(std::vector<T>* values) {
@@ -53,12 +52,12 @@ class Variation {
   static constexpr int kAllStages = -1;
 
   Variation() = default;  // nothing varies
-  // what: of Vary. stage: only there (index in the plan); splits are cut alike for all stages in any case.
+  // what: a set of Vary. stage: the only one to vary (index in the plan); splits are cut the same for all stages.
   explicit Variation(uint64_t seed, uint32_t what = kVaryAll, int stage = kAllStages)
       : seed_(seed), what_(what), stage_(stage) {}
 
   uint64_t seed() const { return seed_; }
-  // Dice of their own for each (stage, place), or none where this does not vary.
+  // Returns separate dice for each (stage, place), or none if `what` does not vary there.
   std::optional<sdk::Dice> Of(Vary what, size_t stage, uint64_t place = 0) const {
     if ((what_ & static_cast<uint32_t>(what)) == 0) return std::nullopt;
     if (what != Vary::kSplits && stage_ != kAllStages && static_cast<size_t>(stage_) != stage) return std::nullopt;

@@ -252,7 +252,7 @@ int Breed(void* p, const mr_batch* in) {
   }
   return Spin(p, in);
 }
-// As Leak, but of two threads of which the main one has ended before the number is in the file.
+// Like Leak, but the process has two threads, and the main one has ended before the number is in the file.
 int LeakHalf(void* p, const mr_batch*) {
   Op* op = static_cast<Op*>(p);
   if (fork() == 0) {
@@ -370,7 +370,7 @@ int GiveUp(void* p, const mr_batch*) {
   op->host->fail_as(op->host->context, MR_FAILURE_FINAL, {"no attempt can do this", 22});
   return 1;
 }
-// Computes until it is told to end, and ends ("deaf": goes on). The file named by the config has what it knows.
+// Computes until it is cancelled, and ends ("deaf": goes on). It writes its state to the file that the config names.
 int UntilCancelled(void* p, const mr_batch*) {
   Op* op = static_cast<Op*>(p);
   const bool deaf = op->config.starts_with("deaf ");
@@ -469,10 +469,10 @@ int PlanCount(uint32_t argc, const mr_bytes* argv, mr_sink plan, mr_sink error) 
   plan.write(plan.context, {text.data(), text.size()});
   return 0;
 }
-// As of a library that was built before plans were told of sizes.
+// The table of a library that was built before plans got sizes.
 const mr_job kJob{offsetof(mr_job, plan_sized), 0, "count", "counts words", &PlanCount, nullptr};
 
-// Asks for the size of each argument alone, and says what it heard in its stages' names.
+// Asks for the size of each argument alone, and puts the answers into the names of its stages.
 int PlanSized(const mr_plan_args* args, mr_sink plan, mr_sink) {
   std::string text =
       R"({"version":1,"stages":[{"name":"memory )" + std::to_string(args->memory_bytes) + R"(","operator":"tokens"})";
@@ -487,7 +487,7 @@ int PlanSized(const mr_plan_args* args, mr_sink plan, mr_sink) {
   return 0;
 }
 int NeverPlanned(uint32_t, const mr_bytes*, mr_sink, mr_sink) { return 1; }
-const mr_job kSizedJob{sizeof(mr_job), 0, "sized", "is told of sizes", &NeverPlanned, &PlanSized};
+const mr_job kSizedJob{sizeof(mr_job), 0, "sized", "plans by sizes", &NeverPlanned, &PlanSized};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "master/sched/lately.h"
+#include "master/sched/place_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -9,24 +9,24 @@
 namespace mr::sched {
 namespace {
 
-TEST(LatelyTest, AnErasedEntryIsNotFoundAndTheOneAfterItIs) {
+TEST(PlaceCacheTest, AnErasedEntryIsNotFoundAndTheOneAfterItIs) {
   std::map<int, int> map{{1, 10}};
-  Lately<std::map<int, int>> lately;
-  ASSERT_NE(lately.Find(map, 1, 7), nullptr);
-  lately.Drop(7);
+  PlaceCache<std::map<int, int>> cache;
+  ASSERT_NE(cache.Find(map, 1, 7), nullptr);
+  cache.Drop(7);
   map.erase(1);
-  EXPECT_EQ(lately.Find(map, 1, 7), nullptr);
+  EXPECT_EQ(cache.Find(map, 1, 7), nullptr);
   map[1] = 11;
-  ASSERT_NE(lately.Find(map, 1, 7), nullptr);
-  EXPECT_EQ(lately.Find(map, 1, 7)->second, 11);
+  ASSERT_NE(cache.Find(map, 1, 7), nullptr);
+  EXPECT_EQ(cache.Find(map, 1, 7)->second, 11);
 }
 
-TEST(LatelyTest, KeysThatShareAPlaceAreToldApart) {
+TEST(PlaceCacheTest, KeysThatShareAPlaceAreDistinguished) {
   const std::map<int, int> map{{1, 10}, {2, 20}};
-  Lately<std::map<int, int>> lately;
+  PlaceCache<std::map<int, int>> cache;
   for (int round = 0; round < 2; ++round) {
-    for (const int key : {1, 2}) ASSERT_EQ(lately.Find(map, key, 7)->second, 10 * key);
-    EXPECT_EQ(lately.Find(map, 3, 7), nullptr);
+    for (const int key : {1, 2}) ASSERT_EQ(cache.Find(map, key, 7)->second, 10 * key);
+    EXPECT_EQ(cache.Find(map, 3, 7), nullptr);
   }
 }
 
