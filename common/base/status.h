@@ -1,6 +1,7 @@
 // Status and Result: the outcome of an operation that can fail. The code shows the caller what to do next.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,34 +28,58 @@ enum class Code : uint8_t {
 // Returns the lower-case name of the code, for messages and JSON ("not_found").
 const char* CodeName(Code code);
 
+// Success, or a code with a message. As large as a pointer, which is null for success, so that success costs nothing to
+// make, move and destroy.
 class [[nodiscard]] Status {
  public:
   Status() = default;  // ok
-  Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+  // kOk drops the message.
+  Status(Code code, std::string message);
+  Status(const Status& other) : failure_(other.ok() ? nullptr : Copy(*other.failure_)) {}
+  Status(Status&& other) noexcept : failure_(std::exchange(other.failure_, nullptr)) {}
+  Status& operator=(const Status& other) {
+    if (this != &other) *this = Status(other);
+    return *this;
+  }
+  Status& operator=(Status&& other) noexcept {
+    std::swap(failure_, other.failure_);
+    return *this;
+  }
+  ~Status() {
+    if (failure_ != nullptr) Free(failure_);
+  }
 
   static Status Ok() { return {}; }
-  bool ok() const { return code_ == Code::kOk; }
-  Code code() const { return code_; }
-  const std::string& message() const { return message_; }
+  bool ok() const { return failure_ == nullptr; }
+  Code code() const { return ok() ? Code::kOk : failure_->code; }
+  const std::string& message() const;  // "" for success
   // "not_found: /a/b does not exist"
   std::string ToString() const;
   // Returns the same code with the message "context: message". context: the operation that failed.
   Status With(const std::string& context) const;
 
  private:
-  Code code_ = Code::kOk;
-  std::string message_;
+  struct Failure {
+    Code code;
+    std::string message;
+  };
+  static const Failure* Copy(const Failure& failure);
+  static void Free(const Failure* failure);
+  const Failure* failure_ = nullptr;  // owned
 };
 
-inline Status InvalidArgument(std::string m) { return {Code::kInvalidArgument, std::move(m)}; }
-inline Status NotFound(std::string m) { return {Code::kNotFound, std::move(m)}; }
-inline Status Rejected(std::string m) { return {Code::kRejected, std::move(m)}; }
-inline Status Unavailable(std::string m) { return {Code::kUnavailable, std::move(m)}; }
-inline Status Corrupted(std::string m) { return {Code::kCorrupted, std::move(m)}; }
-inline Status Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
+Status InvalidArgument(std::string message);
+Status NotFound(std::string message);
+Status Rejected(std::string message);
+Status Unavailable(std::string message);
+Status Corrupted(std::string message);
+Status Internal(std::string message);
 // Returns a Status for an errno, with strerror() behind the message: kNotFound for ENOENT, kOverloaded for
 // ENOSPC/EDQUOT/EMFILE/ENFILE/ENOMEM, kNotAllowed for EACCES/EPERM, else kInternal.
 Status ErrnoStatus(int error, const std::string& what);
+
+// Ends the process: the value of a Result was used, and there is none.
+[[noreturn, gnu::cold]] void NoValue(const Status& status);
 
 // A value, or the Status with the reason why there is none.
 template <class T>
@@ -68,16 +93,19 @@ class [[nodiscard]] Result {
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
   T& value() & {
-    MR_CHECK(ok(), status_.ToString());
+    if (!ok()) [[unlikely]]
+      NoValue(status_);
     return *value_;
   }
   const T& value() const& {
-    MR_CHECK(ok(), status_.ToString());
+    if (!ok()) [[unlikely]]
+      NoValue(status_);
     return *value_;
   }
   // Returns by value, so that in `for (auto& x : *F())` the value lives as long as the loop.
   T value() && {
-    MR_CHECK(ok(), status_.ToString());
+    if (!ok()) [[unlikely]]
+      NoValue(status_);
     return std::move(*value_);
   }
   T& operator*() & { return value(); }

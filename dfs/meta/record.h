@@ -388,6 +388,10 @@ using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, 
                             ReplicaDurable, ReplicaSuspect, LeaseRenewed, Ticked, ReplicaNotCopied, WorkerGivenUp,
                             DiskFailed, IdsRaised, InputsPinned, InputsReleased, IdsInDoubt, SafeModeHeld, WorkerRoom>;
 
+// The form in the journal.
+std::string Encode(const Record& record);
+bool Decode(std::string_view bytes, Record* record);
+
 // Hard records: the first nine alternatives, raised ids, ids in doubt, and pins.
 inline bool IsHard(const Record& record) {
   return record.index() <= Record(OutputCommitted{}).index() || std::holds_alternative<IdsRaised>(record) ||

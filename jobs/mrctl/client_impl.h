@@ -1,14 +1,19 @@
-// The connection behind Client: a KJ loop on a thread of its own, and how its answers reach the thread that waits.
-// For client.cc alone.
+// The connection of Client: a KJ loop on its own thread, and the transfer of its answers to the waiting thread. For
+// client.cc only.
 #pragma once
 
+#include <capnp/any.h>
+#include <capnp/capability.h>
 #include <capnp/message.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <mutex>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "common/base/version.h"
@@ -29,10 +34,10 @@ namespace mr::ctl {
 
 using Master = rpc::MasterForClient::Client;
 
-inline constexpr uint64_t kPieceBytes = 1u << 20;  // of libraries; the schema's limit
+inline constexpr uint64_t kPieceBytes = 1u << 20;  // of libraries; the limit of the schema
 
-// Where results of the loop meet the waiting thread: a lock and an eventfd. Shared by both sides,
-// since the waiting one may give up first.
+// Passes results of the loop to the waiting thread: a lock and an eventfd. Shared by both sides, since the waiting side
+// may give up first.
 class Mailbox {
  public:
   Mailbox() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -45,7 +50,7 @@ class Mailbox {
     uint64_t count;
     [[maybe_unused]] const ssize_t n = read(fd_.get(), &count, sizeof count);
   }
-  std::mutex mutex;  // guards what is built around the mailbox
+  std::mutex mutex;  // guards the values beside the mailbox
 
  private:
   UniqueFd fd_;
@@ -54,6 +59,21 @@ class Mailbox {
 template <class T>
 struct Slot : Mailbox {
   std::optional<Result<T>> value;
+  // The first value counts.
+  void Put(Result<T> v) {
+    {
+      std::lock_guard lock(mutex);
+      if (!value.has_value()) value = std::move(v);
+    }
+    Wake();
+  }
+};
+
+template <class Request>
+struct ResultsOf;
+template <class Params, class Results>
+struct ResultsOf<capnp::Request<Params, Results>> {
+  using type = Results;
 };
 
 struct WatchState : Mailbox {
@@ -92,7 +112,7 @@ inline Status NoMaster(const std::string& address, const Status& why) {
 }
 
 struct Client::Impl {
-  // Touched on the loop only.
+  // Touched on the loop's thread only.
   struct OnLoop {
     kj::Own<rpc::RpcConnection> connection;
     std::optional<Master> master;
@@ -117,11 +137,7 @@ struct Client::Impl {
                                } else {
                                  answer = result.status();
                                }
-                               {
-                                 std::lock_guard lock(slot->mutex);
-                                 slot->value = std::move(answer);
-                               }
-                               slot->Wake();
+                               slot->Put(std::move(answer));
                              })
                              .eagerlyEvaluate(nullptr);
     });
@@ -141,7 +157,7 @@ struct Client::Impl {
                            .eagerlyEvaluate([](kj::Exception&&) {});
   }
 
-  // Waits for the value; `fd` of the slot wakes it.
+  // Waits for the value. `fd` of the slot wakes it.
   template <class T>
   Result<T> Await(const std::shared_ptr<Slot<T>>& slot) {
     while (true) {
@@ -162,32 +178,47 @@ struct Client::Impl {
     return result.ok() ? Status::Ok() : NoMaster(address, result.status());
   }
 
-  // fn(master) on the loop gives a promise of T or Result<T>.
-  template <class T, class F>
-  Result<T> Call(F fn) {
+  // Sends the request that make(master) returns, and reads its reply. Both run on the loop. read: returns a Result<T>.
+  // missing: the value if the master does not have this method. One path for all methods, so that KJ's promise
+  // templates are compiled once: they are most of the compile time of a call.
+  template <class T, class Make, class Read>
+  Result<T> Call(Make make, Read read, std::optional<T> missing = std::nullopt) {
+    using Results = typename ResultsOf<std::invoke_result_t<Make&, Master&>>::type;
     MR_RETURN_IF_ERROR(WaitConnected());
     auto slot = std::make_shared<Slot<T>>();
-    const auto put = [slot](Result<T> value) {
-      {
-        std::lock_guard lock(slot->mutex);
-        if (!slot->value.has_value()) slot->value = std::move(value);
-      }
-      slot->Wake();
-    };
-    thread.Post([this, fn = std::move(fn), put]() mutable {
-      thread.Spawn(fn(*loop->master)
-                       .then([put](Result<T> value) { put(std::move(value)); },
-                             [put](kj::Exception&& e) { put(rpc::FromException(e)); }));
-    });
+    Start([make = std::move(make)](Master& master) { return capnp::RequestHook::from(make(master)); },
+          [slot, read = std::move(read)](capnp::AnyPointer::Reader reply) { slot->Put(read(reply.getAs<Results>())); },
+          [slot, missing = std::move(missing)](const Status& why, bool unimplemented) {
+            slot->Put(unimplemented && missing.has_value() ? Result<T>(*missing) : Result<T>(why));
+          });
     auto result = Await(slot);
     if (result.ok()) return result;
     return result.status().code() == Code::kUnavailable ? result.status().With("the master at " + address)
                                                         : result.status();
   }
 
+  // Like Call, for a reply with an outcome: read runs only after success.
+  template <class T, class Make, class Read>
+  Result<T> Ask(Make make, Read read) {
+    return Call<T>(std::move(make), [read = std::move(read)](auto reply) -> Result<T> {
+      MR_RETURN_IF_ERROR(rpc::FromOutcome(reply.getOutcome()));
+      return read(reply);
+    });
+  }
+
+  // Like Ask, for a reply that has nothing else.
+  template <class Make>
+  Status Order(Make make) {
+    const auto done = Ask<bool>(std::move(make), [](auto) -> Result<bool> { return true; });
+    return done.ok() ? Status::Ok() : done.status();
+  }
+
+  void Start(std::function<kj::Own<capnp::RequestHook>(Master&)> make,
+             std::function<void(capnp::AnyPointer::Reader)> done, std::function<void(const Status&, bool)> failed);
+
   const std::string address;
   std::shared_ptr<Slot<bool>> connected;
-  std::shared_ptr<WatchState> watching;  // of the waiting thread
+  std::shared_ptr<WatchState> watching;  // used by the waiting thread
   std::unique_ptr<OnLoop> loop;          // touched on the loop only
   rpc::KjThread thread;
 };

@@ -101,7 +101,7 @@ uint64_t Brain::AppendEvent(const EventRecord& record, const std::vector<sched::
   const bool ends_job = std::any_of(decisions.begin(), decisions.end(), [](const sched::Decision& d) {
     return std::holds_alternative<sched::CommitJob>(d) || std::holds_alternative<sched::FailJob>(d);
   });
-  std::string payload = EncodeFields(record);
+  std::string payload = Encode(record);
   if (ends_job || !std::holds_alternative<sched::AttemptFinished>(record.stamped.event)) {
     return Append(record_class, RecordKind::kEvent, std::move(payload));
   }

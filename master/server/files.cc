@@ -61,7 +61,7 @@ Status Brain::CheckRoom() const {
 
 uint64_t Brain::ApplyDfs(const dfs::Record& record) {
   if (dfs::IsHard(record)) {
-    dfs_sequence_ = Append(journal::RecordClass::kHard, RecordKind::kDfs, EncodeFields(record));
+    dfs_sequence_ = Append(journal::RecordClass::kHard, RecordKind::kDfs, dfs::Encode(record));
   }
   Dispatch(namespace_.Apply(record), dfs_sequence_);
   return dfs_sequence_;
@@ -276,11 +276,11 @@ void Brain::CommitToDfs(JobId id, EventRecord* record) {
                          ". Start that worker again if it can be, and submit the job again; more than one replica "
                          "(mrmaster --replication) survives the loss of a worker";
   } else {
-    finished.dfs_commit = EncodeFields(**prepared);
+    finished.dfs_commit = dfs::Encode(**prepared);
   }
   record->extra = EncodeFinished(finished, hot);
   if (finished.dfs_commit.empty()) return;
-  const uint64_t bytes = EncodeFields(*record).size();
+  const uint64_t bytes = Encode(*record).size();
   if (bytes <= options_.record_bytes) return;
   finished.dfs_error =
       "its output was computed but could not be made visible: " +
@@ -297,7 +297,7 @@ Status Brain::ApplyCommit(JobId id, const std::string& extra, uint64_t sequence)
   FinishedExtra finished;
   dfs::Record record;
   if (!DecodeFinished(extra, &finished) ||
-      (!finished.dfs_commit.empty() && !DecodeFields(finished.dfs_commit, &record))) {
+      (!finished.dfs_commit.empty() && !dfs::Decode(finished.dfs_commit, &record))) {
     return Corrupted("the commit of " + Name(id) + " cannot be read; start the release that wrote it");
   }
   job->publish_error = finished.dfs_error;

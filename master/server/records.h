@@ -50,14 +50,8 @@ struct EventRecord {
     v(&EventRecord::stamped, &EventRecord::extra, &EventRecord::outcome, &EventRecord::digest);
   }
 };
-inline bool DecodeEvent(std::string_view bytes, EventRecord* out) {
-  FieldReader reader(bytes);
-  reader.Get(out->stamped);
-  reader.Get(out->extra);
-  if (reader.ok() && !reader.AtEnd()) reader.Get(out->outcome);
-  if (reader.ok() && !reader.AtEnd()) reader.Get(out->digest);
-  return reader.ok() && reader.AtEnd();
-}
+std::string Encode(const EventRecord& record);
+bool DecodeEvent(std::string_view bytes, EventRecord* out);
 
 // Whether a record's outcome holds it: what a later release must not come to otherwise.
 inline bool IsPromise(const sched::Decision& d) {
@@ -355,18 +349,8 @@ struct FinishedExtra {
 
 // Encodes the extra of an AttemptFinished record: the output, then the hottest keys of its shuffle ports, if any.
 // Earlier releases wrote the output alone.
-inline std::string EncodeFinished(const FinishedExtra& extra, const std::vector<HotKey>& hot) {
-  return hot.empty() ? EncodeFields(extra) : EncodeFields(extra) + EncodeFields(hot);
-}
-inline bool DecodeFinished(std::string_view bytes, FinishedExtra* extra, std::vector<HotKey>* hot = nullptr) {
-  FieldReader reader(bytes);
-  reader.Get(*extra);
-  std::vector<HotKey> keys;
-  if (reader.ok() && !reader.AtEnd()) reader.Get(keys);
-  if (!reader.ok() || !reader.AtEnd()) return false;
-  if (hot != nullptr) *hot = std::move(keys);
-  return true;
-}
+std::string EncodeFinished(const FinishedExtra& extra, const std::vector<HotKey>& hot);
+bool DecodeFinished(std::string_view bytes, FinishedExtra* extra, std::vector<HotKey>* hot = nullptr);
 
 // Extra of AttemptFailed.
 struct FailedExtra {

@@ -317,7 +317,7 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
     }
     case RecordKind::kDfs: {
       dfs::Record change;
-      if (!DecodeFields(record.payload, &change)) return bad("not a change of the block store");
+      if (!dfs::Decode(record.payload, &change)) return bad("not a change of the block store");
       (void)namespace_.Apply(change);  // what it asked for is found again from block reports
       return Status::Ok();
     }

@@ -76,7 +76,7 @@ class ReplayTest : public testing::Test {
       EventRecord event;
       ASSERT_TRUE(DecodeEvent(stored->payload, &event));
       if (auto* e = std::get_if<E>(&event.stamped.event)) change(e, &event);
-      stored->payload = EncodeFields(event);
+      stored->payload = Encode(event);
     });
   }
 
@@ -142,7 +142,7 @@ TEST_F(ReplayTest, ADivergenceIsFoundAtItsRecord) {
     ASSERT_TRUE(DecodeEvent(stored->payload, &event));
     if (std::holds_alternative<sched::QueueSet>(event.stamped.event)) event.digest = before;
     before = *event.digest;
-    stored->payload = EncodeFields(event);
+    stored->payload = Encode(event);
   });
   replayed = sim::ReplayJournal(directory);
   ASSERT_TRUE(replayed.ok() && replayed->divergence);
@@ -165,7 +165,7 @@ TEST_F(ReplayTest, OldRecordsWithoutDigestsAreReplayedAndSaidToBeUncompared) {
     EventRecord event;
     ASSERT_TRUE(DecodeEvent(stored->payload, &event));
     event.digest.reset();
-    stored->payload = EncodeFields(event);
+    stored->payload = Encode(event);
     stored->payload.pop_back();  // as written before there was the field
   });
   const auto replayed = sim::ReplayJournal(stripped);
