@@ -517,8 +517,8 @@ TEST(SpecTest, NamesWhatIsWrong) {
   fault([&](auto s) { as_files(s, "text").setFormat("cvs"); }, "unknown format 'cvs'");
   fault([&](auto s) { as_files(s, "text.zst"); }, "not compressed");
   fault([&](auto s) { as_files(s, "record"); }, "not compressed");
-  fault([&](auto s) { as_files(s, "text").setGrouped(true); }, "no all-to-all or grouped edge");
-  fault([&](auto s) { as_files(s, "text").setKind(rpc::EdgeKind::ALL_TO_ALL); }, "no all-to-all or grouped edge");
+  fault([&](auto s) { as_files(s, "text").setGrouped(true); }, "neither all-to-all nor grouped");
+  fault([&](auto s) { as_files(s, "text").setKind(rpc::EdgeKind::ALL_TO_ALL); }, "neither all-to-all nor grouped");
   fault([](auto s) { s.getOutput().setUri("/out"); }, "absolute URI");
   fault([](auto s) { s.getOutput().setUri("file:///"); }, "root");
   fault([](auto s) { s.initPolicies(1).set(0, "nonsense"); }, "nonsense");
