@@ -28,19 +28,18 @@ std::string WhyUntil(const Cluster& cluster, const std::string& subject, const s
 
 class WhyTest : public testing::Test {
  protected:
+  // A file is a split; the first one has ten times the bytes of the others, and an operator reads a tenth of a
+  // small one between two naps.
   static constexpr size_t kSmall = 1 << 20;
-  // A command that reads a tenth of so many bytes between two naps.
-  static std::string Read(const std::string& nap, size_t bytes = kSmall) {
-    return "while [ $(head -c " + std::to_string(bytes / 10 + 1) + " | wc -c) -gt 0 ]; do sleep " + nap +
-           "; done; echo done";
+  static std::string Read(const std::string& nap) {
+    return "while [ $(head -c 104858 | wc -c) -gt 0 ]; do sleep " + nap + "; done; echo done";
   }
-  // Writes files, each of which is a split. The first one has another size.
-  void WriteInputs(const std::string& dir, int files, size_t first, size_t rest = kSmall) {
+  void WriteInputs(const std::string& dir, int files, size_t first) {
     ASSERT_TRUE(MakeDirectories(dir).ok());
     const std::string line = std::string(63, 'x') + "\n";
     for (int i = 0; i < files; ++i) {
       std::string text;
-      while (text.size() < (i == 0 ? first : rest)) text += line;
+      while (text.size() < (i == 0 ? first : kSmall)) text += line;
       ASSERT_TRUE(WriteFileDurably(dir + "/" + std::to_string(i), text).ok());
     }
   }
@@ -84,10 +83,8 @@ TEST_F(WhyTest, AnAttemptThatIsSlowForItsInputOnlyIsSparedAndWhySaysSoWithNumber
     Cluster cluster({.workers = 3, .slots = 2, .master_flags = {"--block_size=64m", "--scheduler=fifo," + policy}});
     ASSERT_TRUE(cluster.Start().ok());
     const std::string in = cluster.directory() + "/in";
-    // Progress moves by batches of 1 MiB. A small input has four, so that an estimate before the next step is close.
-    constexpr size_t kFour = 4 * kSmall;
-    WriteInputs(in, 6, 10 * kFour, kFour);
-    const RunResult submitted = Submit(cluster, Read("0.2", kFour), in);
+    WriteInputs(in, 6, 10 * kSmall);
+    const RunResult submitted = Submit(cluster, Read("0.2"), in);
     ASSERT_EQ(submitted.exit, 0) << submitted.err;
     const std::string why =
         WhyUntil(cluster, "attempt_1_0001_0_m_000000_1", "without a speculative attempt: it takes long since it has");
