@@ -34,7 +34,7 @@ struct SlotOffer {
   const Refusals* refusals = nullptr;
 };
 
-// These attempts were launched, moved on, reported or ended. In the order of events; may repeat.
+// These attempts were launched, made progress, reported or ended, in the order of events; entries may repeat.
 struct AttemptsChanged {
   std::vector<AttemptId> attempts;
 };
@@ -68,7 +68,7 @@ struct ReplicaFailed {
   WorkerId to;
 };
 
-// These jobs are over. Policies forget what they remember of them.
+// These jobs have ended. Policies drop their memory of them.
 struct JobsEnded {
   std::vector<JobId> jobs;
 };

@@ -48,7 +48,7 @@ struct Chart {
   double height = 260;         // height between the axes in pixels
 };
 
-// Returns the i-th of eight colours that colour-blind readers can tell apart (Okabe and Ito 2008), modulo eight.
+// Returns the i-th of eight colours that colour-blind readers distinguish (Okabe and Ito 2008), modulo eight.
 std::string ChartColour(size_t i);
 
 // Draws bars side by side: one per name for each group, such as a policy list. values[group][name].

@@ -85,7 +85,7 @@ class Reader {
       (early ? time.tail : time.copy) = Between(begin, a.inputs_done);
     }
     if (time.whole || a.total == 0 || a.reported <= begin) return time;
-    // Bytes count within a phase. Only the phase that reads files and the last phase tell the time of the whole.
+    // Bytes count within a phase. Only the phase that reads files and the last phase show the time of the whole.
     if (a.phase != 0 && a.phase != 3) return time;
     const Instant phase_began = a.phase == 0 ? begin : std::max(begin, a.inputs_done);
     const double done = std::min(1.0, static_cast<double>(a.taken) / static_cast<double>(a.total));
