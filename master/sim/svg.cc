@@ -61,7 +61,9 @@ struct Scale {
     std::vector<double> ticks;
     if (log) {
       const bool few = std::log10(high / low) < 2.5;
-      for (double ten = std::pow(10, std::floor(std::log10(low))); ten <= high; ten *= 10) {
+      const int last = static_cast<int>(std::floor(std::log10(high)));
+      for (int exponent = static_cast<int>(std::floor(std::log10(low))); exponent <= last; ++exponent) {
+        const double ten = std::pow(10, exponent);
         for (const double part : {1.0, 2.0, 5.0}) {
           const bool within = ten * part >= low * (1 - 1e-9) && ten * part <= high * (1 + 1e-9);
           if ((few || part == 1) && within) ticks.push_back(ten * part);
