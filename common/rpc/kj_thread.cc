@@ -57,14 +57,12 @@ void KjThread::Main(const std::string& name) {
     started_cv_.notify_one();
     // Each round has promises of its own: one chain for the life of the thread would grow.
     for (bool waited = false;;) {
-      {
-        std::lock_guard lock(mutex_);
-        if (stopping_) break;
-      }
       std::vector<kj::Function<void()>> batch;
       kj::Promise<void> wake = nullptr;
       {
+        // One lock for both: a destructor that came between them would wake nobody, and wait for ever.
         std::lock_guard lock(mutex_);
+        if (stopping_) break;
         if (queue_.empty()) {
           auto paf = kj::newPromiseAndCrossThreadFulfiller<void>();
           wake_ = kj::mv(paf.fulfiller);

@@ -51,6 +51,19 @@ TEST(KjThreadTest, ClosuresOfOneThreadRunInTheirOrder) {
   }
 }
 
+// The loop is about to wait when its destructor begins: the moment is what varies.
+TEST(KjThreadTest, ALoopThatHasJustRunItsLastClosureEnds) {
+  for (int i = 0; i < 5'000; ++i) {
+    std::atomic<bool> ran{false};
+    KjThread loop("test");
+    loop.Post([&] { ran = true; });
+    while (!ran) {
+    }
+    for (std::atomic<int> spin{0}; spin < i % 200; ++spin) {
+    }
+  }
+}
+
 TEST(KjThreadTest, RunGivesTheValueBackToThePlainThread) {
   KjThread loop("test");
   std::vector<std::thread> callers;

@@ -187,7 +187,8 @@ void MixedLoad::Finish() {
     const RunResult cat = cluster_.Mrctl({"fs", "cat", path});
     const std::string expected = *ReadFile(files_[file]);
     if (cat.exit != 0) {
-      Violation("acknowledged and lost: " + path + "\n" + cat.err);
+      Violation("acknowledged, and cannot be read (exit " + std::to_string(cat.exit) +
+                (cat.exit == -1 ? ", no answer in time): " : "): ") + path + "\n" + cat.err);
     } else if (cat.out != expected) {
       Violation("acknowledged and changed: " + path + ": " + FirstDifference(cat.out, expected));
     }
