@@ -41,6 +41,14 @@ struct BlockRef {
   bool operator==(const BlockRef&) const = default;
 };
 
+}  // namespace mr::dfs
+
+namespace mr {
+using dfs::BlockRef;  // of the block store and of the workers that hold its blocks
+}  // namespace mr
+
+namespace mr::dfs {
+
 // A block that its writer has finished, with the workers that acknowledged it as durable.
 struct StagedBlock {
   BlockRef block;

@@ -16,7 +16,7 @@ namespace mr::history {
 
 struct Attempt {
   uint32_t number = 0;
-  sched::Cause cause = sched::Cause::kFirst;
+  Cause cause = Cause::kFirst;
   sched::AttemptState state = sched::AttemptState::kLaunched;
   WorkerId worker;
   Instant launched, started, inputs_done, ended;  // 0: not yet, or not known
@@ -32,7 +32,7 @@ struct Task {
   uint64_t input_bytes = 0, output_bytes = 0;  // 0: not known, or nothing
   uint32_t winner = 0;                         // attempt number; 0: not committed
   std::vector<WorkerId> preferred;
-  std::vector<sched::Slice> slices;
+  std::vector<Slice> slices;
   std::vector<Attempt> attempts;
   const Attempt* Winner() const;  // null: not committed
   bool operator==(const Task&) const = default;

@@ -69,7 +69,7 @@ std::string StageLine(const sched::StageSpec& spec) {
 }
 
 std::string TaskLines(const Task& t) {
-  const std::string slices = Joined(t.slices, [](const sched::Slice& l) {
+  const std::string slices = Joined(t.slices, [](const Slice& l) {
     return N(l.input) + ":" + N(l.partition_begin) + ":" + N(l.partition_end) + ":" + N(l.task_begin) + ":" +
            N(l.task_end);
   });
@@ -228,7 +228,7 @@ bool TakeLine(std::string_view line, Document* document) {
     });
     bool inside = true;
     w.List([&](Words& parts) {
-      sched::Slice s;
+      Slice s;
       for (uint32_t* n : {&s.input, &s.partition_begin, &s.partition_end, &s.task_begin, &s.task_end}) parts.Get(n);
       inside = inside && s.input < stage->spec.inputs.size() && stage->spec.inputs[s.input].is_edge &&
                s.task_begin <= s.task_end &&
@@ -242,7 +242,7 @@ bool TakeLine(std::string_view line, Document* document) {
     if (task == nullptr) return false;
     Attempt a;
     w.Get(&a.number);
-    w.GetEnum(&a.cause, sched::Cause::kFirst, sched::Cause::kOpportunistic);
+    w.GetEnum(&a.cause, Cause::kFirst, Cause::kOpportunistic);
     w.GetEnum(&a.state, sched::AttemptState::kLaunched, sched::AttemptState::kKilled);
     w.Get(&a.worker.value);
     for (Instant* at : {&a.launched, &a.started, &a.inputs_done, &a.ended, &a.reported}) w.Get(at);

@@ -162,3 +162,18 @@ struct Slots {
 };
 
 }  // namespace mr::sched
+
+namespace mr {
+
+// Words of master, workers and clients alike.
+using sched::Cause;
+using sched::CauseIndex;
+using sched::CauseName;
+using sched::Consumed;
+using sched::FailureKind;
+using sched::kCauses;
+using sched::Manifest;
+using sched::Replica;
+using sched::Slice;
+
+}  // namespace mr

@@ -23,7 +23,7 @@ constexpr Duration kCommitDelay = Millis(4);
 constexpr Duration kStall = Seconds(1);
 constexpr Duration kHear = Millis(500);
 
-bool ReplicaLess(const sched::Replica& a, const sched::Replica& b) {
+bool ReplicaLess(const Replica& a, const Replica& b) {
   return std::tie(a.output, a.attempt, a.worker, a.incarnation) <
          std::tie(b.output, b.attempt, b.worker, b.incarnation);
 }

@@ -162,14 +162,14 @@ class Brain {
   void FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<void(const dfs::Namespace&)>& then,
                 std::function<void(Status)> reply);
   // Reports of a worker about its replicas. The incarnation is checked against the present one.
-  void BlocksReceived(WorkerId worker, Incarnation incarnation, const std::vector<dfs::BlockRef>& blocks);
+  void BlocksReceived(WorkerId worker, Incarnation incarnation, const std::vector<BlockRef>& blocks);
   struct DamagedBlock {
-    dfs::BlockRef block;
+    BlockRef block;
     bool aside = false;  // a good replica has taken its place there
   };
   void BlocksSuspect(WorkerId worker, Incarnation incarnation, const std::vector<DamagedBlock>& blocks);
   // The worker could not copy a block to another worker as requested.
-  void BlockNotCopied(WorkerId worker, Incarnation incarnation, const dfs::BlockRef& block, bool source_failed,
+  void BlockNotCopied(WorkerId worker, Incarnation incarnation, const BlockRef& block, bool source_failed,
                       const std::string& why);
   // why: empty where the disk works again.
   void DiskFailed(WorkerId worker, Incarnation incarnation, const std::string& why);
@@ -360,9 +360,9 @@ class Brain {
   bool ReadOtherContent(const ReportIn& report) const;
   uint64_t FeedReport(WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict);
   Verdict FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions);
-  void ReplicaNotMade(const sched::Replica& from, WorkerId to, const std::string& why);
-  void Suspect(const sched::Replica& replica, bool verify);
-  void LookedAt(const sched::Replica& replica, const Looked& looked);
+  void ReplicaNotMade(const Replica& from, WorkerId to, const std::string& why);
+  void Suspect(const Replica& replica, bool verify);
+  void LookedAt(const Replica& replica, const Looked& looked);
   // Its loop has not moved for a while, or this master did not run. A missing answer says nothing of its outputs then.
   bool StandsStill(const WorkerView& worker);
   // The worker's memory damaged an output that it made; one in which this happens often gets nothing new.
@@ -387,9 +387,9 @@ class Brain {
   void FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Launch::Builder out) const;
   void SendStage(WorkerView* worker, const JobView& job, uint32_t stage);
   void SendDirectory(WorkerView* worker, JobView* job, uint32_t stage);
-  void SendDelta(const std::vector<sched::Replica>& added, const std::vector<sched::Replica>& removed);
+  void SendDelta(const std::vector<Replica>& added, const std::vector<Replica>& removed);
   void FillEntry(const ReplicaView& replica, rpc::DirectoryEntry::Builder out);
-  void SendReplicate(const sched::Replica& from, WorkerId to);
+  void SendReplicate(const Replica& from, WorkerId to);
   void EndJobAt(WorkerView* worker, JobId job);
 
   // files.cc
@@ -500,7 +500,7 @@ class Brain {
   std::map<std::string, sched::QueueSet> queues_;   // as operators set them, under whatever build
   std::set<std::pair<JobId, uint32_t>> unplanned_;  // asked for in the replay, not answered
   std::set<JobId> unpublished_, uncleaned_;
-  std::set<sched::Replica, bool (*)(const sched::Replica&, const sched::Replica&)> probing_;
+  std::set<Replica, bool (*)(const Replica&, const Replica&)> probing_;
 
   struct Queued {
     size_t bytes;

@@ -19,7 +19,7 @@ uint64_t MicrosOf(double seconds) { return seconds > 0 ? static_cast<uint64_t>(s
 
 std::string SlotsText(uint32_t n) { return std::to_string(n) + (n == 1 ? " slot" : " slots"); }
 
-// REQUIRES one that is not admitted. chain: of tasks, whose length is the answer's critical path.
+// Requires one that is not admitted. chain: of tasks, whose length is the answer's critical path.
 std::string WhyNot(const sched::Admission& a, uint32_t slots, const std::string& chain) {
   switch (a.answer) {
     case sched::Admission::Answer::kAdmitted: break;

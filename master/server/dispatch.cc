@@ -23,7 +23,7 @@ constexpr Duration kVerdictDelay = Millis(5);
 // Versions rise over restarts too, so that a worker never takes an old delta for a new one.
 uint64_t FirstVersion(uint32_t epoch) { return uint64_t{epoch} << 32 | 1; }
 
-void FillReplica(const sched::Replica& replica, rpc::Replica::Builder out) {
+void FillReplica(const Replica& replica, rpc::Replica::Builder out) {
   rpc::ToWire(replica.output.task, out.initTask());
   out.setGeneration(replica.output.generation);
   out.setAttempt(replica.attempt);
@@ -62,7 +62,7 @@ void Brain::FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Lau
                launch.attempt.number, s);
   }
   // Slices of a job that ended before this master began are not known any more.
-  const std::vector<sched::Slice> none;
+  const std::vector<Slice> none;
   const auto& slices = task.task < plan.slices.size() ? plan.slices[task.task] : none;
   auto list = out.initSlices(static_cast<unsigned>(slices.size()));
   for (unsigned i = 0; i < slices.size(); ++i) {
@@ -244,7 +244,7 @@ void Brain::SendLaunch(const sched::Launch& launch) {
 }
 
 void Brain::FillEntry(const ReplicaView& view, rpc::DirectoryEntry::Builder out) {
-  const sched::Replica& replica = view.replica;
+  const Replica& replica = view.replica;
   out.setTask(replica.output.task.task);
   out.setGeneration(replica.output.generation);
   out.setAttempt(replica.attempt);
@@ -298,14 +298,14 @@ void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
 
 // A change of a directory goes in parts that fit into a message; each has its version, and a worker that knows the
 // directory gets all of them.
-void Brain::SendDelta(const std::vector<sched::Replica>& added, const std::vector<sched::Replica>& removed) {
+void Brain::SendDelta(const std::vector<Replica>& added, const std::vector<Replica>& removed) {
   struct Delta {
     std::vector<ReplicaView> added;
-    std::vector<sched::Replica> removed;
+    std::vector<Replica> removed;
     size_t bytes = 64;
   };
   std::map<StageId, std::vector<Delta>> by_stage;
-  const auto part = [&by_stage](const sched::Replica& replica, size_t bytes) -> Delta& {
+  const auto part = [&by_stage](const Replica& replica, size_t bytes) -> Delta& {
     std::vector<Delta>& parts = by_stage[replica.output.task.stage_id()];
     if (parts.empty() || parts.back().bytes + bytes > kMessageBytes / 2) parts.emplace_back();
     parts.back().bytes += bytes;
@@ -343,7 +343,7 @@ void Brain::SendDelta(const std::vector<sched::Replica>& added, const std::vecto
 }
 
 // Nothing where the worker is away: it is asked again when it has registered.
-void Brain::SendReplicate(const sched::Replica& from, WorkerId to) {
+void Brain::SendReplicate(const Replica& from, WorkerId to) {
   WorkerView* worker = workers_.Find(to);
   const ReplicaView* view = jobs_.FindReplica(from);
   if (worker == nullptr || !worker->alive || worker->session == 0 || view == nullptr) return;

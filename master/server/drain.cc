@@ -63,8 +63,8 @@ void AddBlocks(const dfs::DrainBlocks& b, std::vector<std::string>* lines) {
 
 }  // namespace
 
-void AddScheduled(const sched::State& state, WorkerId worker,
-                  const std::function<uint64_t(const sched::Replica&)>& bytes_of, DrainReport* report) {
+void AddScheduled(const sched::State& state, WorkerId worker, const std::function<uint64_t(const Replica&)>& bytes_of,
+                  DrainReport* report) {
   const sched::Worker* w = state.FindWorker(worker);
   if (w == nullptr) return;
   report->attempts = static_cast<uint32_t>(w->attempts.size());

@@ -34,8 +34,8 @@ struct DrainReport {
 };
 
 // Adds the attempts and outputs of the worker. Cost: the worker's outputs.
-void AddScheduled(const sched::State& state, WorkerId worker,
-                  const std::function<uint64_t(const sched::Replica&)>& bytes_of, DrainReport* report);
+void AddScheduled(const sched::State& state, WorkerId worker, const std::function<uint64_t(const Replica&)>& bytes_of,
+                  DrainReport* report);
 
 // One sentence for each thing that the worker waits for; none where the report is Safe().
 std::vector<std::string> WaitsFor(const DrainReport& report);

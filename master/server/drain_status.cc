@@ -39,7 +39,7 @@ Result<DrainReport> Brain::DrainOf(WorkerId id) {
   report.blocks = BlocksKept(id);
   AddScheduled(
       scheduler_->state(), id,
-      [this](const sched::Replica& replica) {
+      [this](const Replica& replica) {
         const ReplicaView* view = jobs_.FindReplica(replica);
         return view == nullptr ? uint64_t{0} : view->manifest.bytes;
       },

@@ -89,7 +89,7 @@ bool OutOfMemory(const std::string& message) {
 bool Reads(const JobView& job, const TaskId& task, const Skew& skew) {
   if (task.stage >= job.plan.stages.size() || task.task >= job.plan.stages[task.stage].slices.size()) return false;
   const std::vector<InputSpec>& inputs = job.spec.stages[task.stage].inputs;
-  for (const sched::Slice& slice : job.plan.stages[task.stage].slices[task.task]) {
+  for (const Slice& slice : job.plan.stages[task.stage].slices[task.task]) {
     if (slice.input >= inputs.size()) continue;
     if (!inputs[slice.input].is_edge || inputs[slice.input].stage != skew.stage) continue;
     if (skew.key.partition >= slice.partition_begin && skew.key.partition < slice.partition_end) return true;

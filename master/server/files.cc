@@ -96,7 +96,7 @@ void Brain::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<
   outbox_.Hold(dfs_sequence_, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
-void Brain::BlocksReceived(WorkerId id, Incarnation incarnation, const std::vector<dfs::BlockRef>& blocks) {
+void Brain::BlocksReceived(WorkerId id, Incarnation incarnation, const std::vector<BlockRef>& blocks) {
   if (workers_.FindAlive(id, incarnation) == nullptr) return;
   for (const auto& block : blocks) ApplyDfs(dfs::ReplicaDurable{Stamp(), id, incarnation, block});
 }
@@ -109,7 +109,7 @@ void Brain::BlocksSuspect(WorkerId id, Incarnation incarnation, const std::vecto
   }
 }
 
-void Brain::BlockNotCopied(WorkerId id, Incarnation incarnation, const dfs::BlockRef& block, bool source_failed,
+void Brain::BlockNotCopied(WorkerId id, Incarnation incarnation, const BlockRef& block, bool source_failed,
                            const std::string& why) {
   if (workers_.FindAlive(id, incarnation) == nullptr) return;
   LOG(WARNING) << "block " << block.id.value << " was not copied from " << Name(id) << ": " << why;

@@ -7,23 +7,22 @@ namespace mr::master {
 void JobTable::CountClone(const AttemptView& ended, JobView* job) {
   auto read = job->reads.lower_bound({ended.id, {}});
   while (read != job->reads.end() && read->first.first == ended.id) read = job->reads.erase(read);
-  const auto any = [job](sched::Cause cause) { return job->causes[sched::CauseIndex(cause)].launched > 0; };
+  const auto any = [job](Cause cause) { return job->causes[CauseIndex(cause)].launched > 0; };
   const bool killed = ended.state == AttemptState::kKilled;
-  if (ended.state == AttemptState::kCommitted || !(any(sched::Cause::kClone) || any(sched::Cause::kOpportunistic)))
-    return;
+  if (ended.state == AttemptState::kCommitted || !(any(Cause::kClone) || any(Cause::kOpportunistic))) return;
   bool cloned = false, lent = false;
   auto a = job->attempts.lower_bound({ended.id.task, 0});
   for (; a != job->attempts.end() && a->first.task == ended.id.task; ++a) {
-    cloned = cloned || a->second.cause == sched::Cause::kClone;
-    lent = lent || a->second.cause == sched::Cause::kOpportunistic;
+    cloned = cloned || a->second.cause == Cause::kClone;
+    lent = lent || a->second.cause == Cause::kOpportunistic;
   }
   for (CloneCounts* clones : {&job->clones, &clones_}) {
     if (!cloned) break;
-    clones->killed += ended.cause == sched::Cause::kClone && killed;
+    clones->killed += ended.cause == Cause::kClone && killed;
     clones->extra = clones->extra + (ended.ended - ended.launched);
   }
   for (LentCounts* counts : {&job->lent, &lent_}) {
-    counts->killed += ended.cause == sched::Cause::kOpportunistic && killed;
+    counts->killed += ended.cause == Cause::kOpportunistic && killed;
     if (lent && !cloned) counts->extra = counts->extra + (ended.ended - ended.launched);
   }
 }

@@ -29,8 +29,8 @@ struct ReplicasTail {
 };
 
 struct ReplicaImage {
-  sched::Replica replica;
-  sched::Manifest manifest;
+  Replica replica;
+  Manifest manifest;
   std::optional<FinishedExtra> extra;  // none: that of the commit
   template <class V>
   static void Fields(V&& v) {
@@ -43,7 +43,7 @@ struct TaskImage {
   uint32_t generation = 1, attempts = 0, live = 0, refused = 0, winner = 0;
   WorkerId worker;
   std::optional<FinishedExtra> output;
-  sched::Manifest manifest;
+  Manifest manifest;
   std::vector<ReplicaImage> replicas;
   template <class V>
   static void Fields(V&& v) {
@@ -211,7 +211,7 @@ struct LentTail {
 struct CloneTail {
   struct Read {
     AttemptId reader;
-    sched::Replica replica;
+    Replica replica;
     template <class V>
     static void Fields(V&& v) {
       v(&Read::reader, &Read::replica);

@@ -12,7 +12,7 @@ std::string CutText(const JobView& job, uint32_t stage) {
   std::set<uint32_t> seen, cut;
   const auto& slices = job.plan.stages[stage].slices;
   for (const auto& task : slices) {
-    for (const sched::Slice& slice : task) {
+    for (const Slice& slice : task) {
       if (!job.spec.stages[stage].inputs[slice.input].splits) continue;
       if (!seen.insert(slice.partition_begin).second) cut.insert(slice.partition_begin);
       break;

@@ -121,7 +121,7 @@ std::string JobTable::NameOf(const AttemptId& id) const {
   return Name(id, known ? it->second.letter(id.task.stage) : TaskLetter::kMap);
 }
 
-const ReplicaView* JobTable::FindReplica(const sched::Replica& replica) {
+const ReplicaView* JobTable::FindReplica(const Replica& replica) {
   const TaskId& id = replica.output.task;
   JobView* job = Find(id.job);
   if (job == nullptr || id.stage >= job->stages.size() || id.task >= job->stages[id.stage].tasks.size()) {
@@ -165,7 +165,7 @@ void JobTable::End(AttemptView* attempt, AttemptState state, Instant at, uint64_
     ++stage.failed;
     ++counts_.failed;
   }
-  const size_t cause = sched::CauseIndex(attempt->cause);
+  const size_t cause = CauseIndex(attempt->cause);
   for (sched::CauseCount* count : {&job->causes[cause], &causes_[cause]}) {
     if (state == AttemptState::kCommitted)
       ++count->won;
@@ -324,7 +324,7 @@ struct EventFolder {
       }
     }
     // Requested replicas that the worker has by now.
-    for (const sched::Replica& c : e.inventory) {
+    for (const Replica& c : e.inventory) {
       const auto asked = table.replications_.find({e.worker, c.output});
       if (asked == table.replications_.end() || asked->second.from.attempt != c.attempt) continue;
       const sched::Reason reason = asked->second.reason;
@@ -335,7 +335,7 @@ struct EventFolder {
   // Finished, its report under way.
   static bool InInventory(const sched::WorkerRegistered& e, const AttemptId& id) {
     return std::any_of(e.inventory.begin(), e.inventory.end(),
-                       [&id](const sched::Replica& c) { return c.output.task == id.task && c.attempt == id.number; });
+                       [&id](const Replica& c) { return c.output.task == id.task && c.attempt == id.number; });
   }
   // People see these by the decisions that they cause.
   void operator()(const sched::AttemptFinished&) {}
@@ -350,7 +350,7 @@ struct EventFolder {
     TakeMade(e.replica, asked.empty() ? sched::Reason{} : asked.mapped().reason);
   }
   // Here to stay where no decision of the same step drops it.
-  void TakeMade(const sched::Replica& replica, const sched::Reason& reason) {
+  void TakeMade(const Replica& replica, const sched::Reason& reason) {
     const TaskId& id = replica.output.task;
     JobView* job = table.Find(id.job);
     const bool refused = std::any_of(decisions.begin(), decisions.end(), [&replica](const sched::Decision& d) {
@@ -459,7 +459,7 @@ struct DecisionFolder {
     ++task.live;
     ++job->live_attempts;
     ++table.counts_.launched;
-    for (CauseCounts* causes : {&job->causes, &table.causes_}) ++(*causes)[sched::CauseIndex(d.cause)].launched;
+    for (CauseCounts* causes : {&job->causes, &table.causes_}) ++(*causes)[CauseIndex(d.cause)].launched;
     task.worker = d.worker;
     if (!stage.started) {
       stage.started = true;

@@ -35,7 +35,7 @@ struct AttemptView {
   AttemptId id;
   WorkerId worker;
   Incarnation incarnation = 0;
-  sched::Cause cause = sched::Cause::kFirst;
+  Cause cause = Cause::kFirst;
   uint32_t generation = 1;
   AttemptState state = AttemptState::kRunning;
   bool stop_asked = false;  // Kill or TakeBack was decided
@@ -65,7 +65,7 @@ struct CloneCounts {
   }
 };
 
-// Clones on lent slots (sched::Cause::kOpportunistic).
+// Clones on lent slots (Cause::kOpportunistic).
 struct LentCounts {
   uint64_t killed = 0;
   Duration extra;  // as CloneCounts::extra, of tasks with such clones and no others
@@ -75,12 +75,12 @@ struct LentCounts {
   }
 };
 
-using CauseCounts = std::array<sched::CauseCount, sched::kCauses>;  // by CauseIndex
+using CauseCounts = std::array<sched::CauseCount, kCauses>;  // by CauseIndex
 
 // A replica that readers may use.
 struct ReplicaView {
-  sched::Replica replica;
-  sched::Manifest manifest;
+  Replica replica;
+  Manifest manifest;
   std::shared_ptr<const FinishedExtra> extra;
 };
 
@@ -91,13 +91,13 @@ struct TaskView {
   uint32_t winner = 0;                          // number of the attempt that committed it last
   WorkerId worker;                              // of the last launch, or of the commit
   std::shared_ptr<const FinishedExtra> output;  // of the commit
-  sched::Manifest manifest;
+  Manifest manifest;
   std::vector<ReplicaView> replicas;
 };
 
 // A replica that was requested of a worker and is not made yet.
 struct Replication {
-  sched::Replica from;
+  Replica from;
   WorkerId to;
   sched::Reason reason;
   template <class V>
@@ -180,12 +180,12 @@ struct JobView {
   std::vector<StageView> stages;
   std::map<AttemptId, AttemptView> attempts;
   uint32_t live_attempts = 0;
-  CauseCounts causes{};  // as sched::Job::causes, and kept when the job is brief
-  CloneCounts clones;    // likewise
-  LentCounts lent;       // likewise
-  Steering steering;     // likewise
-  std::map<std::pair<AttemptId, TaskId>, sched::Replica> reads;  // last bind of live readers, by output
-  std::map<uint32_t, std::string> warnings;                      // by stage: what its user should know, one line
+  CauseCounts causes{};                                   // as sched::Job::causes, and kept when the job is brief
+  CloneCounts clones;                                     // likewise
+  LentCounts lent;                                        // likewise
+  Steering steering;                                      // likewise
+  std::map<std::pair<AttemptId, TaskId>, Replica> reads;  // last bind of live readers, by output
+  std::map<uint32_t, std::string> warnings;               // by stage: what its user should know, one line
   // URIs of local inputs that grew since the job was planned, as far as this process of the master knows.
   std::set<std::string> grown;
   std::vector<Skew> skew;                                            // keys that are too heavy
@@ -200,7 +200,7 @@ class JobTable {
  public:
   // The changes by one folded event, for the code that sends directory deltas.
   struct Change {
-    std::vector<sched::Replica> added, removed;  // replicas of outputs
+    std::vector<Replica> added, removed;  // replicas of outputs
   };
 
   explicit JobTable(size_t ended_jobs = kEndedJobs) : ended_jobs_(ended_jobs) {}
@@ -213,7 +213,7 @@ class JobTable {
   AttemptView* Find(const AttemptId& id);
   // Returns the attempt's name for people. An attempt of an unknown job is named as a map.
   std::string NameOf(const AttemptId& id) const;
-  const ReplicaView* FindReplica(const sched::Replica& replica);
+  const ReplicaView* FindReplica(const Replica& replica);
   // Those that this worker has been asked for; what they are made from may be gone meanwhile.
   std::vector<Replication> ReplicationsTo(WorkerId to) const;
   bool Replicating(WorkerId to, const OutputId& output) const { return replications_.contains({to, output}); }

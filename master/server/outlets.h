@@ -41,7 +41,7 @@ class Outlets {
   // The replica to probe and, where its bytes are in doubt, their committed digest.
   struct Look {
     std::string address;  // of the replica's worker
-    sched::Replica replica;
+    Replica replica;
     bool verify = false;  // its worker reads all of it; else only whether it is there
     Digest128 content;
     uint32_t partitions = 0;

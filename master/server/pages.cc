@@ -79,10 +79,10 @@ std::string MetricsText(Brain& brain, Duration loop_lag) {
   total("mr_output_copied_bytes_total", "Uncompressed bytes of these.", brain.jobs().replica_counts().bytes);
   const auto by_cause = [&](const char* name, const char* help, const auto& value) {
     out += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " counter\n";
-    for (size_t i = 0; i < sched::kCauses; ++i) {
+    for (size_t i = 0; i < kCauses; ++i) {
       char line[64];
       std::snprintf(line, sizeof line, "\"} %.17g\n", value(brain.jobs().causes()[i]));
-      out += std::string(name) + "{cause=\"" + sched::CauseName(static_cast<sched::Cause>(i + 1)) + line;
+      out += std::string(name) + "{cause=\"" + CauseName(static_cast<Cause>(i + 1)) + line;
     }
   };
   by_cause("mr_cause_launched_total", "Attempts launched, by cause.",

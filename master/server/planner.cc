@@ -270,7 +270,7 @@ void FillSplits(JobPlan* plan) {
 namespace {
 
 // The port's first partition, of all upstream tasks: all that a port has which is not read all-to-all.
-sched::Slice WholeEdge(const JobPlan& plan, const InputSpec& input, uint32_t number) {
+Slice WholeEdge(const JobPlan& plan, const InputSpec& input, uint32_t number) {
   const StagePlan& upstream = plan.stages[input.stage];
   const uint32_t first = upstream.FirstPartition(input.port);
   return {number, first, first + 1, 0, upstream.tasks};
@@ -278,16 +278,15 @@ sched::Slice WholeEdge(const JobPlan& plan, const InputSpec& input, uint32_t num
 
 }  // namespace
 
-std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
-                                                uint32_t tasks) {
-  std::vector<std::vector<sched::Slice>> slices(tasks);
+std::vector<std::vector<Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage, uint32_t tasks) {
+  std::vector<std::vector<Slice>> slices(tasks);
   const auto& inputs = spec.stages[stage].inputs;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].is_edge) continue;
-    const sched::Slice whole = WholeEdge(plan, inputs[i], i);
+    const Slice whole = WholeEdge(plan, inputs[i], i);
     const uint64_t from = whole.task_end, to = slices.size();
     for (uint32_t t = 0; t < to; ++t) {
-      sched::Slice slice = whole;
+      Slice slice = whole;
       switch (inputs[i].kind) {
         case sched::EdgeKind::kAllToAll:
           slice.partition_begin += t;
@@ -309,16 +308,16 @@ std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPl
   return slices;
 }
 
-std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
-                                                const std::vector<Piece>& pieces) {
-  std::vector<std::vector<sched::Slice>> slices(pieces.size());
+std::vector<std::vector<Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
+                                         const std::vector<Piece>& pieces) {
+  std::vector<std::vector<Slice>> slices(pieces.size());
   const auto& inputs = spec.stages[stage].inputs;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].is_edge) continue;
-    const sched::Slice whole = WholeEdge(plan, inputs[i], i);
+    const Slice whole = WholeEdge(plan, inputs[i], i);
     for (size_t t = 0; t < pieces.size(); ++t) {
       const Piece& piece = pieces[t];
-      sched::Slice slice = whole;
+      Slice slice = whole;
       if (inputs[i].kind == sched::EdgeKind::kAllToAll) {
         slice.partition_begin += piece.partition;
         slice.partition_end += piece.partition;

@@ -39,11 +39,10 @@ Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context);
 void FillSplits(JobPlan* plan);
 
 // Returns the slices of its edges that each of the stage's `tasks` reads, where no partition is shared.
-std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
-                                                uint32_t tasks);
+std::vector<std::vector<Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage, uint32_t tasks);
 // Returns the slices of each task, where the tasks are these pieces.
-std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
-                                                const std::vector<Piece>& pieces);
+std::vector<std::vector<Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
+                                         const std::vector<Piece>& pieces);
 
 // kRejected where the job would read what it writes over.
 Status CheckInputsOutside(const JobPlan& plan, const std::string& output_uri);

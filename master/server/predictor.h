@@ -33,7 +33,7 @@ struct Forecast {
 inline constexpr double kGuessedBytesPerSlotSecond = 20e6;
 
 // The profile as if its job had these sizes: as many tasks, each longer as it has more of the input than those had.
-// REQUIRES as many stages.
+// Requires as many stages.
 sched::RunProfile Fitted(sched::RunProfile profile, const std::vector<StageSize>& sizes);
 // Input of stages that read files over that of the profile's latest run; 1 where either has none.
 double InputScale(const sched::RunProfile& profile, const std::vector<StageSize>& sizes);

@@ -208,10 +208,10 @@ struct Split {
 struct StagePlan {
   uint32_t tasks = 0;
   std::vector<uint32_t> port_partitions;
-  std::vector<Split> splits;                      // of a stage that reads files, in the order of its tasks; else empty
-  uint64_t input_bytes = 0;                       // known or estimated, of all tasks
-  std::vector<std::vector<sched::Slice>> slices;  // per task, once the stage is planned: as the scheduler got them
-  std::vector<uint32_t> first_split;              // per task, and the end; empty without splits. Made by FillSplits
+  std::vector<Split> splits;               // of a stage that reads files, in the order of its tasks; else empty
+  uint64_t input_bytes = 0;                // known or estimated, of all tasks
+  std::vector<std::vector<Slice>> slices;  // per task, once the stage is planned: as the scheduler got them
+  std::vector<uint32_t> first_split;       // per task, and the end; empty without splits. Made by FillSplits
   template <class V>
   static void Fields(V&& v) {
     using T = StagePlan;

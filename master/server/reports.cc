@@ -364,7 +364,7 @@ uint64_t Brain::FeedReport(WorkerId id, Incarnation incarnation, ReportIn& repor
 bool Brain::ReadOtherContent(const ReportIn& report) const {
   const sched::Job* job = scheduler_->state().FindJob(report.attempt.task.job);
   return job != nullptr &&
-         std::any_of(report.finished.consumed.begin(), report.finished.consumed.end(), [job](const sched::Consumed& c) {
+         std::any_of(report.finished.consumed.begin(), report.finished.consumed.end(), [job](const Consumed& c) {
            const bool exists = c.stage < job->stages.size() && c.task < job->stages[c.stage].contents.size();
            const sched::Content* content = exists ? &job->stages[c.stage].contents[c.task] : nullptr;
            return content == nullptr || content->generation == 0 || content->digest != c.content;
@@ -380,7 +380,7 @@ bool Brain::FailForBadRecords(WorkerId id, Incarnation incarnation, const Report
   const std::string excess = bad_records_.Excess(job, task, report.finished_extra, report.bad_records);
   if (excess.empty()) return false;
   LOG(INFO) << Name(job.id) << " fails: " << excess;
-  Feed(sched::AttemptFailed{report.attempt, id, incarnation, sched::FailureKind::kUserFinal, excess},
+  Feed(sched::AttemptFailed{report.attempt, id, incarnation, FailureKind::kUserFinal, excess},
        EncodeFields(FailedExtra{report.bad_records.empty() ? "" : report.bad_records.front(), ""}));
   return true;
 }
@@ -408,7 +408,7 @@ Verdict Brain::FinishedVerdict(const ReportIn& report, const std::vector<sched::
 
 // Whole and checked, as its worker says. A repeat gets the same answer: the step is the same again.
 uint64_t Brain::ReplicaMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict) {
-  sched::Replica replica = report.fetch.from;
+  Replica replica = report.fetch.from;
   replica.worker = id;
   replica.incarnation = incarnation;
   const Fed fed = Feed(sched::ReplicaMade{replica});
@@ -416,14 +416,14 @@ uint64_t Brain::ReplicaMade(WorkerId id, Incarnation incarnation, const ReportIn
   return fed.sequence;
 }
 
-void Brain::ReplicaNotMade(const sched::Replica& from, WorkerId to, const std::string& why) {
+void Brain::ReplicaNotMade(const Replica& from, WorkerId to, const std::string& why) {
   LOG(INFO) << "no replica of the output of " << jobs_.NameOf({from.output.task, from.attempt}) << " was made on "
             << Name(to) << ": " << why;
   Feed(sched::ReplicaNotMade{from, to, why});
 }
 
 // A reader's word alone condemns nothing: the replica's worker looks itself, at its bytes where these are in doubt.
-void Brain::Suspect(const sched::Replica& replica, bool verify) {
+void Brain::Suspect(const Replica& replica, bool verify) {
   const ReplicaView* view = jobs_.FindReplica(replica);
   if (view == nullptr || probing_.contains(replica)) return;
   const WorkerView* worker = workers_.FindAlive(replica.worker, replica.incarnation);
@@ -447,7 +447,7 @@ bool Brain::StandsStill(const WorkerView& worker) {
   return now < judge_from_ || worker.loop_stalled || now - worker.loop_moved >= kLoopPause;
 }
 
-void Brain::LookedAt(const sched::Replica& replica, const Looked& looked) {
+void Brain::LookedAt(const Replica& replica, const Looked& looked) {
   const std::string name =
       "the output of " + jobs_.NameOf({replica.output.task, replica.attempt}) + " on " + Name(replica.worker);
   switch (looked.at) {

@@ -134,7 +134,7 @@ kj::Promise<void> Shell::Query(std::function<void(const dfs::Namespace&)> fn) {
 
 namespace {
 
-void FillReplica(const sched::Replica& replica, rpc::Replica::Builder out) {
+void FillReplica(const Replica& replica, rpc::Replica::Builder out) {
   rpc::ToWire(replica.output.task, out.initTask());
   out.setGeneration(replica.output.generation);
   out.setAttempt(replica.attempt);

@@ -94,10 +94,10 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
   const auto came = [](const sched::CauseCount& c) { return c.launched > 0; };
   auto causes = out.initCauses(static_cast<unsigned>(std::count_if(job.causes.begin(), job.causes.end(), came)));
   unsigned at = 0;
-  for (size_t i = 0; i < sched::kCauses; ++i) {
+  for (size_t i = 0; i < kCauses; ++i) {
     if (!came(job.causes[i])) continue;
     auto count = causes[at++];
-    count.setCause(sched::CauseName(static_cast<sched::Cause>(i + 1)));
+    count.setCause(CauseName(static_cast<Cause>(i + 1)));
     count.setLaunched(job.causes[i].launched);
     count.setWon(job.causes[i].won);
     count.setWastedUs(MicrosOf(job.causes[i].wasted));
@@ -142,8 +142,8 @@ void Brain::FillSteering(const JobView& job, rpc::JobStatus::Builder out) const 
 }
 
 void Brain::FillClones(const JobView& job, rpc::JobStatus::Builder out) const {
-  const sched::CauseCount& clones = job.causes[sched::CauseIndex(sched::Cause::kClone)];
-  const sched::CauseCount& lent = job.causes[sched::CauseIndex(sched::Cause::kOpportunistic)];
+  const sched::CauseCount& clones = job.causes[CauseIndex(Cause::kClone)];
+  const sched::CauseCount& lent = job.causes[CauseIndex(Cause::kOpportunistic)];
   if (clones.launched + lent.launched == 0 && job.clones.exclusive + job.clones.contended == 0) return;
   auto to = out.initClones();
   to.setLaunched(clones.launched);
@@ -276,7 +276,7 @@ Status Brain::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClien
     rpc::ToWire(attempt_id, status.initId());
     status.setLetter(static_cast<uint8_t>(job->letter(attempt_id.task.stage)));
     status.setState(Word(attempt.state));
-    status.setCause(sched::CauseName(attempt.cause));
+    status.setCause(CauseName(attempt.cause));
     status.setWorker(attempt.worker.value);
     const bool committed = attempt.state == AttemptState::kCommitted || attempt.state == AttemptState::kReplica;
     status.setProgress(committed                  ? 1.0

@@ -40,7 +40,7 @@ struct ReportIn {
   std::vector<uint32_t> partition_kib;   // of kFinished, where the table is not inline
   std::vector<HotKey> hot_keys;          // of kFinished: of what it gave to the shuffle
   std::vector<std::string> grown;        // of kFinished: URIs of local inputs that are longer than planned
-  sched::FailureKind failure = sched::FailureKind::kUser;
+  FailureKind failure = FailureKind::kUser;
   std::string message;
   FailedExtra failed_extra;
   // From: also of kFetchFailed and kReplicaNotMade, with message; of kReplicaMade the new one.
@@ -60,7 +60,7 @@ struct ReportOut {
 struct RegisterIn {
   sched::WorkerRegistered info;  // worker is filled in here
   WorkerExtra extra;
-  std::vector<dfs::BlockRef> blocks;
+  std::vector<BlockRef> blocks;
   bool leaving = false;
   uint32_t reports_given_up = 0;  // by this life of it
   Durable seen;                   // the newest that it was sent by any master of this cluster
@@ -68,7 +68,7 @@ struct RegisterIn {
 struct RegisterOut {
   Status status;
   WorkerId worker;
-  std::vector<sched::Replica> drop;
+  std::vector<Replica> drop;
   bool start_over = false;  // this life was given up meanwhile
   uint32_t epoch = 0;
   Durable durable;

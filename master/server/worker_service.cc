@@ -47,7 +47,7 @@ void ToWire(const Durable& durable, rpc::Durable::Builder out) {
 
 std::string Said(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), kMaxText)}; }
 
-sched::Replica ReplicaFrom(rpc::Replica::Reader in) {
+Replica ReplicaFrom(rpc::Replica::Reader in) {
   return {{rpc::FromWire(in.getTask()), in.getGeneration()},
           in.getAttempt(),
           WorkerId{in.getWorker().getId()},
@@ -80,7 +80,7 @@ RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in, RegisterIn pages) {
 }
 
 // Returns bits; bit i is set if replica i of the inventory is in `drop`, or is beyond the limit kMaxKeptReplicas.
-std::vector<uint8_t> DropBits(const std::vector<sched::Replica>& inventory, const std::vector<sched::Replica>& drop) {
+std::vector<uint8_t> DropBits(const std::vector<Replica>& inventory, const std::vector<Replica>& drop) {
   std::vector<uint8_t> bits;
   if (drop.empty() && inventory.size() <= kMaxKeptReplicas) return bits;
   std::set<std::pair<OutputId, uint32_t>> names;
@@ -179,7 +179,7 @@ ReportIn ReportFrom(rpc::Report::Reader in) {
       out.message = Excess(in.getFinished());
       if (!out.message.empty()) {
         out.kind = ReportIn::Kind::kFailed;
-        out.failure = sched::FailureKind::kUserFinal;
+        out.failure = FailureKind::kUserFinal;
         break;
       }
       out.kind = ReportIn::Kind::kFinished;
@@ -189,8 +189,8 @@ ReportIn ReportFrom(rpc::Report::Reader in) {
       const auto failed = in.getFailed();
       out.kind = ReportIn::Kind::kFailed;
       const uint8_t kind = failed.getKind();
-      const bool known = kind >= 1 && kind <= static_cast<uint8_t>(sched::FailureKind::kUserFinal);
-      out.failure = known ? static_cast<sched::FailureKind>(kind) : sched::FailureKind::kEnvironment;
+      const bool known = kind >= 1 && kind <= static_cast<uint8_t>(FailureKind::kUserFinal);
+      out.failure = known ? static_cast<FailureKind>(kind) : FailureKind::kEnvironment;
       out.message = Said(failed.getMessage());
       out.failed_extra = {Said(failed.getRecord()), Said(failed.getStderrTail())};
       break;
@@ -248,7 +248,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     auto in = RegisterFrom(params.getInfo(), std::exchange(listed_, {}));
     pages_ = 0;
     CheckListed(in);
-    const auto inventory = std::make_shared<std::vector<sched::Replica>>(in.info.inventory);
+    const auto inventory = std::make_shared<std::vector<Replica>>(in.info.inventory);
     if (inventory->size() > kMaxKeptReplicas) {
       LOG(WARNING) << in.extra.name << " holds " << inventory->size() << " outputs; those behind the first "
                    << kMaxKeptReplicas << " are dropped, and made again where they are needed";
@@ -351,7 +351,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   kj::Promise<void> blockReceived(BlockReceivedContext context) override {
     const auto ref = context.getParams().getWorker();
     CheckRef(ref);
-    std::vector<dfs::BlockRef> blocks;
+    std::vector<BlockRef> blocks;
     for (auto block : context.getParams().getBlocks()) blocks.push_back(dfs::FromWire(block));
     shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
                          blocks = std::move(blocks)] { brain->BlocksReceived(id, incarnation, blocks); });

@@ -33,7 +33,7 @@ double StragglerFactor(Rng rng, const TaskModel& m) {
 }
 
 // Returns the same manifest for each attempt of the task, whenever and wherever it runs.
-sched::Manifest ManifestOf(const TaskId& id, double bytes) {
+Manifest ManifestOf(const TaskId& id, double bytes) {
   const uint64_t content = MixHash(MixHash(id.job.seq, id.stage), id.task);
   return {static_cast<uint64_t>(bytes / kRecordBytes), static_cast<uint64_t>(bytes), {content, ~content}};
 }
@@ -74,7 +74,7 @@ void Simulation::Start(uint32_t index) {
       queue_.Push(now_ + FromSeconds(rng.Uniform() * a.trace_seconds), Kind::kFails, index, a.stamp);
     }
   }
-  for (const sched::Slice& slice : task.plan.slices) a.needed += slice.task_end - slice.task_begin;
+  for (const Slice& slice : task.plan.slices) a.needed += slice.task_end - slice.task_begin;
   Worker& w = workers_[a.worker];
   if (experiment_.tasks.report_period.ns > 0 && !w.reporting) {
     w.reporting = true;
@@ -166,7 +166,7 @@ void Simulation::CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, doub
   std::vector<double> by_rack(experiment_.cluster.racks.size(), 0);
   std::map<uint32_t, double> by_worker;
   double all = 0;
-  for (const sched::Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
+  for (const Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
     const Stage& up = job.stages[model.inputs[slice.input].upstream];
     const uint32_t n = slice.task_end - slice.task_begin;
     if (n > kFewSources) {
@@ -201,7 +201,7 @@ uint32_t Simulation::Available(const Attempt& a) const {
   const StageModel& model = ModelOf(a.id.task);
   const Job& job = jobs_[a.id.task.job.seq - 1];
   uint32_t n = 0;
-  for (const sched::Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
+  for (const Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
     const Stage& up = job.stages[model.inputs[slice.input].upstream];
     if (slice.task_begin == 0 && slice.task_end == up.tasks.size()) {
       n += up.readable;
@@ -331,7 +331,7 @@ void Simulation::Finish(uint32_t index) {
   e.incarnation = a.incarnation;
   e.manifest = ManifestOf(a.id.task, static_cast<double>(model.output_bytes) / model.tasks);
   e.consumed.reserve(a.needed);
-  for (const sched::Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
+  for (const Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
     const uint32_t s = model.inputs[slice.input].upstream;
     const StageModel& up = experiment_.jobs[a.id.task.job.seq - 1].stages[s];
     for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) {
@@ -386,7 +386,7 @@ void Simulation::Free(uint32_t index) {
   Attempt& a = attempts_[index];
   StopFlow(a);
   totals_.wasted += (now_ - a.launched).seconds();
-  Duration& wasted = totals_.causes[sched::CauseIndex(a.cause)].wasted;
+  Duration& wasted = totals_.causes[CauseIndex(a.cause)].wasted;
   wasted = wasted + (now_ - a.launched);
   Worker& w = workers_[a.worker];
   w.attempts[a.place] = w.attempts.back();

@@ -26,7 +26,7 @@ inline constexpr double kPointsBelow = 8;  // points that a gain may be below th
 // Makes the experiment of a figure under a list.
 using Workload = std::function<Result<Experiment>(const RunContext&, const std::string& list)>;
 Workload Mix(DollyMix mix);
-Workload Day(const SwimDay& day);  // names its workload, or reports missing data; REQUIRES: `day` outlives it
+Workload Day(const SwimDay& day);  // names its workload, or reports missing data; Requires: `day` outlives it
 
 // Makes a line of a gain in percent, with that band.
 Line Points(const std::string& what, double paper, const std::string& because = "");

@@ -74,9 +74,9 @@ class Watched {
 
   void Launched(const sched::Launch& d, Instant at) {
     const JobId job = d.attempt.task.job;
-    const bool clone = d.cause == sched::Cause::kClone || job_of(job) + 1 != job.seq;
+    const bool clone = d.cause == Cause::kClone || job_of(job) + 1 != job.seq;
     if (clone) cloned_.insert(d.attempt.task.stage_id());
-    live_[d.attempt] = {at, clone, d.cause == sched::Cause::kOpportunistic};
+    live_[d.attempt] = {at, clone, d.cause == Cause::kOpportunistic};
     ++launched_;
     if (Small(d.attempt)) most_small_ = std::max(most_small_, ++small_now_);
   }

@@ -46,7 +46,7 @@ class EventQueue {
     heap_.push_back({at, next_++, a, b, kind});
     std::push_heap(heap_.begin(), heap_.end(), Later);
   }
-  // REQUIRES: not empty.
+  // Requires: not empty.
   Item Pop() {
     std::pop_heap(heap_.begin(), heap_.end(), Later);
     const Item item = heap_.back();

@@ -59,7 +59,7 @@ void Simulation::LoseOutput(const Fault& fault) {
   const auto [id, attempt] = *w->replicas.begin();
   for (const sched::ReplicaPlace& place : scheduler_.state().FindTask(id)->replicas) {
     if (place.worker.value != fault.worker + 1 || place.attempt != attempt) continue;
-    const sched::Replica replica = scheduler_.state().MakeReplica(id, place);
+    const Replica replica = scheduler_.state().MakeReplica(id, place);
     return Step(sched::ReplicaLost{replica, "its digest is bad"});
   }
 }
@@ -72,7 +72,7 @@ void Simulation::Contend(uint32_t worker, double factor) {
 void Simulation::FailAttempt(uint32_t attempt) {
   const Attempt& a = attempts_[attempt];
   if (a.at != At::kRunning) return;  // it reports already
-  const sched::AttemptFailed e{a.id, {a.worker + 1}, a.incarnation, sched::FailureKind::kEnvironment, "a bad sector"};
+  const sched::AttemptFailed e{a.id, {a.worker + 1}, a.incarnation, FailureKind::kEnvironment, "a bad sector"};
   Free(attempt);
   Step(e);
 }

@@ -17,7 +17,7 @@ double SwimGap(Rng& rng);
 struct SwimSize {
   uint32_t maps = 1, reduces = 0;
 };
-// Draws the size of a job of this bin. REQUIRES: bin < kDollyBins.
+// Draws the size of a job of this bin. Requires: bin < kDollyBins.
 SwimSize SwimSizeIn(size_t bin, Rng& rng);
 
 }  // namespace mr::sim

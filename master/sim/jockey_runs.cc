@@ -90,7 +90,7 @@ double CriticalPath(const JobModel& job) {
         if (!in.is_edge) continue;
         const std::vector<double>& up = ends[in.upstream];
         const auto n = static_cast<uint32_t>(up.size());
-        const sched::Slice slice = sched::SliceOf({in.edge, i, n, 0, 1, stage.tasks}, t);
+        const Slice slice = sched::SliceOf({in.edge, i, n, 0, 1, stage.tasks}, t);
         for (uint32_t u = slice.task_begin; u < slice.task_end; ++u) end[t] = std::max(end[t], up[u]);
       }
       end[t] += static_cast<double>(stage.durations[t % stage.durations.size()]);

@@ -110,7 +110,7 @@ void Simulation::ChargeSources() {
       const Attempt& a = attempts_[index];
       const uint32_t job = a.id.task.job.seq - 1;
       if (a.flow == kNone || a.phase != Phase::kCopy || a.timed || jobs_[job].over) continue;
-      for (const sched::Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
+      for (const Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
         const uint32_t up = ModelOf(a.id.task).inputs[slice.input].upstream, n = slice.task_end - slice.task_begin;
         const double rate = flows_.rate(a.flow) / a.scale * n / a.needed;
         const Stage& stage = jobs_[job].stages[up];

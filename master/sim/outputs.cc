@@ -17,7 +17,7 @@ constexpr double kUnlimited = 1e12;
 constexpr uint64_t kLossLuck = 5;
 }  // namespace
 
-void Simulation::Serve(const sched::Replica& replica) {
+void Simulation::Serve(const Replica& replica) {
   const TaskId& id = replica.output.task;
   const uint32_t worker = replica.worker.value - 1;
   Stage& stage = StageOf(id);
@@ -61,7 +61,7 @@ void Simulation::Do(const sched::DropReplica& d) {
   --stage.by_rack[experiment_.cluster.workers[d.replica.worker.value - 1].rack];
   if (--task.replicas == 0) --stage.readable;
   for (const sched::ReplicaPlace& place : scheduler_.state().FindTask(id)->replicas) {
-    const sched::Replica other = scheduler_.state().MakeReplica(id, place);
+    const Replica other = scheduler_.state().MakeReplica(id, place);
     const bool readable = std::none_of(stage.unreadable.begin(), stage.unreadable.end(),
                                        [&](const Unreadable& u) { return u.replica == other; });
     if (readable) task.worker = place.worker.value - 1;
@@ -96,7 +96,7 @@ void Simulation::EndReplica(uint32_t flow) {
     return Step(sched::ReplicaNotMade{d.from, d.to, to.up ? "its source is gone" : "its worker was lost"});
   }
   if (StageOf(id).tasks[id.task].committed != d.from.output.generation) return;
-  sched::Replica replica = d.from;
+  Replica replica = d.from;
   replica.worker = d.to;
   replica.incarnation = to.incarnation;
   Serve(replica);
@@ -105,7 +105,7 @@ void Simulation::EndReplica(uint32_t flow) {
 
 bool Simulation::Reads(const Attempt& a, uint32_t stage, uint32_t task) const {
   const StageModel& model = ModelOf(a.id.task);
-  for (const sched::Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
+  for (const Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
     if (model.inputs[slice.input].upstream == stage && task >= slice.task_begin && task < slice.task_end) return true;
   }
   return false;
@@ -128,7 +128,7 @@ void Simulation::Tell(uint32_t index, Unreadable& unreadable) {
   queue_.Push(now_, Kind::kReadFails, static_cast<uint32_t>(failed_reads_.size() - 1));
 }
 
-bool Simulation::Known(const sched::Replica& replica) const {
+bool Simulation::Known(const Replica& replica) const {
   const sched::Task* task = scheduler_.state().FindTask(replica.output.task);
   if (task == nullptr || jobs_[replica.output.task.job.seq - 1].over) return false;
   const sched::ReplicaPlace place{replica.output.generation, replica.attempt, replica.worker, replica.incarnation};

@@ -50,7 +50,7 @@ std::vector<RunPoint> SampleRun(const RunProfile& profile, uint32_t slots, uint6
 // Returns the profile of an input `times` as large. It has `times` as many tasks of the same length or, with
 // tasks_stay, as many tasks that take `times` as long.
 RunProfile Scaled(RunProfile profile, double times, bool tasks_stay);
-// Returns the same for known task counts: each task reads its part. REQUIRES: tasks.size() is the number of stages.
+// Returns the same for known task counts: each task reads its part. Requires: tasks.size() is the number of stages.
 RunProfile ScaledTo(RunProfile profile, const std::vector<uint32_t>& tasks, double times);
 
 // Returns the numbers of slots to predict with, ascending up to `all` (1 for all = 0): each one to 10, then a fifth

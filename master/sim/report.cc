@@ -117,11 +117,11 @@ Summary SummaryOf(const std::string& scheduler, uint32_t slots, const Simulation
   o.utilisation = t.end > 0 ? t.busy / (t.end * slots) : 0;
   o.starts = static_cast<double>(t.starts);
   o.extra = static_cast<double>(t.extra);
-  for (size_t i = 0; i < sched::kCauses; ++i) {
+  for (size_t i = 0; i < kCauses; ++i) {
     const sched::CauseCount& c = t.causes[i];
     o.causes[i] = {static_cast<double>(c.launched), static_cast<double>(c.won), c.wasted.seconds()};
-    const auto cause = static_cast<sched::Cause>(i + 1);
-    if (cause != sched::Cause::kFirst && cause != sched::Cause::kRetry) o.extra_won += o.causes[i].won;
+    const auto cause = static_cast<Cause>(i + 1);
+    if (cause != Cause::kFirst && cause != Cause::kRetry) o.extra_won += o.causes[i].won;
   }
   o.retries = static_cast<double>(t.retries);
   o.read_bytes = t.read_bytes;
@@ -140,7 +140,7 @@ Summary MedianOf(const std::vector<Summary>& runs) {
     return MiddleOf(std::move(values));
   };
   for (const NumberOf& n : kNumbers) o.*n.value = median([&](const Summary& r) { return r.*n.value; });
-  for (size_t i = 0; i < sched::kCauses; ++i) {
+  for (size_t i = 0; i < kCauses; ++i) {
     for (const auto value : {&Summary::OfCause::launched, &Summary::OfCause::won, &Summary::OfCause::wasted}) {
       o.causes[i].*value = median([&](const Summary& r) { return r.causes[i].*value; });
     }
@@ -188,11 +188,10 @@ std::string Table(const Header& h, const Summary& o) {
       Printed("slot-seconds  %.0f useful, %.0f wasted, utilisation %.1f %%\n", o.useful, o.wasted, 100 * o.utilisation);
   out += Printed("attempts      %.0f started, %.0f retries; extra: %.0f launched, %.0f won\n", o.starts, o.retries,
                  o.extra, o.extra_won);
-  for (size_t i = 0; i < sched::kCauses; ++i) {
+  for (size_t i = 0; i < kCauses; ++i) {
     if (o.causes[i].launched == 0) continue;
-    out += Printed("  %-11s %.0f launched, %.0f won, %.0f slot-seconds wasted\n",
-                   sched::CauseName(static_cast<sched::Cause>(i + 1)), o.causes[i].launched, o.causes[i].won,
-                   o.causes[i].wasted);
+    out += Printed("  %-11s %.0f launched, %.0f won, %.0f slot-seconds wasted\n", CauseName(static_cast<Cause>(i + 1)),
+                   o.causes[i].launched, o.causes[i].won, o.causes[i].wasted);
   }
   return out + "bytes         " + Bytes(o.read_bytes) + " read, " + Bytes(o.local_bytes) + " on the same host, " +
          Bytes(o.cross_rack_bytes) + " across racks\n";
@@ -225,8 +224,8 @@ std::string JsonBody(const Summary& o, const Summary* first) {
     out += std::string("\"") + n.key + "\":" + (bytes ? Printed("%.0f", o.*n.value) : JsonOf(o.*n.value)) + ",";
   }
   out += "\"causes\":{";
-  for (size_t i = 0; i < sched::kCauses; ++i) {
-    out += Printed("%s\"%s\":{\"launched\":", i > 0 ? "," : "", sched::CauseName(static_cast<sched::Cause>(i + 1))) +
+  for (size_t i = 0; i < kCauses; ++i) {
+    out += Printed("%s\"%s\":{\"launched\":", i > 0 ? "," : "", CauseName(static_cast<Cause>(i + 1))) +
            JsonOf(o.causes[i].launched) + ",\"won\":" + JsonOf(o.causes[i].won) +
            Printed(",\"wasted_slot_s\":%.6f}", o.causes[i].wasted);
   }

@@ -32,13 +32,13 @@ struct Summary {
   struct OfCause {
     double launched = 0, won = 0, wasted = 0;  // wasted: slot-seconds
   };
-  std::array<OfCause, sched::kCauses> causes;  // by sched::CauseIndex
+  std::array<OfCause, kCauses> causes;  // by CauseIndex
   double read_bytes = 0, local_bytes = 0, cross_rack_bytes = 0;
   double events = 0;
   uint64_t digest = 0;  // over all runs
 };
 Summary SummaryOf(const std::string& scheduler, uint32_t slots, const Simulation& run);
-// Returns medians over the runs. REQUIRES: at least one run, all of the same list.
+// Returns medians over the runs. Requires: at least one run, all of the same list.
 Summary MedianOf(const std::vector<Summary>& runs);
 
 struct Header {

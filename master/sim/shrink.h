@@ -22,7 +22,7 @@ struct Shrunk {
 };
 // Leaves out jobs, faults, workers, stages, policies, message faults and queues, and halves tasks, as long as `check`
 // fails with the same class. Stops when nothing more can go, or after `most` runs.
-// REQUIRES: check(experiment) is not "".
+// Requires: check(experiment) is not "".
 Shrunk Shrink(Experiment experiment, const Checker& check, uint32_t most = 2000);
 
 // Returns the experiment in lines: cluster, jobs, faults, policies.

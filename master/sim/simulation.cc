@@ -295,9 +295,9 @@ void Simulation::Do(const sched::Launch& d) {
   if (jobs_[d.attempt.task.job.seq - 1].over) Broken("a launch of an ended job");
   if (!worker.up || worker.incarnation != d.incarnation) return;  // the master does not know yet
   ++totals_.starts;
-  ++totals_.causes[sched::CauseIndex(d.cause)].launched;
-  totals_.retries += d.cause == sched::Cause::kRetry;
-  const bool extra = d.cause != sched::Cause::kRetry && d.cause != sched::Cause::kFirst;
+  ++totals_.causes[CauseIndex(d.cause)].launched;
+  totals_.retries += d.cause == Cause::kRetry;
+  const bool extra = d.cause != Cause::kRetry && d.cause != Cause::kFirst;
   totals_.extra += extra;
   totals_.extra_reduces += extra && ModelOf(d.attempt.task).kind == sched::SlotKind::kReduce;
   uint32_t index = static_cast<uint32_t>(attempts_.size());
@@ -362,7 +362,7 @@ void Simulation::Do(const sched::Accept& d) {
   if (won_seconds_ >= 0) {
     totals_.useful += won_seconds_;
     totals_.wasted -= won_seconds_;
-    sched::CauseCount& count = totals_.causes[sched::CauseIndex(won_cause_)];
+    sched::CauseCount& count = totals_.causes[CauseIndex(won_cause_)];
     ++count.won;
     count.wasted = count.wasted - won_duration_;
   }

@@ -37,8 +37,8 @@ struct Experiment {
   TaskModel tasks;
   FaultPlan faults;
   std::vector<sched::QueueSet> queues;  // set before the first job
-  std::string policies = "fifo";        // REQUIRES: sched::Scheduler::CheckPolicies accepts the list
-  // A restart of the master with another list. Workers go on meanwhile. REQUIRES: ordered by `at`, lists as `policies`.
+  std::string policies = "fifo";        // Requires: sched::Scheduler::CheckPolicies accepts the list
+  // A restart of the master with another list. Workers go on meanwhile. Requires: ordered by `at`, lists as `policies`.
   struct ListChange {
     double at = 0;  // seconds
     std::string policies;
@@ -87,7 +87,7 @@ struct Totals {
   uint64_t kept_replicas = 0;  // of outputs that were made a second time
   // Slot-seconds of attempts that committed and of all others. `busy` is their sum, integrated over the slots in use.
   double useful = 0, wasted = 0, busy = 0;
-  std::array<sched::CauseCount, sched::kCauses> causes{};        // by sched::CauseIndex
+  std::array<sched::CauseCount, kCauses> causes{};               // by CauseIndex
   double read_bytes = 0, local_bytes = 0, cross_rack_bytes = 0;  // bytes moved, used or not
   double replica_bytes = 0;                                      // moved for replicas inside racks, not in read_bytes
   double end = 0;                                                // when the last job ended, in seconds
@@ -125,7 +125,7 @@ class Simulation {
     uint32_t flow = kNone;
     At at = At::kNowhere;
     Phase phase = Phase::kRead;
-    sched::Cause cause = sched::Cause::kFirst;
+    Cause cause = Cause::kFirst;
     bool idle = false;                          // in kCopy, waiting for outputs that are not there yet
     bool timed = false;                         // by a trace or by naps: uses no resources
     bool counted = true;                        // its bytes are real bytes, not parts of its time
@@ -148,13 +148,13 @@ class Simulation {
   };
   // A replica that no reader can read. told: one reader has tried.
   struct Unreadable {
-    sched::Replica replica;
+    Replica replica;
     bool told = false;
   };
   struct FailedRead {
     AttemptId reader;
     uint32_t attempt = 0, stamp = 0;  // attempt: the reader's
-    sched::Replica replica;
+    Replica replica;
   };
   struct Stage {
     std::vector<Task> tasks;
@@ -184,7 +184,7 @@ class Simulation {
   };
   // A replica that a reader got by Bind and has not read yet.
   struct Told {
-    sched::Replica replica;
+    Replica replica;
     Instant since;         // when its read began; 0: not yet
     uint32_t readers = 1;  // readers of this replica when its read began, this one included
   };
@@ -247,7 +247,7 @@ class Simulation {
   bool EndTold(uint32_t a);    // reports its finished reads; false: the attempt was ended meanwhile
 
   // outputs.cc: replicas of outputs.
-  void Serve(const sched::Replica& replica);
+  void Serve(const Replica& replica);
   size_t Served(const TaskId& id) const;  // number of replicas, readable or not
   void EndReplica(uint32_t flow);
   bool Reads(const Attempt& a, uint32_t stage, uint32_t task) const;
@@ -255,7 +255,7 @@ class Simulation {
   void Tell(uint32_t a, Unreadable& replica);
   void ReadFails(uint32_t read);
   void Probed(uint32_t read);
-  bool Known(const sched::Replica& replica) const;  // does the scheduler know it?
+  bool Known(const Replica& replica) const;  // does the scheduler know it?
 
   // strands.cc: jobs that run several times at once.
   std::pair<uint32_t, uint64_t> AdmitStrands(const JobModel& job) const;
@@ -311,7 +311,7 @@ class Simulation {
   uint32_t moving_ = 0;  // attempts with a flow; the others are launching, waiting or reporting
   double won_seconds_ = -1;
   Duration won_duration_;  // exact form of won_seconds_
-  sched::Cause won_cause_ = sched::Cause::kFirst;
+  Cause won_cause_ = Cause::kFirst;
   uint32_t outside_ = 0;  // submissions, faults and returns still to come
 
   std::vector<JobResult> results_;

@@ -6,7 +6,7 @@ namespace mr::sim {
 
 namespace {
 
-bool IsExtra(sched::Cause cause) { return cause != sched::Cause::kFirst && cause != sched::Cause::kRetry; }
+bool IsExtra(Cause cause) { return cause != Cause::kFirst && cause != Cause::kRetry; }
 
 // Legend entries, by AttemptEnd; extra attempts (speculative, clones, restarts) have entries of their own.
 struct Look {
@@ -95,7 +95,7 @@ Chart TimelineChart(const std::string& title, const Timeline& timeline) {
     const double from = (bar.from - timeline.submitted()).seconds(), to = (bar.to - timeline.submitted()).seconds();
     char tip[160];
     std::snprintf(tip, sizeof tip, "stage %u, task %u, attempt %u (%s), worker %u: %s, %.1f s to %.1f s",
-                  bar.id.task.stage, bar.id.task.task, bar.id.number, sched::CauseName(bar.cause), bar.worker.value,
+                  bar.id.task.stage, bar.id.task.task, bar.id.number, CauseName(bar.cause), bar.worker.value,
                   LookOf(bar).name, from, to);
     c.boxes.push_back({from, to, row - .42, row + .42, LookOf(bar).colour, tip});
   }

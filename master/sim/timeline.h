@@ -21,7 +21,7 @@ struct AttemptBar {
   AttemptId id;
   WorkerId worker;
   uint32_t slot = 0;  // slot of the worker, from 1: the lowest that was free
-  sched::Cause cause = sched::Cause::kFirst;
+  Cause cause = Cause::kFirst;
   AttemptEnd end = AttemptEnd::kKilled;
   Instant from, to;  // launched; ended, as the scheduler noticed
 };

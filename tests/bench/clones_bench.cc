@@ -206,8 +206,8 @@ class Workers {
         end = std::max(end, winner->ended);
         took.push_back((winner->ended - winner->started).seconds());  // all inputs were there
         for (const history::Attempt& a : task.attempts) {
-          cloned |= a.cause == sched::Cause::kClone;
-          if (a.cause == sched::Cause::kFirst) o.delays.push_back((a.started - ready).seconds());
+          cloned |= a.cause == Cause::kClone;
+          if (a.cause == Cause::kFirst) o.delays.push_back((a.started - ready).seconds());
         }
       }
       const double slowest = *std::max_element(took.begin(), took.end());

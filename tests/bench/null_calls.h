@@ -10,7 +10,7 @@ struct NullCalls {
   double per_second_at_16 = 0;  // sixteen in flight
 };
 
-// Measures it. Ends the process with a message if there is no master. REQUIRES: a master at `address`.
+// Measures it. Ends the process with a message if there is no master. Requires: a master at `address`.
 NullCalls MeasureNullCalls(const std::string& address);
 
 }  // namespace mr::bench

@@ -36,7 +36,7 @@ struct Cost {
   uint64_t digest = 0;
 };
 
-// Runs the load. REQUIRES: sched::Scheduler::CheckPolicies accepts the policies.
+// Runs the load. Requires: sched::Scheduler::CheckPolicies accepts the policies.
 Cost Run(const Load& load);
 
 // Returns the bytes of a running attempt that has reported eight times, with its task and index entries, beyond an

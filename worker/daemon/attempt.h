@@ -27,7 +27,7 @@
 
 namespace mr::worker {
 
-// The numbers of mr::sched::FailureKind: they travel in reports.
+// The numbers of mr::FailureKind: they travel in reports.
 enum class FailureKind : uint8_t {
   kUser = 1,
   kEnvironment = 2,

@@ -25,8 +25,8 @@ constexpr Duration kRetirement = Seconds(10);
 // Bytes that a sink collects before it passes them to the loop: one piece of the write pipeline.
 constexpr size_t kPieceBytes = 1 << 20;
 
-dfs::BlockRef ToRef(const BlockName& b) {
-  dfs::BlockRef ref;
+BlockRef ToRef(const BlockName& b) {
+  BlockRef ref;
   ref.id = b.id;
   ref.generation = b.generation;
   ref.length = b.length;
@@ -34,7 +34,7 @@ dfs::BlockRef ToRef(const BlockName& b) {
   return ref;
 }
 
-BlockName ToName(const dfs::BlockRef& b) { return {b.id, b.generation, b.length, b.digest}; }
+BlockName ToName(const BlockRef& b) { return {b.id, b.generation, b.length, b.digest}; }
 
 // Holds the writer, which lives on the loop, for the sink, which lives on the pool. Filled, used and emptied on the
 // loop.
@@ -131,7 +131,7 @@ BlockHost::BlockHost(rpc::KjThread& loop, std::unique_ptr<dfs::BlockStore> store
   dfs::BlockServer::Options server;
   server.hello = hello_;
   server.pool = pool_.poster();
-  server.on_durable = [this](const dfs::BlockRef& block) { options_.on_durable(ToName(block)); };
+  server.on_durable = [this](const BlockRef& block) { options_.on_durable(ToName(block)); };
   server_ = kj::heap<dfs::BlockServer>(loop_.io(), *store_, std::move(server));
   ObserveStore();
   ExpectClient();
@@ -154,7 +154,7 @@ void BlockHost::ObserveStore() {
     LOG_IF(WARNING, !suspect.aside) << "block " << suspect.block.id.value << " is damaged here: " << suspect.why;
     post([this, damaged = DamagedBlock{ToName(suspect.block), suspect.aside}] { options_.on_damaged({damaged}); });
   };
-  observers.on_restored = [this, post](const dfs::BlockRef& block) {
+  observers.on_restored = [this, post](const BlockRef& block) {
     LOG(INFO) << "block " << block.id.value << " can be read again, all of it";
     post([this, name = ToName(block)] { options_.on_durable(name); });
   };
@@ -272,7 +272,7 @@ void BlockHost::ProbeLater() {
 
 std::vector<BlockName> BlockHost::List() const {
   std::vector<BlockName> names;
-  for (const dfs::BlockRef& block : store_->List()) names.push_back(ToName(block));
+  for (const BlockRef& block : store_->List()) names.push_back(ToName(block));
   return names;
 }
 

@@ -120,7 +120,7 @@ std::vector<std::string> SplitLabels(const std::string& text) {
   return labels;
 }
 
-// Sets MR_LABEL_RACK_UNIT=7 for operators, for a label rack_unit=7. REQUIRES: there is no other thread.
+// Sets MR_LABEL_RACK_UNIT=7 for operators, for a label rack_unit=7. Requires: there is no other thread.
 void ExportLabel(const std::string& label) {
   const size_t equals = label.find('=');
   std::string name = "MR_LABEL_" + label.substr(0, equals);

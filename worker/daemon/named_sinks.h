@@ -8,7 +8,7 @@
 
 namespace mr::worker {
 
-// sinks: by port, each for one file. REQUIRES: chunks of port p have partition p, as in stages that write files.
+// sinks: by port, each for one file. Requires: chunks of port p have partition p, as in stages that write files.
 std::unique_ptr<OutputSink> MakeNamedSinks(std::vector<std::unique_ptr<OutputSink>> sinks);
 
 }  // namespace mr::worker

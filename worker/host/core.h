@@ -20,7 +20,7 @@ class Core {
  public:
   Core(TaskHostOptions options, Helper helper);
 
-  // Ends the idle children and the helper. REQUIRES: the loop has stopped. Callbacks that the daemon still holds may
+  // Ends the idle children and the helper. Requires: the loop has stopped. Callbacks that the daemon still holds may
   // keep the rest alive for longer.
   void Shutdown();
 

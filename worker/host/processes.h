@@ -40,7 +40,7 @@ class LeaseClock {
   // Extends the lease; an earlier time has no effect. Before the first call no lease is kept.
   void RenewUntil(Instant until);
   bool over() const;
-  // Returns, once, whether the helper ended this child because the lease ran out. REQUIRES: it has not been reaped.
+  // Returns, once, whether the helper ended this child because the lease ran out. Requires: it has not been reaped.
   bool TakeEnded(pid_t pid);
   int fd() const { return fd_.get(); }
 

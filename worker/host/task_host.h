@@ -188,7 +188,7 @@ struct TaskHostOptions {
 class TaskHost {
  public:
   // Starts the helper. A helper that dies is replaced when a child is needed. Errors: as Helper::Start (processes.h).
-  // REQUIRES: on the main thread, before there is another one; children die with it.
+  // Requires: on the main thread, before there is another one; children die with it.
   static Result<std::unique_ptr<TaskHost>> Start(const TaskHostOptions& options);
   virtual ~TaskHost() = default;  // kills running tasks and the helper
 
@@ -197,7 +197,7 @@ class TaskHost {
   // Ends the idle children and frees the arenas that are kept for this job.
   virtual void EndJob(JobId job) = 0;
   // Kills processes that tasks of an earlier host of this data directory have started, and that outlived it because its
-  // helper was killed, too. Returns how many. Blocks for at most 1.5 s. REQUIRES: no other host uses the directory.
+  // helper was killed, too. Returns how many. Blocks for at most 1.5 s. Requires: no other host uses the directory.
   virtual size_t EndLeftovers() = 0;
   // Lets tasks with side effects (MR_SIDE_EFFECTS) run until this time; an earlier time has no effect. After it the
   // helper ends them, even while this process stands still, and none begins. Before the first call there is no limit.

@@ -24,7 +24,7 @@ using StoreEntry = std::pair<std::string, std::string>;  // key, value
 
 class Cohort {
  public:
-  // REQUIRES: `directory` does not exist. on_bad runs once, on any thread, when a background error has made the
+  // Requires: `directory` does not exist. on_bad runs once, on any thread, when a background error has made the
   // database unusable. It must not block.
   static Result<std::unique_ptr<Cohort>> Open(std::string directory, std::shared_ptr<RocksShared> shared,
                                               std::function<void()> on_bad);

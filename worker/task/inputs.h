@@ -58,7 +58,7 @@ class Inputs {
 // The grouped inputs of a task as one stream of batches in key order.
 class GroupedStream {
  public:
-  // REQUIRES: all inputs are complete; `inputs` outlives the stream.
+  // Requires: all inputs are complete; `inputs` outlives the stream.
   GroupedStream(Inputs* inputs, const std::vector<uint32_t>& grouped, KeyOrder order);
   Status Start() { return merger_.Start(); }
   // Returns false at the end. The previous batch is no longer valid.

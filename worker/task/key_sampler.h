@@ -27,7 +27,7 @@ class KeySampler {
   // With one partition it samples nothing, because all keys go to the same task.
   KeySampler(uint32_t port, uint32_t partitions);
 
-  // Samples one chunk. REQUIRES: this process made the batch. partition: over all ports.
+  // Samples one chunk. Requires: this process made the batch. partition: over all ports.
   void Add(uint32_t partition, uint32_t records, std::string_view batch);
   // Returns the hottest keys, scaled to all of the port's output.
   std::vector<HotKey> Top() const;

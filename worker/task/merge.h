@@ -35,7 +35,7 @@ struct KeyOrder {
     if (custom()) return table->compare(op, {a.data(), a.size()}, {b.data(), b.size()});
     return a.compare(b);
   }
-  // Returns whether a is less than b. REQUIRES: equal prefixes.
+  // Returns whether a is less than b. Requires: equal prefixes.
   bool LessTail(std::string_view a, std::string_view b) const {
     // Equal prefixes of two short keys may differ in length alone ("a" and "a\0").
     return Compare(a, b) < 0;

@@ -63,7 +63,7 @@ class Reader {
   // Returns when the last output that the task reads was committed; 0 if it reads none.
   static Instant Ready(const history::Job& job, const history::Stage& stage, const Task& task) {
     Instant ready;
-    for (const sched::Slice& slice : task.slices) {
+    for (const Slice& slice : task.slices) {
       const auto& upstream = job.stages[stage.spec.inputs[slice.input].upstream].tasks;
       for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) {
         const Attempt* winner = upstream[t].Winner();

@@ -19,7 +19,7 @@ Spent SpentBy(const std::vector<const history::Job*>& jobs) {
         for (const history::Attempt& a : task.attempts) {
           const double seconds = ((a.ended.ns > 0 ? a.ended : job->ended) - a.launched).seconds();
           (a.state == sched::AttemptState::kCommitted ? spent.useful : spent.wasted) += seconds;
-          spent.extra += a.cause != sched::Cause::kFirst && a.cause != sched::Cause::kRetry;
+          spent.extra += a.cause != Cause::kFirst && a.cause != Cause::kRetry;
         }
       }
     }

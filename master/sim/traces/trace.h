@@ -28,7 +28,7 @@ TraceFormat RecogniseTrace(const std::string& text);
 
 // Reads SWIM's hours of Facebook (tab separated: id, submit s, gap s, input, shuffle and output bytes, and perhaps the
 // input's path). Our choice: a map per 128 MiB of input, a reduce per GiB of shuffle. Jobs of one input path read
-// blocks in the same places. scale: factor on all bytes, for another cluster. REQUIRES: scale > 0.
+// blocks in the same places. scale: factor on all bytes, for another cluster. Requires: scale > 0.
 Result<Trace> ParseSwim(const TraceText& file, double scale = 1);
 
 // Reads Hadoop's job history by Rumen: two tables and perhaps the cluster's (rack, node). A task takes the duration of

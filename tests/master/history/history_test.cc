@@ -62,12 +62,12 @@ TEST(HistoryTest, EachCauseAndEachStateComesBack) {
   job.stages.resize(1);
   job.stages[0].spec.name = "map";
   job.stages[0].spec.inputs.resize(1);
-  for (size_t cause = 1; cause <= sched::kCauses; ++cause) {
+  for (size_t cause = 1; cause <= kCauses; ++cause) {
     for (auto state = static_cast<int>(sched::AttemptState::kLaunched);
          state <= static_cast<int>(sched::AttemptState::kKilled); ++state) {
       Attempt a;
       a.number = 1;
-      a.cause = static_cast<sched::Cause>(cause);
+      a.cause = static_cast<Cause>(cause);
       a.state = static_cast<sched::AttemptState>(state);
       a.worker = {2};
       a.launched = {3}, a.started = {4}, a.inputs_done = {5}, a.ended = {6}, a.reported = {7};

@@ -65,7 +65,7 @@ class DrainScheduledTest : public testing::Test {
     DrainReport report;
     report.draining = report.here = true;
     AddScheduled(
-        scheduler_.state(), {w}, [](const sched::Replica&) { return uint64_t{100}; }, &report);
+        scheduler_.state(), {w}, [](const Replica&) { return uint64_t{100}; }, &report);
     return report;
   }
 
@@ -170,7 +170,7 @@ class DrainBrainTest : public testing::Test {
     brain_ = std::make_unique<Brain>(options, loop_, outlets_);
     ASSERT_TRUE(brain_->Recover().ok());
   }
-  void Register(char name, std::vector<dfs::BlockRef> blocks = {}) {
+  void Register(char name, std::vector<BlockRef> blocks = {}) {
     RegisterIn in;
     in.extra.name = std::string(1, name);
     in.info.incarnation = Incarnation{static_cast<uint64_t>(name)};
@@ -181,7 +181,7 @@ class DrainBrainTest : public testing::Test {
   }
   WorkerId Of(char name) { return brain_->workers().FindIncarnation(static_cast<uint64_t>(name))->id; }
   // A file of one block, of which the given worker has the only replica.
-  dfs::BlockRef Put(const std::string& path, char on) {
+  BlockRef Put(const std::string& path, char on) {
     const auto fs = [&](const dfs::FsHost::PrepareFn& prepare) {
       brain_->FsMutate(prepare, nullptr, [](const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); });
     };
@@ -193,7 +193,7 @@ class DrainBrainTest : public testing::Test {
       if (prepared.ok()) added = std::get<dfs::BlockAdded>(**prepared);
       return prepared;
     });
-    const dfs::BlockRef block{added.block, 1, 100, 7};
+    const BlockRef block{added.block, 1, 100, 7};
     brain_->BlocksReceived(added.targets.at(0), Incarnation{static_cast<uint64_t>(on)}, {block});
     fs([&](const dfs::Namespace& ns, const dfs::Stamp& now) {
       return ns.PrepareComplete(now, lease, {{block, added.targets}});
@@ -210,7 +210,7 @@ class DrainBrainTest : public testing::Test {
 TEST_F(DrainBrainTest, IsSafeOnceTheBlocksAreElsewhereAlsoOverARestart) {
   Register('a');
   Register('b');
-  const dfs::BlockRef block = Put("/f", 'a');
+  const BlockRef block = Put("/f", 'a');
   const WorkerId a = Of('a');
   EXPECT_FALSE(brain_->DrainOf(a)->draining);
   EXPECT_EQ(brain_->DrainOf({99}).status().code(), Code::kNotFound);

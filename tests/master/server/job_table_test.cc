@@ -109,7 +109,7 @@ TEST(JobTableTest, ReplicasAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd)
   };
   fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 2, 1));
   fold(sched::StagePlanned{id, 0, 1, {{}, {}}, ""});
-  std::vector<sched::Replica> first;
+  std::vector<Replica> first;
   for (uint32_t t = 0; t < 2; ++t) {
     const AttemptId attempt{{id, 0, t}, 1};
     first.push_back({{attempt.task, 1}, 1, kOne, 11});
@@ -119,8 +119,8 @@ TEST(JobTableTest, ReplicasAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd)
          EncodeFields(FinishedExtra{1, {{}}, {}, {}, "", ""}));
   }
   ASSERT_EQ(table.ReplicationsTo(kTwo).size(), 2u);
-  const sched::Replica made{first[0].output, 1, kTwo, 22}, refused{first[1].output, 1, kTwo, 22};
-  EXPECT_EQ(fold(sched::ReplicaMade{made}).added, std::vector<sched::Replica>{made});
+  const Replica made{first[0].output, 1, kTwo, 22}, refused{first[1].output, 1, kTwo, 22};
+  EXPECT_EQ(fold(sched::ReplicaMade{made}).added, std::vector<Replica>{made});
   EXPECT_TRUE(fold(sched::ReplicaMade{made}).added.empty()) << "said again";
   JobTable again;
   table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
@@ -142,7 +142,7 @@ TEST(JobTableTest, ReplicasAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd)
   EXPECT_EQ(table.FindReplica(refused), nullptr);
   EXPECT_TRUE(table.ReplicationsTo(kTwo).empty());
   EXPECT_EQ(fold(sched::ReplicaLost{first[0], ""}, {sched::DropReplica{first[0], {}}}).removed,
-            std::vector<sched::Replica>{first[0]});
+            std::vector<Replica>{first[0]});
   EXPECT_NE(table.FindReplica(made), nullptr);
   // A worker that is lost, and a job that has ended, are asked for nothing.
   fold(sched::WorkerLost{kTwo, 22, ""});
@@ -157,7 +157,7 @@ TEST(JobTableTest, ReplicasAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd)
 
 TEST(JobTableTest, ReplicasThatAnotherReleaseAskedForAreNotAskedForAgain) {
   JobTable table;
-  const sched::Replica from{{{{1, 1}, 0, 0}, 1}, 1, {1}, 11};
+  const Replica from{{{{1, 1}, 0, 0}, 1}, 1, {1}, 11};
   table.Fold({{}, sched::JobSubmitted{{1, 1}, "j", "", 0, {}, 0, {}, {}}}, TwoStages(1, 2, 1), {}, 1);
   table.Fold({{}, sched::FetchDone{}}, "", {sched::ReplicateOutput{from, {2}, {}}}, 2);
   ASSERT_EQ(table.ReplicationsTo({2}).size(), 1u);
@@ -176,23 +176,23 @@ TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) 
                         const std::string& with = {}) {
     table.Fold({Instant{} + Seconds(second), std::move(event)}, with, decisions, ++sequence);
   };
-  const auto launch = [&](const AttemptId& attempt, WorkerId worker, sched::Cause cause) {
+  const auto launch = [&](const AttemptId& attempt, WorkerId worker, Cause cause) {
     return sched::Launch{attempt, worker, worker.value, cause, 1, {}};
   };
   const auto replica = [&](const AttemptId& map, WorkerId worker) {
-    return sched::Replica{{map.task, 1}, map.number, worker, worker.value};
+    return Replica{{map.task, 1}, map.number, worker, worker.value};
   };
-  const auto bind = [&](const AttemptId& reader, const sched::Replica& from, bool own) {
+  const auto bind = [&](const AttemptId& reader, const Replica& from, bool own) {
     const auto why = own ? sched::ReasonCode::kOwnReplica : sched::ReasonCode::kSharedReplica;
     return sched::Bind{reader, from, {why, "", {1, 1}}, own};
   };
   fold(0, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 1, 2));
   fold(0, sched::StagePlanned{id, 0, 1, {{}}, ""});
   fold(0, sched::StagePlanned{id, 1, 1, {{}}, ""},
-       {launch(maps[0], kOne, sched::Cause::kFirst), launch(maps[1], kTwo, sched::Cause::kClone),
-        launch(reduces[0], kOne, sched::Cause::kFirst), launch(reduces[1], kTwo, sched::Cause::kClone)});
+       {launch(maps[0], kOne, Cause::kFirst), launch(maps[1], kTwo, Cause::kClone),
+        launch(reduces[0], kOne, Cause::kFirst), launch(reduces[1], kTwo, Cause::kClone)});
   const FinishedExtra made{2, {{1, 1, {1, 1}, 1}, {1, 1, {2, 2}, 1}}, {}, {}, "", ""};
-  const sched::Replica first = replica(maps[1], kTwo), second = replica(maps[0], kOne);
+  const Replica first = replica(maps[1], kTwo), second = replica(maps[0], kOne);
   fold(3, sched::AttemptFinished{maps[1], kTwo, 2, {}, {}, {}, {}},
        {sched::Accept{maps[1], kTwo, 2, true, first, {}, {}}, bind(reduces[0], first, true)}, EncodeFields(made));
   fold(4, sched::AttemptFinished{maps[0], kOne, 1, {}, {}, {}, {}},
@@ -242,14 +242,14 @@ TEST(JobTableTest, ClonesOnIdleSlotsAreCountedApartAndKnownThroughASnapshot) {
                         const std::string& with = {}) {
     table.Fold({Instant{} + Seconds(second), std::move(event)}, with, decisions, ++sequence);
   };
-  const auto launch = [&](uint32_t task, uint32_t number, sched::Cause cause) {
+  const auto launch = [&](uint32_t task, uint32_t number, Cause cause) {
     const WorkerId worker{2 * task + number};
     return sched::Launch{{{id, 0, task}, number}, worker, worker.value, cause, 1, {}};
   };
   fold(0, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, EncodeFields(extra));
   fold(0, sched::StagePlanned{id, 0, 1, {{}, {}}, ""},
-       {launch(0, 1, sched::Cause::kFirst), launch(0, 2, sched::Cause::kClone), launch(1, 1, sched::Cause::kFirst),
-        launch(1, 2, sched::Cause::kOpportunistic)});
+       {launch(0, 1, Cause::kFirst), launch(0, 2, Cause::kClone), launch(1, 1, Cause::kFirst),
+        launch(1, 2, Cause::kOpportunistic)});
   fold(3, sched::AttemptKilled{{{id, 0, 1}, 2}, {4}, 4});
   fold(4, sched::AttemptKilled{{{id, 0, 0}, 2}, {2}, 2});
   JobTable again;
@@ -265,7 +265,7 @@ TEST(JobTableTest, ClonesOnIdleSlotsAreCountedApartAndKnownThroughASnapshot) {
       EXPECT_EQ(counts.extra, Seconds(4));
     }
     for (const CauseCounts& causes : {job.causes, each->causes()}) {
-      EXPECT_EQ(causes[sched::CauseIndex(sched::Cause::kOpportunistic)], (sched::CauseCount{1, 0, Seconds(3)}));
+      EXPECT_EQ(causes[CauseIndex(Cause::kOpportunistic)], (sched::CauseCount{1, 0, Seconds(3)}));
     }
   }
 }
@@ -278,7 +278,7 @@ TEST(JobTableTest, WhyAReplicaWasNotMadeIsKnownThroughASnapshot) {
   };
   fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 2, 1));
   fold(sched::StagePlanned{id, 0, 1, {{}, {}}, ""}, {}, "");
-  const sched::Replica from{{{id, 0, 1}, 1}, 1, {1}, 11};
+  const Replica from{{{id, 0, 1}, 1}, 1, {1}, 11};
   fold(sched::FetchDone{}, {sched::ReplicateOutput{from, {2}, {}}}, "");
   EXPECT_TRUE(table.Replicating({2}, from.output));
   fold(sched::ReplicaNotMade{from, {2}, "no space\nleft"}, {sched::ReplicateOutput{from, {3}, {}}}, "");
@@ -349,7 +349,7 @@ TEST(JobTableTest, WhatNeverWasHasNoLinesOfWhy) {
   }
   EXPECT_TRUE(table.Find(id)->why.empty());
   const AttemptId real{{id, 0, 1}, 1};
-  fold(sched::FetchDone{}, {sched::Launch{real, kOne, 11, sched::Cause::kFirst, 1, {}}});
+  fold(sched::FetchDone{}, {sched::Launch{real, kOne, 11, Cause::kFirst, 1, {}}});
   stopped(real);
   EXPECT_EQ((table.Find(id)->why[{0, 1}].size()), 2u);
 }
@@ -429,7 +429,7 @@ class FoldedJobTest : public testing::Test {
 TEST_F(FoldedJobTest, WhatAnAttemptReadThatDidNotCommitCountsNoMore) {
   Progress(1, 60);
   EXPECT_EQ(Maps().taken_bytes, 60u);
-  Fold(sched::AttemptFailed{Map(1), kWorker, 11, sched::FailureKind::kUser, "no"});
+  Fold(sched::AttemptFailed{Map(1), kWorker, 11, FailureKind::kUser, "no"});
   EXPECT_EQ(Maps().taken_bytes, 0u);
   Fold(sched::TimerDue{}, {Launched(2)});
   Progress(2, 100);
@@ -465,7 +465,7 @@ TEST_F(FoldedJobTest, AnAttemptOfAnEarlierProcessOfItsWorkerHasEndedWhateverTheN
 TEST_F(FoldedJobTest, AReplicaHasItsOwnTableBehindASnapshotToo) {
   Fold(sched::TimerDue{}, {Launched(2)});
   Commit(1, 1);
-  const sched::Replica replica{{Map(2).task, 1}, 2, kWorker, 11};
+  const Replica replica{{Map(2).task, 1}, 2, kWorker, 11};
   Fold(sched::AttemptFinished{Map(2), kWorker, 11, {}, {}, {}, {}},
        {sched::Accept{Map(2), kWorker, 11, false, replica, {}, {}}},
        EncodeFields(FinishedExtra{3, {}, {}, {}, "", ""}));

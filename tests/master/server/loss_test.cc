@@ -72,7 +72,7 @@ class LossTest : public testing::Test {
     Start();
   }
   // Gives why it is refused, if it is.
-  std::string Register(char name, const Durable& seen = {}, std::vector<dfs::BlockRef> blocks = {}, uint64_t life = 0) {
+  std::string Register(char name, const Durable& seen = {}, std::vector<BlockRef> blocks = {}, uint64_t life = 0) {
     RegisterIn in;
     in.extra.name = std::string(1, name);
     in.info.incarnation = Incarnation{static_cast<uint64_t>(name) + life};

@@ -137,7 +137,7 @@ TEST(LostIdsTest, BlocksOfLostIdsAreNeverDeletedAndNewIdsAreAboveThem) {
     }
     dfs::Namespace& now = restored ? other : ns;
     (void)now.Apply(dfs::MasterStarted{Instant{1}, {}});
-    const std::vector<dfs::BlockRef> held = {{BlockId{5}, 1, 10, 1}, {BlockId{999}, 1, 10, 1}};
+    const std::vector<BlockRef> held = {{BlockId{5}, 1, 10, 1}, {BlockId{999}, 1, 10, 1}};
     auto effects = now.Apply(dfs::WorkerJoined{Instant{2}, WorkerId{1}, 7, "h:1", "r", 1 << 30, 0, held});
     EXPECT_TRUE(effects.empty());
     for (int second = 1; second < 100; ++second) {

@@ -227,7 +227,7 @@ TEST_F(PlannerTest, GivesAllToAllPortsAPartitionPerReadingTask) {
   EXPECT_THAT(plan->stages[0].port_partitions, testing::ElementsAre(5));
   EXPECT_THAT(plan->stages[1].port_partitions, testing::ElementsAre(1));
   FillSplits(&*plan);
-  EXPECT_EQ(SlicesOf(spec, *plan, 1, 5)[3], std::vector<sched::Slice>({{0, 3, 4, 0, 3}}));
+  EXPECT_EQ(SlicesOf(spec, *plan, 1, 5)[3], std::vector<Slice>({{0, 3, 4, 0, 3}}));
 }
 
 TEST_F(PlannerTest, GivesEveryUpstreamTaskToExactlyOneManyToOneReader) {
@@ -259,9 +259,8 @@ TEST_F(PlannerTest, TakesTheUpstreamTasksForOneToOneAndNumbersPartitionsOverAllP
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_EQ(plan->stages[1].tasks, 3u) << "--reduces does not apply";
   FillSplits(&*plan);
-  EXPECT_EQ(SlicesOf(spec, *plan, 1, 3)[2], std::vector<sched::Slice>({{0, 4, 5, 2, 3}}))
-      << "port 1 begins behind port 0";
-  EXPECT_EQ(SlicesOf(spec, *plan, 2, 4)[0][1], (sched::Slice{1, 0, 1, 0, 3}));
+  EXPECT_EQ(SlicesOf(spec, *plan, 1, 3)[2], std::vector<Slice>({{0, 4, 5, 2, 3}})) << "port 1 begins behind port 0";
+  EXPECT_EQ(SlicesOf(spec, *plan, 2, 4)[0][1], (Slice{1, 0, 1, 0, 3}));
 }
 
 TEST_F(PlannerTest, SizesAutomaticReducesByBytesWithinTheSlots) {

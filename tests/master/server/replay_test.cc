@@ -124,7 +124,7 @@ TEST_F(ReplayTest, ADivergenceIsFoundAtItsRecord) {
   WriteJournal(2);
   // The event is changed to one that the scheduler does not count as a failure.
   std::string directory = WithEvent<sched::AttemptFailed>(
-      [](sched::AttemptFailed* e, EventRecord*) { e->kind = sched::FailureKind::kEnvironment; });
+      [](sched::AttemptFailed* e, EventRecord*) { e->kind = FailureKind::kEnvironment; });
   auto replayed = sim::ReplayJournal(directory);
   ASSERT_TRUE(replayed.ok()) << replayed.status().ToString();
   EXPECT_EQ(replayed->verdict, sim::Verdict::kDiverged);

@@ -50,7 +50,7 @@ TEST(SafeModeHeldTest, NothingIsDeletedUntilItEndsAndAnotherBlockOfAnIdInDoubtSt
   const auto added = ns.PrepareAddBlock({at(40), 1}, lease, 0, "");
   ASSERT_TRUE(added.ok());
   (void)apply(**added);
-  const dfs::BlockRef block{std::get<dfs::BlockAdded>(**added).block, 1, 10, 1};
+  const BlockRef block{std::get<dfs::BlockAdded>(**added).block, 1, 10, 1};
   (void)apply(dfs::ReplicaDurable{at(40), WorkerId{1}, 7, block});
   const auto complete = ns.PrepareComplete({at(41), 1}, lease, {{block, {WorkerId{1}}}});
   ASSERT_TRUE(complete.ok()) << complete.status().ToString();
@@ -61,7 +61,7 @@ TEST(SafeModeHeldTest, NothingIsDeletedUntilItEndsAndAnotherBlockOfAnIdInDoubtSt
   (void)apply(dfs::IdsRaised{1000, 1000});
   EXPECT_TRUE(apply(dfs::SafeModeHeld{at(42), true}).empty());
   // Blocks that lost records gave: one with the id of a known block and other bytes, one with an id never given here.
-  const std::vector<dfs::BlockRef> lost = {{block.id, 1, 99, 9}, {BlockId{500}, 1, 99, 9}};
+  const std::vector<BlockRef> lost = {{block.id, 1, 99, 9}, {BlockId{500}, 1, 99, 9}};
   EXPECT_TRUE(apply(dfs::WorkerJoined{at(43), WorkerId{2}, 8, "h:2", "r", 1 << 30, 0, lost}).empty());
   for (const auto& ref : lost) {
     EXPECT_TRUE(apply(dfs::ReplicaSuspect{at(43), WorkerId{2}, 8, ref.id, 1, 99, false}).empty());

@@ -164,7 +164,7 @@ TEST(CompareTest, TimelineShowsWhoRanWhatWhere) {
   ASSERT_EQ(speculated.size(), 7u);
   EXPECT_EQ(results->at(1).summary.extra, 1);
   EXPECT_EQ(results->at(1).summary.extra_won, 1);
-  EXPECT_EQ(speculated[5].cause, sched::Cause::kSpeculative);
+  EXPECT_EQ(speculated[5].cause, Cause::kSpeculative);
   EXPECT_EQ(speculated[5].end, AttemptEnd::kCommitted);
   EXPECT_EQ(speculated[6].end, AttemptEnd::kKilled);
   EXPECT_NE(speculated[5].worker, speculated[6].worker);

@@ -12,7 +12,7 @@ class BlocksDaemonTest : public WorkerDaemonTest {
  protected:
   // Writes a block of a few bytes to the worker, as a member of a pipeline would.
   Status Write(const std::string& address, uint64_t id) {
-    const dfs::BlockRef block{{id}, 1, 0, 0};
+    const BlockRef block{{id}, 1, 0, 0};
     return rpc::WaitForLoop<Status>(loop_, [&, block]() -> kj::Promise<Status> {
       return dfs::BlockPipe::Open(*peers_, block, {address})
           .then([](Result<kj::Own<dfs::BlockPipe>> opened) -> kj::Promise<Status> {
