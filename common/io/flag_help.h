@@ -7,8 +7,9 @@
 
 namespace mr {
 
-// Returns the help text. flags: the result of gflags::GetAllFlags. file: the end of the name of the file that defines
-// the flags to show, such as "mrmaster_main.cc".
+// Returns the help text, with default values but for flags whose description says what holds "without this flag".
+// flags: the result of gflags::GetAllFlags. file: the end of the name of the file that defines the flags to show, such
+// as "mrmaster_main.cc".
 template <class FlagInfo>
 std::string FlagHelp(const std::string& usage, const std::string& file, const std::vector<FlagInfo>& flags) {
   std::string text = usage + "\n\n";
@@ -17,7 +18,9 @@ std::string FlagHelp(const std::string& usage, const std::string& file, const st
     std::string name = "--" + flag.name + (flag.type == "bool" ? "" : flag.type == "string" ? "=TEXT" : "=N");
     if (name.size() < 20) name.resize(20, ' ');
     text += "  " + name + "  " + flag.description;
-    if (flag.type != "bool" && !flag.default_value.empty()) text += " (default: " + flag.default_value + ")";
+    const bool described = flag.description.find("without this flag") != std::string::npos;
+    if (flag.type != "bool" && !flag.default_value.empty() && !described)
+      text += " (default: " + flag.default_value + ")";
     text += "\n";
   }
   return text +

@@ -13,8 +13,8 @@
 namespace mr::rpc {
 
 inline constexpr size_t kHelloBytes = 64;
-// 3: paged registration, reports in pieces, paged lists. Peers of another version are refused with both versions.
-inline constexpr uint32_t kProtocolVersion = 3;
+// 4: kinds of failures and verdicts are enums. Peers of another version are refused with both versions.
+inline constexpr uint32_t kProtocolVersion = 4;
 inline constexpr Duration kHelloTimeout = Seconds(5);
 
 // The numbers are on the wire.

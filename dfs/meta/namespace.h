@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/model/split.h"
 #include "dfs/meta/drain.h"
 #include "dfs/meta/record.h"
 
@@ -74,14 +75,6 @@ struct FileInfo {
   uint32_t missing_blocks = 0;  // without any good replica now
   uint32_t least_replicas = 0;  // good ones of the block that has the fewest; without blocks: the wanted number
   uint64_t modified_unix_ms = 0;
-};
-
-struct LocatedBlock {
-  BlockRef block;
-  uint64_t offset = 0;                 // offset in the file
-  std::vector<WorkerId> workers;       // with good replicas, nearest first
-  std::vector<std::string> addresses;  // of their data servers, in the same order
-  std::vector<std::string> damaged;    // damaged replicas, which are not read: "w2 (host:port)"
 };
 
 // A part of a directory, sorted by name.

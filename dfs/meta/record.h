@@ -15,6 +15,7 @@
 #include "common/base/fields.h"
 #include "common/base/ids.h"
 #include "common/base/time.h"
+#include "common/model/block.h"
 
 namespace mr::dfs {
 
@@ -26,38 +27,6 @@ struct Stamp {
   static void Fields(V&& v) {
     v(&Stamp::at, &Stamp::unix_ms);
   }
-};
-
-// Identity and content of one block. digest: XXH3-64 of all its bytes.
-struct BlockRef {
-  BlockId id;
-  uint32_t generation = 1;
-  uint64_t length = 0;
-  uint64_t digest = 0;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&BlockRef::id, &BlockRef::generation, &BlockRef::length, &BlockRef::digest);
-  }
-  bool operator==(const BlockRef&) const = default;
-};
-
-}  // namespace mr::dfs
-
-namespace mr {
-using dfs::BlockRef;  // of the block store and of the workers that hold its blocks
-}  // namespace mr
-
-namespace mr::dfs {
-
-// A block that its writer has finished, with the workers that acknowledged it as durable.
-struct StagedBlock {
-  BlockRef block;
-  std::vector<WorkerId> workers;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&StagedBlock::block, &StagedBlock::workers);
-  }
-  bool operator==(const StagedBlock&) const = default;
 };
 
 // ---- Hard records -------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include <functional>
 
 #include "common/base/status.h"
+#include "common/rpc/control_wire.h"
 #include "dfs/meta/namespace.h"
 #include "schema/control.capnp.h"
 #include "schema/dfs.capnp.h"
@@ -41,19 +42,10 @@ class FsHost {
 rpc::FileSystem::Client MakeFileSystem(FsHost& host);
 
 // Convert plain structs to and from the wire.
-void ToWire(const BlockRef& block, rpc::BlockReport::Builder out);
-BlockRef FromWire(rpc::BlockReport::Reader in);
-void ToWire(const LocatedBlock& block, rpc::BlockLocation::Builder out);
-LocatedBlock FromWire(rpc::BlockLocation::Reader in);  // also for Split.blocks; without worker ids
 void ToWire(const FileInfo& info, rpc::FileStatus::Builder out);
 FileInfo FromWire(rpc::FileStatus::Reader in);
 void ToWire(const StoreHealth& health, rpc::StoreHealth::Builder out);
 StoreHealth FromWire(rpc::StoreHealth::Reader in);
-void ToWire(const StagedBlock& block, rpc::StagedBlock::Builder out);
-StagedBlock FromWire(rpc::StagedBlock::Reader in);
-
-// Converts a part of a job's output from a task's manifest, for PrepareCommit.
-OutputFile FromWire(rpc::FileOutput::Reader in);
 
 // The worker, with its incarnation, that executes an effect.
 struct EffectTarget {

@@ -1,42 +1,8 @@
 // Converts plain structs of the block store to and from Cap'n Proto. A reader of a pointer field is taken once and
 // kept, since each get counts against the message's traversal limit.
-#include "common/rpc/wire.h"
-
 #include "dfs/meta/service.h"
 
 namespace mr::dfs {
-
-void ToWire(const BlockRef& block, rpc::BlockReport::Builder out) {
-  out.setId(block.id.value);
-  out.setGeneration(block.generation);
-  out.setLength(block.length);
-  out.setDigest(block.digest);
-}
-
-BlockRef FromWire(rpc::BlockReport::Reader in) {
-  return {{in.getId()}, in.getGeneration(), in.getLength(), in.getDigest()};
-}
-
-void ToWire(const LocatedBlock& block, rpc::BlockLocation::Builder out) {
-  out.setId(block.block.id.value);
-  out.setGeneration(block.block.generation);
-  out.setOffset(block.offset);
-  out.setLength(block.block.length);
-  out.setDigest(block.block.digest);
-  auto addresses = out.initAddresses(static_cast<uint>(block.addresses.size()));
-  for (uint i = 0; i < addresses.size(); ++i) addresses.set(i, block.addresses[i].c_str());
-  auto damaged = out.initDamaged(static_cast<uint>(block.damaged.size()));
-  for (uint i = 0; i < damaged.size(); ++i) damaged.set(i, block.damaged[i].c_str());
-}
-
-LocatedBlock FromWire(rpc::BlockLocation::Reader in) {
-  LocatedBlock out;
-  out.block = {{in.getId()}, in.getGeneration(), in.getLength(), in.getDigest()};
-  out.offset = in.getOffset();
-  for (const auto address : in.getAddresses()) out.addresses.emplace_back(address.cStr());
-  for (const auto replica : in.getDamaged()) out.damaged.emplace_back(replica.cStr());
-  return out;
-}
 
 void ToWire(const FileInfo& info, rpc::FileStatus::Builder out) {
   out.setId(info.id);
@@ -110,29 +76,6 @@ StoreHealth FromWire(rpc::StoreHealth::Reader in) {
     out.failed_disks.push_back({{disk.getWorker()}, disk.getAddress().cStr(), disk.getWhy().cStr()});
   }
   for (const uint32_t worker : in.getAwaited()) out.awaited.push_back({worker});
-  return out;
-}
-
-void ToWire(const StagedBlock& block, rpc::StagedBlock::Builder out) {
-  out.setId(block.block.id.value);
-  out.setGeneration(block.block.generation);
-  out.setLength(block.block.length);
-  out.setDigest(block.block.digest);
-  auto workers = out.initWorkers(static_cast<uint>(block.workers.size()));
-  for (uint i = 0; i < workers.size(); ++i) workers.set(i, block.workers[i].value);
-}
-
-StagedBlock FromWire(rpc::StagedBlock::Reader in) {
-  StagedBlock out;
-  out.block = {{in.getId()}, in.getGeneration(), in.getLength(), in.getDigest()};
-  for (const uint32_t worker : in.getWorkers()) out.workers.push_back({worker});
-  return out;
-}
-
-OutputFile FromWire(rpc::FileOutput::Reader in) {
-  OutputFile out;
-  out.name = in.getName().cStr();
-  for (const auto block : in.getBlocks()) out.blocks.push_back(FromWire(block).block);
   return out;
 }
 

@@ -188,9 +188,7 @@ Result<std::vector<CounterValue>> Client::Counters(JobId id) {
           return request;
         },
         [](auto r) -> Result<Page> {
-          Page page{{}, r.getNext()};
-          for (auto c : r.getCounters()) page.part.push_back({c.getGroup().cStr(), c.getName().cStr(), c.getValue()});
-          return page;
+          return Page{ListFromWire<CounterValue>(r.getCounters()), r.getNext()};
         });
   });
 }
@@ -374,7 +372,7 @@ Status Client::Drain(WorkerId id, bool on) {
 }
 
 Result<DrainStatus> Client::DrainStatus(WorkerId id) {
-  using Kept = mr::ctl::DrainStatus;
+  using Kept = mr::DrainStatus;
   return impl_->Ask<Kept>(
       [id](Master& master) {
         auto request = master.drainStatusRequest();

@@ -70,7 +70,7 @@ class Client {
   Result<AttemptLog> Logs(AttemptId id);
   Status Drain(WorkerId id, bool on);
   // Returns what a draining worker waits for.
-  Result<mr::ctl::DrainStatus> DrainStatus(WorkerId id);
+  Result<mr::DrainStatus> DrainStatus(WorkerId id);
   Status Exclude(WorkerId id, bool on);
   // accept_loss: accepts the loss of records, which ends safe mode.
   Result<JournalStatus> Journal(bool accept_loss = false);

@@ -2,117 +2,17 @@
 
 #include <cstdio>
 
-#include "common/base/digest.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 
 namespace mr::ctl {
 namespace {
 
-JobState StateFromWire(rpc::JobState state) {
-  switch (state) {
-    case rpc::JobState::PENDING: return JobState::kPending;
-    case rpc::JobState::RUNNING: return JobState::kRunning;
-    case rpc::JobState::COMMITTING: return JobState::kCommitting;
-    case rpc::JobState::SUCCEEDED: return JobState::kSucceeded;
-    case rpc::JobState::FAILED: return JobState::kFailed;
-    case rpc::JobState::KILLING: return JobState::kKilling;
-    case rpc::JobState::KILLED: return JobState::kKilled;
-    case rpc::JobState::UNSET: return JobState::kUnknown;
-  }
-  return JobState::kUnknown;  // of a newer master
-}
-
 TaskLetter Letter(uint8_t letter) { return letter == 'r' ? TaskLetter::kReduce : TaskLetter::kMap; }
 
 std::string WorkerName(uint32_t id) { return id == 0 ? "" : Name(WorkerId{id}); }
 
-StageStatus StageFromWire(rpc::StageStatus::Reader r) {
-  StageStatus s;
-  s.name = r.getName().cStr();
-  s.planned = r.getPlanned();
-  s.tasks = r.getTasks();
-  s.done = r.getDone();
-  s.running = r.getRunning();
-  s.waiting = r.getWaiting();
-  s.failed = r.getFailed();
-  s.input_bytes = r.getInputBytes();
-  s.taken_bytes = r.getTakenBytes();
-  s.output_bytes = r.getOutputBytes();
-  s.output_records = r.getOutputRecords();
-  s.elapsed_us = r.getElapsedUs();
-  return s;
-}
-
 }  // namespace
-
-JobStatus FromWire(rpc::JobStatus::Reader r) {
-  JobStatus s;
-  s.id = rpc::FromWire(r.getId());
-  s.name = r.getName().cStr();
-  s.state = StateFromWire(r.getState());
-  s.queue = r.getQueue().cStr();
-  s.priority = r.getPriority();
-  for (auto stage : r.getStages()) s.stages.push_back(StageFromWire(stage));
-  s.output_uri = r.getOutputUri().cStr();
-  s.error = r.getError().cStr();
-  s.submitted_unix_ms = r.getSubmittedUnixMs();
-  s.elapsed_us = r.getElapsedUs();
-  s.output_bytes = r.getOutputBytes();
-  s.output_records = r.getOutputRecords();
-  s.output_parts = r.getOutputParts();
-  s.output_digest = rpc::FromWire(r.getOutputDigest()).Hex();
-  s.submission_id = r.getSubmissionId().cStr();
-  s.last_failure = r.getLastFailure().cStr();
-  for (auto c : r.getCauses()) s.causes.push_back({c.getCause().cStr(), c.getLaunched(), c.getWon(), c.getWastedUs()});
-  for (auto warning : r.getWarnings()) s.warnings.push_back(warning.cStr());
-  for (auto line : r.getHung()) s.hung.push_back(line.cStr());
-  for (auto k : r.getSkew()) {
-    s.skew.push_back({k.getStage(), k.getPartition(), k.getKey().cStr(), k.getCut(), k.getPartitionsKnown(),
-                      k.getRecords(), k.getBytes(), k.getStageRecords(), k.getStageBytes(), k.getPartitionBytes(),
-                      k.getMedianBytes(), k.getText().cStr()});
-  }
-  if (r.hasSteering()) {
-    SteeringStatus steering;
-    steering.held_slot_s = static_cast<double>(r.getSteering().getHeldUs()) * 1e-6;
-    for (auto p : r.getSteering().getPoints()) {
-      steering.points.push_back({static_cast<double>(p.getAtUs()) * 1e-6, p.getProgress(), p.getSlots(), p.getAsked(),
-                                 static_cast<double>(p.getLeftUs()) * 1e-6,
-                                 static_cast<double>(p.getDeadlineUs()) * 1e-6});
-    }
-    s.steering = std::move(steering);
-  }
-  if (r.hasDeadline()) {
-    const auto d = r.getDeadline();
-    s.deadline = DeadlineInfo{.deadline_us = d.getDeadlineUs(),
-                              .steered = d.getSteered(),
-                              .predicted = d.getPredicted(),
-                              .best_effort = d.getBestEffort(),
-                              .runs = d.getRuns(),
-                              .guaranteed = d.getGuaranteed(),
-                              .held = d.getHeld(),
-                              .scale = d.getScale()};
-  }
-  if (r.hasClones()) {
-    const auto c = r.getClones();
-    s.clones = CloneStatus{.launched = c.getLaunched(),
-                           .won = c.getWon(),
-                           .killed = c.getKilled(),
-                           .extra_us = c.getExtraUs(),
-                           .exclusive = c.getExclusive(),
-                           .contended = c.getContended(),
-                           .rebound = c.getRebound(),
-                           .omega_us = c.getOmegaUs(),
-                           .omega_known = c.getOmegaKnown(),
-                           .budget_used = c.getBudgetUsed(),
-                           .budget = c.getBudget(),
-                           .lent_launched = c.getLentLaunched(),
-                           .lent_won = c.getLentWon(),
-                           .lent_killed = c.getLentKilled(),
-                           .lent_extra_us = c.getLentExtraUs()};
-  }
-  return s;
-}
 
 TaskStatus FromWire(JobId job, rpc::TaskStatus::Reader r) {
   TaskStatus s;
@@ -161,43 +61,8 @@ WorkerStatus FromWire(rpc::WorkerStatus::Reader r) {
   return s;
 }
 
-DrainStatus FromWire(rpc::DrainStatus::Reader r) {
-  DrainStatus s;
-  s.draining = r.getDraining();
-  s.safe_to_stop = r.getSafeToStop();
-  s.attempts = r.getAttempts();
-  s.blocks = r.getBlocks();
-  s.bytes = r.getBytes();
-  s.left_blocks = r.getLeftBlocks();
-  s.left_bytes = r.getLeftBytes();
-  s.being_written = r.getBeingWritten();
-  s.outputs = r.getOutputs();
-  s.output_bytes = r.getOutputBytes();
-  s.thin_blocks = r.getThinBlocks();
-  for (auto job : r.getJobs()) s.jobs.push_back(Name(rpc::FromWire(job)));
-  for (auto text : r.getWaitsFor()) s.waits_for.emplace_back(text.cStr());
-  for (auto path : r.getLeftFiles()) s.left_files.emplace_back(path.cStr());
-  for (auto path : r.getThinFiles()) s.thin_files.emplace_back(path.cStr());
-  s.note = r.getNote().cStr();
-  return s;
-}
-
 DecisionStatus FromWire(rpc::Decision::Reader r) {
   return {r.getAtUs(), r.getWhat().cStr(), r.getAttempt().cStr(), WorkerName(r.getWorker()), r.getReason().cStr()};
-}
-
-QueueStatus FromWire(rpc::QueueStatus::Reader r) {
-  return {r.getName().cStr(), r.getWeight(),    r.getMinShare(), r.getMaxShare(),
-          r.getJobs(),        r.getHeldSlots(), r.getWaits()};
-}
-
-JournalStatus FromWire(rpc::JournalStatus::Reader r) {
-  JournalStatus s{
-      r.getLost(),           r.getLostEpoch(),   r.getLostSequence(),         r.getKept(), r.getFoundUnixMs(),
-      r.getFoundBy().cStr(), r.getText().cStr(), r.getAwaitsWorkers(),        {},          r.getFull(),
-      r.getDiskBytes(),      r.getFreeBytes(),   r.getWitnessFailure().cStr()};
-  for (const auto line : r.getPassedOver()) s.passed_over.emplace_back(line.cStr());
-  return s;
 }
 
 Explained FromWire(rpc::ExplainedPlan::Reader r) {

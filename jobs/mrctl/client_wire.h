@@ -1,24 +1,21 @@
-// Converts statuses of client.capnp to the plain structs of model.h.
+// Converts the statuses of client.capnp that model.h has to its structs; common/rpc/client_wire.h has the others.
 #pragma once
 
 #include <vector>
 
+#include "common/rpc/client_wire.h"
 #include "jobs/mrctl/model.h"
 #include "schema/client.capnp.h"
 #include "schema/control.capnp.h"
 
 namespace mr::ctl {
 
-JobStatus FromWire(rpc::JobStatus::Reader r);
-QueueStatus FromWire(rpc::QueueStatus::Reader r);
 TaskStatus FromWire(JobId job, rpc::TaskStatus::Reader r);
 AttemptStatus FromWire(rpc::AttemptStatus::Reader r);
 WorkerStatus FromWire(rpc::WorkerStatus::Reader r);
-DrainStatus FromWire(rpc::DrainStatus::Reader r);
 DecisionStatus FromWire(rpc::Decision::Reader r);
 ProfileStatus FromWire(rpc::Profile::Reader r);
 Explained FromWire(rpc::ExplainedPlan::Reader r);
-JournalStatus FromWire(rpc::JournalStatus::Reader r);
 
 ReplayTask FromWire(rpc::StageInfo::Reader stage, rpc::Launch::Reader launch);
 

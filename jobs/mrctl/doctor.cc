@@ -409,7 +409,7 @@ class Doctor {
     }
     std::vector<std::string> waiting;
     for (const QueueStatus& q : queues) {
-      if (q.waits) waiting.push_back(q.id);
+      if (q.waits) waiting.push_back(q.name);
     }
     const std::string text = Number(busy) + " of " + Number(slots) + " busy, memory for attempts " +
                              (limited ? HumanBytes(memory) : "not limited on each worker");

@@ -7,86 +7,10 @@
 #include <vector>
 
 #include "common/base/ids.h"
-#include "common/base/job_state.h"
 #include "common/base/status.h"
+#include "common/model/status.h"
 
 namespace mr::ctl {
-
-struct StageStatus {
-  std::string name;
-  bool planned = false;
-  uint32_t tasks = 0, done = 0, running = 0, waiting = 0, failed = 0;
-  uint64_t input_bytes = 0, taken_bytes = 0, output_bytes = 0, output_records = 0, elapsed_us = 0;
-};
-
-// Attempts of a job by cause of their launch: "first", "retry", "speculative", "restart", "clone", "opportunistic".
-struct CauseStatus {
-  std::string cause;
-  uint64_t launched = 0, won = 0, wasted_us = 0;  // wasted: slot time of attempts that ended without a commit
-};
-
-// The clones of a job.
-struct CloneStatus {
-  uint64_t launched = 0, won = 0, killed = 0, extra_us = 0;  // extra: slot time of all attempts that did not commit
-  uint64_t exclusive = 0, contended = 0, rebound = 0;        // numbers of reads
-  uint64_t omega_us = 0;                                     // UINT64_MAX: no limit
-  bool omega_known = false;
-  uint64_t budget_used = 0, budget = 0;                                          // slots, of all jobs
-  uint64_t lent_launched = 0, lent_won = 0, lent_killed = 0, lent_extra_us = 0;  // the first four, on idle slots
-};
-
-// One step of a policy that steers a job by its deadline. Times are seconds since the submission.
-struct SteeringPoint {
-  double at_s = 0, progress = 0;
-  uint32_t slots = 0, asked = 0;      // guaranteed from then on; sufficient by the knowledge of then
-  double left_s = 0, deadline_s = 0;  // left: expected, median; deadline 0: points of utility instead
-};
-
-struct SteeringStatus {
-  std::vector<SteeringPoint> points;
-  double held_slot_s = 0;  // slot time that was guaranteed to it
-};
-
-// A hot key in a stage's output.
-struct SkewStatus {
-  uint32_t stage = 0, partition = 0;
-  std::string key;  // printable
-  bool cut = false, partitions_known = false;
-  uint64_t records = 0, bytes = 0, stage_records = 0, stage_bytes = 0, partition_bytes = 0, median_bytes = 0;
-  std::string text;  // all fields in one line
-};
-
-// The deadline or utility of a job.
-struct DeadlineInfo {
-  uint64_t deadline_us = 0;  // from the submission; 0: none
-  bool steered = false, predicted = false, best_effort = false;
-  uint32_t runs = 0, guaranteed = 0, held = 0;
-  double scale = 1;
-};
-
-struct CounterValue {
-  std::string group, name;
-  int64_t value = 0;
-};
-
-struct JobStatus {
-  JobId id;
-  std::string name, queue, output_uri, error, output_digest, submission_id;
-  std::string last_failure;  // of a job that has not ended: one line, or empty
-  JobState state = JobState::kUnknown;
-  int32_t priority = 0;
-  uint64_t submitted_unix_ms = 0, elapsed_us = 0, output_bytes = 0, output_records = 0;
-  uint32_t output_parts = 0;
-  std::vector<StageStatus> stages;
-  std::vector<CauseStatus> causes;
-  std::optional<CloneStatus> clones;
-  std::optional<SteeringStatus> steering;
-  std::optional<DeadlineInfo> deadline;
-  std::vector<std::string> warnings;
-  std::vector<std::string> hung;                      // descriptions of attempts without progress
-  std::optional<std::vector<CounterValue>> counters;  // only if asked for, at the end of submit --local
-  std::vector<SkewStatus> skew;
-};
 
 struct TaskStatus {
   std::string id, state, worker;
@@ -115,23 +39,6 @@ struct WorkerStatus {
   std::vector<std::string> labels;
   uint32_t wrong_outputs = 0;  // outputs that its memory damaged
   bool safe_to_stop = false;   // draining, and nothing is lost or must be repeated when it stops
-};
-
-// The work left before a draining worker may stop (DrainStatus of client.capnp).
-struct DrainStatus {
-  bool draining = false, safe_to_stop = false;
-  uint32_t attempts = 0;
-  uint64_t blocks = 0, bytes = 0, left_blocks = 0, left_bytes = 0, being_written = 0;
-  uint64_t outputs = 0, output_bytes = 0, thin_blocks = 0;
-  std::vector<std::string> jobs, waits_for, left_files, thin_files;
-  std::string note;
-};
-
-struct QueueStatus {
-  std::string id;
-  double weight = 1;
-  uint32_t min_share = 0, max_share = 0, jobs = 0, held_slots = 0;
-  bool waits = false;
 };
 
 // One decision of the scheduler, or its effect.
@@ -236,20 +143,6 @@ struct MasterInfo {
   std::string address;     // the address that others use
   uint64_t unix_ms = 0;    // its clock at the answer; 0: an older master
   uint64_t file_view = 0;  // FileView() of its process; 0: unknown
-};
-
-// State of the master's journal.
-struct JournalStatus {
-  bool lost = false;        // records are lost, and no operator has accepted that: safe mode
-  uint32_t lost_epoch = 0;  // of the most recent loss, even an accepted one; 0: none
-  uint64_t lost_sequence = 0, kept = 0, found_unix_ms = 0;
-  std::string found_by;                  // name of a worker; empty: the journal's own witness
-  std::string text;                      // the loss and the choices
-  bool awaits_workers = false;           // after a start, until workers have reported their blocks
-  std::vector<std::string> passed_over;  // damaged parts that the start skipped
-  bool full = false;
-  uint64_t disk_bytes = 0, free_bytes = 0;
-  std::string witness_failure;
 };
 
 }  // namespace mr::ctl

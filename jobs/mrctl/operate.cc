@@ -43,18 +43,12 @@ std::string TopJobs(const std::vector<JobStatus>& jobs) {
 }
 
 JsonOut DrainJson(const DrainStatus& d) {
-  return {{"attempts", d.attempts},
-          {"blocks", d.blocks},
-          {"bytes", d.bytes},
-          {"left_blocks", d.left_blocks},
-          {"left_bytes", d.left_bytes},
-          {"left_files", d.left_files},
-          {"being_written", d.being_written},
-          {"outputs", d.outputs},
-          {"output_bytes", d.output_bytes},
-          {"jobs", d.jobs},
-          {"waits_for", d.waits_for},
-          {"thin_blocks", d.thin_blocks},
+  std::vector<std::string> jobs;
+  for (const JobId job : d.jobs) jobs.push_back(Name(job));
+  return {{"attempts", d.attempts},           {"blocks", d.blocks},         {"bytes", d.bytes},
+          {"left_blocks", d.left_blocks},     {"left_bytes", d.left_bytes}, {"left_files", d.left_files},
+          {"being_written", d.being_written}, {"outputs", d.outputs},       {"output_bytes", d.output_bytes},
+          {"jobs", std::move(jobs)},          {"waits_for", d.waits_for},   {"thin_blocks", d.thin_blocks},
           {"thin_files", d.thin_files}};
 }
 

@@ -125,7 +125,7 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
     line("parts", std::to_string(j.output_parts));
     line("bytes", HumanBytes(j.output_bytes));
     line("records", Grouped(j.output_records));
-    line("digest", j.output_digest);
+    line("digest", j.output_digest.Hex());
   }
   for (const std::string& extra : ExtraAttempts(j)) line("extra", extra);
   uint64_t wasted_us = 0;
@@ -217,7 +217,7 @@ std::string RenderQueues(const std::vector<QueueStatus>& queues, OutputForm form
   for (const QueueStatus& q : queues) {
     char weight[32];
     std::snprintf(weight, sizeof weight, "%g", q.weight);
-    table.Add({q.id, weight, std::to_string(q.min_share), q.max_share == 0 ? "-" : std::to_string(q.max_share),
+    table.Add({q.name, weight, std::to_string(q.min_share), q.max_share == 0 ? "-" : std::to_string(q.max_share),
                std::to_string(q.held_slots), std::to_string(q.jobs), q.waits ? "yes" : "no"});
   }
   return table.Text();

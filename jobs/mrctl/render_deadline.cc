@@ -26,7 +26,7 @@ std::string Line(const char* name, const std::string& value) {
 
 std::string DeadlineText(const JobStatus& job) {
   if (!job.deadline) return "";
-  const DeadlineInfo& d = *job.deadline;
+  const DeadlineStatus& d = *job.deadline;
   std::string when = d.deadline_us > 0 ? Took(d.deadline_us) + " after its submission" : "by its utility";
   if (d.deadline_us > 0 && Ended(job.state))
     when += job.elapsed_us <= d.deadline_us ? ", met" : ", missed";

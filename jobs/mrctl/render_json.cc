@@ -70,7 +70,7 @@ JsonOut ToJson(const SteeringStatus& s) {
 
 double SecondsOf(uint64_t us) { return static_cast<double>(us) / 1e6; }
 
-JsonOut ToJson(const DeadlineInfo& d) {
+JsonOut ToJson(const DeadlineStatus& d) {
   JsonOut json = {{"deadline_s", nullptr},
                   {"steered", d.steered},
                   {"best_effort", d.best_effort},
@@ -161,7 +161,7 @@ JsonOut ToJson(const JobStatus& j) {
                  {"output_parts", j.output_parts},
                  {"output_bytes", j.output_bytes},
                  {"output_records", j.output_records},
-                 {"output_digest", j.output_digest},
+                 {"output_digest", j.output_digest.Hex()},
                  {"error", j.error},
                  {"last_failure", j.last_failure},
                  {"attempts", std::move(causes)},
@@ -219,7 +219,7 @@ JsonOut ToJson(const WorkerStatus& w) {
 }
 
 JsonOut ToJson(const QueueStatus& q) {
-  return {{"id", q.id},     {"weight", q.weight},         {"min_share", q.min_share}, {"max_share", q.max_share},
+  return {{"id", q.name},   {"weight", q.weight},         {"min_share", q.min_share}, {"max_share", q.max_share},
           {"jobs", q.jobs}, {"held_slots", q.held_slots}, {"waits", q.waits}};
 }
 

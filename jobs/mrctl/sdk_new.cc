@@ -69,7 +69,7 @@ std::vector<ProjectFile> ProjectFiles(const std::string& name, const std::string
       ReplaceAll("Visits", ClassName(name), text);
     }
     if (!sdk.empty() && file.name == "CMakeLists.txt") {
-      ReplaceAll("find_package(Paceline 0.1 REQUIRED)", "find_package(Paceline 0.1 REQUIRED HINTS \"" + sdk + "\")",
+      ReplaceAll("find_package(Paceline 0.2 REQUIRED)", "find_package(Paceline 0.2 REQUIRED HINTS \"" + sdk + "\")",
                  &file.content);
     }
   }

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/model/report.h"
 #include "master/sched/model.h"
 #include "master/sched/prediction.h"
 
@@ -106,20 +107,6 @@ struct AttemptStarted {
   template <class V>
   static void Fields(V&& v) {
     v(&AttemptStarted::attempt, &AttemptStarted::worker, &AttemptStarted::incarnation);
-  }
-};
-
-struct ProgressReport {
-  AttemptId attempt;
-  uint8_t phase = 0;         // 0 read/map, 1 shuffle, 2 merge, 3 reduce, 4 write
-  uint64_t taken_bytes = 0;  // taken by the operator from this phase's input
-  uint64_t total_bytes = 0;  // expected of this phase; 0 if not known
-  uint64_t records = 0;
-  bool inputs_done = false;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = ProgressReport;
-    v(&T::attempt, &T::phase, &T::taken_bytes, &T::total_bytes, &T::records, &T::inputs_done);
   }
 };
 

@@ -1,4 +1,4 @@
-// Types that events, decisions and the state share: job graph, plans of stages, manifests. Plain values. Each struct
+// Types that events, decisions and the state share: job graph, plans of stages. Plain values. Each struct
 // lists its fields once, in Fields(). Codec, digest and debug text come from that list (common/base/fields.h).
 #pragma once
 
@@ -9,6 +9,8 @@
 #include "common/base/digest.h"
 #include "common/base/ids.h"
 #include "common/base/time.h"
+#include "common/model/attempt.h"
+#include "common/model/output.h"
 
 namespace mr::sched {
 
@@ -20,25 +22,6 @@ enum class EdgeKind : uint8_t {
 };
 
 enum class SlotKind : uint8_t { kMap = 1, kReduce = 2 };
-
-// Cause of a failure. Only kUser is charged to the retry budget. kLost: the worker or an input is lost. kUserFinal:
-// like kUser, but no other attempt would do better, so the job fails at once.
-enum class FailureKind : uint8_t {
-  kUser = 1,
-  kEnvironment = 2,
-  kLost = 3,
-  kKilled = 4,
-  kPreempted = 5,
-  kUserFinal = 6
-};
-
-// Why an attempt exists. kOpportunistic: a clone on an idle slot, lent until other work can use it.
-enum class Cause : uint8_t { kFirst = 1, kRetry = 2, kClone = 3, kSpeculative = 4, kRestart = 5, kOpportunistic = 6 };
-
-inline constexpr size_t kCauses = 6;
-inline size_t CauseIndex(Cause cause) { return static_cast<size_t>(cause) - 1; }
-// Returns "first", "retry", "clone", "speculative", "restart" or "opportunistic".
-const char* CauseName(Cause cause);
 
 // Totals of a job's attempts of one cause. wasted: slot time of attempts that gave up their slot and did not commit.
 struct CauseCount {
@@ -88,19 +71,6 @@ struct JobGraph {
   bool operator==(const JobGraph&) const = default;
 };
 
-// One task's read of one edge: partitions [partition_begin, partition_end) of the outputs of upstream tasks
-// [task_begin, task_end). Partition numbers span all ports of the stage.
-struct Slice {
-  uint32_t input = 0;  // index in StageSpec::inputs
-  uint32_t partition_begin = 0, partition_end = 0;
-  uint32_t task_begin = 0, task_end = 0;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&Slice::input, &Slice::partition_begin, &Slice::partition_end, &Slice::task_begin, &Slice::task_end);
-  }
-  bool operator==(const Slice&) const = default;
-};
-
 struct TaskPlan {
   uint64_t input_bytes = 0;         // 0 where not known
   std::vector<WorkerId> preferred;  // hold the split's bytes; nearest first
@@ -110,44 +80,6 @@ struct TaskPlan {
     v(&TaskPlan::input_bytes, &TaskPlan::preferred, &TaskPlan::slices);
   }
   bool operator==(const TaskPlan&) const = default;
-};
-
-// Summary of an attempt's output: totals and the digest over all partitions. The partition table itself stays with
-// the host (inline up to 64 partitions, else chunk 0 of the output).
-struct Manifest {
-  uint64_t records = 0;
-  uint64_t bytes = 0;  // uncompressed
-  Digest128 content;   // digest of the partition table: counts and content digests, in order
-  template <class V>
-  static void Fields(V&& v) {
-    v(&Manifest::records, &Manifest::bytes, &Manifest::content);
-  }
-  bool operator==(const Manifest&) const = default;
-};
-
-// A reader's report of what it consumed of one upstream task.
-struct Consumed {
-  uint32_t stage = 0, task = 0;
-  uint32_t generation = 0;
-  Digest128 content;  // Manifest::content of the output that it read
-  template <class V>
-  static void Fields(V&& v) {
-    v(&Consumed::stage, &Consumed::task, &Consumed::generation, &Consumed::content);
-  }
-  bool operator==(const Consumed&) const = default;
-};
-
-// A place where an output can be read.
-struct Replica {
-  OutputId output;
-  uint32_t attempt = 0;  // number of the attempt that made the output
-  WorkerId worker;
-  Incarnation incarnation = 0;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&Replica::output, &Replica::attempt, &Replica::worker, &Replica::incarnation);
-  }
-  bool operator==(const Replica&) const = default;
 };
 
 struct Slots {
@@ -162,18 +94,3 @@ struct Slots {
 };
 
 }  // namespace mr::sched
-
-namespace mr {
-
-// Words of master, workers and clients alike.
-using sched::Cause;
-using sched::CauseIndex;
-using sched::CauseName;
-using sched::Consumed;
-using sched::FailureKind;
-using sched::kCauses;
-using sched::Manifest;
-using sched::Replica;
-using sched::Slice;
-
-}  // namespace mr

@@ -315,18 +315,6 @@ const char* ReasonName(ReasonCode code) {
   return "unknown";
 }
 
-const char* CauseName(Cause cause) {
-  switch (cause) {
-    case Cause::kFirst: return "first";
-    case Cause::kRetry: return "retry";
-    case Cause::kClone: return "clone";
-    case Cause::kSpeculative: return "speculative";
-    case Cause::kRestart: return "restart";
-    case Cause::kOpportunistic: return "opportunistic";
-  }
-  return "?";
-}
-
 std::string Explain(const Reason& reason) {
   return Sentence(reason) + (reason.policy.empty() ? "" : " [" + reason.policy + "]");
 }

@@ -3,7 +3,7 @@
 namespace mr::master {
 
 uint64_t BadRecords::CountOf(const FinishedExtra& extra) {
-  for (const Counter& counter : extra.counters) {
+  for (const CounterValue& counter : extra.counters) {
     if (counter.group != "mr" || counter.name != "bad_records") continue;
     return counter.value > 0 ? static_cast<uint64_t>(counter.value) : 0;
   }

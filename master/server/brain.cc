@@ -8,7 +8,7 @@
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
-#include "common/rpc/wire.h"
+#include "common/rpc/control_wire.h"
 
 namespace mr::master {
 namespace {
@@ -202,7 +202,7 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
         auto bind = out.initBind();
         rpc::ToWire(d.reader, bind.initReader());
         bind.setStage(d.replica.output.task.stage);
-        this_brain->FillEntry(view, bind.initEntry());
+        rpc::ToWire(this_brain->LocationOf(view), bind.initEntry());
       });
     }
     void operator()(const sched::Kill& d) { Command(d.worker, d.incarnation, d.attempt, false); }

@@ -22,6 +22,7 @@
 #include "common/base/lived_clock.h"
 #include "common/io/clock.h"
 #include "common/io/retention.h"
+#include "common/model/status.h"
 #include "dfs/meta/namespace.h"
 #include "dfs/meta/service.h"
 #include "master/journal/journal.h"
@@ -109,7 +110,7 @@ class Brain {
   // Likewise: reports of last tasks that waited for replicas of the job's output are fed (commit_wait.cc).
   void FeedHeldReports();
   // reply: at the end of this turn.
-  void Report(uint64_t session, WorkerId worker, Incarnation incarnation, std::vector<ReportIn> reports,
+  void Report(uint64_t session, WorkerId worker, Incarnation incarnation, std::vector<NumberedReport> reports,
               std::function<void(ReportOut)> reply);
   void Progress(sched::AttemptProgress progress);
   // Answered when it is in the journal: it outlives this master, and this life of the worker.
@@ -149,8 +150,8 @@ class Brain {
   // them, it also waits for predictions of this and other running jobs and for workers that may come back after a
   // restart.
   void SetJob(JobId job, const JobWish& wish, std::function<void(Status, std::string)> reply);
-  // Fills in the status of the job's deadline. No-op if it has none.
-  void FillDeadline(const JobView& job, rpc::JobStatus::Builder out) const;
+  // Nothing if it has neither a deadline nor a utility.
+  std::optional<DeadlineStatus> DeadlineOf(const JobView& job) const;
 
   // Removes the staging of all jobs that have not ended or whose end is unreported, and what is left of that of failed
   // ones. Blocks. Requires: no other thread uses the brain any more.
@@ -163,10 +164,6 @@ class Brain {
                 std::function<void(Status)> reply);
   // Reports of a worker about its replicas. The incarnation is checked against the present one.
   void BlocksReceived(WorkerId worker, Incarnation incarnation, const std::vector<BlockRef>& blocks);
-  struct DamagedBlock {
-    BlockRef block;
-    bool aside = false;  // a good replica has taken its place there
-  };
   void BlocksSuspect(WorkerId worker, Incarnation incarnation, const std::vector<DamagedBlock>& blocks);
   // The worker could not copy a block to another worker as requested.
   void BlockNotCopied(WorkerId worker, Incarnation incarnation, const BlockRef& block, bool source_failed,
@@ -185,9 +182,11 @@ class Brain {
   void Unwatch(uint64_t watcher);
 
   // ---- Reading (status.cc)
-  void Fill(const JobView& job, rpc::JobStatus::Builder out) const;
-  void FillClones(const JobView& job, rpc::JobStatus::Builder out) const;
-  void FillSteering(const JobView& job, rpc::JobStatus::Builder out) const;
+  JobStatus StatusOf(const JobView& job) const;
+  // Nothing if none of its tasks ran as clones and none of its readers got a bind.
+  std::optional<CloneStatus> ClonesOf(const JobView& job) const;
+  // Nothing if no policy steered it by a deadline.
+  std::optional<SteeringStatus> SteeringOf(const JobView& job) const;
   // Pages of lists: `from` and `after` as in client.capnp.
   void FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder out);
   Status FillTasks(JobId job, uint64_t from, rpc::MasterForClient::TasksResults::Builder out);
@@ -224,8 +223,8 @@ class Brain {
   std::string LossWords() const;
   // Ends the safe mode; answered when that is in the journal.
   void AcceptLoss(std::function<void(Status)> reply);
-  // All but what the disk says.
-  void FillJournal(rpc::JournalStatus::Builder out) const;
+  // Returns all but disk_bytes and free_bytes.
+  JournalStatus JournalNow() const;
   // Returns the durable record that workers may be sent.
   Durable DurableNow() const;
   Instant Stamp();
@@ -355,11 +354,18 @@ class Brain {
 
   // reports.cc
   static void NoteGrown(JobView* job, const std::vector<std::string>& uris);
+  // An attempt, and the worker that reports it.
+  struct Reporter {
+    AttemptId attempt;
+    WorkerId worker;
+    Incarnation incarnation = 0;
+  };
+  struct ReportFeeder;
   // Where it passes the job's limit of bad records: the job is failed, and true.
-  bool FailForBadRecords(WorkerId id, Incarnation incarnation, const ReportIn& report);
-  bool ReadOtherContent(const ReportIn& report) const;
-  uint64_t FeedReport(WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict);
-  Verdict FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions);
+  bool FailForBadRecords(const Reporter& from, const report::Finished& finished, const FinishedExtra& extra);
+  bool ReadOtherContent(const AttemptId& attempt, const report::Finished& finished) const;
+  uint64_t FeedReport(WorkerId id, Incarnation incarnation, mr::Report report, Verdict* verdict);
+  static Verdict FinishedVerdict(const AttemptId& attempt, const std::vector<sched::Decision>& decisions);
   void ReplicaNotMade(const Replica& from, WorkerId to, const std::string& why);
   void Suspect(const Replica& replica, bool verify);
   void LookedAt(const Replica& replica, const Looked& looked);
@@ -367,7 +373,6 @@ class Brain {
   bool StandsStill(const WorkerView& worker);
   // The worker's memory damaged an output that it made; one in which this happens often gets nothing new.
   void NoteWrongOutput(WorkerId worker);
-  uint64_t ReplicaMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict);
   void Lose(WorkerId worker, const std::string& why);
   // fn runs when so much has been lived; on the thread.
   void AtLived(Instant at, std::function<void()> fn);
@@ -384,11 +389,11 @@ class Brain {
   void GiveVerdict(WorkerId worker, Incarnation incarnation, uint64_t report, Verdict verdict);
   void SendLaunch(const sched::Launch& launch);
   bool HasEffects(const sched::Launch& launch) const;
-  void FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Launch::Builder out) const;
+  LaunchCommand LaunchOf(const JobView& job, const sched::Launch& launch) const;
   void SendStage(WorkerView* worker, const JobView& job, uint32_t stage);
   void SendDirectory(WorkerView* worker, JobView* job, uint32_t stage);
   void SendDelta(const std::vector<Replica>& added, const std::vector<Replica>& removed);
-  void FillEntry(const ReplicaView& replica, rpc::DirectoryEntry::Builder out);
+  ReplicaLocation LocationOf(const ReplicaView& view);
   void SendReplicate(const Replica& from, WorkerId to);
   void EndJobAt(WorkerView* worker, JobId job);
 
@@ -410,8 +415,8 @@ class Brain {
                                        const std::string& near, uint32_t turn) const;
   std::vector<WorkerId> Holders(const JobPlan& plan, const Split& split) const;
   // Clones of a task are to read different replicas, as Dolly asks (NSDI 2013, 3).
-  void FillBlocks(const JobPlan& plan, const Split& split, const std::string& near, uint32_t attempt,
-                  rpc::Split::Builder out) const;
+  std::vector<LocatedBlock> BlocksOf(const JobPlan& plan, const Split& split, const std::string& near,
+                                     uint32_t attempt) const;
   void CommitToDfs(JobId job, EventRecord* record);
 
   // commit_wait.cc
@@ -422,10 +427,10 @@ class Brain {
   std::string UnreadableBlock(const std::map<std::string, FileOutput>& parts, BlockId* found = nullptr) const;
   // True: the report would commit its job over such a block. It is kept, and fed when all can be read or the wait is
   // over.
-  bool HoldForReplicas(WorkerId id, Incarnation incarnation, const ReportIn& report);
+  bool HoldForReplicas(WorkerId id, Incarnation incarnation, const NumberedReport& sent);
   // The report is the last of a job whose output is in the block store.
-  bool WouldCommit(WorkerId id, Incarnation incarnation, const ReportIn& report);
-  std::string WhyHeld(WorkerId id, Incarnation incarnation, const ReportIn& report, BlockId* keeps);
+  bool WouldCommit(WorkerId id, Incarnation incarnation, const mr::Report& report);
+  std::string WhyHeld(WorkerId id, Incarnation incarnation, const mr::Report& report, BlockId* keeps);
   struct HeldReport;
   bool StillHeld(HeldReport* held);
   Status ApplyCommit(JobId job, const std::string& extra, uint64_t sequence);
@@ -529,7 +534,7 @@ class Brain {
     WorkerId worker;
     Incarnation incarnation = 0;
     Instant since;  // lived
-    ReportIn report;
+    NumberedReport sent;
     BlockId keeps;  // without a replica on a live worker when it was last walked
   };
   std::vector<HeldReport> held_reports_;

@@ -13,6 +13,7 @@
 #include "common/io/files.h"
 #include "common/io/retention.h"
 #include "common/io/sha256.h"
+#include "common/rpc/client_wire.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 #include "master/sched/policies/admission.h"
@@ -232,7 +233,7 @@ class ClientService final : public rpc::MasterForClient::Server {
           const JobView* job = brain.jobs().Find(id);
           if (job == nullptr) return rpc::ToOutcome(brain.jobs().Unknown(id), out.initOutcome());
           brain.Stamp();
-          brain.Fill(*job, out.initStatus());
+          rpc::ToWire(brain.StatusOf(*job), out.initStatus());
         });
   }
   kj::Promise<void> jobs(JobsContext context) override {
@@ -532,7 +533,7 @@ class ClientService final : public rpc::MasterForClient::Server {
         context, [id = WorkerId{context.getParams().getWorker()}](Brain& brain, auto out) {
           const auto report = brain.DrainOf(id);
           rpc::ToOutcome(report.status(), out.initOutcome());
-          if (report.ok()) ToWire(*report, out.initStatus());
+          if (report.ok()) rpc::ToWire(StatusOf(*report), out.initStatus());
         });
   }
 

@@ -38,12 +38,13 @@ std::string Brain::UnreadableBlock(const std::map<std::string, FileOutput>& part
     for (const StagedBlock& block : part.blocks) {
       ++commit_looks_;
       // One that the namespace does not know comes back by no wait; PrepareCommit refuses it.
-      if (!namespace_.Unreadable(BlockId{block.id})) continue;
-      if (found != nullptr) *found = BlockId{block.id};
-      const auto located = namespace_.Find(BlockId{block.id});
+      const BlockId id = block.block.id;
+      if (!namespace_.Unreadable(id)) continue;
+      if (found != nullptr) *found = id;
+      const auto located = namespace_.Find(id);
       std::string had;
-      for (const uint32_t worker : block.workers) had += (had.empty() ? "" : ", ") + Name(WorkerId{worker});
-      std::string text = "block " + std::to_string(block.id) + " of " + name + " has no replica on a live worker";
+      for (const WorkerId worker : block.workers) had += (had.empty() ? "" : ", ") + Name(worker);
+      std::string text = "block " + std::to_string(id.value) + " of " + name + " has no replica on a live worker";
       if (!had.empty()) text += "; " + had + " had it";
       for (const std::string& damaged : located->damaged) text += "; the replica on " + damaged + " is damaged";
       return text;
@@ -52,40 +53,41 @@ std::string Brain::UnreadableBlock(const std::map<std::string, FileOutput>& part
   return "";
 }
 
-bool Brain::HoldForReplicas(WorkerId id, Incarnation incarnation, const ReportIn& report) {
-  if (report.kind != ReportIn::Kind::kFinished) return false;
+bool Brain::HoldForReplicas(WorkerId id, Incarnation incarnation, const NumberedReport& sent) {
+  const mr::Report& report = sent.report;
+  if (!std::holds_alternative<report::Finished>(report.what)) return false;
   const auto held = std::find_if(held_reports_.begin(), held_reports_.end(), [&](const HeldReport& h) {
-    return h.worker == id && h.incarnation == incarnation && h.report.attempt == report.attempt;
+    return h.worker == id && h.incarnation == incarnation && h.sent.report.attempt == report.attempt;
   });
   if (held != held_reports_.end()) {
-    held->report = report;  // sent again behind a registration
+    held->sent = sent;  // sent again behind a registration
     return true;
   }
   BlockId keeps;
   const std::string why = WhyHeld(id, incarnation, report, &keeps);
   if (why.empty()) return false;
   LOG(WARNING) << Name(report.attempt.task.job) << " is not committed yet: " << why;
-  held_reports_.push_back({id, incarnation, Lived(), report, keeps});
+  held_reports_.push_back({id, incarnation, Lived(), sent, keeps});
   return true;
 }
 
-bool Brain::WouldCommit(WorkerId id, Incarnation incarnation, const ReportIn& report) {
+bool Brain::WouldCommit(WorkerId id, Incarnation incarnation, const mr::Report& report) {
   const AttemptView* attempt = jobs_.Find(report.attempt);
   const JobView* job = jobs_.Find(report.attempt.task.job);
   if (job == nullptr || !job->in_dfs() || Ended(job->state) || !IsLastTask(*job, report.attempt.task)) return false;
   return attempt != nullptr && attempt->worker == id && attempt->incarnation == incarnation && Live(attempt->state);
 }
 
-std::string Brain::WhyHeld(WorkerId id, Incarnation incarnation, const ReportIn& report, BlockId* keeps) {
+std::string Brain::WhyHeld(WorkerId id, Incarnation incarnation, const mr::Report& report, BlockId* keeps) {
   if (!WouldCommit(id, incarnation, report)) return "";
   const JobView& job = *jobs_.Find(report.attempt.task.job);
-  return UnreadableBlock(OutputsWith(job, report.finished_extra.outputs), keeps);
+  return UnreadableBlock(OutputsWith(job, std::get<report::Finished>(report.what).output.files), keeps);
 }
 
 bool Brain::StillHeld(HeldReport* held) {
   // All blocks are walked again only when the one that keeps it is back.
-  if (namespace_.Unreadable(held->keeps)) return WouldCommit(held->worker, held->incarnation, held->report);
-  return !WhyHeld(held->worker, held->incarnation, held->report, &held->keeps).empty();
+  if (namespace_.Unreadable(held->keeps)) return WouldCommit(held->worker, held->incarnation, held->sent.report);
+  return !WhyHeld(held->worker, held->incarnation, held->sent.report, &held->keeps).empty();
 }
 
 void Brain::FeedHeldReports() {
@@ -104,8 +106,8 @@ void Brain::FeedHeldReports() {
     held_reports_.erase(held_reports_.begin() + static_cast<ptrdiff_t>(i));
     if (worker == nullptr) continue;  // the attempt is lost with it
     Verdict verdict = Verdict::kNoted;
-    const uint64_t hold = FeedReport(ready.worker, ready.incarnation, ready.report, &verdict);
-    const uint64_t number = ready.report.number;
+    const uint64_t number = ready.sent.number;
+    const uint64_t hold = FeedReport(ready.worker, ready.incarnation, std::move(ready.sent.report), &verdict);
     outbox_.Hold(hold, [this, id = ready.worker, incarnation = ready.incarnation, number, verdict] {
       GiveVerdict(id, incarnation, number, verdict);
     });

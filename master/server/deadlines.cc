@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "common/base/text.h"
-#include "common/rpc/wire.h"
 #include "master/sched/policies/admission.h"
 #include "master/sched/state.h"
 #include "master/server/brain.h"
@@ -213,19 +212,19 @@ void Brain::SetJob(JobId id, const JobWish& wish, std::function<void(Status, std
   ForetellRunning(id);
 }
 
-void Brain::FillDeadline(const JobView& job, rpc::JobStatus::Builder out) const {
-  if (job.spec.deadline.ns <= 0 && job.spec.utility.empty()) return;
-  auto to = out.initDeadline();
-  to.setDeadlineUs(MicrosOf(job.spec.deadline.seconds()));
-  to.setBestEffort(job.spec.best_effort);
-  to.setSteered(Steers());
+std::optional<DeadlineStatus> Brain::DeadlineOf(const JobView& job) const {
+  if (job.spec.deadline.ns <= 0 && job.spec.utility.empty()) return std::nullopt;
+  DeadlineStatus out{
+      .deadline_us = MicrosOf(job.spec.deadline.seconds()), .steered = Steers(), .best_effort = job.spec.best_effort};
+  out.scale = 0;  // unless the scheduler knows it
   if (const sched::Job* known = scheduler_->state().FindJob(job.id)) {
-    to.setPredicted(known->prediction.known());
-    to.setRuns(known->prediction.runs);
-    to.setScale(known->prediction.scale);
-    if (known->running()) to.setGuaranteed(known->share);
-    to.setHeld(known->holding);
+    out.predicted = known->prediction.known();
+    out.runs = known->prediction.runs;
+    out.scale = known->prediction.scale;
+    if (known->running()) out.guaranteed = known->share;
+    out.held = known->holding;
   }
+  return out;
 }
 
 }  // namespace mr::master

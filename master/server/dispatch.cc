@@ -3,7 +3,7 @@
 // changes of these directories go as deltas to the workers that got the first one.
 #include <glog/logging.h>
 
-#include "common/rpc/wire.h"
+#include "common/rpc/control_wire.h"
 #include "master/server/brain.h"
 
 namespace mr::master {
@@ -23,55 +23,26 @@ constexpr Duration kVerdictDelay = Millis(5);
 // Versions rise over restarts too, so that a worker never takes an old delta for a new one.
 uint64_t FirstVersion(uint32_t epoch) { return uint64_t{epoch} << 32 | 1; }
 
-void FillReplica(const Replica& replica, rpc::Replica::Builder out) {
-  rpc::ToWire(replica.output.task, out.initTask());
-  out.setGeneration(replica.output.generation);
-  out.setAttempt(replica.attempt);
-  out.initWorker().setId(replica.worker.value);
-  out.getWorker().setIncarnation(replica.incarnation);
-}
-
 }  // namespace
 
-void Brain::FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Launch::Builder out) const {
+LaunchCommand Brain::LaunchOf(const JobView& job, const sched::Launch& launch) const {
   const TaskId& task = launch.attempt.task;
-  rpc::ToWire(launch.attempt, out.initAttempt());
-  out.setGeneration(launch.generation);
-  out.setByBind(launch.by_bind);
   const StagePlan& plan = job.plan.stages[task.stage];
-  const auto splits = plan.SplitsOf(task.task);
-  auto wire_splits = out.initSplits(static_cast<unsigned>(splits.size()));
-  for (unsigned i = 0; i < splits.size(); ++i) {
-    const Split& split = splits[i];
-    auto s = wire_splits[i];
-    s.setInput(split.input_index());
-    s.setUri(split.uri.c_str());
-    s.setOffset(split.offset);
-    s.setLength(split.length);
-    s.setFileBytes(split.file_bytes);
-    const auto holder = workers_.all().find(launch.worker);
+  LaunchCommand out{launch.attempt, launch.generation, {}, {}, launch.by_bind};
+  const auto holder = workers_.all().find(launch.worker);
+  const std::string near = holder == workers_.all().end() ? "" : holder->second.info.address;
+  for (const Split& split : plan.SplitsOf(task.task)) {
+    SplitToRead& read = out.splits.emplace_back(SplitToRead{split, {}, 0, {}});
+    read.input = split.input_index();
     if (split.file < job.plan.files.size()) {
-      const PlannedFile& file = job.plan.files[split.file];
-      s.setFile(file.id);
-      s.setMtimeNs(file.mtime_ns);
-      s.setInode(file.inode);
-      s.setDevice(file.device);
-      s.setView(job.plan.view);
+      read.version = job.plan.files[split.file];
+      read.view = job.plan.view;
     }
-    FillBlocks(job.plan, split, holder == workers_.all().end() ? "" : holder->second.info.address,
-               launch.attempt.number, s);
+    read.blocks = BlocksOf(job.plan, split, near, launch.attempt.number);
   }
   // Slices of a job that ended before this master began are not known any more.
-  const std::vector<Slice> none;
-  const auto& slices = task.task < plan.slices.size() ? plan.slices[task.task] : none;
-  auto list = out.initSlices(static_cast<unsigned>(slices.size()));
-  for (unsigned i = 0; i < slices.size(); ++i) {
-    list[i].setInput(slices[i].input);
-    list[i].setPartitionBegin(slices[i].partition_begin);
-    list[i].setPartitionEnd(slices[i].partition_end);
-    list[i].setTaskBegin(slices[i].task_begin);
-    list[i].setTaskEnd(slices[i].task_end);
-  }
+  if (task.task < plan.slices.size()) out.slices = plan.slices[task.task];
+  return out;
 }
 
 namespace {
@@ -127,20 +98,8 @@ Status Brain::FillLaunched(const AttemptId& attempt, rpc::MasterForClient::Launc
   FillStage(*job, attempt.task.stage, options_.cluster_id, out.initStage());
   sched::Launch launch;
   launch.attempt = attempt;
-  FillLaunch(*job, launch, out.initLaunch());
+  rpc::ToWire(LaunchOf(*job, launch), out.initLaunch());
   return Status::Ok();
-}
-
-void ToWire(Verdict verdict, rpc::Reply::Builder out) {
-  switch (verdict) {
-    case Verdict::kNoted: return out.setNoted();
-    case Verdict::kWinner: return out.setWinner();
-    case Verdict::kReplicaKept: return out.setReplicaKept();
-    case Verdict::kReplicaDropped: return out.setReplicaDropped();
-    case Verdict::kDiffers: return out.setDiffers();
-    case Verdict::kStale: return out.setStale();
-    case Verdict::kLater: return out.setLater();
-  }
 }
 
 void Brain::Send(WorkerView* worker, size_t bytes, WriteCommand write) {
@@ -177,10 +136,10 @@ Message Brain::NextBatch(WorkerView* worker, Outgoing* out) {
   auto root = message->initRoot<rpc::CommandBatch>();
   root.setMasterEpoch(worker->epoch);
   root.setSequence(++worker->batches);
-  auto verdicts = root.initVerdicts(static_cast<unsigned>(told));
+  auto answers = root.initAnswers(static_cast<unsigned>(told));
   for (unsigned i = 0; i < told; ++i) {
-    verdicts[i].setReport(out->verdicts[i].first);
-    ToWire(out->verdicts[i].second, verdicts[i].initReply());
+    answers[i].setReport(out->verdicts[i].first);
+    answers[i].setVerdict(rpc::ToWire(out->verdicts[i].second));
   }
   // The bytes of a command are an estimate: where they come to more, the rest of them go with the next message.
   auto commands = message->getOrphanage().newOrphan<capnp::List<rpc::Command>>(static_cast<unsigned>(count));
@@ -239,31 +198,21 @@ void Brain::SendLaunch(const sched::Launch& launch) {
   size_t bytes = 256 + plan.slices[task.task].size() * 24;
   for (const Split& split : plan.SplitsOf(task.task)) bytes += 64 + split.uri.size();
   Send(worker, bytes, [this, launch](rpc::Command::Builder out) {
-    FillLaunch(*jobs_.Find(launch.attempt.task.job), launch, out.initLaunch());
+    rpc::ToWire(LaunchOf(*jobs_.Find(launch.attempt.task.job), launch), out.initLaunch());
   });
 }
 
-void Brain::FillEntry(const ReplicaView& view, rpc::DirectoryEntry::Builder out) {
-  const Replica& replica = view.replica;
-  out.setTask(replica.output.task.task);
-  out.setGeneration(replica.output.generation);
-  out.setAttempt(replica.attempt);
-  out.initWorker().setId(replica.worker.value);
-  out.getWorker().setIncarnation(replica.incarnation);
-  if (const WorkerView* holder = workers_.Find(replica.worker)) out.setAddress(holder->info.address.c_str());
-  auto manifest = out.initManifest();
-  manifest.setRecords(view.manifest.records);
-  manifest.setBytes(view.manifest.bytes);
-  rpc::ToWire(view.manifest.content, manifest.initContent());
-  manifest.setPartitions(view.extra->partitions);
-  auto rows = manifest.initTable(static_cast<unsigned>(view.extra->rows.size()));
-  for (unsigned i = 0; i < view.extra->rows.size(); ++i) {
-    const PartitionRow& row = view.extra->rows[i];
-    rows[i].setRecords(row.records);
-    rows[i].setBytes(row.bytes);
-    rpc::ToWire(row.content, rows[i].initContent());
-    rows[i].setChunks(row.chunks);
-  }
+ReplicaLocation Brain::LocationOf(const ReplicaView& view) {
+  const auto& [output, attempt, worker, incarnation] = view.replica;
+  const WorkerView* holder = workers_.Find(worker);
+  return {output,
+          attempt,
+          worker,
+          incarnation,
+          holder == nullptr ? "" : holder->info.address,
+          view.manifest.content,
+          view.extra->rows,
+          view.extra->partitions};
 }
 
 void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
@@ -289,7 +238,7 @@ void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
       delta.setStage(id.stage);
       delta.setVersion(version);
       auto added = delta.initAdded(static_cast<unsigned>(part.size()));
-      for (unsigned i = 0; i < part.size(); ++i) FillEntry(part[i], added[i]);
+      for (unsigned i = 0; i < part.size(); ++i) rpc::ToWire(LocationOf(part[i]), added[i]);
     });
     begin = end;
     if (begin < all.size()) worker->directories[id] = ++view.directory_version;
@@ -333,9 +282,9 @@ void Brain::SendDelta(const std::vector<Replica>& added, const std::vector<Repli
           message.setStage(id.stage);
           message.setVersion(version);
           auto list = message.initAdded(static_cast<unsigned>(shared->added.size()));
-          for (unsigned i = 0; i < shared->added.size(); ++i) FillEntry(shared->added[i], list[i]);
+          for (unsigned i = 0; i < shared->added.size(); ++i) rpc::ToWire(LocationOf(shared->added[i]), list[i]);
           auto gone = message.initRemoved(static_cast<unsigned>(shared->removed.size()));
-          for (unsigned i = 0; i < shared->removed.size(); ++i) FillReplica(shared->removed[i], gone[i]);
+          for (unsigned i = 0; i < shared->removed.size(); ++i) rpc::ToWire(shared->removed[i], gone[i]);
         });
       }
     }
@@ -353,7 +302,7 @@ void Brain::SendReplicate(const Replica& from, WorkerId to) {
          auto replicate = out.initReplicateOutput();
          rpc::ToWire(view.replica.output.task.job, replicate.initJob());
          replicate.setStage(view.replica.output.task.stage);
-         FillEntry(view, replicate.initSource());
+         rpc::ToWire(LocationOf(view), replicate.initSource());
        });
 }
 

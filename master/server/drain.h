@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "common/base/ids.h"
+#include "common/model/status.h"
 #include "dfs/meta/drain.h"
 #include "master/sched/model.h"
-#include "schema/client.capnp.h"
 
 namespace mr::sched {
 class State;
@@ -42,6 +42,7 @@ std::vector<std::string> WaitsFor(const DrainReport& report);
 // Describes the files that will have fewer replicas than they ask for, which does not keep the worker; "" where there
 // are none.
 std::string StaysThin(const DrainReport& report);
-void ToWire(const DrainReport& report, rpc::DrainStatus::Builder out);
+// Returns the report with its sentences, and with the first 20 of its jobs.
+DrainStatus StatusOf(const DrainReport& report);
 
 }  // namespace mr::master

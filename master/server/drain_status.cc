@@ -1,8 +1,5 @@
 // Answers whether a worker may be stopped, from the brain's parts.
-#include <algorithm>
-
 #include "common/io/clock.h"
-#include "common/rpc/wire.h"
 #include "master/server/brain.h"
 #include "master/server/drain.h"
 
@@ -12,11 +9,6 @@ namespace {
 // The most age of a report about very many blocks: a walk over them holds up the master's thread.
 constexpr Duration kLookAgain = Seconds(1);
 constexpr size_t kJobsSent = 20;
-
-template <class List>
-void Put(const std::vector<std::string>& texts, List list) {
-  for (unsigned i = 0; i < texts.size(); ++i) list.set(i, texts[i].c_str());
-}
 
 }  // namespace
 
@@ -47,25 +39,26 @@ Result<DrainReport> Brain::DrainOf(WorkerId id) {
   return report;
 }
 
-void ToWire(const DrainReport& report, rpc::DrainStatus::Builder out) {
-  out.setDraining(report.draining);
-  out.setSafeToStop(report.Safe());
-  out.setAttempts(report.attempts);
-  out.setBlocks(report.blocks.blocks);
-  out.setBytes(report.blocks.bytes);
-  out.setLeftBlocks(report.blocks.left_blocks);
-  out.setLeftBytes(report.blocks.left_bytes);
-  out.setBeingWritten(report.blocks.being_written);
-  out.setOutputs(report.outputs);
-  out.setOutputBytes(report.output_bytes);
-  auto jobs = out.initJobs(static_cast<unsigned>(std::min(report.jobs.size(), kJobsSent)));
-  for (unsigned i = 0; i < jobs.size(); ++i) rpc::ToWire(report.jobs[i], jobs[i]);
-  const std::vector<std::string> waits = WaitsFor(report);
-  Put(waits, out.initWaitsFor(static_cast<unsigned>(waits.size())));
-  Put(report.blocks.left_files, out.initLeftFiles(static_cast<unsigned>(report.blocks.left_files.size())));
-  Put(report.blocks.thin_files, out.initThinFiles(static_cast<unsigned>(report.blocks.thin_files.size())));
-  out.setThinBlocks(report.blocks.thin_blocks);
-  out.setNote(StaysThin(report).c_str());
+DrainStatus StatusOf(const DrainReport& report) {
+  const dfs::DrainBlocks& blocks = report.blocks;
+  DrainStatus out{.draining = report.draining,
+                  .safe_to_stop = report.Safe(),
+                  .attempts = report.attempts,
+                  .blocks = blocks.blocks,
+                  .bytes = blocks.bytes,
+                  .left_blocks = blocks.left_blocks,
+                  .left_bytes = blocks.left_bytes,
+                  .being_written = blocks.being_written,
+                  .outputs = report.outputs,
+                  .output_bytes = report.output_bytes,
+                  .thin_blocks = blocks.thin_blocks,
+                  .jobs = report.jobs,
+                  .waits_for = WaitsFor(report),
+                  .left_files = blocks.left_files,
+                  .thin_files = blocks.thin_files,
+                  .note = StaysThin(report)};
+  if (out.jobs.size() > kJobsSent) out.jobs.resize(kJobsSent);
+  return out;
 }
 
 }  // namespace mr::master

@@ -230,17 +230,14 @@ std::vector<WorkerId> Brain::Holders(const JobPlan& plan, const Split& split) co
   return located->blocks.front().workers;
 }
 
-void Brain::FillBlocks(const JobPlan& plan, const Split& split, const std::string& near, uint32_t attempt,
-                       rpc::Split::Builder out) const {
-  if (!split.uri.starts_with("dfs://")) return;
+std::vector<LocatedBlock> Brain::BlocksOf(const JobPlan& plan, const Split& split, const std::string& near,
+                                          uint32_t attempt) const {
+  if (!split.uri.starts_with("dfs://")) return {};
   // One byte more: the last record may end in the next block.
-  const auto located = LocateSplit(plan, split, split.length + 1, near, attempt);
-  if (!located.ok()) {
-    LOG(WARNING) << split.uri << ": " << located.status().ToString();
-    return;  // the attempt says that its blocks are missing
-  }
-  auto blocks = out.initBlocks(static_cast<unsigned>(located->blocks.size()));
-  for (unsigned i = 0; i < located->blocks.size(); ++i) dfs::ToWire(located->blocks[i], blocks[i]);
+  auto located = LocateSplit(plan, split, split.length + 1, near, attempt);
+  if (located.ok()) return std::move(located->blocks);
+  LOG(WARNING) << split.uri << ": " << located.status().ToString();
+  return {};  // the attempt says that its blocks are missing
 }
 
 // Called between Step and the journal: what makes the output visible goes into the same record. Sets record->extra; all
@@ -261,7 +258,7 @@ void Brain::CommitToDfs(JobId id, EventRecord* record) {
   for (const auto& [name, part] : parts) {
     request.parts.push_back(part);
     dfs::OutputFile file{name, {}, ""};
-    for (const StagedBlock& b : part.blocks) file.blocks.push_back({BlockId{b.id}, b.generation, b.length, b.digest});
+    for (const StagedBlock& staged : part.blocks) file.blocks.push_back(staged.block);
     commit.files.push_back(std::move(file));
   }
   commit.files.push_back({"_SUCCESS", {}, SuccessDocument(request, kMaxSuccessBytes)});

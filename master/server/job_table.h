@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/base/job_state.h"
+#include "common/model/job_state.h"
 #include "master/sched/decision.h"
 #include "master/sched/event.h"
 #include "master/server/publisher.h"

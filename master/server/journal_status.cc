@@ -1,21 +1,10 @@
 // The answer to MasterForClient.journal: what operators ask about the journal, its disk, and lost records.
 #include "common/io/free_space.h"
+#include "common/rpc/client_wire.h"
 #include "common/rpc/kj_status.h"
 #include "master/server/shell.h"
 
 namespace mr::master {
-namespace {
-
-Message StatusOf(const Brain& brain, const Space& disk) {
-  auto message = std::make_shared<capnp::MallocMessageBuilder>();
-  auto status = message->initRoot<rpc::JournalStatus>();
-  brain.FillJournal(status);
-  status.setDiskBytes(disk.total_bytes);
-  status.setFreeBytes(disk.free_bytes);
-  return message;
-}
-
-}  // namespace
 
 kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
   auto done = MakeAnswer<Status>(shell.kj());
@@ -33,10 +22,17 @@ kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
   });
   return done.promise.then([&shell, context, room = kj::mv(room.promise)](Status status) mutable {
     rpc::ToOutcome(status, context.getResults().initOutcome());
-    return room.then([&shell](Space disk) { return shell.Ask([disk](Brain& brain) { return StatusOf(brain, disk); }); })
-        .then([context](Message message) mutable {
-          context.getResults().setStatus(message->getRoot<rpc::JournalStatus>().asReader());
-        });
+    return room
+        .then([&shell](Space disk) {
+          return shell.Ask([disk](Brain& brain) {
+            JournalStatus status = brain.JournalNow();
+            status.disk_bytes = disk.total_bytes;
+            status.free_bytes = disk.free_bytes;
+            return status;
+          });
+        })
+        .then(
+            [context](const JournalStatus& status) mutable { rpc::ToWire(status, context.getResults().initStatus()); });
   });
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/rpc/client_wire.h"
 #include "master/server/brain.h"
 
 namespace mr::master {
@@ -45,14 +46,9 @@ void Brain::FillQueues(rpc::MasterForClient::QueuesResults::Builder out) {
   auto list = out.initQueues(static_cast<unsigned>(queues.size()));
   unsigned at = 0;
   for (const auto& [name, queue] : queues) {
-    auto status = list[at++];
-    status.setName(name.c_str());
-    status.setWeight(queue->weight);
-    status.setMinShare(queue->min_share);
-    status.setMaxShare(queue->max_share);
-    status.setJobs(jobs[name]);
-    status.setHeldSlots(queue->held_total());
-    status.setWaits(queue->has_ready());
+    rpc::ToWire(QueueStatus{name, queue->weight, queue->min_share, queue->max_share, jobs[name], queue->held_total(),
+                            queue->has_ready()},
+                list[at++]);
   }
 }
 

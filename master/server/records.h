@@ -10,6 +10,8 @@
 
 #include "common/base/fields.h"
 #include "common/base/hot_keys.h"
+#include "common/model/output.h"
+#include "common/model/split.h"
 #include "master/sched/decision.h"
 #include "master/sched/event.h"
 
@@ -187,24 +189,6 @@ struct SnapshotHead {
 
 // ---- Plans --------------------------------------------------------------------------------------
 
-struct Split {
-  // In `input`, beside its number: the split belongs to the task of the one before it. So many small files are one
-  // task, and records of plans without this are as they were.
-  static constexpr uint32_t kJoined = 1u << 31;
-  uint32_t input = 0;
-  std::string uri;
-  uint64_t offset = 0, length = 0, file_bytes = 0;
-  static constexpr uint32_t kNoFile = UINT32_MAX;
-  uint32_t file = kNoFile;  // of JobPlan::files; kNoFile in plans of releases that kept none. In PlannedInputs
-  template <class V>
-  static void Fields(V&& v) {
-    v(&Split::input, &Split::uri, &Split::offset, &Split::length, &Split::file_bytes);
-  }
-  bool operator==(const Split&) const = default;
-  uint32_t input_index() const { return input & ~kJoined; }
-  bool joined() const { return (input & kJoined) != 0; }
-};
-
 struct StagePlan {
   uint32_t tasks = 0;
   std::vector<uint32_t> port_partitions;
@@ -229,18 +213,6 @@ struct StagePlan {
     return n;
   }
   uint32_t partitions() const { return FirstPartition(static_cast<uint32_t>(port_partitions.size())); }
-};
-
-// The version of an input file that a job reads: in the block store the file's id, elsewhere what stat() gave.
-struct PlannedFile {
-  uint64_t id = 0;
-  int64_t mtime_ns = 0;
-  uint64_t inode = 0, device = 0;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&PlannedFile::id, &PlannedFile::mtime_ns, &PlannedFile::inode, &PlannedFile::device);
-  }
-  bool operator==(const PlannedFile&) const = default;
 };
 
 struct JobPlan {
@@ -288,55 +260,12 @@ struct SubmitExtra {
 std::string EncodeSubmit(const SubmitExtra& extra);
 bool DecodeSubmit(std::string_view bytes, SubmitExtra* out);
 
-struct PartitionRow {
-  uint64_t records = 0, bytes = 0;
-  Digest128 content;
-  uint32_t chunks = 0;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&PartitionRow::records, &PartitionRow::bytes, &PartitionRow::content, &PartitionRow::chunks);
-  }
-};
-
-struct StagedBlock {
-  uint64_t id = 0;
-  uint32_t generation = 0;
-  uint64_t length = 0, digest = 0;
-  std::vector<uint32_t> workers;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = StagedBlock;
-    v(&T::id, &T::generation, &T::length, &T::digest, &T::workers);
-  }
-};
-
-struct FileOutput {
-  std::string name, staged;
-  uint64_t bytes = 0, records = 0;
-  Digest128 content;
-  std::vector<StagedBlock> blocks;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = FileOutput;
-    v(&T::name, &T::staged, &T::bytes, &T::records, &T::content, &T::blocks);
-  }
-};
-
-struct Counter {
-  std::string group, name;
-  int64_t value = 0;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&Counter::group, &Counter::name, &Counter::value);
-  }
-};
-
 // Extra of AttemptFinished.
 struct FinishedExtra {
   uint32_t partitions = 0;
   std::vector<PartitionRow> rows;  // inline up to 64 partitions
   std::vector<FileOutput> outputs;
-  std::vector<Counter> counters;
+  std::vector<CounterValue> counters;
   // Where this event committed a job whose output is in the block store: the dfs::Record that makes
   // it visible (or why it cannot).
   std::string dfs_commit, dfs_error;

@@ -273,7 +273,7 @@ void Brain::Progress(sched::AttemptProgress progress) {
   Feed(std::move(progress));
 }
 
-void Brain::Report(uint64_t session, WorkerId id, Incarnation incarnation, std::vector<ReportIn> reports,
+void Brain::Report(uint64_t session, WorkerId id, Incarnation incarnation, std::vector<NumberedReport> reports,
                    std::function<void(ReportOut)> reply) {
   WorkerView* worker = workers_.Find(id);
   OpenReport open{session, id, {std::vector<Verdict>(reports.size(), Verdict::kStale), nullptr}, std::move(reply)};
@@ -283,7 +283,7 @@ void Brain::Report(uint64_t session, WorkerId id, Incarnation incarnation, std::
       continue;
     }
     Verdict verdict = Verdict::kNoted;
-    const uint64_t hold = FeedReport(id, incarnation, reports[i], &verdict);
+    const uint64_t hold = FeedReport(id, incarnation, std::move(reports[i].report), &verdict);
     const bool now = hold <= outbox_.durable();
     open.out.verdicts[i] = now ? verdict : Verdict::kLater;
     if (now) continue;
@@ -294,94 +294,138 @@ void Brain::Report(uint64_t session, WorkerId id, Incarnation incarnation, std::
   open_reports_.push_back(std::move(open));
 }
 
-// The sequence that the answer has to wait for; 0 = none.
-uint64_t Brain::FeedReport(WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict) {
-  const AttemptId attempt = report.attempt;
-  const JobId job = attempt.task.job;
-  MarkChanged(job);
-  switch (report.kind) {
-    case ReportIn::Kind::kStarted: Feed(sched::AttemptStarted{attempt, id, incarnation}); return 0;
-    case ReportIn::Kind::kFinished: {
-      const AttemptView* known = jobs_.Find(attempt);
-      if (known != nullptr && known->worker == id && known->incarnation == incarnation &&
-          (known->state == AttemptState::kCommitted || known->state == AttemptState::kReplica)) {
-        // Its answer was lost on the way: the same one again.
-        *verdict = known->state == AttemptState::kCommitted ? Verdict::kWinner : Verdict::kReplicaKept;
-        return known->sequence;
-      }
-      if (FailForBadRecords(id, incarnation, report)) {
-        *verdict = Verdict::kStale;
-        break;
-      }
-      report.finished.attempt = attempt;
-      report.finished.worker = id;
-      report.finished.incarnation = incarnation;
-      const Fed fed = Feed(report.finished, EncodeFinished(report.finished_extra, report.hot_keys));
-      *verdict = FinishedVerdict(report, fed.decisions);
-      if (JobView* view = jobs_.Find(job); view != nullptr && *verdict == Verdict::kWinner) {
-        NoteGrown(view, report.grown);
-        bad_records_.Committed(*view, attempt.task, report.finished_extra, report.bad_records);
-        const auto& total = report.finished.manifest;
-        if (skew_.Committed(attempt.task, view->plan.stages[attempt.task.stage], total.records, total.bytes,
-                            report.finished_extra, report.partition_kib, report.hot_keys)) {
-          view->skew = skew_.Of(job);
-        }
-        NoteSizes(attempt.task, std::move(report.partition_kib));
-        PlanLate(job);
-      }
-      CleanUp(job);
-      return fed.sequence;
-    }
-    case ReportIn::Kind::kFailed:
-      LOG(INFO) << "attempt failed: " << jobs_.NameOf(attempt) << " on " << Name(id) << ": " << report.message;
-      Feed(sched::AttemptFailed{attempt, id, incarnation, report.failure, report.message},
-           EncodeFields(report.failed_extra));
-      break;
-    case ReportIn::Kind::kRefused: Feed(sched::AttemptRefused{attempt, id, incarnation, report.message}); break;
-    case ReportIn::Kind::kKilled: Feed(sched::AttemptKilled{attempt, id, incarnation}); break;
-    case ReportIn::Kind::kFetchDone:
-      report.fetch.reader = attempt;
-      Feed(report.fetch);
-      return 0;
-    case ReportIn::Kind::kFetchFailed:
-      Feed(sched::FetchFailed{attempt, report.fetch.from, report.message});
-      Suspect(report.fetch.from, !report.unreachable);
-      return 0;
-    case ReportIn::Kind::kReplicaMade: return ReplicaMade(id, incarnation, report, verdict);
-    case ReportIn::Kind::kReplicaNotMade:
-      // Not for a repeat of the report: it would count as another try.
-      if (jobs_.Replicating(id, report.fetch.from.output)) ReplicaNotMade(report.fetch.from, id, report.message);
-      if (!report.own_fault) Suspect(report.fetch.from, true);
-      return 0;
-    case ReportIn::Kind::kUnknown: *verdict = Verdict::kStale; return 0;
+// Feeds one report to the scheduler. Each operator returns the sequence that the answer waits for; 0: none.
+struct Brain::ReportFeeder {
+  Brain& brain;
+  const Reporter from;
+  Verdict* const verdict;
+
+  uint64_t operator()(report::Unknown) {
+    *verdict = Verdict::kStale;
+    return 0;
   }
-  CleanUp(job);
-  return 0;
+  uint64_t operator()(report::Started) {
+    brain.Feed(sched::AttemptStarted{from.attempt, from.worker, from.incarnation});
+    return 0;
+  }
+  uint64_t operator()(report::Finished finished);
+  uint64_t operator()(report::Failed failed) {
+    LOG(INFO) << "attempt failed: " << brain.jobs_.NameOf(from.attempt) << " on " << Name(from.worker) << ": "
+              << failed.message;
+    const FailedExtra extra{std::move(failed.record), std::move(failed.stderr_tail)};
+    brain.Feed(
+        sched::AttemptFailed{from.attempt, from.worker, from.incarnation, failed.kind, std::move(failed.message)},
+        EncodeFields(extra));
+    return Ended();
+  }
+  uint64_t operator()(report::Refused refused) {
+    brain.Feed(sched::AttemptRefused{from.attempt, from.worker, from.incarnation, std::move(refused.why)});
+    return Ended();
+  }
+  uint64_t operator()(report::Killed) {
+    brain.Feed(sched::AttemptKilled{from.attempt, from.worker, from.incarnation});
+    return Ended();
+  }
+  uint64_t operator()(report::FetchDone done) {
+    brain.Feed(sched::FetchDone{from.attempt, done.replica, done.bytes, done.took, done.readers});
+    return 0;
+  }
+  uint64_t operator()(report::FetchFailed failed) {
+    brain.Feed(sched::FetchFailed{from.attempt, failed.replica, std::move(failed.why)});
+    brain.Suspect(failed.replica, !failed.unreachable);
+    return 0;
+  }
+  // Whole and checked, as its worker says. A repeat gets the same answer: the step is the same again.
+  uint64_t operator()(report::ReplicaMade made) {
+    made.replica.worker = from.worker;
+    made.replica.incarnation = from.incarnation;
+    const Fed fed = brain.Feed(sched::ReplicaMade{made.replica});
+    *verdict = brain.jobs_.FindReplica(made.replica) != nullptr ? Verdict::kReplicaKept : Verdict::kStale;
+    return fed.sequence;
+  }
+  uint64_t operator()(const report::ReplicaNotMade& failed) {
+    // Not for a repeat of the report: it would count as another try.
+    if (brain.jobs_.Replicating(from.worker, failed.from.output)) {
+      brain.ReplicaNotMade(failed.from, from.worker, failed.why);
+    }
+    if (!failed.here) brain.Suspect(failed.from, true);
+    return 0;
+  }
+
+  uint64_t Ended() {
+    brain.CleanUp(from.attempt.task.job);
+    return 0;
+  }
+};
+
+uint64_t Brain::FeedReport(WorkerId id, Incarnation incarnation, mr::Report report, Verdict* verdict) {
+  MarkChanged(report.attempt.task.job);
+  return std::visit(ReportFeeder{*this, {report.attempt, id, incarnation}, verdict}, std::move(report.what));
+}
+
+uint64_t Brain::ReportFeeder::operator()(report::Finished finished) {
+  const AttemptId& attempt = from.attempt;
+  const AttemptView* known = brain.jobs_.Find(attempt);
+  if (known != nullptr && known->worker == from.worker && known->incarnation == from.incarnation &&
+      (known->state == AttemptState::kCommitted || known->state == AttemptState::kReplica)) {
+    // Its answer was lost on the way: the same one again.
+    *verdict = known->state == AttemptState::kCommitted ? Verdict::kWinner : Verdict::kReplicaKept;
+    return known->sequence;
+  }
+  TaskOutput& output = finished.output;
+  const FinishedExtra extra{
+      output.partitions, std::move(output.rows), std::move(output.files), std::move(finished.counters), "", ""};
+  if (brain.FailForBadRecords(from, finished, extra)) {
+    *verdict = Verdict::kStale;
+    return Ended();
+  }
+  const Fed fed = brain.Feed(sched::AttemptFinished{attempt, from.worker, from.incarnation, output.manifest,
+                                                    std::move(finished.consumed), finished.ran, finished.waited},
+                             EncodeFinished(extra, finished.hot_keys));
+  *verdict = FinishedVerdict(attempt, fed.decisions);
+  const JobId job = attempt.task.job;
+  if (JobView* view = brain.jobs_.Find(job); view != nullptr && *verdict == Verdict::kWinner) {
+    NoteGrown(view, finished.grown);
+    brain.bad_records_.Committed(*view, attempt.task, extra, finished.bad_records);
+    if (brain.skew_.Committed(attempt.task, view->plan.stages[attempt.task.stage], output.manifest.records,
+                              output.manifest.bytes, extra, output.partition_kib, finished.hot_keys)) {
+      view->skew = brain.skew_.Of(job);
+    }
+    brain.NoteSizes(attempt.task, std::move(output.partition_kib));
+    brain.PlanLate(job);
+  }
+  brain.CleanUp(job);
+  return fed.sequence;
 }
 
 // Whether an output that it read is not, or no longer, the committed one: then what it counted says nothing of the job,
 // and the scheduler refuses the report. What it left out the scheduler finds.
-bool Brain::ReadOtherContent(const ReportIn& report) const {
-  const sched::Job* job = scheduler_->state().FindJob(report.attempt.task.job);
-  return job != nullptr &&
-         std::any_of(report.finished.consumed.begin(), report.finished.consumed.end(), [job](const Consumed& c) {
+bool Brain::ReadOtherContent(const AttemptId& attempt, const report::Finished& finished) const {
+  const sched::Job* job = scheduler_->state().FindJob(attempt.task.job);
+  return job != nullptr && std::any_of(finished.consumed.begin(), finished.consumed.end(), [job](const Consumed& c) {
            const bool exists = c.stage < job->stages.size() && c.task < job->stages[c.stage].contents.size();
            const sched::Content* content = exists ? &job->stages[c.stage].contents[c.task] : nullptr;
            return content == nullptr || content->generation == 0 || content->digest != c.content;
          });
 }
 
-bool Brain::FailForBadRecords(WorkerId id, Incarnation incarnation, const ReportIn& report) {
-  const AttemptView* known = jobs_.Find(report.attempt);
-  if (known == nullptr || known->worker != id || known->incarnation != incarnation || !Live(known->state)) return false;
-  const JobView& job = *jobs_.Find(report.attempt.task.job);
-  const TaskId& task = report.attempt.task;
-  if (Ended(job.state) || job.stages[task.stage].tasks[task.task].committed || ReadOtherContent(report)) return false;
-  const std::string excess = bad_records_.Excess(job, task, report.finished_extra, report.bad_records);
+bool Brain::FailForBadRecords(const Reporter& from, const report::Finished& finished, const FinishedExtra& extra) {
+  const AttemptView* known = jobs_.Find(from.attempt);
+  if (known == nullptr || known->worker != from.worker || known->incarnation != from.incarnation ||
+      !Live(known->state)) {
+    return false;
+  }
+  const TaskId& task = from.attempt.task;
+  const JobView& job = *jobs_.Find(task.job);
+  if (Ended(job.state) || job.stages[task.stage].tasks[task.task].committed ||
+      ReadOtherContent(from.attempt, finished)) {
+    return false;
+  }
+  const std::string excess = bad_records_.Excess(job, task, extra, finished.bad_records);
   if (excess.empty()) return false;
   LOG(INFO) << Name(job.id) << " fails: " << excess;
-  Feed(sched::AttemptFailed{report.attempt, id, incarnation, FailureKind::kUserFinal, excess},
-       EncodeFields(FailedExtra{report.bad_records.empty() ? "" : report.bad_records.front(), ""}));
+  Feed(sched::AttemptFailed{from.attempt, from.worker, from.incarnation, FailureKind::kUserFinal, excess},
+       EncodeFields(FailedExtra{finished.bad_records.empty() ? "" : finished.bad_records.front(), ""}));
   return true;
 }
 
@@ -392,28 +436,18 @@ void Brain::NoteGrown(JobView* job, const std::vector<std::string>& uris) {
   }
 }
 
-Verdict Brain::FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions) {
+Verdict Brain::FinishedVerdict(const AttemptId& attempt, const std::vector<sched::Decision>& decisions) {
   for (const auto& decision : decisions) {
-    if (const auto* accept = std::get_if<sched::Accept>(&decision); accept && accept->attempt == report.attempt) {
+    if (const auto* accept = std::get_if<sched::Accept>(&decision); accept && accept->attempt == attempt) {
       return accept->winner ? Verdict::kWinner : Verdict::kReplicaKept;
     }
-    if (const auto* refuse = std::get_if<sched::Refuse>(&decision); refuse && refuse->attempt == report.attempt) {
+    if (const auto* refuse = std::get_if<sched::Refuse>(&decision); refuse && refuse->attempt == attempt) {
       if (refuse->reason.code == sched::ReasonCode::kEqualDigest) return Verdict::kReplicaDropped;
       if (refuse->reason.code == sched::ReasonCode::kDifferentDigest) return Verdict::kDiffers;
       return Verdict::kStale;
     }
   }
   return Verdict::kStale;
-}
-
-// Whole and checked, as its worker says. A repeat gets the same answer: the step is the same again.
-uint64_t Brain::ReplicaMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict) {
-  Replica replica = report.fetch.from;
-  replica.worker = id;
-  replica.incarnation = incarnation;
-  const Fed fed = Feed(sched::ReplicaMade{replica});
-  *verdict = jobs_.FindReplica(replica) != nullptr ? Verdict::kReplicaKept : Verdict::kStale;
-  return fed.sequence;
 }
 
 void Brain::ReplicaNotMade(const Replica& from, WorkerId to, const std::string& why) {

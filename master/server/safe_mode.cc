@@ -86,22 +86,22 @@ void Brain::AcceptLoss(std::function<void(Status)> reply) {
   outbox_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
-void Brain::FillJournal(rpc::JournalStatus::Builder out) const {
-  out.setLost(InLossMode());
+JournalStatus Brain::JournalNow() const {
+  JournalStatus out;
+  out.lost = InLossMode();
   if (loss_) {
-    out.setLostEpoch(loss_->epoch);
-    out.setLostSequence(loss_->sequence);
-    out.setKept(loss_->kept);
-    out.setFoundBy(loss_->found_by.c_str());
-    out.setFoundUnixMs(loss_->wall_ms);
-    out.setText(LossWords().c_str());
+    out.lost_epoch = loss_->epoch;
+    out.lost_sequence = loss_->sequence;
+    out.kept = loss_->kept;
+    out.found_by = loss_->found_by;
+    out.found_unix_ms = loss_->wall_ms;
+    out.text = LossWords();
   }
-  out.setAwaitsWorkers(!InLossMode() && namespace_.in_safe_mode());
-  const auto& warnings = journal_->read().warnings;
-  auto list = out.initPassedOver(static_cast<unsigned>(warnings.size()));
-  for (unsigned i = 0; i < warnings.size(); ++i) list.set(i, warnings[i].c_str());
-  out.setFull(journal_full_);
-  out.setWitnessFailure(journal_->witness_failure().c_str());
+  out.awaits_workers = !InLossMode() && namespace_.in_safe_mode();
+  out.passed_over = journal_->read().warnings;
+  out.full = journal_full_;
+  out.witness_failure = journal_->witness_failure();
+  return out;
 }
 
 }  // namespace mr::master

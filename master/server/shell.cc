@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "common/rpc/connection.h"
+#include "common/rpc/control_wire.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wait_for_loop.h"
-#include "common/rpc/wire.h"
 #include "schema/data.capnp.h"
 
 namespace mr::master {
@@ -134,14 +134,6 @@ kj::Promise<void> Shell::Query(std::function<void(const dfs::Namespace&)> fn) {
 
 namespace {
 
-void FillReplica(const Replica& replica, rpc::Replica::Builder out) {
-  rpc::ToWire(replica.output.task, out.initTask());
-  out.setGeneration(replica.output.generation);
-  out.setAttempt(replica.attempt);
-  out.initWorker().setId(replica.worker.value);
-  out.getWorker().setIncarnation(replica.incarnation);
-}
-
 Looked FromFinding(rpc::Finding finding, capnp::Text::Reader why) {
   const std::string text(why.begin(), std::min(why.size(), kMaxWhy));
   switch (finding) {
@@ -170,7 +162,7 @@ void Shell::Probe(const Look& look, std::function<void(Looked)> done) {
                        }
                        kj::Own<rpc::RpcConnection> owned = *std::move(connection);
                        auto request = owned->Bootstrap<rpc::DataServer>().probeRequest();
-                       FillReplica(look.replica, request.initReplica());
+                       rpc::ToWire(look.replica, request.initReplica());
                        return request.send().then([owned = kj::mv(owned)](auto response) mutable {
                          const bool present = response.getPresent();
                          return Probed{{present ? Looked::At::kUnknown : Looked::At::kGone, ""}, kj::mv(owned)};
@@ -189,7 +181,7 @@ void Shell::Probe(const Look& look, std::function<void(Looked)> done) {
                     }
                     // Asked of the connection once more: a client of it must not outlive it.
                     auto request = probed.connection->Bootstrap<rpc::DataServer>().verifyRequest();
-                    FillReplica(look.replica, request.initReplica());
+                    rpc::ToWire(look.replica, request.initReplica());
                     rpc::ToWire(look.content, request.initContent());
                     request.setPartitions(look.partitions);
                     auto verified = request.send().then(

@@ -1,10 +1,10 @@
 // Fills the answers to clients that ask or watch. Reads the tables, changes nothing.
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
+#include "common/rpc/client_wire.h"
 #include "common/rpc/wire.h"
 #include "master/sched/policies/figures.h"
 #include "master/sched/policies/omega.h"
@@ -33,140 +33,120 @@ uint64_t StageBytes(const JobView& job, uint32_t s) {
   return bytes;
 }
 
-void FillStageStatus(const JobView& job, uint32_t s, Instant now, rpc::StageStatus::Builder out) {
+StageStatus StageStatusOf(const JobView& job, uint32_t s, Instant now) {
   const StageView& stage = job.stages[s];
-  out.setName(job.spec.stages[s].name.c_str());
-  out.setPlanned(stage.planned);
-  out.setTasks(job.plan.stages[s].tasks);
-  out.setDone(stage.done);
-  out.setRunning(stage.running);
-  out.setWaiting(stage.waiting);
-  out.setFailed(stage.failed);
-  out.setInputBytes(StageBytes(job, s));
-  out.setTakenBytes(stage.taken_bytes);
-  out.setOutputBytes(stage.output_bytes);
-  out.setOutputRecords(stage.output_records);
+  StageStatus out{.name = job.spec.stages[s].name,
+                  .planned = stage.planned,
+                  .tasks = job.plan.stages[s].tasks,
+                  .done = stage.done,
+                  .running = stage.running,
+                  .waiting = stage.waiting,
+                  .failed = stage.failed,
+                  .input_bytes = StageBytes(job, s),
+                  .taken_bytes = stage.taken_bytes,
+                  .output_bytes = stage.output_bytes,
+                  .output_records = stage.output_records};
   if (stage.started) {
     const bool all_done = stage.planned && stage.done == job.plan.stages[s].tasks;
     const Instant end = all_done ? stage.last_commit : Ended(job.state) ? job.ended : now;
-    out.setElapsedUs(MicrosOf(end - stage.first_launch));
+    out.elapsed_us = MicrosOf(end - stage.first_launch);
   }
+  return out;
 }
 
-void FillSkew(const JobView& job, rpc::JobStatus::Builder out) {
-  auto list = out.initSkew(static_cast<unsigned>(job.skew.size()));
-  unsigned at = 0;
-  for (const Skew& skew : job.skew) {
-    auto to = list[at++];
-    to.setStage(skew.stage);
-    to.setKey(PrintableBytes(skew.key.prefix).c_str());
-    to.setCut(skew.key.cut);
-    to.setRecords(skew.key.records);
-    to.setBytes(skew.key.bytes);
-    to.setStageRecords(skew.stage_records);
-    to.setStageBytes(skew.stage_bytes);
-    to.setPartition(skew.key.partition);
-    to.setPartitionsKnown(skew.partitions_known);
-    to.setPartitionBytes(skew.partition_bytes);
-    to.setMedianBytes(skew.median_bytes);
-    to.setText(SkewText(skew, job.spec.stages[skew.stage].name).c_str());
-  }
+SkewStatus SkewStatusOf(const JobView& job, const Skew& skew) {
+  return {.stage = skew.stage,
+          .partition = skew.key.partition,
+          .key = PrintableBytes(skew.key.prefix),
+          .cut = skew.key.cut,
+          .partitions_known = skew.partitions_known,
+          .records = skew.key.records,
+          .bytes = skew.key.bytes,
+          .stage_records = skew.stage_records,
+          .stage_bytes = skew.stage_bytes,
+          .partition_bytes = skew.partition_bytes,
+          .median_bytes = skew.median_bytes,
+          .text = SkewText(skew, job.spec.stages[skew.stage].name)};
 }
 
 }  // namespace
 
-void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
-  rpc::ToWire(job.id, out.initId());
-  out.setName(job.spec.name.c_str());
-  out.setState(static_cast<rpc::JobState>(ToldState(job)));
-  out.setQueue(job.spec.queue.c_str());
-  out.setPriority(job.spec.priority);
-  out.setOutputUri(job.spec.output_uri.c_str());
-  out.setError(job.error.c_str());
-  if (!Ended(ToldState(job))) out.setLastFailure(job.last_failure.c_str());
-  out.setSubmittedUnixMs(job.wall_ms);
-  out.setSubmissionId(job.submission_id.c_str());
+JobStatus Brain::StatusOf(const JobView& job) const {
+  JobStatus out;
+  out.id = job.id;
+  out.name = job.spec.name;
+  out.state = ToldState(job);
+  out.queue = job.spec.queue;
+  out.priority = job.spec.priority;
+  out.output_uri = job.spec.output_uri;
+  out.error = job.error.c_str();  // to its first NUL: it may have what an operator wrote
+  if (!Ended(ToldState(job))) out.last_failure = job.last_failure.c_str();
+  out.submitted_unix_ms = job.wall_ms;
+  out.submission_id = job.submission_id;
   const Instant now = last_stamp_;
-  out.setElapsedUs(MicrosOf((Ended(job.state) ? job.ended : now) - job.submitted));
-  auto stages = out.initStages(static_cast<unsigned>(job.stages.size()));
-  for (unsigned s = 0; s < job.stages.size(); ++s) FillStageStatus(job, s, now, stages[s]);
-  // Only those that came: a list of many jobs is one message.
-  const auto came = [](const sched::CauseCount& c) { return c.launched > 0; };
-  auto causes = out.initCauses(static_cast<unsigned>(std::count_if(job.causes.begin(), job.causes.end(), came)));
-  unsigned at = 0;
+  out.elapsed_us = MicrosOf((Ended(job.state) ? job.ended : now) - job.submitted);
+  for (uint32_t s = 0; s < job.stages.size(); ++s) out.stages.push_back(StageStatusOf(job, s, now));
   for (size_t i = 0; i < kCauses; ++i) {
-    if (!came(job.causes[i])) continue;
-    auto count = causes[at++];
-    count.setCause(CauseName(static_cast<Cause>(i + 1)));
-    count.setLaunched(job.causes[i].launched);
-    count.setWon(job.causes[i].won);
-    count.setWastedUs(MicrosOf(job.causes[i].wasted));
+    const sched::CauseCount& count = job.causes[i];
+    // Only those that occurred: a list of many jobs is one message.
+    if (count.launched == 0) continue;
+    out.causes.push_back({CauseName(static_cast<Cause>(i + 1)), count.launched, count.won, MicrosOf(count.wasted)});
   }
-  FillClones(job, out);
-  FillSteering(job, out);
-  FillDeadline(job, out);
-  const bool nobody = !Ended(job.state) && workers_.NoneToCome();
-  auto warnings = out.initWarnings(static_cast<unsigned>(job.warnings.size() + job.grown.size()) + (nobody ? 1 : 0));
-  at = 0;
-  if (nobody) warnings.set(at++, "no worker is registered; the job waits until one is (see mrctl doctor)");
-  for (const auto& [stage, text] : job.warnings) warnings.set(at++, text.c_str());
-  for (const std::string& uri : job.grown) warnings.set(at++, GrownText(uri).c_str());
-  FillSkew(job, out);
-  if (const auto hung = Hung(job); !hung.empty()) {
-    auto list = out.initHung(static_cast<unsigned>(hung.size()));
-    for (unsigned i = 0; i < hung.size(); ++i) list.set(i, hung[i].second.c_str());
+  out.clones = ClonesOf(job);
+  out.steering = SteeringOf(job);
+  out.deadline = DeadlineOf(job);
+  if (!Ended(job.state) && workers_.NoneToCome()) {
+    out.warnings.push_back("no worker is registered; the job waits until one is (see mrctl doctor)");
   }
-  if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return;
+  for (const auto& [stage, text] : job.warnings) out.warnings.push_back(text);
+  for (const std::string& uri : job.grown) out.warnings.push_back(GrownText(uri));
+  for (const Skew& skew : job.skew) out.skew.push_back(SkewStatusOf(job, skew));
+  for (auto& [attempt, text] : Hung(job)) out.hung.push_back(std::move(text));
+  if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return out;
   const OutputTotals totals = job.brief ? job.totals : TotalsOf(job.Outputs());
-  out.setOutputBytes(totals.bytes);
-  out.setOutputRecords(totals.records);
-  out.setOutputParts(totals.parts);
-  rpc::ToWire(totals.digest, out.initOutputDigest());
+  out.output_bytes = totals.bytes;
+  out.output_records = totals.records;
+  out.output_parts = totals.parts;
+  out.output_digest = totals.digest;
+  return out;
 }
 
-void Brain::FillSteering(const JobView& job, rpc::JobStatus::Builder out) const {
-  if (!job.steering.any()) return;
-  auto to = out.initSteering();
-  to.setHeldUs(MicrosOf(job.steering.HeldUntil(last_stamp_)));
-  auto points = to.initPoints(static_cast<unsigned>(job.steering.points.size()));
-  unsigned at = 0;
+std::optional<SteeringStatus> Brain::SteeringOf(const JobView& job) const {
+  if (!job.steering.any()) return std::nullopt;
+  SteeringStatus out;
+  out.held_slot_s = job.steering.HeldUntil(last_stamp_).seconds();
   for (const SteeringPoint& p : job.steering.points) {
-    auto point = points[at++];
-    point.setAtUs(MicrosOf(p.at));
-    point.setSlots(p.slots);
-    point.setAsked(p.asked);
-    point.setProgress(p.progress);
-    point.setLeftUs(MicrosOf(p.left));
-    point.setDeadlineUs(MicrosOf(p.deadline));
+    out.points.push_back({p.at.seconds(), p.progress, p.slots, p.asked, p.left.seconds(), p.deadline.seconds()});
   }
+  return out;
 }
 
-void Brain::FillClones(const JobView& job, rpc::JobStatus::Builder out) const {
+std::optional<CloneStatus> Brain::ClonesOf(const JobView& job) const {
   const sched::CauseCount& clones = job.causes[CauseIndex(Cause::kClone)];
   const sched::CauseCount& lent = job.causes[CauseIndex(Cause::kOpportunistic)];
-  if (clones.launched + lent.launched == 0 && job.clones.exclusive + job.clones.contended == 0) return;
-  auto to = out.initClones();
-  to.setLaunched(clones.launched);
-  to.setWon(clones.won);
-  to.setKilled(job.clones.killed);
-  to.setExtraUs(MicrosOf(job.clones.extra));
-  to.setExclusive(job.clones.exclusive);
-  to.setContended(job.clones.contended);
-  to.setRebound(job.clones.rebound);
-  to.setLentLaunched(lent.launched);
-  to.setLentWon(lent.won);
-  to.setLentKilled(job.lent.killed);
-  to.setLentExtraUs(MicrosOf(job.lent.extra));
+  if (clones.launched + lent.launched == 0 && job.clones.exclusive + job.clones.contended == 0) return std::nullopt;
+  CloneStatus out{.launched = clones.launched,
+                  .won = clones.won,
+                  .killed = job.clones.killed,
+                  .extra_us = MicrosOf(job.clones.extra),
+                  .exclusive = job.clones.exclusive,
+                  .contended = job.clones.contended,
+                  .rebound = job.clones.rebound,
+                  .lent_launched = lent.launched,
+                  .lent_won = lent.won,
+                  .lent_killed = job.lent.killed,
+                  .lent_extra_us = MicrosOf(job.lent.extra)};
   size_t tasks = 0;
   for (const StagePlan& stage : job.plan.stages) tasks += stage.tasks;
   const std::string bin = std::to_string(sched::BinOfTasks(tasks));
   for (const sched::Figure& figure : scheduler_->Figures(job.id, last_stamp_)) {
-    if (figure.name == sched::kBudgetFigure) to.setBudget(static_cast<uint64_t>(figure.value));
-    if (figure.name == sched::kUsedFigure) to.setBudgetUsed(static_cast<uint64_t>(figure.value));
+    if (figure.name == sched::kBudgetFigure) out.budget = static_cast<uint64_t>(figure.value);
+    if (figure.name == sched::kUsedFigure) out.budget_used = static_cast<uint64_t>(figure.value);
     if (figure.name != sched::kOmegaFigure || figure.label != bin) continue;
-    to.setOmegaKnown(true);
-    to.setOmegaUs(std::isinf(figure.value) ? UINT64_MAX : static_cast<uint64_t>(figure.value * 1e6));
+    out.omega_known = true;
+    out.omega_us = std::isinf(figure.value) ? UINT64_MAX : static_cast<uint64_t>(figure.value * 1e6);
   }
+  return out;
 }
 
 Status Brain::Watch(uint64_t watcher, JobId id) {
@@ -216,7 +196,7 @@ void Brain::PushDue() {
     watcher.in_flight = true;
     watcher.last_push = now;
     auto message = std::make_shared<capnp::MallocMessageBuilder>();
-    Fill(*job, message->initRoot<rpc::JobStatus>());
+    rpc::ToWire(StatusOf(*job), message->initRoot<rpc::JobStatus>());
     outlets_.PushStatus(id, std::move(message));
   }
 }
@@ -317,10 +297,7 @@ Status Brain::FillCounters(JobId id, uint64_t from, rpc::MasterForClient::Counte
   auto list = out.initCounters(static_cast<unsigned>(std::distance(begin, end)));
   unsigned at = 0;
   for (auto it = begin; it != end; ++it) {
-    auto counter = list[at++];
-    counter.setGroup(it->first.first.c_str());
-    counter.setName(it->first.second.c_str());
-    counter.setValue(it->second);
+    rpc::ToWire(CounterValue{it->first.first, it->first.second, it->second}, list[at++]);
   }
   return Status::Ok();
 }
@@ -380,7 +357,7 @@ void Brain::FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder o
   if (end != jobs.end()) out.setNext(uint64_t{end->first.epoch} << 32 | end->first.seq);
   auto list = out.initJobs(count);
   unsigned at = 0;
-  for (auto it = begin; it != end; ++it) Fill(it->second, list[at++]);
+  for (auto it = begin; it != end; ++it) rpc::ToWire(StatusOf(it->second), list[at++]);
 }
 
 void Brain::FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Builder out) {

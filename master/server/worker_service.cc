@@ -11,24 +11,19 @@
 #include "common/abi/operator_table.h"
 #include "common/base/text.h"
 #include "common/io/files.h"
+#include "common/rpc/control_wire.h"
 #include "common/rpc/kj_status.h"
-#include "common/rpc/wire.h"
 #include "master/server/shell.h"
 
 namespace mr::master {
 namespace {
 
-constexpr size_t kMaxText = 16 << 10;  // of what a peer says to people
 // Limits of one attempt's report. Counters: those of operator_table.h and the host's own. Consumed: their record stays
 // below the journal's 64 MiB. Output files: one for each port. Blocks: 3 TiB of full ones, so that the report and the
 // record of a file stay small (HDFS allows 10,000 blocks of a file).
 constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS, kMaxCounterName = MR_MAX_COUNTER_NAME;
 constexpr size_t kMaxConsumed = 1'000'000, kMaxOutputs = 1000, kMaxOutputBlocks = 50'000, kMaxReplicas = 64;
 constexpr uint32_t kMaxLabels = 64;
-constexpr uint32_t kMaxRows = 64;      // inline partition table
-constexpr uint32_t kMaxSizes = 1024;   // of partitions of others
-constexpr size_t kMaxBadRecords = 16;  // in words, of one attempt
-constexpr size_t kMaxHotKeys = 64;     // of one attempt
 // Limits of one registration, so that no peer fills the memory: blocks for 512 TiB of full ones (guesses at the largest
 // machine).
 constexpr size_t kMaxListedReplicas = 4'000'000, kMaxListedRunning = 100'000, kMaxListedBlocks = 8'000'000;
@@ -36,7 +31,6 @@ constexpr size_t kMaxListedReplicas = 4'000'000, kMaxListedRunning = 100'000, kM
 constexpr size_t kMaxKeptReplicas = 500'000;
 // In pieces: the record of an attempt that read a million outputs takes half of it.
 constexpr uint64_t kMaxReportBytes = 48u << 20;
-constexpr size_t kMaxGrown = 16;  // inputs of one attempt
 constexpr uint32_t kLibraryPiece = 1 << 20;
 
 void ToWire(const Durable& durable, rpc::Durable::Builder out) {
@@ -45,21 +39,14 @@ void ToWire(const Durable& durable, rpc::Durable::Builder out) {
   out.setSequence(durable.sequence);
 }
 
-std::string Said(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), kMaxText)}; }
-
-Replica ReplicaFrom(rpc::Replica::Reader in) {
-  return {{rpc::FromWire(in.getTask()), in.getGeneration()},
-          in.getAttempt(),
-          WorkerId{in.getWorker().getId()},
-          in.getWorker().getIncarnation()};
-}
+std::string Said(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), rpc::kMaxReportText)}; }
 
 // `out` has what the pages listed.
 void AddPage(RegisterIn* out, capnp::List<rpc::Replica>::Reader inventory, capnp::List<rpc::AttemptId>::Reader running,
              capnp::List<rpc::BlockReport>::Reader blocks) {
-  for (auto replica : inventory) out->info.inventory.push_back(ReplicaFrom(replica));
+  for (auto replica : inventory) out->info.inventory.push_back(rpc::FromWire(replica));
   for (auto attempt : running) out->info.running.push_back(rpc::FromWire(attempt));
-  for (auto block : blocks) out->blocks.push_back(dfs::FromWire(block));
+  for (auto block : blocks) out->blocks.push_back(rpc::FromWire(block));
 }
 
 RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in, RegisterIn pages) {
@@ -93,58 +80,6 @@ std::vector<uint8_t> DropBits(const std::vector<Replica>& inventory, const std::
   return bits;
 }
 
-FileOutput OutputFrom(rpc::FileOutput::Reader in) {
-  FileOutput out{Said(in.getName()), Said(in.getStaged()),           in.getBytes(),
-                 in.getRecords(),    rpc::FromWire(in.getContent()), {}};
-  for (auto block : in.getBlocks()) {
-    StagedBlock b{block.getId(), block.getGeneration(), block.getLength(), block.getDigest(), {}};
-    for (uint32_t worker : block.getWorkers()) b.workers.push_back(worker);
-    out.blocks.push_back(std::move(b));
-  }
-  return out;
-}
-
-void FinishedFrom(rpc::Finished::Reader in, ReportIn* out) {
-  const auto manifest = in.getManifest();
-  out->finished.manifest = {manifest.getRecords(), manifest.getBytes(), rpc::FromWire(manifest.getContent())};
-  out->finished.ran = Micros(static_cast<int64_t>(std::min<uint64_t>(in.getRanUs(), INT64_MAX / 1000)));
-  out->finished.waited = Micros(static_cast<int64_t>(std::min<uint64_t>(in.getWaitedUs(), INT64_MAX / 1000)));
-  for (auto c : in.getConsumed()) {
-    out->finished.consumed.push_back({c.getStage(), c.getTask(), c.getGeneration(), rpc::FromWire(c.getContent())});
-  }
-  FinishedExtra& extra = out->finished_extra;
-  extra.partitions = manifest.getPartitions();
-  for (auto row : manifest.getTable()) {
-    if (extra.rows.size() == kMaxRows) break;
-    extra.rows.push_back({row.getRecords(), row.getBytes(), rpc::FromWire(row.getContent()), row.getChunks()});
-  }
-  for (auto output : manifest.getOutputs()) extra.outputs.push_back(OutputFrom(output));
-  for (auto c : in.getCounters()) extra.counters.push_back({c.getGroup(), c.getName(), c.getValue()});
-  for (auto bad : in.getBadRecords()) {
-    if (out->bad_records.size() == kMaxBadRecords) break;
-    out->bad_records.push_back(Said(bad));
-  }
-  for (const uint32_t kib : in.getPartitionKib()) {
-    if (out->partition_kib.size() == kMaxSizes) break;
-    out->partition_kib.push_back(kib);
-  }
-  for (auto uri : in.getGrown()) {
-    if (out->grown.size() == kMaxGrown) break;
-    out->grown.push_back(Said(uri));
-  }
-  for (auto key : in.getHotKeys()) {
-    if (out->hot_keys.size() == kMaxHotKeys) break;
-    const auto prefix = key.getPrefix();
-    out->hot_keys.push_back({key.getPort(),
-                             key.getPartition(),
-                             key.getHash(),
-                             {reinterpret_cast<const char*>(prefix.begin()), std::min(prefix.size(), kHotKeyPrefix)},
-                             key.getCut(),
-                             key.getRecords(),
-                             key.getBytes()});
-  }
-}
-
 // Returns which limit the report exceeds, or "". A worker keeps these limits itself. Checked before anything is copied.
 std::string Excess(rpc::Finished::Reader in) {
   const auto more = [](const char* what, size_t most) {
@@ -169,65 +104,15 @@ std::string Excess(rpc::Finished::Reader in) {
   return blocks > kMaxOutputBlocks ? more("blocks of output", kMaxOutputBlocks) : "";
 }
 
-ReportIn ReportFrom(rpc::Report::Reader in) {
-  ReportIn out;
-  out.number = in.getNumber();
-  out.attempt = rpc::FromWire(in.getAttempt());
-  switch (in.which()) {
-    case rpc::Report::STARTED: out.kind = ReportIn::Kind::kStarted; break;
-    case rpc::Report::FINISHED:
-      out.message = Excess(in.getFinished());
-      if (!out.message.empty()) {
-        out.kind = ReportIn::Kind::kFailed;
-        out.failure = FailureKind::kUserFinal;
-        break;
-      }
-      out.kind = ReportIn::Kind::kFinished;
-      FinishedFrom(in.getFinished(), &out);
-      break;
-    case rpc::Report::FAILED: {
-      const auto failed = in.getFailed();
-      out.kind = ReportIn::Kind::kFailed;
-      const uint8_t kind = failed.getKind();
-      const bool known = kind >= 1 && kind <= static_cast<uint8_t>(FailureKind::kUserFinal);
-      out.failure = known ? static_cast<FailureKind>(kind) : FailureKind::kEnvironment;
-      out.message = Said(failed.getMessage());
-      out.failed_extra = {Said(failed.getRecord()), Said(failed.getStderrTail())};
-      break;
-    }
-    case rpc::Report::REFUSED:
-      out.kind = ReportIn::Kind::kRefused;
-      out.message = Said(in.getRefused());
-      break;
-    case rpc::Report::KILLED: out.kind = ReportIn::Kind::kKilled; break;
-    case rpc::Report::FETCH_FAILED:
-      out.kind = ReportIn::Kind::kFetchFailed;
-      out.fetch.from = ReplicaFrom(in.getFetchFailed().getReplica());
-      out.message = Said(in.getFetchFailed().getWhy());
-      out.unreachable = in.getFetchFailed().getUnreachable();
-      break;
-    case rpc::Report::FETCH_DONE: {
-      const auto done = in.getFetchDone();
-      out.kind = ReportIn::Kind::kFetchDone;
-      out.fetch.from = ReplicaFrom(done.getReplica());
-      out.fetch.bytes = done.getBytes();
-      out.fetch.took = Micros(static_cast<int64_t>(std::min<uint64_t>(done.getTookUs(), INT64_MAX / 1000)));
-      out.fetch.readers = done.getReaders();
-      break;
-    }
-    case rpc::Report::REPLICA_MADE:
-      out.kind = ReportIn::Kind::kReplicaMade;
-      out.fetch.from = ReplicaFrom(in.getReplicaMade());
-      break;
-    case rpc::Report::REPLICA_NOT_MADE:
-      out.kind = ReportIn::Kind::kReplicaNotMade;
-      out.fetch.from = ReplicaFrom(in.getReplicaNotMade().getReplica());
-      out.message = Said(in.getReplicaNotMade().getWhy());
-      out.own_fault = in.getReplicaNotMade().getHere();
-      break;
-    default: break;
+NumberedReport ReportFrom(rpc::Report::Reader in) {
+  NumberedReport out{in.getNumber(), {}};
+  const std::string excess = in.isFinished() ? Excess(in.getFinished()) : "";
+  if (excess.empty()) {
+    out.report = rpc::FromWire(in);
+  } else {
+    out.report = {rpc::FromWire(in.getAttempt()), report::Failed{FailureKind::kUserFinal, excess, "", ""}};
   }
-  if (!out.attempt.valid()) out.kind = ReportIn::Kind::kUnknown;
+  if (!out.report.attempt.valid()) out.report.what = report::Unknown{};
   return out;
 }
 
@@ -300,7 +185,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   kj::Promise<void> report(ReportContext context) override {
     const auto params = context.getParams();
     CheckRef(params.getWorker());
-    std::vector<ReportIn> reports;
+    std::vector<NumberedReport> reports;
     for (auto report : params.getReports()) {
       reports.push_back(report.isPieces() ? FromPieces(report) : ReportFrom(report));
     }
@@ -314,8 +199,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       capnp::MessageSize size{out.verdicts.size() * 2 + 16, 0};
       if (out.batch) size.wordCount += out.batch->getRoot<rpc::CommandBatch>().asReader().totalSize().wordCount;
       auto results = context.getResults(size);
-      auto replies = results.initReplies(static_cast<unsigned>(out.verdicts.size()));
-      for (unsigned i = 0; i < out.verdicts.size(); ++i) ToWire(out.verdicts[i], replies[i]);
+      auto verdicts = results.initVerdicts(static_cast<unsigned>(out.verdicts.size()));
+      for (unsigned i = 0; i < out.verdicts.size(); ++i) verdicts.set(i, rpc::ToWire(out.verdicts[i]));
       if (out.batch) results.setBatch(out.batch->getRoot<rpc::CommandBatch>().asReader());
     });
   }
@@ -340,10 +225,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     const auto params = context.getParams();
     CheckRef(params.getWorker());
     sched::AttemptProgress event{WorkerId{params.getWorker().getId()}, params.getWorker().getIncarnation(), {}};
-    for (auto frame : params.getFrames()) {
-      event.reports.push_back({rpc::FromWire(frame.getAttempt()), frame.getPhase(), frame.getTakenBytes(),
-                               frame.getTotalBytes(), frame.getRecords(), frame.getInputsDone()});
-    }
+    for (auto frame : params.getFrames()) event.reports.push_back(rpc::FromWire(frame));
     shell_.PostToMaster([brain = &shell_.brain(), event = std::move(event)] { brain->Progress(event); });
     return kj::READY_NOW;
   }
@@ -352,7 +234,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     const auto ref = context.getParams().getWorker();
     CheckRef(ref);
     std::vector<BlockRef> blocks;
-    for (auto block : context.getParams().getBlocks()) blocks.push_back(dfs::FromWire(block));
+    for (auto block : context.getParams().getBlocks()) blocks.push_back(rpc::FromWire(block));
     shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
                          blocks = std::move(blocks)] { brain->BlocksReceived(id, incarnation, blocks); });
     return kj::READY_NOW;
@@ -361,8 +243,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   kj::Promise<void> blockSuspect(BlockSuspectContext context) override {
     const auto ref = context.getParams().getWorker();
     CheckRef(ref);
-    std::vector<Brain::DamagedBlock> blocks;
-    for (auto block : context.getParams().getBlocks()) blocks.push_back({dfs::FromWire(block), block.getAside()});
+    std::vector<DamagedBlock> blocks;
+    for (auto block : context.getParams().getBlocks()) blocks.push_back({rpc::FromWire(block), block.getAside()});
     shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
                          blocks = std::move(blocks)] { brain->BlocksSuspect(id, incarnation, blocks); });
     return kj::READY_NOW;
@@ -374,7 +256,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     CheckRef(ref);
     shell_.PostToMaster(
         [brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
-         block = dfs::FromWire(params.getBlock()), source_failed = params.getSourceFailed(),
+         block = rpc::FromWire(params.getBlock()), source_failed = params.getSourceFailed(),
          why = Said(params.getWhy())] { brain->BlockNotCopied(id, incarnation, block, source_failed, why); });
     return kj::READY_NOW;
   }
@@ -440,7 +322,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     std::vector<uint64_t> words;
   };
 
-  ReportIn FromPieces(rpc::Report::Reader stub) {
+  NumberedReport FromPieces(rpc::Report::Reader stub) {
     const Pieces pieces = std::exchange(pieces_, {});
     KJ_REQUIRE(pieces.number == stub.getNumber() && pieces.total == stub.getPieces() && pieces.got == pieces.total &&
                    pieces.total > 0 && pieces.total % sizeof(capnp::word) == 0,
@@ -481,10 +363,6 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   Pieces pieces_;
 };
 
-DiskRoom FromWire(rpc::DiskRoom::Reader in) {
-  return {in.getFreeBytes(), in.getTotalBytes(), in.getFull(), in.getNoInodes(), Said(in.getPath())};
-}
-
 class HeartbeatService final : public rpc::Heartbeats::Server {
  public:
   HeartbeatService(Shell& shell, Incarnation incarnation) : shell_(shell), incarnation_(incarnation) {}
@@ -499,7 +377,7 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
     return shell_
         .Ask([id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),
               silent = Millis(context.getParams().getLoopSilentMs()),
-              room = FromWire(context.getParams().getRoom())](Brain& brain) {
+              room = rpc::FromWire(context.getParams().getRoom())](Brain& brain) {
           return std::make_pair(brain.Beat(id, incarnation, silent, room), brain.DurableNow());
         })
         .then([this, context, incarnation = worker.getIncarnation()](std::pair<bool, Durable> answer) mutable {

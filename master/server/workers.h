@@ -11,6 +11,7 @@
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "common/base/time.h"
+#include "common/model/disk_room.h"
 #include "master/sched/event.h"
 
 namespace mr::master {
@@ -48,14 +49,6 @@ inline constexpr Duration kLeaseMargin = Seconds(5);
 
 // So many outputs that its memory damaged, and a worker gets no new attempts: one may be a stray particle (guess).
 inline constexpr uint32_t kDistrustedFrom = 3;
-
-// Space on the disk with a worker's data, by its last beat. total 0: not known.
-struct DiskRoom {
-  uint64_t free_bytes = 0, total_bytes = 0;
-  bool full = false;       // less is free than it keeps free (mrworker --min_free)
-  bool no_inodes = false;  // full since there may be no more files
-  std::string path;        // of its data, where it is full
-};
 
 struct WorkerView {
   WorkerId id;

@@ -220,12 +220,12 @@ void Simulation::TryCopy(uint32_t index) {
     a.inputs_done = now_;
     a.phase = Phase::kSort;
     const uint32_t stamp = a.stamp;
-    const sched::ProgressReport report{a.id,
-                                       1,
-                                       static_cast<uint64_t>(a.bytes),
-                                       ModelOf(a.id.task).silent ? 0 : static_cast<uint64_t>(a.bytes),
-                                       static_cast<uint64_t>(a.before / kRecordBytes),
-                                       true};
+    const ProgressReport report{a.id,
+                                1,
+                                static_cast<uint64_t>(a.bytes),
+                                ModelOf(a.id.task).silent ? 0 : static_cast<uint64_t>(a.bytes),
+                                static_cast<uint64_t>(a.before / kRecordBytes),
+                                true};
     a.reported = a.before;
     a.reported_at = now_;
     Step(sched::AttemptProgress{{a.worker + 1}, a.incarnation, {report}});

@@ -159,7 +159,7 @@ class Workers {
   // Returns results by the names of ended jobs.
   std::map<std::string, Outcome> Outcomes(const std::vector<std::string>& names) {
     std::map<std::string, Outcome> outcomes;
-    for (const ctl::JobStatus& job : OrDie(client_->Jobs(), "the jobs")) {
+    for (const mr::JobStatus& job : OrDie(client_->Jobs(), "the jobs")) {
       if (std::find(names.begin(), names.end(), job.name) == names.end()) continue;
       outcomes[job.name] = OutcomeOf(OrDie(client_->Job(job.id), "the job"));
     }
@@ -176,10 +176,10 @@ class Workers {
     return flags;
   }
 
-  Outcome OutcomeOf(const ctl::JobStatus& status) {
+  Outcome OutcomeOf(const mr::JobStatus& status) {
     Outcome o;
     o.seconds = static_cast<double>(status.elapsed_us) * 1e-6;
-    for (const ctl::CauseStatus& c : status.causes) {
+    for (const mr::CauseStatus& c : status.causes) {
       if (c.cause != "speculative" && c.cause != "restart") continue;
       o.speculative += c.launched;
       o.speculative_won += c.won;

@@ -201,7 +201,7 @@ class Workers {
     }
     Ran ran;
     std::map<std::string, JobId> ids;
-    for (const ctl::JobStatus& job : OrDie(client_->Jobs(), "the jobs")) ids[job.name] = job.id;
+    for (const mr::JobStatus& job : OrDie(client_->Jobs(), "the jobs")) ids[job.name] = job.id;
     Sums sums;
     for (size_t j = 0; j < jobs.size(); ++j) {
       const std::string& name = running[j].first;

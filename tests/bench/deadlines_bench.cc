@@ -52,7 +52,7 @@ class Side {
   struct Run {
     double seconds = 0, held = 0;  // slot-seconds
     bool steered = false;
-    ctl::SteeringStatus steering;
+    mr::SteeringStatus steering;
   };
   // deadline: in seconds; 0: none.
   Run Five(double deadline) {
@@ -68,9 +68,9 @@ class Side {
     if (!code || *code != 0) Die("run " + id + " under " + name_ + " did not succeed\n" + cluster_.Logs());
     Check(out);
     Run run;
-    for (const ctl::JobStatus& job : OrDie(client_->Jobs(), "the jobs")) {
+    for (const mr::JobStatus& job : OrDie(client_->Jobs(), "the jobs")) {
       if (job.name != "five" || job.output_uri != "file://" + out) continue;
-      const ctl::JobStatus status = OrDie(client_->Job(job.id), "the job");
+      const mr::JobStatus status = OrDie(client_->Job(job.id), "the job");
       run.seconds = static_cast<double>(status.elapsed_us) * 1e-6;
       run.steered = status.steering.has_value();
       if (run.steered) run.steering = *status.steering, run.held = status.steering->held_slot_s;
@@ -162,7 +162,7 @@ sim::Chart Picture(const std::vector<Kind>& kinds, const std::vector<double>& de
       line.name = first ? kinds[k].name : "";
       line.colour = sim::ChartColour(k);
       line.steps = true;
-      for (const ctl::SteeringPoint& p : kinds[k].runs[r].steering.points) {
+      for (const mr::SteeringPoint& p : kinds[k].runs[r].steering.points) {
         line.x.push_back(p.at_s);
         line.y.push_back(p.slots);
       }

@@ -141,6 +141,7 @@ TEST_F(CliTest, DaemonsExitWithTwoForFlagsThatAreWrong) {
         help.out,
         ContainsRegex("^mr(master|worker) .*--data DIR.*\n\n(  --accept_loss=.*\n)?  --advertise=TEXT +host at which"));
     EXPECT_THAT(help.out, ContainsRegex("\n  --http_port=N +HTTP port.* \\(default: 708[01]\\)\n"));
+    EXPECT_THAT(help.out, testing::Not(ContainsRegex("without this flag[^\n]*\\(default")));
     EXPECT_THAT(help.out, testing::Not(HasSubstr("logtostderr"))) << "libraries' flags stand in --helpfull";
     EXPECT_THAT(RunProgram({daemon[0], "--helpfull"}).out, HasSubstr("logtostderr"));
     EXPECT_EQ(RunProgram({daemon[0], "--version"}).exit, 0);

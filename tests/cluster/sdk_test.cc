@@ -194,7 +194,7 @@ TEST_F(SdkTest, TheInstalledPackageBuildsAndRunsAProject) {
   EXPECT_EQ(run.exit, 0) << run.err;
   EXPECT_EQ(run.out, "a.org\t2\t111\n");
   // A version that is not there is refused by the package.
-  Shell("sed -i 's/Paceline 0.1/Paceline 7.1/' '" + (directory_ / "hosts/CMakeLists.txt") + "'");
+  Shell("sed -i 's/Paceline 0.2/Paceline 7.1/' '" + (directory_ / "hosts/CMakeLists.txt") + "'");
   EXPECT_THAT(BuildProject(directory_ / "hosts"), HasSubstr("7.1"));
 }
 

@@ -3,10 +3,10 @@
 #include <type_traits>
 
 #include "common/base/ids.h"
-#include "common/base/job_state.h"
 #include "common/base/rng.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/model/job_state.h"
 
 namespace mr {
 namespace {
@@ -97,6 +97,26 @@ TEST(JobStateTest, OnlyThreeStatesAreTheEnd) {
     const std::string word = Word(static_cast<JobState>(i));
     EXPECT_EQ(Ended(static_cast<JobState>(i)), word == "SUCCEEDED" || word == "FAILED" || word == "KILLED") << word;
   }
+}
+
+TEST(StatusTest, AStatusCanBeCopiedMovedAndAssignedToItself) {
+  Status failed = NotFound("/a");
+  Status copy = failed;
+  Status& same = copy;
+  copy = same;
+  EXPECT_EQ(copy.ToString(), "not_found: /a");
+  Status moved = std::move(copy);
+  EXPECT_EQ(moved.ToString(), "not_found: /a");
+  Status ok;
+  ok = moved;
+  moved = Status();
+  EXPECT_TRUE(moved.ok());
+  EXPECT_EQ(moved.message(), "");
+  EXPECT_EQ(ok.ToString(), failed.ToString());
+  Status& itself = ok;
+  ok = std::move(itself);
+  EXPECT_EQ(ok.code(), Code::kNotFound) << "a move to itself keeps it";
+  EXPECT_EQ(Status(Code::kOk, "dropped").message(), "");
 }
 
 TEST(StatusTest, ContextStandsInFrontAndTheCodeStays) {

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -27,9 +28,11 @@ TEST(CodecTest, ComesBackAndRefusesOtherLengths) {
   EXPECT_EQ(Decompress(static_cast<Codec>(9), stored, 1, 100, &back).code(), Code::kCorrupted);
 }
 
+// A path that other runs of this test do not use.
+std::string OwnPath(const std::string& name) { return testing::TempDir() + name + "." + std::to_string(::getpid()); }
+
 TEST(FilesTest, ADurableWriteIsWholeAndReadsBack) {
-  const std::string dir = testing::TempDir() + "files_test";
-  ASSERT_TRUE(RemoveTree(dir).ok());
+  const std::string dir = OwnPath("files_test");
   ASSERT_TRUE(MakeDirectories(dir).ok());
   ASSERT_TRUE(WriteFileDurably(dir + "/a", "hello").ok());
   EXPECT_EQ(*ReadFile(dir + "/a"), "hello");
@@ -40,10 +43,11 @@ TEST(FilesTest, ADurableWriteIsWholeAndReadsBack) {
   ASSERT_EQ(::rename((dir + "/long").c_str(), (dir + "/a.tmp").c_str()), 0);
   ASSERT_TRUE(WriteFileDurably(dir + "/a", "short").ok());
   EXPECT_EQ(*ReadFile(dir + "/a"), "short");
+  EXPECT_TRUE(RemoveTree(dir).ok());
 }
 
 TEST(FilesTest, TwoMayRemoveOneTree) {
-  const std::string dir = testing::TempDir() + "/remove_tree";
+  const std::string dir = OwnPath("remove_tree");
   for (int i = 0; i < 500; ++i) ASSERT_TRUE(MakeDirectories(dir + "/" + std::to_string(i) + "/below").ok());
   Status other;
   std::thread thread([&] { other = RemoveTree(dir); });
@@ -55,10 +59,11 @@ TEST(FilesTest, TwoMayRemoveOneTree) {
 }
 
 TEST(FilesTest, ALockIsHeldByOneDescriptor) {
-  const std::string path = testing::TempDir() + "lock_test";
+  const std::string path = OwnPath("lock_test");
   auto first = LockFile(path);
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(LockFile(path).status().code(), Code::kRejected);
+  EXPECT_EQ(::unlink(path.c_str()), 0);
 }
 
 TEST(FileVersionTest, AnyOtherTimeOfModificationIsAChange) {

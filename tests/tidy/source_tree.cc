@@ -48,10 +48,11 @@ struct FolderRule {
 const std::vector<FolderRule>& FolderRules() {
   static const std::vector<FolderRule> rules = {
       {"common/base/", {"common/base/"}},
+      {"common/model/", {"common/base/", "common/model/"}},
       {"common/abi/", {"common/abi/", "common/base/"}},
       {"common/", {"common/"}},
       {"dfs/", {"common/", "dfs/"}},
-      {"master/sched/", {"common/base/", "master/sched/"}},
+      {"master/sched/", {"common/base/", "common/model/", "master/sched/"}},
       {"master/sim/", {"common/", "master/sched/", "master/sim/"}},
       {"master/sim/replay/",
        {"common/", "master/history/", "master/journal/", "master/sched/", "master/server/records.h", "master/sim/"}},
@@ -69,7 +70,8 @@ const std::vector<FolderRule>& FolderRules() {
 // A library header and where it may be used.
 std::string CheckLibrary(const std::string& path, const std::string& name) {
   const bool test = StartsWith(path, "tests/");
-  const bool pure = StartsWith(path, "master/sched/") || StartsWith(path, "common/base/");
+  const bool pure =
+      StartsWith(path, "master/sched/") || StartsWith(path, "common/base/") || StartsWith(path, "common/model/");
   const bool child = StartsWith(path, "worker/task/") || StartsWith(path, "jobs/sdk/") ||
                      StartsWith(path, "jobs/builtin/") || StartsWith(path, "common/abi/");
   if (StartsWith(name, "gflags/") && !EndsWith(path, "_main.cc")) {

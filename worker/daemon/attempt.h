@@ -23,32 +23,17 @@
 
 #include "common/base/ids.h"
 #include "common/base/time.h"
+#include "common/model/attempt.h"
+#include "common/model/output.h"
 #include "worker/shuffle/fetch.h"
 
 namespace mr::worker {
-
-// The numbers of mr::FailureKind: they travel in reports.
-enum class FailureKind : uint8_t {
-  kUser = 1,
-  kEnvironment = 2,
-  kLost = 3,
-  kKilled = 4,
-  kPreempted = 5,
-  kUserFinal = 6,  // like kUser, but another attempt would fail in the same way
-};
 
 // One upstream task that the attempt reads for one of its inputs.
 struct Read {
   uint32_t input = 0;
   uint32_t stage = 0, task = 0;  // upstream
   uint32_t partition_begin = 0, partition_end = 0;
-};
-
-struct Consumed {
-  uint32_t stage = 0, task = 0;
-  uint32_t generation = 0;
-  Digest128 content;
-  bool operator==(const Consumed&) const = default;
 };
 
 using ReplicaPtr = std::shared_ptr<const ReplicaLocation>;
@@ -60,16 +45,6 @@ enum class Delivered : uint8_t {
   kNothing = 0,
   kWholePartitions = 1,  // a part that a replica of equal content can continue
   kPartOfPartition = 2,  // a part that no other replica can continue: the child cannot give it back
-};
-
-// The master's answer to a final report.
-enum class Verdict : uint8_t {
-  kNoted = 0,
-  kWinner = 1,
-  kReplicaKept = 2,
-  kReplicaDropped = 3,
-  kDiffers = 4,
-  kStale = 5
 };
 
 namespace event {

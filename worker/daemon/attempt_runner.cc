@@ -28,7 +28,7 @@ std::string WithInodes(const std::string& message, const std::string& directory)
   return message + "; the file system of " + directory + " has no free inodes";
 }
 
-std::vector<Read> ReadsOf(const StageInfo& stage, const Launch& launch) {
+std::vector<Read> ReadsOf(const StageInfo& stage, const LaunchCommand& launch) {
   std::vector<Read> reads;
   for (const Slice& slice : launch.slices) {
     for (uint32_t task = slice.task_begin; task < slice.task_end; ++task) {
@@ -58,7 +58,7 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
       done(self->sink_->Add(chunk));  // the bytes live as long as `done`
     });
   }
-  void Finish(std::function<void(Result<Manifest>)> done) {
+  void Finish(std::function<void(Result<TaskOutput>)> done) {
     strand_->Post([self = shared_from_this(), done = std::move(done)] { done(self->sink_->Finish()); });
   }
   void Drop() {
@@ -103,14 +103,14 @@ class AttemptRunner::Link : public TaskObserver {
   void OnEnd(TaskResult result) override {
     if (!store_at_once_ || result.end != TaskEnd::kDone) return Tell(runner_, loop_, std::move(result), {});
     auto shared = std::make_shared<TaskResult>(std::move(result));
-    lane_->Finish([runner = runner_, &loop = loop_, shared](Result<Manifest> manifest) {
-      Tell(runner, loop, std::move(*shared), std::move(manifest));
+    lane_->Finish([runner = runner_, &loop = loop_, shared](Result<TaskOutput> output) {
+      Tell(runner, loop, std::move(*shared), std::move(output));
     });
   }
 
  private:
   static void Tell(const std::weak_ptr<AttemptRunner>& runner, rpc::KjThread& loop, TaskResult result,
-                   std::optional<Result<Manifest>> stored) {
+                   std::optional<Result<TaskOutput>> stored) {
     loop.Post([runner, result = std::move(result), stored = std::move(stored)]() mutable {
       if (auto self = runner.lock()) self->ChildEnded(std::move(result), std::move(stored));
     });
@@ -156,11 +156,11 @@ class AttemptRunner::Feeder : public FetchObserver {
 };
 
 std::shared_ptr<AttemptRunner> AttemptRunner::Make(Services& services, std::shared_ptr<const StageInfo> stage,
-                                                   Launch launch) {
+                                                   LaunchCommand launch) {
   return std::shared_ptr<AttemptRunner>(new AttemptRunner(services, std::move(stage), std::move(launch)));
 }
 
-AttemptRunner::AttemptRunner(Services& services, std::shared_ptr<const StageInfo> stage, Launch launch)
+AttemptRunner::AttemptRunner(Services& services, std::shared_ptr<const StageInfo> stage, LaunchCommand launch)
     : services_(services),
       stage_(std::move(stage)),
       launch_(std::move(launch)),
@@ -353,22 +353,22 @@ void AttemptRunner::Do(const action::KillChild&) { task_->Kill(); }
 
 void AttemptRunner::Do(const action::StoreOutput&) {
   if (stored_.has_value()) return Stored(*std::move(stored_));
-  lane_->Finish([weak = weak_from_this(), &loop = services_.loop](Result<Manifest> manifest) {
-    loop.Post([weak, manifest = std::move(manifest)]() mutable {
-      if (auto self = weak.lock()) self->Stored(std::move(manifest));
+  lane_->Finish([weak = weak_from_this(), &loop = services_.loop](Result<TaskOutput> output) {
+    loop.Post([weak, output = std::move(output)]() mutable {
+      if (auto self = weak.lock()) self->Stored(std::move(output));
     });
   });
 }
 
-void AttemptRunner::Stored(Result<Manifest> manifest) {
-  if (!manifest.ok()) return Handle(event::OutputFailed{manifest.status().message()});
-  manifest_ = *std::move(manifest);
+void AttemptRunner::Stored(Result<TaskOutput> output) {
+  if (!output.ok()) return Handle(event::OutputFailed{output.status().message()});
+  output_ = *std::move(output);
   Handle(event::OutputStored{});
 }
 
 void AttemptRunner::Do(const action::KeepOutput&) {
   if (!stage_->writes_files()) {
-    services_.on_kept({{id().task, launch_.generation}, id().number, services_.self});
+    services_.on_kept({{id().task, launch_.generation}, id().number, services_.self.id, services_.self.incarnation});
   }
 }
 
@@ -384,13 +384,13 @@ void AttemptRunner::Tell(decltype(Report::what) what, bool final) {
   services_.report({id(), std::move(what)}, std::move(answered));
 }
 
-void AttemptRunner::Do(const action::ReportStarted&) { Tell(Started{}, false); }
+void AttemptRunner::Do(const action::ReportStarted&) { Tell(report::Started{}, false); }
 
 void AttemptRunner::Do(const action::ReportFetchDone& a) {
   const FetchMeasure& measure = traces_[a.read].measure;
   if (launch_.by_bind) {
     // One report per read, even of no bytes: the master may drop a replica when all its readers have reported.
-    return Tell(FetchDone{NameOf(*a.from), measure.bytes, measure.took, measure.readers}, false);
+    return Tell(report::FetchDone{NameOf(*a.from), measure.bytes, measure.took, measure.readers}, false);
   }
   Tally& tally = tallies_[{a.from->worker, a.from->incarnation}];
   tally.replica = NameOf(*a.from);
@@ -404,18 +404,18 @@ void AttemptRunner::TellTallies(bool all) {
   for (auto& [holder, tally] : tallies_) {
     if (tally.bytes == 0) continue;  // no information about the throughput of its source
     if (!all && now - tally.reported < kTallyFor) continue;
-    Tell(FetchDone{tally.replica, tally.bytes, tally.took, 0}, false);
+    Tell(report::FetchDone{tally.replica, tally.bytes, tally.took, 0}, false);
     tally = {tally.replica, 0, {}, now};
   }
 }
 
 void AttemptRunner::Do(const action::ReportFetchFailed& a) {
-  Tell(FetchFailed{NameOf(*a.from), a.why, a.unreachable}, false);
+  Tell(report::FetchFailed{NameOf(*a.from), a.why, a.unreachable}, false);
 }
 
 void AttemptRunner::Do(const action::ReportFinished& a) {
-  Finished finished;
-  finished.manifest = manifest_;
+  report::Finished finished;
+  finished.output = output_;
   finished.consumed = a.consumed;
   finished.ran = result_.ran;
   finished.waited = result_.waited;
@@ -430,14 +430,14 @@ void AttemptRunner::Do(const action::ReportFinished& a) {
 void AttemptRunner::Do(const action::ReportFailed& a) {
   const std::string message = WithInodes(a.message, services_.scratch_directory);
   LOG(INFO) << AttemptName(*stage_, id()) << " failed: " << message;
-  Tell(Failed{a.kind, message, result_.record, result_.stderr_tail}, true);
+  Tell(report::Failed{a.kind, message, result_.record, result_.stderr_tail}, true);
 }
 
-void AttemptRunner::Do(const action::ReportKilled&) { Tell(Killed{}, true); }
+void AttemptRunner::Do(const action::ReportKilled&) { Tell(report::Killed{}, true); }
 
 void AttemptRunner::Do(const action::Forget&) { services_.on_ended(id()); }
 
-void AttemptRunner::ChildEnded(TaskResult result, std::optional<Result<Manifest>> stored) {
+void AttemptRunner::ChildEnded(TaskResult result, std::optional<Result<TaskOutput>> stored) {
   result_ = std::move(result);
   stored_ = std::move(stored);
   const bool reads_local = std::any_of(local_.begin(), local_.end(), [](const auto& l) { return l != nullptr; });

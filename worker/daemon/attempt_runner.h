@@ -23,7 +23,8 @@ namespace mr::worker {
 class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, private kj::TaskSet::ErrorHandler {
  public:
   // Makes a runner that does nothing before Start.
-  static std::shared_ptr<AttemptRunner> Make(Services& services, std::shared_ptr<const StageInfo> stage, Launch launch);
+  static std::shared_ptr<AttemptRunner> Make(Services& services, std::shared_ptr<const StageInfo> stage,
+                                             LaunchCommand launch);
   ~AttemptRunner();
 
   void Start();
@@ -63,7 +64,7 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
   };
   // Reads from one worker that have not been reported to the master.
   struct Tally {
-    ReplicaName replica;  // the last one that was read
+    Replica replica;  // the last one that was read
     uint64_t bytes = 0;
     Duration took;
     Instant reported;
@@ -71,7 +72,7 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
   // Returns whether the child already has this batch. Compares what is repeated.
   static bool PassesAgain(ReadTrace* trace, Open* open, const std::string& batch, bool last);
 
-  AttemptRunner(Services& services, std::shared_ptr<const StageInfo> stage, Launch launch);
+  AttemptRunner(Services& services, std::shared_ptr<const StageInfo> stage, LaunchCommand launch);
   void taskFailed(kj::Exception&& exception) override;
 
   void Do(const action::Prepare&);
@@ -102,10 +103,10 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
   void Tell(decltype(Report::what) what, bool final);
   void TellTallies(bool all);
   // stored: the result of storing the output, if the child's end already stored it.
-  void ChildEnded(TaskResult result, std::optional<Result<Manifest>> stored);
+  void ChildEnded(TaskResult result, std::optional<Result<TaskOutput>> stored);
   // Handles the child's end, after its local inputs have been checked again.
   void EndOfChild();
-  void Stored(Result<Manifest> manifest);
+  void Stored(Result<TaskOutput> output);
   // Called by the feeders, on the loop.
   void OnBatch(uint32_t read, uint32_t partition, std::string batch, bool last, std::function<void()> taken);
   void OnReadDone(uint32_t read, const FetchMeasure& measure);
@@ -113,7 +114,7 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
 
   Services& services_;
   const std::shared_ptr<const StageInfo> stage_;
-  const Launch launch_;
+  const LaunchCommand launch_;
   AttemptMachine machine_;
   std::vector<AttemptEvent> events_;
   bool handling_ = false;
@@ -127,10 +128,10 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
   std::optional<TaskSpec> spec_;
   std::shared_ptr<RunningTask> task_;
   TaskResult result_;
-  std::optional<Result<Manifest>> stored_;
+  std::optional<Result<TaskOutput>> stored_;
   std::vector<LocalInputPtr> local_;  // by split, while the child reads
   InputChanges changes_;
-  Manifest manifest_;
+  TaskOutput output_;
   kj::TaskSet tasks_;
 };
 

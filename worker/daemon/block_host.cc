@@ -25,17 +25,6 @@ constexpr Duration kRetirement = Seconds(10);
 // Bytes that a sink collects before it passes them to the loop: one piece of the write pipeline.
 constexpr size_t kPieceBytes = 1 << 20;
 
-BlockRef ToRef(const BlockName& b) {
-  BlockRef ref;
-  ref.id = b.id;
-  ref.generation = b.generation;
-  ref.length = b.length;
-  ref.digest = b.digest;
-  return ref;
-}
-
-BlockName ToName(const BlockRef& b) { return {b.id, b.generation, b.length, b.digest}; }
-
 // Holds the writer, which lives on the loop, for the sink, which lives on the pool. Filled, used and emptied on the
 // loop.
 struct WriterBox {
@@ -59,20 +48,16 @@ class DfsSink : public OutputSink {
     return buffer_.size() < kPieceBytes ? Status::Ok() : Flush();
   }
 
-  Result<Manifest> Finish() override {
+  Result<TaskOutput> Finish() override {
     MR_RETURN_IF_ERROR(Open());
     MR_RETURN_IF_ERROR(Flush());
     FaultPoint("output");
     auto written = rpc::WaitForLoop<Result<dfs::WrittenFile>>(loop_, [box = box_] { return box->writer->Close(); });
     Abandon();
     if (!written.ok()) return written.status().With("writing " + directory_ + "/" + file_.name);
-    for (const dfs::StagedBlock& block : written->blocks) {
-      StagedBlock staged{ToName(block.block), {}};
-      for (const WorkerId worker : block.workers) staged.workers.push_back(worker.value);
-      file_.blocks.push_back(std::move(staged));
-    }
+    file_.blocks.insert(file_.blocks.end(), written->blocks.begin(), written->blocks.end());
     file_.content = digest_.Finish();
-    return ManifestOf(file_);
+    return OutputOf(file_);
   }
 
   void Drop() override {
@@ -131,7 +116,7 @@ BlockHost::BlockHost(rpc::KjThread& loop, std::unique_ptr<dfs::BlockStore> store
   dfs::BlockServer::Options server;
   server.hello = hello_;
   server.pool = pool_.poster();
-  server.on_durable = [this](const BlockRef& block) { options_.on_durable(ToName(block)); };
+  server.on_durable = [this](const BlockRef& block) { options_.on_durable(block); };
   server_ = kj::heap<dfs::BlockServer>(loop_.io(), *store_, std::move(server));
   ObserveStore();
   ExpectClient();
@@ -152,11 +137,11 @@ void BlockHost::ObserveStore() {
   dfs::BlockStore::Observers observers;
   observers.on_suspect = [this, post](const dfs::Suspect& suspect) {
     LOG_IF(WARNING, !suspect.aside) << "block " << suspect.block.id.value << " is damaged here: " << suspect.why;
-    post([this, damaged = DamagedBlock{ToName(suspect.block), suspect.aside}] { options_.on_damaged({damaged}); });
+    post([this, damaged = DamagedBlock{suspect.block, suspect.aside}] { options_.on_damaged({damaged}); });
   };
   observers.on_restored = [this, post](const BlockRef& block) {
     LOG(INFO) << "block " << block.id.value << " can be read again, all of it";
-    post([this, name = ToName(block)] { options_.on_durable(name); });
+    post([this, name = block] { options_.on_durable(name); });
   };
   observers.on_disk = [this, post](const std::string& why) {
     if (why.empty()) {
@@ -177,7 +162,7 @@ void BlockHost::taskFailed(kj::Exception&& exception) {
 void BlockHost::Registered(WorkerId self, uint64_t cluster_id) {
   server_->set_worker(self);
   std::vector<DamagedBlock> damaged;
-  for (const dfs::Suspect& suspect : store_->Suspects()) damaged.push_back({ToName(suspect.block), suspect.aside});
+  for (const dfs::Suspect& suspect : store_->Suspects()) damaged.push_back({suspect.block, suspect.aside});
   if (!damaged.empty()) options_.on_damaged(damaged);
   if (const std::string why = store_->DiskFailure(); !why.empty()) options_.on_disk(why);
   hello_.cluster_id = cluster_id;
@@ -270,33 +255,27 @@ void BlockHost::ProbeLater() {
   }));
 }
 
-std::vector<BlockName> BlockHost::List() const {
-  std::vector<BlockName> names;
-  for (const BlockRef& block : store_->List()) names.push_back(ToName(block));
-  return names;
+std::vector<BlockRef> BlockHost::List() const { return store_->List(); }
+
+void BlockHost::Delete(const BlockRef& block) {
+  tasks_.add(
+      server_->Delete(block).then([](Status s) { LOG_IF(WARNING, !s.ok()) << "deleting a block: " << s.ToString(); }));
 }
 
-void BlockHost::Delete(const BlockName& block) {
-  tasks_.add(server_->Delete(ToRef(block)).then([](Status s) {
-    LOG_IF(WARNING, !s.ok()) << "deleting a block: " << s.ToString();
-  }));
+void BlockHost::EmptyQuarantine(const BlockRef& block) {
+  tasks_.add(server_->EmptyQuarantine(block).then(
+      [](Status s) { LOG_IF(WARNING, !s.ok()) << "emptying the quarantine of a block: " << s.ToString(); }));
 }
 
-void BlockHost::EmptyQuarantine(const BlockName& block) {
-  tasks_.add(server_->EmptyQuarantine(ToRef(block)).then([](Status s) {
-    LOG_IF(WARNING, !s.ok()) << "emptying the quarantine of a block: " << s.ToString();
-  }));
-}
-
-void BlockHost::Replicate(const BlockName& block, const std::string& to_address) {
-  tasks_.add(server_->Replicate(ToRef(block), to_address)
-                 .then([this, block, to_address](const dfs::BlockServer::Copied& copied) {
-                   if (copied.status.ok()) return;
-                   const std::string why = "copying block " + std::to_string(block.id.value) + " to " + to_address +
-                                           ": " + copied.status.ToString();
-                   LOG(WARNING) << why;
-                   options_.on_not_copied(block, copied.source_failed, why);
-                 }));
+void BlockHost::Replicate(const BlockRef& block, const std::string& to_address) {
+  tasks_.add(
+      server_->Replicate(block, to_address).then([this, block, to_address](const dfs::BlockServer::Copied& copied) {
+        if (copied.status.ok()) return;
+        const std::string why =
+            "copying block " + std::to_string(block.id.value) + " to " + to_address + ": " + copied.status.ToString();
+        LOG(WARNING) << why;
+        options_.on_not_copied(block, copied.source_failed, why);
+      }));
 }
 
 std::unique_ptr<OutputSink> BlockHost::MakeSink(const StageInfo& stage, uint32_t port, AttemptId attempt) {

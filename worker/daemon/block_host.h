@@ -29,9 +29,9 @@ class BlockHost final : private kj::TaskSet::ErrorHandler {
     std::string own_address;  // of this worker's data server
     Incarnation incarnation = 0;
     // All are called on the loop.
-    std::function<void(const BlockName&)> on_durable;
+    std::function<void(const BlockRef&)> on_durable;
     std::function<void(const std::vector<DamagedBlock>&)> on_damaged;
-    std::function<void(const BlockName&, bool source_failed, const std::string& why)> on_not_copied;
+    std::function<void(const BlockRef&, bool source_failed, const std::string& why)> on_not_copied;
     std::function<void(const std::string& why)> on_disk;  // why it fails; empty: it works again
   };
   BlockHost(rpc::KjThread& loop, std::unique_ptr<dfs::BlockStore> store, Options options);
@@ -49,11 +49,11 @@ class BlockHost final : private kj::TaskSet::ErrorHandler {
   kj::Promise<dfs::DfsClient*> Client();
   // Ends all waits for a client, because they hold threads of the pool.
   void StopWaiting();
-  std::vector<BlockName> List() const;
+  std::vector<BlockRef> List() const;
   uint64_t used_bytes() const { return store_->used_bytes(); }
-  void Delete(const BlockName& block);
-  void EmptyQuarantine(const BlockName& block);
-  void Replicate(const BlockName& block, const std::string& to_address);
+  void Delete(const BlockRef& block);
+  void EmptyQuarantine(const BlockRef& block);
+  void Replicate(const BlockRef& block, const std::string& to_address);
   // Returns a sink that writes the attempt's part to the block store, hidden until the job's commit.
   std::unique_ptr<OutputSink> MakeSink(const StageInfo& stage, uint32_t port, AttemptId attempt);
 

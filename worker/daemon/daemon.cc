@@ -172,11 +172,11 @@ void Daemon::Impl::Build() {
   block_options.master = options.master;
   block_options.own_address = options.advertise + ":" + std::to_string(port);
   block_options.incarnation = incarnation;
-  block_options.on_durable = [&l](const BlockName& b) { l.session->BlockReceived(b); };
+  block_options.on_durable = [&l](const BlockRef& b) { l.session->BlockReceived(b); };
   block_options.on_damaged = [&l](const std::vector<DamagedBlock>& blocks) {
     for (const DamagedBlock& b : blocks) l.session->BlockSuspect(b.block, b.aside);
   };
-  block_options.on_not_copied = [&l](const BlockName& b, bool source_failed, const std::string& why) {
+  block_options.on_not_copied = [&l](const BlockRef& b, bool source_failed, const std::string& why) {
     l.session->BlockNotCopied(b, source_failed, why);
   };
   block_options.on_disk = [&l](const std::string& why) { l.session->DiskFailed(why); };

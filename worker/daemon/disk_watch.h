@@ -7,15 +7,9 @@
 #include <string>
 
 #include "common/io/free_space.h"
+#include "common/model/disk_room.h"
 
 namespace mr::worker {
-
-struct DiskRoom {
-  uint64_t free_bytes = 0, total_bytes = 0;  // total 0: not known
-  bool full = false;                         // below the reserve: takes neither blocks nor attempts
-  bool no_inodes = false;                    // full because no inode is free
-  std::string path;                          // a path on that disk; empty if it is not full
-};
 
 class DiskWatch {
  public:

@@ -87,13 +87,7 @@ struct Heartbeat::Impl final : kj::TaskSet::ErrorHandler {
     ToWire(self, request.initWorker());
     request.setSequence(++sequence);
     request.setLoopSilentMs(static_cast<uint32_t>(std::min<int64_t>(loop_silent().millis(), UINT32_MAX)));
-    const DiskRoom now = room();
-    auto out = request.initRoom();
-    out.setFreeBytes(now.free_bytes);
-    out.setTotalBytes(now.total_bytes);
-    out.setFull(now.full);
-    out.setNoInodes(now.no_inodes);
-    if (now.full) out.setPath(now.path.c_str());
+    rpc::ToWire(room(), request.initRoom());
     const Instant sent = Now();
     tasks->add(loop.timer()
                    .timeoutAfter(kAnswerTimeout.ns * kj::NANOSECONDS, request.send())

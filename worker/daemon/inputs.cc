@@ -38,20 +38,8 @@ Result<std::string> ReadAt(int fd, uint64_t offset, uint64_t length) {
   return bytes;
 }
 
-dfs::LocatedBlock Located(const SplitBlock& block) {
-  dfs::LocatedBlock out;
-  out.block.id = block.block.id;
-  out.block.generation = block.block.generation;
-  out.block.length = block.block.length;
-  out.block.digest = block.block.digest;
-  out.offset = block.offset;
-  out.addresses = block.addresses;
-  out.damaged = block.damaged;
-  return out;
-}
-
-const SplitBlock* BlockAt(const Split& split, uint64_t offset) {
-  for (const SplitBlock& block : split.blocks) {
+const LocatedBlock* BlockAt(const SplitToRead& split, uint64_t offset) {
+  for (const LocatedBlock& block : split.blocks) {
     if (block.offset <= offset && offset < block.offset + block.block.length) return &block;
   }
   return nullptr;
@@ -59,7 +47,11 @@ const SplitBlock* BlockAt(const Split& split, uint64_t offset) {
 
 bool IsDfs(const std::string& uri) { return uri.starts_with("dfs://"); }
 
-bool SameView(const Split& split) { return split.view != 0 && split.view == FileView(); }
+FileVersion PlannedVersion(const SplitToRead& split) {
+  return {split.file_bytes, split.version.mtime_ns, split.version.inode, split.version.device};
+}
+
+bool SameView(const SplitToRead& split) { return split.view != 0 && split.view == FileView(); }
 
 Status Unreached() { return Unavailable("the block store's namespace cannot be reached"); }
 
@@ -76,9 +68,10 @@ void InputChanges::Add(const InputChanges& other) {
   }
 }
 
-kj::Promise<Result<OpenedInputs>> InputOpener::Open(std::shared_ptr<const StageInfo> stage, std::vector<Split> splits) {
+kj::Promise<Result<OpenedInputs>> InputOpener::Open(std::shared_ptr<const StageInfo> stage,
+                                                    std::vector<SplitToRead> splits) {
   auto all = kj::heapArrayBuilder<kj::Promise<Result<Opened>>>(splits.size());
-  for (const Split& split : splits) {
+  for (const SplitToRead& split : splits) {
     SplitInput input;
     input.input = split.input;
     input.name = split.uri;
@@ -110,7 +103,7 @@ kj::Promise<Result<OpenedInputs>> InputOpener::Open(std::shared_ptr<const StageI
   });
 }
 
-kj::Promise<Result<InputOpener::Opened>> InputOpener::OpenOne(SplitInput input, const Split& split, bool strict) {
+kj::Promise<Result<InputOpener::Opened>> InputOpener::OpenOne(SplitInput input, const SplitToRead& split, bool strict) {
   if (IsDfs(split.uri)) {
     return dfs_().then(
         [this, input = std::move(input), split](dfs::DfsClient* dfs) mutable -> kj::Promise<Result<Opened>> {
@@ -125,7 +118,7 @@ kj::Promise<Result<InputOpener::Opened>> InputOpener::OpenOne(SplitInput input, 
   return OnPool(post_, [shared, split, strict] { return OpenLocal(std::move(*shared), split, strict); });
 }
 
-Result<InputOpener::Opened> InputOpener::OpenLocal(SplitInput input, const Split& split, bool strict) {
+Result<InputOpener::Opened> InputOpener::OpenLocal(SplitInput input, const SplitToRead& split, bool strict) {
   MR_ASSIGN_OR_RETURN(const std::string path, LocalPath(split.uri));
   Opened opened;
   auto fd = OpenFile(path, O_RDONLY);
@@ -138,7 +131,7 @@ Result<InputOpener::Opened> InputOpener::OpenLocal(SplitInput input, const Split
     return opened;
   }
   struct stat info;
-  LocalInput local{UniqueFd(fcntl(fd->get(), F_DUPFD_CLOEXEC, 0)), split.uri, split.planned, SameView(split)};
+  LocalInput local{UniqueFd(fcntl(fd->get(), F_DUPFD_CLOEXEC, 0)), split.uri, PlannedVersion(split), SameView(split)};
   if (!local.fd.valid() || fstat(fd->get(), &info) != 0) return ErrnoStatus(errno, "cannot look at input " + path);
   opened.changes = ChangesOf(local, info, strict);
   input.fd_length = static_cast<uint64_t>(info.st_size);
@@ -160,8 +153,9 @@ kj::Promise<InputChanges> InputOpener::Check(std::vector<LocalInputPtr> local, b
   });
 }
 
-kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, SplitInput input, const Split& split) {
-  const SplitBlock* block = BlockAt(split, split.offset);
+kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, SplitInput input,
+                                                       const SplitToRead& split) {
+  const LocatedBlock* block = BlockAt(split, split.offset);
   if (block == nullptr) {
     if (split.length > 0) {
       return Result<SplitInput>(NotFound("input " + split.uri + " has no block at byte " +
@@ -177,7 +171,7 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, Spli
   }
   const uint64_t begin = split.offset - block->offset;
   const uint64_t end = std::min(block->block.length, begin + split.length);
-  return dfs.ReadBlock(Located(*block), begin, end, temp_directory_)
+  return dfs.ReadBlock(*block, begin, end, temp_directory_)
       .then([input = std::move(input),
              at = block->offset](Result<dfs::DfsClient::BlockBytes> bytes) mutable -> Result<SplitInput> {
         if (!bytes.ok()) return bytes.status().With("reading " + input.name);
@@ -189,7 +183,7 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, Spli
       });
 }
 
-kj::Promise<Result<std::string>> InputOpener::ReadMore(const Split& split, LocalInputPtr local, uint64_t offset,
+kj::Promise<Result<std::string>> InputOpener::ReadMore(const SplitToRead& split, LocalInputPtr local, uint64_t offset,
                                                        uint64_t length) {
   const uint64_t end = std::min(split.file_bytes, offset + length);
   if (offset >= end) return Result<std::string>(std::string());
@@ -199,7 +193,7 @@ kj::Promise<Result<std::string>> InputOpener::ReadMore(const Split& split, Local
                 [local = std::move(local), offset, end] { return ReadAt(local->fd.get(), offset, end - offset); });
 }
 
-kj::Promise<Result<std::string>> InputOpener::ReadBlocks(Split split, uint64_t offset, uint64_t end,
+kj::Promise<Result<std::string>> InputOpener::ReadBlocks(SplitToRead split, uint64_t offset, uint64_t end,
                                                          std::string sofar) {
   return dfs_().then([this, split = std::move(split), offset, end,
                       sofar = std::move(sofar)](dfs::DfsClient* dfs) mutable -> kj::Promise<Result<std::string>> {
@@ -208,14 +202,14 @@ kj::Promise<Result<std::string>> InputOpener::ReadBlocks(Split split, uint64_t o
   });
 }
 
-kj::Promise<Result<std::string>> InputOpener::ReadBlocksOf(dfs::DfsClient& dfs, Split split, uint64_t offset,
+kj::Promise<Result<std::string>> InputOpener::ReadBlocksOf(dfs::DfsClient& dfs, SplitToRead split, uint64_t offset,
                                                            uint64_t end, std::string sofar) {
-  const SplitBlock* block = BlockAt(split, offset);
+  const LocatedBlock* block = BlockAt(split, offset);
   if (block == nullptr) {
     // Behind the split's blocks: a record is longer than a block.
     auto text = kj::heap<std::string>();
     auto sink = dfs::StringSink(text.get());
-    return dfs.Get(split.uri.substr(split.uri.find("//") + 2), kj::mv(sink), offset, end - offset, split.file)
+    return dfs.Get(split.uri.substr(split.uri.find("//") + 2), kj::mv(sink), offset, end - offset, split.version.id)
         .then([text = kj::mv(text), sofar = std::move(sofar)](Status s) mutable -> Result<std::string> {
           if (!s.ok()) return s;
           return std::move(sofar) + *text;
@@ -224,7 +218,7 @@ kj::Promise<Result<std::string>> InputOpener::ReadBlocksOf(dfs::DfsClient& dfs, 
   const uint64_t begin = offset - block->offset;
   const uint64_t stop = std::min(block->block.length, end - block->offset);
   const uint64_t next = block->offset + stop;
-  return dfs.ReadBlock(Located(*block), begin, stop, temp_directory_)
+  return dfs.ReadBlock(*block, begin, stop, temp_directory_)
       .then([this, begin, stop](Result<dfs::DfsClient::BlockBytes> bytes) -> kj::Promise<Result<std::string>> {
         if (!bytes.ok()) return Result<std::string>(bytes.status());
         return OnPool(post_, [bytes = std::make_shared<dfs::DfsClient::BlockBytes>(*std::move(bytes)), begin, stop] {

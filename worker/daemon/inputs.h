@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/io/file_version.h"
 #include "worker/daemon/types.h"
 #include "worker/host/task_host.h"
 #include "worker/shuffle/on_pool.h"
@@ -38,7 +39,6 @@ struct InputChanges {
   std::vector<std::string> grown;  // URIs, each once, at most kMaxGrown
   void Add(const InputChanges& other);
 };
-inline constexpr size_t kMaxGrown = 16;  // per report; guess: far more than people read
 
 struct OpenedInputs {
   std::vector<SplitInput> splits;
@@ -53,10 +53,11 @@ class InputOpener {
   InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory);
 
   // Opens all splits. Formats and sample sizes come from the stage's inputs. Thread: the loop.
-  kj::Promise<Result<OpenedInputs>> Open(std::shared_ptr<const StageInfo> stage, std::vector<Split> splits);
+  kj::Promise<Result<OpenedInputs>> Open(std::shared_ptr<const StageInfo> stage, std::vector<SplitToRead> splits);
   // Reads bytes [offset, offset + length) of the split's file, fewer only at its end. local: from Open. Thread: the
   // loop.
-  kj::Promise<Result<std::string>> ReadMore(const Split& split, LocalInputPtr local, uint64_t offset, uint64_t length);
+  kj::Promise<Result<std::string>> ReadMore(const SplitToRead& split, LocalInputPtr local, uint64_t offset,
+                                            uint64_t length);
   // Compares open files with the planned versions. strict: a file that grew counts as changed. Thread: the loop.
   kj::Promise<InputChanges> Check(std::vector<LocalInputPtr> local, bool strict);
 
@@ -66,11 +67,11 @@ class InputOpener {
     LocalInputPtr local;
     InputChanges changes;
   };
-  static Result<Opened> OpenLocal(SplitInput input, const Split& split, bool strict);
-  kj::Promise<Result<Opened>> OpenOne(SplitInput input, const Split& split, bool strict);
-  kj::Promise<Result<SplitInput>> OpenBlock(dfs::DfsClient& dfs, SplitInput input, const Split& split);
-  kj::Promise<Result<std::string>> ReadBlocks(Split split, uint64_t offset, uint64_t end, std::string sofar);
-  kj::Promise<Result<std::string>> ReadBlocksOf(dfs::DfsClient& dfs, Split split, uint64_t offset, uint64_t end,
+  static Result<Opened> OpenLocal(SplitInput input, const SplitToRead& split, bool strict);
+  kj::Promise<Result<Opened>> OpenOne(SplitInput input, const SplitToRead& split, bool strict);
+  kj::Promise<Result<SplitInput>> OpenBlock(dfs::DfsClient& dfs, SplitInput input, const SplitToRead& split);
+  kj::Promise<Result<std::string>> ReadBlocks(SplitToRead split, uint64_t offset, uint64_t end, std::string sofar);
+  kj::Promise<Result<std::string>> ReadBlocksOf(dfs::DfsClient& dfs, SplitToRead split, uint64_t offset, uint64_t end,
                                                 std::string sofar);
 
   const PostToPool post_;

@@ -19,17 +19,17 @@ class NamedSinks : public OutputSink {
       return Internal("output for port " + std::to_string(chunk.port) + ", which has no file");
     return sinks_[chunk.port]->Add(chunk);
   }
-  Result<Manifest> Finish() override {
-    Manifest all;
+  Result<TaskOutput> Finish() override {
+    TaskOutput all;
     for (const auto& sink : sinks_) {
-      MR_ASSIGN_OR_RETURN(Manifest one, sink->Finish());
-      all.records += one.records;
-      all.bytes += one.bytes;
-      all.table.insert(all.table.end(), one.table.begin(), one.table.end());
-      for (FileOutput& file : one.outputs) all.outputs.push_back(std::move(file));
+      MR_ASSIGN_OR_RETURN(TaskOutput one, sink->Finish());
+      all.manifest.records += one.manifest.records;
+      all.manifest.bytes += one.manifest.bytes;
+      all.rows.insert(all.rows.end(), one.rows.begin(), one.rows.end());
+      for (FileOutput& file : one.files) all.files.push_back(std::move(file));
     }
-    all.partitions = static_cast<uint32_t>(all.table.size());
-    all.content = TableDigest(all.table);
+    all.partitions = static_cast<uint32_t>(all.rows.size());
+    all.manifest.content = TableDigest(all.rows);
     return all;
   }
   void Drop() override {

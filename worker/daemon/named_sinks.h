@@ -1,4 +1,4 @@
-// The sink of a final stage with several files: one sink per port, and one manifest for all of them.
+// The sink of a final stage with several files: one sink per port, and one output of all of them.
 #pragma once
 
 #include <memory>

@@ -26,26 +26,26 @@ class ShuffleSink : public OutputSink {
     return writer_->Add(chunk.partition, chunk.records, chunk.bytes);
   }
 
-  Result<Manifest> Finish() override {
+  Result<TaskOutput> Finish() override {
     FaultPoint("ingest");
     MR_RETURN_IF_ERROR(Open());
     MR_ASSIGN_OR_RETURN(auto rows, writer_->Finish());
     writer_.reset();
-    Manifest manifest;
+    TaskOutput output;
     for (const PartitionRow& row : rows) {
-      manifest.records += row.records;
-      manifest.bytes += row.bytes;
+      output.manifest.records += row.records;
+      output.manifest.bytes += row.bytes;
     }
-    manifest.content = TableDigest(rows);
-    manifest.partitions = static_cast<uint32_t>(rows.size());
+    output.manifest.content = TableDigest(rows);
+    output.partitions = static_cast<uint32_t>(rows.size());
     if (rows.size() <= kInlineRows) {
-      manifest.table = std::move(rows);
+      output.rows = std::move(rows);
     } else if (rows.size() <= kSizedRows) {
       for (const PartitionRow& row : rows) {
-        manifest.kib.push_back(static_cast<uint32_t>(std::min<uint64_t>((row.bytes + 1023) >> 10, UINT32_MAX)));
+        output.partition_kib.push_back(static_cast<uint32_t>(std::min<uint64_t>((row.bytes + 1023) >> 10, UINT32_MAX)));
       }
     }
-    return manifest;
+    return output;
   }
 
   void Drop() override {
@@ -87,14 +87,14 @@ class FileSink : public OutputSink {
     return Status::Ok();
   }
 
-  Result<Manifest> Finish() override {
+  Result<TaskOutput> Finish() override {
     MR_RETURN_IF_ERROR(Open());
     FaultPoint("output");
     if (::fsync(fd_.get()) != 0) return ErrnoStatus(errno, "syncing " + file_.staged);
     fd_.reset();
     if (!entries_durable_) MR_RETURN_IF_ERROR(SyncEntries());
     file_.content = digest_.Finish();
-    return ManifestOf(file_);
+    return OutputOf(file_);
   }
 
   void Drop() override {
@@ -162,15 +162,13 @@ std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, uint32_t port, 
                                     PartName(stage, port, attempt.task.task));
 }
 
-Manifest ManifestOf(FileOutput file) {
-  Manifest manifest;
-  manifest.records = file.records;
-  manifest.bytes = file.bytes;
-  manifest.partitions = 1;
-  manifest.table = {{file.records, file.bytes, file.content, 1}};
-  manifest.content = TableDigest(manifest.table);
-  manifest.outputs.push_back(std::move(file));
-  return manifest;
+TaskOutput OutputOf(FileOutput file) {
+  TaskOutput output;
+  output.rows = {{file.records, file.bytes, file.content, 1}};
+  output.partitions = 1;
+  output.manifest = {file.records, file.bytes, TableDigest(output.rows)};
+  output.files.push_back(std::move(file));
+  return output;
 }
 
 }  // namespace mr::worker

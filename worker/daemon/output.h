@@ -18,7 +18,7 @@ class OutputSink {
   virtual void Prepare() {}
   virtual Status Add(const OutputChunk& chunk) = 0;
   // Completes the output. When it returns, the output is servable (shuffle) or durable (files).
-  virtual Result<Manifest> Finish() = 0;
+  virtual Result<TaskOutput> Finish() = 0;
   // Removes the output, finished or not. May be repeated.
   virtual void Drop() = 0;
 };
@@ -36,7 +36,7 @@ std::unique_ptr<OutputSink> MakeShuffleSink(ShuffleStore& store, const StageInfo
 // Makes a sink for one port of a final stage. It writes <staging>/<attempt>/<part> on a local or shared disk.
 std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, uint32_t port, AttemptId attempt);
 
-// Returns the manifest of one output file: a table of one row, and the digest of that table as its content.
-Manifest ManifestOf(FileOutput file);
+// Returns the output that consists of one file: a table of one row, and the digest of that table as its content.
+TaskOutput OutputOf(FileOutput file);
 
 }  // namespace mr::worker

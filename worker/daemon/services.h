@@ -42,7 +42,7 @@ struct Services {
   std::string scratch_directory, log_directory;
   // Called on the loop: on_kept when an attempt's output stays (its replica can be read from then on), on_ended when
   // the attempt's record is no longer needed.
-  std::function<void(const ReplicaName&)> on_kept;
+  std::function<void(const Replica&)> on_kept;
   std::function<void(AttemptId)> on_ended;
 };
 

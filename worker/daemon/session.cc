@@ -117,7 +117,10 @@ void Session::Impl::SendProgress() {
   auto request = link->master.progressRequest();
   ToWire(self, request.initWorker());
   auto out = request.initFrames(static_cast<uint32_t>(frames.size()));
-  for (uint32_t i = 0; i < frames.size(); ++i) ToWire(frames[i], out[i]);
+  for (uint32_t i = 0; i < frames.size(); ++i) {
+    const auto& [attempt, p, inputs_done] = frames[i];
+    rpc::ToWire(ProgressReport{attempt, p.phase, p.taken_bytes, p.total_bytes, p.records, inputs_done}, out[i]);
+  }
   progress_under_way = true;
   link->calls.add(request.send().then(
       [this, mine = round](auto&&) {
@@ -169,12 +172,12 @@ kj::Promise<Result<LibraryCache::Piece>> Session::AskLibrary(std::string sha256,
       [](kj::Exception&& e) -> Result<Piece> { return rpc::FromException(e); });
 }
 
-void Session::BlockReceived(const BlockName& block) { impl_->AddBlockNews(block, Impl::BlockWord::kReceived); }
-void Session::BlockSuspect(const BlockName& block, bool aside) {
+void Session::BlockReceived(const BlockRef& block) { impl_->AddBlockNews(block, Impl::BlockWord::kReceived); }
+void Session::BlockSuspect(const BlockRef& block, bool aside) {
   impl_->AddBlockNews(block, aside ? Impl::BlockWord::kAside : Impl::BlockWord::kDamaged);
 }
 
-void Session::BlockNotCopied(const BlockName& block, bool source_failed, const std::string& why) {
+void Session::BlockNotCopied(const BlockRef& block, bool source_failed, const std::string& why) {
   if (!impl_->registered) return;
   auto request = impl_->link->master.blockNotCopiedRequest();
   ToWire(impl_->self, request.initWorker());

@@ -30,7 +30,7 @@ class Session {
     uint16_t http_port = 0;
     uint64_t cluster_id = 0;  // 0 = not known yet
     // Called on the loop. All but read_log may be empty.
-    std::function<std::vector<BlockName>()> blocks;
+    std::function<std::vector<BlockRef>()> blocks;
     std::function<std::pair<uint64_t, uint64_t>()> capacity_and_used;
     // The times in the answer to a registration.
     struct Times {
@@ -58,7 +58,7 @@ class Session {
   // `answered` (may be empty) is called once, on the loop. It is never called for a start, which is dropped if the end
   // follows before it is sent. When the master ends the job, unanswered reports are dropped (kStale), and an end
   // becomes a Killed.
-  uint64_t Report(worker::Report report, std::function<void(Verdict)> answered);
+  uint64_t Report(mr::Report report, std::function<void(Verdict)> answered);
   // Removes an unanswered report: it is not sent again after a registration, and gets no answer.
   void Withdraw(uint64_t report);
   // The master answered a beat that was sent at this time, and did not know this session. Registers again, unless the
@@ -77,13 +77,13 @@ class Session {
   // Reports that a replica of a block became durable, or cannot be trusted. Sent in batches. From the moment when a
   // registration lists the blocks until its answer, changes are kept, and sent after it. Without a connection they are
   // dropped, because the next registration lists all blocks.
-  void BlockReceived(const BlockName& block);
+  void BlockReceived(const BlockRef& block);
   // aside: a good replica has taken the place of the damaged one.
-  void BlockSuspect(const BlockName& block, bool aside = false);
+  void BlockSuspect(const BlockRef& block, bool aside = false);
   // Dropped without a registration: after each one the disk is reported again, and the master orders a missing replica
   // again.
   void DiskFailed(const std::string& why);
-  void BlockNotCopied(const BlockName& block, bool source_failed, const std::string& why);
+  void BlockNotCopied(const BlockRef& block, bool source_failed, const std::string& why);
   // Notifies the master that this worker takes nothing new and will end.
   void Leaving();
 

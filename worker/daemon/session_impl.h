@@ -27,7 +27,7 @@ inline constexpr Duration kStoodStill = Seconds(2);
 
 struct Session::Impl final : kj::TaskSet::ErrorHandler {
   struct Pending {
-    worker::Report report;
+    mr::Report report;
     std::function<void(Verdict)> answered;
     uint32_t tries = 0;  // unanswered calls that carried it
   };
@@ -59,16 +59,16 @@ struct Session::Impl final : kj::TaskSet::ErrorHandler {
 
   // The lists that the registration in progress sends.
   struct Listed {
-    std::vector<ReplicaName> inventory;
+    std::vector<Replica> inventory;
     std::vector<AttemptId> running;
-    std::vector<BlockName> blocks;
+    std::vector<BlockRef> blocks;
     size_t next_replica = 0, next_running = 0, next_block = 0;  // of the next page
     uint32_t pages = 0;                                         // sent
   };
   std::optional<Listed> listed;  // from Register() to OnRegistered()
   // Changes of blocks since they were listed, for the next call. By id: at most one per block of the store.
   struct BlockNews {
-    BlockName block;
+    BlockRef block;
     bool received = false, damaged = false;  // at most one of them: the later change
     bool aside = false;                      // damaged bytes lie beside a good replica
   };
@@ -106,7 +106,7 @@ struct Session::Impl final : kj::TaskSet::ErrorHandler {
   void Register();
   void SendPages();
   void EndRegistration();
-  void AddBlockNews(const BlockName& block, BlockWord word);
+  void AddBlockNews(const BlockRef& block, BlockWord word);
   void ScheduleBlockNews();
   void SendBlockNews();
   void OnRegistered(rpc::Registration::Reader answer);

@@ -153,7 +153,7 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   registered_at = Now();
   pause = kFirstPause;
   lease = Millis(answer.getLeaseMs());
-  std::vector<ReplicaName> drop;
+  std::vector<Replica> drop;
   const auto bits = answer.getDrop();
   for (size_t i = 0; i < listed->inventory.size() && i / 8 < bits.size(); ++i) {
     if (bits[i / 8] >> (i % 8) & 1) drop.push_back(listed->inventory[i]);
@@ -176,7 +176,7 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   ScheduleProgress();
 }
 
-void Session::Impl::AddBlockNews(const BlockName& block, BlockWord word) {
+void Session::Impl::AddBlockNews(const BlockRef& block, BlockWord word) {
   // Before the blocks are listed there is nothing to change. Between the list and the answer, the change must wait.
   if (!registered && !listed.has_value()) return;
   BlockNews& news = block_news[block.id.value];
@@ -206,7 +206,7 @@ void Session::Impl::SendBlockNews() {
     // The next registration lists all blocks.
     if (mine == round) Break("news of blocks were not answered: " + rpc::FromException(e).message());
   };
-  std::vector<BlockName> received;
+  std::vector<BlockRef> received;
   std::vector<DamagedBlock> suspect;
   while (!block_news.empty()) {
     received.clear();

@@ -30,17 +30,18 @@ constexpr Duration kHold = Millis(5);
 
 // Returns whether the master decides nothing at once because of this report.
 bool MayWait(const Report& report) {
-  return std::holds_alternative<Started>(report.what) || std::holds_alternative<FetchDone>(report.what);
+  return std::holds_alternative<report::Started>(report.what) || std::holds_alternative<report::FetchDone>(report.what);
 }
 
 bool IsEnd(const Report& report) {
-  return std::holds_alternative<Finished>(report.what) || std::holds_alternative<Failed>(report.what) ||
-         std::holds_alternative<Killed>(report.what);
+  return std::holds_alternative<report::Finished>(report.what) || std::holds_alternative<report::Failed>(report.what) ||
+         std::holds_alternative<report::Killed>(report.what);
 }
 
 }  // namespace
 
 void Session::Impl::Answer(uint64_t number, Verdict verdict) {
+  if (verdict == Verdict::kLater) return;  // another one follows
   auto entry = unanswered.extract(number);
   if (!entry.empty() && entry.mapped().answered) entry.mapped().answered(verdict);
 }
@@ -81,7 +82,7 @@ void Session::Impl::Flush() {
       if (it->second.tries >= kTriesTogether) continue;
       // Later ones wait for the doubtful ones, or for the next registration. So the doubtful ones have their turn, too.
       if (it->first >= backlog_end && (!doubtful.empty() || doubtful_under_way.has_value())) break;
-      bytes += WireSize(it->second.report);
+      bytes += rpc::WireSize(it->second.report);
       if (!numbers.empty() && bytes > kMaxCallBytes) break;
       numbers.push_back(it->first);
     }
@@ -121,12 +122,13 @@ void Session::Impl::GiveUp(uint64_t number, const std::string& why) {
   Pending& pending = unanswered.at(number);
   ++given_up;
   const std::string name = Name(pending.report.attempt, TaskLetter::kMap);
-  if (std::holds_alternative<Finished>(pending.report.what)) {
+  if (std::holds_alternative<report::Finished>(pending.report.what)) {
     LOG(ERROR) << "the report of " << name << " could not be delivered and is replaced by a failure: " << why;
-    pending.report.what = Failed{FailureKind::kEnvironment,
-                                 "its report could not be delivered to the master in " + std::to_string(pending.tries) +
-                                     " tries, and was given up by its worker: " + why,
-                                 "", ""};
+    pending.report.what =
+        report::Failed{FailureKind::kEnvironment,
+                       "its report could not be delivered to the master in " + std::to_string(pending.tries) +
+                           " tries, and was given up by its worker: " + why,
+                       "", ""};
     pending.tries = 0;
     return;
   }
@@ -140,11 +142,11 @@ void Session::Impl::GiveUp(uint64_t number, const std::string& why) {
 void Session::Impl::EndReportsOf(JobId job) {
   std::vector<std::function<void(Verdict)>> answers;
   for (auto it = unanswered.begin(); it != unanswered.end();) {
-    worker::Report& report = it->second.report;
+    mr::Report& report = it->second.report;
     if (report.attempt.task.job != job) {
       ++it;
     } else if (IsEnd(report)) {
-      report.what = Killed{};
+      report.what = report::Killed{};
       it->second.tries = 0;
       ++it;
     } else {
@@ -178,19 +180,19 @@ void Session::Impl::SendBatch(std::vector<uint64_t> numbers) {
   ToWire(self, request.initWorker());
   auto reports = request.initReports(static_cast<uint32_t>(numbers.size()));
   for (uint32_t i = 0; i < numbers.size(); ++i) {
-    worker::Report& report = unanswered.at(numbers[i]).report;
+    mr::Report& report = unanswered.at(numbers[i]).report;
     reports[i].setNumber(numbers[i]);
-    if (WireSize(report) > kMaxCallBytes) {
+    if (rpc::WireSize(report) > kMaxCallBytes) {
       const auto message = Encode(numbers[i], report);
       if (message.asBytes().size() <= kMostReportBytes) {
         SendPieces(numbers[i], message, reports[i]);
         continue;
       }
-      report.what = Failed{FailureKind::kUserFinal,
-                           "its report takes " + HumanBytes(message.asBytes().size()) + ", and at most " +
-                               HumanBytes(kMostReportBytes) +
-                               " can be sent: let it read fewer upstream tasks, or write fewer blocks",
-                           "", ""};
+      report.what = report::Failed{FailureKind::kUserFinal,
+                                   "its report takes " + HumanBytes(message.asBytes().size()) + ", and at most " +
+                                       HumanBytes(kMostReportBytes) +
+                                       " can be sent: let it read fewer upstream tasks, or write fewer blocks",
+                                   "", ""};
     }
     ToWire(report, reports[i]);
   }
@@ -209,11 +211,9 @@ void Session::Impl::SendBatch(std::vector<uint64_t> numbers) {
           const auto pending = unanswered.find(number);
           if (pending != unanswered.end()) pending->second.tries = 0;  // it arrived, whatever its verdict
         }
-        const auto replies = response.getReplies();
-        if (replies.size() != numbers.size()) return Break("the master answered other reports than were sent");
-        for (uint32_t i = 0; i < numbers.size(); ++i) {
-          if (const auto verdict = FromWire(replies[i])) Answer(numbers[i], *verdict);
-        }
+        const auto verdicts = response.getVerdicts();
+        if (verdicts.size() != numbers.size()) return Break("the master answered other reports than were sent");
+        for (uint32_t i = 0; i < numbers.size(); ++i) Answer(numbers[i], rpc::FromWire(verdicts[i]));
         if (response.getBatch().getSequence() != 0) Receive(FromWire(response.getBatch()));
         if (calls_full || !doubtful.empty()) Flush();
       },
@@ -235,10 +235,10 @@ void Session::Impl::SendAllAgain() {
   ScheduleFlush();
 }
 
-uint64_t Session::Report(worker::Report report, std::function<void(Verdict)> answered) {
+uint64_t Session::Report(mr::Report report, std::function<void(Verdict)> answered) {
   const bool may_wait = MayWait(report);
   const uint64_t number = impl_->next_number++;
-  if (std::holds_alternative<Started>(report.what)) {
+  if (std::holds_alternative<report::Started>(report.what)) {
     impl_->unsent_starts[report.attempt] = number;
   } else if (IsEnd(report)) {
     impl_->DropStart(report.attempt);

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "common/rpc/wire.h"
+#include "common/rpc/control_wire.h"
 
 namespace mr::worker {
 namespace {
@@ -14,38 +14,10 @@ namespace {
 // The longest timeout: one year, which is as good as none.
 constexpr uint64_t kMostTimeoutMs = 365ull * 24 * 3600 * 1000;
 
-// Longer texts for people are cut. So a report stays far below the 1 MiB of a control message.
-constexpr size_t kMaxText = 4096;
-
 std::string Text(capnp::Text::Reader text) { return {text.begin(), text.size()}; }
 
-capnp::Text::Reader Cut(const std::string& text) {
-  if (text.size() <= kMaxText) return {text.c_str(), text.size()};
-  static thread_local std::string cut;
-  cut = text.substr(0, kMaxText);
-  return {cut.c_str(), cut.size()};
-}
-
-BlockName FromBlock(rpc::BlockReport::Reader in) {
-  return {{in.getId()}, in.getGeneration(), in.getLength(), in.getDigest()};
-}
-
 ReplicaPtr FromEntry(StageId stage, rpc::DirectoryEntry::Reader in) {
-  auto replica = std::make_shared<ReplicaLocation>();
-  replica->output = {{stage.job, stage.stage, in.getTask()}, in.getGeneration()};
-  replica->attempt = in.getAttempt();
-  replica->worker = {in.getWorker().getId()};
-  replica->incarnation = in.getWorker().getIncarnation();
-  replica->address = Text(in.getAddress());
-  const auto manifest = in.getManifest();
-  replica->content = rpc::FromWire(manifest.getContent());
-  replica->partitions = manifest.getPartitions();
-  const auto table = manifest.getTable();
-  replica->table.reserve(table.size());
-  for (const auto row : table) {
-    replica->table.push_back({row.getRecords(), row.getBytes(), rpc::FromWire(row.getContent()), row.getChunks()});
-  }
-  return replica;
+  return std::make_shared<const ReplicaLocation>(rpc::FromWire(stage, in));
 }
 
 Result<DirectoryDelta> FromDelta(rpc::DirectoryDelta::Reader in) {
@@ -54,13 +26,13 @@ Result<DirectoryDelta> FromDelta(rpc::DirectoryDelta::Reader in) {
   out.version = in.getVersion();
   for (const auto entry : in.getAdded()) out.added.push_back(FromEntry(out.stage, entry));
   for (const auto removed : in.getRemoved()) {
-    const ReplicaName name = FromWire(removed);
+    const Replica name = rpc::FromWire(removed);
     if (name.output.task.stage_id() != out.stage) return InvalidArgument("a delta names a replica of another stage");
     auto replica = std::make_shared<ReplicaLocation>();
     replica->output = name.output;
     replica->attempt = name.attempt;
-    replica->worker = name.worker.id;
-    replica->incarnation = name.worker.incarnation;
+    replica->worker = name.worker;
+    replica->incarnation = name.incarnation;
     out.removed.push_back(std::move(replica));
   }
   return out;
@@ -152,31 +124,9 @@ Result<StageInfo> FromStage(rpc::StageInfo::Reader in) {
   return out;
 }
 
-Result<Launch> FromLaunch(rpc::Launch::Reader in) {
-  Launch out;
-  out.attempt = rpc::FromWire(in.getAttempt());
+Result<LaunchCommand> FromLaunch(rpc::Launch::Reader in) {
+  auto out = rpc::FromWire(in);
   if (!out.attempt.valid()) return InvalidArgument("a launch of no attempt");
-  out.generation = in.getGeneration();
-  out.by_bind = in.getByBind();
-  for (const auto split : in.getSplits()) {
-    Split s{split.getInput(),     Text(split.getUri()),
-            split.getOffset(),    split.getLength(),
-            split.getFileBytes(), {},
-            split.getFile(),      {split.getFileBytes(), split.getMtimeNs(), split.getInode(), split.getDevice()},
-            split.getView()};
-    for (const auto block : split.getBlocks()) {
-      SplitBlock b{
-          {{block.getId()}, block.getGeneration(), block.getLength(), block.getDigest()}, block.getOffset(), {}, {}};
-      for (const auto address : block.getAddresses()) b.addresses.push_back(Text(address));
-      for (const auto replica : block.getDamaged()) b.damaged.push_back(Text(replica));
-      s.blocks.push_back(std::move(b));
-    }
-    out.splits.push_back(std::move(s));
-  }
-  for (const auto slice : in.getSlices()) {
-    out.slices.push_back({slice.getInput(), slice.getPartitionBegin(), slice.getPartitionEnd(), slice.getTaskBegin(),
-                          slice.getTaskEnd()});
-  }
   return out;
 }
 
@@ -185,112 +135,6 @@ Result<Command> Widen(Result<T> result) {
   if (!result.ok()) return result.status();
   return Command(*std::move(result));
 }
-
-void ToWire(const Manifest& manifest, rpc::Manifest::Builder out) {
-  out.setRecords(manifest.records);
-  out.setBytes(manifest.bytes);
-  rpc::ToWire(manifest.content, out.initContent());
-  out.setPartitions(manifest.partitions);
-  auto table = out.initTable(static_cast<uint32_t>(manifest.table.size()));
-  for (uint32_t i = 0; i < manifest.table.size(); ++i) {
-    table[i].setRecords(manifest.table[i].records);
-    table[i].setBytes(manifest.table[i].bytes);
-    rpc::ToWire(manifest.table[i].content, table[i].initContent());
-    table[i].setChunks(manifest.table[i].chunks);
-  }
-  auto outputs = out.initOutputs(static_cast<uint32_t>(manifest.outputs.size()));
-  for (uint32_t i = 0; i < manifest.outputs.size(); ++i) {
-    const FileOutput& file = manifest.outputs[i];
-    outputs[i].setName(file.name);
-    outputs[i].setStaged(file.staged);
-    outputs[i].setBytes(file.bytes);
-    outputs[i].setRecords(file.records);
-    rpc::ToWire(file.content, outputs[i].initContent());
-    auto blocks = outputs[i].initBlocks(static_cast<uint32_t>(file.blocks.size()));
-    for (uint32_t b = 0; b < file.blocks.size(); ++b) {
-      blocks[b].setId(file.blocks[b].block.id.value);
-      blocks[b].setGeneration(file.blocks[b].block.generation);
-      blocks[b].setLength(file.blocks[b].block.length);
-      blocks[b].setDigest(file.blocks[b].block.digest);
-      auto workers = blocks[b].initWorkers(static_cast<uint32_t>(file.blocks[b].workers.size()));
-      for (uint32_t w = 0; w < file.blocks[b].workers.size(); ++w) workers.set(w, file.blocks[b].workers[w]);
-    }
-  }
-}
-
-void ToWire(const HotKey& key, rpc::HotKey::Builder out) {
-  out.setPort(key.port);
-  out.setPartition(key.partition);
-  out.setHash(key.hash);
-  out.setPrefix({reinterpret_cast<const capnp::byte*>(key.prefix.data()), key.prefix.size()});
-  out.setCut(key.cut);
-  out.setRecords(key.records);
-  out.setBytes(key.bytes);
-}
-
-uint64_t Us(Duration d) { return d.ns < 0 ? 0 : static_cast<uint64_t>(d.ns / 1000); }
-
-struct ReportWriter {
-  rpc::Report::Builder out;
-
-  void operator()(const Started&) { out.setStarted(); }
-  void operator()(const Finished& finished) {
-    auto f = out.initFinished();
-    ToWire(finished.manifest, f.initManifest());
-    auto consumed = f.initConsumed(static_cast<uint32_t>(finished.consumed.size()));
-    for (uint32_t i = 0; i < finished.consumed.size(); ++i) {
-      consumed[i].setStage(finished.consumed[i].stage);
-      consumed[i].setTask(finished.consumed[i].task);
-      consumed[i].setGeneration(finished.consumed[i].generation);
-      rpc::ToWire(finished.consumed[i].content, consumed[i].initContent());
-    }
-    f.setRanUs(Us(finished.ran));
-    f.setWaitedUs(Us(finished.waited));
-    auto counters = f.initCounters(static_cast<uint32_t>(finished.counters.size()));
-    for (uint32_t i = 0; i < finished.counters.size(); ++i) {
-      counters[i].setGroup(Cut(finished.counters[i].group));
-      counters[i].setName(Cut(finished.counters[i].name));
-      counters[i].setValue(finished.counters[i].value);
-    }
-    auto bad = f.initBadRecords(static_cast<uint32_t>(finished.bad_records.size()));
-    for (uint32_t i = 0; i < finished.bad_records.size(); ++i) bad.set(i, Cut(finished.bad_records[i]));
-    auto kib = f.initPartitionKib(static_cast<uint32_t>(finished.manifest.kib.size()));
-    for (uint32_t i = 0; i < finished.manifest.kib.size(); ++i) kib.set(i, finished.manifest.kib[i]);
-    auto hot = f.initHotKeys(static_cast<uint32_t>(finished.hot_keys.size()));
-    for (uint32_t i = 0; i < finished.hot_keys.size(); ++i) ToWire(finished.hot_keys[i], hot[i]);
-    auto grown = f.initGrown(static_cast<uint32_t>(finished.grown.size()));
-    for (uint32_t i = 0; i < finished.grown.size(); ++i) grown.set(i, Cut(finished.grown[i]));
-  }
-  void operator()(const Failed& failed) {
-    auto f = out.initFailed();
-    f.setKind(static_cast<uint8_t>(failed.kind));
-    f.setMessage(Cut(failed.message));
-    f.setRecord(Cut(failed.record));
-    f.setStderrTail(Cut(failed.stderr_tail));
-  }
-  void operator()(const Refused& refused) { out.setRefused(Cut(refused.why)); }
-  void operator()(const Killed&) { out.setKilled(); }
-  void operator()(const FetchFailed& failed) {
-    auto f = out.initFetchFailed();
-    worker::ToWire(failed.replica, f.initReplica());
-    f.setWhy(Cut(failed.why));
-    f.setUnreachable(failed.unreachable);
-  }
-  void operator()(const FetchDone& done) {
-    auto f = out.initFetchDone();
-    worker::ToWire(done.replica, f.initReplica());
-    f.setBytes(done.bytes);
-    f.setTookUs(Us(done.took));
-    f.setReaders(done.readers);
-  }
-  void operator()(const ReplicaMade& made) { worker::ToWire(made.replica, out.initReplicaMade()); }
-  void operator()(const ReplicaNotMade& failed) {
-    auto f = out.initReplicaNotMade();
-    worker::ToWire(failed.from, f.initReplica());
-    f.setWhy(Cut(failed.why));
-    f.setHere(failed.here);
-  }
-};
 
 }  // namespace
 
@@ -308,12 +152,12 @@ Result<Command> FromWire(rpc::Command::Reader in) {
     }
     case rpc::Command::DROP: return Command(DropReplica{FromWire(in.getDrop())});
     case rpc::Command::END_JOB: return Command(EndJob{rpc::FromWire(in.getEndJob())});
-    case rpc::Command::DELETE_BLOCK: return Command(DeleteBlock{FromBlock(in.getDeleteBlock())});
+    case rpc::Command::DELETE_BLOCK: return Command(DeleteBlock{rpc::FromWire(in.getDeleteBlock())});
     case rpc::Command::REPLICATE_BLOCK: {
       const auto replicate = in.getReplicateBlock();
-      return Command(ReplicateBlock{FromBlock(replicate.getBlock()), Text(replicate.getToAddress())});
+      return Command(ReplicateBlock{rpc::FromWire(replicate.getBlock()), Text(replicate.getToAddress())});
     }
-    case rpc::Command::EMPTY_QUARANTINE: return Command(EmptyQuarantine{FromBlock(in.getEmptyQuarantine())});
+    case rpc::Command::EMPTY_QUARANTINE: return Command(EmptyQuarantine{rpc::FromWire(in.getEmptyQuarantine())});
     case rpc::Command::DRAIN: return Command(Drain{in.getDrain()});
     case rpc::Command::REPLICATE_OUTPUT: {
       const auto replicate = in.getReplicateOutput();
@@ -326,8 +170,8 @@ Result<Command> FromWire(rpc::Command::Reader in) {
 
 CommandBatch FromWire(rpc::CommandBatch::Reader in) {
   CommandBatch batch{in.getMasterEpoch(), in.getSequence(), {}, {}};
-  for (const auto verdict : in.getVerdicts()) {
-    if (const auto said = FromWire(verdict.getReply())) batch.verdicts.emplace_back(verdict.getReport(), *said);
+  for (const auto answer : in.getAnswers()) {
+    batch.verdicts.emplace_back(answer.getReport(), rpc::FromWire(answer.getVerdict()));
   }
   for (const auto command : in.getCommands()) {
     auto parsed = FromWire(command);
@@ -340,81 +184,13 @@ CommandBatch FromWire(rpc::CommandBatch::Reader in) {
   return batch;
 }
 
-std::optional<Verdict> FromWire(rpc::Reply::Reader reply) {
-  switch (reply.which()) {
-    case rpc::Reply::NOTED: return Verdict::kNoted;
-    case rpc::Reply::WINNER: return Verdict::kWinner;
-    case rpc::Reply::REPLICA_KEPT: return Verdict::kReplicaKept;
-    case rpc::Reply::REPLICA_DROPPED: return Verdict::kReplicaDropped;
-    case rpc::Reply::DIFFERS: return Verdict::kDiffers;
-    case rpc::Reply::STALE: return Verdict::kStale;
-    case rpc::Reply::LATER: return std::nullopt;
-  }
-  return Verdict::kStale;
-}
-
-ReplicaName FromWire(rpc::Replica::Reader in) {
-  return {{rpc::FromWire(in.getTask()), in.getGeneration()},
-          in.getAttempt(),
-          {{in.getWorker().getId()}, in.getWorker().getIncarnation()}};
-}
-
 void ToWire(const WorkerRef& ref, rpc::WorkerRef::Builder out) {
   out.setId(ref.id.value);
   out.setIncarnation(ref.incarnation);
 }
 
-void ToWire(const ReplicaName& replica, rpc::Replica::Builder out) {
-  rpc::ToWire(replica.output.task, out.initTask());
-  out.setGeneration(replica.output.generation);
-  out.setAttempt(replica.attempt);
-  ToWire(replica.worker, out.initWorker());
-}
-
-void ToWire(const BlockName& block, rpc::BlockReport::Builder out) {
-  out.setId(block.id.value);
-  out.setGeneration(block.generation);
-  out.setLength(block.length);
-  out.setDigest(block.digest);
-}
-
-void ToWire(const Report& report, rpc::Report::Builder out) {
-  rpc::ToWire(report.attempt, out.initAttempt());
-  std::visit(ReportWriter{out}, report.what);
-}
-
-void ToWire(const ProgressFrame& frame, rpc::Progress::Builder out) {
-  rpc::ToWire(frame.attempt, out.initAttempt());
-  out.setPhase(frame.progress.phase);
-  out.setTakenBytes(frame.progress.taken_bytes);
-  out.setTotalBytes(frame.progress.total_bytes);
-  out.setRecords(frame.progress.records);
-  out.setInputsDone(frame.inputs_done);
-}
-
-size_t WireSize(const Report& report) {
-  size_t bytes = 256;
-  if (const auto* finished = std::get_if<Finished>(&report.what)) {
-    bytes += finished->manifest.table.size() * 64 + finished->consumed.size() * 48 +
-             finished->bad_records.size() * kMaxText + finished->manifest.kib.size() * 4 +
-             finished->hot_keys.size() * 128 + finished->grown.size() * kMaxText;
-    for (const auto& counter : finished->counters) {
-      bytes += 64 + std::min(counter.group.size(), kMaxText) + std::min(counter.name.size(), kMaxText);
-    }
-    for (const FileOutput& file : finished->manifest.outputs) {
-      bytes += 128 + file.name.size() + file.staged.size();
-      for (const StagedBlock& block : file.blocks) bytes += 64 + block.workers.size() * 4;
-    }
-  } else if (std::holds_alternative<Failed>(report.what)) {
-    bytes += 3 * kMaxText;
-  } else {
-    bytes += kMaxText;  // most kinds have one text
-  }
-  return bytes;
-}
-
 kj::Array<capnp::word> Encode(uint64_t number, const Report& report) {
-  capnp::MallocMessageBuilder message(static_cast<unsigned>(WireSize(report) / sizeof(capnp::word)));
+  capnp::MallocMessageBuilder message(static_cast<unsigned>(rpc::WireSize(report) / sizeof(capnp::word)));
   auto root = message.initRoot<rpc::Report>();
   root.setNumber(number);
   ToWire(report, root);

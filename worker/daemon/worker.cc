@@ -12,7 +12,7 @@ constexpr uint64_t kMostReads = 10'000'000;
 }  // namespace
 
 Worker::Worker(Services& services, Options options) : services_(services), options_(std::move(options)) {
-  services_.on_kept = [this](const ReplicaName& replica) {
+  services_.on_kept = [this](const Replica& replica) {
     kept_[ReplicaKey{replica.output.task, replica.attempt}] = replica.output.generation;
   };
   services_.replicator.set_on_done(
@@ -24,7 +24,7 @@ void Worker::Apply(Command command) {
   std::visit([this](auto& c) { On(std::move(c)); }, command);
 }
 
-std::string Worker::WhyNot(const Launch& launch, const StageInfo* stage) const {
+std::string Worker::WhyNot(const LaunchCommand& launch, const StageInfo* stage) const {
   if (draining()) return "this worker is draining";
   if (!services_.self.id.valid()) return "this worker is not registered";
   if (stage == nullptr) return "this worker does not know the stage";
@@ -49,14 +49,14 @@ std::string Worker::WhyNot(const Launch& launch, const StageInfo* stage) const {
   return "";
 }
 
-void Worker::On(Launch launch) {
+void Worker::On(LaunchCommand launch) {
   const AttemptId id = launch.attempt;
   if (attempts_.contains(id)) return;  // a repeated command
   const auto stage = stages_.find(id.task.stage_id());
   const std::string why = WhyNot(launch, stage == stages_.end() ? nullptr : stage->second.get());
   if (!why.empty()) {
     ++counters_.refused;
-    services_.report({id, Refused{why}}, nullptr);
+    services_.report({id, report::Refused{why}}, nullptr);
     return;
   }
   ++counters_.launched;
@@ -69,7 +69,7 @@ void Worker::On(const Kill& kill) {
   AttemptRunner* runner = Find(kill.attempt);
   if (runner == nullptr) {
     // Unknown here, or over: the master needs the report that nothing of it runs.
-    services_.report({kill.attempt, Killed{}}, nullptr);
+    services_.report({kill.attempt, report::Killed{}}, nullptr);
     return;
   }
   runner->Handle(event::KillAsked{});
@@ -78,7 +78,7 @@ void Worker::On(const Kill& kill) {
 void Worker::On(const TakeBack& take_back) {
   AttemptRunner* runner = Find(take_back.attempt);
   if (runner == nullptr) {
-    services_.report({take_back.attempt, Killed{}}, nullptr);
+    services_.report({take_back.attempt, report::Killed{}}, nullptr);
     return;
   }
   runner->Handle(event::TakeBackAsked{});
@@ -126,13 +126,13 @@ void Worker::On(const ReplicateOutput& command) {
   const ReplicaLocation& from = *command.from;
   const ReplicaKey key{from.output.task, from.attempt};
   if (leaving_) {
-    services_.report({{from.output.task, from.attempt}, ReplicaNotMade{NameOf(from), "this worker leaves", true}},
-                     nullptr);
+    services_.report(
+        {{from.output.task, from.attempt}, report::ReplicaNotMade{NameOf(from), "this worker leaves", true}}, nullptr);
   } else if (!kept_.contains(key)) {
     services_.replicator.Add(from);
   } else if (!unheard_.contains(key)) {
-    const ReplicaName name{{key.task, kept_[key]}, key.attempt, services_.self};
-    services_.report({{key.task, key.attempt}, ReplicaMade{name}}, nullptr);
+    const Replica replica = Own({key.task, kept_[key]}, key.attempt);
+    services_.report({{key.task, key.attempt}, report::ReplicaMade{replica}}, nullptr);
   }
 }
 
@@ -141,22 +141,22 @@ void Worker::Replicated(const ReplicaLocation& from, const Result<uint64_t>& byt
   if (!bytes.ok()) {
     LOG(WARNING) << "no replica of " << Name(attempt, TaskLetter::kMap) << " was made from " << from.address << ": "
                  << bytes.status().ToString();
-    services_.report({attempt, ReplicaNotMade{NameOf(from), bytes.status().ToString(), here}}, nullptr);
+    services_.report({attempt, report::ReplicaNotMade{NameOf(from), bytes.status().ToString(), here}}, nullptr);
     return;
   }
   // In the inventory from now on: the master may count on it before its answer arrives.
   const ReplicaKey key{from.output.task, from.attempt};
   kept_[key] = from.output.generation;
-  const ReplicaName name{from.output, from.attempt, services_.self};
-  unheard_[key] = services_.report({attempt, ReplicaMade{name}}, [this, key, name](Verdict verdict) {
+  const Replica replica = Own(from.output, from.attempt);
+  unheard_[key] = services_.report({attempt, report::ReplicaMade{replica}}, [this, key, replica](Verdict verdict) {
     unheard_.erase(key);
-    if (verdict != Verdict::kReplicaKept) Drop(name);
+    if (verdict != Verdict::kReplicaKept) Drop(replica);
   });
 }
 
-void Worker::Drop(const ReplicaName& replica) {
+void Worker::Drop(const Replica& replica) {
   // Outputs of an earlier incarnation are gone. The same names may mean other bytes now.
-  if (replica.worker.incarnation != 0 && replica.worker.incarnation != services_.self.incarnation) return;
+  if (replica.incarnation != 0 && replica.incarnation != services_.self.incarnation) return;
   const ReplicaKey key{replica.output.task, replica.attempt};
   kept_.erase(key);
   const auto unheard = unheard_.find(key);
@@ -182,10 +182,10 @@ AttemptRunner* Worker::Find(AttemptId attempt) const {
   return it == attempts_.end() ? nullptr : it->second.get();
 }
 
-std::vector<ReplicaName> Worker::Inventory() const {
-  std::vector<ReplicaName> replicas;
+std::vector<Replica> Worker::Inventory() const {
+  std::vector<Replica> replicas;
   for (const auto& [key, generation] : kept_) {
-    replicas.push_back({{key.task, generation}, key.attempt, services_.self});
+    replicas.push_back(Own({key.task, generation}, key.attempt));
   }
   return replicas;
 }
@@ -196,13 +196,13 @@ std::vector<AttemptId> Worker::Running() const {
   return ids;
 }
 
-void Worker::Registered(WorkerRef self, const std::vector<ReplicaName>& drop) {
+void Worker::Registered(WorkerRef self, const std::vector<Replica>& drop) {
   if (services_.self.id.valid() && services_.self.id != self.id) {
     // Another cluster, or a master that has lost its state: nothing here has a meaning there.
     LOG(WARNING) << "this worker was " << Name(services_.self.id) << " and is " << Name(self.id) << " now";
   }
   services_.self = self;
-  for (const ReplicaName& replica : drop) Drop(replica);
+  for (const Replica& replica : drop) Drop(replica);
 }
 
 std::vector<ProgressFrame> Worker::DueProgress(Instant now) {
@@ -236,7 +236,7 @@ void Worker::KillAll() {
 void Worker::StartOver() {
   KillAll();
   services_.replicator.CancelAll();
-  for (const ReplicaName& replica : Inventory()) Drop(replica);
+  for (const Replica& replica : Inventory()) Drop(replica);
 }
 
 }  // namespace mr::worker

@@ -42,11 +42,11 @@ class Worker {
 
   // For registration. Inventory() lists outputs that the master has decided to keep, and replicas that it may know of.
   // Running() includes ended attempts with an unanswered report.
-  std::vector<ReplicaName> Inventory() const;
+  std::vector<Replica> Inventory() const;
   std::vector<AttemptId> Running() const;
   // Returns the SHA-256 of the libraries and side files of all known stages.
   std::set<std::string> FilesInUse() const;
-  void Registered(WorkerRef self, const std::vector<ReplicaName>& drop);
+  void Registered(WorkerRef self, const std::vector<Replica>& drop);
 
   // Returns the frames that are due; see ProgressGate.
   std::vector<ProgressFrame> DueProgress(Instant now);
@@ -64,7 +64,7 @@ class Worker {
   size_t kept() const { return kept_.size(); }
 
  private:
-  void On(Launch launch);
+  void On(LaunchCommand launch);
   void On(const Kill& kill);
   void On(const TakeBack& take_back);
   void On(StageInfo stage);
@@ -79,8 +79,12 @@ class Worker {
   void On(const ReplicateOutput& command);
 
   // Returns why it cannot be launched here; empty if it can.
-  std::string WhyNot(const Launch& launch, const StageInfo* stage) const;
-  void Drop(const ReplicaName& replica);
+  std::string WhyNot(const LaunchCommand& launch, const StageInfo* stage) const;
+  // Returns the replica of this output on this worker.
+  Replica Own(const OutputId& output, uint32_t attempt) const {
+    return {output, attempt, services_.self.id, services_.self.incarnation};
+  }
+  void Drop(const Replica& replica);
   void Replicated(const ReplicaLocation& from, const Result<uint64_t>& bytes, bool here);
   void Ended(AttemptId attempt);
   AttemptRunner* Find(AttemptId attempt) const;

@@ -27,8 +27,6 @@ constexpr Duration kKillGrace = Millis(500);
 // Most counters (of the operator and of the host), bad records and hot keys (of all ports) in a result. A child that
 // sends more is broken.
 constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS;
-constexpr size_t kMaxBadRecords = 16;
-constexpr size_t kMaxHotKeys = 64;
 // No valid chunk is larger: one record of 16 MiB, and what surrounds it.
 constexpr size_t kMaxChunkBytes = kMaxRecordBytes + (4u << 20);
 

@@ -26,6 +26,8 @@
 #include "common/base/time.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "common/model/output.h"
+#include "common/model/report.h"
 
 namespace mr::worker {
 
@@ -115,11 +117,7 @@ struct TaskResult {
   std::string stderr_tail;  // last lines, at most 2 KiB
   uint64_t records_in = 0, records_out = 0;
   Duration ran, waited;  // computing; waiting for segments
-  struct Counter {
-    std::string group, name;
-    int64_t value;
-  };
-  std::vector<Counter> counters;
+  std::vector<CounterValue> counters;
   std::vector<std::string> bad_records;  // the first few skipped records: where, and why
   std::vector<HotKey> hot_keys;          // of shuffle ports, if there are any: no part of the output
 };

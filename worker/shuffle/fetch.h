@@ -22,23 +22,13 @@
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "common/base/time.h"
+#include "common/model/output.h"
 #include "common/rpc/kj_thread.h"
 #include "worker/shuffle/on_pool.h"
 #include "worker/shuffle/replica_readers.h"
 #include "worker/shuffle/store.h"
 
 namespace mr::worker {
-
-struct ReplicaLocation {
-  OutputId output;
-  uint32_t attempt = 0;
-  WorkerId worker;
-  Incarnation incarnation = 0;
-  std::string address;              // host:port of the data server
-  Digest128 content;                // committed table digest
-  std::vector<PartitionRow> table;  // empty: fetched from the replica and checked against content
-  uint32_t partitions = 0;
-};
 
 struct SegmentRequest {
   uint32_t input = 0;

@@ -22,19 +22,9 @@
 #include "common/base/digest.h"
 #include "common/base/ids.h"
 #include "common/base/status.h"
+#include "common/model/output.h"
 
 namespace mr::worker {
-
-struct PartitionRow {
-  uint64_t records = 0;
-  uint64_t bytes = 0;   // uncompressed: sum of batch sizes
-  Digest128 content;    // XXH3-128 over the partition's batches in order
-  uint32_t chunks = 0;  // not part of TableDigest
-};
-
-inline bool operator==(const PartitionRow& a, const PartitionRow& b) {
-  return a.records == b.records && a.bytes == b.bytes && a.content == b.content && a.chunks == b.chunks;
-}
 
 // Returns XXH3-128 over the rows' (records, bytes, content.low, content.high) as u64 little-endian.
 Digest128 TableDigest(const std::vector<PartitionRow>& rows);

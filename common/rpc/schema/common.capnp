@@ -2,7 +2,8 @@
 # Ids and outcomes that all schemas of Paceline use.
 #
 # Rules for whoever changes a schema: numbers are never reused and fields never change type; add at
-# the end. Zero is never a valid id. Every call may arrive twice. Times are durations measured by
+# the end. Only control.capnp may depart from this, with a new kProtocolVersion, which peers of the
+# old one refuse. Zero is never a valid id. Every call may arrive twice. Times are durations measured by
 # the sender. Enums may arrive with unknown values: every switch has a rejecting default.
 
 using Cxx = import "/capnp/c++.capnp";

@@ -18,8 +18,8 @@ using WorkerRef = Common.WorkerRef;
 
 interface MasterForWorker {
   register @0 (info :WorkerInfo, worker :Worker) -> (result :Registration);
-  report @1 (worker :WorkerRef, reports :List(Report)) -> (replies :List(Reply), batch :CommandBatch);
-  # One reply per report, in order. batch: sequence 0 where there is none.
+  report @1 (worker :WorkerRef, reports :List(Report)) -> (verdicts :List(Verdict), batch :CommandBatch);
+  # One verdict per report, in order. batch: sequence 0 where there is none.
   progress @2 (worker :WorkerRef, frames :List(Progress));
   library @3 (sha256 :Text, offset :UInt64, length :UInt32) -> (data :Data, totalBytes :UInt64);
   # Bytes of an operator library, at most 1 MiB a call.
@@ -157,12 +157,12 @@ struct CommandBatch {
   sequence @1 :UInt64;
   # Numbered without a gap from 1 after each registration. Batches come by two ways, and are applied
   # in this order.
-  verdicts @2 :List(Verdict);
-  # Applied before the commands.
+  answers @2 :List(Answer);
+  # To reports; applied before the commands.
   commands @3 :List(Command);
 }
 
-struct Verdict { report @0 :UInt64; reply @1 :Reply; }
+struct Answer { report @0 :UInt64; verdict @1 :Verdict; }
 
 struct Command {
   union {
@@ -392,9 +392,19 @@ struct Consumed {
   content @3 :Common.Digest;
 }
 
+enum FailureKind {
+  # mr::FailureKind
+  unset @0;
+  user @1;
+  environment @2;
+  lost @3;
+  killed @4;
+  preempted @5;
+  userFinal @6;
+}
+
 struct Failed {
-  kind @0 :UInt8;
-  # mr::sched::FailureKind
+  kind @0 :FailureKind;
   message @1 :Text;
   record @2 :Text;
   # The place in the input, for people.
@@ -420,16 +430,14 @@ struct FetchDone {
   # 0: not counted.
 }
 
-struct Reply {
-  union {
-    noted @0 :Void;
-    # For reports that need no verdict.
-    winner @1 :Void;
-    replicaKept @2 :Void;
-    replicaDropped @3 :Void;
-    differs @4 :Void;
-    stale @5 :Void;
-    later @6 :Void;
-    # Received, but not on disk yet: a verdict follows.
-  }
+enum Verdict {
+  # The master's answer to a report (mr::Verdict).
+  noted @0;
+  winner @1;
+  replicaKept @2;
+  replicaDropped @3;
+  differs @4;
+  stale @5;
+  later @6;
+  # Received, but not on disk yet: another one follows in a batch of commands.
 }

@@ -82,13 +82,13 @@ TEST(RenderTest, SaysOfADeadlineWhatIsLeftAndWhatItRestsOn) {
   JobStatus job = Job();
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("deadline")));
   job.elapsed_us = 60'000'000;
-  job.deadline = DeadlineInfo{.deadline_us = 600'000'000,
-                              .steered = true,
-                              .predicted = true,
-                              .runs = 3,
-                              .guaranteed = 4,
-                              .held = 6,
-                              .scale = 2};
+  job.deadline = DeadlineStatus{.deadline_us = 600'000'000,
+                                .steered = true,
+                                .predicted = true,
+                                .runs = 3,
+                                .guaranteed = 4,
+                                .held = 6,
+                                .scale = 2};
   const std::string text = RenderJob(job, OutputForm::kTable);
   EXPECT_THAT(text, HasSubstr("deadline    10m00s after its submission, in 9m00s\n"));
   EXPECT_THAT(text, HasSubstr("predicted   of 3 earlier runs, with 2 times their input\n"));

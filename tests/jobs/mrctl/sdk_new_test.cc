@@ -24,7 +24,7 @@ TEST(SdkNewTest, TheExampleComesUnderItsNewName) {
     EXPECT_THAT(file.name + file.content, Not(HasSubstr("isits"))) << file.name;
     EXPECT_THAT(file.content, HasSubstr("word_stats")) << file.name;
   }
-  EXPECT_THAT(files[0].content, HasSubstr("find_package(Paceline 0.1 REQUIRED HINTS \"/opt/sdk\")"));
+  EXPECT_THAT(files[0].content, HasSubstr("find_package(Paceline 0.2 REQUIRED HINTS \"/opt/sdk\")"));
   EXPECT_THAT(files[2].content, HasSubstr("PlanWordStats"));
 }
 

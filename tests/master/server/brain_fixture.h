@@ -60,7 +60,7 @@ class BrainFixture : public testing::Test {
   }
   master::WorkerView& Of(char name) { return *brain_->workers().FindIncarnation(static_cast<uint64_t>(name)); }
   void Beat(char name, bool full = false, Duration silent = {}) {
-    master::DiskRoom room{50ull << 30, 100ull << 30};
+    DiskRoom room{50ull << 30, 100ull << 30};
     if (full) room = {1ull << 30, 100ull << 30, true, false, std::string("/data/") + name};
     (void)brain_->Beat(Of(name).id, Of(name).info.incarnation, silent, room);
   }
@@ -110,8 +110,8 @@ class BrainFixture : public testing::Test {
         for (uint32_t task = 0; task < 3; ++task) {
           const master::AttemptView* map = brain_->jobs().Find(AttemptId{{job_, 0, task}, 1});
           if (map == nullptr || !Live(map->state)) continue;
-          master::ReportIn report = Finished({{job_, 0, task}, 1});
-          report.finished_extra.partitions = 1;
+          mr::Report report = Finished({{job_, 0, task}, 1});
+          std::get<report::Finished>(report.what).output.partitions = 1;
           Report('a', report);
         }
       });
@@ -121,17 +121,14 @@ class BrainFixture : public testing::Test {
       brain_->Drain(Of('b').id, false, [](const Status&) {});
     });
   }
-  master::ReportIn Finished(const AttemptId& attempt) {
-    master::ReportIn report;
-    report.kind = master::ReportIn::Kind::kFinished;
-    report.attempt = attempt;
-    report.finished.manifest = {1, 100, {attempt.task.task, 1}};
-    return report;
+  mr::Report Finished(const AttemptId& attempt) {
+    report::Finished finished;
+    finished.output.manifest = {1, 100, {attempt.task.task, 1}};
+    return {attempt, std::move(finished)};
   }
-  void Report(char from, master::ReportIn report) {
-    report.number = ++reports_;
-    brain_->Report(static_cast<uint64_t>(from), Of(from).id, Of(from).info.incarnation, {std::move(report)},
-                   [](const master::ReportOut&) {});
+  void Report(char from, mr::Report report) {
+    brain_->Report(static_cast<uint64_t>(from), Of(from).id, Of(from).info.incarnation,
+                   {{++reports_, std::move(report)}}, [](const master::ReportOut&) {});
   }
   const master::JobView& Job(JobId id) { return *brain_->jobs().Find(id); }
   std::string StateOf(JobId id) {

@@ -117,6 +117,31 @@ TEST_F(DrainScheduledTest, AReplicaOfAnOutputOnAWorkerThatStaysIsEnough) {
   EXPECT_EQ(Report(1).outputs, 1u) << "that one leaves, too";
 }
 
+TEST(DrainReportTest, ItsStatusHasTheFirstTwentyJobsAndAllCounts) {
+  DrainReport report;
+  report.draining = true;
+  report.attempts = 1;
+  report.blocks.blocks = 2;
+  report.blocks.bytes = 3;
+  report.blocks.left_blocks = 4;
+  report.blocks.left_bytes = 5;
+  report.blocks.being_written = 6;
+  report.blocks.thin_blocks = 7;
+  report.blocks.left_files = {"/left"};
+  report.blocks.thin_files = {"/thin"};
+  report.outputs = 8;
+  report.output_bytes = 9;
+  for (uint32_t i = 1; i <= 21; ++i) report.jobs.push_back({1, i});
+  const DrainStatus status = StatusOf(report);
+  EXPECT_EQ(status.jobs.size(), 20u);
+  EXPECT_EQ(status.jobs.back(), (JobId{1, 20}));
+  EXPECT_EQ(status.waits_for, WaitsFor(report));
+  const DrainStatus expected{
+      true,      report.Safe(),    1, 2, 3, 4, 5, 6, 8, 9, 7, status.jobs, status.waits_for, {"/left"},
+      {"/thin"}, StaysThin(report)};
+  EXPECT_EQ(status, expected);
+}
+
 TEST(DrainReportTest, SaysWhatItWaitsFor) {
   DrainReport report;
   EXPECT_THAT(WaitsFor(report), ElementsAre("it is not draining"));

@@ -72,8 +72,10 @@ TEST_F(DurabilityTest, ARepeatedReportOfACommitIsNotAnsweredBeforeTheCommitIsSyn
     rpc::ToWire(attempt, report.initAttempt());
     report.initFinished();
     const auto response = request.send().wait(io_.io.waitScope);
-    const auto reply = response.getReplies()[0];
-    return std::string(reply.isLater() ? "later" : reply.isWinner() ? "winner" : "another");
+    const rpc::Verdict verdict = response.getVerdicts()[0];
+    return std::string(verdict == rpc::Verdict::LATER    ? "later"
+                       : verdict == rpc::Verdict::WINNER ? "winner"
+                                                         : "another");
   };
   gate.Arm();
   worker.FinishHeld();

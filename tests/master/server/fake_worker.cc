@@ -220,7 +220,9 @@ void FakeWorker::Fail(const AttemptId& attempt, Fate fate) {
     report.setRefused("no such luck");
   } else {
     auto failed = report.initFailed();
-    failed.setKind(fate == Fate::kUserFailure ? 1 : fate == Fate::kFinalFailure ? 6 : 2);
+    failed.setKind(fate == Fate::kUserFailure    ? rpc::FailureKind::USER
+                   : fate == Fate::kFinalFailure ? rpc::FailureKind::USER_FINAL
+                                                 : rpc::FailureKind::ENVIRONMENT);
     failed.setMessage(fate == Fate::kEnvironmentFailure ? "no space left on device" : "bad record\nand more");
   }
   Send(kj::mv(request));
@@ -395,7 +397,7 @@ void FakeWorker::Send(ReportRequest request) {
   }
   const uint64_t number = request.getReports()[0].getNumber();
   link_->tasks.add(request.send().then([this, number](capnp::Response<rpc::MasterForWorker::ReportResults> response) {
-    OnReply(number, response.getReplies()[0]);
+    OnVerdict(number, response.getVerdicts()[0]);
     if (response.getBatch().getSequence() != 0) OnBatch(response.getBatch());
   }));
 }
@@ -417,16 +419,18 @@ void FakeWorker::SendGathered() {
     }
     link_->tasks.add(
         request.send().then([this, numbers](capnp::Response<rpc::MasterForWorker::ReportResults> response) {
-          for (unsigned i = 0; i < numbers.size(); ++i) OnReply(numbers[i], response.getReplies()[i]);
+          for (unsigned i = 0; i < numbers.size(); ++i) OnVerdict(numbers[i], response.getVerdicts()[i]);
           if (response.getBatch().getSequence() != 0) OnBatch(response.getBatch());
         }));
   }
 }
 
-void FakeWorker::OnReply(uint64_t report, rpc::Reply::Reader reply) {
-  later += reply.isLater() ? 1 : 0;
-  if (reply.isLater() || reply.isNoted()) return;
-  verdicts[reported_[report]] = reply.isWinner() ? "winner" : reply.isStale() ? "stale" : "other";
+void FakeWorker::OnVerdict(uint64_t report, rpc::Verdict verdict) {
+  later += verdict == rpc::Verdict::LATER ? 1 : 0;
+  if (verdict == rpc::Verdict::LATER || verdict == rpc::Verdict::NOTED) return;
+  verdicts[reported_[report]] = verdict == rpc::Verdict::WINNER  ? "winner"
+                                : verdict == rpc::Verdict::STALE ? "stale"
+                                                                 : "other";
 }
 
 // Kept in order as a worker does: batches come as calls and as answers.
@@ -439,7 +443,7 @@ void FakeWorker::OnBatch(rpc::CommandBatch::Reader batch) {
     ahead_.erase(ahead_.begin());
     ++next_batch_;
     const auto next = message->getRoot<rpc::CommandBatch>().asReader();
-    for (auto verdict : next.getVerdicts()) OnReply(verdict.getReport(), verdict.getReply());
+    for (auto answer : next.getAnswers()) OnVerdict(answer.getReport(), answer.getVerdict());
     gathering_ = gathers;
     for (auto command : next.getCommands()) OnCommand(command);
     SendGathered();

@@ -129,7 +129,7 @@ class FakeWorker {
   void Send(ReportRequest request);
   void SendGathered();
   void Take(rpc::Durable::Reader said);
-  void OnReply(uint64_t report, rpc::Reply::Reader reply);
+  void OnVerdict(uint64_t report, rpc::Verdict verdict);
   void OnBatch(rpc::CommandBatch::Reader batch);
   void OnCommand(rpc::Command::Reader command);
   void Run(const AttemptId& attempt);

@@ -27,7 +27,7 @@ class HeldCommitTest : public test::BrainFixture {
       return ns.PrepareCreate(now, path, false, 1, 0, path);
     });
     const uint64_t lease = brain_->files().LeaseOf(path);
-    std::vector<dfs::StagedBlock> blocks;
+    std::vector<StagedBlock> blocks;
     for (uint32_t i = 0; i < kBlocks; ++i) {
       const char on = i + 1 < kBlocks ? 'a' : 'b';
       Change([&](const dfs::Namespace& ns, const dfs::Stamp& now) {
@@ -37,14 +37,15 @@ class HeldCommitTest : public test::BrainFixture {
       });
       brain_->BlocksReceived(Of(on).id, Of(on).info.incarnation, {blocks.back().block});
     }
-    for (const auto& b : blocks) output_.push_back({b.block.id.value, 1, 100, 7, {b.workers[0].value}});
+    output_ = blocks;
     Change([&](const dfs::Namespace& ns, const dfs::Stamp& now) { return ns.PrepareComplete(now, lease, blocks); });
   }
   void FinishReduce() {
     On([this] {
-      ReportIn report = Finished({{job_, 1, 0}, 1});
-      for (uint32_t t = 0; t < 3; ++t) report.finished.consumed.push_back({0, t, 1, {t, 1}});
-      report.finished_extra.outputs = {{"part", "", 100 * kBlocks, 1, {}, output_}};
+      mr::Report report = Finished({{job_, 1, 0}, 1});
+      auto& finished = std::get<report::Finished>(report.what);
+      for (uint32_t t = 0; t < 3; ++t) finished.consumed.push_back({0, t, 1, {t, 1}});
+      finished.output.files = {{"part", "", 100 * kBlocks, 1, {}, output_}};
       Report('a', report);
     });
   }
@@ -60,10 +61,7 @@ TEST_F(HeldCommitTest, AllBlocksAreWalkedAgainOnlyWhenTheOneThatKeepsItIsBack) {
   EXPECT_EQ(StateOf(job_), "RUNNING");
   EXPECT_EQ(brain_->commit_looks(), looks) << "in 20 ticks";
   Register('b');
-  const StagedBlock& last = output_.back();
-  On([&] {
-    brain_->BlocksReceived(Of('b').id, Of('b').info.incarnation, {{BlockId{last.id}, 1, last.length, last.digest}});
-  });
+  On([&] { brain_->BlocksReceived(Of('b').id, Of('b').info.incarnation, {output_.back().block}); });
   Run(kTick, tick);
   EXPECT_EQ(EndOf(job_), "SUCCEEDED");
 }
@@ -72,7 +70,7 @@ TEST_F(HeldCommitTest, AJobWhoseBlockDoesNotComeBackFailsWithItsName) {
   FinishReduce();
   Run(Seconds(16), [this] { Beat('a'), brain_->FeedHeldReports(); });
   EXPECT_THAT(EndOf(job_), testing::StartsWith("FAILED"));
-  EXPECT_THAT(EndOf(job_), testing::HasSubstr("block " + std::to_string(output_.back().id) + " of part"));
+  EXPECT_THAT(EndOf(job_), testing::HasSubstr("block " + std::to_string(output_.back().block.id.value) + " of part"));
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ class HostileWorkerTest : public test::MasterFixture {
     switch (kind) {
       case 0: return FillFinished(report.initFinished());
       case 1: return report.setStarted();
-      case 2: return report.initFailed().setKind(static_cast<uint8_t>(rng_.Next()));
+      case 2: return report.initFailed().setKind(static_cast<rpc::FailureKind>(rng_.Next()));
       case 3: return report.setRefused(Text().c_str());
       case 4: return report.setKilled();
       case 5: {

@@ -100,7 +100,7 @@ class LossTest : public testing::Test {
   }
   struct Open {
     uint64_t lease = 0;
-    dfs::StagedBlock block;
+    StagedBlock block;
   };
   // A file of one block that a has, before it is complete.
   Open Begin(const std::string& path) {

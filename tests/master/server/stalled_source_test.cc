@@ -14,13 +14,8 @@ class StalledSourceTest : public test::BrainFixture {
   void Complain() {
     On([this] {
       const AttemptId map{{job_, 0, 0}, 1};
-      ReportIn report;
-      report.kind = ReportIn::Kind::kFetchFailed;
-      report.attempt = {{job_, 1, 0}, 1};
-      report.fetch.from = {{map.task, 1}, 1, Of('a').id, Of('a').info.incarnation};
-      report.message = "no answer in 10 s";
-      report.unreachable = true;
-      Report('b', report);
+      const Replica replica{{map.task, 1}, 1, Of('a').id, Of('a').info.incarnation};
+      Report('b', {{{job_, 1, 0}, 1}, report::FetchFailed{replica, "no answer in 10 s", true}});
     });
   }
   // The look that is under way ends without an answer.

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <cstring>
 
+#include "common/rpc/control_wire.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wait_for_loop.h"
-#include "common/rpc/wire.h"
 #include "worker/daemon/wire.h"
 
 namespace mr::worker {
@@ -18,69 +18,57 @@ namespace {
 constexpr auto kLimit = std::chrono::seconds(60);  // only failures take so long
 constexpr uint64_t kCluster = 0xc1;
 
-FakeMaster::Heard FromReport(rpc::Report::Reader report) {
-  FakeMaster::Heard heard;
-  heard.attempt = rpc::FromWire(report.getAttempt());
-  switch (report.which()) {
-    case rpc::Report::STARTED: heard.what = "started"; break;
-    case rpc::Report::FINISHED: {
-      heard.what = "finished";
-      const auto manifest = report.getFinished().getManifest();
-      heard.records = manifest.getRecords();
-      heard.content = rpc::FromWire(manifest.getContent());
-      for (const auto row : manifest.getTable()) {
-        heard.table.push_back({row.getRecords(), row.getBytes(), rpc::FromWire(row.getContent()), row.getChunks()});
-      }
-      for (const auto output : manifest.getOutputs()) {
-        heard.output_name = output.getName().cStr();
-        heard.output_path = output.getStaged().cStr();
-      }
-      for (const auto c : report.getFinished().getConsumed()) {
-        heard.consumed.push_back({c.getStage(), c.getTask(), c.getGeneration(), rpc::FromWire(c.getContent())});
-      }
-      break;
+// Notes the parts that tests look at, by the kind of the report.
+struct Hearing {
+  FakeMaster::Heard* heard;
+  void operator()(const report::Unknown&) { heard->what = "pieces"; }
+  void operator()(const report::Started&) { heard->what = "started"; }
+  void operator()(const report::Finished& v) {
+    heard->what = "finished";
+    heard->records = v.output.manifest.records;
+    heard->content = v.output.manifest.content;
+    heard->table = v.output.rows;
+    for (const FileOutput& file : v.output.files) {
+      heard->output_name = file.name;
+      heard->output_path = file.staged;
     }
-    case rpc::Report::FAILED:
-      heard.what = "failed";
-      heard.message = report.getFailed().getMessage().cStr();
-      heard.failure_kind = report.getFailed().getKind();
-      break;
-    case rpc::Report::REFUSED:
-      heard.what = "refused";
-      heard.message = report.getRefused().cStr();
-      break;
-    case rpc::Report::KILLED: heard.what = "killed"; break;
-    case rpc::Report::FETCH_FAILED: heard.what = "fetch_failed"; break;
-    case rpc::Report::FETCH_DONE:
-      heard.what = "fetch_done";
-      heard.replica = FromWire(report.getFetchDone().getReplica());
-      heard.bytes = report.getFetchDone().getBytes();
-      heard.readers = report.getFetchDone().getReaders();
-      break;
-    case rpc::Report::REPLICA_MADE:
-      heard.what = "replica_made";
-      heard.replica = FromWire(report.getReplicaMade());
-      break;
-    case rpc::Report::REPLICA_NOT_MADE:
-      heard.what = "replica_not_made";
-      heard.replica = FromWire(report.getReplicaNotMade().getReplica());
-      heard.message = report.getReplicaNotMade().getWhy().cStr();
-      heard.here = report.getReplicaNotMade().getHere();
-      break;
-    case rpc::Report::PIECES: heard.what = "pieces"; break;
+    heard->consumed = v.consumed;
   }
-  return heard;
-}
+  void operator()(const report::Failed& v) {
+    heard->what = "failed";
+    heard->message = v.message;
+    heard->failure_kind = v.kind;
+  }
+  void operator()(const report::Refused& v) {
+    heard->what = "refused";
+    heard->message = v.why;
+  }
+  void operator()(const report::Killed&) { heard->what = "killed"; }
+  void operator()(const report::FetchFailed&) { heard->what = "fetch_failed"; }
+  void operator()(const report::FetchDone& v) {
+    heard->what = "fetch_done";
+    heard->replica = v.replica;
+    heard->bytes = v.bytes;
+    heard->readers = v.readers;
+  }
+  void operator()(const report::ReplicaMade& v) {
+    heard->what = "replica_made";
+    heard->replica = v.replica;
+  }
+  void operator()(const report::ReplicaNotMade& v) {
+    heard->what = "replica_not_made";
+    heard->replica = v.from;
+    heard->message = v.why;
+    heard->here = v.here;
+  }
+};
 
-void SetVerdictOf(rpc::Reply::Builder reply, Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kNoted: return reply.setNoted();
-    case Verdict::kWinner: return reply.setWinner();
-    case Verdict::kReplicaKept: return reply.setReplicaKept();
-    case Verdict::kReplicaDropped: return reply.setReplicaDropped();
-    case Verdict::kDiffers: return reply.setDiffers();
-    case Verdict::kStale: return reply.setStale();
-  }
+FakeMaster::Heard FromReport(rpc::Report::Reader in) {
+  const Report report = rpc::FromWire(in);
+  FakeMaster::Heard heard;
+  heard.attempt = report.attempt;
+  std::visit(Hearing{&heard}, report.what);
+  return heard;
 }
 
 }  // namespace
@@ -148,14 +136,14 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     for (const auto replica : page.getInventory()) listed_.inventory.push_back(FromWire(replica));
     for (const auto id : page.getRunning()) listed_.running.push_back(rpc::FromWire(id));
     for (const auto b : page.getBlocks()) {
-      listed_.blocks.push_back({{b.getId()}, b.getGeneration(), b.getLength(), b.getDigest()});
+      listed_.blocks.push_back(rpc::FromWire(b));
     }
     return kj::READY_NOW;
   }
 
   kj::Promise<void> report(ReportContext context) override {
     const auto reports = context.getParams().getReports();
-    auto replies = context.getResults().initReplies(reports.size());
+    auto verdicts = context.getResults().initVerdicts(reports.size());
     std::lock_guard lock(m_.mutex_);
     for (const auto report : reports) {
       const bool named = rpc::FromWire(report.getAttempt()) == m_.failing_;
@@ -179,9 +167,9 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
       const bool finished = m_.heard_.back().what == "finished" || m_.heard_.back().what == "replica_made";
       if (finished && m_.keep_verdicts_) {
         m_.kept_.push_back(reports[i].getNumber());
-        replies[i].setLater();
+        verdicts.set(i, rpc::Verdict::LATER);
       } else {
-        SetVerdictOf(replies[i], finished ? m_.verdict_ : Verdict::kNoted);
+        verdicts.set(i, rpc::ToWire(finished ? m_.verdict_ : Verdict::kNoted));
       }
     }
     m_.changed_.notify_all();
@@ -473,10 +461,10 @@ void FakeMaster::GiveVerdicts() {
     verdict = verdict_;
   }
   SendBatch(0, 0, [&](rpc::CommandBatch::Builder batch) {
-    auto verdicts = batch.initVerdicts(static_cast<uint32_t>(numbers.size()));
+    auto answers = batch.initAnswers(static_cast<uint32_t>(numbers.size()));
     for (uint32_t i = 0; i < numbers.size(); ++i) {
-      verdicts[i].setReport(numbers[i]);
-      SetVerdictOf(verdicts[i].initReply(), verdict);
+      answers[i].setReport(numbers[i]);
+      answers[i].setVerdict(rpc::ToWire(verdict));
     }
   });
 }

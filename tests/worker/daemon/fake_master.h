@@ -24,9 +24,9 @@ class FakeMaster {
     Incarnation incarnation = 0;
     uint32_t slots = 0, epoch_seen = 0, pid = 0;
     bool leaving = false;
-    std::vector<ReplicaName> inventory;
+    std::vector<Replica> inventory;
     std::vector<AttemptId> running;
-    std::vector<BlockName> blocks;
+    std::vector<BlockRef> blocks;
     uint32_t pages = 0;
     JournalRecord seen;
   };
@@ -35,13 +35,13 @@ class FakeMaster {
     AttemptId attempt;
     std::string what;  // started finished failed refused killed fetch_failed fetch_done replica_made ...
     std::string message;
-    uint8_t failure_kind = 0;
+    FailureKind failure_kind = FailureKind::kLost;
     uint64_t records = 0;
     Digest128 content;
     std::vector<PartitionRow> table;
     std::string output_name, output_path;
     std::vector<Consumed> consumed;
-    ReplicaName replica;
+    Replica replica;
     uint64_t bytes = 0;
     uint32_t readers = 0;
     bool here = false;  // of replica_not_made

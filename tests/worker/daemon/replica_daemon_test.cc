@@ -36,7 +36,7 @@ TEST_F(ReplicaDaemonTest, AReplicaIsMadeOnceReportedServedAndInTheInventory) {
   AskForReplica(other_, made_, holder_);
   const auto heard = other_.WaitForReport(Attempt(0, 0), {"replica_made", "replica_not_made"});
   ASSERT_EQ(heard.what, "replica_made") << heard.message << WorkerLog();
-  EXPECT_EQ(heard.replica.worker.incarnation, reader_.incarnation);
+  EXPECT_EQ(heard.replica.incarnation, reader_.incarnation);
   EXPECT_EQ(heard.replica.output.generation, 1u);
   ExpectServed(reader_);
   // Asked for again, it is said again and not made again.
@@ -109,7 +109,7 @@ TEST_F(ReplicaDaemonTest, AReaderByBindReadsTheReplicaThatItIsToldThoughItHasOne
   const auto finished = master_.WaitForReport(Attempt(1, 0), {"finished", "failed"});
   EXPECT_EQ(finished.what, "finished") << finished.message << "\n" << WorkerLog();
   const auto read = master_.WaitForReport(Attempt(1, 0), {"fetch_done"});
-  EXPECT_EQ(read.replica.worker.incarnation, reader_.incarnation) << "not its own worker's";
+  EXPECT_EQ(read.replica.incarnation, reader_.incarnation) << "not its own worker's";
   EXPECT_EQ(read.readers, 1u);
   EXPECT_GT(read.bytes, 0u);
 }
@@ -126,7 +126,7 @@ TEST_F(ReplicaDaemonTest, AReaderByBindWhoseReplicaWasDroppedReadsTheOneThatItIs
   SendBind(Attempt(1, 0), made_, holder_);
   const auto finished = master_.WaitForReport(Attempt(1, 0), {"finished", "failed"});
   EXPECT_EQ(finished.what, "finished") << finished.message << "\n" << WorkerLog();
-  EXPECT_EQ(master_.WaitForReport(Attempt(1, 0), {"fetch_done"}).replica.worker.incarnation, holder_.incarnation);
+  EXPECT_EQ(master_.WaitForReport(Attempt(1, 0), {"fetch_done"}).replica.incarnation, holder_.incarnation);
 }
 
 // Partitions above the reader's window are fed as they come; their holder dies in the midst of them.
@@ -174,7 +174,7 @@ TEST_F(ReplicaDaemonTest, OneThatCannotBeMadeIsSaidAndCostsNothingElse) {
   AskForReplica(other_, wrong, holder_);
   const auto heard = other_.WaitForReport(Attempt(0, 0), {"replica_made", "replica_not_made"});
   EXPECT_EQ(heard.what, "replica_not_made");
-  EXPECT_EQ(heard.replica.worker.incarnation, holder_.incarnation) << "the source";
+  EXPECT_EQ(heard.replica.incarnation, holder_.incarnation) << "the source";
   EXPECT_THAT(heard.message, testing::HasSubstr("differs from the committed digest"));
   AskForReplica(other_, made_, holder_);
   EXPECT_EQ(other_.WaitForReport(Attempt(0, 0), {"replica_made"}).what, "replica_made");

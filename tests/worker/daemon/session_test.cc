@@ -83,7 +83,7 @@ class SessionTest : public testing::Test {
                                  *inputs_,
                                  [this](FetchObserver& o) { return fetches_->NewFetcher(&o); },
                                  nullptr,
-                                 [this](worker::Report report, std::function<void(Verdict)> answered) {
+                                 [this](mr::Report report, std::function<void(Verdict)> answered) {
                                    return session_->Report(std::move(report), std::move(answered));
                                  },
                                  [this](uint64_t report) { session_->Withdraw(report); },
@@ -112,18 +112,18 @@ class SessionTest : public testing::Test {
   }
   void Keep(uint32_t outputs) {
     loop_.Run([&] {
-      for (uint32_t i = 0; i < outputs; ++i) services_->on_kept({{{kJob, 0, i}, 1}, 1, {{}, kIncarnation}});
+      for (uint32_t i = 0; i < outputs; ++i) services_->on_kept({{{kJob, 0, i}, 1}, 1, {}, kIncarnation});
     });
   }
   static AttemptId Attempt(uint32_t task) { return {{kJob, 1, task}, 1}; }
   // The end of an attempt that read so many outputs.
-  static Finished Read(uint32_t outputs) {
-    Finished finished;
-    finished.manifest.records = 5;
+  static report::Finished Read(uint32_t outputs) {
+    report::Finished finished;
+    finished.output.manifest.records = 5;
     for (uint32_t i = 0; i < outputs; ++i) finished.consumed.push_back({0, i, 1, {i + 1, i}});
     return finished;
   }
-  void Report(uint32_t task, decltype(worker::Report::what) what) {
+  void Report(uint32_t task, decltype(mr::Report::what) what) {
     loop_.Run([&] { session_->Report({Attempt(task), std::move(what)}, [this](Verdict) { ++answered_; }); });
   }
 
@@ -132,7 +132,7 @@ class SessionTest : public testing::Test {
   Pool pool_{2};
   NoHost host_;
   rpc::KjThread loop_{"session_test"};
-  std::vector<BlockName> blocks_;
+  std::vector<BlockRef> blocks_;
   std::atomic<uint32_t> answered_ = 0;
   std::shared_ptr<ShuffleStore> store_;
   // On the loop:
@@ -192,7 +192,7 @@ TEST_F(SessionTest, OfABlockThatGoesBadAndComesAgainTheLaterNewsCount) {
   Start();
   master_.WaitForRegistration(1);
   // Behind the answer, so that all of it is sent and none is listed.
-  Report(0, Killed{});
+  Report(0, report::Killed{});
   master_.WaitForReport(Attempt(0), {"killed"});
   loop_.Run([&] {
     session_->BlockReceived({{1}, 1, 10, 0});
@@ -201,7 +201,7 @@ TEST_F(SessionTest, OfABlockThatGoesBadAndComesAgainTheLaterNewsCount) {
     session_->BlockReceived({{2}, 1, 10, 0});
   });
   master_.WaitForBlockNews(2);
-  Report(1, Killed{});
+  Report(1, report::Killed{});
   master_.WaitForReport(Attempt(1), {"killed"});
   EXPECT_THAT(master_.WaitForBlockNews(2), testing::UnorderedElementsAre(Pair(1, false), Pair(2, true)));
 }
@@ -249,7 +249,7 @@ TEST_F(SessionTest, FailsAnAttemptForGoodWhoseReportIsTooLongEvenForPieces) {
   Report(1, Read(1'300'000));
   const auto heard = master_.WaitForReport(Attempt(1), {"finished", "failed"});
   EXPECT_EQ(heard.what, "failed");
-  EXPECT_EQ(heard.failure_kind, static_cast<uint8_t>(FailureKind::kUserFinal));
+  EXPECT_EQ(heard.failure_kind, FailureKind::kUserFinal);
   EXPECT_THAT(heard.message, HasSubstr("can be sent"));
 }
 
@@ -258,10 +258,10 @@ TEST_F(SessionTest, AReportThatCannotBeDeliveredHoldsUpNoOtherAndBecomesAFailure
   Start();
   master_.WaitForRegistration(1);
   Report(1, Read(3));
-  for (uint32_t task = 2; task < 20; ++task) Report(task, Killed{});
+  for (uint32_t task = 2; task < 20; ++task) Report(task, report::Killed{});
   for (uint32_t task = 2; task < 20; ++task) master_.WaitForReport(Attempt(task), {"killed"});
   const auto heard = master_.WaitForReport(Attempt(1), {"failed"});
-  EXPECT_EQ(heard.failure_kind, static_cast<uint8_t>(FailureKind::kEnvironment)) << "not the user's fault";
+  EXPECT_EQ(heard.failure_kind, FailureKind::kEnvironment) << "not the user's fault";
   EXPECT_THAT(heard.message, HasSubstr("could not be delivered"));
   EXPECT_THAT(heard.message, HasSubstr("as the test wants it")) << "the cause";
   loop_.Run([&] { EXPECT_EQ(session_->given_up(), 1u); });
@@ -393,7 +393,7 @@ TEST_F(SessionTest, ShowsWhatMastersSaidIsDurableWhenItRegisters) {
   master_.SetDurable({4, 1700, 200});
   Start();
   EXPECT_EQ(master_.WaitForRegistration(1).seen, JournalRecord{});
-  Report(0, Finished{});  // behind the answer
+  Report(0, report::Finished{});  // behind the answer
   master_.WaitForReport(Attempt(0), {"finished"});
   loop_.Run([&] { session_->Durable({4, 1700, 300}); });  // as a beat was answered
   master_.Restart();
@@ -403,7 +403,7 @@ TEST_F(SessionTest, ShowsWhatMastersSaidIsDurableWhenItRegisters) {
 TEST_F(SessionTest, AnAnswerToABeatFromBeforeTheRegistrationDoesNotEndIt) {
   const Instant before = Now();
   Start();
-  Report(0, Finished{});
+  Report(0, report::Finished{});
   master_.WaitForReport(Attempt(0), {"finished"});
   loop_.Run([&] {
     session_->Unknown(before);

@@ -286,7 +286,7 @@ TEST_F(WorkerDaemonTest, AUsersLibraryIsFetchedByItsDigestAndOtherBytesAreRefuse
   LaunchMap(path, Attempt(0, 0, 1), sizeof kText - 1);
   const auto failed = master_.WaitForReport(Attempt(0, 0, 1), {"finished", "failed"});
   EXPECT_EQ(failed.what, "failed");
-  EXPECT_EQ(failed.failure_kind, static_cast<uint8_t>(FailureKind::kEnvironment));
+  EXPECT_EQ(failed.failure_kind, FailureKind::kEnvironment);
   master_.SetLibrary(*bytes);
   LaunchMap(path, Attempt(0, 0, 2), sizeof kText - 1);
   EXPECT_EQ(master_.WaitForReport(Attempt(0, 0, 2), {"finished", "failed"}).what, "finished") << WorkerLog();

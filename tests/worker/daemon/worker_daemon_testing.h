@@ -245,8 +245,8 @@ class WorkerDaemonTest : public testing::Test {
             *connection = kj::mv(*made);
             auto request = (*connection)->Bootstrap<rpc::DataServer>().fetchRequest();
             auto wanted = request.initRequests(1)[0];
-            ToWire(ReplicaName{{attempt.task, 1}, attempt.number, {{FakeMaster::kWorkerId}, worker.incarnation}},
-                   wanted.initReplica());
+            rpc::ToWire(Replica{{attempt.task, 1}, attempt.number, {FakeMaster::kWorkerId}, worker.incarnation},
+                        wanted.initReplica());
             wanted.setPartition(partition);
             return request.send().then(
                 [](capnp::Response<rpc::DataServer::FetchResults> response) -> Result<std::string> {

@@ -175,8 +175,8 @@ class WorkerTest : public testing::Test {
   }
   static AttemptId Map(uint32_t task) { return {{kJob, 0, task}, 1}; }
   static AttemptId Reduce(uint32_t task) { return {{kJob, 1, task}, 1}; }
-  static Launch LaunchOf(AttemptId attempt, uint32_t upstream_tasks = 0) {
-    Launch launch;
+  static LaunchCommand LaunchOf(AttemptId attempt, uint32_t upstream_tasks = 0) {
+    LaunchCommand launch;
     launch.attempt = attempt;
     launch.generation = 1;
     if (upstream_tasks > 0) launch.slices.push_back({0, 0, 2, 0, upstream_tasks});
@@ -270,9 +270,8 @@ TEST_F(WorkerTest, FilesInUseAreLibrariesAndSideFilesOfJobsThatHaveNotEnded) {
 
 TEST_F(WorkerTest, WhatAnotherLifeKeptIsNotDropped) {
   loop_.Run([&] {
-    services_->on_kept({{{kJob, 0, 1}, 1}, 1, {{5}, kIncarnation}});
-    const ReplicaName other{{{kJob, 0, 1}, 1}, 1, {{5}, kIncarnation - 1}},
-        own{{{kJob, 0, 1}, 1}, 1, {{5}, kIncarnation}};
+    services_->on_kept({{{kJob, 0, 1}, 1}, 1, {5}, kIncarnation});
+    const mr::Replica other{{{kJob, 0, 1}, 1}, 1, {5}, kIncarnation - 1}, own{{{kJob, 0, 1}, 1}, 1, {5}, kIncarnation};
     worker_->Apply(DropReplica{other});
     EXPECT_EQ(worker_->kept(), 1u);
     worker_->Registered({{5}, kIncarnation}, {other});
@@ -287,13 +286,13 @@ TEST_F(WorkerTest, EachKindHasItsOwnSlotsWithinTheWhole) {
   loop_.Run([&] { MakeWorker({4, 1, 2}); });
   Apply(MapStage());
   Apply(ReduceStage());
-  for (const Launch& launch : {LaunchOf(Map(0)), LaunchOf(Reduce(0), 1), LaunchOf(Reduce(1), 1)}) Apply(launch);
-  EXPECT_TRUE(All<Refused>().empty());
+  for (const LaunchCommand& launch : {LaunchOf(Map(0)), LaunchOf(Reduce(0), 1), LaunchOf(Reduce(1), 1)}) Apply(launch);
+  EXPECT_TRUE(All<report::Refused>().empty());
   loop_.Run([&] { EXPECT_EQ(worker_->busy(), 3u); });
   Apply(LaunchOf(Map(1)));
-  EXPECT_EQ(WaitFor<Refused>(Map(1)).why, "no free slot") << "one map at a time, though a slot is free";
+  EXPECT_EQ(WaitFor<report::Refused>(Map(1)).why, "no free slot") << "one map at a time, though a slot is free";
   Apply(LaunchOf(Reduce(2), 1));
-  EXPECT_EQ(WaitFor<Refused>(Reduce(2)).why, "no free slot");
+  EXPECT_EQ(WaitFor<report::Refused>(Reduce(2)).why, "no free slot");
 }
 
 TEST_F(WorkerTest, AnEndOfTheLeaseIsNotTheUsersFaultAndOtherEndsAreWhatTheyAre) {
@@ -306,9 +305,9 @@ TEST_F(WorkerTest, AnEndOfTheLeaseIsNotTheUsersFaultAndOtherEndsAreWhatTheyAre) 
   for (const auto& [end, kind] : kinds) {
     const AttemptId attempt = Map(task++);
     Apply(LaunchOf(attempt));
-    WaitFor<Started>(attempt);
+    WaitFor<report::Started>(attempt);
     End(attempt, end);
-    const Failed failed = WaitFor<Failed>(attempt);
+    const report::Failed failed = WaitFor<report::Failed>(attempt);
     EXPECT_EQ(failed.kind, kind) << static_cast<int>(end);
     EXPECT_EQ(failed.message, "so it ended");
   }
@@ -322,16 +321,16 @@ TEST_F(WorkerTest, AnInputThatChangedWhileItWasReadFailsTheJobHoweverItsChildEnd
     const std::string path = Path("input" + std::to_string(task));
     ASSERT_TRUE(WriteFileDurably(path, "ten bytes\n").ok());
     const AttemptId attempt = Map(task++);
-    Launch launch = LaunchOf(attempt);
-    Split split;
+    LaunchCommand launch = LaunchOf(attempt);
+    SplitToRead split;
     split.uri = "file://" + path;
-    split.length = split.file_bytes = split.planned.bytes = 10;
+    split.length = split.file_bytes = 10;
     launch.splits.push_back(split);
     Apply(launch);
-    WaitFor<Started>(attempt);
+    WaitFor<report::Started>(attempt);
     ASSERT_EQ(truncate(path.c_str(), 3), 0);
     End(attempt, end);
-    const Failed failed = WaitFor<Failed>(attempt);
+    const report::Failed failed = WaitFor<report::Failed>(attempt);
     EXPECT_EQ(failed.kind, FailureKind::kUserFinal) << static_cast<int>(end);
     EXPECT_THAT(failed.message, HasSubstr("is not as it was when the job was planned"));
   }
@@ -345,7 +344,7 @@ class ReaderTest : public WorkerTest {
     Apply(ReduceStage());
     Tell(1, {Replica(0, 2)});
     Apply(LaunchOf(Reduce(0), upstream_tasks));
-    WaitFor<Started>(Reduce(0));
+    WaitFor<report::Started>(Reduce(0));
     loop_.Run([] {});
     loop_.Run([&] { ASSERT_EQ(requests_.size(), 1u); });
     Tell(2, {Replica(0, 3)});
@@ -375,7 +374,7 @@ class ReaderTest : public WorkerTest {
     EXPECT_TRUE(ChildIsKilled());
     EXPECT_EQ(Fed(), (std::vector<FakeTask::Fed>{{0, "a", false}, {0, "b", false}, {0, "c", false}}));
     End(Reduce(0), TaskEnd::kKilled);
-    EXPECT_EQ(WaitFor<Failed>(Reduce(0)).kind, FailureKind::kLost);
+    EXPECT_EQ(WaitFor<report::Failed>(Reduce(0)).kind, FailureKind::kLost);
   }
   bool ChildIsKilled() {
     return loop_.Run([&] { return host_.tasks.at(Reduce(0))->killed; });
@@ -411,7 +410,7 @@ TEST_F(ReaderTest, AllThatItReadIsTold) {
   for (uint32_t task = 0; task < 3; ++task) Done(task, {100, Millis(10), 0});
   uint64_t bytes = 0;
   Duration took;
-  for (const FetchDone& done : All<FetchDone>()) {
+  for (const report::FetchDone& done : All<report::FetchDone>()) {
     bytes += done.bytes;
     took = took + done.took;
   }
@@ -429,18 +428,18 @@ TEST_F(WorkerTest, SizesOfManyPartitionsAreRoundedUpAndOfFewTheyAreExact) {
     std::string batch;
     builder.Finish(kSorted, &batch);
     ASSERT_TRUE(sink->Add({0, 1, 1, batch}).ok());
-    const auto manifest = sink->Finish();
-    ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
-    EXPECT_EQ(manifest->partitions, partitions);
-    EXPECT_EQ(manifest->records, 1u);
+    const auto output = sink->Finish();
+    ASSERT_TRUE(output.ok()) << output.status().ToString();
+    EXPECT_EQ(output->partitions, partitions);
+    EXPECT_EQ(output->manifest.records, 1u);
     if (partitions == 2) {
-      ASSERT_EQ(manifest->table.size(), 2u);
-      EXPECT_EQ(manifest->table[1].records, 1u);
-      EXPECT_TRUE(manifest->kib.empty());
+      ASSERT_EQ(output->rows.size(), 2u);
+      EXPECT_EQ(output->rows[1].records, 1u);
+      EXPECT_TRUE(output->partition_kib.empty());
     } else {
-      ASSERT_EQ(manifest->kib.size(), partitions);
-      EXPECT_EQ(manifest->kib[0], 0u);
-      EXPECT_EQ(manifest->kib[1], 1u) << "a partition that is there is not one of nothing";
+      ASSERT_EQ(output->partition_kib.size(), partitions);
+      EXPECT_EQ(output->partition_kib[0], 0u);
+      EXPECT_EQ(output->partition_kib[1], 1u) << "a partition that is there is not one of nothing";
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "common/base/job_state.h"
+#include "common/model/job_state.h"
 
 namespace mr {
 

@@ -1,0 +1,17 @@
+// Space on the disk with a worker's data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mr {
+
+struct DiskRoom {
+  uint64_t free_bytes = 0, total_bytes = 0;  // total 0: not known
+  bool full = false;       // less is free than the worker's reserve (mrworker --min_free): no blocks, no attempts
+  bool no_inodes = false;  // full because no inode is free
+  std::string path;        // a path on that disk; empty if it is not full
+  bool operator==(const DiskRoom&) const = default;
+};
+
+}  // namespace mr

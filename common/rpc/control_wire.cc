@@ -1,0 +1,334 @@
+#include "common/rpc/control_wire.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "common/base/check.h"
+#include "common/rpc/wire_walk.h"
+
+namespace mr::rpc {
+
+// ---- Enums ---------------------------------------------------------------------------------------
+
+// A kind that only a later release knows is not charged to the user.
+static mr::FailureKind EnumFromWire(EnumOf<mr::FailureKind>, FailureKind kind) {
+  switch (kind) {
+    case FailureKind::USER: return mr::FailureKind::kUser;
+    case FailureKind::ENVIRONMENT: return mr::FailureKind::kEnvironment;
+    case FailureKind::LOST: return mr::FailureKind::kLost;
+    case FailureKind::KILLED: return mr::FailureKind::kKilled;
+    case FailureKind::PREEMPTED: return mr::FailureKind::kPreempted;
+    case FailureKind::USER_FINAL: return mr::FailureKind::kUserFinal;
+    case FailureKind::UNSET: break;
+  }
+  return mr::FailureKind::kEnvironment;
+}
+
+// The numbers of both are the same.
+static FailureKind EnumToWire(EnumOf<mr::FailureKind>, mr::FailureKind kind) { return static_cast<FailureKind>(kind); }
+
+mr::Verdict FromWire(Verdict verdict) {
+  return verdict <= Verdict::LATER ? static_cast<mr::Verdict>(verdict) : mr::Verdict::kStale;
+}
+
+Verdict ToWire(mr::Verdict verdict) { return static_cast<Verdict>(verdict); }
+
+// ---- Listings ------------------------------------------------------------------------------------
+
+template <class W>
+void Walk(W& w, Is<mr::Replica> auto& replica) {
+  MR_WIRE(w, replica.output.task, Task);
+  MR_WIRE(w, replica.output.generation, Generation);
+  MR_WIRE(w, replica.attempt, Attempt);
+  MR_WIRE(w, AsWorkerRef(replica.worker, replica.incarnation), Worker);
+}
+
+template <class W>
+void Walk(W& w, Is<BlockRef> auto& block) {
+  MR_WIRE(w, block.id, Id);
+  MR_WIRE(w, block.generation, Generation);
+  MR_WIRE(w, block.length, Length);
+  MR_WIRE(w, block.digest, Digest);
+}
+
+template <class W>
+void Walk(W& w, Is<LocatedBlock> auto& located) {
+  Walk(w, located.block);
+  MR_WIRE(w, located.offset, Offset);
+  MR_WIRE(w, located.addresses, Addresses);
+  MR_WIRE(w, located.damaged, Damaged);
+}
+
+template <class W>
+void Walk(W& w, Is<SplitToRead> auto& split) {
+  MR_WIRE(w, split.input, Input);
+  MR_WIRE(w, split.uri, Uri);
+  MR_WIRE(w, split.offset, Offset);
+  MR_WIRE(w, split.length, Length);
+  MR_WIRE(w, split.file_bytes, FileBytes);
+  MR_WIRE(w, split.blocks, Blocks);
+  MR_WIRE(w, split.version.id, File);
+  MR_WIRE(w, split.version.mtime_ns, MtimeNs);
+  MR_WIRE(w, split.version.inode, Inode);
+  MR_WIRE(w, split.version.device, Device);
+  MR_WIRE(w, split.view, View);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::Slice> auto& slice) {
+  MR_WIRE(w, slice.input, Input);
+  MR_WIRE(w, slice.partition_begin, PartitionBegin);
+  MR_WIRE(w, slice.partition_end, PartitionEnd);
+  MR_WIRE(w, slice.task_begin, TaskBegin);
+  MR_WIRE(w, slice.task_end, TaskEnd);
+}
+
+template <class W>
+void Walk(W& w, Is<LaunchCommand> auto& launch) {
+  MR_WIRE(w, launch.attempt, Attempt);
+  MR_WIRE(w, launch.generation, Generation);
+  MR_WIRE(w, launch.splits, Splits);
+  MR_WIRE(w, launch.slices, Slices);
+  MR_WIRE(w, launch.by_bind, ByBind);
+}
+
+// The wire has one struct of block and workers.
+template <class W>
+void Walk(W& w, Is<mr::StagedBlock> auto& staged) {
+  Walk(w, staged.block);
+  MR_WIRE(w, staged.workers, Workers);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::DiskRoom> auto& room) {
+  MR_WIRE(w, room.free_bytes, FreeBytes);
+  MR_WIRE(w, room.total_bytes, TotalBytes);
+  MR_WIRE(w, room.full, Full);
+  MR_WIRE(w, room.path, Path);
+  MR_WIRE(w, room.no_inodes, NoInodes);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::ProgressReport> auto& report) {
+  MR_WIRE(w, report.attempt, Attempt);
+  MR_WIRE(w, report.phase, Phase);
+  MR_WIRE(w, report.taken_bytes, TakenBytes);
+  MR_WIRE(w, report.total_bytes, TotalBytes);
+  MR_WIRE(w, report.records, Records);
+  MR_WIRE(w, report.inputs_done, InputsDone);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::PartitionRow> auto& row) {
+  MR_WIRE(w, row.records, Records);
+  MR_WIRE(w, row.bytes, Bytes);
+  MR_WIRE(w, row.content, Content);
+  MR_WIRE(w, row.chunks, Chunks);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::FileOutput> auto& file) {
+  MR_WIRE(w, file.name, Name);
+  MR_WIRE(w, file.staged, Staged);
+  MR_WIRE(w, file.bytes, Bytes);
+  MR_WIRE(w, file.records, Records);
+  MR_WIRE(w, file.content, Content);
+  MR_WIRE(w, file.blocks, Blocks);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::Consumed> auto& consumed) {
+  MR_WIRE(w, consumed.stage, Stage);
+  MR_WIRE(w, consumed.task, Task);
+  MR_WIRE(w, consumed.generation, Generation);
+  MR_WIRE(w, consumed.content, Content);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::HotKey> auto& key) {
+  MR_WIRE(w, key.port, Port);
+  MR_WIRE(w, key.partition, Partition);
+  MR_WIRE(w, key.hash, Hash);
+  MR_WIRE(w, AtMost(kHotKeyPrefix, key.prefix), Prefix);
+  MR_WIRE(w, key.cut, Cut);
+  MR_WIRE(w, key.records, Records);
+  MR_WIRE(w, key.bytes, Bytes);
+}
+
+// Without the sizes of partitions, which a directory does not need.
+template <class W>
+void Walk(W& w, Is<TaskOutput> auto& output) {
+  MR_WIRE(w, output.manifest.records, Records);
+  MR_WIRE(w, output.manifest.bytes, Bytes);
+  MR_WIRE(w, output.manifest.content, Content);
+  MR_WIRE(w, AtMost(kInlineRows, output.rows), Table);
+  MR_WIRE(w, output.partitions, Partitions);
+  MR_WIRE(w, output.files, Outputs);
+}
+
+// The wire has the table in a Manifest. Its totals are not sent, since readers check the table alone.
+struct TableOf {
+  static void Walk(auto& w, auto& replica) {
+    MR_WIRE(w, replica.content, Content);
+    MR_WIRE(w, replica.table, Table);
+    MR_WIRE(w, replica.partitions, Partitions);
+  }
+};
+template <class W>
+void Walk(W& w, Is<ReplicaLocation> auto& replica) {
+  MR_WIRE(w, replica.output.task.task, Task);
+  MR_WIRE(w, replica.output.generation, Generation);
+  MR_WIRE(w, replica.attempt, Attempt);
+  MR_WIRE(w, AsWorkerRef(replica.worker, replica.incarnation), Worker);
+  MR_WIRE(w, replica.address, Address);
+  MR_WIRE(w, As<TableOf>(replica), Manifest);
+}
+
+template <class W>
+void Walk(W& w, Is<report::Finished> auto& finished) {
+  MR_WIRE(w, finished.output, Manifest);
+  MR_WIRE(w, finished.consumed, Consumed);
+  MR_WIRE(w, InMicros(finished.ran), RanUs);
+  MR_WIRE(w, InMicros(finished.waited), WaitedUs);
+  MR_WIRE(w, finished.counters, Counters);
+  MR_WIRE(w, CutLines(kMaxBadRecords, finished.bad_records), BadRecords);
+  MR_WIRE(w, AtMost(kSizedRows, finished.output.partition_kib), PartitionKib);
+  MR_WIRE(w, AtMost(kMaxHotKeys, finished.hot_keys), HotKeys);
+  MR_WIRE(w, CutLines(kMaxGrown, finished.grown), Grown);
+}
+
+template <class W>
+void Walk(W& w, Is<report::Failed> auto& failed) {
+  MR_WIRE(w, failed.kind, Kind);
+  MR_WIRE(w, Cut(failed.message), Message);
+  MR_WIRE(w, Cut(failed.record), Record);
+  MR_WIRE(w, Cut(failed.stderr_tail), StderrTail);
+}
+
+template <class W>
+void Walk(W& w, Is<report::FetchFailed> auto& failed) {
+  MR_WIRE(w, failed.replica, Replica);
+  MR_WIRE(w, Cut(failed.why), Why);
+  MR_WIRE(w, failed.unreachable, Unreachable);
+}
+
+template <class W>
+void Walk(W& w, Is<report::FetchDone> auto& done) {
+  MR_WIRE(w, done.replica, Replica);
+  MR_WIRE(w, done.bytes, Bytes);
+  MR_WIRE(w, InMicros(done.took), TookUs);
+  MR_WIRE(w, done.readers, Readers);
+}
+
+template <class W>
+void Walk(W& w, Is<report::ReplicaNotMade> auto& failed) {
+  MR_WIRE(w, failed.from, Replica);
+  MR_WIRE(w, Cut(failed.why), Why);
+  MR_WIRE(w, failed.here, Here);
+}
+
+// ---- Messages ------------------------------------------------------------------------------------
+
+namespace {
+
+struct ReportWriter {
+  Report::Builder out;
+  void operator()(const report::Unknown&) { MR_CHECK(false, "a report of no kind has no wire form"); }
+  void operator()(const report::Started&) { out.setStarted(); }
+  void operator()(const report::Finished& v) { WriteWire(v, out.initFinished()); }
+  void operator()(const report::Failed& v) { WriteWire(v, out.initFailed()); }
+  void operator()(const report::Refused& v) {
+    const std::string why = v.why.substr(0, kCutBytes);
+    out.setRefused(capnp::Text::Reader(why.c_str(), why.size()));
+  }
+  void operator()(const report::Killed&) { out.setKilled(); }
+  void operator()(const report::FetchFailed& v) { WriteWire(v, out.initFetchFailed()); }
+  void operator()(const report::FetchDone& v) { WriteWire(v, out.initFetchDone()); }
+  void operator()(const report::ReplicaMade& v) { WriteWire(v.replica, out.initReplicaMade()); }
+  void operator()(const report::ReplicaNotMade& v) { WriteWire(v, out.initReplicaNotMade()); }
+};
+
+}  // namespace
+
+mr::Report FromWire(Report::Reader in) {
+  mr::Report out;
+  out.attempt = FromWire(in.getAttempt());
+  switch (in.which()) {
+    case Report::STARTED: out.what = report::Started{}; break;
+    case Report::FINISHED: out.what = ReadWire<report::Finished>(in.getFinished(), kMaxReportText); break;
+    case Report::FAILED: out.what = ReadWire<report::Failed>(in.getFailed(), kMaxReportText); break;
+    case Report::REFUSED: {
+      const auto why = in.getRefused();
+      out.what = report::Refused{{why.begin(), std::min(why.size(), kMaxReportText)}};
+      break;
+    }
+    case Report::KILLED: out.what = report::Killed{}; break;
+    case Report::FETCH_FAILED: out.what = ReadWire<report::FetchFailed>(in.getFetchFailed(), kMaxReportText); break;
+    case Report::FETCH_DONE: out.what = ReadWire<report::FetchDone>(in.getFetchDone(), kMaxReportText); break;
+    case Report::REPLICA_MADE: out.what = report::ReplicaMade{FromWire(in.getReplicaMade())}; break;
+    case Report::REPLICA_NOT_MADE:
+      out.what = ReadWire<report::ReplicaNotMade>(in.getReplicaNotMade(), kMaxReportText);
+      break;
+    case Report::PIECES: break;  // stands for a report that the caller has put together
+  }
+  return out;
+}
+
+void ToWire(const mr::Report& report, Report::Builder out) {
+  ToWire(report.attempt, out.initAttempt());
+  std::visit(ReportWriter{out}, report.what);
+}
+
+size_t WireSize(const mr::Report& report) {
+  size_t bytes = 256;
+  if (const auto* finished = std::get_if<report::Finished>(&report.what)) {
+    const TaskOutput& output = finished->output;
+    bytes += output.rows.size() * 64 + finished->consumed.size() * 48 + finished->bad_records.size() * kCutBytes +
+             output.partition_kib.size() * 4 + finished->hot_keys.size() * 128 + finished->grown.size() * kCutBytes;
+    for (const auto& counter : finished->counters) {
+      bytes += 64 + std::min(counter.group.size(), kCutBytes) + std::min(counter.name.size(), kCutBytes);
+    }
+    for (const mr::FileOutput& file : output.files) {
+      bytes += 128 + file.name.size() + file.staged.size();
+      for (const mr::StagedBlock& block : file.blocks) bytes += 64 + block.workers.size() * 4;
+    }
+  } else if (std::holds_alternative<report::Failed>(report.what)) {
+    bytes += 3 * kCutBytes;
+  } else {
+    bytes += kCutBytes;  // most kinds have one text
+  }
+  return bytes;
+}
+
+mr::ProgressReport FromWire(Progress::Reader in) { return ReadWire<mr::ProgressReport>(in, kMaxReportText); }
+void ToWire(const mr::ProgressReport& report, Progress::Builder out) { WriteWire(report, out); }
+
+mr::Replica FromWire(Replica::Reader in) { return ReadWire<mr::Replica>(in, kMaxReportText); }
+void ToWire(const mr::Replica& replica, Replica::Builder out) { WriteWire(replica, out); }
+
+BlockRef FromWire(BlockReport::Reader in) { return ReadWire<BlockRef>(in, kMaxReportText); }
+void ToWire(const BlockRef& block, BlockReport::Builder out) { WriteWire(block, out); }
+
+LocatedBlock FromWire(BlockLocation::Reader in) { return ReadWire<LocatedBlock>(in); }
+void ToWire(const LocatedBlock& block, BlockLocation::Builder out) { WriteWire(block, out); }
+
+LaunchCommand FromWire(Launch::Reader in) { return ReadWire<LaunchCommand>(in); }
+void ToWire(const LaunchCommand& launch, Launch::Builder out) { WriteWire(launch, out); }
+
+ReplicaLocation FromWire(StageId stage, DirectoryEntry::Reader in) {
+  auto out = ReadWire<ReplicaLocation>(in);
+  out.output.task.job = stage.job;
+  out.output.task.stage = stage.stage;
+  return out;
+}
+void ToWire(const ReplicaLocation& replica, DirectoryEntry::Builder out) { WriteWire(replica, out); }
+
+mr::StagedBlock FromWire(StagedBlock::Reader in) { return ReadWire<mr::StagedBlock>(in, kMaxReportText); }
+void ToWire(const mr::StagedBlock& staged, StagedBlock::Builder out) { WriteWire(staged, out); }
+
+mr::DiskRoom FromWire(DiskRoom::Reader in) { return ReadWire<mr::DiskRoom>(in, kMaxReportText); }
+void ToWire(const mr::DiskRoom& room, DiskRoom::Builder out) { WriteWire(room, out); }
+
+}  // namespace mr::rpc
