@@ -14,6 +14,7 @@
 #include <capnp/list.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -249,7 +250,7 @@ class WireWriter {
   template <class Value, class D, class Set, class Init>
   void PutPart(const Microseconds<D>& field, Set set, Init) {
     if constexpr (std::is_same_v<std::remove_const_t<D>, double>) {
-      set(out_, static_cast<Value>(std::max(field.duration, 0.0) * 1e6 + .5));
+      set(out_, static_cast<Value>(std::llround(std::max(field.duration, 0.0) * 1e6)));
     } else {
       set(out_, static_cast<Value>(std::max<int64_t>(field.duration.ns, 0) / 1000));
     }

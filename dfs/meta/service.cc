@@ -187,7 +187,7 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
   };
 
   // Walks to the end in parts, between which the thread serves others.
-  kj::Promise<void> Walk(std::shared_ptr<HealthWalk> walk, size_t max_troubles) {
+  kj::Promise<void> Walk(const std::shared_ptr<HealthWalk>& walk, size_t max_troubles) {
     auto done = std::make_shared<bool>(false);
     return host_.Query([=](const Namespace& ns) { *done = ns.AddHealth(walk.get(), kHealthSlice, max_troubles); })
         .then([this, walk, done, max_troubles]() -> kj::Promise<void> {

@@ -224,6 +224,7 @@ std::string RenderSafeMode(const JournalStatus& journal, OutputForm form) {
 std::string RenderChecks(const std::vector<Check>& checks, OutputForm form) {
   if (form != OutputForm::kTable) {
     std::vector<JsonOut> rows;
+    rows.reserve(checks.size());
     for (const Check& c : checks) {
       rows.push_back({{"id", c.id}, {"verdict", VerdictWord(c.verdict)}, {"text", c.text}, {"next", c.next}});
     }

@@ -1,6 +1,7 @@
 #include "jobs/mrctl/render.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 
@@ -184,9 +185,8 @@ std::string RenderAttempts(const std::vector<AttemptStatus>& attempts, OutputFor
   if (form != OutputForm::kTable) return JsonAttempts(attempts, form);
   Table table({"ID", "STATE", "CAUSE", "WORKER", "PROGRESS", "RAN", "MESSAGE"});
   for (const AttemptStatus& a : attempts) {
-    table.Add({a.id, a.state, Dash(a.cause), Dash(a.worker),
-               std::to_string(static_cast<int>(a.progress * 100 + 0.5)) + "%", Elapsed(a.ran_us),
-               FirstLine(a.message)});
+    table.Add({a.id, a.state, Dash(a.cause), Dash(a.worker), std::to_string(std::lround(a.progress * 100)) + "%",
+               Elapsed(a.ran_us), FirstLine(a.message)});
   }
   return table.Text();
 }

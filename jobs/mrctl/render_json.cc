@@ -265,6 +265,7 @@ JsonOut ToJson(const FileRow& f) {
 template <class T>
 std::vector<JsonOut> All(const std::vector<T>& values) {
   std::vector<JsonOut> out;
+  out.reserve(values.size());
   for (const T& value : values) out.push_back(ToJson(value));
   return out;
 }
@@ -388,6 +389,7 @@ std::string JsonSpace(const std::vector<WorkerStatus>& workers, OutputForm form)
 
 std::string JsonSums(const std::vector<FileSum>& sums, OutputForm form) {
   std::vector<JsonOut> rows;
+  rows.reserve(sums.size());
   for (const FileSum& s : sums)
     rows.push_back({{"id", s.path}, {"algorithm", "xxh3-128"}, {"digest", s.digest}, {"bytes", s.bytes}});
   return List("checksums", rows, form);
@@ -415,6 +417,7 @@ std::string JsonContents(const std::vector<FileText>& contents, OutputForm form)
 
 std::string JsonWhy(const std::vector<Reasons>& why, OutputForm form) {
   std::vector<JsonOut> rows;
+  rows.reserve(why.size());
   for (const Reasons& r : why) rows.push_back({{"id", r.id}, {"lines", r.lines}});
   return List("why", rows, form);
 }

@@ -199,7 +199,7 @@ class ClientService final : public rpc::MasterForClient::Server {
         fulfill({std::move(status), job});
       });
     });
-    return answer.promise.then([context](Submitted submitted) mutable {
+    return answer.promise.then([context](const Submitted& submitted) mutable {
       FaultPoint("accepted");
       auto results = context.getResults();
       rpc::ToOutcome(submitted.status, results.initOutcome());
@@ -323,7 +323,7 @@ class ClientService final : public rpc::MasterForClient::Server {
                        worker != nullptr && worker->info.incarnation == view->incarnation, Name(view->worker),
                        view->stderr_tail.empty() ? view->message : view->stderr_tail};
         })
-        .then([this, context, attempt](Known known) mutable -> kj::Promise<void> {
+        .then([this, context, attempt](const Known& known) mutable -> kj::Promise<void> {
           rpc::ToOutcome(known.status, context.getResults().initOutcome());
           if (!known.status.ok()) return kj::READY_NOW;
           // Where the worker has nothing (any more), what the master kept is the answer.
@@ -451,7 +451,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     auto answer = MakeAnswer<std::shared_ptr<All>>(shell_.kj());
     shell_.pool().Post(
         [store, name, fulfill = std::move(answer.fulfill)] { fulfill(std::make_shared<All>(store->FindAll(name))); });
-    return answer.promise.then([context, name, index, from](std::shared_ptr<All> all) mutable {
+    return answer.promise.then([context, name, index, from](const std::shared_ptr<All>& all) mutable {
       auto results = context.getResults();
       rpc::ToOutcome(FillProfile(name, *all, index, from, results), results.initOutcome());
     });
@@ -468,7 +468,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     shell_.PostToMaster([brain = &shell_.brain(), shared, fulfill = std::move(answer.fulfill)] {
       brain->ExplainJob(*shared, [fulfill](Explained e) { fulfill(std::make_shared<Explained>(std::move(e))); });
     });
-    return answer.promise.then([context, shared](std::shared_ptr<Explained> explained) mutable {
+    return answer.promise.then([context, shared](const std::shared_ptr<Explained>& explained) mutable {
       auto results = context.getResults();
       rpc::ToOutcome(explained->status, results.initOutcome());
       if (explained->status.ok()) ToWire(*explained, *shared, results.initPlan());
@@ -509,7 +509,7 @@ class ClientService final : public rpc::MasterForClient::Server {
             fulfill({std::move(status), std::move(warning)});
           });
         });
-    return answer.promise.then([context](Set set) mutable {
+    return answer.promise.then([context](const Set& set) mutable {
       rpc::ToOutcome(set.first, context.getResults().initOutcome());
       context.getResults().setWarning(set.second.c_str());
     });
@@ -565,7 +565,7 @@ class ClientService final : public rpc::MasterForClient::Server {
           fill(brain, message->initRoot<Results>());
           return message;
         })
-        .then([context](Message message) mutable {
+        .then([context](const Message& message) mutable {
           context.setResults(message->template getRoot<Results>().asReader());
         });
   }

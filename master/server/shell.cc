@@ -154,7 +154,7 @@ void Shell::Probe(const Look& look, std::function<void(Looked)> done) {
   kj_.Post([this, look, done = std::move(done)] {
     rpc::Hello hello = own_;
     hello.role = rpc::Role::kData;
-    const auto finish = [this, done](Looked looked) { loop_.Post([done, looked] { done(looked); }); };
+    const auto finish = [this, done](const Looked& looked) { loop_.Post([done, looked] { done(looked); }); };
     auto there = rpc::RpcConnection::Connect(kj_.io(), look.address, hello, Seconds(2))
                      .then([look](Result<kj::Own<rpc::RpcConnection>> connection) -> kj::Promise<Probed> {
                        if (!connection.ok()) {
@@ -193,7 +193,7 @@ void Shell::Probe(const Look& look, std::function<void(Looked)> done) {
                         })
                         .attach(kj::mv(probed.connection));
                   })
-                  .then([finish](Looked looked) { finish(std::move(looked)); }));
+                  .then([finish](const Looked& looked) { finish(looked); }));
   });
 }
 

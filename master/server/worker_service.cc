@@ -144,7 +144,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     auto answer = MakeAnswer<RegisterOut>(shell_.kj());
     shell_.PostToMaster([brain = &shell_.brain(), session = session_, in = std::move(in),
                          fulfill = std::move(answer.fulfill)] { brain->Register(session, in, fulfill); });
-    return answer.promise.then([this, context, inventory](RegisterOut out) mutable {
+    return answer.promise.then([this, context, inventory](const RegisterOut& out) mutable {
       auto result = context.getResults().initResult();
       rpc::ToOutcome(out.status, result.initOutcome());
       worker_ = out.worker;

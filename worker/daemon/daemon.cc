@@ -190,7 +190,7 @@ void Daemon::Impl::Build() {
   l.fetches->CountReadersIn(l.serving->readers());
   l.libraries = std::make_unique<LibraryCache>(
       loop, pool.poster(), options.builtin_library, Path("lib"),
-      [&l](std::string sha256, uint64_t offset) { return l.session->AskLibrary(std::move(sha256), offset); });
+      [&l](const std::string& sha256, uint64_t offset) { return l.session->AskLibrary(sha256, offset); });
   l.side_files = std::make_unique<SideFiles>(pool.poster(), *l.libraries, Path("files"));
   l.inputs = std::make_unique<InputOpener>(
       pool.poster(), [&l] { return l.blocks->Client(); }, Path("scratch"));

@@ -68,8 +68,8 @@ void InputChanges::Add(const InputChanges& other) {
   }
 }
 
-kj::Promise<Result<OpenedInputs>> InputOpener::Open(std::shared_ptr<const StageInfo> stage,
-                                                    std::vector<SplitToRead> splits) {
+kj::Promise<Result<OpenedInputs>> InputOpener::Open(const std::shared_ptr<const StageInfo>& stage,
+                                                    const std::vector<SplitToRead>& splits) {
   auto all = kj::heapArrayBuilder<kj::Promise<Result<Opened>>>(splits.size());
   for (const SplitToRead& split : splits) {
     SplitInput input;

@@ -53,7 +53,8 @@ class InputOpener {
   InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory);
 
   // Opens all splits. Formats and sample sizes come from the stage's inputs. Thread: the loop.
-  kj::Promise<Result<OpenedInputs>> Open(std::shared_ptr<const StageInfo> stage, std::vector<SplitToRead> splits);
+  kj::Promise<Result<OpenedInputs>> Open(const std::shared_ptr<const StageInfo>& stage,
+                                         const std::vector<SplitToRead>& splits);
   // Reads bytes [offset, offset + length) of the split's file, fewer only at its end. local: from Open. Thread: the
   // loop.
   kj::Promise<Result<std::string>> ReadMore(const SplitToRead& split, LocalInputPtr local, uint64_t offset,

@@ -157,7 +157,7 @@ bool Session::registered() const { return impl_->registered; }
 uint64_t Session::given_up() const { return impl_->given_up; }
 size_t Session::unanswered() const { return impl_->unanswered.size(); }
 
-kj::Promise<Result<LibraryCache::Piece>> Session::AskLibrary(std::string sha256, uint64_t offset) {
+kj::Promise<Result<LibraryCache::Piece>> Session::AskLibrary(const std::string& sha256, uint64_t offset) {
   using Piece = LibraryCache::Piece;
   if (!impl_->registered) return Result<Piece>(Unavailable("there is no session with the master"));
   auto request = impl_->link->master.libraryRequest();

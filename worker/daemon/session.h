@@ -73,7 +73,7 @@ class Session {
   // Returns how many reports have no answer yet.
   size_t unanswered() const;
 
-  kj::Promise<Result<LibraryCache::Piece>> AskLibrary(std::string sha256, uint64_t offset);
+  kj::Promise<Result<LibraryCache::Piece>> AskLibrary(const std::string& sha256, uint64_t offset);
   // Reports that a replica of a block became durable, or cannot be trusted. Sent in batches. From the moment when a
   // registration lists the blocks until its answer, changes are kept, and sent after it. Without a connection they are
   // dropped, because the next registration lists all blocks.

@@ -208,7 +208,7 @@ void Worker::Registered(WorkerRef self, const std::vector<Replica>& drop) {
 std::vector<ProgressFrame> Worker::DueProgress(Instant now) {
   std::vector<ProgressFrame> present;
   for (const auto& [id, runner] : attempts_) {
-    if (auto frame = runner->Frame()) present.push_back(*std::move(frame));
+    if (auto frame = runner->Frame()) present.push_back(*frame);
   }
   return progress_.Due(now, std::move(present));
 }

@@ -79,8 +79,11 @@ void StoreImpl::AskForOwn(JobId id) {
     std::lock_guard lock(mutex_);
     auto job = jobs_.find(id);
     if (job == jobs_.end()) return;  // ended meanwhile
-    if (opened.ok()) job->second.own = *std::move(opened);
-    if (!opened.ok()) job->second.own_asked = false;
+    if (opened.ok()) {
+      job->second.own = *std::move(opened);
+    } else {
+      job->second.own_asked = false;
+    }
   });
 }
 

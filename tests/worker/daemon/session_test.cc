@@ -68,7 +68,7 @@ class SessionTest : public testing::Test {
     replicator_ = std::make_unique<Replicator>(loop_, *fetches_, store_);
     libraries_ = std::make_unique<LibraryCache>(
         loop_, pool_.poster(), "", root_ + "/lib",
-        [this](std::string sha256, uint64_t offset) { return session_->AskLibrary(std::move(sha256), offset); });
+        [this](const std::string& sha256, uint64_t offset) { return session_->AskLibrary(sha256, offset); });
     side_files_ = std::make_unique<SideFiles>(pool_.poster(), *libraries_, root_ + "/files");
     inputs_ = std::make_unique<InputOpener>(
         pool_.poster(), [] { return kj::Promise<dfs::DfsClient*>(static_cast<dfs::DfsClient*>(nullptr)); },
