@@ -26,8 +26,22 @@ static mr::FailureKind EnumFromWire(EnumOf<mr::FailureKind>, FailureKind kind) {
   return mr::FailureKind::kEnvironment;
 }
 
-// The numbers of both are the same.
 static FailureKind EnumToWire(EnumOf<mr::FailureKind>, mr::FailureKind kind) { return static_cast<FailureKind>(kind); }
+
+static_assert(static_cast<int>(FailureKind::USER) == static_cast<int>(mr::FailureKind::kUser));
+static_assert(static_cast<int>(FailureKind::ENVIRONMENT) == static_cast<int>(mr::FailureKind::kEnvironment));
+static_assert(static_cast<int>(FailureKind::LOST) == static_cast<int>(mr::FailureKind::kLost));
+static_assert(static_cast<int>(FailureKind::KILLED) == static_cast<int>(mr::FailureKind::kKilled));
+static_assert(static_cast<int>(FailureKind::PREEMPTED) == static_cast<int>(mr::FailureKind::kPreempted));
+static_assert(static_cast<int>(FailureKind::USER_FINAL) == static_cast<int>(mr::FailureKind::kUserFinal));
+
+static_assert(static_cast<int>(Verdict::NOTED) == static_cast<int>(mr::Verdict::kNoted));
+static_assert(static_cast<int>(Verdict::WINNER) == static_cast<int>(mr::Verdict::kWinner));
+static_assert(static_cast<int>(Verdict::REPLICA_KEPT) == static_cast<int>(mr::Verdict::kReplicaKept));
+static_assert(static_cast<int>(Verdict::REPLICA_DROPPED) == static_cast<int>(mr::Verdict::kReplicaDropped));
+static_assert(static_cast<int>(Verdict::DIFFERS) == static_cast<int>(mr::Verdict::kDiffers));
+static_assert(static_cast<int>(Verdict::STALE) == static_cast<int>(mr::Verdict::kStale));
+static_assert(static_cast<int>(Verdict::LATER) == static_cast<int>(mr::Verdict::kLater));
 
 mr::Verdict FromWire(Verdict verdict) {
   return verdict <= Verdict::LATER ? static_cast<mr::Verdict>(verdict) : mr::Verdict::kStale;

@@ -1,26 +1,12 @@
 #include "common/rpc/wire.h"
 
+#include "common/rpc/wire_walk.h"
+
 namespace mr::rpc {
 
-void ToWire(mr::JobId id, JobId::Builder b) {
-  b.setEpoch(id.epoch);
-  b.setSeq(id.seq);
-}
-
-void ToWire(const mr::TaskId& id, TaskId::Builder b) {
-  ToWire(id.job, b.initJob());
-  b.setStage(id.stage);
-  b.setTask(id.task);
-}
-
-void ToWire(const mr::AttemptId& id, AttemptId::Builder b) {
-  ToWire(id.task, b.initTask());
-  b.setNumber(id.number);
-}
-
-void ToWire(const mr::Digest128& digest, Digest::Builder b) {
-  b.setLow(digest.low);
-  b.setHigh(digest.high);
-}
+void ToWire(mr::JobId id, JobId::Builder b) { WriteWire(id, b); }
+void ToWire(const mr::TaskId& id, TaskId::Builder b) { WriteWire(id, b); }
+void ToWire(const mr::AttemptId& id, AttemptId::Builder b) { WriteWire(id, b); }
+void ToWire(const mr::Digest128& digest, Digest::Builder b) { WriteWire(digest, b); }
 
 }  // namespace mr::rpc
