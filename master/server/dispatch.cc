@@ -249,7 +249,7 @@ void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
 // directory gets all of them.
 void Brain::SendDelta(const std::vector<Replica>& added, const std::vector<Replica>& removed) {
   struct Delta {
-    std::vector<ReplicaView> added;
+    std::vector<ReplicaLocation> added;  // made once for all workers
     std::vector<Replica> removed;
     size_t bytes = 64;
   };
@@ -264,7 +264,8 @@ void Brain::SendDelta(const std::vector<Replica>& added, const std::vector<Repli
   for (const auto& replica : removed) part(replica, kReplicaBytes).removed.push_back(replica);
   for (const auto& replica : added) {
     const ReplicaView* view = jobs_.FindReplica(replica);
-    if (view != nullptr) part(replica, kEntryBytes + view->extra->rows.size() * kRowBytes).added.push_back(*view);
+    if (view != nullptr)
+      part(replica, kEntryBytes + view->extra->rows.size() * kRowBytes).added.push_back(LocationOf(*view));
   }
   for (auto& [id, parts] : by_stage) {
     StageView& stage = jobs_.Find(id.job)->stages[id.stage];
@@ -276,13 +277,13 @@ void Brain::SendDelta(const std::vector<Replica>& added, const std::vector<Repli
         const auto sent = worker.directories.find(id);
         if (sent == worker.directories.end()) continue;
         sent->second = version;
-        Send(&worker, shared->bytes, [this, id = id, version, shared](rpc::Command::Builder out) {
+        Send(&worker, shared->bytes, [id = id, version, shared](rpc::Command::Builder out) {
           auto message = out.initDirectory();
           rpc::ToWire(id.job, message.initJob());
           message.setStage(id.stage);
           message.setVersion(version);
           auto list = message.initAdded(static_cast<unsigned>(shared->added.size()));
-          for (unsigned i = 0; i < shared->added.size(); ++i) rpc::ToWire(LocationOf(shared->added[i]), list[i]);
+          for (unsigned i = 0; i < shared->added.size(); ++i) rpc::ToWire(shared->added[i], list[i]);
           auto gone = message.initRemoved(static_cast<unsigned>(shared->removed.size()));
           for (unsigned i = 0; i < shared->removed.size(); ++i) rpc::ToWire(shared->removed[i], gone[i]);
         });
