@@ -34,7 +34,7 @@ struct SlotOffer {
   const Refusals* refusals = nullptr;
 };
 
-// These attempts were launched, made progress, reported or ended, in the order of events; entries may repeat.
+// Attempts that were launched, made progress, reported or ended, in the order of events; entries may repeat.
 struct AttemptsChanged {
   std::vector<AttemptId> attempts;
 };
@@ -68,7 +68,7 @@ struct ReplicaFailed {
   WorkerId to;
 };
 
-// These jobs have ended. Policies drop their memory of them.
+// Jobs that have ended. Policies forget their facts about them.
 struct JobsEnded {
   std::vector<JobId> jobs;
 };

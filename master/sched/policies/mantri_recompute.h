@@ -8,8 +8,8 @@
 // The task stays committed meanwhile (Plan::Remake). An equal report adds a replica, and is the commit if the first
 // replica has gone by then.
 //
-// These attempts take free slots at once. They also take slots that later stages of their own job would use, but never
-// those of other jobs. The suspicion ends when everything is under way, or when the worker has gone. It also ends when
+// Its attempts take free slots at once, also those that later stages of their own job would use, but never those of
+// other jobs. The suspicion ends when everything is under way, or when the worker has gone. It also ends when
 // the worker has served a read since: then it was not at fault.
 #pragma once
 
