@@ -40,6 +40,13 @@ namespace mr::rpc {
   (w).Optional((field), [](auto& m) { return m.has##name(); }, [](auto& m) { return m.get##name(); }, \
                [](auto& m, auto... size) { return m.init##name(size...); })
 
+// A field in a union: `selected` equals `value` where the message has this one. Requires: enough cases that a value to
+// write has one.
+#define MR_WIRE_CASE(w, selected, value, field, name)                                                                 \
+  (w).Case((selected), (value), (field), [](auto& m) { return m.is##name(); }, [](auto& m) { return m.get##name(); }, \
+           [](auto& m, auto&& v) { m.set##name(std::forward<decltype(v)>(v)); },                                      \
+           [](auto& m, auto... size) { return m.init##name(size...); })
+
 template <class T, class S>
 concept Is = std::is_same_v<std::remove_const_t<T>, S>;
 
@@ -52,6 +59,26 @@ struct Microseconds {
 template <class D>
 Microseconds<D> InMicros(D& duration) {
   return {duration};
+}
+
+// The same in milliseconds, for a Duration.
+template <class D>
+struct Milliseconds {
+  D& duration;
+};
+template <class D>
+Milliseconds<D> InMillis(D& duration) {
+  return {duration};
+}
+
+// A string that has a null pointer on the wire where it is empty.
+template <class S>
+struct NullText {
+  S& text;
+};
+template <class S>
+NullText<S> OrNull(S& text) {
+  return {text};
 }
 
 // A text for people. It is cut after so many bytes when it is sent, so that it does not fill a message.
@@ -141,6 +168,15 @@ class WireReader {
     field.reset();
     if (has(in_)) Take(get(in_), field.emplace());
   }
+  template <class E, class T, class Which, class Get, class Set, class Init>
+  void Case(E& selected, E value, T&& field, Which which, Get get, Set, Init) {
+    if (!which(in_)) return;
+    selected = value;
+    known_ = true;
+    Take(get(in_), field);
+  }
+  // Behind the cases of a union: whether it has a field that only a later release knows.
+  void Unmatched(bool& unknown) { unknown = !known_; }
 
  private:
   template <walk_internal::Number V, walk_internal::Number T>
@@ -161,6 +197,14 @@ class WireReader {
   template <class V>
   void Take(V value, Microseconds<Duration>& out) {
     out.duration = Micros(static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX / 1000)));
+  }
+  template <class V>
+  void Take(V value, Milliseconds<Duration>& out) {
+    out.duration = Millis(static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX / 1'000'000)));
+  }
+  template <class V>
+  void Take(V value, NullText<std::string>& out) {
+    Take(value, out.text);
   }
   template <class V>
   void Take(V value, std::string& out) {
@@ -209,6 +253,7 @@ class WireReader {
 
   R in_;
   size_t most_text_;
+  bool known_ = false;
 };
 
 template <class T, class B>
@@ -230,6 +275,11 @@ class WireWriter {
   void Optional(const std::optional<T>& field, Has, Get, Init init) {
     if (field) WriteWire(*field, init(out_));
   }
+  template <class E, class T, class Which, class Get, class Set, class Init>
+  void Case(const E& selected, E value, const T& field, Which, Get get, Set set, Init init) {
+    if (selected == value) Field(field, get, set, init);
+  }
+  void Unmatched(bool) {}
 
  private:
   // Value: what a reader of the field returns.
@@ -254,6 +304,14 @@ class WireWriter {
     } else {
       set(out_, static_cast<Value>(std::max<int64_t>(field.duration.ns, 0) / 1000));
     }
+  }
+  template <class Value, class D, class Set, class Init>
+  void PutPart(const Milliseconds<D>& field, Set set, Init) {
+    set(out_, static_cast<Value>(std::max<int64_t>(field.duration.ns, 0) / 1'000'000));
+  }
+  template <class Value, class S, class Set, class Init>
+  void PutPart(const NullText<S>& field, Set set, Init) {
+    if (!field.text.empty()) set(out_, AsValue<Value>(field.text));
   }
   template <class Value, class S, class Set, class Init>
   void PutPart(const CutText<S>& field, Set set, Init) {

@@ -1,5 +1,7 @@
 #include "jobs/mrctl/client_impl.h"
 
+#include "common/rpc/spec_wire.h"
+
 namespace mr::ctl {
 
 Client::Client(std::string address) : address_(std::move(address)), impl_(std::make_unique<Impl>(address_)) {
@@ -69,11 +71,11 @@ Result<MasterInfo> Client::Info() {
       });
 }
 
-Result<JobId> Client::Submit(const std::shared_ptr<capnp::MessageBuilder>& spec, const std::string& submission_id) {
+Result<JobId> Client::Submit(const JobSpec& spec, const std::string& submission_id) {
   return impl_->Ask<JobId>(
       [spec, submission_id](Master& master) {
         auto request = master.submitRequest();
-        request.setSpec(spec->getRoot<rpc::JobSpec>().asReader());
+        rpc::ToWire(spec, request.initSpec());
         request.setSubmissionId(submission_id.c_str());
         return request;
       },
@@ -229,11 +231,11 @@ Result<std::vector<ProfileStatus>> Client::Profiles(const std::string& name) {
   return profiles;
 }
 
-Result<Explained> Client::Explain(const std::shared_ptr<capnp::MessageBuilder>& spec) {
+Result<Explained> Client::Explain(const JobSpec& spec) {
   return impl_->Ask<Explained>(
       [spec](Master& master) {
         auto request = master.explainRequest();
-        request.setSpec(spec->getRoot<rpc::JobSpec>().asReader());
+        rpc::ToWire(spec, request.initSpec());
         return request;
       },
       [](auto r) -> Result<Explained> { return FromWire(r.getPlan()); });

@@ -12,11 +12,9 @@
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "common/io/input_files.h"
+#include "common/model/job_spec.h"
 #include "jobs/mrctl/model.h"
 
-namespace capnp {
-class MessageBuilder;
-}
 namespace mr::rpc {
 class KjThread;
 }
@@ -38,8 +36,7 @@ class Client {
   const std::string& address() const { return address_; }
 
   Result<MasterInfo> Info();
-  // Requires: `spec` holds a JobSpec as its root.
-  Result<JobId> Submit(const std::shared_ptr<capnp::MessageBuilder>& spec, const std::string& submission_id);
+  Result<JobId> Submit(const JobSpec& spec, const std::string& submission_id);
   Result<bool> LibraryKnown(const std::string& sha256);
   Status PutLibrary(const std::string& sha256, const std::string& path);
   Result<JobStatus> Job(JobId id);
@@ -48,7 +45,7 @@ class Client {
   Result<std::vector<AttemptStatus>> Attempts(JobId id);
   Result<std::vector<CounterValue>> Counters(JobId id);
   // Plans the job as a submit would, without submitting it. Errors: those of the planning.
-  Result<Explained> Explain(const std::shared_ptr<capnp::MessageBuilder>& spec);
+  Result<Explained> Explain(const JobSpec& spec);
   // Returns the sizes of the files of each file:// and dfs:// URI, as the master sees them. An element is empty if a
   // submit could not read it, or if the master is too old.
   Result<std::vector<std::optional<InputSize>>> Measure(const std::vector<std::string>& uris);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "common/base/file_format.h"
 #include "common/base/text.h"
@@ -18,7 +19,7 @@ constexpr std::string_view kConfKeys[] = {"sort_buffer", "max_split_bytes", "joc
 struct Conf {
   uint64_t sort_buffer_bytes = 0;
   uint64_t max_split_bytes = 0;
-  UtilityPoints utility;
+  std::vector<UtilityPoint> utility;
 };
 
 Result<Conf> ReadConf(const KeyValues& pairs) {
@@ -96,12 +97,12 @@ uint64_t SortBufferIn(uint64_t memory_bytes) {
   return memory_bytes == 0 ? 0 : std::clamp(memory_bytes / 8, kLeast, kMost);
 }
 
-rpc::EdgeKind KindOf(const std::string& word) {
-  if (word == "all_to_all") return rpc::EdgeKind::ALL_TO_ALL;
-  if (word == "many_to_one") return rpc::EdgeKind::MANY_TO_ONE;
-  if (word == "one_to_one") return rpc::EdgeKind::ONE_TO_ONE;
-  if (word == "broadcast") return rpc::EdgeKind::BROADCAST;
-  return rpc::EdgeKind::UNSET;
+std::optional<EdgeKind> KindOf(const std::string& word) {
+  if (word == "all_to_all") return EdgeKind::kAllToAll;
+  if (word == "many_to_one") return EdgeKind::kManyToOne;
+  if (word == "one_to_one") return EdgeKind::kOneToOne;
+  if (word == "broadcast") return EdgeKind::kBroadcast;
+  return std::nullopt;
 }
 
 // Refuses --format if the job's operators read one format only. Applies also to files that the job's arguments name.
@@ -123,66 +124,57 @@ Status CheckOnlyFormat(const PlanInput& input, const std::string& wanted) {
       wanted);
 }
 
-Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& conf, InputTable* table,
-                rpc::InputSpec::Builder out) {
+Result<InputSpec> InputOf(const PlanInput& input, const SpecOptions& options, const Conf& conf, InputTable* table) {
+  InputSpec out;
   if (!input.files) {
-    auto edge = out.initEdge();
-    const rpc::EdgeKind kind = KindOf(input.kind);
-    if (kind == rpc::EdgeKind::UNSET)
-      return InvalidArgument("the plan has an edge of unknown kind '" + input.kind + "'");
-    edge.setKind(kind);
-    edge.setStage(input.from);
-    edge.setPort(input.port);
-    edge.setGrouped(input.grouped);
-    edge.setQuotes(input.quotes);
-    edge.setSplits(input.splits);
-    if (!input.format.empty()) {
-      edge.setFormat(input.format.c_str());
-      edge.setWritten(input.written.c_str());
-      edge.setFile(input.file.c_str());
-      edge.setSampleBytes(input.sample_bytes);
-    }
-    return Status::Ok();
+    const auto kind = KindOf(input.kind);
+    if (!kind) return InvalidArgument("the plan has an edge of unknown kind '" + input.kind + "'");
+    out.is_edge = true;
+    out.kind = *kind;
+    out.stage = input.from;
+    out.port = input.port;
+    out.grouped = input.grouped;
+    out.quotes = input.quotes;
+    out.splits = input.splits;
+    if (input.format.empty()) return out;
+    out.format = input.format;
+    out.written = input.written;
+    out.file = input.file;
+    out.sample_bytes = input.sample_bytes;
+    return out;
   }
-  std::vector<std::string> uris;
-  const bool own = !input.uris.empty();
-  if (own) {
-    for (const std::string& uri : input.uris) {
-      MR_ASSIGN_OR_RETURN(
-          std::string absolute,
-          ResolveUri(uri, options.bare_is_local ? BarePath::kLocalFile : BarePath::kBlockStore, options.cwd));
-      uris.push_back(std::move(absolute));
-    }
-  } else {
-    MR_ASSIGN_OR_RETURN(uris, table->Uris(input));
+  FileInput& files = out.files;
+  for (const std::string& uri : input.uris) {
+    MR_ASSIGN_OR_RETURN(
+        std::string absolute,
+        ResolveUri(uri, options.bare_is_local ? BarePath::kLocalFile : BarePath::kBlockStore, options.cwd));
+    files.uris.push_back(std::move(absolute));
   }
-  auto files = out.initFiles();
-  auto list = files.initUris(static_cast<unsigned>(uris.size()));
-  for (unsigned i = 0; i < uris.size(); ++i) list.set(i, uris[i].c_str());
-  const std::string& format = FormatOf(input, options.format);
-  MR_RETURN_IF_ERROR(ParseInputFormat(format).status());
+  if (input.uris.empty()) {
+    MR_ASSIGN_OR_RETURN(files.uris, table->Uris(input));
+  }
+  files.format = FormatOf(input, options.format);
+  MR_RETURN_IF_ERROR(ParseInputFormat(files.format).status());
   MR_RETURN_IF_ERROR(CheckOnlyFormat(input, options.format));
-  files.setFormat(format.c_str());
-  files.setMaxSplitBytes(conf.max_split_bytes != 0 ? conf.max_split_bytes : input.max_split_bytes);
-  files.setSampleBytes(input.sample_bytes);
-  return Status::Ok();
+  files.max_split_bytes = conf.max_split_bytes != 0 ? conf.max_split_bytes : input.max_split_bytes;
+  files.sample_bytes = input.sample_bytes;
+  return out;
 }
 
-Status SetPort(const PlanPort& port, const SpecOptions& options, rpc::PortSpec::Builder out) {
-  if (port.files) {
-    // --output-format applies to the main files.
-    const std::string format =
-        options.output_format.empty() || !port.name.empty() ? port.format : options.output_format;
-    MR_RETURN_IF_ERROR(ParseOutputFormat(format).status());
-    out.initFiles().setFormat(format.c_str());
-    out.getFiles().setName(port.name.c_str());
-    return Status::Ok();
+Result<PortSpec> PortOf(const PlanPort& port, const SpecOptions& options) {
+  PortSpec out;
+  out.files = port.files;
+  if (!port.files) {
+    out.sorted = port.sorted;
+    out.combine = port.combine;
+    out.custom_partition = port.custom_partition;
+    return out;
   }
-  auto shuffle = out.initShuffle();
-  shuffle.setSorted(port.sorted);
-  shuffle.setCombine(port.combine);
-  shuffle.setCustomPartition(port.custom_partition);
-  return Status::Ok();
+  // --output-format applies to the main files.
+  out.format = options.output_format.empty() || !port.name.empty() ? port.format : options.output_format;
+  MR_RETURN_IF_ERROR(ParseOutputFormat(out.format).status());
+  out.name = port.name;
+  return out;
 }
 
 }  // namespace
@@ -199,36 +191,31 @@ bool TakesReduces(const PlanStage& stage) {
 
 namespace {
 
-Status SetStage(const Plan& plan, const PlanStage& stage, const SpecOptions& options, const Conf& conf,
-                InputTable* table, rpc::StageSpec::Builder out) {
-  out.setName(stage.name.c_str());
-  out.setOperator(stage.op.c_str());
-  out.setConfig(capnp::Data::Reader(reinterpret_cast<const uint8_t*>(stage.config.data()), stage.config.size()));
-  out.setTasks(TakesReduces(stage) ? options.reduces : stage.tasks);
-  out.setTaskBytes(stage.task_bytes);
-  out.setMemoryBytes(stage.memory_bytes);
+Result<StageSpec> StageOf(const Plan& plan, const PlanStage& stage, const SpecOptions& options, const Conf& conf,
+                          InputTable* table) {
+  StageSpec out;
+  out.name = stage.name;
+  out.operator_name = stage.op;
+  out.config = stage.config;
+  out.tasks = TakesReduces(stage) ? options.reduces : stage.tasks;
+  out.task_bytes = stage.task_bytes;
+  out.memory_bytes = stage.memory_bytes;
   const auto flags = plan.operator_flags.find(stage.op);
   if (!stage.flags.has_value() && flags == plan.operator_flags.end()) {
     return InvalidArgument("stage '" + stage.name + "' names the operator '" + stage.op +
                            "', which is not in the library");
   }
-  out.setFlags(stage.flags.has_value() ? *stage.flags : flags->second);
-  out.setBuiltin(stage.builtin);
-  auto inputs = out.initInputs(static_cast<unsigned>(stage.inputs.size()));
-  for (unsigned i = 0; i < stage.inputs.size(); ++i) {
-    MR_RETURN_IF_ERROR(SetInput(stage.inputs[i], options, conf, table, inputs[i]));
+  out.flags = stage.flags.has_value() ? *stage.flags : flags->second;
+  out.builtin = stage.builtin;
+  for (const PlanInput& input : stage.inputs) {
+    MR_ASSIGN_OR_RETURN(InputSpec made, InputOf(input, options, conf, table));
+    out.inputs.push_back(std::move(made));
   }
-  auto ports = out.initPorts(static_cast<unsigned>(stage.ports.size()));
-  for (unsigned i = 0; i < stage.ports.size(); ++i) MR_RETURN_IF_ERROR(SetPort(stage.ports[i], options, ports[i]));
-  return Status::Ok();
-}
-
-template <class List>
-void SetPairs(const KeyValues& pairs, List list) {
-  for (unsigned i = 0; i < pairs.size(); ++i) {
-    list[i].setKey(pairs[i].first.c_str());
-    list[i].setValue(pairs[i].second.c_str());
+  for (const PlanPort& port : stage.ports) {
+    MR_ASSIGN_OR_RETURN(PortSpec made, PortOf(port, options));
+    out.ports.push_back(std::move(made));
   }
+  return out;
 }
 
 }  // namespace
@@ -252,47 +239,39 @@ bool IsConfOfTheJob(std::string_view key) {
          Nearest(key, kConfKeys).empty();
 }
 
-Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::Builder out) {
-  MR_ASSIGN_OR_RETURN(const Conf conf, ReadConf(options.conf));
+Result<JobSpec> BuildJobSpec(const Plan& plan, const SpecOptions& options) {
+  MR_ASSIGN_OR_RETURN(Conf conf, ReadConf(options.conf));
   if (options.map_only) MR_RETURN_IF_ERROR(CheckMapOnly(plan));
-  out.setName(options.name.c_str());
-  out.setQueue(options.queue.c_str());
-  out.setPriority(options.priority);
-  out.setLibrary(options.library_sha256.c_str());
-  out.getOutput().setUri(options.output_uri.c_str());
-  out.getOutput().setOverwrite(options.overwrite);
-  out.setMaxFailures(options.max_failures);
-  out.setMemoryBytes(options.memory_bytes);
-  out.setDeadlineMs(options.deadline_ms);
-  out.setBestEffort(options.best_effort);
-  out.setMaxBadRecords(options.max_bad_records);
-  if (options.task_timeout_ms) out.setTaskTimeoutMs(*options.task_timeout_ms);
-  out.setStrictInputs(options.strict_inputs);
-  auto files = out.initFiles(static_cast<unsigned>(options.files.size()));
-  for (unsigned i = 0; i < files.size(); ++i) {
-    files[i].setName(options.files[i].name.c_str());
-    files[i].setSha256(options.files[i].sha256.c_str());
-    files[i].setBytes(options.files[i].bytes);
-  }
-  auto utility = out.initUtility(static_cast<unsigned>(conf.utility.size()));
-  for (unsigned i = 0; i < utility.size(); ++i) {
-    utility[i].setAtMs(conf.utility[i].first);
-    utility[i].setUtility(conf.utility[i].second);
-  }
-  out.setSortBufferBytes(conf.sort_buffer_bytes != 0 ? conf.sort_buffer_bytes : SortBufferIn(options.memory_bytes));
-  SetPairs(options.conf, out.initConf(static_cast<unsigned>(options.conf.size())));
-  SetPairs(options.env, out.initEnv(static_cast<unsigned>(options.env.size())));
-  SetPairs(options.labels, out.initLabels(static_cast<unsigned>(options.labels.size())));
-  auto policies = out.initPolicies(static_cast<unsigned>(options.policies.size()));
-  for (unsigned i = 0; i < options.policies.size(); ++i) policies.set(i, options.policies[i].c_str());
-  out.setSpeculation(options.speculation);
-  out.setClones(options.clones);
+  JobSpec out;
+  out.name = options.name;
+  out.queue = options.queue;
+  out.priority = options.priority;
+  out.library = options.library_sha256;
+  out.output_uri = options.output_uri;
+  out.overwrite = options.overwrite;
+  out.max_failures = options.max_failures;
+  out.memory_bytes = options.memory_bytes;
+  out.deadline = Millis(static_cast<int64_t>(options.deadline_ms));
+  out.best_effort = options.best_effort;
+  out.max_bad_records = options.max_bad_records;
+  if (options.task_timeout_ms) out.task_timeout = Millis(static_cast<int64_t>(*options.task_timeout_ms));
+  out.strict_inputs = options.strict_inputs;
+  for (const SideFile& file : options.files) out.files.push_back({file.name, file.sha256, file.bytes});
+  out.utility = std::move(conf.utility);
+  out.sort_buffer_bytes = conf.sort_buffer_bytes != 0 ? conf.sort_buffer_bytes : SortBufferIn(options.memory_bytes);
+  out.conf = options.conf;
+  out.env = options.env;
+  out.labels = options.labels;
+  out.policies = options.policies;
+  out.speculation = options.speculation;
+  out.clones = options.clones;
   InputTable table(plan, options.inputs);
-  auto stages = out.initStages(static_cast<unsigned>(plan.stages.size()));
-  for (unsigned i = 0; i < plan.stages.size(); ++i) {
-    MR_RETURN_IF_ERROR(SetStage(plan, plan.stages[i], options, conf, &table, stages[i]));
+  for (const PlanStage& stage : plan.stages) {
+    MR_ASSIGN_OR_RETURN(StageSpec made, StageOf(plan, stage, options, conf, &table));
+    out.stages.push_back(std::move(made));
   }
-  return table.AllRead();
+  MR_RETURN_IF_ERROR(table.AllRead());
+  return out;
 }
 
 Result<KeyValues> ParseKeyValues(const std::vector<std::string>& words, const char* option) {
@@ -302,13 +281,13 @@ Result<KeyValues> ParseKeyValues(const std::vector<std::string>& words, const ch
     if (equals == std::string::npos || equals == 0) {
       return InvalidArgument(std::string(option) + " takes KEY=VALUE, not '" + word + "'");
     }
-    pairs.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    pairs.push_back({word.substr(0, equals), word.substr(equals + 1)});
   }
   return pairs;
 }
 
-Result<UtilityPoints> ParseUtility(const std::string& text) {
-  UtilityPoints points;
+Result<std::vector<UtilityPoint>> ParseUtility(const std::string& text) {
+  std::vector<UtilityPoint> points;
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
     const std::string word = text.substr(at, end - at);
@@ -317,11 +296,11 @@ Result<UtilityPoints> ParseUtility(const std::string& text) {
     if (colon == std::string::npos) {
       return InvalidArgument("'" + word + "' is no point of a utility; write TIME:WORTH, such as 0:1,30m:1,40m:-1");
     }
-    uint64_t ms = 0;
+    Duration at_time;
     if (const std::string time = word.substr(0, colon); time != "0") {
       auto duration = ParseDuration(time);
       if (!duration.ok()) return duration.status().With("'" + word + "'");
-      ms = static_cast<uint64_t>(duration->millis());
+      at_time = Millis(duration->millis());
     }
     double worth = 0;
     const char* last = word.data() + word.size();
@@ -329,19 +308,19 @@ Result<UtilityPoints> ParseUtility(const std::string& text) {
     if (error != std::errc() || stop != last || !std::isfinite(worth)) {
       return InvalidArgument("'" + word + "': the part after the colon is no number");
     }
-    if (!points.empty() && ms <= points.back().first) {
+    if (!points.empty() && at_time <= points.back().at) {
       return InvalidArgument("'" + word + "' is not later than the point before it; times must increase");
     }
-    points.emplace_back(ms, worth);
+    points.push_back({at_time, worth});
   }
   if (points.size() < 2) return InvalidArgument("a utility needs at least two points, such as 0:1,30m:1,40m:-1");
   return points;
 }
 
-Result<rpc::Wish> ParseWish(const std::string& word, const char* option) {
-  if (word.empty() || word == "auto") return rpc::Wish::AUTO;
-  if (word == "on") return rpc::Wish::ON;
-  if (word == "off") return rpc::Wish::OFF;
+Result<Wish> ParseWish(const std::string& word, const char* option) {
+  if (word.empty() || word == "auto") return Wish::kAuto;
+  if (word == "on") return Wish::kOn;
+  if (word == "off") return Wish::kOff;
   constexpr std::string_view kWords[] = {"on", "off", "auto"};
   return InvalidArgument(std::string(option) + " takes on, off or auto, not '" + word + "'" + DidYouMean(word, kWords));
 }

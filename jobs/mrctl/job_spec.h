@@ -5,17 +5,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/model/job_spec.h"
 #include "jobs/mrctl/plan.h"
 #include "jobs/mrctl/side_files.h"
-#include "schema/job.capnp.h"
 
 namespace mr::ctl {
 
-using KeyValues = std::vector<std::pair<std::string, std::string>>;
+using KeyValues = std::vector<KeyValue>;
 
 // Options of submit, checked and with absolute URIs.
 struct SpecOptions {
@@ -34,7 +33,7 @@ struct SpecOptions {
   bool best_effort = false;
   bool strict_inputs = false;
   std::vector<std::string> policies;
-  rpc::Wish speculation = rpc::Wish::AUTO, clones = rpc::Wish::AUTO;
+  Wish speculation = Wish::kAuto, clones = Wish::kAuto;
   KeyValues conf, env, labels;
   uint64_t max_bad_records = 0;
   std::optional<uint64_t> task_timeout_ms;  // 0: never; absent: the default
@@ -53,16 +52,14 @@ bool IsConfOfTheJob(std::string_view key);
 bool TakesReduces(const PlanStage& stage);
 
 // Errors: kInvalidArgument for a missing or unread input, an unknown --conf key, or an invalid format.
-Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::Builder out);
+Result<JobSpec> BuildJobSpec(const Plan& plan, const SpecOptions& options);
 
 // Parses "k=v" words. Errors: kInvalidArgument that names `option`.
 Result<KeyValues> ParseKeyValues(const std::vector<std::string>& words, const char* option);
-// Points (time, worth): the value of ending at a time, in milliseconds since the submission.
-using UtilityPoints = std::vector<std::pair<uint64_t, double>>;
 // Parses "0:1,30m:1,40m:-1": increasing times, at least two points. Errors: kInvalidArgument that names the point.
-Result<UtilityPoints> ParseUtility(const std::string& text);
+Result<std::vector<UtilityPoint>> ParseUtility(const std::string& text);
 // Parses "on", "off", "auto" or "" (auto). Errors: kInvalidArgument that names `option`.
-Result<rpc::Wish> ParseWish(const std::string& word, const char* option);
+Result<Wish> ParseWish(const std::string& word, const char* option);
 // Splits "a,b(x=1,y=2),c" at commas outside parentheses.
 std::vector<std::string> SplitPolicies(std::string_view list);
 // Errors: kInvalidArgument if the list is not empty and names no policy.

@@ -129,7 +129,7 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
                            " is no setting of the engine, and it is unknown which step it belongs to: " +
                            "write it in the args of that step, as [\"--conf\", \"" + of_job[1] + "\"]");
   }
-  std::erase_if(spec.conf, [](const auto& pair) { return IsConfOfTheJob(pair.first); });
+  std::erase_if(spec.conf, [](const auto& pair) { return IsConfOfTheJob(pair.key); });
   o.job_args.insert(o.job_args.begin(), of_job.begin(), of_job.end());
   const bool local = o.local > 0;
   const BarePath bare = local ? BarePath::kLocalFile : BarePath::kBlockStore;

@@ -1,6 +1,5 @@
 #include "jobs/mrctl/submit.h"
 
-#include <capnp/message.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -132,32 +131,27 @@ class Submission {
     MR_ASSIGN_OR_RETURN(Plan plan, FinishPlanning());
     MR_RETURN_IF_ERROR(SetPrivatePaths());
     MR_RETURN_IF_ERROR(DigestSideFiles(&plan_.spec.files));
-    auto message = std::make_shared<capnp::MallocMessageBuilder>();
-    MR_RETURN_IF_ERROR(BuildJobSpec(plan, plan_.spec, message->initRoot<rpc::JobSpec>()));
+    MR_ASSIGN_OR_RETURN(JobSpec spec, BuildJobSpec(plan, plan_.spec));
     // After all checks that need no master.
     if (!plan.wants_bytes.empty()) {
       MR_ASSIGN_OR_RETURN(const bool again, PlanAgain(plan.wants_bytes));
       if (again) {
         MR_ASSIGN_OR_RETURN(plan, FinishPlanning());
-        message = std::make_shared<capnp::MallocMessageBuilder>();
-        MR_RETURN_IF_ERROR(BuildJobSpec(plan, plan_.spec, message->initRoot<rpc::JobSpec>()));
+        MR_ASSIGN_OR_RETURN(spec, BuildJobSpec(plan, plan_.spec));
       }
     }
     MR_RETURN_IF_ERROR(CheckInputs(plan, plan_.spec, client_.get()));
-    auto spec = message->getRoot<rpc::JobSpec>();
-    if (plan_.options.dry_run) return Explain(plan, message, spec);
+    if (plan_.options.dry_run) return Explain(plan, std::move(spec));
     if (cluster_ != nullptr) {
       MR_RETURN_IF_ERROR(cluster_->Start());
       client_ = std::make_unique<Client>(cluster_->address());
     }
     if (plan_.own_library) {
-      std::string sha256;
-      MR_RETURN_IF_ERROR(UploadLibrary(*client_, plan_.library, &sha256));
-      spec.setLibrary(sha256.c_str());
+      MR_RETURN_IF_ERROR(UploadLibrary(*client_, plan_.library, &spec.library));
     }
     MR_RETURN_IF_ERROR(UploadSideFiles(*client_, plan_.spec.files));
     const std::string submission = plan_.options.submission_id.empty() ? RandomHex() : plan_.options.submission_id;
-    MR_ASSIGN_OR_RETURN(const JobId id, Submit(message, submission));
+    MR_ASSIGN_OR_RETURN(const JobId id, Submit(spec, submission));
     if (plan_.options.detach) return Detach(id);
     auto end =
         Follow(*client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); });
@@ -213,8 +207,7 @@ class Submission {
   }
 
   // Explains the plan. For --local no cluster is started, so only the plan itself is known.
-  Result<int> Explain(const Plan& plan, const std::shared_ptr<capnp::MallocMessageBuilder>& message,
-                      rpc::JobSpec::Builder spec) {
+  Result<int> Explain(const Plan& plan, JobSpec spec) {
     const auto print = [&](const ctl::Explained* explained) {
       Print(RenderPlan(plan_.options.job, plan, plan_.spec.inputs, plan_.options.output, explained,
                        plan_.spec.deadline_ms * 1000, settings_.form));
@@ -232,10 +225,9 @@ class Submission {
       return ExitCodeFor(plan_.refused.code());
     }
     if (plan_.own_library) {
-      MR_ASSIGN_OR_RETURN(const std::string sha256, Sha256File(plan_.library));
-      spec.setLibrary(sha256.c_str());
+      MR_ASSIGN_OR_RETURN(spec.library, Sha256File(plan_.library));
     }
-    MR_ASSIGN_OR_RETURN(const ctl::Explained explained, client_->Explain(message));
+    MR_ASSIGN_OR_RETURN(const ctl::Explained explained, client_->Explain(spec));
     print(&explained);
     if (explained.refusals.empty()) return kExitOk;
     for (const Status& refusal : explained.refusals) {
@@ -264,12 +256,12 @@ class Submission {
   }
 
   // If the connection breaks before the answer, the job may have been accepted. The same id again returns the same job.
-  Result<JobId> Submit(const std::shared_ptr<capnp::MessageBuilder>& message, const std::string& submission) {
+  Result<JobId> Submit(const JobSpec& spec, const std::string& submission) {
     MR_RETURN_IF_ERROR(client_->WaitConnected());
-    Result<JobId> id = client_->Submit(message, submission);
+    Result<JobId> id = client_->Submit(spec, submission);
     if (id.ok() || id.status().code() != Code::kUnavailable || cluster_ != nullptr) return id;
     MR_RETURN_IF_ERROR(TryAgain(*client_, id.status(), settings_, [&]() -> Status {
-      id = client_->Submit(message, submission);
+      id = client_->Submit(spec, submission);
       return id.ok() ? Status::Ok() : id.status();
     }));
     return id;

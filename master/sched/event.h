@@ -217,16 +217,7 @@ struct ReplicaLost {
   }
 };
 
-// The worth of ending at this time after the submission. Linear between two points.
-struct UtilityPoint {
-  Duration at;
-  double utility = 0;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&UtilityPoint::at, &UtilityPoint::utility);
-  }
-  bool operator==(const UtilityPoint&) const = default;
-};
+using mr::UtilityPoint;
 
 // Prediction for a job from earlier runs of its name and shape. utility: the worth of its end over time, in place of
 // a deadline. Ignored unless the prediction is Valid.

@@ -10,16 +10,12 @@
 #include "common/base/ids.h"
 #include "common/base/time.h"
 #include "common/model/attempt.h"
+#include "common/model/job_spec.h"
 #include "common/model/output.h"
 
 namespace mr::sched {
 
-enum class EdgeKind : uint8_t {
-  kAllToAll = 1,   // reading task j reads partition j of every upstream task
-  kManyToOne = 2,  // reading task j reads all of a contiguous range of upstream tasks
-  kOneToOne = 3,   // reading task i reads upstream task i
-  kBroadcast = 4,  // every reading task reads all of every upstream task
-};
+using mr::EdgeKind;
 
 enum class SlotKind : uint8_t { kMap = 1, kReduce = 2 };
 

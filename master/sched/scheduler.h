@@ -30,8 +30,7 @@ inline constexpr char kDefaultPolicies[] =
 
 class State;
 
-// A user's wish for or against a family of policies, whatever their names.
-enum class Wish { kAuto, kOn, kOff };
+using mr::Wish;
 
 class Scheduler {
  public:

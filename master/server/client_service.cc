@@ -15,12 +15,14 @@
 #include "common/io/sha256.h"
 #include "common/rpc/client_wire.h"
 #include "common/rpc/kj_status.h"
+#include "common/rpc/spec_wire.h"
 #include "common/rpc/wire.h"
 #include "master/sched/policies/admission.h"
 #include "master/server/drain.h"
 #include "master/server/explain.h"
 #include "master/server/profiles.h"
 #include "master/server/shell.h"
+#include "master/server/spec_check.h"
 
 namespace mr::master {
 namespace {
@@ -36,12 +38,12 @@ bool LibraryName(const std::string& name) {
 
 constexpr size_t kProfilePage = 512 << 10;  // of a message of at most 1 MiB
 
-const char* EdgeWord(sched::EdgeKind kind) {
+const char* EdgeWord(EdgeKind kind) {
   switch (kind) {
-    case sched::EdgeKind::kAllToAll: return "all_to_all";
-    case sched::EdgeKind::kManyToOne: return "many_to_one";
-    case sched::EdgeKind::kOneToOne: return "one_to_one";
-    case sched::EdgeKind::kBroadcast: return "broadcast";
+    case EdgeKind::kAllToAll: return "all_to_all";
+    case EdgeKind::kManyToOne: return "many_to_one";
+    case EdgeKind::kOneToOne: return "one_to_one";
+    case EdgeKind::kBroadcast: return "broadcast";
   }
   return "";
 }
@@ -178,7 +180,7 @@ class ClientService final : public rpc::MasterForClient::Server {
  protected:
   kj::Promise<void> submit(SubmitContext context) override {
     const auto params = context.getParams();
-    auto spec = ReadSpec(params.getSpec());
+    auto spec = CheckSpec(rpc::FromWire(params.getSpec()));
     if (!spec.ok()) {
       rpc::ToOutcome(spec.status(), context.getResults().initOutcome());
       return kj::READY_NOW;
@@ -193,8 +195,8 @@ class ClientService final : public rpc::MasterForClient::Server {
       JobId job;
     };
     auto answer = MakeAnswer<Submitted>(shell_.kj());
-    shell_.PostToMaster([brain = &shell_.brain(), bytes = CanonicalBytes(params.getSpec()), spec = *std::move(spec),
-                         submission, fulfill = std::move(answer.fulfill)]() mutable {
+    shell_.PostToMaster([brain = &shell_.brain(), bytes = rpc::CanonicalBytes(params.getSpec()),
+                         spec = *std::move(spec), submission, fulfill = std::move(answer.fulfill)]() mutable {
       brain->Submit(std::move(bytes), std::move(spec), submission, [fulfill](Status status, JobId job) {
         fulfill({std::move(status), job});
       });
@@ -458,7 +460,7 @@ class ClientService final : public rpc::MasterForClient::Server {
   }
 
   kj::Promise<void> explain(ExplainContext context) override {
-    auto spec = ReadSpec(context.getParams().getSpec());
+    auto spec = CheckSpec(rpc::FromWire(context.getParams().getSpec()));
     if (!spec.ok()) {
       rpc::ToOutcome(spec.status(), context.getResults().initOutcome());
       return kj::READY_NOW;

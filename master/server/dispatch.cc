@@ -4,6 +4,7 @@
 #include <glog/logging.h>
 
 #include "common/rpc/control_wire.h"
+#include "common/rpc/spec_wire.h"
 #include "master/server/brain.h"
 
 namespace mr::master {
@@ -47,46 +48,29 @@ LaunchCommand Brain::LaunchOf(const JobView& job, const sched::Launch& launch) c
 
 namespace {
 
-void FillStage(const JobView& job, uint32_t index, uint64_t cluster_id, rpc::StageInfo::Builder out) {
-  SpecBytes bytes(job.spec_bytes);
-  const auto spec = bytes.reader();
+StageInfo InfoOf(const JobView& job, uint32_t index, uint64_t cluster_id) {
+  const JobSpec& spec = job.spec;
   const StagePlan& plan = job.plan.stages[index];
-  rpc::ToWire(job.id, out.initJob());
-  out.setStage(index);
-  const auto stage = spec.getStages()[index];
-  out.setLibrary(stage.getBuiltin() ? capnp::Text::Reader() : spec.getLibrary());
-  // The stage goes without the URIs of its inputs: each launch has its own, and there may be ten thousand. They are
-  // removed from a copy, which still has their bytes.
-  capnp::MallocMessageBuilder slim;
-  slim.setRoot(stage);
-  for (auto input : slim.getRoot<rpc::StageSpec>().getInputs()) {
-    if (input.isFiles()) input.getFiles().disownUris();
-  }
-  out.setSpec(slim.getRoot<rpc::StageSpec>().asReader());
-  out.setTasks(plan.tasks);
-  auto partitions = out.initPortPartitions(static_cast<unsigned>(plan.port_partitions.size()));
-  for (unsigned p = 0; p < plan.port_partitions.size(); ++p) partitions.set(p, plan.port_partitions[p]);
-  const auto env = spec.getEnv();
-  auto env_out = out.initEnv(env.size());
-  for (unsigned i = 0; i < env.size(); ++i) {
-    env_out[i].setKey(env[i].getKey());
-    env_out[i].setValue(env[i].getValue());
-  }
-  out.setMemoryBytes(job.spec.MemoryOf(job.spec.stages[index]));
-  out.setMaxBadRecords(spec.getMaxBadRecords());
-  out.setTaskTimeoutMs(spec.getTaskTimeoutMs());
-  out.setStrictInputs(spec.getStrictInputs());
-  out.setFiles(spec.getFiles());
-  out.setSortBufferBytes(spec.getSortBufferBytes());
+  StageInfo info{{job.id, index}, "", spec.stages[index], plan.tasks, plan.port_partitions, spec.env};
+  StageSpec& stage = info.spec;
+  if (!stage.builtin) info.library = spec.library;
+  // Each launch has the URIs that it reads, and there may be ten thousand.
+  for (InputSpec& input : stage.inputs) input.files.uris.clear();
+  info.memory_bytes = spec.MemoryOf(stage);
+  info.sort_buffer_bytes = spec.sort_buffer_bytes;
   // The same for all stages of all jobs: a join needs equal keys of different stages in the same
   // partition, and equal jobs give equal bytes.
-  out.setPartitionSeed(1);
-  if (job.spec.stages[index].is_final && job.spec.output_uri.starts_with("file://")) {
-    out.setStagingUri(StagingUri(job.spec.output_uri, Name(job.id), cluster_id).c_str());
-  } else if (job.spec.stages[index].is_final) {
-    out.setStagingUri("dfs:///.staging/" + Name(job.id));
+  info.partition_seed = 1;
+  if (stage.is_final()) {
+    info.staging_uri = spec.output_uri.starts_with("file://") ? StagingUri(spec.output_uri, Name(job.id), cluster_id)
+                                                              : "dfs:///.staging/" + Name(job.id);
   }
-  out.setJobName(job.spec.name.c_str());
+  info.job_name = spec.name;
+  info.files = spec.files;
+  info.max_bad_records = spec.max_bad_records;
+  info.task_timeout = spec.task_timeout;
+  info.strict_inputs = spec.strict_inputs;
+  return info;
 }
 
 }  // namespace
@@ -95,7 +79,7 @@ Status Brain::FillLaunched(const AttemptId& attempt, rpc::MasterForClient::Launc
   const JobView* job = jobs_.Find(attempt.task.job);
   if (job == nullptr) return jobs_.Unknown(attempt.task.job);
   if (jobs_.Find(attempt) == nullptr) return NotFound("there is no such attempt, or its job ended long ago");
-  FillStage(*job, attempt.task.stage, options_.cluster_id, out.initStage());
+  rpc::ToWire(InfoOf(*job, attempt.task.stage, options_.cluster_id), out.initStage());
   sched::Launch launch;
   launch.attempt = attempt;
   rpc::ToWire(LaunchOf(*job, launch), out.initLaunch());
@@ -181,7 +165,7 @@ void Brain::SendStage(WorkerView* worker, const JobView& job, uint32_t stage) {
   if (worker == nullptr || worker->session == 0) return;
   if (!worker->stages.insert({job.id, stage}).second) return;
   Send(worker, job.spec_bytes.size() + 4096, [this, id = job.id, stage](rpc::Command::Builder out) {
-    FillStage(*jobs_.Find(id), stage, options_.cluster_id, out.initStage());
+    rpc::ToWire(InfoOf(*jobs_.Find(id), stage, options_.cluster_id), out.initStage());
   });
   for (const InputSpec& input : job.spec.stages[stage].inputs) {
     if (input.is_edge) SendDirectory(worker, jobs_.Find(job.id), input.stage);

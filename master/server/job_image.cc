@@ -3,6 +3,7 @@
 #include "common/base/fields.h"
 #include "master/server/job_table.h"
 #include "master/server/planner.h"
+#include "master/server/spec_bytes.h"
 
 namespace mr::master {
 namespace {
@@ -294,8 +295,7 @@ Result<JobView> ViewOf(JobImage image) {
   JobView job;
   job.id = image.id;
   job.spec_bytes = std::move(image.spec_bytes);
-  SpecBytes bytes(job.spec_bytes);
-  auto spec = ReadSpec(bytes.reader());
+  auto spec = SpecOf(job.spec_bytes);
   if (!spec.ok()) return spec.status().With("the spec of " + Name(job.id));
   job.spec = *std::move(spec);
   job.submission_id = image.submission_id;

@@ -6,6 +6,7 @@
 
 #include "master/server/failure_text.h"
 #include "master/server/planner.h"
+#include "master/server/spec_bytes.h"
 
 namespace mr::master {
 namespace {
@@ -93,7 +94,7 @@ void JobTable::Shrink() {
 std::vector<FileOutput> JobView::Outputs() const {
   std::vector<FileOutput> all;
   for (size_t s = 0; s < stages.size(); ++s) {
-    if (!spec.stages[s].is_final) continue;
+    if (!spec.stages[s].is_final()) continue;
     for (const TaskView& task : stages[s].tasks) {
       if (task.output == nullptr) continue;
       all.insert(all.end(), task.output->outputs.begin(), task.output->outputs.end());
@@ -234,8 +235,7 @@ struct EventFolder {
     JobView& job = table.jobs_[e.job];
     job.id = e.job;
     job.spec_bytes = std::move(submit.spec);
-    SpecBytes bytes(job.spec_bytes);
-    auto spec = ReadSpec(bytes.reader());
+    auto spec = SpecOf(job.spec_bytes);
     MR_CHECK(spec.ok(), "a job in the journal is not valid any more: " + spec.status().ToString());
     job.spec = *std::move(spec);
     job.submission_id = submit.submission_id;
@@ -494,7 +494,7 @@ struct DecisionFolder {
       task.winner = d.attempt.number;
       task.generation = std::max(task.generation, d.replica.output.generation);
     }
-    if (!job->spec.stages[d.attempt.task.stage].is_final) {
+    if (!job->spec.stages[d.attempt.task.stage].is_final()) {
       task.replicas.push_back({d.replica, d.manifest, output});
       change->added.push_back(d.replica);
     }

@@ -14,13 +14,14 @@
 #include <string_view>
 #include <vector>
 
+#include "common/model/job_plan.h"
+#include "common/model/job_spec.h"
 #include "common/model/job_state.h"
 #include "master/sched/decision.h"
 #include "master/sched/event.h"
 #include "master/server/publisher.h"
 #include "master/server/records.h"
 #include "master/server/skew.h"
-#include "master/server/spec.h"
 #include "master/server/steering.h"
 
 namespace mr::master {

@@ -12,7 +12,7 @@ namespace mr::master {
 uint32_t Brain::UncutTasks(const JobView& job, uint32_t stage) {
   for (const InputSpec& input : job.spec.stages[stage].inputs) {
     if (input.splits) return job.plan.stages[input.stage].port_partitions[input.port];
-    if (input.is_edge && input.kind == sched::EdgeKind::kOneToOne) return job.plan.stages[input.stage].tasks;
+    if (input.is_edge && input.kind == EdgeKind::kOneToOne) return job.plan.stages[input.stage].tasks;
   }
   return job.plan.stages[stage].tasks;
 }
@@ -22,7 +22,7 @@ bool Brain::WaitsForSizes(const JobView& job, uint32_t stage) const {
   // Not one of whose input no partition can become fat (guess: what it reads grows to at most eight times as much).
   if (!spec.splits() || job.plan.stages[stage].input_bytes < options_.fat_partition_bytes / 8) return false;
   return std::any_of(spec.inputs.begin(), spec.inputs.end(), [&](const InputSpec& input) {
-    if (!input.is_edge || input.kind != sched::EdgeKind::kAllToAll) return false;
+    if (!input.is_edge || input.kind != EdgeKind::kAllToAll) return false;
     const StageView& upstream = job.stages[input.stage];
     return !upstream.planned || upstream.done < upstream.tasks.size();
   });
@@ -34,7 +34,7 @@ std::vector<Piece> Brain::PiecesOf(const JobView& job, uint32_t stage) const {
   std::vector<SizedInput> inputs;
   for (uint32_t i = 0; i < spec.inputs.size(); ++i) {
     const InputSpec& input = spec.inputs[i];
-    if (!input.is_edge || input.kind != sched::EdgeKind::kAllToAll) continue;
+    if (!input.is_edge || input.kind != EdgeKind::kAllToAll) continue;
     const StagePlan& upstream = job.plan.stages[input.stage];
     const uint32_t begin = upstream.FirstPartition(input.port);
     inputs.push_back({i, input.splits, partition_sizes_.Of(job, input.stage, begin, begin + partitions)});

@@ -12,7 +12,7 @@ void Brain::NoteRandomOperators(const std::vector<sched::Decision>& decisions) {
     if (mark == nullptr) continue;
     const JobView* job = jobs_.Find(mark->task.job);
     if (job == nullptr || mark->task.stage >= job->spec.stages.size()) continue;
-    random_operators_.Add(job->spec.stages[mark->task.stage].op, mark->task.job);
+    random_operators_.Add(job->spec.OperatorOf(job->spec.stages[mark->task.stage]), mark->task.job);
   }
 }
 
@@ -22,9 +22,11 @@ void Brain::TellOfOperators(JobId id) {
   if (job == nullptr || known == nullptr || !known->running()) return;
   sched::OperatorsKnown event{id, {}};
   for (uint32_t s = 0; s < known->stages.size() && s < job->spec.stages.size(); ++s) {
-    const JobId* showed = random_operators_.Find(job->spec.stages[s].op);
-    if (known->stages[s].indeterminate || showed == nullptr) continue;
-    LOG(INFO) << Name(id) << ": tasks of stage " << s << " are not cloned, since " << job->spec.stages[s].op
+    if (known->stages[s].indeterminate) continue;
+    const std::string op = job->spec.OperatorOf(job->spec.stages[s]);
+    const JobId* showed = random_operators_.Find(op);
+    if (showed == nullptr) continue;
+    LOG(INFO) << Name(id) << ": tasks of stage " << s << " are not cloned, since " << op
               << " gave other content for equal input in " << Name(*showed);
     event.indeterminate.push_back(s);
   }

@@ -60,7 +60,7 @@ class Planner {
     plan_.view = FileView();
     plan_.stages.resize(spec.stages.size());
     for (size_t s = 0; s < spec.stages.size(); ++s) {
-      plan_.stages[s].port_partitions.assign(spec.stages[s].ports, 0);
+      plan_.stages[s].port_partitions.assign(spec.stages[s].ports.size(), 0);
     }
   }
 
@@ -81,7 +81,7 @@ class Planner {
     MR_RETURN_IF_ERROR(AddSplits(stage, &plan));
     for (const InputSpec& input : stage.inputs) {
       // Broadcast inputs do not count: they are samples, headers or small tables.
-      if (input.is_edge && input.kind != sched::EdgeKind::kBroadcast) {
+      if (input.is_edge && input.kind != EdgeKind::kBroadcast) {
         plan.input_bytes += plan_.stages[input.stage].input_bytes;
       }
     }
@@ -91,7 +91,7 @@ class Planner {
                              " tasks, at most " + std::to_string(kMaxTasks) + " are possible; use larger splits");
     }
     for (const InputSpec& input : stage.inputs) {
-      if (!input.is_edge || input.kind != sched::EdgeKind::kAllToAll) continue;
+      if (!input.is_edge || input.kind != EdgeKind::kAllToAll) continue;
       uint32_t& partitions = plan_.stages[input.stage].port_partitions[input.port];
       if (partitions != 0 && partitions != plan.tasks) {
         return InvalidArgument("stage '" + stage.name + "' has " + std::to_string(plan.tasks) + " tasks, but port " +
@@ -164,8 +164,8 @@ class Planner {
     uint32_t fixed = 0, upstream_most = 0;
     for (const InputSpec& input : stage.inputs) {
       const uint32_t tasks = plan_.stages[input.stage].tasks;
-      if (input.kind == sched::EdgeKind::kManyToOne) upstream_most = std::max(upstream_most, tasks);
-      if (input.kind != sched::EdgeKind::kOneToOne) continue;
+      if (input.kind == EdgeKind::kManyToOne) upstream_most = std::max(upstream_most, tasks);
+      if (input.kind != EdgeKind::kOneToOne) continue;
       if (fixed != 0 && fixed != tasks) {
         return InvalidArgument("stage '" + stage.name + "' reads one-to-one from stages of " + std::to_string(fixed) +
                                " and " + std::to_string(tasks) + " tasks");
@@ -175,7 +175,7 @@ class Planner {
     if (fixed == 0) fixed = stage.tasks;
     for (const InputSpec& input : stage.inputs) {
       // A port that another stage reads already: the same partitions.
-      if (fixed != 0 || input.kind != sched::EdgeKind::kAllToAll) continue;
+      if (fixed != 0 || input.kind != EdgeKind::kAllToAll) continue;
       fixed = plan_.stages[input.stage].port_partitions[input.port];
     }
     if (fixed == 0) {
@@ -226,7 +226,7 @@ uint64_t DefaultSplitBytes(uint64_t total, uint64_t block_bytes) {
   return step;
 }
 
-std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSource& source, uint64_t default_step) {
+std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileInput& source, uint64_t default_step) {
   std::vector<Split> splits;
   if (file.bytes == 0) return splits;
   uint64_t step = source.max_split_bytes != 0 ? source.max_split_bytes : default_step;
@@ -257,16 +257,6 @@ void JoinSmallSplits(uint64_t step, std::vector<Split>* splits) {
   }
 }
 
-void FillSplits(JobPlan* plan) {
-  for (StagePlan& stage : plan->stages) {
-    stage.first_split.clear();
-    for (uint32_t i = 0; i < stage.splits.size(); ++i) {
-      if (!stage.splits[i].joined()) stage.first_split.push_back(i);
-    }
-    if (!stage.splits.empty()) stage.first_split.push_back(static_cast<uint32_t>(stage.splits.size()));
-  }
-}
-
 namespace {
 
 // The port's first partition, of all upstream tasks: all that a port has which is not read all-to-all.
@@ -288,19 +278,19 @@ std::vector<std::vector<Slice>> SlicesOf(const JobSpec& spec, const JobPlan& pla
     for (uint32_t t = 0; t < to; ++t) {
       Slice slice = whole;
       switch (inputs[i].kind) {
-        case sched::EdgeKind::kAllToAll:
+        case EdgeKind::kAllToAll:
           slice.partition_begin += t;
           slice.partition_end += t;
           break;
-        case sched::EdgeKind::kManyToOne:
+        case EdgeKind::kManyToOne:
           slice.task_begin = static_cast<uint32_t>(from * t / to);
           slice.task_end = static_cast<uint32_t>(from * (t + 1) / to);
           break;
-        case sched::EdgeKind::kOneToOne:
+        case EdgeKind::kOneToOne:
           slice.task_begin = t;
           slice.task_end = t + 1;
           break;
-        case sched::EdgeKind::kBroadcast: break;
+        case EdgeKind::kBroadcast: break;
       }
       slices[t].push_back(slice);
     }
@@ -318,7 +308,7 @@ std::vector<std::vector<Slice>> SlicesOf(const JobSpec& spec, const JobPlan& pla
     for (size_t t = 0; t < pieces.size(); ++t) {
       const Piece& piece = pieces[t];
       Slice slice = whole;
-      if (inputs[i].kind == sched::EdgeKind::kAllToAll) {
+      if (inputs[i].kind == EdgeKind::kAllToAll) {
         slice.partition_begin += piece.partition;
         slice.partition_end += piece.partition;
       }

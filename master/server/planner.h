@@ -8,9 +8,10 @@
 
 #include "common/base/status.h"
 #include "common/io/input_files.h"
+#include "common/model/job_plan.h"
+#include "common/model/job_spec.h"
 #include "master/server/fat_partitions.h"
 #include "master/server/records.h"
-#include "master/server/spec.h"
 
 namespace mr::master {
 
@@ -34,9 +35,6 @@ inline constexpr uint64_t kMostByBytes = 1000;
 // Tasks, splits and partitions of all stages; slices are not filled in. kNotFound naming the path
 // and the nearest name for a missing input; kRejected where the output exists and is not empty.
 Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context);
-
-// Fills in which splits each task has.
-void FillSplits(JobPlan* plan);
 
 // Returns the slices of its edges that each of the stage's `tasks` reads, where no partition is shared.
 std::vector<std::vector<Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage, uint32_t tasks);
@@ -72,6 +70,6 @@ inline constexpr size_t kMaxSplits = 1'000'000;  // of one input
 inline constexpr uint64_t kMaxPlanBytes = 32ull << 20, kSplitBytes = 44;
 
 // Splits of one file, in order; none for an empty file.
-std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSource& source, uint64_t default_step);
+std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileInput& source, uint64_t default_step);
 
 }  // namespace mr::master

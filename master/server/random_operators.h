@@ -1,5 +1,5 @@
-// Operators that gave other content for equal input, by StageSpec::op: what a job shows, later jobs know. Bounded: the
-// ones found longest ago are forgotten first.
+// Operators that gave other content for equal input, by JobSpec::OperatorOf: what a job shows, later jobs know.
+// Bounded: the ones found longest ago are forgotten first.
 #pragma once
 
 #include <cstddef>

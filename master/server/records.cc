@@ -29,4 +29,16 @@ bool DecodeFinished(std::string_view bytes, FinishedExtra* extra, std::vector<Ho
   return true;
 }
 
+std::string EncodeSubmit(const SubmitExtra& extra) { return EncodeFields(extra) + EncodeFields(InputsOf(extra.plan)); }
+
+bool DecodeSubmit(std::string_view bytes, SubmitExtra* out) {
+  FieldReader reader(bytes);
+  reader.Get(*out);
+  if (!reader.ok()) return false;
+  if (reader.AtEnd()) return true;
+  PlannedInputs inputs;
+  reader.Get(inputs);
+  return reader.ok() && reader.AtEnd() && TakeInputs(std::move(inputs), &out->plan);
+}
+
 }  // namespace mr::master

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,8 +9,8 @@
 
 #include "common/base/fields.h"
 #include "common/base/hot_keys.h"
+#include "common/model/job_plan.h"
 #include "common/model/output.h"
-#include "common/model/split.h"
 #include "master/sched/decision.h"
 #include "master/sched/event.h"
 
@@ -187,67 +186,11 @@ struct SnapshotHead {
   }
 };
 
-// ---- Plans --------------------------------------------------------------------------------------
-
-struct StagePlan {
-  uint32_t tasks = 0;
-  std::vector<uint32_t> port_partitions;
-  std::vector<Split> splits;               // of a stage that reads files, in the order of its tasks; else empty
-  uint64_t input_bytes = 0;                // known or estimated, of all tasks
-  std::vector<std::vector<Slice>> slices;  // per task, once the stage is planned: as the scheduler got them
-  std::vector<uint32_t> first_split;       // per task, and the end; empty without splits. Made by FillSplits
-  template <class V>
-  static void Fields(V&& v) {
-    using T = StagePlan;
-    v(&T::tasks, &T::port_partitions, &T::splits, &T::input_bytes);
-  }
-  // The splits of a task: none where the stage reads none.
-  std::span<const Split> SplitsOf(uint32_t task) const {
-    if (task + 1 >= first_split.size()) return {};
-    return std::span(splits).subspan(first_split[task], first_split[task + 1] - first_split[task]);
-  }
-  // Returns the port's first partition, in the numbering over all ports.
-  uint32_t FirstPartition(uint32_t port) const {
-    uint32_t n = 0;
-    for (uint32_t p = 0; p < port; ++p) n += port_partitions[p];
-    return n;
-  }
-  uint32_t partitions() const { return FirstPartition(static_cast<uint32_t>(port_partitions.size())); }
-};
-
-struct JobPlan {
-  std::vector<StagePlan> stages;
-  // In PlannedInputs.
-  std::vector<PlannedFile> files;  // each once, whoever reads it
-  uint64_t view = 0;               // FileView() of the master that planned it
-  uint64_t pin = 0;                // dfs::InputsPinned; 0 = none
-  template <class V>
-  static void Fields(V&& v) {
-    v(&JobPlan::stages);
-  }
-};
-
-// Fields that JobPlan's own list lacks. They stand behind a plan in records and images, from the release on that reads
-// one version of each input.
-struct PlannedInputs {
-  uint64_t pin = 0, view = 0;
-  std::vector<PlannedFile> files;
-  std::vector<std::vector<uint32_t>> of_splits;  // by stage and split: Split::file
-  template <class V>
-  static void Fields(V&& v) {
-    using T = PlannedInputs;
-    v(&T::pin, &T::view, &T::files, &T::of_splits);
-  }
-};
-PlannedInputs InputsOf(const JobPlan& plan);
-// False where they are not those of this plan.
-bool TakeInputs(PlannedInputs inputs, JobPlan* plan);
-
 // ---- Extras of events ---------------------------------------------------------------------------
 
 // Extra of JobSubmitted.
 struct SubmitExtra {
-  std::string spec;  // canonical bytes of rpc::JobSpec
+  std::string spec;  // rpc::CanonicalBytes
   std::string submission_id;
   uint64_t wall_ms = 0;
   JobPlan plan;

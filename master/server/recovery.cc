@@ -6,6 +6,7 @@
 
 #include "common/io/clock.h"
 #include "master/server/brain.h"
+#include "master/server/spec_bytes.h"
 
 namespace mr::master {
 namespace {
@@ -14,8 +15,7 @@ namespace {
 Status CheckSubmitted(JobId job, const std::string& extra) {
   SubmitExtra submit;
   if (!DecodeSubmit(extra, &submit)) return Corrupted("the journal holds " + Name(job) + " without its spec");
-  SpecBytes bytes(submit.spec);
-  const auto spec = ReadSpec(bytes.reader());
+  const auto spec = SpecOf(submit.spec);
   if (spec.ok()) return Status::Ok();
   return spec.status().With("the journal's " + Name(job) +
                             " is not valid to this release (start the one that wrote it)");

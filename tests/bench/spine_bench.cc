@@ -3,8 +3,6 @@
 // `spine_bench 1`: one repeat of the jobs of 10,000 tasks, 0: without them; `spine_bench 1 fair,late`: with this list
 // of policies.
 
-#include <capnp/message.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -38,20 +36,17 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-std::shared_ptr<capnp::MallocMessageBuilder> EmptyJob(const std::vector<std::string>& args, const std::string& out) {
+JobSpec EmptyJob(const std::vector<std::string>& args, const std::string& out) {
   const std::string text = OrDie(ctl::StartPlan(ctl::BuiltinLibrary(), "empty", args).Finish(), "plan");
   const ctl::Plan plan = OrDie(ctl::ParsePlan(text), "plan document");
-  auto message = std::make_shared<capnp::MallocMessageBuilder>();
   ctl::SpecOptions options;
   options.name = "empty";
   options.output_uri = "file://" + out;
-  const Status built = ctl::BuildJobSpec(plan, options, message->initRoot<rpc::JobSpec>());
-  if (!built.ok()) Die(built.ToString());
-  return message;
+  return OrDie(ctl::BuildJobSpec(plan, options), "spec");
 }
 
 // Returns the microseconds from acceptance to the end, by the master's clock.
-double RunJob(ctl::Client& client, const std::shared_ptr<capnp::MessageBuilder>& spec) {
+double RunJob(ctl::Client& client, const JobSpec& spec) {
   const JobId id = OrDie(client.Submit(spec, ""), "submit");
   const Status watching = client.Watch(id);
   if (!watching.ok()) Die(watching.ToString());

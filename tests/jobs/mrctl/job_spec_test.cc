@@ -1,6 +1,5 @@
 #include "jobs/mrctl/job_spec.h"
 
-#include <capnp/message.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,13 +36,14 @@ SpecOptions Options(std::vector<std::string> inputs) {
 }
 
 struct Built {
-  capnp::MallocMessageBuilder message;
-  rpc::JobSpec::Builder spec = message.initRoot<rpc::JobSpec>();
+  JobSpec spec;
   Status status;
   Built(const std::string& json, const SpecOptions& options) {
     auto plan = ParsePlan(json);
     EXPECT_TRUE(plan.ok()) << plan.status().ToString();
-    status = BuildJobSpec(*plan, options, spec);
+    auto built = BuildJobSpec(*plan, options);
+    status = built.status();
+    if (built.ok()) spec = *std::move(built);
   }
 };
 
@@ -56,41 +56,42 @@ TEST(JobSpecTest, CarriesSideFilesBadRecordsAndMemoryOver) {
      "ports": [{"files": {}}]}]}, "operators": {"o": 1}})";
   Built b(kPlan, options);
   ASSERT_TRUE(b.status.ok()) << b.status.ToString();
-  EXPECT_EQ(b.spec.getMaxBadRecords(), 3u);
-  ASSERT_EQ(b.spec.getFiles().size(), 1u);
-  EXPECT_EQ(std::string(b.spec.getFiles()[0].getName().cStr()), "n");
-  EXPECT_EQ(std::string(b.spec.getFiles()[0].getSha256().cStr()), "abc");
-  EXPECT_EQ(b.spec.getFiles()[0].getBytes(), 5u);
-  EXPECT_EQ(b.spec.getStages()[0].getMemoryBytes(), 1000u);
+  EXPECT_EQ(b.spec.max_bad_records, 3u);
+  ASSERT_EQ(b.spec.files.size(), 1u);
+  EXPECT_EQ(b.spec.files[0].name, "n");
+  EXPECT_EQ(b.spec.files[0].sha256, "abc");
+  EXPECT_EQ(b.spec.files[0].bytes, 5u);
+  EXPECT_EQ(b.spec.stages[0].memory_bytes, 1000u);
 }
 
 TEST(JobSpecTest, CarriesThePlanOverStageByStage) {
   Built b(kWordcount, Options({"dfs:///a", "dfs:///b"}));
   ASSERT_TRUE(b.status.ok()) << b.status.ToString();
-  ASSERT_EQ(b.spec.getStages().size(), 2u);
-  auto count = b.spec.getStages()[0];
-  EXPECT_EQ(std::string(count.getOperator().cStr()), "wordcount.map");
-  EXPECT_EQ(count.getFlags(), 25u);
-  EXPECT_EQ(std::string(count.getConfig().asReader().asChars().begin(), 3), "abc");
-  EXPECT_TRUE(count.getPorts()[0].getShuffle().getSorted());
-  EXPECT_TRUE(count.getPorts()[0].getShuffle().getCombine());
-  auto edge = b.spec.getStages()[1].getInputs()[0].getEdge();
-  EXPECT_EQ(edge.getKind(), rpc::EdgeKind::ALL_TO_ALL);
-  EXPECT_EQ(edge.getStage(), 0u);
-  EXPECT_TRUE(edge.getGrouped());
-  EXPECT_TRUE(b.spec.getStages()[1].getPorts()[0].isFiles());
+  ASSERT_EQ(b.spec.stages.size(), 2u);
+  const StageSpec& count = b.spec.stages[0];
+  EXPECT_EQ(count.operator_name, "wordcount.map");
+  EXPECT_EQ(count.flags, 25u);
+  EXPECT_EQ(count.config, "abc");
+  EXPECT_TRUE(count.ports[0].sorted);
+  EXPECT_TRUE(count.ports[0].combine);
+  const InputSpec& edge = b.spec.stages[1].inputs[0];
+  EXPECT_TRUE(edge.is_edge);
+  EXPECT_EQ(edge.kind, EdgeKind::kAllToAll);
+  EXPECT_EQ(edge.stage, 0u);
+  EXPECT_TRUE(edge.grouped);
+  EXPECT_TRUE(b.spec.stages[1].ports[0].files);
 }
 
 TEST(JobSpecTest, GivesAJobOfOneInputAllInputsTogether) {
   Built b(kWordcount, Options({"dfs:///a", "dfs:///b"}));
   ASSERT_TRUE(b.status.ok());
-  EXPECT_EQ(b.spec.getStages()[0].getInputs()[0].getFiles().getUris().size(), 2u);
+  EXPECT_EQ(b.spec.stages[0].inputs[0].files.uris.size(), 2u);
 }
 
 TEST(JobSpecTest, GivesEachNumberedInputItsOwn) {
   Built b(kJoin, Options({"dfs:///a", "dfs:///b"}));
   ASSERT_TRUE(b.status.ok()) << b.status.ToString();
-  EXPECT_EQ(std::string(b.spec.getStages()[1].getInputs()[0].getFiles().getUris()[0].cStr()), "dfs:///b");
+  EXPECT_EQ(b.spec.stages[1].inputs[0].files.uris[0], "dfs:///b");
 }
 
 TEST(JobSpecTest, RefusesInputsThatAreMissingOrNotRead) {
@@ -104,8 +105,8 @@ TEST(JobSpecTest, LetsReducesDecideOnlyStagesThatMerge) {
   options.reduces = 5;
   Built b(kWordcount, options);
   ASSERT_TRUE(b.status.ok());
-  EXPECT_EQ(b.spec.getStages()[0].getTasks(), 0u);
-  EXPECT_EQ(b.spec.getStages()[1].getTasks(), 5u);
+  EXPECT_EQ(b.spec.stages[0].tasks, 0u);
+  EXPECT_EQ(b.spec.stages[1].tasks, 5u);
 }
 
 TEST(JobSpecTest, NoReducesAreRefusedWhereAStageReduces) {
@@ -129,7 +130,7 @@ TEST(JobSpecTest, AJobOnTablesTakesCsvOnlyAlsoForFilesThatItsArgumentsName) {
     options.format = "csv";
     Built csv(plan, options);
     ASSERT_TRUE(csv.status.ok()) << csv.status.ToString();
-    EXPECT_EQ(std::string(csv.spec.getStages()[0].getInputs()[0].getFiles().getFormat().cStr()), "csv(0x3b,none)");
+    EXPECT_EQ(csv.spec.stages[0].inputs[0].files.format, "csv(0x3b,none)");
     options.format = "jsonl";
     const Status refused = Built(plan, options).status;
     EXPECT_EQ(refused.code(), Code::kInvalidArgument);
@@ -142,16 +143,16 @@ TEST(JobSpecTest, ReadsConfAndRefusesWhatItDoesNotKnow) {
   options.conf = {{"sort_buffer", "4m"}, {"max_split_bytes", "4k"}};
   Built b(kWordcount, options);
   ASSERT_TRUE(b.status.ok()) << b.status.ToString();
-  EXPECT_EQ(b.spec.getSortBufferBytes(), 4u << 20);
-  EXPECT_EQ(b.spec.getStages()[0].getInputs()[0].getFiles().getMaxSplitBytes(), 4096u);
-  EXPECT_EQ(b.spec.getConf().size(), 2u);
+  EXPECT_EQ(b.spec.sort_buffer_bytes, 4u << 20);
+  EXPECT_EQ(b.spec.stages[0].inputs[0].files.max_split_bytes, 4096u);
+  EXPECT_EQ(b.spec.conf.size(), 2u);
   // The user's setting overrides the plan's.
   std::string planned = kWordcount;
   const std::string format = R"("format": "text"}}],)";
   planned.replace(planned.find(format), format.size(), R"("format": "text", "max_split_bytes": 1000}}],)");
-  EXPECT_EQ(Built(planned, options).spec.getStages()[0].getInputs()[0].getFiles().getMaxSplitBytes(), 4096u);
+  EXPECT_EQ(Built(planned, options).spec.stages[0].inputs[0].files.max_split_bytes, 4096u);
   SpecOptions none = Options({"dfs:///a"});
-  EXPECT_EQ(Built(planned, none).spec.getStages()[0].getInputs()[0].getFiles().getMaxSplitBytes(), 1000u);
+  EXPECT_EQ(Built(planned, none).spec.stages[0].inputs[0].files.max_split_bytes, 1000u);
   options.conf = {{"partition_seed", "7"}};  // the same for all stages that meet in a join: not for users
   EXPECT_EQ(Built(kWordcount, options).status.code(), Code::kInvalidArgument);
   options.conf = {{"sort_bufer", "4m"}};
@@ -166,8 +167,8 @@ TEST(JobSpecTest, OverridesFormatsAndChecksThem) {
   options.output_format = "record";
   Built b(kWordcount, options);
   ASSERT_TRUE(b.status.ok());
-  EXPECT_EQ(std::string(b.spec.getStages()[0].getInputs()[0].getFiles().getFormat().cStr()), "kv");
-  EXPECT_EQ(std::string(b.spec.getStages()[1].getPorts()[0].getFiles().getFormat().cStr()), "record");
+  EXPECT_EQ(b.spec.stages[0].inputs[0].files.format, "kv");
+  EXPECT_EQ(b.spec.stages[1].ports[0].format, "record");
   options.format = "jsnol";
   EXPECT_THAT(Built(kWordcount, options).status.message(), HasSubstr("did you mean 'jsonl'"));
 }
@@ -269,7 +270,7 @@ TEST(PolicyListTest, SplitsAtCommasOutsideOfParentheses) {
 TEST(UtilityTest, IsPointsOfRisingTimes) {
   const auto points = ParseUtility("0:1,30m:1,40m:-1.5");
   ASSERT_TRUE(points.ok());
-  EXPECT_EQ(*points, (UtilityPoints{{0, 1}, {1'800'000, 1}, {2'400'000, -1.5}}));
+  EXPECT_EQ(*points, (std::vector<UtilityPoint>{{{}, 1}, {Millis(1'800'000), 1}, {Millis(2'400'000), -1.5}}));
   for (const char* wrong :
        {"", "0:1", "0:1,5", "0:1,5:1", "0:1,5s:", "0:1,5s:x", "0:1,5s:nan", "5s:1,5s:0", "5s:1,1s:0", "0:1,,5s:1"}) {
     EXPECT_EQ(ParseUtility(wrong).status().code(), Code::kInvalidArgument) << wrong;

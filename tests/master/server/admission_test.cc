@@ -10,9 +10,11 @@
 #include <thread>
 
 #include "common/io/files.h"
+#include "common/rpc/spec_wire.h"
 #include "master/server/brain.h"
 #include "master/server/explain.h"
 #include "master/server/profiles.h"
+#include "master/server/spec_check.h"
 #include "tests/master/server/fake_worker.h"
 #include "tests/master/server/taught_job.h"
 #include "tests/support/cluster.h"
@@ -105,10 +107,10 @@ class AdmissionTest : public testing::Test {
       if (!second_input_.empty()) uris.set(1, second_input_.c_str());
     }
     wire.setDeadlineMs(deadline_ms);
-    auto spec = ReadSpec(wire.asReader());
+    auto spec = CheckSpec(rpc::FromWire(wire.asReader()));
     ASSERT_TRUE(spec.ok()) << spec.status().ToString();
     On([&] {
-      brain_->Submit(CanonicalBytes(wire.asReader()), *std::move(spec), name,
+      brain_->Submit(rpc::CanonicalBytes(wire.asReader()), *std::move(spec), name,
                      [this, name](const Status& status, JobId id) {
                        answers_[name] = {status, id};
                      });
@@ -325,7 +327,7 @@ TEST_F(AdmissionTest, ExplainWaitsAsASubmitDoes) {
   auto wire = message.initRoot<rpc::JobSpec>();
   test::FillTwoStages(wire, Path("input"), Path("out"), 2);
   wire.setDeadlineMs(kThreeSlotsMs);
-  const auto spec = ReadSpec(wire.asReader());
+  const auto spec = CheckSpec(rpc::FromWire(wire.asReader()));
   ASSERT_TRUE(spec.ok());
   std::optional<Explained> explained;
   On([&] { brain_->ExplainJob(*spec, [&](Explained e) { explained = std::move(e); }); });
@@ -349,7 +351,7 @@ TEST_F(AdmissionTest, ExplainWaitsForNothingWhereNoSubmitDoes) {
     test::FillTwoStages(wire, Path("input"), Path("out"), 2);
     wire.setDeadlineMs(kThreeSlotsMs);
     wire.setBestEffort(best_effort);
-    const auto spec = ReadSpec(wire.asReader());
+    const auto spec = CheckSpec(rpc::FromWire(wire.asReader()));
     EXPECT_TRUE(spec.ok());
     bool there = false;
     On([&] { brain_->ExplainJob(*spec, [&](const Explained&) { there = true; }); });

@@ -14,8 +14,9 @@
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "common/rpc/spec_wire.h"
 #include "master/server/brain.h"
-#include "master/server/spec.h"
+#include "master/server/spec_check.h"
 #include "tests/master/server/fake_worker.h"
 
 namespace mr::test {
@@ -83,13 +84,13 @@ class BrainFixture : public testing::Test {
     FillTwoStages(builder, root_ + "/input", root_ + "/out", 1);
     if (!output.empty()) builder.getOutput().setUri(output.c_str());
     if (memory_bytes != 0) builder.setMemoryBytes(memory_bytes);
-    auto spec = master::ReadSpec(builder.asReader());
+    auto spec = master::CheckSpec(rpc::FromWire(builder.asReader()));
     if (!spec.ok()) return spec.status();
     Status status;
     JobId job;
     std::atomic<bool> answered{false};
     On([&] {
-      brain_->Submit(master::CanonicalBytes(builder.asReader()), *spec, "", [&](Status said, JobId id) {
+      brain_->Submit(rpc::CanonicalBytes(builder.asReader()), *spec, "", [&](Status said, JobId id) {
         status = std::move(said);
         job = id;
         answered = true;

@@ -5,6 +5,7 @@
 #include <capnp/message.h>
 #include <gtest/gtest.h>
 
+#include "common/rpc/spec_wire.h"
 #include "tests/master/server/fake_worker.h"
 
 namespace mr::master {
@@ -20,7 +21,7 @@ std::string TwoStages(uint32_t n, uint32_t maps, uint32_t partitions, bool utili
     points[0].setUtility(1);
     points[1].setAtMs(60'000);
   }
-  SubmitExtra extra{CanonicalBytes(spec.asReader()), "id" + std::to_string(n), 1, {}};
+  SubmitExtra extra{rpc::CanonicalBytes(spec.asReader()), "id" + std::to_string(n), 1, {}};
   extra.plan.stages = {{maps, {partitions}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
   return EncodeFields(extra);
 }
@@ -234,7 +235,7 @@ TEST(JobTableTest, ClonesOnIdleSlotsAreCountedApartAndKnownThroughASnapshot) {
   capnp::MallocMessageBuilder message;
   auto spec = message.initRoot<rpc::JobSpec>();
   test::FillTwoStages(spec, "/input", "/out", 1);
-  SubmitExtra extra{CanonicalBytes(spec.asReader()), "id", 1, {}};
+  SubmitExtra extra{rpc::CanonicalBytes(spec.asReader()), "id", 1, {}};
   extra.plan.stages = {{2, {1}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
   const JobId id{1, 1};
   uint64_t sequence = 0;

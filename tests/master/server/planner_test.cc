@@ -1,7 +1,6 @@
-// The planner's and the publisher's promises about specs, splits, partitions and output directories.
+// The planner's and the publisher's promises about splits, partitions and output directories.
 #include "master/server/planner.h"
 
-#include <capnp/message.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -28,16 +27,16 @@ class PlannerTest : public testing::Test {
   static StageSpec Files(const std::string& name, std::vector<std::string> uris, uint64_t split) {
     StageSpec stage;
     stage.name = name;
-    stage.ports = 1;
+    stage.ports.resize(1);
     InputSpec input;
     input.files = {std::move(uris), "text", split, 0};
     stage.inputs.push_back(std::move(input));
     return stage;
   }
-  static StageSpec Edge(const std::string& name, uint32_t from, sched::EdgeKind kind, uint32_t tasks) {
+  static StageSpec Edge(const std::string& name, uint32_t from, EdgeKind kind, uint32_t tasks) {
     StageSpec stage;
     stage.name = name;
-    stage.ports = 1;
+    stage.ports.resize(1);
     stage.tasks = tasks;
     InputSpec input;
     input.is_edge = true;
@@ -50,7 +49,7 @@ class PlannerTest : public testing::Test {
     JobSpec spec;
     spec.name = "test";
     spec.stages = std::move(stages);
-    spec.stages.back().is_final = true;
+    spec.stages.back().ports[0].files = true;
     spec.output_uri = "file://" + root_ + "/out";
     return spec;
   }
@@ -220,7 +219,7 @@ TEST_F(PlannerTest, SaysThatAnInputIsALinkToNothing) {
 }
 
 TEST_F(PlannerTest, GivesAllToAllPortsAPartitionPerReadingTask) {
-  const auto spec = Job({Files("map", {Put("in", 10'000)}, 4096), Edge("reduce", 0, sched::EdgeKind::kAllToAll, 5)});
+  const auto spec = Job({Files("map", {Put("in", 10'000)}, 4096), Edge("reduce", 0, EdgeKind::kAllToAll, 5)});
   auto plan = PlanJob(spec, {4, 1 << 20, {}});
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_EQ(plan->stages[0].tasks, 3u);
@@ -231,7 +230,7 @@ TEST_F(PlannerTest, GivesAllToAllPortsAPartitionPerReadingTask) {
 }
 
 TEST_F(PlannerTest, GivesEveryUpstreamTaskToExactlyOneManyToOneReader) {
-  const auto spec = Job({Files("map", {Put("in", 41'000)}, 4096), Edge("fold", 0, sched::EdgeKind::kManyToOne, 4)});
+  const auto spec = Job({Files("map", {Put("in", 41'000)}, 4096), Edge("fold", 0, EdgeKind::kManyToOne, 4)});
   auto plan = PlanJob(spec, {4, 1 << 20, {}});
   ASSERT_TRUE(plan.ok());
   FillSplits(&*plan);
@@ -245,13 +244,13 @@ TEST_F(PlannerTest, GivesEveryUpstreamTaskToExactlyOneManyToOneReader) {
 
 TEST_F(PlannerTest, TakesTheUpstreamTasksForOneToOneAndNumbersPartitionsOverAllPorts) {
   auto source = Files("map", {Put("in", 9000)}, 4096);
-  source.ports = 2;
-  auto same = Edge("same", 0, sched::EdgeKind::kOneToOne, 7);
+  source.ports.resize(2);
+  auto same = Edge("same", 0, EdgeKind::kOneToOne, 7);
   same.inputs[0].port = 1;
-  auto all = Edge("all", 0, sched::EdgeKind::kAllToAll, 4);
+  auto all = Edge("all", 0, EdgeKind::kAllToAll, 4);
   InputSpec broadcast;
   broadcast.is_edge = true;
-  broadcast.kind = sched::EdgeKind::kBroadcast;
+  broadcast.kind = EdgeKind::kBroadcast;
   broadcast.stage = 1;
   all.inputs.push_back(broadcast);
   const auto spec = Job({source, same, all});
@@ -264,7 +263,7 @@ TEST_F(PlannerTest, TakesTheUpstreamTasksForOneToOneAndNumbersPartitionsOverAllP
 }
 
 TEST_F(PlannerTest, SizesAutomaticReducesByBytesWithinTheSlots) {
-  const auto spec = Job({Files("map", {Put("in", 1000)}, 0), Edge("reduce", 0, sched::EdgeKind::kAllToAll, 0)});
+  const auto spec = Job({Files("map", {Put("in", 1000)}, 0), Edge("reduce", 0, EdgeKind::kAllToAll, 0)});
   EXPECT_EQ(PlanJob(spec, {8, 1 << 20, {}})->stages[1].tasks, 1u);
   auto big = spec;
   big.stages[0].inputs[0].files.uris = {"dfs:///big"};
@@ -277,7 +276,7 @@ TEST_F(PlannerTest, SizesAutomaticReducesByBytesWithinTheSlots) {
 }
 
 TEST_F(PlannerTest, AutomaticReducesTakeNoMoreBytesEachAsTheInputGrows) {
-  auto big = Job({Files("map", {}, 0), Edge("reduce", 0, sched::EdgeKind::kAllToAll, 0)});
+  auto big = Job({Files("map", {}, 0), Edge("reduce", 0, EdgeKind::kAllToAll, 0)});
   big.stages[0].inputs[0].files.uris = {"dfs:///big"};
   const auto tasks_of = [&](uint64_t bytes) {
     const std::vector<InputFile> files = {{"dfs:///big", bytes}};
@@ -288,7 +287,7 @@ TEST_F(PlannerTest, AutomaticReducesTakeNoMoreBytesEachAsTheInputGrows) {
 }
 
 TEST_F(PlannerTest, PlansOneTaskWhereThereAreNoBytes) {
-  const auto spec = Job({Files("map", {Put("empty", 0)}, 0), Edge("reduce", 0, sched::EdgeKind::kAllToAll, 0)});
+  const auto spec = Job({Files("map", {Put("empty", 0)}, 0), Edge("reduce", 0, EdgeKind::kAllToAll, 0)});
   EXPECT_EQ(PlanJob(spec, {8, 1 << 20, {}})->stages[0].tasks, 1u);
 }
 
@@ -443,86 +442,6 @@ TEST_F(PublisherTest, LeavesWhatAnotherJobHasPublishedMeanwhile) {
 TEST_F(PublisherTest, JobsOfTwoClustersShareNoStaging) {
   EXPECT_EQ(StagingUri("file:///a/out", "job_1_0001", kCluster), "file:///a/.out.job_1_0001.00000000000000c1.staging");
   EXPECT_NE(StagingUri("file:///a/out", "job_1_0001", 1), StagingUri("file:///a/out", "job_1_0001", 2));
-}
-
-// ---- Specs --------------------------------------------------------------------------------------
-
-Result<JobSpec> Read(const std::function<void(rpc::JobSpec::Builder)>& change) {
-  capnp::MallocMessageBuilder message;
-  auto spec = message.initRoot<rpc::JobSpec>();
-  spec.setName("job");
-  spec.initOutput().setUri("file:///out");
-  auto stages = spec.initStages(2);
-  stages[0].setName("map");
-  stages[0].setOperator("m");
-  auto files = stages[0].initInputs(1)[0].initFiles();
-  files.initUris(1).set(0, "file:///in");
-  files.setFormat("text");
-  stages[0].initPorts(1)[0].initShuffle().setSorted(true);
-  stages[1].setName("reduce");
-  stages[1].setOperator("r");
-  auto edge = stages[1].initInputs(1)[0].initEdge();
-  edge.setKind(rpc::EdgeKind::ALL_TO_ALL);
-  edge.setGrouped(true);
-  stages[1].initPorts(1)[0].initFiles().setFormat("text");
-  change(spec);
-  return ReadSpec(spec.asReader());
-}
-
-TEST(SpecTest, TakesAGoodOneAndKeepsItsBytes) {
-  const auto spec = Read([](auto) {});
-  ASSERT_TRUE(spec.ok()) << spec.status().ToString();
-  EXPECT_TRUE(spec->stages[0].reads_files());
-  EXPECT_TRUE(spec->stages[1].is_final);
-  JobSpec without_input = *spec;
-  without_input.stages[0].inputs.clear();
-  const sched::JobGraph graph = GraphOf(without_input);
-  EXPECT_EQ(graph.stages[0].slot_kind, sched::SlotKind::kMap) << "what makes its records itself runs on map slots";
-  EXPECT_EQ(graph.stages[1].slot_kind, sched::SlotKind::kReduce);
-  capnp::MallocMessageBuilder message;
-  auto builder = message.initRoot<rpc::JobSpec>();
-  builder.setName("x");
-  const std::string bytes = CanonicalBytes(builder.asReader());
-  SpecBytes again(bytes);
-  EXPECT_EQ(CanonicalBytes(again.reader()), bytes);
-}
-
-TEST(SpecTest, NamesWhatIsWrong) {
-  const auto fault = [](const std::function<void(rpc::JobSpec::Builder)>& change, const std::string& text) {
-    const auto spec = Read(change);
-    EXPECT_THAT(spec.status().message(), testing::HasSubstr(text));
-    return spec.status().code();
-  };
-  EXPECT_EQ(fault([](auto s) { s.setName(""); }, "name"), Code::kInvalidArgument);
-  fault([](auto s) { s.getStages()[1].setName("map"); }, "two stages are named 'map'");
-  fault([](auto s) { s.getStages()[0].setOperator(""); }, "no operator");
-  EXPECT_EQ(fault([](auto s) { s.initPolicies(1).set(0, "delay(node=1)"); }, "'delay' is one for the whole cluster"),
-            Code::kInvalidArgument);
-  fault([](auto s) { s.getStages()[1].getInputs()[0].getEdge().setStage(1); }, "earlier stage");
-  fault([](auto s) { s.getStages()[1].getInputs()[0].getEdge().setPort(3); }, "no port 3");
-  fault([](auto s) { s.getStages()[1].getInputs()[0].getEdge().setKind(rpc::EdgeKind::UNSET); }, "edge kind");
-  fault([](auto s) { s.getStages()[0].getPorts()[0].getShuffle().setSorted(false); }, "sorted port");
-  fault([](auto s) { s.getStages()[0].getInputs()[0].getFiles().setFormat("txt"); }, "did you mean 'text'");
-  fault([](auto s) { s.getStages()[0].getInputs()[0].getFiles().setFormat("fixed:0"); }, "unknown format");
-  const auto as_files = [](auto s, const char* written) {
-    auto edge = s.getStages()[1].getInputs()[0].getEdge();
-    edge.setKind(rpc::EdgeKind::ONE_TO_ONE);
-    edge.setGrouped(false);
-    edge.setFormat("csv");
-    edge.setWritten(written);
-    return edge;
-  };
-  EXPECT_TRUE(Read([&](auto s) { as_files(s, "text"); }).ok());
-  fault([&](auto s) { as_files(s, "text").setFormat("cvs"); }, "unknown format 'cvs'");
-  fault([&](auto s) { as_files(s, "text.zst"); }, "not compressed");
-  fault([&](auto s) { as_files(s, "record"); }, "not compressed");
-  fault([&](auto s) { as_files(s, "text").setGrouped(true); }, "neither all-to-all nor grouped");
-  fault([&](auto s) { as_files(s, "text").setKind(rpc::EdgeKind::ALL_TO_ALL); }, "neither all-to-all nor grouped");
-  fault([](auto s) { s.getOutput().setUri("/out"); }, "absolute URI");
-  fault([](auto s) { s.getOutput().setUri("file:///"); }, "root");
-  fault([](auto s) { s.initPolicies(1).set(0, "nonsense"); }, "nonsense");
-  fault([](auto s) { s.setLibrary("../../x"); }, "SHA-256");
-  EXPECT_EQ(fault([](auto s) { s.getOutput().setUri("s3://b/out"); }, "not supported yet"), Code::kRejected);
 }
 
 }  // namespace

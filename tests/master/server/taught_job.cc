@@ -5,8 +5,9 @@
 
 #include "common/base/text.h"
 #include "common/io/files.h"
+#include "common/rpc/spec_wire.h"
 #include "master/server/profiles.h"
-#include "master/server/spec.h"
+#include "master/server/spec_check.h"
 #include "tests/master/server/fake_worker.h"
 
 namespace mr::test {
@@ -15,7 +16,7 @@ void TeachTwoStages(const std::string& input, const std::string& profiles) {
   capnp::MallocMessageBuilder message;
   auto wire = message.initRoot<rpc::JobSpec>();
   FillTwoStages(wire, input, "/out", 2);
-  const auto spec = master::ReadSpec(wire.asReader());
+  const auto spec = master::CheckSpec(rpc::FromWire(wire.asReader()));
   ASSERT_TRUE(spec.ok()) << spec.status().ToString();
   const sched::JobGraph graph = master::GraphOf(*spec);
   sched::RunProfile run;

@@ -1,9 +1,8 @@
-// The versions of input files beside a plan, as the journal and snapshots hold them.
-#include <algorithm>
+#include "common/model/job_plan.h"
 
-#include "master/server/records.h"
+#include <utility>
 
-namespace mr::master {
+namespace mr {
 
 PlannedInputs InputsOf(const JobPlan& plan) {
   PlannedInputs inputs{plan.pin, plan.view, plan.files, {}};
@@ -31,16 +30,14 @@ bool TakeInputs(PlannedInputs inputs, JobPlan* plan) {
   return true;
 }
 
-std::string EncodeSubmit(const SubmitExtra& extra) { return EncodeFields(extra) + EncodeFields(InputsOf(extra.plan)); }
-
-bool DecodeSubmit(std::string_view bytes, SubmitExtra* out) {
-  FieldReader reader(bytes);
-  reader.Get(*out);
-  if (!reader.ok()) return false;
-  if (reader.AtEnd()) return true;
-  PlannedInputs inputs;
-  reader.Get(inputs);
-  return reader.ok() && reader.AtEnd() && TakeInputs(std::move(inputs), &out->plan);
+void FillSplits(JobPlan* plan) {
+  for (StagePlan& stage : plan->stages) {
+    stage.first_split.clear();
+    for (uint32_t i = 0; i < stage.splits.size(); ++i) {
+      if (!stage.splits[i].joined()) stage.first_split.push_back(i);
+    }
+    if (!stage.splits.empty()) stage.first_split.push_back(static_cast<uint32_t>(stage.splits.size()));
+  }
 }
 
-}  // namespace mr::master
+}  // namespace mr

@@ -1,0 +1,31 @@
+// The data that all tasks of a stage share, as their workers get them. control.capnp explains the fields.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/base/time.h"
+#include "common/model/job_spec.h"
+
+namespace mr {
+
+struct StageInfo {
+  StageId id;
+  std::string library;  // SHA-256; empty: the built-in one
+  StageSpec spec;       // without the URIs of files: each launch has its own
+  uint32_t tasks = 0;
+  std::vector<uint32_t> port_partitions;
+  std::vector<KeyValue> env;
+  uint64_t memory_bytes = 0, sort_buffer_bytes = 0, partition_seed = 0;
+  std::string staging_uri;  // of a final stage
+  std::string job_name;
+  std::vector<SideFile> files;
+  uint64_t max_bad_records = 0;  // for the whole job
+  Duration task_timeout;         // without progress; 0: none
+  bool strict_inputs = false;    // a local input that grew fails the attempt
+  bool operator==(const StageInfo&) const = default;
+};
+
+}  // namespace mr
