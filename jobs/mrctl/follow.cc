@@ -65,7 +65,7 @@ namespace {
 
 // Returns the master's error. Its command for the log gets the address `master`, or is removed if no cluster is left.
 std::string ErrorText(const JobStatus& job, const std::string& master) {
-  static const std::string kBegin = " (its log: mrctl ";  // master/sched/apply_attempt.cc
+  static const std::string kBegin = " (its log: mrctl ";  // master/sched/fold/apply_attempt.cc
   std::string text = job.error;
   const size_t at = text.find(kBegin);
   const size_t end = text.find(')', std::min(at, text.size()));

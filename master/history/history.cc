@@ -1,6 +1,6 @@
 #include "master/history/history.h"
 
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 
 namespace mr::history {
 

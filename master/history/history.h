@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 
 namespace mr::history {
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "common/base/status.h"
-#include "master/sched/entities.h"
 #include "master/sched/event.h"
 #include "master/sched/model.h"
+#include "master/sched/state/entities.h"
 
 namespace mr::sched {
 

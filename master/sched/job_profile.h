@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "master/sched/entities.h"
+#include "master/sched/state/entities.h"
 
 namespace mr::sched {
 

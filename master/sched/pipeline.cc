@@ -4,23 +4,23 @@
 #include <charconv>
 
 #include "common/base/text.h"
-#include "master/sched/policies/blacklist.h"
-#include "master/sched/policies/coupling.h"
-#include "master/sched/policies/delay.h"
-#include "master/sched/policies/delay_assignment.h"
-#include "master/sched/policies/dolly.h"
-#include "master/sched/policies/dryad_speculation.h"
-#include "master/sched/policies/fair.h"
-#include "master/sched/policies/fifo.h"
-#include "master/sched/policies/hadoop_speculation.h"
-#include "master/sched/policies/jockey.h"
-#include "master/sched/policies/late.h"
-#include "master/sched/policies/mantri_placement.h"
-#include "master/sched/policies/mantri_recompute.h"
-#include "master/sched/policies/mantri_replication.h"
-#include "master/sched/policies/mantri_restart.h"
-#include "master/sched/policies/opportunistic.h"
-#include "master/sched/policies/spark_speculation.h"
+#include "master/sched/policies/baselines/blacklist.h"
+#include "master/sched/policies/baselines/delay.h"
+#include "master/sched/policies/baselines/dryad_speculation.h"
+#include "master/sched/policies/baselines/fair.h"
+#include "master/sched/policies/baselines/fifo.h"
+#include "master/sched/policies/baselines/hadoop_speculation.h"
+#include "master/sched/policies/baselines/spark_speculation.h"
+#include "master/sched/policies/coupling/coupling.h"
+#include "master/sched/policies/dolly/delay_assignment.h"
+#include "master/sched/policies/dolly/dolly.h"
+#include "master/sched/policies/dolly/opportunistic.h"
+#include "master/sched/policies/jockey/jockey.h"
+#include "master/sched/policies/late/late.h"
+#include "master/sched/policies/mantri/mantri_placement.h"
+#include "master/sched/policies/mantri/mantri_recompute.h"
+#include "master/sched/policies/mantri/mantri_replication.h"
+#include "master/sched/policies/mantri/mantri_restart.h"
 
 namespace mr::sched {
 
@@ -39,7 +39,7 @@ struct PolicyEntry {
 
 constexpr char kNone[] = "none";  // in place of a job's own list: no policy
 
-// All policies. A new one is a file in policies/ and a line here.
+// All policies. A new one is a file in the folder of its paper and a line here.
 constexpr PolicyEntry kPolicies[] = {
     {"fifo", true, true, &MakeFifo},
     {"fair", true, true, &MakeFair},

@@ -10,8 +10,6 @@ namespace mr::sched {
 
 namespace {
 
-constexpr SlotKind kKinds[] = {SlotKind::kMap, SlotKind::kReduce};
-
 // Returns the trigger as the policies of this list see it; nullopt if it does not concern them. Attempts of forgotten
 // jobs go to the jobs without a list.
 std::optional<Trigger> PartOf(const Trigger& trigger, const State& state, const JobList& list) {
@@ -98,7 +96,7 @@ std::vector<const JobList*> PolicyLists::Concerned(const Trigger& trigger, const
       if (launch != nullptr && !after) add(state.FindJob(launch->attempt.task.job)->list);
     }
     // The jobs' order decides who speculates first, whatever their lists.
-    for (const SlotKind kind : kKinds) {
+    for (const SlotKind kind : kSlotKinds) {
       bool behind = false;
       for (const auto& [key, list] : state.speculating(kind)) {
         if (list == common_)

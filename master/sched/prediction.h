@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "master/sched/policies/jockey_rules.h"
+#include "master/sched/policies/jockey/jockey_rules.h"
 
 namespace mr::sched {
 

@@ -3,17 +3,13 @@
 #include <algorithm>
 
 #include "common/base/check.h"
-#include "master/sched/core.h"
-#include "master/sched/policies/dolly_facts.h"
-#include "master/sched/policies/give_back.h"
+#include "master/sched/fold/core.h"
+#include "master/sched/policies/dolly/dolly_facts.h"
+#include "master/sched/policies/dolly/give_back.h"
 #include "master/sched/policy_lists.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 
 namespace mr::sched {
-
-namespace {
-constexpr SlotKind kKinds[] = {SlotKind::kMap, SlotKind::kReduce};
-}  // namespace
 
 struct Scheduler::Impl : Refusals {
   State state;
@@ -37,7 +33,7 @@ struct Scheduler::Impl : Refusals {
   }
 
   bool WorkFor(WorkerId worker) const {
-    for (const SlotKind kind : kKinds) {
+    for (const SlotKind kind : kSlotKinds) {
       if (state.ready(kind).empty() && state.early(kind).empty()) continue;
       if (state.free(kind).count(worker) != 0) return true;
     }
@@ -96,7 +92,7 @@ struct Scheduler::Impl : Refusals {
   // Offers each worker first the tasks whose input it holds, so that no other worker takes them.
   void OfferLocal() {
     std::set<WorkerId> workers;
-    for (const SlotKind kind : kKinds) {
+    for (const SlotKind kind : kSlotKinds) {
       if (state.free(kind).empty() || state.ready(kind).empty()) continue;
       std::vector<WorkerId> rest(state.free(kind).begin(), state.free(kind).end());
       for (const StageKey& key : state.ready(kind)) {
@@ -114,7 +110,7 @@ struct Scheduler::Impl : Refusals {
   // Returns the next worker after `cursor` with room for a kind that has work; invalid = none.
   WorkerId NextFree(WorkerId cursor) const {
     WorkerId next;
-    for (const SlotKind kind : kKinds) {
+    for (const SlotKind kind : kSlotKinds) {
       if (state.ready(kind).empty() && state.early(kind).empty()) continue;
       const auto it = state.free(kind).upper_bound(cursor);
       if (it != state.free(kind).end() && (!next.valid() || *it < next)) next = *it;
@@ -154,7 +150,7 @@ struct Scheduler::Impl : Refusals {
     if (state.free(SlotKind::kMap).empty() && state.free(SlotKind::kReduce).empty()) return;
     state.BeginIdleRound();
     state.CountReports();
-    for (const SlotKind kind : kKinds) {
+    for (const SlotKind kind : kSlotKinds) {
       WorkerId cursor = state.offer_cursor();
       WorkerId declined_first;
       while (lists.Seeks(state, now, kind)) {
@@ -179,7 +175,7 @@ struct Scheduler::Impl : Refusals {
   // Arms the core timer to look again: a policy or memory holds work back though there is room, or idle slots may
   // soon be of use.
   void ArmOfferTimer() {
-    for (const SlotKind kind : kKinds) {
+    for (const SlotKind kind : kSlotKinds) {
       if (state.free(kind).empty()) continue;
       if (state.ready(kind).empty() && state.early(kind).empty() && state.speculable(kind).empty()) continue;
       core.WakeCoreAt(now + state.config().offer_period);
@@ -193,7 +189,7 @@ struct Scheduler::Impl : Refusals {
   void TakeLentSlots(bool work_appeared, bool worker_moved) {
     if (state.lent().empty()) return;
     bool look = work_appeared || worker_moved || core.offer_all, waits = false;
-    for (const SlotKind kind : kKinds) {
+    for (const SlotKind kind : kSlotKinds) {
       if (state.ready(kind).empty() && state.early(kind).empty()) continue;
       waits = true;
       for (const WorkerId w : core.freed) look = look || state.free(kind).count(w) != 0;

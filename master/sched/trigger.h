@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/base/ids.h"
-#include "master/sched/flat_set.h"
-#include "master/sched/state.h"
+#include "master/sched/state/flat_set.h"
+#include "master/sched/state/state.h"
 
 namespace mr::sched {
 

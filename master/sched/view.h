@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "common/base/time.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 
 namespace mr::sched {
 

@@ -17,7 +17,7 @@
 #include "common/rpc/kj_status.h"
 #include "common/rpc/spec_wire.h"
 #include "common/rpc/wire.h"
-#include "master/sched/policies/admission.h"
+#include "master/sched/policies/jockey/admission.h"
 #include "master/server/drain.h"
 #include "master/server/explain.h"
 #include "master/server/profiles.h"

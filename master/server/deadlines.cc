@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "common/base/text.h"
-#include "master/sched/policies/admission.h"
-#include "master/sched/state.h"
+#include "master/sched/policies/jockey/admission.h"
+#include "master/sched/state/state.h"
 #include "master/server/brain.h"
 #include "master/server/predictor.h"
 #include "master/server/profiles.h"

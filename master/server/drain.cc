@@ -4,7 +4,7 @@
 #include <set>
 
 #include "common/base/text.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 
 namespace mr::master {
 namespace {

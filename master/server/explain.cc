@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/server/brain.h"
 #include "master/server/planner.h"
 

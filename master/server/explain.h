@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "master/sched/policies/admission.h"
+#include "master/sched/policies/jockey/admission.h"
 #include "master/server/predictor.h"
 #include "master/server/records.h"
 

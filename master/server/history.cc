@@ -2,7 +2,7 @@
 #include "master/history/history.h"
 
 #include "common/rpc/wire.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/server/brain.h"
 
 namespace mr::master {

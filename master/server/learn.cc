@@ -5,7 +5,7 @@
 
 #include "common/io/clock.h"
 #include "master/sched/job_profile.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/server/brain.h"
 #include "master/server/profiles.h"
 

@@ -1,7 +1,7 @@
 // Operators that earlier jobs showed to be random: the scheduler gets an event when one of them runs again.
 #include <glog/logging.h>
 
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/server/brain.h"
 
 namespace mr::master {

@@ -5,7 +5,7 @@
 
 #include "common/base/text.h"
 #include "common/rpc/metrics.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/server/http.h"
 
 namespace mr::master {

@@ -4,7 +4,7 @@
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/server/brain.h"
 #include "master/server/drain.h"
 #include "master/server/failure_text.h"

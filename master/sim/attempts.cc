@@ -5,7 +5,7 @@
 
 #include "common/base/digest.h"
 #include "common/base/fields.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/sim/simulation.h"
 
 namespace mr::sim {

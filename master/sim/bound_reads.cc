@@ -3,7 +3,7 @@
 // that. So two readers of one replica share its worker's interface; readers of two replicas do not.
 #include <algorithm>
 
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/sim/simulation.h"
 
 namespace mr::sim {

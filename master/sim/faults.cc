@@ -1,5 +1,5 @@
 // Carries out the fault plan.
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/sim/simulation.h"
 
 namespace mr::sim {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/base/digest.h"
-#include "master/sched/policies/jockey.h"
+#include "master/sched/policies/jockey/jockey.h"
 #include "master/sim/jockey_setups.h"
 #include "master/sim/workload.h"
 

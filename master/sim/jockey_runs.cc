@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "master/sched/job_graph.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/sim/jockey_setups.h"
 
 namespace mr::sim {

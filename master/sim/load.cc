@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/sim/simulation.h"
 
 namespace mr::sim {

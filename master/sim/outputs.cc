@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "common/base/digest.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/sim/simulation.h"
 
 namespace mr::sim {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "common/base/rng.h"
-#include "master/sched/policies/rack_shares.h"
+#include "master/sched/policies/mantri/rack_shares.h"
 #include "master/sim/mantri_setups.h"
 #include "master/sim/simulation.h"
 

@@ -4,7 +4,7 @@
 
 #include "common/base/digest.h"
 #include "master/sched/job_graph.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 
 namespace mr::sim {
 

@@ -15,7 +15,7 @@
 
 #include "common/base/rng.h"
 #include "master/sched/job_profile.h"
-#include "master/sched/policies/dolly_rules.h"
+#include "master/sched/policies/dolly/dolly_rules.h"
 #include "master/sched/scheduler.h"
 #include "master/sim/event_queue.h"
 #include "master/sim/flows.h"

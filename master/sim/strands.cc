@@ -3,7 +3,7 @@
 // failed.
 #include <algorithm>
 
-#include "master/sched/policies/dolly_rules.h"
+#include "master/sched/policies/dolly/dolly_rules.h"
 #include "master/sim/simulation.h"
 
 namespace mr::sim {

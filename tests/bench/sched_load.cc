@@ -12,7 +12,7 @@
 #include "master/sched/job_graph.h"
 #include "master/sched/job_profile.h"
 #include "master/sched/scheduler.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 
 namespace mr::bench {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "master/sched/scheduler.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 
 namespace mr::sched {
 

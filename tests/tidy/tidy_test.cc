@@ -26,9 +26,9 @@ TEST(IncludeRuleTest, CatchesWhatItIsThereFor) {
   const auto wrong = [](const char* path, const char* name, bool system) {
     return !CheckIncludes(path, {{name, system}}).empty();
   };
-  EXPECT_TRUE(wrong("master/sched/state.cc", "common/io/clock.h", false));
-  EXPECT_TRUE(wrong("master/sched/state.cc", "master/server/loop.h", false));
-  EXPECT_TRUE(wrong("master/sched/state.h", "unordered_map", true));
+  EXPECT_TRUE(wrong("master/sched/state/state.cc", "common/io/clock.h", false));
+  EXPECT_TRUE(wrong("master/sched/state/state.cc", "master/server/loop.h", false));
+  EXPECT_TRUE(wrong("master/sched/state/state.h", "unordered_map", true));
   EXPECT_TRUE(wrong("master/server/loop.cc", "worker/daemon/session.h", false));
   EXPECT_TRUE(wrong("master/server/loop.cc", "master/sim/simulator.h", false));
   EXPECT_TRUE(wrong("worker/daemon/session.cc", "master/sched/model.h", false));
@@ -39,7 +39,7 @@ TEST(IncludeRuleTest, CatchesWhatItIsThereFor) {
   EXPECT_TRUE(wrong("dfs/brain.cc", "brain.h", false));
   EXPECT_FALSE(wrong("worker/daemon/worker_main.cc", "gflags/gflags.h", true));
   EXPECT_FALSE(wrong("master/server/predictor.cc", "master/sim/simulator.h", false));
-  EXPECT_FALSE(wrong("master/sched/state.cc", "common/base/ids.h", false));
+  EXPECT_FALSE(wrong("master/sched/state/state.cc", "common/base/ids.h", false));
   EXPECT_FALSE(wrong("tests/worker/x_test.cc", "worker/daemon/session.h", false));
 }
 

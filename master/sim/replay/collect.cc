@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/sim/replay/history_model.h"
 
 namespace mr::sim {

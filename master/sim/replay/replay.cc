@@ -8,7 +8,7 @@
 
 #include "common/io/files.h"
 #include "master/journal/directory.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/server/records.h"
 #include "master/sim/describe.h"
 

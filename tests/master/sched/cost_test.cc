@@ -4,10 +4,10 @@
 #include <set>
 
 #include "common/base/rng.h"
-#include "master/sched/flat_set.h"
-#include "master/sched/local_lists.h"
+#include "master/sched/index/local_lists.h"
 #include "master/sched/scheduler.h"
-#include "master/sched/state.h"
+#include "master/sched/state/flat_set.h"
+#include "master/sched/state/state.h"
 #include "tests/bench/sched_load.h"
 
 namespace mr::bench {

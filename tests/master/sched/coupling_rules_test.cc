@@ -1,9 +1,9 @@
 // The Coupling Scheduler's formulas (Tan et al., INFOCOM'13, algorithms 1 and 3), by vectors computed apart from them.
-#include "master/sched/policies/coupling_rules.h"
+#include "master/sched/policies/coupling/coupling_rules.h"
 
 #include <cmath>
 
-#include "master/sched/fixed_math.h"
+#include "master/sched/policies/coupling/fixed_math.h"
 
 namespace mr::sched {
 namespace {

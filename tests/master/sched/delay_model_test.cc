@@ -1,11 +1,11 @@
 // Delay assignment, Dolly (NSDI'13) section 4: which clone reads which replica when, and the best wait omega.
-#include "master/sched/policies/delay_model.h"
+#include "master/sched/policies/dolly/delay_model.h"
 
 #include <cmath>
 #include <limits>
 
 #include "common/base/rng.h"
-#include "master/sched/policies/dolly_rules.h"
+#include "master/sched/policies/dolly/dolly_rules.h"
 
 namespace mr::sched {
 namespace {

@@ -1,5 +1,5 @@
 // Dolly's numbers of clones, budget and chances: vectors computed from the formulas of NSDI'13, sections 3 and 4.
-#include "master/sched/policies/dolly_rules.h"
+#include "master/sched/policies/dolly/dolly_rules.h"
 
 namespace mr::sched {
 namespace {

@@ -1,5 +1,5 @@
 // jockey and what fair makes of its guarantees. Its formulas have vectors of their own (jockey_rules_test.cc).
-#include "master/sched/policies/jockey.h"
+#include "master/sched/policies/jockey/jockey.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/base/fields.h"
-#include "master/sched/policies/admission.h"
+#include "master/sched/policies/jockey/admission.h"
 #include "tests/master/sched/small_job.h"
 
 namespace mr::sched {

@@ -1,4 +1,4 @@
-#include "master/sched/lazy_set.h"
+#include "master/sched/state/lazy_set.h"
 
 #include <gtest/gtest.h>
 

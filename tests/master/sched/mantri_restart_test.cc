@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "common/base/rng.h"
-#include "master/sched/policies/mantri_rules.h"
-#include "master/sched/policies/mantri_stage.h"
-#include "master/sched/policies/mantri_why.h"
+#include "master/sched/policies/mantri/mantri_rules.h"
+#include "master/sched/policies/mantri/mantri_stage.h"
+#include "master/sched/policies/mantri/mantri_why.h"
 #include "tests/master/sched/nodes.h"
 
 namespace mr::sched {

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "common/base/rng.h"
-#include "master/sched/policies/mantri_replication.h"
-#include "master/sched/policies/rack_shares.h"
+#include "master/sched/policies/mantri/mantri_replication.h"
+#include "master/sched/policies/mantri/rack_shares.h"
 #include "tests/master/sched/small_job.h"
 
 namespace mr::sched {

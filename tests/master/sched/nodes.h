@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "master/sched/scheduler.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "tests/master/sched/small_job.h"
 
 namespace mr::sched {

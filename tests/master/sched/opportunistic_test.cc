@@ -2,7 +2,7 @@
 // tests/scenarios.
 #include <gmock/gmock.h>
 
-#include "master/sched/policies/lent_slots.h"
+#include "master/sched/policies/common/lent_slots.h"
 #include "tests/master/sched/small_job.h"
 
 namespace mr::sched {

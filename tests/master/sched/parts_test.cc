@@ -3,11 +3,11 @@
 #include <set>
 
 #include "common/base/rng.h"
-#include "master/sched/index_set.h"
+#include "master/sched/index/index_set.h"
+#include "master/sched/index/ranked.h"
 #include "master/sched/job_graph.h"
 #include "master/sched/pipeline.h"
 #include "master/sched/plan.h"
-#include "master/sched/ranked.h"
 #include "master/sched/reason.h"
 #include "master/sched/scheduler.h"
 #include "tests/master/sched/small_job.h"

@@ -1,10 +1,10 @@
-#include "master/sched/place_cache.h"
+#include "master/sched/state/place_cache.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "master/sched/hopeful.h"
+#include "master/sched/policies/common/hopeful.h"
 
 namespace mr::sched {
 namespace {

@@ -1,5 +1,5 @@
 // The limit on how many replicas the readers of a stage may be assigned, by the edges of the stage.
-#include "master/sched/policies/reads_clones.h"
+#include "master/sched/policies/dolly/reads_clones.h"
 
 #include <gtest/gtest.h>
 

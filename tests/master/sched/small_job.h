@@ -7,9 +7,9 @@
 #include <cmath>
 #include <vector>
 
-#include "master/sched/core.h"
+#include "master/sched/fold/core.h"
 #include "master/sched/scheduler.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 
 namespace mr::sched {
 

@@ -3,9 +3,9 @@
 
 #include "common/base/rng.h"
 #include "master/sched/pipeline.h"
-#include "master/sched/policies/late.h"
+#include "master/sched/policies/late/late.h"
 #include "master/sched/scheduler.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "tests/master/sched/nodes.h"
 
 namespace mr::sched {

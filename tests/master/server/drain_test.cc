@@ -6,7 +6,7 @@
 
 #include "common/io/files.h"
 #include "master/sched/scheduler.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/server/brain.h"
 
 namespace mr::master {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "master/sched/policies/jockey.h"
+#include "master/sched/policies/jockey/jockey.h"
 #include "master/sim/jockey_setups.h"
 
 namespace mr::sim {

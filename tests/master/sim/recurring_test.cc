@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/sim/compare.h"
 #include "master/sim/predict.h"
 #include "master/sim/simulation.h"

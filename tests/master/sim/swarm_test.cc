@@ -7,7 +7,7 @@
 #include <set>
 
 #include "master/sched/reason.h"
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/sim/shrink.h"
 
 namespace mr::sim {

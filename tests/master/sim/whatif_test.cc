@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "master/sched/state.h"
+#include "master/sched/state/state.h"
 #include "master/sim/replay/whatif.h"
 
 namespace mr::sim {

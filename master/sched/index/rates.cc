@@ -1,0 +1,385 @@
+// Statistics of running and finished attempts (statistics.h). Rerate takes an attempt out by the values with which it
+// was added, so that it may be called after any change.
+#include <algorithm>
+
+#include "common/base/digest.h"
+#include "master/sched/index/estimate.h"
+#include "master/sched/state/state.h"
+
+namespace mr::sched {
+
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+// The share of its input after which an attempt's rate predicts the whole: two steps of its reports
+// (worker/daemon/progress.h).
+constexpr double kTold = .1;
+// Reports of a stage that may stay uncounted, whatever it runs. A guess.
+constexpr size_t kLeastKept = 256;
+
+// Replaces the old entry of the set by the new one. Most changes leave most sets alone.
+template <class T>
+void Move(Ranked<T>& set, bool was, const T& old, bool is, const T& value) {
+  if (was == is && (!is || old == value)) return;
+  if (was) set.Erase(old);
+  if (is) set.Insert(value);
+}
+
+bool Same(const StageStatistics& a, const StageStatistics& b) {
+  return a.by_rate.All() == b.by_rate.All() && a.by_score.All() == b.by_score.All() &&
+         a.by_start.All() == b.by_start.All() && a.rates.All() == b.rates.All() &&
+         a.durations.All() == b.durations.All() && a.ends.All() == b.ends.All() && a.scores == b.scores &&
+         a.running == b.running && a.phase_ns == b.phase_ns && a.phase_n == b.phase_n &&
+         a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes && a.measured_work == b.measured_work &&
+         a.measured == b.measured && a.wrapup_ns == b.wrapup_ns && a.lag_ns == b.lag_ns && a.sampled == b.sampled &&
+         a.told.All() == b.told.All() && a.costs.All() == b.costs.All() && a.wrapups.All() == b.wrapups.All() &&
+         a.by_worker == b.by_worker && a.by_cost.All() == b.by_cost.All() && a.doubled == b.doubled;
+}
+
+bool Sampled(uint32_t task, size_t tasks) {
+  return tasks <= kCostsKept || MixHash(0x9e37, task) % (tasks / kCostsKept + 1) == 0;
+}
+
+// Returns true if several attempts run and one is wanted, without counting clones on lent slots.
+bool Doubled(const StageSpec& spec, const Task& task) {
+  return !spec.side_effects && task.state == TaskState::kRunning && task.wanted == 1 && OwnLive(task) > 1;
+}
+
+void ChangeWork(const Rating& a, const Rating& b, WorkerId worker, const StatisticsWanted& wanted, StageStatistics* s) {
+  s->wrapup_ns += b.wrapup - a.wrapup;
+  const int64_t ns = (b.bytes > 0 ? b.work : 0) - (a.bytes > 0 ? a.work : 0);
+  s->measured_work += ns;
+  s->measured += static_cast<uint32_t>(b.bytes > 0) - static_cast<uint32_t>(a.bytes > 0);
+  if (!wanted.costs || (a.bytes == b.bytes && ns == 0)) return;
+  WorkDone& done = s->by_worker[worker];
+  done.ns += ns;
+  done.bytes += b.bytes - a.bytes;
+  if (done.bytes == 0) s->by_worker.erase(worker);
+}
+
+void Change(const Rating& a, const Rating& b, AttemptKey key, WorkerId worker, const StatisticsWanted& wanted,
+            StageStatistics* s) {
+  using ByRate = std::pair<double, AttemptKey>;
+  using ByNumber = std::pair<int64_t, AttemptKey>;
+  s->scores += b.score - a.score;
+  s->running += static_cast<uint32_t>(b.running) - static_cast<uint32_t>(a.running);
+  if (wanted.rates) {
+    Move(s->rates, a.rate > 0, a.rate, b.rate > 0, b.rate);
+    Move(s->by_rate, a.candidate && a.rate > 0, ByRate{a.rate, key}, b.candidate && b.rate > 0, ByRate{b.rate, key});
+    Move(s->ends, a.finished, a.started + a.lasted, b.finished, b.started + b.lasted);
+  }
+  if (wanted.scores) Move(s->by_score, a.candidate, ByNumber{a.score, key}, b.candidate, ByNumber{b.score, key});
+  Move(s->by_start, a.candidate, ByNumber{a.started, key}, b.candidate, ByNumber{b.started, key});
+  Move(s->durations, a.finished, a.lasted, b.finished, b.lasted);
+  s->measured_ns += (b.bytes > 0 ? b.lasted : 0) - (a.bytes > 0 ? a.lasted : 0);
+  s->measured_bytes += b.bytes - a.bytes;
+  Move(s->by_cost, a.alone && a.cost > 0, ByRate{-a.cost, key}, b.alone && b.cost > 0, ByRate{-b.cost, key});
+  s->lag_ns += b.lag - a.lag;
+  s->sampled += static_cast<uint32_t>(b.sampled) - static_cast<uint32_t>(a.sampled);
+  if (wanted.costs) {
+    Move(s->told, a.sampled && a.told > 0, a.told, b.sampled && b.told > 0, b.told);
+    const bool was = a.sampled && a.finished && a.cost > 0, is = b.sampled && b.finished && b.cost > 0;
+    Move(s->costs, was, a.cost, is, b.cost);
+    Move(s->wrapups, was, a.wrapup, is, b.wrapup);
+  }
+  if (a.finished || b.finished) ChangeWork(a, b, worker, wanted, s);
+  for (size_t i = 0; i < b.phases.size(); ++i) {
+    s->phase_ns[i] += b.phases[i] - a.phases[i];
+    s->phase_n[i] += static_cast<uint32_t>(b.phases[i] > 0) - static_cast<uint32_t>(a.phases[i] > 0);
+  }
+}
+
+// Returns Rating::phases. A phase that began and ended between two reports counts as a nanosecond.
+std::array<int64_t, 3> PhasesOf(const Attempt& a, int64_t started) {
+  std::array<int64_t, 3> phases{};
+  if (a.samples.empty() || a.samples.back().phase == 0) return phases;
+  const Sample& s = a.samples.back();
+  const int64_t began[] = {started, a.sort_at.ns, a.reduce_at.ns};
+  const int64_t ended[] = {a.sort_at.ns, a.reduce_at.ns, a.state == AttemptState::kCommitted ? a.ended_at.ns : 0};
+  for (size_t i = 0; i < phases.size() && began[i] != 0; ++i) {
+    if (ended[i] != 0) {
+      phases[i] = std::max<int64_t>(1, ended[i] - began[i]);
+    } else if (const double share = PhaseShare(s); s.phase == i + 1 && share > 0) {
+      phases[i] = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(s.at.ns - began[i]) / share));
+    }
+  }
+  return phases;
+}
+
+// Returns a running attempt's ns per byte of its whole input, counted from when it had its inputs. 0 before two
+// reports of the work itself (a reduce's third phase), a share of kTold apart.
+double ToldBy(const Attempt& a, int64_t started, const Pace& pace) {
+  const Sample& last = a.samples.back();
+  if (last.phase == 1 || last.phase == 2) return 0;
+  if (pace.from_start || last.phase > 3) return 0;
+  if (static_cast<double>(last.taken_bytes) < kTold * static_cast<double>(last.total_bytes)) return 0;
+  const int64_t from = last.phase == 0 ? started : std::max(started, a.inputs_done_at.ns);
+  const double whole = static_cast<double>(last.at.ns - from) + pace.ns_per_byte * static_cast<double>(pace.left);
+  return whole / static_cast<double>(last.total_bytes);
+}
+
+void Count(const Rating& r, WorkerId worker, bool in, JobStatistics* s) {
+  if (!r.running && !r.finished) return;
+  const auto it = s->progress.try_emplace(worker).first;
+  WorkerProgress& p = it->second;
+  if (p.attempts > 0) s->by_progress.Erase(p.scores);
+  p.scores += in ? r.score : -r.score;
+  if (in)
+    ++p.attempts;
+  else
+    --p.attempts;
+  if (p.attempts > 0)
+    s->by_progress.Insert(p.scores);
+  else
+    s->progress.erase(it);
+}
+
+// Replaces the attempt's old values in the job's statistics by its new ones.
+void Recount(const Rating& was, const Rating& is, WorkerId worker, JobStatistics* s) {
+  const bool counted = was.running || was.finished, counts = is.running || is.finished;
+  const auto it = counted && counts ? s->progress.find(worker) : s->progress.end();
+  if (it == s->progress.end()) {
+    Count(was, worker, false, s);
+    return Count(is, worker, true, s);
+  }
+  s->by_progress.Erase(it->second.scores);
+  it->second.scores += is.score - was.score;
+  s->by_progress.Insert(it->second.scores);
+}
+
+}  // namespace
+
+double PhaseShare(const Sample& s) {
+  return s.total_bytes == 0 ? 0
+                            : std::min(1.0, static_cast<double>(s.taken_bytes) / static_cast<double>(s.total_bytes));
+}
+
+int64_t ScoreOf(const Attempt& a) {
+  if (a.state == AttemptState::kCommitted) return kWholeScore;
+  if (a.samples.empty()) return 0;
+  const Sample& s = a.samples.back();
+  double part = PhaseShare(s);
+  if (s.phase > 3)
+    part = 1;
+  else if (s.phase > 0)
+    part = (s.phase - 1 + part) / 3;
+  return static_cast<int64_t>(part * static_cast<double>(kWholeScore));
+}
+
+uint32_t TimesFailed(const Task& task) {
+  uint32_t times = 0;
+  for (const FailedOn& f : task.failed_on) times += f.times;
+  return times;
+}
+
+bool HadSpeculative(const Task& task) {
+  for (const Attempt& a : task.attempts) {
+    if (a.cause != Cause::kSpeculative || a.generation != task.generation) continue;
+    const bool no_fault =
+        a.state == AttemptState::kDiscarded || (a.state == AttemptState::kFailed && a.failure == FailureKind::kLost);
+    if (!no_fault) return true;
+  }
+  return false;
+}
+
+bool CanDoWithout(const Task& task, const Attempt& a) {
+  if (task.live < 2 || a.cause != Cause::kOpportunistic) return false;
+  return std::any_of(task.attempts.begin(), task.attempts.end(), [&](const Attempt& other) {
+    return other.live() && (other.cause != Cause::kOpportunistic || other.number < a.number);
+  });
+}
+
+uint32_t OwnLive(const Task& task) {
+  if (task.live < 2) return task.live;
+  uint32_t own = 0;
+  for (const Attempt& a : task.attempts) own += a.live() && !CanDoWithout(task, a);
+  return own;
+}
+
+Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a, bool sampled) {
+  Rating r;
+  r.running = a.state == AttemptState::kRunning;
+  r.finished = a.state == AttemptState::kCommitted;
+  if (!r.running && !r.finished) return r;
+  r.started = (a.started_at.ns != 0 ? a.started_at : a.launched_at).ns;
+  r.score = ScoreOf(a);
+  r.phases = PhasesOf(a, r.started);
+  r.sampled = sampled;
+  if (a.started_at.ns != 0) r.lag = (a.started_at - a.launched_at).ns;
+  if (r.finished) {
+    r.lasted = std::max<int64_t>(1, a.ended_at.ns - r.started);
+    r.rate = kNsPerSecond / static_cast<double>(r.lasted);
+    r.bytes = InputBytes(task, a);
+    r.work = std::max<int64_t>(1, r.lasted - a.waited.ns);
+    if (r.bytes > 0) r.cost = r.told = static_cast<double>(r.work) / static_cast<double>(r.bytes);
+    r.wrapup = WrapupOf(a, Instant{r.started}).ns;
+    return r;
+  }
+  r.alone = !spec.side_effects && task.state == TaskState::kRunning && task.wanted == 1 && OwnLive(task) == 1 &&
+            !CanDoWithout(task, a) && a.generation == task.generation;
+  r.candidate = r.alone && !HadSpeculative(task);
+  if (const auto pace = PaceOf(a)) {
+    r.cost = pace->whole_cost;
+    r.told = ToldBy(a, r.started, *pace);
+  }
+  if (r.score > 0 && a.samples.back().at.ns > r.started) {
+    r.rate = static_cast<double>(r.score) / static_cast<double>(a.samples.back().at.ns - r.started);
+  }
+  return r;
+}
+
+void State::Rerate(const AttemptId& id) {
+  Job& job = JobOf(id.task.job);
+  if (!job.list->statistics.any || !job.running()) return;
+  Rerate(job, id.task, AttemptOf(id));
+}
+
+// A candidate's report decides nothing before a policy looks: its stage is speculable anyway. In a full cluster,
+// where few stages are looked at, most reports are never counted by themselves.
+void State::RerateReported(const AttemptId& id, Attempt& a) {
+  Job& job = JobOf(id.task.job);
+  if (!job.list->statistics.any || !job.running()) return;
+  if (!a.rating.candidate) return Rerate(job, id.task, a);
+  if (a.uncounted) return;
+  a.uncounted = true;
+  std::vector<AttemptKey>& uncounted = job.stages[id.task.stage].uncounted;
+  if (uncounted.empty()) uncounted_.insert(id.task.stage_id());
+  uncounted.emplace_back(id.task.task, id.number);
+  // If nobody looks for days, ended attempts would stay here for days. At least half of these have ended.
+  if (uncounted.size() > 2 * job.stages[id.task.stage].statistics.running + kLeastKept)
+    CountReports(job, id.task.stage);
+}
+
+size_t State::uncounted() const {
+  size_t n = 0;
+  for (const StageId& id : uncounted_) n += FindStage(id)->uncounted.size();
+  return n;
+}
+
+void State::CountReports(Job& job, uint32_t stage) {
+  for (const auto& [task, number] : job.stages[stage].uncounted) {
+    const AttemptId id{{job.id, stage, task}, number};
+    Attempt& a = AttemptOf(id);
+    if (a.uncounted) Rerate(job, id.task, a);
+  }
+  job.stages[stage].uncounted.clear();
+  uncounted_.erase({job.id, stage});
+}
+
+void State::CountReports() {
+  const FlatSet<StageId> uncounted = uncounted_;
+  for (const StageId& id : uncounted) CountReports(JobOf(id.job), id.stage);
+}
+
+const StageStatistics& State::Counted(const StageId& id) const {
+  const Stage& stage = *FindStage(id);
+  if (!stage.uncounted.empty()) {
+    State* self = const_cast<State*>(this);
+    self->CountReports(self->JobOf(id.job), id.stage);
+  }
+  return stage.statistics;
+}
+
+void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
+  a.uncounted = false;
+  Stage& stage = job.stages[id.stage];
+  const Rating rating =
+      RatingOf(job.graph.stages[id.stage], stage.tasks[id.task], a, Sampled(id.task, stage.tasks.size()));
+  if (rating == a.rating) return;
+  StageStatistics& s = stage.statistics;
+  const bool had = s.speculable();
+  ++s.changes;
+  const StatisticsWanted& wanted = job.list->statistics;
+  Change(a.rating, rating, {id.task, a.number}, a.worker, wanted, &s);
+  const bool counted = a.rating.running || a.rating.finished, counts = rating.running || rating.finished;
+  if (wanted.workers && (counted != counts || a.rating.score != rating.score)) {
+    Recount(a.rating, rating, a.worker, &job.statistics);
+  }
+  a.rating = rating;
+  if (had != s.speculable()) SetSpeculable(job, id.stage, !had);
+}
+
+void State::RerateTask(const TaskId& id) {
+  Job& job = JobOf(id.job);
+  if (!job.list->statistics.any || !job.running()) return;
+  Stage& stage = job.stages[id.stage];
+  StageStatistics& s = stage.statistics;
+  const bool had = s.speculable();
+  if (Doubled(job.graph.stages[id.stage], stage.tasks[id.task]))
+    s.doubled.insert(id.task);
+  else
+    s.doubled.erase(id.task);
+  if (had != s.speculable()) SetSpeculable(job, id.stage, !had);
+  for (Attempt& a : stage.tasks[id.task].attempts) Rerate(job, id, a);
+}
+
+void State::DropStatistics(Job& job) {
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    Stage& stage = job.stages[s];
+    if (stage.statistics.speculable()) SetSpeculable(job, s, false);
+    stage.statistics = {};
+    stage.uncounted.clear();
+    uncounted_.erase({job.id, s});
+    for (Task& task : stage.tasks) {
+      for (Attempt& a : task.attempts) {
+        a.rating = {};
+        a.uncounted = false;
+      }
+    }
+  }
+  job.statistics = {};
+}
+
+std::string State::CheckStatistics() const {
+  std::array<std::set<StageKey>, 2> speculable;
+  std::array<uint32_t, 2> speculative{};
+  std::set<AttemptId> lent;
+  for (const auto& [id, job] : jobs_) {
+    JobStatistics of_job;
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      const StageSpec& spec = job.graph.stages[s];
+      StageStatistics of_stage;
+      const std::set<AttemptKey> uncounted(job.stages[s].uncounted.begin(), job.stages[s].uncounted.end());
+      for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
+        const Task& task = job.stages[s].tasks[t];
+        if (job.list->statistics.any && job.running() && Doubled(spec, task)) of_stage.doubled.insert(t);
+        for (const Attempt& a : task.attempts) {
+          speculative[KindIndex(spec.slot_kind)] += a.holds_slot() && a.cause == Cause::kSpeculative;
+          if (a.holds_slot() && a.cause == Cause::kOpportunistic) lent.insert({{id, s, t}, a.number});
+          if (!job.list->statistics.any || !job.running()) continue;
+          if (a.uncounted && uncounted.count({t, a.number}) == 0) return Name(id) + ": a report is lost";
+          const Rating rating =
+              a.uncounted ? a.rating : RatingOf(spec, task, a, Sampled(t, job.stages[s].tasks.size()));
+          Change({}, rating, {t, a.number}, a.worker, job.list->statistics, &of_stage);
+          if (job.list->statistics.workers) Count(rating, a.worker, true, &of_job);
+        }
+      }
+      if (uncounted.empty() == (uncounted_.count({id, s}) > 0))
+        return Name(id) + ": a stage with late reports is not known";
+      if (!Same(of_stage, job.stages[s].statistics)) return Name(id) + ": a stage's statistics are wrong";
+      if (!of_stage.speculable()) continue;
+      speculable[KindIndex(spec.slot_kind)].insert({-int64_t{job.priority}, job.arrival, {id, s}});
+    }
+    if (of_job.progress != job.statistics.progress || of_job.by_progress.All() != job.statistics.by_progress.All()) {
+      return Name(id) + ": the progress of its workers is wrong";
+    }
+  }
+  if (speculable != speculable_) return "the stages with candidates for speculation are wrong";
+  if (speculative != speculative_) return "the speculative attempts are counted wrong";
+  if (lent != lent_) return "the attempts on lent slots are wrong";
+  SlotCount slots;
+  for (const auto& [id, w] : workers_) {
+    const SlotCount one = SlotsOf(w);
+    slots.total += one.total;
+    for (const size_t kind : {0, 1}) slots.by_kind[kind] += one.by_kind[kind];
+  }
+  return slots == slots_ ? "" : "the slots of the cluster are counted wrong";
+}
+
+SlotCount State::SlotsOf(const Worker& w) {
+  if (!w.alive || w.draining) return {};
+  const auto of = [&](uint32_t cap) { return cap == 0 ? w.slots.total : std::min(cap, w.slots.total); };
+  return {w.slots.total, {of(w.slots.map), of(w.slots.reduce)}};
+}
+
+}  // namespace mr::sched

@@ -1,0 +1,120 @@
+// Statistics of a stage and of a job for speculation: how fast attempts are against each other. Derived from
+// attempts, so neither hashed nor saved. The state's setters maintain them (rates.cc) while a policy of the list
+// wants them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "common/base/ids.h"
+#include "common/base/time.h"
+#include "master/sched/index/ranked.h"
+
+namespace mr::sched {
+
+// Progress scores are integers, in billionths, so that sums do not depend on the order of additions.
+inline constexpr int64_t kWholeScore = 1'000'000'000;
+
+using AttemptKey = std::pair<uint32_t, uint32_t>;  // task, number
+
+// The statistics that the policies of a list want. Each costs one or two searches in an order for every attempt that
+// starts, reports and ends.
+struct StatisticsWanted {
+  bool any = false;          // statistics without a flag of their own
+  bool speculation = false;  // no statistics: a policy of the list speculates, and room is left for that
+  bool scores = false;       // StageStatistics::by_score
+  bool rates = false;        // by_rate, rates, ends
+  bool workers = false;      // JobStatistics
+  bool costs = false;        // told, costs, wrapups, by_worker
+  friend StatisticsWanted operator|(const StatisticsWanted& a, const StatisticsWanted& b) {
+    return {a.any || b.any,     a.speculation || b.speculation, a.scores || b.scores,
+            a.rates || b.rates, a.workers || b.workers,         a.costs || b.costs};
+  }
+  bool operator==(const StatisticsWanted&) const = default;
+};
+
+// One attempt's values in the statistics of its stage.
+struct Rating {
+  bool running = false, finished = false;
+  bool candidate = false;  // it runs alone, and its task may get a speculative attempt
+  // The only live attempt of its task but for clones on lent slots; it runs, and the task may speculate or restart.
+  bool alone = false;
+  bool sampled = false;  // it is in the sample of the stage (kCostsKept)
+  double rate = 0;       // score per second when it last reported; 0 = not known
+  int64_t score = 0;     // billionths
+  int64_t started = 0;   // ns
+  int64_t lasted = 0;    // ns, of finished ones
+  uint64_t bytes = 0;    // of its input, of finished ones; 0 = not known
+  double cost = 0;       // ns per byte of its input, measured or predicted; 0 = not known
+  // ns per byte of its whole input, without the wait for inputs. For a running attempt it is predicted once the
+  // attempt has reported enough (State::RatingOf). 0 = not known.
+  double told = 0;
+  int64_t work = 0;    // ns, of finished ones: `lasted` without the wait for inputs
+  int64_t wrapup = 0;  // ns, of finished ones: from the last byte of input to the end
+  int64_t lag = 0;     // ns: from launch to start
+  // ns of each phase of a reduce, from begin to end: measured, or by its rate in the current phase. 0 = not known.
+  std::array<int64_t, 3> phases{};
+  bool operator==(const Rating&) const = default;
+};
+
+// Time and input of finished attempts on one worker.
+struct WorkDone {
+  int64_t ns = 0;
+  uint64_t bytes = 0;
+  bool operator==(const WorkDone&) const = default;
+};
+
+// Size of the sample of costs that a larger stage keeps. Tasks are chosen by number, so the sample does not depend on
+// the order in which they end.
+inline constexpr uint32_t kCostsKept = 1024;
+
+struct StageStatistics {
+  uint64_t changes = 0;  // rises with each change of the rest
+  // Candidates (Rating::candidate).
+  Ranked<std::pair<double, AttemptKey>> by_rate;  // only known rates
+  Ranked<std::pair<int64_t, AttemptKey>> by_score;
+  Ranked<std::pair<int64_t, AttemptKey>> by_start;
+  // Running and finished attempts.
+  Ranked<double> rates;  // only known rates
+  int64_t scores = 0;    // sum of their scores
+  uint32_t running = 0;
+  int64_t lag_ns = 0;                 // sum of their lags
+  uint32_t sampled = 0;               // attempts in the sample
+  Ranked<double> told;                // ns per byte, of those in the sample that report it
+  std::array<int64_t, 3> phase_ns{};  // sum over attempts with a known time of the phase (Rating::phases)
+  std::array<uint32_t, 3> phase_n{};  // number of these attempts
+  // Finished attempts.
+  Ranked<int64_t> durations;               // ns
+  Ranked<int64_t> ends;                    // ns: when they ended
+  int64_t measured_ns = 0;                 // durations of those with a known input
+  uint64_t measured_bytes = 0;             // their input
+  int64_t measured_work = 0;               // their durations without the wait for inputs
+  uint32_t measured = 0;                   // their number
+  int64_t wrapup_ns = 0;                   // sum over all finished ones
+  Ranked<double> costs;                    // ns per byte, of the sample
+  Ranked<int64_t> wrapups;                 // ns, of the sample
+  std::map<WorkerId, WorkDone> by_worker;  // those with a known input
+  // Attempts with Rating::alone, the most expensive first: (-cost, attempt).
+  Ranked<std::pair<double, AttemptKey>> by_cost;
+  // Tasks that want one attempt and have several live ones, without clones on lent slots.
+  std::set<uint32_t> doubled;
+
+  // Returns true if a running attempt of the stage may get a speculative attempt.
+  bool speculable() const { return !by_start.empty() || !by_cost.empty() || !doubled.empty(); }
+};
+
+struct WorkerProgress {
+  int64_t scores = 0;     // sum over running and finished attempts there
+  uint32_t attempts = 0;  // their number
+  bool operator==(const WorkerProgress&) const = default;
+};
+
+struct JobStatistics {
+  std::map<WorkerId, WorkerProgress> progress;
+  Ranked<int64_t> by_progress;  // the scores in `progress`
+};
+
+}  // namespace mr::sched

@@ -1,0 +1,114 @@
+#include "master/sched/policies/baselines/evict.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "master/sched/policies/baselines/guarantees.h"
+#include "master/sched/policies/common/place.h"
+
+namespace mr::sched {
+
+namespace {
+
+constexpr double kOver = 1e-6;  // of a slot: shares come from a bisection
+
+// Returns whether the attempt may end and its slot would be of use.
+bool Helps(const State& state, const AttemptId& id, const Wanted& wanted) {
+  if (state.Spec(id.task.stage_id()).side_effects) return false;
+  return std::any_of(wanted.stages.begin(), wanted.stages.end(),
+                     [&](const StageId& stage) { return SlotHelps(state, id, stage); });
+}
+
+Reason Evicted(const Wanted& wanted) {
+  const double holding = wanted.job == nullptr ? 0 : wanted.job->holding;
+  return {ReasonCode::kEvicted, "", {holding, wanted.job == nullptr ? 0 : double(wanted.job->share)}};
+}
+
+// Returns the live attempts of the job, the youngest last.
+std::vector<LaunchKey> LiveOf(const State& state, const Job& job) {
+  std::vector<LaunchKey> live;
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    for (const auto& [task, number] : job.stages[s].active) {
+      const AttemptId id{{job.id, s, task}, number};
+      const Attempt& a = *state.FindAttempt(id);
+      if (a.live()) live.push_back({a.launched_at, id});
+    }
+  }
+  std::sort(live.begin(), live.end());
+  return live;
+}
+
+// Returns how many attempts of the job the draft ends.
+uint32_t Drafted(const Job& job, const Plan& plan) {
+  return static_cast<uint32_t>(std::count_if(plan.edits().begin(), plan.edits().end(), [&](const Edit& edit) {
+    const auto* kill = std::get_if<Kill>(&edit);
+    return kill != nullptr && kill->attempt.task.job == job.id;
+  }));
+}
+
+void EvictSpare(const State& state, const Wanted& wanted, uint32_t* need, Plan* plan) {
+  const auto& guaranteed = state.guaranteed();
+  for (auto it = guaranteed.rbegin(); it != guaranteed.rend() && *need > 0; ++it) {
+    const Job& job = *state.FindJob(it->second);
+    if (job.holding <= job.share || &job == wanted.job) continue;
+    const std::vector<LaunchKey> live = LiveOf(state, job);
+    const auto stay = static_cast<uint32_t>(live.size()) - Drafted(job, *plan);
+    uint32_t spare = stay - std::min(stay, job.share);
+    for (auto attempt = live.rbegin(); attempt != live.rend() && spare > 0 && *need > 0; ++attempt) {
+      if (!Helps(state, attempt->attempt, wanted)) continue;
+      if (plan->Kill(attempt->attempt, Evicted(wanted))) --spare, --*need;
+    }
+  }
+}
+
+}  // namespace
+
+void Wanted::Add(const Job& from) {
+  for (uint32_t s = 0; s < from.stages.size(); ++s) {
+    if (!from.stages[s].in_ready) continue;
+    stages.push_back({from.id, s});
+    for (const TaskClass& c : from.stages[s].classes) tasks += c.ready.pending();
+  }
+}
+
+uint32_t SlotsComing(const State& state, const Wanted& wanted) {
+  const auto& ending = state.ending();
+  return static_cast<uint32_t>(
+      std::count_if(ending.begin(), ending.end(), [&](const AttemptId& id) { return Helps(state, id, wanted); }));
+}
+
+void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, double>& shares, Plan* plan) {
+  uint32_t need = std::min(wanted.most, wanted.tasks);
+  if (need == 0) return;
+  need -= std::min(need, SlotsComing(state, wanted));
+  EvictSpare(state, wanted, &need, plan);
+  if (need == 0) return;
+  const auto own = [](const Queue& q) { return double(q.live.size()) - q.guaranteed; };
+  std::vector<std::pair<double, const Queue*>> above;
+  for (const auto& [number, other] : state.busy_queues()) {
+    const double over = own(*other) - shares.at(number);
+    // A job's guarantee comes before any queue's share.
+    const bool pays = wanted.job != nullptr ? own(*other) > 0 : over > kOver && other != wanted.queue;
+    if (pays) above.emplace_back(-over, other);
+  }
+  std::sort(above.begin(), above.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first, a.second->number) < std::tie(b.first, b.second->number);
+  });
+  for (const auto& entry : above) {
+    const auto* const other = entry.second;
+    double left = own(*other);
+    const double share = wanted.job != nullptr ? other->min_share : shares.at(other->number);
+    other->live.WalkBack([&](const LaunchKey& live) {
+      if (need == 0 || left - 1 + kOver < share) return false;
+      const AttemptId& id = live.attempt;
+      if (state.FindJob(id.task.job)->share > 0 || !Helps(state, id, wanted)) return true;
+      const Reason preempted{ReasonCode::kPreempted, "", {static_cast<double>(other->held_total()), share}};
+      if (!plan->Kill(id, wanted.job != nullptr ? Evicted(wanted) : preempted)) return true;
+      --left;
+      --need;
+      return true;
+    });
+  }
+}
+
+}  // namespace mr::sched

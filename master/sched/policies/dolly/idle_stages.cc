@@ -1,0 +1,55 @@
+#include "master/sched/policies/dolly/idle_stages.h"
+
+#include "master/sched/job_graph.h"
+#include "master/sched/policies/common/lent_slots.h"
+
+namespace mr::sched {
+
+bool QueueKeepsClonesOut(const State& state, const Job& job, SlotKind kind) {
+  if (state.QueueFull(job, kind)) return true;
+  const Queue& q = *job.in_queue;
+  if (!state.sharing().max_shares || q.max_share == 0 || !CountsInQueue(state, kind)) return false;
+  const uint32_t held = HeldInQueue(state, q);
+  return held + 1 >= q.max_share && (q.has_ready() || q.has_early(0) || q.has_early(1));
+}
+
+bool IdleStages::Serves(const Job& job, uint32_t stage, SlotKind kind) const {
+  const StageSpec& spec = job.graph.stages[stage];
+  const Stage& s = job.stages[stage];
+  return spec.slot_kind == kind && s.tasks.size() <= tasks_ && !spec.side_effects && !MayDiffer(job, stage);
+}
+
+std::vector<IdleStage>& IdleStages::SeenBy(const View& view, SlotKind kind) {
+  const State& state = view.state();
+  std::vector<IdleStage>& stages = seen_[KindIndex(kind)];
+  if (round_[KindIndex(kind)] == state.idle_rounds()) return stages;
+  round_[KindIndex(kind)] = state.idle_rounds();
+  stages.clear();
+  for (const StageKey& key : view.speculable(kind)) {
+    const Job& job = *state.FindJob(key.stage.job);
+    if (Serves(job, key.stage.stage, kind)) stages.push_back({&job, &job.stages[key.stage.stage], key.stage});
+  }
+  return stages;
+}
+
+IdleStage* IdleStages::WithAny(const View& view, SlotKind kind, size_t i) {
+  const auto has_any = [&](IdleStage* seen) { return HasAny(view.state(), seen); };
+  return hopeful_[KindIndex(kind)].At(view.state(), SeenBy(view, kind), i, has_any);
+}
+
+bool IdleStages::HasAny(const State& state, IdleStage* seen) const {
+  if (!seen->looked || seen->changes != seen->stage->statistics.changes) {
+    state.Look();
+    seen->looked = true;
+    seen->changes = seen->stage->statistics.changes;
+    const auto anywhere = [](const Task&) { return true; };
+    const bool ready = state.AnyFullReady(*seen->job, seen->id.stage);
+    for (uint32_t live = 1; live < attempts_; ++live) {
+      seen->any[live] = ready && Pick(state, *seen, live, anywhere).has_value();
+    }
+  }
+  const bool any = std::find(seen->any.begin(), seen->any.end(), true) != seen->any.end();
+  return any && !QueueKeepsClonesOut(state, *seen->job, seen->spec().slot_kind);
+}
+
+}  // namespace mr::sched

@@ -1,0 +1,64 @@
+// Stages with a task that opportunistic may clone, as seen in one round of idle offers.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "master/sched/plan.h"
+#include "master/sched/policies/common/hopeful.h"
+
+namespace mr::sched {
+
+struct IdleStage {
+  const Job* job = nullptr;
+  const Stage* stage = nullptr;
+  StageId id;
+  uint64_t changes = 0;  // of its statistics, at the last look
+  bool looked = false;
+  std::array<bool, kMostRunning> any{};  // by attempts of a task: some worker could run a clone of one
+  const StageSpec& spec() const { return job->graph.stages[id.stage]; }
+};
+
+class IdleStages {
+ public:
+  // attempts: most per task, all counted. tasks: most per stage.
+  IdleStages(uint32_t attempts, size_t tasks) : attempts_(attempts), tasks_(tasks) {}
+
+  // Returns whether the stage is small enough, and a clone can change nothing but the time of its end.
+  bool Serves(const Job& job, uint32_t stage, SlotKind kind) const;
+  // Returns the i-th stage with a task for some worker; null: there are fewer. A caller that launches a clone of it
+  // sets `looked` back.
+  IdleStage* WithAny(const View& view, SlotKind kind, size_t i);
+
+  // Returns a task with `live` attempts, none of them speculative, for which `fits` holds; the least advanced first.
+  template <class Fits>
+  std::optional<uint32_t> Pick(const State& state, const IdleStage& seen, uint32_t live, Fits&& fits) const {
+    std::optional<uint32_t> picked;
+    seen.stage->statistics.by_score.Walk(tasks_, [&](const auto& entry) {
+      const Task& task = seen.stage->tasks[entry.second.first];
+      const bool good = task.live == live && TimesFailed(task) < kFailuresOfCloned &&
+                        state.InputsComplete(*seen.job, seen.id.stage, task) && fits(task);
+      if (good) picked = entry.second.first;
+      return !picked;
+    });
+    return picked;
+  }
+
+ private:
+  std::vector<IdleStage>& SeenBy(const View& view, SlotKind kind);
+  bool HasAny(const State& state, IdleStage* seen) const;
+
+  const uint32_t attempts_;
+  const size_t tasks_;
+  // Cache of this round: decides nothing else than a look at the state would.
+  std::array<std::vector<IdleStage>, 2> seen_;
+  std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};
+  std::array<Hopeful<IdleStage>, 2> hopeful_;
+};
+
+// Returns whether the job's queue is full, or would be with a clone, which would have to end at once for waiting tasks.
+bool QueueKeepsClonesOut(const State& state, const Job& job, SlotKind kind);
+
+}  // namespace mr::sched

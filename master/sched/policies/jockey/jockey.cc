@@ -1,0 +1,187 @@
+#include "master/sched/policies/jockey/jockey.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/check.h"
+
+namespace mr::sched {
+
+namespace {
+
+constexpr char kJockey[] = "jockey";
+constexpr char kScope[] = "job";
+constexpr char kSlots[] = "slots";  // A
+// While workers are away: short steps so far, and the end of the whole period.
+constexpr char kSoonSteps[] = "soon_steps", kNext[] = "next";
+constexpr double kOneSlot = .05;  // of a slot: less counts as none
+constexpr double kSoon = 1;       // seconds, a guess: workers are back so soon, or not for long
+// A guess: a master that starts again waits 10 s for its workers; one that is away longer is gone.
+constexpr int64_t kMostSoon = 15;
+
+struct Options {
+  double slack, hysteresis, dead_zone, period;
+  bool adapt, amdahl, most;
+};
+
+// Returns the cluster's slots without the min shares of other queues with jobs.
+uint32_t Most(const State& state, const Job& job) {
+  uint32_t owed = 0;
+  for (const auto& [number, q] : state.busy_queues()) owed += q == job.in_queue ? 0 : q->min_share;
+  return state.slots().total - std::min(state.slots().total, owed);
+}
+
+// Returns A in whole slots.
+uint32_t Wished(double slots) { return static_cast<uint32_t>(std::ceil(slots - kOneSlot)); }
+
+class Jockey final : public Policy {
+ public:
+  explicit Jockey(const Options& options) : o_(options) {}
+
+  std::string_view name() const override { return kJockey; }
+  bool AnswersOffers() const override { return false; }
+
+  void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
+    if (const auto* timers = std::get_if<TimersDue>(&trigger)) {
+      for (const uint64_t id : timers->ids) Control(JobOfFact(id), view, false, &plan);
+    } else if (const auto* changed = std::get_if<ForecastChanged>(&trigger)) {
+      for (const JobId job : changed->jobs) Control(job, view, true, &plan);
+    } else if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
+      for (const JobId job : ended->jobs) plan.ForgetAll(kScope, FactId(job));
+    }
+  }
+
+  std::vector<Figure> Figures(const View& view) const override {
+    std::vector<Figure> figures;
+    for (const auto& [due, id] : view.state().guaranteed()) {
+      figures.push_back({"jockey_guaranteed_slots", Name(id), double(view.state().FindJob(id)->share)});
+    }
+    return figures;
+  }
+
+ private:
+  // anew: earlier steps do not count.
+  void Control(JobId id, const View& view, bool anew, Plan* plan) const {
+    const Job* job = view.state().FindJob(id);
+    if (job == nullptr || !job->running() || !job->prediction.known()) return;
+    if (job->deadline.ns <= 0 && job->utility.empty()) {
+      plan->ForgetAll(kScope, FactId(id));
+      if (job->share > 0) plan->SetShare(id, 0, {ReasonCode::kNoDeadline, "", {}});
+      return;
+    }
+    const Prediction& c = job->prediction;
+    const double minute = JockeyMinute(*job), elapsed = (view.now() - job->submitted_at).seconds();
+    const std::vector<double> finished = FinishedShares(*job);
+    const double progress = ProgressOf(c.indicator, c.stages, finished);
+    const double today = TodayOf(*job);
+    const auto left = Left(c, progress, finished, today);
+    const uint32_t raw =
+        SmallestOfBest(c.slots, left, elapsed, o_.slack, UtilityOf(*job, minute).ShiftedLeft(o_.dead_zone * minute));
+    double slots = raw;
+    const FactValue* before = anew ? nullptr : view.FindFact(kScope, FactId(id), kSlots);
+    const Instant next = anew ? Instant{} : Instant{view.Number(kScope, FactId(id), kNext)};
+    const bool within = view.now() < next;  // its period: A stays
+    if (o_.most)
+      slots = c.slots.back();
+    else if (before != nullptr && (within || !o_.adapt))
+      slots = std::get<double>(*before);
+    else if (before != nullptr)
+      slots = Smoothed(std::get<double>(*before), raw, o_.hysteresis);
+    plan->Remember(kScope, FactId(id), kSlots, slots);
+    const uint32_t wished = Wished(slots), most = Most(view.state(), *job);
+    const uint32_t share = std::clamp(wished, 1u, std::max(1u, most));
+    const size_t at = std::lower_bound(c.slots.begin(), c.slots.end(), share) - c.slots.begin();
+    const std::vector<double>& then = left[std::min(at, left.size() - 1)];
+    plan->SetShare(
+        id, share,
+        {ReasonCode::kAllotted,
+         "",
+         {double(share), double(raw), 100 * progress, elapsed, then[then.size() / 2], job->deadline.seconds(), today}});
+    const Instant whole = view.now() + FromSeconds(o_.period * minute);
+    const bool away = wished > most && view.state().slots().total < c.slots.back();
+    plan->WakeAt(FactId(id), away ? Soon(id, view, anew, within ? next : whole, plan) : whole);
+    for (const char* of_away : {kSoonSteps, kNext}) {
+      if (!away && view.FindFact(kScope, FactId(id), of_away) != nullptr) plan->Forget(kScope, FactId(id), of_away);
+    }
+  }
+
+  // Returns the time of the next step while workers are away. next: the end of the period.
+  static Instant Soon(JobId id, const View& view, bool anew, Instant next, Plan* plan) {
+    const int64_t steps = anew ? 0 : view.Number(kScope, FactId(id), kSoonSteps);
+    const Instant soon = view.now() + FromSeconds(kSoon);
+    const bool early = steps < kMostSoon && soon < next;
+    plan->Remember(kScope, FactId(id), kNext, next.ns);
+    plan->Remember(kScope, FactId(id), kSoonSteps, steps + early);
+    return early ? soon : next;
+  }
+
+  static double TodayOf(const Job& job) {
+    if (job.prediction.runs == 0) return 1;  // a bound has no times of tasks
+    std::vector<Computed> done;
+    for (const Stage& stage : job.stages) done.push_back({stage.timed, stage.ran.seconds()});
+    return Today(job.prediction.stages, done);
+  }
+
+  std::vector<std::vector<double>> Left(const Prediction& c, double progress, const std::vector<double>& finished,
+                                        double today) const {
+    std::vector<std::vector<double>> left;
+    const Amdahl law = AmdahlOf(c.stages, finished);
+    for (size_t i = 0; i < c.slots.size(); ++i) {
+      if (o_.amdahl)
+        left.push_back({law.Left(c.slots[i])});
+      else
+        left.push_back(c.At(i, progress));
+    }
+    Correct(c.stages, finished, c.slots, today, &left);
+    return left;
+  }
+
+  const Options o_;
+};
+
+}  // namespace
+
+double JockeyMinute(const Job& job) {
+  MR_CHECK(!job.utility.empty() || job.deadline.ns > 0, "neither a deadline nor points");
+  const double given = job.utility.empty() ? job.deadline.seconds() : job.utility.back().at.seconds();
+  return std::clamp(given / 60, .25, 60.0);
+}
+
+Utility UtilityOf(const Job& job, double minute) {
+  if (job.utility.empty()) return Utility::OfDeadline(job.deadline.seconds(), minute);
+  std::vector<std::pair<double, double>> points;
+  for (const UtilityPoint& point : job.utility) points.emplace_back(point.at.seconds(), point.utility);
+  return Utility(std::move(points));
+}
+
+uint32_t GuaranteeOf(const State& state, const Job& job) {
+  const FactValue* slots = state.FindFact({kJockey, kScope, FactId(job.id), kSlots});
+  if (slots == nullptr) return job.share;
+  return std::max(job.share, std::min(Wished(std::get<double>(*slots)), Most(state, job)));
+}
+
+std::vector<double> FinishedShares(const Job& job) {
+  std::vector<double> shares;
+  for (const Stage& stage : job.stages) {
+    if (!stage.planned())
+      shares.push_back(0);
+    else
+      shares.push_back(stage.tasks.empty() ? 1 : double(stage.committed) / static_cast<double>(stage.tasks.size()));
+  }
+  return shares;
+}
+
+Result<std::unique_ptr<Policy>> MakeJockey(PolicyParams* params) {
+  Options o{};
+  MR_ASSIGN_OR_RETURN(o.slack, params->Number("slack", kJockeySlack, 0.1, 100));
+  MR_ASSIGN_OR_RETURN(o.hysteresis, params->Number("hysteresis", 0.2, 0.001, 1));
+  MR_ASSIGN_OR_RETURN(o.dead_zone, params->Number("dead_zone", 3, 0, 60));
+  MR_ASSIGN_OR_RETURN(o.period, params->Number("period", 1, 0.1, 60));
+  MR_ASSIGN_OR_RETURN(o.adapt, params->Flag("adapt", true));
+  MR_ASSIGN_OR_RETURN(const size_t model, params->Choice("model", {"simulator", "amdahl"}));
+  MR_ASSIGN_OR_RETURN(o.most, params->Flag("most", false));
+  o.amdahl = model == 1;
+  return std::unique_ptr<Policy>(std::make_unique<Jockey>(o));
+}
+
+}  // namespace mr::sched

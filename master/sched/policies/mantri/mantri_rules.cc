@@ -1,0 +1,99 @@
+#include "master/sched/policies/mantri/mantri_rules.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace mr::sched {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// Report periods after which an attempt without two reports counts as stuck: one more than these take.
+constexpr double kUntold = 3;
+
+double AgeOf(const Attempt& a, Instant now) {
+  return a.state == AttemptState::kRunning ? (now - a.started_at).seconds() : 0;
+}
+
+}  // namespace
+
+double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double bytes) {
+  return std::min(rules.report, fresh.Expected(bytes, 1) / 10);
+}
+
+std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker,
+                                   const NewAttempt& fresh, double location, bool waiting, bool speculate) {
+  const Task& task = *view.state().FindTask(id);
+  const uint32_t own = OwnLive(task);  // without clones on lent slots, which may end at any instant
+  if (own >= kMostRunning || own == 0) return std::nullopt;
+  double left = kNever, youngest = kNever, bytes = 0, anew = 0, made = 0;
+  AttemptId attempt;
+  for (const Attempt& a : task.attempts) {
+    if (worker != nullptr && a.worker == worker->id) return std::nullopt;
+    anew += a.cause == Cause::kRestart && a.generation == task.generation;
+    made += a.cause == Cause::kSpeculative && a.generation == task.generation;
+    if (!a.live() || CanDoWithout(task, a)) continue;
+    attempt = {id, a.number};
+    const Standing standing = StandingOf(task, a);
+    const auto t_rem = a.state == AttemptState::kRunning ? fresh.Left(standing, view.now()) : std::nullopt;
+    if (!t_rem || view.state().Waiting(attempt)) return std::nullopt;
+    // Beside others that began a moment ago, its start-up would count as slowness.
+    if (fresh.early() && standing.pace->from_start) return std::nullopt;
+    left = std::min(left, *t_rem);
+    youngest = std::min(youngest, AgeOf(a, view.now()));
+    bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
+  }
+  const double delta = ReportPeriod(rules, fresh, bytes), expected = fresh.Expected(bytes, location), c = own;
+  if (youngest < std::max(delta, rules.min_age)) return std::nullopt;
+  speculate = speculate && made < kMostRunning - 1 + rules.gamma;
+  MantriAct act{left - expected, attempt, false, {ReasonCode::kSpeculativeSooner, "", {left, expected}}};
+  if (!waiting) return speculate && act.saves > rules.rho * delta ? std::optional(act) : std::nullopt;
+  if (own == 1 && act.saves > delta && anew < rules.gamma) {
+    act.anew = true;
+    act.reason = {ReasonCode::kRestartSooner, "", {left, expected, delta}};
+    return act;
+  }
+  const double chance = fresh.ChanceBelow(left * c / (c + 1), bytes, location);
+  if (!speculate || chance <= rules.delta) return std::nullopt;
+  act.reason = {ReasonCode::kSpeculativeSaves, "", {left, chance * 100, c}};
+  return act;
+}
+
+double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id, const NewAttempt& fresh, Plan* plan) {
+  const Task& task = *view.state().FindTask(id);
+  double bytes = 0, youngest = kNever, untold = kNever;
+  std::vector<std::pair<double, uint32_t>> attempts;  // seconds left, number
+  for (const Attempt& a : task.attempts) {
+    if (!a.live() || CanDoWithout(task, a)) continue;
+    youngest = std::min(youngest, AgeOf(a, view.now()));
+    bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
+    const Standing standing = StandingOf(task, a);
+    if (!standing.pace || standing.pace->from_start) untold = std::min(untold, AgeOf(a, view.now()));
+    attempts.emplace_back(fresh.Left(standing, view.now()).value_or(kNever), a.number);
+  }
+  const double delta = ReportPeriod(rules, fresh, bytes);
+  if (youngest < delta) return std::max(delta - youngest, 1e-3);
+  if (untold < kUntold * delta) return std::max(kUntold * delta - untold, 1e-3);
+  std::sort(attempts.begin(), attempts.end());
+  const size_t kept = std::min(attempts.size(), static_cast<size_t>(rules.alpha));
+  for (size_t i = kept; i < attempts.size(); ++i) {
+    plan->Kill({id, attempts[i].second}, {ReasonCode::kSlowestAttempt, "", {attempts[i].first, rules.alpha}});
+  }
+  if (!rules.outpaced || kept < 2) return 0;
+  const auto paced = [&](uint32_t number) {
+    const auto pace = PaceOf(*view.state().FindAttempt({id, number}));
+    return pace && !pace->from_start;
+  };
+  const auto ended = std::count_if(task.attempts.begin(), task.attempts.end(), [&](const Attempt& a) {
+    return a.generation == task.generation && a.cause != Cause::kOpportunistic &&
+           (a.state == AttemptState::kKilled || a.state == AttemptState::kEnding);
+  });
+  if (static_cast<double>(ended) >= rules.gamma) return 0;
+  const auto& [left, number] = attempts[kept - 1];
+  if (left - attempts[0].first <= rules.rho * delta || !paced(number) || !paced(attempts[0].second)) return 0;
+  plan->Kill({id, number}, {ReasonCode::kSlowestAttempt, "", {left, static_cast<double>(kept - 1)}});
+  return 0;
+}
+
+}  // namespace mr::sched

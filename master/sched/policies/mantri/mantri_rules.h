@@ -1,0 +1,41 @@
+// Rules of mantri_restart for one task: Mantri (OSDI 2010), 5.1. The formulas are in mantri_restart.h.
+#pragma once
+
+#include <optional>
+
+#include "master/sched/index/estimate.h"
+#include "master/sched/plan.h"
+
+namespace mr::sched {
+
+struct MantriRules {
+  double gamma = 3;      // times that a task is begun anew (from notes on the paper)
+  double delta = .25;    // chance of a saving above which a task gets a speculative attempt while tasks wait (the same)
+  double alpha = 2;      // attempts that are kept (from memory of the paper)
+  double rho = 3;        // report periods that a speculative attempt must save once all have begun (likewise)
+  double report = 10;    // seconds: the longest report period
+  double min_age = 0;    // seconds
+  bool running = true;   // attempts that run are samples for new ones, too
+  bool outpaced = true;  // the slower of two attempts is ended if it cannot win
+};
+
+// An act for a task, and the seconds that it saves.
+struct MantriAct {
+  double saves = 0;
+  AttemptId attempt;  // the one that is begun anew, or that a speculative one joins
+  bool anew = false;
+  Reason reason;
+};
+
+// Returns Delta of a task with this input, in seconds.
+double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double bytes);
+// Returns what is to be done with the task on a slot of this worker (null: of any). waiting: other tasks wait for the
+// slot. speculate: a speculative attempt may start, else the task is only begun anew. location: the factor of the
+// worker.
+std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker,
+                                   const NewAttempt& fresh, double location, bool waiting, bool speculate);
+// Ends all attempts of a task but the fastest alpha, Delta after the last began, and those that are outpaced. Returns
+// the seconds until then; 0: done.
+double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id, const NewAttempt& fresh, Plan* plan);
+
+}  // namespace mr::sched

@@ -1,0 +1,83 @@
+// Cache of what mantri_restart knows of a stage, valid until its statistics change. In a large cluster a thousand slots
+// fall free each second, and each is compared with the same few attempts of the same stages. It decides nothing else
+// than a look at the state would.
+#pragma once
+
+#include <array>
+#include <map>
+#include <vector>
+
+#include "master/sched/index/estimate.h"
+#include "master/sched/policies/mantri/mantri_rules.h"
+
+namespace mr::sched {
+
+// A candidate: the only live attempt of its task.
+struct MantriCandidate {
+  uint32_t task = 0;
+  size_t rank = 0;  // among the dearest
+  double cost = 0;  // ns per byte, as predicted; 0: not known
+  Instant started;
+  Standing standing;
+  double period = 0;  // Delta, seconds
+};
+
+struct MantriStage {
+  static constexpr size_t kEarliest = 16;
+
+  uint64_t changes = 0;  // StageStatistics::changes when it was looked at
+  size_t depth = 0;      // how many of the dearest were examined
+  NewAttempt fresh;
+  Duration usual;                                  // mean time of a finished one
+  std::vector<MantriCandidate> dearest, earliest;  // the dearest first; the earliest first
+};
+
+// Returns false if JudgeTask finds nothing to do for the candidate either, or nothing that saves more than `least`
+// seconds. location() returns the factor of the worker; it is called only if the answer depends on it.
+template <class Location>
+bool MayAct(const MantriRules& rules, const NewAttempt& fresh, const MantriCandidate& c, Instant now, double least,
+            bool waiting, bool speculate, Location&& location) {
+  const double period = c.period;
+  if ((now - c.started).seconds() < std::max(period, rules.min_age)) return false;
+  const auto known = fresh.Left(c.standing, now);
+  if (!known) return false;
+  const double left = *known, bytes = c.standing.bytes;
+  const double needed = waiting ? period : rules.rho * period;
+  const bool may_speculate = waiting && speculate && fresh.ChanceBelow(left / 2, bytes, 0) > rules.delta;
+  if (!may_speculate && left - fresh.Expected(bytes, 0) <= std::max(needed, least)) return false;
+  const double at = location(), saves = left - fresh.Expected(bytes, at);
+  if (saves <= least) return false;
+  return saves > needed || (may_speculate && fresh.ChanceBelow(left / 2, bytes, at) > rules.delta);
+}
+
+// Use of a stage for idle slots of any worker. In a round of idle offers thousands of workers are compared with stages
+// that mostly have none.
+struct MantriIdle {
+  StageKey key;
+  const Job* job = nullptr;
+  const Stage* stage = nullptr;
+  bool looked = false;
+  uint64_t changes = 0, edits = 0;  // of its statistics and its tasks, when it was looked at
+  bool candidates = false;          // one of the dearest or earliest may act on some worker
+  std::vector<uint32_t> doubled;    // ascending: tasks with several attempts for which JudgeTask may find something
+};
+
+class MantriStages {
+ public:
+  explicit MantriStages(const MantriRules& rules) : rules_(rules) {}
+  // Returns the stages of this round of idle offers, in the order of View::speculable when it began.
+  std::vector<MantriIdle>& Idle(const View& view, SlotKind kind);
+  // Looks at a stage again if it changed. Returns false if nothing in it can get a further attempt. depth: as in Look.
+  bool Refresh(const View& view, size_t depth, MantriIdle* idle);
+  // Returns the stage with at least so many of the dearest. Valid until the next call, or a change of the state.
+  const MantriStage& Look(const State& state, const StageId& id, size_t depth);
+  void Forget(JobId job);
+
+ private:
+  const MantriRules rules_;
+  std::map<StageId, MantriStage> stages_;
+  std::array<std::vector<MantriIdle>, 2> idle_;
+  std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};  // State::idle_rounds of these
+};
+
+}  // namespace mr::sched
