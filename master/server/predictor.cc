@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/base/text.h"
-#include "master/sim/predict.h"
+#include "master/sim/engine/predict.h"
 
 namespace mr::master {
 namespace {

@@ -1,6 +1,6 @@
 // How long a job that is to be submitted would take with so many slots: from the profile of its earlier runs, by
-// Jockey's offline simulator (sim/predict.h); or, where it never ran, from the size of its input. The only file of
-// the master that links the simulator. Pure; for a thread that may compute: at most some ten seconds.
+// Jockey's offline simulator (sim/engine/predict.h); or, where it never ran, from the size of its input. The only file
+// of the master that links the simulator. Pure; for a thread that may compute: at most some ten seconds.
 #pragma once
 
 #include <cstdint>

@@ -11,12 +11,12 @@
 
 #include "common/base/text.h"
 #include "common/io/files.h"
-#include "master/sim/compare.h"
 #include "master/sim/options.h"
-#include "master/sim/reproduce.h"
-#include "master/sim/shrink.h"
-#include "master/sim/swarm.h"
-#include "master/sim/workload.h"
+#include "master/sim/studies/compare.h"
+#include "master/sim/studies/reproduce.h"
+#include "master/sim/swarm/shrink.h"
+#include "master/sim/swarm/swarm.h"
+#include "master/sim/traces/workload.h"
 
 namespace mr::sim {
 

@@ -21,7 +21,7 @@
 #include "common/io/files.h"
 #include "jobs/mrctl/client.h"
 #include "master/history/history.h"
-#include "master/sim/svg.h"
+#include "master/sim/studies/svg.h"
 #include "tests/bench/cpu_group.h"
 #include "tests/bench/report.h"
 #include "tests/support/answers.h"

@@ -13,7 +13,7 @@
 #include "common/base/rng.h"
 #include "master/sched/pipeline.h"
 #include "master/sched/scheduler.h"
-#include "master/sim/simulation.h"
+#include "master/sim/engine/simulation.h"
 #include "tests/bench/sched_load.h"
 
 namespace mr::bench {

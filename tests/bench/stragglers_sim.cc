@@ -1,7 +1,7 @@
 // The benchmark's jobs on a modelled cluster with the same workers and policies.
 #include <algorithm>
 
-#include "master/sim/simulation.h"
+#include "master/sim/engine/simulation.h"
 #include "tests/bench/stragglers.h"
 
 namespace mr::bench {

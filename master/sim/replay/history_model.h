@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "master/history/history.h"
-#include "master/sim/simulation.h"
+#include "master/sim/engine/simulation.h"
 
 namespace mr::sim {
 

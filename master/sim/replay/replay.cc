@@ -10,7 +10,7 @@
 #include "master/journal/directory.h"
 #include "master/sched/state/state.h"
 #include "master/server/records.h"
-#include "master/sim/describe.h"
+#include "master/sim/swarm/describe.h"
 
 namespace mr::sim {
 

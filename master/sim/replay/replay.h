@@ -14,7 +14,7 @@
 
 #include "common/base/status.h"
 #include "master/sched/scheduler.h"
-#include "master/sim/describe.h"
+#include "master/sim/swarm/describe.h"
 
 namespace mr::sim {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "master/sim/model.h"
+#include "master/sim/engine/model.h"
 
 namespace mr::sim {
 

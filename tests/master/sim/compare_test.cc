@@ -1,5 +1,5 @@
 // Lists of policies with the same luck, in cases worked by hand.
-#include "master/sim/compare.h"
+#include "master/sim/studies/compare.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Measurements of runs of Dolly's workloads.
-#include "master/sim/dolly_runs.h"
+#include "master/sim/studies/dolly_runs.h"
 
 #include <gtest/gtest.h>
 

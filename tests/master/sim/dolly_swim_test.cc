@@ -1,5 +1,5 @@
 // Recorded days on Dolly's cluster: the hours that run, and the message if a day is missing.
-#include "master/sim/dolly_swim.h"
+#include "master/sim/studies/dolly_swim.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "master/sim/reproduce.h"
+#include "master/sim/studies/reproduce.h"
 #include "master/sim/traces/trace.h"
 
 namespace mr::sim {

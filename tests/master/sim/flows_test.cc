@@ -1,5 +1,5 @@
 // Max-min fair rates against examples worked by hand.
-#include "master/sim/flows.h"
+#include "master/sim/engine/flows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The runs of Jockey's study: jobs as the paper describes them, and days with deadlines that can be met.
-#include "master/sim/jockey_days.h"
+#include "master/sim/studies/jockey_days.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "master/sched/policies/jockey/jockey.h"
-#include "master/sim/jockey_setups.h"
+#include "master/sim/studies/jockey_setups.h"
 
 namespace mr::sim {
 namespace {

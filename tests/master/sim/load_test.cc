@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "master/sim/simulation.h"
+#include "master/sim/engine/simulation.h"
 
 namespace mr::sim {
 namespace {

@@ -1,8 +1,8 @@
 // Placement, replication and early recomputation: where they must pay, and where they must cost little.
 #include <gtest/gtest.h>
 
-#include "master/sim/mantri_setups.h"
-#include "master/sim/swarm.h"
+#include "master/sim/studies/mantri_setups.h"
+#include "master/sim/swarm/swarm.h"
 
 namespace mr::sim {
 namespace {

@@ -1,5 +1,5 @@
 // The predictor: exact for a job without chance, worked by hand, and invariants of any prediction.
-#include "master/sim/predict.h"
+#include "master/sim/engine/predict.h"
 
 #include <ctime>
 

@@ -1,13 +1,13 @@
 // Holds bands with few seeds, so that a change that breaks one shows.
-#include "master/sim/reproduce.h"
+#include "master/sim/studies/reproduce.h"
 
 #include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "master/sim/generate_measured.h"
-#include "master/sim/generate_swim.h"
+#include "master/sim/traces/generate_measured.h"
+#include "master/sim/traces/generate_swim.h"
 
 namespace mr::sim {
 namespace {

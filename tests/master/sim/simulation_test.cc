@@ -1,9 +1,9 @@
 // The simulated cluster, in cases whose end can be worked by hand.
-#include "master/sim/simulation.h"
+#include "master/sim/engine/simulation.h"
 
 #include <gtest/gtest.h>
 
-#include "master/sim/swarm.h"
+#include "master/sim/swarm/swarm.h"
 
 namespace mr::sim {
 namespace {

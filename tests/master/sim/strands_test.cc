@@ -1,7 +1,7 @@
 // Jobs that run as several strands, in cases whose end can be worked by hand.
 #include <gtest/gtest.h>
 
-#include "master/sim/simulation.h"
+#include "master/sim/engine/simulation.h"
 
 namespace mr::sim {
 namespace {

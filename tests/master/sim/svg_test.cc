@@ -1,5 +1,5 @@
 // Charts are well-formed XML for any content and names, and stand where their values say.
-#include "master/sim/svg.h"
+#include "master/sim/studies/svg.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The swarm covers what it must, and makes its findings small.
-#include "master/sim/swarm.h"
+#include "master/sim/swarm/swarm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "master/sched/reason.h"
 #include "master/sched/state/state.h"
-#include "master/sim/shrink.h"
+#include "master/sim/swarm/shrink.h"
 
 namespace mr::sim {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "master/sim/simulation.h"
-#include "master/sim/workload.h"
+#include "master/sim/engine/simulation.h"
+#include "master/sim/traces/workload.h"
 
 namespace mr::sim {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "master/sim/model.h"
-#include "master/sim/report.h"
+#include "master/sim/engine/model.h"
+#include "master/sim/studies/report.h"
 #include "master/sim/traces/trace.h"
 
 namespace mr::sim {

@@ -1,0 +1,436 @@
+// The phases of a simulated attempt (read; or copy, sort, reduce), its reports, and its end.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "common/base/digest.h"
+#include "common/base/fields.h"
+#include "master/sched/state/state.h"
+#include "master/sim/engine/simulation.h"
+
+namespace mr::sim {
+
+namespace {
+
+// A rate limit above all others.
+constexpr double kNoLimit = 1e12;
+constexpr double kTwoPi = 6.283185307179586;
+// A waiting reader continues when one kBatches-th of its inputs is new, or all of them are there.
+constexpr uint32_t kBatches = 20;
+// A reader of up to so many outputs takes shares of the uplinks of its source hosts (adr/0001).
+constexpr uint32_t kFewSources = 16;
+constexpr double kTimedParts = 1e6;
+// Bytes per record, a guess: records are not modelled.
+constexpr double kRecordBytes = 100;
+
+double StragglerFactor(Rng rng, const TaskModel& m) {
+  if (!m.factors.empty()) return static_cast<double>(m.factors[rng.Below(m.factors.size())]);
+  if (m.sigma == 0 && m.tail == 0) return 1;
+  const double radius = std::sqrt(-2 * std::log(1 - rng.Uniform()));
+  double factor = std::exp(m.sigma * radius * std::cos(kTwoPi * rng.Uniform()));
+  if (rng.Uniform() < m.tail) factor *= std::min(rng.Pareto(2, m.tail_alpha), m.tail_cap);
+  return factor;
+}
+
+// Returns the same manifest for each attempt of the task, whenever and wherever it runs.
+Manifest ManifestOf(const TaskId& id, double bytes) {
+  const uint64_t content = MixHash(MixHash(id.job.seq, id.stage), id.task);
+  return {static_cast<uint64_t>(bytes / kRecordBytes), static_cast<uint64_t>(bytes), {content, ~content}};
+}
+
+}  // namespace
+
+void Simulation::Start(uint32_t index) {
+  Attempt& a = attempts_[index];
+  const StageModel& model = ModelOf(a.id.task);
+  const sched::Task& task = *scheduler_.state().FindTask(a.id.task);
+  a.at = At::kRunning;
+  a.started = a.reported_at = now_;
+  a.bytes = std::max(1.0, static_cast<double>(task.plan.input_bytes));
+  a.timed = model.naps > 0 || !model.durations.empty();
+  if (model.naps > 0) {
+    Rng rng = Luck(a.id.task, a.id.number, 4);
+    for (uint32_t n = 0; n < model.naps; ++n) a.trace_seconds += model.longest_nap * rng.Uniform();
+    a.trace_seconds = std::max(1e-6, a.trace_seconds);
+  } else if (a.timed) {
+    // Only the first attempt of a job that is no strand takes its recorded time. Others take that of a random task of
+    // the stage.
+    const size_t n = model.durations.size();
+    const bool recorded = a.id.number == 1 && JobOf(a.id.task.job) + 1 == a.id.task.job.seq;
+    const size_t record = recorded ? a.id.task.task % n : Luck(a.id.task, a.id.number, 3).Below(n);
+    a.trace_seconds = std::max(1e-6, static_cast<double>(model.durations[record]));
+    if (!model.shares.empty()) a.shares = model.shares[record];
+  } else {
+    a.factor = StragglerFactor(Luck(a.id.task, a.id.number, 2), experiment_.tasks);
+  }
+  if (a.timed) {
+    // Without bytes, progress is counted in these units.
+    a.counted = task.plan.input_bytes > 0;
+    if (!a.counted) a.bytes = kTimedParts;
+  }
+  if (a.timed && experiment_.tasks.fails > 0) {
+    Rng rng = Luck(a.id.task, a.id.number, 6);
+    if (rng.Uniform() < experiment_.tasks.fails) {
+      queue_.Push(now_ + FromSeconds(rng.Uniform() * a.trace_seconds), Kind::kFails, index, a.stamp);
+    }
+  }
+  for (const Slice& slice : task.plan.slices) a.needed += slice.task_end - slice.task_begin;
+  Worker& w = workers_[a.worker];
+  if (experiment_.tasks.report_period.ns > 0 && !w.reporting) {
+    w.reporting = true;
+    queue_.Push(now_ + experiment_.tasks.report_period, Kind::kReport, a.worker);
+  }
+  const AttemptId id = a.id;
+  const uint32_t stamp = a.stamp, worker = a.worker;
+  Step(sched::AttemptStarted{id, {worker + 1}, attempts_[index].incarnation});
+  if (attempts_[index].stamp != stamp) return;
+  Attempt& started = attempts_[index];
+  if (!task.plan.slices.empty()) {
+    started.phase = Phase::kCopy;
+    TryCopy(index);
+    return;
+  }
+  uses_.clear();
+  if (!started.timed) {
+    ReadRoute(started, &uses_, &started.cross, &started.local);
+    AddDisk(started, experiment_.tasks.map_disk * OutputPerByte(started));
+  }
+  Move(index, started.bytes, uses_);
+}
+
+double Simulation::LimitOf(const Attempt& a) const {
+  const Worker& w = workers_[a.worker];
+  const TaskModel& m = experiment_.tasks;
+  double speed = experiment_.cluster.workers[a.worker].speed / (w.slow * a.factor);
+  if (a.timed) {
+    if (ModelOf(a.id.task).same_everywhere) speed = 1;
+    const double left = 1 - double{a.shares.copy} - double{a.shares.sort};
+    const double share = a.phase == Phase::kRead   ? 1
+                         : a.phase == Phase::kCopy ? a.shares.copy
+                         : a.phase == Phase::kSort ? a.shares.sort
+                                                   : left;
+    return share <= 0 ? kNoLimit : std::min(kNoLimit, a.bytes / (a.trace_seconds * share) * speed);
+  }
+  if (a.phase == Phase::kCopy) return kNoLimit;
+  speed *= CoreShare(a.worker);
+  const double cost = a.phase == Phase::kRead ? m.map_cost : a.phase == Phase::kSort ? m.sort_cost : m.reduce_cost;
+  return speed / cost;
+}
+
+void Simulation::Move(uint32_t index, double bytes, std::vector<Flows::Use> uses) {
+  Attempt& a = attempts_[index];
+  Began(a);
+  a.flow_bytes = bytes;
+  a.limit = LimitOf(a);
+  a.scale = DiskScale(a, &uses);
+  a.flow = flows_.Start(now_, bytes * a.scale, a.limit * a.scale, uses);
+  if (flow_of_.size() <= a.flow) flow_of_.resize(a.flow + 1, kNone);
+  flow_of_[a.flow] = index;
+  ++moving_;
+}
+
+// Finds the route of a block read: from the local disk, or from a replica on a worker that is up, in this rack if
+// possible.
+void Simulation::ReadRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const {
+  const auto& specs = experiment_.cluster.workers;
+  const std::vector<WorkerId>& replicas = scheduler_.state().FindTask(a.id.task)->plan.preferred;
+  const uint32_t rack = specs[a.worker].rack;
+  uint32_t from = kNone;
+  for (const WorkerId& r : replicas) {
+    const uint32_t w = r.value - 1;
+    if (w == a.worker) {
+      uses->push_back({workers_[w].disk, experiment_.tasks.read_disk});
+      *local = 1;
+      return;
+    }
+    if (!workers_[w].up) continue;
+    if (from == kNone || (specs[from].rack != rack && specs[w].rack == rack)) from = w;
+  }
+  uses->push_back({workers_[a.worker].downlink, 1});
+  if (from == kNone) return;  // the replica is outside the model: only the downlink counts
+  uses->push_back({workers_[from].disk, experiment_.tasks.read_disk});
+  uses->push_back({workers_[from].uplink, 1});
+  if (specs[from].rack == rack) return;
+  *cross = 1;
+  if (rack_up_[specs[from].rack] != kNone) uses->push_back({rack_up_[specs[from].rack], 1});
+  if (rack_down_[rack] != kNone) uses->push_back({rack_down_[rack], 1});
+}
+
+// Finds the route of the outputs that it reads, as one flow: the shares of its bytes by rack and, for few sources, by
+// host.
+void Simulation::CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const {
+  const auto& specs = experiment_.cluster.workers;
+  const uint32_t rack = specs[a.worker].rack;
+  const StageModel& model = ModelOf(a.id.task);
+  const Job& job = jobs_[a.id.task.job.seq - 1];
+  std::vector<double> by_rack(experiment_.cluster.racks.size(), 0);
+  std::map<uint32_t, double> by_worker;
+  double all = 0;
+  for (const Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
+    const Stage& up = job.stages[model.inputs[slice.input].upstream];
+    const uint32_t n = slice.task_end - slice.task_begin;
+    if (n > kFewSources) {
+      all += up.readable;
+      for (size_t r = 0; r < by_rack.size(); ++r) by_rack[r] += up.by_rack[r];
+      continue;
+    }
+    for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) {
+      if (up.tasks[t].replicas == 0) continue;
+      all += 1;
+      by_rack[specs[up.tasks[t].worker].rack] += 1;
+      by_worker[up.tasks[t].worker] += 1;
+    }
+  }
+  if (all <= 0) return;
+  const auto here = by_worker.find(a.worker);
+  *local = here == by_worker.end() ? 0 : here->second / all;
+  if (*local > 0) uses->push_back({workers_[a.worker].disk, *local});
+  if (*local < 1) uses->push_back({workers_[a.worker].downlink, 1 - *local});
+  for (const auto& [w, n] : by_worker) {
+    if (w != a.worker) uses->push_back({workers_[w].uplink, n / all});
+  }
+  for (uint32_t r = 0; r < by_rack.size(); ++r) {
+    if (r == rack || by_rack[r] <= 0) continue;
+    *cross += by_rack[r] / all;
+    if (rack_up_[r] != kNone) uses->push_back({rack_up_[r], by_rack[r] / all});
+  }
+  if (*cross > 0 && rack_down_[rack] != kNone) uses->push_back({rack_down_[rack], *cross});
+}
+
+uint32_t Simulation::Available(const Attempt& a) const {
+  const StageModel& model = ModelOf(a.id.task);
+  const Job& job = jobs_[a.id.task.job.seq - 1];
+  uint32_t n = 0;
+  for (const Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
+    const Stage& up = job.stages[model.inputs[slice.input].upstream];
+    if (slice.task_begin == 0 && slice.task_end == up.tasks.size()) {
+      n += up.readable;
+      continue;
+    }
+    for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) n += up.tasks[t].replicas > 0;
+  }
+  return n;
+}
+
+void Simulation::TryCopy(uint32_t index) {
+  Attempt& a = attempts_[index];
+  if (jobs_[a.id.task.job.seq - 1].over) return;  // it is about to be killed
+  TryUnreadable(index);
+  if (a.taken >= a.needed) {
+    a.inputs_done = now_;
+    a.phase = Phase::kSort;
+    const uint32_t stamp = a.stamp;
+    const ProgressReport report{a.id,
+                                1,
+                                static_cast<uint64_t>(a.bytes),
+                                ModelOf(a.id.task).silent ? 0 : static_cast<uint64_t>(a.bytes),
+                                static_cast<uint64_t>(a.before / kRecordBytes),
+                                true};
+    a.reported = a.before;
+    a.reported_at = now_;
+    Step(sched::AttemptProgress{{a.worker + 1}, a.incarnation, {report}});
+    Attempt& after = attempts_[index];
+    if (after.stamp != stamp) return;
+    uses_.clear();
+    if (!after.timed) AddDisk(after, experiment_.tasks.sort_disk);
+    return Move(index, after.bytes, uses_);
+  }
+  if (a.by_bind) return ReadTold(index);
+  const uint32_t available = Available(a);
+  const uint32_t fresh = available > a.taken ? available - a.taken : 0;
+  const bool enough = fresh > 0 && (available >= a.needed || fresh >= std::max(1u, a.needed / kBatches));
+  if (!enough) {
+    if (a.idle) return;
+    a.idle = true;
+    const StageModel& model = ModelOf(a.id.task);
+    for (const sched::StageInput& in : model.inputs) {
+      if (in.is_edge) jobs_[a.id.task.job.seq - 1].stages[in.upstream].idle.emplace_back(index, a.stamp);
+    }
+    return;
+  }
+  a.batch = std::min(fresh, a.needed - a.taken);
+  a.cross = a.local = 0;
+  uses_.clear();
+  if (!a.timed) {
+    CopyRoute(a, &uses_, &a.cross, &a.local);
+    AddDisk(a, experiment_.tasks.copy_disk);
+  }
+  Move(index, a.bytes * a.batch / a.needed, uses_);
+}
+
+void Simulation::WakeReaders(const TaskId& id) {
+  auto& idle = StageOf(id).idle;
+  if (idle.empty()) return;
+  std::vector<std::pair<uint32_t, uint32_t>> readers;
+  readers.swap(idle);
+  for (const auto& [a, stamp] : readers) {
+    if (attempts_[a].stamp != stamp || !attempts_[a].idle) continue;
+    const uint32_t available = Available(attempts_[a]);
+    const uint32_t needed = attempts_[a].needed, taken = attempts_[a].taken;
+    if (available < needed && available < taken + std::max(1u, needed / kBatches)) {
+      idle.emplace_back(a, stamp);
+      continue;
+    }
+    attempts_[a].idle = false;
+    // Not inside the step that made the output: copying no bytes would step again.
+    Move(a, 0, {});
+    attempts_[a].batch = 0;
+  }
+}
+
+double Simulation::MovedBy(const Attempt& a) const {
+  if (a.flow == kNone) return a.before;
+  return a.before + a.flow_bytes - flows_.Left(now_, a.flow) / a.scale;
+}
+
+void Simulation::StopFlow(Attempt& a) {
+  if (a.flow == kNone) return;
+  const double moved = a.flow_bytes - flows_.End(now_, a.flow) / a.scale;
+  flow_of_[a.flow] = kNone;
+  --moving_;
+  moved_at_ = now_;
+  a.flow = kNone;
+  Ceased(a);
+  a.before += moved;
+  if (a.counted && (a.phase == Phase::kRead || a.phase == Phase::kCopy)) {
+    totals_.read_bytes += moved;
+    totals_.local_bytes += moved * a.local;
+    totals_.cross_rack_bytes += moved * a.cross;
+  }
+}
+
+void Simulation::Next(uint32_t index) {
+  Attempt& a = attempts_[index];
+  StopFlow(a);
+  switch (a.phase) {
+    case Phase::kCopy:
+      a.taken += a.batch;
+      a.batch = 0;
+      if (a.by_bind && !EndTold(index)) return;
+      return TryCopy(index);
+    case Phase::kSort:
+      a.phase = Phase::kReduce;
+      uses_.clear();
+      if (!a.timed) AddOutput(a);
+      return Move(index, a.bytes, uses_);
+    case Phase::kRead:
+    case Phase::kReduce: return Finish(index);
+  }
+}
+
+void Simulation::Finish(uint32_t index) {
+  Attempt& a = attempts_[index];
+  const StageModel& model = ModelOf(a.id.task);
+  a.at = At::kReporting;
+  Message message;
+  message.attempt = index;
+  message.stamp = a.stamp;
+  sched::AttemptFinished& e = message.report;
+  e.attempt = a.id;
+  e.worker = {a.worker + 1};
+  e.incarnation = a.incarnation;
+  e.manifest = ManifestOf(a.id.task, static_cast<double>(model.output_bytes) / model.tasks);
+  e.consumed.reserve(a.needed);
+  for (const Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
+    const uint32_t s = model.inputs[slice.input].upstream;
+    const StageModel& up = experiment_.jobs[a.id.task.job.seq - 1].stages[s];
+    for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) {
+      const TaskId id{a.id.task.job, s, t};
+      e.consumed.push_back({s, t, std::max(1u, StageOf(id).tasks[t].committed),
+                            ManifestOf(id, static_cast<double>(up.output_bytes) / up.tasks).content});
+    }
+  }
+  e.ran = now_ - std::max(a.started, a.inputs_done);
+  e.waited = a.inputs_done.ns > 0 ? a.inputs_done - a.started : Duration{};
+  SendMessage(std::move(message));
+}
+
+void Simulation::SendMessage(Message message) {
+  const auto put = [&](Message m, Instant at) {
+    uint32_t slot = static_cast<uint32_t>(messages_.size());
+    if (free_messages_.empty()) {
+      messages_.push_back(std::move(m));
+    } else {
+      slot = free_messages_.back();
+      free_messages_.pop_back();
+      messages_[slot] = std::move(m);
+    }
+    queue_.Push(at, Kind::kMessage, slot);
+  };
+  Duration delay;
+  while (Chance(experiment_.faults.lost)) delay = delay + experiment_.faults.resend;
+  if (Chance(experiment_.faults.late)) {
+    delay = delay + FromSeconds(chance_.Uniform() * experiment_.faults.late_by.seconds());
+  }
+  if (Chance(experiment_.faults.twice)) put(message, now_ + delay + experiment_.faults.resend);
+  put(std::move(message), now_ + delay);
+}
+
+void Simulation::Deliver(uint32_t slot) {
+  const Message message = std::move(messages_[slot]);
+  free_messages_.push_back(slot);
+  const Attempt& a = attempts_[message.attempt];
+  won_seconds_ = -1;
+  if (a.stamp == message.stamp) {
+    const double seconds = (now_ - a.launched).seconds();
+    won_duration_ = now_ - a.launched;
+    won_cause_ = a.cause;
+    Free(message.attempt);
+    won_seconds_ = seconds;
+  }
+  Step(message.report);
+  won_seconds_ = -1;
+}
+
+void Simulation::Free(uint32_t index) {
+  Attempt& a = attempts_[index];
+  StopFlow(a);
+  totals_.wasted += (now_ - a.launched).seconds();
+  Duration& wasted = totals_.causes[CauseIndex(a.cause)].wasted;
+  wasted = wasted + (now_ - a.launched);
+  Worker& w = workers_[a.worker];
+  w.attempts[a.place] = w.attempts.back();
+  attempts_[w.attempts[a.place]].place = a.place;
+  w.attempts.pop_back();
+  Job& job = jobs_[a.id.task.job.seq - 1];
+  uint32_t* link = &job.stages[a.id.task.stage].tasks[a.id.task.task].first;
+  while (*link != index) link = &attempts_[*link].next;
+  *link = a.next;
+  if (--job.holding == 0 && job.over) job.stages = {};
+  ++a.stamp;
+  if (a.by_bind) told_reads_.erase(index);
+  a.at = At::kNowhere;
+  a.idle = false;
+  free_attempts_.push_back(index);
+  --live_;
+  moved_at_ = now_;
+}
+
+// Sends one frame for all attempts of the worker that moved by report_share of their work or were silent for ten
+// periods.
+void Simulation::Report(uint32_t w) {
+  Worker& worker = workers_[w];
+  worker.reporting = worker.up && !worker.attempts.empty();
+  if (!worker.reporting) return;
+  queue_.Push(now_ + experiment_.tasks.report_period, Kind::kReport, w);
+  sched::AttemptProgress e{{w + 1}, worker.incarnation, {}};
+  for (const uint32_t index : worker.attempts) {
+    Attempt& a = attempts_[index];
+    if (a.at != At::kRunning || ModelOf(a.id.task).silent) continue;
+    const double total = a.phase == Phase::kRead ? a.bytes : 3 * a.bytes, moved = MovedBy(a);
+    if (moved - a.reported < experiment_.tasks.report_share * total &&
+        now_ - a.reported_at < experiment_.tasks.report_period * 10) {
+      continue;
+    }
+    a.reported = moved;
+    a.reported_at = now_;
+    // Scores count in thirds, one per phase of a reduce: report what it has done of its phase.
+    const double of_phase = a.phase == Phase::kRead ? moved : moved - (static_cast<int>(a.phase) - 1) * a.bytes;
+    e.reports.push_back({a.id, static_cast<uint8_t>(a.phase), static_cast<uint64_t>(std::max(0.0, of_phase)),
+                         static_cast<uint64_t>(a.bytes), static_cast<uint64_t>(moved / kRecordBytes),
+                         a.phase != Phase::kCopy});
+  }
+  if (!e.reports.empty()) Step(std::move(e));
+}
+
+}  // namespace mr::sim
