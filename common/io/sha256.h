@@ -1,17 +1,19 @@
-// SHA-256 (FIPS 180-4). The name of an operator library is the digest of its bytes. For such names and
-// for digests that users publish; the data plane uses XXH3 (common/base/digest.h).
+// SHA-256 (FIPS 180-4), by OpenSSL. The name of an operator library or side file is the digest of its bytes. For such
+// names and for digests that users publish; the data plane uses XXH3 (common/base/digest.h).
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "common/base/status.h"
 
+struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX; its headers stay in sha256.cc
+
 namespace mr {
 
 // A running digest. It does not depend on how the bytes are split into Update calls.
+// Thread: one at a time.
 class Sha256 {
  public:
   Sha256();
@@ -20,11 +22,10 @@ class Sha256 {
   std::string HexDigest() const;
 
  private:
-  void Block(const uint8_t* block);
-
-  std::array<uint32_t, 8> state_;
-  std::array<uint8_t, 64> pending_;
-  uint64_t bytes_ = 0;
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
 
 // Returns the digest of a whole file, which it reads in pieces. Blocks: not for an event loop.
