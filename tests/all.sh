@@ -10,7 +10,7 @@ PARTS=${*:-tests asan tsan faults cluster bare lint}
 CORE="common_test dfs_namespace_test journal_test sched_cloned_commits_test sched_determinism_test sched_parts_test
   sched_scenario_test sched_share_test"
 # Under thread sanitizer: those with the label `threads`.
-THREADS="journal_test kj_thread_test master_loop_test"
+THREADS="exec_test journal_test kj_thread_test master_loop_test"
 
 say() { printf '== %s\n' "$*" >&2; }
 in_build() { dir=$1; shift; (cd "$dir" && ctest --output-on-failure --no-tests=error "$@"); }

@@ -1,9 +1,6 @@
-#include <condition_variable>
-#include <deque>
 #include <future>
-#include <mutex>
-#include <thread>
 
+#include "common/exec/pool.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"
 #include "dfs/client/dfs_client.h"
@@ -11,48 +8,6 @@
 
 namespace mr::dfs {
 namespace {
-
-// Two threads: one reads the file while the other one hashes.
-class SmallPool {
- public:
-  SmallPool() {
-    for (auto& thread : threads_) thread = std::thread([this] { Main(); });
-  }
-  ~SmallPool() {
-    {
-      std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    wake_.notify_all();
-    for (auto& thread : threads_) thread.join();
-  }
-  void Post(std::function<void()> fn) {
-    std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(fn));
-    wake_.notify_one();
-  }
-
- private:
-  void Main() {
-    while (true) {
-      std::function<void()> fn;
-      {
-        std::unique_lock lock(mutex_);
-        wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-        if (queue_.empty()) return;
-        fn = std::move(queue_.front());
-        queue_.pop_front();
-      }
-      fn();
-    }
-  }
-
-  std::mutex mutex_;  // guards the queue and stopping_
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> queue_;
-  bool stopping_ = false;
-  std::thread threads_[2];
-};
 
 // A source with an exact size. Too few or too many bytes are an error.
 class ExactSource final : public ByteSource {
@@ -100,7 +55,7 @@ auto Await(rpc::KjThread& loop, F start) {
 
 struct BlockingDfs::Impl {
   rpc::KjThread& loop;
-  SmallPool pool;
+  mr::Pool pool{2};                        // one thread reads the file while the other one hashes
   kj::Own<rpc::RpcConnection> connection;  // on the loop
   kj::Own<DfsClient> client;               // on the loop
 

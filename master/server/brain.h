@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "common/base/lived_clock.h"
+#include "common/exec/loop.h"
 #include "common/io/clock.h"
 #include "common/io/retention.h"
 #include "common/model/status.h"
@@ -34,7 +35,6 @@
 #include "master/server/epochs.h"
 #include "master/server/fat_partitions.h"
 #include "master/server/job_table.h"
-#include "master/server/loop.h"
 #include "master/server/outlets.h"
 #include "master/server/partition_sizes.h"
 #include "master/server/planner.h"

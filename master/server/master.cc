@@ -62,7 +62,7 @@ struct Master::Impl {
   uint16_t port = 0, http_port = 0;
   std::shared_ptr<ProfileStore> profiles;
   // Threads that post to others are stopped before those: see ~Impl.
-  Loop loop{[this] { brain->Flush(); }};
+  Loop loop{[this] { brain->Flush(); }, "master"};
   Pool pool{kPoolThreads};
   Pool background{1};  // predictions, which take seconds
   std::unique_ptr<Shell> shell;

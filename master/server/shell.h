@@ -8,12 +8,12 @@
 #include <memory>
 #include <string>
 
+#include "common/exec/pool.h"
 #include "common/rpc/kj_thread.h"
 #include "common/rpc/self_check.h"
 #include "common/rpc/server.h"
 #include "master/server/answer.h"
 #include "master/server/brain.h"
-#include "master/server/pool.h"
 
 namespace mr::master {
 

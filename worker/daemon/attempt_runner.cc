@@ -44,7 +44,7 @@ std::vector<Read> ReadsOf(const StageInfo& stage, const LaunchCommand& launch) {
 // Passes the child's output to the sink, in order. Only the strand touches the sink.
 class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
  public:
-  Lane(std::shared_ptr<Pool::Strand> strand, std::unique_ptr<OutputSink> sink, TaskLetter letter)
+  Lane(std::shared_ptr<Strand> strand, std::unique_ptr<OutputSink> sink, TaskLetter letter)
       : strand_(std::move(strand)), sink_(std::move(sink)), letter_(letter) {}
 
   void Prepare() {
@@ -67,7 +67,7 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
   }
 
  private:
-  const std::shared_ptr<Pool::Strand> strand_;
+  const std::shared_ptr<Strand> strand_;
   const std::unique_ptr<OutputSink> sink_;
   const TaskLetter letter_;
   std::atomic<bool> dropped_ = false;

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "common/exec/pool.h"
 #include "common/rpc/connection.h"
 #include "dfs/block/block_server.h"
 #include "dfs/block/block_store.h"
 #include "dfs/client/dfs_client.h"
 #include "worker/daemon/output.h"
-#include "worker/daemon/pool.h"
 #include "worker/daemon/types.h"
 
 namespace mr::worker {

@@ -5,10 +5,12 @@
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
 
+#include "common/exec/pool.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "common/rpc/http_port.h"
@@ -71,6 +73,9 @@ std::pair<uint64_t, uint64_t> CapacityAndUsed(const std::string& directory, uint
   return {uint64_t{info.f_bavail} * info.f_frsize + used, used};
 }
 
+// 2 threads per core, at least 4 and at most 16: enough to keep a disk busy while some of them compress (guess).
+unsigned PoolThreads() { return std::clamp(2 * std::thread::hardware_concurrency(), 4u, 16u); }
+
 uint64_t MemoryBytes() {
   struct sysinfo info {};
   return ::sysinfo(&info) == 0 ? uint64_t{info.totalram} * info.mem_unit : 0;
@@ -86,7 +91,7 @@ struct Daemon::Impl {
   std::unique_ptr<TaskHost> host;
   std::shared_ptr<ShuffleStore> store;
   std::unique_ptr<dfs::BlockStore> blocks;
-  Pool pool{Pool::DefaultThreads()};
+  Pool pool{PoolThreads()};
   rpc::KjThread loop{"worker"};
   uint16_t port = 0, http_port = 0;
 

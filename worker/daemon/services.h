@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
+#include "common/exec/pool.h"
 #include "common/rpc/kj_thread.h"
 #include "worker/daemon/inputs.h"
 #include "worker/daemon/library_cache.h"
 #include "worker/daemon/output.h"
-#include "worker/daemon/pool.h"
 #include "worker/daemon/side_files.h"
 #include "worker/daemon/types.h"
 #include "worker/host/task_host.h"

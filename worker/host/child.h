@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "common/exec/loop.h"
 #include "worker/host/arena.h"
 #include "worker/host/log_sink.h"
-#include "worker/host/loop.h"
 #include "worker/host/orphans.h"
 #include "worker/host/processes.h"
 #include "worker/task/protocol.h"
@@ -75,7 +75,7 @@ class Child : public std::enable_shared_from_this<Child> {
   std::shared_ptr<Arena> arena_;
   Spawned process_;
   UniqueFd control_, log_pipe_;
-  std::unique_ptr<Watch> control_watch_, log_watch_, exit_watch_;
+  std::unique_ptr<Loop::Watch> control_watch_, log_watch_, exit_watch_;
   std::deque<Outgoing> outgoing_;
   LogSink log_;
   bool exited_ = false;

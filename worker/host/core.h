@@ -41,7 +41,7 @@ class Core {
   void GiveBack(JobId job, std::shared_ptr<Arena> arena);
   void EndJob(JobId job);
 
-  Loop loop;
+  Loop loop{[] {}, "tasks"};
   Orphans orphans;
   TaskHostOptions options_;
   std::set<std::shared_ptr<Running>> running;

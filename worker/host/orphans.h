@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/host/loop.h"
+#include "common/exec/loop.h"
 #include "worker/task/process_tree.h"
 
 namespace mr::worker {

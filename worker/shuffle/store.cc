@@ -26,7 +26,7 @@ Result<std::unique_ptr<ShuffleStore>> ShuffleStore::Open(const Options& options)
 }
 
 StoreImpl::StoreImpl(const Options& options)
-    : options_(options), rocks_(NewRocksShared(options)), background_(std::make_shared<Background>()) {}
+    : options_(options), rocks_(NewRocksShared(options)), background_(std::make_shared<Pool>(1)) {}
 
 StoreImpl::~StoreImpl() {
   {
@@ -36,7 +36,7 @@ StoreImpl::~StoreImpl() {
     shared_.reset();
     next_.reset();
   }
-  background_->Stop();
+  background_->Finish();
 }
 
 Status StoreImpl::Start() {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/shuffle/background.h"
+#include "common/exec/pool.h"
 #include "worker/shuffle/store.h"
 #include "worker/shuffle/store_cohort.h"
 
@@ -65,7 +65,7 @@ class StoreImpl : public ShuffleStore {
 
   const Options options_;
   const std::shared_ptr<RocksShared> rocks_;
-  const std::shared_ptr<Background> background_;
+  const std::shared_ptr<Pool> background_;  // one thread: opens the next cohort, closes and removes old ones
   std::atomic<uint64_t> next_file_ = 1;
   std::atomic<uint64_t> live_bytes_ = 0;
   std::atomic<uint64_t> drops_ = 0;

@@ -162,7 +162,7 @@ class BrainFixture : public testing::Test {
   master::Brain::Options options_;
   Outlets outlets_;
   std::unique_ptr<master::Brain> brain_;
-  master::Loop loop_{[this] { brain_->Flush(); }};
+  Loop loop_{[this] { brain_->Flush(); }};
 };
 
 }  // namespace mr::test

@@ -1,13 +1,12 @@
 // The path of an acknowledgement: appended on the master's thread, made durable on the journal's,
 // released on the master's again. Run under thread sanitizer too.
 
-#include "master/server/loop.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
+#include "common/exec/loop.h"
 #include "common/io/files.h"
 #include "master/journal/journal.h"
 #include "master/journal/outbox.h"

@@ -1,0 +1,82 @@
+// One thread that runs closures, timers and callbacks of descriptors, one at a time. What decides lives on such a
+// thread: it never blocks on a disk, a socket or another thread.
+//
+// Threads: Post, Run and TakeMaxLag may be called on any thread; At, After and watches on the loop's own, or before
+// Start(). Calls of Post from one thread keep their order.
+// Ownership: the loop owns closures and timers until they have run. Stop() destroys what has not run, so what it holds
+// need not outlive Stop(). Descriptors are borrowed.
+// Errors: closures must not throw.
+// Bounds: the queue has none of its own, since each of its sources has one: unanswered calls and connections
+// (rpc::ServerLimits), one answer for each work of a pool, one release for each group of the journal.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/time.h"
+
+namespace mr {
+
+class Loop {
+ public:
+  // Readiness of one borrowed descriptor. Made, used and destroyed on the loop's thread. A callback that is pending at
+  // the destruction is not called.
+  class Watch {
+   public:
+    virtual ~Watch() = default;
+    // Calls once, when the descriptor is readable (writable). Needed again for the next call.
+    virtual void WhenReadable(std::function<void()> call) = 0;
+    virtual void WhenWritable(std::function<void()> call) = 0;
+  };
+
+  // after_turn runs on the thread after each batch of closures, timers and callbacks: what a turn has gathered
+  // (commands, status pushes) leaves there. name: of the thread, at most 15 characters.
+  explicit Loop(
+      std::function<void()> after_turn = [] {}, std::string name = "loop");
+  ~Loop();  // Stop()
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  void Start();
+  // Ends the thread after the closure that runs now. Drops what is queued or comes later.
+  void Stop();
+
+  void Post(std::function<void()> fn);
+  // Runs fn on the thread and waits. Never from the thread itself.
+  void Run(const std::function<void()>& fn);
+  // Runs fn at `at` (Now() axis) or soon after.
+  void At(Instant at, std::function<void()> fn);
+  void After(Duration delay, std::function<void()> fn);
+  std::unique_ptr<Watch> MakeWatch(int fd);
+
+  // Returns the longest time that a closure stood in the queue since the last call.
+  Duration TakeMaxLag();
+
+ private:
+  struct Reactor;  // Asio
+
+  void Main();
+  void Wait();
+  void Wake();
+
+  std::function<void()> after_turn_;
+  const std::string name_;
+  const std::unique_ptr<Reactor> reactor_;
+  std::mutex mutex_;  // guards the queue and the three below it
+  std::vector<std::function<void()>> queue_;
+  Instant oldest_;        // when the first closure in the queue came
+  bool waiting_ = false;  // the thread waits, and must be woken for a closure
+  bool stopping_ = false;
+  std::multimap<Instant, std::function<void()>> timers_;  // of the thread
+  std::atomic<int64_t> max_lag_ns_{0};
+  std::thread thread_;
+};
+
+}  // namespace mr
