@@ -40,7 +40,7 @@ class Pool {
   void Settle();
   // Ends the threads after the closures that run now. Drops those that are queued. Not from a closure of this pool.
   void Stop();
-  // As Stop, but runs those that are queued.
+  // Like Stop, but runs those that are queued.
   void Finish();
 
  private:

@@ -279,6 +279,7 @@ uint64_t Journal::Append(RecordClass record_class, uint8_t kind, std::string pay
   const Instant due = Now() + may_wait;
   std::lock_guard lock(mutex_);
   const uint64_t sequence = next_sequence_++;
+  reserved_ = false;
   const bool wake = queue_.empty() || due < due_;
   if (wake) due_ = due;
   queued_bytes_ += payload.size();
@@ -298,6 +299,12 @@ void Journal::WaitDurable(uint64_t sequence) {
 
 void Journal::ReportLoss(uint32_t epoch, uint64_t sequence) {
   if (witness_ != nullptr) witness_->Report(epoch, sequence);
+}
+
+uint64_t Journal::Reserve() {
+  std::lock_guard lock(mutex_);
+  reserved_ = true;
+  return next_sequence_;
 }
 
 uint64_t Journal::durable() const {
@@ -551,7 +558,7 @@ void Journal::WriteSeal() {
   uint32_t epoch;
   {
     std::lock_guard lock(mutex_);
-    if (!queue_.empty()) return;  // the next group's records have it
+    if (!queue_.empty() || reserved_) return;  // the next group's records have it
     sequence = next_sequence_++;
     epoch = epoch_;
   }

@@ -80,6 +80,8 @@ class Journal {
   uint64_t Append(RecordClass record_class, uint8_t kind, std::string payload) {
     return Append(record_class, kind, std::move(payload), record_class == RecordClass::kHard ? Duration{} : kSoftDelay);
   }
+  // Returns the sequence of the next record, which the caller must append then. Thread: the one that appends.
+  uint64_t Reserve();
   // Waits until `sequence` is on disk. For start-up and tests, never on the master's thread.
   void WaitDurable(uint64_t sequence);
   // Records that a worker knows a record that this journal lacks. The next Open refuses until that is accepted.
@@ -144,6 +146,7 @@ class Journal {
   uint64_t queued_bytes_ = 0;
   Instant due_;  // when the queue must be written, while it is not empty
   bool stopping_ = false;
+  bool reserved_ = false;  // next_sequence_ is promised: no seal takes it
   uint64_t next_sequence_ = 1, durable_ = 0, syncs_ = 0;
   uint32_t epoch_ = 0;
 

@@ -9,6 +9,8 @@
 #include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/rpc/control_wire.h"
+#include "master/sched/state/state.h"
+#include "master/server/read_journal.h"
 
 namespace mr::master {
 namespace {
@@ -40,12 +42,15 @@ journal::RecordClass ClassOf(const sched::Event& event) {
   return soft ? journal::RecordClass::kSoft : journal::RecordClass::kHard;
 }
 
-std::vector<sched::Decision> Promises(const std::vector<sched::Decision>& decisions) {
-  std::vector<sched::Decision> out;
-  for (const sched::Decision& d : decisions) {
-    if (IsPromise(d)) out.push_back(d);
-  }
-  return out;
+MasterCore::Config CoreConfig(const Brain::Options& o) {
+  return {.directory = o.directory,
+          .policies = o.policies,
+          .scheduler_version = o.scheduler_version,
+          .block_bytes = o.block_bytes,
+          .replication = o.replication,
+          .ended_jobs = o.ended_jobs,
+          .fat_partition_bytes = o.fat_partition_bytes,
+          .record_bytes = o.record_bytes};
 }
 
 }  // namespace
@@ -54,9 +59,7 @@ Brain::Brain(Options options, Loop& loop, Outlets& outlets)
     : options_(std::move(options)),
       loop_(loop),
       outlets_(outlets),
-      scheduler_(std::make_unique<sched::Scheduler>()),
-      jobs_(options_.ended_jobs),
-      namespace_({.replication = options_.replication, .block_bytes = options_.block_bytes}),
+      core_(CoreConfig(options_), SpecOf),
       lived_(options_.clock(), kTick, kStall),
       stamp_start_(Lived()),
       probing_(&ReplicaLess) {}
@@ -86,87 +89,92 @@ Instant Brain::Stamp() {
   return last_stamp_;
 }
 
-uint64_t Brain::Append(journal::RecordClass record_class, RecordKind kind, std::string payload) {
-  return journal_->Append(record_class, static_cast<uint8_t>(kind), std::move(payload));
-}
-
-uint64_t Brain::AppendEvent(const EventRecord& record, const std::vector<sched::Decision>& decisions) {
+uint64_t Brain::Append(const Record& record, const std::vector<sched::Decision>& decisions) {
+  const auto kind = static_cast<uint8_t>(KindOf(record));
+  std::string payload = EncodeRecord(record);
+  const auto* event = std::get_if<EventRecord>(&record);
+  if (event == nullptr) return journal_->Append(journal::RecordClass::kHard, kind, std::move(payload));
   const bool effects = std::any_of(decisions.begin(), decisions.end(), [this](const sched::Decision& d) {
     const auto* launch = std::get_if<sched::Launch>(&d);
     return launch != nullptr && HasEffects(*launch);
   });
   const journal::RecordClass record_class =
-      record.outcome->empty() && !effects ? ClassOf(record.stamped.event) : journal::RecordClass::kHard;
+      event->outcome->empty() && !effects ? ClassOf(event->stamped.event) : journal::RecordClass::kHard;
   // Nobody waits to hear that one of many tasks is committed; that the job is, somebody may.
   const bool ends_job = std::any_of(decisions.begin(), decisions.end(), [](const sched::Decision& d) {
     return std::holds_alternative<sched::CommitJob>(d) || std::holds_alternative<sched::FailJob>(d);
   });
-  std::string payload = Encode(record);
-  if (ends_job || !std::holds_alternative<sched::AttemptFinished>(record.stamped.event)) {
-    return Append(record_class, RecordKind::kEvent, std::move(payload));
+  if (ends_job || !std::holds_alternative<sched::AttemptFinished>(event->stamped.event)) {
+    return journal_->Append(record_class, kind, std::move(payload));
   }
-  return journal_->Append(record_class, static_cast<uint8_t>(RecordKind::kEvent), std::move(payload), kCommitDelay);
+  return journal_->Append(record_class, kind, std::move(payload), kCommitDelay);
 }
 
 Brain::Fed Brain::Feed(sched::Event event, std::string extra) {
-  const auto* submitted = std::get_if<sched::JobSubmitted>(&event);
-  const JobId job = submitted != nullptr ? submitted->job : JobId{};
-  Fed fed = FeedOne(std::move(event), std::move(extra));
-  // Before its stages are planned: the first of their tasks is cloned, or not, at once.
-  if (job.valid()) TellOfOperators(job);
-  // Most answers to PlanStage are at hand: the plan was made when the job was submitted.
-  std::vector<sched::PlanStage> plans;
-  const auto gather = [&plans](const std::vector<sched::Decision>& decisions) {
-    for (const auto& d : decisions) {
-      if (const auto* plan = std::get_if<sched::PlanStage>(&d)) plans.push_back(*plan);
-    }
-  };
-  gather(fed.decisions);
-  for (size_t i = 0; i < plans.size(); ++i) {
-    const sched::PlanStage plan = plans[i];
-    if (const JobView* asking = jobs_.Find(plan.job); asking != nullptr && WaitsForSizes(*asking, plan.stage)) {
-      late_plans_.insert({plan.job, plan.stage});
-      continue;
-    }
-    gather(FeedOne(PlannedStage(plan), {}).decisions);
-  }
+  return Feed(EventRecord{{Stamp(), std::move(event)}, std::move(extra)});
+}
+
+Brain::Fed Brain::Feed(Record record) {
+  std::vector<FollowUp> follow_ups;
+  Fed fed = FeedOne(std::move(record), &follow_ups);
+  Answer(std::move(follow_ups));
   return fed;
 }
 
-Brain::Fed Brain::FeedOne(sched::Event event, std::string extra) {
-  const std::string left_out = FitRecord(&event, options_.record_bytes);
-  LOG_IF(WARNING, !left_out.empty()) << "a job's record is too long: " << left_out;
-  EventRecord record{{Stamp(), std::move(event)}, std::move(extra)};
-  NoteQueue(record.stamped.event);
-  Fed fed;
-  fed.decisions = scheduler_->Step(record.stamped);
-  record.outcome = Promises(fed.decisions);
-  record.digest = scheduler_->Digest();
-  for (const auto& decision : fed.decisions) {
-    if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) CommitToDfs(commit->job, &record);
+uint64_t Brain::FeedAll(std::vector<Record> records) {
+  uint64_t last = 0;
+  for (Record& record : records) {
+    const auto* change = std::get_if<dfs::Record>(&record);
+    const bool kept = change == nullptr || dfs::IsHard(*change);
+    const uint64_t sequence = Feed(std::move(record)).sequence;
+    if (kept) last = sequence;
   }
-  fed.sequence = AppendEvent(record, fed.decisions);
-  ++events_;
-  AfterFold(jobs_.Fold(record.stamped, record.extra, fed.decisions, fed.sequence));
-  NoteRandomOperators(fed.decisions);
-  for (const auto& decision : fed.decisions) {
-    if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) {
-      MR_CHECK(ApplyCommit(commit->job, record.extra, fed.sequence).ok());
-    }
+  return last;
+}
+
+// Most requests are answered at once: a job's plan was made when it was submitted.
+void Brain::Answer(std::vector<FollowUp> follow_ups) {
+  for (size_t i = 0; i < follow_ups.size(); ++i) {
+    auto event = core_.Prepare(FollowUp(follow_ups[i]));
+    if (event) (void)FeedOne(EventRecord{{Stamp(), *std::move(event)}, {}}, &follow_ups);
+  }
+}
+
+Brain::Fed Brain::FeedOne(Record record, std::vector<FollowUp>* follow_ups) {
+  const auto* change = std::get_if<dfs::Record>(&record);
+  const bool kept = change == nullptr || dfs::IsHard(*change);
+  Fed fed{kept ? journal_->Reserve() : dfs_sequence_, {}};
+  Applied applied = core_.Apply(&record, {fed.sequence, WallClockMs()});
+  if (kept) MR_CHECK(Append(record, applied.decisions) == fed.sequence, "another thread appends to the journal");
+  if (change != nullptr) dfs_sequence_ = fed.sequence;
+  loss_open_ = core_.loss().open();
+  follow_ups->insert(follow_ups->end(), applied.follow_ups.begin(), applied.follow_ups.end());
+  if (!applied.replicas.added.empty() || !applied.replicas.removed.empty()) {
+    SendDelta(applied.replicas.added, applied.replicas.removed);
+  }
+  for (const auto& decision : applied.decisions) {
+    // Its output became visible by this record.
+    if (std::holds_alternative<sched::CommitJob>(decision)) dfs_sequence_ = fed.sequence;
+  }
+  Dispatch(std::move(applied.blocks), fed.sequence);
+  for (const auto& decision : applied.decisions) {
     if (holds_effects_)
       held_effects_.emplace_back(decision, fed.sequence);
     else
       CarryOut(decision, fed.sequence);
   }
+  if (!holds_effects_) ArmTimer();
+  fed.decisions = std::move(applied.decisions);
   return fed;
 }
 
-void Brain::AfterFold(const JobTable::Change& change) {
-  if (!change.added.empty() || !change.removed.empty()) SendDelta(change.added, change.removed);
+void Brain::Release(uint64_t sequence) {
+  for (const JobId job : core_.NoteDurable(sequence)) JobDone(job);
+  outbox_.Release(sequence);
 }
 
 bool Brain::HasEffects(const sched::Launch& launch) const {
-  return scheduler_->state().Spec(launch.attempt.task.stage_id()).side_effects;
+  return core_.scheduler().state().Spec(launch.attempt.task.stage_id()).side_effects;
 }
 
 void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
@@ -174,7 +182,7 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
     Brain& brain;
     uint64_t sequence;
     void Command(WorkerId id, Incarnation incarnation, const AttemptId& attempt, bool take_back) {
-      WorkerView* worker = brain.workers_.FindAlive(id, incarnation);
+      WorkerView* worker = brain.core_.workers().FindAlive(id, incarnation);
       brain.Send(worker, 64, [attempt, take_back](rpc::Command::Builder out) {
         rpc::ToWire(attempt, take_back ? out.initTakeBack() : out.initKill());
       });
@@ -185,7 +193,7 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
         // A master that restarts must know it, or it launches another one beside it. One that was ended meanwhile has
         // been answered by its worker, which never had it.
         brain.outbox_.Hold(sequence, [b = &brain, d] {
-          const sched::Attempt* a = b->scheduler_->state().FindAttempt(d.attempt);
+          const sched::Attempt* a = b->core_.scheduler().state().FindAttempt(d.attempt);
           if (a != nullptr && a->live()) b->SendLaunch(d);
         });
       } else {
@@ -194,10 +202,10 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
       brain.MarkChanged(d.attempt.task.job);
     }
     void operator()(const sched::Bind& d) {
-      const AttemptView* reader = brain.jobs_.Find(d.reader);
-      const ReplicaView* replica = brain.jobs_.FindReplica(d.replica);
+      const AttemptView* reader = brain.core_.jobs().Find(d.reader);
+      const ReplicaView* replica = brain.core_.jobs().FindReplica(d.replica);
       if (reader == nullptr || replica == nullptr) return;
-      WorkerView* worker = brain.workers_.FindAlive(reader->worker, reader->incarnation);
+      WorkerView* worker = brain.core_.workers().FindAlive(reader->worker, reader->incarnation);
       brain.Send(worker, 4096, [this_brain = &brain, d, view = *replica](rpc::Command::Builder out) {
         auto bind = out.initBind();
         rpc::ToWire(d.reader, bind.initReader());
@@ -210,7 +218,7 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
     void operator()(const sched::Accept& d) { brain.MarkChanged(d.attempt.task.job); }
     void operator()(const sched::Refuse& d) { brain.MarkChanged(d.attempt.task.job); }
     void operator()(const sched::DropReplica& d) {
-      WorkerView* worker = brain.workers_.FindAlive(d.replica.worker, d.replica.incarnation);
+      WorkerView* worker = brain.core_.workers().FindAlive(d.replica.worker, d.replica.incarnation);
       brain.Send(worker, 96, [replica = d.replica](rpc::Command::Builder out) {
         auto drop = out.initDrop();
         rpc::ToWire(replica.output.task, drop.initTask());
@@ -220,20 +228,15 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
         drop.getWorker().setIncarnation(replica.incarnation);
       });
     }
-    void operator()(const sched::PlanStage&) {}  // answered by Feed
+    void operator()(const sched::PlanStage&) {}  // answered by a follow-up
     void operator()(const sched::CommitJob& d) {
-      if (!brain.jobs_.Find(d.job)->in_dfs()) brain.unpublished_.insert(d.job);
       brain.MarkChanged(d.job);
+      // One in the block store is there already; Release reports its end.
+      if (brain.core_.jobs().Find(d.job)->in_dfs()) return;
       brain.outbox_.Hold(sequence, [b = &brain, job = d.job] { b->Publish(job, 1); });
     }
-    void operator()(const sched::FailJob& d) {
-      brain.uncleaned_.insert(d.job);
-      brain.outbox_.Hold(sequence, [b = &brain, job = d.job] {
-        b->JobDone(job);
-        b->CleanUp(job);
-      });
-    }
-    void operator()(const sched::WakeAt& d) { brain.SetTimer(d); }
+    void operator()(const sched::FailJob& d) { brain.MarkChanged(d.job); }  // reported by Release
+    void operator()(const sched::WakeAt&) {}                                // ArmTimer
     void operator()(const sched::ReplicateOutput& d) { brain.SendReplicate(d.from, d.to); }
     // Shares, facts and marks are the core's own.
     void operator()(const sched::SetShare&) {}
@@ -250,15 +253,21 @@ void Brain::CarryOutHeld() {
   for (const auto& [decision, sequence] : held) CarryOut(decision, sequence);
 }
 
-void Brain::SetTimer(const sched::WakeAt& wake) {
-  const auto key = std::make_pair(wake.policy, wake.id);
-  timers_.insert(key);
+void Brain::ArmTimer() {
+  const auto next = core_.NextTimer();
+  if (!next || (armed_ && *armed_ <= *next)) return;
+  armed_ = *next;
   // From the stamps' axis to the lived one.
-  const Instant due = stamp_start_ + (wake.at - stamp_base_);
-  AtLived(due, [this, key] {
-    timers_.erase(timers_.find(key));
-    Feed(sched::TimerDue{key.first, key.second});
+  AtLived(stamp_start_ + (*next - stamp_base_), [this, at = *next] {
+    if (armed_ != at) return;  // an earlier one has been armed since
+    armed_.reset();
+    FireTimers();
   });
+}
+
+void Brain::FireTimers() {
+  while (auto due = core_.DueTimer(Stamp())) Feed(*std::move(due));
+  ArmTimer();
 }
 
 }  // namespace mr::master

@@ -1,11 +1,9 @@
-// The master without its sockets: scheduler, journal, jobs, workers, and the messages to each of them.
+// Drives the master core: stamps what arrives, appends its records to the journal and carries out what they come to.
 //
-// Everything here runs on the master's thread (loop.h) and never blocks. Each message becomes an
-// event: stamped, given to the scheduler, appended to the journal, folded into the tables; then its
-// decisions are carried out. Commands to workers leave at the end of the turn, without waiting for a
-// disk. An acknowledgement waits in the outbox until its record is durable. Files:
-// brain.cc (events), recovery.cc, jobs.cc, reports.cc, dispatch.cc (commands), files.cc (block
-// store), commit_wait.cc, status.cc and history.cc (reading), learn.cc (profiles of jobs), snapshot.cc.
+// Everything here runs on the master's thread (loop.h) and never blocks. Commands to workers leave at the end of the
+// turn, without waiting for a disk. An acknowledgement waits in the outbox until its record is durable. Files: brain.cc
+// (records), recovery.cc, jobs.cc, reports.cc, dispatch.cc (commands), files.cc (block store), commit_wait.cc,
+// status.cc and history.cc (reading), learn.cc (profiles of jobs), snapshot.cc.
 #pragma once
 
 #include <capnp/message.h>
@@ -24,25 +22,16 @@
 #include "common/io/clock.h"
 #include "common/io/retention.h"
 #include "common/model/status.h"
-#include "dfs/meta/namespace.h"
 #include "dfs/meta/service.h"
+#include "master/core/master_core.h"
 #include "master/journal/journal.h"
 #include "master/journal/outbox.h"
 #include "master/sched/policies/jockey/admission.h"
-#include "master/sched/scheduler.h"
-#include "master/sched/state/state.h"
-#include "master/server/bad_records.h"
-#include "master/server/epochs.h"
-#include "master/server/fat_partitions.h"
-#include "master/server/job_table.h"
+#include "common/exec/loop.h"
 #include "master/server/outlets.h"
-#include "master/server/partition_sizes.h"
 #include "master/server/planner.h"
 #include "master/server/publisher.h"
-#include "master/server/random_operators.h"
-#include "master/server/record_size.h"
 #include "master/server/worker_calls.h"
-#include "master/server/workers.h"
 #include "schema/client.capnp.h"
 #include "schema/control.capnp.h"
 
@@ -90,10 +79,6 @@ class Brain {
   // Opens and replays the journal, writes the new epoch, brings everything up to date. Before the
   // loop runs; blocks.
   Status Recover();
-  // The replay alone, for a check at a desk; until: as journal::ReadDirectory.
-  Result<journal::DirectoryRead> ReplayOnly(uint64_t until = UINT64_MAX);
-  // After ReplayOnly: what it came to.
-  Status Save(journal::SnapshotWriter* writer) const;
   // End of a turn: sends what it gathered.
   void Flush();
 
@@ -119,12 +104,8 @@ class Brain {
   Result<DrainReport> DrainOf(WorkerId worker);
   // Answered like Drain. on: the worker is lost at once, and may not register until it is included again.
   void Exclude(WorkerId worker, bool on, std::function<void(Status)> reply);
-  // The wished settings of a queue; absent ones stay unchanged. Errors of SetQueue: kInvalidArgument: nothing changed.
-  struct QueueWish {
-    std::string queue;
-    std::optional<double> weight;
-    std::optional<uint32_t> min_share, max_share;
-  };
+  using QueueWish = MasterCore::QueueWish;
+  // Errors: kInvalidArgument: nothing changed.
   void SetQueue(const QueueWish& wish, std::function<void(Status)> reply);
   // The worker ends by itself soon; until it is lost it gets nothing new.
   void Leaving(WorkerId worker, Incarnation incarnation);
@@ -140,11 +121,7 @@ class Brain {
   void MeasureInputs(const std::vector<std::string>& uris, std::function<void(InputSizes)> reply);
 
   // ---- Deadlines (deadlines.cc)
-  // The wished settings of a job; absent ones stay unchanged. A deadline of 0 is none.
-  struct JobWish {
-    std::optional<int32_t> priority;
-    std::optional<Duration> deadline;
-  };
+  using JobWish = MasterCore::JobWish;
   // Changes the job. The reply's text warns of a deadline that will probably be missed, with the earliest likely one;
   // "" where there is no warning. Answered when the change is in the journal. With a deadline, where the list steers by
   // them, it also waits for predictions of this and other running jobs and for workers that may come back after a
@@ -170,9 +147,9 @@ class Brain {
                       const std::string& why);
   // why: empty where the disk works again.
   void DiskFailed(WorkerId worker, Incarnation incarnation, const std::string& why);
-  const dfs::Namespace& files() const { return namespace_; }
+  const dfs::Namespace& files() const { return core_.files(); }
   // Blocks that commits have looked at since the start; for tests.
-  uint64_t commit_looks() const { return commit_looks_; }
+  uint64_t commit_looks() const { return core_.commit_looks(); }
   // Exact up to kCountSlice blocks; above that of the last walk, which goes on in slices between other work.
   dfs::RepairCounts BlockCounts() const;
 
@@ -209,9 +186,10 @@ class Brain {
   // Attempts of a running job that have made no progress for a good part of its --task-timeout, in words; at most 20.
   std::vector<std::pair<AttemptId, std::string>> Hung(const JobView& job) const;
 
-  JobTable& jobs() { return jobs_; }
-  WorkerTable& workers() { return workers_; }
-  const sched::Scheduler& scheduler() const { return *scheduler_; }
+  JobTable& jobs() { return core_.jobs(); }
+  WorkerTable& workers() { return core_.workers(); }
+  const sched::Scheduler& scheduler() const { return core_.scheduler(); }
+  const MasterCore& core() const { return core_; }
   const journal::Journal& journal() const { return *journal_; }
   const Options& options() const { return options_; }
   uint32_t epoch() const { return epoch_; }  // any thread
@@ -236,41 +214,33 @@ class Brain {
   Instant LivedBy() const { return Instant{options_.clock().ns - lived_.stood_still().ns}; }
 
  private:
+  // A record's number, and what the core decided by it.
   struct Fed {
     uint64_t sequence = 0;
     std::vector<sched::Decision> decisions;
   };
-  // One event's whole way. Events that its decisions ask for follow at once.
+  // One record's whole way, and that of its follow-ups.
   Fed Feed(sched::Event event, std::string extra = {});
-  void NoteQueue(const sched::Event& event);
-  // Behind the fold of these, live or replayed: the decision is a promise, so that it is known as long as the journal
-  // is.
-  void NoteRandomOperators(const std::vector<sched::Decision>& decisions);
-  // Feeds the scheduler the facts that earlier jobs showed about this one's operators, if they are new.
-  void TellOfOperators(JobId id);
-  static Status CheckQueueName(const std::string& queue);
-  Fed FeedOne(sched::Event event, std::string extra);
+  Fed Feed(Record record);
+  // Returns the number of the last one that the journal keeps.
+  uint64_t FeedAll(std::vector<Record> records);
+  Fed FeedOne(Record record, std::vector<FollowUp>* follow_ups);
+  void Answer(std::vector<FollowUp> follow_ups);
+  void FireTimers();
+  void ArmTimer();
   // Effects of decisions, in order. A restart holds them back until all of its state stands (BeginEpoch).
   void CarryOut(const sched::Decision& decision, uint64_t sequence);
   void CarryOutHeld();
-  void AfterFold(const JobTable::Change& change);
-  uint64_t Append(journal::RecordClass record_class, RecordKind kind, std::string payload);
-  uint64_t AppendEvent(const EventRecord& record, const std::vector<sched::Decision>& decisions);
+  uint64_t Append(const Record& record, const std::vector<sched::Decision>& decisions);
+  // Records up to this one are durable.
+  void Release(uint64_t sequence);
 
   // recovery.cc
-  Status Replay(const journal::Record& record, uint64_t offset);
-  Status ReplayEvent(const journal::Record& record, uint64_t offset);
-  void SettleReplayed(JobId id);
-  void NoteSkew(const EventRecord& event, const std::vector<sched::Decision>& decisions);
-  void NoteOutstanding(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions);
   void BeginEpoch();
-  void AwaitAlive();  // see WorkerView::awaited
   void SetEffectsWait(Duration promised);
-  void LeaveForeign();
   void TakeOver();
 
   // snapshot.cc
-  Status Restore(const journal::Record& record);
   void MakeSnapshot();
 
   // deadlines.cc, explain.cc
@@ -308,10 +278,9 @@ class Brain {
   // safe_mode.cc
   // Whether a worker was sent a record that this journal lacks; if so, safe mode begins.
   void NoteSeen(const std::string& worker, const Durable& seen);
-  void TakeLoss(const JournalLoss& loss, uint64_t sequence);
   void RaiseIds();
   // In safe mode: why nothing new is taken.
-  Status CheckLoss() const;
+  Status CheckLoss() const { return core_.loss().Check(options_.directory); }
 
   // While the journal's disk is full: why nothing new is taken.
   Status CheckRoom() const;
@@ -323,7 +292,6 @@ class Brain {
   PlanContext ContextOf(const JobSpec& spec) const;
   void Accept(const std::string& key, std::optional<sched::Prediction> prediction);
   void Planned(const std::string& key, Result<JobPlan> plan);
-  sched::JobSubmitted SubmittedJob(JobId id, const JobSpec& spec) const;
   // The list that serves it; empty: the cluster's.
   Result<std::vector<std::string>> PoliciesOf(const JobSpec& spec) const;
   void Publish(JobId job, int attempt);
@@ -338,34 +306,12 @@ class Brain {
   // SHA-256 of libraries and side files that jobs name which are planned or have not ended.
   std::set<std::string> FilesInUse() const;
 
-  // late_plans.cc
-  static uint32_t UncutTasks(const JobView& job, uint32_t stage);
-  bool WaitsForSizes(const JobView& job, uint32_t stage) const;
-  std::vector<Piece> PiecesOf(const JobView& job, uint32_t stage) const;
-  sched::StagePlanned PlannedStage(const sched::PlanStage& plan);
-  void NoteSizes(const TaskId& task, std::vector<uint32_t> kib);
-  void PlanLate(JobId job);
-  void PlanLate();  // of all jobs, those that have ended too
-  void RestoreSlices();
-
   // learn.cc: what its run taught goes to disk, on a pool thread.
   void Learn(const JobView& job);
-  void SetTimer(const sched::WakeAt& wake);
 
   // reports.cc
-  static void NoteGrown(JobView* job, const std::vector<std::string>& uris);
-  // An attempt, and the worker that reports it.
-  struct Reporter {
-    AttemptId attempt;
-    WorkerId worker;
-    Incarnation incarnation = 0;
-  };
   struct ReportFeeder;
-  // Where it passes the job's limit of bad records: the job is failed, and true.
-  bool FailForBadRecords(const Reporter& from, const report::Finished& finished, const FinishedExtra& extra);
-  bool ReadOtherContent(const AttemptId& attempt, const report::Finished& finished) const;
   uint64_t FeedReport(WorkerId id, Incarnation incarnation, mr::Report report, Verdict* verdict);
-  static Verdict FinishedVerdict(const AttemptId& attempt, const std::vector<sched::Decision>& decisions);
   void ReplicaNotMade(const Replica& from, WorkerId to, const std::string& why);
   void Suspect(const Replica& replica, bool verify);
   void LookedAt(const Replica& replica, const Looked& looked);
@@ -379,8 +325,7 @@ class Brain {
   // silent: for how long its control loop has not moved. Where it stalls it gets nothing new until it moves again.
   void NoteLoop(WorkerView* worker, Duration silent);
   void CheckLeases();
-  // Acknowledgements of writes do not count on it any longer.
-  void GiveUpWaiting(WorkerView* worker);
+  void Greet(WorkerView* worker, const Greeting& greeting);
   void Tick();  // CheckLeases and what else waits for time, each 250 ms
 
   // dispatch.cc
@@ -410,30 +355,12 @@ class Brain {
   // Those that no job which has not ended holds.
   void ReleaseStrayPins();
   Status CheckDfsOutput(const JobSpec& spec);
-  // Where blocks of the split are, in the version of its file that was planned.
-  Result<dfs::LocatedFile> LocateSplit(const JobPlan& plan, const Split& split, uint64_t length,
-                                       const std::string& near, uint32_t turn) const;
-  std::vector<WorkerId> Holders(const JobPlan& plan, const Split& split) const;
-  // Clones of a task are to read different replicas, as Dolly asks (NSDI 2013, 3).
-  std::vector<LocatedBlock> BlocksOf(const JobPlan& plan, const Split& split, const std::string& near,
-                                     uint32_t attempt) const;
-  void CommitToDfs(JobId job, EventRecord* record);
-
   // commit_wait.cc
-  // The parts of the job's output: those committed, and those of the last report.
-  static std::map<std::string, FileOutput> OutputsWith(const JobView& job, const std::vector<FileOutput>& last);
-  // The first block without a replica on a live worker, in words; empty: all can be read.
-  // found: which one.
-  std::string UnreadableBlock(const std::map<std::string, FileOutput>& parts, BlockId* found = nullptr) const;
   // True: the report would commit its job over such a block. It is kept, and fed when all can be read or the wait is
   // over.
   bool HoldForReplicas(WorkerId id, Incarnation incarnation, const NumberedReport& sent);
-  // The report is the last of a job whose output is in the block store.
-  bool WouldCommit(WorkerId id, Incarnation incarnation, const mr::Report& report);
-  std::string WhyHeld(WorkerId id, Incarnation incarnation, const mr::Report& report, BlockId* keeps);
   struct HeldReport;
   bool StillHeld(HeldReport* held);
-  Status ApplyCommit(JobId job, const std::string& extra, uint64_t sequence);
 
   // status.cc
   void MarkChanged(JobId job);
@@ -442,14 +369,11 @@ class Brain {
   Options options_;
   Loop& loop_;
   Outlets& outlets_;
-  std::unique_ptr<sched::Scheduler> scheduler_;
-  JobTable jobs_;
-  WorkerTable workers_;
+  MasterCore core_;
   std::unique_ptr<journal::Journal> journal_;
   journal::Outbox outbox_;
   std::set<std::string> libraries_;
-  bool trimming_ = false;  // a look at the libraries is under way
-  dfs::Namespace namespace_;
+  bool trimming_ = false;                                                 // a look at the libraries is under way
   std::map<WorkerId, std::pair<Instant, dfs::DrainBlocks>> blocks_kept_;  // and when they were looked at
   dfs::RepairCounts counted_, counting_;  // the last walk over all blocks; the one under way
   BlockId count_from_;                    // not valid: none is under way
@@ -457,25 +381,16 @@ class Brain {
   bool journal_full_ = false;             // its disk is: nothing new is taken
 
   std::atomic<uint32_t> epoch_{0};
-  uint32_t first_epoch_ = 0;  // of this process; a loss may raise epoch_
-  Epochs epochs_;
-  std::optional<JournalLoss> loss_;  // the last one
-  uint64_t loss_at_ = 0;             // its record; 0: none
-  std::atomic<bool> loss_open_{false};
-  uint32_t next_job_ = 1;
+  uint32_t first_epoch_ = 0;            // of this process; a loss may raise epoch_
+  std::atomic<bool> loss_open_{false};  // core_.loss().open(), for other threads
   bool replaying_ = true;
   bool holds_effects_ = true;                                       // until the end of BeginEpoch
   std::vector<std::pair<sched::Decision, uint64_t>> held_effects_;  // with the sequence of their record
-  // The last master was of another kSchedulerVersion: the scheduler knows nothing, the tables what
-  // the hard records say.
-  bool foreign_ = false;
   uint64_t closed_ = 0, snapshot_at_ = 0;  // sequences: of the last closed segment's end, of the snapshot
-  bool making_snapshot_ = false, scheduler_restored_ = false;
-  uint64_t events_ = 0;  // of this journal, all epochs
+  bool making_snapshot_ = false;
   LivedClock lived_;
-  Instant judge_from_;  // on the lived axis: what had been waiting for this master to move on has been heard by then
-  Duration promised_wait_;  // the newest LeaseSet of the journal that was replayed
-  Instant no_room_until_;   // lived: when a job fails, if no worker has room until then; 0: one has
+  Instant judge_from_;     // on the lived axis: what had been waiting for this master to move on has been heard by then
+  Instant no_room_until_;  // lived: when a job fails, if no worker has room until then; 0: one has
   // From when (lived) on a shorter one holds: until then children live on the lease of the master before this one.
   std::optional<std::pair<Instant, Duration>> shorter_wait_;
   Instant stamp_base_{1'000'000'000}, stamp_start_, last_stamp_;  // stamp_start_: lived
@@ -495,16 +410,7 @@ class Brain {
   std::map<JobId, std::vector<std::function<void()>>> foretelling_;
   std::deque<std::function<void()>> unsettled_;  // see WhenSettled
 
-  std::multiset<std::pair<std::string, uint64_t>> timers_;  // armed, of policies
-  std::multimap<std::pair<std::string, uint64_t>, Instant> replayed_timers_;
-  RandomOperators random_operators_;
-  BadRecords bad_records_;
-  PartitionSizes partition_sizes_;
-  std::set<StageId> late_plans_;  // asked for, and answered when their inputs' sizes are known
-  SkewTable skew_;
-  std::map<std::string, sched::QueueSet> queues_;   // as operators set them, under whatever build
-  std::set<std::pair<JobId, uint32_t>> unplanned_;  // asked for in the replay, not answered
-  std::set<JobId> unpublished_, uncleaned_;
+  std::optional<Instant> armed_;  // the policies' timer that the loop waits for, on the stamps' axis
   std::set<Replica, bool (*)(const Replica&, const Replica&)> probing_;
 
   struct Queued {
@@ -538,7 +444,6 @@ class Brain {
     BlockId keeps;  // without a replica on a live worker when it was last walked
   };
   std::vector<HeldReport> held_reports_;
-  mutable uint64_t commit_looks_ = 0;
 
   struct Watcher {
     JobId job;
@@ -560,6 +465,6 @@ std::string LateText(const sched::Admission& answer, const sched::Job& job, uint
 // Replays the journal up to the end of the segment that ends at `until`, writes what it came to as a
 // snapshot, and removes what that and the snapshot before it cover. Beside a running master, on a
 // thread that may wait; the master's own is not touched.
-Status TakeSnapshot(const Brain::Options& options, uint64_t until);
+Status TakeSnapshot(const MasterCore::Config& config, uint64_t until);
 
 }  // namespace mr::master

@@ -17,12 +17,12 @@
 #include "common/rpc/kj_status.h"
 #include "common/rpc/spec_wire.h"
 #include "common/rpc/wire.h"
+#include "master/core/drain.h"
+#include "master/core/spec_check.h"
 #include "master/sched/policies/jockey/admission.h"
-#include "master/server/drain.h"
 #include "master/server/explain.h"
 #include "master/server/profiles.h"
 #include "master/server/shell.h"
-#include "master/server/spec_check.h"
 
 namespace mr::master {
 namespace {

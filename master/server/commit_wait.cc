@@ -12,47 +12,6 @@
 #include "master/server/brain.h"
 
 namespace mr::master {
-namespace {
-
-// Whether this task is the only one of the job that has not committed.
-bool IsLastTask(const JobView& job, const TaskId& task) {
-  for (uint32_t stage = 0; stage < job.stages.size(); ++stage) {
-    const StageView& view = job.stages[stage];
-    if (!view.planned || view.done + (stage == task.stage ? 1 : 0) != view.tasks.size()) return false;
-  }
-  return task.stage < job.stages.size() && task.task < job.stages[task.stage].tasks.size() &&
-         !job.stages[task.stage].tasks[task.task].committed;
-}
-
-}  // namespace
-
-std::map<std::string, FileOutput> Brain::OutputsWith(const JobView& job, const std::vector<FileOutput>& last) {
-  std::map<std::string, FileOutput> parts;
-  for (FileOutput& part : job.Outputs()) parts[part.name] = std::move(part);
-  for (const FileOutput& part : last) parts[part.name] = part;
-  return parts;
-}
-
-std::string Brain::UnreadableBlock(const std::map<std::string, FileOutput>& parts, BlockId* found) const {
-  for (const auto& [name, part] : parts) {
-    for (const StagedBlock& block : part.blocks) {
-      ++commit_looks_;
-      // One that the namespace does not know comes back by no wait; PrepareCommit refuses it.
-      const BlockId id = block.block.id;
-      if (!namespace_.Unreadable(id)) continue;
-      if (found != nullptr) *found = id;
-      const auto located = namespace_.Find(id);
-      std::string had;
-      for (const WorkerId worker : block.workers) had += (had.empty() ? "" : ", ") + Name(worker);
-      std::string text = "block " + std::to_string(id.value) + " of " + name + " has no replica on a live worker";
-      if (!had.empty()) text += "; " + had + " had it";
-      for (const std::string& damaged : located->damaged) text += "; the replica on " + damaged + " is damaged";
-      return text;
-    }
-  }
-  return "";
-}
-
 bool Brain::HoldForReplicas(WorkerId id, Incarnation incarnation, const NumberedReport& sent) {
   const mr::Report& report = sent.report;
   if (!std::holds_alternative<report::Finished>(report.what)) return false;
@@ -63,41 +22,31 @@ bool Brain::HoldForReplicas(WorkerId id, Incarnation incarnation, const Numbered
     held->sent = sent;  // sent again behind a registration
     return true;
   }
-  BlockId keeps;
-  const std::string why = WhyHeld(id, incarnation, report, &keeps);
-  if (why.empty()) return false;
-  LOG(WARNING) << Name(report.attempt.task.job) << " is not committed yet: " << why;
-  held_reports_.push_back({id, incarnation, Lived(), sent, keeps});
+  const auto lost = core_.WhyHeld({report.attempt, id, incarnation}, std::get<report::Finished>(report.what));
+  if (!lost) return false;
+  LOG(WARNING) << Name(report.attempt.task.job) << " is not committed yet: " << lost->text;
+  held_reports_.push_back({id, incarnation, Lived(), sent, lost->id});
   return true;
 }
 
-bool Brain::WouldCommit(WorkerId id, Incarnation incarnation, const mr::Report& report) {
-  const AttemptView* attempt = jobs_.Find(report.attempt);
-  const JobView* job = jobs_.Find(report.attempt.task.job);
-  if (job == nullptr || !job->in_dfs() || Ended(job->state) || !IsLastTask(*job, report.attempt.task)) return false;
-  return attempt != nullptr && attempt->worker == id && attempt->incarnation == incarnation && Live(attempt->state);
-}
-
-std::string Brain::WhyHeld(WorkerId id, Incarnation incarnation, const mr::Report& report, BlockId* keeps) {
-  if (!WouldCommit(id, incarnation, report)) return "";
-  const JobView& job = *jobs_.Find(report.attempt.task.job);
-  return UnreadableBlock(OutputsWith(job, std::get<report::Finished>(report.what).output.files), keeps);
-}
-
 bool Brain::StillHeld(HeldReport* held) {
+  const mr::Report& report = held->sent.report;
+  const Reporter from{report.attempt, held->worker, held->incarnation};
   // All blocks are walked again only when the one that keeps it is back.
-  if (namespace_.Unreadable(held->keeps)) return WouldCommit(held->worker, held->incarnation, held->sent.report);
-  return !WhyHeld(held->worker, held->incarnation, held->sent.report, &held->keeps).empty();
+  if (core_.files().Unreadable(held->keeps)) return core_.WouldCommit(from);
+  const auto lost = core_.WhyHeld(from, std::get<report::Finished>(report.what));
+  if (lost) held->keeps = lost->id;
+  return lost.has_value();
 }
 
 void Brain::FeedHeldReports() {
   const Instant now = Lived();
   // A worker that came back while this master stood still is heard first.
-  const bool may_be_over = now >= judge_from_ && !namespace_.in_safe_mode();
+  const bool may_be_over = now >= judge_from_ && !core_.files().in_safe_mode();
   for (size_t i = 0; i < held_reports_.size();) {
     HeldReport& held = held_reports_[i];
-    WorkerView* worker = workers_.FindAlive(held.worker, held.incarnation);
-    const bool over = may_be_over && now - held.since >= namespace_.config().repair_delay;
+    WorkerView* worker = core_.workers().FindAlive(held.worker, held.incarnation);
+    const bool over = may_be_over && now - held.since >= core_.files().config().repair_delay;
     if (worker != nullptr && !over && StillHeld(&held)) {
       ++i;
       continue;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/base/text.h"
+#include "master/core/spec_check.h"
 #include "master/sched/policies/jockey/admission.h"
 #include "master/sched/state/state.h"
 #include "master/server/brain.h"
@@ -63,7 +64,7 @@ void Brain::ForetellOf(const JobSpec& spec, const JobPlan& plan, std::function<v
     sizes.push_back({stage.tasks, static_cast<double>(stage.input_bytes), spec.stages[s].reads_files()});
   }
   outlets_.InBackground([this, store = options_.profiles, name = spec.name, graph = GraphOf(spec),
-                         sizes = std::move(sizes), slots = workers_.TotalSlots(), then = std::move(then)] {
+                         sizes = std::move(sizes), slots = core_.workers().TotalSlots(), then = std::move(then)] {
     std::optional<sched::RunProfile> profile;
     double rate = 0;
     if (store != nullptr) {
@@ -98,7 +99,7 @@ std::string LateText(const sched::Admission& a, const sched::Job& job, uint32_t 
 }
 
 bool Brain::Settled() const {
-  return foretelling_.empty() && std::none_of(workers_.all().begin(), workers_.all().end(),
+  return foretelling_.empty() && std::none_of(core_.workers().all().begin(), core_.workers().all().end(),
                                               [](const auto& worker) { return worker.second.away; });
 }
 
@@ -134,7 +135,7 @@ void Brain::AdmitForetold(const std::string& key) {
   const auto it = planning_.find(key);
   if (it == planning_.end()) return;
   const JobSpec& spec = it->second.spec;
-  const sched::State& state = scheduler_->state();
+  const sched::State& state = core_.scheduler().state();
   const auto answer =
       sched::Admit(state, it->second.forecast->prediction, spec.deadline.seconds(), spec.queue, Stamp());
   if (answer.answer == sched::Admission::Answer::kAdmitted) return AcceptForetold(key);
@@ -152,8 +153,8 @@ void Brain::AcceptForetold(const std::string& key) {
 }
 
 void Brain::ForetellRunning(JobId id, std::function<void()> then) {
-  const JobView* job = jobs_.Find(id);
-  const sched::Job* known = scheduler_->state().FindJob(id);
+  const JobView* job = core_.jobs().Find(id);
+  const sched::Job* known = core_.scheduler().state().FindJob(id);
   const bool lacks = job != nullptr && known != nullptr && known->running() && !known->prediction.known();
   if (!lacks || !WantsForecast(job->spec)) {
     if (then) then();
@@ -176,15 +177,15 @@ void Brain::TakeForecast(JobId id, Result<Forecast> forecast) {
     LOG(WARNING) << Name(id) << " goes on without a prediction: " << forecast.status().ToString();
     return;
   }
-  const JobView* job = jobs_.Find(id);
-  if (scheduler_->state().FindJob(id) == nullptr || job == nullptr) return;
+  const JobView* job = core_.jobs().Find(id);
+  if (core_.scheduler().state().FindJob(id) == nullptr || job == nullptr) return;
   Feed(sched::ProfileLoaded{id, std::move(forecast->prediction), job->spec.utility});
   MarkChanged(id);
 }
 
 std::string Brain::LateWarning(JobId id) {
   const Instant now = Stamp();
-  const sched::State& state = scheduler_->state();
+  const sched::State& state = core_.scheduler().state();
   const sched::Job* job = state.FindJob(id);
   const bool steered = Steers() && job != nullptr && job->running() && job->prediction.known();
   if (!steered || job->deadline.ns <= 0 || !job->utility.empty()) return "";
@@ -192,14 +193,9 @@ std::string Brain::LateWarning(JobId id) {
 }
 
 void Brain::SetJob(JobId id, const JobWish& wish, std::function<void(Status, std::string)> reply) {
-  const JobView* job = jobs_.Find(id);
-  if (job == nullptr) return reply(jobs_.Unknown(id), "");
-  const sched::Job* known = scheduler_->state().FindJob(id);
-  if (Ended(job->state) || known == nullptr || !known->running()) {
-    return reply(Rejected(Name(id) + " is " + Word(job->state) + " already"), "");
-  }
-  const sched::JobSet set{id, wish.priority.value_or(known->priority), wish.deadline.value_or(known->deadline)};
-  const Fed fed = Feed(set);
+  auto event = core_.PrepareJobSet(id, wish);
+  if (!event.ok()) return reply(event.status(), "");
+  const Fed fed = Feed(*std::move(event));
   MarkChanged(id);
   const auto answer = [this, sequence = fed.sequence, reply = std::move(reply)](const std::string& warning) {
     outbox_.Hold(sequence, [reply, warning] { reply(Status::Ok(), warning); });
@@ -217,7 +213,7 @@ std::optional<DeadlineStatus> Brain::DeadlineOf(const JobView& job) const {
   DeadlineStatus out{
       .deadline_us = MicrosOf(job.spec.deadline.seconds()), .steered = Steers(), .best_effort = job.spec.best_effort};
   out.scale = 0;  // unless the scheduler knows it
-  if (const sched::Job* known = scheduler_->state().FindJob(job.id)) {
+  if (const sched::Job* known = core_.scheduler().state().FindJob(job.id)) {
     out.predicted = known->prediction.known();
     out.runs = known->prediction.runs;
     out.scale = known->prediction.scale;

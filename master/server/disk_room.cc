@@ -29,7 +29,7 @@ bool MayHaveRoom(const WorkerView& worker, Instant now) {
 void Brain::NoteRoom(WorkerView* worker, const DiskRoom& room) {
   if (room.total_bytes == 0) return;  // its disk has not answered
   worker->room = room;
-  worker->capacity_bytes = room.free_bytes + namespace_.UsedOn(worker->id);
+  worker->capacity_bytes = room.free_bytes + core_.files().UsedOn(worker->id);
   if (room.full == worker->full) return;
   worker->full = room.full;
   const Incarnation incarnation = worker->info.incarnation;
@@ -52,7 +52,7 @@ std::string Brain::DescribeRoom(const WorkerView& worker) {
 std::string Brain::WhyNoRoom(Instant now) const {
   std::string names;
   size_t full = 0;
-  for (const auto& [id, worker] : workers_.all()) {
+  for (const auto& [id, worker] : core_.workers().all()) {
     if (MayHaveRoom(worker, now)) return "";
     if (!worker.alive || !worker.full || worker.drained_by_user || worker.leaving) continue;
     if (full++ < kNamed) names += (names.empty() ? "" : ", ") + DescribeRoom(worker);
@@ -63,7 +63,7 @@ std::string Brain::WhyNoRoom(Instant now) const {
 }
 
 uint64_t Brain::ShuffleBytes(const JobView& job) const {
-  const sched::Job* known = scheduler_->state().FindJob(job.id);
+  const sched::Job* known = core_.scheduler().state().FindJob(job.id);
   uint64_t bytes = 0;
   for (size_t s = 0; known != nullptr && s < known->stages.size() && s < job.stages.size(); ++s) {
     if (known->stages[s].partitions > 0) bytes += job.stages[s].output_bytes;
@@ -82,8 +82,8 @@ void Brain::FailWithoutRoom() {
   if (now < no_room_until_) return;
   const JobView* most = nullptr;
   uint64_t most_bytes = 0;
-  for (const auto& [id, job] : jobs_.jobs()) {
-    const sched::Job* known = scheduler_->state().FindJob(id);
+  for (const auto& [id, job] : core_.jobs().jobs()) {
+    const sched::Job* known = core_.scheduler().state().FindJob(id);
     if (known == nullptr || !known->running()) continue;
     const auto waits = [](const sched::Stage& stage) { return stage.in_ready; };
     if (std::none_of(known->stages.begin(), known->stages.end(), waits)) continue;

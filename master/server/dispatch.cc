@@ -5,6 +5,7 @@
 
 #include "common/rpc/control_wire.h"
 #include "common/rpc/spec_wire.h"
+#include "master/core/input_places.h"
 #include "master/server/brain.h"
 
 namespace mr::master {
@@ -30,8 +31,8 @@ LaunchCommand Brain::LaunchOf(const JobView& job, const sched::Launch& launch) c
   const TaskId& task = launch.attempt.task;
   const StagePlan& plan = job.plan.stages[task.stage];
   LaunchCommand out{launch.attempt, launch.generation, {}, {}, launch.by_bind};
-  const auto holder = workers_.all().find(launch.worker);
-  const std::string near = holder == workers_.all().end() ? "" : holder->second.info.address;
+  const auto holder = core_.workers().all().find(launch.worker);
+  const std::string near = holder == core_.workers().all().end() ? "" : holder->second.info.address;
   for (const Split& split : plan.SplitsOf(task.task)) {
     SplitToRead& read = out.splits.emplace_back(SplitToRead{split, {}, 0, {}});
     read.input = split.input_index();
@@ -39,7 +40,9 @@ LaunchCommand Brain::LaunchOf(const JobView& job, const sched::Launch& launch) c
       read.version = job.plan.files[split.file];
       read.view = job.plan.view;
     }
-    read.blocks = BlocksOf(job.plan, split, near, launch.attempt.number);
+    auto blocks = BlocksOf(core_.files(), job.plan, split, near, launch.attempt.number);
+    LOG_IF(WARNING, !blocks.ok()) << split.uri << ": " << blocks.status().ToString();
+    if (blocks.ok()) read.blocks = *std::move(blocks);  // else the attempt says that its blocks are missing
   }
   // Slices of a job that ended before this master began are not known any more.
   if (task.task < plan.slices.size()) out.slices = plan.slices[task.task];
@@ -76,9 +79,9 @@ StageInfo InfoOf(const JobView& job, uint32_t index, uint64_t cluster_id) {
 }  // namespace
 
 Status Brain::FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out) {
-  const JobView* job = jobs_.Find(attempt.task.job);
-  if (job == nullptr) return jobs_.Unknown(attempt.task.job);
-  if (jobs_.Find(attempt) == nullptr) return NotFound("there is no such attempt, or its job ended long ago");
+  const JobView* job = core_.jobs().Find(attempt.task.job);
+  if (job == nullptr) return core_.jobs().Unknown(attempt.task.job);
+  if (core_.jobs().Find(attempt) == nullptr) return NotFound("there is no such attempt, or its job ended long ago");
   rpc::ToWire(InfoOf(*job, attempt.task.stage, options_.cluster_id), out.initStage());
   sched::Launch launch;
   launch.attempt = attempt;
@@ -95,7 +98,7 @@ void Brain::Send(WorkerView* worker, size_t bytes, WriteCommand write) {
 }
 
 void Brain::GiveVerdict(WorkerId id, Incarnation incarnation, uint64_t report, Verdict verdict) {
-  WorkerView* worker = workers_.FindAlive(id, incarnation);
+  WorkerView* worker = core_.workers().FindAlive(id, incarnation);
   // One who is away reports again, and gets the same verdict.
   if (worker == nullptr || worker->session == 0) return;
   Outgoing& out = outgoing_[id];
@@ -144,7 +147,7 @@ Message Brain::NextBatch(WorkerView* worker, Outgoing* out) {
 void Brain::Flush() {
   // With the answer to the worker's own call, where there is one: that costs no message.
   for (OpenReport& open : open_reports_) {
-    WorkerView* worker = workers_.Find(open.worker);
+    WorkerView* worker = core_.workers().Find(open.worker);
     if (worker != nullptr && worker->session == open.session && worker->answered) {
       open.out.batch = NextBatch(worker, &outgoing_[worker->id]);
     }
@@ -152,29 +155,29 @@ void Brain::Flush() {
   }
   open_reports_.clear();
   for (auto& [id, out] : outgoing_) {
-    WorkerView* worker = workers_.Find(id);
+    WorkerView* worker = core_.workers().Find(id);
     if (!out.due || worker == nullptr || worker->session == 0 || !worker->answered) continue;
     while (Message message = NextBatch(worker, &out)) outlets_.Apply(worker->session, std::move(message));
     out.due = false;
   }
   PushDue();
-  jobs_.Shrink();
+  core_.jobs().Shrink();
 }
 
 void Brain::SendStage(WorkerView* worker, const JobView& job, uint32_t stage) {
   if (worker == nullptr || worker->session == 0) return;
   if (!worker->stages.insert({job.id, stage}).second) return;
   Send(worker, job.spec_bytes.size() + 4096, [this, id = job.id, stage](rpc::Command::Builder out) {
-    rpc::ToWire(InfoOf(*jobs_.Find(id), stage, options_.cluster_id), out.initStage());
+    rpc::ToWire(InfoOf(*core_.jobs().Find(id), stage, options_.cluster_id), out.initStage());
   });
   for (const InputSpec& input : job.spec.stages[stage].inputs) {
-    if (input.is_edge) SendDirectory(worker, jobs_.Find(job.id), input.stage);
+    if (input.is_edge) SendDirectory(worker, core_.jobs().Find(job.id), input.stage);
   }
 }
 
 void Brain::SendLaunch(const sched::Launch& launch) {
-  WorkerView* worker = workers_.FindAlive(launch.worker, launch.incarnation);
-  const JobView* job = jobs_.Find(launch.attempt.task.job);
+  WorkerView* worker = core_.workers().FindAlive(launch.worker, launch.incarnation);
+  const JobView* job = core_.jobs().Find(launch.attempt.task.job);
   if (worker == nullptr || job == nullptr) return;
   const TaskId& task = launch.attempt.task;
   SendStage(worker, *job, task.stage);
@@ -182,13 +185,13 @@ void Brain::SendLaunch(const sched::Launch& launch) {
   size_t bytes = 256 + plan.slices[task.task].size() * 24;
   for (const Split& split : plan.SplitsOf(task.task)) bytes += 64 + split.uri.size();
   Send(worker, bytes, [this, launch](rpc::Command::Builder out) {
-    rpc::ToWire(LaunchOf(*jobs_.Find(launch.attempt.task.job), launch), out.initLaunch());
+    rpc::ToWire(LaunchOf(*core_.jobs().Find(launch.attempt.task.job), launch), out.initLaunch());
   });
 }
 
 ReplicaLocation Brain::LocationOf(const ReplicaView& view) {
   const auto& [output, attempt, worker, incarnation] = view.replica;
-  const WorkerView* holder = workers_.Find(worker);
+  const WorkerView* holder = core_.workers().Find(worker);
   return {output,
           attempt,
           worker,
@@ -247,17 +250,17 @@ void Brain::SendDelta(const std::vector<Replica>& added, const std::vector<Repli
   // Removals go first: additions of a part stand behind its removals, and those of later parts.
   for (const auto& replica : removed) part(replica, kReplicaBytes).removed.push_back(replica);
   for (const auto& replica : added) {
-    const ReplicaView* view = jobs_.FindReplica(replica);
+    const ReplicaView* view = core_.jobs().FindReplica(replica);
     if (view != nullptr)
       part(replica, kEntryBytes + view->extra->rows.size() * kRowBytes).added.push_back(LocationOf(*view));
   }
   for (auto& [id, parts] : by_stage) {
-    StageView& stage = jobs_.Find(id.job)->stages[id.stage];
+    StageView& stage = core_.jobs().Find(id.job)->stages[id.stage];
     if (stage.directory_version < FirstVersion(first_epoch_)) stage.directory_version = FirstVersion(first_epoch_);
     for (Delta& delta : parts) {
       const uint64_t version = ++stage.directory_version;
       const auto shared = std::make_shared<const Delta>(std::move(delta));
-      for (auto& [worker_id, worker] : workers_.all()) {
+      for (auto& [worker_id, worker] : core_.workers().all()) {
         const auto sent = worker.directories.find(id);
         if (sent == worker.directories.end()) continue;
         sent->second = version;
@@ -278,8 +281,8 @@ void Brain::SendDelta(const std::vector<Replica>& added, const std::vector<Repli
 
 // Nothing where the worker is away: it is asked again when it has registered.
 void Brain::SendReplicate(const Replica& from, WorkerId to) {
-  WorkerView* worker = workers_.Find(to);
-  const ReplicaView* view = jobs_.FindReplica(from);
+  WorkerView* worker = core_.workers().Find(to);
+  const ReplicaView* view = core_.jobs().FindReplica(from);
   if (worker == nullptr || !worker->alive || worker->session == 0 || view == nullptr) return;
   worker->holds.insert(from.output.task.job);
   Send(worker, 64 + kEntryBytes + view->extra->rows.size() * kRowBytes,

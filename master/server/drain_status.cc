@@ -1,7 +1,7 @@
 // Answers whether a worker may be stopped, from the brain's parts.
 #include "common/io/clock.h"
+#include "master/core/drain.h"
 #include "master/server/brain.h"
-#include "master/server/drain.h"
 
 namespace mr::master {
 namespace {
@@ -15,14 +15,14 @@ constexpr size_t kJobsSent = 20;
 const dfs::DrainBlocks& Brain::BlocksKept(WorkerId id) {
   auto& [at, blocks] = blocks_kept_[id];
   const Instant now = Now();
-  if (at.ns != 0 && namespace_.BlocksOn(id) > kCountSlice && now - at < kLookAgain) return blocks;
+  if (at.ns != 0 && core_.files().BlocksOn(id) > kCountSlice && now - at < kLookAgain) return blocks;
   at = now;
-  blocks = namespace_.DrainOf(id);
+  blocks = core_.files().DrainOf(id);
   return blocks;
 }
 
 Result<DrainReport> Brain::DrainOf(WorkerId id) {
-  const WorkerView* worker = workers_.Find(id);
+  const WorkerView* worker = core_.workers().Find(id);
   if (worker == nullptr) return NotFound("there is no worker " + Name(id));
   DrainReport report;
   report.draining = worker->drained_by_user;
@@ -30,9 +30,9 @@ Result<DrainReport> Brain::DrainOf(WorkerId id) {
   report.word = worker->Word();
   report.blocks = BlocksKept(id);
   AddScheduled(
-      scheduler_->state(), id,
+      core_.scheduler().state(), id,
       [this](const Replica& replica) {
-        const ReplicaView* view = jobs_.FindReplica(replica);
+        const ReplicaView* view = core_.jobs().FindReplica(replica);
         return view == nullptr ? uint64_t{0} : view->manifest.bytes;
       },
       &report);

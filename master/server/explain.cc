@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "master/core/input_places.h"
 #include "master/sched/state/state.h"
 #include "master/server/brain.h"
 #include "master/server/planner.h"
@@ -70,8 +71,8 @@ void Brain::Locate(Explained* out) const {
     std::set<WorkerId> on;
     for (const Split& split : stage.splits) {
       bool found = false;
-      for (const WorkerId holder : Holders(out->plan, split)) {
-        const sched::Worker* worker = scheduler_->state().FindWorker(holder);
+      for (const WorkerId holder : HoldersOf(core_.files(), out->plan, split)) {
+        const sched::Worker* worker = core_.scheduler().state().FindWorker(holder);
         if (worker == nullptr || !worker->alive) continue;
         found = true;
         on.insert(holder);
@@ -83,7 +84,7 @@ void Brain::Locate(Explained* out) const {
 }
 
 void Brain::AddForecast(const JobSpec& spec, Result<Forecast> forecast, Explained* out) {
-  out->slots = scheduler_->state().slots().total;
+  out->slots = core_.scheduler().state().slots().total;
   out->steered = Steers();
   if (!forecast.ok()) {
     out->no_forecast = forecast.status().message();
@@ -92,7 +93,7 @@ void Brain::AddForecast(const JobSpec& spec, Result<Forecast> forecast, Explaine
   out->forecast = *std::move(forecast);
   if (spec.deadline.ns <= 0) return;
   out->admission =
-      sched::Admit(scheduler_->state(), out->forecast->prediction, spec.deadline.seconds(), spec.queue, Stamp());
+      sched::Admit(core_.scheduler().state(), out->forecast->prediction, spec.deadline.seconds(), spec.queue, Stamp());
   const bool refused = out->steered && !out->forecast->guessed && !spec.best_effort &&
                        out->admission->answer != sched::Admission::Answer::kAdmitted;
   if (refused) out->refusals.push_back(Rejected(RefusalText(*out->admission, spec.deadline, out->slots)));

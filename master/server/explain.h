@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "master/core/records.h"
 #include "master/sched/policies/jockey/admission.h"
 #include "master/server/predictor.h"
-#include "master/server/records.h"
 
 namespace mr::master {
 

@@ -14,9 +14,9 @@ constexpr size_t kMostBeside = 1000;      // jobs; as many as the scheduler keep
 }  // namespace
 
 Status Brain::FillHistory(JobId id, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out) {
-  const JobView* view = jobs_.Find(id);
-  if (view == nullptr) return jobs_.Unknown(id);
-  const sched::State& state = scheduler_->state();
+  const JobView* view = core_.jobs().Find(id);
+  if (view == nullptr) return core_.jobs().Unknown(id);
+  const sched::State& state = core_.scheduler().state();
   const sched::Job* job = state.FindJob(id);
   if (job == nullptr) {
     return NotFound(Name(id) + " ended long ago, or under another release: when its attempts ran is not kept");

@@ -17,13 +17,13 @@ void Brain::KeepHouse() {
 
 // An attempt that was stopped late may make its directory once more after its job's end.
 void Brain::SweepStaging() {
-  const auto entries = namespace_.List(std::string(dfs::kStaging));
+  const auto entries = core_.files().List(std::string(dfs::kStaging));
   if (!entries.ok()) return;
   const Instant now = Stamp();
   for (const dfs::FileInfo& entry : *entries) {
     const auto id = ParseJobId(entry.path.substr(entry.path.rfind('/') + 1));
     if (!id) continue;
-    const JobView* job = jobs_.Find(*id);
+    const JobView* job = core_.jobs().Find(*id);
     if (job != nullptr && (!job->told || job->live_attempts > 0 || now - job->ended < options_.staging_age)) {
       continue;
     }
@@ -41,8 +41,8 @@ std::set<std::string> Brain::FilesInUse() const {
     used.insert(spec.library);
     for (const SideFile& file : spec.files) used.insert(file.sha256);
   };
-  for (const JobId id : jobs_.OpenJobs()) {
-    if (const auto it = jobs_.jobs().find(id); it != jobs_.jobs().end()) add(it->second.spec);
+  for (const JobId id : core_.jobs().OpenJobs()) {
+    if (const auto it = core_.jobs().jobs().find(id); it != core_.jobs().jobs().end()) add(it->second.spec);
   }
   for (const auto& [key, planning] : planning_) add(planning.spec);
   return used;

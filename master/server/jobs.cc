@@ -31,7 +31,7 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
     return Rejected("submission id '" + submission_id + "' was used for another job; take a new one");
   };
   if (!submission_id.empty()) {
-    if (JobView* known = jobs_.FindSubmission(submission_id)) {
+    if (JobView* known = core_.jobs().FindSubmission(submission_id)) {
       if (known->spec_bytes != spec_bytes) return reply(reused(), {});
       return outbox_.Hold(known->submit_sequence, [reply, id = known->id] { reply(Status::Ok(), id); });
     }
@@ -41,7 +41,7 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
       return;
     }
   }
-  if (jobs_.open() + planning_.size() >= options_.open_jobs) {
+  if (core_.jobs().open() + planning_.size() >= options_.open_jobs) {
     return reply(Rejected(std::to_string(options_.open_jobs) +
                           " jobs are planned or unfinished, the most that this master takes at once (mrmaster "
                           "--open_jobs); nothing was submitted: submit again when some have ended (mrctl jobs)"),
@@ -78,7 +78,7 @@ std::vector<Status> Brain::Refusals(const JobSpec& spec) {
   add(PoliciesOf(spec).status());
   add(CheckMemory(spec));
   if (spec.output_uri.starts_with("dfs://")) add(CheckDfsOutput(spec));
-  if (const JobView* job = jobs_.OpenWithOutput(spec.output_uri)) {
+  if (const JobView* job = core_.jobs().OpenWithOutput(spec.output_uri)) {
     add(Rejected(Name(job->id) + " is running and writes to the same output " + spec.output_uri +
                  "; wait for it (mrctl wait), end it (mrctl kill) or name another output"));
   }
@@ -90,7 +90,7 @@ Status Brain::CheckMemory(const JobSpec& spec) {
   for (const auto& stage : spec.stages) wanted = std::max(wanted, spec.MemoryOf(stage));
   const WorkerView* largest = nullptr;
   const Instant now = Lived();
-  for (const auto& [id, worker] : workers_.all()) {
+  for (const auto& [id, worker] : core_.workers().all()) {
     if (worker.excluded || !(worker.alive || worker.MayReturn(now))) continue;
     if (worker.info.memory_bytes == 0) return Status::Ok();  // it has no limit
     if (largest == nullptr || worker.info.memory_bytes > largest->info.memory_bytes) largest = &worker;
@@ -104,7 +104,7 @@ Status Brain::CheckMemory(const JobSpec& spec) {
 
 PlanContext Brain::ContextOf(const JobSpec& spec) const {
   PlanContext context;
-  context.total_slots = workers_.TotalSlots();
+  context.total_slots = core_.workers().TotalSlots();
   context.block_bytes = options_.block_bytes;
   for (const auto& stage : spec.stages) {
     for (const auto& input : stage.inputs) {
@@ -144,20 +144,18 @@ void Brain::Accept(const std::string& key, std::optional<sched::Prediction> pred
     for (const auto& reply : planning.replies) reply(refusals.front(), {});
     return;
   }
-  std::string extra =
-      EncodeSubmit({planning.spec_bytes, planning.submission_id, WallClockMs(), std::move(planning.plan)});
-  sched::JobSubmitted event = SubmittedJob({epoch_, next_job_}, spec);
-  if (const uint64_t bytes = EncodeFields(event).size() + extra.size(); bytes > options_.record_bytes) {
-    const Status too_large = Rejected(TooLong("the plan of this job", bytes, options_.record_bytes) +
-                                      "; give it fewer inputs or larger splits (--conf max_split_bytes=...)");
+  auto record =
+      core_.PrepareSubmit({std::make_shared<const JobSpec>(spec),
+                           {planning.spec_bytes, planning.submission_id, WallClockMs(), std::move(planning.plan)}},
+                          Stamp());
+  if (!record.ok()) {
     ReleasePin(planning.pin);
-    for (const auto& reply : planning.replies) reply(too_large, {});
+    for (const auto& reply : planning.replies) reply(record.status(), {});
     return;
   }
-  const JobId id = event.job;
-  ++next_job_;
+  const JobId id = std::get<sched::JobSubmitted>(record->stamped.event).job;
   // The answer waits for the job's record only: a lost prediction would be made again.
-  const Fed fed = Feed(std::move(event), std::move(extra));
+  const Fed fed = Feed(*std::move(record));
   if (prediction) Feed(sched::ProfileLoaded{id, *std::move(prediction), spec.utility});
   LOG(INFO) << Name(id) << " '" << spec.name << "' accepted";
   MarkChanged(id);
@@ -170,28 +168,10 @@ Result<std::vector<std::string>> Brain::PoliciesOf(const JobSpec& spec) const {
   return sched::Scheduler::PoliciesOfJob(options_.policies, spec.policies, spec.speculation, spec.clones);
 }
 
-sched::JobSubmitted Brain::SubmittedJob(JobId id, const JobSpec& spec) const {
-  sched::JobSubmitted event;
-  event.job = id;
-  event.name = spec.name;
-  event.queue = spec.queue;
-  event.priority = spec.priority;
-  event.deadline = spec.deadline;
-  event.max_attempts = spec.max_failures;
-  // A job that this list cannot serve as it wished was accepted under another one, and keeps what it has.
-  auto policies = PoliciesOf(spec);
-  event.policies = policies.ok() ? *std::move(policies) : spec.policies;
-  event.graph = GraphOf(spec);
-  return event;
-}
-
 void Brain::KillJob(JobId id, const std::string& why, std::function<void(Status)> reply) {
-  const JobView* job = jobs_.Find(id);
-  if (job == nullptr) return reply(jobs_.Unknown(id));
-  if (Ended(job->state) || job->state == JobState::kCommitting) {
-    return reply(Rejected(Name(id) + " is " + Word(job->state) + " already"));
-  }
-  const Fed fed = Feed(sched::JobKillAsked{id, why.empty() ? "asked by a user" : why});
+  auto event = core_.PrepareKill(id, why);
+  if (!event.ok()) return reply(event.status());
+  const Fed fed = Feed(*std::move(event));
   LOG(INFO) << Name(id) << " is to be killed: " << why;
   MarkChanged(id);
   outbox_.Hold(fed.sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
@@ -199,13 +179,7 @@ void Brain::KillJob(JobId id, const std::string& why, std::function<void(Status)
 
 void Brain::Publish(JobId id, int attempt) {
   MarkChanged(id);
-  JobView* job = jobs_.Find(id);
-  if (job->in_dfs()) {
-    // Visible already, by the record that committed it.
-    job->state = job->publish_error.empty() ? JobState::kSucceeded : JobState::kFailed;
-    job->error = job->publish_error;
-    return JobDone(id);
-  }
+  const JobView* job = core_.jobs().Find(id);
   auto request = std::make_shared<PublishRequest>();
   *request = {Name(id), job->spec.output_uri, job->spec.overwrite, job->Outputs(), options_.cluster_id};
   outlets_.InPool([this, id, attempt, request] {
@@ -227,39 +201,25 @@ void Brain::Published(JobId id, int attempt, const Status& status) {
   }
   std::string error;
   if (!status.ok()) error = "its output was computed but could not be published: " + status.message();
-  const uint64_t sequence =
-      Append(journal::RecordClass::kHard, RecordKind::kPublished, EncodeFields(JobPublished{id, error}));
-  unpublished_.erase(id);
-  if (!error.empty()) uncleaned_.insert(id);
-  outbox_.Hold(sequence, [this, id, error] {
-    JobView* job = jobs_.Find(id);
-    job->state = error.empty() ? JobState::kSucceeded : JobState::kFailed;
-    job->error = error;
-    job->ended = Stamp();
-    JobDone(id);
-    CleanUp(id);
-  });
+  Feed(Record(JobPublished{id, error, Stamp()}));
 }
 
 // The job's end may be reported from here on, and workers may forget the job.
 void Brain::JobDone(JobId id) {
-  JobView* job = jobs_.Find(id);
-  jobs_.Settle(id);
-  ReleasePin(job->plan.pin);
-  bad_records_.Forget(id);
-  partition_sizes_.Forget(id);
-  skew_.Forget(id);
-  Learn(*job);
-  LOG(INFO) << Name(id) << " " << Word(job->state) << (job->error.empty() ? "" : ": ") << job->error;
+  const JobView& job = *core_.jobs().Find(id);
+  ReleasePin(job.plan.pin);
+  Learn(job);
+  LOG(INFO) << Name(id) << " " << Word(job.state) << (job.error.empty() ? "" : ": ") << job.error;
   MarkChanged(id);
-  for (auto& [worker_id, worker] : workers_.all()) EndJobAt(&worker, id);
+  for (auto& [worker_id, worker] : core_.workers().all()) EndJobAt(&worker, id);
+  CleanUp(id);
 }
 
 // Staging of a job that failed goes when nobody writes there any more.
 void Brain::CleanUp(JobId id) {
-  const JobView* job = jobs_.Find(id);
-  if (!uncleaned_.contains(id) || (job != nullptr && job->live_attempts > 0)) return;
-  uncleaned_.erase(id);
+  const JobView* job = core_.jobs().Find(id);
+  if (!core_.open().uncleaned.contains(id) || (job != nullptr && job->live_attempts > 0)) return;
+  core_.open().uncleaned.erase(id);
   if (job == nullptr) return;
   if (job->in_dfs()) {
     // Nothing there is fine.
@@ -274,8 +234,9 @@ void Brain::CleanUp(JobId id) {
 }
 
 void Brain::ClearAllStaging() const {
-  for (const auto& [id, job] : jobs_.jobs()) {
-    if (!job.told || uncleaned_.contains(id)) ClearStaging(job.spec.output_uri, Name(id), options_.cluster_id);
+  for (const auto& [id, job] : core_.jobs().jobs()) {
+    if (!job.told || core_.open().uncleaned.contains(id))
+      ClearStaging(job.spec.output_uri, Name(id), options_.cluster_id);
   }
 }
 

@@ -13,7 +13,7 @@ namespace mr::master {
 
 void Brain::Learn(const JobView& job) {
   if (options_.profiles == nullptr || job.state != JobState::kSucceeded) return;
-  const sched::Job* known = scheduler_->state().FindJob(job.id);
+  const sched::Job* known = core_.scheduler().state().FindJob(job.id);
   if (known == nullptr) return;
   auto run = std::make_shared<sched::RunProfile>(sched::ProfileOf(*known));
   // The durations of tasks that ran under another release of the master are not known.

@@ -9,6 +9,7 @@
 #include "master/journal/witness.h"
 #include "master/server/http.h"
 #include "master/server/profiles.h"
+#include "master/server/read_journal.h"
 #include "master/server/shell.h"
 
 namespace mr::master {
@@ -153,11 +154,9 @@ uint64_t Master::StateDigest() {
 }
 
 Result<uint64_t> ReplayedDigest(const std::string& directory) {
-  Loop loop([] {});
-  NoOutlets outlets;
-  Brain brain({.directory = directory}, loop, outlets);
-  MR_RETURN_IF_ERROR(brain.ReplayOnly().status());
-  return brain.scheduler().Digest();
+  MasterCore core({.directory = directory}, SpecOf);
+  MR_RETURN_IF_ERROR(ReadJournal(&core).status());
+  return core.scheduler().Digest();
 }
 
 }  // namespace mr::master

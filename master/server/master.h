@@ -9,9 +9,9 @@
 
 #include "common/base/status.h"
 #include "common/io/retention.h"
+#include "master/core/fat_partitions.h"
+#include "master/core/record_size.h"
 #include "master/sched/scheduler.h"
-#include "master/server/fat_partitions.h"
-#include "master/server/record_size.h"
 
 namespace mr::master {
 

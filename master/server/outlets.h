@@ -53,14 +53,4 @@ class Outlets {
   virtual void InBackground(std::function<void()> work) { InPool(std::move(work)); }
 };
 
-// For a replay, which carries nothing out.
-class NoOutlets final : public Outlets {
- public:
-  void Apply(uint64_t, Message) override {}
-  void CloseSession(uint64_t) override {}
-  void PushStatus(uint64_t, Message) override {}
-  void Probe(const Look&, std::function<void(Looked)>) override {}
-  void InPool(std::function<void()>) override {}
-};
-
 }  // namespace mr::master

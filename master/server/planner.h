@@ -10,8 +10,7 @@
 #include "common/io/input_files.h"
 #include "common/model/job_plan.h"
 #include "common/model/job_spec.h"
-#include "master/server/fat_partitions.h"
-#include "master/server/records.h"
+#include "master/core/fat_partitions.h"
 
 namespace mr::master {
 
@@ -35,12 +34,6 @@ inline constexpr uint64_t kMostByBytes = 1000;
 // Tasks, splits and partitions of all stages; slices are not filled in. kNotFound naming the path
 // and the nearest name for a missing input; kRejected where the output exists and is not empty.
 Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context);
-
-// Returns the slices of its edges that each of the stage's `tasks` reads, where no partition is shared.
-std::vector<std::vector<Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage, uint32_t tasks);
-// Returns the slices of each task, where the tasks are these pieces.
-std::vector<std::vector<Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
-                                         const std::vector<Piece>& pieces);
 
 // kRejected where the job would read what it writes over.
 Status CheckInputsOutside(const JobPlan& plan, const std::string& output_uri);

@@ -24,7 +24,7 @@ std::string Hidden(const std::string& path, const std::string& job, uint64_t clu
 // Whether `directory` already holds this job's finished output.
 bool IsPublished(const std::string& directory, const PublishRequest& request) {
   const auto text = ReadFile(directory + "/_SUCCESS");
-  return text.ok() && *text == SuccessDocument(request);
+  return text.ok() && *text == SuccessDocument(request.job, request.parts);
 }
 
 // A worker says where its part is, and under which name. Of all files that the master may move these are those of this
@@ -81,38 +81,6 @@ std::string StagingUri(const std::string& output_uri, const std::string& job, ui
   return "file://" + Hidden(PathOf(output_uri), job, cluster_id, ".staging");
 }
 
-OutputTotals TotalsOf(const std::vector<FileOutput>& parts) {
-  OutputTotals totals;
-  Hasher128 hasher;
-  for (const FileOutput& part : parts) {
-    totals.bytes += part.bytes;
-    totals.records += part.records;
-    ++totals.parts;
-    hasher.Update(part.name.data(), part.name.size() + 1);  // with its NUL, as a separator
-    hasher.Update(&part.content, sizeof part.content);
-  }
-  totals.digest = hasher.Finish();
-  return totals;
-}
-
-std::string SuccessDocument(const PublishRequest& request, size_t max_bytes) {
-  const OutputTotals totals = TotalsOf(request.parts);
-  std::string text = "{\n  \"version\": 1,\n  \"job\": \"" + request.job +
-                     "\",\n  \"bytes\": " + std::to_string(totals.bytes) +
-                     ",\n  \"records\": " + std::to_string(totals.records) + ",\n  \"digest\": \"" +
-                     totals.digest.Hex() + "\",\n  \"parts\": [";
-  // About so much per part, beside its name.
-  if (request.parts.size() * 120 > max_bytes) return text + "]\n}\n";
-  const char* separator = "\n";
-  for (const FileOutput& part : request.parts) {
-    text += separator + std::string("    {\"name\": \"") + JsonEscape(part.name) +
-            "\", \"bytes\": " + std::to_string(part.bytes) + ", \"records\": " + std::to_string(part.records) +
-            ", \"digest\": \"" + part.content.Hex() + "\"}";
-    separator = ",\n";
-  }
-  return text + "\n  ]\n}\n";
-}
-
 Status PublishFiles(const PublishRequest& request) {
   const std::string output = PathOf(request.output_uri);
   const auto hidden = [&](const char* suffix) { return Hidden(output, request.job, request.cluster_id, suffix); };
@@ -127,7 +95,7 @@ Status PublishFiles(const PublishRequest& request) {
       }
       for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(MovePart(part, made));
       MR_RETURN_IF_ERROR(SyncDirectory(made));
-      MR_RETURN_IF_ERROR(WriteFileDurably(made + "/_SUCCESS", SuccessDocument(request)));
+      MR_RETURN_IF_ERROR(WriteFileDurably(made + "/_SUCCESS", SuccessDocument(request.job, request.parts)));
     }
     MR_RETURN_IF_ERROR(request.overwrite ? Swap(made, output, aside) : Place(made, output));
     MR_RETURN_IF_ERROR(SyncDirectory(ParentOf(output)));

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "common/base/digest.h"
 #include "common/base/status.h"
-#include "master/server/records.h"
+#include "common/model/output.h"
+#include "master/core/output_totals.h"
 
 namespace mr::master {
 
@@ -23,22 +23,6 @@ struct PublishRequest {
 
 // file:///a/.out.<job>.<cluster>.staging, the hidden sibling under which attempts write.
 std::string StagingUri(const std::string& output_uri, const std::string& job, uint64_t cluster_id);
-
-// Totals over parts: what _SUCCESS and the job's status say.
-struct OutputTotals {
-  uint64_t bytes = 0, records = 0;
-  uint32_t parts = 0;
-  Digest128 digest;  // over the parts' names and content digests, in order
-  template <class V>
-  static void Fields(V&& v) {
-    using T = OutputTotals;
-    v(&T::bytes, &T::records, &T::parts, &T::digest);
-  }
-};
-OutputTotals TotalsOf(const std::vector<FileOutput>& parts);
-
-// The text of _SUCCESS. Without its list of parts where it would be longer than max_bytes.
-std::string SuccessDocument(const PublishRequest& request, size_t max_bytes = SIZE_MAX);
 
 // Renames every staged part into a hidden directory beside the output, syncs, writes _SUCCESS last, and
 // renames that: the output is there as a whole or not at all. kRejected: somebody else has put files

@@ -18,55 +18,26 @@ constexpr uint32_t kEpochShift = 36;
 // The highest credible epoch. No master reaches it.
 constexpr uint32_t kMaxEpoch = 1u << 26;
 
-std::string LossText(const JournalLoss& loss, const std::string& directory) {
-  std::string text =
-      "records of the journal in " + directory + "/journal are lost: it ended with record " + std::to_string(loss.kept);
-  if (loss.found_by.empty()) return text + ", and record " + std::to_string(loss.sequence) + " had been durable";
-  return text + " when worker " + loss.found_by + " registered, which had been sent record " +
-         std::to_string(loss.sequence) + " of epoch " + std::to_string(loss.epoch) +
-         " as durable (this is an older copy of the data directory, most likely)";
-}
-
 }  // namespace
 
-Durable Brain::DurableNow() const { return InLossMode() ? Durable{} : epochs_.At(outbox_.durable()); }
+Durable Brain::DurableNow() const { return InLossMode() ? Durable{} : core_.epochs().At(outbox_.durable()); }
 
-std::string Brain::LossWords() const {
-  if (!loss_) return "";
-  const std::string text = LossText(*loss_, options_.directory);
-  if (!loss_->open) return text + ". An operator has accepted that";
-  return text + ". Nothing new is taken, and no block is deleted. Stop this master and restore a copy of " +
-         options_.directory + " that has record " + std::to_string(loss_->sequence) +
-         ", or accept the loss: `mrctl store safemode off`";
-}
-
-Status Brain::CheckLoss() const {
-  if (!InLossMode()) return Status::Ok();
-  return Rejected("the master is in safe mode and takes nothing new: " + LossWords());
-}
+std::string Brain::LossWords() const { return core_.loss().Words(options_.directory); }
 
 void Brain::NoteSeen(const std::string& worker, const Durable& seen) {
-  if (seen.epoch > kMaxEpoch || !epochs_.Lacks(seen, outbox_.durable())) return;
+  if (seen.epoch > kMaxEpoch || !core_.epochs().Lacks(seen, outbox_.durable())) return;
   JournalLoss loss{seen.epoch, seen.sequence, outbox_.durable(), std::max(epoch_.load(), seen.epoch) + 1, WallClockMs(),
                    worker,     true};
-  if (InLossMode()) loss.kept = loss_->kept;
-  const uint64_t doubt = epochs_.DoubtFrom(seen);
+  if (InLossMode()) loss.kept = core_.loss().last()->kept;
+  const uint64_t doubt = core_.epochs().DoubtFrom(seen);
   journal_->RaiseEpoch(loss.raised);
   epoch_ = loss.raised;
-  TakeLoss(loss, Append(journal::RecordClass::kHard, RecordKind::kLoss, EncodeFields(loss)));
+  Feed(Record(loss));
   LOG(ERROR) << "journal: " << LossWords();
   // Ids that were assigned here since the chains parted may be those of lost records, too.
-  ApplyDfs(dfs::IdsInDoubt{doubt, namespace_.NextBlock()});
+  ApplyDfs(dfs::IdsInDoubt{doubt, core_.files().NextBlock()});
   RaiseIds();
   ApplyDfs(dfs::SafeModeHeld{Stamp(), true});
-}
-
-void Brain::TakeLoss(const JournalLoss& loss, uint64_t sequence) {
-  loss_ = loss;
-  loss_at_ = sequence;
-  epochs_.Began({loss.raised, loss.wall_ms, sequence, namespace_.NextBlock()});
-  epochs_.Settle(loss.raised);
-  loss_open_ = loss.open;
 }
 
 void Brain::RaiseIds() {
@@ -76,11 +47,10 @@ void Brain::RaiseIds() {
 
 void Brain::AcceptLoss(std::function<void(Status)> reply) {
   // Accepted by an earlier call, whose record may not be on disk yet.
-  if (!InLossMode()) return outbox_.Hold(loss_at_, [reply = std::move(reply)] { reply(Status::Ok()); });
-  JournalLoss accepted = *loss_;
+  if (!InLossMode()) return outbox_.Hold(core_.loss().at(), [reply = std::move(reply)] { reply(Status::Ok()); });
+  JournalLoss accepted = *core_.loss().last();
   accepted.open = false;
-  const uint64_t sequence = Append(journal::RecordClass::kHard, RecordKind::kLoss, EncodeFields(accepted));
-  TakeLoss(accepted, sequence);
+  const uint64_t sequence = Feed(Record(accepted)).sequence;
   LOG(WARNING) << "journal: an operator accepted that " << LossText(accepted, options_.directory);
   ApplyDfs(dfs::SafeModeHeld{Stamp(), false});
   outbox_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
@@ -89,15 +59,15 @@ void Brain::AcceptLoss(std::function<void(Status)> reply) {
 JournalStatus Brain::JournalNow() const {
   JournalStatus out;
   out.lost = InLossMode();
-  if (loss_) {
-    out.lost_epoch = loss_->epoch;
-    out.lost_sequence = loss_->sequence;
-    out.kept = loss_->kept;
-    out.found_by = loss_->found_by;
-    out.found_unix_ms = loss_->wall_ms;
+  if (const auto& loss = core_.loss().last()) {
+    out.lost_epoch = loss->epoch;
+    out.lost_sequence = loss->sequence;
+    out.kept = loss->kept;
+    out.found_by = loss->found_by;
+    out.found_unix_ms = loss->wall_ms;
     out.text = LossWords();
   }
-  out.awaits_workers = !InLossMode() && namespace_.in_safe_mode();
+  out.awaits_workers = !InLossMode() && core_.files().in_safe_mode();
   out.passed_over = journal_->read().warnings;
   out.full = journal_full_;
   out.witness_failure = journal_->witness_failure();

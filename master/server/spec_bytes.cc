@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "common/rpc/spec_wire.h"
-#include "master/server/spec_check.h"
+#include "master/core/spec_check.h"
 
 namespace mr::master {
 

@@ -17,7 +17,7 @@ constexpr size_t kMostNamed = 20;
 
 std::vector<std::string> Brain::WhyUnended(const JobView& job, const TaskId& id) const {
   std::vector<std::string> lines;
-  const sched::Task* task = scheduler_->state().FindTask(id);
+  const sched::Task* task = core_.scheduler().state().FindTask(id);
   if (task == nullptr) return lines;
   const TaskLetter letter = job.letter(id.stage);
   const std::string subject = Name(id, letter);
@@ -35,7 +35,7 @@ std::vector<std::string> Brain::WhyUnended(const JobView& job, const TaskId& id)
 
 std::vector<std::pair<AttemptId, std::string>> Brain::Hung(const JobView& job) const {
   std::vector<std::pair<AttemptId, std::string>> hung;
-  const sched::Job* known = scheduler_->state().FindJob(job.id);
+  const sched::Job* known = core_.scheduler().state().FindJob(job.id);
   if (known == nullptr || !known->running()) return hung;
   const Duration timeout = job.spec.task_timeout;
   const Duration named = timeout.ns > 0 ? std::min(Duration{timeout.ns / 2}, kNamedAfter) : kNamedAfter;
@@ -44,7 +44,7 @@ std::vector<std::pair<AttemptId, std::string>> Brain::Hung(const JobView& job) c
     for (const auto& [task, number] : known->stages[s].active) {
       if (hung.size() == kMostNamed) return hung;
       const AttemptId id{{job.id, s, task}, number};
-      const sched::Attempt* a = scheduler_->state().FindAttempt(id);
+      const sched::Attempt* a = core_.scheduler().state().FindAttempt(id);
       // One that waits for inputs is not to blame.
       if (a == nullptr || a->state != sched::AttemptState::kRunning || !a->inputs_done) continue;
       Instant moved = std::max(a->started_at, a->inputs_done_at);

@@ -6,12 +6,12 @@
 #include "common/io/clock.h"
 #include "common/rpc/client_wire.h"
 #include "common/rpc/wire.h"
+#include "master/core/drain.h"
+#include "master/core/failure_text.h"
 #include "master/sched/policies/common/figures.h"
 #include "master/sched/policies/dolly/omega.h"
 #include "master/sched/state/state.h"
 #include "master/server/brain.h"
-#include "master/server/drain.h"
-#include "master/server/failure_text.h"
 
 namespace mr::master {
 namespace {
@@ -95,7 +95,7 @@ JobStatus Brain::StatusOf(const JobView& job) const {
   out.clones = ClonesOf(job);
   out.steering = SteeringOf(job);
   out.deadline = DeadlineOf(job);
-  if (!Ended(job.state) && workers_.NoneToCome()) {
+  if (!Ended(job.state) && core_.workers().NoneToCome()) {
     out.warnings.push_back("no worker is registered; the job waits until one is (see mrctl doctor)");
   }
   for (const auto& [stage, text] : job.warnings) out.warnings.push_back(text);
@@ -139,7 +139,7 @@ std::optional<CloneStatus> Brain::ClonesOf(const JobView& job) const {
   size_t tasks = 0;
   for (const StagePlan& stage : job.plan.stages) tasks += stage.tasks;
   const std::string bin = std::to_string(sched::BinOfTasks(tasks));
-  for (const sched::Figure& figure : scheduler_->Figures(job.id, last_stamp_)) {
+  for (const sched::Figure& figure : core_.scheduler().Figures(job.id, last_stamp_)) {
     if (figure.name == sched::kBudgetFigure) out.budget = static_cast<uint64_t>(figure.value);
     if (figure.name == sched::kUsedFigure) out.budget_used = static_cast<uint64_t>(figure.value);
     if (figure.name != sched::kOmegaFigure || figure.label != bin) continue;
@@ -150,7 +150,7 @@ std::optional<CloneStatus> Brain::ClonesOf(const JobView& job) const {
 }
 
 Status Brain::Watch(uint64_t watcher, JobId id) {
-  if (jobs_.Find(id) == nullptr) return jobs_.Unknown(id);
+  if (core_.jobs().Find(id) == nullptr) return core_.jobs().Unknown(id);
   watchers_[watcher].job = id;
   changed_.insert(id);
   return Status::Ok();
@@ -177,7 +177,7 @@ void Brain::PushDue() {
     if (!changed.contains(watcher.job)) continue;
     watcher.dirty = true;
     if (watcher.in_flight) continue;
-    const JobView* job = jobs_.Find(watcher.job);
+    const JobView* job = core_.jobs().Find(watcher.job);
     if (job == nullptr) continue;  // ended so long ago that it is forgotten
     const bool last = Ended(ToldState(*job));
     if (!last && now - watcher.last_push < kPushEvery) {
@@ -202,8 +202,8 @@ void Brain::PushDue() {
 }
 
 Status Brain::FillTasks(JobId id, uint64_t from, rpc::MasterForClient::TasksResults::Builder out) {
-  const JobView* job = jobs_.Find(id);
-  if (job == nullptr) return jobs_.Unknown(id);
+  const JobView* job = core_.jobs().Find(id);
+  if (job == nullptr) return core_.jobs().Unknown(id);
   if (job->brief) return OnlyBrief(*job);
   // `from` is stage << 32 | task.
   uint32_t stage = static_cast<uint32_t>(from >> 32), task = static_cast<uint32_t>(from);
@@ -237,8 +237,8 @@ Status Brain::FillTasks(JobId id, uint64_t from, rpc::MasterForClient::TasksResu
 }
 
 Status Brain::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClient::AttemptsResults::Builder out) {
-  const JobView* job = jobs_.Find(id);
-  if (job == nullptr) return jobs_.Unknown(id);
+  const JobView* job = core_.jobs().Find(id);
+  if (job == nullptr) return core_.jobs().Unknown(id);
   if (job->brief) return OnlyBrief(*job);
   const Instant now = Stamp();
   const auto begin = after.valid() ? job->attempts.upper_bound(after) : job->attempts.begin();
@@ -271,8 +271,8 @@ Status Brain::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClien
 }
 
 Status Brain::FillCounters(JobId id, uint64_t from, rpc::MasterForClient::CountersResults::Builder out) {
-  const JobView* job = jobs_.Find(id);
-  if (job == nullptr) return jobs_.Unknown(id);
+  const JobView* job = core_.jobs().Find(id);
+  if (job == nullptr) return core_.jobs().Unknown(id);
   if (job->brief) return OnlyBrief(*job);
   std::map<std::pair<std::string, std::string>, int64_t> sums;
   for (const auto& stage : job->stages) {
@@ -303,8 +303,8 @@ Status Brain::FillCounters(JobId id, uint64_t from, rpc::MasterForClient::Counte
 }
 
 Status Brain::FillDecisions(JobId id, uint32_t from, rpc::MasterForClient::DecisionsResults::Builder out) {
-  const JobView* job = jobs_.Find(id);
-  if (job == nullptr) return jobs_.Unknown(id);
+  const JobView* job = core_.jobs().Find(id);
+  if (job == nullptr) return core_.jobs().Unknown(id);
   if (job->brief) return OnlyBrief(*job);
   // Lines [from, end): the job's, those of its tasks, the end of the job, which follows from them.
   std::vector<const WhyLine*> lines;
@@ -349,7 +349,7 @@ Status Brain::FillDecisions(JobId id, uint32_t from, rpc::MasterForClient::Decis
 void Brain::FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder out) {
   Stamp();
   // `from` is epoch << 32 | seq.
-  const auto& jobs = jobs_.jobs();
+  const auto& jobs = core_.jobs().jobs();
   const auto begin = jobs.lower_bound(JobId{static_cast<uint32_t>(from >> 32), static_cast<uint32_t>(from)});
   auto end = begin;
   unsigned count = 0;
@@ -362,17 +362,18 @@ void Brain::FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder o
 
 void Brain::FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Builder out) {
   std::map<WorkerId, uint32_t> busy;
-  for (const auto& [id, job] : jobs_.jobs()) {
+  for (const auto& [id, job] : core_.jobs().jobs()) {
     if (job.live_attempts == 0) continue;
     for (const auto& [attempt_id, attempt] : job.attempts) {
       if (Live(attempt.state)) ++busy[attempt.worker];
     }
   }
-  const auto begin = workers_.all().lower_bound(WorkerId{static_cast<uint32_t>(std::min<uint64_t>(from, UINT32_MAX))});
+  const auto begin =
+      core_.workers().all().lower_bound(WorkerId{static_cast<uint32_t>(std::min<uint64_t>(from, UINT32_MAX))});
   auto end = begin;
   unsigned count = 0;
-  for (; end != workers_.all().end() && count < kWorkersPage; ++end) ++count;
-  if (end != workers_.all().end()) out.setNext(end->first.value);
+  for (; end != core_.workers().all().end() && count < kWorkersPage; ++end) ++count;
+  if (end != core_.workers().all().end()) out.setNext(end->first.value);
   auto list = out.initWorkers(count);
   unsigned at = 0;
   for (auto it = begin; it != end; ++it) {
@@ -389,8 +390,8 @@ void Brain::FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Bui
     status.setIncarnation(worker.info.incarnation);
     auto labels = status.initLabels(static_cast<unsigned>(worker.info.labels.size()));
     for (unsigned i = 0; i < worker.info.labels.size(); ++i) labels.set(i, worker.info.labels[i].c_str());
-    status.setBlocks(static_cast<uint32_t>(namespace_.BlocksOn(id)));
-    status.setUsedBytes(namespace_.UsedOn(id));
+    status.setBlocks(static_cast<uint32_t>(core_.files().BlocksOn(id)));
+    status.setUsedBytes(core_.files().UsedOn(id));
     status.setCapacityBytes(worker.capacity_bytes);
     status.setMemoryBytes(worker.info.memory_bytes);
     status.setReportsGivenUp(worker.reports_given_up);

@@ -4,10 +4,10 @@
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
+#include "master/core/drain.h"
+#include "master/core/failure_text.h"
 #include "master/sched/state/state.h"
 #include "master/server/brain.h"
-#include "master/server/drain.h"
-#include "master/server/failure_text.h"
 
 namespace mr::master {
 namespace {
@@ -30,7 +30,7 @@ std::string Line(const JobView& job, const WhyLine& line) {
 
 std::vector<std::string> Brain::WhyPending(const JobView& job) const {
   std::vector<std::string> lines;
-  const sched::State& state = scheduler_->state();
+  const sched::State& state = core_.scheduler().state();
   const sched::Job* known = state.FindJob(job.id);
   if (known == nullptr || !known->running()) return lines;
   const sched::Queue& queue = *known->in_queue;
@@ -45,9 +45,9 @@ std::vector<std::string> Brain::WhyPending(const JobView& job) const {
     };
     if (state.slots().total == 0) {
       const std::string no_room = WhyNoRoom(LivedBy());
-      why = workers_.NoneToCome() ? "no worker is registered"
-            : no_room.empty()     ? "no worker is there that may take them"
-                                  : no_room;
+      why = core_.workers().NoneToCome() ? "no worker is registered"
+            : no_room.empty()            ? "no worker is there that may take them"
+                                         : no_room;
     } else if (state.free(kind).empty()) {
       why = "all " + std::to_string(state.slots().by_kind[sched::KindIndex(kind)]) + " slots for them are taken";
     } else if (std::none_of(state.free(kind).begin(), state.free(kind).end(), fits)) {
@@ -75,8 +75,8 @@ Result<std::string> Brain::WithStage(const std::string& subject) {
   if (parts.size() != short_of || short_of == 0 || (parts[3] != "m" && parts[3] != "r")) return subject;
   const auto id = ParseJobId("job_" + parts[1] + "_" + parts[2]);
   if (!id) return subject;
-  const JobView* job = jobs_.Find(*id);
-  if (job == nullptr) return jobs_.Unknown(*id);
+  const JobView* job = core_.jobs().Find(*id);
+  if (job == nullptr) return core_.jobs().Unknown(*id);
   std::vector<std::string> names;
   for (uint32_t s = 0; s < job->spec.stages.size(); ++s) {
     if (static_cast<char>(job->letter(s)) != parts[3][0]) continue;
@@ -91,9 +91,9 @@ Result<std::string> Brain::WithStage(const std::string& subject) {
 Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
   std::vector<std::string> lines;
   if (const auto worker_id = ParseWorkerId(subject)) {
-    const WorkerView* worker = workers_.Find(*worker_id);
+    const WorkerView* worker = core_.workers().Find(*worker_id);
     if (worker == nullptr) return NotFound("there is no worker " + subject);
-    for (const auto& [id, job] : jobs_.jobs()) {
+    for (const auto& [id, job] : core_.jobs().jobs()) {
       for (const auto& [task, why] : job.why) {
         for (const auto& line : why) {
           if (line.worker == *worker_id) lines.push_back(Line(job, line));
@@ -102,7 +102,7 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     }
     if (lines.size() > 256) lines.erase(lines.begin(), lines.end() - 256);
     std::string first = subject + " at " + worker->info.address + " is " + worker->Word();
-    const sched::Worker* known = scheduler_->state().FindWorker(*worker_id);
+    const sched::Worker* known = core_.scheduler().state().FindWorker(*worker_id);
     if (known != nullptr && known->refused > 0) {
       first += "; it did not start " + std::to_string(known->refused) + " of the attempts that it was given, " +
                std::to_string(known->refused_in_row) + " of them since it last started one";
@@ -128,16 +128,16 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
       head.push_back("it gets nothing for another " + HumanDuration(std::max(Duration{}, known->held_until - Stamp())) +
                      ", since it did not start what it was given");
     }
-    for (const sched::Reason& reason : scheduler_->WhyShuns(*worker_id, Stamp())) head.push_back(Explain(reason));
+    for (const sched::Reason& reason : core_.scheduler().WhyShuns(*worker_id, Stamp())) head.push_back(Explain(reason));
     lines.insert(lines.begin(), head.begin(), head.end());
     return lines;
   }
   if (const auto job_id = ParseJobId(subject)) {
-    const JobView* job = jobs_.Find(*job_id);
-    if (job == nullptr) return jobs_.Unknown(*job_id);
+    const JobView* job = core_.jobs().Find(*job_id);
+    if (job == nullptr) return core_.jobs().Unknown(*job_id);
     lines.push_back(subject + " is " + Word(ToldState(*job)) + (job->error.empty() ? "" : ": " + job->error));
     for (const std::string& line : WhyPending(*job)) lines.push_back(line);
-    for (const TaskId& task : scheduler_->state().unended()) {
+    for (const TaskId& task : core_.scheduler().state().unended()) {
       if (task.job != job->id) continue;
       for (const std::string& line : WhyUnended(*job, task)) lines.push_back(line);
     }
@@ -164,8 +164,8 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
   const bool is_task = !attempt && name.starts_with("task_");
   if (is_task) attempt = ParseAttemptId("attempt_" + name.substr(5) + "_1");
   if (!attempt) return InvalidArgument("'" + subject + "' is no name of a job, task, attempt or worker");
-  const JobView* job = jobs_.Find(attempt->task.job);
-  if (job == nullptr) return jobs_.Unknown(attempt->task.job);
+  const JobView* job = core_.jobs().Find(attempt->task.job);
+  if (job == nullptr) return core_.jobs().Unknown(attempt->task.job);
   if (job->brief) return OnlyBrief(*job);
   if (attempt->task.stage >= job->stages.size()) return NotFound("there is no " + subject);
   const auto warning = job->warnings.find(attempt->task.stage);
@@ -181,8 +181,8 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     if (is_task ? id.task == attempt->task : id == *attempt) lines.push_back(text);
   }
   const auto alone = [&](const AttemptId& id) {
-    for (const sched::Reason& reason : scheduler_->WhyAlone(id, Stamp())) {
-      lines.push_back(jobs_.NameOf(id) + " is " + Explain(reason));
+    for (const sched::Reason& reason : core_.scheduler().WhyAlone(id, Stamp())) {
+      lines.push_back(core_.jobs().NameOf(id) + " is " + Explain(reason));
     }
   };
   if (is_task) {
@@ -197,10 +197,10 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     const auto begin = job->attempts.lower_bound({attempt->task, 0});
     for (auto a = begin; a != job->attempts.end() && a->first.task == attempt->task; ++a) {
       if (a->second.message.empty() || lines.size() > 256) continue;
-      lines.push_back(jobs_.NameOf(a->first) + " is " + Word(a->second.state) + ": " + a->second.message);
+      lines.push_back(core_.jobs().NameOf(a->first) + " is " + Word(a->second.state) + ": " + a->second.message);
     }
   }
-  if (const AttemptView* view = jobs_.Find(*attempt); view != nullptr && !is_task) {
+  if (const AttemptView* view = core_.jobs().Find(*attempt); view != nullptr && !is_task) {
     lines.push_back(std::string("it is ") + Word(view->state) + (view->message.empty() ? "" : ": " + view->message));
   }
   if (lines.empty() && is_task && attempt->task.task < job->stages[attempt->task.stage].tasks.size()) {

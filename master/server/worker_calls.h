@@ -10,10 +10,10 @@
 #include "common/model/block.h"
 #include "common/model/output.h"
 #include "common/model/report.h"
+#include "master/core/epochs.h"
+#include "master/core/records.h"
 #include "master/sched/event.h"
-#include "master/server/epochs.h"
 #include "master/server/outlets.h"
-#include "master/server/records.h"
 
 namespace mr::master {
 

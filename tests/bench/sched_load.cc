@@ -192,7 +192,7 @@ class Host {
     e.job = {1, j};
     e.name = "job";
     e.queue = std::string(1, static_cast<char>('a' + j % 4));
-    StageSpec map, reduce;
+    sched::StageSpec map, reduce;
     map.name = "map";
     map.inputs.push_back({});
     map.is_final = load_.reduces == 0;

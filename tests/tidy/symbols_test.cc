@@ -56,10 +56,10 @@ TEST_P(PureLibraryTest, LinksToNothingImpure) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Libraries, PureLibraryTest, testing::Values(MR_SCHED_LIB, MR_BASE_LIB, MR_MODEL_LIB),
-                         [](const auto& info) {
-                           return std::string(info.index == 0 ? "sched" : info.index == 1 ? "base" : "model");
-                         });
+constexpr const char* kNames[] = {"sched", "base", "model", "core", "dfs_meta"};
+INSTANTIATE_TEST_SUITE_P(Libraries, PureLibraryTest,
+                         testing::Values(MR_SCHED_LIB, MR_BASE_LIB, MR_MODEL_LIB, MR_CORE_LIB, MR_DFS_META_LIB),
+                         [](const auto& info) { return std::string(kNames[info.index]); });
 
 }  // namespace
 }  // namespace mr::tidy

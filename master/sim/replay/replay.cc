@@ -7,9 +7,10 @@
 #include <memory>
 
 #include "common/io/files.h"
+#include "master/core/master_core.h"
 #include "master/journal/directory.h"
 #include "master/sched/state/state.h"
-#include "master/server/records.h"
+#include "master/server/read_journal.h"
 #include "master/sim/swarm/describe.h"
 
 namespace mr::sim {
@@ -50,8 +51,8 @@ void Explain(const Entities& before, const Entities& after, Divergence* d) {
 class Replayer {
  public:
   // stop_at: examine this record instead of stepping over it; 0: none.
-  Replayer(const OnStep& on_step, uint64_t stop_at, Divergence* look)
-      : on_step_(on_step), stop_at_(stop_at), look_(look) {}
+  Replayer(const std::string& directory, const OnStep& on_step, uint64_t stop_at, Divergence* look)
+      : on_step_(on_step), stop_at_(stop_at), look_(look), core_({.directory = directory}, master::SpecOf) {}
 
   // Takes a record. Ends the pass at a divergence. Errors: kCorrupted or kRejected: the record cannot be replayed.
   Status On(const journal::Record& record, uint64_t offset) {
@@ -60,51 +61,43 @@ class Replayer {
     return status;
   }
   bool stopped() const { return stopped_; }  // by On, not by the reading
-  bool foreign() const { return foreign_; }
+  bool foreign() const { return core_.Foreign(); }
   Replayed& out() { return out_; }
-  uint64_t Digest() const { return scheduler_->Digest(); }
+  uint64_t Digest() const { return core_.scheduler().Digest(); }
 
  private:
-  Status Take(const journal::Record& record, uint64_t offset) {
-    const auto kind = static_cast<RecordKind>(record.kind);
-    const bool image = kind >= RecordKind::kSnapshotHead;
-    if (!image) ++out_.records;
-    switch (kind) {
-      case RecordKind::kEpoch: return OnEpoch(record);
-      case RecordKind::kEvent: return OnEvent(record, offset);
-      case RecordKind::kDigest: {
-        master::DigestTaken taken;
-        if (foreign_) return Status::Ok();
-        if (!DecodeFields(record.payload, &taken)) return Corrupted("not a digest");
-        events_ = taken.events;
-        return Compare(record, offset, taken.digest, "");
-      }
-      case RecordKind::kSnapshotHead: {
-        master::SnapshotHead head;
-        FieldReader reader(record.payload);
-        reader.Get(head);
-        if (!reader.ok()) return Corrupted("a snapshot's head cannot be read");
-        events_ = head.events;
-        last_ = head.last_stamp;
-        foreign_ = head.scheduler_version != sched::kSchedulerVersion;
-        if (head.scheduler_version != 0) NoteVersion(head.scheduler_version);
-        return Status::Ok();
-      }
-      case RecordKind::kSnapshotScheduler:
-        if (foreign_) return Status::Ok();
-        restored_ = true;
-        return scheduler_->RestorePart(record.payload);
-      case RecordKind::kSnapshotDfs: return restored_ ? scheduler_->FinishRestore() : Status::Ok();
-      case RecordKind::kWorker:
-      case RecordKind::kPublished:
-      case RecordKind::kDfs:
-      case RecordKind::kDrained:
-      case RecordKind::kExcluded:
-      case RecordKind::kWrongOutputs:
-      case RecordKind::kLoss:
-      case RecordKind::kSnapshotJobs: return Status::Ok();
+  Status Take(const journal::Record& read, uint64_t offset) {
+    const auto kind = static_cast<RecordKind>(read.kind);
+    if (kind >= RecordKind::kSnapshotHead) return TakeImage(read);
+    ++out_.records;
+    if (kind == RecordKind::kEvent && core_.Foreign()) ++out_.skipped;
+    MR_ASSIGN_OR_RETURN(auto record, master::ReadRecord(core_, read));
+    if (!record) {
+      core_.PassOver();
+      return Status::Ok();
     }
-    return Rejected("a record of kind " + std::to_string(record.kind) + ", which this release does not know");
+    if (const auto* epoch = std::get_if<master::EpochStarted>(&*record)) {
+      ++out_.epochs;
+      NoteVersion(epoch->scheduler_version);
+    }
+    if (auto* event = std::get_if<master::EventRecord>(&*record); event != nullptr && !core_.Foreign()) {
+      MR_RETURN_IF_ERROR(Step(&*record, read, offset));
+    } else {
+      (void)core_.Apply(&*record, {read.sequence, 0});
+    }
+    (void)core_.NoteDurable(read.sequence);
+    core_.Shrink();
+    return Status::Ok();
+  }
+
+  Status TakeImage(const journal::Record& part) {
+    master::SnapshotHead head;
+    FieldReader reader(part.payload);
+    if (static_cast<RecordKind>(part.kind) == RecordKind::kSnapshotHead) {
+      reader.Get(head);
+      if (reader.ok() && head.scheduler_version != 0) NoteVersion(head.scheduler_version);
+    }
+    return core_.Restore(static_cast<RecordKind>(part.kind), part.payload, part.sequence);
   }
 
   void NoteVersion(uint32_t version) {
@@ -113,52 +106,24 @@ class Replayer {
     }
   }
 
-  // Another release's part leaves a fresh scheduler behind, as in a master.
-  Status OnEpoch(const journal::Record& record) {
-    master::EpochStarted epoch;
-    if (!DecodeFields(record.payload, &epoch)) return Corrupted("not an epoch");
-    ++out_.epochs;
-    NoteVersion(epoch.scheduler_version);
-    const bool other = epoch.scheduler_version != sched::kSchedulerVersion;
-    if (other && !foreign_) scheduler_ = std::make_unique<sched::Scheduler>();
-    foreign_ = other;
-    return Status::Ok();
-  }
-
-  Status OnEvent(const journal::Record& record, uint64_t offset) {
-    ++events_;
-    if (foreign_) {
-      ++out_.skipped;
-      return Status::Ok();
-    }
-    master::EventRecord event;
-    if (!master::DecodeEvent(record.payload, &event)) {
-      return Rejected("record " + std::to_string(record.sequence) + " at offset " + std::to_string(offset) +
-                      " is no event that this release knows");
-    }
+  // Applies an event of this version, and compares what it comes to.
+  Status Step(master::Record* record, const journal::Record& read, uint64_t offset) {
+    const auto& event = std::get<master::EventRecord>(*record);
     const sched::Event& e = event.stamped.event;
     what_ = Describe(e);
-    const auto* config = std::get_if<sched::ConfigChanged>(&e);
-    if (config == nullptr && !scheduler_->state().config().known) return Corrupted(what_ + " before the configuration");
-    if (config != nullptr) {
-      const Status list = sched::Scheduler::CheckPolicies(config->policies);
-      if (!list.ok()) return list.With("the journal's list '" + config->policies + "' is none of this release");
-    }
-    if (event.stamped.at < last_) return Corrupted(what_ + " is stamped earlier than the event before it");
-    last_ = event.stamped.at;
     Entities before;
-    if (record.sequence == stop_at_) before = scheduler_->state().Entities();
-    const auto decisions = scheduler_->Step(event.stamped);
+    if (read.sequence == stop_at_) before = core_.scheduler().state().Entities();
+    const master::Applied applied = core_.Apply(record, {read.sequence, 0});
     ++out_.events;
     ++out_.by_kind[EventName(e)];
-    Count(e, decisions);
-    if (record.sequence == stop_at_) {
-      Explain(before, scheduler_->state().Entities(), look_);
+    Count(e, applied.decisions);
+    if (read.sequence == stop_at_) {
+      Explain(before, core_.scheduler().state().Entities(), look_);
       return Rejected("seen");
     }
-    if (on_step_) on_step_(event.stamped, decisions, *scheduler_);
+    if (on_step_) on_step_(event.stamped, applied.decisions, core_.scheduler());
     if (!event.digest) return Status::Ok();
-    return Compare(record, offset, *event.digest, PromisesDiffer(event, decisions));
+    return Compare(read, offset, *event.digest, PromisesDiffer(event, applied.decisions));
   }
 
   void Count(const sched::Event& e, const std::vector<sched::Decision>& decisions) {
@@ -172,7 +137,6 @@ class Replayer {
 
   // Compares the recorded decisions with the replayed ones. Returns "" or the difference.
   static std::string PromisesDiffer(const master::EventRecord& event, const std::vector<sched::Decision>& decisions) {
-    if (!event.outcome) return "";
     std::vector<std::string> here, there;
     for (const sched::Decision& d : decisions) {
       if (master::IsPromise(d)) here.push_back(EncodeFields(d));
@@ -186,21 +150,19 @@ class Replayer {
 
   Status Compare(const journal::Record& record, uint64_t offset, uint64_t recorded, const std::string& promises) {
     ++out_.compared;
-    const uint64_t replayed = scheduler_->Digest();
+    const uint64_t replayed = Digest();
     if (recorded == replayed && promises.empty()) return Status::Ok();
-    out_.divergence = Divergence{record.sequence, offset, events_, recorded, replayed, what_, {}, {}, promises};
+    out_.divergence = Divergence{record.sequence, offset, core_.events(), recorded, replayed, what_, {}, {}, promises};
     return Rejected("diverged");
   }
 
   const OnStep& on_step_;
   const uint64_t stop_at_;
   Divergence* look_;
-  std::unique_ptr<sched::Scheduler> scheduler_ = std::make_unique<sched::Scheduler>();
+  master::MasterCore core_;
   Replayed out_;
   std::string what_;
-  uint64_t events_ = 0;
-  Instant last_;
-  bool foreign_ = false, restored_ = false, stopped_ = false;
+  bool stopped_ = false;
 };
 
 Result<std::string> FindJournal(const std::string& path) {
@@ -221,7 +183,7 @@ Result<std::string> FindJournal(const std::string& path) {
 
 Result<Replayed> ReplayJournal(const std::string& path, const OnStep& on_step) {
   MR_ASSIGN_OR_RETURN(const std::string directory, FindJournal(path));
-  Replayer replayer(on_step, 0, nullptr);
+  Replayer replayer(directory, on_step, 0, nullptr);
   const auto read = journal::ReadDirectory(
       directory, 0, UINT64_MAX,
       [&replayer](const journal::Record& record, uint64_t offset) { return replayer.On(record, offset); },
@@ -249,7 +211,7 @@ Result<Replayed> ReplayJournal(const std::string& path, const OnStep& on_step) {
   out.verdict = Verdict::kDiverged;
   // Replay up to that record again, to examine the state on both sides of the event.
   Divergence& d = *out.divergence;
-  Replayer second(nullptr, d.record, &d);
+  Replayer second(directory, nullptr, d.record, &d);
   (void)journal::ReadDirectory(
       directory, 0, UINT64_MAX,
       [&second](const journal::Record& record, uint64_t offset) { return second.On(record, offset); },

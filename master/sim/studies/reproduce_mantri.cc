@@ -6,8 +6,8 @@
 
 #include "common/base/rng.h"
 #include "master/sched/policies/mantri/rack_shares.h"
-#include "master/sim/studies/mantri_setups.h"
 #include "master/sim/engine/simulation.h"
+#include "master/sim/studies/mantri_setups.h"
 
 namespace mr::sim {
 

@@ -11,10 +11,10 @@
 
 #include "common/io/files.h"
 #include "common/rpc/spec_wire.h"
+#include "master/core/spec_check.h"
 #include "master/server/brain.h"
 #include "master/server/explain.h"
 #include "master/server/profiles.h"
-#include "master/server/spec_check.h"
 #include "tests/master/server/fake_worker.h"
 #include "tests/master/server/taught_job.h"
 #include "tests/support/cluster.h"

@@ -1,4 +1,4 @@
-#include "master/server/bad_records.h"
+#include "master/core/bad_records.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,8 +15,8 @@
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "common/rpc/spec_wire.h"
+#include "master/core/spec_check.h"
 #include "master/server/brain.h"
-#include "master/server/spec_check.h"
 #include "tests/master/server/fake_worker.h"
 
 namespace mr::test {

@@ -9,8 +9,8 @@
 
 #include "common/io/files.h"
 #include "common/rpc/wire.h"
+#include "master/core/records.h"
 #include "master/server/master.h"
-#include "master/server/records.h"
 #include "tests/master/server/fake_worker.h"
 #include "tests/master/server/rewrite_journal.h"
 #include "tests/master/server/taught_job.h"

@@ -5,6 +5,7 @@
 
 #include "common/io/files.h"
 #include "master/server/brain.h"
+#include "tests/master/server/no_outlets.h"
 
 namespace mr::master {
 namespace {
@@ -63,7 +64,7 @@ class DiskRoomTest : public testing::Test {
   Instant now_ = Instant{} + Seconds(1000);
   std::string root_;
   Loop loop_{[] {}};
-  NoOutlets outlets_;
+  test::NoOutlets outlets_;
   std::unique_ptr<Brain> brain_;
 };
 

@@ -1,5 +1,5 @@
 // When a worker that is drained may be stopped: attempts and outputs beside the blocks of dfs/namespace_drain_test.cc.
-#include "master/server/drain.h"
+#include "master/core/drain.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include "master/sched/scheduler.h"
 #include "master/sched/state/state.h"
 #include "master/server/brain.h"
+#include "tests/master/server/no_outlets.h"
 
 namespace mr::master {
 namespace {
@@ -228,7 +229,7 @@ class DrainBrainTest : public testing::Test {
 
   std::string root_;
   Loop loop_{[] {}};
-  NoOutlets outlets_;
+  test::NoOutlets outlets_;
   std::unique_ptr<Brain> brain_;
 };
 

@@ -1,4 +1,4 @@
-#include "master/server/failure_text.h"
+#include "master/core/failure_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "master/server/fat_partitions.h"
+#include "master/core/fat_partitions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "master/server/partition_sizes.h"
+#include "master/core/partition_sizes.h"
 
 namespace mr::master {
 namespace {

@@ -1,11 +1,12 @@
 // Ended jobs are bounded: whole, in brief, forgotten; and the same behind a snapshot.
-#include "master/server/job_table.h"
-#include "master/server/random_operators.h"
+#include "master/core/job_table.h"
+#include "master/core/random_operators.h"
 
 #include <capnp/message.h>
 #include <gtest/gtest.h>
 
 #include "common/rpc/spec_wire.h"
+#include "tests/master/core/fold.h"
 #include "tests/master/server/fake_worker.h"
 
 namespace mr::master {
@@ -23,7 +24,7 @@ std::string TwoStages(uint32_t n, uint32_t maps, uint32_t partitions, bool utili
   }
   SubmitExtra extra{rpc::CanonicalBytes(spec.asReader()), "id" + std::to_string(n), 1, {}};
   extra.plan.stages = {{maps, {partitions}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
-  return EncodeFields(extra);
+  return EncodeSubmit(extra);
 }
 
 TEST(JobTableTest, WhetherAnOutputIsTakenCostsTheSameWithManyJobs) {
@@ -32,13 +33,13 @@ TEST(JobTableTest, WhetherAnOutputIsTakenCostsTheSameWithManyJobs) {
   constexpr uint32_t kJobs = 3000;
   for (uint32_t n = 1; n <= kJobs; ++n) {
     const JobId id{1, n};
-    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(n, 1, 1), {}, ++sequence);
+    test::Fold(&table, {{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(n, 1, 1), {}, ++sequence);
     if (n % 2 == 0) continue;
-    table.Fold({{}, sched::JobKillAsked{id, ""}}, "", {sched::FailJob{id, true, "", {}}}, ++sequence);
+    test::Fold(&table, {{}, sched::JobKillAsked{id, ""}}, "", {sched::FailJob{id, true, "", {}}}, ++sequence);
     table.Settle(id);
   }
   JobTable again;
-  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part, SpecOf).ok()); });
   for (JobTable* each : {&table, &again}) {
     EXPECT_EQ(each->open(), kJobs / 2);
     const uint64_t before = each->looked_at();
@@ -56,10 +57,10 @@ TEST(JobTableTest, OfTwoJobsWithOneOutputTheSecondHoldsItWhenTheEndOfTheFirstIsT
   JobTable table;
   const JobId first{1, 1}, second{1, 2};
   const auto submit = [&](JobId id) {
-    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(1, 1, 1), {}, id.seq);
+    test::Fold(&table, {{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(1, 1, 1), {}, id.seq);
   };
   submit(first);
-  table.Fold({{}, sched::JobKillAsked{first, ""}}, "", {sched::FailJob{first, true, "", {}}}, 3);
+  test::Fold(&table, {{}, sched::JobKillAsked{first, ""}}, "", {sched::FailJob{first, true, "", {}}}, 3);
   submit(second);
   ASSERT_EQ(table.OpenJobs().size(), 2u);
   table.Settle(first);
@@ -73,12 +74,12 @@ TEST(JobTableTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
   JobTable table(2000);
   const auto submit = [&](uint32_t n) {
     const JobId id{1, n};
-    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(n, 1, 1), {}, n);
-    table.Fold({{}, sched::StagePlanned{id, 1, 1, {{}}, ""}}, "", {}, n);
+    test::Fold(&table, {{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(n, 1, 1), {}, n);
+    test::Fold(&table, {{}, sched::StagePlanned{id, 1, 1, {{}}, ""}}, "", {}, n);
     FinishedExtra finished;
     finished.outputs = {{"part-r-00000", "", 7, 1, {}, {}}};
     const AttemptId attempt{{id, 1, 0}, 1};
-    table.Fold({{}, sched::AttemptFinished{attempt, {}, 0, {}, {}, {}, {}}}, EncodeFields(finished),
+    test::Fold(&table, {{}, sched::AttemptFinished{attempt, {}, 0, {}, {}, {}, {}}}, EncodeFields(finished),
                {sched::Accept{attempt, {}, 0, true, {{attempt.task, 1}, 1, {}, 0}, {}, {}}, sched::CommitJob{id, {}}},
                n);
     table.Settle(id);
@@ -89,7 +90,7 @@ TEST(JobTableTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
   EXPECT_EQ(table.Find(JobId{1, 100}), nullptr);
   EXPECT_EQ(table.FindSubmission("id100"), nullptr);
   JobTable again(2000);
-  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part, SpecOf).ok()); });
   for (JobTable* each : {&table, &again}) {
     ASSERT_NE(each->Find(JobId{1, 101}), nullptr);
     EXPECT_TRUE(each->Find(JobId{1, 101})->brief);
@@ -106,7 +107,7 @@ TEST(JobTableTest, ReplicasAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd)
   constexpr WorkerId kOne{1}, kTwo{2};
   uint64_t sequence = 0;
   const auto fold = [&](sched::Event event, std::vector<sched::Decision> decisions = {}, const std::string& with = {}) {
-    return table.Fold({{}, std::move(event)}, with, decisions, ++sequence);
+    return test::Fold(&table, {{}, std::move(event)}, with, decisions, ++sequence);
   };
   fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 2, 1));
   fold(sched::StagePlanned{id, 0, 1, {{}, {}}, ""});
@@ -124,7 +125,7 @@ TEST(JobTableTest, ReplicasAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd)
   EXPECT_EQ(fold(sched::ReplicaMade{made}).added, std::vector<Replica>{made});
   EXPECT_TRUE(fold(sched::ReplicaMade{made}).added.empty()) << "said again";
   JobTable again;
-  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part, SpecOf).ok()); });
   for (JobTable* each : {&table, &again}) {
     ASSERT_EQ(each->ReplicationsTo(kTwo).size(), 1u);
     EXPECT_EQ(each->ReplicationsTo(kTwo)[0].from, first[1]);
@@ -148,7 +149,7 @@ TEST(JobTableTest, ReplicasAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd)
   // A worker that is lost, and a job that has ended, are asked for nothing.
   fold(sched::WorkerLost{kTwo, 22, ""});
   EXPECT_EQ(again.ReplicationsTo(kTwo).size(), 1u);
-  again.Fold({{}, sched::WorkerLost{kTwo, 22, ""}}, "", {}, 1);
+  test::Fold(&again, {{}, sched::WorkerLost{kTwo, 22, ""}}, "", {}, 1);
   EXPECT_TRUE(again.ReplicationsTo(kTwo).empty());
   fold(sched::FetchDone{}, {sched::ReplicateOutput{made, kOne, {}}});
   EXPECT_EQ(table.ReplicationsTo(kOne).size(), 1u);
@@ -159,8 +160,8 @@ TEST(JobTableTest, ReplicasAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd)
 TEST(JobTableTest, ReplicasThatAnotherReleaseAskedForAreNotAskedForAgain) {
   JobTable table;
   const Replica from{{{{1, 1}, 0, 0}, 1}, 1, {1}, 11};
-  table.Fold({{}, sched::JobSubmitted{{1, 1}, "j", "", 0, {}, 0, {}, {}}}, TwoStages(1, 2, 1), {}, 1);
-  table.Fold({{}, sched::FetchDone{}}, "", {sched::ReplicateOutput{from, {2}, {}}}, 2);
+  test::Fold(&table, {{}, sched::JobSubmitted{{1, 1}, "j", "", 0, {}, 0, {}, {}}}, TwoStages(1, 2, 1), {}, 1);
+  test::Fold(&table, {{}, sched::FetchDone{}}, "", {sched::ReplicateOutput{from, {2}, {}}}, 2);
   ASSERT_EQ(table.ReplicationsTo({2}).size(), 1u);
   table.EndAllAttempts({}, "another release of the master launched it");
   EXPECT_TRUE(table.ReplicationsTo({2}).empty());
@@ -175,7 +176,7 @@ TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) 
   uint64_t sequence = 0;
   const auto fold = [&](int64_t second, sched::Event event, std::vector<sched::Decision> decisions = {},
                         const std::string& with = {}) {
-    table.Fold({Instant{} + Seconds(second), std::move(event)}, with, decisions, ++sequence);
+    test::Fold(&table, {Instant{} + Seconds(second), std::move(event)}, with, decisions, ++sequence);
   };
   const auto launch = [&](const AttemptId& attempt, WorkerId worker, Cause cause) {
     return sched::Launch{attempt, worker, worker.value, cause, 1, {}};
@@ -207,11 +208,11 @@ TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) 
        {sched::MarkIndeterminate{maps[0].task, {}, {}, {sched::ReasonCode::kDifferentDigest, "", {}}}},
        EncodeFields(random));
   JobTable again;
-  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part, SpecOf).ok()); });
   for (JobTable* each : {&table, &again}) {
     // Said once more, behind the snapshot too: nothing new.
-    each->Fold({Instant{} + Seconds(6), sched::TimerDue{"", 0}}, "", {bind(reduces[1], first, false)}, 100);
-    each->Fold({Instant{} + Seconds(7), sched::AttemptKilled{reduces[1], kTwo, 2}}, "", {}, 101);
+    test::Fold(each, {Instant{} + Seconds(6), sched::TimerDue{"", 0}}, "", {bind(reduces[1], first, false)}, 100);
+    test::Fold(each, {Instant{} + Seconds(7), sched::AttemptKilled{reduces[1], kTwo, 2}}, "", {}, 101);
     const JobView& job = *each->Find(id);
     for (const CloneCounts& counts : {job.clones, each->clones()}) {
       EXPECT_EQ(counts.exclusive, 1u);
@@ -241,20 +242,20 @@ TEST(JobTableTest, ClonesOnIdleSlotsAreCountedApartAndKnownThroughASnapshot) {
   uint64_t sequence = 0;
   const auto fold = [&](int64_t second, sched::Event event, std::vector<sched::Decision> decisions = {},
                         const std::string& with = {}) {
-    table.Fold({Instant{} + Seconds(second), std::move(event)}, with, decisions, ++sequence);
+    test::Fold(&table, {Instant{} + Seconds(second), std::move(event)}, with, decisions, ++sequence);
   };
   const auto launch = [&](uint32_t task, uint32_t number, Cause cause) {
     const WorkerId worker{2 * task + number};
     return sched::Launch{{{id, 0, task}, number}, worker, worker.value, cause, 1, {}};
   };
-  fold(0, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, EncodeFields(extra));
+  fold(0, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, EncodeSubmit(extra));
   fold(0, sched::StagePlanned{id, 0, 1, {{}, {}}, ""},
        {launch(0, 1, Cause::kFirst), launch(0, 2, Cause::kClone), launch(1, 1, Cause::kFirst),
         launch(1, 2, Cause::kOpportunistic)});
   fold(3, sched::AttemptKilled{{{id, 0, 1}, 2}, {4}, 4});
   fold(4, sched::AttemptKilled{{{id, 0, 0}, 2}, {2}, 2});
   JobTable again;
-  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part, SpecOf).ok()); });
   for (JobTable* each : {&table, &again}) {
     const JobView& job = *each->Find(id);
     for (const LentCounts& counts : {job.lent, each->lent()}) {
@@ -275,7 +276,7 @@ TEST(JobTableTest, WhyAReplicaWasNotMadeIsKnownThroughASnapshot) {
   JobTable table;
   const JobId id{1, 1};
   const auto fold = [&](sched::Event event, std::vector<sched::Decision> decisions, const std::string& with) {
-    return table.Fold({{}, std::move(event)}, with, decisions, 1);
+    return test::Fold(&table, {{}, std::move(event)}, with, decisions, 1);
   };
   fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 2, 1));
   fold(sched::StagePlanned{id, 0, 1, {{}, {}}, ""}, {}, "");
@@ -286,7 +287,7 @@ TEST(JobTableTest, WhyAReplicaWasNotMadeIsKnownThroughASnapshot) {
   EXPECT_FALSE(table.Replicating({2}, from.output));
   EXPECT_TRUE(table.Replicating({3}, from.output));
   JobTable again;
-  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part, SpecOf).ok()); });
   for (JobTable* each : {&table, &again}) {
     const auto& why = each->Find(id)->why[{0, 1}];
     ASSERT_EQ(why.size(), 3u);
@@ -300,11 +301,11 @@ TEST(JobTableTest, WhyAReplicaWasNotMadeIsKnownThroughASnapshot) {
 TEST(JobTableTest, WhatUsersSetOfARunningJobOutlivesASnapshot) {
   JobTable table;
   const JobId id{1, 1};
-  const auto fold = [&](sched::Event event) { table.Fold({{}, std::move(event)}, TwoStages(1, 2, 1), {}, 1); };
+  const auto fold = [&](sched::Event event) { test::Fold(&table, {{}, std::move(event)}, TwoStages(1, 2, 1), {}, 1); };
   fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}});
   fold(sched::JobSet{id, 7, Seconds(90)});
   JobTable again;
-  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part, SpecOf).ok()); });
   for (JobTable* each : {&table, &again}) {
     EXPECT_EQ(each->Find(id)->spec.priority, 7);
     EXPECT_EQ(each->Find(id)->spec.deadline, Seconds(90));
@@ -319,12 +320,14 @@ TEST(JobTableTest, AUtilityThatAUserReplacedStaysReplaced) {
   for (const bool replaced : {false, true}) {
     JobTable table;
     const JobId id{1, 1};
-    const auto fold = [&](sched::Event event) { table.Fold({{}, std::move(event)}, TwoStages(1, 2, 1, true), {}, 1); };
+    const auto fold = [&](sched::Event event) {
+      test::Fold(&table, {{}, std::move(event)}, TwoStages(1, 2, 1, true), {}, 1);
+    };
     fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}});
     if (replaced) fold(sched::JobSet{id, 0, Seconds(90)});
     fold(sched::JobSet{id, 0, {}});
     JobTable again;
-    table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+    table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part, SpecOf).ok()); });
     for (JobTable* each : {&table, &again}) EXPECT_EQ(each->Find(id)->spec.utility.empty(), replaced);
   }
 }
@@ -334,7 +337,7 @@ TEST(JobTableTest, WhatNeverWasHasNoLinesOfWhy) {
   const JobId id{1, 1};
   constexpr WorkerId kOne{1};
   const auto fold = [&](sched::Event event, std::vector<sched::Decision> decisions) {
-    table.Fold({{}, std::move(event)}, TwoStages(1, 2, 1), decisions, 1);
+    test::Fold(&table, {{}, std::move(event)}, TwoStages(1, 2, 1), decisions, 1);
   };
   const auto stopped = [&](const AttemptId& attempt) {
     fold(sched::AttemptStarted{attempt, kOne, 11},
@@ -400,7 +403,7 @@ class FoldedJobTest : public testing::Test {
     Fold(sched::StagePlanned{kJob, 0, 1, {{}}, ""}, {Launched(1)});
   }
   void Fold(sched::Event event, const std::vector<sched::Decision>& decisions = {}, const std::string& extra = {}) {
-    table_.Fold({{}, std::move(event)}, extra, decisions, ++sequence_);
+    test::Fold(&table_, {{}, std::move(event)}, extra, decisions, ++sequence_);
   }
   static AttemptId Map(uint32_t number) { return {{kJob, 0, 0}, number}; }
   static sched::Decision Launched(uint32_t number, uint32_t generation = 1) {
@@ -471,7 +474,7 @@ TEST_F(FoldedJobTest, AReplicaHasItsOwnTableBehindASnapshotToo) {
        {sched::Accept{Map(2), kWorker, 11, false, replica, {}, {}}},
        EncodeFields(FinishedExtra{3, {}, {}, {}, "", ""}));
   JobTable again;
-  table_.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  table_.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part, SpecOf).ok()); });
   for (JobTable* each : {&table_, &again}) {
     ASSERT_NE(each->FindReplica(replica), nullptr);
     EXPECT_EQ(each->FindReplica(replica)->extra->partitions, 3u);
@@ -483,10 +486,10 @@ TEST(JobTableTest, TasksOfJobsInBriefMakeNoOtherJobBrief) {
   JobTable table(2000);
   const auto end = [&](uint32_t n, size_t tasks) {
     const JobId id{1, n};
-    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(n, static_cast<uint32_t>(tasks), 1),
-               {}, n);
-    table.Fold({{}, sched::StagePlanned{id, 0, 1, std::vector<sched::TaskPlan>(tasks), ""}}, "", {}, n);
-    table.Fold({{}, sched::JobKillAsked{id, ""}}, "", {sched::FailJob{id, true, "", {}}}, n);
+    test::Fold(&table, {{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}},
+               TwoStages(n, static_cast<uint32_t>(tasks), 1), {}, n);
+    test::Fold(&table, {{}, sched::StagePlanned{id, 0, 1, std::vector<sched::TaskPlan>(tasks), ""}}, "", {}, n);
+    test::Fold(&table, {{}, sched::JobKillAsked{id, ""}}, "", {sched::FailJob{id, true, "", {}}}, n);
     table.Settle(id);
     table.Shrink();
   };

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "master/core/records.h"
 #include "master/journal/directory.h"
-#include "master/server/records.h"
 #include "tests/master/server/restarts_fixture.h"
 
 namespace mr::master {

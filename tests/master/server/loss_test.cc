@@ -4,6 +4,7 @@
 
 #include "common/io/files.h"
 #include "master/server/brain.h"
+#include "tests/master/server/no_outlets.h"
 
 namespace mr::master {
 namespace {
@@ -131,7 +132,7 @@ class LossTest : public testing::Test {
 
   std::string root_;
   Loop loop_{[] {}};
-  NoOutlets outlets_;
+  test::NoOutlets outlets_;
   std::unique_ptr<Brain> brain_;
 };
 

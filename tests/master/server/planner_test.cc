@@ -1,5 +1,6 @@
 // The planner's and the publisher's promises about splits, partitions and output directories.
 #include "master/server/planner.h"
+#include "master/core/slices.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

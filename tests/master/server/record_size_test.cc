@@ -1,5 +1,5 @@
 // How much of an event fits into a record of the journal.
-#include "master/server/record_size.h"
+#include "master/core/record_size.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,9 +5,9 @@
 #include <functional>
 
 #include "common/io/files.h"
+#include "master/core/records.h"
 #include "master/journal/directory.h"
 #include "master/server/master.h"
-#include "master/server/records.h"
 #include "master/sim/replay/replay.h"
 #include "tests/master/server/fake_worker.h"
 #include "tests/master/server/rewrite_journal.h"
@@ -156,23 +156,6 @@ TEST_F(ReplayTest, ADivergenceIsFoundAtItsRecord) {
   replayed = sim::ReplayJournal(directory);
   ASSERT_TRUE(replayed.ok() && replayed->divergence);
   EXPECT_THAT(replayed->divergence->detail, testing::HasSubstr("recorded 0 promises"));
-}
-
-TEST_F(ReplayTest, OldRecordsWithoutDigestsAreReplayedAndSaidToBeUncompared) {
-  WriteJournal(1);
-  const std::string stripped = Rewritten([](StoredRecord* stored) {
-    if (stored->record.kind != static_cast<uint8_t>(RecordKind::kEvent)) return;
-    EventRecord event;
-    ASSERT_TRUE(DecodeEvent(stored->payload, &event));
-    event.digest.reset();
-    stored->payload = Encode(event);
-    stored->payload.pop_back();  // as written before there was the field
-  });
-  const auto replayed = sim::ReplayJournal(stripped);
-  ASSERT_TRUE(replayed.ok());
-  EXPECT_EQ(replayed->verdict, sim::Verdict::kEqual);
-  EXPECT_EQ(replayed->compared, 0u);
-  EXPECT_THAT(sim::Table(*replayed), testing::HasSubstr("nothing could be compared"));
 }
 
 TEST_F(ReplayTest, TornDamagedAndForeignAreToldApart) {

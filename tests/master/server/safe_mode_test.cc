@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "dfs/meta/namespace.h"
-#include "master/server/epochs.h"
+#include "master/core/epochs.h"
 #include "tests/master/server/restarts_fixture.h"
 #include "tests/master/server/sync_gate.h"
 

@@ -68,7 +68,7 @@ class SkewRestartTest : public testing::TestWithParam<bool> {
       // The master may have made one of all closed segments before it ended.
       if (files->snapshots.empty() || files->snapshots.back().after < until) {
         Brain::Options options{.directory = options_.directory, .policies = options_.policies};
-        const Status taken = TakeSnapshot(options, until);
+        const Status taken = TakeSnapshot({.directory = options.directory}, until);
         ASSERT_TRUE(taken.ok()) << taken.ToString();
       }
     }

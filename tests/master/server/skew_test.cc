@@ -1,4 +1,4 @@
-#include "master/server/skew.h"
+#include "master/core/skew.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Tests of the check of a job's spec.
-#include "master/server/spec_check.h"
+#include "master/core/spec_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

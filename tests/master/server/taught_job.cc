@@ -6,8 +6,8 @@
 #include "common/base/text.h"
 #include "common/io/files.h"
 #include "common/rpc/spec_wire.h"
+#include "master/core/spec_check.h"
 #include "master/server/profiles.h"
-#include "master/server/spec_check.h"
 #include "tests/master/server/fake_worker.h"
 
 namespace mr::test {

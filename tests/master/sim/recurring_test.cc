@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "master/sched/state/state.h"
-#include "master/sim/studies/compare.h"
 #include "master/sim/engine/predict.h"
 #include "master/sim/engine/simulation.h"
+#include "master/sim/studies/compare.h"
 
 namespace mr::sim {
 namespace {

@@ -1,0 +1,141 @@
+#include "master/core/failure_text.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <vector>
+
+namespace mr::master {
+namespace {
+
+constexpr size_t kSummaryLines = 8;
+constexpr size_t kMessageLines = 4;   // of the operator's own words: the first, and the last ones
+constexpr size_t kMostColumns = 300;  // of a line that an operator wrote (a guess)
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty()) lines.push_back(line.substr(0, kMostColumns));
+  }
+  return lines;
+}
+
+// Messages that differ only in numbers (offsets, pids) are alike.
+std::string WithoutNumbers(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
+// The last one that failed.
+const AttemptView* LastFailed(const JobView& job) {
+  const AttemptView* last = nullptr;
+  for (const auto& [id, a] : job.attempts) {
+    if (a.state == AttemptState::kFailed && (last == nullptr || a.sequence > last->sequence)) last = &a;
+  }
+  return last;
+}
+
+std::string AlikeText(const JobView& job, const AttemptView& failed) {
+  const std::string said = WithoutNumbers(failed.message);
+  std::set<uint32_t> tasks;
+  size_t attempts = 0;
+  for (const auto& [id, a] : job.attempts) {
+    const bool alike = id.task.stage == failed.id.task.stage && a.state == AttemptState::kFailed;
+    if (!alike || WithoutNumbers(a.message) != said) continue;
+    ++attempts;
+    tasks.insert(id.task.task);
+  }
+  if (attempts < 2) return "";
+  return std::to_string(attempts) + " attempts failed alike, of " + std::to_string(tasks.size()) +
+         (tasks.size() == 1 ? " task" : " tasks");
+}
+
+// Whether the message says where in the input as well as `record` does: the latter is where a batch begins (its file,
+// and ", byte N"), and the operator or the reader may have named the very line.
+bool SaysWhere(const std::string& message, const std::string& record) {
+  if (message.find(record) != std::string::npos) return true;
+  const std::string mark = ", byte ";
+  const size_t at = record.rfind(mark);
+  if (at == std::string::npos) return false;
+  const std::string file = record.substr(0, at);
+  // The start of a file that the message names already adds nothing.
+  return message.find(file + mark) != std::string::npos ||
+         (record.substr(at) == mark + "0" && message.find(file) != std::string::npos);
+}
+
+// Returns advice that only an operator of the cluster can follow; "" where there is none.
+std::string Advice(const std::string& message) {
+  const auto says = [&message](const char* what) { return message.find(what) != std::string::npos; };
+  if (says("Disk quota exceeded")) {
+    return "the daemon's user has no quota left there: raise it or remove files, then submit the job again";
+  }
+  if (says("Too many open files")) {
+    return "a process has as many files open as it may: raise the limit of its daemon (ulimit -n) or of tasks "
+           "(mrworker --task_open_files), then submit the job again";
+  }
+  if (says("no free inodes")) {
+    return "that file system has as many files as it may: remove some, then submit the job again";
+  }
+  if (!says("No space left on device")) return "";
+  return "that disk is full: make room on it (mrctl doctor, mrctl workers), then submit the job again";
+}
+
+// Returns whether memory ran out, in the words of the host, the SDK and the worker for the kernel's OOM killer.
+bool OutOfMemory(const std::string& message) {
+  return message.find("out of memory") != std::string::npos || message.find("memory ran out") != std::string::npos;
+}
+
+bool Reads(const JobView& job, const TaskId& task, const Skew& skew) {
+  if (task.stage >= job.plan.stages.size() || task.task >= job.plan.stages[task.stage].slices.size()) return false;
+  const std::vector<InputSpec>& inputs = job.spec.stages[task.stage].inputs;
+  for (const Slice& slice : job.plan.stages[task.stage].slices[task.task]) {
+    if (slice.input >= inputs.size()) continue;
+    if (!inputs[slice.input].is_edge || inputs[slice.input].stage != skew.stage) continue;
+    if (skew.key.partition >= slice.partition_begin && skew.key.partition < slice.partition_end) return true;
+  }
+  return false;
+}
+
+// Returns a line about the heaviest hot key that the task reads, where it ran out of memory; else "".
+std::string SkewLine(const JobView& job, const AttemptView& failed) {
+  const Skew* worst = nullptr;
+  for (const Skew& skew : job.skew) {
+    if (Reads(job, failed.id.task, skew) && (worst == nullptr || skew.key.bytes > worst->key.bytes)) worst = &skew;
+  }
+  if (worst == nullptr || !OutOfMemory(failed.message)) return "";
+  return "skew: " + SkewText(*worst, job.spec.stages[worst->stage].name) + ", and this task reads it";
+}
+
+}  // namespace
+
+std::string FailureSummary(const JobView& job, const std::string& message) {
+  const AttemptView* failed = LastFailed(job);
+  if (failed == nullptr || message.find(Name(failed->id, job.letter(failed->id.task.stage))) == std::string::npos) {
+    return message;
+  }
+  std::vector<std::string> lines = LinesOf(message);
+  if (lines.empty()) return message;
+  // The scheduler's sentence is never cut.
+  lines[0] = message.substr(0, message.find('\n'));
+  if (lines.size() > kMessageLines) lines.erase(lines.begin() + 1, lines.end() - (kMessageLines - 1));
+  if (!failed->record.empty() && !SaysWhere(message, failed->record)) lines.push_back("at " + failed->record);
+  if (std::string advice = Advice(message); !advice.empty()) lines.push_back(std::move(advice));
+  if (std::string skew = SkewLine(job, *failed); !skew.empty()) lines.push_back(std::move(skew));
+  if (std::string alike = AlikeText(job, *failed); !alike.empty()) lines.push_back(std::move(alike));
+  std::vector<std::string> tail = LinesOf(failed->stderr_tail);
+  std::erase_if(tail, [&](const std::string& line) { return message.find(line) != std::string::npos; });
+  const size_t room = kSummaryLines - std::min(kSummaryLines, lines.size());
+  if (tail.size() > room) tail.erase(tail.begin(), tail.end() - static_cast<std::ptrdiff_t>(room));
+  for (const std::string& line : tail) lines.push_back("stderr: " + line);
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+std::string GrownText(const std::string& uri) {
+  return "input " + uri + " grew while the job ran: it was read to the length that it had when the job was planned " +
+         "(--strict-inputs fails such a job)";
+}
+
+}  // namespace mr::master

@@ -1,0 +1,17 @@
+// The lines about a failed job beside the scheduler's sentence: the place in the input, the hot key of a task that ran
+// out of memory, the number of attempts that failed alike, and the end of the operator's output. At most eight lines,
+// since a client adds two. Pure.
+#pragma once
+
+#include <string>
+
+#include "master/core/job_table.h"
+
+namespace mr::master {
+
+// message: of the decision to fail the job; as it is where it names no attempt of the job that failed.
+std::string FailureSummary(const JobView& job, const std::string& message);
+// The warning about an input of the local file system that grew while its job ran.
+std::string GrownText(const std::string& uri);
+
+}  // namespace mr::master

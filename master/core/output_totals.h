@@ -1,0 +1,31 @@
+// The committed output of a job as a whole: its totals, and the text of _SUCCESS. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/digest.h"
+#include "common/model/output.h"
+
+namespace mr::master {
+
+// Totals over parts, for _SUCCESS and the job's status.
+struct OutputTotals {
+  uint64_t bytes = 0, records = 0;
+  uint32_t parts = 0;
+  Digest128 digest;  // over the parts' names and content digests, in order
+  template <class V>
+  static void Fields(V&& v) {
+    using T = OutputTotals;
+    v(&T::bytes, &T::records, &T::parts, &T::digest);
+  }
+};
+OutputTotals TotalsOf(const std::vector<FileOutput>& parts);
+
+// Returns the text of _SUCCESS, without its list of parts where it would be longer than max_bytes. job: its name,
+// job_1_0001. parts: sorted by name.
+std::string SuccessDocument(const std::string& job, const std::vector<FileOutput>& parts, size_t max_bytes = SIZE_MAX);
+
+}  // namespace mr::master

@@ -1,0 +1,263 @@
+// Requests to the master core, checked against its state: each becomes a record, or the reason why not.
+#include <algorithm>
+#include <utility>
+
+#include "master/core/master_core.h"
+#include "master/core/output_commit.h"
+#include "master/core/spec_check.h"
+#include "master/core/stage_plans.h"
+#include "master/sched/state/state.h"
+
+namespace mr::master {
+
+std::optional<sched::Event> MasterCore::Prepare(const FollowUp& follow_up) const {
+  const auto it = jobs_.jobs().find(follow_up.stage.job);
+  if (it == jobs_.jobs().end() || Ended(it->second.state)) return std::nullopt;
+  const JobView& job = it->second;
+  if (follow_up.kind == FollowUp::Kind::kPlanStage) {
+    const uint32_t stage = follow_up.stage.stage;
+    // Answered meanwhile, or not yet.
+    if (!open_.unplanned.contains(follow_up.stage) || WaitsForSizes(job, stage, config_.fat_partition_bytes)) {
+      return std::nullopt;
+    }
+    sched::Event event = PlanOf(job, stage, {partition_sizes_, *files_, config_.fat_partition_bytes});
+    (void)FitRecord(&event, config_.record_bytes);  // else its error fails the job
+    return event;
+  }
+  const sched::Job* known = scheduler_->state().FindJob(job.id);
+  if (known == nullptr || !known->running()) return std::nullopt;
+  sched::OperatorsKnown event{job.id, {}};
+  for (uint32_t s = 0; s < known->stages.size() && s < job.spec.stages.size(); ++s) {
+    if (known->stages[s].indeterminate) continue;
+    if (random_operators_.Find(job.spec.OperatorOf(job.spec.stages[s])) == nullptr) continue;
+    event.indeterminate.push_back(s);
+  }
+  if (event.indeterminate.empty()) return std::nullopt;
+  return event;
+}
+
+std::vector<FollowUp> MasterCore::Unanswered() const {
+  std::vector<FollowUp> all;
+  for (const StageId& stage : open_.unplanned) all.push_back({FollowUp::Kind::kPlanStage, stage});
+  return all;
+}
+
+std::vector<FollowUp> MasterCore::Unanswered(JobId job) const {
+  std::vector<FollowUp> all;
+  auto it = open_.unplanned.lower_bound({job, 0});
+  for (; it != open_.unplanned.end() && it->job == job; ++it) all.push_back({FollowUp::Kind::kPlanStage, *it});
+  return all;
+}
+
+std::optional<sched::TimerDue> MasterCore::DueTimer(Instant now) const {
+  const auto* first = open_.timers.First();
+  if (first == nullptr || first->first.first > now) return std::nullopt;
+  return sched::TimerDue{first->second.first, first->second.second};
+}
+
+std::optional<Instant> MasterCore::NextTimer() const {
+  const auto* first = open_.timers.First();
+  return first == nullptr ? std::nullopt : std::optional(first->first.first);
+}
+
+sched::JobSubmitted MasterCore::SubmittedOf(JobId id, const JobSpec& spec) const {
+  sched::JobSubmitted event;
+  event.job = id;
+  event.name = spec.name;
+  event.queue = spec.queue;
+  event.priority = spec.priority;
+  event.deadline = spec.deadline;
+  event.max_attempts = spec.max_failures;
+  auto policies = sched::Scheduler::PoliciesOfJob(config_.policies, spec.policies, spec.speculation, spec.clones);
+  event.policies = policies.ok() ? *std::move(policies) : spec.policies;
+  event.graph = GraphOf(spec);
+  return event;
+}
+
+Result<EventRecord> MasterCore::PrepareSubmit(Submission submission, Instant at) const {
+  EventRecord record{{at, SubmittedOf({epoch_, next_job_}, *submission.spec)}, EncodeSubmit(submission.extra)};
+  const uint64_t bytes = EncodeFields(std::get<sched::JobSubmitted>(record.stamped.event)).size() + record.extra.size();
+  if (bytes > config_.record_bytes) {
+    return Rejected(TooLong("the plan of this job", bytes, config_.record_bytes) +
+                    "; give it fewer inputs or larger splits (--conf max_split_bytes=...)");
+  }
+  record.spec = std::move(submission.spec);
+  return record;
+}
+
+// A job goes on from the outputs that it has committed. Its stages are planned anew: the plan may differ.
+sched::JobTakenOver MasterCore::TakenOver(const JobView& whole) const {
+  JobView job = whole;
+  for (uint32_t s = 0; s < job.stages.size(); ++s) job.plan.stages[s].tasks = UncutTasks(job, s);
+  std::set<uint32_t> unsure;  // stages
+  sched::JobTakenOver taken{SubmittedOf(job.id, job.spec), {}, epoch_, {}};
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    taken.plans.push_back(PlanOf(job, s, {partition_sizes_, *files_, config_.fat_partition_bytes}));
+    // Those that read it read all of its tasks.
+    job.plan.stages[s].tasks = static_cast<uint32_t>(taken.plans.back().tasks.size());
+    // A stage that shares fat partitions may have shared them otherwise, and its readers have read those outputs.
+    const auto& inputs = job.spec.stages[s].inputs;
+    if (job.spec.stages[s].splits() || std::any_of(inputs.begin(), inputs.end(), [&](const InputSpec& input) {
+          return input.is_edge && unsure.contains(input.stage);
+        })) {
+      unsure.insert(s);
+    }
+    // Where blocks are is not known yet.
+    for (sched::TaskPlan& task : taken.plans.back().tasks) task.preferred.clear();
+    // Where an input's content changed, the table does not say what of the committed still stands.
+    for (uint32_t t = 0; t < job.stages[s].tasks.size() && !job.rolled_back; ++t) {
+      const TaskView& task = job.stages[s].tasks[t];
+      if (!task.committed || unsure.contains(s)) continue;
+      taken.outputs.push_back({s, t, task.generation, task.winner, task.manifest, {}});
+      for (const ReplicaView& replica : task.replicas) taken.outputs.back().replicas.push_back(replica.replica);
+    }
+  }
+  return taken;
+}
+
+std::vector<sched::Event> MasterCore::PrepareTakeOver(Instant at, std::vector<std::string>* notes) const {
+  const sched::State& state = scheduler_->state();
+  std::vector<sched::Event> events;
+  for (const auto& [id, worker] : workers_.all()) {
+    const sched::Worker* known = state.FindWorker(id);
+    if (!worker.alive) continue;
+    if (known != nullptr && known->alive && known->incarnation == worker.info.incarnation) continue;
+    events.emplace_back(worker.info);
+    events.emplace_back(sched::WorkerAway{id, worker.info.incarnation});
+  }
+  for (const auto& [name, set] : queues_) {
+    const auto known = state.queues().find(name);
+    if (known != state.queues().end() && known->second.set && known->second.weight == set.weight &&
+        known->second.min_share == set.min_share && known->second.max_share == set.max_share) {
+      continue;
+    }
+    events.emplace_back(set);
+  }
+  for (const auto& [id, job] : jobs_.jobs()) {
+    if (Ended(job.state) || job.state == JobState::kCommitting || state.FindJob(id) != nullptr) continue;
+    sched::Event taken = TakenOver(job);
+    const size_t outputs = std::get<sched::JobTakenOver>(taken).outputs.size();
+    notes->push_back(Name(id) + " ran under another release: it goes on from " + std::to_string(outputs) +
+                     " committed outputs");
+    if (std::string left_out = FitRecord(&taken, config_.record_bytes); !left_out.empty()) {
+      notes->push_back(Name(id) + ": the record is too long: " + left_out);
+    }
+    events.push_back(std::move(taken));
+    events.emplace_back(
+        sched::JobSet{id, job.spec.priority, job.spec.deadline, std::max(at - job.submitted, Nanos(1))});
+  }
+  return events;
+}
+
+// Returns whether an output that the attempt read is not, or no longer, the committed one: then what it counted says
+// nothing of the job, and the scheduler refuses the report. What it left out the scheduler finds.
+bool MasterCore::ReadOtherContent(const AttemptId& attempt, const std::vector<Consumed>& consumed) const {
+  const sched::Job* job = scheduler_->state().FindJob(attempt.task.job);
+  return job != nullptr && std::any_of(consumed.begin(), consumed.end(), [job](const Consumed& c) {
+           const bool exists = c.stage < job->stages.size() && c.task < job->stages[c.stage].contents.size();
+           const sched::Content* content = exists ? &job->stages[c.stage].contents[c.task] : nullptr;
+           return content == nullptr || content->generation == 0 || content->digest != c.content;
+         });
+}
+
+std::string MasterCore::ExcessOf(const Reporter& from, const report::Finished& finished,
+                                 const FinishedExtra& extra) const {
+  const TaskId& task = from.attempt.task;
+  const AttemptView* known = jobs_.Find(from.attempt);
+  if (known == nullptr || !from.Owns(*known) || !Live(known->state)) return "";
+  const JobView& job = jobs_.jobs().at(task.job);
+  if (Ended(job.state) || job.stages[task.stage].tasks[task.task].committed ||
+      ReadOtherContent(from.attempt, finished.consumed)) {
+    return "";
+  }
+  return bad_records_.Excess(job, task, extra, finished.bad_records);
+}
+
+MasterCore::FinishedAnswer MasterCore::PrepareFinished(const Reporter& from, report::Finished finished,
+                                                       Instant at) const {
+  const AttemptView* known = jobs_.Find(from.attempt);
+  if (known != nullptr && from.Owns(*known) &&
+      (known->state == AttemptState::kCommitted || known->state == AttemptState::kReplica)) {
+    // Its answer was lost on the way: the same one again.
+    const Verdict verdict = known->state == AttemptState::kCommitted ? Verdict::kWinner : Verdict::kReplicaKept;
+    return {std::nullopt, verdict, known->sequence, ""};
+  }
+  TaskOutput& output = finished.output;
+  const FinishedExtra extra{
+      output.partitions, std::move(output.rows), std::move(output.files), std::move(finished.counters), "", ""};
+  if (std::string excess = ExcessOf(from, finished, extra); !excess.empty()) {
+    const FailedExtra failed{finished.bad_records.empty() ? "" : finished.bad_records.front(), ""};
+    EventRecord record{
+        {at, sched::AttemptFailed{from.attempt, from.worker, from.incarnation, FailureKind::kUserFinal, excess}},
+        EncodeFields(failed)};
+    return {std::move(record), Verdict::kStale, 0, std::move(excess)};
+  }
+  EventRecord record{{at, sched::AttemptFinished{from.attempt, from.worker, from.incarnation, output.manifest,
+                                                 std::move(finished.consumed), finished.ran, finished.waited}},
+                     EncodeFinished(extra, finished.hot_keys)};
+  record.beside = {std::move(output.partition_kib), std::move(finished.bad_records), std::move(finished.grown)};
+  return {std::move(record), Verdict::kStale, 0, ""};
+}
+
+bool MasterCore::WouldCommit(const Reporter& from) const {
+  const AttemptView* attempt = jobs_.Find(from.attempt);
+  const auto job = jobs_.jobs().find(from.attempt.task.job);
+  if (job == jobs_.jobs().end() || !job->second.in_dfs() || Ended(job->second.state) ||
+      !IsLastTask(job->second, from.attempt.task)) {
+    return false;
+  }
+  return attempt != nullptr && from.Owns(*attempt) && Live(attempt->state);
+}
+
+std::optional<LostBlock> MasterCore::WhyHeld(const Reporter& from, const report::Finished& finished) const {
+  if (!WouldCommit(from)) return std::nullopt;
+  const JobView& job = jobs_.jobs().at(from.attempt.task.job);
+  return UnreadableBlock(*files_, PartsWith(job, finished.output.files), &commit_looks_);
+}
+
+Status CheckQueueName(const std::string& queue) {
+  const bool printable = std::all_of(queue.begin(), queue.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  if (!queue.empty() && queue.size() <= 200 && printable) return Status::Ok();
+  return InvalidArgument("a queue's name must be 1 to 200 printable bytes");
+}
+
+Result<sched::Event> MasterCore::PrepareQueue(const QueueWish& wish) const {
+  sched::QueueSet set{wish.queue};
+  if (const auto it = queues_.find(wish.queue); it != queues_.end()) set = it->second;
+  set.weight = wish.weight.value_or(set.weight);
+  set.min_share = wish.min_share.value_or(set.min_share);
+  set.max_share = wish.max_share.value_or(set.max_share);
+  const auto refused = [&](const std::string& why) {
+    return InvalidArgument("queue '" + wish.queue + "' cannot be set: " + why + "; it stays as it was");
+  };
+  MR_RETURN_IF_ERROR(CheckQueueName(wish.queue));
+  // Far beyond every use, and far from where doubles lose count.
+  if (!(set.weight >= 1e-3 && set.weight <= 1e6)) return refused("its weight must be from 0.001 to 1000000");
+  if (set.max_share != 0 && set.max_share < set.min_share) {
+    return refused("its max share of " + std::to_string(set.max_share) + " is below its min share of " +
+                   std::to_string(set.min_share));
+  }
+  return sched::Event(std::move(set));
+}
+
+Result<sched::Event> MasterCore::PrepareKill(JobId id, const std::string& why) const {
+  const auto job = jobs_.jobs().find(id);
+  if (job == jobs_.jobs().end()) return jobs_.Unknown(id);
+  if (Ended(job->second.state) || job->second.state == JobState::kCommitting) {
+    return Rejected(Name(id) + " is " + Word(job->second.state) + " already");
+  }
+  return sched::Event(sched::JobKillAsked{id, why.empty() ? "asked by a user" : why});
+}
+
+Result<sched::Event> MasterCore::PrepareJobSet(JobId id, const JobWish& wish) const {
+  const auto job = jobs_.jobs().find(id);
+  if (job == jobs_.jobs().end()) return jobs_.Unknown(id);
+  const sched::Job* known = scheduler_->state().FindJob(id);
+  if (Ended(job->second.state) || known == nullptr || !known->running()) {
+    return Rejected(Name(id) + " is " + Word(job->second.state) + " already");
+  }
+  return sched::Event(
+      sched::JobSet{id, wish.priority.value_or(known->priority), wish.deadline.value_or(known->deadline)});
+}
+
+}  // namespace mr::master

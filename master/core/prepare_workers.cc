@@ -1,0 +1,117 @@
+// Registrations and losses of workers, and operators' wishes, as records in the order in which they are applied.
+#include <utility>
+
+#include "master/core/master_core.h"
+
+namespace mr::master {
+
+Result<std::vector<Record>> MasterCore::PrepareRegister(Registration in, Instant at, Instant lived) const {
+  std::vector<Record> records;
+  WorkerId id = workers_.Named(in.extra.name);
+  bool drained = false;
+  in.info.draining = in.leaving;
+  if (id.valid()) {
+    const WorkerView& worker = workers_.all().at(id);
+    MR_RETURN_IF_ERROR(workers_.MayRegister(worker, in.info.incarnation, lived));
+    drained = worker.drained_by_user;
+    // Said by the event itself, so that it gets nothing in the very step of its registration.
+    in.info.draining = drained || worker.distrusted() || in.leaving;
+  } else {
+    id = workers_.NextId();
+    records.emplace_back(WorkerNamed{in.extra.name, id});
+  }
+  in.info.worker = id;
+  dfs::Record joined = dfs::WorkerJoined{at,
+                                         id,
+                                         in.info.incarnation,
+                                         in.info.address,
+                                         in.info.rack,
+                                         in.extra.capacity_bytes,
+                                         in.extra.used_bytes,
+                                         std::move(in.blocks),
+                                         drained};
+  records.emplace_back(EventRecord{{at, std::move(in.info)}, EncodeFields(in.extra)});
+  records.emplace_back(std::move(joined));
+  return records;
+}
+
+Greeting MasterCore::GreetingOf(WorkerId id, const std::vector<Replica>& inventory,
+                                const std::vector<AttemptId>& running) const {
+  Greeting out;
+  const auto look = [&](JobId job) {
+    const auto it = jobs_.jobs().find(job);
+    if (it == jobs_.jobs().end() || (Ended(it->second.state) && it->second.told)) out.forgotten.insert(job);
+  };
+  for (const Replica& replica : inventory) look(replica.output.task.job);
+  // Perhaps it has ended, and the worker repeats a report of it that does not arrive.
+  for (const AttemptId& attempt : running) look(attempt.task.job);
+  for (const Replica& replica : inventory) {
+    if (!out.forgotten.contains(replica.output.task.job)) out.holds.insert(replica.output.task.job);
+  }
+  for (const Replication& r : jobs_.ReplicationsTo(id)) out.replicate.push_back(r.from);
+  for (const AttemptId& attempt : running) {
+    const AttemptView* known = jobs_.Find(attempt);
+    const bool goes_on = known != nullptr && Live(known->state) && known->worker == id && !known->stop_asked;
+    (goes_on ? out.go_on : out.kill).push_back(attempt);
+  }
+  return out;
+}
+
+std::vector<Record> MasterCore::PrepareLost(WorkerId id, const std::string& why, Instant at) const {
+  const WorkerView& worker = workers_.all().at(id);
+  const Incarnation incarnation = worker.info.incarnation;
+  return {EventRecord{{at, sched::WorkerLost{id, incarnation, why}}, {}},
+          dfs::Record(dfs::WorkerGone{at, id, incarnation})};
+}
+
+Result<std::vector<Record>> MasterCore::PrepareDrain(WorkerId id, bool on, Instant at) const {
+  const auto it = workers_.all().find(id);
+  if (it == workers_.all().end()) return NotFound("there is no worker " + Name(id));
+  const WorkerView& worker = it->second;
+  std::vector<Record> records;
+  if (!on && worker.wrong_outputs != 0) records.emplace_back(WorkerWrongOutputs{id, 0});
+  records.emplace_back(WorkerDrained{id, on});
+  // Acknowledgements of writes do not count on it any longer.
+  if (on && worker.awaited) records.emplace_back(dfs::Record(dfs::WorkerGivenUp{at, id}));
+  if (!worker.alive) return records;
+  // One that is away or leaves gets nothing either way, until it has registered again.
+  if (!worker.away && !worker.leaving && (on || worker.MayTakeAttempts())) {
+    records.emplace_back(EventRecord{{at, sched::WorkerDraining{id, worker.info.incarnation, on}}, {}});
+  }
+  records.emplace_back(dfs::Record(dfs::WorkerDrained{at, id, on}));
+  return records;
+}
+
+Result<std::vector<Record>> MasterCore::PrepareExclude(WorkerId id, bool on, Instant at) const {
+  const auto it = workers_.all().find(id);
+  if (it == workers_.all().end()) return NotFound("there is no worker " + Name(id));
+  std::vector<Record> records = {WorkerExcluded{id, on}};
+  if (on && it->second.awaited) records.emplace_back(dfs::Record(dfs::WorkerGivenUp{at, id}));
+  return records;
+}
+
+std::vector<Record> MasterCore::PrepareWrongOutput(WorkerId id, Instant at) const {
+  const WorkerView& worker = workers_.all().at(id);
+  const uint32_t count = worker.wrong_outputs + 1;
+  std::vector<Record> records = {WorkerWrongOutputs{id, count}};
+  if (count == kDistrustedFrom && worker.alive && !worker.away) {
+    records.emplace_back(EventRecord{{at, sched::WorkerDraining{id, worker.info.incarnation, true}}, {}});
+  }
+  return records;
+}
+
+Verdict VerdictOf(const AttemptId& attempt, const std::vector<sched::Decision>& decisions) {
+  for (const auto& decision : decisions) {
+    if (const auto* accept = std::get_if<sched::Accept>(&decision); accept && accept->attempt == attempt) {
+      return accept->winner ? Verdict::kWinner : Verdict::kReplicaKept;
+    }
+    if (const auto* refuse = std::get_if<sched::Refuse>(&decision); refuse && refuse->attempt == attempt) {
+      if (refuse->reason.code == sched::ReasonCode::kEqualDigest) return Verdict::kReplicaDropped;
+      if (refuse->reason.code == sched::ReasonCode::kDifferentDigest) return Verdict::kDiffers;
+      return Verdict::kStale;
+    }
+  }
+  return Verdict::kStale;
+}
+
+}  // namespace mr::master
