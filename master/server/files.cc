@@ -60,13 +60,20 @@ uint64_t Brain::ApplyDfs(const dfs::Record& record) {
   return dfs_sequence_;
 }
 
+// A worker that has registered again meanwhile has reported its blocks, and whatever was decided before may be decided
+// otherwise now: of two replicas the other one may go. So an effect is for the session in which it was decided.
 void Brain::Dispatch(std::vector<dfs::Effect> effects, uint64_t sequence) {
   if (effects.empty()) return;
-  outbox_.Hold(sequence, [this, effects = std::move(effects)] {
-    for (const auto& effect : effects) {
-      const dfs::EffectTarget target = dfs::TargetOf(effect);
-      Send(core_.workers().FindAlive(target.worker, target.incarnation), 160,
-           [effect](rpc::Command::Builder out) { dfs::ToCommand(effect, out); });
+  std::vector<std::pair<dfs::Effect, uint64_t>> of_sessions;
+  for (dfs::Effect& effect : effects) {
+    const dfs::EffectTarget target = dfs::TargetOf(effect);
+    const WorkerView* worker = core_.workers().FindAlive(target.worker, target.incarnation);
+    if (worker != nullptr && worker->session != 0) of_sessions.emplace_back(std::move(effect), worker->session);
+  }
+  outbox_.Hold(sequence, [this, of_sessions = std::move(of_sessions)] {
+    for (const auto& [effect, session] : of_sessions) {
+      Send(core_.workers().FindSession(session), 160,
+           [effect = effect](rpc::Command::Builder out) { dfs::ToCommand(effect, out); });
     }
   });
 }
