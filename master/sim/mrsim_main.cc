@@ -14,6 +14,7 @@
 #include "master/sim/options.h"
 #include "master/sim/studies/compare.h"
 #include "master/sim/studies/reproduce.h"
+#include "master/sim/swarm/core_world.h"
 #include "master/sim/swarm/shrink.h"
 #include "master/sim/swarm/swarm.h"
 #include "master/sim/traces/workload.h"
@@ -148,6 +149,32 @@ Result<int> RunSwarm(const Options& o) {
   return broken == 0 ? kOk : kBroken;
 }
 
+Result<int> RunMasterSwarm(const Options& o) {
+  uint32_t broken = 0;
+  CoreWorld::Counts counts;
+  const bool bar = !o.no_progress && Terminal();
+  for (uint32_t i = 0; i < o.count; ++i) {
+    if (bar && i % 16 == 0) std::fprintf(stderr, "\r%u/%u configurations ", i, o.count);
+    CoreWorld world(o.seed + i);
+    const std::string wrong = world.Run();
+    counts.Add(world.counts());
+    if (wrong.empty()) continue;
+    ++broken;
+    std::fprintf(stderr, "%smrsim swarm --master --count 1 --seed %llu  # %s\n", bar ? "\r\033[K" : "",
+                 static_cast<unsigned long long>(o.seed + i), wrong.c_str());
+  }
+  if (bar) std::fputs("\r\033[K", stderr);
+  std::printf(
+      "%u configurations, %u broken: %llu records, %llu restarts that lost %llu, %llu snapshots, %llu lost workers, "
+      "%llu jobs: %llu succeeded, %llu killed, %llu failed\n",
+      o.count, broken, static_cast<unsigned long long>(counts.records),
+      static_cast<unsigned long long>(counts.restarts), static_cast<unsigned long long>(counts.lost_records),
+      static_cast<unsigned long long>(counts.snapshots), static_cast<unsigned long long>(counts.lost_workers),
+      static_cast<unsigned long long>(counts.jobs), static_cast<unsigned long long>(counts.succeeded),
+      static_cast<unsigned long long>(counts.killed), static_cast<unsigned long long>(counts.failed));
+  return broken == 0 ? kOk : kBroken;
+}
+
 Result<int> RunReproduce(const Options& o) {
   const char* from = std::getenv("MR_DATA");
   ReproduceOptions options{o.figure, !o.data.empty() ? o.data : from != nullptr ? from : "", o.seeds, nullptr};
@@ -173,6 +200,7 @@ int Main(const std::vector<std::string>& args) {
   auto exit = options->verb == "run"         ? RunLists(*options)
               : options->verb == "replay"    ? RunReplay(options->replay)
               : options->verb == "reproduce" ? RunReproduce(*options)
+              : options->master              ? RunMasterSwarm(*options)
                                              : RunSwarm(*options);
   return exit.ok() ? *exit : Fail(exit.status(), json);
 }

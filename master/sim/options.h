@@ -22,6 +22,7 @@ struct Options {
   std::string ablate, plot;
   uint32_t run_seeds = 1, plot_job = 0;
   bool check = false;
+  bool master = false;  // swarm: the whole master, not the scheduler alone
   bool no_progress = false;
   ReplayCommand replay;
 };

@@ -1,0 +1,123 @@
+// A random world around a master core: workers, clients, their messages, and faults. Each step does one thing that may
+// happen, and checks what must hold. A function of its seed.
+//
+// The master ends at any record and comes back from what was durable; sessions break with all that was under way;
+// reports come late and twice; workers end, with their outputs or without; operators drain, exclude and change things;
+// jobs are killed and submitted again. Then the faults stop, and every job must end.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/rng.h"
+#include "common/model/report.h"
+#include "master/sim/swarm/core_process.h"
+
+namespace mr::sim {
+
+class CoreWorld final : public Outside {
+ public:
+  explicit CoreWorld(uint64_t seed);
+  // Returns "" or what did not hold, with the step and the last things that happened.
+  std::string Run();
+
+  // Counts of events, so that a campaign can show that its faults occur.
+  struct Counts {
+    uint64_t records = 0, restarts = 0, snapshots = 0, jobs = 0, succeeded = 0, killed = 0, failed = 0, repeats = 0,
+             lost_workers = 0, lost_records = 0, deleted_blocks = 0;
+    void Add(const Counts& other);
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  struct Made {  // an output that a worker can serve
+    Digest128 content;
+    uint32_t generation = 1;  // as it was launched, or as the replica was requested
+  };
+  struct Worker {
+    std::string name;
+    WorkerId id;
+    Incarnation incarnation = 1;
+    uint32_t slots = 1;
+    bool up = true;
+    bool registered = false;  // with the present process of the master
+    uint64_t session = 0;
+    Instant silent_since;
+    std::map<AttemptId, uint32_t> running;  // with the generation of their launch
+    std::map<AttemptId, Made> outputs;
+    std::map<uint64_t, BlockRef> disk;          // by block id; survives the process
+    std::map<uint64_t, mr::Report> unanswered;  // by number
+    uint64_t reports = 0;
+    std::deque<std::function<void()>> to_master, to_worker;
+  };
+  struct Submitted {
+    JobSpec spec;
+    JobPlan plan;
+    std::string id;  // of the submission
+    JobId job;       // once accepted
+    bool acked = false;
+    bool random = false;  // its operators give other content for equal input
+    std::string told;     // the final state that its user heard of
+  };
+
+  // Outside.
+  void Carry(const sched::Decision& decision) override;
+  void Carry(const dfs::Effect& effect) override;
+  void Ended(JobId job) override;
+  void Publish(JobId job) override;
+
+  void Step(bool faults);
+  void Fault();
+  void Ask();
+  void Submit();
+  void Restart();
+  void Snapshot();
+  void Break(Worker* worker);
+  void EndProcess(Worker* worker);
+  void Register(Worker* worker);
+  void Deliver(std::deque<std::function<void()>>* queue);
+  void Work(Worker* worker);
+  void Finish(Worker* worker, const AttemptId& id);
+  bool ReadInputs(Worker* worker, const AttemptId& id, std::vector<Consumed>* consumed, Digest128* content);
+  static std::optional<Digest128> Serves(const Worker* source, const Replica& replica);
+  bool WriteOutput(Worker* worker, const AttemptId& id, const Digest128& content, std::vector<FileOutput>* files);
+  void Send(Worker* worker, mr::Report report);
+  void Arrived(Worker* worker, uint64_t session, uint64_t number, const mr::Report& report);
+  void Answer(WorkerId worker, Incarnation incarnation, uint64_t number, Verdict verdict);
+  void PassTime(Duration time);
+  void Check();
+  void CheckFiles();
+  std::string Stuck() const;
+  void Note(const std::string& what);
+  void Broken(const std::string& what);
+  Worker* Of(WorkerId id);
+  const Submitted* SubmittedOf(JobId id) const;
+  bool Chance(double p) { return rng_.Uniform() < p; }
+
+  const uint64_t seed_;
+  Rng rng_;
+  master::MasterCore::Config config_;
+  MemoryJournal journal_;
+  std::unique_ptr<CoreProcess> process_;
+  std::unique_ptr<master::MasterCore> shadow_;  // follows what is durable
+  uint64_t shadow_at_ = 0;
+  std::vector<Worker> workers_;
+  std::vector<Submitted> jobs_;
+  std::map<AttemptId, std::vector<Consumed>> consumed_;
+  std::map<std::string, uint64_t> visible_;  // path -> id of the version that a job's commit made
+  Instant now_{1'000'000'000};
+  uint64_t sessions_ = 0, step_ = 0, seeds_ = 0;
+  Counts counts_;
+  std::deque<std::string> trace_;
+  std::string error_;
+};
+
+}  // namespace mr::sim
