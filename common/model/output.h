@@ -92,6 +92,9 @@ struct ReplicaLocation {
   uint32_t partitions = 0;
   bool operator==(const ReplicaLocation&) const = default;
 };
+inline Replica NameOf(const ReplicaLocation& replica) {
+  return {replica.output, replica.attempt, replica.worker, replica.incarnation};
+}
 
 // One task's read of one edge: partitions [partition_begin, partition_end) of the outputs of upstream tasks
 // [task_begin, task_end). Partition numbers span all ports of the upstream stage.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,11 @@ struct StageInfo {
   Duration task_timeout;         // without progress; 0: none
   bool strict_inputs = false;    // a local input that grew fails the attempt
   bool operator==(const StageInfo&) const = default;
+
+  TaskLetter letter() const { return spec.letter(); }
+  // Returns whether its ports are files: either all are, or none is.
+  bool writes_files() const { return spec.is_final(); }
+  uint32_t partitions() const { return std::accumulate(port_partitions.begin(), port_partitions.end(), 0u); }
 };
 
 }  // namespace mr

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "common/base/check.h"
+#include "common/rpc/spec_walk.h"
 #include "common/rpc/wire_walk.h"
 
 namespace mr::rpc {
@@ -46,8 +47,10 @@ static_assert(static_cast<int>(Verdict::LATER) == static_cast<int>(mr::Verdict::
 mr::Verdict FromWire(Verdict verdict) {
   return verdict <= Verdict::LATER ? static_cast<mr::Verdict>(verdict) : mr::Verdict::kStale;
 }
-
 Verdict ToWire(mr::Verdict verdict) { return static_cast<Verdict>(verdict); }
+
+static mr::Verdict EnumFromWire(EnumOf<mr::Verdict>, Verdict verdict) { return FromWire(verdict); }
+static Verdict EnumToWire(EnumOf<mr::Verdict>, mr::Verdict verdict) { return ToWire(verdict); }
 
 // ---- Listings ------------------------------------------------------------------------------------
 
@@ -243,57 +246,96 @@ void Walk(W& w, Is<report::ReplicaNotMade> auto& failed) {
   MR_WIRE(w, failed.here, Here);
 }
 
+template <class W>
+void Walk(W& w, Is<mr::Report> auto& report) {
+  MR_WIRE(w, report.attempt, Attempt);
+  MR_WIRE_KIND(w, report.what, report::Started, v, Started);
+  MR_WIRE_KIND(w, report.what, report::Finished, v, Finished);
+  MR_WIRE_KIND(w, report.what, report::Failed, v, Failed);
+  MR_WIRE_KIND(w, report.what, report::Refused, Cut(v.why), Refused);
+  MR_WIRE_KIND(w, report.what, report::Killed, v, Killed);
+  MR_WIRE_KIND(w, report.what, report::FetchFailed, v, FetchFailed);
+  MR_WIRE_KIND(w, report.what, report::FetchDone, v, FetchDone);
+  MR_WIRE_KIND(w, report.what, report::ReplicaMade, v.replica, ReplicaMade);
+  MR_WIRE_KIND(w, report.what, report::ReplicaNotMade, v, ReplicaNotMade);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::DirectoryDelta> auto& delta) {
+  MR_WIRE(w, delta.stage.job, Job);
+  MR_WIRE(w, delta.stage.stage, Stage);
+  MR_WIRE(w, delta.version, Version);
+  MR_WIRE(w, InStage(delta.stage, delta.added), Added);
+  MR_WIRE(w, delta.removed, Removed);
+}
+
+template <class W>
+void Walk(W& w, Is<command::Bind> auto& bind) {
+  MR_WIRE(w, bind.reader, Reader);
+  MR_WIRE(w, bind.stage, Stage);
+  MR_WIRE(w, InStage({bind.reader.task.job, bind.stage}, bind.replica), Entry);
+}
+
+template <class W>
+void Walk(W& w, Is<command::ReplicateOutput> auto& replicate) {
+  MR_WIRE(w, replicate.stage.job, Job);
+  MR_WIRE(w, replicate.stage.stage, Stage);
+  MR_WIRE(w, InStage(replicate.stage, replicate.from), Source);
+}
+
+template <class W>
+void Walk(W& w, Is<command::ReplicateBlock> auto& replicate) {
+  MR_WIRE(w, replicate.block, Block);
+  MR_WIRE(w, replicate.to_address, ToAddress);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::Command> auto& command) {
+  MR_WIRE_KIND(w, command, LaunchCommand, v, Launch);
+  MR_WIRE_KIND(w, command, command::Kill, v.attempt, Kill);
+  MR_WIRE_KIND(w, command, command::TakeBack, v.attempt, TakeBack);
+  MR_WIRE_KIND(w, command, mr::StageInfo, v, Stage);
+  MR_WIRE_KIND(w, command, mr::DirectoryDelta, v, Directory);
+  MR_WIRE_KIND(w, command, command::Bind, v, Bind);
+  MR_WIRE_KIND(w, command, command::DropReplica, v.replica, Drop);
+  MR_WIRE_KIND(w, command, command::EndJob, v.job, EndJob);
+  MR_WIRE_KIND(w, command, command::DeleteBlock, v.block, DeleteBlock);
+  MR_WIRE_KIND(w, command, command::ReplicateBlock, v, ReplicateBlock);
+  MR_WIRE_KIND(w, command, command::Drain, v.on, Drain);
+  MR_WIRE_KIND(w, command, command::ReplicateOutput, v, ReplicateOutput);
+  MR_WIRE_KIND(w, command, command::EmptyQuarantine, v.block, EmptyQuarantine);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::Answer> auto& answer) {
+  MR_WIRE(w, answer.report, Report);
+  MR_WIRE(w, answer.verdict, Verdict);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::CommandBatch> auto& batch) {
+  MR_WIRE(w, batch.master_epoch, MasterEpoch);
+  MR_WIRE(w, batch.sequence, Sequence);
+  MR_WIRE(w, batch.answers, Answers);
+  MR_WIRE(w, batch.commands, Commands);
+}
+
 // ---- Messages ------------------------------------------------------------------------------------
 
-namespace {
-
-struct ReportWriter {
-  Report::Builder out;
-  void operator()(const report::Unknown&) { MR_CHECK(false, "a report of no kind has no wire form"); }
-  void operator()(const report::Started&) { out.setStarted(); }
-  void operator()(const report::Finished& v) { WriteWire(v, out.initFinished()); }
-  void operator()(const report::Failed& v) { WriteWire(v, out.initFailed()); }
-  void operator()(const report::Refused& v) {
-    const std::string why = v.why.substr(0, kCutBytes);
-    out.setRefused(capnp::Text::Reader(why.c_str(), why.size()));
-  }
-  void operator()(const report::Killed&) { out.setKilled(); }
-  void operator()(const report::FetchFailed& v) { WriteWire(v, out.initFetchFailed()); }
-  void operator()(const report::FetchDone& v) { WriteWire(v, out.initFetchDone()); }
-  void operator()(const report::ReplicaMade& v) { WriteWire(v.replica, out.initReplicaMade()); }
-  void operator()(const report::ReplicaNotMade& v) { WriteWire(v, out.initReplicaNotMade()); }
-};
-
-}  // namespace
-
-mr::Report FromWire(Report::Reader in) {
-  mr::Report out;
-  out.attempt = FromWire(in.getAttempt());
-  switch (in.which()) {
-    case Report::STARTED: out.what = report::Started{}; break;
-    case Report::FINISHED: out.what = ReadWire<report::Finished>(in.getFinished(), kMaxReportText); break;
-    case Report::FAILED: out.what = ReadWire<report::Failed>(in.getFailed(), kMaxReportText); break;
-    case Report::REFUSED: {
-      const auto why = in.getRefused();
-      out.what = report::Refused{{why.begin(), std::min(why.size(), kMaxReportText)}};
-      break;
-    }
-    case Report::KILLED: out.what = report::Killed{}; break;
-    case Report::FETCH_FAILED: out.what = ReadWire<report::FetchFailed>(in.getFetchFailed(), kMaxReportText); break;
-    case Report::FETCH_DONE: out.what = ReadWire<report::FetchDone>(in.getFetchDone(), kMaxReportText); break;
-    case Report::REPLICA_MADE: out.what = report::ReplicaMade{FromWire(in.getReplicaMade())}; break;
-    case Report::REPLICA_NOT_MADE:
-      out.what = ReadWire<report::ReplicaNotMade>(in.getReplicaNotMade(), kMaxReportText);
-      break;
-    case Report::PIECES: break;  // stands for a report that the caller has put together
-  }
-  return out;
-}
-
+mr::Report FromWire(Report::Reader in) { return ReadWire<mr::Report>(in, kMaxReportText); }
 void ToWire(const mr::Report& report, Report::Builder out) {
-  ToWire(report.attempt, out.initAttempt());
-  std::visit(ReportWriter{out}, report.what);
+  MR_CHECK(!std::holds_alternative<report::Unknown>(report.what), "a report of no kind has no wire form");
+  WriteWire(report, out);
 }
+
+mr::Command FromWire(Command::Reader in) { return ReadWire<mr::Command>(in); }
+void ToWire(const mr::Command& command, Command::Builder out) {
+  MR_CHECK(!std::holds_alternative<command::Unknown>(command), "a command of no kind has no wire form");
+  WriteWire(command, out);
+}
+
+mr::CommandBatch FromWire(CommandBatch::Reader in) { return ReadWire<mr::CommandBatch>(in); }
+void ToWire(const mr::Answer& answer, Answer::Builder out) { WriteWire(answer, out); }
 
 size_t WireSize(const mr::Report& report) {
   size_t bytes = 256;
@@ -330,14 +372,6 @@ void ToWire(const LocatedBlock& block, BlockLocation::Builder out) { WriteWire(b
 
 LaunchCommand FromWire(Launch::Reader in) { return ReadWire<LaunchCommand>(in); }
 void ToWire(const LaunchCommand& launch, Launch::Builder out) { WriteWire(launch, out); }
-
-ReplicaLocation FromWire(StageId stage, DirectoryEntry::Reader in) {
-  auto out = ReadWire<ReplicaLocation>(in);
-  out.output.task.job = stage.job;
-  out.output.task.stage = stage.stage;
-  return out;
-}
-void ToWire(const ReplicaLocation& replica, DirectoryEntry::Builder out) { WriteWire(replica, out); }
 
 mr::StagedBlock FromWire(StagedBlock::Reader in) { return ReadWire<mr::StagedBlock>(in, kMaxReportText); }
 void ToWire(const mr::StagedBlock& staged, StagedBlock::Builder out) { WriteWire(staged, out); }

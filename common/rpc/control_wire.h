@@ -3,8 +3,8 @@
 // Thread: any.
 #pragma once
 
+#include "common/model/command.h"
 #include "common/model/disk_room.h"
-#include "common/model/launch.h"
 #include "common/model/report.h"
 #include "common/rpc/wire.h"
 #include "schema/control.capnp.h"
@@ -20,6 +20,13 @@ mr::Report FromWire(Report::Reader in);
 void ToWire(const mr::Report& report, Report::Builder out);
 // Returns an upper bound of the report's bytes in a message, for cutting batches.
 size_t WireSize(const mr::Report& report);
+
+// Returns `Unknown` for a kind that a later release added.
+mr::Command FromWire(Command::Reader in);
+// Requires: not Unknown.
+void ToWire(const mr::Command& command, Command::Builder out);
+mr::CommandBatch FromWire(CommandBatch::Reader in);
+void ToWire(const mr::Answer& answer, Answer::Builder out);
 
 mr::ProgressReport FromWire(Progress::Reader in);
 void ToWire(const mr::ProgressReport& report, Progress::Builder out);
@@ -37,10 +44,6 @@ void ToWire(const LocatedBlock& block, BlockLocation::Builder out);
 
 LaunchCommand FromWire(Launch::Reader in);
 void ToWire(const LaunchCommand& launch, Launch::Builder out);
-
-// An entry of a directory has the job and the stage of its message.
-ReplicaLocation FromWire(StageId stage, DirectoryEntry::Reader in);
-void ToWire(const ReplicaLocation& replica, DirectoryEntry::Builder out);
 
 mr::StagedBlock FromWire(StagedBlock::Reader in);
 void ToWire(const mr::StagedBlock& staged, StagedBlock::Builder out);

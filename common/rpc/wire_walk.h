@@ -16,10 +16,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "common/base/digest.h"
@@ -45,6 +47,14 @@ namespace mr::rpc {
 #define MR_WIRE_CASE(w, selected, value, field, name)                                                                 \
   (w).Case((selected), (value), (field), [](auto& m) { return m.is##name(); }, [](auto& m) { return m.get##name(); }, \
            [](auto& m, auto&& v) { m.set##name(std::forward<decltype(v)>(v)); },                                      \
+           [](auto& m, auto... size) { return m.init##name(size...); })
+
+// A field in a union whose fields are the alternatives of a std::variant. `field` is an expression for what is sent of
+// the alternative `v`: all of it (v), or the one member that it has (v.why).
+#define MR_WIRE_KIND(w, variant, type, field, name)                                                  \
+  (w).Kind((variant), std::type_identity<type>{}, [](auto& v) -> decltype(auto) { return (field); }, \
+           [](auto& m) { return m.is##name(); }, [](auto& m) { return m.get##name(); },              \
+           [](auto& m, auto&& value) { m.set##name(std::forward<decltype(value)>(value)); },         \
            [](auto& m, auto... size) { return m.init##name(size...); })
 
 template <class T, class S>
@@ -114,6 +124,17 @@ LimitedLines<L> CutLines(size_t most, L& lines) {
   return {lines, most};
 }
 
+// A replica, or a list of them, whose messages do not name the stage of its output.
+template <class P>
+struct OfStage {
+  StageId stage;
+  P& replicas;
+};
+template <class P>
+OfStage<P> InStage(StageId stage, P& replicas) {
+  return {stage, replicas};
+}
+
 // Selects EnumFromWire and EnumToWire, which stand beside the listings: an enum of a schema brings no namespace.
 template <class T>
 struct EnumOf {};
@@ -175,6 +196,12 @@ class WireReader {
     known_ = true;
     Take(get(in_), field);
   }
+  template <class Variant, class T, class Pick, class Which, class Get, class Set, class Init>
+  void Kind(Variant& variant, std::type_identity<T>, Pick pick, Which which, Get get, Set, Init) {
+    if (!which(in_)) return;
+    auto&& field = pick(variant.template emplace<T>());
+    Take(get(in_), field);
+  }
   // Behind the cases of a union: whether it has a field that only a later release knows.
   void Unmatched(bool& unknown) { unknown = !known_; }
 
@@ -186,6 +213,8 @@ class WireReader {
   template <class V, class T>
   requires std::is_enum_v<T>
   void Take(V value, T& out) { out = EnumFromWire(EnumOf<T>{}, value); }
+  template <class T>
+  void Take(capnp::Void, T&) {}
   template <class V>
   void Take(V value, WorkerId& out) {
     out.value = value;
@@ -244,6 +273,23 @@ class WireReader {
     out.id.value = value.getId();
     out.incarnation = value.getIncarnation();
   }
+  template <class V>
+  void Take(V value, OfStage<std::shared_ptr<const ReplicaLocation>>& out) {
+    TakeInStage(value, out.stage, out.replicas);
+  }
+  template <class V>
+  void Take(V list, OfStage<std::vector<std::shared_ptr<const ReplicaLocation>>>& out) {
+    out.replicas.resize(list.size());
+    for (uint32_t i = 0; i < list.size(); ++i) TakeInStage(list[i], out.stage, out.replicas[i]);
+  }
+  template <class V>
+  void TakeInStage(V value, StageId stage, std::shared_ptr<const ReplicaLocation>& out) {
+    auto fresh = std::make_shared<ReplicaLocation>();
+    Take(value, *fresh);
+    fresh->output.task.job = stage.job;
+    fresh->output.task.stage = stage.stage;
+    out = std::move(fresh);
+  }
   template <class V, class T>
   requires requires(V v) { typename V::Reads; }
   void Take(V value, T& out) {
@@ -279,13 +325,20 @@ class WireWriter {
   void Case(const E& selected, E value, const T& field, Which, Get get, Set set, Init init) {
     if (selected == value) Field(field, get, set, init);
   }
+  template <class Variant, class T, class Pick, class Which, class Get, class Set, class Init>
+  void Kind(const Variant& variant, std::type_identity<T>, Pick pick, Which, Get get, Set set, Init init) {
+    const T* alternative = std::get_if<T>(&variant);
+    if (alternative != nullptr) Field(pick(*alternative), get, set, init);
+  }
   void Unmatched(bool) {}
 
  private:
   // Value: what a reader of the field returns.
   template <class Value, class T, class Set, class Init>
   void Put(const T& field, Set set, Init init) {
-    if constexpr (walk_internal::Number<T>) {
+    if constexpr (std::is_same_v<Value, capnp::Void>) {
+      set(out_, capnp::VOID);
+    } else if constexpr (walk_internal::Number<T>) {
       set(out_, static_cast<Value>(field));
     } else if constexpr (std::is_enum_v<T>) {
       set(out_, EnumToWire(EnumOf<T>{}, field));
@@ -319,6 +372,10 @@ class WireWriter {
     const std::string cut = field.text.substr(0, kCutBytes);
     set(out_, AsValue<Value>(cut));
   }
+  template <class Value, class P, class Set, class Init>
+  void PutPart(const OfStage<P>& field, Set set, Init init) {
+    PutPart<Value>(field.replicas, set, init);
+  }
   template <class Value, class L, class Set, class Init>
   void PutPart(const Limited<L>& field, Set set, Init init) {
     Put<Value>(field.list, set, init);
@@ -346,11 +403,22 @@ class WireWriter {
       } else if constexpr (std::is_same_v<T, std::string>) {
         list.set(i, capnp::Text::Reader(field[i].c_str(), field[i].size()));
       } else {
-        auto element = list[i];
-        WireWriter<decltype(element)> nested(element);
-        Walk(nested, field[i]);
+        PutElement(field[i], list[i]);
       }
     }
+  }
+  template <class T, class E>
+  void PutElement(const T& value, E element) {
+    WireWriter<E> nested(element);
+    Walk(nested, value);
+  }
+  template <class T, class E>
+  void PutElement(const std::shared_ptr<const T>& value, E element) {
+    PutElement(*value, element);
+  }
+  template <class Value, class T, class Set, class Init>
+  void PutPart(const std::shared_ptr<const T>& field, Set set, Init init) {
+    Put<Value>(*field, set, init);
   }
   template <class Value, class T, class Set, class Init>
   requires requires { typename Value::Reads; }

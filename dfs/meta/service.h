@@ -2,7 +2,7 @@
 // commands of control.capnp. The master implements FsHost and hands out the capability:
 //
 //   MasterForClient.files  ->  results.setFiles(MakeFileSystem(host));
-//   effects of Apply       ->  for each: ToCommand(effect, commands[i]); send to TargetOf(effect)
+//   effects of Apply       ->  for each: send CommandOf(effect) to TargetOf(effect)
 //                              if its incarnation is the current one, else forget it.
 //
 // Workers that write job outputs get the same capability over a separate connection with hello role `client`
@@ -53,6 +53,6 @@ struct EffectTarget {
   Incarnation incarnation = 0;
 };
 EffectTarget TargetOf(const Effect& effect);
-void ToCommand(const Effect& effect, rpc::Command::Builder out);
+Command CommandOf(const Effect& effect);
 
 }  // namespace mr::dfs

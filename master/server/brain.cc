@@ -117,7 +117,7 @@ Brain::Fed Brain::Feed(sched::Event event, std::string extra) {
 Brain::Fed Brain::Feed(Record record) {
   std::vector<FollowUp> follow_ups;
   Fed fed = FeedOne(std::move(record), &follow_ups);
-  Answer(std::move(follow_ups));
+  FollowUpOn(std::move(follow_ups));
   return fed;
 }
 
@@ -133,7 +133,7 @@ uint64_t Brain::FeedAll(std::vector<Record> records) {
 }
 
 // Most requests are answered at once: a job's plan was made when it was submitted.
-void Brain::Answer(std::vector<FollowUp> follow_ups) {
+void Brain::FollowUpOn(std::vector<FollowUp> follow_ups) {
   for (size_t i = 0; i < follow_ups.size(); ++i) {
     auto event = core_.Prepare(FollowUp(follow_ups[i]));
     if (event) (void)FeedOne(EventRecord{{Stamp(), *std::move(event)}, {}}, &follow_ups);
@@ -183,8 +183,9 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
     uint64_t sequence;
     void Command(WorkerId id, Incarnation incarnation, const AttemptId& attempt, bool take_back) {
       WorkerView* worker = brain.core_.workers().FindAlive(id, incarnation);
-      brain.Send(worker, 64, [attempt, take_back](rpc::Command::Builder out) {
-        rpc::ToWire(attempt, take_back ? out.initTakeBack() : out.initKill());
+      brain.Send(worker, 64, [attempt, take_back]() -> mr::Command {
+        if (take_back) return command::TakeBack{attempt};
+        return command::Kill{attempt};
       });
       brain.MarkChanged(attempt.task.job);
     }
@@ -206,11 +207,8 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
       const ReplicaView* replica = brain.core_.jobs().FindReplica(d.replica);
       if (reader == nullptr || replica == nullptr) return;
       WorkerView* worker = brain.core_.workers().FindAlive(reader->worker, reader->incarnation);
-      brain.Send(worker, 4096, [this_brain = &brain, d, view = *replica](rpc::Command::Builder out) {
-        auto bind = out.initBind();
-        rpc::ToWire(d.reader, bind.initReader());
-        bind.setStage(d.replica.output.task.stage);
-        rpc::ToWire(this_brain->LocationOf(view), bind.initEntry());
+      brain.Send(worker, 4096, [this_brain = &brain, d, view = *replica] {
+        return command::Bind{d.reader, d.replica.output.task.stage, this_brain->LocationOf(view)};
       });
     }
     void operator()(const sched::Kill& d) { Command(d.worker, d.incarnation, d.attempt, false); }
@@ -219,14 +217,7 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
     void operator()(const sched::Refuse& d) { brain.MarkChanged(d.attempt.task.job); }
     void operator()(const sched::DropReplica& d) {
       WorkerView* worker = brain.core_.workers().FindAlive(d.replica.worker, d.replica.incarnation);
-      brain.Send(worker, 96, [replica = d.replica](rpc::Command::Builder out) {
-        auto drop = out.initDrop();
-        rpc::ToWire(replica.output.task, drop.initTask());
-        drop.setGeneration(replica.output.generation);
-        drop.setAttempt(replica.attempt);
-        drop.initWorker().setId(replica.worker.value);
-        drop.getWorker().setIncarnation(replica.incarnation);
-      });
+      brain.Send(worker, 96, [replica = d.replica] { return command::DropReplica{replica}; });
     }
     void operator()(const sched::PlanStage&) {}  // answered by a follow-up
     void operator()(const sched::CommitJob& d) {

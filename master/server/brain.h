@@ -225,7 +225,7 @@ class Brain {
   // Returns the number of the last one that the journal keeps.
   uint64_t FeedAll(std::vector<Record> records);
   Fed FeedOne(Record record, std::vector<FollowUp>* follow_ups);
-  void Answer(std::vector<FollowUp> follow_ups);
+  void FollowUpOn(std::vector<FollowUp> follow_ups);
   void FireTimers();
   void ArmTimer();
   // Effects of decisions, in order. A restart holds them back until all of its state stands (BeginEpoch).
@@ -329,8 +329,9 @@ class Brain {
   void Tick();  // CheckLeases and what else waits for time, each 250 ms
 
   // dispatch.cc
-  using WriteCommand = std::function<void(rpc::Command::Builder)>;
-  void Send(WorkerView* worker, size_t bytes, WriteCommand write);
+  // make: called when the message is filled, with what is known then.
+  using MakeCommand = std::function<Command()>;
+  void Send(WorkerView* worker, size_t bytes, MakeCommand make);
   void GiveVerdict(WorkerId worker, Incarnation incarnation, uint64_t report, Verdict verdict);
   void SendLaunch(const sched::Launch& launch);
   bool HasEffects(const sched::Launch& launch) const;
@@ -338,7 +339,7 @@ class Brain {
   void SendStage(WorkerView* worker, const JobView& job, uint32_t stage);
   void SendDirectory(WorkerView* worker, JobView* job, uint32_t stage);
   void SendDelta(const std::vector<Replica>& added, const std::vector<Replica>& removed);
-  ReplicaLocation LocationOf(const ReplicaView& view);
+  ReplicaPtr LocationOf(const ReplicaView& view);
   void SendReplicate(const Replica& from, WorkerId to);
   void EndJobAt(WorkerView* worker, JobId job);
 
@@ -415,14 +416,14 @@ class Brain {
 
   struct Queued {
     size_t bytes;
-    WriteCommand write;
+    MakeCommand make;
   };
   // Messages for one worker that wait for the end of the turn. After that the connection bounds them: a worker that
   // does not take its commands is disconnected (rpc::ServerLimits::send_grace, most_queued_bytes).
   struct Outgoing {
     std::vector<Queued> commands;
-    std::vector<std::pair<uint64_t, Verdict>> verdicts;  // by number of the report
-    bool due = false;                                    // not to be kept for company any more
+    std::vector<mr::Answer> verdicts;
+    bool due = false;  // not to be kept for company any more
     bool due_armed = false;
   };
   Message NextBatch(WorkerView* worker, Outgoing* out);

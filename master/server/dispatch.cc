@@ -89,11 +89,11 @@ Status Brain::FillLaunched(const AttemptId& attempt, rpc::MasterForClient::Launc
   return Status::Ok();
 }
 
-void Brain::Send(WorkerView* worker, size_t bytes, WriteCommand write) {
+void Brain::Send(WorkerView* worker, size_t bytes, MakeCommand make) {
   // Without a session there is nobody to tell: what it runs comes with its next registration.
   if (worker == nullptr || worker->session == 0) return;
   Outgoing& out = outgoing_[worker->id];
-  out.commands.push_back({bytes, std::move(write)});
+  out.commands.push_back({bytes, std::move(make)});
   out.due = true;
 }
 
@@ -102,7 +102,7 @@ void Brain::GiveVerdict(WorkerId id, Incarnation incarnation, uint64_t report, V
   // One who is away reports again, and gets the same verdict.
   if (worker == nullptr || worker->session == 0) return;
   Outgoing& out = outgoing_[id];
-  out.verdicts.emplace_back(report, verdict);
+  out.verdicts.push_back({report, verdict});
   if (out.due_armed) return;
   out.due_armed = true;
   loop_.At(Now() + kVerdictDelay, [this, id] {
@@ -125,13 +125,12 @@ Message Brain::NextBatch(WorkerView* worker, Outgoing* out) {
   root.setSequence(++worker->batches);
   auto answers = root.initAnswers(static_cast<unsigned>(told));
   for (unsigned i = 0; i < told; ++i) {
-    answers[i].setReport(out->verdicts[i].first);
-    answers[i].setVerdict(rpc::ToWire(out->verdicts[i].second));
+    rpc::ToWire(out->verdicts[i], answers[i]);
   }
   // The bytes of a command are an estimate: where they come to more, the rest of them go with the next message.
   auto commands = message->getOrphanage().newOrphan<capnp::List<rpc::Command>>(static_cast<unsigned>(count));
   for (unsigned i = 0; i < count; ++i) {
-    out->commands[i].write(commands.get()[i]);
+    rpc::ToWire(out->commands[i].make(), commands.get()[i]);
     if (i + 1 < count && message->sizeInWords() * sizeof(capnp::word) > kFullMessageBytes) {
       count = i + 1;
       commands.truncate(i + 1);
@@ -167,9 +166,8 @@ void Brain::Flush() {
 void Brain::SendStage(WorkerView* worker, const JobView& job, uint32_t stage) {
   if (worker == nullptr || worker->session == 0) return;
   if (!worker->stages.insert({job.id, stage}).second) return;
-  Send(worker, job.spec_bytes.size() + 4096, [this, id = job.id, stage](rpc::Command::Builder out) {
-    rpc::ToWire(InfoOf(*core_.jobs().Find(id), stage, options_.cluster_id), out.initStage());
-  });
+  Send(worker, job.spec_bytes.size() + 4096,
+       [this, id = job.id, stage] { return InfoOf(*core_.jobs().Find(id), stage, options_.cluster_id); });
   for (const InputSpec& input : job.spec.stages[stage].inputs) {
     if (input.is_edge) SendDirectory(worker, core_.jobs().Find(job.id), input.stage);
   }
@@ -184,22 +182,15 @@ void Brain::SendLaunch(const sched::Launch& launch) {
   const StagePlan& plan = job->plan.stages[task.stage];
   size_t bytes = 256 + plan.slices[task.task].size() * 24;
   for (const Split& split : plan.SplitsOf(task.task)) bytes += 64 + split.uri.size();
-  Send(worker, bytes, [this, launch](rpc::Command::Builder out) {
-    rpc::ToWire(LaunchOf(*core_.jobs().Find(launch.attempt.task.job), launch), out.initLaunch());
-  });
+  Send(worker, bytes, [this, launch] { return LaunchOf(*core_.jobs().Find(launch.attempt.task.job), launch); });
 }
 
-ReplicaLocation Brain::LocationOf(const ReplicaView& view) {
+ReplicaPtr Brain::LocationOf(const ReplicaView& view) {
   const auto& [output, attempt, worker, incarnation] = view.replica;
   const WorkerView* holder = core_.workers().Find(worker);
-  return {output,
-          attempt,
-          worker,
-          incarnation,
-          holder == nullptr ? "" : holder->info.address,
-          view.manifest.content,
-          view.extra->rows,
-          view.extra->partitions};
+  return std::make_shared<const ReplicaLocation>(
+      ReplicaLocation{output, attempt, worker, incarnation, holder == nullptr ? "" : holder->info.address,
+                      view.manifest.content, view.extra->rows, view.extra->partitions});
 }
 
 void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
@@ -219,13 +210,10 @@ void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
     }
     std::vector<ReplicaView> part(all.begin() + static_cast<long>(begin), all.begin() + static_cast<long>(end));
     const uint64_t version = view.directory_version;
-    Send(worker, bytes + 64, [this, id, version, part = std::move(part)](rpc::Command::Builder out) {
-      auto delta = out.initDirectory();
-      rpc::ToWire(id.job, delta.initJob());
-      delta.setStage(id.stage);
-      delta.setVersion(version);
-      auto added = delta.initAdded(static_cast<unsigned>(part.size()));
-      for (unsigned i = 0; i < part.size(); ++i) rpc::ToWire(LocationOf(part[i]), added[i]);
+    Send(worker, bytes + 64, [this, id, version, part = std::move(part)] {
+      DirectoryDelta delta{id, version, {}, {}};
+      for (const ReplicaView& view : part) delta.added.push_back(LocationOf(view));
+      return delta;
     });
     begin = end;
     if (begin < all.size()) worker->directories[id] = ++view.directory_version;
@@ -235,17 +223,17 @@ void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
 // A change of a directory goes in parts that fit into a message; each has its version, and a worker that knows the
 // directory gets all of them.
 void Brain::SendDelta(const std::vector<Replica>& added, const std::vector<Replica>& removed) {
-  struct Delta {
-    std::vector<ReplicaLocation> added;  // made once for all workers
-    std::vector<Replica> removed;
+  struct Part {
+    DirectoryDelta delta;  // made once for all workers
     size_t bytes = 64;
   };
-  std::map<StageId, std::vector<Delta>> by_stage;
-  const auto part = [&by_stage](const Replica& replica, size_t bytes) -> Delta& {
-    std::vector<Delta>& parts = by_stage[replica.output.task.stage_id()];
-    if (parts.empty() || parts.back().bytes + bytes > kMessageBytes / 2) parts.emplace_back();
+  std::map<StageId, std::vector<Part>> by_stage;
+  const auto part = [&by_stage](const Replica& replica, size_t bytes) -> DirectoryDelta& {
+    const StageId stage = replica.output.task.stage_id();
+    std::vector<Part>& parts = by_stage[stage];
+    if (parts.empty() || parts.back().bytes + bytes > kMessageBytes / 2) parts.push_back({{stage, 0, {}, {}}});
     parts.back().bytes += bytes;
-    return parts.back();
+    return parts.back().delta;
   };
   // Removals go first: additions of a part stand behind its removals, and those of later parts.
   for (const auto& replica : removed) part(replica, kReplicaBytes).removed.push_back(replica);
@@ -257,23 +245,14 @@ void Brain::SendDelta(const std::vector<Replica>& added, const std::vector<Repli
   for (auto& [id, parts] : by_stage) {
     StageView& stage = core_.jobs().Find(id.job)->stages[id.stage];
     if (stage.directory_version < FirstVersion(first_epoch_)) stage.directory_version = FirstVersion(first_epoch_);
-    for (Delta& delta : parts) {
-      const uint64_t version = ++stage.directory_version;
-      const auto shared = std::make_shared<const Delta>(std::move(delta));
+    for (Part& part : parts) {
+      part.delta.version = ++stage.directory_version;
+      const auto shared = std::make_shared<const DirectoryDelta>(std::move(part.delta));
       for (auto& [worker_id, worker] : core_.workers().all()) {
         const auto sent = worker.directories.find(id);
         if (sent == worker.directories.end()) continue;
-        sent->second = version;
-        Send(&worker, shared->bytes, [id = id, version, shared](rpc::Command::Builder out) {
-          auto message = out.initDirectory();
-          rpc::ToWire(id.job, message.initJob());
-          message.setStage(id.stage);
-          message.setVersion(version);
-          auto list = message.initAdded(static_cast<unsigned>(shared->added.size()));
-          for (unsigned i = 0; i < shared->added.size(); ++i) rpc::ToWire(shared->added[i], list[i]);
-          auto gone = message.initRemoved(static_cast<unsigned>(shared->removed.size()));
-          for (unsigned i = 0; i < shared->removed.size(); ++i) rpc::ToWire(shared->removed[i], gone[i]);
-        });
+        sent->second = shared->version;
+        Send(&worker, part.bytes, [shared] { return *shared; });
       }
     }
   }
@@ -285,13 +264,9 @@ void Brain::SendReplicate(const Replica& from, WorkerId to) {
   const ReplicaView* view = core_.jobs().FindReplica(from);
   if (worker == nullptr || !worker->alive || worker->session == 0 || view == nullptr) return;
   worker->holds.insert(from.output.task.job);
-  Send(worker, 64 + kEntryBytes + view->extra->rows.size() * kRowBytes,
-       [this, view = *view](rpc::Command::Builder out) {
-         auto replicate = out.initReplicateOutput();
-         rpc::ToWire(view.replica.output.task.job, replicate.initJob());
-         replicate.setStage(view.replica.output.task.stage);
-         rpc::ToWire(LocationOf(view), replicate.initSource());
-       });
+  Send(worker, 64 + kEntryBytes + view->extra->rows.size() * kRowBytes, [this, view = *view] {
+    return command::ReplicateOutput{view.replica.output.task.stage_id(), LocationOf(view)};
+  });
 }
 
 void Brain::EndJobAt(WorkerView* worker, JobId id) {
@@ -304,7 +279,7 @@ void Brain::EndJobAt(WorkerView* worker, JobId id) {
     worker->stages.erase(it);
   }
   std::erase_if(worker->directories, [id](const auto& entry) { return entry.first.job == id; });
-  if (told) Send(worker, 32, [id](rpc::Command::Builder out) { rpc::ToWire(id, out.initEndJob()); });
+  if (told) Send(worker, 32, [id] { return command::EndJob{id}; });
 }
 
 }  // namespace mr::master

@@ -72,8 +72,7 @@ void Brain::Dispatch(std::vector<dfs::Effect> effects, uint64_t sequence) {
   }
   outbox_.Hold(sequence, [this, of_sessions = std::move(of_sessions)] {
     for (const auto& [effect, session] : of_sessions) {
-      Send(core_.workers().FindSession(session), 160,
-           [effect = effect](rpc::Command::Builder out) { dfs::ToCommand(effect, out); });
+      Send(core_.workers().FindSession(session), 160, [effect = effect] { return dfs::CommandOf(effect); });
     }
   });
 }

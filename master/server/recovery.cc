@@ -85,7 +85,7 @@ void Brain::BeginEpoch() {
   Feed(sched::ConfigChanged{options_.policies, options_.seed, options_.scheduler_version, Millis(100)});
   SetEffectsWait(journal_->last_epoch() == 0 ? Duration{} : promised);
   TakeOver();
-  Answer(core_.Unanswered());
+  FollowUpOn(core_.Unanswered());
   const Instant now = Lived();
   std::vector<WorkerId> known, awaited;
   for (auto& [id, worker] : core_.workers().all()) {
@@ -136,7 +136,7 @@ void Brain::TakeOver() {
   for (const auto& [id, job] : core_.scheduler().state().jobs()) {
     if (job.running()) running.push_back(id);
   }
-  for (const JobId id : running) Answer({{FollowUp::Kind::kOperators, {id, 0}}});
+  for (const JobId id : running) FollowUpOn({{FollowUp::Kind::kOperators, {id, 0}}});
   // A job that was submitted just before a crash, or under another release, has no prediction yet.
   for (const JobId id : running) ForetellRunning(id);
 }

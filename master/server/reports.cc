@@ -79,7 +79,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   Feed(std::move(records->back()));
   if (!leaving) {
     // Always: it may have missed the last change.
-    Send(&worker, 16, [on = worker.drained_by_user](rpc::Command::Builder to) { to.setDrain(on); });
+    Send(&worker, 16, [on = worker.drained_by_user] { return command::Drain{on}; });
   }
   LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with " << worker.info.slots.total
             << " slots, " << inventory.size() << " outputs, " << running.size() << " running"
@@ -100,10 +100,10 @@ void Brain::Greet(WorkerView* worker, const Greeting& greeting) {
     SendStage(worker, *core_.jobs().Find(attempt.task.job), attempt.task.stage);
   }
   for (const AttemptId& attempt : greeting.kill) {
-    Send(worker, 64, [attempt](rpc::Command::Builder b) { rpc::ToWire(attempt, b.initKill()); });
+    Send(worker, 64, [attempt] { return command::Kill{attempt}; });
   }
   for (const JobId job : greeting.forgotten) {
-    Send(worker, 32, [job](rpc::Command::Builder b) { rpc::ToWire(job, b.initEndJob()); });
+    Send(worker, 32, [job] { return command::EndJob{job}; });
   }
 }
 
@@ -191,7 +191,7 @@ void Brain::Tick() {
   CheckLeases();
   FailWithoutRoom();
   FeedHeldReports();
-  Answer(core_.Unanswered());
+  FollowUpOn(core_.Unanswered());
   loop_.At(Now() + kTick, [this] { Tick(); });
 }
 
@@ -202,7 +202,7 @@ void Brain::Drain(WorkerId id, bool on, std::function<void(Status)> reply) {
   const uint64_t sequence = FeedAll(*std::move(records));
   WorkerView* worker = core_.workers().Find(id);
   if (worker->alive && !worker->leaving) {
-    Send(worker, 16, [on](rpc::Command::Builder out) { out.setDrain(on); });
+    Send(worker, 16, [on] { return command::Drain{on}; });
   }
   outbox_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }

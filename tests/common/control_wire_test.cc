@@ -9,6 +9,8 @@ namespace mr {
 namespace {
 
 const Replica kReplica{{{{1, 2}, 3, 4}, 5}, 6, {7}, 8};
+const auto kPlace = std::make_shared<const ReplicaLocation>(
+    ReplicaLocation{kReplica.output, 6, {7}, 8, "host:9", {10, 11}, {{12, 13, {14, 15}, 16}}, 17});
 
 // There and back.
 template <class Wire, class T>
@@ -51,7 +53,7 @@ TEST(ControlWireTest, EveryKindOfReportArrivesAsItWasSent) {
   for (const Report& report : all) EXPECT_EQ(Sent<rpc::Report>(report), report) << report.what.index();
 }
 
-TEST(ControlWireTest, ALaunchAndAPlaceOfAReplicaArriveAsTheyWereSent) {
+TEST(ControlWireTest, ALaunchArrivesAsItWasSent) {
   LaunchCommand launch{{{{1, 2}, 3, 4}, 5}, 6, {}, {{7, 8, 9, 10, 11}}, true};
   SplitToRead& split = launch.splits.emplace_back();
   split.input = 12;
@@ -63,11 +65,60 @@ TEST(ControlWireTest, ALaunchAndAPlaceOfAReplicaArriveAsTheyWereSent) {
   split.view = 20;
   split.blocks = {{{{21}, 22, 23, 24}, 25, {}, {"a:1", "b:2"}, {"w3 (c:3)"}}};
   EXPECT_EQ(Sent<rpc::Launch>(launch), launch);
+}
 
-  const ReplicaLocation place{kReplica.output, 6, {7}, 8, "host:9", {10, 11}, {{12, 13, {14, 15}, 16}}, 17};
+// The command that arrives where `command` is sent, if it is of the same kind.
+template <class T>
+T SentCommand(const T& command) {
+  const Command sent = Sent<rpc::Command>(Command(command));
+  EXPECT_EQ(sent.index(), Command(command).index());
+  return std::holds_alternative<T>(sent) ? std::get<T>(sent) : T{};
+}
+
+TEST(ControlWireTest, EveryKindOfCommandArrivesAsItWasSent) {
+  const AttemptId attempt{{{1, 2}, 3, 4}, 5};
+  const BlockRef block{{1}, 2, 3, 4};
+  EXPECT_EQ(SentCommand(LaunchCommand{attempt, 6, {}, {}, true}), (LaunchCommand{attempt, 6, {}, {}, true}));
+  StageInfo stage;
+  stage.id = {{1, 2}, 3};
+  stage.spec.name = "map";
+  EXPECT_EQ(SentCommand(stage), stage);
+  EXPECT_EQ(SentCommand(command::Kill{attempt}).attempt, attempt);
+  EXPECT_EQ(SentCommand(command::TakeBack{attempt}).attempt, attempt);
+  EXPECT_EQ(SentCommand(command::DropReplica{kReplica}).replica, kReplica);
+  EXPECT_EQ(SentCommand(command::EndJob{{1, 2}}).job, (JobId{1, 2}));
+  EXPECT_EQ(SentCommand(command::DeleteBlock{block}).block, block);
+  EXPECT_EQ(SentCommand(command::EmptyQuarantine{block}).block, block);
+  EXPECT_TRUE(SentCommand(command::Drain{true}).on);
+  const auto replicate = SentCommand(command::ReplicateBlock{block, "host:1"});
+  EXPECT_EQ(replicate.block, block);
+  EXPECT_EQ(replicate.to_address, "host:1");
+  const auto bind = SentCommand(command::Bind{attempt, 3, kPlace});
+  EXPECT_EQ(bind.reader, attempt);
+  EXPECT_EQ(*bind.replica, *kPlace);
+  EXPECT_EQ(*SentCommand(command::ReplicateOutput{{{1, 2}, 3}, kPlace}).from, *kPlace);
+  const auto delta = SentCommand(DirectoryDelta{{{1, 2}, 3}, 4, {kPlace, kPlace}, {kReplica}});
+  EXPECT_EQ(delta.stage, (StageId{{1, 2}, 3}));
+  EXPECT_EQ(delta.version, 4u);
+  ASSERT_EQ(delta.added.size(), 2u);
+  EXPECT_EQ(*delta.added[1], *kPlace);
+  EXPECT_EQ(delta.removed, std::vector<Replica>{kReplica});
+  EXPECT_EQ(std::variant_size_v<Command>, 14u) << "all but Unknown are above";
+}
+
+TEST(ControlWireTest, ABatchArrivesAsItWasSent) {
   capnp::MallocMessageBuilder message;
-  rpc::ToWire(place, message.initRoot<rpc::DirectoryEntry>());
-  EXPECT_EQ(rpc::FromWire(kReplica.output.task.stage_id(), message.getRoot<rpc::DirectoryEntry>().asReader()), place);
+  auto wire = message.initRoot<rpc::CommandBatch>();
+  wire.setMasterEpoch(1);
+  wire.setSequence(2);
+  rpc::ToWire(Answer{3, Verdict::kDiffers}, wire.initAnswers(1)[0]);
+  rpc::ToWire(command::Drain{true}, wire.initCommands(2)[1]);
+  const CommandBatch batch = rpc::FromWire(wire.asReader());
+  EXPECT_EQ(batch.master_epoch, 1u);
+  EXPECT_EQ(batch.sequence, 2u);
+  EXPECT_EQ(batch.answers, (std::vector<Answer>{{3, Verdict::kDiffers}}));
+  ASSERT_EQ(batch.commands.size(), 2u);
+  EXPECT_TRUE(std::get<command::Drain>(batch.commands[1]).on);
 }
 
 TEST(ControlWireTest, TextsAndListsKeepTheirLimits) {

@@ -23,8 +23,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/time.h"
-#include "common/model/attempt.h"
-#include "common/model/output.h"
+#include "common/model/command.h"
 #include "worker/shuffle/fetch.h"
 
 namespace mr::worker {
@@ -36,7 +35,6 @@ struct Read {
   uint32_t partition_begin = 0, partition_end = 0;
 };
 
-using ReplicaPtr = std::shared_ptr<const ReplicaLocation>;
 // Returns whether both name the same output, made by the same attempt, on the same incarnation of a worker.
 bool SameReplica(const ReplicaLocation& a, const ReplicaLocation& b);
 

@@ -33,7 +33,7 @@ std::vector<Read> ReadsOf(const StageInfo& stage, const LaunchCommand& launch) {
   for (const Slice& slice : launch.slices) {
     for (uint32_t task = slice.task_begin; task < slice.task_end; ++task) {
       reads.push_back(
-          {slice.input, stage.inputs[slice.input].upstream, task, slice.partition_begin, slice.partition_end});
+          {slice.input, stage.spec.inputs[slice.input].stage, task, slice.partition_begin, slice.partition_end});
     }
   }
   return reads;
@@ -191,7 +191,7 @@ void AttemptRunner::Start() {
   } else {
     const bool dfs = stage_->staging_uri.starts_with("dfs:") && services_.make_dfs_sink;
     std::vector<std::unique_ptr<OutputSink>> sinks;
-    for (uint32_t port = 0; port < stage_->ports.size(); ++port) {
+    for (uint32_t port = 0; port < stage_->spec.ports.size(); ++port) {
       sinks.push_back(dfs ? services_.make_dfs_sink(*stage_, port, id()) : MakeFileSink(*stage_, port, id()));
     }
     sink = sinks.size() == 1 ? std::move(sinks[0]) : MakeNamedSinks(std::move(sinks));
@@ -205,7 +205,7 @@ void AttemptRunner::Start() {
 
 void AttemptRunner::Subscribe() {
   std::set<uint32_t> stages;
-  for (const Slice& slice : launch_.slices) stages.insert(stage_->inputs[slice.input].upstream);
+  for (const Slice& slice : launch_.slices) stages.insert(stage_->spec.inputs[slice.input].stage);
   for (const uint32_t upstream : stages) {
     const StageId stage{id().task.job, upstream};
     const uint64_t subscription = services_.directory.Subscribe(stage, [this](const ReplicaPtr& replica, bool added) {
@@ -275,31 +275,36 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files,
   TaskSpec spec;
   spec.attempt = id();
   spec.letter = stage_->letter();
-  spec.stage_name = stage_->name;
+  spec.stage_name = stage_->spec.name;
   spec.job_name = stage_->job_name;
   spec.tasks = stage_->tasks;
   spec.library_path = std::move(library);
   spec.files_directory = std::move(files);
   spec.max_bad_records = stage_->max_bad_records;
   spec.timeout = stage_->task_timeout;
-  spec.operator_name = stage_->operator_name;
-  spec.operator_flags = stage_->operator_flags;
-  spec.config = stage_->config;
+  spec.operator_name = stage_->spec.operator_name;
+  spec.operator_flags = stage_->spec.flags;
+  spec.config = stage_->spec.config;
   spec.splits = std::move(splits);
-  spec.inputs = static_cast<uint32_t>(stage_->inputs.size());
-  for (uint32_t i = 0; i < stage_->inputs.size(); ++i) {
-    const StageInput& input = stage_->inputs[i];
+  spec.inputs = static_cast<uint32_t>(stage_->spec.inputs.size());
+  for (uint32_t i = 0; i < stage_->spec.inputs.size(); ++i) {
+    const InputSpec& input = stage_->spec.inputs[i];
     if (!input.is_edge) continue;
-    EdgeInput edge{i,          input.grouped,     input.broadcast, input.quotes, 0, input.format, input.written,
-                   input.file, input.sample_bytes};
+    EdgeInput edge{
+        i,          input.grouped,     input.kind == EdgeKind::kBroadcast, input.quotes, 0, input.format, input.written,
+        input.file, input.sample_bytes};
     for (const Slice& slice : launch_.slices) {
       if (slice.input != i) continue;
       edge.segments += uint64_t{slice.task_end - slice.task_begin} * (slice.partition_end - slice.partition_begin);
     }
     spec.edges.push_back(edge);
   }
-  spec.ports = stage_->ports;
-  spec.env = stage_->env;
+  for (uint32_t i = 0; i < stage_->spec.ports.size(); ++i) {
+    const PortSpec& port = stage_->spec.ports[i];
+    spec.ports.push_back({port.files, port.format, port.name, stage_->port_partitions[i], port.sorted, port.combine,
+                          port.custom_partition});
+  }
+  for (const KeyValue& pair : stage_->env) spec.env.emplace_back(pair.key, pair.value);
   if (stage_->sort_buffer_bytes != 0) spec.sort_buffer_bytes = stage_->sort_buffer_bytes;
   spec.memory_bytes = stage_->memory_bytes;
   spec.partition_seed = stage_->partition_seed;

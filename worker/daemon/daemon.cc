@@ -222,9 +222,11 @@ void Daemon::Impl::Build() {
       nullptr});
   Worker::Options worker_options;
   worker_options.slots = options.slots;
-  worker_options.delete_block = [&l](const DeleteBlock& c) { l.blocks->Delete(c.block); };
-  worker_options.empty_quarantine = [&l](const EmptyQuarantine& c) { l.blocks->EmptyQuarantine(c.block); };
-  worker_options.replicate_block = [&l](const ReplicateBlock& c) { l.blocks->Replicate(c.block, c.to_address); };
+  worker_options.delete_block = [&l](const command::DeleteBlock& c) { l.blocks->Delete(c.block); };
+  worker_options.empty_quarantine = [&l](const command::EmptyQuarantine& c) { l.blocks->EmptyQuarantine(c.block); };
+  worker_options.replicate_block = [&l](const command::ReplicateBlock& c) {
+    l.blocks->Replicate(c.block, c.to_address);
+  };
   l.worker = std::make_unique<Worker>(*l.services, std::move(worker_options));
 }
 

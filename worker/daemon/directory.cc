@@ -4,7 +4,7 @@
 
 namespace mr::worker {
 
-Directory::Key Directory::KeyOf(const ReplicaLocation& replica) {
+Directory::Key Directory::KeyOf(const Replica& replica) {
   return {replica.output.task.task, replica.attempt, replica.worker.value, replica.incarnation};
 }
 
@@ -20,7 +20,7 @@ bool Directory::Apply(const DirectoryDelta& delta) {
   stage.version = delta.version;
   if (complete) {
     std::set<Key> named;
-    for (const ReplicaPtr& replica : delta.added) named.insert(KeyOf(*replica));
+    for (const ReplicaPtr& replica : delta.added) named.insert(KeyOf(NameOf(*replica)));
     for (auto it = stage.replicas.begin(); it != stage.replicas.end();) {
       if (named.contains(it->first)) {
         ++it;
@@ -31,15 +31,15 @@ bool Directory::Apply(const DirectoryDelta& delta) {
       Tell(stage, gone, false);
     }
   }
-  for (const ReplicaPtr& replica : delta.removed) {
-    const auto it = stage.replicas.find(KeyOf(*replica));
+  for (const Replica& replica : delta.removed) {
+    const auto it = stage.replicas.find(KeyOf(replica));
     if (it == stage.replicas.end()) continue;
     const ReplicaPtr gone = it->second;
     stage.replicas.erase(it);
     Tell(stage, gone, false);
   }
   for (const ReplicaPtr& replica : delta.added) {
-    stage.replicas[KeyOf(*replica)] = replica;
+    stage.replicas[KeyOf(NameOf(*replica))] = replica;
     Tell(stage, replica, true);
   }
   return true;

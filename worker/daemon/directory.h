@@ -10,19 +10,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "worker/daemon/attempt.h"
+#include "common/model/command.h"
 
 namespace mr::worker {
-
-struct DirectoryDelta {
-  StageId stage;
-  uint64_t version = 0;
-  std::vector<ReplicaPtr> added;
-  std::vector<ReplicaPtr> removed;  // only output task, attempt, worker and incarnation are set
-};
 
 class Directory {
  public:
@@ -54,7 +45,7 @@ class Directory {
     std::map<Key, ReplicaPtr> replicas;
     std::map<uint64_t, Listener> listeners;
   };
-  static Key KeyOf(const ReplicaLocation& replica);
+  static Key KeyOf(const Replica& replica);
   static void Tell(const Stage& stage, const ReplicaPtr& replica, bool added);
 
   std::map<StageId, Stage> stages_;

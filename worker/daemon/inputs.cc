@@ -78,11 +78,12 @@ kj::Promise<Result<OpenedInputs>> InputOpener::Open(const std::shared_ptr<const 
     input.offset = split.offset;
     input.length = split.length;
     input.file_bytes = split.file_bytes;
-    if (split.input >= stage->inputs.size() || stage->inputs[split.input].is_edge) {
+    if (split.input >= stage->spec.inputs.size() || stage->spec.inputs[split.input].is_edge) {
       return Result<OpenedInputs>(InvalidArgument("a split of an input that is not files"));
     }
-    input.format = stage->inputs[split.input].format;
-    input.sample_bytes = stage->inputs[split.input].sample_bytes;
+    const FileInput& files = stage->spec.inputs[split.input].files;
+    input.format = files.format;
+    input.sample_bytes = files.sample_bytes;
     all.add(OpenOne(std::move(input), split, stage->strict_inputs));
   }
   return kj::joinPromises(all.finish()).then([](kj::Array<Result<Opened>> opened) -> Result<OpenedInputs> {

@@ -136,7 +136,7 @@ class FileSink : public OutputSink {
 std::string AttemptName(const StageInfo& stage, AttemptId attempt) { return Name(attempt, stage.letter()); }
 
 std::string PartName(const StageInfo& stage, uint32_t port, uint32_t task) {
-  const OutputPort& p = stage.ports[port];
+  const PortSpec& p = stage.spec.ports[port];
   char number[32];
   std::snprintf(number, sizeof number, "-%c-%05u", static_cast<char>(stage.letter()), task);
   const auto format = ParseOutputFormat(p.format);

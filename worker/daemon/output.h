@@ -7,6 +7,7 @@
 
 #include "common/base/status.h"
 #include "worker/daemon/types.h"
+#include "worker/shuffle/store.h"
 
 namespace mr::worker {
 

@@ -91,10 +91,10 @@ void Session::Impl::Apply(CommandBatch batch) {
     return;
   }
   FaultPoint("commands");
-  for (const auto& [report, verdict] : batch.verdicts) Answer(report, verdict);
+  for (const auto& [report, verdict] : batch.answers) Answer(report, verdict);
   for (Command& command : batch.commands) {
     // First, because the worker then ends the job's attempts, and these ends are to be reported.
-    if (const auto* end = std::get_if<EndJob>(&command)) EndReportsOf(end->job);
+    if (const auto* end = std::get_if<command::EndJob>(&command)) EndReportsOf(end->job);
     worker.Apply(std::move(command));
   }
   ScheduleProgress();

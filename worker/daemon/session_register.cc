@@ -26,7 +26,7 @@ class CommandServer final : public rpc::Worker::Server {
       : sink_(std::move(sink)), read_log_(std::move(read_log)) {}
 
   kj::Promise<void> apply(ApplyContext context) override {
-    sink_(FromWire(context.getParams().getBatch()));
+    sink_(ReadBatch(context.getParams().getBatch()));
     return kj::READY_NOW;
   }
 

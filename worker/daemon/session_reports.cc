@@ -214,7 +214,7 @@ void Session::Impl::SendBatch(std::vector<uint64_t> numbers) {
         const auto verdicts = response.getVerdicts();
         if (verdicts.size() != numbers.size()) return Break("the master answered other reports than were sent");
         for (uint32_t i = 0; i < numbers.size(); ++i) Answer(numbers[i], rpc::FromWire(verdicts[i]));
-        if (response.getBatch().getSequence() != 0) Receive(FromWire(response.getBatch()));
+        if (response.getBatch().getSequence() != 0) Receive(ReadBatch(response.getBatch()));
         if (calls_full || !doubtful.empty()) Flush();
       },
       [this, mine = round](kj::Exception&& e) {

@@ -1,5 +1,4 @@
-// Converts messages of control.capnp to plain structs and back. Input is checked: a command that makes no sense is an
-// error by itself and does not affect the others.
+// The worker's side of control.capnp: checks commands, and packs reports.
 #pragma once
 
 #include "common/base/status.h"
@@ -9,9 +8,10 @@
 
 namespace mr::worker {
 
-Result<Command> FromWire(rpc::Command::Reader command);
-// Drops and logs commands that make no sense.
-CommandBatch FromWire(rpc::CommandBatch::Reader batch);
+// Errors: kInvalidArgument for a command that makes no sense. It does not affect the others of its batch.
+Status Check(const Command& command);
+// Drops and logs commands that make no sense. Timeouts are a year at most.
+CommandBatch ReadBatch(rpc::CommandBatch::Reader in);
 
 void ToWire(const WorkerRef& ref, rpc::WorkerRef::Builder out);
 // Returns the report as a separate message, which travels in pieces (control.capnp, reportPiece).

@@ -31,7 +31,7 @@ std::string Worker::WhyNot(const LaunchCommand& launch, const StageInfo* stage) 
   uint64_t reads = 0;
   for (const Slice& slice : launch.slices) {
     reads += uint64_t{slice.task_end} - slice.task_begin;
-    if (slice.input >= stage->inputs.size() || !stage->inputs[slice.input].is_edge ||
+    if (slice.input >= stage->spec.inputs.size() || !stage->spec.inputs[slice.input].is_edge ||
         slice.task_begin > slice.task_end || slice.partition_begin >= slice.partition_end || reads > kMostReads) {
       return "a slice of it makes no sense";
     }
@@ -65,7 +65,7 @@ void Worker::On(LaunchCommand launch) {
   runner->Start();
 }
 
-void Worker::On(const Kill& kill) {
+void Worker::On(const command::Kill& kill) {
   AttemptRunner* runner = Find(kill.attempt);
   if (runner == nullptr) {
     // Unknown here, or over: the master needs the report that nothing of it runs.
@@ -75,7 +75,7 @@ void Worker::On(const Kill& kill) {
   runner->Handle(event::KillAsked{});
 }
 
-void Worker::On(const TakeBack& take_back) {
+void Worker::On(const command::TakeBack& take_back) {
   AttemptRunner* runner = Find(take_back.attempt);
   if (runner == nullptr) {
     services_.report({take_back.attempt, report::Killed{}}, nullptr);
@@ -89,11 +89,11 @@ void Worker::On(StageInfo stage) {
   stages_[id] = std::make_shared<const StageInfo>(std::move(stage));
 }
 
-void Worker::On(const Bind& bind) {
+void Worker::On(const command::Bind& bind) {
   if (AttemptRunner* runner = Find(bind.reader)) runner->Handle(event::ReplicaAdded{bind.replica, true});
 }
 
-void Worker::On(const EndJob& end) {
+void Worker::On(const command::EndJob& end) {
   std::vector<std::shared_ptr<AttemptRunner>> of_job;
   for (const auto& [id, runner] : attempts_) {
     if (id.task.job == end.job) of_job.push_back(runner);
@@ -110,19 +110,19 @@ void Worker::On(const EndJob& end) {
   services_.pool.Post([&store = services_.store, job = end.job] { store.EndJob(job); });
 }
 
-void Worker::On(const DeleteBlock& command) {
+void Worker::On(const command::DeleteBlock& command) {
   if (options_.delete_block) options_.delete_block(command);
 }
 
-void Worker::On(const ReplicateBlock& command) {
+void Worker::On(const command::ReplicateBlock& command) {
   if (options_.replicate_block) options_.replicate_block(command);
 }
 
-void Worker::On(const EmptyQuarantine& command) {
+void Worker::On(const command::EmptyQuarantine& command) {
   if (options_.empty_quarantine) options_.empty_quarantine(command);
 }
 
-void Worker::On(const ReplicateOutput& command) {
+void Worker::On(const command::ReplicateOutput& command) {
   const ReplicaLocation& from = *command.from;
   const ReplicaKey key{from.output.task, from.attempt};
   if (leaving_) {

@@ -26,9 +26,9 @@ class Worker {
   struct Options {
     SlotLimits slots;
     // Commands of the block store; empty if the daemon has none.
-    std::function<void(const DeleteBlock&)> delete_block;
-    std::function<void(const ReplicateBlock&)> replicate_block;
-    std::function<void(const EmptyQuarantine&)> empty_quarantine;
+    std::function<void(const command::DeleteBlock&)> delete_block;
+    std::function<void(const command::ReplicateBlock&)> replicate_block;
+    std::function<void(const command::EmptyQuarantine&)> empty_quarantine;
   };
   Worker(Services& services, Options options);
 
@@ -64,19 +64,20 @@ class Worker {
   size_t kept() const { return kept_.size(); }
 
  private:
+  void On(const command::Unknown&) {}
   void On(LaunchCommand launch);
-  void On(const Kill& kill);
-  void On(const TakeBack& take_back);
+  void On(const command::Kill& kill);
+  void On(const command::TakeBack& take_back);
   void On(StageInfo stage);
   void On(const DirectoryDelta& delta) { services_.directory.Apply(delta); }
-  void On(const Bind& bind);
-  void On(const DropReplica& drop) { Drop(drop.replica); }
-  void On(const EndJob& end);
-  void On(const DeleteBlock& command);
-  void On(const ReplicateBlock& command);
-  void On(const EmptyQuarantine& command);
-  void On(const Drain& drain) { draining_ = drain.on; }
-  void On(const ReplicateOutput& command);
+  void On(const command::Bind& bind);
+  void On(const command::DropReplica& drop) { Drop(drop.replica); }
+  void On(const command::EndJob& end);
+  void On(const command::DeleteBlock& command);
+  void On(const command::ReplicateBlock& command);
+  void On(const command::EmptyQuarantine& command);
+  void On(const command::Drain& drain) { draining_ = drain.on; }
+  void On(const command::ReplicateOutput& command);
 
   // Returns why it cannot be launched here; empty if it can.
   std::string WhyNot(const LaunchCommand& launch, const StageInfo* stage) const;

@@ -34,7 +34,7 @@ TEST(DirectoryTest, ASubscriberHearsWhatIsThereAndThenEachChange) {
   ASSERT_TRUE(directory.Apply({kStage, 1, {ReplicaOf(0, 2)}, {}}));
   Reader reader;
   const uint64_t id = directory.Subscribe(kStage, reader.listener());
-  ASSERT_TRUE(directory.Apply({kStage, 2, {ReplicaOf(1, 3)}, {ReplicaOf(0, 2)}}));
+  ASSERT_TRUE(directory.Apply({kStage, 2, {ReplicaOf(1, 3)}, {NameOf(*ReplicaOf(0, 2))}}));
   EXPECT_THAT(reader.seen, ElementsAre("+0@2", "-0@2", "+1@3"));
   directory.Unsubscribe(kStage, id);
   ASSERT_TRUE(directory.Apply({kStage, 3, {ReplicaOf(2, 3)}, {}}));
@@ -47,7 +47,7 @@ TEST(DirectoryTest, ARepeatedDeltaHasNoEffect) {
   directory.Subscribe(kStage, reader.listener());
   ASSERT_TRUE(directory.Apply({kStage, 4, {ReplicaOf(0, 2)}, {}}));
   EXPECT_FALSE(directory.Apply({kStage, 4, {ReplicaOf(1, 2)}, {}}));
-  EXPECT_FALSE(directory.Apply({kStage, 3, {}, {ReplicaOf(0, 2)}}));
+  EXPECT_FALSE(directory.Apply({kStage, 3, {}, {NameOf(*ReplicaOf(0, 2))}}));
   EXPECT_EQ(directory.replicas(), 1u);
   EXPECT_THAT(reader.seen, ElementsAre("+0@2"));
 }
@@ -69,7 +69,7 @@ TEST(DirectoryTest, ACompleteDeltaTakesAwayWhatItDoesNotName) {
 TEST(DirectoryTest, AnotherLifeOfAWorkerIsAnotherReplica) {
   Directory directory;
   directory.Apply({kStage, 1, {ReplicaOf(0, 2, 5)}, {}});
-  directory.Apply({kStage, 2, {ReplicaOf(0, 2, 6)}, {ReplicaOf(0, 2, 5)}});
+  directory.Apply({kStage, 2, {ReplicaOf(0, 2, 6)}, {NameOf(*ReplicaOf(0, 2, 5))}});
   Reader reader;
   directory.Subscribe(kStage, reader.listener());
   EXPECT_THAT(reader.seen, ElementsAre("+0@2"));
@@ -81,7 +81,7 @@ TEST(DirectoryTest, TheEndOfAnEarlierLifeTakesNothingOfTheLaterOne) {
   directory.Apply({kStage, 1, {ReplicaOf(0, 2, 5), ReplicaOf(0, 3, 5)}, {}});
   directory.Apply({kStage, 2, {ReplicaOf(0, 2, 6)}, {}});
   EXPECT_EQ(directory.replicas(), 3u);
-  directory.Apply({kStage, 3, {}, {ReplicaOf(0, 2, 5)}});
+  directory.Apply({kStage, 3, {}, {NameOf(*ReplicaOf(0, 2, 5))}});
   EXPECT_EQ(directory.replicas(), 2u);
   directory.ExpectComplete();
   directory.Apply({kStage, 1, {ReplicaOf(0, 2, 7)}, {}});

@@ -157,20 +157,20 @@ class WorkerTest : public testing::Test {
   static StageInfo MapStage() {
     StageInfo stage;
     stage.id = {kJob, 0};
-    stage.name = "map";
+    stage.spec.name = "map";
     stage.tasks = 4;
-    stage.inputs.resize(1);
-    stage.inputs[0].format = "text";
-    stage.ports.resize(1);
-    stage.ports[0].partitions = 2;
+    stage.spec.inputs.resize(1);
+    stage.spec.inputs[0].files.format = "text";
+    stage.spec.ports.resize(1);
+    stage.port_partitions = {2};
     return stage;
   }
   static StageInfo ReduceStage() {
     StageInfo stage = MapStage();
     stage.id = {kJob, 1};
-    stage.name = "reduce";
-    stage.inputs[0] = {};
-    stage.inputs[0].is_edge = stage.inputs[0].grouped = true;
+    stage.spec.name = "reduce";
+    stage.spec.inputs[0] = {};
+    stage.spec.inputs[0].is_edge = stage.spec.inputs[0].grouped = true;
     return stage;
   }
   static AttemptId Map(uint32_t task) { return {{kJob, 0, task}, 1}; }
@@ -263,7 +263,7 @@ TEST_F(WorkerTest, FilesInUseAreLibrariesAndSideFilesOfJobsThatHaveNotEnded) {
   Apply(stage);
   loop_.Run([&] {
     EXPECT_THAT(worker_->FilesInUse(), ElementsAre(std::string(64, 'a'), std::string(64, 'b')));
-    worker_->Apply(EndJob{kJob});
+    worker_->Apply(command::EndJob{kJob});
     EXPECT_TRUE(worker_->FilesInUse().empty());
   });
 }
@@ -272,11 +272,11 @@ TEST_F(WorkerTest, WhatAnotherLifeKeptIsNotDropped) {
   loop_.Run([&] {
     services_->on_kept({{{kJob, 0, 1}, 1}, 1, {5}, kIncarnation});
     const mr::Replica other{{{kJob, 0, 1}, 1}, 1, {5}, kIncarnation - 1}, own{{{kJob, 0, 1}, 1}, 1, {5}, kIncarnation};
-    worker_->Apply(DropReplica{other});
+    worker_->Apply(command::DropReplica{other});
     EXPECT_EQ(worker_->kept(), 1u);
     worker_->Registered({{5}, kIncarnation}, {other});
     EXPECT_EQ(worker_->kept(), 1u);
-    worker_->Apply(DropReplica{own});
+    worker_->Apply(command::DropReplica{own});
     EXPECT_EQ(worker_->kept(), 0u);
   });
 }
@@ -421,7 +421,7 @@ TEST_F(ReaderTest, AllThatItReadIsTold) {
 TEST_F(WorkerTest, SizesOfManyPartitionsAreRoundedUpAndOfFewTheyAreExact) {
   for (const uint32_t partitions : {2u, 100u}) {
     StageInfo stage = MapStage();
-    stage.ports[0].partitions = partitions;
+    stage.port_partitions = {partitions};
     const auto sink = MakeShuffleSink(*store_, stage, Map(partitions));
     BatchBuilder builder;
     builder.Add("key", "value");
