@@ -1,49 +1,75 @@
 #include "common/rpc/metrics.h"
 
+#include <cmath>
 #include <cstdio>
-#include <utility>
+
+#include "common/rpc/http_server.h"
+#include "common/rpc/server.h"
 
 namespace mr::rpc {
-namespace {
 
-using Labelled = std::pair<const char*, uint64_t>;
-
-void Metrics(std::string* out, const char* name, const char* type, const char* help, const char* label,
-             std::initializer_list<Labelled> values) {
-  *out += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " " + type + "\n";
-  for (const auto& [what, value] : values) {
-    *out += std::string(name) + "{" + label + "=\"" + what + "\"} " + std::to_string(value) + "\n";
+MetricValue::MetricValue(double value) {
+  if (std::isinf(value)) {
+    text = value > 0 ? "+Inf" : "-Inf";
+    return;
   }
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.17g", value);
+  text = digits;
 }
 
-}  // namespace
-
-void Metric(std::string* out, const char* name, const char* type, const char* help, double value) {
-  char line[64];
-  std::snprintf(line, sizeof line, " %.17g\n", value);
-  *out += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " " + type + "\n" + name + line;
+void MetricsWriter::Family(std::string_view name, std::string_view type, std::string_view help) {
+  name_ = name;
+  out_.append("# HELP ").append(name).append(" ").append(help).append("\n");
+  out_.append("# TYPE ").append(name).append(" ").append(type).append("\n");
 }
 
-std::string ServerMetrics(const ServerCounts& rpc, const HttpCounts& http) {
-  std::string out;
-  Metrics(&out, "mr_connections", "gauge", "Open connections, by kind.", "kind",
-          {{"greeting", rpc.greeting},
-           {"client", rpc.clients},
-           {"data", rpc.data},
-           {"worker", rpc.workers},
-           {"http", http.connections}});
-  Metrics(&out, "mr_accept_failures_total", "counter", "Accepts that failed and were tried again.", "port",
-          {{"rpc", rpc.accept_failures}, {"http", http.accept_failures}});
-  Metrics(&out, "mr_connections_closed_total", "counter", "Connections that this side ended, by reason.", "reason",
-          {{"silent", rpc.silent},
-           {"idle", rpc.idle},
-           {"slow", rpc.slow},
-           {"refused", rpc.refused},
-           {"http_slow", http.slow},
-           {"http_replaced", http.replaced}});
-  Metric(&out, "mr_send_queue_bytes", "gauge", "Bytes that wait to be sent on RPC connections.",
-         static_cast<double>(rpc.queued_bytes));
-  return out;
+void MetricsWriter::GaugeFamily(std::string_view name, std::string_view help) { Family(name, "gauge", help); }
+void MetricsWriter::CounterFamily(std::string_view name, std::string_view help) { Family(name, "counter", help); }
+
+void MetricsWriter::Gauge(std::string_view name, std::string_view help, const MetricValue& value) {
+  GaugeFamily(name, help);
+  Sample(value);
+}
+
+void MetricsWriter::Counter(std::string_view name, std::string_view help, const MetricValue& value) {
+  CounterFamily(name, help);
+  Sample(value);
+}
+
+void MetricsWriter::Sample(const MetricValue& value) { out_.append(name_).append(" ").append(value.text).append("\n"); }
+
+void MetricsWriter::Sample(std::string_view label, std::string_view label_value, const MetricValue& value) {
+  out_.append(name_).append("{").append(label).append("=\"");
+  for (const char c : label_value) {
+    if (c == '\n') {
+      out_ += "\\n";
+      continue;
+    }
+    if (c == '\\' || c == '"') out_ += '\\';
+    out_ += c;
+  }
+  out_.append("\"} ").append(value.text).append("\n");
+}
+
+void WriteSocketMetrics(MetricsWriter* out, const ServerCounts& rpc, const HttpCounts& http) {
+  out->GaugeFamily("mr_connections", "Open connections, by kind.");
+  out->Sample("kind", "greeting", rpc.greeting);
+  out->Sample("kind", "client", rpc.clients);
+  out->Sample("kind", "data", rpc.data);
+  out->Sample("kind", "worker", rpc.workers);
+  out->Sample("kind", "http", http.connections);
+  out->CounterFamily("mr_accept_failures_total", "Accepts that failed and were tried again.");
+  out->Sample("port", "rpc", rpc.accept_failures);
+  out->Sample("port", "http", http.accept_failures);
+  out->CounterFamily("mr_connections_closed_total", "Connections that this side ended, by reason.");
+  out->Sample("reason", "silent", rpc.silent);
+  out->Sample("reason", "idle", rpc.idle);
+  out->Sample("reason", "slow", rpc.slow);
+  out->Sample("reason", "refused", rpc.refused);
+  out->Sample("reason", "http_slow", http.slow);
+  out->Sample("reason", "http_replaced", http.replaced);
+  out->Gauge("mr_send_queue_bytes", "Bytes that wait to be sent on RPC connections.", rpc.queued_bytes);
 }
 
 }  // namespace mr::rpc

@@ -6,7 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "common/rpc/http_port.h"
+#include "common/rpc/http_server.h"
+#include "common/rpc/metrics.h"
 #include "common/rpc/self_check.h"
 #include "master/server/shell.h"
 
@@ -23,17 +24,18 @@ class HttpFront {
   void SetReady() { ready_ = true; }
 
  private:
-  kj::Promise<rpc::HttpReply> Page(const std::string& path);
-  std::string SocketMetrics() const;
+  void AddPages();
+  rpc::HttpReply Ready() const;
+  kj::Promise<rpc::HttpReply> Metrics();
 
   Shell& shell_;
   Loop& loop_;
   std::atomic<bool> ready_{false};
-  kj::Own<rpc::HttpPort> port_;  // of the KJ loop
+  kj::Own<rpc::HttpServer> server_;  // of the KJ loop
 };
 
 // On the master's thread.
-std::string MetricsText(Brain& brain, Duration loop_lag);
+void WriteMetrics(rpc::MetricsWriter* out, Brain& brain, Duration loop_lag);
 std::string StatusPage(Brain& brain);
 
 }  // namespace mr::master

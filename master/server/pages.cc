@@ -1,7 +1,5 @@
 // The texts behind the HTTP routes: metrics and the status page.
-#include <cmath>
 #include <map>
-#include <utility>
 
 #include "common/base/text.h"
 #include "common/rpc/metrics.h"
@@ -10,8 +8,6 @@
 
 namespace mr::master {
 namespace {
-
-using rpc::Metric;
 
 std::string Escaped(const std::string& text) {
   std::string out;
@@ -29,18 +25,16 @@ std::string Escaped(const std::string& text) {
 }
 
 // Writes the figures by which the cluster's policies steer.
-void Figures(Brain& brain, std::string* out) {
+void WriteFigures(rpc::MetricsWriter* out, Brain& brain) {
   std::string last;
   for (const sched::Figure& figure : brain.scheduler().Figures({}, brain.Stamp())) {
     const std::string name = "mr_" + figure.name;
-    if (name != last) *out += "# HELP " + name + " Of the scheduler's policies.\n# TYPE " + name + " gauge\n";
+    if (name != last) out->GaugeFamily(name, "Of the scheduler's policies.");
     last = name;
-    char value[64];
-    if (std::isinf(figure.value))
-      std::snprintf(value, sizeof value, " +Inf\n");
+    if (figure.label.empty())
+      out->Sample(figure.value);
     else
-      std::snprintf(value, sizeof value, " %.17g\n", figure.value);
-    *out += name + (figure.label.empty() ? "" : "{bin=\"" + figure.label + "\"}") + value;
+      out->Sample("bin", figure.label, figure.value);
   }
 }
 
@@ -49,84 +43,70 @@ const JobState kStates[] = {JobState::kPending, JobState::kRunning, JobState::kC
 
 }  // namespace
 
-std::string MetricsText(Brain& brain, Duration loop_lag) {
+void WriteMetrics(rpc::MetricsWriter* out, Brain& brain, Duration loop_lag) {
   std::map<JobState, uint64_t> by_state;
   uint64_t live = 0;
   for (const auto& [id, job] : brain.jobs().jobs()) {
     ++by_state[job.state];
     live += job.live_attempts;
   }
-  std::string out = "# HELP mr_jobs Jobs by state.\n# TYPE mr_jobs gauge\n";
-  for (const JobState state : kStates) {
-    out += std::string("mr_jobs{state=\"") + Word(state) + "\"} " + std::to_string(by_state[state]) + "\n";
-  }
-  double workers = 0;
+  out->GaugeFamily("mr_jobs", "Jobs by state.");
+  for (const JobState state : kStates) out->Sample("state", Word(state), by_state[state]);
+  size_t workers = 0;
   for (const auto& [id, worker] : brain.workers().all()) workers += worker.alive && !worker.away;
-  Metric(&out, "mr_workers", "gauge", "Workers that hold a lease.", workers);
-  Metric(&out, "mr_slots", "gauge", "Slots of these workers.", brain.workers().TotalSlots());
-  Metric(&out, "mr_attempts_live", "gauge", "Attempts that run or wait.", static_cast<double>(live));
+  out->Gauge("mr_workers", "Workers that hold a lease.", workers);
+  out->Gauge("mr_slots", "Slots of these workers.", brain.workers().TotalSlots());
+  out->Gauge("mr_attempts_live", "Attempts that run or wait.", live);
   const auto& counts = brain.jobs().counts();
-  const auto total = [&out](const char* name, const char* help, uint64_t value) {
-    Metric(&out, name, "counter", help, static_cast<double>(value));
-  };
-  total("mr_attempts_launched_total", "Attempts launched.", counts.launched);
-  total("mr_attempts_committed_total", "Attempts whose output was committed.", counts.committed);
-  total("mr_attempts_failed_total", "Attempts that failed.", counts.failed);
-  total("mr_attempts_killed_total", "Attempts stopped, lost or refused.", counts.killed);
-  total("mr_attempts_refused_total", "Of these: not started by their worker.", counts.refused);
-  total("mr_output_copies_made_total", "Replicas of outputs that policies requested.",
-        brain.jobs().replica_counts().made);
-  total("mr_output_copied_bytes_total", "Uncompressed bytes of these.", brain.jobs().replica_counts().bytes);
+  out->Counter("mr_attempts_launched_total", "Attempts launched.", counts.launched);
+  out->Counter("mr_attempts_committed_total", "Attempts whose output was committed.", counts.committed);
+  out->Counter("mr_attempts_failed_total", "Attempts that failed.", counts.failed);
+  out->Counter("mr_attempts_killed_total", "Attempts stopped, lost or refused.", counts.killed);
+  out->Counter("mr_attempts_refused_total", "Of these: not started by their worker.", counts.refused);
+  out->Counter("mr_output_copies_made_total", "Replicas of outputs that policies requested.",
+               brain.jobs().replica_counts().made);
+  out->Counter("mr_output_copied_bytes_total", "Uncompressed bytes of these.", brain.jobs().replica_counts().bytes);
   const auto by_cause = [&](const char* name, const char* help, const auto& value) {
-    out += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " counter\n";
+    out->CounterFamily(name, help);
     for (size_t i = 0; i < kCauses; ++i) {
-      char line[64];
-      std::snprintf(line, sizeof line, "\"} %.17g\n", value(brain.jobs().causes()[i]));
-      out += std::string(name) + "{cause=\"" + CauseName(static_cast<Cause>(i + 1)) + line;
+      out->Sample("cause", CauseName(static_cast<Cause>(i + 1)), value(brain.jobs().causes()[i]));
     }
   };
   by_cause("mr_cause_launched_total", "Attempts launched, by cause.",
-           [](const sched::CauseCount& c) { return static_cast<double>(c.launched); });
+           [](const sched::CauseCount& c) { return c.launched; });
   by_cause("mr_cause_won_total", "Of these: whose output was committed.",
-           [](const sched::CauseCount& c) { return static_cast<double>(c.won); });
+           [](const sched::CauseCount& c) { return c.won; });
   by_cause("mr_cause_wasted_slot_seconds_total", "Slot time of attempts that ended without a commit, by cause.",
            [](const sched::CauseCount& c) { return c.wasted.seconds(); });
   const CloneCounts& clones = brain.jobs().clones();
-  total("mr_clones_killed_total", "Clones stopped, lost or refused.", clones.killed);
-  Metric(&out, "mr_clone_extra_slot_seconds_total", "counter",
-         "Slot time of attempts of tasks with clones that ended without a commit.", clones.extra.seconds());
-  total("mr_lent_clones_killed_total", "Clones on idle slots stopped, lost or refused.", brain.jobs().lent().killed);
-  Metric(&out, "mr_lent_clone_extra_slot_seconds_total", "counter",
-         "Slot time of attempts of tasks with clones on idle slots, and no others, that ended without a commit.",
-         brain.jobs().lent().extra.seconds());
-  out +=
-      "# HELP mr_bound_reads_total Reads bound to a replica of their own, to a shared one, or again to another one.\n"
-      "# TYPE mr_bound_reads_total counter\n";
-  using Reads = std::pair<const char*, uint64_t>;
-  for (const auto& [how, value] :
-       {Reads{"exclusive", clones.exclusive}, Reads{"contended", clones.contended}, Reads{"rebound", clones.rebound}}) {
-    out += std::string("mr_bound_reads_total{how=\"") + how + "\"} " + std::to_string(value) + "\n";
-  }
-  Figures(brain, &out);
-  out +=
-      "# HELP mr_worker_refused_total Attempts that this worker did not start.\n"
-      "# TYPE mr_worker_refused_total counter\n";
+  out->Counter("mr_clones_killed_total", "Clones stopped, lost or refused.", clones.killed);
+  out->Counter("mr_clone_extra_slot_seconds_total",
+               "Slot time of attempts of tasks with clones that ended without a commit.", clones.extra.seconds());
+  out->Counter("mr_lent_clones_killed_total", "Clones on idle slots stopped, lost or refused.",
+               brain.jobs().lent().killed);
+  out->Counter("mr_lent_clone_extra_slot_seconds_total",
+               "Slot time of attempts of tasks with clones on idle slots, and no others, that ended without a commit.",
+               brain.jobs().lent().extra.seconds());
+  out->CounterFamily("mr_bound_reads_total",
+                     "Reads bound to a replica of their own, to a shared one, or again to another one.");
+  out->Sample("how", "exclusive", clones.exclusive);
+  out->Sample("how", "contended", clones.contended);
+  out->Sample("how", "rebound", clones.rebound);
+  WriteFigures(out, brain);
+  out->CounterFamily("mr_worker_refused_total", "Attempts that this worker did not start.");
   for (const auto& [id, worker] : brain.scheduler().state().workers()) {
-    out += "mr_worker_refused_total{worker=\"" + Name(id) + "\"} " + std::to_string(worker.refused) + "\n";
+    out->Sample("worker", Name(id), worker.refused);
   }
-  total("mr_journal_syncs_total", "Groups of records synced.", brain.journal().syncs());
-  total("mr_journal_records_total", "Sequence of the last durable record.", brain.journal().durable());
+  out->Counter("mr_journal_syncs_total", "Groups of records synced.", brain.journal().syncs());
+  out->Counter("mr_journal_records_total", "Sequence of the last durable record.", brain.journal().durable());
   const dfs::RepairCounts blocks = brain.BlockCounts();
-  Metric(&out, "mr_blocks", "gauge", "Blocks of visible files.", static_cast<double>(blocks.blocks));
-  Metric(&out, "mr_blocks_missing", "gauge", "Of these: without a good replica.", static_cast<double>(blocks.missing));
-  Metric(&out, "mr_blocks_under_replicated", "gauge", "Of these: with fewer replicas than wanted.",
-         static_cast<double>(blocks.under_replicated));
-  Metric(&out, "mr_loop_lag_seconds", "gauge", "Longest wait in the master's queue since the last scrape.",
-         loop_lag.seconds());
-  Metric(&out, "mr_safe_mode", "gauge", "1 while records of the journal are lost and nobody has accepted that.",
-         brain.InLossMode());
-  Metric(&out, "mr_master_epoch", "gauge", "Epoch of this master.", brain.epoch());
-  return out;
+  out->Gauge("mr_blocks", "Blocks of visible files.", blocks.blocks);
+  out->Gauge("mr_blocks_missing", "Of these: without a good replica.", blocks.missing);
+  out->Gauge("mr_blocks_under_replicated", "Of these: with fewer replicas than wanted.", blocks.under_replicated);
+  out->Gauge("mr_loop_lag_seconds", "Longest wait in the master's queue since the last scrape.", loop_lag.seconds());
+  out->Gauge("mr_safe_mode", "1 while records of the journal are lost and nobody has accepted that.",
+             brain.InLossMode());
+  out->Gauge("mr_master_epoch", "Epoch of this master.", brain.epoch());
 }
 
 std::string StatusPage(Brain& brain) {

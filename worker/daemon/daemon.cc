@@ -13,7 +13,7 @@
 #include "common/exec/pool.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
-#include "common/rpc/http_port.h"
+#include "common/rpc/http_server.h"
 #include "common/rpc/metrics.h"
 #include "common/rpc/self_check.h"
 #include "common/rpc/server.h"
@@ -114,7 +114,7 @@ struct Daemon::Impl {
   };
   // On the loop:
   kj::Own<rpc::RpcServer> server;
-  kj::Own<rpc::HttpPort> http;
+  kj::Own<rpc::HttpServer> http;
   kj::Own<rpc::SelfCheck> self_check;
   std::unique_ptr<Looped> looped;
   std::unique_ptr<DiskWatch> disk;
@@ -135,7 +135,8 @@ struct Daemon::Impl {
   // Ends all attempts: the master has been silent for so long that it has given this worker up, or is gone.
   void EndUnheard();
   Status Listen();
-  rpc::HttpReply Page(const std::string& path) const;
+  void AddPages();
+  std::string MetricsText() const;
   std::string WhyNotReady() const;
   kj::Promise<Result<std::string>> ReadLog(AttemptId attempt) {
     return OnPool(pool.poster(), [directory = Path("log"), attempt] { return LogTail(directory, attempt); });
@@ -305,21 +306,26 @@ std::string Daemon::Impl::WhyNotReady() const {
   return self_check->WhyNot();
 }
 
-rpc::HttpReply Daemon::Impl::Page(const std::string& path) const {
-  if (looped == nullptr) return {503, "starting\n"};
-  if (path == "/healthz") return {200, "ok\n"};
-  if (path == "/readyz") {
+void Daemon::Impl::AddPages() {
+  using rpc::HttpReply;
+  const HttpReply starting = {503, "starting\n"};
+  http->Route("/healthz", [=, this] { return looped == nullptr ? starting : HttpReply{200, "ok\n"}; });
+  http->Route("/readyz", [this] {
     const std::string why = WhyNotReady();
-    return why.empty() ? rpc::HttpReply{200, "ok\n"} : rpc::HttpReply{503, why + "\n"};
-  }
-  if (path == "/metrics") {
-    std::string text =
-        WorkerMetrics(*looped->worker, *looped->session, *looped->serving, *looped->replicator, *store, options.slots);
-    text += rpc::ServerMetrics(server->counts(), http->counts());
-    rpc::Metric(&text, "mr_ready", "gauge", "1 when /readyz says yes.", WhyNotReady().empty());
-    return {200, std::move(text), "text/plain; version=0.0.4; charset=utf-8"};
-  }
-  return {404, "there are /healthz, /readyz and /metrics\n"};
+    return why.empty() ? HttpReply{200, "ok\n"} : HttpReply{503, why + "\n"};
+  });
+  http->Route("/metrics", [=, this] {
+    return looped == nullptr ? starting : HttpReply{200, MetricsText(), rpc::MetricsWriter::kContentType};
+  });
+}
+
+std::string Daemon::Impl::MetricsText() const {
+  rpc::MetricsWriter out;
+  WriteWorkerMetrics(&out, *looped->worker, *looped->session, *looped->serving, *looped->replicator, *store,
+                     options.slots);
+  rpc::WriteSocketMetrics(&out, server->counts(), http->counts());
+  out.Gauge("mr_ready", "1 when /readyz says yes.", WhyNotReady().empty());
+  return out.Take();
 }
 
 Status Daemon::Impl::Listen() {
@@ -349,9 +355,9 @@ Status Daemon::Impl::Listen() {
     rpc::HttpLimits limits;
     limits.connections = rpc::ServerLimits::HttpConnections(options.descriptors);
     limits.send_grace = options.send_timeout;
-    const auto page = [this](const std::string& path) -> kj::Promise<rpc::HttpReply> { return Page(path); };
     self_check = kj::heap<rpc::SelfCheck>(loop.io(), options.bind, port);
-    http = kj::heap<rpc::HttpPort>(loop.io(), page, limits, log);
+    http = kj::heap<rpc::HttpServer>(loop.io(), limits, log);
+    AddPages();
     return http->Listen(options.bind, options.http_port);
   });
   if (!http_bound.ok()) return http_bound.status();

@@ -1,15 +1,15 @@
 // The worker's metrics page for Prometheus. Thread: the loop.
 #pragma once
 
-#include <string>
-
+#include "common/rpc/metrics.h"
 #include "worker/daemon/session.h"
 #include "worker/daemon/worker.h"
 #include "worker/shuffle/serve.h"
 
 namespace mr::worker {
 
-std::string WorkerMetrics(const Worker& worker, const Session& session, const ShuffleServing& serving,
-                          const Replicator& replicator, const ShuffleStore& store, const SlotLimits& slots);
+void WriteWorkerMetrics(rpc::MetricsWriter* out, const Worker& worker, const Session& session,
+                        const ShuffleServing& serving, const Replicator& replicator, const ShuffleStore& store,
+                        const SlotLimits& slots);
 
 }  // namespace mr::worker

@@ -1,4 +1,4 @@
-// A daemon's HTTP port: GET and HEAD of a few pages, with limits for connections and time. Thread: a KJ loop.
+// A daemon's HTTP server: GET and HEAD of a few pages, with limits for connections and time. Thread: a KJ loop.
 #pragma once
 
 #include <kj/async-io.h>
@@ -32,13 +32,16 @@ struct HttpCounts {
   uint64_t replaced = 0;         // closed: too many connections
 };
 
-class HttpPort {
+class HttpServer {
  public:
-  // Makes the reply for a path, which comes without its query. Called on the loop; must not block.
-  using Handler = std::function<kj::Promise<HttpReply>(const std::string& path)>;
+  // Makes the page. Called on the loop; must not block.
+  using Page = std::function<kj::Promise<HttpReply>()>;
 
-  HttpPort(kj::AsyncIoContext& io, Handler handler, HttpLimits limits = {}, LogLine log = nullptr);
-  ~HttpPort();
+  explicit HttpServer(kj::AsyncIoContext& io, HttpLimits limits = {}, LogLine log = nullptr);
+  ~HttpServer();
+  // Serves a page under a path, which has no query. Other paths get 404 with the list of those that there are.
+  // Requires: before Listen.
+  void Route(const std::string& path, Page page);
   // Binds and starts to accept; port 0 = any. Returns the port in use, or the reason why there is none.
   kj::Promise<Result<uint16_t>> Listen(const std::string& address, uint16_t port);
   HttpCounts counts() const;

@@ -1,8 +1,11 @@
-#include "common/rpc/http_port.h"
+#include "common/rpc/http_server.h"
 
 #include <kj/compat/http.h>
 
 #include <list>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "common/rpc/kj_status.h"
 
@@ -65,10 +68,10 @@ struct Connection {
 
 }  // namespace
 
-struct HttpPort::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
+struct HttpServer::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
   kj::AsyncIoContext& io;
   kj::Timer& timer;
-  const Handler handler;
+  std::vector<std::pair<std::string, Page>> routes;  // few, in the order in which the 404 lists them
   const HttpLimits limits;
   const LogLine log;
   kj::HttpHeaderTable table;
@@ -85,10 +88,9 @@ struct HttpPort::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
     return settings;
   }
 
-  Impl(kj::AsyncIoContext& i, Handler h, HttpLimits l, LogLine lines)
+  Impl(kj::AsyncIoContext& i, HttpLimits l, LogLine lines)
       : io(i),
         timer(i.provider->getTimer()),
-        handler(std::move(h)),
         limits(l),
         log(std::move(lines)),
         server(timer, table, *this, Settings()),
@@ -142,11 +144,22 @@ struct HttpPort::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
     if (method != kj::HttpMethod::GET && method != kj::HttpMethod::HEAD) {
       return Send(response, false, {405, "only GET here\n"});
     }
-    std::string path(url.begin(), url.size());
-    path.resize(std::min(path.size(), path.find('?')));
-    return handler(path).then([this, &response, head = method == kj::HttpMethod::HEAD](HttpReply reply) {
-      return Send(response, head, std::move(reply));
-    });
+    const std::string_view asked(url.begin(), url.size());
+    return PageAt(asked.substr(0, asked.find('?')))
+        .then([this, &response, head = method == kj::HttpMethod::HEAD](HttpReply reply) {
+          return Send(response, head, std::move(reply));
+        });
+  }
+
+  kj::Promise<HttpReply> PageAt(std::string_view path) {
+    for (const auto& [at, page] : routes) {
+      if (at == path) return page();
+    }
+    std::string list;
+    for (size_t i = 0; i < routes.size(); ++i) {
+      list += (i == 0 ? "" : i + 1 == routes.size() ? " and " : ", ") + routes[i].first;
+    }
+    return HttpReply{404, "there are " + list + "\n"};
   }
 
   static const char* Word(unsigned status) {
@@ -170,18 +183,20 @@ struct HttpPort::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
   }
 };
 
-HttpPort::HttpPort(kj::AsyncIoContext& io, Handler handler, HttpLimits limits, LogLine log)
-    : impl_(kj::heap<Impl>(io, std::move(handler), limits, std::move(log))) {}
-HttpPort::~HttpPort() = default;
+HttpServer::HttpServer(kj::AsyncIoContext& io, HttpLimits limits, LogLine log)
+    : impl_(kj::heap<Impl>(io, limits, std::move(log))) {}
+HttpServer::~HttpServer() = default;
 
-HttpCounts HttpPort::counts() const {
+void HttpServer::Route(const std::string& path, Page page) { impl_->routes.emplace_back(path, std::move(page)); }
+
+HttpCounts HttpServer::counts() const {
   HttpCounts counts = impl_->counts;
   counts.connections = impl_->open.size();
   for (const auto& loop : impl_->accepting) counts.accept_failures += loop->failures();
   return counts;
 }
 
-kj::Promise<Result<uint16_t>> HttpPort::Listen(const std::string& address, uint16_t port) {
+kj::Promise<Result<uint16_t>> HttpServer::Listen(const std::string& address, uint16_t port) {
   const std::string where = address + ":" + std::to_string(port);
   return impl_->io.provider->getNetwork()
       .parseAddress(address.c_str(), port)

@@ -1,0 +1,92 @@
+#include "common/rpc/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "common/rpc/http_server.h"
+#include "common/rpc/server.h"
+
+namespace mr::rpc {
+namespace {
+
+TEST(MetricsTest, WritesHelpTypeAndSamples) {
+  MetricsWriter out;
+  out.Gauge("mr_slots", "Slots.", 8u);
+  out.Counter("mr_done_total", "Attempts that ended.", uint64_t{3});
+  out.CounterFamily("mr_reads_total", "Reads, by kind.");
+  out.Sample("how", "exclusive", 1);
+  out.Sample("how", "contended", 0);
+  EXPECT_EQ(out.Take(),
+            "# HELP mr_slots Slots.\n# TYPE mr_slots gauge\nmr_slots 8\n"
+            "# HELP mr_done_total Attempts that ended.\n# TYPE mr_done_total counter\nmr_done_total 3\n"
+            "# HELP mr_reads_total Reads, by kind.\n# TYPE mr_reads_total counter\n"
+            "mr_reads_total{how=\"exclusive\"} 1\nmr_reads_total{how=\"contended\"} 0\n");
+  EXPECT_EQ(out.Take(), "");
+}
+
+TEST(MetricsTest, NumbersAreExact) {
+  EXPECT_EQ(MetricValue(true).text, "1");
+  EXPECT_EQ(MetricValue(std::numeric_limits<uint64_t>::max()).text, "18446744073709551615");
+  EXPECT_EQ(MetricValue(-5).text, "-5");
+  EXPECT_EQ(MetricValue(3.0).text, "3");
+  EXPECT_EQ(MetricValue(.1).text, "0.10000000000000001");
+  EXPECT_EQ(MetricValue(HUGE_VAL).text, "+Inf");
+  EXPECT_EQ(MetricValue(-HUGE_VAL).text, "-Inf");
+}
+
+TEST(MetricsTest, LabelValuesAreEscaped) {
+  MetricsWriter out;
+  out.GaugeFamily("m", "H.");
+  out.Sample("name", "a\\b\"c\nd", 1);
+  EXPECT_EQ(out.Take(), "# HELP m H.\n# TYPE m gauge\nm{name=\"a\\\\b\\\"c\\nd\"} 1\n");
+}
+
+// Dashboards read these names.
+TEST(MetricsTest, SocketMetricsKeepTheirNames) {
+  ServerCounts rpc;
+  rpc.greeting = 1;
+  rpc.clients = 2;
+  rpc.data = 3;
+  rpc.workers = 4;
+  rpc.accept_failures = 6;
+  rpc.silent = 8;
+  rpc.idle = 9;
+  rpc.slow = 10;
+  rpc.refused = 11;
+  rpc.queued_bytes = 14;
+  HttpCounts http;
+  http.connections = 5;
+  http.accept_failures = 7;
+  http.slow = 12;
+  http.replaced = 13;
+  MetricsWriter out;
+  WriteSocketMetrics(&out, rpc, http);
+  EXPECT_EQ(out.Take(), R"(# HELP mr_connections Open connections, by kind.
+# TYPE mr_connections gauge
+mr_connections{kind="greeting"} 1
+mr_connections{kind="client"} 2
+mr_connections{kind="data"} 3
+mr_connections{kind="worker"} 4
+mr_connections{kind="http"} 5
+# HELP mr_accept_failures_total Accepts that failed and were tried again.
+# TYPE mr_accept_failures_total counter
+mr_accept_failures_total{port="rpc"} 6
+mr_accept_failures_total{port="http"} 7
+# HELP mr_connections_closed_total Connections that this side ended, by reason.
+# TYPE mr_connections_closed_total counter
+mr_connections_closed_total{reason="silent"} 8
+mr_connections_closed_total{reason="idle"} 9
+mr_connections_closed_total{reason="slow"} 10
+mr_connections_closed_total{reason="refused"} 11
+mr_connections_closed_total{reason="http_slow"} 12
+mr_connections_closed_total{reason="http_replaced"} 13
+# HELP mr_send_queue_bytes Bytes that wait to be sent on RPC connections.
+# TYPE mr_send_queue_bytes gauge
+mr_send_queue_bytes 14
+)");
+}
+
+}  // namespace
+}  // namespace mr::rpc
