@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), with the SSE4.2 instruction where the machine has it.
+// CRC-32C (Castagnoli), by ISA-L.
 #pragma once
 
 #include <cstdint>

@@ -16,6 +16,32 @@ TEST(Crc32cTest, MatchesThePublishedCheckValue) {
   EXPECT_EQ(Crc32c("56789", Crc32c("1234")), 0xe3069283u);
 }
 
+// The definition, one bit at a time.
+uint32_t SlowCrc32c(std::string_view bytes) {
+  uint32_t crc = ~0u;
+  for (const char byte : bytes) {
+    crc ^= static_cast<uint8_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) ? 0x82f63b78u ^ (crc >> 1) : crc >> 1;
+  }
+  return ~crc;
+}
+
+// ISA-L takes other paths for other lengths and alignments.
+TEST(Crc32cTest, MatchesTheDefinitionAtEachLengthAndAlignment) {
+  std::string bytes;
+  for (uint32_t i = 0; i < 70'000; ++i) bytes.push_back(static_cast<char>(i * 131 + (i >> 8)));
+  const std::string_view all = bytes;
+  EXPECT_EQ(Crc32c(""), 0u);
+  for (size_t length = 0; length < 600; ++length) {
+    const std::string_view part = all.substr(length % 64, length);
+    ASSERT_EQ(Crc32c(part), SlowCrc32c(part)) << length;
+    ASSERT_EQ(Crc32c(part.substr(length / 3), Crc32c(part.substr(0, length / 3))), SlowCrc32c(part)) << length;
+  }
+  for (const size_t length : {4092u, 4096u, 65536u, 70'000u}) {
+    EXPECT_EQ(Crc32c(all.substr(0, length)), SlowCrc32c(all.substr(0, length))) << length;
+  }
+}
+
 TEST(CodecTest, ComesBackAndRefusesOtherLengths) {
   const std::string raw(10000, 'x');
   std::string stored, back;
