@@ -62,13 +62,19 @@ Result<std::vector<T>> AllPages(Ask ask) {
 }  // namespace
 
 Result<MasterInfo> Client::Info() {
-  return impl_->Call<MasterInfo>(
-      [](Master& master) { return master.infoRequest(); },
-      [](auto r) -> Result<MasterInfo> {
-        return MasterInfo{
-            r.getVersion().cStr(), r.getPolicies().cStr(), r.getClusterId(), r.getMasterEpoch(), r.getPid(),
-            r.getAddress().cStr(), r.getUnixMs(),          r.getFileView()};
-      });
+  return impl_->Call<MasterInfo>([](Master& master) { return master.infoRequest(); },
+                                 [](auto r) -> Result<MasterInfo> {
+                                   return MasterInfo{r.getVersion().cStr(),
+                                                     r.getPolicies().cStr(),
+                                                     r.getClusterId(),
+                                                     r.getMasterEpoch(),
+                                                     r.getPid(),
+                                                     r.getAddress().cStr(),
+                                                     r.getUnixMs(),
+                                                     r.getFileView(),
+                                                     r.getIgnoresDeadlines(),
+                                                     r.getIgnoresQueues()};
+                                 });
 }
 
 Result<JobId> Client::Submit(const JobSpec& spec, const std::string& submission_id) {

@@ -140,9 +140,10 @@ struct MasterInfo {
   std::string version, policies;
   uint64_t cluster_id = 0;
   uint32_t master_epoch = 0, pid = 0;
-  std::string address;     // the address that others use
-  uint64_t unix_ms = 0;    // its clock at the answer; 0: an older master
-  uint64_t file_view = 0;  // FileView() of its process; 0: unknown
+  std::string address;                                     // the address that others use
+  uint64_t unix_ms = 0;                                    // its clock at the answer; 0: an older master
+  uint64_t file_view = 0;                                  // FileView() of its process; 0: unknown
+  bool ignores_deadlines = false, ignores_queues = false;  // no policy of its list serves them
 };
 
 }  // namespace mr::ctl

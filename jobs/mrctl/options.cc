@@ -256,7 +256,8 @@ void AddWhatif(CLI::App* root, Command* c) {
   CLI::App* app =
       root->add_subcommand("whatif", "Simulate a job that succeeded with other policies or workers")->fallthrough();
   app->add_option("id", c->args, "Job id, job_...")->required();
-  app->add_option("--scheduler", c->whatif.scheduler, "Policies, separated by commas, such as fair,late(cap=0.2)");
+  app->add_option("--scheduler", c->whatif.scheduler,
+                  "Policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...)");
   app->add_option("--workers", c->whatif.workers, "Number of workers, as fast as the workers of the run")
       ->check(CLI::Range(1u, 100'000u));
   app->add_option("--slots", c->whatif.slots, "Slots per worker")->check(CLI::Range(1u, 10'000u));

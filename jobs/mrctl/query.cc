@@ -42,9 +42,9 @@ Result<int> SetJob(JobId id, const Command& command, const Settings& settings) {
   Done done{Name(id), "set", "", warning};
   Say(settings, Name(id) + " has been changed");
   if (!warning.empty()) Say(settings, "warning: " + warning);
-  if (deadline_ms && *deadline_ms > 0 && info.policies.find("jockey") == std::string::npos) {
+  if (deadline_ms && *deadline_ms > 0 && info.ignores_deadlines) {
     const std::string note =
-        "this master ignores deadlines: its --scheduler is '" + info.policies + "', without jockey";
+        "this master ignores deadlines: no policy of its --scheduler, '" + info.policies + "', steers by them";
     Say(settings, note);
     done.note += (done.note.empty() ? "" : "; ") + note;
   }
@@ -160,8 +160,8 @@ Result<int> RunQueues(const Command& command, const Settings& settings) {
   MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
   Done done{queue, "set", "", ""};
   Say(settings, "queue " + queue + " has been changed");
-  if (info.policies.find("fair") == std::string::npos) {
-    done.note = "this master ignores queues: its --scheduler is '" + info.policies + "', without fair";
+  if (info.ignores_queues) {
+    done.note = "this master ignores queues: no policy of its --scheduler, '" + info.policies + "', shares by them";
     Say(settings, done.note);
   }
   PrintDone({done}, settings);

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "common/base/text.h"
+#include "common/model/attempt.h"
 
 namespace mr::ctl {
 namespace {
@@ -61,7 +62,7 @@ std::vector<std::string> ExtraAttempts(const JobStatus& job) {
     const bool one = c.launched == 1;
     std::string name = one ? c.cause : c.cause + "s";
     if (c.cause == "speculative") name = one ? "speculative attempt" : "speculative attempts";
-    if (c.cause == "opportunistic") name = one ? "clone on an idle slot" : "clones on idle slots";
+    if (c.cause == CauseName(Cause::kOpportunistic)) name = one ? "clone on an idle slot" : "clones on idle slots";
     lines.push_back(Grouped(c.launched) + " " + name + " launched, " + Grouped(c.won) + " won, " +
                     Elapsed(c.wasted_us) + " of their slot time wasted");
   }

@@ -36,7 +36,7 @@ std::string DeadlineText(const JobStatus& job) {
     when += ", in " + Took(d.deadline_us - job.elapsed_us);
   if (d.best_effort) when += " (best effort)";
   std::string text = Line("deadline", when);
-  if (!d.steered) return text + Line("guaranteed", "nothing: the cluster's policy list has no jockey");
+  if (!d.steered) return text + Line("guaranteed", "nothing: no policy of the cluster's list steers by deadlines");
   if (d.predicted) {
     char scale[32];
     std::snprintf(scale, sizeof scale, "%.2g", d.scale);
@@ -83,7 +83,7 @@ std::string ExplainText(const Explained& e, uint64_t deadline_us) {
           (e.needs_slots == 1 ? " slot, " : " slots, ") + std::to_string(e.available_slots) +
           " are not guaranteed to others; " +
           (e.earliest_us > 0 ? "the earliest that can be is " + Took(e.earliest_us) : "no deadline can be met now") +
-          (e.steered ? "" : " (not enforced: the cluster's policy list has no jockey)") + "\n";
+          (e.steered ? "" : " (not enforced: no policy of the cluster's list steers by deadlines)") + "\n";
   return text;
 }
 

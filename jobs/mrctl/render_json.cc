@@ -2,6 +2,7 @@
 #include "jobs/mrctl/json_out.h"
 
 #include "common/base/text.h"
+#include "common/model/attempt.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/sdk_check.h"
 #include "jobs/mrctl/sdk_new.h"
@@ -42,7 +43,7 @@ JsonOut ToJson(const CloneStatus& c) {
                     {"reads", {{"exclusive", c.exclusive}, {"contended", c.contended}, {"rebound", c.rebound}}},
                     {"budget_used_slots", c.budget_used},
                     {"budget_slots", c.budget},
-                    {"opportunistic",
+                    {CauseName(Cause::kOpportunistic),
                      {{"launched", c.lent_launched},
                       {"won", c.lent_won},
                       {"killed", c.lent_killed},

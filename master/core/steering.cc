@@ -10,7 +10,7 @@ void Steering::Note(const sched::SetShare& share, Instant at) {
   since = at;
   slots = share.slots;
   const std::vector<double>& n = share.reason.numbers;
-  const bool allotted = share.reason.code == sched::ReasonCode::kAllotted && n.size() >= 6;
+  const bool allotted = n.size() >= 6;  // a guarantee has the numbers behind it; its end has none
   if (!allotted && points.empty()) return;
   SteeringPoint point;
   if (allotted) {

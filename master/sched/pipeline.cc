@@ -4,66 +4,14 @@
 #include <charconv>
 
 #include "common/base/text.h"
-#include "master/sched/policies/baselines/blacklist.h"
-#include "master/sched/policies/baselines/delay.h"
-#include "master/sched/policies/baselines/dryad_speculation.h"
-#include "master/sched/policies/baselines/fair.h"
-#include "master/sched/policies/baselines/fifo.h"
-#include "master/sched/policies/baselines/hadoop_speculation.h"
-#include "master/sched/policies/baselines/spark_speculation.h"
-#include "master/sched/policies/coupling/coupling.h"
-#include "master/sched/policies/dolly/delay_assignment.h"
-#include "master/sched/policies/dolly/dolly.h"
-#include "master/sched/policies/dolly/opportunistic.h"
-#include "master/sched/policies/jockey/jockey.h"
-#include "master/sched/policies/late/late.h"
-#include "master/sched/policies/mantri/mantri_placement.h"
-#include "master/sched/policies/mantri/mantri_recompute.h"
-#include "master/sched/policies/mantri/mantri_replication.h"
-#include "master/sched/policies/mantri/mantri_restart.h"
+#include "master/sched/policies/list.h"
 
 namespace mr::sched {
 
 namespace {
 
-// Families of policies that a job's --speculation and --clone refer to.
-enum class Family { kOther, kSpeculation, kCloning };
-
-struct PolicyEntry {
-  std::string_view name;
-  bool places_work;  // launches first attempts; a list needs one such policy
-  bool cluster;      // serves all jobs; other policies a job may choose for itself
-  Result<std::unique_ptr<Policy>> (*make)(PolicyParams* params);
-  Family family = Family::kOther;
-};
-
-constexpr char kNone[] = "none";  // in place of a job's own list: no policy
-
-// All policies. A new one is a file in the folder of its paper and a line here.
-constexpr PolicyEntry kPolicies[] = {
-    {"fifo", true, true, &MakeFifo},
-    {"fair", true, true, &MakeFair},
-    {"delay", false, true, &MakeDelay},
-    {"coupling", false, true, &MakeCoupling},
-    {"jockey", false, true, &MakeJockey},
-    {"blacklist", false, true, &MakeBlacklist},
-    {"dolly", false, false, &MakeDolly, Family::kCloning},
-    {"delay_assignment", false, false, &MakeDelayAssignment},
-    {"opportunistic", false, false, &MakeOpportunistic, Family::kCloning},
-    {"hadoop_speculation", false, false, &MakeHadoopSpeculation, Family::kSpeculation},
-    {"dryad_speculation", false, false, &MakeDryadSpeculation, Family::kSpeculation},
-    {"spark_speculation", false, false, &MakeSparkSpeculation, Family::kSpeculation},
-    {"late", false, false, &MakeLate, Family::kSpeculation},
-    {"mantri_placement", false, false, &MakeMantriPlacement},
-    {"mantri_replication", false, false, &MakeMantriReplication},
-    {"mantri_recompute", false, false, &MakeMantriRecompute},
-    {"mantri_restart", false, false, &MakeMantriRestart, Family::kSpeculation},
-};
-
-// One name for several policies. Placement comes first: a restart replaces a launch that it has left in the draft.
-constexpr std::string_view kMantri = "mantri";
-constexpr std::string_view kMantriParts[] = {"mantri_placement", "mantri_restart", "mantri_replication",
-                                             "mantri_recompute"};
+constexpr char kNone[] = "none";        // in place of a job's own list: no policy
+constexpr char kEnabled[] = "enabled";  // parameter of every policy: off leaves it out, where it stands in the list
 
 std::string_view Trim(std::string_view s) {
   while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
@@ -82,7 +30,8 @@ Result<Item> ParseItem(std::string_view text) {
   const size_t open = text.find('(');
   item.name = Trim(text.substr(0, open));
   if (item.name.empty()) {
-    return InvalidArgument("the policy list has an empty entry; write e.g. 'fifo' or 'fifo,late(cap=0.2)'");
+    return InvalidArgument("the policy list has an empty entry; write names with commas between them, e.g. '" +
+                           std::string(kPlainPolicies) + "'");
   }
   if (open == std::string_view::npos) return item;
   if (text.back() != ')') {
@@ -106,7 +55,19 @@ Result<Item> ParseItem(std::string_view text) {
   return item;
 }
 
-// Splits at commas outside of parentheses; `mantri` becomes its parts.
+bool IsOff(const Item& item) {
+  const auto enabled = item.params.find(kEnabled);
+  return enabled != item.params.end() && enabled->second == "off";
+}
+
+const PolicyGroup* FindGroup(std::string_view name) {
+  for (const PolicyGroup& group : PolicyGroups()) {
+    if (group.name == name) return &group;
+  }
+  return nullptr;
+}
+
+// Splits at commas outside of parentheses; a group becomes its members.
 std::vector<std::string_view> Split(std::string_view list) {
   std::vector<std::string_view> items;
   size_t begin = 0;
@@ -114,10 +75,10 @@ std::vector<std::string_view> Split(std::string_view list) {
   for (size_t i = 0; i <= list.size(); ++i) {
     if (i == list.size() || (list[i] == ',' && depth == 0)) {
       const std::string_view item = Trim(list.substr(begin, i - begin));
-      if (item != kMantri)
-        items.push_back(item);
+      if (const PolicyGroup* group = FindGroup(item))
+        items.insert(items.end(), group->members.begin(), group->members.end());
       else
-        items.insert(items.end(), std::begin(kMantriParts), std::end(kMantriParts));
+        items.push_back(item);
       begin = i + 1;
     } else if (list[i] == '(') {
       ++depth;
@@ -129,11 +90,14 @@ std::vector<std::string_view> Split(std::string_view list) {
 }
 
 Result<const PolicyEntry*> Find(const std::string& name) {
-  if (name == kMantri)
-    return InvalidArgument("'mantri' takes no parameters: give them to mantri_restart and the others that it names");
+  if (const PolicyGroup* group = FindGroup(name)) {
+    std::string all;
+    for (const std::string_view member : group->members) all += (all.empty() ? "" : ", ") + std::string(member);
+    return InvalidArgument("'" + name + "' takes no parameters: give them to the policies that it stands for: " + all);
+  }
   std::vector<std::string_view> names;
   std::string all;
-  for (const PolicyEntry& entry : kPolicies) {
+  for (const PolicyEntry& entry : AllPolicies()) {
     if (entry.name == name) return &entry;
     names.push_back(entry.name);
     all += (all.empty() ? "" : ", ") + std::string(entry.name);
@@ -221,7 +185,7 @@ Status PolicyParams::AllTaken() const {
 Result<Pipeline> Pipeline::Parse(std::string_view list) {
   Pipeline pipeline;
   bool places_work = false;
-  std::vector<std::string> seen;
+  std::vector<std::string> seen, names;  // names: of those that are not switched off
   const std::vector<std::string_view> items = Trim(list).empty() ? std::vector<std::string_view>{} : Split(list);
   for (const std::string_view text : items) {
     MR_ASSIGN_OR_RETURN(Item item, ParseItem(text));
@@ -231,23 +195,27 @@ Result<Pipeline> Pipeline::Parse(std::string_view list) {
     }
     seen.push_back(item.name);
     PolicyParams params(std::move(item.params));
+    auto enabled = params.Flag(kEnabled, true);
+    if (!enabled.ok()) return enabled.status().With("policy '" + item.name + "'");
     auto policy = entry->make(&params);
     if (!policy.ok()) return policy.status().With("policy '" + item.name + "'");
     if (const Status taken = params.AllTaken(); !taken.ok()) {
       return taken.With("policy '" + item.name + "'");
     }
-    pipeline.members_.push_back({*std::move(policy), entry->cluster});
-    places_work = places_work || entry->places_work;
+    if (!*enabled) continue;
+    names.push_back(item.name);
+    pipeline.members_.push_back({*std::move(policy), entry->Is(kServesAll)});
+    places_work = places_work || entry->Is(kPlacesWork);
   }
-  const auto has = [&](const char* name) { return std::find(seen.begin(), seen.end(), name) != seen.end(); };
-  if (has("jockey") && !has("fair")) {
-    return InvalidArgument(
-        "policy 'jockey' guarantees slots, which only 'fair' serves: put fair before it, e.g. 'fair,jockey'");
+  for (const Member& m : pipeline.members_) {
+    if (const Status checked = m.policy->CheckList(names); !checked.ok())
+      return checked.With("policy '" + std::string(m.policy->name()) + "'");
   }
   if (!places_work) {
     PolicyParams none({});
-    MR_ASSIGN_OR_RETURN(std::unique_ptr<Policy> fifo, MakeFifo(&none));
-    pipeline.members_.insert(pipeline.members_.begin(), Member{std::move(fifo), true});
+    MR_ASSIGN_OR_RETURN(const PolicyEntry* plain, Find(kPlainPolicies));
+    MR_ASSIGN_OR_RETURN(std::unique_ptr<Policy> first, plain->make(&none));
+    pipeline.members_.insert(pipeline.members_.begin(), Member{std::move(first), true});
   }
   return pipeline;
 }
@@ -256,6 +224,36 @@ std::vector<std::string> Pipeline::Items(std::string_view list) {
   if (Trim(list).empty()) return {};
   const std::vector<std::string_view> items = Split(list);
   return {items.begin(), items.end()};
+}
+
+std::vector<size_t> Pipeline::Lacking(std::string_view list) {
+  std::vector<std::string> names;
+  std::vector<std::pair<size_t, std::unique_ptr<Policy>>> made;
+  const std::vector<std::string> items = Items(list);
+  for (size_t i = 0; i < items.size(); ++i) {
+    auto item = ParseItem(items[i]);
+    const auto entry = item.ok() ? Find(item->name) : item.status();
+    if (!entry.ok() || IsOff(*item)) continue;
+    PolicyParams params(std::move(item->params));
+    auto policy = (*entry)->make(&params);
+    if (!policy.ok()) continue;
+    names.push_back(item->name);
+    made.emplace_back(i, *std::move(policy));
+  }
+  std::vector<size_t> lacking;
+  for (const auto& [i, policy] : made) {
+    if (!policy->CheckList(names).ok()) lacking.push_back(i);
+  }
+  return lacking;
+}
+
+bool Pipeline::AnyIs(std::string_view list, Trait trait) {
+  for (const std::string_view text : Trim(list).empty() ? std::vector<std::string_view>{} : Split(list)) {
+    const auto item = ParseItem(text);
+    const auto entry = item.ok() ? Find(item->name) : item.status();
+    if (entry.ok() && (*entry)->Is(trait) && !IsOff(*item)) return true;
+  }
+  return false;
 }
 
 Result<Pipeline> Pipeline::ParseOfJob(std::string_view list) {
@@ -268,12 +266,12 @@ Result<Pipeline> Pipeline::ParseOfJob(std::string_view list) {
   for (const std::string_view text : Split(list)) {
     MR_ASSIGN_OR_RETURN(const Item item, ParseItem(text));
     MR_ASSIGN_OR_RETURN(const PolicyEntry* entry, Find(item.name));
-    if (!entry->cluster) continue;
+    if (!entry->Is(kServesAll)) continue;
     return InvalidArgument("policy '" + item.name +
                            "' is one for the whole cluster, and no job can choose it: "
                            "leave it out, or start the master with it in --scheduler");
   }
-  pipeline.members_.erase(pipeline.members_.begin());  // the fifo that Parse put there
+  pipeline.members_.erase(pipeline.members_.begin());  // the policy that Parse put there to place work
   return pipeline;
 }
 
@@ -288,11 +286,11 @@ Result<std::vector<std::string>> Pipeline::ForJob(const std::string& cluster, co
   for (const std::string_view text : Trim(base).empty() ? std::vector<std::string_view>{} : Split(base)) {
     MR_ASSIGN_OR_RETURN(const Item item, ParseItem(text));
     MR_ASSIGN_OR_RETURN(const PolicyEntry* entry, Find(item.name));
-    if (entry->cluster) continue;
-    speculates = speculates || entry->family == Family::kSpeculation;
-    clones_some = clones_some || entry->family == Family::kCloning;
-    const bool off = (entry->family == Family::kSpeculation && speculation == Wish::kOff) ||
-                     (entry->family == Family::kCloning && clones == Wish::kOff);
+    if (entry->Is(kServesAll)) continue;
+    speculates = speculates || (entry->Is(kSpeculates) && !IsOff(item));
+    clones_some = clones_some || (entry->Is(kClones) && !IsOff(item));
+    const bool off =
+        (entry->Is(kSpeculates) && speculation == Wish::kOff) || (entry->Is(kClones) && clones == Wish::kOff);
     if (off)
       dropped = true;
     else
@@ -310,16 +308,14 @@ Result<std::vector<std::string>> Pipeline::ForJob(const std::string& cluster, co
   return kept;
 }
 
-Sharing Pipeline::sharing() const {
-  Sharing sharing;
-  for (const Member& m : members_) m.policy->Ask(&sharing);
-  return sharing;
+bool Pipeline::Has(std::string_view policy) const {
+  return std::any_of(members_.begin(), members_.end(), [&](const Member& m) { return m.policy->name() == policy; });
 }
 
-StatisticsWanted Pipeline::WantsStatistics() const {
-  StatisticsWanted wanted;
-  for (const Member& m : members_) wanted = wanted | m.policy->WantsStatistics();
-  return wanted;
+Needs Pipeline::needs() const {
+  Needs needs;
+  for (const Member& m : members_) m.policy->AddNeeds(&needs);
+  return needs;
 }
 
 }  // namespace mr::sched

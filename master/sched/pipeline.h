@@ -1,5 +1,5 @@
-// Parses a list such as "fifo,late(cap=0.2)" into policies, in that order. policy_lists.h decides which policies see
-// which trigger.
+// Parses a list such as "one,another(parameter=0.2)" into policies, in that order. policy_lists.h decides which
+// policies see which trigger.
 #pragma once
 
 #include <map>
@@ -40,6 +40,8 @@ class PolicyParams {
   std::vector<std::string> known_;
 };
 
+enum Trait : uint32_t;  // policies/list.h
+
 class Pipeline {
  public:
   struct Member {
@@ -49,9 +51,10 @@ class Pipeline {
 
   // An empty pipeline does nothing.
   Pipeline() = default;
-  // Parses the cluster's list. Without a policy that places work (fifo, fair), the result begins with fifo.
+  // Parses the cluster's list. Without a policy that places work, the result begins with kPlainPolicies. Every policy
+  // takes `enabled`, on or off: a list with one that is off is the list without it, but for Items.
   static Result<Pipeline> Parse(std::string_view list);
-  // Returns the policies of the list as they are written, `mantri` as its parts. Checks nothing.
+  // Returns the policies of the list as they are written, a group as its members. Checks nothing.
   static std::vector<std::string> Items(std::string_view list);
   // Parses a job's own list. "none" alone means no policy at all. Errors: kInvalidArgument also for a policy of
   // cluster scope, which no job may choose.
@@ -61,10 +64,15 @@ class Pipeline {
   static Result<std::vector<std::string>> ForJob(const std::string& cluster, const std::vector<std::string>& own,
                                                  Wish speculation, Wish clones);
 
+  // Returns the places in Items(list) of policies that lack one on which they build (Policy::CheckList).
+  static std::vector<size_t> Lacking(std::string_view list);
+  // Returns true if the list, which may be a bad one, has a policy with this trait that is not switched off.
+  static bool AnyIs(std::string_view list, Trait trait);
+
   const std::vector<Member>& members() const { return members_; }
-  // Returns the indexes that these policies need from the state.
-  Sharing sharing() const;
-  StatisticsWanted WantsStatistics() const;  // union over all of them
+  bool Has(std::string_view policy) const;
+  // Returns what these policies need, all together.
+  Needs needs() const;
 
  private:
   std::vector<Member> members_;

@@ -24,7 +24,7 @@ bool RunsFor(const Task& task, Cause cause) {
 }  // namespace
 
 Reason Plan::Signed(Reason reason) const {
-  reason.policy = policy_;
+  if (signs_) reason.policy = policy_;
   return reason;
 }
 
@@ -210,7 +210,8 @@ bool Plan::WantAttempts(const TaskId& id, uint32_t attempts) {
 
 bool Plan::WantReplicas(const TaskId& id, uint32_t replicas) {
   const Task* task = view_.state().FindTask(id);
-  if (task == nullptr || task->state == TaskState::kCommitted || replicas == 0 || !Serves(id.job)) return false;
+  if (task == nullptr || replicas == 0 || !Serves(id.job)) return false;
+  if (task->state == TaskState::kCommitted && replicas > 1) return false;
   if (view_.state().Spec(id.stage_id()).is_final) return false;
   edits_.push_back(Want{id, 0, replicas});
   return true;

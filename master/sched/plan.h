@@ -39,6 +39,12 @@ class Plan {
   void Enter(std::string_view policy, const JobList* list = nullptr) {
     policy_ = policy;
     list_ = list;
+    signs_ = true;
+  }
+  // The same for a policy that is no longer in the list: reasons carry no name.
+  void EnterDropped(std::string_view policy, const JobList* list) {
+    Enter(policy, list);
+    signs_ = false;
   }
 
   // Launches a new attempt. Refused: no room for it, worker draining or held, task committed or in back-off, enough
@@ -76,8 +82,8 @@ class Plan {
   // Sets the number of attempts that should be live. Refused: the task is committed, or more than one with side
   // effects.
   bool WantAttempts(const TaskId& task, uint32_t attempts);
-  // Sets how many replicas the output needs before attempts that run on after the commit end. Refused: the task is
-  // committed, or its outputs are files.
+  // Sets how many replicas the output needs before attempts that run on after the commit end. Refused: more than one
+  // and the task is committed, or its outputs are files.
   bool WantReplicas(const TaskId& task, uint32_t replicas);
   void Remember(const std::string& scope, uint64_t id, const std::string& name, FactValue value);
   void Forget(const std::string& scope, uint64_t id, const std::string& name);
@@ -101,6 +107,7 @@ class Plan {
 
   const View& view_;
   std::string policy_;
+  bool signs_ = true;
   const JobList* list_ = nullptr;
   std::vector<Edit> edits_;
   std::set<AttemptId> ends_;  // ended by edits (Kill, TakeBack)

@@ -8,11 +8,18 @@
 #include <vector>
 
 #include "common/base/rng.h"
+#include "common/base/status.h"
 #include "master/sched/plan.h"
 #include "master/sched/trigger.h"
 #include "master/sched/view.h"
 
 namespace mr::sched {
+
+// Needs of the policies of a list. Each adds its part.
+struct Needs {
+  Sharing sharing;              // indexes of the state
+  StatisticsWanted statistics;  // statistics of attempts (statistics.h); they cost a little with every report
+};
 
 class Policy {
  public:
@@ -20,8 +27,14 @@ class Policy {
   // Returns the policy's lower-case, stable name. It stands in --scheduler, in reasons and facts, and at the
   // journal's head.
   virtual std::string_view name() const = 0;
-  // Adds the indexes that the policy needs from the state.
-  virtual void Ask(Sharing*) const {}
+  // Adds what the policy needs from the state. All reports are counted in the statistics at idle offers and for people
+  // who ask; elsewhere State::Counted does it.
+  virtual void AddNeeds(Needs*) const {}
+  // Checks the list in which the policy stands. Errors: kInvalidArgument if it lacks a policy that this one builds on.
+  virtual Status CheckList(const std::vector<std::string>&) const { return Status::Ok(); }
+  // Adds the jobs that the policy must judge anew, since a list with it has just come into force. They come back as
+  // ForecastChanged in the same step.
+  virtual void OnConfig(const View&, std::vector<JobId>*) const {}
   // Edits the plan in answer to the trigger. Const: a policy keeps only caches that it can compute again (by
   // State::folds, in a round of idle offers, refusals at one instant). No decision depends on what they hold.
   // Anything that must be remembered is a fact, written through the plan and read through the view. Draws from rng on
@@ -40,9 +53,6 @@ class Policy {
   virtual std::optional<Reason> WhyAlone(const View&, const AttemptId&) const { return std::nullopt; }
   virtual std::vector<Reason> WhyShuns(const View&, WorkerId) const { return {}; }
   virtual std::vector<Figure> Figures(const View&) const { return {}; }
-  // Returns the statistics of attempts that the policy reads (statistics.h). They cost a little with every report.
-  // All reports are counted in them at idle offers and for people who ask; elsewhere State::Counted does it.
-  virtual StatisticsWanted WantsStatistics() const { return {}; }
 };
 
 }  // namespace mr::sched

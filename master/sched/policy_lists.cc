@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/base/digest.h"
+#include "master/sched/policies/list.h"
 
 namespace mr::sched {
 
@@ -36,16 +37,16 @@ void PolicyLists::TakeCluster(State* state) {
   for (first_ = 0; first_ < end_ && members[first_].cluster;) ++first_;
   if (end_ == 0) first_ = end_ = members.size();
   common_ = &state->lists().at("");
-  state->KeepStatistics(*common_, cluster_.WantsStatistics());
-  Sharing sharing = cluster_.sharing();
-  for (const auto& [suffix, own] : own_) sharing.by_rack = sharing.by_rack || own.pipeline.sharing().by_rack;
+  state->KeepStatistics(*common_, cluster_.needs().statistics);
+  Sharing sharing = cluster_.needs().sharing;
+  for (const auto& [suffix, own] : own_) sharing.by_rack = sharing.by_rack || own.pipeline.needs().sharing.by_rack;
   state->SetSharing(sharing);
 }
 
 void PolicyLists::TakeJobs(State* state) {
   if (seen_ == state->lists_count()) return;
   seen_ = state->lists_count();
-  Sharing sharing = cluster_.sharing();
+  Sharing sharing = cluster_.needs().sharing;
   std::map<std::string, Own> own;
   for (const auto& [text, list] : state->lists()) {
     if (text.empty()) continue;
@@ -56,8 +57,8 @@ void PolicyLists::TakeJobs(State* state) {
       kept.pipeline = *std::move(parsed);
     }
     kept.list = &list;
-    state->KeepStatistics(list, kept.pipeline.WantsStatistics());
-    sharing.by_rack = sharing.by_rack || kept.pipeline.sharing().by_rack;
+    state->KeepStatistics(list, kept.pipeline.needs().statistics);
+    sharing.by_rack = sharing.by_rack || kept.pipeline.needs().sharing.by_rack;
   }
   state->SetSharing(sharing);
   own_ = std::move(own);
@@ -71,6 +72,7 @@ void PolicyLists::Run(const Policy& policy, const JobList* list, const Trigger& 
   const uint64_t name = list == nullptr || list->suffix.empty() ? Hash64(policy.name()) : Hash64(view.owner());
   Rng rng(MixHash(MixHash(state.config().seed, name), state.offers()));
   plan->Enter(policy.name(), list);
+  const ProbedCall call(probe_, policy.name());
   policy.Refine(trigger, view, rng, *plan);
 }
 
@@ -166,6 +168,7 @@ bool PolicyLists::Refuses(std::string_view asker, const State& state, Instant no
     if (!own_.empty() && (i == first_ || i == end_)) return false;  // these may have lists that answer it
     const Policy& policy = *members[i].policy;
     if (!policy.AnswersOffers()) continue;
+    const ProbedCall call(probe_, policy.name());
     return members[i].cluster && policy.Refuses(View(state, now, policy.name()), task, worker);
   }
   return false;
@@ -175,6 +178,7 @@ bool PolicyLists::Seeks(const State& state, Instant now, SlotKind kind) const {
   const auto any = [&](const Pipeline& pipeline, const JobList* list) {
     return std::any_of(pipeline.members().begin(), pipeline.members().end(), [&](const auto& member) {
       const JobList* served = member.cluster ? nullptr : list;
+      const ProbedCall call(probe_, member.policy->name());
       return member.policy->Seeks(View(state, now, member.policy->name(), served), kind);
     });
   };
@@ -187,10 +191,43 @@ bool PolicyLists::Seeks(const State& state, Instant now, SlotKind kind) const {
   return false;
 }
 
-bool PolicyLists::Has(const JobList& list, std::string_view policy) const {
-  const auto own = own_.find(list.suffix);
-  const auto& members = (own == own_.end() ? cluster_ : own->second.pipeline).members();
-  return std::any_of(members.begin(), members.end(), [&](const auto& m) { return m.policy->name() == policy; });
+void PolicyLists::Drop(const State& state, Instant now, const std::function<void(const Plan&)>& each) const {
+  const auto all = AllPolicies();
+  for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
+    if (entry->on_dropped == nullptr || cluster_.Has(entry->name)) continue;
+    const JobList* list = entry->Is(kServesAll) ? nullptr : common_;
+    const View view(state, now, entry->name, list);
+    Plan plan(view);
+    plan.EnterDropped(entry->name, list);
+    {
+      const ProbedCall call(probe_, entry->name);
+      entry->on_dropped(view, &plan);
+    }
+    each(plan);
+  }
+}
+
+void PolicyLists::OnConfig(const State& state, Instant now, std::vector<JobId>* anew) const {
+  for (const auto& member : cluster_.members()) {
+    const std::string_view name = member.policy->name();
+    const ProbedCall call(probe_, name);
+    member.policy->OnConfig(View(state, now, name, member.cluster ? nullptr : common_), anew);
+  }
+}
+
+void PolicyLists::GiveBack(const State& state, Instant now, const std::function<void(const Plan&, bool)>& each) const {
+  for (const PolicyEntry& entry : AllPolicies()) {
+    if (entry.give_back == nullptr) continue;
+    const View view(state, now, entry.name);
+    Plan plan(view);
+    plan.Enter(entry.name);
+    bool all_seen = false;
+    {
+      const ProbedCall call(probe_, entry.name);
+      all_seen = entry.give_back(view, &plan);
+    }
+    each(plan, all_seen);
+  }
 }
 
 std::vector<Reason> PolicyLists::WhyAlone(const AttemptId& id, const State& state, Instant now) const {
@@ -202,6 +239,7 @@ std::vector<Reason> PolicyLists::WhyAlone(const AttemptId& id, const State& stat
   const auto own = own_.find(job->list->suffix);
   const Pipeline& pipeline = own == own_.end() ? cluster_ : own->second.pipeline;
   for (const auto& member : pipeline.members()) {
+    const ProbedCall call(probe_, member.policy->name());
     auto reason = member.policy->WhyAlone(View(state, now, member.policy->name(), job->list), id);
     if (!reason) continue;
     const auto said = [&](const Reason& r) { return r.code == reason->code && r.numbers == reason->numbers; };
@@ -220,6 +258,7 @@ std::vector<Figure> PolicyLists::Figures(JobId id, const State& state, Instant n
   std::vector<Figure> figures;
   for (const auto& member : pipeline.members()) {
     const View view(state, now, member.policy->name(), member.cluster ? nullptr : list);
+    const ProbedCall call(probe_, member.policy->name());
     for (Figure& figure : member.policy->Figures(view)) figures.push_back(std::move(figure));
   }
   return figures;
@@ -230,6 +269,7 @@ std::vector<Reason> PolicyLists::WhyShuns(WorkerId worker, const State& state, I
   const auto ask = [&](const Pipeline& pipeline, const JobList* list) {
     for (const auto& member : pipeline.members()) {
       const View view(state, now, member.policy->name(), member.cluster ? nullptr : list);
+      const ProbedCall call(probe_, member.policy->name());
       for (Reason& reason : member.policy->WhyShuns(view, worker)) {
         reason.policy = member.policy->name();
         reasons.push_back(std::move(reason));

@@ -8,17 +8,21 @@
 // speculative attempt. It never asks each job.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "master/sched/pipeline.h"
+#include "master/sched/probe.h"
 
 namespace mr::sched {
 
 class PolicyLists {
  public:
+  // Sets the probe of all calls of policies; null: none.
+  void SetProbe(PolicyProbe* probe) { probe_ = probe; }
   // Takes the list of State::config(). Requires: a list that Pipeline::Parse accepts.
   void TakeCluster(State* state);
   // Takes the lists of jobs that came, and drops those of jobs that went. Called after an event. A list that this
@@ -34,8 +38,15 @@ class PolicyLists {
   // Returns true if Policy::Seeks is true for any policy.
   bool Seeks(const State& state, Instant now, SlotKind kind) const;
 
-  // Returns true if the list that serves these jobs has a policy of this name.
-  bool Has(const JobList& list, std::string_view policy) const;
+  // PolicyEntry::on_dropped of each policy that the cluster's list does not have: each(edits of one policy), the
+  // policy that stands last in the list of all first. Called when a list has come into force.
+  void Drop(const State& state, Instant now, const std::function<void(const Plan&)>& each) const;
+  // Adds the jobs of Policy::OnConfig of each policy of the cluster's list.
+  void OnConfig(const State& state, Instant now, std::vector<JobId>* anew) const;
+  // PolicyEntry::give_back of each policy that has it, whatever the lists are: each(its edits, whether it has examined
+  // all that wait).
+  void GiveBack(const State& state, Instant now, const std::function<void(const Plan&, bool)>& each) const;
+
   // Returns Policy::WhyAlone of each policy that serves the attempt's job. WhyShuns: of all policies.
   std::vector<Reason> WhyAlone(const AttemptId& attempt, const State& state, Instant now) const;
   std::vector<Reason> WhyShuns(WorkerId worker, const State& state, Instant now) const;
@@ -55,6 +66,7 @@ class PolicyLists {
   // others.
   std::vector<const JobList*> Concerned(const Trigger& trigger, const State& state, const Plan& plan, bool after) const;
 
+  PolicyProbe* probe_ = nullptr;
   Pipeline cluster_;
   size_t first_ = 0, end_ = 0;       // its members from the first of job scope to behind the last
   const JobList* common_ = nullptr;  // serves jobs without a list of their own

@@ -15,18 +15,15 @@
 
 #include "common/base/status.h"
 #include "master/sched/decision.h"
+#include "master/sched/defaults.h"
 #include "master/sched/event.h"
+#include "master/sched/probe.h"
 
 namespace mr::sched {
 
 // Version of events and their meaning, stored at the journal's head. Only a build with the same number replays a soft
 // record.
 inline constexpr uint32_t kSchedulerVersion = 18;
-
-// The list of a master that is started without one (adr/0010).
-inline constexpr char kDefaultPolicies[] =
-    "fair,jockey,dolly(in_share=on),delay_assignment,opportunistic(attempts=3,tasks=150),"
-    "late(min_age=1s,skew_check=on,gain=2.5,estimator=phases),blacklist";
 
 class State;
 
@@ -49,6 +46,14 @@ class Scheduler {
   // without such a policy, or for a list that the checks above refuse.
   static Result<std::vector<std::string>> PoliciesOfJob(const std::string& cluster, const std::vector<std::string>& own,
                                                         Wish speculation, Wish clones);
+
+  // Returns true if a policy of this list, which may be a bad one, steers jobs by their deadlines (the host then
+  // predicts them), or serves queues by their settings.
+  static bool Steers(const std::string& list);
+  static bool SharesQueues(const std::string& list);
+
+  // Sets what measures the policies' calls; null: nothing. It must outlive this object. It sees calls and changes none.
+  void SetProbe(PolicyProbe* probe);
 
   // Folds the event in, runs the policies that it concerns, and returns the decisions to carry out, in their order.
   // Requires: event.at is not earlier than that of the event before; the first event is ConfigChanged with a list

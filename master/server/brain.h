@@ -53,7 +53,7 @@ class Brain {
   struct Options {
     std::string directory;
     uint64_t cluster_id = 0;
-    std::string policies = "fifo";
+    std::string policies = sched::kPlainPolicies;
     uint64_t seed = 1;
     uint64_t block_bytes = 64ull << 20;
     uint32_t replication = 3;
@@ -244,7 +244,7 @@ class Brain {
   void MakeSnapshot();
 
   // deadlines.cc, explain.cc
-  bool Steers() const;  // the list has jockey
+  bool Steers() const;  // a policy of the list steers jobs by their deadlines
   bool WantsForecast(const JobSpec& spec) const;
   // then: on this thread, when the background has come to it.
   void ForetellOf(const JobSpec& spec, const JobPlan& plan, std::function<void(Result<Forecast>)> then);

@@ -413,6 +413,8 @@ class ClientService final : public rpc::MasterForClient::Server {
     results.setClusterId(shell_.options().cluster_id);
     results.setMasterEpoch(shell_.brain().epoch());
     results.setPolicies(shell_.brain().options().policies.c_str());
+    results.setIgnoresDeadlines(!sched::Scheduler::Steers(shell_.brain().options().policies));
+    results.setIgnoresQueues(!sched::Scheduler::SharesQueues(shell_.brain().options().policies));
     results.setPid(static_cast<uint32_t>(getpid()));
     results.setAddress(shell_.address().c_str());
     results.setUnixMs(WallClockMs());

@@ -42,16 +42,7 @@ std::string OrEarliest(const sched::Admission& a) {
 
 }  // namespace
 
-bool Brain::Steers() const {
-  const std::string& list = options_.policies;
-  const std::string name = "jockey";
-  for (size_t at = list.find(name); at != std::string::npos; at = list.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    const bool begins = at == 0 || list[at - 1] == ',' || list[at - 1] == ' ';
-    if (begins && (end == list.size() || list[end] == ',' || list[end] == '(' || list[end] == ' ')) return true;
-  }
-  return false;
-}
+bool Brain::Steers() const { return sched::Scheduler::Steers(options_.policies); }
 
 bool Brain::WantsForecast(const JobSpec& spec) const {
   return Steers() && (spec.deadline.ns > 0 || !spec.utility.empty());

@@ -25,7 +25,7 @@ struct Explained {
   std::optional<Forecast> forecast;
   std::string no_forecast;                    // why there is none
   std::optional<sched::Admission> admission;  // of a job with a deadline, where there is a forecast
-  bool steered = false;                       // the cluster's list has jockey: the admission's answer counts
+  bool steered = false;                       // a policy steers by deadlines: the admission's answer counts
 };
 
 }  // namespace mr::master

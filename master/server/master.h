@@ -22,7 +22,7 @@ class Master {
     std::string bind = "127.0.0.1";
     std::string advertise;             // host by which others reach it; empty = bind
     uint16_t port = 0, http_port = 0;  // 0 = any
-    std::string policies = "fifo";
+    std::string policies = sched::kPlainPolicies;
     uint64_t seed = 1;
     uint32_t replication = 3;
     uint64_t block_bytes = 64ull << 20;

@@ -8,8 +8,8 @@
 #include "common/rpc/wire.h"
 #include "master/core/drain.h"
 #include "master/core/failure_text.h"
+#include "master/sched/job_bins.h"
 #include "master/sched/policies/common/figures.h"
-#include "master/sched/policies/dolly/omega.h"
 #include "master/sched/state/state.h"
 #include "master/server/brain.h"
 

@@ -80,7 +80,8 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   CLI::Option* one = run->add_option("--scheduler", o.scheduler, "policies, comma-separated");
   CLI::Option* many = run->add_option("--compare", o.compare,
                                       "two lists or more, each one value, on the same luck: "
-                                      "--compare fifo 'fair,late(cap=0.2)'");
+                                      "--compare " +
+                                          std::string(sched::kPlainPolicies) + " '" + sched::kExamplePolicies + "'");
   run->add_option("--ablate", o.ablate, "this list, and it without each of its policies in turn")
       ->excludes(one)
       ->excludes(many);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "master/sched/defaults.h"
 #include "master/sim/replay/command.h"
 
 namespace mr::sim {
@@ -12,7 +13,7 @@ namespace mr::sim {
 struct Options {
   std::string verb;  // "run", "swarm", "replay" or "reproduce"
   std::string help;  // if not empty, print it and stop
-  std::string workload, cluster, model, scheduler = "fifo", data, format, form = "table", report_period;
+  std::string workload, cluster, model, scheduler = sched::kPlainPolicies, data, format, form = "table", report_period;
   uint64_t seed = 1;
   uint32_t count = 100;
   std::string figure;  // of reproduce: STUDY[:FIGURE]

@@ -32,8 +32,10 @@ interface MasterForClient {
   putLibrary @12 (sha256 :Text, totalBytes :UInt64, offset :UInt64, data :Data) -> (outcome :Common.Outcome);
   # Pieces of at most 1 MiB in order; the last one is checked against the name and synced.
   files @13 () -> (files :Dfs.FileSystem);
-  info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32, address :Text, unixMs :UInt64, fileView :UInt64);
+  info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32, address :Text, unixMs :UInt64, fileView :UInt64,
+           ignoresDeadlines :Bool, ignoresQueues :Bool);
   # address: host:port at which others reach this master. unixMs: the master's clock when it answered.
+  # ignoresDeadlines, ignoresQueues: no policy of the list steers by deadlines, or serves queues by their settings.
   # fileView: equal for processes that see the same file systems (common/io/file_version.h); 0: not known.
   null @15 ();
   # Does nothing. The benchmarks take its cost as their unit.
@@ -389,7 +391,7 @@ struct DeadlineStatus {
   deadlineUs @0 :UInt64;
   # Since the submission; 0: the job has a utility instead.
   steered @1 :Bool;
-  # The cluster's list of policies has jockey.
+  # A policy of the cluster's list steers by deadlines.
   predicted @2 :Bool;
   runs @3 :UInt32;
   scale @4 :Float64;

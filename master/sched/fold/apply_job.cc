@@ -110,29 +110,6 @@ void Core::On(const JobTakenOver& e) {
   CommitIfComplete(job_id);
 }
 
-void Core::EndClonesOf(JobId id, bool cloned, bool told) {
-  const Job& job = *state_.FindJob(id);
-  for (uint32_t s = 0; s < job.stages.size(); ++s) {
-    for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
-      const TaskId task_id{id, s, t};
-      const Task& task = job.stages[s].tasks[t];
-      const bool fewer_replicas = !told && task.wanted_replicas > 1;
-      if (fewer_replicas || (!cloned && task.wanted > 1)) {
-        state_.EditTask(task_id, [&](Task& one) {
-          if (!cloned) one.wanted = 1;
-          if (!told) one.wanted_replicas = 1;
-        });
-      }
-      // No policy would end them at the end of omega.
-      if (fewer_replicas && task.state == TaskState::kCommitted) EndSiblings(task_id, task.winner);
-      for (size_t i = 0; !told && i < task.attempts.size(); ++i) {
-        const Attempt& a = task.attempts[i];
-        if (a.live() && a.by_bind && !a.inputs_done) KillNow({task_id, a.number}, {ReasonCode::kToldNothing, "", {}});
-      }
-    }
-  }
-}
-
 void Core::CommitIfComplete(JobId id) {
   const Job& job = *state_.FindJob(id);
   if (!job.running()) return;

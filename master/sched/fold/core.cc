@@ -139,17 +139,6 @@ void Core::Do(const SetShare& edit) {
   Emit(edit);
 }
 
-void Core::EndShares() {
-  std::vector<FactKey> facts;
-  for (auto it = state_.facts().lower_bound(FactName("jockey", "", 0, "")); it != state_.facts().end(); ++it) {
-    if (it->first.policy != "jockey") break;
-    facts.push_back(it->first);
-  }
-  for (const FactKey& key : facts) Do(Remember{key.policy, key.scope, key.id, key.name, {}, true});
-  const auto guaranteed = state_.guaranteed();
-  for (const auto& [due, job] : guaranteed) Do(SetShare{job, 0, {ReasonCode::kNotSteered, "", {}}});
-}
-
 void Core::Do(const Remember& edit) {
   const FactKey key{edit.policy, edit.scope, edit.id, edit.name};
   if (edit.forgotten)

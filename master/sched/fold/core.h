@@ -28,12 +28,6 @@ class Core {
   void Begin(Instant now, std::vector<Decision>* out);
   void Fold(const Event& event);
   void Fold(const Plan& plan);
-  // Adapts a running job to a new policy list. cloned: a policy of its list clones tasks; if none does, tasks want no
-  // clones any more. told: a policy binds reads; if none does, by_bind readers that lack inputs end without a
-  // failure, and their tasks run again and read the directory. Cost: tasks of the job.
-  void EndClonesOf(JobId id, bool cloned, bool told);
-  // Ends all guarantees, since no policy sets them any more.
-  void EndShares();
   // Arms the core timer for this instant, unless it is due earlier.
   void WakeCoreAt(Instant at);
 
@@ -46,7 +40,7 @@ class Core {
   std::vector<ReplicaNotMade> not_made;  // replicas not made, of outputs that still have another one
   std::vector<JobId> ended;
   std::vector<AttemptId> to_tell;  // readers launched by_bind in this step; they need binds
-  std::vector<JobId> forecast;     // jobs with a new prediction or new user settings
+  std::vector<JobId> forecast;     // jobs with a new prediction, new user settings, or policies that judge them anew
   bool offer_all = false;
   bool config_changed = false;
   bool shares_changed = false;  // a job's guaranteed slots

@@ -33,6 +33,7 @@ struct StatisticsWanted {
     return {a.any || b.any,     a.speculation || b.speculation, a.scores || b.scores,
             a.rates || b.rates, a.workers || b.workers,         a.costs || b.costs};
   }
+  StatisticsWanted& operator|=(const StatisticsWanted& b) { return *this = *this | b; }
   bool operator==(const StatisticsWanted&) const = default;
 };
 

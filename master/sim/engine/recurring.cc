@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "master/sched/pipeline.h"
+#include "master/sched/scheduler.h"
+#include "master/sched/state/state.h"
 #include "master/sim/engine/predict.h"
 #include "master/sim/engine/simulation.h"
 
@@ -10,12 +12,6 @@ namespace mr::sim {
 namespace {
 
 constexpr uint64_t kSeedOfPredictions = 1;  // any value: predictions must be the same each time
-
-bool Steers(const std::string& policies) {
-  const std::vector<std::string> items = sched::Pipeline::Items(policies);
-  return std::any_of(items.begin(), items.end(),
-                     [](const std::string& item) { return item == "jockey" || item.starts_with("jockey("); });
-}
 
 // Returns the ratio of the bytes that the job reads from outside to those of its earlier run; 1 if either is unknown.
 double InputAgainst(const RunProfile& profile, const JobModel& job) {
@@ -35,7 +31,7 @@ double InputAgainst(const RunProfile& profile, const JobModel& job) {
 void Simulation::Foretell(uint32_t j) {
   const JobModel& model = experiment_.jobs[j];
   if (model.prediction != nullptr) return Step(sched::ProfileLoaded{{1, j + 1}, *model.prediction});
-  if (!experiment_.learn || !Steers(scheduler_.state().config().policies)) return;
+  if (!experiment_.learn || !sched::Scheduler::Steers(scheduler_.state().config().policies)) return;
   const sched::Job* job = scheduler_.state().FindJob({1, j + 1});
   if (job == nullptr) return;
   const auto known = profiles_.find({job->name, sched::PlanShape(job->graph)});

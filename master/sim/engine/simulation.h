@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/base/rng.h"
+#include "master/sched/defaults.h"
 #include "master/sched/job_profile.h"
 #include "master/sched/policies/dolly/dolly_rules.h"
 #include "master/sched/scheduler.h"
@@ -36,8 +37,8 @@ struct Experiment {
   std::vector<JobModel> jobs;  // ordered by submit
   TaskModel tasks;
   FaultPlan faults;
-  std::vector<sched::QueueSet> queues;  // set before the first job
-  std::string policies = "fifo";        // Requires: sched::Scheduler::CheckPolicies accepts the list
+  std::vector<sched::QueueSet> queues;           // set before the first job
+  std::string policies = sched::kPlainPolicies;  // Requires: sched::Scheduler::CheckPolicies accepts the list
   // A restart of the master with another list. Workers go on meanwhile. Requires: ordered by `at`, lists as `policies`.
   struct ListChange {
     double at = 0;  // seconds

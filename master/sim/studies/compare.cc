@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "common/base/text.h"
+#include "master/sched/defaults.h"
 #include "master/sched/pipeline.h"
+#include "master/sched/policies/list.h"
 
 namespace mr::sim {
 
@@ -20,10 +22,6 @@ std::string Joined(const std::vector<std::string>& items) {
 
 std::string NameOf(const PolicyList& l) { return l.without.empty() ? l.list : "without " + l.without; }
 
-bool IsFair(const std::string& item) { return item == "fair" || item.starts_with("fair("); }
-
-bool IsJockey(const std::string& item) { return item == "jockey" || item.starts_with("jockey("); }
-
 // Returns the table's name for the l-th list.
 std::string Mark(size_t l) { return Printed("(%zu)", l + 1); }
 
@@ -33,7 +31,8 @@ std::string Ratio(double value, double base) { return base > 0 && value > 0 ? Pr
 
 Result<std::vector<PolicyList>> ListsToCompare(const std::vector<std::string>& lists) {
   if (lists.size() < 2) {
-    return InvalidArgument("--compare wants two lists or more, each one value: --compare fifo 'fair,late(cap=0.2)'");
+    return InvalidArgument("--compare wants two lists or more, each one value: --compare " +
+                           std::string(sched::kPlainPolicies) + " '" + sched::kExamplePolicies + "'");
   }
   std::vector<PolicyList> found;
   std::vector<std::string> seen;
@@ -55,24 +54,22 @@ Result<std::vector<PolicyList>> ListsToAblate(const std::string& list) {
   for (size_t i = 0; i < items.size(); ++i) {
     std::vector<std::string> rest = items;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
-    const bool fair = std::any_of(rest.begin(), rest.end(), IsFair);
-    if (i == 0 && items[0] == "fifo" && !fair) continue;
+    if (i == 0 && items[0] == sched::kPlainPolicies && !sched::Pipeline::AnyIs(Joined(rest), sched::kPlacesWork))
+      continue;
     std::string dropped = items[i];
     // Policies that need the dropped one go with it.
-    for (size_t r = 0; r < rest.size() && !sched::Scheduler::CheckPolicies(Joined(rest)).ok();) {
-      if (!IsJockey(rest[r])) {
-        ++r;
-        continue;
-      }
-      dropped += "," + rest[r];
-      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(r));
+    for (auto lacking = sched::Pipeline::Lacking(Joined(rest)); !lacking.empty();
+         lacking = sched::Pipeline::Lacking(Joined(rest))) {
+      dropped += "," + rest[lacking[0]];
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(lacking[0]));
     }
     if (rest.empty() || !sched::Scheduler::CheckPolicies(Joined(rest)).ok()) continue;
     lists.push_back({Joined(rest), dropped});
   }
   if (lists.size() < 2) {
     return InvalidArgument("--ablate '" + list +
-                           "': nothing can be dropped; a list without fifo or fair begins with fifo");
+                           "': nothing can be dropped; a list without a policy that places work begins with '" +
+                           sched::kPlainPolicies + "'");
   }
   return lists;
 }

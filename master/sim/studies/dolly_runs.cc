@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "master/sched/policies/dolly/reasons.h"
 #include "master/sim/studies/reproduce.h"
 
 namespace mr::sim {
@@ -39,7 +40,7 @@ class Watched {
     for (const sched::Decision& d : decisions) {
       if (const auto* launch = std::get_if<sched::Launch>(&d)) Launched(*launch, event.at);
       const auto* kill = std::get_if<sched::Kill>(&d);
-      if (kill != nullptr) preempted_ += kill->reason.code == sched::ReasonCode::kNoBudget;
+      if (kill != nullptr) preempted_ += kill->reason.code == sched::DollyReason::kNoBudget;
     }
   }
 

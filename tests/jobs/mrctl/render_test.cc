@@ -102,7 +102,7 @@ TEST(RenderTest, SaysOfADeadlineWhatIsLeftAndWhatItRestsOn) {
   job.elapsed_us = 700'000'000;
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("after its submission, missed\n"));
   job.deadline->steered = false;
-  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("has no jockey\n"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("steers by deadlines\n"));
 }
 
 TEST(RenderTest, ExplainsTimesBySlotsWithABarEach) {

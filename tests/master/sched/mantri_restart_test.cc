@@ -7,6 +7,7 @@
 #include "master/sched/policies/mantri/mantri_rules.h"
 #include "master/sched/policies/mantri/mantri_stage.h"
 #include "master/sched/policies/mantri/mantri_why.h"
+#include "master/sched/policies/mantri/reasons.h"
 #include "tests/master/sched/nodes.h"
 
 namespace mr::sched {
@@ -101,7 +102,7 @@ TEST_F(MantriRestartTest, WhileTasksWaitASecondAttemptMustTakeUnderHalfOfWhatIsL
   const auto act = Judge(1, HalfRead(1, 20.1), true);
   ASSERT_TRUE(act);
   EXPECT_FALSE(act->anew);
-  EXPECT_EQ(act->reason.code, ReasonCode::kSpeculativeSaves);
+  EXPECT_EQ(act->reason.code, MantriReason::kSpeculativeSaves);
   EXPECT_NEAR(act->saves, 10.1, 1e-6);
 }
 
@@ -129,7 +130,7 @@ TEST_F(MantriRestartTest, IsBegunAnewWhereThatIsSoonerByMoreThanAReport) {
   ASSERT_TRUE(act);
   EXPECT_TRUE(act->anew);
   EXPECT_EQ(act->attempt, (AttemptId{TaskOf(1), 1}));
-  EXPECT_EQ(act->reason.code, ReasonCode::kRestartSooner);
+  EXPECT_EQ(act->reason.code, MantriReason::kRestartSooner);
   EXPECT_FALSE(Judge(1, HalfRead(2, 11.1), false, 3)) << "only while tasks wait";
 }
 
@@ -245,16 +246,16 @@ TEST_F(MantriRestartTest, SaysWhyAnAttemptIsLeftAlone) {
     return WhyLeftAlone(rules, View(state_, Seconds2(now)), {TaskOf(task), 1});
   };
   Start(0, 1, 20);
-  EXPECT_EQ(why(0, 25).code, ReasonCode::kNoEstimate);
+  EXPECT_EQ(why(0, 25).code, MantriReason::kNoEstimate);
   // Tasks wait: 5 s are left, and a new one takes 10.
   Read(Start(1, 2, 20), 25, 50);
   const Reason now = why(1, 25);
-  EXPECT_EQ(now.code, ReasonCode::kSavesLittleNow);
+  EXPECT_EQ(now.code, MantriReason::kSavesLittleNow);
   EXPECT_THAT(now.numbers, testing::ElementsAre(testing::DoubleNear(5, 1e-6), testing::DoubleNear(10, 1e-6),
                                                 testing::DoubleNear(1, 1e-6), 0, 25));
   EXPECT_THAT(Explain(now), testing::HasSubstr("5.00 s are left, and a new attempt takes 10.00 s; while tasks wait, "));
   Read(Start(2, 3, 20), 70, 50);
-  EXPECT_EQ(why(2, 70).code, ReasonCode::kPays);
+  EXPECT_EQ(why(2, 70).code, MantriReason::kPays);
   Read(Start(3, 4, 20), 20.5, 5);
   EXPECT_EQ(why(3, 20.6).code, ReasonCode::kTooYoung);
   // All have begun.
@@ -262,14 +263,14 @@ TEST_F(MantriRestartTest, SaysWhyAnAttemptIsLeftAlone) {
     if (t < 10 || t > 13) Start(t, t, 20);
   }
   const Reason begun = why(1, 25);
-  EXPECT_EQ(begun.code, ReasonCode::kSavesLittle);
+  EXPECT_EQ(begun.code, MantriReason::kSavesLittle);
   EXPECT_THAT(begun.numbers, testing::ElementsAre(testing::DoubleNear(5, 1e-6), testing::DoubleNear(10, 1e-6),
                                                   testing::DoubleNear(3, 1e-6)));
   for (const uint32_t w : {5u, 6u}) Start(1, w, 20, Cause::kSpeculative);
-  EXPECT_EQ(why(1, 25).code, ReasonCode::kEnoughAttempts);
+  EXPECT_EQ(why(1, 25).code, MantriReason::kEnoughAttempts);
   Begin({10});
   Start(0, 1, 20);
-  EXPECT_EQ(why(0, 25, true).code, ReasonCode::kFewTold);
+  EXPECT_EQ(why(0, 25, true).code, MantriReason::kFewTold);
 }
 
 TEST_F(MantriRestartTest, RunningOnesTellWhenHalfOfThemHaveReadATenth) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "master/sched/policies/common/lent_slots.h"
+#include "master/sched/policies/dolly/reasons.h"
 #include "tests/master/sched/small_job.h"
 
 namespace mr::sched {
@@ -92,11 +93,11 @@ TEST_F(LentSlotTest, AnEventCostsTheSameWhateverWaitsAndEachHasItsTurn) {
 TEST_F(LentSlotTest, WhySaysWhatKeepsATaskFromAClone) {
   Send(AttemptFailed{{Map(1), 2}, {2}, 2, FailureKind::kKilled, ""});
   Submit(2, 5, "other");
-  EXPECT_THAT(Why(), testing::ElementsAre(ReasonCode::kNoIdleSlot));
+  EXPECT_THAT(Why(), testing::ElementsAre(DollyReason::kNoIdleSlot));
   Send(QueueSet{"q", 1, 0, 1});
-  EXPECT_THAT(Why(), testing::ElementsAre(ReasonCode::kQueueFull));
+  EXPECT_THAT(Why(), testing::ElementsAre(DollyReason::kQueueFull));
   Send(OperatorsKnown{{1, 1}, {0}});
-  EXPECT_THAT(Why(), testing::ElementsAre(ReasonCode::kRandomOperator));
+  EXPECT_THAT(Why(), testing::ElementsAre(DollyReason::kRandomOperator));
 }
 
 TEST_F(LentSlotTest, WhySaysThatWhatFailedTwiceIsNotClonedAnyMore) {
@@ -107,7 +108,7 @@ TEST_F(LentSlotTest, WhySaysThatWhatFailedTwiceIsNotClonedAnyMore) {
   Tick();
   EXPECT_THAT(Why(), testing::IsEmpty()) << "it is cloned again";
   Send(AttemptFailed{{Map(1), 3}, {2}, 3, FailureKind::kUser, ""});
-  EXPECT_THAT(Why(), testing::ElementsAre(ReasonCode::kFailedTwice));
+  EXPECT_THAT(Why(), testing::ElementsAre(DollyReason::kFailedTwice));
 }
 
 TEST(WhyTest, TwoPoliciesThatDoNotCloneForOneReasonSayItOnce) {
@@ -128,7 +129,7 @@ TEST(WhyTest, TwoPoliciesThatDoNotCloneForOneReasonSayItOnce) {
   }
   const std::vector<Reason> why = scheduler.WhyAlone({map, 1}, {4'000'000'000});
   ASSERT_EQ(why.size(), 1u);
-  EXPECT_EQ(why[0].code, ReasonCode::kFailedTwice);
+  EXPECT_EQ(why[0].code, DollyReason::kFailedTwice);
   EXPECT_EQ(why[0].policy, "dolly");
   EXPECT_THAT(Explain(why[0]), testing::HasSubstr("2 attempts"));
 }

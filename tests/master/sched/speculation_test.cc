@@ -4,6 +4,7 @@
 #include "common/base/rng.h"
 #include "master/sched/pipeline.h"
 #include "master/sched/policies/late/late.h"
+#include "master/sched/policies/late/reasons.h"
 #include "master/sched/scheduler.h"
 #include "master/sched/state/state.h"
 #include "tests/master/sched/nodes.h"
@@ -61,7 +62,7 @@ TEST(SpeculationTest, WhoAsksForSkewKeepsWhenUpstreamTasksEnded) {
     for (const bool check : {true, false}) {
       const auto list = Pipeline::Parse("fifo," + policy + (check ? "(skew_check=on)" : ""));
       ASSERT_TRUE(list.ok()) << list.status().ToString();
-      EXPECT_EQ(list->WantsStatistics().rates, check) << policy;
+      EXPECT_EQ(list->needs().statistics.rates, check) << policy;
     }
   }
 }
@@ -123,7 +124,7 @@ TEST(LateTest, ItsEstimateIsWrongWhereProgressSlowsDown) {
   }
   ASSERT_NE(last, nullptr);
   EXPECT_EQ(last->attempt.task.task, 0u);
-  EXPECT_EQ(last->reason.code, ReasonCode::kLongestToEnd);
+  EXPECT_EQ(last->reason.code, LateReason::kLongestToEnd);
   EXPECT_NEAR(last->reason.numbers[0], 13.3, 0.1);
   EXPECT_THAT(Explain(last->reason), testing::HasSubstr("[late]"));
 }

@@ -1,6 +1,8 @@
 // Ended jobs are bounded: whole, in brief, forgotten; and the same behind a snapshot.
 #include "master/core/job_table.h"
 #include "master/core/random_operators.h"
+#include "master/sched/policies/dolly/reasons.h"
+#include "master/sched/policies/jockey/reasons.h"
 
 #include <capnp/message.h>
 #include <gtest/gtest.h>
@@ -185,7 +187,7 @@ TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) 
     return Replica{{map.task, 1}, map.number, worker, worker.value};
   };
   const auto bind = [&](const AttemptId& reader, const Replica& from, bool own) {
-    const auto why = own ? sched::ReasonCode::kOwnReplica : sched::ReasonCode::kSharedReplica;
+    const auto why = own ? sched::DollyReason::kOwnReplica : sched::DollyReason::kSharedReplica;
     return sched::Bind{reader, from, {why, "", {1, 1}}, own};
   };
   fold(0, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 1, 2));
@@ -377,7 +379,7 @@ TEST(RandomOperatorsTest, KeepsTheNewestAndComesOutAsItWentIn) {
 TEST(SteeringTest, IntegratesGuaranteesAndKeepsFewPoints) {
   Steering steering;
   const auto step = [&](double at, uint32_t slots) {
-    steering.Note({{1, 1}, slots, {sched::ReasonCode::kAllotted, "jockey", {double(slots), 1, 10, at, 5, 60}}},
+    steering.Note({{1, 1}, slots, {sched::JockeyReason::kAllotted, "jockey", {double(slots), 1, 10, at, 5, 60}}},
                   Instant{Seconds(100).ns} + FromSeconds(at));
   };
   EXPECT_FALSE(steering.any());
@@ -391,7 +393,7 @@ TEST(SteeringTest, IntegratesGuaranteesAndKeepsFewPoints) {
   steering.End(Instant{} + Seconds(1110));
   EXPECT_EQ(steering.HeldUntil(Instant{} + Seconds(2000)), Seconds(500 * 4 + 510 * 2)) << "it has ended";
   const size_t points = steering.points.size();
-  steering.Note({{1, 1}, 0, {sched::ReasonCode::kNotSteered, "", {}}}, Instant{} + Seconds(2000));
+  steering.Note({{1, 1}, 0, {sched::JockeyReason::kNotSteered, "", {}}}, Instant{} + Seconds(2000));
   EXPECT_EQ(steering.points.size(), points);
 }
 

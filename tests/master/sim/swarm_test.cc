@@ -6,6 +6,10 @@
 
 #include <set>
 
+#include "master/sched/policies/baselines/reasons.h"
+#include "master/sched/policies/jockey/reasons.h"
+#include "master/sched/policies/late/reasons.h"
+#include "master/sched/policies/mantri/reasons.h"
 #include "master/sched/reason.h"
 #include "master/sched/state/state.h"
 #include "master/sim/swarm/shrink.h"
@@ -72,10 +76,12 @@ TEST(SwarmTest, PreemptionSpeculationLossAndWaitsHappen) {
   }
   EXPECT_GT(queues, 50u);
   using Code = sched::ReasonCode;
-  for (const auto code : {Code::kPreempted, Code::kOutputLost, Code::kLongestToEnd, Code::kBehindAverage,
-                          Code::kEndOfPhase, Code::kBeyondMedian, Code::kRestartSooner, Code::kSpeculativeSooner,
-                          Code::kRedoCostsMore, Code::kWorkerSuspected, Code::kLocalInput, Code::kRetryAfterFailure,
-                          Code::kTaskCommitted, Code::kAllotted, Code::kEvicted}) {
+  using Base = sched::BaselineReason;
+  using Mantri = sched::MantriReason;
+  for (const auto code : {Base::kPreempted, Code::kOutputLost, sched::LateReason::kLongestToEnd, Base::kBehindAverage,
+                          Base::kEndOfPhase, Base::kBeyondMedian, Mantri::kRestartSooner, Mantri::kSpeculativeSooner,
+                          Mantri::kRedoCostsMore, Mantri::kWorkerSuspected, Code::kLocalInput, Code::kRetryAfterFailure,
+                          Code::kTaskCommitted, sched::JockeyReason::kAllotted, Base::kEvicted}) {
     EXPECT_EQ(reasons.count(sched::ReasonName(code)), 1u) << sched::ReasonName(code);
   }
   for (const char* policy :

@@ -1,4 +1,5 @@
 #include "master/sched/policies/baselines/blacklist.h"
+#include "master/sched/policies/baselines/reasons.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +37,7 @@ class Blacklist final : public Policy {
 
   std::vector<Reason> WhyShuns(const View& view, WorkerId worker) const override {
     if (!IsListed(view.state(), worker)) return {};
-    return {{ReasonCode::kListed, "", {Score(view.state(), worker.value), threshold_}}};
+    return {{BaselineReason::kListed, "", {Score(view.state(), worker.value), threshold_}}};
   }
 
  private:

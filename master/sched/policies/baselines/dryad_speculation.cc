@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "master/sched/policies/baselines/reasons.h"
 #include "master/sched/policies/common/speculation.h"
 
 namespace mr::sched {
@@ -22,7 +23,7 @@ class DryadSpeculation final : public Speculation {
     std::optional<Choice> choice;
     stage.statistics.by_start.Walk(kCandidatesSeen, [&](const auto& entry) {
       if (!Eligible(view, id, entry.second, worker)) return true;
-      choice = Choice{entry.second, {ReasonCode::kEndOfPhase, "", {double(stage.committed), tasks}}};
+      choice = Choice{entry.second, {BaselineReason::kEndOfPhase, "", {double(stage.committed), tasks}}};
       return false;
     });
     return choice;

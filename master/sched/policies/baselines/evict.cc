@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "master/sched/policies/baselines/guarantees.h"
+#include "master/sched/policies/baselines/reasons.h"
 #include "master/sched/policies/common/place.h"
 
 namespace mr::sched {
@@ -21,7 +22,7 @@ bool Helps(const State& state, const AttemptId& id, const Wanted& wanted) {
 
 Reason Evicted(const Wanted& wanted) {
   const double holding = wanted.job == nullptr ? 0 : wanted.job->holding;
-  return {ReasonCode::kEvicted, "", {holding, wanted.job == nullptr ? 0 : double(wanted.job->share)}};
+  return {BaselineReason::kEvicted, "", {holding, wanted.job == nullptr ? 0 : double(wanted.job->share)}};
 }
 
 // Returns the live attempts of the job, the youngest last.
@@ -102,7 +103,7 @@ void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, do
       if (need == 0 || left - 1 + kOver < share) return false;
       const AttemptId& id = live.attempt;
       if (state.FindJob(id.task.job)->share > 0 || !Helps(state, id, wanted)) return true;
-      const Reason preempted{ReasonCode::kPreempted, "", {static_cast<double>(other->held_total()), share}};
+      const Reason preempted{BaselineReason::kPreempted, "", {static_cast<double>(other->held_total()), share}};
       if (!plan->Kill(id, wanted.job != nullptr ? Evicted(wanted) : preempted)) return true;
       --left;
       --need;

@@ -12,19 +12,17 @@ namespace mr::sched {
 
 namespace {
 
-constexpr char kFair[] = "fair";
-
 class Fair final : public Policy {
  public:
   Fair(bool greedy, double slow_start, std::array<Duration, 3> timeouts)
       : greedy_(greedy), slow_start_(slow_start), preemption_(kFair, greedy, timeouts) {}
 
   std::string_view name() const override { return kFair; }
-  void Ask(Sharing* sharing) const override {
-    sharing->slow_start = slow_start_;
-    sharing->by_held = true;
-    sharing->by_kind = greedy_;
-    sharing->max_shares = true;
+  void AddNeeds(Needs* needs) const override {
+    needs->sharing.slow_start = slow_start_;
+    needs->sharing.by_held = true;
+    needs->sharing.by_kind = greedy_;
+    needs->sharing.max_shares = true;
   }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {

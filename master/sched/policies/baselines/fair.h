@@ -32,6 +32,8 @@
 
 namespace mr::sched {
 
+inline constexpr char kFair[] = "fair";
+
 // Parameters: reduces=fair|greedy, slowstart=0..1; min_share_timeout, fair_share_timeout and guarantee_timeout in
 // seconds, 0 = never.
 Result<std::unique_ptr<Policy>> MakeFair(PolicyParams* params);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "master/sched/policies/baselines/reasons.h"
 #include "master/sched/policies/common/speculation.h"
 
 namespace mr::sched {
@@ -12,10 +13,9 @@ class HadoopSpeculation final : public Speculation {
  public:
   HadoopSpeculation(Options options, double gap) : Speculation(options), gap_(gap) {}
   std::string_view name() const override { return "hadoop_speculation"; }
-  StatisticsWanted WantsStatistics() const override {
-    StatisticsWanted wanted = Speculation::WantsStatistics();
-    wanted.scores = true;
-    return wanted;
+  void AddNeeds(Needs* needs) const override {
+    Speculation::AddNeeds(needs);
+    needs->statistics.scores = true;
   }
 
  private:
@@ -45,7 +45,8 @@ class HadoopSpeculation final : public Speculation {
     });
     if (!slow) return std::nullopt;
     const double percent = 100 / static_cast<double>(kWholeScore);
-    return Choice{*slow, {ReasonCode::kBehindAverage, "", {static_cast<double>(score) * percent, average * percent}}};
+    return Choice{*slow,
+                  {BaselineReason::kBehindAverage, "", {static_cast<double>(score) * percent, average * percent}}};
   }
 
   double gap_;

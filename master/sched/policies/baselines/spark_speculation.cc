@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "master/sched/policies/baselines/reasons.h"
 #include "master/sched/policies/common/speculation.h"
 
 namespace mr::sched {
@@ -42,7 +43,7 @@ class SparkSpeculation final : public Speculation {
       const AttemptId attempt{{id.job, id.stage, entry.second.first}, entry.second.second};
       const bool slow = age > n_.long_run * threshold || Inefficient(s, *view.state().FindAttempt(attempt), age);
       if (!slow || !Eligible(view, id, entry.second, worker)) return true;
-      choice = Choice{entry.second, {ReasonCode::kBeyondMedian, "", {age * 1e-9, median * 1e-9}}};
+      choice = Choice{entry.second, {BaselineReason::kBeyondMedian, "", {age * 1e-9, median * 1e-9}}};
       return false;
     });
     return choice;

@@ -38,8 +38,8 @@ class Speculation : public Policy {
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const final;
   bool Seeks(const View& view, SlotKind kind) const final;
   // Rates include the ends of upstream tasks, from which skew_check knows the wait for inputs.
-  StatisticsWanted WantsStatistics() const override {
-    return {.any = true, .speculation = true, .rates = options_.skew_check};
+  void AddNeeds(Needs* needs) const override {
+    needs->statistics |= StatisticsWanted{.any = true, .speculation = true, .rates = options_.skew_check};
   }
   std::optional<Reason> WhyAlone(const View& view, const AttemptId& attempt) const final;
 

@@ -31,7 +31,7 @@ class Coupling final : public Policy {
   explicit Coupling(Options options) : options_(options) {}
   std::string_view name() const override { return "coupling"; }
   // No slow start: this policy decides when a reduce starts.
-  void Ask(Sharing* sharing) const override { sharing->slow_start = 0; }
+  void AddNeeds(Needs* needs) const override { needs->sharing.slow_start = 0; }
 
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const override {
     if (const auto* ended = std::get_if<JobsEnded>(&trigger)) return ForgetCandidates(view, ended->jobs, &plan);

@@ -2,6 +2,7 @@
 
 #include "master/sched/policies/dolly/omega.h"
 #include "master/sched/policies/dolly/reads_clones.h"
+#include "master/sched/policies/dolly/reasons.h"
 #include "master/sched/policies/dolly/replica_assigner.h"
 
 namespace mr::sched {
@@ -97,6 +98,27 @@ class DelayAssignment final : public Policy {
 };
 
 }  // namespace
+
+void DropDelayAssignment(const View& view, Plan* plan) {
+  for (const auto& [id, job] : view.state().jobs()) {
+    if (!job.running() || !view.Serves(job)) continue;
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
+        const TaskId task_id{id, s, t};
+        const Task& task = job.stages[s].tasks[t];
+        const bool fewer_replicas = task.wanted_replicas > 1, committed = task.state == TaskState::kCommitted;
+        if (fewer_replicas) plan->WantReplicas(task_id, 1);
+        for (const Attempt& a : task.attempts) {
+          // Nobody else would end them at the end of omega.
+          if (fewer_replicas && committed)
+            plan->Kill({task_id, a.number}, {ReasonCode::kTaskCommitted, "", {double(task.winner)}});
+          else if (a.live() && a.by_bind && !a.inputs_done)
+            plan->Kill({task_id, a.number}, {DollyReason::kToldNothing, "", {}});
+        }
+      }
+    }
+  }
+}
 
 Result<std::unique_ptr<Policy>> MakeDelayAssignment(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const Omega omega, Omega::Read(params));

@@ -19,6 +19,10 @@
 
 namespace mr::sched {
 
+// Ends attempts that only make further replicas, and readers that wait for a bind, since no policy binds reads any
+// more. The readers' tasks run again and read the directory.
+void DropDelayAssignment(const View& view, Plan* plan);
+
 Result<std::unique_ptr<Policy>> MakeDelayAssignment(PolicyParams* params);
 
 }  // namespace mr::sched

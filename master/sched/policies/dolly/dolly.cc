@@ -10,6 +10,7 @@
 #include "master/sched/policies/dolly/dolly_budget.h"
 #include "master/sched/policies/dolly/dolly_facts.h"
 #include "master/sched/policies/dolly/dolly_rules.h"
+#include "master/sched/policies/dolly/reasons.h"
 #include "master/sched/policies/dolly/straggler_chance.h"
 
 namespace mr::sched {
@@ -33,7 +34,7 @@ constexpr double kRoundingOfSlots = 1e-6;
 class Dolly final : public Policy {
  public:
   explicit Dolly(Options options) : options_(options), budget_(options.budget) {}
-  std::string_view name() const override { return "dolly"; }
+  std::string_view name() const override { return kDolly; }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     if (const auto* offer = std::get_if<SlotOffer>(&trigger)) {
@@ -52,14 +53,14 @@ class Dolly final : public Policy {
     const Task& task = stage.tasks[id.task.task];
     const uint32_t failed = TimesFailed(task);
     const bool alone = task.live <= 1 && task.wanted <= 1;
-    if (code == ReasonCode::kCloned && alone && failed >= kFailuresOfCloned)
-      return Reason{ReasonCode::kFailedTwice, "", {double(failed)}};
-    if (code == ReasonCode::kNone || code == ReasonCode::kCloned) return std::nullopt;
+    if (code == DollyReason::kCloned && alone && failed >= kFailuresOfCloned)
+      return Reason{DollyReason::kFailedTwice, "", {double(failed)}};
+    if (code == ReasonCode::kNone || code == DollyReason::kCloned) return std::nullopt;
     const double n = static_cast<double>(stage.tasks.size());
-    if (code == ReasonCode::kCloneEnough) return Reason{code, "", {n, options_.chance.Of(view) * 100}};
+    if (code == DollyReason::kCloneEnough) return Reason{code, "", {n, options_.chance.Of(view) * 100}};
     const double asked = n * CloneCount(options_.chance.Of(view), static_cast<uint32_t>(n), options_.epsilon);
     const uint64_t all = view.state().slots().total;
-    if (code == ReasonCode::kNoBudget) {
+    if (code == DollyReason::kNoBudget) {
       return Reason{code, "", {asked, static_cast<double>(budget_.Used(view)), budget_.Slots(view.state())}};
     }
     return Reason{
@@ -143,10 +144,10 @@ class Dolly final : public Policy {
     const auto say = [&](ReasonCode code) {
       plan->Remember(kOfJob, FactId(job.id), Verdict(id.stage), static_cast<int64_t>(code));
     };
-    if (c <= 1) return say(ReasonCode::kCloneEnough);
+    if (c <= 1) return say(DollyReason::kCloneEnough);
     const auto size = n;
     n = static_cast<uint32_t>(std::count_if(stage.tasks.begin(), stage.tasks.end(), MayBeCloned));
-    if (n == 0) return say(ReasonCode::kCloneEnough);
+    if (n == 0) return say(DollyReason::kCloneEnough);
     double left = budget_.Slots(state) - static_cast<double>(budget_.Used(view));
     const double room = Room(state, id);
     if (options_.admission == Admission::kPreempt && c * n <= room + kRoundingOfSlots) {
@@ -156,9 +157,9 @@ class Dolly final : public Policy {
       n = std::min({n, Whole(left / static_cast<double>(budget_.Charge(c, 1))), std::max(1u, Whole(room / c))});
     }
     if (n == 0 || static_cast<double>(budget_.Charge(c, n)) > left + kRoundingOfSlots)
-      return say(ReasonCode::kNoBudget);
-    if (c * n > room + kRoundingOfSlots) return say(ReasonCode::kTooBusy);
-    say(ReasonCode::kCloned);
+      return say(DollyReason::kNoBudget);
+    if (c * n > room + kRoundingOfSlots) return say(DollyReason::kTooBusy);
+    say(DollyReason::kCloned);
     plan->Remember(kOfJob, FactId(job.id), Clones(id.stage), int64_t{c});
     plan->Remember(kOfJob, FactId(job.id), Charged(id.stage), budget_.Charge(c, n));
     budget_.Take(view, budget_.Charge(c, n), plan);
@@ -172,6 +173,18 @@ class Dolly final : public Policy {
 };
 
 }  // namespace
+
+void DropDolly(const View& view, Plan* plan) {
+  for (const auto& [id, job] : view.state().jobs()) {
+    if (!job.running() || !view.Serves(job)) continue;
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
+        if (job.stages[s].tasks[t].wanted > 1) plan->WantAttempts({id, s, t}, 1);
+      }
+    }
+  }
+  ForgetCharges(view, plan);
+}
 
 Result<std::unique_ptr<Policy>> MakeDolly(PolicyParams* params) {
   Options o;

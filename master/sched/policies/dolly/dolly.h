@@ -33,6 +33,9 @@
 
 namespace mr::sched {
 
+// Ends the cloning of tasks and forgets the charges for it, since no policy of the list clones them any more.
+void DropDolly(const View& view, Plan* plan);
+
 Result<std::unique_ptr<Policy>> MakeDolly(PolicyParams* params);
 
 }  // namespace mr::sched

@@ -6,6 +6,7 @@
 
 #include "master/sched/job_graph.h"
 #include "master/sched/policies/dolly/dolly_facts.h"
+#include "master/sched/policies/dolly/reasons.h"
 
 namespace mr::sched {
 
@@ -25,11 +26,11 @@ double CloneBudget::Slots(const State& state) const {
 }
 
 int64_t CloneBudget::Used(const View& view) const {
-  const bool common = view.owner() == "dolly";
+  const bool common = view.owner() == kDolly;
   int64_t used = 0;
   for (const auto& [text, list] : view.state().lists()) {
     if (common && !text.empty()) continue;
-    const FactValue* fact = view.state().FindFact({"dolly" + list.suffix, kOfAll, 0, kUsed});
+    const FactValue* fact = view.state().FindFact({kDolly + list.suffix, kOfAll, 0, kUsed});
     if (fact != nullptr) used += std::get<int64_t>(*fact);
   }
   return used;
@@ -73,7 +74,7 @@ void CloneBudget::GiveBack(const View& view, const std::vector<AttemptId>& chang
     if ((a->holds_slot() && !MayDiffer(job, s)) || !seen.insert(id.task.stage_id()).second) continue;
     const uint64_t fact = FactId(job.id);
     if (!job.running() || !view.Serves(job)) continue;
-    if (view.Number(kOfJob, fact, Verdict(s)) != static_cast<int64_t>(ReasonCode::kCloned)) continue;
+    if (view.Number(kOfJob, fact, Verdict(s)) != static_cast<int64_t>(DollyReason::kCloned)) continue;
     const int64_t charged = view.Number(kOfJob, fact, Charged(s));
     if (charged == 0) continue;
     const int64_t may = MayHold(view, job, s);
@@ -119,7 +120,7 @@ double CloneBudget::Preempt(const View& view, uint32_t n, double need, Plan* pla
     for (const auto& [t, number] : stage.active) {
       const AttemptId attempt{{id.job, id.stage, t}, number};
       const Attempt* a = view.state().FindAttempt(attempt);
-      if (a->live() && a->cause == Cause::kClone) plan->Kill(attempt, {ReasonCode::kNoBudget, "", {need, 0, 0}});
+      if (a->live() && a->cause == Cause::kClone) plan->Kill(attempt, {DollyReason::kNoBudget, "", {need, 0, 0}});
     }
   }
   Release(view, freed, plan);

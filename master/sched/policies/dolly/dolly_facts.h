@@ -17,6 +17,8 @@ inline std::string Clones(uint32_t stage) { return "clones/" + std::to_string(st
 inline std::string Charged(uint32_t stage) { return "charged/" + std::to_string(stage); }
 inline std::string Verdict(uint32_t stage) { return "verdict/" + std::to_string(stage); }
 
+inline constexpr char kDolly[] = "dolly";  // the owner of these facts; a job's own list adds its mark
+
 // Forgets the charges of a list of jobs that no longer runs dolly, as nobody would give them back when jobs end. Keeps
 // what was learned of stragglers, which stays true.
 void ForgetCharges(const View& view, Plan* plan);

@@ -12,7 +12,6 @@ namespace mr::sched {
 
 namespace {
 
-constexpr SlotKind kSlotKinds[] = {SlotKind::kMap, SlotKind::kReduce};
 // Tasks without a helpful lent slot after which the stage is left: its others are like them. A guess.
 constexpr size_t kMisses = 8;
 // Waiting stages examined from the first on, and as many elsewhere. A guess: fewer wait while slots are idle.

@@ -1,13 +1,10 @@
-// Gives lent slots (lent_slots.h) back to what waits. No policy does this: the scheduler calls it whatever list is in
-// force. It does so in each step in which work appears or a freed slot was not taken.
+// Gives lent slots (lent_slots.h) back to what waits. The scheduler calls it whatever list is in force
+// (PolicyEntry::give_back), in each step in which work appears or a freed slot was not taken.
 #pragma once
 
 #include "master/sched/plan.h"
 
 namespace mr::sched {
-
-// The policy's name in reasons, and the owner of the facts that store where walks go on.
-inline constexpr char kLender[] = "opportunistic";
 
 // Ends as many attempts on lent slots as there are waiting tasks that could use the slots, less those already on their
 // way back; several of one worker if a task needs the memory of several.

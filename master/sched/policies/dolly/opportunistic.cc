@@ -9,6 +9,7 @@
 #include "master/sched/policies/common/place.h"
 #include "master/sched/policies/dolly/idle_stages.h"
 #include "master/sched/policies/dolly/reads_clones.h"
+#include "master/sched/policies/dolly/reasons.h"
 
 namespace mr::sched {
 
@@ -41,7 +42,7 @@ class Opportunistic final : public Policy {
       : attempts_(attempts), tasks_(tasks), stages_(attempts, tasks), workers_(fill) {}
   std::string_view name() const override { return "opportunistic"; }
   // scores: for by_score, the index of attempts that run alone or beside clones on lent slots.
-  StatisticsWanted WantsStatistics() const override { return {.any = true, .scores = true}; }
+  void AddNeeds(Needs* needs) const override { needs->statistics |= StatisticsWanted{.any = true, .scores = true}; }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     const auto* offer = std::get_if<SlotOffer>(&trigger);
@@ -58,15 +59,15 @@ class Opportunistic final : public Policy {
     const StageSpec& spec = job.graph.stages[id.task.stage];
     if (task.live > 1 || task.wanted > 1 || spec.side_effects || state.Waiting(id)) return std::nullopt;
     if (stage.tasks.size() > tasks_)
-      return Reason{ReasonCode::kNotSmall, "", {double(stage.tasks.size()), double(tasks_)}};
-    if (MayDiffer(job, id.task.stage)) return Reason{ReasonCode::kRandomOperator, "", {}};
+      return Reason{DollyReason::kNotSmall, "", {double(stage.tasks.size()), double(tasks_)}};
+    if (MayDiffer(job, id.task.stage)) return Reason{DollyReason::kRandomOperator, "", {}};
     if (TimesFailed(task) >= kFailuresOfCloned)
-      return Reason{ReasonCode::kFailedTwice, "", {double(TimesFailed(task))}};
+      return Reason{DollyReason::kFailedTwice, "", {double(TimesFailed(task))}};
     if (QueueKeepsClonesOut(state, job, spec.slot_kind)) {
       return Reason{
-          ReasonCode::kQueueFull, "", {double(HeldInQueue(state, *job.in_queue)), double(job.in_queue->max_share)}};
+          DollyReason::kQueueFull, "", {double(HeldInQueue(state, *job.in_queue)), double(job.in_queue->max_share)}};
     }
-    return Reason{ReasonCode::kNoIdleSlot, "", {double(state.free(spec.slot_kind).size())}};
+    return Reason{DollyReason::kNoIdleSlot, "", {double(state.free(spec.slot_kind).size())}};
   }
 
   std::vector<Figure> Figures(const View& view) const override {
@@ -116,7 +117,7 @@ class Opportunistic final : public Policy {
           if (AnyWaitsFor(state, offer)) return;
           const double free = worker.slots.total - worker.used_total();
           const TaskId id{seen->id.job, seen->id.stage, *task};
-          if (!plan->Launch(id, worker.id, Cause::kOpportunistic, {ReasonCode::kIdleSlot, "", {double(live), free}}))
+          if (!plan->Launch(id, worker.id, Cause::kOpportunistic, {DollyReason::kIdleSlot, "", {double(live), free}}))
             continue;
           if (ReadsClones(*seen->job, id.stage, seen->stage->tasks[id.task])) plan->ReadByBind(id);
           seen->looked = false;

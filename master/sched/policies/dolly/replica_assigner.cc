@@ -6,6 +6,7 @@
 
 #include "master/sched/policies/common/lent_slots.h"
 #include "master/sched/policies/dolly/reads_clones.h"
+#include "master/sched/policies/dolly/reasons.h"
 
 namespace mr::sched {
 
@@ -124,7 +125,8 @@ void ReplicaAssigner::EndSiblings(const Job& job, const TaskId& id) {
   if (task.state != TaskState::kCommitted || task.replicas.empty()) return;
   const double waited = (view_.now() - FirstReplicaAt(task)).seconds();
   for (const Attempt& a : task.attempts) {
-    if (a.live()) plan_.Kill({id, a.number}, {ReasonCode::kNoMoreReplicas, "", {double(task.replicas.size()), waited}});
+    if (a.live())
+      plan_.Kill({id, a.number}, {DollyReason::kNoMoreReplicas, "", {double(task.replicas.size()), waited}});
   }
 }
 
@@ -144,7 +146,7 @@ size_t ReplicaAssigner::WantedOfSpares(const TaskId& id) const {
 
 void ReplicaAssigner::EndSpares(const TaskId& id, size_t waiting) {
   for (const Attempt& a : view_.state().FindTask(id)->attempts) {
-    if (a.live()) coming_ += plan_.Kill({id, a.number}, {ReasonCode::kSpareClone, "", {double(waiting)}});
+    if (a.live()) coming_ += plan_.Kill({id, a.number}, {DollyReason::kSpareClone, "", {double(waiting)}});
   }
 }
 
@@ -189,8 +191,8 @@ ReplicaAssigner::Best ReplicaAssigner::BestReplica(const Job& job, const TaskId&
 void ReplicaAssigner::Tell(const Job& job, const AttemptId& reader, const TaskId& output, const Best& best) {
   const Task& up = job.stages[output.stage].tasks[output.task];
   const double waited = (view_.now() - FirstReplicaAt(up)).seconds();
-  const Reason reason = best.own ? Reason{ReasonCode::kOwnReplica, "", {waited}}
-                                 : Reason{ReasonCode::kSharedReplica, "", {double(best.readers) + 1, waited}};
+  const Reason reason = best.own ? Reason{DollyReason::kOwnReplica, "", {waited}}
+                                 : Reason{DollyReason::kSharedReplica, "", {double(best.readers) + 1, waited}};
   if (!plan_.Bind(reader, view_.state().MakeReplica(output, *best.replica), reason, best.own)) return;
   told_.insert({reader, output});
   const size_t place = PlaceOf(job, output, *best.replica);

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "common/base/check.h"
+#include "master/sched/policies/baselines/fair.h"
+#include "master/sched/policies/jockey/reasons.h"
 
 namespace mr::sched {
 
@@ -40,6 +42,17 @@ class Jockey final : public Policy {
 
   std::string_view name() const override { return kJockey; }
   bool AnswersOffers() const override { return false; }
+  Status CheckList(const std::vector<std::string>& names) const override {
+    if (std::find(names.begin(), names.end(), kFair) != names.end()) return Status::Ok();
+    const std::string fair = kFair;
+    return InvalidArgument("it guarantees slots, which only '" + fair + "' serves: put " + fair + " before it, e.g. '" +
+                           fair + "," + kJockey + "'");
+  }
+  void OnConfig(const View& view, std::vector<JobId>* anew) const override {
+    for (const auto& [id, job] : view.state().jobs()) {
+      if (job.running() && job.prediction.known()) anew->push_back(id);
+    }
+  }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     if (const auto* timers = std::get_if<TimersDue>(&trigger)) {
@@ -66,7 +79,7 @@ class Jockey final : public Policy {
     if (job == nullptr || !job->running() || !job->prediction.known()) return;
     if (job->deadline.ns <= 0 && job->utility.empty()) {
       plan->ForgetAll(kScope, FactId(id));
-      if (job->share > 0) plan->SetShare(id, 0, {ReasonCode::kNoDeadline, "", {}});
+      if (job->share > 0) plan->SetShare(id, 0, {JockeyReason::kNoDeadline, "", {}});
       return;
     }
     const Prediction& c = job->prediction;
@@ -94,7 +107,7 @@ class Jockey final : public Policy {
     const std::vector<double>& then = left[std::min(at, left.size() - 1)];
     plan->SetShare(
         id, share,
-        {ReasonCode::kAllotted,
+        {JockeyReason::kAllotted,
          "",
          {double(share), double(raw), 100 * progress, elapsed, then[then.size() / 2], job->deadline.seconds(), today}});
     const Instant whole = view.now() + FromSeconds(o_.period * minute);
@@ -169,6 +182,15 @@ std::vector<double> FinishedShares(const Job& job) {
       shares.push_back(stage.tasks.empty() ? 1 : double(stage.committed) / static_cast<double>(stage.tasks.size()));
   }
   return shares;
+}
+
+void DropJockey(const View& view, Plan* plan) {
+  const auto& facts = view.state().facts();
+  for (auto it = facts.lower_bound(FactName(kJockey, "", 0, "")); it != facts.end(); ++it) {
+    if (it->first.policy != kJockey) break;
+    plan->Forget(it->first.scope, it->first.id, it->first.name);
+  }
+  for (const auto& [due, job] : view.state().guaranteed()) plan->SetShare(job, 0, {JockeyReason::kNotSteered, "", {}});
 }
 
 Result<std::unique_ptr<Policy>> MakeJockey(PolicyParams* params) {

@@ -48,6 +48,9 @@ std::vector<double> FinishedShares(const Job& job);
 // guarantee.
 uint32_t GuaranteeOf(const State& state, const Job& job);
 
+// Ends all guarantees and forgets the facts behind them, since no policy steers by deadlines any more.
+void DropJockey(const View& view, Plan* plan);
+
 // Parameters: slack=1.2, hysteresis=0.2, dead_zone=3 and period=1 in the paper's minutes, adapt=on,
 // model=simulator|amdahl, most=off.
 Result<std::unique_ptr<Policy>> MakeJockey(PolicyParams* params);

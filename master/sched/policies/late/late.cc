@@ -6,6 +6,7 @@
 
 #include "master/sched/index/estimate.h"
 #include "master/sched/policies/common/speculation.h"
+#include "master/sched/policies/late/reasons.h"
 
 namespace mr::sched {
 
@@ -24,8 +25,8 @@ class Late final : public Speculation {
         by_phases_(by_phases),
         gain_(gain) {}
   std::string_view name() const override { return "late"; }
-  StatisticsWanted WantsStatistics() const override {
-    return {.any = true, .speculation = true, .rates = true, .workers = true};
+  void AddNeeds(Needs* needs) const override {
+    needs->statistics |= StatisticsWanted{.any = true, .speculation = true, .rates = true, .workers = true};
   }
 
  private:
@@ -102,12 +103,12 @@ class Late final : public Speculation {
     const Attempt& a = *view.state().FindAttempt(id);
     const Estimate e = EstimateOf(view, s, task, a);
     const double threshold = Percentile(s.rates, slow_task_), anew = SecondsAnew(view, id.task.stage_id(), s, task, a);
-    if (e.rate >= threshold) return Reason{ReasonCode::kNotSlow, "", {e.rate * 100, threshold * 100}};
-    if (gain_ > 0 && e.left <= gain_ * anew) return Reason{ReasonCode::kNoGain, "", {e.left, anew}};
+    if (e.rate >= threshold) return Reason{LateReason::kNotSlow, "", {e.rate * 100, threshold * 100}};
+    if (gain_ > 0 && e.left <= gain_ * anew) return Reason{LateReason::kNoGain, "", {e.left, anew}};
     const SlotKind kind = view.state().Spec(id.task.stage_id()).slot_kind;
     if (!BelowCap(view.state(), kind))
-      return Reason{ReasonCode::kAtCap, "", {static_cast<double>(view.state().speculative(kind))}};
-    return Reason{ReasonCode::kSlowButNotYet, "", {e.left, e.rate * 100, threshold * 100}};
+      return Reason{LateReason::kAtCap, "", {static_cast<double>(view.state().speculative(kind))}};
+    return Reason{LateReason::kSlowButNotYet, "", {e.left, e.rate * 100, threshold * 100}};
   }
 
   std::vector<Reason> WhyShuns(const View& view, WorkerId worker) const override {
@@ -120,7 +121,7 @@ class Late final : public Speculation {
         const JobStatistics& job = view.state().FindJob(last)->statistics;
         if (!SlowNode(job, worker)) continue;
         const double whole = static_cast<double>(kWholeScore);
-        reasons.push_back({ReasonCode::kSlowNode,
+        reasons.push_back({LateReason::kSlowNode,
                            "",
                            {static_cast<double>(last.epoch), static_cast<double>(last.seq),
                             static_cast<double>(job.progress.at(worker).scores) / whole,
@@ -143,7 +144,7 @@ class Late final : public Speculation {
       if (gain_ > 0 && e.left <= gain_ * SecondsAnew(view, id, s, stage.tasks[key.first], a)) return;
       if (!Eligible(view, id, key, worker)) return;
       longest = e.left;
-      best = Choice{key, {ReasonCode::kLongestToEnd, "", {e.left, e.rate * 100, threshold * 100}}};
+      best = Choice{key, {LateReason::kLongestToEnd, "", {e.left, e.rate * 100, threshold * 100}}};
     };
     s.by_rate.Walk(kCandidatesSeen, [&](const auto& entry) {
       if (entry.first >= threshold) return false;

@@ -5,6 +5,7 @@
 
 #include "master/sched/index/estimate.h"
 #include "master/sched/policies/common/speculation.h"
+#include "master/sched/policies/mantri/reasons.h"
 
 namespace mr::sched {
 
@@ -54,7 +55,7 @@ void StartLargest(const Launch& drafted, const State& state, Plan* plan) {
   const double bytes = static_cast<double>(stage.tasks[best].plan.input_bytes);
   const double waiting = stage.waiting_by_input.size();
   plan->Replace(id, {id.job, id.stage, best}, drafted.worker, drafted.cause,
-                {ReasonCode::kLargestInput, "", {bytes, waiting}});
+                {MantriReason::kLargestInput, "", {bytes, waiting}});
 }
 
 void NoteSkew(const View& view, const Stage& stage, const AttemptId& id, Plan* plan) {

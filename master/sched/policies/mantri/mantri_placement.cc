@@ -76,7 +76,7 @@ class MantriPlacement final : public Policy {
   MantriPlacement(Duration wait, Duration early_wait) : wait_(wait), early_wait_(early_wait) {}
 
   std::string_view name() const override { return "mantri_placement"; }
-  void Ask(Sharing* sharing) const override { sharing->by_rack = true; }
+  void AddNeeds(Needs* needs) const override { needs->sharing.by_rack = true; }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {

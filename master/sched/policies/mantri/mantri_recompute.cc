@@ -1,4 +1,5 @@
 #include "master/sched/policies/mantri/mantri_recompute.h"
+#include "master/sched/policies/mantri/reasons.h"
 
 #include <algorithm>
 #include <optional>
@@ -20,7 +21,7 @@ bool Wanted(const View& view, const TaskId& id, WorkerId at) {
          task.replicas.front().worker == at && state.Needed(*job, id);
 }
 
-Reason Because(WorkerId suspect) { return {ReasonCode::kWorkerSuspected, "", {static_cast<double>(suspect.value)}}; }
+Reason Because(WorkerId suspect) { return {MantriReason::kWorkerSuspected, "", {static_cast<double>(suspect.value)}}; }
 
 class MantriRecompute final : public Policy {
  public:

@@ -1,4 +1,5 @@
 #include "master/sched/policies/mantri/mantri_replication.h"
+#include "master/sched/policies/mantri/reasons.h"
 
 #include <algorithm>
 #include <set>
@@ -83,7 +84,7 @@ class MantriReplication final : public Policy {
     if (always_ || worth) {
       const Worker* to = PlaceFor(state, from, task, id.task);
       const Replica replica = state.MakeReplica(id, task.replicas.front());
-      if (to != nullptr && plan->Replicate(replica, to->id, {ReasonCode::kRedoCostsMore, "", {redo, rep}})) {
+      if (to != nullptr && plan->Replicate(replica, to->id, {MantriReason::kRedoCostsMore, "", {redo, rep}})) {
         redo *= LossRate(state, *to);
         tokens -= always_ ? 0 : bytes;
       }
@@ -112,7 +113,7 @@ class MantriReplication final : public Policy {
     if (to == nullptr) return;
     plan->Remember(kOfJob, job, prefix + std::to_string(failed.to.value), int64_t{failed.to.value});
     plan->Replicate(state.MakeReplica(output.task, task.replicas.front()), to->id,
-                    {ReasonCode::kReplicaElsewhere,
+                    {MantriReason::kReplicaElsewhere,
                      "",
                      {static_cast<double>(failed.to.value), static_cast<double>(tried.size() + 1)}});
   }

@@ -24,7 +24,9 @@ class MantriRestart final : public Policy {
  public:
   explicit MantriRestart(MantriRules rules) : rules_(rules), stages_(rules) {}
   std::string_view name() const override { return "mantri_restart"; }
-  StatisticsWanted WantsStatistics() const override { return {.any = true, .speculation = true, .costs = true}; }
+  void AddNeeds(Needs* needs) const override {
+    needs->statistics |= StatisticsWanted{.any = true, .speculation = true, .costs = true};
+  }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     if (const auto* offer = std::get_if<SlotOffer>(&trigger)) {

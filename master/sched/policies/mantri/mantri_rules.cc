@@ -1,4 +1,5 @@
 #include "master/sched/policies/mantri/mantri_rules.h"
+#include "master/sched/policies/mantri/reasons.h"
 
 #include <algorithm>
 #include <limits>
@@ -47,16 +48,16 @@ std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, c
   const double delta = ReportPeriod(rules, fresh, bytes), expected = fresh.Expected(bytes, location), c = own;
   if (youngest < std::max(delta, rules.min_age)) return std::nullopt;
   speculate = speculate && made < kMostRunning - 1 + rules.gamma;
-  MantriAct act{left - expected, attempt, false, {ReasonCode::kSpeculativeSooner, "", {left, expected}}};
+  MantriAct act{left - expected, attempt, false, {MantriReason::kSpeculativeSooner, "", {left, expected}}};
   if (!waiting) return speculate && act.saves > rules.rho * delta ? std::optional(act) : std::nullopt;
   if (own == 1 && act.saves > delta && anew < rules.gamma) {
     act.anew = true;
-    act.reason = {ReasonCode::kRestartSooner, "", {left, expected, delta}};
+    act.reason = {MantriReason::kRestartSooner, "", {left, expected, delta}};
     return act;
   }
   const double chance = fresh.ChanceBelow(left * c / (c + 1), bytes, location);
   if (!speculate || chance <= rules.delta) return std::nullopt;
-  act.reason = {ReasonCode::kSpeculativeSaves, "", {left, chance * 100, c}};
+  act.reason = {MantriReason::kSpeculativeSaves, "", {left, chance * 100, c}};
   return act;
 }
 
@@ -78,7 +79,7 @@ double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id,
   std::sort(attempts.begin(), attempts.end());
   const size_t kept = std::min(attempts.size(), static_cast<size_t>(rules.alpha));
   for (size_t i = kept; i < attempts.size(); ++i) {
-    plan->Kill({id, attempts[i].second}, {ReasonCode::kSlowestAttempt, "", {attempts[i].first, rules.alpha}});
+    plan->Kill({id, attempts[i].second}, {MantriReason::kSlowestAttempt, "", {attempts[i].first, rules.alpha}});
   }
   if (!rules.outpaced || kept < 2) return 0;
   const auto paced = [&](uint32_t number) {
@@ -92,7 +93,7 @@ double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id,
   if (static_cast<double>(ended) >= rules.gamma) return 0;
   const auto& [left, number] = attempts[kept - 1];
   if (left - attempts[0].first <= rules.rho * delta || !paced(number) || !paced(attempts[0].second)) return 0;
-  plan->Kill({id, number}, {ReasonCode::kSlowestAttempt, "", {left, static_cast<double>(kept - 1)}});
+  plan->Kill({id, number}, {MantriReason::kSlowestAttempt, "", {left, static_cast<double>(kept - 1)}});
   return 0;
 }
 

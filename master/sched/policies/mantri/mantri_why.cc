@@ -1,4 +1,5 @@
 #include "master/sched/policies/mantri/mantri_why.h"
+#include "master/sched/policies/mantri/reasons.h"
 
 namespace mr::sched {
 
@@ -17,26 +18,26 @@ Reason WhyLeftAlone(const MantriRules& rules, const View& view, const AttemptId&
   if (spec.side_effects) return {ReasonCode::kSideEffects, "", {}};
   if (state.Waiting(id)) return {ReasonCode::kWaitsForInputs, "", {}};
   const uint32_t live = OwnLive(task);
-  if (live >= kMostRunning) return {ReasonCode::kEnoughAttempts, "", {static_cast<double>(live)}};
+  if (live >= kMostRunning) return {MantriReason::kEnoughAttempts, "", {static_cast<double>(live)}};
   const StageStatistics& s = state.Counted(stage);
   const NewAttempt fresh(s, rules.running);
   const double told = static_cast<double>((rules.running ? s.told : s.costs).size());
-  if (!fresh.known()) return {ReasonCode::kFewTold, "", {told, double{NewAttempt::kLeast}}};
+  if (!fresh.known()) return {MantriReason::kFewTold, "", {told, double{NewAttempt::kLeast}}};
   const Attempt& a = *state.FindAttempt(id);
   const Standing standing = StandingOf(task, a);
   const double age = (view.now() - standing.started).seconds();
   const auto left = fresh.Left(standing, view.now());
-  if (!left || (fresh.early() && standing.pace->from_start)) return {ReasonCode::kNoEstimate, "", {age}};
+  if (!left || (fresh.early() && standing.pace->from_start)) return {MantriReason::kNoEstimate, "", {age}};
   const double delta = ReportPeriod(rules, fresh, standing.bytes), least = std::max(delta, rules.min_age);
   if (age < least) return {ReasonCode::kTooYoung, "", {age, least}};
   const bool wait = TasksWait(view, spec.slot_kind);
   if (JudgeTask(rules, view, id.task, nullptr, fresh, 1, wait, true)) {
-    return {ReasonCode::kPays, "", {*left, fresh.Expected(standing.bytes, 1)}};
+    return {MantriReason::kPays, "", {*left, fresh.Expected(standing.bytes, 1)}};
   }
   const double anew = fresh.Expected(standing.bytes, 1), c = live;
-  if (!wait) return {ReasonCode::kSavesLittle, "", {*left, anew, rules.rho * delta}};
+  if (!wait) return {MantriReason::kSavesLittle, "", {*left, anew, rules.rho * delta}};
   const double chance = fresh.ChanceBelow(*left * c / (c + 1), standing.bytes, 1);
-  return {ReasonCode::kSavesLittleNow, "", {*left, anew, delta, chance * 100, rules.delta * 100}};
+  return {MantriReason::kSavesLittleNow, "", {*left, anew, delta, chance * 100, rules.delta * 100}};
 }
 
 }  // namespace mr::sched

@@ -1,0 +1,54 @@
+#include "master/sched/policies/late/reasons.h"
+
+#include <cmath>
+
+#include "master/sched/reason_text.h"
+
+namespace mr::sched {
+
+namespace {
+
+constexpr ReasonText kLateTexts[] = {
+    {LateReason::kLongestToEnd, "longest_to_end",
+     [](const Reason& r) -> std::string {
+       return "speculative attempt: the task is slow, at " + text::Decimal(r, 1) + " % per second against a limit of " +
+              text::Decimal(r, 2) +
+              (!r.numbers.empty() && std::isinf(r.numbers[0])
+                   ? ", and has not moved yet"
+                   : ", and of the slow ones it would end last, in " + text::Decimal(r, 0) + " s");
+     }},
+    {LateReason::kNotSlow, "not_slow",
+     [](const Reason& r) -> std::string {
+       return "without a speculative attempt: it is not slow, at " + text::Decimal(r, 0) +
+              " % per second against a limit of " + text::Decimal(r, 1);
+     }},
+    {LateReason::kNoGain, "no_gain",
+     [](const Reason& r) -> std::string {
+       return "without a speculative attempt: it would end in " + text::Decimal(r, 0) +
+              " s, and a new attempt would take " + text::Decimal(r, 1) + " s";
+     }},
+    {LateReason::kAtCap, "at_cap",
+     [](const Reason& r) -> std::string {
+       return "without a speculative attempt now: " +
+              text::Count(r, 0, "speculative attempt runs", "speculative attempts run") +
+              " already, and no more may run at a time";
+     }},
+    {LateReason::kSlowButNotYet, "slow_but_not_yet",
+     [](const Reason& r) -> std::string {
+       return "slow, at " + text::Decimal(r, 1) + " % per second against a limit of " + text::Decimal(r, 2) +
+              " and with " + text::Decimal(r, 0) +
+              " s to go: it gets a speculative attempt as soon as a worker that never ran its task, and is not slow, "
+              "has a free slot";
+     }},
+    {LateReason::kSlowNode, "slow_node",
+     [](const Reason& r) -> std::string {
+       return "no speculative attempts of " + text::JobName(r) + " there: its attempts made " + text::Decimal(r, 2) +
+              " tasks' worth of progress, and workers below " + text::Decimal(r, 3) + " count as slow";
+     }},
+};
+
+}  // namespace
+
+std::span<const ReasonText> LateReasons() { return kLateTexts; }
+
+}  // namespace mr::sched

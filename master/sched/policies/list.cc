@@ -1,0 +1,60 @@
+#include "master/sched/policies/list.h"
+
+#include "master/sched/policies/baselines/blacklist.h"
+#include "master/sched/policies/baselines/delay.h"
+#include "master/sched/policies/baselines/dryad_speculation.h"
+#include "master/sched/policies/baselines/fair.h"
+#include "master/sched/policies/baselines/fifo.h"
+#include "master/sched/policies/baselines/hadoop_speculation.h"
+#include "master/sched/policies/baselines/reasons.h"
+#include "master/sched/policies/baselines/spark_speculation.h"
+#include "master/sched/policies/coupling/coupling.h"
+#include "master/sched/policies/dolly/delay_assignment.h"
+#include "master/sched/policies/dolly/dolly.h"
+#include "master/sched/policies/dolly/give_back.h"
+#include "master/sched/policies/dolly/opportunistic.h"
+#include "master/sched/policies/dolly/reasons.h"
+#include "master/sched/policies/jockey/jockey.h"
+#include "master/sched/policies/jockey/reasons.h"
+#include "master/sched/policies/late/late.h"
+#include "master/sched/policies/late/reasons.h"
+#include "master/sched/policies/mantri/mantri_placement.h"
+#include "master/sched/policies/mantri/mantri_recompute.h"
+#include "master/sched/policies/mantri/mantri_replication.h"
+#include "master/sched/policies/mantri/mantri_restart.h"
+#include "master/sched/policies/mantri/reasons.h"
+
+namespace mr::sched {
+
+namespace {
+
+constexpr PolicyEntry kPolicies[] = {
+    {"fifo", &MakeFifo, kServesAll | kPlacesWork, &BaselineReasons},
+    {"fair", &MakeFair, kServesAll | kPlacesWork | kSharesQueues, &BaselineReasons},
+    {"delay", &MakeDelay, kServesAll},
+    {"coupling", &MakeCoupling, kServesAll},
+    {"jockey", &MakeJockey, kServesAll | kSteers, &JockeyReasons, &DropJockey},
+    {"blacklist", &MakeBlacklist, kServesAll, &BaselineReasons},
+    {"dolly", &MakeDolly, kClones, &DollyReasons, &DropDolly},
+    {"delay_assignment", &MakeDelayAssignment, 0, &DollyReasons, &DropDelayAssignment},
+    {"opportunistic", &MakeOpportunistic, kClones, &DollyReasons, nullptr, &GiveBackLentSlots},
+    {"hadoop_speculation", &MakeHadoopSpeculation, kSpeculates, &BaselineReasons},
+    {"dryad_speculation", &MakeDryadSpeculation, kSpeculates, &BaselineReasons},
+    {"spark_speculation", &MakeSparkSpeculation, kSpeculates, &BaselineReasons},
+    {"late", &MakeLate, kSpeculates, &LateReasons},
+    {"mantri_placement", &MakeMantriPlacement, 0, &MantriReasons},
+    {"mantri_replication", &MakeMantriReplication, 0, &MantriReasons},
+    {"mantri_recompute", &MakeMantriRecompute, 0, &MantriReasons},
+    {"mantri_restart", &MakeMantriRestart, kSpeculates, &MantriReasons},
+};
+
+// Placement comes first: a restart replaces a launch that it has left in the draft.
+constexpr std::string_view kMantri[] = {"mantri_placement", "mantri_restart", "mantri_replication", "mantri_recompute"};
+constexpr PolicyGroup kGroups[] = {{"mantri", kMantri}};
+
+}  // namespace
+
+std::span<const PolicyEntry> AllPolicies() { return kPolicies; }
+std::span<const PolicyGroup> PolicyGroups() { return kGroups; }
+
+}  // namespace mr::sched
