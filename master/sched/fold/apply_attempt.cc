@@ -231,7 +231,7 @@ void Core::On(const AttemptProgress& e) {
 }
 
 void Core::On(const AttemptFailed& e) {
-  HasEnded(e.attempt, e.worker, e.incarnation);
+  unended_.Remove(e.attempt, e.worker, e.incarnation);
   const Attempt* a = Holding(e.attempt, e.worker, e.incarnation);
   if (a == nullptr) return;
   if (!a->live()) {  // it was being killed anyway
@@ -246,7 +246,7 @@ void Core::On(const AttemptFailed& e) {
 }
 
 void Core::On(const AttemptRefused& e) {
-  HasEnded(e.attempt, e.worker, e.incarnation);
+  unended_.Remove(e.attempt, e.worker, e.incarnation);
   const Attempt* a = Holding(e.attempt, e.worker, e.incarnation);
   if (a == nullptr) return;
   const bool live = a->live();
@@ -264,7 +264,7 @@ void Core::On(const AttemptRefused& e) {
 }
 
 void Core::On(const AttemptKilled& e) {
-  HasEnded(e.attempt, e.worker, e.incarnation);
+  unended_.Remove(e.attempt, e.worker, e.incarnation);
   const Attempt* a = Holding(e.attempt, e.worker, e.incarnation);
   if (a == nullptr) return;
   const bool asked = !a->live();

@@ -18,7 +18,7 @@ void Core::Answer(const AttemptFinished& e, ReasonCode code, std::vector<double>
 
 void Core::On(const AttemptFinished& e) {
   Fetch(e.attempt, e.worker);
-  HasEnded(e.attempt, e.worker, e.incarnation);
+  unended_.Remove(e.attempt, e.worker, e.incarnation);
   const Attempt* a = state_.FindAttempt(e.attempt);
   if (a == nullptr || a->worker != e.worker || a->incarnation != e.incarnation) {
     Answer(e, ReasonCode::kStale);

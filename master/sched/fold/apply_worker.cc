@@ -16,7 +16,7 @@ void Core::On(const WorkerRegistered& e) {
   if (w != nullptr && w->alive && !same_life) DropWorker(e.worker);
   state_.PutWorker(e);
   if (same_life) Reconcile(e);
-  SettleUnended(e);
+  unended_.Settle(e);
   EndStrangers(e);
   if (e.draining) EndLentOn(e.worker);
   if (same_life) BindAgain(e.worker);
@@ -70,7 +70,7 @@ void Core::EndStrangers(const WorkerRegistered& e) {
     const Attempt* a = state_.FindAttempt(id);
     const bool ours = a != nullptr && a->worker == e.worker && a->incarnation == e.incarnation;
     if (ours && a->live()) continue;
-    if (!ours || !a->holds_slot()) MayStillRun(id, e.worker, e.incarnation, {});
+    if (!ours || !a->holds_slot()) unended_.Add(id, e.worker, e.incarnation, {});
     Emit(Kill{id, e.worker, e.incarnation, {ReasonCode::kStale, "", {}}});
   }
   for (const Replica& c : e.inventory) {
@@ -111,13 +111,13 @@ void Core::EndAskedOf(WorkerId worker, const std::string& why) {
 void Core::DropWorker(WorkerId id) {
   state_.EditWorker(id, [](Worker& w) { w.alive = false; });
   const Worker& w = *state_.FindWorker(id);
-  LeasesRunOut(id, w.incarnation);
+  unended_.LeasesRunOut(id, w.incarnation, now_ + state_.config().lost_wait);
   const std::vector<AttemptId> attempts(w.attempts.begin(), w.attempts.end());
   for (const AttemptId& attempt : attempts) {
     const Attempt* a = state_.FindAttempt(attempt);
     if (a == nullptr || !a->holds_slot()) continue;
     const bool live = a->live();
-    MayStillRun(attempt, id, w.incarnation, now_ + state_.config().lost_wait);
+    unended_.Add(attempt, id, w.incarnation, now_ + state_.config().lost_wait);
     EndAttempt(attempt, live ? AttemptState::kFailed : AttemptState::kKilled, FailureKind::kLost);
     if (live) Charge(attempt, FailureKind::kLost, "worker " + Name(id) + " was lost");
   }

@@ -2,8 +2,8 @@
 // decides: what commits, what is lost, when a job ends.
 //
 // One Core per Scheduler. Begin sets the instant and the outbox of a step, and Fold applies the event. The public
-// members then hold what changed, and the Scheduler makes triggers from them. Files, by the event's subject:
-// apply_worker, apply_job, apply_attempt, apply_commit, apply_unended.
+// members then hold what changed, and the Scheduler makes triggers from them. Files, by the event's subject: core.cc
+// (configuration, jobs, plans), apply_worker, apply_attempt, apply_commit.
 #pragma once
 
 #include <set>
@@ -13,6 +13,7 @@
 
 #include "master/sched/decision.h"
 #include "master/sched/event.h"
+#include "master/sched/fold/unended.h"
 #include "master/sched/plan.h"
 #include "master/sched/state/state.h"
 
@@ -23,7 +24,9 @@ inline constexpr char kCoreTimer[] = "core";
 
 class Core {
  public:
-  explicit Core(State* state) : state_(*state) {}
+  explicit Core(State* state) : state_(*state), unended_(state, [this](Instant at) { WakeCoreAt(at); }) {}
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
 
   void Begin(Instant now, std::vector<Decision>* out);
   void Fold(const Event& event);
@@ -104,20 +107,6 @@ class Core {
   // since.
   bool TakeMade(const Replica& replica);
   bool Current(WorkerId worker, Incarnation incarnation) const;
-  // Attempts with side effects that hold no slot and may still run (apply_unended.cc).
-  //
-  // Records that this attempt may run until `until`, or (0) until its worker reports its end. No-op if its task needs
-  // no other attempt.
-  void MayStillRun(const AttemptId& id, WorkerId worker, Incarnation incarnation, Instant until);
-  // Records that this attempt has ended, as its worker reported.
-  void HasEnded(const AttemptId& id, WorkerId worker, Incarnation incarnation);
-  // Bounds the wait for this incarnation's attempts by their leases, since it does not report any more.
-  void LeasesRunOut(WorkerId worker, Incarnation incarnation);
-  // Updates the record from a registration, which lists the attempts that the worker runs.
-  void SettleUnended(const WorkerRegistered& e);
-  // Releases the attempts whose time has come, and arms the timer for the next one.
-  void ReleaseUnended();
-  void ForgetUnended(JobId id);
 
   // Jobs.
   void PlanReadyStages(JobId id);
@@ -166,6 +155,7 @@ class Core {
   uint32_t RollBack(const TaskId& id);
 
   State& state_;
+  UnendedAttempts unended_;
   Instant now_;
   std::vector<Decision>* out_ = nullptr;
 };

@@ -1,8 +1,8 @@
-// The jobs that each list of policies serves, their candidates for speculation, and the totals of their attempts.
+// The part of RateIndex about lists of policies: their jobs, candidates for speculation, and totals of attempts.
 #include <charconv>
 
 #include "common/base/digest.h"
-#include "master/sched/state/state.h"
+#include "master/sched/index/rates.h"
 
 namespace mr::sched {
 
@@ -18,12 +18,7 @@ std::string SuffixOf(const std::string& text) {
 
 }  // namespace
 
-State::State() {
-  digest_ = HashCounters();
-  lists_[""];
-}
-
-void State::JoinList(Job& job) {
+void RateIndex::JoinList(Job& job) {
   std::string text;
   for (const std::string& policy : job.policies) text += (text.empty() ? "" : ",") + policy;
   const auto [it, added] = lists_.try_emplace(text);
@@ -37,14 +32,14 @@ void State::JoinList(Job& job) {
   job.list = &list;
 }
 
-void State::LeaveList(const Job& job) {
+void RateIndex::LeaveList(const Job& job) {
   const auto it = lists_.find(job.list->text);
   if (--it->second.jobs > 0 || it->first.empty()) return;
   lists_.erase(it);
   ++lists_count_;
 }
 
-void State::KeepStatistics(const JobList& list, const StatisticsWanted& wanted) {
+void RateIndex::KeepStatistics(const JobList& list, const StatisticsWanted& wanted) {
   if (wanted == list.statistics) return;
   lists_.at(list.text).statistics = wanted;
   for (auto& [id, job] : jobs_) {
@@ -57,7 +52,7 @@ void State::KeepStatistics(const JobList& list, const StatisticsWanted& wanted) 
   }
 }
 
-void State::SetSpeculable(const Job& job, uint32_t stage, bool is) {
+void RateIndex::SetSpeculable(const Job& job, uint32_t stage, bool is) {
   const StageKey key{-int64_t{job.priority}, job.arrival, {job.id, stage}};
   const size_t kind = KindIndex(job.graph.stages[stage].slot_kind);
   std::set<StageKey>& of_list = lists_.at(job.list->text).speculable[kind];
@@ -71,13 +66,13 @@ void State::SetSpeculable(const Job& job, uint32_t stage, bool is) {
   if (!of_list.empty()) speculating_[kind][*of_list.begin()] = job.list;
 }
 
-void State::CountAttempt(const Attempt& a, std::array<CauseCount, kCauses>* causes) {
+void RateIndex::CountAttempt(const Attempt& a, std::array<CauseCount, kCauses>* causes) {
   CauseCount& count = (*causes)[CauseIndex(a.cause)];
   ++count.launched;
   CountEnd(a, &count);
 }
 
-void State::CountEnd(const Attempt& a, CauseCount* count) {
+void RateIndex::CountEnd(const Attempt& a, CauseCount* count) {
   if (a.holds_slot()) return;
   if (a.state == AttemptState::kCommitted)
     ++count->won;
@@ -85,7 +80,7 @@ void State::CountEnd(const Attempt& a, CauseCount* count) {
     count->wasted = count->wasted + (a.ended_at - a.launched_at);
 }
 
-std::string State::CheckLists() const {
+std::string RateIndex::CheckLists() const {
   std::map<std::string, JobList> lists;
   lists[""];
   for (const auto& [id, job] : jobs_) {

@@ -1,9 +1,11 @@
 // Queues come with their first setting or job, and go with their last job unless an operator set them.
-#include "master/sched/state/state.h"
+#include "master/sched/index/queues.h"
+
+#include <algorithm>
 
 namespace mr::sched {
 
-void State::SetQueue(const QueueSet& e) {
+void QueueIndex::SetQueue(const QueueSet& e) {
   Queue& q = PutQueue(e.queue);
   digest_ -= Hash(q);
   q.set = true;
@@ -13,7 +15,7 @@ void State::SetQueue(const QueueSet& e) {
   digest_ += Hash(q);
 }
 
-Queue& State::PutQueue(const std::string& name) {
+Queue& QueueIndex::PutQueue(const std::string& name) {
   const auto [it, added] = queues_.try_emplace(name);
   if (added) {
     digest_ -= HashCounters();
@@ -26,14 +28,14 @@ Queue& State::PutQueue(const std::string& name) {
   return it->second;
 }
 
-void State::JoinQueue(Job& job) {
+void QueueIndex::JoinQueue(Job& job) {
   Queue& q = PutQueue(job.queue);
   job.in_queue = &q;
   ++q.jobs;
   busy_queues_[q.number] = &q;
 }
 
-void State::LeaveQueue(Job& job) {
+void QueueIndex::LeaveQueue(Job& job) {
   if (job.in_queue == nullptr) return;
   Queue& q = *job.in_queue;
   job.in_queue = nullptr;
@@ -42,6 +44,39 @@ void State::LeaveQueue(Job& job) {
   if (q.set) return;
   digest_ -= Hash(q);
   queues_.erase(job.queue);
+}
+
+void QueueIndex::RankJob(const Job& job, int direction) {
+  if (job.in_queue == nullptr) return;
+  Queue& queue = *job.in_queue;
+  const bool spare = AtGuarantee(job);
+  for (const size_t kind : {0, 1}) {
+    const JobRank rank = RankOf(job, kind);
+    const auto move = [&](bool in, Ranked<JobRank>* index, uint32_t* spares) {
+      if (!in) return;
+      if (spare)
+        *spares += static_cast<uint32_t>(direction);
+      else if (direction > 0)
+        index->Insert(rank);
+      else
+        index->Erase(rank);
+    };
+    move(job.ready_stages[kind] > 0, &queue.ready[kind], &queue.spare_ready[kind]);
+    move(job.early_stages[kind] > 0, &queue.early[kind], &queue.spare_early[kind]);
+  }
+}
+
+JobRank QueueIndex::RankOf(const Job& job, size_t kind) const {
+  const uint32_t held = sharing_.by_kind ? job.held[kind] : job.holding;
+  return {-int64_t{job.priority}, sharing_.by_held ? held : 0, job.arrival, job.id};
+}
+
+bool QueueIndex::QueueFull(const Job& job, SlotKind kind) const {
+  if (job.in_queue == nullptr) return false;
+  const Queue& q = *job.in_queue;
+  if (!sharing_.max_shares || q.max_share == 0) return false;
+  if (!sharing_.by_kind) return q.held_total() >= q.max_share;
+  return kind == SlotKind::kMap && q.held[KindIndex(kind)] >= q.max_share;
 }
 
 }  // namespace mr::sched

@@ -1,11 +1,19 @@
-// Each rack's part of a stage, and its slots. Maintained while a policy of the list places work by racks.
-#include <algorithm>
+#include "master/sched/index/racks.h"
 
-#include "master/sched/state/state.h"
+#include <algorithm>
 
 namespace mr::sched {
 
-void State::CountRacks(Stage& stage, const Task& task, int direction) const {
+uint32_t RackIndex::RackNumber(const std::string& rack) {
+  const auto [it, added] = rack_numbers_.try_emplace(rack, static_cast<uint32_t>(rack_numbers_.size()));
+  if (added) {
+    rack_names_.push_back(&it->first);
+    racks_.emplace_back();
+  }
+  return it->second;
+}
+
+void RackIndex::CountRacks(Stage& stage, const Task& task, int direction) const {
   if (!sharing_.by_rack) return;
   const uint32_t step = static_cast<uint32_t>(direction);
   const auto count = [&](WorkerId worker, auto&& add) {
@@ -30,7 +38,7 @@ void State::CountRacks(Stage& stage, const Task& task, int direction) const {
   }
 }
 
-void State::CountRack(Worker& w) {
+void RackIndex::CountRack(Worker& w) {
   if (!sharing_.by_rack) return;
   if (w.in_rack != RackSlots{}) {
     RackSlots& old = racks_[w.counted_rack];
@@ -54,7 +62,7 @@ void State::CountRack(Worker& w) {
   }
 }
 
-void State::RecountRacks() {
+void RackIndex::RecountRacks() {
   racks_.assign(rack_names_.size(), {});
   for (auto& [id, w] : workers_) {
     w.in_rack = {};
@@ -70,7 +78,7 @@ void State::RecountRacks() {
   }
 }
 
-std::string State::CheckRacks() const {
+std::string RackIndex::CheckRacks() const {
   std::vector<RackSlots> racks(rack_names_.size());
   for (const auto& [id, w] : workers_) {
     if (!sharing_.by_rack || !w.alive || w.draining) continue;

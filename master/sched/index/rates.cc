@@ -1,10 +1,9 @@
-// Statistics of running and finished attempts (statistics.h). Rerate takes an attempt out by the values with which it
-// was added, so that it may be called after any change.
+#include "master/sched/index/rates.h"
+
 #include <algorithm>
 
 #include "common/base/digest.h"
 #include "master/sched/index/estimate.h"
-#include "master/sched/state/state.h"
 
 namespace mr::sched {
 
@@ -196,7 +195,7 @@ uint32_t OwnLive(const Task& task) {
   return own;
 }
 
-Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a, bool sampled) {
+Rating RateIndex::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a, bool sampled) {
   Rating r;
   r.running = a.state == AttemptState::kRunning;
   r.finished = a.state == AttemptState::kCommitted;
@@ -228,7 +227,7 @@ Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a
   return r;
 }
 
-void State::Rerate(const AttemptId& id) {
+void RateIndex::Rerate(const AttemptId& id) {
   Job& job = JobOf(id.task.job);
   if (!job.list->statistics.any || !job.running()) return;
   Rerate(job, id.task, AttemptOf(id));
@@ -236,7 +235,7 @@ void State::Rerate(const AttemptId& id) {
 
 // A candidate's report decides nothing before a policy looks: its stage is speculable anyway. In a full cluster,
 // where few stages are looked at, most reports are never counted by themselves.
-void State::RerateReported(const AttemptId& id, Attempt& a) {
+void RateIndex::RerateReported(const AttemptId& id, Attempt& a) {
   Job& job = JobOf(id.task.job);
   if (!job.list->statistics.any || !job.running()) return;
   if (!a.rating.candidate) return Rerate(job, id.task, a);
@@ -250,13 +249,13 @@ void State::RerateReported(const AttemptId& id, Attempt& a) {
     CountReports(job, id.task.stage);
 }
 
-size_t State::uncounted() const {
+size_t RateIndex::uncounted() const {
   size_t n = 0;
   for (const StageId& id : uncounted_) n += FindStage(id)->uncounted.size();
   return n;
 }
 
-void State::CountReports(Job& job, uint32_t stage) {
+void RateIndex::CountReports(Job& job, uint32_t stage) {
   for (const auto& [task, number] : job.stages[stage].uncounted) {
     const AttemptId id{{job.id, stage, task}, number};
     Attempt& a = AttemptOf(id);
@@ -266,21 +265,21 @@ void State::CountReports(Job& job, uint32_t stage) {
   uncounted_.erase({job.id, stage});
 }
 
-void State::CountReports() {
+void RateIndex::CountReports() {
   const FlatSet<StageId> uncounted = uncounted_;
   for (const StageId& id : uncounted) CountReports(JobOf(id.job), id.stage);
 }
 
-const StageStatistics& State::Counted(const StageId& id) const {
+const StageStatistics& RateIndex::Counted(const StageId& id) const {
   const Stage& stage = *FindStage(id);
   if (!stage.uncounted.empty()) {
-    State* self = const_cast<State*>(this);
+    RateIndex* self = const_cast<RateIndex*>(this);
     self->CountReports(self->JobOf(id.job), id.stage);
   }
   return stage.statistics;
 }
 
-void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
+void RateIndex::Rerate(Job& job, const TaskId& id, Attempt& a) {
   a.uncounted = false;
   Stage& stage = job.stages[id.stage];
   const Rating rating =
@@ -299,7 +298,7 @@ void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
   if (had != s.speculable()) SetSpeculable(job, id.stage, !had);
 }
 
-void State::RerateTask(const TaskId& id) {
+void RateIndex::RerateTask(const TaskId& id) {
   Job& job = JobOf(id.job);
   if (!job.list->statistics.any || !job.running()) return;
   Stage& stage = job.stages[id.stage];
@@ -313,7 +312,7 @@ void State::RerateTask(const TaskId& id) {
   for (Attempt& a : stage.tasks[id.task].attempts) Rerate(job, id, a);
 }
 
-void State::DropStatistics(Job& job) {
+void RateIndex::DropStatistics(Job& job) {
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     Stage& stage = job.stages[s];
     if (stage.statistics.speculable()) SetSpeculable(job, s, false);
@@ -330,7 +329,7 @@ void State::DropStatistics(Job& job) {
   job.statistics = {};
 }
 
-std::string State::CheckStatistics() const {
+std::string RateIndex::CheckStatistics() const {
   std::array<std::set<StageKey>, 2> speculable;
   std::array<uint32_t, 2> speculative{};
   std::set<AttemptId> lent;
@@ -367,19 +366,7 @@ std::string State::CheckStatistics() const {
   if (speculable != speculable_) return "the stages with candidates for speculation are wrong";
   if (speculative != speculative_) return "the speculative attempts are counted wrong";
   if (lent != lent_) return "the attempts on lent slots are wrong";
-  SlotCount slots;
-  for (const auto& [id, w] : workers_) {
-    const SlotCount one = SlotsOf(w);
-    slots.total += one.total;
-    for (const size_t kind : {0, 1}) slots.by_kind[kind] += one.by_kind[kind];
-  }
-  return slots == slots_ ? "" : "the slots of the cluster are counted wrong";
-}
-
-SlotCount State::SlotsOf(const Worker& w) {
-  if (!w.alive || w.draining) return {};
-  const auto of = [&](uint32_t cap) { return cap == 0 ? w.slots.total : std::min(cap, w.slots.total); };
-  return {w.slots.total, {of(w.slots.map), of(w.slots.reduce)}};
+  return "";
 }
 
 }  // namespace mr::sched

@@ -1,5 +1,5 @@
 // Statistics of a stage and of a job for speculation: how fast attempts are against each other. Derived from
-// attempts, so neither hashed nor saved. The state's setters maintain them (rates.cc) while a policy of the list
+// attempts, so neither hashed nor saved. The state's setters maintain them (rates.h) while a policy of the list
 // wants them.
 #pragma once
 

@@ -274,6 +274,7 @@ std::string CheckWorker(const State& state, const Worker& w) {
 std::string CheckState(const State& state) {
   if (state.Digest() != state.RecomputeDigest()) return "the digest is not that of the state";
   if (std::string error = state.CheckStatistics(); !error.empty()) return error;
+  if (std::string error = CheckSlots(state); !error.empty()) return error;
   if (std::string error = state.CheckLists(); !error.empty()) return error;
   if (std::string error = state.CheckRacks(); !error.empty()) return error;
   if (std::string error = state.CheckGuarantees(); !error.empty()) return error;

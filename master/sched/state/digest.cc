@@ -5,7 +5,7 @@
 
 #include "common/base/digest.h"
 #include "common/base/fields.h"
-#include "master/sched/state/state.h"
+#include "master/sched/state/store.h"
 
 namespace mr::sched {
 
@@ -54,7 +54,7 @@ uint32_t Flags(std::initializer_list<bool> flags) {
 
 }  // namespace
 
-uint64_t State::Hash(const Config& c) {
+uint64_t EntityStore::Hash(const Config& c) {
   Mixer m(Tag::kConfig);
   m.Text(c.policies).Word(c.seed).Pair(c.scheduler_version, c.restarts).For(c.offer_period).Word(c.known);
   if (c.lost_wait != kLostWait) m.For(c.lost_wait);
@@ -62,7 +62,7 @@ uint64_t State::Hash(const Config& c) {
   return m.hash();
 }
 
-uint64_t State::Hash(const Worker& w) {
+uint64_t EntityStore::Hash(const Worker& w) {
   return Mixer(Tag::kWorker)
       .Pair(w.id.value, Flags({w.alive, w.draining}))
       .Word(w.incarnation)
@@ -78,7 +78,7 @@ uint64_t State::Hash(const Worker& w) {
       .hash();
 }
 
-uint64_t State::Hash(const Queue& q) {
+uint64_t EntityStore::Hash(const Queue& q) {
   return Mixer(Tag::kQueue)
       .Text(q.name)
       .Word(q.number)
@@ -88,7 +88,7 @@ uint64_t State::Hash(const Queue& q) {
       .hash();
 }
 
-uint64_t State::Hash(const Job& j) {
+uint64_t EntityStore::Hash(const Job& j) {
   Mixer m(Tag::kJob);
   m.Pair(j.id.epoch, j.id.seq)
       .Word(j.submit_hash)
@@ -105,7 +105,7 @@ uint64_t State::Hash(const Job& j) {
   return m.hash();
 }
 
-uint64_t State::Hash(const StageId& id, const Stage& s) {
+uint64_t EntityStore::Hash(const StageId& id, const Stage& s) {
   return Mixer(Tag::kStage)
       .Pair(id.job.epoch, id.job.seq)
       .Pair(id.stage, s.partitions)
@@ -114,7 +114,7 @@ uint64_t State::Hash(const StageId& id, const Stage& s) {
       .hash();
 }
 
-uint64_t State::Hash(const TaskId& id, const Task& t) {
+uint64_t EntityStore::Hash(const TaskId& id, const Task& t) {
   Mixer m(Tag::kTask);
   m.Id(id)
       .Pair(static_cast<uint32_t>(t.state), Flags({t.lost, t.has_content}))
@@ -136,9 +136,9 @@ uint64_t State::Hash(const TaskId& id, const Task& t) {
   return m.hash();
 }
 
-uint64_t State::Hash(const TaskId& id, const Attempt& a) { return MixHash(HashButHistory(id, a), a.history); }
+uint64_t EntityStore::Hash(const TaskId& id, const Attempt& a) { return MixHash(HashButHistory(id, a), a.history); }
 
-uint64_t State::HashButHistory(const TaskId& id, const Attempt& a) {
+uint64_t EntityStore::HashButHistory(const TaskId& id, const Attempt& a) {
   const uint32_t kinds =
       static_cast<uint32_t>(a.cause) << 16 | static_cast<uint32_t>(a.state) << 8 | static_cast<uint32_t>(a.failure);
   return Mixer(Tag::kAttempt)
@@ -159,11 +159,11 @@ uint64_t State::HashButHistory(const TaskId& id, const Attempt& a) {
       .hash();
 }
 
-uint64_t State::Hash(const TaskId& id, const ReplicaPlace& c) {
+uint64_t EntityStore::Hash(const TaskId& id, const ReplicaPlace& c) {
   return Mixer(Tag::kReplica).Id(id).Pair(c.generation, c.attempt).Word(c.worker.value).Word(c.incarnation).hash();
 }
 
-uint64_t State::Hash(JobId job, const BoundRead& r) {
+uint64_t EntityStore::Hash(JobId job, const BoundRead& r) {
   return Mixer(Tag::kBound)
       .Pair(job.epoch, job.seq)
       .Pair(r.stage, r.task)
@@ -176,7 +176,7 @@ uint64_t State::Hash(JobId job, const BoundRead& r) {
       .hash();
 }
 
-uint64_t State::Hash(JobId job, const AskedReplica& a) {
+uint64_t EntityStore::Hash(JobId job, const AskedReplica& a) {
   return Mixer(Tag::kAsked)
       .Pair(job.epoch, job.seq)
       .Pair(a.stage, a.task)
@@ -185,18 +185,18 @@ uint64_t State::Hash(JobId job, const AskedReplica& a) {
       .hash();
 }
 
-uint64_t State::Hash(const FactKey& key, const FactValue& value) {
+uint64_t EntityStore::Hash(const FactKey& key, const FactValue& value) {
   Mixer m(Tag::kFact);
   m.Text(key.policy).Text(key.scope).Word(key.id).Text(key.name).Word(value.index());
   std::visit([&m](auto v) { m.Word(std::bit_cast<uint64_t>(v)); }, value);
   return m.hash();
 }
 
-uint64_t State::HashTimer(const std::string& policy, uint64_t id, Instant at) {
+uint64_t EntityStore::HashTimer(const std::string& policy, uint64_t id, Instant at) {
   return Mixer(Tag::kTimer).Text(policy).Word(id).At(at).hash();
 }
 
-uint64_t State::HashCounters() const {
+uint64_t EntityStore::HashCounters() const {
   Mixer m(Tag::kCounters);
   m.Word(arrivals_).Word(offers_).Word(queue_numbers_).Word(offer_cursor_.value);
   for (const Transfers& t : transfers_) {
@@ -207,7 +207,7 @@ uint64_t State::HashCounters() const {
 
 // Calls visit(hash, name) for each entity; name() returns its name. The digest is the sum of the hashes.
 template <class Visit>
-void State::EachHash(Visit visit) const {
+void EntityStore::EachHash(Visit visit) const {
   const auto of = [](JobId job, uint32_t stage) { return Name(job) + "/" + std::to_string(stage); };
   visit(HashCounters(), [] { return std::string("counters of offers and arrivals"); });
   if (config_.known) visit(Hash(config_), [] { return std::string("configuration"); });
@@ -257,13 +257,13 @@ void State::EachHash(Visit visit) const {
   }
 }
 
-uint64_t State::RecomputeDigest() const {
+uint64_t EntityStore::RecomputeDigest() const {
   uint64_t digest = 0;
   EachHash([&digest](uint64_t hash, const auto&) { digest += hash; });
   return digest;
 }
 
-std::map<std::string, uint64_t> State::Entities() const {
+std::map<std::string, uint64_t> EntityStore::Entities() const {
   std::map<std::string, uint64_t> entities;
   EachHash([&entities](uint64_t hash, const auto& name) { entities[name()] += hash; });
   return entities;

@@ -46,7 +46,7 @@ void State::EndJob(JobId id, JobState state, const std::string& message, Instant
       FetchAhead(job.stages[s].tasks, t);
       ReleaseTask(task);
       while (!TaskOf(task).replicas.empty()) RemoveReplica(task, TaskOf(task).replicas.back());
-      Index(job, task, TaskOf(task), false);
+      Index({job, task, TaskOf(task), false});
     }
   }
   for (const AskedReplica& replica : job.asked) digest_ -= Hash(id, replica);
@@ -60,7 +60,7 @@ void State::EndJob(JobId id, JobState state, const std::string& message, Instant
   CountGuarantee(job);
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
-      Index(job, {id, s, t}, job.stages[s].tasks[t], true);
+      Index({job, {id, s, t}, job.stages[s].tasks[t], true});
     }
   }
   RefreshAll(job);

@@ -26,92 +26,7 @@ uint64_t HashPlan(const StagePlanned& plan) {
   return h;
 }
 
-// Names are short, and those of one policy differ in their first or last letter.
-uint64_t PlaceOf(std::string_view name, uint64_t id) {
-  const auto letter = [](char c) { return static_cast<uint64_t>(static_cast<unsigned char>(c)); };
-  return MixHash(name.empty() ? 0 : letter(name.front()) << 8 | letter(name.back()), id);
-}
-uint64_t PlaceOf(const FactName& key) {
-  return PlaceOf(key.name, key.id) + key.policy.size() + (key.scope.size() << 6);
-}
-
 }  // namespace
-
-const Job* State::FindJob(JobId id) const {
-  const Job*& recent = recent_jobs_[id.seq % kRecentJobs];
-  if (recent != nullptr && recent->id == id) return recent;
-  const auto it = jobs_.find(id);
-  if (it == jobs_.end()) return nullptr;
-  return recent = &it->second;
-}
-
-const Stage* State::FindStage(StageId id) const {
-  const Job* job = FindJob(id.job);
-  return job == nullptr || id.stage >= job->stages.size() ? nullptr : &job->stages[id.stage];
-}
-
-const Task* State::FindTask(TaskId id) const {
-  const Stage* stage = FindStage(id.stage_id());
-  return stage == nullptr || id.task >= stage->tasks.size() ? nullptr : &stage->tasks[id.task];
-}
-
-const Attempt* State::FindAttempt(const AttemptId& id) const {
-  const Task* task = FindTask(id.task);
-  if (task == nullptr) return nullptr;
-  // Numbers ascend, and the wanted one is nearly always the last.
-  for (auto it = task->attempts.rbegin(); it != task->attempts.rend(); ++it) {
-    if (it->number == id.number) return &*it;
-  }
-  return nullptr;
-}
-
-const Worker* State::FindWorker(WorkerId id) const {
-  if (id.value < worker_at_.size()) return worker_at_[id.value];
-  const auto it = workers_.find(id);
-  return it == workers_.end() ? nullptr : &it->second;
-}
-
-const FactValue* State::FindFact(const FactName& key) const {
-  const auto* fact = found_facts_.Find(facts_, key, PlaceOf(key));
-  return fact == nullptr ? nullptr : &fact->second;
-}
-
-const Instant* State::FindTimer(std::string_view policy, uint64_t id) const {
-  const auto* timer = found_timers_.Find(timers_, TimerLess::Name{policy, id}, PlaceOf(policy, id));
-  return timer == nullptr ? nullptr : &timer->second;
-}
-
-const StageSpec& State::Spec(StageId id) const {
-  const Job* job = FindJob(id.job);
-  MR_CHECK(job != nullptr, "no such job");
-  return job->graph.stages[id.stage];
-}
-
-Job& State::JobOf(JobId id) {
-  const Job* job = FindJob(id);
-  MR_CHECK(job != nullptr, "no such job");
-  return const_cast<Job&>(*job);
-}
-Worker& State::WorkerOf(WorkerId id) {
-  const Worker* worker = FindWorker(id);
-  MR_CHECK(worker != nullptr, "no such worker");
-  return const_cast<Worker&>(*worker);
-}
-Stage& State::StageOf(const TaskId& id) {
-  Job& job = JobOf(id.job);
-  MR_CHECK(id.stage < job.stages.size(), "no such stage");
-  return job.stages[id.stage];
-}
-Task& State::TaskOf(const TaskId& id) {
-  Stage& stage = StageOf(id);
-  MR_CHECK(id.task < stage.tasks.size(), "no such task");
-  return stage.tasks[id.task];
-}
-Attempt& State::AttemptOf(const AttemptId& id) {
-  const Attempt* attempt = FindAttempt(id);
-  MR_CHECK(attempt != nullptr, "no such attempt");
-  return const_cast<Attempt&>(*attempt);
-}
 
 void State::SetConfig(const ConfigChanged& e, Instant now) {
   if (config_.known) digest_ -= Hash(config_);
@@ -130,27 +45,16 @@ void State::SetLease(Duration wait) {
   if (config_.known) digest_ += Hash(config_);
 }
 
-// Ids count from 1. A table finds workers by id, except one whose id is far off.
-Worker& State::AddWorker(WorkerId id) {
-  constexpr uint32_t kGap = 100'000;
-  Worker& w = workers_[id];
-  if (id.value >= worker_at_.size() && id.value < worker_at_.size() + kGap) {
-    const size_t before = worker_at_.size();
-    worker_at_.resize(id.value + 1, nullptr);
-    // A worker that was far off may fit into the table now.
-    for (auto it = workers_.lower_bound({static_cast<uint32_t>(before)}); it != workers_.upper_bound(id); ++it) {
-      worker_at_[it->first.value] = &it->second;
-    }
+void State::SetSharing(const Sharing& sharing) {
+  if (sharing == sharing_) return;
+  for (const auto& [id, job] : jobs_) RankJob(job, -1);
+  sharing_ = sharing;
+  RecountRacks();
+  for (const auto& [id, job] : jobs_) RankJob(job, +1);
+  for (auto& [id, job] : jobs_) {
+    RefreshAll(job);
+    CountGuarantee(job);
   }
-  if (id.value < worker_at_.size()) worker_at_[id.value] = &w;
-  const auto place =
-      std::lower_bound(roll_.begin(), roll_.end(), id, [](const RollEntry& e, WorkerId i) { return e.id < i; });
-  if (place == roll_.end() || place->id != id) {
-    w.in_roll = static_cast<uint32_t>(place - roll_.begin());
-    roll_.insert(place, {id});
-    for (size_t i = w.in_roll + 1; i < roll_.size(); ++i) ++workers_.at(roll_[i].id).in_roll;
-  }
-  return w;
 }
 
 void State::PutWorker(const WorkerRegistered& e) {
@@ -219,16 +123,6 @@ void State::AddJob(const JobSubmitted& e, Instant now) {
   for (uint32_t s = 0; s < job.stages.size(); ++s) digest_ += Hash({e.job, s}, job.stages[s]);
 }
 
-void State::ListReaders(Job& job) {
-  for (uint32_t s = 0; s < job.stages.size(); ++s) {
-    for (const StageInput& input : job.graph.stages[s].inputs) {
-      if (!input.is_edge || input.upstream >= s) continue;
-      std::vector<uint32_t>& readers = job.stages[input.upstream].readers;
-      if (readers.empty() || readers.back() != s) readers.push_back(s);
-    }
-  }
-}
-
 void State::AskPlan(StageId id) {
   Stage& stage = JobOf(id.job).stages[id.stage];
   digest_ -= Hash(id, stage);
@@ -273,13 +167,18 @@ void State::NoteContent(Stage& stage, uint32_t t) {
   stage.contents[t] = {task.manifest.content, task.has_content ? task.generation : 0};
 }
 
+void State::Notify(const EntityChanged& change) {
+  Index(change);
+  CountRacks(change.job.stages[change.id.stage], change.task, change.in ? +1 : -1);
+  if (change.in) RerateTask(change.id);
+}
+
 Task& State::BeginTask(const TaskId& id) {
   Job& job = JobOf(id.job);
   const Stage& stage = job.stages[id.stage];
   Task& task = job.stages[id.stage].tasks[id.task];
   before_ = {task.state == TaskState::kCommitted, stage.pending == 0, stage.complete(), job.fetching > 0};
-  Index(job, id, task, false);
-  CountRacks(job.stages[id.stage], task, -1);
+  Notify({job, id, task, false});
   digest_ -= Hash(id, task);
   return task;
 }
@@ -290,9 +189,7 @@ void State::FinishTask(const TaskId& id, Task& task) {
   digest_ += Hash(id, task);
   ++job.stages[id.stage].edits;
   NoteContent(job.stages[id.stage], id.task);
-  Index(job, id, task, true);
-  CountRacks(job.stages[id.stage], task, +1);
-  RerateTask(id);
+  Notify({job, id, task, true});
   const Before was = before_;
   if (was.committed != (task.state == TaskState::kCommitted)) CommitMoved(id);
   if (was.fetching != (job.fetching > 0)) {
@@ -499,76 +396,6 @@ void State::AddSample(const AttemptId& id, const Sample& sample, bool inputs_don
   add(attempt);
   digest_ += MixHash(still, attempt.history);
   RerateReported(id, attempt);
-}
-
-void State::AddReplica(const TaskId& id, const ReplicaPlace& place) {
-  Task& task = TaskOf(id);
-  if (std::find(task.replicas.begin(), task.replicas.end(), place) != task.replicas.end()) return;
-  CountRacks(StageOf(id), task, -1);
-  task.replicas.push_back(place);
-  CountRacks(StageOf(id), task, +1);
-  digest_ += Hash(id, place);
-  WorkerOf(place.worker).replicas.Insert({id, place.attempt});
-  StageOf(id).bare.erase(id.task);
-}
-
-std::vector<AttemptId> State::RemoveReplica(const TaskId& id, const ReplicaPlace& place) {
-  Task& task = TaskOf(id);
-  const auto it = std::find(task.replicas.begin(), task.replicas.end(), place);
-  if (it == task.replicas.end()) return {};
-  Bindings& bindings = JobOf(id.job).bindings;
-  std::vector<AttemptId> readers;
-  for (const BoundRead& read : bindings.Unfinished(id.stage, id.task, place)) {
-    digest_ -= Hash(id.job, read);
-    bindings.Erase(read);
-    readers.push_back({{id.job, read.stage, read.task}, read.number});
-  }
-  digest_ -= Hash(id, place);
-  WorkerOf(place.worker).replicas.Erase({id, place.attempt});
-  CountRacks(StageOf(id), task, -1);
-  task.replicas.erase(it);
-  CountRacks(StageOf(id), task, +1);
-  if (task.replicas.empty() && task.state == TaskState::kCommitted) StageOf(id).bare.insert(id.task);
-  return readers;
-}
-
-void State::SetFact(const FactKey& key, FactValue value) {
-  if (const FactValue* was = FindFact(key)) {
-    digest_ -= Hash(key, *was);
-    const_cast<FactValue&>(*was) = value;
-  } else {
-    facts_.emplace(key, value);
-  }
-  digest_ += Hash(key, value);
-}
-
-void State::EraseFact(const FactKey& key) {
-  const auto it = facts_.find(key);
-  if (it == facts_.end()) return;
-  found_facts_.Drop(PlaceOf(key));
-  digest_ -= Hash(key, it->second);
-  facts_.erase(it);
-}
-
-void State::SetTimer(const std::string& policy, uint64_t id, Instant at) {
-  EraseTimer(policy, id);
-  digest_ += HashTimer(policy, id, at);
-  timers_.emplace(TimerKey{policy, id}, at);
-}
-
-void State::EraseTimer(const std::string& policy, uint64_t id) {
-  const auto it = timers_.find(TimerLess::Name{policy, id});
-  if (it == timers_.end()) return;
-  found_timers_.Drop(PlaceOf(policy, id));
-  digest_ -= HashTimer(policy, id, it->second);
-  timers_.erase(it);
-}
-
-void State::CountOffer(WorkerId launched_on) {
-  digest_ -= HashCounters();
-  ++offers_;
-  if (launched_on.valid()) offer_cursor_ = launched_on;
-  digest_ += HashCounters();
 }
 
 }  // namespace mr::sched

@@ -1,18 +1,10 @@
-// Attempts with side effects whose end is not known: those of a lost worker, which may run on behind a cut network,
-// and those of an earlier release of the master. No other attempt of their task is launched before each has ended.
-// Its worker's report shows that, or its worker's next registration, or its lease, which the worker's helper enforces
-// (worker/adr/0003).
-#include <algorithm>
+#include "master/sched/fold/unended.h"
 
-#include "master/sched/fold/core.h"
+#include <algorithm>
 
 namespace mr::sched {
 
-void Core::On(const LeaseSet& e) {
-  if (e.wait.ns > 0) state_.SetLease(e.wait);
-}
-
-void Core::MayStillRun(const AttemptId& id, WorkerId worker, Incarnation incarnation, Instant until) {
+void UnendedAttempts::Add(const AttemptId& id, WorkerId worker, Incarnation incarnation, Instant until) {
   const Job* job = state_.FindJob(id.task.job);
   const Task* task = state_.FindTask(id.task);
   if (job == nullptr || task == nullptr || !job->running() || !job->graph.stages[id.task.stage].side_effects) return;
@@ -23,10 +15,10 @@ void Core::MayStillRun(const AttemptId& id, WorkerId worker, Incarnation incarna
   });
   all.push_back({id.number, worker, incarnation, until});
   state_.SetUnended(id.task, std::move(all));
-  if (until.ns != 0) WakeCoreAt(until);
+  if (until.ns != 0) wake_(until);
 }
 
-void Core::HasEnded(const AttemptId& id, WorkerId worker, Incarnation incarnation) {
+void UnendedAttempts::Remove(const AttemptId& id, WorkerId worker, Incarnation incarnation) {
   const Task* task = state_.FindTask(id.task);
   if (task == nullptr || task->unended.empty()) return;
   std::vector<Unended> left = task->unended;
@@ -36,18 +28,18 @@ void Core::HasEnded(const AttemptId& id, WorkerId worker, Incarnation incarnatio
   if (left != task->unended) state_.SetUnended(id.task, std::move(left));
 }
 
-void Core::LeasesRunOut(WorkerId worker, Incarnation incarnation) {
+void UnendedAttempts::LeasesRunOut(WorkerId worker, Incarnation incarnation, Instant until) {
   const std::set<TaskId> tasks = state_.unended();
   for (const TaskId& id : tasks) {
     const std::vector<Unended> all = state_.FindTask(id)->unended;
     for (const Unended& u : all) {
       if (u.worker != worker || u.incarnation != incarnation || u.until.ns != 0) continue;
-      MayStillRun({id, u.number}, worker, incarnation, now_ + state_.config().lost_wait);
+      Add({id, u.number}, worker, incarnation, until);
     }
   }
 }
 
-void Core::SettleUnended(const WorkerRegistered& e) {
+void UnendedAttempts::Settle(const WorkerRegistered& e) {
   const std::set<AttemptId> running(e.running.begin(), e.running.end());
   const std::set<TaskId> tasks = state_.unended();
   for (const TaskId& id : tasks) {
@@ -58,28 +50,28 @@ void Core::SettleUnended(const WorkerRegistered& e) {
       const AttemptId attempt{id, u.number};
       // The registration renews its lease, so only its report shows its end.
       if (running.count(attempt) != 0)
-        MayStillRun(attempt, u.worker, u.incarnation, {});
+        Add(attempt, u.worker, u.incarnation, {});
       else
-        HasEnded(attempt, u.worker, u.incarnation);
+        Remove(attempt, u.worker, u.incarnation);
     }
   }
 }
 
-void Core::ReleaseUnended() {
+void UnendedAttempts::Release(Instant now) {
   const std::set<TaskId> tasks = state_.unended();
   Instant next{INT64_MAX};
   for (const TaskId& id : tasks) {
     std::vector<Unended> left = state_.FindTask(id)->unended;
-    std::erase_if(left, [&](const Unended& u) { return u.until.ns != 0 && u.until <= now_; });
+    std::erase_if(left, [&](const Unended& u) { return u.until.ns != 0 && u.until <= now; });
     for (const Unended& u : left) {
       if (u.until.ns != 0) next = std::min(next, u.until);
     }
     if (left != state_.FindTask(id)->unended) state_.SetUnended(id, std::move(left));
   }
-  if (next.ns != INT64_MAX) WakeCoreAt(next);
+  if (next.ns != INT64_MAX) wake_(next);
 }
 
-void Core::ForgetUnended(JobId id) {
+void UnendedAttempts::Forget(JobId id) {
   const std::set<TaskId> tasks = state_.unended();
   for (const TaskId& task : tasks) {
     if (task.job == id) state_.SetUnended(task, {});
