@@ -2,7 +2,9 @@
 
 #include <cstdio>
 
+#include "common/rpc/control_wire.h"
 #include "common/rpc/kj_status.h"
+#include "common/rpc/spec_wire.h"
 #include "common/rpc/wire.h"
 
 namespace mr::ctl {
@@ -113,51 +115,10 @@ ProfileStatus FromWire(rpc::Profile::Reader r) {
 }
 
 ReplayTask FromWire(rpc::StageInfo::Reader stage, rpc::Launch::Reader launch) {
-  ReplayTask task;
-  const auto spec = stage.getSpec();
-  task.library = stage.getLibrary().cStr();
-  task.stage = spec.getName().cStr();
-  task.job_name = stage.getJobName().cStr();
-  task.op = spec.getOperator().cStr();
-  task.config.assign(reinterpret_cast<const char*>(spec.getConfig().begin()), spec.getConfig().size());
-  task.flags = spec.getFlags();
-  task.tasks = stage.getTasks();
-  task.inputs = spec.getInputs().size();
-  std::vector<rpc::FileInput::Reader> files(task.inputs);
-  for (uint32_t i = 0; i < task.inputs; ++i) {
-    const auto input = spec.getInputs()[i];
-    if (input.isEdge())
-      ++task.edges;
-    else
-      files[i] = input.getFiles();
-  }
-  for (const auto split : launch.getSplits()) {
-    if (split.getInput() >= task.inputs) continue;
-    const auto& of = files[split.getInput()];
-    task.splits.push_back({split.getInput(), split.getUri().cStr(), of.getFormat().cStr(), split.getOffset(),
-                           split.getLength(), split.getFileBytes(), of.getSampleBytes(), split.getFile()});
-  }
-  const auto partitions = stage.getPortPartitions();
-  for (uint32_t p = 0; p < spec.getPorts().size(); ++p) {
-    const auto in = spec.getPorts()[p];
-    ReplayTask::Port port;
-    port.files = in.isFiles();
-    if (port.files) {
-      port.format = in.getFiles().getFormat().cStr();
-    } else {
-      port.sorted = in.getShuffle().getSorted();
-      port.combine = in.getShuffle().getCombine();
-      port.custom_partition = in.getShuffle().getCustomPartition();
-    }
-    port.partitions = p < partitions.size() ? partitions[p] : 1;
-    task.ports.push_back(std::move(port));
-  }
-  for (const auto pair : stage.getEnv()) task.env.emplace_back(pair.getKey().cStr(), pair.getValue().cStr());
-  task.sort_buffer_bytes = stage.getSortBufferBytes();
-  task.memory_bytes = stage.getMemoryBytes();
-  task.partition_seed = stage.getPartitionSeed();
-  task.max_bad_records = stage.getMaxBadRecords();
-  for (const auto file : stage.getFiles()) task.side_files.push_back({file.getName().cStr(), file.getSha256().cStr()});
+  ReplayTask task{rpc::FromWire(stage), rpc::FromWire(launch)};
+  const auto& inputs = task.stage.spec.inputs;
+  std::erase_if(task.launch.splits, [&](const Split& split) { return split.input >= inputs.size(); });
+  task.stage.port_partitions.resize(task.stage.spec.ports.size(), 1);
   return task;
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/status.h"
+#include "common/model/command.h"
 #include "common/model/status.h"
 
 namespace mr::ctl {
@@ -102,30 +103,9 @@ struct Explained {
 
 // The launch of an attempt, as far as it can be repeated elsewhere.
 struct ReplayTask {
-  struct Split {
-    uint32_t input = 0;
-    std::string uri, format;
-    uint64_t offset = 0, length = 0, file_bytes = 0, sample_bytes = 0;
-    uint64_t file = 0;  // id of the planned version in the block store; 0 = unknown
-  };
-  struct Port {
-    bool files = false, sorted = false, combine = false, custom_partition = false;
-    std::string format;
-    uint32_t partitions = 1;
-  };
-  std::string library;  // SHA-256; empty: the built-in library
-  std::string stage, job_name, op, config;
-  uint32_t flags = 0, tasks = 0, inputs = 0;
-  uint32_t edges = 0;  // number of inputs that other tasks wrote
-  std::vector<Split> splits;
-  std::vector<Port> ports;
-  std::vector<std::pair<std::string, std::string>> env;
-  uint64_t sort_buffer_bytes = 0, memory_bytes = 0, partition_seed = 0;
-  uint64_t max_bad_records = 0;  // of its job
-  struct SideFile {
-    std::string name, sha256;
-  };
-  std::vector<SideFile> side_files;
+  StageInfo stage;
+  LaunchCommand launch;  // each split is of an input that is files
+  const FileInput& FilesOf(const Split& split) const { return stage.spec.inputs[split.input].files; }
 };
 
 // The result of a replay.

@@ -21,46 +21,48 @@ std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, c
                            const std::string& scratch) {
   ReplayJson splits = ReplayJson::array(), ports = ReplayJson::array(), env = ReplayJson::object(),
              config = ReplayJson::array();
-  for (size_t i = 0; i < task.splits.size(); ++i) {
-    const auto& s = task.splits[i];
+  const StageInfo& stage = task.stage;
+  for (size_t i = 0; i < task.launch.splits.size(); ++i) {
+    const Split& s = task.launch.splits[i];
     splits.push_back({{"input", s.input},
                       {"name", s.uri},
-                      {"format", s.format},
+                      {"format", task.FilesOf(s).format},
                       {"offset", s.offset},
                       {"length", s.length},
                       {"file_bytes", s.file_bytes},
-                      {"sample_bytes", s.sample_bytes},
+                      {"sample_bytes", task.FilesOf(s).sample_bytes},
                       {"path", files[i].path},
                       {"path_offset", files[i].offset},
                       {"path_length", files[i].length}});
   }
-  for (const auto& p : task.ports) {
+  for (size_t i = 0; i < stage.spec.ports.size(); ++i) {
+    const PortSpec& p = stage.spec.ports[i];
     ports.push_back({{"files", p.files},
                      {"format", p.format},
-                     {"partitions", p.partitions},
+                     {"partitions", stage.port_partitions[i]},
                      {"sorted", p.sorted},
                      {"combine", p.combine},
                      {"custom_partition", p.custom_partition}});
   }
-  for (const auto& [name, value] : task.env) env[name] = value;
-  for (const char c : task.config) config.push_back(static_cast<unsigned char>(c));
+  for (const auto& [name, value] : stage.env) env[name] = value;
+  for (const char c : stage.spec.config) config.push_back(static_cast<unsigned char>(c));
   constexpr uint64_t kSortBuffer = 64ull << 20;  // the worker's value
   return DumpReplay({{"attempt", attempt},
-                     {"stage_name", task.stage},
-                     {"job_name", task.job_name},
-                     {"tasks", task.tasks},
+                     {"stage_name", stage.spec.name},
+                     {"job_name", stage.job_name},
+                     {"tasks", stage.tasks},
                      {"library", library},
-                     {"operator", task.op},
-                     {"flags", task.flags},
+                     {"operator", stage.spec.operator_name},
+                     {"flags", stage.spec.flags},
                      {"config", std::move(config)},
-                     {"inputs", task.inputs},
+                     {"inputs", stage.spec.inputs.size()},
                      {"splits", std::move(splits)},
                      {"ports", std::move(ports)},
                      {"env", std::move(env)},
-                     {"sort_buffer_bytes", task.sort_buffer_bytes != 0 ? task.sort_buffer_bytes : kSortBuffer},
-                     {"memory_bytes", task.memory_bytes},
-                     {"partition_seed", task.partition_seed},
-                     {"max_bad_records", task.max_bad_records},
+                     {"sort_buffer_bytes", stage.sort_buffer_bytes != 0 ? stage.sort_buffer_bytes : kSortBuffer},
+                     {"memory_bytes", stage.memory_bytes},
+                     {"partition_seed", stage.partition_seed},
+                     {"max_bad_records", stage.max_bad_records},
                      {"files_directory", files_directory},
                      {"scratch", scratch}});
 }
@@ -87,12 +89,13 @@ std::string RenderReplay(const std::string& attempt, const ReplayTask& task, con
                          OutputForm form) {
   if (form != OutputForm::kTable) {
     ReplayJson inputs = ReplayJson::array(), counters = ReplayJson::array();
-    for (const auto& s : task.splits) inputs.push_back({{"uri", s.uri}, {"offset", s.offset}, {"bytes", s.length}});
+    for (const Split& s : task.launch.splits)
+      inputs.push_back({{"uri", s.uri}, {"offset", s.offset}, {"bytes", s.length}});
     for (const auto& c : result.counters)
       counters.push_back({{"id", c.group + "." + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}});
     ReplayJson json = {{"id", attempt},
-                       {"operator", task.op},
-                       {"stage", task.stage},
+                       {"operator", task.stage.spec.operator_name},
+                       {"stage", task.stage.spec.name},
                        {"inputs", std::move(inputs)},
                        {"done", result.done},
                        {"message", result.message},
@@ -107,8 +110,9 @@ std::string RenderReplay(const std::string& attempt, const ReplayTask& task, con
     if (!result.done) all["error"] = {{"code", "failed"}, {"message", result.message}, {"hint", ""}};
     return DumpReplay(all);
   }
-  std::string text = "attempt   " + attempt + "\noperator  " + task.op + " of stage " + task.stage + "\n";
-  for (const auto& s : task.splits) {
+  std::string text = "attempt   " + attempt + "\noperator  " + task.stage.spec.operator_name + " of stage " +
+                     task.stage.spec.name + "\n";
+  for (const Split& s : task.launch.splits) {
     text += "input     " + s.uri + ", bytes " + std::to_string(s.offset) + " to " +
             std::to_string(s.offset + s.length) + "\n";
   }

@@ -46,10 +46,13 @@ class ReplayDirectory {
 };
 
 Status Replayable(const std::string& word, const ReplayTask& task) {
-  if (task.edges != 0) {
-    return WithHint(Rejected(word + " cannot be replayed: " + std::to_string(task.edges) + " of the " +
-                             std::to_string(task.inputs) + " inputs of stage '" + task.stage + "' " +
-                             (task.edges == 1 ? "is" : "are") + " what other tasks wrote, and " +
+  const StageSpec& stage = task.stage.spec;
+  const auto edges =
+      std::count_if(stage.inputs.begin(), stage.inputs.end(), [](const InputSpec& input) { return input.is_edge; });
+  if (edges != 0) {
+    return WithHint(Rejected(word + " cannot be replayed: " + std::to_string(edges) + " of the " +
+                             std::to_string(stage.inputs.size()) + " inputs of stage '" + stage.name + "' " +
+                             (edges == 1 ? "is" : "are") + " what other tasks wrote, and " +
                              "their workers keep that for readers within the job only"),
                     "replay an attempt of a stage that reads only files (mrctl job stages), or test the operator with "
                     "paceline/testing.h");
@@ -62,12 +65,12 @@ Status Replayable(const std::string& word, const ReplayTask& task) {
 Status LinkSideFiles(const ReplayTask& task, const std::vector<std::string>& words, const std::string& directory) {
   MR_ASSIGN_OR_RETURN(std::vector<SideFile> files, ParseSideFiles(words, std::filesystem::current_path().string()));
   MR_RETURN_IF_ERROR(DigestSideFiles(&files));
-  if (task.side_files.empty()) {
+  if (task.stage.files.empty()) {
     if (!files.empty()) return InvalidArgument("the attempt's job has no side files: omit --files");
     return {};
   }
   MR_RETURN_IF_ERROR(MakeDirectories(directory));
-  for (const auto& wanted : task.side_files) {
+  for (const auto& wanted : task.stage.files) {
     const auto named = [&](const SideFile& file) { return file.name == wanted.name; };
     const auto given = std::find_if(files.begin(), files.end(), named);
     if (given == files.end()) {
@@ -88,18 +91,18 @@ Status LinkSideFiles(const ReplayTask& task, const std::vector<std::string>& wor
 
 // Returns the library that the attempt ran, checked by its digest.
 Result<std::string> LibraryOf(const ReplayTask& task, const std::string& given) {
-  if (task.library.empty()) {
+  if (task.stage.library.empty()) {
     if (!given.empty()) return InvalidArgument("the attempt ran an operator of the built-in library: omit --lib");
     return BuiltinLibrary();
   }
-  const std::string shown = task.library.substr(0, 12);
+  const std::string shown = task.stage.library.substr(0, 12);
   if (given.empty()) {
     return WithHint(InvalidArgument("the attempt ran an operator of the job's own library (SHA-256 " + shown + "...)"),
                     "give its path: --lib FILE.so");
   }
   auto sha256 = Sha256File(given);
   if (!sha256.ok()) return sha256.status().With("--lib");
-  if (*sha256 != task.library) {
+  if (*sha256 != task.stage.library) {
     return WithHint(
         InvalidArgument("--lib " + given + " is not the library that the attempt ran: its SHA-256 begins with " +
                         sha256->substr(0, 12) + ", the job's with " + shown),
@@ -110,12 +113,12 @@ Result<std::string> LibraryOf(const ReplayTask& task, const std::string& given) 
 
 // Fetches one split. Of a compressed file it fetches everything, since bytes before the split may be needed. Of other
 // files it fetches the first bytes, which show the compression, and the split, at their offsets in a sparse file.
-Result<ReplayFile> FetchSplit(dfs::BlockingDfs& store, const std::string& path, const ReplayTask::Split& split,
+Result<ReplayFile> FetchSplit(dfs::BlockingDfs& store, const std::string& path, const SplitToRead& split,
                               const std::string& to) {
   const uint64_t head_bytes = std::min<uint64_t>(4, split.file_bytes);
   std::string head;
   if (head_bytes > 0) {
-    MR_ASSIGN_OR_RETURN(head, store.GetBytes(path, 0, head_bytes, split.file));
+    MR_ASSIGN_OR_RETURN(head, store.GetBytes(path, 0, head_bytes, split.version.id));
   }
   const bool whole = CompressionOfName(path) != Compression::kNone || head.starts_with("\x1f\x8b") ||
                      head.starts_with("\x28\xb5\x2f\xfd") || (head.size() == 4 && head.substr(1) == "\x2a\x4d\x18");
@@ -125,7 +128,7 @@ Result<ReplayFile> FetchSplit(dfs::BlockingDfs& store, const std::string& path, 
       whole ? split.file_bytes : std::min(split.offset + split.length + kMaxRecordBytes, split.file_bytes);
   MR_RETURN_IF_ERROR(WriteAll(fd.get(), head));
   if (lseek(fd.get(), static_cast<off_t>(begin), SEEK_SET) < 0) return ErrnoStatus(errno, "cannot write " + to);
-  if (end > begin) MR_RETURN_IF_ERROR(store.GetToFd(path, fd.get(), begin, end - begin, split.file));
+  if (end > begin) MR_RETURN_IF_ERROR(store.GetToFd(path, fd.get(), begin, end - begin, split.version.id));
   return ReplayFile{to, 0, end};
 }
 
@@ -133,7 +136,7 @@ Result<ReplayFile> FetchSplit(dfs::BlockingDfs& store, const std::string& path, 
 Result<std::vector<ReplayFile>> Fetch(Client& client, const ReplayTask& task, const ReplayDirectory& directory) {
   std::vector<ReplayFile> files;
   std::unique_ptr<dfs::BlockingDfs> store;
-  for (const auto& split : task.splits) {
+  for (const SplitToRead& split : task.launch.splits) {
     const std::string path = UriPath(split.uri);
     if (!IsDfsUri(split.uri)) {
       auto size = FileSize(path);
@@ -197,7 +200,7 @@ Result<int> RunReplay(const Command& command, const Settings& settings) {
   MR_ASSIGN_OR_RETURN(const std::string library, LibraryOf(task, command.replay_lib));
   ReplayDirectory directory;
   MR_RETURN_IF_ERROR(directory.Make());
-  const std::string side_files = task.side_files.empty() ? "" : directory / "files";
+  const std::string side_files = task.stage.files.empty() ? "" : directory / "files";
   MR_RETURN_IF_ERROR(LinkSideFiles(task, command.replay_files, side_files));
   MR_ASSIGN_OR_RETURN(const auto files, Fetch(client, task, directory));
   const std::string document = directory / "task.json", answer = directory / "result.json";
