@@ -84,7 +84,10 @@ Status MasterCore::Restore(RecordKind kind, std::string_view part, uint64_t sequ
     case RecordKind::kSnapshotJobs: return jobs_.RestorePart(part, read_spec_);
     case RecordKind::kSnapshotDfs:
       if (scheduler_restored_) MR_RETURN_IF_ERROR(scheduler_->FinishRestore());
-      RestoreSlices();
+      for (const JobId job : open_.unpublished) {
+        if (jobs_.Find(job) == nullptr) return Corrupted("a snapshot that is to publish a job which it does not have");
+      }
+      MR_RETURN_IF_ERROR(RestoreSlices());
       return files_->Restore(std::string(part));
     default: return Corrupted("a record of no kind that snapshots have");
   }
@@ -132,16 +135,18 @@ Status MasterCore::RestoreHead(std::string_view part, uint64_t sequence) {
 }
 
 // A job's image lacks the slices of stages that were planned; the scheduler has them.
-void MasterCore::RestoreSlices() {
+Status MasterCore::RestoreSlices() {
   for (const auto& [id, known] : scheduler_->state().jobs()) {
     JobView* job = jobs_.Find(id);
     if (job == nullptr || job->brief) continue;
+    if (job->plan.stages.size() != known.stages.size()) return Corrupted("a snapshot with other stages of " + Name(id));
     for (uint32_t s = 0; s < known.stages.size(); ++s) {
       auto& slices = job->plan.stages[s].slices;
       if (!known.stages[s].planned() || !slices.empty()) continue;
       for (const sched::Task& task : known.stages[s].tasks) slices.push_back(task.plan.slices);
     }
   }
+  return Status::Ok();
 }
 
 uint64_t MasterCore::Digest() const {

@@ -470,7 +470,7 @@ struct DecisionFolder {
     TaskView& task = stage.tasks[d.attempt.task.task];
     auto output = std::make_shared<FinishedExtra>();
     if (std::holds_alternative<sched::AttemptFinished>(record.stamped.event)) {
-      (void)DecodeFinished(record.extra, output.get());
+      (void)DecodeFinished(record.extra, output.get(), &change->hot);
     }
     output->dfs_commit = {};  // the namespace has it
     if (AttemptView* attempt = table.Find(d.attempt)) {

@@ -202,6 +202,7 @@ class JobTable {
   // The changes by one folded event, for the code that sends directory deltas.
   struct Change {
     std::vector<Replica> added, removed;  // replicas of outputs
+    std::vector<HotKey> hot;              // the hottest keys of the output that was committed
   };
 
   explicit JobTable(size_t ended_jobs = kEndedJobs) : ended_jobs_(ended_jobs) {}

@@ -96,12 +96,9 @@ void MasterCore::ApplyEvent(EventRecord* record, const Moment& moment, Applied* 
     decisions = *record->outcome;
   } else {
     decisions = scheduler_->Step(record->stamped);
-    if (record->digest && *record->digest != scheduler_->Digest()) {
-      applied->differs = "the replay of " + std::to_string(events_) +
-                         " events gives another state than the one that was recorded. This release does not decide "
-                         "as the one that wrote the journal; start that release, or report this as a bug (mrsim "
-                         "replay shows the place)";
-    }
+    applied->differs = DiffersFrom(*record, decisions);
+    // The state is of no use any more: nothing is made of it.
+    if (!applied->differs.empty()) return;
   }
   applied->replicas = jobs_.Fold(*record, decisions, moment.sequence);
   NoteWorkers(*record);
@@ -109,6 +106,16 @@ void MasterCore::ApplyEvent(EventRecord* record, const Moment& moment, Applied* 
   NoteOpen(*record, applied);
   NoteCommitted(*record, decisions, applied);
   NoteEnds(*record, moment, applied);
+}
+
+// Returns "" or how what this build came to differs from the recorded outcome.
+std::string MasterCore::DiffersFrom(const EventRecord& record, const std::vector<sched::Decision>& decisions) const {
+  std::string what = PromisesDiffer(*record.outcome, decisions);
+  if (what.empty() && *record.digest == scheduler_->Digest()) return "";
+  return "the replay of " + std::to_string(events_) + " events gives another state than the one that was recorded" +
+         (what.empty() ? "" : " (" + what + ")") +
+         ". This release does not decide as the one that wrote the journal; start that release, or report this as a "
+         "bug (mrsim replay shows the place)";
 }
 
 // Workers that are alive, as a restart must know them.
@@ -169,16 +176,15 @@ void MasterCore::NoteCommitted(const EventRecord& record, const std::vector<sche
   if (finished == nullptr || WinnerOf(finished->attempt, decisions) == nullptr) return;
   const TaskId& task = finished->attempt.task;
   JobView* job = jobs_.Find(task.job);
-  FinishedExtra extra;
-  std::vector<HotKey> hot;
-  if (job == nullptr || job->brief || !DecodeFinished(record.extra, &extra, &hot)) return;
+  if (job == nullptr || job->brief) return;
+  const FinishedExtra& extra = *job->stages[task.stage].tasks[task.task].output;  // of this report
   for (const std::string& uri : record.beside.grown) {
     if (job->grown.size() < kMaxGrownTold) job->grown.insert(uri);
   }
   bad_records_.Committed(*job, task, extra, record.beside.bad_records);
   const Manifest& total = finished->manifest;
   if (skew_.Committed(task, job->plan.stages[task.stage], total.records, total.bytes, extra,
-                      record.beside.partition_kib, hot)) {
+                      record.beside.partition_kib, applied->replicas.hot)) {
     job->skew = skew_.Of(job->id);
   }
   if (!record.beside.partition_kib.empty() && SizesWanted(*job, task.stage)) {
@@ -208,7 +214,7 @@ void MasterCore::NoteEnds(const EventRecord& record, const Moment& moment, Appli
     job->publish_error = finished.dfs_error;
     if (!finished.dfs_commit.empty()) {
       MR_CHECK(dfs::Decode(finished.dfs_commit, &visible));
-      applied->blocks = files_->Apply(visible);
+      for (dfs::Effect& effect : files_->Apply(visible)) applied->blocks.push_back(std::move(effect));
     }
     open_.ends.push_back({moment.sequence, job->id, true, finished.dfs_error, {}});
   }
@@ -272,16 +278,40 @@ Status MasterCore::Check(const Record& record) const {
   if (const auto* excluded = std::get_if<WorkerExcluded>(&record)) return known(excluded->worker, "an exclusion");
   if (const auto* wrong = std::get_if<WorkerWrongOutputs>(&record)) return known(wrong->worker, "wrong outputs");
   if (const auto* published = std::get_if<JobPublished>(&record)) {
-    return jobs_.jobs().contains(published->job) ? Status::Ok() : Corrupted("a publication of an unknown job");
+    return open_.unpublished.contains(published->job) ? Status::Ok()
+                                                      : Corrupted("a publication of a job that waits for none");
   }
   const auto* event = std::get_if<EventRecord>(&record);
   return event == nullptr ? Status::Ok() : CheckEvent(*event);
 }
 
+// Returns whether the table has the task that a promise of another version names, or has it behind the event.
+bool MasterCore::HasTaskOf(const sched::Decision& promise, const sched::Event& event) const {
+  const auto* accept = std::get_if<sched::Accept>(&promise);
+  const auto* mark = std::get_if<sched::MarkIndeterminate>(&promise);
+  if (accept == nullptr && mark == nullptr) return true;
+  const TaskId& id = accept != nullptr ? accept->attempt.task : mark->task;
+  const auto job = jobs_.jobs().find(id.job);
+  if (job == jobs_.jobs().end() || job->second.brief) return true;  // passed over
+  if (id.stage >= job->second.stages.size()) return false;
+  size_t tasks = job->second.stages[id.stage].tasks.size();
+  const auto planned = [&](const sched::StagePlanned& plan) {
+    if (plan.job == id.job && plan.stage == id.stage) tasks = plan.tasks.size();
+  };
+  if (const auto* plan = std::get_if<sched::StagePlanned>(&event)) planned(*plan);
+  if (const auto* taken = std::get_if<sched::JobTakenOver>(&event)) {
+    for (const sched::StagePlanned& plan : taken->plans) planned(plan);
+  }
+  return id.task < tasks;
+}
+
 Status MasterCore::CheckEvent(const EventRecord& record) const {
   const sched::Event& event = record.stamped.event;
   if (!record.outcome) return Corrupted("an event without its outcome");
-  if (record.stamped.at < last_stamp_) return Corrupted("an event that is stamped earlier than the one before it");
+  // Behind another version's part the scheduler is a fresh one, and the soft events that it passed over may be later.
+  if (!foreign_ && !record.digest) return Corrupted("an event without its digest");
+  if (!foreign_ && record.stamped.at < last_stamp_)
+    return Corrupted("an event that is stamped earlier than the one before it");
   const auto* config = std::get_if<sched::ConfigChanged>(&event);
   if (!foreign_ && config == nullptr && !scheduler_->state().config().known) {
     return Corrupted("an event before the configuration");
@@ -294,10 +324,19 @@ Status MasterCore::CheckEvent(const EventRecord& record) const {
   if (const auto* submitted = std::get_if<sched::JobSubmitted>(&event)) {
     SubmitExtra extra;
     const bool whole = record.spec != nullptr && DecodeSubmit(record.extra, &extra) &&
-                       extra.plan.stages.size() == record.spec->stages.size();
+                       extra.plan.stages.size() == record.spec->stages.size() &&
+                       submitted->graph.stages.size() == record.spec->stages.size();
     if (!whole) return Corrupted(Name(submitted->job) + " without its spec");
   }
+  if (const auto* taken = std::get_if<sched::JobTakenOver>(&event)) {
+    const auto job = jobs_.jobs().find(taken->submitted.job);
+    const size_t stages = taken->submitted.graph.stages.size();
+    if (taken->plans.size() > stages || (job != jobs_.jobs().end() && job->second.stages.size() != stages)) {
+      return Corrupted("a takeover of " + Name(taken->submitted.job) + " with other stages");
+    }
+  }
   for (const sched::Decision& decision : *record.outcome) {
+    if (foreign_ && !HasTaskOf(decision, event)) return Corrupted("a promise about a task that does not exist");
     const auto* commit = std::get_if<sched::CommitJob>(&decision);
     if (commit == nullptr) continue;
     const auto job = jobs_.jobs().find(commit->job);

@@ -50,14 +50,13 @@
 
 namespace mr::master {
 
-// When a record is applied: its number in the journal, and the wall clock for people.
+// The number of a record in the journal, and the wall clock, which people see.
 struct Moment {
   uint64_t sequence = 0;
   uint64_t wall_ms = 0;
 };
 
-// A request that a record leaves behind. Prepare makes its record, when its turn comes: that of an earlier one may
-// change it.
+// An event that a record makes necessary. Prepare makes it when its turn comes: an earlier one may change it.
 struct FollowUp {
   enum class Kind : uint8_t { kPlanStage, kOperators };
   Kind kind = Kind::kPlanStage;
@@ -132,12 +131,15 @@ class MasterCore {
   // Returns whether a record that was read can be applied to this state. Errors: kCorrupted; kRejected: only another
   // release can read it.
   Status Check(const Record& record) const;
-  // Returns whether a soft record of this kind is passed over: the build that wrote it decided otherwise than this one.
+  // Returns whether the newest epoch is of another scheduler version. Its soft records are passed over: that build
+  // decided otherwise than this one.
   bool Foreign() const { return foreign_; }
   // Counts an event that is passed over.
   void PassOver() { ++events_; }
   // The journal is durable up to this record. Returns the jobs whose end may be reported from here on.
   std::vector<JobId> NoteDurable(uint64_t sequence);
+  // The job keeps nothing beside its output any more.
+  void Cleaned(JobId job) { open_.uncleaned.erase(job); }
   // Shortens and forgets ended jobs. Requires: nothing refers to jobs.
   void Shrink() { jobs_.Shrink(); }
 
@@ -192,16 +194,24 @@ class MasterCore {
   // Returns why that report must wait: a block of the output that no live worker has. Nothing: it need not wait.
   std::optional<LostBlock> WhyHeld(const Reporter& from, const report::Finished& finished) const;
 
-  // ---- Workers (prepare_workers.cc). Records in the order in which they are applied. Errors of all: kNotFound.
-  // lived: for leases. Errors also: kRejected: another process has the name, or an operator excluded it.
-  Result<std::vector<Record>> PrepareRegister(Registration in, Instant at, Instant lived) const;
+  // ---- Workers (prepare_workers.cc). Records in the order in which they are applied.
+  // lived: the time on the axis of leases. Errors: kRejected: another process has the name, or an operator excluded it.
+  struct RegistrationRecords {
+    std::optional<WorkerNamed> named;  // of a name that is new
+    EventRecord event;
+    dfs::Record joined;
+    WorkerId worker() const { return std::get<sched::WorkerRegistered>(event.stamped.event).worker; }
+  };
+  Result<RegistrationRecords> PrepareRegister(Registration in, Instant at, Instant lived) const;
   // Behind its records. inventory, running: as it registered.
   Greeting GreetingOf(WorkerId worker, const std::vector<Replica>& inventory,
                       const std::vector<AttemptId>& running) const;
+  // Requires: the worker is known.
   std::vector<Record> PrepareLost(WorkerId worker, const std::string& why, Instant at) const;
+  // Errors of both: kNotFound.
   Result<std::vector<Record>> PrepareDrain(WorkerId worker, bool on, Instant at) const;
   Result<std::vector<Record>> PrepareExclude(WorkerId worker, bool on, Instant at) const;
-  // The worker's memory damaged an output. One in which this happens often gets nothing new.
+  // The worker's memory damaged an output. One in which this happens often gets nothing new. Requires: it is known.
   std::vector<Record> PrepareWrongOutput(WorkerId worker, Instant at) const;
 
   // ---- Snapshots (image.cc)
@@ -221,7 +231,6 @@ class MasterCore {
   const WorkerTable& workers() const { return workers_; }
   const dfs::Namespace& files() const { return *files_; }
   const sched::Scheduler& scheduler() const { return *scheduler_; }
-  OpenWork& open() { return open_; }
   const OpenWork& open() const { return open_; }
   const Epochs& epochs() const { return epochs_; }
   const Loss& loss() const { return loss_; }
@@ -236,6 +245,8 @@ class MasterCore {
   struct Visitor;
   void ApplyEvent(EventRecord* record, const Moment& moment, Applied* applied);
   Status CheckEvent(const EventRecord& record) const;
+  bool HasTaskOf(const sched::Decision& promise, const sched::Event& event) const;
+  std::string DiffersFrom(const EventRecord& record, const std::vector<sched::Decision>& decisions) const;
   void NoteWorkers(const EventRecord& record);
   void NoteEnds(const EventRecord& record, const Moment& moment, Applied* applied);
   void NoteCommitted(const EventRecord& record, const std::vector<sched::Decision>& decisions, Applied* applied);
@@ -245,7 +256,7 @@ class MasterCore {
   void TakeLoss(const JournalLoss& loss, uint64_t sequence);
   void AwaitAlive();
   std::string Head(bool hard) const;
-  void RestoreSlices();
+  Status RestoreSlices();
   Status RestoreHead(std::string_view part, uint64_t sequence);
   sched::JobTakenOver TakenOver(const JobView& job) const;
   bool ReadOtherContent(const AttemptId& attempt, const std::vector<Consumed>& consumed) const;
@@ -261,7 +272,7 @@ class MasterCore {
   Epochs epochs_;
   Loss loss_;
   RandomOperators random_operators_;
-  mutable BadRecords bad_records_;  // derived from the job table; the samples are volatile
+  mutable BadRecords bad_records_;  // a cache of the job table, which Prepare fills; the samples are volatile
   PartitionSizes partition_sizes_;  // volatile
   SkewTable skew_;
   std::map<std::string, sched::QueueSet> queues_;  // as operators set them, under whatever build

@@ -38,6 +38,7 @@ class Timers {
     it->second.erase(it->second.begin());
     if (it->second.empty()) by_key_.erase(it);
   }
+  size_t size() const { return by_time_.size(); }
   void Clear() {
     by_time_.clear();
     by_key_.clear();

@@ -5,8 +5,8 @@
 
 namespace mr::master {
 
-Result<std::vector<Record>> MasterCore::PrepareRegister(Registration in, Instant at, Instant lived) const {
-  std::vector<Record> records;
+Result<MasterCore::RegistrationRecords> MasterCore::PrepareRegister(Registration in, Instant at, Instant lived) const {
+  std::optional<WorkerNamed> named;
   WorkerId id = workers_.Named(in.extra.name);
   bool drained = false;
   in.info.draining = in.leaving;
@@ -18,7 +18,7 @@ Result<std::vector<Record>> MasterCore::PrepareRegister(Registration in, Instant
     in.info.draining = drained || worker.distrusted() || in.leaving;
   } else {
     id = workers_.NextId();
-    records.emplace_back(WorkerNamed{in.extra.name, id});
+    named = WorkerNamed{in.extra.name, id};
   }
   in.info.worker = id;
   dfs::Record joined = dfs::WorkerJoined{at,
@@ -30,9 +30,8 @@ Result<std::vector<Record>> MasterCore::PrepareRegister(Registration in, Instant
                                          in.extra.used_bytes,
                                          std::move(in.blocks),
                                          drained};
-  records.emplace_back(EventRecord{{at, std::move(in.info)}, EncodeFields(in.extra)});
-  records.emplace_back(std::move(joined));
-  return records;
+  EventRecord event{{at, std::move(in.info)}, EncodeFields(in.extra)};
+  return RegistrationRecords{std::move(named), std::move(event), std::move(joined)};
 }
 
 Greeting MasterCore::GreetingOf(WorkerId id, const std::vector<Replica>& inventory,

@@ -73,6 +73,8 @@ Result<Record> DecodeRecord(uint8_t kind, std::string_view payload) {
       if (!dfs::Decode(payload, &change)) return Corrupted("not a change of the block store");
       return Record(std::move(change));
     }
+    case RecordKind::kOldDigest:
+      return Rejected("a record that releases before 0.1 wrote; this release does not read it");
     case RecordKind::kSnapshotHead:
     case RecordKind::kSnapshotScheduler:
     case RecordKind::kSnapshotJobs:
@@ -104,6 +106,19 @@ bool DecodeFinished(std::string_view bytes, FinishedExtra* extra, std::vector<Ho
   if (!reader.ok() || !reader.AtEnd()) return false;
   if (hot != nullptr) *hot = std::move(keys);
   return true;
+}
+
+std::string PromisesDiffer(const std::vector<sched::Decision>& recorded,
+                           const std::vector<sched::Decision>& decisions) {
+  std::vector<std::string> here, there;
+  for (const sched::Decision& d : decisions) {
+    if (IsPromise(d)) here.push_back(EncodeFields(d));
+  }
+  for (const sched::Decision& d : recorded) there.push_back(EncodeFields(d));
+  if (here == there) return "";
+  return "it recorded " + std::to_string(there.size()) +
+         " promises (commits, dropped replicas, ends of jobs), the replay made " + std::to_string(here.size()) +
+         (here.size() == there.size() ? ", others" : "");
 }
 
 std::string EncodeSubmit(const SubmitExtra& extra) { return EncodeFields(extra) + EncodeFields(InputsOf(extra.plan)); }

@@ -23,11 +23,11 @@ namespace mr::master {
 
 // Numbers stand on disk: never reuse one. 0 is the journal's own.
 enum class RecordKind : uint8_t {
-  kEvent = 1,      // EventRecord
-  kEpoch = 2,      // EpochStarted: a master process took over
-  kWorker = 3,     // WorkerNamed
-  kPublished = 4,  // JobPublished
-  // 5 was a digest of the scheduler's state, before 0.1.
+  kEvent = 1,          // EventRecord
+  kEpoch = 2,          // EpochStarted: a master process took over
+  kWorker = 3,         // WorkerNamed
+  kPublished = 4,      // JobPublished
+  kOldDigest = 5,      // before 0.1
   kDfs = 6,            // dfs::Record
   kDrained = 7,        // WorkerDrained
   kExcluded = 8,       // WorkerExcluded
@@ -47,6 +47,9 @@ struct Beside {
   std::vector<std::string> bad_records;  // a few of those that the attempt skipped, for people
   std::vector<std::string> grown;        // URIs of local inputs that grew since the job was planned
 };
+
+// Returns whether records of this kind are parts of a snapshot.
+inline bool IsImage(RecordKind kind) { return kind >= RecordKind::kSnapshotHead && kind <= RecordKind::kSnapshotDfs; }
 
 // An event of the scheduler, what the master keeps with it (`extra`: the bytes of the struct below for the event's
 // kind, or nothing), and what it came to. One record, so that none of these exists without the others.
@@ -77,6 +80,9 @@ inline bool IsPromise(const sched::Decision& d) {
          std::holds_alternative<sched::CommitJob>(d) || std::holds_alternative<sched::FailJob>(d) ||
          std::holds_alternative<sched::MarkIndeterminate>(d);
 }
+
+// Returns "" or how the promises among the decisions differ from the recorded ones.
+std::string PromisesDiffer(const std::vector<sched::Decision>& recorded, const std::vector<sched::Decision>& decisions);
 
 struct EpochStarted {
   uint32_t epoch = 0;

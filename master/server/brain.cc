@@ -136,7 +136,12 @@ uint64_t Brain::FeedAll(std::vector<Record> records) {
 void Brain::FollowUpOn(std::vector<FollowUp> follow_ups) {
   for (size_t i = 0; i < follow_ups.size(); ++i) {
     auto event = core_.Prepare(FollowUp(follow_ups[i]));
-    if (event) (void)FeedOne(EventRecord{{Stamp(), *std::move(event)}, {}}, &follow_ups);
+    if (!event) continue;
+    if (const auto* known = std::get_if<sched::OperatorsKnown>(&*event)) {
+      LOG(INFO) << Name(known->job) << ": tasks of " << known->indeterminate.size()
+                << " stages are not cloned, since their operators gave other content for equal input in earlier jobs";
+    }
+    (void)FeedOne(EventRecord{{Stamp(), *std::move(event)}, {}}, &follow_ups);
   }
 }
 
@@ -246,18 +251,23 @@ void Brain::CarryOutHeld() {
 
 void Brain::ArmTimer() {
   const auto next = core_.NextTimer();
-  if (!next || (armed_ && *armed_ <= *next)) return;
-  armed_ = *next;
+  if (!next || (!armed_.empty() && *armed_.begin() <= *next)) return;
+  armed_.insert(*next);
   // From the stamps' axis to the lived one.
   AtLived(stamp_start_ + (*next - stamp_base_), [this, at = *next] {
-    if (armed_ != at) return;  // an earlier one has been armed since
-    armed_.reset();
+    armed_.erase(at);
     FireTimers();
   });
 }
 
 void Brain::FireTimers() {
-  while (auto due = core_.DueTimer(Stamp())) Feed(*std::move(due));
+  // Those that are set meanwhile come in the next turn.
+  const Instant now = Stamp();
+  for (size_t left = core_.open().timers.size(); left > 0; --left) {
+    auto due = core_.DueTimer(now);
+    if (!due) break;
+    Feed(*std::move(due));
+  }
   ArmTimer();
 }
 

@@ -27,7 +27,6 @@
 #include "master/journal/journal.h"
 #include "master/journal/outbox.h"
 #include "master/sched/policies/jockey/admission.h"
-#include "common/exec/loop.h"
 #include "master/server/outlets.h"
 #include "master/server/planner.h"
 #include "master/server/publisher.h"
@@ -344,7 +343,7 @@ class Brain {
   void EndJobAt(WorkerView* worker, JobId job);
 
   // files.cc
-  uint64_t ApplyDfs(const dfs::Record& record);
+  uint64_t ApplyDfs(dfs::Record record);
   void Dispatch(std::vector<dfs::Effect> effects, uint64_t sequence);
   void TickDfs();
   void CountBlocks();
@@ -411,7 +410,7 @@ class Brain {
   std::map<JobId, std::vector<std::function<void()>>> foretelling_;
   std::deque<std::function<void()>> unsettled_;  // see WhenSettled
 
-  std::optional<Instant> armed_;  // the policies' timer that the loop waits for, on the stamps' axis
+  std::set<Instant> armed_;  // times at which the loop looks for due timers of policies, on the stamps' axis
   std::set<Replica, bool (*)(const Replica&, const Replica&)> probing_;
 
   struct Queued {

@@ -160,7 +160,7 @@ void Brain::Flush() {
     out.due = false;
   }
   PushDue();
-  core_.jobs().Shrink();
+  core_.Shrink();
 }
 
 void Brain::SendStage(WorkerView* worker, const JobView& job, uint32_t stage) {

@@ -55,8 +55,8 @@ Status Brain::CheckRoom() const {
                   "and removed. Make room there; the master goes on by itself");
 }
 
-uint64_t Brain::ApplyDfs(const dfs::Record& record) {
-  Feed(Record(record));
+uint64_t Brain::ApplyDfs(dfs::Record record) {
+  Feed(Record(std::move(record)));
   return dfs_sequence_;
 }
 
@@ -72,7 +72,10 @@ void Brain::Dispatch(std::vector<dfs::Effect> effects, uint64_t sequence) {
   }
   outbox_.Hold(sequence, [this, of_sessions = std::move(of_sessions)] {
     for (const auto& [effect, session] : of_sessions) {
-      Send(core_.workers().FindSession(session), 160, [effect = effect] { return dfs::CommandOf(effect); });
+      const dfs::EffectTarget target = dfs::TargetOf(effect);
+      WorkerView* worker = core_.workers().FindAlive(target.worker, target.incarnation);
+      if (worker == nullptr || worker->session != session) continue;
+      Send(worker, 160, [effect = effect] { return dfs::CommandOf(effect); });
     }
   });
 }

@@ -219,7 +219,7 @@ void Brain::JobDone(JobId id) {
 void Brain::CleanUp(JobId id) {
   const JobView* job = core_.jobs().Find(id);
   if (!core_.open().uncleaned.contains(id) || (job != nullptr && job->live_attempts > 0)) return;
-  core_.open().uncleaned.erase(id);
+  core_.Cleaned(id);
   if (job == nullptr) return;
   if (job->in_dfs()) {
     // Nothing there is fine.

@@ -21,12 +21,12 @@ Status ReadSpecOf(EventRecord* record) {
 
 Status Apply(MasterCore* core, const journal::Record& read) {
   const auto kind = static_cast<RecordKind>(read.kind);
-  if (kind >= RecordKind::kSnapshotHead) return core->Restore(kind, read.payload, read.sequence);
+  if (IsImage(kind)) return core->Restore(kind, read.payload, read.sequence);
   auto read_record = ReadRecord(*core, read);
   if (!read_record.ok()) {
-    // A master has no other use for such an event.
+    // A master cannot pass over what only another release reads.
     const Status why = read_record.status();
-    return kind == RecordKind::kEvent ? Corrupted(why.message()) : why;
+    return why.code() == Code::kRejected ? Corrupted(why.message()) : why;
   }
   std::optional<Record>& record = *read_record;
   if (!record) {

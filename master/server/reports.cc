@@ -51,11 +51,8 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   auto records =
       core_.PrepareRegister({std::move(in.info), std::move(in.extra), std::move(in.blocks), leaving}, Stamp(), Lived());
   if (!records.ok()) return reply({records.status(), {}, {}});
-  if (records->size() == 3) {  // a name that is new
-    Feed(std::move(records->front()));
-    records->erase(records->begin());
-  }
-  const auto& info = std::get<sched::WorkerRegistered>(std::get<EventRecord>(records->front()).stamped.event);
+  if (records->named) Feed(Record(*std::move(records->named)));
+  const auto& info = std::get<sched::WorkerRegistered>(records->event.stamped.event);
   const WorkerId id = info.worker;
   WorkerView& worker = *core_.workers().Find(id);
   if (worker.session != 0 && worker.session != session) outlets_.CloseSession(worker.session);
@@ -71,12 +68,12 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   worker.leaving = leaving;
   outgoing_[id] = {};
 
-  const Fed fed = Feed(std::move(records->front()));
+  const Fed fed = Feed(std::move(records->event));
   for (const auto& decision : fed.decisions) {
     const auto* drop = std::get_if<sched::DropReplica>(&decision);
     if (drop != nullptr && drop->replica.worker == id) out.drop.push_back(drop->replica);
   }
-  Feed(std::move(records->back()));
+  Feed(Record(std::move(records->joined)));
   if (!leaving) {
     // Always: it may have missed the last change.
     Send(&worker, 16, [on = worker.drained_by_user] { return command::Drain{on}; });

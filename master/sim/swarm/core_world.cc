@@ -364,16 +364,15 @@ void CoreWorld::Register(Worker* worker) {
   auto records = core.PrepareRegister(std::move(in), now_, now_);
   if (!records.ok()) return;  // excluded
   worker->id = id;
-  if (records->size() == 3) process_->Feed(std::move(records->front()));
-  if (records->size() == 3) records->erase(records->begin());
+  if (records->named) process_->Feed(master::Record(*std::move(records->named)));
   master::WorkerView& view = *core.workers().Find(id);
   const bool start_over = !view.alive && view.info.incarnation == worker->incarnation;
   Note(worker->name + " registers, with " + std::to_string(running.size()) + " attempts");
   worker->registered = true;
   worker->session = ++sessions_;
   view.BeginSession(worker->session, core.epoch(), now_);
-  const auto fed = process_->Feed(std::move(records->front()));
-  process_->Feed(std::move(records->back()));
+  const auto fed = process_->Feed(master::Record(std::move(records->event)));
+  process_->Feed(master::Record(std::move(records->joined)));
   const master::Greeting greeting = core.GreetingOf(id, inventory, running);
   // The answer leaves when the registration is durable; what it says is done at once then.
   process_->Sync(fed.sequence);

@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+
+#include <thread>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -195,6 +197,18 @@ TEST_F(JournalTest, GroupsRecordsThatArriveTogether) {
   for (int i = 0; i < 2000; ++i) last = (*journal)->Append(RecordClass::kHard, 1, "x");
   (*journal)->WaitDurable(last);
   EXPECT_LT((*journal)->syncs(), 2000u);
+}
+
+// The journal's thread writes a seal as soon as all is durable, and a seal has a number, too.
+TEST_F(JournalTest, AReservedNumberIsThatOfTheNextRecordWhateverTheThreadWritesMeanwhile) {
+  auto journal = Open();
+  (*journal)->Start(1, nullptr);
+  for (int i = 0; i < 300; ++i) {
+    const uint64_t number = (*journal)->Reserve();
+    std::this_thread::yield();
+    ASSERT_EQ((*journal)->Append(RecordClass::kHard, 1, "x"), number);
+    (*journal)->WaitDurable(number);
+  }
 }
 
 TEST(OutboxTest, ReleasesOnlyWhatIsDurableInOrder) {

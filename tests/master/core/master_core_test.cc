@@ -1,0 +1,105 @@
+// What a core refuses of a journal, and what it comes to behind another scheduler version's part.
+#include "master/core/master_core.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+namespace mr::master {
+namespace {
+
+constexpr uint32_t kOther = sched::kSchedulerVersion + 1;
+
+class MasterCoreTest : public testing::Test {
+ protected:
+  MasterCoreTest() {
+    Apply(EpochStarted{1, sched::kSchedulerVersion, 1});
+    Apply(Event(10, sched::ConfigChanged{"fifo", 1, sched::kSchedulerVersion, Millis(100)}));
+  }
+  static EventRecord Event(int second, sched::Event event) {
+    return {{Instant{} + Seconds(second), std::move(event)}, {}};
+  }
+  // As the journal has it: with an outcome.
+  static EventRecord Stored(EventRecord event, std::vector<sched::Decision> outcome = {}) {
+    event.outcome = std::move(outcome);
+    event.digest = 0;
+    return event;
+  }
+  Applied Apply(Record record) { return core_.Apply(&record, {++sequence_, 1}); }
+  Code CheckOf(Record record) { return core_.Check(record).code(); }
+  // A job of one map, submitted and planned.
+  JobId Submit() {
+    auto spec = std::make_shared<JobSpec>();
+    spec->name = "j";
+    spec->output_uri = "file:///out";
+    spec->stages.resize(1);
+    spec->stages[0].inputs.resize(1);
+    spec->stages[0].ports.resize(1);
+    spec->stages[0].ports[0].files = true;
+    SubmitExtra extra;
+    extra.plan.stages.resize(1);
+    extra.plan.stages[0].tasks = 1;
+    auto record = core_.PrepareSubmit({spec, extra}, Instant{} + Seconds(20));
+    EXPECT_TRUE(record.ok()) << record.status().ToString();
+    const JobId id = std::get<sched::JobSubmitted>(record->stamped.event).job;
+    const Applied applied = Apply(*std::move(record));
+    for (const FollowUp& follow_up : applied.follow_ups) {
+      if (auto event = core_.Prepare(follow_up)) Apply(Event(20, *std::move(event)));
+    }
+    return id;
+  }
+
+  MasterCore core_{{.directory = "/m"},
+                   [](std::string_view) { return Result<JobSpec>(Corrupted("no snapshot here")); }};
+  uint64_t sequence_ = 0;
+};
+
+// This version's own soft events, which the other one passed over, may be later than all that the other one wrote.
+TEST_F(MasterCoreTest, AnotherVersionsEventsMayBeStampedEarlierThanOnesThatItPassedOver) {
+  Apply(Event(100, sched::LeaseSet{Seconds(1)}));
+  const EventRecord earlier = Event(90, sched::LeaseSet{Seconds(2)});
+  EXPECT_EQ(CheckOf(Stored(earlier)), Code::kCorrupted) << "of the same version";
+  Apply(EpochStarted{2, kOther, 1});
+  EXPECT_TRUE(core_.Foreign());
+  EXPECT_EQ(CheckOf(Stored(earlier)), Code::kOk);
+}
+
+TEST_F(MasterCoreTest, AnOutcomeThatThisBuildDoesNotComeToIsNoticed) {
+  const JobId job = Submit();
+  EventRecord kill = Event(30, sched::JobKillAsked{job, "asked"});
+  EventRecord recorded = Stored(kill);  // without the end of the job
+  Record record = recorded;
+  const Applied applied = core_.Apply(&record, {++sequence_, 1});
+  EXPECT_NE(applied.differs.find("it recorded 0 promises"), std::string::npos) << applied.differs;
+  EXPECT_TRUE(applied.replicas.added.empty());
+}
+
+TEST_F(MasterCoreTest, RecordsThatWouldBreakTheTablesAreRefused) {
+  EXPECT_EQ(CheckOf(WorkerDrained{{7}, true}), Code::kCorrupted);
+  EXPECT_EQ(CheckOf(WorkerExcluded{{7}, true}), Code::kCorrupted);
+  EXPECT_EQ(CheckOf(WorkerWrongOutputs{{7}, 1}), Code::kCorrupted);
+  const JobId job = Submit();
+  EXPECT_EQ(CheckOf(JobPublished{job, "", {}}), Code::kCorrupted) << "it still runs";
+  EXPECT_EQ(CheckOf(JobPublished{{9, 9}, "", {}}), Code::kCorrupted);
+  EXPECT_EQ(CheckOf(Event(40, sched::LeaseSet{Seconds(1)})), Code::kCorrupted) << "without an outcome";
+  EventRecord no_digest = Stored(Event(40, sched::LeaseSet{Seconds(1)}));
+  no_digest.digest.reset();
+  EXPECT_EQ(CheckOf(no_digest), Code::kCorrupted);
+  EXPECT_EQ(CheckOf(Stored(Event(40, sched::JobSubmitted{{1, 2}, "j", "", 0, {}, 0, {}, {}}))), Code::kCorrupted);
+  EXPECT_EQ(CheckOf(Stored(Event(40, sched::ConfigChanged{"no_such_policy", 1, 18, {}}))), Code::kRejected);
+  sched::JobTakenOver taken;
+  taken.submitted.job = job;
+  taken.submitted.graph.stages.resize(3);
+  EXPECT_EQ(CheckOf(Stored(Event(40, taken))), Code::kCorrupted);
+  // The promises of another version are taken as they are.
+  Apply(EpochStarted{2, kOther, 1});
+  sched::Accept accept;
+  accept.attempt = {{job, 0, 5}, 1};
+  EXPECT_EQ(CheckOf(Stored(Event(40, sched::LeaseSet{Seconds(1)}), {accept})), Code::kCorrupted);
+  accept.attempt = {{job, 0, 0}, 1};
+  EXPECT_EQ(CheckOf(Stored(Event(40, sched::LeaseSet{Seconds(1)}), {accept})), Code::kOk);
+}
+
+}  // namespace
+}  // namespace mr::master
