@@ -17,7 +17,6 @@ namespace {
 constexpr double kRunToRun = .2, kStageToStage = .1;
 // The paper's minute in fastest runs: an hour is 3.3 of them, the middle of the deadlines. A guess.
 constexpr double kMinuteOfFastest = 3.3 / 60;
-constexpr double kLearnedGb = 50, kRunGb[] = {20, 100};
 
 double Fastest(const RunProfile& shape, uint64_t seed) { return SampleRun(shape, kJockeySlots, seed).back().at; }
 
@@ -73,21 +72,23 @@ bool SamePlan(const RunProfile& a, const RunProfile& b) {
 
 }  // namespace
 
-Result<std::vector<Recurring>> PaperJobs(uint64_t seed, sched::Indicator indicator) {
+Result<std::vector<Recurring>> RecurringJobs(const std::vector<JockeyShape>& shapes, uint64_t seed,
+                                             sched::Indicator indicator) {
   std::vector<Recurring> jobs;
-  for (int job = 0; job < kJockeyJobs; ++job) {
+  for (const JockeyShape& shape : shapes) {
     Recurring r;
-    r.shape = JockeyJob(job, seed);
+    r.shape = JockeyJob(shape, seed);
     r.fastest = Fastest(r.shape, seed);
-    MR_ASSIGN_OR_RETURN(const RunProfile learned, Learned(r.shape, seed, static_cast<uint64_t>(job)));
+    MR_ASSIGN_OR_RETURN(const RunProfile learned, Learned(r.shape, seed, jobs.size()));
     MR_RETURN_IF_ERROR(Foretell(learned, seed, indicator, &r));
     jobs.push_back(std::move(r));
   }
   return jobs;
 }
 
-Result<std::vector<Recurring>> TpchJobs(const std::string& data, uint64_t seed, sched::Indicator indicator) {
-  MR_ASSIGN_OR_RETURN(std::vector<RunProfile> known, Queries(data, kLearnedGb));
+Result<std::vector<Recurring>> TpchJobs(const std::string& data, const QuerySizes& sizes, uint64_t seed,
+                                        sched::Indicator indicator) {
+  MR_ASSIGN_OR_RETURN(std::vector<RunProfile> known, Queries(data, sizes.learned));
   std::vector<RunProfile> learned;
   std::vector<double> stretched;
   for (size_t q = 0; q < known.size(); ++q) {
@@ -96,7 +97,7 @@ Result<std::vector<Recurring>> TpchJobs(const std::string& data, uint64_t seed, 
     MR_ASSIGN_OR_RETURN(learned.emplace_back(), Learned(known[q], seed, q));
   }
   std::vector<Recurring> jobs;
-  for (const double gigabytes : kRunGb) {
+  for (const double gigabytes : sizes.run) {
     MR_ASSIGN_OR_RETURN(const std::vector<RunProfile> queries, Queries(data, gigabytes));
     if (queries.size() != known.size()) return Internal("TPC-H has other queries with other sizes");
     for (size_t q = 0; q < queries.size(); ++q) {
@@ -106,7 +107,7 @@ Result<std::vector<Recurring>> TpchJobs(const std::string& data, uint64_t seed, 
       r.fastest = Fastest(r.shape, seed);
       std::vector<uint32_t> tasks;
       for (const StageRuns& stage : r.shape.stages) tasks.push_back(stage.tasks);
-      MR_RETURN_IF_ERROR(Foretell(ScaledTo(learned[q], tasks, gigabytes / kLearnedGb), seed, indicator, &r));
+      MR_RETURN_IF_ERROR(Foretell(ScaledTo(learned[q], tasks, gigabytes / sizes.learned), seed, indicator, &r));
       jobs.push_back(std::move(r));
     }
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "master/sim/studies/jockey_runs.h"
+#include "master/sim/studies/jockey_setups.h"
 
 namespace mr::sim {
 
@@ -13,13 +14,19 @@ struct Recurring {
   double fastest = 0;  // seconds of a run with kJockeySlots
 };
 
-// Returns jobs A to G (JockeyJob).
-Result<std::vector<Recurring>> PaperJobs(uint64_t seed, sched::Indicator indicator);
-// Returns TPC-H's queries as measured on Spark, twice each: learned with 50 GB, run with 20 and with 100. Their times
-// are stretched so that the deadline of the learned size is an hour. As measured they end in seconds, while a lost
-// worker's lease alone takes ten.
-// Errors: kNotFound: `data` has no such files.
-Result<std::vector<Recurring>> TpchJobs(const std::string& data, uint64_t seed, sched::Indicator indicator);
+// Returns the jobs of these shapes (JockeyJob).
+Result<std::vector<Recurring>> RecurringJobs(const std::vector<JockeyShape>& shapes, uint64_t seed,
+                                             sched::Indicator indicator);
+// Sizes of the input of TPC-H's queries, in gigabytes.
+struct QuerySizes {
+  double learned = 50;
+  std::vector<double> run = {20, 100};
+};
+// Returns TPC-H's queries as measured on Spark, once for each size that is run. Their times are stretched so that the
+// deadline of the learned size is an hour. As measured they end in seconds, while a lost worker's lease alone takes
+// ten. Errors: kNotFound: `data` has no such files.
+Result<std::vector<Recurring>> TpchJobs(const std::string& data, const QuerySizes& sizes, uint64_t seed,
+                                        sched::Indicator indicator);
 
 // A later run. Its times vary from day to day: all by one factor, and each stage by another.
 struct Day {

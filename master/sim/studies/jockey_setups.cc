@@ -11,13 +11,6 @@ namespace mr::sim {
 
 namespace {
 
-struct Shape {
-  uint32_t stages, barriers, tasks;
-  double median, p90;
-};
-constexpr Shape kShapes[kJockeyJobs] = {{23, 6, 681, 16.3, 61.5}, {14, 0, 1605, 4.0, 54.1}, {16, 3, 5751, 2.6, 5.7},
-                                        {24, 3, 3897, 6.1, 25.1}, {11, 1, 2033, 8.0, 130},  {26, 1, 6139, 3.6, 17.4},
-                                        {110, 15, 8496, 3.0, 7.7}};
 constexpr double kZ90 = 1.2815515655;  // of a normal distribution
 constexpr uint32_t kSamples = 100;     // samples of a stage's times
 // Sigma of the logarithm of times inside a stage, a guess: a factor of 2.2 between median and 90th percentile. The rest
@@ -93,9 +86,8 @@ double StandardNormal(Rng& rng) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * rng.Uniform());
 }
 
-RunProfile JockeyJob(int job, uint64_t seed, bool chain) {
-  const Shape& shape = kShapes[job];
-  Rng rng = Rng::Stream(seed, std::string("job ") + static_cast<char>('A' + job));
+RunProfile JockeyJob(const JockeyShape& shape, uint64_t seed, bool chain) {
+  Rng rng = Rng::Stream(seed, "job " + shape.name);
   const double spread = std::log(shape.p90 / shape.median) / kZ90, in_stage = std::min(spread, kInStage),
                between = std::sqrt(spread * spread - in_stage * in_stage);
   std::set<uint32_t> barriers;

@@ -6,22 +6,11 @@
 #include <cstdio>
 
 #include "common/base/text.h"
+#include "common/io/files.h"
 
 namespace mr::sim {
 
 namespace {
-
-using MakeStudy = Study (*)();
-struct StudyEntry {
-  const char* name;
-  MakeStudy make;
-};
-// All studies. A new one is a file and a line here.
-constexpr StudyEntry kStudies[] = {{"coupling", &CouplingStudy},
-                                   {"dolly", &DollyStudy},
-                                   {"jockey", &JockeyStudy},
-                                   {"late", &LateStudy},
-                                   {"mantri", &MantriStudy}};
 
 __attribute__((format(printf, 1, 2))) std::string Say(const char* format, ...) {
   char text[1024];
@@ -32,7 +21,7 @@ __attribute__((format(printf, 1, 2))) std::string Say(const char* format, ...) {
   return text;
 }
 
-double Median(std::vector<double> values) {
+double MedianOver(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t n = values.size();
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
@@ -61,13 +50,28 @@ std::string JsonNumber(double x) { return std::isfinite(x) ? Say("%.6g", x) : "n
 
 std::string Quoted(const std::string& s) { return "\"" + JsonEscape(s) + "\""; }
 
+constexpr std::string_view kFileEnd = ".toml";
+
+// Splits "late:fig10" and "dir/mine.toml:fig10" behind the study.
+size_t EndOfStudy(const std::string& text) {
+  const size_t file = text.rfind(kFileEnd);
+  const bool is_file =
+      file != std::string::npos && (file + kFileEnd.size() == text.size() || text[file + kFileEnd.size()] == ':');
+  return is_file ? file + kFileEnd.size() : std::min(text.find(':'), text.size());
+}
+
 Result<Study> FindStudy(const std::string& name) {
+  if (name.ends_with(kFileEnd)) {
+    const auto text = ReadFile(name);
+    if (!text.ok()) return text.status().With("cannot read the study '" + name + "'");
+    return ParseStudy(*text, name);
+  }
   std::vector<std::string_view> names;
   std::string all;
-  for (const StudyEntry& entry : kStudies) {
-    if (name == entry.name) return entry.make();
-    names.push_back(entry.name);
-    all += (all.empty() ? "" : ", ") + std::string(entry.name);
+  for (const BuiltInStudy& study : BuiltInStudies()) {
+    if (name == study.name) return ParseStudy(std::string(study.text), name + std::string(kFileEnd));
+    names.push_back(study.name);
+    all += (all.empty() ? "" : ", ") + std::string(study.name);
   }
   return InvalidArgument("there is no study '" + name + "'" + DidYouMean(name, names) + "; known studies: " + all);
 }
@@ -79,7 +83,7 @@ Result<FigureResult> RunFigure(const Study& study, const Figure& figure, const R
     if (options.progress) {
       options.progress(Say("%s:%s, seed %u of %u", study.name.c_str(), figure.id.c_str(), n, options.seeds));
     }
-    auto numbers = figure.run({n, options.data, &result.used, &result.skipped});
+    auto numbers = figure.run({n, options.data, &result.used, &result.skipped, nullptr});
     if (!result.skipped.empty()) return result;
     if (!numbers.ok()) return numbers.status().With(study.name + ":" + figure.id + ", seed " + std::to_string(n));
     if (numbers->size() != values.size()) {
@@ -88,21 +92,13 @@ Result<FigureResult> RunFigure(const Study& study, const Figure& figure, const R
     for (size_t i = 0; i < values.size(); ++i) values[i].push_back((*numbers)[i]);
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    const double ours = Median(values[i]);
+    const double ours = MedianOver(values[i]);
     result.lines.push_back({figure.lines[i], ours, Judge(figure.lines[i], ours)});
   }
   return result;
 }
 
 }  // namespace
-
-Line Gain(std::string what, double paper, std::string because) {
-  return {std::move(what), paper, 1 + .75 * (paper - 1), kNoBound, std::move(because)};
-}
-
-Line Within(std::string what, double paper, double share, std::string because) {
-  return {std::move(what), paper, paper * (1 - share), paper * (1 + share), std::move(because)};
-}
 
 Verdict Judge(const Line& line, double ours) {
   if (!std::isfinite(line.low) && !std::isfinite(line.high)) return Verdict::kShown;
@@ -121,16 +117,17 @@ size_t Reproduction::missed() const {
 }
 
 Result<Reproduction> Reproduce(const ReproduceOptions& options) {
-  const size_t colon = options.figure.find(':');
-  MR_ASSIGN_OR_RETURN(const Study study, FindStudy(options.figure.substr(0, colon)));
-  const std::string wanted = colon == std::string::npos ? "" : options.figure.substr(colon + 1);
+  const size_t end = EndOfStudy(options.figure);
+  MR_ASSIGN_OR_RETURN(const Study study, FindStudy(options.figure.substr(0, end)));
+  const bool whole = end == options.figure.size();
+  const std::string wanted = whole ? "" : options.figure.substr(end + 1);
   Reproduction r{study.name, study.title, options.seeds, study.parameters, {}};
   std::vector<std::string_view> names;
   std::string all;
   for (const Figure& figure : study.figures) {
     names.push_back(figure.id);
     all += (all.empty() ? "" : ", ") + figure.id;
-    if (colon != std::string::npos && figure.id != wanted) continue;
+    if (!whole && figure.id != wanted) continue;
     MR_ASSIGN_OR_RETURN(FigureResult result, RunFigure(study, figure, options));
     r.figures.push_back(std::move(result));
   }

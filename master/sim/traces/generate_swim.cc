@@ -8,17 +8,17 @@ namespace mr::sim {
 
 namespace {
 
-constexpr double kAt[] = {0, .05, .1, .2, .3, .4, .5, .6, .7, .8, .9, .95, .98, .99, 1};
-constexpr size_t kPoints = std::size(kAt);
+constexpr double kSwimAt[] = {0, .05, .1, .2, .3, .4, .5, .6, .7, .8, .9, .95, .98, .99, 1};
+constexpr size_t kSwimPoints = std::size(kSwimAt);
 
 // Quantiles of the seconds between submits, which the record has in whole seconds. They leave out its one gap of an
 // hour (3607 s), in which no job was submitted or recorded. With it the coefficient of variation is 6.7.
-constexpr double kGaps[kPoints] = {0, 0, 0, 0, 1, 1, 2, 2, 3, 5, 8, 12, 18, 24, 120};
+constexpr double kGaps[kSwimPoints] = {0, 0, 0, 0, 1, 1, 2, 2, 3, 5, 8, 12, 18, 24, 120};
 
 // Quantiles of tasks, for map-only jobs and for jobs with reduces; for the latter also tenths of reduces / tasks.
 struct SizesOfBin {
   double only_maps;  // share of jobs
-  double maps[kPoints], both[kPoints], reduces[11];
+  double maps[kSwimPoints], both[kSwimPoints], reduces[11];
 };
 constexpr SizesOfBin kSizes[kDollyBins] = {
     {.376,
@@ -43,11 +43,11 @@ constexpr SizesOfBin kSizes[kDollyBins] = {
      {.0, .0003, .001, .0017, .0065, .0129, .0258, .0615, .108, .245, .999}}};
 
 // Interpolates at a random point between the quantiles beside it.
-double Draw(const double (&at)[kPoints], Rng& rng) {
+double Draw(const double (&at)[kSwimPoints], Rng& rng) {
   const double u = rng.Uniform();
   size_t i = 1;
-  while (i + 1 < kPoints && kAt[i] < u) ++i;
-  return at[i - 1] + (at[i] - at[i - 1]) * (u - kAt[i - 1]) / (kAt[i] - kAt[i - 1]);
+  while (i + 1 < kSwimPoints && kSwimAt[i] < u) ++i;
+  return at[i - 1] + (at[i] - at[i - 1]) * (u - kSwimAt[i - 1]) / (kSwimAt[i] - kSwimAt[i - 1]);
 }
 
 }  // namespace

@@ -14,6 +14,11 @@ namespace {
 
 constexpr auto kIndicator = sched::Indicator::kTotalWorkWithQueueing;
 
+const std::vector<JockeyShape> kShapes = {{"A", 23, 6, 681, 16.3, 61.5},
+                                          {"B", 14, 0, 1605, 4, 54.1},
+                                          {"E", 11, 1, 2033, 8, 130},
+                                          {"F", 26, 1, 6139, 3.6, 17.4}};
+
 // Returns the time that this share of the tasks does not exceed.
 double QuantileOf(const RunProfile& job, double share) {
   std::vector<std::pair<double, double>> times;
@@ -33,7 +38,7 @@ double QuantileOf(const RunProfile& job, double share) {
 
 TEST(JockeySetupsTest, TasksOfAJobTakeWhatThePaperSays) {
   for (const uint64_t seed : {1, 2}) {
-    const RunProfile a = JockeyJob(0, seed), e = JockeyJob(4, seed);
+    const RunProfile a = JockeyJob(kShapes[0], seed), e = JockeyJob(kShapes[2], seed);
     EXPECT_NEAR(QuantileOf(a, .5), 16.3, .2);
     EXPECT_NEAR(QuantileOf(a, .9), 61.5, .7);
     EXPECT_NEAR(QuantileOf(e, .5), 8, .1);
@@ -43,7 +48,7 @@ TEST(JockeySetupsTest, TasksOfAJobTakeWhatThePaperSays) {
 }
 
 TEST(JockeySetupsTest, AJobIsATreeWhoseStagesAreEachReadOnce) {
-  for (int job = 0; job < kJockeyJobs; ++job) {
+  for (const JockeyShape& job : kShapes) {
     const RunProfile profile = JockeyJob(job, 1);
     std::vector<uint32_t> readers(profile.stages.size(), 0);
     size_t files = 0;
@@ -56,13 +61,13 @@ TEST(JockeySetupsTest, AJobIsATreeWhoseStagesAreEachReadOnce) {
     }
     EXPECT_EQ(readers.back(), 0u);
     readers.pop_back();
-    EXPECT_EQ(readers, std::vector<uint32_t>(readers.size(), 1)) << job;
-    EXPECT_GT(files, 1u) << job;
+    EXPECT_EQ(readers, std::vector<uint32_t>(readers.size(), 1)) << job.name;
+    EXPECT_GT(files, 1u) << job.name;
   }
 }
 
 TEST(JockeyDaysTest, NoDeadlineIsBelowTheDaysLongestPath) {
-  const auto jobs = PaperJobs(1, kIndicator);
+  const auto jobs = RecurringJobs(kShapes, 1, kIndicator);
   ASSERT_TRUE(jobs.ok()) << jobs.status().ToString();
   for (const Recurring& job : *jobs) {
     const Day tight = DayOf(job, 1, 3, .01), loose = DayOf(job, 1, 3, 10);
@@ -72,7 +77,7 @@ TEST(JockeyDaysTest, NoDeadlineIsBelowTheDaysLongestPath) {
 }
 
 TEST(JockeyDaysTest, EachOfThePapersJobsMeetsItsDeadlineWithLessThanHalfOfWhatAllSlotsHaveAboveTheOracle) {
-  const auto jobs = PaperJobs(1, kIndicator);
+  const auto jobs = RecurringJobs(kShapes, 1, kIndicator);
   ASSERT_TRUE(jobs.ok()) << jobs.status().ToString();
   double above = 0, above_all = 0;
   for (uint32_t r = 0; r < jobs->size(); ++r) {
@@ -92,7 +97,7 @@ TEST(JockeyDaysTest, EachOfThePapersJobsMeetsItsDeadlineWithLessThanHalfOfWhatAl
 TEST(JockeyDaysTest, QueriesOfTpchRunWithOtherSizesThanTheyWereLearnedWith) {
   const char* data = std::getenv("MR_DATA");
   if (data == nullptr) GTEST_SKIP() << "MR_DATA does not say where traces are";
-  const auto jobs = TpchJobs(data, 1, kIndicator);
+  const auto jobs = TpchJobs(data, {}, 1, kIndicator);
   ASSERT_TRUE(jobs.ok()) << jobs.status().ToString();
   ASSERT_EQ(jobs->size(), 38u) << "19 queries, two sizes";
   size_t larger = 0;
@@ -106,7 +111,7 @@ TEST(JockeyDaysTest, QueriesOfTpchRunWithOtherSizesThanTheyWereLearnedWith) {
     larger += large.fastest > small.fastest;
   }
   EXPECT_GE(larger, 17u);
-  EXPECT_EQ(TpchJobs("/no/such/place", 1, kIndicator).status().code(), Code::kNotFound);
+  EXPECT_EQ(TpchJobs("/no/such/place", {}, 1, kIndicator).status().code(), Code::kNotFound);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Placement, replication and early recomputation: where they must pay, and where they must cost little.
 #include <gtest/gtest.h>
 
-#include "master/sim/studies/mantri_setups.h"
+#include "master/sim/studies/study.h"
 #include "master/sim/swarm/swarm.h"
 
 namespace mr::sim {
@@ -21,6 +21,25 @@ Outcome RunOf(Experiment experiment) {
     out.mean += (job.ended - job.submitted) / static_cast<double>(run.jobs().size());
   }
   return out;
+}
+
+// Returns parts of the study of Mantri.
+Experiment Mantri(const char* cluster, const char* tasks, const char* jobs, const std::string& list, uint64_t seed) {
+  std::string used, skipped;
+  auto e = ExperimentOf("mantri", cluster, tasks, jobs, list, {seed, "", &used, &skipped, nullptr});
+  EXPECT_TRUE(e.ok()) << e.status().message();
+  return e.ok() ? std::move(*e) : Experiment();
+}
+
+// The study's workers lose 2 % of their outputs on average.
+Experiment LossyOutputs(const std::string& list, double loss, uint64_t seed) {
+  Experiment e = Mantri("losses", "no_tail", "waves", list, seed);
+  for (WorkerSpec& worker : e.cluster.workers) worker.loss *= loss / .02;
+  return e;
+}
+
+Experiment UnevenRacks(const std::string& list, uint64_t seed) {
+  return Mantri("uneven_racks", "exact", "shuffle", list, seed);
 }
 
 constexpr char kReplicate[] = "fifo,mantri_replication";
@@ -59,7 +78,7 @@ TEST(MantriSimTest, OutputsOfASuspectedWorkerAreMadeAgain) {
   EXPECT_LT(early.mean, 1.03 * none.mean);
 }
 
-// Reduces spread evenly take 3.3 times as long for the shuffle (the example of Mantri 5.3 in mantri_setups.h).
+// Reduces spread evenly take 3.3 times as long for the shuffle (the example of Mantri 5.3 in mantri.toml).
 TEST(MantriSimTest, ReducesFollowTheDataOverNarrowLinks) {
   for (const std::string first : {"fifo", "fair"}) {
     const Outcome even = RunOf(UnevenRacks(first, 1)), placed = RunOf(UnevenRacks(first + ",mantri_placement", 1));

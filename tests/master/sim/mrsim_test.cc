@@ -144,6 +144,12 @@ TEST(MrsimTest, ReproducesAFigure) {
   EXPECT_EQ(Mrsim("reproduce late:fig99").exit, 2);
   EXPECT_EQ(Mrsim("reproduce nosuch").exit, 2);
   EXPECT_EQ(Mrsim("reproduce").exit, 2);
+  EXPECT_EQ(Mrsim("reproduce /no/such/study.toml").exit, 7);
+  const std::string wrong = (std::filesystem::path(testing::TempDir()) / "wrong.toml").string();
+  std::ofstream(wrong) << "name = \"wrong\"\ntitle = \"x\"\nfigure = []\nfigures = 1\n";
+  const Answer refused = Mrsim("reproduce " + wrong);
+  EXPECT_EQ(refused.exit, 2);
+  EXPECT_THAT(refused.text, HasSubstr(wrong + ":4: the study: unknown key 'figures'"));
 }
 
 TEST(MrsimTest, JsonOnFailureIsOneDocument) {
