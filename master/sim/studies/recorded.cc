@@ -121,6 +121,22 @@ uint64_t LuckOf(const RunContext& c, size_t job) { return c.seed * 1000 + job; }
 
 }  // namespace
 
+double MedianOf(std::vector<double> v) {
+  if (v.empty()) return 0;
+  std::sort(v.begin(), v.end());
+  return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
+}
+
+double MedianOf(const std::vector<float>& v) { return MedianOf(std::vector<double>(v.begin(), v.end())); }
+
+JobModel Ideal(JobModel job) {
+  for (StageModel& s : job.stages) {
+    const float median = static_cast<float>(MedianOf(s.durations));
+    for (float& d : s.durations) d = std::min(d, median);
+  }
+  return job;
+}
+
 MeasuredRun ParseAlone(Fields* f, const StudyParts& parts) {
   const Part* jobs = FindPart(f, "jobs", parts.jobs);
   const std::string list = ParseList(f, parts);

@@ -137,6 +137,20 @@ std::string ParseList(Fields* f, const StudyParts& parts) {
   return name;
 }
 
+Program ParseProgram(Fields* f) {
+  constexpr double kMostRatio = 1e6;
+  Program p;
+  f->Number("shuffle", &p.shuffle, 0, kMostRatio);
+  f->Number("output", &p.output, 0, kMostRatio);
+  f->Number("output_of_shuffle", &p.output, 0, kMostRatio);
+  f->Number("map_cost", &p.map_cost, 1e-15, 1);
+  f->Number("reduce_cost", &p.reduce_cost, 1e-15, 1);
+  p.of_shuffle = f->Has("output_of_shuffle");
+  f->Exclude("output", "output_of_shuffle");
+  f->Done();
+  return p;
+}
+
 const std::vector<RunKind>& RunKinds() {
   static const std::vector<RunKind> kinds = {
       {"simulation", MeasureNames(), {"cluster", "tasks", "jobs"}, &ParseSimulation},

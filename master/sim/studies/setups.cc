@@ -14,7 +14,7 @@ namespace mr::sim {
 namespace {
 
 // Limits of a file's numbers: larger ones would end in hours of simulation, or in sums that are not exact enough.
-constexpr double kMostBytes = 1e15, kMostSeconds = 1e9, kMostRatio = 1e6;
+constexpr double kMostBytes = 1e15, kMostSeconds = 1e9;
 constexpr uint32_t kMostTasks = 1'000'000, kMostWorkers = 100'000, kMostSlots = 10'000;
 constexpr double kHour = 3600;  // seconds
 
@@ -470,35 +470,6 @@ Part ParseLoad(Fields* f, const std::string& name) {
 }
 
 }  // namespace
-
-double MedianOf(std::vector<double> v) {
-  if (v.empty()) return 0;
-  std::sort(v.begin(), v.end());
-  return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
-}
-
-double MedianOf(const std::vector<float>& v) { return MedianOf(std::vector<double>(v.begin(), v.end())); }
-
-JobModel Ideal(JobModel job) {
-  for (StageModel& s : job.stages) {
-    const float median = static_cast<float>(MedianOf(s.durations));
-    for (float& d : s.durations) d = std::min(d, median);
-  }
-  return job;
-}
-
-Program ParseProgram(Fields* f) {
-  Program p;
-  f->Number("shuffle", &p.shuffle, 0, kMostRatio);
-  f->Number("output", &p.output, 0, kMostRatio);
-  f->Number("output_of_shuffle", &p.output, 0, kMostRatio);
-  f->Number("map_cost", &p.map_cost, 1e-15, 1);
-  f->Number("reduce_cost", &p.reduce_cost, 1e-15, 1);
-  p.of_shuffle = f->Has("output_of_shuffle");
-  f->Exclude("output", "output_of_shuffle");
-  f->Done();
-  return p;
-}
 
 ClusterSetup ParseClusterSetup(Fields* f) {
   Machines m;
