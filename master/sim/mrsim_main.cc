@@ -131,7 +131,7 @@ Result<int> RunSwarm(const Options& o) {
   if (o.scheduler != kAnyPolicies) MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(o.scheduler));
   uint32_t broken = 0;
   const bool bar = !o.no_progress && Terminal();
-  for (uint32_t i = 0; i < o.count; ++i) {
+  for (uint32_t i = 0; i < o.count && !(o.first && broken > 0); ++i) {
     if (bar && i % 16 == 0) std::fprintf(stderr, "\r%u/%u configurations ", i, o.count);
     const std::string wrong = RunChecked(RandomExperiment(o.seed + i, o.scheduler));
     if (wrong.empty()) continue;
@@ -153,7 +153,7 @@ Result<int> RunMasterSwarm(const Options& o) {
   uint32_t broken = 0;
   CoreWorld::Counts counts;
   const bool bar = !o.no_progress && Terminal();
-  for (uint32_t i = 0; i < o.count; ++i) {
+  for (uint32_t i = 0; i < o.count && !(o.first && broken > 0); ++i) {
     if (bar && i % 16 == 0) std::fprintf(stderr, "\r%u/%u configurations ", i, o.count);
     CoreWorld world(o.seed + i);
     const std::string wrong = world.Run();

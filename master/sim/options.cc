@@ -68,6 +68,7 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   swarm->add_option("--count", o.count, "number of configurations; number i has seed S + i")
       ->check(CLI::Range(1u, 10'000'000u));
   swarm->add_flag("--master", o.master, "the whole master with its journal, its restarts and the messages to it");
+  swarm->add_flag("--first", o.first, "end at the first broken configuration");
   CLI::App* replay = AddReplay(&app, &o.replay);
   CLI::App* reproduce = app.add_subcommand("reproduce", "figures of a paper: its numbers and ours");
   reproduce->add_option("figure", o.figure, "a study, or one of its figures, as late or late:fig10")->required();

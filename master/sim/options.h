@@ -24,6 +24,7 @@ struct Options {
   uint32_t run_seeds = 1, plot_job = 0;
   bool check = false;
   bool master = false;  // swarm: the whole master, not the scheduler alone
+  bool first = false;   // swarm: ends at the first broken configuration
   bool no_progress = false;
   ReplayCommand replay;
 };
