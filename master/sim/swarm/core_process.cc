@@ -141,6 +141,7 @@ CoreProcess::Fed CoreProcess::FeedOne(Record record, std::vector<FollowUp>* foll
   master::Applied applied = core_.Apply(&record, {fed.sequence, 1});
   if (kept) journal_.Append(KindOf(record), EncodeRecord(record));
   follow_ups->insert(follow_ups->end(), applied.follow_ups.begin(), applied.follow_ups.end());
+  CheckEffects(applied.blocks);
   for (const dfs::Effect& effect : applied.blocks) {
     // For the session in which it was decided, as in a master.
     const uint64_t session = SessionOf(effect);
@@ -155,7 +156,27 @@ CoreProcess::Fed CoreProcess::FeedOne(Record record, std::vector<FollowUp>* foll
     Hold(fed.sequence, [this, job = commit->job] { outside_.Publish(job); });
   }
   fed.decisions = std::move(applied.decisions);
+  NoteEnds(record, fed);
   return fed;
+}
+
+// Rule D4: in safe mode nothing is known of what is elsewhere, so nothing is deleted or copied.
+void CoreProcess::CheckEffects(const std::vector<dfs::Effect>& effects) {
+  if (!core_.files().in_safe_mode()) return;
+  for (const dfs::Effect& effect : effects) {
+    if (std::holds_alternative<dfs::DeleteReplica>(effect)) outside_.Broken("a replica is deleted in safe mode");
+    if (std::holds_alternative<dfs::ReplicateBlock>(effect)) outside_.Broken("a block is copied in safe mode");
+  }
+}
+
+// A job whose output is published has its end in the record that says so.
+void CoreProcess::NoteEnds(const Record& record, const Fed& fed) {
+  if (const auto* published = std::get_if<master::JobPublished>(&record)) ends_[published->job] = fed.sequence;
+  for (const sched::Decision& decision : fed.decisions) {
+    if (const auto* failed = std::get_if<sched::FailJob>(&decision)) ends_[failed->job] = fed.sequence;
+    const auto* commit = std::get_if<sched::CommitJob>(&decision);
+    if (commit != nullptr && core_.jobs().Find(commit->job)->in_dfs()) ends_[commit->job] = fed.sequence;
+  }
 }
 
 void CoreProcess::Hold(uint64_t sequence, std::function<void()> action) {
@@ -165,7 +186,13 @@ void CoreProcess::Hold(uint64_t sequence, std::function<void()> action) {
 
 void CoreProcess::Sync(uint64_t sequence) {
   journal_.SyncTo(sequence);
-  for (const JobId job : core_.NoteDurable(journal_.durable())) outside_.Ended(job);
+  for (const JobId job : core_.NoteDurable(journal_.durable())) {
+    const auto end = ends_.find(job);
+    if (end != ends_.end() && end->second > journal_.durable()) {
+      outside_.Broken("the end of " + Name(job) + " is told before its record is durable");
+    }
+    outside_.Ended(job);
+  }
   while (!held_.empty() && held_.begin()->first <= journal_.durable()) {
     const auto action = std::move(held_.begin()->second);
     held_.erase(held_.begin());

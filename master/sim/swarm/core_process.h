@@ -54,6 +54,7 @@ class Outside {
   virtual void Carry(const dfs::Effect& effect) = 0;  // its record is durable
   virtual void Ended(JobId job) = 0;                  // its end is durable
   virtual void Publish(JobId job) = 0;                // its commit is durable; its output is no part of the block store
+  virtual void Broken(const std::string& what) = 0;   // the process saw what must not be
 
  protected:
   ~Outside() = default;
@@ -88,12 +89,15 @@ class CoreProcess {
  private:
   Fed FeedOne(master::Record record, std::vector<master::FollowUp>* follow_ups);
   void Answer(std::vector<master::FollowUp> follow_ups);
+  void CheckEffects(const std::vector<dfs::Effect>& effects);
+  void NoteEnds(const master::Record& record, const Fed& fed);
   uint64_t SessionOf(const dfs::Effect& effect);  // of the worker that it is for; 0: it has none
 
   MemoryJournal& journal_;
   Outside& outside_;
   master::MasterCore core_;
   std::multimap<uint64_t, std::function<void()>> held_;
+  std::map<JobId, uint64_t> ends_;  // the record of each end that this process decided
   Instant now_;
 };
 

@@ -19,6 +19,12 @@ void CoreWorld::Carry(const sched::Decision& decision) {
     if (worker == nullptr || !worker->registered || worker->incarnation != incarnation) return;
     worker->to_worker.emplace_back([worker, command = std::move(command)] { command(*worker); });
   };
+  if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) CheckCommit(commit->job);
+  if (const auto* mark = std::get_if<sched::MarkIndeterminate>(&decision)) {
+    const JobSpec& spec = process_->core().jobs().jobs().at(mark->task.job).spec;
+    process_->Hold(journal_.last(),
+                   [this, op = spec.OperatorOf(spec.stages[mark->task.stage])] { random_.insert(op); });
+  }
   if (const auto* launch = std::get_if<sched::Launch>(&decision)) {
     to(launch->worker, launch->incarnation,
        [this, id = launch->attempt, generation = launch->generation](Worker& worker) {
@@ -177,6 +183,7 @@ bool CoreWorld::WriteOutput(Worker* worker, const AttemptId& id, const Digest128
         master::Record(dfs::Record(dfs::ReplicaDurable{process_->now(), target, holder->incarnation, staged.block})));
   }
   if (staged.workers.empty() || !feed(ns.PrepareComplete(process_->stamp(), lease, {staged}))) return false;
+  CheckAcknowledged(staged);
   // The writer waits for the answer, which waits for the disk.
   process_->Sync(journal_.last());
   part.blocks.push_back(std::move(staged));

@@ -95,7 +95,8 @@ CoreWorld::CoreWorld(uint64_t seed) : seed_(seed), rng_(Rng::Stream(seed, "core_
     job.spec = RandomSpec(rng_, seed, n);
     job.plan = PlanOf(rng_, job.spec);
     job.id = "id" + std::to_string(n);
-    job.random = Chance(.1);
+    job.random = Chance(.2);
+    if (Chance(.3)) job.from = rng_.Below(kFaultySteps);
   }
 }
 
@@ -103,6 +104,7 @@ std::string CoreWorld::Run() {
   Restart();
   for (step_ = 0; step_ < kFaultySteps && error_.empty(); ++step_) Step(true);
   // From here on nothing fails, and all operators' wishes are taken back: every job must end.
+  process_->Feed(master::Record(dfs::Record(dfs::SafeModeHeld{now_, false})));
   for (Worker& worker : workers_) {
     worker.up = true;
     if (!worker.id.valid() || !error_.empty()) continue;
@@ -218,7 +220,8 @@ void CoreWorld::Fault() {
 void CoreWorld::Ask() {
   Worker& worker = workers_[rng_.Below(workers_.size())];
   master::MasterCore& core = process_->core();
-  switch (rng_.Below(6)) {
+  switch (rng_.Below(7)) {
+    case 6: return (void)process_->Feed(master::Record(dfs::Record(dfs::SafeModeHeld{now_, Chance(.2)})));
     case 0: {
       auto event = core.PrepareQueue({"night", 1.0 + static_cast<double>(rng_.Below(3)), 0, 0});
       if (event.ok()) process_->Feed(*std::move(event));
@@ -243,6 +246,7 @@ void CoreWorld::Ask() {
       if (!worker.id.valid()) return;
       const bool on = Chance(.4);
       Note((on ? "drain " : "undrain ") + worker.name);
+      if (on) awaited_.erase(worker.id);
       auto records = core.PrepareDrain(worker.id, on, now_);
       if (records.ok()) process_->FeedAll(*std::move(records));
       return;
@@ -251,6 +255,7 @@ void CoreWorld::Ask() {
       if (!worker.id.valid()) return;
       const bool on = Chance(.2);
       Note((on ? "exclude " : "include ") + worker.name);
+      if (on) awaited_.erase(worker.id);
       auto records = core.PrepareExclude(worker.id, on, now_);
       if (records.ok()) process_->FeedAll(*std::move(records));
       if (on && core.workers().Find(worker.id)->alive) {
@@ -263,6 +268,7 @@ void CoreWorld::Ask() {
 
 void CoreWorld::Submit() {
   Submitted& job = jobs_[rng_.Below(jobs_.size())];
+  if (step_ < job.from) return;
   master::MasterCore& core = process_->core();
   if (const master::JobView* known = core.jobs().FindSubmission(job.id)) {
     // Submitted again, since the answer was lost: the same job.
@@ -282,6 +288,7 @@ void CoreWorld::Submit() {
   Note("submit " + Name(job.job));
   const uint64_t sequence = process_->Feed(*std::move(record)).sequence;
   ++counts_.jobs;
+  CheckKnownOperators(job);
   process_->Hold(sequence, [&job] { job.acked = true; });
 }
 
@@ -308,18 +315,32 @@ void CoreWorld::Restart() {
   process_ = std::make_unique<CoreProcess>(journal_, config_, *this);
   if (const std::string wrong = process_->Start(now_, ++seeds_); !wrong.empty()) return Broken(wrong);
   now_ = std::max(now_, process_->now());
+  if (process_->core().epoch() <= epoch_) Broken("two processes of the master have the same epoch");
+  epoch_ = process_->core().epoch();
+  for (const auto& [id, worker] : process_->core().workers().all()) {
+    if (worker.alive && !worker.drained_by_user && !worker.excluded) awaited_.insert(id);
+  }
   if (shadow_ == nullptr) shadow_ = std::make_unique<master::MasterCore>(config_, SpecOfBytes);
 }
 
+// At any record: of what is durable now.
 void CoreWorld::Snapshot() {
-  if (shadow_at_ != journal_.durable()) return;
+  if (const std::string wrong = journal_.ReadInto(shadow_.get(), shadow_at_, journal_.durable()); !wrong.empty()) {
+    return Broken("a replay: " + wrong);
+  }
+  shadow_at_ = journal_.durable();
   ++counts_.snapshots;
   std::vector<std::pair<master::RecordKind, std::string>> parts;
   shadow_->Save([&](master::RecordKind kind, std::string part) { parts.emplace_back(kind, std::move(part)); });
   const uint64_t before = shadow_->Digest();
   journal_.TakeSnapshot(std::move(parts));
-  shadow_ = std::make_unique<master::MasterCore>(config_, SpecOfBytes);
+  const auto saved = std::exchange(shadow_, std::make_unique<master::MasterCore>(config_, SpecOfBytes));
   if (const std::string wrong = journal_.ReadInto(shadow_.get(), shadow_at_); !wrong.empty()) return Broken(wrong);
+  std::vector<std::string> ids;
+  for (const Submitted& job : jobs_) ids.push_back(job.id);
+  if (const std::string wrong = CheckRestored(*saved, *shadow_, ids); !wrong.empty()) {
+    return Broken("a snapshot restores another state than it was made of: " + wrong);
+  }
   if (shadow_->Digest() != before) Broken("a snapshot restores another state than it was made of");
 }
 
@@ -370,10 +391,12 @@ void CoreWorld::Register(Worker* worker) {
   Note(worker->name + " registers, with " + std::to_string(running.size()) + " attempts");
   worker->registered = true;
   worker->session = ++sessions_;
+  awaited_.erase(id);
   view.BeginSession(worker->session, core.epoch(), now_);
   const auto fed = process_->Feed(master::Record(std::move(records->event)));
   process_->Feed(master::Record(std::move(records->joined)));
   const master::Greeting greeting = core.GreetingOf(id, inventory, running);
+  CheckGreeting(greeting);
   // The answer leaves when the registration is durable; what it says is done at once then.
   process_->Sync(fed.sequence);
   if (start_over) {
@@ -470,6 +493,56 @@ void CoreWorld::Check() {
     return Broken("a replay of the whole journal gives another state than the live master has");
   }
   CheckFiles();
+}
+
+// Rule D4: a job that becomes visible has each of its blocks on a worker that can be read.
+void CoreWorld::CheckCommit(JobId id) {
+  const master::MasterCore& core = process_->core();
+  const master::JobView& job = core.jobs().jobs().at(id);
+  if (!job.in_dfs() || !job.publish_error.empty()) return;
+  for (const FileOutput& part : job.Outputs()) {
+    for (const StagedBlock& staged : part.blocks) {
+      const BlockId block = staged.block.id;
+      const bool stands = std::any_of(workers_.begin(), workers_.end(),
+                                      [block](const Worker& w) { return w.disk.contains(block.value); });
+      if (!stands || core.files().Unreadable(block)) return Broken(Name(id) + " commits a part that nobody can read");
+    }
+  }
+}
+
+// Rule D4: a write is acknowledged on two workers where there are two, also where one of them has not come back to a
+// master that was restarted.
+void CoreWorld::CheckAcknowledged(const StagedBlock& block) {
+  size_t known = awaited_.size();
+  for (const Worker& worker : workers_) {
+    if (!worker.registered) continue;
+    const master::WorkerView& view = *process_->core().workers().Find(worker.id);
+    if (view.alive && !view.drained_by_user && !view.leaving) ++known;
+  }
+  const size_t wanted = std::max<size_t>(1, std::min<size_t>({2, config_.replication, known}));
+  if (block.workers.size() >= wanted) return;
+  Broken("a write is acknowledged on " + std::to_string(block.workers.size()) + " workers of " +
+         std::to_string(wanted));
+}
+
+// An attempt goes on only where the scheduler counts on it.
+void CoreWorld::CheckGreeting(const master::Greeting& greeting) {
+  for (const AttemptId& id : greeting.go_on) {
+    const sched::Attempt* attempt = process_->core().scheduler().state().FindAttempt(id);
+    if (attempt == nullptr || !attempt->live()) return Broken("a worker goes on with an attempt that has ended");
+  }
+}
+
+// What durable records say of an operator, later jobs know at once.
+void CoreWorld::CheckKnownOperators(const Submitted& job) {
+  const sched::Job* known = process_->core().scheduler().state().FindJob(job.job);
+  if (known == nullptr || !known->running()) return;
+  for (size_t s = 0; s < known->stages.size(); ++s) {
+    const std::string op = job.spec.OperatorOf(job.spec.stages[s]);
+    if (random_.contains(op) && !known->stages[s].indeterminate) {
+      return Broken(Name(job.job) + " does not know that " + op + " is not deterministic");
+    }
+  }
 }
 
 // Checks that visible files stay as they are, and that attempts have read what was committed in the end.

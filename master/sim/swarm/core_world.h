@@ -61,8 +61,9 @@ class CoreWorld final : public Outside {
   struct Submitted {
     JobSpec spec;
     JobPlan plan;
-    std::string id;  // of the submission
-    JobId job;       // once accepted
+    std::string id;     // of the submission
+    JobId job;          // once accepted
+    uint64_t from = 0;  // its user submits it at this step or later
     bool acked = false;
     bool random = false;  // its operators give other content for equal input
     std::string told;     // the final state that its user heard of
@@ -73,6 +74,7 @@ class CoreWorld final : public Outside {
   void Carry(const dfs::Effect& effect) override;
   void Ended(JobId job) override;
   void Publish(JobId job) override;
+  void Broken(const std::string& what) override;
 
   void Step(bool faults);
   void Fault();
@@ -97,7 +99,10 @@ class CoreWorld final : public Outside {
   void CheckFiles();
   std::string Stuck() const;
   void Note(const std::string& what);
-  void Broken(const std::string& what);
+  void CheckCommit(JobId job);
+  void CheckAcknowledged(const StagedBlock& block);
+  void CheckGreeting(const master::Greeting& greeting);
+  void CheckKnownOperators(const Submitted& job);
   Worker* Of(WorkerId id);
   const Submitted* SubmittedOf(JobId id) const;
   bool Chance(double p) { return rng_.Uniform() < p; }
@@ -113,6 +118,9 @@ class CoreWorld final : public Outside {
   std::vector<Submitted> jobs_;
   std::map<AttemptId, std::vector<Consumed>> consumed_;
   std::map<std::string, uint64_t> visible_;  // path -> id of the version that a job's commit made
+  std::set<WorkerId> awaited_;    // alive at the end of an earlier process of the master; no sign of them since
+  std::set<std::string> random_;  // operators that durable records say are not deterministic
+  uint32_t epoch_ = 0;            // the newest one that began
   Instant now_{1'000'000'000};
   uint64_t sessions_ = 0, step_ = 0, seeds_ = 0;
   Counts counts_;
