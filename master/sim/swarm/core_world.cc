@@ -33,6 +33,8 @@ JobSpec RandomSpec(Rng& rng, uint64_t seed, uint32_t n) {
       input.is_edge = true;
       input.stage = s - 1;
       input.kind = rng.Below(3) == 0 ? EdgeKind::kOneToOne : EdgeKind::kAllToAll;
+      // Waits for the sizes of what it reads, before it has tasks.
+      input.splits = input.kind == EdgeKind::kAllToAll && rng.Below(2) == 0;
     }
     stage.inputs.push_back(input);
     PortSpec port;
@@ -80,6 +82,7 @@ CoreWorld::CoreWorld(uint64_t seed) : seed_(seed), rng_(Rng::Stream(seed, "core_
   config_.directory = "/master";
   config_.policies = RandomPolicies(seed);
   config_.replication = static_cast<uint32_t>(1 + rng_.Below(3));
+  config_.fat_partition_bytes = 200;  // two rows of the outputs of this world
   config_.ended_jobs = Chance(.3) ? 2 : master::kEndedJobs;
   const size_t workers = 1 + rng_.Below(4);
   for (size_t w = 0; w < workers; ++w) {
