@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/io/files.h"
+#include "common/rpc/wire.h"
 #include "tests/master/server/fake_data.h"
 #include "tests/master/server/master_fixture.h"
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "common/io/files.h"
+#include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 #include "master/core/records.h"
 #include "master/server/master.h"

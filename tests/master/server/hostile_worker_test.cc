@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/base/rng.h"
+#include "common/io/files.h"
 #include "common/rpc/wire.h"
 #include "tests/master/server/fake_worker.h"
 #include "tests/master/server/master_fixture.h"

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "common/io/files.h"
 #include "dfs/meta/namespace.h"
 #include "master/journal/format.h"
 #include "tests/master/server/restarts_fixture.h"

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "common/rpc/kj_status.h"
 #include "dfs/meta/namespace.h"
 #include "master/core/epochs.h"
 #include "tests/master/server/restarts_fixture.h"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "common/io/files.h"
+#include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 #include "master/server/brain.h"
 #include "master/server/master.h"
