@@ -9,6 +9,7 @@
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "common/model/command.h"
+#include "common/model/split.h"
 #include "common/model/status.h"
 
 namespace mr::ctl {
@@ -105,7 +106,7 @@ struct Explained {
 struct ReplayTask {
   StageInfo stage;
   LaunchCommand launch;  // each split is of an input that is files
-  const FileInput& FilesOf(const Split& split) const { return stage.spec.inputs[split.input].files; }
+  const FileInput& FilesOf(const mr::Split& split) const { return stage.spec.inputs[split.input].files; }
 };
 
 // The result of a replay.

@@ -46,6 +46,7 @@
 #include "master/core/records.h"
 #include "master/core/skew.h"
 #include "master/core/workers.h"
+#include "master/sched/defaults.h"
 #include "master/sched/scheduler.h"
 
 namespace mr::master {
@@ -107,7 +108,7 @@ class MasterCore {
  public:
   struct Config {
     std::string directory;                                  // the master's --data, for texts
-    std::string policies = "fifo";                          // the cluster's list
+    std::string policies = sched::kPlainPolicies;           // the cluster's list
     uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
     uint64_t block_bytes = 64ull << 20;
     uint32_t replication = 3;

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "master/sched/policies/dolly/reasons.h"
 #include "master/sim/studies/report.h"
 
 namespace mr::sim {
@@ -112,7 +113,7 @@ class Watched {
     for (const sched::Decision& d : decisions) {
       if (const auto* launch = std::get_if<sched::Launch>(&d)) Launched(*launch, event.at);
       const auto* kill = std::get_if<sched::Kill>(&d);
-      if (kill != nullptr) preempted_ += kill->reason.code == sched::ReasonCode::kNoBudget;
+      if (kill != nullptr) preempted_ += kill->reason.code == sched::DollyReason::kNoBudget;
     }
   }
 

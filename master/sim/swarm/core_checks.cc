@@ -77,7 +77,7 @@ std::string CheckOpenWork(const master::MasterCore& core) {
   return "";
 }
 
-// What is said of a worker by the table, the scheduler and the block store must agree.
+// The table of workers, the scheduler and the block store must agree about a worker.
 std::string CheckWorkers(const master::MasterCore& core) {
   for (const auto& [id, worker] : core.workers().all()) {
     if (!worker.alive && core.files().BlocksOn(id) != 0) return Name(id) + " is lost, and the block store reads it";

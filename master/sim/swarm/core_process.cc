@@ -189,7 +189,7 @@ void CoreProcess::Sync(uint64_t sequence) {
   for (const JobId job : core_.NoteDurable(journal_.durable())) {
     const auto end = ends_.find(job);
     if (end != ends_.end() && end->second > journal_.durable()) {
-      outside_.Broken("the end of " + Name(job) + " is told before its record is durable");
+      outside_.Broken("the end of " + Name(job) + " is reported before its record is durable");
     }
     outside_.Ended(job);
   }

@@ -536,7 +536,7 @@ void CoreWorld::CheckGreeting(const master::Greeting& greeting) {
   }
 }
 
-// What durable records say of an operator, later jobs know at once.
+// Later jobs know at once which operators durable records show to be random.
 void CoreWorld::CheckKnownOperators(const Submitted& job) {
   const sched::Job* known = process_->core().scheduler().state().FindJob(job.job);
   if (known == nullptr || !known->running()) return;

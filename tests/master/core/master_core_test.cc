@@ -1,4 +1,4 @@
-// What a core refuses of a journal, and what it comes to behind another scheduler version's part.
+// Records that a core refuses, outcomes that it does not come to, and the part of another scheduler version.
 #include "master/core/master_core.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class MasterCoreTest : public testing::Test {
   static EventRecord Event(int second, sched::Event event) {
     return {{Instant{} + Seconds(second), std::move(event)}, {}};
   }
-  // As the journal has it: with an outcome.
+  // The event with an outcome, like one that was read.
   static EventRecord Stored(EventRecord event, std::vector<sched::Decision> outcome = {}) {
     event.outcome = std::move(outcome);
     event.digest = 0;

@@ -16,20 +16,20 @@ using testing::HasSubstr;
 
 constexpr uint32_t kTasks = 20;
 
-struct Run {
+struct OneRun {
   std::vector<uint32_t> order;  // tasks as they were launched
   std::vector<std::string> reasons;
   uint64_t digest = 0;
 };
 
 // One worker with one slot runs the tasks one after the other.
-Run RunOnOneSlot(const std::string& policies, uint64_t seed) {
+OneRun RunOnOneSlot(const std::string& policies, uint64_t seed) {
   SteppedScheduler s;
   s.Send(0, ConfigChanged{policies, seed, kSchedulerVersion, Millis(100)});
   s.Send(0, OneSlotWorker(1));
   s.Send(1, SmallMapJob());
   s.Send(1, StagePlanned{{1, 1}, 0, 1, std::vector<TaskPlan>(kTasks), ""});
-  Run run;
+  OneRun run;
   for (double now = 2; run.order.size() < kTasks; ++now) {
     const auto launch =
         std::find_if(s.out.begin(), s.out.end(), [](const Decision& d) { return std::holds_alternative<Launch>(d); });
@@ -50,7 +50,7 @@ TEST(NewPolicyTest, ItsNameAndParametersAreKnown) {
 }
 
 TEST(NewPolicyTest, TheSeedFixesTheOrderOfTasks) {
-  const Run run = RunOnOneSlot("random_order", 1);
+  const OneRun run = RunOnOneSlot("random_order", 1);
   std::vector<uint32_t> all(kTasks);
   std::iota(all.begin(), all.end(), 0);
   EXPECT_THAT(run.order, testing::UnorderedElementsAreArray(all));
@@ -62,7 +62,7 @@ TEST(NewPolicyTest, TheSeedFixesTheOrderOfTasks) {
 }
 
 TEST(NewPolicyTest, ItsOwnReasonsHaveNamesAndSentences) {
-  const Run run = RunOnOneSlot("random_order", 1);
+  const OneRun run = RunOnOneSlot("random_order", 1);
   ASSERT_EQ(run.reasons.size(), kTasks);
   EXPECT_EQ(run.reasons.front(), "drawn: drawn from 20 ready tasks [random_order]");
   EXPECT_EQ(run.reasons.back(), "drawn: drawn from 1 ready task [random_order]");

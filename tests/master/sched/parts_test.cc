@@ -100,7 +100,8 @@ TEST(PolicyListTest, MantriIsOneNameForItsParts) {
   EXPECT_TRUE(Scheduler::CheckJobPolicies("mantri").ok());
   EXPECT_THAT(Scheduler::CheckPolicies("mantri,mantri_restart").message(),
               HasSubstr("'mantri_restart' stands in the list twice"));
-  EXPECT_THAT(Scheduler::CheckPolicies("mantri(gamma=1)").message(), HasSubstr("give them to the policies that it stands for: mantri_placement"));
+  EXPECT_THAT(Scheduler::CheckPolicies("mantri(gamma=1)").message(),
+              HasSubstr("give them to the policies that it stands for: mantri_placement"));
   EXPECT_TRUE(Scheduler::CheckPolicies("mantri_restart(gamma=1,delta=0.5,alpha=1,rho=1,report=1s,min_age=0s)").ok());
   EXPECT_THAT(Scheduler::CheckPolicies("mantri_restart(alpha=4)").message(), HasSubstr("parameter 'alpha'"));
 }

@@ -7,6 +7,7 @@
 
 #include "tests/support/within.h"
 #include "tests/worker/daemon/worker_daemon_testing.h"
+#include "worker/shuffle/store.h"
 
 namespace mr::worker {
 namespace {
