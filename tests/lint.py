@@ -7,7 +7,8 @@ format  clang-format has nothing to change.
 alone   clang -fsyntax-only of each product file, without precompiled headers: it includes what it needs. A header whose
         .cc includes it first is seen there.
 tidy    clang-tidy (.clang-tidy) of the product's files that changed since $CI_BASE (default: in the last 20 commits, without
-        those that .git-blame-ignore-revs lists), of the files named, or of all.
+        those that .git-blame-ignore-revs lists), of the files named, or of all. $TIDY_MOST: at most so many of those that
+        changed, the newest changes first; it says how many are left.
 
 Flags come from a build tree in build-lint that is configured for clang; only its generated files are built.
 """
@@ -114,26 +115,31 @@ def changed():
     base = os.environ.get("CI_BASE")
     since = [f"{base}..HEAD"] if base else ["-20"]
     log = run("git", "log", "--format=%H %P", *since, check=True, stdout=subprocess.PIPE).stdout
-    names = set()
+    names = {}  # in the order of the newest change
     for commit, *parents in map(str.split, log.splitlines()):
         # The last commit of a shallow clone has no parent, and looks as if it had made every file.
         if commit in ignored or not parents:
             continue
         shown = run("git", "show", "--format=", "--name-only", commit, check=True, stdout=subprocess.PIPE).stdout
-        names.update(shown.split())
-    return names
+        names.update(dict.fromkeys(shown.split()))
+    return list(names)
 
 
 def check_tidy(arguments):
     commands = configure()
     if arguments == ["--all"]:
-        wanted = set(commands)
+        wanted = list(commands)
     else:
-        # What tests changed is seen with --all: it would be half of the time, and finds little.
-        wanted = set(arguments) or {name for name in changed() if name.startswith(PRODUCT)}
+        # Changed tests are looked at with --all only: they would be half of the time, and little is found in them.
+        wanted = arguments or [name for name in changed() if name.startswith(PRODUCT)]
         # A header is seen through its .cc.
-        wanted |= {name[:-2] + ".cc" for name in wanted if name.endswith(".h")}
-    names = [name for name in tracked() if name in wanted and name in commands]
+        wanted = list(dict.fromkeys(re.sub(r"\.h$", ".cc", name) for name in wanted))
+    there = set(tracked())
+    names = [name for name in wanted if name in there and name in commands]
+    most = int(os.environ.get("TIDY_MOST", "0"))
+    if most and not arguments and len(names) > most:
+        print(f"clang-tidy: {most} of {len(names)} changed files; all of them: ./dev lint tidy", file=sys.stderr)
+        names = names[:most]
     return each({name: ["clang-tidy", "-p", str(BUILD), "--quiet", name] for name in names})
 
 
