@@ -93,7 +93,7 @@ sched::JobTakenOver MasterCore::TakenOver(const JobView& whole) const {
   sched::JobTakenOver taken{SubmittedOf(job.id, job.spec), {}, epoch_, {}};
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     taken.plans.push_back(PlanOf(job, s, {partition_sizes_, *files_, config_.fat_partition_bytes}));
-    // Those that read it read all of its tasks.
+    // The stages planned next read the output of every task of this one, cut or not.
     job.plan.stages[s].tasks = static_cast<uint32_t>(taken.plans.back().tasks.size());
     // A stage that shares fat partitions may have shared them otherwise, and its readers have read those outputs.
     const auto& inputs = job.spec.stages[s].inputs;

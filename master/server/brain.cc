@@ -261,7 +261,7 @@ void Brain::ArmTimer() {
 }
 
 void Brain::FireTimers() {
-  // Those that are set meanwhile come in the next turn.
+  // Timers that these set fire in the next turn.
   const Instant now = Stamp();
   for (size_t left = core_.open().timers.size(); left > 0; --left) {
     auto due = core_.DueTimer(now);

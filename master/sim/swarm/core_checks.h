@@ -8,12 +8,12 @@
 
 namespace mr::sim {
 
-// Returns "" or the invariant that does not hold: of the scheduler's own state, and between it and what people see of
-// jobs.
+// Returns "" or the first invariant that does not hold: within the scheduler's state, or between that state and the job
+// table that clients read.
 std::string CheckCore(const master::MasterCore& core);
 
-// Returns "" or what the restored core lacks that the saved one had: field by field where a digest cannot tell, since
-// the code that saves a state also makes its digest. ids: of submissions that either may know.
+// Returns "" or the first difference between a core and the one restored from its snapshot. It compares fields as well
+// as digests, because the code that saves a state also computes its digest. ids: the submission ids to look up in both.
 std::string CheckRestored(master::MasterCore& saved, master::MasterCore& restored, const std::vector<std::string>& ids);
 
 }  // namespace mr::sim
