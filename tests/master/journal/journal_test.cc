@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
-#include <thread>
 #include <stdlib.h>
+#include <thread>
 
 #include <algorithm>
 
