@@ -10,7 +10,6 @@ namespace mr::sim {
 
 namespace {
 
-using master::AttemptView;
 using master::JobView;
 using master::TaskView;
 
