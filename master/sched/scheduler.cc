@@ -23,6 +23,9 @@ struct Row {
     if (when(impl)) then(impl);
   }
 };
+// C++20 deduces aggregates, but clang before 17 does not.
+template <class When, class Then>
+Row(When, Then) -> Row<When, Then>;
 
 }  // namespace
 
