@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/base/ids.h"
-#include "master/core/job_table.h"
+#include "master/core/jobs.h"
 
 namespace mr::master {
 

@@ -27,21 +27,23 @@ std::string WithoutNumbers(std::string text) {
   return text;
 }
 
-// The last one that failed.
-const AttemptView* LastFailed(const JobView& job) {
-  const AttemptView* last = nullptr;
-  for (const auto& [id, a] : job.attempts) {
-    if (a.state == AttemptState::kFailed && (last == nullptr || a.sequence > last->sequence)) last = &a;
+using FailedAttempt = std::pair<const AttemptId, AttemptNote>;
+
+// Returns the last attempt that failed, or null.
+const FailedAttempt* LastFailed(const JobView& job) {
+  const FailedAttempt* last = nullptr;
+  for (const FailedAttempt& a : job.notes.attempts) {
+    if (a.second.failed && (last == nullptr || a.second.sequence > last->second.sequence)) last = &a;
   }
   return last;
 }
 
-std::string AlikeText(const JobView& job, const AttemptView& failed) {
-  const std::string said = WithoutNumbers(failed.message);
+std::string AlikeText(const JobView& job, const FailedAttempt& failed) {
+  const std::string said = WithoutNumbers(failed.second.message);
   std::set<uint32_t> tasks;
   size_t attempts = 0;
-  for (const auto& [id, a] : job.attempts) {
-    const bool alike = id.task.stage == failed.id.task.stage && a.state == AttemptState::kFailed;
+  for (const auto& [id, a] : job.notes.attempts) {
+    const bool alike = id.task.stage == failed.first.task.stage && a.failed;
     if (!alike || WithoutNumbers(a.message) != said) continue;
     ++attempts;
     tasks.insert(id.task.task);
@@ -98,32 +100,31 @@ bool Reads(const JobView& job, const TaskId& task, const Skew& skew) {
 }
 
 // Returns a line about the heaviest hot key that the task reads, where it ran out of memory; else "".
-std::string SkewLine(const JobView& job, const AttemptView& failed) {
+std::string SkewLine(const JobView& job, const FailedAttempt& failed) {
   const Skew* worst = nullptr;
-  for (const Skew& skew : job.skew) {
-    if (Reads(job, failed.id.task, skew) && (worst == nullptr || skew.key.bytes > worst->key.bytes)) worst = &skew;
+  for (const Skew& skew : job.notes.skew) {
+    if (Reads(job, failed.first.task, skew) && (worst == nullptr || skew.key.bytes > worst->key.bytes)) worst = &skew;
   }
-  if (worst == nullptr || !OutOfMemory(failed.message)) return "";
+  if (worst == nullptr || !OutOfMemory(failed.second.message)) return "";
   return "skew: " + SkewText(*worst, job.spec.stages[worst->stage].name) + ", and this task reads it";
 }
 
 }  // namespace
 
 std::string FailureSummary(const JobView& job, const std::string& message) {
-  const AttemptView* failed = LastFailed(job);
-  if (failed == nullptr || message.find(Name(failed->id, job.letter(failed->id.task.stage))) == std::string::npos) {
-    return message;
-  }
+  const FailedAttempt* failed = LastFailed(job);
+  if (failed == nullptr || message.find(NameOf(failed->first, job)) == std::string::npos) return message;
+  const AttemptNote& note = failed->second;
   std::vector<std::string> lines = LinesOf(message);
   if (lines.empty()) return message;
   // The scheduler's sentence is never cut.
   lines[0] = message.substr(0, message.find('\n'));
   if (lines.size() > kMessageLines) lines.erase(lines.begin() + 1, lines.end() - (kMessageLines - 1));
-  if (!failed->record.empty() && !SaysWhere(message, failed->record)) lines.push_back("at " + failed->record);
+  if (!note.record.empty() && !SaysWhere(message, note.record)) lines.push_back("at " + note.record);
   if (std::string advice = Advice(message); !advice.empty()) lines.push_back(std::move(advice));
   if (std::string skew = SkewLine(job, *failed); !skew.empty()) lines.push_back(std::move(skew));
   if (std::string alike = AlikeText(job, *failed); !alike.empty()) lines.push_back(std::move(alike));
-  std::vector<std::string> tail = LinesOf(failed->stderr_tail);
+  std::vector<std::string> tail = LinesOf(note.stderr_tail);
   std::erase_if(tail, [&](const std::string& line) { return message.find(line) != std::string::npos; });
   const size_t room = kSummaryLines - std::min(kSummaryLines, lines.size());
   if (tail.size() > room) tail.erase(tail.begin(), tail.end() - static_cast<std::ptrdiff_t>(room));

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "master/core/job_table.h"
+#include "master/core/jobs.h"
 
 namespace mr::master {
 

@@ -1,13 +1,14 @@
-// The job table as bytes and back, for snapshots. Fields are only added at the end: a later release
-// reads these, also where it does not read the scheduler's image.
+// The jobs as bytes and back, for snapshots. Fields are only added at the end: a later release reads these, also where
+// it does not read the scheduler's image. What the scheduler's image has is written as 0 and passed over here; release
+// 0.1 kept it twice.
 #include "common/base/fields.h"
-#include "master/core/job_table.h"
+#include "master/core/jobs.h"
 
 namespace mr::master {
 namespace {
 
 struct TableHead {
-  JobTable::Counts counts;
+  JobTotals::Attempts counts;
   JobId newest_forgotten;
   std::vector<JobId> whole, brief;
   template <class V>
@@ -17,10 +18,21 @@ struct TableHead {
   }
 };
 
+// A replica that was requested and not made yet.
+struct Replication {
+  Replica from;
+  WorkerId to;
+  sched::Reason reason;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&Replication::from, &Replication::to, &Replication::reason);
+  }
+};
+
 // Stands behind the head in images of releases that can replicate outputs.
 struct ReplicasTail {
-  JobTable::ReplicaCounts counts;
-  std::vector<Replication> replications;
+  JobTotals::Replicas counts;
+  std::vector<Replication> replications;  // of 0.1
   template <class V>
   static void Fields(V&& v) {
     v(&ReplicasTail::counts, &ReplicasTail::replications);
@@ -39,7 +51,7 @@ struct ReplicaImage {
 
 struct TaskImage {
   bool committed = false;
-  uint32_t generation = 1, attempts = 0, live = 0, refused = 0, winner = 0;
+  uint32_t generation = 1, attempts = 0, live = 0, refused = 0, winner = 0;  // attempts, live: of 0.1
   WorkerId worker;
   std::optional<FinishedExtra> output;
   Manifest manifest;
@@ -55,14 +67,36 @@ struct TaskImage {
 struct StageImage {
   bool planned = false, started = false;
   std::vector<TaskImage> tasks;
-  uint32_t done = 0, running = 0, waiting = 0, failed = 0;
+  uint32_t committed = 0, running = 0, waiting = 0, failed = 0;  // running, waiting: of 0.1
   uint64_t taken_bytes = 0, output_bytes = 0, output_records = 0;
   Instant first_launch, last_commit;
   template <class V>
   static void Fields(V&& v) {
     using T = StageImage;
-    v(&T::planned, &T::started, &T::tasks, &T::done, &T::running, &T::waiting, &T::failed, &T::taken_bytes,
+    v(&T::planned, &T::started, &T::tasks, &T::committed, &T::running, &T::waiting, &T::failed, &T::taken_bytes,
       &T::output_bytes, &T::output_records, &T::first_launch, &T::last_commit);
+  }
+};
+
+// worker to total_bytes, without state: of 0.1.
+struct AttemptImage {
+  AttemptId id;
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  Cause cause = Cause::kFirst;
+  uint32_t generation = 1;
+  AttemptState state = AttemptState::kRunning;  // kRunning where it did not end by its own report
+  bool stop_asked = false;
+  Instant launched, ended;
+  uint64_t taken_bytes = 0, total_bytes = 0;
+  sched::Reason reason;
+  std::string message, record, stderr_tail;
+  uint64_t sequence = 0;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = AttemptImage;
+    v(&T::id, &T::worker, &T::incarnation, &T::cause, &T::generation, &T::state, &T::stop_asked, &T::launched,
+      &T::ended, &T::taken_bytes, &T::total_bytes, &T::reason, &T::message, &T::record, &T::stderr_tail, &T::sequence);
   }
 };
 
@@ -93,7 +127,7 @@ struct JobImage {
   Instant submitted, ended;
   uint64_t submit_sequence = 0;
   std::vector<StageImage> stages;
-  std::vector<AttemptView> attempts;
+  std::vector<AttemptImage> attempts;
   std::vector<WhyImage> why;
   template <class V>
   static void Fields(V&& v) {
@@ -105,11 +139,11 @@ struct JobImage {
 };
 
 TaskImage ImageOf(const TaskView& task) {
-  TaskImage image{task.committed, task.generation,
-                  task.attempts,  task.live,
-                  task.refused,   task.winner,
-                  task.worker,    {},
-                  task.manifest,  {}};
+  TaskImage image{.committed = task.committed,
+                  .generation = task.generation,
+                  .winner = task.winner,
+                  .worker = task.worker,
+                  .manifest = task.manifest};
   if (task.output != nullptr) image.output = *task.output;
   for (const ReplicaView& replica : task.replicas) {
     image.replicas.push_back({replica.replica, replica.manifest, {}});
@@ -119,11 +153,11 @@ TaskImage ImageOf(const TaskView& task) {
 }
 
 TaskView ViewOf(TaskImage image) {
-  TaskView task{image.committed, image.generation,
-                image.attempts,  image.live,
-                image.refused,   image.winner,
-                image.worker,    {},
-                image.manifest,  {}};
+  TaskView task{.committed = image.committed,
+                .generation = image.generation,
+                .winner = image.winner,
+                .worker = image.worker,
+                .manifest = image.manifest};
   if (image.output) task.output = std::make_shared<FinishedExtra>(*std::move(image.output));
   for (ReplicaImage& replica : image.replicas) {
     auto extra = replica.extra ? std::make_shared<const FinishedExtra>(*std::move(replica.extra)) : task.output;
@@ -132,48 +166,90 @@ TaskView ViewOf(TaskImage image) {
   return task;
 }
 
-JobImage ImageOf(const JobView& job) {
-  JobImage image{job.id,
-                 job.spec_bytes,
-                 job.submission_id,
-                 job.wall_ms,
-                 job.plan,
-                 job.state,
-                 job.told,
-                 job.brief,
-                 job.rolled_back,
-                 job.totals,
-                 job.error,
-                 job.publish_error,
-                 job.last_failure,
-                 job.submitted,
-                 job.ended,
-                 job.submit_sequence,
-                 {},
-                 {},
-                 {}};
-  for (const StageView& s : job.stages) {
-    image.stages.push_back({s.planned,
-                            s.started,
-                            {},
-                            s.done,
-                            s.running,
-                            s.waiting,
-                            s.failed,
-                            s.taken_bytes,
-                            s.output_bytes,
-                            s.output_records,
-                            s.first_launch,
-                            s.last_commit});
-    for (const TaskView& task : s.tasks) image.stages.back().tasks.push_back(ImageOf(task));
+StageImage ImageOf(const StageView& stage, const StageNotes& notes) {
+  StageImage image{.planned = stage.planned,
+                   .started = notes.started,
+                   .committed = stage.committed,
+                   .failed = notes.failed,
+                   .taken_bytes = notes.taken_bytes,
+                   .output_bytes = stage.output_bytes,
+                   .output_records = stage.output_records,
+                   .first_launch = notes.first_launch,
+                   .last_commit = notes.last_commit};
+  for (const TaskView& task : stage.tasks) image.tasks.push_back(ImageOf(task));
+  for (const auto& [task, times] : notes.refused) {
+    if (task < image.tasks.size()) image.tasks[task].refused = times;
   }
-  for (const auto& [id, attempt] : job.attempts) image.attempts.push_back(attempt);
-  for (const auto& [key, lines] : job.why) {
+  return image;
+}
+
+void Read(StageImage image, StageView* stage, StageNotes* notes) {
+  stage->planned = image.planned;
+  stage->output_bytes = image.output_bytes;
+  stage->output_records = image.output_records;
+  notes->started = image.started;
+  notes->failed = image.failed;
+  notes->taken_bytes = image.taken_bytes;
+  notes->first_launch = image.first_launch;
+  notes->last_commit = image.last_commit;
+  for (TaskImage& task : image.tasks) {
+    if (task.refused != 0) notes->refused[static_cast<uint32_t>(stage->tasks.size())] = task.refused;
+    stage->committed += task.committed;
+    stage->tasks.push_back(ViewOf(std::move(task)));
+  }
+}
+
+AttemptImage ImageOf(const AttemptId& id, const AttemptNote& note) {
+  AttemptImage image{.id = id,
+                     .reason = note.reason,
+                     .message = note.message,
+                     .record = note.record,
+                     .stderr_tail = note.stderr_tail,
+                     .sequence = note.sequence};
+  if (note.failed) image.state = AttemptState::kFailed;
+  if (note.verdict == Verdict::kWinner) image.state = AttemptState::kCommitted;
+  if (note.verdict == Verdict::kReplicaKept) image.state = AttemptState::kReplica;
+  return image;
+}
+
+AttemptNote NoteOf(AttemptImage image) {
+  AttemptNote note{.reason = std::move(image.reason),
+                   .message = std::move(image.message),
+                   .record = std::move(image.record),
+                   .stderr_tail = std::move(image.stderr_tail),
+                   .failed = image.state == AttemptState::kFailed,
+                   .sequence = image.sequence};
+  if (image.state == AttemptState::kCommitted) note.verdict = Verdict::kWinner;
+  if (image.state == AttemptState::kReplica) note.verdict = Verdict::kReplicaKept;
+  return note;
+}
+
+JobImage ImageOf(const JobView& job) {
+  const JobNotes& notes = job.notes;
+  JobImage image{.id = job.id,
+                 .spec_bytes = job.spec_bytes,
+                 .submission_id = job.submission_id,
+                 .wall_ms = job.wall_ms,
+                 .plan = job.plan,
+                 .state = job.state,
+                 .told = job.told,
+                 .brief = job.brief,
+                 .rolled_back = job.rolled_back,
+                 .totals = job.totals,
+                 .error = job.error,
+                 .publish_error = job.publish_error,
+                 .last_failure = notes.last_failure,
+                 .submitted = job.submitted,
+                 .ended = job.ended,
+                 .submit_sequence = job.submit_sequence};
+  for (size_t s = 0; s < job.stages.size(); ++s) image.stages.push_back(ImageOf(job.stages[s], notes.stages[s]));
+  for (const auto& [id, note] : notes.attempts) image.attempts.push_back(ImageOf(id, note));
+  for (const auto& [key, lines] : notes.why) {
     for (const WhyLine& l : lines) {
       image.why.push_back({key.first, key.second, false, l.at, l.what, l.attempt, l.worker, l.reason});
     }
   }
-  for (const WhyLine& l : job.why_job) image.why.push_back({0, 0, true, l.at, l.what, l.attempt, l.worker, l.reason});
+  for (const WhyLine& l : notes.why_job) image.why.push_back({0, 0, true, l.at, l.what, l.attempt, l.worker, l.reason});
   return image;
 }
 
@@ -234,9 +310,9 @@ struct CloneTail {
 };
 
 CloneTail CloneTailOf(const JobView& job) {
-  CloneTail tail{job.clones, {}, {}};
-  for (const auto& [read, replica] : job.reads) tail.reads.push_back({read.first, replica});
-  for (const auto& [stage, text] : job.warnings) tail.warnings.push_back({stage, text});
+  CloneTail tail{job.notes.clones, {}, {}};
+  for (const auto& [read, replica] : job.notes.reads) tail.reads.push_back({read.first, replica});
+  for (const auto& [stage, text] : job.notes.warnings) tail.warnings.push_back({stage, text});
   return tail;
 }
 
@@ -266,10 +342,10 @@ struct WhyText {
 // In the order of the image.
 std::vector<WhyLine*> LinesOf(JobView* job) {
   std::vector<WhyLine*> all;
-  for (auto& [key, lines] : job->why) {
+  for (auto& [key, lines] : job->notes.why) {
     for (WhyLine& l : lines) all.push_back(&l);
   }
-  for (WhyLine& l : job->why_job) all.push_back(&l);
+  for (WhyLine& l : job->notes.why_job) all.push_back(&l);
   return all;
 }
 
@@ -282,8 +358,8 @@ std::string TextsOf(const JobView& job) {
       ++at;
     }
   };
-  for (const auto& [key, lines] : job.why) add(lines);
-  add(job.why_job);
+  for (const auto& [key, lines] : job.notes.why) add(lines);
+  add(job.notes.why_job);
   return EncodeFields(texts);
 }
 
@@ -303,73 +379,68 @@ Result<JobView> ViewOf(JobImage image, const std::function<Result<JobSpec>(std::
     return Unreadable(Name(job.id));
   }
   if (!image.brief) FillSplits(&job.plan);
-  job.state = image.state;
+  // 0.1 also wrote how far an open job was.
+  const bool open = image.state == JobState::kRunning || image.state == JobState::kKilling;
+  job.state = open ? JobState::kPending : image.state;
   job.told = image.told;
   job.brief = image.brief;
   job.rolled_back = image.rolled_back;
   job.totals = image.totals;
   job.error = image.error;
   job.publish_error = image.publish_error;
-  job.last_failure = image.last_failure;
+  job.notes.last_failure = image.last_failure;
   job.submitted = image.submitted;
   job.ended = image.ended;
   job.submit_sequence = image.submit_sequence;
-  for (StageImage& s : image.stages) {
-    StageView& stage = job.stages.emplace_back();
-    stage = {
-        s.planned,        {},        s.done,         s.running,     s.waiting, s.failed, s.taken_bytes, s.output_bytes,
-        s.output_records, s.started, s.first_launch, s.last_commit, 0};
-    for (TaskImage& task : s.tasks) stage.tasks.push_back(ViewOf(std::move(task)));
+  job.notes.stages.resize(image.stages.size());
+  for (size_t s = 0; s < image.stages.size(); ++s) {
+    Read(std::move(image.stages[s]), &job.stages.emplace_back(), &job.notes.stages[s]);
   }
-  for (AttemptView& attempt : image.attempts) {
-    const TaskId& task = attempt.id.task;
-    if (task.stage >= job.stages.size() || task.task >= job.stages[task.stage].tasks.size()) {
-      return Unreadable(Name(job.id));
-    }
-    if (Live(attempt.state)) ++job.live_attempts;
-    job.attempts.emplace(attempt.id, std::move(attempt));
+  for (AttemptImage& attempt : image.attempts) {
+    if (job.Find(attempt.id.task) == nullptr) return Unreadable(Name(job.id));
+    const AttemptId id = attempt.id;
+    job.notes.attempts.emplace(id, NoteOf(std::move(attempt)));
   }
   for (WhyImage& w : image.why) {
     WhyLine line{w.at, w.what, w.attempt, w.worker, std::move(w.reason), ""};
-    (w.of_job ? job.why_job : job.why[{w.stage, w.task}]).push_back(std::move(line));
+    (w.of_job ? job.notes.why_job : job.notes.why[{w.stage, w.task}]).push_back(std::move(line));
   }
   return job;
 }
 
 }  // namespace
 
-void JobTable::Save(const std::function<void(std::string)>& part, bool hard) const {
-  ReplicasTail tail{replica_counts_, {}};
-  for (const auto& [key, replication] : replications_) tail.replications.push_back(replication);
-  part(EncodeFields(
-           TableHead{counts_, newest_forgotten_, {whole_.begin(), whole_.end()}, {brief_.begin(), brief_.end()}}) +
-       EncodeFields(tail) + TailOf(causes_) + EncodeFields(clones_) + EncodeFields(LentTail(lent_, causes_)));
+void Jobs::Save(const std::function<void(std::string)>& part, bool hard) const {
+  const ReplicasTail tail{totals_.replicas, {}};
+  part(EncodeFields(TableHead{
+           totals_.attempts, newest_forgotten_, {whole_.begin(), whole_.end()}, {brief_.begin(), brief_.end()}}) +
+       EncodeFields(tail) + TailOf(totals_.causes) + EncodeFields(totals_.clones) +
+       EncodeFields(LentTail(totals_.lent, totals_.causes)));
   for (const auto& [id, job] : jobs_) {
-    part(EncodeFields(ImageOf(job)) + TailOf(job.causes) + TextsOf(job) + EncodeFields(CloneTailOf(job)) +
-         EncodeFields(LentTail(job.lent, job.causes)) + EncodeFields(job.steering) +
+    part(EncodeFields(ImageOf(job)) + TailOf(job.notes.causes) + TextsOf(job) + EncodeFields(CloneTailOf(job)) +
+         EncodeFields(LentTail(job.notes.lent, job.notes.causes)) + EncodeFields(job.notes.steering) +
          EncodeFields(DeadlineTail{job.spec.priority, job.spec.deadline}) +
          EncodeFields(UtilityTail{!job.spec.utility.empty()}) + EncodeFields(InputsOf(job.plan)) +
-         EncodeFields(hard ? std::vector<Skew>() : job.skew));
+         EncodeFields(hard ? std::vector<Skew>() : job.notes.skew));
   }
 }
 
-Status JobTable::RestorePart(std::string_view part, const std::function<Result<JobSpec>(std::string_view)>& read_spec) {
+Status Jobs::RestorePart(std::string_view part, const std::function<Result<JobSpec>(std::string_view)>& read_spec) {
   if (!restoring_) {
     TableHead head;
     ReplicasTail tail;
     FieldReader reader(part);
     reader.Get(head);
     if (reader.ok() && !reader.AtEnd()) reader.Get(tail);
-    if (reader.ok() && !reader.AtEnd()) ReadTail(&reader, &causes_);
-    if (reader.ok() && !reader.AtEnd()) reader.Get(clones_);
+    if (reader.ok() && !reader.AtEnd()) ReadTail(&reader, &totals_.causes);
+    if (reader.ok() && !reader.AtEnd()) reader.Get(totals_.clones);
     LentTail lent;
     if (reader.ok() && !reader.AtEnd()) reader.Get(lent);
     if (!reader.ok() || !reader.AtEnd()) return Unreadable("list of jobs");
-    lent_ = lent.counts;
-    lent.Into(&causes_);
-    replica_counts_ = tail.counts;
-    for (const Replication& r : tail.replications) replications_[{r.to, r.from.output}] = r;
-    counts_ = head.counts;
+    totals_.lent = lent.counts;
+    lent.Into(&totals_.causes);
+    totals_.replicas = tail.counts;
+    totals_.attempts = head.counts;
     newest_forgotten_ = head.newest_forgotten;
     whole_.assign(head.whole.begin(), head.whole.end());
     brief_.assign(head.brief.begin(), head.brief.end());
@@ -411,13 +482,14 @@ Status JobTable::RestorePart(std::string_view part, const std::function<Result<J
     job.spec.deadline = deadline->deadline;
   }
   lent.Into(&causes);
-  job.causes = causes;
-  job.lent = lent.counts;
-  job.steering = std::move(steering);
-  job.skew = std::move(skew);
-  job.clones = clones.counts;
-  for (const CloneTail::Read& read : clones.reads) job.reads[{read.reader, read.replica.output.task}] = read.replica;
-  for (CloneTail::Warning& w : clones.warnings) job.warnings[w.stage] = std::move(w.text);
+  JobNotes& notes = job.notes;
+  notes.causes = causes;
+  notes.lent = lent.counts;
+  notes.steering = std::move(steering);
+  notes.skew = std::move(skew);
+  notes.clones = clones.counts;
+  for (const CloneTail::Read& read : clones.reads) notes.reads[{read.reader, read.replica.output.task}] = read.replica;
+  for (CloneTail::Warning& w : clones.warnings) notes.warnings[w.stage] = std::move(w.text);
   if (!job.submission_id.empty()) submissions_[job.submission_id] = job.id;
   if (job.brief) {
     brief_bytes_ += job.spec_bytes.size();

@@ -83,6 +83,7 @@ void MasterCore::ApplyEvent(EventRecord* record, const Moment& moment, Applied* 
     next_job_ = std::max(next_job_, submitted->job.seq + 1);
   }
   std::vector<sched::Decision>& decisions = applied->decisions;
+  const StepWatch watch(scheduler_->state(), event);
   if (!record->outcome) {
     decisions = scheduler_->Step(record->stamped);
     record->outcome = Promises(decisions);
@@ -100,7 +101,8 @@ void MasterCore::ApplyEvent(EventRecord* record, const Moment& moment, Applied* 
     // The state is of no use any more: nothing is made of it.
     if (!applied->differs.empty()) return;
   }
-  applied->replicas = jobs_.Fold(*record, decisions, moment.sequence);
+  const StepChanges changes = watch.Changes(scheduler_->state(), decisions, record->stamped.at);
+  applied->replicas = jobs_.Apply(*record, decisions, changes, moment.sequence);
   NoteWorkers(*record);
   NoteOperators(decisions);
   NoteOpen(*record, applied);
@@ -179,13 +181,13 @@ void MasterCore::NoteCommitted(const EventRecord& record, const std::vector<sche
   if (job == nullptr || job->brief) return;
   const FinishedExtra& extra = *job->stages[task.stage].tasks[task.task].output;  // of this report
   for (const std::string& uri : record.beside.grown) {
-    if (job->grown.size() < kMaxGrownTold) job->grown.insert(uri);
+    if (job->notes.grown.size() < kMaxGrownListed) job->notes.grown.insert(uri);
   }
   bad_records_.Committed(*job, task, extra, record.beside.bad_records);
   const Manifest& total = finished->manifest;
   if (skew_.Committed(task, job->plan.stages[task.stage], total.records, total.bytes, extra,
                       record.beside.partition_kib, applied->replicas.hot)) {
-    job->skew = skew_.Of(job->id);
+    job->notes.skew = skew_.Of(job->id);
   }
   if (!record.beside.partition_kib.empty() && SizesWanted(*job, task.stage)) {
     partition_sizes_.Note(task, record.beside.partition_kib);
@@ -252,7 +254,7 @@ void MasterCore::BeginEpoch(const EpochStarted& epoch, uint64_t sequence) {
     // Whatever the other build had under way is not known here. What it took over comes as events.
     open_.unplanned.clear();
     open_.timers.Clear();
-    jobs_.EndAllAttempts(last_stamp_, "another release of the master launched it");
+    jobs_.ForgetReads();
   }
   foreign_ = other;
 }

@@ -33,10 +33,11 @@
 
 #include "common/base/status.h"
 #include "dfs/meta/namespace.h"
+#include "master/core/attempt_reader.h"
 #include "master/core/bad_records.h"
 #include "master/core/epochs.h"
 #include "master/core/fat_partitions.h"
-#include "master/core/job_table.h"
+#include "master/core/jobs.h"
 #include "master/core/loss.h"
 #include "master/core/open_work.h"
 #include "master/core/output_commit.h"
@@ -67,7 +68,7 @@ struct FollowUp {
 // The result of a record, for the host to carry out.
 struct Applied {
   std::vector<sched::Decision> decisions;
-  JobTable::Change replicas;  // of outputs: for the directories that workers have
+  ReplicaChange replicas;  // of outputs: for the directories that workers have
   std::vector<dfs::Effect> blocks;
   std::vector<FollowUp> follow_ups;
   // The record had an outcome, and this build came to another one: what differs. "": nothing.
@@ -79,7 +80,7 @@ struct Reporter {
   AttemptId attempt;
   WorkerId worker;
   Incarnation incarnation = 0;
-  bool Owns(const AttemptView& view) const { return view.worker == worker && view.incarnation == incarnation; }
+  bool Owns(const sched::Attempt& a) const { return a.worker == worker && a.incarnation == incarnation; }
 };
 
 // Returns the verdict on the attempt's report that it has finished, from the decisions that it led to.
@@ -112,7 +113,7 @@ class MasterCore {
     uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
     uint64_t block_bytes = 64ull << 20;
     uint32_t replication = 3;
-    size_t ended_jobs = kEndedJobs;  // that the job table keeps
+    size_t ended_jobs = kEndedJobs;  // that are kept
     uint64_t fat_partition_bytes = kFatBytes;
     size_t record_bytes = kRecordBytes;  // of the journal, at most, for a job's plan or its commit
   };
@@ -225,9 +226,16 @@ class MasterCore {
   // jobs. Equal after a live run, a recovery, a snapshot with its tail, and a replay. Cost: a walk over all of it.
   uint64_t Digest() const;
 
+  // ---- Attempts and requested replicas, from the scheduler's state
+  AttemptReader attempts() const { return {scheduler_->state(), jobs_}; }
+  // Returns whether the worker was asked for a replica of this output and has not answered.
+  bool Replicating(WorkerId worker, const OutputId& output) const {
+    return Requested(scheduler_->state(), worker, output);
+  }
+
   // ---- State. The host sets the volatile fields of workers and jobs, and no others.
-  JobTable& jobs() { return jobs_; }
-  const JobTable& jobs() const { return jobs_; }
+  Jobs& jobs() { return jobs_; }
+  const Jobs& jobs() const { return jobs_; }
   WorkerTable& workers() { return workers_; }
   const WorkerTable& workers() const { return workers_; }
   const dfs::Namespace& files() const { return *files_; }
@@ -260,6 +268,7 @@ class MasterCore {
   Status RestoreSlices();
   Status RestoreHead(std::string_view part, uint64_t sequence);
   sched::JobTakenOver TakenOver(const JobView& job) const;
+  std::vector<Replica> ReplicasToMake(WorkerId of) const;
   bool ReadOtherContent(const AttemptId& attempt, const std::vector<Consumed>& consumed) const;
   std::string ExcessOf(const Reporter& from, const report::Finished& finished, const FinishedExtra& extra) const;
 
@@ -267,13 +276,13 @@ class MasterCore {
   const ReadSpecFn read_spec_;
   std::unique_ptr<sched::Scheduler> scheduler_;
   std::unique_ptr<dfs::Namespace> files_;
-  JobTable jobs_;
+  Jobs jobs_;
   WorkerTable workers_;
   OpenWork open_;
   Epochs epochs_;
   Loss loss_;
   RandomOperators random_operators_;
-  mutable BadRecords bad_records_;  // a cache of the job table, which Prepare fills; the samples are volatile
+  mutable BadRecords bad_records_;  // a cache of the jobs, which Prepare fills; the samples are volatile
   PartitionSizes partition_sizes_;  // volatile
   SkewTable skew_;
   std::map<std::string, sched::QueueSet> queues_;  // as operators set them, under whatever build

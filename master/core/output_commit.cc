@@ -39,13 +39,13 @@ std::optional<LostBlock> UnreadableBlock(const dfs::Namespace& files, const Outp
   return std::nullopt;
 }
 
-bool IsLastTask(const JobView& job, const TaskId& task) {
-  for (uint32_t stage = 0; stage < job.stages.size(); ++stage) {
-    const StageView& view = job.stages[stage];
-    if (!view.planned || view.done + (stage == task.stage ? 1 : 0) != view.tasks.size()) return false;
+bool IsLastTask(const sched::Job& job, const TaskId& task) {
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    const sched::Stage& stage = job.stages[s];
+    if (!stage.planned() || stage.committed + (s == task.stage ? 1 : 0) != stage.tasks.size()) return false;
   }
   return task.stage < job.stages.size() && task.task < job.stages[task.stage].tasks.size() &&
-         !job.stages[task.stage].tasks[task.task].committed;
+         job.stages[task.stage].tasks[task.task].state != sched::TaskState::kCommitted;
 }
 
 void CommitOutput(const JobView& job, const dfs::Namespace& files, uint64_t wall_ms, size_t record_bytes,

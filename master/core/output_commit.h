@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dfs/meta/namespace.h"
-#include "master/core/job_table.h"
+#include "master/core/jobs.h"
 
 namespace mr::master {
 
@@ -25,7 +25,7 @@ struct LostBlock {
 std::optional<LostBlock> UnreadableBlock(const dfs::Namespace& files, const OutputParts& parts, uint64_t* looks);
 
 // Returns whether this task is the only one of the job that has not committed.
-bool IsLastTask(const JobView& job, const TaskId& task);
+bool IsLastTask(const sched::Job& job, const TaskId& task);
 
 // Fills in how the job's output becomes visible (FinishedExtra::dfs_commit), or why it cannot (dfs_error). Changes
 // record->extra alone. record: the event that commits the job, with its outcome. wall_ms: for the files' times.

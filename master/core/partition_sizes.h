@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "master/core/job_table.h"
+#include "master/core/jobs.h"
 
 namespace mr::master {
 

@@ -163,24 +163,24 @@ bool MasterCore::ReadOtherContent(const AttemptId& attempt, const std::vector<Co
 std::string MasterCore::ExcessOf(const Reporter& from, const report::Finished& finished,
                                  const FinishedExtra& extra) const {
   const TaskId& task = from.attempt.task;
-  const AttemptView* known = jobs_.Find(from.attempt);
-  if (known == nullptr || !from.Owns(*known) || !Live(known->state)) return "";
-  const JobView& job = jobs_.jobs().at(task.job);
-  if (Ended(job.state) || job.stages[task.stage].tasks[task.task].committed ||
+  const sched::State& state = scheduler_->state();
+  const sched::Attempt* attempt = state.FindAttempt(from.attempt);
+  const JobView* job = jobs_.Find(task.job);
+  if (job == nullptr || attempt == nullptr || !from.Owns(*attempt) || !attempt->holds_slot()) return "";
+  if (Ended(job->state) || state.FindTask(task)->state == sched::TaskState::kCommitted ||
       ReadOtherContent(from.attempt, finished.consumed)) {
     return "";
   }
-  return bad_records_.Excess(job, task, extra, finished.bad_records);
+  return bad_records_.Excess(*job, task, extra, finished.bad_records);
 }
 
 MasterCore::FinishedAnswer MasterCore::PrepareFinished(const Reporter& from, report::Finished finished,
                                                        Instant at) const {
-  const AttemptView* known = jobs_.Find(from.attempt);
-  if (known != nullptr && from.Owns(*known) &&
-      (known->state == AttemptState::kCommitted || known->state == AttemptState::kReplica)) {
+  const auto known = attempts().Find(from.attempt);
+  if (known && known->worker == from.worker && known->incarnation == from.incarnation &&
+      known->note->verdict != Verdict::kNoted) {
     // Its answer was lost on the way: the same one again.
-    const Verdict verdict = known->state == AttemptState::kCommitted ? Verdict::kWinner : Verdict::kReplicaKept;
-    return {std::nullopt, verdict, known->sequence, ""};
+    return {std::nullopt, known->note->verdict, known->note->sequence, ""};
   }
   TaskOutput& output = finished.output;
   const FinishedExtra extra{
@@ -200,13 +200,14 @@ MasterCore::FinishedAnswer MasterCore::PrepareFinished(const Reporter& from, rep
 }
 
 bool MasterCore::WouldCommit(const Reporter& from) const {
-  const AttemptView* attempt = jobs_.Find(from.attempt);
-  const auto job = jobs_.jobs().find(from.attempt.task.job);
-  if (job == jobs_.jobs().end() || !job->second.in_dfs() || Ended(job->second.state) ||
-      !IsLastTask(job->second, from.attempt.task)) {
+  const JobView* job = jobs_.Find(from.attempt.task.job);
+  const sched::Job* known = scheduler_->state().FindJob(from.attempt.task.job);
+  if (job == nullptr || known == nullptr || !job->in_dfs() || Ended(job->state) ||
+      !IsLastTask(*known, from.attempt.task)) {
     return false;
   }
-  return attempt != nullptr && from.Owns(*attempt) && Live(attempt->state);
+  const sched::Attempt* attempt = scheduler_->state().FindAttempt(from.attempt);
+  return attempt != nullptr && from.Owns(*attempt) && attempt->holds_slot();
 }
 
 std::optional<LostBlock> MasterCore::WhyHeld(const Reporter& from, const report::Finished& finished) const {

@@ -1,4 +1,5 @@
 // Registrations and losses of workers, and operators' wishes, as records in the order in which they are applied.
+#include <algorithm>
 #include <utility>
 
 #include "master/core/master_core.h"
@@ -47,13 +48,28 @@ Greeting MasterCore::GreetingOf(WorkerId id, const std::vector<Replica>& invento
   for (const Replica& replica : inventory) {
     if (!out.forgotten.contains(replica.output.task.job)) out.holds.insert(replica.output.task.job);
   }
-  for (const Replication& r : jobs_.ReplicationsTo(id)) out.replicate.push_back(r.from);
+  out.replicate = ReplicasToMake(id);
   for (const AttemptId& attempt : running) {
-    const AttemptView* known = jobs_.Find(attempt);
-    const bool goes_on = known != nullptr && Live(known->state) && known->worker == id && !known->stop_asked;
+    const sched::Attempt* known = scheduler_->state().FindAttempt(attempt);
+    const bool goes_on = known != nullptr && known->live() && known->worker == id;
     (goes_on ? out.go_on : out.kill).push_back(attempt);
   }
   return out;
+}
+
+// Each from a replica that there is now. Where there is none, the scheduler asks for another one.
+std::vector<Replica> MasterCore::ReplicasToMake(WorkerId of) const {
+  std::vector<Replica> all;
+  for (const Replica& asked : RequestedReplicas(scheduler_->state(), of)) {
+    const JobView* job = jobs_.Find(asked.output.task.job);
+    const TaskView* task = job == nullptr ? nullptr : job->Find(asked.output.task);
+    if (task == nullptr) continue;
+    const auto from = std::find_if(task->replicas.begin(), task->replicas.end(), [&](const ReplicaView& r) {
+      return r.replica.output == asked.output && r.replica.attempt == asked.attempt;
+    });
+    if (from != task->replicas.end()) all.push_back(from->replica);
+  }
+  return all;
 }
 
 std::vector<Record> MasterCore::PrepareLost(WorkerId id, const std::string& why, Instant at) const {

@@ -36,7 +36,7 @@ enum class RecordKind : uint8_t {
   // Only in snapshots, in this order.
   kSnapshotHead = 64,       // SnapshotHead
   kSnapshotScheduler = 65,  // a part of sched::Scheduler::Save
-  kSnapshotJobs = 66,       // a part of JobTable::Save
+  kSnapshotJobs = 66,       // a part of Jobs::Save
   kSnapshotDfs = 67,        // dfs::Namespace::Snapshot; the last
 };
 

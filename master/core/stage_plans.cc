@@ -43,7 +43,7 @@ bool WaitsForSizes(const JobView& job, uint32_t stage, uint64_t fat_bytes) {
   return std::any_of(spec.inputs.begin(), spec.inputs.end(), [&](const InputSpec& input) {
     if (!input.is_edge || input.kind != EdgeKind::kAllToAll) return false;
     const StageView& upstream = job.stages[input.stage];
-    return !upstream.planned || upstream.done < upstream.tasks.size();
+    return !upstream.planned || upstream.committed < upstream.tasks.size();
   });
 }
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "dfs/meta/namespace.h"
-#include "master/core/job_table.h"
+#include "master/core/jobs.h"
 #include "master/core/partition_sizes.h"
 
 namespace mr::master {

@@ -1,5 +1,7 @@
 // Words for people about a job: states of attempts, kinds of decisions, the state that is shown, ended jobs in brief.
-#include "master/core/job_table.h"
+#include <algorithm>
+
+#include "master/core/jobs.h"
 
 namespace mr::master {
 
@@ -41,9 +43,14 @@ const char* Word(What what) {
   return "?";
 }
 
-bool Live(AttemptState state) { return state == AttemptState::kRunning || state == AttemptState::kWaiting; }
-
-JobState ToldState(const JobView& job) { return Ended(job.state) && !job.told ? JobState::kRunning : job.state; }
+JobState ShownState(const JobView& job) {
+  if (Ended(job.state) && !job.told) return JobState::kRunning;
+  if (job.state != JobState::kPending) return job.state;
+  const bool started =
+      std::any_of(job.notes.stages.begin(), job.notes.stages.end(), [](const StageNotes& s) { return s.started; }) ||
+      std::any_of(job.stages.begin(), job.stages.end(), [](const StageView& s) { return s.committed > 0; });
+  return started ? JobState::kRunning : JobState::kPending;
+}
 
 Status OnlyBrief(const JobView& job) {
   return NotFound(Name(job.id) + " ended long ago: its tasks, attempts, counters and reasons are kept for the newest " +

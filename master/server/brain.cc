@@ -208,7 +208,7 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
       brain.MarkChanged(d.attempt.task.job);
     }
     void operator()(const sched::Bind& d) {
-      const AttemptView* reader = brain.core_.jobs().Find(d.reader);
+      const sched::Attempt* reader = brain.core_.scheduler().state().FindAttempt(d.reader);
       const ReplicaView* replica = brain.core_.jobs().FindReplica(d.replica);
       if (reader == nullptr || replica == nullptr) return;
       WorkerView* worker = brain.core_.workers().FindAlive(reader->worker, reader->incarnation);

@@ -57,7 +57,7 @@ class Brain {
     uint64_t block_bytes = 64ull << 20;
     uint32_t replication = 3;
     uint64_t snapshot_bytes = 64ull << 20;  // of journal, after which a snapshot is made
-    size_t ended_jobs = kEndedJobs;         // that the job table keeps
+    size_t ended_jobs = kEndedJobs;         // that are kept
     uint64_t fat_partition_bytes = kFatBytes;
     uint32_t scheduler_version = sched::kSchedulerVersion;          // tests say another one
     std::shared_ptr<ProfileStore> profiles;                         // of earlier runs; null: none are kept
@@ -185,7 +185,7 @@ class Brain {
   // Attempts of a running job that have made no progress for a good part of its --task-timeout, in words; at most 20.
   std::vector<std::pair<AttemptId, std::string>> Hung(const JobView& job) const;
 
-  JobTable& jobs() { return core_.jobs(); }
+  Jobs& jobs() { return core_.jobs(); }
   WorkerTable& workers() { return core_.workers(); }
   const sched::Scheduler& scheduler() const { return core_.scheduler(); }
   const MasterCore& core() const { return core_; }

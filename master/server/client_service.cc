@@ -317,13 +317,13 @@ class ClientService final : public rpc::MasterForClient::Server {
     const auto attempt = rpc::FromWire(context.getParams().getAttempt());
     return shell_
         .Ask([attempt](Brain& brain) {
-          const AttemptView* view = brain.jobs().Find(attempt);
-          if (view == nullptr) return Known{NotFound("there is no such attempt"), 0, false, "", ""};
+          const auto view = brain.core().attempts().Find(attempt);
+          if (!view) return Known{NotFound("there is no such attempt"), 0, false, "", ""};
           // A worker that was started again has the logs of its earlier lives.
           const WorkerView* worker = brain.workers().Find(view->worker);
           return Known{Status::Ok(), worker == nullptr || !worker->alive ? 0 : worker->session,
                        worker != nullptr && worker->info.incarnation == view->incarnation, Name(view->worker),
-                       view->stderr_tail.empty() ? view->message : view->stderr_tail};
+                       view->note->stderr_tail.empty() ? view->note->message : view->note->stderr_tail};
         })
         .then([this, context, attempt](const Known& known) mutable -> kj::Promise<void> {
           rpc::ToOutcome(known.status, context.getResults().initOutcome());

@@ -81,7 +81,7 @@ StageInfo InfoOf(const JobView& job, uint32_t index, uint64_t cluster_id) {
 Status Brain::FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out) {
   const JobView* job = core_.jobs().Find(attempt.task.job);
   if (job == nullptr) return core_.jobs().Unknown(attempt.task.job);
-  if (core_.jobs().Find(attempt) == nullptr) return NotFound("there is no such attempt, or its job ended long ago");
+  if (!core_.attempts().Find(attempt)) return NotFound("there is no such attempt, or its job ended long ago");
   rpc::ToWire(InfoOf(*job, attempt.task.stage, options_.cluster_id), out.initStage());
   sched::Launch launch;
   launch.attempt = attempt;

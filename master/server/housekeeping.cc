@@ -24,7 +24,7 @@ void Brain::SweepStaging() {
     const auto id = ParseJobId(entry.path.substr(entry.path.rfind('/') + 1));
     if (!id) continue;
     const JobView* job = core_.jobs().Find(*id);
-    if (job != nullptr && (!job->told || job->live_attempts > 0 || now - job->ended < options_.staging_age)) {
+    if (job != nullptr && (!job->told || core_.attempts().Live(*id) > 0 || now - job->ended < options_.staging_age)) {
       continue;
     }
     FsMutate([path = entry.path](const dfs::Namespace& ns, const dfs::Stamp&) { return ns.PrepareRemove(path, true); },

@@ -218,7 +218,7 @@ void Brain::JobDone(JobId id) {
 // Staging of a job that failed goes when nobody writes there any more.
 void Brain::CleanUp(JobId id) {
   const JobView* job = core_.jobs().Find(id);
-  if (!core_.open().uncleaned.contains(id) || (job != nullptr && job->live_attempts > 0)) return;
+  if (!core_.open().uncleaned.contains(id) || core_.attempts().Live(id) > 0) return;
   core_.Cleaned(id);
   if (job == nullptr) return;
   if (job->in_dfs()) {

@@ -47,8 +47,8 @@ void WriteMetrics(rpc::MetricsWriter* out, Brain& brain, Duration loop_lag) {
   std::map<JobState, uint64_t> by_state;
   uint64_t live = 0;
   for (const auto& [id, job] : brain.jobs().jobs()) {
-    ++by_state[job.state];
-    live += job.live_attempts;
+    ++by_state[ShownState(job)];
+    live += brain.core().attempts().Live(id);
   }
   out->GaugeFamily("mr_jobs", "Jobs by state.");
   for (const JobState state : kStates) out->Sample("state", Word(state), by_state[state]);
@@ -57,19 +57,19 @@ void WriteMetrics(rpc::MetricsWriter* out, Brain& brain, Duration loop_lag) {
   out->Gauge("mr_workers", "Workers that hold a lease.", workers);
   out->Gauge("mr_slots", "Slots of these workers.", brain.workers().TotalSlots());
   out->Gauge("mr_attempts_live", "Attempts that run or wait.", live);
-  const auto& counts = brain.jobs().counts();
+  const JobTotals& totals = brain.jobs().totals();
+  const JobTotals::Attempts& counts = totals.attempts;
   out->Counter("mr_attempts_launched_total", "Attempts launched.", counts.launched);
   out->Counter("mr_attempts_committed_total", "Attempts whose output was committed.", counts.committed);
   out->Counter("mr_attempts_failed_total", "Attempts that failed.", counts.failed);
   out->Counter("mr_attempts_killed_total", "Attempts stopped, lost or refused.", counts.killed);
   out->Counter("mr_attempts_refused_total", "Of these: not started by their worker.", counts.refused);
-  out->Counter("mr_output_copies_made_total", "Replicas of outputs that policies requested.",
-               brain.jobs().replica_counts().made);
-  out->Counter("mr_output_copied_bytes_total", "Uncompressed bytes of these.", brain.jobs().replica_counts().bytes);
+  out->Counter("mr_output_copies_made_total", "Replicas of outputs that policies requested.", totals.replicas.made);
+  out->Counter("mr_output_copied_bytes_total", "Uncompressed bytes of these.", totals.replicas.bytes);
   const auto by_cause = [&](const char* name, const char* help, const auto& value) {
     out->CounterFamily(name, help);
     for (size_t i = 0; i < kCauses; ++i) {
-      out->Sample("cause", CauseName(static_cast<Cause>(i + 1)), value(brain.jobs().causes()[i]));
+      out->Sample("cause", CauseName(static_cast<Cause>(i + 1)), value(totals.causes[i]));
     }
   };
   by_cause("mr_cause_launched_total", "Attempts launched, by cause.",
@@ -78,15 +78,14 @@ void WriteMetrics(rpc::MetricsWriter* out, Brain& brain, Duration loop_lag) {
            [](const sched::CauseCount& c) { return c.won; });
   by_cause("mr_cause_wasted_slot_seconds_total", "Slot time of attempts that ended without a commit, by cause.",
            [](const sched::CauseCount& c) { return c.wasted.seconds(); });
-  const CloneCounts& clones = brain.jobs().clones();
+  const CloneCounts& clones = totals.clones;
   out->Counter("mr_clones_killed_total", "Clones stopped, lost or refused.", clones.killed);
   out->Counter("mr_clone_extra_slot_seconds_total",
                "Slot time of attempts of tasks with clones that ended without a commit.", clones.extra.seconds());
-  out->Counter("mr_lent_clones_killed_total", "Clones on idle slots stopped, lost or refused.",
-               brain.jobs().lent().killed);
+  out->Counter("mr_lent_clones_killed_total", "Clones on idle slots stopped, lost or refused.", totals.lent.killed);
   out->Counter("mr_lent_clone_extra_slot_seconds_total",
                "Slot time of attempts of tasks with clones on idle slots, and no others, that ended without a commit.",
-               brain.jobs().lent().extra.seconds());
+               totals.lent.extra.seconds());
   out->CounterFamily("mr_bound_reads_total",
                      "Reads bound to a replica of their own, to a shared one, or again to another one.");
   out->Sample("how", "exclusive", clones.exclusive);
@@ -124,10 +123,11 @@ std::string StatusPage(Brain& brain) {
     const JobView& job = it->second;
     std::string stages;
     for (size_t s = 0; s < job.stages.size(); ++s) {
-      stages += (stages.empty() ? "" : ", ") + job.spec.stages[s].name + " " + std::to_string(job.stages[s].done) +
-                "/" + std::to_string(job.plan.stages[s].tasks);
+      stages += (stages.empty() ? "" : ", ") + job.spec.stages[s].name + " " +
+                std::to_string(brain.core().attempts().Counts(job, static_cast<uint32_t>(s)).done) + "/" +
+                std::to_string(job.plan.stages[s].tasks);
     }
-    out += "<tr><td>" + Name(job.id) + "<td>" + Escaped(job.spec.name) + "<td>" + Word(job.state) + "<td>" +
+    out += "<tr><td>" + Name(job.id) + "<td>" + Escaped(job.spec.name) + "<td>" + Word(ShownState(job)) + "<td>" +
            Escaped(stages) + "<td>" + Escaped(job.spec.output_uri);
   }
   out += "</table><h2>Workers</h2><table><tr><th>Worker<th>Address<th>Rack<th>Slots<th>State";

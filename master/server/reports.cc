@@ -301,7 +301,7 @@ struct Brain::ReportFeeder {
   }
   uint64_t operator()(const report::ReplicaNotMade& failed) {
     // Not for a repeat of the report: it would count as another try.
-    if (brain.core_.jobs().Replicating(from.worker, failed.from.output)) {
+    if (brain.core_.Replicating(from.worker, failed.from.output)) {
       brain.ReplicaNotMade(failed.from, from.worker, failed.why);
     }
     if (!failed.here) brain.Suspect(failed.from, true);

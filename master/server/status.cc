@@ -33,23 +33,24 @@ uint64_t StageBytes(const JobView& job, uint32_t s) {
   return bytes;
 }
 
-StageStatus StageStatusOf(const JobView& job, uint32_t s, Instant now) {
+StageStatus StageStatusOf(const JobView& job, uint32_t s, const StageCounts& counts, Instant now) {
   const StageView& stage = job.stages[s];
+  const StageNotes& notes = job.notes.stages[s];
   StageStatus out{.name = job.spec.stages[s].name,
                   .planned = stage.planned,
                   .tasks = job.plan.stages[s].tasks,
-                  .done = stage.done,
-                  .running = stage.running,
-                  .waiting = stage.waiting,
-                  .failed = stage.failed,
+                  .done = counts.done,
+                  .running = counts.running,
+                  .waiting = counts.waiting,
+                  .failed = notes.failed,
                   .input_bytes = StageBytes(job, s),
-                  .taken_bytes = stage.taken_bytes,
+                  .taken_bytes = notes.taken_bytes,
                   .output_bytes = stage.output_bytes,
                   .output_records = stage.output_records};
-  if (stage.started) {
-    const bool all_done = stage.planned && stage.done == job.plan.stages[s].tasks;
-    const Instant end = all_done ? stage.last_commit : Ended(job.state) ? job.ended : now;
-    out.elapsed_us = MicrosOf(end - stage.first_launch);
+  if (notes.started) {
+    const bool all_done = stage.planned && counts.done == job.plan.stages[s].tasks;
+    const Instant end = all_done ? notes.last_commit : Ended(job.state) ? job.ended : now;
+    out.elapsed_us = MicrosOf(end - notes.first_launch);
   }
   return out;
 }
@@ -75,19 +76,21 @@ JobStatus Brain::StatusOf(const JobView& job) const {
   JobStatus out;
   out.id = job.id;
   out.name = job.spec.name;
-  out.state = ToldState(job);
+  out.state = ShownState(job);
   out.queue = job.spec.queue;
   out.priority = job.spec.priority;
   out.output_uri = job.spec.output_uri;
   out.error = job.error.c_str();  // to its first NUL: it may have what an operator wrote
-  if (!Ended(ToldState(job))) out.last_failure = job.last_failure.c_str();
+  if (!Ended(ShownState(job))) out.last_failure = job.notes.last_failure.c_str();
   out.submitted_unix_ms = job.wall_ms;
   out.submission_id = job.submission_id;
   const Instant now = last_stamp_;
   out.elapsed_us = MicrosOf((Ended(job.state) ? job.ended : now) - job.submitted);
-  for (uint32_t s = 0; s < job.stages.size(); ++s) out.stages.push_back(StageStatusOf(job, s, now));
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    out.stages.push_back(StageStatusOf(job, s, core_.attempts().Counts(job, s), now));
+  };
   for (size_t i = 0; i < kCauses; ++i) {
-    const sched::CauseCount& count = job.causes[i];
+    const sched::CauseCount& count = job.notes.causes[i];
     // Only those that occurred: a list of many jobs is one message.
     if (count.launched == 0) continue;
     out.causes.push_back({CauseName(static_cast<Cause>(i + 1)), count.launched, count.won, MicrosOf(count.wasted)});
@@ -98,9 +101,9 @@ JobStatus Brain::StatusOf(const JobView& job) const {
   if (!Ended(job.state) && core_.workers().NoneToCome()) {
     out.warnings.push_back("no worker is registered; the job waits until one is (see mrctl doctor)");
   }
-  for (const auto& [stage, text] : job.warnings) out.warnings.push_back(text);
-  for (const std::string& uri : job.grown) out.warnings.push_back(GrownText(uri));
-  for (const Skew& skew : job.skew) out.skew.push_back(SkewStatusOf(job, skew));
+  for (const auto& [stage, text] : job.notes.warnings) out.warnings.push_back(text);
+  for (const std::string& uri : job.notes.grown) out.warnings.push_back(GrownText(uri));
+  for (const Skew& skew : job.notes.skew) out.skew.push_back(SkewStatusOf(job, skew));
   for (auto& [attempt, text] : Hung(job)) out.hung.push_back(std::move(text));
   if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return out;
   const OutputTotals totals = job.brief ? job.totals : TotalsOf(job.Outputs());
@@ -112,30 +115,31 @@ JobStatus Brain::StatusOf(const JobView& job) const {
 }
 
 std::optional<SteeringStatus> Brain::SteeringOf(const JobView& job) const {
-  if (!job.steering.any()) return std::nullopt;
+  if (!job.notes.steering.any()) return std::nullopt;
   SteeringStatus out;
-  out.held_slot_s = job.steering.HeldUntil(last_stamp_).seconds();
-  for (const SteeringPoint& p : job.steering.points) {
+  out.held_slot_s = job.notes.steering.HeldUntil(last_stamp_).seconds();
+  for (const SteeringPoint& p : job.notes.steering.points) {
     out.points.push_back({p.at.seconds(), p.progress, p.slots, p.asked, p.left.seconds(), p.deadline.seconds()});
   }
   return out;
 }
 
 std::optional<CloneStatus> Brain::ClonesOf(const JobView& job) const {
-  const sched::CauseCount& clones = job.causes[CauseIndex(Cause::kClone)];
-  const sched::CauseCount& lent = job.causes[CauseIndex(Cause::kOpportunistic)];
-  if (clones.launched + lent.launched == 0 && job.clones.exclusive + job.clones.contended == 0) return std::nullopt;
+  const sched::CauseCount& clones = job.notes.causes[CauseIndex(Cause::kClone)];
+  const sched::CauseCount& lent = job.notes.causes[CauseIndex(Cause::kOpportunistic)];
+  if (clones.launched + lent.launched == 0 && job.notes.clones.exclusive + job.notes.clones.contended == 0)
+    return std::nullopt;
   CloneStatus out{.launched = clones.launched,
                   .won = clones.won,
-                  .killed = job.clones.killed,
-                  .extra_us = MicrosOf(job.clones.extra),
-                  .exclusive = job.clones.exclusive,
-                  .contended = job.clones.contended,
-                  .rebound = job.clones.rebound,
+                  .killed = job.notes.clones.killed,
+                  .extra_us = MicrosOf(job.notes.clones.extra),
+                  .exclusive = job.notes.clones.exclusive,
+                  .contended = job.notes.clones.contended,
+                  .rebound = job.notes.clones.rebound,
                   .lent_launched = lent.launched,
                   .lent_won = lent.won,
-                  .lent_killed = job.lent.killed,
-                  .lent_extra_us = MicrosOf(job.lent.extra)};
+                  .lent_killed = job.notes.lent.killed,
+                  .lent_extra_us = MicrosOf(job.notes.lent.extra)};
   size_t tasks = 0;
   for (const StagePlan& stage : job.plan.stages) tasks += stage.tasks;
   const std::string bin = std::to_string(sched::BinOfTasks(tasks));
@@ -179,7 +183,7 @@ void Brain::PushDue() {
     if (watcher.in_flight) continue;
     const JobView* job = core_.jobs().Find(watcher.job);
     if (job == nullptr) continue;  // ended so long ago that it is forgotten
-    const bool last = Ended(ToldState(*job));
+    const bool last = Ended(ShownState(*job));
     if (!last && now - watcher.last_push < kPushEvery) {
       if (!push_timer_) {
         push_timer_ = true;
@@ -226,10 +230,15 @@ Status Brain::FillTasks(JobId id, uint64_t from, rpc::MasterForClient::TasksResu
     status.setStage(s);
     status.setTask(t);
     status.setLetter(static_cast<uint8_t>(job->letter(s)));
-    status.setState(view.committed ? "committed" : view.live > 0 ? "running" : "pending");
-    status.setAttempts(view.attempts);
-    status.setGeneration(view.generation);
-    status.setWorker(view.worker.value);
+    // Without the scheduler's entity, which another release had, the projection knows what was committed.
+    const sched::Task* task = core_.scheduler().state().FindTask({id, s, t});
+    const bool done = task == nullptr ? view.committed : task->state == sched::TaskState::kCommitted;
+    const bool runs = task != nullptr && task->holding > 0;
+    const bool last = !done && task != nullptr && !task->attempts.empty();
+    status.setState(done ? "committed" : runs ? "running" : "pending");
+    status.setAttempts(task == nullptr ? 0 : static_cast<uint32_t>(task->attempts.size()));
+    status.setGeneration(task == nullptr ? view.generation : task->generation);
+    status.setWorker(last ? task->attempts.back().worker.value : view.worker.value);
     auto replicas = status.initReplicas(static_cast<unsigned>(view.replicas.size()));
     for (unsigned c = 0; c < replicas.size(); ++c) replicas.set(c, view.replicas[c].replica.worker.value);
   }
@@ -241,20 +250,18 @@ Status Brain::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClien
   if (job == nullptr) return core_.jobs().Unknown(id);
   if (job->brief) return OnlyBrief(*job);
   const Instant now = Stamp();
-  const auto begin = after.valid() ? job->attempts.upper_bound(after) : job->attempts.begin();
-  auto end = begin;
+  const std::vector<AttemptView> attempts = core_.attempts().Of(id, after, kListBytes / kAttemptBytes + 1);
   unsigned count = 0;
-  for (size_t bytes = 0; end != job->attempts.end() && bytes < kListBytes; ++end, ++count) {
-    bytes += kAttemptBytes + end->second.message.size();
+  for (size_t bytes = 0; count < attempts.size() && bytes < kListBytes; ++count) {
+    bytes += kAttemptBytes + attempts[count].note->message.size();
   }
-  out.setMore(end != job->attempts.end());
+  out.setMore(count < attempts.size());
   auto list = out.initAttempts(count);
-  unsigned at = 0;
-  for (auto it = begin; it != end; ++it) {
-    const auto& [attempt_id, attempt] = *it;
-    auto status = list[at++];
-    rpc::ToWire(attempt_id, status.initId());
-    status.setLetter(static_cast<uint8_t>(job->letter(attempt_id.task.stage)));
+  for (unsigned at = 0; at < count; ++at) {
+    const AttemptView& attempt = attempts[at];
+    auto status = list[at];
+    rpc::ToWire(attempt.id, status.initId());
+    status.setLetter(static_cast<uint8_t>(job->letter(attempt.id.task.stage)));
     status.setState(Word(attempt.state));
     status.setCause(CauseName(attempt.cause));
     status.setWorker(attempt.worker.value);
@@ -264,8 +271,8 @@ Status Brain::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClien
                                                   : std::min(1.0, static_cast<double>(attempt.taken_bytes) /
                                                                       static_cast<double>(attempt.total_bytes)));
     status.setRanUs(MicrosOf((Live(attempt.state) ? now : attempt.ended) - attempt.launched));
-    status.setMessage(attempt.message.c_str());
-    status.setReason(Explain(attempt.reason).c_str());
+    status.setMessage(attempt.note->message.c_str());
+    status.setReason(Explain(attempt.note->reason).c_str());
   }
   return Status::Ok();
 }
@@ -315,17 +322,17 @@ Status Brain::FillDecisions(JobId id, uint32_t from, rpc::MasterForClient::Decis
   const auto add = [&](const WhyLine& line) {
     if (at++ >= from && lines.size() < kDecisionsPage) lines.push_back(&line);
   };
-  for (const WhyLine& line : job->why_job) {
+  for (const WhyLine& line : job->notes.why_job) {
     if (!ends(line)) add(line);
   }
-  for (const auto& [task, why] : job->why) {
+  for (const auto& [task, why] : job->notes.why) {
     if (at + why.size() <= from || lines.size() == kDecisionsPage) {
       at += why.size();
       continue;
     }
     for (const WhyLine& line : why) add(line);
   }
-  for (const WhyLine& line : job->why_job) {
+  for (const WhyLine& line : job->notes.why_job) {
     if (ends(line)) add(line);
   }
   const size_t end = from + lines.size();
@@ -361,13 +368,6 @@ void Brain::FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder o
 }
 
 void Brain::FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Builder out) {
-  std::map<WorkerId, uint32_t> busy;
-  for (const auto& [id, job] : core_.jobs().jobs()) {
-    if (job.live_attempts == 0) continue;
-    for (const auto& [attempt_id, attempt] : job.attempts) {
-      if (Live(attempt.state)) ++busy[attempt.worker];
-    }
-  }
   const auto begin =
       core_.workers().all().lower_bound(WorkerId{static_cast<uint32_t>(std::min<uint64_t>(from, UINT32_MAX))});
   auto end = begin;
@@ -386,7 +386,8 @@ void Brain::FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Bui
     status.setState(worker.Word());
     status.setPid(worker.alive ? worker.pid : 0);
     status.setSlots(worker.alive ? worker.info.slots.total : 0);
-    status.setBusy(busy[id]);
+    const sched::Worker* known = core_.scheduler().state().FindWorker(id);
+    status.setBusy(known == nullptr ? 0 : known->used_total());
     status.setIncarnation(worker.info.incarnation);
     auto labels = status.initLabels(static_cast<unsigned>(worker.info.labels.size()));
     for (unsigned i = 0; i < worker.info.labels.size(); ++i) labels.set(i, worker.info.labels[i].c_str());

@@ -94,7 +94,7 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     const WorkerView* worker = core_.workers().Find(*worker_id);
     if (worker == nullptr) return NotFound("there is no worker " + subject);
     for (const auto& [id, job] : core_.jobs().jobs()) {
-      for (const auto& [task, why] : job.why) {
+      for (const auto& [task, why] : job.notes.why) {
         for (const auto& line : why) {
           if (line.worker == *worker_id) lines.push_back(Line(job, line));
         }
@@ -135,26 +135,26 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
   if (const auto job_id = ParseJobId(subject)) {
     const JobView* job = core_.jobs().Find(*job_id);
     if (job == nullptr) return core_.jobs().Unknown(*job_id);
-    lines.push_back(subject + " is " + Word(ToldState(*job)) + (job->error.empty() ? "" : ": " + job->error));
+    lines.push_back(subject + " is " + Word(ShownState(*job)) + (job->error.empty() ? "" : ": " + job->error));
     for (const std::string& line : WhyPending(*job)) lines.push_back(line);
     for (const TaskId& task : core_.scheduler().state().unended()) {
       if (task.job != job->id) continue;
       for (const std::string& line : WhyUnended(*job, task)) lines.push_back(line);
     }
     for (const auto& [id, text] : Hung(*job)) lines.push_back(text);
-    for (const auto& [stage, text] : job->warnings) lines.push_back("warning: " + text);
-    for (const std::string& uri : job->grown) lines.push_back("warning: " + GrownText(uri));
-    for (const Skew& s : job->skew) lines.push_back("skew: " + SkewText(s, job->spec.stages[s.stage].name));
-    for (const auto& line : job->why_job) lines.push_back(Line(*job, line));
-    for (const auto& [task, why] : job->why) {
+    for (const auto& [stage, text] : job->notes.warnings) lines.push_back("warning: " + text);
+    for (const std::string& uri : job->notes.grown) lines.push_back("warning: " + GrownText(uri));
+    for (const Skew& s : job->notes.skew) lines.push_back("skew: " + SkewText(s, job->spec.stages[s.stage].name));
+    for (const auto& line : job->notes.why_job) lines.push_back(Line(*job, line));
+    for (const auto& [task, why] : job->notes.why) {
       for (const auto& line : why) {
         if (line.what == What::kOutputLost && lines.size() <= 256) lines.push_back(Line(*job, line));
       }
     }
-    for (const auto& [id, attempt] : job->attempts) {
-      if (attempt.state != AttemptState::kFailed || lines.size() > 256) continue;
-      lines.push_back(Name(id, job->letter(id.task.stage)) + " failed: " + attempt.message +
-                      (attempt.record.empty() ? "" : " (at " + attempt.record + ")"));
+    for (const auto& [id, note] : job->notes.attempts) {
+      if (!note.failed || lines.size() > 256) continue;
+      lines.push_back(NameOf(id, *job) + " failed: " + note.message +
+                      (note.record.empty() ? "" : " (at " + note.record + ")"));
     }
     return lines;
   }
@@ -168,10 +168,10 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
   if (job == nullptr) return core_.jobs().Unknown(attempt->task.job);
   if (job->brief) return OnlyBrief(*job);
   if (attempt->task.stage >= job->stages.size()) return NotFound("there is no " + subject);
-  const auto warning = job->warnings.find(attempt->task.stage);
-  if (warning != job->warnings.end()) lines.push_back("warning: " + warning->second);
-  const auto it = job->why.find({attempt->task.stage, attempt->task.task});
-  if (it != job->why.end()) {
+  const auto warning = job->notes.warnings.find(attempt->task.stage);
+  if (warning != job->notes.warnings.end()) lines.push_back("warning: " + warning->second);
+  const auto it = job->notes.why.find({attempt->task.stage, attempt->task.task});
+  if (it != job->notes.why.end()) {
     for (const auto& line : it->second) {
       if (is_task || line.attempt == *attempt) lines.push_back(Line(*job, line));
     }
@@ -186,22 +186,21 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     }
   };
   if (is_task) {
-    for (auto a = job->attempts.lower_bound({attempt->task, 0});
-         a != job->attempts.end() && a->first.task == attempt->task; ++a) {
-      if (Live(a->second.state)) alone(a->first);
+    for (const AttemptView& a : core_.attempts().Of(attempt->task)) {
+      if (Live(a.state)) alone(a.id);
     }
   } else {
     alone(*attempt);
   }
   if (is_task) {
-    const auto begin = job->attempts.lower_bound({attempt->task, 0});
-    for (auto a = begin; a != job->attempts.end() && a->first.task == attempt->task; ++a) {
-      if (a->second.message.empty() || lines.size() > 256) continue;
-      lines.push_back(core_.jobs().NameOf(a->first) + " is " + Word(a->second.state) + ": " + a->second.message);
+    for (const AttemptView& a : core_.attempts().Of(attempt->task)) {
+      if (a.note->message.empty() || lines.size() > 256) continue;
+      lines.push_back(NameOf(a.id, *job) + " is " + Word(a.state) + ": " + a.note->message);
     }
   }
-  if (const AttemptView* view = core_.jobs().Find(*attempt); view != nullptr && !is_task) {
-    lines.push_back(std::string("it is ") + Word(view->state) + (view->message.empty() ? "" : ": " + view->message));
+  if (const auto view = core_.attempts().Find(*attempt); view && !is_task) {
+    const std::string& message = view->note->message;
+    lines.push_back(std::string("it is ") + Word(view->state) + (message.empty() ? "" : ": " + message));
   }
   if (lines.empty() && is_task && attempt->task.task < job->stages[attempt->task.stage].tasks.size()) {
     lines = WhyPending(*job);

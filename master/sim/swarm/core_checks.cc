@@ -21,32 +21,43 @@ std::string CheckTask(const sched::State& state, const JobView& job, const TaskI
   for (const master::ReplicaView& replica : view.replicas) {
     shown.emplace(replica.replica.worker.value, replica.replica.attempt);
   }
-  if (known != shown) return name + ": the scheduler and the job table know other replicas of its output";
+  if (known != shown) return name + ": the scheduler and the projection know other replicas of its output";
+  if (task.state == sched::TaskState::kCommitted &&
+      (!view.committed || view.manifest.content != task.manifest.content)) {
+    return name + ": the projection lacks its committed output";
+  }
   if (view.committed && view.generation > task.generation) return name + ": a generation that is not there yet";
   return "";
 }
 
 std::string CheckJob(const sched::State& state, const JobView& job, const sched::Job& known) {
-  std::set<AttemptId> live, shown;
+  size_t attempts = 0;
   for (uint32_t s = 0; s < known.stages.size(); ++s) {
     const sched::Stage& stage = known.stages[s];
-    for (const auto& [task, number] : stage.active) live.insert({{job.id, s, task}, number});
+    if (job.stages[s].committed < stage.committed) return Name(job.id) + ": the projection lacks committed tasks";
+    uint64_t taken = 0;  // by attempts that run or have committed
     if (!stage.planned()) continue;
     if (job.stages[s].tasks.size() != stage.tasks.size()) return Name(job.id) + ": a stage has other tasks";
     for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
       if (std::string wrong = CheckTask(state, job, {job.id, s, t}, job.stages[s].tasks[t]); !wrong.empty()) {
         return wrong;
       }
+      for (const sched::Attempt& attempt : stage.tasks[t].attempts) {
+        const AttemptId id{{job.id, s, t}, attempt.number};
+        const master::AttemptNote* note = job.notes.Find(id);
+        if (note == nullptr) return Name(id, job.letter(s)) + ": an attempt without a note";
+        if (attempt.holds_slot() != (note->sequence == 0)) return Name(id, job.letter(s)) + ": its end is not noted";
+        const bool won = attempt.state == sched::AttemptState::kCommitted && note->verdict == Verdict::kWinner;
+        if ((attempt.holds_slot() || won) && !attempt.samples.empty()) taken += attempt.samples.back().taken_bytes;
+        ++attempts;
+      }
+    }
+    if (job.notes.stages[s].taken_bytes != taken) {
+      return Name(job.id) + ": its attempts took " + std::to_string(taken) + " bytes, and people see " +
+             std::to_string(job.notes.stages[s].taken_bytes);
     }
   }
-  for (const auto& [id, attempt] : job.attempts) {
-    if (Live(attempt.state)) shown.insert(id);
-  }
-  if (live != shown) {
-    return Name(job.id) + ": the scheduler runs " + std::to_string(live.size()) + " attempts, and people see " +
-           std::to_string(shown.size());
-  }
-  if (job.live_attempts != shown.size()) return Name(job.id) + ": its live attempts are miscounted";
+  if (attempts != job.notes.attempts.size()) return Name(job.id) + ": notes of attempts that never were";
   return "";
 }
 

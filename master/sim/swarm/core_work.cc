@@ -262,7 +262,7 @@ void CoreWorld::Arrived(Worker* worker, uint64_t session, uint64_t number, const
   } else if (const auto* made = std::get_if<report::ReplicaMade>(&report.what)) {
     sequence = process_->Feed(sched::ReplicaMade{made->replica}).sequence;
   } else if (const auto* none = std::get_if<report::ReplicaNotMade>(&report.what)) {
-    if (process_->core().jobs().Replicating(id, none->from.output)) {
+    if (process_->core().Replicating(id, none->from.output)) {
       process_->Feed(sched::ReplicaNotMade{none->from, id, none->why});
     }
   }

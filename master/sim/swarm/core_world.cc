@@ -133,13 +133,14 @@ std::string CoreWorld::Stuck() const {
     if (!job.told.empty()) continue;
     text += "; " + (view == process_->core().jobs().jobs().end() ? std::string("a job was never submitted") : "");
     if (view == process_->core().jobs().jobs().end()) continue;
-    text += Name(job.job) + " is " + mr::Word(view->second.state);
-    for (const auto& [id, attempt] : view->second.attempts) {
-      if (!Live(attempt.state)) continue;
-      text += ", " + Name(id, view->second.letter(id.task.stage)) + " is " + master::Word(attempt.state) + " on " +
+    text += Name(job.job) + " is " + mr::Word(ShownState(view->second));
+    for (const master::AttemptView& attempt : process_->core().attempts().Of(job.job)) {
+      if (!master::Live(attempt.state)) continue;
+      text += ", " + NameOf(attempt.id, view->second) + " is " + master::Word(attempt.state) + " on " +
               Name(attempt.worker);
       for (const Worker& worker : workers_) {
-        if (worker.id == attempt.worker) text += worker.running.contains(id) ? " (it runs)" : " (it does not run)";
+        if (worker.id != attempt.worker) continue;
+        text += worker.running.contains(attempt.id) ? " (it runs)" : " (it does not run)";
       }
     }
   }

@@ -109,8 +109,8 @@ class BrainFixture : public testing::Test {
     for (int i = 0; i < 2; ++i) {  // a has two slots
       On([this] {
         for (uint32_t task = 0; task < 3; ++task) {
-          const master::AttemptView* map = brain_->jobs().Find(AttemptId{{job_, 0, task}, 1});
-          if (map == nullptr || !Live(map->state)) continue;
+          const auto map = brain_->core().attempts().Find({{job_, 0, task}, 1});
+          if (!map || !Live(map->state)) continue;
           mr::Report report = Finished({{job_, 0, task}, 1});
           std::get<report::Finished>(report.what).output.partitions = 1;
           Report('a', report);
@@ -118,7 +118,7 @@ class BrainFixture : public testing::Test {
       });
     }
     On([this] {
-      ASSERT_EQ(Job(job_).stages[0].done, 3u);
+      ASSERT_EQ(Counts(job_, 0).done, 3u);
       brain_->Drain(Of('b').id, false, [](const Status&) {});
     });
   }
@@ -132,6 +132,7 @@ class BrainFixture : public testing::Test {
                    {{++reports_, std::move(report)}}, [](const master::ReportOut&) {});
   }
   const master::JobView& Job(JobId id) { return *brain_->jobs().Find(id); }
+  master::StageCounts Counts(JobId id, uint32_t stage) { return brain_->core().attempts().Counts(Job(id), stage); }
   std::string StateOf(JobId id) {
     std::string text;
     On([&] { text = std::string(master::Word(Job(id).state)) + (Job(id).error.empty() ? "" : ": " + Job(id).error); });

@@ -94,8 +94,8 @@ class HistoriesTest : public testing::TestWithParam<int> {
     in.info.slots.total = 2;
     if (const WorkerView* known = Of(name); known != nullptr && again) {
       for (const auto& [id, job] : brain_->jobs().jobs()) {
-        for (const auto& [attempt, view] : job.attempts) {
-          if (Live(view.state) && view.worker == known->id && Any(4) != 0) in.info.running.push_back(attempt);
+        for (const AttemptView& view : brain_->core().attempts().Of(id)) {
+          if (Live(view.state) && view.worker == known->id && Any(4) != 0) in.info.running.push_back(view.id);
         }
       }
     }
@@ -120,14 +120,14 @@ class HistoriesTest : public testing::TestWithParam<int> {
 
   // One report of some attempt that runs, or that ran: such a report is stale.
   void Report() {
-    std::vector<const AttemptView*> all;
+    std::vector<AttemptView> all;
     for (const auto& [id, job] : brain_->jobs().jobs()) {
-      for (const auto& [attempt, view] : job.attempts) {
-        if (Live(view.state) || Any(8) == 0) all.push_back(&view);
+      for (const AttemptView& view : brain_->core().attempts().Of(id)) {
+        if (Live(view.state) || Any(8) == 0) all.push_back(view);
       }
     }
     if (all.empty()) return;
-    const AttemptView view = *all[Any(all.size())];
+    const AttemptView view = all[Any(all.size())];
     const WorkerView* worker = brain_->workers().Find(view.worker);
     mr::Report report{view.id, report::Started{}};
     const uint64_t what = Any(10);

@@ -100,7 +100,7 @@ class RestartPointsTest : public testing::Test {
         for (const auto& [id, known] : brain.scheduler().state().jobs()) {
           const JobView* job = brain.jobs().Find(id);
           ASSERT_NE(job, nullptr) << Name(id);
-          for (const auto& [attempt, view] : job->attempts) reduces_ += attempt.task.stage == 1 ? 1 : 0;
+          for (const AttemptView& a : brain.core().attempts().Of(id)) reduces_ += a.id.task.stage == 1 ? 1 : 0;
           for (size_t s = 0; s < known.stages.size() && !job->brief; ++s) {
             if (!known.stages[s].planned()) continue;
             EXPECT_EQ(job->plan.stages[s].slices.size(), known.stages[s].tasks.size()) << Name(id) << " stage " << s;

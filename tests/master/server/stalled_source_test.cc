@@ -29,7 +29,7 @@ class StalledSourceTest : public test::BrainFixture {
   }
   size_t Outputs() {
     size_t n = 0;
-    On([&] { n = Job(job_).stages[0].done; });
+    On([&] { n = Counts(job_, 0).done; });
     return n;
   }
 };

@@ -23,18 +23,12 @@ JobView Job(const std::vector<std::string>& messages) {
   map.inputs.resize(1);  // files
   job.spec.stages = {map};
   for (uint32_t t = 0; t < messages.size(); ++t) {
-    AttemptView attempt;
-    attempt.id = {{job.id, 0, t}, 1};
-    attempt.worker = WorkerId{2};
-    attempt.state = AttemptState::kFailed;
-    attempt.message = messages[t];
-    attempt.sequence = t + 1;
-    job.attempts[attempt.id] = attempt;
+    job.notes.attempts[{{job.id, 0, t}, 1}] = {.message = messages[t], .failed = true, .sequence = t + 1};
   }
   return job;
 }
 
-AttemptView& Last(JobView& job) { return job.attempts.rbegin()->second; }
+AttemptNote& Last(JobView& job) { return job.notes.attempts.rbegin()->second; }
 
 TEST(FailureTextTest, SaysWhereHowManyAlikeAndWhatItWrote) {
   JobView job = Job({"no number at 17", "no number at 90"});
@@ -109,12 +103,12 @@ TEST(FailureTextTest, NamesTheHotKeyThatATaskWithoutMemoryReads) {
   skew.key = {0, 3, 1, "GB", false, 40, 400};
   skew.stage_records = 100;
   skew.stage_bytes = 1000;
-  job.skew = {skew};
-  auto failed = job.attempts.extract(std::prev(job.attempts.end()));
+  job.notes.skew = {skew};
+  auto failed = job.notes.attempts.extract(std::prev(job.notes.attempts.end()));
   const std::string message = "task 1 of stage 'reduce' failed as attempt_1_0001_1_r_000001_1 on w2: ";
-  failed.key() = failed.mapped().id = {{job.id, 1, 1}, 1};
+  failed.key() = {{job.id, 1, 1}, 1};
   failed.mapped().stderr_tail = "e1\ne2\ne3\ne4\ne5\ne6\ne7\ne8\n";
-  job.attempts.insert(std::move(failed));
+  job.notes.attempts.insert(std::move(failed));
   const std::string text = FailureSummary(job, message + why);
   EXPECT_THAT(text, HasSubstr(why + "\nskew: key 'GB' has about 40 % of the 100 records from stage 'map'"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7) << text;
@@ -122,7 +116,7 @@ TEST(FailureTextTest, NamesTheHotKeyThatATaskWithoutMemoryReads) {
   Last(job).message = "no such table";
   EXPECT_THAT(FailureSummary(job, message + "no such table"), Not(HasSubstr("skew")));
   Last(job).message = why;
-  job.skew[0].key.partition = 2;
+  job.notes.skew[0].key.partition = 2;
   EXPECT_THAT(FailureSummary(job, message + why), Not(HasSubstr("skew")));
 }
 
