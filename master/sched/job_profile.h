@@ -43,7 +43,7 @@ struct RunProfile {
   }
 };
 
-// Most samples of one stage in a profile. A guess: it gives a chance of one in twenty to within a fifth of itself.
+// Most samples of one stage in a profile. A guess: enough to estimate a probability of 5 % to within a fifth of it.
 inline constexpr size_t kStageSamples = 512;
 
 // Returns the attempt that made the output of a committed task. Null if it is not known, for example after another

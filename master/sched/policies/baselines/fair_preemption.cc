@@ -65,7 +65,7 @@ std::map<uint64_t, double> SharesOf(const State& state) {
   return shares;
 }
 
-// Returns the slots with which the queue is no longer below this kind of share.
+// Returns the fewest slots with which the queue is no longer below this kind of share.
 uint32_t Enough(const Queue& q, double share, size_t kind) {
   if (kind == 0) return q.min_share;
   return static_cast<uint32_t>(std::floor(share / 2 + kNearly));

@@ -129,7 +129,7 @@ class Opportunistic final : public Policy {
 
   const uint32_t attempts_;
   const size_t tasks_;
-  // Caches: they decide nothing else than a look at the state would.
+  // Caches. They change no decision.
   mutable IdleStages stages_;
   mutable EmptierWorkers workers_;
 };

@@ -1,6 +1,6 @@
-// Cache of what mantri_restart knows of a stage, valid until its statistics change. In a large cluster a thousand slots
-// fall free each second, and each is compared with the same few attempts of the same stages. It decides nothing else
-// than a look at the state would.
+// Caches the candidates of a stage for mantri_restart, valid until its statistics change. In a large cluster a thousand
+// slots fall free each second, and each is compared with the same few attempts of the same stages. It changes no
+// decision.
 #pragma once
 
 #include <array>
