@@ -11,7 +11,7 @@ namespace mr::sim {
 
 namespace {
 
-// Refuses what CLI11 would take as the largest number: -1, and numbers above it.
+// Refuses -1 and numbers of 2^64 or more, which CLI11 would read as the largest number.
 std::string IsWhole(const std::string& text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

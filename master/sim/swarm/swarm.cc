@@ -113,7 +113,7 @@ constexpr const char* kSpeculate[] = {"",
                                       "mantri_replication(always=on)",
                                       "mantri_placement(wait=1s),mantri_recompute"};
 
-// Far more events than any configuration needs whose jobs end.
+// Far more events than a configuration needs if all of its jobs end.
 constexpr uint64_t kMostEvents = 15'000;
 
 template <size_t N>
