@@ -1,5 +1,5 @@
-// The files of a journal: segments, each a file of format.h, and snapshots, each of which stands for the
-// segments before it.
+// The files of a journal: segments and snapshots, each in the format of format.h. A snapshot stands for the segments
+// before it.
 //
 // journal, journal.00000000000000001234, ...: segments with the records behind that sequence; each header
 // has the chain's end in the file before. snapshot.00000000000000001234: the state behind that sequence, as
@@ -98,7 +98,7 @@ class SnapshotWriter {
 // Removes the files that neither the snapshot `newest` nor `previous`, the one before it (0 = the journal's
 // beginning), needs to be read. Requires: both are whole.
 Status RemoveCovered(const std::string& directory, uint64_t newest, uint64_t previous);
-// Removes unfinished files that a crash left. Requires: nobody makes files there.
+// Removes unfinished files that a crash left. Requires: no other process makes files there.
 Status RemoveHalfMade(const std::string& directory);
 
 }  // namespace mr::journal

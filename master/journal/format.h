@@ -72,7 +72,7 @@ struct Recovery {
   uint64_t cut_records = 0;  // whole records in it: none of them was ever acknowledged
 };
 
-// The highest durable record and the highest epoch by the whole records of a file, also by those that its chain does
+// The highest durable record and the highest epoch that intact records of a file show, even records that its chain does
 // not reach.
 struct Known {
   uint64_t sequence = 0;
