@@ -24,7 +24,7 @@ struct Needs {
 class Policy {
  public:
   virtual ~Policy() = default;
-  // Returns the policy's lower-case, stable name. It stands in --scheduler, in reasons and facts, and at the
+  // Returns the policy's lower-case, stable name. It is used in --scheduler, in reasons and facts, and at the
   // journal's head.
   virtual std::string_view name() const = 0;
   // Adds what the policy needs from the state. At idle offers, and in answers to users, the statistics contain all
@@ -32,7 +32,7 @@ class Policy {
   virtual void AddNeeds(Needs*) const {}
   // Checks the list in which the policy stands. Errors: kInvalidArgument if it lacks a policy that this one builds on.
   virtual Status CheckList(const std::vector<std::string>&) const { return Status::Ok(); }
-  // Adds the jobs that the policy must judge anew, since a list with it has just come into force. They come back as
+  // Adds the jobs that the policy must judge again, since a list with it has just come into force. They come back as
   // ForecastChanged in the same step.
   virtual void OnConfig(const View&, std::vector<JobId>*) const {}
   // Edits the plan in answer to the trigger. Const: a policy keeps only caches that it can compute again (by

@@ -32,7 +32,7 @@ class PolicyLists {
   void Refine(const Trigger& trigger, const State& state, Instant now, Plan* plan) const;
   // Runs one policy on its timer, found by the name under which the timer was set.
   void RefineTimer(const std::string& owner, uint64_t id, const State& state, Instant now, Plan* plan) const;
-  // Returns Policy::Refuses of the first policy behind the asker in the cluster's list that answers offers. Later
+  // Returns Policy::Refuses of the first policy after the asker in the cluster's list that answers offers. Later
   // policies see only what that one leaves of the draft.
   bool Refuses(std::string_view asker, const State& state, Instant now, const TaskId& task, WorkerId worker) const;
   // Returns true if Policy::Seeks is true for any policy.

@@ -130,7 +130,7 @@ struct Day {
   uint64_t starts = 0;
 };
 
-// jobs: simulate only the first ones, at most so many.
+// jobs: the number of first jobs to simulate.
 Result<Day> Simulate(const std::string& file, const std::string& data, uint32_t workers, size_t jobs,
                      Duration report_period) {
   sim::Experiment experiment;

@@ -162,7 +162,7 @@ void Core::HoldBack(const TaskId& id, FailureKind kind) {
   WakeCoreAt(until);
 }
 
-// The worker starts what it is given, so its earlier refusals no longer count.
+// The worker starts attempts again, so its earlier refusals no longer count.
 void Core::StartsAgain(WorkerId id) {
   if (state_.FindWorker(id)->refused_in_row == 0) return;
   state_.EditWorker(id, [](Worker& w) { w.refused_in_row = 0; });

@@ -143,7 +143,7 @@ void Core::On(const WorkerDraining& e) {
     freed.insert(e.worker);
 }
 
-// Its clones on lent slots go on: the worker only has not come back yet.
+// Its clones on lent slots go on: the worker is only away.
 void Core::On(const WorkerAway& e) {
   if (!Current(e.worker, e.incarnation)) return;
   state_.EditWorker(e.worker, [](Worker& w) { w.draining = true; });

@@ -19,7 +19,7 @@ class QueueIndex : public WorkerIndex {
   bool QueueFull(const Job& job, SlotKind kind) const;
 
   // Running jobs with a Job::share, the earliest deadline first. wanting: those with a stage in `ready` that hold
-  // fewer slots. spare: those with such a stage that hold at least so many.
+  // fewer slots. spare: those with such a stage that hold at least their guarantee.
   using ByDeadline = std::set<std::pair<Instant, JobId>>;
   const ByDeadline& guaranteed() const { return guaranteed_; }
   const ByDeadline& wanting() const { return wanting_; }

@@ -13,7 +13,7 @@ constexpr double kNsPerSecond = 1e9;
 // The share of its input after which an attempt's rate predicts the whole: two steps of its reports
 // (worker/daemon/progress.h).
 constexpr double kTold = .1;
-// Reports of a stage that may stay uncounted, whatever it runs. A guess.
+// Reports of a stage that may stay uncounted, however few attempts it runs. A guess.
 constexpr size_t kLeastKept = 256;
 
 // Replaces the old entry of the set by the new one. Cheap if both are equal, as with most changes.

@@ -17,7 +17,7 @@ constexpr double kNoLimit = 1e12;
 constexpr double kTwoPi = 6.283185307179586;
 // A waiting reader continues when one kBatches-th of its inputs is new, or all of them are there.
 constexpr uint32_t kBatches = 20;
-// A reader of up to so many outputs takes shares of the uplinks of its source hosts (adr/0001).
+// Most outputs of a reader that takes shares of the uplinks of its source hosts (adr/0001).
 constexpr uint32_t kFewSources = 16;
 constexpr double kTimedParts = 1e6;
 // Bytes per record, a guess: records are not modelled.

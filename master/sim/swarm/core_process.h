@@ -29,9 +29,9 @@ class MemoryJournal {
   void SyncTo(uint64_t sequence) { durable_ = std::max(durable_, std::min(sequence, last())); }
   // Ends the process: unsynced records are lost.
   void Cut();
-  // The snapshot takes the place of all records that are durable. parts: as MasterCore::Save gave them.
+  // Replaces all durable records by a snapshot. parts: the output of MasterCore::Save.
   void TakeSnapshot(std::vector<std::pair<master::RecordKind, std::string>> parts);
-  // Applies the snapshot and the records behind it, up to `until`. Returns "" or what went wrong.
+  // Applies the snapshot and the records after it, up to `until`. Returns "" or what went wrong.
   std::string ReadInto(master::MasterCore* core, uint64_t until) const;
   // Applies the records in (after, until].
   std::string ReadInto(master::MasterCore* core, uint64_t after, uint64_t until) const;
@@ -39,7 +39,7 @@ class MemoryJournal {
  private:
   std::vector<std::pair<master::RecordKind, std::string>> snapshot_;
   uint64_t snapshot_at_ = 0;
-  std::vector<Stored> records_;  // behind the snapshot
+  std::vector<Stored> records_;  // after the snapshot
   uint64_t next_ = 1, durable_ = 0;
 };
 

@@ -87,7 +87,7 @@ bool SlotHelps(const State& state, const AttemptId& id, const StageId& stage) {
   if (!w.alive || w.draining) return false;
   const StageSpec& theirs = state.Spec(id.task.stage_id());
   const StageSpec& ours = state.Spec(stage);
-  // A full queue may not take what is free elsewhere. With greedy reduces only maps count in it.
+  // A full queue may not take slots that are free elsewhere. With greedy reduces only maps count in it.
   const Job& holder = *state.FindJob(id.task.job);
   if (holder.in_queue == state.FindJob(stage.job)->in_queue && state.QueueFull(holder, ours.slot_kind)) {
     return !state.sharing().by_kind || theirs.slot_kind == SlotKind::kMap;

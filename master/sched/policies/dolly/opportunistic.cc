@@ -18,7 +18,7 @@ namespace {
 // Waiting stages examined per offer. A guess: with more, the cluster is busy.
 constexpr size_t kStagesSeen = 64;
 
-// Returns whether a waiting task could take this worker's free slot, whatever policy keeps it from it.
+// Returns whether a waiting task could use this worker's free slot, even if a policy holds it back.
 bool AnyWaitsFor(const State& state, const SlotOffer& offer) {
   const Worker& worker = *state.FindWorker(offer.worker);
   for (const SlotKind kind : kSlotKinds) {

@@ -6,7 +6,7 @@
 //              or none; the emptiest such worker, as attempts on one machine slow each other
 //   give back: in the step in which a first attempt, a retry or a clone of the budget waits that could use the slot,
 //              as many as wait: where their input is, else attempts that only add a replica to an output, else the
-//              least advanced, the youngest of equals; nobody is charged
+//              least advanced, the youngest of equals; not counted as failures
 //
 // It serves phases of at most `tasks` tasks without side effects that dolly does not clone, once their inputs are
 // there. Such a clone costs no budget. Its task may still get a speculative attempt, since the clone may end at any

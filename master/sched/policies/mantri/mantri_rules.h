@@ -29,9 +29,9 @@ struct MantriAct {
 
 // Returns Delta of a task with this input, in seconds.
 double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double bytes);
-// Returns what is to be done with the task on a slot of this worker (null: of any). waiting: other tasks wait for the
-// slot. speculate: a speculative attempt may start, else the task may only be restarted. location: the factor of the
-// worker.
+// Returns the best act for the task with a slot of this worker (null: of any); nothing if there is none. waiting: other
+// tasks wait for the slot. speculate: a speculative attempt may start, else the task may only be restarted. location:
+// the factor of the worker.
 std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker,
                                    const NewAttempt& fresh, double location, bool waiting, bool speculate);
 // Ends all attempts of a task but the fastest alpha, Delta after the last began, and those that are outpaced. Returns

@@ -69,7 +69,8 @@ class MantriStages {
   std::vector<MantriIdle>& Idle(const View& view, SlotKind kind);
   // Looks at a stage again if it changed. Returns false if nothing in it can get a further attempt. depth: as in Look.
   bool Refresh(const View& view, size_t depth, MantriIdle* idle);
-  // Returns the stage with at least so many of the dearest. Valid until the next call, or a change of the state.
+  // Returns the cached stage with at least `depth` of the dearest candidates. Valid until the next call, or a change of
+  // the state.
   const MantriStage& Look(const State& state, const StageId& id, size_t depth);
   void Forget(JobId job);
 
