@@ -1,4 +1,4 @@
-// Sums of numbers in decimal text. A sum is exact, and so independent of the order of additions, while all numbers have
+// A sum of numbers in decimal text. It is exact, and so independent of the order of additions, while all numbers have
 // at most 18 digits after the point and the sum stays below 1e20. Otherwise it is in double precision.
 #pragma once
 

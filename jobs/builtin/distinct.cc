@@ -1,4 +1,5 @@
-// distinct: each different line of the input once, sorted within a part; with --count, its number of occurrences.
+// distinct: outputs each different line of the input once, sorted within a part; with --count, also its number of
+// occurrences.
 #include "jobs/builtin/builtin.h"
 #include "jobs/builtin/group_table.h"
 #include "paceline/args.h"

@@ -1,4 +1,4 @@
-// grep: lines that match a pattern (RE2), in the order of the file, one output part per split; or their number.
+// grep: outputs the lines that match a pattern (RE2), in the order of the file, one part per split; or their number.
 //
 // Line numbers (-n) depend on the text before each split, so a first stage counts it:
 //   newlines of each split --broadcast--> grep
@@ -252,7 +252,7 @@ void AddGrep(Library& library) {
       .Add<CountNewlines>("grep.newlines", kPure)
       .AddJob<PlanGrep>("grep",
                         "print the lines that match a pattern\n"
-                        "  -e, --regexp PATTERN   RE2 expression; repeat it for several, of which one must match\n"
+                        "  -e, --regexp PATTERN   RE2 expression; repeat it to match lines of any of them\n"
                         "  -i, --ignore-case      ignore the case of letters\n"
                         "  -v, --invert-match     print the lines that do not match\n"
                         "  -w, --word-regexp      match whole words only\n"

@@ -1,5 +1,5 @@
-// empty and sleep: jobs that do nothing, at once or after a while. For measuring the engine's overhead, and for tests
-// that need a running task.
+// empty and sleep: jobs whose tasks do nothing, or only sleep. They measure the engine's overhead, and serve tests that
+// need a running task.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>

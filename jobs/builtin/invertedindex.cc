@@ -1,5 +1,5 @@
-// invertedindex: the files in which each word occurs, with counts. Output lines are `word TAB file TAB count TAB file
-// TAB count ...`, sorted by word within a part, and by file within a line.
+// invertedindex: lists the files in which each word occurs, with counts. Output lines are `word TAB file TAB count TAB
+// file TAB count ...`, sorted by word within a part, and by file within a line.
 #include "jobs/builtin/builtin.h"
 #include "jobs/builtin/word_table.h"
 #include "paceline/args.h"

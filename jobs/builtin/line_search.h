@@ -46,7 +46,7 @@ class LineSearch {
 };
 
 // Returns a pattern on bytes that matches in every line in which the UTF-8 pattern matches, and perhaps in others.
-// Returns "" for patterns that it cannot translate, for example with a construct that stands for any one character and
+// Returns "" for patterns that it cannot translate, for example with a construct that matches any one character and
 // is not repeated without bound.
 std::string AsBytes(std::string_view pattern, bool ignore_case);
 

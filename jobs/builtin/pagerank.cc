@@ -1,4 +1,4 @@
-// pagerank: the importance of each node of a directed graph, by a number of rounds of
+// pagerank: computes the importance of each node of a directed graph, in a number of rounds of
 //   rank(n) = (1 - d) / N + d (sum over edges m -> n of rank(m) / degree(m) + D / N)
 // D is the total rank of nodes without outgoing edges. Source: Page et al. 1998, with the rank of dangling nodes
 // shared. Input lines are `from to`, output lines `node TAB rank`; all ranks add up to 1.

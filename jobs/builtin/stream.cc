@@ -1,6 +1,6 @@
-// stream: any executable as map, combine and reduce, through stdin and stdout, like Hadoop streaming. Lines are `key
-// TAB value`; a line without a tab is a key alone. A map command reads its split as it is. A reduce command reads lines
-// sorted by key and finds the groups itself.
+// stream: runs any executable as map, combine and reduce, through stdin and stdout, like Hadoop streaming. Lines are
+// `key TAB value`; a line without a tab is a key alone. A map command reads its split as it is. A reduce command reads
+// lines sorted by key and finds the groups itself.
 //
 // The value of a pair is kept with its tab, so that "key" and "key TAB" stay different lines. On stderr, lines
 // `reporter:counter:<group>,<name>,<n>` add to a counter, and lines `reporter:bad_record:<text>` report records that

@@ -1,5 +1,5 @@
-// topk: the rows of CSV inputs with the largest numbers in a column, in descending order. Rows with equal numbers are
-// sorted by their bytes.
+// topk: outputs the rows of CSV inputs with the largest numbers in a column, in descending order. Rows with equal
+// numbers are sorted by their bytes.
 #include <algorithm>
 #include <optional>
 

@@ -1,5 +1,6 @@
-// topwords: the most frequent words of the input. One DAG counts words, sums the counts, keeps the best of each part,
-// and then the best of all. Output lines are `word TAB count`, the most frequent first, equal counts sorted by word.
+// topwords: finds the most frequent words of the input. One DAG counts words, sums the counts, keeps the best of each
+// part, and then the best of all. Output lines are `word TAB count`, the most frequent first, equal counts sorted by
+// word.
 #include <algorithm>
 
 #include "jobs/builtin/builtin.h"

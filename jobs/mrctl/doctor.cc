@@ -1,4 +1,4 @@
-// mrctl doctor: finds faults here and in the cluster, with a remedy for each.
+// mrctl doctor: finds faults of this machine and of the cluster, and suggests a remedy for each.
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ namespace {
 constexpr uint64_t kLittleRoom = 1ull << 30;
 constexpr uint64_t kNoRoom = 64ull << 20;
 constexpr uint64_t kLittleSharedMemory = 64u << 20;  // the default of a container
-constexpr uint32_t kNamedFiles = 20;                 // files without enough replicas that are named
+constexpr uint32_t kNamedFiles = 20;                 // most files without enough replicas that are named
 constexpr int64_t kSkewMs = 5000;
 constexpr uint64_t kLongWaitUs = 10'000'000;  // without a running task
 
@@ -332,13 +332,13 @@ class Doctor {
         "remove files that are not needed (" + prefix + "fs du /), or add workers");
   }
 
-  // Prints nothing without a finding, which is the rule.
+  // Adds no check if there is nothing to report, as is usual.
   void CheckReports(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
     for (const WorkerStatus& w : workers) {
       if (w.reports_given_up == 0) continue;
       Add("reports", Verdict::kWarn,
           w.id + " gave up " + Number(w.reports_given_up) +
-              " reports, each of which broke its connection to the master; their attempts failed",
+              " reports, since each try to send one broke its connection to the master; the attempts failed",
           "its log names them; " + prefix + "why " + w.id);
     }
   }

@@ -4,7 +4,7 @@
 
 namespace mr::ctl {
 namespace {
-// Cannot occur in a message written by a person.
+// Marks the begin of the hint. Ordinary messages do not contain it.
 constexpr char kHintMark[] = "\x1fhint:";
 }  // namespace
 

@@ -25,7 +25,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-// Largest file in a JSON document (a guess: a larger result belongs into a file).
+// Largest file in a JSON document (a guess: a larger result belongs in a file).
 constexpr uint64_t kMostInJson = 64u << 20;
 // Read size of checksums.
 constexpr uint64_t kSumBytes = 8u << 20;

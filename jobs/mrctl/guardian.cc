@@ -15,7 +15,7 @@
 namespace mr::ctl {
 namespace {
 
-// Standard streams must not keep a reader of mrctl's output waiting, or a terminal busy.
+// Closes the standard streams, too: open ones would keep a reader of mrctl's output waiting, or a terminal busy.
 void LetGoOfEverythingBut(int pipe) {
   setpgid(0, 0);
   signal(SIGINT, SIG_IGN);

@@ -1,4 +1,4 @@
-// Output of a job with --local that must be printed or kept before its cluster is gone.
+// Saves logs and skipped records of a job with --local before its cluster is gone.
 #pragma once
 
 #include <string>

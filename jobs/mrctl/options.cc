@@ -54,7 +54,7 @@ void AddGlobalOptions(CLI::App* app, GlobalOptions* g) {
   app->add_flag("-v,--verbose", g->verbose, "Print details on stderr");
   app->add_flag("--no-color", g->no_color, "Print without colours (also NO_COLOR)");
   app->add_flag("--no-progress", g->no_progress, "Print no progress lines");
-  app->add_option("--timeout", g->timeout, "Give up after this time, such as 30s, and exit 124");
+  app->add_option("--timeout", g->timeout, "Give up after this time, such as 30s, and exit 124 (default: no limit)");
 }
 
 void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
@@ -74,24 +74,26 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
       ->type_name("PATH");
   app->add_flag("--detach", s->detach, "Print the job's id and do not wait");
   app->add_flag("--dry-run", s->dry_run, "Show the plan and stop (mrctl explain)");
-  app->add_option("--name", s->name, "Name of the job");
+  app->add_option("--name", s->name, "Name of the job (default: JOB)");
   app->add_option("--queue", s->queue, "Queue of the job");
   app->add_option("--priority", s->priority, "Priority within the queue; higher runs first (default 0)");
-  app->add_option("--deadline", s->deadline, "Time after submission by which the job should end, such as 10m");
+  app->add_option("--deadline", s->deadline,
+                  "Time after submission by which the job should end, such as 10m (default: none)");
   app->add_flag("--strict-deadline", s->strict_deadline, "Exit 8 if the job succeeds after its deadline");
   app->add_flag("--best-effort", s->best_effort, "Accept the job even if its deadline cannot be met");
   AddList(app, "--conf", &s->conf,
           "Setting KEY=VALUE: sort_buffer, max_split_bytes or jockey.utility (TIME:WORTH,...)");
   AddList(app, "--env", &s->env, "Environment variable NAME=VALUE of the operators");
-  AddList(app, "--label", &s->labels, "Label KEY=VALUE that is kept with the job");
+  AddList(app, "--label", &s->labels, "Label KEY=VALUE that is stored with the job");
   app->add_option("--submission-id", s->submission_id,
-                  "Id of this submission; the same id and job return the same job");
+                  "Id of this submission; a repeated submit of the job with it returns the same job");
   app->add_option("--scheduler", s->scheduler,
                   "Policies of the job in place of the cluster's list; none: a list without policies");
   app->add_option("--speculation", s->speculation,
-                  "Speculative attempts of slow tasks (auto: as the policy list has it)")
+                  "Launch speculative attempts of slow tasks (default auto: if a policy of the list does so)")
       ->type_name("on|off|auto");
-  app->add_option("--clone", s->clone, "Clones: several attempts of each task from the start")
+  app->add_option("--clone", s->clone,
+                  "Run several attempts of each task from the start (default auto: if a policy of the list does so)")
       ->type_name("on|off|auto");
   app->add_option("--max-attempts", s->max_attempts, "Failures of one task that fail the job (default 4)");
   app->add_option("--memory", s->memory, "Memory of each attempt, such as 512m");
@@ -132,7 +134,7 @@ void AddFsOptions(CLI::App* fs, Command* c) {
     CLI::App* app = AddSub(fs, c, sub.name, sub.help, sub.example);
     app->add_option("paths", c->args, "Paths; one without a scheme is in the block store (dfs:///)")->required();
     const std::string name = sub.name;
-    if (name == "rm") app->add_flag("-r,-R,--recursive", c->recursive, "Remove directories with all below them");
+    if (name == "rm") app->add_flag("-r,-R,--recursive", c->recursive, "Remove directories and everything below them");
     if (name == "rm") app->add_flag("-f,--force", c->force, "Ignore missing paths");
     if (name == "put" || name == "get" || name == "getmerge" || name == "cp") {
       app->add_flag("-f,--force,--overwrite", c->force, "Replace existing files");
@@ -197,7 +199,7 @@ void AddJobVerbs(CLI::App* root, Command* c) {
     CLI::App* app = root->add_subcommand(verb.name, verb.help)->fallthrough();
     const std::string name = verb.name;
     app->add_option("id", c->args, verb.what)->required();
-    if (name == "kill") app->add_option("--reason", c->why, "Reason that is kept with the job");
+    if (name == "kill") app->add_option("--reason", c->why, "Reason that is stored with the job");
     if (name == "logs") {
       app->add_option("--tail", c->tail,
                       "Last lines per attempt (default: all kept lines of one attempt, 20 of each of several)");
@@ -258,9 +260,11 @@ void AddWhatif(CLI::App* root, Command* c) {
   app->add_option("id", c->args, "Job id, job_...")->required();
   app->add_option("--scheduler", c->whatif.scheduler,
                   "Policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...)");
-  app->add_option("--workers", c->whatif.workers, "Number of workers, as fast as the workers of the run")
+  app->add_option("--workers", c->whatif.workers,
+                  "Number of workers, with the speeds of the run's workers (default: as in the run)")
       ->check(CLI::Range(1u, 100'000u));
-  app->add_option("--slots", c->whatif.slots, "Slots per worker")->check(CLI::Range(1u, 10'000u));
+  app->add_option("--slots", c->whatif.slots, "Slots per worker (default: as in the run)")
+      ->check(CLI::Range(1u, 10'000u));
   app->footer(
       "mrsim simulates the job from the times of its attempts: first as it was, which shows the model's error.\n"
       "Exit: 0, 2 usage or a bad list, 3 the job has not ended or did not succeed, 5 no master, 7 no such job.");
@@ -277,7 +281,7 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
     const char* example;
   };
   constexpr Sub kSubs[] = {
-      {"show", "Show a worker, its attempts and the scheduler's reasons against it", "mrctl worker show w1"},
+      {"show", "Show a worker, its attempts, and why the scheduler avoids it", "mrctl worker show w1"},
       {"drain", "Let running attempts finish, copy the blocks away, and start nothing new there",
        "mrctl worker drain w2"},
       {"undrain", "End a drain and let the worker take work again", "mrctl worker undrain w2"},
@@ -292,7 +296,7 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
     app->footer(
         "Safe to stop: no attempt runs there, each block has enough replicas elsewhere, and no job needs an\n"
         "output that only this worker has. `mrctl worker show` says why a worker is not safe to stop yet.\n"
-        "Exit: 0; with --wait 124 after --timeout. The drain goes on then, and also after Ctrl-C (130).");
+        "Exit: 0; with --wait, 124 after --timeout and 130 after Ctrl-C. The drain goes on in both cases.");
     AddExample(app, sub.example);
   }
   worker->require_subcommand(1);
@@ -365,7 +369,9 @@ void BuildOptionTree(CLI::App* root, Command* c) {
   root->fallthrough();
   AddGlobalOptions(root, &c->global);
   CLI::App* submit = root->add_subcommand("submit", "Run a job and follow it")->fallthrough();
-  CLI::App* explain = root->add_subcommand("explain", "Show what submit would run")->fallthrough();
+  CLI::App* explain =
+      root->add_subcommand("explain", "Show the plan and the prediction of a submit, without running it")
+          ->fallthrough();
   for (CLI::App* app : {submit, explain}) {
     app->footer(kSubmitFooter);
     AddSubmitOptions(app, &c->submit);

@@ -1,6 +1,6 @@
-// A claim on an output directory during the life of a process. Two `mrctl submit --local` on one machine have separate
-// masters, which cannot notice that both write to one directory. The claim is the name of an abstract unix socket, so
-// it disappears with the process. It does not cover other machines or jobs of a cluster.
+// Claims an output directory for the lifetime of a process. Two `mrctl submit --local` on one machine have separate
+// masters, and neither can notice that both write to one directory. The claim is the name of an abstract unix socket,
+// so it disappears with the process. It does not cover other machines or jobs of a cluster.
 #pragma once
 
 #include <string>

@@ -77,12 +77,13 @@ std::string ExplainText(const Explained& e, uint64_t deadline_us) {
   if (!e.has_admission) return text;
   if (e.runs == 0) {
     return text + "\ndeadline " + Took(deadline_us) +
-           ": not known whether it can be met, best effort: no earlier run of this " + "job is known\n";
+           ": best effort, since no earlier run of this job is known to predict from\n";
   }
   text += "\ndeadline " + Took(deadline_us) + ": needs " + std::to_string(e.needs_slots) +
           (e.needs_slots == 1 ? " slot, " : " slots, ") + std::to_string(e.available_slots) +
           " are not guaranteed to others; " +
-          (e.earliest_us > 0 ? "the earliest that can be is " + Took(e.earliest_us) : "no deadline can be met now") +
+          (e.earliest_us > 0 ? "the earliest deadline that can be met is " + Took(e.earliest_us)
+                             : "no deadline can be met now") +
           (e.steered ? "" : " (not enforced: no policy of the cluster's list steers by deadlines)") + "\n";
   return text;
 }

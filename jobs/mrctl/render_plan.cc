@@ -116,7 +116,7 @@ class Lanes {
   std::vector<bool> open_;
 };
 
-// Rows with gutters of the final width: a later lane makes the rows above it wider.
+// One row of the drawing. Gutters get their final width at the end, since a later lane makes the rows above it wider.
 struct Row {
   std::string gutter, text;
 };

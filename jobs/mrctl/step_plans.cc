@@ -55,7 +55,7 @@ Result<StepPlanning> StepPlanning::Start(std::vector<JobStep> steps, const std::
     planned.builtin = builtin && !own_library.empty();
     planned.library = builtin ? BuiltinLibrary() : own_library;
     if (!step.job.empty()) {
-      // A job with its own --format decides what it makes of it, as on the command line.
+      // A job that claims --format gets the option, as on the command line.
       if (builtin && !step.format.empty() && BuiltinClaims(step.job, "--format")) {
         step.args.insert(step.args.begin(), {"--format", std::exchange(step.format, "")});
       }

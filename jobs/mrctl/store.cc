@@ -26,11 +26,11 @@ Result<int> RunStore(const Command& command, const Settings& settings) {
   }
   const std::string loss = "the loss of journal records up to " + std::to_string(before.lost_sequence) + " is accepted";
   const Done done{"safemode", "off", "",
-                  !before.lost           ? "it was already off"
+                  !before.lost           ? "it was off already"
                   : after.awaits_workers ? loss + "; safe mode ends by itself when the workers have reported"
                                          : loss};
   if (!settings.quiet) {
-    std::fprintf(stderr, "%s: %s\n", after.awaits_workers ? "safe mode ends soon" : "safe mode is ended",
+    std::fprintf(stderr, "%s: %s\n", after.awaits_workers ? "safe mode ends soon" : "safe mode is off",
                  done.note.c_str());
   }
   PrintDone({done}, settings);

@@ -397,7 +397,7 @@ class Submission {
 Result<int> RunSubmit(const Command& command, const Settings& settings) {
   SubmitOptions options = command.submit;
   if (IsJobFile(options.job)) MR_RETURN_IF_ERROR(LoadJobFile(options.job, &options));
-  // A job with its own --format gets it wherever it was written, since it decides what the job makes.
+  // A job that claims --format gets the option even from before JOB, since it changes what the job computes.
   if (options.lib.empty() && !options.format.empty() && BuiltinClaims(options.job, "--format")) {
     options.job_args.insert(options.job_args.begin(), {"--format", std::exchange(options.format, "")});
   }

@@ -1,6 +1,6 @@
-// The run of a job as a document: which attempts of which tasks ran where and when. Taken from the scheduler's
-// state while it knows the job, written as text by a master (`mrctl whatif`) or a replay of its journal, and
-// read by the simulator. Plain data; instants are the master's stamps, in nanoseconds.
+// The run of a job as a document: all attempts of its tasks, with their workers and times. It is taken from the
+// scheduler's state while that knows the job. A master (`mrctl whatif`) or a replay of its journal writes it as text,
+// and the simulator reads it. Plain data; instants are the master's stamps, in nanoseconds.
 #pragma once
 
 #include <cstdint>

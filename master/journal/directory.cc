@@ -147,7 +147,7 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
     std::reverse(files.snapshots.begin(), files.snapshots.end());
   }
   DirectoryRead read;
-  ChainEnd& end = read.end;  // of the chain behind the last file that was read
+  ChainEnd& end = read.end;  // of the chain after the last file that was read
   const auto other_cluster = [&](const std::string& path, uint64_t id) {
     return how.cluster_id == 0 || id == how.cluster_id
                ? Status::Ok()
@@ -200,8 +200,8 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
     const bool first = read.last_path.empty();
     if (file.after != end.sequence) {
       MR_RETURN_IF_ERROR(lose(
-          i, with_warnings("the journal in " + directory + " has no record behind " + std::to_string(end.sequence) +
-                           ": the next file, " + file.path + ", begins behind record " + std::to_string(file.after) +
+          i, with_warnings("the journal in " + directory + " has no record after " + std::to_string(end.sequence) +
+                           ": the next file, " + file.path + ", begins after record " + std::to_string(file.after) +
                            (first ? "" : ", and " + read.last_path + " ends too early (it is cut or damaged)"))));
       break;
     }
@@ -222,7 +222,7 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
         break;
       }
       if (header->after_hash != end.hash) {
-        MR_RETURN_IF_ERROR(lose(i, "the journal's file " + file.path + " does not belong behind record " +
+        MR_RETURN_IF_ERROR(lose(i, "the journal's file " + file.path + " does not follow record " +
                                        std::to_string(end.sequence) + " (another chain)"));
         break;
       }
@@ -238,9 +238,8 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
     read.records += read.last.records;
     MR_RETURN_IF_ERROR(other_cluster(file.path, read.last.header.cluster_id));
     if (read.last.header.after_hash != end.hash) {
-      return Corrupted("the journal's file " + file.path + " does not belong behind record " +
-                       std::to_string(end.sequence) + " (another chain). Nothing was changed. Restore the files of " +
-                       directory + " as they were");
+      return Corrupted("the journal's file " + file.path + " does not follow record " + std::to_string(end.sequence) +
+                       " (another chain). Nothing was changed. Restore the files of " + directory + " as they were");
     }
     end = read.last.end;
     if (!damage.empty()) MR_RETURN_IF_ERROR(lose(i + 1, damage));
@@ -248,7 +247,7 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
   if (read.loss) return read;
   if (read.last_path.empty() || (how.until != UINT64_MAX && end.sequence != how.until)) {
     MR_RETURN_IF_ERROR(lose(files.segments.size(),
-                            with_warnings("the journal in " + directory + " lacks the file with the records behind " +
+                            with_warnings("the journal in " + directory + " lacks the file with the records after " +
                                           std::to_string(end.sequence))));
   }
   return read;

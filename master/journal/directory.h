@@ -1,10 +1,10 @@
-// The files of a journal: segments, each a file of format.h, and snapshots, each of which stands for the
-// segments before it.
+// The files of a journal: segments and snapshots, each in the format of format.h. A snapshot stands for the segments
+// before it.
 //
-// journal, journal.00000000000000001234, ...: segments with the records behind that sequence; each header
-// has the chain's end in the file before. snapshot.00000000000000001234: the state behind that sequence, as
+// journal, journal.00000000000000001234, ...: segments with the records after that sequence; each header
+// has the chain's end in the file before. snapshot.00000000000000001234: the state after that sequence, as
 // records of the owner's kinds (of any size: long ones are cut into pieces here and joined again).
-// The newest whole snapshot and the segments behind it are the journal. The snapshot before it and the
+// The newest whole snapshot and the segments after it are the journal. The snapshot before it and the
 // segments between the two are kept, in case the newest is damaged.
 #pragma once
 
@@ -26,7 +26,7 @@ using OnRecord = std::function<Status(const Record& record, uint64_t offset)>;
 
 struct File {
   std::string path;
-  uint64_t after = 0;  // a segment's records are behind this sequence; a snapshot stands for those up to it
+  uint64_t after = 0;  // a segment's records come after this sequence; a snapshot stands for those up to it
 };
 struct Listing {
   std::vector<File> segments, snapshots;  // each in order
@@ -52,9 +52,9 @@ struct DirectoryRead {
   size_t closed_segments = 0;         // read before the last one
   uint64_t records = 0;               // of segments
   std::vector<std::string> warnings;  // damaged snapshots that were passed over
-  ChainEnd end;                       // behind the last record that was read; its offset is in last_path
+  ChainEnd end;                       // after the last record that was read; its offset is in last_path
   std::optional<Loss> loss;           // only from ReadWhatIsThere
-  std::vector<std::string> unread;    // segments behind the loss
+  std::vector<std::string> unread;    // segments after the loss
   std::optional<uint64_t> hash_at;    // hash of the `watch` record, if it was read
 };
 
@@ -62,7 +62,7 @@ struct DirectoryRead {
 // the files (without a snapshot where all segments exist, else from the oldest whole one).
 enum class From : uint8_t { kNewest, kOldest };
 
-// Reads a whole snapshot and then the segments behind it, record by record. until: stops at the end of the
+// Reads a whole snapshot and then the segments after it, record by record. until: stops at the end of the
 // segment that ends there; UINT64_MAX = reads all. cluster_id 0 = any. Changes nothing and takes no lock: beside a
 // running master the last records may be half written, and a file may disappear.
 // Errors: kCorrupted, with what to do, where acknowledged records are damaged or missing.
@@ -98,7 +98,7 @@ class SnapshotWriter {
 // Removes the files that neither the snapshot `newest` nor `previous`, the one before it (0 = the journal's
 // beginning), needs to be read. Requires: both are whole.
 Status RemoveCovered(const std::string& directory, uint64_t newest, uint64_t previous);
-// Removes unfinished files that a crash left. Requires: nobody makes files there.
+// Removes unfinished files that a crash left. Requires: no other process makes files there.
 Status RemoveHalfMade(const std::string& directory);
 
 }  // namespace mr::journal

@@ -70,7 +70,7 @@ Result<bool> LoadRecord(FileWindow& file, uint64_t offset, Raw* raw, std::string
   return bytes->size() == whole && CrcOf(*bytes) == raw->crc;
 }
 
-// A summary of the bytes behind the end of the chain.
+// A summary of the bytes after the end of the chain.
 struct Beyond {
   uint64_t records = 0;
   uint64_t last_sequence = 0;

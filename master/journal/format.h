@@ -37,10 +37,10 @@ struct Record {
   uint8_t kind = 0;
   uint64_t durable = 0;
   std::string_view payload;
-  uint64_t hash = 0;  // of the chain behind it; set by ReadJournal
+  uint64_t hash = 0;  // of the chain after it; set by ReadJournal
 };
 
-// The state of the chain behind a record.
+// The state of the chain after a record.
 struct ChainEnd {
   uint64_t offset = kHeaderBytes;
   uint64_t sequence = 0;
@@ -60,7 +60,7 @@ Result<Header> DecodeHeader(std::string_view page, uint64_t* chain_seed);
 
 // Returns the bytes in the file of a record with a payload of this length.
 uint64_t RecordBytes(uint64_t payload);
-// Appends the record to *out and moves *end behind it.
+// Appends the record to *out and moves *end past it.
 void EncodeRecord(const Record& record, ChainEnd* end, std::string* out);
 
 struct Recovery {
@@ -72,7 +72,7 @@ struct Recovery {
   uint64_t cut_records = 0;  // whole records in it: none of them was ever acknowledged
 };
 
-// The highest durable record and the highest epoch by the whole records of a file, also by those that its chain does
+// The highest durable record and the highest epoch that intact records of a file show, even records that its chain does
 // not reach.
 struct Known {
   uint64_t sequence = 0;

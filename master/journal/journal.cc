@@ -161,7 +161,7 @@ Status Journal::CheckLoss(const Witnessed& witness) {
     accepted_ = loss;
     return Status::Ok();
   }
-  std::string text = loss->text + ". Acknowledged records behind " + Number(loss->kept) + " are lost" +
+  std::string text = loss->text + ". Acknowledged records after " + Number(loss->kept) + " are lost" +
                      (loss->known > loss->kept ? ", up to " + Number(loss->known) + " at least" : "") +
                      ". Nothing was changed. ";
   if (options_.accept_loss) {
@@ -362,7 +362,7 @@ void Journal::Main() {
       idle = queue_.empty();
     }
     if (idle) WriteSeal();
-    // A full disk is tried again even where nobody writes.
+    // A full disk is tried again even if there is nothing to write.
     while (!room_) {
       {
         std::unique_lock lock(mutex_);
@@ -408,7 +408,7 @@ void Journal::LookForRoom() {
   SayRoom(Ensure(options_.preallocate_bytes / 2) && spare_.valid());
 }
 
-// Allocates so many bytes behind the end. Returns false where the disk is full.
+// Allocates this many bytes after the end. Returns false if the disk is full.
 bool Journal::Ensure(uint64_t bytes) {
   if (end_.offset + bytes <= allocated_) return true;
   const uint64_t step = options_.preallocate_bytes;
@@ -441,7 +441,7 @@ bool Journal::WriteAt(const std::string& bytes, uint64_t at) {
   return true;
 }
 
-// Cuts off, durably, the bytes of a write that found no room: a whole record behind the end of a closed file would
+// Cuts off, durably, the bytes of a write that found no room: a whole record after the end of a closed file would
 // count as damage. allocated_ was wrong, and shrinks to the end. Returns false where the disk is too full even for
 // that.
 bool Journal::CutTorn() {
@@ -508,7 +508,7 @@ void Journal::PrepareSpare() {
   auto fd = OpenFile(path, O_RDWR | O_CREAT);
   if (!fd.ok()) return;
   const auto size = FileSize(path);
-  // A spare that an earlier process left has zeros behind its header.
+  // A spare that an earlier process left has only zeros after its header.
   const bool good = size.ok() && *size == options_.preallocate_bytes && AllZero(fd->get(), kHeaderBytes);
   if (!good && ftruncate(fd->get(), 0) != 0) return;
   if (!Allocated(fd->get(), 0, options_.preallocate_bytes) && errno != EOPNOTSUPP) {
@@ -565,7 +565,7 @@ void Journal::WriteSeal() {
   buffer_.clear();
   ChainEnd end = end_;
   EncodeRecord({sequence, epoch, RecordClass::kSoft, kSealKind, synced_, ""}, &end, &buffer_);
-  // An assigned sequence must be written, because the next record has the number behind it.
+  // An assigned sequence must be written, because the next record has the number after it.
   while (!WriteAt(buffer_, end_.offset)) {
     if (!WaitForRoom()) return;
   }

@@ -11,7 +11,7 @@
 // A full disk (ENOSPC, EDQUOT): space is allocated ahead, and the next segment exists before it is needed (DIR/spare,
 // held open, so that it needs no descriptor either). When no more can be allocated, on_room(false) is called. The owner
 // then refuses new work, and the records that it still writes use that reserve. When the reserve is used up, or is
-// shorter than the next record, that record and all behind it wait. They are not durable, nothing is acknowledged, and
+// shorter than the next record, that record and all after it wait. They are not durable, nothing is acknowledged, and
 // the process goes on. on_room(true) follows when there is room again. A file system without fallocate has no reserve:
 // there on_room(false) is called when a write finds no room.
 #pragma once
@@ -67,7 +67,7 @@ class Journal {
   uint32_t last_epoch() const { return last_epoch_; }
 
   // Starts the thread. Records carry `epoch` from here on. The callbacks run on the journal's thread:
-  // on_durable(sequence) after each sync, on_segment(sequence) when a file was closed behind this record, and on_room.
+  // on_durable(sequence) after each sync, on_segment(sequence) when a file was closed after this record, and on_room.
   void Start(uint32_t epoch, std::function<void(uint64_t)> on_durable,
              std::function<void(uint64_t)> on_segment = nullptr, std::function<void(bool)> on_room = nullptr);
 
@@ -138,7 +138,7 @@ class Journal {
   uint64_t synced_ = 0;  // the last durable record; never a seal
   std::string buffer_;
   bool room_ = true;   // the last value given to on_room_
-  bool torn_ = false;  // a write that found no room may have left bytes behind end_
+  bool torn_ = false;  // a write that found no room may have left bytes after end_
 
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable wake_, durable_cv_;

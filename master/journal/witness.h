@@ -24,7 +24,7 @@ inline constexpr Duration kWitnessDelay = Millis(100);
 
 struct Witnessed {
   uint64_t cluster_id = 0;
-  // The last durable record, with the chain's hash behind it. sequence 0: there was none yet.
+  // The last durable record, with the chain's hash after it. sequence 0: there was none yet.
   uint64_t sequence = 0, hash = 0;
   uint32_t epoch = 0;
   // The last record that a worker knows and this journal does not have; 0 = none.

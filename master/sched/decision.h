@@ -28,8 +28,8 @@ struct Launch {
   }
 };
 
-// Makes this reader read this upstream output from this replica, not from the directory's. exclusive: no other clone
-// of its task was bound to it. Repeated after its worker came back, which then changes nothing.
+// Makes this reader read this upstream output from this replica, not from the one that the directory gives. exclusive:
+// no other clone of its task was bound to it. Sent again when its worker comes back; a repeat changes nothing.
 struct Bind {
   AttemptId reader;
   Replica replica;
@@ -170,7 +170,7 @@ struct MarkIndeterminate {
   }
 };
 
-// Changes a policy's fact. scope, id and name are the policy's own. The host does nothing.
+// Changes a policy's fact. The policy chooses scope, id and name. The host does nothing.
 struct Remember {
   std::string policy, scope;
   uint64_t id = 0;
@@ -195,7 +195,7 @@ struct WakeAt {
   }
 };
 
-// Reports why this slow attempt is left alone. The host does nothing; it is for users who ask why.
+// Reports why this slow attempt is left alone. The host does nothing; `mrctl why` shows it.
 struct Spare {
   AttemptId attempt;
   WorkerId worker;

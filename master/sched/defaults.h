@@ -1,4 +1,4 @@
-// Lists of policies that hosts take when nobody names one.
+// Default lists of policies.
 #pragma once
 
 namespace mr::sched {

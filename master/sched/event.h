@@ -267,8 +267,8 @@ struct KeptOutput {
   }
 };
 
-// A job that ran under another kSchedulerVersion goes on from its committed outputs; its attempts are gone. One
-// event, since half of it would be another job. restarts: at least the number of master restarts since the job was
+// A job that ran under another kSchedulerVersion goes on from its committed outputs; its attempts are gone. It is one
+// event, so that the job is never restored in part. restarts: at least the number of master restarts since the job was
 // first submitted, so that no attempt number is used twice.
 struct JobTakenOver {
   JobSubmitted submitted;
@@ -282,8 +282,8 @@ struct JobTakenOver {
   }
 };
 
-// An operator's settings for the queue of this name, with or without jobs; each event sets all of them. Slots of both
-// kinds. weight > 0; min_share: served first below it; max_share: 0 = no limit.
+// An operator's settings for the queue of this name, with or without jobs; each event sets all of them. Shares are
+// slots of both kinds. weight > 0; min_share: below it the queue is served first; max_share: 0 = no limit.
 struct QueueSet {
   std::string queue;
   double weight = 1;

@@ -8,13 +8,13 @@ namespace mr::sched {
 
 namespace {
 
-// Returns when the output of a task was there; the submit if the job was taken over and the time is not known.
+// Returns the time of the task's commit. If the job was taken over and the time is not known: the time of the submit.
 Instant CommittedAt(const Job& job, const Task& task) {
   const Attempt* winner = Winner(task);
   return winner == nullptr ? job.submitted_at : std::max(job.submitted_at, winner->ended_at);
 }
 
-// Returns when each task of the stage had its inputs.
+// Returns the time at which each task of the stage had all of its inputs.
 std::vector<Instant> InputsAt(const Job& job, size_t s) {
   const Stage& stage = job.stages[s];
   std::vector<Instant> at(stage.tasks.size(), job.submitted_at);
@@ -101,12 +101,12 @@ StageRuns RunsOf(const Job& job, size_t s) {
   return out;
 }
 
-// Returns quantiles of both together, with each earlier run as heavy as the later one. As many as there are samples,
-// at most kStageSamples.
+// Returns quantiles of both sets together, as many as there are samples, at most kStageSamples. Each earlier run weighs
+// as much as the later one.
 std::vector<float> MergedSamples(const std::vector<float>& earlier, const std::vector<float>& later, uint64_t runs) {
   if (earlier.empty()) return later;
   if (later.empty()) return earlier;
-  // In units in which both weigh a whole number.
+  // Weights of one sample of each set, scaled to integers.
   const uint64_t earlier_weight = runs * later.size(), later_weight = earlier.size();
   const uint64_t total = earlier_weight * earlier.size() + later_weight * later.size();
   const uint64_t n = std::min(kStageSamples, earlier.size() + later.size());

@@ -43,13 +43,13 @@ struct RunProfile {
   }
 };
 
-// Most samples of one stage in a profile. A guess: it gives a chance of one in twenty to within a fifth of itself.
+// Most samples of one stage in a profile. A guess: enough to estimate a probability of 5 % to within a fifth of it.
 inline constexpr size_t kStageSamples = 512;
 
 // Returns the attempt that made the output of a committed task. Null if it is not known, for example after another
 // release took the job over.
 const Attempt* Winner(const Task& task);
-// Returns the time that an attempt that ended well computed, without its waits for input as far as it reported them.
+// Returns the computing time of a committed attempt: its run time without the waits for input that it reported.
 Duration RunTime(const Attempt& attempt);
 
 // Returns a hash of the stages' names, edges and kinds, without sizes. Runs of one name and shape share a profile.

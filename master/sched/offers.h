@@ -1,4 +1,4 @@
-// Offers free slots to policies, round by round, and folds in what they launch.
+// Offers free slots to policies, round by round, and folds in their launches.
 #pragma once
 
 #include <set>
@@ -19,7 +19,7 @@ class OfferRounds : public Refusals {
       : state_(*state), core_(*core), lists_(*lists), now_(*now) {}
 
   // Offers all free slots for which there is work: first each worker the tasks whose input it holds, then one slot per
-  // worker and round, until a round launches nothing. Begins behind the worker of the last launch, so that load
+  // worker and round, until a round launches nothing. Begins after the worker of the last launch, so that load
   // spreads.
   void All();
   // Offers the slots of workers that got room in this step (Core::freed).

@@ -15,8 +15,8 @@
 
 namespace mr::sched {
 
-// Parameters in a policy's parentheses. The policy's factory takes those that it knows. A parameter that is left is
-// an error that names it.
+// Parameters in a policy's parentheses. The policy's factory takes those that it knows. Each parameter that remains
+// is an error (AllTaken).
 class PolicyParams {
  public:
   explicit PolicyParams(std::map<std::string, std::string> values) : values_(std::move(values)) {}
@@ -52,21 +52,22 @@ class Pipeline {
   // An empty pipeline does nothing.
   Pipeline() = default;
   // Parses the cluster's list. Without a policy that places work, the result begins with kPlainPolicies. Every policy
-  // takes `enabled`, on or off: a list with one that is off is the list without it, but for Items.
+  // takes the parameter `enabled`, on or off. A policy that is off is left out everywhere except in Items.
   static Result<Pipeline> Parse(std::string_view list);
   // Returns the policies of the list as they are written, a group as its members. Checks nothing.
   static std::vector<std::string> Items(std::string_view list);
   // Parses a job's own list. "none" alone means no policy at all. Errors: kInvalidArgument also for a policy of
   // cluster scope, which no job may choose.
   static Result<Pipeline> ParseOfJob(std::string_view list);
-  // Returns a job's own list (empty: none) after these wishes, against the cluster's list. Errors: kInvalidArgument
-  // for `on` without such a policy in the list, or for a list that the functions above refuse.
+  // Applies the user's wishes (`--speculation`, `--clone`) to a job's own list, or to the cluster's if `own` is empty.
+  // Returns the job's list; empty: the cluster's list serves it. Errors: kInvalidArgument for `on` without such a
+  // policy in the list, or for a list that the functions above refuse.
   static Result<std::vector<std::string>> ForJob(const std::string& cluster, const std::vector<std::string>& own,
                                                  Wish speculation, Wish clones);
 
-  // Returns the places in Items(list) of policies that lack one on which they build (Policy::CheckList).
+  // Returns the positions in Items(list) of policies that need another policy which the list lacks (Policy::CheckList).
   static std::vector<size_t> Lacking(std::string_view list);
-  // Returns true if the list, which may be a bad one, has a policy with this trait that is not switched off.
+  // Returns true if the list has an enabled policy with this trait. The list may be invalid.
   static bool AnyIs(std::string_view list, Trait trait);
 
   const std::vector<Member>& members() const { return members_; }

@@ -35,7 +35,7 @@ class Plan {
   explicit Plan(const View& view) : view_(view) {}
 
   // Sets the policy that edits, and the list whose jobs it serves (null: all). The pipeline calls this. The name
-  // stands in reasons, and with the list's mark in facts and timers. Edits of other jobs are refused.
+  // is stored in reasons, and with the list's mark in facts and timers. Edits of other jobs are refused.
   void Enter(std::string_view policy, const JobList* list = nullptr) {
     policy_ = policy;
     list_ = list;

@@ -24,15 +24,15 @@ struct Needs {
 class Policy {
  public:
   virtual ~Policy() = default;
-  // Returns the policy's lower-case, stable name. It stands in --scheduler, in reasons and facts, and at the
+  // Returns the policy's lower-case, stable name. It is used in --scheduler, in reasons and facts, and at the
   // journal's head.
   virtual std::string_view name() const = 0;
-  // Adds what the policy needs from the state. All reports are counted in the statistics at idle offers and for people
-  // who ask; elsewhere State::Counted does it.
+  // Adds what the policy needs from the state. At idle offers, and in answers to users, the statistics contain all
+  // reports; elsewhere State::Counted counts them.
   virtual void AddNeeds(Needs*) const {}
   // Checks the list in which the policy stands. Errors: kInvalidArgument if it lacks a policy that this one builds on.
   virtual Status CheckList(const std::vector<std::string>&) const { return Status::Ok(); }
-  // Adds the jobs that the policy must judge anew, since a list with it has just come into force. They come back as
+  // Adds the jobs that the policy must judge again, since a list with it has just come into force. They come back as
   // ForecastChanged in the same step.
   virtual void OnConfig(const View&, std::vector<JobId>*) const {}
   // Edits the plan in answer to the trigger. Const: a policy keeps only caches that it can compute again (by
@@ -40,15 +40,15 @@ class Policy {
   // Anything that must be remembered is a fact, written through the plan and read through the view. Draws from rng on
   // slot offers only.
   virtual void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const = 0;
-  // Returns true if the policy has passed this job over at this instant in answer to an offer. It must be sure to do
-  // that again, and only that, for a first attempt of this task there. False if it does not know.
+  // Returns true if the policy has passed this job over at this instant, and would answer a first attempt of this task
+  // on this worker in the same way and in no other. False if it does not know.
   virtual bool Refuses(const View&, const TaskId&, WorkerId) const { return false; }
   // Returns true if the policy may change the draft for a slot offer, or add to it.
   virtual bool AnswersOffers() const { return true; }
   // Returns true if the policy has a use for a free slot of this kind while nothing is pending. Free workers are then
   // offered every offer_period.
   virtual bool Seeks(const View&, SlotKind) const { return false; }
-  // For people who ask. WhyAlone: why the policy leaves this running attempt alone now. WhyShuns: why it gives this
+  // Answers to users. WhyAlone: why the policy leaves this running attempt alone now. WhyShuns: why it gives this
   // worker less than others. Figures: the numbers that it works with now.
   virtual std::optional<Reason> WhyAlone(const View&, const AttemptId&) const { return std::nullopt; }
   virtual std::vector<Reason> WhyShuns(const View&, WorkerId) const { return {}; }

@@ -97,7 +97,7 @@ std::vector<const JobList*> PolicyLists::Concerned(const Trigger& trigger, const
       const auto* launch = std::get_if<Launch>(&edit);
       if (launch != nullptr && !after) add(state.FindJob(launch->attempt.task.job)->list);
     }
-    // The jobs' order decides who speculates first, whatever their lists.
+    // Jobs speculate in the jobs' order, whatever their lists.
     for (const SlotKind kind : kSlotKinds) {
       bool behind = false;
       for (const auto& [key, list] : state.speculating(kind)) {

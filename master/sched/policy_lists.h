@@ -32,22 +32,23 @@ class PolicyLists {
   void Refine(const Trigger& trigger, const State& state, Instant now, Plan* plan) const;
   // Runs one policy on its timer, found by the name under which the timer was set.
   void RefineTimer(const std::string& owner, uint64_t id, const State& state, Instant now, Plan* plan) const;
-  // Returns Policy::Refuses of the first policy behind the asker in the cluster's list that answers offers. Later
+  // Returns Policy::Refuses of the first policy after the asker in the cluster's list that answers offers. Later
   // policies see only what that one leaves of the draft.
   bool Refuses(std::string_view asker, const State& state, Instant now, const TaskId& task, WorkerId worker) const;
   // Returns true if Policy::Seeks is true for any policy.
   bool Seeks(const State& state, Instant now, SlotKind kind) const;
 
-  // PolicyEntry::on_dropped of each policy that the cluster's list does not have: each(edits of one policy), the
-  // policy that stands last in the list of all first. Called when a list has come into force.
+  // Runs PolicyEntry::on_dropped for each policy that the cluster's list does not have, from the end of the list of all
+  // policies, and calls each(edits of one policy). Called when a list has come into force.
   void Drop(const State& state, Instant now, const std::function<void(const Plan&)>& each) const;
-  // Adds the jobs of Policy::OnConfig of each policy of the cluster's list.
+  // Adds the jobs that Policy::OnConfig of each policy of the cluster's list names.
   void OnConfig(const State& state, Instant now, std::vector<JobId>* anew) const;
-  // PolicyEntry::give_back of each policy that has it, whatever the lists are: each(its edits, whether it has examined
-  // all that wait).
+  // Runs PolicyEntry::give_back of each policy that has it, whatever the lists are, and calls each(its edits, true if
+  // it has examined everything that waits).
   void GiveBack(const State& state, Instant now, const std::function<void(const Plan&, bool)>& each) const;
 
-  // Returns Policy::WhyAlone of each policy that serves the attempt's job. WhyShuns: of all policies.
+  // WhyAlone: returns Policy::WhyAlone of each policy that serves the attempt's job. WhyShuns: returns Policy::WhyShuns
+  // of all policies.
   std::vector<Reason> WhyAlone(const AttemptId& attempt, const State& state, Instant now) const;
   std::vector<Reason> WhyShuns(WorkerId worker, const State& state, Instant now) const;
   // Returns Policy::Figures of the list that serves this job, or of the cluster's if there is no such job.
@@ -62,8 +63,8 @@ class PolicyLists {
   void Run(const Policy& policy, const JobList* list, const Trigger& trigger, const State& state, Instant now,
            Plan* plan) const;
   void RunList(const JobList& list, const Trigger& trigger, const State& state, Instant now, Plan* plan) const;
-  // Returns the own lists that the trigger concerns: those that run before the cluster's (after: false), or the
-  // others.
+  // Returns the jobs' own lists that the trigger concerns. after: those that run after the cluster's list, else those
+  // that run before it.
   std::vector<const JobList*> Concerned(const Trigger& trigger, const State& state, const Plan& plan, bool after) const;
 
   PolicyProbe* probe_ = nullptr;

@@ -12,7 +12,8 @@ std::vector<double> Prediction::At(size_t i, double progress) const {
   MR_CHECK(known() && i < slots.size(), "nothing is predicted for so many slots");
   const double place = std::clamp(progress, 0.0, 1.0) * buckets;
   const auto b = std::min<size_t>(static_cast<size_t>(place), buckets == 0 ? 0 : buckets - 1);
-  // Only single tasks are left: however near to 1 they bring progress, one of them may still take all of its time.
+  // The last bucket is not interpolated: only single tasks are left, and near 1 one of them may still take its whole
+  // time.
   const bool last = b + 1 == buckets && place < buckets;
   const double part = last ? 0 : place - static_cast<double>(b);
   const float* low = &left[(i * (buckets + 1) + b) * quantiles];
@@ -22,7 +23,7 @@ std::vector<double> Prediction::At(size_t i, double progress) const {
 }
 
 bool Prediction::Valid(size_t stages_of_job) const {
-  constexpr uint64_t kMost = 1 << 22;  // numbers in the table; a guess, 64 times what is made
+  constexpr uint64_t kMost = 1 << 22;  // numbers in the table; a guess: 64 times the largest that the predictor makes
   if (slots.empty() || slots.front() == 0 || buckets == 0 || quantiles == 0 || stages.size() != stages_of_job)
     return false;
   if (buckets > kMost || quantiles > kMost || slots.size() > kMost) return false;
@@ -30,7 +31,7 @@ bool Prediction::Valid(size_t stages_of_job) const {
   const uint64_t row = (uint64_t{buckets} + 1) * quantiles;
   if (row > kMost || row * slots.size() > kMost || left.size() != row * slots.size()) return false;
   if (indicator < Indicator::kTotalWorkWithQueueing || indicator > Indicator::kMinStageInfinite) return false;
-  constexpr double kLongest = 1e9;  // seconds, and shares; nobody waits for longer
+  constexpr double kLongest = 1e9;  // bound of seconds and of shares; about 30 years
   const auto bad = [](double v) { return !(v >= 0 && v <= kLongest); };
   if (bad(scale) || std::any_of(left.begin(), left.end(), bad)) return false;
   return std::none_of(stages.begin(), stages.end(), [&](const StageProfile& s) {

@@ -1,6 +1,6 @@
-// How long a job still takes with a number of slots, by its earlier runs: C(p, a) of Jockey (EuroSys'12, 4.1). It is
-// made outside the scheduler (sim/engine/predict.h) and arrives as an event. Seconds are floats: for an hour their
-// rounding is below 1 ms, far below the error of a prediction.
+// Predicts how long a job still takes with a number of slots, from its earlier runs: C(p, a) of Jockey (EuroSys'12,
+// 4.1). It is made outside the scheduler (sim/engine/predict.h) and arrives as an event. Seconds are floats: for an
+// hour their rounding is below 1 ms, far below the error of a prediction.
 #pragma once
 
 #include <cstddef>

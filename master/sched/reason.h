@@ -40,10 +40,10 @@ enum class ReasonCode : uint8_t {
   kSlotWanted = 42,        // ended: waiting tasks can use its slot {tasks that wait}
   kWorkerDrains = 45,      // ended: a clone on an idle slot of a worker that drains
   kGivenUp = 50,           // the host found that the job cannot go on
-  kSideEffects = 68,       // none: its operator acts outside the engine
-  kSpeculatedOnce = 69,    // none: it had one
-  kWaitsForInputs = 70,    // none: a new one would wait for inputs as well
-  kTooYoung = 71,          // none yet {seconds, minimal age}
+  kSideEffects = 68,       // no speculative attempt: its operator acts outside the engine
+  kSpeculatedOnce = 69,    // no speculative attempt: it had one
+  kWaitsForInputs = 70,    // no speculative attempt: a new one would wait for inputs as well
+  kTooYoung = 71,          // no speculative attempt yet {seconds, minimal age}
 };
 
 struct Reason {
@@ -57,8 +57,7 @@ struct Reason {
   bool operator==(const Reason&) const = default;
 };
 
-// A number that a policy works with now, for people who ask: clone_budget_slots. label: the item, if there are
-// several.
+// A number that a policy works with now, shown to users: clone_budget_slots. label: the item, if there are several.
 struct Figure {
   std::string name, label;
   double value = 0;

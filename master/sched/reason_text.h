@@ -11,7 +11,7 @@ namespace mr::sched::text {
 std::string Count(const Reason& reason, size_t i, const char* one, const char* many);
 // Returns the i-th number, rounded to an integer.
 std::string Number(const Reason& reason, size_t i);
-// Returns the i-th number with two digits behind the point.
+// Returns the i-th number with two digits after the point.
 std::string Decimal(const Reason& reason, size_t i);
 // Returns the name of the job with the id of the first two numbers.
 std::string JobName(const Reason& reason);

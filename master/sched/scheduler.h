@@ -1,4 +1,4 @@
-// Decides what runs where. The master, the simulator and the tests all drive this same class.
+// Decides which attempt runs on which worker. The master, the simulator and the tests all drive this same class.
 //
 // The result is a function of the events: the same events give the same decisions and the same Digest(), in any
 // process. It reads no clock, starts no thread, does no I/O and does not log. Time is the stamp on each event, and
@@ -42,17 +42,17 @@ class Scheduler {
   static Status CheckJobPolicies(const std::string& list);
 
   // Returns the list that a job is submitted with: its own (empty: the cluster's serves it) after the user's wishes.
-  // off drops the policies of that family from the list that would serve it. Errors: kInvalidArgument for `on`
+  // `off` removes the policies of that family from the list that would serve it. Errors: kInvalidArgument for `on`
   // without such a policy, or for a list that the checks above refuse.
   static Result<std::vector<std::string>> PoliciesOfJob(const std::string& cluster, const std::vector<std::string>& own,
                                                         Wish speculation, Wish clones);
 
-  // Returns true if a policy of this list, which may be a bad one, steers jobs by their deadlines (the host then
-  // predicts them), or serves queues by their settings.
+  // Steers: returns true if a policy of this list steers jobs by their deadlines; the host then predicts these jobs.
+  // SharesQueues: returns true if one serves queues by their settings. The list may be invalid.
   static bool Steers(const std::string& list);
   static bool SharesQueues(const std::string& list);
 
-  // Sets what measures the policies' calls; null: nothing. It must outlive this object. It sees calls and changes none.
+  // Sets the probe that measures the policies' calls; null: none. It must outlive this object. It changes no decision.
   void SetProbe(PolicyProbe* probe);
 
   // Folds the event in, runs the policies that it concerns, and returns the decisions to carry out, in their order.
@@ -67,12 +67,12 @@ class Scheduler {
   // since the meaning of the state may change with it.
   void Save(const std::function<void(std::string)>& part) const;
   // Restores a fresh scheduler: each part in its order, then FinishRestore. Errors: kCorrupted if the restored state
-  // is not the saved one; the scheduler is then of no use.
+  // is not the saved one; the scheduler must then be discarded.
   Status RestorePart(std::string_view part);
   Status FinishRestore();
 
-  // For people who ask, at `now`. WhyAlone: why policies leave this attempt alone (empty if it does not run, or no
-  // policy decides about it). WhyShuns: why this worker gets less than others. Changes nothing.
+  // WhyAlone: returns why policies leave this attempt alone at `now`; empty if it does not run, or if no policy decides
+  // about it. WhyShuns: returns why this worker gets less than others. Both change nothing.
   std::vector<Reason> WhyAlone(const AttemptId& attempt, Instant now) const;
   std::vector<Reason> WhyShuns(WorkerId worker, Instant now) const;
   // Returns the numbers that the policies of this job work with, or those of the cluster's list if there is no such

@@ -1,4 +1,4 @@
-// Triggers: what happened, and why policies run now.
+// Triggers: the events of a step on which policies run.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace mr::sched {
 
-// Launches that later policies are known to pass over, since they refused the job at this instant.
+// Launches that later policies will pass over, since they have already refused the job at this instant.
 class Refusals {
  public:
   virtual ~Refusals() = default;
@@ -29,8 +29,8 @@ struct SlotOffer {
   // offered. Policies that place work still see it first.
   bool idle = false;
   FlatSet<JobId> passed;  // jobs that must not launch: Plan::PassOver
-  // Can be asked about a launch before it is drafted for good. Passing its job over at once costs a tenth of another
-  // offer.
+  // Predicts whether later policies will refuse a drafted launch. To pass its job over at once costs a tenth of a
+  // repeated offer.
   const Refusals* refusals = nullptr;
 };
 

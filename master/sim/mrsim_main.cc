@@ -45,7 +45,7 @@ int Fail(const Status& status, bool json) {
   return status.code() == Code::kNotFound ? kNotFound : kInternal;
 }
 
-// Draws a progress bar of ended jobs over itself. first: label of one run among several, or "".
+// Draws the progress bar of ended jobs over the previous one. first: label of one run among several, or "".
 void Draw(const std::string& first, size_t done, size_t all, Instant now) {
   constexpr size_t kWidth = 30;
   const size_t full = all == 0 ? kWidth : kWidth * done / all;
@@ -137,7 +137,7 @@ Result<int> RunSwarm(const Options& o) {
     if (wrong.empty()) continue;
     std::fprintf(stderr, "%smrsim swarm --count 1 --seed %llu --scheduler '%s'  # %s\n", bar ? "\r\033[K" : "",
                  static_cast<unsigned long long>(o.seed + i), o.scheduler.c_str(), wrong.c_str());
-    if (++broken > 1) continue;  // examine only the first closely
+    if (++broken > 1) continue;  // shrink only the first
     const std::clock_t stop = std::clock() + kShrinkFor * CLOCKS_PER_SEC;
     const auto check = [stop](const Experiment& e) { return std::clock() < stop ? RunChecked(e) : std::string(); };
     const Shrunk small = Shrink(RandomExperiment(o.seed + i, o.scheduler), check);

@@ -230,7 +230,7 @@ void Until(Instant begin, double at) {
   if (left.ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left.ns));
 }
 
-// Applies the slow periods of a batch until it is destroyed. Then all workers are fast.
+// Applies the slow periods of a batch. The destructor makes all workers fast again.
 class Weather {
  public:
   Weather(Workers* workers, const Batch& batch, Instant begin)

@@ -110,7 +110,7 @@ class Side {
   int runs_ = 0, loads_ = 0;
 };
 
-// Wants all slots for a while, then none, in the same way for each seed, until it is destroyed.
+// A load that by turns wants all slots and none, until it is destroyed. It is the same for equal seeds.
 class Load {
  public:
   Load(Side* side, uint64_t seed)

@@ -119,7 +119,7 @@ void Starts(const Target& target, int repeats, bool reports, Report* report) {
     report->Row(name + ": memory of a task that has reported 8 times", BytesPerRunningTask(target.policies), "bytes",
                 1024, true);
   } else if (target.deadlines == 0) {
-    report->Row(name + ": memory of a live task, 1 M of which 80,000 run", bytes, "bytes", 1024, true);
+    report->Row(name + ": memory of a live task, 80,000 of 1 M running", bytes, "bytes", 1024, true);
   }
 }
 
@@ -130,7 +130,7 @@ struct Day {
   uint64_t starts = 0;
 };
 
-// jobs: simulate only the first ones, at most so many.
+// jobs: the number of first jobs to simulate.
 Result<Day> Simulate(const std::string& file, const std::string& data, uint32_t workers, size_t jobs,
                      Duration report_period) {
   sim::Experiment experiment;

@@ -81,7 +81,7 @@ class Host {
     return cost_;
   }
 
-  // Takes all slots, and sends so many frames from each worker.
+  // Takes all slots, and sends this many frames from each worker.
   void Fill(uint32_t frames) {
     for (uint32_t j = 1; j <= load_.jobs; ++j) Submit(j);
     // Some tasks may wait for a nearer slot, for less than the shortest task takes.

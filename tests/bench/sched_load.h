@@ -17,9 +17,9 @@ struct Load {
   // Every second job, up to `deadlines` of them, has a prediction and a deadline of `deadline` seconds or up to a third
   // more. With 500, they are guaranteed about half of the slots of 10,000 workers.
   uint32_t deadlines = 0, deadline = 1'200;
-  // Seconds between a worker's progress frames, each of which reports all its attempts; 0: no frames. A real worker
-  // sends a frame once an attempt moved by 5 % or 1 s has passed (worker/daemon/progress.h). For tasks of a minute that
-  // is one per second, and 60 reports per start.
+  // Seconds between a worker's progress frames; each frame reports all attempts of the worker. 0: no frames. A real
+  // worker sends a frame once an attempt moved by 5 % or 1 s has passed (worker/daemon/progress.h). For tasks of a
+  // minute that is one per second, and 60 reports per start.
   double report_period = 1;
   double warm_seconds = 0;  // virtual time whose cost does not count
   uint64_t stop_after = 0;  // events from the begin; 0: until all jobs end

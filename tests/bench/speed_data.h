@@ -1,4 +1,4 @@
-// The inputs of ./dev bench speed: made once, kept beside the build, equal on each machine.
+// The inputs of ./dev bench speed: generated once, stored beside the build, equal on every machine.
 #pragma once
 
 #include <cstdint>

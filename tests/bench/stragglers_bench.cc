@@ -34,7 +34,7 @@ constexpr double kLinkBytesPerSecond = 1e6;  // slow against memory speed
 constexpr int kRounds = 5;
 // LATE's 60 s, scaled like the job.
 const std::string kMinAge = "min_age=3s";
-// The word count: the Bible so many times, in maps of a block each.
+// The word count: copies of the Bible, in maps of one block each.
 constexpr int kBibles = 200, kCalibrationBibles = 50, kReduces = 4;
 constexpr int kBlockMiB = 32;
 

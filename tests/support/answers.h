@@ -1,4 +1,4 @@
-// Inputs for end-to-end tests and the answers that coreutils give for them, computed at test time.
+// Writes inputs for end-to-end tests and computes the expected answers by coreutils, at test time.
 #pragma once
 
 #include <string>
@@ -8,28 +8,29 @@
 
 namespace mr::test {
 
-// Runs `sh -c script` under LC_ALL=C and pipefail-like strictness; its output. Fails the test where
-// the script does not exit with 0.
+// Runs `sh -c script` with LC_ALL=C and pipefail-like strictness, and returns its output. Fails the test if the script
+// does not exit with 0.
 std::string Shell(const std::string& script, Duration limit = Seconds(120));
 
-// Writes the King James Bible (Debian's bible-kjv), 4.4 MB of text, to `path`; with max_bytes the
-// first so many bytes of it, cut behind a line.
+// Writes the King James Bible (Debian's bible-kjv), 4.4 MB of text, to `path`. max_bytes: writes at most its first
+// bytes, up to the end of a line; 0: all.
 void WriteBible(const std::string& path, uint64_t max_bytes = 0);
 
-// All part files of an output directory, in order, as one string. Fails the test where _SUCCESS is
-// missing or a name is neither a part, nor hidden.
+// Returns the content of all part files of an output directory, in order. Fails the test if _SUCCESS is missing, or if
+// a file is neither a part nor hidden.
 std::string ReadParts(const std::string& directory);
 
-// The text's lines, sorted by bytes (part order of hash-partitioned output carries no meaning).
+// Returns the text's lines, sorted by bytes: the order of hash-partitioned parts has no meaning.
 std::string SortedLines(const std::string& text);
 
-// "word TAB count" lines, sorted: tr | sort | uniq -c.
+// Returns sorted lines "word TAB count", computed by tr | sort | uniq -c.
 std::string ExpectedWordCount(const std::string& input);
 
-// The field "digest" of an output's _SUCCESS: of all parts, whatever their order of arrival.
+// Returns the field "digest" of an output's _SUCCESS. It covers all parts and does not depend on their order.
 std::string OutputDigest(const std::string& directory);
 
-// Deterministic text: `lines` lines of 1 to 12 words, skewed like words are. seed: another text.
+// Writes a deterministic text: `lines` lines of 1 to 12 words, with word frequencies as skewed as in natural text. Each
+// seed gives another text.
 void WriteWords(const std::string& path, uint64_t lines, uint64_t seed);
 
 }  // namespace mr::test

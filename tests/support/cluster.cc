@@ -27,7 +27,7 @@ std::string Tail(const std::string& path, int lines) {
   return at == 0 || at == std::string::npos ? *text : text->substr(at + 1);
 }
 
-// The "ready <rpc_port> <http_port>" line; an error when the other end closes before, or in time.
+// Reads the line "ready <rpc_port> <http_port>". Errors: the other end was closed first, or the limit has passed.
 Status ReadReady(int fd, Duration limit, uint16_t* port, uint16_t* http_port) {
   std::string text;
   const Instant end = Now() + limit;
@@ -110,7 +110,7 @@ Cluster::Cluster(ClusterOptions options) : options_(std::move(options)) {
 }
 
 Cluster::~Cluster() {
-  // Workers first, so that none of them reports a lost master into the logs.
+  // Workers are killed first, so that none of them logs a lost master.
   for (auto& worker : workers_) worker->process.Kill();
   master_.process.Kill();
 }

@@ -1,7 +1,7 @@
-// A real cluster for end-to-end tests: mrmaster and mrworkers as child processes on loopback, each
-// on a port of its own choosing, all under one temporary directory. Members can be killed and
-// started again (same port, same data). Everything is gone with the object, and with the test
-// process however it ends (the daemons hold the read end of a pipe whose write end is here).
+// A real cluster for end-to-end tests: mrmaster and mrworkers as child processes on loopback, each on a free port, all
+// under one temporary directory. Members can be killed and started again (same port, same data). The destructor removes
+// everything. The daemons also end with the test process, however it ends: they hold the read end of a pipe, and the
+// test holds its write end.
 //
 //   test::Cluster cluster({.workers = 3});
 //   ASSERT_TRUE(cluster.Start().ok());
@@ -21,10 +21,10 @@
 
 namespace mr::test {
 
-// Where the binaries of this build are: beside the running test.
+// Returns the directory of this build's binaries, which is that of the running test.
 std::string BinaryDirectory();
 
-// A directory under $TMPDIR or /tmp, removed with the object.
+// A new directory under $TMPDIR or /tmp, removed by the destructor.
 class TempDirectory {
  public:
   TempDirectory();
@@ -40,23 +40,23 @@ class TempDirectory {
 
 // The result of a finished command.
 struct RunResult {
-  int exit = -1;  // 128 + signal where a signal ended it; -1 where it had to be killed at the limit
+  int exit = -1;  // 128 + signal if a signal ended it; -1 if it was killed at the time limit
   std::string out;
   std::string err;
 };
 
-// Runs a program to its end (limit: then kill -9).
+// Runs a program to its end. limit: after it, the program is killed (SIGKILL).
 RunResult RunProgram(const std::vector<std::string>& argv, Duration limit = Seconds(60), SpawnOptions options = {});
-// `mrctl args...` without a cluster.
+// Runs `mrctl args...` without a cluster.
 RunResult RunMrctl(const std::vector<std::string>& args, Duration limit = Seconds(60), SpawnOptions options = {});
 
 struct ClusterOptions {
   int workers = 2;
   int slots = 2;
-  std::vector<std::string> master_flags;  // behind the class's own, so they win
+  std::vector<std::string> master_flags;  // added after the class's own flags, so they override them
   std::vector<std::string> worker_flags;
-  std::vector<std::vector<std::string>> flags_of;  // one worker's own; none where there are fewer
-  std::vector<std::string> labels;                 // of each worker: "k=v,k=v"; none where there are fewer
+  std::vector<std::vector<std::string>> flags_of;  // element i: further flags of worker i; missing: none
+  std::vector<std::string> labels;                 // element i: labels of worker i, "k=v,k=v"; missing: none
   std::vector<std::string> env;                    // "NAME=value" for all daemons
   uint64_t open_files = 0;                         // ulimit -n of all daemons; 0 = the test's
   Duration ready_limit = Seconds(20);
@@ -69,18 +69,18 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  // All of them, and waits until each says that it serves. An error holds the end of the log.
+  // Starts all members and waits until each is ready. Errors contain the end of the log.
   Status Start();
 
-  // One member; index from 0. A start waits until the member serves; after the first start it
-  // takes the ports it had before.
+  // Each starts or ends one member; index from 0. A start waits until the member is ready. A restarted member takes the
+  // ports that it had before.
   Status StartMaster();
   Status StartWorker(int index);
   void KillMaster();             // kill -9
   void KillWorker(int index);    // kill -9
   Status StopWorker(int index);  // SIGTERM; exit code 0 expected
   Status StopMaster();
-  // Its disk is lost too: kill -9, and the data directory is removed.
+  // Kills the worker (kill -9) and removes its data directory, as if its disk were lost, too.
   void LoseWorker(int index);
 
   std::string master_address() const;
@@ -94,14 +94,14 @@ class Cluster {
   const std::string& directory() const { return directory_.path(); }
   std::string worker_data(int index) const;
   std::string master_data() const;
-  // The last lines of all logs, for failure messages.
+  // Returns the last lines of all logs, for failure messages.
   std::string Logs(int lines = 20) const;
 
-  // mrctl with --master of this cluster.
+  // Runs mrctl with --master of this cluster.
   RunResult Mrctl(std::vector<std::string> args, Duration limit = Seconds(60), SpawnOptions options = {}) const;
-  // The same, in the background; output under directory()/<name>.out and .err.
+  // Starts mrctl in the background. Its output goes to directory()/<name>.out and .err.
   Result<Process> MrctlInBackground(const std::vector<std::string>& args, const std::string& name) const;
-  // Until `mrctl workers` counts n live ones.
+  // Waits until `mrctl workers` lists n live workers.
   Status WaitForWorkers(int n, Duration limit = Seconds(20)) const;
 
  private:

@@ -37,7 +37,7 @@ std::string Hurt(const std::string& path, Damage damage, Rng& rng, uint64_t in_u
       what = "pages at " + std::to_string(at) + " and " + std::to_string(other) + " swapped";
       break;
     }
-    case Damage::kLostPage:  // what comes later moves up, and the file is shorter
+    case Damage::kLostPage:  // later pages move up, and the file becomes shorter
       after.erase(at, n);
       what = "page at " + std::to_string(at) + " lost";
       break;

@@ -30,7 +30,7 @@ Shim& TheShim() {
   static Shim& shim = *new Shim;
   return shim;
 }
-// Cheap where nobody listens.
+// Make calls cheap while there is no hook or observer.
 std::atomic<bool> hooked{false}, observed{false};
 thread_local bool inside = false;
 
@@ -72,7 +72,7 @@ int Before(const DiskCall& call) {
   return hook ? (*hook)(call) : 0;
 }
 
-// Holds the order of calls while one is made and told.
+// Serializes calls: holds a lock while one is made and reported to the observer.
 class Observed {
  public:
   Observed() : lock_(TheShim().observer_mutex, std::defer_lock) {
@@ -179,7 +179,7 @@ int Sync(int fd, bool data_only) {
     Observed observer;
     if (observer) began = observer->SyncBegins();
   }
-  // Not in the lock: it may be held for long, and what is written meanwhile is not covered by it.
+  // Made without the lock: a sync may take long, and does not cover what is written meanwhile.
   const DiskCall call{DiskCall::kSync, fd, PathOfFd(fd), {}, data_only, S_ISDIR(info.st_mode)};
   if (const int error = Before(call)) return Fail(error);
   const int result = real();
@@ -262,7 +262,8 @@ void SetDiskObserver(DiskObserver* observer) {
 
 }  // namespace mr::test
 
-// The C library's own names, in this binary instead of there. O_LARGEFILE and the 64 variants are the same on 64 bits.
+// Definitions of the C library's names, which replace those of the library. On 64 bits O_LARGEFILE and the 64 variants
+// mean the same.
 extern "C" {
 
 int open(const char* path, int flags, ...) {

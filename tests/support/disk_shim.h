@@ -1,12 +1,12 @@
-// Interposes the calls by which a program writes to disks (open with O_CREAT, mkdir, write, pwrite, ftruncate,
-// fallocate, rename, link, unlink, rmdir, fsync, fdatasync): they can be counted, delayed, made to fail and recorded.
+// Interposes the system calls that write to disks (open with O_CREAT, mkdir, write, pwrite, ftruncate, fallocate,
+// rename, link, unlink, rmdir, fsync, fdatasync). Tests can count, delay, fail and record them.
 //
-// Link `mr_disk_shim` into a test and use anything of this header: from then on the whole test binary, with the
-// libraries that it links, calls these. A child process is not affected.
+// Link `mr_disk_shim` into a test and use anything of this header. The whole test binary, with the libraries that it
+// links, then makes its calls through the shim. Child processes are not affected.
 //
 //   OnDiskCall hook([](const DiskCall& c) { return c.kind == DiskCall::kFallocate ? ENOSPC : 0; });
 //
-// For power cuts see power_cut.h, which records by the same calls.
+// power_cut.h uses the same calls to record changes.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 namespace mr::test {
 
 struct DiskCall {
-  // kOpen: only where the call may create (O_CREAT, O_TMPFILE) or truncate; kOpenAny: all others.
+  // kOpen: an open that may create (O_CREAT, O_TMPFILE) or truncate a file; kOpenAny: any other open.
   enum Kind { kOpen, kOpenAny, kMkdir, kWrite, kTruncate, kAllocate, kRename, kLink, kUnlink, kSync };
   Kind kind;
   int fd = -1;               // of calls that take one
-  std::string path;          // absolute; of calls with a descriptor what it was opened as
+  std::string path;          // absolute; for calls with a descriptor: the path by which it was opened
   std::string to;            // of kRename and kLink
   bool data_only = false;    // of kSync: fdatasync
   bool directory = false;    // of kSync: the descriptor is a directory's
@@ -29,8 +29,9 @@ struct DiskCall {
   uint64_t offset = 0;       // of kWrite; UINT64_MAX: where the descriptor stands
 };
 
-// While it lives, `before` is called ahead of each interposed call, on the caller's thread, and may block. Returns: an
-// errno with which the call fails instead of being made, or 0. One at a time.
+// Calls `before` ahead of each interposed call, on the caller's thread, as long as this object lives. `before` may
+// block. It returns 0, or an errno with which the call fails without being made. Only one such object may exist at a
+// time.
 class OnDiskCall {
  public:
   explicit OnDiskCall(std::function<int(const DiskCall&)> before);
@@ -51,11 +52,11 @@ class DiskObserver {
   virtual void Linked(uint64_t inode, const std::string& path) = 0;
   virtual void Renamed(const std::string& from, const std::string& to) = 0;
   virtual void Removed(const std::string& path) = 0;  // a name
-  // A sync has begun; what it gives is handed to Synced when it has returned.
+  // A sync has begun. The returned number is passed to Synced once the sync has succeeded.
   virtual uint64_t SyncBegins() = 0;
   virtual void Synced(uint64_t inode, uint64_t began) = 0;
 };
-// nullptr: none. One at a time.
+// Sets the only observer; nullptr: none.
 void SetDiskObserver(DiskObserver* observer);
 
 }  // namespace mr::test

@@ -1,4 +1,4 @@
-// A small HTTP client for the pages of daemons on loopback, which can also keep its connection.
+// A small HTTP client for the pages of daemons on loopback. It can keep a connection open.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,11 @@
 
 namespace mr::test {
 
-// A TCP connection to this port whose sends and receives end after 20 s. Not valid: it was not accepted.
+// Opens a TCP connection to this port, with a timeout of 20 s for sends and receives. Returns an invalid descriptor if
+// it is not accepted.
 UniqueFd Connect(uint16_t port);
-// One answer with its head, over a connection that stays open. Empty: no answer.
+// Gets a page over a connection that stays open, or over a new one. Returns the answer with its head; "" if there is
+// none.
 std::string HttpGet(const UniqueFd& connection, const std::string& path);
 std::string HttpGet(uint16_t port, const std::string& path);
 

@@ -1,6 +1,6 @@
 // Checks JSON against a schema of a small subset of JSON Schema, draft 2020-12: type, properties, required, items,
 // additionalProperties (false), enum, const, and $ref to "#/$defs/x" or "file.json#/$defs/x" beside the schema. A
-// schema with any other word is refused, so that none is thought to hold that does not. For one thread.
+// schema with any other word is refused, so that no constraint is ignored. Thread: one.
 #pragma once
 
 #include <string>

@@ -12,10 +12,10 @@ namespace mr::test {
 namespace {
 
 constexpr int kFiles = 4;
-// Far above what a command takes here beside faults (seconds); below it a client hangs.
+// After this time a command counts as hung. It is far above the seconds that a command takes, even beside faults.
 constexpr Duration kCommandLimit = Seconds(240);
 
-// The first line in which two sorted answers differ, for a message.
+// Returns the first line in which two sorted answers differ, for a message.
 std::string FirstDifference(const std::string& got, const std::string& expected) {
   size_t at = 0;
   while (at < got.size() && at < expected.size() && got[at] == expected[at]) ++at;
@@ -111,7 +111,7 @@ bool MixedLoad::OneJob(int client, uint64_t number, const Kind& kind) {
   const std::string out = Path(id);
   std::vector<std::string> args = {"--no-progress", "submit"};
   args.insert(args.end(), kind.args.begin(), kind.args.end());
-  // A submit that was killed on its way may have made the job: the same id gives that one.
+  // A submit that was killed may have been accepted. The same id then returns the same job.
   args.insert(args.end(), {"--submission-id", id, "--output", "file://" + out, "--overwrite"});
   RunResult run;
   if (!Repeat(args, &run)) return false;
@@ -146,7 +146,7 @@ void MixedLoad::PutFiles(int client) {
   for (uint64_t number = 0; !stop_; ++number) {
     ++began_[static_cast<size_t>(client)];
     const size_t file = rng.Below(files_.size());
-    // Some are put over earlier ones; of a put that was not acknowledged either content may stand.
+    // Some puts replace earlier files. After a put that was not acknowledged, either content may be stored.
     const bool again = number > 0 && rng.Below(4) == 0;
     const std::string path = "/load/put" + std::to_string(again ? rng.Below(number) : number);
     {

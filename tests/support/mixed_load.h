@@ -1,6 +1,6 @@
-// A load for fault campaigns: clients that submit jobs and put files until they are stopped, and compare every answer
-// with one that coreutils gave before. A client acts as a careful user's script: what was not acknowledged it asks for
-// again under the same submission id; what was acknowledged must be right, and stay.
+// A load for fault campaigns: clients submit jobs and put files until they are stopped, and compare every answer with
+// that of coreutils. A client acts like a careful user's script. It repeats a request that was not acknowledged, under
+// the same submission id. An acknowledged result must be right, and must stay so.
 //
 //   MixedLoad load(cluster, {});
 //   load.Start();
@@ -28,23 +28,25 @@ class MixedLoad {
     uint64_t seed = 1;
     int job_clients = 2;
     uint64_t lines = 8'000;  // of each input; 30 to 40 bytes a line
-    // True for an end of a command that this campaign allows: then the command is repeated, as one that was not
-    // acknowledged. The default allows that the master cannot be reached (5) and that --timeout ran out (124).
+    // Returns true if the campaign allows this failure of a command. The command then counts as not acknowledged and is
+    // repeated. Default: allows exit codes 5 (no master) and 124 (--timeout).
     std::function<bool(const RunResult&)> may_fail;
   };
 
   MixedLoad(Cluster& cluster, Options options);
   ~MixedLoad();
 
-  // Writes the inputs, puts them into the block store, computes the answers, starts the clients. The cluster serves.
+  // Writes the inputs, puts them into the block store, computes the answers and starts the clients. Requires: the
+  // cluster is ready.
   void Start();
-  // Until each client has finished something that it began after this call. A client that does not within the limit is
-  // a violation, and false.
+  // Waits until each client has finished an operation that it began after this call. If a client does not within the
+  // limit, that is a violation, and the result is false.
   bool WaitForProgress(Duration limit);
-  // Lets each client end what it does, and reads all acknowledged files. The cluster serves.
+  // Lets each client finish its operation, then reads all acknowledged files. Requires: the cluster is ready.
   void Finish();
 
-  // One line each: wrong answers, lost files, commands that ended as they must not, clients that hung. Empty: none.
+  // Returns one line per violation, or "": wrong answers, lost files, commands that failed in a way that is not
+  // allowed, and clients that hung.
   std::string Violations() const;
   uint64_t jobs_done() const { return jobs_done_; }
   uint64_t files_put() const { return files_put_; }
@@ -59,7 +61,7 @@ class MixedLoad {
 
   void RunJobs(int client);
   void PutFiles(int client);
-  // True when it ended with 0, with its output; false when the load was stopped or on a violation.
+  // Runs the command until it succeeds. Returns false if the load was stopped, or after a violation.
   bool Repeat(const std::vector<std::string>& args, RunResult* run);
   bool OneJob(int client, uint64_t number, const Kind& kind);
   void Violation(const std::string& text);

@@ -1,1 +1,1 @@
-// The precompiled header of all tests is made with this file (tests/CMakeLists.txt).
+// The source file from which the precompiled header of all tests is built (tests/CMakeLists.txt).

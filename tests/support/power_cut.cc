@@ -22,7 +22,7 @@ uint64_t InodeOf(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0 ? info.st_ino : 0;
 }
 
-// Guards the log against Acknowledge, which comes outside of the shim's lock.
+// Guards the log, since Acknowledge is called outside of the shim's lock.
 std::mutex log_mutex;
 
 }  // namespace
@@ -177,7 +177,7 @@ void PowerCut::Advance(Disk* disk, size_t step) const {
         if (op.to_node != op.node) disk->nodes[op.to_node].pending.push_back(at);
         break;
       case Op::kSync: {
-        // In order, so that a rename finds what was named before it.
+        // In order, so that a rename finds names that were made before it.
         while (true) {
           auto& pending = disk->nodes[op.node].pending;
           if (pending.empty() || pending.front() >= op.number) break;
@@ -223,7 +223,7 @@ size_t PowerCut::Variants(size_t step) {
 PowerCut::Image PowerCut::Make(size_t step, uint64_t seed, const std::string& into, std::optional<size_t> variant) {
   const std::set<size_t> changes = NamesAt(step);
   Rng rng(seed);
-  Disk after;  // what is there once power is back
+  Disk after;  // the state once power is back
   for (const auto& [id, node] : disk_.nodes) {
     Node& out = after.nodes[id];
     out.directory = node.directory;
@@ -231,7 +231,7 @@ PowerCut::Image PowerCut::Make(size_t step, uint64_t seed, const std::string& in
       out.names = node.names;
       continue;
     }
-    // The size is any that it had since; each page is as any of the writes left it.
+    // The file has any size that it had since. Each page has the state after any of the writes.
     std::vector<std::string> states{node.bytes};
     Node growing{false, node.bytes, {}, {}};
     uint64_t largest = node.bytes.size();
@@ -254,7 +254,7 @@ PowerCut::Image PowerCut::Make(size_t step, uint64_t seed, const std::string& in
                   out.bytes.begin() + static_cast<long>(begin));
     }
   }
-  // Changes of names, in their order, each there or not.
+  // Changes of names, in order. Each survives or not.
   size_t left = changes.size();
   for (const size_t at : changes) {
     const bool drawn = rng.Below(2) != 0;

@@ -3,20 +3,21 @@
 //
 // How to use it (tests/master/journal/power_cut_test.cc is an example):
 //
-//   PowerCut cut(root);               // what is below `root` now counts as durable; recording begins
+//   PowerCut cut(root);               // everything below `root` counts as durable; recording begins
 //   ... run the code under test in this process; where it acknowledges number n: cut.Acknowledge(n);
 //   cut.Stop();
 //   for (size_t step = 0; step <= cut.steps(); ++step) {
 //     const PowerCut::Image image = cut.Make(step, seed, copy);   // `copy` is emptied and filled
-//     ... open `copy` with the code under test: all that image.acknowledged names must be there
+//     ... open `copy` with the code under test: all numbers of image.acknowledged must be there
 //   }
 //
-// The model is what POSIX promises, which is less than any one file system does:
-// - Bytes and size of a file: what was there when its last fsync or fdatasync began is safe. Of later writes each 4 KiB
-//   page (in half of the cuts: each 512 byte sector) has, independently, the state behind any of them, in order.
-// - Names: creating, renaming, linking and removing one is safe once its directory was synced (fsync of the file is not
-//   enough). Of later changes any subset may be there. A rename is whole or absent. This holds for directories, too.
-// - A sync covers what was written before it began. An unsynced file may be there with any size that it had.
+// The model is the guarantee of POSIX, which is weaker than that of any one file system:
+// - Bytes and size of a file: the state when its last fsync or fdatasync began is safe. After later writes each 4 KiB
+//   page (in half of the cuts: each 512-byte sector) has, independently, the state after any of these writes.
+// - Names: creating, renaming, linking or removing a name is safe once its directory was synced (fsync of the file is
+//   not enough). Any subset of later changes may survive. A rename survives as a whole or not at all. This holds for
+//   directories, too.
+// - A sync covers the writes before it began. An unsynced file may survive with any size that it had.
 //
 // Link `mr_disk_shim` (see disk_shim.h for what is interposed; writes through mmap or io_uring are not seen). One
 // object at a time. Thread-safe while it records. Cost: each step is a call that changed something; Make() is linear
@@ -37,26 +38,27 @@ namespace mr::test {
 
 class PowerCut final : public DiskObserver {
  public:
-  explicit PowerCut(const std::string& root);  // exists, absolute
+  explicit PowerCut(const std::string& root);  // an existing directory, absolute
   ~PowerCut() override;
 
-  // From any thread, when the code under test says that `number` is safe.
+  // Records that the code under test has acknowledged `number`. Thread: any.
   void Acknowledge(uint64_t number);
-  // Ends the recording; the test must do so before it makes images.
+  // Ends the recording. Call it before Make().
   void Stop();
-  // How many recorded calls there are.
+  // Returns the number of recorded calls.
   size_t steps() const { return log_.size(); }
 
   struct Image {
     std::set<uint64_t> acknowledged;  // before the cut
-    std::string step;                 // the call behind which power failed, for messages
+    std::string step;                 // the last call before the power failed, for messages
   };
-  // Fills `into` (emptied first; outside of root) with what a disk may hold if power fails behind `step` calls.
-  // seed: chooses which of the unsynced changes are there. variant: below Variants(step), chooses of the newest changes
-  // of names instead. Requires: Stop().
+  // Fills `into` (emptied first; outside of root) with a state that a disk may have if power fails after `step` calls.
+  // seed: chooses the unsynced changes that survive. variant: a number below Variants(step) that chooses among the
+  // newest changes of names instead. Requires: Stop().
   Image Make(size_t step, uint64_t seed, const std::string& into, std::optional<size_t> variant = {});
-  // Cuts behind `step` calls that differ in the newest kNewest unsynced changes of names, where the last call made one
-  // of them: a missing sync may show in one of these alone. 0 where it made none. Requires: Stop(). Cost: as Make().
+  // Returns the number of states after `step` calls that differ in the newest kNewest unsynced changes of names, since
+  // a missing sync may show in only one of them. Returns 0 if the last call changed no name. Requires: Stop(). Cost:
+  // that of Make().
   static constexpr size_t kNewest = 4;
   size_t Variants(size_t step);
 
@@ -73,7 +75,7 @@ class PowerCut final : public DiskObserver {
  private:
   struct Op {
     enum Kind { kWrite, kResize, kName, kRename, kUnname, kSync, kAcknowledge, kNew } kind;
-    uint64_t node = 0;       // file or directory that it is about; of names: the directory
+    uint64_t node = 0;       // the changed file or directory; for names: their directory
     uint64_t child = 0;      // kName
     uint64_t number = 0;     // offset, size, the log's length when the sync began, acknowledged number
     std::string bytes;       // kWrite: content; kName, kUnname, kRename: name
@@ -83,7 +85,7 @@ class PowerCut final : public DiskObserver {
   };
   struct Node {
     bool directory = false;
-    // The safe state, and the places in the log of later changes.
+    // The safe state, and the indexes of later changes in the log.
     std::string bytes;
     std::map<std::string, uint64_t> names;
     std::vector<size_t> pending;
@@ -96,17 +98,17 @@ class PowerCut final : public DiskObserver {
 
   uint64_t NewNode(uint64_t inode, bool directory);
   void Scan(const std::string& path, uint64_t node);
-  // The directory's node and the name in it; node 0 where the path is not below root.
+  // Returns the node of the path's directory and the name in it; node 0 if the path is not below root.
   std::pair<uint64_t, std::string> Place(const std::string& path) const;
   void Add(Op op);
-  void Apply(const Op& op, Node* node) const;  // to what is safe
+  void Apply(const Op& op, Node* node) const;  // to the safe state
   void Advance(Disk* disk, size_t step) const;
-  // Advances, and gives the unsynced changes of names.
+  // Advances to `step` and returns the unsynced changes of names.
   std::set<size_t> NamesAt(size_t step);
   static std::string Describe(const Op& op);
 
   const std::string root_;
-  std::map<uint64_t, uint64_t> by_inode_;                      // open to changes, as the kernel numbers them
+  std::map<uint64_t, uint64_t> by_inode_;                      // node by inode number
   std::map<uint64_t, std::map<std::string, uint64_t>> names_;  // as they are now
   uint64_t next_node_ = 1;
   bool recording_ = false;

@@ -1,5 +1,5 @@
-// A child process of a test: started with explicit descriptors, its output in files, killed and
-// reaped at the latest by its destructor. For one thread.
+// A child process of a test, started with explicit descriptors and with its output in files. The destructor kills and
+// reaps it. Thread: one.
 #pragma once
 
 #include <sys/types.h>
@@ -18,11 +18,11 @@ struct SpawnOptions {
   std::string stdin_path = "/dev/null";
   std::string stdout_path = "/dev/null";
   std::string stderr_path = "/dev/null";
-  // The file is appended to instead of emptied: a daemon that is restarted keeps its log.
+  // Appends to the output files instead of emptying them, so that a restarted daemon keeps its log.
   bool append = false;
-  // (descriptor here, its number in the child).
+  // Descriptors to inherit: (number in the test, number in the child).
   std::vector<std::pair<int, int>> inherit;
-  std::vector<std::string> env;  // "NAME=value", beside the environment of the test
+  std::vector<std::string> env;  // "NAME=value", in addition to the environment of the test
   std::string directory;         // working directory, empty = the test's
   uint64_t open_files = 0;       // ulimit -n, soft and hard; 0 = the test's
 };
@@ -39,9 +39,9 @@ class Process {
   bool running();
   pid_t pid() const { return pid_; }
   void Signal(int signal) const;
-  // The exit code, or 128 + the signal that ended it; nothing when `limit` ran out before.
+  // Waits for the end. Returns the exit code, or 128 + the signal that ended it; nothing if it still runs at the limit.
   std::optional<int> Wait(Duration limit);
-  // kill -9 and reap.
+  // Kills the process (SIGKILL) and reaps it.
   void Kill();
 
  private:

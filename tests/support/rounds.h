@@ -1,5 +1,5 @@
-// How long a test that uses chance runs, and on which seed: short by default, MR_LONG=1 as long as a release asks for,
-// MR_ROUNDS=N and MR_SEED=N as one wants.
+// Length and seed of a test that uses chance. Default: short; MR_LONG=1: as long as a release requires. MR_ROUNDS=N and
+// MR_SEED=N set both.
 #pragma once
 
 #include <cstdint>

@@ -282,7 +282,7 @@ void Scenario::SendJob() {
   Send(job.submitted);
 }
 
-// So many slot-seconds, shared evenly by as many slots as there are in the cluster at most.
+// Sends a prediction: this many slot-seconds, shared evenly by up to all slots of the cluster.
 void Scenario::Forecast(const Words& w) {
   const JobId id = ParseJob(w.at(1));
   const Job& job = *scheduler_.state().FindJob(id);
@@ -304,7 +304,7 @@ void Scenario::Forecast(const Words& w) {
   Send(ProfileLoaded{id, p, {}});
 }
 
-// Before the first of its stages is planned, as a master does.
+// Sends OperatorsKnown before the first stage is planned, as a master does.
 void Scenario::TellOfOperators(const JobText& job) {
   OperatorsKnown known{job.submitted.job, {}};
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
@@ -367,7 +367,7 @@ void Scenario::Finished(const Words& w) {
   Send(e);
 }
 
-// Lets everything run to its end: kills are answered, attempts with all inputs finish.
+// Runs everything to its end: answers kills, and finishes attempts that have all inputs.
 void Scenario::FinishAll() {
   for (int round = 0; round < 10'000 && error_.empty(); ++round) {
     std::vector<AttemptId> holding;

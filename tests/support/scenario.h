@@ -1,9 +1,8 @@
-// Scheduler tests as text: events, the decisions expected of them, what must hold. tests/scenarios/
-// README.md has the grammar; this class reads one file and drives one Scheduler with it.
+// Runs scheduler tests that are written as text: events, expected decisions, and facts that must hold
+// (tests/scenarios/README.md has the grammar). It reads one file and drives one Scheduler with it.
 //
-// The scenario is the host: it answers PlanStage from the job's description, delivers timers that
-// are due before each `at`, and knows what readers could have read. After each event the whole
-// state is checked.
+// The scenario acts as the host. It answers PlanStage from the job's description, delivers timers that are due before
+// each `at`, and records which outputs readers have read. It checks the whole state after each event.
 #pragma once
 
 #include <deque>
@@ -19,12 +18,12 @@ namespace mr::sched {
 
 class Scenario {
  public:
-  // name: for messages. policies: for a text that names none.
+  // name: for messages. policies: the list for a text without a `policies` line.
   Scenario(std::string name, std::string policies);
 
-  // "" or "name:line: what did not hold".
+  // Runs the text. Returns "" or "name:line: what did not hold".
   std::string Run(std::string_view text);
-  // The text has a `policies` line: it expects exact decisions and runs with that list only.
+  // Returns whether the text has a `policies` line. It then expects exact decisions and runs with that list only.
   static bool NamesPolicies(std::string_view text);
 
  private:
@@ -39,7 +38,7 @@ class Scenario {
   struct JobText {
     JobSubmitted submitted;
     std::vector<StageText> stages;
-    std::vector<std::string> random;  // stages whose operators are known to be
+    std::vector<std::string> random;  // stages with operators that are known to be random
   };
   struct Output {
     Digest128 content;
@@ -64,7 +63,7 @@ class Scenario {
   void TellOfOperators(const JobText& job);
   void Note(const Decision& decision);
 
-  // scenario_expect.cc: what is asked of decisions and state.
+  // scenario_expect.cc: checks of decisions and state.
   void Expect(const std::string& text);
   void Ensure(const Words& words);
   bool Matches(const Words& words, const Decision& decision);
@@ -88,7 +87,7 @@ class Scenario {
   std::map<std::string, JobText> texts_;
   std::map<JobId, std::string> names_;
   std::string open_job_;
-  std::deque<Decision> decisions_;  // since the last event, not yet expected
+  std::deque<Decision> decisions_;  // since the last event, not yet matched by an `expect`
   std::vector<WakeAt> timers_;
   std::map<TaskId, Output> outputs_;
   std::map<AttemptId, std::vector<Consumed>> consumed_;
@@ -96,7 +95,7 @@ class Scenario {
   std::map<TaskId, int> launches_, commits_;
 };
 
-// "k=v" in words: its value, else `otherwise`.
+// Returns the value of "k=v" in words, else `otherwise`.
 std::string OptionOf(const std::vector<std::string>& words, const std::string& key, const std::string& otherwise);
 std::vector<std::string> SplitWords(const std::string& line);
 

@@ -18,7 +18,8 @@ const char* StateName(JobState state) {
   return "?";
 }
 
-// Whether an `expect` line must name this decision. Others (accepts, dropped replicas, plans, timers) may be left out.
+// Returns whether an `expect` line must name this decision. Others (accepts, dropped replicas, plans, timers) may be
+// omitted.
 bool MustBeExpected(const Decision& d) {
   return std::holds_alternative<Launch>(d) || std::holds_alternative<Kill>(d) || std::holds_alternative<TakeBack>(d) ||
          std::holds_alternative<Bind>(d) || std::holds_alternative<Refuse>(d) ||
@@ -122,8 +123,8 @@ std::string Scenario::Text(const Decision& decision) const {
   return "decision of kind " + std::to_string(decision.index());
 }
 
-// The words of an expectation are the first words of the decision's text, and its k=v words are
-// among the rest; `message~text` looks into a failure's message (_ for a space).
+// Returns whether an expectation matches: its words are the first words of the decision's text, and its k=v words are
+// among the rest. `message~text` searches a failure's message (_ stands for a space).
 bool Scenario::Matches(const Words& words, const Decision& decision) {
   const std::string text = Text(decision);
   const Words has = SplitWords(text);

@@ -1,5 +1,5 @@
-// A disk of a few MiB, to be filled by a test: a tmpfs of its own, seen by this process and its children alone. It
-// takes the right to mount (root, or CAP_SYS_ADMIN); where that is missing mounted() is false, and the test skips.
+// A disk of a few MiB that a test can fill: a private tmpfs, which only this process and its children see. It requires
+// the right to mount (root, or CAP_SYS_ADMIN). Without it mounted() is false, and the test should skip.
 #pragma once
 
 #include <errno.h>
@@ -17,11 +17,11 @@ namespace mr::test {
 
 class SmallDisk {
  public:
-  // size: as mount has it, "12m". The directory is made.
-  // inodes: how many; 0: as many as usual.
+  // Makes the directory `path` and mounts the disk there. size: in mount's notation, such as "12m". inodes: their
+  // number; 0: tmpfs's default.
   explicit SmallDisk(const std::string& path, const std::string& size = "12m", int inodes = 0) : path_(path) {
     if (!MakeDirectories(path_).ok()) return;
-    // A mount of a test that is killed goes with its processes.
+    // In a mount namespace of its own, so that the mount ends with the processes of a killed test.
     static const bool is_private =
         ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
     const std::string options = "size=" + size + (inodes > 0 ? ",nr_inodes=" + std::to_string(inodes) : "");
@@ -36,7 +36,8 @@ class SmallDisk {
   bool mounted() const { return mounted_; }
   const std::string& path() const { return path_; }
 
-  // Takes all room but `leave` bytes, until Free(); false where that cannot be done. Others may write meanwhile.
+  // Fills the disk up to `leave` free bytes, until Free(). Other processes may write meanwhile. Returns false on
+  // errors.
   bool Fill(uint64_t leave) {
     const UniqueFd fd(::open((path_ + "/filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     if (!fd.valid()) return false;
@@ -54,7 +55,7 @@ class SmallDisk {
       }
     }
   }
-  // Takes all inodes, with names in one directory, until FreeInodes().
+  // Uses up all inodes, by files in one directory, until FreeInodes().
   void FillInodes() {
     (void)MakeDirectories(path_ + "/inodes");
     for (int i = 0;

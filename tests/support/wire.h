@@ -1,5 +1,5 @@
-// A network between two processes that a test holds in its hands: a proxy on loopback that carries
-// connections to a port, can be cut (both ends stay open and dumb), and can be slow.
+// A network link between two processes that a test controls: a proxy on loopback that forwards connections to a port.
+// It can be cut (connections stay open but carry nothing) and slowed down.
 #pragma once
 
 #include <sys/types.h>
@@ -17,20 +17,20 @@ namespace mr::test {
 
 class Wire {
  public:
-  // Listens at host:port (0: any). bytes_per_second: of both directions and all connections together;
-  // 0: as fast as it goes. Its own thread carries.
+  // Listens at host:port (0: any free port) and forwards on a thread of its own. bytes_per_second: limit of both
+  // directions and all connections together; 0: no limit.
   explicit Wire(const std::string& host = "127.0.0.1", uint16_t port = 0, double bytes_per_second = 0);
   ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
   std::string address() const { return host_ + ":" + std::to_string(port_); }
-  // Where new connections lead to, at 127.0.0.1.
+  // Sets the port on 127.0.0.1 to which new connections are forwarded.
   void LeadTo(uint16_t port) { target_ = port; }
   void Cut() { cut_ = true; }
-  // Replaces bytes_per_second of the constructor.
+  // Changes the limit; see the constructor.
   void Limit(double bytes_per_second) { bytes_per_second_ = bytes_per_second; }
-  // New connections are carried; those of before are not.
+  // Ends the cut for new connections. Connections from before stay cut.
   void Mend() { cut_ = false; }
 
  private:
@@ -50,7 +50,7 @@ class Wire {
   std::atomic<uint16_t> target_{0};
   std::atomic<bool> cut_{false}, stop_{false};
   std::list<Line> lines_;  // of the thread
-  Instant free_at_;        // of the thread: when the wire has room again
+  Instant free_at_;        // of the thread: when the limit allows the next bytes
   std::thread thread_;
 };
 

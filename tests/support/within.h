@@ -1,4 +1,4 @@
-// Waits for something that another process does.
+// Waits for an effect of another process.
 #pragma once
 
 #include "common/base/time.h"
@@ -6,7 +6,7 @@
 
 namespace mr::test {
 
-// Calls fn() until it holds; false where it does not within the limit.
+// Calls fn() until it returns true. Returns false if that does not happen within the limit.
 template <class F>
 bool Within(Duration limit, F fn) {
   const Instant end = Now() + limit;

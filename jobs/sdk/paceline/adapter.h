@@ -1,5 +1,5 @@
-// Turns an operator class into an entry of the C table. Writing an operator requires no knowledge of it. Each entry is
-// noexcept; an exception of user code becomes host->fail().
+// Turns an operator class into an entry of the C table. Authors of operators need not read it. Each entry is noexcept;
+// an exception of user code becomes host->fail().
 #pragma once
 
 #include <cstdint>

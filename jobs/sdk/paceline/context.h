@@ -1,5 +1,5 @@
-// Where an operator runs, and its counters. One per operator instance; valid from Open() on. Thread: the operator's
-// only thread.
+// The context of an operator: its task and attempt, settings, counters and services. One per operator instance; valid
+// from Open() on. Thread: the operator's only thread.
 #pragma once
 
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// The JSON and base64 that a plan document needs.
+// Writes the JSON and base64 of a plan document.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The place of a bad record for people: a byte offset in a file, or the beginning of a key.
+// Describes the place of a bad record: a byte offset in a file, or the beginning of a key.
 #pragma once
 
 #include <cstdint>

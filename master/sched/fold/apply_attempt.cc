@@ -9,13 +9,13 @@ namespace mr::sched {
 
 namespace {
 
-// Failures of one task that are not its own fault, until the job fails all the same, since repetition does not help.
-// A guess; far above what a dying cluster causes.
+// Most failures of one task that are not its own fault. Beyond it the job fails, since repetition does not help. A
+// guess; far above what a dying cluster causes.
 constexpr uint32_t kMaxOtherFailures = 100;
 // Number of workers on which the environment must fail a task before these workers are not the cause. A guess.
 constexpr size_t kSickWorkers = 3;
-// Back-offs: offer periods, doubled each time, at most 2^shift of them. Of a task: 1.6 s for the environment, so that
-// a full disk is reported within seconds; else 6.4 s. Of a worker that refuses: 6.4 s.
+// Longest back-offs: 2^shift offer periods; a back-off doubles each time. For a task: 1.6 s after failures of the
+// environment, so that a full disk is reported within seconds; else 6.4 s. For a worker that refuses: 6.4 s.
 constexpr uint32_t kMaxEnvironmentShift = 4;
 constexpr uint32_t kMaxShift = 6;
 
@@ -162,7 +162,7 @@ void Core::HoldBack(const TaskId& id, FailureKind kind) {
   WakeCoreAt(until);
 }
 
-// The worker starts what it is given, so its earlier refusals no longer count.
+// The worker starts attempts again, so its earlier refusals no longer count.
 void Core::StartsAgain(WorkerId id) {
   if (state_.FindWorker(id)->refused_in_row == 0) return;
   state_.EditWorker(id, [](Worker& w) { w.refused_in_row = 0; });
@@ -256,7 +256,7 @@ void Core::On(const AttemptRefused& e) {
     w.refused_in_row += live;
   });
   if (!live) return;
-  // Not the same worker again at this instant, or the scheduler and the worker would spin.
+  // Holds the worker back: offered again at the same instant, the scheduler and the worker would spin.
   const Instant until =
       now_ + Backoff(state_.config().offer_period, state_.FindWorker(e.worker)->refused_in_row, kMaxShift);
   state_.HoldWorker(e.worker, until);

@@ -23,7 +23,7 @@ void Core::On(const WorkerRegistered& e) {
   freed.insert(e.worker);
 }
 
-// Handles a registration of the same process: anything that it no longer has is lost, the rest goes on.
+// Handles a registration of the same process. Attempts and replicas that it no longer has are lost; the others go on.
 void Core::Reconcile(const WorkerRegistered& e) {
   const Worker& w = *state_.FindWorker(e.worker);
   const std::set<AttemptId> running(e.running.begin(), e.running.end());
@@ -31,7 +31,7 @@ void Core::Reconcile(const WorkerRegistered& e) {
   for (const Replica& c : e.inventory) served.insert({c.output.task, c.attempt});
   const std::vector<AttemptId> ours(w.attempts.begin(), w.attempts.end());
   for (const AttemptId& id : ours) {
-    // Finished, with its report under way: then it is in the inventory.
+    // A finished attempt whose report is under way is in the inventory.
     if (running.count(id) != 0 || served.count({id.task, id.number}) != 0) continue;
     const Attempt* a = state_.FindAttempt(id);
     const bool live = a->live();
@@ -143,7 +143,7 @@ void Core::On(const WorkerDraining& e) {
     freed.insert(e.worker);
 }
 
-// Its clones on lent slots go on: the worker only has not come back yet.
+// Its clones on lent slots go on: the worker is only away.
 void Core::On(const WorkerAway& e) {
   if (!Current(e.worker, e.incarnation)) return;
   state_.EditWorker(e.worker, [](Worker& w) { w.draining = true; });

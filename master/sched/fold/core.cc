@@ -77,7 +77,7 @@ void Core::On(const JobSet& e) {
 
 void Core::On(const TimerDue& e) {
   const Instant* armed = state_.FindTimer(e.policy, e.id);
-  if (armed == nullptr || *armed > now_) return;  // replaced by a later wish
+  if (armed == nullptr || *armed > now_) return;  // the policy has set the timer to a later instant
   state_.EraseTimer(e.policy, e.id);
   if (e.policy != kCoreTimer) {
     due.emplace_back(e.policy, e.id);

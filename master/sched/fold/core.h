@@ -138,7 +138,7 @@ class Core {
   void KeepReplica(const AttemptFinished& e);
   std::string CheckConsumed(const AttemptFinished& e) const;
   void LoseReplica(const TaskId& id, const ReplicaPlace& place, ReasonCode code);
-  // Removes the replica from the state. Its unfinished readers count as changed.
+  // Removes the replica from the state. Readers that have not finished reading it count as changed.
   void TakeReplica(const TaskId& id, const ReplicaPlace& place);
   // Drops surplus replicas made by clones, all but one per output, once every reader is done.
   void DropSpares();

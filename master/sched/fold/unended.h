@@ -1,5 +1,5 @@
-// Attempts with side effects whose end is not known: those of a lost worker, which may run on behind a cut network, and
-// those of an earlier release of the master. No other attempt of their task is launched before each has ended. Its
+// Attempts with side effects whose end is not known: those of a lost worker, which may run on while the network is cut,
+// and those of an earlier release of the master. No other attempt of their task is launched before each has ended. Its
 // worker's report shows that, or its worker's next registration, or its lease, which the worker's helper enforces
 // (worker/adr/0003). They hold no slot.
 #pragma once

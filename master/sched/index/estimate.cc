@@ -10,7 +10,7 @@ namespace {
 // At most a quarter of the attempts have fallen behind, by LATE's percentile for slow tasks (OSDI'08,
 // SlowTaskThreshold). If more are left, the finished ones are only the fast ones of many that take long.
 constexpr double kOutlasted = .25;
-// So many at a time; the next ones once these have got speculative attempts. A guess.
+// Most attempts judged by age at a time; the next ones follow once these have speculative attempts. A guess.
 constexpr size_t kOutlastedSeen = 16;
 
 // Returns E(x - elapsed | x > elapsed) over samples; `elapsed` if none is larger.

@@ -49,7 +49,7 @@ struct Standing {
   std::optional<Pace> pace;
   Instant started;
   bool whole = false;  // it has read all of its input
-  // When it was known to be whole. Otherwise, if its pace says nothing: when it had its inputs.
+  // The time when it was known to be whole. Otherwise, if its pace is not known: the time when it had its inputs.
   std::optional<Instant> since;
   double bytes = 0;  // of its input
 };
@@ -63,8 +63,8 @@ class NewAttempt {
   static constexpr size_t kSamples = 32;  // a guess: a quarter (delta) is eight of them
 
   NewAttempt() = default;  // nothing is known
-  // Uses finished attempts. running: also running ones that have read a tenth (Rating::told). The fast ones get there
-  // first, so nothing is known before half have, or kLeast have finished.
+  // Uses finished attempts. running: also running ones that have read a tenth (Rating::told). Fast attempts read a
+  // tenth first, so there is no estimate before half have done so, or kLeast have finished.
   NewAttempt(const StageStatistics& statistics, bool running);
   bool known() const { return count_ > 0; }
   bool early() const { return early_; }  // known from running attempts only
@@ -75,8 +75,8 @@ class NewAttempt {
   double mean() const { return mean_; }
   double CostAt(double q) const;
   double wrapup() const { return wrapup_; }
-  // Returns t_rem of a running attempt in seconds, by its pace. If the pace says nothing more, it uses how long
-  // others took, given its age: their wrap-ups if it has read all, or their whole times if it has read nothing for
+  // Returns t_rem of a running attempt in seconds, by its pace. If the pace is of no more use, it uses how long others
+  // took, given its age: their wrap-ups if it has read all, or their whole times if it has read nothing for
   // longer than each of them. Beyond all of them it returns the time that the attempt took so far. Only the few
   // attempts that most others end before (OutlastedMost) are judged by age.
   std::optional<double> Left(const Standing& standing, Instant now) const {

@@ -1,4 +1,4 @@
-// Tasks that can be launched, by where their input is and by its size.
+// Indexes tasks that can be launched, by the place of their input and by its size.
 #pragma once
 
 #include "master/sched/index/queues.h"
@@ -9,7 +9,7 @@ class LocalityIndex : public QueueIndex {
  protected:
   void PoolInsert(Pool& pool, uint32_t index, const Task& task) const;
   static void PoolErase(Pool& pool, uint32_t index);
-  // Enters the task among those by input, or takes it out, as its pool has it.
+  // Adds the task to the order by input size, or removes it, as its pool has it.
   static void OrderByInput(Stage& stage, uint32_t task, bool waits);
   // Builds the lists of a stage, with no task in them.
   void BuildLists(Stage& stage) const;

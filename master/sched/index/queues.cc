@@ -1,4 +1,4 @@
-// Queues come with their first setting or job, and go with their last job unless an operator set them.
+// Creates queues with their first setting or job, and removes them with their last job unless an operator set them.
 #include "master/sched/index/queues.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Queues by what their jobs want and hold, and jobs with guaranteed slots.
+// Indexes queues by the slots that their jobs want and hold, and jobs with guaranteed slots.
 #pragma once
 
 #include <map>
@@ -15,11 +15,11 @@ class QueueIndex : public WorkerIndex {
   // Queues with jobs that run or hold slots, by number.
   const std::map<uint64_t, const Queue*>& busy_queues() const { return busy_queues_; }
   JobRank RankOf(const Job& job, size_t kind) const;
-  // Returns true if the job's queue holds all that it may, and an attempt of this kind would count as more.
+  // Returns true if the job's queue is at its max share and attempts of this kind count against it.
   bool QueueFull(const Job& job, SlotKind kind) const;
 
   // Running jobs with a Job::share, the earliest deadline first. wanting: those with a stage in `ready` that hold
-  // fewer slots. spare: those with such a stage that hold at least so many.
+  // fewer slots. spare: those with such a stage that hold at least their guarantee.
   using ByDeadline = std::set<std::pair<Instant, JobId>>;
   const ByDeadline& guaranteed() const { return guaranteed_; }
   const ByDeadline& wanting() const { return wanting_; }

@@ -1,5 +1,5 @@
-// Racks: their numbers, their slots, and each one's part of a stage. Slots and parts are maintained while a policy of a
-// list places work by racks (Sharing::by_rack).
+// Indexes racks: their numbers, their slots, and each rack's part of a stage. Slots and parts are maintained while a
+// policy of a list places work by racks (Sharing::by_rack).
 #pragma once
 
 #include <map>

@@ -13,10 +13,10 @@ constexpr double kNsPerSecond = 1e9;
 // The share of its input after which an attempt's rate predicts the whole: two steps of its reports
 // (worker/daemon/progress.h).
 constexpr double kTold = .1;
-// Reports of a stage that may stay uncounted, whatever it runs. A guess.
+// Reports of a stage that may stay uncounted, however few attempts it runs. A guess.
 constexpr size_t kLeastKept = 256;
 
-// Replaces the old entry of the set by the new one. Most changes leave most sets alone.
+// Replaces the old entry of the set by the new one. Cheap if both are equal, as with most changes.
 template <class T>
 void Move(Ranked<T>& set, bool was, const T& old, bool is, const T& value) {
   if (was == is && (!is || old == value)) return;
@@ -244,7 +244,7 @@ void RateIndex::RerateReported(const AttemptId& id, Attempt& a) {
   std::vector<AttemptKey>& uncounted = job.stages[id.task.stage].uncounted;
   if (uncounted.empty()) uncounted_.insert(id.task.stage_id());
   uncounted.emplace_back(id.task.task, id.number);
-  // If nobody looks for days, ended attempts would stay here for days. At least half of these have ended.
+  // Bounds the list if nothing reads the statistics for days. At least half of its attempts have ended.
   if (uncounted.size() > 2 * job.stages[id.task.stage].statistics.running + kLeastKept)
     CountReports(job, id.task.stage);
 }

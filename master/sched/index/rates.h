@@ -32,7 +32,7 @@ class RateIndex : public ReadyIndex {
 
   // Keeps these statistics (statistics.h) for the jobs of this list from here on. Walks these jobs on a change.
   void KeepStatistics(const JobList& list, const StatisticsWanted& wanted);
-  // Counts candidates' reports since the last call in the statistics, which do not have them before.
+  // Adds the candidates' reports since the last call to the statistics.
   void CountReports();
   size_t uncounted() const;  // reports that are not counted yet
   // Parts of CheckState.
@@ -42,7 +42,7 @@ class RateIndex : public ReadyIndex {
  protected:
   RateIndex() { lists_[""]; }
 
-  // Takes the attempt out of the statistics by the values with which it was added, and adds it by its current ones. So
+  // Removes the attempt from the statistics by the values with which it was added, and adds it by its current ones. So
   // it may be called after any change.
   void Rerate(const AttemptId& id);
   void RerateReported(const AttemptId& id, Attempt& attempt);

@@ -1,4 +1,4 @@
-// Which tasks can be launched, which attempts wait for inputs, and which stages are worth an offer.
+// Indexes the tasks that can be launched, the attempts that wait for inputs, and the stages that are worth an offer.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class ReadyIndex : public LocalityIndex {
   // Returns true if all upstream tasks that class `c` reads in full are committed.
   static bool FullReady(const Job& job, uint32_t stage, const TaskClass& c);
   static bool InputsComplete(const Job& job, uint32_t stage, const Task& task);
-  // Returns true if some task of the stage may have all of its inputs. If false, each lacks one.
+  // Returns true if some task of the stage may have all of its inputs. False means that each task lacks one.
   static bool AnyFullReady(const Job& job, uint32_t stage);
   // Returns true for a live attempt that lacks inputs and cannot get all of them yet.
   bool Waiting(const AttemptId& id) const;

@@ -41,7 +41,8 @@ struct StatisticsWanted {
 struct Rating {
   bool running = false, finished = false;
   bool candidate = false;  // it runs alone, and its task may get a speculative attempt
-  // The only live attempt of its task but for clones on lent slots; it runs, and the task may speculate or restart.
+  // It runs, it is the only live attempt of its task except clones on lent slots, and the task may speculate or
+  // restart.
   bool alone = false;
   bool sampled = false;  // it is in the sample of the stage (kCostsKept)
   double rate = 0;       // score per second when it last reported; 0 = not known

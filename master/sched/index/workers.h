@@ -1,4 +1,4 @@
-// Workers with room, the slots of the cluster, and on which worker a new attempt of a task belongs.
+// Indexes workers with room and the slots of the cluster. Decides on which worker a new attempt of a task belongs.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class WorkerIndex : public RackIndex {
   // that worker may be busy.
   bool BelongsElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const;
   // Returns true if an attempt of this task runs in the rack of w, and a free worker of a rack without one could take
-  // another. Looks at only so many free workers. A guess: where there are more racks, one of them is soon found.
+  // another. Examines at most kWorkersSeenForRacks free workers, a guess: with several racks, one is soon found.
   static constexpr size_t kWorkersSeenForRacks = 256;
   bool AnotherRackHasRoom(const StageSpec& spec, const Task& task, const Worker& w) const;
 

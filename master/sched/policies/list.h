@@ -32,7 +32,7 @@ struct PolicyEntry {
   // Ends what the policy has left behind: called when a new list comes into force that does not have it. The view
   // shows the jobs that the cluster's list serves. The reasons of these edits carry no policy's name.
   void (*on_dropped)(const View&, Plan*) = nullptr;
-  // Ends attempts on lent slots for tasks that wait: called whatever the list is, since attempts may outlive it.
+  // Ends attempts on lent slots for tasks that wait. Called under every list, since attempts may outlive the list.
   // Returns false if it has not examined all that wait; it is then called again one offer period later.
   bool (*give_back)(const View&, Plan*) = nullptr;
 

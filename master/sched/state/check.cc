@@ -1,4 +1,4 @@
-// The whole-state check of tests: computes every derived number and index anew and compares.
+// Checks the whole state, for tests: computes every derived number and index anew and compares.
 #include <algorithm>
 
 #include "master/sched/job_profile.h"

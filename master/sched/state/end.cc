@@ -1,4 +1,4 @@
-// How a job ends, and how it is removed: the two walks over all of its tasks.
+// Ends jobs and removes ended ones: the only two walks over all tasks of a job.
 #include <algorithm>
 
 #include "common/base/check.h"
@@ -25,7 +25,7 @@ size_t TasksOf(const Job& job) {
 // Prefetches for a walk over tasks: their lists of replicas, then the workers, then the ends of these workers' lists.
 // They lie all over the memory, and waiting for one after the other is most of the walk's cost.
 void State::FetchAhead(const std::vector<Task>& tasks, uint32_t t) const {
-  constexpr size_t kAhead = 6;  // a guess: so many tasks take longer than a look at memory
+  constexpr size_t kAhead = 6;  // a guess: so many tasks take longer than one access to memory
   const auto at = [&](size_t n) -> const std::vector<ReplicaPlace>* {
     return t + n * kAhead < tasks.size() ? &tasks[t + n * kAhead].replicas : nullptr;
   };

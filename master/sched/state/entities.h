@@ -344,7 +344,7 @@ struct Job {
   }
 };
 
-// AtGuarantee: has a guarantee and holds at least so many slots. BelowGuarantee: holds fewer.
+// AtGuarantee: returns true if the job has a guarantee and holds at least that many slots. BelowGuarantee: holds fewer.
 inline bool AtGuarantee(const Job& job) { return job.share > 0 && job.holding >= job.share; }
 inline bool BelowGuarantee(const Job& job) { return job.holding < job.share; }
 

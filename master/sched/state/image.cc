@@ -1,5 +1,5 @@
-// The state as bytes and back. Derived data are not stored but built anew, and the digest shows whether the same
-// state came out.
+// Saves the state as bytes and restores it. Derived data are not stored but built anew. The digest shows whether the
+// restored state is the saved one.
 #include "common/base/fields.h"
 #include "master/sched/state/state.h"
 

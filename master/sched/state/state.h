@@ -1,6 +1,6 @@
 // The scheduler's state: the fold of all events and of its own decisions.
 //
-// Anybody may read it (policies through View, the host's status pages, tests). Only the setters write it. They keep
+// All code may read it (policies through View, the host's status pages, tests). Only the setters write it. They keep
 // three things in step: the digest (a sum of per-entity hashes, so that one change costs one entity), the ordered
 // indexes, and the counters. No container here has an order that depends on addresses or on a hash.
 //
@@ -24,7 +24,7 @@ namespace mr::sched {
 
 class State : public ReplicaSetters {
  public:
-  // Requires, for each setter: what it names exists.
+  // Setters. Requires, for each: the entities that it names exist.
   void SetConfig(const ConfigChanged& event, Instant now);
   void SetLease(Duration wait);
   void SetSharing(const Sharing& sharing);  // walks all running jobs
@@ -42,7 +42,7 @@ class State : public ReplicaSetters {
   void ReleaseWorker(WorkerId id);  // no-op if it is not held
 
   void AddJob(const JobSubmitted& event, Instant now);
-  // Not for fields that indexes or counters use.
+  // Edits fields of a job that no index and no counter uses.
   template <class F>
   void EditJob(JobId id, F&& edit) {
     Job& job = JobOf(id);
@@ -50,7 +50,7 @@ class State : public ReplicaSetters {
     edit(job);
     digest_ += Hash(job);
   }
-  // For a running job: its guarantee (Job::share), its user settings, its prediction.
+  // Settings of a running job: its guarantee (Job::share), its user settings, its prediction.
   void SetShare(JobId id, uint32_t slots);
   void SetWishes(const JobSet& event, Instant now);
   void SetPrediction(const ProfileLoaded& event);  // Requires: Valid
@@ -71,7 +71,7 @@ class State : public ReplicaSetters {
   void ReleaseTask(const TaskId& id);  // no-op if it is not held
   void SetUnended(const TaskId& id, std::vector<Unended> unended);
   uint32_t AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Instant now, bool by_bind = false);
-  // For fields that move no index: progress and times.
+  // Edits fields of an attempt that no index uses: progress and times.
   template <class F>
   void EditAttempt(const AttemptId& id, F&& edit) {
     Attempt& attempt = AttemptOf(id);

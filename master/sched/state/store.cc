@@ -38,7 +38,7 @@ const Task* EntityStore::FindTask(TaskId id) const {
 const Attempt* EntityStore::FindAttempt(const AttemptId& id) const {
   const Task* task = FindTask(id.task);
   if (task == nullptr) return nullptr;
-  // Numbers ascend, and the wanted one is nearly always the last.
+  // Numbers ascend, and callers nearly always ask for the last one.
   for (auto it = task->attempts.rbegin(); it != task->attempts.rend(); ++it) {
     if (it->number == id.number) return &*it;
   }

@@ -66,7 +66,7 @@ struct ListInForce {
     v(&ListInForce::from, &ListInForce::policies);
   }
 };
-inline constexpr size_t kListsKept = 64;  // a guess: more lists than a master gets while it knows a job
+inline constexpr size_t kListsKept = 64;  // a guess: more than a master gets while one job is known
 
 // Used without a LeaseSet: the default lease of 10 s and a margin for its end (worker/adr/0003).
 inline constexpr Duration kLostWait = Seconds(15);
@@ -88,11 +88,11 @@ struct Config {
   }
 };
 
-// Environment failures of one task until it is no longer tried where it failed, and fails its job if no other worker
-// is left. A guess: with the back-off between them they take 6 s, in which a disk that is full for a moment has been
-// emptied.
+// Environment failures of one task after which it is no longer tried where it failed. If no other worker is left, its
+// job fails. A guess: with the back-off between them they take 6 s, time enough to empty a disk that is full for a
+// moment.
 inline constexpr uint32_t kMaxEnvironmentFailures = 8;
-// Charged failures of one task until it waits for a worker on which it failed less, however busy that one is. A
+// Charged failures of one task after which it waits for a worker on which it failed less, however busy that one is. A
 // worker that fails attempts within milliseconds would otherwise use up the job's four tries. A guess: half of them.
 inline constexpr uint32_t kFailuresAnywhere = 2;
 

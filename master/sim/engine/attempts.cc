@@ -1,4 +1,4 @@
-// The phases of a simulated attempt (read; or copy, sort, reduce), its reports, and its end.
+// Simulates the phases of an attempt (read; or copy, sort, reduce), its reports, and its end.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,7 +17,7 @@ constexpr double kNoLimit = 1e12;
 constexpr double kTwoPi = 6.283185307179586;
 // A waiting reader continues when one kBatches-th of its inputs is new, or all of them are there.
 constexpr uint32_t kBatches = 20;
-// A reader of up to so many outputs takes shares of the uplinks of its source hosts (adr/0001).
+// Most outputs of a reader that takes shares of the uplinks of its source hosts (adr/0001).
 constexpr uint32_t kFewSources = 16;
 constexpr double kTimedParts = 1e6;
 // Bytes per record, a guess: records are not modelled.
@@ -53,8 +53,8 @@ void Simulation::Start(uint32_t index) {
     for (uint32_t n = 0; n < model.naps; ++n) a.trace_seconds += model.longest_nap * rng.Uniform();
     a.trace_seconds = std::max(1e-6, a.trace_seconds);
   } else if (a.timed) {
-    // Only the first attempt of a job that is no strand takes its recorded time. Others take that of a random task of
-    // the stage.
+    // The first attempt of a task takes the task's recorded time, unless its job is a strand. All others take the time
+    // of a random task of the stage.
     const size_t n = model.durations.size();
     const bool recorded = a.id.number == 1 && JobOf(a.id.task.job) + 1 == a.id.task.job.seq;
     const size_t record = recorded ? a.id.task.task % n : Luck(a.id.task, a.id.number, 3).Below(n);
@@ -272,7 +272,7 @@ void Simulation::WakeReaders(const TaskId& id) {
       continue;
     }
     attempts_[a].idle = false;
-    // Not inside the step that made the output: copying no bytes would step again.
+    // Not inside the step that made the output: a copy of zero bytes would start another step.
     Move(a, 0, {});
     attempts_[a].batch = 0;
   }

@@ -1,6 +1,6 @@
-// Readers that are bound to replicas (sched::Bind): clones, each with a replica of its own where there is one. A reader
-// reads all that it is bound to at one time as one flow from the workers of these replicas. It reads later binds after
-// that. So two readers of one replica share its worker's interface; readers of two replicas do not.
+// Simulates readers that are bound to replicas (sched::Bind). A reader reads all replicas to which it is bound at one
+// time as one flow from their workers. It reads those of later binds after that. So two readers of one replica share
+// the interface of its worker; readers of two replicas do not.
 #include <algorithm>
 
 #include "master/sched/state/state.h"
@@ -23,7 +23,7 @@ void Simulation::Do(const sched::Bind& d) {
   Attempt& a = attempts_[index];
   if (!a.idle) return;
   a.idle = false;
-  // Not inside the step that bound it: copying no bytes would step again.
+  // Not inside the step that bound it: a copy of zero bytes would start another step.
   Move(index, 0, {});
   a.batch = 0;
 }

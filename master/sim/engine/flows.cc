@@ -7,8 +7,8 @@
 namespace mr::sim {
 
 namespace {
-// Rounds after which a part grows to all that it can reach, since each round fills again from the start. Few changes
-// need a third.
+// Rounds after which a part takes in every flow that it can reach, since each round fills again from the start. Few
+// changes need a third round.
 constexpr int kRounds = 8;
 }  // namespace
 
@@ -23,7 +23,7 @@ double Flows::Bounded(const Flow& flow, double limit) const {
   return limit;
 }
 
-// Marks its links that are short of capacity, before or after a change: they spread it.
+// Marks the flow's links that are short of capacity, before or after a change, since these spread the change.
 void Flows::Touch(const Flow& flow) {
   for (const Use& use : flow.uses) Touch(use.link);
 }

@@ -6,8 +6,8 @@
 // and Gallager, Data Networks, 6.5.2).
 //
 // Cost: a change recomputes its own links that are short of capacity, and then only as far as rates change. In a busy
-// cluster all disks are connected, and a change moves three flows of thousands. The result is bit for bit that of
-// filling everything anew (flows.cc).
+// cluster all disks are connected, and a change moves three flows of thousands. The result equals that of a full
+// recomputation bit for bit (flows.cc).
 #pragma once
 
 #include <compare>
@@ -78,7 +78,7 @@ class Flows {
     uint32_t mark = 0;
     bool dirty = false;
     std::vector<Member> members;
-    // Short of capacity, beyond the rounding of many additions.
+    // Returns true if the link is short of capacity, beyond the rounding of many additions.
     bool tight() const { return demand > capacity * (1 + 1e-9); }
   };
   // The latest point at which a flow stops. Order: limits before links, links by number, then the order in the link's

@@ -1,4 +1,4 @@
-// The types that a simulation is made of: a cluster, jobs, task times and faults. Plain data. Where they are doubles,
+// Types that describe a simulation: a cluster, jobs, task times and faults. Plain data. Where they are doubles,
 // times are in seconds and rates in bytes per second.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Replicas of outputs: made, transferred to other workers, and lost.
+// Simulates replicas of outputs: how they are made, transferred to other workers, and lost.
 //
 // On a worker with a loss rate, chance decides at the commit whether an output will be unreadable. A further replica
 // can still be made from it, since that copies at once. The first reader that needs it fails (FetchFailed), and after a
@@ -55,7 +55,7 @@ void Simulation::Do(const sched::DropReplica& d) {
                                  [&](const Unreadable& u) { return u.replica == d.replica; });
   if (lost != stage.unreadable.end()) {
     stage.unreadable.erase(lost);
-    return;  // nobody has read it
+    return;  // no reader has read it
   }
   if (task.replicas == 0) return;
   --stage.by_rack[experiment_.cluster.workers[d.replica.worker.value - 1].rack];

@@ -22,7 +22,7 @@ float Draw(const std::vector<float>& samples, Rng& rng) {
   return samples.empty() ? 0 : samples[rng.Below(samples.size())];
 }
 
-// One run of the job with so many slots. days: factors on the times of each stage; empty: none.
+// One simulated run of the job with a given number of slots. days: factors on the times of each stage; empty: none.
 class OneRun {
  public:
   OneRun(const RunProfile& profile, uint32_t slots, Rng rng, std::vector<double> days = {})
@@ -205,8 +205,8 @@ void AddRun(const std::vector<Point>& points, double length, std::vector<std::ve
   }
 }
 
-// Fills empty buckets from the next fuller one. Makes fewer slots leave no less time than more slots: a run with many
-// slots reaches p with its longest path still to go. So does a job that held more than its guarantee.
+// Fills empty buckets from the next fuller one. Makes the time left never rise with the number of slots, though a run
+// with many slots, or a job that held more than its guarantee, may reach p with its longest path still to go.
 void Smooth(Prediction* p, const std::vector<std::vector<std::vector<float>>>& seen) {
   const size_t nb = p->buckets + 1, nq = p->quantiles;
   p->left.assign(p->slots.size() * nb * nq, 0);
@@ -295,7 +295,7 @@ Result<Prediction> Predict(const RunProfile& profile, const PredictOptions& opti
   for (size_t a = 0; a < out.slots.size(); ++a) {
     seen[a].resize(out.buckets + 1);
     for (uint32_t r = 0; r < options.runs; ++r) {
-      // Each number of slots has the same luck.
+      // Each number of slots draws the same random numbers.
       OneRun run(profile, out.slots[a], Rng::Stream(options.seed + r, "predict"),
                  options.days ? AnyDay(profile, options.seed + r) : std::vector<double>{});
       std::vector<Point> points{{0, 0}};

@@ -1,6 +1,6 @@
 // Predicts how long a job still takes with a given number of slots, from its earlier runs: Jockey's offline simulator
 // (EuroSys'12, 4.1). It simulates one job alone, with slots of its own and task times drawn from its profile. The
-// simulator of clusters is another one (simulation.h). Each simulated run is on another day (DaySpread). As in the
+// simulator of whole clusters is simulation.h. Each simulated run is on another day (DaySpread). As in the
 // paper, it does not model other input sizes (Scaled) and duplicate tasks.
 #pragma once
 
@@ -39,8 +39,8 @@ struct PredictOptions {
 // O(slots * runs * tasks * log tasks), .2 us per task (measured).
 Result<Prediction> Predict(const RunProfile& profile, const PredictOptions& options);
 
-// One point of a run with so many slots: the finished share of each stage after a task ended. The last point is the
-// end.
+// One point of a run with a given number of slots: the finished share of each stage after a task ended. The last point
+// is the end.
 struct RunPoint {
   double at = 0;
   std::vector<double> finished;

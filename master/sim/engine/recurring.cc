@@ -1,4 +1,4 @@
-// Jobs with deadlines, and predictions from a job's earlier runs, as the master's predictor makes them.
+// Simulates jobs with deadlines, and predictions from a job's earlier runs, as the master's predictor makes them.
 #include <algorithm>
 
 #include "master/sched/pipeline.h"

@@ -9,8 +9,8 @@
 namespace mr::sim {
 
 namespace {
-// Jobs count as stuck when nothing runs, begins or ends for this long, nothing is to come from outside, and jobs are
-// left. Far above back-offs (6.4 s), leases and resends.
+// Jobs count as stuck if for this long nothing runs, begins or ends, although jobs are left and no submission, fault or
+// return is still to come. Far above back-offs (6.4 s), leases and resends.
 constexpr Duration kStuck = Seconds(3'600);
 constexpr uint64_t kProgressEvery = 1 << 14;
 }  // namespace

@@ -1,7 +1,7 @@
 // Runs a workload on a modelled cluster in virtual time, under the scheduler that the master runs (sched::Scheduler). A
 // run is a function of its arguments: equal arguments give equal events, decisions and Digest() in any process. Luck
 // (block places, straggler factors) is drawn per task and attempt. It does not depend on the scheduler's decisions, so
-// policies are compared on the same luck.
+// policies are compared with the same luck.
 //
 // Thread: any one. Memory: the job models and the scheduler's state.
 #pragma once
@@ -53,15 +53,15 @@ struct Experiment {
     double deadline = 0;
   };
   std::vector<Wish> wishes;
-  // Learn as the master does: a job that succeeds teaches later ones of its name and shape. With jockey in the list,
-  // such a job with a deadline is predicted at its submit.
+  // Learn as the master does: a job that succeeds gives a profile to later jobs of its name and shape. With jockey in
+  // the list, such a job with a deadline is predicted at its submit.
   bool learn = false;
   std::optional<uint32_t>
       last;  // the run ends with this job (from 0) and drops what else runs; none: it ends with all jobs
   std::optional<Strands> strands;       // none: each job runs once
   Duration offer_period = Millis(100);  // Hadoop's heartbeat in the papers is 3 s
   uint64_t seed = 1;
-  bool check = false;        // check the whole state and the simulator's own books after each event
+  bool check = false;        // check the whole state and the simulator's own bookkeeping after each event
   uint64_t most_events = 0;  // bound that finds endless loops, without timers; 0: no bound
   // A further invariant for `check`. Returns "" or what did not hold. May be null.
   std::function<std::string(const sched::State&)> also;

@@ -77,7 +77,7 @@ void Simulation::FailAttempt(uint32_t attempt) {
   Step(e);
 }
 
-// Restarts what readers of this job are copying: an output is lost, so they copy from the remaining replicas.
+// Restarts the copies of this job's readers: an output is lost, so they copy from the remaining replicas.
 void Simulation::RestartCopying(JobId id) {
   for (Stage& stage : jobs_[id.seq - 1].stages) {
     for (const Task& task : stage.tasks) {

@@ -93,8 +93,8 @@ void Simulation::SetDisk(uint32_t worker, double rate, double served) {
   flows_.SetCapacity(now_, w.disk, rate - std::min(served, kMostServed * rate));
 }
 
-// Readers come before attempts that run where their outputs are kept: they make many small reads, few of which wait for
-// one disk at a time. A reader of a whole stage takes the same from each output.
+// Charges the disks of source workers for their readers, before the attempts that run there. Readers make many small
+// reads, and few of these wait for one disk at a time. A reader of a whole stage takes the same from each output.
 void Simulation::ChargeSources() {
   queue_.Push(now_ + kServingPeriod, Kind::kServing, 0);
   std::vector<double> served(workers_.size(), 0);

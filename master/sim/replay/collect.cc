@@ -14,7 +14,7 @@ void HistoryCollector::On(const sched::StampedEvent& event, const std::vector<sc
   } else if (const auto* e = std::get_if<sched::ConfigChanged>(&event.event)) {
     document_.policies = e->policies;
     document_.seed = e->seed;
-    // Another release's part of the journal leaves nothing in the state.
+    // A part of the journal that another release wrote leaves nothing in the state.
     if (document_.lists.empty())
       document_.lists = scheduler.state().config().lists;
     else if (document_.lists.back().policies != e->policies)

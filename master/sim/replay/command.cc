@@ -14,7 +14,7 @@ namespace mr::sim {
 
 namespace {
 
-constexpr size_t kMostInput = size_t{1} << 30;  // a guess: a history of some million attempts
+constexpr size_t kMostInput = size_t{1} << 30;  // bytes; a guess: a history of some million attempts
 
 Result<std::string> ReadInput() {
   std::string text;
@@ -55,7 +55,7 @@ Status CheckWritable(const std::string& option, const std::string& path) {
     status = InvalidArgument(path + " is a directory");
   } else {
     const std::string trial = path + ".tmp";  // as in WriteFileDurably
-    const bool there = PathExists(trial);     // belongs to somebody else
+    const bool there = PathExists(trial);     // another program made it
     status = OpenFile(trial, there ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL).status();
     if (status.ok() && !there) (void)unlink(trial.c_str());
   }
@@ -69,7 +69,7 @@ Result<int> RunReplay(const ReplayCommand& c) {
     job = ParseJobId(c.job);
     if (!job) return InvalidArgument("'" + c.job + "' is not a job id, as job_1_0001");
   }
-  // Check before minutes of reading.
+  // Checked first: the journal may take minutes to read.
   if (!c.history_out.empty()) MR_RETURN_IF_ERROR(CheckWritable("--write-history", c.history_out));
   if (!c.model_out.empty()) MR_RETURN_IF_ERROR(CheckWritable("--write-model", c.model_out));
   if (!c.change.scheduler.empty()) MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(c.change.scheduler));
@@ -79,7 +79,7 @@ Result<int> RunReplay(const ReplayCommand& c) {
     MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(*replayed) : Table(*replayed)));
     return ExitOf(replayed->verdict);
   }
-  // A history holds recorded decisions. Where this build decides otherwise, the replay does not give that history.
+  // A history holds recorded decisions. If this build decides otherwise, a replay cannot reconstruct them.
   if (replayed && replayed->verdict != Verdict::kEqual && replayed->verdict != Verdict::kTorn) {
     return Rejected("the journal's replay is not equal (" + std::string(Word(replayed->verdict)) +
                     "), so what happened is not known: mrsim replay " + c.journal + " shows the place");

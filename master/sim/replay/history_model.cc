@@ -48,7 +48,7 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// Seconds that an attempt worked, from when it ran and all its inputs were there.
+// Seconds that an attempt worked, counted from when it ran and all its inputs were there.
 struct Time {
   double seconds = 0;
   double copy = 0;  // part of them until it had its inputs, if it began after they were all there

@@ -110,7 +110,7 @@ class Replayer {
     }
   }
 
-  // Applies an event of this version, and compares what it comes to.
+  // Applies an event of this version, and compares the digest.
   Status Step(master::Record* record, const journal::Record& read, uint64_t offset) {
     const auto& event = std::get<master::EventRecord>(*record);
     const sched::Event& e = event.stamped.event;
@@ -192,7 +192,7 @@ Result<Replayed> ReplayJournal(const std::string& path, const OnStep& on_step) {
   }
   if (!out.divergence) {
     const bool damaged = read.status().code() == Code::kCorrupted;
-    // An unknown file format, record kind or policy comes from a later release.
+    // A later release wrote an unknown file format, record kind or policy.
     const bool later = read.status().code() == Code::kRejected || replayer.stopped();
     if (!damaged && !later) return read.status();
     out.verdict = damaged ? Verdict::kDamaged : Verdict::kOtherVersion;

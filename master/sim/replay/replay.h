@@ -1,5 +1,5 @@
 // Replays a real master's journal record by record. Compares the state of this build's scheduler with the digest that
-// the journal recorded behind each record.
+// the journal recorded after each record.
 //
 // Reads only. Beside a running master the last records may be half written (kTorn), or a file may be removed meanwhile.
 // Replay a copy of the directory then.
@@ -41,7 +41,7 @@ struct Divergence {
 struct Replayed {
   Verdict verdict = Verdict::kEqual;
   std::string directory;  // the journal's directory
-  uint64_t snapshot = 0;  // the snapshot behind which the replay began; 0: at the first record
+  uint64_t snapshot = 0;  // the snapshot after which the replay began; 0: at the first record
   uint64_t records = 0, events = 0;
   uint64_t compared = 0;                    // digests; all are equal, except the last one of a kDiverged
   uint64_t skipped = 0;                     // events of other versions

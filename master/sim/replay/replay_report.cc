@@ -9,7 +9,7 @@ namespace mr::sim {
 
 namespace {
 
-constexpr size_t kMostEntities = 8;  // that are named
+constexpr size_t kMostEntities = 8;  // most entities that the report names
 
 std::string Hex(uint64_t value) {
   char text[24];

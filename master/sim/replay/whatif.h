@@ -1,5 +1,5 @@
-// "What if": simulates a history as it was, which shows the model's error, and under another list or number of workers,
-// with the same luck.
+// Answers "what if": simulates a history twice with the same luck. The first run is as it was, which shows the model's
+// error; the second has another list or number of workers.
 #pragma once
 
 #include <algorithm>

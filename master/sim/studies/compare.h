@@ -1,5 +1,5 @@
-// Compares lists of policies with the same luck: workload, cluster and seed are equal, so policies cause all
-// differences.
+// Compares lists of policies with the same luck. Workload, cluster and seed are equal, so all differences come from the
+// policies.
 #pragma once
 
 #include <functional>

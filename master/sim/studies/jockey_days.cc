@@ -20,7 +20,7 @@ constexpr double kMinuteOfFastest = 3.3 / 60;
 
 double Fastest(const RunProfile& shape, uint64_t seed) { return SampleRun(shape, kJockeySlots, seed).back().at; }
 
-// Returns what a run under fair teaches.
+// Returns the profile that a run under fair gives.
 Result<RunProfile> Learned(const RunProfile& shape, uint64_t seed, uint64_t run) {
   MR_ASSIGN_OR_RETURN(DeadlineRun first,
                       RunOne(NoisyCluster(JobOf(shape, {}, seed), "fair,dryad_speculation", MixHash(seed, run),

@@ -1,5 +1,5 @@
-// Recurring jobs with deadlines, of which one run is known, and their later runs on other days (Jockey, EuroSys'12, 4.1
-// and 5).
+// Recurring jobs with deadlines and one known run each, and their later runs on other days (Jockey, EuroSys'12, 4.1 and
+// 5).
 #pragma once
 
 #include "master/sim/studies/jockey_runs.h"

@@ -17,9 +17,9 @@ inline constexpr uint32_t kJockeySlots = 100;  // the most slots of the paper's 
 // each stage's times; may be empty. seed: of the draws.
 JobModel JobOf(const RunProfile& profile, const std::vector<double>& factors, uint64_t seed);
 
-// Makes the cluster: 25 workers of 4 slots, nine other queues that want all slots on and off, machines that are slow
-// for a while, two crashes, and attempts that fail. All times are in minutes of `minute` seconds, so that a short job
-// sees as much of it as a long one. The job is job 0 of the workload and comes after five minutes.
+// Makes the cluster: 25 workers of 4 slots, nine other queues that by turns want all slots or none, machines that are
+// slow for a while, two crashes, and attempts that fail. All times are in minutes of `minute` seconds, so that a short
+// job sees as much of it as a long one. The job is job 0 of the workload and comes after five minutes.
 Experiment NoisyCluster(JobModel job, const std::string& policies, uint64_t seed, double minute);
 
 // Returns the seconds with a slot for each task, started at once when its inputs are there. No run meets a shorter
@@ -34,7 +34,7 @@ struct DeadlineRun {
   double above = 0;       // part of `guaranteed` above the oracle's ceil(work / deadline) slots
   double held = 0;        // slot-seconds of its attempts
   std::vector<std::pair<double, uint32_t>> shares;  // seconds since the submit, guaranteed slots from then on
-  RunProfile profile;                               // what the run teaches
+  RunProfile profile;                               // the profile of this run
   bool met() const { return seconds <= deadline; }
 };
 // deadline: in seconds; 0: none. changed: the deadline from `change_at` seconds after the submit on; 0: unchanged.

@@ -1,6 +1,6 @@
-// Recurring jobs that are known as Jockey's evaluation describes its own (EuroSys'12, section 5): stages, barriers,
-// tasks, and the median and 90th percentile of task times. Edges, stage sizes and places of barriers are drawn:
-// guesses.
+// Makes recurring jobs by the figures that Jockey's evaluation (EuroSys'12, section 5) gives of its jobs: stages,
+// barriers, tasks, and the median and 90th percentile of task times. Edges, stage sizes and places of barriers are
+// drawn: guesses.
 #pragma once
 
 #include <string>

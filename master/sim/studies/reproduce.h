@@ -1,5 +1,5 @@
-// Figures of papers, reproduced in the simulator: the paper's numbers, ours, and the parameters. The one runner of all
-// studies (study.h).
+// Reproduces figures of papers in the simulator: the paper's numbers, ours, and the parameters. It runs all studies
+// (study.h).
 #pragma once
 
 #include <functional>

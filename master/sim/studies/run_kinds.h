@@ -1,5 +1,5 @@
-// The kinds of runs that study files name: a simulation of a cluster, and the computations of papers that no
-// description of a cluster and jobs can say. Each kind lists its measurements.
+// The kinds of runs that study files name: a simulation of a cluster, and computations of papers that are no simulation
+// of a cluster with jobs. Each kind lists its measurements.
 #pragma once
 
 #include <functional>

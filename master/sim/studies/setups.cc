@@ -344,7 +344,7 @@ struct LoadSetup {
   std::vector<double> hours;  // from, to: submits outside are left out
   double scale = 1;           // factor on all bytes of a swim trace
   uint32_t wider_than = 0;    // keeps jobs with a phase of more tasks whose times are recorded; 0: all
-  uint32_t most = 0;          // keeps so many jobs, evenly spaced; 0: all
+  uint32_t most = 0;          // keeps at most this many jobs, evenly spaced; 0: all
 };
 
 struct Loaded {

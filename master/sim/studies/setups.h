@@ -43,7 +43,7 @@ struct ClusterSetup {
 };
 ClusterSetup ParseClusterSetup(Fields* fields);
 Part ParseTaskSetup(Fields* fields);
-// The jobs of a table [jobs.NAME]. name: under which `memory` keeps what is read from files.
+// The jobs of a table [jobs.NAME]. name: the key under which `memory` caches data read from files.
 Part ParseJobSetup(Fields* fields, const std::string& name, const std::map<std::string, Program>& programs);
 
 // Lets each task that is slower than its phase's median take the median.

@@ -236,7 +236,7 @@ class FigureParser {
                  : "reads '" + measure + "', which the run '" + run + "' has not" + DidYouMean(measure, known));
   }
 
-  // Gives a line of another figure this figure's numbers.
+  // Replaces the numbers in a line of another figure by those of this figure.
   void Override(const Node& node, Figure* figure) {
     Line line;
     Fields f(node, "an override", error_);
@@ -258,7 +258,7 @@ class FigureParser {
   std::map<std::string, const std::vector<std::string_view>*> measures_;
 };
 
-// Gives a figure that is `like` another one what it lacks of that one's keys.
+// Completes a figure that is `like` another one with the keys that it lacks.
 Node Completed(const Node& figure, const std::map<std::string, Node>& above, FirstError* error) {
   Node out = figure;
   const auto like = figure.fields.find("like");

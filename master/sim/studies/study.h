@@ -1,5 +1,5 @@
-// A study: figures of one paper, with the paper's numbers, and what is run for ours. Studies are files (README.md);
-// those of the papers are compiled in.
+// A study: figures of one paper, with the paper's numbers and the runs that compute ours. Studies are files
+// (README.md); those of the papers are compiled in.
 #pragma once
 
 #include <functional>

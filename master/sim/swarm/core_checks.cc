@@ -77,7 +77,7 @@ std::string CheckOpenWork(const master::MasterCore& core) {
       return Name(id) + " is to be published, and is not committing";
     }
   }
-  // A policy that waits for a time must hear of it.
+  // A policy that waits for a time must have a timer for it.
   std::set<std::pair<std::pair<std::string, uint64_t>, Instant>> waits;
   for (const master::Timers::Timer& timer : open.timers.All()) waits.insert({{timer.policy, timer.id}, timer.at});
   for (const auto& [key, at] : core.scheduler().state().timers()) {

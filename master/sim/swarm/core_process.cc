@@ -160,7 +160,7 @@ CoreProcess::Fed CoreProcess::FeedOne(Record record, std::vector<FollowUp>* foll
   return fed;
 }
 
-// Rule D4: in safe mode nothing is known of what is elsewhere, so nothing is deleted or copied.
+// Rule D4: in safe mode it is not known what other workers hold, so nothing is deleted or copied.
 void CoreProcess::CheckEffects(const std::vector<dfs::Effect>& effects) {
   if (!core_.files().in_safe_mode()) return;
   for (const dfs::Effect& effect : effects) {
@@ -169,7 +169,7 @@ void CoreProcess::CheckEffects(const std::vector<dfs::Effect>& effects) {
   }
 }
 
-// A job whose output is published has its end in the record that says so.
+// The record that publishes a job's output also ends the job.
 void CoreProcess::NoteEnds(const Record& record, const Fed& fed) {
   if (const auto* published = std::get_if<master::JobPublished>(&record)) ends_[published->job] = fed.sequence;
   for (const sched::Decision& decision : fed.decisions) {
@@ -203,7 +203,7 @@ void CoreProcess::Sync(uint64_t sequence) {
 
 void CoreProcess::Pass(Instant now) {
   now_ = std::max(now_, now);
-  // Each timer that fires may set another one for this instant: not more of them than any policy needs.
+  // Each timer that fires may set another one for this instant. The bound is above what any policy needs.
   for (int i = 0; i < 1000; ++i) {
     auto due = core_.DueTimer(now_);
     if (!due) break;

@@ -27,11 +27,11 @@ class MemoryJournal {
   uint64_t durable() const { return durable_; }
   void Append(master::RecordKind kind, std::string payload) { records_.push_back({next_++, kind, std::move(payload)}); }
   void SyncTo(uint64_t sequence) { durable_ = std::max(durable_, std::min(sequence, last())); }
-  // The process ended: what was not synced is gone.
+  // Ends the process: unsynced records are lost.
   void Cut();
-  // The snapshot takes the place of all records that are durable. parts: as MasterCore::Save gave them.
+  // Replaces all durable records by a snapshot. parts: the output of MasterCore::Save.
   void TakeSnapshot(std::vector<std::pair<master::RecordKind, std::string>> parts);
-  // Applies the snapshot and the records behind it, up to `until`. Returns "" or what went wrong.
+  // Applies the snapshot and the records after it, up to `until`. Returns "" or what went wrong.
   std::string ReadInto(master::MasterCore* core, uint64_t until) const;
   // Applies the records in (after, until].
   std::string ReadInto(master::MasterCore* core, uint64_t after, uint64_t until) const;
@@ -39,22 +39,22 @@ class MemoryJournal {
  private:
   std::vector<std::pair<master::RecordKind, std::string>> snapshot_;
   uint64_t snapshot_at_ = 0;
-  std::vector<Stored> records_;  // behind the snapshot
+  std::vector<Stored> records_;  // after the snapshot
   uint64_t next_ = 1, durable_ = 0;
 };
 
-// The bytes of a job's spec in the swarm's journals, and back.
+// Encodes a job's spec for the swarm's journals, and decodes it.
 std::string SpecBytes(const JobSpec& spec);
 Result<JobSpec> SpecOfBytes(std::string_view bytes);
 
-// The world as a process acts on it.
+// The world on which a process acts.
 class Outside {
  public:
   virtual void Carry(const sched::Decision& decision) = 0;
   virtual void Carry(const dfs::Effect& effect) = 0;  // its record is durable
   virtual void Ended(JobId job) = 0;                  // its end is durable
   virtual void Publish(JobId job) = 0;                // its commit is durable; its output is no part of the block store
-  virtual void Broken(const std::string& what) = 0;   // the process saw what must not be
+  virtual void Broken(const std::string& what) = 0;   // the process found a violated invariant
 
  protected:
   ~Outside() = default;
@@ -74,11 +74,11 @@ class CoreProcess {
   Fed Feed(master::Record record);
   Fed Feed(sched::Event event) { return Feed(master::EventRecord{{now_, std::move(event)}, {}}); }
   uint64_t FeedAll(std::vector<master::Record> records);
-  // The action runs when the record is durable.
+  // Runs the action when the record is durable.
   void Hold(uint64_t sequence, std::function<void()> action);
-  // Syncs the journal up to this record, and runs what waited for it.
+  // Syncs the journal up to this record, and runs the actions that waited for it.
   void Sync(uint64_t sequence);
-  // Time passes: what is due is done.
+  // Advances the time to `now` and does all that is due.
   void Pass(Instant now);
 
   const master::MasterCore& core() const { return core_; }

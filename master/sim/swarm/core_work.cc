@@ -35,7 +35,7 @@ void CoreWorld::Carry(const sched::Decision& decision) {
   }
   const auto stop = [&](const auto& d) {
     to(d.worker, d.incarnation, [this, id = d.attempt](Worker& worker) {
-      // One that has ended has reported it.
+      // An attempt that has ended has reported so.
       if (worker.running.erase(id) > 0) Send(&worker, {id, report::Killed{}});
     });
   };
@@ -60,7 +60,7 @@ void CoreWorld::Carry(const sched::Decision& decision) {
   }
 }
 
-// The command's record is durable: whatever is deleted must not be needed.
+// Executes a command; its record is durable. A deleted block must not be needed.
 void CoreWorld::Carry(const dfs::Effect& effect) {
   if (const auto* gone = std::get_if<dfs::DeleteReplica>(&effect)) {
     Worker* worker = Of(gone->worker);
@@ -92,7 +92,7 @@ void CoreWorld::Carry(const dfs::Effect& effect) {
   }
 }
 
-// One attempt of the worker moves.
+// Lets one attempt of the worker make progress.
 void CoreWorld::Work(Worker* worker) {
   if (!worker->up || worker->running.empty()) return;
   auto it = worker->running.begin();

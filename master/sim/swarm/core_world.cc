@@ -33,7 +33,7 @@ JobSpec RandomSpec(Rng& rng, uint64_t seed, uint32_t n) {
       input.is_edge = true;
       input.stage = s - 1;
       input.kind = rng.Below(3) == 0 ? EdgeKind::kOneToOne : EdgeKind::kAllToAll;
-      // Waits for the sizes of what it reads, before it has tasks.
+      // The stage has no tasks before the sizes of its inputs are known.
       input.splits = input.kind == EdgeKind::kAllToAll && rng.Below(2) == 0;
     }
     stage.inputs.push_back(input);
@@ -106,7 +106,7 @@ CoreWorld::CoreWorld(uint64_t seed) : seed_(seed), rng_(Rng::Stream(seed, "core_
 std::string CoreWorld::Run() {
   Restart();
   for (step_ = 0; step_ < kFaultySteps && error_.empty(); ++step_) Step(true);
-  // From here on nothing fails, and all operators' wishes are taken back: every job must end.
+  // From here on nothing fails, and all operators' settings are undone, so every job must end.
   process_->Feed(master::Record(dfs::Record(dfs::SafeModeHeld{now_, false})));
   for (Worker& worker : workers_) {
     worker.up = true;
@@ -220,7 +220,7 @@ void CoreWorld::Fault() {
   }
 }
 
-// An operator or a user asks for something.
+// Makes a random request of an operator or a user.
 void CoreWorld::Ask() {
   Worker& worker = workers_[rng_.Below(workers_.size())];
   master::MasterCore& core = process_->core();
@@ -275,7 +275,7 @@ void CoreWorld::Submit() {
   if (step_ < job.from) return;
   master::MasterCore& core = process_->core();
   if (const master::JobView* known = core.jobs().FindSubmission(job.id)) {
-    // Submitted again, since the answer was lost: the same job.
+    // Submitted again, since the answer was lost: the master must return the same job.
     ++counts_.repeats;
     if (job.acked && known->id != job.job) Broken("a submission that was acknowledged has another job now");
     return;
@@ -327,7 +327,7 @@ void CoreWorld::Restart() {
   if (shadow_ == nullptr) shadow_ = std::make_unique<master::MasterCore>(config_, SpecOfBytes);
 }
 
-// At any record: of what is durable now.
+// Takes a snapshot of the durable state, at any record.
 void CoreWorld::Snapshot() {
   if (const std::string wrong = journal_.ReadInto(shadow_.get(), shadow_at_, journal_.durable()); !wrong.empty()) {
     return Broken("a replay: " + wrong);
@@ -358,7 +358,7 @@ void CoreWorld::Break(Worker* worker) {
   if (master::WorkerView* view = process_->core().workers().Find(worker->id)) view->session = 0;
 }
 
-// Its process ends: attempts and shuffle outputs are gone, blocks stay.
+// Ends the worker's process: attempts and shuffle outputs are lost, blocks stay.
 void CoreWorld::EndProcess(Worker* worker) {
   Note(worker->name + " ends");
   Break(worker);
@@ -401,7 +401,7 @@ void CoreWorld::Register(Worker* worker) {
   process_->Feed(master::Record(std::move(records->joined)));
   const master::Greeting greeting = core.GreetingOf(id, inventory, running);
   CheckGreeting(greeting);
-  // The answer leaves when the registration is durable; what it says is done at once then.
+  // The answer is sent when the registration is durable, and the worker acts on it at once.
   process_->Sync(fed.sequence);
   if (start_over) {
     worker->running.clear();
@@ -499,7 +499,7 @@ void CoreWorld::Check() {
   CheckFiles();
 }
 
-// Rule D4: a job that becomes visible has each of its blocks on a worker that can be read.
+// Checks rule D4: each block of a job that becomes visible is on a worker that can be read.
 void CoreWorld::CheckCommit(JobId id) {
   const master::MasterCore& core = process_->core();
   const master::JobView& job = core.jobs().jobs().at(id);
@@ -514,8 +514,8 @@ void CoreWorld::CheckCommit(JobId id) {
   }
 }
 
-// Rule D4: a write is acknowledged on two workers where there are two, also where one of them has not come back to a
-// master that was restarted.
+// Checks rule D4: a write is acknowledged on two workers if there are two, even if one of them has not come back to a
+// restarted master.
 void CoreWorld::CheckAcknowledged(const StagedBlock& block) {
   size_t known = awaited_.size();
   for (const Worker& worker : workers_) {
@@ -529,7 +529,7 @@ void CoreWorld::CheckAcknowledged(const StagedBlock& block) {
          std::to_string(wanted));
 }
 
-// An attempt goes on only where the scheduler counts on it.
+// Checks that a worker goes on only with attempts that the scheduler expects there.
 void CoreWorld::CheckGreeting(const master::Greeting& greeting) {
   for (const AttemptId& id : greeting.go_on) {
     const sched::Attempt* attempt = process_->core().scheduler().state().FindAttempt(id);
@@ -537,7 +537,7 @@ void CoreWorld::CheckGreeting(const master::Greeting& greeting) {
   }
 }
 
-// Later jobs know at once which operators durable records show to be random.
+// Checks that later jobs know all operators that durable records show to be random.
 void CoreWorld::CheckKnownOperators(const Submitted& job) {
   const sched::Job* known = process_->core().scheduler().state().FindJob(job.job);
   if (known == nullptr || !known->running()) return;
@@ -568,7 +568,7 @@ void CoreWorld::CheckFiles() {
     for (uint32_t s = 0; s < view->stages.size(); ++s) {
       for (uint32_t t = 0; t < view->stages[s].tasks.size(); ++t) {
         const master::TaskView& task = view->stages[s].tasks[t];
-        // One that others have read may be made again when the job ends.
+        // An output that others have read may be in the process of being made again when the job ends.
         if (!task.committed && view->spec.stages[s].is_final()) {
           return Broken(Name(job.job) + " has succeeded without one of its tasks");
         }

@@ -1,9 +1,9 @@
-// A random world around a master core: workers, clients, their messages, and faults. Each step does one thing that may
-// happen, and checks what must hold. A function of its seed.
+// A random world around a master core: workers, clients, their messages, and faults. Each step makes one random event
+// happen, and checks the invariants. It depends only on its seed.
 //
-// The master ends at any record and comes back from what was durable; sessions break with all that was under way;
-// reports come late and twice; workers end, with their outputs or without; operators drain, exclude and change things;
-// jobs are killed and submitted again. Then the faults stop, and every job must end.
+// The master ends at any record and restarts from the durable records. Sessions break and lose the messages under way.
+// Reports come late and twice. Workers end, with or without their outputs. Operators drain, exclude and change
+// settings. Jobs are killed and submitted again. Then the faults stop, and every job must end.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ class CoreWorld final : public Outside {
     uint64_t from = 0;  // its user submits it at this step or later
     bool acked = false;
     bool random = false;  // its operators give other content for equal input
-    std::string told;     // the final state that its user heard of
+    std::string told;     // the final state that its user received
   };
 
   // Outside.
@@ -118,9 +118,9 @@ class CoreWorld final : public Outside {
   std::vector<Submitted> jobs_;
   std::map<AttemptId, std::vector<Consumed>> consumed_;
   std::map<std::string, uint64_t> visible_;  // path -> id of the version that a job's commit made
-  std::set<WorkerId> awaited_;    // alive at the end of an earlier process of the master; no sign of them since
-  std::set<std::string> random_;  // operators that durable records say are not deterministic
-  uint32_t epoch_ = 0;            // the newest one that began
+  std::set<WorkerId> awaited_;               // alive at the end of an earlier process of the master, and silent since
+  std::set<std::string> random_;             // operators that are not deterministic by the durable records
+  uint32_t epoch_ = 0;                       // the newest one that began
   Instant now_{1'000'000'000};
   uint64_t sessions_ = 0, step_ = 0, seeds_ = 0;
   Counts counts_;

@@ -1,4 +1,4 @@
-// One-line texts of events and decisions, for people who look for a fault.
+// Describes events and decisions in one line each, for debugging.
 #pragma once
 
 #include <string>

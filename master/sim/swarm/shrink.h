@@ -1,4 +1,4 @@
-// Makes a failing experiment small: leaves out all that is not needed for the same failure.
+// Shrinks a failing experiment: removes everything that is not needed for the same failure.
 #pragma once
 
 #include <functional>

@@ -68,7 +68,7 @@ JobModel RandomJob(Rng& rng, uint32_t number) {
 constexpr const char* kPlace[] = {
     "fifo", "fair", "fair(reduces=greedy)", "fair(min_share_timeout=1,fair_share_timeout=3)", "fair(slowstart=0.5)",
     ""};
-// Used behind fair, if it queues reduces as it queues maps.
+// Appended to fair, if it queues reduces as it queues maps.
 constexpr const char* kSteer[] = {"jockey",
                                   "jockey(period=0.5,hysteresis=1,dead_zone=0)",
                                   "jockey(adapt=off)",
@@ -113,7 +113,7 @@ constexpr const char* kSpeculate[] = {"",
                                       "mantri_replication(always=on)",
                                       "mantri_placement(wait=1s),mantri_recompute"};
 
-// Far more events than any configuration needs whose jobs end.
+// Far more events than a configuration needs if all of its jobs end.
 constexpr uint64_t kMostEvents = 15'000;
 
 template <size_t N>

@@ -1,4 +1,4 @@
-// Random small clusters, workloads and fault plans. With any luck, every job must end as it should.
+// Makes random small clusters, workloads and fault plans. Whatever the random draws, every job must end as it should.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace mr::sim {
 // The name of random lists: one for each configuration, from all policies.
 inline constexpr char kAnyPolicies[] = "any";
 std::string RandomPolicies(uint64_t seed);
-// Returns at most 50 workers, at least one of which never fails for good, and jobs of a few stages joined by any edges.
-// A function of its arguments.
+// Returns a random experiment: at most 50 workers, at least one that never fails for good, and jobs of a few stages
+// with random edges. It depends only on its arguments.
 Experiment RandomExperiment(uint64_t seed, const std::string& policies);
 // Runs the experiment and checks all invariants after each event. Returns "" or what did not hold.
 std::string RunChecked(Experiment experiment);

@@ -1,9 +1,8 @@
 // Generates workloads: `generate:MIX[,jobs=N][,gap=SECONDS]`.
 //
 // facebook, bing: sizes in the bins of Dolly (NSDI'13, Table 3). The task model draws durations and straggler factors
-// (model.h).
-// recurring: the same, with four more jobs that come again and again, each time with other input and a deadline.
-// mumak, google: phases with recorded widths, durations and straggler factors (generate_measured.cc).
+// (model.h). recurring: the same, with four further jobs that recur, each time with other input and a deadline. mumak,
+// google: phases with recorded widths, durations and straggler factors (generate_measured.cc).
 #include <algorithm>
 #include <charconv>
 #include <cmath>

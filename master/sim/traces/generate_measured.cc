@@ -1,4 +1,5 @@
-// Measurements of two recorded workloads, and jobs drawn from them, for machines without the files.
+// Measurements of two recorded workloads, and jobs drawn from them. They replace the recorded files, which need not be
+// present.
 //
 // A phase is the tasks of one kind of one job, with the durations d in order. It has a width n, a median m, and a
 // *shape*: d / m at the quantiles kAt (linear between order statistics). The last is max / median, the straggler factor

@@ -120,9 +120,8 @@ TEST(RenderTest, ExplainsTimesBySlotsWithABarEach) {
   EXPECT_THAT(text, HasSubstr("sum    reduce  2      <= 64 MiB  -       -               -\n"));
   EXPECT_THAT(text, HasSubstr("1      8.0 s   9.0 s     ========================================\n"));
   EXPECT_THAT(text, HasSubstr("4      2.0 s   3.0 s     ========== in time\n"));
-  EXPECT_THAT(
-      text,
-      HasSubstr("deadline 5.0 s: needs 4 slots, 4 are not guaranteed to others; the earliest that can be is 3.6 s\n"));
+  EXPECT_THAT(text, HasSubstr("deadline 5.0 s: needs 4 slots, 4 are not guaranteed to others; the earliest deadline "
+                              "that can be met is 3.6 s\n"));
   e.times.clear();
   e.basis = "too large";
   EXPECT_THAT(ExplainText(e, 0), HasSubstr("time: no prediction: too large\n"));

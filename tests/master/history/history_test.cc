@@ -9,7 +9,7 @@
 namespace mr::history {
 namespace {
 
-// Stages of so many tasks, of which each reads the one before it; a task has as many attempts as its number says.
+// Makes stages of so many tasks; each stage reads the one before it. A task has as many attempts as its number says.
 sched::Job JobWith(const std::vector<uint32_t>& tasks) {
   sched::Job job;
   job.id = {3, 7};

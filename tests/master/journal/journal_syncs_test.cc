@@ -172,7 +172,7 @@ TEST_F(JournalSyncsTest, ASegmentOfAnotherChainIsRefused) {
   const auto opened = Open();
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(CodeName(opened.status().code()), std::string("corrupted")) << opened.status().message();
-  EXPECT_THAT(opened.status().message(), testing::HasSubstr("does not belong behind record"));
+  EXPECT_THAT(opened.status().message(), testing::HasSubstr("does not follow record"));
 }
 
 }  // namespace

@@ -66,8 +66,8 @@ TEST(SchedCostTest, AnEventLooksAtAsMuchWhere60JobsAreGuaranteedSlotsAsWhere4Are
   EXPECT_LE(many, 1.5 * few) << few << " looks a launch with 4 such jobs, " << many << " with 60";
 }
 
-// Speculation looks at each stage once per round of idle offers, of which there are the more the longer slots are
-// idle: of as much work per worker, so that both clusters are idle for as long.
+// Speculation looks at each stage once per round of idle offers, and there are more rounds the longer slots are idle.
+// Both clusters get the same work per worker, so that they are idle for as long.
 TEST(SchedCostTest, SpeculationLooksAtAsMuchIn3000WorkersAsIn100) {
   const char* policies = "fifo,late";
   const double small = Looks(policies, 100, 2), large = Looks(policies, 3'000, 60);

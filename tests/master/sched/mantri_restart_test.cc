@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kNoRestarts = 0;
 
-// A stage of which tasks 10 to 13 took 10 s for 100 bytes each, on workers 10 to 13, as far as it is not told
-// otherwise. So t_new is 10 s for 100 bytes, and Delta 1 s.
+// A stage with finished tasks 10 to 13: they took 10 s for 100 bytes each, on workers 10 to 13, unless Begin gets other
+// times. So t_new is 10 s for 100 bytes, and Delta 1 s.
 class MantriRestartTest : public testing::Test {
  protected:
   MantriRestartTest() { Begin({10, 10, 10, 10}); }
@@ -148,7 +148,7 @@ TEST_F(MantriRestartTest, AttemptsOfAnEarlierGenerationCountAgainstNoLimit) {
   state_.EditTask(TaskOf(0), [](Task& task) { ++task.generation; });
   const double now = HalfRead(0, 30, 6);
   ASSERT_TRUE(Judge(0, now, true, 2));
-  EXPECT_TRUE(Judge(0, now, true, 2)->anew) << "begun anew twice, for an earlier output";
+  EXPECT_TRUE(Judge(0, now, true, 2)->anew) << "restarted twice, for an earlier output";
   ASSERT_TRUE(Judge(0, now, false)) << "as many speculative attempts as may be, for an earlier output";
   EXPECT_FALSE(Judge(0, now, false)->anew);
 }
@@ -286,7 +286,7 @@ TEST_F(MantriRestartTest, RunningOnesTellWhenHalfOfThemHaveReadATenth) {
   EXPECT_TRUE(fresh.early());
   EXPECT_NEAR(fresh.Expected(100, 1), 14, 1e-6) << "its own time is one of five";
   EXPECT_TRUE(Judge(0, 5, false));
-  EXPECT_FALSE(Judge(5, 5, false)) << "45 s left for five times the data, of which a new one takes 70";
+  EXPECT_FALSE(Judge(5, 5, false)) << "45 s left for five times the data; a new attempt takes 70";
   running_ = false;
   EXPECT_FALSE(Judge(0, 5, false)) << "none has finished";
 }
@@ -573,7 +573,7 @@ TEST_F(MantriRestartTest, NothingThatIsToBeDoneIsPassedOver) {
           return MayAct(rules, seen.fresh, c, view.now(), least, mode.waiting, mode.speculate,
                         [&] { return location; });
         };
-        ASSERT_EQ(may(kAny), act.has_value()) << "these have run nowhere else, and were not begun anew";
+        ASSERT_EQ(may(kAny), act.has_value()) << "these have run nowhere else, and were not restarted";
         if (!act) continue;
         ++mode.acts;
         EXPECT_TRUE(may(act->saves - 1));

@@ -43,7 +43,7 @@ class RandomCluster {
   int speculative_launched() const { return speculative_; }
   // Launches of tasks that had committed already. See replicas_kept() for those of their outputs that were kept.
   int remakes() const { return remakes_; }
-  // Outputs that were committed, and those of tasks of which clones ran.
+  // Outputs that were committed, and outputs of tasks that ran as clones.
   size_t commits() const { return won_.size(); }
   size_t cloned_commits() const { return cloned_commits_; }
   int slots_lent() const { return lent_; }

@@ -114,7 +114,7 @@ class Delay final : public Policy {
     if (timer == nullptr || *timer != wake) plan->WakeAt(FactId(job), wake);
   }
 
-  // Returns whether for T1 + T2 no offer was refused, nor would have been if the wait were not over.
+  // Returns whether no offer was refused for T1 + T2, nor would have been had the wait not been over.
   bool Calm(const State& state, JobId job, Instant now) const {
     const std::optional<Instant> last = Fact(state, job, kLast);
     return last && now > *last + node_ + rack_ + state.config().offer_period;
@@ -128,8 +128,8 @@ class Delay final : public Policy {
 
   const bool paper_;
   const Duration node_, rack_;
-  // Cache: jobs that were passed over at this instant, and since when they wait. At another worker in the same instant
-  // the answer is the same, and there is no fact to write.
+  // Cache: jobs that were passed over at this instant, and the start of their wait. For another worker at the same
+  // instant the answer is the same, and there is no fact to write.
   mutable Instant at_{-1};
   mutable std::map<JobId, Instant> waits_;
 };

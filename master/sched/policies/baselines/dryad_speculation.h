@@ -1,4 +1,4 @@
-// dryad_speculation: speculative attempts of whatever still runs at the end of a phase, oldest first.
+// dryad_speculation: speculative attempts of all tasks that still run at the end of a phase, oldest first.
 //
 // The backup tasks of MapReduce (Dean, Ghemawat, OSDI 2004, 3.6) and Dryad, a baseline of Mantri (Ananthanarayanan et
 // al., OSDI 2010). Each task that still runs gets a speculative attempt once

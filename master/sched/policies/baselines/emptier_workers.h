@@ -1,4 +1,4 @@
-// Finds workers on which a clone on an idle slot disturbs nothing, and checks whether there is a better one.
+// Finds workers on which a clone on an idle slot disturbs no other attempt, and checks whether there is a better one.
 #pragma once
 
 #include <array>

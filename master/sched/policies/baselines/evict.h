@@ -2,9 +2,9 @@
 // 1. Attempts on spare slots (guarantees.h), of the job with the latest deadline first.
 // 2. Attempts of the queue that is furthest above its share, as long as it keeps that share. For a guarantee: of any
 //    queue, as long as it keeps its min share.
-// The youngest ends first, and only if the slot helps and none is on its way already. Stages with side effects are
-// spared. Cost: attempts of jobs with spare slots and of queues that give, until enough of them end; not to be paid for
-// each event.
+// The youngest ends first, and only if the slot helps and none is on its way already. Attempts of stages with side
+// effects are never ended. Cost: attempts of jobs with spare slots and of queues above their share, until enough of
+// them end; too much for each event.
 #pragma once
 
 #include <map>

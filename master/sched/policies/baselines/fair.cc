@@ -104,7 +104,8 @@ class Fair final : public Policy {
         map ? ++m : ++r;
         const Job& job = *state.FindJob(rank.job);
         if (first == nullptr) first = &rank;
-        // A slot that is offered for its data only is not for a job that deserves it less.
+        // In a local-only offer only jobs that rank like the first may launch: the first may use the slot in a later
+        // offer.
         const bool equal = rank.rank == first->rank && rank.held == first->held;
         if (offer.local_only && !equal) return false;
         if (offer.passed.count(rank.job) != 0) {
@@ -126,7 +127,7 @@ class Fair final : public Policy {
       }
       if (offer.local_only) return false;
     }
-    // Jobs that were passed over launch nothing here, nor early reduces: the offer is repeated without them.
+    // In a repeated offer, jobs that were passed over launch nothing here, not even early reduces.
     if (!plan->passed().empty()) return true;
     if (!ready && all_keep) walks_.NoteKept(state, worker);
     return false;

@@ -19,7 +19,7 @@
 // Departures:
 // - Priorities are an order, not weights. Waiting reduces are taken back as in fifo. Preemption is on, but not for
 //   stages with side effects.
-// - Jobs with a guarantee (jockey) come before the queues (guarantees.h), and what they hold counts for no queue.
+// - Jobs with a guarantee (jockey) come before the queues (guarantees.h), and their slots count for no queue.
 // - A job with ready tasks that is below its guarantee for guarantee_timeout gets slots by eviction (evict.h). The
 //   youngest spare attempts end first, then those of queues down to their min shares. With greedy reduces nothing is
 //   evicted. If the slots went to others, it waits twice as long the next time.

@@ -17,7 +17,7 @@ constexpr const char* kBelow[] = {"below_min_since", "below_share_since"};
 constexpr double kNearly = 1e-6;  // shares come from a bisection
 
 // Returns whether a task of the queue has its inputs and no attempt, so that more slots would be of use. A task that
-// only wants clones preempts nobody.
+// only wants clones causes no preemption.
 bool Lacks(const State& state, const Queue& q) {
   const auto waits = [&](const JobRank& rank) {
     const Job& job = *state.FindJob(rank.job);
@@ -65,7 +65,7 @@ std::map<uint64_t, double> SharesOf(const State& state) {
   return shares;
 }
 
-// Returns the slots with which the queue is no longer below this kind of share.
+// Returns the fewest slots with which the queue is no longer below this kind of share.
 uint32_t Enough(const Queue& q, double share, size_t kind) {
   if (kind == 0) return q.min_share;
   return static_cast<uint32_t>(std::floor(share / 2 + kNearly));

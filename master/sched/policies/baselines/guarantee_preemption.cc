@@ -64,8 +64,8 @@ void GuaranteePreemption::ReviewJob(const Job& job, const View& view, const std:
   if (since != nullptr && view.now() < from + timeout_ * (int64_t{1} << vain)) return;
   if (since != nullptr) {
     wanted.job = &job;
-    // The slots may go to others all the same: a later policy lets the job's tasks wait for another place or time.
-    // Endless evictions would keep the others from their ends and serve nobody.
+    // The freed slots may still go to others, if a later policy makes the job's tasks wait for another place or time.
+    // Endless evictions would then delay the others without a gain.
     const int64_t held = number(kHeldThen);
     if (job.holding > held)
       vain = 0;

@@ -2,7 +2,7 @@
 // tokens. A job that holds fewer slots than its guarantee and has tasks with inputs comes before all queues. The
 // earliest deadline is first; jobs that are late already come last, as they should make no other late. Others use what
 // a job leaves of its guarantee. What it holds beyond the guarantee are spare slots: it gets them after all queues and
-// loses them first. Lower priority means no more than that: a task on a spare slot runs as fast as others. Cost of an
+// loses them first. That is all that lower priority means: a task on a spare slot runs as fast as others. Cost of an
 // offer: a look at the jobs that want it (State::wanting), up to the one that gets it.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace mr::sched {
 
-// Launches a task of a job below its guarantee. kWaits: none here, though such a job has tasks with inputs. A slot that
-// is offered for its data only is then not for others.
+// Launches a task of a job below its guarantee. kWaits: such a job has tasks with inputs, but none is launched here. In
+// a local-only offer other jobs must then not take the slot.
 enum class Served { kNothing, kLaunched, kWaits };
 Served LaunchGuaranteed(const SlotOffer& offer, const State& state, Instant now, Choose choose, Plan* plan);
 // Launches a task with inputs of a job at its guarantee.

@@ -1,4 +1,4 @@
-// spark_speculation: speculative attempts of what has run much longer than the median, late in a stage.
+// spark_speculation: speculative attempts of attempts that have run much longer than the median, late in a stage.
 //
 // Apache Spark, TaskSetManager.checkSpeculatableTasks: once max(1, floor(quantile * tasks)) of a stage have finished,
 //   threshold = max(multiplier * median duration, min_age)

@@ -160,7 +160,7 @@ bool KeepsRoom(const State& state, const StageId& early, const Worker& w) {
 
 std::optional<Choice> ChooseLocal(const State& state, const StageId& id, const SlotOffer& offer) {
   if (auto first = LocalOf(state, id, offer, false)) return first;
-  // A task without an attempt may be local nowhere, and needs the slot more than a clone.
+  // A task without an attempt needs the slot more than a clone, even if its input is local nowhere.
   const Job& job = *state.FindJob(id.job);
   for (const TaskClass& c : job.stages[id.stage].classes) {
     if (AnyReady(state, job, id.stage, c, false)) return std::nullopt;

@@ -14,7 +14,7 @@ double ShareOf(const State& state, const Job& job, double slots) {
   const Queue& q = *job.in_queue;
   double weights = 0;
   for (const auto& [number, queue] : state.busy_queues()) weights += queue->weight;
-  // Min shares above the part by weight are paid by the other queues, by their weights.
+  // The other queues give up slots, by their weights, for min shares above the part by weight.
   double owed = 0, giving = 0;
   const auto of_weight = [&](const Queue& queue) { return slots * queue.weight / weights; };
   for (const auto& [number, queue] : state.busy_queues()) {
@@ -34,7 +34,7 @@ double ShareOf(const State& state, const Job& job, double slots) {
   return share / q.jobs;
 }
 
-// Returns the slots that this phase holds or may hold soon: of a task with clones, all that it should have.
+// Returns the slots that this phase holds or may hold soon. A cloned task counts with all clones that it should have.
 uint32_t Granted(const Stage& stage) {
   if (stage.cloned == 0) return static_cast<uint32_t>(stage.active.size());
   uint32_t slots = 0;

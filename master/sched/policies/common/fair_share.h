@@ -1,4 +1,4 @@
-// Fair share of a job, whatever policy places the work. For policies that need it for more than first attempts.
+// Computes the fair share of a job, whatever policy places the work, for policies that launch more than first attempts.
 #pragma once
 
 #include "master/sched/state/state.h"

@@ -1,5 +1,5 @@
-// Cache of the stages that may have a use for an idle slot. Most offers of a round of thousands change nothing, and
-// would otherwise go through all stages each. It only saves time: results equal those of a look at each stage.
+// Caches the stages that may have a use for an idle slot. Of the thousands of offers in a round most change nothing.
+// Without the cache each would go through all stages. It changes no result.
 #pragma once
 
 #include <cstdint>

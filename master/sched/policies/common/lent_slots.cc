@@ -8,7 +8,7 @@
 namespace mr::sched {
 
 namespace {
-// Waiting stages examined for one slot. A guess: with more, the cluster wants all slots.
+// Waiting stages examined for one slot. A guess: if more wait, no slot of the cluster is idle for long.
 constexpr size_t kReadySeen = 64;
 }  // namespace
 

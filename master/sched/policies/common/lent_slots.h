@@ -1,12 +1,12 @@
-// Slots that were lent to clones while nothing else could use them (State::lent), and what others may take them for.
-// The lender is opportunistic.h; give_back.h returns them.
+// Slots that were lent to clones while they were idle (State::lent), and the waiting work that may take them back. The
+// lender is opportunistic.h; give_back.h returns them.
 #pragma once
 
 #include "master/sched/state/state.h"
 
 namespace mr::sched {
 
-// Returns whether the slot comes back, or would if something wanted it: its task can do without the attempt.
+// Returns whether the slot is coming back, or can be taken back because the task has another attempt.
 bool ComesBack(const State& state, const AttemptId& lent);
 // Returns how many lent slots come back.
 size_t SlotsThatComeBack(const State& state);

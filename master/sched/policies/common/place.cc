@@ -62,7 +62,7 @@ void TakeBackFor(const StageId& stage, const State& state, Plan* plan) {
   for (const TaskClass& c : job.stages[stage.stage].classes) {
     if (state.FullReady(job, stage.stage, c)) need += c.ready.pending();
   }
-  // Lent slots on their way back come first: what they do not serve is taken back when they have come.
+  // Lent slots on their way back come first. Slots that are still missing after that are taken back then.
   uint32_t coming = job.taking_back;
   for (const AttemptId& id : state.lent()) coming += !state.FindAttempt(id)->live() && LentSlotHelps(state, id, stage);
   if (need <= coming) return;
@@ -87,13 +87,13 @@ bool SlotHelps(const State& state, const AttemptId& id, const StageId& stage) {
   if (!w.alive || w.draining) return false;
   const StageSpec& theirs = state.Spec(id.task.stage_id());
   const StageSpec& ours = state.Spec(stage);
-  // A full queue may not take what is free elsewhere. With greedy reduces only maps count in it.
+  // A full queue may not take slots that are free elsewhere. With greedy reduces only maps count in it.
   const Job& holder = *state.FindJob(id.task.job);
   if (holder.in_queue == state.FindJob(stage.job)->in_queue && state.QueueFull(holder, ours.slot_kind)) {
     return !state.sharing().by_kind || theirs.slot_kind == SlotKind::kMap;
   }
   if (state.free(ours.slot_kind).count(w.id) != 0 && state.Room(w, w.used, ours.slot_kind, ours.memory_bytes)) {
-    return false;  // it waits for something else than a slot
+    return false;  // it waits for something other than a slot
   }
   SlotUse use = w.used;
   --use.slots[KindIndex(theirs.slot_kind)];

@@ -129,7 +129,8 @@ bool Speculation::HasAny(const View& view, Seen* seen) const {
   return seen->best && !view.state().QueueFull(*seen->job, kind);
 }
 
-// A worker that declines costs no walk over candidates, unless it ran the one that is chosen for all.
+// Returns the choice that holds for any worker, unless this worker already ran its task. Only then are the candidates
+// walked again.
 std::optional<Speculation::Choice> Speculation::PickFor(const View& view, const Seen& seen,
                                                         const Worker& worker) const {
   if (Shuns(*seen.job, worker.id)) return std::nullopt;
@@ -154,7 +155,7 @@ std::optional<Reason> Speculation::WhyAlone(const View& view, const AttemptId& i
 
 const Attempt& Speculation::AttemptOf(const Stage& stage, AttemptKey key) {
   const std::vector<Attempt>& attempts = stage.tasks[key.first].attempts;
-  // Numbers ascend, and the wanted one is nearly always the last.
+  // Numbers ascend, and callers nearly always ask for the last one.
   auto it = attempts.rbegin();
   while (it->number != key.second) ++it;
   return *it;

@@ -14,8 +14,8 @@ namespace mr::sched {
 // of 100,000 attempts. A guess: more than a stage has slow tasks at one instant.
 inline constexpr size_t kCandidatesSeen = 256;
 
-// An attempt counts as slow whatever its input is once its time per byte exceeds that of finished ones by this
-// factor. The excess is half of that of an outlier, 1.5 x median (Mantri, OSDI'10), since its own time to the end is
+// If an attempt's time per byte exceeds that of finished ones by this factor, it counts as slow, however large its
+// input is. The excess is half of that of an outlier, 1.5 x median (Mantri, OSDI'10), since its own time to the end is
 // an estimate.
 inline constexpr double kSkewSlack = 1.25;
 

@@ -1,4 +1,4 @@
-// Cache with which policies that place work do not repeat the same walk over stages.
+// Caches the results of walks over stages, so that policies that place work do not repeat them.
 #pragma once
 
 #include <array>
@@ -10,14 +10,12 @@
 
 namespace mr::sched {
 
-// Findings of a policy's last walk over stages, valid as long as nothing changes. It decides nothing else than another
-// walk would.
+// Results of a policy's last walk over stages, valid until the next change. They change no decision.
 //
-// Kept: no stage may have a task wait for inputs on this worker, since each has refused a worker with equal slots,
-// memory and use. While most slots are free and the same stages keep them so, each offer of thousands would otherwise
-// go through all of these stages. Some such workers are remembered: in a round of offers those with one slot in use and
-// those with three take turns.
-// From: an offer that is repeated, since jobs were passed over, begins at the stage that had the launch.
+// Kept: returns true if no stage may have a task wait for inputs on this worker, since each stage has refused a worker
+// with equal slots, memory and use. Without it each of thousands of offers would go through the same stages while most
+// slots are free. Several combinations are remembered (kRoomsKept), since in a round of offers they alternate.
+// From: a repeated offer (jobs were passed over) begins at the stage that had the launch.
 class Walks {
  public:
   bool Kept(const State& state, const Worker& w) const;
@@ -25,7 +23,7 @@ class Walks {
   // Returns where to begin among ready, or early, stages; null: at the first.
   const StageKey* From(const State& state, const SlotOffer& offer, bool ready);
   void NoteFrom(bool ready, const StageKey& key) { from_[ready] = key; }
-  // Comes after all stages.
+  // A key that is greater than that of every stage.
   static constexpr StageKey kEnd{INT64_MAX, UINT64_MAX, {}};
 
  private:

@@ -111,7 +111,7 @@ class Coupling final : public Policy {
     }
     const double beta = options_.beta >= 0 ? options_.beta : PeekBeta(pending, seen.free);
     const double alpha = !rack ? kAlphaFar : RunsReader(job, w) ? kAlphaRackBusy : kAlphaRack;
-    // Each job that is considered at this offer has a draw of its own.
+    // One draw per job that is considered at this offer.
     Rng own(MixHash(rng.Next(), job.arrival));
     const double p = std::max(kLeastChance, PeekChance(alpha, beta, seen.share, seen.free));
     if (own.Uniform() >= p) plan->PassOver(id.job);

@@ -3,8 +3,8 @@
 //
 // Coupling Scheduler (Tan, Meng, Zhang: Coupling Task Progress for MapReduce Resource-Aware Scheduling, INFOCOM 2013),
 // algorithms 1 to 3. Formulas: coupling_rules.h; the wait for a central worker: wait_scheduling.h.
-//   maps      what an earlier policy drafts is launched where its input is, else with probability p (.02 at least);
-//             if it is refused, the slot goes to the other jobs
+//   maps      a map that an earlier policy drafts is launched where its input is, else with probability p (.02 at
+//             least); if it is refused, the slot goes to the other jobs
 //   reduces   only those of the job whose reduces are furthest behind (m > 0), on a worker near its maps' outputs
 //
 // A "reduce" is a task of any stage that reads others, and its "maps" are their tasks. The rule is the same for each

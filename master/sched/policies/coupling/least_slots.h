@@ -1,5 +1,5 @@
-// Slots that maps and reduces leave each other on workers without caps per kind, for coupling. Our addition: the
-// paper's workers have caps per kind, by which this is off.
+// Slots that maps and reduces leave each other on workers without caps per kind, for coupling. Not in the paper: its
+// workers have caps per kind, which switch this off.
 //
 //   maps      reduces that wait for inputs take no slot if reduces hold all but this share of all slots, rounded up:
 //             the maps of a later job find slots that no waiting reduce holds

@@ -15,7 +15,7 @@ namespace {
 constexpr char kWait[] = "wait", kJob[] = "job", kStage[] = "stage", kSince[] = "since", kOffer[] = "offer";
 constexpr std::array<size_t, 4> kGroupBegin{0, 1, 3, kNear};
 
-// In place of an instant: the candidate found no place in its fourth period.
+// Stored in place of an instant: the candidate found no place in its fourth period.
 constexpr int64_t kDropped = -1;
 
 std::string Near(size_t i) { return "near/" + std::to_string(i); }
@@ -52,9 +52,9 @@ double MismatchOf(const Job& job, uint32_t s, double threshold) {
   return Mismatch(step, threshold);
 }
 
-// Returns the stage that is most behind, of jobs of this queue that wait for slots of this kind and are not passed
-// over. early: also of jobs without a task that has all its inputs. Of many jobs it examines the first, to which the
-// queue has given least so far. without: this stage is left out.
+// Returns the stage that is most behind, among jobs of this queue that wait for slots of this kind and are not passed
+// over. early: also among jobs without a task that has all its inputs. It examines at most jobs_seen jobs of
+// each of the two kinds, in the queue's order. without: this stage is left out.
 std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, const Queue& q, SlotKind kind,
                                   const WaitRules& rules, bool early, const StageId* without, Rng& rng) {
   const Worker& worker = *state.FindWorker(offer.worker);
@@ -171,7 +171,7 @@ bool LaunchDueReduce(const SlotOffer& offer, const View& view, const Queue& queu
     if (candidate) plan->ForgetAll(kWait, fact);
     return true;
   }
-  // Nobody is near: any worker will do.
+  // No worker is near: any worker will do.
   const Instant since{view.now().ns - (near.empty() ? 3 * state.config().offer_period.ns : 0)};
   NoteChoice(view, fact, *chosen, near, since, plan);
   return false;

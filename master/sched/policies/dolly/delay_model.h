@@ -36,7 +36,7 @@ struct Contention {
 //   there, reader k takes replica k at offsets[k]; else they read one after another.
 // - At omega the waiting readers join, one by one, the replica with the fewest readers. Later replicas are never made.
 //   A read continues at the new rate as soon as a reader joins or leaves its replica.
-// - omega = 0 is CC. With omega >= (readers - 1) * read_seconds nobody ever shares.
+// - omega = 0 is CC. With omega >= (readers - 1) * read_seconds no reader ever shares.
 // With an infinite omega, CAC, a replica serves one reader, and a reader without one waits forever.
 // Cost: O(readers (readers + replicas)).
 std::vector<double> ReadEnds(const std::vector<double>& offsets, size_t readers, double read_seconds, double omega,
@@ -64,7 +64,7 @@ double TaskSeconds(const DelaySample& sample, double omega, const Contention& co
 inline constexpr int kOmegaPoints = 64;
 
 // Returns the omega of 0, longest/63, ..., longest with the least mean TaskSeconds; the smallest of those equal to
-// within a 1e-9th. Ignores samples in which no clone ends; without any sample returns 0, which waits for nobody.
+// within a 1e-9th. Ignores samples in which no clone ends; without any sample returns 0, so that no reader waits.
 // Requires: longest is finite and >= 0. Cost: 64 reads of each output, .1 us each with 2 clones and .3 us with 3
 // (measured). 200 samples of 10 upstream tasks take 14 and 38 ms, so callers keep few samples.
 double BestOmega(const std::vector<DelaySample>& samples, const Contention& contention, Fetching fetching,

@@ -1,6 +1,6 @@
-// Budget of dolly (B_U in dolly.h): charges admitted phases for their clones, and gives back. Each list of jobs keeps
-// its own charges. Jobs with lists of their own share what the cluster's list and they themselves leave of a budget.
-// Their charges, under whatever beta, do not count for jobs of the cluster's list.
+// Budget of dolly (B_U in dolly.h): charges admitted phases for their clones, and refunds the charges. Each list of
+// policies keeps its own charges. For jobs with a list of their own, the charges of the cluster's list count as well as
+// those of their own lists. For jobs of the cluster's list, charges of other lists never count, whatever their beta.
 #pragma once
 
 #include <vector>

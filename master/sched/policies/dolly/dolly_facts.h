@@ -19,8 +19,8 @@ inline std::string Verdict(uint32_t stage) { return "verdict/" + std::to_string(
 
 inline constexpr char kDolly[] = "dolly";  // the owner of these facts; a job's own list adds its mark
 
-// Forgets the charges of a list of jobs that no longer runs dolly, as nobody would give them back when jobs end. Keeps
-// what was learned of stragglers, which stays true.
+// Forgets the charges of a policy list that no longer has dolly, since no policy would refund them when jobs end. Keeps
+// the statistics of stragglers, which stay valid.
 void ForgetCharges(const View& view, Plan* plan);
 
 }  // namespace mr::sched

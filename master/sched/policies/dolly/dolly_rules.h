@@ -20,12 +20,11 @@ namespace mr::sched {
 // 64 clones with p = .5 are enough for any number of tasks.
 inline constexpr uint32_t kMostClones = 64;
 
-// Returns the clones of each task, the first attempt included, with which P(the job straggles) <= epsilon. 1: no clone
-// is needed. At most kMostClones, even if that is not enough. epsilon is met to within a 1e-9th of it, for counts at
-// which the two are equal.
+// Returns the number of attempts per task, the first one included, with which P(the job straggles) <= epsilon. 1: no
+// clone is needed. At most kMostClones, even if that is not enough. The comparison allows a relative error of 1e-9.
 uint32_t CloneCount(double p, uint32_t n, double epsilon);
-// Returns the clones of the job as a whole (job-level cloning): 1 to `most`, which may not be enough. Requires: most >=
-// 1.
+// Returns the number of clones of the whole job (job-level cloning): 1 to `most`, which may not be enough. Requires:
+// most >= 1.
 uint32_t StrandCount(double p, uint32_t n, double epsilon, uint32_t most);
 
 // Returns P(the job straggles) with c clones of each task: 1 - (1 - p^c)^n.

@@ -12,11 +12,11 @@ namespace mr::sched {
 
 namespace {
 
-// Tasks without a helpful lent slot after which the stage is left: its others are like them. A guess.
+// Tasks that no lent slot helps after which the rest of the stage is skipped, since it is similar. A guess.
 constexpr size_t kMisses = 8;
 // Waiting stages examined from the first on, and as many elsewhere. A guess: fewer wait while slots are idle.
 constexpr size_t kStagesWalked = 64;
-// Names of the facts that store where the next walk goes on: after this stage of the job of this rank and arrival.
+// Names of the facts that store where the next walk continues: after this stage of the job of this rank and arrival.
 constexpr char kRank[] = "rank", kArrival[] = "arrival", kStage[] = "stage";
 
 struct Lent {
@@ -114,7 +114,7 @@ class Lender {
           const Task& task = job.stages[id.stage].tasks[t];
           const double waiting = c.ready.size() + c.blocked.size();
           if (full != nullptr ? FindInQueue(*full, spec, waiting) : FindPlace(spec, task, waiting)) continue;
-          // Later lent slots only become fewer for this need.
+          // Lent slots only become fewer during the walk, so later tasks with this need fail, too.
           if (full != nullptr || (task.failed_on.empty() && task.live == 0)) return (void)hopeless_.insert(need);
           if (++misses == kMisses) return;
         }
@@ -159,7 +159,7 @@ class Lender {
   bool FindPlace(const StageSpec& spec, const Task& task, double waiting) {
     const auto good = [&](const Place& place) {
       const Worker& w = *place.worker;
-      // If there is room already, the task waits for something else than a slot.
+      // If there is room already, the task waits for something other than a slot.
       return !state_.Room(w, w.used, spec.slot_kind, spec.memory_bytes) && !state_.BelongsElsewhere(spec, task, w);
     };
     const auto room = [&](const Place& place, const SlotUse& use) {

@@ -1,4 +1,4 @@
-// Gives lent slots (lent_slots.h) back to what waits. The scheduler calls it whatever list is in force
+// Gives lent slots (lent_slots.h) back to waiting tasks. The scheduler calls it whatever list is in force
 // (PolicyEntry::give_back), in each step in which work appears or a freed slot was not taken.
 #pragma once
 

@@ -26,7 +26,7 @@ class IdleStages {
   // attempts: most per task, all counted. tasks: most per stage.
   IdleStages(uint32_t attempts, size_t tasks) : attempts_(attempts), tasks_(tasks) {}
 
-  // Returns whether the stage is small enough, and a clone can change nothing but the time of its end.
+  // Returns whether the stage is small enough, and a clone can change only the time of its end.
   bool Serves(const Job& job, uint32_t stage, SlotKind kind) const;
   // Returns the i-th stage with a task for some worker; null: there are fewer. A caller that launches a clone of it
   // sets `looked` back.
@@ -52,7 +52,7 @@ class IdleStages {
 
   const uint32_t attempts_;
   const size_t tasks_;
-  // Cache of this round: decides nothing else than a look at the state would.
+  // Cache of this round. It changes no decision.
   std::array<std::vector<IdleStage>, 2> seen_;
   std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};
   std::array<Hopeful<IdleStage>, 2> hopeful_;

@@ -12,12 +12,12 @@ namespace mr::sched {
 namespace {
 
 constexpr char kBin[] = "bin", kChosen[] = "omega", kAt[] = "at";
-// Samples that are kept of a bin, of each kind, the newest. A guess: enough for a 90th percentile.
+// Samples kept per bin and kind, the newest ones. A guess: enough for a 90th percentile.
 constexpr int64_t kSamples = 64;
-constexpr int64_t kFewestSamples = 8;   // gaps: with fewer nothing is chosen
-constexpr int64_t kFromOneJob = 8;      // of each kind: one job must not speak for all
+constexpr int64_t kFewestSamples = 8;   // gaps: with fewer, no omega is chosen
+constexpr int64_t kFromOneJob = 8;      // of each kind: one job must not dominate the samples
 constexpr int64_t kJudged = 24;         // samples in the mean: some 3 ms per bin and hour (delay_model.h)
-constexpr uint32_t kMostUpstream = 20;  // outputs in one sample: more cost time and show no more
+constexpr uint32_t kMostUpstream = 20;  // outputs in one sample: more cost time and add no information
 constexpr double kNoGap = 1e6;          // seconds: there never was a second replica
 // omega in Dolly: 2.5 to 5.2 s for tasks that take tens of seconds.
 constexpr double kFirstShare = 0.15;

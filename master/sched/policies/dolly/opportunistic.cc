@@ -18,7 +18,7 @@ namespace {
 // Waiting stages examined per offer. A guess: with more, the cluster is busy.
 constexpr size_t kStagesSeen = 64;
 
-// Returns whether a waiting task could take this worker's free slot, whatever policy keeps it from it.
+// Returns whether a waiting task could use this worker's free slot, even if a policy holds it back.
 bool AnyWaitsFor(const State& state, const SlotOffer& offer) {
   const Worker& worker = *state.FindWorker(offer.worker);
   for (const SlotKind kind : kSlotKinds) {
@@ -129,7 +129,7 @@ class Opportunistic final : public Policy {
 
   const uint32_t attempts_;
   const size_t tasks_;
-  // Caches: they decide nothing else than a look at the state would.
+  // Caches. They change no decision.
   mutable IdleStages stages_;
   mutable EmptierWorkers workers_;
 };

@@ -1,23 +1,22 @@
-// opportunistic: clones of small jobs' tasks on slots that nothing else could use, given back the moment something can.
-// Our own, not a paper's: Dolly (NSDI 2013) clones within a budget of 5 % of the cluster, and of 16 slots that is not
-// one.
+// opportunistic: clones of small jobs' tasks on idle slots, given back as soon as other work can use them. It is not
+// from a paper: Dolly (NSDI 2013) clones within a budget of 5 % of the cluster, which is less than one slot of 16.
 //
 //   lend:      on an idle offer, if no waiting task could take the slot: the task with the fewest attempts, of these
 //              the least advanced, on a worker that runs none of them and has less than `fill` of its slots in use,
 //              or none; the emptiest such worker, as attempts on one machine slow each other
 //   give back: in the step in which a first attempt, a retry or a clone of the budget waits that could use the slot,
 //              as many as wait: where their input is, else attempts that only add a replica to an output, else the
-//              least advanced, the youngest of equals; nobody is charged
+//              least advanced, the youngest of equals; not counted as failures
 //
 // It serves phases of at most `tasks` tasks without side effects that dolly does not clone, once their inputs are
-// there. Such a clone costs no budget. It keeps no task from speculation, since it may end at any moment; a task with a
-// speculative attempt gets no such clone. An attempt that has become the only one of its task is no clone any more, and
-// stays.
+// there. Such a clone costs no budget. Its task may still get a speculative attempt, since the clone may end at any
+// moment. A task with a speculative attempt gets no such clone. An attempt that has become the only one of its task is
+// no clone any more, and stays.
 //
 // A stage that it does not serve may have attempts that need speculation. Then some workers keep room for that
 // (place.h), from clones as from attempts that wait.
 //
-// A task that would only wait for its inputs (early) takes a slot back, too, if it would have had it without lending.
+// A task that would only wait for its inputs (early) takes a slot back, too, if it would have it without lending.
 // Policies that place work count lent slots as free when they keep room for speculation (place.h).
 //
 // With delay_assignment in the list each reader is bound to a replica, as readers of dolly's clones are.

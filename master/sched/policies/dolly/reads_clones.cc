@@ -48,8 +48,8 @@ bool ReadsClones(const Job& job, uint32_t stage, const Task& task) {
   for (const Slice& slice : task.plan.slices) {
     const Stage& up = job.stages[job.graph.stages[stage].inputs[slice.input].upstream];
     if (up.indeterminate) continue;
-    // Dolly clones the tasks of a phase alike: one stands for all. Clones on idle slots differ, but are for small
-    // phases.
+    // Dolly clones all tasks of a phase alike, so one stands for all. Clones on idle slots differ, but their phases are
+    // small.
     const uint32_t end = alike ? std::min(slice.task_end, slice.task_begin + 1) : slice.task_end;
     for (uint32_t t = slice.task_begin; t < end; ++t) {
       if (up.tasks[t].wanted_replicas > 1) return true;

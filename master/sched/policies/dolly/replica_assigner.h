@@ -42,8 +42,8 @@ class ReplicaAssigner {
   void Close(const TaskId& id);
   void EndSiblings(const Job& job, const TaskId& id);
   // Returns how many tasks wait for the slot of an attempt that would make a further replica. Returns 0 unless a clone
-  // on an idle slot made the first one. Lending must cost nobody a slot, and here the original does what the clone was
-  // to do.
+  // on an idle slot made the first replica: the remaining attempt then only does the clone's work, and lent slots must
+  // not delay other work.
   size_t WantedOfSpares(const TaskId& id) const;
   void EndSpares(const TaskId& id, size_t waiting);
   static Instant FirstReplicaAt(const Task& task);

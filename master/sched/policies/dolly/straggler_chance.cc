@@ -27,7 +27,7 @@ Stragglers CountStragglers(const Stage& stage) {
         done.push_back(1 / seconds);
       } else if (a.state == AttemptState::kKilled) {
         const double score = static_cast<double>(ScoreOf(a)) / static_cast<double>(kWholeScore);
-        // One that did not report did less than the whole in this time.
+        // An attempt without a report did less than the whole in this time.
         stopped.push_back(score > 0 ? score / std::max(1e-9, (a.ended_at - a.started_at).seconds()) : -1 / seconds);
       }
     }
@@ -40,7 +40,7 @@ Stragglers CountStragglers(const Stage& stage) {
   for (const double rate : done) out.slow += rate < limit;
   out.all = static_cast<int64_t>(done.size());
   for (const double rate : stopped) {
-    if (rate < 0 && -rate >= limit) continue;  // it may have been either
+    if (rate < 0 && -rate >= limit) continue;  // its rate is only an upper bound: it may be slow or not
     out.slow += std::abs(rate) < limit;
     ++out.all;
   }

@@ -52,7 +52,7 @@ Admission Answer(const State& state, const Asked& asked, double deadline, Instan
   a.available = left();
   a.critical_path = AmdahlOf(asked.prediction.stages, asked.finished).serial;
   a.earliest = asked.Earliest(a.available);
-  // Or later, with more slots: others end by their deadlines.
+  // It may also start later, with more slots, once others have ended by their deadlines.
   for (const auto& [due, id] : state.guaranteed()) {
     if (due.ns == INT64_MAX) break;
     taken -= std::min(taken, share(id));

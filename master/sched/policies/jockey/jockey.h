@@ -12,13 +12,13 @@
 // Departures:
 // - The paper's minute is for jobs of an hour. Here it is a sixtieth of the time given, from a quarter of a second to a
 //   minute.
-// - A new prediction or deadline starts anew at raw, without hysteresis.
-// - A twentieth of a slot counts as none. By hysteresis alone a job that needs one slot would keep two for as long as
-//   most jobs run.
+// - A new prediction or deadline starts again at raw, without hysteresis.
+// - A twentieth of a slot counts as none. With hysteresis alone, a job that needs one slot would keep two for longer
+//   than most jobs run.
 // - The guarantee is at most what other queues' min shares leave. If that is less than needed because workers are away,
 //   further steps come within the period until none are missing. They come once a second, fifteen times at most. After
 //   a restart of the master all workers are away. Such a step leaves A as it is.
-// - Progress counts committed tasks, so that lost outputs take it back. C(p, a) is corrected (Today and Correct in
+// - Progress counts committed tasks, so it falls when outputs are lost. C(p, a) is corrected (Today and Correct in
 //   jockey_rules.h).
 //
 // Lesser forms, with which the paper compares:

@@ -8,7 +8,7 @@
 namespace mr::sched {
 
 namespace {
-// Utilities are of the order of 1: a millionth is no reason for more slots.
+// Smallest gain of utility that is worth more slots; utilities are of the order of 1.
 constexpr double kEqual = 1e-6;
 }  // namespace
 

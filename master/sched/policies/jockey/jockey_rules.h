@@ -11,8 +11,8 @@
 //                     and end as shares of the earlier run's length; minstage-inf: of a run with a slot for each task
 //   asked for         the smallest a with the greatest E[U(elapsed + slack C(p, a))], then smoothed
 // Departures: P is not below 0. Utilities that differ by rounding are equal. The time left is corrected by what the
-// running job shows (Today, Correct). The paper's C(p, a) knows earlier runs alone. If all tasks take longer today,
-// that shows only when progress falls behind. By then the dead zone and a part of the slack are gone.
+// running job shows (Today, Correct). The paper's C(p, a) knows only earlier runs. If all tasks take longer today, it
+// notices only when progress falls behind. By then the dead zone and a part of the slack are used up.
 #pragma once
 
 #include <cstdint>
@@ -91,9 +91,8 @@ inline constexpr double kShown = .3, kAsItWas = .1;
 // Returns the factor by which tasks take longer than in earlier runs: what the tasks that are done computed, over what
 // as many did then. Returns 1 if nothing is known. Requires: as many of both.
 double Today(const std::vector<StageProfile>& stages, const std::vector<Computed>& done);
-// Corrects `left` (as in SmallestOfBest): a time is at least the work that is left over the slots, times `today`. A job
-// that held more slots than its guarantee reached its progress in another way than runs with that many slots. It may
-// have more work left than these had.
+// Corrects `left` (as in SmallestOfBest): each time becomes at least (work left / slots) * today. A job that held more
+// slots than its guarantee may have more work left than earlier runs with that guarantee at the same progress.
 void Correct(const std::vector<StageProfile>& stages, const std::vector<double>& finished,
              const std::vector<uint32_t>& allocations, double today, std::vector<std::vector<double>>* left);
 // Returns A_t = A_{t-1} + h (raw - A_{t-1}).

@@ -13,7 +13,7 @@ namespace mr::sched {
 namespace {
 
 constexpr size_t kOldestSeen = 64;
-constexpr size_t kJobsTold = 8;  // for which `why` reports that a worker is slow
+constexpr size_t kJobsTold = 8;  // most jobs for which `why` reports a worker as slow
 
 class Late final : public Speculation {
  public:
@@ -50,7 +50,7 @@ class Late final : public Speculation {
   bool Shuns(const Job& job, WorkerId worker) const override { return SlowNode(job.statistics, worker); }
 
   Estimate EstimateOf(const View& view, const StageStatistics& s, const Task& task, const Attempt& a) const {
-    // Once it has taken its whole input, its score says nothing of the rest.
+    // Once it has taken its whole input, its score does not show how much is left.
     if (ScoreOf(a) == kWholeScore && !s.durations.empty()) return EstimateByAge(view, a);
     Estimate e = PlainEstimate(view, task, a);
     if (!by_phases_ || a.samples.empty() || a.samples.back().phase == 0 || a.samples.back().phase > 3) return e;

@@ -10,15 +10,15 @@ namespace mr::sched {
 struct LateReason {
   // Speculative: slow, and ends last {seconds left, rate, limit: % per s}
   static constexpr ReasonCode kLongestToEnd{22};
-  // None: as fast as others {rate, limit: % per s}
+  // No speculative attempt: as fast as others {rate, limit: % per s}
   static constexpr ReasonCode kNotSlow{64};
-  // None: it would not end sooner {seconds left, seconds of a new one}
+  // No speculative attempt: it would not end sooner {seconds left, seconds of a new one}
   static constexpr ReasonCode kNoGain{65};
-  // None: as many run as may {speculative attempts}
+  // No speculative attempt: the cap is reached {speculative attempts}
   static constexpr ReasonCode kAtCap{66};
   // It gets one once a worker is free {seconds left, rate, limit: % per s}
   static constexpr ReasonCode kSlowButNotYet{67};
-  // None on this worker: slow for this job {epoch, seq, progress, limit}
+  // No speculative attempts on this worker: slow for this job {epoch, seq, progress, limit}
   static constexpr ReasonCode kSlowNode{74};
 };
 

@@ -1,5 +1,5 @@
-// Two parts of mantri_restart that start no further attempts: the order of waiting tasks, and the report on attempts
-// with more to read than others. Mantri (OSDI 2010), section 5.
+// Orders waiting tasks for mantri_restart, and reports attempts that have more to read than others. Neither starts
+// further attempts. Mantri (OSDI 2010), section 5.
 #pragma once
 
 #include "master/sched/plan.h"

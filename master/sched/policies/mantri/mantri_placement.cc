@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kOfStages[] = "stages";  // facts: by job; names end in the stage
 constexpr char kBasis[] = "basis/", kQuota[] = "quota/";
-// Names of the facts that store since when, and when last, launches were held back: with all inputs, and before.
+// Names of the facts that store when launches were first and last held back: with all inputs, and before that.
 struct Held {
   const char *since, *last;
 };

@@ -1,5 +1,5 @@
-// mantri_recompute: after a first failed read from a worker, its other outputs that are still wanted are made a second
-// time, ahead of need.
+// mantri_recompute: after a first failed read from a worker, makes its other outputs that are still wanted a second
+// time, before their readers need them.
 //
 // Mantri (Ananthanarayanan et al., "Reining in the Outliers in Map-Reduce Clusters using Mantri", OSDI 2010), 5.4.
 // Losses cluster: half of all recomputes come from 5 % of the machines. So a worker that could not serve one output

@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kOfJob[] = "job", kTokens[] = "tokens", kRedo[] = "redo", kFailed[] = "failed";
 constexpr double kPriorOutputs = 20;
-// Below this a worker's transfers say more of small reads than of its links. A guess.
+// Fewest bytes from which a worker's bandwidth is measured. With fewer, small reads dominate. A guess.
 constexpr uint64_t kMeasuredBytes = uint64_t{64} << 20;
 // Workers examined for a place, and places to choose from: a replica is not worth a walk over the cluster.
 constexpr int kWorkersSeen = 256;

@@ -12,11 +12,12 @@
 // measured rate of the worker wins), always (on: each output, whatever it costs; for tests).
 //
 // Departures:
-// - A worker's rate leans on that of the cluster: as if 20 outputs more (a guess) had been made here and lost at it.
+// - A worker's rate is smoothed by that of the cluster: as if 20 further outputs (a guess) had been made on it and lost
+//   at the cluster's rate.
 // - For a slice of a stage, the t_redo of the inputs is its part of the stage's sum, as it was when they committed.
 // - A replica counts as made once it is asked for: the task's t_redo is then r_i r_k (...), on worker k.
-// - A replica may not be made: a full disk, a worker that leaves or dies. Two other workers (a guess) are tried in
-//   turn, at the price of the first try.
+// - A worker may fail to make the replica: its disk is full, or it leaves or dies. Two other workers (a guess) are
+//   tried in turn. Only the first try is charged to the budget.
 // - While nothing is lost anywhere, there is no rate, no replica, and no tokens.
 #pragma once
 

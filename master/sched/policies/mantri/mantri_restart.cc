@@ -85,7 +85,7 @@ class MantriRestart final : public Policy {
     }
   }
 
-  // While tasks wait: uses the slot for something better than the task that was to start in it.
+  // While tasks wait: uses the slot for an act that is better than the start of a new task.
   bool InsteadOf(const Launch& first, const View& view, const Worker& worker, Plan* plan) const {
     const State& state = view.state();
     const JobId id = first.attempt.task.job;

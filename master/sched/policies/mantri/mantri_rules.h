@@ -9,7 +9,7 @@
 namespace mr::sched {
 
 struct MantriRules {
-  double gamma = 3;      // times that a task is begun anew (from notes on the paper)
+  double gamma = 3;      // most restarts of a task (from notes on the paper)
   double delta = .25;    // chance of a saving above which a task gets a speculative attempt while tasks wait (the same)
   double alpha = 2;      // attempts that are kept (from memory of the paper)
   double rho = 3;        // report periods that a speculative attempt must save once all have begun (likewise)
@@ -22,16 +22,16 @@ struct MantriRules {
 // An act for a task, and the seconds that it saves.
 struct MantriAct {
   double saves = 0;
-  AttemptId attempt;  // the one that is begun anew, or that a speculative one joins
+  AttemptId attempt;  // the one that is restarted, or that gets a speculative attempt
   bool anew = false;
   Reason reason;
 };
 
 // Returns Delta of a task with this input, in seconds.
 double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double bytes);
-// Returns what is to be done with the task on a slot of this worker (null: of any). waiting: other tasks wait for the
-// slot. speculate: a speculative attempt may start, else the task is only begun anew. location: the factor of the
-// worker.
+// Returns the best act for the task with a slot of this worker (null: of any); nothing if there is none. waiting: other
+// tasks wait for the slot. speculate: a speculative attempt may start, else the task may only be restarted. location:
+// the factor of the worker.
 std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker,
                                    const NewAttempt& fresh, double location, bool waiting, bool speculate);
 // Ends all attempts of a task but the fastest alpha, Delta after the last began, and those that are outpaced. Returns

@@ -1,6 +1,6 @@
-// Cache of what mantri_restart knows of a stage, valid until its statistics change. In a large cluster a thousand slots
-// fall free each second, and each is compared with the same few attempts of the same stages. It decides nothing else
-// than a look at the state would.
+// Caches the candidates of a stage for mantri_restart, valid until its statistics change. In a large cluster a thousand
+// slots fall free each second, and each is compared with the same few attempts of the same stages. It changes no
+// decision.
 #pragma once
 
 #include <array>
@@ -69,7 +69,8 @@ class MantriStages {
   std::vector<MantriIdle>& Idle(const View& view, SlotKind kind);
   // Looks at a stage again if it changed. Returns false if nothing in it can get a further attempt. depth: as in Look.
   bool Refresh(const View& view, size_t depth, MantriIdle* idle);
-  // Returns the stage with at least so many of the dearest. Valid until the next call, or a change of the state.
+  // Returns the cached stage with at least `depth` of the dearest candidates. Valid until the next call, or a change of
+  // the state.
   const MantriStage& Look(const State& state, const StageId& id, size_t depth);
   void Forget(JobId job);
 

@@ -1,4 +1,4 @@
-// Share of a shuffle that each rack should read, so that no uplink and no downlink of a rack takes longer than need be.
+// Computes the share of a shuffle that each rack should read, so that the slowest uplink or downlink takes least time.
 // Pure functions, used by mantri_placement.
 //
 // Mantri (OSDI 2010) 5.3: rack i holds D_i of the input's D bytes and runs the share a_i of the reduces;

@@ -28,9 +28,9 @@ struct MantriReason {
   static constexpr ReasonCode kFewTold{78};
   // Not judged: nothing is known of it {seconds since it began}
   static constexpr ReasonCode kNoEstimate{79};
-  // None: as many attempts of its task run as may {attempts}
+  // No further attempt: as many of its task run as may {attempts}
   static constexpr ReasonCode kEnoughAttempts{80};
-  // None: it would save too little {seconds left, of a new one, least to save}
+  // No speculative attempt: it would save too little {seconds left, of a new one, least to save}
   static constexpr ReasonCode kSavesLittle{81};
   // The same while tasks wait: {seconds left, of a new one, report period, chance that an attempt saves: %, least: %}
   static constexpr ReasonCode kSavesLittleNow{82};
