@@ -250,7 +250,8 @@ Status Brain::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClien
   if (job == nullptr) return core_.jobs().Unknown(id);
   if (job->brief) return OnlyBrief(*job);
   const Instant now = Stamp();
-  const std::vector<AttemptView> attempts = core_.attempts().Of(id, after, kListBytes / kAttemptBytes + 1);
+  // One more than a page can have, to know whether more follow.
+  const std::vector<AttemptView> attempts = core_.attempts().Of(id, after, kListBytes / kAttemptBytes + 2);
   unsigned count = 0;
   for (size_t bytes = 0; count < attempts.size() && bytes < kListBytes; ++count) {
     bytes += kAttemptBytes + attempts[count].note->message.size();

@@ -135,7 +135,10 @@ class BrainFixture : public testing::Test {
   master::StageCounts Counts(JobId id, uint32_t stage) { return brain_->core().attempts().Counts(Job(id), stage); }
   std::string StateOf(JobId id) {
     std::string text;
-    On([&] { text = std::string(master::Word(Job(id).state)) + (Job(id).error.empty() ? "" : ": " + Job(id).error); });
+    On([&] {
+      text = std::string(Word(Ended(Job(id).state) ? Job(id).state : ShownState(Job(id)))) +
+             (Job(id).error.empty() ? "" : ": " + Job(id).error);
+    });
     return text;
   }
   // The same once the record that commits the job, if it is on its way to the disk, is there.
