@@ -43,7 +43,7 @@ constexpr Banned kBanned[] = {
     {"speculative copies", 0, "speculative attempts"},
     {"begun anew", 9, "restarted"},
     {"of which", 30, "two sentences"},
-    {"whom", 2, "that, which"},
+    {"whom", 0, "that, which"},
 };
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
