@@ -1,4 +1,4 @@
-// The metadata of the block store: files, directories, leases, blocks, places of replicas, repair. A deterministic
+// The metadata of the block store: files, directories, leases, blocks, locations of replicas, repairs. A deterministic
 // function: the same records give the same effects and the same digests. It reads no clock, does no I/O and starts no
 // thread; times are in the records.
 //
@@ -134,8 +134,9 @@ class Namespace {
 
   using Prepared = Result<std::optional<Record>>;
 
-  // Each checks the request against the present state. Returns nullopt if there is nothing to do (a repeated request).
-  // replication and block_bytes: 0 = the default. A repeated request_id returns its lease again.
+  // Each Prepare function checks a request against the present state and returns its record, or nullopt if there is
+  // nothing to do (a repeated request). replication and block_bytes: 0 = the default. A repeated request_id returns its
+  // lease again.
   Prepared PrepareCreate(const Stamp& stamp, const std::string& path, bool overwrite, uint32_t replication,
                          uint64_t block_bytes, const std::string& request_id) const;
   // Returns the lease of this request_id, or 0. Requires: PrepareCreate, and Apply of its record.
@@ -188,7 +189,7 @@ class Namespace {
   std::vector<uint64_t> Pins() const;
   // Returns the pipeline of a block that PrepareAddBlock placed.
   LocatedBlock Pipeline(const BlockAdded& added) const;
-  // Returns the present places of a block, or nothing if it is unknown.
+  // Returns the present locations of a block, or nothing if it is unknown.
   std::optional<LocatedBlock> Find(BlockId block) const;
 
   // Returns whether the block is known and no registered worker has a good replica.
@@ -197,8 +198,8 @@ class Namespace {
   // Names at most max_troubles files. Removed files that a job still reads do not count. Cost: walks all files and
   // blocks (about 1 us per block; guess).
   StoreHealth Health(size_t max_troubles) const;
-  // The same in parts of about `most` files and blocks. Returns true at the end of the walk. Files that change between
-  // two parts are counted before or after the change.
+  // Like Health, but in parts of about `most` files and blocks. Returns true at the end of the walk. Files that change
+  // between two parts are counted before or after the change.
   bool AddHealth(HealthWalk* walk, size_t most, size_t max_troubles) const;
 
   bool in_safe_mode() const;
@@ -209,7 +210,7 @@ class Namespace {
   // Adds at most `most` blocks from *from on to *counts. *from becomes the next block, not valid at the end.
   void AddCounts(BlockId* from, size_t most, RepairCounts* counts) const;
   uint64_t BlocksOn(WorkerId worker) const;
-  // Returns the bytes of blocks there, or 0 for a worker that is not live.
+  // Returns the bytes of blocks on a worker, or 0 for one that is not live.
   uint64_t UsedOn(WorkerId worker) const;
   // Returns what keeps this worker from being stopped, whether it is draining or not. Cost: a walk of the worker's
   // blocks (about 1 us each; guess).
