@@ -16,14 +16,14 @@ inline constexpr size_t kMaxReportText = 16 << 10;
 
 // Returns a report with `Unknown` for a kind that a later release added, and for `pieces`.
 mr::Report FromWire(Report::Reader in);
-// Requires: not Unknown.
+// Writes a report. Requires: not Unknown.
 void ToWire(const mr::Report& report, Report::Builder out);
 // Returns an upper bound of the report's bytes in a message, for cutting batches.
 size_t WireSize(const mr::Report& report);
 
 // Returns `Unknown` for a kind that a later release added.
 mr::Command FromWire(Command::Reader in);
-// Requires: not Unknown.
+// Writes a command. Requires: not Unknown.
 void ToWire(const mr::Command& command, Command::Builder out);
 mr::CommandBatch FromWire(CommandBatch::Reader in);
 void ToWire(const mr::Answer& answer, Answer::Builder out);
