@@ -142,7 +142,7 @@ std::string StagingRoot(const std::string& job);
 // each call fails with kUnavailable once the connection is gone.
 class BlockingDfs {
  public:
-  // master: "host:port". Requires: loop outlives this.
+  // Connects to a master ("host:port"). Requires: loop outlives this.
   static Result<std::unique_ptr<BlockingDfs>> Connect(rpc::KjThread& loop, const std::string& master);
   ~BlockingDfs();
 

@@ -143,10 +143,11 @@ class Namespace {
   uint64_t LeaseOf(const std::string& request_id) const;
   // Returns the path that an open lease writes to, or "".
   std::string PathOfLease(uint64_t lease) const;
-  // near: data server address of the writer's own worker, or "".
+  // Adds a block to an open file. near: data server address of the writer's own worker, or "".
   Prepared PrepareAddBlock(const Stamp& stamp, uint64_t lease, uint32_t index, const std::string& near) const;
-  // Errors: kUnavailable if a block is on fewer than max(1, min(2, R, K)) workers: write that block again. K counts the
-  // workers that can take blocks, and those that were alive before the master's start and are awaited.
+  // Completes the file of a lease. Errors: kUnavailable if a block is on fewer than max(1, min(2, R, K)) workers: write
+  // that block again. K counts the workers that can take blocks, and those that were alive before the master's start
+  // and are awaited.
   Prepared PrepareComplete(const Stamp& stamp, uint64_t lease, std::vector<StagedBlock> blocks) const;
   Prepared PrepareAbandon(uint64_t lease) const;
   Prepared PrepareRenew(const Stamp& stamp, uint64_t lease) const;
@@ -154,8 +155,8 @@ class Namespace {
   Prepared PrepareRemove(const std::string& path, bool recursive) const;
   Prepared PrepareRename(const Stamp& stamp, const std::string& from, const std::string& to) const;
   Prepared PrepareSetReplication(const std::string& path, uint32_t replication) const;
-  // Also called without files, for submit's check. Errors: kRejected if the directory exists, is not empty and
-  // !overwrite; kCorrupted if a block is unknown or differs from its manifest.
+  // Commits the output of a job. Also called without files, for the check of a submit. Errors: kRejected if the
+  // directory exists, is not empty and !overwrite; kCorrupted if a block is unknown or differs from its manifest.
   Prepared PrepareCommit(OutputCommitted request) const;
 
   // Returns an InputsPinned that pins the present versions of files, by FileInfo::id. Errors: kNotFound if one is gone.
