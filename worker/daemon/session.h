@@ -61,10 +61,10 @@ class Session {
   uint64_t Report(mr::Report report, std::function<void(Verdict)> answered);
   // Removes an unanswered report: it is not sent again after a registration, and gets no answer.
   void Withdraw(uint64_t report);
-  // The master answered a beat that was sent at this time, and did not know this session. Registers again, unless the
-  // beat was sent before the present registration was answered.
+  // Handles an answer to a beat by a master that does not know this session: registers again, unless the beat was sent
+  // before the present registration was answered. sent: when the beat was sent.
   void Unknown(Instant sent);
-  // The answer to a beat of the present registration reported this record as durable.
+  // Notes the record that the answer to a beat of the present registration reported as durable.
   void Durable(const JournalRecord& record);
   bool registered() const;
   // Returns how many reports the master did not accept in several tries. A short failure replaces the end of an

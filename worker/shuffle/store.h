@@ -81,10 +81,11 @@ class ShuffleStore {
     // Makes the replica readable. Returns all `partitions` rows, also empty ones.
     virtual Result<std::vector<PartitionRow>> Finish() = 0;
   };
-  // Errors: kRejected if this replica exists, kCancelled if its job has ended.
+  // Begins to write a replica. Errors: kRejected if this replica exists, kCancelled if its job has ended.
   virtual Result<std::unique_ptr<Writer>> Begin(const ReplicaKey& key, uint32_t partitions) = 0;
 
-  // Errors: kNotFound if there is no such replica or chunk, kCorrupted if its bytes are damaged.
+  // Reads a chunk, or the partition table. Errors: kNotFound if there is no such replica or chunk, kCorrupted if its
+  // bytes are damaged.
   virtual Result<StoredChunk> Get(const ReplicaKey& key, uint32_t partition, uint32_t chunk) = 0;
   virtual Result<std::vector<PartitionRow>> Table(const ReplicaKey& key) = 0;
   virtual bool Has(const ReplicaKey& key) = 0;

@@ -24,8 +24,8 @@ using StoreEntry = std::pair<std::string, std::string>;  // key, value
 
 class Cohort {
  public:
-  // Requires: `directory` does not exist. on_bad runs once, on any thread, when a background error has made the
-  // database unusable. It must not block.
+  // Makes a database. Requires: `directory` does not exist. on_bad runs once, on any thread, when a background error
+  // has made the database unusable. It must not block.
   static Result<std::unique_ptr<Cohort>> Open(std::string directory, std::shared_ptr<RocksShared> shared,
                                               std::function<void()> on_bad);
   ~Cohort();  // closes the database and removes the directory
