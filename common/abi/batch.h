@@ -155,7 +155,7 @@ class BatchView {
 // Collects records and writes them as one batch. After Clear() it is reused without allocation.
 class BatchBuilder {
  public:
-  // Requires: key.size() + value.size() <= kMaxRecordBytes, and that the totals stay below 4 GiB.
+  // Adds a record. Requires: key.size() + value.size() <= kMaxRecordBytes, and that the totals stay below 4 GiB.
   void Add(std::string_view key, std::string_view value) {
     keys_.Append(key);
     values_.Append(value);
@@ -169,7 +169,8 @@ class BatchBuilder {
 
   bool empty() const { return key_end_.empty(); }
   uint32_t size() const { return static_cast<uint32_t>(key_end_.size()); }
-  // Returns an upper bound of the bytes that Finish writes: their number where nothing has a fixed length.
+  // Returns an upper bound of the bytes that Finish writes, at most 3 too many if neither keys nor values have a fixed
+  // length.
   uint64_t bytes() const {
     return sizeof(BatchHeader) + 8 * key_end_.size() + keys_.size() + values_.size() + tags_.size() + 3;
   }
@@ -183,7 +184,7 @@ class BatchBuilder {
     keys_.Shrink(n == 0 ? 0 : key_end_.back());
     values_.Shrink(n == 0 ? 0 : value_end_.back());
   }
-  // Moves all records but the first n behind those of `to`. Requires: as for Truncate.
+  // Moves all records but the first n to the end of `to`. Requires: as for Truncate.
   void MoveTail(uint32_t n, BatchBuilder* to) {
     for (uint32_t i = n; i < size(); ++i) {
       const uint32_t key = i == 0 ? 0 : key_end_[i - 1], value = i == 0 ? 0 : value_end_[i - 1];

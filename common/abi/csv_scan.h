@@ -1,8 +1,8 @@
-// Finds the ends of CSV records, with the meaning of Python's csv module (strict=True, files opened with newline=''):
+// Finds the ends of CSV records, by the rules of Python's csv module (strict=True, files opened with newline=''):
 // - A record ends at LF, CR or CR LF outside of quotes.
 // - A quote opens at the start of a field only; elsewhere in an unquoted field it is data.
-// - A doubled quote within quotes is one quote. Any other byte than a separator or a line end behind a closing quote
-//   makes the record bad: it ends with the current line, and reading resumes behind that.
+// - A doubled quote within quotes is one quote. After a closing quote, any byte but a separator or a line end makes the
+//   record bad: the record ends with the current line, and reading resumes after it.
 // Works on 64 bytes at a time, with SSE2 where the processor has it. The SDK includes it.
 #pragma once
 
@@ -24,12 +24,12 @@ namespace mr {
 // The state of a reader between two bytes.
 enum class CsvState : uint8_t {
   kRecordStart,
-  kFieldStart,      // behind a separator
+  kFieldStart,      // after a separator
   kUnquoted,        // within a field without quotes
   kQuoted,          // between quotes
-  kQuoteSeen,       // behind a quote that closes the field, or is the first of a doubled one
-  kSkipLine,        // behind the byte that makes the record bad
-  kCarriageReturn,  // behind a CR that ends a record; a LF that follows belongs to it
+  kQuoteSeen,       // after a quote that closes the field, or is the first of a doubled one
+  kSkipLine,        // after the byte that makes the record bad
+  kCarriageReturn,  // after a CR that ends a record; a LF that follows belongs to it
 };
 inline constexpr int kCsvStates = 7;
 
@@ -39,7 +39,7 @@ struct CsvScan {
   bool bad = false;  // the current record is bad
 };
 
-// Returns the state behind one more byte. This automaton defines the results of all functions below.
+// Returns the state after one more byte. This automaton defines the results of all functions below.
 inline CsvState NextCsvState(CsvState state, char c, const CsvDialect& dialect) {
   if (state == CsvState::kCarriageReturn) {
     if (c == '\n') return CsvState::kRecordStart;
@@ -103,14 +103,14 @@ inline bool OutsideOfQuotes(CsvState s) {
   return s == CsvState::kRecordStart || s == CsvState::kFieldStart || s == CsvState::kUnquoted;
 }
 
-// Returns the state behind byte c, which stands outside of quotes and opens none.
+// Returns the state after byte c, which is outside of quotes and opens none.
 inline CsvState BehindByte(char c, char separator) {
   if (c == '\n') return CsvState::kRecordStart;
   if (c == '\r') return CsvState::kCarriageReturn;
   return c == separator ? CsvState::kFieldStart : CsvState::kUnquoted;
 }
 
-// Masks of up to 64 bytes; bits behind the last byte are 0.
+// Masks of up to 64 bytes; bits after the last byte are 0.
 struct CsvBlock {
   CsvBlock(const char* p, size_t n, const CsvDialect& dialect) : bytes(p), size(n) {
     const uint64_t valid = n < 64 ? (uint64_t{1} << n) - 1 : ~uint64_t{0};
@@ -208,9 +208,9 @@ bool ScanBlock(const CsvBlock& block, const CsvDialect& dialect, CsvScan* scan, 
 
 }  // namespace csv_internal
 
-// Calls f(end, bad) for each record that ends in `text`, in order. end: the index behind its line end. bad: it breaks
+// Calls f(end, bad) for each record that ends in `text`, in order. end: the index after its line end. bad: it breaks
 // the rules above. f returns false to end the walk. *scan: the state at the start of the text; afterwards the state at
-// its end, or behind the last record that f got. A CR as the last byte ends its record only with the next byte
+// its end, or after the last record that f received. A CR as the last byte ends its record only with the next byte
 // (kCarriageReturn).
 template <class F>
 void ForEachCsvEnd(std::string_view text, const CsvDialect& dialect, CsvScan* scan, F&& f) {
@@ -249,7 +249,7 @@ inline std::string_view WithoutByteOrderMark(std::string_view file) {
 struct CsvRecord {
   std::string_view text;      // without its line end
   std::string_view with_end;  // the last record of a text may have none
-  bool bad = false;           // breaks the rules: text stands behind a closing quote, or a quote is never closed
+  bool bad = false;           // breaks the rules: text follows a closing quote, or a quote is never closed
 };
 
 // Calls f(record) for each record of a text. Requires: the text begins with a record and ends with one, or with the end
@@ -315,7 +315,7 @@ class CsvStateMap {
     ForEachCsvEnd(text, dialect, &scan, [](size_t, bool) { return true; });
     return scan.state;
   }
-  // Returns the state behind a text without quotes: only line ends and the last byte matter.
+  // Returns the state after a text without quotes: only line ends and the last byte matter.
   static CsvState WithoutQuotes(CsvState state, std::string_view text, const CsvDialect& dialect) {
     state = NextCsvState(state, text[0], dialect);
     if (text.size() == 1 || state == CsvState::kQuoted) return state;

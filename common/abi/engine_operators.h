@@ -1,4 +1,4 @@
-// Operators of mrtask itself, which every job can use whatever its library. Their names begin with "mr.".
+// Operators of mrtask itself. Every job can use them, whatever its library. Their names begin with "mr.".
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ extern "C" {
 /* Whether the struct at s has this member. The build that made s may be older than this header. */
 #define MR_HAS(s, member) ((s)->struct_size >= (const char*)(&(s)->member + 1) - (const char*)(s))
 
-/* The party at fault for a failure, for fail_as(). It decides what becomes of the task. */
+/* The party at fault for a failure, for fail_as(). It decides whether the task is retried. */
 enum mr_failure {
   MR_FAILURE_USER = 0,      /* as fail(): charged to the task's budget of retries */
   MR_FAILURE_RETRYABLE = 1, /* the operator's environment: retried like a full disk, on another worker where possible */
@@ -64,7 +64,7 @@ typedef struct mr_batch {
  * added up in the master's memory, so they are for totals; names that vary with the data belong in the output.
  * (Guesses; Hadoop allows 120 counters, names of 64 and groups of 128 bytes.) */
 #define MR_MAX_COUNTERS 256
-#define MR_HOST_COUNTERS 2      /* on top: the host's own, "mr": "bad_records" and "bad_bytes" */
+#define MR_HOST_COUNTERS 2      /* in addition: the host's own, "mr": "bad_records" and "bad_bytes" */
 #define MR_MAX_COUNTER_NAME 256 /* bytes, of a group and of a name */
 
 /* A receiver of text. write() may be called several times. */
@@ -84,7 +84,7 @@ typedef struct mr_host {
    * another value where the attempt is over: return at once. */
   int (*emit)(void* context, uint32_t port, mr_bytes batch);
   /* Takes the next batch of the same grouped stream, within batch(), for a group that continues
-   * behind the current one. Returns 1: *out is filled, and the batch before is no longer valid; 0: the input
+   * after the current one. Returns 1: *out is filled, and the batch before is no longer valid; 0: the input
    * is at its end; -1: the attempt is over. The host does not deliver such a batch again. */
   int (*next_batch)(void* context, mr_batch* out);
   /* Adds to a job counter. Only counters of the winning attempt count. At most MR_MAX_COUNTERS of them. */
@@ -103,7 +103,7 @@ typedef struct mr_host {
   /* Returns not 0 where the attempt is being stopped: its further output is dropped. An operator that has called this
    * once gets half a second before SIGKILL; others get none. */
   int (*cancelled)(void* context);
-  /* Reports progress: the time that an attempt may run without progress (submit --task-timeout) begins anew. Input
+  /* Reports progress: the time that an attempt may run without progress (submit --task-timeout) restarts. Input
    * taken, output and counters do the same, so only operators without them for long need this. May be null. */
   void (*progress)(void* context);
   /* Like bad_record() for `records` records (mostly lines of a table) of `bytes` bytes in all that are skipped at

@@ -1,5 +1,6 @@
-// MR_CHECK(condition, detail): ends the process where the condition is false, which is a bug of ours. Always on; the
-// journal survives. Never for errors that a user, a peer or a disk can cause: these are a Status.
+// MR_CHECK(condition, detail): ends the process if the condition is false, which is a bug in Paceline. Also active in
+// release builds: the journal survives the abort. Not for errors that a user, a peer or a disk can cause: these are a
+// Status.
 #pragma once
 
 #include <string_view>
@@ -12,7 +13,7 @@ namespace mr {
 
 }  // namespace mr
 
-// The detail is computed only if the check fails.
+// Aborts if the condition is false. The detail is computed only then.
 #define MR_CHECK(condition, ...)                                                          \
   do {                                                                                    \
     if (!(condition)) [[unlikely]]                                                        \

@@ -27,15 +27,16 @@ Result<FileFormat> Fixed(std::string_view name) {
   const auto [at, error] = std::from_chars(name.data() + name.find(':') + 1, end, n);
   if (error == std::errc() && at == end && n > 0 && n <= kMostFixedBytes) return FileFormat{Kind::kFixed, n, {}};
   return InvalidArgument("unknown format '" + std::string(name) +
-                         "': fixed wants the length of a record in bytes, as fixed:100, at most 16 MiB");
+                         "': fixed needs the length of a record in bytes, such as fixed:100 (at most 16 MiB)");
 }
 
 Result<FileFormat> Parse(std::string_view name, std::span<const Known> known) {
   if (name.starts_with("fixed:") && name != "fixed:N") return Fixed(name);
   if (name.starts_with("csv(") && known.size() == std::size(kRead)) {
     if (const auto dialect = ParseCsvFormat(name)) return FileFormat{Kind::kCsv, 0, *dialect};
-    return InvalidArgument("unknown format '" + std::string(name) +
-                           "': csv takes a separator and a quote, two different bytes, as csv(;,\") or csv(0x09,none)");
+    return InvalidArgument(
+        "unknown format '" + std::string(name) +
+        "': csv takes a separator and a quote, two different bytes, such as csv(;,\") or csv(0x09,none)");
   }
   std::string list;
   std::vector<std::string_view> names;
@@ -55,8 +56,8 @@ Result<FileFormat> ParseInputFormat(std::string_view name) {
   const Compression c = CompressionOfName(name);
   const std::string_view plain = name.substr(0, name.size() - Suffix(c).size());
   if (c != Compression::kNone && Parse(plain, kRead).ok()) {
-    return InvalidArgument("unknown format '" + std::string(name) + "': say " + std::string(plain) +
-                           "; compressed files are known by their names and first bytes");
+    return InvalidArgument("unknown format '" + std::string(name) + "': write " + std::string(plain) +
+                           "; compression is detected from the names and first bytes of files");
   }
   return Parse(name, kRead);
 }
@@ -64,7 +65,7 @@ Result<FileFormat> ParseInputFormat(std::string_view name) {
 Result<FileFormat> ParseOutputFormat(std::string_view name) {
   const Compression c = CompressionOfName(name);
   auto format = Parse(name.substr(0, name.size() - Suffix(c).size()), kWrite);
-  if (!format.ok()) return InvalidArgument(format.status().message() + ", and each with .gz or .zst behind it");
+  if (!format.ok()) return InvalidArgument(format.status().message() + ", each optionally with the suffix .gz or .zst");
   format->compression = c;
   return format;
 }
@@ -78,7 +79,7 @@ Status CheckContainer(std::string_view head, std::string_view file, const FileFo
   struct Container {
     std::string_view magic, suffix, name, advice;
   };
-  constexpr std::string_view kPack = "; decompress it, or pack it as .gz or .zst, which are read as they are";
+  constexpr std::string_view kPack = "; decompress it, or recompress it as .gz or .zst, which can be read directly";
   static const Container kContainers[] = {
       {"BZh", ".bz2", "a bzip2 file", kPack},
       {std::string_view("\xfd"
@@ -86,8 +87,8 @@ Status CheckContainer(std::string_view head, std::string_view file, const FileFo
                         6),
        ".xz", "an xz file", kPack},
       {std::string_view("\x04\x22\x4d\x18", 4), ".lz4", "an lz4 file", kPack},
-      {std::string_view("PK\x03\x04", 4), ".zip", "a zip archive", "; unpack it (unzip), and give the files in it"},
-      {std::string_view("PK\x05\x06", 4), ".zip", "an empty zip archive", "; give files of text"},
+      {std::string_view("PK\x03\x04", 4), ".zip", "a zip archive", "; unpack it (unzip), and submit the files in it"},
+      {std::string_view("PK\x05\x06", 4), ".zip", "an empty zip archive", "; submit text files"},
       {std::string_view("PAR1\x15", 5), ".parquet", "a Parquet file",
        "; write it as csv, as DuckDB does: COPY 'FILE' TO 'FILE.csv'"},
   };
@@ -100,7 +101,7 @@ Status CheckContainer(std::string_view head, std::string_view file, const FileFo
     }
     if (!format.text() && !file.ends_with(c.suffix)) continue;
     return InvalidArgument("INPUT_CONTAINER: " + std::string(file) + " is " + std::string(c.name) +
-                           ", which no format here reads" + std::string(c.advice));
+                           ", which no input format can read" + std::string(c.advice));
   }
   return {};
 }

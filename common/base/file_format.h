@@ -1,7 +1,7 @@
 // Names of file formats in plans, options and messages: one list for the command line, the master and mrtask.
 //   to read:  text | kv | csv | jsonl | fixed:N | record | raw  (a file's name and first bytes show its compression);
 //             csv with another separator or quote is csv(SEPARATOR,QUOTE|none), csv_dialect.h
-//   to write: text | raw | fixed:N | record, and .gz or .zst behind it, as in text.zst
+//   to write: text | raw | fixed:N | record, optionally with the suffix .gz or .zst, as in text.zst
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct FileFormat {
 Result<FileFormat> ParseInputFormat(std::string_view name);
 Result<FileFormat> ParseOutputFormat(std::string_view name);
 
-// Returns the compression that the name of a file promises: x.gz, x.zst.
+// Returns the compression that the suffix of a file's name indicates: x.gz, x.zst.
 Compression CompressionOfName(std::string_view file);
 // The number of first bytes of a file that CheckContainer needs.
 inline constexpr size_t kContainerHeadBytes = 16;

@@ -29,8 +29,7 @@ struct HotKey {
   }
   bool operator==(const HotKey&) const = default;
 };
-inline constexpr size_t kHotKeyPrefix =
-    64;  // bytes of a key that are kept (a guess: more than a line of text has room for)
+inline constexpr size_t kHotKeyPrefix = 64;  // bytes of a key that are kept (guess: more than fits in a line of text)
 
 class HotKeys {
  public:
@@ -47,7 +46,7 @@ class HotKeys {
   std::vector<HotKey> Top(size_t most) const;
   bool empty() const { return keys_.empty(); }
 
-  // For snapshots.
+  // Lists the fields for snapshots.
   template <class V>
   static void Fields(V&& v) {
     using T = HotKeys;

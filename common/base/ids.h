@@ -11,7 +11,7 @@
 
 namespace mr {
 
-// epoch: the master epoch under which the job was accepted; seq: 1, 2, ... within it.
+// Identifies a job. epoch: the master epoch under which the job was accepted; seq: 1, 2, ... within it.
 struct JobId {
   uint32_t epoch = 0;
   uint32_t seq = 0;
@@ -33,7 +33,8 @@ struct TaskId {
   StageId stage_id() const { return {job, stage}; }
 };
 
-// number: 1, 2, ... and 1000 x (master restarts since submit) + 1, ... after a restart.
+// Identifies an attempt of a task. number: 1, 2, ... and 1000 x (master restarts since submit) + 1, ... after a
+// restart.
 struct AttemptId {
   TaskId task;
   uint32_t number = 0;
@@ -41,7 +42,7 @@ struct AttemptId {
   bool valid() const { return task.job.valid() && number != 0; }
 };
 
-// Assigned by the master at the first registration; one per cluster and data directory of a worker.
+// Identifies a worker. The master assigns it at the first registration; one per cluster and data directory of a worker.
 struct WorkerId {
   uint32_t value = 0;
   auto operator<=>(const WorkerId&) const = default;
@@ -67,16 +68,16 @@ struct BlockId {
 // Letters of task and attempt names: 'm' reads splits, 'r' reads other stages' outputs.
 enum class TaskLetter : char { kMap = 'm', kReduce = 'r' };
 
-// job_<epoch>_<0001>
+// Returns job_<epoch>_<0001>
 std::string Name(JobId id);
-// task_<epoch>_<0001>_<stage>_<m|r>_<000017>
+// Returns task_<epoch>_<0001>_<stage>_<m|r>_<000017>
 std::string Name(TaskId id, TaskLetter letter);
-// attempt_<epoch>_<0001>_<stage>_<m|r>_<000017>_<number>
+// Returns attempt_<epoch>_<0001>_<stage>_<m|r>_<000017>_<number>
 std::string Name(AttemptId id, TaskLetter letter);
-// w<value>
+// Returns w<value>
 std::string Name(WorkerId id);
 
-// Each parses a name, and returns nothing where the text is not exactly such a name.
+// Parse a name. Return nothing if the text is not exactly such a name.
 std::optional<JobId> ParseJobId(std::string_view text);
 std::optional<AttemptId> ParseAttemptId(std::string_view text);
 std::optional<WorkerId> ParseWorkerId(std::string_view text);

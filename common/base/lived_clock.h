@@ -29,9 +29,9 @@ class LivedClock {
     last_ = std::max(last_, now);
     return {last_.ns - stood_still_.ns};
   }
-  // The time that the last Read left out; 0: the loop had run.
+  // Returns the time that the last Read did not count; 0 if the loop was running.
   constexpr Duration last_gap() const { return last_gap_; }
-  // The sum of all that was left out so far. lived + stood_still() is the host's clock.
+  // Returns the sum of all time that was not counted so far. lived + stood_still() is the host's clock.
   constexpr Duration stood_still() const { return stood_still_; }
 
  private:

@@ -1,6 +1,6 @@
-// Random numbers for the pure cores: named streams derived from one seed, so that a further user of
-// random numbers does not shift the draws of another. The distributions are our own, because those of
-// the standard library differ between implementations.
+// Random numbers for the pure cores: named streams derived from one seed, so that a new user of random numbers does not
+// change the draws of the others. The distributions are our own, because those of the standard library differ between
+// implementations.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ class Rng {
   static Rng Stream(uint64_t seed, std::string_view name);
 
   uint64_t Next();
-  // Uniform in [0, bound), without modulo bias. Requires: bound > 0.
+  // Returns a uniform number in [0, bound), without modulo bias. Requires: bound > 0.
   uint64_t Below(uint64_t bound);
-  // Uniform in [0, 1).
+  // Returns a uniform number in [0, 1).
   double Uniform();
-  // Exponential with this mean.
+  // Draws from the exponential distribution with this mean.
   double Exponential(double mean);
-  // Pareto with minimum xm and shape alpha. Requires: both > 0.
+  // Draws from the Pareto distribution with minimum xm and shape alpha. Requires: both > 0.
   double Pareto(double xm, double alpha);
 
  private:

@@ -15,7 +15,7 @@ void CheckFailed(const char* file, int line, const char* condition, std::string_
 }
 
 void NoValue(const Status& status) {
-  MR_CHECK(status.ok(), "the value of a Result was used, and there is none: " + status.ToString());
+  MR_CHECK(status.ok(), "the value of a failed Result was used: " + status.ToString());
   std::abort();
 }
 

@@ -10,7 +10,7 @@
 
 namespace mr {
 
-// The numbers are on the wire and in the journal: never reuse one.
+// Error codes. The numbers are on the wire and in the journal: never reuse one.
 enum class Code : uint8_t {
   kOk = 0,
   kInvalidArgument = 1,  // the request must change
@@ -22,7 +22,7 @@ enum class Code : uint8_t {
   kDeadline = 7,         // time ran out
   kCancelled = 8,        // somebody cancelled it
   kNotAllowed = 9,       // not authenticated or not allowed
-  kInternal = 10,        // our bug
+  kInternal = 10,        // a bug in Paceline
 };
 
 // Returns the lower-case name of the code, for messages and JSON ("not_found").
@@ -33,7 +33,7 @@ const char* CodeName(Code code);
 class [[nodiscard]] Status {
  public:
   Status() = default;  // ok
-  // kOk drops the message.
+  // Makes a status. A message with kOk is dropped.
   Status(Code code, std::string message);
   Status(const Status& other) : failure_(other.ok() ? nullptr : Copy(*other.failure_)) {}
   Status(Status&& other) noexcept : failure_(std::exchange(other.failure_, nullptr)) {}
@@ -53,7 +53,7 @@ class [[nodiscard]] Status {
   bool ok() const { return failure_ == nullptr; }
   Code code() const { return ok() ? Code::kOk : failure_->code; }
   const std::string& message() const;  // "" for success
-  // "not_found: /a/b does not exist"
+  // Returns code and message: "not_found: /a/b does not exist".
   std::string ToString() const;
   // Returns the same code with the message "context: message". context: the operation that failed.
   Status With(const std::string& context) const;
@@ -74,11 +74,11 @@ Status Rejected(std::string message);
 Status Unavailable(std::string message);
 Status Corrupted(std::string message);
 Status Internal(std::string message);
-// Returns a Status for an errno, with strerror() behind the message: kNotFound for ENOENT, kOverloaded for
+// Returns a Status for an errno, with strerror() after the message: kNotFound for ENOENT, kOverloaded for
 // ENOSPC/EDQUOT/EMFILE/ENFILE/ENOMEM, kNotAllowed for EACCES/EPERM, else kInternal.
 Status ErrnoStatus(int error, const std::string& what);
 
-// Ends the process: the value of a Result was used, and there is none.
+// Ends the process. Called when code uses the value of a Result that has none.
 [[noreturn, gnu::cold]] void NoValue(const Status& status);
 
 // A value, or the Status with the reason why there is none.

@@ -11,24 +11,25 @@
 
 namespace mr {
 
-// "64 MiB", "1.5 GiB", "17 B".
+// Returns a size with a binary unit: "64 MiB", "1.5 GiB", "17 B".
 std::string HumanBytes(uint64_t bytes);
-// "12,000,000".
+// Returns the number with commas: "12,000,000".
 std::string Grouped(uint64_t n);
-// "850 ms", "12.3 s", "4m10s".
+// Returns a duration with its unit: "850 ms", "12.3 s", "4m10s".
 std::string HumanDuration(Duration duration);
 
-// "64m", "1g", "512k": binary units k m g t, either case. A bare number is refused.
+// Parses a size such as "64m", "1g" or "512k": binary units k m g t, either case. A number without a unit is refused.
 Result<uint64_t> ParseSize(std::string_view text);
-// "250ms", "30s", "5m", "2h", "1d"; fractions allowed. A bare number is refused.
+// Parses a duration such as "250ms", "30s", "5m", "2h" or "1d"; fractions are allowed. A number without a unit is
+// refused.
 Result<Duration> ParseDuration(std::string_view text);
 
 // Returns the candidate nearest to `word` by edit distance if it is at most 1 + size/3 away, else "".
 std::string Nearest(std::string_view word, std::span<const std::string_view> candidates);
-// " (did you mean 'x'?)" or empty.
+// Returns " (did you mean 'x'?)" for the nearest candidate, or "".
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates);
 
-// "/a" of "/a/b"; "/" of "/a" and of a name without a slash.
+// Returns the parent directory: "/a" for "/a/b"; "/" for "/a" and for a name without a slash.
 std::string ParentOf(std::string_view path);
 
 // Escapes text for a JSON string: quotes, backslashes and control characters. Bytes that are not

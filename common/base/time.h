@@ -24,7 +24,7 @@ constexpr Duration Millis(int64_t n) { return {n * 1'000'000}; }
 constexpr Duration Seconds(int64_t n) { return {n * 1'000'000'000}; }
 constexpr Duration FromSeconds(double s) { return {static_cast<int64_t>(s * 1e9)}; }
 
-// A point on one owner's monotonic axis. Instants of two owners are never compared.
+// A point in time on one owner's monotonic clock. Instants of different owners must never be compared.
 struct Instant {
   int64_t ns = 0;
   constexpr auto operator<=>(const Instant&) const = default;

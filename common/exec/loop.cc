@@ -12,11 +12,11 @@
 
 namespace mr {
 
-// Waits for descriptors and for wakes. Queue and timers are the loop's own: Stop() can drop them, a turn has an end,
-// and time is Now()'s.
+// Waits for descriptors and for wakes. The loop has its own queue and timers, so that Stop() can drop them, a turn has
+// an end, and time is that of Now().
 struct Loop::Reactor {
   asio::io_context context{1};
-  // Without it, a context that has nothing to do does not wait.
+  // Without the guard, a context with nothing to do would return instead of waiting.
   asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
   size_t watches = 0;  // of the loop's thread
 };
@@ -76,7 +76,8 @@ void Loop::Stop() {
   }
   if (wake) Wake();
   if (thread_.joinable()) thread_.join();
-  // Now, and not with the loop: what they hold may belong to threads that end before it.
+  // Destroyed here and not with the loop: closures and timers may hold objects of threads that end before the loop
+  // does.
   const auto dropped_timers = std::exchange(timers_, {});
   std::vector<std::function<void()>> dropped;
   const std::lock_guard lock(mutex_);
@@ -125,7 +126,7 @@ Duration Loop::TakeMaxLag() { return Nanos(max_lag_ns_.exchange(0)); }
 
 // Waits until there may be something to do, and runs the callbacks of ready descriptors.
 void Loop::Wait() {
-  // A bound on one wait: CLOCK_BOOTTIME goes on while Asio's clock sleeps.
+  // Bounds one wait, because CLOCK_BOOTTIME goes on while Asio's clock sleeps.
   Duration left = Seconds(1);
   if (!timers_.empty()) left = std::min(timers_.begin()->first - Now(), left);
   {

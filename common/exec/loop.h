@@ -1,13 +1,13 @@
-// One thread that runs closures, timers and callbacks of descriptors, one at a time. What decides lives on such a
-// thread: it never blocks on a disk, a socket or another thread.
+// One thread that runs closures, timers and callbacks of descriptors, one at a time. Code that makes decisions lives on
+// such a thread. It never blocks on a disk, a socket or another thread.
 //
 // Threads: Post, Run and TakeMaxLag may be called on any thread; At, After and watches on the loop's own, or before
 // Start(). Calls of Post from one thread keep their order.
 // Ownership: the loop owns closures and timers until they have run. Stop() destroys what has not run, so what it holds
 // need not outlive Stop(). Descriptors are borrowed.
 // Errors: closures must not throw.
-// Bounds: the queue has none of its own, since each of its sources has one: unanswered calls and connections
-// (rpc::ServerLimits), one answer for each work of a pool, one release for each group of the journal.
+// Bounds: the queue itself has no bound, because each of its sources has one: unanswered calls and connections
+// (rpc::ServerLimits), one answer per closure of a pool, one release per group of journal records.
 #pragma once
 
 #include <atomic>
@@ -31,13 +31,13 @@ class Loop {
   class Watch {
    public:
     virtual ~Watch() = default;
-    // Calls once, when the descriptor is readable (writable). Needed again for the next call.
+    // Calls `call` once, when the descriptor is readable (writable). Call this again for the next time.
     virtual void WhenReadable(std::function<void()> call) = 0;
     virtual void WhenWritable(std::function<void()> call) = 0;
   };
 
-  // after_turn runs on the thread after each batch of closures, timers and callbacks: what a turn has gathered
-  // (commands, status pushes) leaves there. name: of the thread, at most 15 characters.
+  // after_turn runs on the thread after each batch of closures, timers and callbacks. It sends what the turn has
+  // gathered (commands, status pushes). name: of the thread, at most 15 characters.
   explicit Loop(
       std::function<void()> after_turn = [] {}, std::string name = "loop");
   ~Loop();  // Stop()
@@ -49,14 +49,14 @@ class Loop {
   void Stop();
 
   void Post(std::function<void()> fn);
-  // Runs fn on the thread and waits. Never from the thread itself.
+  // Runs fn on the thread and waits for its end. Must not be called on the thread itself.
   void Run(const std::function<void()>& fn);
   // Runs fn at `at` (Now() axis) or soon after.
   void At(Instant at, std::function<void()> fn);
   void After(Duration delay, std::function<void()> fn);
   std::unique_ptr<Watch> MakeWatch(int fd);
 
-  // Returns the longest time that a closure stood in the queue since the last call.
+  // Returns the longest time that a closure waited in the queue since the last call.
   Duration TakeMaxLag();
 
  private:
@@ -74,7 +74,7 @@ class Loop {
   Instant oldest_;        // when the first closure in the queue came
   bool waiting_ = false;  // the thread waits, and must be woken for a closure
   bool stopping_ = false;
-  std::multimap<Instant, std::function<void()>> timers_;  // of the thread
+  std::multimap<Instant, std::function<void()>> timers_;  // used on the thread only
   std::atomic<int64_t> max_lag_ns_{0};
   std::thread thread_;
 };

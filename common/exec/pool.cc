@@ -28,7 +28,7 @@ void Pool::Settle() {
 }
 
 void Pool::Stop() {
-  // Destroyed at the end, behind the threads: a closure may own what another one uses.
+  // Destroyed last, after the threads have ended: a closure may own what another one uses.
   std::deque<std::function<void()>> dropped;
   {
     const std::lock_guard lock(mutex_);
@@ -92,7 +92,7 @@ void Strand::Schedule() {
   pool_.Post([turn = std::make_shared<Turn>(shared_from_this())] { std::exchange(turn->strand, nullptr)->Run(); });
 }
 
-// Runs what is queued now. What comes meanwhile gets a turn of its own, behind the pool's other work.
+// Runs what is queued now. Closures that arrive meanwhile get a turn of their own, after the pool's other work.
 void Strand::Run() {
   std::vector<std::function<void()>> batch;
   {

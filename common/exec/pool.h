@@ -1,6 +1,6 @@
 // Threads for work that may block: disks, RocksDB, compression, digests. Results go back to a loop by its Post.
 //
-// Threads: every method may be called on any thread, but for the destructor. Closures of a pool run in no particular
+// Threads: every method except the destructor may be called on any thread. Closures of a pool run in no particular
 // order; those of a strand run one at a time, in their order.
 // Ownership: a pool owns its closures until they have run. A closure that will not run is destroyed at once, so what it
 // holds need not outlive Stop(). The pool outlives all calls of its strands.
@@ -36,11 +36,12 @@ class Pool {
   }
   std::shared_ptr<Strand> NewStrand();
 
-  // Returns when no closure is queued or running. Not from a closure of this pool.
+  // Returns when no closure is queued or running. Must not be called from a closure of this pool.
   void Settle();
-  // Ends the threads after the closures that run now. Drops those that are queued. Not from a closure of this pool.
+  // Ends the threads after the closures that run now. Drops those that are queued. Must not be called from a closure of
+  // this pool.
   void Stop();
-  // Like Stop, but runs those that are queued.
+  // Like Stop, but runs the queued closures first.
   void Finish();
 
  private:

@@ -16,8 +16,8 @@ enum class Codec : uint8_t { kStored = 0, kZstd = 1 };
 // make them smaller. Deterministic for one version of zstd. Thread: any.
 Codec Compress(std::string_view raw, int level, std::string* out);
 
-// Undoes Compress. Errors: kCorrupted where the bytes do not decompress to exactly raw_bytes, or where
-// raw_bytes > limit (a bomb is refused before any allocation).
+// Decompresses the result of Compress. Errors: kCorrupted where the bytes do not decompress to exactly raw_bytes, or
+// where raw_bytes > limit (a bomb is refused before any allocation).
 Status Decompress(Codec codec, std::string_view stored, uint64_t raw_bytes, uint64_t limit, std::string* out);
 
 // Returns the level for the rest of a stream, from the ratio of its first chunk: 1, -5, or 0 to store.

@@ -10,7 +10,7 @@
 
 namespace mr {
 
-// Passes the point `name`.
+// Marks the point `name`: kills or stalls the process here if its environment asks for that.
 // Points of the worker: map (an output chunk of an attempt that reads splits), ingest (before a
 // shuffle output is finished), serve (before an answer to a fetch), fetch (a batch has arrived),
 // reduce (an output chunk of an attempt that reads edges), block (a replica's checksum file is renamed,

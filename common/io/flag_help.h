@@ -7,9 +7,9 @@
 
 namespace mr {
 
-// Returns the help text, with default values but for flags whose description says what holds "without this flag".
-// flags: the result of gflags::GetAllFlags. file: the end of the name of the file that defines the flags to show, such
-// as "mrmaster_main.cc".
+// Returns the help text. Flags have their default value appended, unless the description says what applies "without
+// this flag". flags: the result of gflags::GetAllFlags. file: the end of the name of the file that defines the flags to
+// show, such as "mrmaster_main.cc".
 template <class FlagInfo>
 std::string FlagHelp(const std::string& usage, const std::string& file, const std::vector<FlagInfo>& flags) {
   std::string text = usage + "\n\n";
@@ -23,8 +23,7 @@ std::string FlagHelp(const std::string& usage, const std::string& file, const st
       text += " (default: " + flag.default_value + ")";
     text += "\n";
   }
-  return text +
-         "\n--helpfull shows those of the log (glog) and of gflags, too; --flagfile=FILE reads flags from a file.\n";
+  return text + "\n--helpfull also shows the flags of glog and gflags; --flagfile=FILE reads flags from a file.\n";
 }
 
 }  // namespace mr

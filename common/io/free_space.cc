@@ -17,7 +17,7 @@ constexpr uint64_t kMarginPart = 10;  // 1/10 of the kept bytes
 Result<Space> SpaceOf(const std::string& path) {
   struct statvfs info {};
   if (::statvfs(path.c_str(), &info) != 0)
-    return ErrnoStatus(errno, "cannot look how much room is on the disk of " + path);
+    return ErrnoStatus(errno, "cannot read the free space of the disk of " + path);
   const uint64_t unit = info.f_frsize;
   return Space{info.f_bavail * unit, info.f_blocks * unit, info.f_favail, info.f_files};
 }

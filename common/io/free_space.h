@@ -21,7 +21,7 @@ struct Space {
 // does.
 Result<Space> SpaceOf(const std::string& path);
 
-// Pure. Not safe for concurrent use.
+// Decides whether a disk has room, with the hysteresis described above. Pure. Not safe for concurrent use.
 class FreeSpaceGate {
  public:
   // keep: bytes that must stay free; nothing: the smaller of 5 % and 10 GiB of the disk; 0: always room.

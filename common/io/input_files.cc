@@ -21,7 +21,7 @@ Status Missing(const std::string& path) {
   if (PathExists(path)) return NotFound("input " + path + " is a link to something that does not exist");
   const std::string parent = ParentOf(path);
   const auto names = ListDirectory(parent);
-  if (!names.ok()) return NotFound("input " + path + " does not exist (nor can " + parent + " be listed)");
+  if (!names.ok()) return NotFound("input " + path + " does not exist (and " + parent + " cannot be listed)");
   const std::vector<std::string_view> views(names->begin(), names->end());
   const std::string name = path.substr(path.rfind('/') + 1);
   const std::string near = Nearest(name, views);
@@ -33,8 +33,8 @@ Status Missing(const std::string& path) {
 Status Unreadable(const std::string& path, int error) {
   Status status = ErrnoStatus(error, "input " + path + " cannot be read");
   if (status.code() != Code::kNotAllowed) return status;
-  return {status.code(), status.message() + ": the user as whom the master runs (uid " + std::to_string(geteuid()) +
-                             "), and those of the workers, must be allowed to read it and to enter what is above it"};
+  return {status.code(), status.message() + ": let the user of the master (uid " + std::to_string(geteuid()) +
+                             ") and the users of the workers read it and enter the directories above it"};
 }
 
 // Returns the error for a glob without a match, which shows whether its directory exists at all.
@@ -45,7 +45,7 @@ Status NoMatch(const std::string& pattern) {
   if (!names.ok() && names.status().code() == Code::kNotAllowed) return Unreadable(directory, EACCES);
   if (!names.ok()) return NotFound(text + "there is no directory " + directory);
   return NotFound(text + "of the " + std::to_string(names->size()) + " names in " + directory +
-                  " none leads to one (those that begin with '_' or '.' are left out)");
+                  " none leads to a match (names that begin with '_' or '.' are skipped)");
 }
 
 Status AddFile(const std::string& path, const struct stat& info, std::vector<InputFile>* out) {

@@ -1,4 +1,4 @@
-// The files behind an input of a job, for a submit that reads them and for a plan that needs their sizes.
+// Lists the files of a job's input, with sizes and versions, for submits and for the planner.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct InputFile {
   FileVersion version;  // for a local file
 };
 
-// Returns the files behind one file:// URI: a file, all files below a directory (no '_' or '.' names), or a
-// glob. Sorted by path. Errors: kNotFound for a missing input, with the path and the nearest name. Cost: reads
-// directories, so not for a thread that must not wait.
+// Returns the files that one file:// URI names: a file, all files below a directory (no '_' or '.' names), or a glob.
+// Sorted by path. Errors: kNotFound for a missing input, with the path and the nearest name. Cost: reads directories,
+// so not for a thread that must not wait.
 Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri);
 
 // Refuses a file that is to be read as `format` but begins like a container that cannot be read (CheckContainer). A

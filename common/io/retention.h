@@ -1,4 +1,4 @@
-// Keeps the files of a directory within a size and an age, oldest first.
+// Keeps the files of a directory within limits of total size and age: the oldest files are removed first.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct RetentionLimits {
   Duration age;        // since the last change of a file
 };
 
-// A file that changed more recently is never removed: its writer may be about to use it.
+// A file that changed within this time is never removed: its writer may be about to use it.
 inline constexpr Duration kRetentionGrace = Seconds(600);
-// An unfinished upload or download ("....part") is removed when nothing was added for so long.
+// An unfinished upload or download ("....part") is removed when nothing was added to it for this time.
 inline constexpr Duration kPartAge = Seconds(3600);
 
 // Returns the files to remove at now_ms, oldest first: those beyond the age, and then the oldest ones until the rest
@@ -39,7 +39,7 @@ std::vector<StoredFile> StoredFiles(const std::string& directory);
 // Removes the file unless it has changed since it was listed. Returns whether it is gone. Blocks.
 bool RemoveStored(const std::string& directory, const StoredFile& file);
 
-// Sets the time of its last change to now, so that it counts as the newest. Blocks.
+// Sets the file's modification time to now, so that it counts as the newest. Blocks.
 void TouchFile(const std::string& path);
 
 }  // namespace mr

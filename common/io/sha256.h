@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4), by OpenSSL. The name of an operator library or side file is the digest of its bytes. For such
-// names and for digests that users publish; the data plane uses XXH3 (common/base/digest.h).
+// SHA-256 (FIPS 180-4), by OpenSSL. The name of an operator library or side file is the digest of its bytes. Used for
+// such names and for digests that users publish. The data plane uses XXH3 (common/base/digest.h).
 #pragma once
 
 #include <memory>

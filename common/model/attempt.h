@@ -6,7 +6,8 @@
 
 namespace mr {
 
-// kOpportunistic: a clone on an idle slot, lent until other work can use it.
+// The reason for which an attempt was launched. kOpportunistic: a clone on an idle slot, lent until other work can use
+// it.
 enum class Cause : uint8_t { kFirst = 1, kRetry = 2, kClone = 3, kSpeculative = 4, kRestart = 5, kOpportunistic = 6 };
 
 inline constexpr size_t kCauses = 6;
@@ -14,8 +15,8 @@ inline size_t CauseIndex(Cause cause) { return static_cast<size_t>(cause) - 1; }
 // Returns "first", "retry", "clone", "speculative", "restart" or "opportunistic".
 const char* CauseName(Cause cause);
 
-// Only kUser is charged to the retry budget. kLost: the worker or an input is lost. kUserFinal: like kUser, but no
-// other attempt would do better, so the job fails at once.
+// The kind of a failure. Only kUser is charged to the retry budget. kLost: the worker or an input is lost. kUserFinal:
+// like kUser, but no other attempt would do better, so the job fails at once.
 enum class FailureKind : uint8_t {
   kUser = 1,
   kEnvironment = 2,
@@ -25,10 +26,13 @@ enum class FailureKind : uint8_t {
   kUserFinal = 6
 };
 
-// The master's answer to a report. kNoted: the report needs no other. Of a finished attempt: its output is the task's
-// committed one (kWinner), or another replica of it that stays (kReplicaKept) or goes (kReplicaDropped), or has other
-// content (kDiffers), or is not needed (kStale). Of a replica that was made: kReplicaKept or kStale. Of a report that
-// the master cannot read or assign: kStale. kLater: the record is not on disk yet, and another answer follows.
+// The master's answer to a report.
+// - kNoted: received; no other answer follows.
+// - For a finished attempt: its output is the task's committed one (kWinner); it is another replica of that one, which
+//   is kept (kReplicaKept) or dropped (kReplicaDropped); it has other content (kDiffers); or it is not needed (kStale).
+// - For a replica that was made: kReplicaKept or kStale.
+// - For a report that the master cannot read or assign: kStale.
+// - kLater: the record is not on disk yet, and another answer follows.
 enum class Verdict : uint8_t {
   kNoted = 0,
   kWinner = 1,

@@ -45,7 +45,7 @@ struct Unknown {};
 struct Kill {
   AttemptId attempt;
 };
-// Ends a waiting attempt, which lacks inputs. Not a failure.
+// Ends an attempt that waits for inputs. This is not a failure.
 struct TakeBack {
   AttemptId attempt;
 };

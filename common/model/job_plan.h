@@ -16,14 +16,14 @@ struct StagePlan {
   std::vector<uint32_t> port_partitions;
   std::vector<Split> splits;               // of a stage that reads files, in the order of its tasks; else empty
   uint64_t input_bytes = 0;                // known or estimated, of all tasks
-  std::vector<std::vector<Slice>> slices;  // per task, once the stage is planned: as the scheduler got them
+  std::vector<std::vector<Slice>> slices;  // per task, as given to the scheduler; empty until the stage is planned
   std::vector<uint32_t> first_split;       // per task, and the end; empty without splits. Made by FillSplits
   template <class V>
   static void Fields(V&& v) {
     using T = StagePlan;
     v(&T::tasks, &T::port_partitions, &T::splits, &T::input_bytes);
   }
-  // The splits of a task: none where the stage reads none.
+  // Returns the splits of a task; empty if the stage reads no files.
   std::span<const Split> SplitsOf(uint32_t task) const {
     if (task + 1 >= first_split.size()) return {};
     return std::span(splits).subspan(first_split[task], first_split[task + 1] - first_split[task]);
@@ -39,7 +39,7 @@ struct StagePlan {
 
 struct JobPlan {
   std::vector<StagePlan> stages;
-  // In PlannedInputs.
+  // Stored as PlannedInputs.
   std::vector<PlannedFile> files;  // each once, whoever reads it
   uint64_t view = 0;               // FileView() of the master that planned it
   uint64_t pin = 0;                // dfs::InputsPinned; 0 = none
@@ -49,8 +49,8 @@ struct JobPlan {
   }
 };
 
-// Fields that JobPlan's own list lacks. They stand behind a plan in records and images, from the release on that reads
-// one version of each input.
+// The planned inputs of a job, stored after the plan in records and images. They are not in JobPlan's own list of
+// fields, because plans of older releases have none.
 struct PlannedInputs {
   uint64_t pin = 0, view = 0;
   std::vector<PlannedFile> files;

@@ -18,10 +18,10 @@ enum class EdgeKind : uint8_t {
   kOneToOne = 3,   // reading task i reads upstream task i
   kBroadcast = 4,  // every reading task reads all of every upstream task
 };
-// Returns false for a kind that only a later release knows.
+// Returns whether this release knows the kind.
 bool Known(EdgeKind kind);
 
-// A user's wish for or against a family of policies, whatever their names.
+// A user's wish for or against a family of policies (speculation, clones), independent of their names.
 enum class Wish : uint8_t { kAuto = 0, kOn = 1, kOff = 2 };
 bool Known(Wish wish);
 
@@ -34,7 +34,7 @@ struct KeyValue {
   bool operator==(const KeyValue&) const = default;
 };
 
-// The worth of ending at this time after the submission. Linear between two points.
+// The utility of a job that ends at this time after its submission. Linear between two points.
 struct UtilityPoint {
   Duration at;
   double utility = 0;
@@ -127,9 +127,9 @@ struct StageSpec {
   // Returns whether a fat partition of an input may be split, so that the number of tasks is known only when the sizes
   // of the inputs are known.
   bool splits() const;
-  // A stage without inputs makes its records itself, and is a map, too.
+  // Returns whether the stage is a map: it reads files, or it has no inputs and makes its records itself.
   bool is_map() const { return inputs.empty() || reads_files(); }
-  // Its outputs are files of the job.
+  // Returns whether its outputs are files of the job.
   bool is_final() const;
   TaskLetter letter() const { return is_map() ? TaskLetter::kMap : TaskLetter::kReduce; }
 };
@@ -144,7 +144,7 @@ struct JobSpec {
   uint32_t max_failures = 0;  // of one task; 0: the default
   uint64_t memory_bytes = 0;  // per attempt; 0: the worker's default
   uint64_t sort_buffer_bytes = 0;
-  std::vector<std::string> policies;  // its own list
+  std::vector<std::string> policies;  // the job's own list; empty: the cluster's
   Duration deadline;                  // since the submission; 0: none
   bool best_effort = false;           // accepted also where the deadline cannot be met
   std::vector<UtilityPoint> utility;
@@ -172,7 +172,7 @@ struct JobSpec {
   std::string OperatorOf(const StageSpec& stage) const;
 };
 
-// Limits, ours: a spec must fit into control messages of 1 MiB, stage by stage.
+// Limits of a spec. Each stage must fit into a control message of 1 MiB.
 inline constexpr size_t kMaxStages = 256;
 inline constexpr size_t kMaxConfigBytes = 256 << 10;
 inline constexpr size_t kMaxUtilityPoints = 100;

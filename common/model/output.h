@@ -11,8 +11,8 @@
 
 namespace mr {
 
-// Totals of an attempt's output, and the digest over all its partitions. They fit into each record of the journal; the
-// rows of the partitions do not.
+// Totals of an attempt's output, and the digest over all its partitions. Small enough for a journal record, unlike the
+// rows of the partitions.
 struct Manifest {
   uint64_t records = 0;
   uint64_t bytes = 0;  // uncompressed

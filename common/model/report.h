@@ -26,7 +26,7 @@ struct Unknown {
 struct Started {
   bool operator==(const Started&) const = default;
 };
-// The attempt's bytes are durable, or can be read, under its private name.
+// The attempt succeeded: its output is durable, or can be read, under its private name.
 struct Finished {
   TaskOutput output;
   std::vector<Consumed> consumed;
@@ -51,7 +51,7 @@ struct Refused {
 struct Killed {
   bool operator==(const Killed&) const = default;
 };
-// unreachable: the replica's worker did not answer, so that its bytes are not in doubt.
+// A replica could not be read. unreachable: its worker did not answer, so its bytes are not in doubt.
 struct FetchFailed {
   Replica replica;
   std::string why;
@@ -72,7 +72,7 @@ struct ReplicaMade {
   Replica replica;
   bool operator==(const ReplicaMade&) const = default;
 };
-// here: the cause is on this worker, so the source is not in doubt.
+// A requested replica could not be made. here: the cause is on this worker, so the source is not in doubt.
 struct ReplicaNotMade {
   Replica from;
   std::string why;

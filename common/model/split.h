@@ -11,15 +11,15 @@
 namespace mr {
 
 struct Split {
-  // In `input`, beside its number: the split belongs to the task of the one before it. So many small files are one
-  // task, and records of plans without this are as they were.
+  // A flag in `input`, beside the number: this split belongs to the task of the split before it, so one task can read
+  // many small files. As a flag it leaves the stored form of plans without such tasks unchanged.
   static constexpr uint32_t kJoined = 1u << 31;
   uint32_t input = 0;
   std::string uri;
   uint64_t offset = 0, length = 0, file_bytes = 0;  // bytes; file_bytes: of the whole file
   static constexpr uint32_t kNoFile = UINT32_MAX;
-  uint32_t file = kNoFile;  // in the plan's list of files; kNoFile in plans of releases that kept none
-  // Without `file`, which the journal keeps beside the plan.
+  uint32_t file = kNoFile;  // index in the plan's list of files; kNoFile in plans of releases without that list
+  // Omits `file`, which the journal stores beside the plan (PlannedInputs).
   template <class V>
   static void Fields(V&& v) {
     v(&Split::input, &Split::uri, &Split::offset, &Split::length, &Split::file_bytes);
@@ -56,7 +56,7 @@ struct LocatedBlock {
 struct SplitToRead : Split {
   PlannedFile version;
   uint64_t view = 0;                 // FileView() of the planner: `version.device` is compared only in the same view
-  std::vector<LocatedBlock> blocks;  // of a file in the block store: to the end of the block behind the split
+  std::vector<LocatedBlock> blocks;  // of a file in the block store: to the end of the block after the split
   bool operator==(const SplitToRead&) const = default;
 };
 

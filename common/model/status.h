@@ -43,7 +43,7 @@ struct CloneStatus {
 // One step of a policy that steers a job by its deadline. Times are seconds since the submission.
 struct SteeringPoint {
   double at_s = 0, progress = 0;
-  uint32_t slots = 0, asked = 0;      // guaranteed from then on; sufficient by the knowledge of then
+  uint32_t slots = 0, asked = 0;      // slots: guaranteed from then on; asked: sufficient, as estimated then
   double left_s = 0, deadline_s = 0;  // left: expected, median; deadline 0: points of utility instead
   bool operator==(const SteeringPoint&) const = default;
 };
@@ -89,7 +89,7 @@ struct JobStatus {
   std::optional<DeadlineStatus> deadline;
   std::vector<std::string> warnings;
   std::vector<std::string> hung;                      // descriptions of attempts without progress
-  std::optional<std::vector<CounterValue>> counters;  // not sent with the rest: mrctl asks for them if it shows them
+  std::optional<std::vector<CounterValue>> counters;  // not sent with the rest: mrctl requests them if it shows them
   std::vector<SkewStatus> skew;
   bool operator==(const JobStatus&) const = default;
 };

@@ -41,9 +41,10 @@ kj::Promise<void> AcceptLoop::Accept() {
 void AcceptLoop::Failed(const kj::Exception& e) {
   ++failures_;
   if (++episode_ != 1 || !log_) return;
-  log_(name_ + ": cannot accept connections: " + FromException(e).message() +
-       "; trying again until it works. Open connections go on. Raise the limit of open files (ulimit -n) if this "
-       "lasts");
+  log_(
+      name_ + ": cannot accept connections: " + FromException(e).message() +
+      "; retrying until it works. Open connections are not affected. Raise the limit of open files (ulimit -n) if this "
+      "lasts");
 }
 
 void AcceptLoop::taskFailed(kj::Exception&& e) {

@@ -6,7 +6,7 @@
 
 namespace mr::rpc {
 
-// Without `counters`, which MasterForClient.counters returns in pages.
+// Does not fill `counters`, which MasterForClient.counters returns in pages.
 mr::JobStatus FromWire(JobStatus::Reader in);
 void ToWire(const mr::JobStatus& status, JobStatus::Builder out);
 

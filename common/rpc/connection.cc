@@ -52,7 +52,7 @@ kj::Promise<Result<kj::Own<RpcConnection>>> ExchangeHello(kj::Own<kj::AsyncIoStr
           return Rejected(address + " belongs to another cluster");
         }
         if (peer->refused == static_cast<uint32_t>(Code::kOverloaded)) {
-          return Unavailable(address + " has as many connections as it serves; try again, or close some of them");
+          return Unavailable(address + " has as many connections as it serves; retry later, or close some of them");
         }
         if (peer->refused != 0) return Unavailable(address + " refused the connection");
         return kj::refcounted<RpcConnection>(kj::mv(stream), *peer, own.role);

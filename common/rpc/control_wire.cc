@@ -174,7 +174,7 @@ void Walk(W& w, Is<mr::HotKey> auto& key) {
   MR_WIRE(w, key.bytes, Bytes);
 }
 
-// Without the sizes of partitions, which a directory does not need.
+// Omits the sizes of partitions, which a directory does not need.
 template <class W>
 void Walk(W& w, Is<TaskOutput> auto& output) {
   MR_WIRE(w, output.manifest.records, Records);

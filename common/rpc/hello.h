@@ -13,7 +13,7 @@
 namespace mr::rpc {
 
 inline constexpr size_t kHelloBytes = 64;
-// 4: kinds of failures and verdicts are enums. Peers of another version are refused with both versions.
+// Since version 4, kinds of failures and verdicts are enums. Peers of another version are refused with both versions.
 inline constexpr uint32_t kProtocolVersion = 4;
 inline constexpr Duration kHelloTimeout = Seconds(5);
 

@@ -159,7 +159,7 @@ struct HttpServer::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
     for (size_t i = 0; i < routes.size(); ++i) {
       list += (i == 0 ? "" : i + 1 == routes.size() ? " and " : ", ") + routes[i].first;
     }
-    return HttpReply{404, "there are " + list + "\n"};
+    return HttpReply{404, "no such page: there are " + list + "\n"};
   }
 
   static const char* Word(unsigned status) {

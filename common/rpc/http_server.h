@@ -39,8 +39,8 @@ class HttpServer {
 
   explicit HttpServer(kj::AsyncIoContext& io, HttpLimits limits = {}, LogLine log = nullptr);
   ~HttpServer();
-  // Serves a page under a path, which has no query. Other paths get 404 with the list of those that there are.
-  // Requires: before Listen.
+  // Serves a page under a path, which has no query. Other paths get 404 with the list of pages. Requires: before
+  // Listen.
   void Route(const std::string& path, Page page);
   // Binds and starts to accept; port 0 = any. Returns the port in use, or the reason why there is none.
   kj::Promise<Result<uint16_t>> Listen(const std::string& address, uint16_t port);

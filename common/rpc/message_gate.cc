@@ -33,7 +33,7 @@ kj::Promise<void> MessageGate::WhenOpen() {
   if (Open()) return kj::READY_NOW;
   auto paf = kj::newPromiseAndFulfiller<void>();
   waiting_ = kj::mv(paf.fulfiller);
-  // Runs behind all events that are due now: the network removes a message from its queue only after its write.
+  // Runs after all events that are due now: the network removes a message from its queue only after its write.
   return paf.promise.then([] { return kj::evalLast([] {}); }).then([this] { return WhenOpen(); });
 }
 

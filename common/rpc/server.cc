@@ -252,7 +252,7 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
         at->peer->gate.Count();
         if (Slow(*at->peer)) {
           ++counts.slow;
-          if (log) log(PeerName(*at->peer->stream) + " is disconnected: it does not take what is sent to it");
+          if (log) log(PeerName(*at->peer->stream) + " is disconnected: it does not read what is sent to it");
           Close(at);
         } else if (Idle(*at, idle)) {
           ++counts.idle;

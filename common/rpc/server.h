@@ -57,7 +57,7 @@ struct PeerInfo {
 };
 
 // Returns the bootstrap capability of an accepted peer, or the reason to refuse it. The capability is destroyed when
-// the connection ends, so its server learns of the end by its destructor.
+// the connection ends, so its server is notified by its destructor.
 using BootstrapFactory = std::function<Result<capnp::Capability::Client>(const Hello& hello, const PeerInfo& peer)>;
 // Called on the loop for each peer that speaks another protocol; it may log.
 using OtherProtocol = std::function<void(const std::string& peer, const Status& why)>;

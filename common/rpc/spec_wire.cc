@@ -33,7 +33,7 @@ Result<mr::JobSpec> SpecOfBytes(std::string_view bytes) {
   std::memcpy(words.begin(), bytes.data(), words.size() * sizeof(capnp::word));
   const kj::ArrayPtr<const capnp::word> segment = words;
   capnp::ReaderOptions options;
-  options.traversalLimitInWords = UINT64_MAX;  // limited by whoever took the bytes
+  options.traversalLimitInWords = UINT64_MAX;  // the code that received the bytes has limited them
   mr::JobSpec spec;
   const auto damage = kj::runCatchingExceptions([&] {
     capnp::SegmentArrayMessageReader message(kj::arrayPtr(&segment, 1), options);

@@ -1,6 +1,6 @@
 // Converts the spec of a job (job.capnp) and the infos of its stages (control.capnp) to the structs of common/model and
-// back, and a spec to the bytes that the journal keeps. Of lists with a limit (common/model/job_spec.h), one element
-// more than the limit is read, so that a check finds it exceeded. Cost: linear. Thread: any.
+// back, and a spec to the bytes that the journal keeps. Lists with a limit (common/model/job_spec.h) are read up to one
+// element above it, so that a check can detect the excess. Cost: linear. Thread: any.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace mr::rpc {
 
-// The result is not checked.
+// Translates a spec without checking it.
 mr::JobSpec FromWire(JobSpec::Reader in);
 void ToWire(const mr::JobSpec& spec, JobSpec::Builder out);
 

@@ -1,4 +1,4 @@
-// One listing of a struct's fields for both directions of wire translation.
+// Translates structs to and from Cap'n Proto messages. One listing of a struct's fields serves both directions.
 //
 //   template <class W>
 //   void Walk(W& w, Is<Slice> auto& s) {
@@ -31,7 +31,7 @@
 
 namespace mr::rpc {
 
-// `name` is the field's name in the schema, in capitals as its accessors have it.
+// Lists one field. `name` is the field's name in the schema, with a capital first letter as in its accessors.
 #define MR_WIRE(w, field, name)                                                               \
   (w).Field((field), [](auto& m) { return m.get##name(); },                                   \
             [](auto& m, auto&& value) { m.set##name(std::forward<decltype(value)>(value)); }, \
@@ -42,15 +42,15 @@ namespace mr::rpc {
   (w).Optional((field), [](auto& m) { return m.has##name(); }, [](auto& m) { return m.get##name(); }, \
                [](auto& m, auto... size) { return m.init##name(size...); })
 
-// A field in a union: `selected` equals `value` where the message has this one. Requires: enough cases that a value to
-// write has one.
+// A field in a union: `selected` equals `value` where the message has this one. Requires: each value that is written
+// has a case.
 #define MR_WIRE_CASE(w, selected, value, field, name)                                                                 \
   (w).Case((selected), (value), (field), [](auto& m) { return m.is##name(); }, [](auto& m) { return m.get##name(); }, \
            [](auto& m, auto&& v) { m.set##name(std::forward<decltype(v)>(v)); },                                      \
            [](auto& m, auto... size) { return m.init##name(size...); })
 
-// A field in a union whose fields are the alternatives of a std::variant. `field` is an expression for what is sent of
-// the alternative `v`: all of it (v), or the one member that it has (v.why).
+// A field in a union whose fields are the alternatives of a std::variant. `field` is an expression for the part of the
+// alternative `v` that is sent: all of it (v), or its only member (v.why).
 #define MR_WIRE_KIND(w, variant, type, field, name)                                                  \
   (w).Kind((variant), std::type_identity<type>{}, [](auto& v) -> decltype(auto) { return (field); }, \
            [](auto& m) { return m.is##name(); }, [](auto& m) { return m.get##name(); },              \
@@ -60,7 +60,7 @@ namespace mr::rpc {
 template <class T, class S>
 concept Is = std::is_same_v<std::remove_const_t<T>, S>;
 
-// A wire field in microseconds, for a Duration (cut) or a double in seconds (rounded). Negative ones are sent as 0.
+// A wire field in microseconds, for a Duration (cut) or a double in seconds (rounded). Negative values are sent as 0.
 // Numbers that exceed a Duration are read as the largest number of whole microseconds.
 template <class D>
 struct Microseconds {
@@ -81,7 +81,7 @@ Milliseconds<D> InMillis(D& duration) {
   return {duration};
 }
 
-// A string that has a null pointer on the wire where it is empty.
+// A string that is a null pointer on the wire if it is empty.
 template <class S>
 struct NullText {
   S& text;
@@ -91,7 +91,7 @@ NullText<S> OrNull(S& text) {
   return {text};
 }
 
-// A text for people. It is cut after so many bytes when it is sent, so that it does not fill a message.
+// A text for people. It is cut to kCutBytes when it is sent, so that it does not fill a message.
 inline constexpr size_t kCutBytes = 4096;
 template <class S>
 struct CutText {
@@ -102,7 +102,7 @@ CutText<S> Cut(S& text) {
   return {text};
 }
 
-// A list or a string with a limit: the elements or bytes behind it are not read. The sender does not cut it.
+// A list or a string with a limit: elements or bytes beyond the limit are not read. The sender does not cut it.
 template <class L>
 struct Limited {
   L& list;
@@ -113,7 +113,7 @@ Limited<L> AtMost(size_t most, L& list) {
   return {list, most};
 }
 
-// Texts for people: at most so many are read, and each is cut when it is sent.
+// A list of texts for people: at most `most` are read, and each text is cut when it is sent.
 template <class L>
 struct LimitedLines {
   L& lines;
@@ -202,7 +202,7 @@ class WireReader {
     auto&& field = pick(variant.template emplace<T>());
     Take(get(in_), field);
   }
-  // Behind the cases of a union: whether it has a field that only a later release knows.
+  // Called after the cases of a union. Sets `unknown` if the message has a field that only a later release knows.
   void Unmatched(bool& unknown) { unknown = !known_; }
 
  private:
@@ -440,7 +440,7 @@ class WireWriter {
   B out_;
 };
 
-// Returns the struct that a message has. most_text: bytes of each string that are read.
+// Returns the struct that a message contains. most_text: bytes of each string that are read.
 template <class T, class R>
 T ReadWire(R in, size_t most_text = SIZE_MAX) {
   T out;

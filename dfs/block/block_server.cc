@@ -26,8 +26,8 @@ Status AppendPiece(LocalWrite& local, const std::string& piece, uint32_t crc) {
 }  // namespace
 
 // Shared by the server, its calls and its writers. Cap'n Proto detaches a call if its connection is gone, so a call
-// could outlive the loop's I/O. Close, called when the server is destroyed, ends all calls. Remaining objects (writers
-// that a connection still names) then have no call, connection or timer.
+// could outlive the loop's I/O. Close, called when the server is destroyed, ends all calls. Objects that remain
+// (writers that a connection still refers to) then have no call, connection or timer.
 struct BlockServer::Impl : kj::Refcounted, private kj::TaskSet::ErrorHandler {
   BlockStore& store;
   Options options;
@@ -46,13 +46,13 @@ struct BlockServer::Impl : kj::Refcounted, private kj::TaskSet::ErrorHandler {
   // canceler ends, which must not own it.
   template <class T>
   kj::Promise<T> Hold(kj::Promise<T> call) {
-    if (closed()) return KJ_EXCEPTION(DISCONNECTED, "the data server stops");
+    if (closed()) return KJ_EXCEPTION(DISCONNECTED, "the data server is shutting down");
     return calls_.wrap(kj::mv(call)).attach(kj::addRef(*this));
   }
 
   void Close() {
     options.on_durable = nullptr;
-    calls_.cancel("the data server stops");
+    calls_.cancel("the data server is shutting down");
     reports = nullptr;
     peers.Close();
   }
@@ -76,7 +76,7 @@ class WriterServer final : public rpc::BlockWriter::Server {
         tail_(kj::Promise<void>(kj::READY_NOW)) {}
 
   ~WriterServer() noexcept(false) {
-    // Unlinks an unfinished block. On the pool, since it touches the disk.
+    // Unlinks an unfinished block, on the pool because that accesses the disk.
     server_->options.pool([local = std::move(local_)]() mutable { local.reset(); });
   }
 
@@ -86,7 +86,7 @@ class WriterServer final : public rpc::BlockWriter::Server {
     const auto data = params.getData();
     const uint32_t crc = params.getCrc32c();
     if (params.getOffset() != received_ || data.size() == 0 || data.size() > kPieceBytes || finishing_) {
-      rpc::ToOutcome(InvalidArgument("a piece of a block came out of order or has a bad size"),
+      rpc::ToOutcome(InvalidArgument("a piece of a block arrived out of order or has an invalid size"),
                      context.getResults().initOutcome());
       return kj::READY_NOW;
     }
@@ -178,7 +178,7 @@ kj::Promise<void> BlockServer::WriteBlock(WriteContext context) {
   std::vector<std::string> downstream;
   for (const auto address : params.getDownstream()) downstream.emplace_back(address.cStr());
   context.releaseParams();
-  // A Result and not a null Own, which KJ treats as no value in a promise.
+  // A Result, because a promise cannot hold a null Own: KJ treats that as no value.
   using Pipe = Result<kj::Own<BlockPipe>>;
   kj::Promise<Pipe> below = Pipe(NotFound("the pipeline ends here"));
   if (!downstream.empty()) {

@@ -1,4 +1,4 @@
-// Opens a store and reads from it; remembers damage.
+// Opens a store, reads from it, and records damaged replicas.
 #include "dfs/block/block_store.h"
 
 #include <fcntl.h>
@@ -65,7 +65,7 @@ Result<std::unique_ptr<BlockStore>> BlockStore::Open(const std::string& director
   // Unfinished writes only: no write in tmp was ever acknowledged.
   MR_RETURN_IF_ERROR(RemoveTree(impl->root + "/tmp"));
   for (const char* folder : {"/tmp", "/quarantine"}) MR_RETURN_IF_ERROR(MakeDirectories(impl->root + folder));
-  // A writer of an earlier life may have made a folder without syncing it. From here on it is durable.
+  // A writer of an earlier process may have made a folder without syncing it. This sync makes it durable.
   MR_RETURN_IF_ERROR(SyncDirectory(impl->root));
   MR_RETURN_IF_ERROR(SyncDirectory(directory));
   MR_RETURN_IF_ERROR(impl->Load());
@@ -100,12 +100,12 @@ Status BlockStore::Impl::LoadOne(BlockKey key) {
   const auto size = FileSize(PathOf(key, ".blk"));
   const auto bytes = ReadFile(PathOf(key, ".sum"));
   // Too many open files are no fault of the block.
-  if (bytes.status().code() == Code::kOverloaded) return bytes.status().With("cannot look at " + Describe(key));
+  if (bytes.status().code() == Code::kOverloaded) return bytes.status().With("cannot check " + Describe(key));
   const auto sidecar = bytes.ok() ? DecodeSidecar(*bytes) : Result<Sidecar>(bytes.status());
   if (!sidecar.ok()) {
     stored.suspect = sidecar.status().message();
   } else if (sidecar->block.id.value != key.id || sidecar->block.generation != key.generation) {
-    stored.suspect = "its checksum file is that of another block";
+    stored.suspect = "its checksum file belongs to another block";
   } else {
     stored.ref = sidecar->block;
     if (!size.ok() || *size != sidecar->block.length) {
@@ -133,7 +133,7 @@ Status BlockStore::Impl::Fail(BlockKey key, uint64_t life, const Status& why) {
     {
       std::lock_guard lock(mutex);
       const auto it = blocks.find(key);
-      if (it == blocks.end()) return NotFound(Describe(key) + " is not here");
+      if (it == blocks.end()) return NotFound(Describe(key) + " is not on this worker");
       if (it->second.life != life) return Unavailable(Describe(key) + " was replaced while it was read");
       fresh = it->second.suspect.empty();
       if (fresh) it->second.suspect = found.why;
@@ -160,7 +160,7 @@ Result<BlockStore::Impl::Opened> BlockStore::Impl::OpenSidecar(BlockKey key) {
   {
     std::lock_guard lock(mutex);
     const auto it = blocks.find(key);
-    if (it == blocks.end()) return NotFound(Describe(key) + " is not here");
+    if (it == blocks.end()) return NotFound(Describe(key) + " is not on this worker");
     if (!it->second.suspect.empty()) return Corrupted(Describe(key) + " is damaged: " + it->second.suspect);
     if (it->second.sidecar != nullptr) return Opened{it->second.sidecar, it->second.life};
     life = it->second.life;
@@ -170,10 +170,10 @@ Result<BlockStore::Impl::Opened> BlockStore::Impl::OpenSidecar(BlockKey key) {
   auto decoded = bytes.ok() ? DecodeSidecar(*bytes) : Result<Sidecar>(bytes.status());
   if (!decoded.ok()) return Fail(key, life, decoded.status());
   auto sidecar = std::make_shared<const Sidecar>(*std::move(decoded));
-  if (sidecar->block != ref) return Fail(key, life, Corrupted("its checksum file is that of another block"));
+  if (sidecar->block != ref) return Fail(key, life, Corrupted("its checksum file belongs to another block"));
   std::lock_guard lock(mutex);
   const auto it = blocks.find(key);
-  if (it == blocks.end() || it->second.life != life) return NotFound(Describe(key) + " is not here any more");
+  if (it == blocks.end() || it->second.life != life) return NotFound(Describe(key) + " is no longer on this worker");
   it->second.sidecar = sidecar;
   return Opened{sidecar, life};
 }

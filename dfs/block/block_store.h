@@ -55,7 +55,7 @@ class BlockStore {
     std::function<void(const Suspect&)> on_suspect;
     // A replica that had given an I/O error can be read completely again.
     std::function<void(const BlockRef&)> on_restored;
-    // The disk failed as a whole (why: the reason with its name), or works again (empty).
+    // The disk has failed as a whole (why: the reason, with the disk's path), or works again (empty).
     std::function<void(const std::string& why)> on_disk;
   };
 
@@ -63,7 +63,7 @@ class BlockStore {
   // or damaged sidecar is suspect.
   static Result<std::unique_ptr<BlockStore>> Open(const std::string& directory);
   ~BlockStore();
-  // Requires: no other thread uses the store yet.
+  // Sets the observers. Requires: no other thread uses the store yet.
   void Observe(Observers observers);
 
   // One block being written, by one caller at a time. Destroyed before Finish, it leaves nothing.
@@ -75,7 +75,7 @@ class BlockStore {
     // same content. Errors: kCorrupted for other bytes; kRejected if the block exists with other content.
     virtual Result<BlockRef> Finish(uint64_t length, uint64_t digest) = 0;
   };
-  // Errors: kOverloaded if the disk has less space than must stay free (KeepFree).
+  // Begins to write a block. Errors: kOverloaded if the disk has less space than must stay free (KeepFree).
   Result<std::unique_ptr<Writer>> Create(BlockId id, uint32_t generation);
   // Refuses new blocks from now on while the disk is full (FreeSpaceGate). By default none is refused. Requires: no
   // other thread uses the store yet.

@@ -18,7 +18,7 @@ namespace mr::dfs {
 inline constexpr uint64_t kReadStep = 1 << 20;
 static_assert(kReadStep % kChecksumChunk == 0);
 
-// Prefix of a mark whose cause is the disk and not the bytes: such a replica may turn out good again.
+// Prefix of the reason in a mark if the cause is the disk and not the bytes: such a replica may be good after all.
 inline constexpr char kIoError[] = "I/O error: ";
 
 struct BlockKey {
@@ -59,7 +59,7 @@ struct BlockStore::Impl {
   uint64_t scrubbed_since_saved = 0;
   std::string probe_error, read_error;  // errors of the disk as text
   uint64_t unreadable = 0;              // number of blocks with an I/O error
-  std::string said_disk;                // the last state that observers received
+  std::string said_disk;                // the last state that was reported to observers
 
   std::mutex space_mutex;  // held for one system call
   std::optional<FreeSpaceGate> keep_free;

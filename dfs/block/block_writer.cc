@@ -1,4 +1,5 @@
-// Writes, replaces and deletes blocks. Tests of power cuts depend on the order of system calls here.
+// Writes, replaces and deletes blocks. The order of system calls here decides what survives a power cut; tests depend
+// on it.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -56,7 +57,7 @@ class WriterImpl final : public BlockStore::Writer {
   Result<BlockRef> Finish(uint64_t length, uint64_t digest) override {
     const uint64_t have = XXH3_64bits_digest(&digest_);
     if (length != length_ || digest != have) {
-      return Corrupted(Describe(key_) + ": " + std::to_string(length_) + " bytes arrived that are not the " +
+      return Corrupted(Describe(key_) + ": " + std::to_string(length_) + " bytes arrived, which are not the " +
                        std::to_string(length) + " bytes that were sent");
     }
     sidecar_.block = {{key_.id}, key_.generation, length, digest};
@@ -98,7 +99,7 @@ Status BlockStore::Impl::CheckSpace() {
   if (!keep_free.has_value()) return Status::Ok();
   MR_ASSIGN_OR_RETURN(const Space space, SpaceOf(root));
   if (keep_free->HasRoom(space)) return Status::Ok();
-  // Starts with the text of errno, which callers and people know.
+  // Begins with the text of ENOSPC, which callers and people recognize.
   std::string text = "No space left on device for new blocks: " + root + " has " + HumanBytes(space.free_bytes) +
                      " of " + HumanBytes(space.total_bytes) + " free, and " + HumanBytes(keep_free->Keep(space)) +
                      " are kept free (mrworker --min_free)";
@@ -120,7 +121,7 @@ Result<std::unique_ptr<BlockStore::Writer>> BlockStore::Create(BlockId id, uint3
   return std::unique_ptr<Writer>(std::make_unique<WriterImpl>(*impl_, key, path, *std::move(fd)));
 }
 
-// Makes and syncs the folder. Other writers of that folder wait, since their files are not durable before.
+// Makes and syncs the folder. Other writers of that folder wait for it, because their files cannot be durable before.
 Status BlockStore::Impl::MakeFolder(BlockKey key) {
   const std::string folder = Folder(key);
   std::lock_guard lock(folders_mutex);
@@ -142,7 +143,7 @@ Status BlockStore::Impl::Publish(const BlockRef& ref, const std::string& data, c
       const auto it = blocks.find(key);
       if (it != blocks.end() && it->second.suspect.empty()) {
         if (it->second.ref == ref) return Status::Ok();
-        return Rejected(Describe(key) + " is here already with other content");
+        return Rejected(Describe(key) + " is already on this worker with other content");
       }
     }
     MR_RETURN_IF_ERROR(MakeFolder(key));
@@ -191,7 +192,8 @@ Status BlockStore::Delete(BlockId id, uint32_t generation) {
     } else if (!impl_->aside.contains(key)) {
       const auto other = impl_->blocks.lower_bound({id.value, 0});
       if (other == impl_->blocks.end() || other->first.id != id.value) return Status::Ok();
-      return Rejected(Describe(key) + " is not here, generation " + std::to_string(other->first.generation) + " is");
+      return Rejected(Describe(key) + " is not on this worker, but generation " +
+                      std::to_string(other->first.generation) + " is");
     }
     impl_->aside.erase(key);
   }

@@ -10,8 +10,8 @@
 
 namespace mr::dfs {
 
-// Runs a closure on a thread that may block. Requires: closures have run, or been dropped, before the objects that they
-// use are destroyed. So stop the pool first, then destroy the objects on the loop.
+// Runs a closure on a thread that may block. Requires: all closures have run, or have been dropped, before the objects
+// that they use are destroyed. So stop the pool first, then destroy the objects on the loop.
 using Pool = std::function<void(std::function<void()>)>;
 
 // Runs fn() on the pool and resolves with its value on the loop. fn runs to its end even if the promise is dropped. A

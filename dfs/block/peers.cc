@@ -30,7 +30,7 @@ Result<rpc::DataServer::Client> Peers::Connection(const Key& key, uint64_t numbe
                                                   Result<kj::Own<rpc::RpcConnection>> connection) {
   if (tasks_.get() == nullptr) return Unavailable("connections to data servers are closed");
   const auto remove = [this, key, number] {
-    // Not from within the connection's own event.
+    // Later, because a connection must not be destroyed within its own event.
     tasks_->add(kj::evalLater([this, key, number] { Remove(key, number); }));
   };
   if (!connection.ok()) {
@@ -39,10 +39,10 @@ Result<rpc::DataServer::Client> Peers::Connection(const Key& key, uint64_t numbe
   }
   const auto it = entries_.find(key);
   if (it == entries_.end() || it->second.number != number) {
-    return Unavailable(key.first + " was given up while connecting");
+    return Unavailable(key.first + " was dropped while it was being connected");
   }
   it->second.connection = *std::move(connection);
-  // A copy: KJ would keep a reference to a named function.
+  // Passes a copy, because KJ would keep a reference to a named function.
   tasks_->add(it->second.connection->OnDisconnect().then(kj::cp(remove)));
   return it->second.connection->Bootstrap<rpc::DataServer>();
 }

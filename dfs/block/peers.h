@@ -15,11 +15,11 @@
 
 namespace mr::dfs {
 
-// Time after which a data server without an answer counts as gone. 30 times the time that the slowest disk that we
-// measured needs for an fsync of 64 MiB (guess).
+// Time after which a data server without an answer counts as gone (guess): 30 times what the slowest measured disk
+// needs for an fsync of 64 MiB.
 inline constexpr Duration kDataCallTimeout = Seconds(20);
 inline constexpr Duration kDataConnectTimeout = Seconds(3);
-// Bytes of one message, and calls in flight: 1 MiB and 4 measured best.
+// Bytes of one message, and calls in flight. 1 MiB and 4 calls measured best.
 inline constexpr size_t kPieceBytes = 1 << 20;
 inline constexpr size_t kPiecesInFlight = 4;
 
@@ -29,10 +29,9 @@ class Peers : private kj::TaskSet::ErrorHandler {
   Peers(kj::AsyncIoContext& io, rpc::Hello hello);
   ~Peers() noexcept(false);
 
-  // Returns a connection for calls that wait for `hops` further servers after this one (0: for none).
-  // Calls with different numbers of hops never share a connection. A server reads a bounded number of unanswered calls
-  // per connection, so on a shared one the calls of pipelines in a ring would wait for each other for ever. Errors:
-  // kUnavailable if nothing answers.
+  // Returns a connection for calls that wait for `hops` further servers after this one (0: for none). Calls with
+  // different numbers of hops never share a connection. A server reads a bounded number of unanswered calls per
+  // connection, so on a shared one, pipelines that form a ring would deadlock. Errors: kUnavailable if nothing answers.
   kj::Promise<Result<rpc::DataServer::Client>> Get(std::string address, size_t hops = 0);
   // Drops a connection that hangs. The next Get makes a new one.
   void Forget(const std::string& address, size_t hops = 0);

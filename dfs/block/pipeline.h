@@ -18,7 +18,7 @@ using Piece = std::shared_ptr<const std::string>;
 
 class BlockPipe {
  public:
-  // addresses: the whole pipeline, at least one; this end connects to the first.
+  // Opens a pipeline. addresses: all of its servers, at least one; this end connects to the first.
   static kj::Promise<Result<kj::Own<BlockPipe>>> Open(Peers& peers, BlockRef block, std::vector<std::string> addresses);
   // hops: number of servers after the one at `address`.
   BlockPipe(Peers& peers, std::string address, size_t hops, rpc::BlockWriter::Client writer)

@@ -28,7 +28,7 @@ Status CheckAll(const std::string& data, const Sidecar& sidecar) {
     MR_RETURN_IF_ERROR(CheckChunks(sidecar, at / kChecksumChunk, bytes));
     XXH3_64bits_update(&digest, bytes.data(), bytes.size());
   }
-  if (XXH3_64bits_digest(&digest) != sidecar.block.digest) return Corrupted("its bytes are not what was written");
+  if (XXH3_64bits_digest(&digest) != sidecar.block.digest) return Corrupted("its bytes differ from what was written");
   return Status::Ok();
 }
 
@@ -65,7 +65,7 @@ Status BlockStore::Impl::CheckSidecarOnDisk(BlockKey key) {
   const auto decoded = bytes.ok() ? DecodeSidecar(*bytes) : Result<Sidecar>(bytes.status());
   if (!decoded.ok()) return Fail(key, opened.life, decoded.status());
   if (decoded->block == opened.sidecar->block && decoded->crcs == opened.sidecar->crcs) return Status::Ok();
-  return Fail(key, opened.life, Corrupted("its checksum file is not what was written"));
+  return Fail(key, opened.life, Corrupted("its checksum file differs from what was written"));
 }
 
 // Reports a suspect again, since the master may not know of it. A suspect by an I/O error is read again completely, and
@@ -77,7 +77,7 @@ void BlockStore::Impl::Recheck(BlockKey key, const Stored& stored, ScrubResult* 
     const auto sidecar = bytes.ok() ? DecodeSidecar(*bytes) : Result<Sidecar>(bytes.status());
     result->bytes += stored.ref.length;
     const bool whole = sidecar.ok() && sidecar->block == stored.ref && CheckAll(PathOf(key, ".blk"), *sidecar).ok();
-    // If the disk refused the mark, there is none.
+    // If the mark could not be written, there is none to remove.
     const bool unmarked = whole && (::unlink(PathOf(key, ".bad").c_str()) == 0 || errno == ENOENT);
     if (unmarked && SyncDirectory(Folder(key)).ok()) {
       {
@@ -148,7 +148,7 @@ BlockStore::ScrubResult BlockStore::Scrub(uint64_t max_bytes) {
 }
 
 void BlockStore::Impl::NoteDisk(const Status& why) {
-  // Errors that are no fault of the disk: it is full, or we made a mistake.
+  // Ignores errors that are not the disk's fault: it is full, or the caller made a mistake.
   if (why.code() != Code::kInternal && why.code() != Code::kNotFound && why.code() != Code::kNotAllowed) return;
   const std::string path = root + "/tmp/probe." + std::to_string(next_temporary.fetch_add(1));
   Status status;

@@ -22,7 +22,7 @@ Result<Sidecar> DecodeSidecar(std::string_view bytes) {
   if (Crc32c(bytes) != crc) return Corrupted("the checksum file is damaged");
   Sidecar sidecar;
   if (!DecodeFields(bytes, &sidecar) || sidecar.magic != Sidecar::kMagic) {
-    return Corrupted("the checksum file is none");
+    return Corrupted("the checksum file has the wrong format");
   }
   if (sidecar.version != 1 || sidecar.chunk_bytes == 0) {
     return Corrupted("the checksum file has version " + std::to_string(sidecar.version) +
@@ -37,7 +37,7 @@ Status CheckChunks(const Sidecar& sidecar, uint64_t first, std::string_view byte
   for (uint64_t chunk = first; !bytes.empty(); ++chunk) {
     const size_t n = std::min<size_t>(bytes.size(), sidecar.chunk_bytes);
     if (chunk >= sidecar.crcs.size() || Crc32c(bytes.substr(0, n)) != sidecar.crcs[chunk]) {
-      return Corrupted("the bytes at " + std::to_string(chunk * sidecar.chunk_bytes) + " are not what was written");
+      return Corrupted("the bytes at " + std::to_string(chunk * sidecar.chunk_bytes) + " differ from what was written");
     }
     bytes.remove_prefix(n);
   }

@@ -27,10 +27,10 @@ struct Sidecar {
 
 // Encodes the sidecar. It ends with a CRC32C of all bytes before.
 std::string EncodeSidecar(const Sidecar& sidecar);
-// Errors: kCorrupted if the bytes are not exactly one consistent sidecar.
+// Decodes a sidecar. Errors: kCorrupted if the bytes are not exactly one consistent sidecar.
 Result<Sidecar> DecodeSidecar(std::string_view bytes);
 // Checks bytes from chunk number `first` on against the sidecar. Requires: they end at a chunk border or at the block's
-// end. Errors: kCorrupted that names the chunk.
+// end. Errors: kCorrupted, with the offset of the bad chunk.
 Status CheckChunks(const Sidecar& sidecar, uint64_t first, std::string_view bytes);
 
 }  // namespace mr::dfs

@@ -23,7 +23,7 @@ struct DfsClient::Impl : kj::Refcounted {
       : files(kj::mv(f)), options(std::move(o)), peers(io, options.hello) {}
 
   // Reads bytes [begin, end) of a block from the first replica that has them. Checks a whole block against its digest.
-  // Errors: names the answer of each replica.
+  // Errors: contain the answer of each replica.
   kj::Promise<Result<std::string>> ReadRange(LocatedBlock block, uint64_t begin, uint64_t end);
 
  private:

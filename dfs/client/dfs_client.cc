@@ -140,7 +140,7 @@ kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock blo
                                                                 std::string temp_directory) {
   using Got = Result<BlockBytes>;
   if (begin > end || end > block.block.length) {
-    return Got(InvalidArgument("a range beyond the end of its block was asked for"));
+    return Got(InvalidArgument("the requested range ends beyond its block"));
   }
   BlockStore* store = impl_->options.own_store;
   const auto& addresses = block.addresses;

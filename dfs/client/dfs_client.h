@@ -32,8 +32,8 @@ struct PutOptions {
   bool overwrite = false;
   uint32_t replication = 0;  // 0 = the cluster's default
   uint64_t block_bytes = 0;  // 0 = the cluster's default
-  // For BlockingDfs::PutFd: if not 0, the bytes that the descriptor must give. Else the put fails and nothing is
-  // visible.
+  // For BlockingDfs::PutFd: if not 0, the number of bytes that the descriptor must deliver. Otherwise the put fails and
+  // nothing becomes visible.
   uint64_t exact_bytes = 0;
 };
 
@@ -55,7 +55,7 @@ class ByteSink {
   virtual ~ByteSink() = default;
   virtual kj::Promise<Status> Write(std::string bytes) = 0;
 };
-// Start at the descriptor's current position. Requires: the descriptor outlives them.
+// Make a source or sink that starts at the descriptor's current position. Requires: the descriptor outlives them.
 kj::Own<ByteSource> FdSource(int fd, Pool pool);
 kj::Own<ByteSink> FdSink(int fd, Pool pool);
 kj::Own<ByteSource> StringSource(std::string bytes);
@@ -81,15 +81,15 @@ class DfsClient {
     // leaves both empty.
     std::string own_address;
     BlockStore* own_store = nullptr;
-    // Tries to write one block before giving up, each with a new pipeline. Pauses double from 50 ms to 1 s. Together
-    // they exceed the 5 s after which a master gives a silent worker up.
+    // Number of tries to write one block, each with a new pipeline. Pauses between them double from 50 ms to 1 s. Their
+    // sum exceeds the 5 s after which a master declares a silent worker lost.
     int write_tries = 12;
   };
   // files: MasterForClient.files() of a connection with role kClient. Requires: io, pool and own_store outlive this
   // object and its calls and writers, which may outlive this object.
   DfsClient(kj::AsyncIoContext& io, rpc::FileSystem::Client files, Options options);
-  // Sets the interface of a new connection after the old one broke. Writers go on with it if it comes before their
-  // tries are used up, since the master's leases outlive its restart.
+  // Sets the interface of a new connection after the old one broke. Writers continue with it if it is set before their
+  // tries are used up, because leases outlive a restart of the master.
   void SetFiles(rpc::FileSystem::Client files);
   ~DfsClient();
 
@@ -104,8 +104,8 @@ class DfsClient {
                           uint64_t file = 0);
   // For a worker's split: returns bytes [begin, end) of one block as a descriptor. Its byte `begin - base` is the
   // block's byte `begin`. A local replica gives the block file itself (base 0), else an unnamed file in temp_directory
-  // (base = begin). Bytes [begin, verified_end) of the block are verified. For a local replica that is somewhat more
-  // than requested, so that it mostly includes the end of a split's last record. Requires: no byte after verified_end
+  // (base = begin). Bytes [begin, verified_end) of the block are verified. For a local replica this is somewhat more
+  // than requested, so that it usually includes the end of a split's last record. Requires: no byte after verified_end
   // is read from the descriptor.
   struct BlockBytes {
     UniqueFd fd;
@@ -116,7 +116,7 @@ class DfsClient {
   kj::Promise<Result<BlockBytes>> ReadBlock(LocatedBlock block, uint64_t begin, uint64_t end,
                                             std::string temp_directory);
 
-  // Names.
+  // Calls on paths.
   kj::Promise<Result<FileInfo>> Stat(std::string path);
   kj::Promise<Result<std::vector<FileInfo>>> List(std::string path);
   kj::Promise<Result<LocatedFile>> Locate(std::string path, uint64_t offset = 0, uint64_t length = 0);
@@ -142,7 +142,7 @@ std::string StagingRoot(const std::string& job);
 // each call fails with kUnavailable once the connection is gone.
 class BlockingDfs {
  public:
-  // master: "host:port". Requires: loop outlives this.
+  // Connects to a master ("host:port"). Requires: loop outlives this.
   static Result<std::unique_ptr<BlockingDfs>> Connect(rpc::KjThread& loop, const std::string& master);
   ~BlockingDfs();
 

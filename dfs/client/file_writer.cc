@@ -34,7 +34,7 @@ class FileWriterImpl final : public FileWriter {
     if (closed_) return;
     auto request = client_->files.abandonRequest();
     request.setLease(lease_);
-    // If the abandoning is lost, the lease expires.
+    // If the request is lost, the lease expires.
     request.send().ignoreResult().detach([](kj::Exception&&) {});
   }
 
@@ -111,7 +111,7 @@ class FileWriterImpl final : public FileWriter {
     return oldest.then([] { return Status::Ok(); });
   }
 
-  // Requests a new block with its pipeline at the current index. Errors: the master refuses for good.
+  // Requests a new block with its pipeline at the current index. Errors: a final refusal by the master.
   kj::Promise<Status> OpenPipe() {
     broken_ = Status::Ok();
     pipe_ = nullptr;
@@ -132,7 +132,7 @@ class FileWriterImpl final : public FileWriter {
       }
       if (!status.ok()) return status;
       if (located_.addresses.empty()) {
-        broken_ = Unavailable("the workers of the pipeline have gone");
+        broken_ = Unavailable("the workers of the pipeline are gone");
         return Status::Ok();
       }
       return BlockPipe::Open(client_->peers, located_.block, located_.addresses)

@@ -34,7 +34,7 @@ struct Download {
       if (!status.ok()) {
         failed = status;
       } else if (data.size() != want) {
-        failed = Corrupted("the server gave " + std::to_string(data.size()) + " bytes of " + std::to_string(want));
+        failed = Corrupted("the server sent " + std::to_string(data.size()) + " bytes of " + std::to_string(want));
       } else {
         std::copy(data.begin(), data.end(), bytes.begin() + static_cast<ptrdiff_t>(offset - begin));
       }
@@ -83,7 +83,7 @@ Status DfsClient::Impl::Unreadable(const LocatedBlock& block, const ReadFailures
   for (const std::string& replica : block.damaged) damaged += (damaged.empty() ? "" : ", ") + replica;
   if (block.addresses.empty() && damaged.empty()) {
     return Unavailable(what +
-                       "no live worker has a replica of it; start the worker that has one again (see mrctl workers)");
+                       "no live worker has a replica of it; restart the worker that has one (see mrctl workers)");
   }
   std::string text = what;
   if (!damaged.empty())
@@ -92,7 +92,7 @@ Status DfsClient::Impl::Unreadable(const LocatedBlock& block, const ReadFailures
   if (!failures.said.empty()) text += (damaged.empty() ? "" : "; ") + failures.said;
   if (!failures.all_corrupted) return Unavailable(text);
   return Unavailable(text +
-                     "; no good replica is on a live worker: start workers that are gone if they have one, or "
+                     "; no good replica is on a live worker: restart lost workers that have one, or "
                      "write the file again (mrctl doctor lists all such files)");
 }
 
@@ -105,7 +105,7 @@ kj::Promise<Result<std::string>> DfsClient::Impl::TryReplicas(kj::Own<LocatedBlo
       .then([this, &b, begin, end](Bytes bytes) -> kj::Promise<Bytes> {
         if (!bytes.ok() || begin != 0 || end != b.block.length) return kj::mv(bytes);
         return OnPool(options.pool, [bytes = std::move(bytes), digest = b.block.digest]() mutable -> Bytes {
-          if (Hash64(*bytes) != digest) return Corrupted("its bytes are not those that were written");
+          if (Hash64(*bytes) != digest) return Corrupted("its bytes differ from those that were written");
           return std::move(bytes);
         });
       })
@@ -115,7 +115,7 @@ kj::Promise<Result<std::string>> DfsClient::Impl::TryReplicas(kj::Own<LocatedBlo
         const std::string& address = block->addresses[replica];
         const bool corrupted = bytes.status().code() == Code::kCorrupted;
         if (corrupted && options.own_store != nullptr && address == options.own_address) {
-          // Also if each chunk is right and the whole block is not, which only its reader can notice.
+          // Also covers a block with correct chunks but a wrong whole, which only a reader of the whole block detects.
           OnPool(options.pool, [store = options.own_store, ref = block->block, why = bytes.status().message()] {
             store->MarkSuspect(ref.id, ref.generation, why);
           }).detach([](kj::Exception&&) {});
@@ -129,7 +129,7 @@ kj::Promise<Result<std::string>> DfsClient::Impl::TryReplicas(kj::Own<LocatedBlo
 
 kj::Promise<Result<std::string>> DfsClient::Impl::ReadRange(LocatedBlock block, uint64_t begin, uint64_t end) {
   if (begin > end || end > block.block.length) {
-    return Result<std::string>(InvalidArgument("a range beyond the end of its block was asked for"));
+    return Result<std::string>(InvalidArgument("the requested range ends beyond its block"));
   }
   return TryReplicas(kj::heap<LocatedBlock>(std::move(block)), 0, begin, end, {}).attach(kj::addRef(*this));
 }

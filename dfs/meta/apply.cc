@@ -1,5 +1,5 @@
-// Apply: the effect of each record on the state. It validates nothing: Prepare checked a hard record against this very
-// state, and a soft record may be outdated and is then without effect.
+// Apply: the effect of each record on the state. It validates nothing: Prepare has checked a hard record against this
+// very state. A soft record that is outdated has no effect.
 #include <algorithm>
 
 #include "dfs/meta/state.h"

@@ -1,5 +1,5 @@
 // Decides whether a worker can be stopped without a block losing its last replicas. Repair (repair.cc) makes the
-// copies. This file only reads, so that an answer is right whether or not a copy has begun.
+// copies. This file only reads the state, so its answer is correct whether or not a copy has begun.
 #include "dfs/meta/drain.h"
 
 #include <algorithm>

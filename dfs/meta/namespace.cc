@@ -1,4 +1,4 @@
-// The Prepare functions: the only place where requests are checked, against the present state.
+// The Prepare functions. They check requests against the present state; no other code does.
 #include "dfs/meta/namespace.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ std::string AwaitedText(const State& s) {
   if (n > kNamed) names += " and " + std::to_string(n - kNamed) + " more";
   const bool one = n == 1;
   return names + (one ? " was" : " were") + " alive before the master's restart and " + (one ? "has" : "have") +
-         " not come back; start " + (one ? "it" : "them") + " again, or give up what is lost for good: `mrctl worker " +
+         " not come back; start " + (one ? "it" : "them") + " again, or exclude what is lost for good: `mrctl worker " +
          "exclude " + Name(*awaited.begin()) + "`";
 }
 
@@ -145,7 +145,7 @@ Namespace::Prepared Namespace::PrepareAddBlock(const Stamp& stamp, uint64_t leas
   const Lease* lease = s.leases.Find(lease_id);
   if (lease == nullptr) return NoLease(lease_id);
   if (index > lease->blocks.size() || index >= kMaxBlocksOfFile) {
-    return InvalidArgument("block " + std::to_string(index) + " of " + lease->path + " asked for after " +
+    return InvalidArgument("block " + std::to_string(index) + " of " + lease->path + " was requested after " +
                            std::to_string(lease->blocks.size()) + " blocks");
   }
   BlockAdded r;
@@ -166,7 +166,7 @@ Namespace::Prepared Namespace::PrepareAddBlock(const Stamp& stamp, uint64_t leas
   const std::string awaited = AwaitedText(s);
   if (r.targets.empty()) {
     return Unavailable("no worker can take a block of " + lease->path +
-                       ": none is registered that is not draining and has a disk that works" +
+                       ": no registered worker is in service (not draining, with a working disk)" +
                        (awaited.empty() ? "; start a worker and try again" : "; " + awaited));
   }
   if (r.targets.size() < need) {
@@ -191,8 +191,8 @@ Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t leas
     return NoLease(lease_id);
   }
   if (blocks.size() != lease->blocks.size()) {
-    return InvalidArgument("complete of " + lease->path + " names " + std::to_string(blocks.size()) + " blocks, " +
-                           std::to_string(lease->blocks.size()) + " were asked for");
+    return InvalidArgument("complete of " + lease->path + " lists " + std::to_string(blocks.size()) + " blocks, but " +
+                           std::to_string(lease->blocks.size()) + " were requested");
   }
   MR_RETURN_IF_ERROR(CheckNewFile(s, lease->path, lease->overwrite).With("cannot complete"));
   const size_t need = s.MinDurable(lease->replication);
@@ -200,7 +200,7 @@ Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t leas
     const BlockRef& b = blocks[i].block;
     const std::string what = "block " + std::to_string(i) + " of " + lease->path;
     if (b.id != lease->blocks[i] || b.generation != s.blocks.Find(b.id)->generation) {
-      return InvalidArgument(what + " is not the one that was given for it");
+      return InvalidArgument(what + " is not the block that was assigned for it");
     }
     if (b.length == 0 || b.length > lease->block_bytes) {
       return InvalidArgument(what + " has " + std::to_string(b.length) + " bytes");
@@ -218,7 +218,7 @@ Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t leas
     }
     if (durable.size() < need || !readable) {
       const std::string awaited = AwaitedText(s);
-      return Unavailable(what + " is durable on " + std::to_string(durable.size()) + " workers, needed are " +
+      return Unavailable(what + " is durable on " + std::to_string(durable.size()) + " workers, but must be on " +
                          std::to_string(need) + (awaited.empty() ? "; write it again" : "; " + awaited));
     }
   }
@@ -262,7 +262,7 @@ Namespace::Prepared Namespace::PrepareRename(const Stamp& stamp, const std::stri
   MR_RETURN_IF_ERROR(CheckPath(from));
   MR_RETURN_IF_ERROR(CheckPath(to));
   const std::string what = "cannot rename " + from + " to " + to + ": ";
-  if (from == "/" || to == "/") return InvalidArgument(what + "the root directory stays");
+  if (from == "/" || to == "/") return InvalidArgument(what + "the root directory cannot be renamed");
   const uint64_t id = s.Resolve(from);
   if (id == 0) return NotFound(from + " does not exist");
   if (from == to) return std::optional<Record>();
@@ -270,7 +270,7 @@ Namespace::Prepared Namespace::PrepareRename(const Stamp& stamp, const std::stri
   const uint64_t parent = s.Resolve(SplitPath(to).first);
   if (parent == 0) return NotFound(what + SplitPath(to).first + " does not exist");
   if (!s.nodes.Find(parent)->directory) return Rejected(what + SplitPath(to).first + " is a file");
-  if (s.IsUnder(parent, id)) return InvalidArgument(what + "that is inside of itself");
+  if (s.IsUnder(parent, id)) return InvalidArgument(what + "the target is inside the source");
   return std::optional<Record>(Renamed{stamp, from, to});
 }
 
@@ -295,7 +295,7 @@ Status CheckCommittedBlocks(const State& s, const OutputCommitted& r, const Outp
     if (block == nullptr || !block->sealed || block->node == 0) {
       return Corrupted(what + " is not in the block store any more");
     }
-    if (s.RefOf(b.id) != b) return Corrupted(what + " is not as its writer reported it");
+    if (s.RefOf(b.id) != b) return Corrupted(what + " differs from what its writer reported");
     if (staging == 0 || !s.IsUnder(block->node, staging)) {
       return Rejected(what + " does not belong to the job's staging directory " + r.staging);
     }

@@ -1,4 +1,4 @@
-// The metadata of the block store: files, directories, leases, blocks, places of replicas, repair. A deterministic
+// The metadata of the block store: files, directories, leases, blocks, locations of replicas, repairs. A deterministic
 // function: the same records give the same effects and the same digests. It reads no clock, does no I/O and starts no
 // thread; times are in the records.
 //
@@ -134,18 +134,20 @@ class Namespace {
 
   using Prepared = Result<std::optional<Record>>;
 
-  // Each checks the request against the present state. Returns nullopt if there is nothing to do (a repeated request).
-  // replication and block_bytes: 0 = the default. A repeated request_id returns its lease again.
+  // Each Prepare function checks a request against the present state and returns its record, or nullopt if there is
+  // nothing to do (a repeated request). replication and block_bytes: 0 = the default. A repeated request_id returns its
+  // lease again.
   Prepared PrepareCreate(const Stamp& stamp, const std::string& path, bool overwrite, uint32_t replication,
                          uint64_t block_bytes, const std::string& request_id) const;
   // Returns the lease of this request_id, or 0. Requires: PrepareCreate, and Apply of its record.
   uint64_t LeaseOf(const std::string& request_id) const;
   // Returns the path that an open lease writes to, or "".
   std::string PathOfLease(uint64_t lease) const;
-  // near: data server address of the writer's own worker, or "".
+  // Adds a block to an open file. near: data server address of the writer's own worker, or "".
   Prepared PrepareAddBlock(const Stamp& stamp, uint64_t lease, uint32_t index, const std::string& near) const;
-  // Errors: kUnavailable if a block is on fewer than max(1, min(2, R, K)) workers: write that block again. K counts the
-  // workers that can take blocks, and those that were alive before the master's start and are awaited.
+  // Completes the file of a lease. Errors: kUnavailable if a block is on fewer than max(1, min(2, R, K)) workers: write
+  // that block again. K counts the workers that can take blocks, and those that were alive before the master's start
+  // and are awaited.
   Prepared PrepareComplete(const Stamp& stamp, uint64_t lease, std::vector<StagedBlock> blocks) const;
   Prepared PrepareAbandon(uint64_t lease) const;
   Prepared PrepareRenew(const Stamp& stamp, uint64_t lease) const;
@@ -153,8 +155,8 @@ class Namespace {
   Prepared PrepareRemove(const std::string& path, bool recursive) const;
   Prepared PrepareRename(const Stamp& stamp, const std::string& from, const std::string& to) const;
   Prepared PrepareSetReplication(const std::string& path, uint32_t replication) const;
-  // Also called without files, for submit's check. Errors: kRejected if the directory exists, is not empty and
-  // !overwrite; kCorrupted if a block is unknown or differs from its manifest.
+  // Commits the output of a job. Also called without files, for the check of a submit. Errors: kRejected if the
+  // directory exists, is not empty and !overwrite; kCorrupted if a block is unknown or differs from its manifest.
   Prepared PrepareCommit(OutputCommitted request) const;
 
   // Returns an InputsPinned that pins the present versions of files, by FileInfo::id. Errors: kNotFound if one is gone.
@@ -188,7 +190,7 @@ class Namespace {
   std::vector<uint64_t> Pins() const;
   // Returns the pipeline of a block that PrepareAddBlock placed.
   LocatedBlock Pipeline(const BlockAdded& added) const;
-  // Returns the present places of a block, or nothing if it is unknown.
+  // Returns the present locations of a block, or nothing if it is unknown.
   std::optional<LocatedBlock> Find(BlockId block) const;
 
   // Returns whether the block is known and no registered worker has a good replica.
@@ -197,8 +199,8 @@ class Namespace {
   // Names at most max_troubles files. Removed files that a job still reads do not count. Cost: walks all files and
   // blocks (about 1 us per block; guess).
   StoreHealth Health(size_t max_troubles) const;
-  // The same in parts of about `most` files and blocks. Returns true at the end of the walk. Files that change between
-  // two parts are counted before or after the change.
+  // Like Health, but in parts of about `most` files and blocks. Returns true at the end of the walk. Files that change
+  // between two parts are counted before or after the change.
   bool AddHealth(HealthWalk* walk, size_t most, size_t max_troubles) const;
 
   bool in_safe_mode() const;
@@ -209,7 +211,7 @@ class Namespace {
   // Adds at most `most` blocks from *from on to *counts. *from becomes the next block, not valid at the end.
   void AddCounts(BlockId* from, size_t most, RepairCounts* counts) const;
   uint64_t BlocksOn(WorkerId worker) const;
-  // Returns the bytes of blocks there, or 0 for a worker that is not live.
+  // Returns the bytes of blocks on a worker, or 0 for one that is not live.
   uint64_t UsedOn(WorkerId worker) const;
   // Returns what keeps this worker from being stopped, whether it is draining or not. Cost: a walk of the worker's
   // blocks (about 1 us each; guess).

@@ -52,7 +52,7 @@ std::string Printable(const std::string& path) {
 
 Status CheckPath(const std::string& path) {
   const auto bad = [&](const char* why) {
-    return InvalidArgument("'" + Printable(path) + "' is no path of the block store: " + why);
+    return InvalidArgument("'" + Printable(path) + "' is not a valid path of the block store: " + why);
   };
   if (path.empty() || path[0] != '/') return bad("it must begin with '/'");
   if (path.size() > kMaxPath) return bad("it is longer than 4096 bytes");

@@ -1,8 +1,9 @@
-// Goal: a block survives the loss of any one rack, and the pipeline crosses racks only once. The first replica is on
-// the writer's own worker (no network), the second on another rack, the third on the second's rack, further ones on the
-// racks with the fewest. Source: HDFS's default policy (Shvachko et al., "The Hadoop Distributed File System", MSST
-// 2010, section III.B). Among the fitting workers, two are drawn by the block's hash, and the less used one is taken.
-// This power of two choices (Mitzenmacher, 1996) balances use without sending every new block to the emptiest worker.
+// Places replicas so that a block survives the loss of any one rack, and the pipeline crosses racks only once. The
+// first replica is on the writer's own worker (no network), the second on another rack, the third on the second's rack,
+// further ones on the racks with the fewest. Source: HDFS's default policy (Shvachko et al., "The Hadoop Distributed
+// File System", MSST 2010, section III.B). Among the fitting workers, two are drawn by the block's hash, and the less
+// used one is taken. This power of two choices (Mitzenmacher, 1996) balances use without sending every new block to the
+// emptiest worker.
 // Departure: with one rack, racks do not matter.
 #include "dfs/meta/placement.h"
 

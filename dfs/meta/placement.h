@@ -17,8 +17,8 @@ struct Candidate {
 };
 
 // Chooses up to `count` more workers for a block that `held` have already. The writer's own worker is first if it is a
-// candidate and `held` is empty. Requires: `held` is in the order in which its workers were chosen, with their racks;
-// `candidates` has none of them. seed: from the block.
+// candidate and `held` is empty. Requires: `held` lists workers in the order in which they were chosen, with their
+// racks; `candidates` has none of them. seed: derived from the block.
 struct PlacementRequest {
   std::vector<Candidate> candidates;
   std::vector<Candidate> held;

@@ -1,4 +1,5 @@
-// The codec of records. Here, and not in the header: each file that uses it would compile that of every alternative.
+// Encodes and decodes records. Not in the header, because each file that includes it would compile the codec of every
+// alternative.
 #include "dfs/meta/record.h"
 
 #include "common/base/fields.h"

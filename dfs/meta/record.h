@@ -2,7 +2,7 @@
 //
 // Records come from the Prepare functions of the namespace, or from workers' reports. Each is appended to the master's
 // journal and then given to Namespace::Apply. Hard records hold promises to callers: they are synced before the answer
-// leaves, and replayed after a restart. Soft records hold places of replicas. Block reports restore those, so soft
+// is sent, and replayed after a restart. Soft records hold locations of replicas. Block reports restore these, so soft
 // records need no sync and are not replayed. All are plain values; each struct lists its fields once
 // (common/base/fields.h). New alternatives and new fields are added at the end only.
 #pragma once
@@ -148,8 +148,8 @@ struct OutputCommitted {
   }
 };
 
-// A job that is about to be planned pins these files, by the ids of FileInfo. Their blocks stay until InputsReleased,
-// even if the files are removed, renamed or overwritten.
+// A job pins these files before it is planned, by the ids of FileInfo. Their blocks stay until InputsReleased, even if
+// the files are removed, renamed or overwritten.
 struct InputsPinned {
   Stamp stamp;
   uint64_t pin = 0;  // from 1, never reused
@@ -171,10 +171,10 @@ struct InputsReleased {
 
 // ---- Soft records -------------------------------------------------------------------------------
 
-// A master process took over. The places of replicas are unknown, safe mode begins, and open leases start again.
+// A master process took over. The locations of replicas are unknown, safe mode begins, and open leases start again.
 // expected: workers that were alive when the last master stopped; safe mode waits for them. awaited: absent workers
 // that still count toward the replicas of an acknowledgement (State::MinDurable). These are the expected workers that
-// are not draining, and those that an earlier master waited for in vain.
+// are not draining, and those that did not come back to an earlier master.
 struct MasterStarted {
   Instant at;
   std::vector<WorkerId> expected;
@@ -290,7 +290,7 @@ struct ReplicaNotCopied {
   }
 };
 
-// An operator gave the worker up: acknowledgements no longer wait for it.
+// An operator drained or excluded an absent worker: acknowledgements no longer wait for it.
 struct WorkerGivenUp {
   Instant at;
   WorkerId worker;
@@ -315,7 +315,8 @@ struct DiskFailed {
 };
 
 // Lost records of the journal were given up. New ids begin here, above all ids that the lost records may have assigned.
-// Blocks on workers with ids between are not garbage, since a lost record may have assigned them: they stay.
+// Replicas with ids between this journal's and next_block are not garbage, because a lost record may have assigned the
+// id: they stay.
 struct IdsRaised {
   uint64_t next_block = 0, next_lease = 0;
   template <class V>
@@ -359,13 +360,13 @@ struct WorkerRoom {
   }
 };
 
-// In the order of the journal's encoding.
+// Any record. The order of alternatives is the journal's encoding.
 using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed, Renamed,
                             ReplicationSet, OutputCommitted, MasterStarted, WorkerJoined, WorkerGone, WorkerDrained,
                             ReplicaDurable, ReplicaSuspect, LeaseRenewed, Ticked, ReplicaNotCopied, WorkerGivenUp,
                             DiskFailed, IdsRaised, InputsPinned, InputsReleased, IdsInDoubt, SafeModeHeld, WorkerRoom>;
 
-// The form in the journal.
+// Convert a record to and from its form in the journal.
 std::string Encode(const Record& record);
 bool Decode(std::string_view bytes, Record* record);
 

@@ -1,11 +1,11 @@
-// Goal: every sealed block of a visible (or staged) file has as many good replicas as its file asks for and the cluster
-// can hold, and no more. No replica is deleted without proof of enough others.
+// Repairs blocks until every sealed block of a visible (or staged) file has as many good replicas as its file asks for
+// and the cluster can hold, and no more. No replica is deleted without proof of enough others.
 //
 // A block is examined when it changed: a holder was lost or returned, a replica was found bad, the file's replication
-// was set, or a worker is draining. It is examined not before the instant in `queue`: a lost worker gets repair_delay
-// to return. A block that needs a copy then waits, ready, for a free source. The block with the fewest good replicas
-// goes first. The cost of a pass depends on what changed since the last pass, not on what waits. In safe mode nothing
-// is copied and nothing is deleted.
+// was set, or a worker is draining. It is examined no earlier than the instant in `queue`: a lost worker gets
+// repair_delay to return. A block that needs a copy then waits, ready, for a free source. The block with the fewest
+// good replicas goes first. The cost of a pass depends on what changed since the last pass, not on how many blocks
+// wait. In safe mode nothing is copied and nothing is deleted.
 #include <algorithm>
 
 #include "dfs/meta/placement.h"

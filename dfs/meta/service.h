@@ -3,7 +3,7 @@
 //
 //   MasterForClient.files  ->  results.setFiles(MakeFileSystem(host));
 //   effects of Apply       ->  for each: send CommandOf(effect) to TargetOf(effect)
-//                              if its incarnation is the current one, else forget it.
+//                              if its incarnation is the current one, else drop it.
 //
 // Workers that write job outputs get the same capability over a separate connection with hello role `client`
 // (MasterForClient.files), so that many metadata calls do not delay control.
@@ -28,8 +28,7 @@ class FsHost {
   using PrepareFn = std::function<Namespace::Prepared(const Namespace&, const Stamp& now)>;
   // Runs `prepare` on the owner's thread with the present time. Appends its record to the journal and applies it; then
   // `then` (may be empty) reads the answer's values. Dispatches the effects. Resolves with the status of prepare, after
-  // the record is durable (for a soft record or none: at once). Must not be cancelled half-way when the promise is
-  // dropped.
+  // the record is durable (for a soft record or none: at once). Runs to its end even if the promise is dropped.
   virtual kj::Promise<Status> Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) = 0;
   // Runs fn on the owner's thread.
   virtual kj::Promise<void> Query(std::function<void(const Namespace&)> fn) = 0;
@@ -38,7 +37,7 @@ class FsHost {
   ~FsHost() = default;  // no owner uses this base
 };
 
-// Requires: host outlives the capability and all calls.
+// Makes the capability of a host's namespace. Requires: host outlives the capability and all calls.
 rpc::FileSystem::Client MakeFileSystem(FsHost& host);
 
 // Convert plain structs to and from the wire.

@@ -1,4 +1,4 @@
-// Digests, and the hard state as bytes.
+// Computes digests, and converts the hard state to and from bytes.
 #include "dfs/meta/state.h"
 
 namespace mr::dfs {
@@ -29,7 +29,7 @@ struct HardState {
   }
 };
 
-// Follows the hard state, from the release on that pins the inputs of jobs.
+// Follows the hard state. Snapshots of releases that did not pin inputs lack it.
 struct PinsTail {
   uint64_t next_pin = 1;
   std::vector<Entry<uint64_t, Pin>> pins;
@@ -96,7 +96,7 @@ Status Namespace::Restore(const std::string& bytes) {
   if (reader.ok() && !reader.AtEnd()) reader.Get(tail);
   if (reader.ok() && !reader.AtEnd()) reader.Get(lost_ids);
   if (!reader.ok() || !reader.AtEnd() || hard.version != kSnapshotVersion) {
-    return Corrupted("the namespace's snapshot cannot be read (damaged, or of another release)");
+    return Corrupted("the namespace's snapshot cannot be read (damaged, or from another release)");
   }
   State& s = impl_->state;
   s.counters = hard.counters;

@@ -1,5 +1,5 @@
 // The state behind Namespace, shared by its parts (prepare, apply, repair, query, snapshot). Private to dfs/meta.
-// Entities are in tables that keep a digest of themselves. Indexes beside them are derived and never hashed.
+// Entities are in tables that keep a digest of themselves. Indexes are derived from the tables and never hashed.
 #pragma once
 
 #include <algorithm>
@@ -102,8 +102,8 @@ struct Lease {
   }
 };
 
-// The files that a job reads. A pinned file that is removed or overwritten leaves the tree and stays among the nodes,
-// without a parent, until its last pin goes. It is like an open file of POSIX that was unlinked.
+// The files that a job reads. A pinned file that is removed or overwritten leaves the tree, but stays among the nodes
+// without a parent until its last pin is released. It is like an open file of POSIX that was unlinked.
 struct Pin {
   std::vector<uint64_t> files;
   template <class V>
@@ -276,7 +276,7 @@ struct State {
   std::map<WorkerId, std::set<BlockId>> on_worker;
   RepairIndex repair;
 
-  // Tree. 0 = not found.
+  // The tree. These return a node's id; 0 = not found.
   uint64_t Resolve(const std::string& path) const;
   uint64_t Child(uint64_t directory, const std::string& name) const;
   std::string PathOf(uint64_t node) const;
@@ -317,7 +317,7 @@ struct State {
   // Deletes an unreferenced replica, now or after safe mode.
   void Discard(WorkerId worker, const BlockRef& said, std::vector<Effect>* effects);
 
-  // Repair (repair.cc). LookAt: the block changed; examine it not before the instant.
+  // Repair (repair.cc). LookAt: queues a block that has changed, to be examined at the instant or later.
   void LookAt(BlockId id, Instant not_before);
   // Examines the blocks that are due, then starts copies at free sources.
   void Repair(Instant now, std::vector<Effect>* effects);

@@ -37,7 +37,7 @@ std::string WhyNot(const sched::Admission& a, uint32_t slots, const std::string&
 
 std::string OrEarliest(const sched::Admission& a) {
   const Duration earliest = Earliest(a);
-  return earliest.ns > 0 ? "; the earliest that can be is " + HumanDuration(earliest) : "";
+  return earliest.ns > 0 ? "; the earliest deadline that can be met is " + HumanDuration(earliest) : "";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// `mrctl explain`: the checks, the plan and the prediction of a submit, without one. And the sizes of inputs, of which
-// plans ask before there is a spec.
+// `mrctl explain`: the checks, the plan and the prediction of a submit, without one. And the sizes of inputs, which
+// plans need before there is a spec.
 #include "master/server/explain.h"
 
 #include <set>

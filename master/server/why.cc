@@ -85,7 +85,7 @@ Result<std::string> Brain::WithStage(const std::string& subject) {
   }
   if (names.empty()) return NotFound("there is no " + subject + ": the job has no stage of this kind");
   if (names.size() == 1) return names[0];
-  return InvalidArgument("'" + subject + "' does not say of which stage: " + names.front() + " to " + names.back());
+  return InvalidArgument("'" + subject + "' does not name a stage: " + names.front() + " to " + names.back());
 }
 
 Result<std::vector<std::string>> Brain::Why(const std::string& subject) {

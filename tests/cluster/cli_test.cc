@@ -152,8 +152,8 @@ TEST_F(CliTest, DaemonsExitWithTwoForFlagsThatAreWrong) {
   wrong(worker, {"--slots=0"}, "--slots");
   wrong(worker, {"--slots=-1"}, "--slots");
   wrong(worker, {"--slots=2", "--map_slots=3"}, "--map_slots");
-  wrong(worker, {"--label=foo"}, "'foo' is no k=v pair");
-  wrong(worker, {"--label=a=b,foo"}, "'foo' is no k=v pair");
+  wrong(worker, {"--label=foo"}, "'foo' is not a k=v pair");
+  wrong(worker, {"--label=a=b,foo"}, "'foo' is not a k=v pair");
   EXPECT_FALSE(PathExists(data));
 }
 

@@ -96,13 +96,14 @@ TEST_F(DeadlinesTest, ADeadlineThatCannotBeMetIsRefusedWithTheOneThatCan) {
   EXPECT_EQ(late.exit, 3) << late.err;
   EXPECT_THAT(late.err,
               HasSubstr("the deadline of 100 ms cannot be met: its longest chain of tasks alone takes about "));
-  EXPECT_THAT(late.err, HasSubstr("; the earliest that can be is "));
+  EXPECT_THAT(late.err, HasSubstr("; the earliest deadline that can be met is "));
   EXPECT_FALSE(PathExists(Path("naps2")));
   const RunResult few = Mrctl(Naps("naps", Uri("naps2"), 200, {"--deadline", "350ms"}));
   EXPECT_EQ(few.exit, 3) << "two rounds of tasks on four slots: " << few.err;
 
   // The deadline that was reported as the earliest is admitted, and its slots are guaranteed.
-  const size_t at = few.err.find("the earliest that can be is ") + std::string("the earliest that can be is ").size();
+  const size_t at = few.err.find("the earliest deadline that can be met is ") +
+                    std::string("the earliest deadline that can be met is ").size();
   std::string earliest = few.err.substr(at, few.err.find(" (", at) - at);
   earliest.erase(std::remove(earliest.begin(), earliest.end(), ' '), earliest.end());
   const RunResult in_time = Mrctl(Naps("naps", Uri("naps4"), 200, {"-q", "--detach", "--deadline", earliest}));
@@ -128,7 +129,7 @@ TEST_F(DeadlinesTest, SlotsThatAreGuaranteedToAJobAreNotPromisedTwice) {
   const RunResult second = Mrctl(Naps("holder", Uri("holder2"), 1000, {"-q", "--detach", "--deadline", "4s"}));
   EXPECT_EQ(second.exit, 3) << second.err;
   EXPECT_THAT(second.err, HasSubstr("it needs 4 slots, and of the cluster's 4 only "));
-  EXPECT_THAT(second.err, HasSubstr("; the earliest that can be is "));
+  EXPECT_THAT(second.err, HasSubstr("; the earliest deadline that can be met is "));
   // One without a deadline is welcome all the same.
   const RunResult other = Mrctl(Naps("holder", Uri("holder3"), 1, {"-q", "--detach"}));
   EXPECT_EQ(other.exit, 0) << other.err;

@@ -46,7 +46,7 @@ class DrainTest : public testing::Test {
   Json Shown(const std::string& worker) const {
     return Json::parse(Mrctl({"worker", "show", worker, "-o", "json"}).out)["workers"][0];
   }
-  // A job of `maps` maps that take some seconds, followed in the background, some of which have begun.
+  // A job of `maps` maps that take some seconds, followed in the background. Some maps have begun.
   Process Job(const std::string& output, const std::string& map) {
     auto job =
         cluster_->MrctlInBackground({"submit", "stream", "--map", map, "--reduce", "cat", "--reduces", "2", "--clone",

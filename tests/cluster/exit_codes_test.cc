@@ -213,7 +213,7 @@ TEST(NotAllowedTest, SixIsForAFileThatMayNotBeReadOrReached) {
   for (const auto& [input, says] : std::vector<std::pair<std::string, std::string>>{
            {"closed/in", "closed/in cannot be read"},
            {"closed/*", "cannot list"},
-           {"unreadable", "unreadable cannot be read: Permission denied: the user as whom the master runs (uid "},
+           {"unreadable", "unreadable cannot be read: Permission denied: let the user of the master (uid "},
            {"unlisted", "unlisted cannot be read: Permission denied"}}) {
     std::vector<std::string> argv = as;
     argv.insert(argv.end(), {BinaryDirectory() + "/mrctl", "--no-progress", "submit", "--local", "wordcount", "--input",

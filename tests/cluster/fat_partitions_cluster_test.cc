@@ -1,4 +1,4 @@
-// A join of which one key has most rows: tasks share its partition, and the answer is coreutils'.
+// A join in which one key has most rows: tasks share its partition, and the answer is coreutils'.
 
 #include <gtest/gtest.h>
 

@@ -70,7 +70,7 @@ class FullDiskTest : public testing::Test {
 
 TEST_F(FullDiskTest, OnOneWorkerTheJobGoesOnOnTheOther) {
   ASSERT_TRUE(disks_[0]->Fill(kLeft));
-  // Clones apart, the one task goes to either; so a few, of which some meet the full disk.
+  // Without clones the one task goes to either worker. So a few jobs run: some meet the full disk.
   for (int i = 0; i < 3; ++i) {
     const std::string out = "one" + std::to_string(i);
     const RunResult run = Shuffle(out);

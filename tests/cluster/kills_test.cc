@@ -146,7 +146,7 @@ TEST(KillTest, AWorkerThatWasGivenUpComesBackAsTheSameProcess) {
     const Status back = cluster.WaitForWorkers(3);
     ASSERT_TRUE(back.ok()) << back.ToString() << cluster.Logs();
     EXPECT_EQ(kill(pid, 0), 0);
-    EXPECT_NE(cluster.Logs(1000).find("the master had given this worker up"), std::string::npos) << cluster.Logs();
+    EXPECT_NE(cluster.Logs(1000).find("the master had declared this worker lost"), std::string::npos) << cluster.Logs();
   }
   // It works: with three workers of one slot, three sleepers run at once.
   const RunResult work =

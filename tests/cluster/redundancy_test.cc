@@ -83,7 +83,7 @@ TEST(RedundancyTest, AfterARestartAWriteWaitsForASecondOfTheWorkersThatWereAlive
   EXPECT_EQ(cluster.Mrctl({"fs", "cat", "/p"}).out, "precious\n");
 }
 
-// A job of two reduces, one of which ends at once and the other waits for a file. When the first has committed, its
+// A job of two reduces: one ends at once, and the other waits for a file. When the first has committed, its
 // worker is killed; then the second goes on.
 class LostOutputTest : public testing::Test {
  protected:

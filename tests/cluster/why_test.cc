@@ -49,8 +49,7 @@ class WhyTest : public testing::Test {
   }
 };
 
-// A job of maps only: by the names that `job tasks` prints, and without the stage, of which there is one of this
-// letter.
+// A job of maps only: by the names that `job tasks` prints, and without the stage, since only one has this letter.
 TEST_F(WhyTest, TasksOfAStreamWithoutReduceAreFound) {
   Cluster cluster({.workers = 1, .slots = 2});
   ASSERT_TRUE(cluster.Start().ok());

@@ -89,7 +89,7 @@ TEST_F(HttpServerTest, HeadHasNoBody) {
 TEST_F(HttpServerTest, AnUnknownPathGetsTheListOfThoseThatThereAre) {
   const std::string response = Request("GET", "/nothing");
   EXPECT_THAT(response, StartsWith("HTTP/1.1 404 Not Found\r\n"));
-  EXPECT_THAT(response, EndsWith("\r\n\r\nthere are /, /later and /healthz\n"));
+  EXPECT_THAT(response, EndsWith("\r\n\r\nno such page: there are /, /later and /healthz\n"));
 }
 
 TEST_F(HttpServerTest, NothingCanBeChanged) {

@@ -46,7 +46,7 @@ struct Ends {
         system(capnp::makeRpcServer(network, DataServer::Client(kj::mv(service)))) {}
 };
 
-// A stream of which nothing is read until it is allowed.
+// A stream that is not read until that is allowed.
 class HeldReads final : public kj::AsyncIoStream {
  public:
   explicit HeldReads(kj::AsyncIoStream& inner) : inner_(inner) {

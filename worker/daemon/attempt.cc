@@ -9,8 +9,8 @@ namespace mr::worker {
 namespace {
 
 // A replica that cannot be read is retried after 50 ms, 100 ms, ... 2 s, for about 8 s in all. That is longer than a
-// reconnection takes and shorter than a user waits (guess). The directory usually names another replica, or removes
-// this one, before.
+// reconnection takes and shorter than a user would wait (guess). Usually the directory names another replica, or
+// removes this one, earlier.
 constexpr uint32_t kMaxTries = 9;
 constexpr Duration kFirstRetry = Millis(50);
 constexpr Duration kLongestRetry = Seconds(2);
@@ -96,11 +96,11 @@ void AttemptMachine::On(const event::ReplicaAdded& e, Actions* out) {
   if (e.bound) upstream.bound = e.replica;
   if (state_ != AttemptState::kRunning) return;
   for (const uint32_t i : upstream.reads) {
-    // A new replica ends a pause at once. If it is another one, it gets almost all tries: a reader must outlive the
-    // time in which a damaged output is made again.
+    // A new replica ends a pause at once. If it is another one, it gets almost all tries: a reader must keep trying
+    // until a damaged output is made again.
     if (reads_[i].state == ReadState::kPausing) reads_[i].state = ReadState::kIdle;
     if (reads_[i].from != nullptr && !SameReplica(*reads_[i].from, *e.replica)) {
-      reads_[i].tries = std::min(reads_[i].tries, 1u);  // not 0: the one that failed stays the last choice
+      reads_[i].tries = std::min(reads_[i].tries, 1u);  // not 0: the replica that failed stays the last choice
     }
     FetchIfPossible(i, out);
   }
@@ -197,7 +197,7 @@ void AttemptMachine::On(const event::KillAsked&, Actions* out) {
 }
 
 void AttemptMachine::On(const event::TakeBackAsked&, Actions* out) {
-  // With all inputs here it finishes by itself: the request came too late.
+  // If all inputs are here, the attempt finishes by itself: the request came too late.
   if (inputs_done()) return;
   if (state_ == AttemptState::kPreparing || state_ == AttemptState::kRunning) {
     Stop(action::ReportKilled{}, out);

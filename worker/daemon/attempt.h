@@ -61,7 +61,7 @@ struct ReplicaRemoved {
 struct ReadDone {
   uint32_t read = 0;
 };
-// A read that failed. unreachable: the replica's worker did not answer; its bytes may be good.
+// A read has failed. unreachable: the replica's worker did not answer; its bytes may be good.
 struct ReadFailed {
   uint32_t read = 0;
   Delivered delivered = Delivered::kNothing;
@@ -71,7 +71,7 @@ struct ReadFailed {
 struct RetryDue {
   uint32_t read = 0;
 };
-// The child has ended. failed: it did not come to a regular end. The runner keeps its result.
+// The child has ended. failed: not by a regular end. The runner has its result.
 struct ChildEnded {
   bool failed = false;
   FailureKind kind = FailureKind::kUser;
@@ -142,8 +142,8 @@ const char* StateName(AttemptState state);
 
 class AttemptMachine {
  public:
-  // own: this worker. A replica here is read before one elsewhere. spread: differs between readers, so that they do not
-  // all choose the same replica.
+  // own: this worker. A local replica is preferred. spread: differs between readers, so that they do not all choose the
+  // same replica.
   AttemptMachine(std::vector<Read> reads, WorkerId own, uint64_t spread, bool by_bind = false);
 
   // Moves from kNew to kPreparing.
@@ -167,7 +167,7 @@ class AttemptMachine {
     Read what;
     ReadState state = ReadState::kIdle;
     uint32_t tries = 0;   // failed ones, approximately, since another replica was added
-    bool pinned = false;  // a part of `from` was delivered: only equal content may follow
+    bool pinned = false;  // a part of `from` was delivered: only a replica of equal content may follow
     ReplicaPtr from;      // being read, or read last
   };
   struct Upstream {

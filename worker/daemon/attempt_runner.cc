@@ -16,8 +16,8 @@
 namespace mr::worker {
 namespace {
 
-// Shortest time between two throughput reports per source worker, for attempts without binds. They are only statistics:
-// a message per read would cost the master more than the read costs the workers (guess).
+// Shortest time between two throughput reports per source worker, for attempts without binds. The reports are only
+// statistics. One message per read would cost the master more than the read costs the workers (guess).
 constexpr Duration kTallyFor = Seconds(1);
 
 // Adds to an ENOSPC message that inodes, and not bytes, ran out, if that is so.
@@ -221,7 +221,7 @@ void AttemptRunner::Subscribe() {
 
 void AttemptRunner::Handle(AttemptEvent event) {
   events_.push_back(std::move(event));
-  if (handling_) return;                 // called from an action: the loop below handles it
+  if (handling_) return;                 // called from an action: the loop in the outer call handles it
   const auto self = shared_from_this();  // Forget may drop the last other reference
   handling_ = true;
   for (size_t i = 0; i < events_.size(); ++i) {
@@ -314,7 +314,7 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files,
 }
 
 void AttemptRunner::Do(const action::StartChild&) {
-  // Storing files may wait for an fsync, and a kill must not wait for that.
+  // Not for files: storing these may wait for an fsync, and a kill must not wait for that.
   const bool store_at_once = machine_.reads() == 0 && !stage_->writes_files();
   auto link = std::make_shared<Link>(weak_from_this(), services_.loop, lane_, store_at_once);
   task_ = services_.host.Run(std::move(*spec_), std::move(link));
@@ -328,7 +328,7 @@ void AttemptRunner::Do(const action::Fetch& a) {
   const Read& read = machine_.read(a.read);
   SegmentRequest request;
   request.input = read.input;
-  // Leading partitions that have reached the child are skipped. Later ones are dropped when they come again.
+  // Skips leading partitions that have reached the child. Later ones are dropped when they arrive again.
   request.partition_begin = read.partition_begin;
   request.partition_end = read.partition_end;
   const auto& whole = traces_[a.read].whole;

@@ -1,6 +1,6 @@
 // Carries out the actions of one attempt's state machine (attempt.h): opens the inputs, runs the child, passes it
-// fetched batches, stores its output, and reports. It decides nothing. The only state of its own is which partitions
-// have reached the child.
+// fetched batches, stores its output, and reports. It makes no decisions. Its only own state is which partitions have
+// reached the child.
 //
 // Lives on the worker's KJ loop. Observers of the child are called on the host's threads. They write output on the
 // attempt's strand of the pool and post everything else to the loop.
@@ -64,12 +64,12 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
   };
   // Reads from one worker that have not been reported to the master.
   struct Tally {
-    Replica replica;  // the last one that was read
+    Replica replica;  // the replica that was read last
     uint64_t bytes = 0;
     Duration took;
     Instant reported;
   };
-  // Returns whether the child already has this batch. Compares what is repeated.
+  // Returns whether the child already has this batch. Compares a repeated batch with the first one.
   static bool PassesAgain(ReadTrace* trace, Open* open, const std::string& batch, bool last);
 
   AttemptRunner(Services& services, std::shared_ptr<const StageInfo> stage, LaunchCommand launch);

@@ -18,9 +18,10 @@ constexpr uint64_t kScrubPeriods = 20 * 3600;
 // A disk that turned read-only is detected within this time, even without writes. Cost: one small fsync (guess).
 constexpr Duration kProbePeriod = Seconds(10);
 constexpr Duration kReconnectPause = Millis(500);
-// How long Client() waits: longer than a master takes to restart (guess). A sink holds a thread of the pool meanwhile.
+// How long Client() waits: longer than a master takes to restart (guess). During the wait a sink holds a thread of the
+// pool.
 constexpr Duration kReachLimit = Seconds(10);
-// How long a broken connection is kept: longer than a loop takes to notice the break (guess).
+// How long a broken connection is kept: longer than a loop takes to detect the break (guess).
 constexpr Duration kRetirement = Seconds(10);
 // Bytes that a sink collects before it passes them to the loop: one piece of the write pipeline.
 constexpr size_t kPieceBytes = 1 << 20;
@@ -140,7 +141,7 @@ void BlockHost::ObserveStore() {
     post([this, damaged = DamagedBlock{suspect.block, suspect.aside}] { options_.on_damaged({damaged}); });
   };
   observers.on_restored = [this, post](const BlockRef& block) {
-    LOG(INFO) << "block " << block.id.value << " can be read again, all of it";
+    LOG(INFO) << "block " << block.id.value << " can be read completely again";
     post([this, name = block] { options_.on_durable(name); });
   };
   observers.on_disk = [this, post](const std::string& why) {
@@ -148,7 +149,7 @@ void BlockHost::ObserveStore() {
       LOG(INFO) << "the disk with the block store works again";
     } else {
       LOG(ERROR) << "the disk with the block store fails: " << why
-                 << "; replicas here are read as long as they can be, and are made again on other workers";
+                 << "; its replicas are still read where possible, and are replicated again on other workers";
     }
     post([this, why] { options_.on_disk(why); });
   };

@@ -40,8 +40,8 @@ class BlockHost final : private kj::TaskSet::ErrorHandler {
   // Called after each registration. Reports all known damage and connects to the namespace if it is not connected. The
   // first call also starts to scrub and to probe the disk.
   void Registered(WorkerId self, uint64_t cluster_id);
-  // Removes an attempt's staging directory. If that fails, it goes with the job's staging directory at the end of the
-  // job. Thread: the loop.
+  // Removes an attempt's staging directory. If that fails, it is removed with the job's staging directory at the end of
+  // the job. Thread: the loop.
   void RemoveStaged(const std::string& directory);
   dfs::BlockServer& server() { return *server_; }
   // Returns a client that has a connection. Attempts may start before the connection is back after a restart of the

@@ -153,8 +153,7 @@ Status Daemon::Impl::PrepareDirectory() {
   MR_ASSIGN_OR_RETURN(name, WorkerName(Path("worker_id")));
   // Processes that attempts left behind belong to an earlier incarnation.
   const size_t left = host->EndLeftovers();
-  LOG_IF(WARNING, left > 0)
-      << left << " processes that an earlier life of this worker had started were still there, and were killed";
+  LOG_IF(WARNING, left > 0) << "killed " << left << " processes that an earlier process of this worker had left behind";
   for (const char* directory : {"scratch", "files"}) MR_RETURN_IF_ERROR(RemoveTree(Path(directory)));
   for (const char* directory : {"scratch", "log", "lib"}) MR_RETURN_IF_ERROR(MakeDirectories(Path(directory)));
   ShuffleStore::Options store_options;
@@ -294,12 +293,12 @@ kj::Promise<void> Daemon::Impl::LookAtDisk() {
 
 void Daemon::Impl::EndUnheard() {
   if (looped->worker->idle()) return;
-  LOG(WARNING) << "nothing was heard of the master at " << options.master
-               << " for too long: the attempts here are ended";
+  LOG(WARNING) << "no contact with the master at " << options.master
+               << " for too long: all attempts on this worker are ended";
   looped->worker->KillAll();
 }
 
-// Returns empty if this worker is registered and its RPC port answers.
+// Returns why this worker is not ready; empty if it is registered and its RPC port answers.
 std::string Daemon::Impl::WhyNotReady() const {
   if (looped == nullptr) return "starting";
   if (!looped->session->registered()) return "not registered with a master";
@@ -329,7 +328,7 @@ std::string Daemon::Impl::MetricsText() const {
 }
 
 Status Daemon::Impl::Listen() {
-  // Later steps announce this port. Peers are refused until these are done.
+  // Later steps announce this port. Peers are refused until these steps are done.
   const auto log = [](const std::string& line) { LOG(WARNING) << line; };
   auto bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this, log] {
     auto limits = rpc::ServerLimits::ForDescriptors(options.descriptors);
@@ -391,7 +390,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<T
   i.loop.Post([&i] {
     i.looped->session->Start();
     i.looped->disk_looks = i.LookAtDisk().eagerlyEvaluate([](kj::Exception&& e) {
-      LOG(ERROR) << "the room on the disk is not looked at any more: " << e.getDescription().cStr();
+      LOG(ERROR) << "the free space of the disk is no longer measured: " << e.getDescription().cStr();
     });
   });
   return daemon;

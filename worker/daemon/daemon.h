@@ -1,4 +1,4 @@
-// One worker process: pool, loop, stores, servers, session and heartbeats. mrworker_main.cc makes it from flags.
+// Runs one worker process: pool, loop, stores, servers, session and heartbeats. mrworker_main.cc makes it from flags.
 // Thread: main.
 #pragma once
 
@@ -45,7 +45,7 @@ class Daemon {
   uint16_t http_port() const;
 
   // Takes no new attempts and waits at most this long until the running ones have ended and been reported. Kills the
-  // rest. Returns whether all came to their end.
+  // rest. Returns whether all ended by themselves.
   bool Drain(Duration grace);
   // Ends all children and the heartbeats. Nothing else needs a shutdown: the data on disk survive a crash at any time,
   // so the process may exit.

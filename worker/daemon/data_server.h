@@ -1,5 +1,5 @@
-// The worker's data server for other daemons and clients: shuffle chunks and blocks. One per connection; it passes each
-// method to the component that implements it. Thread: the KJ loop.
+// Serves shuffle chunks and blocks to other daemons and clients. One object per connection; it passes each method to
+// the component that implements it. Thread: the KJ loop.
 #pragma once
 
 #include "dfs/block/block_server.h"

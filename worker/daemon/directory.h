@@ -2,8 +2,8 @@
 // Attempts subscribe to the stages that they read.
 //
 // The first delta of a stage is complete; later ones follow in order. After a new registration the next delta of each
-// stage is complete again: what it does not name is gone. Pure. Lives on the worker's loop and calls its listeners at
-// once.
+// stage is complete again: replicas that it does not name are gone. Pure. Lives on the worker's loop and calls its
+// listeners at once.
 #pragma once
 
 #include <cstdint>

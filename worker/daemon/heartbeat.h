@@ -1,4 +1,5 @@
-// Heartbeats, with their own thread, loop and connection: no disk, no user code and no busy control loop delays them.
+// Sends heartbeats on a thread, loop and connection of their own, so that no disk, user code or busy control loop
+// delays them.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,7 @@ class Heartbeat {
  public:
   // The callbacks run on the heartbeat's thread.
   // unknown: the master answered the beat that was sent at this time, and did not know the session.
-  // silent: the master has not answered for the whole window, without the time in which this process stood still.
+  // silent: the master has not answered for the whole window, not counting time in which this process stood still.
   // Called once, until the master answers again.
   // contact: the master answered the beat that was sent at this time, and knows this worker. durable: the record that
   // it reports as durable.

@@ -27,7 +27,7 @@ Housekeeping::Housekeeping(rpc::KjThread& loop, PostToPool post, Worker& worker,
       cache_(cache),
       options_(std::move(options)),
       running_(Run().eagerlyEvaluate([](kj::Exception&& e) {
-        LOG(ERROR) << "logs and libraries are not trimmed any more: " << e.getDescription().cStr();
+        LOG(ERROR) << "logs and libraries are no longer trimmed: " << e.getDescription().cStr();
       })) {}
 
 kj::Promise<void> Housekeeping::Run() {
@@ -51,7 +51,7 @@ kj::Promise<void> Housekeeping::TrimLogs() {
                   }
                   return removed;
                 })
-      .then([](size_t removed) { LOG_IF(INFO, removed > 0) << removed << " old logs of attempts are removed"; });
+      .then([](size_t removed) { LOG_IF(INFO, removed > 0) << "removed " << removed << " old logs of attempts"; });
 }
 
 kj::Promise<void> Housekeeping::TrimLibraries() {

@@ -24,9 +24,9 @@ InputChanges ChangesOf(const LocalInput& input, const struct stat& info, bool st
   if (difference.change == FileChange::kGrew && !strict) {
     changes.grown.push_back(input.uri);
   } else if (difference.change != FileChange::kNone) {
-    changes.changed = "input " + input.uri + " is not as it was when the job was planned: " + difference.text +
+    changes.changed = "input " + input.uri + " has changed since the job was planned: " + difference.text +
                       (difference.change == FileChange::kGrew ? ", and the job has strict inputs" : "") +
-                      ". A job reads one version of its inputs: submit it again when nothing writes to them";
+                      ". A job reads one version of its inputs: submit it again when no process writes to them";
   }
   return changes;
 }
@@ -79,7 +79,7 @@ kj::Promise<Result<OpenedInputs>> InputOpener::Open(const std::shared_ptr<const 
     input.length = split.length;
     input.file_bytes = split.file_bytes;
     if (split.input >= stage->spec.inputs.size() || stage->spec.inputs[split.input].is_edge) {
-      return Result<OpenedInputs>(InvalidArgument("a split of an input that is not files"));
+      return Result<OpenedInputs>(InvalidArgument("a split for an input that does not read files"));
     }
     const FileInput& files = stage->spec.inputs[split.input].files;
     input.format = files.format;
@@ -133,7 +133,7 @@ Result<InputOpener::Opened> InputOpener::OpenLocal(SplitInput input, const Split
   }
   struct stat info;
   LocalInput local{UniqueFd(fcntl(fd->get(), F_DUPFD_CLOEXEC, 0)), split.uri, PlannedVersion(split), SameView(split)};
-  if (!local.fd.valid() || fstat(fd->get(), &info) != 0) return ErrnoStatus(errno, "cannot look at input " + path);
+  if (!local.fd.valid() || fstat(fd->get(), &info) != 0) return ErrnoStatus(errno, "cannot stat input " + path);
   opened.changes = ChangesOf(local, info, strict);
   input.fd_length = static_cast<uint64_t>(info.st_size);
   input.fd = *std::move(fd);
@@ -207,7 +207,7 @@ kj::Promise<Result<std::string>> InputOpener::ReadBlocksOf(dfs::DfsClient& dfs, 
                                                            uint64_t end, std::string sofar) {
   const LocatedBlock* block = BlockAt(split, offset);
   if (block == nullptr) {
-    // Behind the split's blocks: a record is longer than a block.
+    // The bytes are after the split's blocks: a record is longer than a block.
     auto text = kj::heap<std::string>();
     auto sink = dfs::StringSink(text.get());
     return dfs.Get(split.uri.substr(split.uri.find("//") + 2), kj::mv(sink), offset, end - offset, split.version.id)

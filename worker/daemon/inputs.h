@@ -1,4 +1,4 @@
-// Opens the splits of an attempt: local files by path, blocks of the store by descriptor. Reads the bytes behind a
+// Opens the splits of an attempt: local files by path, blocks of the store by descriptor. Reads the bytes after a
 // split's descriptor on demand, because the last record of the split may need them.
 //
 // A job reads one version of its inputs. A split names the version of a dfs file by its id. A local file is compared

@@ -40,7 +40,8 @@ JournalSeen::JournalSeen(rpc::KjThread& loop, PostToPool post, std::string path)
   const int fields = std::sscanf(text->c_str(), "%" SCNx64 " %" SCNu32 " %" SCNu64 " %" SCNu64, &cluster, &r.epoch,
                                  &r.life, &r.sequence);
   if (fields != 4 || Encode(cluster, r) != *text) {
-    LOG(WARNING) << path_ << " is damaged: this worker does not know any more what was durable at its master";
+    LOG(WARNING) << path_
+                 << " is damaged: this worker has lost the number of the last record that was durable at its master";
     return;
   }
   cluster_id_ = written_cluster_ = cluster;
@@ -67,7 +68,7 @@ void JournalSeen::WriteSoon() {
                                          text = Encode(cluster_id_, newest_)] { return WriteFileDurably(path, text); })
                        .then([this, record = newest_, cluster = cluster_id_](Status status) {
                          LOG_IF(WARNING, !status.ok() && !failing_)
-                             << path_ << " is not written, and is tried again: " << status.ToString();
+                             << "cannot write " << path_ << ", will retry: " << status.ToString();
                          failing_ = !status.ok();
                          if (failing_) return;
                          written_ = record;

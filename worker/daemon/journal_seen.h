@@ -1,5 +1,5 @@
-// The newest journal record that the master has reported to this worker as durable. The worker shows it at each
-// registration, also after a restart: a journal that lacks the record has lost some (master/server/safe_mode.cc).
+// Stores the newest journal record that the master has reported to this worker as durable. The worker sends it with
+// each registration, also after a restart: a journal that lacks the record has lost some (master/server/safe_mode.cc).
 //
 // Stored as a file of one line with a checksum. A missing or damaged file, or one of another cluster, counts as none.
 // The first record of an epoch or cluster is written within kNewEpochDelay, later ones at most once per kSeenPeriod. A
@@ -18,9 +18,9 @@
 
 namespace mr::worker {
 
-// The longest period that is lost when this process ends (guess): a few seconds, while restored backups of the master's
-// directory are minutes old. Each write makes the file system sync its own journal twice. With a write per 500 ms,
-// three workers on one disk with their master ran 3 % fewer short tasks (measured).
+// The longest period that is lost when this process ends. A few seconds are enough (guess): restored backups of the
+// master's directory are minutes old. Each write makes the file system sync its own journal twice. With a write per 500
+// ms, three workers on one disk with their master ran 3 % fewer short tasks (measured).
 inline constexpr Duration kSeenPeriod = Seconds(5);
 inline constexpr Duration kNewEpochDelay = Millis(500);
 

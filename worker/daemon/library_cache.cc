@@ -18,7 +18,8 @@ bool IsSha256(const std::string& text) {
 
 Status CheckDigest(const std::string& path, const std::string& sha256) {
   MR_ASSIGN_OR_RETURN(const std::string found, Sha256File(path));
-  if (found != sha256) return Corrupted("the file " + sha256.substr(0, 12) + " has other bytes than its name says");
+  if (found != sha256)
+    return Corrupted("the file " + sha256.substr(0, 12) + " does not match its name, which is its SHA-256");
   return Status::Ok();
 }
 
@@ -45,13 +46,14 @@ LibraryCache::LibraryCache(rpc::KjThread& loop, PostToPool post, std::string bui
 
 kj::Promise<Result<std::string>> LibraryCache::Path(const std::string& sha256) {
   if (sha256.empty()) return Result<std::string>(builtin_path_);
-  if (!IsSha256(sha256)) return Result<std::string>(InvalidArgument("'" + sha256 + "' is no SHA-256 of a library"));
+  if (!IsSha256(sha256))
+    return Result<std::string>(InvalidArgument("'" + sha256 + "' is not the SHA-256 of a library"));
   if (checked_.contains(sha256)) return Result<std::string>(directory_ + "/" + sha256 + ".so");
   auto it = under_way_.find(sha256);
   if (it == under_way_.end()) {
     auto done = Provide(sha256).then([this, sha256](Result<std::string> path) {
       if (path.ok()) checked_.insert(sha256);
-      // Later callers start anew. Present callers hold this promise.
+      // Later callers start a new transfer. Present callers hold this promise.
       loop_.Post([this, sha256] { under_way_.erase(sha256); });
       return path;
     });

@@ -1,6 +1,6 @@
-// Cache of operator libraries and of side files (side_files.h), by their SHA-256. The built-in library lies beside the
-// binary. Others are in DIR/lib, fetched from the master in pieces when they are first needed. A file is used only
-// after this process has verified its digest. Lives on the loop.
+// Caches operator libraries and side files (side_files.h) by their SHA-256. The built-in library is beside the binary.
+// Others are in DIR/lib, fetched from the master in pieces when they are first needed. A file is used only after this
+// process has verified its digest. Lives on the loop.
 #pragma once
 
 #include <kj/async.h>

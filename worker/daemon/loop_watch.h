@@ -1,4 +1,4 @@
-// Detects from another thread that a loop does not move: posts a closure to it and measures the time until it has run.
+// Detects from another thread that a loop is blocked: posts a closure to it and measures the time until it has run.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ class LoopWatch {
   // loop: outlives this.
   explicit LoopWatch(rpc::KjThread& loop) : loop_(loop) {}
 
-  // Returns for how long the loop has not run the closure; 0 while it moves. Time in which the caller's own thread
-  // stood still does not count. Thread: always the same one, which calls at least once per second.
+  // Returns for how long the loop has not run the closure; 0 while it runs. Time in which the caller's own thread stood
+  // still does not count. Thread: always the same one, which calls at least once per second.
   Duration Silent() { return Silent(Now()); }
   Duration Silent(Instant now) {
     const Instant lived = clock_.Read(now);

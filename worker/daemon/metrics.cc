@@ -8,9 +8,10 @@ void WriteWorkerMetrics(rpc::MetricsWriter* out, const Worker& worker, const Ses
   out->Gauge("mr_worker_draining", "1 while no new attempts are taken.", worker.draining());
   out->Gauge("mr_worker_slots", "Attempts that may run at once.", slots.total);
   out->Gauge("mr_worker_slots_busy", "Attempts that hold a slot.", worker.busy());
-  out->Counter("mr_worker_attempts_launched_total", "Launches that were taken.", worker.counters().launched);
+  out->Counter("mr_worker_attempts_launched_total", "Launches that were accepted.", worker.counters().launched);
   out->Counter("mr_worker_attempts_refused_total", "Launches that were refused.", worker.counters().refused);
-  out->Counter("mr_worker_attempts_ended_total", "Attempts whose end was answered.", worker.counters().ended);
+  out->Counter("mr_worker_attempts_ended_total", "Attempts whose end the master has acknowledged.",
+               worker.counters().ended);
   out->Gauge("mr_worker_outputs_kept", "Shuffle outputs that can be read here.", worker.kept());
   out->Gauge("mr_worker_shuffle_bytes", "Stored bytes of shuffle outputs.", store.bytes());
   out->Counter("mr_worker_shuffle_served_bytes_total", "Bytes of chunks sent.", serving.counters().bytes);
@@ -18,7 +19,7 @@ void WriteWorkerMetrics(rpc::MetricsWriter* out, const Worker& worker, const Ses
   const Replicator::Counters& replicas = replicator.counters();
   out->Counter("mr_worker_replicas_made_total", "Replicas made of other workers' outputs.", replicas.made);
   out->Counter("mr_worker_replicas_failed_total", "Replicas that could not be made.", replicas.failed);
-  out->Counter("mr_worker_replicated_bytes_total", "Uncompressed bytes of these.", replicas.bytes);
+  out->Counter("mr_worker_replicated_bytes_total", "Uncompressed bytes of the replicas made.", replicas.bytes);
   out->Gauge("mr_worker_replicas_under_way", "Replicas that are still to be made.", replicator.under_way());
   out->Gauge("mr_worker_reports_unanswered", "Reports that the master has not answered.", session.unanswered());
   out->Counter("mr_worker_reports_given_up_total", "Reports that could not be delivered in several tries.",

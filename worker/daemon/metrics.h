@@ -1,4 +1,4 @@
-// The worker's metrics page for Prometheus. Thread: the loop.
+// Writes the worker's metrics page for Prometheus. Thread: the loop.
 #pragma once
 
 #include "common/rpc/metrics.h"

@@ -1,4 +1,4 @@
-// mrworker: runs attempts of jobs for one master. This file has flags, files and signals only; daemon.h is the daemon.
+// mrworker: runs attempts of jobs for one master. This file has only flags, files and signals; daemon.h has the daemon.
 // The order matters: the task host's helper is forked before there is any thread.
 #include <fcntl.h>
 #include <gflags/gflags.h>
@@ -30,9 +30,9 @@ DEFINE_string(advertise, "", "host at which other workers reach this one; defaul
 DEFINE_int32(port, 7071, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7081, "HTTP port (/healthz, /readyz, /metrics); 0 = any");
 DEFINE_int32(slots, 0, "attempts that run at once, 1 to 10000; without this flag: one per core");
-DEFINE_int32(map_slots, 0, "maximum of attempts that read files or nothing; 0 = --slots");
-DEFINE_int32(reduce_slots, 0, "maximum of attempts that read other stages; 0 = --slots");
-DEFINE_string(rack, "", "rack of this machine, for placement");
+DEFINE_int32(map_slots, 0, "most map attempts (they read files, or nothing) that run at once; 0 = --slots");
+DEFINE_int32(reduce_slots, 0, "most reduce attempts (they read other stages) that run at once; 0 = --slots");
+DEFINE_string(rack, "", "name of this machine's rack, for placement of blocks and tasks");
 DEFINE_string(label, "", "labels of this worker: at most 64 comma-separated k=v pairs");
 DEFINE_int32(task_processes, 1024, "processes and threads that an attempt may have, at least 16; 0 = no limit");
 DEFINE_int32(task_open_files, 4096,
@@ -67,7 +67,7 @@ namespace mr::worker {
 namespace {
 
 constexpr Duration kDrainGrace = Seconds(10);
-// Less would break a shell with a pipe, or mrtask itself (guesses).
+// Lowest limits: smaller ones would break a shell with a pipe, or mrtask itself (guesses).
 constexpr int kLeastProcesses = 16, kLeastOpenFiles = 256;
 constexpr int kMaxSlots = 10'000;  // the master's limit
 constexpr const char* kUsage = "mrworker --master HOST:PORT --data DIR [flags]: a worker of a Paceline cluster";
@@ -136,11 +136,11 @@ bool Given(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag)
 
 std::string WrongSlots() {
   if (FLAGS_slots < 0 || FLAGS_slots > kMaxSlots || (FLAGS_slots == 0 && Given("slots"))) {
-    return "--slots is 1 to " + std::to_string(kMaxSlots) + "; without it there is one per core";
+    return "--slots is 1 to " + std::to_string(kMaxSlots) + "; the default is one per core";
   }
   const int most = FLAGS_slots > 0 ? FLAGS_slots : kMaxSlots;
   if (FLAGS_map_slots < 0 || FLAGS_map_slots > most || FLAGS_reduce_slots < 0 || FLAGS_reduce_slots > most) {
-    return "--map_slots and --reduce_slots are 0 (no cap) to --slots";
+    return "--map_slots and --reduce_slots are 0 (no limit but --slots) to --slots";
   }
   return "";
 }
@@ -180,7 +180,7 @@ int Main(int argc, char** argv) {
   if (labels.size() > 64) return Usage("--label: a worker has at most 64 labels");
   for (const std::string& label : labels) {
     if (label.find('=') == 0 || label.find('=') == std::string::npos) {
-      return Usage("--label '" + label + "' is no k=v pair; write --label disk=ssd,zone=b");
+      return Usage("--label '" + label + "' is not a k=v pair; write --label disk=ssd,zone=b");
     }
     if (label.size() > 256) return Usage("--label: a label has at most 256 bytes");
     ExportLabel(label);

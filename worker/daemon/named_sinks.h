@@ -1,4 +1,4 @@
-// The sink of a final stage with several files: one sink per port, and one output of all of them.
+// Combines the sinks of a final stage with several files, one per port, into one output.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace mr::worker {
 
-// sinks: by port, each for one file. Requires: chunks of port p have partition p, as in stages that write files.
+// Makes the combined sink. sinks: by port, each for one file. Requires: chunks of port p have partition p, as in stages
+// that write files.
 std::unique_ptr<OutputSink> MakeNamedSinks(std::vector<std::unique_ptr<OutputSink>> sinks);
 
 }  // namespace mr::worker

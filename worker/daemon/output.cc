@@ -99,7 +99,7 @@ class FileSink : public OutputSink {
 
   void Drop() override {
     fd_.reset();
-    // The rest, if any, goes with the staging directory at the end of the job.
+    // The rest, if any, is removed with the staging directory at the end of the job.
     if (staging_.ok()) (void)RemoveTree(Directory());
   }
 

@@ -1,4 +1,4 @@
-// The destination of one attempt's output: the shuffle store, or private files beside a job's output. All calls block:
+// Writes the output of one attempt to the shuffle store, or to private files beside the job's output. All calls block:
 // use the attempt's strand of the pool, never a loop.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace mr::worker {
 class OutputSink {
  public:
   virtual ~OutputSink() = default;  // without Finish the output cannot be read
-  // Optional first call, while the child runs: does slow work that needs no output yet. Add or Finish repeat its
+  // Does slow work that needs no output yet. Optional first call, while the child runs. Add or Finish return its
   // errors.
   virtual void Prepare() {}
   virtual Status Add(const OutputChunk& chunk) = 0;

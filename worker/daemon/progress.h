@@ -1,5 +1,5 @@
-// Decides when progress is worth a message: at most every 20 ms. A message is due when an attempt has moved by 5 % or
-// into another phase, or has moved at all and was last sent 1 s ago or earlier. Pure.
+// Decides when progress is sent: at most every 20 ms. It is due when an attempt has progressed by 5 % or into another
+// phase, or has progressed at all and was last sent 1 s ago or earlier. Pure.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ class ProgressGate {
   static constexpr Duration kLongest = Seconds(1);
   static constexpr uint64_t kSteps = 20;  // 5 %
 
-  // present: the frames of all running attempts. Returns the frames to send now: all that moved since they were last
+  // present: the frames of all running attempts. Returns the frames to send now: all with progress since they were last
   // sent, or none.
   std::vector<ProgressFrame> Due(Instant now, std::vector<ProgressFrame> present);
 

@@ -46,7 +46,7 @@ void Session::Impl::Break(const std::string& why) {
   listed.reset();
   block_news.clear();  // the next registration lists all blocks
   LOG_IF(WARNING, !stopped && (was_registered || pause == kLongestPause || pause == kFirstPause))
-      << "no session with the master at " << options.master << ": " << why << "; trying again";
+      << "no session with the master at " << options.master << ": " << why << "; retrying";
   // The link's tasks may be on the stack: it is destroyed later.
   if (link.get() != nullptr) loop.Post([dead = kj::mv(link)]() mutable { dead = nullptr; });
   if (stopped) return;
@@ -58,7 +58,7 @@ void Session::Impl::Break(const std::string& why) {
 }
 
 // This process stood still for longer than its lease, and the master has not answered a beat since. So the master has
-// probably given this worker up. Its earlier commands are not applied. The next registration decides which attempts
+// probably declared this worker lost. Earlier commands are not applied. The next registration decides which attempts
 // still count, and ends the others.
 bool Session::Impl::FenceIfStoodStill() {
   lived.Read(Now());
@@ -87,7 +87,7 @@ void Session::Impl::Receive(CommandBatch batch) {
 
 void Session::Impl::Apply(CommandBatch batch) {
   if (batch.master_epoch != master_epoch) {
-    LOG(WARNING) << "commands of master epoch " << batch.master_epoch << " are not heard under epoch " << master_epoch;
+    LOG(WARNING) << "ignored commands of master epoch " << batch.master_epoch << " under epoch " << master_epoch;
     return;
   }
   FaultPoint("commands");

@@ -1,4 +1,4 @@
-// The worker's session with its master: connects, registers, passes commands in and reports out. After each break it
+// The worker's session with its master: connects, registers, passes commands in and sends reports. After each break it
 // starts again under the same incarnation, while attempts continue. Reports are batched, with several calls in flight,
 // and each is repeated until answered. Lives on the KJ loop: start it with Start(), and destroy it there.
 #pragma once
@@ -61,10 +61,10 @@ class Session {
   uint64_t Report(mr::Report report, std::function<void(Verdict)> answered);
   // Removes an unanswered report: it is not sent again after a registration, and gets no answer.
   void Withdraw(uint64_t report);
-  // The master answered a beat that was sent at this time, and did not know this session. Registers again, unless the
-  // beat was sent before the present registration was answered.
+  // Handles an answer to a beat by a master that does not know this session: registers again, unless the beat was sent
+  // before the present registration was answered. sent: when the beat was sent.
   void Unknown(Instant sent);
-  // The answer to a beat of the present registration reported this record as durable.
+  // Notes the record that the answer to a beat of the present registration reported as durable.
   void Durable(const JournalRecord& record);
   bool registered() const;
   // Returns how many reports the master did not accept in several tries. A short failure replaces the end of an
@@ -74,14 +74,14 @@ class Session {
   size_t unanswered() const;
 
   kj::Promise<Result<LibraryCache::Piece>> AskLibrary(const std::string& sha256, uint64_t offset);
-  // Reports that a replica of a block became durable, or cannot be trusted. Sent in batches. From the moment when a
-  // registration lists the blocks until its answer, changes are kept, and sent after it. Without a connection they are
-  // dropped, because the next registration lists all blocks.
+  // Reports that a replica of a block became durable, or cannot be trusted. Sent in batches. While a registration has
+  // listed the blocks and is not answered, changes are kept. They are sent after its answer. Without a connection they
+  // are dropped, because the next registration lists all blocks.
   void BlockReceived(const BlockRef& block);
   // aside: a good replica has taken the place of the damaged one.
   void BlockSuspect(const BlockRef& block, bool aside = false);
-  // Dropped without a registration: after each one the disk is reported again, and the master orders a missing replica
-  // again.
+  // The next two reports are dropped while there is no registration: after each one the disk is reported again, and the
+  // master orders a missing replica again.
   void DiskFailed(const std::string& why);
   void BlockNotCopied(const BlockRef& block, bool source_failed, const std::string& why);
   // Notifies the master that this worker takes nothing new and will end.

@@ -66,7 +66,7 @@ struct Session::Impl final : kj::TaskSet::ErrorHandler {
     uint32_t pages = 0;                                         // sent
   };
   std::optional<Listed> listed;  // from Register() to OnRegistered()
-  // Changes of blocks since they were listed, for the next call. By id: at most one per block of the store.
+  // A change of a block since the blocks were listed, for the next call. By id: at most one per block of the store.
   struct BlockNews {
     BlockRef block;
     bool received = false, damaged = false;  // at most one of them: the later change

@@ -1,4 +1,4 @@
-// Registration in pages, and changes of blocks during it and afterwards.
+// Registers in pages, and reports changes of blocks during the registration and afterwards.
 #include <glog/logging.h>
 #include <unistd.h>
 
@@ -143,7 +143,7 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   // The registration contained the epoch that this worker has seen. A master continues above it if its journal lacks
   // it.
   LOG_IF(WARNING, answer.getMasterEpoch() < master_epoch)
-      << "the master is one of epoch " << answer.getMasterEpoch() << ", the last one was of " << master_epoch;
+      << "the master has epoch " << answer.getMasterEpoch() << ", but the previous one had epoch " << master_epoch;
   self = {{answer.getWorkerId()}, options.incarnation};
   if (!self.id.valid()) return Break("the master gave no worker id");
   master_epoch = answer.getMasterEpoch();
@@ -162,7 +162,7 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   LOG(INFO) << "registered with " << options.master << " as " << Name(self.id) << ", master epoch " << master_epoch;
   worker.Registered(self, drop);
   if (answer.getStartOver()) {
-    LOG(WARNING) << "the master had given this worker up: its attempts are ended and its outputs dropped";
+    LOG(WARNING) << "the master had declared this worker lost: its attempts are ended and its outputs dropped";
     worker.StartOver();
   }
   if (options.on_registered) {
@@ -177,7 +177,8 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
 }
 
 void Session::Impl::AddBlockNews(const BlockRef& block, BlockWord word) {
-  // Before the blocks are listed there is nothing to change. Between the list and the answer, the change must wait.
+  // Before the blocks are listed, the list will contain the change. Between the list and the answer, the change must
+  // wait.
   if (!registered && !listed.has_value()) return;
   BlockNews& news = block_news[block.id.value];
   news.block = block;
@@ -204,7 +205,7 @@ void Session::Impl::SendBlockNews() {
   // returned.
   const auto failed = [this, mine = round](kj::Exception&& e) {
     // The next registration lists all blocks.
-    if (mine == round) Break("news of blocks were not answered: " + rpc::FromException(e).message());
+    if (mine == round) Break("changes of blocks were not answered: " + rpc::FromException(e).message());
   };
   std::vector<BlockRef> received;
   std::vector<DamagedBlock> suspect;

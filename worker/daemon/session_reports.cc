@@ -1,4 +1,4 @@
-// Reports: batched, long ones in pieces, repeated until answered, given up if they cannot be delivered.
+// Sends reports: batched, long ones in pieces, repeated until answered, given up if they cannot be delivered.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace mr::worker {
 namespace {
 
-// Calls with reports in flight; more would only be shorter.
+// Most calls with reports in flight. More calls would only carry fewer reports each.
 constexpr int kMaxCalls = 8;
 // Bytes per call: far below the 1 MiB of a control message.
 constexpr size_t kMaxCallBytes = 384 << 10;
@@ -24,11 +24,11 @@ constexpr size_t kMostReportBytes = 48u << 20;
 // So a report that breaks the connection delays the others by less than a second. Restarts of a master give up only
 // reports that were in flight in all of them (guesses).
 constexpr uint32_t kTriesTogether = 3, kTriesAlone = 2;
-// How long a report that nothing waits for may wait, to share a call with others. Below what a user notices, and longer
-// than the shortest tasks run: so their start and end share a call (guess).
+// How long a report on which no decision depends may wait, to share a call with others (guess). Shorter than a user
+// notices, and longer than the shortest tasks run, so that their start and end share a call.
 constexpr Duration kHold = Millis(5);
 
-// Returns whether the master decides nothing at once because of this report.
+// Returns whether the report may wait: the master makes no immediate decision because of it.
 bool MayWait(const Report& report) {
   return std::holds_alternative<report::Started>(report.what) || std::holds_alternative<report::FetchDone>(report.what);
 }
@@ -80,7 +80,8 @@ void Session::Impl::Flush() {
     size_t bytes = 0;
     for (auto it = unanswered.lower_bound(next_unsent); it != unanswered.end(); ++it) {
       if (it->second.tries >= kTriesTogether) continue;
-      // Later ones wait for the doubtful ones, or for the next registration. So the doubtful ones have their turn, too.
+      // Later reports wait for the doubtful ones, or for the next registration, so that the doubtful ones get their
+      // turn.
       if (it->first >= backlog_end && (!doubtful.empty() || doubtful_under_way.has_value())) break;
       bytes += rpc::WireSize(it->second.report);
       if (!numbers.empty() && bytes > kMaxCallBytes) break;
@@ -117,7 +118,7 @@ void Session::Impl::CountTries(const std::string& why) {
 }
 
 // Replaces a finish by a short failure, so that the master learns of the end and frees the slot. Drops any other
-// report, also a failure that cannot be delivered: the next registration does not list the attempt, which is then lost.
+// report, even a failure: the next registration then does not list the attempt, and the master counts it as lost.
 void Session::Impl::GiveUp(uint64_t number, const std::string& why) {
   Pending& pending = unanswered.at(number);
   ++given_up;
@@ -132,13 +133,13 @@ void Session::Impl::GiveUp(uint64_t number, const std::string& why) {
     pending.tries = 0;
     return;
   }
-  LOG(ERROR) << "a report of " << name << " could not be delivered and is left out: " << why;
+  LOG(ERROR) << "a report of " << name << " could not be delivered and is dropped: " << why;
   // The connection is breaking, so the callback cannot send anything new.
   auto entry = unanswered.extract(number);
   if (entry.mapped().answered) entry.mapped().answered(Verdict::kStale);
 }
 
-// The job has ended: of its attempts only their ends matter, and each becomes a Killed.
+// Drops reports of a job that has ended. Only the ends of its attempts still matter: each becomes a Killed.
 void Session::Impl::EndReportsOf(JobId job) {
   std::vector<std::function<void(Verdict)>> answers;
   for (auto it = unanswered.begin(); it != unanswered.end();) {

@@ -42,7 +42,7 @@ kj::Promise<Result<std::string>> SideFiles::Directory(JobId id, const std::vecto
         jobs_.at(id).ready = true;
         return path;
       })
-      .attach(kj::defer([this, id] { Linked(id); }));  // also when the waiting attempt is given up
+      .attach(kj::defer([this, id] { Linked(id); }));  // also if the waiting attempt is dropped
 }
 
 kj::Promise<Status> SideFiles::Link(std::string directory, std::vector<SideFile> files, size_t next) {

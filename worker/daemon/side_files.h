@@ -1,5 +1,5 @@
-// Side files of jobs. Their bytes come by SHA-256 from the cache of operator libraries. Until a job ends, DIR/JOB has
-// links to them under the job's own names. Read-only. Lives on the loop.
+// Provides the side files of jobs. Their bytes come by SHA-256 from the cache of operator libraries. Until a job ends,
+// DIR/JOB has links to them under the job's own names. The files are read-only. Lives on the loop.
 #pragma once
 
 #include <kj/async.h>
@@ -23,7 +23,7 @@ class SideFiles {
   // Returns the absolute path of the directory when all these files are present; "" if there are none. Attempts of one
   // job share the work. The next call retries what failed.
   kj::Promise<Result<std::string>> Directory(JobId job, const std::vector<SideFile>& files);
-  // Removes the job's links, also those in progress. The cache keeps the bytes.
+  // Removes the job's links, even those being made. The cache keeps the bytes.
   void EndJob(JobId job);
 
  private:

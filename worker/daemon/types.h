@@ -1,4 +1,4 @@
-// The worker as it names itself to the master, and the progress of its attempts.
+// Defines how a worker identifies itself to the master, and the progress of its attempts.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 namespace mr::worker {
 namespace {
 
-// The longest timeout: one year, which is as good as none.
+// The longest timeout: one year, in practice no limit.
 constexpr Duration kMostTimeout = Millis(365ll * 24 * 3600 * 1000);
 
 struct Checker {

@@ -8,9 +8,9 @@
 
 namespace mr::worker {
 
-// Errors: kInvalidArgument for a command that makes no sense. It does not affect the others of its batch.
+// Checks a command. Errors: kInvalidArgument for an invalid one. It does not affect the others of its batch.
 Status Check(const Command& command);
-// Drops and logs commands that make no sense. Timeouts are a year at most.
+// Reads a batch. Drops and logs invalid commands. Limits timeouts to one year.
 CommandBatch ReadBatch(rpc::CommandBatch::Reader in);
 
 void ToWire(const WorkerRef& ref, rpc::WorkerRef::Builder out);

@@ -5,8 +5,8 @@
 namespace mr::worker {
 namespace {
 
-// Most reads of one attempt, over its slices, because a record of each is kept while it runs. No job has so many tasks
-// (guess).
+// Most reads of one attempt, over all its slices, because a record of each is kept while it runs. No job has so many
+// tasks (guess).
 constexpr uint64_t kMostReads = 10'000'000;
 
 }  // namespace
@@ -68,7 +68,7 @@ void Worker::On(LaunchCommand launch) {
 void Worker::On(const command::Kill& kill) {
   AttemptRunner* runner = Find(kill.attempt);
   if (runner == nullptr) {
-    // Unknown here, or over: the master needs the report that nothing of it runs.
+    // The attempt is unknown or has ended: the master needs the report that it does not run.
     services_.report({kill.attempt, report::Killed{}}, nullptr);
     return;
   }
@@ -127,7 +127,8 @@ void Worker::On(const command::ReplicateOutput& command) {
   const ReplicaKey key{from.output.task, from.attempt};
   if (leaving_) {
     services_.report(
-        {{from.output.task, from.attempt}, report::ReplicaNotMade{NameOf(from), "this worker leaves", true}}, nullptr);
+        {{from.output.task, from.attempt}, report::ReplicaNotMade{NameOf(from), "this worker is shutting down", true}},
+        nullptr);
   } else if (!kept_.contains(key)) {
     services_.replicator.Add(from);
   } else if (!unheard_.contains(key)) {
@@ -144,7 +145,7 @@ void Worker::Replicated(const ReplicaLocation& from, const Result<uint64_t>& byt
     services_.report({attempt, report::ReplicaNotMade{NameOf(from), bytes.status().ToString(), here}}, nullptr);
     return;
   }
-  // In the inventory from now on: the master may count on it before its answer arrives.
+  // The replica is in the inventory from now on, because the master may rely on it before its answer arrives.
   const ReplicaKey key{from.output.task, from.attempt};
   kept_[key] = from.output.generation;
   const Replica replica = Own(from.output, from.attempt);
@@ -198,8 +199,8 @@ std::vector<AttemptId> Worker::Running() const {
 
 void Worker::Registered(WorkerRef self, const std::vector<Replica>& drop) {
   if (services_.self.id.valid() && services_.self.id != self.id) {
-    // Another cluster, or a master that has lost its state: nothing here has a meaning there.
-    LOG(WARNING) << "this worker was " << Name(services_.self.id) << " and is " << Name(self.id) << " now";
+    // Another cluster, or a master that has lost its state: it knows nothing of this worker's attempts and outputs.
+    LOG(WARNING) << "this worker changed its id from " << Name(services_.self.id) << " to " << Name(self.id);
   }
   services_.self = self;
   for (const Replica& replica : drop) Drop(replica);

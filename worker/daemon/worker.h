@@ -1,5 +1,5 @@
-// The worker's records: running attempts, known stages and replicas, kept outputs. Applies the master's commands, and
-// lists its state at registration. Lives on the KJ loop.
+// Keeps the worker's records: running attempts, known stages and replicas, kept outputs. Applies the master's commands,
+// and lists this state at registration. Lives on the KJ loop.
 #pragma once
 
 #include <deque>
@@ -40,8 +40,8 @@ class Worker {
   // Returns whether launches are refused, because the worker leaves or because the master drains it.
   bool draining() const { return draining_ || leaving_; }
 
-  // For registration. Inventory() lists outputs that the master has decided to keep, and replicas that it may know of.
-  // Running() includes ended attempts with an unanswered report.
+  // For registration. Inventory() returns the outputs that the master has decided to keep, and the replicas that it may
+  // know. Running() includes ended attempts with an unanswered report.
   std::vector<Replica> Inventory() const;
   std::vector<AttemptId> Running() const;
   // Returns the SHA-256 of the libraries and side files of all known stages.
@@ -79,7 +79,7 @@ class Worker {
   void On(const command::Drain& drain) { draining_ = drain.on; }
   void On(const command::ReplicateOutput& command);
 
-  // Returns why it cannot be launched here; empty if it can.
+  // Returns why this attempt cannot be launched here; empty if it can.
   std::string WhyNot(const LaunchCommand& launch, const StageInfo* stage) const;
   // Returns the replica of this output on this worker.
   Replica Own(const OutputId& output, uint32_t attempt) const {
@@ -92,7 +92,7 @@ class Worker {
 
   Services& services_;
   const Options options_;
-  bool draining_ = false;  // as the master ordered last
+  bool draining_ = false;  // the master's last Drain command
   bool leaving_ = false;
   std::map<StageId, std::shared_ptr<const StageInfo>> stages_;
   std::map<AttemptId, std::shared_ptr<AttemptRunner>> attempts_;

@@ -60,7 +60,7 @@ void Child::Watches(Loop* loop) {
 
 void Child::ReadSoon() {
   control_watch_->WhenReadable([this] {
-    const auto self = shared_from_this();  // a handler may release it
+    const auto self = shared_from_this();  // a handler may release the last reference
     constexpr int kTurn = 64;              // then others have their turn
     if (ReadPackets(kTurn) && !exited_) ReadSoon();
   });
@@ -77,7 +77,7 @@ bool Child::ReadPackets(int limit) {
   for (int i = 0; i < limit && !closed_ && !muted_; ++i) {
     const int error = task::ReceivePacket(control_.get(), &packet, MSG_DONTWAIT);
     if (error == EAGAIN) return true;
-    if (error == ECONNRESET) continue;  // it ended with packets from here unread; its own packets follow
+    if (error == ECONNRESET) continue;  // it ended without reading all packets; those that it sent can still be read
     if (error == EBADMSG) {
       muted_ = true;
       if (handler_ != nullptr) handler_->OnGarbage();
@@ -138,7 +138,7 @@ void Child::KillAtOnce() {
 
 void Child::KillRound(Instant give_up) {
   if (exited_) return;
-  // The rest below it then passes to this process.
+  // Processes that are left below it then pass to this process.
   if (KillBelow(process_) || Now() >= give_up) return KillChild(process_);
   loop_->After(kLookAgain, [weak = weak_from_this(), give_up] {
     if (const auto self = weak.lock()) self->KillRound(give_up);

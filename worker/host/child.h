@@ -1,4 +1,4 @@
-// One child process as the io thread sees it: packets in and out, its log, its end. Serves one task after another if
+// Represents one child process on the io thread: packets in and out, its log, its end. Serves one task after another if
 // its operators are reusable. io thread only.
 #pragma once
 
@@ -22,9 +22,9 @@ class Child : public std::enable_shared_from_this<Child> {
    public:
     virtual ~Handler() = default;
     virtual void OnPacket(task::Packet& packet) = 0;
-    // It sent something that is no packet. The handler kills it.
+    // The child sent something that is not a packet. The handler kills it.
     virtual void OnGarbage() = 0;
-    // It has ended with all that it started, and all its packets have been handled. The last call.
+    // The child and all that it started have ended, and all its packets have been handled. The last call.
     virtual void OnExit(Helper::Exit exit) = 0;
   };
 
@@ -37,16 +37,16 @@ class Child : public std::enable_shared_from_this<Child> {
   void SetHandler(Handler* handler) { handler_ = handler; }
   void Send(const task::Header& header, std::string payload = {}, std::vector<UniqueFd> fds = {});
   void SendBlob(task::Header header, const std::string& blob);
-  // Kills it and all that it has started, which goes first. May be repeated.
+  // Kills first all that the child has started, and then the child. May be repeated.
   void Kill();
   // Kills the child alone, after it has reported its end. Its descendants pass to this process, which kills them
   // (orphans.h). Killing them first would cost 20 us per attempt (measured).
   void KillAtOnce();
-  // Ignores further packets, of a child that broke the protocol and has been killed.
+  // Ignores further packets. For a child that broke the protocol and has been killed.
   void Mute() { muted_ = true; }
 
   pid_t pid() const { return process_.pid; }
-  // Returns whether it is reaped. OnExit follows when all that it had started has ended, too.
+  // Returns whether the child is reaped. OnExit follows when all that it had started has ended, too.
   bool exited() const { return exited_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
   LogSink& log() { return log_; }
@@ -80,9 +80,9 @@ class Child : public std::enable_shared_from_this<Child> {
   LogSink log_;
   bool exited_ = false;
   bool killing_ = false;
-  bool muted_ = false;   // packets are not received any more
+  bool muted_ = false;   // received packets are ignored
   bool closed_ = false;  // the child closed its end, and all has been received
-  bool deaf_ = false;    // nothing can be sent any more
+  bool deaf_ = false;    // the socket takes nothing more
 };
 
 }  // namespace mr::worker

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxIdle = 64;
 // Period of the checks of running tasks: short enough for a fork bomb, at 50 us per check and task (measured).
 constexpr Duration kWatchPeriod = Millis(100);
-// A longer gap between checks means that this process or the machine stood still (guess; a busy machine delays a check
+// A longer gap between checks means that this process or the machine stood still (guess: a busy machine delays a check
 // by less).
 constexpr Duration kStoodStill = Seconds(2);
 }  // namespace
@@ -65,7 +65,8 @@ void Core::Watch() {
   watching_ = true;
   loop.After(kWatchPeriod, [this] {
     watching_ = false;
-    // Not only when the next child is needed: until then nobody would end tasks when their lease runs out.
+    // Replaces the helper now and not when the next child is needed: without a helper, nobody ends tasks whose lease
+    // runs out.
     if (!running.empty() && helper_->Gone()) (void)ReplaceHelper("the helper process is gone");
     const Instant now = Lived();
     for (const auto& task : std::set(running)) task->LookAfter(now);

@@ -28,10 +28,10 @@ class Core {
   // Helper::Spawn.
   Result<std::shared_ptr<Child>> Take(JobId job, const std::string& key, bool reuse, bool leased);
   const std::shared_ptr<LeaseClock>& lease() const { return helper_->lease(); }
-  // Kills processes of this machine that an earlier host of the same data directory has left. Returns how many.
+  // Kills processes on this machine that an earlier host of the same data directory has left behind. Returns how many.
   size_t EndLeftovers() const;
-  // The clock for the time that tasks may be without progress. Time in which the machine slept or this process stood
-  // still does not count, because the tasks' processes stood still, too.
+  // Returns the clock for the time that tasks may be without progress. Time in which the machine slept or this process
+  // stood still does not count, because the tasks' processes stood still, too.
   Instant Lived() { return lived_.Read(options_.now()); }
   // Starts the periodic checks of running tasks (time without progress, number of processes), if they do not run.
   void Watch();

@@ -9,9 +9,9 @@
 namespace mr::worker {
 namespace {
 
-// Delays between looks at killed processes. Most end within a millisecond.
+// Delays between checks of killed processes. Most end within a millisecond.
 constexpr Duration kFirstDelay = Millis(1), kMostDelay = Millis(4);
-// Delay between looks at stuck processes, to collect them.
+// Delay between checks of stuck processes, to collect them.
 constexpr Duration kStuckDelay = Seconds(1);
 constexpr Duration kHurry = Millis(1500);
 

@@ -17,9 +17,9 @@ class Orphans {
   // on_stuck: called once for each process that was killed and does not end, with its description. May be empty.
   Orphans(Loop* loop, std::function<void(const std::string&)> on_stuck) : loop_(loop), on_stuck_(std::move(on_stuck)) {}
 
-  // Calls when all orphans have ended, except stuck ones (process_tree.h); at once if there are none.
+  // Calls `call` when all orphans except stuck ones (process_tree.h) have ended; at once if there are none.
   void WhenGone(std::function<void()> call);
-  // The host ends: from 1.5 s after the first such call on, WhenGone waits for nothing.
+  // Called when the host shuts down. From 1.5 s after the first such call, WhenGone no longer waits.
   void Hurry();
 
  private:
@@ -31,8 +31,8 @@ class Orphans {
   std::vector<std::function<void()>> calls_;
   std::set<task::Process> stuck_;  // those that on_stuck_ was called for
   std::optional<Instant> give_up_;
-  Duration delay_;      // until the next look
-  uint64_t looks_ = 0;  // a timer of an earlier look has no effect
+  Duration delay_;      // until the next check
+  uint64_t looks_ = 0;  // number of checks; a timer of an earlier one has no effect
 };
 
 }  // namespace mr::worker

@@ -72,7 +72,7 @@ std::vector<pid_t> ChildrenOfMain() {
 // on. Each child made its own session; what the daemon itself starts stays in the daemon's.
 bool IsOrphan(pid_t pid) { return Registry().count(pid) == 0 && getsid(pid) != getsid(0); }
 
-// Returns whether some are left, alive or not yet collectable.
+// Collects ended orphans. Returns whether some are left, alive or not yet collectable.
 bool CollectOrphans() {
   bool left = false;
   for (const pid_t pid : ChildrenOfMain()) {
@@ -81,7 +81,7 @@ bool CollectOrphans() {
   return left;
 }
 
-// For callers without a loop.
+// Kills and collects orphans, and waits for that. For callers without a loop.
 void SweepAtOnce() {
   const Instant end = Now() + kPatience;
   while (SweepOrphans().left > 0 && Now() < end) poll(nullptr, 0, kLookAgainMs);
@@ -110,7 +110,8 @@ Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& 
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   Helper helper;
   struct stat info;
-  // By its identity: the same path may mean another directory in another container, with processes on this machine.
+  // Identifies the directory by device and inode: another container may use the same path for another directory, with
+  // processes on this machine.
   if (!data_directory.empty() && stat(data_directory.c_str(), &info) == 0) {
     helper.lives_ =
         std::string(task::kMarkVariable) + "=" + std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino) + ":";
@@ -169,7 +170,7 @@ Status Helper::Launch() {
     pid_ = 0;
     return ErrnoStatus(error, "cannot run " + mrtask_path_);
   }
-  theirs.reset();  // so that the helper's end can be seen
+  theirs.reset();  // so that this process sees the end of the helper
   if (Status status = AwaitHello(); !status.ok()) {
     lost_ = true;
     End();
@@ -186,11 +187,11 @@ Status Helper::AwaitHello() {
   if (got == -EAGAIN)
     return Internal(mrtask_path_ + " does not answer within " + std::to_string(kHelperTimeoutSeconds) + " s");
   if (got == 0 || got == -ECONNRESET) {
-    return Rejected(mrtask_path_ + " ended before it said which protocol it speaks, this mrworker speaks " +
+    return Rejected(mrtask_path_ + " exited before it reported its protocol version; this mrworker uses version " +
                     std::to_string(task::kTaskProtocol) + remedy);
   }
   if (got != sizeof hello || hello.magic != task::kHelperMagic) {
-    return Rejected(mrtask_path_ + " does not answer as an mrtask does" + remedy);
+    return Rejected(mrtask_path_ + " does not answer like mrtask" + remedy);
   }
   if (hello.protocol != task::kTaskProtocol) {
     return Rejected(mrtask_path_ + " speaks protocol " + std::to_string(hello.protocol) + ", this mrworker " +

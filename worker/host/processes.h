@@ -1,5 +1,5 @@
-// Processes of the host: the helper that makes them, their end, and what they leave behind. There is one registry of
-// children per process, because orphans of all hosts pass to the same parent.
+// Manages the processes of the host: the helper that makes them, their end, and the orphans that they leave behind.
+// There is one registry of children per process, because orphans of all hosts pass to the same parent.
 #pragma once
 
 #include <sys/types.h>
@@ -74,7 +74,7 @@ class Helper {
   // directory; "" without a data directory.
   const std::string& life() const { return life_; }
   const std::string& lives() const { return lives_; }
-  // Replaces the helper process. Children of the old one continue. Errors: as Start.
+  // Replaces the helper process. Children of the old one continue. Errors: as for Start.
   Status Replace();
 
   // Reaps a child. Call it once, when pidfd is readable. Does not wait. What the child has started passes to this
@@ -110,7 +110,7 @@ class Helper {
 // Sends SIGKILL to the child and to its process group. May be repeated until Reap.
 void KillChild(const Spawned& child);
 // Stops the child and kills what it has started. Call it before the child is killed: what it has started stays below it
-// until then. Does not wait. Returns whether nothing below it has yet to end.
+// until then. Does not wait. Returns whether all that was below it has ended.
 bool KillBelow(const Spawned& child);
 
 // Kills what ended children of any host have left behind, and collects what has ended of it. Does not wait.

@@ -18,22 +18,21 @@ using task::Kind;
 using task::Packet;
 
 namespace {
-// Larger than any result with all its counters. A child that sends more is broken.
+// Most bytes of a result: more than any valid one with all its counters. A child that sends more is broken.
 constexpr size_t kMaxResultBytes = 16u << 20;
 constexpr uint32_t kMaxReadMore = 1u << 20;
-// How long a cancelled operator may take, if it polls for that, to see it and to end its work (guess; its slot, and
-// perhaps the end of its job, wait for it).
+// How long a cancelled operator that polls for cancellation may take to end its work (guess: its slot, and perhaps the
+// end of its job, wait for it).
 constexpr Duration kKillGrace = Millis(500);
 // Most counters (of the operator and of the host), bad records and hot keys (of all ports) in a result. A child that
 // sends more is broken.
 constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS;
-// No valid chunk is larger: one record of 16 MiB, and what surrounds it.
+// Most bytes of a chunk: one record of 16 MiB, plus headers.
 constexpr size_t kMaxChunkBytes = kMaxRecordBytes + (4u << 20);
 
 constexpr char kLeaseText[] =
     "its worker had no contact with the master for too long: an attempt with side effects ends then, so that another "
-    "one "
-    "may begin elsewhere (mrmaster --side_effects_lease)";
+    "one may begin elsewhere (mrmaster --side_effects_lease)";
 constexpr const char* kPhases[] = {"read", "shuffle", "merge", "reduce", "write"};
 
 task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint64_t arena_bytes, bool keep) {
@@ -73,7 +72,8 @@ task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint
   return w;
 }
 
-// Children with one key differ in nothing that outlives a task.
+// Returns the key under which children may be reused: children with the same key differ in nothing that outlives a
+// task.
 std::string ReuseKey(const TaskSpec& spec) {
   std::string key = spec.library_path + '\0' + std::to_string(spec.memory_bytes) + '\0' + spec.files_directory;
   for (const auto& [name, value] : spec.env) key += '\0' + name + '=' + value;
@@ -206,13 +206,13 @@ void Running::PumpInput() {
 
 void Running::OnPacket(Packet& packet) {
   if (failure_.has_value()) {
-    // It came to its end within its grace.
+    // The cancelled operator ended within its grace period.
     if (packet.header.kind == Kind::kDone && packet.header.more == 0) child_->Kill();
     return;
   }
   const char* wrong = nullptr;
   if (done_.has_value()) {
-    wrong = "it went on after its end";
+    wrong = "it sent a packet after its result";
   } else {
     switch (packet.header.kind) {
       case Kind::kOutput: wrong = TakeOutput(packet.header); break;
@@ -261,7 +261,7 @@ const char* Running::TakeOutput(const Header& h) {
   output_busy_[h.d] = true;
   ++outputs_pending_;
   const OutputChunk chunk{h.a, h.b, h.c, *bytes};
-  // The callback keeps the bytes alive, and not the task's child.
+  // The callback keeps the bytes alive, but not the child.
   observer_->OnOutput(chunk, [self = shared_from_this(), bytes, slot = h.d](Status status) {
     self->core_->loop.Post([self, slot, status = std::move(status)] { self->OutputDone(slot, status); });
   });
@@ -273,7 +273,7 @@ void Running::OutputDone(uint32_t slot, Status status) {
   output_busy_[slot] = false;
   --outputs_pending_;
   if (!status.ok()) {
-    Fail(TaskEnd::kEnvironment, "cannot keep the output: " + status.message());
+    Fail(TaskEnd::kEnvironment, "cannot store the output: " + status.message());
     return;
   }
   if (!done_.has_value() || keep_) {  // a kept child needs its slots for the next task
@@ -297,9 +297,9 @@ const char* Running::TakeTaken(const Header& h) {
 }
 
 const char* Running::TakeReadMore(const Header& h) {
-  if (h.a >= spec_.splits.size()) return "a read of a split that it has not";
+  if (h.a >= spec_.splits.size()) return "a read of a split that does not exist";
   if (h.b == 0 || h.b > kMaxReadMore) return "a read of too many bytes";
-  if (reading_more_) return "two reads at a time";
+  if (reading_more_) return "a read before the previous one was answered";
   reading_more_ = true;
   observer_->ReadMore(h.a, h.x, h.b, [self = shared_from_this(), want = h.b](Result<std::string> bytes) {
     self->core_->loop.Post([self, want, bytes = std::move(bytes)] {
@@ -323,14 +323,14 @@ const char* Running::TakeDone(Packet& packet) {
   task::WireResult result;
   if (!DecodeFields(done_blob_, &result) || result.outcome > task::Outcome::kUserFinal)
     return "a result that cannot be read";
-  if (!partial_.empty() || reading_more_) return "an end in the middle of something";
+  if (!partial_.empty() || reading_more_) return "a result before its output or a read was complete";
   if (result.counters.size() > kMaxCounters) return "a result with too many counters";
   for (const task::WireCounter& c : result.counters) {
     if (c.group.size() > MR_MAX_COUNTER_NAME || c.name.size() > MR_MAX_COUNTER_NAME) {
       return "a result with a counter whose group or name is too long";
     }
   }
-  if (result.bad_records.size() > kMaxBadRecords) return "a result with too many bad records in words";
+  if (result.bad_records.size() > kMaxBadRecords) return "a result with too many messages about bad records";
   if (result.hot_keys.size() > kMaxHotKeys) return "a result with too many hot keys";
   for (const HotKey& key : result.hot_keys) {
     if (key.partition >= port_of_.size() || port_of_[key.partition] != key.port || key.prefix.size() > kHotKeyPrefix) {
@@ -424,18 +424,17 @@ void Running::ExitedEarly(Helper::Exit exit) {
     r.end = TaskEnd::kEnvironment;
     r.message = "the task's process could not be set up";
   } else if (!exit.by_signal && exit.value == task::kLostDaemon) {
-    r.message = operator_name() +
-                " closed the socket by which its process and the worker talk; close only descriptors " +
+    r.message = operator_name() + " closed the socket between its process and the worker; close only descriptors " +
                 "that the operator has opened";
   } else if (!exit.by_signal) {
-    r.message = "TASK_EXITED_EARLY: " + operator_name() + " ended its process by exit(" + std::to_string(exit.value) +
-                ") before its task was done; operators return instead";
+    r.message = "TASK_EXITED_EARLY: " + operator_name() + " called exit(" + std::to_string(exit.value) +
+                ") before its task was done; return from the operator instead";
   } else if (exit.value == SIGKILL && core_->lease()->TakeEnded(pid)) {
     r.end = TaskEnd::kLeaseOver;
     r.message = kLeaseText;
   } else if (exit.value == SIGXFSZ) {
-    r.message = operator_name() + " wrote a file above " + HumanBytes(core_->options_.file_bytes) +
-                ", which --task_file_bytes of its worker forbids";
+    r.message = operator_name() + " wrote a file larger than " + HumanBytes(core_->options_.file_bytes) +
+                ", the limit --task_file_bytes of its worker";
   } else if (exit.value == SIGKILL) {
     r.message = operator_name() +
                 " was killed by SIGKILL from outside, most likely by the kernel because "

@@ -29,7 +29,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   // io thread only.
   void Start();
   void KillNow();
-  // Called several times per second: ends the task if it makes no progress for too long or has too many processes. now:
+  // Ends the task if it makes no progress for too long or has too many processes. Called several times per second. now:
   // Core::Lived().
   void LookAfter(Instant now);
 
@@ -52,7 +52,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
 
   void SendTask();
   void PumpInput();
-  // Each returns null, or what is wrong with the packet.
+  // Each handles one kind of packet. Returns null, or the error in the packet.
   const char* TakeOutput(const task::Header& h);
   const char* TakeTaken(const task::Header& h);
   const char* TakeReadMore(const task::Header& h);

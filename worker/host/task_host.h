@@ -33,7 +33,7 @@ namespace mr::worker {
 
 // A part of a file, which the child cuts into records: bytes [offset, offset + length) of the input. `fd` holds the
 // input's bytes [fd_offset, fd_offset + fd_length): a whole local file, or one block of a stored file. The child
-// requests bytes behind that for the last record (TaskObserver::ReadMore).
+// requests bytes after these for the last record (TaskObserver::ReadMore).
 struct SplitInput {
   uint32_t input = 0;  // index of the stage input
   std::string name;    // URI, for messages and MR_INPUT_FILE
@@ -86,7 +86,7 @@ struct TaskSpec {
   std::string scratch_directory;  // for spill runs (O_TMPFILE)
   std::string log_path;           // the child's stdout and stderr, at most 64 MiB
   std::string files_directory;    // of the job's side files, or ""
-  uint64_t max_bad_records = 0;   // skipped ones; one more is a user error
+  uint64_t max_bad_records = 0;   // records that may be skipped; one more is a user error
   // Longest time without progress (input taken, output, counters); more is a user error. 0 = no limit. Waits do not
   // count, nor does time in which the machine slept or this process stood still.
   Duration timeout;
@@ -113,7 +113,7 @@ enum class TaskEnd : uint8_t {
 struct TaskResult {
   TaskEnd end = TaskEnd::kDone;
   std::string message;      // for people: the cause, signal name, exit code
-  std::string record;       // where in the input: "file:///a.txt, byte 1234" or "" where not known
+  std::string record;       // place in the input: "file:///a.txt, byte 1234" or "" where not known
   std::string stderr_tail;  // last lines, at most 2 KiB
   uint64_t records_in = 0, records_out = 0;
   Duration ran, waited;  // computing; waiting for segments
@@ -165,7 +165,7 @@ struct TaskHostOptions {
   // The daemon's data directory. Processes that tasks start are marked with it, for EndLeftovers(). May be empty.
   std::string data_directory;
   // An operator library of the engine, or "". Loaded once, in the helper, for all children (loading takes 0.3 ms,
-  // measured). Never a user's library: its code has no place in the helper.
+  // measured). Never a user's library, because the helper must not run user code.
   std::string preload;
   uint32_t arena_bytes = 16u << 20;
   // Limits of each attempt; 0 = no limit. The host counts processes and threads together, several times per second. The
@@ -185,12 +185,12 @@ struct TaskHostOptions {
 
 class TaskHost {
  public:
-  // Starts the helper. A helper that dies is replaced when a child is needed. Errors: as Helper::Start (processes.h).
-  // Requires: on the main thread, before there is another one; children die with it.
+  // Starts the helper. A helper that dies is replaced when a child is needed. Errors: as for Helper::Start
+  // (processes.h). Requires: on the main thread, before there is another one; children die with it.
   static Result<std::unique_ptr<TaskHost>> Start(const TaskHostOptions& options);
   virtual ~TaskHost() = default;  // kills running tasks and the helper
 
-  // Runs a task. Never fails at once: errors arrive by OnEnd. The observer lives until OnEnd has returned.
+  // Runs a task. Returns no errors: they arrive by OnEnd. The observer lives until OnEnd has returned.
   virtual std::shared_ptr<RunningTask> Run(TaskSpec spec, std::shared_ptr<TaskObserver> observer) = 0;
   // Ends the idle children and frees the arenas that are kept for this job.
   virtual void EndJob(JobId job) = 0;

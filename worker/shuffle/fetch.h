@@ -1,8 +1,8 @@
 // Fetches segments of upstream outputs for one reading attempt, over Cap'n Proto.
 //
-// A request names a segment (input, upstream task, partitions) and its replica, which the directory or a bind has
-// named. Four calls are in flight per peer connection, and small segments share a call. A window bounds the bytes that
-// are requested, or that have arrived and were not taken.
+// A request names a segment (input, upstream task, partitions) and its replica, which comes from the directory or from
+// a bind. Four calls are in flight per peer connection, and small segments share a call. A window bounds the bytes that
+// are requested, or have arrived but are not taken yet.
 //
 // The table is checked against the committed digest, every chunk against its wire digest, every partition against its
 // row. A partition that fits into the window is delivered after all of it has been checked. A larger one is delivered
@@ -44,7 +44,8 @@ struct FetchMeasure {
   uint32_t readers = 0;  // of the replica, as its worker counted them; mean over the bytes; 0: not counted
 };
 
-// All calls come on the loop, and none from within a call of the fetcher. They may destroy the fetcher.
+// Receives what a fetcher delivers. All calls come on the loop, and none from within a call of the fetcher. They may
+// destroy the fetcher.
 class FetchObserver {
  public:
   virtual ~FetchObserver() = default;
@@ -61,10 +62,10 @@ class FetchObserver {
   virtual void OnSegmentFailed(const ReplicaLocation& from, const Status& why, bool partly_delivered) = 0;
 };
 
-// One per slice of a reading attempt.
+// Fetches the segments of one slice of a reading attempt.
 class Fetcher {
  public:
-  virtual ~Fetcher() = default;  // cancels; the observer is not called afterwards
+  virtual ~Fetcher() = default;  // cancels all requests; the observer is not called afterwards
   // Delivers the partitions of a segment in any order, and the batches of each in their order.
   virtual void Request(SegmentRequest request) = 0;
 };
@@ -90,7 +91,8 @@ class FetchPool {
   ~FetchPool();
 
   void SetClusterId(uint64_t cluster_id);  // for new connections
-  // Counts local readers in the same place as readers from other workers. Call it before the first fetcher.
+  // Sets the place where local readers are counted, together with readers from other workers. Call it before the first
+  // fetcher.
   void CountReadersIn(std::shared_ptr<ReplicaReaders> readers);
   std::unique_ptr<Fetcher> NewFetcher(FetchObserver* observer, const FetcherOptions& options);
   std::unique_ptr<Fetcher> NewFetcher(FetchObserver* observer) { return NewFetcher(observer, {}); }

@@ -15,7 +15,7 @@
 namespace mr::worker {
 namespace {
 
-// A want, and the pieces of its chunk that have arrived.
+// A want (one wanted chunk), and the pieces of the chunk that have arrived.
 struct Progress {
   ChunkWant want;
   StoredChunk chunk;
@@ -143,7 +143,7 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
     --calls_;
     if (chunks.size() == 0 || chunks.size() > call.size()) {
       for (Progress& p : call) queue_.push_back(std::move(p));
-      return Break(Unavailable("the worker at " + address_ + " answers fetches wrongly"));
+      return Break(Unavailable("the worker at " + address_ + " sent an invalid answer to a fetch"));
     }
     // Unanswered wants go back to the front, in order; then partly answered ones.
     for (size_t i = call.size(); i > chunks.size(); --i) queue_.push_front(std::move(call[i - 1]));

@@ -1,6 +1,6 @@
-// A way to read chunks of one peer's replicas: over a connection, or from this worker's own store. All fetchers of the
-// worker share it. It returns stored chunks whole and unchecked; the fetcher checks them. Lives on the loop. For
-// fetch*.cc and replicate.cc only.
+// Reads chunks of one peer's replicas, over a connection or from this worker's own store. All fetchers of the worker
+// share it. It returns stored chunks whole and unchecked; the fetcher checks them. Lives on the loop. For fetch*.cc and
+// replicate.cc only.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,7 @@ struct ChunkWant {
   uint32_t generation = 0;
   uint32_t partition = 0;
   uint32_t chunk = 0;
-  uint64_t expected_bytes = 0;  // approximate, to fill calls
+  uint64_t expected_bytes = 0;  // approximate: decides how many wants share a call
   uint64_t reader = 0;          // number among the pool's readers; 0: not counted
   bool last = false;            // this reader's last request to this replica
   // Returns false if nobody waits for it any more. It is then dropped without `done`.
@@ -35,7 +35,7 @@ class FetchChannel {
  public:
   virtual ~FetchChannel() = default;
   virtual void Submit(ChunkWant want) = 0;
-  // Returns whether no further want can succeed. Then take a new channel.
+  // Returns whether the channel is broken: no further want can succeed, and a new channel is needed.
   virtual bool broken() const = 0;
 };
 

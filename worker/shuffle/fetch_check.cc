@@ -51,7 +51,7 @@ Status CheckTable(const std::vector<PartitionRow>& rows, uint32_t partitions, co
     // Chunk counts are not part of the digest. A wrong one must not make the reader request chunks without end.
     if ((row.chunks == 0) != (row.bytes == 0) || row.bytes / sizeof(BatchHeader) < row.chunks ||
         (row.bytes == 0 && row.records != 0)) {
-      return Corrupted("a row of a table contradicts itself");
+      return Corrupted("a row of a table is inconsistent");
     }
   }
   return Status::Ok();

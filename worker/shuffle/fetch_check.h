@@ -24,7 +24,7 @@ Result<std::vector<std::string>> CheckChunks(const std::vector<StoredChunk>& chu
 
 using Table = std::shared_ptr<const std::vector<PartitionRow>>;
 
-// Checks that the rows match the committed digest, and that each row makes sense.
+// Checks that the rows match the committed digest, and that each row is consistent.
 Status CheckTable(const std::vector<PartitionRow>& rows, uint32_t partitions, const Digest128& content);
 // Unpacks a fetched table and checks it in the same way.
 Result<Table> UnpackTable(const StoredChunk& chunk, uint32_t partitions, const Digest128& content);

@@ -34,7 +34,7 @@ using SegmentPtr = std::shared_ptr<Segment>;
 // One partition in progress.
 struct Partition {
   SegmentPtr segment;
-  uint64_t order = 0;  // sequence number of its begin
+  uint64_t order = 0;  // sequence number of its start
   uint32_t number = 0;
   bool streamed = false;  // above the window: delivered batch by batch
   uint32_t asked = 0;     // chunks

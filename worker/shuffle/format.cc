@@ -94,7 +94,7 @@ std::string EncodeTable(const std::vector<PartitionRow>& rows) {
 
 Result<std::vector<PartitionRow>> DecodeTable(std::string_view raw) {
   constexpr size_t kRowBytes = kRowWords * 8;
-  if (raw.size() % kRowBytes != 0) return Corrupted("a partition table has a broken length");
+  if (raw.size() % kRowBytes != 0) return Corrupted("a partition table has an invalid length");
   std::vector<PartitionRow> rows(raw.size() / kRowBytes);
   for (size_t i = 0; i < rows.size(); ++i) {
     uint64_t words[kRowWords];

@@ -1,5 +1,4 @@
-// For code on a KJ loop: runs a function on the worker's thread pool and returns its value to the loop, and makes
-// objects that live on the loop.
+// Runs functions on the worker's thread pool for code on a KJ loop, and makes objects that live on the loop.
 #pragma once
 
 #include <kj/async.h>
@@ -21,8 +20,8 @@ namespace mr::worker {
 using PostToPool = std::function<void(std::function<void()>)>;
 
 // Runs fn on the pool. The promise fails if the task throws or is dropped. Dropping the promise does not stop the task,
-// so fn must own what it uses. The value is passed under a mutex of ours, because KJ's own hand-off is invisible to the
-// thread sanitizer.
+// so fn must own what it uses. The value is passed under a mutex, because the thread sanitizer does not see KJ's own
+// hand-off.
 template <class F, class T = std::invoke_result_t<F>>
 kj::Promise<T> OnPool(const PostToPool& post, F fn) {
   struct Box {

@@ -1,10 +1,10 @@
 // Makes whole replicas of other workers' outputs in this worker's store.
 //
 // Fetches each chunk in its stored form, over the channels of readers and with their checks: table against the
-// committed digest, chunks against their wire digest, partitions against their rows. Stores it in the same form.
-// Afterwards the store has the committed content, or nothing: a replica that ends early leaves nothing behind.
+// committed digest, chunks against their wire digest, partitions against their rows. Stores it in the same form. At the
+// end the store has the committed content, or nothing: a failed or cancelled replica leaves nothing behind.
 //
-// Memory: two transfers at a time, each with a window of chunks that are requested and not stored. Lives on the
+// Memory: two transfers at a time, each with a window of chunks that are requested and not stored yet. Lives on the
 // worker's KJ loop; checks and writes run on the pool.
 #pragma once
 

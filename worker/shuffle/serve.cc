@@ -41,8 +41,8 @@ struct Reply {
   uint64_t drops = 0;
 };
 
-// The last chunk that did not fit into one reply, because its other pieces are requested next. The replica may be gone
-// by then: callers must check.
+// Caches the last chunk that did not fit into one reply, because its other pieces are requested next. The replica may
+// be gone by then: callers must check.
 class PartlySent {
  public:
   std::shared_ptr<const StoredChunk> Find(const Wanted& w) {
@@ -94,12 +94,12 @@ struct ShuffleServing::State {
   Status CheckReplica(const ReplicaKey& replica, Incarnation asked) const {
     if (!replica.task.job.valid() || replica.attempt == 0) return InvalidArgument("not the name of a replica");
     if (asked != incarnation) {
-      return NotFound("this worker has restarted since; what an earlier life stored is gone");
+      return NotFound("this worker has restarted since; the outputs of its earlier process are gone");
     }
     return Status::Ok();
   }
 
-  // On the pool. Reads a prefix of the requests: the first one always, others while they fit whole.
+  // Reads a prefix of the requests, on the pool: always the first one, and further ones while they fit whole.
   Reply Read(const std::vector<Wanted>& wanted, PartlySent* partly_sent) const {
     Reply read{{}, store->drops()};
     std::vector<ReplyPiece>& pieces = read.all;
@@ -144,7 +144,8 @@ struct ShuffleServing::State {
     return piece;
   }
 
-  // On the loop, like commands, so that no byte leaves after the command that drops its replica.
+  // Replaces pieces of dropped replicas by an error. On the loop, like commands, so that no byte is sent after the
+  // command that drops its replica.
   void DropDead(const std::vector<Wanted>& wanted, Reply* pieces) const {
     if (store->drops() == pieces->drops) return;
     for (size_t i = 0; i < pieces->all.size(); ++i) {
@@ -164,9 +165,9 @@ struct ShuffleServing::State {
     return n;
   }
 
-  // context: of fetch, here or in a session. Copies the bytes into the message. Memory that a reply only refers to
-  // would have to live until the reply is written. A capability server does not learn when that is. A peer that
-  // requests ahead without reading must not be able to have it freed before.
+  // Answers a fetch, in a session or without one. Copies the bytes into the message: memory that a reply only refers to
+  // would have to live until the reply is written, and a capability server is not notified of that. Otherwise a peer
+  // that requests ahead without reading could cause a use after free.
   template <class Context>
   void Answer(Context& context, const std::vector<Wanted>& wanted, Reply read, uint64_t session) {
     FaultPoint("serve");

@@ -31,7 +31,7 @@ class ShuffleServing {
   ShuffleServing(std::shared_ptr<ShuffleStore> store, PostToPool post_to_pool, Incarnation incarnation);
   ~ShuffleServing();  // open sessions continue until their connections end
 
-  // The contexts of DataServer::Server, which protects its own names for them.
+  // Names for the contexts of DataServer::Server, whose own names are protected.
   using Wire = rpc::DataServer;
   using FetchContext = capnp::CallContext<Wire::FetchParams, Wire::FetchResults>;
   using TableContext = capnp::CallContext<Wire::TableParams, Wire::TableResults>;

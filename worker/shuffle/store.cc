@@ -8,11 +8,11 @@
 namespace mr::worker {
 namespace {
 
-// Outputs of a long job keep the whole cohort of their time. So a cohort takes at most ten minutes of other jobs'
-// outputs (guess).
+// The outputs of a long job keep alive the whole cohort in which they are. So a cohort takes new outputs for at most
+// ten minutes (guess).
 constexpr Duration kCohortAge = Seconds(600);
-// Ended jobs that are remembered, so that a late writer cannot bring one back (guess: far more than one worker's
-// attempts can be late by).
+// Number of ended jobs that are remembered, so that a late writer cannot bring one back (guess: far more than late
+// attempts of one worker can need).
 constexpr size_t kEndedJobs = 4096;
 
 std::string Describe(const ReplicaKey& key) { return Name(AttemptId{key.task, key.attempt}, TaskLetter::kMap); }
@@ -67,7 +67,7 @@ void StoreImpl::AskForNext() {
     auto opened = OpenCohort();
     std::lock_guard lock(mutex_);
     next_asked_ = false;
-    if (!opened.ok()) return;  // the next commit asks again
+    if (!opened.ok()) return;  // the next commit requests one again
     next_ = *std::move(opened);
     RotateIfDue();
   });
@@ -120,7 +120,7 @@ Status StoreImpl::CheckNew(const ReplicaKey& key) {
 Result<StoreImpl::CohortPtr> StoreImpl::Reserve(JobId id, uint64_t bytes) {
   std::unique_lock lock(mutex_);
   RotateIfDue();
-  if (!TakesNew(*shared_)) {  // and none was opened ahead: waits for a new one
+  if (!TakesNew(*shared_)) {  // no cohort was opened ahead: waits for a new one
     lock.unlock();
     MR_ASSIGN_OR_RETURN(CohortPtr opened, OpenCohort());
     lock.lock();
@@ -143,8 +143,9 @@ Status StoreImpl::Commit(const ReplicaKey& key, uint64_t stored_bytes, const std
   }
   CohortPtr cohort;
   Status status;
-  // Adding a file reads files with neighbouring keys, and fails if one of them is damaged. That must not cost the new
-  // output. So this tries the job's own cohort, the shared one, and then a new one, which holds nothing to be damaged.
+  // Adding a file reads files with neighbouring keys, and fails if one of them is damaged. That must not fail the new
+  // output. So this tries the job's own cohort, the shared one, and then a new one, which holds nothing that could be
+  // damaged.
   for (int tries = 0; tries < 3; ++tries) {
     MR_ASSIGN_OR_RETURN(cohort, Reserve(key.task.job, stored_bytes));
     status = sst != nullptr ? cohort->Ingest(sst->path()) : cohort->Write(entries);

@@ -1,4 +1,4 @@
-// Shuffle output of this worker's attempts, in RocksDB, until its job ends.
+// Stores the shuffle output of this worker's attempts in RocksDB until the job ends.
 //
 // Key: (job, stage, task, attempt, partition, chunk), big-endian, so that one output's chunks lie together in partition
 // order. Chunk 0 of partition 0xffffffff is the partition table. Value: one stored chunk (ChunkHeader, then the bytes
@@ -6,11 +6,11 @@
 //
 // Outputs from 4 MiB up become one SST each (SstFileWriter, ingested by move); smaller ones go through the shared
 // memtable. A directory is a cohort: a slice of time or volume, opened ahead, closed and removed as a whole. A job past
-// 256 MiB gets its own. The WAL is off: the store is wiped when its worker starts, because a new incarnation owns
-// nothing, and lost outputs are made again.
+// 256 MiB gets its own. The WAL is off: the store is wiped when its worker starts, because a new incarnation owns no
+// outputs, and lost ones are made again.
 //
-// Thread-safe. Calls may touch the disk: never make them on an event loop, except Has, Drop and drops. Writers must end
-// before the store.
+// Thread-safe. Calls may access the disk: never make them on an event loop, except Has, Drop and drops. Writers must be
+// destroyed before the store.
 #pragma once
 
 #include <cstdint>
@@ -81,18 +81,19 @@ class ShuffleStore {
     // Makes the replica readable. Returns all `partitions` rows, also empty ones.
     virtual Result<std::vector<PartitionRow>> Finish() = 0;
   };
-  // Errors: kRejected if this replica exists, kCancelled if its job has ended.
+  // Begins to write a replica. Errors: kRejected if this replica exists, kCancelled if its job has ended.
   virtual Result<std::unique_ptr<Writer>> Begin(const ReplicaKey& key, uint32_t partitions) = 0;
 
-  // Errors: kNotFound if there is no such replica or chunk, kCorrupted if its bytes are damaged.
+  // Reads a chunk, or the partition table. Errors: kNotFound if there is no such replica or chunk, kCorrupted if its
+  // bytes are damaged.
   virtual Result<StoredChunk> Get(const ReplicaKey& key, uint32_t partition, uint32_t chunk) = 0;
   virtual Result<std::vector<PartitionRow>> Table(const ReplicaKey& key) = 0;
   virtual bool Has(const ReplicaKey& key) = 0;
   virtual std::vector<ReplicaKey> Inventory() = 0;
-  // Stops serving it at once. Its space is freed with its cohort.
+  // Stops serving a replica at once. Its space is freed with its cohort.
   virtual void Drop(const ReplicaKey& key) = 0;
-  // Returns a number that rises when a replica goes. If it has risen, check Has before bytes that were read earlier
-  // leave.
+  // Returns a number that rises when a replica is dropped. If it has risen, check Has before sending bytes that were
+  // read earlier.
   virtual uint64_t drops() const = 0;
   virtual void EndJob(JobId job) = 0;
   virtual uint64_t bytes() const = 0;  // stored bytes of live outputs

@@ -28,8 +28,8 @@ constexpr int kMaxOpenFiles = 256;
 // Many small chunks share a block. A chunk of 1 MiB is a block of its own.
 constexpr size_t kBlockBytes = 16 << 10;
 
-// RocksDB has no code of its own for these errors. A limit of the process or of the user is reached, and no file is
-// damaged.
+// Returns whether a limit of the process or the user is reached, and no file is damaged. RocksDB has no code of its own
+// for these errors.
 bool RanOut(const std::string& text) {
   for (const int error : {EMFILE, ENFILE, EDQUOT, ENOMEM}) {
     if (text.ends_with(std::strerror(error))) return true;
@@ -62,7 +62,8 @@ class BadListener : public rocksdb::EventListener {
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status*) override {
     if (!bad_->exchange(true)) on_bad_();
   }
-  // A bad cohort is given up. Closing one that waits for space to recover may take as long as that wait.
+  // Disables recovery, because a bad cohort is given up. Closing one that waits for free space could take as long as
+  // that wait.
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status, bool* auto_recovery) override {
     *auto_recovery = false;
   }

@@ -1,6 +1,6 @@
-// One directory of the shuffle store: one RocksDB database, written without a log, closed and removed as a whole. Also
-// the SST files that are ingested into it. It does not know replicas and jobs; store.cc decides what lies where.
-// Thread-safe.
+// Manages one directory of the shuffle store (a cohort): one RocksDB database, written without a log, closed and
+// removed as a whole, and the SST files that are ingested into it. It does not know replicas and jobs; store.cc assigns
+// outputs to cohorts. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ using StoreEntry = std::pair<std::string, std::string>;  // key, value
 
 class Cohort {
  public:
-  // Requires: `directory` does not exist. on_bad runs once, on any thread, when a background error has made the
-  // database unusable. It must not block.
+  // Makes a database. Requires: `directory` does not exist. on_bad runs once, on any thread, when a background error
+  // has made the database unusable. It must not block.
   static Result<std::unique_ptr<Cohort>> Open(std::string directory, std::shared_ptr<RocksShared> shared,
                                               std::function<void()> on_bad);
   ~Cohort();  // closes the database and removes the directory
@@ -35,7 +35,7 @@ class Cohort {
   // Takes over a finished file of SstFile.
   Status Ingest(const std::string& path);
   Result<StoredChunk> Get(const std::string& key);
-  // Returns whether its content is lost. It then takes nothing new.
+  // Returns whether its content is lost. Such a cohort takes nothing new.
   bool bad() const;
 
   // Used by the store, under the store's mutex.
@@ -43,7 +43,8 @@ class Cohort {
   uint64_t writes_under_way = 0;
   uint64_t stored_bytes = 0;
   Instant opened_at;
-  // It takes nothing new, because new outputs would lie beside one that is damaged on disk. Its content is still read.
+  // The cohort takes nothing new, because new outputs would be in one database with damaged files. Its content can
+  // still be read.
   bool closed = false;
 
  private:

@@ -1,4 +1,4 @@
-// The index of the shuffle store: which replica lies in which cohort, and when a cohort takes no new outputs. A cohort
+// The index of the shuffle store. It maps replicas to cohorts and decides when a cohort takes no new outputs. A cohort
 // lives as long as something refers to it: a replica in the index, a read or write in progress, or its role as the
 // cohort for new outputs. Then the background thread closes it and removes its directory. For store*.cc only.
 #pragma once

@@ -42,7 +42,7 @@ struct Verifier::Run {
       auto rows = store->Table(key);
       if (!rows.ok()) return Unreadable(rows.status());
       table = *std::move(rows);
-      // The bytes are as they were stored, because their wire digest is right: the table was wrong before that.
+      // The wire digest is right, so the bytes are as they were stored: the table was already wrong then.
       const Status status = CheckTable(table, partitions, content);
       if (!status.ok()) return Verification{Finding::kOtherContent, status.message()};
       BeginPartition();

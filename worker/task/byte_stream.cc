@@ -9,7 +9,7 @@ namespace mr::task {
 namespace {
 
 constexpr uint64_t kAskBytes = 1u << 20;
-// Most bytes per request behind the split's end: only the rest of one record is needed, perhaps from another machine.
+// Most bytes per request after the split's end: only the rest of one record is needed, perhaps from another machine.
 constexpr uint64_t kTailBytes = 64u << 10;
 constexpr std::string_view kGzipMagic = "\x1f\x8b\x08", kZstdMagic = "\x28\xb5\x2f\xfd";
 // 0x184D2A50 to 5F, little-endian: a skippable frame. Some zstd files begin with one.

@@ -1,4 +1,4 @@
-// The bytes from which a split's records are cut: those of its file, or what they decompress to.
+// Streams the bytes from which a split's records are cut: those of its file, decompressed if necessary.
 //
 // A split [o, o + len) of an uncompressed file is that range. In a zstd file with a seek table (the "seekable format":
 // its last frame lists the others), it is the content of the frames that begin in [o, o + len). Any other compressed
@@ -20,7 +20,7 @@ namespace mr::task {
 // Returns bytes [offset, offset + length) of the input, fewer only at its end.
 using ReadMoreFn = std::function<Result<std::string>(uint64_t offset, uint32_t length)>;
 
-// The file itself: reads the split's descriptor with pread, and requests the rest from the daemon.
+// Reads the file itself: the split's descriptor with pread, and the rest by requests to the daemon.
 class FileBytes {
  public:
   // fd is borrowed.
@@ -44,8 +44,8 @@ class ByteStream {
   static constexpr uint64_t kUnknown = ~uint64_t{0};
 
   virtual ~ByteStream() = default;
-  // Records that begin in [begin, limit) belong to the split. The stream continues behind the limit, for the rest of
-  // the last record. Offsets count uncompressed bytes. limit may be kUnknown: up to the end of the stream.
+  // Records that begin in [begin, limit) belong to the split. The stream continues after the limit, for the rest of the
+  // last record. Offsets count uncompressed bytes. limit may be kUnknown: up to the end of the stream.
   virtual uint64_t begin() const = 0;
   virtual uint64_t limit() const = 0;
   // Appends the next bytes, at least one and about `want`. Returns false at the end. The first call begins at begin().
@@ -57,7 +57,7 @@ class ByteStream {
 
 // Opens the stream of a split. any_bytes: records may begin with any bytes, so a file is compressed only if its name
 // says so. format: of the records. Errors: kInvalidArgument if the bytes are not what the name promises, and for
-// containers that nothing here can read.
+// containers that cannot be read (CheckContainer).
 Result<std::unique_ptr<ByteStream>> OpenStream(const FileBytes& file, bool any_bytes, const FileFormat& format);
 
 }  // namespace mr::task

@@ -40,9 +40,9 @@ void CleanEnvironment() {
   for (const std::string& name : loader) unsetenv(name.c_str());
 }
 
-// When the daemon is gone, the helper ends this process, with all that it has started. If this process were killed at
-// once, these would escape. If the helper was killed, too, this process ends alone, later than the helper would have
-// ended it.
+// Handles the daemon's end: ends this process, but only after a delay. Normally the helper ends it before, with all
+// that it has started. Killed at once, this process would let its descendants escape. If the helper was killed, too, it
+// ends alone.
 void EndLater(int) {
   constexpr unsigned kSeconds = 5;
   alarm(kSeconds);
@@ -103,9 +103,9 @@ void SetEnvironment(const WireTask& task) {
 
 // Keeps freed memory in this process, for the buffers of this task and of the next. The process ends with its job, and
 // new pages from the kernel cost more than what is copied into them (measured: a tenth of the time of sort, join and
-// wordcount). Not for tasks with a memory limit, because kept pieces would be missing.
+// wordcount). Not for tasks with a memory limit, because kept memory counts against it.
 void KeepFreedMemory() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc takes
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the maximum that glibc accepts
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
@@ -154,7 +154,7 @@ void ChildMain(int control, int arena, int log, pid_t daemon) {
       result.message = "the task ran out of memory; raise --memory";
     } catch (const std::exception& e) {
       result.outcome = Outcome::kUser;
-      result.message = std::string("the task ended by an exception: ") + e.what();
+      result.message = std::string("the task threw an exception: ") + e.what();
     }
     fflush(stdout);
     fflush(stderr);

@@ -1,4 +1,4 @@
-// The bodies of a child process, which the helper has just cloned, and of the helper.
+// The main functions of a child process, which the helper has just cloned, and of the helper.
 #pragma once
 
 #include <sys/types.h>

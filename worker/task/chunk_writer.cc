@@ -2,7 +2,7 @@
 
 namespace mr::task {
 namespace {
-// The largest group that combine() can see whole. A larger one is a mistake of the plan.
+// The largest group that combine() can see whole, in bytes. A larger one is an error in the plan.
 constexpr uint64_t kMaxGroupBytes = 1ull << 30;
 }  // namespace
 
@@ -43,7 +43,7 @@ int ChunkWriter::EmitFolded(void* context, mr_bytes batch) {
   for (uint32_t i = 0; i < view.size(); ++i) {
     if (self->any_ && self->options_.order.Compare(view.key(i), self->last_key_) < 0) {
       oper.failure =
-          InvalidArgument("COMBINE_UNSORTED: operator " + oper.name() + " combine() emitted a key behind a larger one");
+          InvalidArgument("COMBINE_UNSORTED: operator " + oper.name() + " combine() emitted a key after a larger one");
       return -1;
     }
     oper.failure = self->Write(view.key(i), view.value(i));

@@ -1,5 +1,5 @@
-// Compresses the bytes of an output file as they come. The result depends on the bytes alone, not on how calls cut
-// them.
+// Compresses the bytes of an output file as they come. The result depends on the bytes alone, not on how they are
+// divided into calls.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Compressor {
 // little compression is lost at the borders).
 inline constexpr uint64_t kZstdFrameBytes = 4u << 20;
 
-// Makes a compressor; null for kNone. gzip: one member. zstd: frames of kZstdFrameBytes with checksums, and a seek
-// table behind them, so that several splits can read the file (decompress.h).
+// Makes a compressor; null for kNone. gzip: one member. zstd: frames of kZstdFrameBytes with checksums, followed by a
+// seek table, so that several splits can read the file (decompress.h).
 std::unique_ptr<Compressor> MakeCompressor(Compression compression);
 
 }  // namespace mr::task

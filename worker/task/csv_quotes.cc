@@ -45,7 +45,7 @@ void* Open(const mr_open_args* args, const mr_host* host) {
   const std::string_view format(args->config.data, args->config.size);
   const auto dialect = format.empty() ? CsvDialect() : ParseCsvFormat(format);
   if (!dialect) {
-    constexpr std::string_view kWhy = "the stage's config is no csv format";
+    constexpr std::string_view kWhy = "the stage's config is not a csv format";
     host->fail(host->context, {kWhy.data(), kWhy.size()});
     return nullptr;
   }
@@ -110,14 +110,13 @@ Status CsvQuotes::Add(std::string_view batch) {
   if (const char* wrong = BatchView::Parse(batch.data(), batch.size(), &view)) return Corrupted(wrong);
   for (uint32_t i = 0; i < view.size(); ++i) {
     const std::string_view key = view.key(i), value = view.value(i);
-    if (key.size() < 8 || value.size() != kCsvStates)
-      return Corrupted("the states of a csv file are not what was emitted");
+    if (key.size() < 8 || value.size() != kCsvStates) return Corrupted("a batch of csv quote states is damaged");
     uint64_t offset = 0;
     for (int b = 0; b < 8; ++b) offset = offset << 8 | static_cast<uint8_t>(key[static_cast<size_t>(b)]);
     CsvStateMap map;
     for (int entry = 0; entry < kCsvStates; ++entry) {
       const int exit = value[static_cast<size_t>(entry)] - '0';
-      if (exit < 0 || exit >= kCsvStates) return Corrupted("the states of a csv file are not what was emitted");
+      if (exit < 0 || exit >= kCsvStates) return Corrupted("a batch of csv quote states is damaged");
       map.Set(static_cast<CsvState>(entry), static_cast<CsvState>(exit));
     }
     maps_[std::string(key.substr(8))][offset] = map;

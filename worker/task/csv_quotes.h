@@ -1,9 +1,9 @@
-// The state of a CSV reader at the start of each split (within quotes, at the start of a field, ...), known without
+// Computes the state of a CSV reader at the start of each split (within quotes, at the start of a field, ...) without
 // reading the file in order.
 //
-// An operator of the engine has a stage of its own. For each split it computes the state at the end for every state at
-// the start (CsvStateMap). The host of the stage that reads the records receives these maps by a broadcast and composes
-// them. jobs/mrctl/csv_stages.h adds the stage and the edge to the plan. See jobs/adr/0002.
+// An operator of the engine runs in a stage of its own. For each split it computes the state at the end for every state
+// at the start (CsvStateMap). The host of the stage that reads the records receives these maps by a broadcast and
+// composes them. jobs/mrctl/csv_stages.h adds the stage and the edge to the plan. See jobs/adr/0002.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace mr::task {
 
 // Returns the operator. It reads splits as format raw; its config is the name of the csv format. It emits (offset of
-// the split as 8 bytes big-endian, csv format, URI of the file) -> the states behind the split, one byte for each state
+// the split as 8 bytes big-endian, csv format, URI of the file) -> the states after the split, one byte for each state
 // before it.
 const mr_operator* CsvQuotesOperator();
 

@@ -106,7 +106,7 @@ class DecodedBytes {
       const size_t size = left_.size();
       const char* wrong = decoder_->Decode(&left_, room, out, &in_frame_);
       if (wrong == nullptr && at_end && in_frame_ && out->size() == had)
-        wrong = "it ends too early: is the file whole?";
+        wrong = "it ends too early: is the file complete?";
       if (wrong != nullptr) return Damaged(wrong);
       *frame_ended = !in_frame_ && (before || size != left_.size());
       if (*frame_ended && compression_ == Compression::kGzip) SkipZeros();
@@ -188,7 +188,7 @@ class SeekableFile : public ByteStream {
   }
 
  private:
-  // Finds the split's first frame, and where the first frame behind the split begins. Returns the first frame's offset.
+  // Finds the split's first frame, and where the first frame after the split begins. Returns the first frame's offset.
   static uint64_t Begin(const FileBytes& file, const std::vector<SeekFrame>* frames, size_t* first, uint64_t* limit) {
     const uint64_t from = file.split().offset, to = from + file.split().length;
     const auto at = [&](uint64_t offset) {

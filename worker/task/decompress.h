@@ -20,7 +20,7 @@ struct SeekFrame {
 // that does not account for each byte of the file.
 Result<std::vector<SeekFrame>> ReadSeekTable(const FileBytes& file);
 
-// Streams the frames that begin in the split, and what is behind them. A frame that holds more or less than its table
+// Streams the frames that begin in the split, and the frames after them. A frame that holds more or less than its table
 // entry is damaged.
 std::unique_ptr<ByteStream> SeekableStream(const FileBytes& file, std::vector<SeekFrame> frames);
 

@@ -1,4 +1,4 @@
-// An edge that is read as files: the records that an upstream task wrote, as the bytes of a file.
+// Presents the output of an upstream task as a file: the bytes that its records have in a file format.
 #pragma once
 
 #include <functional>

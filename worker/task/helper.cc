@@ -1,7 +1,6 @@
-// The helper: a clean, single-threaded process, so that a child can be made by a bare clone and go on without exec.
-// CLONE_PARENT makes the daemon the child's parent, which waits on the pidfd. When the daemon is gone, however it
-// ended, the helper ends the children and all that they have started. It does not use clone3, because Docker's seccomp
-// profile refuses it.
+// The helper: a clean, single-threaded process that makes children by a bare clone without exec. CLONE_PARENT makes the
+// daemon the child's parent, which waits on the pidfd. When the daemon is gone, however it ended, the helper ends the
+// children and all that they have started. It does not use clone3, because Docker's seccomp profile refuses it.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -41,8 +40,8 @@ struct Kept {
 };
 using Children = std::map<pid_t, Kept>;
 
-// Ends all children. The init process is their parent now, so the number of an ended child may be reused. Each is
-// checked before its number is used.
+// Ends all children. Their parent is now init, so the pid of an ended child may be reused. Each child is checked before
+// its pid is used.
 void EndAll(const Children& children) {
   // Stopped children start nothing more, and what they have started stays below them.
   for (const auto& [pid, child] : children) child.Signal(SIGSTOP);

@@ -1,5 +1,5 @@
-// The segments that arrive on the edges of a task, one per (input, upstream task, partition), in any order, as chunks
-// of one batch each. Kept in memory up to a budget, then in a spill file.
+// Collects the segments that arrive on the edges of a task, one per (input, upstream task, partition), in any order, as
+// chunks of one batch each. Keeps them in memory up to a budget, then in a spill file.
 #pragma once
 
 #include <compare>

@@ -16,9 +16,9 @@ namespace mr::task {
 
 class KeySampler {
  public:
-  // Bytes of output per sampled record (guess: 2,048 samples in 16 MiB, and smaller outputs interest nobody).
+  // Bytes of output per sampled record (guess: 2,048 samples in 16 MiB, and skew of smaller outputs does not matter).
   static constexpr uint64_t kSampleBytes = 8u << 10;
-  // With fewer samples a key's share says nothing, and is not reported: outputs under 128 KiB (guess).
+  // With fewer samples a key's share is not significant, and is not reported: outputs under 128 KiB (guess).
   static constexpr uint64_t kLeastSamples = 16;
   static constexpr size_t kMostKeys = 8;
   // Keys with less than a 32nd of the output are not reported, because they slow no task (guess).
@@ -35,7 +35,7 @@ class KeySampler {
  private:
   uint32_t port_;
   bool on_;
-  Rng rng_{1};                        // gaps vary, so that no period in the data meets one of ours
+  Rng rng_{1};                        // gaps vary, so that samples do not align with a period in the data
   uint64_t gap_ = 0;                  // bytes up to the next sample
   uint64_t records_ = 0, bytes_ = 0;  // of all chunks
   uint64_t samples_ = 0, sampled_records_ = 0, sampled_bytes_ = 0;  // the latter two: totals that the samples stand for

@@ -17,7 +17,7 @@ namespace {
 
 // How long a killed tree may take to end before its root is killed, too (all of an attempt ends within 2 s).
 constexpr Duration kTreeLimit = Millis(1500);
-// Delay of the next look while the daemon keeps no lease.
+// Delay of the next check while the daemon keeps no lease.
 constexpr Duration kLookAgain = Seconds(1);
 
 int Signal(int pidfd, int signal) {

@@ -74,7 +74,7 @@ Result<const T*> Find(const T* const* list, uint32_t count, const std::string& w
   }
   std::string all;
   for (std::string_view n : names) all += (all.empty() ? "" : ", ") + std::string(n);
-  // Not "the library has no": a user of a built-in job named none.
+  // The text does not begin with "the library", because a user of a built-in job has not named one.
   return NotFound("there is no " + what + " '" + name + "'" + DidYouMean(name, names) +
                   "; the library has: " + (all.empty() ? "none" : all));
 }
@@ -101,7 +101,7 @@ Result<const mr_library*> LoadLibrary(const std::string& path) {
   }
   const auto table = reinterpret_cast<mr_library_table_fn>(dlsym(handle, MR_LIBRARY_SYMBOL));
   if (table == nullptr) {
-    return InvalidArgument(path + " is no operator library: it does not export " MR_LIBRARY_SYMBOL
+    return InvalidArgument(path + " is not an operator library: it does not export " MR_LIBRARY_SYMBOL
                                   "(); declare operators with the SDK's macros");
   }
   const mr_library* library = nullptr;

@@ -37,7 +37,7 @@ Link::Link(int control, char* arena, uint64_t arena_bytes)
   for (uint32_t i = 0; i < layout_.output_slots; ++i) free_.push_back(i);
 }
 
-// The helper is gone, too (SpawnFd): nobody else would end what this process has started.
+// The helper is gone, too (SpawnFd), so nobody else would end what this process has started.
 void Link::DaemonGone() {
   constexpr Duration kLimit = Millis(1500);
   KillBelow(getpid(), kLimit);

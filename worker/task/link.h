@@ -1,5 +1,5 @@
 // The child's end of the control socket and the arena. Used by one thread; every call blocks. If the daemon is gone,
-// the process ends at once. A replay (replay.h) has no daemon, and overrides the calls of a runner.
+// the process ends at once. A replay (replay.h) has no daemon, and overrides the calls that a runner makes.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace mr::task {
 
 class Link {
  public:
-  // Takes segment chunks that arrive. An error ends the task.
+  // Receives the segment chunks that arrive. An error ends the task.
   using InputFn =
       std::function<Status(uint32_t input, uint32_t upstream, uint32_t partition, std::string chunk, bool last)>;
 

@@ -2,7 +2,7 @@
 
 namespace mr::task {
 namespace {
-constexpr uint32_t kNone = 0xffffffff;  // a leaf behind the last run
+constexpr uint32_t kNone = 0xffffffff;  // a leaf after the last run
 }
 
 Status RunCursor::NextChunk() {

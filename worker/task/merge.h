@@ -23,7 +23,7 @@ struct KeyOrder {
   void* op = nullptr;
   bool custom() const { return table != nullptr; }
 
-  // Returns the first 8 bytes as a big-endian number, with zeros behind a short key: an order that memcmp agrees with.
+  // Returns the first 8 bytes as a big-endian number, padded with zeros for a short key: the order agrees with memcmp.
   // 0 for a custom order, which only Compare knows.
   uint64_t Prefix(std::string_view key) const {
     if (custom()) return 0;
@@ -79,8 +79,9 @@ class RunCursor {
   void Load() {
     key_ = view_.key(at_);
     prefix_ = order_.Prefix(key_);
-    // They are read when this run wins. Until then the records of other runs are written, so the prefetch has time.
-    // With more runs than the hardware follows by itself (64), a record costs a third less (measured).
+    // These bytes are read when this run wins. Until then the records of other runs are written, so the prefetch has
+    // time to complete. With more runs than the hardware follows by itself (64), a record costs a third less
+    // (measured).
     AskMemory(view_.value(at_));
     AskMemory({key_.data() + key_.size(), 1});
   }

@@ -14,15 +14,14 @@
 namespace {
 
 int Usage() {
-  fprintf(
-      stderr,
-      "usage: mrtask check LIBRARY             print what an operator library offers (JSON)\n"
-      "       mrtask plan [--memory BYTES] [--bytes N URI].. LIBRARY JOB [ARGS..]\n"
-      "                                        print the plan of a job (JSON), for these sizes of memory and inputs\n"
-      "       mrtask plan LIBRARY --document PLAN  the same of a plan document, its configs checked\n"
-      "       mrtask replay FILE               run one attempt again (as mrctl task replay says)\n"
-      "       mrtask libraries                 print what is loaded with it (paths)\n"
-      "       mrtask version\n");
+  fprintf(stderr,
+          "usage: mrtask check LIBRARY             print what an operator library offers (JSON)\n"
+          "       mrtask plan [--memory BYTES] [--bytes N URI].. LIBRARY JOB [ARGS..]\n"
+          "                                        print the plan of a job (JSON) for these memory and input sizes\n"
+          "       mrtask plan LIBRARY --document PLAN  check the configs of a plan document and print it (JSON)\n"
+          "       mrtask replay FILE               run one attempt again (see mrctl task replay)\n"
+          "       mrtask libraries                 print the paths of mrtask and its loaded libraries\n"
+          "       mrtask version\n");
   return 2;
 }
 

@@ -1,5 +1,5 @@
-// The operator of this process, and calls into it. A call returns a Status whatever the operator does, short of a
-// crash. kInvalidArgument means that the user's operator or data is at fault.
+// Calls into the operator of this process. A call returns a Status whatever the operator does, except for a crash.
+// kInvalidArgument means that the user's operator or data is at fault.
 #pragma once
 
 #include <exception>
@@ -17,7 +17,7 @@ struct Operator {
   // The cause of a failure, from host->fail() or from a callback here. It takes precedence over the return code that
   // follows.
   Status failure;
-  bool final = false;  // it follows from the input alone: another attempt would fail in the same way
+  bool final = false;  // the cause is the input alone: another attempt would fail in the same way
   std::string name() const { return table != nullptr ? table->name : ""; }
 };
 
@@ -33,7 +33,7 @@ Status CallOperator(Operator& oper, const char* function, Call&& call) {
   } catch (const std::exception& e) {
     return InvalidArgument(where + "() threw: " + e.what());
   } catch (...) {
-    return InvalidArgument(where + "() threw something that is no std::exception");
+    return InvalidArgument(where + "() threw something that is not a std::exception");
   }
   if (!oper.failure.ok()) return oper.failure;
   if (code != 0) return InvalidArgument(where + "() returned " + std::to_string(code) + " without a reason");

@@ -16,7 +16,7 @@
 
 namespace mr::task {
 
-// Takes one chunk on its way to the daemon. partition: over all ports.
+// Receives one chunk on its way to the daemon. partition: over all ports.
 using ChunkSink = std::function<Status(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes)>;
 
 class Port {
@@ -43,7 +43,7 @@ inline bool AppendAsFile(const FileFormat& format, std::string_view key, std::st
   if (text) out->push_back('\n');
   return true;
 }
-// Returns the error for that. who: emitted the record.
+// Returns the error for a record that a fixed format cannot hold. who: the emitter of the record.
 Status WrongLength(const FileFormat& format, uint64_t bytes, const std::string& who);
 
 // Frame of the `record` file format: header, then one batch padded to a multiple of 4 bytes.

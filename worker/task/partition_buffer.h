@@ -1,6 +1,6 @@
 // Collects the output for a shuffle port that needs no order. Each record goes at once to the chunk of its partition.
-// At the end, chunks are passed on partition by partition, in the order of emission. What does not fit in memory goes
-// to a spill file, open chunks included. The borders of chunks depend on the records, the budget and the number of
+// At the end, chunks are passed on partition by partition, in the order of emission. Chunks that do not fit in memory
+// go to a spill file, including open ones. The borders of chunks depend on the records, the budget and the number of
 // partitions, never on time or free memory.
 #pragma once
 

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// For static constructors and plan() functions that never end: SIGALRM ends the process.
+// Time limit for static constructors and plan() functions that never end: SIGALRM ends the process.
 constexpr unsigned kTimeLimitSeconds = 10;
 
 int Refuse(const std::string& reason) {
@@ -101,7 +101,7 @@ Status Examine(const mr_library* library, const json& plan, json* operators, jso
     Result<const mr_operator*> table = FindOperator(library, op);
     if (!table.ok()) return table.status().With("stage " + name);
     const auto config = Base64(stage.value("config", ""));
-    if (!config) return InvalidArgument("stage " + name + ": its config is no base64 text");
+    if (!config) return InvalidArgument("stage " + name + ": its config is not base64");
     MR_RETURN_IF_ERROR(Prepare(*table, *config, name));
     (*operators)[op] = (*table)->flags;
     if (json declared = TypesJson(**table); !declared.is_null()) (*types)[op] = std::move(declared);
@@ -109,13 +109,14 @@ Status Examine(const mr_library* library, const json& plan, json* operators, jso
     for (const json& input : stage.value("inputs", json::array())) {
       if (!input.contains("edge") || !input["edge"].value("grouped", false)) continue;
       const auto from = tables.find(input["edge"].value("from", ""));
-      // With one order for sorting and another for merging, a key's values would come in several groups.
+      // If sorting and merging used different orders, a key's values would arrive in several groups.
       if (from == tables.end() || (from->second->compare == nullptr) == ((*table)->compare == nullptr)) continue;
       const bool reader = (*table)->compare != nullptr;
-      return InvalidArgument(
-          "stage " + name + ": operator " + (reader ? op : std::string(from->second->name)) +
-          " has an order of keys of its own (Comparator), and " + (reader ? from->second->name : op) + ", which " +
-          (reader ? "writes what it groups" : "groups what it writes") + ", has not; give both the same one");
+      return InvalidArgument("stage " + name + ": operator " + (reader ? op : std::string(from->second->name)) +
+                             " has its own order of keys (Comparator), but " + (reader ? from->second->name : op) +
+                             ", which " +
+                             (reader ? "writes the records that it groups" : "groups the records that it writes") +
+                             ", does not; give both the same Comparator");
     }
   }
   return {};
@@ -126,7 +127,7 @@ Status Examine(const mr_library* library, const json& plan, json* operators, jso
 int LibrariesMain() {
   char self[4096];
   const ssize_t n = readlink("/proc/self/exe", self, sizeof self);
-  if (n <= 0) return Refuse("/proc is not there");
+  if (n <= 0) return Refuse("cannot read /proc/self/exe");
   printf("%.*s\n", static_cast<int>(n), self);
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void*) {
@@ -165,7 +166,7 @@ namespace {
 struct Sizes {
   uint64_t memory_bytes = 0;
   std::map<std::string, uint64_t> bytes;  // by URI
-  std::vector<std::string> wanted;        // asked for and not known, each once
+  std::vector<std::string> wanted;        // requested by the plan but not known, each once
 
   static int InputBytes(void* context, uint32_t count, const mr_bytes* uris, uint64_t* sum) {
     auto* self = static_cast<Sizes*>(context);
@@ -233,7 +234,7 @@ bool AskJob(const mr_library* library, const std::string& name, const std::vecto
     *error = "job " + name + ": its plan() threw: " + e.what();
     return false;
   } catch (...) {
-    *error = "job " + name + ": its plan() threw something that is no std::exception";
+    *error = "job " + name + ": its plan() threw something that is not a std::exception";
     return false;
   }
   if (code != 0 && error->empty()) *error = "job " + name + ": its plan() failed without a reason";

@@ -9,7 +9,7 @@
 
 namespace mr::task {
 
-// Print JSON (jobs/PLAN.md) and return 0, or print the reason to stderr and return 2.
+// Each prints JSON (jobs/PLAN.md) and returns 0, or prints the reason to stderr and returns 2.
 int CheckMain(const std::string& library);
 // argv: [--memory BYTES] [--bytes N URI]... LIBRARY JOB [ARGS...]. The options before LIBRARY are the sizes that the
 // job's plan can ask for.

@@ -20,7 +20,7 @@
 namespace mr::task {
 namespace {
 
-// Delay between two looks at killed processes that have yet to end.
+// Delay between two checks of killed processes that have not ended yet.
 constexpr int kLookAgainMs = 1;
 constexpr size_t kDescribed = 8;
 
@@ -110,7 +110,7 @@ bool KillOne(pid_t pid, const Stat& seen) {
   const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.valid()) return false;
   const Stat now = StatOf(pid);
-  if (now.ended() || now.parent != seen.parent) return false;  // the next look finds it again, at its new place
+  if (now.ended() || now.parent != seen.parent) return false;  // the next pass finds it at its new place
   return syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0) == 0;
 }
 
@@ -219,7 +219,7 @@ size_t KillMarked(std::string_view mark, const std::string& except, Duration lim
   const AheadOfOthers ahead;
   const Instant end = Now() + limit;
   std::set<pid_t> killed;
-  // During execve a process has no environment for a moment, so one look without a match is not enough.
+  // During execve a process has no environment for a moment, so one pass without a match is not enough.
   for (int clean = 0; clean < 2;) {
     ++clean;
     DIR* directory = opendir("/proc");

@@ -38,10 +38,10 @@ struct Process {
 class KillRounds {
  public:
   explicit KillRounds(Duration patience) : patience_(patience) {}
-  // Returns how many processes below `root` have yet to end, without stuck ones. ended: also those that nobody has
-  // waited for.
+  // Kills what is below `root`. Returns how many of these processes have not ended yet, without stuck ones. ended: also
+  // those that nobody has waited for.
   size_t Round(pid_t root, bool ended, const std::function<bool(pid_t)>& keep = nullptr);
-  // Returns those below any root.
+  // Returns the stuck processes below any root.
   std::set<Process> Stuck() const;
 
  private:
@@ -61,7 +61,7 @@ inline constexpr const char* kMarkVariable = "MR_WORKER_LIFE";
 // Kills all processes of this machine whose environment has a variable that begins with `mark` ("NAME=value"), wherever
 // they are in the tree. Spares the caller, and processes that also have `except` (if that is not empty). Waits for
 // their end, at most for `limit`. Returns how many. Does not find a process that began its program without the
-// variable. Cost: about 10 us per process of the machine and look.
+// variable. Cost: about 10 us per pass and process of the machine.
 size_t KillMarked(std::string_view mark, const std::string& except, Duration limit);
 
 // Describes `root` and the first few processes below it: name, state (proc(5)), and where in the kernel each waits.

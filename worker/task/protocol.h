@@ -51,7 +51,7 @@ struct ProgressPage {
 };
 static_assert(sizeof(ProgressPage) <= kProgressBytes);
 
-// Slots [0, input_slots) go to the child, the output_slots behind them to the daemon.
+// Slots [0, input_slots) go to the child, the output_slots after them to the daemon.
 struct ArenaLayout {
   uint32_t input_slots = 0, output_slots = 0;
   static ArenaLayout Of(uint64_t arena_bytes) {
@@ -176,7 +176,7 @@ struct WireTask {
   uint64_t arena_bytes = 0;
   std::string files_directory;              // of side files, or ""
   uint64_t open_files = 0, file_bytes = 0;  // RLIMIT_NOFILE, RLIMIT_FSIZE; 0 = as the daemon's
-  uint64_t max_bad_records = 0;             // skipped ones; one more fails the task
+  uint64_t max_bad_records = 0;             // records that may be skipped; one more fails the task
   bool keep = false;                        // wait for another task afterwards instead of ending
   template <class V>
   static void Fields(V&& v) {
@@ -197,7 +197,7 @@ struct WireCounter {
   }
 };
 
-// kUserFinal: like kUser, but every other attempt would find the same.
+// The outcome of a task. kUserFinal: like kUser, but every other attempt would fail in the same way.
 enum class Outcome : uint8_t { kDone = 0, kUser = 1, kEnvironment = 2, kUserFinal = 3 };
 
 struct WireResult {

@@ -33,10 +33,11 @@ class NoDaemon : public Link {
     return {};
   }
   Result<std::string> ReadMore(uint32_t, uint64_t offset, uint32_t) override {
-    return Unavailable("the replay has no bytes of the input at " + std::to_string(offset));
+    return Unavailable("the replay file has no input bytes at offset " + std::to_string(offset));
   }
   Status WaitUntil(const std::function<bool()>& ready) override {
-    return ready() ? Status() : Unavailable("the attempt waits for what other tasks wrote, which a replay has not");
+    return ready() ? Status()
+                   : Unavailable("the attempt waits for the output of other tasks, which a replay does not have");
   }
   Status Poll() override { return {}; }
   uint64_t bytes() const { return bytes_; }
@@ -48,7 +49,7 @@ class NoDaemon : public Link {
 WireTask ReadTask(const Fields& in, std::vector<std::string>* paths) {
   WireTask task;
   const auto attempt = ParseAttemptId(in.at("attempt").get<std::string>());
-  if (!attempt.has_value()) throw std::invalid_argument("'attempt' is no name of one");
+  if (!attempt.has_value()) throw std::invalid_argument("'attempt' is not the name of an attempt");
   task.attempt = *attempt;
   task.stage_name = in.at("stage_name");
   task.job_name = in.at("job_name");
@@ -126,7 +127,7 @@ int ReplayMain(const std::string& file) {
     result = Runner(task, std::move(fds), &link).Run();
   } catch (const std::exception& e) {
     result.outcome = Outcome::kUser;
-    result.message = std::string("the task ended by an exception: ") + e.what();
+    result.message = std::string("the task threw an exception: ") + e.what();
   }
   fflush(stdout);
   dprintf(out, "%s\n", ResultJson(result, link.bytes()).dump(-1, ' ', false, Fields::error_handler_t::replace).c_str());

@@ -6,7 +6,7 @@
 
 namespace mr::task {
 
-// Prints the result as JSON to standard output; what the operator prints goes to standard error. Returns 0 if it ran to
+// Prints the result as JSON to standard output; output of the operator goes to standard error. Returns 0 if it ran to
 // its end, 1 if it failed, 2 if the file is invalid.
 int ReplayMain(const std::string& file);
 

@@ -15,7 +15,7 @@ namespace {
 
 enum Phase : uint32_t { kPhaseRead = 0, kPhaseShuffle = 1, kPhaseMerge = 2, kPhaseReduce = 3, kPhaseWrite = 4 };
 
-// Most bad records in an attempt's log and in its report: enough to see what is wrong (guesses).
+// Most bad records in an attempt's log and in its report: enough to identify the problem (guesses).
 constexpr uint64_t kBadRecordsLogged = 20;
 constexpr size_t kBadRecordsReported = 3, kBadRecordBytes = 300;
 // Most bytes of an operator's failure message; a report has less of it.
@@ -209,7 +209,7 @@ Status Runner::ReadQuotes(uint32_t input) {
 
 Status Runner::DeliverEdge(uint32_t input) {
   SetPhase(kPhaseShuffle);
-  // When every segment has begun, their order is known. Then each streams in its turn.
+  // When every segment has begun, their order is known. Then they stream in that order, one after the other.
   MR_RETURN_IF_ERROR(link_->WaitUntil([&] { return inputs_.Known(input); }));
   SetPhase(kPhaseReduce);
   const WireEdge& edge = *inputs_.edge(input);
@@ -219,7 +219,7 @@ Status Runner::DeliverEdge(uint32_t input) {
   return EndInput(input);
 }
 
-// Waits for a chunk: for an edge that is read as files, and for the rest behind a sample of one.
+// Waits for a chunk: for an edge that is read as files, and for the rest of a file after its sample.
 Result<bool> Runner::NextChunk(Segment* segment, size_t index, std::string_view* chunk) {
   MR_RETURN_IF_ERROR(link_->WaitUntil([&] { return segment->complete || index < segment->run.chunks.size(); }));
   if (index >= segment->run.chunks.size()) return false;
@@ -248,7 +248,7 @@ Status Runner::DeliverFile(const WireEdge& edge, const SegmentKey& key, Segment*
   SplitReader reader(split, format, (oper_.table->flags & MR_RAW_BLOCKS) != 0,
                      std::make_unique<EdgeFile>(written, split.name, chunk));
   MR_RETURN_IF_ERROR(DeliverBatches(split, key.upstream, &reader));
-  // Drops the rest behind a sample, because the daemon keeps sending it.
+  // Drops the rest after the sample, because the daemon keeps sending it.
   for (std::string_view rest;;) {
     MR_ASSIGN_OR_RETURN(const bool more, chunk(&rest));
     if (!more) return {};
@@ -421,7 +421,7 @@ void Runner::HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n) 
   Operator& oper = self->oper_;
   if (!oper.failure.ok()) return;
   const auto refuse = [&oper](const std::string& what) {
-    oper.final = true;  // another attempt would count the same
+    oper.final = true;  // another attempt would have the same counters
     oper.failure = InvalidArgument("operator " + oper.name() + " failed: " + what);
   };
   if (group.size > MR_MAX_COUNTER_NAME || name.size > MR_MAX_COUNTER_NAME) {

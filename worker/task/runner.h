@@ -29,7 +29,7 @@ class Runner {
   Status OpenPorts();
   Status OpenOperator();
   Status Deliver();
-  // Takes in the quote states of the csv files.
+  // Reads the quote states of the csv files.
   Status ReadQuotes(uint32_t input);
   Status DeliverEdge(uint32_t input);
   Status DeliverSegment(const SegmentKey& key, Segment* segment);
@@ -51,7 +51,7 @@ class Runner {
   void CountBatch(const mr_batch& batch);
   void SetPhase(uint32_t phase) { link_->page()->phase.store(phase, std::memory_order_relaxed); }
 
-  // Callbacks of mr_host; context is the Runner. They throw nothing.
+  // Callbacks of mr_host. context is the Runner. They do not throw.
   static int HostEmit(void* context, uint32_t port, mr_bytes batch);
   static int HostNextBatch(void* context, mr_batch* out);
   static void HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n);

@@ -1,6 +1,6 @@
 // Collects the output for one shuffle port: partitions it, and passes it on partition by partition, sorted by key
-// (equal keys in the order of emission) and combined if asked. Spills what does not fit as runs, and merges them at the
-// end. All borders depend on the records and the options, never on time or free memory.
+// (equal keys in the order of emission) and combined if the options ask for that. Spills runs if memory is full, and
+// merges them at the end. All borders depend on the records and the options, never on time or free memory.
 #pragma once
 
 #include <cstdint>

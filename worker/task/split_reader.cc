@@ -75,13 +75,13 @@ Status SplitReader::SkipFirstLine() {
     const char* found = static_cast<const char*>(memchr(buffer_.data(), '\n', buffer_.size()));
     if (found != nullptr) {
       start_ = found - buffer_.data() + 1;
-      // If the first newline is at or behind the limit, the line and all that follows belong to another split.
+      // If the first newline is at or after the limit, the line and all that follows belong to another split.
       ended_ = buffer_offset_ + start_ > limit();
       return {};
     }
     buffer_offset_ += buffer_.size();
     buffer_.clear();
-    // Behind the limit nothing begins that belongs to this split.
+    // Nothing that begins after the limit belongs to this split.
     ended_ = buffer_offset_ >= limit();
     if (ended_) return {};
     MR_ASSIGN_OR_RETURN(const bool filled, Fill());
@@ -98,7 +98,7 @@ Result<bool> SplitReader::NextLines(std::string* batch, uint64_t* offset) {
     const uint64_t at = this->at();
     size_t take = 0;
     if (at + rest.size() > limit()) {
-      // The last owned line ends at the first newline at or behind the limit.
+      // The last owned line ends at the first newline at or after the limit.
       const size_t from = std::max<uint64_t>(scanned, limit() > at ? limit() - at : 0);
       const size_t nl = rest.find('\n', from);
       if (nl != rest.npos) {
@@ -153,7 +153,7 @@ Status SplitReader::SkipByteOrderMark() {
 
 Status SplitReader::SkipFirstCsvRecord() {
   const uint64_t begin = stream_->begin();
-  // Without quotes each line is a record, and the first line end behind `begin` is the same from any state.
+  // Without quotes each line is a record, and the first line end after `begin` is the same from any state.
   scan_.state = CsvState::kUnquoted;
   if (format_.csv.quotes) {
     if (quotes_ == nullptr) {
@@ -184,7 +184,7 @@ Status SplitReader::SkipFirstCsvRecord() {
                              ": the record that holds this byte, and began before it, is above 16 MiB; " +
                              "is this a csv file, and is each quote closed?");
     }
-    // Behind the limit nothing begins that belongs to this split.
+    // Nothing that begins after the limit belongs to this split.
     if (ended_) return {};
     start_ = buffer_.size();
     MR_ASSIGN_OR_RETURN(const bool filled, Fill());
@@ -207,7 +207,7 @@ Result<bool> SplitReader::NextCsv(std::string* batch, uint64_t* offset) {
       take = unread().size();
       if (take == 0) return false;
     }
-    // An end behind the limit is that of the last record.
+    // A record end after the limit is that of the last record.
     ended_ |= csv_end_ > limit();
     *offset = at();
     MR_RETURN_IF_ERROR(AddLines(*offset, unread().substr(0, take)));

@@ -29,9 +29,9 @@ class SplitReader {
   // Reads a whole file from `stream`. Of the split, only its name and its sample size count.
   SplitReader(const WireSplit& split, FileFormat format, bool raw_blocks, std::unique_ptr<ByteStream> stream);
 
-  // Takes a csv record that breaks the rules of CSV, and its place. A status that is not OK ends the reading. Without
-  // such a function these records are an error. Not called for blocks: the code that takes them apart finds their bad
-  // records.
+  // Receives a csv record that breaks the rules of CSV, and its offset. A status that is not OK ends the reading.
+  // Without such a function these records are errors. Not called for blocks: the code that takes them apart finds their
+  // bad records.
   using BadCsvFn = std::function<Status(const CsvRecord& record, uint64_t offset)>;
   void SetBadCsv(BadCsvFn bad) { bad_csv_ = std::move(bad); }
 
@@ -53,14 +53,14 @@ class SplitReader {
   Result<bool> NextRaw(std::string* batch, uint64_t* offset);
   Result<bool> NextFixed(std::string* batch, uint64_t* offset);
   Result<bool> NextFrame(std::string* batch, uint64_t* offset);
-  // Reads one more piece behind the buffer. Returns false at the end of the file.
+  // Appends one more piece to the buffer. Returns false at the end of the file.
   Result<bool> Fill();
   // Reads until the buffer has `bytes` unread ones. Returns false if the file ends before.
   Result<bool> Need(uint64_t bytes);
   Status SkipFirstLine();
   Status SkipByteOrderMark();
   Status SkipFirstCsvRecord();
-  // Scans what Fill has added since, up to the first end of a record at or behind the limit.
+  // Scans what Fill has added since, up to the first end of a record at or after the limit.
   void ScanCsv();
   Status CsvRecordTooLong(uint64_t offset) const;
   Status AddLines(uint64_t offset, std::string_view block);
@@ -88,7 +88,7 @@ class SplitReader {
   BadCsvFn bad_csv_;
   CsvScan scan_;              // at csv_scanned_
   uint64_t csv_scanned_ = 0;  // csv: offset up to which the ends of records are known
-  uint64_t csv_end_ = 0;      // offset behind the last of these
+  uint64_t csv_end_ = 0;      // offset after the last of these
   uint64_t last_offset_ = 0;  // of the last batch's bytes; they stand before start_
   BatchBuilder builder_;
 };

@@ -38,7 +38,7 @@ interface MasterForClient {
   # ignoresDeadlines, ignoresQueues: no policy of the list steers by deadlines, or serves queues by their settings.
   # fileView: equal for processes that see the same file systems (common/io/file_version.h); 0: not known.
   null @15 ();
-  # Does nothing. The benchmarks take its cost as their unit.
+  # Does nothing. The cost of this call is the unit of benchmarks.
   drain @16 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome);
   queues @17 () -> (queues :List(QueueStatus));
   # Lists the queues that have been configured or that a job named, and "default".
@@ -98,10 +98,11 @@ struct DrainStatus {
   waitsFor @11 :List(Text);
   # Why it is not safe to stop, in sentences; empty where it is.
   leftFiles @12 :List(Text);
-  # The first few files with such blocks.
+  # The first few files of leftBlocks.
   thinBlocks @13 :UInt64;
   thinFiles @14 :List(Text);
-  # Blocks that will have fewer replicas than their files ask for, since there are fewer other workers.
+  # Blocks that will have fewer replicas than their files ask for, because there are too few other workers. thinFiles:
+  # the first few files with such blocks.
   note @15 :Text;
   # thinBlocks and thinFiles in a sentence, for people.
 }
@@ -229,7 +230,7 @@ struct SteeringPoint {
   slots @1 :UInt32;
   # Slots that are guaranteed from then on.
   asked @2 :UInt32;
-  # Slots that were enough, by what was known then.
+  # Slots that were sufficient, as estimated then.
   progress @3 :Float64;
   leftUs @4 :UInt64;
   # Predicted time to the end, median.
@@ -249,8 +250,8 @@ struct CloneStatus {
   # exclusive: reads that were bound to a replica of their own. contended: reads that share one with others. rebound:
   # reads of both kinds that had to be bound to another replica.
   omegaUs @7 :UInt64;
-  # How long readers of its outputs wait for a replica of their own; the maximum of the type: for ever. omegaKnown: it
-  # was chosen or given.
+  # How long readers of its outputs wait for a replica of their own; the maximum of the type: no limit. omegaKnown:
+  # whether it was chosen or given.
   omegaKnown @8 :Bool;
   budgetUsed @9 :UInt64;
   budget @10 :UInt64;
@@ -370,9 +371,9 @@ struct ProfileStage {
   inputs @2 :List(ProfileInput);
   run @3 :List(Float32);
   wait @4 :List(Float32);
-  # Seconds of committed attempts, sorted; wait: from having slot and inputs to the first byte.
+  # Seconds of committed attempts, sorted. run: duration. wait: from having a slot and the inputs to the first byte.
   queue @5 :Float64;
-  # Seconds from inputs to a slot, mean.
+  # Mean seconds from having the inputs to having a slot.
   fails @6 :Float64;
   # Probability that an attempt fails.
   failsAgain @7 :Float64;
@@ -384,7 +385,7 @@ struct ProfileInput {
   edge @0 :Text;
   # all_to_all, many_to_one, one_to_one or broadcast; empty: files.
   from @1 :UInt32;
-  # Stage, by its place in the profile.
+  # Index of the upstream stage in the profile.
 }
 
 struct DeadlineStatus {
@@ -441,7 +442,8 @@ struct SlotsTime {
   slots @0 :UInt32;
   medianUs @1 :UInt64;
   mostUs @2 :UInt64;
-  # 19 of 20 runs take at most so long.
+  # 95th percentile: 19 of 20 runs take at most this long.
   inTime @3 :Bool;
-  # In time as admission counts, with slack and dead zone: with so many slots for the job a submit would be accepted.
+  # Whether this meets the deadline as admission counts it, with slack and dead zone: with this many slots for the job,
+  # a submit would be accepted.
 }

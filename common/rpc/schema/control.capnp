@@ -32,7 +32,7 @@ interface MasterForWorker {
   registerPage @7 (number :UInt32, page :RegistrationPage) -> ();
   # Part of a registration, before the register call that ends it. Page 0 begins a registration and discards an
   # unfinished one of this connection; further pages are numbered without a gap. The master acts on the register call
-  # only, on all pages at once. A connection that breaks before leaves nothing behind.
+  # only, on all pages at once. If the connection breaks before that call, the pages are discarded.
   reportPiece @8 (worker :WorkerRef, number :UInt64, totalBytes :UInt64, offset :UInt64, bytes :Data) -> ();
   # Part of a report that is too long for one message, in order and before the report call that names it (`pieces`):
   # bytes of a Cap'n Proto message whose root is the Report. One report at a time; offset 0 begins one.
@@ -63,7 +63,7 @@ struct DiskRoom {
   full @2 :Bool;
   # Less is free than mrworker --min_free: the worker takes neither blocks nor attempts.
   path @3 :Text;
-  # The directory, where it is full.
+  # A directory on that disk, if the disk is full.
   noInodes @4 :Bool;
   # The disk is full because its file system has no free inode.
 }
@@ -74,7 +74,7 @@ struct Durable {
   epoch @0 :UInt32;
   # 0: no record.
   life @1 :UInt64;
-  # Distinguishes epochs of one number: a master that runs on an older copy of the journal gives the number again.
+  # Distinguishes epochs with the same number: a master that runs on an older copy of the journal reuses the number.
   sequence @2 :UInt64;
 }
 
@@ -103,9 +103,9 @@ struct WorkerInfo {
   pages @18 :UInt32;
   # The number of registerPage calls that belong to this registration.
   reportsGivenUp @19 :UInt32;
-  # Reports that this incarnation could not deliver in several tries, each of which broke the connection.
+  # Reports that this incarnation could not deliver: the connection broke at each of several tries.
   durableSeen @20 :Durable;
-  # The newest one that a master of this cluster sent to any incarnation of this worker.
+  # The newest Durable that a master of this cluster sent to any incarnation of this worker.
 }
 
 struct BlockReport {
@@ -155,10 +155,10 @@ interface Worker {
 struct CommandBatch {
   masterEpoch @0 :UInt32;
   sequence @1 :UInt64;
-  # Numbered without a gap from 1 after each registration. Batches come by two ways, and are applied
-  # in this order.
+  # Numbered without a gap from 1 after each registration. Batches arrive in two ways (calls and replies), and are
+  # applied in this order.
   answers @2 :List(Answer);
-  # To reports; applied before the commands.
+  # Verdicts on reports; applied before the commands.
   commands @3 :List(Command);
 }
 
@@ -181,7 +181,7 @@ struct Command {
     replicateBlock @9 :ReplicateBlock;
     drain @10 :Bool;
     replicateOutput @11 :ReplicateOutput;
-    # Repeated after each registration: where the replica is under way or made, this changes nothing.
+    # Repeated after each registration. No effect if the replica is being made or exists.
     emptyQuarantine @12 :BlockReport;
     # Delete the damaged bytes of this block: enough good replicas are known. A good replica here stays.
   }
@@ -360,7 +360,7 @@ struct Finished {
   waitedUs @3 :UInt64;
   counters @4 :List(Counter);
   badRecords @5 :List(Text);
-  # The first few skipped records: where they are, and why.
+  # The first few skipped records: their places, and why they were skipped.
   partitionKib @6 :List(UInt32);
   # The size of each partition in KiB, rounded up, for a shuffle output whose table is not inline. Empty where there are
   # too many partitions.
@@ -439,5 +439,5 @@ enum Verdict {
   differs @4;
   stale @5;
   later @6;
-  # Received, but not on disk yet: another one follows in a batch of commands.
+  # Received, but not on disk yet: another verdict follows in a batch of commands.
 }

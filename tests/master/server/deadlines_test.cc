@@ -233,7 +233,7 @@ TEST_F(DeadlinesTest, ADeadlineThatIsSetIsTakenAndWarnedOfWhereItIsNotLikelyToBe
   EXPECT_THAT(
       warning(*first, 1'000'000),
       HasSubstr("the deadline of 16m40s after its submission is not likely to be met: what is left of its longest "
-                "chain of tasks alone takes about 25m00s; the earliest that can be is 31m"));
+                "chain of tasks alone takes about 25m00s; the earliest deadline that can be met is 31m"));
   EXPECT_THAT(warning(*first, 1'700'000), HasSubstr(": all 4 slots of the cluster are too few for it; the earliest "));
   EXPECT_EQ(warning(*first, 0), "");
   EXPECT_EQ(warning(*first, kThreeSlotsMs), "");

@@ -206,7 +206,7 @@ class DrainBrainTest : public testing::Test {
     brain_->Register(static_cast<uint64_t>(name), in, [](RegisterOut) {});
   }
   WorkerId Of(char name) { return brain_->workers().FindIncarnation(static_cast<uint64_t>(name))->id; }
-  // A file of one block, of which the given worker has the only replica.
+  // A file of one block whose only replica is on the given worker.
   BlockRef Put(const std::string& path, char on) {
     const auto fs = [&](const dfs::FsHost::PrepareFn& prepare) {
       brain_->FsMutate(prepare, nullptr, [](const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); });

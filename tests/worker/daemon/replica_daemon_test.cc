@@ -238,7 +238,7 @@ TEST_F(ReplicaDaemonTest, RandomBindsAreNoEndOfTheWorkerNorOfTheReader) {
       bind.setStage(0);
       FillEntry(made_, holder_, bind.initEntry());
       auto entry = bind.getEntry();
-      // Right but for one thing; each third time of another reader, of which nothing is known here.
+      // Right but for one thing; each third time of another reader, which is not known here.
       if (i % 3 == 0) rpc::ToWire(AttemptId{{{field(), field()}, field(), field()}, field()}, bind.initReader());
       switch (rng.Below(8)) {
         case 0: bind.setStage(2 + field() % 1000); break;

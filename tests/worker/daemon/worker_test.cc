@@ -332,7 +332,7 @@ TEST_F(WorkerTest, AnInputThatChangedWhileItWasReadFailsTheJobHoweverItsChildEnd
     End(attempt, end);
     const report::Failed failed = WaitFor<report::Failed>(attempt);
     EXPECT_EQ(failed.kind, FailureKind::kUserFinal) << static_cast<int>(end);
-    EXPECT_THAT(failed.message, HasSubstr("is not as it was when the job was planned"));
+    EXPECT_THAT(failed.message, HasSubstr("has changed since the job was planned"));
   }
 }
 

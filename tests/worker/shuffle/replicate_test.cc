@@ -339,7 +339,7 @@ TEST_F(FullDiskTest, AReplicaForWhichThereIsNoRoomIsSaidAndLeavesRoomForSmallerO
   own_ = OpenStore("small/own");
   Serve();
   Start();
-  Ask(Store(1, MakeOutput(1, 3, 12, 4000, 256), true));  // 24 MiB of which nothing can be made smaller
+  Ask(Store(1, MakeOutput(1, 3, 12, 4000, 256), true));  // 24 MiB that cannot be compressed
   const auto full = WaitFor(1);
   ASSERT_FALSE(full.ok());
   EXPECT_THAT(full.status().ToString(), testing::HasSubstr("No space left on device"));
