@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "master/core/job_table.h"
-#include "master/server/spec_bytes.h"
+#include "master/host/spec_bytes.h"
 
 namespace mr::test {
 

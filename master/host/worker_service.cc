@@ -1,0 +1,415 @@
+// MasterForWorker and Heartbeats: wire to plain structs, and back.
+#include <capnp/serialize.h>
+#include <fcntl.h>
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "common/abi/operator_table.h"
+#include "common/base/text.h"
+#include "common/io/files.h"
+#include "common/rpc/control_wire.h"
+#include "common/rpc/kj_status.h"
+#include "master/host/shell.h"
+
+namespace mr::master {
+namespace {
+
+// Limits of one attempt's report. Counters: those of operator_table.h and the host's own. Consumed: their record stays
+// below the journal's 64 MiB. Output files: one for each port. Blocks: 3 TiB of full ones, so that the report and the
+// record of a file stay small (HDFS allows 10,000 blocks of a file).
+constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS, kMaxCounterName = MR_MAX_COUNTER_NAME;
+constexpr size_t kMaxConsumed = 1'000'000, kMaxOutputs = 1000, kMaxOutputBlocks = 50'000, kMaxReplicas = 64;
+constexpr uint32_t kMaxLabels = 64;
+// Limits of one registration, so that no peer fills the memory: blocks for 512 TiB of full ones (guesses at the largest
+// machine).
+constexpr size_t kMaxListedReplicas = 4'000'000, kMaxListedRunning = 100'000, kMaxListedBlocks = 8'000'000;
+// More outputs of one worker are dropped: their record, with a decision for each, stays below the journal's 64 MiB.
+constexpr size_t kMaxKeptReplicas = 500'000;
+// In pieces: the record of an attempt that read a million outputs takes half of it.
+constexpr uint64_t kMaxReportBytes = 48u << 20;
+constexpr uint32_t kLibraryPiece = 1 << 20;
+
+void ToWire(const Durable& durable, rpc::Durable::Builder out) {
+  out.setEpoch(durable.epoch);
+  out.setLife(durable.life);
+  out.setSequence(durable.sequence);
+}
+
+std::string Said(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), rpc::kMaxReportText)}; }
+
+// `out` has what the pages listed.
+void AddPage(RegisterIn* out, capnp::List<rpc::Replica>::Reader inventory, capnp::List<rpc::AttemptId>::Reader running,
+             capnp::List<rpc::BlockReport>::Reader blocks) {
+  for (auto replica : inventory) out->info.inventory.push_back(rpc::FromWire(replica));
+  for (auto attempt : running) out->info.running.push_back(rpc::FromWire(attempt));
+  for (auto block : blocks) out->blocks.push_back(rpc::FromWire(block));
+}
+
+RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in, RegisterIn pages) {
+  RegisterIn out = std::move(pages);
+  out.extra = {Said(in.getName()), in.getHttpPort(), in.getCapacityBytes(), in.getUsedBytes(), in.getPid()};
+  out.leaving = in.getLeaving();
+  out.reports_given_up = in.getReportsGivenUp();
+  out.seen = {in.getDurableSeen().getEpoch(), in.getDurableSeen().getLife(), in.getDurableSeen().getSequence()};
+  out.info.incarnation = in.getIncarnation();
+  out.info.address = Said(in.getAddress());
+  out.info.rack = Said(in.getRack());
+  out.info.slots = {in.getSlots(), in.getMapSlots(), in.getReduceSlots()};
+  out.info.memory_bytes = in.getMemoryBytes();
+  KJ_REQUIRE(in.getLabels().size() <= kMaxLabels, "a worker has at most this many labels", kMaxLabels);
+  for (auto label : in.getLabels()) out.info.labels.push_back(Said(label));
+  AddPage(&out, in.getInventory(), in.getRunning(), in.getBlocks());
+  return out;
+}
+
+// Returns bits; bit i is set if replica i of the inventory is in `drop`, or is beyond the limit kMaxKeptReplicas.
+std::vector<uint8_t> DropBits(const std::vector<Replica>& inventory, const std::vector<Replica>& drop) {
+  std::vector<uint8_t> bits;
+  if (drop.empty() && inventory.size() <= kMaxKeptReplicas) return bits;
+  std::set<std::pair<OutputId, uint32_t>> names;
+  for (const auto& replica : drop) names.insert({replica.output, replica.attempt});
+  bits.resize((inventory.size() + 7) / 8);
+  for (size_t i = 0; i < inventory.size(); ++i) {
+    const bool drops = i >= kMaxKeptReplicas || names.contains({inventory[i].output, inventory[i].attempt});
+    if (drops) bits[i / 8] |= static_cast<uint8_t>(1u << (i % 8));
+  }
+  return bits;
+}
+
+// Returns which limit the report exceeds, or "". A worker keeps these limits itself. Checked before anything is copied.
+std::string Excess(rpc::Finished::Reader in) {
+  const auto more = [](const char* what, size_t most) {
+    return std::string("its report has more than ") + std::to_string(most) + " " + what;
+  };
+  if (in.getCounters().size() > kMaxCounters) return more("counters", kMaxCounters);
+  for (auto c : in.getCounters()) {
+    if (c.getGroup().size() > kMaxCounterName || c.getName().size() > kMaxCounterName) {
+      return more("bytes in the name of a counter", kMaxCounterName);
+    }
+  }
+  if (in.getConsumed().size() > kMaxConsumed) return more("outputs that it read", kMaxConsumed);
+  const auto outputs = in.getManifest().getOutputs();
+  if (outputs.size() > kMaxOutputs) return more("output files", kMaxOutputs);
+  size_t blocks = 0;
+  for (auto output : outputs) {
+    blocks += output.getBlocks().size();
+    for (auto block : output.getBlocks()) {
+      if (block.getWorkers().size() > kMaxReplicas) return more("replicas of a block", kMaxReplicas);
+    }
+  }
+  return blocks > kMaxOutputBlocks ? more("blocks of output", kMaxOutputBlocks) : "";
+}
+
+NumberedReport ReportFrom(rpc::Report::Reader in) {
+  NumberedReport out{in.getNumber(), {}};
+  const std::string excess = in.isFinished() ? Excess(in.getFinished()) : "";
+  if (excess.empty()) {
+    out.report = rpc::FromWire(in);
+  } else {
+    out.report = {rpc::FromWire(in.getAttempt()), report::Failed{FailureKind::kUserFinal, excess, "", ""}};
+  }
+  if (!out.report.attempt.valid()) out.report.what = report::Unknown{};
+  return out;
+}
+
+class WorkerService final : public rpc::MasterForWorker::Server {
+ public:
+  WorkerService(Shell& shell, const rpc::PeerInfo& peer)
+      : shell_(shell), session_(shell.NextId()), connection_(peer.hold) {}
+
+  ~WorkerService() noexcept(false) {
+    shell_.sessions().erase(session_);
+    shell_.PostToMaster([brain = &shell_.brain(), session = session_] { brain->SessionEnded(session); });
+  }
+
+ protected:
+  kj::Promise<void> register_(RegisterContext context) override {
+    const auto params = context.getParams();
+    KJ_REQUIRE(params.getInfo().getPages() == pages_, "pages of this registration are missing; register again");
+    auto in = RegisterFrom(params.getInfo(), std::exchange(listed_, {}));
+    pages_ = 0;
+    CheckListed(in);
+    const auto inventory = std::make_shared<std::vector<Replica>>(in.info.inventory);
+    if (inventory->size() > kMaxKeptReplicas) {
+      LOG(WARNING) << in.extra.name << " holds " << inventory->size() << " outputs; those behind the first "
+                   << kMaxKeptReplicas << " are dropped, and made again where they are needed";
+      in.info.inventory.resize(kMaxKeptReplicas);
+    }
+    shell_.sessions().erase(session_);
+    shell_.sessions().emplace(session_, params.getWorker());
+    auto answer = MakeAnswer<RegisterOut>(shell_.kj());
+    shell_.PostToMaster([brain = &shell_.brain(), session = session_, in = std::move(in),
+                         fulfill = std::move(answer.fulfill)] { brain->Register(session, in, fulfill); });
+    return answer.promise.then([this, context, inventory](const RegisterOut& out) mutable {
+      auto result = context.getResults().initResult();
+      rpc::ToOutcome(out.status, result.initOutcome());
+      worker_ = out.worker;
+      // A registered worker may be silent here for as long as it beats.
+      if (out.status.ok()) registered_ = connection_.lock();
+      result.setWorkerId(out.worker.value);
+      result.setMasterEpoch(out.epoch);
+      ToWire(out.durable, result.initDurable());
+      result.setClusterId(shell_.options().cluster_id);
+      result.setHeartbeatMs(static_cast<uint32_t>(kBeat.millis()));
+      result.setLeaseMs(static_cast<uint32_t>(kLease.millis()));
+      result.setReattachMs(static_cast<uint32_t>(kReattachWindow.millis()));
+      result.setStartOver(out.start_over);
+      result.setEffectsLeaseMs(static_cast<uint32_t>(shell_.brain().effects_lease().millis()));
+      const std::vector<uint8_t> drop = DropBits(*inventory, out.drop);
+      result.setDrop(kj::arrayPtr(drop.data(), drop.size()));
+      // From the loop, so that no command can overtake this answer on the wire.
+      if (out.status.ok()) {
+        shell_.PostToMaster([brain = &shell_.brain(), session = session_] { brain->RegisterAnswered(session); });
+      }
+    });
+  }
+
+  kj::Promise<void> registerPage(RegisterPageContext context) override {
+    const auto params = context.getParams();
+    if (params.getNumber() == 0) {
+      listed_ = {};
+      pages_ = 0;
+    }
+    KJ_REQUIRE(params.getNumber() == pages_, "this page of the registration is not the next one; register again");
+    ++pages_;
+    const auto page = params.getPage();
+    AddPage(&listed_, page.getInventory(), page.getRunning(), page.getBlocks());
+    CheckListed(listed_);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> report(ReportContext context) override {
+    const auto params = context.getParams();
+    CheckRef(params.getWorker());
+    std::vector<NumberedReport> reports;
+    for (auto report : params.getReports()) {
+      reports.push_back(report.isPieces() ? FromPieces(report) : ReportFrom(report));
+    }
+    auto answer = MakeAnswer<ReportOut>(shell_.kj());
+    shell_.PostToMaster([brain = &shell_.brain(), session = session_, id = WorkerId{params.getWorker().getId()},
+                         incarnation = params.getWorker().getIncarnation(), reports = std::move(reports),
+                         fulfill = std::move(answer.fulfill)]() mutable {
+      brain->Report(session, id, incarnation, std::move(reports), std::move(fulfill));
+    });
+    return answer.promise.then([context](ReportOut out) mutable {
+      capnp::MessageSize size{out.verdicts.size() * 2 + 16, 0};
+      if (out.batch) size.wordCount += out.batch->getRoot<rpc::CommandBatch>().asReader().totalSize().wordCount;
+      auto results = context.getResults(size);
+      auto verdicts = results.initVerdicts(static_cast<unsigned>(out.verdicts.size()));
+      for (unsigned i = 0; i < out.verdicts.size(); ++i) verdicts.set(i, rpc::ToWire(out.verdicts[i]));
+      if (out.batch) results.setBatch(out.batch->getRoot<rpc::CommandBatch>().asReader());
+    });
+  }
+
+  kj::Promise<void> reportPiece(ReportPieceContext context) override {
+    const auto params = context.getParams();
+    CheckRef(params.getWorker());
+    const auto bytes = params.getBytes();
+    if (params.getOffset() == 0) pieces_ = {params.getNumber(), params.getTotalBytes(), 0, {}};
+    KJ_REQUIRE(params.getTotalBytes() <= kMaxReportBytes, "a report is too long", params.getTotalBytes());
+    KJ_REQUIRE(params.getNumber() == pieces_.number && params.getTotalBytes() == pieces_.total &&
+                   params.getOffset() == pieces_.got && bytes.size() > 0 && bytes.size() <= pieces_.total - pieces_.got,
+               "this piece of a report is not the next one");
+    pieces_.got += bytes.size();
+    // Grows with what has come, whatever was announced.
+    pieces_.words.resize((pieces_.got + sizeof(capnp::word) - 1) / sizeof(capnp::word));
+    std::memcpy(reinterpret_cast<char*>(pieces_.words.data()) + params.getOffset(), bytes.begin(), bytes.size());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> progress(ProgressContext context) override {
+    const auto params = context.getParams();
+    CheckRef(params.getWorker());
+    sched::AttemptProgress event{WorkerId{params.getWorker().getId()}, params.getWorker().getIncarnation(), {}};
+    for (auto frame : params.getFrames()) event.reports.push_back(rpc::FromWire(frame));
+    shell_.PostToMaster([brain = &shell_.brain(), event = std::move(event)] { brain->Progress(event); });
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> blockReceived(BlockReceivedContext context) override {
+    const auto ref = context.getParams().getWorker();
+    CheckRef(ref);
+    std::vector<BlockRef> blocks;
+    for (auto block : context.getParams().getBlocks()) blocks.push_back(rpc::FromWire(block));
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+                         blocks = std::move(blocks)] { brain->BlocksReceived(id, incarnation, blocks); });
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> blockSuspect(BlockSuspectContext context) override {
+    const auto ref = context.getParams().getWorker();
+    CheckRef(ref);
+    std::vector<DamagedBlock> blocks;
+    for (auto block : context.getParams().getBlocks()) blocks.push_back({rpc::FromWire(block), block.getAside()});
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+                         blocks = std::move(blocks)] { brain->BlocksSuspect(id, incarnation, blocks); });
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> blockNotCopied(BlockNotCopiedContext context) override {
+    const auto params = context.getParams();
+    const auto ref = params.getWorker();
+    CheckRef(ref);
+    shell_.PostToMaster(
+        [brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+         block = rpc::FromWire(params.getBlock()), source_failed = params.getSourceFailed(),
+         why = Said(params.getWhy())] { brain->BlockNotCopied(id, incarnation, block, source_failed, why); });
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> diskFailed(DiskFailedContext context) override {
+    const auto ref = context.getParams().getWorker();
+    CheckRef(ref);
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+                         why = Said(context.getParams().getWhy())] { brain->DiskFailed(id, incarnation, why); });
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> leaving(LeavingContext context) override {
+    const auto worker = context.getParams().getWorker();
+    CheckRef(worker);
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{worker.getId()},
+                         incarnation = worker.getIncarnation()] { brain->Leaving(id, incarnation); });
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> library(LibraryContext context) override {
+    const auto params = context.getParams();
+    const std::string sha256 = Said(params.getSha256());
+    KJ_REQUIRE(sha256.size() == 64 && sha256.find_first_not_of("0123456789abcdef") == std::string::npos,
+               "not the name of a library");
+    struct Piece {
+      Status status;
+      std::string bytes;
+      uint64_t total = 0;
+    };
+    auto answer = MakeAnswer<Piece>(shell_.kj());
+    shell_.pool().Post([path = shell_.options().directory + "/lib/" + sha256 + ".so", offset = params.getOffset(),
+                        length = std::min(params.getLength(), kLibraryPiece), fulfill = std::move(answer.fulfill)] {
+      Piece piece;
+      auto fd = OpenFile(path, O_RDONLY);
+      if (!fd.ok()) {
+        piece.status = fd.status();
+        return fulfill(std::move(piece));
+      }
+      piece.bytes.resize(length);
+      auto size = FileSize(path);
+      auto read = PreadUpTo(fd->get(), piece.bytes.data(), length, offset);
+      if (!size.ok() || !read.ok()) {
+        piece.status = size.ok() ? read.status() : size.status();
+      } else {
+        piece.total = *size;
+        piece.bytes.resize(*read);
+      }
+      fulfill(std::move(piece));
+    });
+    return answer.promise.then([context](Piece piece) mutable {
+      if (!piece.status.ok()) kj::throwFatalException(rpc::ToException(piece.status));
+      auto results = context.getResults();
+      results.setTotalBytes(piece.total);
+      results.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(piece.bytes.data()), piece.bytes.size()));
+    });
+  }
+
+ private:
+  // A report that came in pieces before.
+  struct Pieces {
+    uint64_t number = 0, total = 0, got = 0;
+    std::vector<uint64_t> words;
+  };
+
+  NumberedReport FromPieces(rpc::Report::Reader stub) {
+    const Pieces pieces = std::exchange(pieces_, {});
+    KJ_REQUIRE(pieces.number == stub.getNumber() && pieces.total == stub.getPieces() && pieces.got == pieces.total &&
+                   pieces.total > 0 && pieces.total % sizeof(capnp::word) == 0,
+               "pieces of a report are missing");
+    capnp::ReaderOptions options;
+    options.traversalLimitInWords = pieces.words.size() * 2 + 1024;
+    options.nestingLimit = 32;
+    capnp::FlatArrayMessageReader message(
+        kj::arrayPtr(reinterpret_cast<const capnp::word*>(pieces.words.data()), pieces.words.size()), options);
+    const auto report = message.getRoot<rpc::Report>();
+    KJ_REQUIRE(report.getNumber() == pieces.number && !report.isPieces(), "pieces of another report");
+    return ReportFrom(report);
+  }
+
+  static void CheckListed(const RegisterIn& in) {
+    KJ_REQUIRE(in.info.inventory.size() <= kMaxListedReplicas && in.info.running.size() <= kMaxListedRunning &&
+                   in.blocks.size() <= kMaxListedBlocks,
+               "a registration lists at most this many outputs, attempts and blocks", kMaxListedReplicas,
+               kMaxListedRunning, kMaxListedBlocks);
+  }
+
+  // A session speaks for the worker that registered on it and for nobody else.
+  void CheckRef(rpc::WorkerRef::Reader ref) {
+    if (shell_.sessions().find(session_) == shell_.sessions().end()) {
+      kj::throwFatalException(rpc::ToException(Unavailable("this session was closed by the master; register again")));
+    }
+    KJ_REQUIRE(worker_.valid() && ref.getId() == worker_.value, "this session belongs to another worker");
+  }
+
+  Shell& shell_;
+  const uint64_t session_;
+  const std::weak_ptr<void> connection_;
+  std::shared_ptr<void> registered_;  // keeps the connection from being closed as idle
+  WorkerId worker_;
+  // The lists in the pages of an unfinished registration, and the number of pages.
+  RegisterIn listed_;
+  uint32_t pages_ = 0;
+  Pieces pieces_;
+};
+
+class HeartbeatService final : public rpc::Heartbeats::Server {
+ public:
+  HeartbeatService(Shell& shell, Incarnation incarnation) : shell_(shell), incarnation_(incarnation) {}
+  ~HeartbeatService() noexcept(false) {
+    if (counted_) Tell(false);
+  }
+
+ protected:
+  kj::Promise<void> beat(BeatContext context) override {
+    const auto worker = context.getParams().getWorker();
+    // Counted with its first beat, when the worker has registered and is known by its incarnation.
+    return shell_
+        .Ask([id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),
+              silent = Millis(context.getParams().getLoopSilentMs()),
+              room = rpc::FromWire(context.getParams().getRoom())](Brain& brain) {
+          return std::make_pair(brain.Beat(id, incarnation, silent, room), brain.DurableNow());
+        })
+        .then([this, context, incarnation = worker.getIncarnation()](std::pair<bool, Durable> answer) mutable {
+          const bool known = answer.first;
+          if (known) ToWire(answer.second, context.getResults().initDurable());
+          if (known && !counted_ && incarnation == incarnation_) {
+            counted_ = true;
+            Tell(true);
+          }
+          context.getResults().setKnown(known);
+        });
+  }
+
+ private:
+  void Tell(bool connected) {
+    shell_.PostToMaster([brain = &shell_.brain(), incarnation = incarnation_, connected] {
+      brain->HeartbeatConnected(incarnation, connected);
+    });
+  }
+
+  Shell& shell_;
+  const Incarnation incarnation_;
+  bool counted_ = false;
+};
+
+}  // namespace
+
+rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer) {
+  return kj::heap<WorkerService>(shell, peer);
+}
+rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation) {
+  return kj::heap<HeartbeatService>(shell, incarnation);
+}
+
+}  // namespace mr::master
