@@ -17,19 +17,20 @@
 #include <string>
 #include <vector>
 
-#include "common/base/lived_clock.h"
 #include "common/exec/loop.h"
 #include "common/io/clock.h"
 #include "common/io/retention.h"
 #include "common/model/status.h"
 #include "dfs/meta/service.h"
 #include "master/core/master_core.h"
+#include "master/host/driver.h"
+#include "master/host/effects.h"
+#include "master/host/host_clock.h"
+#include "master/host/options.h"
 #include "master/host/outlets.h"
 #include "master/host/planner.h"
 #include "master/host/publisher.h"
 #include "master/host/worker_calls.h"
-#include "master/journal/journal.h"
-#include "master/journal/outbox.h"
 #include "master/sched/policies/jockey/admission.h"
 #include "schema/client.capnp.h"
 #include "schema/control.capnp.h"
@@ -44,36 +45,12 @@ struct PlanContext;
 
 // Blocks that one turn of the master's thread counts: about a millisecond.
 inline constexpr size_t kCountSlice = 4096;
-// Default of --open_jobs. A guess: at about 30 KiB each, far below the memory of any master.
-inline constexpr size_t kOpenJobs = 10'000;
-
-class Brain {
+class Brain final : private Effects {
  public:
-  struct Options {
-    std::string directory;
-    uint64_t cluster_id = 0;
-    std::string policies = sched::kPlainPolicies;
-    uint64_t seed = 1;
-    uint64_t block_bytes = 64ull << 20;
-    uint32_t replication = 3;
-    uint64_t snapshot_bytes = 64ull << 20;  // of journal, after which a snapshot is made
-    size_t ended_jobs = kEndedJobs;         // that the job table keeps
-    uint64_t fat_partition_bytes = kFatBytes;
-    uint32_t scheduler_version = sched::kSchedulerVersion;          // tests say another one
-    std::shared_ptr<ProfileStore> profiles;                         // of earlier runs; null: none are kept
-    Duration effects_lease = kEffectsLease;                         // of attempts with side effects
-    size_t open_jobs = kOpenJobs;                                   // planned or unfinished; more are refused
-    RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
-    Duration staging_age = Seconds(600);   // since the end of its job, after which what is left of its staging goes
-    Duration housekeeping = Seconds(60);   // between two looks at both
-    bool cluster_known = false;            // it has been before: that there is no journal is a loss
-    std::optional<uint64_t> accept_loss;   // the number that a refused start named
-    size_t record_bytes = kRecordBytes;    // of the journal, at most, for a job's plan or its commit; tests say less
-    std::function<Instant()> clock = Now;  // of the host; a test has its own
-  };
+  using Options = HostOptions;
   Brain(Options options, Loop& loop, Outlets& outlets);
   Duration effects_lease() const { return options_.effects_lease; }
-  ~Brain();
+  ~Brain() override;
 
   // Opens and replays the journal, writes the new epoch, brings everything up to date. Before the
   // loop runs; blocks.
@@ -189,13 +166,13 @@ class Brain {
   WorkerTable& workers() { return core_.workers(); }
   const sched::Scheduler& scheduler() const { return core_.scheduler(); }
   const MasterCore& core() const { return core_; }
-  const journal::Journal& journal() const { return *journal_; }
+  const journal::Journal& journal() const { return driver_.journal(); }
   const Options& options() const { return options_; }
-  uint32_t epoch() const { return epoch_; }  // any thread
+  uint32_t epoch() const { return driver_.epoch(); }  // any thread
 
   // ---- Lost records (safe_mode.cc)
   // Records are known to be lost, and no operator has accepted that. Any thread.
-  bool InLossMode() const { return loss_open_; }
+  bool InLossMode() const { return driver_.InLossMode(); }
   // The last loss and the choices, for people; "" where there was none.
   std::string LossWords() const;
   // Ends the safe mode; answered when that is in the journal.
@@ -204,43 +181,19 @@ class Brain {
   JournalStatus JournalNow() const;
   // Returns the durable record that workers may be sent.
   Durable DurableNow() const;
-  Instant Stamp();
-  // Now, on the stamps' axis; stamps nothing.
-  Instant Present() const { return stamp_base_ + (LivedBy() - stamp_start_); }
-  // The clock, less the time in which this master stood still: leases are measured on it.
-  Instant Lived();
-  // Like Lived(), but const: a stall that Lived() has not noticed yet counts as lived.
-  Instant LivedBy() const { return Instant{options_.clock().ns - lived_.stood_still().ns}; }
+  HostClock& clock() { return clock_; }
 
  private:
-  // A record's number, and what the core decided by it.
-  struct Fed {
-    uint64_t sequence = 0;
-    std::vector<sched::Decision> decisions;
-  };
-  // One record's whole way, and that of its follow-ups.
-  Fed Feed(sched::Event event, std::string extra = {});
-  Fed Feed(Record record);
-  // Returns the number of the last one that the journal keeps.
-  uint64_t FeedAll(std::vector<Record> records);
-  Fed FeedOne(Record record, std::vector<FollowUp>* follow_ups);
-  void FollowUpOn(std::vector<FollowUp> follow_ups);
-  void FireTimers();
-  void ArmTimer();
-  // Effects of decisions, in order. A restart holds them back until all of its state stands (BeginEpoch).
-  void CarryOut(const sched::Decision& decision, uint64_t sequence);
-  void CarryOutHeld();
-  uint64_t Append(const Record& record, const std::vector<sched::Decision>& decisions);
-  // Records up to this one are durable.
-  void Release(uint64_t sequence);
+  // Effects (brain.cc, dispatch.cc, files.cc, jobs.cc).
+  void CarryOut(const sched::Decision& decision, uint64_t sequence) override;
+  void ReplicasChanged(const std::vector<Replica>& added, const std::vector<Replica>& removed) override;
+  void CarryOutBlocks(std::vector<dfs::Effect> effects, uint64_t sequence) override;
+  void JobEnded(JobId job) override;
 
   // recovery.cc
   void BeginEpoch();
   void SetEffectsWait(Duration promised);
   void TakeOver();
-
-  // snapshot.cc
-  void MakeSnapshot();
 
   // deadlines.cc, explain.cc
   bool Steers() const;  // a policy of the list steers jobs by their deadlines
@@ -281,8 +234,6 @@ class Brain {
   // In safe mode: why nothing new is taken.
   Status CheckLoss() const { return core_.loss().Check(options_.directory); }
 
-  // While the journal's disk is full: why nothing new is taken.
-  Status CheckRoom() const;
   // jobs.cc
   // Returns the reasons to refuse a submit, the first one first. Files are checked with the plan.
   std::vector<Status> Refusals(const JobSpec& spec);
@@ -296,7 +247,6 @@ class Brain {
   void Publish(JobId job, int attempt);
   void Published(JobId job, int attempt, const Status& status);
   void CleanUp(JobId job);
-  void JobDone(JobId job);
 
   // housekeeping.cc
   void KeepHouse();
@@ -319,8 +269,6 @@ class Brain {
   // The worker's memory damaged an output that it made; one in which this happens often gets nothing new.
   void NoteWrongOutput(WorkerId worker);
   void Lose(WorkerId worker, const std::string& why);
-  // fn runs when so much has been lived; on the thread.
-  void AtLived(Instant at, std::function<void()> fn);
   // silent: for how long its control loop has not moved. Where it stalls it gets nothing new until it moves again.
   void NoteLoop(WorkerView* worker, Duration silent);
   void CheckLeases();
@@ -333,18 +281,14 @@ class Brain {
   void Send(WorkerView* worker, size_t bytes, MakeCommand make);
   void GiveVerdict(WorkerId worker, Incarnation incarnation, uint64_t report, Verdict verdict);
   void SendLaunch(const sched::Launch& launch);
-  bool HasEffects(const sched::Launch& launch) const;
   LaunchCommand LaunchOf(const JobView& job, const sched::Launch& launch) const;
   void SendStage(WorkerView* worker, const JobView& job, uint32_t stage);
   void SendDirectory(WorkerView* worker, JobView* job, uint32_t stage);
-  void SendDelta(const std::vector<Replica>& added, const std::vector<Replica>& removed);
   ReplicaPtr LocationOf(const ReplicaView& view);
   void SendReplicate(const Replica& from, WorkerId to);
   void EndJobAt(WorkerView* worker, JobId job);
 
   // files.cc
-  uint64_t ApplyDfs(dfs::Record record);
-  void Dispatch(std::vector<dfs::Effect> effects, uint64_t sequence);
   void TickDfs();
   void CountBlocks();
   Result<std::vector<InputFile>> DfsFiles(const std::string& uri) const;
@@ -369,31 +313,18 @@ class Brain {
   Options options_;
   Loop& loop_;
   Outlets& outlets_;
-  MasterCore core_;
-  std::unique_ptr<journal::Journal> journal_;
-  journal::Outbox outbox_;
+  HostClock clock_;
+  Driver driver_;
+  MasterCore& core_;  // the driver's
   std::set<std::string> libraries_;
   bool trimming_ = false;                                                 // a look at the libraries is under way
   std::map<WorkerId, std::pair<Instant, dfs::DrainBlocks>> blocks_kept_;  // and when they were looked at
   dfs::RepairCounts counted_, counting_;  // the last walk over all blocks; the one under way
   BlockId count_from_;                    // not valid: none is under way
-  uint64_t dfs_sequence_ = 0;             // of the last hard record of the block store
-  bool journal_full_ = false;             // its disk is: nothing new is taken
 
-  std::atomic<uint32_t> epoch_{0};
-  uint32_t first_epoch_ = 0;            // of this process; a loss may raise epoch_
-  std::atomic<bool> loss_open_{false};  // core_.loss().open(), for other threads
-  bool replaying_ = true;
-  bool holds_effects_ = true;                                       // until the end of BeginEpoch
-  std::vector<std::pair<sched::Decision, uint64_t>> held_effects_;  // with the sequence of their record
-  uint64_t closed_ = 0, snapshot_at_ = 0;  // sequences: of the last closed segment's end, of the snapshot
-  bool making_snapshot_ = false;
-  LivedClock lived_;
-  Instant judge_from_;     // on the lived axis: what had been waiting for this master to move on has been heard by then
   Instant no_room_until_;  // lived: when a job fails, if no worker has room until then; 0: one has
   // From when (lived) on a shorter one holds: until then children live on the lease of the master before this one.
   std::optional<std::pair<Instant, Duration>> shorter_wait_;
-  Instant stamp_base_{1'000'000'000}, stamp_start_, last_stamp_;  // stamp_start_: lived
 
   // Submissions being planned: by submission id, or by a name of their own.
   struct Planning {
@@ -410,7 +341,6 @@ class Brain {
   std::map<JobId, std::vector<std::function<void()>>> foretelling_;
   std::deque<std::function<void()>> unsettled_;  // see WhenSettled
 
-  std::set<Instant> armed_;  // times at which the loop looks for due timers of policies, on the stamps' axis
   std::set<Replica, bool (*)(const Replica&, const Replica&)> probing_;
 
   struct Queued {
@@ -461,10 +391,5 @@ Duration Earliest(const sched::Admission& answer);
 std::string RefusalText(const sched::Admission& answer, Duration deadline, uint32_t slots);
 // The same of another deadline of a job that runs.
 std::string LateText(const sched::Admission& answer, const sched::Job& job, uint32_t slots);
-
-// Replays the journal up to the end of the segment that ends at `until`, writes what it came to as a
-// snapshot, and removes what that and the snapshot before it cover. Beside a running master, on a
-// thread that may wait; the master's own is not touched.
-Status TakeSnapshot(const MasterCore::Config& config, uint64_t until);
 
 }  // namespace mr::master

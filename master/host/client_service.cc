@@ -28,7 +28,7 @@ namespace mr::master {
 namespace {
 
 constexpr uint64_t kMaxLibraryBytes = 1ull << 30;
-constexpr size_t kLibraryPiece = 1 << 20;
+constexpr size_t kUploadPiece = 1 << 20;
 constexpr size_t kMaxWatches = 64;  // of one connection; mrctl has one
 constexpr auto kLogTimeout = 5 * kj::SECONDS;
 
@@ -234,7 +234,7 @@ class ClientService final : public rpc::MasterForClient::Server {
         context, [id = rpc::FromWire(context.getParams().getJob())](Brain& brain, auto out) {
           const JobView* job = brain.jobs().Find(id);
           if (job == nullptr) return rpc::ToOutcome(brain.jobs().Unknown(id), out.initOutcome());
-          brain.Stamp();
+          brain.clock().Stamp();
           rpc::ToWire(brain.StatusOf(*job), out.initStatus());
         });
   }
@@ -376,7 +376,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     const std::string sha256(params.getSha256().cStr());
     const auto data = params.getData();
     const uint64_t total = params.getTotalBytes(), offset = params.getOffset();
-    if (!LibraryName(sha256) || data.size() > kLibraryPiece || total > kMaxLibraryBytes || offset > total ||
+    if (!LibraryName(sha256) || data.size() > kUploadPiece || total > kMaxLibraryBytes || offset > total ||
         data.size() > total - offset || (data.size() == 0 && total != 0)) {
       rpc::ToOutcome(InvalidArgument("a library comes in pieces of at most 1 MiB, under its SHA-256, and has at most "
                                      "1 GiB"),

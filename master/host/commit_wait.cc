@@ -25,7 +25,7 @@ bool Brain::HoldForReplicas(WorkerId id, Incarnation incarnation, const Numbered
   const auto lost = core_.WhyHeld({report.attempt, id, incarnation}, std::get<report::Finished>(report.what));
   if (!lost) return false;
   LOG(WARNING) << Name(report.attempt.task.job) << " is not committed yet: " << lost->text;
-  held_reports_.push_back({id, incarnation, Lived(), sent, lost->id});
+  held_reports_.push_back({id, incarnation, clock_.Lived(), sent, lost->id});
   return true;
 }
 
@@ -40,9 +40,9 @@ bool Brain::StillHeld(HeldReport* held) {
 }
 
 void Brain::FeedHeldReports() {
-  const Instant now = Lived();
+  const Instant now = clock_.Lived();
   // A worker that came back while this master stood still is heard first.
-  const bool may_be_over = now >= judge_from_ && !core_.files().in_safe_mode();
+  const bool may_be_over = !clock_.CatchesUp(now) && !core_.files().in_safe_mode();
   for (size_t i = 0; i < held_reports_.size();) {
     HeldReport& held = held_reports_[i];
     WorkerView* worker = core_.workers().FindAlive(held.worker, held.incarnation);
@@ -57,7 +57,7 @@ void Brain::FeedHeldReports() {
     Verdict verdict = Verdict::kNoted;
     const uint64_t number = ready.sent.number;
     const uint64_t hold = FeedReport(ready.worker, ready.incarnation, std::move(ready.sent.report), &verdict);
-    outbox_.Hold(hold, [this, id = ready.worker, incarnation = ready.incarnation, number, verdict] {
+    driver_.Hold(hold, [this, id = ready.worker, incarnation = ready.incarnation, number, verdict] {
       GiveVerdict(id, incarnation, number, verdict);
     });
   }

@@ -128,7 +128,7 @@ void Brain::AdmitForetold(const std::string& key) {
   const JobSpec& spec = it->second.spec;
   const sched::State& state = core_.scheduler().state();
   const auto answer =
-      sched::Admit(state, it->second.forecast->prediction, spec.deadline.seconds(), spec.queue, Stamp());
+      sched::Admit(state, it->second.forecast->prediction, spec.deadline.seconds(), spec.queue, clock_.Stamp());
   if (answer.answer == sched::Admission::Answer::kAdmitted) return AcceptForetold(key);
   const Status refused = Rejected(RefusalText(answer, spec.deadline, state.slots().total));
   auto node = planning_.extract(it);
@@ -170,12 +170,12 @@ void Brain::TakeForecast(JobId id, Result<Forecast> forecast) {
   }
   const JobView* job = core_.jobs().Find(id);
   if (core_.scheduler().state().FindJob(id) == nullptr || job == nullptr) return;
-  Feed(sched::ProfileLoaded{id, std::move(forecast->prediction), job->spec.utility});
+  driver_.Feed(sched::ProfileLoaded{id, std::move(forecast->prediction), job->spec.utility});
   MarkChanged(id);
 }
 
 std::string Brain::LateWarning(JobId id) {
-  const Instant now = Stamp();
+  const Instant now = clock_.Stamp();
   const sched::State& state = core_.scheduler().state();
   const sched::Job* job = state.FindJob(id);
   const bool steered = Steers() && job != nullptr && job->running() && job->prediction.known();
@@ -186,10 +186,10 @@ std::string Brain::LateWarning(JobId id) {
 void Brain::SetJob(JobId id, const JobWish& wish, std::function<void(Status, std::string)> reply) {
   auto event = core_.PrepareJobSet(id, wish);
   if (!event.ok()) return reply(event.status(), "");
-  const Fed fed = Feed(*std::move(event));
+  const Driver::Fed fed = driver_.Feed(*std::move(event));
   MarkChanged(id);
   const auto answer = [this, sequence = fed.sequence, reply = std::move(reply)](const std::string& warning) {
-    outbox_.Hold(sequence, [reply, warning] { reply(Status::Ok(), warning); });
+    driver_.Hold(sequence, [reply, warning] { reply(Status::Ok(), warning); });
   };
   // Only a request that may get a warning waits for predictions.
   if (wish.deadline && wish.deadline->ns > 0 && Steers()) {

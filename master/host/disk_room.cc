@@ -33,14 +33,14 @@ void Brain::NoteRoom(WorkerView* worker, const DiskRoom& room) {
   if (room.full == worker->full) return;
   worker->full = room.full;
   const Incarnation incarnation = worker->info.incarnation;
-  ApplyDfs(dfs::WorkerRoom{Stamp(), worker->id, incarnation, worker->capacity_bytes, room.full});
+  driver_.FeedDfs(dfs::WorkerRoom{clock_.Stamp(), worker->id, incarnation, worker->capacity_bytes, room.full});
   if (room.full) {
     LOG(WARNING) << DescribeRoom(*worker) << ", less than it keeps free: it gets neither blocks nor attempts";
-    Feed(sched::WorkerAway{worker->id, incarnation});
+    driver_.Feed(sched::WorkerAway{worker->id, incarnation});
     return;
   }
   LOG(INFO) << DescribeRoom(*worker) << ": it has room again";
-  if (worker->TakesAttempts()) Feed(sched::WorkerDraining{worker->id, incarnation, false});
+  if (worker->TakesAttempts()) driver_.Feed(sched::WorkerDraining{worker->id, incarnation, false});
 }
 
 std::string Brain::DescribeRoom(const WorkerView& worker) {
@@ -72,7 +72,7 @@ uint64_t Brain::ShuffleBytes(const JobView& job) const {
 }
 
 void Brain::FailWithoutRoom() {
-  const Instant now = Lived();
+  const Instant now = clock_.Lived();
   const std::string why = WhyNoRoom(now);
   if (why.empty()) {
     no_room_until_ = {};
@@ -94,9 +94,9 @@ void Brain::FailWithoutRoom() {
   if (most == nullptr) return;
   no_room_until_ = now + kRoomComesBack;
   const JobId id = most->id;
-  Feed(sched::JobGivenUp{id, why + "; of the jobs that wait this one has most shuffle output, " +
-                                 HumanBytes(most_bytes) + ". Remove what is not needed from these disks " +
-                                 "(`mrctl fs du /`), or add workers, and submit it again"});
+  driver_.Feed(sched::JobGivenUp{id, why + "; of the jobs that wait this one has most shuffle output, " +
+                                         HumanBytes(most_bytes) + ". Remove what is not needed from these disks " +
+                                         "(`mrctl fs du /`), or add workers, and submit it again"});
   Settle();
 }
 

@@ -197,7 +197,8 @@ void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
   const StageId id{job->id, stage};
   if (worker == nullptr || worker->session == 0 || worker->directories.contains(id)) return;
   StageView& view = job->stages[stage];
-  if (view.directory_version < FirstVersion(first_epoch_)) view.directory_version = FirstVersion(first_epoch_);
+  if (view.directory_version < FirstVersion(driver_.first_epoch()))
+    view.directory_version = FirstVersion(driver_.first_epoch());
   worker->directories[id] = view.directory_version;
   // All that there is now, in messages that fit; an empty one where there is nothing.
   std::vector<ReplicaView> all;
@@ -222,7 +223,7 @@ void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
 
 // A change of a directory goes in parts that fit into a message; each has its version, and a worker that knows the
 // directory gets all of them.
-void Brain::SendDelta(const std::vector<Replica>& added, const std::vector<Replica>& removed) {
+void Brain::ReplicasChanged(const std::vector<Replica>& added, const std::vector<Replica>& removed) {
   struct Part {
     DirectoryDelta delta;  // made once for all workers
     size_t bytes = 64;
@@ -244,7 +245,8 @@ void Brain::SendDelta(const std::vector<Replica>& added, const std::vector<Repli
   }
   for (auto& [id, parts] : by_stage) {
     StageView& stage = core_.jobs().Find(id.job)->stages[id.stage];
-    if (stage.directory_version < FirstVersion(first_epoch_)) stage.directory_version = FirstVersion(first_epoch_);
+    if (stage.directory_version < FirstVersion(driver_.first_epoch()))
+      stage.directory_version = FirstVersion(driver_.first_epoch());
     for (Part& part : parts) {
       part.delta.version = ++stage.directory_version;
       const auto shared = std::make_shared<const DirectoryDelta>(std::move(part.delta));

@@ -92,8 +92,8 @@ void Brain::AddForecast(const JobSpec& spec, Result<Forecast> forecast, Explaine
   }
   out->forecast = *std::move(forecast);
   if (spec.deadline.ns <= 0) return;
-  out->admission =
-      sched::Admit(core_.scheduler().state(), out->forecast->prediction, spec.deadline.seconds(), spec.queue, Stamp());
+  out->admission = sched::Admit(core_.scheduler().state(), out->forecast->prediction, spec.deadline.seconds(),
+                                spec.queue, clock_.Stamp());
   const bool refused = out->steered && !out->forecast->guessed && !spec.best_effort &&
                        out->admission->answer != sched::Admission::Answer::kAdmitted;
   if (refused) out->refusals.push_back(Rejected(RefusalText(*out->admission, spec.deadline, out->slots)));

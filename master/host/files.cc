@@ -47,22 +47,9 @@ Status Missing(const dfs::Namespace& ns, const std::string& path, const Status& 
 
 }  // namespace
 
-Status Brain::CheckRoom() const {
-  if (!journal_full_) return Status::Ok();
-  return Rejected("the master takes nothing new: its journal in " + options_.directory +
-                  "/journal cannot grow (the "
-                  "disk is full, or the master has no file descriptors left). What runs goes on, and files can be read "
-                  "and removed. Make room there; the master goes on by itself");
-}
-
-uint64_t Brain::ApplyDfs(dfs::Record record) {
-  Feed(Record(std::move(record)));
-  return dfs_sequence_;
-}
-
 // A worker that has registered again meanwhile has reported its blocks, and whatever was decided before may be decided
 // otherwise now: of two replicas the other one may go. So an effect is for the session in which it was decided.
-void Brain::Dispatch(std::vector<dfs::Effect> effects, uint64_t sequence) {
+void Brain::CarryOutBlocks(std::vector<dfs::Effect> effects, uint64_t sequence) {
   if (effects.empty()) return;
   std::vector<std::pair<dfs::Effect, uint64_t>> of_sessions;
   for (dfs::Effect& effect : effects) {
@@ -70,7 +57,7 @@ void Brain::Dispatch(std::vector<dfs::Effect> effects, uint64_t sequence) {
     const WorkerView* worker = core_.workers().FindAlive(target.worker, target.incarnation);
     if (worker != nullptr && worker->session != 0) of_sessions.emplace_back(std::move(effect), worker->session);
   }
-  outbox_.Hold(sequence, [this, of_sessions = std::move(of_sessions)] {
+  driver_.Hold(sequence, [this, of_sessions = std::move(of_sessions)] {
     for (const auto& [effect, session] : of_sessions) {
       const dfs::EffectTarget target = dfs::TargetOf(effect);
       WorkerView* worker = core_.workers().FindAlive(target.worker, target.incarnation);
@@ -82,32 +69,33 @@ void Brain::Dispatch(std::vector<dfs::Effect> effects, uint64_t sequence) {
 
 void Brain::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<void(const dfs::Namespace&)>& then,
                      std::function<void(Status)> reply) {
-  const auto prepared = prepare(core_.files(), {Stamp(), WallClockMs()});
+  const auto prepared = prepare(core_.files(), {clock_.Stamp(), WallClockMs()});
   if (!prepared.ok()) return reply(prepared.status());
   if (prepared->has_value() && ChangesFiles(core_.files(), **prepared)) {
     if (Status lost = CheckLoss(); !lost.ok()) return reply(lost);
   }
   if (prepared->has_value() && BeginsWork(**prepared)) {
-    if (Status room = CheckRoom(); !room.ok()) return reply(room);
+    if (Status room = driver_.CheckRoom(); !room.ok()) return reply(room);
   }
   const bool soft = prepared->has_value() && !dfs::IsHard(**prepared);
-  if (prepared->has_value()) ApplyDfs(**prepared);
+  if (prepared->has_value()) driver_.FeedDfs(**prepared);
   if (then) then(core_.files());
   if (soft) return reply(Status::Ok());
   // Also where it was so already: the record that made it so may still be on its way to the disk.
-  outbox_.Hold(dfs_sequence_, [reply = std::move(reply)] { reply(Status::Ok()); });
+  driver_.Hold(driver_.dfs_sequence(), [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
 void Brain::BlocksReceived(WorkerId id, Incarnation incarnation, const std::vector<BlockRef>& blocks) {
   if (core_.workers().FindAlive(id, incarnation) == nullptr) return;
-  for (const auto& block : blocks) ApplyDfs(dfs::ReplicaDurable{Stamp(), id, incarnation, block});
+  for (const auto& block : blocks) driver_.FeedDfs(dfs::ReplicaDurable{clock_.Stamp(), id, incarnation, block});
 }
 
 void Brain::BlocksSuspect(WorkerId id, Incarnation incarnation, const std::vector<DamagedBlock>& blocks) {
   if (core_.workers().FindAlive(id, incarnation) == nullptr) return;
   for (const auto& [block, aside] : blocks) {
     if (!aside) LOG(WARNING) << "block " << block.id.value << " is damaged on " << Name(id);
-    ApplyDfs(dfs::ReplicaSuspect{Stamp(), id, incarnation, block.id, block.generation, block.length, aside});
+    driver_.FeedDfs(
+        dfs::ReplicaSuspect{clock_.Stamp(), id, incarnation, block.id, block.generation, block.length, aside});
   }
 }
 
@@ -115,7 +103,7 @@ void Brain::BlockNotCopied(WorkerId id, Incarnation incarnation, const BlockRef&
                            const std::string& why) {
   if (core_.workers().FindAlive(id, incarnation) == nullptr) return;
   LOG(WARNING) << "block " << block.id.value << " was not copied from " << Name(id) << ": " << why;
-  ApplyDfs(dfs::ReplicaNotCopied{Stamp(), id, incarnation, block.id, block.generation, source_failed});
+  driver_.FeedDfs(dfs::ReplicaNotCopied{clock_.Stamp(), id, incarnation, block.id, block.generation, source_failed});
 }
 
 void Brain::DiskFailed(WorkerId id, Incarnation incarnation, const std::string& why) {
@@ -126,11 +114,11 @@ void Brain::DiskFailed(WorkerId id, Incarnation incarnation, const std::string& 
     LOG(ERROR) << "the disk of " << Name(id) << " fails: " << why
                << "; its replicas count as lost and are made elsewhere";
   }
-  ApplyDfs(dfs::DiskFailed{Stamp(), id, incarnation, why});
+  driver_.FeedDfs(dfs::DiskFailed{clock_.Stamp(), id, incarnation, why});
 }
 
 void Brain::TickDfs() {
-  for (const auto& record : core_.files().Due(Stamp())) ApplyDfs(record);
+  for (const auto& record : core_.files().Due(clock_.Stamp())) driver_.FeedDfs(record);
   if (!count_from_.valid()) CountBlocks();
   loop_.At(Now() + Seconds(1), [this] { TickDfs(); });
 }
@@ -185,7 +173,7 @@ Result<std::vector<InputFile>> Brain::DfsFiles(const std::string& uri) const {
 
 Status Brain::CheckDfsOutput(const JobSpec& spec) {
   return core_.files()
-      .PrepareCommit({{Stamp(), WallClockMs()}, DfsPath(spec.output_uri), spec.overwrite, "", 0, {}})
+      .PrepareCommit({{clock_.Stamp(), WallClockMs()}, DfsPath(spec.output_uri), spec.overwrite, "", 0, {}})
       .status();
 }
 
@@ -196,15 +184,15 @@ uint64_t Brain::PinInputs(const PlanContext& context) {
     for (const InputFile& file : *files) ids.push_back(file.id);
   }
   if (ids.empty()) return 0;
-  const auto prepared = core_.files().PreparePin({Stamp(), WallClockMs()}, std::move(ids));
+  const auto prepared = core_.files().PreparePin({clock_.Stamp(), WallClockMs()}, std::move(ids));
   MR_CHECK(prepared.ok() && prepared->has_value(), "files that were found at this instant can be pinned");
-  ApplyDfs(**prepared);
+  driver_.FeedDfs(**prepared);
   return std::get<dfs::InputsPinned>(**prepared).pin;
 }
 
 void Brain::ReleasePin(uint64_t pin) {
   const auto prepared = core_.files().PrepareRelease(pin);
-  if (prepared.ok() && prepared->has_value()) ApplyDfs(**prepared);
+  if (prepared.ok() && prepared->has_value()) driver_.FeedDfs(**prepared);
 }
 
 void Brain::ReleaseStrayPins() {

@@ -19,7 +19,7 @@ void Brain::KeepHouse() {
 void Brain::SweepStaging() {
   const auto entries = core_.files().List(std::string(dfs::kStaging));
   if (!entries.ok()) return;
-  const Instant now = Stamp();
+  const Instant now = clock_.Stamp();
   for (const dfs::FileInfo& entry : *entries) {
     const auto id = ParseJobId(entry.path.substr(entry.path.rfind('/') + 1));
     if (!id) continue;

@@ -33,7 +33,7 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
   if (!submission_id.empty()) {
     if (JobView* known = core_.jobs().FindSubmission(submission_id)) {
       if (known->spec_bytes != spec_bytes) return reply(reused(), {});
-      return outbox_.Hold(known->submit_sequence, [reply, id = known->id] { reply(Status::Ok(), id); });
+      return driver_.Hold(known->submit_sequence, [reply, id = known->id] { reply(Status::Ok(), id); });
     }
     if (const auto it = planning_.find("id:" + submission_id); it != planning_.end()) {
       if (it->second.spec_bytes != spec_bytes) return reply(reused(), {});
@@ -72,7 +72,7 @@ std::vector<Status> Brain::Refusals(const JobSpec& spec) {
     if (!status.ok()) refusals.push_back(status);
   };
   add(CheckLoss());
-  add(CheckRoom());
+  add(driver_.CheckRoom());
   // Here and not where a spec is read: the journal may hold jobs of releases that took any name.
   add(CheckQueueName(spec.queue));
   add(PoliciesOf(spec).status());
@@ -89,7 +89,7 @@ Status Brain::CheckMemory(const JobSpec& spec) {
   uint64_t wanted = 0;
   for (const auto& stage : spec.stages) wanted = std::max(wanted, spec.MemoryOf(stage));
   const WorkerView* largest = nullptr;
-  const Instant now = Lived();
+  const Instant now = clock_.Lived();
   for (const auto& [id, worker] : core_.workers().all()) {
     if (worker.excluded || !(worker.alive || worker.MayReturn(now))) continue;
     if (worker.info.memory_bytes == 0) return Status::Ok();  // it has no limit
@@ -147,7 +147,7 @@ void Brain::Accept(const std::string& key, std::optional<sched::Prediction> pred
   auto record =
       core_.PrepareSubmit({std::make_shared<const JobSpec>(spec),
                            {planning.spec_bytes, planning.submission_id, WallClockMs(), std::move(planning.plan)}},
-                          Stamp());
+                          clock_.Stamp());
   if (!record.ok()) {
     ReleasePin(planning.pin);
     for (const auto& reply : planning.replies) reply(record.status(), {});
@@ -155,11 +155,11 @@ void Brain::Accept(const std::string& key, std::optional<sched::Prediction> pred
   }
   const JobId id = std::get<sched::JobSubmitted>(record->stamped.event).job;
   // The answer waits for the job's record only: a lost prediction would be made again.
-  const Fed fed = Feed(*std::move(record));
-  if (prediction) Feed(sched::ProfileLoaded{id, *std::move(prediction), spec.utility});
+  const Driver::Fed fed = driver_.Feed(*std::move(record));
+  if (prediction) driver_.Feed(sched::ProfileLoaded{id, *std::move(prediction), spec.utility});
   LOG(INFO) << Name(id) << " '" << spec.name << "' accepted";
   MarkChanged(id);
-  outbox_.Hold(fed.sequence, [replies = std::move(planning.replies), id] {
+  driver_.Hold(fed.sequence, [replies = std::move(planning.replies), id] {
     for (const auto& reply : replies) reply(Status::Ok(), id);
   });
 }
@@ -171,10 +171,10 @@ Result<std::vector<std::string>> Brain::PoliciesOf(const JobSpec& spec) const {
 void Brain::KillJob(JobId id, const std::string& why, std::function<void(Status)> reply) {
   auto event = core_.PrepareKill(id, why);
   if (!event.ok()) return reply(event.status());
-  const Fed fed = Feed(*std::move(event));
+  const Driver::Fed fed = driver_.Feed(*std::move(event));
   LOG(INFO) << Name(id) << " is to be killed: " << why;
   MarkChanged(id);
-  outbox_.Hold(fed.sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+  driver_.Hold(fed.sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
 void Brain::Publish(JobId id, int attempt) {
@@ -201,11 +201,11 @@ void Brain::Published(JobId id, int attempt, const Status& status) {
   }
   std::string error;
   if (!status.ok()) error = "its output was computed but could not be published: " + status.message();
-  Feed(Record(JobPublished{id, error, Stamp()}));
+  driver_.Feed(Record(JobPublished{id, error, clock_.Stamp()}));
 }
 
 // The job's end may be reported from here on, and workers may forget the job.
-void Brain::JobDone(JobId id) {
+void Brain::JobEnded(JobId id) {
   const JobView& job = *core_.jobs().Find(id);
   ReleasePin(job.plan.pin);
   Learn(job);

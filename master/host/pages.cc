@@ -27,7 +27,7 @@ std::string Escaped(const std::string& text) {
 // Writes the figures by which the cluster's policies steer.
 void WriteFigures(rpc::MetricsWriter* out, Brain& brain) {
   std::string last;
-  for (const sched::Figure& figure : brain.scheduler().Figures({}, brain.Stamp())) {
+  for (const sched::Figure& figure : brain.scheduler().Figures({}, brain.clock().Stamp())) {
     const std::string name = "mr_" + figure.name;
     if (name != last) out->GaugeFamily(name, "Of the scheduler's policies.");
     last = name;

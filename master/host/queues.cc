@@ -10,7 +10,7 @@ namespace mr::master {
 void Brain::SetQueue(const QueueWish& wish, std::function<void(Status)> reply) {
   auto event = core_.PrepareQueue(wish);
   if (!event.ok()) return reply(event.status());
-  outbox_.Hold(Feed(*std::move(event)).sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+  driver_.Hold(driver_.Feed(*std::move(event)).sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
 void Brain::FillQueues(rpc::MasterForClient::QueuesResults::Builder out) {

@@ -48,18 +48,18 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   const bool leaving = in.leaving;
   const uint32_t given_up = in.reports_given_up;
   const WorkerExtra extra = in.extra;
-  auto records =
-      core_.PrepareRegister({std::move(in.info), std::move(in.extra), std::move(in.blocks), leaving}, Stamp(), Lived());
+  auto records = core_.PrepareRegister({std::move(in.info), std::move(in.extra), std::move(in.blocks), leaving},
+                                       clock_.Stamp(), clock_.Lived());
   if (!records.ok()) return reply({records.status(), {}, {}});
-  if (records->named) Feed(Record(*std::move(records->named)));
+  if (records->named) driver_.Feed(Record(*std::move(records->named)));
   const auto& info = std::get<sched::WorkerRegistered>(records->event.stamped.event);
   const WorkerId id = info.worker;
   WorkerView& worker = *core_.workers().Find(id);
   if (worker.session != 0 && worker.session != session) outlets_.CloseSession(worker.session);
   if (worker.info.incarnation != info.incarnation) worker.heartbeat_connections = 0;
-  RegisterOut out{Status::Ok(), id,          {}, !worker.alive && worker.info.incarnation == info.incarnation,
-                  epoch_,       DurableNow()};
-  worker.BeginSession(session, epoch_, Lived());
+  RegisterOut out{Status::Ok(),    id,          {}, !worker.alive && worker.info.incarnation == info.incarnation,
+                  driver_.epoch(), DurableNow()};
+  worker.BeginSession(session, driver_.epoch(), clock_.Lived());
   worker.http_port = extra.http_port;
   worker.capacity_bytes = extra.capacity_bytes;
   worker.used_bytes = extra.used_bytes;
@@ -68,12 +68,12 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   worker.leaving = leaving;
   outgoing_[id] = {};
 
-  const Fed fed = Feed(std::move(records->event));
+  const Driver::Fed fed = driver_.Feed(std::move(records->event));
   for (const auto& decision : fed.decisions) {
     const auto* drop = std::get_if<sched::DropReplica>(&decision);
     if (drop != nullptr && drop->replica.worker == id) out.drop.push_back(drop->replica);
   }
-  Feed(Record(std::move(records->joined)));
+  driver_.Feed(Record(std::move(records->joined)));
   if (!leaving) {
     // Always: it may have missed the last change.
     Send(&worker, 16, [on = worker.drained_by_user] { return command::Drain{on}; });
@@ -85,7 +85,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
                                          : "")
             << (out.start_over ? "; it was given up, and none of these count" : "");
   Greet(&worker, core_.GreetingOf(id, inventory, running));
-  outbox_.Hold(fed.sequence, [reply = std::move(reply), out = std::move(out)] { reply(out); });
+  driver_.Hold(fed.sequence, [reply = std::move(reply), out = std::move(out)] { reply(out); });
   Settle();
 }
 
@@ -113,7 +113,7 @@ void Brain::SessionEnded(uint64_t session) {
   if (worker == nullptr) return;
   worker->session = 0;
   worker->answered = false;
-  worker->session_lost = Lived();
+  worker->session_lost = clock_.Lived();
   outgoing_[worker->id] = {};
   CheckLeases();
 }
@@ -132,7 +132,7 @@ void Brain::HeartbeatConnected(Incarnation incarnation, bool connected) {
 bool Brain::Beat(WorkerId id, Incarnation incarnation, Duration loop_silent, const DiskRoom& room) {
   WorkerView* worker = core_.workers().FindAlive(id, incarnation);
   if (worker == nullptr || worker->session == 0) return false;
-  worker->last_beat = Lived();
+  worker->last_beat = clock_.Lived();
   NoteLoop(worker, loop_silent);
   NoteRoom(worker, room);
   return true;
@@ -147,26 +147,26 @@ void Brain::NoteLoop(WorkerView* worker, Duration silent) {
   if (stalled) {
     LOG(WARNING) << Name(worker->id) << " beats, but its control loop has not moved for " << HumanDuration(silent)
                  << ": it gets no new attempts until it does";
-    Feed(sched::WorkerAway{worker->id, incarnation});
+    driver_.Feed(sched::WorkerAway{worker->id, incarnation});
     return;
   }
   LOG(INFO) << Name(worker->id) << " moves again";
-  if (worker->TakesAttempts()) Feed(sched::WorkerDraining{worker->id, incarnation, false});
+  if (worker->TakesAttempts()) driver_.Feed(sched::WorkerDraining{worker->id, incarnation, false});
 }
 
 void Brain::Lose(WorkerId id, const std::string& why) {
   WorkerView* worker = core_.workers().Find(id);
   if (worker == nullptr || !worker->alive) return;
   LOG(WARNING) << Name(id) << " (" << worker->info.address << ") is lost: " << why;
-  std::vector<Record> records = core_.PrepareLost(id, why, Stamp());
+  std::vector<Record> records = core_.PrepareLost(id, why, clock_.Stamp());
   worker->alive = false;
   worker->away = false;
-  worker->lost = Lived();
+  worker->lost = clock_.Lived();
   if (worker->session != 0) outlets_.CloseSession(worker->session);
   worker->session = 0;
   worker->heartbeat_connections = 0;
   outgoing_[id] = {};
-  FeedAll(std::move(records));
+  driver_.FeedAll(std::move(records));
   for (const JobId job : std::set<JobId>(core_.open().uncleaned)) CleanUp(job);
   for (auto& [job_id, job] : core_.jobs().jobs()) {
     if (!Ended(job.state)) MarkChanged(job_id);
@@ -175,11 +175,11 @@ void Brain::Lose(WorkerId id, const std::string& why) {
 }
 
 void Brain::CheckLeases() {
-  const Instant now = Lived();
-  if (now < judge_from_) return;  // the next tick
+  const Instant now = clock_.Lived();
+  if (clock_.CatchesUp(now)) return;  // the next tick
   for (const auto& [id, why] : core_.workers().Expired(now)) Lose(id, why);
   if (shorter_wait_ && now >= shorter_wait_->first) {
-    Feed(sched::LeaseSet{shorter_wait_->second});
+    driver_.Feed(sched::LeaseSet{shorter_wait_->second});
     shorter_wait_.reset();
   }
 }
@@ -188,29 +188,29 @@ void Brain::Tick() {
   CheckLeases();
   FailWithoutRoom();
   FeedHeldReports();
-  FollowUpOn(core_.Unanswered());
+  driver_.FollowUpOn(core_.Unanswered());
   loop_.At(Now() + kTick, [this] { Tick(); });
 }
 
 void Brain::Drain(WorkerId id, bool on, std::function<void(Status)> reply) {
-  auto records = core_.PrepareDrain(id, on, Stamp());
+  auto records = core_.PrepareDrain(id, on, clock_.Stamp());
   if (!records.ok()) return reply(records.status());
   LOG(INFO) << Name(id) << (on ? " is drained" : " is wanted again") << ": an operator asked for it";
-  const uint64_t sequence = FeedAll(*std::move(records));
+  const uint64_t sequence = driver_.FeedAll(*std::move(records));
   WorkerView* worker = core_.workers().Find(id);
   if (worker->alive && !worker->leaving) {
     Send(worker, 16, [on] { return command::Drain{on}; });
   }
-  outbox_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+  driver_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
 void Brain::Exclude(WorkerId id, bool on, std::function<void(Status)> reply) {
-  auto records = core_.PrepareExclude(id, on, Stamp());
+  auto records = core_.PrepareExclude(id, on, clock_.Stamp());
   if (!records.ok()) return reply(records.status());
   LOG(INFO) << Name(id) << (on ? " is excluded" : " may register again") << ": an operator asked for it";
-  const uint64_t sequence = FeedAll(*std::move(records));
+  const uint64_t sequence = driver_.FeedAll(*std::move(records));
   if (on) Lose(id, "an operator excluded it");
-  outbox_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+  driver_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
 void Brain::Leaving(WorkerId id, Incarnation incarnation) {
@@ -218,15 +218,15 @@ void Brain::Leaving(WorkerId id, Incarnation incarnation) {
   if (worker == nullptr || worker->leaving) return;
   worker->leaving = true;
   LOG(INFO) << Name(id) << " leaves: nothing new goes there";
-  Feed(sched::WorkerDraining{id, incarnation, true});
+  driver_.Feed(sched::WorkerDraining{id, incarnation, true});
 }
 
 void Brain::Progress(sched::AttemptProgress progress) {
   WorkerView* worker = core_.workers().FindAlive(progress.worker, progress.incarnation);
   if (worker == nullptr) return;
-  if (journal_full_) return;  // the reserve is for what must be kept
+  if (driver_.journal_full()) return;  // the reserve is for what must be kept
   for (const auto& report : progress.reports) MarkChanged(report.attempt.task.job);
-  Feed(std::move(progress));
+  driver_.Feed(std::move(progress));
 }
 
 void Brain::Report(uint64_t session, WorkerId id, Incarnation incarnation, std::vector<NumberedReport> reports,
@@ -240,10 +240,10 @@ void Brain::Report(uint64_t session, WorkerId id, Incarnation incarnation, std::
     }
     Verdict verdict = Verdict::kNoted;
     const uint64_t hold = FeedReport(id, incarnation, std::move(reports[i].report), &verdict);
-    const bool now = hold <= outbox_.durable();
+    const bool now = hold <= driver_.durable();
     open.out.verdicts[i] = now ? verdict : Verdict::kLater;
     if (now) continue;
-    outbox_.Hold(hold, [this, id, incarnation, number = reports[i].number, verdict] {
+    driver_.Hold(hold, [this, id, incarnation, number = reports[i].number, verdict] {
       GiveVerdict(id, incarnation, number, verdict);
     });
   }
@@ -261,7 +261,7 @@ struct Brain::ReportFeeder {
     return 0;
   }
   uint64_t operator()(report::Started) {
-    brain.Feed(sched::AttemptStarted{from.attempt, from.worker, from.incarnation});
+    brain.driver_.Feed(sched::AttemptStarted{from.attempt, from.worker, from.incarnation});
     return 0;
   }
   uint64_t operator()(report::Finished finished);
@@ -269,25 +269,25 @@ struct Brain::ReportFeeder {
     LOG(INFO) << "attempt failed: " << brain.core_.jobs().NameOf(from.attempt) << " on " << Name(from.worker) << ": "
               << failed.message;
     const FailedExtra extra{std::move(failed.record), std::move(failed.stderr_tail)};
-    brain.Feed(
+    brain.driver_.Feed(
         sched::AttemptFailed{from.attempt, from.worker, from.incarnation, failed.kind, std::move(failed.message)},
         EncodeFields(extra));
     return Ended();
   }
   uint64_t operator()(report::Refused refused) {
-    brain.Feed(sched::AttemptRefused{from.attempt, from.worker, from.incarnation, std::move(refused.why)});
+    brain.driver_.Feed(sched::AttemptRefused{from.attempt, from.worker, from.incarnation, std::move(refused.why)});
     return Ended();
   }
   uint64_t operator()(report::Killed) {
-    brain.Feed(sched::AttemptKilled{from.attempt, from.worker, from.incarnation});
+    brain.driver_.Feed(sched::AttemptKilled{from.attempt, from.worker, from.incarnation});
     return Ended();
   }
   uint64_t operator()(report::FetchDone done) {
-    brain.Feed(sched::FetchDone{from.attempt, done.replica, done.bytes, done.took, done.readers});
+    brain.driver_.Feed(sched::FetchDone{from.attempt, done.replica, done.bytes, done.took, done.readers});
     return 0;
   }
   uint64_t operator()(report::FetchFailed failed) {
-    brain.Feed(sched::FetchFailed{from.attempt, failed.replica, std::move(failed.why)});
+    brain.driver_.Feed(sched::FetchFailed{from.attempt, failed.replica, std::move(failed.why)});
     brain.Suspect(failed.replica, !failed.unreachable);
     return 0;
   }
@@ -295,7 +295,7 @@ struct Brain::ReportFeeder {
   uint64_t operator()(report::ReplicaMade made) {
     made.replica.worker = from.worker;
     made.replica.incarnation = from.incarnation;
-    const Fed fed = brain.Feed(sched::ReplicaMade{made.replica});
+    const Driver::Fed fed = brain.driver_.Feed(sched::ReplicaMade{made.replica});
     *verdict = brain.core_.jobs().FindReplica(made.replica) != nullptr ? Verdict::kReplicaKept : Verdict::kStale;
     return fed.sequence;
   }
@@ -320,19 +320,19 @@ uint64_t Brain::FeedReport(WorkerId id, Incarnation incarnation, mr::Report repo
 }
 
 uint64_t Brain::ReportFeeder::operator()(report::Finished finished) {
-  auto answer = brain.core_.PrepareFinished(from, std::move(finished), brain.Stamp());
+  auto answer = brain.core_.PrepareFinished(from, std::move(finished), brain.clock_.Stamp());
   *verdict = answer.verdict;
   if (!answer.record) return answer.sequence;
   const AttemptId& attempt = from.attempt;
   if (!answer.excess.empty()) {
     LOG(INFO) << Name(attempt.task.job) << " fails: " << answer.excess;
-    brain.Feed(*std::move(answer.record));
+    brain.driver_.Feed(*std::move(answer.record));
     return Ended();
   }
   for (const std::string& uri : answer.record->beside.grown) {
     LOG(WARNING) << Name(attempt.task.job) << ": input " << uri << " grew while the job ran";
   }
-  const Fed fed = brain.Feed(*std::move(answer.record));
+  const Driver::Fed fed = brain.driver_.Feed(*std::move(answer.record));
   *verdict = VerdictOf(attempt, fed.decisions);
   Ended();
   return fed.sequence;
@@ -341,7 +341,7 @@ uint64_t Brain::ReportFeeder::operator()(report::Finished finished) {
 void Brain::ReplicaNotMade(const Replica& from, WorkerId to, const std::string& why) {
   LOG(INFO) << "no replica of the output of " << core_.jobs().NameOf({from.output.task, from.attempt})
             << " was made on " << Name(to) << ": " << why;
-  Feed(sched::ReplicaNotMade{from, to, why});
+  driver_.Feed(sched::ReplicaNotMade{from, to, why});
 }
 
 // A reader's word alone condemns nothing: the replica's worker looks itself, at its bytes where these are in doubt.
@@ -350,7 +350,7 @@ void Brain::Suspect(const Replica& replica, bool verify) {
   if (view == nullptr || probing_.contains(replica)) return;
   const WorkerView* worker = core_.workers().FindAlive(replica.worker, replica.incarnation);
   if (worker == nullptr) {
-    Feed(sched::ReplicaLost{replica, "its worker is gone"});
+    driver_.Feed(sched::ReplicaLost{replica, "its worker is gone"});
     return;
   }
   // Its own fate is decided first. Readers that still want it complain again.
@@ -365,8 +365,8 @@ void Brain::Suspect(const Replica& replica, bool verify) {
 }
 
 bool Brain::StandsStill(const WorkerView& worker) {
-  const Instant now = Lived();
-  return now < judge_from_ || worker.loop_stalled || now - worker.loop_moved >= kLoopPause;
+  const Instant now = clock_.Lived();
+  return clock_.CatchesUp(now) || worker.loop_stalled || now - worker.loop_moved >= kLoopPause;
 }
 
 void Brain::LookedAt(const Replica& replica, const Looked& looked) {
@@ -384,16 +384,16 @@ void Brain::LookedAt(const Replica& replica, const Looked& looked) {
         LOG(INFO) << name << " stays, though its worker did not answer: it or this master stands still";
         return;
       }
-      Feed(sched::ReplicaLost{replica, "its worker cannot be reached: " + looked.why});
+      driver_.Feed(sched::ReplicaLost{replica, "its worker cannot be reached: " + looked.why});
       return;
-    case Looked::At::kGone: Feed(sched::ReplicaLost{replica, "its worker does not have it any more"}); return;
+    case Looked::At::kGone: driver_.Feed(sched::ReplicaLost{replica, "its worker does not have it any more"}); return;
     case Looked::At::kDamaged:
       LOG(WARNING) << name << " is damaged: " << looked.why;
-      Feed(sched::ReplicaLost{replica, "damaged on its worker's disk: " + looked.why});
+      driver_.Feed(sched::ReplicaLost{replica, "damaged on its worker's disk: " + looked.why});
       return;
     case Looked::At::kOtherContent:
       LOG(WARNING) << name << " was damaged in memory: " << looked.why;
-      Feed(sched::ReplicaLost{replica, "damaged in its worker's memory before it was stored: " + looked.why});
+      driver_.Feed(sched::ReplicaLost{replica, "damaged in its worker's memory before it was stored: " + looked.why});
       NoteWrongOutput(replica.worker);
       return;
   }
@@ -402,7 +402,7 @@ void Brain::LookedAt(const Replica& replica, const Looked& looked) {
 void Brain::NoteWrongOutput(WorkerId id) {
   WorkerView* worker = core_.workers().Find(id);
   if (worker == nullptr) return;
-  FeedAll(core_.PrepareWrongOutput(id, Stamp()));
+  driver_.FeedAll(core_.PrepareWrongOutput(id, clock_.Stamp()));
   if (worker->wrong_outputs != kDistrustedFrom) return;
   LOG(ERROR) << Name(id) << " at " << worker->info.address << " gets no new attempts: its memory has damaged "
              << worker->wrong_outputs << " outputs. Test its memory; `mrctl worker undrain " << Name(id)

@@ -20,45 +20,46 @@ constexpr uint32_t kMaxEpoch = 1u << 26;
 
 }  // namespace
 
-Durable Brain::DurableNow() const { return InLossMode() ? Durable{} : core_.epochs().At(outbox_.durable()); }
+Durable Brain::DurableNow() const { return driver_.InLossMode() ? Durable{} : core_.epochs().At(driver_.durable()); }
 
 std::string Brain::LossWords() const { return core_.loss().Words(options_.directory); }
 
 void Brain::NoteSeen(const std::string& worker, const Durable& seen) {
-  if (seen.epoch > kMaxEpoch || !core_.epochs().Lacks(seen, outbox_.durable())) return;
-  JournalLoss loss{seen.epoch, seen.sequence, outbox_.durable(), std::max(epoch_.load(), seen.epoch) + 1, WallClockMs(),
-                   worker,     true};
-  if (InLossMode()) loss.kept = core_.loss().last()->kept;
+  if (seen.epoch > kMaxEpoch || !core_.epochs().Lacks(seen, driver_.durable())) return;
+  JournalLoss loss{
+      seen.epoch, seen.sequence, driver_.durable(), std::max(driver_.epoch(), seen.epoch) + 1, WallClockMs(),
+      worker,     true};
+  if (driver_.InLossMode()) loss.kept = core_.loss().last()->kept;
   const uint64_t doubt = core_.epochs().DoubtFrom(seen);
-  journal_->RaiseEpoch(loss.raised);
-  epoch_ = loss.raised;
-  Feed(Record(loss));
+  driver_.RaiseEpoch(loss.raised);
+  driver_.Feed(Record(loss));
   LOG(ERROR) << "journal: " << LossWords();
   // Ids that were assigned here since the chains parted may be those of lost records, too.
-  ApplyDfs(dfs::IdsInDoubt{doubt, core_.files().NextBlock()});
+  driver_.FeedDfs(dfs::IdsInDoubt{doubt, core_.files().NextBlock()});
   RaiseIds();
-  ApplyDfs(dfs::SafeModeHeld{Stamp(), true});
+  driver_.FeedDfs(dfs::SafeModeHeld{clock_.Stamp(), true});
 }
 
 void Brain::RaiseIds() {
-  const uint64_t above = uint64_t{epoch_} << kEpochShift;
-  ApplyDfs(dfs::IdsRaised{above, above});
+  const uint64_t above = uint64_t{driver_.epoch()} << kEpochShift;
+  driver_.FeedDfs(dfs::IdsRaised{above, above});
 }
 
 void Brain::AcceptLoss(std::function<void(Status)> reply) {
   // Accepted by an earlier call, whose record may not be on disk yet.
-  if (!InLossMode()) return outbox_.Hold(core_.loss().at(), [reply = std::move(reply)] { reply(Status::Ok()); });
+  if (!driver_.InLossMode())
+    return driver_.Hold(core_.loss().at(), [reply = std::move(reply)] { reply(Status::Ok()); });
   JournalLoss accepted = *core_.loss().last();
   accepted.open = false;
-  const uint64_t sequence = Feed(Record(accepted)).sequence;
+  const uint64_t sequence = driver_.Feed(Record(accepted)).sequence;
   LOG(WARNING) << "journal: an operator accepted that " << LossText(accepted, options_.directory);
-  ApplyDfs(dfs::SafeModeHeld{Stamp(), false});
-  outbox_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+  driver_.FeedDfs(dfs::SafeModeHeld{clock_.Stamp(), false});
+  driver_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
 JournalStatus Brain::JournalNow() const {
   JournalStatus out;
-  out.lost = InLossMode();
+  out.lost = driver_.InLossMode();
   if (const auto& loss = core_.loss().last()) {
     out.lost_epoch = loss->epoch;
     out.lost_sequence = loss->sequence;
@@ -67,10 +68,10 @@ JournalStatus Brain::JournalNow() const {
     out.found_unix_ms = loss->wall_ms;
     out.text = LossWords();
   }
-  out.awaits_workers = !InLossMode() && core_.files().in_safe_mode();
-  out.passed_over = journal_->read().warnings;
-  out.full = journal_full_;
-  out.witness_failure = journal_->witness_failure();
+  out.awaits_workers = !driver_.InLossMode() && core_.files().in_safe_mode();
+  out.passed_over = driver_.journal().read().warnings;
+  out.full = driver_.journal_full();
+  out.witness_failure = driver_.journal().witness_failure();
   return out;
 }
 

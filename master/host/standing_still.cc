@@ -28,7 +28,7 @@ std::vector<std::string> Brain::WhyUnended(const JobView& job, const TaskId& id)
     lines.push_back(subject + " has side effects: it waits until " + what + " known to have ended" +
                     (u.until.ns == 0
                          ? ", which its worker will report"
-                         : ", at the latest in " + HumanDuration(std::max(Duration{}, u.until - Present()))));
+                         : ", at the latest in " + HumanDuration(std::max(Duration{}, u.until - clock_.Present()))));
   }
   return lines;
 }
@@ -39,7 +39,7 @@ std::vector<std::pair<AttemptId, std::string>> Brain::Hung(const JobView& job) c
   if (known == nullptr || !known->running()) return hung;
   const Duration timeout = job.spec.task_timeout;
   const Duration named = timeout.ns > 0 ? std::min(Duration{timeout.ns / 2}, kNamedAfter) : kNamedAfter;
-  const Instant now = Present();
+  const Instant now = clock_.Present();
   for (uint32_t s = 0; s < known->stages.size(); ++s) {
     for (const auto& [task, number] : known->stages[s].active) {
       if (hung.size() == kMostNamed) return hung;

@@ -83,7 +83,7 @@ JobStatus Brain::StatusOf(const JobView& job) const {
   if (!Ended(ToldState(job))) out.last_failure = job.last_failure.c_str();
   out.submitted_unix_ms = job.wall_ms;
   out.submission_id = job.submission_id;
-  const Instant now = last_stamp_;
+  const Instant now = clock_.last_stamp();
   out.elapsed_us = MicrosOf((Ended(job.state) ? job.ended : now) - job.submitted);
   for (uint32_t s = 0; s < job.stages.size(); ++s) out.stages.push_back(StageStatusOf(job, s, now));
   for (size_t i = 0; i < kCauses; ++i) {
@@ -114,7 +114,7 @@ JobStatus Brain::StatusOf(const JobView& job) const {
 std::optional<SteeringStatus> Brain::SteeringOf(const JobView& job) const {
   if (!job.steering.any()) return std::nullopt;
   SteeringStatus out;
-  out.held_slot_s = job.steering.HeldUntil(last_stamp_).seconds();
+  out.held_slot_s = job.steering.HeldUntil(clock_.last_stamp()).seconds();
   for (const SteeringPoint& p : job.steering.points) {
     out.points.push_back({p.at.seconds(), p.progress, p.slots, p.asked, p.left.seconds(), p.deadline.seconds()});
   }
@@ -139,7 +139,7 @@ std::optional<CloneStatus> Brain::ClonesOf(const JobView& job) const {
   size_t tasks = 0;
   for (const StagePlan& stage : job.plan.stages) tasks += stage.tasks;
   const std::string bin = std::to_string(sched::BinOfTasks(tasks));
-  for (const sched::Figure& figure : core_.scheduler().Figures(job.id, last_stamp_)) {
+  for (const sched::Figure& figure : core_.scheduler().Figures(job.id, clock_.last_stamp())) {
     if (figure.name == sched::kBudgetFigure) out.budget = static_cast<uint64_t>(figure.value);
     if (figure.name == sched::kUsedFigure) out.budget_used = static_cast<uint64_t>(figure.value);
     if (figure.name != sched::kOmegaFigure || figure.label != bin) continue;
@@ -172,7 +172,7 @@ void Brain::PushDue() {
   const auto changed = std::move(changed_);
   changed_.clear();
   const Instant now = Now();
-  Stamp();
+  clock_.Stamp();
   for (auto& [id, watcher] : watchers_) {
     if (!changed.contains(watcher.job)) continue;
     watcher.dirty = true;
@@ -240,7 +240,7 @@ Status Brain::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClien
   const JobView* job = core_.jobs().Find(id);
   if (job == nullptr) return core_.jobs().Unknown(id);
   if (job->brief) return OnlyBrief(*job);
-  const Instant now = Stamp();
+  const Instant now = clock_.Stamp();
   const auto begin = after.valid() ? job->attempts.upper_bound(after) : job->attempts.begin();
   auto end = begin;
   unsigned count = 0;
@@ -347,7 +347,7 @@ Status Brain::FillDecisions(JobId id, uint32_t from, rpc::MasterForClient::Decis
 }
 
 void Brain::FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder out) {
-  Stamp();
+  clock_.Stamp();
   // `from` is epoch << 32 | seq.
   const auto& jobs = core_.jobs().jobs();
   const auto begin = jobs.lower_bound(JobId{static_cast<uint32_t>(from >> 32), static_cast<uint32_t>(from)});

@@ -44,7 +44,7 @@ std::vector<std::string> Brain::WhyPending(const JobView& job) const {
       return state.Room(worker, worker.used, kind, spec.memory_bytes);
     };
     if (state.slots().total == 0) {
-      const std::string no_room = WhyNoRoom(LivedBy());
+      const std::string no_room = WhyNoRoom(clock_.LivedBy());
       why = core_.workers().NoneToCome() ? "no worker is registered"
             : no_room.empty()            ? "no worker is there that may take them"
                                          : no_room;
@@ -125,10 +125,12 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
                      "names them");
     }
     if (known != nullptr && known->held_until.ns != 0) {
-      head.push_back("it gets nothing for another " + HumanDuration(std::max(Duration{}, known->held_until - Stamp())) +
+      head.push_back("it gets nothing for another " +
+                     HumanDuration(std::max(Duration{}, known->held_until - clock_.Stamp())) +
                      ", since it did not start what it was given");
     }
-    for (const sched::Reason& reason : core_.scheduler().WhyShuns(*worker_id, Stamp())) head.push_back(Explain(reason));
+    for (const sched::Reason& reason : core_.scheduler().WhyShuns(*worker_id, clock_.Stamp()))
+      head.push_back(Explain(reason));
     lines.insert(lines.begin(), head.begin(), head.end());
     return lines;
   }
@@ -181,7 +183,7 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     if (is_task ? id.task == attempt->task : id == *attempt) lines.push_back(text);
   }
   const auto alone = [&](const AttemptId& id) {
-    for (const sched::Reason& reason : core_.scheduler().WhyAlone(id, Stamp())) {
+    for (const sched::Reason& reason : core_.scheduler().WhyAlone(id, clock_.Stamp())) {
       lines.push_back(core_.jobs().NameOf(id) + " is " + Explain(reason));
     }
   };

@@ -134,12 +134,12 @@ TEST_F(DiskRoomTest, BlocksGoWhereThereIsRoom) {
   };
   brain_->FsMutate(create, nullptr, [](Status) {});
   for (uint32_t i = 0; i < 8; ++i) {
-    const auto prepared = brain_->files().PrepareAddBlock(dfs::Stamp{brain_->Stamp(), 1}, lease, 0, "");
+    const auto prepared = brain_->files().PrepareAddBlock(dfs::Stamp{brain_->clock().Stamp(), 1}, lease, 0, "");
     ASSERT_TRUE(prepared.ok()) << prepared.status().ToString();
     EXPECT_EQ(std::get<dfs::BlockAdded>(**prepared).targets, std::vector<WorkerId>{Of('a').id});
   }
   Run(Seconds(1), true, true);
-  const auto refused = brain_->files().PrepareAddBlock(dfs::Stamp{brain_->Stamp(), 1}, lease, 0, "");
+  const auto refused = brain_->files().PrepareAddBlock(dfs::Stamp{brain_->clock().Stamp(), 1}, lease, 0, "");
   EXPECT_EQ(refused.status().code(), Code::kOverloaded);
   EXPECT_THAT(refused.status().message(), HasSubstr("w1, w2 have less free than is kept free"));
 }

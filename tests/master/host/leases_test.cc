@@ -117,12 +117,12 @@ TEST_F(LeasesTest, FileLeasesAndTimersOfTheSchedulerDoNotRunOutInAStall) {
   brain_->FsMutate(create, nullptr, [](Status) {});
   const auto ended = [this] {
     size_t n = 0;
-    for (const dfs::Record& r : brain_->files().Due(brain_->Stamp())) n += std::holds_alternative<dfs::LeaseEnded>(r);
+    for (const dfs::Record& r : brain_->files().Due(brain_->clock().Stamp())) n += std::holds_alternative<dfs::LeaseEnded>(r);
     return n;
   };
-  const Instant before = brain_->Stamp();
+  const Instant before = brain_->clock().Stamp();
   StandStill(Seconds(100));
-  EXPECT_LE(brain_->Stamp() - before, kTick) << "events are stamped with the time that the master lived";
+  EXPECT_LE(brain_->clock().Stamp() - before, kTick) << "events are stamped with the time that the master lived";
   EXPECT_EQ(ended(), 0u);
   Run(Seconds(50), "ab");
   EXPECT_EQ(ended(), 0u);

@@ -1,22 +1,39 @@
-// Snapshots, made by a replay of the closed part of the journal beside the running master. So the
-// master's thread neither waits nor copies its state, and the snapshot is the state that a restart reads.
+#include "master/host/snapshots.h"
+
 #include <glog/logging.h>
 
+#include <memory>
+#include <utility>
+
 #include "common/io/clock.h"
-#include "master/host/brain.h"
 #include "master/host/read_journal.h"
+#include "master/journal/journal.h"
 
 namespace mr::master {
 
-void Brain::MakeSnapshot() {
-  if (making_snapshot_ || closed_ <= snapshot_at_) return;
-  making_snapshot_ = true;
-  outlets_.InPool([this, config = core_.config(), until = closed_] {
+Snapshots::Snapshots(MasterCore::Config config, Loop& loop, Outlets& outlets)
+    : config_(std::move(config)), loop_(loop), outlets_(outlets) {}
+
+void Snapshots::Begin(uint64_t snapshot_at, uint64_t closed) {
+  snapshot_at_ = snapshot_at;
+  if (closed > 0) closed_ = closed;
+  Make();
+}
+
+void Snapshots::Closed(uint64_t sequence) {
+  closed_ = sequence;
+  Make();
+}
+
+void Snapshots::Make() {
+  if (making_ || closed_ <= snapshot_at_) return;
+  making_ = true;
+  outlets_.InPool([this, config = config_, until = closed_] {
     const Instant begin = Now();
     const auto status = std::make_shared<Status>(TakeSnapshot(config, until));
     const Duration took = Now() - begin;
     loop_.Post([this, until, status, took] {
-      making_snapshot_ = false;
+      making_ = false;
       if (!status->ok()) {
         // Nothing is lost: the journal stays as it is, and grows until the next attempt.
         LOG(ERROR) << "journal: no snapshot was made: " << status->ToString();
@@ -24,7 +41,7 @@ void Brain::MakeSnapshot() {
       }
       snapshot_at_ = until;
       LOG(INFO) << "journal: snapshot at record " << until << " took " << took.ns / 1'000'000 << " ms";
-      MakeSnapshot();
+      Make();
     });
   });
 }
