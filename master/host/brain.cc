@@ -26,9 +26,26 @@ Brain::Brain(Options options, Loop& loop, Outlets& outlets)
       clock_(options_.clock, loop),
       driver_(options_, clock_, loop, outlets, *this),
       core_(driver_.core()),
+      reader_(core_, clock_, options_.policies),
+      watchers_(core_, clock_, loop, outlets, reader_),
+      drains_(core_),
+      lists_(core_, clock_, reader_, drains_, options_.cluster_id),
+      why_(core_, clock_, drains_),
+      dispatcher_(driver_, loop, outlets, options_.cluster_id),
+      safe_mode_(driver_, clock_, options_.directory),
       probing_(&ReplicaLess) {}
 
 Brain::~Brain() = default;
+
+void Brain::Flush() {
+  dispatcher_.Flush();
+  watchers_.PushDue();
+  core_.Shrink();
+}
+
+void Brain::ReplicasChanged(const std::vector<Replica>& added, const std::vector<Replica>& removed) {
+  dispatcher_.SendDelta(added, removed);
+}
 
 void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
   struct Visitor {
@@ -36,11 +53,11 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
     uint64_t sequence;
     void Command(WorkerId id, Incarnation incarnation, const AttemptId& attempt, bool take_back) {
       WorkerView* worker = brain.core_.workers().FindAlive(id, incarnation);
-      brain.Send(worker, 64, [attempt, take_back]() -> mr::Command {
+      brain.dispatcher_.Send(worker, 64, [attempt, take_back]() -> mr::Command {
         if (take_back) return command::TakeBack{attempt};
         return command::Kill{attempt};
       });
-      brain.MarkChanged(attempt.task.job);
+      brain.watchers_.MarkChanged(attempt.task.job);
     }
     void operator()(const sched::Launch& d) {
       if (HasSideEffects(brain.core_.scheduler().state(), d)) {
@@ -48,40 +65,32 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
         // been answered by its worker, which never had it.
         brain.driver_.Hold(sequence, [b = &brain, d] {
           const sched::Attempt* a = b->core_.scheduler().state().FindAttempt(d.attempt);
-          if (a != nullptr && a->live()) b->SendLaunch(d);
+          if (a != nullptr && a->live()) b->dispatcher_.SendLaunch(d);
         });
       } else {
-        brain.SendLaunch(d);
+        brain.dispatcher_.SendLaunch(d);
       }
-      brain.MarkChanged(d.attempt.task.job);
+      brain.watchers_.MarkChanged(d.attempt.task.job);
     }
-    void operator()(const sched::Bind& d) {
-      const AttemptView* reader = brain.core_.jobs().Find(d.reader);
-      const ReplicaView* replica = brain.core_.jobs().FindReplica(d.replica);
-      if (reader == nullptr || replica == nullptr) return;
-      WorkerView* worker = brain.core_.workers().FindAlive(reader->worker, reader->incarnation);
-      brain.Send(worker, 4096, [this_brain = &brain, d, view = *replica] {
-        return command::Bind{d.reader, d.replica.output.task.stage, this_brain->LocationOf(view)};
-      });
-    }
+    void operator()(const sched::Bind& d) { brain.dispatcher_.SendBind(d); }
     void operator()(const sched::Kill& d) { Command(d.worker, d.incarnation, d.attempt, false); }
     void operator()(const sched::TakeBack& d) { Command(d.worker, d.incarnation, d.attempt, true); }
-    void operator()(const sched::Accept& d) { brain.MarkChanged(d.attempt.task.job); }
-    void operator()(const sched::Refuse& d) { brain.MarkChanged(d.attempt.task.job); }
+    void operator()(const sched::Accept& d) { brain.watchers_.MarkChanged(d.attempt.task.job); }
+    void operator()(const sched::Refuse& d) { brain.watchers_.MarkChanged(d.attempt.task.job); }
     void operator()(const sched::DropReplica& d) {
       WorkerView* worker = brain.core_.workers().FindAlive(d.replica.worker, d.replica.incarnation);
-      brain.Send(worker, 96, [replica = d.replica] { return command::DropReplica{replica}; });
+      brain.dispatcher_.Send(worker, 96, [replica = d.replica] { return command::DropReplica{replica}; });
     }
     void operator()(const sched::PlanStage&) {}  // answered by a follow-up
     void operator()(const sched::CommitJob& d) {
-      brain.MarkChanged(d.job);
+      brain.watchers_.MarkChanged(d.job);
       // One in the block store is there already; Release reports its end.
       if (brain.core_.jobs().Find(d.job)->in_dfs()) return;
       brain.driver_.Hold(sequence, [b = &brain, job = d.job] { b->Publish(job, 1); });
     }
-    void operator()(const sched::FailJob& d) { brain.MarkChanged(d.job); }  // reported by Release
-    void operator()(const sched::WakeAt&) {}                                // the driver arms it
-    void operator()(const sched::ReplicateOutput& d) { brain.SendReplicate(d.from, d.to); }
+    void operator()(const sched::FailJob& d) { brain.watchers_.MarkChanged(d.job); }  // reported by Release
+    void operator()(const sched::WakeAt&) {}                                          // the driver arms it
+    void operator()(const sched::ReplicateOutput& d) { brain.dispatcher_.SendReplicate(d.from, d.to); }
     // Shares, facts and marks are the core's own.
     void operator()(const sched::SetShare&) {}
     void operator()(const sched::MarkIndeterminate&) {}

@@ -23,13 +23,20 @@
 #include "common/model/status.h"
 #include "dfs/meta/service.h"
 #include "master/core/master_core.h"
+#include "master/host/dispatcher.h"
+#include "master/host/drain_status.h"
 #include "master/host/driver.h"
 #include "master/host/effects.h"
 #include "master/host/host_clock.h"
+#include "master/host/job_reader.h"
+#include "master/host/lists.h"
 #include "master/host/options.h"
 #include "master/host/outlets.h"
 #include "master/host/planner.h"
 #include "master/host/publisher.h"
+#include "master/host/safe_mode.h"
+#include "master/host/watchers.h"
+#include "master/host/why.h"
 #include "master/host/worker_calls.h"
 #include "master/sched/policies/jockey/admission.h"
 #include "schema/client.capnp.h"
@@ -38,13 +45,10 @@
 namespace mr::master {
 
 class ProfileStore;
-struct DrainReport;
 struct Explained;
 struct Forecast;
 struct PlanContext;
 
-// Blocks that one turn of the master's thread counts: about a millisecond.
-inline constexpr size_t kCountSlice = 4096;
 class Brain final : private Effects {
  public:
   using Options = HostOptions;
@@ -76,8 +80,6 @@ class Brain final : private Effects {
   void Progress(sched::AttemptProgress progress);
   // Answered when it is in the journal: it outlives this master, and this life of the worker.
   void Drain(WorkerId worker, bool on, std::function<void(Status)> reply);
-  // Reports what a worker that is drained waits for (drain.h). Errors: kNotFound.
-  Result<DrainReport> DrainOf(WorkerId worker);
   // Answered like Drain. on: the worker is lost at once, and may not register until it is included again.
   void Exclude(WorkerId worker, bool on, std::function<void(Status)> reply);
   using QueueWish = MasterCore::QueueWish;
@@ -103,9 +105,6 @@ class Brain final : private Effects {
   // them, it also waits for predictions of this and other running jobs and for workers that may come back after a
   // restart.
   void SetJob(JobId job, const JobWish& wish, std::function<void(Status, std::string)> reply);
-  // Nothing if it has neither a deadline nor a utility.
-  std::optional<DeadlineStatus> DeadlineOf(const JobView& job) const;
-
   // Removes the staging of all jobs that have not ended or whose end is unreported, and what is left of that of failed
   // ones. Blocks. Requires: no other thread uses the brain any more.
   void ClearAllStaging() const;
@@ -129,59 +128,19 @@ class Brain final : private Effects {
   // Exact up to kCountSlice blocks; above that of the last walk, which goes on in slices between other work.
   dfs::RepairCounts BlockCounts() const;
 
-  // ---- Watching (status.cc)
-  Status Watch(uint64_t watcher, JobId job);
-  void Pushed(uint64_t watcher);
-  void Unwatch(uint64_t watcher);
-
-  // ---- Reading (status.cc)
-  JobStatus StatusOf(const JobView& job) const;
-  // Nothing if none of its tasks ran as clones and none of its readers got a bind.
-  std::optional<CloneStatus> ClonesOf(const JobView& job) const;
-  // Nothing if no policy steered it by a deadline.
-  std::optional<SteeringStatus> SteeringOf(const JobView& job) const;
-  // Pages of lists: `from` and `after` as in client.capnp.
-  void FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder out);
-  Status FillTasks(JobId job, uint64_t from, rpc::MasterForClient::TasksResults::Builder out);
-  Status FillAttempts(JobId job, const AttemptId& after, rpc::MasterForClient::AttemptsResults::Builder out);
-  // from: the page's first decision.
-  Status FillDecisions(JobId job, uint32_t from, rpc::MasterForClient::DecisionsResults::Builder out);
-  // Fills in the launch that the attempt's worker received. Errors: kNotFound.
-  Status FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out);
-  Status FillHistory(JobId job, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out);
-  Status FillCounters(JobId job, uint64_t from, rpc::MasterForClient::CountersResults::Builder out);
-  void FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Builder out);
-  void FillQueues(rpc::MasterForClient::QueuesResults::Builder out);
-  Result<std::vector<std::string>> Why(const std::string& subject);
-  // The name of a task or an attempt without its stage, with it; any other as it is.
-  Result<std::string> WithStage(const std::string& subject);
-  // Returns why tasks have no slot, for each stage of a job that has such tasks.
-  std::vector<std::string> WhyPending(const JobView& job) const;
-  // Why no attempt of this task is launched although none is live: an earlier one may still run (worker/adr/0003).
-  std::vector<std::string> WhyUnended(const JobView& job, const TaskId& task) const;
-  // Attempts of a running job that have made no progress for a good part of its --task-timeout, in words; at most 20.
-  std::vector<std::pair<AttemptId, std::string>> Hung(const JobView& job) const;
-
   JobTable& jobs() { return core_.jobs(); }
   WorkerTable& workers() { return core_.workers(); }
   const sched::Scheduler& scheduler() const { return core_.scheduler(); }
   const MasterCore& core() const { return core_; }
-  const journal::Journal& journal() const { return driver_.journal(); }
   const Options& options() const { return options_; }
-  uint32_t epoch() const { return driver_.epoch(); }  // any thread
-
-  // ---- Lost records (safe_mode.cc)
-  // Records are known to be lost, and no operator has accepted that. Any thread.
-  bool InLossMode() const { return driver_.InLossMode(); }
-  // The last loss and the choices, for people; "" where there was none.
-  std::string LossWords() const;
-  // Ends the safe mode; answered when that is in the journal.
-  void AcceptLoss(std::function<void(Status)> reply);
-  // Returns all but disk_bytes and free_bytes.
-  JournalStatus JournalNow() const;
-  // Returns the durable record that workers may be sent.
-  Durable DurableNow() const;
+  Driver& driver() { return driver_; }
+  const Driver& driver() const { return driver_; }
   HostClock& clock() { return clock_; }
+  Watchers& watchers() { return watchers_; }
+  Lists& lists() { return lists_; }
+  WhyReader& why() { return why_; }
+  DrainReader& drains() { return drains_; }
+  SafeMode& safe_mode() { return safe_mode_; }
 
  private:
   // Effects (brain.cc, dispatch.cc, files.cc, jobs.cc).
@@ -217,22 +176,8 @@ class Brain final : private Effects {
 
   // disk_room.cc
   void NoteRoom(WorkerView* worker, const DiskRoom& room);
-  static std::string DescribeRoom(const WorkerView& worker);
-  // Empty where a worker takes attempts, or may do so soon (it stalls, or is expected back), or where other things than
-  // room keep all from it. now: lived.
-  std::string WhyNoRoom(Instant now) const;
   // Returns the bytes of committed outputs that other stages of the job read.
   uint64_t ShuffleBytes(const JobView& job) const;
-
-  // drain_status.cc
-  const dfs::DrainBlocks& BlocksKept(WorkerId worker);
-
-  // safe_mode.cc
-  // Whether a worker was sent a record that this journal lacks; if so, safe mode begins.
-  void NoteSeen(const std::string& worker, const Durable& seen);
-  void RaiseIds();
-  // In safe mode: why nothing new is taken.
-  Status CheckLoss() const { return core_.loss().Check(options_.directory); }
 
   // jobs.cc
   // Returns the reasons to refuse a submit, the first one first. Files are checked with the plan.
@@ -275,19 +220,6 @@ class Brain final : private Effects {
   void Greet(WorkerView* worker, const Greeting& greeting);
   void Tick();  // CheckLeases and what else waits for time, each 250 ms
 
-  // dispatch.cc
-  // make: called when the message is filled, with what is known then.
-  using MakeCommand = std::function<Command()>;
-  void Send(WorkerView* worker, size_t bytes, MakeCommand make);
-  void GiveVerdict(WorkerId worker, Incarnation incarnation, uint64_t report, Verdict verdict);
-  void SendLaunch(const sched::Launch& launch);
-  LaunchCommand LaunchOf(const JobView& job, const sched::Launch& launch) const;
-  void SendStage(WorkerView* worker, const JobView& job, uint32_t stage);
-  void SendDirectory(WorkerView* worker, JobView* job, uint32_t stage);
-  ReplicaPtr LocationOf(const ReplicaView& view);
-  void SendReplicate(const Replica& from, WorkerId to);
-  void EndJobAt(WorkerView* worker, JobId job);
-
   // files.cc
   void TickDfs();
   void CountBlocks();
@@ -306,19 +238,21 @@ class Brain final : private Effects {
   struct HeldReport;
   bool StillHeld(HeldReport* held);
 
-  // status.cc
-  void MarkChanged(JobId job);
-  void PushDue();
-
   Options options_;
   Loop& loop_;
   Outlets& outlets_;
   HostClock clock_;
   Driver driver_;
   MasterCore& core_;  // the driver's
+  JobReader reader_;
+  Watchers watchers_;
+  DrainReader drains_;
+  Lists lists_;
+  WhyReader why_;
+  Dispatcher dispatcher_;
+  SafeMode safe_mode_;
   std::set<std::string> libraries_;
-  bool trimming_ = false;                                                 // a look at the libraries is under way
-  std::map<WorkerId, std::pair<Instant, dfs::DrainBlocks>> blocks_kept_;  // and when they were looked at
+  bool trimming_ = false;                 // a look at the libraries is under way
   dfs::RepairCounts counted_, counting_;  // the last walk over all blocks; the one under way
   BlockId count_from_;                    // not valid: none is under way
 
@@ -343,28 +277,6 @@ class Brain final : private Effects {
 
   std::set<Replica, bool (*)(const Replica&, const Replica&)> probing_;
 
-  struct Queued {
-    size_t bytes;
-    MakeCommand make;
-  };
-  // Messages for one worker that wait for the end of the turn. After that the connection bounds them: a worker that
-  // does not take its commands is disconnected (rpc::ServerLimits::send_grace, most_queued_bytes).
-  struct Outgoing {
-    std::vector<Queued> commands;
-    std::vector<mr::Answer> verdicts;
-    bool due = false;  // not to be kept for company any more
-    bool due_armed = false;
-  };
-  Message NextBatch(WorkerView* worker, Outgoing* out);
-  std::map<WorkerId, Outgoing> outgoing_;
-  struct OpenReport {
-    uint64_t session;
-    WorkerId worker;
-    ReportOut out;
-    std::function<void(ReportOut)> reply;
-  };
-  std::vector<OpenReport> open_reports_;  // of this turn
-
   // At most one per attempt that runs.
   struct HeldReport {
     WorkerId worker;
@@ -374,15 +286,6 @@ class Brain final : private Effects {
     BlockId keeps;  // without a replica on a live worker when it was last walked
   };
   std::vector<HeldReport> held_reports_;
-
-  struct Watcher {
-    JobId job;
-    bool dirty = true, in_flight = false;
-    Instant last_push;
-  };
-  std::map<uint64_t, Watcher> watchers_;
-  std::set<JobId> changed_;
-  bool push_timer_ = false;
 };
 
 // The earliest deadline that would be admitted now, as it is said: rounded up, so that it would be. 0: none.

@@ -142,7 +142,7 @@ class WatchHandle final : public rpc::Handle::Server {
   ~WatchHandle() noexcept(false) {
     --*watches_;
     shell_.watchers().erase(watcher_);
-    shell_.PostToMaster([brain = &shell_.brain(), watcher = watcher_] { brain->Unwatch(watcher); });
+    shell_.PostToMaster([brain = &shell_.brain(), watcher = watcher_] { brain->watchers().Unwatch(watcher); });
   }
 
  private:
@@ -221,7 +221,9 @@ class ClientService final : public rpc::MasterForClient::Server {
     shell_.watchers().emplace(watcher, params.getWatcher());
     auto handle = kj::heap<WatchHandle>(shell_, watcher, hold_.lock(), watches_);
     return shell_
-        .Ask([watcher, job = rpc::FromWire(params.getJob())](Brain& brain) { return brain.Watch(watcher, job); })
+        .Ask([watcher, job = rpc::FromWire(params.getJob())](Brain& brain) {
+          return brain.watchers().Watch(watcher, job);
+        })
         .then([context, handle = kj::mv(handle)](Status status) mutable {
           auto results = context.getResults();
           rpc::ToOutcome(status, results.initOutcome());
@@ -232,21 +234,19 @@ class ClientService final : public rpc::MasterForClient::Server {
   kj::Promise<void> job(JobContext context) override {
     return Fill<rpc::MasterForClient::JobResults>(
         context, [id = rpc::FromWire(context.getParams().getJob())](Brain& brain, auto out) {
-          const JobView* job = brain.jobs().Find(id);
-          if (job == nullptr) return rpc::ToOutcome(brain.jobs().Unknown(id), out.initOutcome());
-          brain.clock().Stamp();
-          rpc::ToWire(brain.StatusOf(*job), out.initStatus());
+          const Status status = brain.lists().FillJob(id, out);
+          if (!status.ok()) rpc::ToOutcome(status, out.initOutcome());
         });
   }
   kj::Promise<void> jobs(JobsContext context) override {
     return Fill<rpc::MasterForClient::JobsResults>(
-        context, [from = context.getParams().getFrom()](Brain& brain, auto out) { brain.FillJobs(from, out); });
+        context, [from = context.getParams().getFrom()](Brain& brain, auto out) { brain.lists().FillJobs(from, out); });
   }
   kj::Promise<void> tasks(TasksContext context) override {
     return Fill<rpc::MasterForClient::TasksResults>(
         context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](Brain& brain,
                                                                                                           auto out) {
-          const Status status = brain.FillTasks(id, from, out);
+          const Status status = brain.lists().FillTasks(id, from, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
@@ -254,7 +254,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     return Fill<rpc::MasterForClient::AttemptsResults>(
         context, [id = rpc::FromWire(context.getParams().getJob()),
                   after = rpc::FromWire(context.getParams().getAfter())](Brain& brain, auto out) {
-          const Status status = brain.FillAttempts(id, after, out);
+          const Status status = brain.lists().FillAttempts(id, after, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
@@ -262,14 +262,14 @@ class ClientService final : public rpc::MasterForClient::Server {
     return Fill<rpc::MasterForClient::CountersResults>(
         context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](Brain& brain,
                                                                                                           auto out) {
-          const Status status = brain.FillCounters(id, from, out);
+          const Status status = brain.lists().FillCounters(id, from, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
   kj::Promise<void> launched(LaunchedContext context) override {
     return Fill<rpc::MasterForClient::LaunchedResults>(
         context, [attempt = rpc::FromWire(context.getParams().getAttempt())](Brain& brain, auto out) {
-          const Status status = brain.FillLaunched(attempt, out);
+          const Status status = brain.lists().FillLaunched(attempt, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
@@ -277,13 +277,14 @@ class ClientService final : public rpc::MasterForClient::Server {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::HistoryResults>(
         context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](Brain& brain, auto out) {
-          const Status status = brain.FillHistory(id, from, out);
+          const Status status = brain.lists().FillHistory(id, from, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
   kj::Promise<void> workers(WorkersContext context) override {
     return Fill<rpc::MasterForClient::WorkersResults>(
-        context, [from = context.getParams().getFrom()](Brain& brain, auto out) { brain.FillWorkers(from, out); });
+        context,
+        [from = context.getParams().getFrom()](Brain& brain, auto out) { brain.lists().FillWorkers(from, out); });
   }
 
   kj::Promise<void> kill(KillContext context) override {
@@ -299,7 +300,7 @@ class ClientService final : public rpc::MasterForClient::Server {
   kj::Promise<void> why(WhyContext context) override {
     return Fill<rpc::MasterForClient::WhyResults>(
         context, [subject = std::string(context.getParams().getSubject().cStr())](Brain& brain, auto out) {
-          const auto why = brain.Why(subject);
+          const auto why = brain.why().Why(subject);
           rpc::ToOutcome(why.status(), out.initOutcome());
           if (!why.ok()) return;
           auto lines = out.initLines(static_cast<unsigned>(why->size()));
@@ -411,7 +412,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     auto results = context.getResults();
     results.setVersion(shell_.options().version.c_str());
     results.setClusterId(shell_.options().cluster_id);
-    results.setMasterEpoch(shell_.brain().epoch());
+    results.setMasterEpoch(shell_.brain().driver().epoch());
     results.setPolicies(shell_.brain().options().policies.c_str());
     results.setIgnoresDeadlines(!sched::Scheduler::Steers(shell_.brain().options().policies));
     results.setIgnoresQueues(!sched::Scheduler::SharesQueues(shell_.brain().options().policies));
@@ -423,7 +424,8 @@ class ClientService final : public rpc::MasterForClient::Server {
   }
 
   kj::Promise<void> queues(QueuesContext context) override {
-    return Fill<rpc::MasterForClient::QueuesResults>(context, [](Brain& brain, auto out) { brain.FillQueues(out); });
+    return Fill<rpc::MasterForClient::QueuesResults>(context,
+                                                     [](Brain& brain, auto out) { brain.lists().FillQueues(out); });
   }
 
   kj::Promise<void> setQueue(SetQueueContext context) override {
@@ -535,7 +537,7 @@ class ClientService final : public rpc::MasterForClient::Server {
   kj::Promise<void> drainStatus(DrainStatusContext context) override {
     return Fill<rpc::MasterForClient::DrainStatusResults>(
         context, [id = WorkerId{context.getParams().getWorker()}](Brain& brain, auto out) {
-          const auto report = brain.DrainOf(id);
+          const auto report = brain.drains().DrainOf(id);
           rpc::ToOutcome(report.status(), out.initOutcome());
           if (report.ok()) rpc::ToWire(StatusOf(*report), out.initStatus());
         });
@@ -554,7 +556,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::DecisionsResults>(
         context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](Brain& brain, auto out) {
-          const Status status = brain.FillDecisions(id, from, out);
+          const Status status = brain.lists().FillDecisions(id, from, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }

@@ -58,7 +58,7 @@ void Brain::FeedHeldReports() {
     const uint64_t number = ready.sent.number;
     const uint64_t hold = FeedReport(ready.worker, ready.incarnation, std::move(ready.sent.report), &verdict);
     driver_.Hold(hold, [this, id = ready.worker, incarnation = ready.incarnation, number, verdict] {
-      GiveVerdict(id, incarnation, number, verdict);
+      dispatcher_.GiveVerdict(id, incarnation, number, verdict);
     });
   }
 }

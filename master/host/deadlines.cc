@@ -15,8 +15,6 @@
 namespace mr::master {
 namespace {
 
-uint64_t MicrosOf(double seconds) { return seconds > 0 ? static_cast<uint64_t>(seconds * 1e6) : 0; }
-
 std::string SlotsText(uint32_t n) { return std::to_string(n) + (n == 1 ? " slot" : " slots"); }
 
 // Requires one that is not admitted. chain: of tasks, whose length is the answer's critical path.
@@ -171,7 +169,7 @@ void Brain::TakeForecast(JobId id, Result<Forecast> forecast) {
   const JobView* job = core_.jobs().Find(id);
   if (core_.scheduler().state().FindJob(id) == nullptr || job == nullptr) return;
   driver_.Feed(sched::ProfileLoaded{id, std::move(forecast->prediction), job->spec.utility});
-  MarkChanged(id);
+  watchers_.MarkChanged(id);
 }
 
 std::string Brain::LateWarning(JobId id) {
@@ -187,7 +185,7 @@ void Brain::SetJob(JobId id, const JobWish& wish, std::function<void(Status, std
   auto event = core_.PrepareJobSet(id, wish);
   if (!event.ok()) return reply(event.status(), "");
   const Driver::Fed fed = driver_.Feed(*std::move(event));
-  MarkChanged(id);
+  watchers_.MarkChanged(id);
   const auto answer = [this, sequence = fed.sequence, reply = std::move(reply)](const std::string& warning) {
     driver_.Hold(sequence, [reply, warning] { reply(Status::Ok(), warning); });
   };
@@ -197,21 +195,6 @@ void Brain::SetJob(JobId id, const JobWish& wish, std::function<void(Status, std
   }
   answer("");
   ForetellRunning(id);
-}
-
-std::optional<DeadlineStatus> Brain::DeadlineOf(const JobView& job) const {
-  if (job.spec.deadline.ns <= 0 && job.spec.utility.empty()) return std::nullopt;
-  DeadlineStatus out{
-      .deadline_us = MicrosOf(job.spec.deadline.seconds()), .steered = Steers(), .best_effort = job.spec.best_effort};
-  out.scale = 0;  // unless the scheduler knows it
-  if (const sched::Job* known = core_.scheduler().state().FindJob(job.id)) {
-    out.predicted = known->prediction.known();
-    out.runs = known->prediction.runs;
-    out.scale = known->prediction.scale;
-    if (known->running()) out.guaranteed = known->share;
-    out.held = known->holding;
-  }
-  return out;
 }
 
 }  // namespace mr::master

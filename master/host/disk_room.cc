@@ -1,5 +1,5 @@
-// Full disks: a full worker takes neither blocks nor attempts. Where all workers are full, the waiting job with the
-// most shuffle output fails.
+#include "master/host/disk_room.h"
+
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -43,16 +43,16 @@ void Brain::NoteRoom(WorkerView* worker, const DiskRoom& room) {
   if (worker->TakesAttempts()) driver_.Feed(sched::WorkerDraining{worker->id, incarnation, false});
 }
 
-std::string Brain::DescribeRoom(const WorkerView& worker) {
+std::string DescribeRoom(const WorkerView& worker) {
   return Name(worker.id) + " (" + worker.info.address + ") has " + HumanBytes(worker.room.free_bytes) + " of " +
          HumanBytes(worker.room.total_bytes) + " free" + (worker.room.path.empty() ? "" : " in " + worker.room.path) +
          (worker.room.no_inodes ? " but has no free inodes (that file system has as many files as it may)" : "");
 }
 
-std::string Brain::WhyNoRoom(Instant now) const {
+std::string WhyNoRoom(const MasterCore& core, Instant now) {
   std::string names;
   size_t full = 0;
-  for (const auto& [id, worker] : core_.workers().all()) {
+  for (const auto& [id, worker] : core.workers().all()) {
     if (MayHaveRoom(worker, now)) return "";
     if (!worker.alive || !worker.full || worker.drained_by_user || worker.leaving) continue;
     if (full++ < kNamed) names += (names.empty() ? "" : ", ") + DescribeRoom(worker);
@@ -73,7 +73,7 @@ uint64_t Brain::ShuffleBytes(const JobView& job) const {
 
 void Brain::FailWithoutRoom() {
   const Instant now = clock_.Lived();
-  const std::string why = WhyNoRoom(now);
+  const std::string why = WhyNoRoom(core_, now);
   if (why.empty()) {
     no_room_until_ = {};
     return;

@@ -1,7 +1,6 @@
-// Answers whether a worker may be stopped, from the brain's parts.
+#include "master/host/drain_status.h"
+
 #include "common/io/clock.h"
-#include "master/core/drain.h"
-#include "master/host/brain.h"
 
 namespace mr::master {
 namespace {
@@ -12,7 +11,7 @@ constexpr size_t kJobsSent = 20;
 
 }  // namespace
 
-const dfs::DrainBlocks& Brain::BlocksKept(WorkerId id) {
+const dfs::DrainBlocks& DrainReader::BlocksKept(WorkerId id) {
   auto& [at, blocks] = blocks_kept_[id];
   const Instant now = Now();
   if (at.ns != 0 && core_.files().BlocksOn(id) > kCountSlice && now - at < kLookAgain) return blocks;
@@ -21,7 +20,7 @@ const dfs::DrainBlocks& Brain::BlocksKept(WorkerId id) {
   return blocks;
 }
 
-Result<DrainReport> Brain::DrainOf(WorkerId id) {
+Result<DrainReport> DrainReader::DrainOf(WorkerId id) {
   const WorkerView* worker = core_.workers().Find(id);
   if (worker == nullptr) return NotFound("there is no worker " + Name(id));
   DrainReport report;

@@ -62,7 +62,7 @@ void Brain::CarryOutBlocks(std::vector<dfs::Effect> effects, uint64_t sequence) 
       const dfs::EffectTarget target = dfs::TargetOf(effect);
       WorkerView* worker = core_.workers().FindAlive(target.worker, target.incarnation);
       if (worker == nullptr || worker->session != session) continue;
-      Send(worker, 160, [effect = effect] { return dfs::CommandOf(effect); });
+      dispatcher_.Send(worker, 160, [effect = effect] { return dfs::CommandOf(effect); });
     }
   });
 }
@@ -72,7 +72,7 @@ void Brain::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<
   const auto prepared = prepare(core_.files(), {clock_.Stamp(), WallClockMs()});
   if (!prepared.ok()) return reply(prepared.status());
   if (prepared->has_value() && ChangesFiles(core_.files(), **prepared)) {
-    if (Status lost = CheckLoss(); !lost.ok()) return reply(lost);
+    if (Status lost = safe_mode_.Check(); !lost.ok()) return reply(lost);
   }
   if (prepared->has_value() && BeginsWork(**prepared)) {
     if (Status room = driver_.CheckRoom(); !room.ok()) return reply(room);

@@ -2,7 +2,7 @@
 #include "master/history/history.h"
 
 #include "common/rpc/wire.h"
-#include "master/host/brain.h"
+#include "master/host/lists.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
@@ -13,7 +13,7 @@ constexpr size_t kMostBeside = 1000;      // jobs; as many as the scheduler keep
 
 }  // namespace
 
-Status Brain::FillHistory(JobId id, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out) {
+Status Lists::FillHistory(JobId id, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out) {
   const JobView* view = core_.jobs().Find(id);
   if (view == nullptr) return core_.jobs().Unknown(id);
   const sched::State& state = core_.scheduler().state();

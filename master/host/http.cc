@@ -26,7 +26,7 @@ rpc::HttpReply HttpFront::Ready() const {
   const std::string why = shell_.WhyNotReady();
   if (!why.empty()) return {503, why + "\n"};
   // Reads are served, and the operator's word is awaited here.
-  if (shell_.brain().InLossMode()) {
+  if (shell_.brain().driver().InLossMode()) {
     return {200, "ready, in safe mode: records of the journal are lost (mrctl store safemode)\n"};
   }
   return {200, "ready\n"};

@@ -71,7 +71,7 @@ std::vector<Status> Brain::Refusals(const JobSpec& spec) {
   const auto add = [&refusals](const Status& status) {
     if (!status.ok()) refusals.push_back(status);
   };
-  add(CheckLoss());
+  add(safe_mode_.Check());
   add(driver_.CheckRoom());
   // Here and not where a spec is read: the journal may hold jobs of releases that took any name.
   add(CheckQueueName(spec.queue));
@@ -158,7 +158,7 @@ void Brain::Accept(const std::string& key, std::optional<sched::Prediction> pred
   const Driver::Fed fed = driver_.Feed(*std::move(record));
   if (prediction) driver_.Feed(sched::ProfileLoaded{id, *std::move(prediction), spec.utility});
   LOG(INFO) << Name(id) << " '" << spec.name << "' accepted";
-  MarkChanged(id);
+  watchers_.MarkChanged(id);
   driver_.Hold(fed.sequence, [replies = std::move(planning.replies), id] {
     for (const auto& reply : replies) reply(Status::Ok(), id);
   });
@@ -173,12 +173,12 @@ void Brain::KillJob(JobId id, const std::string& why, std::function<void(Status)
   if (!event.ok()) return reply(event.status());
   const Driver::Fed fed = driver_.Feed(*std::move(event));
   LOG(INFO) << Name(id) << " is to be killed: " << why;
-  MarkChanged(id);
+  watchers_.MarkChanged(id);
   driver_.Hold(fed.sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
 void Brain::Publish(JobId id, int attempt) {
-  MarkChanged(id);
+  watchers_.MarkChanged(id);
   const JobView* job = core_.jobs().Find(id);
   auto request = std::make_shared<PublishRequest>();
   *request = {Name(id), job->spec.output_uri, job->spec.overwrite, job->Outputs(), options_.cluster_id};
@@ -210,8 +210,8 @@ void Brain::JobEnded(JobId id) {
   ReleasePin(job.plan.pin);
   Learn(job);
   LOG(INFO) << Name(id) << " " << Word(job.state) << (job.error.empty() ? "" : ": ") << job.error;
-  MarkChanged(id);
-  for (auto& [worker_id, worker] : core_.workers().all()) EndJobAt(&worker, id);
+  watchers_.MarkChanged(id);
+  for (auto& [worker_id, worker] : core_.workers().all()) dispatcher_.EndJobAt(&worker, id);
   CleanUp(id);
 }
 

@@ -11,7 +11,7 @@ kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
   shell.PostToMaster(
       [brain = &shell.brain(), accept = context.getParams().getAcceptLoss(), fulfill = std::move(done.fulfill)] {
         if (accept)
-          brain->AcceptLoss(fulfill);
+          brain->safe_mode().Accept(fulfill);
         else
           fulfill(Status::Ok());
       });
@@ -25,7 +25,7 @@ kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
     return room
         .then([&shell](Space disk) {
           return shell.Ask([disk](Brain& brain) {
-            JournalStatus status = brain.JournalNow();
+            JournalStatus status = brain.safe_mode().JournalNow();
             status.disk_bytes = disk.total_bytes;
             status.free_bytes = disk.free_bytes;
             return status;

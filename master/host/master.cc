@@ -82,10 +82,10 @@ struct Master::Impl {
                                     kj, loop, pool, background);
     http = std::make_unique<HttpFront>(*shell, loop);
     brain = std::make_unique<Brain>(
-        Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
-                       options.replication, options.snapshot_bytes, options.ended_jobs, options.fat_partition_bytes,
-                       options.scheduler_version, profiles, options.effects_lease, options.open_jobs, options.libraries,
-                       options.staging_age, options.housekeeping, known, options.accept_loss, options.record_bytes},
+        HostOptions{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
+                    options.replication, options.snapshot_bytes, options.ended_jobs, options.fat_partition_bytes,
+                    options.scheduler_version, profiles, options.effects_lease, options.open_jobs, options.libraries,
+                    options.staging_age, options.housekeeping, known, options.accept_loss, options.record_bytes},
         loop, *shell);
     shell->SetBrain(brain.get());
     const std::string lib = options.directory + "/lib";
@@ -138,7 +138,7 @@ Result<std::unique_ptr<Master>> Master::Start(const Options& options) {
   impl->options = options;
   if (impl->options.advertise.empty()) impl->options.advertise = options.bind;
   MR_RETURN_IF_ERROR(impl->Start());
-  LOG(INFO) << "master epoch " << impl->brain->epoch() << " serves on " << options.bind << ":" << impl->port
+  LOG(INFO) << "master epoch " << impl->brain->driver().epoch() << " serves on " << options.bind << ":" << impl->port
             << ", http " << impl->http_port << "; others reach it as " << impl->options.advertise << ":" << impl->port;
   return std::unique_ptr<Master>(new Master(std::move(impl)));
 }

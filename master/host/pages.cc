@@ -97,16 +97,16 @@ void WriteMetrics(rpc::MetricsWriter* out, Brain& brain, Duration loop_lag) {
   for (const auto& [id, worker] : brain.scheduler().state().workers()) {
     out->Sample("worker", Name(id), worker.refused);
   }
-  out->Counter("mr_journal_syncs_total", "Groups of records synced.", brain.journal().syncs());
-  out->Counter("mr_journal_records_total", "Sequence of the last durable record.", brain.journal().durable());
+  out->Counter("mr_journal_syncs_total", "Groups of records synced.", brain.driver().journal().syncs());
+  out->Counter("mr_journal_records_total", "Sequence of the last durable record.", brain.driver().journal().durable());
   const dfs::RepairCounts blocks = brain.BlockCounts();
   out->Gauge("mr_blocks", "Blocks of visible files.", blocks.blocks);
   out->Gauge("mr_blocks_missing", "Of these: without a good replica.", blocks.missing);
   out->Gauge("mr_blocks_under_replicated", "Of these: with fewer replicas than wanted.", blocks.under_replicated);
   out->Gauge("mr_loop_lag_seconds", "Longest wait in the master's queue since the last scrape.", loop_lag.seconds());
   out->Gauge("mr_safe_mode", "1 while records of the journal are lost and nobody has accepted that.",
-             brain.InLossMode());
-  out->Gauge("mr_master_epoch", "Epoch of this master.", brain.epoch());
+             brain.driver().InLossMode());
+  out->Gauge("mr_master_epoch", "Epoch of this master.", brain.driver().epoch());
 }
 
 std::string StatusPage(Brain& brain) {
@@ -115,8 +115,9 @@ std::string StatusPage(Brain& brain) {
       "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em}"
       "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .8em .3em 0;"
       "border-bottom:1px solid #ddd}td.n{text-align:right}</style><h1>Paceline</h1>";
-  out += "<p>Epoch " + std::to_string(brain.epoch()) + ", policies " + Escaped(brain.options().policies) + ".</p>";
-  if (brain.InLossMode()) out += "<p><b>Safe mode:</b> " + Escaped(brain.LossWords()) + ".</p>";
+  out += "<p>Epoch " + std::to_string(brain.driver().epoch()) + ", policies " + Escaped(brain.options().policies) +
+         ".</p>";
+  if (brain.driver().InLossMode()) out += "<p><b>Safe mode:</b> " + Escaped(brain.safe_mode().Words()) + ".</p>";
   out += "<h2>Jobs</h2><table><tr><th>Job<th>Name<th>State<th>Stages<th>Output";
   size_t rows = 0;
   auto& jobs = brain.jobs().jobs();

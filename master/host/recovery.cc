@@ -21,13 +21,7 @@ void Brain::BeginEpoch() {
   const std::set<JobId> unpublished = core_.open().unpublished, uncleaned = core_.open().uncleaned;
   const Duration promised = std::max(core_.promised_wait(), core_.scheduler().state().config().lost_wait);
   driver_.BeginEpoch();
-  if (const auto& lost = driver_.journal().accepted_loss()) {
-    driver_.Feed(
-        Record(JournalLoss{lost->known_epoch, lost->known, lost->kept, driver_.epoch(), WallClockMs(), "", true}));
-    RaiseIds();
-    driver_.WaitDurable(driver_.dfs_sequence());
-    driver_.SettleLoss();
-  }
+  safe_mode_.SettleAcceptedLoss();
   // All state stands before the first event is fed: what a decision asks for reads tables as well as the scheduler.
   driver_.Feed(sched::ConfigChanged{options_.policies, options_.seed, options_.scheduler_version, Millis(100)});
   SetEffectsWait(driver_.journal().last_epoch() == 0 ? Duration{} : promised);
@@ -40,10 +34,7 @@ void Brain::BeginEpoch() {
     if (worker.awaited) awaited.push_back(id);
   }
   driver_.Feed(Record(dfs::MasterStarted{clock_.Stamp(), known, awaited}));
-  if (driver_.InLossMode()) {
-    LOG(ERROR) << "journal: safe mode: " << LossWords();
-    driver_.FeedDfs(dfs::SafeModeHeld{clock_.Stamp(), true});
-  }
+  safe_mode_.GoOn();
   for (auto& [id, worker] : core_.workers().all()) {
     if (!worker.alive) continue;
     worker.away = true;

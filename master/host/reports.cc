@@ -42,7 +42,7 @@ Status CheckInfo(const RegisterIn& in) {
 void Brain::Register(uint64_t session, RegisterIn in, std::function<void(RegisterOut)> reply) {
   if (Status status = CheckInfo(in); !status.ok()) return reply({status, {}, {}});
   // Before an id is given, and before it may be refused: what it has seen holds either way.
-  NoteSeen(in.extra.name, in.seen);
+  safe_mode_.NoteSeen(in.extra.name, in.seen);
   const auto inventory = in.info.inventory;
   const auto running = in.info.running;
   const bool leaving = in.leaving;
@@ -57,8 +57,9 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   WorkerView& worker = *core_.workers().Find(id);
   if (worker.session != 0 && worker.session != session) outlets_.CloseSession(worker.session);
   if (worker.info.incarnation != info.incarnation) worker.heartbeat_connections = 0;
-  RegisterOut out{Status::Ok(),    id,          {}, !worker.alive && worker.info.incarnation == info.incarnation,
-                  driver_.epoch(), DurableNow()};
+  RegisterOut out{
+      Status::Ok(),           id, {}, !worker.alive && worker.info.incarnation == info.incarnation, driver_.epoch(),
+      safe_mode_.DurableNow()};
   worker.BeginSession(session, driver_.epoch(), clock_.Lived());
   worker.http_port = extra.http_port;
   worker.capacity_bytes = extra.capacity_bytes;
@@ -66,7 +67,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   worker.pid = extra.pid;
   worker.reports_given_up = given_up;
   worker.leaving = leaving;
-  outgoing_[id] = {};
+  dispatcher_.Forget(id);
 
   const Driver::Fed fed = driver_.Feed(std::move(records->event));
   for (const auto& decision : fed.decisions) {
@@ -76,7 +77,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   driver_.Feed(Record(std::move(records->joined)));
   if (!leaving) {
     // Always: it may have missed the last change.
-    Send(&worker, 16, [on = worker.drained_by_user] { return command::Drain{on}; });
+    dispatcher_.Send(&worker, 16, [on = worker.drained_by_user] { return command::Drain{on}; });
   }
   LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with " << worker.info.slots.total
             << " slots, " << inventory.size() << " outputs, " << running.size() << " running"
@@ -91,16 +92,16 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
 
 void Brain::Greet(WorkerView* worker, const Greeting& greeting) {
   worker->holds.insert(greeting.holds.begin(), greeting.holds.end());
-  for (const Replica& from : greeting.replicate) SendReplicate(from, worker->id);
+  for (const Replica& from : greeting.replicate) dispatcher_.SendReplicate(from, worker->id);
   // An attempt that goes on must know again where its inputs are.
   for (const AttemptId& attempt : greeting.go_on) {
-    SendStage(worker, *core_.jobs().Find(attempt.task.job), attempt.task.stage);
+    dispatcher_.SendStage(worker, *core_.jobs().Find(attempt.task.job), attempt.task.stage);
   }
   for (const AttemptId& attempt : greeting.kill) {
-    Send(worker, 64, [attempt] { return command::Kill{attempt}; });
+    dispatcher_.Send(worker, 64, [attempt] { return command::Kill{attempt}; });
   }
   for (const JobId job : greeting.forgotten) {
-    Send(worker, 32, [job] { return command::EndJob{job}; });
+    dispatcher_.Send(worker, 32, [job] { return command::EndJob{job}; });
   }
 }
 
@@ -114,7 +115,7 @@ void Brain::SessionEnded(uint64_t session) {
   worker->session = 0;
   worker->answered = false;
   worker->session_lost = clock_.Lived();
-  outgoing_[worker->id] = {};
+  dispatcher_.Forget(worker->id);
   CheckLeases();
 }
 
@@ -165,11 +166,11 @@ void Brain::Lose(WorkerId id, const std::string& why) {
   if (worker->session != 0) outlets_.CloseSession(worker->session);
   worker->session = 0;
   worker->heartbeat_connections = 0;
-  outgoing_[id] = {};
+  dispatcher_.Forget(id);
   driver_.FeedAll(std::move(records));
   for (const JobId job : std::set<JobId>(core_.open().uncleaned)) CleanUp(job);
   for (auto& [job_id, job] : core_.jobs().jobs()) {
-    if (!Ended(job.state)) MarkChanged(job_id);
+    if (!Ended(job.state)) watchers_.MarkChanged(job_id);
   }
   Settle();
 }
@@ -199,7 +200,7 @@ void Brain::Drain(WorkerId id, bool on, std::function<void(Status)> reply) {
   const uint64_t sequence = driver_.FeedAll(*std::move(records));
   WorkerView* worker = core_.workers().Find(id);
   if (worker->alive && !worker->leaving) {
-    Send(worker, 16, [on] { return command::Drain{on}; });
+    dispatcher_.Send(worker, 16, [on] { return command::Drain{on}; });
   }
   driver_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
@@ -225,29 +226,29 @@ void Brain::Progress(sched::AttemptProgress progress) {
   WorkerView* worker = core_.workers().FindAlive(progress.worker, progress.incarnation);
   if (worker == nullptr) return;
   if (driver_.journal_full()) return;  // the reserve is for what must be kept
-  for (const auto& report : progress.reports) MarkChanged(report.attempt.task.job);
+  for (const auto& report : progress.reports) watchers_.MarkChanged(report.attempt.task.job);
   driver_.Feed(std::move(progress));
 }
 
 void Brain::Report(uint64_t session, WorkerId id, Incarnation incarnation, std::vector<NumberedReport> reports,
                    std::function<void(ReportOut)> reply) {
   WorkerView* worker = core_.workers().Find(id);
-  OpenReport open{session, id, {std::vector<Verdict>(reports.size(), Verdict::kStale), nullptr}, std::move(reply)};
+  ReportOut out{std::vector<Verdict>(reports.size(), Verdict::kStale), nullptr};
   for (size_t i = 0; worker != nullptr && i < reports.size(); ++i) {
     if (HoldForReplicas(id, incarnation, reports[i])) {
-      open.out.verdicts[i] = Verdict::kLater;
+      out.verdicts[i] = Verdict::kLater;
       continue;
     }
     Verdict verdict = Verdict::kNoted;
     const uint64_t hold = FeedReport(id, incarnation, std::move(reports[i].report), &verdict);
     const bool now = hold <= driver_.durable();
-    open.out.verdicts[i] = now ? verdict : Verdict::kLater;
+    out.verdicts[i] = now ? verdict : Verdict::kLater;
     if (now) continue;
     driver_.Hold(hold, [this, id, incarnation, number = reports[i].number, verdict] {
-      GiveVerdict(id, incarnation, number, verdict);
+      dispatcher_.GiveVerdict(id, incarnation, number, verdict);
     });
   }
-  open_reports_.push_back(std::move(open));
+  dispatcher_.AnswerReports(session, id, std::move(out), std::move(reply));
 }
 
 // Feeds one report to the scheduler. Each operator returns the sequence that the answer waits for; 0: none.
@@ -315,7 +316,7 @@ struct Brain::ReportFeeder {
 };
 
 uint64_t Brain::FeedReport(WorkerId id, Incarnation incarnation, mr::Report report, Verdict* verdict) {
-  MarkChanged(report.attempt.task.job);
+  watchers_.MarkChanged(report.attempt.task.job);
   return std::visit(ReportFeeder{*this, {report.attempt, id, incarnation}, verdict}, std::move(report.what));
 }
 

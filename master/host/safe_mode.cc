@@ -1,14 +1,8 @@
-// Lost records of the journal, and the safe mode that an operator ends. The journal's own witness is checked when it is
-// opened (master/journal). Here a worker shows that it was sent a record that this journal lacks. So an older copy of
-// the whole data directory is noticed, even with its witness.
-//
-// Until an operator accepts the loss, nothing new is taken, no block is deleted or copied, and workers are sent no
-// record as durable: a better copy of the directory that is restored meanwhile must not look older than this one.
-// Epochs, and with them ids of jobs, and ids of blocks go on above all that the lost records can have assigned.
+#include "master/host/safe_mode.h"
+
 #include <glog/logging.h>
 
 #include "common/io/clock.h"
-#include "master/host/brain.h"
 
 namespace mr::master {
 namespace {
@@ -20,11 +14,32 @@ constexpr uint32_t kMaxEpoch = 1u << 26;
 
 }  // namespace
 
-Durable Brain::DurableNow() const { return driver_.InLossMode() ? Durable{} : core_.epochs().At(driver_.durable()); }
+SafeMode::SafeMode(Driver& driver, HostClock& clock, std::string directory)
+    : driver_(driver), core_(driver.core()), clock_(clock), directory_(std::move(directory)) {}
 
-std::string Brain::LossWords() const { return core_.loss().Words(options_.directory); }
+void SafeMode::SettleAcceptedLoss() {
+  const auto& lost = driver_.journal().accepted_loss();
+  if (!lost) return;
+  driver_.Feed(
+      Record(JournalLoss{lost->known_epoch, lost->known, lost->kept, driver_.epoch(), WallClockMs(), "", true}));
+  RaiseIds();
+  driver_.WaitDurable(driver_.dfs_sequence());
+  driver_.SettleLoss();
+}
 
-void Brain::NoteSeen(const std::string& worker, const Durable& seen) {
+void SafeMode::GoOn() {
+  if (!driver_.InLossMode()) return;
+  LOG(ERROR) << "journal: safe mode: " << Words();
+  driver_.FeedDfs(dfs::SafeModeHeld{clock_.Stamp(), true});
+}
+
+Status SafeMode::Check() const { return core_.loss().Check(directory_); }
+
+Durable SafeMode::DurableNow() const { return driver_.InLossMode() ? Durable{} : core_.epochs().At(driver_.durable()); }
+
+std::string SafeMode::Words() const { return core_.loss().Words(directory_); }
+
+void SafeMode::NoteSeen(const std::string& worker, const Durable& seen) {
   if (seen.epoch > kMaxEpoch || !core_.epochs().Lacks(seen, driver_.durable())) return;
   JournalLoss loss{
       seen.epoch, seen.sequence, driver_.durable(), std::max(driver_.epoch(), seen.epoch) + 1, WallClockMs(),
@@ -33,31 +48,31 @@ void Brain::NoteSeen(const std::string& worker, const Durable& seen) {
   const uint64_t doubt = core_.epochs().DoubtFrom(seen);
   driver_.RaiseEpoch(loss.raised);
   driver_.Feed(Record(loss));
-  LOG(ERROR) << "journal: " << LossWords();
+  LOG(ERROR) << "journal: " << Words();
   // Ids that were assigned here since the chains parted may be those of lost records, too.
   driver_.FeedDfs(dfs::IdsInDoubt{doubt, core_.files().NextBlock()});
   RaiseIds();
   driver_.FeedDfs(dfs::SafeModeHeld{clock_.Stamp(), true});
 }
 
-void Brain::RaiseIds() {
+void SafeMode::RaiseIds() {
   const uint64_t above = uint64_t{driver_.epoch()} << kEpochShift;
   driver_.FeedDfs(dfs::IdsRaised{above, above});
 }
 
-void Brain::AcceptLoss(std::function<void(Status)> reply) {
+void SafeMode::Accept(std::function<void(Status)> reply) {
   // Accepted by an earlier call, whose record may not be on disk yet.
   if (!driver_.InLossMode())
     return driver_.Hold(core_.loss().at(), [reply = std::move(reply)] { reply(Status::Ok()); });
   JournalLoss accepted = *core_.loss().last();
   accepted.open = false;
   const uint64_t sequence = driver_.Feed(Record(accepted)).sequence;
-  LOG(WARNING) << "journal: an operator accepted that " << LossText(accepted, options_.directory);
+  LOG(WARNING) << "journal: an operator accepted that " << LossText(accepted, directory_);
   driver_.FeedDfs(dfs::SafeModeHeld{clock_.Stamp(), false});
   driver_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
-JournalStatus Brain::JournalNow() const {
+JournalStatus SafeMode::JournalNow() const {
   JournalStatus out;
   out.lost = driver_.InLossMode();
   if (const auto& loss = core_.loss().last()) {
@@ -66,7 +81,7 @@ JournalStatus Brain::JournalNow() const {
     out.kept = loss->kept;
     out.found_by = loss->found_by;
     out.found_unix_ms = loss->wall_ms;
-    out.text = LossWords();
+    out.text = Words();
   }
   out.awaits_workers = !driver_.InLossMode() && core_.files().in_safe_mode();
   out.passed_over = driver_.journal().read().warnings;

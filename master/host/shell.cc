@@ -111,7 +111,7 @@ void Shell::PushStatus(uint64_t watcher, Message status) {
     auto request = it->second.changedRequest();
     request.setStatus(status->getRoot<rpc::JobStatus>().asReader());
     kj_.Spawn(request.send().ignoreResult().then(
-        [this, watcher] { loop_.Post([this, watcher] { brain_->Pushed(watcher); }); },
+        [this, watcher] { loop_.Post([this, watcher] { brain_->watchers().Pushed(watcher); }); },
         [this, watcher](kj::Exception&&) { watchers_.erase(watcher); }));
   });
 }

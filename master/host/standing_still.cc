@@ -1,9 +1,9 @@
-// Reports on work that stands still: tasks with an earlier attempt that may still run, and attempts without progress.
+#include "master/host/standing_still.h"
+
 #include <algorithm>
 
 #include "common/base/text.h"
-#include "common/io/clock.h"
-#include "master/host/brain.h"
+#include "master/sched/state/state.h"
 
 namespace mr::master {
 namespace {
@@ -15,9 +15,9 @@ constexpr size_t kMostNamed = 20;
 
 }  // namespace
 
-std::vector<std::string> Brain::WhyUnended(const JobView& job, const TaskId& id) const {
+std::vector<std::string> WhyUnended(const MasterCore& core, const JobView& job, const TaskId& id, Instant now) {
   std::vector<std::string> lines;
-  const sched::Task* task = core_.scheduler().state().FindTask(id);
+  const sched::Task* task = core.scheduler().state().FindTask(id);
   if (task == nullptr) return lines;
   const TaskLetter letter = job.letter(id.stage);
   const std::string subject = Name(id, letter);
@@ -26,25 +26,23 @@ std::vector<std::string> Brain::WhyUnended(const JobView& job, const TaskId& id)
         u.number == 0 ? "the attempts that an earlier release of the master launched are"
                       : "the attempt on " + Name(u.worker) + " (" + Name(AttemptId{id, u.number}, letter) + ") is";
     lines.push_back(subject + " has side effects: it waits until " + what + " known to have ended" +
-                    (u.until.ns == 0
-                         ? ", which its worker will report"
-                         : ", at the latest in " + HumanDuration(std::max(Duration{}, u.until - clock_.Present()))));
+                    (u.until.ns == 0 ? ", which its worker will report"
+                                     : ", at the latest in " + HumanDuration(std::max(Duration{}, u.until - now))));
   }
   return lines;
 }
 
-std::vector<std::pair<AttemptId, std::string>> Brain::Hung(const JobView& job) const {
+std::vector<std::pair<AttemptId, std::string>> Hung(const MasterCore& core, const JobView& job, Instant now) {
   std::vector<std::pair<AttemptId, std::string>> hung;
-  const sched::Job* known = core_.scheduler().state().FindJob(job.id);
+  const sched::Job* known = core.scheduler().state().FindJob(job.id);
   if (known == nullptr || !known->running()) return hung;
   const Duration timeout = job.spec.task_timeout;
   const Duration named = timeout.ns > 0 ? std::min(Duration{timeout.ns / 2}, kNamedAfter) : kNamedAfter;
-  const Instant now = clock_.Present();
   for (uint32_t s = 0; s < known->stages.size(); ++s) {
     for (const auto& [task, number] : known->stages[s].active) {
       if (hung.size() == kMostNamed) return hung;
       const AttemptId id{{job.id, s, task}, number};
-      const sched::Attempt* a = core_.scheduler().state().FindAttempt(id);
+      const sched::Attempt* a = core.scheduler().state().FindAttempt(id);
       // One that waits for inputs is not to blame.
       if (a == nullptr || a->state != sched::AttemptState::kRunning || !a->inputs_done) continue;
       Instant moved = std::max(a->started_at, a->inputs_done_at);

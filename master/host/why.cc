@@ -1,12 +1,12 @@
-// `mrctl why`: what happened to a job, a task, an attempt or a worker, and what keeps tasks from running, in sentences.
+#include "master/host/why.h"
+
 #include <algorithm>
 #include <sstream>
 
 #include "common/base/text.h"
-#include "common/io/clock.h"
-#include "master/core/drain.h"
 #include "master/core/failure_text.h"
-#include "master/host/brain.h"
+#include "master/host/disk_room.h"
+#include "master/host/standing_still.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
@@ -28,7 +28,10 @@ std::string Line(const JobView& job, const WhyLine& line) {
 
 }  // namespace
 
-std::vector<std::string> Brain::WhyPending(const JobView& job) const {
+WhyReader::WhyReader(MasterCore& core, HostClock& clock, DrainReader& drains)
+    : core_(core), clock_(clock), drains_(drains) {}
+
+std::vector<std::string> WhyReader::WhyPending(const JobView& job) const {
   std::vector<std::string> lines;
   const sched::State& state = core_.scheduler().state();
   const sched::Job* known = state.FindJob(job.id);
@@ -44,7 +47,7 @@ std::vector<std::string> Brain::WhyPending(const JobView& job) const {
       return state.Room(worker, worker.used, kind, spec.memory_bytes);
     };
     if (state.slots().total == 0) {
-      const std::string no_room = WhyNoRoom(clock_.LivedBy());
+      const std::string no_room = WhyNoRoom(core_, clock_.LivedBy());
       why = core_.workers().NoneToCome() ? "no worker is registered"
             : no_room.empty()            ? "no worker is there that may take them"
                                          : no_room;
@@ -67,7 +70,7 @@ std::vector<std::string> Brain::WhyPending(const JobView& job) const {
 
 // task_1_0001_m_000000 and attempt_1_0001_m_000000_1, without the stage, where the job has one stage of this letter: as
 // they stand otherwise.
-Result<std::string> Brain::WithStage(const std::string& subject) {
+Result<std::string> WhyReader::WithStage(const std::string& subject) const {
   std::vector<std::string> parts;
   std::istringstream in(subject);
   for (std::string part; std::getline(in, part, '_');) parts.push_back(part);
@@ -88,78 +91,87 @@ Result<std::string> Brain::WithStage(const std::string& subject) {
   return InvalidArgument("'" + subject + "' does not say of which stage: " + names.front() + " to " + names.back());
 }
 
-Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
+Result<std::vector<std::string>> WhyReader::Why(const std::string& subject) {
+  if (const auto worker = ParseWorkerId(subject)) return WhyWorker(subject, *worker);
+  if (const auto job = ParseJobId(subject)) return WhyJob(subject, *job);
+  return WhyTask(subject);
+}
+
+Result<std::vector<std::string>> WhyReader::WhyWorker(const std::string& subject, WorkerId id) {
   std::vector<std::string> lines;
-  if (const auto worker_id = ParseWorkerId(subject)) {
-    const WorkerView* worker = core_.workers().Find(*worker_id);
-    if (worker == nullptr) return NotFound("there is no worker " + subject);
-    for (const auto& [id, job] : core_.jobs().jobs()) {
-      for (const auto& [task, why] : job.why) {
-        for (const auto& line : why) {
-          if (line.worker == *worker_id) lines.push_back(Line(job, line));
-        }
-      }
-    }
-    if (lines.size() > 256) lines.erase(lines.begin(), lines.end() - 256);
-    std::string first = subject + " at " + worker->info.address + " is " + worker->Word();
-    const sched::Worker* known = core_.scheduler().state().FindWorker(*worker_id);
-    if (known != nullptr && known->refused > 0) {
-      first += "; it did not start " + std::to_string(known->refused) + " of the attempts that it was given, " +
-               std::to_string(known->refused_in_row) + " of them since it last started one";
-    }
-    std::vector<std::string> head = {first};
-    if (worker->full) {
-      head.push_back(DescribeRoom(*worker) +
-                     ", less than it keeps free (mrworker --min_free): it gets neither blocks "
-                     "nor attempts until it has room again");
-    }
-    if (worker->drained_by_user) {
-      const DrainReport report = *DrainOf(*worker_id);
-      for (const std::string& line : WaitsFor(report)) head.push_back("it cannot be stopped yet: " + line);
-      if (report.Safe()) head.push_back("it is safe to stop");
-      if (const std::string thin = StaysThin(report); !thin.empty()) head.push_back(thin);
-    }
-    if (worker->reports_given_up > 0) {
-      head.push_back("it gave up " + std::to_string(worker->reports_given_up) +
-                     " reports that broke the connection whenever they were sent; their attempts failed, and its log "
-                     "names them");
-    }
-    if (known != nullptr && known->held_until.ns != 0) {
-      head.push_back("it gets nothing for another " +
-                     HumanDuration(std::max(Duration{}, known->held_until - clock_.Stamp())) +
-                     ", since it did not start what it was given");
-    }
-    for (const sched::Reason& reason : core_.scheduler().WhyShuns(*worker_id, clock_.Stamp()))
-      head.push_back(Explain(reason));
-    lines.insert(lines.begin(), head.begin(), head.end());
-    return lines;
-  }
-  if (const auto job_id = ParseJobId(subject)) {
-    const JobView* job = core_.jobs().Find(*job_id);
-    if (job == nullptr) return core_.jobs().Unknown(*job_id);
-    lines.push_back(subject + " is " + Word(ToldState(*job)) + (job->error.empty() ? "" : ": " + job->error));
-    for (const std::string& line : WhyPending(*job)) lines.push_back(line);
-    for (const TaskId& task : core_.scheduler().state().unended()) {
-      if (task.job != job->id) continue;
-      for (const std::string& line : WhyUnended(*job, task)) lines.push_back(line);
-    }
-    for (const auto& [id, text] : Hung(*job)) lines.push_back(text);
-    for (const auto& [stage, text] : job->warnings) lines.push_back("warning: " + text);
-    for (const std::string& uri : job->grown) lines.push_back("warning: " + GrownText(uri));
-    for (const Skew& s : job->skew) lines.push_back("skew: " + SkewText(s, job->spec.stages[s.stage].name));
-    for (const auto& line : job->why_job) lines.push_back(Line(*job, line));
-    for (const auto& [task, why] : job->why) {
+  const WorkerView* worker = core_.workers().Find(id);
+  if (worker == nullptr) return NotFound("there is no worker " + subject);
+  for (const auto& [job_id, job] : core_.jobs().jobs()) {
+    for (const auto& [task, why] : job.why) {
       for (const auto& line : why) {
-        if (line.what == What::kOutputLost && lines.size() <= 256) lines.push_back(Line(*job, line));
+        if (line.worker == id) lines.push_back(Line(job, line));
       }
     }
-    for (const auto& [id, attempt] : job->attempts) {
-      if (attempt.state != AttemptState::kFailed || lines.size() > 256) continue;
-      lines.push_back(Name(id, job->letter(id.task.stage)) + " failed: " + attempt.message +
-                      (attempt.record.empty() ? "" : " (at " + attempt.record + ")"));
-    }
-    return lines;
   }
+  if (lines.size() > 256) lines.erase(lines.begin(), lines.end() - 256);
+  std::string first = subject + " at " + worker->info.address + " is " + worker->Word();
+  const sched::Worker* known = core_.scheduler().state().FindWorker(id);
+  if (known != nullptr && known->refused > 0) {
+    first += "; it did not start " + std::to_string(known->refused) + " of the attempts that it was given, " +
+             std::to_string(known->refused_in_row) + " of them since it last started one";
+  }
+  std::vector<std::string> head = {first};
+  if (worker->full) {
+    head.push_back(DescribeRoom(*worker) +
+                   ", less than it keeps free (mrworker --min_free): it gets neither blocks "
+                   "nor attempts until it has room again");
+  }
+  if (worker->drained_by_user) {
+    const DrainReport report = *drains_.DrainOf(id);
+    for (const std::string& line : WaitsFor(report)) head.push_back("it cannot be stopped yet: " + line);
+    if (report.Safe()) head.push_back("it is safe to stop");
+    if (const std::string thin = StaysThin(report); !thin.empty()) head.push_back(thin);
+  }
+  if (worker->reports_given_up > 0) {
+    head.push_back("it gave up " + std::to_string(worker->reports_given_up) +
+                   " reports that broke the connection whenever they were sent; their attempts failed, and its log "
+                   "names them");
+  }
+  if (known != nullptr && known->held_until.ns != 0) {
+    head.push_back("it gets nothing for another " +
+                   HumanDuration(std::max(Duration{}, known->held_until - clock_.Stamp())) +
+                   ", since it did not start what it was given");
+  }
+  for (const sched::Reason& reason : core_.scheduler().WhyShuns(id, clock_.Stamp())) head.push_back(Explain(reason));
+  lines.insert(lines.begin(), head.begin(), head.end());
+  return lines;
+}
+
+Result<std::vector<std::string>> WhyReader::WhyJob(const std::string& subject, JobId id) {
+  std::vector<std::string> lines;
+  const JobView* job = core_.jobs().Find(id);
+  if (job == nullptr) return core_.jobs().Unknown(id);
+  lines.push_back(subject + " is " + Word(ToldState(*job)) + (job->error.empty() ? "" : ": " + job->error));
+  for (const std::string& line : WhyPending(*job)) lines.push_back(line);
+  for (const TaskId& task : core_.scheduler().state().unended()) {
+    if (task.job != job->id) continue;
+    for (const std::string& line : WhyUnended(core_, *job, task, clock_.Present())) lines.push_back(line);
+  }
+  for (const auto& [hung, text] : Hung(core_, *job, clock_.Present())) lines.push_back(text);
+  for (const auto& [stage, text] : job->warnings) lines.push_back("warning: " + text);
+  for (const std::string& uri : job->grown) lines.push_back("warning: " + GrownText(uri));
+  for (const Skew& s : job->skew) lines.push_back("skew: " + SkewText(s, job->spec.stages[s.stage].name));
+  for (const auto& line : job->why_job) lines.push_back(Line(*job, line));
+  for (const auto& [task, why] : job->why) {
+    for (const auto& line : why) {
+      if (line.what == What::kOutputLost && lines.size() <= 256) lines.push_back(Line(*job, line));
+    }
+  }
+  for (const auto& [attempt_id, attempt] : job->attempts) {
+    if (attempt.state != AttemptState::kFailed || lines.size() > 256) continue;
+    lines.push_back(Name(attempt_id, job->letter(attempt_id.task.stage)) + " failed: " + attempt.message +
+                    (attempt.record.empty() ? "" : " (at " + attempt.record + ")"));
+  }
+  return lines;
+}
+
+Result<std::vector<std::string>> WhyReader::WhyTask(const std::string& subject) {
+  std::vector<std::string> lines;
   MR_ASSIGN_OR_RETURN(const std::string name, WithStage(subject));
   // An attempt's name; a task's name is one without its number.
   auto attempt = ParseAttemptId(name);
@@ -178,8 +190,8 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
       if (is_task || line.attempt == *attempt) lines.push_back(Line(*job, line));
     }
   }
-  for (const std::string& line : WhyUnended(*job, attempt->task)) lines.push_back(line);
-  for (const auto& [id, text] : Hung(*job)) {
+  for (const std::string& line : WhyUnended(core_, *job, attempt->task, clock_.Present())) lines.push_back(line);
+  for (const auto& [id, text] : Hung(core_, *job, clock_.Present())) {
     if (is_task ? id.task == attempt->task : id == *attempt) lines.push_back(text);
   }
   const auto alone = [&](const AttemptId& id) {

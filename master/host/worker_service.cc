@@ -378,7 +378,7 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
         .Ask([id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),
               silent = Millis(context.getParams().getLoopSilentMs()),
               room = rpc::FromWire(context.getParams().getRoom())](Brain& brain) {
-          return std::make_pair(brain.Beat(id, incarnation, silent, room), brain.DurableNow());
+          return std::make_pair(brain.Beat(id, incarnation, silent, room), brain.safe_mode().DurableNow());
         })
         .then([this, context, incarnation = worker.getIncarnation()](std::pair<bool, Durable> answer) mutable {
           const bool known = answer.first;

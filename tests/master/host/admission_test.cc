@@ -51,7 +51,7 @@ class AdmissionTest : public testing::Test {
     StopBrain();
     outlets_ = std::make_unique<HeldPredictions>();
     loop_ = std::make_unique<Loop>([this] { brain_->Flush(); });
-    Brain::Options options;
+    HostOptions options;
     options.directory = directory_.path();
     options.policies = policies_;
     options.profiles = profiles_;

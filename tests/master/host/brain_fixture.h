@@ -159,7 +159,7 @@ class BrainFixture : public testing::Test {
   // Ahead of the loop's own clock: of its timers only those fire that are set on that one, the ticks.
   Instant now_ = Now() + Seconds(1'000'000);
   uint64_t memory_of_b_ = 1 << 30;
-  master::Brain::Options options_;
+  master::HostOptions options_;
   Outlets outlets_;
   std::unique_ptr<master::Brain> brain_;
   Loop loop_{[this] { brain_->Flush(); }};

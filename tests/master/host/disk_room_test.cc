@@ -21,7 +21,7 @@ class DiskRoomTest : public testing::Test {
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
     root_ = pattern;
     EXPECT_TRUE(MakeDirectories(root_ + "/journal").ok());
-    Brain::Options options;
+    HostOptions options;
     options.directory = root_;
     options.clock = [this] { return now_; };
     brain_ = std::make_unique<Brain>(options, loop_, outlets_);
@@ -75,7 +75,7 @@ TEST_F(DiskRoomTest, AFullWorkerGetsNoAttemptsUntilItHasRoomAgain) {
   EXPECT_EQ(States(), "live full");
   EXPECT_TRUE(MayStart('a'));
   EXPECT_FALSE(MayStart('b'));
-  const auto why = brain_->Why(Name(Of('b').id));
+  const auto why = brain_->why().Why(Name(Of('b').id));
   ASSERT_TRUE(why.ok());
   EXPECT_THAT(*why, testing::Contains(HasSubstr("has 1 GiB of 100 GiB free in /data/b")));
   Run(Seconds(1), false, false);

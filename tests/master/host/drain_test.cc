@@ -190,7 +190,7 @@ class DrainBrainTest : public testing::Test {
   }
   void Start() {
     brain_ = nullptr;
-    Brain::Options options;
+    HostOptions options;
     options.directory = root_;
     options.replication = 1;
     brain_ = std::make_unique<Brain>(options, loop_, outlets_);
@@ -238,27 +238,27 @@ TEST_F(DrainBrainTest, IsSafeOnceTheBlocksAreElsewhereAlsoOverARestart) {
   Register('b');
   const BlockRef block = Put("/f", 'a');
   const WorkerId a = Of('a');
-  EXPECT_FALSE(brain_->DrainOf(a)->draining);
-  EXPECT_EQ(brain_->DrainOf({99}).status().code(), Code::kNotFound);
+  EXPECT_FALSE(brain_->drains().DrainOf(a)->draining);
+  EXPECT_EQ(brain_->drains().DrainOf({99}).status().code(), Code::kNotFound);
   brain_->Drain(a, true, [](Status) {});
-  EXPECT_TRUE(brain_->DrainOf(a)->draining);
-  EXPECT_FALSE(brain_->DrainOf(a)->Safe());
-  EXPECT_EQ(brain_->DrainOf(a)->blocks.left_blocks, 1u);
+  EXPECT_TRUE(brain_->drains().DrainOf(a)->draining);
+  EXPECT_FALSE(brain_->drains().DrainOf(a)->Safe());
+  EXPECT_EQ(brain_->drains().DrainOf(a)->blocks.left_blocks, 1u);
   brain_->Flush();
   Start();
   ASSERT_FALSE(HasFatalFailure());
-  const DrainReport absent = *brain_->DrainOf(a);
+  const DrainReport absent = *brain_->drains().DrainOf(a);
   EXPECT_TRUE(absent.draining) << "the journal has it";
   EXPECT_FALSE(absent.Safe()) << "it has not registered: nobody knows what it has";
   Register('a', {block});
   Register('b');
-  EXPECT_FALSE(brain_->DrainOf(a)->Safe());
-  EXPECT_EQ(brain_->DrainOf(a)->blocks.left_blocks, 1u);
+  EXPECT_FALSE(brain_->drains().DrainOf(a)->Safe());
+  EXPECT_EQ(brain_->drains().DrainOf(a)->blocks.left_blocks, 1u);
   brain_->BlocksReceived(Of('b'), Incarnation{uint64_t{'b'}}, {block});
-  EXPECT_TRUE(brain_->DrainOf(a)->Safe());
-  EXPECT_THAT(*brain_->Why(Name(a)), testing::Contains("it is safe to stop"));
+  EXPECT_TRUE(brain_->drains().DrainOf(a)->Safe());
+  EXPECT_THAT(*brain_->why().Why(Name(a)), testing::Contains("it is safe to stop"));
   brain_->Drain(a, false, [](Status) {});
-  EXPECT_FALSE(brain_->DrainOf(a)->Safe()) << "it may get something new";
+  EXPECT_FALSE(brain_->drains().DrainOf(a)->Safe()) << "it may get something new";
 }
 
 TEST_F(DrainBrainTest, WritesDoNotCountOnAWorkerThatWasDrainedWhileItWasAwayAlsoOverARestart) {

@@ -53,7 +53,7 @@ class HistoriesTest : public testing::TestWithParam<int> {
 
   void Start() {
     loop_ = std::make_unique<Loop>([this] { brain_->Flush(); });
-    Brain::Options options;
+    HostOptions options;
     options.directory = directory_;
     options.policies = GetParam() % 2 == 0 ? "fifo" : sched::kDefaultPolicies;
     options.replication = 1;

@@ -27,7 +27,7 @@ class LeasesTest : public testing::Test {
   // The first master, or the next one behind it.
   void Start(Duration effects_lease) {
     brain_ = nullptr;
-    Brain::Options options;
+    HostOptions options;
     options.directory = root_;
     options.effects_lease = effects_lease;
     options.clock = [this] { return now_; };
@@ -117,7 +117,8 @@ TEST_F(LeasesTest, FileLeasesAndTimersOfTheSchedulerDoNotRunOutInAStall) {
   brain_->FsMutate(create, nullptr, [](Status) {});
   const auto ended = [this] {
     size_t n = 0;
-    for (const dfs::Record& r : brain_->files().Due(brain_->clock().Stamp())) n += std::holds_alternative<dfs::LeaseEnded>(r);
+    for (const dfs::Record& r : brain_->files().Due(brain_->clock().Stamp()))
+      n += std::holds_alternative<dfs::LeaseEnded>(r);
     return n;
   };
   const Instant before = brain_->clock().Stamp();

@@ -49,7 +49,7 @@ class LossTest : public testing::Test {
   }
   void Start() {
     brain_ = nullptr;
-    Brain::Options options;
+    HostOptions options;
     options.directory = root_;
     options.replication = 1;
     brain_ = std::make_unique<Brain>(options, loop_, outlets_);
@@ -88,7 +88,7 @@ class LossTest : public testing::Test {
   }
   // The durable record of a worker that heard from a master of another chain, which began this epoch too.
   Durable Lost(uint32_t epoch) {
-    Durable seen = brain_->DurableNow();
+    Durable seen = brain_->safe_mode().DurableNow();
     seen.epoch = epoch;
     ++seen.life;
     seen.sequence += 1000;
@@ -141,7 +141,7 @@ TEST_F(LossTest, AWriteThatIsUnderWayIsNotAcknowledgedBeforeTheLossIsAccepted) {
   Put("/over");
   const Open fresh = Begin("/new"), over = Begin("/over"), staged = Begin("/.staging/job_1_0001/part");
   Register('b', Lost(1));
-  ASSERT_TRUE(brain_->InLossMode());
+  ASSERT_TRUE(brain_->driver().InLossMode());
   const uint64_t before = brain_->files().Stat("/over")->id;
   for (const Open& open : {fresh, over}) {
     const Status refused = Complete(open);
@@ -151,7 +151,7 @@ TEST_F(LossTest, AWriteThatIsUnderWayIsNotAcknowledgedBeforeTheLossIsAccepted) {
   EXPECT_FALSE(brain_->files().Stat("/new").ok());
   EXPECT_EQ(brain_->files().Stat("/over")->id, before);
   EXPECT_TRUE(Complete(staged).ok()) << "what jobs write goes on";
-  brain_->AcceptLoss([](const Status&) {});
+  brain_->safe_mode().Accept([](const Status&) {});
   for (const Open& open : {fresh, over}) EXPECT_TRUE(Complete(open).ok());
   EXPECT_TRUE(brain_->files().Stat("/new").ok());
   EXPECT_NE(brain_->files().Stat("/over")->id, before);
@@ -159,7 +159,7 @@ TEST_F(LossTest, AWriteThatIsUnderWayIsNotAcknowledgedBeforeTheLossIsAccepted) {
 
 TEST_F(LossTest, TheLossIsKnownBeforeItsWorkerIsGivenAnId) {
   Register('a', Lost(1));
-  ASSERT_TRUE(brain_->InLossMode());
+  ASSERT_TRUE(brain_->driver().InLossMode());
   brain_ = nullptr;
   std::vector<RecordKind> kinds;
   const auto read = journal::ReadDirectory(root_ + "/journal", 0, UINT64_MAX, [&](const journal::Record& r, uint64_t) {
@@ -175,25 +175,26 @@ TEST_F(LossTest, AWorkerThatMayNotRegisterShowsTheLossToo) {
   Register('a');
   brain_->Exclude(brain_->workers().FindIncarnation(Incarnation{uint64_t{'a'}})->id, true, [](const Status&) {});
   EXPECT_THAT(Register('a', Lost(1)), HasSubstr("excluded"));
-  EXPECT_TRUE(brain_->InLossMode());
+  EXPECT_TRUE(brain_->driver().InLossMode());
 }
 
 TEST_F(LossTest, AWorkerWhoseNameIsInUseShowsTheLossToo) {
   Register('a');
   EXPECT_THAT(Register('a', Lost(1), {}, 1000), HasSubstr("already uses the name"));
-  EXPECT_TRUE(brain_->InLossMode());
+  EXPECT_TRUE(brain_->driver().InLossMode());
 }
 
 TEST_F(LossTest, AFurtherLossLeavesStandingUpToWhereTheJournalIsWhole) {
   Register('a', Lost(1));
-  const std::string words = brain_->LossWords();
+  const std::string words = brain_->safe_mode().Words();
   const size_t from = words.find("it ended with record ");
   ASSERT_NE(from, std::string::npos) << words;
   const std::string whole = words.substr(from, words.find(" when worker") + 1 - from);
   ASSERT_NO_FATAL_FAILURE(Start());
   Register('b', Lost(1000));
-  EXPECT_THAT(brain_->LossWords(), HasSubstr("of epoch 1000"));
-  EXPECT_THAT(brain_->LossWords(), HasSubstr(whole)) << "what came behind it was written without the lost records";
+  EXPECT_THAT(brain_->safe_mode().Words(), HasSubstr("of epoch 1000"));
+  EXPECT_THAT(brain_->safe_mode().Words(), HasSubstr(whole))
+      << "what came behind it was written without the lost records";
 }
 
 // A copied journal directory, taken in its first epoch and started twice before a worker came that had seen another
@@ -208,11 +209,11 @@ class IdsInDoubtTest : public LossTest {
     const BlockId own = Put("/own");
     ASSERT_NO_FATAL_FAILURE(start());
     // It has other bytes under both ids: damage where the id was given once, another block where lost records gave it.
-    Durable seen = brain_->DurableNow();
+    Durable seen = brain_->safe_mode().DurableNow();
     seen.epoch = 2;
     ++seen.life;
     Register('b', seen, {{common, 1, 99, 1}, {own, 1, 99, 1}});
-    ASSERT_TRUE(brain_->InLossMode());
+    ASSERT_TRUE(brain_->driver().InLossMode());
     EXPECT_EQ(brain_->files().Find(common)->damaged.size(), 1u);
     EXPECT_THAT(brain_->files().Find(own)->damaged, testing::IsEmpty());
   }

@@ -81,7 +81,7 @@ class RestartPointsTest : public testing::Test {
   }
 
   // Each group of records closes a file, so that a snapshot can be taken behind any.
-  static Brain::Options OptionsOf(const std::string& directory, const std::string& policies) {
+  static HostOptions OptionsOf(const std::string& directory, const std::string& policies) {
     return {.directory = directory, .policies = policies, .snapshot_bytes = journal::kHeaderBytes};
   }
 

@@ -67,7 +67,7 @@ class SkewRestartTest : public testing::TestWithParam<bool> {
       const uint64_t until = files->segments.back().after;
       // The master may have made one of all closed segments before it ended.
       if (files->snapshots.empty() || files->snapshots.back().after < until) {
-        Brain::Options options{.directory = options_.directory, .policies = options_.policies};
+        HostOptions options{.directory = options_.directory, .policies = options_.policies};
         const Status taken = TakeSnapshot({.directory = options.directory}, until);
         ASSERT_TRUE(taken.ok()) << taken.ToString();
       }

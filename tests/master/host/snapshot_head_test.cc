@@ -28,7 +28,7 @@ class SnapshotHeadTest : public testing::Test {
 
   void Start() {
     brain_ = nullptr;
-    Brain::Options options;
+    HostOptions options;
     options.directory = root_;
     brain_ = std::make_unique<Brain>(options, loop_, outlets_);
     const Status recovered = brain_->Recover();
@@ -97,23 +97,23 @@ TEST_F(SnapshotHeadTest, AnOperatorsTrustEndsTheDistrustAlsoOverRestarts) {
 }
 
 TEST_F(SnapshotHeadTest, ALossThatNobodyHasAcceptedIsOneBehindASnapshotToo) {
-  ASSERT_FALSE(brain_->InLossMode());
+  ASSERT_FALSE(brain_->driver().InLossMode());
   const JournalLoss loss{3, 500, 100, 4, 1, "a", true};
   ASSERT_NO_FATAL_FAILURE(StartBehindASnapshot(RecordKind::kLoss, EncodeFields(loss), 3));
-  EXPECT_TRUE(brain_->InLossMode());
-  EXPECT_THAT(brain_->LossWords(), HasSubstr("which had been sent record 500 of epoch 3"));
+  EXPECT_TRUE(brain_->driver().InLossMode());
+  EXPECT_THAT(brain_->safe_mode().Words(), HasSubstr("which had been sent record 500 of epoch 3"));
 }
 
 TEST_F(SnapshotHeadTest, AnEpochOfAnotherChainIsNoticedBehindASnapshotToo) {
-  Durable seen = brain_->DurableNow();
+  Durable seen = brain_->safe_mode().DurableNow();
   ASSERT_NE(seen.epoch, 0u);
   ASSERT_NO_FATAL_FAILURE(StartBehindASnapshot(RecordKind::kWorker, EncodeFields(WorkerNamed{"more", WorkerId{9}})));
-  ASSERT_GT(brain_->DurableNow().epoch, seen.epoch);
+  ASSERT_GT(brain_->safe_mode().DurableNow().epoch, seen.epoch);
   Register(seen);
-  EXPECT_FALSE(brain_->InLossMode()) << "of this chain";
+  EXPECT_FALSE(brain_->driver().InLossMode()) << "of this chain";
   ++seen.life;
   Register(seen);
-  EXPECT_TRUE(brain_->InLossMode());
+  EXPECT_TRUE(brain_->driver().InLossMode());
 }
 
 }  // namespace

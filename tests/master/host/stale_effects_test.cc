@@ -35,7 +35,7 @@ class StaleEffectsTest : public testing::Test {
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
     root_ = pattern;
     EXPECT_TRUE(MakeDirectories(root_ + "/journal").ok());
-    Brain::Options options;
+    HostOptions options;
     options.directory = root_;
     options.replication = 1;
     brain_ = std::make_unique<Brain>(options, loop_, deletions_);

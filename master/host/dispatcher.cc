@@ -1,12 +1,10 @@
-// Commands to workers: gathered during a turn, one message per worker at its end. The first launch of
-// a stage on a worker follows its StageInfo and the directories of the stages that it reads. Later
-// changes of these directories go as deltas to the workers that got the first one.
+#include "master/host/dispatcher.h"
+
 #include <glog/logging.h>
 
+#include "common/io/clock.h"
 #include "common/rpc/control_wire.h"
-#include "common/rpc/spec_wire.h"
-#include "master/core/input_places.h"
-#include "master/host/brain.h"
+#include "master/host/launch_message.h"
 
 namespace mr::master {
 namespace {
@@ -18,8 +16,8 @@ constexpr size_t kFullMessageBytes = 1 << 20;
 // Message bytes of a directory entry without its table, of a row of that table, and of a replica, by control.capnp.
 constexpr size_t kEntryBytes = 192, kRowBytes = 48, kReplicaBytes = 64;
 constexpr size_t kVerdictBytes = 32;
-// How long a verdict may wait to travel with something else: nobody but the worker's bookkeeping
-// waits for it (guess, as the worker's for reports that nothing waits for).
+// How long a verdict may wait to travel with another message: only the worker's bookkeeping needs it (guess, as the
+// worker's for reports without an urgent answer).
 constexpr Duration kVerdictDelay = Millis(5);
 
 // Versions rise over restarts too, so that a worker never takes an old delta for a new one.
@@ -27,77 +25,17 @@ uint64_t FirstVersion(uint32_t epoch) { return uint64_t{epoch} << 32 | 1; }
 
 }  // namespace
 
-LaunchCommand Brain::LaunchOf(const JobView& job, const sched::Launch& launch) const {
-  const TaskId& task = launch.attempt.task;
-  const StagePlan& plan = job.plan.stages[task.stage];
-  LaunchCommand out{launch.attempt, launch.generation, {}, {}, launch.by_bind};
-  const auto holder = core_.workers().all().find(launch.worker);
-  const std::string near = holder == core_.workers().all().end() ? "" : holder->second.info.address;
-  for (const Split& split : plan.SplitsOf(task.task)) {
-    SplitToRead& read = out.splits.emplace_back(SplitToRead{split, {}, 0, {}});
-    read.input = split.input_index();
-    if (split.file < job.plan.files.size()) {
-      read.version = job.plan.files[split.file];
-      read.view = job.plan.view;
-    }
-    auto blocks = BlocksOf(core_.files(), job.plan, split, near, launch.attempt.number);
-    LOG_IF(WARNING, !blocks.ok()) << split.uri << ": " << blocks.status().ToString();
-    if (blocks.ok()) read.blocks = *std::move(blocks);  // else the attempt says that its blocks are missing
-  }
-  // Slices of a job that ended before this master began are not known any more.
-  if (task.task < plan.slices.size()) out.slices = plan.slices[task.task];
-  return out;
-}
+Dispatcher::Dispatcher(Driver& driver, Loop& loop, Outlets& outlets, uint64_t cluster_id)
+    : driver_(driver), core_(driver.core()), loop_(loop), outlets_(outlets), cluster_id_(cluster_id) {}
 
-namespace {
-
-StageInfo InfoOf(const JobView& job, uint32_t index, uint64_t cluster_id) {
-  const JobSpec& spec = job.spec;
-  const StagePlan& plan = job.plan.stages[index];
-  StageInfo info{{job.id, index}, "", spec.stages[index], plan.tasks, plan.port_partitions, spec.env};
-  StageSpec& stage = info.spec;
-  if (!stage.builtin) info.library = spec.library;
-  // Each launch has the URIs that it reads, and there may be ten thousand.
-  for (InputSpec& input : stage.inputs) input.files.uris.clear();
-  info.memory_bytes = spec.MemoryOf(stage);
-  info.sort_buffer_bytes = spec.sort_buffer_bytes;
-  // The same for all stages of all jobs: a join needs equal keys of different stages in the same
-  // partition, and equal jobs give equal bytes.
-  info.partition_seed = 1;
-  if (stage.is_final()) {
-    info.staging_uri = spec.output_uri.starts_with("file://") ? StagingUri(spec.output_uri, Name(job.id), cluster_id)
-                                                              : "dfs:///.staging/" + Name(job.id);
-  }
-  info.job_name = spec.name;
-  info.files = spec.files;
-  info.max_bad_records = spec.max_bad_records;
-  info.task_timeout = spec.task_timeout;
-  info.strict_inputs = spec.strict_inputs;
-  return info;
-}
-
-}  // namespace
-
-Status Brain::FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out) {
-  const JobView* job = core_.jobs().Find(attempt.task.job);
-  if (job == nullptr) return core_.jobs().Unknown(attempt.task.job);
-  if (core_.jobs().Find(attempt) == nullptr) return NotFound("there is no such attempt, or its job ended long ago");
-  rpc::ToWire(InfoOf(*job, attempt.task.stage, options_.cluster_id), out.initStage());
-  sched::Launch launch;
-  launch.attempt = attempt;
-  rpc::ToWire(LaunchOf(*job, launch), out.initLaunch());
-  return Status::Ok();
-}
-
-void Brain::Send(WorkerView* worker, size_t bytes, MakeCommand make) {
-  // Without a session there is nobody to tell: what it runs comes with its next registration.
+void Dispatcher::Send(WorkerView* worker, size_t bytes, MakeCommand make) {
   if (worker == nullptr || worker->session == 0) return;
   Outgoing& out = outgoing_[worker->id];
   out.commands.push_back({bytes, std::move(make)});
   out.due = true;
 }
 
-void Brain::GiveVerdict(WorkerId id, Incarnation incarnation, uint64_t report, Verdict verdict) {
+void Dispatcher::GiveVerdict(WorkerId id, Incarnation incarnation, uint64_t report, Verdict verdict) {
   WorkerView* worker = core_.workers().FindAlive(id, incarnation);
   // One who is away reports again, and gets the same verdict.
   if (worker == nullptr || worker->session == 0) return;
@@ -111,11 +49,15 @@ void Brain::GiveVerdict(WorkerId id, Incarnation incarnation, uint64_t report, V
   });
 }
 
+void Dispatcher::AnswerReports(uint64_t session, WorkerId worker, ReportOut out, std::function<void(ReportOut)> reply) {
+  open_reports_.push_back({session, worker, std::move(out), std::move(reply)});
+}
+
 // Returns the next message, as full as it may be; null where nothing is left.
-Message Brain::NextBatch(WorkerView* worker, Outgoing* out) {
+Message Dispatcher::NextBatch(WorkerView* worker, Outgoing* out) {
   if (out->commands.empty() && out->verdicts.empty()) return nullptr;
-  const size_t told = std::min(out->verdicts.size(), kMessageBytes / 2 / kVerdictBytes);
-  size_t count = 0, bytes = told * kVerdictBytes;
+  const size_t answered = std::min(out->verdicts.size(), kMessageBytes / 2 / kVerdictBytes);
+  size_t count = 0, bytes = answered * kVerdictBytes;
   while (count < out->commands.size() && (count == 0 || bytes + out->commands[count].bytes <= kMessageBytes)) {
     bytes += out->commands[count++].bytes;
   }
@@ -123,8 +65,8 @@ Message Brain::NextBatch(WorkerView* worker, Outgoing* out) {
   auto root = message->initRoot<rpc::CommandBatch>();
   root.setMasterEpoch(worker->epoch);
   root.setSequence(++worker->batches);
-  auto answers = root.initAnswers(static_cast<unsigned>(told));
-  for (unsigned i = 0; i < told; ++i) {
+  auto answers = root.initAnswers(static_cast<unsigned>(answered));
+  for (unsigned i = 0; i < answered; ++i) {
     rpc::ToWire(out->verdicts[i], answers[i]);
   }
   // The bytes of a command are an estimate: where they come to more, the rest of them go with the next message.
@@ -138,12 +80,12 @@ Message Brain::NextBatch(WorkerView* worker, Outgoing* out) {
     }
   }
   root.adoptCommands(kj::mv(commands));
-  out->verdicts.erase(out->verdicts.begin(), out->verdicts.begin() + static_cast<long>(told));
+  out->verdicts.erase(out->verdicts.begin(), out->verdicts.begin() + static_cast<long>(answered));
   out->commands.erase(out->commands.begin(), out->commands.begin() + static_cast<long>(count));
   return message;
 }
 
-void Brain::Flush() {
+void Dispatcher::Flush() {
   // With the answer to the worker's own call, where there is one: that costs no message.
   for (OpenReport& open : open_reports_) {
     WorkerView* worker = core_.workers().Find(open.worker);
@@ -159,21 +101,19 @@ void Brain::Flush() {
     while (Message message = NextBatch(worker, &out)) outlets_.Apply(worker->session, std::move(message));
     out.due = false;
   }
-  PushDue();
-  core_.Shrink();
 }
 
-void Brain::SendStage(WorkerView* worker, const JobView& job, uint32_t stage) {
+void Dispatcher::SendStage(WorkerView* worker, const JobView& job, uint32_t stage) {
   if (worker == nullptr || worker->session == 0) return;
   if (!worker->stages.insert({job.id, stage}).second) return;
   Send(worker, job.spec_bytes.size() + 4096,
-       [this, id = job.id, stage] { return InfoOf(*core_.jobs().Find(id), stage, options_.cluster_id); });
+       [this, id = job.id, stage] { return InfoOf(*core_.jobs().Find(id), stage, cluster_id_); });
   for (const InputSpec& input : job.spec.stages[stage].inputs) {
     if (input.is_edge) SendDirectory(worker, core_.jobs().Find(job.id), input.stage);
   }
 }
 
-void Brain::SendLaunch(const sched::Launch& launch) {
+void Dispatcher::SendLaunch(const sched::Launch& launch) {
   WorkerView* worker = core_.workers().FindAlive(launch.worker, launch.incarnation);
   const JobView* job = core_.jobs().Find(launch.attempt.task.job);
   if (worker == nullptr || job == nullptr) return;
@@ -182,10 +122,20 @@ void Brain::SendLaunch(const sched::Launch& launch) {
   const StagePlan& plan = job->plan.stages[task.stage];
   size_t bytes = 256 + plan.slices[task.task].size() * 24;
   for (const Split& split : plan.SplitsOf(task.task)) bytes += 64 + split.uri.size();
-  Send(worker, bytes, [this, launch] { return LaunchOf(*core_.jobs().Find(launch.attempt.task.job), launch); });
+  Send(worker, bytes, [this, launch] { return LaunchOf(core_, *core_.jobs().Find(launch.attempt.task.job), launch); });
 }
 
-ReplicaPtr Brain::LocationOf(const ReplicaView& view) {
+void Dispatcher::SendBind(const sched::Bind& d) {
+  const AttemptView* reader = core_.jobs().Find(d.reader);
+  const ReplicaView* replica = core_.jobs().FindReplica(d.replica);
+  if (reader == nullptr || replica == nullptr) return;
+  WorkerView* worker = core_.workers().FindAlive(reader->worker, reader->incarnation);
+  Send(worker, 4096, [this, d, view = *replica] {
+    return command::Bind{d.reader, d.replica.output.task.stage, LocationOf(view)};
+  });
+}
+
+ReplicaPtr Dispatcher::LocationOf(const ReplicaView& view) {
   const auto& [output, attempt, worker, incarnation] = view.replica;
   const WorkerView* holder = core_.workers().Find(worker);
   return std::make_shared<const ReplicaLocation>(
@@ -193,7 +143,7 @@ ReplicaPtr Brain::LocationOf(const ReplicaView& view) {
                       view.manifest.content, view.extra->rows, view.extra->partitions});
 }
 
-void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
+void Dispatcher::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
   const StageId id{job->id, stage};
   if (worker == nullptr || worker->session == 0 || worker->directories.contains(id)) return;
   StageView& view = job->stages[stage];
@@ -223,7 +173,7 @@ void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
 
 // A change of a directory goes in parts that fit into a message; each has its version, and a worker that knows the
 // directory gets all of them.
-void Brain::ReplicasChanged(const std::vector<Replica>& added, const std::vector<Replica>& removed) {
+void Dispatcher::SendDelta(const std::vector<Replica>& added, const std::vector<Replica>& removed) {
   struct Part {
     DirectoryDelta delta;  // made once for all workers
     size_t bytes = 64;
@@ -260,8 +210,7 @@ void Brain::ReplicasChanged(const std::vector<Replica>& added, const std::vector
   }
 }
 
-// Nothing where the worker is away: it is asked again when it has registered.
-void Brain::SendReplicate(const Replica& from, WorkerId to) {
+void Dispatcher::SendReplicate(const Replica& from, WorkerId to) {
   WorkerView* worker = core_.workers().Find(to);
   const ReplicaView* view = core_.jobs().FindReplica(from);
   if (worker == nullptr || !worker->alive || worker->session == 0 || view == nullptr) return;
@@ -271,17 +220,17 @@ void Brain::SendReplicate(const Replica& from, WorkerId to) {
   });
 }
 
-void Brain::EndJobAt(WorkerView* worker, JobId id) {
+void Dispatcher::EndJobAt(WorkerView* worker, JobId id) {
   const auto begin = worker->stages.lower_bound({id, 0});
-  bool told = begin != worker->stages.end() && begin->job == id;
-  told |= worker->holds.erase(id) > 0;
+  bool knows = begin != worker->stages.end() && begin->job == id;
+  knows |= worker->holds.erase(id) > 0;
   while (!worker->stages.empty()) {
     const auto it = worker->stages.lower_bound({id, 0});
     if (it == worker->stages.end() || it->job != id) break;
     worker->stages.erase(it);
   }
   std::erase_if(worker->directories, [id](const auto& entry) { return entry.first.job == id; });
-  if (told) Send(worker, 32, [id] { return command::EndJob{id}; });
+  if (knows) Send(worker, 32, [id] { return command::EndJob{id}; });
 }
 
 }  // namespace mr::master
