@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "common/base/text.h"
-#include "master/host/brain.h"
+#include "master/sched/state/state.h"
 
 namespace mr::master {
 namespace {
@@ -26,7 +26,10 @@ bool MayHaveRoom(const WorkerView& worker, Instant now) {
 
 }  // namespace
 
-void Brain::NoteRoom(WorkerView* worker, const DiskRoom& room) {
+RoomKeeper::RoomKeeper(Driver& driver, HostClock& clock, Forecasts& forecasts)
+    : driver_(driver), core_(driver.core()), clock_(clock), forecasts_(forecasts) {}
+
+void RoomKeeper::NoteRoom(WorkerView* worker, const DiskRoom& room) {
   if (room.total_bytes == 0) return;  // its disk has not answered
   worker->room = room;
   worker->capacity_bytes = room.free_bytes + core_.files().UsedOn(worker->id);
@@ -62,7 +65,7 @@ std::string WhyNoRoom(const MasterCore& core, Instant now) {
   return "No space left on device: no worker has room: " + names + ", less than is kept free (mrworker --min_free)";
 }
 
-uint64_t Brain::ShuffleBytes(const JobView& job) const {
+uint64_t RoomKeeper::ShuffleBytes(const JobView& job) const {
   const sched::Job* known = core_.scheduler().state().FindJob(job.id);
   uint64_t bytes = 0;
   for (size_t s = 0; known != nullptr && s < known->stages.size() && s < job.stages.size(); ++s) {
@@ -71,7 +74,7 @@ uint64_t Brain::ShuffleBytes(const JobView& job) const {
   return bytes;
 }
 
-void Brain::FailWithoutRoom() {
+void RoomKeeper::FailWithoutRoom() {
   const Instant now = clock_.Lived();
   const std::string why = WhyNoRoom(core_, now);
   if (why.empty()) {
@@ -97,7 +100,7 @@ void Brain::FailWithoutRoom() {
   driver_.Feed(sched::JobGivenUp{id, why + "; of the jobs that wait this one has most shuffle output, " +
                                          HumanBytes(most_bytes) + ". Remove what is not needed from these disks " +
                                          "(`mrctl fs du /`), or add workers, and submit it again"});
-  Settle();
+  forecasts_.Settle();
 }
 
 }  // namespace mr::master

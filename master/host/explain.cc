@@ -1,21 +1,24 @@
-// `mrctl explain`: the checks, the plan and the prediction of a submit, without one. And the sizes of inputs, of which
-// plans ask before there is a spec.
 #include "master/host/explain.h"
 
 #include <set>
 
 #include "master/core/input_places.h"
-#include "master/host/brain.h"
+#include "master/host/admission_text.h"
+#include "master/host/input_pins.h"
 #include "master/host/planner.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
 
-void Brain::ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply) {
-  const PlanContext context = ContextOf(spec);
+Explainer::Explainer(Driver& driver, HostClock& clock, Loop& loop, Outlets& outlets, SubmitChecks& checks,
+                     Forecasts& forecasts)
+    : core_(driver.core()), clock_(clock), loop_(loop), outlets_(outlets), checks_(checks), forecasts_(forecasts) {}
+
+void Explainer::ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply) {
+  const PlanContext context = checks_.ContextOf(spec);
   auto shared = std::make_shared<JobSpec>(spec);
   auto out = std::make_shared<Explained>();
-  out->refusals = Refusals(spec);
+  out->refusals = checks_.Refusals(spec);
   outlets_.InPool([this, shared, context, out, reply = std::move(reply)] {
     // Checked apart from the plan, which is reported even where the output is refused.
     JobSpec without = *shared;
@@ -33,28 +36,28 @@ void Brain::ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply
       if (!plan->ok()) return reply(std::move(*out));
       out->plan = *std::move(*plan);
       Locate(out.get());
-      ForetellOf(*shared, out->plan, [this, shared, out, reply](Result<Forecast> forecast) {
+      forecasts_.Predict(*shared, out->plan, [this, shared, out, reply](Result<Forecast> forecast) {
         const auto made = std::make_shared<Result<Forecast>>(std::move(forecast));
         const auto answer = [this, shared, out, reply, made] {
           AddForecast(*shared, std::move(*made), out.get());
           reply(std::move(*out));
         };
         // Waits like a submit.
-        const bool admits = Steers() && !shared->best_effort && shared->deadline.ns > 0;
+        const bool admits = forecasts_.Steers() && !shared->best_effort && shared->deadline.ns > 0;
         if (!admits || !made->ok() || (*made)->guessed) return answer();
-        WhenSettled(answer);
+        forecasts_.WhenSettled(answer);
       });
     });
   });
 }
 
-void Brain::MeasureInputs(const std::vector<std::string>& uris, std::function<void(InputSizes)> reply) {
+void Explainer::MeasureInputs(const std::vector<std::string>& uris, std::function<void(InputSizes)> reply) {
   auto sizes = std::make_shared<InputSizes>(uris.size());
   auto local = std::make_shared<std::vector<std::pair<size_t, std::string>>>();
   for (size_t i = 0; i < uris.size(); ++i) {
     if (uris[i].starts_with("file:///")) local->emplace_back(i, uris[i]);
     if (!uris[i].starts_with("dfs:///")) continue;
-    if (const auto files = DfsFiles(uris[i]); files.ok()) (*sizes)[i] = SizeOf(*files);
+    if (const auto files = DfsFiles(core_.files(), uris[i]); files.ok()) (*sizes)[i] = SizeOf(*files);
   }
   if (local->empty()) return reply(std::move(*sizes));
   outlets_.InPool([this, sizes, local, reply = std::move(reply)] {
@@ -65,7 +68,7 @@ void Brain::MeasureInputs(const std::vector<std::string>& uris, std::function<vo
   });
 }
 
-void Brain::Locate(Explained* out) const {
+void Explainer::Locate(Explained* out) const {
   for (const StagePlan& stage : out->plan.stages) {
     Explained::Locality& locality = out->locality.emplace_back();
     std::set<WorkerId> on;
@@ -83,9 +86,9 @@ void Brain::Locate(Explained* out) const {
   }
 }
 
-void Brain::AddForecast(const JobSpec& spec, Result<Forecast> forecast, Explained* out) {
+void Explainer::AddForecast(const JobSpec& spec, Result<Forecast> forecast, Explained* out) {
   out->slots = core_.scheduler().state().slots().total;
-  out->steered = Steers();
+  out->steered = forecasts_.Steers();
   if (!forecast.ok()) {
     out->no_forecast = forecast.status().message();
     return;

@@ -1,22 +1,33 @@
-// Removes files that would otherwise grow for ever: staging of ended jobs, operator libraries and side files.
+#include "master/host/housekeeping.h"
+
 #include <glog/logging.h>
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/io/retention.h"
 #include "dfs/meta/staging.h"
-#include "master/host/brain.h"
 
 namespace mr::master {
 
-void Brain::KeepHouse() {
+Housekeeping::Housekeeping(const HostOptions& options, MasterCore& core, HostClock& clock, Loop& loop, Outlets& outlets,
+                           BlockStore& block_store, const Submissions& submissions, Libraries& libraries)
+    : options_(options),
+      core_(core),
+      clock_(clock),
+      loop_(loop),
+      outlets_(outlets),
+      block_store_(block_store),
+      submissions_(submissions),
+      libraries_(libraries) {}
+
+void Housekeeping::Tick() {
   SweepStaging();
   TrimLibraries();
-  loop_.At(Now() + options_.housekeeping, [this] { KeepHouse(); });
+  loop_.At(Now() + options_.housekeeping, [this] { Tick(); });
 }
 
 // An attempt that was stopped late may make its directory once more after its job's end.
-void Brain::SweepStaging() {
+void Housekeeping::SweepStaging() {
   const auto entries = core_.files().List(std::string(dfs::kStaging));
   if (!entries.ok()) return;
   const Instant now = clock_.Stamp();
@@ -27,15 +38,16 @@ void Brain::SweepStaging() {
     if (job != nullptr && (!job->told || job->live_attempts > 0 || now - job->ended < options_.staging_age)) {
       continue;
     }
-    FsMutate([path = entry.path](const dfs::Namespace& ns, const dfs::Stamp&) { return ns.PrepareRemove(path, true); },
-             nullptr,
-             [path = entry.path](const Status& status) {
-               LOG_IF(INFO, status.ok()) << path << " is removed: its job has ended";
-             });
+    block_store_.FsMutate(
+        [path = entry.path](const dfs::Namespace& ns, const dfs::Stamp&) { return ns.PrepareRemove(path, true); },
+        nullptr,
+        [path = entry.path](const Status& status) {
+          LOG_IF(INFO, status.ok()) << path << " is removed: its job has ended";
+        });
   }
 }
 
-std::set<std::string> Brain::FilesInUse() const {
+std::set<std::string> Housekeeping::FilesInUse() const {
   std::set<std::string> used;
   const auto add = [&used](const JobSpec& spec) {
     used.insert(spec.library);
@@ -44,11 +56,11 @@ std::set<std::string> Brain::FilesInUse() const {
   for (const JobId id : core_.jobs().OpenJobs()) {
     if (const auto it = core_.jobs().jobs().find(id); it != core_.jobs().jobs().end()) add(it->second.spec);
   }
-  for (const auto& [key, planning] : planning_) add(planning.spec);
+  submissions_.ForEachPlanned(add);
   return used;
 }
 
-void Brain::TrimLibraries() {
+void Housekeeping::TrimLibraries() {
   if (trimming_) return;
   trimming_ = true;
   using Files = std::vector<StoredFile>;
@@ -62,7 +74,7 @@ void Brain::TrimLibraries() {
       const std::string sha256 = file.name.substr(0, 64);
       if (used.contains(sha256)) continue;
       // An unfinished upload of a library says nothing of the library itself.
-      if (!file.name.ends_with(".part")) libraries_.erase(sha256);
+      if (!file.name.ends_with(".part")) libraries_.Removed(sha256);
       gone->push_back(file);
     }
     if (gone->empty()) return done();

@@ -12,7 +12,7 @@ HttpFront::~HttpFront() = default;
 void HttpFront::AddPages() {
   using rpc::HttpReply;
   server_->Route("/", [this] {
-    return shell_.Ask([](Brain& brain) { return StatusPage(brain); }).then([](std::string text) {
+    return shell_.Ask([](Host& host) { return StatusPage(host); }).then([](std::string text) {
       return HttpReply{200, std::move(text), "text/html; charset=utf-8"};
     });
   });
@@ -26,19 +26,19 @@ rpc::HttpReply HttpFront::Ready() const {
   const std::string why = shell_.WhyNotReady();
   if (!why.empty()) return {503, why + "\n"};
   // Reads are served, and the operator's word is awaited here.
-  if (shell_.brain().driver().InLossMode()) {
+  if (shell_.host().driver().InLossMode()) {
     return {200, "ready, in safe mode: records of the journal are lost (mrctl store safemode)\n"};
   }
   return {200, "ready\n"};
 }
 
 kj::Promise<rpc::HttpReply> HttpFront::Metrics() {
-  const auto brain_metrics = [lag = loop_.TakeMaxLag()](Brain& brain) {
+  const auto host_metrics = [lag = loop_.TakeMaxLag()](Host& host) {
     rpc::MetricsWriter out;
-    WriteMetrics(&out, brain, lag);
+    WriteMetrics(&out, host, lag);
     return out;
   };
-  return shell_.Ask(brain_metrics).then([this](rpc::MetricsWriter out) {
+  return shell_.Ask(host_metrics).then([this](rpc::MetricsWriter out) {
     rpc::WriteSocketMetrics(&out, shell_.server_counts(), server_->counts());
     out.Gauge("mr_ready", "1 when /readyz says yes.", ready_ && shell_.WhyNotReady().empty());
     return rpc::HttpReply{200, out.Take(), rpc::MetricsWriter::kContentType};

@@ -35,7 +35,7 @@ class HttpFront {
 };
 
 // On the master's thread.
-void WriteMetrics(rpc::MetricsWriter* out, Brain& brain, Duration loop_lag);
-std::string StatusPage(Brain& brain);
+void WriteMetrics(rpc::MetricsWriter* out, Host& host, Duration loop_lag);
+std::string StatusPage(Host& host);
 
 }  // namespace mr::master

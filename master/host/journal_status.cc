@@ -9,9 +9,9 @@ namespace mr::master {
 kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
   auto done = MakeAnswer<Status>(shell.kj());
   shell.PostToMaster(
-      [brain = &shell.brain(), accept = context.getParams().getAcceptLoss(), fulfill = std::move(done.fulfill)] {
+      [host = &shell.host(), accept = context.getParams().getAcceptLoss(), fulfill = std::move(done.fulfill)] {
         if (accept)
-          brain->safe_mode().Accept(fulfill);
+          host->safe_mode().Accept(fulfill);
         else
           fulfill(Status::Ok());
       });
@@ -24,8 +24,8 @@ kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
     rpc::ToOutcome(status, context.getResults().initOutcome());
     return room
         .then([&shell](Space disk) {
-          return shell.Ask([disk](Brain& brain) {
-            JournalStatus status = brain.safe_mode().JournalNow();
+          return shell.Ask([disk](Host& host) {
+            JournalStatus status = host.safe_mode().JournalNow();
             status.disk_bytes = disk.total_bytes;
             status.free_bytes = disk.free_bytes;
             return status;

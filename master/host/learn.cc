@@ -4,14 +4,14 @@
 #include <algorithm>
 
 #include "common/io/clock.h"
-#include "master/host/brain.h"
+#include "master/host/job_ends.h"
 #include "master/host/profiles.h"
 #include "master/sched/job_profile.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
 
-void Brain::Learn(const JobView& job) {
+void JobEnds::Learn(const JobView& job) {
   if (options_.profiles == nullptr || job.state != JobState::kSucceeded) return;
   const sched::Job* known = core_.scheduler().state().FindJob(job.id);
   if (known == nullptr) return;

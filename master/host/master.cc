@@ -63,12 +63,12 @@ struct Master::Impl {
   uint16_t port = 0, http_port = 0;
   std::shared_ptr<ProfileStore> profiles;
   // Threads that post to others are stopped before those: see ~Impl.
-  Loop loop{[this] { brain->Flush(); }, "master"};
+  Loop loop{[this] { host->Flush(); }, "master"};
   Pool pool{kPoolThreads};
   Pool background{1};  // predictions, which take seconds
   std::unique_ptr<Shell> shell;
   std::unique_ptr<HttpFront> http;
-  std::unique_ptr<Brain> brain;
+  std::unique_ptr<Host> host;
   // Gone before all of these: calls that were never answered hold services, which name the shell.
   rpc::KjThread kj{"rpc"};
 
@@ -81,19 +81,19 @@ struct Master::Impl {
                                                    options.descriptors, options.idle_timeout, options.send_timeout},
                                     kj, loop, pool, background);
     http = std::make_unique<HttpFront>(*shell, loop);
-    brain = std::make_unique<Brain>(
+    host = std::make_unique<Host>(
         HostOptions{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
                     options.replication, options.snapshot_bytes, options.ended_jobs, options.fat_partition_bytes,
                     options.scheduler_version, profiles, options.effects_lease, options.open_jobs, options.libraries,
                     options.staging_age, options.housekeeping, known, options.accept_loss, options.record_bytes},
         loop, *shell);
-    shell->SetBrain(brain.get());
+    shell->SetHost(host.get());
     const std::string lib = options.directory + "/lib";
     const auto stored = ListDirectory(lib);
     for (const auto& name : stored.ok() ? *stored : std::vector<std::string>()) {
-      if (name.size() == 67 && name.ends_with(".so")) brain->LibraryStored(name.substr(0, 64));
+      if (name.size() == 67 && name.ends_with(".so")) host->libraries().Stored(name.substr(0, 64));
     }
-    MR_RETURN_IF_ERROR(brain->Recover());
+    MR_RETURN_IF_ERROR(host->Recover());
     if (!known) MR_RETURN_IF_ERROR(KeepClusterId(options.directory, cluster_id));
     MR_RETURN_IF_ERROR(MakeDirectories(lib));
     MR_ASSIGN_OR_RETURN(const auto libraries, ListDirectory(lib));
@@ -119,7 +119,7 @@ struct Master::Impl {
     StopThreads();
     if (http != nullptr) http->Close();
     if (shell != nullptr) shell->Close();
-    brain = nullptr;
+    host = nullptr;
   }
 };
 
@@ -129,7 +129,7 @@ Master::~Master() = default;
 void Master::EndForGood() {
   // Behind the pool: where it was publishing, that output is whole now, or will never be there.
   impl_->StopThreads();
-  impl_->brain->ClearAllStaging();
+  impl_->host->job_ends().ClearAllStaging();
 }
 
 Result<std::unique_ptr<Master>> Master::Start(const Options& options) {
@@ -138,7 +138,7 @@ Result<std::unique_ptr<Master>> Master::Start(const Options& options) {
   impl->options = options;
   if (impl->options.advertise.empty()) impl->options.advertise = options.bind;
   MR_RETURN_IF_ERROR(impl->Start());
-  LOG(INFO) << "master epoch " << impl->brain->driver().epoch() << " serves on " << options.bind << ":" << impl->port
+  LOG(INFO) << "master epoch " << impl->host->driver().epoch() << " serves on " << options.bind << ":" << impl->port
             << ", http " << impl->http_port << "; others reach it as " << impl->options.advertise << ":" << impl->port;
   return std::unique_ptr<Master>(new Master(std::move(impl)));
 }
@@ -149,7 +149,7 @@ uint64_t Master::cluster_id() const { return impl_->cluster_id; }
 
 uint64_t Master::StateDigest() {
   uint64_t digest = 0;
-  impl_->loop.Run([&] { digest = impl_->brain->scheduler().Digest(); });
+  impl_->loop.Run([&] { digest = impl_->host->core().scheduler().Digest(); });
   return digest;
 }
 

@@ -1,4 +1,4 @@
-// One master: data directory, journal, brain and sockets, started and stopped as a whole. What
+// One master: data directory, journal, host and sockets, started and stopped as a whole. What
 // mrmaster_main.cc runs, and what tests run in their own process.
 #pragma once
 

@@ -29,14 +29,14 @@ struct Looked {
   std::string why;
 };
 
-// How the brain reaches the world. Called on the master's thread; must not block.
+// How the host reaches the world. Called on the master's thread; must not block.
 class Outlets {
  public:
   virtual ~Outlets() = default;
   // batch: root rpc::CommandBatch.
   virtual void Apply(uint64_t session, Message batch) = 0;
   virtual void CloseSession(uint64_t session) = 0;
-  // status: root rpc::JobStatus. The watcher answers by Brain::Pushed.
+  // status: root rpc::JobStatus. The watcher answers by Host::Pushed.
   virtual void PushStatus(uint64_t watcher, Message status) = 0;
   // The replica to probe and, where its bytes are in doubt, their committed digest.
   struct Look {

@@ -1,5 +1,5 @@
 // The master's sockets: services for workers and clients on the KJ loop, between the peers and the
-// brain. Translates messages and nothing more; every question becomes a closure on the master's
+// host. Translates messages and nothing more; every question becomes a closure on the master's
 // thread, every answer comes back as one on the loop.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "common/rpc/self_check.h"
 #include "common/rpc/server.h"
 #include "master/host/answer.h"
-#include "master/host/brain.h"
+#include "master/host/host.h"
 
 namespace mr::master {
 
@@ -33,7 +33,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   // The loop's objects are gone by then: see Close().
   ~Shell() noexcept override;
 
-  void SetBrain(Brain* brain) { brain_ = brain; }
+  void SetHost(Host* host) { host_ = host; }
   // The port in use. Waits; not from the loop.
   Result<uint16_t> Listen(const std::string& address, uint16_t port);
   // Ends all connections. Waits; not from the loop.
@@ -54,7 +54,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   // For the services; on the KJ loop.
   rpc::KjThread& kj() { return kj_; }
   Pool& pool() { return pool_; }
-  Brain& brain() { return *brain_; }
+  Host& host() { return *host_; }
   const Options& options() const { return options_; }
   rpc::ServerCounts server_counts() const { return server_->counts(); }
   // Empty: connections to the RPC port are answered. Otherwise why they are not.
@@ -66,9 +66,9 @@ class Shell final : public Outlets, public dfs::FsHost {
   std::map<uint64_t, rpc::JobWatcher::Client>& watchers() { return watchers_; }
   // Asks the master's thread; the promise carries what `ask` returned.
   template <class F>
-  auto Ask(F ask) -> kj::Promise<decltype(ask(std::declval<Brain&>()))> {
-    auto answer = MakeAnswer<decltype(ask(std::declval<Brain&>()))>(kj_);
-    loop_.Post([this, ask = std::move(ask), fulfill = std::move(answer.fulfill)]() mutable { fulfill(ask(*brain_)); });
+  auto Ask(F ask) -> kj::Promise<decltype(ask(std::declval<Host&>()))> {
+    auto answer = MakeAnswer<decltype(ask(std::declval<Host&>()))>(kj_);
+    loop_.Post([this, ask = std::move(ask), fulfill = std::move(answer.fulfill)]() mutable { fulfill(ask(*host_)); });
     return kj::mv(answer.promise);
   }
 
@@ -79,7 +79,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   rpc::KjThread& kj_;
   Loop& loop_;
   Pool &pool_, &background_;
-  Brain* brain_ = nullptr;
+  Host* host_ = nullptr;
   rpc::Hello own_;
 
   // The fields below belong to the KJ loop.

@@ -123,7 +123,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
 
   ~WorkerService() noexcept(false) {
     shell_.sessions().erase(session_);
-    shell_.PostToMaster([brain = &shell_.brain(), session = session_] { brain->SessionEnded(session); });
+    shell_.PostToMaster([host = &shell_.host(), session = session_] { host->sessions().SessionEnded(session); });
   }
 
  protected:
@@ -142,8 +142,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     shell_.sessions().erase(session_);
     shell_.sessions().emplace(session_, params.getWorker());
     auto answer = MakeAnswer<RegisterOut>(shell_.kj());
-    shell_.PostToMaster([brain = &shell_.brain(), session = session_, in = std::move(in),
-                         fulfill = std::move(answer.fulfill)] { brain->Register(session, in, fulfill); });
+    shell_.PostToMaster([host = &shell_.host(), session = session_, in = std::move(in),
+                         fulfill = std::move(answer.fulfill)] { host->sessions().Register(session, in, fulfill); });
     return answer.promise.then([this, context, inventory](const RegisterOut& out) mutable {
       auto result = context.getResults().initResult();
       rpc::ToOutcome(out.status, result.initOutcome());
@@ -158,12 +158,13 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       result.setLeaseMs(static_cast<uint32_t>(kLease.millis()));
       result.setReattachMs(static_cast<uint32_t>(kReattachWindow.millis()));
       result.setStartOver(out.start_over);
-      result.setEffectsLeaseMs(static_cast<uint32_t>(shell_.brain().effects_lease().millis()));
+      result.setEffectsLeaseMs(static_cast<uint32_t>(shell_.host().options().effects_lease.millis()));
       const std::vector<uint8_t> drop = DropBits(*inventory, out.drop);
       result.setDrop(kj::arrayPtr(drop.data(), drop.size()));
       // From the loop, so that no command can overtake this answer on the wire.
       if (out.status.ok()) {
-        shell_.PostToMaster([brain = &shell_.brain(), session = session_] { brain->RegisterAnswered(session); });
+        shell_.PostToMaster(
+            [host = &shell_.host(), session = session_] { host->sessions().RegisterAnswered(session); });
       }
     });
   }
@@ -190,10 +191,10 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       reports.push_back(report.isPieces() ? FromPieces(report) : ReportFrom(report));
     }
     auto answer = MakeAnswer<ReportOut>(shell_.kj());
-    shell_.PostToMaster([brain = &shell_.brain(), session = session_, id = WorkerId{params.getWorker().getId()},
+    shell_.PostToMaster([host = &shell_.host(), session = session_, id = WorkerId{params.getWorker().getId()},
                          incarnation = params.getWorker().getIncarnation(), reports = std::move(reports),
                          fulfill = std::move(answer.fulfill)]() mutable {
-      brain->Report(session, id, incarnation, std::move(reports), std::move(fulfill));
+      host->reports().Report(session, id, incarnation, std::move(reports), std::move(fulfill));
     });
     return answer.promise.then([context](ReportOut out) mutable {
       capnp::MessageSize size{out.verdicts.size() * 2 + 16, 0};
@@ -226,7 +227,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     CheckRef(params.getWorker());
     sched::AttemptProgress event{WorkerId{params.getWorker().getId()}, params.getWorker().getIncarnation(), {}};
     for (auto frame : params.getFrames()) event.reports.push_back(rpc::FromWire(frame));
-    shell_.PostToMaster([brain = &shell_.brain(), event = std::move(event)] { brain->Progress(event); });
+    shell_.PostToMaster([host = &shell_.host(), event = std::move(event)] { host->reports().Progress(event); });
     return kj::READY_NOW;
   }
 
@@ -235,8 +236,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     CheckRef(ref);
     std::vector<BlockRef> blocks;
     for (auto block : context.getParams().getBlocks()) blocks.push_back(rpc::FromWire(block));
-    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
-                         blocks = std::move(blocks)] { brain->BlocksReceived(id, incarnation, blocks); });
+    shell_.PostToMaster([host = &shell_.host(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+                         blocks = std::move(blocks)] { host->block_store().BlocksReceived(id, incarnation, blocks); });
     return kj::READY_NOW;
   }
 
@@ -245,8 +246,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     CheckRef(ref);
     std::vector<DamagedBlock> blocks;
     for (auto block : context.getParams().getBlocks()) blocks.push_back({rpc::FromWire(block), block.getAside()});
-    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
-                         blocks = std::move(blocks)] { brain->BlocksSuspect(id, incarnation, blocks); });
+    shell_.PostToMaster([host = &shell_.host(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+                         blocks = std::move(blocks)] { host->block_store().BlocksSuspect(id, incarnation, blocks); });
     return kj::READY_NOW;
   }
 
@@ -254,26 +255,29 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     const auto params = context.getParams();
     const auto ref = params.getWorker();
     CheckRef(ref);
-    shell_.PostToMaster(
-        [brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
-         block = rpc::FromWire(params.getBlock()), source_failed = params.getSourceFailed(),
-         why = Said(params.getWhy())] { brain->BlockNotCopied(id, incarnation, block, source_failed, why); });
+    shell_.PostToMaster([host = &shell_.host(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+                         block = rpc::FromWire(params.getBlock()), source_failed = params.getSourceFailed(),
+                         why = Said(params.getWhy())] {
+      host->block_store().BlockNotCopied(id, incarnation, block, source_failed, why);
+    });
     return kj::READY_NOW;
   }
 
   kj::Promise<void> diskFailed(DiskFailedContext context) override {
     const auto ref = context.getParams().getWorker();
     CheckRef(ref);
-    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
-                         why = Said(context.getParams().getWhy())] { brain->DiskFailed(id, incarnation, why); });
+    shell_.PostToMaster(
+        [host = &shell_.host(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+         why = Said(context.getParams().getWhy())] { host->block_store().DiskFailed(id, incarnation, why); });
     return kj::READY_NOW;
   }
 
   kj::Promise<void> leaving(LeavingContext context) override {
     const auto worker = context.getParams().getWorker();
     CheckRef(worker);
-    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{worker.getId()},
-                         incarnation = worker.getIncarnation()] { brain->Leaving(id, incarnation); });
+    shell_.PostToMaster([host = &shell_.host(), id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation()] {
+      host->sessions().Leaving(id, incarnation);
+    });
     return kj::READY_NOW;
   }
 
@@ -377,8 +381,8 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
     return shell_
         .Ask([id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),
               silent = Millis(context.getParams().getLoopSilentMs()),
-              room = rpc::FromWire(context.getParams().getRoom())](Brain& brain) {
-          return std::make_pair(brain.Beat(id, incarnation, silent, room), brain.safe_mode().DurableNow());
+              room = rpc::FromWire(context.getParams().getRoom())](Host& host) {
+          return std::make_pair(host.sessions().Beat(id, incarnation, silent, room), host.safe_mode().DurableNow());
         })
         .then([this, context, incarnation = worker.getIncarnation()](std::pair<bool, Durable> answer) mutable {
           const bool known = answer.first;
@@ -393,8 +397,8 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
 
  private:
   void Tell(bool connected) {
-    shell_.PostToMaster([brain = &shell_.brain(), incarnation = incarnation_, connected] {
-      brain->HeartbeatConnected(incarnation, connected);
+    shell_.PostToMaster([host = &shell_.host(), incarnation = incarnation_, connected] {
+      host->sessions().HeartbeatConnected(incarnation, connected);
     });
   }
 

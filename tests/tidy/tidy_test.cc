@@ -36,7 +36,7 @@ TEST(IncludeRuleTest, CatchesWhatItIsThereFor) {
   EXPECT_TRUE(wrong("worker/daemon/session.cc", "gflags/gflags.h", true));
   EXPECT_TRUE(wrong("worker/host/pool.h", "asio.hpp", true));
   EXPECT_TRUE(wrong("worker/task/child.cc", "kj/async.h", true));
-  EXPECT_TRUE(wrong("dfs/brain.cc", "brain.h", false));
+  EXPECT_TRUE(wrong("dfs/namespace.cc", "namespace.h", false));
   EXPECT_FALSE(wrong("worker/daemon/worker_main.cc", "gflags/gflags.h", true));
   EXPECT_FALSE(wrong("master/host/predictor.cc", "master/sim/simulator.h", false));
   EXPECT_FALSE(wrong("master/sched/state/state.cc", "common/base/ids.h", false));

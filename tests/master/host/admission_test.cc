@@ -1,4 +1,4 @@
-// Slots are promised once, in whatever order predictions come: a brain whose predictions the test makes when it
+// Slots are promised once, in whatever order predictions come: a host whose predictions the test makes when it
 // likes.
 #include <capnp/message.h>
 #include <gmock/gmock.h>
@@ -12,8 +12,8 @@
 #include "common/io/files.h"
 #include "common/rpc/spec_wire.h"
 #include "master/core/spec_check.h"
-#include "master/host/brain.h"
 #include "master/host/explain.h"
+#include "master/host/host.h"
 #include "master/host/profiles.h"
 #include "tests/master/host/fake_worker.h"
 #include "tests/master/host/taught_job.h"
@@ -43,27 +43,27 @@ class AdmissionTest : public testing::Test {
     EXPECT_TRUE(WriteFileDurably(Path("input"), std::string(10'000, 'x')).ok());
     test::TeachTwoStages(Path("input"), Path("profiles"));
     profiles_ = std::make_shared<ProfileStore>(Path("profiles"));
-    StartBrain();
+    StartHost();
   }
-  ~AdmissionTest() noexcept override { StopBrain(); }
+  ~AdmissionTest() noexcept override { StopHost(); }
 
-  void StartBrain() {
-    StopBrain();
+  void StartHost() {
+    StopHost();
     outlets_ = std::make_unique<HeldPredictions>();
-    loop_ = std::make_unique<Loop>([this] { brain_->Flush(); });
+    loop_ = std::make_unique<Loop>([this] { host_->Flush(); });
     HostOptions options;
     options.directory = directory_.path();
     options.policies = policies_;
     options.profiles = profiles_;
     EXPECT_TRUE(MakeDirectories(Path("journal")).ok());
-    brain_ = std::make_unique<Brain>(options, *loop_, *outlets_);
-    const Status recovered = brain_->Recover();
+    host_ = std::make_unique<Host>(options, *loop_, *outlets_);
+    const Status recovered = host_->Recover();
     ASSERT_TRUE(recovered.ok()) << recovered.ToString();
     loop_->Start();
   }
-  void StopBrain() {
+  void StopHost() {
     if (loop_ != nullptr) loop_->Stop();
-    brain_ = nullptr;
+    host_ = nullptr;
     loop_ = nullptr;
   }
   std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
@@ -71,7 +71,7 @@ class AdmissionTest : public testing::Test {
   // On the master's thread; the worker, if there is one, lives on.
   void On(const std::function<void()>& fn) {
     loop_->Run([&] {
-      (void)brain_->Beat(WorkerId{1}, 1, {});
+      (void)host_->sessions().Beat(WorkerId{1}, 1, {});
       fn();
     });
   }
@@ -93,7 +93,7 @@ class AdmissionTest : public testing::Test {
       in.info.address = "127.0.0.1:1";
       in.info.slots.total = 4;
       in.extra.name = "one";
-      brain_->Register(1, std::move(in), [](const RegisterOut& out) { EXPECT_TRUE(out.status.ok()); });
+      host_->sessions().Register(1, std::move(in), [](const RegisterOut& out) { EXPECT_TRUE(out.status.ok()); });
     });
   }
   // deadline 0: none. output: as the name, where it is empty.
@@ -110,10 +110,10 @@ class AdmissionTest : public testing::Test {
     auto spec = CheckSpec(rpc::FromWire(wire.asReader()));
     ASSERT_TRUE(spec.ok()) << spec.status().ToString();
     On([&] {
-      brain_->Submit(rpc::CanonicalBytes(wire.asReader()), *std::move(spec), name,
-                     [this, name](const Status& status, JobId id) {
-                       answers_[name] = {status, id};
-                     });
+      host_->submissions().Submit(rpc::CanonicalBytes(wire.asReader()), *std::move(spec), name,
+                                  [this, name](const Status& status, JobId id) {
+                                    answers_[name] = {status, id};
+                                  });
     });
   }
   // The error with which a submit was refused; empty: it was accepted.
@@ -130,12 +130,13 @@ class AdmissionTest : public testing::Test {
   }
   void SetDeadline(const std::string& name, uint64_t ms) {
     On([&] {
-      Brain::JobWish wish;
+      MasterCore::JobWish wish;
       wish.deadline = Millis(static_cast<int64_t>(ms));
-      brain_->SetJob(answers_.at(name).second, wish, [this](const Status& status, const std::string& warning) {
-        EXPECT_TRUE(status.ok());
-        warnings_.push_back(warning);
-      });
+      host_->requests().SetJob(answers_.at(name).second, wish,
+                               [this](const Status& status, const std::string& warning) {
+                                 EXPECT_TRUE(status.ok());
+                                 warnings_.push_back(warning);
+                               });
     });
   }
   size_t Held() {
@@ -156,7 +157,7 @@ class AdmissionTest : public testing::Test {
   uint32_t Guaranteed(const std::string& name) {
     uint32_t slots = 0;
     On([&] {
-      const sched::Job* job = brain_->scheduler().state().FindJob(answers_.at(name).second);
+      const sched::Job* job = host_->core().scheduler().state().FindJob(answers_.at(name).second);
       if (job != nullptr) slots = job->share;
     });
     return slots;
@@ -168,7 +169,7 @@ class AdmissionTest : public testing::Test {
   std::shared_ptr<ProfileStore> profiles_;
   std::unique_ptr<HeldPredictions> outlets_;
   std::unique_ptr<Loop> loop_;
-  std::unique_ptr<Brain> brain_;
+  std::unique_ptr<Host> host_;
   // Used only on the master's thread.
   std::map<std::string, std::pair<Status, JobId>> answers_;
   std::vector<std::string> warnings_;
@@ -216,12 +217,13 @@ class AdmissionPinsTest : public AdmissionTest {
   }
   void Change(const dfs::FsHost::PrepareFn& prepare) {
     On([&] {
-      brain_->FsMutate(prepare, nullptr, [](const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); });
+      host_->block_store().FsMutate(prepare, nullptr,
+                                    [](const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); });
     });
   }
   size_t Pins() {
     size_t n = 0;
-    On([&] { n = brain_->files().Pins().size(); });
+    On([&] { n = host_->core().files().Pins().size(); });
     return n;
   }
 };
@@ -287,7 +289,7 @@ TEST_F(AdmissionTest, AfterARestartASubmitWaitsForWorkersAndForThePredictionsOfT
   Submit("running", 0);
   ASSERT_EQ(Refusal("running"), "");
   SetDeadline("running", kThreeSlotsMs);
-  StartBrain();  // its prediction was never made
+  StartHost();  // its prediction was never made
   ASSERT_EQ(Held(), 1u);
   Submit("later", kThreeSlotsMs);
   ASSERT_EQ(Held(), 2u);
@@ -309,11 +311,11 @@ TEST_F(AdmissionTest, AfterARestartADeadlineOfWhichNothingIsWarnedIsSetAtOnce) {
   Register();
   Submit("running", 0);
   ASSERT_EQ(Refusal("running"), "");
-  StartBrain();
+  StartHost();
   SetDeadline("running", 0);
   EXPECT_TRUE(Until([&] { return warnings_.size() == 1; }, 1000)) << "none";
   policies_ = "fair";
-  StartBrain();
+  StartHost();
   SetDeadline("running", kThreeSlotsMs);
   EXPECT_TRUE(Until([&] { return warnings_.size() == 2; }, 1000)) << "nobody steers by it";
   EXPECT_EQ(Held(), 0u);
@@ -322,7 +324,7 @@ TEST_F(AdmissionTest, AfterARestartADeadlineOfWhichNothingIsWarnedIsSetAtOnce) {
 // Explain says what a submit would, when it would.
 TEST_F(AdmissionTest, ExplainWaitsAsASubmitDoes) {
   Register();
-  StartBrain();
+  StartHost();
   capnp::MallocMessageBuilder message;
   auto wire = message.initRoot<rpc::JobSpec>();
   test::FillTwoStages(wire, Path("input"), Path("out"), 2);
@@ -330,7 +332,7 @@ TEST_F(AdmissionTest, ExplainWaitsAsASubmitDoes) {
   const auto spec = CheckSpec(rpc::FromWire(wire.asReader()));
   ASSERT_TRUE(spec.ok());
   std::optional<Explained> explained;
-  On([&] { brain_->ExplainJob(*spec, [&](Explained e) { explained = std::move(e); }); });
+  On([&] { host_->explainer().ExplainJob(*spec, [&](Explained e) { explained = std::move(e); }); });
   ASSERT_EQ(Held(), 1u);
   Predict(0);
   On([&] { EXPECT_FALSE(explained); });
@@ -345,7 +347,7 @@ TEST_F(AdmissionTest, ExplainWaitsAsASubmitDoes) {
 TEST_F(AdmissionTest, ExplainWaitsForNothingWhereNoSubmitDoes) {
   Register();
   const auto answered = [&](bool best_effort) {
-    StartBrain();  // the worker is away
+    StartHost();  // the worker is away
     capnp::MallocMessageBuilder message;
     auto wire = message.initRoot<rpc::JobSpec>();
     test::FillTwoStages(wire, Path("input"), Path("out"), 2);
@@ -354,7 +356,7 @@ TEST_F(AdmissionTest, ExplainWaitsForNothingWhereNoSubmitDoes) {
     const auto spec = CheckSpec(rpc::FromWire(wire.asReader()));
     EXPECT_TRUE(spec.ok());
     bool there = false;
-    On([&] { brain_->ExplainJob(*spec, [&](const Explained&) { there = true; }); });
+    On([&] { host_->explainer().ExplainJob(*spec, [&](const Explained&) { there = true; }); });
     Predict(0);
     return there;
   };

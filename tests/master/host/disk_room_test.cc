@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/io/files.h"
-#include "master/host/brain.h"
+#include "master/host/host.h"
 #include "tests/master/host/no_outlets.h"
 
 namespace mr::master {
@@ -24,13 +24,13 @@ class DiskRoomTest : public testing::Test {
     HostOptions options;
     options.directory = root_;
     options.clock = [this] { return now_; };
-    brain_ = std::make_unique<Brain>(options, loop_, outlets_);
-    const Status recovered = brain_->Recover();
+    host_ = std::make_unique<Host>(options, loop_, outlets_);
+    const Status recovered = host_->Recover();
     EXPECT_TRUE(recovered.ok()) << recovered.ToString();
     for (const char* name : {"a", "b"}) Register(name);
   }
   ~DiskRoomTest() override {
-    brain_ = nullptr;
+    host_ = nullptr;
     (void)RemoveTree(root_);
   }
 
@@ -40,14 +40,14 @@ class DiskRoomTest : public testing::Test {
     in.info.incarnation = Incarnation{static_cast<uint64_t>(name[0])};
     in.info.address = "127.0.0.1:1";
     in.info.slots.total = 2;
-    brain_->Register(static_cast<uint64_t>(name[0]), in, [](RegisterOut) {});
-    brain_->HeartbeatConnected(in.info.incarnation, true);
+    host_->sessions().Register(static_cast<uint64_t>(name[0]), in, [](RegisterOut) {});
+    host_->sessions().HeartbeatConnected(in.info.incarnation, true);
   }
-  WorkerView& Of(char name) { return *brain_->workers().FindIncarnation(static_cast<uint64_t>(name)); }
+  WorkerView& Of(char name) { return *host_->core().workers().FindIncarnation(static_cast<uint64_t>(name)); }
   void Beat(char name, bool full, Duration silent = {}) {
     DiskRoom room{50 * kGiB, 100 * kGiB};
     if (full) room = {kGiB, 100 * kGiB, true, false, std::string("/data/") + name};
-    EXPECT_TRUE(brain_->Beat(Of(name).id, Of(name).info.incarnation, silent, room));
+    EXPECT_TRUE(host_->sessions().Beat(Of(name).id, Of(name).info.incarnation, silent, room));
   }
   // Does the work of the master's loop: a tick every 250 ms, at which both workers beat.
   void Run(Duration time, bool a_full, bool b_full) {
@@ -55,17 +55,17 @@ class DiskRoomTest : public testing::Test {
       now_ = now_ + kTick;
       Beat('a', a_full);
       Beat('b', b_full);
-      brain_->FailWithoutRoom();
+      host_->room().FailWithoutRoom();
     }
   }
-  bool MayStart(char name) { return !brain_->scheduler().state().FindWorker(Of(name).id)->draining; }
+  bool MayStart(char name) { return !host_->core().scheduler().state().FindWorker(Of(name).id)->draining; }
   std::string States() { return std::string(Of('a').Word()) + " " + Of('b').Word(); }
 
   Instant now_ = Instant{} + Seconds(1000);
   std::string root_;
   Loop loop_{[] {}};
   test::NoOutlets outlets_;
-  std::unique_ptr<Brain> brain_;
+  std::unique_ptr<Host> host_;
 };
 
 TEST_F(DiskRoomTest, AFullWorkerGetsNoAttemptsUntilItHasRoomAgain) {
@@ -75,7 +75,7 @@ TEST_F(DiskRoomTest, AFullWorkerGetsNoAttemptsUntilItHasRoomAgain) {
   EXPECT_EQ(States(), "live full");
   EXPECT_TRUE(MayStart('a'));
   EXPECT_FALSE(MayStart('b'));
-  const auto why = brain_->why().Why(Name(Of('b').id));
+  const auto why = host_->why().Why(Name(Of('b').id));
   ASSERT_TRUE(why.ok());
   EXPECT_THAT(*why, testing::Contains(HasSubstr("has 1 GiB of 100 GiB free in /data/b")));
   Run(Seconds(1), false, false);
@@ -85,12 +85,12 @@ TEST_F(DiskRoomTest, AFullWorkerGetsNoAttemptsUntilItHasRoomAgain) {
 
 TEST_F(DiskRoomTest, RoomIsNotAllThatAnOperatorMayWantOfAWorker) {
   Run(Seconds(1), false, true);
-  brain_->Drain(Of('b').id, true, [](Status) {});
+  host_->sessions().Drain(Of('b').id, true, [](Status) {});
   Run(Seconds(1), false, false);
   EXPECT_EQ(States(), "live draining");
   EXPECT_FALSE(MayStart('b'));
   Run(Seconds(1), false, true);
-  brain_->Drain(Of('b').id, false, [](Status) {});
+  host_->sessions().Drain(Of('b').id, false, [](Status) {});
   EXPECT_EQ(States(), "live full");
   EXPECT_FALSE(MayStart('b')) << "wanted again, but without room";
   Run(Seconds(1), false, false);
@@ -99,7 +99,7 @@ TEST_F(DiskRoomTest, RoomIsNotAllThatAnOperatorMayWantOfAWorker) {
 
 TEST_F(DiskRoomTest, AWorkerThatLeavesGetsNothingThoughItHasRoomAgain) {
   Run(Seconds(1), false, true);
-  brain_->Leaving(Of('b').id, Of('b').info.incarnation);
+  host_->sessions().Leaving(Of('b').id, Of('b').info.incarnation);
   Run(Seconds(1), false, false);
   EXPECT_EQ(States(), "live draining");
   EXPECT_FALSE(MayStart('b'));
@@ -132,14 +132,14 @@ TEST_F(DiskRoomTest, BlocksGoWhereThereIsRoom) {
     lease = std::get<dfs::FileCreated>(**prepared).lease;
     return prepared;
   };
-  brain_->FsMutate(create, nullptr, [](Status) {});
+  host_->block_store().FsMutate(create, nullptr, [](Status) {});
   for (uint32_t i = 0; i < 8; ++i) {
-    const auto prepared = brain_->files().PrepareAddBlock(dfs::Stamp{brain_->clock().Stamp(), 1}, lease, 0, "");
+    const auto prepared = host_->core().files().PrepareAddBlock(dfs::Stamp{host_->clock().Stamp(), 1}, lease, 0, "");
     ASSERT_TRUE(prepared.ok()) << prepared.status().ToString();
     EXPECT_EQ(std::get<dfs::BlockAdded>(**prepared).targets, std::vector<WorkerId>{Of('a').id});
   }
   Run(Seconds(1), true, true);
-  const auto refused = brain_->files().PrepareAddBlock(dfs::Stamp{brain_->clock().Stamp(), 1}, lease, 0, "");
+  const auto refused = host_->core().files().PrepareAddBlock(dfs::Stamp{host_->clock().Stamp(), 1}, lease, 0, "");
   EXPECT_EQ(refused.status().code(), Code::kOverloaded);
   EXPECT_THAT(refused.status().message(), HasSubstr("w1, w2 have less free than is kept free"));
 }

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "common/io/files.h"
-#include "master/host/brain.h"
+#include "master/host/host.h"
 #include "master/sched/scheduler.h"
 #include "master/sched/state/state.h"
 #include "tests/master/host/no_outlets.h"
@@ -174,27 +174,27 @@ TEST(DrainReportTest, SaysWhatItWaitsFor) {
   EXPECT_THAT(StaysThin(report), HasSubstr("2 blocks will have fewer replicas than their files ask for"));
 }
 
-// The brain joins both, for workers that come and go.
-class DrainBrainTest : public testing::Test {
+// The host joins both, for workers that come and go.
+class DrainHostTest : public testing::Test {
  protected:
-  DrainBrainTest() {
+  DrainHostTest() {
     std::string pattern = testing::TempDir() + "/drain_XXXXXX";
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
     root_ = pattern;
     EXPECT_TRUE(MakeDirectories(root_ + "/journal").ok());
     Start();
   }
-  ~DrainBrainTest() override {
-    brain_ = nullptr;
+  ~DrainHostTest() override {
+    host_ = nullptr;
     (void)RemoveTree(root_);
   }
   void Start() {
-    brain_ = nullptr;
+    host_ = nullptr;
     HostOptions options;
     options.directory = root_;
     options.replication = 1;
-    brain_ = std::make_unique<Brain>(options, loop_, outlets_);
-    ASSERT_TRUE(brain_->Recover().ok());
+    host_ = std::make_unique<Host>(options, loop_, outlets_);
+    ASSERT_TRUE(host_->Recover().ok());
   }
   void Register(char name, std::vector<BlockRef> blocks = {}) {
     RegisterIn in;
@@ -203,16 +203,17 @@ class DrainBrainTest : public testing::Test {
     in.info.address = std::string("127.0.0.") + name + ":1";
     in.info.slots.total = 2;
     in.blocks = std::move(blocks);
-    brain_->Register(static_cast<uint64_t>(name), in, [](RegisterOut) {});
+    host_->sessions().Register(static_cast<uint64_t>(name), in, [](RegisterOut) {});
   }
-  WorkerId Of(char name) { return brain_->workers().FindIncarnation(static_cast<uint64_t>(name))->id; }
+  WorkerId Of(char name) { return host_->core().workers().FindIncarnation(static_cast<uint64_t>(name))->id; }
   // A file of one block, of which the given worker has the only replica.
   BlockRef Put(const std::string& path, char on) {
     const auto fs = [&](const dfs::FsHost::PrepareFn& prepare) {
-      brain_->FsMutate(prepare, nullptr, [](const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); });
+      host_->block_store().FsMutate(prepare, nullptr,
+                                    [](const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); });
     };
     fs([&](const dfs::Namespace& ns, const dfs::Stamp& now) { return ns.PrepareCreate(now, path, false, 1, 0, path); });
-    const uint64_t lease = brain_->files().LeaseOf(path);
+    const uint64_t lease = host_->core().files().LeaseOf(path);
     dfs::BlockAdded added;
     fs([&](const dfs::Namespace& ns, const dfs::Stamp& now) {
       auto prepared = ns.PrepareAddBlock(now, lease, 0, std::string("127.0.0.") + on + ":1");
@@ -220,7 +221,7 @@ class DrainBrainTest : public testing::Test {
       return prepared;
     });
     const BlockRef block{added.block, 1, 100, 7};
-    brain_->BlocksReceived(added.targets.at(0), Incarnation{static_cast<uint64_t>(on)}, {block});
+    host_->block_store().BlocksReceived(added.targets.at(0), Incarnation{static_cast<uint64_t>(on)}, {block});
     fs([&](const dfs::Namespace& ns, const dfs::Stamp& now) {
       return ns.PrepareComplete(now, lease, {{block, added.targets}});
     });
@@ -230,71 +231,71 @@ class DrainBrainTest : public testing::Test {
   std::string root_;
   Loop loop_{[] {}};
   test::NoOutlets outlets_;
-  std::unique_ptr<Brain> brain_;
+  std::unique_ptr<Host> host_;
 };
 
-TEST_F(DrainBrainTest, IsSafeOnceTheBlocksAreElsewhereAlsoOverARestart) {
+TEST_F(DrainHostTest, IsSafeOnceTheBlocksAreElsewhereAlsoOverARestart) {
   Register('a');
   Register('b');
   const BlockRef block = Put("/f", 'a');
   const WorkerId a = Of('a');
-  EXPECT_FALSE(brain_->drains().DrainOf(a)->draining);
-  EXPECT_EQ(brain_->drains().DrainOf({99}).status().code(), Code::kNotFound);
-  brain_->Drain(a, true, [](Status) {});
-  EXPECT_TRUE(brain_->drains().DrainOf(a)->draining);
-  EXPECT_FALSE(brain_->drains().DrainOf(a)->Safe());
-  EXPECT_EQ(brain_->drains().DrainOf(a)->blocks.left_blocks, 1u);
-  brain_->Flush();
+  EXPECT_FALSE(host_->drains().DrainOf(a)->draining);
+  EXPECT_EQ(host_->drains().DrainOf({99}).status().code(), Code::kNotFound);
+  host_->sessions().Drain(a, true, [](Status) {});
+  EXPECT_TRUE(host_->drains().DrainOf(a)->draining);
+  EXPECT_FALSE(host_->drains().DrainOf(a)->Safe());
+  EXPECT_EQ(host_->drains().DrainOf(a)->blocks.left_blocks, 1u);
+  host_->Flush();
   Start();
   ASSERT_FALSE(HasFatalFailure());
-  const DrainReport absent = *brain_->drains().DrainOf(a);
+  const DrainReport absent = *host_->drains().DrainOf(a);
   EXPECT_TRUE(absent.draining) << "the journal has it";
   EXPECT_FALSE(absent.Safe()) << "it has not registered: nobody knows what it has";
   Register('a', {block});
   Register('b');
-  EXPECT_FALSE(brain_->drains().DrainOf(a)->Safe());
-  EXPECT_EQ(brain_->drains().DrainOf(a)->blocks.left_blocks, 1u);
-  brain_->BlocksReceived(Of('b'), Incarnation{uint64_t{'b'}}, {block});
-  EXPECT_TRUE(brain_->drains().DrainOf(a)->Safe());
-  EXPECT_THAT(*brain_->why().Why(Name(a)), testing::Contains("it is safe to stop"));
-  brain_->Drain(a, false, [](Status) {});
-  EXPECT_FALSE(brain_->drains().DrainOf(a)->Safe()) << "it may get something new";
+  EXPECT_FALSE(host_->drains().DrainOf(a)->Safe());
+  EXPECT_EQ(host_->drains().DrainOf(a)->blocks.left_blocks, 1u);
+  host_->block_store().BlocksReceived(Of('b'), Incarnation{uint64_t{'b'}}, {block});
+  EXPECT_TRUE(host_->drains().DrainOf(a)->Safe());
+  EXPECT_THAT(*host_->why().Why(Name(a)), testing::Contains("it is safe to stop"));
+  host_->sessions().Drain(a, false, [](Status) {});
+  EXPECT_FALSE(host_->drains().DrainOf(a)->Safe()) << "it may get something new";
 }
 
-TEST_F(DrainBrainTest, WritesDoNotCountOnAWorkerThatWasDrainedWhileItWasAwayAlsoOverARestart) {
+TEST_F(DrainHostTest, WritesDoNotCountOnAWorkerThatWasDrainedWhileItWasAwayAlsoOverARestart) {
   Register('a');
   Register('b');
   const WorkerId a = Of('a'), b = Of('b');
-  brain_->Flush();
+  host_->Flush();
   Start();
-  EXPECT_THAT(brain_->files().Health(10).awaited, ElementsAre(a, b));
-  brain_->Drain(a, true, [](Status) {});
-  EXPECT_THAT(brain_->files().Health(10).awaited, ElementsAre(b));
-  brain_->Flush();
+  EXPECT_THAT(host_->core().files().Health(10).awaited, ElementsAre(a, b));
+  host_->sessions().Drain(a, true, [](Status) {});
+  EXPECT_THAT(host_->core().files().Health(10).awaited, ElementsAre(b));
+  host_->Flush();
   Start();
-  EXPECT_THAT(brain_->files().Health(10).awaited, ElementsAre(b)) << "the journal has it";
+  EXPECT_THAT(host_->core().files().Health(10).awaited, ElementsAre(b)) << "the journal has it";
 }
 
-TEST_F(DrainBrainTest, AWorkerThatWasExcludedWhileItWasAwayIsNotAwaitedAlsoOverARestart) {
+TEST_F(DrainHostTest, AWorkerThatWasExcludedWhileItWasAwayIsNotAwaitedAlsoOverARestart) {
   Register('a');
   Register('b');
   const WorkerId a = Of('a'), b = Of('b');
-  brain_->Flush();
+  host_->Flush();
   Start();
-  brain_->Exclude(a, true, [](Status) {});
-  EXPECT_THAT(brain_->files().Health(10).awaited, ElementsAre(b));
-  brain_->Flush();
+  host_->sessions().Exclude(a, true, [](Status) {});
+  EXPECT_THAT(host_->core().files().Health(10).awaited, ElementsAre(b));
+  host_->Flush();
   Start();
-  EXPECT_THAT(brain_->files().Health(10).awaited, ElementsAre(b)) << "the journal has it";
+  EXPECT_THAT(host_->core().files().Health(10).awaited, ElementsAre(b)) << "the journal has it";
 }
 
-TEST_F(DrainBrainTest, AWorkerThatLeavesKeepsItsBlocksAndNoneAreCopied) {
+TEST_F(DrainHostTest, AWorkerThatLeavesKeepsItsBlocksAndNoneAreCopied) {
   Register('a');
   Register('b');
   Put("/f", 'a');
-  brain_->Leaving(Of('a'), Incarnation{uint64_t{'a'}});
-  EXPECT_EQ(brain_->files().Counts().copying, 0u);
-  EXPECT_EQ(brain_->files().BlocksOn(Of('a')), 1u);
+  host_->sessions().Leaving(Of('a'), Incarnation{uint64_t{'a'}});
+  EXPECT_EQ(host_->core().files().Counts().copying, 0u);
+  EXPECT_EQ(host_->core().files().BlocksOn(Of('a')), 1u);
 }
 
 }  // namespace

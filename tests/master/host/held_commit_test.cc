@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/master/host/brain_fixture.h"
+#include "tests/master/host/host_fixture.h"
 
 namespace mr::master {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 constexpr uint32_t kBlocks = 300;
 
 // A job whose output is one file of many blocks in the block store: all on a but the last, which b has.
-class HeldCommitTest : public test::BrainFixture {
+class HeldCommitTest : public test::HostFixture {
  protected:
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(MapsOnA("dfs:///out"));
@@ -19,14 +19,15 @@ class HeldCommitTest : public test::BrainFixture {
     ASSERT_EQ(Of('b').Word(), std::string("lost"));
   }
   void Change(const dfs::FsHost::PrepareFn& prepare) {
-    brain_->FsMutate(prepare, nullptr, [](const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); });
+    host_->block_store().FsMutate(prepare, nullptr,
+                                  [](const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); });
   }
   void WriteOutput() {
     const std::string path = "/.staging/" + Name(job_) + "/part";
     Change([&](const dfs::Namespace& ns, const dfs::Stamp& now) {
       return ns.PrepareCreate(now, path, false, 1, 0, path);
     });
-    const uint64_t lease = brain_->files().LeaseOf(path);
+    const uint64_t lease = host_->core().files().LeaseOf(path);
     std::vector<StagedBlock> blocks;
     for (uint32_t i = 0; i < kBlocks; ++i) {
       const char on = i + 1 < kBlocks ? 'a' : 'b';
@@ -35,7 +36,7 @@ class HeldCommitTest : public test::BrainFixture {
         if (prepared.ok()) blocks.push_back({{std::get<dfs::BlockAdded>(**prepared).block, 1, 100, 7}, {Of(on).id}});
         return prepared;
       });
-      brain_->BlocksReceived(Of(on).id, Of(on).info.incarnation, {blocks.back().block});
+      host_->block_store().BlocksReceived(Of(on).id, Of(on).info.incarnation, {blocks.back().block});
     }
     output_ = blocks;
     Change([&](const dfs::Namespace& ns, const dfs::Stamp& now) { return ns.PrepareComplete(now, lease, blocks); });
@@ -54,21 +55,21 @@ class HeldCommitTest : public test::BrainFixture {
 
 TEST_F(HeldCommitTest, AllBlocksAreWalkedAgainOnlyWhenTheOneThatKeepsItIsBack) {
   FinishReduce();
-  const uint64_t looks = brain_->commit_looks();
+  const uint64_t looks = host_->core().commit_looks();
   EXPECT_EQ(looks, kBlocks);
-  const auto tick = [this] { Beat('a'), brain_->FeedHeldReports(); };
+  const auto tick = [this] { Beat('a'), host_->reports().FeedHeld(); };
   Run(Seconds(5), tick);
   EXPECT_EQ(StateOf(job_), "RUNNING");
-  EXPECT_EQ(brain_->commit_looks(), looks) << "in 20 ticks";
+  EXPECT_EQ(host_->core().commit_looks(), looks) << "in 20 ticks";
   Register('b');
-  On([&] { brain_->BlocksReceived(Of('b').id, Of('b').info.incarnation, {output_.back().block}); });
+  On([&] { host_->block_store().BlocksReceived(Of('b').id, Of('b').info.incarnation, {output_.back().block}); });
   Run(kTick, tick);
   EXPECT_EQ(EndOf(job_), "SUCCEEDED");
 }
 
 TEST_F(HeldCommitTest, AJobWhoseBlockDoesNotComeBackFailsWithItsName) {
   FinishReduce();
-  Run(Seconds(16), [this] { Beat('a'), brain_->FeedHeldReports(); });
+  Run(Seconds(16), [this] { Beat('a'), host_->reports().FeedHeld(); });
   EXPECT_THAT(EndOf(job_), testing::StartsWith("FAILED"));
   EXPECT_THAT(EndOf(job_), testing::HasSubstr("block " + std::to_string(output_.back().block.id.value) + " of part"));
 }

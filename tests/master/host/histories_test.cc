@@ -15,7 +15,7 @@
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "common/rpc/spec_wire.h"
-#include "master/host/brain.h"
+#include "master/host/host.h"
 #include "master/host/read_journal.h"
 #include "master/sim/replay/replay.h"
 #include "tests/master/host/fake_worker.h"
@@ -52,20 +52,20 @@ class HistoriesTest : public testing::TestWithParam<int> {
   }
 
   void Start() {
-    loop_ = std::make_unique<Loop>([this] { brain_->Flush(); });
+    loop_ = std::make_unique<Loop>([this] { host_->Flush(); });
     HostOptions options;
     options.directory = directory_;
     options.policies = GetParam() % 2 == 0 ? "fifo" : sched::kDefaultPolicies;
     options.replication = 1;
     options.clock = [this] { return now_; };
-    brain_ = std::make_unique<Brain>(options, *loop_, edges_);
-    const Status recovered = brain_->Recover();
+    host_ = std::make_unique<Host>(options, *loop_, edges_);
+    const Status recovered = host_->Recover();
     ASSERT_TRUE(recovered.ok()) << recovered.ToString();
     loop_->Start();
   }
   void Stop() {
     if (loop_ != nullptr) loop_->Stop();
-    brain_ = nullptr;
+    host_ = nullptr;
     loop_ = nullptr;
   }
   void On(const std::function<void()>& fn) { loop_->Run(fn); }
@@ -93,18 +93,18 @@ class HistoriesTest : public testing::TestWithParam<int> {
     in.info.address = std::string("127.0.0.1:") + std::to_string(static_cast<int>(name));
     in.info.slots.total = 2;
     if (const WorkerView* known = Of(name); known != nullptr && again) {
-      for (const auto& [id, job] : brain_->jobs().jobs()) {
+      for (const auto& [id, job] : host_->core().jobs().jobs()) {
         for (const auto& [attempt, view] : job.attempts) {
           if (Live(view.state) && view.worker == known->id && Any(4) != 0) in.info.running.push_back(attempt);
         }
       }
     }
-    brain_->Register(++sessions_, in, [](const RegisterOut&) {});
-    brain_->HeartbeatConnected(in.info.incarnation, true);
+    host_->sessions().Register(++sessions_, in, [](const RegisterOut&) {});
+    host_->sessions().HeartbeatConnected(in.info.incarnation, true);
   }
   WorkerView* Of(char name) {
-    const WorkerId id = brain_->workers().Named(std::string(1, name));
-    return id.valid() ? brain_->workers().Find(id) : nullptr;
+    const WorkerId id = host_->core().workers().Named(std::string(1, name));
+    return id.valid() ? host_->core().workers().Find(id) : nullptr;
   }
 
   void Submit() {
@@ -115,20 +115,21 @@ class HistoriesTest : public testing::TestWithParam<int> {
     const std::string bytes = rpc::CanonicalBytes(builder.asReader());
     auto spec = SpecOf(bytes);
     ASSERT_TRUE(spec.ok()) << spec.status().ToString();
-    brain_->Submit(bytes, *spec, Any(2) == 0 ? "" : "id" + std::to_string(jobs_), [](const Status&, JobId) {});
+    host_->submissions().Submit(bytes, *spec, Any(2) == 0 ? "" : "id" + std::to_string(jobs_),
+                                [](const Status&, JobId) {});
   }
 
   // One report of some attempt that runs, or that ran: such a report is stale.
   void Report() {
     std::vector<const AttemptView*> all;
-    for (const auto& [id, job] : brain_->jobs().jobs()) {
+    for (const auto& [id, job] : host_->core().jobs().jobs()) {
       for (const auto& [attempt, view] : job.attempts) {
         if (Live(view.state) || Any(8) == 0) all.push_back(&view);
       }
     }
     if (all.empty()) return;
     const AttemptView view = *all[Any(all.size())];
-    const WorkerView* worker = brain_->workers().Find(view.worker);
+    const WorkerView* worker = host_->core().workers().Find(view.worker);
     mr::Report report{view.id, report::Started{}};
     const uint64_t what = Any(10);
     if (what == 0) report.what = report::Failed{FailureKind::kUser, "no luck", "line 1", "oh"};
@@ -136,7 +137,7 @@ class HistoriesTest : public testing::TestWithParam<int> {
     if (what == 2) report.what = report::Killed{};
     if (what > 3) {
       report::Finished finished;
-      const JobView& job = *brain_->jobs().Find(view.id.task.job);
+      const JobView& job = *host_->core().jobs().Find(view.id.task.job);
       finished.output.manifest = {1, 100, {view.id.task.task, view.id.task.stage + 1}};
       finished.output.partitions = 1;
       finished.output.rows = {{1, 100, {1, 1}, 1}};
@@ -146,8 +147,8 @@ class HistoriesTest : public testing::TestWithParam<int> {
       }
       report.what = std::move(finished);
     }
-    brain_->Report(worker->session, worker->id, view.incarnation, {{++reports_, std::move(report)}},
-                   [](const ReportOut&) {});
+    host_->reports().Report(worker->session, worker->id, view.incarnation, {{++reports_, std::move(report)}},
+                            [](const ReportOut&) {});
   }
 
   void Act() {
@@ -157,17 +158,18 @@ class HistoriesTest : public testing::TestWithParam<int> {
     if (what < 57) return Register(name, what < 53);
     if (what < 69) return Submit();
     const WorkerView* worker = Of(name);
-    if (what < 73 && worker != nullptr) return brain_->SessionEnded(worker->session);
-    if (what < 76 && worker != nullptr) return brain_->Drain(worker->id, Any(2) == 0, [](const Status&) {});
-    if (what < 78 && worker != nullptr) return brain_->Exclude(worker->id, Any(3) == 0, [](const Status&) {});
-    if (what < 82) return brain_->SetQueue({"night", 1.0 + static_cast<double>(Any(3)), {}, {}}, [](const Status&) {});
-    if (what < 85 && !brain_->jobs().jobs().empty()) {
-      return brain_->KillJob(brain_->jobs().jobs().rbegin()->first, "asked", [](const Status&) {});
+    if (what < 73 && worker != nullptr) return host_->sessions().SessionEnded(worker->session);
+    if (what < 76 && worker != nullptr) return host_->sessions().Drain(worker->id, Any(2) == 0, [](const Status&) {});
+    if (what < 78 && worker != nullptr) return host_->sessions().Exclude(worker->id, Any(3) == 0, [](const Status&) {});
+    if (what < 82)
+      return host_->requests().SetQueue({"night", 1.0 + static_cast<double>(Any(3)), {}, {}}, [](const Status&) {});
+    if (what < 85 && !host_->core().jobs().jobs().empty()) {
+      return host_->requests().KillJob(host_->core().jobs().jobs().rbegin()->first, "asked", [](const Status&) {});
     }
     if (what < 90) {
       const std::string path = "/d" + std::to_string(Any(4));
       const bool make = Any(2) == 0;
-      return brain_->FsMutate(
+      return host_->block_store().FsMutate(
           [path, make](const dfs::Namespace& ns, const dfs::Stamp& stamp) {
             return make ? ns.PrepareMkdir(stamp, path) : ns.PrepareRemove(path, true);
           },
@@ -176,7 +178,7 @@ class HistoriesTest : public testing::TestWithParam<int> {
     now_ = now_ + Millis(static_cast<int64_t>(Any(8000)));
     for (const char each : {'a', 'b', 'c'}) {
       const WorkerView* w = Of(each);
-      if (w != nullptr && Any(3) != 0) (void)brain_->Beat(w->id, w->info.incarnation, {}, {});
+      if (w != nullptr && Any(3) != 0) (void)host_->sessions().Beat(w->id, w->info.incarnation, {}, {});
     }
   }
 
@@ -185,9 +187,9 @@ class HistoriesTest : public testing::TestWithParam<int> {
     uint64_t digest = 0;
     for (bool ends = true; ends;) {
       On([&] {
-        ends = !brain_->core().open().ends.empty();
-        brain_->Flush();
-        if (!ends) digest = brain_->core().Digest();
+        ends = !host_->core().open().ends.empty();
+        host_->Flush();
+        if (!ends) digest = host_->core().Digest();
       });
     }
     return digest;
@@ -197,7 +199,7 @@ class HistoriesTest : public testing::TestWithParam<int> {
   Rng rng_;
   Instant now_ = Now() + Seconds(1'000'000);
   Edges edges_;
-  std::unique_ptr<Brain> brain_;
+  std::unique_ptr<Host> host_;
   std::unique_ptr<Loop> loop_;
   std::map<char, uint64_t> lives_;
   uint64_t sessions_ = 0, jobs_ = 0, reports_ = 0, crashes_ = 0;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/io/files.h"
-#include "master/host/brain.h"
+#include "master/host/host.h"
 #include "tests/master/host/no_outlets.h"
 
 namespace mr::master {
@@ -20,19 +20,19 @@ class LeasesTest : public testing::Test {
     Start(kEffectsLease);
   }
   ~LeasesTest() override {
-    brain_ = nullptr;
+    host_ = nullptr;
     (void)RemoveTree(root_);
   }
 
   // The first master, or the next one behind it.
   void Start(Duration effects_lease) {
-    brain_ = nullptr;
+    host_ = nullptr;
     HostOptions options;
     options.directory = root_;
     options.effects_lease = effects_lease;
     options.clock = [this] { return now_; };
-    brain_ = std::make_unique<Brain>(options, loop_, outlets_);
-    const Status recovered = brain_->Recover();
+    host_ = std::make_unique<Host>(options, loop_, outlets_);
+    const Status recovered = host_->Recover();
     EXPECT_TRUE(recovered.ok()) << recovered.ToString();
     for (const char* name : {"a", "b"}) Register(name);
   }
@@ -42,11 +42,13 @@ class LeasesTest : public testing::Test {
     in.info.incarnation = Incarnation{static_cast<uint64_t>(name[0])};
     in.info.address = "127.0.0.1:1";
     in.info.slots.total = 2;
-    brain_->Register(static_cast<uint64_t>(name[0]), in, [](RegisterOut) {});
-    brain_->HeartbeatConnected(in.info.incarnation, true);
+    host_->sessions().Register(static_cast<uint64_t>(name[0]), in, [](RegisterOut) {});
+    host_->sessions().HeartbeatConnected(in.info.incarnation, true);
   }
-  WorkerView& Of(char name) { return *brain_->workers().FindIncarnation(static_cast<uint64_t>(name)); }
-  bool Beat(char name, Duration silent = {}) { return brain_->Beat(Of(name).id, Of(name).info.incarnation, silent); }
+  WorkerView& Of(char name) { return *host_->core().workers().FindIncarnation(static_cast<uint64_t>(name)); }
+  bool Beat(char name, Duration silent = {}) {
+    return host_->sessions().Beat(Of(name).id, Of(name).info.incarnation, silent);
+  }
   // Does the work of the master's loop: a tick every 250 ms, at which the workers in `beating` beat.
   void Run(Duration time, const std::string& beating = "", Duration silent = {}) {
     for (Duration done; done < time; done = done + kTick) {
@@ -58,19 +60,19 @@ class LeasesTest : public testing::Test {
   void StandStill(Duration time) { now_ = now_ + time; }
   // One tick.
   void Look() {
-    brain_->HeartbeatConnected(Of('a').info.incarnation, true);
-    brain_->HeartbeatConnected(Of('a').info.incarnation, false);
+    host_->sessions().HeartbeatConnected(Of('a').info.incarnation, true);
+    host_->sessions().HeartbeatConnected(Of('a').info.incarnation, false);
   }
   std::string States() { return std::string(Of('a').Word()) + " " + Of('b').Word(); }
   // How long the task of a lost worker waits before another attempt with side effects.
-  Duration EffectsWait() { return brain_->scheduler().state().config().lost_wait; }
-  bool MayStart(char name) { return !brain_->scheduler().state().FindWorker(Of(name).id)->draining; }
+  Duration EffectsWait() { return host_->core().scheduler().state().config().lost_wait; }
+  bool MayStart(char name) { return !host_->core().scheduler().state().FindWorker(Of(name).id)->draining; }
 
   Instant now_ = Instant{} + Seconds(1000);
   std::string root_;
   Loop loop_{[] {}};
   test::NoOutlets outlets_;
-  std::unique_ptr<Brain> brain_;
+  std::unique_ptr<Host> host_;
 };
 
 TEST_F(LeasesTest, AMasterThatStoodStillLosesNoWorkerByThatAlone) {
@@ -114,16 +116,16 @@ TEST_F(LeasesTest, FileLeasesAndTimersOfTheSchedulerDoNotRunOutInAStall) {
   const auto create = [](const dfs::Namespace& ns, const dfs::Stamp& now) {
     return ns.PrepareCreate(now, "/f", false, 0, 0, "r");
   };
-  brain_->FsMutate(create, nullptr, [](Status) {});
+  host_->block_store().FsMutate(create, nullptr, [](Status) {});
   const auto ended = [this] {
     size_t n = 0;
-    for (const dfs::Record& r : brain_->files().Due(brain_->clock().Stamp()))
+    for (const dfs::Record& r : host_->core().files().Due(host_->clock().Stamp()))
       n += std::holds_alternative<dfs::LeaseEnded>(r);
     return n;
   };
-  const Instant before = brain_->clock().Stamp();
+  const Instant before = host_->clock().Stamp();
   StandStill(Seconds(100));
-  EXPECT_LE(brain_->clock().Stamp() - before, kTick) << "events are stamped with the time that the master lived";
+  EXPECT_LE(host_->clock().Stamp() - before, kTick) << "events are stamped with the time that the master lived";
   EXPECT_EQ(ended(), 0u);
   Run(Seconds(50), "ab");
   EXPECT_EQ(ended(), 0u);
@@ -181,7 +183,7 @@ TEST_F(LeasesTest, AWorkerWhoseLoopMovesAgainHasLostNothing) {
   EXPECT_TRUE(MayStart('b'));
   // One that an operator drains meanwhile stays drained.
   Beat('b', Seconds(30));
-  brain_->Drain(Of('b').id, true, [](Status) {});
+  host_->sessions().Drain(Of('b').id, true, [](Status) {});
   Run(Seconds(1), "ab");
   EXPECT_EQ(States(), "live draining");
   EXPECT_FALSE(MayStart('b'));
@@ -190,11 +192,11 @@ TEST_F(LeasesTest, AWorkerWhoseLoopMovesAgainHasLostNothing) {
 // The loop does not run here, so it never hears that a record is on the disk.
 TEST_F(LeasesTest, NoOrderOfAnOperatorIsAnsweredBeforeItsRecordIsOnDisk) {
   int drained = 0, excluded = 0;
-  brain_->Drain(Of('a').id, true, [&](Status) { ++drained; });
-  brain_->Drain(Of('a').id, false, [&](Status) { ++drained; });
+  host_->sessions().Drain(Of('a').id, true, [&](Status) { ++drained; });
+  host_->sessions().Drain(Of('a').id, false, [&](Status) { ++drained; });
   EXPECT_EQ(drained, 0);
-  brain_->Exclude(Of('b').id, true, [&](Status) { ++excluded; });
-  brain_->Exclude(Of('b').id, false, [&](Status) { ++excluded; });
+  host_->sessions().Exclude(Of('b').id, true, [&](Status) { ++excluded; });
+  host_->sessions().Exclude(Of('b').id, false, [&](Status) { ++excluded; });
   EXPECT_EQ(excluded, 0);
 }
 

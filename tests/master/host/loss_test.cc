@@ -1,9 +1,9 @@
-// A worker's evidence of lost records takes effect at once, in a brain without sockets.
+// A worker's evidence of lost records takes effect at once, in a host without sockets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "common/io/files.h"
-#include "master/host/brain.h"
+#include "master/host/host.h"
 #include "tests/master/host/no_outlets.h"
 
 namespace mr::master {
@@ -44,21 +44,21 @@ class LossTest : public testing::Test {
     Start();
   }
   ~LossTest() override {
-    brain_ = nullptr;
+    host_ = nullptr;
     (void)RemoveTree(root_);
   }
   void Start() {
-    brain_ = nullptr;
+    host_ = nullptr;
     HostOptions options;
     options.directory = root_;
     options.replication = 1;
-    brain_ = std::make_unique<Brain>(options, loop_, outlets_);
-    const Status recovered = brain_->Recover();
+    host_ = std::make_unique<Host>(options, loop_, outlets_);
+    const Status recovered = host_->Recover();
     ASSERT_TRUE(recovered.ok()) << recovered.ToString();
   }
   // The next master begins with a snapshot of all that this one wrote.
   void StartBehindASnapshot() {
-    brain_ = nullptr;
+    host_ = nullptr;
     const std::string directory = root_ + "/journal";
     {
       auto journal = journal::Journal::Open({.directory = directory, .segment_bytes = 1},
@@ -82,13 +82,13 @@ class LossTest : public testing::Test {
     in.seen = seen;
     in.blocks = std::move(blocks);
     std::string refused;  // others are answered when the journal says so, for which no loop runs here
-    brain_->Register(static_cast<uint64_t>(name) + life, in,
-                     [&](const RegisterOut& out) { refused = out.status.message(); });
+    host_->sessions().Register(static_cast<uint64_t>(name) + life, in,
+                               [&](const RegisterOut& out) { refused = out.status.message(); });
     return refused;
   }
   // The durable record of a worker that heard from a master of another chain, which began this epoch too.
   Durable Lost(uint32_t epoch) {
-    Durable seen = brain_->safe_mode().DurableNow();
+    Durable seen = host_->safe_mode().DurableNow();
     seen.epoch = epoch;
     ++seen.life;
     seen.sequence += 1000;
@@ -96,7 +96,7 @@ class LossTest : public testing::Test {
   }
   Status Change(const dfs::FsHost::PrepareFn& prepare) {
     Status refused;
-    brain_->FsMutate(prepare, nullptr, [&](Status status) { refused = std::move(status); });
+    host_->block_store().FsMutate(prepare, nullptr, [&](Status status) { refused = std::move(status); });
     return refused;
   }
   struct Open {
@@ -108,7 +108,7 @@ class LossTest : public testing::Test {
     EXPECT_TRUE(Change([&](const dfs::Namespace& ns, const dfs::Stamp& now) {
                   return ns.PrepareCreate(now, path, true, 1, 0, path);
                 }).ok());
-    Open open{brain_->files().LeaseOf(path), {}};
+    Open open{host_->core().files().LeaseOf(path), {}};
     dfs::BlockAdded added;
     EXPECT_TRUE(Change([&](const dfs::Namespace& ns, const dfs::Stamp& now) {
                   auto prepared = ns.PrepareAddBlock(now, open.lease, 0, "");
@@ -116,7 +116,7 @@ class LossTest : public testing::Test {
                   return prepared;
                 }).ok());
     open.block = {{added.block, 1, 100, 7}, added.targets};
-    brain_->BlocksReceived(added.targets.at(0), Incarnation{uint64_t{'a'}}, {open.block.block});
+    host_->block_store().BlocksReceived(added.targets.at(0), Incarnation{uint64_t{'a'}}, {open.block.block});
     return open;
   }
   Status Complete(const Open& open) {
@@ -133,7 +133,7 @@ class LossTest : public testing::Test {
   std::string root_;
   Loop loop_{[] {}};
   test::NoOutlets outlets_;
-  std::unique_ptr<Brain> brain_;
+  std::unique_ptr<Host> host_;
 };
 
 TEST_F(LossTest, AWriteThatIsUnderWayIsNotAcknowledgedBeforeTheLossIsAccepted) {
@@ -141,26 +141,26 @@ TEST_F(LossTest, AWriteThatIsUnderWayIsNotAcknowledgedBeforeTheLossIsAccepted) {
   Put("/over");
   const Open fresh = Begin("/new"), over = Begin("/over"), staged = Begin("/.staging/job_1_0001/part");
   Register('b', Lost(1));
-  ASSERT_TRUE(brain_->driver().InLossMode());
-  const uint64_t before = brain_->files().Stat("/over")->id;
+  ASSERT_TRUE(host_->driver().InLossMode());
+  const uint64_t before = host_->core().files().Stat("/over")->id;
   for (const Open& open : {fresh, over}) {
     const Status refused = Complete(open);
     EXPECT_EQ(refused.code(), Code::kRejected);
     EXPECT_THAT(refused.message(), HasSubstr("safe mode"));
   }
-  EXPECT_FALSE(brain_->files().Stat("/new").ok());
-  EXPECT_EQ(brain_->files().Stat("/over")->id, before);
+  EXPECT_FALSE(host_->core().files().Stat("/new").ok());
+  EXPECT_EQ(host_->core().files().Stat("/over")->id, before);
   EXPECT_TRUE(Complete(staged).ok()) << "what jobs write goes on";
-  brain_->safe_mode().Accept([](const Status&) {});
+  host_->safe_mode().Accept([](const Status&) {});
   for (const Open& open : {fresh, over}) EXPECT_TRUE(Complete(open).ok());
-  EXPECT_TRUE(brain_->files().Stat("/new").ok());
-  EXPECT_NE(brain_->files().Stat("/over")->id, before);
+  EXPECT_TRUE(host_->core().files().Stat("/new").ok());
+  EXPECT_NE(host_->core().files().Stat("/over")->id, before);
 }
 
 TEST_F(LossTest, TheLossIsKnownBeforeItsWorkerIsGivenAnId) {
   Register('a', Lost(1));
-  ASSERT_TRUE(brain_->driver().InLossMode());
-  brain_ = nullptr;
+  ASSERT_TRUE(host_->driver().InLossMode());
+  host_ = nullptr;
   std::vector<RecordKind> kinds;
   const auto read = journal::ReadDirectory(root_ + "/journal", 0, UINT64_MAX, [&](const journal::Record& r, uint64_t) {
     const auto kind = static_cast<RecordKind>(r.kind);
@@ -173,27 +173,28 @@ TEST_F(LossTest, TheLossIsKnownBeforeItsWorkerIsGivenAnId) {
 
 TEST_F(LossTest, AWorkerThatMayNotRegisterShowsTheLossToo) {
   Register('a');
-  brain_->Exclude(brain_->workers().FindIncarnation(Incarnation{uint64_t{'a'}})->id, true, [](const Status&) {});
+  host_->sessions().Exclude(host_->core().workers().FindIncarnation(Incarnation{uint64_t{'a'}})->id, true,
+                            [](const Status&) {});
   EXPECT_THAT(Register('a', Lost(1)), HasSubstr("excluded"));
-  EXPECT_TRUE(brain_->driver().InLossMode());
+  EXPECT_TRUE(host_->driver().InLossMode());
 }
 
 TEST_F(LossTest, AWorkerWhoseNameIsInUseShowsTheLossToo) {
   Register('a');
   EXPECT_THAT(Register('a', Lost(1), {}, 1000), HasSubstr("already uses the name"));
-  EXPECT_TRUE(brain_->driver().InLossMode());
+  EXPECT_TRUE(host_->driver().InLossMode());
 }
 
 TEST_F(LossTest, AFurtherLossLeavesStandingUpToWhereTheJournalIsWhole) {
   Register('a', Lost(1));
-  const std::string words = brain_->safe_mode().Words();
+  const std::string words = host_->safe_mode().Words();
   const size_t from = words.find("it ended with record ");
   ASSERT_NE(from, std::string::npos) << words;
   const std::string whole = words.substr(from, words.find(" when worker") + 1 - from);
   ASSERT_NO_FATAL_FAILURE(Start());
   Register('b', Lost(1000));
-  EXPECT_THAT(brain_->safe_mode().Words(), HasSubstr("of epoch 1000"));
-  EXPECT_THAT(brain_->safe_mode().Words(), HasSubstr(whole))
+  EXPECT_THAT(host_->safe_mode().Words(), HasSubstr("of epoch 1000"));
+  EXPECT_THAT(host_->safe_mode().Words(), HasSubstr(whole))
       << "what came behind it was written without the lost records";
 }
 
@@ -209,13 +210,13 @@ class IdsInDoubtTest : public LossTest {
     const BlockId own = Put("/own");
     ASSERT_NO_FATAL_FAILURE(start());
     // It has other bytes under both ids: damage where the id was given once, another block where lost records gave it.
-    Durable seen = brain_->safe_mode().DurableNow();
+    Durable seen = host_->safe_mode().DurableNow();
     seen.epoch = 2;
     ++seen.life;
     Register('b', seen, {{common, 1, 99, 1}, {own, 1, 99, 1}});
-    ASSERT_TRUE(brain_->driver().InLossMode());
-    EXPECT_EQ(brain_->files().Find(common)->damaged.size(), 1u);
-    EXPECT_THAT(brain_->files().Find(own)->damaged, testing::IsEmpty());
+    ASSERT_TRUE(host_->driver().InLossMode());
+    EXPECT_EQ(host_->core().files().Find(common)->damaged.size(), 1u);
+    EXPECT_THAT(host_->core().files().Find(own)->damaged, testing::IsEmpty());
   }
 };
 

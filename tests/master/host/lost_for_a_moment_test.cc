@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/master/host/brain_fixture.h"
+#include "tests/master/host/host_fixture.h"
 
 namespace mr::master {
 namespace {
@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class LostForAMomentTest : public test::BrainFixture {
+class LostForAMomentTest : public test::HostFixture {
  protected:
   // a is full, b works; b has two slots, so that one of the job's three maps waits.
   void SetUp() override {
@@ -59,12 +59,12 @@ TEST_F(LostForAMomentTest, AFullWorkerThatStallsBringsNoRoom) {
 }
 
 TEST_F(LostForAMomentTest, AStalledWorkerThatAnOperatorDrainedBringsNoRoom) {
-  On([this] { brain_->Drain(Of('b').id, true, [](const Status&) {}); });
+  On([this] { host_->sessions().Drain(Of('b').id, true, [](const Status&) {}); });
   Run(Seconds(5), [this] { Beat('a', true), Beat('b', false, Seconds(6)); });
   EXPECT_THAT(StateOf(job_), StartsWith("FAILED: "));
 }
 
-class LargestWorkerTest : public test::BrainFixture {};
+class LargestWorkerTest : public test::HostFixture {};
 
 TEST_F(LargestWorkerTest, NoSubmitIsRefusedWhileTheOnlyWorkerWithItsMemoryRestarts) {
   memory_of_b_ = 8ull << 30;
@@ -84,11 +84,11 @@ TEST_F(LargestWorkerTest, NoSubmitIsRefusedWhileTheOnlyWorkerWithItsMemoryRestar
 TEST_F(LargestWorkerTest, AWorkerThatAnOperatorExcludedHasNoMemoryForAnybody) {
   memory_of_b_ = 8ull << 30;
   Register('b');
-  On([this] { brain_->Exclude(Of('b').id, true, [](const Status&) {}); });
+  On([this] { host_->sessions().Exclude(Of('b').id, true, [](const Status&) {}); });
   EXPECT_EQ(Submit(4ull << 30).status().code(), Code::kRejected);
 }
 
-class NewProcessTest : public test::BrainFixture {
+class NewProcessTest : public test::HostFixture {
  protected:
   // Registers as worker b, on a session with the number of the incarnation. Returns false if it was refused.
   bool RegisterAsB(uint64_t incarnation) {
@@ -97,8 +97,8 @@ class NewProcessTest : public test::BrainFixture {
     in.info.incarnation = Incarnation{incarnation};
     in.info.address = "127.0.0.2:1";
     in.info.slots.total = 2;
-    brain_->Register(incarnation, in, [](const RegisterOut&) {});
-    return brain_->workers().FindIncarnation(incarnation) != nullptr;
+    host_->sessions().Register(incarnation, in, [](const RegisterOut&) {});
+    return host_->core().workers().FindIncarnation(incarnation) != nullptr;
   }
 };
 
@@ -106,7 +106,7 @@ class NewProcessTest : public test::BrainFixture {
 TEST_F(NewProcessTest, RegistersAtOnceWhereTheConnectionOfTheOldOneHasEnded) {
   On([&] {
     EXPECT_FALSE(RegisterAsB(900)) << "it lives";
-    brain_->SessionEnded(uint64_t{'b'});
+    host_->sessions().SessionEnded(uint64_t{'b'});
     EXPECT_TRUE(RegisterAsB(901));
   });
 }
@@ -115,10 +115,10 @@ TEST_F(NewProcessTest, RegistersAtOnceWhereTheConnectionOfTheOldOneHasEnded) {
 TEST_F(NewProcessTest, HasNoHeartbeatConnectionsOfTheOldOne) {
   Run(Seconds(1), [this] { Beat('a'), Beat('b'); });
   On([&] {
-    brain_->SessionEnded(uint64_t{'b'});
+    host_->sessions().SessionEnded(uint64_t{'b'});
     ASSERT_TRUE(RegisterAsB(901));
-    brain_->SessionEnded(901);
-    EXPECT_STREQ(brain_->workers().FindIncarnation(901)->Word(), "lost");
+    host_->sessions().SessionEnded(901);
+    EXPECT_STREQ(host_->core().workers().FindIncarnation(901)->Word(), "lost");
   });
 }
 

@@ -4,7 +4,7 @@
 
 #include "common/io/files.h"
 #include "common/rpc/wire.h"
-#include "master/host/brain.h"
+#include "master/host/host.h"
 #include "master/host/master.h"
 #include "master/host/read_journal.h"
 #include "tests/master/host/fake_worker.h"
@@ -92,13 +92,13 @@ class RestartPointsTest : public testing::Test {
     {
       Loop loop([] {});
       test::NoOutlets outlets;
-      Brain brain(OptionsOf(directory, policies), loop, outlets);
-      ASSERT_TRUE(brain.Recover().ok());
+      Host host(OptionsOf(directory, policies), loop, outlets);
+      ASSERT_TRUE(host.Recover().ok());
       loop.Start();
       loop.Run([&] {
-        brain.Flush();
-        for (const auto& [id, known] : brain.scheduler().state().jobs()) {
-          const JobView* job = brain.jobs().Find(id);
+        host.Flush();
+        for (const auto& [id, known] : host.core().scheduler().state().jobs()) {
+          const JobView* job = host.core().jobs().Find(id);
           ASSERT_NE(job, nullptr) << Name(id);
           for (const auto& [attempt, view] : job->attempts) reduces_ += attempt.task.stage == 1 ? 1 : 0;
           for (size_t s = 0; s < known.stages.size() && !job->brief; ++s) {
@@ -110,12 +110,12 @@ class RestartPointsTest : public testing::Test {
       // Ends of jobs count when they are on disk.
       for (bool ends = true; ends;) {
         loop.Run([&] {
-          ends = !brain.core().open().ends.empty();
-          brain.Flush();
+          ends = !host.core().open().ends.empty();
+          host.Flush();
         });
       }
       loop.Stop();
-      digest = brain.core().Digest();  // timers may have been due until now
+      digest = host.core().Digest();  // timers may have been due until now
     }
     MasterCore replayed({.directory = directory}, SpecOf);
     const auto read = ReadJournal(&replayed);

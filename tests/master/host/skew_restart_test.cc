@@ -3,7 +3,7 @@
 
 #include "common/io/files.h"
 #include "common/rpc/wire.h"
-#include "master/host/brain.h"
+#include "master/host/host.h"
 #include "master/host/master.h"
 #include "tests/master/host/fake_worker.h"
 

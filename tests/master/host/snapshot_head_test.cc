@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/io/files.h"
-#include "master/host/brain.h"
+#include "master/host/host.h"
 #include "tests/master/host/no_outlets.h"
 
 namespace mr::master {
@@ -22,16 +22,16 @@ class SnapshotHeadTest : public testing::Test {
     Register({});
   }
   ~SnapshotHeadTest() override {
-    brain_ = nullptr;
+    host_ = nullptr;
     (void)RemoveTree(root_);
   }
 
   void Start() {
-    brain_ = nullptr;
+    host_ = nullptr;
     HostOptions options;
     options.directory = root_;
-    brain_ = std::make_unique<Brain>(options, loop_, outlets_);
-    const Status recovered = brain_->Recover();
+    host_ = std::make_unique<Host>(options, loop_, outlets_);
+    const Status recovered = host_->Recover();
     ASSERT_TRUE(recovered.ok()) << recovered.ToString();
   }
   // The worker, which was sent this as durable.
@@ -42,12 +42,12 @@ class SnapshotHeadTest : public testing::Test {
     in.info.address = "127.0.0.1:1";
     in.info.slots.total = 2;
     in.seen = seen;
-    brain_->Register(1, in, [](RegisterOut out) { EXPECT_TRUE(out.status.ok()) << out.status.ToString(); });
+    host_->sessions().Register(1, in, [](RegisterOut out) { EXPECT_TRUE(out.status.ok()) << out.status.ToString(); });
   }
-  WorkerView& Worker() { return *brain_->workers().FindIncarnation(Incarnation{7}); }
+  WorkerView& Worker() { return *host_->core().workers().FindIncarnation(Incarnation{7}); }
   // The master stops, its journal ends with one more record, and the next one begins with a snapshot of all that.
   void StartBehindASnapshot(RecordKind kind, const std::string& payload, uint32_t epochs_on = 0) {
-    brain_ = nullptr;
+    host_ = nullptr;
     const std::string directory = root_ + "/journal";
     {
       auto journal = journal::Journal::Open({.directory = directory, .segment_bytes = 1},
@@ -64,7 +64,7 @@ class SnapshotHeadTest : public testing::Test {
   std::string root_;
   Loop loop_{[] {}};
   test::NoOutlets outlets_;
-  std::unique_ptr<Brain> brain_;
+  std::unique_ptr<Host> host_;
 };
 
 TEST_F(SnapshotHeadTest, AWorkerWhoseMemoryDamagedOutputsGetsNothingNewBehindASnapshotEither) {
@@ -73,7 +73,7 @@ TEST_F(SnapshotHeadTest, AWorkerWhoseMemoryDamagedOutputsGetsNothingNewBehindASn
       StartBehindASnapshot(RecordKind::kWrongOutputs, EncodeFields(WorkerWrongOutputs{id, kDistrustedFrom})));
   Register({});
   EXPECT_STREQ(Worker().Word(), "distrusted");
-  EXPECT_TRUE(brain_->scheduler().state().FindWorker(id)->draining);
+  EXPECT_TRUE(host_->core().scheduler().state().FindWorker(id)->draining);
 }
 
 TEST_F(SnapshotHeadTest, AnOperatorsTrustEndsTheDistrustAlsoOverRestarts) {
@@ -82,10 +82,10 @@ TEST_F(SnapshotHeadTest, AnOperatorsTrustEndsTheDistrustAlsoOverRestarts) {
       StartBehindASnapshot(RecordKind::kWrongOutputs, EncodeFields(WorkerWrongOutputs{id, kDistrustedFrom})));
   Register({});
   ASSERT_STREQ(Worker().Word(), "distrusted");
-  brain_->Drain(id, false, [](const Status&) {});
+  host_->sessions().Drain(id, false, [](const Status&) {});
   const auto trusted = [&](const char* when) {
     EXPECT_STREQ(Worker().Word(), "live") << when;
-    EXPECT_FALSE(brain_->scheduler().state().FindWorker(id)->draining) << when;
+    EXPECT_FALSE(host_->core().scheduler().state().FindWorker(id)->draining) << when;
   };
   trusted("at once");
   ASSERT_NO_FATAL_FAILURE(Start());
@@ -97,23 +97,23 @@ TEST_F(SnapshotHeadTest, AnOperatorsTrustEndsTheDistrustAlsoOverRestarts) {
 }
 
 TEST_F(SnapshotHeadTest, ALossThatNobodyHasAcceptedIsOneBehindASnapshotToo) {
-  ASSERT_FALSE(brain_->driver().InLossMode());
+  ASSERT_FALSE(host_->driver().InLossMode());
   const JournalLoss loss{3, 500, 100, 4, 1, "a", true};
   ASSERT_NO_FATAL_FAILURE(StartBehindASnapshot(RecordKind::kLoss, EncodeFields(loss), 3));
-  EXPECT_TRUE(brain_->driver().InLossMode());
-  EXPECT_THAT(brain_->safe_mode().Words(), HasSubstr("which had been sent record 500 of epoch 3"));
+  EXPECT_TRUE(host_->driver().InLossMode());
+  EXPECT_THAT(host_->safe_mode().Words(), HasSubstr("which had been sent record 500 of epoch 3"));
 }
 
 TEST_F(SnapshotHeadTest, AnEpochOfAnotherChainIsNoticedBehindASnapshotToo) {
-  Durable seen = brain_->safe_mode().DurableNow();
+  Durable seen = host_->safe_mode().DurableNow();
   ASSERT_NE(seen.epoch, 0u);
   ASSERT_NO_FATAL_FAILURE(StartBehindASnapshot(RecordKind::kWorker, EncodeFields(WorkerNamed{"more", WorkerId{9}})));
-  ASSERT_GT(brain_->safe_mode().DurableNow().epoch, seen.epoch);
+  ASSERT_GT(host_->safe_mode().DurableNow().epoch, seen.epoch);
   Register(seen);
-  EXPECT_FALSE(brain_->driver().InLossMode()) << "of this chain";
+  EXPECT_FALSE(host_->driver().InLossMode()) << "of this chain";
   ++seen.life;
   Register(seen);
-  EXPECT_TRUE(brain_->driver().InLossMode());
+  EXPECT_TRUE(host_->driver().InLossMode());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "common/io/files.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
-#include "master/host/brain.h"
+#include "master/host/host.h"
 #include "master/host/master.h"
 #include "master/host/read_journal.h"
 #include "tests/master/host/fake_worker.h"

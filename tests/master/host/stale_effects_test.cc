@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/io/files.h"
-#include "master/host/brain.h"
+#include "master/host/host.h"
 
 namespace mr::master {
 namespace {
@@ -38,12 +38,12 @@ class StaleEffectsTest : public testing::Test {
     HostOptions options;
     options.directory = root_;
     options.replication = 1;
-    brain_ = std::make_unique<Brain>(options, loop_, deletions_);
-    EXPECT_TRUE(brain_->Recover().ok());
+    host_ = std::make_unique<Host>(options, loop_, deletions_);
+    EXPECT_TRUE(host_->Recover().ok());
   }
   ~StaleEffectsTest() override {
     loop_.Stop();
-    brain_ = nullptr;
+    host_ = nullptr;
     (void)RemoveTree(root_);
   }
   void Register(uint64_t session, char name, uint64_t used_bytes, std::vector<BlockRef> blocks) {
@@ -54,7 +54,7 @@ class StaleEffectsTest : public testing::Test {
     in.info.address = std::string("127.0.0.1:") + std::to_string(static_cast<int>(name));
     in.info.slots.total = 2;
     in.blocks = std::move(blocks);
-    brain_->Register(session, in, [this](const RegisterOut& out) {
+    host_->sessions().Register(session, in, [this](const RegisterOut& out) {
       EXPECT_TRUE(out.status.ok());
       ++answers_;
     });
@@ -62,10 +62,11 @@ class StaleEffectsTest : public testing::Test {
   // A file of one block, on the given worker.
   BlockRef Put(const std::string& path, char on) {
     const auto feed = [&](const dfs::FsHost::PrepareFn& prepare) {
-      brain_->FsMutate(prepare, nullptr, [](const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); });
+      host_->block_store().FsMutate(prepare, nullptr,
+                                    [](const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); });
     };
     feed([&](const dfs::Namespace& ns, const dfs::Stamp& at) { return ns.PrepareCreate(at, path, false, 1, 0, path); });
-    const uint64_t lease = brain_->files().LeaseOf(path);
+    const uint64_t lease = host_->core().files().LeaseOf(path);
     dfs::BlockAdded added;
     feed([&](const dfs::Namespace& ns, const dfs::Stamp& at) {
       auto prepared = ns.PrepareAddBlock(at, lease, 0, "");
@@ -73,8 +74,8 @@ class StaleEffectsTest : public testing::Test {
       return prepared;
     });
     const BlockRef block{added.block, 1, 100, 7};
-    brain_->BlocksReceived(brain_->workers().Named(std::string(1, on)), Incarnation{static_cast<uint64_t>(on)},
-                           {block});
+    host_->block_store().BlocksReceived(host_->core().workers().Named(std::string(1, on)),
+                                        Incarnation{static_cast<uint64_t>(on)}, {block});
     feed([&](const dfs::Namespace& ns, const dfs::Stamp& at) {
       return ns.PrepareComplete(at, lease, {{block, added.targets}});
     });
@@ -85,7 +86,7 @@ class StaleEffectsTest : public testing::Test {
   Loop loop_{[] {}};  // not started: nothing is durable
   Deletions deletions_;
   int answers_ = 0;
-  std::unique_ptr<Brain> brain_;
+  std::unique_ptr<Host> host_;
 };
 
 TEST_F(StaleEffectsTest, OfTwoReplicasOneStaysAlsoWhereAWorkerComesBackBeforeTheDeletionIsDurable) {
@@ -101,8 +102,8 @@ TEST_F(StaleEffectsTest, OfTwoReplicasOneStaysAlsoWhereAWorkerComesBackBeforeThe
   for (bool all = false; !all;) {
     loop_.Run([&] {
       all = answers_ == 3;
-      for (const uint64_t session : {1, 3}) brain_->RegisterAnswered(session);
-      brain_->Flush();
+      for (const uint64_t session : {1, 3}) host_->sessions().RegisterAnswered(session);
+      host_->Flush();
     });
   }
   int deleted = 0;

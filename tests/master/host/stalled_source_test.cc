@@ -2,12 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/master/host/brain_fixture.h"
+#include "tests/master/host/host_fixture.h"
 
 namespace mr::master {
 namespace {
 
-class StalledSourceTest : public test::BrainFixture {
+class StalledSourceTest : public test::HostFixture {
  protected:
   void SetUp() override { MapsOnA(); }
   // A reader could not reach the worker of the first map's output.

@@ -1,5 +1,5 @@
-// A brain with two workers and jobs, on a loop of its own and under a clock of the test's: time passes in Run alone.
-// Workers are calls of the test; what the brain asks of their data servers waits in `looks` for the test's answer.
+// A host with two workers and jobs, on a loop of its own and under a clock of the test's: time passes in Run alone.
+// Workers are calls of the test; what the host asks of their data servers waits in `looks` for the test's answer.
 #pragma once
 
 #include <capnp/message.h>
@@ -16,16 +16,16 @@
 #include "common/io/files.h"
 #include "common/rpc/spec_wire.h"
 #include "master/core/spec_check.h"
-#include "master/host/brain.h"
+#include "master/host/host.h"
 #include "tests/master/host/fake_worker.h"
 
 namespace mr::test {
 
-class BrainFixture : public testing::Test {
+class HostFixture : public testing::Test {
  protected:
   using Looked = master::Looked;
-  BrainFixture() {
-    std::string pattern = testing::TempDir() + "/brain_XXXXXX";
+  HostFixture() {
+    std::string pattern = testing::TempDir() + "/host_XXXXXX";
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
     root_ = pattern;
     EXPECT_TRUE(MakeDirectories(root_ + "/master/journal").ok());
@@ -33,19 +33,19 @@ class BrainFixture : public testing::Test {
     options_.directory = root_ + "/master";
     options_.replication = 1;
     options_.clock = [this] { return now_; };
-    brain_ = std::make_unique<master::Brain>(options_, loop_, outlets_);
-    const Status recovered = brain_->Recover();
+    host_ = std::make_unique<master::Host>(options_, loop_, outlets_);
+    const Status recovered = host_->Recover();
     EXPECT_TRUE(recovered.ok()) << recovered.ToString();
     loop_.Start();
     for (const char name : {'a', 'b'}) Register(name);
   }
-  ~BrainFixture() override {
+  ~HostFixture() override {
     loop_.Stop();
-    brain_ = nullptr;
+    host_ = nullptr;
     (void)RemoveTree(root_);
   }
 
-  // On the loop's thread, as all that touches the brain.
+  // On the loop's thread, as all that touches the host.
   void On(const std::function<void()>& fn) { loop_.Run(fn); }
   void Register(char name) {
     On([&] {
@@ -55,15 +55,15 @@ class BrainFixture : public testing::Test {
       in.info.address = std::string("127.0.0.") + (name == 'a' ? "1" : "2") + ":1";
       in.info.slots.total = 2;
       in.info.memory_bytes = name == 'b' ? memory_of_b_ : 1 << 30;
-      brain_->Register(static_cast<uint64_t>(name), in, [](const master::RegisterOut&) {});
-      brain_->HeartbeatConnected(in.info.incarnation, true);
+      host_->sessions().Register(static_cast<uint64_t>(name), in, [](const master::RegisterOut&) {});
+      host_->sessions().HeartbeatConnected(in.info.incarnation, true);
     });
   }
-  master::WorkerView& Of(char name) { return *brain_->workers().FindIncarnation(static_cast<uint64_t>(name)); }
+  master::WorkerView& Of(char name) { return *host_->core().workers().FindIncarnation(static_cast<uint64_t>(name)); }
   void Beat(char name, bool full = false, Duration silent = {}) {
     DiskRoom room{50ull << 30, 100ull << 30};
     if (full) room = {1ull << 30, 100ull << 30, true, false, std::string("/data/") + name};
-    (void)brain_->Beat(Of(name).id, Of(name).info.incarnation, silent, room);
+    (void)host_->sessions().Beat(Of(name).id, Of(name).info.incarnation, silent, room);
   }
   // Does the work of the master's loop: a tick every 250 ms, and beats() for the workers' heartbeats.
   void Run(Duration time, const std::function<void()>& beats) {
@@ -71,9 +71,9 @@ class BrainFixture : public testing::Test {
       for (Duration done; done < time; done = done + master::kTick) {
         now_ = now_ + master::kTick;
         beats();
-        brain_->HeartbeatConnected(Of('a').info.incarnation, true);
-        brain_->HeartbeatConnected(Of('a').info.incarnation, false);  // looks at leases
-        brain_->FailWithoutRoom();
+        host_->sessions().HeartbeatConnected(Of('a').info.incarnation, true);
+        host_->sessions().HeartbeatConnected(Of('a').info.incarnation, false);  // looks at leases
+        host_->room().FailWithoutRoom();
       }
     });
   }
@@ -90,7 +90,7 @@ class BrainFixture : public testing::Test {
     JobId job;
     std::atomic<bool> answered{false};
     On([&] {
-      brain_->Submit(rpc::CanonicalBytes(builder.asReader()), *spec, "", [&](Status said, JobId id) {
+      host_->submissions().Submit(rpc::CanonicalBytes(builder.asReader()), *spec, "", [&](Status said, JobId id) {
         status = std::move(said);
         job = id;
         answered = true;
@@ -102,14 +102,14 @@ class BrainFixture : public testing::Test {
   }
   // The maps of such a job have run on a, its reduce may run on either.
   void MapsOnA(const std::string& output = "") {
-    On([this] { brain_->Drain(Of('b').id, true, [](const Status&) {}); });
+    On([this] { host_->sessions().Drain(Of('b').id, true, [](const Status&) {}); });
     auto job = Submit(0, output);
     ASSERT_TRUE(job.ok()) << job.status().ToString();
     job_ = *job;
     for (int i = 0; i < 2; ++i) {  // a has two slots
       On([this] {
         for (uint32_t task = 0; task < 3; ++task) {
-          const master::AttemptView* map = brain_->jobs().Find(AttemptId{{job_, 0, task}, 1});
+          const master::AttemptView* map = host_->core().jobs().Find(AttemptId{{job_, 0, task}, 1});
           if (map == nullptr || !Live(map->state)) continue;
           mr::Report report = Finished({{job_, 0, task}, 1});
           std::get<report::Finished>(report.what).output.partitions = 1;
@@ -119,7 +119,7 @@ class BrainFixture : public testing::Test {
     }
     On([this] {
       ASSERT_EQ(Job(job_).stages[0].done, 3u);
-      brain_->Drain(Of('b').id, false, [](const Status&) {});
+      host_->sessions().Drain(Of('b').id, false, [](const Status&) {});
     });
   }
   mr::Report Finished(const AttemptId& attempt) {
@@ -128,10 +128,10 @@ class BrainFixture : public testing::Test {
     return {attempt, std::move(finished)};
   }
   void Report(char from, mr::Report report) {
-    brain_->Report(static_cast<uint64_t>(from), Of(from).id, Of(from).info.incarnation,
-                   {{++reports_, std::move(report)}}, [](const master::ReportOut&) {});
+    host_->reports().Report(static_cast<uint64_t>(from), Of(from).id, Of(from).info.incarnation,
+                            {{++reports_, std::move(report)}}, [](const master::ReportOut&) {});
   }
-  const master::JobView& Job(JobId id) { return *brain_->jobs().Find(id); }
+  const master::JobView& Job(JobId id) { return *host_->core().jobs().Find(id); }
   std::string StateOf(JobId id) {
     std::string text;
     On([&] { text = std::string(master::Word(Job(id).state)) + (Job(id).error.empty() ? "" : ": " + Job(id).error); });
@@ -161,8 +161,8 @@ class BrainFixture : public testing::Test {
   uint64_t memory_of_b_ = 1 << 30;
   master::HostOptions options_;
   Outlets outlets_;
-  std::unique_ptr<master::Brain> brain_;
-  Loop loop_{[this] { brain_->Flush(); }};
+  std::unique_ptr<master::Host> host_;
+  Loop loop_{[this] { host_->Flush(); }};
 };
 
 }  // namespace mr::test
