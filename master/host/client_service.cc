@@ -143,7 +143,7 @@ class WatchHandle final : public rpc::Handle::Server {
   ~WatchHandle() noexcept(false) {
     --*watches_;
     shell_.watchers().erase(watcher_);
-    shell_.PostToMaster([host = &shell_.host(), watcher = watcher_] { host->watchers().Unwatch(watcher); });
+    shell_.PostToMaster([&master = shell_.client_parts(), watcher = watcher_] { master.watchers.Unwatch(watcher); });
   }
 
  private:
@@ -196,9 +196,9 @@ class ClientService final : public rpc::MasterForClient::Server {
       JobId job;
     };
     auto answer = MakeAnswer<Submitted>(shell_.kj());
-    shell_.PostToMaster([host = &shell_.host(), bytes = rpc::CanonicalBytes(params.getSpec()), spec = *std::move(spec),
-                         submission, fulfill = std::move(answer.fulfill)]() mutable {
-      host->submissions().Submit(std::move(bytes), std::move(spec), submission, [fulfill](Status status, JobId job) {
+    shell_.PostToMaster([&master = shell_.client_parts(), bytes = rpc::CanonicalBytes(params.getSpec()),
+                         spec = *std::move(spec), submission, fulfill = std::move(answer.fulfill)]() mutable {
+      master.submissions.Submit(std::move(bytes), std::move(spec), submission, [fulfill](Status status, JobId job) {
         fulfill({std::move(status), job});
       });
     });
@@ -222,8 +222,9 @@ class ClientService final : public rpc::MasterForClient::Server {
     shell_.watchers().emplace(watcher, params.getWatcher());
     auto handle = kj::heap<WatchHandle>(shell_, watcher, hold_.lock(), watches_);
     return shell_
-        .Ask(
-            [watcher, job = rpc::FromWire(params.getJob())](Host& host) { return host.watchers().Watch(watcher, job); })
+        .Ask([&master = shell_.client_parts(), watcher, job = rpc::FromWire(params.getJob())] {
+          return master.watchers.Watch(watcher, job);
+        })
         .then([context, handle = kj::mv(handle)](Status status) mutable {
           auto results = context.getResults();
           rpc::ToOutcome(status, results.initOutcome());
@@ -233,73 +234,77 @@ class ClientService final : public rpc::MasterForClient::Server {
 
   kj::Promise<void> job(JobContext context) override {
     return Fill<rpc::MasterForClient::JobResults>(
-        context, [id = rpc::FromWire(context.getParams().getJob())](Host& host, auto out) {
-          const Status status = host.lists().FillJob(id, out);
+        context, [id = rpc::FromWire(context.getParams().getJob())](const ClientParts& master, auto out) {
+          const Status status = master.lists.FillJob(id, out);
           if (!status.ok()) rpc::ToOutcome(status, out.initOutcome());
         });
   }
   kj::Promise<void> jobs(JobsContext context) override {
     return Fill<rpc::MasterForClient::JobsResults>(
-        context, [from = context.getParams().getFrom()](Host& host, auto out) { host.lists().FillJobs(from, out); });
+        context, [from = context.getParams().getFrom()](const ClientParts& master, auto out) {
+          master.lists.FillJobs(from, out);
+        });
   }
   kj::Promise<void> tasks(TasksContext context) override {
     return Fill<rpc::MasterForClient::TasksResults>(
-        context,
-        [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](Host& host, auto out) {
-          const Status status = host.lists().FillTasks(id, from, out);
+        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](
+                     const ClientParts& master, auto out) {
+          const Status status = master.lists.FillTasks(id, from, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
   kj::Promise<void> attempts(AttemptsContext context) override {
     return Fill<rpc::MasterForClient::AttemptsResults>(
         context, [id = rpc::FromWire(context.getParams().getJob()),
-                  after = rpc::FromWire(context.getParams().getAfter())](Host& host, auto out) {
-          const Status status = host.lists().FillAttempts(id, after, out);
+                  after = rpc::FromWire(context.getParams().getAfter())](const ClientParts& master, auto out) {
+          const Status status = master.lists.FillAttempts(id, after, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
   kj::Promise<void> counters(CountersContext context) override {
     return Fill<rpc::MasterForClient::CountersResults>(
-        context,
-        [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](Host& host, auto out) {
-          const Status status = host.lists().FillCounters(id, from, out);
+        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](
+                     const ClientParts& master, auto out) {
+          const Status status = master.lists.FillCounters(id, from, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
   kj::Promise<void> launched(LaunchedContext context) override {
     return Fill<rpc::MasterForClient::LaunchedResults>(
-        context, [attempt = rpc::FromWire(context.getParams().getAttempt())](Host& host, auto out) {
-          const Status status = host.lists().FillLaunched(attempt, out);
+        context, [attempt = rpc::FromWire(context.getParams().getAttempt())](const ClientParts& master, auto out) {
+          const Status status = master.lists.FillLaunched(attempt, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
   kj::Promise<void> history(HistoryContext context) override {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::HistoryResults>(
-        context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](Host& host, auto out) {
-          const Status status = host.lists().FillHistory(id, from, out);
+        context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](const ClientParts& master, auto out) {
+          const Status status = master.lists.FillHistory(id, from, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
   kj::Promise<void> workers(WorkersContext context) override {
     return Fill<rpc::MasterForClient::WorkersResults>(
-        context, [from = context.getParams().getFrom()](Host& host, auto out) { host.lists().FillWorkers(from, out); });
+        context, [from = context.getParams().getFrom()](const ClientParts& master, auto out) {
+          master.lists.FillWorkers(from, out);
+        });
   }
 
   kj::Promise<void> kill(KillContext context) override {
     const auto params = context.getParams();
     auto answer = MakeAnswer<Status>(shell_.kj());
-    shell_.PostToMaster([host = &shell_.host(), id = rpc::FromWire(params.getJob()),
+    shell_.PostToMaster([&master = shell_.client_parts(), id = rpc::FromWire(params.getJob()),
                          why = std::string(params.getWhy().cStr()).substr(0, 1000),
-                         fulfill = std::move(answer.fulfill)] { host->requests().KillJob(id, why, fulfill); });
+                         fulfill = std::move(answer.fulfill)] { master.requests.KillJob(id, why, fulfill); });
     return answer.promise.then(
         [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
   }
 
   kj::Promise<void> why(WhyContext context) override {
     return Fill<rpc::MasterForClient::WhyResults>(
-        context, [subject = std::string(context.getParams().getSubject().cStr())](Host& host, auto out) {
-          const auto why = host.why().Why(subject);
+        context, [subject = std::string(context.getParams().getSubject().cStr())](const ClientParts& master, auto out) {
+          const auto why = master.why.Why(subject);
           rpc::ToOutcome(why.status(), out.initOutcome());
           if (!why.ok()) return;
           auto lines = out.initLines(static_cast<unsigned>(why->size()));
@@ -316,11 +321,11 @@ class ClientService final : public rpc::MasterForClient::Server {
     };
     const auto attempt = rpc::FromWire(context.getParams().getAttempt());
     return shell_
-        .Ask([attempt](Host& host) {
-          const AttemptView* view = host.core().jobs().Find(attempt);
+        .Ask([&master = shell_.client_parts(), attempt] {
+          const AttemptView* view = master.driver.core().jobs().Find(attempt);
           if (view == nullptr) return Known{NotFound("there is no such attempt"), 0, false, "", ""};
           // A worker that was started again has the logs of its earlier lives.
-          const WorkerView* worker = host.core().workers().Find(view->worker);
+          const WorkerView* worker = master.driver.core().workers().Find(view->worker);
           return Known{Status::Ok(), worker == nullptr || !worker->alive ? 0 : worker->session,
                        worker != nullptr && worker->info.incarnation == view->incarnation, Name(view->worker),
                        view->stderr_tail.empty() ? view->message : view->stderr_tail};
@@ -362,7 +367,7 @@ class ClientService final : public rpc::MasterForClient::Server {
 
   kj::Promise<void> libraryKnown(LibraryKnownContext context) override {
     const std::string sha256(context.getParams().getSha256().cStr());
-    return shell_.Ask([sha256](Host& host) { return host.libraries().Known(sha256); })
+    return shell_.Ask([&master = shell_.client_parts(), sha256] { return master.libraries.Known(sha256); })
         .then([this, context, sha256](bool known) mutable {
           context.getResults().setKnown(known);
           // The submit that follows must find it: it counts as new.
@@ -394,8 +399,8 @@ class ClientService final : public rpc::MasterForClient::Server {
     return answer.promise
         .then([this, sha256, last](Status status) -> kj::Promise<Status> {
           if (!status.ok() || !last) return status;
-          return shell_.Ask([sha256](Host& host) {
-            host.libraries().Stored(sha256);
+          return shell_.Ask([&master = shell_.client_parts(), sha256] {
+            master.libraries.Stored(sha256);
             return Status::Ok();
           });
         })
@@ -411,10 +416,10 @@ class ClientService final : public rpc::MasterForClient::Server {
     auto results = context.getResults();
     results.setVersion(shell_.options().version.c_str());
     results.setClusterId(shell_.options().cluster_id);
-    results.setMasterEpoch(shell_.host().driver().epoch());
-    results.setPolicies(shell_.host().options().policies.c_str());
-    results.setIgnoresDeadlines(!sched::Scheduler::Steers(shell_.host().options().policies));
-    results.setIgnoresQueues(!sched::Scheduler::SharesQueues(shell_.host().options().policies));
+    results.setMasterEpoch(shell_.client_parts().driver.epoch());
+    results.setPolicies(shell_.client_parts().options.policies.c_str());
+    results.setIgnoresDeadlines(!sched::Scheduler::Steers(shell_.client_parts().options.policies));
+    results.setIgnoresQueues(!sched::Scheduler::SharesQueues(shell_.client_parts().options.policies));
     results.setPid(static_cast<uint32_t>(getpid()));
     results.setAddress(shell_.address().c_str());
     results.setUnixMs(WallClockMs());
@@ -423,8 +428,8 @@ class ClientService final : public rpc::MasterForClient::Server {
   }
 
   kj::Promise<void> queues(QueuesContext context) override {
-    return Fill<rpc::MasterForClient::QueuesResults>(context,
-                                                     [](Host& host, auto out) { host.lists().FillQueues(out); });
+    return Fill<rpc::MasterForClient::QueuesResults>(
+        context, [](const ClientParts& master, auto out) { master.lists.FillQueues(out); });
   }
 
   kj::Promise<void> setQueue(SetQueueContext context) override {
@@ -436,8 +441,8 @@ class ClientService final : public rpc::MasterForClient::Server {
     MasterCore::QueueWish wish{params.getQueue().cStr(), {}, share(params.getMinShare()), share(params.getMaxShare())};
     if (params.getWeight() != 0) wish.weight = params.getWeight();
     auto answer = MakeAnswer<Status>(shell_.kj());
-    shell_.PostToMaster([host = &shell_.host(), wish, fulfill = std::move(answer.fulfill)] {
-      host->requests().SetQueue(wish, fulfill);
+    shell_.PostToMaster([&master = shell_.client_parts(), wish, fulfill = std::move(answer.fulfill)] {
+      master.requests.SetQueue(wish, fulfill);
     });
     return answer.promise.then(
         [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
@@ -471,9 +476,9 @@ class ClientService final : public rpc::MasterForClient::Server {
     }
     auto shared = std::make_shared<JobSpec>(*std::move(spec));
     auto answer = MakeAnswer<std::shared_ptr<Explained>>(shell_.kj());
-    shell_.PostToMaster([host = &shell_.host(), shared, fulfill = std::move(answer.fulfill)] {
-      host->explainer().ExplainJob(*shared,
-                                   [fulfill](Explained e) { fulfill(std::make_shared<Explained>(std::move(e))); });
+    shell_.PostToMaster([&master = shell_.client_parts(), shared, fulfill = std::move(answer.fulfill)] {
+      master.explainer.ExplainJob(*shared,
+                                  [fulfill](Explained e) { fulfill(std::make_shared<Explained>(std::move(e))); });
     });
     return answer.promise.then([context, shared](const std::shared_ptr<Explained>& explained) mutable {
       auto results = context.getResults();
@@ -486,8 +491,8 @@ class ClientService final : public rpc::MasterForClient::Server {
     std::vector<std::string> uris;
     for (const auto uri : context.getParams().getUris()) uris.emplace_back(uri.cStr(), uri.size());
     auto answer = MakeAnswer<Explainer::InputSizes>(shell_.kj());
-    shell_.PostToMaster([host = &shell_.host(), uris = std::move(uris), fulfill = std::move(answer.fulfill)] {
-      host->explainer().MeasureInputs(uris, fulfill);
+    shell_.PostToMaster([&master = shell_.client_parts(), uris = std::move(uris), fulfill = std::move(answer.fulfill)] {
+      master.explainer.MeasureInputs(uris, fulfill);
     });
     return answer.promise.then([context](Explainer::InputSizes sizes) mutable {
       auto list = context.getResults().initSizes(static_cast<unsigned>(sizes.size()));
@@ -510,12 +515,12 @@ class ClientService final : public rpc::MasterForClient::Server {
     }
     using Set = std::pair<Status, std::string>;
     auto answer = MakeAnswer<Set>(shell_.kj());
-    shell_.PostToMaster(
-        [host = &shell_.host(), id = rpc::FromWire(params.getJob()), wish, fulfill = std::move(answer.fulfill)] {
-          host->requests().SetJob(id, wish, [fulfill](Status status, std::string warning) {
-            fulfill({std::move(status), std::move(warning)});
-          });
-        });
+    shell_.PostToMaster([&master = shell_.client_parts(), id = rpc::FromWire(params.getJob()), wish,
+                         fulfill = std::move(answer.fulfill)] {
+      master.requests.SetJob(id, wish, [fulfill](Status status, std::string warning) {
+        fulfill({std::move(status), std::move(warning)});
+      });
+    });
     return answer.promise.then([context](const Set& set) mutable {
       rpc::ToOutcome(set.first, context.getResults().initOutcome());
       context.getResults().setWarning(set.second.c_str());
@@ -529,16 +534,16 @@ class ClientService final : public rpc::MasterForClient::Server {
   kj::Promise<void> drain(DrainContext context) override {
     const auto params = context.getParams();
     auto answer = MakeAnswer<Status>(shell_.kj());
-    shell_.PostToMaster([host = &shell_.host(), id = WorkerId{params.getWorker()}, on = params.getOn(),
-                         fulfill = std::move(answer.fulfill)] { host->sessions().Drain(id, on, fulfill); });
+    shell_.PostToMaster([&master = shell_.client_parts(), id = WorkerId{params.getWorker()}, on = params.getOn(),
+                         fulfill = std::move(answer.fulfill)] { master.sessions.Drain(id, on, fulfill); });
     return answer.promise.then(
         [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
   }
 
   kj::Promise<void> drainStatus(DrainStatusContext context) override {
     return Fill<rpc::MasterForClient::DrainStatusResults>(
-        context, [id = WorkerId{context.getParams().getWorker()}](Host& host, auto out) {
-          const auto report = host.drains().DrainOf(id);
+        context, [id = WorkerId{context.getParams().getWorker()}](const ClientParts& master, auto out) {
+          const auto report = master.drains.DrainOf(id);
           rpc::ToOutcome(report.status(), out.initOutcome());
           if (report.ok()) rpc::ToWire(StatusOf(*report), out.initStatus());
         });
@@ -547,8 +552,8 @@ class ClientService final : public rpc::MasterForClient::Server {
   kj::Promise<void> exclude(ExcludeContext context) override {
     const auto params = context.getParams();
     auto answer = MakeAnswer<Status>(shell_.kj());
-    shell_.PostToMaster([host = &shell_.host(), id = WorkerId{params.getWorker()}, on = params.getOn(),
-                         fulfill = std::move(answer.fulfill)] { host->sessions().Exclude(id, on, fulfill); });
+    shell_.PostToMaster([&master = shell_.client_parts(), id = WorkerId{params.getWorker()}, on = params.getOn(),
+                         fulfill = std::move(answer.fulfill)] { master.sessions.Exclude(id, on, fulfill); });
     return answer.promise.then(
         [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
   }
@@ -556,8 +561,8 @@ class ClientService final : public rpc::MasterForClient::Server {
   kj::Promise<void> decisions(DecisionsContext context) override {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::DecisionsResults>(
-        context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](Host& host, auto out) {
-          const Status status = host.lists().FillDecisions(id, from, out);
+        context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](const ClientParts& master, auto out) {
+          const Status status = master.lists.FillDecisions(id, from, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
@@ -567,9 +572,9 @@ class ClientService final : public rpc::MasterForClient::Server {
   template <class Results, class Context, class F>
   kj::Promise<void> Fill(Context context, F fill) {
     return shell_
-        .Ask([fill = std::move(fill)](Host& host) -> Message {
+        .Ask([&master = shell_.client_parts(), fill = std::move(fill)]() -> Message {
           auto message = std::make_shared<capnp::MallocMessageBuilder>();
-          fill(host, message->initRoot<Results>());
+          fill(master, message->initRoot<Results>());
           return message;
         })
         .then([context](const Message& message) mutable {

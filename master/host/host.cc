@@ -39,7 +39,8 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
       room_(driver_, clock_, forecasts_),
       sessions_(driver_, clock_, outlets, dispatcher_, safe_mode_, leases_, room_, forecasts_),
       probes_(driver_, clock_, outlets),
-      reports_(driver_, clock_, dispatcher_, watchers_, job_ends_, probes_) {}
+      reports_(driver_, clock_, dispatcher_, watchers_, job_ends_, probes_),
+      pages_(options_, driver_, clock_, block_store_, safe_mode_) {}
 
 Status Host::Recover() {
   MR_RETURN_IF_ERROR(driver_.Open());

@@ -24,8 +24,10 @@
 #include "master/host/options.h"
 #include "master/host/outlets.h"
 #include "master/host/output_probes.h"
+#include "master/host/pages.h"
 #include "master/host/reports.h"
 #include "master/host/safe_mode.h"
+#include "master/host/service_parts.h"
 #include "master/host/sessions.h"
 #include "master/host/submissions.h"
 #include "master/host/submit_checks.h"
@@ -48,6 +50,13 @@ class Host {
   // End of a turn: sends what the turn has gathered.
   void Flush();
 
+  // Returns what the services of workers and of clients ask.
+  WorkerParts worker_parts() { return {options_, sessions_, reports_, block_store_, safe_mode_}; }
+  ClientParts client_parts() {
+    return {options_,     driver_,    block_store_, watchers_, lists_,     why_,      drains_,
+            submissions_, explainer_, requests_,    sessions_, libraries_, safe_mode_};
+  }
+
   const HostOptions& options() const { return options_; }
   MasterCore& core() { return driver_.core(); }
   HostClock& clock() { return clock_; }
@@ -65,6 +74,7 @@ class Host {
   JobRequests& requests() { return requests_; }
   RoomKeeper& room() { return room_; }
   Sessions& sessions() { return sessions_; }
+  Pages& pages() { return pages_; }
   Reports& reports() { return reports_; }
 
  private:
@@ -100,6 +110,7 @@ class Host {
   Sessions sessions_;
   OutputProbes probes_;
   Reports reports_;
+  Pages pages_;
 };
 
 }  // namespace mr::master

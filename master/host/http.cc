@@ -12,7 +12,7 @@ HttpFront::~HttpFront() = default;
 void HttpFront::AddPages() {
   using rpc::HttpReply;
   server_->Route("/", [this] {
-    return shell_.Ask([](Host& host) { return StatusPage(host); }).then([](std::string text) {
+    return shell_.Ask([this] { return pages_->StatusPage(); }).then([](std::string text) {
       return HttpReply{200, std::move(text), "text/html; charset=utf-8"};
     });
   });
@@ -25,17 +25,17 @@ rpc::HttpReply HttpFront::Ready() const {
   if (!ready_) return {503, "starting\n"};
   const std::string why = shell_.WhyNotReady();
   if (!why.empty()) return {503, why + "\n"};
-  // Reads are served, and the operator's word is awaited here.
-  if (shell_.host().driver().InLossMode()) {
+  // Reads are served, and the operator's decision is awaited.
+  if (shell_.client_parts().driver.InLossMode()) {
     return {200, "ready, in safe mode: records of the journal are lost (mrctl store safemode)\n"};
   }
   return {200, "ready\n"};
 }
 
 kj::Promise<rpc::HttpReply> HttpFront::Metrics() {
-  const auto host_metrics = [lag = loop_.TakeMaxLag()](Host& host) {
+  const auto host_metrics = [this, lag = loop_.TakeMaxLag()] {
     rpc::MetricsWriter out;
-    WriteMetrics(&out, host, lag);
+    pages_->WriteMetrics(&out, lag);
     return out;
   };
   return shell_.Ask(host_metrics).then([this](rpc::MetricsWriter out) {

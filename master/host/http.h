@@ -9,6 +9,7 @@
 #include "common/rpc/http_server.h"
 #include "common/rpc/metrics.h"
 #include "common/rpc/self_check.h"
+#include "master/host/pages.h"
 #include "master/host/shell.h"
 
 namespace mr::master {
@@ -20,6 +21,8 @@ class HttpFront {
   // The port in use. Waits; not from the loop.
   Result<uint16_t> Listen(const std::string& address, uint16_t port);
   void Close();
+  // The texts of the pages. Called once, before Listen; must outlive Close().
+  void SetPages(Pages* pages) { pages_ = pages; }
   // The journal is replayed and the ports are open: from here on readiness depends on the self-check alone.
   void SetReady() { ready_ = true; }
 
@@ -30,12 +33,9 @@ class HttpFront {
 
   Shell& shell_;
   Loop& loop_;
+  Pages* pages_ = nullptr;
   std::atomic<bool> ready_{false};
   kj::Own<rpc::HttpServer> server_;  // of the KJ loop
 };
-
-// On the master's thread.
-void WriteMetrics(rpc::MetricsWriter* out, Host& host, Duration loop_lag);
-std::string StatusPage(Host& host);
 
 }  // namespace mr::master

@@ -8,13 +8,13 @@ namespace mr::master {
 
 kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
   auto done = MakeAnswer<Status>(shell.kj());
-  shell.PostToMaster(
-      [host = &shell.host(), accept = context.getParams().getAcceptLoss(), fulfill = std::move(done.fulfill)] {
-        if (accept)
-          host->safe_mode().Accept(fulfill);
-        else
-          fulfill(Status::Ok());
-      });
+  shell.PostToMaster([&master = shell.client_parts(), accept = context.getParams().getAcceptLoss(),
+                      fulfill = std::move(done.fulfill)] {
+    if (accept)
+      master.safe_mode.Accept(fulfill);
+    else
+      fulfill(Status::Ok());
+  });
   auto room = MakeAnswer<Space>(shell.kj());
   shell.pool().Post([path = shell.options().directory + "/journal", fulfill = std::move(room.fulfill)] {
     const auto space = SpaceOf(path);
@@ -24,8 +24,8 @@ kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
     rpc::ToOutcome(status, context.getResults().initOutcome());
     return room
         .then([&shell](Space disk) {
-          return shell.Ask([disk](Host& host) {
-            JournalStatus status = host.safe_mode().JournalNow();
+          return shell.Ask([&master = shell.client_parts(), disk] {
+            JournalStatus status = master.safe_mode.JournalNow();
             status.disk_bytes = disk.total_bytes;
             status.free_bytes = disk.free_bytes;
             return status;

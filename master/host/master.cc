@@ -5,6 +5,7 @@
 #include "common/base/version.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "master/host/host.h"
 #include "master/host/http.h"
 #include "master/host/profiles.h"
 #include "master/host/read_journal.h"
@@ -87,7 +88,8 @@ struct Master::Impl {
                     options.scheduler_version, profiles, options.effects_lease, options.open_jobs, options.libraries,
                     options.staging_age, options.housekeeping, known, options.accept_loss, options.record_bytes},
         loop, *shell);
-    shell->SetHost(host.get());
+    shell->SetParts(host->worker_parts(), host->client_parts());
+    http->SetPages(&host->pages());
     const std::string lib = options.directory + "/lib";
     const auto stored = ListDirectory(lib);
     for (const auto& name : stored.ok() ? *stored : std::vector<std::string>()) {

@@ -1,5 +1,5 @@
-// One master: data directory, journal, host and sockets, started and stopped as a whole. What
-// mrmaster_main.cc runs, and what tests run in their own process.
+// One master: data directory, journal, host and sockets, started and stopped as a whole. mrmaster_main.cc runs it, and
+// tests run it in their own process.
 #pragma once
 
 #include <cstdint>

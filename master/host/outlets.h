@@ -1,4 +1,4 @@
-// How the master's thread reaches the world: sessions of workers, watchers, other threads.
+// Calls of the master's thread to the world: sessions of workers, watchers, other threads.
 #pragma once
 
 #include <capnp/message.h>
@@ -29,14 +29,14 @@ struct Looked {
   std::string why;
 };
 
-// How the host reaches the world. Called on the master's thread; must not block.
+// How the host reaches sockets and other threads. Called on the master's thread; must not block.
 class Outlets {
  public:
   virtual ~Outlets() = default;
   // batch: root rpc::CommandBatch.
   virtual void Apply(uint64_t session, Message batch) = 0;
   virtual void CloseSession(uint64_t session) = 0;
-  // status: root rpc::JobStatus. The watcher answers by Host::Pushed.
+  // status: root rpc::JobStatus. Watchers::Pushed follows when the watcher has taken it.
   virtual void PushStatus(uint64_t watcher, Message status) = 0;
   // The replica to probe and, where its bytes are in doubt, their committed digest.
   struct Look {

@@ -1,9 +1,8 @@
-// The texts behind the HTTP routes: metrics and the status page.
+#include "master/host/pages.h"
+
 #include <map>
 
 #include "common/base/text.h"
-#include "common/rpc/metrics.h"
-#include "master/host/http.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
@@ -24,10 +23,24 @@ std::string Escaped(const std::string& text) {
   return out;
 }
 
+const JobState kStates[] = {JobState::kPending, JobState::kRunning, JobState::kCommitting, JobState::kSucceeded,
+                            JobState::kFailed,  JobState::kKilling, JobState::kKilled};
+
+}  // namespace
+
+Pages::Pages(const HostOptions& options, Driver& driver, HostClock& clock, const BlockStore& block_store,
+             const SafeMode& safe_mode)
+    : options_(options),
+      driver_(driver),
+      core_(driver.core()),
+      clock_(clock),
+      block_store_(block_store),
+      safe_mode_(safe_mode) {}
+
 // Writes the figures by which the cluster's policies steer.
-void WriteFigures(rpc::MetricsWriter* out, Host& host) {
+void Pages::WriteFigures(rpc::MetricsWriter* out) {
   std::string last;
-  for (const sched::Figure& figure : host.core().scheduler().Figures({}, host.clock().Stamp())) {
+  for (const sched::Figure& figure : core_.scheduler().Figures({}, clock_.Stamp())) {
     const std::string name = "mr_" + figure.name;
     if (name != last) out->GaugeFamily(name, "Of the scheduler's policies.");
     last = name;
@@ -38,39 +51,20 @@ void WriteFigures(rpc::MetricsWriter* out, Host& host) {
   }
 }
 
-const JobState kStates[] = {JobState::kPending, JobState::kRunning, JobState::kCommitting, JobState::kSucceeded,
-                            JobState::kFailed,  JobState::kKilling, JobState::kKilled};
-
-}  // namespace
-
-void WriteMetrics(rpc::MetricsWriter* out, Host& host, Duration loop_lag) {
-  std::map<JobState, uint64_t> by_state;
-  uint64_t live = 0;
-  for (const auto& [id, job] : host.core().jobs().jobs()) {
-    ++by_state[job.state];
-    live += job.live_attempts;
-  }
-  out->GaugeFamily("mr_jobs", "Jobs by state.");
-  for (const JobState state : kStates) out->Sample("state", Word(state), by_state[state]);
-  size_t workers = 0;
-  for (const auto& [id, worker] : host.core().workers().all()) workers += worker.alive && !worker.away;
-  out->Gauge("mr_workers", "Workers that hold a lease.", workers);
-  out->Gauge("mr_slots", "Slots of these workers.", host.core().workers().TotalSlots());
-  out->Gauge("mr_attempts_live", "Attempts that run or wait.", live);
-  const auto& counts = host.core().jobs().counts();
+void Pages::WriteAttempts(rpc::MetricsWriter* out) const {
+  const auto& counts = core_.jobs().counts();
   out->Counter("mr_attempts_launched_total", "Attempts launched.", counts.launched);
   out->Counter("mr_attempts_committed_total", "Attempts whose output was committed.", counts.committed);
   out->Counter("mr_attempts_failed_total", "Attempts that failed.", counts.failed);
   out->Counter("mr_attempts_killed_total", "Attempts stopped, lost or refused.", counts.killed);
   out->Counter("mr_attempts_refused_total", "Of these: not started by their worker.", counts.refused);
   out->Counter("mr_output_copies_made_total", "Replicas of outputs that policies requested.",
-               host.core().jobs().replica_counts().made);
-  out->Counter("mr_output_copied_bytes_total", "Uncompressed bytes of these.",
-               host.core().jobs().replica_counts().bytes);
+               core_.jobs().replica_counts().made);
+  out->Counter("mr_output_copied_bytes_total", "Uncompressed bytes of these.", core_.jobs().replica_counts().bytes);
   const auto by_cause = [&](const char* name, const char* help, const auto& value) {
     out->CounterFamily(name, help);
     for (size_t i = 0; i < kCauses; ++i) {
-      out->Sample("cause", CauseName(static_cast<Cause>(i + 1)), value(host.core().jobs().causes()[i]));
+      out->Sample("cause", CauseName(static_cast<Cause>(i + 1)), value(core_.jobs().causes()[i]));
     }
   };
   by_cause("mr_cause_launched_total", "Attempts launched, by cause.",
@@ -79,49 +73,65 @@ void WriteMetrics(rpc::MetricsWriter* out, Host& host, Duration loop_lag) {
            [](const sched::CauseCount& c) { return c.won; });
   by_cause("mr_cause_wasted_slot_seconds_total", "Slot time of attempts that ended without a commit, by cause.",
            [](const sched::CauseCount& c) { return c.wasted.seconds(); });
-  const CloneCounts& clones = host.core().jobs().clones();
+  const CloneCounts& clones = core_.jobs().clones();
   out->Counter("mr_clones_killed_total", "Clones stopped, lost or refused.", clones.killed);
   out->Counter("mr_clone_extra_slot_seconds_total",
                "Slot time of attempts of tasks with clones that ended without a commit.", clones.extra.seconds());
   out->Counter("mr_lent_clones_killed_total", "Clones on idle slots stopped, lost or refused.",
-               host.core().jobs().lent().killed);
+               core_.jobs().lent().killed);
   out->Counter("mr_lent_clone_extra_slot_seconds_total",
                "Slot time of attempts of tasks with clones on idle slots, and no others, that ended without a commit.",
-               host.core().jobs().lent().extra.seconds());
+               core_.jobs().lent().extra.seconds());
   out->CounterFamily("mr_bound_reads_total",
                      "Reads bound to a replica of their own, to a shared one, or again to another one.");
   out->Sample("how", "exclusive", clones.exclusive);
   out->Sample("how", "contended", clones.contended);
   out->Sample("how", "rebound", clones.rebound);
-  WriteFigures(out, host);
+}
+
+void Pages::WriteMetrics(rpc::MetricsWriter* out, Duration loop_lag) {
+  std::map<JobState, uint64_t> by_state;
+  uint64_t live = 0;
+  for (const auto& [id, job] : core_.jobs().jobs()) {
+    ++by_state[job.state];
+    live += job.live_attempts;
+  }
+  out->GaugeFamily("mr_jobs", "Jobs by state.");
+  for (const JobState state : kStates) out->Sample("state", Word(state), by_state[state]);
+  size_t workers = 0;
+  for (const auto& [id, worker] : core_.workers().all()) workers += worker.alive && !worker.away;
+  out->Gauge("mr_workers", "Workers that hold a lease.", workers);
+  out->Gauge("mr_slots", "Slots of these workers.", core_.workers().TotalSlots());
+  out->Gauge("mr_attempts_live", "Attempts that run or wait.", live);
+  WriteAttempts(out);
+  WriteFigures(out);
   out->CounterFamily("mr_worker_refused_total", "Attempts that this worker did not start.");
-  for (const auto& [id, worker] : host.core().scheduler().state().workers()) {
+  for (const auto& [id, worker] : core_.scheduler().state().workers()) {
     out->Sample("worker", Name(id), worker.refused);
   }
-  out->Counter("mr_journal_syncs_total", "Groups of records synced.", host.driver().journal().syncs());
-  out->Counter("mr_journal_records_total", "Sequence of the last durable record.", host.driver().journal().durable());
-  const dfs::RepairCounts blocks = host.block_store().Counts();
+  out->Counter("mr_journal_syncs_total", "Groups of records synced.", driver_.journal().syncs());
+  out->Counter("mr_journal_records_total", "Sequence of the last durable record.", driver_.journal().durable());
+  const dfs::RepairCounts blocks = block_store_.Counts();
   out->Gauge("mr_blocks", "Blocks of visible files.", blocks.blocks);
   out->Gauge("mr_blocks_missing", "Of these: without a good replica.", blocks.missing);
   out->Gauge("mr_blocks_under_replicated", "Of these: with fewer replicas than wanted.", blocks.under_replicated);
   out->Gauge("mr_loop_lag_seconds", "Longest wait in the master's queue since the last scrape.", loop_lag.seconds());
   out->Gauge("mr_safe_mode", "1 while records of the journal are lost and nobody has accepted that.",
-             host.driver().InLossMode());
-  out->Gauge("mr_master_epoch", "Epoch of this master.", host.driver().epoch());
+             driver_.InLossMode());
+  out->Gauge("mr_master_epoch", "Epoch of this master.", driver_.epoch());
 }
 
-std::string StatusPage(Host& host) {
+std::string Pages::StatusPage() {
   std::string out =
       "<!doctype html><html lang=en><meta charset=utf-8><title>Paceline</title><style>"
       "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em}"
       "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .8em .3em 0;"
       "border-bottom:1px solid #ddd}td.n{text-align:right}</style><h1>Paceline</h1>";
-  out +=
-      "<p>Epoch " + std::to_string(host.driver().epoch()) + ", policies " + Escaped(host.options().policies) + ".</p>";
-  if (host.driver().InLossMode()) out += "<p><b>Safe mode:</b> " + Escaped(host.safe_mode().Words()) + ".</p>";
+  out += "<p>Epoch " + std::to_string(driver_.epoch()) + ", policies " + Escaped(options_.policies) + ".</p>";
+  if (driver_.InLossMode()) out += "<p><b>Safe mode:</b> " + Escaped(safe_mode_.Words()) + ".</p>";
   out += "<h2>Jobs</h2><table><tr><th>Job<th>Name<th>State<th>Stages<th>Output";
   size_t rows = 0;
-  auto& jobs = host.core().jobs().jobs();
+  auto& jobs = core_.jobs().jobs();
   for (auto it = jobs.rbegin(); it != jobs.rend() && rows < 100; ++it, ++rows) {
     const JobView& job = it->second;
     std::string stages;
@@ -133,7 +143,7 @@ std::string StatusPage(Host& host) {
            Escaped(stages) + "<td>" + Escaped(job.spec.output_uri);
   }
   out += "</table><h2>Workers</h2><table><tr><th>Worker<th>Address<th>Rack<th>Slots<th>State";
-  for (const auto& [id, worker] : host.core().workers().all()) {
+  for (const auto& [id, worker] : core_.workers().all()) {
     out += "<tr><td>" + Name(id) + "<td>" + Escaped(worker.info.address) + "<td>" + Escaped(worker.info.rack) + "<td>" +
            std::to_string(worker.info.slots.total) + "<td>" + worker.Word();
   }

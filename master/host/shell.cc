@@ -95,7 +95,7 @@ void Shell::Apply(uint64_t session, Message batch) {
     kj_.Spawn(request.send().ignoreResult().catch_([this, session](kj::Exception&& e) {
       LOG(INFO) << "commands did not reach session " << session << ": " << e.getDescription().cStr();
       sessions_.erase(session);
-      loop_.Post([this, session] { host_->sessions().SessionEnded(session); });
+      loop_.Post([this, session] { worker_parts_->sessions.SessionEnded(session); });
     }));
   });
 }
@@ -111,7 +111,7 @@ void Shell::PushStatus(uint64_t watcher, Message status) {
     auto request = it->second.changedRequest();
     request.setStatus(status->getRoot<rpc::JobStatus>().asReader());
     kj_.Spawn(request.send().ignoreResult().then(
-        [this, watcher] { loop_.Post([this, watcher] { host_->watchers().Pushed(watcher); }); },
+        [this, watcher] { loop_.Post([this, watcher] { client_parts_->watchers.Pushed(watcher); }); },
         [this, watcher](kj::Exception&&) { watchers_.erase(watcher); }));
   });
 }
@@ -119,14 +119,14 @@ void Shell::PushStatus(uint64_t watcher, Message status) {
 kj::Promise<Status> Shell::Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) {
   auto answer = MakeAnswer<Status>(kj_);
   loop_.Post([this, prepare = std::move(prepare), then = std::move(then), fulfill = std::move(answer.fulfill)] {
-    host_->block_store().FsMutate(prepare, then, fulfill);
+    client_parts_->block_store.FsMutate(prepare, then, fulfill);
   });
   return kj::mv(answer.promise);
 }
 
 kj::Promise<void> Shell::Query(std::function<void(const dfs::Namespace&)> fn) {
-  return Ask([fn = std::move(fn)](Host& host) {
-           fn(host.core().files());
+  return Ask([&block_store = client_parts_->block_store, fn = std::move(fn)] {
+           fn(block_store.files());
            return true;
          })
       .ignoreResult();

@@ -1,11 +1,11 @@
-// The master's sockets: services for workers and clients on the KJ loop, between the peers and the
-// host. Translates messages and nothing more; every question becomes a closure on the master's
-// thread, every answer comes back as one on the loop.
+// The master's sockets: services for workers and clients on the KJ loop. Translates messages and nothing more: each
+// question becomes a closure on the master's thread, each answer one on the loop.
 #pragma once
 
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/exec/pool.h"
@@ -13,7 +13,8 @@
 #include "common/rpc/self_check.h"
 #include "common/rpc/server.h"
 #include "master/host/answer.h"
-#include "master/host/host.h"
+#include "master/host/outlets.h"
+#include "master/host/service_parts.h"
 
 namespace mr::master {
 
@@ -33,7 +34,11 @@ class Shell final : public Outlets, public dfs::FsHost {
   // The loop's objects are gone by then: see Close().
   ~Shell() noexcept override;
 
-  void SetHost(Host* host) { host_ = host; }
+  // The parts that requests are for. Called once, before Listen; they must outlive Close().
+  void SetParts(const WorkerParts& worker, const ClientParts& client) {
+    worker_parts_.emplace(worker);
+    client_parts_.emplace(client);
+  }
   // The port in use. Waits; not from the loop.
   Result<uint16_t> Listen(const std::string& address, uint16_t port);
   // Ends all connections. Waits; not from the loop.
@@ -54,7 +59,8 @@ class Shell final : public Outlets, public dfs::FsHost {
   // For the services; on the KJ loop.
   rpc::KjThread& kj() { return kj_; }
   Pool& pool() { return pool_; }
-  Host& host() { return *host_; }
+  const WorkerParts& worker_parts() const { return *worker_parts_; }
+  const ClientParts& client_parts() const { return *client_parts_; }
   const Options& options() const { return options_; }
   rpc::ServerCounts server_counts() const { return server_->counts(); }
   // Empty: connections to the RPC port are answered. Otherwise why they are not.
@@ -64,11 +70,11 @@ class Shell final : public Outlets, public dfs::FsHost {
   void PostToMaster(std::function<void()> fn) { loop_.Post(std::move(fn)); }
   std::map<uint64_t, rpc::Worker::Client>& sessions() { return sessions_; }
   std::map<uint64_t, rpc::JobWatcher::Client>& watchers() { return watchers_; }
-  // Asks the master's thread; the promise carries what `ask` returned.
+  // Runs `ask` on the master's thread; the promise carries what it returned.
   template <class F>
-  auto Ask(F ask) -> kj::Promise<decltype(ask(std::declval<Host&>()))> {
-    auto answer = MakeAnswer<decltype(ask(std::declval<Host&>()))>(kj_);
-    loop_.Post([this, ask = std::move(ask), fulfill = std::move(answer.fulfill)]() mutable { fulfill(ask(*host_)); });
+  auto Ask(F ask) -> kj::Promise<decltype(ask())> {
+    auto answer = MakeAnswer<decltype(ask())>(kj_);
+    loop_.Post([this, ask = std::move(ask), fulfill = std::move(answer.fulfill)]() mutable { fulfill(ask()); });
     return kj::mv(answer.promise);
   }
 
@@ -79,7 +85,8 @@ class Shell final : public Outlets, public dfs::FsHost {
   rpc::KjThread& kj_;
   Loop& loop_;
   Pool &pool_, &background_;
-  Host* host_ = nullptr;
+  std::optional<WorkerParts> worker_parts_;
+  std::optional<ClientParts> client_parts_;
   rpc::Hello own_;
 
   // The fields below belong to the KJ loop.

@@ -123,7 +123,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
 
   ~WorkerService() noexcept(false) {
     shell_.sessions().erase(session_);
-    shell_.PostToMaster([host = &shell_.host(), session = session_] { host->sessions().SessionEnded(session); });
+    shell_.PostToMaster(
+        [&master = shell_.worker_parts(), session = session_] { master.sessions.SessionEnded(session); });
   }
 
  protected:
@@ -142,8 +143,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     shell_.sessions().erase(session_);
     shell_.sessions().emplace(session_, params.getWorker());
     auto answer = MakeAnswer<RegisterOut>(shell_.kj());
-    shell_.PostToMaster([host = &shell_.host(), session = session_, in = std::move(in),
-                         fulfill = std::move(answer.fulfill)] { host->sessions().Register(session, in, fulfill); });
+    shell_.PostToMaster([&master = shell_.worker_parts(), session = session_, in = std::move(in),
+                         fulfill = std::move(answer.fulfill)] { master.sessions.Register(session, in, fulfill); });
     return answer.promise.then([this, context, inventory](const RegisterOut& out) mutable {
       auto result = context.getResults().initResult();
       rpc::ToOutcome(out.status, result.initOutcome());
@@ -158,13 +159,13 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       result.setLeaseMs(static_cast<uint32_t>(kLease.millis()));
       result.setReattachMs(static_cast<uint32_t>(kReattachWindow.millis()));
       result.setStartOver(out.start_over);
-      result.setEffectsLeaseMs(static_cast<uint32_t>(shell_.host().options().effects_lease.millis()));
+      result.setEffectsLeaseMs(static_cast<uint32_t>(shell_.worker_parts().options.effects_lease.millis()));
       const std::vector<uint8_t> drop = DropBits(*inventory, out.drop);
       result.setDrop(kj::arrayPtr(drop.data(), drop.size()));
       // From the loop, so that no command can overtake this answer on the wire.
       if (out.status.ok()) {
         shell_.PostToMaster(
-            [host = &shell_.host(), session = session_] { host->sessions().RegisterAnswered(session); });
+            [&master = shell_.worker_parts(), session = session_] { master.sessions.RegisterAnswered(session); });
       }
     });
   }
@@ -191,10 +192,10 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       reports.push_back(report.isPieces() ? FromPieces(report) : ReportFrom(report));
     }
     auto answer = MakeAnswer<ReportOut>(shell_.kj());
-    shell_.PostToMaster([host = &shell_.host(), session = session_, id = WorkerId{params.getWorker().getId()},
+    shell_.PostToMaster([&master = shell_.worker_parts(), session = session_, id = WorkerId{params.getWorker().getId()},
                          incarnation = params.getWorker().getIncarnation(), reports = std::move(reports),
                          fulfill = std::move(answer.fulfill)]() mutable {
-      host->reports().Report(session, id, incarnation, std::move(reports), std::move(fulfill));
+      master.reports.Report(session, id, incarnation, std::move(reports), std::move(fulfill));
     });
     return answer.promise.then([context](ReportOut out) mutable {
       capnp::MessageSize size{out.verdicts.size() * 2 + 16, 0};
@@ -227,7 +228,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     CheckRef(params.getWorker());
     sched::AttemptProgress event{WorkerId{params.getWorker().getId()}, params.getWorker().getIncarnation(), {}};
     for (auto frame : params.getFrames()) event.reports.push_back(rpc::FromWire(frame));
-    shell_.PostToMaster([host = &shell_.host(), event = std::move(event)] { host->reports().Progress(event); });
+    shell_.PostToMaster(
+        [&master = shell_.worker_parts(), event = std::move(event)] { master.reports.Progress(event); });
     return kj::READY_NOW;
   }
 
@@ -236,8 +238,9 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     CheckRef(ref);
     std::vector<BlockRef> blocks;
     for (auto block : context.getParams().getBlocks()) blocks.push_back(rpc::FromWire(block));
-    shell_.PostToMaster([host = &shell_.host(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
-                         blocks = std::move(blocks)] { host->block_store().BlocksReceived(id, incarnation, blocks); });
+    shell_.PostToMaster([&master = shell_.worker_parts(), id = WorkerId{ref.getId()},
+                         incarnation = ref.getIncarnation(),
+                         blocks = std::move(blocks)] { master.block_store.BlocksReceived(id, incarnation, blocks); });
     return kj::READY_NOW;
   }
 
@@ -246,8 +249,9 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     CheckRef(ref);
     std::vector<DamagedBlock> blocks;
     for (auto block : context.getParams().getBlocks()) blocks.push_back({rpc::FromWire(block), block.getAside()});
-    shell_.PostToMaster([host = &shell_.host(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
-                         blocks = std::move(blocks)] { host->block_store().BlocksSuspect(id, incarnation, blocks); });
+    shell_.PostToMaster([&master = shell_.worker_parts(), id = WorkerId{ref.getId()},
+                         incarnation = ref.getIncarnation(),
+                         blocks = std::move(blocks)] { master.block_store.BlocksSuspect(id, incarnation, blocks); });
     return kj::READY_NOW;
   }
 
@@ -255,10 +259,10 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     const auto params = context.getParams();
     const auto ref = params.getWorker();
     CheckRef(ref);
-    shell_.PostToMaster([host = &shell_.host(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
-                         block = rpc::FromWire(params.getBlock()), source_failed = params.getSourceFailed(),
-                         why = Said(params.getWhy())] {
-      host->block_store().BlockNotCopied(id, incarnation, block, source_failed, why);
+    shell_.PostToMaster([&master = shell_.worker_parts(), id = WorkerId{ref.getId()},
+                         incarnation = ref.getIncarnation(), block = rpc::FromWire(params.getBlock()),
+                         source_failed = params.getSourceFailed(), why = Said(params.getWhy())] {
+      master.block_store.BlockNotCopied(id, incarnation, block, source_failed, why);
     });
     return kj::READY_NOW;
   }
@@ -267,17 +271,16 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     const auto ref = context.getParams().getWorker();
     CheckRef(ref);
     shell_.PostToMaster(
-        [host = &shell_.host(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
-         why = Said(context.getParams().getWhy())] { host->block_store().DiskFailed(id, incarnation, why); });
+        [&master = shell_.worker_parts(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+         why = Said(context.getParams().getWhy())] { master.block_store.DiskFailed(id, incarnation, why); });
     return kj::READY_NOW;
   }
 
   kj::Promise<void> leaving(LeavingContext context) override {
     const auto worker = context.getParams().getWorker();
     CheckRef(worker);
-    shell_.PostToMaster([host = &shell_.host(), id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation()] {
-      host->sessions().Leaving(id, incarnation);
-    });
+    shell_.PostToMaster([&master = shell_.worker_parts(), id = WorkerId{worker.getId()},
+                         incarnation = worker.getIncarnation()] { master.sessions.Leaving(id, incarnation); });
     return kj::READY_NOW;
   }
 
@@ -379,10 +382,10 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
     const auto worker = context.getParams().getWorker();
     // Counted with its first beat, when the worker has registered and is known by its incarnation.
     return shell_
-        .Ask([id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),
+        .Ask([&master = shell_.worker_parts(), id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),
               silent = Millis(context.getParams().getLoopSilentMs()),
-              room = rpc::FromWire(context.getParams().getRoom())](Host& host) {
-          return std::make_pair(host.sessions().Beat(id, incarnation, silent, room), host.safe_mode().DurableNow());
+              room = rpc::FromWire(context.getParams().getRoom())]() {
+          return std::make_pair(master.sessions.Beat(id, incarnation, silent, room), master.safe_mode.DurableNow());
         })
         .then([this, context, incarnation = worker.getIncarnation()](std::pair<bool, Durable> answer) mutable {
           const bool known = answer.first;
@@ -397,8 +400,8 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
 
  private:
   void Tell(bool connected) {
-    shell_.PostToMaster([host = &shell_.host(), incarnation = incarnation_, connected] {
-      host->sessions().HeartbeatConnected(incarnation, connected);
+    shell_.PostToMaster([&master = shell_.worker_parts(), incarnation = incarnation_, connected] {
+      master.sessions.HeartbeatConnected(incarnation, connected);
     });
   }
 
