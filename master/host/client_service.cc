@@ -1,177 +1,29 @@
 // MasterForClient: what mrctl and everybody else outside may ask.
-#include <fcntl.h>
 #include <glog/logging.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "common/io/clock.h"
 #include "common/io/fault.h"
 #include "common/io/file_version.h"
-#include "common/io/files.h"
 #include "common/io/retention.h"
-#include "common/io/sha256.h"
 #include "common/rpc/client_wire.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/spec_wire.h"
 #include "common/rpc/wire.h"
 #include "master/core/drain.h"
 #include "master/core/spec_check.h"
-#include "master/host/admission_text.h"
-#include "master/host/explain.h"
+#include "master/host/client_answers.h"
+#include "master/host/library_upload.h"
 #include "master/host/profiles.h"
 #include "master/host/shell.h"
-#include "master/sched/policies/jockey/admission.h"
+#include "master/host/watch_handle.h"
 
 namespace mr::master {
 namespace {
 
-constexpr uint64_t kMaxLibraryBytes = 1ull << 30;
-constexpr size_t kUploadPiece = 1 << 20;
 constexpr size_t kMaxWatches = 64;  // of one connection; mrctl has one
-constexpr auto kLogTimeout = 5 * kj::SECONDS;
-
-bool LibraryName(const std::string& name) {
-  return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-constexpr size_t kProfilePage = 512 << 10;  // of a message of at most 1 MiB
-
-const char* EdgeWord(EdgeKind kind) {
-  switch (kind) {
-    case EdgeKind::kAllToAll: return "all_to_all";
-    case EdgeKind::kManyToOne: return "many_to_one";
-    case EdgeKind::kOneToOne: return "one_to_one";
-    case EdgeKind::kBroadcast: return "broadcast";
-  }
-  return "";
-}
-
-void FillProfileStage(const sched::StageRuns& stage, rpc::ProfileStage::Builder out) {
-  out.setName(stage.name.c_str());
-  out.setTasks(stage.tasks);
-  auto inputs = out.initInputs(static_cast<unsigned>(stage.inputs.size()));
-  for (unsigned i = 0; i < inputs.size(); ++i) {
-    if (!stage.inputs[i].is_edge) continue;
-    inputs[i].setEdge(EdgeWord(stage.inputs[i].edge));
-    inputs[i].setFrom(stage.inputs[i].upstream);
-  }
-  out.setRun(kj::arrayPtr(stage.run.data(), stage.run.size()));
-  out.setWait(kj::arrayPtr(stage.wait.data(), stage.wait.size()));
-  out.setQueue(stage.queue);
-  out.setFails(stage.fails);
-  out.setFailsAgain(stage.fails_again);
-  out.setInputBytes(stage.input_bytes);
-}
-
-Status FillProfile(const std::string& name, const Result<std::vector<StoredProfile>>& all, uint32_t index,
-                   uint32_t from, rpc::MasterForClient::ProfileResults::Builder out) {
-  MR_RETURN_IF_ERROR(all.status());
-  if (index >= all->size()) {
-    return NotFound("no run of a job named '" + name + "' is known: the first that succeeds leaves a profile");
-  }
-  const StoredProfile& stored = (*all)[index];
-  const auto& stages = stored.profile.stages;
-  uint32_t end = from;
-  for (size_t bytes = 0; end < stages.size() && bytes < kProfilePage; ++end) {
-    bytes += (stages[end].run.size() + stages[end].wait.size()) * sizeof(float) + 512;
-  }
-  out.setCount(static_cast<uint32_t>(all->size()));
-  out.setNext(end < stages.size() ? end : 0);
-  auto profile = out.initProfile();
-  profile.setName(stored.name.c_str());
-  profile.setShape(stored.shape);
-  profile.setRuns(stored.profile.runs);
-  profile.setUpdatedUnixMs(stored.updated_unix_ms);
-  rpc::ToWire(stored.last, profile.initLast());
-  auto list = profile.initStages(end < from ? 0 : end - from);
-  for (uint32_t s = from; s < end; ++s) FillProfileStage(stages[s], list[s - from]);
-  return Status::Ok();
-}
-
-void ToWire(const Explained& e, const JobSpec& spec, rpc::ExplainedPlan::Builder out) {
-  const auto us = [](double seconds) {
-    return std::isfinite(seconds) && seconds > 0 ? static_cast<uint64_t>(seconds * 1e6) : uint64_t{0};
-  };
-  auto stages = out.initStages(static_cast<unsigned>(e.plan.stages.size()));
-  for (unsigned s = 0; s < stages.size(); ++s) {
-    const StagePlan& stage = e.plan.stages[s];
-    stages[s].setName(spec.stages[s].name.c_str());
-    stages[s].setReduces(!spec.stages[s].is_map());
-    stages[s].setTasks(stage.tasks);
-    stages[s].setInputBytes(stage.input_bytes);
-    stages[s].setSplits(static_cast<uint32_t>(stage.splits.size()));
-    stages[s].setWithReplica(e.locality[s].with_replica);
-    stages[s].setWorkers(e.locality[s].workers);
-  }
-  auto refusals = out.initRefusals(static_cast<unsigned>(e.refusals.size()));
-  for (unsigned i = 0; i < refusals.size(); ++i) rpc::ToOutcome(e.refusals[i], refusals[i]);
-  out.setSlots(e.slots);
-  out.setSteered(e.steered);
-  out.setBasis(e.forecast ? e.forecast->basis.c_str() : e.no_forecast.c_str());
-  if (!e.forecast) return;
-  const sched::Prediction& p = e.forecast->prediction;
-  out.setRuns(p.runs);
-  out.setScale(p.scale);
-  auto times = out.initPredictions(static_cast<unsigned>(p.slots.size()));
-  for (unsigned i = 0; i < times.size(); ++i) {
-    const std::vector<double> left = p.At(i, 0);
-    times[i].setSlots(p.slots[i]);
-    times[i].setMedianUs(us(left[left.size() / 2]));
-    times[i].setMostUs(us(left.back()));
-    times[i].setInTime(spec.deadline.ns > 0 && sched::EarliestWith(p, p.slots[i]) <= spec.deadline.seconds());
-  }
-  if (!e.admission) return;
-  out.setHasAdmission(true);
-  out.setAdmitted(e.admission->answer == sched::Admission::Answer::kAdmitted);
-  out.setNeedsSlots(e.admission->slots);
-  out.setAvailableSlots(e.admission->available);
-  out.setCriticalPathUs(us(e.admission->critical_path));
-  out.setEarliestUs(us(Earliest(*e.admission).seconds()));
-}
-
-// Held by a client while it watches; its end is the end of watching.
-class WatchHandle final : public rpc::Handle::Server {
- public:
-  // watches: of its connection; this is one of them until it goes.
-  WatchHandle(Shell& shell, uint64_t watcher, std::shared_ptr<void> hold, std::shared_ptr<size_t> watches)
-      : shell_(shell), watcher_(watcher), hold_(std::move(hold)), watches_(std::move(watches)) {
-    ++*watches_;
-  }
-  ~WatchHandle() noexcept(false) {
-    --*watches_;
-    shell_.watchers().erase(watcher_);
-    shell_.PostToMaster([&master = shell_.client_parts(), watcher = watcher_] { master.watchers.Unwatch(watcher); });
-  }
-
- private:
-  Shell& shell_;
-  const uint64_t watcher_;
-  const std::shared_ptr<void> hold_;  // a connection that watches is not idle
-  const std::shared_ptr<size_t> watches_;
-};
-
-// One piece of an upload, on a pool thread. The last one is checked, synced and given its name.
-Status StorePiece(const std::string& directory, const std::string& part, const std::string& sha256, uint64_t total,
-                  uint64_t offset, const std::string& data) {
-  const std::string temporary = directory + "/" + part;
-  MR_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(temporary, O_RDWR | O_CREAT | (offset == 0 ? O_TRUNC : 0), 0644));
-  MR_ASSIGN_OR_RETURN(const uint64_t have, FileSize(temporary));
-  if (have != offset) return InvalidArgument("the pieces of a library must come in order, from the first on");
-  MR_RETURN_IF_ERROR(PwriteAll(fd.get(), data, offset));
-  if (offset + data.size() < total) return Status::Ok();
-  MR_ASSIGN_OR_RETURN(const std::string digest, Sha256File(temporary));
-  if (digest != sha256) {
-    (void)RemoveTree(temporary);
-    return Corrupted("the uploaded library has SHA-256 " + digest + " instead of " + sha256 + "; send it again");
-  }
-  if (fsync(fd.get()) != 0) return ErrnoStatus(errno, "cannot sync " + temporary);
-  const std::string path = directory + "/" + sha256 + ".so";
-  if (rename(temporary.c_str(), path.c_str()) != 0) return ErrnoStatus(errno, "cannot name " + path);
-  return SyncDirectory(directory);
-}
 
 class ClientService final : public rpc::MasterForClient::Server {
  public:
@@ -312,58 +164,7 @@ class ClientService final : public rpc::MasterForClient::Server {
         });
   }
 
-  kj::Promise<void> logs(LogsContext context) override {
-    struct Known {
-      Status status;
-      uint64_t session = 0;
-      bool same_life = false;  // the worker's process is the one that ran it
-      std::string worker, text;
-    };
-    const auto attempt = rpc::FromWire(context.getParams().getAttempt());
-    return shell_
-        .Ask([&master = shell_.client_parts(), attempt] {
-          const AttemptView* view = master.driver.core().jobs().Find(attempt);
-          if (view == nullptr) return Known{NotFound("there is no such attempt"), 0, false, "", ""};
-          // A worker that was started again has the logs of its earlier lives.
-          const WorkerView* worker = master.driver.core().workers().Find(view->worker);
-          return Known{Status::Ok(), worker == nullptr || !worker->alive ? 0 : worker->session,
-                       worker != nullptr && worker->info.incarnation == view->incarnation, Name(view->worker),
-                       view->stderr_tail.empty() ? view->message : view->stderr_tail};
-        })
-        .then([this, context, attempt](const Known& known) mutable -> kj::Promise<void> {
-          rpc::ToOutcome(known.status, context.getResults().initOutcome());
-          if (!known.status.ok()) return kj::READY_NOW;
-          // Where the worker has nothing (any more), what the master kept is the answer.
-          auto kept = [context, text = known.text](const std::string& why) mutable {
-            context.getResults().setText(text.c_str());
-            context.getResults().setNote(
-                (why + (text.empty() || why.empty() ? "" : "; this is what its report said")).c_str());
-          };
-          const auto session = shell_.sessions().find(known.session);
-          if (session == shell_.sessions().end()) {
-            kept("its log is on " + known.worker + ", which is gone");
-            return kj::READY_NOW;
-          }
-          auto request = session->second.logRequest();
-          rpc::ToWire(attempt, request.initAttempt());
-          return shell_.kj()
-              .timer()
-              .timeoutAfter(kLogTimeout, request.send())
-              .then(
-                  [context, kept, known](auto response) mutable {
-                    const Status read = rpc::FromOutcome(response.getOutcome());
-                    if (read.ok()) return context.getResults().setText(response.getText());
-                    // A log is made with its first byte.
-                    const bool silent = read.code() == Code::kNotFound && known.same_life;
-                    kept(!silent              ? known.worker + " cannot read its log: " + read.message()
-                         : known.text.empty() ? ""
-                                              : "it wrote nothing");
-                  },
-                  [kept, worker = known.worker](kj::Exception&&) mutable {
-                    kept("its log is on " + worker + ", which does not answer");
-                  });
-        });
-  }
+  kj::Promise<void> logs(LogsContext context) override { return AnswerLogs(shell_, context); }
 
   kj::Promise<void> libraryKnown(LibraryKnownContext context) override {
     const std::string sha256(context.getParams().getSha256().cStr());

@@ -102,8 +102,10 @@ class Shell final : public Outlets, public dfs::FsHost {
 rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer);
 rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation);
 rpc::MasterForClient::Client MakeClientService(Shell& shell, const rpc::PeerInfo& peer);
-// One of its calls; journal_status.cc.
+// Two of its calls: journal_status.cc, attempt_logs.cc.
 using JournalContext = capnp::CallContext<rpc::MasterForClient::JournalParams, rpc::MasterForClient::JournalResults>;
 kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context);
+using LogsContext = capnp::CallContext<rpc::MasterForClient::LogsParams, rpc::MasterForClient::LogsResults>;
+kj::Promise<void> AnswerLogs(Shell& shell, LogsContext context);
 
 }  // namespace mr::master

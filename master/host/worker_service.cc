@@ -1,120 +1,25 @@
-// MasterForWorker and Heartbeats: wire to plain structs, and back.
+// MasterForWorker and Heartbeats: each call becomes a closure on the master's thread.
 #include <capnp/serialize.h>
 #include <fcntl.h>
 #include <glog/logging.h>
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 #include <utility>
 
-#include "common/abi/operator_table.h"
 #include "common/base/text.h"
 #include "common/io/files.h"
 #include "common/rpc/control_wire.h"
 #include "common/rpc/kj_status.h"
 #include "master/host/shell.h"
+#include "master/host/worker_wire.h"
 
 namespace mr::master {
 namespace {
 
-// Limits of one attempt's report. Counters: those of operator_table.h and the host's own. Consumed: their record stays
-// below the journal's 64 MiB. Output files: one for each port. Blocks: 3 TiB of full ones, so that the report and the
-// record of a file stay small (HDFS allows 10,000 blocks of a file).
-constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS, kMaxCounterName = MR_MAX_COUNTER_NAME;
-constexpr size_t kMaxConsumed = 1'000'000, kMaxOutputs = 1000, kMaxOutputBlocks = 50'000, kMaxReplicas = 64;
-constexpr uint32_t kMaxLabels = 64;
-// Limits of one registration, so that no peer fills the memory: blocks for 512 TiB of full ones (guesses at the largest
-// machine).
-constexpr size_t kMaxListedReplicas = 4'000'000, kMaxListedRunning = 100'000, kMaxListedBlocks = 8'000'000;
-// More outputs of one worker are dropped: their record, with a decision for each, stays below the journal's 64 MiB.
-constexpr size_t kMaxKeptReplicas = 500'000;
 // In pieces: the record of an attempt that read a million outputs takes half of it.
 constexpr uint64_t kMaxReportBytes = 48u << 20;
 constexpr uint32_t kLibraryPiece = 1 << 20;
-
-void ToWire(const Durable& durable, rpc::Durable::Builder out) {
-  out.setEpoch(durable.epoch);
-  out.setLife(durable.life);
-  out.setSequence(durable.sequence);
-}
-
-std::string Said(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), rpc::kMaxReportText)}; }
-
-// `out` has what the pages listed.
-void AddPage(RegisterIn* out, capnp::List<rpc::Replica>::Reader inventory, capnp::List<rpc::AttemptId>::Reader running,
-             capnp::List<rpc::BlockReport>::Reader blocks) {
-  for (auto replica : inventory) out->info.inventory.push_back(rpc::FromWire(replica));
-  for (auto attempt : running) out->info.running.push_back(rpc::FromWire(attempt));
-  for (auto block : blocks) out->blocks.push_back(rpc::FromWire(block));
-}
-
-RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in, RegisterIn pages) {
-  RegisterIn out = std::move(pages);
-  out.extra = {Said(in.getName()), in.getHttpPort(), in.getCapacityBytes(), in.getUsedBytes(), in.getPid()};
-  out.leaving = in.getLeaving();
-  out.reports_given_up = in.getReportsGivenUp();
-  out.seen = {in.getDurableSeen().getEpoch(), in.getDurableSeen().getLife(), in.getDurableSeen().getSequence()};
-  out.info.incarnation = in.getIncarnation();
-  out.info.address = Said(in.getAddress());
-  out.info.rack = Said(in.getRack());
-  out.info.slots = {in.getSlots(), in.getMapSlots(), in.getReduceSlots()};
-  out.info.memory_bytes = in.getMemoryBytes();
-  KJ_REQUIRE(in.getLabels().size() <= kMaxLabels, "a worker has at most this many labels", kMaxLabels);
-  for (auto label : in.getLabels()) out.info.labels.push_back(Said(label));
-  AddPage(&out, in.getInventory(), in.getRunning(), in.getBlocks());
-  return out;
-}
-
-// Returns bits; bit i is set if replica i of the inventory is in `drop`, or is beyond the limit kMaxKeptReplicas.
-std::vector<uint8_t> DropBits(const std::vector<Replica>& inventory, const std::vector<Replica>& drop) {
-  std::vector<uint8_t> bits;
-  if (drop.empty() && inventory.size() <= kMaxKeptReplicas) return bits;
-  std::set<std::pair<OutputId, uint32_t>> names;
-  for (const auto& replica : drop) names.insert({replica.output, replica.attempt});
-  bits.resize((inventory.size() + 7) / 8);
-  for (size_t i = 0; i < inventory.size(); ++i) {
-    const bool drops = i >= kMaxKeptReplicas || names.contains({inventory[i].output, inventory[i].attempt});
-    if (drops) bits[i / 8] |= static_cast<uint8_t>(1u << (i % 8));
-  }
-  return bits;
-}
-
-// Returns which limit the report exceeds, or "". A worker keeps these limits itself. Checked before anything is copied.
-std::string Excess(rpc::Finished::Reader in) {
-  const auto more = [](const char* what, size_t most) {
-    return std::string("its report has more than ") + std::to_string(most) + " " + what;
-  };
-  if (in.getCounters().size() > kMaxCounters) return more("counters", kMaxCounters);
-  for (auto c : in.getCounters()) {
-    if (c.getGroup().size() > kMaxCounterName || c.getName().size() > kMaxCounterName) {
-      return more("bytes in the name of a counter", kMaxCounterName);
-    }
-  }
-  if (in.getConsumed().size() > kMaxConsumed) return more("outputs that it read", kMaxConsumed);
-  const auto outputs = in.getManifest().getOutputs();
-  if (outputs.size() > kMaxOutputs) return more("output files", kMaxOutputs);
-  size_t blocks = 0;
-  for (auto output : outputs) {
-    blocks += output.getBlocks().size();
-    for (auto block : output.getBlocks()) {
-      if (block.getWorkers().size() > kMaxReplicas) return more("replicas of a block", kMaxReplicas);
-    }
-  }
-  return blocks > kMaxOutputBlocks ? more("blocks of output", kMaxOutputBlocks) : "";
-}
-
-NumberedReport ReportFrom(rpc::Report::Reader in) {
-  NumberedReport out{in.getNumber(), {}};
-  const std::string excess = in.isFinished() ? Excess(in.getFinished()) : "";
-  if (excess.empty()) {
-    out.report = rpc::FromWire(in);
-  } else {
-    out.report = {rpc::FromWire(in.getAttempt()), report::Failed{FailureKind::kUserFinal, excess, "", ""}};
-  }
-  if (!out.report.attempt.valid()) out.report.what = report::Unknown{};
-  return out;
-}
 
 class WorkerService final : public rpc::MasterForWorker::Server {
  public:
@@ -261,7 +166,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     CheckRef(ref);
     shell_.PostToMaster([&master = shell_.worker_parts(), id = WorkerId{ref.getId()},
                          incarnation = ref.getIncarnation(), block = rpc::FromWire(params.getBlock()),
-                         source_failed = params.getSourceFailed(), why = Said(params.getWhy())] {
+                         source_failed = params.getSourceFailed(), why = ReportText(params.getWhy())] {
       master.block_store.BlockNotCopied(id, incarnation, block, source_failed, why);
     });
     return kj::READY_NOW;
@@ -272,7 +177,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     CheckRef(ref);
     shell_.PostToMaster(
         [&master = shell_.worker_parts(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
-         why = Said(context.getParams().getWhy())] { master.block_store.DiskFailed(id, incarnation, why); });
+         why = ReportText(context.getParams().getWhy())] { master.block_store.DiskFailed(id, incarnation, why); });
     return kj::READY_NOW;
   }
 
@@ -286,7 +191,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
 
   kj::Promise<void> library(LibraryContext context) override {
     const auto params = context.getParams();
-    const std::string sha256 = Said(params.getSha256());
+    const std::string sha256 = ReportText(params.getSha256());
     KJ_REQUIRE(sha256.size() == 64 && sha256.find_first_not_of("0123456789abcdef") == std::string::npos,
                "not the name of a library");
     struct Piece {
@@ -342,13 +247,6 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     const auto report = message.getRoot<rpc::Report>();
     KJ_REQUIRE(report.getNumber() == pieces.number && !report.isPieces(), "pieces of another report");
     return ReportFrom(report);
-  }
-
-  static void CheckListed(const RegisterIn& in) {
-    KJ_REQUIRE(in.info.inventory.size() <= kMaxListedReplicas && in.info.running.size() <= kMaxListedRunning &&
-                   in.blocks.size() <= kMaxListedBlocks,
-               "a registration lists at most this many outputs, attempts and blocks", kMaxListedReplicas,
-               kMaxListedRunning, kMaxListedBlocks);
   }
 
   // A session speaks for the worker that registered on it and for nobody else.
