@@ -9,7 +9,7 @@ namespace {
 
 std::string SlotsText(uint32_t n) { return std::to_string(n) + (n == 1 ? " slot" : " slots"); }
 
-// Requires one that is not admitted. chain: of tasks, whose length is the answer's critical path.
+// Returns why the job is not admitted. chain: the words for the chain of tasks on the critical path.
 std::string WhyNot(const sched::Admission& a, uint32_t slots, const std::string& chain) {
   switch (a.answer) {
     case sched::Admission::Answer::kAdmitted: break;
@@ -34,7 +34,7 @@ std::string OrEarliest(const sched::Admission& a) {
 
 Duration Earliest(const sched::Admission& a) {
   if (!std::isfinite(a.earliest)) return {};
-  // A hundredth more, and up to what people are shown of a duration.
+  // One percent more, rounded up to the precision of HumanDuration.
   const double more = a.earliest * 1.01, step = more < 60 ? .1 : more < 3600 ? 1 : 60;
   return Millis(static_cast<int64_t>(std::ceil(more / step) * step * 1000));
 }

@@ -14,8 +14,8 @@ bool BeginsWork(const dfs::Record& record) {
          std::holds_alternative<dfs::Renamed>(record) || std::holds_alternative<dfs::ReplicationSet>(record);
 }
 
-// Returns whether safe mode refuses the record: a change that clients see, also the end of a write that began before.
-// Jobs go on writing below their staging.
+// Returns whether safe mode refuses the record: it refuses changes that clients see, also the end of a write that began
+// before. Jobs go on writing below their staging.
 bool ChangesFiles(const dfs::Namespace& ns, const dfs::Record& record) {
   const auto* created = std::get_if<dfs::FileCreated>(&record);
   const auto* completed = std::get_if<dfs::FileCompleted>(&record);
@@ -36,8 +36,8 @@ BlockStore::BlockStore(Driver& driver, HostClock& clock, Loop& loop, Dispatcher&
       dispatcher_(dispatcher),
       safe_mode_(safe_mode) {}
 
-// A worker that has registered again meanwhile has reported its blocks, and whatever was decided before may be decided
-// otherwise now: of two replicas the other one may go. So an effect is for the session in which it was decided.
+// A worker that has registered again has reported its blocks anew, so that earlier decisions about them may be wrong:
+// of two replicas the other one may be deleted now. So an effect is for the session in which it was decided.
 void BlockStore::CarryOut(std::vector<dfs::Effect> effects, uint64_t sequence) {
   if (effects.empty()) return;
   std::vector<std::pair<dfs::Effect, uint64_t>> of_sessions;
@@ -70,7 +70,7 @@ void BlockStore::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::func
   if (prepared->has_value()) driver_.FeedDfs(**prepared);
   if (then) then(core_.files());
   if (soft) return reply(Status::Ok());
-  // Also where it was so already: the record that made it so may still be on its way to the disk.
+  // Also where nothing had to change: the record of the earlier change may not be durable yet.
   driver_.Hold(driver_.dfs_sequence(), [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 

@@ -10,14 +10,13 @@
 namespace mr::master {
 namespace {
 
-// For how long no worker has room before a job fails for it (guess: longer than what a job that just ended leaves
-// behind takes to go), and how long the space of one that failed gets to come back before the next does (guess: outputs
-// go in the background, file by file).
+// A job fails when no worker has had room for kNoRoom (guess: the outputs of a job that just ended are gone by then).
+// The next job fails kRoomComesBack later at the earliest (guess: outputs are removed in the background, file by file).
 constexpr Duration kNoRoom = Seconds(3);
 constexpr Duration kRoomComesBack = Seconds(15);
 constexpr size_t kNamed = 5;
 
-// Whether the worker takes attempts, or will by itself: behind a stall or a restart.
+// Returns whether the worker takes attempts, or will do so by itself after a stall or a restart.
 bool MayHaveRoom(const WorkerView& worker, Instant now) {
   if (worker.TakesAttempts() || worker.away) return true;
   if (worker.drained_by_user || worker.distrusted() || worker.room.full) return false;
@@ -90,7 +89,7 @@ void RoomKeeper::FailWithoutRoom() {
     if (known == nullptr || !known->running()) continue;
     const auto waits = [](const sched::Stage& stage) { return stage.in_ready; };
     if (std::none_of(known->stages.begin(), known->stages.end(), waits)) continue;
-    // Ties go to the newest job, which has waited least.
+    // Between jobs of equal size the newest fails: it has waited least.
     const uint64_t bytes = ShuffleBytes(job);
     if (most == nullptr || bytes >= most_bytes) most = &job, most_bytes = bytes;
   }

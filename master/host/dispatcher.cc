@@ -11,7 +11,7 @@ namespace {
 
 // A message on a control connection stays well below 1 MiB.
 constexpr size_t kMessageBytes = 512 << 10;
-// By what it has come to; far below the 4 MiB that a worker takes.
+// The size at which a message that is being filled is cut; far below the 4 MiB that a worker takes.
 constexpr size_t kFullMessageBytes = 1 << 20;
 // Message bytes of a directory entry without its table, of a row of that table, and of a replica, by control.capnp.
 constexpr size_t kEntryBytes = 192, kRowBytes = 48, kReplicaBytes = 64;
@@ -37,7 +37,7 @@ void Dispatcher::Send(WorkerView* worker, size_t bytes, MakeCommand make) {
 
 void Dispatcher::GiveVerdict(WorkerId id, Incarnation incarnation, uint64_t report, Verdict verdict) {
   WorkerView* worker = core_.workers().FindAlive(id, incarnation);
-  // One who is away reports again, and gets the same verdict.
+  // A worker that is away reports again, and gets the same verdict.
   if (worker == nullptr || worker->session == 0) return;
   Outgoing& out = outgoing_[id];
   out.verdicts.push_back({report, verdict});
@@ -69,7 +69,7 @@ Message Dispatcher::NextBatch(WorkerView* worker, Outgoing* out) {
   for (unsigned i = 0; i < answered; ++i) {
     rpc::ToWire(out->verdicts[i], answers[i]);
   }
-  // The bytes of a command are an estimate: where they come to more, the rest of them go with the next message.
+  // The bytes of a command are an estimate. Where the message becomes larger, the remaining commands go with the next.
   auto commands = message->getOrphanage().newOrphan<capnp::List<rpc::Command>>(static_cast<unsigned>(count));
   for (unsigned i = 0; i < count; ++i) {
     rpc::ToWire(out->commands[i].make(), commands.get()[i]);
@@ -86,7 +86,7 @@ Message Dispatcher::NextBatch(WorkerView* worker, Outgoing* out) {
 }
 
 void Dispatcher::Flush() {
-  // With the answer to the worker's own call, where there is one: that costs no message.
+  // Commands travel with the answer to the worker's own call, where there is one: that costs no message.
   for (OpenReport& open : open_reports_) {
     WorkerView* worker = core_.workers().Find(open.worker);
     if (worker != nullptr && worker->session == open.session && worker->answered) {
@@ -150,7 +150,7 @@ void Dispatcher::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage)
   if (view.directory_version < FirstVersion(driver_.first_epoch()))
     view.directory_version = FirstVersion(driver_.first_epoch());
   worker->directories[id] = view.directory_version;
-  // All that there is now, in messages that fit; an empty one where there is nothing.
+  // All present replicas, in messages that fit; an empty message where there are none.
   std::vector<ReplicaView> all;
   for (const TaskView& task : view.tasks) all.insert(all.end(), task.replicas.begin(), task.replicas.end());
   size_t begin = 0;
@@ -186,7 +186,7 @@ void Dispatcher::SendDelta(const std::vector<Replica>& added, const std::vector<
     parts.back().bytes += bytes;
     return parts.back().delta;
   };
-  // Removals go first: additions of a part stand behind its removals, and those of later parts.
+  // Removals go first: a worker applies the removals of a part before its additions.
   for (const auto& replica : removed) part(replica, kReplicaBytes).removed.push_back(replica);
   for (const auto& replica : added) {
     const ReplicaView* view = core_.jobs().FindReplica(replica);

@@ -5,7 +5,7 @@
 namespace mr::master {
 namespace {
 
-// The most age of a report about very many blocks: a walk over them holds up the master's thread.
+// The highest age of a report about very many blocks: a walk over them blocks the master's thread.
 constexpr Duration kLookAgain = Seconds(1);
 constexpr size_t kJobsSent = 20;
 

@@ -20,7 +20,7 @@ void Explainer::ExplainJob(const JobSpec& spec, std::function<void(Explained)> r
   auto out = std::make_shared<Explained>();
   out->refusals = checks_.Refusals(spec);
   outlets_.InPool([this, shared, context, out, reply = std::move(reply)] {
-    // Checked apart from the plan, which is reported even where the output is refused.
+    // The output is checked apart from the plan, which is shown also where the output is refused.
     JobSpec without = *shared;
     if (const std::string uri = std::exchange(without.output_uri, ""); uri.starts_with("file://")) {
       const Status status = CheckFileOutput(uri, shared->overwrite);
@@ -42,7 +42,7 @@ void Explainer::ExplainJob(const JobSpec& spec, std::function<void(Explained)> r
           AddForecast(*shared, std::move(*made), out.get());
           reply(std::move(*out));
         };
-        // Waits like a submit.
+        // A submit waits in the same way.
         const bool admits = forecasts_.Steers() && !shared->best_effort && shared->deadline.ns > 0;
         if (!admits || !made->ok() || (*made)->guessed) return answer();
         forecasts_.WhenSettled(answer);

@@ -27,7 +27,7 @@ bool HeldCommits::Hold(WorkerId id, Incarnation incarnation, const NumberedRepor
 bool HeldCommits::StillHeld(Held* held) {
   const mr::Report& report = held->sent.report;
   const Reporter from{report.attempt, held->worker, held->incarnation};
-  // All blocks are walked again only when the one that keeps it is back.
+  // All blocks are checked again only when the block that holds the report has a replica again.
   if (core_.files().Unreadable(held->keeps)) return core_.WouldCommit(from);
   const auto lost = core_.WhyHeld(from, std::get<report::Finished>(report.what));
   if (lost) held->keeps = lost->id;
@@ -36,7 +36,7 @@ bool HeldCommits::StillHeld(Held* held) {
 
 void HeldCommits::FeedReady(const FeedFn& feed) {
   const Instant now = clock_.Lived();
-  // A worker that came back while this master stood still is heard first.
+  // Messages of workers that came back while this master stood still are read first.
   const bool may_be_over = !clock_.CatchesUp(now) && !core_.files().in_safe_mode();
   for (size_t i = 0; i < held_.size();) {
     Held& held = held_[i];

@@ -45,12 +45,12 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
 Status Host::Recover() {
   MR_RETURN_IF_ERROR(driver_.Open());
   MasterCore& core = driver_.core();
-  // Left by the master before this one. Jobs that this start adds are carried out with its other effects.
+  // Ends that the master before this one left open. Those that this start adds are among its own effects.
   const std::set<JobId> unpublished = core.open().unpublished, uncleaned = core.open().uncleaned;
   const Duration promised = std::max(core.promised_wait(), core.scheduler().state().config().lost_wait);
   driver_.BeginEpoch();
   safe_mode_.SettleAcceptedLoss();
-  // All state stands before the first event is fed: what a decision asks for reads tables as well as the scheduler.
+  // All state is restored before the first event is fed: effects of decisions read the tables and the scheduler.
   driver_.Feed(sched::ConfigChanged{options_.policies, options_.seed, options_.scheduler_version, Millis(100)});
   leases_.SetEffectsWait(options_.effects_lease + kLeaseMargin,
                          driver_.journal().last_epoch() == 0 ? Duration{} : promised);
@@ -81,13 +81,13 @@ Status Host::Recover() {
   return Status::Ok();
 }
 
-// Jobs that ran under another build go on from the outputs that they have committed. Looks at what the
-// scheduler lacks, so that a crash in the midst of this is made up for by the next start.
+// Jobs that ran under another build go on from their committed outputs. Each start takes over what the scheduler lacks,
+// so that the next start completes a takeover that a crash interrupted.
 void Host::TakeOver() {
   std::vector<std::string> notes;
   for (sched::Event& event : driver_.core().PrepareTakeOver(clock_.Stamp(), &notes)) driver_.Feed(std::move(event));
   for (const std::string& note : notes) LOG(WARNING) << note;
-  // For these jobs, and for one whose submission is the last record before a crash.
+  // For these jobs, and for a job whose submission is the last record before a crash.
   std::vector<JobId> running;
   for (const auto& [id, job] : driver_.core().scheduler().state().jobs()) {
     if (job.running()) running.push_back(id);

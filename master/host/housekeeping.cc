@@ -66,14 +66,15 @@ void Housekeeping::TrimLibraries() {
   using Files = std::vector<StoredFile>;
   const std::string directory = options_.directory + "/lib";
   const auto done = [this] { trimming_ = false; };
-  // A pool thread lists; this one decides, since a job may have named one meanwhile; a pool thread removes.
+  // A pool thread lists, and another removes. In between this thread checks again: a job may have named a file
+  // meanwhile.
   const auto remove = [this, directory, done](const std::shared_ptr<Files>& surplus) {
     const auto used = FilesInUse();
     auto gone = std::make_shared<Files>();
     for (const StoredFile& file : *surplus) {
       const std::string sha256 = file.name.substr(0, 64);
       if (used.contains(sha256)) continue;
-      // An unfinished upload of a library says nothing of the library itself.
+      // The library of an unfinished upload may be known from an earlier one.
       if (!file.name.ends_with(".part")) libraries_.Removed(sha256);
       gone->push_back(file);
     }

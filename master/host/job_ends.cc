@@ -12,11 +12,11 @@
 namespace mr::master {
 namespace {
 
-// Publication that fails is tried again: a full disk may be emptied, a share may come back.
+// A publication that fails is retried: there may be room on the disk again, or the network share may return.
 constexpr int kPublishAttempts = 5;
 constexpr Duration kPublishRetry = Seconds(1);
 
-// Blocks.
+// Removes what the job keeps beside a file:// output. Blocks.
 void ClearStaging(const std::string& output_uri, const std::string& job, uint64_t cluster_id) {
   if (!output_uri.starts_with("file://")) return;
   if (Status status = RemoveStaging(output_uri, job, cluster_id); !status.ok()) {
@@ -46,14 +46,14 @@ void JobEnds::Publish(JobId id, int attempt) {
   *request = {Name(id), job->spec.output_uri, job->spec.overwrite, job->Outputs(), options_.cluster_id};
   outlets_.InPool([this, id, attempt, request] {
     auto status = std::make_shared<Status>(PublishFiles(*request));
-    // The answer does not depend on it.
+    // A failure to clear the staging is logged and does not change the job's end.
     if (status->ok()) ClearStaging(request->output_uri, request->job, request->cluster_id);
     loop_.Post([this, id, attempt, status] { Published(id, attempt, *status); });
   });
 }
 
 void JobEnds::Published(JobId id, int attempt, const Status& status) {
-  // Final: faults that a retry does not mend, such as another job's files there, missing parts or missing rights.
+  // Final faults, which a retry does not mend: another job's files are there, parts are missing, rights are missing.
   const Code code = status.code();
   const bool final = code == Code::kRejected || code == Code::kNotFound || code == Code::kNotAllowed;
   if (!status.ok() && !final && attempt < kPublishAttempts) {
@@ -66,7 +66,6 @@ void JobEnds::Published(JobId id, int attempt, const Status& status) {
   driver_.Feed(Record(JobPublished{id, error, clock_.Stamp()}));
 }
 
-// The job's end may be reported from here on, and workers may forget the job.
 void JobEnds::JobEnded(JobId id) {
   const JobView& job = *core_.jobs().Find(id);
   pins_.Release(job.plan.pin);
@@ -77,14 +76,13 @@ void JobEnds::JobEnded(JobId id) {
   CleanUp(id);
 }
 
-// Staging of a job that failed goes when nobody writes there any more.
 void JobEnds::CleanUp(JobId id) {
   const JobView* job = core_.jobs().Find(id);
   if (!core_.open().uncleaned.contains(id) || (job != nullptr && job->live_attempts > 0)) return;
   core_.Cleaned(id);
   if (job == nullptr) return;
   if (job->in_dfs()) {
-    // Nothing there is fine.
+    // It is no error where there is nothing.
     block_store_.FsMutate([path = "/.staging/" + Name(id)](const dfs::Namespace& ns,
                                                            const dfs::Stamp&) { return ns.PrepareRemove(path, true); },
                           nullptr, [](const Status&) {});

@@ -35,7 +35,7 @@ StageInfo InfoOf(const JobView& job, uint32_t index, uint64_t cluster_id) {
   StageInfo info{{job.id, index}, "", spec.stages[index], plan.tasks, plan.port_partitions, spec.env};
   StageSpec& stage = info.spec;
   if (!stage.builtin) info.library = spec.library;
-  // Each launch has the URIs that it reads, and there may be ten thousand.
+  // Each launch has the URIs that it reads; a stage may have ten thousand.
   for (InputSpec& input : stage.inputs) input.files.uris.clear();
   info.memory_bytes = spec.MemoryOf(stage);
   info.sort_buffer_bytes = spec.sort_buffer_bytes;

@@ -17,7 +17,7 @@
 namespace mr::master {
 namespace {
 
-// A page of a list, and what its elements take beside their texts. A job takes about 1 KiB, a worker 300 bytes.
+// Bytes of a page, and of its elements beside their texts. A job takes about 1 KiB, a worker 300 bytes.
 constexpr size_t kListBytes = 512 << 10, kTaskBytes = 96, kAttemptBytes = 400, kCounterBytes = 48;
 constexpr size_t kJobsPage = 200, kWorkersPage = 1000;
 constexpr size_t kDecisionsPage = 2000, kMostReason = 300;
@@ -126,13 +126,13 @@ Status Lists::FillCounters(JobId id, uint64_t from, rpc::MasterForClient::Counte
     for (const auto& task : stage.tasks) {
       if (!task.committed || task.output == nullptr) continue;
       for (const auto& counter : task.output->counters) {
-        // Operators count what they like: a sum past the range wraps, as in mrtask.
+        // The values are an operator's own: a sum past the range wraps, as in mrtask.
         int64_t& sum = sums[{counter.group, counter.name}];
         (void)__builtin_add_overflow(sum, counter.value, &sum);
       }
     }
   }
-  // In the order of names, from the one at `from`.
+  // Counters are in the order of their names; the page begins with the one at `from`.
   auto begin = sums.begin();
   std::advance(begin, std::min<uint64_t>(from, sums.size()));
   auto end = begin;
@@ -153,7 +153,7 @@ Status Lists::FillDecisions(JobId id, uint32_t from, rpc::MasterForClient::Decis
   const JobView* job = core_.jobs().Find(id);
   if (job == nullptr) return core_.jobs().Unknown(id);
   if (job->brief) return OnlyBrief(*job);
-  // Lines [from, end): the job's, those of its tasks, the end of the job, which follows from them.
+  // Lines [from, end) of: the job's lines, those of its tasks, and the job's end, which follows from them.
   std::vector<const WhyLine*> lines;
   size_t at = 0;
   const auto ends = [](const WhyLine& line) {

@@ -26,7 +26,7 @@ void OutputProbes::Suspect(const Replica& replica, bool verify) {
     driver_.Feed(sched::ReplicaLost{replica, "its worker is gone"});
     return;
   }
-  // Its own fate is decided first. Readers that still want it complain again.
+  // Whether the worker is lost is decided first. Readers that still need the output complain again.
   if (worker->away || worker->session == 0 || StandsStill(*worker)) return;
   under_way_.insert(replica);
   const uint32_t partitions = view->extra == nullptr ? 0 : view->extra->partitions;
@@ -51,7 +51,7 @@ void OutputProbes::TakeFinding(const Replica& replica, const Looked& looked) {
       return;
     case Looked::At::kUnknown: return;
     case Looked::At::kUnreachable:
-      // Its data server is on the loop that stands still; a master that stood still itself may have its answer unread.
+      // The data server runs on the loop that stands still. If this master stood still, the answer may wait unread.
       if (const WorkerView* worker = core_.workers().FindAlive(replica.worker, replica.incarnation);
           worker != nullptr && StandsStill(*worker)) {
         LOG(INFO) << name << " stays, though its worker did not answer: it or this master stands still";

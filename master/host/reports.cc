@@ -49,7 +49,7 @@ struct Reports::Feeder {
     reports.probes_.Suspect(failed.replica, !failed.unreachable);
     return 0;
   }
-  // Whole and checked, as its worker says. A repeat gets the same answer: the step is the same again.
+  // The worker has checked the whole replica. A repeated report leads to the same step and gets the same answer.
   uint64_t operator()(report::ReplicaMade made) {
     made.replica.worker = from.worker;
     made.replica.incarnation = from.incarnation;
@@ -58,7 +58,7 @@ struct Reports::Feeder {
     return fed.sequence;
   }
   uint64_t operator()(const report::ReplicaNotMade& failed) {
-    // Not for a repeat of the report: it would count as another try.
+    // A repeated report is not fed: it would count as another try.
     if (reports.core_.jobs().Replicating(from.worker, failed.from.output)) {
       LOG(INFO) << "no replica of the output of "
                 << reports.core_.jobs().NameOf({failed.from.output.task, failed.from.attempt}) << " was made on "

@@ -9,7 +9,7 @@ namespace {
 
 // Ids of blocks and leases begin at (epoch << kEpochShift) after a loss: more than any epoch gives.
 constexpr uint32_t kEpochShift = 36;
-// The highest credible epoch. No master reaches it.
+// The highest epoch that is believed. No master reaches it.
 constexpr uint32_t kMaxEpoch = 1u << 26;
 
 }  // namespace
@@ -49,7 +49,7 @@ void SafeMode::NoteSeen(const std::string& worker, const Durable& seen) {
   driver_.RaiseEpoch(loss.raised);
   driver_.Feed(Record(loss));
   LOG(ERROR) << "journal: " << Words();
-  // Ids that were assigned here since the chains parted may be those of lost records, too.
+  // Lost records may have assigned the same ids that this journal has assigned since the two journals diverged.
   driver_.FeedDfs(dfs::IdsInDoubt{doubt, core_.files().NextBlock()});
   RaiseIds();
   driver_.FeedDfs(dfs::SafeModeHeld{clock_.Stamp(), true});
@@ -61,7 +61,7 @@ void SafeMode::RaiseIds() {
 }
 
 void SafeMode::Accept(std::function<void(Status)> reply) {
-  // Accepted by an earlier call, whose record may not be on disk yet.
+  // An earlier call has accepted it; the record of that may not be durable yet.
   if (!driver_.InLossMode())
     return driver_.Hold(core_.loss().at(), [reply = std::move(reply)] { reply(Status::Ok()); });
   JournalLoss accepted = *core_.loss().last();

@@ -54,7 +54,7 @@ Sessions::Sessions(Driver& driver, HostClock& clock, Outlets& outlets, Dispatche
 
 void Sessions::Register(uint64_t session, RegisterIn in, std::function<void(RegisterOut)> reply) {
   if (Status status = CheckInfo(in); !status.ok()) return reply({status, {}, {}});
-  // Before an id is given, and before it may be refused: what it has seen holds either way.
+  // Before the worker gets an id, and also from workers that are refused: their evidence of a loss counts.
   safe_mode_.NoteSeen(in.extra.name, in.seen);
   const auto inventory = in.info.inventory;
   const auto running = in.info.running;
@@ -89,7 +89,7 @@ void Sessions::Register(uint64_t session, RegisterIn in, std::function<void(Regi
   }
   driver_.Feed(Record(std::move(records->joined)));
   if (!leaving) {
-    // Always: it may have missed the last change.
+    // At each registration: the worker may have missed the last change.
     dispatcher_.Send(&worker, 16, [on = worker.drained_by_user] { return command::Drain{on}; });
   }
   LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with " << worker.info.slots.total
@@ -106,7 +106,7 @@ void Sessions::Register(uint64_t session, RegisterIn in, std::function<void(Regi
 void Sessions::Greet(WorkerView* worker, const Greeting& greeting) {
   worker->holds.insert(greeting.holds.begin(), greeting.holds.end());
   for (const Replica& from : greeting.replicate) dispatcher_.SendReplicate(from, worker->id);
-  // An attempt that goes on must know again where its inputs are.
+  // A new session has no directories: attempts that go on need those of their inputs.
   for (const AttemptId& attempt : greeting.go_on) {
     dispatcher_.SendStage(worker, *core_.jobs().Find(attempt.task.job), attempt.task.stage);
   }

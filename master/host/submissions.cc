@@ -85,7 +85,7 @@ void Submissions::Accept(const std::string& key, std::optional<sched::Prediction
   auto node = planning_.extract(key);
   Planning& planning = node.mapped();
   const JobSpec& spec = planning.spec;
-  // Again: while this one was planned and predicted another may have been accepted that writes to the same output.
+  // Checked again: meanwhile another job that writes to the same output may have been accepted.
   if (const auto refusals = checks_.Refusals(spec); !refusals.empty()) return Refuse(planning, refusals.front());
   auto record =
       core_.PrepareSubmit({std::make_shared<const JobSpec>(spec),
@@ -93,7 +93,7 @@ void Submissions::Accept(const std::string& key, std::optional<sched::Prediction
                           clock_.Stamp());
   if (!record.ok()) return Refuse(planning, record.status());
   const JobId id = std::get<sched::JobSubmitted>(record->stamped.event).job;
-  // The answer waits for the job's record only: a lost prediction would be made again.
+  // The reply waits for the job's record only: a start makes a lost prediction again.
   const Driver::Fed fed = driver_.Feed(*std::move(record));
   if (prediction) driver_.Feed(sched::ProfileLoaded{id, *std::move(prediction), spec.utility});
   LOG(INFO) << Name(id) << " '" << spec.name << "' accepted";
@@ -116,8 +116,8 @@ void Submissions::Predicted(const std::string& key, Result<Forecast> forecast) {
   forecasts_.WhenSettled([this, key] { AdmitPredicted(key); });
 }
 
-// From here to the guarantee that the job is given with its prediction nothing else happens on this thread: of two
-// submits the second finds what the first was promised.
+// The admission and the guarantee that follows from the prediction happen in one closure of this thread. So the second
+// of two submits counts the slots that the first was promised.
 void Submissions::AdmitPredicted(const std::string& key) {
   const auto it = planning_.find(key);
   if (it == planning_.end()) return;

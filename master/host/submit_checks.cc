@@ -19,7 +19,7 @@ std::vector<Status> SubmitChecks::Refusals(const JobSpec& spec) {
   };
   add(safe_mode_.Check());
   add(driver_.CheckRoom());
-  // Here and not where a spec is read: the journal may hold jobs of releases that took any name.
+  // Not checked where a spec is read: the journal may hold jobs of releases that accepted any name.
   add(CheckQueueName(spec.queue));
   add(sched::Scheduler::PoliciesOfJob(options_.policies, spec.policies, spec.speculation, spec.clones).status());
   add(CheckMemory(spec));
@@ -41,7 +41,7 @@ Status SubmitChecks::CheckMemory(const JobSpec& spec) {
     if (worker.info.memory_bytes == 0) return Status::Ok();  // it has no limit
     if (largest == nullptr || worker.info.memory_bytes > largest->info.memory_bytes) largest = &worker;
   }
-  // Without any worker nothing is known; the job waits for one, and `why` says so.
+  // Without a worker nothing is known: the job waits for one, which `mrctl why` reports.
   if (largest == nullptr || wanted <= largest->info.memory_bytes) return Status::Ok();
   return Rejected("each attempt asks for " + HumanBytes(wanted) +
                   " of memory, and no worker has as much: the largest, " + Name(largest->id) + ", has " +

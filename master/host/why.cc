@@ -68,8 +68,7 @@ std::vector<std::string> WhyReader::WhyPending(const JobView& job) const {
   return lines;
 }
 
-// task_1_0001_m_000000 and attempt_1_0001_m_000000_1, without the stage, where the job has one stage of this letter: as
-// they stand otherwise.
+// A name without the stage, such as task_1_0001_m_000000, is valid where the job has one stage of this letter.
 Result<std::string> WhyReader::WithStage(const std::string& subject) const {
   std::vector<std::string> parts;
   std::istringstream in(subject);
@@ -173,7 +172,7 @@ Result<std::vector<std::string>> WhyReader::WhyJob(const std::string& subject, J
 Result<std::vector<std::string>> WhyReader::WhyTask(const std::string& subject) {
   std::vector<std::string> lines;
   MR_ASSIGN_OR_RETURN(const std::string name, WithStage(subject));
-  // An attempt's name; a task's name is one without its number.
+  // A task's name is an attempt's name without its number.
   auto attempt = ParseAttemptId(name);
   const bool is_task = !attempt && name.starts_with("task_");
   if (is_task) attempt = ParseAttemptId("attempt_" + name.substr(5) + "_1");
