@@ -17,7 +17,7 @@ namespace mr::builtin {
 // about the time of a split of one block).
 inline constexpr uint64_t kBroadcastBytes = 32u << 20;
 // Smallest ratio of the other side to the broadcast side. Small inputs have up to eight splits
-// (master/server/planner.h), so all tasks together read no more of the small side than the large side has.
+// (master/host/planner.h), so all tasks together read no more of the small side than the large side has.
 inline constexpr uint64_t kBroadcastPart = 8;
 // A side of up to one split is broadcast whatever the ratio is (kMinSplitBytes in planner.h).
 inline constexpr uint64_t kAlwaysBroadcast = 2u << 20;

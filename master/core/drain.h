@@ -1,5 +1,5 @@
 // Whether a worker that is drained can be stopped, and what it waits for: the block store (dfs/meta/drain.h) joined
-// with attempts and outputs of the scheduler. Pure; the brain fills in what only it knows.
+// with attempts and outputs of the scheduler. Pure; the host fills in what only it knows.
 #pragma once
 
 #include <cstdint>

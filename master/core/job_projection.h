@@ -43,7 +43,6 @@ struct StageView {
   std::vector<TaskView> tasks;
   uint32_t committed = 0;                         // tasks with TaskView::committed
   uint64_t output_bytes = 0, output_records = 0;  // sums of their manifests
-  uint64_t directory_version = 0;                 // the host's, volatile: of the stage's directory of replicas
 };
 
 struct JobProjection {

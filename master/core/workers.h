@@ -1,5 +1,5 @@
-// The workers that the master knows: names, lives, sessions, leases. Says when one must be given up;
-// the brain acts on it. Of the master's thread.
+// The workers that the master knows: names, lives, sessions, leases. Finds which must be given up; the host acts on it.
+// Thread: the master's.
 #pragma once
 
 #include <map>
@@ -65,7 +65,7 @@ struct WorkerView {
   uint64_t batches = 0;           // of commands sent since it registered
   bool answered = false;          // its registration was answered: commands may go
   uint32_t heartbeat_connections = 0;
-  // On the axis of Brain::Lived: times in which the master stood still do not count.
+  // On the axis of HostClock::Lived: times in which the master stood still do not count.
   Instant last_beat, session_lost, registered;
   Instant lost;               // when this master gave it up; 0: it has not
   Instant loop_moved;         // its control loop, as its beats say

@@ -1,4 +1,4 @@
-// The brain without disks and networks: what is visible when, where replicas go, what is repaired,
+// The namespace without disks and networks: what is visible when, where replicas go, what is repaired,
 // and that nothing is deleted without proof of enough others.
 #include <map>
 #include <set>

@@ -27,18 +27,18 @@ TEST(IncludeRuleTest, CatchesWhatItIsThereFor) {
     return !CheckIncludes(path, {{name, system}}).empty();
   };
   EXPECT_TRUE(wrong("master/sched/state/state.cc", "common/io/clock.h", false));
-  EXPECT_TRUE(wrong("master/sched/state/state.cc", "master/server/loop.h", false));
+  EXPECT_TRUE(wrong("master/sched/state/state.cc", "master/host/loop.h", false));
   EXPECT_TRUE(wrong("master/sched/state/state.h", "unordered_map", true));
-  EXPECT_TRUE(wrong("master/server/loop.cc", "worker/daemon/session.h", false));
-  EXPECT_TRUE(wrong("master/server/loop.cc", "master/sim/simulator.h", false));
+  EXPECT_TRUE(wrong("master/host/loop.cc", "worker/daemon/session.h", false));
+  EXPECT_TRUE(wrong("master/host/loop.cc", "master/sim/simulator.h", false));
   EXPECT_TRUE(wrong("worker/daemon/session.cc", "master/sched/model.h", false));
   EXPECT_TRUE(wrong("common/io/files.cc", "dfs/client/client.h", false));
   EXPECT_TRUE(wrong("worker/daemon/session.cc", "gflags/gflags.h", true));
   EXPECT_TRUE(wrong("worker/host/pool.h", "asio.hpp", true));
   EXPECT_TRUE(wrong("worker/task/child.cc", "kj/async.h", true));
-  EXPECT_TRUE(wrong("dfs/brain.cc", "brain.h", false));
+  EXPECT_TRUE(wrong("dfs/namespace.cc", "namespace.h", false));
   EXPECT_FALSE(wrong("worker/daemon/worker_main.cc", "gflags/gflags.h", true));
-  EXPECT_FALSE(wrong("master/server/predictor.cc", "master/sim/simulator.h", false));
+  EXPECT_FALSE(wrong("master/host/predictor.cc", "master/sim/simulator.h", false));
   EXPECT_FALSE(wrong("master/sched/state/state.cc", "common/base/ids.h", false));
   EXPECT_FALSE(wrong("tests/worker/x_test.cc", "worker/daemon/session.h", false));
 }
@@ -65,7 +65,7 @@ TEST(TidyTest, EachFolderIncludesOnlyWhatItMay) {
 TEST(TidyTest, OnlyThePredictorLinksTheSimulator) {
   std::vector<std::string> found;
   for (const SourceFile& file : Tree()) {
-    if (file.path != "master/server/CMakeLists.txt") continue;
+    if (file.path != "master/host/CMakeLists.txt") continue;
     for (const std::string& line : file.lines()) {
       if (StartsWith(line, "#") || !std::regex_search(line, std::regex(R"(\bmr_(sim|predict)\b)"))) continue;
       found.push_back(line);

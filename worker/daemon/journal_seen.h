@@ -1,5 +1,5 @@
 // Stores the newest journal record that the master has reported to this worker as durable. The worker sends it with
-// each registration, also after a restart: a journal that lacks the record has lost some (master/server/safe_mode.cc).
+// each registration, also after a restart: a journal that lacks the record has lost some (master/host/safe_mode.cc).
 //
 // Stored as a file of one line with a checksum. A missing or damaged file, or one of another cluster, counts as none.
 // The first record of an epoch or cluster is written within kNewEpochDelay, later ones at most once per kSeenPeriod. A

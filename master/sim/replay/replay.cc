@@ -8,9 +8,9 @@
 
 #include "common/io/files.h"
 #include "master/core/master_core.h"
+#include "master/host/read_journal.h"
 #include "master/journal/directory.h"
 #include "master/sched/state/state.h"
-#include "master/server/read_journal.h"
 #include "master/sim/swarm/describe.h"
 
 namespace mr::sim {

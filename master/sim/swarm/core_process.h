@@ -1,5 +1,5 @@
 // A master's process for the swarm: a MasterCore over a journal in memory. The process may end at any record; the next
-// one reads what was durable. It does what master/server does around the core, without sockets, threads and disks.
+// one reads what was durable. It does what master/host does around the core, without sockets, threads and disks.
 #pragma once
 
 #include <cstdint>

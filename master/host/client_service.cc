@@ -1,0 +1,398 @@
+// MasterForClient: what mrctl and everybody else outside may ask.
+#include <glog/logging.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "common/io/clock.h"
+#include "common/io/fault.h"
+#include "common/io/file_version.h"
+#include "common/io/retention.h"
+#include "common/rpc/client_wire.h"
+#include "common/rpc/kj_status.h"
+#include "common/rpc/spec_wire.h"
+#include "common/rpc/wire.h"
+#include "master/core/drain.h"
+#include "master/core/spec_check.h"
+#include "master/host/client_answers.h"
+#include "master/host/library_upload.h"
+#include "master/host/profiles.h"
+#include "master/host/shell.h"
+#include "master/host/watch_handle.h"
+
+namespace mr::master {
+namespace {
+
+constexpr size_t kMaxWatches = 64;  // of one connection; mrctl has one
+
+class ClientService final : public rpc::MasterForClient::Server {
+ public:
+  ClientService(Shell& shell, const rpc::PeerInfo& peer)
+      : shell_(shell), connection_(shell.NextId()), hold_(peer.hold) {}
+
+ protected:
+  kj::Promise<void> submit(SubmitContext context) override {
+    const auto params = context.getParams();
+    auto spec = CheckSpec(rpc::FromWire(params.getSpec()));
+    if (!spec.ok()) {
+      rpc::ToOutcome(spec.status(), context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    const std::string submission(params.getSubmissionId().cStr());
+    if (submission.size() > 200) {
+      rpc::ToOutcome(InvalidArgument("a submission id has at most 200 bytes"), context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    struct Submitted {
+      Status status;
+      JobId job;
+    };
+    auto answer = MakeAnswer<Submitted>(shell_.kj());
+    shell_.PostToMaster([&master = shell_.client_parts(), bytes = rpc::CanonicalBytes(params.getSpec()),
+                         spec = *std::move(spec), submission, fulfill = std::move(answer.fulfill)]() mutable {
+      master.submissions.Submit(std::move(bytes), std::move(spec), submission, [fulfill](Status status, JobId job) {
+        fulfill({std::move(status), job});
+      });
+    });
+    return answer.promise.then([context](const Submitted& submitted) mutable {
+      FaultPoint("accepted");
+      auto results = context.getResults();
+      rpc::ToOutcome(submitted.status, results.initOutcome());
+      rpc::ToWire(submitted.job, results.initJob());
+    });
+  }
+
+  kj::Promise<void> watch(WatchContext context) override {
+    const auto params = context.getParams();
+    if (*watches_ >= kMaxWatches) {
+      rpc::ToOutcome(Rejected("one connection watches at most " + std::to_string(kMaxWatches) +
+                              " jobs at a time; end some of them, or open another connection"),
+                     context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    const uint64_t watcher = shell_.NextId();
+    shell_.watchers().emplace(watcher, params.getWatcher());
+    auto handle = kj::heap<WatchHandle>(shell_, watcher, hold_.lock(), watches_);
+    return shell_
+        .Ask([&master = shell_.client_parts(), watcher, job = rpc::FromWire(params.getJob())] {
+          return master.watchers.Watch(watcher, job);
+        })
+        .then([context, handle = kj::mv(handle)](Status status) mutable {
+          auto results = context.getResults();
+          rpc::ToOutcome(status, results.initOutcome());
+          if (status.ok()) results.setHandle(kj::mv(handle));
+        });
+  }
+
+  kj::Promise<void> job(JobContext context) override {
+    return Fill<rpc::MasterForClient::JobResults>(
+        context, [id = rpc::FromWire(context.getParams().getJob())](const ClientParts& master, auto out) {
+          const Status status = master.lists.FillJob(id, out);
+          if (!status.ok()) rpc::ToOutcome(status, out.initOutcome());
+        });
+  }
+  kj::Promise<void> jobs(JobsContext context) override {
+    return Fill<rpc::MasterForClient::JobsResults>(
+        context, [from = context.getParams().getFrom()](const ClientParts& master, auto out) {
+          master.lists.FillJobs(from, out);
+        });
+  }
+  kj::Promise<void> tasks(TasksContext context) override {
+    return Fill<rpc::MasterForClient::TasksResults>(
+        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](
+                     const ClientParts& master, auto out) {
+          const Status status = master.lists.FillTasks(id, from, out);
+          rpc::ToOutcome(status, out.initOutcome());
+        });
+  }
+  kj::Promise<void> attempts(AttemptsContext context) override {
+    return Fill<rpc::MasterForClient::AttemptsResults>(
+        context, [id = rpc::FromWire(context.getParams().getJob()),
+                  after = rpc::FromWire(context.getParams().getAfter())](const ClientParts& master, auto out) {
+          const Status status = master.lists.FillAttempts(id, after, out);
+          rpc::ToOutcome(status, out.initOutcome());
+        });
+  }
+  kj::Promise<void> counters(CountersContext context) override {
+    return Fill<rpc::MasterForClient::CountersResults>(
+        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](
+                     const ClientParts& master, auto out) {
+          const Status status = master.lists.FillCounters(id, from, out);
+          rpc::ToOutcome(status, out.initOutcome());
+        });
+  }
+  kj::Promise<void> launched(LaunchedContext context) override {
+    return Fill<rpc::MasterForClient::LaunchedResults>(
+        context, [attempt = rpc::FromWire(context.getParams().getAttempt())](const ClientParts& master, auto out) {
+          const Status status = master.lists.FillLaunched(attempt, out);
+          rpc::ToOutcome(status, out.initOutcome());
+        });
+  }
+  kj::Promise<void> history(HistoryContext context) override {
+    const auto params = context.getParams();
+    return Fill<rpc::MasterForClient::HistoryResults>(
+        context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](const ClientParts& master, auto out) {
+          const Status status = master.lists.FillHistory(id, from, out);
+          rpc::ToOutcome(status, out.initOutcome());
+        });
+  }
+  kj::Promise<void> workers(WorkersContext context) override {
+    return Fill<rpc::MasterForClient::WorkersResults>(
+        context, [from = context.getParams().getFrom()](const ClientParts& master, auto out) {
+          master.lists.FillWorkers(from, out);
+        });
+  }
+
+  kj::Promise<void> kill(KillContext context) override {
+    const auto params = context.getParams();
+    auto answer = MakeAnswer<Status>(shell_.kj());
+    shell_.PostToMaster([&master = shell_.client_parts(), id = rpc::FromWire(params.getJob()),
+                         why = std::string(params.getWhy().cStr()).substr(0, 1000),
+                         fulfill = std::move(answer.fulfill)] { master.requests.KillJob(id, why, fulfill); });
+    return answer.promise.then(
+        [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+  }
+
+  kj::Promise<void> why(WhyContext context) override {
+    return Fill<rpc::MasterForClient::WhyResults>(
+        context, [subject = std::string(context.getParams().getSubject().cStr())](const ClientParts& master, auto out) {
+          const auto why = master.why.Why(subject);
+          rpc::ToOutcome(why.status(), out.initOutcome());
+          if (!why.ok()) return;
+          auto lines = out.initLines(static_cast<unsigned>(why->size()));
+          for (unsigned i = 0; i < why->size(); ++i) lines.set(i, (*why)[i].c_str());
+        });
+  }
+
+  kj::Promise<void> logs(LogsContext context) override { return AnswerLogs(shell_, context); }
+
+  kj::Promise<void> libraryKnown(LibraryKnownContext context) override {
+    const std::string sha256(context.getParams().getSha256().cStr());
+    return shell_.Ask([&master = shell_.client_parts(), sha256] { return master.libraries.Known(sha256); })
+        .then([this, context, sha256](bool known) mutable {
+          context.getResults().setKnown(known);
+          // The submit that follows must find it: it counts as new.
+          if (!known) return;
+          shell_.pool().Post([path = shell_.options().directory + "/lib/" + sha256 + ".so"] { TouchFile(path); });
+        });
+  }
+
+  kj::Promise<void> putLibrary(PutLibraryContext context) override {
+    const auto params = context.getParams();
+    const std::string sha256(params.getSha256().cStr());
+    const auto data = params.getData();
+    const uint64_t total = params.getTotalBytes(), offset = params.getOffset();
+    if (!LibraryName(sha256) || data.size() > kUploadPiece || total > kMaxLibraryBytes || offset > total ||
+        data.size() > total - offset || (data.size() == 0 && total != 0)) {
+      rpc::ToOutcome(InvalidArgument("a library comes in pieces of at most 1 MiB, under its SHA-256, and has at most "
+                                     "1 GiB"),
+                     context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    auto answer = MakeAnswer<Status>(shell_.kj());
+    // A name of this connection's own: two uploads of one library do not meet.
+    shell_.pool().Post(
+        [directory = shell_.options().directory + "/lib",
+         part = "." + sha256 + "." + std::to_string(connection_) + ".part", sha256, total, offset,
+         bytes = std::string(reinterpret_cast<const char*>(data.begin()), data.size()),
+         fulfill = std::move(answer.fulfill)] { fulfill(StorePiece(directory, part, sha256, total, offset, bytes)); });
+    const bool last = offset + data.size() == total;
+    return answer.promise
+        .then([this, sha256, last](Status status) -> kj::Promise<Status> {
+          if (!status.ok() || !last) return status;
+          return shell_.Ask([&master = shell_.client_parts(), sha256] {
+            master.libraries.Stored(sha256);
+            return Status::Ok();
+          });
+        })
+        .then([context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+  }
+
+  kj::Promise<void> files(FilesContext context) override {
+    context.getResults().setFiles(dfs::MakeFileSystem(shell_));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> info(InfoContext context) override {
+    auto results = context.getResults();
+    results.setVersion(shell_.options().version.c_str());
+    results.setClusterId(shell_.options().cluster_id);
+    results.setMasterEpoch(shell_.client_parts().driver.epoch());
+    results.setPolicies(shell_.client_parts().options.policies.c_str());
+    results.setIgnoresDeadlines(!sched::Scheduler::Steers(shell_.client_parts().options.policies));
+    results.setIgnoresQueues(!sched::Scheduler::SharesQueues(shell_.client_parts().options.policies));
+    results.setPid(static_cast<uint32_t>(getpid()));
+    results.setAddress(shell_.address().c_str());
+    results.setUnixMs(WallClockMs());
+    results.setFileView(FileView());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> queues(QueuesContext context) override {
+    return Fill<rpc::MasterForClient::QueuesResults>(
+        context, [](const ClientParts& master, auto out) { master.lists.FillQueues(out); });
+  }
+
+  kj::Promise<void> setQueue(SetQueueContext context) override {
+    const auto params = context.getParams();
+    const auto share = [](int64_t slots) {
+      constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
+      return slots < 0 ? std::optional<uint32_t>() : static_cast<uint32_t>(slots < kMost ? slots : kMost);
+    };
+    MasterCore::QueueWish wish{params.getQueue().cStr(), {}, share(params.getMinShare()), share(params.getMaxShare())};
+    if (params.getWeight() != 0) wish.weight = params.getWeight();
+    auto answer = MakeAnswer<Status>(shell_.kj());
+    shell_.PostToMaster([&master = shell_.client_parts(), wish, fulfill = std::move(answer.fulfill)] {
+      master.requests.SetQueue(wish, fulfill);
+    });
+    return answer.promise.then(
+        [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+  }
+
+  kj::Promise<void> profile(ProfileContext context) override {
+    const auto params = context.getParams();
+    const std::string name(params.getName().cStr());
+    const uint32_t index = params.getIndex(), from = params.getFromStage();
+    const auto store = shell_.options().profiles;
+    if (store == nullptr) {
+      rpc::ToOutcome(NotFound("this master keeps no profiles: it is one of a local run"),
+                     context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    using All = Result<std::vector<StoredProfile>>;
+    auto answer = MakeAnswer<std::shared_ptr<All>>(shell_.kj());
+    shell_.pool().Post(
+        [store, name, fulfill = std::move(answer.fulfill)] { fulfill(std::make_shared<All>(store->FindAll(name))); });
+    return answer.promise.then([context, name, index, from](const std::shared_ptr<All>& all) mutable {
+      auto results = context.getResults();
+      rpc::ToOutcome(FillProfile(name, *all, index, from, results), results.initOutcome());
+    });
+  }
+
+  kj::Promise<void> explain(ExplainContext context) override {
+    auto spec = CheckSpec(rpc::FromWire(context.getParams().getSpec()));
+    if (!spec.ok()) {
+      rpc::ToOutcome(spec.status(), context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    auto shared = std::make_shared<JobSpec>(*std::move(spec));
+    auto answer = MakeAnswer<std::shared_ptr<Explained>>(shell_.kj());
+    shell_.PostToMaster([&master = shell_.client_parts(), shared, fulfill = std::move(answer.fulfill)] {
+      master.explainer.ExplainJob(*shared,
+                                  [fulfill](Explained e) { fulfill(std::make_shared<Explained>(std::move(e))); });
+    });
+    return answer.promise.then([context, shared](const std::shared_ptr<Explained>& explained) mutable {
+      auto results = context.getResults();
+      rpc::ToOutcome(explained->status, results.initOutcome());
+      if (explained->status.ok()) ToWire(*explained, *shared, results.initPlan());
+    });
+  }
+
+  kj::Promise<void> measure(MeasureContext context) override {
+    std::vector<std::string> uris;
+    for (const auto uri : context.getParams().getUris()) uris.emplace_back(uri.cStr(), uri.size());
+    auto answer = MakeAnswer<Explainer::InputSizes>(shell_.kj());
+    shell_.PostToMaster([&master = shell_.client_parts(), uris = std::move(uris), fulfill = std::move(answer.fulfill)] {
+      master.explainer.MeasureInputs(uris, fulfill);
+    });
+    return answer.promise.then([context](Explainer::InputSizes sizes) mutable {
+      auto list = context.getResults().initSizes(static_cast<unsigned>(sizes.size()));
+      for (unsigned i = 0; i < sizes.size(); ++i) {
+        if (!sizes[i]) continue;
+        list[i].setKnown(true);
+        list[i].setBytes(sizes[i]->bytes);
+        list[i].setCompressed(sizes[i]->compressed);
+      }
+    });
+  }
+
+  kj::Promise<void> setJob(SetJobContext context) override {
+    const auto params = context.getParams();
+    MasterCore::JobWish wish;
+    if (params.getSetPriority()) wish.priority = params.getPriority();
+    constexpr uint64_t kYear = 366ull * 86'400'000;
+    if (params.getSetDeadline()) {
+      wish.deadline = Millis(static_cast<int64_t>(std::min<uint64_t>(params.getDeadlineMs(), kYear)));
+    }
+    using Set = std::pair<Status, std::string>;
+    auto answer = MakeAnswer<Set>(shell_.kj());
+    shell_.PostToMaster([&master = shell_.client_parts(), id = rpc::FromWire(params.getJob()), wish,
+                         fulfill = std::move(answer.fulfill)] {
+      master.requests.SetJob(id, wish, [fulfill](Status status, std::string warning) {
+        fulfill({std::move(status), std::move(warning)});
+      });
+    });
+    return answer.promise.then([context](const Set& set) mutable {
+      rpc::ToOutcome(set.first, context.getResults().initOutcome());
+      context.getResults().setWarning(set.second.c_str());
+    });
+  }
+
+  kj::Promise<void> null(NullContext) override { return kj::READY_NOW; }
+
+  kj::Promise<void> journal(JournalContext context) override { return AnswerJournal(shell_, context); }
+
+  kj::Promise<void> drain(DrainContext context) override {
+    const auto params = context.getParams();
+    auto answer = MakeAnswer<Status>(shell_.kj());
+    shell_.PostToMaster([&master = shell_.client_parts(), id = WorkerId{params.getWorker()}, on = params.getOn(),
+                         fulfill = std::move(answer.fulfill)] { master.sessions.Drain(id, on, fulfill); });
+    return answer.promise.then(
+        [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+  }
+
+  kj::Promise<void> drainStatus(DrainStatusContext context) override {
+    return Fill<rpc::MasterForClient::DrainStatusResults>(
+        context, [id = WorkerId{context.getParams().getWorker()}](const ClientParts& master, auto out) {
+          const auto report = master.drains.DrainOf(id);
+          rpc::ToOutcome(report.status(), out.initOutcome());
+          if (report.ok()) rpc::ToWire(StatusOf(*report), out.initStatus());
+        });
+  }
+
+  kj::Promise<void> exclude(ExcludeContext context) override {
+    const auto params = context.getParams();
+    auto answer = MakeAnswer<Status>(shell_.kj());
+    shell_.PostToMaster([&master = shell_.client_parts(), id = WorkerId{params.getWorker()}, on = params.getOn(),
+                         fulfill = std::move(answer.fulfill)] { master.sessions.Exclude(id, on, fulfill); });
+    return answer.promise.then(
+        [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+  }
+
+  kj::Promise<void> decisions(DecisionsContext context) override {
+    const auto params = context.getParams();
+    return Fill<rpc::MasterForClient::DecisionsResults>(
+        context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](const ClientParts& master, auto out) {
+          const Status status = master.lists.FillDecisions(id, from, out);
+          rpc::ToOutcome(status, out.initOutcome());
+        });
+  }
+
+ private:
+  // Has the master's thread fill a results struct, and copies it into the answer.
+  template <class Results, class Context, class F>
+  kj::Promise<void> Fill(Context context, F fill) {
+    return shell_
+        .Ask([&master = shell_.client_parts(), fill = std::move(fill)]() -> Message {
+          auto message = std::make_shared<capnp::MallocMessageBuilder>();
+          fill(master, message->initRoot<Results>());
+          return message;
+        })
+        .then([context](const Message& message) mutable {
+          context.setResults(message->template getRoot<Results>().asReader());
+        });
+  }
+
+  Shell& shell_;
+  const uint64_t connection_;
+  const std::weak_ptr<void> hold_;
+  const std::shared_ptr<size_t> watches_ = std::make_shared<size_t>(0);  // jobs that this connection watches
+};
+
+}  // namespace
+
+rpc::MasterForClient::Client MakeClientService(Shell& shell, const rpc::PeerInfo& peer) {
+  return kj::heap<ClientService>(shell, peer);
+}
+
+}  // namespace mr::master

@@ -1,0 +1,89 @@
+// Sends commands to workers: gathers them during a turn, and sends each worker one message at its end.
+//
+// The first launch of a stage on a worker follows its StageInfo and the directories of the stages that it reads. Later
+// changes of these directories go as deltas to the workers that received the first one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "common/exec/loop.h"
+#include "common/model/command.h"
+#include "master/host/driver.h"
+#include "master/host/outlets.h"
+#include "master/host/worker_calls.h"
+
+namespace mr::master {
+
+// Thread: the master's.
+class Dispatcher {
+ public:
+  // Called when the message is filled, with the state of that moment.
+  using MakeCommand = std::function<Command()>;
+
+  Dispatcher(Driver& driver, Loop& loop, Outlets& outlets, uint64_t cluster_id);
+
+  // Queues a command. Without a session it is dropped: what the worker runs comes with its next registration.
+  // worker: may be null. bytes: an estimate of the command's size in a message.
+  void Send(WorkerView* worker, size_t bytes, MakeCommand make);
+  // Queues the verdict on a report, which may wait a few milliseconds to travel with other messages.
+  void GiveVerdict(WorkerId worker, Incarnation incarnation, uint64_t report, Verdict verdict);
+  // Answers a worker's call with reports at the end of this turn, together with the commands that wait for it.
+  void AnswerReports(uint64_t session, WorkerId worker, ReportOut out, std::function<void(ReportOut)> reply);
+  // Drops what waits for the worker.
+  void Forget(WorkerId worker) { outgoing_[worker] = {}; }
+
+  void SendLaunch(const sched::Launch& launch);
+  // Names the replica of an output that a reader of clones' outputs reads.
+  void SendBind(const sched::Bind& bind);
+  // Sends a stage's configuration and the directories that it reads, unless the worker has them.
+  void SendStage(WorkerView* worker, const JobView& job, uint32_t stage);
+  // Sends changes of directories to the workers that have them.
+  void SendDelta(const std::vector<Replica>& added, const std::vector<Replica>& removed);
+  // Asks the worker to make a replica. Nothing where it is away: it is asked again when it has registered.
+  void SendReplicate(const Replica& from, WorkerId to);
+  // Lets all workers that know the job forget it. Its outputs do not change any more.
+  void EndJob(JobId job);
+
+  // End of a turn: answers reports, and sends what is due.
+  void Flush();
+
+ private:
+  struct Queued {
+    size_t bytes;
+    MakeCommand make;
+  };
+  // Messages for one worker that wait for the end of the turn. After that the connection bounds them: a worker that
+  // does not take its commands is disconnected (rpc::ServerLimits::send_grace, most_queued_bytes).
+  struct Outgoing {
+    std::vector<Queued> commands;
+    std::vector<mr::Answer> verdicts;
+    bool due = false;  // a verdict alone is not due before its delay has passed
+    bool due_armed = false;
+  };
+  struct OpenReport {
+    uint64_t session;
+    WorkerId worker;
+    ReportOut out;
+    std::function<void(ReportOut)> reply;
+  };
+  void EndJobAt(WorkerView* worker, JobId job);
+  Message NextBatch(WorkerView* worker, Outgoing* out);
+  void SendDirectory(WorkerView* worker, const JobView* job, uint32_t stage);
+  // Returns the version of the stage's directory of replicas. It rises with each change.
+  uint64_t& VersionOf(const StageId& stage);
+  ReplicaPtr LocationOf(const ReplicaView& view);
+
+  Driver& driver_;
+  MasterCore& core_;
+  Loop& loop_;
+  Outlets& outlets_;
+  const uint64_t cluster_id_;
+  std::map<WorkerId, Outgoing> outgoing_;
+  std::vector<OpenReport> open_reports_;            // of this turn
+  std::map<StageId, uint64_t> directory_versions_;  // of jobs that have not ended
+};
+
+}  // namespace mr::master

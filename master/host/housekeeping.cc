@@ -1,0 +1,97 @@
+#include "master/host/housekeeping.h"
+
+#include <glog/logging.h>
+
+#include "common/base/text.h"
+#include "common/io/clock.h"
+#include "common/io/retention.h"
+#include "dfs/meta/staging.h"
+
+namespace mr::master {
+
+Housekeeping::Housekeeping(const HostOptions& options, MasterCore& core, HostClock& clock, Loop& loop, Outlets& outlets,
+                           BlockStore& block_store, const Submissions& submissions, Libraries& libraries)
+    : options_(options),
+      core_(core),
+      clock_(clock),
+      loop_(loop),
+      outlets_(outlets),
+      block_store_(block_store),
+      submissions_(submissions),
+      libraries_(libraries) {}
+
+void Housekeeping::Tick() {
+  SweepStaging();
+  TrimLibraries();
+  loop_.At(Now() + options_.housekeeping, [this] { Tick(); });
+}
+
+// An attempt that was stopped late may make its directory once more after its job's end.
+void Housekeeping::SweepStaging() {
+  const auto entries = core_.files().List(std::string(dfs::kStaging));
+  if (!entries.ok()) return;
+  const Instant now = clock_.Stamp();
+  for (const dfs::FileInfo& entry : *entries) {
+    const auto id = ParseJobId(entry.path.substr(entry.path.rfind('/') + 1));
+    if (!id) continue;
+    const JobView* job = core_.jobs().Find(*id);
+    if (job != nullptr && (!job->told || core_.attempts().Live(*id) > 0 || now - job->ended < options_.staging_age)) {
+      continue;
+    }
+    block_store_.FsMutate(
+        [path = entry.path](const dfs::Namespace& ns, const dfs::Stamp&) { return ns.PrepareRemove(path, true); },
+        nullptr,
+        [path = entry.path](const Status& status) {
+          LOG_IF(INFO, status.ok()) << path << " is removed: its job has ended";
+        });
+  }
+}
+
+std::set<std::string> Housekeeping::FilesInUse() const {
+  std::set<std::string> used;
+  const auto add = [&used](const JobSpec& spec) {
+    used.insert(spec.library);
+    for (const SideFile& file : spec.files) used.insert(file.sha256);
+  };
+  for (const JobId id : core_.jobs().OpenJobs()) {
+    if (const auto it = core_.jobs().jobs().find(id); it != core_.jobs().jobs().end()) add(it->second.spec);
+  }
+  submissions_.ForEachPlanned(add);
+  return used;
+}
+
+void Housekeeping::TrimLibraries() {
+  if (trimming_) return;
+  trimming_ = true;
+  using Files = std::vector<StoredFile>;
+  const std::string directory = options_.directory + "/lib";
+  const auto done = [this] { trimming_ = false; };
+  // A pool thread lists, and another removes. In between this thread checks again: a job may have named a file
+  // meanwhile.
+  const auto remove = [this, directory, done](const std::shared_ptr<Files>& surplus) {
+    const auto used = FilesInUse();
+    auto gone = std::make_shared<Files>();
+    for (const StoredFile& file : *surplus) {
+      const std::string sha256 = file.name.substr(0, 64);
+      if (used.contains(sha256)) continue;
+      // The library of an unfinished upload may be known from an earlier one.
+      if (!file.name.ends_with(".part")) libraries_.Removed(sha256);
+      gone->push_back(file);
+    }
+    if (gone->empty()) return done();
+    LOG(INFO) << gone->size() << " operator libraries and side files that no unfinished job names are removed, beyond "
+              << HumanBytes(options_.libraries.bytes) << " or older than " << HumanDuration(options_.libraries.age);
+    outlets_.InPool([this, directory, gone, done] {
+      for (const StoredFile& file : *gone) (void)RemoveStored(directory, file);
+      loop_.Post(done);
+    });
+  };
+  outlets_.InPool([this, directory, remove, used = FilesInUse(), limits = options_.libraries] {
+    const auto in_use = [&used](const std::string& name) { return used.contains(name.substr(0, 64)); };
+    auto surplus =
+        std::make_shared<Files>(Surplus(StoredFiles(directory), limits, static_cast<int64_t>(WallClockMs()), in_use));
+    loop_.Post([remove, surplus] { remove(surplus); });
+  });
+}
+
+}  // namespace mr::master

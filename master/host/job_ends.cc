@@ -1,0 +1,103 @@
+#include "master/host/job_ends.h"
+
+#include <glog/logging.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/io/clock.h"
+#include "master/host/publisher.h"
+
+namespace mr::master {
+namespace {
+
+// A publication that fails is retried: there may be room on the disk again, or the network share may return.
+constexpr int kPublishAttempts = 5;
+constexpr Duration kPublishRetry = Seconds(1);
+
+// Removes what the job keeps beside a file:// output. Blocks.
+void ClearStaging(const std::string& output_uri, const std::string& job, uint64_t cluster_id) {
+  if (!output_uri.starts_with("file://")) return;
+  if (Status status = RemoveStaging(output_uri, job, cluster_id); !status.ok()) {
+    LOG(WARNING) << job << ": what it keeps beside its output stays: " << status.ToString();
+  }
+}
+
+}  // namespace
+
+JobEnds::JobEnds(const HostOptions& options, Driver& driver, HostClock& clock, Loop& loop, Outlets& outlets,
+                 Watchers& watchers, Dispatcher& dispatcher, BlockStore& block_store, InputPins& pins)
+    : options_(options),
+      driver_(driver),
+      core_(driver.core()),
+      clock_(clock),
+      loop_(loop),
+      outlets_(outlets),
+      watchers_(watchers),
+      dispatcher_(dispatcher),
+      block_store_(block_store),
+      pins_(pins) {}
+
+void JobEnds::Publish(JobId id, int attempt) {
+  watchers_.MarkChanged(id);
+  const JobView* job = core_.jobs().Find(id);
+  auto request = std::make_shared<PublishRequest>();
+  *request = {Name(id), job->spec.output_uri, job->spec.overwrite, job->Outputs(), options_.cluster_id};
+  outlets_.InPool([this, id, attempt, request] {
+    auto status = std::make_shared<Status>(PublishFiles(*request));
+    // A failure to clear the staging is logged and does not change the job's end.
+    if (status->ok()) ClearStaging(request->output_uri, request->job, request->cluster_id);
+    loop_.Post([this, id, attempt, status] { Published(id, attempt, *status); });
+  });
+}
+
+void JobEnds::Published(JobId id, int attempt, const Status& status) {
+  // Final faults, which a retry does not mend: another job's files are there, parts are missing, rights are missing.
+  const Code code = status.code();
+  const bool final = code == Code::kRejected || code == Code::kNotFound || code == Code::kNotAllowed;
+  if (!status.ok() && !final && attempt < kPublishAttempts) {
+    LOG(WARNING) << Name(id) << ": publishing its output failed, will be tried again: " << status.ToString();
+    loop_.At(Now() + kPublishRetry, [this, id, attempt] { Publish(id, attempt + 1); });
+    return;
+  }
+  std::string error;
+  if (!status.ok()) error = "its output was computed but could not be published: " + status.message();
+  driver_.Feed(Record(JobPublished{id, error, clock_.Stamp()}));
+}
+
+void JobEnds::JobEnded(JobId id) {
+  const JobView& job = *core_.jobs().Find(id);
+  pins_.Release(job.plan.pin);
+  Learn(job);
+  LOG(INFO) << Name(id) << " " << Word(job.state) << (job.error.empty() ? "" : ": ") << job.error;
+  watchers_.MarkChanged(id);
+  dispatcher_.EndJob(id);
+  CleanUp(id);
+}
+
+void JobEnds::CleanUp(JobId id) {
+  const JobView* job = core_.jobs().Find(id);
+  if (!core_.open().uncleaned.contains(id) || core_.attempts().Live(id) > 0) return;
+  core_.Cleaned(id);
+  if (job == nullptr) return;
+  if (job->in_dfs()) {
+    // It is no error where there is nothing.
+    block_store_.FsMutate([path = "/.staging/" + Name(id)](const dfs::Namespace& ns,
+                                                           const dfs::Stamp&) { return ns.PrepareRemove(path, true); },
+                          nullptr, [](const Status&) {});
+    return;
+  }
+  outlets_.InPool([uri = job->spec.output_uri, name = Name(id), cluster = options_.cluster_id] {
+    ClearStaging(uri, name, cluster);
+  });
+}
+
+void JobEnds::ClearAllStaging() const {
+  for (const auto& [id, job] : core_.jobs().jobs()) {
+    if (!job.told || core_.open().uncleaned.contains(id))
+      ClearStaging(job.spec.output_uri, Name(id), options_.cluster_id);
+  }
+}
+
+}  // namespace mr::master

@@ -1,0 +1,44 @@
+// Fills the answers to clients that ask for lists: jobs, tasks, attempts, decisions, counters, workers, queues. Lists
+// come in pages that fit into a message; `from` and `after` are as in client.capnp.
+#pragma once
+
+#include <cstdint>
+
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "master/core/master_core.h"
+#include "master/host/drain_status.h"
+#include "master/host/host_clock.h"
+#include "master/host/job_reader.h"
+#include "schema/client.capnp.h"
+
+namespace mr::master {
+
+// Thread: the master's. Errors of all: kNotFound; kRejected: the job ended so long ago that only its summary is kept.
+class Lists {
+ public:
+  Lists(MasterCore& core, HostClock& clock, const JobReader& reader, DrainReader& drains, uint64_t cluster_id);
+
+  void FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder out);
+  Status FillJob(JobId job, rpc::MasterForClient::JobResults::Builder out);
+  Status FillTasks(JobId job, uint64_t from, rpc::MasterForClient::TasksResults::Builder out);
+  Status FillAttempts(JobId job, const AttemptId& after, rpc::MasterForClient::AttemptsResults::Builder out);
+  // from: the page's first decision.
+  Status FillDecisions(JobId job, uint32_t from, rpc::MasterForClient::DecisionsResults::Builder out);
+  // Fills in the launch that the attempt's worker received.
+  Status FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out);
+  // Fills in the run of an ended job, for `mrctl whatif` (history.cc).
+  Status FillHistory(JobId job, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out);
+  Status FillCounters(JobId job, uint64_t from, rpc::MasterForClient::CountersResults::Builder out);
+  void FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Builder out);
+  void FillQueues(rpc::MasterForClient::QueuesResults::Builder out);
+
+ private:
+  MasterCore& core_;
+  HostClock& clock_;
+  const JobReader& reader_;
+  DrainReader& drains_;
+  const uint64_t cluster_id_;
+};
+
+}  // namespace mr::master

@@ -1,0 +1,164 @@
+#include "master/host/master.h"
+
+#include <glog/logging.h>
+
+#include "common/base/version.h"
+#include "common/io/clock.h"
+#include "common/io/files.h"
+#include "master/host/host.h"
+#include "master/host/http.h"
+#include "master/host/profiles.h"
+#include "master/host/read_journal.h"
+#include "master/host/shell.h"
+#include "master/journal/directory.h"
+#include "master/journal/witness.h"
+
+namespace mr::master {
+namespace {
+
+// Planning, publishing and uploads wait for disks; two threads keep one slow directory from
+// stopping all others.
+constexpr int kPoolThreads = 2;
+
+std::string ClusterIdPath(const std::string& directory) { return directory + "/cluster_id"; }
+
+// The id of the cluster whose data are in `directory`; a new one where there are none. Writes nothing. *known: the
+// directory has it already.
+Result<uint64_t> ClusterIdOf(const std::string& directory, bool* known) {
+  const std::string path = ClusterIdPath(directory);
+  *known = PathExists(path);
+  if (*known) {
+    MR_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+    const uint64_t id = std::strtoull(text.c_str(), nullptr, 16);
+    if (id == 0) return Corrupted(path + " does not hold a cluster id; restore it, or start on a fresh --data");
+    return id;
+  }
+  // A crash of the first start, or an operator, may have left the others.
+  if (const auto witness = journal::WitnessFile::Read(directory + "/journal_witness"); witness.ok()) {
+    return witness->cluster_id;
+  }
+  if (const auto files = journal::ListFiles(directory + "/journal"); files.ok()) {
+    for (const auto& list : {files->segments, files->snapshots}) {
+      for (const auto& file : list) {
+        const auto bytes = ReadFile(file.path);
+        uint64_t seed = 0;
+        if (!bytes.ok()) continue;
+        if (const auto header = journal::DecodeHeader(*bytes, &seed); header.ok()) return header->cluster_id;
+      }
+    }
+  }
+  return RandomId();
+}
+
+Status KeepClusterId(const std::string& directory, uint64_t id) {
+  char text[20];
+  std::snprintf(text, sizeof text, "%016llx\n", static_cast<unsigned long long>(id));
+  return WriteFileDurably(ClusterIdPath(directory), text);
+}
+
+}  // namespace
+
+struct Master::Impl {
+  Options options;
+  uint64_t cluster_id = 0;
+  uint16_t port = 0, http_port = 0;
+  std::shared_ptr<ProfileStore> profiles;
+  // Threads that post to others are stopped before those: see ~Impl.
+  Loop loop{[this] { host->Flush(); }, "master"};
+  Pool pool{kPoolThreads};
+  Pool background{1};  // predictions, which take seconds
+  std::unique_ptr<Shell> shell;
+  std::unique_ptr<HttpFront> http;
+  std::unique_ptr<Host> host;
+  // Gone before all of these: calls that were never answered hold services, which name the shell.
+  rpc::KjThread kj{"rpc"};
+
+  Status Start() {
+    // Nothing is written before the journal is locked and was found whole.
+    bool known = false;
+    MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory, &known));
+    if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
+    shell = std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, kVersion, options.advertise, profiles,
+                                                   options.descriptors, options.idle_timeout, options.send_timeout},
+                                    kj, loop, pool, background);
+    http = std::make_unique<HttpFront>(*shell, loop);
+    host = std::make_unique<Host>(
+        HostOptions{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
+                    options.replication, options.snapshot_bytes, options.ended_jobs, options.fat_partition_bytes,
+                    options.scheduler_version, profiles, options.effects_lease, options.open_jobs, options.libraries,
+                    options.staging_age, options.housekeeping, known, options.accept_loss, options.record_bytes},
+        loop, *shell);
+    shell->SetParts(host->worker_parts(), host->client_parts());
+    http->SetPages(&host->pages());
+    const std::string lib = options.directory + "/lib";
+    const auto stored = ListDirectory(lib);
+    for (const auto& name : stored.ok() ? *stored : std::vector<std::string>()) {
+      if (name.size() == 67 && name.ends_with(".so")) host->libraries().Stored(name.substr(0, 64));
+    }
+    MR_RETURN_IF_ERROR(host->Recover());
+    if (!known) MR_RETURN_IF_ERROR(KeepClusterId(options.directory, cluster_id));
+    MR_RETURN_IF_ERROR(MakeDirectories(lib));
+    MR_ASSIGN_OR_RETURN(const auto libraries, ListDirectory(lib));
+    for (const auto& name : libraries) {
+      // Removes uploads that did not finish before the last master ended.
+      if (name.ends_with(".part")) (void)RemoveTree(lib + "/" + name);
+    }
+    loop.Start();
+    MR_ASSIGN_OR_RETURN(port, shell->Listen(options.bind, options.port));
+    MR_ASSIGN_OR_RETURN(http_port, http->Listen(options.bind, options.http_port));
+    http->SetReady();
+    return Status::Ok();
+  }
+
+  // The loop first: the end of its sessions must not look like the end of its workers.
+  void StopThreads() {
+    loop.Stop();
+    pool.Stop();
+    background.Stop();
+  }
+
+  ~Impl() {
+    StopThreads();
+    if (http != nullptr) http->Close();
+    if (shell != nullptr) shell->Close();
+    host = nullptr;
+  }
+};
+
+Master::Master(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Master::~Master() = default;
+
+void Master::EndForGood() {
+  // Behind the pool: where it was publishing, that output is whole now, or will never be there.
+  impl_->StopThreads();
+  impl_->host->job_ends().ClearAllStaging();
+}
+
+Result<std::unique_ptr<Master>> Master::Start(const Options& options) {
+  MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(options.policies).With("--scheduler"));
+  auto impl = std::make_unique<Impl>();
+  impl->options = options;
+  if (impl->options.advertise.empty()) impl->options.advertise = options.bind;
+  MR_RETURN_IF_ERROR(impl->Start());
+  LOG(INFO) << "master epoch " << impl->host->driver().epoch() << " serves on " << options.bind << ":" << impl->port
+            << ", http " << impl->http_port << "; others reach it as " << impl->options.advertise << ":" << impl->port;
+  return std::unique_ptr<Master>(new Master(std::move(impl)));
+}
+
+uint16_t Master::port() const { return impl_->port; }
+uint16_t Master::http_port() const { return impl_->http_port; }
+uint64_t Master::cluster_id() const { return impl_->cluster_id; }
+
+uint64_t Master::StateDigest() {
+  uint64_t digest = 0;
+  impl_->loop.Run([&] { digest = impl_->host->core().scheduler().Digest(); });
+  return digest;
+}
+
+Result<uint64_t> ReplayedDigest(const std::string& directory) {
+  MasterCore core({.directory = directory}, SpecOf);
+  MR_RETURN_IF_ERROR(ReadJournal(&core).status());
+  return core.scheduler().Digest();
+}
+
+}  // namespace mr::master

@@ -1,0 +1,203 @@
+// mrmaster: one master in the foreground. Serves until SIGTERM or SIGINT, or until the lifeline ends.
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "common/base/text.h"
+#include "common/base/version.h"
+#include "common/io/descriptors.h"
+#include "common/io/files.h"
+#include "common/io/flag_help.h"
+#include "master/host/master.h"
+
+DEFINE_string(data, "", "directory of the journal and the libraries; created if it does not exist");
+DEFINE_string(bind, "127.0.0.1", "address to listen on; 0.0.0.0 only in a network that you trust");
+DEFINE_string(advertise, "", "host at which others reach this master, as 'mrctl version' shows it; empty = --bind");
+DEFINE_int32(port, 7070, "RPC port; 0 = any");
+DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
+DEFINE_string(
+    scheduler, mr::sched::kDefaultPolicies,
+    "policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...); enabled=off switches one off");
+DEFINE_uint64(seed, 1, "seed of the policies' random choices");
+DEFINE_int32(replication, 3, "replicas of a block, 1 to 16; fewer if there are fewer workers");
+DEFINE_string(block_size, "64m", "size of a block, at least 4k; also of a split, unless the job sets another");
+DEFINE_string(snapshot_bytes, "64m",
+              "size of the journal after which a snapshot is made, at least 8k; the journal's directory stays below "
+              "about four times this size");
+DEFINE_string(fat_partition_bytes, "64m",
+              "several tasks share a partition that is larger than this and than five times the median, if the job "
+              "allows it; at least 1k");
+DEFINE_string(side_effects_lease, "10s",
+              "time after a worker's last contact with the master at which its attempts with side effects end, 1s to "
+              "1h; those of a lost worker are started elsewhere 5s later");
+DEFINE_int32(ended_jobs, 10000, "number of ended jobs that 'mrctl jobs' lists; the oldest are forgotten first");
+DEFINE_int32(open_jobs, 10000,
+             "maximum number of unfinished jobs, including jobs in planning; further submits are refused");
+DEFINE_string(lib_bytes, "8g",
+              "total size of operator libraries and side files to keep; the oldest are removed first, but none that an "
+              "unfinished job needs");
+DEFINE_string(lib_age, "30d", "remove operator libraries and side files that no job has requested for this time");
+DEFINE_string(staging_age, "10m", "remove files that are left below /.staging this long after the end of their job");
+DEFINE_string(idle_timeout, "1h",
+              "close client connections without a message for this time, except those that watch a job");
+DEFINE_string(send_timeout, "30s",
+              "close connections that do not take their data within this time, plus 1s per 64 KiB");
+DEFINE_int32(ready_fd, -1, "write 'ready RPC_PORT HTTP_PORT' to this descriptor when serving, and close it");
+DEFINE_int32(lifeline_fd, -1, "stop when this descriptor (the read end of a pipe) reaches its end");
+DEFINE_bool(ephemeral, false, "remove --data when the lifeline ends");
+DEFINE_string(accept_loss, "",
+              "start although the journal has lost records; the value is the number that the refused start printed; "
+              "remove the flag afterwards");
+DEFINE_bool(replay_check, false, "replay the journal in --data, print the digest of its state, and exit");
+
+DECLARE_bool(help);  // gflags' own
+
+// A wrong flag must end the process with 2; gflags ends it with 1. Its header does not declare the hook.
+namespace GFLAGS_NAMESPACE {
+extern void (*gflags_exitfunc)(int);
+}
+
+namespace mr::master {
+namespace {
+
+constexpr const char* kUsage = "mrmaster --data DIR [flags]: the master of a Paceline cluster";
+
+void ParseFlags(int* argc, char*** argv) {
+  gflags::SetVersionString(kVersion);
+  gflags::SetUsageMessage(kUsage);
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { _exit(2); };
+  gflags::ParseCommandLineNonHelpFlags(argc, argv, true);
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { exit(0); };
+  if (FLAGS_help) {
+    std::vector<gflags::CommandLineFlagInfo> flags;
+    gflags::GetAllFlags(&flags);
+    std::fputs(FlagHelp(kUsage, "mrmaster_main.cc", flags).c_str(), stdout);
+    exit(0);
+  }
+  gflags::HandleCommandLineHelpFlags();
+}
+
+int Fail(const Status& status) {
+  std::fprintf(stderr, "mrmaster: %s\n", status.ToString().c_str());
+  return status.code() == Code::kInvalidArgument ? 2 : status.code() == Code::kRejected ? 3 : 70;
+}
+
+// Waits for a signal or the lifeline's end. Returns whether it was the lifeline.
+bool WaitForEnd(const sigset_t& signals) {
+  const UniqueFd signal_fd(signalfd(-1, &signals, SFD_CLOEXEC));
+  pollfd fds[2] = {{signal_fd.get(), POLLIN, 0}, {FLAGS_lifeline_fd, POLLIN, 0}};
+  while (true) {
+    if (poll(fds, FLAGS_lifeline_fd >= 0 ? 2 : 1, -1) < 0) continue;
+    if (fds[0].revents != 0) return false;
+    char byte;
+    if (FLAGS_lifeline_fd >= 0 && fds[1].revents != 0 && read(FLAGS_lifeline_fd, &byte, 1) <= 0) return true;
+  }
+}
+
+int Main() {
+  // Before any thread starts: all threads inherit the mask, so the signals arrive at the descriptor only.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  if (FLAGS_data.empty()) return Fail(InvalidArgument("--data DIR is needed"));
+  if (FLAGS_replay_check) {
+    const auto digest = ReplayedDigest(FLAGS_data);
+    if (!digest.ok()) return Fail(digest.status());
+    std::printf("%016llx\n", static_cast<unsigned long long>(*digest));
+    return 0;
+  }
+  const auto block = ParseSize(FLAGS_block_size);
+  if (!block.ok()) return Fail(block.status().With("--block_size"));
+  if (*block < 4096) return Fail(InvalidArgument("--block_size must be at least 4k"));
+  const auto snapshot = ParseSize(FLAGS_snapshot_bytes);
+  if (!snapshot.ok()) return Fail(snapshot.status().With("--snapshot_bytes"));
+  if (*snapshot < 8192) return Fail(InvalidArgument("--snapshot_bytes must be at least 8k"));
+  const auto fat = ParseSize(FLAGS_fat_partition_bytes);
+  if (!fat.ok()) return Fail(fat.status().With("--fat_partition_bytes"));
+  if (*fat < 1024) return Fail(InvalidArgument("--fat_partition_bytes must be at least 1k"));
+  if (FLAGS_ended_jobs < 1) return Fail(InvalidArgument("--ended_jobs must be at least 1"));
+  if (FLAGS_port < 0 || FLAGS_port > 65535 || FLAGS_http_port < 0 || FLAGS_http_port > 65535) {
+    return Fail(InvalidArgument("ports are 0 to 65535"));
+  }
+  if (FLAGS_replication < 1 || FLAGS_replication > 16) return Fail(InvalidArgument("--replication is 1 to 16"));
+  const auto lease = ParseDuration(FLAGS_side_effects_lease);
+  if (!lease.ok()) return Fail(lease.status().With("--side_effects_lease"));
+  if (*lease < Seconds(1) || *lease > Seconds(3600)) return Fail(InvalidArgument("--side_effects_lease is 1s to 1h"));
+  const auto idle = ParseDuration(FLAGS_idle_timeout);
+  if (!idle.ok() || idle->ns <= 0) return Fail(InvalidArgument("--idle_timeout must be a duration such as 1h"));
+  const auto send = ParseDuration(FLAGS_send_timeout);
+  if (!send.ok() || send->ns <= 0) return Fail(InvalidArgument("--send_timeout must be a duration such as 30s"));
+  const auto lib_bytes = ParseSize(FLAGS_lib_bytes);
+  if (!lib_bytes.ok()) return Fail(lib_bytes.status().With("--lib_bytes"));
+  const auto lib_age = ParseDuration(FLAGS_lib_age);
+  if (!lib_age.ok() || lib_age->ns <= 0) return Fail(InvalidArgument("--lib_age must be a duration such as 30d"));
+  const auto staging_age = ParseDuration(FLAGS_staging_age);
+  if (!staging_age.ok()) return Fail(staging_age.status().With("--staging_age"));
+  if (FLAGS_open_jobs < 1) return Fail(InvalidArgument("--open_jobs must be at least 1"));
+  Master::Options options;
+  options.open_jobs = static_cast<size_t>(FLAGS_open_jobs);
+  options.libraries = {*lib_bytes, *lib_age};
+  options.staging_age = *staging_age;
+  options.descriptors = RaiseDescriptorLimit();
+  options.idle_timeout = *idle;
+  options.send_timeout = *send;
+  options.directory = FLAGS_data;
+  options.bind = FLAGS_bind;
+  options.advertise = FLAGS_advertise;
+  options.port = static_cast<uint16_t>(FLAGS_port);
+  options.http_port = static_cast<uint16_t>(FLAGS_http_port);
+  options.policies = FLAGS_scheduler;
+  options.seed = FLAGS_seed;
+  options.replication = static_cast<uint32_t>(FLAGS_replication);
+  options.block_bytes = *block;
+  options.snapshot_bytes = *snapshot;
+  options.ended_jobs = static_cast<size_t>(FLAGS_ended_jobs);
+  options.fat_partition_bytes = *fat;
+  options.effects_lease = *lease;
+  options.learns = !FLAGS_ephemeral;  // its profiles would be removed with --data
+  if (!FLAGS_accept_loss.empty()) {
+    char* end = nullptr;
+    options.accept_loss = std::strtoull(FLAGS_accept_loss.c_str(), &end, 10);
+    if (*end != '\0') return Fail(InvalidArgument("--accept_loss is the number that a refused start named"));
+  }
+  auto master = Master::Start(options);
+  if (!master.ok()) return Fail(master.status());
+  if (FLAGS_ready_fd >= 0) {
+    const std::string line =
+        "ready " + std::to_string((*master)->port()) + " " + std::to_string((*master)->http_port()) + "\n";
+    if (!WriteAll(FLAGS_ready_fd, line).ok()) LOG(WARNING) << "nobody reads --ready_fd";
+    close(FLAGS_ready_fd);
+  }
+  const bool lifeline = WaitForEnd(signals);
+  LOG(INFO) << (lifeline ? "the lifeline ended" : "asked to stop");
+  if (lifeline && FLAGS_ephemeral) (*master)->EndForGood();
+  master.value().reset();
+  if (lifeline && FLAGS_ephemeral) {
+    if (Status status = RemoveTree(FLAGS_data); !status.ok()) return Fail(status);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace mr::master
+
+int main(int argc, char** argv) {
+  mr::master::ParseFlags(&argc, &argv);
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging(argv[0]);
+  if (argc > 1) {
+    std::fprintf(stderr, "mrmaster: unexpected argument '%s'; see --help\n", argv[1]);
+    return 2;
+  }
+  return mr::master::Main();
+}

@@ -1,0 +1,45 @@
+// Options of a master's host: what `Master` and tests choose. Plain values with their defaults.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/io/clock.h"
+#include "common/io/retention.h"
+#include "master/core/jobs.h"
+#include "master/core/master_core.h"
+
+namespace mr::master {
+
+class ProfileStore;
+
+// Default of --open_jobs. A guess: at about 30 KiB each, far below the memory of any master.
+inline constexpr size_t kOpenJobs = 10'000;
+
+struct HostOptions {
+  std::string directory;
+  uint64_t cluster_id = 0;
+  std::string policies = sched::kPlainPolicies;
+  uint64_t seed = 1;
+  uint64_t block_bytes = 64ull << 20;
+  uint32_t replication = 3;
+  uint64_t snapshot_bytes = 64ull << 20;  // of journal, after which a snapshot is made
+  size_t ended_jobs = kEndedJobs;         // that the job table keeps
+  uint64_t fat_partition_bytes = kFatBytes;
+  uint32_t scheduler_version = sched::kSchedulerVersion;          // tests set another one
+  std::shared_ptr<ProfileStore> profiles;                         // of earlier runs; null: none are kept
+  Duration effects_lease = kEffectsLease;                         // of attempts with side effects
+  size_t open_jobs = kOpenJobs;                                   // planned or unfinished; more are refused
+  RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
+  Duration staging_age = Seconds(600);   // since the end of its job, after which what is left of its staging goes
+  Duration housekeeping = Seconds(60);   // between two runs of the housekeeping
+  bool cluster_known = false;            // it has been before: a missing journal is a loss
+  std::optional<uint64_t> accept_loss;   // the number that a refused start printed
+  size_t record_bytes = kRecordBytes;    // of the journal, at most, for a job's plan or its commit; tests set less
+  std::function<Instant()> clock = Now;  // of the host; a test has its own
+};
+
+}  // namespace mr::master

@@ -1,0 +1,111 @@
+#include "master/host/publisher.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "common/base/text.h"
+#include "common/io/files.h"
+
+namespace mr::master {
+namespace {
+
+std::string PathOf(const std::string& uri) { return uri.substr(std::string("file://").size()); }
+
+std::string Hidden(const std::string& path, const std::string& job, uint64_t cluster_id, const char* suffix) {
+  const size_t slash = path.rfind('/');
+  char cluster[20];
+  std::snprintf(cluster, sizeof cluster, ".%016llx", static_cast<unsigned long long>(cluster_id));
+  return path.substr(0, slash + 1) + "." + path.substr(slash + 1) + "." + job + cluster + suffix;
+}
+
+// Whether `directory` already holds this job's finished output.
+bool IsPublished(const std::string& directory, const PublishRequest& request) {
+  const auto text = ReadFile(directory + "/_SUCCESS");
+  return text.ok() && *text == SuccessDocument(request.job, request.parts);
+}
+
+// A worker says where its part is, and under which name. Of all files that the master may move these are those of this
+// job's attempts; else a damaged report would take somebody's files, or put this one among them.
+Status CheckPart(const FileOutput& part, const std::string& staging) {
+  const std::string& name = part.name;
+  const bool named = !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+  if (named && part.staged.starts_with(staging + "/") && part.staged.find("/../") == std::string::npos) {
+    return Status::Ok();
+  }
+  return Rejected("its worker reported a part '" + name + "' at '" + part.staged +
+                  "', where no attempt of this job writes");
+}
+
+Status MovePart(const FileOutput& part, const std::string& directory) {
+  const std::string to = directory + "/" + part.name;
+  if (rename(part.staged.c_str(), to.c_str()) == 0) return Status::Ok();
+  const int error = errno;
+  // Moved by an earlier, interrupted run.
+  if (error == ENOENT && PathExists(to)) return Status::Ok();
+  return ErrnoStatus(error, "cannot move " + part.staged + " to " + to);
+}
+
+// Takes old's place; what was there is at `aside` afterwards (or is gone with it already).
+Status Swap(const std::string& made, const std::string& old, const std::string& aside) {
+  if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0) {
+    if (rename(made.c_str(), aside.c_str()) != 0) return ErrnoStatus(errno, "cannot move " + made);
+    return Status::Ok();
+  }
+  if (errno != ENOENT && errno != EINVAL && errno != ENOSYS) {
+    return ErrnoStatus(errno, "cannot swap " + made + " with " + old);
+  }
+  // Nothing there, or a file system without exchange: two renames, with a moment between.
+  if (rename(old.c_str(), aside.c_str()) != 0 && errno != ENOENT) {
+    return ErrnoStatus(errno, "cannot move " + old + " aside");
+  }
+  if (rename(made.c_str(), old.c_str()) != 0) return ErrnoStatus(errno, "cannot move " + made + " to " + old);
+  return Status::Ok();
+}
+
+// Takes the place of nothing, or of an empty directory.
+Status Place(const std::string& made, const std::string& output) {
+  if (rename(made.c_str(), output.c_str()) == 0) return Status::Ok();
+  if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) {
+    return ErrnoStatus(errno, "cannot move " + made + " to " + output);
+  }
+  return Rejected("somebody else has put files at " + output +
+                  " since the job was accepted; they were left as they are");
+}
+
+}  // namespace
+
+std::string StagingUri(const std::string& output_uri, const std::string& job, uint64_t cluster_id) {
+  return "file://" + Hidden(PathOf(output_uri), job, cluster_id, ".staging");
+}
+
+Status PublishFiles(const PublishRequest& request) {
+  const std::string output = PathOf(request.output_uri);
+  const auto hidden = [&](const char* suffix) { return Hidden(output, request.job, request.cluster_id, suffix); };
+  const std::string made = hidden(".new"), aside = hidden(".old");
+  if (!IsPublished(output, request)) {
+    if (!IsPublished(made, request)) {
+      const std::string staging = hidden(".staging");
+      for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(CheckPart(part, staging));
+      // Where somebody put a file in the way, or took a right away, another try finds the same.
+      if (const Status status = MakeDirectories(made); !status.ok()) {
+        return status.code() == Code::kOverloaded ? status : Rejected(status.message());
+      }
+      for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(MovePart(part, made));
+      MR_RETURN_IF_ERROR(SyncDirectory(made));
+      MR_RETURN_IF_ERROR(WriteFileDurably(made + "/_SUCCESS", SuccessDocument(request.job, request.parts)));
+    }
+    MR_RETURN_IF_ERROR(request.overwrite ? Swap(made, output, aside) : Place(made, output));
+    MR_RETURN_IF_ERROR(SyncDirectory(ParentOf(output)));
+  }
+  return request.overwrite ? RemoveTree(aside) : Status::Ok();
+}
+
+Status RemoveStaging(const std::string& output_uri, const std::string& job, uint64_t cluster_id) {
+  MR_RETURN_IF_ERROR(RemoveTree(Hidden(PathOf(output_uri), job, cluster_id, ".new")));
+  return RemoveTree(PathOf(StagingUri(output_uri, job, cluster_id)));
+}
+
+}  // namespace mr::master

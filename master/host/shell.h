@@ -1,0 +1,111 @@
+// The master's sockets: services for workers and clients on the KJ loop. Translates messages and nothing more: each
+// question becomes a closure on the master's thread, each answer one on the loop.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/exec/pool.h"
+#include "common/rpc/kj_thread.h"
+#include "common/rpc/self_check.h"
+#include "common/rpc/server.h"
+#include "master/host/answer.h"
+#include "master/host/outlets.h"
+#include "master/host/service_parts.h"
+
+namespace mr::master {
+
+class Shell final : public Outlets, public dfs::FsHost {
+ public:
+  struct Options {
+    std::string directory;  // DIR/lib has the operator libraries
+    uint64_t cluster_id = 0;
+    std::string version;
+    std::string advertise;                   // host under which others reach this master
+    std::shared_ptr<ProfileStore> profiles;  // null: none are kept
+    uint64_t descriptors = 1024;             // open files that this process may have
+    Duration idle_timeout = Seconds(3600);   // of a client's connection (rpc::ServerLimits)
+    Duration send_timeout = Seconds(30);     // of peers that do not read (rpc::ServerLimits)
+  };
+  Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background);
+  // The loop's objects are gone by then: see Close().
+  ~Shell() noexcept override;
+
+  // The parts that requests are for. Called once, before Listen; they must outlive Close().
+  void SetParts(const WorkerParts& worker, const ClientParts& client) {
+    worker_parts_.emplace(worker);
+    client_parts_.emplace(client);
+  }
+  // The port in use. Waits; not from the loop.
+  Result<uint16_t> Listen(const std::string& address, uint16_t port);
+  // Ends all connections. Waits; not from the loop.
+  void Close();
+
+  // Outlets. On the master's thread.
+  void Apply(uint64_t session, Message batch) override;
+  void CloseSession(uint64_t session) override;
+  void PushStatus(uint64_t watcher, Message status) override;
+  void Probe(const Look& look, std::function<void(Looked)> done) override;
+  void InPool(std::function<void()> work) override { pool_.Post(std::move(work)); }
+  void InBackground(std::function<void()> work) override { background_.Post(std::move(work)); }
+
+  // dfs::FsHost. On the KJ loop.
+  kj::Promise<Status> Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) override;
+  kj::Promise<void> Query(std::function<void(const dfs::Namespace&)> fn) override;
+
+  // For the services; on the KJ loop.
+  rpc::KjThread& kj() { return kj_; }
+  Pool& pool() { return pool_; }
+  const WorkerParts& worker_parts() const { return *worker_parts_; }
+  const ClientParts& client_parts() const { return *client_parts_; }
+  const Options& options() const { return options_; }
+  rpc::ServerCounts server_counts() const { return server_->counts(); }
+  // Empty: connections to the RPC port are answered. Otherwise why they are not.
+  std::string WhyNotReady() const { return self_check_.get() == nullptr ? "starting" : self_check_->WhyNot(); }
+  const std::string& address() const { return address_; }  // host:port as others reach it
+  uint64_t NextId() { return next_id_++; }
+  void PostToMaster(std::function<void()> fn) { loop_.Post(std::move(fn)); }
+  std::map<uint64_t, rpc::Worker::Client>& sessions() { return sessions_; }
+  std::map<uint64_t, rpc::JobWatcher::Client>& watchers() { return watchers_; }
+  // Runs `ask` on the master's thread; the promise carries what it returned.
+  template <class F>
+  auto Ask(F ask) -> kj::Promise<decltype(ask())> {
+    auto answer = MakeAnswer<decltype(ask())>(kj_);
+    loop_.Post([this, ask = std::move(ask), fulfill = std::move(answer.fulfill)]() mutable { fulfill(ask()); });
+    return kj::mv(answer.promise);
+  }
+
+ private:
+  Result<capnp::Capability::Client> Admit(const rpc::Hello& hello, const rpc::PeerInfo& peer);
+
+  Options options_;
+  rpc::KjThread& kj_;
+  Loop& loop_;
+  Pool &pool_, &background_;
+  std::optional<WorkerParts> worker_parts_;
+  std::optional<ClientParts> client_parts_;
+  rpc::Hello own_;
+
+  // The fields below belong to the KJ loop.
+  kj::Own<rpc::RpcServer> server_;
+  kj::Own<rpc::SelfCheck> self_check_;
+  std::map<uint64_t, rpc::Worker::Client> sessions_;
+  std::map<uint64_t, rpc::JobWatcher::Client> watchers_;
+  std::string address_;
+  uint64_t next_id_ = 1;
+};
+
+// The bootstrap capabilities. On the KJ loop.
+rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer);
+rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation);
+rpc::MasterForClient::Client MakeClientService(Shell& shell, const rpc::PeerInfo& peer);
+// Two of its calls: journal_status.cc, attempt_logs.cc.
+using JournalContext = capnp::CallContext<rpc::MasterForClient::JournalParams, rpc::MasterForClient::JournalResults>;
+kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context);
+using LogsContext = capnp::CallContext<rpc::MasterForClient::LogsParams, rpc::MasterForClient::LogsResults>;
+kj::Promise<void> AnswerLogs(Shell& shell, LogsContext context);
+
+}  // namespace mr::master

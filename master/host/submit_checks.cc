@@ -1,0 +1,71 @@
+#include "master/host/submit_checks.h"
+
+#include <algorithm>
+
+#include "common/base/text.h"
+#include "common/io/clock.h"
+#include "master/core/input_places.h"
+#include "master/host/input_pins.h"
+
+namespace mr::master {
+
+SubmitChecks::SubmitChecks(const HostOptions& options, Driver& driver, HostClock& clock, const SafeMode& safe_mode)
+    : options_(options), driver_(driver), core_(driver.core()), clock_(clock), safe_mode_(safe_mode) {}
+
+std::vector<Status> SubmitChecks::Refusals(const JobSpec& spec) {
+  std::vector<Status> refusals;
+  const auto add = [&refusals](const Status& status) {
+    if (!status.ok()) refusals.push_back(status);
+  };
+  add(safe_mode_.Check());
+  add(driver_.CheckRoom());
+  // Not checked where a spec is read: the journal may hold jobs of releases that accepted any name.
+  add(CheckQueueName(spec.queue));
+  add(sched::Scheduler::PoliciesOfJob(options_.policies, spec.policies, spec.speculation, spec.clones).status());
+  add(CheckMemory(spec));
+  if (spec.output_uri.starts_with("dfs://")) add(CheckDfsOutput(spec));
+  if (const JobView* job = core_.jobs().OpenWithOutput(spec.output_uri)) {
+    add(Rejected(Name(job->id) + " is running and writes to the same output " + spec.output_uri +
+                 "; wait for it (mrctl wait), end it (mrctl kill) or name another output"));
+  }
+  return refusals;
+}
+
+Status SubmitChecks::CheckMemory(const JobSpec& spec) {
+  uint64_t wanted = 0;
+  for (const auto& stage : spec.stages) wanted = std::max(wanted, spec.MemoryOf(stage));
+  const WorkerView* largest = nullptr;
+  const Instant now = clock_.Lived();
+  for (const auto& [id, worker] : core_.workers().all()) {
+    if (worker.excluded || !(worker.alive || worker.MayReturn(now))) continue;
+    if (worker.info.memory_bytes == 0) return Status::Ok();  // it has no limit
+    if (largest == nullptr || worker.info.memory_bytes > largest->info.memory_bytes) largest = &worker;
+  }
+  // Without a worker nothing is known: the job waits for one, which `mrctl why` reports.
+  if (largest == nullptr || wanted <= largest->info.memory_bytes) return Status::Ok();
+  return Rejected("each attempt asks for " + HumanBytes(wanted) +
+                  " of memory, and no worker has as much: the largest, " + Name(largest->id) + ", has " +
+                  HumanBytes(largest->info.memory_bytes) + "; ask for less (--memory), or start a worker with more");
+}
+
+PlanContext SubmitChecks::ContextOf(const JobSpec& spec) const {
+  PlanContext context;
+  context.total_slots = core_.workers().TotalSlots();
+  context.block_bytes = options_.block_bytes;
+  for (const auto& stage : spec.stages) {
+    for (const auto& input : stage.inputs) {
+      for (const auto& uri : input.files.uris) {
+        if (uri.starts_with("dfs://")) context.dfs_files.emplace_back(uri, DfsFiles(core_.files(), uri));
+      }
+    }
+  }
+  return context;
+}
+
+Status SubmitChecks::CheckDfsOutput(const JobSpec& spec) {
+  return core_.files()
+      .PrepareCommit({{clock_.Stamp(), WallClockMs()}, DfsPath(spec.output_uri), spec.overwrite, "", 0, {}})
+      .status();
+}
+
+}  // namespace mr::master

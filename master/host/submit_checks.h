@@ -1,0 +1,37 @@
+// Checks a submission against the cluster's state: what a submit would be refused for, and what its planner needs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "master/host/driver.h"
+#include "master/host/host_clock.h"
+#include "master/host/planner.h"
+#include "master/host/safe_mode.h"
+
+namespace mr::master {
+
+// Thread: the master's.
+class SubmitChecks {
+ public:
+  SubmitChecks(const HostOptions& options, Driver& driver, HostClock& clock, const SafeMode& safe_mode);
+
+  // Returns the reasons to refuse a submit; the first one is its answer. Files are checked with the plan.
+  std::vector<Status> Refusals(const JobSpec& spec);
+  // Returns the cluster's state for the planner.
+  PlanContext ContextOf(const JobSpec& spec) const;
+
+ private:
+  // Errors: kRejected: an attempt would need more memory than any worker has that is registered or may come back.
+  Status CheckMemory(const JobSpec& spec);
+  Status CheckDfsOutput(const JobSpec& spec);
+
+  const HostOptions& options_;
+  Driver& driver_;
+  MasterCore& core_;
+  HostClock& clock_;
+  const SafeMode& safe_mode_;
+};
+
+}  // namespace mr::master

@@ -1,0 +1,226 @@
+#include "master/host/why.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "common/base/text.h"
+#include "master/core/failure_text.h"
+#include "master/host/disk_room.h"
+#include "master/host/standing_still.h"
+#include "master/sched/state/state.h"
+
+namespace mr::master {
+namespace {
+
+std::string Line(const JobView& job, const WhyLine& line) {
+  const Duration after = line.at - job.submitted;
+  std::string text = (after.ns == 0 ? "at its submission" : "at " + HumanDuration(after)) + ": ";
+  const TaskId& task = line.attempt.task;
+  const bool stage = line.what == What::kStagePlanned && task.job == job.id && task.stage < job.spec.stages.size();
+  text += stage ? "stage '" + job.spec.stages[task.stage].name + "' planned" : Word(line.what);
+  if (line.attempt.number != 0)
+    text += " " + Name(line.attempt, job.letter(task.stage));
+  else if (line.what == What::kOtherContent)
+    text += " of " + Name(task, job.letter(task.stage));
+  if (line.worker.valid()) text += " on " + Name(line.worker);
+  return text + ": " + (line.text.empty() ? Explain(line.reason) : line.text);
+}
+
+}  // namespace
+
+WhyReader::WhyReader(MasterCore& core, HostClock& clock, DrainReader& drains)
+    : core_(core), clock_(clock), drains_(drains) {}
+
+std::vector<std::string> WhyReader::WhyPending(const JobView& job) const {
+  std::vector<std::string> lines;
+  const sched::State& state = core_.scheduler().state();
+  const sched::Job* known = state.FindJob(job.id);
+  if (known == nullptr || !known->running()) return lines;
+  const sched::Queue& queue = *known->in_queue;
+  for (uint32_t s = 0; s < known->stages.size(); ++s) {
+    const sched::StageSpec& spec = known->graph.stages[s];
+    if (!known->stages[s].in_ready) continue;
+    const sched::SlotKind kind = spec.slot_kind;
+    std::string why;
+    const auto fits = [&](WorkerId w) {
+      const sched::Worker& worker = *state.FindWorker(w);
+      return state.Room(worker, worker.used, kind, spec.memory_bytes);
+    };
+    if (state.slots().total == 0) {
+      const std::string no_room = WhyNoRoom(core_, clock_.LivedBy());
+      why = core_.workers().NoneToCome() ? "no worker is registered"
+            : no_room.empty()            ? "no worker is there that may take them"
+                                         : no_room;
+    } else if (state.free(kind).empty()) {
+      why = "all " + std::to_string(state.slots().by_kind[sched::KindIndex(kind)]) + " slots for them are taken";
+    } else if (std::none_of(state.free(kind).begin(), state.free(kind).end(), fits)) {
+      why = "no worker with a free slot has " + HumanBytes(spec.memory_bytes) + " of memory left";
+    } else if (state.sharing().max_shares && queue.max_share != 0 && queue.held_total() >= queue.max_share) {
+      why = "queue '" + queue.name + "' holds " + std::to_string(queue.held_total()) + " slots, its max share is " +
+            std::to_string(queue.max_share);
+    } else {
+      why =
+          "slots are free, and a policy holds them back (it waits for a place near their input, or for a better "
+          "worker)";
+    }
+    lines.push_back("stage '" + spec.name + "' has tasks that could run and do not: " + why);
+  }
+  return lines;
+}
+
+// A name without the stage, such as task_1_0001_m_000000, is valid where the job has one stage of this letter.
+Result<std::string> WhyReader::WithStage(const std::string& subject) const {
+  std::vector<std::string> parts;
+  std::istringstream in(subject);
+  for (std::string part; std::getline(in, part, '_');) parts.push_back(part);
+  const size_t short_of = parts.empty() ? 0 : parts[0] == "task" ? 5 : parts[0] == "attempt" ? 6 : 0;
+  if (parts.size() != short_of || short_of == 0 || (parts[3] != "m" && parts[3] != "r")) return subject;
+  const auto id = ParseJobId("job_" + parts[1] + "_" + parts[2]);
+  if (!id) return subject;
+  const JobView* job = core_.jobs().Find(*id);
+  if (job == nullptr) return core_.jobs().Unknown(*id);
+  std::vector<std::string> names;
+  for (uint32_t s = 0; s < job->spec.stages.size(); ++s) {
+    if (static_cast<char>(job->letter(s)) != parts[3][0]) continue;
+    names.push_back(parts[0] + "_" + parts[1] + "_" + parts[2] + "_" + std::to_string(s));
+    for (size_t i = 3; i < parts.size(); ++i) names.back() += "_" + parts[i];
+  }
+  if (names.empty()) return NotFound("there is no " + subject + ": the job has no stage of this kind");
+  if (names.size() == 1) return names[0];
+  return InvalidArgument("'" + subject + "' does not name a stage: " + names.front() + " to " + names.back());
+}
+
+Result<std::vector<std::string>> WhyReader::Why(const std::string& subject) {
+  if (const auto worker = ParseWorkerId(subject)) return WhyWorker(subject, *worker);
+  if (const auto job = ParseJobId(subject)) return WhyJob(subject, *job);
+  return WhyTask(subject);
+}
+
+Result<std::vector<std::string>> WhyReader::WhyWorker(const std::string& subject, WorkerId id) {
+  std::vector<std::string> lines;
+  const WorkerView* worker = core_.workers().Find(id);
+  if (worker == nullptr) return NotFound("there is no worker " + subject);
+  for (const auto& [job_id, job] : core_.jobs().jobs()) {
+    for (const auto& [task, why] : job.notes.why) {
+      for (const auto& line : why) {
+        if (line.worker == id) lines.push_back(Line(job, line));
+      }
+    }
+  }
+  if (lines.size() > 256) lines.erase(lines.begin(), lines.end() - 256);
+  std::string first = subject + " at " + worker->info.address + " is " + worker->Word();
+  const sched::Worker* known = core_.scheduler().state().FindWorker(id);
+  if (known != nullptr && known->refused > 0) {
+    first += "; it did not start " + std::to_string(known->refused) + " of the attempts that it was given, " +
+             std::to_string(known->refused_in_row) + " of them since it last started one";
+  }
+  std::vector<std::string> head = {first};
+  if (worker->full) {
+    head.push_back(DescribeRoom(*worker) +
+                   ", less than it keeps free (mrworker --min_free): it gets neither blocks "
+                   "nor attempts until it has room again");
+  }
+  if (worker->drained_by_user) {
+    const DrainReport report = *drains_.DrainOf(id);
+    for (const std::string& line : WaitsFor(report)) head.push_back("it cannot be stopped yet: " + line);
+    if (report.Safe()) head.push_back("it is safe to stop");
+    if (const std::string thin = StaysThin(report); !thin.empty()) head.push_back(thin);
+  }
+  if (worker->reports_given_up > 0) {
+    head.push_back("it gave up " + std::to_string(worker->reports_given_up) +
+                   " reports that broke the connection whenever they were sent; their attempts failed, and its log "
+                   "names them");
+  }
+  if (known != nullptr && known->held_until.ns != 0) {
+    head.push_back("it gets nothing for another " +
+                   HumanDuration(std::max(Duration{}, known->held_until - clock_.Stamp())) +
+                   ", since it did not start what it was given");
+  }
+  for (const sched::Reason& reason : core_.scheduler().WhyShuns(id, clock_.Stamp())) head.push_back(Explain(reason));
+  lines.insert(lines.begin(), head.begin(), head.end());
+  return lines;
+}
+
+Result<std::vector<std::string>> WhyReader::WhyJob(const std::string& subject, JobId id) {
+  std::vector<std::string> lines;
+  const JobView* job = core_.jobs().Find(id);
+  if (job == nullptr) return core_.jobs().Unknown(id);
+  lines.push_back(subject + " is " + Word(ShownState(*job)) + (job->error.empty() ? "" : ": " + job->error));
+  for (const std::string& line : WhyPending(*job)) lines.push_back(line);
+  for (const TaskId& task : core_.scheduler().state().unended()) {
+    if (task.job != job->id) continue;
+    for (const std::string& line : WhyUnended(core_, *job, task, clock_.Present())) lines.push_back(line);
+  }
+  for (const auto& [hung, text] : Hung(core_, *job, clock_.Present())) lines.push_back(text);
+  for (const auto& [stage, text] : job->notes.warnings) lines.push_back("warning: " + text);
+  for (const std::string& uri : job->notes.grown) lines.push_back("warning: " + GrownText(uri));
+  for (const Skew& s : job->notes.skew) lines.push_back("skew: " + SkewText(s, job->spec.stages[s.stage].name));
+  for (const auto& line : job->notes.why_job) lines.push_back(Line(*job, line));
+  for (const auto& [task, why] : job->notes.why) {
+    for (const auto& line : why) {
+      if (line.what == What::kOutputLost && lines.size() <= 256) lines.push_back(Line(*job, line));
+    }
+  }
+  for (const auto& [attempt, note] : job->notes.attempts) {
+    if (!note.failed || lines.size() > 256) continue;
+    lines.push_back(NameOf(attempt, *job) + " failed: " + note.message +
+                    (note.record.empty() ? "" : " (at " + note.record + ")"));
+  }
+  return lines;
+}
+
+Result<std::vector<std::string>> WhyReader::WhyTask(const std::string& subject) {
+  std::vector<std::string> lines;
+  MR_ASSIGN_OR_RETURN(const std::string name, WithStage(subject));
+  // A task's name is an attempt's name without its number.
+  auto attempt = ParseAttemptId(name);
+  const bool is_task = !attempt && name.starts_with("task_");
+  if (is_task) attempt = ParseAttemptId("attempt_" + name.substr(5) + "_1");
+  if (!attempt) return InvalidArgument("'" + subject + "' is no name of a job, task, attempt or worker");
+  const JobView* job = core_.jobs().Find(attempt->task.job);
+  if (job == nullptr) return core_.jobs().Unknown(attempt->task.job);
+  if (job->brief) return OnlyBrief(*job);
+  if (attempt->task.stage >= job->stages.size()) return NotFound("there is no " + subject);
+  const auto warning = job->notes.warnings.find(attempt->task.stage);
+  if (warning != job->notes.warnings.end()) lines.push_back("warning: " + warning->second);
+  const auto it = job->notes.why.find({attempt->task.stage, attempt->task.task});
+  if (it != job->notes.why.end()) {
+    for (const auto& line : it->second) {
+      if (is_task || line.attempt == *attempt) lines.push_back(Line(*job, line));
+    }
+  }
+  for (const std::string& line : WhyUnended(core_, *job, attempt->task, clock_.Present())) lines.push_back(line);
+  for (const auto& [id, text] : Hung(core_, *job, clock_.Present())) {
+    if (is_task ? id.task == attempt->task : id == *attempt) lines.push_back(text);
+  }
+  const auto alone = [&](const AttemptId& id) {
+    for (const sched::Reason& reason : core_.scheduler().WhyAlone(id, clock_.Stamp())) {
+      lines.push_back(core_.jobs().NameOf(id) + " is " + Explain(reason));
+    }
+  };
+  if (is_task) {
+    for (const AttemptView& a : core_.attempts().Of(attempt->task)) {
+      if (Live(a.state)) alone(a.id);
+    }
+  } else {
+    alone(*attempt);
+  }
+  if (is_task) {
+    for (const AttemptView& a : core_.attempts().Of(attempt->task)) {
+      if (a.note->message.empty() || lines.size() > 256) continue;
+      lines.push_back(NameOf(a.id, *job) + " is " + Word(a.state) + ": " + a.note->message);
+    }
+  }
+  if (const auto view = core_.attempts().Find(*attempt); view && !is_task) {
+    const std::string& message = view->note->message;
+    lines.push_back(std::string("it is ") + Word(view->state) + (message.empty() ? "" : ": " + message));
+  }
+  if (lines.empty() && is_task && attempt->task.task < job->stages[attempt->task.stage].tasks.size()) {
+    lines = WhyPending(*job);
+    lines.insert(lines.begin(), subject + " has not been launched yet");
+  }
+  if (lines.empty()) return NotFound("nothing was decided about " + subject);
+  return lines;
+}
+
+}  // namespace mr::master

@@ -1,0 +1,37 @@
+// Answers `mrctl why`: what happened to a job, a task, an attempt or a worker, and what keeps tasks from running.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "master/core/master_core.h"
+#include "master/host/drain_status.h"
+#include "master/host/host_clock.h"
+
+namespace mr::master {
+
+// Thread: the master's.
+class WhyReader {
+ public:
+  WhyReader(MasterCore& core, HostClock& clock, DrainReader& drains);
+
+  // Returns the answer in sentences. subject: the name of a job, task, attempt or worker. Errors: kInvalidArgument,
+  // kNotFound.
+  Result<std::vector<std::string>> Why(const std::string& subject);
+
+ private:
+  Result<std::vector<std::string>> WhyWorker(const std::string& subject, WorkerId id);
+  Result<std::vector<std::string>> WhyJob(const std::string& subject, JobId id);
+  Result<std::vector<std::string>> WhyTask(const std::string& subject);
+  // Returns the name of a task or an attempt with its stage; any other name as it is.
+  Result<std::string> WithStage(const std::string& subject) const;
+  // Returns why tasks have no slot, for each stage of a job that has such tasks.
+  std::vector<std::string> WhyPending(const JobView& job) const;
+
+  MasterCore& core_;
+  HostClock& clock_;
+  DrainReader& drains_;
+};
+
+}  // namespace mr::master
