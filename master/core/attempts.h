@@ -20,7 +20,7 @@ enum class AttemptState : uint8_t { kRunning, kWaiting, kCommitted, kReplica, kF
 const char* Word(AttemptState state);
 bool Live(AttemptState state);
 
-// What the scheduler does not keep of an attempt.
+// The part of an attempt that the scheduler does not keep.
 struct AttemptNote {
   sched::Reason reason;                      // of its launch
   std::string message, record, stderr_tail;  // of its end

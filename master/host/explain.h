@@ -26,7 +26,7 @@ struct Explained {
   std::vector<Status> refusals;  // of a submit; the first is its answer
   JobPlan plan;
   struct Locality {
-    uint32_t with_replica = 0;  // splits of which a worker that lives has a replica
+    uint32_t with_replica = 0;  // splits with a replica on a worker that lives
     uint32_t workers = 0;       // on so many workers in all
   };
   std::vector<Locality> locality;  // by stage

@@ -206,7 +206,7 @@ class DrainHostTest : public testing::Test {
     host_->sessions().Register(static_cast<uint64_t>(name), in, [](RegisterOut) {});
   }
   WorkerId Of(char name) { return host_->core().workers().FindIncarnation(static_cast<uint64_t>(name))->id; }
-  // A file of one block, of which the given worker has the only replica.
+  // A file of one block whose only replica is on the given worker.
   BlockRef Put(const std::string& path, char on) {
     const auto fs = [&](const dfs::FsHost::PrepareFn& prepare) {
       host_->block_store().FsMutate(prepare, nullptr,
