@@ -237,10 +237,9 @@ TEST_F(DeadlinesTest, ADeadlineThatIsSetIsTakenAndWarnedOfWhereItIsNotLikelyToBe
   EXPECT_THAT(warning(*first, 1'700'000), HasSubstr(": all 4 slots of the cluster are too few for it; the earliest "));
   EXPECT_EQ(warning(*first, 0), "");
   EXPECT_EQ(warning(*first, kThreeSlotsMs), "");
-  EXPECT_THAT(
-      warning(*second, kThreeSlotsMs),
-      HasSubstr(": it needs 3 slots, and of the cluster's 4 only 1 is not guaranteed to others; the earliest that "
-                "can be is 1h08m"))
+  EXPECT_THAT(warning(*second, kThreeSlotsMs),
+              HasSubstr(": it needs 3 slots, and of the cluster's 4 only 1 is not guaranteed to others; the earliest "
+                        "deadline that can be met is 1h08m"))
       << "once the first has ended: (2000 + 1800) / .95 s, a hundredth more, in minutes";
   EXPECT_EQ(warning(*second, 68 * 60'000), "") << "what it names is likely";
 }
