@@ -79,10 +79,10 @@ void Annotator::Add(What what, const AttemptId& attempt, JobId id, WorkerId work
   job->notes.Add({at(), what, attempt, worker, reason, std::move(text)});
 }
 
-bool Annotator::Ended(const AttemptId& attempt) const {
+const AttemptChange* Annotator::EndOf(const AttemptId& attempt) const {
   const auto it = std::find_if(changes_.attempts.begin(), changes_.attempts.end(),
-                               [&](const AttemptChange& change) { return change.id == attempt; });
-  return it != changes_.attempts.end() && it->ended;
+                               [&](const AttemptChange& change) { return change.ended && change.id == attempt; });
+  return it == changes_.attempts.end() ? nullptr : &*it;
 }
 
 struct Annotator::OfEvent {
@@ -90,7 +90,8 @@ struct Annotator::OfEvent {
 
   void operator()(const sched::AttemptFailed& e) {
     JobView* known = a.Known(e.attempt.task.job);
-    if (known == nullptr || !a.Ended(e.attempt)) return;
+    const AttemptChange* end = a.EndOf(e.attempt);
+    if (known == nullptr || end == nullptr) return;
     JobView& job = *known;
     AttemptNote& note = job.notes.attempts[e.attempt];
     FailedExtra failed;
@@ -99,10 +100,11 @@ struct Annotator::OfEvent {
       note.stderr_tail = failed.stderr_tail;
     }
     note.message = e.message;
+    if (end->state != AttemptState::kFailed) return;  // it was being stopped
     job.notes.last_failure = NameOf(e.attempt, job) + " failed on " + Name(e.worker) + ": " + OneLine(e.message);
   }
   void operator()(const sched::AttemptRefused& e) {
-    if (!a.Ended(e.attempt)) return;
+    if (a.EndOf(e.attempt) == nullptr) return;
     ++a.totals_->attempts.refused;
     JobView* known = a.Known(e.attempt.task.job);
     if (known == nullptr) return;
@@ -188,11 +190,11 @@ void Annotator::Changes() {
     if (job == nullptr) continue;
     uint64_t& taken = job->notes.stages[change.id.task.stage].taken_bytes;
     taken = static_cast<uint64_t>(std::max<int64_t>(0, static_cast<int64_t>(taken) + change.taken_bytes));
-    if (change.ended) Ended(change, job);
+    if (change.ended) NoteEnd(change, job);
   }
 }
 
-void Annotator::Ended(const AttemptChange& change, JobView* job) {
+void Annotator::NoteEnd(const AttemptChange& change, JobView* job) {
   const bool failed = change.state == AttemptState::kFailed, killed = change.state == AttemptState::kKilled;
   const bool won = change.state == AttemptState::kCommitted, kept = change.state == AttemptState::kReplica;
   if (!job->brief) {

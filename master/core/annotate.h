@@ -33,10 +33,10 @@ class Annotator {
   struct OfEvent;
   struct OfDecision;
   Instant at() const { return record_.stamped.at; }
-  // Returns whether the attempt ended in this step, by its own report.
-  bool Ended(const AttemptId& attempt) const;
+  // Returns the attempt's change if it ended in this step, or null.
+  const AttemptChange* EndOf(const AttemptId& attempt) const;
   JobView* Known(JobId id) const;
-  void Ended(const AttemptChange& change, JobView* job);
+  void NoteEnd(const AttemptChange& change, JobView* job);
   void Add(What what, const AttemptId& attempt, JobId job, WorkerId worker, const sched::Reason& reason,
            std::string text = "");
   void NotMade(const Replica& from, WorkerId to, const std::string& why);

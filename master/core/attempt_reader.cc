@@ -39,8 +39,10 @@ StageCounts AttemptReader::Counts(const JobView& job, uint32_t stage) const {
   StageCounts counts{.done = of.committed};
   for (const auto& [task, number] : of.active) {
     const AttemptId id{{job.id, stage, task}, number};
-    const AttemptView attempt = ViewOf(id, *state_.FindAttempt(id), job.notes.Find(id));
-    ++(attempt.state == AttemptState::kWaiting ? counts.waiting : counts.running);
+    const sched::Attempt& attempt = *state_.FindAttempt(id);
+    // An attempt that has read its inputs does not wait: its note need not be looked up.
+    const bool waits = !attempt.inputs_done && ViewOf(id, attempt, job.notes.Find(id)).state == AttemptState::kWaiting;
+    ++(waits ? counts.waiting : counts.running);
   }
   return counts;
 }

@@ -14,7 +14,7 @@ struct StageCounts {
   uint32_t done = 0, running = 0, waiting = 0;
 };
 
-// A view of both; valid as long as these. Jobs in brief have no attempts.
+// Valid as long as the state and the jobs that it reads. Jobs in brief have no attempts.
 class AttemptReader {
  public:
   AttemptReader(const sched::State& state, const Jobs& jobs) : state_(state), jobs_(jobs) {}

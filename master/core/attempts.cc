@@ -10,7 +10,8 @@ uint64_t TakenBytes(const sched::Attempt& attempt) {
   return attempt.samples.empty() ? 0 : attempt.samples.back().taken_bytes;
 }
 
-AttemptState StateOf(const sched::Attempt& attempt, bool waits, bool replica) {
+// failed: by a report of its worker.
+AttemptState StateOf(const sched::Attempt& attempt, bool waits, bool replica, bool failed) {
   switch (attempt.state) {
     case sched::AttemptState::kLaunched:
     case sched::AttemptState::kRunning:
@@ -18,7 +19,7 @@ AttemptState StateOf(const sched::Attempt& attempt, bool waits, bool replica) {
       return waits && !attempt.inputs_done ? AttemptState::kWaiting : AttemptState::kRunning;
     case sched::AttemptState::kCommitted: return replica ? AttemptState::kReplica : AttemptState::kCommitted;
     case sched::AttemptState::kFailed:
-      return attempt.failure == FailureKind::kLost ? AttemptState::kKilled : AttemptState::kFailed;
+      return attempt.failure == FailureKind::kLost && !failed ? AttemptState::kKilled : AttemptState::kFailed;
     case sched::AttemptState::kDiscarded:
     case sched::AttemptState::kKilled: return AttemptState::kKilled;
   }
@@ -44,7 +45,7 @@ AttemptView ViewOf(const AttemptId& id, const sched::Attempt& attempt, const Att
           .incarnation = attempt.incarnation,
           .cause = attempt.cause,
           .state = StateOf(attempt, note->reason.code == sched::ReasonCode::kWaitingEarly,
-                           note->verdict == Verdict::kReplicaKept),
+                           note->verdict == Verdict::kReplicaKept, note->failed),
           .stop_asked = attempt.state == sched::AttemptState::kEnding,
           .launched = attempt.launched_at,
           .ended = attempt.ended_at,
@@ -55,15 +56,16 @@ AttemptView ViewOf(const AttemptId& id, const sched::Attempt& attempt, const Att
 
 StepWatch::StepWatch(const sched::State& state, const sched::Event& event) {
   if (const auto* progress = std::get_if<sched::AttemptProgress>(&event)) {
-    for (const ProgressReport& report : progress->reports) Add(state, report.attempt);
+    for (const ProgressReport& report : progress->reports) Add(state, report.attempt, progress->worker);
   } else if (const auto* finished = std::get_if<sched::AttemptFinished>(&event)) {
-    Add(state, finished->attempt);
+    Add(state, finished->attempt, finished->worker);
   } else if (const auto* failed = std::get_if<sched::AttemptFailed>(&event)) {
-    Add(state, failed->attempt);
+    failed_ = failed->attempt;
+    Add(state, failed->attempt, failed->worker);
   } else if (const auto* refused = std::get_if<sched::AttemptRefused>(&event)) {
-    Add(state, refused->attempt);
+    Add(state, refused->attempt, refused->worker);
   } else if (const auto* killed = std::get_if<sched::AttemptKilled>(&event)) {
-    Add(state, killed->attempt);
+    Add(state, killed->attempt, killed->worker);
   } else if (const auto* lost = std::get_if<sched::WorkerLost>(&event)) {
     AddWorker(state, lost->worker);
     lost_ = lost->worker;
@@ -78,14 +80,14 @@ StepWatch::StepWatch(const sched::State& state, const sched::Event& event) {
 void StepWatch::AddWorker(const sched::State& state, WorkerId id) {
   const sched::Worker* worker = state.FindWorker(id);
   if (worker == nullptr) return;
-  for (const AttemptId& attempt : worker->attempts) Add(state, attempt);
+  for (const AttemptId& attempt : worker->attempts) Add(state, attempt, id);
   asked_ = RequestedReplicas(state, id);
 }
 
-void StepWatch::Add(const sched::State& state, const AttemptId& id) {
+void StepWatch::Add(const sched::State& state, const AttemptId& id, WorkerId worker) {
   const sched::Attempt* attempt = state.FindAttempt(id);
-  if (attempt == nullptr || !attempt->holds_slot()) return;
-  // A report may name an attempt twice.
+  if (attempt == nullptr || !attempt->holds_slot() || attempt->worker != worker) return;
+  // A report may name an attempt twice. There are at most as many as the worker has slots.
   const auto same = [&id](const Before& before) { return before.id == id; };
   if (std::none_of(attempts_.begin(), attempts_.end(), same)) attempts_.push_back({id, TakenBytes(*attempt)});
 }
@@ -97,7 +99,7 @@ StepChanges StepWatch::Changes(const sched::State& state, const std::vector<sche
     const sched::Attempt* attempt = state.FindAttempt(id);
     if (attempt == nullptr) continue;  // its job ended, and is forgotten already
     AttemptChange change{.id = id, .cause = attempt->cause, .ended = !attempt->holds_slot()};
-    change.state = StateOf(*attempt, false, IsReplica(id, decisions));
+    change.state = StateOf(*attempt, false, IsReplica(id, decisions), id == failed_);
     change.taken_bytes = static_cast<int64_t>(TakenBytes(*attempt)) - static_cast<int64_t>(taken);
     if (change.ended) {
       change.held = at - attempt->launched_at;

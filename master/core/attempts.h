@@ -24,7 +24,7 @@ bool Live(AttemptState state);
 struct AttemptNote {
   sched::Reason reason;                      // of its launch
   std::string message, record, stderr_tail;  // of its end
-  bool failed = false;                       // the message is that of its own failure
+  bool failed = false;                       // it ended by a failure that its worker reported
   Verdict verdict = Verdict::kNoted;         // kWinner, kReplicaKept: the answer to its report, also to repeats
   uint64_t sequence = 0;                     // of the record of its end
 };
@@ -76,13 +76,14 @@ class StepWatch {
     AttemptId id;
     uint64_t taken_bytes = 0;
   };
-  void Add(const sched::State& state, const AttemptId& id);
+  void Add(const sched::State& state, const AttemptId& id, WorkerId worker);
   void AddWorker(const sched::State& state, WorkerId worker);
 
   std::vector<Before> attempts_;    // those with a slot
   std::vector<Replica> asked_;      // of the event's worker, as RequestedReplicas returns them
   std::vector<Replica> inventory_;  // of a worker that registers, with its id and incarnation
-  WorkerId lost_;                   // the event says that it is lost
+  WorkerId lost_;                   // the worker of a WorkerLost event; else invalid
+  AttemptId failed_;                // the attempt of an AttemptFailed event; else zero
 };
 
 // Returns the sources of the replicas that were requested of this worker and are not made yet: output and attempt; the

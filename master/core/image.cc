@@ -55,7 +55,7 @@ std::string MasterCore::Head(bool hard) const {
   tails.next_blocks = epochs_.NextBlocks();
   if (!hard) {
     tails.skew = skew_.Save();
-    // A replay does not see what was cleaned up; what those keep that ended long ago was.
+    // A replay does not see what was cleaned up. The staging of jobs in brief was: they ended long ago.
     for (const JobId id : open_.uncleaned) {
       if (jobs_.Whole(id)) head.uncleaned.push_back(id);
     }

@@ -78,7 +78,7 @@ struct StageImage {
   }
 };
 
-// worker to total_bytes, without state: of 0.1.
+// Release 0.1 filled the fields from worker to total_bytes. They are 0 now, but for state.
 struct AttemptImage {
   AttemptId id;
   WorkerId worker;
@@ -185,6 +185,7 @@ StageImage ImageOf(const StageView& stage, const StageNotes& notes) {
 
 void Read(StageImage image, StageView* stage, StageNotes* notes) {
   stage->planned = image.planned;
+  stage->committed = image.committed;
   stage->output_bytes = image.output_bytes;
   stage->output_records = image.output_records;
   notes->started = image.started;
@@ -194,7 +195,6 @@ void Read(StageImage image, StageView* stage, StageNotes* notes) {
   notes->last_commit = image.last_commit;
   for (TaskImage& task : image.tasks) {
     if (task.refused != 0) notes->refused[static_cast<uint32_t>(stage->tasks.size())] = task.refused;
-    stage->committed += task.committed;
     stage->tasks.push_back(ViewOf(std::move(task)));
   }
 }
@@ -397,7 +397,8 @@ Result<JobView> ViewOf(JobImage image, const std::function<Result<JobSpec>(std::
     Read(std::move(image.stages[s]), &job.stages.emplace_back(), &job.notes.stages[s]);
   }
   for (AttemptImage& attempt : image.attempts) {
-    if (job.Find(attempt.id.task) == nullptr) return Unreadable(Name(job.id));
+    // A takeover may have planned fewer tasks; release 0.1 kept the attempts of the others.
+    if (job.Find(attempt.id.task) == nullptr) continue;
     const AttemptId id = attempt.id;
     job.notes.attempts.emplace(id, NoteOf(std::move(attempt)));
   }

@@ -1,6 +1,6 @@
-// The annotations of a job: what people see of it that the scheduler does not keep, and that no decision reads.
-// Reasons, messages of attempts, warnings, counts and times. Made from records, their decisions and the changes of
-// attempts. Bounded. Kept in snapshots.
+// The annotations of a job: what people see of it and the scheduler does not keep. Reasons, messages of attempts,
+// warnings, counts and times. Made from records, their decisions and the changes of attempts. No decision reads them;
+// the answer to a repeated report does (AttemptNote::verdict). Bounded. Kept in snapshots.
 #pragma once
 
 #include <array>

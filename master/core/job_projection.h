@@ -57,7 +57,7 @@ struct JobProjection {
   bool brief = false;        // tasks, attempts and reasons are gone; `totals` sums up its outputs
   bool rolled_back = false;  // committed tasks had to run again, since an input changed its content
   OutputTotals totals;
-  std::string error, publish_error;
+  std::string error, publish_error;  // for people
   Instant submitted, ended;
   uint64_t submit_sequence = 0;
   std::vector<StageView> stages;

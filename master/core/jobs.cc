@@ -42,9 +42,10 @@ std::vector<JobId> Jobs::OpenJobs() const {
   return open;
 }
 
-void Jobs::Shrink() {
+void Jobs::Shrink(const std::function<bool(JobId)>& has_live_attempts) {
   while (whole_.size() > 1 && (whole_.size() > std::min(kWholeJobs, ended_jobs_) || whole_tasks_ > kWholeTasks)) {
     JobView& job = jobs_.at(whole_.front());
+    if (has_live_attempts(job.id)) break;  // their ends still count, and their staging is cleaned up after them
     job.totals = TotalsOf(job.Outputs());
     for (StageView& stage : job.stages) {
       whole_tasks_ -= stage.tasks.size();
@@ -118,23 +119,35 @@ struct Jobs::Projector {
   template <class E>
   void operator()(const E&) {}
   void operator()(const sched::JobSubmitted& e) {
-    JobView& job = jobs.jobs_[e.job];
+    const auto [it, added] = jobs.jobs_.try_emplace(e.job);
+    if (!added) return;  // the scheduler passes over a second submission, too
+    JobView& job = it->second;
     static_cast<JobProjection&>(job) = SubmittedJob(record, sequence);
     job.notes.stages.resize(job.stages.size());
     if (!job.submission_id.empty()) jobs.submissions_[job.submission_id] = e.job;
     jobs.AddOpen(job);
   }
   void operator()(const sched::StagePlanned& e) {
-    if (JobView* job = jobs.Find(e.job)) master::Apply(e, job);
+    JobView* job = jobs.Find(e.job);
+    if (job == nullptr) return;
+    master::Apply(e, job);
+    DropNotes(job);
   }
   void operator()(const sched::JobTakenOver& e) {
-    if (JobView* job = jobs.Find(e.submitted.job)) master::Apply(e, job);
+    JobView* job = jobs.Find(e.submitted.job);
+    if (job == nullptr) return;
+    master::Apply(e, job);
+    DropNotes(job);
+  }
+  // The plan of another release may have had more tasks.
+  static void DropNotes(JobView* job) {
+    std::erase_if(job->notes.attempts, [job](const auto& entry) { return job->Find(entry.first.task) == nullptr; });
   }
   void operator()(const sched::JobSet& e) {
     if (JobView* job = jobs.Find(e.job)) master::Apply(e, job);
   }
   void operator()(const sched::ReplicaMade& e) { Made(e.replica); }
-  // It stays where no decision of the same step drops it.
+  // The replica stays if no decision of the same step drops it.
   void Made(const Replica& replica) {
     JobView* job = jobs.Find(replica.output.task.job);
     const bool refused = std::any_of(decisions.begin(), decisions.end(), [&replica](const sched::Decision& d) {

@@ -56,8 +56,8 @@ class Jobs {
   void ForgetReads();
   // Marks the job's end as reported: the job may be shortened and forgotten when others have ended after it.
   void Settle(JobId id);
-  // Shortens and forgets such jobs. Requires: nothing of this turn still names jobs.
-  void Shrink();
+  // Shortens and forgets such jobs, but none that has live attempts. Requires: nothing of this turn still names jobs.
+  void Shrink(const std::function<bool(JobId)>& has_live_attempts);
 
   // Writes all jobs in parts, for a snapshot, and reads them back into an empty object (job_image.cc). hard: only what
   // records determine. read_spec: reads a job's spec from its wire form. Errors: kCorrupted.

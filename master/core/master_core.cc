@@ -287,7 +287,7 @@ Status MasterCore::Check(const Record& record) const {
   return event == nullptr ? Status::Ok() : CheckEvent(*event);
 }
 
-// Returns whether the table has the task that a promise of another version names, or has it behind the event.
+// Returns whether the projection has the task that a promise of another version names, or has it after the event.
 bool MasterCore::HasTaskOf(const sched::Decision& promise, const sched::Event& event) const {
   const auto* accept = std::get_if<sched::Accept>(&promise);
   const auto* mark = std::get_if<sched::MarkIndeterminate>(&promise);
@@ -338,6 +338,7 @@ Status MasterCore::CheckEvent(const EventRecord& record) const {
     }
   }
   for (const sched::Decision& decision : *record.outcome) {
+    if (!IsPromise(decision)) return Corrupted("an outcome with a decision that is no promise");
     if (foreign_ && !HasTaskOf(decision, event)) return Corrupted("a promise about a task that does not exist");
     const auto* commit = std::get_if<sched::CommitJob>(&decision);
     if (commit == nullptr) continue;

@@ -143,7 +143,9 @@ class MasterCore {
   // The job keeps nothing beside its output any more.
   void Cleaned(JobId job) { open_.uncleaned.erase(job); }
   // Shortens and forgets ended jobs. Requires: nothing refers to jobs.
-  void Shrink() { jobs_.Shrink(); }
+  void Shrink() {
+    jobs_.Shrink([this](JobId id) { return attempts().Live(id) > 0; });
+  }
 
   // ---- Follow-ups (prepare.cc)
   // Returns the event that answers it, or nothing where there is nothing to answer, or not yet.
@@ -269,6 +271,7 @@ class MasterCore {
   Status RestoreHead(std::string_view part, uint64_t sequence);
   sched::JobTakenOver TakenOver(const JobView& job) const;
   std::vector<Replica> ReplicasToMake(WorkerId of) const;
+  std::optional<uint64_t> CommittedBy(const Reporter& from) const;
   bool ReadOtherContent(const AttemptId& attempt, const std::vector<Consumed>& consumed) const;
   std::string ExcessOf(const Reporter& from, const report::Finished& finished, const FinishedExtra& extra) const;
 
@@ -286,7 +289,7 @@ class MasterCore {
   PartitionSizes partition_sizes_;  // volatile
   SkewTable skew_;
   std::map<std::string, sched::QueueSet> queues_;  // as operators set them, under whatever build
-  // The newest epoch is of another kSchedulerVersion: the scheduler knows nothing, the tables what promises say.
+  // The newest epoch is of another kSchedulerVersion: the scheduler knows nothing, the projections what promises say.
   bool foreign_ = false;
   bool scheduler_restored_ = false;
   uint32_t epoch_ = 0, next_job_ = 1;

@@ -42,9 +42,11 @@ std::optional<LostBlock> UnreadableBlock(const dfs::Namespace& files, const Outp
 bool IsLastTask(const sched::Job& job, const TaskId& task) {
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     const sched::Stage& stage = job.stages[s];
+    if (!job.graph.stages[s].is_final) continue;
     if (!stage.planned() || stage.committed + (s == task.stage ? 1 : 0) != stage.tasks.size()) return false;
   }
-  return task.stage < job.stages.size() && task.task < job.stages[task.stage].tasks.size() &&
+  return task.stage < job.stages.size() && job.graph.stages[task.stage].is_final &&
+         task.task < job.stages[task.stage].tasks.size() &&
          job.stages[task.stage].tasks[task.task].state != sched::TaskState::kCommitted;
 }
 

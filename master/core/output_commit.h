@@ -24,7 +24,7 @@ struct LostBlock {
 // Returns the first such block, or nothing if all can be read. looks: is raised by the blocks looked at.
 std::optional<LostBlock> UnreadableBlock(const dfs::Namespace& files, const OutputParts& parts, uint64_t* looks);
 
-// Returns whether this task is the only one of the job that has not committed.
+// Returns whether this task is the only one of the job's final stages that has not committed.
 bool IsLastTask(const sched::Job& job, const TaskId& task);
 
 // Fills in how the job's output becomes visible (FinishedExtra::dfs_commit), or why it cannot (dfs_error). Changes

@@ -104,7 +104,7 @@ sched::JobTakenOver MasterCore::TakenOver(const JobView& whole) const {
     }
     // Where blocks are is not known yet.
     for (sched::TaskPlan& task : taken.plans.back().tasks) task.preferred.clear();
-    // Where an input's content changed, the table does not say what of the committed still stands.
+    // Where an input's content changed, the projection does not say which committed outputs still hold.
     for (uint32_t t = 0; t < job.stages[s].tasks.size() && !job.rolled_back; ++t) {
       const TaskView& task = job.stages[s].tasks[t];
       if (!task.committed || unsure.contains(s)) continue;
@@ -174,6 +174,21 @@ std::string MasterCore::ExcessOf(const Reporter& from, const report::Finished& f
   return bad_records_.Excess(*job, task, extra, finished.bad_records);
 }
 
+// Returns the record that the answer waits for, if the projection has this attempt's output as the committed one. The
+// scheduler lacks the attempt when it has forgotten the job, or when another version launched it.
+std::optional<uint64_t> MasterCore::CommittedBy(const Reporter& from) const {
+  const TaskId& id = from.attempt.task;
+  const JobView* job = jobs_.Find(id.job);
+  const TaskView* task = job == nullptr ? nullptr : job->Find(id);
+  if (task == nullptr || !task->committed || task->winner != from.attempt.number || task->worker != from.worker) {
+    return std::nullopt;
+  }
+  const sched::Task* known = scheduler_->state().FindTask(id);
+  if (known != nullptr && known->winner != from.attempt.number) return std::nullopt;
+  const AttemptNote* note = job->notes.Find(from.attempt);
+  return note == nullptr ? 0 : note->sequence;
+}
+
 MasterCore::FinishedAnswer MasterCore::PrepareFinished(const Reporter& from, report::Finished finished,
                                                        Instant at) const {
   const auto known = attempts().Find(from.attempt);
@@ -181,6 +196,9 @@ MasterCore::FinishedAnswer MasterCore::PrepareFinished(const Reporter& from, rep
       known->note->verdict != Verdict::kNoted) {
     // Its answer was lost on the way: the same one again.
     return {std::nullopt, known->note->verdict, known->note->sequence, ""};
+  }
+  if (!known) {
+    if (const auto sequence = CommittedBy(from)) return {std::nullopt, Verdict::kWinner, *sequence, ""};
   }
   TaskOutput& output = finished.output;
   const FinishedExtra extra{

@@ -51,13 +51,13 @@ Greeting MasterCore::GreetingOf(WorkerId id, const std::vector<Replica>& invento
   out.replicate = ReplicasToMake(id);
   for (const AttemptId& attempt : running) {
     const sched::Attempt* known = scheduler_->state().FindAttempt(attempt);
-    const bool goes_on = known != nullptr && known->live() && known->worker == id;
+    const bool goes_on = known != nullptr && known->live() && known->worker == id && jobs_.Whole(attempt.task.job);
     (goes_on ? out.go_on : out.kill).push_back(attempt);
   }
   return out;
 }
 
-// Each from a replica that there is now. Where there is none, the scheduler asks for another one.
+// Returns the requested replicas, each with a replica that it can be made from. Those without one are left out.
 std::vector<Replica> MasterCore::ReplicasToMake(WorkerId of) const {
   std::vector<Replica> all;
   for (const Replica& asked : RequestedReplicas(scheduler_->state(), of)) {

@@ -50,7 +50,7 @@ Status Host::Recover() {
   const Duration promised = std::max(core.promised_wait(), core.scheduler().state().config().lost_wait);
   driver_.BeginEpoch();
   safe_mode_.SettleAcceptedLoss();
-  // All state is restored before the first event is fed: effects of decisions read the tables and the scheduler.
+  // All state is restored before the first event is fed: effects of decisions read the whole core.
   driver_.Feed(sched::ConfigChanged{options_.policies, options_.seed, options_.scheduler_version, Millis(100)});
   leases_.SetEffectsWait(options_.effects_lease + kLeaseMargin,
                          driver_.journal().last_epoch() == 0 ? Duration{} : promised);

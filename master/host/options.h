@@ -27,7 +27,7 @@ struct HostOptions {
   uint64_t block_bytes = 64ull << 20;
   uint32_t replication = 3;
   uint64_t snapshot_bytes = 64ull << 20;  // of journal, after which a snapshot is made
-  size_t ended_jobs = kEndedJobs;         // that the job table keeps
+  size_t ended_jobs = kEndedJobs;         // that are kept
   uint64_t fat_partition_bytes = kFatBytes;
   uint32_t scheduler_version = sched::kSchedulerVersion;          // tests set another one
   std::shared_ptr<ProfileStore> profiles;                         // of earlier runs; null: none are kept

@@ -74,7 +74,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   template <class F>
   auto Ask(F ask) -> kj::Promise<decltype(ask())> {
     auto answer = MakeAnswer<decltype(ask())>(kj_);
-    loop_.Post([this, ask = std::move(ask), fulfill = std::move(answer.fulfill)]() mutable { fulfill(ask()); });
+    loop_.Post([ask = std::move(ask), fulfill = std::move(answer.fulfill)]() mutable { fulfill(ask()); });
     return kj::mv(answer.promise);
   }
 

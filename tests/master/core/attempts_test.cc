@@ -29,8 +29,9 @@ class AttemptsTest : public testing::Test {
     job_ = std::get<sched::JobSubmitted>(record->stamped.event).job;
     Feed(Record(*std::move(record)));
   }
-  static std::unique_ptr<MasterCore> NewCore() {
-    return std::make_unique<MasterCore>(MasterCore::Config{.directory = "/m"}, test::ReadSpec);
+  static std::unique_ptr<MasterCore> NewCore(uint32_t version = sched::kSchedulerVersion) {
+    return std::make_unique<MasterCore>(MasterCore::Config{.directory = "/m", .scheduler_version = version},
+                                        test::ReadSpec);
   }
   Applied Feed(Record record) {
     Applied applied = core_->Apply(&record, {++sequence_, 1});
@@ -68,23 +69,24 @@ class AttemptsTest : public testing::Test {
     const AttemptView view = View(number);
     return {view.id, view.worker, view.incarnation};
   }
-  MasterCore::FinishedAnswer Finish(uint32_t number) {
+  MasterCore::FinishedAnswer Finish(uint32_t number) { return Finish(From(number)); }
+  MasterCore::FinishedAnswer Finish(const Reporter& from) {
     now_ = now_ + Seconds(1);
     report::Finished finished;
     finished.output.manifest = {1, 100, {7, 7}};
     finished.output.partitions = 1;
     finished.output.rows = {{1, 100, {7, 7}, 1}};
-    auto answer = core_->PrepareFinished(From(number), std::move(finished), now_);
-    if (answer.record) answer.verdict = VerdictOf(Map(number), Feed(Record(*answer.record)).decisions);
+    auto answer = core_->PrepareFinished(from, std::move(finished), now_);
+    if (answer.record) answer.verdict = VerdictOf(from.attempt, Feed(Record(*answer.record)).decisions);
     return answer;
   }
   void Progress(uint32_t number, uint64_t taken) {
     const Reporter from = From(number);
     Feed(sched::AttemptProgress{from.worker, from.incarnation, {{Map(number), 1, taken, 100, 0, false}}});
   }
-  void Fail(uint32_t number) {
+  void Fail(uint32_t number, FailureKind kind = FailureKind::kUser) {
     const Reporter from = From(number);
-    Feed(sched::AttemptFailed{Map(number), from.worker, from.incarnation, FailureKind::kUser, "no\nluck"},
+    Feed(sched::AttemptFailed{Map(number), from.worker, from.incarnation, kind, "no\nluck"},
          EncodeFields(FailedExtra{"line 1", "oh"}));
     // Its task is launched again when its back-off is over.
     for (int i = 0; i < 100 && !core_->attempts().Find(Map(number + 1)); ++i) {
@@ -146,6 +148,39 @@ TEST_F(AttemptsTest, ARepeatedReportGetsTheSameAnswerThroughASnapshot) {
     EXPECT_EQ(again.verdict, Verdict::kWinner);
     EXPECT_EQ(again.sequence, sequence);
   }
+}
+
+TEST_F(AttemptsTest, AFailureForALostInputIsAFailureAndTheLossOfItsWorkerIsNone) {
+  Fail(1, FailureKind::kLost);
+  EXPECT_EQ(View(1).state, AttemptState::kFailed);
+  EXPECT_EQ(core_->jobs().totals().attempts.failed, 1u);
+  const Reporter from = From(2);
+  Feed(sched::WorkerLost{from.worker, from.incarnation, "silent"});
+  EXPECT_EQ(View(2).state, AttemptState::kKilled);
+  EXPECT_EQ(View(2).note->message, "its worker was lost: silent");
+  EXPECT_EQ(core_->jobs().totals().attempts.failed, 1u);
+}
+
+// The scheduler of another version has the output and not the attempt.
+TEST_F(AttemptsTest, AReportOfTheCommittedOutputIsAnsweredAlsoAfterATakeover) {
+  const Reporter from = From(1);
+  EXPECT_EQ(Finish(1).verdict, Verdict::kWinner);
+  auto other = NewCore(sched::kSchedulerVersion + 1);
+  core_->Save(
+      [&](RecordKind kind, const std::string& part) { ASSERT_TRUE(other->Restore(kind, part, sequence_).ok()); });
+  core_ = std::move(other);
+  EXPECT_TRUE(core_->Foreign());
+  Feed(Record(EpochStarted{2, sched::kSchedulerVersion + 1, 1}));
+  Feed(sched::ConfigChanged{"fifo", 1, sched::kSchedulerVersion + 1, Millis(100)});
+  std::vector<std::string> notes;
+  for (sched::Event& event : core_->PrepareTakeOver(now_, &notes)) Feed(std::move(event));
+  EXPECT_EQ(Maps().done, 1u);
+  EXPECT_FALSE(core_->attempts().Find(Map(1)).has_value());
+  const auto again = Finish(from);
+  EXPECT_FALSE(again.record.has_value());
+  EXPECT_EQ(again.verdict, Verdict::kWinner);
+  // Another attempt of the task is not the one that committed.
+  EXPECT_EQ(Finish({Map(7), from.worker, from.incarnation}).verdict, Verdict::kStale);
 }
 
 TEST_F(AttemptsTest, ATaskThatRunsAgainForItsLostOutputIsNotDone) {

@@ -77,7 +77,7 @@ TEST(JobsTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
                {sched::Accept{attempt, {}, 0, true, {{attempt.task, 1}, 1, {}, 0}, {}, {}}, sched::CommitJob{id, {}}},
                n);
     jobs.Settle(id);
-    jobs.Shrink();
+    jobs.Shrink([](JobId) { return false; });
   };
   for (uint32_t n = 1; n <= 2100; ++n) submit(n);
   EXPECT_EQ(jobs.jobs().size(), 2000u);
@@ -89,6 +89,7 @@ TEST(JobsTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
     ASSERT_NE(each->Find(JobId{1, 101}), nullptr);
     EXPECT_TRUE(each->Find(JobId{1, 101})->brief);
     EXPECT_EQ(each->Find(JobId{1, 101})->totals.bytes, 7u);
+    EXPECT_EQ(each->Find(JobId{1, 101})->stages[1].committed, 1u);
     EXPECT_FALSE(each->Find(JobId{1, 2100})->brief);
     EXPECT_EQ(each->FindSubmission("id2000")->id, (JobId{1, 2000}));
     EXPECT_THAT(each->Unknown({1, 5}).message(), testing::HasSubstr("2000 ended jobs"));
@@ -415,6 +416,42 @@ TEST(JobsTest, AReplicaHasItsOwnTableBehindASnapshotToo) {
   }
 }
 
+// Their ends still count, and their staging is cleaned up after them.
+TEST(JobsTest, AJobIsNotShortenedWhileItsAttemptsAreBeingStopped) {
+  Jobs jobs(1);
+  for (uint32_t n = 1; n <= 3; ++n) {
+    const JobId id{1, n};
+    test::Fold(&jobs, {{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(n, 1, 1), {}, n);
+    test::Fold(&jobs, {{}, sched::JobKillAsked{id, ""}}, "", {sched::FailJob{id, true, "", {}}}, n);
+    jobs.Settle(id);
+  }
+  jobs.Shrink([](JobId id) { return id == JobId{1, 1}; });
+  EXPECT_TRUE(jobs.Whole({1, 1}));
+  EXPECT_TRUE(jobs.Whole({1, 2})) << "it ended later";
+  jobs.Shrink([](JobId) { return false; });
+  EXPECT_EQ(jobs.Find(JobId{1, 1}), nullptr);
+  EXPECT_TRUE(jobs.Whole({1, 3}));
+}
+
+// A takeover may plan fewer tasks than the release before did.
+TEST(JobsTest, NotesOfTasksThatAPlanLeavesOutGo) {
+  Jobs jobs;
+  const JobId id{1, 1};
+  test::Fold(&jobs, {{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(1, 2, 1), {}, 1);
+  test::Fold(&jobs, {{}, sched::StagePlanned{id, 0, 1, {{}, {}}, ""}}, "",
+             {sched::Launch{{{id, 0, 0}, 1}, {1}, 1, Cause::kFirst, 1, {}},
+              sched::Launch{{{id, 0, 1}, 1}, {1}, 1, Cause::kFirst, 1, {}}},
+             2);
+  sched::JobTakenOver taken;
+  taken.submitted.job = id;
+  taken.plans = {{id, 0, 1, {{}}, ""}};
+  test::Fold(&jobs, {{}, taken}, "", {}, 3);
+  EXPECT_EQ(jobs.Find(id)->notes.attempts.size(), 1u);
+  Jobs again;
+  Restore(jobs, &again);
+  EXPECT_EQ(again.Find(id)->notes.attempts.size(), 1u);
+}
+
 TEST(JobsTest, TasksOfJobsInBriefMakeNoOtherJobBrief) {
   Jobs jobs(2000);
   const auto end = [&](uint32_t n, size_t tasks) {
@@ -424,7 +461,7 @@ TEST(JobsTest, TasksOfJobsInBriefMakeNoOtherJobBrief) {
     test::Fold(&jobs, {{}, sched::StagePlanned{id, 0, 1, std::vector<sched::TaskPlan>(tasks), ""}}, "", {}, n);
     test::Fold(&jobs, {{}, sched::JobKillAsked{id, ""}}, "", {sched::FailJob{id, true, "", {}}}, n);
     jobs.Settle(id);
-    jobs.Shrink();
+    jobs.Shrink([](JobId) { return false; });
   };
   end(1, kWholeTasks);
   end(2, 1);

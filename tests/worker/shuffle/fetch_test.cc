@@ -419,7 +419,7 @@ TEST_F(FetchTest, AFetchedTableMustNotPromiseChunksWithoutEnd) {
   });
   Read();
   StoreAndAsk(1, MakeOutput(1, 4, 1, 100), false);
-  ExpectFailure(Code::kCorrupted, "contradicts");
+  ExpectFailure(Code::kCorrupted, "inconsistent");
 }
 
 TEST_F(FetchTest, AMissingReplicaIsNotFound) {
