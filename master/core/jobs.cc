@@ -80,7 +80,7 @@ JobView* Jobs::Find(JobId id) {
   return it == jobs_.end() ? nullptr : &it->second;
 }
 
-JobView* Jobs::FindSubmission(const std::string& submission_id) {
+const JobView* Jobs::FindSubmission(const std::string& submission_id) const {
   const auto it = submissions_.find(submission_id);
   return it == submissions_.end() ? nullptr : Find(it->second);
 }

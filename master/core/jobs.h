@@ -31,9 +31,10 @@ class Jobs {
   ReplicaChange Apply(const EventRecord& record, const std::vector<sched::Decision>& decisions,
                       const StepChanges& changes, uint64_t sequence);
 
-  JobView* Find(JobId id);
   const JobView* Find(JobId id) const { return const_cast<Jobs*>(this)->Find(id); }
-  JobView* FindSubmission(const std::string& submission_id);
+  // For the core.
+  JobView* Find(JobId id);
+  const JobView* FindSubmission(const std::string& submission_id) const;
   const ReplicaView* FindReplica(const Replica& replica) const;
   // Returns the attempt's name for people. An attempt of an unknown job is named as a map.
   std::string NameOf(const AttemptId& id) const;
@@ -46,7 +47,6 @@ class Jobs {
   std::vector<JobId> OpenJobs() const;
   // Returns the jobs that OpenWithOutput has looked at since the start. For tests.
   uint64_t looked_at() const { return looked_at_; }
-  std::map<JobId, JobView>& jobs() { return jobs_; }
   const std::map<JobId, JobView>& jobs() const { return jobs_; }
   const JobTotals& totals() const { return totals_; }
   // Returns NotFound: there is no such job, or not any more.

@@ -235,8 +235,7 @@ class MasterCore {
     return Requested(scheduler_->state(), worker, output);
   }
 
-  // ---- State. The host sets the volatile fields of workers and jobs, and no others.
-  Jobs& jobs() { return jobs_; }
+  // ---- State. The host sets the volatile fields of workers, and no others.
   const Jobs& jobs() const { return jobs_; }
   WorkerTable& workers() { return workers_; }
   const WorkerTable& workers() const { return workers_; }

@@ -196,6 +196,8 @@ void Dispatcher::SendDelta(const std::vector<Replica>& added, const std::vector<
       part(replica, kEntryBytes + view->extra->rows.size() * kRowBytes).added.push_back(LocationOf(*view));
   }
   for (auto& [id, parts] : by_stage) {
+    const JobView* job = core_.jobs().Find(id.job);
+    if (job == nullptr || job->told) continue;  // no worker has its directories
     uint64_t& version = VersionOf(id);
     for (Part& part : parts) {
       part.delta.version = ++version;

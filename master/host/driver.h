@@ -89,7 +89,7 @@ class Driver {
   // Errors: kRejected: the journal's disk is full.
   Status CheckRoom() const;
 
-  // The volatile fields of workers and jobs may be set, and no others (master_core.h).
+  // The volatile fields of workers may be set, and no others (master_core.h).
   MasterCore& core() { return core_; }
   const MasterCore& core() const { return core_; }
   const journal::Journal& journal() const { return *journal_; }

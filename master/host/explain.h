@@ -27,7 +27,7 @@ struct Explained {
   JobPlan plan;
   struct Locality {
     uint32_t with_replica = 0;  // splits with a replica on a worker that lives
-    uint32_t workers = 0;       // on so many workers in all
+    uint32_t workers = 0;       // that have any of these replicas
   };
   std::vector<Locality> locality;  // by stage
   uint32_t slots = 0;              // of the cluster

@@ -69,7 +69,7 @@ Status Host::Recover() {
     worker.away = true;
     driver_.Feed(sched::WorkerAway{id, worker.info.incarnation});
   }
-  leases_.AwaitUntil(now);
+  leases_.AwaitReturns(now);
   for (const JobId job : unpublished) job_ends_.Publish(job, 1);
   for (const JobId job : uncleaned) job_ends_.CleanUp(job);
   pins_.ReleaseStray();

@@ -25,8 +25,8 @@ class JobEnds {
   void JobEnded(JobId job);
   // Removes the staging of a job that failed, when no attempt writes there any more.
   void CleanUp(JobId job);
-  // Removes the staging of all jobs that have not ended or whose end is unreported, and what is left of that of failed
-  // ones. Blocks. Requires: no other thread uses the core any more.
+  // Removes the staging of all jobs that have not ended or whose end is unreported, and what failed jobs have left of
+  // theirs. Blocks. Requires: no other thread uses the core any more.
   void ClearAllStaging() const;
 
  private:

@@ -58,7 +58,7 @@ void Leases::SetEffectsWait(Duration wait, Duration promised) {
   if (wait < now) shorter_wait_ = {clock_.Lived() + now, wait};
 }
 
-void Leases::AwaitUntil(Instant now) {
+void Leases::AwaitReturns(Instant now) {
   clock_.AtLived(now + kRestartGrace, [this] {
     for (auto& [id, worker] : core_.workers().all()) {
       if (worker.away) Lose(id, "it did not come back after the master's restart");

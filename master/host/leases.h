@@ -30,7 +30,7 @@ class Leases {
   void SetEffectsWait(Duration wait, Duration promised);
   // Start: workers that the journal knows may come back for kRestartGrace from `now` (lived) on. Those that have not
   // are given up then.
-  void AwaitUntil(Instant now);
+  void AwaitReturns(Instant now);
 
  private:
   Driver& driver_;

@@ -74,14 +74,14 @@ Status Lists::FillTasks(JobId id, uint64_t from, rpc::MasterForClient::TasksResu
     status.setTask(t);
     status.setLetter(static_cast<uint8_t>(job->letter(s)));
     // Without the scheduler's entity, which another release had, the projection knows what was committed.
-    const sched::Task* task = core_.scheduler().state().FindTask({id, s, t});
-    const bool done = task == nullptr ? view.committed : task->state == sched::TaskState::kCommitted;
-    const bool runs = task != nullptr && task->holding > 0;
-    const bool last = !done && task != nullptr && !task->attempts.empty();
+    const sched::Task* known = core_.scheduler().state().FindTask({id, s, t});
+    const bool done = known == nullptr ? view.committed : known->state == sched::TaskState::kCommitted;
+    const bool runs = known != nullptr && known->holding > 0;
+    const bool last = !done && known != nullptr && !known->attempts.empty();
     status.setState(done ? "committed" : runs ? "running" : "pending");
-    status.setAttempts(task == nullptr ? 0 : static_cast<uint32_t>(task->attempts.size()));
-    status.setGeneration(task == nullptr ? view.generation : task->generation);
-    status.setWorker(last ? task->attempts.back().worker.value : view.worker.value);
+    status.setAttempts(known == nullptr ? 0 : static_cast<uint32_t>(known->attempts.size()));
+    status.setGeneration(known == nullptr ? view.generation : known->generation);
+    status.setWorker(last ? known->attempts.back().worker.value : view.worker.value);
     auto replicas = status.initReplicas(static_cast<unsigned>(view.replicas.size()));
     for (unsigned c = 0; c < replicas.size(); ++c) replicas.set(c, view.replicas[c].replica.worker.value);
   }

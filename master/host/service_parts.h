@@ -18,7 +18,7 @@
 
 namespace mr::master {
 
-// Thread of what the references name: the master's, but for options and what the driver allows on any thread.
+// Thread: the parts belong to the master's thread. Options, and what the driver allows, may be read on any thread.
 struct WorkerParts {
   const HostOptions& options;
   Sessions& sessions;

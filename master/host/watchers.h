@@ -25,7 +25,7 @@ class Watchers {
   // The watcher has taken its last push.
   void Pushed(uint64_t watcher);
   void Unwatch(uint64_t watcher);
-  // The job's status may be another one since this turn began.
+  // The job's status may have changed in this turn.
   void MarkChanged(JobId job) { changed_.insert(job); }
   // End of a turn: pushes what is due.
   void PushDue();
