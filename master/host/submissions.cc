@@ -31,7 +31,7 @@ void Submissions::Submit(std::string spec_bytes, JobSpec spec, const std::string
     return Rejected("submission id '" + submission_id + "' was used for another job; take a new one");
   };
   if (!submission_id.empty()) {
-    if (JobView* known = core_.jobs().FindSubmission(submission_id)) {
+    if (const JobView* known = core_.jobs().FindSubmission(submission_id)) {
       if (known->spec_bytes != spec_bytes) return reply(reused(), {});
       return driver_.Hold(known->submit_sequence, [reply, id = known->id] { reply(Status::Ok(), id); });
     }
