@@ -1,7 +1,8 @@
 // Applies the keys of a job file to the options of submit.
+#include <algorithm>
 #include <charconv>
-#include <functional>
-#include <map>
+#include <iterator>
+#include <string_view>
 
 #include "common/base/text.h"
 #include "jobs/mrctl/job_file.h"
@@ -12,97 +13,95 @@ namespace mr::ctl {
 namespace {
 
 using Entry = KeyTable::Entry;
-using Setter = std::function<Status(const Entry&)>;
-
-Setter Text(std::string* target) {
-  return [target](const Entry& e) -> Status {
-    if (e.list) return InvalidArgument("takes one value");
-    if (target->empty()) *target = e.values[0];
-    return Status::Ok();
-  };
+Status Text(const Entry& e, std::string* target) {
+  if (e.list) return InvalidArgument("takes one value");
+  if (target->empty()) *target = e.values[0];
+  return Status::Ok();
 }
 
-Setter List(std::vector<std::string>* target) {
-  return [target](const Entry& e) -> Status {
-    // Values of the command line follow those of the file, so that the last of two equal keys is the command line's.
-    target->insert(target->begin(), e.values.begin(), e.values.end());
-    return Status::Ok();
-  };
+Status List(const Entry& e, std::vector<std::string>* target) {
+  // Values of the command line follow those of the file, so that the last of two equal keys is the command line's.
+  target->insert(target->begin(), e.values.begin(), e.values.end());
+  return Status::Ok();
 }
 
-Setter Inputs(std::vector<std::string>* target) {
-  return [target](const Entry& e) -> Status {
-    if (target->empty()) *target = e.values;
-    return Status::Ok();
-  };
+Status Inputs(const Entry& e, std::vector<std::string>* target) {
+  if (target->empty()) *target = e.values;
+  return Status::Ok();
 }
 
-Setter Flag(bool* target) {
-  return [target](const Entry& e) -> Status {
-    if (e.list || (e.values[0] != "true" && e.values[0] != "false")) return InvalidArgument("takes true or false");
-    *target = *target || e.values[0] == "true";
-    return Status::Ok();
-  };
+Status Flag(const Entry& e, bool* target) {
+  if (e.list || (e.values[0] != "true" && e.values[0] != "false")) return InvalidArgument("takes true or false");
+  *target = *target || e.values[0] == "true";
+  return Status::Ok();
 }
 
 template <class T>
-Setter Number(T* target) {
-  return [target](const Entry& e) -> Status {
-    T value{};
-    const std::string& text = e.values.empty() ? std::string() : e.values[0];
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (e.list || error != std::errc() || end != text.data() + text.size())
-      return InvalidArgument("takes a whole number");
-    if (*target == T{}) *target = value;
-    return Status::Ok();
-  };
+Status Number(const Entry& e, T* target) {
+  T value{};
+  const std::string& text = e.values.empty() ? std::string() : e.values[0];
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (e.list || error != std::errc() || end != text.data() + text.size())
+    return InvalidArgument("takes a whole number");
+  if (*target == T{}) *target = value;
+  return Status::Ok();
 }
 
 // Like Number, but 0 is a value, too.
-Setter Optional(std::optional<uint32_t>* target) {
-  return [target](const Entry& e) -> Status {
-    uint32_t value = 0;
-    MR_RETURN_IF_ERROR(Number(&value)(e));
-    if (!target->has_value()) *target = value;
-    return Status::Ok();
-  };
+Status Optional(const Entry& e, std::optional<uint32_t>* target) {
+  uint32_t value = 0;
+  MR_RETURN_IF_ERROR(Number(e, &value));
+  if (!target->has_value()) *target = value;
+  return Status::Ok();
 }
+
+// The options that a file sets, and the keys of its only job, which are used if the file has no steps.
+struct Target {
+  SubmitOptions* options;
+  std::string job;
+  std::vector<std::string> args;
+};
+
+// A key of a job file, and the function that applies its value.
+struct FileKey {
+  std::string_view name;
+  Status (*set)(const Entry& e, Target& to);
+};
+constexpr FileKey kFileKeys[] = {
+    {"args", [](const Entry& e, Target& to) { return List(e, &to.args); }},
+    {"best_effort", [](const Entry& e, Target& to) { return Flag(e, &to.options->best_effort); }},
+    {"clone", [](const Entry& e, Target& to) { return Text(e, &to.options->clone); }},
+    {"conf", [](const Entry& e, Target& to) { return List(e, &to.options->conf); }},
+    {"deadline", [](const Entry& e, Target& to) { return Text(e, &to.options->deadline); }},
+    {"env", [](const Entry& e, Target& to) { return List(e, &to.options->env); }},
+    {"files", [](const Entry& e, Target& to) { return List(e, &to.options->files); }},
+    {"format", [](const Entry& e, Target& to) { return Text(e, &to.options->format); }},
+    {"input", [](const Entry& e, Target& to) { return Inputs(e, &to.options->inputs); }},
+    {"job", [](const Entry& e, Target& to) { return Text(e, &to.job); }},
+    {"label", [](const Entry& e, Target& to) { return List(e, &to.options->labels); }},
+    {"lib", [](const Entry& e, Target& to) { return Text(e, &to.options->lib); }},
+    {"max_attempts", [](const Entry& e, Target& to) { return Number(e, &to.options->max_attempts); }},
+    {"max_bad_records", [](const Entry& e, Target& to) { return Number(e, &to.options->max_bad_records); }},
+    {"memory", [](const Entry& e, Target& to) { return Text(e, &to.options->memory); }},
+    {"name", [](const Entry& e, Target& to) { return Text(e, &to.options->name); }},
+    {"output", [](const Entry& e, Target& to) { return Text(e, &to.options->output); }},
+    {"output_format", [](const Entry& e, Target& to) { return Text(e, &to.options->output_format); }},
+    {"overwrite", [](const Entry& e, Target& to) { return Flag(e, &to.options->overwrite); }},
+    {"priority", [](const Entry& e, Target& to) { return Number(e, &to.options->priority); }},
+    {"queue", [](const Entry& e, Target& to) { return Text(e, &to.options->queue); }},
+    {"reduces", [](const Entry& e, Target& to) { return Optional(e, &to.options->reduces); }},
+    {"scheduler", [](const Entry& e, Target& to) { return Text(e, &to.options->scheduler); }},
+    {"speculation", [](const Entry& e, Target& to) { return Text(e, &to.options->speculation); }},
+    {"strict_deadline", [](const Entry& e, Target& to) { return Flag(e, &to.options->strict_deadline); }},
+    {"strict_inputs", [](const Entry& e, Target& to) { return Flag(e, &to.options->strict_inputs); }},
+    {"submission_id", [](const Entry& e, Target& to) { return Text(e, &to.options->submission_id); }},
+    {"task_timeout", [](const Entry& e, Target& to) { return Text(e, &to.options->task_timeout); }},
+};
 
 }  // namespace
 
 Status ApplyJobFile(const KeyTable& table, const std::string& file, SubmitOptions* o) {
-  std::string job;
-  std::vector<std::string> args;
-  const std::map<std::string, Setter, std::less<>> setters = {
-      {"job", Text(&job)},
-      {"args", List(&args)},
-      {"lib", Text(&o->lib)},
-      {"name", Text(&o->name)},
-      {"queue", Text(&o->queue)},
-      {"priority", Number(&o->priority)},
-      {"input", Inputs(&o->inputs)},
-      {"format", Text(&o->format)},
-      {"output", Text(&o->output)},
-      {"output_format", Text(&o->output_format)},
-      {"overwrite", Flag(&o->overwrite)},
-      {"reduces", Optional(&o->reduces)},
-      {"conf", List(&o->conf)},
-      {"env", List(&o->env)},
-      {"files", List(&o->files)},
-      {"label", List(&o->labels)},
-      {"submission_id", Text(&o->submission_id)},
-      {"scheduler", Text(&o->scheduler)},
-      {"speculation", Text(&o->speculation)},
-      {"clone", Text(&o->clone)},
-      {"max_attempts", Number(&o->max_attempts)},
-      {"max_bad_records", Number(&o->max_bad_records)},
-      {"task_timeout", Text(&o->task_timeout)},
-      {"memory", Text(&o->memory)},
-      {"deadline", Text(&o->deadline)},
-      {"strict_deadline", Flag(&o->strict_deadline)},
-      {"best_effort", Flag(&o->best_effort)},
-      {"strict_inputs", Flag(&o->strict_inputs)},
-  };
+  Target target{o, {}, {}};
   JobFileFaults faults;
   const KeyTable::Entry* steps = nullptr;
   for (const Entry& entry : table.entries) {
@@ -113,17 +112,20 @@ Status ApplyJobFile(const KeyTable& table, const std::string& file, SubmitOption
       steps = &entry;
       continue;
     }
-    const auto setter = setters.find(key);
-    if (setter == setters.end()) {
+    const auto* at =
+        std::find_if(std::begin(kFileKeys), std::end(kFileKeys), [&](const FileKey& k) { return k.name == key; });
+    if (at == std::end(kFileKeys)) {
       std::vector<std::string_view> names = {"step", "version"};
-      for (const auto& [name, unused] : setters) names.push_back(name);
+      for (const FileKey& known : kFileKeys) names.push_back(known.name);
       faults.Add("unknown key '" + entry.key + "'" + DidYouMean(key, names));
     } else if (!entry.fault.empty() || !entry.tables.empty()) {
       faults.Add(entry.key + " " + (entry.fault.empty() ? "takes no tables" : entry.fault));
-    } else if (Status set = setter->second(entry); !set.ok()) {
+    } else if (Status set = at->set(entry, target); !set.ok()) {
       faults.Add(entry.key + " " + set.message());
     }
   }
+  const std::string& job = target.job;
+  const std::vector<std::string>& args = target.args;
   if (steps != nullptr) {
     if (steps->tables.empty() || !steps->values.empty()) {
       faults.Add("step takes tables: write [[step]] above the keys of each step");

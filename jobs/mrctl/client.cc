@@ -30,6 +30,24 @@ void Client::Impl::Start(std::function<kj::Own<capnp::RequestHook>(Master&)> mak
   });
 }
 
+Result<Reply> Client::Impl::Exchange(std::function<kj::Own<capnp::RequestHook>(Master&)> make) {
+  MR_RETURN_IF_ERROR(WaitConnected());
+  auto slot = std::make_shared<Slot<Reply>>();
+  Start(
+      std::move(make),
+      [slot](capnp::AnyPointer::Reader reply) {
+        auto message = std::make_shared<capnp::MallocMessageBuilder>();
+        message->getRoot<capnp::AnyPointer>().set(reply);
+        slot->Put(Reply{std::move(message), {}});
+      },
+      [slot](const Status& why, bool unimplemented) {
+        slot->Put(unimplemented ? Result<Reply>(Reply{nullptr, why}) : Result<Reply>(why));
+      });
+  auto reply = Await(slot);
+  if (!reply.ok()) return OfMaster(reply.status());
+  return reply;
+}
+
 namespace {
 
 // A request with only the id of a job.
@@ -454,18 +472,24 @@ Status Client::SetQueue(const std::string& queue, std::optional<double> weight, 
 Status Client::Watch(JobId id) {
   auto state = std::make_shared<WatchState>();
   impl_->watching = state;
-  const auto watching = impl_->Ask<bool>(
+  MR_RETURN_IF_ERROR(impl_->WaitConnected());
+  auto slot = std::make_shared<Slot<bool>>();
+  impl_->Start(
       [this, id, state](Master& master) {
         impl_->loop->watching = state;
         auto request = ForJob(master.watchRequest(), id);
         request.setWatcher(kj::heap<Watcher>(state));
-        return request;
+        return capnp::RequestHook::from(kj::mv(request));
       },
-      [this](auto r) -> Result<bool> {
-        if (impl_->loop != nullptr) impl_->loop->watch = r.getHandle();
-        return true;
-      });
-  return watching.ok() ? Status::Ok() : watching.status();
+      // The handle is a capability and stays on the loop.
+      [this, slot](capnp::AnyPointer::Reader reply) {
+        const auto results = reply.getAs<rpc::MasterForClient::WatchResults>();
+        const Status outcome = rpc::FromOutcome(results.getOutcome());
+        if (outcome.ok() && impl_->loop != nullptr) impl_->loop->watch = results.getHandle();
+        slot->Put(outcome.ok() ? Result<bool>(true) : Result<bool>(outcome));
+      },
+      [slot](const Status& why, bool) { slot->Put(why); });
+  return impl_->OfMaster(impl_->Await(slot).status());
 }
 
 Result<std::optional<JobStatus>> Client::NextStatus(Instant until) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <type_traits>
@@ -67,6 +68,12 @@ struct Slot : Mailbox {
     }
     Wake();
   }
+};
+
+// A reply of the master, copied out of the connection so that any thread can read it. No capabilities.
+struct Reply {
+  std::shared_ptr<capnp::MallocMessageBuilder> message;  // null: the master does not have the method
+  Status missing;                                        // and says so
 };
 
 template <class Request>
@@ -178,23 +185,31 @@ struct Client::Impl {
     return result.ok() ? Status::Ok() : NoMaster(address, result.status());
   }
 
-  // Sends the request that make(master) returns, and reads its reply. Both run on the loop. read: returns a Result<T>.
-  // missing: the value if the master does not have this method. One path for all methods, so that KJ's promise
-  // templates are compiled once: they are most of the compile time of a call.
+  // Sends the request that make(master) returns on the loop, and waits for a copy of the reply.
+  Result<Reply> Exchange(std::function<kj::Own<capnp::RequestHook>(Master&)> make);
+
+  // Names the master in an error of the connection.
+  Status OfMaster(const Status& status) const {
+    return status.code() == Code::kUnavailable ? status.With("the master at " + address) : status;
+  }
+
+  // Sends the request that make(master) returns, on the loop, and reads its reply on this thread. read: returns a
+  // Result<T>. missing: the value if the master does not have this method. Exchange() is the same code for all methods:
+  // compiled per method, the promises and the passing of results would be most of the compile time of this file.
   template <class T, class Make, class Read>
   Result<T> Call(Make make, Read read, std::optional<T> missing = std::nullopt) {
     using Results = typename ResultsOf<std::invoke_result_t<Make&, Master&>>::type;
-    MR_RETURN_IF_ERROR(WaitConnected());
-    auto slot = std::make_shared<Slot<T>>();
-    Start([make = std::move(make)](Master& master) { return capnp::RequestHook::from(make(master)); },
-          [slot, read = std::move(read)](capnp::AnyPointer::Reader reply) { slot->Put(read(reply.getAs<Results>())); },
-          [slot, missing = std::move(missing)](const Status& why, bool unimplemented) {
-            slot->Put(unimplemented && missing.has_value() ? Result<T>(*missing) : Result<T>(why));
-          });
-    auto result = Await(slot);
-    if (result.ok()) return result;
-    return result.status().code() == Code::kUnavailable ? result.status().With("the master at " + address)
-                                                        : result.status();
+    MR_ASSIGN_OR_RETURN(const Reply reply, Exchange([make = std::move(make)](Master& master) {
+                          return capnp::RequestHook::from(make(master));
+                        }));
+    if (reply.message == nullptr) return missing.has_value() ? Result<T>(*missing) : Result<T>(OfMaster(reply.missing));
+    try {
+      Result<T> result = read(reply.message->template getRoot<Results>().asReader());
+      if (!result.ok()) return OfMaster(result.status());
+      return result;
+    } catch (const kj::Exception& malformed) {
+      return OfMaster(rpc::FromException(malformed));
+    }
   }
 
   // Like Call, for a reply with an outcome: read runs only after success.
@@ -213,6 +228,8 @@ struct Client::Impl {
     return done.ok() ? Status::Ok() : done.status();
   }
 
+  // Sends the request that make(master) returns, and calls one of the other functions. All run on the loop. failed:
+  // with the error, and whether the master does not have the method.
   void Start(std::function<kj::Own<capnp::RequestHook>(Master&)> make,
              std::function<void(capnp::AnyPointer::Reader)> done, std::function<void(const Status&, bool)> failed);
 

@@ -111,9 +111,20 @@ Result<Values> Merge(std::vector<Layer> layers, const Contexts& contexts, Settin
   return merged;
 }
 
-bool IsTrue(const Values& values, std::string_view key) {
+// Returns the setting, or null.
+const Setting* Find(const Values& values, std::string_view key) {
   const auto at = values.find(key);
-  return at != values.end() && at->second.value != "false" && at->second.value != "0";
+  return at == values.end() ? nullptr : &at->second;
+}
+
+bool IsTrue(const Values& values, std::string_view key) {
+  const Setting* setting = Find(values, key);
+  return setting != nullptr && setting->value != "false" && setting->value != "0";
+}
+
+// Adds a setting unless there is one.
+void Add(std::string_view key, const std::string& value, const char* origin, Values* values) {
+  values->try_emplace(std::string(key), Setting{value, origin});
 }
 
 }  // namespace
@@ -159,18 +170,18 @@ void Show(const Values& values, Settings* settings) {
 Result<Settings> ResolveSettings(const GlobalOptions& flags, const ConfigSources& sources) {
   Settings settings;
   Layer flag, env;
-  if (!flags.master.empty()) flag.values["master"] = {flags.master, "--master"};
-  if (!flags.form.empty()) flag.values["output"] = {flags.form, "-o"};
-  if (!flags.timeout.empty()) flag.values["timeout"] = {flags.timeout, "--timeout"};
-  if (flags.no_color) flag.values["no_color"] = {"true", "--no-color"};
-  if (flags.no_progress) flag.values["no_progress"] = {"true", "--no-progress"};
+  if (!flags.master.empty()) Add("master", flags.master, "--master", &flag.values);
+  if (!flags.form.empty()) Add("output", flags.form, "-o", &flag.values);
+  if (!flags.timeout.empty()) Add("timeout", flags.timeout, "--timeout", &flag.values);
+  if (flags.no_color) Add("no_color", "true", "--no-color", &flag.values);
+  if (flags.no_progress) Add("no_progress", "true", "--no-progress", &flag.values);
   for (const Key& key : kKeys) {
-    if (auto value = sources.env(key.env)) env.values.try_emplace(std::string(key.name), Setting{*value, key.env});
+    if (auto value = sources.env(key.env)) Add(key.name, *value, key.env, &env.values);
   }
   if (auto value = sources.env(kContextEnv)) env.context = Setting{*value, kContextEnv};
   // Weaker than a flag, stronger than any file: https://no-color.org, and terminals without colours.
-  if (sources.env("NO_COLOR").has_value()) env.values.try_emplace("no_color", Setting{"true", "NO_COLOR"});
-  if (sources.env("TERM") == "dumb") env.values.try_emplace("no_color", Setting{"true", "TERM=dumb"});
+  if (sources.env("NO_COLOR").has_value()) Add("no_color", "true", "NO_COLOR", &env.values);
+  if (sources.env("TERM") == "dumb") Add("no_color", "true", "TERM=dumb", &env.values);
 
   std::vector<std::string> paths = {"mr.toml"};
   const auto home = sources.env("XDG_CONFIG_HOME");
@@ -190,17 +201,17 @@ Result<Settings> ResolveSettings(const GlobalOptions& flags, const ConfigSources
   settings.verbose = flags.verbose;
   settings.color = !IsTrue(values, "no_color");
   settings.progress = !IsTrue(values, "no_progress") && !flags.quiet;
-  if (auto at = values.find("master"); at != values.end()) settings.master = at->second.value;
-  if (auto at = values.find("queue"); at != values.end()) settings.queue = at->second.value;
-  if (auto at = values.find("output"); at != values.end()) {
-    auto form = ParseOutputForm(at->second.value);
-    if (!form.ok()) return form.status().With(at->second.origin);
+  if (const Setting* master = Find(values, "master")) settings.master = master->value;
+  if (const Setting* queue = Find(values, "queue")) settings.queue = queue->value;
+  if (const Setting* output = Find(values, "output")) {
+    auto form = ParseOutputForm(output->value);
+    if (!form.ok()) return form.status().With(output->origin);
     settings.form = *form;
   }
-  if (auto at = values.find("timeout"); at != values.end()) {
-    auto timeout = ParseDuration(at->second.value);
-    if (!timeout.ok()) return timeout.status().With(at->second.origin);
-    settings.timeout = *timeout;
+  if (const Setting* timeout = Find(values, "timeout")) {
+    auto limit = ParseDuration(timeout->value);
+    if (!limit.ok()) return limit.status().With(timeout->origin);
+    settings.timeout = *limit;
   }
   Show(values, &settings);
   return settings;

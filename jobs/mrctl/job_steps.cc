@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <map>
+#include <iterator>
 
 #include "common/base/text.h"
 #include "jobs/mrctl/job_file.h"
@@ -53,40 +53,7 @@ struct StepReader {
     *to = text == "true";
   }
 
-  void Read(const Entry& e) {
-    std::string key = e.key;
-    std::replace(key.begin(), key.end(), '-', '_');
-    const std::map<std::string_view, std::function<void()>> readers = {
-        {"name", [&] { One(e, &step.name); }},
-        {"job", [&] { One(e, &step.job); }},
-        {"operator", [&] { One(e, &step.op); }},
-        {"args", [&] { step.args = e.values; }},
-        {"config", [&] { step.config = e.values; }},
-        {"input",
-         [&] {
-           step.inputs = e.values;
-           step.inputs_given = true;
-         }},
-        {"format", [&] { One(e, &step.format); }},
-        {"output_format", [&] { One(e, &step.output_format); }},
-        {"reduces", [&] { Number(e, &step.tasks); }},
-        {"tasks", [&] { Number(e, &step.tasks); }},
-        {"edge", [&] { step.edges = e.values; }},
-        {"combine", [&] { Flag(e, &step.combine); }},
-        {"custom_partition", [&] { Flag(e, &step.custom_partition); }},
-    };
-    const auto reader = readers.find(key);
-    if (reader == readers.end()) {
-      std::vector<std::string_view> names;
-      for (const auto& [name, unused] : readers) names.push_back(name);
-      faults.push_back("unknown key '" + e.key + "'" + DidYouMean(key, names));
-    } else if (!e.fault.empty() || !e.tables.empty()) {
-      faults.push_back(e.key + " " + (e.fault.empty() ? "takes no tables" : e.fault));
-    } else {
-      keys.push_back(key);
-      reader->second();
-    }
-  }
+  void Read(const Entry& e);
 
   void CheckKeys() {
     if (step.job.empty() == step.op.empty()) faults.push_back("must have either a job or an operator");
@@ -111,6 +78,48 @@ struct StepReader {
     }
   }
 };
+
+// A key of a step, and the function that reads it.
+struct StepKey {
+  std::string_view name;
+  void (*read)(StepReader& r, const Entry& e);
+};
+constexpr StepKey kStepKeys[] = {
+    {"args", [](StepReader& r, const Entry& e) { r.step.args = e.values; }},
+    {"combine", [](StepReader& r, const Entry& e) { r.Flag(e, &r.step.combine); }},
+    {"config", [](StepReader& r, const Entry& e) { r.step.config = e.values; }},
+    {"custom_partition", [](StepReader& r, const Entry& e) { r.Flag(e, &r.step.custom_partition); }},
+    {"edge", [](StepReader& r, const Entry& e) { r.step.edges = e.values; }},
+    {"format", [](StepReader& r, const Entry& e) { r.One(e, &r.step.format); }},
+    {"input",
+     [](StepReader& r, const Entry& e) {
+       r.step.inputs = e.values;
+       r.step.inputs_given = true;
+     }},
+    {"job", [](StepReader& r, const Entry& e) { r.One(e, &r.step.job); }},
+    {"name", [](StepReader& r, const Entry& e) { r.One(e, &r.step.name); }},
+    {"operator", [](StepReader& r, const Entry& e) { r.One(e, &r.step.op); }},
+    {"output_format", [](StepReader& r, const Entry& e) { r.One(e, &r.step.output_format); }},
+    {"reduces", [](StepReader& r, const Entry& e) { r.Number(e, &r.step.tasks); }},
+    {"tasks", [](StepReader& r, const Entry& e) { r.Number(e, &r.step.tasks); }},
+};
+
+void StepReader::Read(const Entry& e) {
+  std::string key = e.key;
+  std::replace(key.begin(), key.end(), '-', '_');
+  const auto* at =
+      std::find_if(std::begin(kStepKeys), std::end(kStepKeys), [&](const StepKey& k) { return k.name == key; });
+  if (at == std::end(kStepKeys)) {
+    std::vector<std::string_view> names;
+    for (const StepKey& known : kStepKeys) names.push_back(known.name);
+    faults.push_back("unknown key '" + e.key + "'" + DidYouMean(key, names));
+  } else if (!e.fault.empty() || !e.tables.empty()) {
+    faults.push_back(e.key + " " + (e.fault.empty() ? "takes no tables" : e.fault));
+  } else {
+    keys.push_back(key);
+    at->read(*this, e);
+  }
+}
 
 void CheckNames(const std::vector<JobStep>& steps, JobFileFaults* faults) {
   for (size_t i = 0; i < steps.size(); ++i) {

@@ -1,34 +1,51 @@
 // Parses all JSON that mrctl reads: plan documents, library lists, job files.
-#include <nlohmann/json.hpp>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include "common/base/text.h"
 #include "jobs/mrctl/job_file.h"
+#include "jobs/mrctl/json.h"
 #include "jobs/mrctl/plan.h"
 
 namespace mr::ctl {
 namespace {
-
-using Json = nlohmann::json;
 
 // An error; Guarded turns it into a Status.
 struct Wrong {
   std::string text;
 };
 
-template <class T>
-T Get(const Json& object, const char* key, const std::string& where) {
+[[noreturn]] void ThrowWrong(std::string_view where, const char* key, const char* what) {
+  throw Wrong{std::string(where) + ": '" + key + "' " + what};
+}
+
+// Returns the member, or null.
+const Json* Find(const Json& object, const char* key) {
   const auto at = object.find(key);
-  if (at == object.end()) throw Wrong{where + ": '" + key + "' is missing"};
+  return at == object.end() ? nullptr : &*at;
+}
+
+template <class T>
+T As(const Json& value, const char* key, std::string_view where) {
   try {
-    return at->get<T>();
+    return value.get<T>();
   } catch (const Json::exception&) {
-    throw Wrong{where + ": '" + key + "' has a wrong type"};
+    ThrowWrong(where, key, "has a wrong type");
   }
 }
 
 template <class T>
-T GetOr(const Json& object, const char* key, T otherwise, const std::string& where) {
-  return object.contains(key) ? Get<T>(object, key, where) : otherwise;
+T Get(const Json& object, const char* key, std::string_view where) {
+  const Json* value = Find(object, key);
+  if (value == nullptr) ThrowWrong(where, key, "is missing");
+  return As<T>(*value, key, where);
+}
+
+template <class T>
+T GetOr(const Json& object, const char* key, T otherwise, std::string_view where) {
+  const Json* value = Find(object, key);
+  return value == nullptr ? std::move(otherwise) : As<T>(*value, key, where);
 }
 
 template <class F>
@@ -124,10 +141,18 @@ std::string ScalarText(const Json& value, std::string* fault) {
   return {};
 }
 
+// Returns the members of an object in the order of their names, in which faults are reported.
+std::map<std::string_view, const Json*> Sorted(const Json& object) {
+  std::map<std::string_view, const Json*> members;
+  for (const auto& [name, value] : object.get_ref<const Json::object_t&>()) members.emplace(name, &value);
+  return members;
+}
+
 KeyTable Flatten(const Json& root) {
   KeyTable table;
-  for (const auto& [key, value] : root.items()) {
-    KeyTable::Entry entry{key, {}, value.is_structured(), {}, {}};
+  for (const auto& [key, at] : Sorted(root)) {
+    const Json& value = *at;
+    KeyTable::Entry entry{std::string(key), {}, value.is_structured(), {}, {}};
     if (value.is_array()) {
       for (const Json& element : value) {
         if (element.is_object()) {
@@ -137,8 +162,8 @@ KeyTable Flatten(const Json& root) {
         }
       }
     } else if (value.is_object()) {
-      for (const auto& [name, element] : value.items()) {
-        entry.values.push_back(name + "=" + ScalarText(element, &entry.fault));
+      for (const auto& [name, element] : Sorted(value)) {
+        entry.values.push_back(std::string(name) + "=" + ScalarText(*element, &entry.fault));
       }
     } else {
       entry.values.push_back(ScalarText(value, &entry.fault));
@@ -152,7 +177,7 @@ KeyTable Flatten(const Json& root) {
 
 Result<Plan> ParsePlan(std::string_view text) {
   return Guarded("plan document", [&] {
-    const Json root = Json::parse(text);
+    const Json root = ParseJson(text);
     const Json document = Get<Json>(root, "plan", "mrtask plan");
     if (Get<int>(document, "version", "plan") != 1) throw Wrong{"version is not 1"};
     Plan plan;
@@ -182,7 +207,7 @@ Result<Plan> ParsePlan(std::string_view text) {
 
 Result<LibraryInfo> ParseLibraryInfo(std::string_view text) {
   return Guarded("library list", [&] {
-    const Json root = Json::parse(text);
+    const Json root = ParseJson(text);
     LibraryInfo info;
     for (const Json& job : Get<Json>(root, "jobs", "mrtask check")) {
       info.jobs.push_back({Get<std::string>(job, "name", "jobs"), GetOr<std::string>(job, "help", "", "jobs")});
@@ -200,7 +225,7 @@ Result<LibraryInfo> ParseLibraryInfo(std::string_view text) {
 
 Result<KeyTable> ParseJsonTable(const std::string& text, const std::string& file) {
   return Guarded(file, [&] {
-    const Json root = Json::parse(text);
+    const Json root = ParseJson(text);
     if (!root.is_object()) throw Wrong{"the top must be an object"};
     return Flatten(root);
   });

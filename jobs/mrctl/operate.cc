@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/base/text.h"
-#include "jobs/mrctl/json_out.h"
+#include "jobs/mrctl/json.h"
 #include "jobs/mrctl/render.h"
 
 namespace mr::ctl {
@@ -42,14 +42,22 @@ std::string TopJobs(const std::vector<JobStatus>& jobs) {
   return table.Text();
 }
 
-JsonOut DrainJson(const DrainStatus& d) {
+Json DrainJson(const DrainStatus& d) {
   std::vector<std::string> jobs;
   for (const JobId job : d.jobs) jobs.push_back(Name(job));
-  return {{"attempts", d.attempts},           {"blocks", d.blocks},         {"bytes", d.bytes},
-          {"left_blocks", d.left_blocks},     {"left_bytes", d.left_bytes}, {"left_files", d.left_files},
-          {"being_written", d.being_written}, {"outputs", d.outputs},       {"output_bytes", d.output_bytes},
-          {"jobs", std::move(jobs)},          {"waits_for", d.waits_for},   {"thin_blocks", d.thin_blocks},
-          {"thin_files", d.thin_files}};
+  return Object({{"attempts", d.attempts},
+                 {"blocks", d.blocks},
+                 {"bytes", d.bytes},
+                 {"left_blocks", d.left_blocks},
+                 {"left_bytes", d.left_bytes},
+                 {"left_files", d.left_files},
+                 {"being_written", d.being_written},
+                 {"outputs", d.outputs},
+                 {"output_bytes", d.output_bytes},
+                 {"jobs", std::move(jobs)},
+                 {"waits_for", d.waits_for},
+                 {"thin_blocks", d.thin_blocks},
+                 {"thin_files", d.thin_files}});
 }
 
 const char* VerdictWord(Verdict verdict) {
@@ -82,10 +90,10 @@ std::string DrainLine(const std::string& worker, const DrainStatus& drain) {
 
 std::string RenderWorkersShown(const std::vector<WorkerShown>& workers, OutputForm form) {
   if (form != OutputForm::kTable) {
-    std::vector<JsonOut> rows;
+    std::vector<Json> rows;
     for (const WorkerShown& w : workers) {
       rows.push_back(WorkerJson(w.worker));
-      rows.back()["running"] = JsonOut::array();
+      rows.back()["running"] = Json::array();
       for (const AttemptStatus& a : w.running) rows.back()["running"].push_back(AttemptJson(a));
       rows.back()["why"] = w.why;
       if (w.drain.draining) rows.back()["drain"] = DrainJson(w.drain);
@@ -143,12 +151,12 @@ std::string RenderTop(const TopShown& top, OutputForm form) {
     if (!Ended(job.state)) jobs.push_back(job);
   }
   if (form != OutputForm::kTable) {
-    JsonOut rows = JsonOut::array(), workers = JsonOut::array();
+    Json rows = Json::array(), workers = Json::array();
     for (const JobStatus& job : jobs) rows.push_back(JobJson(job));
     for (const WorkerStatus& w : top.workers) workers.push_back(WorkerJson(w));
-    const JsonOut shown = {
-        {"jobs", std::move(rows)}, {"ended", top.jobs.size() - jobs.size()}, {"workers", std::move(workers)}};
-    return DumpJson(form == OutputForm::kJson ? JsonOut{{"version", 1}, {"top", shown}} : shown);
+    const Json shown =
+        Object({{"jobs", std::move(rows)}, {"ended", top.jobs.size() - jobs.size()}, {"workers", std::move(workers)}});
+    return DumpJson(form == OutputForm::kJson ? Object({{"version", 1}, {"top", shown}}) : shown);
   }
   uint32_t live = 0, slots = 0, busy = 0, running = 0;
   for (const WorkerStatus& w : top.workers) {
@@ -179,13 +187,13 @@ std::string CutTo(const std::string& text, size_t rows, size_t columns) {
 
 std::string RenderConfig(const Settings& settings, bool show_origin) {
   if (settings.form != OutputForm::kTable) {
-    std::vector<JsonOut> rows;
+    std::vector<Json> rows;
     for (const ShownSetting& s : settings.shown)
-      rows.push_back({{"id", s.key}, {"value", s.value}, {"origin", s.origin}});
+      rows.push_back(Object({{"id", s.key}, {"value", s.value}, {"origin", s.origin}}));
     if (settings.form == OutputForm::kNdjson) return ListDocument("settings", rows, settings.form);
-    JsonOut context = nullptr;
-    if (!settings.context.empty()) context = {{"id", settings.context}, {"origin", settings.context_origin}};
-    return DumpJson({{"version", 1}, {"context", context}, {"settings", rows}, {"files", settings.files}});
+    Json context = nullptr;
+    if (!settings.context.empty()) context = Object({{"id", settings.context}, {"origin", settings.context_origin}});
+    return DumpJson(Object({{"version", 1}, {"context", context}, {"settings", rows}, {"files", settings.files}}));
   }
   std::vector<std::string> heading = {"KEY", "VALUE"};
   if (show_origin) heading.push_back("ORIGIN");
@@ -210,23 +218,27 @@ std::string RenderSafeMode(const JournalStatus& journal, OutputForm form) {
                                  "blocks; nothing is copied or deleted until then"
                                : journal.text;
   if (form != OutputForm::kTable) {
-    JsonOut loss = nullptr;
+    Json loss = nullptr;
     if (journal.lost_epoch != 0) {
-      loss = {{"accepted", !journal.lost}, {"epoch", journal.lost_epoch},  {"record", journal.lost_sequence},
-              {"kept", journal.kept},      {"found_by", journal.found_by}, {"found_unix_ms", journal.found_unix_ms}};
+      loss = Object({{"accepted", !journal.lost},
+                     {"epoch", journal.lost_epoch},
+                     {"record", journal.lost_sequence},
+                     {"kept", journal.kept},
+                     {"found_by", journal.found_by},
+                     {"found_unix_ms", journal.found_unix_ms}});
     }
-    const JsonOut shown = {{"on", on}, {"text", text}, {"loss", loss}};
-    return DumpJson(form == OutputForm::kJson ? JsonOut{{"version", 1}, {"safemode", shown}} : shown);
+    const Json shown = Object({{"on", on}, {"text", text}, {"loss", loss}});
+    return DumpJson(form == OutputForm::kJson ? Object({{"version", 1}, {"safemode", shown}}) : shown);
   }
   return std::string("safe mode is ") + (on ? "on" : "off") + (text.empty() ? "" : ": " + text) + "\n";
 }
 
 std::string RenderChecks(const std::vector<Check>& checks, OutputForm form) {
   if (form != OutputForm::kTable) {
-    std::vector<JsonOut> rows;
+    std::vector<Json> rows;
     rows.reserve(checks.size());
     for (const Check& c : checks) {
-      rows.push_back({{"id", c.id}, {"verdict", VerdictWord(c.verdict)}, {"text", c.text}, {"next", c.next}});
+      rows.push_back(Object({{"id", c.id}, {"verdict", VerdictWord(c.verdict)}, {"text", c.text}, {"next", c.next}}));
     }
     return ListDocument("checks", rows, form);
   }

@@ -137,6 +137,7 @@ std::string RenderReplay(const std::string& attempt, const ReplayTask& task, con
                          OutputForm form);
 // A library with problems has an "error" member.
 std::string JsonLibrary(const struct LibraryReport& report, OutputForm form);
+std::string JsonCompletion(const std::string& shell, const std::string& script, OutputForm form);
 std::string JsonProject(const std::string& name, const std::string& directory,
                         const std::vector<struct ProjectFile>& files, OutputForm form);
 

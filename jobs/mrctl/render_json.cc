@@ -1,5 +1,5 @@
 // JSON output of mrctl. The schemas of its documents are in jobs/mrctl/schema.
-#include "jobs/mrctl/json_out.h"
+#include "jobs/mrctl/json.h"
 
 #include "common/base/text.h"
 #include "common/model/attempt.h"
@@ -11,43 +11,43 @@ namespace mr::ctl {
 namespace {
 
 // Short names of shared functions.
-std::string Dump(const JsonOut& json) { return DumpJson(json); }
-std::string List(const char* key, const std::vector<JsonOut>& elements, OutputForm form) {
+std::string Dump(const Json& json) { return DumpJson(json); }
+std::string List(const char* key, const std::vector<Json>& elements, OutputForm form) {
   return ListDocument(key, elements, form);
 }
 
-std::string One(const char* key, const JsonOut& element, OutputForm form) {
-  return Dump(form == OutputForm::kJson ? JsonOut{{"version", 1}, {key, element}} : element);
+std::string One(const char* key, const Json& element, OutputForm form) {
+  return Dump(form == OutputForm::kJson ? Object({{"version", 1}, {key, element}}) : element);
 }
 
-JsonOut ToJson(const StageStatus& s) {
-  return {{"id", s.name},
-          {"planned", s.planned},
-          {"tasks", s.tasks},
-          {"done", s.done},
-          {"running", s.running},
-          {"waiting", s.waiting},
-          {"failed", s.failed},
-          {"input_bytes", s.input_bytes},
-          {"taken_bytes", s.taken_bytes},
-          {"output_bytes", s.output_bytes},
-          {"output_records", s.output_records},
-          {"elapsed_us", s.elapsed_us}};
+Json ToJson(const StageStatus& s) {
+  return Object({{"id", s.name},
+                 {"planned", s.planned},
+                 {"tasks", s.tasks},
+                 {"done", s.done},
+                 {"running", s.running},
+                 {"waiting", s.waiting},
+                 {"failed", s.failed},
+                 {"input_bytes", s.input_bytes},
+                 {"taken_bytes", s.taken_bytes},
+                 {"output_bytes", s.output_bytes},
+                 {"output_records", s.output_records},
+                 {"elapsed_us", s.elapsed_us}});
 }
 
-JsonOut ToJson(const CloneStatus& c) {
-  JsonOut clones = {{"launched", c.launched},
-                    {"won", c.won},
-                    {"killed", c.killed},
-                    {"extra_slot_s", static_cast<double>(c.extra_us) / 1e6},
-                    {"reads", {{"exclusive", c.exclusive}, {"contended", c.contended}, {"rebound", c.rebound}}},
-                    {"budget_used_slots", c.budget_used},
-                    {"budget_slots", c.budget},
-                    {CauseName(Cause::kOpportunistic),
-                     {{"launched", c.lent_launched},
-                      {"won", c.lent_won},
-                      {"killed", c.lent_killed},
-                      {"extra_slot_s", static_cast<double>(c.lent_extra_us) / 1e6}}}};
+Json ToJson(const CloneStatus& c) {
+  Json clones = Object(
+      {{"launched", c.launched},
+       {"won", c.won},
+       {"killed", c.killed},
+       {"extra_slot_s", static_cast<double>(c.extra_us) / 1e6},
+       {"reads", Object({{"exclusive", c.exclusive}, {"contended", c.contended}, {"rebound", c.rebound}})},
+       {"budget_used_slots", c.budget_used},
+       {"budget_slots", c.budget},
+       {CauseName(Cause::kOpportunistic), Object({{"launched", c.lent_launched},
+                                                  {"won", c.lent_won},
+                                                  {"killed", c.lent_killed},
+                                                  {"extra_slot_s", static_cast<double>(c.lent_extra_us) / 1e6}})}});
   // A number, or "inf". Absent until it is chosen.
   if (c.omega_known && c.omega_us == UINT64_MAX)
     clones["omega_s"] = "inf";
@@ -56,83 +56,88 @@ JsonOut ToJson(const CloneStatus& c) {
   return clones;
 }
 
-JsonOut ToJson(const SteeringStatus& s) {
-  JsonOut points = JsonOut::array();
+Json ToJson(const SteeringStatus& s) {
+  Json points = Json::array();
   for (const SteeringPoint& p : s.points) {
-    points.push_back({{"at_s", p.at_s},
-                      {"slots", p.slots},
-                      {"asked_slots", p.asked},
-                      {"progress", p.progress},
-                      {"left_s", p.left_s},
-                      {"deadline_s", p.deadline_s}});
+    points.push_back(Object({{"at_s", p.at_s},
+                             {"slots", p.slots},
+                             {"asked_slots", p.asked},
+                             {"progress", p.progress},
+                             {"left_s", p.left_s},
+                             {"deadline_s", p.deadline_s}}));
   }
-  return {{"held_slot_s", s.held_slot_s}, {"points", std::move(points)}};
+  return Object({{"held_slot_s", s.held_slot_s}, {"points", std::move(points)}});
 }
 
 double SecondsOf(uint64_t us) { return static_cast<double>(us) / 1e6; }
 
-JsonOut ToJson(const DeadlineStatus& d) {
-  JsonOut json = {{"deadline_s", nullptr},
-                  {"steered", d.steered},
-                  {"best_effort", d.best_effort},
-                  {"predicted", d.predicted},
-                  {"earlier_runs", d.runs},
-                  {"input_scale", d.scale},
-                  {"guaranteed_slots", d.guaranteed},
-                  {"held_slots", d.held}};
+Json ToJson(const DeadlineStatus& d) {
+  Json json = Object({{"deadline_s", nullptr},
+                      {"steered", d.steered},
+                      {"best_effort", d.best_effort},
+                      {"predicted", d.predicted},
+                      {"earlier_runs", d.runs},
+                      {"input_scale", d.scale},
+                      {"guaranteed_slots", d.guaranteed},
+                      {"held_slots", d.held}});
   if (d.deadline_us > 0) json["deadline_s"] = SecondsOf(d.deadline_us);
   return json;
 }
 
-JsonOut ToJson(const Explained& e) {
-  JsonOut stages = JsonOut::array(), times = JsonOut::array(), refusals = JsonOut::array();
+Json ToJson(const Explained& e) {
+  Json stages = Json::array(), times = Json::array(), refusals = Json::array();
   for (const auto& s : e.stages) {
-    stages.push_back({{"id", s.name},
-                      {"slots", s.reduces ? "reduce" : "map"},
-                      {"tasks", s.tasks},
-                      {"input_bytes", s.input_bytes},
-                      {"splits", s.splits},
-                      {"splits_with_replica", s.with_replica},
-                      {"workers_with_replica", s.workers}});
+    stages.push_back(Object({{"id", s.name},
+                             {"slots", s.reduces ? "reduce" : "map"},
+                             {"tasks", s.tasks},
+                             {"input_bytes", s.input_bytes},
+                             {"splits", s.splits},
+                             {"splits_with_replica", s.with_replica},
+                             {"workers_with_replica", s.workers}}));
   }
   for (const auto& t : e.times) {
-    times.push_back({{"slots", t.slots},
-                     {"median_s", SecondsOf(t.median_us)},
-                     {"most_s", SecondsOf(t.most_us)},
-                     {"in_time", t.in_time}});
+    times.push_back(Object({{"slots", t.slots},
+                            {"median_s", SecondsOf(t.median_us)},
+                            {"most_s", SecondsOf(t.most_us)},
+                            {"in_time", t.in_time}}));
   }
-  for (const Status& r : e.refusals) refusals.push_back({{"code", CodeName(r.code())}, {"message", r.message()}});
-  JsonOut json = {{"stages", std::move(stages)},    {"cluster_slots", e.slots}, {"basis", e.basis},
-                  {"earlier_runs", e.runs},         {"input_scale", e.scale},   {"times", std::move(times)},
-                  {"refusals", std::move(refusals)}};
+  for (const Status& r : e.refusals)
+    refusals.push_back(Object({{"code", CodeName(r.code())}, {"message", r.message()}}));
+  Json json = Object({{"stages", std::move(stages)},
+                      {"cluster_slots", e.slots},
+                      {"basis", e.basis},
+                      {"earlier_runs", e.runs},
+                      {"input_scale", e.scale},
+                      {"times", std::move(times)},
+                      {"refusals", std::move(refusals)}});
   if (e.has_admission) {
-    json["admission"] = {{"admitted", e.admitted},
-                         {"counts", e.steered && e.runs > 0},
-                         {"needs_slots", e.needs_slots},
-                         {"available_slots", e.available_slots},
-                         {"critical_path_s", SecondsOf(e.critical_path_us)},
-                         {"earliest_s", nullptr}};
+    json["admission"] = Object({{"admitted", e.admitted},
+                                {"counts", e.steered && e.runs > 0},
+                                {"needs_slots", e.needs_slots},
+                                {"available_slots", e.available_slots},
+                                {"critical_path_s", SecondsOf(e.critical_path_us)},
+                                {"earliest_s", nullptr}});
     if (e.earliest_us > 0) json["admission"]["earliest_s"] = SecondsOf(e.earliest_us);
   }
   return json;
 }
 
-JsonOut ToJson(const CounterValue& c) {
-  return {{"id", c.group + "/" + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}};
+Json ToJson(const CounterValue& c) {
+  return Object({{"id", c.group + "/" + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}});
 }
 
-JsonOut ToJson(const SkewStatus& s, const JobStatus& job) {
-  JsonOut json = {{"stage", s.stage < job.stages.size() ? job.stages[s.stage].name : std::to_string(s.stage)},
-                  {"key", s.key},
-                  {"key_cut", s.cut},
-                  {"records", s.records},
-                  {"bytes", s.bytes},
-                  {"stage_records", s.stage_records},
-                  {"stage_bytes", s.stage_bytes},
-                  {"partition", s.partition},
-                  {"partition_bytes", nullptr},
-                  {"median_bytes", nullptr},
-                  {"text", s.text}};
+Json ToJson(const SkewStatus& s, const JobStatus& job) {
+  Json json = Object({{"stage", s.stage < job.stages.size() ? job.stages[s.stage].name : std::to_string(s.stage)},
+                      {"key", s.key},
+                      {"key_cut", s.cut},
+                      {"records", s.records},
+                      {"bytes", s.bytes},
+                      {"stage_records", s.stage_records},
+                      {"stage_bytes", s.stage_bytes},
+                      {"partition", s.partition},
+                      {"partition_bytes", nullptr},
+                      {"median_bytes", nullptr},
+                      {"text", s.text}});
   if (s.partitions_known) {
     json["partition_bytes"] = s.partition_bytes;
     json["median_bytes"] = s.median_bytes;
@@ -140,199 +145,198 @@ JsonOut ToJson(const SkewStatus& s, const JobStatus& job) {
   return json;
 }
 
-JsonOut ToJson(const JobStatus& j) {
-  JsonOut causes = JsonOut::object();
+Json ToJson(const JobStatus& j) {
+  Json causes = Json::object();
   for (const CauseStatus& c : j.causes) {
     causes[c.cause] = {
         {"launched", c.launched}, {"won", c.won}, {"wasted_slot_s", static_cast<double>(c.wasted_us) / 1e6}};
   }
-  JsonOut stages = JsonOut::array();
+  Json stages = Json::array();
   for (const StageStatus& stage : j.stages) stages.push_back(ToJson(stage));
-  JsonOut skew = JsonOut::array();
+  Json skew = Json::array();
   for (const SkewStatus& s : j.skew) skew.push_back(ToJson(s, j));
-  JsonOut job = {{"id", Name(j.id)},
-                 {"name", j.name},
-                 {"state", Word(j.state)},
-                 {"queue", j.queue},
-                 {"priority", j.priority},
-                 {"submission_id", j.submission_id},
-                 {"submitted_unix_ms", j.submitted_unix_ms},
-                 {"elapsed_us", j.elapsed_us},
-                 {"output", j.output_uri},
-                 {"output_parts", j.output_parts},
-                 {"output_bytes", j.output_bytes},
-                 {"output_records", j.output_records},
-                 {"output_digest", j.output_digest.Hex()},
-                 {"error", j.error},
-                 {"last_failure", j.last_failure},
-                 {"attempts", std::move(causes)},
-                 {"warnings", j.warnings},
-                 {"skew", std::move(skew)},
-                 {"stages", std::move(stages)}};
+  Json job = Object({{"id", Name(j.id)},
+                     {"name", j.name},
+                     {"state", Word(j.state)},
+                     {"queue", j.queue},
+                     {"priority", j.priority},
+                     {"submission_id", j.submission_id},
+                     {"submitted_unix_ms", j.submitted_unix_ms},
+                     {"elapsed_us", j.elapsed_us},
+                     {"output", j.output_uri},
+                     {"output_parts", j.output_parts},
+                     {"output_bytes", j.output_bytes},
+                     {"output_records", j.output_records},
+                     {"output_digest", j.output_digest.Hex()},
+                     {"error", j.error},
+                     {"last_failure", j.last_failure},
+                     {"attempts", std::move(causes)},
+                     {"warnings", j.warnings},
+                     {"skew", std::move(skew)},
+                     {"stages", std::move(stages)}});
   if (j.clones) job["clones"] = ToJson(*j.clones);
   if (j.steering) job["steering"] = ToJson(*j.steering);
   if (j.deadline) job["deadline"] = ToJson(*j.deadline);
   if (j.counters) {
-    job["counters"] = JsonOut::array();
+    job["counters"] = Json::array();
     for (const CounterValue& c : *j.counters) job["counters"].push_back(ToJson(c));
   }
   return job;
 }
 
-JsonOut ToJson(const TaskStatus& t) {
-  return {{"id", t.id},
-          {"stage", t.stage},
-          {"state", t.state},
-          {"attempts", t.attempts},
-          {"generation", t.generation},
-          {"worker", t.worker},
-          {"copies", t.replicas}};
+Json ToJson(const TaskStatus& t) {
+  return Object({{"id", t.id},
+                 {"stage", t.stage},
+                 {"state", t.state},
+                 {"attempts", t.attempts},
+                 {"generation", t.generation},
+                 {"worker", t.worker},
+                 {"copies", t.replicas}});
 }
 
-JsonOut ToJson(const AttemptStatus& a) {
-  return {{"id", a.id},           {"state", a.state},       {"cause", a.cause},
-          {"worker", a.worker},   {"progress", a.progress}, {"ran_us", a.ran_us},
-          {"message", a.message}, {"reason", a.reason}};
+Json ToJson(const AttemptStatus& a) {
+  return Object({{"id", a.id},
+                 {"state", a.state},
+                 {"cause", a.cause},
+                 {"worker", a.worker},
+                 {"progress", a.progress},
+                 {"ran_us", a.ran_us},
+                 {"message", a.message},
+                 {"reason", a.reason}});
 }
 
-JsonOut ToJson(const AttemptLog& l) {
-  return {{"id", l.id}, {"worker", l.worker}, {"state", l.state}, {"note", l.note}, {"text", l.text}};
+Json ToJson(const AttemptLog& l) {
+  return Object({{"id", l.id}, {"worker", l.worker}, {"state", l.state}, {"note", l.note}, {"text", l.text}});
 }
 
-JsonOut ToJson(const WorkerStatus& w) {
-  return {{"id", w.id},
-          {"name", w.name},
-          {"state", w.state},
-          {"address", w.address},
-          {"rack", w.rack},
-          {"slots", w.slots},
-          {"busy", w.busy},
-          {"blocks", w.blocks},
-          {"used_bytes", w.used_bytes},
-          {"capacity_bytes", w.capacity_bytes},
-          {"memory_bytes", w.memory_bytes},
-          {"wrong_outputs", w.wrong_outputs},
-          // Written as text: 64 bits do not fit into a number of JavaScript.
-          {"incarnation", std::to_string(w.incarnation)},
-          {"pid", w.pid},
-          {"labels", w.labels},
-          {"safe_to_stop", w.safe_to_stop}};
+Json ToJson(const WorkerStatus& w) {
+  return Object({{"id", w.id},
+                 {"name", w.name},
+                 {"state", w.state},
+                 {"address", w.address},
+                 {"rack", w.rack},
+                 {"slots", w.slots},
+                 {"busy", w.busy},
+                 {"blocks", w.blocks},
+                 {"used_bytes", w.used_bytes},
+                 {"capacity_bytes", w.capacity_bytes},
+                 {"memory_bytes", w.memory_bytes},
+                 {"wrong_outputs", w.wrong_outputs},
+                 // Written as text: 64 bits do not fit into a number of JavaScript.
+                 {"incarnation", std::to_string(w.incarnation)},
+                 {"pid", w.pid},
+                 {"labels", w.labels},
+                 {"safe_to_stop", w.safe_to_stop}});
 }
 
-JsonOut ToJson(const QueueStatus& q) {
-  return {{"id", q.name},   {"weight", q.weight},         {"min_share", q.min_share}, {"max_share", q.max_share},
-          {"jobs", q.jobs}, {"held_slots", q.held_slots}, {"waits", q.waits}};
+Json ToJson(const QueueStatus& q) {
+  return Object({{"id", q.name},
+                 {"weight", q.weight},
+                 {"min_share", q.min_share},
+                 {"max_share", q.max_share},
+                 {"jobs", q.jobs},
+                 {"held_slots", q.held_slots},
+                 {"waits", q.waits}});
 }
 
-JsonOut ToJson(const ProfileStatus& p) {
-  JsonOut stages = JsonOut::array();
+Json ToJson(const ProfileStatus& p) {
+  Json stages = Json::array();
   for (const ProfileStage& s : p.stages) {
-    JsonOut inputs = JsonOut::array();
+    Json inputs = Json::array();
     for (const auto& i : s.inputs) {
       inputs.push_back(
-          i.edge.empty() ? JsonOut{{"files", true}}
-                         : JsonOut{{"edge", i.edge}, {"from", i.from < p.stages.size() ? p.stages[i.from].name : ""}});
+          i.edge.empty() ? Object({{"files", true}})
+                         : Object({{"edge", i.edge}, {"from", i.from < p.stages.size() ? p.stages[i.from].name : ""}}));
     }
-    stages.push_back({{"id", s.name},
-                      {"tasks", s.tasks},
-                      {"inputs", std::move(inputs)},
-                      {"input_bytes", s.input_bytes},
-                      {"queue_s", s.queue},
-                      {"attempt_fails", s.fails},
-                      {"fails_again", s.fails_again},
-                      {"run_s", s.run},
-                      {"wait_s", s.wait}});
+    stages.push_back(Object({{"id", s.name},
+                             {"tasks", s.tasks},
+                             {"inputs", std::move(inputs)},
+                             {"input_bytes", s.input_bytes},
+                             {"queue_s", s.queue},
+                             {"attempt_fails", s.fails},
+                             {"fails_again", s.fails_again},
+                             {"run_s", s.run},
+                             {"wait_s", s.wait}}));
   }
-  return {{"id", p.id},
-          {"name", p.name},
-          {"runs", p.runs},
-          {"updated_unix_ms", p.updated_unix_ms},
-          {"last_job", Name(p.last)},
-          {"stages", std::move(stages)}};
+  return Object({{"id", p.id},
+                 {"name", p.name},
+                 {"runs", p.runs},
+                 {"updated_unix_ms", p.updated_unix_ms},
+                 {"last_job", Name(p.last)},
+                 {"stages", std::move(stages)}});
 }
 
-JsonOut ToJson(const FileRow& f) {
-  return {{"id", f.path},
-          {"type", f.directory ? "directory" : "file"},
-          {"bytes", f.bytes},
-          {"replication", f.replication},
-          {"least_replicas", f.least_replicas},
-          {"block_bytes", f.block_bytes},
-          {"blocks", f.blocks},
-          {"missing_blocks", f.missing_blocks},
-          {"modified_unix_ms", f.modified_unix_ms}};
+Json ToJson(const FileRow& f) {
+  return Object({{"id", f.path},
+                 {"type", f.directory ? "directory" : "file"},
+                 {"bytes", f.bytes},
+                 {"replication", f.replication},
+                 {"least_replicas", f.least_replicas},
+                 {"block_bytes", f.block_bytes},
+                 {"blocks", f.blocks},
+                 {"missing_blocks", f.missing_blocks},
+                 {"modified_unix_ms", f.modified_unix_ms}});
 }
 
 template <class T>
-std::vector<JsonOut> All(const std::vector<T>& values) {
-  std::vector<JsonOut> out;
+std::vector<Json> All(const std::vector<T>& values) {
+  std::vector<Json> out;
   out.reserve(values.size());
   for (const T& value : values) out.push_back(ToJson(value));
   return out;
 }
 
-JsonOut ToJson(const PlanStage& s, const Plan& plan) {
-  JsonOut inputs = JsonOut::array(), ports = JsonOut::array();
+Json ToJson(const PlanStage& s, const Plan& plan) {
+  Json inputs = Json::array(), ports = Json::array();
   for (const PlanInput& i : s.inputs) {
     if (i.files) {
-      inputs.push_back({{"files",
-                         {{"input", i.input},
-                          {"uris", i.uris},
-                          {"format", i.format},
-                          {"sample_bytes", i.sample_bytes},
-                          {"max_split_bytes", i.max_split_bytes}}}});
+      inputs.push_back(Object({{"files", Object({{"input", i.input},
+                                                 {"uris", i.uris},
+                                                 {"format", i.format},
+                                                 {"sample_bytes", i.sample_bytes},
+                                                 {"max_split_bytes", i.max_split_bytes}})}}));
     } else {
-      JsonOut edge = {{"kind", i.kind}, {"from", plan.stages[i.from].name}, {"port", i.port}, {"grouped", i.grouped}};
+      Json edge =
+          Object({{"kind", i.kind}, {"from", plan.stages[i.from].name}, {"port", i.port}, {"grouped", i.grouped}});
       if (i.quotes) edge["quotes"] = true;
       if (i.splits) edge["splits"] = true;
       // Read as the files that `from` would have written.
       if (!i.format.empty())
-        edge["read_as"] = {{"format", i.format}, {"written", i.written}, {"sample_bytes", i.sample_bytes}};
-      inputs.push_back({{"edge", std::move(edge)}});
+        edge["read_as"] = Object({{"format", i.format}, {"written", i.written}, {"sample_bytes", i.sample_bytes}});
+      inputs.push_back(Object({{"edge", std::move(edge)}}));
     }
   }
   for (const PlanPort& p : s.ports) {
     if (p.files) {
-      JsonOut files = {{"format", p.format}};
+      Json files = Object({{"format", p.format}});
       if (!p.name.empty()) files["name"] = p.name;
-      ports.push_back({{"files", std::move(files)}});
+      ports.push_back(Object({{"files", std::move(files)}}));
     } else {
-      ports.push_back(
-          {{"shuffle",
-            {{"sorted", p.sorted}, {"combine", p.combine}, {"partition", p.custom_partition ? "custom" : "hash"}}}});
+      ports.push_back(Object({{"shuffle", Object({{"sorted", p.sorted},
+                                                  {"combine", p.combine},
+                                                  {"partition", p.custom_partition ? "custom" : "hash"}})}}));
     }
   }
   const auto flags = plan.operator_flags.find(s.op);
-  JsonOut json = {{"id", s.name},
-                  {"operator", s.op},
-                  {"tasks", s.tasks},
-                  {"task_bytes", s.task_bytes},
-                  {"flags", s.flags.has_value()                  ? *s.flags
-                            : flags == plan.operator_flags.end() ? 0
-                                                                 : flags->second},
-                  {"builtin", s.builtin},
-                  {"inputs", std::move(inputs)},
-                  {"ports", std::move(ports)}};
+  Json json = Object({{"id", s.name},
+                      {"operator", s.op},
+                      {"tasks", s.tasks},
+                      {"task_bytes", s.task_bytes},
+                      {"flags", s.flags.has_value()                  ? *s.flags
+                                : flags == plan.operator_flags.end() ? 0
+                                                                     : flags->second},
+                      {"builtin", s.builtin},
+                      {"inputs", std::move(inputs)},
+                      {"ports", std::move(ports)}});
   if (s.memory_bytes != 0) json["memory_bytes"] = s.memory_bytes;
   return json;
 }
 
 }  // namespace
 
-std::string DumpJson(const JsonOut& json) {
-  return json.dump(-1, ' ', false, JsonOut::error_handler_t::replace) + "\n";
-}
-
-std::string ListDocument(const char* key, const std::vector<JsonOut>& elements, OutputForm form) {
-  if (form == OutputForm::kJson) return DumpJson({{"version", 1}, {key, elements}});
-  std::string text;
-  for (const JsonOut& element : elements) text += DumpJson(element);
-  return text;
-}
-
-JsonOut JobJson(const JobStatus& job) { return ToJson(job); }
-JsonOut WorkerJson(const WorkerStatus& worker) { return ToJson(worker); }
-JsonOut AttemptJson(const AttemptStatus& attempt) { return ToJson(attempt); }
+Json JobJson(const JobStatus& job) { return ToJson(job); }
+Json WorkerJson(const WorkerStatus& worker) { return ToJson(worker); }
+Json AttemptJson(const AttemptStatus& attempt) { return ToJson(attempt); }
 
 std::string JsonJobs(const std::vector<JobStatus>& jobs, OutputForm form) { return List("jobs", All(jobs), form); }
 std::string JsonJob(const JobStatus& job, OutputForm form) { return One("job", ToJson(job), form); }
@@ -351,14 +355,14 @@ std::string JsonLogs(const std::vector<AttemptLog>& v, OutputForm form) { return
 std::string JsonFiles(const std::vector<FileRow>& v, OutputForm form) { return List("files", All(v), form); }
 
 std::string JsonVersion(const std::string& own, const MasterInfo* master, OutputForm form) {
-  JsonOut json = {{"mrctl", own}};
+  Json json = Object({{"mrctl", own}});
   if (master != nullptr) {
-    json["master"] = {{"version", master->version},
-                      {"cluster_id", std::to_string(master->cluster_id)},
-                      {"epoch", master->master_epoch},
-                      {"policies", master->policies},
-                      {"pid", master->pid},
-                      {"address", master->address}};
+    json["master"] = Object({{"version", master->version},
+                             {"cluster_id", std::to_string(master->cluster_id)},
+                             {"epoch", master->master_epoch},
+                             {"policies", master->policies},
+                             {"pid", master->pid},
+                             {"address", master->address}});
   }
   // The document's own "version" is a number. This is the release.
   return One("release", json, form);
@@ -366,40 +370,41 @@ std::string JsonVersion(const std::string& own, const MasterInfo* master, Output
 
 std::string JsonPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
                      const std::string& output, const Explained* explained, OutputForm form) {
-  JsonOut stages = JsonOut::array();
+  Json stages = Json::array();
   for (const PlanStage& stage : plan.stages) stages.push_back(ToJson(stage, plan));
-  JsonOut json = {{"id", job}, {"inputs", inputs}, {"output", output}, {"stages", std::move(stages)}};
+  Json json = Object({{"id", job}, {"inputs", inputs}, {"output", output}, {"stages", std::move(stages)}});
   if (!plan.notes.empty()) json["notes"] = plan.notes;
   if (explained != nullptr) json["explained"] = ToJson(*explained);
   return One("plan", json, form);
 }
 
 std::string JsonSpace(const std::vector<WorkerStatus>& workers, OutputForm form) {
-  std::vector<JsonOut> rows;
+  std::vector<Json> rows;
   uint64_t capacity = 0, used = 0;
   for (const WorkerStatus& w : workers) {
     rows.push_back(
-        {{"id", w.id}, {"state", w.state}, {"capacity_bytes", w.capacity_bytes}, {"used_bytes", w.used_bytes}});
+        Object({{"id", w.id}, {"state", w.state}, {"capacity_bytes", w.capacity_bytes}, {"used_bytes", w.used_bytes}}));
     if (w.state == "lost" || w.state == "excluded") continue;
     capacity += w.capacity_bytes;
     used += w.used_bytes;
   }
   if (form == OutputForm::kNdjson) return List("df", rows, form);
-  return Dump({{"version", 1}, {"df", rows}, {"total", {{"capacity_bytes", capacity}, {"used_bytes", used}}}});
+  return Dump(
+      Object({{"version", 1}, {"df", rows}, {"total", Object({{"capacity_bytes", capacity}, {"used_bytes", used}})}}));
 }
 
 std::string JsonSums(const std::vector<FileSum>& sums, OutputForm form) {
-  std::vector<JsonOut> rows;
+  std::vector<Json> rows;
   rows.reserve(sums.size());
   for (const FileSum& s : sums)
-    rows.push_back({{"id", s.path}, {"algorithm", "xxh3-128"}, {"digest", s.digest}, {"bytes", s.bytes}});
+    rows.push_back(Object({{"id", s.path}, {"algorithm", "xxh3-128"}, {"digest", s.digest}, {"bytes", s.bytes}}));
   return List("checksums", rows, form);
 }
 
 std::string JsonDone(const std::vector<Done>& done, OutputForm form) {
-  std::vector<JsonOut> rows;
+  std::vector<Json> rows;
   for (const Done& d : done) {
-    rows.push_back({{"id", d.id}, {"action", d.action}});
+    rows.push_back(Object({{"id", d.id}, {"action", d.action}}));
     if (!d.to.empty()) rows.back()["to"] = d.to;
     if (!d.note.empty()) rows.back()["note"] = d.note;
   }
@@ -407,73 +412,79 @@ std::string JsonDone(const std::vector<Done>& done, OutputForm form) {
 }
 
 std::string JsonContents(const std::vector<FileText>& contents, OutputForm form) {
-  std::vector<JsonOut> rows;
+  std::vector<Json> rows;
   for (const FileText& f : contents) {
-    JsonOut row = {{"id", f.path}, {"bytes", f.text.size()}, {"exact", true}, {"text", f.text}};
-    row["exact"] = JsonOut::parse(Dump(row["text"])) == row["text"];
-    rows.push_back(std::move(row));
+    const bool exact = ParseJson(Dump(f.text)).get_ref<const std::string&>() == f.text;
+    rows.push_back(Object({{"id", f.path}, {"bytes", f.text.size()}, {"exact", exact}, {"text", f.text}}));
   }
   return List("contents", rows, form);
 }
 
 std::string JsonWhy(const std::vector<Reasons>& why, OutputForm form) {
-  std::vector<JsonOut> rows;
+  std::vector<Json> rows;
   rows.reserve(why.size());
-  for (const Reasons& r : why) rows.push_back({{"id", r.id}, {"lines", r.lines}});
+  for (const Reasons& r : why) rows.push_back(Object({{"id", r.id}, {"lines", r.lines}}));
   return List("why", rows, form);
 }
 
 std::string JsonWaited(const std::vector<JobStatus>& jobs, OutputForm form, const Failure* failure) {
   if (jobs.size() == 1) return SubmitJson(jobs[0], form, failure);
   if (failure == nullptr || form == OutputForm::kNdjson) return JsonJobs(jobs, form);
-  return Dump({{"version", 1},
-               {"jobs", All(jobs)},
-               {"error", {{"code", failure->code}, {"message", failure->message}, {"hint", failure->hint}}}});
+  return Dump(
+      Object({{"version", 1},
+              {"jobs", All(jobs)},
+              {"error", Object({{"code", failure->code}, {"message", failure->message}, {"hint", failure->hint}})}}));
 }
 
 std::string JsonLibrary(const LibraryReport& report, OutputForm form) {
-  JsonOut needs = JsonOut::array(), operators = JsonOut::array(), jobs = JsonOut::array();
-  for (const auto& [file, version] : report.needs) needs.push_back({{"file", file}, {"version", version}});
+  Json needs = Json::array(), operators = Json::array(), jobs = Json::array();
+  for (const auto& [file, version] : report.needs) needs.push_back(Object({{"file", file}, {"version", version}}));
   const auto types = [](const std::vector<RecordType>& list) {
-    JsonOut out = JsonOut::array();
-    for (const RecordType& type : list) out.push_back({{"key", type.key}, {"value", type.value}});
+    Json out = Json::array();
+    for (const RecordType& type : list) out.push_back(Object({{"key", type.key}, {"value", type.value}}));
     return out;
   };
   for (const auto& op : report.info.operators) {
-    operators.push_back({{"id", op.name},
-                         {"flags", FlagWords(op.flags)},
-                         {"takes", types(op.types.inputs)},
-                         {"gives", types(op.types.ports)}});
+    operators.push_back(Object({{"id", op.name},
+                                {"flags", FlagWords(op.flags)},
+                                {"takes", types(op.types.inputs)},
+                                {"gives", types(op.types.ports)}}));
   }
-  for (const auto& job : report.info.jobs) jobs.push_back({{"id", job.name}, {"help", job.help}});
-  const JsonOut json = {{"id", report.path},
-                        {"bytes", report.bytes},
-                        {"abi", report.info.abi},
-                        {"built_with", report.info.built_with},
-                        {"needs", std::move(needs)},
-                        {"operators", std::move(operators)},
-                        {"jobs", std::move(jobs)},
-                        {"problems", report.problems},
-                        {"unchecked", report.unchecked}};
+  for (const auto& job : report.info.jobs) jobs.push_back(Object({{"id", job.name}, {"help", job.help}}));
+  const Json json = Object({{"id", report.path},
+                            {"bytes", report.bytes},
+                            {"abi", report.info.abi},
+                            {"built_with", report.info.built_with},
+                            {"needs", std::move(needs)},
+                            {"operators", std::move(operators)},
+                            {"jobs", std::move(jobs)},
+                            {"problems", report.problems},
+                            {"unchecked", report.unchecked}});
   if (report.problems.empty() || form == OutputForm::kNdjson) return One("library", json, form);
-  return Dump(
+  return Dump(Object(
       {{"version", 1},
        {"library", json},
-       {"error", {{"code", "invalid_argument"}, {"message", report.path + " " + report.problems[0]}, {"hint", ""}}}});
+       {"error",
+        Object({{"code", "invalid_argument"}, {"message", report.path + " " + report.problems[0]}, {"hint", ""}})}}));
+}
+
+std::string JsonCompletion(const std::string& shell, const std::string& script, OutputForm form) {
+  return One("completion", Object({{"id", shell}, {"script", script}}), form);
 }
 
 std::string JsonProject(const std::string& name, const std::string& directory, const std::vector<ProjectFile>& files,
                         OutputForm form) {
-  JsonOut names = JsonOut::array();
+  Json names = Json::array();
   for (const ProjectFile& file : files) names.push_back(file.name);
-  return One("project", {{"id", name}, {"directory", directory}, {"files", std::move(names)}}, form);
+  return One("project", Object({{"id", name}, {"directory", directory}, {"files", std::move(names)}}), form);
 }
 
 std::string SubmitJson(const JobStatus& job, OutputForm form, const Failure* failure) {
   if (failure == nullptr || form == OutputForm::kNdjson) return JsonJob(job, form);
-  return Dump({{"version", 1},
-               {"job", ToJson(job)},
-               {"error", {{"code", failure->code}, {"message", failure->message}, {"hint", failure->hint}}}});
+  return Dump(
+      Object({{"version", 1},
+              {"job", ToJson(job)},
+              {"error", Object({{"code", failure->code}, {"message", failure->message}, {"hint", failure->hint}})}}));
 }
 
 }  // namespace mr::ctl

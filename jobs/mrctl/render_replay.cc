@@ -1,75 +1,63 @@
 // The replay of an attempt: the task document for mrtask, its result, and their output.
-#include <nlohmann/json.hpp>
-
 #include "common/base/text.h"
+#include "jobs/mrctl/json.h"
 #include "jobs/mrctl/render.h"
 
 namespace mr::ctl {
-namespace {
-
-using ReplayJson = nlohmann::ordered_json;
-
-// Texts may contain any bytes of an operator.
-std::string DumpReplay(const ReplayJson& json) {
-  return json.dump(-1, ' ', false, ReplayJson::error_handler_t::replace) + "\n";
-}
-
-}  // namespace
 
 std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, const std::string& library,
                            const std::vector<ReplayFile>& files, const std::string& files_directory,
                            const std::string& scratch) {
-  ReplayJson splits = ReplayJson::array(), ports = ReplayJson::array(), env = ReplayJson::object(),
-             config = ReplayJson::array();
+  Json splits = Json::array(), ports = Json::array(), env = Json::object(), config = Json::array();
   const StageInfo& stage = task.stage;
   for (size_t i = 0; i < task.launch.splits.size(); ++i) {
     const Split& s = task.launch.splits[i];
-    splits.push_back({{"input", s.input},
-                      {"name", s.uri},
-                      {"format", task.FilesOf(s).format},
-                      {"offset", s.offset},
-                      {"length", s.length},
-                      {"file_bytes", s.file_bytes},
-                      {"sample_bytes", task.FilesOf(s).sample_bytes},
-                      {"path", files[i].path},
-                      {"path_offset", files[i].offset},
-                      {"path_length", files[i].length}});
+    splits.push_back(Object({{"input", s.input},
+                             {"name", s.uri},
+                             {"format", task.FilesOf(s).format},
+                             {"offset", s.offset},
+                             {"length", s.length},
+                             {"file_bytes", s.file_bytes},
+                             {"sample_bytes", task.FilesOf(s).sample_bytes},
+                             {"path", files[i].path},
+                             {"path_offset", files[i].offset},
+                             {"path_length", files[i].length}}));
   }
   for (size_t i = 0; i < stage.spec.ports.size(); ++i) {
     const PortSpec& p = stage.spec.ports[i];
-    ports.push_back({{"files", p.files},
-                     {"format", p.format},
-                     {"partitions", stage.port_partitions[i]},
-                     {"sorted", p.sorted},
-                     {"combine", p.combine},
-                     {"custom_partition", p.custom_partition}});
+    ports.push_back(Object({{"files", p.files},
+                            {"format", p.format},
+                            {"partitions", stage.port_partitions[i]},
+                            {"sorted", p.sorted},
+                            {"combine", p.combine},
+                            {"custom_partition", p.custom_partition}}));
   }
   for (const auto& [name, value] : stage.env) env[name] = value;
   for (const char c : stage.spec.config) config.push_back(static_cast<unsigned char>(c));
   constexpr uint64_t kSortBuffer = 64ull << 20;  // the worker's value
-  return DumpReplay({{"attempt", attempt},
-                     {"stage_name", stage.spec.name},
-                     {"job_name", stage.job_name},
-                     {"tasks", stage.tasks},
-                     {"library", library},
-                     {"operator", stage.spec.operator_name},
-                     {"flags", stage.spec.flags},
-                     {"config", std::move(config)},
-                     {"inputs", stage.spec.inputs.size()},
-                     {"splits", std::move(splits)},
-                     {"ports", std::move(ports)},
-                     {"env", std::move(env)},
-                     {"sort_buffer_bytes", stage.sort_buffer_bytes != 0 ? stage.sort_buffer_bytes : kSortBuffer},
-                     {"memory_bytes", stage.memory_bytes},
-                     {"partition_seed", stage.partition_seed},
-                     {"max_bad_records", stage.max_bad_records},
-                     {"files_directory", files_directory},
-                     {"scratch", scratch}});
+  return DumpJson(Object({{"attempt", attempt},
+                          {"stage_name", stage.spec.name},
+                          {"job_name", stage.job_name},
+                          {"tasks", stage.tasks},
+                          {"library", library},
+                          {"operator", stage.spec.operator_name},
+                          {"flags", stage.spec.flags},
+                          {"config", std::move(config)},
+                          {"inputs", stage.spec.inputs.size()},
+                          {"splits", std::move(splits)},
+                          {"ports", std::move(ports)},
+                          {"env", std::move(env)},
+                          {"sort_buffer_bytes", stage.sort_buffer_bytes != 0 ? stage.sort_buffer_bytes : kSortBuffer},
+                          {"memory_bytes", stage.memory_bytes},
+                          {"partition_seed", stage.partition_seed},
+                          {"max_bad_records", stage.max_bad_records},
+                          {"files_directory", files_directory},
+                          {"scratch", scratch}}));
 }
 
 Result<ReplayResult> ParseReplay(const std::string& text) {
   try {
-    const ReplayJson json = ReplayJson::parse(text);
+    const Json json = ParseJson(text);
     ReplayResult result;
     result.done = json.at("done");
     result.message = json.at("message");
@@ -80,7 +68,7 @@ Result<ReplayResult> ParseReplay(const std::string& text) {
     result.ran_us = json.at("ran_us");
     for (const auto& c : json.at("counters")) result.counters.push_back({c.at("group"), c.at("name"), c.at("value")});
     return result;
-  } catch (const ReplayJson::exception& error) {
+  } catch (const Json::exception& error) {
     return Internal(std::string("mrtask replay: ") + error.what());
   }
 }
@@ -88,27 +76,28 @@ Result<ReplayResult> ParseReplay(const std::string& text) {
 std::string RenderReplay(const std::string& attempt, const ReplayTask& task, const ReplayResult& result,
                          OutputForm form) {
   if (form != OutputForm::kTable) {
-    ReplayJson inputs = ReplayJson::array(), counters = ReplayJson::array();
+    Json inputs = Json::array(), counters = Json::array();
     for (const Split& s : task.launch.splits)
-      inputs.push_back({{"uri", s.uri}, {"offset", s.offset}, {"bytes", s.length}});
+      inputs.push_back(Object({{"uri", s.uri}, {"offset", s.offset}, {"bytes", s.length}}));
     for (const auto& c : result.counters)
-      counters.push_back({{"id", c.group + "." + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}});
-    ReplayJson json = {{"id", attempt},
-                       {"operator", task.stage.spec.operator_name},
-                       {"stage", task.stage.spec.name},
-                       {"inputs", std::move(inputs)},
-                       {"done", result.done},
-                       {"message", result.message},
-                       {"record", result.record},
-                       {"records_in", result.records_in},
-                       {"records_out", result.records_out},
-                       {"output_bytes", result.output_bytes},
-                       {"ran_us", result.ran_us},
-                       {"counters", std::move(counters)}};
-    if (form == OutputForm::kNdjson) return DumpReplay(json);
-    ReplayJson all = {{"version", 1}, {"replay", std::move(json)}};
-    if (!result.done) all["error"] = {{"code", "failed"}, {"message", result.message}, {"hint", ""}};
-    return DumpReplay(all);
+      counters.push_back(
+          Object({{"id", c.group + "." + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}}));
+    Json json = Object({{"id", attempt},
+                        {"operator", task.stage.spec.operator_name},
+                        {"stage", task.stage.spec.name},
+                        {"inputs", std::move(inputs)},
+                        {"done", result.done},
+                        {"message", result.message},
+                        {"record", result.record},
+                        {"records_in", result.records_in},
+                        {"records_out", result.records_out},
+                        {"output_bytes", result.output_bytes},
+                        {"ran_us", result.ran_us},
+                        {"counters", std::move(counters)}});
+    if (form == OutputForm::kNdjson) return DumpJson(json);
+    Json all = Object({{"version", 1}, {"replay", std::move(json)}});
+    if (!result.done) all["error"] = Object({{"code", "failed"}, {"message", result.message}, {"hint", ""}});
+    return DumpJson(all);
   }
   std::string text = "attempt   " + attempt + "\noperator  " + task.stage.spec.operator_name + " of stage " +
                      task.stage.spec.name + "\n";

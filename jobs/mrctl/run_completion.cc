@@ -3,8 +3,8 @@
 
 #include "jobs/mrctl/completion.h"
 #include "jobs/mrctl/exit_code.h"
-#include "jobs/mrctl/json_out.h"
 #include "jobs/mrctl/plan.h"
+#include "jobs/mrctl/render.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/verbs.h"
 
@@ -32,8 +32,7 @@ Result<int> RunCompletion(const Command& command, const Settings& settings) {
   if (settings.form == OutputForm::kTable) {
     Print(script);
   } else {
-    const JsonOut one = {{"id", shell}, {"script", script}};
-    Print(DumpJson(settings.form == OutputForm::kJson ? JsonOut{{"version", 1}, {"completion", one}} : one));
+    Print(JsonCompletion(shell, script, settings.form));
   }
   return kExitOk;
 }

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <map>
 
-#include "jobs/mrctl/json_out.h"
+#include "jobs/mrctl/json.h"
 
 namespace mr::ctl {
 namespace {
@@ -151,11 +151,11 @@ class TraceWriter {
     for (const AttemptStatus& a : attempts) said_[a.id] = &a;
   }
 
-  JsonOut Write(JobId id, const std::vector<WorkerStatus>& workers) {
+  Json Write(JobId id, const std::vector<WorkerStatus>& workers) {
     NameProcess(kJobPid, Name(id) + " " + job_.name, -1);
     NameThread(kJobPid, kDecisionsTid, "decisions");
     NameThread(kJobPid, kJobTid, "job");
-    Slice(kJobPid, kJobTid, Name(id), "job", job_.submitted, job_.ended, JsonOut::object());
+    Slice(kJobPid, kJobTid, Name(id), "job", job_.submitted, job_.ended, Json::object());
     WriteStages();
     WriteAttempts(workers);
     WriteDecisions();
@@ -165,36 +165,38 @@ class TraceWriter {
  private:
   double Us(int64_t at) const { return static_cast<double>(std::max<int64_t>(at - job_.submitted, 0)) / 1e3; }
 
-  void Meta(const char* what, int pid, int tid, JsonOut args) {
+  void Meta(const char* what, int pid, int tid, Json args) {
     events_.push_back(
-        {{"name", what}, {"ph", "M"}, {"pid", pid}, {"tid", tid}, {"ts", 0.0}, {"args", std::move(args)}});
+        Object({{"name", what}, {"ph", "M"}, {"pid", pid}, {"tid", tid}, {"ts", 0.0}, {"args", std::move(args)}}));
   }
   void NameProcess(int pid, const std::string& name, int order) {
-    Meta("process_name", pid, 0, {{"name", name}});
-    Meta("process_sort_index", pid, 0, {{"sort_index", order}});
+    Meta("process_name", pid, 0, Object({{"name", name}}));
+    Meta("process_sort_index", pid, 0, Object({{"sort_index", order}}));
   }
-  void NameThread(int pid, int tid, const std::string& name) { Meta("thread_name", pid, tid, {{"name", name}}); }
+  void NameThread(int pid, int tid, const std::string& name) {
+    Meta("thread_name", pid, tid, Object({{"name", name}}));
+  }
 
   void Slice(int pid, int tid, const std::string& name, const std::string& category, int64_t from, int64_t to,
-             JsonOut args) {
-    events_.push_back({{"name", name},
-                       {"cat", category},
-                       {"ph", "X"},
-                       {"pid", pid},
-                       {"tid", tid},
-                       {"ts", Us(from)},
-                       {"dur", std::max(0.0, Us(to) - Us(from))},
-                       {"args", std::move(args)}});
+             Json args) {
+    events_.push_back(Object({{"name", name},
+                              {"cat", category},
+                              {"ph", "X"},
+                              {"pid", pid},
+                              {"tid", tid},
+                              {"ts", Us(from)},
+                              {"dur", std::max(0.0, Us(to) - Us(from))},
+                              {"args", std::move(args)}}));
   }
-  void Decision(const std::string& name, double us, JsonOut args) {
-    events_.push_back({{"name", name},
-                       {"cat", "decision"},
-                       {"ph", "i"},
-                       {"s", "t"},
-                       {"pid", kJobPid},
-                       {"tid", kDecisionsTid},
-                       {"ts", us},
-                       {"args", std::move(args)}});
+  void Decision(const std::string& name, double us, Json args) {
+    events_.push_back(Object({{"name", name},
+                              {"cat", "decision"},
+                              {"ph", "i"},
+                              {"s", "t"},
+                              {"pid", kJobPid},
+                              {"tid", kDecisionsTid},
+                              {"ts", us},
+                              {"args", std::move(args)}}));
   }
 
   int64_t EndOf(const TracedAttempt& a) const { return std::max(a.ended == 0 ? job_.ended : a.ended, a.launched); }
@@ -209,7 +211,7 @@ class TraceWriter {
       }
       const int tid = kFirstStageTid + static_cast<int>(s);
       NameThread(kJobPid, tid, "stage " + job_.stages[s].name);
-      if (from != 0) Slice(kJobPid, tid, job_.stages[s].name, "stage", from, to, JsonOut::object());
+      if (from != 0) Slice(kJobPid, tid, job_.stages[s].name, "stage", from, to, Json::object());
     }
   }
 
@@ -248,33 +250,33 @@ class TraceWriter {
     const AttemptStatus* said = at == said_.end() ? nullptr : at->second;
     const std::string state = said != nullptr ? said->state : a.won ? "committed" : "ended";
     const std::string cause = said != nullptr ? said->cause : "";
-    JsonOut args = {{"stage", job_.stages[a.id.task.stage].name},
-                    {"state", state},
-                    {"cause", cause},
-                    {"winner", a.won},
-                    {"input_bytes", a.input_bytes},
-                    {"output_bytes", a.won ? a.output_bytes : 0}};
+    Json args = Object({{"stage", job_.stages[a.id.task.stage].name},
+                        {"state", state},
+                        {"cause", cause},
+                        {"winner", a.won},
+                        {"input_bytes", a.input_bytes},
+                        {"output_bytes", a.won ? a.output_bytes : 0}});
     if (a.total > 0 && a.phase < std::size(kPhases)) {
-      args["last_report"] = {{"phase", kPhases[a.phase]}, {"taken_bytes", a.taken}, {"total_bytes", a.total}};
+      args["last_report"] = Object({{"phase", kPhases[a.phase]}, {"taken_bytes", a.taken}, {"total_bytes", a.total}});
     }
     if (said != nullptr && !said->message.empty()) args["message"] = said->message;
     const int64_t end = EndOf(a);
     Slice(pid, tid, name, "attempt", a.launched, end, std::move(args));
     // The phases that it reached: launch to child process, to having all inputs, to the end.
     const int64_t started = a.started == 0 ? end : std::clamp(a.started, a.launched, end);
-    Slice(pid, tid, "launch", "phase", a.launched, started, JsonOut::object());
+    Slice(pid, tid, "launch", "phase", a.launched, started, Json::object());
     if (a.started != 0) {
       const bool reads = a.letter == TaskLetter::kReduce;
       const int64_t inputs = !reads ? started : a.inputs_done == 0 ? end : std::clamp(a.inputs_done, started, end);
-      if (reads) Slice(pid, tid, "shuffle", "phase", started, inputs, JsonOut::object());
-      if (inputs < end) Slice(pid, tid, reads ? "reduce" : "map", "phase", inputs, end, JsonOut::object());
+      if (reads) Slice(pid, tid, "shuffle", "phase", started, inputs, Json::object());
+      if (inputs < end) Slice(pid, tid, reads ? "reduce" : "map", "phase", inputs, end, Json::object());
     }
     if (decisions_.empty()) Decide(a, name, said, cause, state, end);
   }
 
   void WriteDecisions() {
     for (const DecisionStatus& d : decisions_) {
-      JsonOut args = {{"reason", d.reason}};
+      Json args = Object({{"reason", d.reason}});
       if (!d.attempt.empty()) args["attempt"] = d.attempt;
       if (!d.worker.empty()) args["worker"] = d.worker;
       Decision(d.what, static_cast<double>(d.at_us), std::move(args));
@@ -284,18 +286,19 @@ class TraceWriter {
   // Writes the decisions about an attempt that can be derived from it, if the scheduler's own are not known.
   void Decide(const TracedAttempt& a, const std::string& name, const AttemptStatus* said, const std::string& cause,
               const std::string& state, int64_t end) {
-    JsonOut launch = {{"attempt", name}, {"worker", Name(WorkerId{a.worker})}};
+    Json launch = Object({{"attempt", name}, {"worker", Name(WorkerId{a.worker})}});
     if (said != nullptr) launch["reason"] = said->reason;
     Decision("launch" + (cause.empty() ? "" : " " + cause), Us(a.launched), std::move(launch));
     if (said == nullptr || state == "running" || state == "waiting") return;
     const char* word = state == "committed" ? "commit" : state == "failed" ? "fail" : "kill";
-    Decision(word, Us(end), {{"attempt", name}, {"worker", Name(WorkerId{a.worker})}, {"reason", said->message}});
+    Decision(word, Us(end),
+             Object({{"attempt", name}, {"worker", Name(WorkerId{a.worker})}, {"reason", said->message}}));
   }
 
   const TracedJob& job_;
   const std::vector<DecisionStatus>& decisions_;
   std::map<std::string, const AttemptStatus*> said_;
-  JsonOut events_ = JsonOut::array();
+  Json events_ = Json::array();
 };
 
 }  // namespace
@@ -305,8 +308,8 @@ Result<std::string> TraceJson(JobId job, std::string_view history, const std::ve
   HistoryReader reader(job);
   MR_RETURN_IF_ERROR(reader.Read(history));
   const TracedJob traced = reader.Take();
-  JsonOut events = TraceWriter(traced, attempts, decisions).Write(job, workers);
-  return DumpJson({{"version", 1}, {"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}});
+  Json events = TraceWriter(traced, attempts, decisions).Write(job, workers);
+  return DumpJson(Object({{"version", 1}, {"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}}));
 }
 
 }  // namespace mr::ctl
