@@ -180,8 +180,9 @@ std::vector<JobStep> ReadSteps(const std::vector<KeyTable>& tables, JobFileFault
   }
   CheckNames(steps, faults);
   std::vector<std::string> names;
-  std::vector<std::string_view> views;
+  names.reserve(steps.size());
   for (const JobStep& step : steps) names.push_back(step.name);
+  std::vector<std::string_view> views;
   views.assign(names.begin(), names.end());
   std::vector<std::vector<size_t>> reads(steps.size());
   for (size_t i = 0; i < steps.size(); ++i) {
