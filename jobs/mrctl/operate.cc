@@ -54,7 +54,7 @@ Json DrainJson(const DrainStatus& d) {
                  {"being_written", d.being_written},
                  {"outputs", d.outputs},
                  {"output_bytes", d.output_bytes},
-                 {"jobs", std::move(jobs)},
+                 {"jobs", jobs},
                  {"waits_for", d.waits_for},
                  {"thin_blocks", d.thin_blocks},
                  {"thin_files", d.thin_files}});
