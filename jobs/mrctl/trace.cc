@@ -237,7 +237,7 @@ class TraceWriter {
   }
 
   static std::string ProcessName(uint32_t worker, const std::vector<WorkerStatus>& workers) {
-    const std::string id = Name(WorkerId{worker});
+    std::string id = Name(WorkerId{worker});
     for (const WorkerStatus& w : workers) {
       if (w.id == id) return id + " " + w.name;
     }

@@ -56,7 +56,7 @@ class Replayer {
 
   // Takes a record. Ends the pass at a divergence. Errors: kCorrupted or kRejected: the record cannot be replayed.
   Status On(const journal::Record& record, uint64_t offset) {
-    const Status status = Take(record, offset);
+    Status status = Take(record, offset);
     if (!status.ok()) stopped_ = true;
     return status;
   }
