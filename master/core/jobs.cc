@@ -130,8 +130,9 @@ struct Jobs::Projector {
   void operator()(const sched::StagePlanned& e) {
     JobView* job = jobs.Find(e.job);
     if (job == nullptr) return;
+    const size_t before = e.stage < job->stages.size() ? job->stages[e.stage].tasks.size() : 0;
     master::Apply(e, job);
-    DropNotes(job);
+    if (e.tasks.size() < before) DropNotes(job);  // a walk over all attempts
   }
   void operator()(const sched::JobTakenOver& e) {
     JobView* job = jobs.Find(e.submitted.job);

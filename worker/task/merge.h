@@ -79,8 +79,8 @@ class RunCursor {
   void Load() {
     key_ = view_.key(at_);
     prefix_ = order_.Prefix(key_);
-    // These bytes are read when this run wins. Until then the records of other runs are written, so the prefetch has
-    // time to complete. With more runs than the hardware follows by itself (64), a record costs a third less
+    // The merge reads these bytes when this run wins. Until then it writes records of other runs, and the prefetch
+    // completes meanwhile. With more runs than the hardware follows by itself (64), a record costs a third less
     // (measured).
     AskMemory(view_.value(at_));
     AskMemory({key_.data() + key_.size(), 1});

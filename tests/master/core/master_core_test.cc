@@ -101,5 +101,26 @@ TEST_F(MasterCoreTest, RecordsThatWouldBreakTheTablesAreRefused) {
   EXPECT_EQ(CheckOf(Stored(Event(40, sched::LeaseSet{Seconds(1)}), {accept})), Code::kOk);
 }
 
+// A map whose output was lost runs again, and the reduces that have read it need it no more.
+TEST(IsLastTaskTest, LooksAtFinalStagesOnly) {
+  sched::Job job;
+  job.graph.stages.resize(2);
+  job.graph.stages[1].is_final = true;
+  job.stages.resize(2);
+  for (sched::Stage& stage : job.stages) {
+    stage.plan_state = sched::PlanState::kPlanned;
+    stage.tasks.resize(2);
+  }
+  job.stages[0].committed = 1;
+  job.stages[1].committed = 1;
+  job.stages[1].tasks[0].state = sched::TaskState::kCommitted;
+  EXPECT_TRUE(IsLastTask(job, {{1, 1}, 1, 1}));
+  EXPECT_FALSE(IsLastTask(job, {{1, 1}, 1, 0})) << "it has committed";
+  EXPECT_FALSE(IsLastTask(job, {{1, 1}, 0, 1})) << "a map commits no job";
+  EXPECT_FALSE(IsLastTask(job, {{1, 1}, 7, 7}));
+  job.stages[1].committed = 0;
+  EXPECT_FALSE(IsLastTask(job, {{1, 1}, 1, 1})) << "another reduce runs";
+}
+
 }  // namespace
 }  // namespace mr::master
