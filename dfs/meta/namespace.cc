@@ -109,6 +109,8 @@ std::vector<WorkerId> PlaceNew(const State& s, const Lease& lease, BlockId block
 
 }  // namespace
 
+Namespace::Impl::Impl(NamespaceConfig config) : state(config) {}
+
 Namespace::Namespace(NamespaceConfig config) : impl_(std::make_unique<Impl>(config)) {}
 Namespace::~Namespace() = default;
 

@@ -9,4 +9,11 @@ namespace mr::dfs {
 std::string Encode(const Record& record) { return EncodeFields(record); }
 bool Decode(std::string_view bytes, Record* record) { return DecodeFields(bytes, record); }
 
+bool IsHard(const Record& record) {
+  static const size_t last = Record(OutputCommitted{}).index();
+  return record.index() <= last || std::holds_alternative<IdsRaised>(record) ||
+         std::holds_alternative<InputsPinned>(record) || std::holds_alternative<InputsReleased>(record) ||
+         std::holds_alternative<IdsInDoubt>(record);
+}
+
 }  // namespace mr::dfs

@@ -371,11 +371,7 @@ std::string Encode(const Record& record);
 bool Decode(std::string_view bytes, Record* record);
 
 // Hard records: the first nine alternatives, raised ids, ids in doubt, and pins.
-inline bool IsHard(const Record& record) {
-  return record.index() <= Record(OutputCommitted{}).index() || std::holds_alternative<IdsRaised>(record) ||
-         std::holds_alternative<InputsPinned>(record) || std::holds_alternative<InputsReleased>(record) ||
-         std::holds_alternative<IdsInDoubt>(record);
-}
+bool IsHard(const Record& record);
 
 // ---- Effects: commands for workers --------------------------------------------------------------
 

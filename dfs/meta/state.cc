@@ -10,6 +10,8 @@ State::State(NamespaceConfig c) : config(c) {
   nodes.Put(kRoot, root);
 }
 
+State::~State() = default;
+
 uint64_t State::Child(uint64_t directory, const std::string& name) const {
   const auto it = children.find({directory, name});
   return it == children.end() ? 0 : it->second;

@@ -243,6 +243,7 @@ struct LostIds {
 
 struct State {
   explicit State(NamespaceConfig c);
+  ~State();
 
   const NamespaceConfig config;
 
@@ -344,7 +345,7 @@ struct State {
 };
 
 struct Namespace::Impl {
-  explicit Impl(NamespaceConfig config) : state(config) {}
+  explicit Impl(NamespaceConfig config);
   State state;
 };
 

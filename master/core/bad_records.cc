@@ -58,4 +58,6 @@ void BadRecords::Committed(const JobView& job, TaskId task, const FinishedExtra&
   }
 }
 
+void BadRecords::Forget(JobId job) { jobs_.erase(job); }
+
 }  // namespace mr::master

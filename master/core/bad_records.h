@@ -25,7 +25,7 @@ class BadRecords {
                      const std::vector<std::string>& samples);
   // Adds the count of an attempt that committed.
   void Committed(const JobView& job, TaskId task, const FinishedExtra& extra, const std::vector<std::string>& samples);
-  void Forget(JobId job) { jobs_.erase(job); }
+  void Forget(JobId job);
 
  private:
   static constexpr size_t kSamples = 3;

@@ -7,6 +7,11 @@
 
 namespace mr::master {
 
+Jobs::Jobs(size_t ended_jobs) : ended_jobs_(ended_jobs) {}
+Jobs::~Jobs() = default;
+
+void Jobs::AddOpen(const JobView& job) { open_outputs_.emplace(job.spec.output_uri, job.id); }
+
 Status Jobs::Unknown(JobId id) const {
   if (newest_forgotten_ < id) return NotFound("there is no job " + Name(id));
   return NotFound("there is no job " + Name(id) + " any more, if there ever was: the master keeps the newest " +

@@ -25,7 +25,10 @@ inline constexpr size_t kMaxGrownListed = 20;  // inputs of a job, one line each
 
 class Jobs {
  public:
-  explicit Jobs(size_t ended_jobs = kEndedJobs) : ended_jobs_(ended_jobs) {}
+  explicit Jobs(size_t ended_jobs = kEndedJobs);
+  ~Jobs();
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
 
   // Applies a step: its record, the decisions, and the changes beside them. sequence: the record's number.
   ReplicaChange Apply(const EventRecord& record, const std::vector<sched::Decision>& decisions,
@@ -66,7 +69,7 @@ class Jobs {
 
  private:
   struct Projector;
-  void AddOpen(const JobView& job) { open_outputs_.emplace(job.spec.output_uri, job.id); }
+  void AddOpen(const JobView& job);
 
   std::map<JobId, JobView> jobs_;
   std::map<std::string, JobId> submissions_;

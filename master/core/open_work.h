@@ -26,32 +26,14 @@ class Timers {
     std::string policy;
     uint64_t id = 0;
   };
-  void Set(const sched::WakeAt& wake) {
-    by_time_.emplace(std::pair(wake.at, ++set_), Key{wake.policy, wake.id});
-    by_key_[{wake.policy, wake.id}].insert({wake.at, set_});
-  }
+  void Set(const sched::WakeAt& wake);
   // The event arrived: the first of its timers is over.
-  void Over(const sched::TimerDue& due) {
-    const auto it = by_key_.find({due.policy, due.id});
-    if (it == by_key_.end()) return;
-    by_time_.erase(*it->second.begin());
-    it->second.erase(it->second.begin());
-    if (it->second.empty()) by_key_.erase(it);
-  }
+  void Over(const sched::TimerDue& due);
   size_t size() const { return by_time_.size(); }
-  void Clear() {
-    by_time_.clear();
-    by_key_.clear();
-  }
+  void Clear();
   // Returns the first one, or null.
-  const std::pair<const std::pair<Instant, uint64_t>, std::pair<std::string, uint64_t>>* First() const {
-    return by_time_.empty() ? nullptr : &*by_time_.begin();
-  }
-  std::vector<Timer> All() const {
-    std::vector<Timer> all;
-    for (const auto& [time, key] : by_time_) all.push_back({time.first, key.first, key.second});
-    return all;
-  }
+  const std::pair<const std::pair<Instant, uint64_t>, std::pair<std::string, uint64_t>>* First() const;
+  std::vector<Timer> All() const;
 
  private:
   using Key = std::pair<std::string, uint64_t>;
@@ -76,7 +58,7 @@ struct OpenWork {
   std::set<JobId> unpublished;  // committed, and their file:// output is not in its place yet
   std::set<JobId> uncleaned;    // failed, and what they keep beside their output may still be there
 
-  void Forget(JobId job) { unplanned.erase(unplanned.lower_bound({job, 0}), unplanned.upper_bound({job, UINT32_MAX})); }
+  void Forget(JobId job);
 };
 
 }  // namespace mr::master

@@ -30,4 +30,6 @@ std::vector<std::vector<uint64_t>> PartitionSizes::Of(const JobView& job, uint32
   return sizes;
 }
 
+void PartitionSizes::Forget(JobId job) { jobs_.erase(job); }
+
 }  // namespace mr::master

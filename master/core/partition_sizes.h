@@ -23,7 +23,7 @@ class PartitionSizes {
   // Returns the sizes of partitions [begin, end) in all outputs of the stage, in bytes, by task; empty where one of
   // them is not known.
   std::vector<std::vector<uint64_t>> Of(const JobView& job, uint32_t stage, uint32_t begin, uint32_t end) const;
-  void Forget(JobId job) { jobs_.erase(job); }
+  void Forget(JobId job);
 
  private:
   struct OfJob {

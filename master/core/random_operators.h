@@ -27,24 +27,11 @@ class RandomOperators {
     }
   };
 
-  void Add(const std::string& op, JobId job) {
-    if (!jobs_.emplace(op, job).second) return;
-    order_.push_back(op);
-    if (order_.size() <= kMost) return;
-    jobs_.erase(order_.front());
-    order_.pop_front();
-  }
+  void Add(const std::string& op, JobId job);
   // Null where nothing is known against it.
-  const JobId* Find(const std::string& op) const {
-    const auto it = jobs_.find(op);
-    return it == jobs_.end() ? nullptr : &it->second;
-  }
+  const JobId* Find(const std::string& op) const;
   // The one found longest ago first; Add in this order gives the same again.
-  std::vector<Found> All() const {
-    std::vector<Found> all;
-    for (const std::string& op : order_) all.push_back({op, jobs_.at(op)});
-    return all;
-  }
+  std::vector<Found> All() const;
 
  private:
   std::map<std::string, JobId> jobs_;

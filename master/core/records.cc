@@ -108,6 +108,12 @@ bool DecodeFinished(std::string_view bytes, FinishedExtra* extra, std::vector<Ho
   return true;
 }
 
+bool IsPromise(const sched::Decision& d) {
+  return std::holds_alternative<sched::Accept>(d) || std::holds_alternative<sched::DropReplica>(d) ||
+         std::holds_alternative<sched::CommitJob>(d) || std::holds_alternative<sched::FailJob>(d) ||
+         std::holds_alternative<sched::MarkIndeterminate>(d);
+}
+
 std::string PromisesDiffer(const std::vector<sched::Decision>& recorded,
                            const std::vector<sched::Decision>& decisions) {
   std::vector<std::string> here, there;

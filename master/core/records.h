@@ -75,11 +75,7 @@ std::string Encode(const EventRecord& record);
 bool DecodeEvent(std::string_view bytes, EventRecord* out);
 
 // Whether a record's outcome holds it: what a later release must not come to otherwise.
-inline bool IsPromise(const sched::Decision& d) {
-  return std::holds_alternative<sched::Accept>(d) || std::holds_alternative<sched::DropReplica>(d) ||
-         std::holds_alternative<sched::CommitJob>(d) || std::holds_alternative<sched::FailJob>(d) ||
-         std::holds_alternative<sched::MarkIndeterminate>(d);
-}
+bool IsPromise(const sched::Decision& d);
 
 // Returns "" or how the promises among the decisions differ from the recorded ones.
 std::string PromisesDiffer(const std::vector<sched::Decision>& recorded, const std::vector<sched::Decision>& decisions);

@@ -228,6 +228,8 @@ void Dispatcher::EndJob(JobId id) {
                             directory_versions_.upper_bound({id, UINT32_MAX}));
 }
 
+void Dispatcher::Forget(WorkerId worker) { outgoing_[worker] = {}; }
+
 void Dispatcher::EndJobAt(WorkerView* worker, JobId id) {
   const auto begin = worker->stages.lower_bound({id, 0});
   bool knows = begin != worker->stages.end() && begin->job == id;

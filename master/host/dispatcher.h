@@ -33,7 +33,7 @@ class Dispatcher {
   // Answers a worker's call with reports at the end of this turn, together with the commands that wait for it.
   void AnswerReports(uint64_t session, WorkerId worker, ReportOut out, std::function<void(ReportOut)> reply);
   // Drops what waits for the worker.
-  void Forget(WorkerId worker) { outgoing_[worker] = {}; }
+  void Forget(WorkerId worker);
 
   void SendLaunch(const sched::Launch& launch);
   // Names the replica of an output that a reader of clones' outputs reads.

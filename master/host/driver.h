@@ -60,12 +60,12 @@ class Driver {
   // Returns the number of the last one that the journal keeps; 0: it keeps none of them.
   uint64_t FeedAll(std::vector<Record> records);
   // Applies a record of the block store.
-  void FeedDfs(dfs::Record record) { Feed(Record(std::move(record))); }
+  void FeedDfs(dfs::Record record);
   // Prepares and applies the events that these follow-ups require.
   void FollowUpOn(std::vector<FollowUp> follow_ups);
 
   // Runs `action` when the record is durable; at once where it is.
-  void Hold(uint64_t sequence, std::function<void()> action) { outbox_.Hold(sequence, std::move(action)); }
+  void Hold(uint64_t sequence, std::function<void()> action);
   // Returns the sequence up to which records are durable.
   uint64_t durable() const { return outbox_.durable(); }
   // Returns the sequence of the last hard record that changed the block store.

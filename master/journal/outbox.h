@@ -5,32 +5,17 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <utility>
-#include <vector>
 
 namespace mr::journal {
 
 class Outbox {
  public:
   // Runs `action` in the Release() that covers `sequence`; at once where it is durable already.
-  void Hold(uint64_t sequence, std::function<void()> action) {
-    if (sequence <= durable_) {
-      action();
-    } else {
-      held_.emplace(sequence, std::move(action));
-    }
-  }
+  void Hold(uint64_t sequence, std::function<void()> action);
 
   // Runs the actions of all records up to `sequence`, which are on disk. Actions run in the order of
   // their sequences, and of Hold() within one; they may Hold() further ones.
-  void Release(uint64_t sequence) {
-    if (sequence > durable_) durable_ = sequence;
-    while (!held_.empty() && held_.begin()->first <= durable_) {
-      auto action = std::move(held_.begin()->second);
-      held_.erase(held_.begin());
-      action();
-    }
-  }
+  void Release(uint64_t sequence);
 
   uint64_t durable() const { return durable_; }
   size_t size() const { return held_.size(); }

@@ -23,6 +23,9 @@ bool RunsFor(const Task& task, Cause cause) {
 
 }  // namespace
 
+Plan::Plan(const View& view) : view_(view) {}
+Plan::~Plan() = default;
+
 Reason Plan::Signed(Reason reason) const {
   if (signs_) reason.policy = policy_;
   return reason;

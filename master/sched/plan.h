@@ -32,7 +32,10 @@ inline JobId JobOfFact(uint64_t id) { return {static_cast<uint32_t>(id >> 32), s
 
 class Plan {
  public:
-  explicit Plan(const View& view) : view_(view) {}
+  explicit Plan(const View& view);
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
 
   // Sets the policy that edits, and the list whose jobs it serves (null: all). The pipeline calls this. The name
   // is stored in reasons, and with the list's mark in facts and timers. Edits of other jobs are refused.

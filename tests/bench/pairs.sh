@@ -1,22 +1,32 @@
 #!/bin/sh
-# sh tests/bench/pairs.sh OTHER [PAIRS [LIST [REPEATS]]]: compares the spine's benchmarks of two builds, OTHER and build/.
-# They run in turn, with the same list of policies. OTHER is a build directory of another commit. PAIRS: default 40.
-# REPEATS: of the jobs of 10,000 tasks in each run; 0: without them, for many pairs of the short jobs.
+# sh tests/bench/pairs.sh OTHER [PAIRS [BENCH ARGUMENT...]]: compares a benchmark of two builds, OTHER and build/. They
+# run in turn, with the same arguments. OTHER is a build directory of another commit. PAIRS: default 40.
+#   sh tests/bench/pairs.sh OTHER 40 spine 1 fair,late,blacklist   jobs of a whole cluster (the default); 0 for 1: short jobs
+#   sh tests/bench/pairs.sh OTHER 40 sched 1 pairs                 the scheduler alone, per list of policies
 # Prints for each line the median of the ratios (this build's time to the other's) with its 95 % interval, and a verdict:
-# "slower" if the whole interval lies above 1.03 (exit 1), "add pairs" if it is wider than .06, else "ok".
+# "slower" if the whole interval lies above 1.05 (exit 1), "add pairs" if it is wider than .06, else "ok".
 set -eu
 cd "$(dirname "$0")/../.."
-[ $# -ge 1 ] && [ -x "$1/bin/spine_bench" ] || { echo "usage: $0 OTHER_BUILD [PAIRS [LIST [REPEATS]]]; ./dev build there first" >&2; exit 2; }
-other=$1 pairs=${2:-40} list=${3:-fair,late,blacklist} repeats=${4:-1}
+[ $# -ge 1 ] || { echo "usage: $0 OTHER_BUILD [PAIRS [BENCH ARGUMENT...]]" >&2; exit 2; }
+other=$1 pairs=${2:-40} bench=${3:-spine}_bench
+shift $(($# < 3 ? $# : 3))
+[ "$bench" != spine_bench ] || [ $# -gt 0 ] || set -- 1 fair,late,blacklist
+for build in "$other" build; do
+  [ -x "$build/bin/$bench" ] || { echo "$build/bin/$bench is missing: ./dev build there first" >&2; exit 2; }
+done
 lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
-run() { # WHICH BUILD PAIR
+run() { # WHICH BUILD PAIR ARGUMENT...
+  which=$1 build=$2 pair=$3
+  shift 3
   # It exits with 1 if it misses a target, which does not matter here.
-  "$2/bin/spine_bench" "$repeats" "$list" | sed -n 's/^\(.*[^ ]\)  *\([0-9.]*\) \(ms\|tasks\/s\) .*$/\1\t\2\t\3/p' | sed "s/^/$3\t$1\t/" >>"$lines" || true
+  "$build/bin/$bench" "$@" | sed -n 's/^\(.*[^ ]\)  *\([0-9.]*\) \(ms\|us\|tasks\/s\) .*$/\1\t\2\t\3/p' |
+    sed "s/^/$pair\t$which\t/" >>"$lines" || true
 }
 i=0
 while [ "$i" -lt "$pairs" ]; do
-  if [ $((i % 2)) = 0 ]; then run other "$other" "$i"; run this build "$i"; else run this build "$i"; run other "$other" "$i"; fi
+  if [ $((i % 2)) = 0 ]; then run other "$other" "$i" "$@"; run this build "$i" "$@"
+  else run this build "$i" "$@"; run other "$other" "$i" "$@"; fi
   i=$((i + 1))
   printf '\rpairs: %s of %s' "$i" "$pairs" >&2
 done
@@ -30,7 +40,7 @@ for line in open(sys.argv[1]):
     seen[name][pair][which] = float(value)
     units[name] = unit
 if not seen:
-    sys.exit("no run printed a line: see what spine_bench says by itself")
+    sys.exit("no run printed a line: run the benchmark by itself")
 def interval(ratios):
     # 95 % interval of the median from order statistics, which needs no distribution of the ratios.
     n, ordered = len(ratios), sorted(ratios)
@@ -45,11 +55,11 @@ print("%-58s %6s %12s %12s %10s %15s %s" % ("", "pairs", "other", "this", "this/
 for name, pairs in seen.items():
     both = [p for p in pairs.values() if len(p) == 2]
     # Turn rates into the time of a task, so that more is slower in each line.
-    ratios = [p["this"] / p["other"] if units[name] == "ms" else p["other"] / p["this"] for p in both]
+    ratios = [p["this"] / p["other"] if units[name] in ("ms", "us") else p["other"] / p["this"] for p in both]
     low, high = interval(ratios)
-    verdict = "slower" if low > 1.03 else "add pairs" if high - low > .06 else "ok"
+    verdict = "slower" if low > 1.05 else "add pairs" if high - low > .06 else "ok"
     slower = slower or verdict == "slower"
-    print("%-58s %6d %9.1f %s %9.1f %s %10.3f %7.3f to %.3f %s" % (
+    print("%-58s %6d %9.2f %s %9.2f %s %10.3f %7.3f to %.3f %s" % (
           name, len(both), statistics.median(p["other"] for p in both), units[name],
           statistics.median(p["this"] for p in both), units[name], statistics.median(ratios), low, high, verdict))
 sys.exit(1 if slower else 0)

@@ -15,13 +15,7 @@ class IndexSet {
 
   IndexSet() = default;
   // A set of numbers in [0, limit).
-  explicit IndexSet(uint32_t limit) {
-    size_t words = limit;
-    do {
-      words = (words + 63) / 64;
-      levels_.emplace_back(words, 0);
-    } while (words > 1);
-  }
+  explicit IndexSet(uint32_t limit);
 
   uint32_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

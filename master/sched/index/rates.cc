@@ -148,6 +148,9 @@ void Recount(const Rating& was, const Rating& is, WorkerId worker, JobStatistics
 
 }  // namespace
 
+RateIndex::RateIndex() { lists_[""]; }
+RateIndex::~RateIndex() = default;
+
 double PhaseShare(const Sample& s) {
   return s.total_bytes == 0 ? 0
                             : std::min(1.0, static_cast<double>(s.taken_bytes) / static_cast<double>(s.total_bytes));

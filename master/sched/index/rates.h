@@ -40,7 +40,8 @@ class RateIndex : public ReadyIndex {
   std::string CheckLists() const;
 
  protected:
-  RateIndex() { lists_[""]; }
+  RateIndex();
+  ~RateIndex();
 
   // Removes the attempt from the statistics by the values with which it was added, and adds it by its current ones. So
   // it may be called after any change.

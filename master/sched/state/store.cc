@@ -17,6 +17,9 @@ uint64_t PlaceOf(const FactName& key) {
 
 }  // namespace
 
+EntityStore::EntityStore() { digest_ = HashCounters(); }
+EntityStore::~EntityStore() = default;
+
 const Job* EntityStore::FindJob(JobId id) const {
   const Job*& recent = recent_jobs_[id.seq % kRecentJobs];
   if (recent != nullptr && recent->id == id) return recent;

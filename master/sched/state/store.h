@@ -190,8 +190,8 @@ class EntityStore {
   std::map<std::string, uint64_t> Entities() const;
 
  protected:
-  EntityStore() { digest_ = HashCounters(); }
-  ~EntityStore() = default;
+  EntityStore();
+  ~EntityStore();
 
   // Requires: it exists.
   Job& JobOf(JobId id);
