@@ -1,53 +1,20 @@
 // Computes digests, and converts the hard state to and from bytes.
+#include "dfs/meta/snapshot.h"
+
 #include "dfs/meta/state.h"
 
 namespace mr::dfs {
 namespace {
 
-constexpr uint32_t kSnapshotVersion = 1;
-
 template <class K, class V>
-struct Entry {
-  K key{};
-  V value{};
-  template <class F>
-  static void Fields(F&& f) {
-    f(&Entry::key, &Entry::value);
-  }
-};
-
-struct HardState {
-  uint32_t version = kSnapshotVersion;
-  Counters counters;
-  std::vector<Entry<uint64_t, Node>> nodes;
-  std::vector<Entry<uint64_t, Lease>> leases;
-  std::vector<Entry<BlockId, Block>> blocks;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = HardState;
-    v(&T::version, &T::counters, &T::nodes, &T::leases, &T::blocks);
-  }
-};
-
-// Follows the hard state. Snapshots of releases that did not pin inputs lack it.
-struct PinsTail {
-  uint64_t next_pin = 1;
-  std::vector<Entry<uint64_t, Pin>> pins;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&PinsTail::next_pin, &PinsTail::pins);
-  }
-};
-
-template <class K, class V>
-std::vector<Entry<K, V>> Dump(const Table<K, V>& table) {
-  std::vector<Entry<K, V>> out;
+std::vector<ImageEntry<K, V>> Dump(const Table<K, V>& table) {
+  std::vector<ImageEntry<K, V>> out;
   for (const auto& [key, value] : table.all()) out.push_back({key, value});
   return out;
 }
 
 template <class K, class V>
-void Fill(std::vector<Entry<K, V>> entries, Table<K, V>* table) {
+void Fill(std::vector<ImageEntry<K, V>> entries, Table<K, V>* table) {
   table->Clear();
   for (auto& e : entries) table->Put(e.key, std::move(e.value));
 }

@@ -1,7 +1,7 @@
-// Which partitions of a stage's inputs are dealt out to several tasks, because they are fat: by ranges of upstream
-// tasks of one input, each with the whole partition of the others. Only of inputs whose readers allow it
-// (jobs/PLAN.md, `splits`). A pure function of measured sizes. As Spark 3 does for skewed joins, with its factor (5)
-// and a quarter of its threshold (256 MiB).
+// Chooses the skewed partitions of a stage's inputs that several tasks share ("fat" in code, flags and file names).
+// Each of these tasks reads a range of upstream tasks of one input, and the whole partition of the others. Only for
+// inputs with readers that allow it (jobs/PLAN.md, `splits`). A pure function of measured sizes. Spark 3 does the same
+// for skewed joins; the factor (5) is Spark's, the threshold is a quarter of Spark's 256 MiB.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
-// The core's state as bytes and back, for snapshots, and its digest. Fields are only added at the end: a later release
-// reads these, also where it does not read the scheduler's image.
+// Converts the core's state to bytes and back, for snapshots, and computes its digest. A later release reads these
+// bytes even if it does not read the scheduler's image. How to add a field: common/base/fields.h.
+#include "master/core/image.h"
+
 #include <utility>
 
 #include "common/base/digest.h"
@@ -9,24 +11,6 @@
 
 namespace mr::master {
 namespace {
-
-// The fields behind SnapshotHead, in the order of the releases that added them.
-struct HeadTails {
-  std::vector<sched::QueueSet> queues;
-  std::vector<RandomOperators::Found> random;
-  std::vector<WorkerId> excluded, awaited;
-  std::vector<WorkerWrongOutputs> wrong_outputs;
-  std::vector<EpochBegun> epochs;
-  std::vector<JournalLoss> losses;  // at most one
-  std::string skew;
-  std::vector<uint64_t> next_blocks;  // one for each epoch
-  template <class V>
-  static void Fields(V&& v) {
-    using T = HeadTails;
-    v(&T::queues, &T::random, &T::excluded, &T::awaited, &T::wrong_outputs, &T::epochs, &T::losses, &T::skew,
-      &T::next_blocks);
-  }
-};
 
 Status Unreadable() { return Corrupted("a snapshot's head cannot be read"); }
 

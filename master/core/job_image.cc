@@ -1,142 +1,12 @@
-// The jobs as bytes and back, for snapshots. Fields are only added at the end: a later release reads these, also where
-// it does not read the scheduler's image. What the scheduler's image has is written as 0 and passed over here; release
-// 0.1 kept it twice.
+// Converts the jobs to bytes and back, for snapshots. A later release reads these bytes even if it does not read the
+// scheduler's image. How to add a field: common/base/fields.h.
+#include "master/core/job_image.h"
+
 #include "common/base/fields.h"
 #include "master/core/jobs.h"
 
 namespace mr::master {
 namespace {
-
-struct TableHead {
-  JobTotals::Attempts counts;
-  JobId newest_forgotten;
-  std::vector<JobId> whole, brief;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = TableHead;
-    v(&T::counts, &T::newest_forgotten, &T::whole, &T::brief);
-  }
-};
-
-// A replica that was requested and not made yet.
-struct Replication {
-  Replica from;
-  WorkerId to;
-  sched::Reason reason;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&Replication::from, &Replication::to, &Replication::reason);
-  }
-};
-
-// Stands behind the head in images of releases that can replicate outputs.
-struct ReplicasTail {
-  JobTotals::Replicas counts;
-  std::vector<Replication> replications;  // of 0.1
-  template <class V>
-  static void Fields(V&& v) {
-    v(&ReplicasTail::counts, &ReplicasTail::replications);
-  }
-};
-
-struct ReplicaImage {
-  Replica replica;
-  Manifest manifest;
-  std::optional<FinishedExtra> extra;  // none: that of the commit
-  template <class V>
-  static void Fields(V&& v) {
-    v(&ReplicaImage::replica, &ReplicaImage::manifest, &ReplicaImage::extra);
-  }
-};
-
-struct TaskImage {
-  bool committed = false;
-  uint32_t generation = 1, attempts = 0, live = 0, refused = 0, winner = 0;  // attempts, live: of 0.1
-  WorkerId worker;
-  std::optional<FinishedExtra> output;
-  Manifest manifest;
-  std::vector<ReplicaImage> replicas;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = TaskImage;
-    v(&T::committed, &T::generation, &T::attempts, &T::live, &T::winner, &T::worker, &T::output, &T::manifest,
-      &T::replicas, &T::refused);
-  }
-};
-
-struct StageImage {
-  bool planned = false, started = false;
-  std::vector<TaskImage> tasks;
-  uint32_t committed = 0, running = 0, waiting = 0, failed = 0;  // running, waiting: of 0.1
-  uint64_t taken_bytes = 0, output_bytes = 0, output_records = 0;
-  Instant first_launch, last_commit;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = StageImage;
-    v(&T::planned, &T::started, &T::tasks, &T::committed, &T::running, &T::waiting, &T::failed, &T::taken_bytes,
-      &T::output_bytes, &T::output_records, &T::first_launch, &T::last_commit);
-  }
-};
-
-// Release 0.1 filled the fields from worker to total_bytes. They are 0 now, but for state.
-struct AttemptImage {
-  AttemptId id;
-  WorkerId worker;
-  Incarnation incarnation = 0;
-  Cause cause = Cause::kFirst;
-  uint32_t generation = 1;
-  AttemptState state = AttemptState::kRunning;  // kRunning where it did not end by its own report
-  bool stop_asked = false;
-  Instant launched, ended;
-  uint64_t taken_bytes = 0, total_bytes = 0;
-  sched::Reason reason;
-  std::string message, record, stderr_tail;
-  uint64_t sequence = 0;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = AttemptImage;
-    v(&T::id, &T::worker, &T::incarnation, &T::cause, &T::generation, &T::state, &T::stop_asked, &T::launched,
-      &T::ended, &T::taken_bytes, &T::total_bytes, &T::reason, &T::message, &T::record, &T::stderr_tail, &T::sequence);
-  }
-};
-
-struct WhyImage {
-  uint32_t stage = 0, task = 0;
-  bool of_job = false;
-  Instant at;
-  What what = What::kLaunched;
-  AttemptId attempt;
-  WorkerId worker;
-  sched::Reason reason;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = WhyImage;
-    v(&T::stage, &T::task, &T::of_job, &T::at, &T::what, &T::attempt, &T::worker, &T::reason);
-  }
-};
-
-struct JobImage {
-  JobId id;
-  std::string spec_bytes, submission_id;
-  uint64_t wall_ms = 0;
-  JobPlan plan;
-  JobState state = JobState::kPending;
-  bool told = false, brief = false, rolled_back = false;
-  OutputTotals totals;
-  std::string error, publish_error, last_failure;
-  Instant submitted, ended;
-  uint64_t submit_sequence = 0;
-  std::vector<StageImage> stages;
-  std::vector<AttemptImage> attempts;
-  std::vector<WhyImage> why;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = JobImage;
-    v(&T::id, &T::spec_bytes, &T::submission_id, &T::wall_ms, &T::plan, &T::state, &T::told, &T::brief, &T::rolled_back,
-      &T::totals, &T::error, &T::publish_error, &T::submitted, &T::ended, &T::submit_sequence, &T::stages, &T::attempts,
-      &T::why, &T::last_failure);
-  }
-};
 
 TaskImage ImageOf(const TaskView& task) {
   TaskImage image{.committed = task.committed,
@@ -253,8 +123,6 @@ JobImage ImageOf(const JobView& job) {
   return image;
 }
 
-// Behind the image, since earlier releases wrote none; then they are counted from here on.
-constexpr size_t kFirstCauses = 5;  // that these releases knew; the others stand in LentTail
 std::string TailOf(const CauseCounts& causes) {
   std::string bytes;
   FieldWriter writer(&bytes);
@@ -265,79 +133,12 @@ void ReadTail(FieldReader* reader, CauseCounts* causes) {
   for (size_t i = 0; i < kFirstCauses; ++i) reader->Get((*causes)[i]);
 }
 
-// Behind the clones, from the release on that lends idle slots.
-struct LentTail {
-  LentCounts counts;
-  std::vector<sched::CauseCount> causes;  // from the first that the tail of causes lacks
-  LentTail() = default;
-  LentTail(const LentCounts& lent, const CauseCounts& all)
-      : counts(lent), causes(all.begin() + kFirstCauses, all.end()) {}
-  void Into(CauseCounts* all) const {
-    const size_t known = std::min(causes.size(), all->size() - kFirstCauses);
-    std::copy_n(causes.begin(), known, all->begin() + kFirstCauses);
-  }
-  template <class V>
-  static void Fields(V&& v) {
-    v(&LentTail::counts, &LentTail::causes);
-  }
-};
-
-// Behind the causes and the texts, from the release on whose jobs run as clones.
-struct CloneTail {
-  struct Read {
-    AttemptId reader;
-    Replica replica;
-    template <class V>
-    static void Fields(V&& v) {
-      v(&Read::reader, &Read::replica);
-    }
-  };
-  struct Warning {
-    uint32_t stage = 0;
-    std::string text;
-    template <class V>
-    static void Fields(V&& v) {
-      v(&Warning::stage, &Warning::text);
-    }
-  };
-  CloneCounts counts;
-  std::vector<Read> reads;
-  std::vector<Warning> warnings;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&CloneTail::counts, &CloneTail::reads, &CloneTail::warnings);
-  }
-};
-
 CloneTail CloneTailOf(const JobView& job) {
   CloneTail tail{job.notes.clones, {}, {}};
   for (const auto& [read, replica] : job.notes.reads) tail.reads.push_back({read.first, replica});
   for (const auto& [stage, text] : job.notes.warnings) tail.warnings.push_back({stage, text});
   return tail;
 }
-
-// Behind the steering, from the release on that steers jobs by their deadlines; priority and deadline may have been
-// changed since the spec was written.
-struct DeadlineTail {
-  int32_t priority = 0;
-  Duration deadline;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&DeadlineTail::priority, &DeadlineTail::deadline);
-  }
-};
-// Behind it: whether the spec's utility counts still. Earlier releases do not say, and compared deadlines.
-using UtilityTail = bool;
-
-// Behind the causes: texts of reasons, by their place in the image's list.
-struct WhyText {
-  uint32_t line = 0;
-  std::string text;
-  template <class V>
-  static void Fields(V&& v) {
-    v(&WhyText::line, &WhyText::text);
-  }
-};
 
 // In the order of the image.
 std::vector<WhyLine*> LinesOf(JobView* job) {

@@ -1,4 +1,5 @@
-// The records of the master's journal: kinds, structs and payloads. Fields are only added at the end.
+// The records of the master's journal: kinds, structs and payloads. All are stored structs: their lists of fields never
+// change. How to add a field: common/base/fields.h. Events that make a soft record: ClassOf in master/host/driver.cc.
 #pragma once
 
 #include <memory>
@@ -51,13 +52,13 @@ struct Beside {
 // Returns whether records of this kind are parts of a snapshot.
 inline bool IsImage(RecordKind kind) { return kind >= RecordKind::kSnapshotHead && kind <= RecordKind::kSnapshotDfs; }
 
-// An event of the scheduler, what the master keeps with it (`extra`: the bytes of the struct below for the event's
-// kind, or nothing), and what it came to. One record, so that none of these exists without the others.
+// An event of the scheduler, its extra, and its outcome. One record, so that none of these exists without the others.
 //
-// The outcome is what the core answers to the event: the decisions that are promises (accepted outputs and their
-// replicas, ends of jobs), the digest of the scheduler's state behind it, and, in the extra of an AttemptFinished that
-// commits a job, the block store's record of its files or why there is none. A build of the same kSchedulerVersion
-// makes the outcome again and compares it; another one takes it from here.
+// The extra holds what the master keeps with the event: the bytes of the `...Extra` struct for the event's kind (at the
+// end of this file), or nothing. The outcome is the core's answer to the event: the promises (IsPromise) and the digest
+// of the scheduler's state after it. An AttemptFinished that commits a job also has, in its extra, the block store's
+// record of the job's files or the reason why there is none. A build of the same kSchedulerVersion makes the outcome
+// again and compares it. Another build takes the outcome from the record.
 struct EventRecord {
   sched::StampedEvent stamped;
   std::string extra;
@@ -74,7 +75,8 @@ struct EventRecord {
 std::string Encode(const EventRecord& record);
 bool DecodeEvent(std::string_view bytes, EventRecord* out);
 
-// Whether a record's outcome holds it: what a later release must not come to otherwise.
+// Returns whether the decision is a promise. The record of the event keeps promises, and every later release must hold
+// to them.
 bool IsPromise(const sched::Decision& d);
 
 // Returns "" or how the promises among the decisions differ from the recorded ones.

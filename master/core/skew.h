@@ -1,8 +1,8 @@
-// Keys that have so much of a stage's output that the task which reads them takes longer, and more memory, than others:
-// found by what the winning attempts of the stage report of their hottest keys, and told to people. Nothing is decided
-// by it. The hottest keys of an output are in the journal with its commit, and the tables of stages that have any are
-// in snapshots, so a restart of the master loses none of it. The sizes of more than 64 partitions are not: after a
-// restart only the key's own bytes are known there. Bounded by the stages of jobs that run. Of the master's thread.
+// Finds hot keys: keys with so much of a stage's output that the task which reads them takes longer, and more memory,
+// than others. Sources are the hottest keys that the winning attempts of the stage report. People see them; no decision
+// uses them. The hottest keys of an output are in the journal with its commit. Snapshots have the tables of stages with
+// such keys. So a restart of the master loses neither. The sizes of more than 64 partitions are not stored: after a
+// restart only the key's own bytes are known there. Bounded by the stages of running jobs. Thread: the master's.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ class SkewTable {
   std::string Save() const;
   bool Restore(const std::string& bytes);
 
- private:
+  // The elements of the list that Save writes.
   struct Port {
     uint32_t begin = 0, end = 0;  // its partitions
     uint64_t records = 0, bytes = 0;
@@ -87,6 +87,8 @@ class SkewTable {
       v(&Entry::id, &Entry::of);
     }
   };
+
+ private:
   static void Find(uint32_t stage, const OfStage& of, std::vector<Skew>* found);
 
   std::map<StageId, OfStage> stages_;

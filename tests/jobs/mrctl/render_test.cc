@@ -49,6 +49,51 @@ TEST(RenderTest, DrawsHowLongTasksTook) {
   EXPECT_EQ(Histogram({0, 0}, 3), "@  ");
 }
 
+TEST(RenderTest, ShowsTasksAsTableAndAsJson) {
+  TaskStatus done, pending;
+  done.id = "task_3_0007_0_m_000001";
+  done.state = "committed";
+  done.worker = "w1";
+  done.replicas = {"w1", "w2"};
+  done.attempts = 2;
+  done.generation = 1;
+  pending.id = "task_3_0007_1_r_000000";
+  pending.stage = 1;
+  pending.state = "pending";
+  pending.generation = 1;
+  EXPECT_EQ(RenderTasks({done, pending}, OutputForm::kTable),
+            "ID                      STATE      ATTEMPTS  GENERATION  WORKER  REPLICAS\n"
+            "task_3_0007_0_m_000001  committed  2         1           w1      w1,w2\n"
+            "task_3_0007_1_r_000000  pending    0         1           -       -\n");
+  EXPECT_EQ(RenderTasks({done}, OutputForm::kJson),
+            R"({"version":1,"tasks":[{"id":"task_3_0007_0_m_000001","stage":0,"state":"committed","attempts":2,)"
+            R"("generation":1,"worker":"w1","copies":["w1","w2"]}]})"
+            "\n");
+  const std::string lines = RenderTasks({done, pending}, OutputForm::kNdjson);
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2);
+  EXPECT_THAT(lines, HasSubstr(R"({"id":"task_3_0007_1_r_000000","stage":1,"state":"pending")"));
+}
+
+TEST(RenderTest, ShowsAttemptsAsTableAndAsJson) {
+  AttemptStatus failed;
+  failed.id = "attempt_3_0007_0_m_000001_1";
+  failed.state = "failed";
+  failed.cause = "first";
+  failed.worker = "w1";
+  failed.progress = 0.256;
+  failed.ran_us = 1'500'000;
+  failed.message = "the operator threw\nstd::bad_alloc";
+  failed.reason = "a slot was free here";
+  EXPECT_EQ(RenderAttempts({failed}, OutputForm::kTable),
+            "ID                           STATE   CAUSE  WORKER  PROGRESS  RAN    MESSAGE\n"
+            "attempt_3_0007_0_m_000001_1  failed  first  w1      26%       1.5 s  the operator threw\n");
+  EXPECT_EQ(RenderAttempts({failed}, OutputForm::kJson),
+            R"({"version":1,"attempts":[{"id":"attempt_3_0007_0_m_000001_1","state":"failed","cause":"first",)"
+            R"("worker":"w1","progress":0.256,"ran_us":1500000,"message":"the operator threw\nstd::bad_alloc",)"
+            R"("reason":"a slot was free here"}]})"
+            "\n");
+}
+
 TEST(RenderTest, ShowsAProfileByStages) {
   ProfileStatus profile;
   profile.id = "00000000000000ff";
