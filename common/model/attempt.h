@@ -16,7 +16,9 @@ inline size_t CauseIndex(Cause cause) { return static_cast<size_t>(cause) - 1; }
 const char* CauseName(Cause cause);
 
 // The kind of a failure. Only kUser is charged to the retry budget. kLost: the worker or an input is lost. kUserFinal:
-// like kUser, but no other attempt would do better, so the job fails at once.
+// like kUser, but no other attempt would do better, so the job fails at once. kPreempted: the attempt gave back a lent
+// slot, or its worker refused it; nobody's fault. Reasons with `preempted` in their name are another thing: those kills
+// are kKilled.
 enum class FailureKind : uint8_t {
   kUser = 1,
   kEnvironment = 2,

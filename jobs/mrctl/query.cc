@@ -129,6 +129,9 @@ Result<int> RunWhy(const Command& command, const Settings& settings) {
     why.push_back({word, std::move(lines)});
     if (settings.form != OutputForm::kTable) continue;
     for (const std::string& line : why.back().lines) Print(line + "\n");
+    if (ParseJobId(word)) {
+      Say(settings, "Launches and kills: mrctl why TASK or ATTEMPT; mrctl job attempts " + word + " lists their names");
+    }
   }
   if (settings.form != OutputForm::kTable) Print(JsonWhy(why, settings.form));
   return kExitOk;

@@ -115,6 +115,14 @@ struct Annotator::OfEvent {
     job.notes.last_failure = NameOf(e.attempt, job) + " was not started by " + Name(e.worker) + ", as " +
                              std::to_string(times - 1) + " before it: " + OneLine(e.why);
   }
+  // No decision precedes the end of an attempt that its worker ended unasked, so a message explains it.
+  void operator()(const sched::AttemptKilled& e) {
+    JobView* job = a.Known(e.attempt.task.job);
+    const AttemptChange* end = a.EndOf(e.attempt);
+    if (job != nullptr && end != nullptr && !end->asked) {
+      job->notes.attempts[e.attempt].message = "ended by its worker, without a request of the master";
+    }
+  }
   void operator()(const sched::WorkerLost& e) {
     OfWorker("its worker was lost: " + e.why);
     for (const Replica& from : a.changes_.not_made) a.NotMade(from, e.worker, "it was lost: " + e.why);
@@ -165,7 +173,6 @@ struct Annotator::OfEvent {
   void operator()(const sched::JobSubmitted&) {}
   void operator()(const sched::JobKillAsked&) {}
   void operator()(const sched::AttemptProgress&) {}
-  void operator()(const sched::AttemptKilled&) {}
   void operator()(const sched::AttemptFinished&) {}
   void operator()(const sched::AttemptStarted&) {}
   void operator()(const sched::ConfigChanged&) {}

@@ -89,16 +89,17 @@ void StepWatch::Add(const sched::State& state, const AttemptId& id, WorkerId wor
   if (attempt == nullptr || !attempt->holds_slot() || attempt->worker != worker) return;
   // A report may name an attempt twice. There are at most as many as the worker has slots.
   const auto same = [&id](const Before& before) { return before.id == id; };
-  if (std::none_of(attempts_.begin(), attempts_.end(), same)) attempts_.push_back({id, TakenBytes(*attempt)});
+  if (std::none_of(attempts_.begin(), attempts_.end(), same))
+    attempts_.push_back({id, TakenBytes(*attempt), !attempt->live()});
 }
 
 StepChanges StepWatch::Changes(const sched::State& state, const std::vector<sched::Decision>& decisions,
                                Instant at) const {
   StepChanges changes;
-  for (const auto& [id, taken] : attempts_) {
+  for (const auto& [id, taken, asked] : attempts_) {
     const sched::Attempt* attempt = state.FindAttempt(id);
     if (attempt == nullptr) continue;  // its job ended, and is forgotten already
-    AttemptChange change{.id = id, .cause = attempt->cause, .ended = !attempt->holds_slot()};
+    AttemptChange change{.id = id, .cause = attempt->cause, .ended = !attempt->holds_slot(), .asked = asked};
     change.state = StateOf(*attempt, false, IsReplica(id, decisions), id == failed_);
     change.taken_bytes = static_cast<int64_t>(TakenBytes(*attempt)) - static_cast<int64_t>(taken);
     if (change.ended) {

@@ -50,6 +50,7 @@ struct AttemptChange {
   AttemptId id;
   Cause cause = Cause::kFirst;
   bool ended = false;
+  bool asked = false;                           // a Kill or a TakeBack asked for its end, before this step
   AttemptState state = AttemptState::kRunning;  // after the step
   Duration held;                                // ended: its slot time
   int64_t taken_bytes = 0;                      // change of what it adds to StageNotes::taken_bytes
@@ -75,6 +76,7 @@ class StepWatch {
   struct Before {
     AttemptId id;
     uint64_t taken_bytes = 0;
+    bool asked = false;
   };
   void Add(const sched::State& state, const AttemptId& id, WorkerId worker);
   void AddWorker(const sched::State& state, WorkerId worker);

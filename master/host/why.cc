@@ -12,6 +12,12 @@
 namespace mr::master {
 namespace {
 
+// Adds the name of the reason's code: "the job has ended (job_ended)".
+std::string WithCode(const std::string& text, const sched::Reason& reason) {
+  if (reason.code == sched::ReasonCode::kNone) return text;
+  return text + " (" + sched::ReasonName(reason.code) + ")";
+}
+
 std::string Line(const JobView& job, const WhyLine& line) {
   const Duration after = line.at - job.submitted;
   std::string text = (after.ns == 0 ? "at its submission" : "at " + HumanDuration(after)) + ": ";
@@ -23,7 +29,7 @@ std::string Line(const JobView& job, const WhyLine& line) {
   else if (line.what == What::kOtherContent)
     text += " of " + Name(task, job.letter(task.stage));
   if (line.worker.valid()) text += " on " + Name(line.worker);
-  return text + ": " + (line.text.empty() ? Explain(line.reason) : line.text);
+  return text + ": " + WithCode(line.text.empty() ? Explain(line.reason) : line.text, line.reason);
 }
 
 }  // namespace
@@ -136,7 +142,8 @@ Result<std::vector<std::string>> WhyReader::WhyWorker(const std::string& subject
                    HumanDuration(std::max(Duration{}, known->held_until - clock_.Stamp())) +
                    ", since it did not start what it was given");
   }
-  for (const sched::Reason& reason : core_.scheduler().WhyShuns(id, clock_.Stamp())) head.push_back(Explain(reason));
+  for (const sched::Reason& reason : core_.scheduler().WhyShuns(id, clock_.Stamp()))
+    head.push_back(WithCode(Explain(reason), reason));
   lines.insert(lines.begin(), head.begin(), head.end());
   return lines;
 }
@@ -195,7 +202,7 @@ Result<std::vector<std::string>> WhyReader::WhyTask(const std::string& subject) 
   }
   const auto alone = [&](const AttemptId& id) {
     for (const sched::Reason& reason : core_.scheduler().WhyAlone(id, clock_.Stamp())) {
-      lines.push_back(core_.jobs().NameOf(id) + " is " + Explain(reason));
+      lines.push_back(core_.jobs().NameOf(id) + " is " + WithCode(Explain(reason), reason));
     }
   };
   if (is_task) {

@@ -41,6 +41,8 @@ struct Bind {
   }
 };
 
+// Ends a live attempt. Not a failure. The attempt keeps its slot until AttemptKilled, or until another report or the
+// loss of its worker ends it. Journals have events and no kills: a replay makes them again.
 struct Kill {
   AttemptId attempt;
   WorkerId worker;
@@ -52,7 +54,7 @@ struct Kill {
   }
 };
 
-// Ends a waiting attempt, which lacks inputs. Not a failure.
+// Ends a live attempt that lacks inputs and only waits for them. Otherwise the same as Kill.
 struct TakeBack {
   AttemptId attempt;
   WorkerId worker;

@@ -162,7 +162,8 @@ struct AttemptRefused {
   }
 };
 
-// The answer to Kill or TakeBack: the attempt is gone and its slot free.
+// The attempt is gone and its slot free. The answer to Kill or TakeBack. A worker that ends an attempt unasked, such as
+// when it stops, sends it, too. Such a kill counts as a loss against the task's limit of losses (adr/0005).
 struct AttemptKilled {
   AttemptId attempt;
   WorkerId worker;

@@ -52,11 +52,13 @@ class Plan {
 
   // Launches a new attempt. Refused: no room for it, worker draining or held, task committed or in back-off, enough
   // live attempts, or a second live attempt with side effects. Also refused: it failed here, and another worker must
-  // try it first. A clone or restart may exceed `wanted` by one; a speculative or opportunistic attempt goes up to
-  // kMostRunning.
+  // try it first.
   //
-  // A clone on an idle slot runs beside another attempt, on another worker, and never beside a speculative attempt.
-  // It does not count against other attempts.
+  // The cause decides how many attempts are enough. kFirst, kRetry: Task::wanted (1, or what WantAttempts set). kClone,
+  // kRestart: one more. kSpeculative: one more, and at least kMostRunning. kOpportunistic: at least kMostRunning.
+  //
+  // kOpportunistic is a clone on an idle slot. It runs beside another attempt, on another worker, and never beside a
+  // speculative attempt. It does not count against other attempts.
   bool Launch(const TaskId& task, WorkerId worker, Cause cause, Reason reason);
   // Launches a further attempt of a committed task whose output may be lost before its readers have it. Its report
   // adds a replica, or is the commit if the output is gone by then. Refused: no room, outputs are files, side
@@ -65,7 +67,8 @@ class Plan {
   // Removes a launch of this task from the draft. Returns false if there is none.
   bool Withdraw(const TaskId& task);
   // Replaces the launch of `drafted` by this one. If one of the two verbs is refused, returns false and leaves the
-  // draft unchanged.
+  // draft unchanged. The new launch reads what the directory names: Launch::by_bind of the old one is lost. A policy
+  // that exchanges a task for a similar one leaves launches with by_bind alone.
   bool Replace(const TaskId& drafted, const TaskId& task, WorkerId worker, Cause cause, Reason reason);
   // Reports why this live attempt is left alone. Refused: it was reported before.
   bool Spare(const AttemptId& attempt, Reason reason);

@@ -37,11 +37,13 @@ class Policy {
   virtual void OnConfig(const View&, std::vector<JobId>*) const {}
   // Edits the plan in answer to the trigger. Const: a policy keeps only caches that it can compute again (by
   // State::folds, in a round of idle offers, refusals at one instant). No decision depends on what they hold.
-  // Anything that must be remembered is a fact, written through the plan and read through the view. Draws from rng on
-  // slot offers only.
+  // Anything that must be remembered is a fact, written through the plan and read through the view.
+  //
+  // rng: this policy's own stream of chance. The seed, the policy's name and the number of offers so far name it. Use
+  // it for SlotOffer only: between two offers every call gets the same numbers.
   virtual void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const = 0;
-  // Returns true if the policy has passed this job over at this instant, and would answer a first attempt of this task
-  // on this worker in the same way and in no other. False if it does not know.
+  // Returns true if the policy has passed this job over at this instant, and would pass it over again for a first
+  // attempt of this task on this worker. It must make no other edit in that answer. Returns false if it does not know.
   virtual bool Refuses(const View&, const TaskId&, WorkerId) const { return false; }
   // Returns true if the policy may change the draft for a slot offer, or add to it.
   virtual bool AnswersOffers() const { return true; }

@@ -149,6 +149,11 @@ constexpr ReasonText kCoreTexts[] = {
        return "not judged yet: it has run for " + text::Decimal(r, 0) + " s, and is left alone until " +
               text::Decimal(r, 1) + " s";
      }},
+    {ReasonCode::kInputLost, "input_lost",
+     [](const Reason& r) -> std::string {
+       return "its task is committed, and it can no longer read an input: no replica of upstream task " +
+              text::Number(r, 0) + " is left";
+     }},
 };
 
 // Returns null for a code that neither the core nor a policy of the list has.

@@ -11,7 +11,12 @@
 namespace mr::sched {
 
 // Codes of the core and of helpers that several policies share. Others are the policies' own: policies/*/reasons.h.
-// Codes stand in journals: a number is never used for two reasons, and a test compares them.
+// Codes stand in journals, so all share one space of numbers, and a number is never used for two reasons. A new reason
+// takes the number above the highest one: `grep -rhoE '(\{|= )[0-9]+[},]' master/sched --include='reason*.h'` lists
+// all. Gaps (51 to 63, 72) are retired and never filled. Numbers from 200 on are for tests.
+//
+// A reason's name (ReasonText::name) stands in answers to users and in scenarios, and never changes. So some names
+// differ from their constants: kSpeculatedOnce is `copied_once`.
 enum class ReasonCode : uint8_t {
   kNone = 0,
   kLocalInput = 1,         // launched where its input is {candidates}
@@ -44,6 +49,7 @@ enum class ReasonCode : uint8_t {
   kSpeculatedOnce = 69,    // no speculative attempt: it had one
   kWaitsForInputs = 70,    // no speculative attempt: a new one would wait for inputs as well
   kTooYoung = 71,          // no speculative attempt yet {seconds, minimal age}
+  kInputLost = 89,         // ended: it can no longer read an input {upstream task}
 };
 
 struct Reason {

@@ -59,7 +59,7 @@ TEST_F(WhyTest, TasksOfAStreamWithoutReduceAreFound) {
       {"submit", "stream", "--map", "cat", "--input", "file://" + in, "--output", "file://" + dir + "/out"});
   ASSERT_EQ(run.exit, 0) << run.err;
   EXPECT_NE(cluster.Mrctl({"why", "job_1_0001"})
-                .out.find("at its submission: stage 'map' planned: it reads no other stage\n"),
+                .out.find("at its submission: stage 'map' planned: it reads no other stage (stage_ready)\n"),
             std::string::npos);
   for (const bool restarted : {false, true}) {
     if (restarted) {

@@ -84,6 +84,9 @@ void Scenario::Line(const std::string& line) {
   if (!open_job_.empty()) SendJob();
   if (verb == "policies") {
     policies_ = words.at(1);
+  } else if (verb == "seed") {
+    if (configured_) return Broken("the seed stands before the first worker and event");
+    seed_ = Number(words.at(1));
   } else if (verb == "workers") {
     Workers(words);
   } else if (verb == "expect") {
@@ -113,7 +116,7 @@ void Scenario::Event_(const Words& w) {
   if (verb == "tick") return;  // only the timers
   if (verb == "restart") {
     policies_ = OptionOf(w, "policies", policies_);
-    return Send(ConfigChanged{policies_, 1, kSchedulerVersion, Millis(100)});
+    return Send(ConfigChanged{policies_, seed_, kSchedulerVersion, Millis(100)});
   }
   const std::string subject = w.size() > 1 ? w[1] : "";
   if (verb == "queue") {
@@ -412,7 +415,7 @@ void Scenario::RunTimers(Instant until) {
 void Scenario::Send(sched::Event event) {
   if (!configured_) {
     configured_ = true;
-    Send(ConfigChanged{policies_, 1, kSchedulerVersion, Millis(100)});
+    Send(ConfigChanged{policies_, seed_, kSchedulerVersion, Millis(100)});
   }
   const std::vector<Decision> decisions = scheduler_.Step({now_, std::move(event)});
   if (const std::string wrong = CheckState(scheduler_.state()); !wrong.empty()) Broken(wrong);

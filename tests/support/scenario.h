@@ -80,6 +80,7 @@ class Scenario {
 
   std::string name_, policies_, error_;
   int line_ = 0;
+  uint64_t seed_ = 1;  // of the policies' chance
   bool strict_ = false, configured_ = false;
   Scheduler scheduler_;
   Instant now_;

@@ -81,7 +81,8 @@ const Attempt* Core::Holding(const AttemptId& id, WorkerId worker, Incarnation i
 void Core::KillNow(const AttemptId& id, Reason reason) {
   const Attempt* a = state_.FindAttempt(id);
   if (a == nullptr || !a->live()) return;
-  // Recorded here, since the worker does not know the reason of a Kill.
+  // The kind of the end is recorded here, since the worker does not know why it is asked. The reason is not in the
+  // state.
   if (reason.code == ReasonCode::kSlotWanted || reason.code == ReasonCode::kWorkerDrains) {
     state_.EditAttempt(id, [](Attempt& at) { at.failure = FailureKind::kPreempted; });
   }

@@ -265,7 +265,7 @@ void Core::EndRemakesOf(const TaskId& input) {
       if (reader.state == TaskState::kCommitted && a.live() && !a.inputs_done) waiting.push_back(id);
     }
   }
-  for (const AttemptId& id : waiting) KillNow(id, {ReasonCode::kOutputLost, "", {double(input.task)}});
+  for (const AttemptId& id : waiting) KillNow(id, {ReasonCode::kInputLost, "", {double(input.task)}});
 }
 
 // Makes a committed task run again.

@@ -1,4 +1,5 @@
-// The list of all policies. A new policy is a folder and a line in list.cc; nothing else names it.
+// The list of all policies. A new policy is a folder and a line in list.cc; nothing else names it. The README of
+// master/sched has the steps.
 #pragma once
 
 #include <memory>
@@ -13,10 +14,12 @@ namespace mr::sched {
 
 // Properties of a policy that hosts and users rely on. A policy may have several.
 enum Trait : uint32_t {
-  kServesAll = 1,     // serves all jobs; a job may choose the others for itself
-  kPlacesWork = 2,    // launches first attempts; a list needs one such policy
-  kSpeculates = 4,    // launches speculative attempts: `--speculation`
-  kClones = 8,        // runs tasks as clones: `--clone`
+  // Cluster scope: serves all jobs, and only the master's --scheduler may name it. Without this trait a policy has job
+  // scope: a job may name it in its own list (`mrctl submit --scheduler`), which replaces those of the cluster's list.
+  kServesAll = 1,
+  kPlacesWork = 2,    // launches first attempts; a list without such a policy gets fifo as its first
+  kSpeculates = 4,    // launches speculative attempts: `--speculation off` drops it
+  kClones = 8,        // runs tasks as clones: `--clone off` drops it
   kSteers = 16,       // steers jobs by their deadlines; the host predicts these jobs
   kSharesQueues = 32  // serves queues by their settings
 };

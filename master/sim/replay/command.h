@@ -11,6 +11,7 @@ namespace mr::sim {
 struct ReplayCommand {
   std::string journal;  // a journal or a master's --data; for what-if also a history's file, "-": standard input
   std::string form = "table", job, history_out, model_out;
+  std::string attempt;  // print the events and decisions of this attempt
   Change change;
   bool wants_change() const {
     return !change.scheduler.empty() || change.workers > 0 || change.slots > 0 || !job.empty();

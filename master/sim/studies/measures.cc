@@ -113,7 +113,7 @@ class Watched {
     for (const sched::Decision& d : decisions) {
       if (const auto* launch = std::get_if<sched::Launch>(&d)) Launched(*launch, event.at);
       const auto* kill = std::get_if<sched::Kill>(&d);
-      if (kill != nullptr) preempted_ += kill->reason.code == sched::DollyReason::kNoBudget;
+      if (kill != nullptr) preempted_ += kill->reason.code == sched::DollyReason::kSmallerPhase;
     }
   }
 

@@ -161,6 +161,25 @@ TEST_F(AttemptsTest, AFailureForALostInputIsAFailureAndTheLossOfItsWorkerIsNone)
   EXPECT_EQ(core_->jobs().totals().attempts.failed, 1u);
 }
 
+// No decision precedes it, so nothing else would show why it ended.
+TEST_F(AttemptsTest, AnAttemptThatItsWorkerEndedUnaskedSaysSo) {
+  const Reporter from = From(1);
+  Feed(sched::AttemptKilled{from.attempt, from.worker, from.incarnation});
+  for (int i = 0; i < 2; ++i, Restart()) {
+    EXPECT_EQ(View(1).state, AttemptState::kKilled);
+    EXPECT_EQ(View(1).note->message, "ended by its worker, without a request of the master");
+  }
+}
+
+TEST_F(AttemptsTest, AnAttemptThatTheMasterKilledHasAReasonAndNoMessage) {
+  const Reporter from = From(1);
+  Feed(*core_->PrepareKill(job_, "asked"));
+  EXPECT_EQ(Notes().why.at({0, 0}).back().reason.code, sched::ReasonCode::kJobEnded);
+  Feed(sched::AttemptKilled{from.attempt, from.worker, from.incarnation});
+  EXPECT_EQ(View(1).state, AttemptState::kKilled);
+  EXPECT_EQ(View(1).note->message, "");
+}
+
 // The scheduler of another version has the output and not the attempt.
 TEST_F(AttemptsTest, AReportOfTheCommittedOutputIsAnsweredAlsoAfterATakeover) {
   const Reporter from = From(1);

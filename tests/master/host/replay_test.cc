@@ -1,4 +1,5 @@
 // mrsim's replay over journals that a real master wrote: equal, and where it is not, what it says.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include "master/core/records.h"
 #include "master/host/master.h"
 #include "master/journal/directory.h"
+#include "master/sim/replay/command.h"
 #include "master/sim/replay/replay.h"
 #include "tests/master/host/fake_worker.h"
 #include "tests/master/host/rewrite_journal.h"
@@ -106,6 +108,26 @@ TEST_F(ReplayTest, EveryRecordsDigestComesOutAndNothingIsWritten) {
   EXPECT_GE(replayed->by_kind.at("AttemptFailed"), 1u);
   EXPECT_TRUE(ReadFile(File()).value() == before);
   EXPECT_THAT(*ListDirectory(Directory()), testing::ElementsAre("journal", "lock", "spare"));
+}
+
+TEST_F(ReplayTest, AnAttemptIsFollowedThroughTheJournal) {
+  WriteJournal(1);
+  const auto replay = [&](const std::string& attempt, const std::string& form = "table") {
+    sim::ReplayCommand command{.journal = options_.directory, .form = form};
+    command.attempt = attempt;
+    testing::internal::CaptureStdout();
+    const auto exit = sim::RunReplay(command);
+    const std::string out = testing::internal::GetCapturedStdout();
+    return exit.ok() ? std::to_string(*exit) + "\n" + out : exit.status().ToString();
+  };
+  const std::string out = replay("attempt_1_0001_0_m_000000_1");
+  EXPECT_THAT(
+      out, testing::ContainsRegex("^0\n[0-9.]+ s  Launch attempt_1_0001_0_m_000000_1 on w[12] [(][a-z_]+[)] after "));
+  EXPECT_THAT(out, testing::ContainsRegex("Attempt(Failed|Finished) of attempt_1_0001_0_m_000000_1 on w[12]"));
+  EXPECT_THAT(out, testing::Not(testing::HasSubstr("_000001_")));
+  EXPECT_THAT(replay("attempt_1_0009_0_m_000000_1"), testing::HasSubstr("no event or decision names"));
+  EXPECT_THAT(replay("attempt_1"), testing::HasSubstr("is not an attempt id"));
+  EXPECT_THAT(replay("attempt_1_0001_0_m_000000_1", "json"), testing::HasSubstr("--attempt prints text only"));
 }
 
 TEST_F(ReplayTest, BeginsAtTheOldestSnapshot) {

@@ -20,9 +20,8 @@ bool Helps(const State& state, const AttemptId& id, const Wanted& wanted) {
                      [&](const StageId& stage) { return SlotHelps(state, id, stage); });
 }
 
-Reason Evicted(const Wanted& wanted) {
-  const double holding = wanted.job == nullptr ? 0 : wanted.job->holding;
-  return {BaselineReason::kEvicted, "", {holding, wanted.job == nullptr ? 0 : double(wanted.job->share)}};
+Reason Evicted(const Job& wanting) {
+  return {BaselineReason::kEvicted, "", {double(wanting.holding), double(wanting.share)}};
 }
 
 // Returns the live attempts of the job, the youngest last.
@@ -55,9 +54,11 @@ void EvictSpare(const State& state, const Wanted& wanted, uint32_t* need, Plan* 
     const std::vector<LaunchKey> live = LiveOf(state, job);
     const auto stay = static_cast<uint32_t>(live.size()) - Drafted(job, *plan);
     uint32_t spare = stay - std::min(stay, job.share);
+    const Reason beyond{BaselineReason::kBeyondGuarantee, "", {double(job.holding), double(job.share)}};
+    const Reason reason = wanted.job != nullptr ? Evicted(*wanted.job) : beyond;
     for (auto attempt = live.rbegin(); attempt != live.rend() && spare > 0 && *need > 0; ++attempt) {
       if (!Helps(state, attempt->attempt, wanted)) continue;
-      if (plan->Kill(attempt->attempt, Evicted(wanted))) --spare, --*need;
+      if (plan->Kill(attempt->attempt, reason)) --spare, --*need;
     }
   }
 }
@@ -104,7 +105,7 @@ void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, do
       const AttemptId& id = live.attempt;
       if (state.FindJob(id.task.job)->share > 0 || !Helps(state, id, wanted)) return true;
       const Reason preempted{BaselineReason::kPreempted, "", {static_cast<double>(other->held_total()), share}};
-      if (!plan->Kill(id, wanted.job != nullptr ? Evicted(wanted) : preempted)) return true;
+      if (!plan->Kill(id, wanted.job != nullptr ? Evicted(*wanted.job) : preempted)) return true;
       --left;
       --need;
       return true;

@@ -36,6 +36,11 @@ constexpr ReasonText kBaselineTexts[] = {
        return "attempts keep failing there (score " + text::Decimal(r, 0) + ", blacklisted from " +
               text::Decimal(r, 1) + " on): it gets no first attempts while other workers can take them";
      }},
+    {BaselineReason::kBeyondGuarantee, "beyond_guarantee",
+     [](const Reason& r) -> std::string {
+       return "preempted: its job held " + text::Count(r, 0, "slot", "slots") + " and is guaranteed " +
+              text::Number(r, 1) + ", and a queue below its share had waited too long";
+     }},
 };
 
 }  // namespace

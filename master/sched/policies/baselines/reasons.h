@@ -20,6 +20,8 @@ struct BaselineReason {
   static constexpr ReasonCode kEvicted{48};
   // No first attempts here: too many failed {score, limit}
   static constexpr ReasonCode kListed{73};
+  // Its job held slots beyond its guarantee, and a queue waited too long {slots the job held, slots it is guaranteed}
+  static constexpr ReasonCode kBeyondGuarantee{91};
 };
 
 std::span<const ReasonText> BaselineReasons();

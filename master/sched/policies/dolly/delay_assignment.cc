@@ -109,7 +109,7 @@ void DropDelayAssignment(const View& view, Plan* plan) {
         const bool fewer_replicas = task.wanted_replicas > 1, committed = task.state == TaskState::kCommitted;
         if (fewer_replicas) plan->WantReplicas(task_id, 1);
         for (const Attempt& a : task.attempts) {
-          // No other code ends them at the end of omega.
+          // This policy would end them when omega is over. No other code does.
           if (fewer_replicas && committed)
             plan->Kill({task_id, a.number}, {ReasonCode::kTaskCommitted, "", {double(task.winner)}});
           else if (a.live() && a.by_bind && !a.inputs_done)

@@ -120,7 +120,8 @@ double CloneBudget::Preempt(const View& view, uint32_t n, double need, Plan* pla
     for (const auto& [t, number] : stage.active) {
       const AttemptId attempt{{id.job, id.stage, t}, number};
       const Attempt* a = view.state().FindAttempt(attempt);
-      if (a->live() && a->cause == Cause::kClone) plan->Kill(attempt, {DollyReason::kNoBudget, "", {need, 0, 0}});
+      if (a->live() && a->cause == Cause::kClone)
+        plan->Kill(attempt, {DollyReason::kSmallerPhase, "", {need, double(n)}});
     }
   }
   Release(view, freed, plan);

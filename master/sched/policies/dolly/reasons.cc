@@ -83,6 +83,11 @@ constexpr ReasonText kDollyTexts[] = {
        return "not cloned: since its task last committed " + text::Count(r, 0, "attempt", "attempts") +
               " of it failed, and a task that has failed twice gets no clones";
      }},
+    {DollyReason::kSmallerPhase, "smaller_phase",
+     [](const Reason& r) -> std::string {
+       return "preempted: a clone; the clones of a smaller phase (" + text::Count(r, 1, "task", "tasks") + ") need " +
+              text::Count(r, 0, "slot", "slots") + " of the budget";
+     }},
 };
 
 }  // namespace

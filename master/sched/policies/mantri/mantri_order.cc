@@ -40,6 +40,8 @@ void StartLargest(const Launch& drafted, const State& state, Plan* plan) {
       i = lists.NextPending(list, i + 1);
     }
   };
+  // The reason shows how near the drafted task is: ChooseReady and ChooseLocal found it in that list. A policy between
+  // them and this one that launches for a reason of its own gets any task of the stage.
   if (drafted.reason.code == ReasonCode::kLocalInput) {
     of_place(c.ready.by_worker, worker.id.value);
   } else if (drafted.reason.code == ReasonCode::kRackInput) {

@@ -1,59 +1,65 @@
 #include "tests/master/sched/random_order/random_order.h"
 
-#include <utility>
+#include <algorithm>
 #include <vector>
 
-#include "master/sched/reason_text.h"
+#include "tests/master/sched/random_order/reasons.h"
 
 namespace mr::sched {
 
 namespace {
 
-constexpr ReasonText kTexts[] = {{RandomOrderReason::kDrawn, "drawn", [](const Reason& r) -> std::string {
-                                    return "drawn from " + text::Count(r, 0, "ready task", "ready tasks");
-                                  }}};
-
 class RandomOrder final : public Policy {
  public:
-  explicit RandomOrder(size_t stages) : stages_(stages) {}
+  explicit RandomOrder(size_t seen) : seen_(seen) {}
+
   std::string_view name() const override { return "random_order"; }
 
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const override {
-    const auto* offer = std::get_if<SlotOffer>(&trigger);
-    if (offer == nullptr || offer->local_only) return;
-    const State& state = view.state();
-    std::vector<TaskId> ready;
-    for (const SlotKind kind : kSlotKinds) {
-      size_t seen = 0;
-      for (const StageKey& key : state.ready(kind)) {
-        if (seen++ == stages_) break;
-        const Stage& stage = *state.FindStage(key.stage);
-        for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
-          if (stage.tasks[t].state == TaskState::kPending) ready.push_back({key.stage.job, key.stage.stage, t});
-        }
+    if (!std::holds_alternative<SlotOffer>(trigger)) return;
+    const std::vector<Edit> edits = plan.edits();  // a copy, since Exchange changes the draft
+    for (const Edit& edit : edits) {
+      const auto* launch = std::get_if<Launch>(&edit);
+      if (launch != nullptr && launch->cause == Cause::kFirst && !launch->by_bind) {
+        Exchange(*launch, view.state(), rng, &plan);
       }
-    }
-    const double n = static_cast<double>(ready.size());
-    // A task may be refused here (memory, back-off): the next draw takes another one.
-    while (!ready.empty()) {
-      std::swap(ready[rng.Below(ready.size())], ready.back());
-      const Cause cause = state.FindTask(ready.back())->next_number > 1 ? Cause::kRetry : Cause::kFirst;
-      if (plan.Launch(ready.back(), offer->worker, cause, {RandomOrderReason::kDrawn, "", {n}})) return;
-      ready.pop_back();
     }
   }
 
  private:
-  const size_t stages_;
+  static bool IsLocal(const Task& task, WorkerId worker) {
+    const std::vector<WorkerId>& near = task.plan.preferred;
+    return std::find(near.begin(), near.end(), worker) != near.end();
+  }
+
+  void Exchange(const Launch& drafted, const State& state, Rng& rng, Plan* plan) const {
+    const TaskId& id = drafted.attempt.task;
+    const Job& job = *state.FindJob(id.job);
+    const Stage& stage = job.stages[id.stage];
+    const Task& task = stage.tasks[id.task];
+    const TaskClass& c = stage.classes[task.task_class];
+    if (!c.ready.fresh.Contains(id.task) || !state.FullReady(job, id.stage, c)) return;  // it waits for inputs
+    const bool local = IsLocal(task, drafted.worker);
+    std::vector<uint32_t> equal = {id.task};
+    uint32_t t = c.ready.fresh.First();
+    for (size_t seen = 0; t != IndexSet::kNone && seen < seen_; t = c.ready.fresh.Next(t + 1), ++seen) {
+      if (t != id.task && IsLocal(stage.tasks[t], drafted.worker) == local) equal.push_back(t);
+    }
+    const uint32_t drawn = equal[rng.Below(equal.size())];
+    if (drawn == id.task) return;
+    // Refused if the draft or the state does not allow it, or if the job has a list of its own. The draft then stays.
+    plan->Replace(id, {id.job, id.stage, drawn}, drafted.worker, drafted.cause,
+                  {RandomOrderReason::kDrawn, "", {double(equal.size())}});
+  }
+
+  const size_t seen_;
 };
 
 }  // namespace
 
-std::span<const ReasonText> RandomOrderReasons() { return kTexts; }
-
 Result<std::unique_ptr<Policy>> MakeRandomOrder(PolicyParams* params) {
-  MR_ASSIGN_OR_RETURN(const double stages, params->Number("stages", 64, 1, 1e6));
-  return std::unique_ptr<Policy>(std::make_unique<RandomOrder>(static_cast<size_t>(stages)));
+  MR_ASSIGN_OR_RETURN(const double seen, params->Number("seen", 64, 1, 1e6));
+  return std::unique_ptr<Policy>(std::make_unique<RandomOrder>(static_cast<size_t>(seen)));
 }
 
 }  // namespace mr::sched

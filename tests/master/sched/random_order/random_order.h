@@ -1,26 +1,24 @@
-// random_order: an example of a new policy. It launches the tasks that are ready in a random order, which the seed
-// fixes.
+// random_order: runs the tasks of a stage in random order. An example of a new policy: copy this folder.
 //
-// A policy is a folder (this one: the class, its reasons) and a line in the list (list.cc). Nothing else names it.
+// It changes a draft. An earlier policy places work; this one exchanges the first attempt in the draft for one of
+// another task. Both tasks are of one stage and equal in all that the earlier policy may have looked at: they have
+// their inputs, never ran, and either both or neither have their input on the worker.
+//
+//   task = one of the first `seen` such tasks and the drafted one, each with the same chance
+//
+// Departures: racks count as far, so list it before `delay`, which then judges the task that was drawn. Retries,
+// clones, attempts that wait for inputs and launches with by_bind stay as they are. The order of jobs and stages stays,
+// too.
 #pragma once
 
 #include <memory>
-#include <span>
 
 #include "master/sched/pipeline.h"
 #include "master/sched/policy.h"
-#include "master/sched/reason.h"
 
 namespace mr::sched {
 
-struct RandomOrderReason {
-  // Launched since it was drawn {tasks that were ready}
-  static constexpr ReasonCode kDrawn{200};
-};
-
-std::span<const ReasonText> RandomOrderReasons();
-
-// Parameters: stages=64, the first stages from which it draws.
+// Parameters: seen=64, the tasks of a stage that one launch looks at.
 Result<std::unique_ptr<Policy>> MakeRandomOrder(PolicyParams* params);
 
 }  // namespace mr::sched
