@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <span>
+
+#include "master/sched/policies/list.h"
 
 namespace mr::sim {
 
@@ -121,6 +125,23 @@ std::string Pick(Rng& rng, const char* const (&from)[N]) {
   return from[rng.Below(N)];
 }
 
+// Returns the policies of the product that the lists above do not have.
+std::vector<const sched::PolicyEntry*> UnlistedPolicies() {
+  std::set<std::string> listed;
+  using Lists = std::span<const char* const>;
+  for (const Lists& lists :
+       {Lists(kPlace), Lists(kSteer), Lists(kWait), Lists(kAvoid), Lists(kClone), Lists(kSpeculate)}) {
+    for (const char* list : lists) {
+      for (const std::string& item : sched::Pipeline::Items(list)) listed.insert(item.substr(0, item.find('(')));
+    }
+  }
+  std::vector<const sched::PolicyEntry*> unlisted;
+  for (const sched::PolicyEntry& entry : sched::AllPolicies()) {
+    if (!listed.contains(std::string(entry.name))) unlisted.push_back(&entry);
+  }
+  return unlisted;
+}
+
 // Adds queues that the listed jobs share. A job alone can also make a queue.
 void AddQueues(Rng& rng, Experiment* s) {
   const uint32_t queues = Between(rng, 1, 3);
@@ -190,9 +211,20 @@ std::string RandomPolicies(uint64_t seed) {
   Rng steers = Rng::Stream(seed, "steering");
   if (Chance(steers, .08)) return kEverything;
   const std::string steer = Chance(steers, .6) ? Pick(steers, kSteer) : "";
+  std::vector<std::string> parts = {Pick(rng, kPlace),    steer, Pick(rng, kWait), Pick(rng, kAvoid), Pick(rng, kClone),
+                                    Pick(rng, kSpeculate)};
+  // Unlisted policies have random numbers of their own, so that the rest of a list stays the same.
+  static const std::vector<const sched::PolicyEntry*> kUnlisted = UnlistedPolicies();
+  Rng unlisted = Rng::Stream(seed, "unlisted policies");
+  for (const sched::PolicyEntry* entry : kUnlisted) {
+    if (!Chance(unlisted, .3)) continue;
+    if (entry->Is(sched::kPlacesWork))
+      parts.front() = entry->name;
+    else
+      parts.emplace_back(entry->name);
+  }
   std::string list;
-  for (const std::string& part :
-       {Pick(rng, kPlace), steer, Pick(rng, kWait), Pick(rng, kAvoid), Pick(rng, kClone), Pick(rng, kSpeculate)}) {
+  for (const std::string& part : parts) {
     if (part.empty()) continue;
     const std::string more = list + (list.empty() ? "" : ",") + part;
     // Leaves out policies that this build lacks.

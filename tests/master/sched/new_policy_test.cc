@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <set>
 #include <sstream>
 #include <vector>
 
@@ -65,6 +66,12 @@ TEST(NewPolicyTest, TheSeedFixesTheOrderOfTasks) {
   EXPECT_EQ(RunOnOneSlot("fifo", 1).order, all);
 }
 
+TEST(NewPolicyTest, AStageThatIsLargerThanWhatItSeesBeginsAnywhere) {
+  std::set<uint32_t> begins;
+  for (uint64_t seed = 1; seed <= 40; ++seed) begins.insert(RunOnOneSlot("fifo,random_order(seen=2)", seed).order[0]);
+  EXPECT_GT(begins.size(), kTasks / 2);
+}
+
 TEST(NewPolicyTest, ItsOwnReasonsHaveNamesAndSentences) {
   const OneRun run = RunOnOneSlot("fifo,random_order", 1);
   ASSERT_EQ(run.reasons.size(), kTasks);
@@ -76,7 +83,7 @@ TEST(NewPolicyTest, ItsOwnReasonsHaveNamesAndSentences) {
 TEST(NewPolicyTest, NeitherTheInputNorThePlaceOfATaskIsGivenUp) {
   const std::string text = R"(
 policies fifo,random_order
-seed 7
+seed 25
 workers w1..w2 slots=1
 at 0s   submit j1 maps=6 reduces=1 prefer=w1,w2
 expect  launch j1/map/4 w1 because=drawn ; launch j1/map/5 w2 because=drawn

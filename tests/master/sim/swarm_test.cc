@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string_view>
 
 #include "master/sched/policies/baselines/reasons.h"
 #include "master/sched/policies/jockey/reasons.h"
 #include "master/sched/policies/late/reasons.h"
+#include "master/sched/policies/list.h"
 #include "master/sched/policies/mantri/reasons.h"
 #include "master/sched/reason.h"
 #include "master/sched/state/state.h"
@@ -23,6 +25,18 @@ TEST(SwarmTest, EveryConfigurationEndsAsItShould) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     ASSERT_EQ(RunChecked(RandomExperiment(seed, kAnyPolicies)), "") << "seed " << seed;
   }
+}
+
+TEST(SwarmTest, EachPolicyOfTheListIsDrawn) {
+  std::set<std::string_view> drawn;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    const auto list = sched::Pipeline::Parse(RandomPolicies(seed));
+    ASSERT_TRUE(list.ok()) << RandomPolicies(seed);
+    for (const sched::PolicyEntry& entry : sched::AllPolicies()) {
+      if (list->Has(entry.name)) drawn.insert(entry.name);
+    }
+  }
+  for (const sched::PolicyEntry& entry : sched::AllPolicies()) EXPECT_TRUE(drawn.contains(entry.name)) << entry.name;
 }
 
 // Without the first worker a job may take days of virtual time, as under seed 3742 with any list.

@@ -40,9 +40,12 @@ class RandomOrder final : public Policy {
     const TaskClass& c = stage.classes[task.task_class];
     if (!c.ready.fresh.Contains(id.task) || !state.FullReady(job, id.stage, c)) return;  // it waits for inputs
     const bool local = IsLocal(task, drafted.worker);
+    const IndexSet& fresh = c.ready.fresh;
     std::vector<uint32_t> equal = {id.task};
-    uint32_t t = c.ready.fresh.First();
-    for (size_t seen = 0; t != IndexSet::kNone && seen < seen_; t = c.ready.fresh.Next(t + 1), ++seen) {
+    auto t = static_cast<uint32_t>(rng.Below(stage.tasks.size()));
+    for (size_t left = std::min<size_t>(seen_, fresh.size()); left > 0; --left, ++t) {
+      t = fresh.Next(t);
+      if (t == IndexSet::kNone) t = fresh.First();
       if (t != id.task && IsLocal(stage.tasks[t], drafted.worker) == local) equal.push_back(t);
     }
     const uint32_t drawn = equal[rng.Below(equal.size())];

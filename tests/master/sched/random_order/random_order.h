@@ -4,7 +4,8 @@
 // another task. Both tasks are of one stage and equal in all that the earlier policy may have looked at: they have
 // their inputs, never ran, and either both or neither have their input on the worker.
 //
-//   task = one of the first `seen` such tasks and the drafted one, each with the same chance
+//   seen = `seen` tasks that never ran, from a random number on; the lowest number follows the highest
+//   task = one of the drafted one and the equal ones that were seen, each with the same chance
 //
 // Departures: racks count as far, so list it before `delay`, which then judges the task that was drawn. Retries,
 // clones, attempts that wait for inputs and launches with by_bind stay as they are. The order of jobs and stages stays,
