@@ -1,8 +1,8 @@
 #!/bin/sh
 # sh tests/bench/pairs.sh OTHER [PAIRS [BENCH ARGUMENT...]]: compares a benchmark of two builds, OTHER and build/. They
 # run in turn, with the same arguments. OTHER is a build directory of another commit. PAIRS: default 40.
-#   sh tests/bench/pairs.sh OTHER 40 spine 1 fair,late,blacklist   jobs of a whole cluster (the default); 0 for 1: short jobs
-#   sh tests/bench/pairs.sh OTHER 40 sched 1 pairs                 the scheduler alone, per list of policies
+#   pairs.sh OTHER 40 spine 1 fair,late,blacklist   jobs of a whole cluster (the default); 0 for 1: short jobs
+#   pairs.sh OTHER 100 sched 1 pairs fair,coupling  the scheduler alone, under one list of sched_bench
 # Prints for each line the median of the ratios (this build's time to the other's) with its 95 % interval, and a verdict:
 # "slower" if the whole interval lies above 1.05 (exit 1), "add pairs" if it is wider than .06, else "ok".
 set -eu
