@@ -130,7 +130,8 @@ Result<int> RunWhy(const Command& command, const Settings& settings) {
     if (settings.form != OutputForm::kTable) continue;
     for (const std::string& line : why.back().lines) Print(line + "\n");
     if (ParseJobId(word)) {
-      Say(settings, "Launches and kills: mrctl why TASK or ATTEMPT; mrctl job attempts " + word + " lists their names");
+      Say(settings, "Launches and kills: mrctl why TASK or ATTEMPT; mrctl job tasks " + word +
+                        " and mrctl job attempts " + word + " list their names");
     }
   }
   if (settings.form != OutputForm::kTable) Print(JsonWhy(why, settings.form));

@@ -115,12 +115,13 @@ struct Annotator::OfEvent {
     job.notes.last_failure = NameOf(e.attempt, job) + " was not started by " + Name(e.worker) + ", as " +
                              std::to_string(times - 1) + " before it: " + OneLine(e.why);
   }
-  // No decision precedes the end of an attempt that its worker ended unasked, so a message explains it.
+  // No decision precedes the end of an attempt that its worker ended unasked, so a message explains it. It names the
+  // journal: a crash may have lost the record that led to a Kill.
   void operator()(const sched::AttemptKilled& e) {
     JobView* job = a.Known(e.attempt.task.job);
     const AttemptChange* end = a.EndOf(e.attempt);
     if (job != nullptr && end != nullptr && !end->asked) {
-      job->notes.attempts[e.attempt].message = "ended by its worker, without a request of the master";
+      job->notes.attempts[e.attempt].message = "ended by its worker; the journal has no request for it";
     }
   }
   void operator()(const sched::WorkerLost& e) {

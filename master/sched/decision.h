@@ -41,8 +41,9 @@ struct Bind {
   }
 };
 
-// Ends a live attempt. Not a failure. The attempt keeps its slot until AttemptKilled, or until another report or the
-// loss of its worker ends it. Journals have events and no kills: a replay makes them again.
+// Ends a live attempt, or one that a worker runs and the state no longer has (kStale). Not a failure. The attempt keeps
+// its slot until AttemptKilled, or until another report or the loss of its worker ends it. Journals have events and no
+// kills: a replay makes them again.
 struct Kill {
   AttemptId attempt;
   WorkerId worker;

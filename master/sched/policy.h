@@ -35,9 +35,9 @@ class Policy {
   // Adds the jobs that the policy must judge again, since a list with it has just come into force. They come back as
   // ForecastChanged in the same step.
   virtual void OnConfig(const View&, std::vector<JobId>*) const {}
-  // Edits the plan in answer to the trigger. Const: a policy keeps only caches that it can compute again (by
-  // State::folds, in a round of idle offers, refusals at one instant). No decision depends on what they hold.
-  // Anything that must be remembered is a fact, written through the plan and read through the view.
+  // Edits the plan in answer to the trigger. Const: a policy keeps only caches that it can compute again. Each is valid
+  // for a State::folds, a round of idle offers or an instant. No decision depends on what they hold. Anything that must
+  // be remembered is a fact, written through the plan and read through the view.
   //
   // rng: this policy's own stream of chance. The seed, the policy's name and the number of offers so far name it. Use
   // it for SlotOffer only: between two offers every call gets the same numbers.

@@ -36,8 +36,9 @@ CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
       ->check(CLI::Range(1u, 10'000u));
   replay->add_option("--job", c->job, "What-if: only this job, and the jobs that ran beside it (default: all jobs)");
   replay->add_option("--attempt", c->attempt,
-                     "First print the journal's events and decisions about this attempt, with the codes of their "
-                     "reasons. Names have the letter m, also those of reduces");
+                     "First print the journal's events and decisions that name this attempt, with the codes of "
+                     "reasons, and the event that ended it. Progress reports are left out. Names have the letter m, "
+                     "also those of reduces");
   replay->add_option("--write-history", c->history_out, "Write the jobs' history to this file");
   replay->add_option("--write-model", c->model_out,
                      "Write costs, delays and speeds of the history to this file, for mrsim run --model");

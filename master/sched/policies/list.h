@@ -17,7 +17,8 @@ enum Trait : uint32_t {
   // Cluster scope: serves all jobs, and only the master's --scheduler may name it. Without this trait a policy has job
   // scope: a job may name it in its own list (`mrctl submit --scheduler`), which replaces those of the cluster's list.
   kServesAll = 1,
-  kPlacesWork = 2,    // launches first attempts; a list without such a policy gets fifo as its first
+  // Launches first attempts. A list without such a policy gets fifo as its first. Requires kServesAll.
+  kPlacesWork = 2,
   kSpeculates = 4,    // launches speculative attempts: `--speculation off` drops it
   kClones = 8,        // runs tasks as clones: `--clone off` drops it
   kSteers = 16,       // steers jobs by their deadlines; the host predicts these jobs

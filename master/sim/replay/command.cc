@@ -35,7 +35,8 @@ bool IsFile(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
-// Returns whether the event or decision is about this attempt, as its subject or its reader.
+// Returns whether the event or decision names this attempt, as its subject or its reader. Progress reports do not
+// count.
 template <class Variant>
 bool IsAbout(const Variant& any, const AttemptId& id) {
   return std::visit(
@@ -51,23 +52,44 @@ bool IsAbout(const Variant& any, const AttemptId& id) {
       any);
 }
 
-// Appends a line for each event and decision of the step about this attempt.
-void Follow(const AttemptId& id, const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions,
-            std::string* lines) {
-  char time[32];
-  std::snprintf(time, sizeof time, "%.3f s  ", static_cast<double>(event.at.ns) / 1e9);
-  if (IsAbout(event.event, id)) *lines += time + Describe(event.event) + "\n";
-  for (const sched::Decision& decision : decisions) {
-    if (!IsAbout(decision, id)) continue;
-    *lines += time + Describe(decision) + " after " + EventName(event.event) + "\n";
-  }
-}
+// Follows one attempt through a journal.
+class Follower {
+ public:
+  explicit Follower(const AttemptId& id) : id_(id) {}
 
-// Reads a journal's history, or a history file. *replayed: the result of the journal's replay. *followed: what Follow
-// finds about this attempt in a journal.
-Result<history::Document> LoadHistory(const std::string& source, const std::optional<AttemptId>& attempt,
-                                      std::optional<Replayed>* replayed, std::string* followed) {
-  if (source == "-" || IsFile(source)) {
+  // Takes a step, and the state after it.
+  void On(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions, const sched::State& state) {
+    char time[32];
+    std::snprintf(time, sizeof time, "%.3f s  ", static_cast<double>(event.at.ns) / 1e9);
+    const sched::Attempt* attempt = state.FindAttempt(id_);
+    const bool held = held_.value_or(attempt != nullptr && attempt->ended_at == event.at);
+    held_ = attempt != nullptr && attempt->holds_slot();
+    if (IsAbout(event.event, id_)) {
+      lines_ += time + Describe(event.event) + "\n";
+    } else if (held && !*held_) {  // the loss of a worker names no attempt
+      lines_ += time + ("ended by " + Describe(event.event)) + "\n";
+    }
+    for (const sched::Decision& decision : decisions) {
+      if (!IsAbout(decision, id_)) continue;
+      lines_ += time + Describe(decision) + " after " + EventName(event.event) + "\n";
+    }
+  }
+  // A line for each event and decision that names the attempt, and for the event that ended it.
+  const std::string& lines() const { return lines_; }
+
+ private:
+  const AttemptId id_;
+  std::optional<bool> held_;  // it held a slot after the last step; nullopt before the first one
+  std::string lines_;
+};
+
+bool IsHistory(const std::string& source) { return source == "-" || IsFile(source); }
+
+// Reads a journal's history, or a history file. *replayed: the result of the journal's replay. follower: takes the
+// journal's steps.
+Result<history::Document> LoadHistory(const std::string& source, std::optional<Replayed>* replayed,
+                                      std::optional<Follower>* follower) {
+  if (IsHistory(source)) {
     MR_ASSIGN_OR_RETURN(const std::string text, source == "-" ? ReadInput() : ReadFile(source));
     return history::Read(text, source == "-" ? "standard input" : source);
   }
@@ -75,9 +97,28 @@ Result<history::Document> LoadHistory(const std::string& source, const std::opti
   MR_ASSIGN_OR_RETURN(*replayed,
                       ReplayJournal(source, [&](const auto& event, const auto& decisions, const auto& scheduler) {
                         collector.On(event, decisions, scheduler);
-                        if (attempt) Follow(*attempt, event, decisions, followed);
+                        if (*follower) (*follower)->On(event, decisions, scheduler.state());
                       }));
   return collector.Take();
+}
+
+// Returns whether the replay came out as it was recorded, up to a torn end.
+bool IsWhole(const Replayed& replayed) {
+  return replayed.verdict == Verdict::kEqual || replayed.verdict == Verdict::kTorn;
+}
+
+// Prints what was followed. If that is nothing, first prints the verdict if it may be the cause. Errors: kNotFound.
+Status PrintFollowed(const ReplayCommand& c, const Replayed& replayed, const std::string& lines) {
+  if (!lines.empty()) return WriteAll(1, lines);
+  if (!IsWhole(replayed)) MR_RETURN_IF_ERROR(WriteAll(1, Table(replayed)));
+  std::string text = c.journal + ": no event or decision names " + c.attempt;
+  if (!IsWhole(replayed)) {
+    text += " before the place where the replay ended";
+  } else if (replayed.snapshot > 0) {
+    text += " after the oldest snapshot, at record " + std::to_string(replayed.snapshot) +
+            "; the journal no longer has earlier events";
+  }
+  return NotFound(text);
 }
 
 }  // namespace
@@ -107,21 +148,25 @@ Result<int> RunReplay(const ReplayCommand& c) {
     return InvalidArgument("'" + c.attempt + "' is not an attempt id, as attempt_1_0001_0_m_000003_1");
   }
   if (attempt && c.form == "json") return InvalidArgument("--attempt prints text only: leave out -o json");
+  if (attempt && IsHistory(c.journal)) {
+    return InvalidArgument(
+        "--attempt needs a journal: a history has no events. Name a master's --data or a copy of it");
+  }
   // Checked first: the journal may take minutes to read.
   if (!c.history_out.empty()) MR_RETURN_IF_ERROR(CheckWritable("--write-history", c.history_out));
   if (!c.model_out.empty()) MR_RETURN_IF_ERROR(CheckWritable("--write-model", c.model_out));
   if (!c.change.scheduler.empty()) MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(c.change.scheduler));
   std::optional<Replayed> replayed;
-  std::string followed;
-  MR_ASSIGN_OR_RETURN(const history::Document document, LoadHistory(c.journal, attempt, &replayed, &followed));
-  if (attempt && followed.empty()) return NotFound(c.journal + ": no event or decision names " + c.attempt);
-  MR_RETURN_IF_ERROR(WriteAll(1, followed));
+  std::optional<Follower> follower;
+  if (attempt) follower.emplace(*attempt);
+  MR_ASSIGN_OR_RETURN(const history::Document document, LoadHistory(c.journal, &replayed, &follower));
+  if (follower) MR_RETURN_IF_ERROR(PrintFollowed(c, *replayed, follower->lines()));
   if (!c.wants_change() && c.history_out.empty() && c.model_out.empty() && replayed) {
     MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(*replayed) : Table(*replayed)));
     return ExitOf(replayed->verdict);
   }
   // A history holds recorded decisions. If this build decides otherwise, a replay cannot reconstruct them.
-  if (replayed && replayed->verdict != Verdict::kEqual && replayed->verdict != Verdict::kTorn) {
+  if (replayed && !IsWhole(*replayed)) {
     return Rejected("the journal's replay is not equal (" + std::string(Word(replayed->verdict)) +
                     "), so what happened is not known: mrsim replay " + c.journal + " shows the place");
   }

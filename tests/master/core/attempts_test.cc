@@ -167,7 +167,7 @@ TEST_F(AttemptsTest, AnAttemptThatItsWorkerEndedUnaskedSaysSo) {
   Feed(sched::AttemptKilled{from.attempt, from.worker, from.incarnation});
   for (int i = 0; i < 2; ++i, Restart()) {
     EXPECT_EQ(View(1).state, AttemptState::kKilled);
-    EXPECT_EQ(View(1).note->message, "ended by its worker, without a request of the master");
+    EXPECT_EQ(View(1).note->message, "ended by its worker; the journal has no request for it");
   }
 }
 

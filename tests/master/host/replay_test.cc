@@ -56,6 +56,15 @@ class ReplayTest : public testing::Test {
     EXPECT_TRUE(io_.Until([&] { return client.Worker(one.id).first == "lost"; }));
     digest_ = (*master)->StateDigest();
   }
+  // What `mrsim replay --attempt` prints about this attempt, after its exit code; or its error, after what it printed.
+  std::string Followed(const std::string& attempt, const std::string& journal, const std::string& form = "table") {
+    sim::ReplayCommand command{.journal = journal, .form = form};
+    command.attempt = attempt;
+    testing::internal::CaptureStdout();
+    const auto exit = sim::RunReplay(command);
+    const std::string out = testing::internal::GetCapturedStdout();
+    return exit.ok() ? std::to_string(*exit) + "\n" + out : out + exit.status().ToString();
+  }
   std::string Directory() const { return options_.directory + "/journal"; }
   std::string File() const { return Directory() + "/journal"; }
 
@@ -112,22 +121,44 @@ TEST_F(ReplayTest, EveryRecordsDigestComesOutAndNothingIsWritten) {
 
 TEST_F(ReplayTest, AnAttemptIsFollowedThroughTheJournal) {
   WriteJournal(1);
-  const auto replay = [&](const std::string& attempt, const std::string& form = "table") {
-    sim::ReplayCommand command{.journal = options_.directory, .form = form};
-    command.attempt = attempt;
-    testing::internal::CaptureStdout();
-    const auto exit = sim::RunReplay(command);
-    const std::string out = testing::internal::GetCapturedStdout();
-    return exit.ok() ? std::to_string(*exit) + "\n" + out : exit.status().ToString();
-  };
-  const std::string out = replay("attempt_1_0001_0_m_000000_1");
+  const std::string attempt = "attempt_1_0001_0_m_000000_1", unknown = "attempt_1_0009_0_m_000000_1";
+  const std::string out = Followed(attempt, Directory());
   EXPECT_THAT(
       out, testing::ContainsRegex("^0\n[0-9.]+ s  Launch attempt_1_0001_0_m_000000_1 on w[12] [(][a-z_]+[)] after "));
   EXPECT_THAT(out, testing::ContainsRegex("Attempt(Failed|Finished) of attempt_1_0001_0_m_000000_1 on w[12]"));
   EXPECT_THAT(out, testing::Not(testing::HasSubstr("_000001_")));
-  EXPECT_THAT(replay("attempt_1_0009_0_m_000000_1"), testing::HasSubstr("no event or decision names"));
-  EXPECT_THAT(replay("attempt_1"), testing::HasSubstr("is not an attempt id"));
-  EXPECT_THAT(replay("attempt_1_0001_0_m_000000_1", "json"), testing::HasSubstr("--attempt prints text only"));
+  EXPECT_THAT(out, testing::Not(testing::HasSubstr("ended by"))) << "the event names the attempt";
+  EXPECT_THAT(Followed(unknown, Directory()), testing::EndsWith("no event or decision names " + unknown));
+  EXPECT_THAT(Followed("attempt_1", Directory()), testing::HasSubstr("is not an attempt id"));
+  EXPECT_THAT(Followed(attempt, Directory(), "json"), testing::HasSubstr("--attempt prints text only"));
+  EXPECT_THAT(Followed(attempt, "-"), testing::HasSubstr("--attempt needs a journal"));
+  EXPECT_THAT(Followed(attempt, root_ + "/input"), testing::HasSubstr("--attempt needs a journal"));
+  // A replay that ends early may not have come to the attempt.
+  const std::string changed = WithEvent<sched::AttemptFailed>(
+      [](sched::AttemptFailed* e, EventRecord*) { e->kind = FailureKind::kEnvironment; });
+  EXPECT_THAT(Followed(unknown, changed),
+              testing::AllOf(testing::HasSubstr("diverged"), testing::HasSubstr("the place where the replay ended")));
+}
+
+TEST_F(ReplayTest, AnAttemptThatEndsWithItsWorkerIsFollowedToItsEnd) {
+  {
+    auto master = Master::Start(options_);
+    ASSERT_TRUE(master.ok()) << master.status().ToString();
+    test::FakeClient client(io_, (*master)->port());
+    test::FakeWorker one(io_, "one");
+    one.hold = [](const AttemptId&) { return true; };
+    ASSERT_TRUE(one.Register((*master)->port()).ok());
+    ASSERT_TRUE(
+        client
+            .Submit([&](rpc::JobSpec::Builder spec) { test::FillTwoStages(spec, root_ + "/input", root_ + "/out", 2); })
+            .ok());
+    ASSERT_TRUE(io_.Until([&] { return !one.held.empty(); }));
+    one.Disconnect();
+    ASSERT_TRUE(io_.Until([&] { return client.Worker(one.id).first == "lost"; }));
+  }
+  const std::string out = Followed("attempt_1_0001_0_m_000000_1", Directory());
+  EXPECT_THAT(out, testing::ContainsRegex("^0\n[0-9.]+ s  Launch attempt_1_0001_0_m_000000_1 on w1 "));
+  EXPECT_THAT(out, testing::ContainsRegex("\n[0-9.]+ s  ended by WorkerLost on w1\n"));
 }
 
 TEST_F(ReplayTest, BeginsAtTheOldestSnapshot) {
@@ -140,6 +171,8 @@ TEST_F(ReplayTest, BeginsAtTheOldestSnapshot) {
   EXPECT_EQ(replayed->snapshot, journal::ListFiles(Directory())->snapshots.front().after);
   EXPECT_EQ(replayed->digest, digest_);
   EXPECT_EQ(replayed->compared, replayed->events);
+  EXPECT_THAT(Followed("attempt_1_0001_0_m_000000_1", Directory()),
+              testing::HasSubstr("the oldest snapshot, at record " + std::to_string(replayed->snapshot)));
 }
 
 TEST_F(ReplayTest, ADivergenceIsFoundAtItsRecord) {

@@ -1,5 +1,7 @@
 // Two attempts of one task, as clones and speculation make them: driven through Core with a draft
 // of the test's own, so that the rules hold before the policies that need them exist.
+#include <gmock/gmock.h>
+
 #include "tests/master/sched/small_job.h"
 
 namespace mr::sched {
@@ -221,6 +223,26 @@ TEST_F(CoreTestOfFour, ACloneOnALentSlotThatLostIsNotPreempted) {
   Finish(1, 7);
   Send(AttemptKilled{{kMap, 2}, {2}, 2});
   EXPECT_EQ(state_.FindAttempt({kMap, 2})->failure, FailureKind::kKilled);
+}
+
+// The number is what is missing, rounded up, and not what the clones use.
+TEST(DollyBudgetTest, APreemptedCloneSaysHowManySlotsTheSmallerPhaseLacks) {
+  SteppedScheduler s;
+  s.Send(0, ConfigChanged{"fifo,dolly(p=0.1,beta=0.25,tau=1,admission=preempt)", 1, kSchedulerVersion, Millis(100)});
+  for (uint32_t w = 1; w <= 22; ++w) s.Send(0, OneSlotWorker(w));  // a budget of 5.5 slots
+  const auto submit = [&s](uint32_t number, uint32_t tasks) {
+    JobSubmitted job = SmallMapJob();
+    job.job = {1, number};
+    s.Send(number, job);
+    s.Send(number, StagePlanned{job.job, 0, 1, std::vector<TaskPlan>(tasks), ""});
+  };
+  submit(1, 2);  // two attempts of each: 4 slots
+  submit(2, 1);  // 2 slots, and 1.5 are left
+  const Kill* kill = nullptr;
+  for (const Decision& d : s.out) kill = std::get_if<Kill>(&d) == nullptr ? kill : std::get_if<Kill>(&d);
+  ASSERT_NE(kill, nullptr);
+  EXPECT_EQ(kill->attempt.task.job, (JobId{1, 1}));
+  EXPECT_THAT(Explain(kill->reason), testing::HasSubstr("a smaller phase (1 task) lack 1 slot of the budget"));
 }
 
 }  // namespace

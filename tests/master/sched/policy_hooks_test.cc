@@ -73,6 +73,12 @@ class Counts : public PolicyProbe {
   std::vector<std::string> open_;
 };
 
+// Pipeline::ParseOfJob drops the first policy of a job's list, which is fifo only if no other one places work.
+TEST(TraitsTest, WhatPlacesWorkServesAllJobs) {
+  for (const PolicyEntry& entry : AllPolicies())
+    EXPECT_TRUE(!entry.Is(kPlacesWork) || entry.Is(kServesAll)) << entry.name;
+}
+
 TEST(PolicyProbeTest, SeesEachPolicysCallsAndChangesNothing) {
   const auto digest = [](PolicyProbe* probe) {
     SteppedScheduler s;

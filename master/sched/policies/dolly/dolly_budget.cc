@@ -1,6 +1,7 @@
 #include "master/sched/policies/dolly/dolly_budget.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -121,7 +122,7 @@ double CloneBudget::Preempt(const View& view, uint32_t n, double need, Plan* pla
       const AttemptId attempt{{id.job, id.stage, t}, number};
       const Attempt* a = view.state().FindAttempt(attempt);
       if (a->live() && a->cause == Cause::kClone)
-        plan->Kill(attempt, {DollyReason::kSmallerPhase, "", {need, double(n)}});
+        plan->Kill(attempt, {DollyReason::kSmallerPhase, "", {std::ceil(need), double(n)}});
     }
   }
   Release(view, freed, plan);

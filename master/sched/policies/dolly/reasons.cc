@@ -85,7 +85,7 @@ constexpr ReasonText kDollyTexts[] = {
      }},
     {DollyReason::kSmallerPhase, "smaller_phase",
      [](const Reason& r) -> std::string {
-       return "preempted: a clone; the clones of a smaller phase (" + text::Count(r, 1, "task", "tasks") + ") need " +
+       return "preempted: a clone; the clones of a smaller phase (" + text::Count(r, 1, "task", "tasks") + ") lack " +
               text::Count(r, 0, "slot", "slots") + " of the budget";
      }},
 };

@@ -38,7 +38,7 @@ struct DollyReason {
   static constexpr ReasonCode kQueueFull{87};
   // No clone: it failed too often {attempts that failed}
   static constexpr ReasonCode kFailedTwice{88};
-  // Ended: clones of a smaller phase take its place in the budget {slots they need, tasks of that phase}
+  // Ended: clones of a smaller phase take its place in the budget {slots they lack, tasks of that phase}
   static constexpr ReasonCode kSmallerPhase{90};
 };
 

@@ -1,8 +1,8 @@
 // random_order: runs the tasks of a stage in random order. An example of a new policy: copy this folder.
 //
 // It changes a draft. An earlier policy places work; this one exchanges the first attempt in the draft for one of
-// another task. Both tasks are of one stage and equal in all that the earlier policy may have looked at: they have
-// their inputs, never ran, and either both or neither have their input on the worker.
+// another task. Both tasks are of one stage, and equal in all that the earlier policy may have looked at. They have
+// their inputs and never ran. Either both or neither have their input on the worker.
 //
 //   seen = `seen` tasks that never ran, from a random number on; the lowest number follows the highest
 //   task = one of the drafted one and the equal ones that were seen, each with the same chance
