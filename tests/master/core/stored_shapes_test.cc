@@ -1,6 +1,7 @@
-// Guards the form of what later releases must read: records, promises and images of snapshots. The field types of each
-// stored struct are compared with stored_shapes.txt, and a snapshot of one job with the bytes that stand there. No two
-// numbers or texts of that job are equal, so that the bytes also show an exchange of two fields or tails of one form.
+// Guards the form of what later releases must read: records, promises, images of snapshots and checksum files of
+// blocks. Compares two things with stored_shapes.txt: the field types of the structs that ShapesOfStored lists, and the
+// bytes of a snapshot of one job. No two numbers or texts of that job are equal. So the bytes also show an exchange of
+// two fields or tails of one form.
 #include <cxxabi.h>
 #include <gtest/gtest.h>
 
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "common/base/fields.h"
+#include "dfs/block/sidecar.h"
 #include "dfs/meta/record.h"
 #include "dfs/meta/snapshot.h"
 #include "master/core/image.h"
@@ -152,6 +154,8 @@ std::map<std::string, std::string> ShapesOfStored() {
   shapes.Add<dfs::HardState>();
   shapes.Add<dfs::PinsTail>();
   shapes.Add<dfs::LostIds>();
+  // Checksum files of blocks, on the workers' disks.
+  shapes.Add<dfs::Sidecar>();
   return shapes.lines();
 }
 
