@@ -1,6 +1,6 @@
 #!/bin/sh
-# The two commands on a Debian 12 that has nothing: a debootstrapped root, a fresh clone in it,
-# ./dev demo and ./dev test, and how long they take. Shows that no install step hides on a developer's machine. Needs root.
+# Runs ./dev demo and ./dev test on a Debian 12 that has nothing: a debootstrapped root with a fresh clone. Prints how
+# long each takes. Shows that no install step hides on a developer's machine. Needs root.
 set -eu
 cd "$(dirname "$0")/.."
 command -v debootstrap >/dev/null || apt-get install -y -qq --no-install-recommends debootstrap >/dev/null
@@ -19,5 +19,9 @@ mount --bind /dev "$ROOT/dev"; mount -t tmpfs shm "$ROOT/dev/shm"
 git clone -q . "$ROOT/root/paceline"
 chroot "$ROOT" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin \
   sh -c 'cd /root/paceline
-    timed() { begin=$(date +%s); "$@" || exit; echo "== $*: $(($(date +%s) - begin)) s on a bare machine with $(nproc) cores"; }
+    timed() {
+      begin=$(date +%s)
+      "$@" || exit
+      echo "== $*: $(($(date +%s) - begin)) s on a bare machine with $(nproc) cores"
+    }
     timed ./dev demo; timed ./dev test'

@@ -6,10 +6,13 @@
 // lengths are u32; a variant begins with its index as u8. The form is the fields in their order: a struct has no length
 // and no version.
 //
-// How to add a stored field. "Stored" means that another release reads it: records of the journal, promises, extras of
-// events, and the images of the core, the jobs and the namespace in snapshots. A field appended to such a struct makes
-// all older bytes unreadable, even at the end of Fields(): another struct or record follows. So write the field behind
-// the outermost struct, and read it only if bytes are left:
+// How to add a stored field. "Stored" means that another release reads it. Stored are:
+// - records of the journal, promises, and extras of events;
+// - the images of the core, the jobs and the namespace in snapshots;
+// - the checksum file of each block on a worker's disk (dfs/block/sidecar.h).
+// A field appended to such a struct makes all older bytes unreadable, even at the end of Fields(): another struct or
+// record follows, or the decoder refuses bytes that end early. So write the field behind the outermost struct, and read
+// it only if bytes are left:
 //
 //   write:  EncodeFields(published) + EncodeFields(published.at)
 //   read:   reader.Get(published);
@@ -17,8 +20,8 @@
 //
 // A later tail goes behind the earlier ones. Nothing can go behind a struct in a list: give it a list of its own in a
 // tail. A new alternative of a variant goes to its end; older releases refuse records with it. A new meaning of a field
-// is a new kind of record. The test StoredShapesTest (tests/master/core) compares all stored structs with
-// stored_shapes.txt.
+// is a new kind of record. The test StoredShapesTest (tests/master/core) compares the structs that it lists with
+// stored_shapes.txt. Add a new stored struct there.
 //
 // The scheduler's own image (master/sched/state/image.cc) is read by builds with the same kSchedulerVersion only. There
 // a field goes anywhere, and the version rises. Structs that are only digested or sent in one process are free.

@@ -56,9 +56,9 @@ inline bool IsImage(RecordKind kind) { return kind >= RecordKind::kSnapshotHead 
 //
 // The extra holds what the master keeps with the event: the bytes of the `...Extra` struct for the event's kind (at the
 // end of this file), or nothing. The outcome is the core's answer to the event: the promises (IsPromise) and the digest
-// of the scheduler's state after it. An AttemptFinished that commits a job also has, in its extra, the block store's
-// record of the job's files or the reason why there is none. A build of the same kSchedulerVersion makes the outcome
-// again and compares it. Another build takes the outcome from the record.
+// of the scheduler's state after it. A build of the same kSchedulerVersion makes the outcome again and compares it.
+// Another build takes the outcome from the record. The extra of an AttemptFinished that commits a job also has the
+// block store's record of the job's files. If there is none, it has the reason.
 struct EventRecord {
   sched::StampedEvent stamped;
   std::string extra;

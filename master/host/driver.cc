@@ -173,11 +173,11 @@ uint64_t Driver::FeedAll(std::vector<Record> records) {
   return last;
 }
 
-// Most requests are answered at once: a job's plan was made when it was submitted.
 void Driver::FeedDfs(dfs::Record record) { Feed(Record(std::move(record))); }
 
 void Driver::Hold(uint64_t sequence, std::function<void()> action) { outbox_.Hold(sequence, std::move(action)); }
 
+// Most requests are answered at once: a job's plan was made when it was submitted.
 void Driver::FollowUpOn(std::vector<FollowUp> follow_ups) {
   for (size_t i = 0; i < follow_ups.size(); ++i) {
     auto event = core_.Prepare(FollowUp(follow_ups[i]));

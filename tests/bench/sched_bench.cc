@@ -1,9 +1,11 @@
 // ./dev bench sched: the cost of the scheduler alone, and of a day of a large cluster in the simulator. CPU time of one
 // thread. A loop over an ordered set in the same run measures the machine's speed. Prints a table; exits with 1 if a
 // target is missed.
-// `sched_bench 1`: one repeat; `sched_bench 1 fair`: only this list, which may be any; `sched_bench 1 days`: only
-// traces; `sched_bench 1 profile`: only the profile of a job; `sched_bench 1 pairs LIST`: a short load of one list (of
-// each, without LIST), for the comparison of two builds (pairs.sh).
+//   sched_bench 1             one repeat
+//   sched_bench 1 fair        only this list, which may be any
+//   sched_bench 1 days        only traces
+//   sched_bench 1 profile     only the profile of a job
+//   sched_bench 1 pairs LIST  a short load of one list, to compare two builds (pairs.sh); without LIST: of each list
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

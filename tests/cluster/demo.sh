@@ -88,5 +88,6 @@ cat <<TXT
   mrctl job show|tasks|attempts|counters $job   what happened, on a cluster that stays
   mrctl why $job                                the scheduler's reasons, with their numbers
   curl http://127.0.0.1:$master_http/metrics               what a running master counts
+  ./dev build                                         builds the simulator (mrctl whatif) and the tests
   jobs/builtin/topwords.cc, jobs/sdk/paceline         the job above, and how to write one
 TXT
