@@ -50,15 +50,20 @@ Status ReadReady(int fd, Duration limit, uint16_t* port, uint16_t* http_port) {
   return Status::Ok();
 }
 
-}  // namespace
-
-std::string BinaryDirectory() {
+std::string DirectoryOfThisProgram() {
   char path[4096];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
   MR_CHECK(n > 0);
   const std::string self(path, static_cast<size_t>(n));
   return self.substr(0, self.rfind('/'));
 }
+
+// Read before main: once SmallDisk has left the mount namespace, a program in a chroot no longer has its path there.
+const std::string kBinaryDirectory = DirectoryOfThisProgram();
+
+}  // namespace
+
+std::string BinaryDirectory() { return kBinaryDirectory; }
 
 TempDirectory::TempDirectory() {
   const char* base = std::getenv("TMPDIR");

@@ -56,7 +56,8 @@ class ReplayTest : public testing::Test {
     EXPECT_TRUE(io_.Until([&] { return client.Worker(one.id).first == "lost"; }));
     digest_ = (*master)->StateDigest();
   }
-  // What `mrsim replay --attempt` prints about this attempt, after its exit code; or its error, after what it printed.
+  // Returns what `mrsim replay --attempt` prints about this attempt, after its exit code; or its error, after what it
+  // printed.
   std::string Followed(const std::string& attempt, const std::string& journal, const std::string& form = "table") {
     sim::ReplayCommand command{.journal = journal, .form = form};
     command.attempt = attempt;
