@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 command -v debootstrap >/dev/null || apt-get install -y -qq --no-install-recommends debootstrap >/dev/null
 ROOT=$(mktemp -d /var/tmp/paceline-bare.XXXXXX)
 cleanup() {
-  for m in dev/shm dev proc sys; do umount "$ROOT/$m" 2>/dev/null || true; done
+  for m in dev/pts dev/shm dev proc sys; do umount "$ROOT/$m" 2>/dev/null || true; done
   rm -rf --one-file-system "$ROOT"
 }
 trap cleanup EXIT INT TERM
@@ -15,10 +15,10 @@ rm -f "$ROOT.log"
 cp /etc/resolv.conf "$ROOT/etc/resolv.conf" 2>/dev/null || true
 cp -r /etc/apt/apt.conf.d/. "$ROOT/etc/apt/apt.conf.d/" 2>/dev/null || true
 mount -t proc proc "$ROOT/proc"; mount -t sysfs sys "$ROOT/sys"
-mount --bind /dev "$ROOT/dev"; mount -t tmpfs shm "$ROOT/dev/shm"
-git clone -q . "$ROOT/root/paceline"
+mount --bind /dev "$ROOT/dev"; mount --bind /dev/pts "$ROOT/dev/pts"; mount -t tmpfs shm "$ROOT/dev/shm"
+git clone -q . "$ROOT/srv/paceline"  # not below /root, which others may not enter
 chroot "$ROOT" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-  sh -c 'cd /root/paceline
+  sh -c 'cd /srv/paceline
     timed() {
       begin=$(date +%s)
       "$@" || exit
