@@ -175,8 +175,8 @@ constexpr Target kTargets[] = {
     {"fifo", 100'000},     {"fair", 100'000},       {"fair,jockey", 50'000, 500},         {"fair,coupling", 50'000},
     {"fifo,late", 50'000}, {"fifo,mantri", 50'000}, {sched::kDefaultPolicies, kOfAnyList}};
 
-// Prints the CPU time per event of a load of some hundred milliseconds, with and without reports. Two builds that run
-// it in turn then meet the same moods of the machine.
+// Prints the CPU time per event of a load of some hundred milliseconds, with and without reports. It is short, so that
+// two builds that run it in turn find the machine equally busy.
 void Short(const Target& target) {
   for (const bool reports : {false, true}) {
     Load load;
