@@ -23,7 +23,7 @@ struct Trace {
 enum class TraceFormat { kUnknown, kSwim, kRumen, kGoogle, kAlibaba, kTpch, kWfInstances, kCoflow };
 // Returns the format of "swim", "rumen", "google", "alibaba", "tpch", "wfinstances" or "coflow"; else kUnknown.
 TraceFormat FormatNamed(const std::string& word);
-// Recognises a format by the first line that is not empty.
+// Recognises a format by the first line that is not empty. SWIM has no header, so its first row must have its numbers.
 TraceFormat RecogniseTrace(const std::string& text);
 
 // Reads SWIM's hours of Facebook (tab separated: id, submit s, gap s, input, shuffle and output bytes, and perhaps the

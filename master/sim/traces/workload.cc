@@ -90,6 +90,43 @@ Result<Trace> ReadWfInstances(const TraceText& file) {
   return ParseWfInstances(file, &text);
 }
 
+// Returns the first line that is not empty and, without `comments`, does not begin with '#'.
+std::string FirstLine(const std::string& text, bool comments) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
+    at = end + 1;
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (!line.empty() && (comments || line[0] != '#')) return line;
+  }
+  return "";
+}
+
+// Returns whether the first row has SWIM's numbers: submit, gap, and three of bytes. SWIM has no header to look for,
+// and tables of other programs have as many columns.
+bool IsSwim(const std::string& text) {
+  const TraceText first{"", FirstLine(text, false)};
+  Rows row(first, '\t');
+  double seconds = 0;
+  uint64_t bytes = 0;
+  return row.Next() && row.GetSeconds(1, &seconds) && row.GetSeconds(2, &seconds) && row.Get(3, &bytes) &&
+         row.Get(4, &bytes) && row.Get(5, &bytes);
+}
+
+// Returns kInvalidArgument. For a table it shows how the first line begins: often with the names of columns.
+Status UnknownFormat(const TraceText& file) {
+  constexpr size_t kShown = 60;
+  std::string line = FirstLine(file.text, true), shown;
+  if (line.find('\t') != std::string::npos) {
+    const bool cut = line.size() > kShown;
+    line.resize(std::min(line.size(), kShown));
+    for (char& c : line) c = c == '\t' ? ' ' : c < ' ' || c > '~' ? '?' : c;
+    shown = ", a table that begins with '" + line + (cut ? "...'" : "'");
+  }
+  return InvalidArgument(file.name + ": of no format that is known" + shown +
+                         "; --format says which it is: swim, rumen, google, alibaba, tpch, wfinstances or coflow");
+}
+
 }  // namespace
 
 TraceFormat FormatNamed(const std::string& word) {
@@ -100,13 +137,12 @@ TraceFormat FormatNamed(const std::string& word) {
 }
 
 TraceFormat RecogniseTrace(const std::string& text) {
-  const size_t begin = std::min(text.find_first_not_of("\r\n"), text.size());
-  const std::string line = text.substr(begin, std::min(text.find('\n', begin), text.size()) - begin);
+  const std::string line = FirstLine(text, true);
   if (StartsWith(line, "#job_id\t")) return TraceFormat::kRumen;
   if (StartsWith(line, "#query\tstage\texecutors")) return TraceFormat::kTpch;
   if (StartsWith(line, "#run\ttask_id")) return TraceFormat::kWfInstances;
   const auto count = [&](char c) { return std::count(line.begin(), line.end(), c); };
-  if (count('\t') >= 5) return TraceFormat::kSwim;
+  if (IsSwim(text)) return TraceFormat::kSwim;
   if (count(',') == 6) return TraceFormat::kAlibaba;
   if (count('\t') > 0 || count(',') > 0 || line.empty() || line[0] < '0' || line[0] > '9') return TraceFormat::kUnknown;
   return count(' ') == 1 ? TraceFormat::kCoflow : count(' ') >= 3 ? TraceFormat::kGoogle : TraceFormat::kUnknown;
@@ -146,10 +182,7 @@ Result<Trace> LoadTrace(const WorkloadSpec& spec) {
     case TraceFormat::kCoflow: return ParseCoflow(file);
     case TraceFormat::kUnknown: break;
   }
-  return InvalidArgument(
-      path +
-      ":1: of no format that is known; --format says which it is: swim, rumen, google, alibaba, tpch, "
-      "wfinstances or coflow");
+  return UnknownFormat(file);
 }
 
 Result<std::vector<JobModel>> LoadWorkload(const std::string& workload, const std::string& data, uint64_t seed) {

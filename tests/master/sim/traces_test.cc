@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "master/sim/engine/simulation.h"
@@ -337,6 +339,28 @@ TEST(RecogniseTest, FirstLineDecides) {
   for (const char* other : {"", "\n", "hello world\n", "a b c d e\n", "1\t2\n", "{\"json\": 1}\n"}) {
     EXPECT_EQ(RecogniseTrace(other), TraceFormat::kUnknown) << other;
   }
+}
+
+TEST(RecogniseTest, SwimIsATableOfNumbers) {
+  EXPECT_EQ(RecogniseTrace("\n#id\tsubmit\r\njob0\t1.5\t2\t3\t4\t5\tpath\r\n"), TraceFormat::kSwim);
+  for (const char* other : {"id\tsubmit\tgap\tinput\tshuffle\toutput\n", "j\t1\t2\t3\t4\t-\n", "j\t1\t2\t3\t4\n",
+                            "j\t-1\t2\t3\t4\t5\n", "#run\tstage_id\tparent_stages\n", "#a\tb\tc\td\te\tf\n"}) {
+    EXPECT_EQ(RecogniseTrace(other), TraceFormat::kUnknown) << other;
+  }
+}
+
+TEST(RecogniseTest, ErrorOfAnUnknownTableShowsItsColumns) {
+  const std::string path = testing::TempDir() + "unknown_table.tsv";
+  const auto refused = [&](const std::string& text, const char* part) {
+    std::ofstream(path) << text;
+    ExpectRefused(LoadTrace({path, "", "", 1}), part);
+  };
+  refused("#run\tstage_id\tparents\ttasks\tfrom\tto\n",
+          "unknown_table.tsv: of no format that is known, a table that begins with '#run stage_id parents tasks from "
+          "to'; --format says which it is: swim, ");
+  refused("\x01\t" + std::string(70, 'x') + "\n", ("'? " + std::string(58, 'x') + "...'").c_str());
+  refused("hello\n", "unknown_table.tsv: of no format that is known; --format");
+  std::filesystem::remove(path);
 }
 
 // A trace's phases and blocks reach the run: 2 maps of 4 and 6 s, and beside them a reduce of 10 s. 5 s of it are
