@@ -58,6 +58,9 @@ std::string Before(const std::string& path, const std::string& mark) {
   return at == std::string::npos || path.find('/', at) != std::string::npos ? "" : path.substr(0, at);
 }
 
+// Returns the path of `name` in the folder of `path`, which is the working directory if `path` has no folder.
+std::string Beside(const std::string& path, const char* name) { return path.substr(0, path.rfind('/') + 1) + name; }
+
 // Reads another table of the same record. Errors: kNotFound names both.
 Result<TraceText> Sibling(const std::string& of, const std::string& path) {
   const std::string found = Existing(path);
@@ -79,12 +82,12 @@ Result<Trace> ReadRumen(const TraceText& file) {
 }
 
 Result<Trace> ReadTpch(const TraceText& file, uint32_t executors) {
-  MR_ASSIGN_OR_RETURN(const TraceText edges, Sibling(file.name, ParentOf(file.name) + "/tpch_edges.tsv"));
+  MR_ASSIGN_OR_RETURN(const TraceText edges, Sibling(file.name, Beside(file.name, "tpch_edges.tsv")));
   return ParseTpch(file, edges, executors);
 }
 
 Result<Trace> ReadWfInstances(const TraceText& file) {
-  const std::string runs = Existing(ParentOf(file.name) + "/wf_runs.tsv");
+  const std::string runs = Existing(Beside(file.name, "wf_runs.tsv"));
   if (runs.empty()) return ParseWfInstances(file, nullptr);
   MR_ASSIGN_OR_RETURN(const TraceText text, ReadTrace(runs));
   return ParseWfInstances(file, &text);

@@ -235,6 +235,20 @@ TEST(TpchTraceTest, FirstAndRestAtOneNumberOfExecutors) {
   ExpectRefused(ParseTpch({"t", "1\t0\t2\tfirst\t1\t500\n"}, edges, 2), "e:2: query 1 has no such stage");
 }
 
+TEST(TpchTraceTest, EdgesStandInTheWorkingDirectoryOfANameWithoutFolder) {
+  const std::string folder = testing::TempDir() + "tpch_trace";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/mine.tsv") << "1\t0\t20\tfirst\t1\t500\n1\t1\t20\tfirst\t1\t500\n";
+  std::ofstream(folder + "/tpch_edges.tsv") << "1\t1\t0\n";
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  const auto t = LoadTrace({"mine.tsv", "", "tpch", 1});
+  std::filesystem::current_path(before);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(t.ok()) << t.status().message();
+  EXPECT_EQ(t->jobs[0].stages.size(), 2u);
+}
+
 TEST(TpchTraceTest, TotalsOfTheRealFile) {
   NEEDS_DATA();
   const auto t = Real("tpch_2g_tasks.tsv", "tpch:20");
