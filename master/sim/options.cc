@@ -64,7 +64,7 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
       ->required();
   run->add_option("--format", o.format,
                   "Format of the trace (default: by its first line): swim, rumen, google, alibaba, tpch[:EXECUTORS], "
-                  "wfinstances or coflow");
+                  "wfinstances, coflow or bdb");
   run->add_option("--cluster", o.cluster,
                   "Cluster: WORKERSxSLOTS (default 150x12), caps per kind (62x4m2r), or a .toml file");
   run->add_option("--model", o.model,

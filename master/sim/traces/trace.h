@@ -20,8 +20,8 @@ struct Trace {
   std::vector<std::string> notes;  // what was left out or changed, for people
 };
 
-enum class TraceFormat { kUnknown, kSwim, kRumen, kGoogle, kAlibaba, kTpch, kWfInstances, kCoflow };
-// Returns the format of "swim", "rumen", "google", "alibaba", "tpch", "wfinstances" or "coflow"; else kUnknown.
+enum class TraceFormat { kUnknown, kSwim, kRumen, kGoogle, kAlibaba, kTpch, kWfInstances, kCoflow, kBdb };
+// Returns the format of "swim", "rumen", "google", "alibaba", "tpch", "wfinstances", "coflow" or "bdb"; else kUnknown.
 TraceFormat FormatNamed(const std::string& word);
 // Recognises a format by the first line that is not empty. SWIM has no header, so its first row must have its numbers.
 TraceFormat RecogniseTrace(const std::string& text);
@@ -56,6 +56,17 @@ Result<Trace> ParseWfInstances(const TraceText& tasks, const TraceText* runs);
 // Reads Facebook's shuffles of 2010 (Coflow-Benchmark): a map per mapper rack, which takes no time, and a reduce per
 // reducer rack with its megabytes. Worker w stands for rack w.
 Result<Trace> ParseCoflow(const TraceText& file);
+
+// Reads the Big Data Benchmark on Spark (NSDI'15, "Making Sense of Performance in Data Analytics Frameworks"): a row
+// per attempt, and a table of stages with parents. Each run is a job. It is submitted when the run before it would have
+// ended: the recorded gaps are idle time, up to months. A task takes finish - start, the time that its slot was taken.
+// Tasks are in the order of their launch. Attempts that did not succeed are counted and not replayed.
+// Recorded bytes: inputs of scans, and outputs of shuffles. A reader's input is all that its parents wrote, split
+// evenly.
+// The format lacks the places of blocks (its host is where a task ran) and the bytes of final results. It lacks the
+// index of a task, so a retry cannot be matched with its failure. Phases are not known: Spark computes while it copies.
+// Errors: also a stage with more or fewer successes than tasks. A run without a success is left out.
+Result<Trace> ParseBdb(const TraceText& tasks, const TraceText& stages);
 
 // Unpacks gzip (gzip.cc). Errors: kInvalidArgument: the bytes are damaged, or unpack to more than `limit`.
 Result<std::string> Gunzip(const std::string& packed, const std::string& name, uint64_t limit);

@@ -15,7 +15,7 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // unpacked; no trace of a d
 constexpr std::pair<const char*, TraceFormat> kFormats[] = {
     {"swim", TraceFormat::kSwim},       {"rumen", TraceFormat::kRumen}, {"google", TraceFormat::kGoogle},
     {"alibaba", TraceFormat::kAlibaba}, {"tpch", TraceFormat::kTpch},   {"wfinstances", TraceFormat::kWfInstances},
-    {"coflow", TraceFormat::kCoflow}};
+    {"coflow", TraceFormat::kCoflow},   {"bdb", TraceFormat::kBdb}};
 
 bool StartsWith(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
 
@@ -86,6 +86,11 @@ Result<Trace> ReadTpch(const TraceText& file, uint32_t executors) {
   return ParseTpch(file, edges, executors);
 }
 
+Result<Trace> ReadBdb(const TraceText& file) {
+  MR_ASSIGN_OR_RETURN(const TraceText stages, Sibling(file.name, Beside(file.name, "bdb_stages.tsv")));
+  return ParseBdb(file, stages);
+}
+
 Result<Trace> ReadWfInstances(const TraceText& file) {
   const std::string runs = Existing(Beside(file.name, "wf_runs.tsv"));
   if (runs.empty()) return ParseWfInstances(file, nullptr);
@@ -127,7 +132,7 @@ Status UnknownFormat(const TraceText& file) {
     shown = ", a table that begins with '" + line + (cut ? "...'" : "'");
   }
   return InvalidArgument(file.name + ": of no format that is known" + shown +
-                         "; --format says which it is: swim, rumen, google, alibaba, tpch, wfinstances or coflow");
+                         "; --format says which it is: swim, rumen, google, alibaba, tpch, wfinstances, coflow or bdb");
 }
 
 }  // namespace
@@ -144,6 +149,7 @@ TraceFormat RecogniseTrace(const std::string& text) {
   if (StartsWith(line, "#job_id\t")) return TraceFormat::kRumen;
   if (StartsWith(line, "#query\tstage\texecutors")) return TraceFormat::kTpch;
   if (StartsWith(line, "#run\ttask_id")) return TraceFormat::kWfInstances;
+  if (StartsWith(line, "#run\tstage_id\ttid")) return TraceFormat::kBdb;
   const auto count = [&](char c) { return std::count(line.begin(), line.end(), c); };
   if (IsSwim(text)) return TraceFormat::kSwim;
   if (count(',') == 6) return TraceFormat::kAlibaba;
@@ -164,7 +170,7 @@ Result<Trace> LoadTrace(const WorkloadSpec& spec) {
       for (const auto& [name, f] : kFormats) names.emplace_back(name);
       return InvalidArgument("--format '" + spec.format +
                              "': there are swim, rumen, google, alibaba, tpch (tpch:20: on 20 executors), "
-                             "wfinstances and coflow" +
+                             "wfinstances, coflow and bdb" +
                              DidYouMean(spec.format, names));
     }
   }
@@ -183,6 +189,7 @@ Result<Trace> LoadTrace(const WorkloadSpec& spec) {
     case TraceFormat::kTpch: return ReadTpch(file, executors);
     case TraceFormat::kWfInstances: return ReadWfInstances(file);
     case TraceFormat::kCoflow: return ParseCoflow(file);
+    case TraceFormat::kBdb: return ReadBdb(file);
     case TraceFormat::kUnknown: break;
   }
   return UnknownFormat(file);

@@ -5,47 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 
 #include "master/sim/engine/simulation.h"
-#include "master/sim/traces/workload.h"
+#include "tests/master/sim/trace_checks.h"
 
 namespace mr::sim {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-void ExpectRefused(const Result<Trace>& trace, const char* part) {
-  ASSERT_FALSE(trace.ok()) << part;
-  EXPECT_EQ(trace.status().code(), Code::kInvalidArgument);
-  EXPECT_THAT(trace.status().message(), HasSubstr(part));
-}
-
-// Loads a real record, if it is there.
-Result<Trace> Real(const char* file, const char* format = "") {
-  return LoadTrace({file, std::getenv("MR_DATA"), format, 1});
-}
-#define NEEDS_DATA() \
-  if (std::getenv("MR_DATA") == nullptr) GTEST_SKIP() << "MR_DATA is not set: it says where the traces are"
-
-uint64_t Tasks(const Trace& trace, sched::SlotKind kind) {
-  uint64_t n = 0;
-  for (const JobModel& job : trace.jobs) {
-    for (const StageModel& s : job.stages) n += s.kind == kind ? s.tasks : 0;
-  }
-  return n;
-}
-double Seconds(const Trace& trace) {
-  double sum = 0;
-  for (const JobModel& job : trace.jobs) {
-    for (const StageModel& s : job.stages) sum = std::accumulate(s.durations.begin(), s.durations.end(), sum);
-  }
-  return sum;
-}
 
 TEST(SwimTraceTest, SamePathSameBlocks) {
   const auto t =
@@ -350,6 +320,7 @@ TEST(RecogniseTest, FirstLineDecides) {
   EXPECT_EQ(RecogniseTrace("150 526\n1 0 1 22 1 65:1.0\n"), TraceFormat::kCoflow);
   EXPECT_EQ(RecogniseTrace("0,j,M1,268,50.0,0.3,9\n"), TraceFormat::kAlibaba);
   EXPECT_EQ(RecogniseTrace("#run\ttask_id\tcategory\n"), TraceFormat::kWfInstances);
+  EXPECT_EQ(RecogniseTrace("#run\tstage_id\ttid\ttask_type\n"), TraceFormat::kBdb);
   for (const char* other : {"", "\n", "hello world\n", "a b c d e\n", "1\t2\n", "{\"json\": 1}\n"}) {
     EXPECT_EQ(RecogniseTrace(other), TraceFormat::kUnknown) << other;
   }
