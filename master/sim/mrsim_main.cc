@@ -187,6 +187,14 @@ Result<int> RunReproduce(const Options& o) {
   return o.check && done->missed() > 0 ? kBroken : kOk;
 }
 
+Result<int> RunCalibrate(const Options& o) {
+  CalibrateCommand command = o.calibrate;
+  const char* from = std::getenv("MR_DATA");
+  if (command.data.empty() && from != nullptr) command.data = from;
+  MR_RETURN_IF_ERROR(RunCalibrate(command));
+  return kOk;
+}
+
 }  // namespace
 
 int Main(const std::vector<std::string>& args) {
@@ -200,6 +208,7 @@ int Main(const std::vector<std::string>& args) {
   auto exit = options->verb == "run"         ? RunLists(*options)
               : options->verb == "replay"    ? RunReplay(options->replay)
               : options->verb == "reproduce" ? RunReproduce(*options)
+              : options->verb == "calibrate" ? RunCalibrate(*options)
               : options->master              ? RunMasterSwarm(*options)
                                              : RunSwarm(*options);
   return exit.ok() ? *exit : Fail(exit.status(), json);

@@ -50,6 +50,19 @@ CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
   return replay;
 }
 
+CLI::App* AddCalibrate(CLI::App* app, CalibrateCommand* c) {
+  CLI::App* calibrate = app->add_subcommand(
+      "calibrate", "Fit the straggler factors of the model (machine, skew, luck) to recorded traces");
+  calibrate->add_option("SOURCE", c->sources,
+                        "hadoop-rumen, wfinstances, google2011-sub, tpch-spark-decima, or a trace file (default: these "
+                        "four)");
+  calibrate->add_option("--data", c->data, "Directory of traces (default: MR_DATA)");
+  calibrate
+      ->add_option("-o", c->form, "Output format: table (default), or toml, with the keys of a model file per source")
+      ->check(CLI::IsMember({"table", "toml"}));
+  return calibrate;
+}
+
 }  // namespace
 
 Result<Options> ParseOptions(std::vector<std::string> args) {
@@ -81,6 +94,7 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
                   "Run the whole master with its journal, restarts and messages, instead of the scheduler alone");
   swarm->add_flag("--first", o.first, "Stop at the first broken configuration");
   CLI::App* replay = AddReplay(&app, &o.replay);
+  CLI::App* calibrate = AddCalibrate(&app, &o.calibrate);
   CLI::App* reproduce = app.add_subcommand("reproduce", "Reproduce figures of a paper; print its numbers and ours");
   reproduce->add_option("figure", o.figure, "Study, or one of its figures, such as late or late:fig10")->required();
   reproduce->add_option("--seeds", o.seeds, "Number of seeds; results are medians over them (default 5)")
@@ -122,6 +136,7 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
              : swarm->parsed()     ? swarm->help()
              : replay->parsed()    ? replay->help()
              : reproduce->parsed() ? reproduce->help()
+             : calibrate->parsed() ? calibrate->help()
                                    : app.help();
     return o;
   } catch (const CLI::ParseError& e) {

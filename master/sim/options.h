@@ -6,12 +6,13 @@
 
 #include "common/base/status.h"
 #include "master/sched/defaults.h"
+#include "master/sim/calibrate/command.h"
 #include "master/sim/replay/command.h"
 
 namespace mr::sim {
 
 struct Options {
-  std::string verb;  // "run", "swarm", "replay" or "reproduce"
+  std::string verb;  // "run", "swarm", "replay", "reproduce" or "calibrate"
   std::string help;  // if not empty, print it and stop
   std::string workload, cluster, model, scheduler = sched::kPlainPolicies, data, format, form = "table", report_period;
   uint64_t seed = 1;
@@ -27,6 +28,7 @@ struct Options {
   bool first = false;   // swarm: ends at the first broken configuration
   bool no_progress = false;
   ReplayCommand replay;
+  CalibrateCommand calibrate;
 };
 
 // Parses the arguments without the program's name. Errors: kInvalidArgument: usage.

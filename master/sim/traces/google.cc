@@ -4,7 +4,7 @@
 
 namespace mr::sim {
 
-Result<Trace> ParseGoogle(const TraceText& file) {
+Result<Trace> ParseGoogle(const TraceText& file, bool observe) {
   // The file prints the mean with as many digits as the durations.
   constexpr double kMeanOff = 1e-4;
   Trace trace;
@@ -32,6 +32,12 @@ Result<Trace> ParseGoogle(const TraceText& file) {
     if (std::abs(sum / tasks - mean) > kMeanOff * (1 + mean)) {
       return row.Wrong("its durations have a mean of " + std::to_string(sum / tasks) + " s, not " +
                        std::to_string(mean));
+    }
+    if (observe) {
+      ObservedStage& stage = trace.observed.emplace_back();
+      stage.job = job.name;
+      stage.name = "tasks";
+      for (const float seconds : job.stages[0].durations) stage.attempts.push_back({.seconds = seconds});
     }
     trace.jobs.push_back(std::move(job));
   }

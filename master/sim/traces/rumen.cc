@@ -12,10 +12,12 @@ constexpr size_t kJobColumns = 9, kAttemptColumns = 23;
 // Columns of the table of attempts.
 enum : size_t {
   kKind = 2,
-  kResult = 4,
+  kNumber,
+  kResult,
   kStart,
   kFinish,
-  kShuffled = 9,
+  kNode = 8,
+  kShuffled,
   kSorted,
   kRead,
   kWritten,
@@ -80,7 +82,31 @@ Status ReadJobs(const TraceText& file, std::map<std::string, RumenJob>* jobs, st
   return Status::Ok();
 }
 
-Status ReadAttempts(const TraceText& file, Nodes* nodes, std::map<std::string, RumenJob>* jobs, Counts* counts) {
+// Attempts of SETUP create a directory and little else. Those of CLEANUP delete a job's files, which is work.
+void Observe(const Rows& row, ObservedEnd end, bool timed, int64_t start, int64_t finish, Observations* observed) {
+  const std::string_view kind = row[kKind];
+  if (kind == "CLEANUP") return;
+  ObservedAttempt attempt{row.Text(1), row.Text(kNode)};
+  row.Get(kNumber, &attempt.number);
+  if (timed) {
+    attempt.start = static_cast<double>(start) * 1e-3;
+    attempt.seconds = static_cast<double>(finish - start) * 1e-3;
+  }
+  attempt.bytes = BytesAt(row, kind == "M" ? kRead : kShuffle);
+  attempt.end = end;
+  const bool setup = kind == "SETUP";
+  observed
+      ->At(row.Text(0),
+           setup         ? "setup"
+           : kind == "M" ? "map"
+                         : "reduce",
+           setup ? ObservedKind::kNoWork : ObservedKind::kUsual)
+      .attempts.push_back(std::move(attempt));
+}
+
+// observed: null unless asked for.
+Status ReadAttempts(const TraceText& file, Nodes* nodes, std::map<std::string, RumenJob>* jobs, Counts* counts,
+                    Observations* observed) {
   for (Rows row(file, '\t'); row.Next();) {
     int64_t start = 0, finish = 0;
     if (row.size() != kAttemptColumns || !row.Get(kStart, &start) || !row.Get(kFinish, &finish)) {
@@ -101,6 +127,12 @@ Status ReadAttempts(const TraceText& file, Nodes* nodes, std::map<std::string, R
     counts->backwards += backwards;
     counts->failed += result == "FAILED";
     counts->killed += result == "KILLED";
+    if (observed != nullptr) {
+      const ObservedEnd end = result == "SUCCESS"  ? ObservedEnd::kSucceeded
+                              : result == "FAILED" ? ObservedEnd::kFailed
+                                                   : ObservedEnd::kKilled;
+      Observe(row, end, !zero && !backwards, start, finish, observed);
+    }
     if (kind.size() != 1) continue;
     RumenTask& task = job->second.tasks[kind == "R"][row.Text(1)];
     if (task.nodes.empty() && row[kNodes] != "-") {
@@ -152,7 +184,7 @@ void AddStage(const std::map<std::string, RumenTask>& tasks, bool reduces, JobMo
 
 }  // namespace
 
-Result<Trace> ParseRumen(const TraceText& jobs, const TraceText& attempts, const TraceText* topology) {
+Result<Trace> ParseRumen(const TraceText& jobs, const TraceText& attempts, const TraceText* topology, bool observe) {
   std::map<std::string, RumenJob> all;
   std::vector<std::string> order;
   Nodes nodes;
@@ -164,8 +196,10 @@ Result<Trace> ParseRumen(const TraceText& jobs, const TraceText& attempts, const
       nodes.Of(row[1]);
     }
   }
-  MR_RETURN_IF_ERROR(ReadAttempts(attempts, &nodes, &all, &counts));
+  Observations observed;
+  MR_RETURN_IF_ERROR(ReadAttempts(attempts, &nodes, &all, &counts, observe ? &observed : nullptr));
   Trace trace;
+  trace.observed = observed.Take();
   for (const std::string& name : order) {
     RumenJob& job = all.at(name);
     AddStage(job.tasks[0], false, &job.model, &counts);

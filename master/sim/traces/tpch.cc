@@ -13,7 +13,8 @@ struct Query {
 
 }  // namespace
 
-Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t executors) {
+Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t executors, bool observe) {
+  Observations observed;
   std::map<uint32_t, std::map<uint32_t, Query>> recorded;  // keyed by query, executors
   std::map<uint32_t, bool> numbers;                        // recorded numbers of executors
   for (Rows row(tasks, '\t'); row.Next();) {
@@ -26,7 +27,30 @@ Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t
     }
     numbers[ran_on] = true;
     // Tasks of "fresh" are in "first" as well.
-    if (ran_on > executors || row[3] == "fresh") continue;
+    const bool replayed = ran_on <= executors && row[3] != "fresh";
+    // "first" is not observed: it mixes tasks of fresh executors with others.
+    const bool watched = observe && row[3] != "first";
+    if (!replayed && !watched) continue;
+    std::vector<float> durations;
+    for (std::string_view rest = row[5]; !rest.empty();) {
+      const size_t stop = std::min(rest.find(' '), rest.size());
+      double ms = 0;
+      if (!Rows::Parse(rest.substr(0, stop), &ms) || ms < 0) {
+        return row.Wrong("a duration is no number of milliseconds");
+      }
+      durations.push_back(static_cast<float>(ms * 1e-3));
+      rest.remove_prefix(std::min(stop + 1, rest.size()));
+    }
+    if (durations.size() != count) {
+      return row.Wrong("it says " + std::to_string(count) + " tasks and has " + std::to_string(durations.size()) +
+                       " durations");
+    }
+    if (watched) {
+      ObservedStage& stage = observed.At("q" + row.Text(0) + " on " + row.Text(2), "stage" + std::to_string(number),
+                                         row[3] == "fresh" ? ObservedKind::kFresh : ObservedKind::kUsual);
+      for (const float seconds : durations) stage.attempts.push_back({.seconds = seconds});
+    }
+    if (!replayed) continue;
     Query& q = recorded[query][ran_on];
     const auto [it, added] = q.stage_of.emplace(number, q.stages.size());
     if (added) {
@@ -35,19 +59,7 @@ Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t
       q.stages.back().tasks = 0;
     }
     StageModel& stage = q.stages[it->second];
-    uint32_t had = 0;
-    for (std::string_view rest = row[5]; !rest.empty(); ++had) {
-      const size_t stop = std::min(rest.find(' '), rest.size());
-      double ms = 0;
-      if (!Rows::Parse(rest.substr(0, stop), &ms) || ms < 0) {
-        return row.Wrong("a duration is no number of milliseconds");
-      }
-      stage.durations.push_back(static_cast<float>(ms * 1e-3));
-      rest.remove_prefix(std::min(stop + 1, rest.size()));
-    }
-    if (had != count) {
-      return row.Wrong("it says " + std::to_string(count) + " tasks and has " + std::to_string(had) + " durations");
-    }
+    stage.durations.insert(stage.durations.end(), durations.begin(), durations.end());
     stage.tasks += count;
   }
   if (!numbers.empty() && numbers.count(executors) == 0) {
@@ -57,6 +69,7 @@ Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t
                            " executors; there are " + known);
   }
   Trace trace;
+  trace.observed = observed.Take();
   std::map<uint32_t, Query> queries;
   for (auto& [number, by_executors] : recorded) {
     // A query of few tasks was not run on many executors. Take the largest number that it was run on.

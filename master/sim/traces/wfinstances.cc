@@ -10,7 +10,7 @@ namespace {
 constexpr float kBriefest = 1e-3f;
 
 struct WfTask {
-  std::string category;
+  std::string id, category, machine;
   float seconds = 0;
   uint64_t in = 0, out = 0;
   std::vector<std::string> parent_names;
@@ -94,9 +94,23 @@ std::vector<StageModel> StagesOf(const std::vector<WfTask>& tasks) {
   return stages;
 }
 
+void Observe(const std::string& run, const std::vector<WfTask>& tasks, Observations* observed) {
+  const size_t dash = run.find_last_of('-');
+  const bool numbered = dash != std::string::npos && run.find_first_not_of("0123456789", dash + 1) == std::string::npos;
+  for (const WfTask& task : tasks) {
+    ObservedStage& stage = observed->At(run, task.category + "@" + std::to_string(task.depth));
+    stage.family = run.substr(0, run.find('-'));
+    if (numbered) stage.workflow = run.substr(0, dash);
+    stage.attempts.push_back({.task = task.id,
+                              .worker = task.machine == "-" ? "" : task.machine,
+                              .seconds = task.seconds,
+                              .bytes = task.in});
+  }
+}
+
 }  // namespace
 
-Result<Trace> ParseWfInstances(const TraceText& file, const TraceText* runs) {
+Result<Trace> ParseWfInstances(const TraceText& file, const TraceText* runs, bool observe) {
   std::map<std::string, WfRun> all;
   std::vector<std::string> order;
   uint64_t brief = 0;
@@ -114,7 +128,9 @@ Result<Trace> ParseWfInstances(const TraceText& file, const TraceText* runs) {
       return row.Wrong("task " + row.Text(1) + " is there twice");
     }
     WfTask task;
+    task.id = row.Text(1);
     task.category = row.Text(2);
+    task.machine = row.Text(4);
     task.seconds = static_cast<float>(seconds);
     brief += task.seconds < kBriefest;
     row.Get(6, &task.in);  // "-": not recorded
@@ -138,6 +154,7 @@ Result<Trace> ParseWfInstances(const TraceText& file, const TraceText* runs) {
     }
   }
   Trace trace;
+  Observations observed;
   double at = 0;
   for (const std::string& name : order) {
     WfRun& run = all.at(name);
@@ -157,9 +174,11 @@ Result<Trace> ParseWfInstances(const TraceText& file, const TraceText* runs) {
       return InvalidArgument(where + ": " + std::to_string(run.tasks.size()) + " tasks, and " + runs->name + " says " +
                              std::to_string(said->second.second));
     }
+    if (observe) Observe(name, run.tasks, &observed);
     trace.jobs.push_back({at, name, StagesOf(run.tasks)});
     if (said != recorded.end()) at += said->second.first;
   }
+  trace.observed = observed.Take();
   MR_RETURN_IF_ERROR(SortJobs(file.name, &trace.jobs));
   if (brief > 0) trace.notes.push_back(std::to_string(brief) + " tasks of less than a millisecond take one");
   return trace;

@@ -68,7 +68,7 @@ Result<TraceText> Sibling(const std::string& of, const std::string& path) {
   return ReadTrace(found);
 }
 
-Result<Trace> ReadRumen(const TraceText& file) {
+Result<Trace> ReadRumen(const TraceText& file, bool observe) {
   std::string stem = Before(file.name, "_jobs.tsv");
   if (stem.empty()) stem = Before(file.name, "_attempts.tsv");
   if (stem.empty()) {
@@ -76,14 +76,14 @@ Result<Trace> ReadRumen(const TraceText& file) {
   }
   MR_ASSIGN_OR_RETURN(const TraceText jobs, Sibling(file.name, stem + "_jobs.tsv"));
   MR_ASSIGN_OR_RETURN(const TraceText attempts, Sibling(file.name, stem + "_attempts.tsv"));
-  if (Existing(stem + "_topology.tsv").empty()) return ParseRumen(jobs, attempts, nullptr);
+  if (Existing(stem + "_topology.tsv").empty()) return ParseRumen(jobs, attempts, nullptr, observe);
   MR_ASSIGN_OR_RETURN(const TraceText topology, Sibling(file.name, stem + "_topology.tsv"));
-  return ParseRumen(jobs, attempts, &topology);
+  return ParseRumen(jobs, attempts, &topology, observe);
 }
 
-Result<Trace> ReadTpch(const TraceText& file, uint32_t executors) {
+Result<Trace> ReadTpch(const TraceText& file, uint32_t executors, bool observe) {
   MR_ASSIGN_OR_RETURN(const TraceText edges, Sibling(file.name, Beside(file.name, "tpch_edges.tsv")));
-  return ParseTpch(file, edges, executors);
+  return ParseTpch(file, edges, executors, observe);
 }
 
 Result<Trace> ReadBdb(const TraceText& file) {
@@ -91,11 +91,11 @@ Result<Trace> ReadBdb(const TraceText& file) {
   return ParseBdb(file, stages);
 }
 
-Result<Trace> ReadWfInstances(const TraceText& file) {
+Result<Trace> ReadWfInstances(const TraceText& file, bool observe) {
   const std::string runs = Existing(Beside(file.name, "wf_runs.tsv"));
-  if (runs.empty()) return ParseWfInstances(file, nullptr);
+  if (runs.empty()) return ParseWfInstances(file, nullptr, observe);
   MR_ASSIGN_OR_RETURN(const TraceText text, ReadTrace(runs));
-  return ParseWfInstances(file, &text);
+  return ParseWfInstances(file, &text, observe);
 }
 
 // Returns the first line that is not empty and, without `comments`, does not begin with '#'.
@@ -183,11 +183,11 @@ Result<Trace> LoadTrace(const WorkloadSpec& spec) {
   if (format == TraceFormat::kUnknown) format = RecogniseTrace(file.text);
   switch (format) {
     case TraceFormat::kSwim: return ParseSwim(file, spec.swim_scale);
-    case TraceFormat::kRumen: return ReadRumen(file);
-    case TraceFormat::kGoogle: return ParseGoogle(file);
+    case TraceFormat::kRumen: return ReadRumen(file, spec.observe);
+    case TraceFormat::kGoogle: return ParseGoogle(file, spec.observe);
     case TraceFormat::kAlibaba: return ParseAlibaba(file);
-    case TraceFormat::kTpch: return ReadTpch(file, executors);
-    case TraceFormat::kWfInstances: return ReadWfInstances(file);
+    case TraceFormat::kTpch: return ReadTpch(file, executors, spec.observe);
+    case TraceFormat::kWfInstances: return ReadWfInstances(file, spec.observe);
     case TraceFormat::kCoflow: return ParseCoflow(file);
     case TraceFormat::kBdb: return ReadBdb(file);
     case TraceFormat::kUnknown: break;

@@ -11,6 +11,7 @@ struct WorkloadSpec {
   std::string format;    // a name for FormatNamed; "": from the first line; "tpch:20": with a number of executors
   uint64_t seed = 1;
   double swim_scale = 1;  // factor on all bytes of a swim trace
+  bool observe = false;   // also fill Trace::observed, where the format has attempts
 };
 
 // Loads a workload. A file may be packed (gzip), and its name may omit the ".gz".
