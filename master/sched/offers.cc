@@ -38,41 +38,36 @@ bool OfferRounds::Offer(WorkerId worker, bool local_only, bool idle) {
   return launched;
 }
 
-// Moves the workers of `rest` that hold the input of a pending task to `workers`. It goes through the shorter of
-// the two lists: in a full cluster one worker is free, and thousands hold inputs of each stage.
-void OfferRounds::MoveLocal(const LocalLists& local, std::vector<WorkerId>* rest, std::set<WorkerId>* workers) const {
+// Adds the free workers that hold the input of a pending task. It goes through the shorter of the two lists: in a full
+// cluster one worker is free, and thousands hold inputs of each stage; in an empty one it is the other way round.
+void OfferRounds::AddLocal(const LocalLists& local, const std::set<WorkerId>& free, std::set<WorkerId>* workers) const {
   if (!local.AnyPending()) return;
   const std::vector<uint32_t>& places = local.places();
-  state_.Look(std::min(rest->size(), places.size()));
-  if (rest->size() < places.size()) {
-    std::erase_if(*rest, [&](WorkerId w) {
-      const bool holds = local.CountPending(local.Find(w.value)) > 0;
-      if (holds) workers->insert(w);
-      return holds;
-    });
+  state_.Look(std::min(free.size(), places.size()));
+  if (free.size() < places.size()) {
+    for (const WorkerId w : free) {
+      if (local.CountPending(local.Find(w.value)) > 0) workers->insert(w);
+    }
     return;
   }
-  size_t l = 0;
-  std::erase_if(*rest, [&](WorkerId w) {
-    while (l < places.size() && places[l] < w.value) ++l;
-    if (l == places.size() || places[l] != w.value) return false;
-    if (local.CountPending(local.At(static_cast<uint32_t>(l))) == 0) return false;
-    workers->insert(w);
-    return true;
-  });
+  for (uint32_t l = 0; l < places.size(); ++l) {
+    if (local.CountPending(l) > 0 && free.contains(WorkerId{places[l]})) workers->insert(WorkerId{places[l]});
+  }
 }
 
 // Offers each worker first the tasks whose input it holds, so that no other worker takes them.
 void OfferRounds::Local() {
   std::set<WorkerId> workers;
   for (const SlotKind kind : kSlotKinds) {
-    if (state_.free(kind).empty() || state_.ready(kind).empty()) continue;
-    std::vector<WorkerId> rest(state_.free(kind).begin(), state_.free(kind).end());
+    const std::set<WorkerId>& free = state_.free(kind);
+    if (free.empty() || state_.ready(kind).empty()) continue;
+    std::set<WorkerId> of_kind;
     for (const StageKey& key : state_.ready(kind)) {
-      if (rest.empty()) break;
+      if (of_kind.size() == free.size()) break;
       const Stage& stage = *state_.FindStage(key.stage);
-      for (const TaskClass& c : stage.classes) MoveLocal(c.ready.by_worker, &rest, &workers);
+      for (const TaskClass& c : stage.classes) AddLocal(c.ready.by_worker, free, &of_kind);
     }
+    workers.merge(of_kind);
   }
   for (const WorkerId w : workers) {
     while (WorkFor(w) && Offer(w, true, false)) {

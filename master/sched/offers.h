@@ -38,7 +38,7 @@ class OfferRounds : public Refusals {
   // Returns true if the offer ended in a launch.
   bool Offer(WorkerId worker, bool local_only, bool idle);
   void Local();
-  void MoveLocal(const LocalLists& local, std::vector<WorkerId>* rest, std::set<WorkerId>* workers) const;
+  void AddLocal(const LocalLists& local, const std::set<WorkerId>& free, std::set<WorkerId>* workers) const;
   WorkerId NextFree(WorkerId cursor) const;
 
   State& state_;
