@@ -1,4 +1,4 @@
-// Simulates the phases of an attempt (read; or copy, sort, reduce), its reports, and its end.
+// Simulates the phases of an attempt (read; or copy, sort, reduce) and its end.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -14,23 +14,14 @@ namespace {
 
 // A rate limit above all others.
 constexpr double kNoLimit = 1e12;
-constexpr double kTwoPi = 6.283185307179586;
 // A waiting reader continues when one kBatches-th of its inputs is new, or all of them are there.
 constexpr uint32_t kBatches = 20;
 // Most outputs of a reader that takes shares of the uplinks of its source hosts (adr/0001).
 constexpr uint32_t kFewSources = 16;
 constexpr double kTimedParts = 1e6;
-// Bytes per record, a guess: records are not modelled.
-constexpr double kRecordBytes = 100;
-
-double StragglerFactor(Rng rng, const TaskModel& m) {
-  if (!m.factors.empty()) return static_cast<double>(m.factors[rng.Below(m.factors.size())]);
-  if (m.sigma == 0 && m.tail == 0) return 1;
-  const double radius = std::sqrt(-2 * std::log(1 - rng.Uniform()));
-  double factor = std::exp(m.sigma * radius * std::cos(kTwoPi * rng.Uniform()));
-  if (rng.Uniform() < m.tail) factor *= std::min(rng.Pareto(2, m.tail_alpha), m.tail_cap);
-  return factor;
-}
+constexpr double kShortest = 1e-6;  // seconds of an attempt of recorded time
+// Rate of an attempt that stands still, in bytes per second: a flow needs one.
+constexpr double kStandstill = 1;
 
 // Returns the same manifest for each attempt of the task, whenever and wherever it runs.
 Manifest ManifestOf(const TaskId& id, double bytes) {
@@ -49,19 +40,22 @@ void Simulation::Start(uint32_t index) {
   a.bytes = std::max(1.0, static_cast<double>(task.plan.input_bytes));
   a.timed = model.naps > 0 || !model.durations.empty();
   if (model.naps > 0) {
-    Rng rng = Luck(a.id.task, a.id.number, 4);
+    Rng rng = Luck(a.id.task, a.id.number, kNapLuck);
     for (uint32_t n = 0; n < model.naps; ++n) a.trace_seconds += model.longest_nap * rng.Uniform();
-    a.trace_seconds = std::max(1e-6, a.trace_seconds);
+    a.trace_seconds = std::max(kShortest, a.trace_seconds);
   } else if (a.timed) {
     // The first attempt of a task takes the task's recorded time, unless its job is a strand. All others take the time
     // of a random task of the stage.
     const size_t n = model.durations.size();
     const bool recorded = a.id.number == 1 && JobOf(a.id.task.job) + 1 == a.id.task.job.seq;
-    const size_t record = recorded ? a.id.task.task % n : Luck(a.id.task, a.id.number, 3).Below(n);
-    a.trace_seconds = std::max(1e-6, static_cast<double>(model.durations[record]));
+    const size_t own = a.id.task.task % n;
+    const size_t record = recorded ? own : Luck(a.id.task, a.id.number, kRecordLuck).Below(n);
+    a.trace_seconds = std::max(kShortest, static_cast<double>(model.durations[record]));
+    const double own_seconds = std::max(kShortest, static_cast<double>(model.durations[own]));
+    if (!recorded) a.trace_seconds = WithSkew(a.id.task, own_seconds, a.trace_seconds);
     if (!model.shares.empty()) a.shares = model.shares[record];
   } else {
-    a.factor = StragglerFactor(Luck(a.id.task, a.id.number, 2), experiment_.tasks);
+    a.factor = FactorOf(a.id);
   }
   if (a.timed) {
     // Without bytes, progress is counted in these units.
@@ -69,12 +63,13 @@ void Simulation::Start(uint32_t index) {
     if (!a.counted) a.bytes = kTimedParts;
   }
   if (a.timed && experiment_.tasks.fails > 0) {
-    Rng rng = Luck(a.id.task, a.id.number, 6);
+    Rng rng = Luck(a.id.task, a.id.number, kFailureLuck);
     if (rng.Uniform() < experiment_.tasks.fails) {
       queue_.Push(now_ + FromSeconds(rng.Uniform() * a.trace_seconds), Kind::kFails, index, a.stamp);
     }
   }
   for (const Slice& slice : task.plan.slices) a.needed += slice.task_end - slice.task_begin;
+  a.shape = Draw({experiment_.tasks.report_noise, 0}, Luck(a.id.task, a.id.number, kShapeLuck));
   Worker& w = workers_[a.worker];
   if (experiment_.tasks.report_period.ns > 0 && !w.reporting) {
     w.reporting = true;
@@ -84,24 +79,78 @@ void Simulation::Start(uint32_t index) {
   const uint32_t stamp = a.stamp, worker = a.worker;
   Step(sched::AttemptStarted{id, {worker + 1}, attempts_[index].incarnation});
   if (attempts_[index].stamp != stamp) return;
-  Attempt& started = attempts_[index];
-  if (!task.plan.slices.empty()) {
-    started.phase = Phase::kCopy;
+  // Recorded times have their start in them.
+  if (experiment_.tasks.startup <= 0 || attempts_[index].timed) return Begin(index);
+  const FactorModel spread{experiment_.tasks.startup_sigma, 0};
+  const double factor = Draw(spread, Luck(id.task, id.number, kStartupLuck)) * workers_[worker].slow;
+  const Duration takes = FromSeconds(experiment_.tasks.startup * factor * machines_.factor(worker));
+  queue_.Push(now_ + takes, Kind::kBegin, index, stamp);
+}
+
+void Simulation::Begin(uint32_t index) {
+  Attempt& a = attempts_[index];
+  if (experiment_.tasks.stall_every > 0 && !a.timed) ScheduleStall(index);
+  if (!scheduler_.state().FindTask(a.id.task)->plan.slices.empty()) {
+    a.phase = Phase::kCopy;
     TryCopy(index);
     return;
   }
   uses_.clear();
-  if (!started.timed) {
-    ReadRoute(started, &uses_, &started.cross, &started.local);
-    AddDisk(started, experiment_.tasks.map_disk * OutputPerByte(started));
+  if (!a.timed) {
+    ReadRoute(a, &uses_, &a.cross, &a.local);
+    AddDisk(a, experiment_.tasks.map_disk * OutputPerByte(a));
   }
-  Move(index, started.bytes, uses_);
+  Move(index, a.bytes, uses_);
+}
+
+double Simulation::FactorOf(const AttemptId& id) const {
+  const TaskModel& m = experiment_.tasks;
+  Rng luck = Luck(id.task, id.number, kAttemptLuck);
+  const double drawn = m.factors.empty() ? Draw(m.luck, luck) : double{m.factors[luck.Below(m.factors.size())]};
+  TaskId task = id.task;  // all strands of a job have the same skew
+  task.job.seq = JobOf(id.task.job) + 1;
+  return drawn * Draw(m.skew, Luck(task, 0, kSkewLuck));
+}
+
+// Two attempts of a task with shares r of the log times' variance in common have correlated times: the mean of the
+// second, given the first, is r of the first's deviation.
+double Simulation::WithSkew(const TaskId& id, double own, double other) {
+  const double r = experiment_.tasks.skew_share;
+  if (r <= 0) return other;
+  double& usual = StageOf(id).usual_seconds;
+  if (usual == 0) {
+    std::vector<float> times = ModelOf(id).durations;
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    usual = std::max(kShortest, double{*middle});
+  }
+  return usual * std::exp(r * std::log(own / usual) + std::sqrt(1 - r * r) * std::log(other / usual));
+}
+
+void Simulation::ScheduleStall(uint32_t index) {
+  Attempt& a = attempts_[index];
+  const TaskModel& m = experiment_.tasks;
+  const TaskId& id = a.id.task;
+  Rng rng(MixHash(Luck(id, a.id.number, kStallLuck).Next(), a.stalls++));
+  queue_.Push(now_ + FromSeconds(rng.Exponential(a.stalled ? m.stall_lasts : m.stall_every)), Kind::kStall, index,
+              a.stamp);
+}
+
+void Simulation::ToggleStall(uint32_t index) {
+  Attempt& a = attempts_[index];
+  if (a.at != At::kRunning) return;
+  a.stalled = !a.stalled;
+  ScheduleStall(index);
+  if (a.flow == kNone) return;
+  a.limit = LimitOf(a);
+  flows_.SetLimit(now_, a.flow, a.limit * a.scale);
 }
 
 double Simulation::LimitOf(const Attempt& a) const {
   const Worker& w = workers_[a.worker];
   const TaskModel& m = experiment_.tasks;
-  double speed = experiment_.cluster.workers[a.worker].speed / (w.slow * a.factor);
+  double speed = experiment_.cluster.workers[a.worker].speed / (w.slow * machines_.factor(a.worker) * a.factor);
+  if (a.stalled) return kStandstill;
   if (a.timed) {
     if (ModelOf(a.id.task).same_everywhere) speed = 1;
     const double left = 1 - double{a.shares.copy} - double{a.shares.sort};
@@ -165,7 +214,7 @@ void Simulation::CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, doub
   const Job& job = jobs_[a.id.task.job.seq - 1];
   std::vector<double> by_rack(experiment_.cluster.racks.size(), 0);
   std::map<uint32_t, double> by_worker;
-  double all = 0;
+  double all = 0, from_disk = 0;  // from_disk: local outputs that are not in memory
   for (const Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
     const Stage& up = job.stages[model.inputs[slice.input].upstream];
     const uint32_t n = slice.task_end - slice.task_begin;
@@ -179,12 +228,13 @@ void Simulation::CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, doub
       all += 1;
       by_rack[specs[up.tasks[t].worker].rack] += 1;
       by_worker[up.tasks[t].worker] += 1;
+      from_disk += up.tasks[t].worker == a.worker && !Cached(up.tasks[t]);
     }
   }
   if (all <= 0) return;
   const auto here = by_worker.find(a.worker);
   *local = here == by_worker.end() ? 0 : here->second / all;
-  if (*local > 0) uses->push_back({workers_[a.worker].disk, *local});
+  if (from_disk > 0) uses->push_back({workers_[a.worker].disk, from_disk / all});
   if (*local < 1) uses->push_back({workers_[a.worker].downlink, 1 - *local});
   for (const auto& [w, n] : by_worker) {
     if (w != a.worker) uses->push_back({workers_[w].uplink, n / all});
@@ -404,33 +454,6 @@ void Simulation::Free(uint32_t index) {
   free_attempts_.push_back(index);
   --live_;
   moved_at_ = now_;
-}
-
-// Sends one frame for all attempts of the worker that moved by report_share of their work or were silent for ten
-// periods.
-void Simulation::Report(uint32_t w) {
-  Worker& worker = workers_[w];
-  worker.reporting = worker.up && !worker.attempts.empty();
-  if (!worker.reporting) return;
-  queue_.Push(now_ + experiment_.tasks.report_period, Kind::kReport, w);
-  sched::AttemptProgress e{{w + 1}, worker.incarnation, {}};
-  for (const uint32_t index : worker.attempts) {
-    Attempt& a = attempts_[index];
-    if (a.at != At::kRunning || ModelOf(a.id.task).silent) continue;
-    const double total = a.phase == Phase::kRead ? a.bytes : 3 * a.bytes, moved = MovedBy(a);
-    if (moved - a.reported < experiment_.tasks.report_share * total &&
-        now_ - a.reported_at < experiment_.tasks.report_period * 10) {
-      continue;
-    }
-    a.reported = moved;
-    a.reported_at = now_;
-    // Scores count in thirds, one per phase of a reduce: report what it has done of its phase.
-    const double of_phase = a.phase == Phase::kRead ? moved : moved - (static_cast<int>(a.phase) - 1) * a.bytes;
-    e.reports.push_back({a.id, static_cast<uint8_t>(a.phase), static_cast<uint64_t>(std::max(0.0, of_phase)),
-                         static_cast<uint64_t>(a.bytes), static_cast<uint64_t>(moved / kRecordBytes),
-                         a.phase != Phase::kCopy});
-  }
-  if (!e.reports.empty()) Step(std::move(e));
 }
 
 }  // namespace mr::sim

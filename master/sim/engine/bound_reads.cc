@@ -33,7 +33,7 @@ void Simulation::ReadTold(uint32_t index) {
   const auto& specs = experiment_.cluster.workers;
   const sched::Bindings& bindings = scheduler_.state().FindJob(a.id.task.job)->bindings;
   std::map<uint32_t, double> by_worker;
-  double all = 0;
+  double all = 0, from_disk = 0;  // from_disk: local replicas that are not in memory
   for (Told& t : told_reads_[index]) {
     const uint32_t from = t.replica.worker.value - 1;
     // A lost replica is replaced by a later bind.
@@ -44,6 +44,8 @@ void Simulation::ReadTold(uint32_t index) {
     t.readers = std::max(1u, bindings.Reading(t.replica.output.task.stage, t.replica.output.task.task, place));
     by_worker[from] += 1;
     all += 1;
+    const TaskId& read = t.replica.output.task;
+    from_disk += from == a.worker && !Cached(StageOf(read).tasks[read.task]);
   }
   if (all <= 0) {
     a.idle = true;
@@ -56,7 +58,7 @@ void Simulation::ReadTold(uint32_t index) {
   for (const auto& [w, n] : by_worker) {
     if (w == a.worker) {
       a.local = n / all;
-      uses_.push_back({workers_[w].disk, a.local});
+      if (from_disk > 0) uses_.push_back({workers_[w].disk, from_disk / all});
       continue;
     }
     uses_.push_back({workers_[w].uplink, n / all});

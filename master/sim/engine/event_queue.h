@@ -31,6 +31,10 @@ enum class Kind : uint8_t {
   kKillStrand,  // a: job: a strand whose job has ended
   kFails,       // a: attempt, b: its stamp: it fails
   kWish,        // a: a user's wish for a job
+  kBegin,       // a: attempt, b: its stamp: its first byte, after its start-up
+  kStall,       // a: attempt, b: its stamp: it stalls, or goes on
+  kFrame,       // a: slot of a late frame of reports
+  kMachine,     // a: worker: its machine gets another factor
 };
 
 struct Item {

@@ -33,14 +33,6 @@ uint32_t JobModel::tasks() const {
   return n;
 }
 
-TaskModel Exact() {
-  TaskModel m;
-  m.sigma = 0;
-  m.tail = 0;
-  m.launch_delay = m.kill_delay = Duration{};
-  return m;
-}
-
 Result<ClusterSpec> ParseCluster(const std::string& spec) {
   if (spec.size() > 5 && spec.substr(spec.size() - 5) == ".toml") {
     auto text = ReadFile(spec);

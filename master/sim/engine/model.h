@@ -1,5 +1,5 @@
-// Types that describe a simulation: a cluster, jobs, task times and faults. Plain data. Where they are doubles,
-// times are in seconds and rates in bytes per second.
+// Types that describe a simulation: a cluster, jobs and faults. Task times are in task_model.h. Plain data. Where they
+// are doubles, times are in seconds and rates in bytes per second.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,15 @@
 #include "common/base/time.h"
 #include "master/sched/model.h"
 #include "master/sched/prediction.h"
+#include "master/sim/engine/task_model.h"
 
 namespace mr::sim {
 
 // 1 Gbit/s, the hosts' interfaces in Dolly's cluster (NSDI'13, section 6).
 inline constexpr double kGigabit = 125e6;
+
+// Bytes per record, a guess: records are not modelled.
+inline constexpr double kRecordBytes = 100;
 
 // A machine that several workers (virtual machines) share. Its interfaces are those of its first worker.
 struct HostSpec {
@@ -101,30 +105,6 @@ struct JobModel {
 // Returns a job with a map stage and, where reduces > 0, an all-to-all reduce stage.
 JobModel MapReduce(double submit, std::string name, uint32_t maps, uint64_t input, uint32_t reduces, uint64_t shuffle,
                    uint64_t output);
-
-struct TaskModel {
-  // Seconds per byte at speed 1. Map and reduce: 10 MB/s, a guess near Hadoop's of 2010. The merge is four times as
-  // fast.
-  double map_cost = 1e-7, sort_cost = 2.5e-8, reduce_cost = 1e-7;
-  // Straggler factor of each attempt: lognormal(0, sigma), times min(Pareto(2, tail_alpha), tail_cap) with probability
-  // tail. Fitted to Dolly's potential of 49 % for jobs of 1 to 10 tasks; tail_alpha from GRASS (NSDI'14).
-  double sigma = 0.15, tail = 0.05, tail_alpha = 1.26, tail_cap = 8;
-  std::vector<float> factors;  // if not empty, an attempt's factor is a random one of these
-  // Bytes of disk per byte of each phase; 0: no disk. read: of a block. map: writing a map's output. copy, sort and
-  // reduce: the phases of a reduce. output: writing its output locally. replica: writing each further output replica.
-  double read_disk = 1, map_disk = 0, copy_disk = 0, sort_disk = 0, reduce_disk = 0, output_disk = 0, replica_disk = 0;
-  uint32_t output_replicas = 1;
-  // Bytes of disk per byte that readers copy, on the disks that keep the outputs; 0: none (adr/0004).
-  double serve_disk = 0;
-  // P(an attempt of recorded time fails through no fault of its own), at a random instant of that time.
-  double fails = 0;
-  Duration launch_delay = Millis(10);  // from the decision to the first byte: a guess
-  Duration kill_delay = Millis(10);
-  Duration report_period = Seconds(1);  // 0: no progress reports
-  double report_share = .05;  // share of an attempt's work that is reported at once; less is reported after ten periods
-};
-// Returns the default model without chance, for examples worked by hand.
-TaskModel Exact();
 
 // Parses the table [task] of a model file (README.md). Keys that it lacks keep their defaults.
 Result<TaskModel> ParseTasksToml(const std::string& text, const std::string& name);

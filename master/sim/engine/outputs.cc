@@ -14,7 +14,6 @@ namespace mr::sim {
 
 namespace {
 constexpr double kUnlimited = 1e12;
-constexpr uint64_t kLossLuck = 5;
 }  // namespace
 
 void Simulation::Serve(const Replica& replica) {
@@ -24,7 +23,7 @@ void Simulation::Serve(const Replica& replica) {
   Task& task = stage.tasks[id.task];
   const double loss = experiment_.cluster.workers[worker].loss;
   if (loss > 0 &&
-      Luck(id, static_cast<uint32_t>(MixHash(replica.output.generation, worker)), kLossLuck).Uniform() < loss) {
+      Luck(id, static_cast<uint32_t>(MixHash(replica.output.generation, worker)), kPlaceLuck).Uniform() < loss) {
     stage.unreadable.push_back({replica, false});
     for (const auto& [a, stamp] : stage.idle) {
       if (attempts_[a].stamp != stamp || !attempts_[a].idle || !Reads(attempts_[a], id.stage, id.task)) continue;
@@ -35,8 +34,15 @@ void Simulation::Serve(const Replica& replica) {
   ++stage.by_rack[experiment_.cluster.workers[worker].rack];
   if (task.replicas++ > 0) return;
   task.worker = worker;
+  const StageModel& model = ModelOf(id);
+  task.written = workers_[worker].written += static_cast<double>(model.output_bytes) / model.tasks;
   ++stage.readable;
   WakeReaders(id);
+}
+
+// A worker's memory keeps what it wrote last, as a page cache that reads do not refresh.
+bool Simulation::Cached(const Task& task) const {
+  return workers_[task.worker].written - task.written < experiment_.tasks.cache;
 }
 
 size_t Simulation::Served(const TaskId& id) const {

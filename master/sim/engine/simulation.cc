@@ -16,7 +16,10 @@ constexpr uint64_t kProgressEvery = 1 << 14;
 }  // namespace
 
 Simulation::Simulation(Experiment experiment)
-    : experiment_(std::move(experiment)), chance_(Rng::Stream(experiment_.seed, "messages")) {
+    : experiment_(std::move(experiment)),
+      chance_(Rng::Stream(experiment_.seed, "messages")),
+      machines_(experiment_.tasks.machine, experiment_.tasks.machine_lasts, experiment_.seed,
+                experiment_.cluster.workers.size()) {
   for (const RackSpec& rack : experiment_.cluster.racks) {
     rack_up_.push_back(rack.up > 0 ? flows_.AddLink(rack.up) : kNone);
     rack_down_.push_back(rack.down > 0 ? flows_.AddLink(rack.down) : kNone);
@@ -63,6 +66,9 @@ std::string Simulation::Run(const std::function<void(size_t, size_t, Instant)>& 
     queue_.Push({FromSeconds(experiment_.wishes[i].at).ns}, Kind::kWish, i);
   }
   if (experiment_.tasks.serve_disk > 0) queue_.Push(now_, Kind::kServing, 0);
+  for (uint32_t w = 0; machines_.Change() && w < workers_.size(); ++w) {
+    queue_.Push(now_ + machines_.Stays(w), Kind::kMachine, w);
+  }
   outside_ = static_cast<uint32_t>(jobs_.size() + experiment_.faults.faults.size()) + later;
   for (uint64_t n = 0; ended_ < jobs_.size() || live_ > 0; ++n) {
     if (experiment_.last && results_[*experiment_.last].ended > 0) break;
@@ -123,6 +129,14 @@ void Simulation::Handle(const Item& item) {
       if (attempts_[item.a].stamp == item.b) FailAttempt(item.a);
       return;
     case Kind::kWish: return Grant(item.a);
+    case Kind::kBegin:
+      if (attempts_[item.a].stamp == item.b) Begin(item.a);
+      return;
+    case Kind::kStall:
+      if (attempts_[item.a].stamp == item.b) ToggleStall(item.a);
+      return;
+    case Kind::kFrame: return DeliverFrame(item.a);
+    case Kind::kMachine: return TurnMachine(item.a);
     case Kind::kList:
       return Step(sched::ConfigChanged{experiment_.list_changes[item.a].policies, experiment_.seed,
                                        sched::kSchedulerVersion, experiment_.offer_period});
@@ -256,7 +270,7 @@ void Simulation::Plan(uint32_t j, uint32_t s) {
         }
         continue;
       }
-      Rng rng = model.input_key == 0 ? Luck({{1, original_[j] + 1}, s, t}, 0, 1)
+      Rng rng = model.input_key == 0 ? Luck({{1, original_[j] + 1}, s, t}, 0, kBlockLuck)
                                      : Rng(MixHash(MixHash(experiment_.seed, model.input_key), t));
       const auto any = [&] { return static_cast<uint32_t>(rng.Below(specs.size())); };
       const uint32_t first = any();

@@ -20,6 +20,7 @@
 #include "master/sched/scheduler.h"
 #include "master/sim/engine/event_queue.h"
 #include "master/sim/engine/flows.h"
+#include "master/sim/engine/machine_factors.h"
 #include "master/sim/engine/model.h"
 
 namespace mr::sim {
@@ -116,6 +117,20 @@ class Simulation {
   static constexpr uint32_t kNone = ~0u;
   enum class Phase : uint8_t { kRead = 0, kCopy = 1, kSort = 2, kReduce = 3 };
   enum class At : uint8_t { kNowhere, kLaunching, kRunning, kReporting };
+  // Purposes of Luck: each has draws of its own.
+  enum : uint64_t {
+    kBlockLuck = 1,
+    kAttemptLuck = 2,
+    kRecordLuck = 3,
+    kNapLuck = 4,
+    kPlaceLuck = 5,
+    kFailureLuck = 6,
+    kSkewLuck = 8,  // 7: machine_factors.cc
+    kStallLuck = 9,
+    kStartupLuck = 10,
+    kShapeLuck = 11,
+    kFrameLuck = 12,
+  };
 
   struct Attempt {
     AttemptId id;
@@ -127,11 +142,13 @@ class Simulation {
     At at = At::kNowhere;
     Phase phase = Phase::kRead;
     Cause cause = Cause::kFirst;
-    bool idle = false;                          // in kCopy, waiting for outputs that are not there yet
-    bool timed = false;                         // by a trace or by naps: uses no resources
-    bool counted = true;                        // its bytes are real bytes, not parts of its time
-    bool computes = false;                      // its flow takes a share of the worker's cores
-    bool by_bind = false;                       // a Bind names each replica that it reads: told_reads_
+    bool idle = false;      // in kCopy, waiting for outputs that are not there yet
+    bool timed = false;     // by a trace or by naps: uses no resources
+    bool counted = true;    // its bytes are real bytes, not parts of its time
+    bool computes = false;  // its flow takes a share of the worker's cores
+    bool by_bind = false;   // a Bind names each replica that it reads: told_reads_
+    bool stalled = false;
+    uint32_t stalls = 0;                        // times that it stalled or went on
     uint32_t needed = 0, taken = 0, batch = 0;  // upstream outputs: in all, read, being read
     Instant launched, started, inputs_done, reported_at;
     double bytes = 0;                             // input bytes
@@ -139,6 +156,7 @@ class Simulation {
     double flow_bytes = 0, limit = 0, scale = 1;  // scale: flow units per byte
     double reported = 0;
     double factor = 1, trace_seconds = 0;
+    double shape = 1;             // exponent of its reported progress (TaskModel::report_noise)
     PhaseShares shares;           // shares of trace_seconds
     double cross = 0, local = 0;  // shares of the flow's bytes
   };
@@ -146,6 +164,7 @@ class Simulation {
     uint32_t first = kNone;  // attempt index
     uint32_t committed = 0;  // generation; 0: never
     uint32_t replicas = 0, worker = 0;
+    double written = 0;  // Worker::written when its output was written there
   };
   // A replica that no reader can read. told: one reader has tried.
   struct Unreadable {
@@ -161,6 +180,7 @@ class Simulation {
     std::vector<Task> tasks;
     std::vector<Unreadable> unreadable;
     uint32_t readable = 0;                            // tasks with a readable replica
+    double usual_seconds = 0;                         // median of recorded times; 0: not computed
     std::vector<uint32_t> by_rack;                    // readable replicas per rack
     std::vector<std::pair<uint32_t, uint32_t>> idle;  // waiting readers: attempt, stamp
   };
@@ -177,6 +197,9 @@ class Simulation {
     double disk_rate = 0, served = 0;    // bytes of disk per second: total, and the part that serves readers
     uint32_t moving = 0, computing = 0;  // attempts with a flow, and the part of them that computes
     bool reporting = false;
+    uint32_t frames = 0;  // of reports, sent
+    Instant frame_at;     // when the last one arrives
+    double written = 0;   // bytes of outputs, in all
     std::vector<uint32_t> attempts;
   };
   struct Host {
@@ -225,6 +248,12 @@ class Simulation {
 
   // attempts.cc: the phases of attempts.
   void Start(uint32_t a);
+  void Begin(uint32_t a);  // its first byte
+  double FactorOf(const AttemptId& id) const;
+  // Returns the seconds of another attempt of a task that recorded `own`, with `other` drawn (TaskModel::skew_share).
+  double WithSkew(const TaskId& id, double own, double other);
+  void ScheduleStall(uint32_t a);  // or its end
+  void ToggleStall(uint32_t a);
   void Next(uint32_t a);  // after its flow has ended
   void TryCopy(uint32_t a);
   uint32_t Available(const Attempt& a) const;
@@ -239,8 +268,12 @@ class Simulation {
   void Deliver(uint32_t message);
   void Free(uint32_t a);  // frees its slot and counts its time as wasted
   double MovedBy(const Attempt& a) const;
-  void Report(uint32_t worker);
   void WakeReaders(const TaskId& id);
+
+  // reports.cc: progress reports.
+  void Report(uint32_t worker);
+  void SendFrame(uint32_t worker, sched::AttemptProgress frame);
+  void DeliverFrame(uint32_t slot);
 
   // bound_reads.cc: readers that are bound to replicas.
   void ReadTold(uint32_t a);   // starts to read all that it was bound to and does not read yet, as one flow
@@ -249,6 +282,7 @@ class Simulation {
 
   // outputs.cc: replicas of outputs.
   void Serve(const Replica& replica);
+  bool Cached(const Task& task) const;    // is its output in the memory of the worker that readers read it from?
   size_t Served(const TaskId& id) const;  // number of replicas, readable or not
   void EndReplica(uint32_t flow);
   bool Reads(const Attempt& a, uint32_t stage, uint32_t task) const;
@@ -291,6 +325,7 @@ class Simulation {
   void Back(uint32_t worker);
   void LoseOutput(const Fault& fault);
   void Contend(uint32_t worker, double factor);
+  void TurnMachine(uint32_t worker);
   void FailAttempt(uint32_t attempt);
   void RestartCopying(JobId job);
   void Register(uint32_t worker);
@@ -301,6 +336,7 @@ class Simulation {
   Rng chance_;  // drops and delays messages
   EventQueue queue_;
   Flows flows_;
+  MachineFactors machines_;
   Instant now_;
   uint64_t digest_ = 0;
   uint64_t told_ = 0;  // events without timers
@@ -328,6 +364,8 @@ class Simulation {
   std::vector<uint32_t> hog_of_;                   // worker of each flow of a disk hog
   std::vector<Message> messages_;
   std::vector<uint32_t> free_messages_;
+  std::vector<sched::AttemptProgress> frames_;  // late ones
+  std::vector<uint32_t> free_frames_;
   std::vector<sched::WakeAt> timers_;
   std::vector<uint32_t> free_timers_;
   std::map<uint32_t, sched::ReplicateOutput> replicas_;  // in transfer, keyed by flow

@@ -1,4 +1,4 @@
-// Carries out the fault plan.
+// Carries out the fault plan, and changes of machines.
 #include "master/sched/state/state.h"
 #include "master/sim/engine/simulation.h"
 
@@ -66,6 +66,12 @@ void Simulation::LoseOutput(const Fault& fault) {
 
 void Simulation::Contend(uint32_t worker, double factor) {
   workers_[worker].slow *= factor;
+  Relimit(worker);
+}
+
+void Simulation::TurnMachine(uint32_t worker) {
+  machines_.Turn(worker);
+  queue_.Push(now_ + machines_.Stays(worker), Kind::kMachine, worker);
   Relimit(worker);
 }
 

@@ -102,7 +102,7 @@ void Simulation::ChargeSources() {
   const auto serve = [&](const Stage& stage, uint32_t begin, uint32_t end, double bytes) {
     const double each = bytes * experiment_.tasks.serve_disk / std::max(1u, std::min(stage.readable, end - begin));
     for (uint32_t t = begin; t < end; ++t) {
-      if (stage.tasks[t].replicas > 0) served[stage.tasks[t].worker] += each;
+      if (stage.tasks[t].replicas > 0 && !Cached(stage.tasks[t])) served[stage.tasks[t].worker] += each;
     }
   };
   for (const Worker& w : workers_) {
@@ -178,7 +178,7 @@ void Simulation::AddOutput(const Attempt& a) {
   const auto& specs = experiment_.cluster.workers;
   const double out = OutputPerByte(a);
   AddDisk(a, m.reduce_disk + m.output_disk * out);
-  Rng rng = Luck(a.id.task, a.id.number, 5);
+  Rng rng = Luck(a.id.task, a.id.number, kPlaceLuck);
   for (uint32_t r = 1; r < m.output_replicas && specs.size() > 1 && out > 0; ++r) {
     uint32_t to = static_cast<uint32_t>(rng.Below(specs.size() - 1));
     to += to >= a.worker;

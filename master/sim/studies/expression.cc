@@ -24,7 +24,6 @@ struct Term {
 namespace {
 
 using TermPtr = std::shared_ptr<const Term>;
-using Kind = Term::Kind;
 
 constexpr size_t kDeepest = 100;  // nested terms: far more than a formula has, far less than the stack holds
 
@@ -120,14 +119,14 @@ Result<TermPtr> Substitute(const TermPtr& body, const Macro& macro, const std::v
     const auto it = std::find(macro.parameters.begin(), macro.parameters.end(), name);
     return it == macro.parameters.end() ? nullptr : &arguments[static_cast<size_t>(it - macro.parameters.begin())];
   };
-  if (body->kind == Kind::kName) {
+  if (body->kind == Term::Kind::kName) {
     const TermPtr* with = argument(body->name);
     return with == nullptr ? body : *with;
   }
   Term term = *body;
-  if (body->kind == Kind::kRead) {
+  if (body->kind == Term::Kind::kRead) {
     if (const TermPtr* with = argument(body->name)) {
-      if ((*with)->kind != Kind::kName) return InvalidArgument("'" + body->name + "' must be a run");
+      if ((*with)->kind != Term::Kind::kName) return InvalidArgument("'" + body->name + "' must be a run");
       term.name = (*with)->name;
     }
   }
@@ -185,7 +184,8 @@ class Parser {
     return text_.substr(from, at_ - from);
   }
   static TermPtr Operator(std::string name, TermPtr a, TermPtr b) {
-    return std::make_shared<const Term>(Term{Kind::kOperator, 0, std::move(name), "", {std::move(a), std::move(b)}});
+    return std::make_shared<const Term>(
+        Term{Term::Kind::kOperator, 0, std::move(name), "", {std::move(a), std::move(b)}});
   }
 
   Result<TermPtr> Comparison() {
@@ -222,14 +222,14 @@ class Parser {
     while (term.ok() && Eat("[")) {
       MR_ASSIGN_OR_RETURN(TermPtr index, Sum());
       if (!Eat("]")) return Wrong("']' is missing");
-      term = std::make_shared<const Term>(Term{Kind::kEntry, 0, "", "", {*term, std::move(index)}});
+      term = std::make_shared<const Term>(Term{Term::Kind::kEntry, 0, "", "", {*term, std::move(index)}});
     }
     return term;
   }
   Result<TermPtr> Simple() {
     if (Eat("-")) {
       MR_ASSIGN_OR_RETURN(TermPtr term, Factor());
-      return Operator("*", std::make_shared<const Term>(Term{Kind::kNumber, -1, "", "", {}}), std::move(term));
+      return Operator("*", std::make_shared<const Term>(Term{Term::Kind::kNumber, -1, "", "", {}}), std::move(term));
     }
     if (Eat("(")) {
       MR_ASSIGN_OR_RETURN(TermPtr term, Comparison());
@@ -238,7 +238,7 @@ class Parser {
     }
     if (Eat("[")) {
       MR_ASSIGN_OR_RETURN(std::vector<TermPtr> of, List("]"));
-      return TermPtr(std::make_shared<const Term>(Term{Kind::kJoin, 0, "", "", std::move(of)}));
+      return TermPtr(std::make_shared<const Term>(Term{Term::Kind::kJoin, 0, "", "", std::move(of)}));
     }
     Space();
     const char* begin = text_.c_str() + at_;
@@ -247,15 +247,15 @@ class Parser {
       const double number = std::strtod(begin, &end);
       if (end == begin) return Wrong("not a number");
       at_ += static_cast<size_t>(end - begin);
-      return TermPtr(std::make_shared<const Term>(Term{Kind::kNumber, number, "", "", {}}));
+      return TermPtr(std::make_shared<const Term>(Term{Term::Kind::kNumber, number, "", "", {}}));
     }
     std::string name = Name();
     if (name.empty()) return Wrong("a value is missing");
     if (Eat("(")) return Call(name);
-    if (!Eat(".")) return TermPtr(std::make_shared<const Term>(Term{Kind::kName, 0, std::move(name), "", {}}));
+    if (!Eat(".")) return TermPtr(std::make_shared<const Term>(Term{Term::Kind::kName, 0, std::move(name), "", {}}));
     std::string measure = Name();
     if (measure.empty()) return Wrong("the name of a measurement is missing");
-    return TermPtr(std::make_shared<const Term>(Term{Kind::kRead, 0, std::move(name), std::move(measure), {}}));
+    return TermPtr(std::make_shared<const Term>(Term{Term::Kind::kRead, 0, std::move(name), std::move(measure), {}}));
   }
   Result<std::vector<TermPtr>> List(std::string_view end) {
     std::vector<TermPtr> of;
@@ -283,7 +283,7 @@ class Parser {
     }
     if (of.size() != want) return Wrong(name + "() takes " + std::to_string(want) + " values");
     if (macro != macros_.end()) return Substitute(macro->second.body, macro->second, of);
-    return TermPtr(std::make_shared<const Term>(Term{Kind::kCall, 0, name, "", std::move(of)}));
+    return TermPtr(std::make_shared<const Term>(Term{Term::Kind::kCall, 0, name, "", std::move(of)}));
   }
 
   const std::string& text_;
@@ -292,13 +292,13 @@ class Parser {
 };
 
 void Collect(const Term& term, std::set<std::pair<std::string, std::string>>* reads) {
-  if (term.kind == Kind::kRead || term.kind == Kind::kName) reads->emplace(term.name, term.measure);
+  if (term.kind == Term::Kind::kRead || term.kind == Term::Kind::kName) reads->emplace(term.name, term.measure);
   for (const TermPtr& of : term.of) Collect(*of, reads);
 }
 
 Result<Numbers> ValueOf(const Term& term, const std::map<std::string, Measures>& runs) {
-  if (term.kind == Kind::kNumber) return Numbers{term.number};
-  if (term.kind == Kind::kName || term.kind == Kind::kRead) {
+  if (term.kind == Term::Kind::kNumber) return Numbers{term.number};
+  if (term.kind == Term::Kind::kName || term.kind == Term::Kind::kRead) {
     const auto run = runs.find(term.name);
     if (run == runs.end()) return InvalidArgument("there is no run '" + term.name + "'");
     const auto measure = run->second.find(term.measure);
@@ -313,13 +313,13 @@ Result<Numbers> ValueOf(const Term& term, const std::map<std::string, Measures>&
     of.push_back(std::move(value));
   }
   switch (term.kind) {
-    case Kind::kCall: return Functions().find(term.name)->second.call(of);
-    case Kind::kJoin: {
+    case Term::Kind::kCall: return Functions().find(term.name)->second.call(of);
+    case Term::Kind::kJoin: {
       Numbers all;
       for (const Numbers& v : of) all.insert(all.end(), v.begin(), v.end());
       return all;
     }
-    case Kind::kEntry: {
+    case Term::Kind::kEntry: {
       const double index = of[1].size() == 1 ? of[1][0] : 0;
       if (!(index >= 1 && index <= static_cast<double>(of[0].size()))) {
         return InvalidArgument("a list of " + std::to_string(of[0].size()) + " has no such entry");

@@ -523,45 +523,17 @@ Part ParseTaskSetup(Fields* f) {
   bool exact = false;
   f->Flag("exact", &exact);
   TaskModel m = exact ? Exact() : TaskModel();
-  struct Key {
-    const char* name;
-    double* value;
-    double most;
-  };
-  double launch = m.launch_delay.seconds(), kill = m.kill_delay.seconds(), report = m.report_period.seconds(),
-         offer = Experiment().offer_period.seconds(), replicas = m.output_replicas;
-  for (const Key& key : {Key{"map_cost", &m.map_cost, 1},
-                         {"sort_cost", &m.sort_cost, 1},
-                         {"reduce_cost", &m.reduce_cost, 1},
-                         {"sigma", &m.sigma, 10},
-                         {"tail", &m.tail, 1},
-                         {"tail_alpha", &m.tail_alpha, 1e6},
-                         {"tail_cap", &m.tail_cap, 1e6},
-                         {"read_disk", &m.read_disk, 1e3},
-                         {"map_disk", &m.map_disk, 1e3},
-                         {"copy_disk", &m.copy_disk, 1e3},
-                         {"sort_disk", &m.sort_disk, 1e3},
-                         {"reduce_disk", &m.reduce_disk, 1e3},
-                         {"output_disk", &m.output_disk, 1e3},
-                         {"replica_disk", &m.replica_disk, 1e3},
-                         {"serve_disk", &m.serve_disk, 1e3},
-                         {"fails", &m.fails, .9},
-                         {"launch_delay", &launch, kHour},
-                         {"kill_delay", &kill, kHour},
-                         {"report_period", &report, kHour},
-                         {"offer_period", &offer, kHour},
-                         {"report_share", &m.report_share, 1}}) {
-    f->Number(key.name, key.value, 0, key.most);
-  }
-  f->Number("output_replicas", &replicas, 1, 10);
+  VisitNumbers(&m, [f](std::string_view key, auto& value, double lowest, double highest) {
+    double number = AsNumber(value);
+    f->Number(key, &number, lowest, highest);
+    SetNumber(number, &value);
+  });
+  double offer = Experiment().offer_period.seconds();
+  f->Number("offer_period", &offer, 0, kHour);
   std::vector<std::string_view> sources = {"none", "google"};
   if (f->Choice("factors", sources, 0) == 1) m.factors = GoogleFactors();
   if (offer <= 0) f->Wrong("offer_period", "must be above 0");
   f->Done();
-  m.output_replicas = static_cast<uint32_t>(replicas);
-  m.launch_delay = FromSeconds(launch);
-  m.kill_delay = FromSeconds(kill);
-  m.report_period = FromSeconds(report);
   return [m, offer](const RunContext&, Experiment* e) {
     e->tasks = m;
     e->offer_period = FromSeconds(offer);

@@ -122,7 +122,7 @@ bool CutSmall(Experiment* e, size_t i) {
   if (i == 0) return e->faults.late = 0, true;
   if (i == 1) return e->faults.lost = 0, true;
   if (i == 2) return e->faults.twice = 0, true;
-  if (i == 3) return e->tasks.sigma = e->tasks.tail = 0, true;
+  if (i == 3) return e->tasks = Steady(e->tasks), true;
   if (i == 4) return e->queues.clear(), true;
   if (i == 5) return e->tasks.report_period = Duration{}, true;
   if (i == 6) return e->learn = false, true;
@@ -226,8 +226,12 @@ std::string Describe(const Experiment& e) {
     print("fault at %.3f s on w%u: %s, %.3f s, factor %.2f\n", f.at, f.worker + 1,
           kind < std::size(kFaults) ? kFaults[kind] : "other", f.lasts, f.factor);
   }
-  print("messages late %.3f, lost %.3f, twice %.3f; stragglers sigma %.2f, tail %.2f; a report each %.0f s\n",
-        e.faults.late, e.faults.lost, e.faults.twice, e.tasks.sigma, e.tasks.tail, e.tasks.report_period.seconds());
+  print("messages late %.3f, lost %.3f, twice %.3f\ntasks:", e.faults.late, e.faults.lost, e.faults.twice);
+  const auto numbers = NumbersOf(e.tasks), defaults = NumbersOf({});
+  for (size_t n = 0; n < numbers.size(); ++n) {
+    if (numbers[n] != defaults[n]) print(" %s %.4g", std::string(numbers[n].first).c_str(), numbers[n].second);
+  }
+  out += "\n";
   return out;
 }
 

@@ -204,6 +204,23 @@ void AddDeadlines(uint64_t seed, Experiment* s) {
   }
 }
 
+// Adds slow machines, skew, slow starts, stalls, caches, and faults of reports. It has random numbers of its own, too.
+void AddChance(uint64_t seed, TaskModel* tasks) {
+  Rng rng = Rng::Stream(seed, "chance of tasks");
+  if (Chance(rng, .3)) {
+    tasks->machine = {.3 * rng.Uniform(), .2 * rng.Uniform()};
+    tasks->machine_lasts = Chance(rng, .3) ? 0 : 5 + 100 * rng.Uniform();
+  }
+  if (Chance(rng, .3)) tasks->skew = {.3 * rng.Uniform(), .2 * rng.Uniform()};
+  if (Chance(rng, .2)) tasks->skew_share = rng.Uniform();
+  if (Chance(rng, .3)) tasks->startup = 3 * rng.Uniform(), tasks->startup_sigma = rng.Uniform();
+  if (Chance(rng, .2)) tasks->stall_every = 5 + 20 * rng.Uniform(), tasks->stall_lasts = 5 * rng.Uniform();
+  if (Chance(rng, .2)) tasks->serve_disk = rng.Uniform(), tasks->cache = 1e9 * rng.Uniform();
+  if (Chance(rng, .3)) tasks->report_noise = .5 * rng.Uniform();
+  if (Chance(rng, .3)) tasks->report_lost = .3 * rng.Uniform();
+  if (Chance(rng, .3)) tasks->report_late = .5 * rng.Uniform();
+}
+
 }  // namespace
 
 std::string RandomPolicies(uint64_t seed) {
@@ -271,6 +288,7 @@ Experiment RandomExperiment(uint64_t seed, const std::string& policies) {
     if (!own.empty() && sched::Scheduler::CheckJobPolicies(own).ok()) job.policies = {own};
   }
   if (s.policies.find("jockey") != std::string::npos) AddDeadlines(seed, &s);
+  AddChance(seed, &s.tasks);
   return s;
 }
 

@@ -2,8 +2,10 @@
 #include <toml.hpp>
 
 #include <cmath>
+#include <deque>
 #include <iomanip>
 #include <sstream>
+#include <type_traits>
 
 #include "common/base/text.h"
 #include "master/sim/engine/model.h"
@@ -28,8 +30,6 @@ struct Knob {
 
 // Limits of one group.
 constexpr double kMostSlots = 10'000, kMostWorkers = 100'000;
-// Limits of tasks, guesses: an hour, a second per byte, and factors beyond which durations no longer differ.
-constexpr double kMostDelay = 3'600, kMostCost = 1, kMostSigma = 10, kMostFactor = 1e6;
 // With a higher loss, reads of lost outputs repeat almost without end.
 constexpr double kMostLost = .9;
 
@@ -127,22 +127,18 @@ Result<TaskModel> ParseTasksToml(const std::string& text, const std::string& nam
     if (!file.contains("task")) {
       return InvalidArgument(name + ": no [task] in it; mrsim replay JOURNAL --write-model makes one");
     }
-    double launch = m.launch_delay.seconds(), kill = m.kill_delay.seconds(), report = m.report_period.seconds();
-    MR_RETURN_IF_ERROR(Read(file.at("task"), name + ": task",
-                            {{"map_cost", &m.map_cost, 1e-15, kMostCost},
-                             {"sort_cost", &m.sort_cost, 1e-15, kMostCost},
-                             {"reduce_cost", &m.reduce_cost, 1e-15, kMostCost},
-                             {"sigma", &m.sigma, 0, kMostSigma},
-                             {"tail", &m.tail, 0, 1},
-                             {"tail_alpha", &m.tail_alpha, 1e-3, kMostFactor},
-                             {"tail_cap", &m.tail_cap, 1, kMostFactor},
-                             {"launch_delay", &launch, 0, kMostDelay},
-                             {"kill_delay", &kill, 0, kMostDelay},
-                             {"report_period", &report, 0, kMostDelay}},
-                            nullptr));
-    m.launch_delay = FromSeconds(launch);
-    m.kill_delay = FromSeconds(kill);
-    m.report_period = FromSeconds(report);
+    std::deque<double> numbers;
+    std::vector<Knob> knobs;
+    VisitNumbers(&m, [&](std::string_view key, auto& value, double lowest, double highest) {
+      numbers.push_back(AsNumber(value));
+      constexpr bool kWhole = std::is_same_v<decltype(value), uint32_t&>;
+      knobs.push_back({key, &numbers.back(), lowest, highest, kWhole});
+    });
+    MR_RETURN_IF_ERROR(Read(file.at("task"), name + ": task", knobs, nullptr));
+    VisitNumbers(&m, [&](std::string_view, auto& value, double, double) {
+      SetNumber(numbers.front(), &value);
+      numbers.pop_front();
+    });
   } catch (const std::exception& e) {
     return InvalidArgument(name + ": not a model file: " + e.what());
   }

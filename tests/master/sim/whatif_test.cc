@@ -17,8 +17,8 @@ Experiment Mixed(const std::string& policies, double factor = 2) {
   w.slots.total = 2;
   e.cluster.workers.assign(8, w);
   for (size_t i = 0; i < 8; i += 2) e.cluster.workers[i].speed = 1 / factor;
-  e.tasks.tail = 0;
-  e.tasks.sigma = .1;
+  e.tasks.luck.tail = 0;
+  e.tasks.luck.sigma = .1;
   e.policies = policies;
   e.seed = 7;
   for (int j = 0; j < 6; ++j) {
@@ -275,7 +275,7 @@ TEST(WhatIfTest, ParametersComeOutOfAHistory) {
   // Speeds are relative: the cost belongs to the speed that is called 1.
   EXPECT_NEAR(tasks->map_cost / cluster->workers[1].speed / 3e-7, 1, .15);
   EXPECT_EQ(tasks->launch_delay, Millis(40));
-  EXPECT_NEAR(tasks->sigma, .1, .05);
+  EXPECT_NEAR(tasks->luck.sigma, .1, .05);
   EXPECT_EQ(cluster->racks[0].name, "here");
   EXPECT_EQ(ParseTasksToml("[[worker]]\n", "it").status().code(), Code::kInvalidArgument);
   EXPECT_EQ(ParseTasksToml("[task]\nmap_csot = 1.0\n", "it").status().code(), Code::kInvalidArgument);
