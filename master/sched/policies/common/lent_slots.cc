@@ -38,6 +38,12 @@ size_t SlotsThatComeBack(const State& state) {
   return n;
 }
 
+uint64_t HeldSlots(const State& state) {
+  uint64_t held = 0;
+  for (const auto& [number, queue] : state.busy_queues()) held += queue->held_total();
+  return held - SlotsThatComeBack(state);
+}
+
 size_t FreeOrLent(const State& state, SlotKind kind, size_t enough) {
   const std::set<WorkerId>& free = state.free(kind);
   std::set<WorkerId> lent;

@@ -10,6 +10,8 @@ namespace mr::sched {
 bool ComesBack(const State& state, const AttemptId& lent);
 // Returns how many lent slots come back.
 size_t SlotsThatComeBack(const State& state);
+// Returns the slots in use. Lent slots that come back count as free.
+uint64_t HeldSlots(const State& state);
 // Returns the workers that have room for an attempt of this kind, or would have it without lent slots. Counts up to
 // `enough` only.
 size_t FreeOrLent(const State& state, SlotKind kind, size_t enough);

@@ -7,6 +7,7 @@
 #include "master/sched/policies/common/fair_share.h"
 #include "master/sched/policies/common/figures.h"
 #include "master/sched/policies/common/lent_slots.h"
+#include "master/sched/policies/dolly/clone_credit.h"
 #include "master/sched/policies/dolly/dolly_budget.h"
 #include "master/sched/policies/dolly/dolly_facts.h"
 #include "master/sched/policies/dolly/dolly_rules.h"
@@ -26,6 +27,7 @@ struct Options {
   Admission admission = Admission::kBudget;
   bool partial = false;
   bool in_share = false;
+  CloneCredit credit{0, Cause::kClone};
 };
 
 // Shares and ceilings are sums and quotients of doubles: a demand that equals the limit fits.
@@ -44,6 +46,7 @@ class Dolly final : public Policy {
     } else if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
       budget_.End(view, ended->jobs, &plan);
       options_.chance.Learn(view, ended->jobs, &plan);
+      options_.credit.Learn(view, ended->jobs, &plan);
     }
   }
 
@@ -58,6 +61,7 @@ class Dolly final : public Policy {
     if (code == ReasonCode::kNone || code == DollyReason::kCloned) return std::nullopt;
     const double n = static_cast<double>(stage.tasks.size());
     if (code == DollyReason::kCloneEnough) return Reason{code, "", {n, options_.chance.Of(view) * 100}};
+    if (code == DollyReason::kShareSpent) return Reason{code, "", {options_.credit.share() * 100}};
     const double asked = n * CloneCount(options_.chance.Of(view), static_cast<uint32_t>(n), options_.epsilon);
     const uint64_t all = view.state().slots().total;
     if (code == DollyReason::kNoBudget) {
@@ -75,13 +79,6 @@ class Dolly final : public Policy {
   }
 
  private:
-  // Returns the slots in use. Lent slots that come back count as free.
-  static uint64_t HeldSlots(const State& state) {
-    uint64_t held = 0;
-    for (const auto& [number, queue] : state.busy_queues()) held += queue->held_total();
-    return held - SlotsThatComeBack(state);
-  }
-
   // Decides the phases whose first task is about to run.
   void Offer(const View& view, Plan* plan) const {
     // Only the edits so far: new ones are appended.
@@ -145,6 +142,7 @@ class Dolly final : public Policy {
       plan->Remember(kOfJob, FactId(job.id), Verdict(id.stage), static_cast<int64_t>(code));
     };
     if (c <= 1) return say(DollyReason::kCloneEnough);
+    if (options_.credit.WhyNot(view, n)) return say(DollyReason::kShareSpent);
     const auto size = n;
     n = static_cast<uint32_t>(std::count_if(stage.tasks.begin(), stage.tasks.end(), MayBeCloned));
     if (n == 0) return say(DollyReason::kCloneEnough);
@@ -199,6 +197,8 @@ Result<std::unique_ptr<Policy>> MakeDolly(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const size_t admission, params->Choice("admission", {"budget", "preempt", "fcfs"}));
   MR_ASSIGN_OR_RETURN(o.partial, params->Flag("partial", false));
   MR_ASSIGN_OR_RETURN(o.in_share, params->Flag("in_share", false));
+  MR_ASSIGN_OR_RETURN(const double share, params->Number("share", 0, 0, 1));
+  o.credit = CloneCredit(share, Cause::kClone);
   o.budget.originals = charge == 0;
   o.admission = static_cast<Admission>(admission);
   return std::unique_ptr<Policy>(std::make_unique<Dolly>(o));

@@ -19,7 +19,9 @@
 // - partial (off). on: as many tasks of a phase as fit are cloned.
 // - in_share (off). on: tau does not bind a job that holds, all clones counted, no more slots than its fair share
 //   (fair_share.h). beta does.
+// - share (0: off): clones take at most that share of all slot time (clone_credit.h).
 // Departures:
+// - share is not the paper's. Its budget is a share of the cluster, which an idle cluster's few jobs would fill.
 // - in_share is not the paper's. tau keeps clones from the slots of others that wait, but a job takes its own share
 //   from nobody. On a full cluster small jobs would have no clones (adr/0010).
 // - p is measured from attempts of jobs that ended; killed ones count by the progress that they had reported.

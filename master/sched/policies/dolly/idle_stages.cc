@@ -5,6 +5,11 @@
 
 namespace mr::sched {
 
+std::optional<Reason> IdleLimits::WhyNot(const View& view, size_t tasks) const {
+  if (auto why = worth.WhyNot(view, tasks)) return why;
+  return credit.WhyNot(view, tasks);
+}
+
 bool QueueKeepsClonesOut(const State& state, const Job& job, SlotKind kind) {
   if (state.QueueFull(job, kind)) return true;
   const Queue& q = *job.in_queue;
@@ -13,10 +18,11 @@ bool QueueKeepsClonesOut(const State& state, const Job& job, SlotKind kind) {
   return held + 1 >= q.max_share && (q.has_ready() || q.has_early(0) || q.has_early(1));
 }
 
-bool IdleStages::Serves(const Job& job, uint32_t stage, SlotKind kind) const {
+bool IdleStages::Serves(const View& view, const Job& job, uint32_t stage, SlotKind kind) const {
   const StageSpec& spec = job.graph.stages[stage];
   const Stage& s = job.stages[stage];
-  return spec.slot_kind == kind && s.tasks.size() <= tasks_ && !spec.side_effects && !MayDiffer(job, stage);
+  return spec.slot_kind == kind && s.tasks.size() <= tasks_ && !spec.side_effects && !MayDiffer(job, stage) &&
+         !limits_.WhyNot(view, s.tasks.size());
 }
 
 std::vector<IdleStage>& IdleStages::SeenBy(const View& view, SlotKind kind) {
@@ -27,7 +33,7 @@ std::vector<IdleStage>& IdleStages::SeenBy(const View& view, SlotKind kind) {
   stages.clear();
   for (const StageKey& key : view.speculable(kind)) {
     const Job& job = *state.FindJob(key.stage.job);
-    if (Serves(job, key.stage.stage, kind)) stages.push_back({&job, &job.stages[key.stage.stage], key.stage});
+    if (Serves(view, job, key.stage.stage, kind)) stages.push_back({&job, &job.stages[key.stage.stage], key.stage});
   }
   return stages;
 }

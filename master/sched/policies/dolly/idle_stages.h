@@ -8,6 +8,8 @@
 
 #include "master/sched/plan.h"
 #include "master/sched/policies/common/hopeful.h"
+#include "master/sched/policies/dolly/clone_credit.h"
+#include "master/sched/policies/dolly/idle_worth.h"
 
 namespace mr::sched {
 
@@ -21,13 +23,23 @@ struct IdleStage {
   const StageSpec& spec() const { return job->graph.stages[id.stage]; }
 };
 
+// Which phases may have clones on idle slots: by what such clones gained, and what they took.
+struct IdleLimits {
+  IdleWorth worth;
+  CloneCredit credit;
+  // Returns why a phase of this many tasks may have none now, or nullopt.
+  std::optional<Reason> WhyNot(const View& view, size_t tasks) const;
+};
+
 class IdleStages {
  public:
   // attempts: most per task, all counted. tasks: most per stage.
-  IdleStages(uint32_t attempts, size_t tasks) : attempts_(attempts), tasks_(tasks) {}
+  IdleStages(uint32_t attempts, size_t tasks, const IdleLimits& limits)
+      : attempts_(attempts), tasks_(tasks), limits_(limits) {}
 
-  // Returns whether the stage is small enough, and a clone can change only the time of its end.
-  bool Serves(const Job& job, uint32_t stage, SlotKind kind) const;
+  // Returns whether the stage is small enough, clones of such stages pay, and a clone can change only the time of its
+  // end.
+  bool Serves(const View& view, const Job& job, uint32_t stage, SlotKind kind) const;
   // Returns the i-th stage with a task for some worker; null: there are fewer. A caller that launches a clone of it
   // sets `looked` back.
   IdleStage* WithAny(const View& view, SlotKind kind, size_t i);
@@ -52,6 +64,7 @@ class IdleStages {
 
   const uint32_t attempts_;
   const size_t tasks_;
+  const IdleLimits limits_;
   // Cache of this round. It changes no decision.
   std::array<std::vector<IdleStage>, 2> seen_;
   std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};

@@ -38,8 +38,8 @@ bool AnyWaitsFor(const State& state, const SlotOffer& offer) {
 
 class Opportunistic final : public Policy {
  public:
-  Opportunistic(uint32_t attempts, size_t tasks, double fill)
-      : attempts_(attempts), tasks_(tasks), stages_(attempts, tasks), workers_(fill) {}
+  Opportunistic(uint32_t attempts, size_t tasks, double fill, const IdleLimits& limits)
+      : attempts_(attempts), tasks_(tasks), limits_(limits), stages_(attempts, tasks, limits), workers_(fill) {}
   std::string_view name() const override { return "opportunistic"; }
   // scores: for by_score, the index of attempts that run alone or beside clones on lent slots.
   void AddNeeds(Needs* needs) const override { needs->statistics |= StatisticsWanted{.any = true, .scores = true}; }
@@ -47,6 +47,10 @@ class Opportunistic final : public Policy {
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     const auto* offer = std::get_if<SlotOffer>(&trigger);
     if (offer != nullptr && offer->idle && plan.passed().empty()) Lend(*offer, view, &plan);
+    if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
+      limits_.worth.Learn(view, ended->jobs, &plan);
+      limits_.credit.Learn(view, ended->jobs, &plan);
+    }
   }
 
   bool Seeks(const View& view, SlotKind kind) const override { return stages_.WithAny(view, kind, 0) != nullptr; }
@@ -63,6 +67,7 @@ class Opportunistic final : public Policy {
     if (MayDiffer(job, id.task.stage)) return Reason{DollyReason::kRandomOperator, "", {}};
     if (TimesFailed(task) >= kFailuresOfCloned)
       return Reason{DollyReason::kFailedTwice, "", {double(TimesFailed(task))}};
+    if (auto why = limits_.WhyNot(view, stage.tasks.size())) return why;
     if (QueueKeepsClonesOut(state, job, spec.slot_kind)) {
       return Reason{
           DollyReason::kQueueFull, "", {double(HeldInQueue(state, *job.in_queue)), double(job.in_queue->max_share)}};
@@ -89,7 +94,7 @@ class Opportunistic final : public Policy {
         const Job& job = *state.FindJob(key.stage.job);
         if (++n > kStagesSeen) return true;
         if (job.list == nullptr || !job.list->statistics.speculation) continue;
-        if (!view.Serves(job) || !stages_.Serves(job, key.stage.stage, kind)) return true;
+        if (!view.Serves(job) || !stages_.Serves(view, job, key.stage.stage, kind)) return true;
       }
     }
     return false;
@@ -129,6 +134,7 @@ class Opportunistic final : public Policy {
 
   const uint32_t attempts_;
   const size_t tasks_;
+  const IdleLimits limits_;
   // Caches. They change no decision.
   mutable IdleStages stages_;
   mutable EmptierWorkers workers_;
@@ -140,8 +146,11 @@ Result<std::unique_ptr<Policy>> MakeOpportunistic(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const double attempts, params->Number("attempts", 2, 2, kMostRunning));
   MR_ASSIGN_OR_RETURN(const double tasks, params->Number("tasks", 50, 1, 1e6));
   MR_ASSIGN_OR_RETURN(const double fill, params->Number("fill", 0.5, 0, 1));
+  MR_ASSIGN_OR_RETURN(const double worth, params->Number("worth", 0, 0, 100));
+  MR_ASSIGN_OR_RETURN(const double share, params->Number("share", 0, 0, 1));
   return std::unique_ptr<Policy>(
-      std::make_unique<Opportunistic>(static_cast<uint32_t>(attempts), static_cast<size_t>(tasks), fill));
+      std::make_unique<Opportunistic>(static_cast<uint32_t>(attempts), static_cast<size_t>(tasks), fill,
+                                      IdleLimits{IdleWorth(worth), CloneCredit(share, Cause::kOpportunistic)}));
 }
 
 }  // namespace mr::sched

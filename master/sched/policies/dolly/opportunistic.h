@@ -19,10 +19,14 @@
 // A task that would only wait for its inputs (early) takes a slot back, too, if it would have it without lending.
 // Policies that place work count lent slots as free when they keep room for speculation (place.h).
 //
+// With `worth`, phases get clones only where these shorten phases of their size enough for the slot time that they take
+// (idle_worth.h). With `share`, clones take at most that share of all slot time (clone_credit.h).
+//
 // With delay_assignment in the list each reader is bound to a replica, as readers of dolly's clones are.
 //
 // Parameters: attempts (2: of a task, all counted; 3 at most), tasks (50: Dolly's bins 1 and 2, table 3), fill (.5, a
-// guess). With the clone at most the share `fill` of a worker's slots is in use, or the clone is alone.
+// guess). With the clone at most the share `fill` of a worker's slots is in use, or the clone is alone. worth (0: off;
+// seconds of a phase saved per slot-second), share (0: off; of all slot time).
 #pragma once
 
 #include <memory>

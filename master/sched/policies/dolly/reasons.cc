@@ -78,6 +78,18 @@ constexpr ReasonText kDollyTexts[] = {
        return "not cloned on an idle slot: its queue holds " + text::Count(r, 0, "slot", "slots") + " of at most " +
               text::Number(r, 1) + ", and clones leave the last one to tasks that wait in it";
      }},
+    {DollyReason::kDoesNotPay, "does_not_pay",
+     [](const Reason& r) -> std::string {
+       return "not cloned on an idle slot: of the last phases of its size, a second of clones would save " +
+              text::Decimal(r, 0) + " s, and " + text::Decimal(r, 1) + " s is asked";
+     }},
+    {DollyReason::kShareSpent, "share_spent",
+     [](const Reason& r) -> std::string {
+       const std::string share = "not cloned: such clones may take " + text::Decimal(r, 0) + " % of all slot time";
+       return r.numbers.size() < 3 ? share + ", and their share was used when its phase began"
+                                   : share + ", with " + text::Decimal(r, 1) + " slot-seconds left, of which " +
+                                         text::Decimal(r, 2) + " are kept for smaller phases";
+     }},
     {DollyReason::kFailedTwice, "failed_twice",
      [](const Reason& r) -> std::string {
        return "not cloned: since its task last committed " + text::Count(r, 0, "attempt", "attempts") +

@@ -40,6 +40,11 @@ struct DollyReason {
   static constexpr ReasonCode kFailedTwice{88};
   // Ended: clones of a smaller phase take its place in the budget {slots they lack, tasks of that phase}
   static constexpr ReasonCode kSmallerPhase{90};
+  // No clone on an idle slot: clones of such phases saved too little {saved per slot time, least}
+  static constexpr ReasonCode kDoesNotPay{93};
+  // No clones: their share of the slot time is used {share: %, credit and what is kept for smaller phases, if known:
+  // slot-seconds}
+  static constexpr ReasonCode kShareSpent{94};
 };
 
 std::span<const ReasonText> DollyReasons();

@@ -14,6 +14,10 @@ namespace {
 
 constexpr size_t kOldestSeen = 64;
 constexpr size_t kJobsTold = 8;  // most jobs for which `why` reports a worker as slow
+// What moves is reported within a period, or once it has done 5 % (worker/daemon/progress.h). A report is overdue after
+// twice as long, since one may be under way.
+constexpr Duration kOverdue = kReportPeriod * 2;
+constexpr double kFirstReport = .05;
 
 class Late final : public Speculation {
  public:
@@ -49,10 +53,14 @@ class Late final : public Speculation {
 
   bool Shuns(const Job& job, WorkerId worker) const override { return SlowNode(job.statistics, worker); }
 
-  Estimate EstimateOf(const View& view, const StageStatistics& s, const Task& task, const Attempt& a) const {
+  // Returns nullopt if nothing is known of the attempt yet.
+  std::optional<Estimate> EstimateOf(const View& view, const StageStatistics& s, const Task& task,
+                                     const Attempt& a) const {
     // Once it has taken its whole input, its score does not show how much is left.
     if (ScoreOf(a) == kWholeScore && !s.durations.empty()) return EstimateByAge(view, a);
-    Estimate e = PlainEstimate(view, task, a);
+    if (!Measured(task, a)) return EstimateByAge(view, a);
+    if (ScoreOf(a) == 0 && Age(view, a) < OverdueAt(s, task, a)) return std::nullopt;
+    Estimate e = PlainEstimate(view, a);
     if (!by_phases_ || a.samples.empty() || a.samples.back().phase == 0 || a.samples.back().phase > 3) return e;
     const size_t phase = a.samples.back().phase - 1;
     const Instant began = phase == 0 ? a.started_at : phase == 1 ? a.sort_at : a.reduce_at;
@@ -72,11 +80,27 @@ class Late final : public Speculation {
     return {1 / age, age};
   }
 
-  static Estimate PlainEstimate(const View& view, const Task& task, const Attempt& a) {
-    const bool measured = InputBytes(task, a) > 0 || (!a.samples.empty() && a.samples.back().phase > 0);
-    if (!measured) return EstimateByAge(view, a);
+  // Returns whether its score says how much it has done.
+  static bool Measured(const Task& task, const Attempt& a) {
+    return InputBytes(task, a) > 0 || (!a.samples.empty() && a.samples.back().phase > 0);
+  }
+
+  // Returns the age from which an attempt without a report counts as slow. Other attempts show how long a first report
+  // takes with as much input.
+  static Duration OverdueAt(const StageStatistics& s, const Task& task, const Attempt& a) {
+    if (s.rates.empty()) return kOverdue;
+    const double bytes = static_cast<double>(InputBytes(task, a)), read = static_cast<double>(s.measured_bytes);
+    const double input = read > 0 ? std::max(1.0, bytes * s.measured / read) : 1;
+    return std::max(kOverdue, FromSeconds(2 * kFirstReport * input / Percentile(s.rates, .5)));
+  }
+
+  static Estimate PlainEstimate(const View& view, const Attempt& a) {
     const double score = static_cast<double>(ScoreOf(a)) / static_cast<double>(kWholeScore);
-    if (score == 0) return {0, std::numeric_limits<double>::infinity()};
+    if (score == 0) {
+      // It has done less than is reported at once.
+      const double rate = kFirstReport / std::max(1e-9, Age(view, a).seconds());
+      return {rate, (1 - kFirstReport) / rate};
+    }
     const Duration silent = view.now() - a.samples.back().at;
     const double running = Age(view, a).seconds() - std::min(silent, kReportPeriod).seconds();
     const double rate = score / std::max(1e-9, running);
@@ -101,7 +125,10 @@ class Late final : public Speculation {
     const StageStatistics& s = view.state().FindStage(id.task.stage_id())->statistics;
     const Task& task = *view.state().FindTask(id.task);
     const Attempt& a = *view.state().FindAttempt(id);
-    const Estimate e = EstimateOf(view, s, task, a);
+    const std::optional<Estimate> estimate = EstimateOf(view, s, task, a);
+    if (!estimate)
+      return Reason{LateReason::kNotReported, "", {Age(view, a).seconds(), OverdueAt(s, task, a).seconds()}};
+    const Estimate e = *estimate;
     const double threshold = Percentile(s.rates, slow_task_), anew = SecondsAnew(view, id.task.stage_id(), s, task, a);
     if (e.rate >= threshold) return Reason{LateReason::kNotSlow, "", {e.rate * 100, threshold * 100}};
     if (gain_ > 0 && e.left <= gain_ * anew) return Reason{LateReason::kNoGain, "", {e.left, anew}};
@@ -139,7 +166,9 @@ class Late final : public Speculation {
     double longest = 0;
     const auto consider = [&](AttemptKey key) {
       const Attempt& a = AttemptOf(stage, key);
-      const Estimate e = EstimateOf(view, s, stage.tasks[key.first], a);
+      const std::optional<Estimate> estimate = EstimateOf(view, s, stage.tasks[key.first], a);
+      if (!estimate) return;
+      const Estimate e = *estimate;
       if (e.rate >= threshold || (best && e.left <= longest)) return;
       if (gain_ > 0 && e.left <= gain_ * SecondsAnew(view, id, s, stage.tasks[key.first], a)) return;
       if (!Eligible(view, id, key, worker)) return;

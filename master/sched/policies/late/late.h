@@ -18,7 +18,8 @@
 // - Percentiles are over running and finished attempts of the stage. Those of workers are over workers on which
 //   something of the job ran: nothing is known against the others.
 // - T_running ends with the last report, plus the time without one since one was due.
-// - An attempt with a known input that has not reported has a score of 0, the lowest.
+// - An attempt with a known input that has not reported is unknown until a report is overdue. Then its score is at most
+//   5 %, the share that is reported at once, and its rate that of 5 %.
 // - An attempt without byte totals has no score. Its rate is at most 1 / T_running: it is slow once it ran longer than
 //   slow ones took, and is expected to need as much again. The same holds, once others have finished, for one that has
 //   taken all of its input and still runs. A command that was piped a small split has a score of 1 at once.

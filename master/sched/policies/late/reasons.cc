@@ -13,7 +13,7 @@ constexpr ReasonText kLateTexts[] = {
      [](const Reason& r) -> std::string {
        return "speculative attempt: the task is slow, at " + text::Decimal(r, 1) + " % per second against a limit of " +
               text::Decimal(r, 2) +
-              (!r.numbers.empty() && std::isinf(r.numbers[0])
+              (!r.numbers.empty() && std::isinf(r.numbers[0])  // version 18 and before
                    ? ", and has not moved yet"
                    : ", and of the slow ones it would end last, in " + text::Decimal(r, 0) + " s");
      }},
@@ -39,6 +39,11 @@ constexpr ReasonText kLateTexts[] = {
               " and with " + text::Decimal(r, 0) +
               " s to go: it gets a speculative attempt as soon as a worker that never ran its task, and is not slow, "
               "has a free slot";
+     }},
+    {LateReason::kNotReported, "not_reported",
+     [](const Reason& r) -> std::string {
+       return "without a speculative attempt: it has run " + text::Decimal(r, 0) +
+              " s without a report, and one is overdue after " + text::Decimal(r, 1) + " s";
      }},
     {LateReason::kSlowNode, "slow_node",
      [](const Reason& r) -> std::string {

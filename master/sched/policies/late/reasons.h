@@ -20,6 +20,8 @@ struct LateReason {
   static constexpr ReasonCode kSlowButNotYet{67};
   // No speculative attempts on this worker: slow for this job {epoch, seq, progress, limit}
   static constexpr ReasonCode kSlowNode{74};
+  // No speculative attempt: it has not reported yet {seconds of age, age at which a report is overdue}
+  static constexpr ReasonCode kNotReported{92};
 };
 
 std::span<const ReasonText> LateReasons();

@@ -1,0 +1,92 @@
+// How much clones on idle slots saved, and could have saved, in phases built by hand.
+#include <gmock/gmock.h>
+
+#include "master/sched/policies/dolly/clone_credit.h"
+#include "master/sched/policies/dolly/idle_worth.h"
+
+namespace mr::sched {
+namespace {
+
+constexpr Instant At(double seconds) { return {FromSeconds(seconds).ns}; }
+
+Attempt Ran(uint32_t number, Cause cause, AttemptState state, double from, double to) {
+  Attempt a;
+  a.number = number;
+  a.cause = cause;
+  a.state = state;
+  a.launched_at = a.started_at = At(from);
+  a.ended_at = At(to);
+  return a;
+}
+
+// A phase of one attempt per task, each from 0 to these seconds.
+Stage Phase(const std::vector<double>& ends) {
+  Stage stage;
+  for (const double end : ends) {
+    stage.tasks.emplace_back();
+    stage.tasks.back().attempts = {Ran(1, Cause::kFirst, AttemptState::kCommitted, 0, end)};
+  }
+  return stage;
+}
+
+TEST(IdleWorthTest, AStragglerIsAPotential) {
+  const PhaseWorth worth = WorthOf(Phase({10, 10, 10, 40}), At(40));
+  EXPECT_DOUBLE_EQ(worth.potential, 30);
+  EXPECT_DOUBLE_EQ(worth.cost, 40) << "a clone of ten seconds for each";
+  EXPECT_DOUBLE_EQ(worth.held, 70);
+  EXPECT_DOUBLE_EQ(worth.saved, 0);
+  EXPECT_DOUBLE_EQ(worth.spent, 0);
+}
+
+TEST(IdleWorthTest, EqualTasksAndFewOnesHaveNone) {
+  EXPECT_DOUBLE_EQ(WorthOf(Phase({10, 11, 12, 14}), At(14)).potential, 0);
+  EXPECT_DOUBLE_EQ(WorthOf(Phase({10, 90}), At(90)).potential, 0) << "two tasks have no usual time";
+  EXPECT_DOUBLE_EQ(WorthOf(Phase({90}), At(90)).cost, 0);
+}
+
+TEST(IdleWorthTest, AWinSavesWhatTheLoserHadLeft) {
+  Stage stage = Phase({10, 10, 10});
+  Attempt slow = Ran(1, Cause::kFirst, AttemptState::kKilled, 0, 12);
+  slow.samples = {{At(12), 0, 30, 100, 0}};  // 30 % after 12 s: it would have ended after 40
+  ASSERT_GT(ScoreOf(slow), 0);
+  stage.tasks[2].attempts = {slow, Ran(2, Cause::kOpportunistic, AttemptState::kCommitted, 2, 12)};
+  PhaseWorth worth = WorthOf(stage, At(12));
+  EXPECT_NEAR(worth.saved, 28, 1e-6);
+  EXPECT_DOUBLE_EQ(worth.spent, 10);
+  EXPECT_NEAR(worth.potential, 30, 1e-6);
+
+  // A loser that is still being stopped counts as stopped now; one that never reported shows no gain.
+  stage.tasks[2].attempts[0].state = AttemptState::kEnding;
+  stage.tasks[2].attempts[0].ended_at = {};
+  EXPECT_NEAR(WorthOf(stage, At(12)).saved, 28, 1e-6);
+  stage.tasks[2].attempts[0].samples.clear();
+  EXPECT_DOUBLE_EQ(WorthOf(stage, At(12)).saved, 0);
+}
+
+TEST(IdleWorthTest, AClonesWinByLuckSavesNothing) {
+  Stage stage = Phase({10, 10, 10});
+  Attempt equal = Ran(1, Cause::kFirst, AttemptState::kKilled, 0, 10);
+  equal.samples = {{At(9), 0, 90, 100, 0}};
+  stage.tasks[2].attempts = {equal, Ran(2, Cause::kOpportunistic, AttemptState::kCommitted, 0, 10)};
+  EXPECT_NEAR(WorthOf(stage, At(10)).saved, 0, 1e-6);
+}
+
+TEST(IdleWorthTest, APhaseThatDidNotEndSaysNothing) {
+  Stage stage = Phase({10, 10, 40});
+  stage.tasks[2].attempts[0].state = AttemptState::kKilled;
+  const PhaseWorth worth = WorthOf(stage, At(40));
+  EXPECT_DOUBLE_EQ(worth.potential + worth.saved + worth.cost, 0);
+}
+
+TEST(CloneCreditTest, SlotTimeIsCountedByCause) {
+  Stage stage = Phase({10, 10});
+  stage.tasks[1].attempts.push_back(Ran(2, Cause::kClone, AttemptState::kKilled, 4, 10));
+  stage.tasks[1].attempts.push_back(Ran(3, Cause::kClone, AttemptState::kEnding, 8, 0));
+  stage.tasks[1].attempts.back().ended_at = {};
+  const SlotTime time = SlotTimeOf(stage, Cause::kClone, At(11));
+  EXPECT_DOUBLE_EQ(time.all, 29);
+  EXPECT_DOUBLE_EQ(time.of_cause, 9);
+}
+
+}  // namespace
+}  // namespace mr::sched
