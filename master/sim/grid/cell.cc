@@ -71,7 +71,7 @@ Status ReadCalibrated(const std::string& source, const std::string& text, TaskMo
     of.Text("name", &name);
     const Node* tasks = of.Any("task");
     if (name != source || tasks == nullptr) continue;
-    // What a source does not separate is in its luck, so the default's luck goes.
+    // A source's luck has all that it does not separate, so the default's luck goes.
     m->luck = m->skew = m->machine = {};
     Fields numbers(*tasks, "the source '" + name + "'", &error);
     ReadTasks(&numbers, m);
@@ -145,6 +145,7 @@ GridCell ParseCell(const Node& table, const Grid& grid, FirstError* error) {
   f.Flag("bursts", &c.bursts);
   f.Flag("deadlines", &c.deadlines);
   f.Flag("noise", &c.noise);
+  f.Number("slot_time", &c.slot_time, .1, 10);
   f.Whole("jobs", &c.jobs, 1, kMostJobs);
   f.Flag("quick", &c.quick);
   c.load = load / 100;

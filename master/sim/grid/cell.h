@@ -39,6 +39,8 @@ struct GridCell {
   uint32_t workers = 0, slots = 4;
   double slow = 0;  // share of the machines' time
   bool bursts = false, deadlines = false, noise = false;
+  // Slot time under the first reference over the expected one, measured: reduces that wait for maps, contention.
+  double slot_time = 1;
   uint32_t jobs = 0;   // of one run
   bool quick = false;  // in the part for CI
 };

@@ -1,4 +1,4 @@
-// What a job is expected to take in slot time, so that arrivals can meet a load. Pure.
+// The slot time that a job is expected to take, so that arrivals can meet a load. Pure.
 #pragma once
 
 #include "master/sim/engine/model.h"
@@ -16,7 +16,7 @@ struct Surroundings {
 
 // Returns the mean seconds for which an attempt of the stage holds a slot. A phase takes as long as its bottleneck: its
 // computing, its bytes of disk, or its bytes of network. Maps read locally; a reduce's input crosses the network. Waits
-// for inputs are left out, and so is the time of extra attempts.
+// of reduces for maps, and extra attempts, are left out: they are a list's doing.
 double ExpectedSeconds(const StageModel& stage, const TaskModel& tasks, const Surroundings& around);
 
 // Returns the slot-seconds of the whole job.

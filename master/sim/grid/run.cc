@@ -56,7 +56,7 @@ class Work {
       for (uint32_t s = 0; s < o_.seeds; ++s) units_.push_back({cells_.size() - 1, s});
       left_.resize(cells_.size(), o_.seeds);
       cpu_.resize(cells_.size());
-      loads_.resize(cells_.size(), std::vector<double>(o_.seeds));
+      used_.resize(cells_.size(), std::vector<double>(o_.seeds));
     }
     return Status::Ok();
   }
@@ -84,7 +84,7 @@ class Work {
     MR_RETURN_IF_ERROR(status_);
     for (size_t c = 0; c < cells_.size(); ++c) {
       if (!cells_[c].skipped.empty()) continue;
-      for (const double load : loads_[c]) cells_[c].load += load / o_.seeds;
+      for (const double used : used_[c]) cells_[c].load += used / o_.seeds;
     }
     return std::move(cells_);
   }
@@ -110,8 +110,7 @@ class Work {
                         o_.lists[l] + "' stopped " + wrong);
       }
       cell.runs[l][unit.seed] = NumbersOf(run);
-      const double span = world.jobs.back().submit;
-      if (l == 0) loads_[unit.cell][unit.seed] = run.totals().busy / (span * world.cluster.slots());
+      if (l == 0) used_[unit.cell][unit.seed] = run.totals().busy / (world.jobs.back().submit * world.cluster.slots());
     }
     return Status::Ok();
   }
@@ -123,7 +122,7 @@ class Work {
   std::vector<Unit> units_;
   std::vector<uint32_t> left_;
   std::vector<double> cpu_;
-  std::vector<std::vector<double>> loads_;
+  std::vector<std::vector<double>> used_;
   std::atomic<size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;  // guards what follows, left_ and cpu_

@@ -26,8 +26,8 @@ struct CellRuns {
   size_t cell = 0;                         // index in Grid::cells
   std::string skipped;                     // why it has not run; else ""
   std::vector<std::vector<SeedRun>> runs;  // by list, then by seed
-  // Slot time under the first list until the last submit, as a share of all slots: the mean over the seeds. It is what
-  // the load has come to.
+  // The load that came about: slot time under the first list, over all slots until the last submit. The mean over the
+  // seeds.
   double load = 0;
 };
 

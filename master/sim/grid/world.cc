@@ -186,7 +186,7 @@ Result<Experiment> MakeWorld(const Grid& grid, const GridCell& cell, const Sourc
   const Surroundings around{worker.disk, worker.down, 1 + cell.load * (cell.slots - 1)};
   double work = 0, at = 0;
   for (const JobModel& job : e.jobs) work += ExpectedSlotSeconds(job, e.tasks, around);
-  const double span = work / (cell.load * e.cluster.slots());
+  const double span = work * cell.slot_time / (cell.load * e.cluster.slots());
   Rng rng = Rng::Stream(seed, "arrivals");
   for (size_t j = 0; j < e.jobs.size(); ++j) {
     if (j > 0) at += RandomGap(rng, 1, cell.bursts ? kBursts : 1);

@@ -23,11 +23,10 @@ TaskModel TasksOf(const Grid& grid, const GridCell& cell);
 
 // Makes the cell's experiment, without policies. The same cell and seed give the same experiment, whatever else runs.
 //
-// Load: arrivals are laid out so that the expected slot time of the seed's jobs (expected.h) is cell.load of all slots
-// from the first submit to the last. Gaps are exponential or hyperexponential, and scaled to exactly this time, since
-// drawn gaps in bursts would miss it by a fifth. An attempt shares its host's disk and network with as many others as
-// the load keeps busy.
-// Errors: kInvalidArgument: the generator rejects the source.
+// Load: arrivals are laid out so that the expected slot time of the seed's jobs (expected.h), times cell.slot_time, is
+// cell.load of all slots from the first submit to the last. Gaps are exponential or hyperexponential, and scaled to
+// exactly this time, since drawn gaps in bursts would miss it by a fifth. An attempt shares its host's disk and network
+// with as many others as the load keeps busy. Errors: kInvalidArgument: the generator rejects the source.
 Result<Experiment> MakeWorld(const Grid& grid, const GridCell& cell, const SourceJobs& source, uint64_t seed);
 
 }  // namespace mr::sim
