@@ -86,11 +86,10 @@ std::string Table(const GridReport& r) {
   std::string out;
   for (size_t l = 0; l < r.references.size(); ++l) out += Mark(l) + "  " + r.references[l] + "\n";
   for (size_t l = 0; l < r.judged.size(); ++l) out += Printed("[%zu]  ", l + 1) + r.judged[l] + "\n";
-  out += Printed(
-      "\nSeeds %llu to %llu. Ratio of completion to the better of (1) to (%zu), its interval, and which it is; "
-      "!: the interval is above the limit.\n",
-      static_cast<unsigned long long>(r.seed), static_cast<unsigned long long>(r.seed + r.seeds - 1),
-      r.references.size());
+  out +=
+      Printed("\nSeeds %llu to %llu. Ratio of completion to the better reference, its interval, and the reference.\n",
+              static_cast<unsigned long long>(r.seed), static_cast<unsigned long long>(r.seed + r.seeds - 1));
+  out += "!: the interval is above the limit. -: too few jobs.\n";
   out += "\n        ";
   for (const char* bin : kBinNames) out += Printed("  %-*s", kBinWidth - 1, bin);
   out.erase(out.find_last_not_of(' ') + 1);

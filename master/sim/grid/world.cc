@@ -32,8 +32,14 @@ constexpr double kSlowCap = 4, kSlowTasks = 20, kSlowLeast = 60;
 constexpr double kStartupShare = .1;
 // Noise of reports: guesses, since no record has progress.
 constexpr double kNoise = .2, kReportsLost = .02, kReportsLate = .05;
-// Reports per task at the most: with a period of a second, those of ten minutes would take nine tenths of a run.
-constexpr double kReports = 100;
+// The engine moves no flow by less than a byte per second, so a long task with few bytes would end early.
+constexpr double kTimedBytes = 1e9;
+// Below this share of a host's disk, the bytes that it serves to readers do not slow it. They are left out then, since
+// the model charges each disk every second.
+constexpr double kServed = .01;
+// Reports per task at the most: with a period of a second, those of ten minutes would take nine tenths of a run. The
+// model reports twentieths of a task at once.
+constexpr double kReports = 40;
 // Jobs from which the median of a generator's recorded times is taken, and their seed.
 constexpr char kSample[] = ",jobs=1000";
 constexpr uint64_t kSampleSeed = 1;
@@ -68,7 +74,10 @@ JobModel Reshaped(const JobModel& job, const GridCell& cell, double block) {
 JobModel Scaled(JobModel job, double seconds, double bytes) {
   for (StageModel& stage : job.stages) {
     for (float& duration : stage.durations) duration = static_cast<float>(duration * seconds);
-    stage.bytes = std::max<uint64_t>(stage.tasks, static_cast<uint64_t>(static_cast<double>(stage.bytes) * bytes));
+    stage.bytes = static_cast<uint64_t>(static_cast<double>(stage.bytes) * bytes);
+    if (!stage.durations.empty() && stage.bytes > 0) {
+      stage.bytes = std::max(stage.bytes, static_cast<uint64_t>(stage.tasks * kTimedBytes));
+    }
     stage.output_bytes = static_cast<uint64_t>(static_cast<double>(stage.output_bytes) * bytes);
   }
   return job;
@@ -156,6 +165,7 @@ TaskModel TasksOf(const Grid& grid, const GridCell& cell) {
   tasks.sort_cost *= times;
   tasks.reduce_cost *= times;
   tasks.startup = std::min(tasks.startup, kStartupShare * cell.task_seconds);
+  if (BlockOf(grid.tasks, cell) / cell.task_seconds * cell.slots < kServed * cell.disk) tasks.serve_disk = 0;
   tasks.report_period = std::max(tasks.report_period, FromSeconds(cell.task_seconds / kReports));
   if (cell.slow > 0) {
     // Beside the spread of a calibrated model, whose own tail goes.
