@@ -165,7 +165,8 @@ TaskModel TasksOf(const Grid& grid, const GridCell& cell) {
   tasks.sort_cost *= times;
   tasks.reduce_cost *= times;
   tasks.startup = std::min(tasks.startup, kStartupShare * cell.task_seconds);
-  if (BlockOf(grid.tasks, cell) / cell.task_seconds * cell.slots < kServed * cell.disk) tasks.serve_disk = 0;
+  const double disk = cell.disk > 0 ? cell.disk : WorkerSpec().disk;
+  if (BlockOf(grid.tasks, cell) / cell.task_seconds * cell.slots < kServed * disk) tasks.serve_disk = 0;
   tasks.report_period = std::max(tasks.report_period, FromSeconds(cell.task_seconds / kReports));
   if (cell.slow > 0) {
     // Beside the spread of a calibrated model, whose own tail goes.
