@@ -187,6 +187,14 @@ Result<int> RunReproduce(const Options& o) {
   return o.check && done->missed() > 0 ? kBroken : kOk;
 }
 
+Result<int> RunGrid(const Options& o) {
+  GridCommand command = o.grid;
+  const char* from = std::getenv("MR_DATA");
+  if (command.data.empty() && from != nullptr) command.data = from;
+  MR_ASSIGN_OR_RETURN(const size_t failed, RunGrid(command));
+  return command.check && failed > 0 ? kBroken : kOk;
+}
+
 Result<int> RunCalibrate(const Options& o) {
   CalibrateCommand command = o.calibrate;
   const char* from = std::getenv("MR_DATA");
@@ -205,7 +213,8 @@ int Main(const std::vector<std::string>& args) {
     (void)WriteAll(1, options->help);
     return kOk;
   }
-  auto exit = options->verb == "run"         ? RunLists(*options)
+  auto exit = options->grid.on               ? RunGrid(*options)
+              : options->verb == "run"       ? RunLists(*options)
               : options->verb == "replay"    ? RunReplay(options->replay)
               : options->verb == "reproduce" ? RunReproduce(*options)
               : options->verb == "calibrate" ? RunCalibrate(*options)

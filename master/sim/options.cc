@@ -63,6 +63,42 @@ CLI::App* AddCalibrate(CLI::App* app, CalibrateCommand* c) {
   return calibrate;
 }
 
+// Adds the options of run that are a grid's alone.
+CLI::Option* AddGrid(CLI::App* run, GridCommand* c) {
+  CLI::Option* grid =
+      run->add_option("--grid", c->file,
+                      "Run the cells of this file (default: the built-in grid), and compare the list that it judges, "
+                      "the master's default, with its references in each. --compare: further lists")
+          ->expected(0, 1);
+  run->add_option("--cell", c->cells, "With --grid: only the cell of this name, or cells with this in their names")
+      ->needs(grid);
+  run->add_option("--part", c->part, "With --grid: ci runs the cells for CI only, on fewer seeds")
+      ->check(CLI::IsMember({"ci"}))
+      ->needs(grid);
+  run->add_option("--jobs", c->threads, "With --grid: number of threads (default: number of cores)")
+      ->check(CLI::Range(1u, 1000u))
+      ->needs(grid);
+  run->add_flag("--check", c->check, "With --grid: exit 1 if a cell fails")->needs(grid);
+  return grid;
+}
+
+// Copies what a grid shares with other runs. Errors: kInvalidArgument: an option that a grid does not have.
+Status FinishGrid(const CLI::App& run, Options* o) {
+  GridCommand& c = o->grid;
+  for (const char* option :
+       {"--workload", "--cluster", "--model", "--scheduler", "--ablate", "--plot", "--format", "--report-period"}) {
+    if (run.count(option) > 0) return InvalidArgument(std::string("--grid and ") + option + " exclude each other");
+  }
+  c.on = true;
+  if (run.count("--seeds") > 0) c.seeds = o->run_seeds;
+  c.seed = o->seed;
+  c.compare = o->compare;
+  c.data = o->data;
+  c.form = o->form;
+  c.no_progress = o->no_progress;
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<Options> ParseOptions(std::vector<std::string> args) {
@@ -73,8 +109,9 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   CLI::App* run =
       app.add_subcommand("run", "Run a workload on a modelled cluster; print completion times, slot-seconds and bytes");
   run->add_option("--workload", o.workload,
-                  "Trace file, or generate:facebook|bing|recurring|mumak|google[,jobs=N][,gap=SECONDS]")
-      ->required();
+                  "Trace file, or generate:facebook|bing|recurring|mumak|google[,jobs=N][,gap=SECONDS]; required "
+                  "without --grid");
+  CLI::Option* grid = AddGrid(run, &o.grid);
   run->add_option("--format", o.format,
                   "Format of the trace (default: by its first line): swim, rumen, google, alibaba, tpch[:EXECUTORS], "
                   "wfinstances, coflow or bdb");
@@ -116,7 +153,8 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
       ->excludes(one)
       ->excludes(many);
   many->excludes(one);
-  run->add_option("--seeds", o.run_seeds, "Number of seeds, from --seed on; results are medians over them (default 1)")
+  run->add_option("--seeds", o.run_seeds,
+                  "Number of seeds, from --seed on; results are medians over them (default 1; with --grid 20)")
       ->check(CLI::Range(1u, 1000u));
   CLI::Option* plot = run->add_option("--plot", o.plot, "Write distributions of completion times to this file, as SVG");
   run->add_option("--plot-job", o.plot_job, "With --plot: also draw the slots of the N-th job")
@@ -144,6 +182,11 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   }
   if (swarm->parsed()) o.scheduler = swarm_scheduler;
   o.verb = app.get_subcommands().front()->get_name();
+  if (grid->count() > 0) {
+    MR_RETURN_IF_ERROR(FinishGrid(*run, &o));
+  } else if (o.verb == "run" && o.workload.empty()) {
+    return InvalidArgument("--workload is required; see mrsim run --help");
+  }
   return o;
 }
 

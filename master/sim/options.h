@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "master/sched/defaults.h"
 #include "master/sim/calibrate/command.h"
+#include "master/sim/grid/command.h"
 #include "master/sim/replay/command.h"
 
 namespace mr::sim {
@@ -29,6 +30,7 @@ struct Options {
   bool no_progress = false;
   ReplayCommand replay;
   CalibrateCommand calibrate;
+  GridCommand grid;  // run, in place of a workload
 };
 
 // Parses the arguments without the program's name. Errors: kInvalidArgument: usage.

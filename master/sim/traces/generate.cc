@@ -11,6 +11,7 @@
 #include "common/base/text.h"
 #include "master/sched/job_bins.h"
 #include "master/sim/engine/model.h"
+#include "master/sim/traces/gaps.h"
 #include "master/sim/traces/generate_measured.h"
 
 namespace mr::sim {
@@ -40,14 +41,6 @@ constexpr double kFrom[] = {1, kBinsOfMix[0] + 1, kBinsOfMix[1] + 1, kBinsOfMix[
 constexpr double kTo[] = {kBinsOfMix[0], kBinsOfMix[1], kBinsOfMix[2], kBinsOfMix[3], 5000}, kTail = .75;
 constexpr uint32_t kTasksPerReduce = 8;
 constexpr uint64_t kTaskBytes = uint64_t{128} << 20;
-
-// Draws from a hyperexponential of two branches with balanced means.
-double Gap(Rng& rng, double mean, double variation) {
-  const double c2 = variation * variation;
-  const double p = .5 * (1 + std::sqrt((c2 - 1) / (c2 + 1)));
-  const double branch = rng.Uniform() < p ? p : 1 - p;
-  return rng.Exponential(mean / (2 * branch));
-}
 
 uint32_t Tasks(Rng& rng, const Mix& mix) {
   double u = rng.Uniform();
@@ -106,6 +99,13 @@ bool Parse(std::string_view text, double* value) {
 
 }  // namespace
 
+double RandomGap(Rng& rng, double mean, double variation) {
+  const double c2 = variation * variation;
+  const double p = .5 * (1 + std::sqrt((c2 - 1) / (c2 + 1)));
+  const double branch = rng.Uniform() < p ? p : 1 - p;
+  return rng.Exponential(mean / (2 * branch));
+}
+
 Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
   const Mix* mix = &kMixes[0];
   double count = 0, gap = 0;  // 0: the mix's value
@@ -156,7 +156,7 @@ Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
   std::vector<JobModel> jobs;
   double at = 0;
   for (uint32_t j = 0; j < static_cast<uint32_t>(count); ++j) {
-    if (j > 0) at += Gap(rng, gap, mix->variation);
+    if (j > 0) at += RandomGap(rng, gap, mix->variation);
     const bool recurs = name == "recurring" && rng.Uniform() < kRecurs;
     if (recurs)
       jobs.push_back(RecurringJob(rng, recurring++));

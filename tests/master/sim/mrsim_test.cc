@@ -64,6 +64,10 @@ TEST(MrsimTest, ExitCodes) {
   EXPECT_EQ(Mrsim("run --workload " MR_SIM).exit, 2);
   EXPECT_EQ(Mrsim("run --workload generate:bing --format bong").exit, 2);
   EXPECT_EQ(Mrsim("run --workload generate:facebook --cluster /nowhere/x.toml").exit, 7);
+  EXPECT_EQ(Mrsim("run --grid --workload generate:facebook").exit, 2);
+  EXPECT_EQ(Mrsim("run --grid /nowhere/x.toml").exit, 7);
+  EXPECT_EQ(Mrsim("run --grid --cell nosuch").exit, 2);
+  EXPECT_EQ(Mrsim("run --workload generate:facebook --cell x").exit, 2);
   EXPECT_EQ(Mrsim("--help").exit, 0);
   EXPECT_EQ(Mrsim("swarm --count 3 --seed 9").exit, 0);
 }
@@ -102,6 +106,24 @@ TEST(MrsimTest, ComparesListsOnTheSameLuck) {
        {"(1)  fair,late\n(2)  without fair\n(3)  without late\n", "medians of 2 seeds", "LAUNCHED     WON"}) {
     EXPECT_THAT(table.text, HasSubstr(part));
   }
+}
+
+// Under fifo, small jobs wait for the large ones before them.
+TEST(MrsimTest, AGridExitsWith1OnlyUnderCheckWhenACellFails) {
+  const std::string path = testing::TempDir() + "mrsim_grid.toml";
+  std::ofstream(path) << "judged = \"fifo\"\nreferences = [\"fair\"]\n"
+                         "cells = [{ workload = \"g\", load = 90, task_seconds = 3, network = 125e6, disk = 1e9, "
+                         "reduces = 0, stragglers = \"s\", workers = 2, slots = 2, jobs = 60 }]\n"
+                         "[workload.g]\nsource = \"generate:facebook\"\n[stragglers.s]\n";
+  const std::string run = "run --grid " + path + " --seeds 4";
+  const Answer plain = Mrsim(run), checked = Mrsim(run + " --check --no-progress -o json");
+  std::remove(path.c_str());
+  EXPECT_EQ(plain.exit, 0) << plain.text;
+  EXPECT_THAT(plain.text, HasSubstr("1/1 cells, "));
+  EXPECT_THAT(plain.text, HasSubstr("FAIL  g-load90-net1Gb-disk1000MB-reduces0-s-3s-2x2: load 90 %"));
+  EXPECT_THAT(plain.text, HasSubstr("1 cells, 1 failed, 0 skipped"));
+  EXPECT_EQ(checked.exit, 1);
+  EXPECT_THAT(checked.text, testing::StartsWith("{\"version\":1,"));
 }
 
 TEST(MrsimTest, DrawsWhatItRan) {

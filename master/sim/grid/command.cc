@@ -1,0 +1,101 @@
+#include "master/sim/grid/command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <thread>
+
+#include "common/base/text.h"
+#include "common/io/files.h"
+#include "master/sched/scheduler.h"
+#include "master/sim/grid/report.h"
+
+namespace mr::sim {
+
+namespace {
+
+// The acceptance's least number of paired seeds.
+constexpr uint32_t kSeeds = 20;
+
+Result<Grid> LoadGrid(const std::string& file) {
+  const GridFiles built_in = BuiltInGrid();
+  std::string text(built_in.grid);
+  if (!file.empty()) {
+    auto read = ReadFile(file);
+    if (!read.ok()) return read.status().With("cannot read the grid '" + file + "'");
+    text = *std::move(read);
+  }
+  return ParseGrid(text, file.empty() ? "grid.toml" : file, std::string(built_in.calibrated));
+}
+
+// Returns the indexes of the cells with these names; of all whose names contain it, if no cell has the whole name.
+Result<std::vector<size_t>> Chosen(const Grid& grid, const GridCommand& c) {
+  std::vector<bool> named(grid.cells.size(), c.cells.empty());
+  for (const std::string& name : c.cells) {
+    const auto mark = [&](auto fits) {
+      bool any = false;
+      for (size_t i = 0; i < grid.cells.size(); ++i) {
+        if (!fits(grid.cells[i].name)) continue;
+        named[i] = any = true;
+      }
+      return any;
+    };
+    if (mark([&](const std::string& cell) { return cell == name; })) continue;
+    if (mark([&](const std::string& cell) { return cell.find(name) != std::string::npos; })) continue;
+    std::vector<std::string_view> names;
+    for (const GridCell& cell : grid.cells) names.push_back(cell.name);
+    return InvalidArgument("--cell '" + name + "': no cell has this in its name" + DidYouMean(name, names));
+  }
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i < named.size(); ++i) {
+    if (named[i] && (c.part.empty() || grid.cells[i].quick)) chosen.push_back(i);
+  }
+  if (chosen.empty()) return InvalidArgument("none of these cells is in the part for CI; leave out --part or --cell");
+  return chosen;
+}
+
+// Prints to standard error the cells that are done with their CPU time, and the time left.
+class Progress {
+ public:
+  Progress(const Grid& grid, size_t cells) : grid_(grid), cells_(cells), start_(std::time(nullptr)) {}
+
+  void operator()(size_t done, size_t all, size_t cell, double cpu) {
+    if (cell == grid_.cells.size()) return;
+    ++done_;
+    const double spent = static_cast<double>(std::time(nullptr) - start_);
+    const double left = spent * static_cast<double>(all - done) / static_cast<double>(done);
+    std::fprintf(stderr, "%zu/%zu cells, %s left: %s took %.1f s of CPU\n", done_, cells_,
+                 HumanDuration(FromSeconds(left)).c_str(), grid_.cells[cell].name.c_str(), cpu);
+  }
+
+ private:
+  const Grid& grid_;
+  const size_t cells_;
+  const std::time_t start_;
+  size_t done_ = 0;
+};
+
+}  // namespace
+
+Result<size_t> RunGrid(const GridCommand& c) {
+  MR_ASSIGN_OR_RETURN(const Grid grid, LoadGrid(c.file));
+  GridOptions o;
+  MR_ASSIGN_OR_RETURN(o.cells, Chosen(grid, c));
+  o.lists = grid.references;
+  o.lists.push_back(grid.judged);
+  for (const std::string& list : c.compare) {
+    MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(list).With("--compare '" + list + "'"));
+    o.lists.push_back(list);
+  }
+  o.seed = c.seed;
+  o.seeds = c.seeds > 0 ? c.seeds : !c.part.empty() ? grid.quick_seeds : kSeeds;
+  o.threads = c.threads > 0 ? c.threads : std::max(1u, std::thread::hardware_concurrency());
+  o.data = c.data;
+  if (!c.no_progress) o.progress = Progress(grid, o.cells.size());
+  MR_ASSIGN_OR_RETURN(const std::vector<CellRuns> cells, RunGrid(grid, o));
+  const GridReport report = ReportOf(grid, o, cells);
+  MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(report) : Table(report)));
+  return report.failed();
+}
+
+}  // namespace mr::sim
