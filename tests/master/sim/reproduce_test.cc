@@ -107,7 +107,7 @@ TEST(DollyFigures, ClonesStayInTheirBudgetAndShortenSmallJobs) {
             6u);
 }
 
-// What SWIM's sizes give: clones are alike.
+// The tasks of a cloned phase are alike in SWIM's sizes.
 TEST(DollyFigures, ClonesOfSwimsSizesAreAlike) {
   const auto r = Reproduce({"dolly:swim-facebook", "", 1, nullptr});
   ASSERT_TRUE(r.ok()) << r.status().ToString();
