@@ -10,6 +10,7 @@
 
 #include "master/sched/policies/dolly/reasons.h"
 #include "master/sim/studies/report.h"
+#include "master/sim/studies/setups.h"
 
 namespace mr::sim {
 
@@ -92,12 +93,24 @@ double GapsJudged(const std::vector<ReplicaGap>& gaps, double until) {
   return sum / std::size(kOmegas);
 }
 
+// Returns the tasks of the widest phase.
+uint32_t WidthOf(const JobModel& job) {
+  uint32_t width = 0;
+  for (const StageModel& stage : job.stages) width = std::max(width, stage.tasks);
+  return width;
+}
+
+// When the tasks of a phase began and ended, in seconds. A task begins with its first attempt.
+struct TaskTimes {
+  std::vector<double> from, until;
+};
+
 // Measures attempts.
 class Watched {
  public:
   explicit Watched(const std::vector<JobModel>& jobs) : held_(jobs.size()), times_(jobs.size()) {
     for (const JobModel& job : jobs) {
-      tasks_.push_back(job.tasks());
+      widths_.push_back(WidthOf(job));
       blocks_.push_back(job.stages[0].preferred);
     }
   }
@@ -123,10 +136,12 @@ class Watched {
     m["spread95"] = {Spread(.95, false)};
     m["cloned_spread50"] = {Spread(.5, true)};
     m["cloned_spread95"] = {Spread(.95, true)};
+    AddSlowest(&m);
     m["clones_in_small"] = {clones_all_ > 0 ? 100 * clones_small_ / clones_all_ : kNothing};
     m["budgeted"] = {clones_all_};
     m["lent"] = {lent_};
     m["preempted"] = {100.0 * static_cast<double>(preempted_) / static_cast<double>(launched_)};
+    m["first_slots"] = {100.0 * static_cast<double>(most_first_) / slots};
     m["small_slots"] = {100.0 * static_cast<double>(most_small_) / slots};
     std::vector<double> held = held_;
     std::sort(held.begin(), held.end());
@@ -157,7 +172,8 @@ class Watched {
     std::vector<double> reduces;  // starts
   };
 
-  bool Small(const AttemptId& id) const { return tasks_[job_of(id.task.job)] <= kSmallJob; }
+  bool First(const AttemptId& id) const { return widths_[job_of(id.task.job)] <= kFirstBin; }
+  bool Small(const AttemptId& id) const { return widths_[job_of(id.task.job)] <= kSmallJob; }
 
   void Launched(const sched::Launch& d, Instant at) {
     const TaskId& task = d.attempt.task;
@@ -165,7 +181,9 @@ class Watched {
     const bool clone = d.cause == Cause::kClone || job_of(job) + 1 != job.seq;
     if (clone) cloned_.insert(task.stage_id());
     live_[d.attempt] = {at, clone, d.cause == Cause::kOpportunistic};
+    began_.try_emplace(task, AsSeconds(at));
     ++launched_;
+    if (First(d.attempt)) most_first_ = std::max(most_first_, ++first_now_);
     if (Small(d.attempt)) most_small_ = std::max(most_small_, ++small_now_);
     const auto& blocks = blocks_[job_of(job)];
     if (task.stage == 0 && first_far_ == 0 && task.task < blocks.size()) {
@@ -189,7 +207,12 @@ class Watched {
       const auto* accept = std::get_if<sched::Accept>(&d);
       if (accept == nullptr || accept->attempt != e.attempt) continue;
       const auto [first, is_first] = first_replica_.try_emplace(e.attempt.task, AsSeconds(at));
-      if (accept->winner) ran_[e.attempt.task.stage_id()].push_back(AsSeconds(e.ran));
+      if (accept->winner) {
+        ran_[e.attempt.task.stage_id()].push_back(AsSeconds(e.ran));
+        TaskTimes& times = task_times_[e.attempt.task.stage_id()];
+        times.from.push_back(began_[e.attempt.task]);
+        times.until.push_back(AsSeconds(at));
+      }
       if (is_first || !second_replica_.insert(e.attempt.task).second) continue;
       gaps_.push_back({AsSeconds(at), AsSeconds(at) - first->second});
     }
@@ -203,6 +226,7 @@ class Watched {
     if (it->second.clone) clones_all_ += held;
     if (it->second.lent) lent_ += held;
     if (it->second.clone && Small(id)) clones_small_ += held;
+    if (First(id)) --first_now_;
     if (Small(id)) --small_now_;
     live_.erase(it);
   }
@@ -211,12 +235,38 @@ class Watched {
   double Spread(double p, bool cloned) const {
     std::vector<double> spreads;
     for (const auto& [stage, ran] : ran_) {
-      if (ran.size() < 2 || tasks_[job_of(stage.job)] > kSmallJob || (cloned && !cloned_.contains(stage))) continue;
+      if (ran.size() < 2 || widths_[job_of(stage.job)] > kSmallJob || (cloned && !cloned_.contains(stage))) continue;
       std::vector<double> sorted = ran;
       std::sort(sorted.begin(), sorted.end());
       spreads.push_back(sorted.back() / ((sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2));
     }
     return QuantileOf(std::move(spreads), p);
+  }
+
+  // Stages are in order, so that the end of the phase before is known. A task that was launched earlier begins then.
+  void AddSlowest(Measures* out) const {
+    std::vector<double> ratios, saved(held_.size(), 0);
+    JobId job{};
+    double ready = 0;
+    for (const auto& [stage, times] : task_times_) {
+      if (stage.job != job) ready = 0;
+      job = stage.job;
+      std::vector<double> seconds;
+      for (size_t t = 0; t < times.from.size(); ++t) seconds.push_back(times.until[t] - std::max(ready, times.from[t]));
+      const double median = MedianOf(seconds);
+      double end = 0, best = 0;
+      for (size_t t = 0; t < seconds.size(); ++t) {
+        end = std::max(end, times.until[t]);
+        best = std::max(best, times.until[t] - std::max(0.0, seconds[t] - median));
+      }
+      saved[job_of(job)] += end - best;
+      ready = end;
+      if (seconds.size() < 2 || widths_[job_of(job)] > kFirstBin) continue;
+      ratios.push_back(*std::max_element(seconds.begin(), seconds.end()) / median);
+    }
+    (*out)["slowest50"] = {QuantileOf(std::move(ratios), .5)};
+    Numbers& potential = (*out)["potential"] = Numbers(kBins, 0);  // seconds per bin; RunMeasured makes them percent
+    for (size_t j = 0; j < saved.size(); ++j) potential[sched::BinOfTasks(widths_[j]) - 1] += saved[j];
   }
 
   void AddReduces(Measures* out) const {
@@ -233,11 +283,13 @@ class Watched {
     }
   }
 
-  std::vector<uint32_t> tasks_;
+  std::vector<uint32_t> widths_;
   std::vector<std::vector<std::vector<uint32_t>>> blocks_;  // per job and map: the workers with its block
   std::vector<double> held_;                                // slot-seconds per job
   std::vector<Times> times_;                                // per job
   std::map<StageId, std::vector<double>> ran_;
+  std::map<StageId, TaskTimes> task_times_;
+  std::map<TaskId, double> began_;
   std::set<StageId> cloned_;
   std::map<AttemptId, Live> live_;
   std::map<TaskId, double> first_replica_;
@@ -246,7 +298,7 @@ class Watched {
   std::vector<ReplicaGap> gaps_;
   std::vector<double> map_seconds_;
   uint64_t launched_ = 0, preempted_ = 0;
-  int64_t small_now_ = 0, most_small_ = 0;
+  int64_t first_now_ = 0, most_first_ = 0, small_now_ = 0, most_small_ = 0;
   double clones_all_ = 0, clones_small_ = 0, lent_ = 0, first_far_ = 0, reduce_slot_seconds_ = 0;
 };
 
@@ -255,6 +307,9 @@ class Watched {
 const std::vector<std::string_view>& MeasureNames() {
   static const std::vector<std::string_view> names = {"seconds",
                                                       "tasks",
+                                                      "width",
+                                                      "potential",
+                                                      "slowest50",
                                                       "bin_jobs",
                                                       "bin_mean",
                                                       "mean",
@@ -266,6 +321,7 @@ const std::vector<std::string_view>& MeasureNames() {
                                                       "extra",
                                                       "extra_reduces",
                                                       "local",
+                                                      "first_slots",
                                                       "small_slots",
                                                       "smallest90",
                                                       "spread50",
@@ -294,6 +350,8 @@ const std::vector<std::string_view>& MeasureNames() {
 Result<Measures> RunMeasured(Experiment e) {
   const uint32_t slots = e.cluster.slots();
   const double p = e.strands ? e.strands->p : kNothing;
+  std::vector<double> widths;
+  for (const JobModel& job : e.jobs) widths.push_back(WidthOf(job));
   Watched watched(e.jobs);
   e.watch = [&watched](const auto& event, const auto& decisions) { watched.See(event, decisions); };
   Simulation run(std::move(e));
@@ -307,11 +365,15 @@ Result<Measures> RunMeasured(Experiment e) {
     m["seconds"].push_back(job.ended - job.submitted);
     m["tasks"].push_back(job.tasks);
   }
-  const auto bins = BinsOf(run.jobs());
+  m["width"] = widths;
+  std::vector<JobResult> by_width = run.jobs();
+  for (size_t j = 0; j < by_width.size(); ++j) by_width[j].tasks = static_cast<uint32_t>(widths[j]);
+  const auto bins = BinsOf(by_width);
   double jobs[2] = {0, 0}, sums[2] = {0, 0};
   for (size_t b = 0; b < kBins; ++b) {
     m["bin_jobs"].push_back(bins[b].jobs);
     m["bin_mean"].push_back(bins[b].mean);
+    m["potential"][b] *= 100 / std::max(1e-9, bins[b].jobs * bins[b].mean);
     jobs[b > 1] += bins[b].jobs;
     sums[b > 1] += bins[b].jobs * bins[b].mean;
   }

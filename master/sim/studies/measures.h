@@ -14,13 +14,18 @@ namespace mr::sim {
 inline constexpr uint32_t kFirstBin = sched::kBinEnds[0], kSmallJob = sched::kBinEnds[1];
 
 // The names of the measurements, with one entry for each job or bin, or one number:
-//   seconds, tasks        per job: completion, and number of tasks
-//   bin_jobs, bin_mean    per bin of job sizes (1-10, 11-50, 51-150, 151-500, 501- tasks): jobs, mean seconds
+//   seconds, tasks, width    per job: completion, number of tasks, and tasks of the widest phase
+//   bin_jobs, bin_mean    per bin of widths (1-10, 11-50, 51-150, 151-500, 501- tasks): jobs, mean seconds
+//   potential             per bin: percent by which its mean is shorter if each task slower than the median of its
+//   phase
+//                         takes the median (Dolly, 2.2). Phases follow each other
+//   slowest50             slowest task / median task, in the median phase of two or more tasks of jobs of the first bin
 //   mean, small, large    mean seconds of all jobs, of the first two bins, of the others
 //   busy, wasted, utilisation    slot-seconds in all, of attempts that did not commit; percent of the slots
 //   extra, extra_reduces         speculative attempts, clones and restarts; those of reduces
 //   cross_rack_bytes, local      bytes; percent of the bytes read from the reader's own disk
-//   small_slots, smallest90      most slots that small jobs held at once; what the smallest 90 % of jobs took; percent
+//   first_slots, small_slots, smallest90    most slots that jobs of the first bin, of the first two, held at once; what
+//                         the smallest 90 % of jobs took; percent
 //   spread50, spread95           median / least progress rate in the phases of small jobs, at quantiles of phases
 //   cloned_spread50, cloned_spread95    the same, only phases with clones
 //   budgeted, lent, clones_in_small     slot-seconds of budgeted clones, of clones on idle slots; percent in small jobs

@@ -19,6 +19,17 @@ double StragglerShare(const std::vector<float>& factors) {
   return n / static_cast<double>(factors.size());
 }
 
+// Returns the straggler factors that attempts draw from: the model's own list, or a sample of its distribution of luck.
+std::vector<float> FactorsOf(const TaskModel& model) {
+  if (!model.factors.empty()) return model.factors;
+  constexpr int kSample = 20'000;  // 1,000 of a tail of 5 %
+  std::vector<float> factors;
+  for (int i = 0; i < kSample; ++i) {
+    factors.push_back(static_cast<float>(Draw(model.luck, Rng::Stream(static_cast<uint64_t>(i), "factors"))));
+  }
+  return factors;
+}
+
 struct SimulationSetup {
   ClusterSetup cluster;
   Part tasks, jobs;
@@ -33,11 +44,12 @@ Result<Measures> RunSimulation(const SimulationSetup& setup, const RunContext& c
     for (JobModel& job : e.jobs) job = Ideal(std::move(job));
   }
   if (!setup.stragglers) {
+    e.tasks.factors = FactorsOf(e.tasks);
     for (float& f : e.tasks.factors) f = std::min(f, 1.0f);
   }
   if (setup.strands) {
     e.strands.emplace();
-    e.strands->p = StragglerShare(e.tasks.factors);
+    e.strands->p = StragglerShare(FactorsOf(e.tasks));
   }
   return RunMeasured(std::move(e));
 }

@@ -232,27 +232,33 @@ struct MixSetup {
   std::vector<double> shares;
   uint32_t count = 1000;
   double block = 0;
+  double gap = 1;    // factor on the seconds between submits
+  double large = 1;  // factor on the bytes of a task in jobs of more than 150 tasks
+  double reads = 1;  // blocks that a task reads from the phase before, in small jobs that are chains
   // Small jobs (the first two bins) as chains of `phases` phases; 0: as in SWIM, with or without reduces.
   uint32_t phases = 0;
+  // The bins of small jobs count the tasks of each phase, from any number of the bin alike. false: SWIM's sizes.
+  bool per_phase = false;
   sched::EdgeKind edge = sched::EdgeKind::kAllToAll;  // between phases
 };
 
-constexpr size_t kSmallBins = 2;
-constexpr uint32_t kManyToOne = 4;  // outputs that a task of a many-to-one edge reads: a guess
+constexpr size_t kSmallBins = 2, kLargeBins = 2;  // the first and the last bins
+constexpr uint32_t kManyToOne = 4;                // outputs that a task of a many-to-one edge reads: a guess
 constexpr double kUsualPhases = 2;  // jobs with more phases come less often in proportion, so that the load stays
 
 // Makes phases of equally many tasks, or fewer where a task reads several of the phase before.
-JobModel ChainOf(double at, std::string name, uint32_t tasks, const MixSetup& mix) {
+JobModel ChainOf(double at, std::string name, uint32_t tasks, uint32_t phases, const MixSetup& mix) {
   const auto block = static_cast<uint64_t>(mix.block);
-  JobModel job = MapReduce(at, std::move(name), tasks, tasks * block, 0, 0, tasks * block);
-  for (uint32_t p = 1; p < mix.phases; ++p) {
+  const auto output = static_cast<uint64_t>(mix.block * mix.reads);
+  JobModel job = MapReduce(at, std::move(name), tasks, tasks * block, 0, 0, tasks * output);
+  for (uint32_t p = 1; p < phases; ++p) {
     const uint32_t before = tasks;
     if (mix.edge == sched::EdgeKind::kManyToOne) tasks = std::max(1u, tasks / kManyToOne);
     StageModel stage{"phase" + std::to_string(p),
                      sched::SlotKind::kReduce,
                      tasks,
-                     before * block,
-                     tasks * block,
+                     before * output,
+                     tasks * output,
                      {{true, mix.edge, p - 1}},
                      {}};
     job.stages.push_back(std::move(stage));
@@ -260,21 +266,31 @@ JobModel ChainOf(double at, std::string name, uint32_t tasks, const MixSetup& mi
   return job;
 }
 
+// Draws the number of tasks of a phase of a small job, each of the bin's numbers alike.
+uint32_t TasksOfPhase(size_t bin, Rng& rng) {
+  const uint32_t least = bin == 0 ? 1 : sched::kBinEnds[bin - 1] + 1;
+  return least + static_cast<uint32_t>(rng.Below(sched::kBinEnds[bin] - least + 1));
+}
+
 void AddMix(const MixSetup& mix, Experiment* e) {
   Rng rng = Rng::Stream(e->seed, "dolly");
-  const auto block = static_cast<uint64_t>(mix.block);
   double at = 0;
   for (uint32_t j = 0; j < mix.count; ++j) {
-    if (j > 0) at += SwimGap(rng) * std::max(1.0, mix.phases / kUsualPhases);
+    if (j > 0) at += SwimGap(rng) * mix.gap * std::max(1.0, mix.phases / kUsualPhases);
     double u = rng.Uniform();
     size_t bin = 0;
     while (bin + 1 < kDollyBins && u >= mix.shares[bin]) u -= mix.shares[bin++];
     const auto [maps, reduces] = SwimSizeIn(bin, rng);
     const std::string name = "d" + std::to_string(j);
-    e->jobs.push_back(mix.phases > 0 && bin < kSmallBins
-                          ? ChainOf(at, name, maps, mix)
-                          : MapReduce(at, name, maps, maps * block, reduces, reduces * block,
-                                      (reduces > 0 ? reduces : maps) * block));
+    if (bin < kSmallBins && (mix.phases > 0 || mix.per_phase)) {
+      const uint32_t usual = reduces > 0 ? 2 : 1;
+      const uint32_t tasks = mix.per_phase ? TasksOfPhase(bin, rng) : maps;
+      e->jobs.push_back(ChainOf(at, name, tasks, mix.phases > 0 ? mix.phases : usual, mix));
+      continue;
+    }
+    const auto block = static_cast<uint64_t>(mix.block * (bin + kLargeBins < kDollyBins ? 1 : mix.large));
+    e->jobs.push_back(
+        MapReduce(at, name, maps, maps * block, reduces, reduces * block, (reduces > 0 ? reduces : maps) * block));
   }
 }
 
@@ -427,7 +443,11 @@ Part ParseMix(Fields* f, double block) {
   mix.block = block;
   f->Numbers("mix", &mix.shares, 0, 1);
   f->Whole("count", &mix.count, 1, kMostTasks);
+  f->Number("gap", &mix.gap, 1e-3, 1e3);
+  f->Number("large", &mix.large, 1e-3, 1e3);
+  f->Number("reads", &mix.reads, 1e-3, 1e3);
   f->Whole("phases", &mix.phases, 0, 1000);
+  f->Flag("per_phase", &mix.per_phase);
   constexpr sched::EdgeKind kEdges[] = {sched::EdgeKind::kAllToAll, sched::EdgeKind::kManyToOne,
                                         sched::EdgeKind::kOneToOne};
   mix.edge = kEdges[f->Choice("edge", {"all-to-all", "many-to-one", "one-to-one"}, 0)];

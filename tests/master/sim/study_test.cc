@@ -184,10 +184,58 @@ TEST(ExpressionTest, WhatHasNoValueIsAnError) {
   }
 }
 
+// A job of two phases, whose tasks take 1, 1, 5 s and 2, 2, 3 s, saves 5 of 8 s at the medians. A job of one task saves
+// nothing.
+TEST(MeasuresTest, ThePotentialIsThatOfTasksAtTheMedianOfTheirPhase) {
+  Experiment e;
+  e.policies = "fair";
+  e.tasks = Exact();
+  e.cluster = *ParseCluster("8x4");
+  e.jobs.push_back(MapReduce(0, "wide", 3, 3 << 20, 3, 3 << 20, 3 << 20));
+  e.jobs[0].stages[0].durations = {1, 5, 1};
+  e.jobs[0].stages[1].durations = {2, 3, 2};
+  e.jobs.push_back(MapReduce(20, "narrow", 1, 1 << 20, 0, 0, 1 << 20));
+  e.jobs[1].stages[0].durations = {8};
+  e.jobs.push_back(MapReduce(40, "larger", 11, 11 << 20, 0, 0, 11 << 20));
+  e.jobs[2].stages[0].durations = {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5};
+  auto measured = RunMeasured(std::move(e));
+  ASSERT_TRUE(measured.ok()) << measured.status().message();
+  Measures& m = *measured;
+  EXPECT_THAT(m["seconds"],
+              testing::ElementsAre(testing::DoubleNear(8, .1), testing::DoubleNear(8, .1), testing::DoubleNear(5, .1)));
+  EXPECT_THAT(m["width"], testing::ElementsAre(3, 1, 11));
+  EXPECT_NEAR(m["potential"][0], 100 * 5. / 16, .1);
+  EXPECT_NEAR(m["potential"][1], 100 * 1. / 5, .1);
+  EXPECT_EQ(m["potential"][2], 0) << "no job";
+  EXPECT_NEAR(m["slowest50"][0], 1.5, .01) << "the nearest rank of 1.5 and 5";
+}
+
+TEST(SetupsTest, JobsOfAMixPerPhaseHaveAsManyTasksInEachPhase) {
+  std::string used, skipped;
+  const auto e = ExperimentOf("dolly", "150x12", "facebook", "facebook", "fair", {1, "", &used, &skipped, nullptr});
+  ASSERT_TRUE(e.ok()) << e.status().message();
+  std::map<uint32_t, int> of_width;  // of the first bin
+  int only_maps = 0, first = 0;
+  for (const JobModel& job : e->jobs) {
+    const uint32_t width = job.stages[0].tasks;
+    if (width > 50) continue;
+    ASSERT_LE(job.stages.size(), 2u);
+    if (width > 10 || job.stages.back().tasks > 10) continue;
+    EXPECT_EQ(job.stages.back().tasks, width);
+    ++first, ++of_width[width];
+    only_maps += job.stages.size() == 1;
+  }
+  const auto n = static_cast<double>(e->jobs.size());
+  EXPECT_NEAR(first / n, .82, .04) << "Dolly's share of the first bin";
+  EXPECT_NEAR(only_maps / static_cast<double>(first), .376, .05) << "the record's share";
+  ASSERT_EQ(of_width.size(), 10u);
+  for (const auto& [width, jobs] : of_width) EXPECT_NEAR(jobs / static_cast<double>(first), .1, .035) << width;
+}
+
 TEST(MeasuresTest, ClonesOfTheBudgetAndOnIdleSlotsAreCountedApart) {
   const auto run = [](const char* list) {
     std::string used, skipped;
-    auto e = ExperimentOf("dolly", "150x12", "hadoop", "facebook", list, {1, "", &used, &skipped, nullptr});
+    auto e = ExperimentOf("dolly", "150x12", "hadoop", "facebook_swim", list, {1, "", &used, &skipped, nullptr});
     EXPECT_TRUE(e.ok()) << e.status().message();
     e->jobs.resize(20);
     auto measures = RunMeasured(std::move(*e));
