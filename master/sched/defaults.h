@@ -5,7 +5,7 @@ namespace mr::sched {
 
 // The list of a master that is started without one (adr/0010).
 inline constexpr char kDefaultPolicies[] =
-    "fair,jockey,dolly(in_share=on,share=0.1),delay_assignment,"
+    "fair,jockey,dolly(in_share=on),delay_assignment,"
     "opportunistic(attempts=3,tasks=150,worth=0.001,share=0.2),"
     "late(min_age=1s,skew_check=on,gain=2.5,estimator=phases),blacklist";
 

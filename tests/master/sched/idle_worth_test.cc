@@ -7,7 +7,8 @@
 namespace mr::sched {
 namespace {
 
-constexpr Instant At(double seconds) { return {FromSeconds(seconds).ns}; }
+// Seconds after the phase was launched. An instant of 0 would mean that it was not.
+constexpr Instant At(double seconds) { return {FromSeconds(seconds + 1).ns}; }
 
 Attempt Ran(uint32_t number, Cause cause, AttemptState state, double from, double to) {
   Attempt a;
@@ -39,7 +40,7 @@ TEST(IdleWorthTest, AStragglerIsAPotential) {
 }
 
 TEST(IdleWorthTest, EqualTasksAndFewOnesHaveNone) {
-  EXPECT_DOUBLE_EQ(WorthOf(Phase({10, 11, 12, 14}), At(14)).potential, 0);
+  EXPECT_NEAR(WorthOf(Phase({10, 11, 12, 14}), At(14)).potential, 0, 1e-9);
   EXPECT_DOUBLE_EQ(WorthOf(Phase({10, 90}), At(90)).potential, 0) << "two tasks have no usual time";
   EXPECT_DOUBLE_EQ(WorthOf(Phase({90}), At(90)).cost, 0);
 }

@@ -22,7 +22,7 @@ constexpr Number kNumbers[] = {{"saved", &PhaseWorth::saved},
                                {"potential", &PhaseWorth::potential},
                                {"cost", &PhaseWorth::cost},
                                {"held", &PhaseWorth::held}};
-// Clones of a bin were tried lately if they took this share of its slot time. A guess.
+// Clones of a bin were tried recently if they took this share of its slot time. A guess.
 constexpr double kTried = .02;
 // An outlier takes longer than this many medians of its phase (Mantri, OSDI'10, section 2).
 constexpr double kOutlier = 1.5;
@@ -116,7 +116,7 @@ std::optional<Reason> IdleWorth::WhyNot(const View& view, size_t tasks) const {
   const bool tried = sum.spent > kTried * sum.held;
   const double gain = tried ? sum.saved : sum.potential, price = tried ? sum.spent : sum.cost;
   if (price > 0 && gain >= least_ * price) return std::nullopt;
-  return Reason{DollyReason::kDoesNotPay, "", {price > 0 ? gain / price : 0, least_}};
+  return Reason{DollyReason::kDoesNotPay, "", {price > 0 ? 1e3 * gain / price : 0, 1e3 * least_}};
 }
 
 void IdleWorth::Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const {

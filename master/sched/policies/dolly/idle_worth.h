@@ -6,7 +6,7 @@
 //   potential: a phase's end minus its end, had each outlier (kOutlier) taken the median time
 //   cost:      the median time of each of its tasks: the slot time of one clone each
 //
-// Clones of a bin pay while saved >= least * spent. Where none were tried lately, they are tried if
+// Clones of a bin pay while saved >= least * spent. Where none were tried recently, they are tried if
 // potential >= least * cost. Wins count nothing, since equal clones win by luck. A phase of fewer than kFewest tasks,
 // or of equal ones, has no potential. What cannot be known, as of an attempt that never reported, counts as not saved.
 #pragma once

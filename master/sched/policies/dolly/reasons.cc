@@ -80,15 +80,15 @@ constexpr ReasonText kDollyTexts[] = {
      }},
     {DollyReason::kDoesNotPay, "does_not_pay",
      [](const Reason& r) -> std::string {
-       return "not cloned on an idle slot: of the last phases of its size, a second of clones would save " +
-              text::Decimal(r, 0) + " s, and " + text::Decimal(r, 1) + " s is asked";
+       return "not cloned on an idle slot: such clones shorten phases of its size by " + text::Decimal(r, 0) +
+              " ms per slot-second, and at least " + text::Decimal(r, 1) + " ms are asked";
      }},
     {DollyReason::kShareSpent, "share_spent",
      [](const Reason& r) -> std::string {
        const std::string share = "not cloned: such clones may take " + text::Decimal(r, 0) + " % of all slot time";
        return r.numbers.size() < 3 ? share + ", and their share was used when its phase began"
-                                   : share + ", with " + text::Decimal(r, 1) + " slot-seconds left, of which " +
-                                         text::Decimal(r, 2) + " are kept for smaller phases";
+                                   : share + ", and have " + text::Decimal(r, 1) +
+                                         " slot-seconds left; smaller phases keep " + text::Decimal(r, 2);
      }},
     {DollyReason::kFailedTwice, "failed_twice",
      [](const Reason& r) -> std::string {

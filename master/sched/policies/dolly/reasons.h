@@ -40,7 +40,7 @@ struct DollyReason {
   static constexpr ReasonCode kFailedTwice{88};
   // Ended: clones of a smaller phase take its place in the budget {slots they lack, tasks of that phase}
   static constexpr ReasonCode kSmallerPhase{90};
-  // No clone on an idle slot: clones of such phases saved too little {saved per slot time, least}
+  // No clone on an idle slot: clones of such phases save too little {milliseconds of a phase per slot-second, least}
   static constexpr ReasonCode kDoesNotPay{93};
   // No clones: their share of the slot time is used {share: %, credit and what is kept for smaller phases, if known:
   // slot-seconds}

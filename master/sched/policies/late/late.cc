@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kOldestSeen = 64;
 constexpr size_t kJobsTold = 8;  // most jobs for which `why` reports a worker as slow
-// What moves is reported within a period, or once it has done 5 % (worker/daemon/progress.h). A report is overdue after
-// twice as long, since one may be under way.
+// A moving attempt is reported within a period, or once it has done 5 % (worker/daemon/progress.h). A report is overdue
+// after twice as long, since one may be under way.
 constexpr Duration kOverdue = kReportPeriod * 2;
 constexpr double kFirstReport = .05;
 
