@@ -171,7 +171,8 @@ void Simulation::Move(uint32_t index, double bytes, std::vector<Flows::Use> uses
   Began(a);
   a.flow_bytes = bytes;
   a.limit = LimitOf(a);
-  a.scale = DiskScale(a, &uses);
+  // No flow is slower than a byte per second (flows.cc), so one of few bytes is counted in smaller units.
+  a.scale = a.timed ? std::max(1.0, kTimedParts / a.bytes) : DiskScale(a, &uses);
   a.flow = flows_.Start(now_, bytes * a.scale, a.limit * a.scale, uses);
   if (flow_of_.size() <= a.flow) flow_of_.resize(a.flow + 1, kNone);
   flow_of_[a.flow] = index;

@@ -40,6 +40,14 @@ TEST(SimulationTest, JobTakesAsLongAsItsSlowestMachine) {
   EXPECT_NEAR(run.totals().useful, 60, 1e-6);
 }
 
+TEST(SimulationTest, ATaskOfFewBytesTakesItsRecordedTime) {
+  Experiment s = Plain(1, 1);
+  s.jobs = {Timed({5000})};  // a thousand bytes
+  Simulation run(std::move(s));
+  ASSERT_EQ(run.Run(nullptr), "");
+  EXPECT_NEAR(EndOf(run), 5000, 1e-3);
+}
+
 TEST(SimulationTest, WavesFollowEachOtherOnTheSlots) {
   Experiment s = Plain(2, 2);
   s.jobs = {Timed(std::vector<float>(10, 4))};
