@@ -204,9 +204,11 @@ void AddDeadlines(uint64_t seed, Experiment* s) {
   }
 }
 
-// Adds slow machines, skew, slow starts, stalls, caches, and faults of reports. It has random numbers of its own, too.
+// Adds slow machines, skew, slow starts, stalls, caches, and faults of reports to some configurations, which then take
+// twice as long. It has random numbers of its own, too.
 void AddChance(uint64_t seed, TaskModel* tasks) {
   Rng rng = Rng::Stream(seed, "chance of tasks");
+  if (!Chance(rng, .4)) return;
   if (Chance(rng, .3)) {
     tasks->machine = {.3 * rng.Uniform(), .2 * rng.Uniform()};
     tasks->machine_lasts = Chance(rng, .3) ? 0 : 5 + 100 * rng.Uniform();
