@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "master/sched/job_bins.h"
 #include "master/sim/traces/generate_measured.h"
 #include "master/sim/traces/generate_swim.h"
 #include "master/sim/traces/workload.h"
