@@ -40,7 +40,7 @@ struct TaskModel {
   // random task. 1: it takes the time of its own.
   double skew_share = 0;
 
-  // From an attempt's start to its first byte: lognormal with this mean. It is longer on a slow machine.
+  // From an attempt's start to its first byte: lognormal with this median. It is longer on a slow machine.
   double startup = 0, startup_sigma = 0;
   // An attempt stands still now and then: mean times between two stalls, and of a stall. 0: never.
   double stall_every = 0, stall_lasts = 0;

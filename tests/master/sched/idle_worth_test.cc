@@ -64,6 +64,15 @@ TEST(IdleWorthTest, AWinSavesWhatTheLoserHadLeft) {
   EXPECT_DOUBLE_EQ(WorthOf(stage, At(12)).saved, 0);
 }
 
+// A billionth after an hour: in nanoseconds, its end is more than 64 bits hold.
+TEST(IdleWorthTest, AReportOfAlmostNothingIsNoOverflow) {
+  Stage stage = Phase({10, 10, 10});
+  Attempt slow = Ran(1, Cause::kFirst, AttemptState::kKilled, 0, 3600);
+  slow.samples = {{At(3600), 0, 1, 1'000'000'000, 0}};
+  stage.tasks[2].attempts = {slow, Ran(2, Cause::kOpportunistic, AttemptState::kCommitted, 2, 3600)};
+  EXPECT_NEAR(WorthOf(stage, At(3600)).saved, 1e9 - 3600, 1);
+}
+
 TEST(IdleWorthTest, AClonesWinByLuckSavesNothing) {
   Stage stage = Phase({10, 10, 10});
   Attempt equal = Ran(1, Cause::kFirst, AttemptState::kKilled, 0, 10);

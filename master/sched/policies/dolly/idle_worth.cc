@@ -28,6 +28,7 @@ constexpr double kTried = .02;
 constexpr double kOutlier = 1.5;
 // Fewest tasks of a phase with a meaningful median. A guess, as in straggler_chance.cc.
 constexpr size_t kFewest = 3;
+constexpr double kLongest = 1e9;  // seconds that a bad report may foresee; far below what an Instant holds
 
 double SecondsAt(Instant at) { return static_cast<double>(at.ns) * 1e-9; }
 
@@ -41,7 +42,7 @@ Instant EndAlone(const Attempt& a, Instant now) {
   const double done = static_cast<double>(ScoreOf(a)) / static_cast<double>(kWholeScore);
   if (done <= 0) return ended;
   const Duration took = a.samples.back().at - a.started_at;
-  return std::max(ended, a.started_at + FromSeconds(took.seconds() / done));
+  return std::max(ended, a.started_at + FromSeconds(std::min(took.seconds() / done, kLongest)));
 }
 
 // A task's end, and what it would have been without clones on idle slots.

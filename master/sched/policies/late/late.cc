@@ -18,6 +18,7 @@ constexpr size_t kJobsTold = 8;  // most jobs for which `why` reports a worker a
 // after twice as long, since one may be under way.
 constexpr Duration kOverdue = kReportPeriod * 2;
 constexpr double kFirstReport = .05;
+constexpr double kLongest = 1e9;  // seconds; far below what a Duration holds
 
 class Late final : public Speculation {
  public:
@@ -91,7 +92,8 @@ class Late final : public Speculation {
     if (s.rates.empty()) return kOverdue;
     const double bytes = static_cast<double>(InputBytes(task, a)), read = static_cast<double>(s.measured_bytes);
     const double input = read > 0 ? std::max(1.0, bytes * s.measured / read) : 1;
-    return std::max(kOverdue, FromSeconds(2 * kFirstReport * input / Percentile(s.rates, .5)));
+    const double seconds = 2 * kFirstReport * input / Percentile(s.rates, .5);
+    return std::max(kOverdue, FromSeconds(std::min(seconds, kLongest)));
   }
 
   static Estimate PlainEstimate(const View& view, const Attempt& a) {
