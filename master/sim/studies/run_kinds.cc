@@ -24,6 +24,7 @@ std::vector<float> FactorsOf(const TaskModel& model) {
   if (!model.factors.empty()) return model.factors;
   constexpr int kSample = 20'000;  // 1,000 of a tail of 5 %
   std::vector<float> factors;
+  factors.reserve(kSample);
   for (int i = 0; i < kSample; ++i) {
     factors.push_back(static_cast<float>(Draw(model.luck, Rng::Stream(static_cast<uint64_t>(i), "factors"))));
   }
@@ -83,6 +84,7 @@ MeasuredRun ParseRackShares(Fields* f, const StudyParts&) {
   if (loads.empty()) f->Wrong("has no 'loads'");
   return [loads](const RunContext&) -> Result<Measures> {
     std::vector<sched::RackLoad> racks;
+    racks.reserve(loads.size());
     for (const double load : loads) racks.push_back({load});
     const std::vector<double> best = sched::BestShares(racks);
     const std::vector<double> equal(loads.size(), 1 / static_cast<double>(loads.size()));
@@ -130,6 +132,7 @@ const Part* FindPart(Fields* f, std::string_view key, const std::map<std::string
   const auto it = parts.find(name);
   if (it != parts.end()) return &it->second;
   std::vector<std::string_view> names;
+  names.reserve(parts.size());
   for (const auto& [known, part] : parts) names.push_back(known);
   const std::string section(key);
   f->Wrong(key, name.empty()

@@ -298,7 +298,7 @@ std::string RunChecked(Experiment experiment) {
   experiment.check = true;
   experiment.most_events = kMostEvents;
   Simulation run(std::move(experiment));
-  const std::string wrong = run.Run(nullptr);
+  std::string wrong = run.Run(nullptr);
   if (!wrong.empty()) return wrong;
   for (const JobResult& job : run.jobs()) {
     if (!job.succeeded) return "a job failed that nobody's fault should fail: " + job.message;
