@@ -65,7 +65,8 @@ def figures_of(document):
             verdict = "" if l["verdict"] == "shown" else l["verdict"]
             if l["reason"] and l["verdict"] == "missed" and l["reason"] not in reasons:
                 reasons.append(l["reason"])
-            out.append(f"| {cell(l['what'])} | {number(l['paper'])} | {number(l['ours'])} | "
+            what = cell(l["what"]) + (" (mean)" if l.get("over") == "mean" else "")
+            out.append(f"| {what} | {number(l['paper'])} | {number(l['ours'])} | "
                        f"{band(l['low'], l['high'])} | {verdict} |")
         out.append("")
         for reason in reasons:

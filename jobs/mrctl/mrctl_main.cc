@@ -25,6 +25,7 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
   if (verb == "logs") return RunLogs(command, settings);
   if (verb == "profile") return RunProfile(command, settings);
   if (verb == "whatif") return RunWhatif(command, settings);
+  if (verb == "schedulers") return RunSchedulers(settings);
   if (verb == "trace") return RunTrace(command, settings);
   if (verb == "top") return RunTop(command, settings);
   if (verb == "config") return RunConfig(command, settings);

@@ -271,6 +271,15 @@ void AddWhatif(CLI::App* root, Command* c) {
   AddExample(app, "mrctl whatif job_1_0001 --workers 10");
 }
 
+void AddSchedulers(CLI::App* root) {
+  CLI::App* app = root->add_subcommand("schedulers", "List the lists of policies that have a name, and all policies")
+                      ->fallthrough();
+  app->footer(
+      "The lists and policies of this release, as mrmaster --scheduler and mrsim take them. No master is asked.\n"
+      "docs/operating.md says what each policy does.");
+  AddExample(app, "mrctl schedulers");
+}
+
 void AddClusterVerbs(CLI::App* root, Command* c) {
   AddExample(root->add_subcommand("workers", "List all workers")->fallthrough(), "mrctl workers");
   CLI::App* worker = root->add_subcommand("worker", "Show or change one worker: show, drain, undrain, exclude, include")
@@ -353,7 +362,7 @@ struct Group {
 const std::vector<Group>& Groups() {
   static const std::vector<Group> groups = {
       {"Run jobs", {"submit", "explain", "wait", "attach", "kill"}},
-      {"Look at jobs", {"jobs", "job", "history", "logs", "why", "trace", "profile", "whatif"}},
+      {"Look at jobs", {"jobs", "job", "history", "logs", "why", "trace", "profile", "whatif", "schedulers"}},
       {"Cluster", {"workers", "worker", "queues", "queue", "top", "doctor"}},
       {"Files", {"fs", "store"}},
       {"Write operators", {"sdk", "task"}},
@@ -380,6 +389,7 @@ void BuildOptionTree(CLI::App* root, Command* c) {
   AddJobVerbs(root, c);
   AddProfile(root, c);
   AddWhatif(root, c);
+  AddSchedulers(root);
   AddSdk(root, c);
   AddTask(root, c);
   AddClusterVerbs(root, c);

@@ -16,6 +16,7 @@ Result<int> RunDrain(const Command& command, const Settings& settings);        /
 Result<int> RunProfile(const Command& command, const Settings& settings);
 Result<int> RunWhatif(const Command& command, const Settings& settings);
 Result<int> RunReplay(const Command& command, const Settings& settings);  // task replay
+Result<int> RunSchedulers(const Settings& settings);
 Result<int> RunSdk(const Command& command, const Settings& settings);
 Result<int> RunFs(const Command& command, const Settings& settings);
 Result<int> RunStore(const Command& command, const Settings& settings);

@@ -15,15 +15,17 @@
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
 #include "master/host/master.h"
+#include "master/sched/named_lists.h"
 
 DEFINE_string(data, "", "directory of the journal and the libraries; created if it does not exist");
 DEFINE_string(bind, "127.0.0.1", "address to listen on; 0.0.0.0 only in a network that you trust");
 DEFINE_string(advertise, "", "host at which others reach this master, as 'mrctl version' shows it; empty = --bind");
 DEFINE_int32(port, 7070, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
-DEFINE_string(
-    scheduler, mr::sched::kDefaultPolicies,
-    "policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...); enabled=off switches one off");
+DEFINE_string(scheduler, mr::sched::kDefaultPolicies,
+              "policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...); enabled=off switches "
+              "one off; or the "
+              "name of a list (mrctl schedulers)");
 DEFINE_uint64(seed, 1, "seed of the policies' random choices");
 DEFINE_int32(replication, 3, "replicas of a block, 1 to 16; fewer if there are fewer workers");
 DEFINE_string(block_size, "64m", "size of a block, at least 4k; also of a split, unless the job sets another");
@@ -156,7 +158,7 @@ int Main() {
   options.advertise = FLAGS_advertise;
   options.port = static_cast<uint16_t>(FLAGS_port);
   options.http_port = static_cast<uint16_t>(FLAGS_http_port);
-  options.policies = FLAGS_scheduler;
+  options.policies = sched::PoliciesOf(FLAGS_scheduler);
   options.seed = FLAGS_seed;
   options.replication = static_cast<uint32_t>(FLAGS_replication);
   options.block_bytes = *block;

@@ -1,16 +1,27 @@
-// Default lists of policies.
+// Default lists of policies, and lists that have a name (named_lists.h).
 #pragma once
 
 namespace mr::sched {
 
 // The list of a master that is started without one (adr/0010).
 inline constexpr char kDefaultPolicies[] =
-    "fair,jockey,dolly(in_share=on),delay_assignment,"
+    "fair,jockey,dolly(in_share=on,share=0.1),delay_assignment,"
     "opportunistic(attempts=3,tasks=150,worth=0.001,share=0.2),"
     "late(min_age=1s,skew_check=on,gain=2.5,estimator=phases),blacklist";
 
+// The default list without clones, for clusters on which idle slots cost something.
+inline constexpr char kCautiousPolicies[] =
+    "fair,jockey,late(min_age=1s,skew_check=on,gain=2.5,estimator=phases),blacklist";
+
 // Jobs in order of arrival, without speculative attempts, clones and sharing: the control in comparisons.
 inline constexpr char kPlainPolicies[] = "fifo";
+
+// The papers' own lists, with their parameters.
+inline constexpr char kDollyPaper[] = "fair,dolly,delay_assignment,late,blacklist";
+inline constexpr char kLatePaper[] = "fifo,late";
+inline constexpr char kMantriPaper[] = "fair,mantri,blacklist";
+inline constexpr char kCouplingPaper[] = "fair,coupling";
+inline constexpr char kJockeyPaper[] = "fair,jockey";
 
 // A list as help texts show one.
 inline constexpr char kExamplePolicies[] = "fair,late(cap=0.2)";

@@ -12,6 +12,7 @@
 #include "common/base/text.h"
 #include "common/io/files.h"
 #include "master/sim/options.h"
+#include "master/sim/schedulers.h"
 #include "master/sim/studies/compare.h"
 #include "master/sim/studies/reproduce.h"
 #include "master/sim/swarm/core_world.h"
@@ -195,6 +196,11 @@ Result<int> RunGrid(const Options& o) {
   return command.check && failed > 0 ? kBroken : kOk;
 }
 
+Result<int> PrintSchedulers(const Options& o) {
+  MR_RETURN_IF_ERROR(WriteAll(1, o.form == "json" ? SchedulersJson() : SchedulersTable()));
+  return kOk;
+}
+
 Result<int> RunCalibrate(const Options& o) {
   CalibrateCommand command = o.calibrate;
   const char* from = std::getenv("MR_DATA");
@@ -213,13 +219,14 @@ int Main(const std::vector<std::string>& args) {
     (void)WriteAll(1, options->help);
     return kOk;
   }
-  auto exit = options->grid.on               ? RunGrid(*options)
-              : options->verb == "run"       ? RunLists(*options)
-              : options->verb == "replay"    ? RunReplay(options->replay)
-              : options->verb == "reproduce" ? RunReproduce(*options)
-              : options->verb == "calibrate" ? RunCalibrate(*options)
-              : options->master              ? RunMasterSwarm(*options)
-                                             : RunSwarm(*options);
+  auto exit = options->grid.on                ? RunGrid(*options)
+              : options->verb == "run"        ? RunLists(*options)
+              : options->verb == "replay"     ? RunReplay(options->replay)
+              : options->verb == "reproduce"  ? RunReproduce(*options)
+              : options->verb == "calibrate"  ? RunCalibrate(*options)
+              : options->verb == "schedulers" ? PrintSchedulers(*options)
+              : options->master               ? RunMasterSwarm(*options)
+                                              : RunSwarm(*options);
   return exit.ok() ? *exit : Fail(exit.status(), json);
 }
 

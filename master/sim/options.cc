@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "master/sched/named_lists.h"
+
 namespace mr::sim {
 
 namespace {
@@ -130,6 +132,10 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   swarm->add_flag("--master", o.master,
                   "Run the whole master with its journal, restarts and messages, instead of the scheduler alone");
   swarm->add_flag("--first", o.first, "Stop at the first broken configuration");
+  CLI::App* schedulers =
+      app.add_subcommand("schedulers", "Print the lists of policies that have a name, and all policies");
+  schedulers->add_option("-o", o.form, "Output format: table (default) or json")
+      ->check(CLI::IsMember({"table", "json"}));
   CLI::App* replay = AddReplay(&app, &o.replay);
   CLI::App* calibrate = AddCalibrate(&app, &o.calibrate);
   CLI::App* reproduce = app.add_subcommand("reproduce", "Reproduce figures of a paper; print its numbers and ours");
@@ -144,7 +150,8 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   swarm->add_flag("--no-progress", o.no_progress, "Print no progress line");
   CLI::Option* one =
       run->add_option("--scheduler", o.scheduler,
-                      "List of policies, separated by commas (default " + std::string(sched::kPlainPolicies) + ")");
+                      "List of policies, separated by commas, or a list's name (mrsim schedulers; default " +
+                          std::string(sched::kPlainPolicies) + ")");
   CLI::Option* many = run->add_option("--compare", o.compare,
                                       "Two or more lists of policies, each one value, compared with the same luck: "
                                       "--compare " +
@@ -170,17 +177,20 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   try {
     app.parse(args);
   } catch (const CLI::CallForHelp&) {
-    o.help = run->parsed()         ? run->help()
-             : swarm->parsed()     ? swarm->help()
-             : replay->parsed()    ? replay->help()
-             : reproduce->parsed() ? reproduce->help()
-             : calibrate->parsed() ? calibrate->help()
-                                   : app.help();
+    o.help = run->parsed()          ? run->help()
+             : swarm->parsed()      ? swarm->help()
+             : replay->parsed()     ? replay->help()
+             : reproduce->parsed()  ? reproduce->help()
+             : calibrate->parsed()  ? calibrate->help()
+             : schedulers->parsed() ? schedulers->help()
+                                    : app.help();
     return o;
   } catch (const CLI::ParseError& e) {
     return InvalidArgument(std::string(e.what()) + "; see mrsim --help");
   }
   if (swarm->parsed()) o.scheduler = swarm_scheduler;
+  for (std::string* list : {&o.scheduler, &o.ablate, &o.replay.change.scheduler}) *list = sched::PoliciesOf(*list);
+  for (std::string& list : o.compare) list = sched::PoliciesOf(list);
   o.verb = app.get_subcommands().front()->get_name();
   if (grid->count() > 0) {
     MR_RETURN_IF_ERROR(FinishGrid(*run, &o));

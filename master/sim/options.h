@@ -13,7 +13,7 @@
 namespace mr::sim {
 
 struct Options {
-  std::string verb;  // "run", "swarm", "replay", "reproduce" or "calibrate"
+  std::string verb;  // "run", "swarm", "replay", "reproduce", "calibrate" or "schedulers"
   std::string help;  // if not empty, print it and stop
   std::string workload, cluster, model, scheduler = sched::kPlainPolicies, data, format, form = "table", report_period;
   uint64_t seed = 1;

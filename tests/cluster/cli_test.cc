@@ -440,6 +440,13 @@ TEST_F(CliTest, RunsAJobFromStoreToStoreAndToStandardOutput) {
   EXPECT_EQ(SortedLines(printed.out), ExpectedWordCount(Path("in")));
 }
 
+TEST_F(CliTest, SchedulersNamesTheListsWithoutAMaster) {
+  const RunResult table = RunMrctl({"--master", "127.0.0.1:1", "schedulers"});
+  ASSERT_EQ(table.exit, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("\ncautious  "));
+  EXPECT_THAT(table.out, HasSubstr("\ndolly  "));
+}
+
 TEST_F(CliTest, WhatifSimulatesAJobThatRan) {
   // Eight naps on eight slots: one wave; on two slots four.
   const std::string id = Submit({"sleep", "--ms", "400", "--tasks", "8", "--output", Uri("whatif")});
@@ -466,6 +473,7 @@ TEST_F(CliTest, WhatifSimulatesAJobThatRan) {
   EXPECT_EQ(bad.exit, 2);
   EXPECT_THAT(bad.out, StartsWith("{\"version\":1,\"error\":{\"code\":\"invalid_argument\""));
   EXPECT_EQ(Mrctl({"whatif", id}).exit, 2) << "nothing is to be otherwise";
+  EXPECT_EQ(Mrctl({"whatif", id, "--scheduler", "plain"}).exit, 0) << "the name of a list";
   EXPECT_EQ(RunMrctl({"--master", "127.0.0.1:1", "whatif", id, "--workers", "4"}).exit, 5);
 }
 

@@ -40,6 +40,7 @@ std::vector<Case> Cases() {
       {"profile show", {"wordcount"}, "profiles"},
       {"profile show", {"nobody"}, "error", 7},
       {"whatif", {done, "--workers", "10"}, "whatif"},
+      {"schedulers", {}, "schedulers"},
       {"workers", {}, "workers"},
       {"worker show", {"w1", "w2"}, "worker"},
       {"worker show", {"w9"}, "error", 7},

@@ -16,7 +16,7 @@ def line(what, paper, ours, low, high, verdict, reason=""):
 STUDY = dict(version=1, study="mine", seeds=3, missed=1, figures=[
     dict(id="fig1", what="one", ran_on="trace.tsv", not_run="", lines=[
         line("a | b", 1.27, 1.0512, 1.2, None, "missed", "it is so"), line("c", None, 812.4, None, 900, "met"),
-        line("shown only", None, 4, None, None, "shown")]),
+        line("shown only", None, 4, None, None, "shown"), dict(line("d", 2, 2, 1.5, 2.5, "met"), over="mean")]),
     dict(id="fig2", what="two", ran_on="", not_run="no trace", lines=[])])
 
 BENCH = """== speed, commit abc, 2 cores
@@ -45,6 +45,7 @@ class TablesTest(unittest.TestCase):
         self.assertTrue(page.endswith("Lines whose band is missed: 1.\n<!-- end -->\nafter\n"), page)
         self.assertIn("| a \\| b | 1.27 | 1.05 | at least 1.2 | missed |", page)
         self.assertIn("| c | - | 812 | at most 900 | met |", page)
+        self.assertIn("| d (mean) | 2 | 2 | 1.5 to 2.5 | met |", page)
         self.assertIn("Missed: it is so.", page)
         self.assertIn("**fig1**: one. Ran on trace.tsv.", page)
         self.assertIn("**fig2**: two. Not run: no trace.", page)

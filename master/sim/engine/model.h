@@ -40,6 +40,9 @@ struct WorkerSpec {
   double cores = 0;         // shared by all that computes there; 0: one core per attempt
   // Foreign load: processes that compute without end, and processes that write to the disk without end.
   uint32_t cpu_hogs = 0, disk_hogs = 0;
+  // Share of the disk that each of the latter takes, over that of an attempt's stream. Above 1: writes that the kernel
+  // collects go to the disk in bulk, and readers wait behind them.
+  double hog_weight = 1;
   double loss = 0;  // P(an output kept here is unreadable when the first reader comes)
   double from = 0;  // when it registers, in seconds
 };

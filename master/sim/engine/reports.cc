@@ -7,8 +7,8 @@
 
 namespace mr::sim {
 
-// Sends one frame for all attempts of the worker that moved by report_share of their work or were silent for ten
-// periods.
+// Sends one frame for all attempts of the worker that moved by report_share of their work, or at all and were silent
+// for ten periods.
 void Simulation::Report(uint32_t w) {
   Worker& worker = workers_[w];
   worker.reporting = worker.up && !worker.attempts.empty();
@@ -22,6 +22,7 @@ void Simulation::Report(uint32_t w) {
     const double total = a.phase == Phase::kRead ? a.bytes : 3 * a.bytes;
     double moved = MovedBy(a);
     if (a.shape != 1) moved = before + a.bytes * std::pow(std::clamp((moved - before) / a.bytes, 0.0, 1.0), a.shape);
+    if (moved <= a.reported) continue;
     if (moved - a.reported < experiment_.tasks.report_share * total &&
         now_ - a.reported_at < experiment_.tasks.report_period * 10) {
       continue;

@@ -60,8 +60,9 @@ struct TaskModel {
   Duration kill_delay = Millis(10);
 
   Duration report_period = Seconds(1);  // 0: no progress reports
-  // Share of an attempt's work that is reported at once. Less is reported after ten periods.
-  double report_share = .05;
+  // Share of an attempt's work that is reported in a period. Less is reported after ten periods. 0: an attempt that has
+  // moved at all is reported in each period, as by the worker (worker/daemon/progress.h).
+  double report_share = 0;
   // Reported progress is what the attempt has done, to the power of a lognormal(0, report_noise): bytes and work
   // differ.
   double report_noise = 0;

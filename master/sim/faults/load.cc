@@ -39,7 +39,7 @@ void Simulation::SetUpMachines() {
     const uint32_t hogs = cluster.workers[i].disk_hogs;
     if (hogs > 0) CountBusy(i, true);
     for (uint32_t n = 0; n < hogs; ++n) {
-      const Flows::Use use{workers_[i].disk, 1};
+      const Flows::Use use{workers_[i].disk, cluster.workers[i].hog_weight};
       const uint32_t flow = flows_.Start(now_, kForEver, kForEver, {&use, 1});
       if (flow_of_.size() <= flow) flow_of_.resize(flow + 1, kNone);
       hog_of_.resize(flow + 1, kNone);
@@ -49,7 +49,8 @@ void Simulation::SetUpMachines() {
 }
 
 void Simulation::RestartHog(uint32_t flow) {
-  const Flows::Use use{workers_[hog_of_[flow]].disk, 1};
+  const uint32_t worker = hog_of_[flow];
+  const Flows::Use use{workers_[worker].disk, experiment_.cluster.workers[worker].hog_weight};
   flows_.End(now_, flow);
   flows_.Start(now_, kForEver, kForEver, {&use, 1});  // gets the same number
 }

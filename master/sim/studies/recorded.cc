@@ -46,7 +46,6 @@ Result<RanAlone> RunAlone(JobModel job, const std::string& list, const Room& roo
   e.jobs = {std::move(job)};
   e.tasks = Exact();
   e.tasks.report_period = FromSeconds(ReportSeconds(life));
-  e.tasks.report_share = 0;
   e.offer_period = FromSeconds(life / kOffersPerLife);
   e.policies = list;
   e.seed = seed;

@@ -27,11 +27,16 @@ double MedianOver(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+double MeanOver(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
 const char* NameOf(Verdict v) {
   switch (v) {
     case Verdict::kShown: return "shown";
     case Verdict::kMet: return "met";
-    case Verdict::kAbove: return "above";
     case Verdict::kMissed: return "NOT MET";
   }
   return "";
@@ -92,7 +97,7 @@ Result<FigureResult> RunFigure(const Study& study, const Figure& figure, const R
     for (size_t i = 0; i < values.size(); ++i) values[i].push_back((*numbers)[i]);
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    const double ours = MedianOver(values[i]);
+    const double ours = figure.lines[i].mean ? MeanOver(values[i]) : MedianOver(values[i]);
     result.lines.push_back({figure.lines[i], ours, Judge(figure.lines[i], ours)});
   }
   return result;
@@ -102,9 +107,7 @@ Result<FigureResult> RunFigure(const Study& study, const Figure& figure, const R
 
 Verdict Judge(const Line& line, double ours) {
   if (!std::isfinite(line.low) && !std::isfinite(line.high)) return Verdict::kShown;
-  if (!(ours >= line.low && ours <= line.high)) return Verdict::kMissed;
-  const bool open = !std::isfinite(line.high) && std::isfinite(line.paper);
-  return open && ours > line.paper ? Verdict::kAbove : Verdict::kMet;
+  return ours >= line.low && ours <= line.high ? Verdict::kMet : Verdict::kMissed;
 }
 
 size_t Reproduction::missed() const {
@@ -137,7 +140,7 @@ Result<Reproduction> Reproduce(const ReproduceOptions& options) {
 }
 
 std::string Table(const Reproduction& r) {
-  std::string out = r.title + "\nmedians of " + std::to_string(r.seeds) + " seeds\n\nPARAMETERS\n";
+  std::string out = r.title + "\nmedians (* means) of " + std::to_string(r.seeds) + " seeds\n\nPARAMETERS\n";
   size_t width = 0;
   for (const Parameter& p : r.parameters) width = std::max(width, p.name.size());
   for (const Parameter& p : r.parameters) {
@@ -152,9 +155,10 @@ std::string Table(const Reproduction& r) {
     if (!f.used.empty()) out += "  ran on " + f.used + "\n";
     out += Say("  %-44s %8s %8s  %-16s %s\n", "", "PAPER", "OURS", "BAND", "");
     for (const LineResult& l : f.lines) {
-      out += Say("  %-44s %8s %8s  %-16s %s\n", l.line.what.c_str(), Number(l.line.paper).c_str(),
-                 Number(l.ours).c_str(), BandOf(l.line).c_str(), l.verdict == Verdict::kShown ? "" : NameOf(l.verdict));
-      const bool explain = l.verdict == Verdict::kMissed || l.verdict == Verdict::kAbove;
+      out += Say("  %-44s %8s %8s  %-16s %s\n", (l.line.what + (l.line.mean ? " *" : "")).c_str(),
+                 Number(l.line.paper).c_str(), Number(l.ours).c_str(), BandOf(l.line).c_str(),
+                 l.verdict == Verdict::kShown ? "" : NameOf(l.verdict));
+      const bool explain = l.verdict == Verdict::kMissed;
       if (explain && !l.line.because.empty()) out += "      " + l.line.because + "\n";
     }
   }
@@ -177,11 +181,11 @@ std::string Json(const Reproduction& r) {
            ",\"not_run\":" + Quoted(f.skipped) + ",\"lines\":[";
     for (size_t n = 0; n < f.lines.size(); ++n) {
       const LineResult& l = f.lines[n];
-      const bool explain = l.verdict == Verdict::kMissed || l.verdict == Verdict::kAbove;
+      const bool explain = l.verdict == Verdict::kMissed;
       out += (n > 0 ? ",{" : "{");
       out += "\"what\":" + Quoted(l.line.what) + ",\"paper\":" + JsonNumber(l.line.paper) +
              ",\"ours\":" + JsonNumber(l.ours) + ",\"low\":" + JsonNumber(l.line.low) +
-             ",\"high\":" + JsonNumber(l.line.high) +
+             ",\"high\":" + JsonNumber(l.line.high) + ",\"over\":" + Quoted(l.line.mean ? "mean" : "median") +
              ",\"verdict\":" + Quoted(l.verdict == Verdict::kMissed ? "missed" : NameOf(l.verdict)) +
              ",\"reason\":" + Quoted(explain ? l.line.because : "") + "}";
     }

@@ -18,7 +18,7 @@ struct ReproduceOptions {
   std::function<void(const std::string&)> progress;  // may be null
 };
 
-enum class Verdict : uint8_t { kShown, kMet, kAbove, kMissed };  // kShown: no band
+enum class Verdict : uint8_t { kShown, kMet, kMissed };  // kShown: no band
 struct LineResult {
   Line line;
   double ours = 0;  // median over seeds
@@ -37,7 +37,7 @@ struct Reproduction {
   size_t missed() const;  // number of lines
 };
 
-// Judges a line. kAbove: met, and above the paper's number in a band without upper bound.
+// Judges a line.
 Verdict Judge(const Line& line, double ours);
 // Runs a study or a figure. Errors: kInvalidArgument: no such study or figure, or a fault in the file, with its line;
 // kNotFound: no such file.

@@ -57,6 +57,7 @@ struct Machines {
   std::vector<uint32_t> hosts;
   std::vector<double> host_disk;
   uint32_t stragglers = 0, hogs = 0;
+  double hog_weight = 1;
 };
 
 // Puts virtual machines on hosts: hosts[n - 1] hosts have n of them. They come in random order, the stragglers first.
@@ -72,7 +73,10 @@ void AddVirtualMachines(const Machines& m, Experiment* e) {
   }
   Rng rng = Rng::Stream(e->seed, "virtual machines");
   for (size_t i = vms.size(); i > 1; --i) std::swap(vms[i - 1], vms[rng.Below(i)]);
-  for (uint32_t n = 0; n < m.stragglers && n < vms.size(); ++n) vms[n].cpu_hogs = vms[n].disk_hogs = m.hogs;
+  for (uint32_t n = 0; n < m.stragglers && n < vms.size(); ++n) {
+    vms[n].cpu_hogs = vms[n].disk_hogs = m.hogs;
+    vms[n].hog_weight = m.hog_weight;
+  }
 }
 
 Status AddMachines(const Machines& m, Experiment* e) {
@@ -510,6 +514,7 @@ ClusterSetup ParseClusterSetup(Fields* f) {
   f->Numbers("host_disk", &m.host_disk, 1, kMostBytes);
   f->Whole("stragglers", &m.stragglers, 0, kMostWorkers);
   f->Whole("hogs", &m.hogs, 0, 1000);
+  f->Number("hog_weight", &m.hog_weight, .01, 1000);
   f->Exclude("repeat", "hosts");
   if (m.groups.empty()) f->Wrong("has no 'workers'");
   if (!m.hosts.empty() && (m.groups.size() != 1 || m.host_disk.empty())) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <set>
 
 #include "common/base/text.h"
@@ -97,10 +98,15 @@ StudyParts ParseParts(Fields* f) {
   return parts;
 }
 
-// Reads the paper's number, the band, and the reason: a text, or the name of one in [reasons].
+// Band of a number without a given one, as a share of the number.
+constexpr double kQuarter = .25;
+
+// Reads the paper's number, the band, and the reason: a text, or the name of one in [reasons]. Each number of a paper
+// has a band with two ends, unless it is itself an end: "more than 5".
 void ParseBand(Fields* f, const StudyParts& parts, Line* line) {
   double share = 0, below = 0;
-  bool gain = false;
+  bool gain = false, mean = line->mean;
+  f->Flag("mean", &mean);
   f->Number("paper", &line->paper, -1e12, 1e12);
   f->Number("low", &line->low, -1e12, 1e12);
   f->Number("high", &line->high, -1e12, 1e12);
@@ -110,13 +116,21 @@ void ParseBand(Fields* f, const StudyParts& parts, Line* line) {
   f->Text("because", &line->because);
   const auto reason = parts.reasons.find(line->because);
   if (reason != parts.reasons.end()) line->because = reason->second;
-  const int bands = int{f->Has("within")} + int{f->Has("below")} + int{gain} + int{f->Has("low") || f->Has("high")};
+  const bool ends = f->Has("low") || f->Has("high");
+  const int bands = int{f->Has("within")} + int{f->Has("below")} + int{gain} + int{ends};
   if (bands > 1) f->Wrong("has several bands: one of 'within', 'below', 'gain', 'low' and 'high'");
-  if (bands > int{f->Has("low") || f->Has("high")} && !f->Has("paper")) f->Wrong("its band wants 'paper'");
+  if (bands > int{ends} && !f->Has("paper")) f->Wrong("its band wants 'paper'");
   if (line->low > line->high) f->Wrong("low", "is above 'high'");
   if (gain) *line = Gain(line->what, line->paper, line->because);
   if (f->Has("within")) *line = Within(line->what, line->paper, share, line->because);
-  if (f->Has("below")) line->low = line->paper - below;
+  if (f->Has("below")) line->low = line->paper - below, line->high = line->paper + below;
+  if (f->Has("paper") && bands == 0) *line = Within(line->what, line->paper, kQuarter, line->because);
+  line->mean = mean;
+  if (!f->Has("paper")) return;
+  const bool open = !std::isfinite(line->low) || !std::isfinite(line->high);
+  if (open && line->low != line->paper && line->high != line->paper) {
+    f->Wrong("its band has one end, which is not the paper's number: give the other end");
+  }
 }
 
 bool IsName(const std::string& name) {
@@ -278,11 +292,13 @@ Node Completed(const Node& figure, const std::map<std::string, Node>& above, Fir
 }  // namespace
 
 Line Gain(std::string what, double paper, std::string because) {
-  return {std::move(what), paper, 1 + .75 * (paper - 1), kNoBound, std::move(because)};
+  const double quarter = kQuarter * (paper - 1);
+  return {std::move(what), paper, paper - quarter, paper + quarter, std::move(because)};
 }
 
 Line Within(std::string what, double paper, double share, std::string because) {
-  return {std::move(what), paper, paper * (1 - share), paper * (1 + share), std::move(because)};
+  return {std::move(what), paper, paper - share * std::fabs(paper), paper + share * std::fabs(paper),
+          std::move(because)};
 }
 
 Result<Study> ParseStudy(const std::string& text, const std::string& file) {

@@ -21,9 +21,10 @@ struct Line {
   std::string what;          // "none / LATE"
   double paper = kNoNumber;  // kNoNumber: the paper's number is not known
   double low = -kNoBound, high = kNoBound;
-  std::string because;  // why the model misses the band, or exceeds the paper's number
+  std::string because;  // why the model misses the band
+  bool mean = false;    // over the seeds, where the paper gives that; else the median
 };
-// Makes a line of a ratio of times. Its gain (ratio - 1) must be at least three quarters of the paper's.
+// Makes a line of a ratio of times. Its gain (ratio - 1) must be within a quarter of the paper's.
 Line Gain(std::string what, double paper, std::string because = "");
 // Makes a line whose number must be within `share` of `paper`.
 Line Within(std::string what, double paper, double share, std::string because = "");

@@ -207,6 +207,8 @@ void AddDeadlines(uint64_t seed, Experiment* s) {
 // Adds slow machines, skew, slow starts, stalls, caches, and faults of reports to some configurations, which then take
 // twice as long. It has random numbers of its own, too.
 void AddChance(uint64_t seed, TaskModel* tasks) {
+  // Most runs have few reports, for the time that they take.
+  if (Rng::Stream(seed, "reports").Uniform() < .7) tasks->report_share = .05;
   Rng rng = Rng::Stream(seed, "chance of tasks");
   if (!Chance(rng, .4)) return;
   if (Chance(rng, .3)) {

@@ -86,6 +86,11 @@ TEST(OptionsTest, WhatifTakesAJobAndWhatIsToBeOtherwise) {
   EXPECT_EQ(Refused({"whatif"}).exit, kExitUsage);
 }
 
+TEST(OptionsTest, SchedulersTakesNothing) {
+  EXPECT_EQ(Parse({"schedulers"}).verb, "schedulers");
+  EXPECT_EQ(Refused({"schedulers", "fair"}).exit, kExitUsage);
+}
+
 TEST(OptionsTest, RefusesACommandWithoutItsArgument) {
   EXPECT_EQ(Refused({}).exit, kExitUsage);
   EXPECT_EQ(Refused({"submit"}).exit, kExitUsage);

@@ -1,8 +1,10 @@
-// How much clones on idle slots saved, and could have saved, in phases built by hand.
+// How much clones on idle slots saved, and could have saved, and which attempts straggled, in phases built by hand.
 #include <gmock/gmock.h>
 
 #include "master/sched/policies/dolly/clone_credit.h"
 #include "master/sched/policies/dolly/idle_worth.h"
+#include "master/sched/policies/dolly/straggler_chance.h"
+#include "master/sched/policies/dolly/work_seconds.h"
 
 namespace mr::sched {
 namespace {
@@ -17,6 +19,7 @@ Attempt Ran(uint32_t number, Cause cause, AttemptState state, double from, doubl
   a.state = state;
   a.launched_at = a.started_at = At(from);
   a.ended_at = At(to);
+  a.inputs_done = true;
   return a;
 }
 
@@ -79,6 +82,44 @@ TEST(IdleWorthTest, AClonesWinByLuckSavesNothing) {
   equal.samples = {{At(9), 0, 90, 100, 0}};
   stage.tasks[2].attempts = {equal, Ran(2, Cause::kOpportunistic, AttemptState::kCommitted, 0, 10)};
   EXPECT_NEAR(WorthOf(stage, At(10)).saved, 0, 1e-6);
+}
+
+// A reduce that copied for 20 s and is half through its sort after 4 more: a sixth of the work that follows the copy is
+// a quarter of what is left.
+Attempt StoppedReduce() {
+  Attempt a = Ran(1, Cause::kFirst, AttemptState::kKilled, 0, 26);
+  a.inputs_done_at = At(20);
+  a.samples = {{At(24), 0, 50, 100, 0}};
+  a.samples[0].phase = 2;
+  return a;
+}
+
+TEST(WorkSecondsTest, TheWaitForInputsIsNotWork) {
+  Attempt a = StoppedReduce();
+  EXPECT_NEAR(*WorkSeconds(a), 16, 1e-6);
+  EXPECT_EQ(WorkBegan(a), At(20));
+  a.inputs_done = false;
+  a.samples[0].phase = 1;
+  EXPECT_EQ(WorkSeconds(a), std::nullopt) << "its pace is that of the maps";
+}
+
+TEST(StragglerChanceTest, AReduceThatWaitedForMapsIsNotSlow) {
+  Stage stage = Phase({20, 20, 20, 20});
+  stage.tasks[3].attempts.push_back(StoppedReduce());
+  EXPECT_EQ(CountStragglers(stage).slow, 0);
+  EXPECT_EQ(CountStragglers(stage).all, 5);
+  stage.tasks[3].attempts.back().inputs_done = false;
+  EXPECT_EQ(CountStragglers(stage).all, 4) << "it has not begun to work";
+}
+
+TEST(StragglerChanceTest, AStoppedAttemptIsJudgedByItsLastReport) {
+  Stage stage = Phase({10, 10, 10});
+  Attempt slow = Ran(2, Cause::kClone, AttemptState::kKilled, 0, 10);
+  slow.samples = {{At(6), 0, 40, 100, 0}};  // 15 s for the whole
+  stage.tasks[0].attempts.push_back(slow);
+  EXPECT_EQ(CountStragglers(stage).slow, 0);
+  stage.tasks[0].attempts.back().samples[0].taken_bytes = 20;  // 30 s
+  EXPECT_EQ(CountStragglers(stage).slow, 1);
 }
 
 TEST(IdleWorthTest, APhaseThatDidNotEndSaysNothing) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "master/sched/defaults.h"
+#include "master/sched/named_lists.h"
 #include "master/sched/pipeline.h"
 #include "master/sched/policies/list.h"
 #include "tests/master/sched/nodes.h"
@@ -134,6 +135,17 @@ TEST(EnabledTest, AListHasNoUseForWhatIsOff) {
   EXPECT_THAT(Scheduler::CheckPolicies("late(enabled=maybe)").ToString(), HasSubstr("must be on or off"));
   EXPECT_THAT(Pipeline::Lacking("jockey,late"), testing::ElementsAre(0u));
   EXPECT_THAT(Pipeline::Lacking("fair,jockey"), testing::IsEmpty());
+}
+
+TEST(NamedListsTest, EachIsAListAndNoPolicyHasItsName) {
+  ASSERT_EQ(NamedLists().front().name, "default");
+  EXPECT_EQ(PoliciesOf("default"), kDefaultPolicies);
+  EXPECT_EQ(PoliciesOf("fifo,late"), "fifo,late");
+  for (const NamedList& list : NamedLists()) {
+    EXPECT_TRUE(Scheduler::CheckPolicies(std::string(list.policies)).ok()) << list.name;
+    EXPECT_FALSE(Scheduler::CheckPolicies(std::string(list.name)).ok()) << list.name;
+    EXPECT_LT(list.what.size(), 100u) << list.name;
+  }
 }
 
 // Clones, guarantees and binds of a policy that is switched off end as if the new list did not have it.

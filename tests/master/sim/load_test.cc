@@ -73,6 +73,8 @@ TEST(LoadTest, ProcessesThatWriteForEverTakeTheirShareOfTheDisk) {
   EXPECT_NEAR(Seconds(Maps(s, 1)), 10, 1e-3);
   s.cluster.workers[0].disk_hogs = 3;
   EXPECT_NEAR(Seconds(Maps(s, 1)), 20, 1e-3);
+  s.cluster.workers[0].hog_weight = 3;
+  EXPECT_NEAR(Seconds(Maps(s, 1)), 50, 1e-3) << "a tenth of the disk";
 }
 
 // A map that moves four disk bytes per input byte has half of 20 MB/s, like the writer: 2.5 MB/s of input.

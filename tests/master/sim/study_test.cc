@@ -44,7 +44,7 @@ jobs = "maps"
 runs = ["first", "second"]
 lines = [
   { what = "first, s", paper = 4, within = 0.01, value = "first.seconds" },
-  { what = "first / second", paper = 2, low = 1.5, because = "why", value = "ratio(first, second)" },
+  { what = "first / second", paper = 2, low = 1.5, high = 2.5, because = "why", value = "ratio(first, second)" },
 ]
 [[figure]]
 id = "wider"
@@ -99,6 +99,7 @@ TEST(StudyTest, AFaultIsAnErrorWithFileAndLine) {
                 {"\"second\"]", "\"first\"]", 26, "is that of another run"},
                 {"within = 0.01, value", "low = 1, within = 0.01, value", 28, "several bands"},
                 {"paper = 4, within", "within", 28, "wants 'paper'"},
+                {"low = 1.5, high = 2.5", "low = 1.5", 29, "has one end"},
                 {"\"first.seconds\"", "\"first.second\"", 28, "did you mean 'seconds'"},
                 {"\"first.seconds\"", "\"fist.seconds\"", 28, "did you mean 'first'"},
                 {"\"first.seconds\"", "\"first.seconds +\"", 28, "a value is missing"},

@@ -1,17 +1,26 @@
 #include "master/sched/policies/dolly/clone_credit.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "master/sched/job_bins.h"
 #include "master/sched/policies/common/lent_slots.h"
+#include "master/sched/policies/dolly/dolly_facts.h"
 #include "master/sched/policies/dolly/reasons.h"
 
 namespace mr::sched {
 
 namespace {
 
-constexpr char kOfBins[] = "bins";  // scope of the facts; id 0. kRecent: slot time of the last phases, in seconds
-constexpr char kCredit[] = "credit", kRecent[] = "recent";
+// Scope of the facts; id 0: of all bins, else the bin. kRecent: slot time of the last phases, in seconds.
+constexpr char kOfBins[] = "bins";
+constexpr char kCredit[] = "credit", kRecent[] = "recent", kAttempts[] = "attempts";
+// Weight of the earlier phases in the largest credit, when another one ends: some two hundred count, of all sizes. With
+// twenty, a few small phases in a row left less credit than one phase of ten tasks takes.
+constexpr double kCreditPhases = .995;
+// Per phase, seconds.
+std::string Foreseen(uint32_t stage) { return "foreseen/" + std::to_string(stage); }
 
 double IdleShare(const State& state) {
   const uint32_t all = state.slots().total;
@@ -31,35 +40,64 @@ SlotTime SlotTimeOf(const Stage& stage, Cause cause, Instant now) {
     for (const Attempt& a : task.attempts) {
       const double held = ((a.ended_at.ns == 0 ? now : a.ended_at) - a.launched_at).seconds();
       time.all += held;
+      ++time.attempts;
       if (a.cause == cause) time.of_cause += held;
     }
   }
   return time;
 }
 
-std::optional<Reason> CloneCredit::WhyNot(const View& view, size_t tasks) const {
+std::optional<Reason> CloneCredit::WhyNot(const View& view, size_t tasks, size_t clones) const {
   if (share_ <= 0) return std::nullopt;
-  const double credit = RealOf(view, kOfBins, 0, kCredit);
+  const double credit = RealOf(view, kOfBins, 0, kCredit), foreseen = SecondsOf(view, tasks, clones);
   const double kept = share_ * RealOf(view, kOfBins, 0, kRecent) * (BinOfTasks(tasks) - 1) / kBins;
-  if (credit > kept) return std::nullopt;
-  return Reason{DollyReason::kShareSpent, "", {share_ * 100, credit, kept}};
+  if (credit - foreseen > kept) return std::nullopt;
+  return Reason{DollyReason::kShareSpent, "", {share_ * 100, credit, kept + foreseen}};
+}
+
+double CloneCredit::SecondsOf(const View& view, size_t tasks, size_t clones) {
+  const uint32_t bin = BinOfTasks(tasks);
+  const double attempts = RealOf(view, kOfBins, bin, kAttempts);
+  return attempts > 0 ? static_cast<double>(clones) * RealOf(view, kOfBins, bin, kRecent) / attempts : 0;
+}
+
+void CloneCredit::Take(const View& view, const StageId& id, size_t tasks, size_t clones, Plan* plan) const {
+  const double seconds = share_ > 0 ? SecondsOf(view, tasks, clones) : 0;
+  if (seconds <= 0) return;
+  plan->Remember(kOfJob, FactId(id.job), Foreseen(id.stage), seconds);
+  plan->Remember(kOfBins, 0, kCredit, RealOf(view, kOfBins, 0, kCredit) - seconds);
 }
 
 void CloneCredit::Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const {
   if (share_ <= 0) return;
+  struct Sum {
+    double seconds = 0, attempts = 0;
+  };
+  std::map<uint32_t, Sum> bins;
   double credit = RealOf(view, kOfBins, 0, kCredit), recent = RealOf(view, kOfBins, 0, kRecent);
-  const double idle = IdleShare(view.state());
+  const double idle = std::max(least_idle_, IdleShare(view.state()));
   for (const JobId id : jobs) {
     const Job* job = view.state().FindJob(id);
     if (job == nullptr || !view.Serves(*job)) continue;
-    for (const Stage& stage : job->stages) {
+    for (uint32_t s = 0; s < job->stages.size(); ++s) {
+      const Stage& stage = job->stages[s];
+      if (stage.tasks.empty()) continue;
       const SlotTime time = SlotTimeOf(stage, cause_, view.now());
-      recent = kEarlierPhases * recent + time.all;
-      credit = std::min(credit + share_ * idle * time.all - time.of_cause, share_ * recent);
+      const double foreseen = RealOf(view, kOfJob, FactId(id), Foreseen(s).c_str());
+      recent = kCreditPhases * recent + time.all;
+      credit = std::min(credit + share_ * idle * time.all + foreseen - time.of_cause, share_ * recent);
+      const uint32_t bin = BinOfTasks(stage.tasks.size());
+      const Sum before{RealOf(view, kOfBins, bin, kRecent), RealOf(view, kOfBins, bin, kAttempts)};
+      Sum& sum = bins.try_emplace(bin, before).first->second;
+      sum = {kEarlierPhases * sum.seconds + time.all, kEarlierPhases * sum.attempts + time.attempts};
     }
   }
   plan->Remember(kOfBins, 0, kCredit, credit);
   plan->Remember(kOfBins, 0, kRecent, recent);
+  for (const auto& [bin, sum] : bins) {
+    plan->Remember(kOfBins, bin, kRecent, sum.seconds);
+    plan->Remember(kOfBins, bin, kAttempts, sum.attempts);
+  }
 }
 
 }  // namespace mr::sched

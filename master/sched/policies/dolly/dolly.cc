@@ -27,9 +27,11 @@ struct Options {
   Admission admission = Admission::kBudget;
   bool partial = false;
   bool in_share = false;
-  CloneCredit credit{0, Cause::kClone};
+  CloneCredit credit{0, Cause::kClone, 0};
 };
 
+// Share of idle slots that counts for the credit on a full cluster, where jobs clone within their own share. A guess.
+constexpr double kLeastIdle = .25;
 // Shares and ceilings are sums and quotients of doubles: a demand that equals the limit fits.
 constexpr double kRoundingOfSlots = 1e-6;
 
@@ -142,7 +144,7 @@ class Dolly final : public Policy {
       plan->Remember(kOfJob, FactId(job.id), Verdict(id.stage), static_cast<int64_t>(code));
     };
     if (c <= 1) return say(DollyReason::kCloneEnough);
-    if (options_.credit.WhyNot(view, n)) return say(DollyReason::kShareSpent);
+    if (options_.credit.WhyNot(view, n, size_t{c - 1} * n)) return say(DollyReason::kShareSpent);
     const auto size = n;
     n = static_cast<uint32_t>(std::count_if(stage.tasks.begin(), stage.tasks.end(), MayBeCloned));
     if (n == 0) return say(DollyReason::kCloneEnough);
@@ -161,6 +163,7 @@ class Dolly final : public Policy {
     plan->Remember(kOfJob, FactId(job.id), Clones(id.stage), int64_t{c});
     plan->Remember(kOfJob, FactId(job.id), Charged(id.stage), budget_.Charge(c, n));
     budget_.Take(view, budget_.Charge(c, n), plan);
+    options_.credit.Take(view, id, size, size_t{c - 1} * n, plan);
     for (uint32_t t = 0; t < stage.tasks.size() && n > 0; ++t) {
       if (MayBeCloned(stage.tasks[t]) && plan->WantAttempts({id.job, id.stage, t}, c)) --n;
     }
@@ -198,7 +201,7 @@ Result<std::unique_ptr<Policy>> MakeDolly(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(o.partial, params->Flag("partial", false));
   MR_ASSIGN_OR_RETURN(o.in_share, params->Flag("in_share", false));
   MR_ASSIGN_OR_RETURN(const double share, params->Number("share", 0, 0, 1));
-  o.credit = CloneCredit(share, Cause::kClone);
+  o.credit = CloneCredit(share, Cause::kClone, kLeastIdle);
   o.budget.originals = charge == 0;
   o.admission = static_cast<Admission>(admission);
   return std::unique_ptr<Policy>(std::make_unique<Dolly>(o));

@@ -7,6 +7,7 @@
 #include "master/sched/job_bins.h"
 #include "master/sched/policies/dolly/clone_credit.h"
 #include "master/sched/policies/dolly/reasons.h"
+#include "master/sched/policies/dolly/work_seconds.h"
 
 namespace mr::sched {
 
@@ -28,7 +29,6 @@ constexpr double kTried = .02;
 constexpr double kOutlier = 1.5;
 // Fewest tasks of a phase with a meaningful median. A guess, as in straggler_chance.cc.
 constexpr size_t kFewest = 3;
-constexpr double kLongest = 1e9;  // seconds that a bad report may foresee; far below what an Instant holds
 
 double SecondsAt(Instant at) { return static_cast<double>(at.ns) * 1e-9; }
 
@@ -38,11 +38,8 @@ Instant EndedAt(const Attempt& a, Instant now) { return a.ended_at.ns == 0 ? now
 // Returns when the attempt would have ended at the pace of its last report, at the earliest when it did.
 Instant EndAlone(const Attempt& a, Instant now) {
   const Instant ended = EndedAt(a, now);
-  if (a.samples.empty() || a.started_at.ns == 0) return ended;
-  const double done = static_cast<double>(ScoreOf(a)) / static_cast<double>(kWholeScore);
-  if (done <= 0) return ended;
-  const Duration took = a.samples.back().at - a.started_at;
-  return std::max(ended, a.started_at + FromSeconds(std::min(took.seconds() / done, kLongest)));
+  const std::optional<double> whole = WorkSeconds(a);
+  return whole ? std::max(ended, WorkBegan(a) + FromSeconds(*whole)) : ended;
 }
 
 // A task's end, and what it would have been without clones on idle slots.
@@ -66,8 +63,7 @@ std::optional<TaskEnd> EndOf(const Task& task, Instant now) {
   }
   const bool lent = winner->cause == Cause::kOpportunistic && own != nullptr;
   const Attempt& from = lent ? *own : *winner;
-  return TaskEnd{std::max(from.started_at, from.inputs_done_at), winner->ended_at,
-                 lent ? EndAlone(*own, now) : winner->ended_at};
+  return TaskEnd{WorkBegan(from), winner->ended_at, lent ? EndAlone(*own, now) : winner->ended_at};
 }
 
 // Returns the sums over the last phases of the bin.

@@ -150,7 +150,7 @@ Result<std::unique_ptr<Policy>> MakeOpportunistic(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const double share, params->Number("share", 0, 0, 1));
   return std::unique_ptr<Policy>(
       std::make_unique<Opportunistic>(static_cast<uint32_t>(attempts), static_cast<size_t>(tasks), fill,
-                                      IdleLimits{IdleWorth(worth), CloneCredit(share, Cause::kOpportunistic)}));
+                                      IdleLimits{IdleWorth(worth), CloneCredit(share, Cause::kOpportunistic, 0)}));
 }
 
 }  // namespace mr::sched

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "master/sched/policies/dolly/dolly_facts.h"
+#include "master/sched/policies/dolly/work_seconds.h"
 
 namespace mr::sched {
 
@@ -22,13 +23,13 @@ Stragglers CountStragglers(const Stage& stage) {
   for (const Task& task : stage.tasks) {
     for (const Attempt& a : task.attempts) {
       if (a.started_at.ns == 0 || a.ended_at.ns == 0) continue;
-      const double seconds = std::max(1e-9, (a.ended_at - std::max(a.started_at, a.inputs_done_at)).seconds());
+      const double seconds = std::max(1e-9, (a.ended_at - WorkBegan(a)).seconds());
       if (a.state == AttemptState::kCommitted) {
         done.push_back(1 / seconds);
-      } else if (a.state == AttemptState::kKilled) {
-        const double score = static_cast<double>(ScoreOf(a)) / static_cast<double>(kWholeScore);
-        // An attempt without a report did less than the whole in this time.
-        stopped.push_back(score > 0 ? score / std::max(1e-9, (a.ended_at - a.started_at).seconds()) : -1 / seconds);
+      } else if (a.state == AttemptState::kKilled && a.inputs_done) {
+        // An attempt without a report of its work did less than the whole in this time.
+        const std::optional<double> whole = WorkSeconds(a);
+        stopped.push_back(whole ? 1 / *whole : -1 / seconds);
       }
     }
   }

@@ -65,7 +65,7 @@ class Late final : public Speculation {
     if (!by_phases_ || a.samples.empty() || a.samples.back().phase == 0 || a.samples.back().phase > 3) return e;
     const size_t phase = a.samples.back().phase - 1;
     const Instant began = phase == 0 ? a.started_at : phase == 1 ? a.sort_at : a.reduce_at;
-    const Duration silent = std::min(view.now() - a.samples.back().at, kReportPeriod);
+    const Duration silent = UsualSilence(view, a);
     std::array<double, 3> usual{};
     for (size_t i = 0; i < usual.size(); ++i) {
       if (s.phase_n[i] > 0) usual[i] = static_cast<double>(s.phase_ns[i]) / 1e9 / s.phase_n[i];
@@ -96,6 +96,20 @@ class Late final : public Speculation {
     return std::max(kOverdue, FromSeconds(std::min(seconds, kLongest)));
   }
 
+  // Returns the part of its silence that is usual: no longer than a report takes, or than those of its phase were
+  // apart. An operator that takes large batches moves rarely.
+  static Duration UsualSilence(const View& view, const Attempt& a) {
+    Duration usual = kReportPeriod;
+    const Sample* after = nullptr;
+    for (auto it = a.samples.rbegin(); it != a.samples.rend() && it->phase == a.samples.back().phase; ++it) {
+      if (after != nullptr) usual = std::max(usual, after->at - it->at);
+      after = &*it;
+    }
+    // The first report of a map says how long one takes; a reduce may have waited for its inputs until then.
+    if (after->phase == 0 && after->at == a.first_byte_at) usual = std::max(usual, after->at - a.started_at);
+    return std::min(usual, view.now() - a.samples.back().at);
+  }
+
   static Estimate PlainEstimate(const View& view, const Attempt& a) {
     const double score = static_cast<double>(ScoreOf(a)) / static_cast<double>(kWholeScore);
     if (score == 0) {
@@ -103,8 +117,7 @@ class Late final : public Speculation {
       const double rate = kFirstReport / std::max(1e-9, Age(view, a).seconds());
       return {rate, (1 - kFirstReport) / rate};
     }
-    const Duration silent = view.now() - a.samples.back().at;
-    const double running = Age(view, a).seconds() - std::min(silent, kReportPeriod).seconds();
+    const double running = (Age(view, a) - UsualSilence(view, a)).seconds();
     const double rate = score / std::max(1e-9, running);
     return {rate, (1 - score) / rate};
   }

@@ -17,7 +17,8 @@
 // Departures:
 // - Percentiles are over running and finished attempts of the stage. Those of workers are over workers on which
 //   something of the job ran: nothing is known against the others.
-// - T_running ends with the last report, plus the time without one since one was due.
+// - T_running ends with the last report, plus the time without one since one was due. It is due after a report period,
+//   or after the longest time between two reports of its phase.
 // - An attempt with a known input that has not reported is unknown until a report is overdue. Then its score is at most
 //   5 %, the share that is reported at once, and its rate that of 5 %.
 // - An attempt without byte totals has no score. Its rate is at most 1 / T_running: it is slow once it ran longer than

@@ -1,0 +1,71 @@
+#include "master/sim/schedulers.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "common/base/text.h"
+#include "master/sched/named_lists.h"
+#include "master/sched/policies/list.h"
+
+namespace mr::sim {
+
+namespace {
+
+struct TraitText {
+  sched::Trait trait;
+  std::string_view text;
+};
+constexpr TraitText kTraits[] = {
+    {sched::kPlacesWork, "places work"},          {sched::kSpeculates, "speculates"},      {sched::kClones, "clones"},
+    {sched::kSteers, "steers jobs by deadlines"}, {sched::kSharesQueues, "shares queues"},
+};
+
+const char* ScopeOf(const sched::PolicyEntry& policy) { return policy.Is(sched::kServesAll) ? "cluster" : "job"; }
+
+std::vector<std::string_view> TraitsOf(const sched::PolicyEntry& policy) {
+  std::vector<std::string_view> texts;
+  for (const TraitText& t : kTraits) {
+    if (policy.Is(t.trait)) texts.push_back(t.text);
+  }
+  return texts;
+}
+
+std::string Padded(std::string_view text, size_t width) {
+  return std::string(text) + std::string(std::max(width, text.size() + 2) - text.size(), ' ');
+}
+
+std::string Quoted(std::string_view text) { return "\"" + JsonEscape(std::string(text)) + "\""; }
+
+}  // namespace
+
+std::string SchedulersTable() {
+  std::string out = "LISTS\n";
+  for (const sched::NamedList& list : sched::NamedLists()) {
+    out += Padded(list.name, 12) + std::string(list.what) + "\n" + Padded("", 12) + std::string(list.policies) + "\n";
+  }
+  out += "\n" + Padded("POLICIES", 22) + Padded("SCOPE", 10) + "DOES\n";
+  for (const sched::PolicyEntry& policy : sched::AllPolicies()) {
+    std::string does;
+    for (const std::string_view text : TraitsOf(policy)) does += (does.empty() ? "" : ", ") + std::string(text);
+    out += Padded(policy.name, 22) + (does.empty() ? ScopeOf(policy) : Padded(ScopeOf(policy), 10) + does) + "\n";
+  }
+  return out + "\nmrmaster --scheduler takes the name of a list, or policies. A job takes policies of job scope.\n";
+}
+
+std::string SchedulersJson() {
+  std::string lists, policies;
+  for (const sched::NamedList& list : sched::NamedLists()) {
+    lists += (lists.empty() ? "" : ",") + std::string("{\"id\":") + Quoted(list.name) +
+             ",\"policies\":" + Quoted(list.policies) + ",\"what\":" + Quoted(list.what) + "}";
+  }
+  for (const sched::PolicyEntry& policy : sched::AllPolicies()) {
+    std::string does;
+    for (const std::string_view text : TraitsOf(policy)) does += (does.empty() ? "" : ",") + Quoted(text);
+    policies += (policies.empty() ? "" : ",") + std::string("{\"id\":") + Quoted(policy.name) +
+                ",\"scope\":" + Quoted(ScopeOf(policy)) + ",\"does\":[" + does + "]}";
+  }
+  return "{\"version\":1,\"lists\":[" + lists + "],\"policies\":[" + policies + "]}\n";
+}
+
+}  // namespace mr::sim
