@@ -105,8 +105,6 @@ class Late final : public Speculation {
       if (after != nullptr) usual = std::max(usual, after->at - it->at);
       after = &*it;
     }
-    // The first report of a map says how long one takes; a reduce may have waited for its inputs until then.
-    if (after->phase == 0 && after->at == a.first_byte_at) usual = std::max(usual, after->at - a.started_at);
     return std::min(usual, view.now() - a.samples.back().at);
   }
 
