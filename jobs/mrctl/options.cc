@@ -258,8 +258,10 @@ void AddWhatif(CLI::App* root, Command* c) {
   CLI::App* app =
       root->add_subcommand("whatif", "Simulate a job that succeeded with other policies or workers")->fallthrough();
   app->add_option("id", c->args, "Job id, job_...")->required();
-  app->add_option("--scheduler", c->whatif.scheduler,
-                  "Policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...)");
+  app->add_option(
+      "--scheduler", c->whatif.scheduler,
+      "Policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...); or the name of a list "
+      "(mrctl schedulers)");
   app->add_option("--workers", c->whatif.workers,
                   "Number of workers, with the speeds of the run's workers (default: as in the run)")
       ->check(CLI::Range(1u, 100'000u));
@@ -272,8 +274,8 @@ void AddWhatif(CLI::App* root, Command* c) {
 }
 
 void AddSchedulers(CLI::App* root) {
-  CLI::App* app = root->add_subcommand("schedulers", "List the lists of policies that have a name, and all policies")
-                      ->fallthrough();
+  CLI::App* app =
+      root->add_subcommand("schedulers", "List the named lists of policies, and all policies")->fallthrough();
   app->footer(
       "The lists and policies of this release, as mrmaster --scheduler and mrsim take them. No master is asked.\n"
       "docs/operating.md says what each policy does.");

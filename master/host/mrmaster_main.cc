@@ -22,10 +22,10 @@ DEFINE_string(bind, "127.0.0.1", "address to listen on; 0.0.0.0 only in a networ
 DEFINE_string(advertise, "", "host at which others reach this master, as 'mrctl version' shows it; empty = --bind");
 DEFINE_int32(port, 7070, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
-DEFINE_string(scheduler, mr::sched::kDefaultPolicies,
-              "policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...); enabled=off switches "
-              "one off; or the "
-              "name of a list (mrctl schedulers)");
+DEFINE_string(
+    scheduler, mr::sched::kDefaultPolicies,
+    "policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...); enabled=off switches one off; "
+    "or the name of a list (mrctl schedulers)");
 DEFINE_uint64(seed, 1, "seed of the policies' random choices");
 DEFINE_int32(replication, 3, "replicas of a block, 1 to 16; fewer if there are fewer workers");
 DEFINE_string(block_size, "64m", "size of a block, at least 4k; also of a split, unless the job sets another");

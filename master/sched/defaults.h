@@ -16,12 +16,12 @@ inline constexpr char kCautiousPolicies[] =
 // Jobs in order of arrival, without speculative attempts, clones and sharing: the control in comparisons.
 inline constexpr char kPlainPolicies[] = "fifo";
 
-// The papers' own lists, with their parameters.
+// The lists with which the papers are reproduced (master/sim/studies).
 inline constexpr char kDollyPaper[] = "fair,dolly,delay_assignment,late,blacklist";
 inline constexpr char kLatePaper[] = "fifo,late";
 inline constexpr char kMantriPaper[] = "fair,mantri,blacklist";
-inline constexpr char kCouplingPaper[] = "fair,coupling";
-inline constexpr char kJockeyPaper[] = "fair,jockey";
+inline constexpr char kCouplingPaper[] = "fair(reduces=greedy),coupling(clock=paper)";
+inline constexpr char kJockeyPaper[] = "fair,jockey,dryad_speculation";
 
 // A list as help texts show one.
 inline constexpr char kExamplePolicies[] = "fair,late(cap=0.2)";

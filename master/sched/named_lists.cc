@@ -14,7 +14,7 @@ constexpr NamedList kNamedLists[] = {
     {"osdi10", kMantriPaper, "Mantri as in its paper"},
     {"osdi08", kLatePaper, "LATE as in its paper"},
     {"infocom13", kCouplingPaper, "the Coupling Scheduler as in its paper"},
-    {"eurosys12", kJockeyPaper, "Jockey as in its paper: deadlines alone"},
+    {"eurosys12", kJockeyPaper, "Jockey as in its paper, with the speculation of Dryad"},
 };
 
 }  // namespace

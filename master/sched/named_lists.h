@@ -9,7 +9,8 @@
 namespace mr::sched {
 
 struct NamedList {
-  std::string_view name, policies, what;
+  std::string_view name, policies;
+  std::string_view what;  // for people, a line
 };
 
 // Ordered as people should read them: the default first. No policy has such a name.

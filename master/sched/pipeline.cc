@@ -1,4 +1,5 @@
 #include "master/sched/pipeline.h"
+#include "master/sched/named_lists.h"
 
 #include <algorithm>
 #include <charconv>
@@ -102,7 +103,15 @@ Result<const PolicyEntry*> Find(const std::string& name) {
     names.push_back(entry.name);
     all += (all.empty() ? "" : ", ") + std::string(entry.name);
   }
-  return InvalidArgument("there is no policy '" + name + "'" + DidYouMean(name, names) + "; known policies: " + all);
+  for (const NamedList& list : NamedLists()) {
+    if (list.name == name) {
+      return InvalidArgument("'" + name +
+                             "' is the name of a whole list, which only mrmaster and mrsim take, and alone");
+    }
+    names.push_back(list.name);
+  }
+  return InvalidArgument("there is no policy '" + name + "'" + DidYouMean(name, names) + "; known policies: " + all +
+                         "; 'mrctl schedulers' prints them, and lists that have a name");
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
                    "The master's --data directory, or the directory 'journal' in it; for what-if also a history file "
                    "(- is standard input)")
       ->required();
-  replay->add_option("--scheduler", c->change.scheduler, "What-if: list of policies (default: as recorded)");
+  replay->add_option("--scheduler", c->change.scheduler,
+                     "What-if: list of policies, or a list's name (default: as recorded)");
   replay
       ->add_option("--workers", c->change.workers,
                    "What-if: number of workers, with the recorded speeds (default: as recorded)")
@@ -132,8 +133,7 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   swarm->add_flag("--master", o.master,
                   "Run the whole master with its journal, restarts and messages, instead of the scheduler alone");
   swarm->add_flag("--first", o.first, "Stop at the first broken configuration");
-  CLI::App* schedulers =
-      app.add_subcommand("schedulers", "Print the lists of policies that have a name, and all policies");
+  CLI::App* schedulers = app.add_subcommand("schedulers", "Print the named lists of policies, and all policies");
   schedulers->add_option("-o", o.form, "Output format: table (default) or json")
       ->check(CLI::IsMember({"table", "json"}));
   CLI::App* replay = AddReplay(&app, &o.replay);
@@ -152,10 +152,11 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
       run->add_option("--scheduler", o.scheduler,
                       "List of policies, separated by commas, or a list's name (mrsim schedulers; default " +
                           std::string(sched::kPlainPolicies) + ")");
-  CLI::Option* many = run->add_option("--compare", o.compare,
-                                      "Two or more lists of policies, each one value, compared with the same luck: "
-                                      "--compare " +
-                                          std::string(sched::kPlainPolicies) + " '" + sched::kExamplePolicies + "'");
+  CLI::Option* many =
+      run->add_option("--compare", o.compare,
+                      "Two or more lists of policies (or names of lists), each one value, compared with the same luck: "
+                      "--compare " +
+                          std::string(sched::kPlainPolicies) + " '" + sched::kExamplePolicies + "'");
   run->add_option("--ablate", o.ablate, "Compare this list with the list without each of its policies in turn")
       ->excludes(one)
       ->excludes(many);

@@ -50,11 +50,16 @@ std::string SchedulersTable() {
     for (const std::string_view text : TraitsOf(policy)) does += (does.empty() ? "" : ", ") + std::string(text);
     out += Padded(policy.name, 22) + (does.empty() ? ScopeOf(policy) : Padded(ScopeOf(policy), 10) + does) + "\n";
   }
+  for (const sched::PolicyGroup& group : sched::PolicyGroups()) {
+    std::string members;
+    for (const std::string_view name : group.members) members += (members.empty() ? "" : ", ") + std::string(name);
+    out += Padded(group.name, 22) + "stands for " + members + "\n";
+  }
   return out + "\nmrmaster --scheduler takes the name of a list, or policies. A job takes policies of job scope.\n";
 }
 
 std::string SchedulersJson() {
-  std::string lists, policies;
+  std::string lists, policies, groups;
   for (const sched::NamedList& list : sched::NamedLists()) {
     lists += (lists.empty() ? "" : ",") + std::string("{\"id\":") + Quoted(list.name) +
              ",\"policies\":" + Quoted(list.policies) + ",\"what\":" + Quoted(list.what) + "}";
@@ -65,7 +70,13 @@ std::string SchedulersJson() {
     policies += (policies.empty() ? "" : ",") + std::string("{\"id\":") + Quoted(policy.name) +
                 ",\"scope\":" + Quoted(ScopeOf(policy)) + ",\"does\":[" + does + "]}";
   }
-  return "{\"version\":1,\"lists\":[" + lists + "],\"policies\":[" + policies + "]}\n";
+  for (const sched::PolicyGroup& group : sched::PolicyGroups()) {
+    std::string members;
+    for (const std::string_view name : group.members) members += (members.empty() ? "" : ",") + Quoted(name);
+    groups +=
+        (groups.empty() ? "" : ",") + std::string("{\"id\":") + Quoted(group.name) + ",\"members\":[" + members + "]}";
+  }
+  return "{\"version\":1,\"lists\":[" + lists + "],\"policies\":[" + policies + "],\"groups\":[" + groups + "]}\n";
 }
 
 }  // namespace mr::sim

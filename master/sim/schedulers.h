@@ -1,4 +1,4 @@
-// The output of `mrsim schedulers`: the lists of policies that have a name, and the policies.
+// The output of `mrsim schedulers`: the named lists of policies, all policies, and names that stand for several.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ struct ReproduceOptions {
 enum class Verdict : uint8_t { kShown, kMet, kMissed };  // kShown: no band
 struct LineResult {
   Line line;
-  double ours = 0;  // median over seeds
+  double ours = 0;  // median or mean over seeds
   Verdict verdict = Verdict::kShown;
 };
 struct FigureResult {

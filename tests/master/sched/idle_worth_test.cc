@@ -103,6 +103,24 @@ TEST(WorkSecondsTest, TheWaitForInputsIsNotWork) {
   EXPECT_EQ(WorkSeconds(a), std::nullopt) << "its pace is that of the maps";
 }
 
+// A map's report says that it needs no copying, whenever that comes.
+TEST(WorkSecondsTest, AMapWorksFromItsStart) {
+  Attempt a = Ran(1, Cause::kFirst, AttemptState::kKilled, 0, 10);
+  a.inputs_done_at = At(3);
+  a.samples = {{At(3), 0, 15, 100, 0}};
+  EXPECT_NEAR(*WorkSeconds(a), 20, 1e-6);
+  EXPECT_EQ(WorkBegan(a), At(0));
+}
+
+// A sort of a second, then a tenth in ten seconds: not half of the work in eleven.
+TEST(WorkSecondsTest, TheLastPhaseHasItsOwnPace) {
+  Attempt a = StoppedReduce();
+  a.reduce_at = At(21);
+  a.samples = {{At(31), 0, 10, 100, 0}};
+  a.samples[0].phase = 3;
+  EXPECT_NEAR(*WorkSeconds(a), 101, 1e-6);
+}
+
 TEST(StragglerChanceTest, AReduceThatWaitedForMapsIsNotSlow) {
   Stage stage = Phase({20, 20, 20, 20});
   stage.tasks[3].attempts.push_back(StoppedReduce());

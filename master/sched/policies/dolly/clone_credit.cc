@@ -40,7 +40,7 @@ SlotTime SlotTimeOf(const Stage& stage, Cause cause, Instant now) {
     for (const Attempt& a : task.attempts) {
       const double held = ((a.ended_at.ns == 0 ? now : a.ended_at) - a.launched_at).seconds();
       time.all += held;
-      ++time.attempts;
+      time.attempts += a.started_at.ns != 0;
       if (a.cause == cause) time.of_cause += held;
     }
   }
@@ -56,9 +56,11 @@ std::optional<Reason> CloneCredit::WhyNot(const View& view, size_t tasks, size_t
 }
 
 double CloneCredit::SecondsOf(const View& view, size_t tasks, size_t clones) {
-  const uint32_t bin = BinOfTasks(tasks);
-  const double attempts = RealOf(view, kOfBins, bin, kAttempts);
-  return attempts > 0 ? static_cast<double>(clones) * RealOf(view, kOfBins, bin, kRecent) / attempts : 0;
+  for (const uint32_t bin : {BinOfTasks(tasks), 0u}) {  // else by those of all bins
+    const double attempts = RealOf(view, kOfBins, bin, kAttempts);
+    if (attempts > 0) return static_cast<double>(clones) * RealOf(view, kOfBins, bin, kRecent) / attempts;
+  }
+  return 0;
 }
 
 void CloneCredit::Take(const View& view, const StageId& id, size_t tasks, size_t clones, Plan* plan) const {
@@ -68,24 +70,37 @@ void CloneCredit::Take(const View& view, const StageId& id, size_t tasks, size_t
   plan->Remember(kOfBins, 0, kCredit, RealOf(view, kOfBins, 0, kCredit) - seconds);
 }
 
+void CloneCredit::GiveBack(const View& view, Plan* plan) {
+  const std::string owner = view.owner(), prefix = Foreseen(0).substr(0, Foreseen(0).size() - 1);
+  const auto& facts = view.state().facts();
+  double seconds = 0;
+  for (auto it = facts.lower_bound({owner, kOfJob, 0, ""}); it != facts.end(); ++it) {
+    if (it->first.policy != owner || it->first.scope != kOfJob) break;
+    if (it->first.name.starts_with(prefix)) seconds += std::get<double>(it->second);
+  }
+  if (seconds > 0) plan->Remember(kOfBins, 0, kCredit, RealOf(view, kOfBins, 0, kCredit) + seconds);
+}
+
 void CloneCredit::Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const {
   if (share_ <= 0) return;
   struct Sum {
     double seconds = 0, attempts = 0;
   };
   std::map<uint32_t, Sum> bins;
-  double credit = RealOf(view, kOfBins, 0, kCredit), recent = RealOf(view, kOfBins, 0, kRecent);
+  double credit = RealOf(view, kOfBins, 0, kCredit);
+  Sum all{RealOf(view, kOfBins, 0, kRecent), RealOf(view, kOfBins, 0, kAttempts)};
   const double idle = std::max(least_idle_, IdleShare(view.state()));
   for (const JobId id : jobs) {
     const Job* job = view.state().FindJob(id);
     if (job == nullptr || !view.Serves(*job)) continue;
     for (uint32_t s = 0; s < job->stages.size(); ++s) {
       const Stage& stage = job->stages[s];
-      if (stage.tasks.empty()) continue;
       const SlotTime time = SlotTimeOf(stage, cause_, view.now());
       const double foreseen = RealOf(view, kOfJob, FactId(id), Foreseen(s).c_str());
-      recent = kCreditPhases * recent + time.all;
-      credit = std::min(credit + share_ * idle * time.all + foreseen - time.of_cause, share_ * recent);
+      if (time.attempts == 0 && foreseen == 0) continue;  // it never ran
+      all = {kCreditPhases * all.seconds + time.all, kCreditPhases * all.attempts + time.attempts};
+      const double largest = share_ * all.seconds;
+      credit = std::clamp(credit + share_ * idle * time.all + foreseen - time.of_cause, -largest, largest);
       const uint32_t bin = BinOfTasks(stage.tasks.size());
       const Sum before{RealOf(view, kOfBins, bin, kRecent), RealOf(view, kOfBins, bin, kAttempts)};
       Sum& sum = bins.try_emplace(bin, before).first->second;
@@ -93,7 +108,8 @@ void CloneCredit::Learn(const View& view, const std::vector<JobId>& jobs, Plan* 
     }
   }
   plan->Remember(kOfBins, 0, kCredit, credit);
-  plan->Remember(kOfBins, 0, kRecent, recent);
+  plan->Remember(kOfBins, 0, kRecent, all.seconds);
+  plan->Remember(kOfBins, 0, kAttempts, all.attempts);
   for (const auto& [bin, sum] : bins) {
     plan->Remember(kOfBins, bin, kRecent, sum.seconds);
     plan->Remember(kOfBins, bin, kAttempts, sum.attempts);

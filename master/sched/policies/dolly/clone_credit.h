@@ -1,6 +1,7 @@
 // Credit of clones: holds one kind of clones to a share of all slot time. It rises by `share` of the slot time of each
-// phase that ends, times the share of slots that are idle then, and falls by what clones of this kind took. It never
-// exceeds `share` of the slot time of the last phases, so that a quiet hour saves none up.
+// phase that ends, times the share of slots that are idle then (or least_idle), and falls by what clones of this kind
+// took. It never exceeds `share` of the slot time of the last phases, so that a quiet hour saves none up. Before the
+// first phase has ended there is none.
 //
 // A phase whose clones are decided at once takes what they are foreseen to take, by the last phases of its bin, and
 // settles when its job ends. So no large phase takes what the credit does not have.
@@ -30,6 +31,8 @@ class CloneCredit {
   std::optional<Reason> WhyNot(const View& view, size_t tasks, size_t clones = 0) const;
   // Takes what these clones of the phase are foreseen to take. Once per phase.
   void Take(const View& view, const StageId& id, size_t tasks, size_t clones, Plan* plan) const;
+  // Gives back what running phases took, since no policy of the list settles it any more. Call before their facts go.
+  static void GiveBack(const View& view, Plan* plan);
   // Counts these jobs, which have ended. Walks their attempts.
   void Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const;
 
@@ -46,7 +49,7 @@ class CloneCredit {
 // hold their slots until now.
 struct SlotTime {
   double all = 0, of_cause = 0;
-  double attempts = 0;  // their number
+  uint32_t attempts = 0;  // that started
 };
 SlotTime SlotTimeOf(const Stage& stage, Cause cause, Instant now);
 

@@ -144,7 +144,6 @@ class Dolly final : public Policy {
       plan->Remember(kOfJob, FactId(job.id), Verdict(id.stage), static_cast<int64_t>(code));
     };
     if (c <= 1) return say(DollyReason::kCloneEnough);
-    if (options_.credit.WhyNot(view, n, size_t{c - 1} * n)) return say(DollyReason::kShareSpent);
     const auto size = n;
     n = static_cast<uint32_t>(std::count_if(stage.tasks.begin(), stage.tasks.end(), MayBeCloned));
     if (n == 0) return say(DollyReason::kCloneEnough);
@@ -159,6 +158,7 @@ class Dolly final : public Policy {
     if (n == 0 || static_cast<double>(budget_.Charge(c, n)) > left + kRoundingOfSlots)
       return say(DollyReason::kNoBudget);
     if (c * n > room + kRoundingOfSlots) return say(DollyReason::kTooBusy);
+    if (options_.credit.WhyNot(view, size, size_t{c - 1} * n)) return say(DollyReason::kShareSpent);
     say(DollyReason::kCloned);
     plan->Remember(kOfJob, FactId(job.id), Clones(id.stage), int64_t{c});
     plan->Remember(kOfJob, FactId(job.id), Charged(id.stage), budget_.Charge(c, n));
@@ -184,6 +184,7 @@ void DropDolly(const View& view, Plan* plan) {
       }
     }
   }
+  CloneCredit::GiveBack(view, plan);
   ForgetCharges(view, plan);
 }
 

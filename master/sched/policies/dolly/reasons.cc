@@ -86,9 +86,10 @@ constexpr ReasonText kDollyTexts[] = {
     {DollyReason::kShareSpent, "share_spent",
      [](const Reason& r) -> std::string {
        const std::string share = "not cloned: such clones may take " + text::Decimal(r, 0) + " % of all slot time";
-       return r.numbers.size() < 3 ? share + ", and their share was used when its phase began"
-                                   : share + ", and have " + text::Decimal(r, 1) +
-                                         " slot-seconds left; smaller phases keep " + text::Decimal(r, 2);
+       return r.numbers.size() < 3
+                  ? share + ", and the credit of the jobs that ended did not cover its clones when its phase began"
+                  : share + ", and have " + text::Decimal(r, 1) + " slot-seconds left; smaller phases keep " +
+                        text::Decimal(r, 2);
      }},
     {DollyReason::kFailedTwice, "failed_twice",
      [](const Reason& r) -> std::string {

@@ -18,6 +18,7 @@ constexpr size_t kJobsTold = 8;  // most jobs for which `why` reports a worker a
 // after twice as long, since one may be under way.
 constexpr Duration kOverdue = kReportPeriod * 2;
 constexpr double kFirstReport = .05;
+constexpr uint8_t kCopying = 1;   // phase of a reduce
 constexpr double kLongest = 1e9;  // seconds; far below what a Duration holds
 
 class Late final : public Speculation {
@@ -97,15 +98,15 @@ class Late final : public Speculation {
   }
 
   // Returns the part of its silence that is usual: no longer than a report takes, or than those of its phase were
-  // apart. An operator that takes large batches moves rarely.
+  // apart. An operator that takes large batches moves rarely. A reduce that copies may have waited for its inputs.
   static Duration UsualSilence(const View& view, const Attempt& a) {
+    const Sample& last = a.samples.back();
     Duration usual = kReportPeriod;
-    const Sample* after = nullptr;
-    for (auto it = a.samples.rbegin(); it != a.samples.rend() && it->phase == a.samples.back().phase; ++it) {
-      if (after != nullptr) usual = std::max(usual, after->at - it->at);
-      after = &*it;
+    for (size_t i = a.samples.size() - 1; last.phase != kCopying && i > 0 && a.samples[i - 1].phase == last.phase;
+         --i) {
+      usual = std::max(usual, a.samples[i].at - a.samples[i - 1].at);
     }
-    return std::min(usual, view.now() - a.samples.back().at);
+    return std::min(usual, view.now() - last.at);
   }
 
   static Estimate PlainEstimate(const View& view, const Attempt& a) {
