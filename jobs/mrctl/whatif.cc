@@ -6,6 +6,7 @@
 
 #include "common/io/files.h"
 #include "jobs/mrctl/client.h"
+#include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/mrsim.h"
 #include "jobs/mrctl/verbs.h"
 
