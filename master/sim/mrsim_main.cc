@@ -134,14 +134,15 @@ Result<int> RunSwarm(const Options& o) {
   const bool bar = !o.no_progress && Terminal();
   for (uint32_t i = 0; i < o.count && !(o.first && broken > 0); ++i) {
     if (bar && i % 16 == 0) std::fprintf(stderr, "\r%u/%u configurations ", i, o.count);
-    const std::string wrong = RunChecked(RandomExperiment(o.seed + i, o.scheduler));
+    const uint64_t seed = o.seed + i;
+    const std::string wrong = RunChecked(RandomExperiment(seed, o.scheduler));
     if (wrong.empty()) continue;
     std::fprintf(stderr, "%smrsim swarm --count 1 --seed %llu --scheduler '%s'  # %s\n", bar ? "\r\033[K" : "",
-                 static_cast<unsigned long long>(o.seed + i), o.scheduler.c_str(), wrong.c_str());
+                 static_cast<unsigned long long>(seed), o.scheduler.c_str(), wrong.c_str());
     if (++broken > 1) continue;  // shrink only the first
     const std::clock_t stop = std::clock() + kShrinkFor * CLOCKS_PER_SEC;
     const auto check = [stop](const Experiment& e) { return std::clock() < stop ? RunChecked(e) : std::string(); };
-    const Shrunk small = Shrink(RandomExperiment(o.seed + i, o.scheduler), check);
+    const Shrunk small = Shrink(RandomExperiment(seed, o.scheduler), check);
     std::fprintf(stderr, "shrunk in %u runs to: %s\n%s... its last events:\n%s", small.runs, small.wrong.c_str(),
                  Describe(small.experiment).c_str(), LastEvents(small.experiment, kLastEvents).c_str());
   }
@@ -156,13 +157,14 @@ Result<int> RunMasterSwarm(const Options& o) {
   const bool bar = !o.no_progress && Terminal();
   for (uint32_t i = 0; i < o.count && !(o.first && broken > 0); ++i) {
     if (bar && i % 16 == 0) std::fprintf(stderr, "\r%u/%u configurations ", i, o.count);
-    CoreWorld world(o.seed + i);
+    const uint64_t seed = o.seed + i;
+    CoreWorld world(seed);
     const std::string wrong = world.Run();
     counts.Add(world.counts());
     if (wrong.empty()) continue;
     ++broken;
     std::fprintf(stderr, "%smrsim swarm --master --count 1 --seed %llu  # %s\n", bar ? "\r\033[K" : "",
-                 static_cast<unsigned long long>(o.seed + i), wrong.c_str());
+                 static_cast<unsigned long long>(seed), wrong.c_str());
   }
   if (bar) std::fputs("\r\033[K", stderr);
   std::printf(
