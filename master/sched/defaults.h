@@ -7,11 +7,11 @@ namespace mr::sched {
 inline constexpr char kDefaultPolicies[] =
     "fair,jockey,dolly(in_share=on,share=0.1),delay_assignment,"
     "opportunistic(attempts=3,tasks=150,worth=0.001,share=0.2),"
-    "late(min_age=1s,skew_check=on,gain=2.5,estimator=phases),blacklist";
+    "late(min_age=1s,skew_check=on,gain=1.25,estimator=phases),blacklist";
 
 // The default list without clones, for clusters on which idle slots cost something.
 inline constexpr char kCautiousPolicies[] =
-    "fair,jockey,late(min_age=1s,skew_check=on,gain=2.5,estimator=phases),blacklist";
+    "fair,jockey,late(min_age=1s,skew_check=on,gain=1.25,estimator=phases),blacklist";
 
 // Jobs in order of arrival, without speculative attempts, clones and sharing: the control in comparisons.
 inline constexpr char kPlainPolicies[] = "fifo";

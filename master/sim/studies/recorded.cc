@@ -88,10 +88,12 @@ double BestSeconds(const JobModel& job, uint64_t seed) {
     const double report = std::max(1e-3, ReportSeconds(MedianOf(s.durations)));
     double stage = 0;
     for (double end : s.durations) {
-      for (double at = report; at < end; at += report) {
-        for (double attempts = 1; attempts < kMostAttempts; ++attempts) {
+      double at = report;
+      while (at < end) {
+        for (int attempts = 1; attempts < kMostAttempts; ++attempts) {
           end = std::min(end, at + s.durations[rng.Below(s.durations.size())]);
         }
+        at += report;
       }
       stage = std::max(stage, end);
     }

@@ -164,7 +164,7 @@ class FigureParser {
     for (const Node* line : f.Tables("lines")) AddLine(*line, &figure);
     for (const Node* change : f.Tables("override")) Override(*change, &figure);
     f.Done();
-    figure.run = [runs = std::move(runs_), formulas = std::move(formulas_)](RunContext c) {
+    figure.run = [runs = std::move(runs_), formulas = std::move(formulas_)](const RunContext& c) {
       return Run(runs, formulas, c);
     };
     return figure;
@@ -172,8 +172,9 @@ class FigureParser {
 
  private:
   static Result<std::vector<double>> Run(const std::vector<NamedRun>& runs, const std::vector<Formula>& formulas,
-                                         RunContext c) {
+                                         const RunContext& given) {
     Memory memory;
+    RunContext c = given;
     c.memory = &memory;
     std::map<std::string, Measures> measured;
     for (const NamedRun& run : runs) {
