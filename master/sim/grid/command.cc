@@ -54,22 +54,24 @@ Result<std::vector<size_t>> Chosen(const Grid& grid, const GridCommand& c) {
   return chosen;
 }
 
-// Prints to standard error the cells that are done with their CPU time, and the time left.
+// Prints to standard error the lines of each cell that is done, with its CPU time, and the time left.
 class Progress {
  public:
-  Progress(const Grid& grid, size_t cells) : grid_(grid), cells_(cells), start_(std::time(nullptr)) {}
+  Progress(const Grid& grid, const GridOptions& options)
+      : grid_(grid), o_(options), cells_(options.cells.size()), start_(std::time(nullptr)) {}
 
-  void operator()(size_t done, size_t all, size_t cell, double cpu) {
-    if (cell == grid_.cells.size()) return;
+  void operator()(const CellRuns& cell, size_t done, size_t all) {
     ++done_;
     const double spent = static_cast<double>(std::time(nullptr) - start_);
     const double left = spent * static_cast<double>(all - done) / static_cast<double>(done);
-    std::fprintf(stderr, "%zu/%zu cells, %s left: %s took %.1f s of CPU\n", done_, cells_,
-                 HumanDuration(FromSeconds(left)).c_str(), grid_.cells[cell].name.c_str(), cpu);
+    std::fprintf(stderr, "%s    %zu/%zu cells, %s left; this one took %.1f s of CPU\n",
+                 RowText(ReportOf(grid_, o_, {cell}).rows.front()).c_str(), done_, cells_,
+                 HumanDuration(FromSeconds(left)).c_str(), cell.cpu);
   }
 
  private:
   const Grid& grid_;
+  const GridOptions& o_;
   const size_t cells_;
   const std::time_t start_;
   size_t done_ = 0;
@@ -91,7 +93,7 @@ Result<size_t> RunGrid(const GridCommand& c) {
   o.seeds = c.seeds > 0 ? c.seeds : !c.part.empty() ? grid.quick_seeds : kSeeds;
   o.threads = c.threads > 0 ? c.threads : std::max(1u, std::thread::hardware_concurrency());
   o.data = c.data;
-  if (!c.no_progress) o.progress = Progress(grid, o.cells.size());
+  if (!c.no_progress) o.progress = Progress(grid, o);
   MR_ASSIGN_OR_RETURN(const std::vector<CellRuns> cells, RunGrid(grid, o));
   const GridReport report = ReportOf(grid, o, cells);
   MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(report) : Table(report)));

@@ -48,7 +48,8 @@ std::string Json(const CellVerdict& v, const std::string& list) {
   return "{\"list\":\"" + JsonEscape(list) + "\",\"fails\":" + (v.fails ? "true" : "false") +
          ",\"mean\":" + Json(v.mean) + ",\"p95\":" + Json(v.p95) + ",\"slot_time\":{" + Json(v.slot_time) +
          ",\"limit\":" + Number(v.slot_time_limit) + ",\"fails\":" + (v.slot_time_fails ? "true" : "false") +
-         "},\"failed_jobs\":" + Number(v.failed_jobs) + "}";
+         "},\"failed_jobs\":" + Number(v.failed_jobs) + ",\"deadlines\":" + Number(v.deadlines) +
+         ",\"deadlines_missed\":" + Number(v.late) + ",\"reference_missed\":" + Number(v.reference_late) + "}";
 }
 
 std::string Texts(const std::vector<std::string>& texts) {
@@ -82,6 +83,26 @@ GridReport ReportOf(const Grid& grid, const GridOptions& o, const std::vector<Ce
   return report;
 }
 
+std::string RowText(const GridReport::Row& row) {
+  if (!row.skipped.empty()) return "SKIP  " + row.cell->name + ": " + row.skipped + "\n";
+  std::string out;
+  for (size_t l = 0; l < row.verdicts.size(); ++l) {
+    const CellVerdict& v = row.verdicts[l];
+    out += std::string(v.fails ? "FAIL  " : "ok    ") + row.cell->name;
+    if (row.verdicts.size() > 1) out += Printed(" [%zu]", l + 1);
+    out += Printed(": load %.0f %% (measured %.0f %%), slot time %.3f of (1)", 100 * row.cell->load, 100 * row.load,
+                   v.slot_time.value);
+    if (v.slot_time_fails) out += Printed(", above %.2f!", v.slot_time_limit);
+    if (v.deadlines > 0) {
+      out += Printed(", %.0f %% of %.0f deadlines missed (%.0f %% under (1))", 100 * v.late, v.deadlines,
+                     100 * v.reference_late);
+    }
+    if (v.failed_jobs > 0) out += Printed(", %.0f more jobs failed!", v.failed_jobs);
+    out += "\n" + RowOf("mean", v.mean) + RowOf("p95", v.p95);
+  }
+  return out;
+}
+
 std::string Table(const GridReport& r) {
   std::string out;
   for (size_t l = 0; l < r.references.size(); ++l) out += Mark(l) + "  " + r.references[l] + "\n";
@@ -96,21 +117,8 @@ std::string Table(const GridReport& r) {
   out += "\n";
   size_t skipped = 0;
   for (const GridReport::Row& row : r.rows) {
-    if (!row.skipped.empty()) {
-      ++skipped;
-      out += "SKIP  " + row.cell->name + ": " + row.skipped + "\n";
-      continue;
-    }
-    for (size_t l = 0; l < row.verdicts.size(); ++l) {
-      const CellVerdict& v = row.verdicts[l];
-      out += std::string(v.fails ? "FAIL  " : "ok    ") + row.cell->name;
-      if (row.verdicts.size() > 1) out += Printed(" [%zu]", l + 1);
-      out += Printed(": load %.0f %% (measured %.0f %%), slot time %.3f of (1)", 100 * row.cell->load, 100 * row.load,
-                     v.slot_time.value);
-      if (v.slot_time_fails) out += Printed(", above %.2f!", v.slot_time_limit);
-      if (v.failed_jobs > 0) out += Printed(", %.0f more jobs failed!", v.failed_jobs);
-      out += "\n" + RowOf("mean", v.mean) + RowOf("p95", v.p95);
-    }
+    skipped += !row.skipped.empty();
+    out += RowText(row);
   }
   return out + Printed("\n%zu cells, %zu failed, %zu skipped\n", r.rows.size(), r.failed(), skipped);
 }

@@ -24,6 +24,8 @@ struct GridReport {
 };
 GridReport ReportOf(const Grid& grid, const GridOptions& options, const std::vector<CellRuns>& cells);
 
+// Returns the lines of the table for one cell: per judged list, its verdict, means and 95th percentiles.
+std::string RowText(const GridReport::Row& row);
 std::string Table(const GridReport& report);
 // Returns one JSON document and a newline.
 std::string Json(const GridReport& report);

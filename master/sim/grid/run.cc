@@ -24,7 +24,11 @@ SeedRun NumbersOf(const Simulation& run) {
   const auto bins = BinsOf(run.jobs());
   for (size_t b = 0; b < bins.size(); ++b) numbers.bins[b] = {bins[b].jobs, bins[b].mean, bins[b].p95};
   numbers.slot_seconds = run.totals().busy;
-  for (const JobResult& job : run.jobs()) numbers.failed += !job.succeeded;
+  for (const JobResult& job : run.jobs()) {
+    numbers.failed += !job.succeeded;
+    numbers.deadlines += job.deadline > 0;
+    numbers.late += job.late();
+  }
   return numbers;
 }
 
@@ -55,7 +59,6 @@ class Work {
       cell.runs.assign(o_.lists.size(), std::vector<SeedRun>(o_.seeds));
       for (uint32_t s = 0; s < o_.seeds; ++s) units_.push_back({cells_.size() - 1, s});
       left_.resize(cells_.size(), o_.seeds);
-      cpu_.resize(cells_.size());
       used_.resize(cells_.size(), std::vector<double>(o_.seeds));
     }
     return Status::Ok();
@@ -73,19 +76,17 @@ class Work {
         return;
       }
       const size_t at = units_[u].cell;
-      cpu_[at] += cpu;
+      CellRuns& cell = cells_[at];
+      cell.cpu += cpu;
       ++done_;
-      const bool last = --left_[at] == 0;
-      if (o_.progress) o_.progress(done_, units_.size(), last ? cells_[at].cell : grid_.cells.size(), cpu_[at]);
+      if (--left_[at] > 0) continue;
+      for (const double used : used_[at]) cell.load += used / o_.seeds;
+      if (o_.progress) o_.progress(cell, done_, units_.size());
     }
   }
 
   Result<std::vector<CellRuns>> Finish() {
     MR_RETURN_IF_ERROR(status_);
-    for (size_t c = 0; c < cells_.size(); ++c) {
-      if (!cells_[c].skipped.empty()) continue;
-      for (const double used : used_[c]) cells_[c].load += used / o_.seeds;
-    }
     return std::move(cells_);
   }
 
@@ -121,11 +122,10 @@ class Work {
   std::vector<CellRuns> cells_;
   std::vector<Unit> units_;
   std::vector<uint32_t> left_;
-  std::vector<double> cpu_;
   std::vector<std::vector<double>> used_;
   std::atomic<size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
-  std::mutex mutex_;  // guards what follows, left_ and cpu_
+  std::mutex mutex_;  // guards what follows, left_, and what cells have beside their runs
   size_t done_ = 0;
   Status status_;
 };

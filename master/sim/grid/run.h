@@ -10,18 +10,6 @@
 
 namespace mr::sim {
 
-struct GridOptions {
-  std::vector<std::string> lists;  // the references, then the lists that are judged
-  std::vector<size_t> cells;       // indexes in Grid::cells
-  uint64_t seed = 1;
-  uint32_t seeds = 20;
-  uint32_t threads = 1;
-  std::string data;  // the folder of traces; "": traces are skipped
-  // Receives the seeds done and all, over all cells, and the CPU seconds of a cell that is done with its index; else 0
-  // and the number of cells. Called under a lock. May be null.
-  std::function<void(size_t done, size_t all, size_t cell, double cpu)> progress;
-};
-
 struct CellRuns {
   size_t cell = 0;                         // index in Grid::cells
   std::string skipped;                     // why it has not run; else ""
@@ -29,6 +17,19 @@ struct CellRuns {
   // The load that came about: slot time under the first list, over all slots until the last submit. The mean over the
   // seeds.
   double load = 0;
+  double cpu = 0;  // seconds
+};
+
+struct GridOptions {
+  std::vector<std::string> lists;  // the references, then the lists that are judged
+  std::vector<size_t> cells;       // indexes in Grid::cells
+  uint64_t seed = 1;
+  uint32_t seeds = 20;
+  uint32_t threads = 1;
+  std::string data;  // the folder of traces; "": traces are skipped
+  // Receives each cell when its last seed is done, and how many seeds of all cells are. Called under a lock. May be
+  // null.
+  std::function<void(const CellRuns& cell, size_t done, size_t all)> progress;
 };
 
 // Runs the cells. The results depend on cells, lists and seeds alone, not on the threads.

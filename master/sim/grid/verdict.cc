@@ -78,7 +78,11 @@ CellVerdict Judge(const std::vector<SeedRun>& ours, const std::vector<std::vecto
     mine.push_back(ours[s].slot_seconds);
     theirs.push_back(references.front()[s].slot_seconds);
     v.failed_jobs += ours[s].failed - references.front()[s].failed;
+    v.deadlines += ours[s].deadlines;
+    v.late += ours[s].late;
+    v.reference_late += references.front()[s].late;
   }
+  if (v.deadlines > 0) v.late /= v.deadlines, v.reference_late /= v.deadlines;
   v.slot_time = PairedRatio(mine, theirs, inside);
   v.slot_time_limit = load > limits.half ? limits.slot_time : limits.idle_slot_time;
   v.slot_time_fails = v.slot_time.value > v.slot_time_limit;

@@ -28,6 +28,8 @@ struct SeedRun {
   std::array<OfBin, kBinNames.size()> bins;
   double slot_seconds = 0;  // of all attempts
   double failed = 0;        // jobs
+  double deadlines = 0;     // jobs that have one
+  double late = 0;          // of these, jobs that missed it
 };
 
 // A ratio of two lists: the geometric mean of the ratios per seed, and its confidence interval.
@@ -53,6 +55,9 @@ struct CellVerdict {
   double slot_time_limit = 0;
   bool slot_time_fails = false;
   double failed_jobs = 0;  // more than under the first reference, over all seeds; any fails the cell
+  // Shares of the jobs with a deadline that missed it, under this list and the first reference. Not judged.
+  double late = 0, reference_late = 0;
+  double deadlines = 0;  // jobs that have one, over all seeds
   bool fails = false;
 };
 
