@@ -49,7 +49,7 @@ void QueueIndex::LeaveQueue(Job& job) {
 void QueueIndex::RankJob(const Job& job, int direction) {
   if (job.in_queue == nullptr) return;
   Queue& queue = *job.in_queue;
-  const bool spare = AtGuarantee(job);
+  const bool spare = sharing_.spare_last && AtGuarantee(job);
   for (const size_t kind : {0, 1}) {
     const JobRank rank = RankOf(job, kind);
     const auto move = [&](bool in, Ranked<JobRank>* index, uint32_t* spares) {

@@ -213,7 +213,7 @@ std::string CheckQueues(const State& state) {
       }
     }
     for (const size_t kind : {0, 1}) {
-      const bool spare = AtGuarantee(job);
+      const bool spare = state.sharing().spare_last && AtGuarantee(job);
       q.spare_ready[kind] += spare && ready[kind];
       q.spare_early[kind] += spare && early[kind];
       if (ready[kind] && !spare) q.ready[kind].Insert(state.RankOf(job, kind));

@@ -296,6 +296,7 @@ struct GuaranteeCount {
   Place place = Place::kNone;
   Instant due;
   uint32_t held = 0, within = 0;  // within: those of them that are guaranteed
+  uint32_t outside = 0;           // those that count for no queue: `within`; with Sharing::spare_last, `held`
   bool operator==(const GuaranteeCount&) const = default;
 };
 
@@ -372,12 +373,12 @@ struct Queue {
   uint32_t min_share = 0, max_share = 0;  // slots; 0 = none, no limit
   // Derived. jobs: those that run or hold slots. The arrays are by slot kind. held: slots. ready, early: jobs with a
   // stage in State::ready or State::early. spare_ready, spare_early: number of such jobs at their guarantee, which
-  // are not in ready or early.
+  // are not in ready or early (Sharing::spare_last).
   uint32_t jobs = 0;
   std::array<uint32_t, 2> held{};
   std::array<Ranked<JobRank>, 2> ready, early;
   std::array<uint32_t, 2> spare_ready{}, spare_early{};
-  uint32_t guaranteed = 0;  // slots of running jobs with a Job::share, within it and beyond (GuaranteeCount::held)
+  uint32_t guaranteed = 0;  // slots that do not count for it (GuaranteeCount::outside)
   LazySet<LaunchKey> live;
 
   uint32_t held_total() const { return held[0] + held[1]; }

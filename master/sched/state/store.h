@@ -111,6 +111,7 @@ struct Sharing {
   bool by_held = false;     // JobRank::held counts slots; else it is 0, and a job's position in its queue is fixed
   bool by_kind = false;     // it counts slots of the index's kind only
   bool max_shares = false;  // queues' max shares are enforced
+  bool spare_last = false;  // jobs at their guarantee are in no index of their queue, and their slots count for none
   bool by_rack = false;     // Stage::racks and State::racks() are maintained
   bool operator==(const Sharing&) const = default;
 };

@@ -69,9 +69,13 @@ JobModel RandomJob(Rng& rng, uint32_t number) {
 
 // Policies that place, wait, avoid, clone and speculate; a list has one of each kind or none. Their times are as short
 // as the jobs, so that preemption, waits and speculative attempts happen.
-constexpr const char* kPlace[] = {
-    "fifo", "fair", "fair(reduces=greedy)", "fair(min_share_timeout=1,fair_share_timeout=3)", "fair(slowstart=0.5)",
-    ""};
+constexpr const char* kPlace[] = {"fifo",
+                                  "fair",
+                                  "fair(reduces=greedy)",
+                                  "fair(min_share_timeout=1,fair_share_timeout=3)",
+                                  "fair(slowstart=0.5)",
+                                  "fair(spare=last)",
+                                  ""};
 // Appended to fair, if it queues reduces as it queues maps.
 constexpr const char* kSteer[] = {"jockey",
                                   "jockey(period=0.5,hysteresis=1,dead_zone=0)",
@@ -101,10 +105,12 @@ constexpr const char* kClone[] = {"",
                                   "dolly(beta=1,p=0.5,charge=extra,partial=on),delay_assignment(omega=inf)",
                                   "opportunistic",
                                   "opportunistic(attempts=3,fill=1),delay_assignment(omega=2s)",
-                                  "dolly(beta=0.2,p=0.3),delay_assignment,opportunistic"};
+                                  "dolly(beta=0.2,p=0.3),delay_assignment,opportunistic",
+                                  "dolly(beta=1,tau=1,p=0.3,network=on),opportunistic(network=on)"};
 constexpr const char* kSpeculate[] = {"",
                                       "late",
                                       "late(cap=0.5,min_age=2s)",
+                                      "late(cap=0.5,min_age=1s,slack=1.1,network=on)",
                                       "hadoop_speculation(min_age=3s)",
                                       "dryad_speculation(min_age=2s)",
                                       "dryad_speculation(done=0.5)",

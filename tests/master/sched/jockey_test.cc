@@ -37,7 +37,7 @@ Prediction Even(double work, double longest, uint32_t most) {
 // Ten workers of one slot.
 class JockeyTest : public testing::Test {
  protected:
-  explicit JockeyTest(const std::string& list = "fair(guarantee_timeout=1),jockey") {
+  explicit JockeyTest(const std::string& list = "fair(spare=last,guarantee_timeout=1),jockey") {
     Send(ConfigChanged{list, 1, kSchedulerVersion, Millis(100)});
     for (uint32_t w = 1; w <= 10; ++w) Send(OneSlotWorker(w));
   }
@@ -152,6 +152,42 @@ TEST_F(JockeyTest, AJobBelowItsGuaranteeComesBeforeAllQueuesAndNoFurther) {
   EXPECT_EQ(J(1).holding, 6u);
 }
 
+class WithTheirTurnTest : public JockeyTest {
+ protected:
+  WithTheirTurnTest() : JockeyTest("fair(guarantee_timeout=1),jockey") {}
+};
+
+TEST_F(WithTheirTurnTest, ADeadlineMakesNoJobSlower) {
+  Submit(1, 100);
+  Submit(2, 20, Seconds(60));
+  Foretell(2, 50);
+  ASSERT_EQ(J(2).share, 2u);
+  for (int i = 0; i < 12; ++i) Finish(1);
+  EXPECT_EQ(J(2).holding, 5u) << "its fair share, which is more than its guarantee";
+  EXPECT_EQ(J(1).holding, 5u);
+}
+
+TEST_F(WithTheirTurnTest, AnotherListTakesTheJobsOutOfTheirQueuesAndBack) {
+  Submit(1, 100);
+  Submit(2, 20, Seconds(60));
+  Foretell(2, 50);
+  for (int i = 0; i < 4; ++i) Finish(1);
+  for (const char* list : {"fair(spare=last),jockey", "fair,jockey"}) {
+    Send(ConfigChanged{list, 1, kSchedulerVersion, Millis(100)});
+    for (int i = 0; i < 3; ++i) Finish(1);
+  }
+}
+
+TEST_F(WithTheirTurnTest, OnlyGuaranteedSlotsCountForNoQueue) {
+  Submit(1, 100);
+  Submit(2, 20, Seconds(60), "other");
+  Foretell(2, 50);
+  ASSERT_EQ(J(2).share, 2u);
+  for (int i = 0; i < 20; ++i) Finish(1);
+  EXPECT_EQ(J(2).holding, 6u) << "its guarantee, and half of the other slots";
+  EXPECT_EQ(J(1).holding, 4u);
+}
+
 TEST_F(JockeyTest, OthersAreEvictedAfterTheTimeout) {
   Submit(1, 100);
   Submit(2, 20, Seconds(60), "other");
@@ -165,6 +201,19 @@ TEST_F(JockeyTest, OthersAreEvictedAfterTheTimeout) {
   EXPECT_EQ(Kills(), 4u) << "slots that are on their way are not asked for twice";
   ConfirmKills();
   EXPECT_EQ(J(2).holding, 4u);
+}
+
+TEST_F(JockeyTest, AttemptsWithMoreToLoseThanTheWaitStay) {
+  Submit(1, 100);
+  now_ = now_ + Seconds(20);
+  Submit(2, 20, Seconds(600), "other");
+  Foretell(2, 1500);
+  ASSERT_EQ(J(2).share, 4u);
+  out_.clear();
+  Pass(Seconds(19));
+  EXPECT_EQ(Kills(), 0u) << "they have run for 39 s, and the job has waited for 19";
+  Pass(Seconds(6));
+  EXPECT_EQ(Kills(), 4u) << "it has waited for more than half as long as they have run";
 }
 
 // Else each of its tasks that ends sets a timer, and each timer has all free workers offered.

@@ -38,6 +38,15 @@ std::vector<LaunchKey> LiveOf(const State& state, const Job& job) {
   return live;
 }
 
+uint32_t Live(const State& state, const Job& job) {
+  uint32_t live = 0;
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    for (const auto& [task, number] : job.stages[s].active)
+      live += state.FindAttempt({{job.id, s, task}, number})->live();
+  }
+  return live;
+}
+
 // Returns how many attempts of the job the draft ends.
 uint32_t Drafted(const Job& job, const Plan& plan) {
   return static_cast<uint32_t>(std::count_if(plan.edits().begin(), plan.edits().end(), [&](const Edit& edit) {
@@ -57,6 +66,7 @@ void EvictSpare(const State& state, const Wanted& wanted, uint32_t* need, Plan* 
     const Reason beyond{BaselineReason::kBeyondGuarantee, "", {double(job.holding), double(job.share)}};
     const Reason reason = wanted.job != nullptr ? Evicted(*wanted.job) : beyond;
     for (auto attempt = live.rbegin(); attempt != live.rend() && spare > 0 && *need > 0; ++attempt) {
+      if (attempt->at < wanted.not_before) break;
       if (!Helps(state, attempt->attempt, wanted)) continue;
       if (plan->Kill(attempt->attempt, reason)) --spare, --*need;
     }
@@ -79,12 +89,22 @@ uint32_t SlotsComing(const State& state, const Wanted& wanted) {
       std::count_if(ending.begin(), ending.end(), [&](const AttemptId& id) { return Helps(state, id, wanted); }));
 }
 
-void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, double>& shares, Plan* plan) {
+uint32_t Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, double>& shares, Plan* plan) {
   uint32_t need = std::min(wanted.most, wanted.tasks);
-  if (need == 0) return;
   need -= std::min(need, SlotsComing(state, wanted));
-  EvictSpare(state, wanted, &need, plan);
-  if (need == 0) return;
+  if (need == 0) return 0;
+  const uint32_t wants = need;
+  const bool spare_last = state.sharing().spare_last;
+  if (spare_last) EvictSpare(state, wanted, &need, plan);
+  // Live attempts that the draft leaves to jobs with a guarantee, which keep as many as that.
+  std::map<JobId, uint32_t> left_to;
+  const auto keeps = [&](const Job& job) {
+    if (job.share == 0) return false;
+    if (spare_last) return true;
+    const auto [it, added] = left_to.try_emplace(job.id);
+    if (added) it->second = Live(state, job) - Drafted(job, *plan);
+    return it->second <= job.share;
+  };
   const auto own = [](const Queue& q) { return double(q.live.size()) - q.guaranteed; };
   std::vector<std::pair<double, const Queue*>> above;
   for (const auto& [number, other] : state.busy_queues()) {
@@ -101,16 +121,19 @@ void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, do
     double left = own(*other);
     const double share = wanted.job != nullptr ? other->min_share : shares.at(other->number);
     other->live.WalkBack([&](const LaunchKey& live) {
-      if (need == 0 || left - 1 + kOver < share) return false;
+      if (need == 0 || left - 1 + kOver < share || live.at < wanted.not_before) return false;
       const AttemptId& id = live.attempt;
-      if (state.FindJob(id.task.job)->share > 0 || !Helps(state, id, wanted)) return true;
+      const Job& job = *state.FindJob(id.task.job);
+      if (keeps(job) || !Helps(state, id, wanted)) return true;
       const Reason preempted{BaselineReason::kPreempted, "", {static_cast<double>(other->held_total()), share}};
       if (!plan->Kill(id, wanted.job != nullptr ? Evicted(*wanted.job) : preempted)) return true;
+      if (job.share > 0) --left_to[job.id];
       --left;
       --need;
       return true;
     });
   }
+  return wants - need;
 }
 
 }  // namespace mr::sched

@@ -1,5 +1,5 @@
 // Chooses the attempts that end when slots are owed to a queue or a job:
-// 1. Attempts on spare slots (guarantees.h), of the job with the latest deadline first.
+// 1. With Sharing::spare_last: attempts on spare slots (guarantees.h), of the job with the latest deadline first.
 // 2. Attempts of the queue that is furthest above its share, as long as it keeps that share. For a guarantee: of any
 //    queue, as long as it keeps its min share.
 // The youngest ends first, and only if the slot helps and none is on its way already. Attempts of stages with side
@@ -21,13 +21,14 @@ struct Wanted {
   uint32_t most = 0;
   uint32_t tasks = 0;  // of `stages`, with inputs and without an attempt
   std::vector<StageId> stages;
+  Instant not_before;  // attempts that were launched before it have done too much work to be ended; 0: none have
   void Add(const Job& job);
 };
 
 // Returns the slots of ending attempts that are of use.
 uint32_t SlotsComing(const State& state, const Wanted& wanted);
 
-// Drafts the evictions. shares: by queue number, in slots that are within no guarantee.
-void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, double>& shares, Plan* plan);
+// Drafts the evictions. Returns their number. shares: by queue number, in slots that are within no guarantee.
+uint32_t Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, double>& shares, Plan* plan);
 
 }  // namespace mr::sched

@@ -14,8 +14,8 @@ namespace {
 
 class Fair final : public Policy {
  public:
-  Fair(bool greedy, double slow_start, std::array<Duration, 3> timeouts)
-      : greedy_(greedy), slow_start_(slow_start), preemption_(kFair, greedy, timeouts) {}
+  Fair(bool greedy, bool spare_last, double slow_start, std::array<Duration, 3> timeouts)
+      : greedy_(greedy), spare_last_(spare_last), slow_start_(slow_start), preemption_(kFair, greedy, timeouts) {}
 
   std::string_view name() const override { return kFair; }
   void AddNeeds(Needs* needs) const override {
@@ -23,6 +23,7 @@ class Fair final : public Policy {
     needs->sharing.by_held = true;
     needs->sharing.by_kind = greedy_;
     needs->sharing.max_shares = true;
+    needs->sharing.spare_last = spare_last_;
   }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
@@ -44,7 +45,7 @@ class Fair final : public Policy {
       const Served served = LaunchGuaranteed(offer, state, now, offer.local_only ? &ChooseLocal : &ChooseReady, plan);
       if (served == Served::kLaunched || (offer.local_only && served == Served::kWaits)) return;
     }
-    if (OfferToQueues(offer, state, plan) || offer.local_only || state.guaranteed().empty()) return;
+    if (OfferToQueues(offer, state, plan) || offer.local_only || !spare_last_) return;
     LaunchSpare(offer, state, &ChooseReady, plan);
   }
 
@@ -71,6 +72,7 @@ class Fair final : public Policy {
     }
     std::sort(order.begin(), order.end());
     std::vector<const Queue*> queues;
+    queues.reserve(order.size());
     for (const auto& entry : order) queues.push_back(std::get<3>(entry));
     return queues;
   }
@@ -133,7 +135,7 @@ class Fair final : public Policy {
     return false;
   }
 
-  const bool greedy_;
+  const bool greedy_, spare_last_;
   const double slow_start_;
   const FairPreemption preemption_;
   mutable Walks walks_;
@@ -149,9 +151,11 @@ Result<std::unique_ptr<Policy>> MakeFair(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const double fair_share, params->Number("fair_share_timeout", 60, 0, 1e6));
   // A guess: a deadline's margin is some tasks' length, and evicted attempts have to run again.
   MR_ASSIGN_OR_RETURN(const double guarantee, params->Number("guarantee_timeout", 1, 0, 1e6));
+  MR_ASSIGN_OR_RETURN(const size_t spare, params->Choice("spare", {"fair", "last"}));
   const auto duration = [](double seconds) { return Duration{std::llround(seconds * 1e9)}; };
-  return std::unique_ptr<Policy>(std::make_unique<Fair>(
-      reduces == 1, slow_start, std::array{duration(min_share), duration(fair_share), duration(guarantee)}));
+  return std::unique_ptr<Policy>(
+      std::make_unique<Fair>(reduces == 1, spare == 1, slow_start,
+                             std::array{duration(min_share), duration(fair_share), duration(guarantee)}));
 }
 
 }  // namespace mr::sched

@@ -19,9 +19,12 @@
 // Departures:
 // - Priorities are an order, not weights. Waiting reduces are taken back as in fifo. Preemption is on, but not for
 //   stages with side effects.
-// - Jobs with a guarantee (jockey) come before the queues (guarantees.h), and their slots count for no queue.
+// - Jobs with a guarantee (jockey) come before the queues (guarantees.h). Their guaranteed slots count for no queue.
+//   spare=fair, the default: beyond it they have their turn like other jobs, so that a deadline makes no job slower.
+//   spare=last: behind all queues, as in Jockey's paper, so that they take no more than their deadlines need.
 // - A job with ready tasks that is below its guarantee for guarantee_timeout gets slots by eviction (evict.h). The
-//   youngest spare attempts end first, then those of queues down to their min shares. With greedy reduces nothing is
+//   youngest attempts of queues end first, down to their min shares; with spare=last, spare attempts before them. None
+//   ends that has run for more than twice the time for which the job has been below. With greedy reduces nothing is
 //   evicted. If the slots went to others, it waits twice as long the next time.
 #pragma once
 
@@ -34,8 +37,8 @@ namespace mr::sched {
 
 inline constexpr char kFair[] = "fair";
 
-// Parameters: reduces=fair|greedy, slowstart=0..1; min_share_timeout, fair_share_timeout and guarantee_timeout in
-// seconds, 0 = never.
+// Parameters: reduces=fair|greedy, spare=fair|last, slowstart=0..1; min_share_timeout, fair_share_timeout and
+// guarantee_timeout in seconds, 0 = never.
 Result<std::unique_ptr<Policy>> MakeFair(PolicyParams* params);
 
 }  // namespace mr::sched

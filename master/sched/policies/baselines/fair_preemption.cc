@@ -21,10 +21,10 @@ constexpr double kNearly = 1e-6;  // shares come from a bisection
 bool Lacks(const State& state, const Queue& q) {
   const auto waits = [&](const JobRank& rank) {
     const Job& job = *state.FindJob(rank.job);
-    return job.share == 0 && std::any_of(job.stages.begin(), job.stages.end(), [](const Stage& stage) {
-             return stage.in_ready && std::any_of(stage.classes.begin(), stage.classes.end(),
-                                                  [](const TaskClass& c) { return c.ready.pending() > 0; });
-           });
+    return !BelowGuarantee(job) && std::any_of(job.stages.begin(), job.stages.end(), [](const Stage& stage) {
+      return stage.in_ready && std::any_of(stage.classes.begin(), stage.classes.end(),
+                                           [](const TaskClass& c) { return c.ready.pending() > 0; });
+    });
   };
   for (const auto& jobs : q.ready) {
     for (auto it = jobs.begin(); it != jobs.end(); ++it) {
@@ -34,7 +34,7 @@ bool Lacks(const State& state, const Queue& q) {
   return false;
 }
 
-// Returns the live attempts of the queue's jobs without a guarantee.
+// Returns the live attempts of the queue's jobs, without guaranteed ones.
 uint32_t LiveOf(const Queue& q) {
   const auto live = static_cast<uint32_t>(q.live.size());
   return live - std::min(live, q.guaranteed);
@@ -147,7 +147,7 @@ void FairPreemption::Preempt(const State& state, const Queue& q, uint32_t target
   for (const auto& jobs : q.ready) {
     for (auto it = jobs.begin(); it != jobs.end() && wanted.tasks < wanted.most; ++it) {
       const Job& job = *state.FindJob((*it).job);
-      if (job.share == 0) wanted.Add(job);
+      if (!BelowGuarantee(job)) wanted.Add(job);
     }
   }
   Evict(state, wanted, shares, plan);

@@ -31,7 +31,7 @@ class FairPreemption {
   // Returns the shares by queue number, of queues with jobs. Cached until something is folded in: each repetition of an
   // offer without some jobs reads them.
   const std::map<uint64_t, double>& Shares(const State& state) const;
-  // Returns the slots held by jobs of the queue without a guarantee.
+  // Returns the slots that jobs of the queue hold outside of guarantees.
   uint32_t Held(const Queue& q) const;
   const FactValue* Since(const State& state, const Queue& q, size_t kind) const;
   void Preempt(const State& state, const Queue& q, uint32_t target, const std::map<uint64_t, double>& shares,

@@ -11,8 +11,12 @@ namespace {
 
 constexpr char kJobScope[] = "job";
 constexpr char kBelowGuarantee[] = "below_guarantee_since";
-// Slots that the job held at the last eviction for it, and how often in a row that gained it nothing.
-constexpr char kHeldThen[] = "held_at_eviction", kInVain[] = "evicted_in_vain";
+// The last review that could evict for the job; the slots that it held at the last eviction, and how often in a row
+// that gained it nothing.
+constexpr char kReviewedAt[] = "reviewed_at", kHeldThen[] = "held_at_eviction", kInVain[] = "evicted_in_vain";
+// An attempt ends for a job only if it has run at most this many times as long as the job has been below its guarantee.
+// Older ones have more to lose than the job, and slots come free by themselves. A guess.
+constexpr int64_t kMostLost = 2;
 constexpr int64_t kMostInVain = 10;  // doublings of the timeout: one second becomes a quarter of an hour
 
 // Returns the slots that the job may get beside those that it holds, by its guarantee and by its queue.
@@ -54,30 +58,40 @@ void GuaranteePreemption::ReviewJob(const Job& job, const View& view, const std:
     if (since != nullptr) plan->ForgetAll(kJobScope, fact);
     return;
   }
-  Instant from = view.now();
-  if (since != nullptr) from.ns = std::get<int64_t>(*since);
+  Instant below = view.now();
+  if (since != nullptr) below.ns = std::get<int64_t>(*since);
   const auto number = [&](const char* name) {
     const FactValue* value = Find(state, fact, name);
     return value == nullptr ? int64_t{-1} : std::get<int64_t>(*value);
   };
   int64_t vain = std::max<int64_t>(0, number(kInVain));
-  if (since != nullptr && view.now() < from + timeout_ * (int64_t{1} << vain)) return;
+  Instant from;
+  from.ns = std::max(below.ns, number(kReviewedAt));
+  // The longer a job has waited, the rarer are the reviews: attempts of a quarter of the time more can end by then.
+  const auto next = [&] {
+    const Duration waited{(from - below).ns / 4};
+    return from + std::max(timeout_ * (int64_t{1} << vain), waited);
+  };
+  if (since != nullptr && view.now() < next()) return;
   if (since != nullptr) {
     wanted.job = &job;
-    // The freed slots may still go to others, if a later policy makes the job's tasks wait for another place or time.
-    // Endless evictions would then delay the others without a gain.
-    const int64_t held = number(kHeldThen);
-    if (job.holding > held)
-      vain = 0;
-    else if (SlotsComing(state, wanted) == 0)
-      vain = std::min(vain + 1, kMostInVain);
-    plan->Remember(kJobScope, fact, kHeldThen, int64_t{job.holding});
-    plan->Remember(kJobScope, fact, kInVain, vain);
-    Evict(state, wanted, shares, plan);
+    wanted.not_before.ns = view.now().ns - kMostLost * (view.now() - below).ns;
+    const uint32_t coming = SlotsComing(state, wanted);
+    if (Evict(state, wanted, shares, plan) > 0 || coming > 0) {
+      // The freed slots may still go to others, if a later policy makes the job's tasks wait for another place or time.
+      // Endless evictions would then delay the others without a gain.
+      if (job.holding > number(kHeldThen))
+        vain = 0;
+      else if (coming == 0)
+        vain = std::min(vain + 1, kMostInVain);
+      plan->Remember(kJobScope, fact, kHeldThen, int64_t{job.holding});
+      plan->Remember(kJobScope, fact, kInVain, vain);
+    }
     from = view.now();
+    plan->Remember(kJobScope, fact, kReviewedAt, from.ns);
   }
-  plan->Remember(kJobScope, fact, kBelowGuarantee, from.ns);
-  plan->WakeAt(fact, from + timeout_ * (int64_t{1} << vain));
+  plan->Remember(kJobScope, fact, kBelowGuarantee, below.ns);
+  plan->WakeAt(fact, next());
 }
 
 }  // namespace mr::sched

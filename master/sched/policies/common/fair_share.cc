@@ -9,7 +9,8 @@ namespace mr::sched {
 namespace {
 
 double ShareOf(const State& state, const Job& job, double slots) {
-  if (job.share > 0) return std::min<double>(job.share, slots);
+  const double guaranteed = std::min<double>(job.share, slots);
+  if (job.share > 0 && state.sharing().spare_last) return guaranteed;
   slots -= std::min<double>(slots, state.within_guarantees());
   const Queue& q = *job.in_queue;
   double weights = 0;
@@ -31,7 +32,7 @@ double ShareOf(const State& state, const Job& job, double slots) {
   else
     share = std::max<double>(q.min_share, share - owed * q.weight / giving);
   if (q.max_share != 0) share = std::min<double>(share, q.max_share);
-  return share / q.jobs;
+  return std::max(guaranteed, share / q.jobs);
 }
 
 // Returns the slots that this phase holds or may hold soon. A cloned task counts with all clones that it should have.

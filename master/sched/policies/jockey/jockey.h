@@ -5,9 +5,8 @@
 //   U_a  = E[U(t_r + slack C(p, a))], U shifted left by the dead zone
 //   raw  = min {a : U_a is greatest}, with C(p, a) corrected by how long tasks take today
 //   A    = raw at first, then A + hysteresis (raw - A);  the job is guaranteed ceil(A) slots
-// Others use guaranteed slots that the job leaves free. When it wants them, attempts on spare slots of other jobs end
-// first, then those of queues (guarantees.h, evict.h). Without a prediction (ProfileLoaded) fair serves the job as
-// usual.
+// Others use guaranteed slots that the job leaves free. When it wants them, attempts of other jobs end (guarantees.h,
+// evict.h). Without a prediction (ProfileLoaded) fair serves the job as usual.
 //
 // Departures:
 // - The paper's minute is for jobs of an hour. Here it is a sixtieth of the time given, from a quarter of a second to a
