@@ -111,6 +111,22 @@ constexpr ReasonText kCoreTexts[] = {
        return "a re-run gave different content (" + text::Count(r, 0, "reader rolled back", "readers rolled back") +
               ")";
      }},
+    {ReasonCode::kReadsBound, "reads_bound",
+     [](const Reason& r) -> std::string {
+       const std::string why =
+           "no further attempt on workers without its input: reading that from another one is slow here";
+       return r.numbers.empty() ? why
+                                : why + " (" + text::Decimal(r, 0) + " times as long as from its own, and " +
+                                      text::Decimal(r, 1) + " is the limit)";
+     }},
+    {ReasonCode::kCopiesBound, "copies_bound",
+     [](const Reason& r) -> std::string {
+       const std::string why =
+           "no further attempt: the network bounds phases of its size, and it would copy all inputs once more";
+       return r.numbers.empty() ? why
+                                : why + " (" + text::Decimal(r, 0) + " % of their time is copying, and " +
+                                      text::Decimal(r, 1) + " % is the limit)";
+     }},
     {ReasonCode::kExplainedByInput, "explained_by_input",
      [](const Reason& r) -> std::string {
        return "without a speculative attempt: it takes long since it has " + text::Decimal(r, 0) +

@@ -50,6 +50,8 @@ enum class ReasonCode : uint8_t {
   kWaitsForInputs = 70,    // no speculative attempt: a new one would wait for inputs as well
   kTooYoung = 71,          // no speculative attempt yet {seconds, minimal age}
   kInputLost = 89,         // ended: it can no longer read an input {upstream task}
+  kReadsBound = 95,        // no further attempt: it would read its split over a slow network {times as slow, limit}
+  kCopiesBound = 96,  // no further attempt: the network bounds such phases {share of time spent on copies: %, limit: %}
 };
 
 struct Reason {

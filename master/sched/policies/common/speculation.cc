@@ -72,6 +72,7 @@ Result<Speculation::Options> Speculation::ReadOptions(PolicyParams* params, Dura
 }
 
 void Speculation::Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const {
+  if (const auto* ended = std::get_if<JobsEnded>(&trigger)) options_.network.Learn(view, ended->jobs, &plan);
   const auto* offer = std::get_if<SlotOffer>(&trigger);
   if (offer == nullptr || !offer->idle || !plan.passed().empty()) return;
   const auto launches = [](const Edit& e) { return std::holds_alternative<Launch>(e); };
@@ -85,6 +86,8 @@ void Speculation::Refine(const Trigger& trigger, const View& view, Rng&, Plan& p
     for (size_t i = 0; (seen = WithAny(view, kind, i)) != nullptr; ++i) {
       const auto choice = PickFor(view, *seen, worker);
       if (!choice) continue;
+      const double slow = options_.network.SlowReadsOn(view, seen->stage->tasks[choice->slow.first], worker);
+      if (slow > 0 && choice->gain <= kGainElsewhere * slow) continue;
       const TaskId task{seen->key.stage.job, seen->key.stage.stage, choice->slow.first};
       if (plan.Launch(task, worker.id, Cause::kSpeculative, choice->reason)) return;
     }

@@ -7,6 +7,7 @@
 #include "master/sched/policies/common/fair_share.h"
 #include "master/sched/policies/common/figures.h"
 #include "master/sched/policies/common/lent_slots.h"
+#include "master/sched/policies/common/network_bound.h"
 #include "master/sched/policies/dolly/clone_credit.h"
 #include "master/sched/policies/dolly/dolly_budget.h"
 #include "master/sched/policies/dolly/dolly_facts.h"
@@ -28,6 +29,7 @@ struct Options {
   bool partial = false;
   bool in_share = false;
   CloneCredit credit{0, Cause::kClone, 0};
+  NetworkBound network{false};
 };
 
 // Share of idle slots that counts for the credit on a full cluster, where jobs clone within their own share. A guess.
@@ -49,6 +51,7 @@ class Dolly final : public Policy {
       budget_.End(view, ended->jobs, &plan);
       options_.chance.Learn(view, ended->jobs, &plan);
       options_.credit.Learn(view, ended->jobs, &plan);
+      options_.network.Learn(view, ended->jobs, &plan);
     }
   }
 
@@ -63,6 +66,7 @@ class Dolly final : public Policy {
     if (code == ReasonCode::kNone || code == DollyReason::kCloned) return std::nullopt;
     const double n = static_cast<double>(stage.tasks.size());
     if (code == DollyReason::kCloneEnough) return Reason{code, "", {n, options_.chance.Of(view) * 100}};
+    if (code == ReasonCode::kReadsBound || code == ReasonCode::kCopiesBound) return Reason{code, "", {}};
     if (code == DollyReason::kShareSpent) return Reason{code, "", {options_.credit.share() * 100}};
     const double asked = n * CloneCount(options_.chance.Of(view), static_cast<uint32_t>(n), options_.epsilon);
     const uint64_t all = view.state().slots().total;
@@ -144,6 +148,7 @@ class Dolly final : public Policy {
       plan->Remember(kOfJob, FactId(job.id), Verdict(id.stage), static_cast<int64_t>(code));
     };
     if (c <= 1) return say(DollyReason::kCloneEnough);
+    if (const auto why = options_.network.WhyNot(view, job, id.stage)) return say(why->code);
     const auto size = n;
     n = static_cast<uint32_t>(std::count_if(stage.tasks.begin(), stage.tasks.end(), MayBeCloned));
     if (n == 0) return say(DollyReason::kCloneEnough);
@@ -203,6 +208,8 @@ Result<std::unique_ptr<Policy>> MakeDolly(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(o.in_share, params->Flag("in_share", false));
   MR_ASSIGN_OR_RETURN(const double share, params->Number("share", 0, 0, 1));
   o.credit = CloneCredit(share, Cause::kClone, kLeastIdle);
+  MR_ASSIGN_OR_RETURN(const bool network, params->Flag("network", false));
+  o.network = NetworkBound(network);
   o.budget.originals = charge == 0;
   o.admission = static_cast<Admission>(admission);
   return std::unique_ptr<Policy>(std::make_unique<Dolly>(o));

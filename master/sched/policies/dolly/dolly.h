@@ -20,6 +20,8 @@
 // - in_share (off). on: tau does not bind a job that holds, all clones counted, no more slots than its fair share
 //   (fair_share.h). beta does.
 // - share (0: off): clones take at most that share of all slot time (clone_credit.h).
+// - network (off). on: phases that the network bounds, or that read their splits over a slow one, get no clones
+//   (network_bound.h).
 // Departures:
 // - share is not the paper's. Its budget is a share of the cluster, which an idle cluster's few jobs would fill.
 // - in_share is not the paper's. tau keeps clones from the slots of others that wait, but a job takes its own share

@@ -22,7 +22,7 @@ bool IdleStages::Serves(const View& view, const Job& job, uint32_t stage, SlotKi
   const StageSpec& spec = job.graph.stages[stage];
   const Stage& s = job.stages[stage];
   return spec.slot_kind == kind && s.tasks.size() <= tasks_ && !spec.side_effects && !MayDiffer(job, stage) &&
-         !limits_.WhyNot(view, s.tasks.size());
+         !limits_.WhyNot(view, s.tasks.size()) && !limits_.network.WhyNotCopy(view, job, stage);
 }
 
 std::vector<IdleStage>& IdleStages::SeenBy(const View& view, SlotKind kind) {

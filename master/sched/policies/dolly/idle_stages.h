@@ -8,6 +8,7 @@
 
 #include "master/sched/plan.h"
 #include "master/sched/policies/common/hopeful.h"
+#include "master/sched/policies/common/network_bound.h"
 #include "master/sched/policies/dolly/clone_credit.h"
 #include "master/sched/policies/dolly/idle_worth.h"
 
@@ -27,6 +28,7 @@ struct IdleStage {
 struct IdleLimits {
   IdleWorth worth;
   CloneCredit credit;
+  NetworkBound network;
   // Returns why a phase of this many tasks may have none now, or nullopt.
   std::optional<Reason> WhyNot(const View& view, size_t tasks) const;
 };

@@ -50,6 +50,7 @@ class Opportunistic final : public Policy {
     if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
       limits_.worth.Learn(view, ended->jobs, &plan);
       limits_.credit.Learn(view, ended->jobs, &plan);
+      limits_.network.Learn(view, ended->jobs, &plan);
     }
   }
 
@@ -68,10 +69,12 @@ class Opportunistic final : public Policy {
     if (TimesFailed(task) >= kFailuresOfCloned)
       return Reason{DollyReason::kFailedTwice, "", {double(TimesFailed(task))}};
     if (auto why = limits_.WhyNot(view, stage.tasks.size())) return why;
+    if (auto why = limits_.network.WhyNotCopy(view, job, id.task.stage)) return why;
     if (QueueKeepsClonesOut(state, job, spec.slot_kind)) {
       return Reason{
           DollyReason::kQueueFull, "", {double(HeldInQueue(state, *job.in_queue)), double(job.in_queue->max_share)}};
     }
+    if (auto why = limits_.network.WhyNotRead(view, task)) return why;
     return Reason{DollyReason::kNoIdleSlot, "", {double(state.free(spec.slot_kind).size())}};
   }
 
@@ -100,9 +103,10 @@ class Opportunistic final : public Policy {
     return false;
   }
 
-  bool Fits(const State& state, const IdleStage& seen, const Task& task, const Worker& worker) const {
+  bool Fits(const View& view, const IdleStage& seen, const Task& task, const Worker& worker) const {
+    const State& state = view.state();
     return !State::LiveOn(task, worker.id) && state.TimesFailedOn(task, worker) == 0 &&
-           !workers_.AnyFor(state, seen.spec(), task, worker);
+           !workers_.AnyFor(state, seen.spec(), task, worker) && limits_.network.SlowReadsOn(view, task, worker) == 0;
   }
 
   void Lend(const SlotOffer& offer, const View& view, Plan* plan) const {
@@ -117,7 +121,7 @@ class Opportunistic final : public Policy {
         for (size_t i = 0; (seen = stages_.WithAny(view, kind, i)) != nullptr; ++i) {
           if (!seen->any[live]) continue;
           const auto task =
-              stages_.Pick(state, *seen, live, [&](const Task& t) { return Fits(state, *seen, t, worker); });
+              stages_.Pick(state, *seen, live, [&](const Task& t) { return Fits(view, *seen, t, worker); });
           if (!task || KeepsSpeculationOut(view, worker, seen->spec())) continue;
           if (AnyWaitsFor(state, offer)) return;
           const double free = worker.slots.total - worker.used_total();
@@ -148,9 +152,10 @@ Result<std::unique_ptr<Policy>> MakeOpportunistic(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const double fill, params->Number("fill", 0.5, 0, 1));
   MR_ASSIGN_OR_RETURN(const double worth, params->Number("worth", 0, 0, 100));
   MR_ASSIGN_OR_RETURN(const double share, params->Number("share", 0, 0, 1));
-  return std::unique_ptr<Policy>(
-      std::make_unique<Opportunistic>(static_cast<uint32_t>(attempts), static_cast<size_t>(tasks), fill,
-                                      IdleLimits{IdleWorth(worth), CloneCredit(share, Cause::kOpportunistic, 0)}));
+  MR_ASSIGN_OR_RETURN(const bool network, params->Flag("network", false));
+  return std::unique_ptr<Policy>(std::make_unique<Opportunistic>(
+      static_cast<uint32_t>(attempts), static_cast<size_t>(tasks), fill,
+      IdleLimits{IdleWorth(worth), CloneCredit(share, Cause::kOpportunistic, 0), NetworkBound(network)}));
 }
 
 }  // namespace mr::sched

@@ -23,13 +23,14 @@ constexpr double kLongest = 1e9;  // seconds; far below what a Duration holds
 
 class Late final : public Speculation {
  public:
-  Late(Options options, double cap, double slow_task, double slow_node, bool by_phases, double gain)
+  Late(Options options, double cap, double slow_task, double slow_node, bool by_phases, double gain, double slack)
       : Speculation(options),
         cap_(cap),
         slow_task_(slow_task),
         slow_node_(slow_node),
         by_phases_(by_phases),
-        gain_(gain) {}
+        gain_(gain),
+        slack_(slack) {}
   std::string_view name() const override { return "late"; }
   void AddNeeds(Needs* needs) const override {
     needs->statistics |= StatisticsWanted{.any = true, .speculation = true, .rates = true, .workers = true};
@@ -110,15 +111,17 @@ class Late final : public Speculation {
   }
 
   static Estimate PlainEstimate(const View& view, const Attempt& a) {
-    const double score = static_cast<double>(ScoreOf(a)) / static_cast<double>(kWholeScore);
+    const int64_t score = ScoreOf(a);
     if (score == 0) {
       // It has done less than is reported at once.
       const double rate = kFirstReport / std::max(1e-9, Age(view, a).seconds());
       return {rate, (1 - kFirstReport) / rate};
     }
-    const double running = (Age(view, a) - UsualSilence(view, a)).seconds();
-    const double rate = score / std::max(1e-9, running);
-    return {rate, (1 - score) / rate};
+    // The formula of the stage's statistics, to the last bit: by rounding, an attempt without others would be below
+    // their percentile.
+    const Duration running = Age(view, a) - UsualSilence(view, a);
+    const double rate = static_cast<double>(score) / static_cast<double>(std::max<int64_t>(1, running.ns));
+    return {rate, static_cast<double>(kWholeScore - score) / static_cast<double>(kWholeScore) / rate};
   }
 
   // Returns the seconds that a new attempt would take: its input at the pace of finished ones, else the median time.
@@ -135,6 +138,12 @@ class Late final : public Speculation {
                            : std::max(0.0, 1 / Percentile(s.rates, 0.5) - before);
   }
 
+  // Returns the rate from which an attempt is not slow.
+  double Threshold(const StageStatistics& s) const {
+    const double percentile = Percentile(s.rates, slow_task_);
+    return slack_ > 0 ? std::min(percentile, Percentile(s.rates, .5) / slack_) : percentile;
+  }
+
   std::optional<Reason> Keeps(const View& view, const AttemptId& id) const override {
     const StageStatistics& s = view.state().FindStage(id.task.stage_id())->statistics;
     const Task& task = *view.state().FindTask(id.task);
@@ -143,9 +152,11 @@ class Late final : public Speculation {
     if (!estimate)
       return Reason{LateReason::kNotReported, "", {Age(view, a).seconds(), OverdueAt(s, task, a).seconds()}};
     const Estimate e = *estimate;
-    const double threshold = Percentile(s.rates, slow_task_), anew = SecondsAnew(view, id.task.stage_id(), s, task, a);
+    const double threshold = Threshold(s), anew = SecondsAnew(view, id.task.stage_id(), s, task, a);
     if (e.rate >= threshold) return Reason{LateReason::kNotSlow, "", {e.rate * 100, threshold * 100}};
     if (gain_ > 0 && e.left <= gain_ * anew) return Reason{LateReason::kNoGain, "", {e.left, anew}};
+    const double slow = options().network.SlowReads(view, task);
+    if (slow > 0 && e.left <= kGainElsewhere * slow * anew) return options().network.WhyNotRead(view, task);
     const SlotKind kind = view.state().Spec(id.task.stage_id()).slot_kind;
     if (!BelowCap(view.state(), kind))
       return Reason{LateReason::kAtCap, "", {static_cast<double>(view.state().speculative(kind))}};
@@ -175,7 +186,7 @@ class Late final : public Speculation {
   std::optional<Choice> Pick(const View& view, StageId id, const Worker* worker) const override {
     const Stage& stage = *view.state().FindStage(id);
     const StageStatistics& s = stage.statistics;
-    const double threshold = Percentile(s.rates, slow_task_);
+    const double threshold = Threshold(s);
     std::optional<Choice> best;
     double longest = 0;
     const auto consider = [&](AttemptKey key) {
@@ -184,10 +195,11 @@ class Late final : public Speculation {
       if (!estimate) return;
       const Estimate e = *estimate;
       if (e.rate >= threshold || (best && e.left <= longest)) return;
-      if (gain_ > 0 && e.left <= gain_ * SecondsAnew(view, id, s, stage.tasks[key.first], a)) return;
+      const double gain = e.left / std::max(1e-9, SecondsAnew(view, id, s, stage.tasks[key.first], a));
+      if (gain_ > 0 && gain <= gain_) return;
       if (!Eligible(view, id, key, worker)) return;
       longest = e.left;
-      best = Choice{key, {LateReason::kLongestToEnd, "", {e.left, e.rate * 100, threshold * 100}}};
+      best = Choice{key, {LateReason::kLongestToEnd, "", {e.left, e.rate * 100, threshold * 100}}, gain};
     };
     s.by_rate.Walk(kCandidatesSeen, [&](const auto& entry) {
       if (entry.first >= threshold) return false;
@@ -204,7 +216,8 @@ class Late final : public Speculation {
 
   double cap_, slow_task_, slow_node_;
   bool by_phases_;
-  double gain_;  // 0: off
+  double gain_;   // 0: off
+  double slack_;  // 0: off
 };
 
 }  // namespace
@@ -220,13 +233,17 @@ std::optional<double> LeftByPhases(const std::vector<double>& usual, size_t phas
 }
 
 Result<std::unique_ptr<Policy>> MakeLate(PolicyParams* params) {
-  MR_ASSIGN_OR_RETURN(const auto options, Speculation::ReadOptions(params, Seconds(60)));
+  MR_ASSIGN_OR_RETURN(auto options, Speculation::ReadOptions(params, Seconds(60)));
+  MR_ASSIGN_OR_RETURN(const bool network, params->Flag("network", false));
+  options.network = NetworkBound(network);
   MR_ASSIGN_OR_RETURN(const double cap, params->Number("cap", 0.1, 0, 1));
   MR_ASSIGN_OR_RETURN(const double slow_task, params->Number("slow_task", 0.25, 0, 1));
   MR_ASSIGN_OR_RETURN(const double slow_node, params->Number("slow_node", 0.25, 0, 1));
   MR_ASSIGN_OR_RETURN(const double gain, params->Number("gain", 0, 0, 100));
+  MR_ASSIGN_OR_RETURN(const double slack, params->Number("slack", 0, 0, 100));
   MR_ASSIGN_OR_RETURN(const size_t estimator, params->Choice("estimator", {"score", "phases"}));
-  return std::unique_ptr<Policy>(std::make_unique<Late>(options, cap, slow_task, slow_node, estimator == 1, gain));
+  return std::unique_ptr<Policy>(
+      std::make_unique<Late>(options, cap, slow_task, slow_node, estimator == 1, gain, slack));
 }
 
 }  // namespace mr::sched

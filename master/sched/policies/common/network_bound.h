@@ -1,0 +1,46 @@
+// Finds phases that the network bounds, from phases that ended. Further attempts of these take bandwidth from the
+// attempts that they should help.
+//
+//   reads of splits:   time per byte of attempts without a replica of their split on their worker, over the median of
+//                      attempts with one in the same phase; the mean over such attempts, with kLongest at most for
+//                      each. Slow above kSlowReads. Splits of less than half of the largest are left out: what an
+//                      attempt takes to start would count as a slow read
+//   copies of outputs: share of their work for which reduces copy inputs that are all made, by the phase's bin
+//                      (job_bins.h). They bound it above kMostlyCopies
+//
+// Nothing is bound before some attempts have been seen. The sums are facts of the policy that learns; later phases
+// weigh more, and without new reads from elsewhere what is known of them is forgotten.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "master/sched/plan.h"
+#include "master/sched/reason.h"
+#include "master/sched/view.h"
+
+namespace mr::sched {
+
+class NetworkBound {
+ public:
+  // off: nothing is bound, and nothing is learned.
+  explicit NetworkBound(bool on) : on_(on) {}
+
+  // Returns how many times as long an attempt takes that reads this task's split from another worker; 0 if that is not
+  // slow, or the split has no place. Cost: two facts.
+  double SlowReads(const View& view, const Task& task) const;
+  // Like SlowReads, but 0 on a worker that has the split.
+  double SlowReadsOn(const View& view, const Task& task, const Worker& worker) const;
+  // Returns why a phase should have no attempts beside the first ones, or nullopt. Cost: four facts.
+  std::optional<Reason> WhyNot(const View& view, const Job& job, uint32_t stage) const;
+  // Only for reads of this task's split, and only for copies.
+  std::optional<Reason> WhyNotRead(const View& view, const Task& task) const;
+  std::optional<Reason> WhyNotCopy(const View& view, const Job& job, uint32_t stage) const;
+  // Counts these jobs, which have ended. Walks their tasks.
+  void Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const;
+
+ private:
+  bool on_;
+};
+
+}  // namespace mr::sched
