@@ -126,7 +126,7 @@ Status Cluster::Start() {
   return Status::Ok();
 }
 
-Status Cluster::StartMember(Member& member, std::vector<std::string> argv) {
+Status Cluster::StartMember(Member& member, std::vector<std::string> argv, int network) {
   argv.insert(argv.end(), {"--data", member.data, "--port", std::to_string(member.port), "--http_port",
                            std::to_string(member.http_port), "--ready_fd", std::to_string(kReadyFd), "--lifeline_fd",
                            std::to_string(kLifelineFd)});
@@ -141,6 +141,7 @@ Status Cluster::StartMember(Member& member, std::vector<std::string> argv) {
   spawn.inherit = {{ready_write.get(), kReadyFd}, {lifeline_read_.get(), kLifelineFd}};
   spawn.env = options_.env;
   spawn.open_files = options_.open_files;
+  spawn.network = network;
   MR_ASSIGN_OR_RETURN(member.process, Process::Spawn(argv, spawn));
   ready_write.reset();
   const Status ready = ReadReady(ready_read.get(), options_.ready_limit, &member.port, &member.http_port);
@@ -149,7 +150,9 @@ Status Cluster::StartMember(Member& member, std::vector<std::string> argv) {
   return Status::Ok();
 }
 
-Status Cluster::StartMaster() { return StartMember(master_, {BinaryDirectory() + "/mrmaster"}); }
+Status Cluster::StartMaster() {
+  return StartMember(master_, {BinaryDirectory() + "/mrmaster", "--bind", options_.host}, -1);
+}
 
 Status Cluster::StartWorker(int index) {
   std::vector<std::string> argv = {BinaryDirectory() + "/mrworker", "--master", master_address(), "--slots",
@@ -157,7 +160,7 @@ Status Cluster::StartWorker(int index) {
   const auto i = static_cast<size_t>(index);
   if (i < options_.labels.size()) argv.insert(argv.end(), {"--label", options_.labels[i]});
   if (i < options_.flags_of.size()) argv.insert(argv.end(), options_.flags_of[i].begin(), options_.flags_of[i].end());
-  return StartMember(*workers_.at(i), std::move(argv));
+  return StartMember(*workers_.at(i), std::move(argv), i < options_.networks.size() ? options_.networks[i] : -1);
 }
 
 void Cluster::KillMaster() { master_.process.Kill(); }
@@ -181,7 +184,7 @@ Status Stop(const std::string& name, Process& process) {
 Status Cluster::StopWorker(int index) { return Stop(workers_.at(index)->name, workers_.at(index)->process); }
 Status Cluster::StopMaster() { return Stop(master_.name, master_.process); }
 
-std::string Cluster::master_address() const { return "127.0.0.1:" + std::to_string(master_.port); }
+std::string Cluster::master_address() const { return options_.host + ":" + std::to_string(master_.port); }
 uint16_t Cluster::master_port() const { return master_.port; }
 uint16_t Cluster::master_http_port() const { return master_.http_port; }
 uint16_t Cluster::worker_port(int index) const { return workers_.at(index)->port; }

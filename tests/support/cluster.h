@@ -59,6 +59,8 @@ struct ClusterOptions {
   std::vector<std::string> labels;                 // element i: labels of worker i, "k=v,k=v"; missing: none
   std::vector<std::string> env;                    // "NAME=value" for all daemons
   uint64_t open_files = 0;                         // ulimit -n of all daemons; 0 = the test's
+  std::string host = "127.0.0.1";                  // address of the master
+  std::vector<int> networks;                       // element i: network namespace of worker i; missing: the test's
   Duration ready_limit = Seconds(20);
 };
 
@@ -113,7 +115,7 @@ class Cluster {
     std::string data;
     std::string log;
   };
-  Status StartMember(Member& member, std::vector<std::string> argv);
+  Status StartMember(Member& member, std::vector<std::string> argv, int network);
 
   const ClusterOptions options_;
   TempDirectory directory_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -44,6 +45,7 @@ struct Prepared {
 };
 
 [[noreturn]] void RunChild(const Prepared& prepared, const SpawnOptions& options) {
+  if (options.network >= 0 && setns(options.network, CLONE_NEWNET) != 0) _exit(127);
   if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) _exit(127);
   const int out_flags = O_WRONLY | O_CREAT | (options.append ? O_APPEND : O_TRUNC);
   const int in = open(options.stdin_path.c_str(), O_RDONLY);

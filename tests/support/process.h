@@ -25,6 +25,7 @@ struct SpawnOptions {
   std::vector<std::string> env;  // "NAME=value", in addition to the environment of the test
   std::string directory;         // working directory, empty = the test's
   uint64_t open_files = 0;       // ulimit -n, soft and hard; 0 = the test's
+  int network = -1;              // descriptor of the network namespace to run in (needs root); -1 = the test's
 };
 
 class Process {
