@@ -196,12 +196,15 @@ ShuffleCosts Measure(test::NarrowNetwork* network, const Inputs& inputs) {
   for (size_t j = 1; j < jobs.size(); ++j) {  // the first one starts the children and loads the library
     const history::Job job = workers.History(jobs[j]);
     double bytes = 0, longest[2] = {0, 0};
+    Instant last_map;
     for (size_t s = 0; s < job.stages.size(); ++s) {
+      const Instant made = last_map;  // of the inputs of reduces, which may have started before
       for (const history::Task& task : job.stages[s].tasks) {
         const history::Attempt& a = *task.Winner();
-        const double took = (a.ended - a.started).seconds();
+        const double took = (a.ended - std::max(a.started, made)).seconds();
         longest[s] = std::max(longest[s], took);
         if (s == 0) {
+          last_map = std::max(last_map, a.ended);
           maps.push_back(took);
           bytes += static_cast<double>(task.output_bytes);
         } else {
