@@ -13,7 +13,7 @@ namespace mr::test {
 namespace {
 
 constexpr char kOwnNetwork[] = "/proc/self/ns/net";
-// What a link may send at once: a few ticks of the kernel's clock at the rates used here. A guess.
+// Most bytes that a link sends at once: a few ticks of the kernel's clock at the rates used here. A guess.
 constexpr char kBurst[] = "64kb";
 constexpr char kQueue[] = "200ms";  // longest wait in a link's queue
 
