@@ -178,6 +178,19 @@ TEST_F(WithTheirTurnTest, AnotherListTakesTheJobsOutOfTheirQueuesAndBack) {
   }
 }
 
+TEST_F(WithTheirTurnTest, AttemptsWithMoreToLoseThanTheWaitStay) {
+  Submit(1, 100);
+  now_ = now_ + Seconds(20);
+  Submit(2, 20, Seconds(600), "other");
+  Foretell(2, 1500);
+  ASSERT_EQ(J(2).share, 4u);
+  out_.clear();
+  Pass(Seconds(19));
+  EXPECT_EQ(Kills(), 0u) << "they have run for 39 s, and the job has waited for 19";
+  Pass(Seconds(6));
+  EXPECT_EQ(Kills(), 4u) << "it has waited for more than half as long as they have run";
+}
+
 TEST_F(WithTheirTurnTest, OnlyGuaranteedSlotsCountForNoQueue) {
   Submit(1, 100);
   Submit(2, 20, Seconds(60), "other");
@@ -201,19 +214,6 @@ TEST_F(JockeyTest, OthersAreEvictedAfterTheTimeout) {
   EXPECT_EQ(Kills(), 4u) << "slots that are on their way are not asked for twice";
   ConfirmKills();
   EXPECT_EQ(J(2).holding, 4u);
-}
-
-TEST_F(JockeyTest, AttemptsWithMoreToLoseThanTheWaitStay) {
-  Submit(1, 100);
-  now_ = now_ + Seconds(20);
-  Submit(2, 20, Seconds(600), "other");
-  Foretell(2, 1500);
-  ASSERT_EQ(J(2).share, 4u);
-  out_.clear();
-  Pass(Seconds(19));
-  EXPECT_EQ(Kills(), 0u) << "they have run for 39 s, and the job has waited for 19";
-  Pass(Seconds(6));
-  EXPECT_EQ(Kills(), 4u) << "it has waited for more than half as long as they have run";
 }
 
 // Else each of its tasks that ends sets a timer, and each timer has all free workers offered.

@@ -23,9 +23,9 @@
 //   spare=fair, the default: beyond it they have their turn like other jobs, so that a deadline makes no job slower.
 //   spare=last: behind all queues, as in Jockey's paper, so that they take no more than their deadlines need.
 // - A job with ready tasks that is below its guarantee for guarantee_timeout gets slots by eviction (evict.h). The
-//   youngest attempts of queues end first, down to their min shares; with spare=last, spare attempts before them. None
-//   ends that has run for more than twice the time for which the job has been below. With greedy reduces nothing is
-//   evicted. If the slots went to others, it waits twice as long the next time.
+//   youngest attempts of queues end first, down to their min shares; with spare=last, spare attempts before them. With
+//   spare=fair none ends that has run for more than twice the time for which the job has been below. With greedy
+//   reduces nothing is evicted. If the slots went to others, it waits twice as long the next time.
 #pragma once
 
 #include <memory>

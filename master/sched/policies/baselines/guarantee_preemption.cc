@@ -15,7 +15,8 @@ constexpr char kBelowGuarantee[] = "below_guarantee_since";
 // that gained it nothing.
 constexpr char kReviewedAt[] = "reviewed_at", kHeldThen[] = "held_at_eviction", kInVain[] = "evicted_in_vain";
 // An attempt ends for a job only if it has run at most this many times as long as the job has been below its guarantee.
-// Older ones have more to lose than the job, and slots come free by themselves. A guess.
+// Older ones have more to lose than the job, and slots come free by themselves. A guess. Not with spare=last, as in
+// Jockey's paper, where spare slots are taken back at once.
 constexpr int64_t kMostLost = 2;
 constexpr int64_t kMostInVain = 10;  // doublings of the timeout: one second becomes a quarter of an hour
 
@@ -75,7 +76,7 @@ void GuaranteePreemption::ReviewJob(const Job& job, const View& view, const std:
   if (since != nullptr && view.now() < next()) return;
   if (since != nullptr) {
     wanted.job = &job;
-    wanted.not_before.ns = view.now().ns - kMostLost * (view.now() - below).ns;
+    if (!state.sharing().spare_last) wanted.not_before.ns = view.now().ns - kMostLost * (view.now() - below).ns;
     const uint32_t coming = SlotsComing(state, wanted);
     if (Evict(state, wanted, shares, plan) > 0 || coming > 0) {
       // The freed slots may still go to others, if a later policy makes the job's tasks wait for another place or time.
