@@ -66,7 +66,6 @@ void EvictSpare(const State& state, const Wanted& wanted, uint32_t* need, Plan* 
     const Reason beyond{BaselineReason::kBeyondGuarantee, "", {double(job.holding), double(job.share)}};
     const Reason reason = wanted.job != nullptr ? Evicted(*wanted.job) : beyond;
     for (auto attempt = live.rbegin(); attempt != live.rend() && spare > 0 && *need > 0; ++attempt) {
-      if (attempt->at < wanted.not_before) break;
       if (!Helps(state, attempt->attempt, wanted)) continue;
       if (plan->Kill(attempt->attempt, reason)) --spare, --*need;
     }

@@ -21,7 +21,7 @@ struct Wanted {
   uint32_t most = 0;
   uint32_t tasks = 0;  // of `stages`, with inputs and without an attempt
   std::vector<StageId> stages;
-  Instant not_before;  // attempts that were launched before it have done too much work to be ended; 0: none have
+  Instant not_before;  // attempts of queues that were launched before it have done too much to be ended; 0: none
   void Add(const Job& job);
 };
 

@@ -13,9 +13,8 @@
 //   min_age may be short. Hadoop's DefaultSpeculator has 1.
 // - slack (0: off). slack=S: only if the median rate is above S times its rate. The slowest quarter of equal attempts
 //   is as fast as the others.
-// - network (off). on: where reading a split from another worker is slow (network_bound.h), a speculative attempt does
-// so
-//   only if time_left exceeds 2.5 times what it would take there.
+// - network (off). on: where reading a split from another worker is slow (network_bound.h), a speculative attempt
+//   does so only if time_left exceeds 2.5 times what it would take there.
 // - estimator (score|phases). phases, for a reduce: the rest of its phase at its rate there, plus what later phases
 //   take other attempts of the stage. LATE 4.4 names it as a remedy for a wrong order when progress slows down.
 //
@@ -30,8 +29,7 @@
 //   slow ones took, and is expected to need as much again. The same holds, once others have finished, for one that has
 //   taken all of its input and still runs. A command that was piped a small split has a score of 1 at once.
 // - Until a report is due, the rate of an attempt is that of the last one, to the last bit. So an attempt without
-// others
-//   is not below their percentile by rounding.
+//   others is not below their percentile by rounding.
 // - The 256 attempts with the smallest rates and the 64 with the earliest starts are examined, not all.
 #pragma once
 
