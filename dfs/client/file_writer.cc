@@ -1,7 +1,9 @@
 // Writes one file: divides the stream into blocks and pieces, and sends pieces through the pipeline at once. Sends a
-// block again through a new pipeline if too few replicas became durable.
+// block again through a new pipeline if too few replicas became durable. A block that one worker took, since the master
+// knew no other one then, is read back and written again if the master asks for more at the end.
 #include <algorithm>
 #include <deque>
+#include <map>
 
 #include "common/base/digest.h"
 #include "common/io/clock.h"
@@ -118,7 +120,7 @@ class FileWriterImpl final : public FileWriter {
     in_flight_.clear();
     auto request = client_->files.addBlockRequest();
     request.setLease(lease_);
-    request.setIndex(static_cast<uint32_t>(written_.blocks.size()));
+    request.setIndex(static_cast<uint32_t>(index_));
     request.setNear(client_->options.own_address.c_str());
     auto call = request.send().then([this](auto response) -> Status {
       const Status status = rpc::FromOutcome(response.getOutcome());
@@ -160,7 +162,7 @@ class FileWriterImpl final : public FileWriter {
         .then([this, attempt](Status status) -> kj::Promise<Status> {
           if (status.ok()) return NextBlock();
           if (attempt + 1 >= client_->options.write_tries) {
-            return status.With("block " + std::to_string(written_.blocks.size()) + " could not be made durable in " +
+            return status.With("block " + std::to_string(index_) + " could not be made durable in " +
                                std::to_string(attempt + 1) + " tries, the last one");
           }
           return Again(attempt);
@@ -174,11 +176,17 @@ class FileWriterImpl final : public FileWriter {
       return Unavailable(std::to_string(durable->size()) + " of " + std::to_string(located_.addresses.size()) +
                          " workers have the block");
     }
-    BlockRef ref = located_.block;
-    ref.length = length_;
-    ref.digest = digest;
-    written_.bytes += length_;
-    written_.blocks.push_back({ref, *durable});
+    located_.block.length = length_;
+    located_.block.digest = digest;
+    const StagedBlock block{located_.block, *durable};
+    if (index_ == written_.blocks.size()) {
+      written_.bytes += length_;
+      written_.blocks.push_back(block);
+    } else {
+      written_.blocks[index_] = block;
+    }
+    on_one_.erase(index_);
+    if (durable->size() == 1) on_one_.emplace(index_, located_);
     return Status::Ok();
   }
 
@@ -187,18 +195,24 @@ class FileWriterImpl final : public FileWriter {
     pieces_.clear();
     length_ = 0;
     XXH3_64bits_reset(&digest_);
+    index_ = written_.blocks.size();
     return Status::Ok();
   }
 
   kj::Promise<Status> Again(int attempt) {
-    return client_->peers.timer()
-        .afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS)
-        .then([this] { return OpenPipe(); })
+    return client_->peers.timer().afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS).then([this, attempt] {
+      return Anew(attempt + 1);
+    });
+  }
+
+  // Sends all pieces through a new pipeline.
+  kj::Promise<Status> Anew(int attempt) {
+    return OpenPipe()
         .then([this](Status status) -> kj::Promise<Status> {
           return status.ok() ? SendAgain(0) : kj::Promise<Status>(status);
         })
         .then([this, attempt](Status status) -> kj::Promise<Status> {
-          return status.ok() ? FinishBlock(attempt + 1) : kj::Promise<Status>(status);
+          return status.ok() ? FinishBlock(attempt) : kj::Promise<Status>(status);
         });
   }
 
@@ -214,14 +228,44 @@ class FileWriterImpl final : public FileWriter {
     request.setLease(lease_);
     auto blocks = request.initBlocks(static_cast<uint>(written_.blocks.size()));
     for (uint i = 0; i < blocks.size(); ++i) ToWire(written_.blocks[i], blocks[i]);
-    auto call = request.send().then([](auto response) -> Status { return rpc::FromOutcome(response.getOutcome()); });
+    refused_ = false;
+    auto call = request.send().then([this](auto response) -> Status {
+      const Status status = rpc::FromOutcome(response.getOutcome());
+      refused_ = !status.ok();
+      return status;
+    });
     return Guard(kj::mv(call)).then([this, attempt](Status status) -> kj::Promise<Status> {
       if (status.code() != Code::kUnavailable || attempt + 1 >= client_->options.write_tries) return status;
       // Repeating it is safe: a completed lease answers ok.
-      return client_->peers.timer().afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS).then([this, attempt] {
-        return Complete(attempt + 1);
-      });
+      return client_->peers.timer()
+          .afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS)
+          .then(
+              [this]() -> kj::Promise<Status> { return refused_ ? WriteAgain(0) : kj::Promise<Status>(Status::Ok()); })
+          .then([this, attempt](Status again) -> kj::Promise<Status> {
+            return again.ok() ? Complete(attempt + 1) : kj::Promise<Status>(again);
+          });
     });
+  }
+
+  // Writes again those blocks from this index on that one worker has. One that cannot be read now stays as it is.
+  kj::Promise<Status> WriteAgain(size_t from) {
+    const auto it = on_one_.lower_bound(from);
+    if (it == on_one_.end()) return Status::Ok();
+    const size_t index = it->first;
+    return client_->ReadRange(it->second, 0, it->second.block.length)
+        .then([this, index](Result<std::string> bytes) -> kj::Promise<Status> {
+          if (!bytes.ok()) return Status::Ok();
+          index_ = index;
+          length_ = bytes->size();
+          XXH3_64bits_update(&digest_, bytes->data(), bytes->size());
+          for (size_t at = 0; at < bytes->size(); at += kPieceBytes) {
+            pieces_.push_back(std::make_shared<const std::string>(bytes->substr(at, kPieceBytes)));
+          }
+          return Anew(0);
+        })
+        .then([this, index](Status status) -> kj::Promise<Status> {
+          return status.ok() ? WriteAgain(index + 1) : kj::Promise<Status>(status);
+        });
   }
 
   kj::Promise<void> Renew() {
@@ -254,7 +298,12 @@ class FileWriterImpl final : public FileWriter {
   std::string buffer_;  // given by the caller; its first taken_ bytes are in pieces
   size_t taken_ = 0;
 
+  // By its index in the file, each block that only one worker made durable.
+  std::map<size_t, LocatedBlock> on_one_;
+  bool refused_ = false;  // the master answered Complete, and not the connection
+
   // The current block.
+  size_t index_ = 0;  // in the file
   std::vector<Piece> pieces_;
   uint64_t length_ = 0;
   XXH3_state_t digest_;

@@ -474,5 +474,42 @@ TEST(DfsEndToEndTest, ABlockThatNoDiskTakesIsGivenUpAfterItsTries) {
   EXPECT_EQ(cluster.client().Stat("/x").status().code(), Code::kNotFound);
 }
 
+// The master knows one worker while the blocks are written, and two at the end: each block must then be on both.
+TEST(DfsEndToEndTest, ABlockThatOneWorkerTookIsWrittenAgainOnceThereAreMore) {
+  DfsCluster cluster(2, SmallBlocks());
+  cluster.Crash(1);
+  cluster.NoticeLoss(1);
+  TestPool pool;
+  DfsClient::Options options;
+  options.pool = pool.AsPool();
+  const std::string bytes = RandomBytes((2 << 20) + 12345, 11);
+  {
+    OwnClient client(cluster, std::move(options));
+    kj::Own<FileWriter> writer;
+    ASSERT_TRUE(client
+                    .Wait<Status>([&](DfsClient& c) {
+                      return c.Create("/x", {}).then([&](Result<kj::Own<FileWriter>> opened) -> kj::Promise<Status> {
+                        if (!opened.ok()) return opened.status();
+                        writer = *std::move(opened);
+                        return writer->Write(bytes);
+                      });
+                    })
+                    .ok());
+    cluster.StartNode(1);
+    const auto written = client.Wait<Result<WrittenFile>>([&](DfsClient&) {
+      return writer->Close().then([&](Result<WrittenFile> closed) {
+        writer = nullptr;
+        return closed;
+      });
+    });
+    ASSERT_TRUE(written.ok()) << written.status().ToString();
+    EXPECT_EQ(written->bytes, bytes.size());
+    ASSERT_EQ(written->blocks.size(), 3u);
+    for (const auto& block : written->blocks) EXPECT_EQ(block.workers.size(), 2u);
+  }
+  cluster.Crash(0);
+  EXPECT_TRUE(cluster.client().GetBytes("/x").value() == bytes);
+}
+
 }  // namespace
 }  // namespace mr::dfs::test
