@@ -197,7 +197,9 @@ void Annotator::Changes() {
     JobView* job = find_(change.id.task.job);
     if (job == nullptr) continue;
     uint64_t& taken = job->notes.stages[change.id.task.stage].taken_bytes;
-    taken = static_cast<uint64_t>(std::max<int64_t>(0, static_cast<int64_t>(taken) + change.taken_bytes));
+    // A worker may report any number.
+    const auto by = static_cast<uint64_t>(change.taken_bytes);
+    taken = change.taken_bytes < 0 ? taken - std::min(taken, 0 - by) : taken + std::min(by, UINT64_MAX - taken);
     if (change.ended) NoteEnd(change, job);
   }
 }

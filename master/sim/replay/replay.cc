@@ -202,7 +202,8 @@ Result<Replayed> ReplayJournal(const std::string& path, const OnStep& on_step) {
   out.verdict = Verdict::kDiverged;
   // Replay up to that record again, to examine the state on both sides of the event.
   Divergence& d = *out.divergence;
-  Replayer second(directory, nullptr, d.record, &d);
+  const OnStep none;
+  Replayer second(directory, none, d.record, &d);
   (void)journal::ReadDirectory(
       directory, 0, UINT64_MAX,
       [&second](const journal::Record& record, uint64_t offset) { return second.On(record, offset); },

@@ -50,11 +50,12 @@ class PowerCutTest : public testing::Test {
   void Live(PowerCut* cut, int records) {
     uint64_t count = 0;
     bool in_order = true;
+    // By sequence; seals have sequences, too. Before the journal, whose thread reads it until the end.
+    std::map<uint64_t, uint64_t> number_of;
+    std::mutex mutex;
     auto journal = Journal::Open(OptionsOf(root_), Count(&count, &in_order));
     ASSERT_TRUE(journal.ok()) << journal.status().ToString();
     ASSERT_TRUE(in_order);
-    std::map<uint64_t, uint64_t> number_of;  // by sequence; seals have sequences, too
-    std::mutex mutex;
     (*journal)->Start((*journal)->recovery().end.epoch + 1, [&](uint64_t sequence) {
       std::lock_guard lock(mutex);
       const auto it = number_of.find(sequence);

@@ -230,7 +230,7 @@ TEST_F(TaskFaultTest, DescendantsInOwnSessionsEndWithTheTask) {
 
 TEST_F(TaskFaultTest, MemoryLimitIsNamed) {
 #ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the sanitizer's own memory is above any limit";
+  GTEST_SKIP() << "with the address sanitizer tasks have no limit of memory";
 #endif
   TaskSpec s = Spec("greedy");
   s.memory_bytes = 256u << 20;
