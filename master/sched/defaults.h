@@ -7,11 +7,11 @@ namespace mr::sched {
 inline constexpr char kDefaultPolicies[] =
     "fair,jockey,dolly(in_share=on,share=0.1,network=on),delay_assignment,"
     "opportunistic(attempts=3,tasks=150,worth=0.001,share=0.12,network=on),"
-    "late(min_age=1s,skew_check=on,slack=1.25,estimator=phases,network=on),blacklist";
+    "late(min_age=1s,skew_check=on,slack=1.25,outpaced=0.8,estimator=phases,network=on),blacklist";
 
 // The default list without clones, for clusters on which idle slots cost something.
 inline constexpr char kCautiousPolicies[] =
-    "fair,jockey,late(min_age=1s,skew_check=on,slack=1.25,estimator=phases,network=on),blacklist";
+    "fair,jockey,late(min_age=1s,skew_check=on,slack=1.25,outpaced=0.8,estimator=phases,network=on),blacklist";
 
 // Jobs in order of arrival, without speculative attempts, clones and sharing: the control in comparisons.
 inline constexpr char kPlainPolicies[] = "fifo";
@@ -21,7 +21,7 @@ inline constexpr char kDollyPaper[] = "fair,dolly,delay_assignment,late,blacklis
 inline constexpr char kLatePaper[] = "fifo,late";
 inline constexpr char kMantriPaper[] = "fair,mantri,blacklist";
 inline constexpr char kCouplingPaper[] = "fair(reduces=greedy),coupling(clock=paper)";
-inline constexpr char kJockeyPaper[] = "fair(spare=last),jockey,dryad_speculation";
+inline constexpr char kJockeyPaper[] = "fair(spare=last,guarantee_timeout=1),jockey,dryad_speculation";
 
 // A list as help texts show one.
 inline constexpr char kExamplePolicies[] = "fair,late(cap=0.2)";

@@ -39,10 +39,14 @@ class View {
       visit(key.name, it->second);
     }
   }
-  // Returns the fact's number; 0 if there is none.
+  // Return the fact's number; 0 if there is none.
   int64_t Number(std::string_view scope, uint64_t id, std::string_view name) const {
     const FactValue* fact = FindFact(scope, id, name);
     return fact == nullptr ? 0 : std::get<int64_t>(*fact);
+  }
+  double Real(std::string_view scope, uint64_t id, std::string_view name) const {
+    const FactValue* fact = FindFact(scope, id, name);
+    return fact == nullptr ? 0 : std::get<double>(*fact);
   }
   // Returns the time of the policy's timer with this id, or null.
   const Instant* FindTimer(uint64_t id) const { return state_.FindTimer(owner(), id); }

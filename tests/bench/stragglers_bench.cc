@@ -41,10 +41,11 @@ constexpr int kBlockMiB = 32;
 struct Policy {
   std::string name, list;  // list: of the job's --scheduler
 };
-const std::vector<Policy> kPolicies = {{"none", ""},
-                                       {"hadoop_speculation", "hadoop_speculation(" + kMinAge + ")"},
-                                       {"late", "late(" + kMinAge + ",skew_check=on,slack=1.25,estimator=phases)"},
-                                       {"mantri", "mantri_restart(" + kMinAge + ")"}};
+const std::vector<Policy> kPolicies = {
+    {"none", ""},
+    {"hadoop_speculation", "hadoop_speculation(" + kMinAge + ")"},
+    {"late", "late(" + kMinAge + ",skew_check=on,slack=1.25,outpaced=0.8,estimator=phases)"},
+    {"mantri", "mantri_restart(" + kMinAge + ")"}};
 std::string InSimulator(const Policy& policy) { return policy.list.empty() ? "fifo" : "fifo," + policy.list; }
 
 // The workers of this benchmark.

@@ -108,7 +108,7 @@ constexpr const char* kSpeculation[] = {
     "fifo,hadoop_speculation(min_age=20ms,gap=0.05)",
     "fifo,dryad_speculation(done=0.5)",
     "fifo,spark_speculation(min_age=1ms,quantile=0.3,multiplier=1)",
-    "fifo,late(min_age=20ms,slow_task=0.6,slow_node=0.1,cap=0.5)",
+    "fifo,late(min_age=20ms,slow_task=0.6,slow_node=0.1,cap=0.5,outpaced=1)",
     "fifo,late(min_age=20ms,slow_task=0.9,skew_check=on),dryad_speculation(done=0.5),"
     "hadoop_speculation(min_age=10ms),spark_speculation(quantile=0.3)",
     "fair,mantri_restart(gamma=0,rho=0,delta=0.1,alpha=1),mantri_placement(wait=20ms),mantri_replication,"

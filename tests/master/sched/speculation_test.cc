@@ -3,8 +3,8 @@
 
 #include "common/base/rng.h"
 #include "master/sched/pipeline.h"
-#include "master/sched/policies/late/late.h"
 #include "master/sched/policies/late/reasons.h"
+#include "master/sched/policies/late/time_left.h"
 #include "master/sched/scheduler.h"
 #include "master/sched/state/state.h"
 #include "tests/master/sched/nodes.h"
@@ -137,6 +137,33 @@ TEST(LateTest, ByPhasesTheOrderIsTheTrueOne) {
   EXPECT_NEAR(*LeftByPhases(usual, 0, 1, 10), 50, 1e-9);
   EXPECT_NEAR(*LeftByPhases(usual, 1, 0, 4), 46, 1e-9) << "nothing of its own is known in this phase";
   EXPECT_FALSE(LeftByPhases({10, 0}, 0, 0.5, 5).has_value()) << "nobody has been in the second half";
+}
+
+// Read from 1 s on, a tenth of the input per second. A report that arrives late makes the last reports look fast, a
+// slow start the whole phase slow.
+TEST(LateTest, TheRestIsBetweenThatAtItsLastPaceAndThatOfItsWholePhase) {
+  const State state;
+  Attempt a;
+  a.state = AttemptState::kRunning;
+  a.started_at = a.reduce_at = {Seconds(1).ns};
+  const auto at = [](double seconds) { return Instant{FromSeconds(seconds).ns}; };
+  const auto left = [&](std::vector<Sample> samples, double now) {
+    a.samples = {samples.begin(), samples.end()};
+    return LeftAtPace(View(state, at(now)), a);
+  };
+  const auto steady = left({{at(2), 0, 100, 1000, 0}, {at(3), 0, 200, 1000, 0}}, 3);
+  ASSERT_TRUE(steady.has_value());
+  EXPECT_NEAR(steady->least, 8, 1e-9);
+  EXPECT_NEAR(steady->most, 8, 1e-9);
+  const auto late = left({{at(2.9), 3, 100, 1000, 0}, {at(3), 3, 200, 1000, 0}}, 3);
+  ASSERT_TRUE(late.has_value());
+  EXPECT_NEAR(late->least, .8, 1e-9);
+  EXPECT_NEAR(late->most, 8, 1e-9);
+  EXPECT_FALSE(left({{at(3), 0, 200, 1000, 0}}, 3).has_value()) << "one report shows no pace";
+  EXPECT_FALSE(left({{at(2), 1, 100, 1000, 0}, {at(3), 1, 200, 1000, 0}}, 3).has_value())
+      << "what later phases take is not known while it copies";
+  EXPECT_FALSE(left({{at(2), 0, 100, 1000, 0}, {at(3), 0, 1000, 1000, 0}}, 3).has_value())
+      << "it has read all, and still runs";
 }
 
 // Reduces with a slow last phase: by the score task 1, which was long in its copy phase, ends last (32 s

@@ -84,8 +84,8 @@ TEST(JockeyDaysTest, EachOfThePapersJobsMeetsItsDeadlineWithLessThanHalfOfWhatAl
     const Recurring& job = (*jobs)[r];
     const Day day = DayOf(job, 1, r, 3.3);
     for (const bool all : {false, true}) {
-      const char* list =
-          all ? "fair(spare=last),jockey(most=on),dryad_speculation" : "fair(spare=last),jockey,dryad_speculation";
+      const char* list = all ? "fair(spare=last,guarantee_timeout=1),jockey(most=on),dryad_speculation"
+                             : "fair(spare=last,guarantee_timeout=1),jockey,dryad_speculation";
       const auto run = RunOne(NoisyCluster(day.job, list, r, day.minute), {day.deadline, 0, 0, job.prediction});
       ASSERT_TRUE(run.ok()) << run.status().ToString();
       EXPECT_TRUE(run->met()) << r << ": " << run->seconds << " s of " << day.deadline;

@@ -5,6 +5,7 @@
 
 #include "master/sched/policies/baselines/guarantees.h"
 #include "master/sched/policies/baselines/reasons.h"
+#include "master/sched/policies/common/fair_share.h"
 #include "master/sched/policies/common/place.h"
 
 namespace mr::sched {
@@ -97,9 +98,15 @@ uint32_t Evict(const State& state, const Wanted& wanted, const std::map<uint64_t
   if (spare_last) EvictSpare(state, wanted, &need, plan);
   // Live attempts that the draft leaves to jobs with a guarantee, which keep as many as that.
   std::map<JobId, uint32_t> left_to;
+  std::map<JobId, bool> fits;
   const auto keeps = [&](const Job& job) {
+    if (spare_last) return job.share > 0;
+    if (wanted.job != nullptr) {
+      const auto [it, added] = fits.try_emplace(job.id);
+      if (added) it->second = FitsInShare(state, job);
+      if (it->second) return true;
+    }
     if (job.share == 0) return false;
-    if (spare_last) return true;
     const auto [it, added] = left_to.try_emplace(job.id);
     if (added) it->second = Live(state, job) - Drafted(job, *plan);
     return it->second <= job.share;

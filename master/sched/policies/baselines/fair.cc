@@ -6,6 +6,7 @@
 
 #include "master/sched/policies/baselines/fair_preemption.h"
 #include "master/sched/policies/baselines/guarantees.h"
+#include "master/sched/policies/common/fair_share.h"
 #include "master/sched/policies/common/place.h"
 
 namespace mr::sched {
@@ -41,12 +42,39 @@ class Fair final : public Policy {
   uint32_t Held(const Queue& q) const { return greedy_ ? q.held[KindIndex(SlotKind::kMap)] : q.held_total(); }
 
   void Offer(const SlotOffer& offer, const State& state, Instant now, Plan* plan) const {
-    if (!state.guaranteed().empty()) {
-      const Served served = LaunchGuaranteed(offer, state, now, offer.local_only ? &ChooseLocal : &ChooseReady, plan);
+    if (!state.wanting().empty()) {
+      const Choose choose = offer.local_only ? &ChooseLocal : &ChooseReady;
+      if (!spare_last_ && NextFits(offer, state)) {
+        if (LaunchFair(offer, state, true, choose, plan) || offer.local_only) return;
+      }
+      const Served served = LaunchGuaranteed(offer, state, now, choose, plan);
       if (served == Served::kLaunched || (offer.local_only && served == Served::kWaits)) return;
     }
     if (OfferToQueues(offer, state, plan) || offer.local_only || !spare_last_) return;
     LaunchSpare(offer, state, &ChooseReady, plan);
+  }
+
+  // Returns whether the job that is next in its turn asks for no more than its fair share.
+  bool NextFits(const SlotOffer& offer, const State& state) const {
+    const std::array<bool, 2> kinds = FreeKinds(offer, state);
+    for (const Queue* q : InOrder(state, true, kinds)) {
+      const JobRank* next = nullptr;
+      for (size_t kind = 0; kind < kinds.size(); ++kind) {
+        if (!kinds[kind]) continue;
+        const auto& jobs = q->ready[kind];
+        auto first = jobs.begin();
+        while (first != jobs.end() && offer.passed.count((*first).job) != 0) ++first;
+        if (first != jobs.end() && (next == nullptr || *first < *next)) next = &*first;
+      }
+      if (next != nullptr) return FitsInShare(state, *state.FindJob(next->job));
+    }
+    return false;
+  }
+
+  // Kinds of slots that the worker has free for queues in their turn.
+  std::array<bool, 2> FreeKinds(const SlotOffer& offer, const State& state) const {
+    return {state.free(SlotKind::kMap).count(offer.worker) != 0,
+            !greedy_ && state.free(SlotKind::kReduce).count(offer.worker) != 0};
   }
 
   bool OfferToQueues(const SlotOffer& offer, const State& state, Plan* plan) const {
@@ -85,8 +113,7 @@ class Fair final : public Policy {
   }
 
   bool LaunchFair(const SlotOffer& offer, const State& state, bool ready, Choose choose, Plan* plan) const {
-    const std::array<bool, 2> kinds{state.free(SlotKind::kMap).count(offer.worker) != 0,
-                                    !greedy_ && state.free(SlotKind::kReduce).count(offer.worker) != 0};
+    const std::array<bool, 2> kinds = FreeKinds(offer, state);
     static const Ranked<JobRank> kNone;
     const Worker& worker = *state.FindWorker(offer.worker);
     if (!ready && !plan->Launches() && walks_.Kept(state, worker)) return false;
@@ -149,8 +176,9 @@ Result<std::unique_ptr<Policy>> MakeFair(PolicyParams* params) {
   // Guesses: a queue's min share within some tasks' length; more patience for one that only lags behind.
   MR_ASSIGN_OR_RETURN(const double min_share, params->Number("min_share_timeout", 15, 0, 1e6));
   MR_ASSIGN_OR_RETURN(const double fair_share, params->Number("fair_share_timeout", 60, 0, 1e6));
-  // A guess: a deadline's margin is some tasks' length, and evicted attempts have to run again.
-  MR_ASSIGN_OR_RETURN(const double guarantee, params->Number("guarantee_timeout", 1, 0, 1e6));
+  // Chosen on a cell of the grid with 90 % load and tasks of 3 s. With 1 s, jobs of up to 50 tasks took 1.06 of fair's
+  // time, with 10 s 1.03, and as many deadlines were met.
+  MR_ASSIGN_OR_RETURN(const double guarantee, params->Number("guarantee_timeout", 10, 0, 1e6));
   MR_ASSIGN_OR_RETURN(const size_t spare, params->Choice("spare", {"fair", "last"}));
   const auto duration = [](double seconds) { return Duration{std::llround(seconds * 1e9)}; };
   return std::unique_ptr<Policy>(

@@ -20,6 +20,8 @@
 // - Priorities are an order, not weights. Waiting reduces are taken back as in fifo. Preemption is on, but not for
 //   stages with side effects.
 // - Jobs with a guarantee (jockey) come before the queues (guarantees.h). Their guaranteed slots count for no queue.
+//   With spare=fair a job whose fair share is enough for all that it asks for has its turn before them, and loses
+//   nothing to them by eviction: guarantees take their slots from large jobs.
 //   spare=fair, the default: beyond it they have their turn like other jobs, so that a deadline makes no job slower.
 //   spare=last: behind all queues, as in Jockey's paper, so that they take no more than their deadlines need.
 // - A job with ready tasks that is below its guarantee for guarantee_timeout gets slots by eviction (evict.h). The

@@ -41,17 +41,16 @@ void GuaranteePreemption::Review(const View& view, const std::map<uint64_t, doub
     const bool wants = job != nullptr && job->guarantee.place == GuaranteeCount::Place::kWanting;
     if (!wants) plan->Forget(kJobScope, it->first.id, it->first.name);
   }
-  if (timeout_.ns <= 0) return;
-  for (const auto& [due, id] : state.wanting()) ReviewJob(*state.FindJob(id), view, shares, before_offers, plan);
+  if (timeout_.ns <= 0 || before_offers) return;
+  for (const auto& [due, id] : state.wanting()) ReviewJob(*state.FindJob(id), view, shares, plan);
 }
 
 void GuaranteePreemption::ReviewJob(const Job& job, const View& view, const std::map<uint64_t, double>& shares,
-                                    bool before_offers, Plan* plan) const {
+                                    Plan* plan) const {
   const State& state = view.state();
   state.Look();
   const uint64_t fact = FactId(job.id);
   const FactValue* since = Find(state, fact, kBelowGuarantee);
-  if (since == nullptr && before_offers) return;
   Wanted wanted;
   wanted.Add(job);
   wanted.most = Most(job);

@@ -19,13 +19,12 @@ class GuaranteePreemption {
   GuaranteePreemption(std::string policy, Duration timeout) : policy_(std::move(policy)), timeout_(timeout) {}
 
   // Notes jobs that are below, and evicts for those below for too long. shares: of queues (fair_preemption.h).
-  // before_offers: a job that has just come to be below probably gets a slot in this step, and is not noted. Cost: jobs
-  // that want slots (State::wanting), or did at the last review.
+  // before_offers: only forgets those that are no longer below, since others may get slots in this step; those below
+  // for too long have a timer. Cost: jobs that want slots (State::wanting), or did at the last review.
   void Review(const View& view, const std::map<uint64_t, double>& shares, bool before_offers, Plan* plan) const;
 
  private:
-  void ReviewJob(const Job& job, const View& view, const std::map<uint64_t, double>& shares, bool before_offers,
-                 Plan* plan) const;
+  void ReviewJob(const Job& job, const View& view, const std::map<uint64_t, double>& shares, Plan* plan) const;
   // Returns null if there is no such fact.
   const FactValue* Find(const State& state, uint64_t job, const char* name) const;
 

@@ -65,4 +65,14 @@ double RoomInShare(const State& state, const StageId& phase) {
   return std::min(room, room_of_kind);
 }
 
+bool FitsInShare(const State& state, const Job& job) {
+  size_t slots = 0;
+  for (const Stage& stage : job.stages) {
+    slots += stage.active.size();
+    if (!stage.in_ready) continue;
+    for (const TaskClass& c : stage.classes) slots += c.ready.pending();
+  }
+  return static_cast<double>(slots) <= ShareOf(state, job, state.slots().total);
+}
+
 }  // namespace mr::sched

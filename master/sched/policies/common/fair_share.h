@@ -12,4 +12,8 @@ namespace mr::sched {
 // also on lent slots. Requires: a running job. Cost: queues, and phases of the job.
 double RoomInShare(const State& state, const StageId& phase);
 
+// Returns true if the job's fair share of all slots is enough for all that it runs and could launch now. Requires: a
+// running job. Cost: queues, and phases of the job.
+bool FitsInShare(const State& state, const Job& job);
+
 }  // namespace mr::sched

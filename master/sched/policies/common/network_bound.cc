@@ -23,11 +23,6 @@ constexpr size_t kFewestLocal = 3;  // a guess: attempts of a phase with a meani
 constexpr size_t kSampled = 100;
 constexpr double kEarlier = .95;  // weight of the earlier phases, as of clones' worth: some twenty count
 
-double Real(const View& view, const char* scope, uint64_t id, const char* name) {
-  const FactValue* fact = view.FindFact(scope, id, name);
-  return fact == nullptr ? 0 : std::get<double>(*fact);
-}
-
 bool IsLocal(const Task& task, WorkerId worker) {
   const auto& at = task.plan.preferred;
   return std::find(at.begin(), at.end(), worker) != at.end();
@@ -87,9 +82,9 @@ Pair CopiesOf(const Job& job, uint32_t stage) {
   return copies;
 }
 
-Pair Reads(const View& view) { return {Real(view, kReads, 0, kRatios), Real(view, kReads, 0, kSeen)}; }
+Pair Reads(const View& view) { return {view.Real(kReads, 0, kRatios), view.Real(kReads, 0, kSeen)}; }
 Pair Copies(const View& view, uint32_t bin) {
-  return {Real(view, kCopies, bin, kCopying), Real(view, kCopies, bin, kWorking)};
+  return {view.Real(kCopies, bin, kCopying), view.Real(kCopies, bin, kWorking)};
 }
 bool Slow(const Pair& reads) { return reads.whole >= kFewest && reads.part > kSlowReads * reads.whole; }
 

@@ -71,6 +71,8 @@ class Speculation : public Policy {
   virtual bool Shuns(const Job&, WorkerId) const { return false; }
   // Returns the policy's own rule that denies this attempt, which is eligible somewhere, a speculative attempt now.
   virtual std::optional<Reason> Keeps(const View&, const AttemptId&) const { return std::nullopt; }
+  // Called with the attempts that reported or ended.
+  virtual void Review(const AttemptsChanged&, const View&, Plan*) const {}
   virtual bool BelowCap(const State&, SlotKind) const { return true; }
 
   // Requires: the attempt exists.

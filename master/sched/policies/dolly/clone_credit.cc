@@ -29,11 +29,6 @@ double IdleShare(const State& state) {
 
 }  // namespace
 
-double RealOf(const View& view, const char* scope, uint64_t id, const char* name) {
-  const FactValue* fact = view.FindFact(scope, id, name);
-  return fact == nullptr ? 0 : std::get<double>(*fact);
-}
-
 SlotTime SlotTimeOf(const Stage& stage, Cause cause, Instant now) {
   SlotTime time;
   for (const Task& task : stage.tasks) {
@@ -49,16 +44,16 @@ SlotTime SlotTimeOf(const Stage& stage, Cause cause, Instant now) {
 
 std::optional<Reason> CloneCredit::WhyNot(const View& view, size_t tasks, size_t clones) const {
   if (share_ <= 0) return std::nullopt;
-  const double credit = RealOf(view, kOfBins, 0, kCredit), foreseen = SecondsOf(view, tasks, clones);
-  const double kept = share_ * RealOf(view, kOfBins, 0, kRecent) * (BinOfTasks(tasks) - 1) / kBins;
+  const double credit = view.Real(kOfBins, 0, kCredit), foreseen = SecondsOf(view, tasks, clones);
+  const double kept = share_ * view.Real(kOfBins, 0, kRecent) * (BinOfTasks(tasks) - 1) / kBins;
   if (credit - foreseen > kept) return std::nullopt;
   return Reason{DollyReason::kShareSpent, "", {share_ * 100, credit, kept + foreseen}};
 }
 
 double CloneCredit::SecondsOf(const View& view, size_t tasks, size_t clones) {
   for (const uint32_t bin : {BinOfTasks(tasks), 0u}) {  // else by those of all bins
-    const double attempts = RealOf(view, kOfBins, bin, kAttempts);
-    if (attempts > 0) return static_cast<double>(clones) * RealOf(view, kOfBins, bin, kRecent) / attempts;
+    const double attempts = view.Real(kOfBins, bin, kAttempts);
+    if (attempts > 0) return static_cast<double>(clones) * view.Real(kOfBins, bin, kRecent) / attempts;
   }
   return 0;
 }
@@ -67,7 +62,7 @@ void CloneCredit::Take(const View& view, const StageId& id, size_t tasks, size_t
   const double seconds = share_ > 0 ? SecondsOf(view, tasks, clones) : 0;
   if (seconds <= 0) return;
   plan->Remember(kOfJob, FactId(id.job), Foreseen(id.stage), seconds);
-  plan->Remember(kOfBins, 0, kCredit, RealOf(view, kOfBins, 0, kCredit) - seconds);
+  plan->Remember(kOfBins, 0, kCredit, view.Real(kOfBins, 0, kCredit) - seconds);
 }
 
 void CloneCredit::GiveBack(const View& view, Plan* plan) {
@@ -78,7 +73,7 @@ void CloneCredit::GiveBack(const View& view, Plan* plan) {
     if (it->first.policy != owner || it->first.scope != kOfJob) break;
     if (it->first.name.starts_with(prefix)) seconds += std::get<double>(it->second);
   }
-  if (seconds > 0) plan->Remember(kOfBins, 0, kCredit, RealOf(view, kOfBins, 0, kCredit) + seconds);
+  if (seconds > 0) plan->Remember(kOfBins, 0, kCredit, view.Real(kOfBins, 0, kCredit) + seconds);
 }
 
 void CloneCredit::Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const {
@@ -87,8 +82,8 @@ void CloneCredit::Learn(const View& view, const std::vector<JobId>& jobs, Plan* 
     double seconds = 0, attempts = 0;
   };
   std::map<uint32_t, Sum> bins;
-  double credit = RealOf(view, kOfBins, 0, kCredit);
-  Sum all{RealOf(view, kOfBins, 0, kRecent), RealOf(view, kOfBins, 0, kAttempts)};
+  double credit = view.Real(kOfBins, 0, kCredit);
+  Sum all{view.Real(kOfBins, 0, kRecent), view.Real(kOfBins, 0, kAttempts)};
   const double idle = std::max(least_idle_, IdleShare(view.state()));
   for (const JobId id : jobs) {
     const Job* job = view.state().FindJob(id);
@@ -96,13 +91,13 @@ void CloneCredit::Learn(const View& view, const std::vector<JobId>& jobs, Plan* 
     for (uint32_t s = 0; s < job->stages.size(); ++s) {
       const Stage& stage = job->stages[s];
       const SlotTime time = SlotTimeOf(stage, cause_, view.now());
-      const double foreseen = RealOf(view, kOfJob, FactId(id), Foreseen(s).c_str());
+      const double foreseen = view.Real(kOfJob, FactId(id), Foreseen(s));
       if (time.attempts == 0 && foreseen == 0) continue;  // it never ran
       all = {kCreditPhases * all.seconds + time.all, kCreditPhases * all.attempts + time.attempts};
       const double largest = share_ * all.seconds;
       credit = std::clamp(credit + share_ * idle * time.all + foreseen - time.of_cause, -largest, largest);
       const uint32_t bin = BinOfTasks(stage.tasks.size());
-      const Sum before{RealOf(view, kOfBins, bin, kRecent), RealOf(view, kOfBins, bin, kAttempts)};
+      const Sum before{view.Real(kOfBins, bin, kRecent), view.Real(kOfBins, bin, kAttempts)};
       Sum& sum = bins.try_emplace(bin, before).first->second;
       sum = {kEarlierPhases * sum.seconds + time.all, kEarlierPhases * sum.attempts + time.attempts};
     }

@@ -53,9 +53,6 @@ struct SlotTime {
 };
 SlotTime SlotTimeOf(const Stage& stage, Cause cause, Instant now);
 
-// Returns the number of this fact, or 0.
-double RealOf(const View& view, const char* scope, uint64_t id, const char* name);
-
 // Weight of the earlier phases when another one ends: some twenty count. A guess.
 inline constexpr double kEarlierPhases = .95;
 

@@ -69,7 +69,7 @@ std::optional<TaskEnd> EndOf(const Task& task, Instant now) {
 // Returns the sums over the last phases of the bin.
 PhaseWorth Recall(const View& view, uint32_t bin) {
   PhaseWorth sum;
-  for (const Number& n : kNumbers) sum.*n.value = RealOf(view, kOfBin, bin, n.name);
+  for (const Number& n : kNumbers) sum.*n.value = view.Real(kOfBin, bin, n.name);
   return sum;
 }
 

@@ -13,6 +13,10 @@
 //   min_age may be short. Hadoop's DefaultSpeculator has 1.
 // - slack (0: off). slack=S: only if the median rate is above S times its rate. The slowest quarter of equal attempts
 //   is as fast as the others.
+// - outpaced (0: off). outpaced=R: a speculative attempt ends once its rest takes longer than R times that of the
+// attempt
+//   that it should beat, at their pace in their last phase. A task that is slow on every worker, or has recovered,
+//   then gives the slot back early. It gets no second one.
 // - network (off). on: where reading a split from another worker is slow (network_bound.h), a speculative attempt
 //   does so only if time_left exceeds 2.5 times what it would take there.
 // - estimator (score|phases). phases, for a reduce: the rest of its phase at its rate there, plus what later phases
@@ -34,16 +38,10 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <vector>
 
 #include "master/sched/pipeline.h"
 
 namespace mr::sched {
-
-// Returns the seconds to the end of an attempt that has been in `phase` for `seconds` and has done this share of it.
-// usual: what each phase takes others, whole; 0 = not known. Returns nothing if a phase that counts is not known.
-std::optional<double> LeftByPhases(const std::vector<double>& usual, size_t phase, double share, double seconds);
 
 Result<std::unique_ptr<Policy>> MakeLate(PolicyParams* params);
 

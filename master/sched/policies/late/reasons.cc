@@ -45,6 +45,11 @@ constexpr ReasonText kLateTexts[] = {
        return "without a speculative attempt: it has run " + text::Decimal(r, 0) +
               " s without a report, and one is overdue after " + text::Decimal(r, 1) + " s";
      }},
+    {LateReason::kOutpaced, "outpaced",
+     [](const Reason& r) -> std::string {
+       return "a speculative attempt that gains nothing: it would end in " + text::Decimal(r, 0) +
+              " s, and the attempt that it should beat in " + text::Decimal(r, 1) + " s";
+     }},
     {LateReason::kSlowNode, "slow_node",
      [](const Reason& r) -> std::string {
        return "no speculative attempts of " + text::JobName(r) + " there: its attempts made " + text::Decimal(r, 2) +
