@@ -247,10 +247,11 @@ class FileWriterImpl final : public FileWriter {
     });
   }
 
-  // Writes again those blocks from this index on that one worker has. One that cannot be read now stays as it is.
+  // Writes again those blocks from this index on that one worker has, until one of them cannot be read or is given to
+  // one worker again: more replicas are then not what the master asks for.
   kj::Promise<Status> WriteAgain(size_t from) {
     const auto it = on_one_.lower_bound(from);
-    if (it == on_one_.end()) return Status::Ok();
+    if (it == on_one_.end() || alone_) return Status::Ok();
     const size_t index = it->first;
     return client_->ReadRange(it->second, 0, it->second.block.length)
         .then([this, index](Result<std::string> bytes) -> kj::Promise<Status> {
@@ -264,6 +265,7 @@ class FileWriterImpl final : public FileWriter {
           return Anew(0);
         })
         .then([this, index](Status status) -> kj::Promise<Status> {
+          alone_ = alone_ || on_one_.contains(index);
           return status.ok() ? WriteAgain(index + 1) : kj::Promise<Status>(status);
         });
   }
@@ -300,6 +302,7 @@ class FileWriterImpl final : public FileWriter {
 
   // By its index in the file, each block that only one worker made durable.
   std::map<size_t, LocatedBlock> on_one_;
+  bool alone_ = false;    // one of them, written again, still is on one worker, or could not be read
   bool refused_ = false;  // the master answered Complete, and not the connection
 
   // The current block.

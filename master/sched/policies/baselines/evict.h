@@ -1,7 +1,7 @@
 // Chooses the attempts that end when slots are owed to a queue or a job:
 // 1. With Sharing::spare_last: attempts on spare slots (guarantees.h), of the job with the latest deadline first.
 // 2. Attempts of the queue that is furthest above its share, as long as it keeps that share. For a guarantee: of any
-//    queue, as long as it keeps its min share.
+//    queue, as long as it keeps its min share, but not of jobs whose fair share is enough for all that they ask for.
 // The youngest ends first, and only if the slot helps and none is on its way already. Attempts of stages with side
 // effects are never ended. Cost: attempts of jobs with spare slots and of queues above their share, until enough of
 // them end; too much for each event.

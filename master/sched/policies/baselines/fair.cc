@@ -44,8 +44,8 @@ class Fair final : public Policy {
   void Offer(const SlotOffer& offer, const State& state, Instant now, Plan* plan) const {
     if (!state.wanting().empty()) {
       const Choose choose = offer.local_only ? &ChooseLocal : &ChooseReady;
-      if (!spare_last_ && NextFits(offer, state)) {
-        if (LaunchFair(offer, state, true, choose, plan) || offer.local_only) return;
+      if (!spare_last_ && NextFits(offer, state) && !preemption_.EvictedForGuarantee(state)) {
+        if (LaunchFair(offer, state, true, choose, plan, true) || offer.local_only) return;
       }
       const Served served = LaunchGuaranteed(offer, state, now, choose, plan);
       if (served == Served::kLaunched || (offer.local_only && served == Served::kWaits)) return;
@@ -112,7 +112,9 @@ class Fair final : public Policy {
     return offer.refusals->Refuses(kFair, launch->attempt.task, launch->worker);
   }
 
-  bool LaunchFair(const SlotOffer& offer, const State& state, bool ready, Choose choose, Plan* plan) const {
+  // fitting: only of jobs whose fair share is enough for all that they ask for, up to the first other one.
+  bool LaunchFair(const SlotOffer& offer, const State& state, bool ready, Choose choose, Plan* plan,
+                  bool fitting = false) const {
     const std::array<bool, 2> kinds = FreeKinds(offer, state);
     static const Ranked<JobRank> kNone;
     const Worker& worker = *state.FindWorker(offer.worker);
@@ -141,6 +143,7 @@ class Fair final : public Policy {
           all_keep = false;
           continue;
         }
+        if (fitting && !FitsInShare(state, job)) return !plan->passed().empty();
         for (uint32_t s = 0; s < job.stages.size(); ++s) {
           if (!(ready ? job.stages[s].in_ready : job.stages[s].in_early)) continue;
           if (!kinds[KindIndex(job.graph.stages[s].slot_kind)]) continue;

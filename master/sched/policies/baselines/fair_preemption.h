@@ -21,6 +21,8 @@ class FairPreemption {
 
   // Returns whether some queue below its share, or some job below its guarantee, waits.
   bool AnyBelow(const State& state) const;
+  // Returns whether attempts were evicted for a job that is still below its guarantee.
+  bool EvictedForGuarantee(const State& state) const { return guarantees_.AnyEvicted(state); }
   // Restarts the wait of a queue that this launch brings to its share, even for a moment.
   void NoteLaunch(const State& state, const Queue& queue, Plan* plan) const;
   // Notes queues and jobs that are below, and preempts for those below for too long. before_offers: slots that fell

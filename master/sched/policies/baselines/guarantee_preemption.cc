@@ -18,7 +18,8 @@ constexpr char kReviewedAt[] = "reviewed_at", kHeldThen[] = "held_at_eviction", 
 // Older ones have more to lose than the job, and slots come free by themselves. A guess. Not with spare=last, as in
 // Jockey's paper, where spare slots are taken back at once.
 constexpr int64_t kMostLost = 2;
-constexpr int64_t kMostInVain = 10;  // doublings of the timeout: one second becomes a quarter of an hour
+constexpr int64_t kMostInVain = 10;         // doublings of the timeout
+constexpr Duration kRarest = Seconds(900);  // a guess: a job with a deadline runs for hours at most
 
 // Returns the slots that the job may get beside those that it holds, by its guarantee and by its queue.
 uint32_t Most(const Job& job) {
@@ -43,6 +44,11 @@ void GuaranteePreemption::Review(const View& view, const std::map<uint64_t, doub
   }
   if (timeout_.ns <= 0 || before_offers) return;
   for (const auto& [due, id] : state.wanting()) ReviewJob(*state.FindJob(id), view, shares, plan);
+}
+
+bool GuaranteePreemption::AnyEvicted(const State& state) const {
+  return std::any_of(state.wanting().begin(), state.wanting().end(),
+                     [&](const auto& entry) { return Find(state, FactId(entry.second), kHeldThen) != nullptr; });
 }
 
 void GuaranteePreemption::ReviewJob(const Job& job, const View& view, const std::map<uint64_t, double>& shares,
@@ -70,9 +76,12 @@ void GuaranteePreemption::ReviewJob(const Job& job, const View& view, const std:
   // The longer a job has waited, the rarer are the reviews: attempts of a quarter of the time more can end by then.
   const auto next = [&] {
     const Duration waited{(from - below).ns / 4};
-    return from + std::max(timeout_ * (int64_t{1} << vain), waited);
+    return from + std::max(std::min(timeout_ * (int64_t{1} << vain), std::max(timeout_, kRarest)), waited);
   };
-  if (since != nullptr && view.now() < next()) return;
+  if (since != nullptr && view.now() < next()) {
+    if (view.FindTimer(fact) == nullptr) plan->WakeAt(fact, next());  // of a list with a shorter timeout, it has passed
+    return;
+  }
   if (since != nullptr) {
     wanted.job = &job;
     if (!state.sharing().spare_last) wanted.not_before.ns = view.now().ns - kMostLost * (view.now() - below).ns;

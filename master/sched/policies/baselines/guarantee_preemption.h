@@ -1,6 +1,7 @@
 // Preemption of fair (fair.h) for jobs below their guarantee (guarantees.h). It notes since when each is below, and
 // ends attempts for it once that has lasted. Evictions that gain a job nothing become ever rarer:
-//   wait = timeout * 2^v,  v: how often in a row it held no more at the next one, though nothing was on its way (<= 10)
+//   wait = min(timeout * 2^v, 900 s),  v: how often in a row it held no more at the next one, though nothing was on its
+//   way (<= 10)
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,9 @@ class GuaranteePreemption {
   // before_offers: only forgets those that are no longer below, since others may get slots in this step; those below
   // for too long have a timer. Cost: jobs that want slots (State::wanting), or did at the last review.
   void Review(const View& view, const std::map<uint64_t, double>& shares, bool before_offers, Plan* plan) const;
+
+  // Returns whether attempts were evicted for a job that still wants slots. Cost: jobs that want slots.
+  bool AnyEvicted(const State& state) const;
 
  private:
   void ReviewJob(const Job& job, const View& view, const std::map<uint64_t, double>& shares, Plan* plan) const;

@@ -47,7 +47,7 @@ constexpr ReasonText kLateTexts[] = {
      }},
     {LateReason::kOutpaced, "outpaced",
      [](const Reason& r) -> std::string {
-       return "a speculative attempt that gains nothing: it would end in " + text::Decimal(r, 0) +
+       return "a speculative attempt that gains too little: it would end in " + text::Decimal(r, 0) +
               " s, and the attempt that it should beat in " + text::Decimal(r, 1) + " s";
      }},
     {LateReason::kSlowNode, "slow_node",

@@ -22,7 +22,7 @@ struct LateReason {
   static constexpr ReasonCode kSlowNode{74};
   // No speculative attempt: it has not reported yet {seconds of age, age at which a report is overdue}
   static constexpr ReasonCode kNotReported{92};
-  // Ended: a speculative attempt that would end after the one that it should beat {seconds left, of the other one}
+  // Ended: a speculative attempt that would not end well before the other one {seconds left, of the other one}
   static constexpr ReasonCode kOutpaced{97};
 };
 
