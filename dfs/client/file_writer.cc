@@ -123,7 +123,7 @@ class FileWriterImpl final : public FileWriter {
     request.setIndex(static_cast<uint32_t>(index_));
     request.setNear(client_->options.own_address.c_str());
     auto call = request.send().then([this](auto response) -> Status {
-      const Status status = rpc::FromOutcome(response.getOutcome());
+      Status status = rpc::FromOutcome(response.getOutcome());
       if (status.ok()) located_ = FromWire(response.getBlock());
       return status;
     });
@@ -230,7 +230,7 @@ class FileWriterImpl final : public FileWriter {
     for (uint i = 0; i < blocks.size(); ++i) ToWire(written_.blocks[i], blocks[i]);
     refused_ = false;
     auto call = request.send().then([this](auto response) -> Status {
-      const Status status = rpc::FromOutcome(response.getOutcome());
+      Status status = rpc::FromOutcome(response.getOutcome());
       refused_ = !status.ok();
       return status;
     });
