@@ -202,8 +202,9 @@ TEST(DfsEndToEndTest, AServerGoesWhileCallsAreUnderWay) {
   const Status connected = rpc::WaitForLoop<Status>(loop, [&] {
     return rpc::RpcConnection::Connect(loop.io(), cluster.node(0).address(), hello)
         .then([&](Result<kj::Own<rpc::RpcConnection>> made) {
+          Status status = made.status();
           if (made.ok()) connection = *std::move(made);
-          return made.status();
+          return status;
         });
   });
   ASSERT_TRUE(connected.ok()) << connected.ToString();

@@ -1,4 +1,6 @@
 // Speculation by the numbers of its papers: small clusters in virtual time, driven event by event.
+#include <gmock/gmock.h>
+
 #include <cmath>
 
 #include "common/base/rng.h"
