@@ -101,10 +101,11 @@ StepChanges StepWatch::Changes(const sched::State& state, const std::vector<sche
     if (attempt == nullptr) continue;  // its job ended, and is forgotten already
     AttemptChange change{.id = id, .cause = attempt->cause, .ended = !attempt->holds_slot(), .asked = asked};
     change.state = StateOf(*attempt, false, IsReplica(id, decisions), id == failed_);
-    change.taken_bytes = static_cast<int64_t>(TakenBytes(*attempt)) - static_cast<int64_t>(taken);
+    // A worker may report any number: a difference of unsigned ones does not overflow.
+    change.taken_bytes = static_cast<int64_t>(TakenBytes(*attempt) - taken);
     if (change.ended) {
       change.held = at - attempt->launched_at;
-      if (change.state != AttemptState::kCommitted) change.taken_bytes = -static_cast<int64_t>(taken);
+      if (change.state != AttemptState::kCommitted) change.taken_bytes = static_cast<int64_t>(0 - taken);
       for (const sched::Attempt& other : state.FindTask(id.task)->attempts) {
         change.cloned = change.cloned || other.cause == Cause::kClone;
         change.lent = change.lent || other.cause == Cause::kOpportunistic;
