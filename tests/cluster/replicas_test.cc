@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -44,10 +45,12 @@ TEST_P(ReplicasTest, KillingTheWorkerThatMadeAllOutputsRunsNothingAgain) {
   const RunResult slept = cluster.Mrctl(
       {"submit", "sleep", "--detach", "--ms", "600000", "--tasks", "2", "--output", "file://" + dir + "/slept"});
   ASSERT_EQ(slept.exit, 0) << slept.err;
-  auto follower =
-      cluster.MrctlInBackground({"submit", "stream", "--map", "cat", "--reduce", "sleep 1; cat", "--reduces", "2",
-                                 "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
-                                "follower");
+  // The job must not end before its maps' worker is killed.
+  const std::string killed = dir + "/killed";
+  auto follower = cluster.MrctlInBackground(
+      {"submit", "stream", "--map", "cat", "--reduce", "until test -e " + killed + "; do sleep .1; done; cat",
+       "--reduces", "2", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
+      "follower");
   ASSERT_TRUE(follower.ok());
 
   std::set<std::string> makers;
@@ -85,6 +88,7 @@ TEST_P(ReplicasTest, KillingTheWorkerThatMadeAllOutputsRunsNothingAgain) {
   ASSERT_GE(victim, 0) << cluster.Mrctl({"workers"}).out;
   cluster.KillWorker(victim);
   ASSERT_TRUE(cluster.WaitForWorkers(2).ok());
+  ASSERT_TRUE(std::ofstream(killed).good());
   ASSERT_EQ(cluster.Mrctl({"kill", "job_1_0001"}).exit, 0);
 
   EXPECT_EQ(follower->Wait(Seconds(60)), 0) << cluster.Logs();
