@@ -26,9 +26,9 @@ void Move(Ranked<T>& set, bool was, const T& old, bool is, const T& value) {
 
 bool Same(const StageStatistics& a, const StageStatistics& b) {
   return a.by_rate.All() == b.by_rate.All() && a.by_score.All() == b.by_score.All() &&
-         a.by_start.All() == b.by_start.All() && a.rates.All() == b.rates.All() &&
-         a.durations.All() == b.durations.All() && a.ends.All() == b.ends.All() && a.scores == b.scores &&
-         a.running == b.running && a.phase_ns == b.phase_ns && a.phase_n == b.phase_n &&
+         a.by_start.All() == b.by_start.All() && a.by_report.All() == b.by_report.All() &&
+         a.rates.All() == b.rates.All() && a.durations.All() == b.durations.All() && a.ends.All() == b.ends.All() &&
+         a.scores == b.scores && a.running == b.running && a.phase_ns == b.phase_ns && a.phase_n == b.phase_n &&
          a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes && a.measured_work == b.measured_work &&
          a.measured == b.measured && a.wrapup_ns == b.wrapup_ns && a.lag_ns == b.lag_ns && a.sampled == b.sampled &&
          a.told.All() == b.told.All() && a.costs.All() == b.costs.All() && a.wrapups.All() == b.wrapups.All() &&
@@ -69,6 +69,7 @@ void Change(const Rating& a, const Rating& b, AttemptKey key, WorkerId worker, c
   }
   if (wanted.scores) Move(s->by_score, a.candidate, ByNumber{a.score, key}, b.candidate, ByNumber{b.score, key});
   Move(s->by_start, a.candidate, ByNumber{a.started, key}, b.candidate, ByNumber{b.started, key});
+  Move(s->by_report, a.reported > 0, ByNumber{a.reported, key}, b.reported > 0, ByNumber{b.reported, key});
   Move(s->durations, a.finished, a.lasted, b.finished, b.lasted);
   s->measured_ns += (b.bytes > 0 ? b.lasted : 0) - (a.bytes > 0 ? a.lasted : 0);
   s->measured_bytes += b.bytes - a.bytes;
@@ -174,14 +175,17 @@ uint32_t TimesFailed(const Task& task) {
   return times;
 }
 
-bool HadSpeculative(const Task& task) {
+Speculated SpeculatedOn(const Task& task) {
+  Speculated found = Speculated::kNever;
   for (const Attempt& a : task.attempts) {
     if (a.cause != Cause::kSpeculative || a.generation != task.generation) continue;
     const bool no_fault =
         a.state == AttemptState::kDiscarded || (a.state == AttemptState::kFailed && a.failure == FailureKind::kLost);
-    if (!no_fault) return true;
+    if (no_fault) continue;
+    if (a.state != AttemptState::kKilled || found != Speculated::kNever) return Speculated::kOnce;
+    found = Speculated::kKilled;
   }
-  return false;
+  return found;
 }
 
 bool CanDoWithout(const Task& task, const Attempt& a) {
@@ -219,7 +223,9 @@ Rating RateIndex::RatingOf(const StageSpec& spec, const Task& task, const Attemp
   }
   r.alone = !spec.side_effects && task.state == TaskState::kRunning && task.wanted == 1 && OwnLive(task) == 1 &&
             !CanDoWithout(task, a) && a.generation == task.generation;
-  r.candidate = r.alone && !HadSpeculative(task);
+  const Speculated speculated = r.alone ? SpeculatedOn(task) : Speculated::kOnce;
+  r.candidate = speculated == Speculated::kNever;
+  if (speculated == Speculated::kKilled) r.reported = a.samples.empty() ? r.started : a.samples.back().at.ns;
   if (const auto pace = PaceOf(a)) {
     r.cost = pace->whole_cost;
     r.told = ToldBy(a, r.started, *pace);

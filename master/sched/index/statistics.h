@@ -49,8 +49,11 @@ struct Rating {
   int64_t score = 0;     // billionths
   int64_t started = 0;   // ns
   int64_t lasted = 0;    // ns, of finished ones
-  uint64_t bytes = 0;    // of its input, of finished ones; 0 = not known
-  double cost = 0;       // ns per byte of its input, measured or predicted; 0 = not known
+  // ns: last report, or start, of an attempt that runs alone although its task had a speculative attempt, which was
+  // killed. 0 = it is none.
+  int64_t reported = 0;
+  uint64_t bytes = 0;  // of its input, of finished ones; 0 = not known
+  double cost = 0;     // ns per byte of its input, measured or predicted; 0 = not known
   // ns per byte of its whole input, without the wait for inputs. For a running attempt it is predicted once the
   // attempt has reported enough (State::RatingOf). 0 = not known.
   double told = 0;
@@ -79,6 +82,8 @@ struct StageStatistics {
   Ranked<std::pair<double, AttemptKey>> by_rate;  // only known rates
   Ranked<std::pair<int64_t, AttemptKey>> by_score;
   Ranked<std::pair<int64_t, AttemptKey>> by_start;
+  // Attempts with Rating::reported, the longest silent first.
+  Ranked<std::pair<int64_t, AttemptKey>> by_report;
   // Running and finished attempts.
   Ranked<double> rates;  // only known rates
   int64_t scores = 0;    // sum of their scores
@@ -105,7 +110,7 @@ struct StageStatistics {
   std::set<uint32_t> doubled;
 
   // Returns true if a running attempt of the stage may get a speculative attempt.
-  bool speculable() const { return !by_start.empty() || !by_cost.empty() || !doubled.empty(); }
+  bool speculable() const { return !by_start.empty() || !by_report.empty() || !by_cost.empty() || !doubled.empty(); }
 };
 
 struct WorkerProgress {

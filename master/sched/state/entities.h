@@ -188,9 +188,10 @@ struct Task {
 uint32_t TimesFailed(const Task& task);
 // A task with this many failures gets no further clone. A guess: one failure may be the worker's fault.
 inline constexpr uint32_t kFailuresOfCloned = 2;
-// Returns true if the task has or had a speculative attempt in this generation. Attempts that were discarded, or lost
-// with a worker or an input, do not count.
-bool HadSpeculative(const Task& task);
+// Whether the task has or had a speculative attempt in this generation. Attempts that were discarded, or lost with a
+// worker or an input, do not count.
+enum class Speculated { kNever, kKilled, kOnce };  // kKilled: one, which was killed
+Speculated SpeculatedOn(const Task& task);
 // Returns true if this live attempt is a clone on a lent slot (Cause::kOpportunistic) and may be ended at any time.
 // It then runs beside a live attempt that is no such clone, or that is older. The only attempt of a task is never
 // one.

@@ -90,10 +90,14 @@ bool Slow(const Pair& reads) { return reads.whole >= kFewest && reads.part > kSl
 
 }  // namespace
 
-double NetworkBound::SlowReads(const View& view, const Task& task) const {
-  if (!on_ || task.plan.preferred.empty()) return 0;
+double NetworkBound::SlowReads(const View& view) const {
+  if (!on_) return 0;
   const Pair reads = Reads(view);
   return Slow(reads) ? reads.part / reads.whole : 0;
+}
+
+double NetworkBound::SlowReads(const View& view, const Task& task) const {
+  return task.plan.preferred.empty() ? 0 : SlowReads(view);
 }
 
 double NetworkBound::SlowReadsOn(const View& view, const Task& task, const Worker& worker) const {

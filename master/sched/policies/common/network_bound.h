@@ -26,10 +26,12 @@ class NetworkBound {
   // off: nothing is bound, and nothing is learned.
   explicit NetworkBound(bool on) : on_(on) {}
 
-  // Returns how many times as long an attempt takes that reads this task's split from another worker; 0 if that is not
-  // slow, or the split has no place. Cost: two facts.
+  // Returns how many times as long an attempt takes that reads its split from another worker; 0 if that is not slow.
+  // Cost: two facts.
+  double SlowReads(const View& view) const;
+  // Like SlowReads for this task, but 0 if its split has no place.
   double SlowReads(const View& view, const Task& task) const;
-  // Like SlowReads, but 0 on a worker that has the split.
+  // Like SlowReads for this task, but 0 on a worker that has the split.
   double SlowReadsOn(const View& view, const Task& task, const Worker& worker) const;
   // Returns why a phase should have no attempts beside the first ones, or nullopt. Cost: four facts.
   std::optional<Reason> WhyNot(const View& view, const Job& job, uint32_t stage) const;

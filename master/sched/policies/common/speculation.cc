@@ -126,8 +126,9 @@ bool Speculation::HasAny(const View& view, Seen* seen) const {
     seen->changes = s.changes;
     // One look is enough for a stage that has no Eligible attempt yet.
     const bool old = !s.by_start.empty() && view.now() - Instant{s.by_start.At(0).first} >= options_.min_age;
-    seen->best = old && !AllWait(view.state(), *seen->job, seen->key.stage.stage) ? Pick(view, seen->key.stage, nullptr)
-                                                                                  : std::nullopt;
+    seen->best = (old || !s.by_report.empty()) && !AllWait(view.state(), *seen->job, seen->key.stage.stage)
+                     ? Pick(view, seen->key.stage, nullptr)
+                     : std::nullopt;
   }
   const SlotKind kind = seen->job->graph.stages[seen->key.stage.stage].slot_kind;
   return seen->best && !view.state().QueueFull(*seen->job, kind);
@@ -148,7 +149,10 @@ std::optional<Reason> Speculation::WhyAlone(const View& view, const AttemptId& i
   const Task& task = s.tasks[id.task.task];
   const Attempt& a = *state.FindAttempt(id);
   if (state.Spec(id.task.stage_id()).side_effects) return Reason{ReasonCode::kSideEffects, "", {}};
-  if (HadSpeculative(task)) return Reason{ReasonCode::kSpeculatedOnce, "", {}};
+  const Speculated speculated = SpeculatedOn(task);
+  if (speculated == Speculated::kOnce ||
+      (speculated == Speculated::kKilled && !Again(view, id.task.stage_id(), task, a)))
+    return Reason{ReasonCode::kSpeculatedOnce, "", {}};
   if (state.Waiting(id)) return Reason{ReasonCode::kWaitsForInputs, "", {}};
   const Duration age = Age(view, a);
   if (age < options_.min_age) return Reason{ReasonCode::kTooYoung, "", {age.seconds(), options_.min_age.seconds()}};

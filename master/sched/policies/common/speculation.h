@@ -69,6 +69,8 @@ class Speculation : public Policy {
   virtual bool ChoosesAlike() const { return true; }
   // Returns true if this worker gets no speculative attempts of this job's tasks.
   virtual bool Shuns(const Job&, WorkerId) const { return false; }
+  // Returns true if the task gets a second speculative attempt beside this attempt, after one that was killed.
+  virtual bool Again(const View&, StageId, const Task&, const Attempt&) const { return false; }
   // Returns the policy's own rule that denies this attempt, which is eligible somewhere, a speculative attempt now.
   virtual std::optional<Reason> Keeps(const View&, const AttemptId&) const { return std::nullopt; }
   // Called with the attempts that reported or ended.

@@ -2,10 +2,12 @@
 
 #include "master/sched/job_graph.h"
 #include "master/sched/policies/common/lent_slots.h"
+#include "master/sched/policies/dolly/reasons.h"
 
 namespace mr::sched {
 
 std::optional<Reason> IdleLimits::WhyNot(const View& view, size_t tasks) const {
+  if (const double slow = network.SlowReads(view); slow > 0) return Reason{DollyReason::kNarrowNetwork, "", {slow}};
   if (auto why = worth.WhyNot(view, tasks)) return why;
   return credit.WhyNot(view, tasks);
 }

@@ -74,7 +74,6 @@ class Opportunistic final : public Policy {
       return Reason{
           DollyReason::kQueueFull, "", {double(HeldInQueue(state, *job.in_queue)), double(job.in_queue->max_share)}};
     }
-    if (auto why = limits_.network.WhyNotRead(view, task)) return why;
     return Reason{DollyReason::kNoIdleSlot, "", {double(state.free(spec.slot_kind).size())}};
   }
 
@@ -103,10 +102,9 @@ class Opportunistic final : public Policy {
     return false;
   }
 
-  bool Fits(const View& view, const IdleStage& seen, const Task& task, const Worker& worker) const {
-    const State& state = view.state();
+  bool Fits(const State& state, const IdleStage& seen, const Task& task, const Worker& worker) const {
     return !State::LiveOn(task, worker.id) && state.TimesFailedOn(task, worker) == 0 &&
-           !workers_.AnyFor(state, seen.spec(), task, worker) && limits_.network.SlowReadsOn(view, task, worker) == 0;
+           !workers_.AnyFor(state, seen.spec(), task, worker);
   }
 
   void Lend(const SlotOffer& offer, const View& view, Plan* plan) const {
@@ -121,7 +119,7 @@ class Opportunistic final : public Policy {
         for (size_t i = 0; (seen = stages_.WithAny(view, kind, i)) != nullptr; ++i) {
           if (!seen->any[live]) continue;
           const auto task =
-              stages_.Pick(state, *seen, live, [&](const Task& t) { return Fits(view, *seen, t, worker); });
+              stages_.Pick(state, *seen, live, [&](const Task& t) { return Fits(state, *seen, t, worker); });
           if (!task || KeepsSpeculationOut(view, worker, seen->spec())) continue;
           if (AnyWaitsFor(state, offer)) return;
           const double free = worker.slots.total - worker.used_total();

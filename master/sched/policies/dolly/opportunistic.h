@@ -24,7 +24,8 @@
 //
 // With delay_assignment in the list each reader is bound to a replica, as readers of dolly's clones are.
 //
-// With network=on, phases that the network bounds get none, and none reads its split over a slow one (network_bound.h).
+// With network=on, phases that mostly copy get none, and no phase does while reads of splits from other workers are
+// slow: clones would read beside the attempts that they should help (network_bound.h).
 //
 // Parameters: attempts (2: of a task, all counted; 3 at most), tasks (50: Dolly's bins 1 and 2, table 3), fill (.5, a
 // guess). With the clone at most the share `fill` of a worker's slots is in use, or the clone is alone. worth (0: off;

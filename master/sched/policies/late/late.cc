@@ -55,6 +55,13 @@ class Late final : public Speculation {
     return slack_ > 0 ? std::min(percentile, Percentile(s.rates, .5) / slack_) : percentile;
   }
 
+  // Waits for as long as a new attempt takes: if this attempt hangs, its task takes at most twice as long.
+  bool Again(const View& view, StageId id, const Task& task, const Attempt& a) const override {
+    const double silent = SilentFor(view, a).seconds();
+    return outpaced_ > 0 && silent >= kOverdue.seconds() &&
+           silent >= SecondsAnew(view, id, view.state().FindStage(id)->statistics, task, a);
+  }
+
   std::optional<Reason> Keeps(const View& view, const AttemptId& id) const override {
     const StageStatistics& s = view.state().FindStage(id.task.stage_id())->statistics;
     const Task& task = *view.state().FindTask(id.task);
@@ -142,6 +149,12 @@ class Late final : public Speculation {
     s.by_start.Walk(kOldestSeen, [&](const auto& entry) {
       if (view.now() - Instant{entry.first} < options().min_age) return false;
       consider(entry.second);
+      return true;
+    });
+    if (outpaced_ <= 0) return best;
+    s.by_report.Walk(kOldestSeen, [&](const auto& entry) {
+      if (view.now() - Instant{entry.first} < kOverdue) return false;
+      if (Again(view, id, stage.tasks[entry.second.first], AttemptOf(stage, entry.second))) consider(entry.second);
       return true;
     });
     return best;

@@ -15,7 +15,8 @@
 //   is as fast as the others.
 // - outpaced (0: off). outpaced=R: a speculative attempt ends once its rest takes longer than R times that of the
 //   attempt that it should beat, at their pace in their last phase. A task that is slow on every worker, or has
-//   recovered, then gives the slot back early. It gets no second one, even if it slows down again.
+//   recovered, then gives the slot back early. It gets a second one only if the attempt then reports nothing for as
+//   long as a new one would take.
 // - network (off). on: where reading a split from another worker is slow (network_bound.h), a speculative attempt
 //   does so only if time_left exceeds 2.5 times what it would take there.
 // - estimator (score|phases). phases, for a reduce: the rest of its phase at its rate there, plus what later phases

@@ -4,16 +4,13 @@
 #include <array>
 #include <limits>
 
-#include "master/sched/index/estimate.h"
 #include "master/sched/policies/common/speculation.h"
 
 namespace mr::sched {
 
 namespace {
 
-// A moving attempt is reported within a period, or once it has done 5 % (worker/daemon/progress.h). A report is overdue
-// after twice as long, since one may be under way.
-constexpr Duration kOverdue = kReportPeriod * 2;
+// A moving attempt is reported within a period, or once it has done so much (worker/daemon/progress.h).
 constexpr double kFirstReport = .05;
 constexpr uint8_t kCopying = 1, kReducing = 3;  // phases of a reduce
 constexpr double kLongest = 1e9;                // seconds; far below what a Duration holds
@@ -56,6 +53,10 @@ LateEstimate PlainEstimate(const View& view, const Attempt& a) {
 }
 
 }  // namespace
+
+Duration SilentFor(const View& view, const Attempt& a) {
+  return view.now() - (a.samples.empty() ? a.started_at : a.samples.back().at);
+}
 
 std::optional<LateEstimate> EstimateOf(const View& view, const StageStatistics& s, const Task& task, const Attempt& a,
                                        bool by_phases) {

@@ -5,9 +5,16 @@
 #include <optional>
 #include <vector>
 
+#include "master/sched/index/estimate.h"
 #include "master/sched/view.h"
 
 namespace mr::sched {
+
+// A report is overdue after twice the time within which a moving attempt is reported, since one may be under way.
+inline constexpr Duration kOverdue = kReportPeriod * 2;
+
+// Returns the time since its last report, or since its start.
+Duration SilentFor(const View& view, const Attempt& a);
 
 struct LateEstimate {
   double rate = 0, left = 0;
