@@ -5,7 +5,6 @@
 // Argument: number of jobs per list; default 40.
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -13,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "common/base/rng.h"
@@ -24,6 +22,7 @@
 #include "master/sim/studies/svg.h"
 #include "tests/bench/cpu_group.h"
 #include "tests/bench/report.h"
+#include "tests/bench/weather.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
 #include "tests/support/wire.h"
@@ -61,11 +60,6 @@ const std::string kClones = "dolly", kLent = "opportunistic";
 struct SmallJob {
   double at = 0;  // seconds after the begin of the batch
   int maps = 0, reduces = 0;
-};
-struct Spell {
-  double at = 0;
-  int worker = 0;
-  bool slow = false;
 };
 // Jobs, and changes of workers between slow and fast, in the order of time.
 struct Batch {
@@ -224,36 +218,6 @@ class Workers {
   int jobs_ = 0;
 };
 
-// Sleeps until a time of the batch.
-void Until(Instant begin, double at) {
-  const Duration left = begin + FromSeconds(at) - Now();
-  if (left.ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left.ns));
-}
-
-// Applies the slow periods of a batch. The destructor makes all workers fast again.
-class Weather {
- public:
-  Weather(Workers* workers, const Batch& batch, Instant begin)
-      : workers_(*workers), thread_([this, &batch, begin] {
-          for (const Spell& spell : batch.spells) {
-            while (!stop_ && Now() < begin + FromSeconds(spell.at))
-              std::this_thread::sleep_for(std::chrono::milliseconds(20));
-            if (stop_) return;
-            workers_.Set(spell);
-          }
-        }) {}
-  ~Weather() {
-    stop_ = true;
-    thread_.join();
-    workers_.Limit(kCpus);
-  }
-
- private:
-  Workers& workers_;
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
-};
-
 // Results of all jobs of one list.
 struct Sum {
   std::vector<Outcome> jobs;
@@ -310,7 +274,7 @@ void RunBatch(const Batch& batch, const Policy& policy, const Inputs& inputs, Wo
   std::vector<Workers::Submission> running;
   const Instant begin = Now();
   {
-    const Weather weather(workers, batch, begin);
+    const Weather weather(batch.spells, begin, [workers](const Spell& spell) { workers->Set(spell); });
     for (const SmallJob& job : batch.jobs) {
       Until(begin, job.at);
       running.push_back(workers->Submit({"wordcount", "--input", "file://" + inputs.Path(job.maps), "--reduces",
@@ -320,6 +284,7 @@ void RunBatch(const Batch& batch, const Policy& policy, const Inputs& inputs, Wo
     for (Workers::Submission& s : running) workers->Wait(&s);
     sum->busy += (Now() - begin).seconds();
   }
+  workers->Limit(kCpus);  // all are fast again
   std::vector<std::string> names;
   for (size_t j = 0; j < running.size(); ++j) {
     names.push_back(running[j].name);

@@ -5,7 +5,6 @@
 // Argument: number of jobs per list; default 60.
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "common/base/rng.h"
@@ -25,6 +23,7 @@
 #include "tests/bench/cpu_group.h"
 #include "tests/bench/report.h"
 #include "tests/bench/shuffles.h"
+#include "tests/bench/weather.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
 #include "tests/support/narrow_network.h"
@@ -219,38 +218,16 @@ ShuffleCosts Measure(test::NarrowNetwork* network, const Inputs& inputs) {
   return {Mean(maps), Mean(reduces), Median(around), Mean(shuffled)};
 }
 
-// Sleeps until this many seconds after the begin.
-void Until(Instant begin, double at) {
-  const Duration left = begin + FromSeconds(at) - Now();
-  if (left.ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left.ns));
-}
-
-// Makes workers slow and fast again, until the destructor.
-class Weather {
- public:
-  Weather(const Workers& workers, const ShuffleLoad& load, Instant begin)
-      : thread_([this, &workers, &load, begin] {
-          std::multimap<double, std::pair<int, bool>> changes;
-          for (const SlowSpell& spell : load.spells) {
-            changes.insert({spell.at, {spell.worker, true}});
-            changes.insert({spell.at + spell.lasts, {spell.worker, false}});
-          }
-          for (const auto& [at, change] : changes) {
-            while (!stop_ && Now() < begin + FromSeconds(at))
-              std::this_thread::sleep_for(std::chrono::milliseconds(20));
-            if (stop_) return;
-            workers.SetSlow(change.first, change.second);
-          }
-        }) {}
-  ~Weather() {
-    stop_ = true;
-    thread_.join();
+// Returns the changes of workers, in the order of time.
+std::vector<Spell> ChangesOf(const ShuffleLoad& load) {
+  std::vector<Spell> changes;
+  for (const SlowSpell& spell : load.spells) {
+    changes.push_back({spell.at, spell.worker, true});
+    changes.push_back({spell.at + spell.lasts, spell.worker, false});
   }
-
- private:
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
-};
+  std::stable_sort(changes.begin(), changes.end(), [](const Spell& a, const Spell& b) { return a.at < b.at; });
+  return changes;
+}
 
 struct Outcome {
   std::vector<double> seconds;  // of each job, by the master's clock
@@ -264,7 +241,7 @@ Outcome RunLoad(test::NarrowNetwork* network, const Inputs& inputs, const Shuffl
   std::vector<Workers::Submission> running;
   const Instant begin = Now();
   {
-    const Weather weather(workers, load, begin);
+    const Weather weather(ChangesOf(load), begin, [&](const Spell& s) { workers.SetSlow(s.worker, s.slow); });
     for (const ShuffleJob& job : load.jobs) {
       Until(begin, job.at);
       running.push_back(workers.Submit(inputs, job.maps, job.reduces));
