@@ -35,7 +35,7 @@ capnp::ReaderOptions OptionsFor(Role role) {
 }
 
 kj::Promise<Result<kj::Own<RpcConnection>>> ExchangeHello(kj::Own<kj::AsyncIoStream> stream, Hello own,
-                                                          std::string address) {
+                                                          const std::string& address) {
   auto bytes = kj::heap<std::array<uint8_t, kHelloBytes>>(EncodeHello(own));
   auto& raw = *bytes;
   auto& stream_ref = *stream;
@@ -74,7 +74,7 @@ capnp::Capability::Client RpcConnection::BootstrapAny() {
   return impl_->system.bootstrap(vat);
 }
 
-kj::Promise<Result<kj::Own<RpcConnection>>> RpcConnection::Connect(kj::AsyncIoContext& io, std::string address,
+kj::Promise<Result<kj::Own<RpcConnection>>> RpcConnection::Connect(kj::AsyncIoContext& io, const std::string& address,
                                                                    Hello own, Duration timeout) {
   const auto parsed = ParseHostPort(address);
   if (!parsed.ok()) return Result<kj::Own<RpcConnection>>(parsed.status());

@@ -15,8 +15,8 @@ class RpcConnection : public kj::Refcounted {
   // Connects to "host:port" within `timeout` and exchanges hellos. Errors: kUnavailable (nobody there,
   // closed, timed out, too many connections, another protocol), kRejected (another cluster),
   // kInvalidArgument (not an address).
-  static kj::Promise<Result<kj::Own<RpcConnection>>> Connect(kj::AsyncIoContext& io, std::string address, Hello own,
-                                                             Duration timeout = Seconds(5));
+  static kj::Promise<Result<kj::Own<RpcConnection>>> Connect(kj::AsyncIoContext& io, const std::string& address,
+                                                             Hello own, Duration timeout = Seconds(5));
   RpcConnection(kj::Own<kj::AsyncIoStream> stream, Hello peer, Role role);
   ~RpcConnection();
 

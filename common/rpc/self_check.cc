@@ -15,11 +15,12 @@ std::string Reachable(const std::string& bound) {
 
 }  // namespace
 
-kj::Promise<Status> ProbePort(kj::AsyncIoContext& io, std::string address, Duration timeout) {
+kj::Promise<Status> ProbePort(kj::AsyncIoContext& io, const std::string& address, Duration timeout) {
   Hello hello;
   hello.role = Role::kProbe;
-  return RpcConnection::Connect(io, std::move(address), hello, timeout)
-      .then([](Result<kj::Own<RpcConnection>> connection) { return connection.status(); });
+  return RpcConnection::Connect(io, address, hello, timeout).then([](Result<kj::Own<RpcConnection>> connection) {
+    return connection.status();
+  });
 }
 
 SelfCheck::SelfCheck(kj::AsyncIoContext& io, const std::string& address, uint16_t port)

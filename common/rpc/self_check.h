@@ -13,7 +13,7 @@
 namespace mr::rpc {
 
 // Connects to "host:port" and waits for the reply to a hello. Errors: those of RpcConnection::Connect.
-kj::Promise<Status> ProbePort(kj::AsyncIoContext& io, std::string address, Duration timeout);
+kj::Promise<Status> ProbePort(kj::AsyncIoContext& io, const std::string& address, Duration timeout);
 
 class SelfCheck {
  public:

@@ -20,10 +20,11 @@ kj::Promise<Result<rpc::DataServer::Client>> Peers::Get(std::string address, siz
                           });
     entries_.emplace(key, Entry{connecting.fork(), kj::Own<rpc::RpcConnection>(), number});
   }
-  return entries_.at(key).client.addBranch().then([](Connected client) -> Client {
+  return entries_.at(key).client.addBranch().then([](const Connected& client) -> Client {
     if (!client->ok()) return client->status();
     return rpc::DataServer::Client(**client);
   });
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): KJ counts the references of a fork
 }
 
 Result<rpc::DataServer::Client> Peers::Connection(const Key& key, uint64_t number,

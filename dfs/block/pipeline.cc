@@ -40,7 +40,7 @@ kj::Promise<Result<kj::Own<BlockPipe>>> BlockPipe::Open(Peers& peers, BlockRef b
       });
 }
 
-kj::Promise<Status> BlockPipe::Write(Piece piece) {
+kj::Promise<Status> BlockPipe::Write(const Piece& piece) {
   auto request = writer_.writeRequest();
   request.setOffset(offset_);
   request.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(piece->data()), piece->size()));

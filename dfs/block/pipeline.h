@@ -26,7 +26,7 @@ class BlockPipe {
 
   // Sends the next piece (at most 1 MiB). Resolves when the pipeline has taken it. Calls may overlap and keep their
   // order; the caller limits how many are in flight.
-  kj::Promise<Status> Write(Piece piece);
+  kj::Promise<Status> Write(const Piece& piece);
   // Ends the block after all writes. Returns the workers that have it on disk.
   kj::Promise<Result<std::vector<WorkerId>>> Finish(uint64_t length, uint64_t digest);
 

@@ -137,7 +137,7 @@ kj::Promise<Status> DfsClient::Get(std::string path, kj::Own<ByteSink> sink, uin
 }
 
 kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock block, uint64_t begin, uint64_t end,
-                                                                std::string temp_directory) {
+                                                                const std::string& temp_directory) {
   using Got = Result<BlockBytes>;
   if (begin > end || end > block.block.length) {
     return Got(InvalidArgument("the requested range ends beyond its block"));
@@ -170,7 +170,7 @@ kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock blo
   });
 }
 
-kj::Promise<Result<FileInfo>> DfsClient::Stat(std::string path) {
+kj::Promise<Result<FileInfo>> DfsClient::Stat(const std::string& path) {
   auto request = impl_->files.statRequest();
   request.setPath(path.c_str());
   auto call = request.send().then([](auto response) -> Result<FileInfo> {
@@ -206,31 +206,31 @@ kj::Promise<Result<std::vector<FileInfo>>> DfsClient::List(std::string path) {
   return Guard(ListRest(impl_->files, std::move(path), {}));
 }
 
-kj::Promise<Result<LocatedFile>> DfsClient::Locate(std::string path, uint64_t offset, uint64_t length) {
+kj::Promise<Result<LocatedFile>> DfsClient::Locate(const std::string& path, uint64_t offset, uint64_t length) {
   return LocateOn(*impl_, path, 0, offset, length);
 }
 
-kj::Promise<Status> DfsClient::Mkdir(std::string path) {
+kj::Promise<Status> DfsClient::Mkdir(const std::string& path) {
   auto request = impl_->files.mkdirRequest();
   request.setPath(path.c_str());
   return Send(kj::mv(request));
 }
 
-kj::Promise<Status> DfsClient::Remove(std::string path, bool recursive) {
+kj::Promise<Status> DfsClient::Remove(const std::string& path, bool recursive) {
   auto request = impl_->files.removeRequest();
   request.setPath(path.c_str());
   request.setRecursive(recursive);
   return Send(kj::mv(request));
 }
 
-kj::Promise<Status> DfsClient::Rename(std::string from, std::string to) {
+kj::Promise<Status> DfsClient::Rename(const std::string& from, const std::string& to) {
   auto request = impl_->files.renameRequest();
   request.setFrom(from.c_str());
   request.setTo(to.c_str());
   return Send(kj::mv(request));
 }
 
-kj::Promise<Status> DfsClient::SetReplication(std::string path, uint32_t replication) {
+kj::Promise<Status> DfsClient::SetReplication(const std::string& path, uint32_t replication) {
   auto request = impl_->files.setReplicationRequest();
   request.setPath(path.c_str());
   request.setReplication(replication);

@@ -114,16 +114,16 @@ class DfsClient {
     bool local = false;
   };
   kj::Promise<Result<BlockBytes>> ReadBlock(LocatedBlock block, uint64_t begin, uint64_t end,
-                                            std::string temp_directory);
+                                            const std::string& temp_directory);
 
   // Calls on paths.
-  kj::Promise<Result<FileInfo>> Stat(std::string path);
+  kj::Promise<Result<FileInfo>> Stat(const std::string& path);
   kj::Promise<Result<std::vector<FileInfo>>> List(std::string path);
-  kj::Promise<Result<LocatedFile>> Locate(std::string path, uint64_t offset = 0, uint64_t length = 0);
-  kj::Promise<Status> Mkdir(std::string path);
-  kj::Promise<Status> Remove(std::string path, bool recursive);
-  kj::Promise<Status> Rename(std::string from, std::string to);
-  kj::Promise<Status> SetReplication(std::string path, uint32_t replication);
+  kj::Promise<Result<LocatedFile>> Locate(const std::string& path, uint64_t offset = 0, uint64_t length = 0);
+  kj::Promise<Status> Mkdir(const std::string& path);
+  kj::Promise<Status> Remove(const std::string& path, bool recursive);
+  kj::Promise<Status> Rename(const std::string& from, const std::string& to);
+  kj::Promise<Status> SetReplication(const std::string& path, uint32_t replication);
   // Returns the faults of the blocks of visible files; names at most max_files of them.
   kj::Promise<Result<StoreHealth>> Health(uint32_t max_files);
 

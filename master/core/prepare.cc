@@ -210,9 +210,14 @@ MasterCore::FinishedAnswer MasterCore::PrepareFinished(const Reporter& from, rep
         EncodeFields(failed)};
     return {std::move(record), Verdict::kStale, 0, std::move(excess)};
   }
-  EventRecord record{{at, sched::AttemptFinished{from.attempt, from.worker, from.incarnation, output.manifest,
-                                                 std::move(finished.consumed), finished.ran, finished.waited}},
-                     EncodeFinished(extra, finished.hot_keys)};
+  // Whatever a damaged worker reports, no attempt ran or waited for longer than it has held its slot.
+  const sched::Attempt* attempt = scheduler_->state().FindAttempt(from.attempt);
+  const Duration held = attempt == nullptr ? Duration{} : std::max(Duration{}, at - attempt->launched_at);
+  EventRecord record{
+      {at, sched::AttemptFinished{from.attempt, from.worker, from.incarnation, output.manifest,
+                                  std::move(finished.consumed), std::clamp(finished.ran, Duration{}, held),
+                                  std::clamp(finished.waited, Duration{}, held)}},
+      EncodeFinished(extra, finished.hot_keys)};
   record.beside = {std::move(output.partition_kib), std::move(finished.bad_records), std::move(finished.grown)};
   return {std::move(record), Verdict::kStale, 0, ""};
 }
