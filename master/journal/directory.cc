@@ -81,7 +81,7 @@ namespace {
 // Makes the directory's name in its parent durable. A parent without read permission (mode 0711) cannot be synced
 // alone: then this syncs the whole file system.
 Status SyncName(const std::filesystem::path& path) {
-  const Status synced = SyncDirectory(path.parent_path().string());
+  Status synced = SyncDirectory(path.parent_path().string());
   if (synced.code() != Code::kNotAllowed) return synced;
   MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path.string(), O_RDONLY | O_DIRECTORY));
   return syncfs(fd.get()) == 0 ? Status::Ok() : ErrnoStatus(errno, "cannot sync the file system of " + path.string());

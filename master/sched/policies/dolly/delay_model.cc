@@ -31,11 +31,13 @@ class Reads {
     loads_.assign(offsets.size(), 0);
     left_.assign(readers, read_seconds);
     replica_.assign(readers, 0);
-    for (double next = 0; next != kNeverEnds; next = NextChange(offsets, omega)) {
+    double next = 0;
+    while (next != kNeverEnds) {
       MoveTo(next);
       while (finished_ < offsets.size() && offsets[finished_] <= now_) ++finished_;
       TakeIdle();
       if (now_ >= omega) JoinBusy();
+      next = NextChange(offsets, omega);
     }
     return ends_;
   }
