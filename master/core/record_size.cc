@@ -22,7 +22,7 @@ std::string FitTakenOver(sched::JobTakenOver* taken, uint64_t most) {
   taken->outputs.clear();
   uint64_t bytes = EncodeFields(*taken).size();
   if (bytes > most) {
-    const std::string error = TooLong("its plan", bytes, most);
+    std::string error = TooLong("its plan", bytes, most);
     taken->plans = {{taken->submitted.job, 0, 0, {}, error}};
     return error;
   }

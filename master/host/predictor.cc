@@ -60,6 +60,7 @@ double InputScale(const sched::RunProfile& profile, const std::vector<StageSize>
 sched::RunProfile Fitted(sched::RunProfile profile, const std::vector<StageSize>& sizes) {
   const bool known = std::any_of(sizes.begin(), sizes.end(), [](const StageSize& s) { return s.input_bytes > 0; });
   std::vector<uint32_t> tasks;
+  tasks.reserve(sizes.size());
   for (const StageSize& size : sizes) tasks.push_back(size.tasks);
   if (known) {
     const double scale = InputScale(profile, sizes);

@@ -25,7 +25,7 @@ Status Apply(MasterCore* core, const journal::Record& read) {
   auto read_record = ReadRecord(*core, read);
   if (!read_record.ok()) {
     // A master cannot pass over what only another release reads.
-    const Status why = read_record.status();
+    const Status& why = read_record.status();
     return why.code() == Code::kRejected ? Corrupted(why.message()) : why;
   }
   std::optional<Record>& record = *read_record;
