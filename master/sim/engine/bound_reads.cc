@@ -91,8 +91,8 @@ bool Simulation::EndTold(uint32_t index) {
     done.push_back({a.id, t.replica, bytes, now_ - t.since, t.readers});
     return true;
   });
-  for (sched::FetchDone& d : done) {
-    Step(std::move(d));
+  for (const sched::FetchDone& d : done) {
+    Step(d);
     if (attempts_[index].stamp != a.stamp) return false;
   }
   return true;

@@ -78,12 +78,12 @@ Result<std::vector<ListResult>> RunLists(const CompareOptions& o) {
   std::vector<ListResult> results(o.lists.size());
   std::vector<std::vector<Summary>> runs(o.lists.size());
   for (uint32_t n = 0; n < o.seeds; ++n) {
-    MR_ASSIGN_OR_RETURN(Experiment made, o.make(o.seed + n));
+    MR_ASSIGN_OR_RETURN(const Experiment made, o.make(o.seed + n));
     if (o.plot_job > made.jobs.size()) {
       return InvalidArgument(Printed("--plot-job %u: the workload has %zu jobs", o.plot_job, made.jobs.size()));
     }
     for (size_t l = 0; l < o.lists.size(); ++l) {
-      Experiment experiment = l + 1 < o.lists.size() ? made : std::move(made);
+      Experiment experiment = made;
       experiment.policies = o.lists[l].list;
       if (n == 0 && o.plot_job > 0) {
         results[l].timeline = std::make_unique<Timeline>(JobId{1, o.plot_job});
@@ -96,7 +96,7 @@ Result<std::vector<ListResult>> RunLists(const CompareOptions& o) {
       if (o.progress) progress = [&](size_t done, size_t all, Instant now) { o.progress(l, n, done, all, now); };
       const std::string wrong = run.Run(progress);
       if (!wrong.empty()) {
-        return Internal(Printed("the simulation of seed %llu under '", static_cast<unsigned long long>(o.seed + n)) +
+        return Internal(Printed("the simulation of seed %llu under '", static_cast<unsigned long long>(o.seed) + n) +
                         o.lists[l].list + "' stopped " + wrong);
       }
       runs[l].push_back(SummaryOf(o.lists[l].list, slots, run));

@@ -136,6 +136,7 @@ Summary MedianOf(const std::vector<Summary>& runs) {
   Summary o = runs.front();
   const auto median = [&](const auto& of) {
     std::vector<double> values;
+    values.reserve(runs.size());
     for (const Summary& r : runs) values.push_back(of(r));
     return MiddleOf(std::move(values));
   };
@@ -155,6 +156,7 @@ Summary MedianOf(const std::vector<Summary>& runs) {
     if (there.empty()) continue;
     const auto middle = [&there](double Bin::*value) {
       std::vector<double> values;
+      values.reserve(there.size());
       for (const Bin* bin : there) values.push_back(bin->*value);
       return MiddleOf(std::move(values));
     };

@@ -39,8 +39,9 @@ std::string Text(double value) {
   return text.str();
 }
 
-Status Read(const toml::value& table, const std::string& what, std::vector<Knob> knobs, std::string* rack) {
+Status Read(const toml::value& table, const std::string& what, const std::vector<Knob>& knobs, std::string* rack) {
   std::vector<std::string_view> names;
+  names.reserve(knobs.size() + 1);
   for (const Knob& k : knobs) names.push_back(k.name);
   if (rack != nullptr) names.push_back("rack");
   for (const auto& [key, value] : table.as_table()) {
