@@ -212,7 +212,7 @@ void CoreWorld::Finish(Worker* worker, const AttemptId& id) {
   Send(worker, {id, std::move(finished)});
 }
 
-void CoreWorld::Send(Worker* worker, mr::Report report) {
+void CoreWorld::Send(Worker* worker, const mr::Report& report) {
   const uint64_t number = ++worker->reports;
   worker->unanswered[number] = report;
   if (!worker->registered) return;

@@ -91,7 +91,7 @@ class CoreWorld final : public Outside {
   bool ReadInputs(Worker* worker, const AttemptId& id, std::vector<Consumed>* consumed, Digest128* content);
   static std::optional<Digest128> Serves(const Worker* source, const Replica& replica);
   bool WriteOutput(Worker* worker, const AttemptId& id, const Digest128& content, std::vector<FileOutput>* files);
-  void Send(Worker* worker, mr::Report report);
+  void Send(Worker* worker, const mr::Report& report);
   void Arrived(Worker* worker, uint64_t session, uint64_t number, const mr::Report& report);
   void Answer(WorkerId worker, Incarnation incarnation, uint64_t number, Verdict verdict);
   void PassTime(Duration time);
