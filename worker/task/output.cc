@@ -46,7 +46,8 @@ class CollectedPort : public Port {
 class StreamedPort : public Port {
  public:
   StreamedPort(uint32_t port, uint32_t first, Operator* oper, ChunkSink sink)
-      : oper_(oper), writer_({}, oper, [port, first, sink](uint32_t, uint32_t records, std::string_view bytes) {
+      : oper_(oper),
+        writer_({}, oper, [port, first, sink = std::move(sink)](uint32_t, uint32_t records, std::string_view bytes) {
           return sink(port, first, records, bytes);
         }) {}
   Status Emit(std::string_view batch) override {
@@ -106,13 +107,13 @@ class FilesPort : public Port {
   Status Flush() {
     if (buffer_.empty()) return {};
     if (compressor_ == nullptr) return Send(&buffer_);
-    const Status s = compressor_->Add(buffer_, &compressed_);
+    Status s = compressor_->Add(buffer_, &compressed_);
     buffer_.clear();
     if (!s.ok() || compressed_.size() < kBatchTargetBytes / 4) return s;
     return Send(&compressed_);
   }
   Status Send(std::string* bytes) {
-    const Status s = sink_(port_, first_, records_, *bytes);
+    Status s = sink_(port_, first_, records_, *bytes);
     bytes->clear();
     records_ = 0;
     return s;
