@@ -48,9 +48,9 @@ Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, boo
 }
 
 Status Core::ReplaceHelper(const std::string& why) {
-  const Status replaced = helper_->Replace();
+  Status replaced = helper_->Replace();
   if (replaced.ok()) return replaced;
-  const Status fatal = replaced.With(why + ", and there is no other");
+  Status fatal = replaced.With(why + ", and there is no other");
   if (options_.on_fatal) options_.on_fatal(fatal);
   return fatal;
 }
@@ -80,8 +80,8 @@ void Core::GiveBack(JobId job, const std::string& key, std::shared_ptr<Child> ch
   idle->core = this;
   idle->job = job;
   idle->key = key;
-  idle->child = child;
-  child->SetHandler(idle.get());
+  idle->child = std::move(child);
+  idle->child->SetHandler(idle.get());
   idle_.push_back(std::move(idle));
   if (idle_.size() > kMaxIdle) idle_.front()->child->Kill();
 }

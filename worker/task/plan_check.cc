@@ -226,6 +226,7 @@ bool AskJob(const mr_library* library, const std::string& name, const std::vecto
     return false;
   }
   std::vector<mr_bytes> list;
+  list.reserve(args.size());
   for (const std::string& a : args) list.push_back({a.data(), a.size()});
   int code = 0;
   try {
