@@ -258,9 +258,11 @@ class LocalChannel final : public FetchChannel, public std::enable_shared_from_t
       ++reads_;
       const uint64_t drops = context_->store->drops();
       std::vector<std::tuple<ReplicaKey, uint32_t, uint32_t>> keys;
+      keys.reserve(call.size());
       for (const Progress& p : call) keys.emplace_back(p.want.replica, p.want.partition, p.want.chunk);
       tasks_.add(OnPool(context_->post, [keys, store = context_->store] {
                    std::vector<Result<StoredChunk>> chunks;
+                   chunks.reserve(keys.size());
                    for (const auto& [replica, partition, chunk] : keys) {
                      chunks.push_back(store->Get(replica, partition, chunk));
                    }

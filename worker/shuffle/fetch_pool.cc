@@ -43,7 +43,7 @@ std::shared_ptr<FetchChannel> FetchPool::State::ChannelTo(const ReplicaLocation&
   std::erase_if(channels, [](const auto& entry) { return entry.second->broken(); });
   auto& channel = channels[{replica.address, replica.incarnation}];
   if (channel == nullptr) channel = NewRemoteChannel(context, replica.address, replica.incarnation);
-  const std::shared_ptr<FetchChannel> found = channel;
+  std::shared_ptr<FetchChannel> found = channel;
   for (auto it = channels.begin(); it != channels.end() && channels.size() > context->options.idle_connections;) {
     it = it->second.use_count() == 1 ? channels.erase(it) : std::next(it);
   }
