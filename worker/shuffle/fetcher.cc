@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <set>
@@ -385,7 +386,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     segment->measure.took = Now() - segment->began;
     if (segment->counted_bytes > 0) {
       const double mean = segment->readers_by_bytes / static_cast<double>(segment->counted_bytes);
-      segment->measure.readers = static_cast<uint32_t>(mean + 0.5);
+      segment->measure.readers = static_cast<uint32_t>(std::lround(mean));
     }
     observer_->OnSegmentDone(segment->request.from, segment->measure);
   }

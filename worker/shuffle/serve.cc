@@ -201,8 +201,8 @@ using State = ShuffleServing::State;
 
 // session: 0 outside of a session.
 template <class Context>
-kj::Promise<void> ReadAndAnswer(std::shared_ptr<State> state, Context context, std::shared_ptr<PartlySent> partly_sent,
-                                uint64_t session) {
+kj::Promise<void> ReadAndAnswer(const std::shared_ptr<State>& state, Context context,
+                                const std::shared_ptr<PartlySent>& partly_sent, uint64_t session) {
   const auto wanted = std::make_shared<const std::vector<Wanted>>(Parse(context.getParams().getRequests()));
   context.releaseParams();
   const Instant now = Now();
