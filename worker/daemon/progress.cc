@@ -17,7 +17,7 @@ bool MovedFar(const ProgressFrame& from, const ProgressFrame& to) {
 
 }  // namespace
 
-std::vector<ProgressFrame> ProgressGate::Due(Instant now, std::vector<ProgressFrame> present) {
+std::vector<ProgressFrame> ProgressGate::Due(Instant now, const std::vector<ProgressFrame>& present) {
   if (now - last_ < kPeriod) return {};
   std::map<AttemptId, Sent> next;
   std::vector<ProgressFrame> moved;

@@ -18,7 +18,7 @@ class ProgressGate {
 
   // present: the frames of all running attempts. Returns the frames to send now: all with progress since they were last
   // sent, or none.
-  std::vector<ProgressFrame> Due(Instant now, std::vector<ProgressFrame> present);
+  std::vector<ProgressFrame> Due(Instant now, const std::vector<ProgressFrame>& present);
 
  private:
   struct Sent {

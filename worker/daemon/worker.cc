@@ -211,7 +211,7 @@ std::vector<ProgressFrame> Worker::DueProgress(Instant now) {
   for (const auto& [id, runner] : attempts_) {
     if (auto frame = runner->Frame()) present.push_back(*frame);
   }
-  return progress_.Due(now, std::move(present));
+  return progress_.Due(now, present);
 }
 
 std::set<std::string> Worker::FilesInUse() const {

@@ -165,7 +165,7 @@ kj::Promise<void> Verifier::Answer(Context context) {
   kj::Promise<Verification> checked =
       ours ? Check(key, content, partitions)
            : kj::Promise<Verification>(Verification{Finding::kGone, "this worker has restarted since"});
-  return checked.then([context](Verification v) mutable {
+  return checked.then([context](const Verification& v) mutable {
     auto results = context.getResults();
     results.setFinding(static_cast<rpc::Finding>(v.finding));
     results.setWhy(capnp::Text::Reader(v.why.c_str(), v.why.size()));
