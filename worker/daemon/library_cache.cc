@@ -71,6 +71,7 @@ kj::Promise<void> LibraryCache::Remove(const std::string& sha256, std::function<
                 return true;
               }).then([forget](bool) { forget(); }, [forget](kj::Exception&&) { forget(); });
   return removing_.emplace(sha256, done.fork()).first->second.addBranch();
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): KJ counts the references of a fork
 }
 
 kj::Promise<void> LibraryCache::Removed(const std::string& sha256) {
@@ -78,7 +79,7 @@ kj::Promise<void> LibraryCache::Removed(const std::string& sha256) {
   return it == removing_.end() ? kj::Promise<void>(kj::READY_NOW) : it->second.addBranch();
 }
 
-kj::Promise<Result<std::string>> LibraryCache::Provide(std::string sha256) {
+kj::Promise<Result<std::string>> LibraryCache::Provide(const std::string& sha256) {
   const std::string path = directory_ + "/" + sha256 + ".so";
   return Removed(sha256)
       .then([this, path, sha256] { return OnPool(post_, [path, sha256] { return CheckDigest(path, sha256); }); })
@@ -96,7 +97,7 @@ kj::Promise<Result<std::string>> LibraryCache::Provide(std::string sha256) {
       });
 }
 
-kj::Promise<Status> LibraryCache::Transfer(std::string sha256, std::string to, uint64_t offset) {
+kj::Promise<Status> LibraryCache::Transfer(const std::string& sha256, const std::string& to, uint64_t offset) {
   return ask_(sha256, offset).then([this, sha256, to, offset](Result<Piece> piece) -> kj::Promise<Status> {
     if (!piece.ok()) return piece.status();
     const uint64_t end = offset + piece->bytes.size();

@@ -37,8 +37,8 @@ class LibraryCache {
  private:
   // Resolves when no removal of the file is in progress.
   kj::Promise<void> Removed(const std::string& sha256);
-  kj::Promise<Result<std::string>> Provide(std::string sha256);
-  kj::Promise<Status> Transfer(std::string sha256, std::string to, uint64_t offset);
+  kj::Promise<Result<std::string>> Provide(const std::string& sha256);
+  kj::Promise<Status> Transfer(const std::string& sha256, const std::string& to, uint64_t offset);
 
   rpc::KjThread& loop_;
   const PostToPool post_;
