@@ -71,12 +71,12 @@ kj::Promise<void> LibraryCache::Remove(const std::string& sha256, std::function<
                 return true;
               }).then([forget](bool) { forget(); }, [forget](kj::Exception&&) { forget(); });
   return removing_.emplace(sha256, done.fork()).first->second.addBranch();
-  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): KJ counts the references of a fork
 }
 
 kj::Promise<void> LibraryCache::Removed(const std::string& sha256) {
   const auto it = removing_.find(sha256);
   return it == removing_.end() ? kj::Promise<void>(kj::READY_NOW) : it->second.addBranch();
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): KJ counts the references of a fork
 }
 
 kj::Promise<Result<std::string>> LibraryCache::Provide(const std::string& sha256) {

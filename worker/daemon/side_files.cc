@@ -22,7 +22,7 @@ Status LinkFile(const std::string& cached, const std::string& path) {
 
 }  // namespace
 
-SideFiles::SideFiles(PostToPool post, LibraryCache& cache, std::string directory)
+SideFiles::SideFiles(PostToPool post, LibraryCache& cache, const std::string& directory)
     : post_(std::move(post)), cache_(cache), directory_(std::filesystem::absolute(directory).string()) {}
 
 kj::Promise<Result<std::string>> SideFiles::Directory(JobId id, const std::vector<SideFile>& files) {

@@ -18,7 +18,7 @@ namespace mr::worker {
 class SideFiles {
  public:
   // directory: its owner empties it at the worker's start.
-  SideFiles(PostToPool post, LibraryCache& cache, std::string directory);
+  SideFiles(PostToPool post, LibraryCache& cache, const std::string& directory);
 
   // Returns the absolute path of the directory when all these files are present; "" if there are none. Attempts of one
   // job share the work. The next call retries what failed.
