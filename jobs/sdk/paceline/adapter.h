@@ -98,7 +98,7 @@ class Adapter {
   static void* Open(const mr_open_args* args, const mr_host* host) noexcept {
     Instance* instance = nullptr;
     const int failed = Run(host, [&] {
-      instance = new Instance(*args, host);
+      instance = new Instance(*args, host);  // NOLINT(bugprone-unhandled-exception-at-new): Run catches it
       if constexpr (requires { instance->op.Open(); }) instance->op.Open();
     });
     if (failed == 0) return instance;

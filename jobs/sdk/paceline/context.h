@@ -152,7 +152,7 @@ class Context {
   // and exists until the job ends. Commands find it at $MR_FILES_DIR/NAME. Errors: JobError if the job has no such
   // file; FinalError if the job has no side files at all.
   std::string side_file(std::string_view name) const {
-    const std::string path = files_directory_ + "/" + std::string(name);
+    std::string path = files_directory_ + "/" + std::string(name);
     const std::string wanted(name);
     const std::string why = "the job has no side file '" + wanted + "'; submit it with --files PATH#" + wanted;
     // A job without side files has none on any worker. A missing file may exist on another worker.

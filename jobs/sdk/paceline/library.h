@@ -29,6 +29,7 @@ inline PlanFacts FactsOf(const mr_plan_args* args) {
   if (MR_HAS(args, memory_bytes)) facts.memory_bytes = args->memory_bytes;
   facts.input_bytes = [args](const std::vector<std::string>& uris) -> std::optional<uint64_t> {
     std::vector<mr_bytes> list;
+    list.reserve(uris.size());
     for (const std::string& uri : uris) list.push_back(Bytes(uri));
     uint64_t bytes = 0;
     if (args->input_bytes(args->context, static_cast<uint32_t>(list.size()), list.data(), &bytes) == 0)

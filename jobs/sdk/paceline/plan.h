@@ -83,10 +83,10 @@ class JobPlan {
   void Needs(TableNeeds table) { tables_.push_back(std::move(table)); }
 
   // Add a stage. `op`: name of an operator of the library. The reference stays valid as long as the plan.
-  Stage& Map(std::string name, std::string op) { return Add(Role::kMap, name, op); }
-  Stage& Reduce(std::string name, std::string op) { return Add(Role::kReduce, name, op); }
+  Stage& Map(const std::string& name, const std::string& op) { return Add(Role::kMap, name, op); }
+  Stage& Reduce(const std::string& name, const std::string& op) { return Add(Role::kReduce, name, op); }
   // Adds a stage with two grouped inputs. The first one is the left side.
-  Stage& Join(std::string name, std::string op) { return Add(Role::kJoin, name, op); }
+  Stage& Join(const std::string& name, const std::string& op) { return Add(Role::kJoin, name, op); }
 
   // Returns the plan document. Errors: JobError if the stages do not make a job.
   std::string Json() const;
