@@ -6,6 +6,7 @@
 // One stage per round. Ranks are kept multiplied by N, so that no round needs N before its end:
 //   edges -> round 0 -> round 1 -> ... -> write;  each round's (N, D) --many_to_one--> totals --broadcast--> the next
 #include <charconv>
+#include <cmath>
 
 #include "jobs/builtin/builtin.h"
 #include "paceline/args.h"
@@ -151,7 +152,7 @@ void PlanPageRank(const std::vector<std::string>& argv, JobPlan& plan) {
     args.Refuse("--damping is a number above 0 and below 1, such as 0.85, not '" + damping + "'");
   }
   Config config;
-  config.Set("damping_ppm", static_cast<int64_t>(d * 1e6 + 0.5));
+  config.Set("damping_ppm", static_cast<int64_t>(std::llround(d * 1e6)));
   JobPlan::Stage* before = &plan.Map("edges", "pagerank.edges").ReadFiles().Shuffle();
   JobPlan::Stage* totals = nullptr;
   for (int64_t round = 0; round < rounds; ++round) {
