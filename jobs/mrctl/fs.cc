@@ -239,7 +239,7 @@ class FsCommand {
   }
 
   Status Remove(const std::string& path) {
-    const Status removed = store_.Remove(path, command_.recursive);
+    Status removed = store_.Remove(path, command_.recursive);
     if (removed.code() == Code::kNotFound && command_.force) return Status::Ok();
     if (removed.code() == Code::kRejected && !command_.recursive)
       return WithHint(removed, "-r removes a directory with all below it");

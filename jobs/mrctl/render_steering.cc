@@ -50,6 +50,7 @@ std::string RenderSteering(const SteeringStatus& s, double elapsed_s, bool ended
   uint32_t most = 1;
   for (const SteeringPoint& p : s.points) most = std::max(most, p.slots);
   std::vector<double> slots;
+  slots.reserve(columns.size());
   for (const SteeringPoint* p : columns) slots.push_back(double(p->slots) / most);
   std::string text = "\nguaranteed slots, from " + SecondsText(s.points.front().at_s) + " to " +
                      SecondsText(last.at_s) + " after the submit (most " + std::to_string(most) + ", now " +

@@ -166,6 +166,7 @@ Result<std::vector<ReplayFile>> Fetch(Client& client, const ReplayTask& task, co
 // Runs mrtask in the foreground on this terminal, alone or under gdb. Returns its exit code, or 128 + a signal.
 Result<int> RunHere(const std::vector<std::string>& argv, const std::string& out) {
   std::vector<char*> words;
+  words.reserve(argv.size() + 1);
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   UniqueFd to;

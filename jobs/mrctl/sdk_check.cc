@@ -27,6 +27,7 @@ std::vector<ElfFile::Version> Highest(const std::vector<ElfFile::Version>& all) 
     if (best.empty() || VersionBelow(best, version)) best = version;
   }
   std::vector<ElfFile::Version> out;
+  out.reserve(highest.size());
   for (auto& [key, version] : highest) out.push_back({key.first, std::move(version)});
   return out;
 }

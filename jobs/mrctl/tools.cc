@@ -28,6 +28,7 @@ Result<pid_t> Spawn(const std::vector<std::string>& argv, int out, int err) {
   posix_spawn_file_actions_adddup2(&actions, out, 1);
   posix_spawn_file_actions_adddup2(&actions, err, 2);
   std::vector<char*> arguments;
+  arguments.reserve(argv.size() + 1);
   for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);
   pid_t pid = 0;
