@@ -99,6 +99,7 @@ Status LocalCluster::Spawn(const std::string& name, std::vector<std::string> arg
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
   posix_spawnattr_setpgroup(&attributes, 0);
   std::vector<char*> arguments;
+  arguments.reserve(argv.size() + 1);
   for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);
   Daemon daemon{name, log, 0, std::move(ready.first), false};
