@@ -2,6 +2,7 @@
 #include "common/rpc/client_wire.h"
 
 #include <capnp/message.h>
+#include <gtest/gtest.h>
 
 namespace mr {
 namespace {

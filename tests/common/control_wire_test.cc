@@ -2,6 +2,7 @@
 #include "common/rpc/control_wire.h"
 
 #include <capnp/message.h>
+#include <gtest/gtest.h>
 
 #include "common/rpc/wire_walk.h"
 

@@ -2,6 +2,7 @@
 #include "common/rpc/spec_wire.h"
 
 #include <capnp/message.h>
+#include <gtest/gtest.h>
 
 #include "common/base/fields.h"
 
