@@ -124,6 +124,20 @@ TEST_F(AttemptsTest, BytesOfAnAttemptThatDidNotCommitCountNoMore) {
   EXPECT_EQ(Notes().stages[0].taken_bytes, 100u);
 }
 
+TEST_F(AttemptsTest, NoAttemptRanForLongerThanItHeldItsSlot) {
+  const sched::Attempt& attempt = *core_->scheduler().state().FindAttempt(Map(1));
+  for (const Duration reported : {Seconds(-5), Seconds(9'000'000'000)}) {
+    report::Finished finished;
+    finished.ran = finished.waited = reported;
+    const auto answer = core_->PrepareFinished(From(1), std::move(finished), attempt.launched_at + Seconds(8));
+    ASSERT_TRUE(answer.record.has_value());
+    const auto& event = std::get<sched::AttemptFinished>(answer.record->stamped.event);
+    const Duration possible = reported.ns < 0 ? Duration{} : Seconds(8);
+    EXPECT_EQ(event.ran, possible);
+    EXPECT_EQ(event.waited, possible);
+  }
+}
+
 TEST_F(AttemptsTest, AFailureIsKnownWithItsWordsThroughASnapshot) {
   Fail(1);
   for (int i = 0; i < 2; ++i, Restart()) {

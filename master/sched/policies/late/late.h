@@ -34,7 +34,8 @@
 //   taken all of its input and still runs. A command that was piped a small split has a score of 1 at once.
 // - Until a report is due, the rate of an attempt is that of the last one, to the last bit. So an attempt without
 //   others is not below their percentile by rounding.
-// - The 256 attempts with the smallest rates and the 64 with the earliest starts are examined, not all.
+// - The 256 attempts with the smallest rates and the 64 with the earliest starts are examined, not all; of those whose
+//   speculative attempt was ended, the 64 that are silent for longest.
 #pragma once
 
 #include <memory>
