@@ -1,4 +1,6 @@
 // Running copies and the counts of blocks when files are removed and workers are lost.
+#include <gtest/gtest.h>
+
 #include <set>
 
 #include "tests/dfs/namespace_testing.h"

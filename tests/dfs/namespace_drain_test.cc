@@ -1,4 +1,6 @@
 // The blocks of a drained worker are copied away, nothing is deleted before, and the reports about it are true.
+#include <gtest/gtest.h>
+
 #include <set>
 
 #include "tests/dfs/namespace_testing.h"

@@ -1,4 +1,6 @@
 // Requests of writers, commits and operators to the namespace, at the limits of what is allowed.
+#include <gtest/gtest.h>
+
 #include "tests/dfs/namespace_testing.h"
 
 namespace mr::dfs {

@@ -1,5 +1,7 @@
 // A job's inputs stay as they were planned: what is put over a pinned file, removes or renames it, takes none of its
 // blocks away before the last pin goes.
+#include <gtest/gtest.h>
+
 #include "tests/dfs/namespace_testing.h"
 
 namespace mr::dfs {

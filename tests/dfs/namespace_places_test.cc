@@ -1,4 +1,6 @@
 // Where replicas are put, and which of them are read first.
+#include <gtest/gtest.h>
+
 #include <set>
 
 #include "tests/dfs/namespace_testing.h"

@@ -1,5 +1,7 @@
 // Redundancy: how many replicas an acknowledgement needs, what repairs do after failures, in which
 // order they go, and when damaged replicas may be deleted.
+#include <gtest/gtest.h>
+
 #include <set>
 
 #include "common/base/rng.h"

@@ -1,4 +1,6 @@
 // After a snapshot or a replay of its journal a master knows the same as before.
+#include <gtest/gtest.h>
+
 #include <set>
 
 #include "tests/dfs/namespace_testing.h"

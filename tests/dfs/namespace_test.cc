@@ -1,5 +1,7 @@
 // The namespace without disks and networks: what is visible when, where replicas go, what is repaired,
 // and that nothing is deleted without proof of enough others.
+#include <gtest/gtest.h>
+
 #include <map>
 #include <set>
 

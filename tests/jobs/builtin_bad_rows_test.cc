@@ -1,4 +1,6 @@
 // Tables with rows that cannot be used: a failure with the row's place by default, left out with --max-bad-records.
+#include <gtest/gtest.h>
+
 #include <set>
 
 #include "tests/jobs/builtin_run.h"

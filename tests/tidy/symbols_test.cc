@@ -1,5 +1,7 @@
 // What the pure core links to shows what it does: no clock, chance, thread, lock, log, file or
 // unordered container. Reads the undefined symbols of the static libraries.
+#include <gtest/gtest.h>
+
 #include <cstdio>
 #include <optional>
 #include <regex>

@@ -1,5 +1,7 @@
 // Rules about the text of the project: who may include whom, lengths, links, and that every file is
 // built. A rule that nothing checks is broken within a month.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

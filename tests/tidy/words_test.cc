@@ -1,4 +1,6 @@
 // The project's words: what it no longer says, and how often it still does. The numbers only shrink.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cctype>
 #include <string>

@@ -1,5 +1,7 @@
 #include "tests/master/host/fake_worker.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>

@@ -2,6 +2,7 @@
 #include "master/host/planner.h"
 #include "master/core/slices.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>

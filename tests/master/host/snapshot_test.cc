@@ -1,5 +1,6 @@
 // Snapshots replace the journal before them, ended jobs are bounded, and another release's journal is taken over.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

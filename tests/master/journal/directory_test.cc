@@ -2,6 +2,7 @@
 // missing is either made up for by what is still there or told.
 #include "master/journal/directory.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>

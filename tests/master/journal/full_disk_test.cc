@@ -1,5 +1,6 @@
 // A full disk, or no descriptor left, under the journal: nothing ends, nothing is acknowledged that is not on disk, a
 // reserve pays for what still must be written, and it goes on by itself when there is room.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>

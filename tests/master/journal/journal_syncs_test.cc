@@ -1,6 +1,7 @@
 // Which calls to the disk the journal makes before it says that a record is durable, and what it takes for a record of
 // its own. Each inner check gets damage that is valid to all others.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

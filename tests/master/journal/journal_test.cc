@@ -3,6 +3,7 @@
 #include "master/journal/journal.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdlib.h>

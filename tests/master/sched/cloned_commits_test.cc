@@ -1,5 +1,7 @@
 // Commits of tasks that run as clones, under faults: nothing that a job reads is lost or comes twice, and operators
 // that give other content each time are found. Short by default; MR_LONG=1 makes a million commits.
+#include <gtest/gtest.h>
+
 #include <optional>
 
 #include "common/base/rng.h"

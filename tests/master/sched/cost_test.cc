@@ -1,4 +1,6 @@
 // The cost of an event does not grow with the cluster, and neither do the costs of its parts.
+#include <gtest/gtest.h>
+
 #include <map>
 #include <memory>
 #include <set>

@@ -1,6 +1,8 @@
 // The Coupling Scheduler's formulas (Tan et al., INFOCOM'13, algorithms 1 and 3), by vectors computed apart from them.
 #include "master/sched/policies/coupling/coupling_rules.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 
 #include "master/sched/policies/coupling/fixed_math.h"

@@ -1,6 +1,8 @@
 // Delay assignment, Dolly (NSDI'13) section 4: which clone reads which replica when, and the best wait omega.
 #include "master/sched/policies/dolly/delay_model.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
 

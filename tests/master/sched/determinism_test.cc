@@ -1,5 +1,7 @@
 // The scheduler under random histories: what must hold after every event, that all jobs end once
 // faults stop, and that equal histories have equal digests, here and in another process.
+#include <gtest/gtest.h>
+
 #include <cstdio>
 
 #include "tests/master/sched/random_cluster.h"

@@ -1,4 +1,6 @@
 // Dolly's numbers of clones, budget and chances: vectors computed from the formulas of NSDI'13, sections 3 and 4.
+#include <gtest/gtest.h>
+
 #include "master/sched/policies/dolly/dolly_rules.h"
 
 namespace mr::sched {

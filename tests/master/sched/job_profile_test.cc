@@ -1,6 +1,8 @@
 // A job's profile holds what its run measured, and several runs are merged into one profile.
 #include "master/sched/job_profile.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <numeric>
 

@@ -1,5 +1,7 @@
 // Jockey's formulas (EuroSys'12, section 4), by vectors computed for a stage of ten tasks of 10 minutes, a barrier, and
 // four tasks of 20 minutes.
+#include <gtest/gtest.h>
+
 #include "master/sched/policies/jockey/jockey_rules.h"
 
 namespace mr::sched {

@@ -1,5 +1,7 @@
 // Mantri's placement and replication by the numbers of the paper, and the core's part in making an output a
 // second time.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <numeric>
 

@@ -1,4 +1,6 @@
 // Policy lists, graphs, reasons, the draft plan and the index: the parts of the core by themselves.
+#include <gmock/gmock.h>
+
 #include <map>
 #include <set>
 

@@ -1,4 +1,6 @@
 // Runs every file of tests/scenarios: with the policies that it names, or with each list below.
+#include <gmock/gmock.h>
+
 #include <filesystem>
 #include <fstream>
 #include <map>

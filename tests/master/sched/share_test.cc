@@ -1,5 +1,7 @@
 // fair and delay over minutes: shares, guarantees and preemption under load, and the two published
 // histories in which a timer that each local launch resets leaves most of a cluster idle.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <cmath>
 

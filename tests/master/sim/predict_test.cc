@@ -1,6 +1,8 @@
 // The predictor: exact for a job without chance, worked by hand, and invariants of any prediction.
 #include "master/sim/engine/predict.h"
 
+#include <gtest/gtest.h>
+
 #include <ctime>
 
 namespace mr::sim {

@@ -1,4 +1,5 @@
 // What-if over histories that the simulator made, so that the truth is known.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,6 @@
 // The worker reports its replicas to the next master, and in its next life.
+#include <gtest/gtest.h>
+
 #include <filesystem>
 
 #include "common/base/digest.h"

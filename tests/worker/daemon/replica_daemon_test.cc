@@ -1,4 +1,6 @@
 // Replicas made by real workers, and readers that go on from another replica.
+#include <gmock/gmock.h>
+
 #include "common/base/rng.h"
 #include "tests/worker/daemon/worker_daemon_testing.h"
 

@@ -1,4 +1,6 @@
 // The real mrworker binary against a master of the test's own, over real connections.
+#include <gmock/gmock.h>
+
 #include <chrono>
 #include <filesystem>
 #include <fstream>

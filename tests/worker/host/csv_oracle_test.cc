@@ -1,5 +1,7 @@
 // Random files in random splits mean what Python's csv module makes of them. A few thousand files; 100,000 with
 // MR_LONG=1.
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <set>

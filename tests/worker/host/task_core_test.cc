@@ -1,6 +1,7 @@
 // The pure pieces of a task, without a process: cutting files into records, sorting, combining,
 // spilling, merging.
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
 

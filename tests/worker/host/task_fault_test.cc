@@ -1,5 +1,6 @@
 // Mistakes of a user's operator, in real children: each ends its attempt with a reason, and the host goes on.
 #include <dirent.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

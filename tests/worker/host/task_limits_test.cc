@@ -1,5 +1,6 @@
 // Limits that the host keeps: the lease of tasks with side effects, time without progress, processes; and whose
 // processes end with a task. Real children.
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>

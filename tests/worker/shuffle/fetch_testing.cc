@@ -1,5 +1,7 @@
 #include "tests/worker/shuffle/fetch_testing.h"
 
+#include <gtest/gtest.h>
+
 #include <future>
 
 #include "common/io/codec.h"
