@@ -75,6 +75,10 @@ CLI::Option* AddGrid(CLI::App* run, GridCommand* c) {
           ->expected(0, 1);
   run->add_option("--cell", c->cells, "With --grid: only the cell of this name, or cells with this in their names")
       ->needs(grid);
+  run->add_option("--against", c->against,
+                  "With --grid: references in place of the grid's. {budget} in a list is the number from 0 to 1 for "
+                  "which it takes as much slot time in the cell as the list that is judged")
+      ->needs(grid);
   run->add_option("--part", c->part, "With --grid: ci runs the cells for CI only, on fewer seeds")
       ->check(CLI::IsMember({"ci"}))
       ->needs(grid);

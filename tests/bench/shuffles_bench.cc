@@ -52,7 +52,7 @@ const std::vector<Policy> kPolicies = {{"fair", "fair"},
 ShuffleLoad RandomLoad(int jobs) {
   Rng rng = Rng::Stream(kSeed, "shuffles");
   const auto between = [&](int least, int most) {
-    return least + static_cast<int>(rng.Below(static_cast<uint64_t>(most - least + 1)));
+    return least + static_cast<int>(rng.Below(static_cast<uint64_t>(most) - static_cast<uint64_t>(least) + 1));
   };
   ShuffleLoad load;
   double at = 0;

@@ -14,10 +14,12 @@ namespace {
 class GoldenTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::getenv("MR_DATA") == nullptr) GTEST_SKIP() << "MR_DATA is unset: no data sets";
+    const char* data = std::getenv("MR_DATA");
+    if (data == nullptr) GTEST_SKIP() << "MR_DATA is unset: no data sets";
+    data_ = data;
     ASSERT_TRUE(cluster_.Start().ok());
   }
-  static std::string Data(const std::string& name) { return std::string(std::getenv("MR_DATA")) + "/" + name; }
+  std::string Data(const std::string& name) const { return data_ + "/" + name; }
   std::string Path(const std::string& name) const { return cluster_.directory() + "/" + name; }
   std::string Uri(const std::string& name) const { return "file://" + Path(name); }
   std::string Run(std::vector<std::string> job, const std::string& out = "out") {
@@ -34,6 +36,7 @@ class GoldenTest : public testing::Test {
     return Shell("sha256sum < '" + Path("digest") + "'").substr(0, 64);
   }
   Cluster cluster_{{.workers = 2, .slots = 2}};
+  std::string data_;  // MR_DATA
 };
 
 TEST_F(GoldenTest, Shakespeare) {

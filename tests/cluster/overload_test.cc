@@ -31,8 +31,6 @@
 namespace mr::test {
 namespace {
 
-using ::testing::HasSubstr;
-
 bool Until(const std::function<bool()>& met, Duration limit = Seconds(60)) {
   const Instant end = Now() + limit;
   while (!met()) {

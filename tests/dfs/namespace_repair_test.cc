@@ -1,5 +1,4 @@
-// Redundancy: how many replicas an acknowledgement needs, what repairs do after failures, in which
-// order they go, and when damaged replicas may be deleted.
+// Redundancy: the replicas that an acknowledgement needs, repairs and their order, when damaged replicas may go.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -63,7 +63,7 @@ class MeanMap : public LineMapper<std::string, int64_t>, public Combiner<std::st
       sum += v;
       ++n;
     }
-    return sum / n;
+    return n == 0 ? 0 : sum / n;
   }
 };
 // Counts values where it should add them: right only if no combiner ran.

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <limits>
 #include <thread>
 
 #include "common/base/text.h"
 #include "common/io/files.h"
 #include "master/sched/scheduler.h"
+#include "master/sim/grid/budget.h"
 #include "master/sim/grid/report.h"
 
 namespace mr::sim {
@@ -83,7 +85,13 @@ Result<size_t> RunGrid(const GridCommand& c) {
   MR_ASSIGN_OR_RETURN(const Grid grid, LoadGrid(c.file));
   GridOptions o;
   MR_ASSIGN_OR_RETURN(o.cells, Chosen(grid, c));
-  o.lists = grid.references;
+  for (const std::string& list : c.against) {
+    MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(WithBudget(list, 0)).With("--against '" + list + "'"));
+  }
+  o.lists = c.against.empty() ? grid.references : c.against;
+  // The limits of slot time are for the grid's first reference.
+  if (!c.against.empty()) o.limits.slot_time = o.limits.idle_slot_time = std::numeric_limits<double>::infinity();
+  o.references = o.lists.size();
   o.lists.push_back(grid.judged);
   for (const std::string& list : c.compare) {
     MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(list).With("--compare '" + list + "'"));

@@ -18,6 +18,7 @@ struct GridCommand {
   uint32_t threads = 0;  // 0: one per core
   uint64_t seed = 1;
   std::vector<std::string> compare;  // further lists
+  std::vector<std::string> against;  // references in place of the grid's; empty: those of the grid
   std::string data, form = "table";
   bool no_progress = false;
 };

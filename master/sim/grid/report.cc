@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/base/text.h"
+#include "master/sim/grid/budget.h"
 
 namespace mr::sim {
 
@@ -46,10 +47,45 @@ std::string Json(const std::array<Comparison, kBinNames.size()>& bins) {
 
 std::string Json(const CellVerdict& v, const std::string& list) {
   return "{\"list\":\"" + JsonEscape(list) + "\",\"fails\":" + (v.fails ? "true" : "false") +
-         ",\"mean\":" + Json(v.mean) + ",\"p95\":" + Json(v.p95) + ",\"slot_time\":{" + Json(v.slot_time) +
+         ",\"mean\":" + Json(v.mean) + ",\"p95\":" + Json(v.p95) + ",\"slot_time\":{" + Json(v.slot_time.front()) +
          ",\"limit\":" + Number(v.slot_time_limit) + ",\"fails\":" + (v.slot_time_fails ? "true" : "false") +
          "},\"failed_jobs\":" + Number(v.failed_jobs) + ",\"deadlines\":" + Number(v.deadlines) +
          ",\"deadlines_missed\":" + Number(v.late) + ",\"reference_missed\":" + Number(v.reference_late) + "}";
+}
+
+// The ratios of slot time to each reference, with the reference's budget.
+std::string Json(const std::vector<Ratio>& slot_time, const std::vector<double>& budgets) {
+  std::string out = "[";
+  for (size_t r = 0; r < slot_time.size(); ++r) {
+    out += (r > 0 ? ",{" : "{") + Json(slot_time[r]) + ",\"budget\":" + Number(budgets[r]) + "}";
+  }
+  return out + "]";
+}
+
+// Returns "0.998 of (1), 1.003 of (2) with budget 0.05".
+std::string SlotTimes(const std::vector<Ratio>& slot_time, const std::vector<double>& budgets) {
+  std::string out;
+  for (size_t r = 0; r < slot_time.size() && (r == 0 || !budgets.empty()); ++r) {
+    out += (r > 0 ? ", " : "") + Printed("%.3f of ", slot_time[r].value) + Mark(r);
+    if (!budgets.empty()) out += Printed(" with budget %.3g", budgets[r]);
+  }
+  return out;
+}
+
+// In how many of the cells that judge it a bin's mean is shorter by kMuch.
+std::string ShorterBins(const GridReport& report, size_t list) {
+  constexpr double kMuch = .05;
+  std::string out = Printed("[%zu]  cells whose mean is at least %.0f %% shorter:", list + 1, 100 * kMuch);
+  for (size_t b = 0; b < kBinNames.size(); ++b) {
+    size_t judged = 0, shorter = 0;
+    for (const GridReport::Row& row : report.rows) {
+      if (row.verdicts.empty() || !row.verdicts[list].mean[b].judged) continue;
+      ++judged;
+      shorter += row.verdicts[list].mean[b].ratio.value <= 1 - kMuch;
+    }
+    out += (b > 0 ? ", " : " ") + Printed("%s: %zu of %zu", kBinNames[b], shorter, judged);
+  }
+  return out + "\n";
 }
 
 std::string Texts(const std::vector<std::string>& texts) {
@@ -67,15 +103,18 @@ size_t GridReport::failed() const {
 }
 
 GridReport ReportOf(const Grid& grid, const GridOptions& o, const std::vector<CellRuns>& cells) {
-  GridReport report{o.seed, o.seeds, grid.references, {}, {}};
-  const size_t references = grid.references.size();
-  report.judged.assign(o.lists.begin() + static_cast<std::ptrdiff_t>(references), o.lists.end());
+  const size_t references = o.references;
+  const auto first_judged = o.lists.begin() + static_cast<std::ptrdiff_t>(references);
+  GridReport report{o.seed, o.seeds, {o.lists.begin(), first_judged}, {first_judged, o.lists.end()}, {}};
+  const bool budgets = std::any_of(o.lists.begin(), first_judged, HasBudget);
   for (const CellRuns& cell : cells) {
-    GridReport::Row row{&grid.cells[cell.cell], cell.skipped, cell.load, {}};
+    GridReport::Row row{&grid.cells[cell.cell], cell.skipped, cell.load, {}, {}};
+    if (budgets)
+      row.budgets.assign(cell.budgets.begin(), cell.budgets.begin() + static_cast<std::ptrdiff_t>(references));
     for (size_t l = references; cell.skipped.empty() && l < o.lists.size(); ++l) {
       const std::vector<std::vector<SeedRun>> to(cell.runs.begin(),
                                                  cell.runs.begin() + static_cast<std::ptrdiff_t>(references));
-      row.verdicts.push_back(Judge(cell.runs[l], to, row.cell->load, grid.cells.size()));
+      row.verdicts.push_back(Judge(cell.runs[l], to, row.cell->load, grid.cells.size(), o.limits));
     }
     report.rows.push_back(std::move(row));
   }
@@ -90,8 +129,8 @@ std::string RowText(const GridReport::Row& row) {
     const CellVerdict& v = row.verdicts[l];
     out += std::string(v.fails ? "FAIL  " : "ok    ") + row.cell->name;
     if (row.verdicts.size() > 1) out += Printed(" [%zu]", l + 1);
-    out += Printed(": load %.0f %% (measured %.0f %%), slot time %.3f of (1)", 100 * row.cell->load, 100 * row.load,
-                   v.slot_time.value);
+    out += Printed(": load %.0f %% (measured %.0f %%), slot time ", 100 * row.cell->load, 100 * row.load) +
+           SlotTimes(v.slot_time, row.budgets);
     if (v.slot_time_fails) out += Printed(", above %.2f!", v.slot_time_limit);
     if (v.deadlines > 0) {
       out += Printed(", %.0f %% of %.0f deadlines missed (%.0f %% under (1))", 100 * v.late, v.deadlines,
@@ -120,7 +159,9 @@ std::string Table(const GridReport& r) {
     skipped += !row.skipped.empty();
     out += RowText(row);
   }
-  return out + Printed("\n%zu cells, %zu failed, %zu skipped\n", r.rows.size(), r.failed(), skipped);
+  out += "\n";
+  for (size_t l = 0; l < r.judged.size(); ++l) out += ShorterBins(r, l);
+  return out + Printed("%zu cells, %zu failed, %zu skipped\n", r.rows.size(), r.failed(), skipped);
 }
 
 std::string Json(const GridReport& r) {
@@ -138,7 +179,9 @@ std::string Json(const GridReport& r) {
     }
     out += ",\"measured_load\":" + Number(row.load) + ",\"verdicts\":[";
     for (size_t l = 0; l < row.verdicts.size(); ++l) out += (l > 0 ? "," : "") + Json(row.verdicts[l], r.judged[l]);
-    out += "]}";
+    out += "]";
+    if (!row.budgets.empty()) out += ",\"slot_times\":" + Json(row.verdicts.front().slot_time, row.budgets);
+    out += "}";
   }
   return out + Printed("],\"failed\":%zu}\n", r.failed());
 }

@@ -17,6 +17,7 @@ struct GridReport {
     std::string skipped;                // "" if it ran
     double load = 0;                    // measured under the first reference
     std::vector<CellVerdict> verdicts;  // by judged list
+    std::vector<double> budgets;        // by reference; empty if none of them has one
     bool fails() const;                 // the first judged list is too slow or too expensive
   };
   std::vector<Row> rows;  // cells that fail first, in the order of the file

@@ -13,6 +13,8 @@ namespace mr::sim {
 struct CellRuns {
   size_t cell = 0;                         // index in Grid::cells
   std::string skipped;                     // why it has not run; else ""
+  std::vector<std::string> lists;          // GridOptions::lists, with the cell's budgets in them
+  std::vector<double> budgets;             // by list; 0 for lists without a budget
   std::vector<std::vector<SeedRun>> runs;  // by list, then by seed
   // The load that came about: slot time under the first list, over all slots until the last submit. The mean over the
   // seeds.
@@ -21,18 +23,23 @@ struct CellRuns {
 };
 
 struct GridOptions {
-  std::vector<std::string> lists;  // the references, then the lists that are judged
-  std::vector<size_t> cells;       // indexes in Grid::cells
+  // The references, then the lists that are judged. A reference may have a budget (budget.h): per cell, it is fitted to
+  // the slot time of the first list that is judged.
+  std::vector<std::string> lists;
+  size_t references = 1;      // of `lists`, the first ones
+  std::vector<size_t> cells;  // indexes in Grid::cells
   uint64_t seed = 1;
   uint32_t seeds = 20;
+  uint32_t budget_seeds = 4;  // at most so many of the seeds fit budgets: 4 is a guess
   uint32_t threads = 1;
+  GridLimits limits;
   std::string data;  // the folder of traces; "": traces are skipped
   // Receives each cell when its last seed is done, and how many seeds of all cells are. Called under a lock. May be
   // null.
   std::function<void(const CellRuns& cell, size_t done, size_t all)> progress;
 };
 
-// Runs the cells. The results depend on cells, lists and seeds alone, not on the threads.
+// Fits the budgets, then runs the cells. The results depend on cells, lists and seeds alone, not on the threads.
 // Errors: kInternal: a simulation stopped; errors of a source, but for a missing trace.
 Result<std::vector<CellRuns>> RunGrid(const Grid& grid, const GridOptions& options);
 

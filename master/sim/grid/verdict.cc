@@ -36,6 +36,13 @@ Comparison Compare(const std::vector<SeedRun>& ours, const std::vector<std::vect
   return best;
 }
 
+std::vector<double> SlotSeconds(const std::vector<SeedRun>& runs) {
+  std::vector<double> seconds;
+  seconds.reserve(runs.size());
+  for (const SeedRun& run : runs) seconds.push_back(run.slot_seconds);
+  return seconds;
+}
+
 }  // namespace
 
 Ratio PairedRatio(const std::vector<double>& ours, const std::vector<double>& theirs, double inside) {
@@ -73,19 +80,18 @@ CellVerdict Judge(const std::vector<SeedRun>& ours, const std::vector<std::vecto
     v.p95[b] = Compare(ours, references, b, &SeedRun::OfBin::p95, limits.jobs_of_p95, inside, limits.completion);
     v.fails = v.fails || v.mean[b].fails || v.p95[b].fails;
   }
-  std::vector<double> mine, theirs;
   for (size_t s = 0; s < ours.size(); ++s) {
-    mine.push_back(ours[s].slot_seconds);
-    theirs.push_back(references.front()[s].slot_seconds);
     v.failed_jobs += ours[s].failed - references.front()[s].failed;
     v.deadlines += ours[s].deadlines;
     v.late += ours[s].late;
     v.reference_late += references.front()[s].late;
   }
   if (v.deadlines > 0) v.late /= v.deadlines, v.reference_late /= v.deadlines;
-  v.slot_time = PairedRatio(mine, theirs, inside);
+  for (const std::vector<SeedRun>& reference : references) {
+    v.slot_time.push_back(PairedRatio(SlotSeconds(ours), SlotSeconds(reference), inside));
+  }
   v.slot_time_limit = load > limits.half ? limits.slot_time : limits.idle_slot_time;
-  v.slot_time_fails = v.slot_time.value > v.slot_time_limit;
+  v.slot_time_fails = v.slot_time.front().value > v.slot_time_limit;
   v.fails = v.fails || v.slot_time_fails || v.failed_jobs > 0;
   return v;
 }

@@ -51,7 +51,7 @@ struct Comparison {
 };
 struct CellVerdict {
   std::array<Comparison, kBinNames.size()> mean, p95;
-  Ratio slot_time;  // to the first reference
+  std::vector<Ratio> slot_time;  // to each reference; the first one is judged
   double slot_time_limit = 0;
   bool slot_time_fails = false;
   double failed_jobs = 0;  // more than under the first reference, over all seeds; any fails the cell
@@ -67,7 +67,7 @@ struct CellVerdict {
 //
 // cells: of the whole grid. Each interval has the level 1 - .05 / cells (Bonferroni), so that a grid whose list is just
 // as good has one cell wrong in 20 grids, per kind of number.
-// Slot time is judged by its ratio itself: it varies little, and its limit has room.
+// Slot time is judged by its ratio itself: it varies little, and its limit has room. An infinite limit judges nothing.
 // Requires: each of `references` has as many seeds as `ours`.
 CellVerdict Judge(const std::vector<SeedRun>& ours, const std::vector<std::vector<SeedRun>>& references, double load,
                   size_t cells, const GridLimits& limits = {});

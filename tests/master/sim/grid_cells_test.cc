@@ -212,6 +212,7 @@ TEST(GridCellsTest, ResultsDoNotDependOnThreadsAndMissingTracesAreSkipped) {
   const Grid grid = Small();
   GridOptions o;
   o.lists = {"fair", "fifo", "fair"};
+  o.references = 2;
   o.cells = {0, 1, 2, 3};
   o.seeds = 3;
   const auto one = RunGrid(grid, o);

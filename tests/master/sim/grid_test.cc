@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
+#include "master/sim/grid/budget.h"
 #include "master/sim/grid/expected.h"
 #include "master/sim/grid/student.h"
 #include "master/sim/grid/verdict.h"
@@ -98,6 +100,33 @@ TEST(GridTest, AFailedJobFailsTheCell) {
   auto ours = Runs({10, 10}, 100);
   ours[1].failed = 1;
   EXPECT_TRUE(Judge(ours, {Runs({10, 10}, 100)}, .3, 1).fails);
+}
+
+TEST(GridTest, ABudgetIsFittedToEqualSlotTime) {
+  int calls = 0;
+  const auto fitted = [&](std::function<double(double)> slot_time) {
+    calls = 0;
+    const auto counted = [&](double budget) -> Result<double> { return ++calls, slot_time(budget); };
+    return FitBudget(counted).value();
+  };
+  const FittedBudget inside = fitted([](double budget) { return .9 + 2 * budget; });
+  EXPECT_NEAR(inside.budget, .05, .005 / 2);
+  EXPECT_NEAR(inside.slot_time, 1, .005);
+  EXPECT_LE(calls, 12);
+  EXPECT_EQ(fitted([](double budget) { return .8 + budget / 10; }).budget, 1) << "it cannot spend as much";
+  EXPECT_EQ(fitted([](double budget) { return 1.1 + budget; }).budget, 0) << "it takes more without clones";
+  // A jump from .97 to 1.2 at .3: the nearer side.
+  const FittedBudget jump = fitted([](double budget) { return budget < .3 ? .97 : 1.2; });
+  EXPECT_NEAR(jump.budget, .3, .001);
+  EXPECT_EQ(jump.slot_time, .97);
+  EXPECT_EQ(FitBudget([](double) -> Result<double> { return Internal("stopped"); }).status().code(), Code::kInternal);
+}
+
+TEST(GridTest, ABudgetStandsForEachMark) {
+  EXPECT_EQ(WithBudget("fair,dolly(beta={budget}),opportunistic(share={budget})", .0625),
+            "fair,dolly(beta=0.0625),opportunistic(share=0.0625)");
+  EXPECT_EQ(WithBudget("fair,late", .5), "fair,late");
+  EXPECT_FALSE(HasBudget("fair,late"));
 }
 
 TEST(GridTest, MeanFactorsAreThoseOfTheIntegral) {

@@ -108,14 +108,19 @@ TEST(MrsimTest, ComparesListsOnTheSameLuck) {
   }
 }
 
+// A grid of one cell of 60 jobs: `lists`, and `workers` of two slots at `load` percent.
+std::string SmallGrid(const std::string& lists, int load, int workers) {
+  std::string path = testing::TempDir() + "mrsim_grid.toml";
+  std::ofstream(path) << lists << "cells = [{ workload = \"g\", load = " << load << ", workers = " << workers
+                      << ", task_seconds = 3, network = 125e6, disk = 1e9, reduces = 0, stragglers = \"s\", slots = 2, "
+                         "jobs = 60 }]\n[workload.g]\nsource = \"generate:facebook\"\n[stragglers.s]\n";
+  return path;
+}
+
 // Under fifo, small jobs wait for the large ones before them.
 TEST(MrsimTest, AGridExitsWith1OnlyUnderCheckWhenACellFails) {
-  const std::string path = testing::TempDir() + "mrsim_grid.toml";
-  std::ofstream(path) << "judged = \"fifo\"\nreferences = [\"fair\"]\n"
-                         "cells = [{ workload = \"g\", load = 90, task_seconds = 3, network = 125e6, disk = 1e9, "
-                         "reduces = 0, stragglers = \"s\", workers = 2, slots = 2, jobs = 60 }]\n"
-                         "[workload.g]\nsource = \"generate:facebook\"\n[stragglers.s]\n";
-  const std::string run = "run --grid " + path + " --seeds 4";
+  const std::string path = SmallGrid("judged = \"fifo\"\nreferences = [\"fair\"]\n", 90, 2),
+                    run = "run --grid " + path + " --seeds 4";
   const Answer plain = Mrsim(run), checked = Mrsim(run + " --check --no-progress -o json");
   std::remove(path.c_str());
   EXPECT_EQ(plain.exit, 0) << plain.text;
@@ -124,6 +129,24 @@ TEST(MrsimTest, AGridExitsWith1OnlyUnderCheckWhenACellFails) {
   EXPECT_THAT(plain.text, HasSubstr("1 cells, 1 failed, 0 skipped"));
   EXPECT_EQ(checked.exit, 1);
   EXPECT_THAT(checked.text, testing::StartsWith("{\"version\":1,"));
+}
+
+// The judged list is the reference with a budget of .2.
+TEST(MrsimTest, AGridComparesListsAtEqualSlotTime) {
+  const std::string path = SmallGrid("judged = \"fair,dolly(beta=0.2,tau=1)\"\nreferences = [\"fair\"]\n", 30, 20),
+                    run = "run --grid " + path + " --seeds 4 --no-progress -o json --against ";
+  const Answer free = Mrsim(run + "fair"), fitted = Mrsim(run + "'fair,dolly(beta={budget},tau=1)'");
+  EXPECT_EQ(Mrsim(run + "'fair,dolly(beta={budge})'").exit, 2);
+  EXPECT_EQ(Mrsim("run --workload generate:facebook --against fair").exit, 2);
+  std::remove(path.c_str());
+  ASSERT_EQ(free.exit, 0) << free.text;
+  ASSERT_EQ(fitted.exit, 0) << fitted.text;
+  EXPECT_THAT(free.text, testing::Not(HasSubstr("slot_times")));
+  EXPECT_THAT(free.text, testing::Not(HasSubstr("\"slot_time\":{\"ratio\":1,"))) << "else this shows nothing";
+  const std::string key = "\"slot_times\":[{\"ratio\":";
+  const size_t at = fitted.text.find(key);
+  ASSERT_NE(at, std::string::npos) << fitted.text;
+  EXPECT_NEAR(std::stod(fitted.text.substr(at + key.size())), 1, .005) << fitted.text;
 }
 
 TEST(MrsimTest, DrawsWhatItRan) {
