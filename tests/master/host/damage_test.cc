@@ -11,7 +11,6 @@
 namespace mr::test {
 namespace {
 
-using testing::Contains;
 using testing::HasSubstr;
 
 // Two workers: `holds` has run the three maps of a job, `reads` runs (and holds back) its reduce.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/fields.h"
+#include "common/model/job_plan.h"
 
 namespace mr::master {
 namespace {

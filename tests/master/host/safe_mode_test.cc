@@ -14,7 +14,6 @@
 namespace mr::master {
 namespace {
 
-using test::FakeClient;
 using test::FakeWorker;
 using testing::HasSubstr;
 

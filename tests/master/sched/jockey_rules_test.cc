@@ -21,7 +21,10 @@ std::vector<StageProfile> BarrierJob() {
   return stages;
 }
 
-double Barrier(uint32_t a) { return ((10 + a - 1) / a * 10 + (4 + a - 1) / a * 20) * kMinute; }
+double Barrier(uint32_t a) {
+  const uint32_t waves = (10 + a - 1) / a, later_waves = (4 + a - 1) / a;
+  return (waves * 10 + later_waves * 20) * kMinute;
+}
 
 std::vector<uint32_t> OneToTen() { return {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}; }
 

@@ -66,8 +66,7 @@ class MantriRestartTest : public testing::Test {
   // It reads a byte each `pace` s, and has reported twice when it has read a tenth.
   AttemptId Tell(uint32_t task, double pace, uint64_t total = 100) {
     const AttemptId id = Start(task, 1 + task, 0);
-    Read(id, static_cast<double>(total / 20) * pace, total / 20, total);
-    Read(id, static_cast<double>(total / 10) * pace, total / 10, total);
+    for (const uint64_t read : {total / 20, total / 10}) Read(id, static_cast<double>(read) * pace, read, total);
     return id;
   }
   void Read(const AttemptId& id, double at, uint64_t taken, uint64_t total = 100) {

@@ -24,7 +24,8 @@ inline void ExpectRefused(const Result<Trace>& trace, const char* part) {
 
 // Loads a real record, if it is there.
 inline Result<Trace> Real(const char* file, const char* format = "") {
-  return LoadTrace({file, std::getenv("MR_DATA"), format, 1});
+  const char* data = std::getenv("MR_DATA");
+  return LoadTrace({file, data != nullptr ? data : "", format, 1});
 }
 
 // Returns the number of tasks of one kind.

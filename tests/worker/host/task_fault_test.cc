@@ -16,8 +16,6 @@
 namespace mr::worker {
 namespace {
 
-using testing::Test;
-
 class TaskFaultTest : public TaskTest {
  protected:
   // One line of input to one shuffle port.
