@@ -127,6 +127,18 @@ constexpr ReasonText kCoreTexts[] = {
                                 : why + " (" + text::Decimal(r, 0) + " % of their time is copying, and " +
                                       text::Decimal(r, 1) + " % is the limit)";
      }},
+    {ReasonCode::kNarrowNetwork, "narrow_network",
+     [](const Reason& r) -> std::string {
+       const std::string slow =
+           !r.numbers.empty() && r.numbers[0] == 0
+               ? "stages spend " + text::Decimal(r, 1) + " % of their time on copies"
+               : "reading from another worker takes " + text::Decimal(r, 0) + " times as long as from its own";
+       return "no further attempt: " + slow + ", and it would read beside the attempts that it should help";
+     }},
+    {ReasonCode::kUnseenNetwork, "unseen_network",
+     [](const Reason&) -> std::string {
+       return "no further attempt: too few jobs have ended to know how long reading from another worker takes";
+     }},
     {ReasonCode::kExplainedByInput, "explained_by_input",
      [](const Reason& r) -> std::string {
        return "without a speculative attempt: it takes long since it has " + text::Decimal(r, 0) +

@@ -52,6 +52,8 @@ enum class ReasonCode : uint8_t {
   kInputLost = 89,         // ended: it can no longer read an input {upstream task}
   kReadsBound = 95,        // no further attempt: it would read its split over a slow network {times as slow, limit}
   kCopiesBound = 96,  // no further attempt: the network bounds such phases {share of time spent on copies: %, limit: %}
+  kNarrowNetwork = 98,  // no further attempt: the network is slow {reads: times as slow, or 0; copies: % of time}
+  kUnseenNetwork = 99,  // no further attempt: too few reads or copies show what the network takes
 };
 
 struct Reason {

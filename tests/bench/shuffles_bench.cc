@@ -78,7 +78,9 @@ class Inputs {
   Inputs() {
     for (int maps = kLeastTasks; maps <= kMostMaps; ++maps) {
       std::filesystem::create_directories(Path(maps));
-      for (int m = 0; m < maps; ++m) Write(Path(maps) + "/" + std::to_string(m), static_cast<uint64_t>(maps * 100 + m));
+      for (int m = 0; m < maps; ++m) {
+        Write(Path(maps) + "/" + std::to_string(m), 100 * static_cast<uint64_t>(maps) + static_cast<uint64_t>(m));
+      }
       sorted_.push_back(test::Shell("cat '" + Path(maps) + "'/* | sort -u | md5sum"));
     }
   }

@@ -87,9 +87,14 @@ Standing StandingOf(const Task& task, const Attempt& a) {
   return standing;
 }
 
+size_t NewAttempt::Needed(const StageStatistics& s, bool running) {
+  return running && s.costs.size() >= kLeast ? kLeast : std::max(kLeast, (size_t{s.sampled} + 1) / 2);
+}
+
 NewAttempt::NewAttempt(const StageStatistics& s, bool running) {
   const Ranked<double>& costs = running ? s.told : s.costs;
-  const bool enough = s.costs.size() >= kLeast || (2 * s.told.size() >= s.sampled && running);
+  const bool enough =
+      running ? s.costs.size() >= kLeast || 2 * s.told.size() >= s.sampled : 2 * s.costs.size() >= s.sampled;
   if (costs.size() < kLeast || !enough) return;
   early_ = s.costs.size() < kLeast;
   count_ = std::min(kSamples, costs.size());

@@ -63,9 +63,11 @@ class NewAttempt {
   static constexpr size_t kSamples = 32;  // a guess: a quarter (delta) is eight of them
 
   NewAttempt() = default;  // nothing is known
-  // Uses finished attempts. running: also running ones that have read a tenth (Rating::told). Fast attempts read a
-  // tenth first, so there is no estimate before half have done so, or kLeast have finished.
+  // Uses finished attempts, once half have finished: the first ones are fast, and beside them all others look slow.
+  // running: also running ones that have read a tenth (Rating::told). Fast attempts read a tenth first, so there is no
+  // estimate before half have done so, or kLeast have finished. Needed: how many attempts there must be.
   NewAttempt(const StageStatistics& statistics, bool running);
+  static size_t Needed(const StageStatistics& statistics, bool running);
   bool known() const { return count_ > 0; }
   bool early() const { return early_; }  // known from running attempts only
   // Returns E(t_new) for d bytes. ChanceBelow returns P(t_new < seconds).

@@ -8,93 +8,11 @@
 #include "master/sched/policies/mantri/mantri_stage.h"
 #include "master/sched/policies/mantri/mantri_why.h"
 #include "master/sched/policies/mantri/reasons.h"
+#include "tests/master/sched/mantri_fixture.h"
 #include "tests/master/sched/nodes.h"
 
 namespace mr::sched {
 namespace {
-
-constexpr double kNoRestarts = 0;
-
-// A stage with finished tasks 10 to 13: they took 10 s for 100 bytes each, on workers 10 to 13, unless Begin gets other
-// times. So t_new is 10 s for 100 bytes, and Delta 1 s.
-class MantriRestartTest : public testing::Test {
- protected:
-  MantriRestartTest() { Begin({10, 10, 10, 10}); }
-
-  void Begin(const std::vector<double>& finished) {
-    ConfigChanged config;
-    config.policies = "fifo";
-    state_.SetConfig(config, {});
-    for (uint32_t w = 1; w <= 20; ++w) {
-      WorkerRegistered e;
-      e.worker = {w};
-      e.incarnation = 1;
-      e.slots.total = 2;
-      state_.PutWorker(e);
-    }
-    JobSubmitted job;
-    job.job = {1, ++jobs_};
-    job.graph.stages.resize(1);
-    job.graph.stages[0].inputs = {StageInput{}};
-    job.graph.stages[0].is_final = true;
-    state_.AddJob(job, {});
-    state_.KeepStatistics(*state_.FindJob(job.job)->list, {.any = true, .costs = true});
-    state_.AskPlan(stage());
-    StagePlanned plan{job.job, 0, 1, std::vector<TaskPlan>(20), ""};
-    for (TaskPlan& t : plan.tasks) t.input_bytes = 100;
-    plan.tasks[5].input_bytes = 500;
-    state_.SetPlan(plan, {});
-    for (uint32_t i = 0; i < finished.size(); ++i) {
-      const AttemptId id = Start(10 + i, 10 + i, 0);
-      Read(id, finished[i], 100);
-      state_.Commit(id, {1, 1, {i, 1}}, Seconds2(finished[i]));
-    }
-  }
-
-  static Instant Seconds2(double at) { return {std::llround(at * 1e9)}; }
-  StageId stage() const { return {{1, jobs_}, 0}; }
-  TaskId TaskOf(uint32_t task) const { return {{1, jobs_}, 0, task}; }
-
-  AttemptId Start(uint32_t task, uint32_t worker, double at, Cause cause = Cause::kFirst) {
-    const AttemptId id{TaskOf(task), state_.AddAttempt(TaskOf(task), {worker}, cause, Seconds2(at))};
-    state_.EditAttempt(id, [&](Attempt& a) {
-      a.state = AttemptState::kRunning;
-      a.started_at = Seconds2(at);
-    });
-    return id;
-  }
-  // It reads a byte each `pace` s, and has reported twice when it has read a tenth.
-  AttemptId Tell(uint32_t task, double pace, uint64_t total = 100) {
-    const AttemptId id = Start(task, 1 + task, 0);
-    for (const uint64_t read : {total / 20, total / 10}) Read(id, static_cast<double>(read) * pace, read, total);
-    return id;
-  }
-  void Read(const AttemptId& id, double at, uint64_t taken, uint64_t total = 100) {
-    state_.AddSample(id, {Seconds2(at), 0, taken, total, 0}, false);
-  }
-  void End(const AttemptId& id, double at) { state_.MoveAttempt(id, AttemptState::kKilled, Seconds2(at)); }
-
-  std::optional<MantriAct> Judge(uint32_t task, double now, bool waiting, double gamma = kNoRestarts,
-                                 uint32_t worker = 20) const {
-    EXPECT_EQ(state_.CheckStatistics(), "");
-    MantriRules rules;
-    rules.gamma = gamma;
-    const NewAttempt fresh(state_.Counted(stage()), running_);
-    if (!fresh.known()) return std::nullopt;
-    const View view(state_, Seconds2(now));
-    return JudgeTask(rules, view, TaskOf(task), state_.FindWorker({worker}), fresh,
-                     LocationFactor(state_, stage(), {worker}, 0), waiting, true);
-  }
-  // An attempt with so many seconds left at that instant, when it has read half.
-  double HalfRead(uint32_t task, double left, uint32_t worker = 1, Cause cause = Cause::kFirst, double begin = 20) {
-    Read(Start(task, worker, begin, cause), begin + left, 50);
-    return begin + left;
-  }
-
-  State state_;
-  uint32_t jobs_ = 0;
-  bool running_ = false;  // samples of those that run, too
-};
 
 TEST_F(MantriRestartTest, WhileTasksWaitASecondAttemptMustTakeUnderHalfOfWhatIsLeft) {
   EXPECT_FALSE(Judge(0, HalfRead(0, 19.9), true));
@@ -261,7 +179,10 @@ TEST_F(MantriRestartTest, SaysWhyAnAttemptIsLeftAlone) {
   for (uint32_t t = 4; t < 20; ++t) {
     if (t < 10 || t > 13) Start(t, t, 20);
   }
-  const Reason begun = why(1, 25);
+  const Reason few = why(1, 25);
+  EXPECT_EQ(few.code, MantriReason::kFewTold);
+  EXPECT_THAT(few.numbers, testing::ElementsAre(4, 10)) << "four of twenty have finished";
+  const Reason begun = why(1, 25, true);
   EXPECT_EQ(begun.code, MantriReason::kSavesLittle);
   EXPECT_THAT(begun.numbers, testing::ElementsAre(testing::DoubleNear(5, 1e-6), testing::DoubleNear(10, 1e-6),
                                                   testing::DoubleNear(3, 1e-6)));
@@ -270,105 +191,6 @@ TEST_F(MantriRestartTest, SaysWhyAnAttemptIsLeftAlone) {
   Begin({10});
   Start(0, 1, 20);
   EXPECT_EQ(why(0, 25, true).code, MantriReason::kFewTold);
-}
-
-TEST_F(MantriRestartTest, RunningOnesTellWhenHalfOfThemHaveReadATenth) {
-  Begin({});
-  running_ = true;
-  for (uint32_t t = 6; t < 9; ++t) Tell(t, .1);
-  Tell(0, .3);  // 30 s for what takes others 10
-  for (uint32_t t = 15; t < 20; ++t) Start(t, t, 0);
-  EXPECT_FALSE(Judge(0, 5, false)) << "four of nine";
-  Tell(5, .1, 500);
-  const NewAttempt fresh(state_.Counted(stage()), true);
-  ASSERT_TRUE(fresh.known());
-  EXPECT_TRUE(fresh.early());
-  EXPECT_NEAR(fresh.Expected(100, 1), 14, 1e-6) << "its own time is one of five";
-  EXPECT_TRUE(Judge(0, 5, false));
-  EXPECT_FALSE(Judge(5, 5, false)) << "45 s left for five times the data; a new attempt takes 70";
-  running_ = false;
-  EXPECT_FALSE(Judge(0, 5, false)) << "none has finished";
-}
-
-TEST_F(MantriRestartTest, WhatGoesBeforeTheFirstByteIsNoSlowness) {
-  Begin({});
-  running_ = true;
-  for (uint32_t t = 6; t < 10; ++t) Tell(t, .1);
-  const AttemptId id = Start(0, 2, 0);
-  Read(id, 6, 1);
-  EXPECT_FALSE(Judge(0, 6, false)) << "a byte in 6 s, as far as it is known";
-  Read(id, 6.1, 2);
-  EXPECT_FALSE(Judge(0, 6.1, false)) << "it took a tenth of a second";
-  Read(id, 16, 3);
-  EXPECT_TRUE(Judge(0, 16, false));
-}
-
-TEST_F(MantriRestartTest, ReducesTellInTheirThirdPhaseWithoutTheWaitForMaps) {
-  Begin({});
-  for (uint32_t t = 6; t < 9; ++t) {
-    const AttemptId id = Start(t, t, 0);
-    const auto read = [&](double at, uint8_t phase, uint64_t taken, bool inputs_done) {
-      state_.AddSample(id, {Seconds2(at), phase, taken, 100, 0}, inputs_done);
-    };
-    read(50, 1, 50, false);
-    read(90, 1, 90, false);
-    read(100, 1, 100, true);
-    read(101, 2, 100, true);
-    (void)state_.Counted(stage());
-    EXPECT_EQ(state_.FindAttempt(id)->rating.told, 0);
-    read(102, 3, 10, true);
-    read(103, 3, 20, true);
-  }
-  const NewAttempt fresh(state_.Counted(stage()), true);
-  EXPECT_NEAR(fresh.Expected(100, 1), 11, 1e-6);
-}
-
-TEST_F(MantriRestartTest, ChancesAndMeansAreThoseOfTheSamples) {
-  Begin({5, 5, 10, 40});
-  const NewAttempt fresh(state_.Counted(stage()), false);
-  EXPECT_NEAR(fresh.Expected(100, 1), 15, 1e-6);
-  EXPECT_NEAR(fresh.Expected(200, 2), 60, 1e-6);
-  EXPECT_NEAR(fresh.ChanceBelow(9, 100, 1), .5, 1e-9);
-  EXPECT_NEAR(fresh.ChanceBelow(10.1, 100, 1), .75, 1e-9);
-  EXPECT_NEAR(fresh.ChanceBelow(10.1, 100, 3), 0, 1e-9);
-  // Under twice 5 s, with probability one half: more than a quarter. The mean says no: 15 s.
-  EXPECT_TRUE(Judge(0, HalfRead(0, 10.1), true));
-  EXPECT_FALSE(Judge(1, HalfRead(1, 9.9), true));
-}
-
-TEST_F(MantriRestartTest, TheLastReportsCountNotTheWholeLife) {
-  const AttemptId id = Start(0, 1, 20);
-  for (int i = 1; i <= 10; ++i) Read(id, 20 + i, static_cast<uint64_t>(i) * 5);   // 5 % a second
-  for (int i = 1; i <= 10; ++i) Read(id, 30 + i, 50 + static_cast<uint64_t>(i));  // then 1 %
-  const Attempt& a = *state_.FindAttempt(id);
-  EXPECT_NEAR(*TimeLeft(a, Seconds2(40), 0), 40, 1e-6);
-  EXPECT_NEAR(*TimeLeft(a, Seconds2(41), 0), 39, 1e-6);
-  EXPECT_GT(*TimeLeft(a, Seconds2(80), 0), 200) << "silent for 40 s, after a report each second";
-  EXPECT_NEAR(*TimeLeft(a, Seconds2(40), 7), 47, 1e-6) << "t_wrapup";
-}
-
-TEST_F(MantriRestartTest, WrapUpAndLaunchesAreMeansOfFinishedOnes) {
-  Begin({});
-  for (uint32_t i = 0; i < 4; ++i) {
-    const AttemptId id = Start(10 + i, 10 + i, 0);
-    state_.EditAttempt(id, [](Attempt& a) { a.started_at = Seconds2(2); });
-    Read(id, 6, 50);  // the other half takes until 10
-    state_.Commit(id, {1, 1, {i, 1}}, Seconds2(10 + i));
-  }
-  const NewAttempt fresh(state_.Counted(stage()), false);
-  EXPECT_NEAR(fresh.wrapup(), 1.5, 1e-6);
-  EXPECT_NEAR(fresh.Expected(100, 1), 9.5 + 2, 1e-6) << "schedLag is 2 s";
-}
-
-TEST_F(MantriRestartTest, SlowWorkersAreExpectedToBeSlow) {
-  Begin({10, 10, 10, 50});
-  EXPECT_NEAR(LocationFactor(state_, stage(), {13}, 0), 2.5, 1e-6);
-  EXPECT_NEAR(LocationFactor(state_, stage(), {12}, 0), .5, 1e-6);
-  EXPECT_EQ(LocationFactor(state_, stage(), {20}, 0), 1);
-  HalfRead(0, 30, 14);  // predicted to take 60 s, as seen so far
-  EXPECT_NEAR(LocationFactor(state_, stage(), {14}, 0), 3, 1e-6);
-  EXPECT_TRUE(Judge(0, 50, true, 0, 12));
-  EXPECT_FALSE(Judge(0, 50, true, 0, 13)) << "20 s on average, 50 there";
 }
 
 TEST_F(MantriRestartTest, OfTwoAttemptsTheOneThatCannotWinIsEnded) {

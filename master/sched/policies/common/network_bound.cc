@@ -16,8 +16,10 @@ constexpr char kCopying[] = "copying", kWorking[] = "working";  // seconds
 // Chosen on a cell of the grid with links of 12.5 MB/s: with 1.5, clones made small jobs 14 % longer than under fair in
 // some runs, where reads were not found slow in time. In its cells of 10 and 25 Gbit/s they were never found slow.
 constexpr double kSlowReads = 1.25;
-// Guesses: half of the time; so much that one straggler does not decide; attempts that are enough to judge.
-constexpr double kMostlyCopies = .5, kLongest = 3, kFewest = 10;
+// kNarrowCopies: chosen between cells of the grid; with links of 1 Gbit/s and more a bin copies for .11 of its time at
+// most, with 12.5 MB/s for .23 and more. Guesses: half of the time; so much that one straggler does not decide;
+// attempts that are enough to judge.
+constexpr double kMostlyCopies = .5, kNarrowCopies = .2, kLongest = 3, kFewest = 10;
 constexpr size_t kFewestLocal = 3;  // a guess: attempts of a phase with a meaningful median
 // Most attempts of a phase that are looked at, evenly spread: more would say the same again.
 constexpr size_t kSampled = 100;
@@ -26,6 +28,12 @@ constexpr double kEarlier = .95;  // weight of the earlier phases, as of clones'
 bool IsLocal(const Task& task, WorkerId worker) {
   const auto& at = task.plan.preferred;
   return std::find(at.begin(), at.end(), worker) != at.end();
+}
+
+constexpr uint32_t kAllBins = 0;
+
+bool ReadsAStage(const StageSpec& spec) {
+  return std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const StageInput& i) { return i.is_edge; });
 }
 
 template <class Visit>
@@ -110,9 +118,23 @@ std::optional<Reason> NetworkBound::WhyNotRead(const View& view, const Task& tas
   return Reason{ReasonCode::kReadsBound, "", {slow, kSlowReads}};
 }
 
+std::optional<Reason> NetworkBound::WhyNotAny(const View& view) const {
+  if (!on_) return std::nullopt;
+  if (const double slow = SlowReads(view); slow > 0) return Reason{ReasonCode::kNarrowNetwork, "", {slow, 0}};
+  const Pair copies = Copies(view, kAllBins);
+  if (copies.part <= kNarrowCopies * copies.whole) return std::nullopt;
+  return Reason{ReasonCode::kNarrowNetwork, "", {0, 100 * copies.part / copies.whole}};
+}
+
+bool NetworkBound::KnowsReads(const View& view) const { return !on_ || Reads(view).whole >= kFewest; }
+
+bool NetworkBound::KnowsCopies(const View& view, const Job& job, uint32_t stage) const {
+  return !on_ || !ReadsAStage(job.graph.stages[stage]) ||
+         Copies(view, BinOfTasks(job.stages[stage].tasks.size())).whole > 0;
+}
+
 std::optional<Reason> NetworkBound::WhyNotCopy(const View& view, const Job& job, uint32_t stage) const {
-  const auto& inputs = job.graph.stages[stage].inputs;
-  if (!on_ || std::none_of(inputs.begin(), inputs.end(), [](const auto& i) { return i.is_edge; })) return std::nullopt;
+  if (!on_ || !ReadsAStage(job.graph.stages[stage])) return std::nullopt;
   const Pair copies = Copies(view, BinOfTasks(job.stages[stage].tasks.size()));
   if (copies.part <= kMostlyCopies * copies.whole) return std::nullopt;
   return Reason{ReasonCode::kCopiesBound, "", {100 * copies.part / copies.whole, 100 * kMostlyCopies}};
@@ -137,8 +159,9 @@ void NetworkBound::Learn(const View& view, const std::vector<JobId>& jobs, Plan*
         reads->Add(ReadsOf(job->stages[s]));
       }
       if (const Pair more = CopiesOf(*job, s); more.whole > 0) {
-        const uint32_t bin = BinOfTasks(job->stages[s].tasks.size());
-        copies.try_emplace(bin, Copies(view, bin)).first->second.Add(more);
+        for (const uint32_t bin : {BinOfTasks(job->stages[s].tasks.size()), kAllBins}) {
+          copies.try_emplace(bin, Copies(view, bin)).first->second.Add(more);
+        }
       }
     }
   }
@@ -150,6 +173,10 @@ void NetworkBound::Learn(const View& view, const std::vector<JobId>& jobs, Plan*
     plan->Remember(kCopies, bin, kCopying, sum.part);
     plan->Remember(kCopies, bin, kWorking, sum.whole);
   }
+}
+
+bool ReadsElsewhere(const Task& task, WorkerId worker) {
+  return !task.plan.preferred.empty() && !IsLocal(task, worker);
 }
 
 }  // namespace mr::sched

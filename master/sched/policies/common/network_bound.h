@@ -38,11 +38,20 @@ class NetworkBound {
   // Only for reads of this task's split, and only for copies.
   std::optional<Reason> WhyNotRead(const View& view, const Task& task) const;
   std::optional<Reason> WhyNotCopy(const View& view, const Job& job, uint32_t stage) const;
+  // Returns why nothing should read from another worker beside first attempts: reads of splits are slow, or phases of
+  // all sizes copy for more than kNarrowCopies of their time. Cost: four facts.
+  std::optional<Reason> WhyNotAny(const View& view) const;
+  // Returns whether enough has been seen to call reads of splits slow, or copies of a phase, or not.
+  bool KnowsReads(const View& view) const;
+  bool KnowsCopies(const View& view, const Job& job, uint32_t stage) const;
   // Counts these jobs, which have ended. Walks their tasks.
   void Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const;
 
  private:
   bool on_;
 };
+
+// Returns whether the task's split has a place, and this worker is none.
+bool ReadsElsewhere(const Task& task, WorkerId worker);
 
 }  // namespace mr::sched

@@ -7,7 +7,7 @@
 namespace mr::sched {
 
 std::optional<Reason> IdleLimits::WhyNot(const View& view, size_t tasks) const {
-  if (const double slow = network.SlowReads(view); slow > 0) return Reason{DollyReason::kNarrowNetwork, "", {slow}};
+  if (auto why = network.WhyNotAny(view)) return why;
   if (auto why = worth.WhyNot(view, tasks)) return why;
   return credit.WhyNot(view, tasks);
 }

@@ -91,11 +91,6 @@ constexpr ReasonText kDollyTexts[] = {
                   : share + ", and have " + text::Decimal(r, 1) + " slot-seconds left; smaller phases keep " +
                         text::Decimal(r, 2);
      }},
-    {DollyReason::kNarrowNetwork, "narrow_network",
-     [](const Reason& r) -> std::string {
-       return "not cloned on an idle slot: reading from another worker takes " + text::Decimal(r, 0) +
-              " times as long as from its own, and clones would read beside the attempts that they should help";
-     }},
     {DollyReason::kFailedTwice, "failed_twice",
      [](const Reason& r) -> std::string {
        return "not cloned: since its task last committed " + text::Count(r, 0, "attempt", "attempts") +

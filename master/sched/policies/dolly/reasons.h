@@ -45,8 +45,6 @@ struct DollyReason {
   // No clones: their share of the slot time is used {share: %, credit and what is kept for smaller phases, if known:
   // slot-seconds}
   static constexpr ReasonCode kShareSpent{94};
-  // No clone on an idle slot: reads from other workers are slow {times as long as local ones}
-  static constexpr ReasonCode kNarrowNetwork{98};
 };
 
 std::span<const ReasonText> DollyReasons();

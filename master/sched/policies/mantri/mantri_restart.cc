@@ -41,6 +41,7 @@ class MantriRestart final : public Policy {
       }
     } else if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
       for (const JobId job : ended->jobs) stages_.Forget(job);
+      rules_.network.Learn(view, ended->jobs, &plan);
     } else if (const auto* due = std::get_if<TimersDue>(&trigger)) {
       for (const uint64_t id : due->ids) Prune(view, JobOfTimer(id), &plan);
     }
@@ -130,7 +131,7 @@ class MantriRestart final : public Policy {
     const State& state = view.state();
     const Stage& stage = *state.FindStage(id);
     const StageStatistics& s = stage.statistics;
-    if (!s.speculable()) return std::nullopt;
+    if (!s.speculable() || WhyNotInStage(rules_, view, id)) return std::nullopt;
     const size_t depth = waiting ? kSeenWhileWaiting : kCandidatesSeen;
     const MantriStage& seen = stages_.Look(state, id, depth);
     const NewAttempt& fresh = seen.fresh;
@@ -205,11 +206,16 @@ class MantriRestart final : public Policy {
 Result<std::unique_ptr<Policy>> MakeMantriRestart(PolicyParams* params) {
   MantriRules rules;
   MR_ASSIGN_OR_RETURN(rules.gamma, params->Number("gamma", rules.gamma, 0, 100));
+  MR_ASSIGN_OR_RETURN(rules.margin, params->Number("margin", rules.margin, 1, 100));
   MR_ASSIGN_OR_RETURN(rules.delta, params->Number("delta", rules.delta, 0, 1));
   MR_ASSIGN_OR_RETURN(rules.alpha, params->Number("alpha", rules.alpha, 1, kMostRunning));
   MR_ASSIGN_OR_RETURN(rules.rho, params->Number("rho", rules.rho, 0, 1000));
   MR_ASSIGN_OR_RETURN(const size_t samples, params->Choice("samples", {"running", "finished"}));
   MR_ASSIGN_OR_RETURN(rules.outpaced, params->Flag("outpaced", rules.outpaced));
+  MR_ASSIGN_OR_RETURN(const size_t pace, params->Choice("pace", {"recent", "hopeful"}));
+  rules.hopeful = pace == 1;
+  MR_ASSIGN_OR_RETURN(const bool network, params->Flag("network", false));
+  rules.network = NetworkBound(network);
   rules.running = samples == 0;
   MR_ASSIGN_OR_RETURN(const Duration report, params->Time("report", Seconds(10)));
   MR_ASSIGN_OR_RETURN(const Duration min_age, params->Time("min_age", {}));

@@ -16,8 +16,8 @@
 // If an attempt is slow only because of its input, its t_new is as long as its t_rem. It is left alone, which is
 // reported once (Plan::Spare).
 //
-// Parameters: gamma, delta, alpha, rho, report (the 10 s), min_age (no attempt is judged before, if Delta is shorter),
-// samples, outpaced. All follow the length of tasks through Delta.
+// Parameters: gamma, margin, delta, alpha, rho, report (the 10 s), min_age (no attempt is judged before, if Delta is
+// shorter), samples, outpaced, pace, network. All but network follow the length of tasks through Delta.
 //
 // Departures:
 // - samples=running, the default: attempts that run count for processRate, too, once they have read a tenth, a
@@ -27,6 +27,14 @@
 //   later than a new attempt would.
 // - outpaced, the default: the slower of two attempts is killed once it would end more than rho Delta after the other,
 //   the time that a speculative attempt must save. So the straggler gives its slot back early.
+// - margin (1). G: restarts only where t_rem > G E(t_new) + Delta. Both times are estimates, and Delta is a tenth of
+//   them: in a stage of equal tasks with noisy reports, attempts are restarted in vain.
+// - pace. recent: t_rem by the last reports. hopeful: by the better of these and of the attempt's whole life, and not
+//   before it has read a tenth, or has run for E(t_new). One late or wrong report makes the first wrong, a slow start
+//   both, and a restart loses what was done.
+// - network (off). on: nothing is done in a stage whose copies the network bounds, nor anywhere while reads of splits
+//   from other workers are slow (network_bound.h): each act moves an input once more. Before enough jobs have ended to
+//   know, only tasks that read splits are judged, of those that run where their split is, for workers that have it.
 // - No attempt is ended for its rate before it has reported twice, or been silent for three Delta. A task gets at most
 //   2 + gamma speculative attempts in its life.
 // - If the pace is of no more use, t_rem comes from the distribution of others, given the time taken so far

@@ -13,21 +13,50 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // Report periods after which an attempt without two reports counts as stuck: one more than these take.
 constexpr double kUntold = 3;
 
+// Share of its input that an attempt has read before its pace counts, unless it has run for as long as a new one takes.
+// The same share makes an attempt a sample of the stage (rates.cc).
+constexpr double kPaceFrom = .1;
+
 double AgeOf(const Attempt& a, Instant now) {
   return a.state == AttemptState::kRunning ? (now - a.started_at).seconds() : 0;
 }
 
 }  // namespace
 
+std::optional<double> SecondsLeft(const MantriRules& rules, const NewAttempt& fresh, const Standing& standing,
+                                  Instant now) {
+  const std::optional<double> left = fresh.Left(standing, now);
+  if (!rules.hopeful || !left || standing.since || !standing.pace) return left;
+  const double age = (now - standing.started).seconds();
+  const double rest = static_cast<double>(standing.pace->left), taken = standing.bytes - rest;
+  if (taken < kPaceFrom * standing.bytes && age < fresh.Expected(standing.bytes, 1)) return std::nullopt;
+  return taken > 0 ? std::min(*left, age * rest / taken + fresh.wrapup()) : *left;
+}
+
 double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double bytes) {
   return std::min(rules.report, fresh.Expected(bytes, 1) / 10);
+}
+
+std::optional<Reason> WhyNotInStage(const MantriRules& rules, const View& view, const StageId& id) {
+  if (auto why = rules.network.WhyNotAny(view)) return why;
+  const Job& job = *view.state().FindJob(id.job);
+  if (auto why = rules.network.WhyNotCopy(view, job, id.stage)) return why;
+  if (!rules.network.KnowsCopies(view, job, id.stage)) return Reason{ReasonCode::kUnseenNetwork, "", {}};
+  return std::nullopt;
+}
+
+bool ReadsUnseen(const MantriRules& rules, const View& view, const Task& task, const Worker* worker) {
+  if (rules.network.KnowsReads(view)) return false;
+  return (worker != nullptr && ReadsElsewhere(task, worker->id)) ||
+         std::any_of(task.attempts.begin(), task.attempts.end(),
+                     [&](const Attempt& a) { return a.live() && ReadsElsewhere(task, a.worker); });
 }
 
 std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker,
                                    const NewAttempt& fresh, double location, bool waiting, bool speculate) {
   const Task& task = *view.state().FindTask(id);
   const uint32_t own = OwnLive(task);  // without clones on lent slots, which may end at any instant
-  if (own >= kMostRunning || own == 0) return std::nullopt;
+  if (own >= kMostRunning || own == 0 || ReadsUnseen(rules, view, task, worker)) return std::nullopt;
   double left = kNever, youngest = kNever, bytes = 0, anew = 0, made = 0;
   AttemptId attempt;
   for (const Attempt& a : task.attempts) {
@@ -37,7 +66,8 @@ std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, c
     if (!a.live() || CanDoWithout(task, a)) continue;
     attempt = {id, a.number};
     const Standing standing = StandingOf(task, a);
-    const auto t_rem = a.state == AttemptState::kRunning ? fresh.Left(standing, view.now()) : std::nullopt;
+    const auto t_rem =
+        a.state == AttemptState::kRunning ? SecondsLeft(rules, fresh, standing, view.now()) : std::nullopt;
     if (!t_rem || view.state().Waiting(attempt)) return std::nullopt;
     // Beside others that began a moment ago, its start-up would count as slowness.
     if (fresh.early() && standing.pace->from_start) return std::nullopt;
@@ -50,7 +80,7 @@ std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, c
   speculate = speculate && made < kMostRunning - 1 + rules.gamma;
   MantriAct act{left - expected, attempt, false, {MantriReason::kSpeculativeSooner, "", {left, expected}}};
   if (!waiting) return speculate && act.saves > rules.rho * delta ? std::optional(act) : std::nullopt;
-  if (own == 1 && act.saves > delta && anew < rules.gamma) {
+  if (own == 1 && left - rules.margin * expected > delta && anew < rules.gamma) {
     act.anew = true;
     act.reason = {MantriReason::kRestartSooner, "", {left, expected, delta}};
     return act;
@@ -71,7 +101,7 @@ double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id,
     bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
     const Standing standing = StandingOf(task, a);
     if (!standing.pace || standing.pace->from_start) untold = std::min(untold, AgeOf(a, view.now()));
-    attempts.emplace_back(fresh.Left(standing, view.now()).value_or(kNever), a.number);
+    attempts.emplace_back(SecondsLeft(rules, fresh, standing, view.now()).value_or(kNever), a.number);
   }
   const double delta = ReportPeriod(rules, fresh, bytes);
   if (youngest < delta) return std::max(delta - youngest, 1e-3);

@@ -5,11 +5,13 @@
 
 #include "master/sched/index/estimate.h"
 #include "master/sched/plan.h"
+#include "master/sched/policies/common/network_bound.h"
 
 namespace mr::sched {
 
 struct MantriRules {
   double gamma = 3;      // most restarts of a task (from notes on the paper)
+  double margin = 1;     // times E(t_new) that an attempt must have left to be restarted (the paper)
   double delta = .25;    // chance of a saving above which a task gets a speculative attempt while tasks wait (the same)
   double alpha = 2;      // attempts that are kept (from memory of the paper)
   double rho = 3;        // report periods that a speculative attempt must save once all have begun (likewise)
@@ -17,6 +19,8 @@ struct MantriRules {
   double min_age = 0;    // seconds
   bool running = true;   // attempts that run are samples for new ones, too
   bool outpaced = true;  // the slower of two attempts is ended if it cannot win
+  bool hopeful = false;  // t_rem by the better of two paces: of the last reports and of the whole life
+  NetworkBound network{false};  // where it bounds a stage, nothing is launched that adds to it
 };
 
 // An act for a task, and the seconds that it saves.
@@ -27,8 +31,16 @@ struct MantriAct {
   Reason reason;
 };
 
+// Returns t_rem of a running attempt in seconds, or nullopt if nothing is known of it.
+std::optional<double> SecondsLeft(const MantriRules& rules, const NewAttempt& fresh, const Standing& standing,
+                                  Instant now);
 // Returns Delta of a task with this input, in seconds.
 double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double bytes);
+// Returns why nothing may be done in this stage: the network bounds it, or all reads from other workers.
+std::optional<Reason> WhyNotInStage(const MantriRules& rules, const View& view, const StageId& id);
+// Returns whether an attempt of the task, or one on this worker (null: on any), reads its split from another worker
+// while nobody knows what such a read takes: its time cannot be compared with that of others.
+bool ReadsUnseen(const MantriRules& rules, const View& view, const Task& task, const Worker* worker);
 // Returns the best act for the task with a slot of this worker (null: of any); nothing if there is none. waiting: other
 // tasks wait for the slot. speculate: a speculative attempt may start, else the task may only be restarted. location:
 // the factor of the worker.

@@ -39,7 +39,7 @@ bool MayAct(const MantriRules& rules, const NewAttempt& fresh, const MantriCandi
             bool waiting, bool speculate, Location&& location) {
   const double period = c.period;
   if ((now - c.started).seconds() < std::max(period, rules.min_age)) return false;
-  const auto known = fresh.Left(c.standing, now);
+  const auto known = SecondsLeft(rules, fresh, c.standing, now);
   if (!known) return false;
   const double left = *known, bytes = c.standing.bytes;
   const double needed = waiting ? period : rules.rho * period;

@@ -17,16 +17,19 @@ Reason WhyLeftAlone(const MantriRules& rules, const View& view, const AttemptId&
   const Task& task = *state.FindTask(id.task);
   if (spec.side_effects) return {ReasonCode::kSideEffects, "", {}};
   if (state.Waiting(id)) return {ReasonCode::kWaitsForInputs, "", {}};
+  if (const auto why = WhyNotInStage(rules, view, stage)) return *why;
+  if (ReadsUnseen(rules, view, task, nullptr)) return {ReasonCode::kUnseenNetwork, "", {}};
   const uint32_t live = OwnLive(task);
   if (live >= kMostRunning) return {MantriReason::kEnoughAttempts, "", {static_cast<double>(live)}};
   const StageStatistics& s = state.Counted(stage);
   const NewAttempt fresh(s, rules.running);
   const double told = static_cast<double>((rules.running ? s.told : s.costs).size());
-  if (!fresh.known()) return {MantriReason::kFewTold, "", {told, double{NewAttempt::kLeast}}};
+  if (!fresh.known())
+    return {MantriReason::kFewTold, "", {told, static_cast<double>(NewAttempt::Needed(s, rules.running))}};
   const Attempt& a = *state.FindAttempt(id);
   const Standing standing = StandingOf(task, a);
   const double age = (view.now() - standing.started).seconds();
-  const auto left = fresh.Left(standing, view.now());
+  const auto left = SecondsLeft(rules, fresh, standing, view.now());
   if (!left || (fresh.early() && standing.pace->from_start)) return {MantriReason::kNoEstimate, "", {age}};
   const double delta = ReportPeriod(rules, fresh, standing.bytes), least = std::max(delta, rules.min_age);
   if (age < least) return {ReasonCode::kTooYoung, "", {age, least}};
