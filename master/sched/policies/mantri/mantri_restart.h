@@ -24,7 +24,8 @@
 //   straggler's own slow rate among them. Reduces count in their third phase, from when they had their inputs. Nothing
 //   is done before half of the stage has reported so much, or three have finished. The paper (from memory) takes
 //   finished attempts only. In a stage of one wave that is too late: by then, a straggler of twice the median ends no
-//   later than a new attempt would.
+//   later than a new attempt would. samples=finished: only these, once half of the stage has finished. The first ones
+//   to finish are the fast ones, and with noisy reports running attempts tell little.
 // - outpaced, the default: the slower of two attempts is killed once it would end more than rho Delta after the other,
 //   the time that a speculative attempt must save. So the straggler gives its slot back early.
 // - margin (1). G: restarts only where t_rem > G E(t_new) + Delta. Both times are estimates, and Delta is a tenth of
