@@ -114,7 +114,7 @@ constexpr ReasonText kCoreTexts[] = {
     {ReasonCode::kReadsBound, "reads_bound",
      [](const Reason& r) -> std::string {
        const std::string why =
-           "no further attempt on workers without its input: reading that from another one is slow here";
+           "without a further attempt on workers that lack its input: reading that from another one is slow here";
        return r.numbers.empty() ? why
                                 : why + " (" + text::Decimal(r, 0) + " times as long as from its own, and " +
                                       text::Decimal(r, 1) + " is the limit)";
@@ -122,7 +122,7 @@ constexpr ReasonText kCoreTexts[] = {
     {ReasonCode::kCopiesBound, "copies_bound",
      [](const Reason& r) -> std::string {
        const std::string why =
-           "no further attempt: the network bounds phases of its size, and it would copy all inputs once more";
+           "without a further attempt: the network bounds phases of its size, and it would copy all inputs once more";
        return r.numbers.empty() ? why
                                 : why + " (" + text::Decimal(r, 0) + " % of their time is copying, and " +
                                       text::Decimal(r, 1) + " % is the limit)";
@@ -133,11 +133,11 @@ constexpr ReasonText kCoreTexts[] = {
            !r.numbers.empty() && r.numbers[0] == 0
                ? "stages spend " + text::Decimal(r, 1) + " % of their time on copies"
                : "reading from another worker takes " + text::Decimal(r, 0) + " times as long as from its own";
-       return "no further attempt: " + slow + ", and it would read beside the attempts that it should help";
+       return "without a further attempt: " + slow + ", and it would read beside the attempts that it should help";
      }},
     {ReasonCode::kUnseenNetwork, "unseen_network",
      [](const Reason&) -> std::string {
-       return "no further attempt: too few jobs have ended to know how long reading from another worker takes";
+       return "without a further attempt: too few jobs have ended to know how long reading from another worker takes";
      }},
     {ReasonCode::kExplainedByInput, "explained_by_input",
      [](const Reason& r) -> std::string {

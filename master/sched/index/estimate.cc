@@ -47,6 +47,7 @@ std::optional<Pace> PaceOf(const Attempt& a) {
     pace.longest_gap = std::max(pace.longest_gap, last.at - started);
   }
   pace.ns_per_byte = pace.window_ns / pace.window_bytes;
+  pace.taken = last.taken_bytes;
   pace.left = last.total_bytes - std::min(last.taken_bytes, last.total_bytes);
   pace.rest_ns = static_cast<double>(pace.left) * pace.window_ns / pace.window_bytes;
   pace.at = last.at;
@@ -87,8 +88,9 @@ Standing StandingOf(const Task& task, const Attempt& a) {
   return standing;
 }
 
-size_t NewAttempt::Needed(const StageStatistics& s, bool running) {
-  return running && s.costs.size() >= kLeast ? kLeast : std::max(kLeast, (size_t{s.sampled} + 1) / 2);
+bool NewAttempt::Enough(const StageStatistics& s, bool running) {
+  if (running) return s.told.size() >= kLeast && (s.costs.size() >= kLeast || 2 * s.told.size() >= s.sampled);
+  return s.costs.size() >= kLeast && s.durations.size() >= s.running;
 }
 
 NewAttempt::NewAttempt(const StageStatistics& s, bool running) {

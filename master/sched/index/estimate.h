@@ -19,6 +19,7 @@ struct Pace {
   double window_ns = 0, window_bytes = 0;
   // True if there is no second report. The window is then its whole life, with the time before the first byte.
   bool from_start = false;
+  uint64_t taken = 0;     // bytes, of its current phase
   uint64_t left = 0;      // bytes
   Instant at;             // of the last report
   Duration longest_gap;   // longest time between two of these reports
@@ -63,11 +64,10 @@ class NewAttempt {
   static constexpr size_t kSamples = 32;  // a guess: a quarter (delta) is eight of them
 
   NewAttempt() = default;  // nothing is known
-  // Uses finished attempts, once half have finished: the first ones are fast, and beside them all others look slow.
-  // running: also running ones that have read a tenth (Rating::told). Fast attempts read a tenth first, so there is no
-  // estimate before half have done so, or kLeast have finished. Needed: how many attempts there must be.
+  // Uses finished attempts, once half of those that began have finished: the first ones are fast, and beside them all
+  // others look slow. running: also running ones that have read a tenth (Rating::told). Fast attempts read a tenth
+  // first, so there is no estimate before half have done so, or kLeast have finished.
   NewAttempt(const StageStatistics& statistics, bool running);
-  static size_t Needed(const StageStatistics& statistics, bool running);
   bool known() const { return count_ > 0; }
   bool early() const { return early_; }  // known from running attempts only
   // Returns E(t_new) for d bytes. ChanceBelow returns P(t_new < seconds).
@@ -92,6 +92,7 @@ class NewAttempt {
  private:
   using Samples = std::array<double, kSamples>;
 
+  static bool Enough(const StageStatistics& statistics, bool running);
   std::optional<double> LeftByAge(const Standing& standing, Instant now) const;
 
   Samples costs_{};    // ascending

@@ -8,9 +8,8 @@ namespace mr::sim {
 
 namespace {
 
-constexpr double kTolerance = .005;  // half of the acceptance's 1 %, which holds for seeds that were not fitted
-// Halves a budget of 1 down to .001 slots of a thousand.
-constexpr int kSteps = 10;
+constexpr double kTolerance = kEqualSlotTime / 2;  // the rest is for seeds that were not fitted
+constexpr int kSteps = 10;                         // halves a budget of 1 down to kLeastBudget
 
 bool Fits(double slot_time) { return std::abs(slot_time - 1) <= kTolerance; }
 
@@ -30,10 +29,10 @@ std::string WithBudget(const std::string& list, double budget) {
 }
 
 Result<FittedBudget> FitBudget(const std::function<Result<double>(double budget)>& slot_time) {
-  FittedBudget most{1, 0}, least{0, 0};
+  FittedBudget most{1, 0}, least{kLeastBudget, 0};
   MR_ASSIGN_OR_RETURN(most.slot_time, slot_time(1));
   if (most.slot_time < 1 || Fits(most.slot_time)) return most;
-  MR_ASSIGN_OR_RETURN(least.slot_time, slot_time(0));
+  MR_ASSIGN_OR_RETURN(least.slot_time, slot_time(kLeastBudget));
   if (least.slot_time > 1 || Fits(least.slot_time)) return least;
   for (int step = 0; step < kSteps; ++step) {
     FittedBudget middle{(least.budget + most.budget) / 2, 0};

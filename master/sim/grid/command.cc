@@ -86,7 +86,9 @@ Result<size_t> RunGrid(const GridCommand& c) {
   GridOptions o;
   MR_ASSIGN_OR_RETURN(o.cells, Chosen(grid, c));
   for (const std::string& list : c.against) {
-    MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(WithBudget(list, 0)).With("--against '" + list + "'"));
+    for (const double budget : {kLeastBudget, 1.0}) {
+      MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(WithBudget(list, budget)).With("--against '" + list + "'"));
+    }
   }
   o.lists = c.against.empty() ? grid.references : c.against;
   // The limits of slot time are for the grid's first reference.

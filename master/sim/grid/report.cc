@@ -54,20 +54,23 @@ std::string Json(const CellVerdict& v, const std::string& list) {
 }
 
 // The ratios of slot time to each reference, with the reference's budget.
-std::string Json(const std::vector<Ratio>& slot_time, const std::vector<double>& budgets) {
+std::string Json(const std::vector<Ratio>& slot_time, const std::vector<std::optional<double>>& budgets) {
   std::string out = "[";
   for (size_t r = 0; r < slot_time.size(); ++r) {
-    out += (r > 0 ? ",{" : "{") + Json(slot_time[r]) + ",\"budget\":" + Number(budgets[r]) + "}";
+    out +=
+        (r > 0 ? ",{" : "{") + Json(slot_time[r]) + ",\"budget\":" + (budgets[r] ? Number(*budgets[r]) : "null") + "}";
   }
   return out + "]";
 }
 
-// Returns "0.998 of (1), 1.003 of (2) with budget 0.05".
-std::string SlotTimes(const std::vector<Ratio>& slot_time, const std::vector<double>& budgets) {
+// Returns "0.998 of (1), 1.003 of (2) with budget 0.05", and says where a budget did not make slot times equal.
+std::string SlotTimes(const std::vector<Ratio>& slot_time, const std::vector<std::optional<double>>& budgets) {
   std::string out;
   for (size_t r = 0; r < slot_time.size() && (r == 0 || !budgets.empty()); ++r) {
     out += (r > 0 ? ", " : "") + Printed("%.3f of ", slot_time[r].value) + Mark(r);
-    if (!budgets.empty()) out += Printed(" with budget %.3g", budgets[r]);
+    if (budgets.empty() || !budgets[r]) continue;
+    const bool equal = std::abs(slot_time[r].value - 1) <= kEqualSlotTime;
+    out += Printed(" with budget %.3g", *budgets[r]) + (equal ? "" : " (not equal)");
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // The results of a grid as a table and as JSON.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,12 @@ struct GridReport {
   uint32_t seeds = 20;
   std::vector<std::string> references, judged;  // lists
   struct Row {
-    const GridCell* cell = nullptr;     // of the grid, which outlives the report
-    std::string skipped;                // "" if it ran
-    double load = 0;                    // measured under the first reference
-    std::vector<CellVerdict> verdicts;  // by judged list
-    std::vector<double> budgets;        // by reference; empty if none of them has one
-    bool fails() const;                 // the first judged list is too slow or too expensive
+    const GridCell* cell = nullptr;              // of the grid, which outlives the report
+    std::string skipped;                         // "" if it ran
+    double load = 0;                             // measured under the first reference
+    std::vector<CellVerdict> verdicts;           // by judged list
+    std::vector<std::optional<double>> budgets;  // by reference; empty if none of them has one
+    bool fails() const;                          // the first judged list is too slow or too expensive
   };
   std::vector<Row> rows;  // cells that fail first, in the order of the file
   size_t failed() const;

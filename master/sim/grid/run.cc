@@ -81,7 +81,9 @@ class Work {
   void FitBudgets() {
     for (size_t c = next_cell_++; c < cells_.size() && !failed_; c = next_cell_++) {
       if (!cells_[c].skipped.empty()) continue;
+      const double before = ThreadSeconds();
       const Status fitted = FitBudgetsOf(&cells_[c]);
+      cells_[c].cpu += ThreadSeconds() - before;
       if (!fitted.ok()) return Fail(fitted);
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,11 @@
 namespace mr::sim {
 
 struct CellRuns {
-  size_t cell = 0;                         // index in Grid::cells
-  std::string skipped;                     // why it has not run; else ""
-  std::vector<std::string> lists;          // GridOptions::lists, with the cell's budgets in them
-  std::vector<double> budgets;             // by list; 0 for lists without a budget
-  std::vector<std::vector<SeedRun>> runs;  // by list, then by seed
+  size_t cell = 0;                             // index in Grid::cells
+  std::string skipped;                         // why it has not run; else ""
+  std::vector<std::string> lists;              // GridOptions::lists, with the cell's budgets in them
+  std::vector<std::optional<double>> budgets;  // by list
+  std::vector<std::vector<SeedRun>> runs;      // by list, then by seed
   // The load that came about: slot time under the first list, over all slots until the last submit. The mean over the
   // seeds.
   double load = 0;

@@ -98,9 +98,36 @@ TEST_F(MantriRestartTest, AHopefulPaceCountsTheWholeLifeToo) {
   EXPECT_NEAR(*left(quickened, 31), 8, 1e-6);
   const AttemptId begun = Start(2, 3, 20);
   Read(begun, 21, 2);
-  Read(begun, 22, 4);
+  Read(begun, 29, 4);
   EXPECT_FALSE(left(begun, 29.9)) << "it has read less than a tenth";
+  Read(begun, 30, 5);
   EXPECT_TRUE(left(begun, 30.1)) << "a new one takes 10 s";
+  // Its plan foresaw 100 bytes, and it found 50.
+  const AttemptId less = Start(3, 4, 20);
+  Read(less, 30, 25, 50);
+  Read(less, 31, 26, 50);
+  EXPECT_NEAR(*left(less, 31), 11.0 * 24 / 26, 1e-6);
+}
+
+TEST_F(MantriRestartTest, AHopefulPaceSeesWhatHangs) {
+  rules_.hopeful = true;
+  const AttemptId id = Start(0, 1, 20);
+  Read(id, 28, 80);
+  Read(id, 29, 90);
+  const NewAttempt fresh(state_.Counted(stage()), false);
+  const auto left = [&](double now) {
+    return SecondsLeft(rules_, fresh, StandingOf(*state_.FindTask(TaskOf(0)), *state_.FindAttempt(id)), Seconds2(now));
+  };
+  EXPECT_NEAR(*left(29), 1, 1e-6);
+  EXPECT_GT(*left(69), 20) << "it has said nothing for 40 s; its whole life would say 5 s";
+}
+
+TEST_F(MantriRestartTest, TasksWithoutBytesCountAmongThoseThatFinished) {
+  Begin({10, 10, 10});
+  for (uint32_t t = 0; t < 4; ++t) Start(t, 1 + t, 0);
+  EXPECT_FALSE(NewAttempt(state_.Counted(stage()), false).known()) << "three finished and four run";
+  state_.Commit({TaskOf(0), 1}, {1, 1, {0, 1}}, Seconds2(1));
+  EXPECT_TRUE(NewAttempt(state_.Counted(stage()), false).known());
 }
 
 TEST_F(MantriRestartTest, TheFirstToFinishShowNothingBeforeHalfHave) {

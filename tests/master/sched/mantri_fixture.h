@@ -78,7 +78,7 @@ class MantriRestartTest : public testing::Test {
   std::optional<MantriAct> Judge(uint32_t task, double now, bool waiting, double gamma = kNoRestarts,
                                  uint32_t worker = 20) const {
     EXPECT_EQ(state_.CheckStatistics(), "");
-    MantriRules rules;
+    MantriRules rules = rules_;
     rules.gamma = gamma;
     const NewAttempt fresh(state_.Counted(stage()), running_);
     if (!fresh.known()) return std::nullopt;
@@ -93,6 +93,7 @@ class MantriRestartTest : public testing::Test {
   }
 
   State state_;
+  MantriRules rules_;
   uint32_t jobs_ = 0;
   bool running_ = false;  // samples of those that run, too
 };

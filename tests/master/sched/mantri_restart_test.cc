@@ -51,6 +51,13 @@ TEST_F(MantriRestartTest, IsBegunAnewWhereThatIsSoonerByMoreThanAReport) {
   EXPECT_FALSE(Judge(1, HalfRead(2, 11.1), false, 3)) << "only while tasks wait";
 }
 
+TEST_F(MantriRestartTest, AMarginDelaysRestarts) {
+  rules_.margin = 2;
+  rules_.delta = 1;  // no speculative attempts
+  EXPECT_FALSE(Judge(0, HalfRead(0, 20.9), true, 3));
+  EXPECT_TRUE(Judge(1, HalfRead(1, 21.1), true, 3));
+}
+
 TEST_F(MantriRestartTest, AfterGammaRestartsItGetsASpeculativeAttempt) {
   for (int i = 0; i < 2; ++i) End(Start(0, 1 + i, 0, i == 0 ? Cause::kFirst : Cause::kRestart), 5);
   const double now = HalfRead(0, 30, 3, Cause::kRestart);
@@ -169,7 +176,7 @@ TEST_F(MantriRestartTest, SaysWhyAnAttemptIsLeftAlone) {
   const Reason now = why(1, 25);
   EXPECT_EQ(now.code, MantriReason::kSavesLittleNow);
   EXPECT_THAT(now.numbers, testing::ElementsAre(testing::DoubleNear(5, 1e-6), testing::DoubleNear(10, 1e-6),
-                                                testing::DoubleNear(1, 1e-6), 0, 25));
+                                                testing::DoubleNear(1, 1e-6), 0, 25, 1));
   EXPECT_THAT(Explain(now), testing::HasSubstr("5.00 s are left, and a new attempt takes 10.00 s; while tasks wait, "));
   Read(Start(2, 3, 20), 70, 50);
   EXPECT_EQ(why(2, 70).code, MantriReason::kPays);
@@ -181,7 +188,7 @@ TEST_F(MantriRestartTest, SaysWhyAnAttemptIsLeftAlone) {
   }
   const Reason few = why(1, 25);
   EXPECT_EQ(few.code, MantriReason::kFewTold);
-  EXPECT_THAT(few.numbers, testing::ElementsAre(4, 10)) << "four of twenty have finished";
+  EXPECT_THAT(few.numbers, testing::ElementsAre(4, 3)) << "four of twenty have finished";
   const Reason begun = why(1, 25, true);
   EXPECT_EQ(begun.code, MantriReason::kSavesLittle);
   EXPECT_THAT(begun.numbers, testing::ElementsAre(testing::DoubleNear(5, 1e-6), testing::DoubleNear(10, 1e-6),
@@ -277,6 +284,9 @@ TEST_F(MantriRestartTest, KeepsTheFastestAttemptsOnceTheLastHasRunForAReport) {
   };
   EXPECT_THAT(killed(60, {}), testing::IsEmpty()) << "Delta is a second";
   EXPECT_THAT(killed(60.6, {}), testing::ElementsAre(slowest.number));
+  MantriRules hopeful;
+  hopeful.hopeful = true;
+  EXPECT_THAT(killed(60.6, hopeful), testing::ElementsAre(slowest.number)) << "not the one that has just begun";
   MantriRules one;
   one.alpha = 1;
   EXPECT_THAT(killed(60.6, one), testing::ElementsAre(young.number, slowest.number));
@@ -356,10 +366,16 @@ TEST(MantriClusterTest, OneTaskWithTenTimesTheInputIsLeftAlone) {
 
 // MayAct agrees with JudgeTask for tasks that read at any pace, on workers of any speed. The cached view of a stage
 // equals a new one.
-TEST_F(MantriRestartTest, NothingThatIsToBeDoneIsPassedOver) {
+class MantriMayTest : public MantriRestartTest, public testing::WithParamInterface<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(Paces, MantriMayTest, testing::Bool());
+
+TEST_P(MantriMayTest, NothingThatIsToBeDoneIsPassedOver) {
   Begin({5, 8, 9, 12, 30});
   MantriRules rules;
   rules.min_age = 1;
+  rules.hopeful = GetParam();
+  rules.margin = GetParam() ? 2 : 1;
   constexpr double kAny = -std::numeric_limits<double>::infinity();
   struct Mode {
     bool waiting, speculate;
@@ -394,7 +410,8 @@ TEST_F(MantriRestartTest, NothingThatIsToBeDoneIsPassedOver) {
           return MayAct(rules, seen.fresh, c, view.now(), least, mode.waiting, mode.speculate,
                         [&] { return location; });
         };
-        ASSERT_EQ(may(kAny), act.has_value()) << "these have run nowhere else, and were not restarted";
+        ASSERT_TRUE(may(kAny) || !act);
+        ASSERT_TRUE(act || !may(kAny) || GetParam()) << "these have run nowhere else, and were not restarted";
         if (!act) continue;
         ++mode.acts;
         EXPECT_TRUE(may(act->saves - 1));

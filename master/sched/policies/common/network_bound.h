@@ -6,10 +6,11 @@
 //                      each. Slow above kSlowReads. Splits of less than half of the largest are left out: what an
 //                      attempt takes to start would count as a slow read
 //   copies of outputs: share of their work for which reduces copy inputs that are all made, by the phase's bin
-//                      (job_bins.h). They bound it above kMostlyCopies
+//                      (job_bins.h) and of all phases. They bound a phase of the bin above kMostlyCopies, and the whole
+//                      network is narrow above kNarrowCopies of all
 //
-// Nothing is bound before some attempts have been seen. The sums are facts of the policy that learns; later phases
-// weigh more, and without new reads from elsewhere what is known of them is forgotten.
+// Nothing is bound before some attempts have been seen. The sums are facts of the policy that learns, and of the list
+// that its jobs have; later phases weigh more, and without new reads from elsewhere what is known of them is forgotten.
 #pragma once
 
 #include <optional>
@@ -41,7 +42,7 @@ class NetworkBound {
   // Returns why nothing should read from another worker beside first attempts: reads of splits are slow, or phases of
   // all sizes copy for more than kNarrowCopies of their time. Cost: four facts.
   std::optional<Reason> WhyNotAny(const View& view) const;
-  // Returns whether enough has been seen to call reads of splits slow, or copies of a phase, or not.
+  // Returns whether enough has ever been seen to call reads of splits slow, or copies of phases of this size.
   bool KnowsReads(const View& view) const;
   bool KnowsCopies(const View& view, const Job& job, uint32_t stage) const;
   // Counts these jobs, which have ended. Walks their tasks.

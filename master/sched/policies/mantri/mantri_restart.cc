@@ -131,11 +131,11 @@ class MantriRestart final : public Policy {
     const State& state = view.state();
     const Stage& stage = *state.FindStage(id);
     const StageStatistics& s = stage.statistics;
-    if (!s.speculable() || WhyNotInStage(rules_, view, id)) return std::nullopt;
+    if (!s.speculable()) return std::nullopt;
     const size_t depth = waiting ? kSeenWhileWaiting : kCandidatesSeen;
     const MantriStage& seen = stages_.Look(state, id, depth);
     const NewAttempt& fresh = seen.fresh;
-    if (!fresh.known()) return std::nullopt;
+    if (!fresh.known() || WhyNotInStage(rules_, view, id)) return std::nullopt;
     std::optional<double> factor;
     const auto location = [&] {
       if (!factor) factor = worker != nullptr ? LocationFactor(state, id, worker->id, fresh.mean()) : 1;
@@ -187,6 +187,10 @@ class MantriRestart final : public Policy {
       if (job->stages[s].statistics.doubled.empty()) continue;
       const StageStatistics& statistics = view.state().Counted({id, s});
       const NewAttempt fresh(statistics, rules_.running);
+      if (!fresh.known()) {
+        next = std::min(next.value_or(rules_.report), rules_.report);
+        continue;
+      }
       for (const uint32_t t : statistics.doubled) {
         const Task& task = job->stages[s].tasks[t];
         if (OwnLive(task) <= rules_.alpha) continue;

@@ -27,10 +27,12 @@ std::optional<double> SecondsLeft(const MantriRules& rules, const NewAttempt& fr
                                   Instant now) {
   const std::optional<double> left = fresh.Left(standing, now);
   if (!rules.hopeful || !left || standing.since || !standing.pace) return left;
+  const Pace& pace = *standing.pace;
+  if (now - pace.at > std::max(kReportPeriod, pace.longest_gap)) return left;  // it may hang
   const double age = (now - standing.started).seconds();
-  const double rest = static_cast<double>(standing.pace->left), taken = standing.bytes - rest;
-  if (taken < kPaceFrom * standing.bytes && age < fresh.Expected(standing.bytes, 1)) return std::nullopt;
-  return taken > 0 ? std::min(*left, age * rest / taken + fresh.wrapup()) : *left;
+  const auto taken = static_cast<double>(pace.taken), rest = static_cast<double>(pace.left);
+  if (taken < kPaceFrom * (taken + rest) && age < fresh.Expected(standing.bytes, 1)) return std::nullopt;
+  return std::min(*left, age * rest / taken + fresh.wrapup());
 }
 
 double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double bytes) {
@@ -45,18 +47,26 @@ std::optional<Reason> WhyNotInStage(const MantriRules& rules, const View& view, 
   return std::nullopt;
 }
 
-bool ReadsUnseen(const MantriRules& rules, const View& view, const Task& task, const Worker* worker) {
-  if (rules.network.KnowsReads(view)) return false;
-  return (worker != nullptr && ReadsElsewhere(task, worker->id)) ||
-         std::any_of(task.attempts.begin(), task.attempts.end(),
-                     [&](const Attempt& a) { return a.live() && ReadsElsewhere(task, a.worker); });
+bool ReadsUnseen(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker) {
+  const Task& task = *view.state().FindTask(id);
+  if (task.plan.preferred.empty() || rules.network.KnowsReads(view)) return false;
+  if (std::any_of(task.attempts.begin(), task.attempts.end(),
+                  [&](const Attempt& a) { return a.live() && ReadsElsewhere(task, a.worker); })) {
+    return true;
+  }
+  if (worker != nullptr) return ReadsElsewhere(task, worker->id);
+  const auto& free = view.state().free(view.state().Spec(id.stage_id()).slot_kind);
+  return std::none_of(task.plan.preferred.begin(), task.plan.preferred.end(), [&](WorkerId at) {
+    return free.count(at) > 0 &&
+           std::none_of(task.attempts.begin(), task.attempts.end(), [at](const Attempt& a) { return a.worker == at; });
+  });
 }
 
 std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker,
                                    const NewAttempt& fresh, double location, bool waiting, bool speculate) {
   const Task& task = *view.state().FindTask(id);
   const uint32_t own = OwnLive(task);  // without clones on lent slots, which may end at any instant
-  if (own >= kMostRunning || own == 0 || ReadsUnseen(rules, view, task, worker)) return std::nullopt;
+  if (own >= kMostRunning || own == 0 || ReadsUnseen(rules, view, id, worker)) return std::nullopt;
   double left = kNever, youngest = kNever, bytes = 0, anew = 0, made = 0;
   AttemptId attempt;
   for (const Attempt& a : task.attempts) {
@@ -101,7 +111,7 @@ double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id,
     bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
     const Standing standing = StandingOf(task, a);
     if (!standing.pace || standing.pace->from_start) untold = std::min(untold, AgeOf(a, view.now()));
-    attempts.emplace_back(SecondsLeft(rules, fresh, standing, view.now()).value_or(kNever), a.number);
+    attempts.emplace_back(fresh.Left(standing, view.now()).value_or(kNever), a.number);
   }
   const double delta = ReportPeriod(rules, fresh, bytes);
   if (youngest < delta) return std::max(delta - youngest, 1e-3);

@@ -38,9 +38,10 @@ std::optional<double> SecondsLeft(const MantriRules& rules, const NewAttempt& fr
 double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double bytes);
 // Returns why nothing may be done in this stage: the network bounds it, or all reads from other workers.
 std::optional<Reason> WhyNotInStage(const MantriRules& rules, const View& view, const StageId& id);
-// Returns whether an attempt of the task, or one on this worker (null: on any), reads its split from another worker
-// while nobody knows what such a read takes: its time cannot be compared with that of others.
-bool ReadsUnseen(const MantriRules& rules, const View& view, const Task& task, const Worker* worker);
+// Returns whether an attempt of the task, or one on this worker, reads its split from another worker while nobody knows
+// how long such a read takes: its time cannot be compared with that of others. worker null: on each worker that could
+// run it now.
+bool ReadsUnseen(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker);
 // Returns the best act for the task with a slot of this worker (null: of any); nothing if there is none. waiting: other
 // tasks wait for the slot. speculate: a speculative attempt may start, else the task may only be restarted. location:
 // the factor of the worker.

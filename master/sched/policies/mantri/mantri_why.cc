@@ -18,14 +18,13 @@ Reason WhyLeftAlone(const MantriRules& rules, const View& view, const AttemptId&
   if (spec.side_effects) return {ReasonCode::kSideEffects, "", {}};
   if (state.Waiting(id)) return {ReasonCode::kWaitsForInputs, "", {}};
   if (const auto why = WhyNotInStage(rules, view, stage)) return *why;
-  if (ReadsUnseen(rules, view, task, nullptr)) return {ReasonCode::kUnseenNetwork, "", {}};
+  if (ReadsUnseen(rules, view, id.task, nullptr)) return {ReasonCode::kUnseenNetwork, "", {}};
   const uint32_t live = OwnLive(task);
   if (live >= kMostRunning) return {MantriReason::kEnoughAttempts, "", {static_cast<double>(live)}};
   const StageStatistics& s = state.Counted(stage);
   const NewAttempt fresh(s, rules.running);
   const double told = static_cast<double>((rules.running ? s.told : s.costs).size());
-  if (!fresh.known())
-    return {MantriReason::kFewTold, "", {told, static_cast<double>(NewAttempt::Needed(s, rules.running))}};
+  if (!fresh.known()) return {MantriReason::kFewTold, "", {told, double{NewAttempt::kLeast}}};
   const Attempt& a = *state.FindAttempt(id);
   const Standing standing = StandingOf(task, a);
   const double age = (view.now() - standing.started).seconds();
@@ -40,7 +39,7 @@ Reason WhyLeftAlone(const MantriRules& rules, const View& view, const AttemptId&
   const double anew = fresh.Expected(standing.bytes, 1), c = live;
   if (!wait) return {MantriReason::kSavesLittle, "", {*left, anew, rules.rho * delta}};
   const double chance = fresh.ChanceBelow(*left * c / (c + 1), standing.bytes, 1);
-  return {MantriReason::kSavesLittleNow, "", {*left, anew, delta, chance * 100, rules.delta * 100}};
+  return {MantriReason::kSavesLittleNow, "", {*left, anew, delta, chance * 100, rules.delta * 100, rules.margin}};
 }
 
 }  // namespace mr::sched

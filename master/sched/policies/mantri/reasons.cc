@@ -49,8 +49,7 @@ constexpr ReasonText kMantriTexts[] = {
     {MantriReason::kFewTold, "few_told",
      [](const Reason& r) -> std::string {
        return "not judged yet: " + text::Count(r, 0, "attempt of its stage shows", "attempts of its stage show") +
-              " how long one takes; at least " + text::Number(r, 1) +
-              " must, and half of the running attempts or some finished ones";
+              " how long one takes; at least " + text::Number(r, 1) + " must, and half of those that have begun";
      }},
     {MantriReason::kNoEstimate, "no_estimate",
      [](const Reason& r) -> std::string {
@@ -70,10 +69,13 @@ constexpr ReasonText kMantriTexts[] = {
      }},
     {MantriReason::kSavesLittleNow, "saves_little_now",
      [](const Reason& r) -> std::string {
+       const std::string restart = r.numbers.size() < 6 || r.numbers[5] == 1
+                                       ? "it must be sooner by more than a report period, " + text::Decimal(r, 2) + " s"
+                                       : "there must be more than " + text::Number(r, 5) +
+                                             " times that left and a report period, " + text::Decimal(r, 2) + " s";
        return "not restarted, and without a speculative attempt: " + text::Decimal(r, 0) +
-              " s are left, and a new attempt takes " + text::Decimal(r, 1) +
-              " s; while tasks wait, it must be sooner by more than a report period, " + text::Decimal(r, 2) +
-              " s, or save slot time with a chance above " + text::Number(r, 4) + " %, and that is " +
+              " s are left, and a new attempt takes " + text::Decimal(r, 1) + " s; while tasks wait, " + restart +
+              ", or it must save slot time with a chance above " + text::Number(r, 4) + " %, and that is " +
               text::Number(r, 3) + " %";
      }},
     {MantriReason::kPays, "pays",

@@ -32,7 +32,8 @@ struct MantriReason {
   static constexpr ReasonCode kEnoughAttempts{80};
   // No speculative attempt: it would save too little {seconds left, of a new one, least to save}
   static constexpr ReasonCode kSavesLittle{81};
-  // The same while tasks wait: {seconds left, of a new one, report period, chance that an attempt saves: %, least: %}
+  // The same while tasks wait: {seconds left, of a new one, report period, chance that an attempt saves: %, least: %,
+  // times a new one's seconds that must be left for a restart}
   static constexpr ReasonCode kSavesLittleNow{82};
   // It gets one once a worker is free {seconds left, of a new one}
   static constexpr ReasonCode kPays{83};
