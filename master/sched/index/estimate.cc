@@ -95,9 +95,7 @@ bool NewAttempt::Enough(const StageStatistics& s, bool running) {
 
 NewAttempt::NewAttempt(const StageStatistics& s, bool running) {
   const Ranked<double>& costs = running ? s.told : s.costs;
-  const bool enough =
-      running ? s.costs.size() >= kLeast || 2 * s.told.size() >= s.sampled : 2 * s.costs.size() >= s.sampled;
-  if (costs.size() < kLeast || !enough) return;
+  if (!Enough(s, running)) return;
   early_ = s.costs.size() < kLeast;
   count_ = std::min(kSamples, costs.size());
   for (size_t i = 0; i < count_; ++i) {

@@ -123,11 +123,10 @@ TEST_F(MantriRestartTest, AHopefulPaceSeesWhatHangs) {
 }
 
 TEST_F(MantriRestartTest, TasksWithoutBytesCountAmongThoseThatFinished) {
-  Begin({10, 10, 10});
-  for (uint32_t t = 0; t < 4; ++t) Start(t, 1 + t, 0);
-  EXPECT_FALSE(NewAttempt(state_.Counted(stage()), false).known()) << "three finished and four run";
-  state_.Commit({TaskOf(0), 1}, {1, 1, {0, 1}}, Seconds2(1));
-  EXPECT_TRUE(NewAttempt(state_.Counted(stage()), false).known());
+  Begin({10, 10, 10}, 5);
+  for (uint32_t t = 0; t < 5; ++t) state_.Commit(Start(t, 1 + t, 0), {1, 1, {t, 1}}, Seconds2(1));
+  for (uint32_t t = 5; t < 10; ++t) Start(t, 1 + t, 0);
+  EXPECT_TRUE(NewAttempt(state_.Counted(stage()), false).known()) << "eight finished, three of them with bytes";
 }
 
 TEST_F(MantriRestartTest, TheFirstToFinishShowNothingBeforeHalfHave) {

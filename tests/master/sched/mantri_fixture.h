@@ -22,7 +22,8 @@ class MantriRestartTest : public testing::Test {
  protected:
   MantriRestartTest() { Begin({10, 10, 10, 10}); }
 
-  void Begin(const std::vector<double>& finished) {
+  // Tasks 0 to `empty` - 1 have no input.
+  void Begin(const std::vector<double>& finished, uint32_t empty = 0) {
     ConfigChanged config;
     config.policies = "fifo";
     state_.SetConfig(config, {});
@@ -44,6 +45,7 @@ class MantriRestartTest : public testing::Test {
     StagePlanned plan{job.job, 0, 1, std::vector<TaskPlan>(20), ""};
     for (TaskPlan& t : plan.tasks) t.input_bytes = 100;
     plan.tasks[5].input_bytes = 500;
+    for (uint32_t t = 0; t < empty; ++t) plan.tasks[t].input_bytes = 0;
     state_.SetPlan(plan, {});
     for (uint32_t i = 0; i < finished.size(); ++i) {
       const AttemptId id = Start(10 + i, 10 + i, 0);

@@ -24,8 +24,8 @@
 //   straggler's own slow rate among them. Reduces count in their third phase, from when they had their inputs. Nothing
 //   is done before half of the stage has reported so much, or three have finished. The paper (from memory) takes
 //   finished attempts only. In a stage of one wave that is too late: by then, a straggler of twice the median ends no
-//   later than a new attempt would. samples=finished: only these, once half of the attempts that began have finished.
-//   The first ones are the fast ones, and with noisy reports running attempts tell little.
+//   later than a new attempt would. samples=finished: only these, once half of the attempts that began have finished:
+//   the first to finish are fast, and reports of running ones may be wrong.
 // - outpaced, the default: the slower of two attempts is killed once it would end more than rho Delta after the other,
 //   the time that a speculative attempt must save. So the straggler gives its slot back early.
 // - margin (1). G: restarts only where t_rem > G E(t_new) + Delta. Both times are estimates, and Delta is a tenth of
@@ -34,10 +34,9 @@
 //   before it has read a tenth, or has run for E(t_new). One late or wrong report makes the first wrong, a slow start
 //   both, and a restart loses what was done. Where a report is overdue, only the last reports count: it may hang.
 // - network (off). on: each act moves an input once more. So nothing is done in a stage whose copies the network
-// bounds,
-//   nor anywhere while the network is narrow (network_bound.h). Until reads from other workers have been seen, tasks
-//   whose split has a place are judged only where they run beside it, for workers that have it, too. Until copies of
-//   stages of its size have been seen, nothing is done in a stage that copies.
+//   bounds, nor anywhere while the network is narrow (network_bound.h). Until reads from other workers have been seen,
+//   tasks whose split has a place are judged only where they run beside it, for workers that have it, too. Until copies
+//   of stages of its size have been seen, nothing is done in a stage that copies.
 // - No attempt is ended for its rate before it has reported twice, or been silent for three Delta. A task gets at most
 //   2 + gamma speculative attempts in its life.
 // - If the pace is of no more use, t_rem comes from the distribution of others, given the time taken so far
