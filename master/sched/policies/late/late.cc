@@ -18,15 +18,13 @@ constexpr double kJudgedFrom = .1;
 
 class Late final : public Speculation {
  public:
-  Late(Options options, double cap, double slow_task, double slow_node, bool by_phases, double gain, double slack,
-       double outpaced)
+  Late(Options options, double cap, double slow_task, double slow_node, bool by_phases, double gain, double outpaced)
       : Speculation(options),
         cap_(cap),
         slow_task_(slow_task),
         slow_node_(slow_node),
         by_phases_(by_phases),
         gain_(gain),
-        slack_(slack),
         outpaced_(outpaced) {}
   std::string_view name() const override { return "late"; }
   void AddNeeds(Needs* needs) const override {
@@ -49,12 +47,6 @@ class Late final : public Speculation {
 
   bool Shuns(const Job& job, WorkerId worker) const override { return SlowNode(job.statistics, worker); }
 
-  // Returns the rate from which an attempt is not slow.
-  double Threshold(const StageStatistics& s) const {
-    const double percentile = Percentile(s.rates, slow_task_);
-    return slack_ > 0 ? std::min(percentile, Percentile(s.rates, .5) / slack_) : percentile;
-  }
-
   // Waits for as long as a new attempt takes: if this attempt hangs, its task takes at most twice as long.
   bool Again(const View& view, StageId id, const Task& task, const Attempt& a) const override {
     const double silent = SilentFor(view, a).seconds();
@@ -70,7 +62,7 @@ class Late final : public Speculation {
     if (!estimate)
       return Reason{LateReason::kNotReported, "", {Age(view, a).seconds(), OverdueAt(s, task, a).seconds()}};
     const LateEstimate e = *estimate;
-    const double threshold = Threshold(s), anew = SecondsAnew(view, id.task.stage_id(), s, task, a);
+    const double threshold = Percentile(s.rates, slow_task_), anew = SecondsAnew(view, id.task.stage_id(), s, task, a);
     if (e.rate >= threshold) return Reason{LateReason::kNotSlow, "", {e.rate * 100, threshold * 100}};
     if (gain_ > 0 && e.left <= gain_ * anew) return Reason{LateReason::kNoGain, "", {e.left, anew}};
     const double slow = options().network.SlowReads(view, task);
@@ -126,7 +118,7 @@ class Late final : public Speculation {
   std::optional<Choice> Pick(const View& view, StageId id, const Worker* worker) const override {
     const Stage& stage = *view.state().FindStage(id);
     const StageStatistics& s = stage.statistics;
-    const double threshold = Threshold(s);
+    const double threshold = Percentile(s.rates, slow_task_);
     std::optional<Choice> best;
     double longest = 0;
     const auto consider = [&](AttemptKey key) {
@@ -163,7 +155,6 @@ class Late final : public Speculation {
   double cap_, slow_task_, slow_node_;
   bool by_phases_;
   double gain_;      // 0: off
-  double slack_;     // 0: off
   double outpaced_;  // 0: off
 };
 
@@ -177,11 +168,10 @@ Result<std::unique_ptr<Policy>> MakeLate(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const double slow_task, params->Number("slow_task", 0.25, 0, 1));
   MR_ASSIGN_OR_RETURN(const double slow_node, params->Number("slow_node", 0.25, 0, 1));
   MR_ASSIGN_OR_RETURN(const double gain, params->Number("gain", 0, 0, 100));
-  MR_ASSIGN_OR_RETURN(const double slack, params->Number("slack", 0, 0, 100));
   MR_ASSIGN_OR_RETURN(const double outpaced, params->Number("outpaced", 0, 0, 100));
   MR_ASSIGN_OR_RETURN(const size_t estimator, params->Choice("estimator", {"score", "phases"}));
   return std::unique_ptr<Policy>(
-      std::make_unique<Late>(options, cap, slow_task, slow_node, estimator == 1, gain, slack, outpaced));
+      std::make_unique<Late>(options, cap, slow_task, slow_node, estimator == 1, gain, outpaced));
 }
 
 }  // namespace mr::sched
