@@ -44,8 +44,8 @@ TEST(LateTest, ShortTasksNeedAShorterMinimalAge) {
   EXPECT_NEAR(Nodes("fifo,late(min_age=1s)", nodes).Run(6), 2.5, 1);
 }
 
-// With the default list tasks of a second get a speculative attempt within seconds. Tasks that differ by a tenth get
-// none, though the slowest quarter is always below the percentile.
+// With the default list tasks of a second get a speculative attempt within seconds. Of tasks that differ by a tenth
+// few get one, though the slowest quarter is always below the percentile.
 TEST(LateTest, TheDefaultListSuitsShortTasksAndWastesLittleOnLongOnes) {
   std::vector<double> short_ones(10, 1), long_ones;
   short_ones[3] = 20;
@@ -54,8 +54,8 @@ TEST(LateTest, TheDefaultListSuitsShortTasksAndWastesLittleOnLongOnes) {
   Nodes usual(kDefaultPolicies, long_ones), paper("fifo,late(min_age=1s)", long_ones);
   usual.Run(20);
   paper.Run(20);
-  EXPECT_EQ(usual.speculative(), 0);
-  EXPECT_GT(paper.speculative(), 0);
+  EXPECT_LE(usual.speculative(), 2);
+  EXPECT_GT(paper.speculative(), 4);
 }
 
 // skew_check computes an attempt's wait from the ends of upstream tasks. A policy without it does not keep them.

@@ -47,6 +47,13 @@ class Late final : public Speculation {
 
   bool Shuns(const Job& job, WorkerId worker) const override { return SlowNode(job.statistics, worker); }
 
+  // Returns how many times the time of a new attempt must be left. Where the network bounds a stage, finished attempts
+  // do not show what a new one takes: they copied beside each other, and it copies alone.
+  double GainAsked(const View& view, StageId id) const {
+    if (gain_ == 0 || options().network.WhyNotAny(view)) return 0;
+    return options().network.WhyNotCopy(view, *view.state().FindJob(id.job), id.stage) ? 0 : gain_;
+  }
+
   // Waits for as long as a new attempt takes: if this attempt hangs, its task takes at most twice as long.
   bool Again(const View& view, StageId id, const Task& task, const Attempt& a) const override {
     const double silent = SilentFor(view, a).seconds();
@@ -64,7 +71,8 @@ class Late final : public Speculation {
     const LateEstimate e = *estimate;
     const double threshold = Percentile(s.rates, slow_task_), anew = SecondsAnew(view, id.task.stage_id(), s, task, a);
     if (e.rate >= threshold) return Reason{LateReason::kNotSlow, "", {e.rate * 100, threshold * 100}};
-    if (gain_ > 0 && e.left <= gain_ * anew) return Reason{LateReason::kNoGain, "", {e.left, anew}};
+    if (const double gain = GainAsked(view, id.task.stage_id()); gain > 0 && e.left <= gain * anew)
+      return Reason{LateReason::kNoGain, "", {e.left, anew}};
     const double slow = options().network.SlowReads(view, task);
     if (slow > 0 && e.left <= kGainElsewhere * slow * anew) return options().network.WhyNotRead(view, task);
     const SlotKind kind = view.state().Spec(id.task.stage_id()).slot_kind;
@@ -118,7 +126,7 @@ class Late final : public Speculation {
   std::optional<Choice> Pick(const View& view, StageId id, const Worker* worker) const override {
     const Stage& stage = *view.state().FindStage(id);
     const StageStatistics& s = stage.statistics;
-    const double threshold = Percentile(s.rates, slow_task_);
+    const double threshold = Percentile(s.rates, slow_task_), asked = GainAsked(view, id);
     std::optional<Choice> best;
     double longest = 0;
     const auto consider = [&](AttemptKey key) {
@@ -128,7 +136,7 @@ class Late final : public Speculation {
       const LateEstimate e = *estimate;
       if (e.rate >= threshold || (best && e.left <= longest)) return;
       const double gain = e.left / std::max(1e-9, SecondsAnew(view, id, s, stage.tasks[key.first], a));
-      if (gain_ > 0 && gain <= gain_) return;
+      if (asked > 0 && gain <= asked) return;
       if (!Eligible(view, id, key, worker)) return;
       longest = e.left;
       best = Choice{key, {LateReason::kLongestToEnd, "", {e.left, e.rate * 100, threshold * 100}}, gain};

@@ -31,7 +31,7 @@
 // - margin (1). G: restarts only where t_rem > G E(t_new) + Delta. Both times are estimates, and Delta is a tenth of
 //   them: in a stage of equal tasks with noisy reports, attempts are restarted in vain.
 // - pace. recent: t_rem by the last reports. hopeful: by the better of these and of the attempt's whole life, and not
-//   before it has read a tenth, or has run for E(t_new). One late or wrong report makes the first wrong, a slow start
+//   before it has read a quarter, or has run for E(t_new). One late or wrong report makes the first wrong, a slow start
 //   both, and a restart loses what was done. Where a report is overdue, only the last reports count: it may hang.
 // - network (off). on: each act moves an input once more. So nothing is done in a stage whose copies the network
 //   bounds, nor anywhere while the network is narrow (network_bound.h). Until reads from other workers have been seen,
