@@ -135,7 +135,7 @@ double NewAttempt::CostAt(double q) const {
   return costs_[std::min(static_cast<size_t>(rank), count_ - 1)];
 }
 
-double LocationFactor(const State& state, const StageId& id, WorkerId worker, double usual) {
+double LocationFactor(const State& state, const StageId& id, WorkerId worker, double usual, const AttemptId* without) {
   const StageStatistics& s = state.Counted(id);
   const bool measured = s.measured_bytes > 0 && s.measured_work > 0;
   if (measured) usual = static_cast<double>(s.measured_work) / static_cast<double>(s.measured_bytes);
@@ -146,7 +146,7 @@ double LocationFactor(const State& state, const StageId& id, WorkerId worker, do
     bytes = static_cast<double>(it->second.bytes);
   }
   for (const AttemptId& running : state.FindWorker(worker)->attempts) {
-    if (running.task.stage_id() != id) continue;
+    if (running.task.stage_id() != id || (without != nullptr && running == *without)) continue;
     const Attempt& a = *state.FindAttempt(running);
     const double cost = measured ? a.rating.cost : a.rating.told;
     if (!a.rating.running || cost == 0) continue;

@@ -104,7 +104,9 @@ class NewAttempt {
 };
 
 // Returns this worker's time per byte in this stage, from finished and running attempts there, as a multiple of the
-// mean of all finished attempts. Before any has finished, as a multiple of `usual` ns. 1 if nothing is known.
-double LocationFactor(const State& state, const StageId& stage, WorkerId worker, double usual);
+// mean of all finished attempts. Before any has finished, as a multiple of `usual` ns. 1 if nothing is known. without:
+// a running attempt that does not count; may be null.
+double LocationFactor(const State& state, const StageId& stage, WorkerId worker, double usual,
+                      const AttemptId* without = nullptr);
 
 }  // namespace mr::sched

@@ -159,6 +159,8 @@ TEST_F(MantriRestartTest, SlowWorkersAreExpectedToBeSlow) {
   EXPECT_EQ(LocationFactor(state_, stage(), {20}, 0), 1);
   HalfRead(0, 30, 14);  // predicted to take 60 s, as seen so far
   EXPECT_NEAR(LocationFactor(state_, stage(), {14}, 0), 3, 1e-6);
+  const AttemptId own{TaskOf(0), 1};
+  EXPECT_EQ(LocationFactor(state_, stage(), {14}, 0, &own), 1) << "nothing else ran there";
   EXPECT_TRUE(Judge(0, 50, true, 0, 12));
   EXPECT_FALSE(Judge(0, 50, true, 0, 13)) << "20 s on average, 50 there";
 }

@@ -58,6 +58,19 @@ TEST_F(MantriRestartTest, AMarginDelaysRestarts) {
   EXPECT_TRUE(Judge(1, HalfRead(1, 21.1), true, 3));
 }
 
+TEST_F(MantriRestartTest, ASlotOnASlowWorkerIsNoGainForTheTaskThatGetsIt) {
+  Begin({10, 10, 10, 50});
+  HalfRead(0, 30, 13);
+  const double now = HalfRead(1, 30, 14);
+  EXPECT_TRUE(Judge(0, now, true, 1)->anew) << "30 s left, 20 anew";
+  rules_.own_slot = true;
+  EXPECT_FALSE(Judge(0, now, true, 1)) << "another task takes 50 s there";
+  const Reason why = WhyLeftAlone(rules_, View(state_, Seconds2(now)), {TaskOf(0), 1});
+  EXPECT_EQ(why.code, MantriReason::kSlowSlot);
+  EXPECT_THAT(Explain(why), testing::HasSubstr("a waiting task would take 50.00 s in the slot"));
+  EXPECT_TRUE(Judge(1, now, true, 1)->anew) << "it alone is slow on its worker";
+}
+
 TEST_F(MantriRestartTest, AfterGammaRestartsItGetsASpeculativeAttempt) {
   for (int i = 0; i < 2; ++i) End(Start(0, 1 + i, 0, i == 0 ? Cause::kFirst : Cause::kRestart), 5);
   const double now = HalfRead(0, 30, 3, Cause::kRestart);

@@ -17,7 +17,7 @@
 //   recovered, then gives the slot back early. It gets a second one only if the attempt then reports nothing for as
 //   long as a new one would take.
 // - network (off). on: where reading a split from another worker is slow (network_bound.h), a speculative attempt
-//   does so only if time_left exceeds 2.5 times what it would take there.
+//   does so only if time_left exceeds 1.5 times what it would take there.
 // - estimator (score|phases). phases, for a reduce: the rest of its phase at its rate there, plus what later phases
 //   take other attempts of the stage. LATE 4.4 names it as a remedy for a wrong order when progress slows down.
 //

@@ -218,6 +218,7 @@ Result<std::unique_ptr<Policy>> MakeMantriRestart(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(rules.outpaced, params->Flag("outpaced", rules.outpaced));
   MR_ASSIGN_OR_RETURN(const size_t pace, params->Choice("pace", {"recent", "hopeful"}));
   rules.hopeful = pace == 1;
+  MR_ASSIGN_OR_RETURN(rules.own_slot, params->Flag("own_slot", false));
   MR_ASSIGN_OR_RETURN(const bool network, params->Flag("network", false));
   rules.network = NetworkBound(network);
   rules.running = samples == 0;

@@ -63,6 +63,13 @@ bool ReadsUnseen(const MantriRules& rules, const View& view, const TaskId& id, c
   });
 }
 
+double SlownessOfSlot(const MantriRules& rules, const View& view, const AttemptId& id, const NewAttempt& fresh) {
+  if (!rules.own_slot) return 1;
+  const State& state = view.state();
+  const WorkerId at = state.FindAttempt(id)->worker;
+  return std::max(1.0, LocationFactor(state, id.task.stage_id(), at, fresh.mean(), &id));
+}
+
 std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker,
                                    const NewAttempt& fresh, double location, bool waiting, bool speculate) {
   const Task& task = *view.state().FindTask(id);
@@ -91,14 +98,18 @@ std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, c
   speculate = speculate && made < kMostRunning - 1 + rules.gamma;
   MantriAct act{left - expected, attempt, false, {MantriReason::kSpeculativeSooner, "", {left, expected}}};
   if (!waiting) return speculate && act.saves > rules.rho * delta ? std::optional(act) : std::nullopt;
-  if (own == 1 && left - rules.margin * expected > delta && anew < rules.gamma) {
+  const bool again = own == 1 && left - rules.margin * expected > delta && anew < rules.gamma;
+  const auto chance = [&](double slowness) { return fresh.ChanceBelow(left * c / (c + slowness), bytes, location); };
+  if (!again && (!speculate || chance(1) <= rules.delta)) return std::nullopt;
+  const double slowness = SlownessOfSlot(rules, view, attempt, fresh);
+  if (again && left - rules.margin * fresh.Expected(bytes, slowness) > delta) {
     act.anew = true;
     act.reason = {MantriReason::kRestartSooner, "", {left, expected, delta}};
     return act;
   }
-  const double chance = fresh.ChanceBelow(left * c / (c + 1), bytes, location);
-  if (!speculate || chance <= rules.delta) return std::nullopt;
-  act.reason = {MantriReason::kSpeculativeSaves, "", {left, chance * 100, c}};
+  const double saves = chance(slowness);
+  if (!speculate || saves <= rules.delta) return std::nullopt;
+  act.reason = {MantriReason::kSpeculativeSaves, "", {left, saves * 100, c}};
   return act;
 }
 

@@ -38,6 +38,12 @@ Reason WhyLeftAlone(const MantriRules& rules, const View& view, const AttemptId&
   }
   const double anew = fresh.Expected(standing.bytes, 1), c = live;
   if (!wait) return {MantriReason::kSavesLittle, "", {*left, anew, rules.rho * delta}};
+  MantriRules elsewhere = rules;
+  elsewhere.own_slot = false;
+  if (rules.own_slot && JudgeTask(elsewhere, view, id.task, nullptr, fresh, 1, wait, true)) {
+    const double there = fresh.Expected(standing.bytes, SlownessOfSlot(rules, view, id, fresh));
+    return {MantriReason::kSlowSlot, "", {*left, anew, there}};
+  }
   const double chance = fresh.ChanceBelow(*left * c / (c + 1), standing.bytes, 1);
   return {MantriReason::kSavesLittleNow, "", {*left, anew, delta, chance * 100, rules.delta * 100, rules.margin}};
 }

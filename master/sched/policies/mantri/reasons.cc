@@ -78,6 +78,13 @@ constexpr ReasonText kMantriTexts[] = {
               ", or it must save slot time with a chance above " + text::Number(r, 4) + " %, and that is " +
               text::Number(r, 3) + " %";
      }},
+    {MantriReason::kSlowSlot, "slow_slot",
+     [](const Reason& r) -> std::string {
+       return "not restarted, and without a speculative attempt: " + text::Decimal(r, 0) +
+              " s are left, and a new attempt takes " + text::Decimal(r, 1) +
+              " s, but its worker is slow: a waiting task would take " + text::Decimal(r, 2) +
+              " s in the slot that it gives back";
+     }},
     {MantriReason::kPays, "pays",
      [](const Reason& r) -> std::string {
        return "slow: " + text::Decimal(r, 0) + " s are left, and a new attempt takes " + text::Decimal(r, 1) +

@@ -35,6 +35,8 @@ struct MantriReason {
   // The same while tasks wait: {seconds left, of a new one, report period, chance that an attempt saves: %, least: %,
   // times a new one's seconds that must be left for a restart}
   static constexpr ReasonCode kSavesLittleNow{82};
+  // Left alone while tasks wait: its worker is slow {seconds left, of a new one, of another task in its slot}
+  static constexpr ReasonCode kSlowSlot{100};
   // It gets one once a worker is free {seconds left, of a new one}
   static constexpr ReasonCode kPays{83};
 };
