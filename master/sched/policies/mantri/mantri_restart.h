@@ -33,8 +33,8 @@
 // - pace. recent: t_rem by the last reports. hopeful: by the better of these and of the attempt's whole life, and not
 //   before it has read a quarter, or has run for E(t_new). One late or wrong report makes the first wrong, a slow start
 //   both, and a restart loses what was done. Where a report is overdue, only the last reports count: it may hang.
-// - own_slot (off). on: with k = max(1, locationFactor of its own worker), a restart needs, too,
-//   t_rem > G k E(t_new) + Delta, and a speculative attempt while tasks wait P(t_rem > t_new (c+k)/c) > delta. Both take a slot from a waiting
+// - own_slot (off). on: with k = max(1, locationFactor of its own worker), a restart needs t_rem > G k E(t_new) + Delta
+//   and a speculative attempt while tasks wait P(t_rem > t_new (c+k)/c) > delta. Both take a slot from a waiting
 //   task, which later gets the slot of the slow attempt. If others are slow there, too, so is that task, and the work
 //   that was done is lost. This attempt itself does not count in the factor.
 // - network (off). on: each act moves an input once more. So nothing is done in a stage whose copies the network
