@@ -100,6 +100,8 @@ TEST_F(MantriRestartTest, AHopefulPaceCountsTheWholeLifeToo) {
   Read(begun, 21, 2);
   Read(begun, 29, 24);
   EXPECT_FALSE(left(begun, 29.9)) << "it has read less than a quarter";
+  Read(begun, 29.5, 25);
+  EXPECT_TRUE(left(begun, 29.6));
   EXPECT_TRUE(left(begun, 30.1)) << "a new one takes 10 s";
   // Its plan foresaw 100 bytes, and it found 50.
   const AttemptId less = Start(3, 4, 20);

@@ -67,7 +67,7 @@ TEST_F(MantriRestartTest, ASlotOnASlowWorkerIsNoGainForTheTaskThatGetsIt) {
   EXPECT_FALSE(Judge(0, now, true, 1)) << "another task takes 50 s there";
   const Reason why = WhyLeftAlone(rules_, View(state_, Seconds2(now)), {TaskOf(0), 1});
   EXPECT_EQ(why.code, MantriReason::kSlowSlot);
-  EXPECT_THAT(Explain(why), testing::HasSubstr("a waiting task would take 50.00 s in the slot"));
+  EXPECT_THAT(Explain(why), testing::HasSubstr("a waiting task would take 50.00 s in this slot"));
   EXPECT_TRUE(Judge(1, now, true, 1)->anew) << "it alone is slow on its worker";
 }
 

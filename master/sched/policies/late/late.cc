@@ -47,18 +47,28 @@ class Late final : public Speculation {
 
   bool Shuns(const Job& job, WorkerId worker) const override { return SlowNode(job.statistics, worker); }
 
-  // Returns how many times the time of a new attempt must be left. Where the network bounds a stage, finished attempts
-  // do not show what a new one takes: they copied beside each other, and it copies alone.
+  // Returns how many times the time of a new attempt must be left. Where the network is narrow or bounds the stage,
+  // finished attempts do not show what a new one takes: they shared its links.
   double GainAsked(const View& view, StageId id) const {
     if (gain_ == 0 || options().network.WhyNotAny(view)) return 0;
     return options().network.WhyNotCopy(view, *view.state().FindJob(id.job), id.stage) ? 0 : gain_;
   }
 
-  // Waits for as long as a new attempt takes: if this attempt hangs, its task takes at most twice as long.
-  bool Again(const View& view, StageId id, const Task& task, const Attempt& a) const override {
+  // Returns whether an attempt has not reported for as long as a new one takes.
+  bool LongSilent(const View& view, StageId id, const Task& task, const Attempt& a) const {
     const double silent = SilentFor(view, a).seconds();
-    return outpaced_ > 0 && silent >= kOverdue.seconds() &&
+    return silent >= kOverdue.seconds() &&
            silent >= SecondsAnew(view, id, view.state().FindStage(id)->statistics, task, a);
+  }
+
+  // Returns whether it has, though it has something to read: its score says nothing of what is left.
+  bool MayHang(const View& view, StageId id, const Task& task, const Attempt& a) const {
+    return ScoreOf(a) < kWholeScore && LongSilent(view, id, task, a);
+  }
+
+  // If this attempt hangs, its task takes at most twice as long.
+  bool Again(const View& view, StageId id, const Task& task, const Attempt& a) const override {
+    return outpaced_ > 0 && LongSilent(view, id, task, a);
   }
 
   std::optional<Reason> Keeps(const View& view, const AttemptId& id) const override {
@@ -71,7 +81,8 @@ class Late final : public Speculation {
     const LateEstimate e = *estimate;
     const double threshold = Percentile(s.rates, slow_task_), anew = SecondsAnew(view, id.task.stage_id(), s, task, a);
     if (e.rate >= threshold) return Reason{LateReason::kNotSlow, "", {e.rate * 100, threshold * 100}};
-    if (const double gain = GainAsked(view, id.task.stage_id()); gain > 0 && e.left <= gain * anew)
+    if (const double gain = GainAsked(view, id.task.stage_id());
+        gain > 0 && e.left <= gain * anew && !MayHang(view, id.task.stage_id(), task, a))
       return Reason{LateReason::kNoGain, "", {e.left, anew}};
     const double slow = options().network.SlowReads(view, task);
     if (slow > 0 && e.left <= kGainElsewhere * slow * anew) return options().network.WhyNotRead(view, task);
@@ -136,7 +147,7 @@ class Late final : public Speculation {
       const LateEstimate e = *estimate;
       if (e.rate >= threshold || (best && e.left <= longest)) return;
       const double gain = e.left / std::max(1e-9, SecondsAnew(view, id, s, stage.tasks[key.first], a));
-      if (asked > 0 && gain <= asked) return;
+      if (asked > 0 && gain <= asked && !MayHang(view, id, stage.tasks[key.first], a)) return;
       if (!Eligible(view, id, key, worker)) return;
       longest = e.left;
       best = Choice{key, {LateReason::kLongestToEnd, "", {e.left, e.rate * 100, threshold * 100}}, gain};

@@ -9,9 +9,10 @@
 //
 // Parameters:
 // - cap (SpeculativeCap: share of slots, at least one), slow_task, slow_node (shares), min_age, skew_check (on|off).
-// - gain (0: off). gain=G: only if time_left exceeds G times what the task would take anew with its inputs there. Then
-//   min_age may be short: an attempt as fast as the others gets none, though it may be of the slowest quarter. Hadoop's
-//   DefaultSpeculator has 1. With network=on it asks nothing where the network bounds the stage (network_bound.h).
+// - gain (0: off). gain=G: only if time_left exceeds G times what the task would take anew with its inputs there, or
+//   the attempt has been silent for as long. Then min_age may be short: among equal attempts the slowest quarter gets
+//   none. Hadoop's DefaultSpeculator has 1. With network=on, gain does not apply in a stage that mostly copies, nor
+//   anywhere while the network is narrow (network_bound.h).
 // - outpaced (0: off). outpaced=R: a speculative attempt ends once its rest takes longer than R times that of the
 //   attempt that it should beat, at their pace in their last phase. A task that is slow on every worker, or has
 //   recovered, then gives the slot back early. It gets a second one only if the attempt then reports nothing for as

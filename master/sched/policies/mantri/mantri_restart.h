@@ -33,10 +33,10 @@
 // - pace. recent: t_rem by the last reports. hopeful: by the better of these and of the attempt's whole life, and not
 //   before it has read a quarter, or has run for E(t_new). One late or wrong report makes the first wrong, a slow start
 //   both, and a restart loses what was done. Where a report is overdue, only the last reports count: it may hang.
-// - own_slot (off). on: with k = max(1, locationFactor of its own worker), a restart needs t_rem > G k E(t_new) + Delta
-//   and a speculative attempt while tasks wait P(t_rem > t_new (c+k)/c) > delta. Both take a slot from a waiting
-//   task, which later gets the slot of the slow attempt. If others are slow there, too, so is that task, and the work
-//   that was done is lost. This attempt itself does not count in the factor.
+// - own_slot (off). on: counts that the waiting task, whose slot an act takes, later gets the slot of the slow attempt.
+//   k is the largest locationFactor of the task's workers, by other attempts there, and at least 1. A restart needs
+//   t_rem > G E(t_new) + Delta with the factor k, too. A speculative attempt needs P(t_rem > t_new (c+k)/c) > delta. So
+//   work on a slow worker is not thrown away for a task that would be as slow there.
 // - network (off). on: each act moves an input once more. So nothing is done in a stage whose copies the network
 //   bounds, nor anywhere while the network is narrow (network_bound.h). Until reads from other workers have been seen,
 //   tasks whose split has a place are judged only where they run beside it, for workers that have it, too. Until copies

@@ -20,7 +20,7 @@ struct MantriRules {
   bool running = true;   // attempts that run are samples for new ones, too
   bool outpaced = true;  // the slower of two attempts is ended if it cannot win
   bool hopeful = false;  // t_rem by the better of two paces: of the last reports and of the whole life
-  bool own_slot = false;  // an act while tasks wait must pay with the slot that it gives back, too
+  bool own_slot = false;  // acts while tasks wait count how slow the slot is that the waiting task gets
   NetworkBound network{false};  // where it bounds a stage, nothing is launched that adds to it
 };
 
@@ -43,9 +43,9 @@ std::optional<Reason> WhyNotInStage(const MantriRules& rules, const View& view, 
 // how long such a read takes: its time cannot be compared with that of others. worker null: on each worker that could
 // run it now.
 bool ReadsUnseen(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker);
-// Returns how many times as long as elsewhere a task of the stage takes in the slot of this running attempt, by other
-// attempts on its worker. At least 1; 1 without own_slot.
-double SlownessOfSlot(const MantriRules& rules, const View& view, const AttemptId& id, const NewAttempt& fresh);
+// Returns how many times as long as elsewhere a task of the stage takes in the slowest slot that this task holds, by
+// other attempts on those workers. At least 1; 1 without own_slot.
+double SlownessOfSlots(const MantriRules& rules, const View& view, const TaskId& id, const NewAttempt& fresh);
 // Returns the best act for the task with a slot of this worker (null: of any); nothing if there is none. waiting: other
 // tasks wait for the slot. speculate: a speculative attempt may start, else the task may only be restarted. location:
 // the factor of the worker.

@@ -41,7 +41,7 @@ Reason WhyLeftAlone(const MantriRules& rules, const View& view, const AttemptId&
   MantriRules elsewhere = rules;
   elsewhere.own_slot = false;
   if (rules.own_slot && JudgeTask(elsewhere, view, id.task, nullptr, fresh, 1, wait, true)) {
-    const double there = fresh.Expected(standing.bytes, SlownessOfSlot(rules, view, id, fresh));
+    const double there = fresh.Expected(standing.bytes, SlownessOfSlots(rules, view, id.task, fresh));
     return {MantriReason::kSlowSlot, "", {*left, anew, there}};
   }
   const double chance = fresh.ChanceBelow(*left * c / (c + 1), standing.bytes, 1);

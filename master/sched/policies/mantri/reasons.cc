@@ -82,8 +82,8 @@ constexpr ReasonText kMantriTexts[] = {
      [](const Reason& r) -> std::string {
        return "not restarted, and without a speculative attempt: " + text::Decimal(r, 0) +
               " s are left, and a new attempt takes " + text::Decimal(r, 1) +
-              " s, but its worker is slow: a waiting task would take " + text::Decimal(r, 2) +
-              " s in the slot that it gives back";
+              " s elsewhere, but this worker is slow for others, too: a waiting task would take " +
+              text::Decimal(r, 2) + " s in this slot";
      }},
     {MantriReason::kPays, "pays",
      [](const Reason& r) -> std::string {

@@ -14,7 +14,8 @@ struct MantriReason {
   static constexpr ReasonCode kWorkerSuspected{28};
   // Restarted: that is sooner {seconds left, of a new one, report period}
   static constexpr ReasonCode kRestartSooner{29};
-  // Speculative while tasks wait {seconds left, chance that it saves: %, attempts}
+  // Speculative while tasks wait {seconds left, chance that it saves: %, attempts, times as slow as others the slot is
+  // that a waiting task gets then}
   static constexpr ReasonCode kSpeculativeSaves{30};
   // Speculative: a new attempt ends sooner {seconds left, of a new one}
   static constexpr ReasonCode kSpeculativeSooner{31};
