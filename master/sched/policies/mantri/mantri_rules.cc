@@ -108,7 +108,7 @@ std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, c
   const auto chance = [&](double slowness) { return fresh.ChanceBelow(left * c / (c + slowness), bytes, location); };
   if (!again && (!speculate || chance(1) <= rules.delta)) return std::nullopt;
   const double slowness = SlownessOfSlots(rules, view, id, fresh);
-  if (again && left - rules.margin * fresh.Expected(bytes, slowness) > delta) {
+  if (again && (!rules.own_slot || left - rules.margin * fresh.Expected(bytes, slowness) > delta)) {
     act.anew = true;
     act.reason = {MantriReason::kRestartSooner, "", {left, expected, delta}};
     return act;

@@ -20,7 +20,7 @@ struct MantriRules {
   bool running = true;   // attempts that run are samples for new ones, too
   bool outpaced = true;  // the slower of two attempts is ended if it cannot win
   bool hopeful = false;  // t_rem by the better of two paces: of the last reports and of the whole life
-  bool own_slot = false;  // acts while tasks wait count how slow the slot is that the waiting task gets
+  bool own_slot = false;        // acts while tasks wait count how slow the slot is that the waiting task gets
   NetworkBound network{false};  // where it bounds a stage, nothing is launched that adds to it
 };
 
