@@ -69,6 +69,8 @@ TEST_F(MantriRestartTest, ASlotOnASlowWorkerIsNoGainForTheTaskThatGetsIt) {
   EXPECT_EQ(why.code, MantriReason::kSlowSlot);
   EXPECT_THAT(Explain(why), testing::HasSubstr("a waiting task would take 50.00 s in this slot"));
   EXPECT_TRUE(Judge(1, now, true, 1)->anew) << "it alone is slow on its worker";
+  EXPECT_THAT(Explain({MantriReason::kSpeculativeSaves, "", {20, 40, 1, 2}}),
+              testing::HasSubstr("even if a waiting task takes 2.00 times as long"));
 }
 
 TEST_F(MantriRestartTest, AfterGammaRestartsItGetsASpeculativeAttempt) {

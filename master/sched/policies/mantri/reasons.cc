@@ -25,7 +25,10 @@ constexpr ReasonText kMantriTexts[] = {
      [](const Reason& r) -> std::string {
        return "speculative attempt while tasks wait: " + text::Decimal(r, 0) + " s are left, and with a chance of " +
               text::Number(r, 1) + " % one more attempt takes fewer slot-seconds than the " + text::Number(r, 2) +
-              " that ran";
+              " that ran" +
+              (r.numbers.size() > 3 && r.numbers[3] > 1 ? ", even if a waiting task takes " + text::Decimal(r, 3) +
+                                                              " times as long in the slot that is freed"
+                                                        : "");
      }},
     {MantriReason::kSpeculativeSooner, "copy_sooner",
      [](const Reason& r) -> std::string {
