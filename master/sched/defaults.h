@@ -8,12 +8,12 @@ inline constexpr char kDefaultPolicies[] =
     "fair,jockey,dolly(in_share=on,share=0.1,network=on),delay_assignment,"
     "opportunistic(attempts=3,tasks=150,worth=0.001,share=0.12,network=on),"
     "mantri_restart(samples=finished,gamma=1,margin=2,pace=hopeful,outpaced=off,own_slot=on,network=on),"
-    "late(min_age=1s,cap=0.06,skew_check=on,gain=1,outpaced=0.8,estimator=phases,network=on),blacklist";
+    "late(min_age=1s,cap=0.06,skew_check=on,gain=1,worth=0.25,outpaced=0.8,estimator=phases,network=on),blacklist";
 
 // The default list without clones, for clusters on which idle slots cost something.
 inline constexpr char kCautiousPolicies[] =
     "fair,jockey,mantri_restart(samples=finished,gamma=1,margin=2,pace=hopeful,outpaced=off,own_slot=on,network=on),"
-    "late(min_age=1s,cap=0.06,skew_check=on,gain=1,outpaced=0.8,estimator=phases,network=on),blacklist";
+    "late(min_age=1s,cap=0.06,skew_check=on,gain=1,worth=0.25,outpaced=0.8,estimator=phases,network=on),blacklist";
 
 // Jobs in order of arrival, without speculative attempts, clones and sharing: the control in comparisons.
 inline constexpr char kPlainPolicies[] = "fifo";

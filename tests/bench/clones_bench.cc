@@ -48,7 +48,7 @@ constexpr double kMostDelay = 0.020;
 struct Policy {
   std::string name, list;
 };
-const std::string kLate = "late(min_age=1s,skew_check=on,gain=1,outpaced=0.8,estimator=phases)";
+const std::string kLate = "late(min_age=1s,skew_check=on,gain=1,worth=0.25,outpaced=0.8,estimator=phases)";
 const std::string kDolly = "dolly(floor=" + std::to_string(kFloor) + ",tau=1,charge=extra),delay_assignment";
 const std::vector<Policy> kPolicies = {{"none", "none"},
                                        {"late", kLate},

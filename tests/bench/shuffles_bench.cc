@@ -43,7 +43,7 @@ constexpr double kAgreement = 20;  // %: of the simulator with the cluster, on t
 struct Policy {
   std::string name, list;
 };
-const std::string kLate = "late(min_age=1s,skew_check=on,gain=1,outpaced=0.8,estimator=phases)";
+const std::string kLate = "late(min_age=1s,skew_check=on,gain=1,worth=0.25,outpaced=0.8,estimator=phases)";
 const std::vector<Policy> kPolicies = {{"fair", "fair"},
                                        {"late", "fair," + kLate},
                                        {"dolly", "fair,dolly(floor=10,tau=1,charge=extra),delay_assignment," + kLate},

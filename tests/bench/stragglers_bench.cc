@@ -44,7 +44,7 @@ struct Policy {
 const std::vector<Policy> kPolicies = {
     {"none", ""},
     {"hadoop_speculation", "hadoop_speculation(" + kMinAge + ")"},
-    {"late", "late(" + kMinAge + ",skew_check=on,gain=1,outpaced=0.8,estimator=phases)"},
+    {"late", "late(" + kMinAge + ",skew_check=on,gain=1,worth=0.25,outpaced=0.8,estimator=phases)"},
     {"mantri", "mantri_restart(" + kMinAge + ")"}};
 std::string InSimulator(const Policy& policy) { return policy.list.empty() ? "fifo" : "fifo," + policy.list; }
 

@@ -1,37 +1,14 @@
 // How much clones on idle slots saved, and could have saved, and which attempts straggled, in phases built by hand.
 #include <gmock/gmock.h>
 
+#include "master/sched/policies/common/work_seconds.h"
 #include "master/sched/policies/dolly/clone_credit.h"
 #include "master/sched/policies/dolly/idle_worth.h"
 #include "master/sched/policies/dolly/straggler_chance.h"
-#include "master/sched/policies/dolly/work_seconds.h"
+#include "tests/master/sched/ended_phase.h"
 
 namespace mr::sched {
 namespace {
-
-// Seconds after the phase was launched. An instant of 0 would mean that it was not.
-constexpr Instant At(double seconds) { return {FromSeconds(seconds + 1).ns}; }
-
-Attempt Ran(uint32_t number, Cause cause, AttemptState state, double from, double to) {
-  Attempt a;
-  a.number = number;
-  a.cause = cause;
-  a.state = state;
-  a.launched_at = a.started_at = At(from);
-  a.ended_at = At(to);
-  a.inputs_done = true;
-  return a;
-}
-
-// A phase of one attempt per task, each from 0 to these seconds.
-Stage Phase(const std::vector<double>& ends) {
-  Stage stage;
-  for (const double end : ends) {
-    stage.tasks.emplace_back();
-    stage.tasks.back().attempts = {Ran(1, Cause::kFirst, AttemptState::kCommitted, 0, end)};
-  }
-  return stage;
-}
 
 TEST(IdleWorthTest, AStragglerIsAPotential) {
   const PhaseWorth worth = WorthOf(Phase({10, 10, 10, 40}), At(40));

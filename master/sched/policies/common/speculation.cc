@@ -72,7 +72,10 @@ Result<Speculation::Options> Speculation::ReadOptions(PolicyParams* params, Dura
 }
 
 void Speculation::Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const {
-  if (const auto* ended = std::get_if<JobsEnded>(&trigger)) options_.network.Learn(view, ended->jobs, &plan);
+  if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
+    options_.network.Learn(view, ended->jobs, &plan);
+    Learn(view, ended->jobs, &plan);
+  }
   if (const auto* changed = std::get_if<AttemptsChanged>(&trigger)) Review(*changed, view, &plan);
   const auto* offer = std::get_if<SlotOffer>(&trigger);
   if (offer == nullptr || !offer->idle || !plan.passed().empty()) return;

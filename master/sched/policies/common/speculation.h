@@ -75,6 +75,8 @@ class Speculation : public Policy {
   virtual std::optional<Reason> Keeps(const View&, const AttemptId&) const { return std::nullopt; }
   // Called with the attempts that reported or ended.
   virtual void Review(const AttemptsChanged&, const View&, Plan*) const {}
+  // Called with jobs that have ended, once each.
+  virtual void Learn(const View&, const std::vector<JobId>&, Plan*) const {}
   virtual bool BelowCap(const State&, SlotKind) const { return true; }
 
   // Requires: the attempt exists.

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "master/sched/job_bins.h"
+#include "master/sched/policies/common/task_end.h"
 #include "master/sched/policies/dolly/clone_credit.h"
 #include "master/sched/policies/dolly/reasons.h"
-#include "master/sched/policies/dolly/work_seconds.h"
 
 namespace mr::sched {
 
@@ -32,40 +32,6 @@ constexpr size_t kFewest = 3;
 
 double SecondsAt(Instant at) { return static_cast<double>(at.ns) * 1e-9; }
 
-// An attempt that is being stopped still holds its slot.
-Instant EndedAt(const Attempt& a, Instant now) { return a.ended_at.ns == 0 ? now : a.ended_at; }
-
-// Returns when the attempt would have ended at the pace of its last report, at the earliest when it did.
-Instant EndAlone(const Attempt& a, Instant now) {
-  const Instant ended = EndedAt(a, now);
-  const std::optional<double> whole = WorkSeconds(a);
-  return whole ? std::max(ended, WorkBegan(a) + FromSeconds(*whole)) : ended;
-}
-
-// A task's end, and what it would have been without clones on idle slots.
-struct TaskEnd {
-  Instant began, ended, alone;
-};
-
-std::optional<TaskEnd> EndOf(const Task& task, Instant now) {
-  const Attempt *winner = nullptr, *own = nullptr;
-  for (const Attempt& a : task.attempts) {
-    if (a.state == AttemptState::kCommitted) winner = &a;
-  }
-  if (winner == nullptr) return std::nullopt;
-  const auto beside = [&](const Attempt& a) {
-    const bool stopped = a.state == AttemptState::kKilled || a.state == AttemptState::kEnding;
-    return stopped && a.generation == winner->generation && EndedAt(a, now) >= winner->ended_at;
-  };
-  for (const Attempt& a : task.attempts) {
-    if (a.cause == Cause::kOpportunistic || !beside(a)) continue;
-    if (own == nullptr || EndAlone(a, now) < EndAlone(*own, now)) own = &a;
-  }
-  const bool lent = winner->cause == Cause::kOpportunistic && own != nullptr;
-  const Attempt& from = lent ? *own : *winner;
-  return TaskEnd{WorkBegan(from), winner->ended_at, lent ? EndAlone(*own, now) : winner->ended_at};
-}
-
 // Returns the sums over the last phases of the bin.
 PhaseWorth Recall(const View& view, uint32_t bin) {
   PhaseWorth sum;
@@ -84,7 +50,7 @@ PhaseWorth WorthOf(const Stage& stage, Instant now) {
   std::vector<TaskEnd> ends;
   Instant ended, alone;
   for (const Task& task : stage.tasks) {
-    const auto end = EndOf(task, now);
+    const auto end = EndWithout(task, Cause::kOpportunistic, now);
     if (!end) continue;
     ends.push_back(*end);
     took.push_back((end->alone - end->began).seconds());

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "master/sched/policies/common/work_seconds.h"
 #include "master/sched/policies/dolly/dolly_facts.h"
-#include "master/sched/policies/dolly/work_seconds.h"
 
 namespace mr::sched {
 

@@ -4,6 +4,7 @@
 
 #include "master/sched/policies/common/speculation.h"
 #include "master/sched/policies/late/reasons.h"
+#include "master/sched/policies/late/speculation_worth.h"
 #include "master/sched/policies/late/time_left.h"
 
 namespace mr::sched {
@@ -18,13 +19,15 @@ constexpr double kJudgedFrom = .1;
 
 class Late final : public Speculation {
  public:
-  Late(Options options, double cap, double slow_task, double slow_node, bool by_phases, double gain, double outpaced)
+  Late(Options options, double cap, double slow_task, double slow_node, bool by_phases, double gain, double worth,
+       double outpaced)
       : Speculation(options),
         cap_(cap),
         slow_task_(slow_task),
         slow_node_(slow_node),
         by_phases_(by_phases),
         gain_(gain),
+        worth_(worth),
         outpaced_(outpaced) {}
   std::string_view name() const override { return "late"; }
   void AddNeeds(Needs* needs) const override {
@@ -51,7 +54,12 @@ class Late final : public Speculation {
   // finished attempts do not show what a new one takes: they shared its links.
   double GainAsked(const View& view, StageId id) const {
     if (gain_ == 0 || options().network.WhyNotAny(view)) return 0;
-    return options().network.WhyNotCopy(view, *view.state().FindJob(id.job), id.stage) ? 0 : gain_;
+    if (options().network.WhyNotCopy(view, *view.state().FindJob(id.job), id.stage)) return 0;
+    return gain_ * worth_.Asked(view);
+  }
+
+  void Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const override {
+    if (gain_ > 0) worth_.Learn(view, jobs, plan);
   }
 
   // Returns whether an attempt has not reported for as long as a new one takes.
@@ -83,7 +91,7 @@ class Late final : public Speculation {
     if (e.rate >= threshold) return Reason{LateReason::kNotSlow, "", {e.rate * 100, threshold * 100}};
     if (const double gain = GainAsked(view, id.task.stage_id());
         gain > 0 && e.left <= gain * anew && !MayHang(view, id.task.stage_id(), task, a))
-      return Reason{LateReason::kNoGain, "", {e.left, anew}};
+      return Reason{LateReason::kNoGain, "", {e.left, anew, gain, gain_}};
     const double slow = options().network.SlowReads(view, task);
     if (slow > 0 && e.left <= kGainElsewhere * slow * anew) return options().network.WhyNotRead(view, task);
     const SlotKind kind = view.state().Spec(id.task.stage_id()).slot_kind;
@@ -173,7 +181,8 @@ class Late final : public Speculation {
 
   double cap_, slow_task_, slow_node_;
   bool by_phases_;
-  double gain_;      // 0: off
+  double gain_;  // 0: off
+  SpeculationWorth worth_;
   double outpaced_;  // 0: off
 };
 
@@ -187,10 +196,11 @@ Result<std::unique_ptr<Policy>> MakeLate(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const double slow_task, params->Number("slow_task", 0.25, 0, 1));
   MR_ASSIGN_OR_RETURN(const double slow_node, params->Number("slow_node", 0.25, 0, 1));
   MR_ASSIGN_OR_RETURN(const double gain, params->Number("gain", 0, 0, 100));
+  MR_ASSIGN_OR_RETURN(const double worth, params->Number("worth", 0, 0, 100));
   MR_ASSIGN_OR_RETURN(const double outpaced, params->Number("outpaced", 0, 0, 100));
   MR_ASSIGN_OR_RETURN(const size_t estimator, params->Choice("estimator", {"score", "phases"}));
   return std::unique_ptr<Policy>(
-      std::make_unique<Late>(options, cap, slow_task, slow_node, estimator == 1, gain, outpaced));
+      std::make_unique<Late>(options, cap, slow_task, slow_node, estimator == 1, gain, worth, outpaced));
 }
 
 }  // namespace mr::sched

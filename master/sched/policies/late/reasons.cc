@@ -8,6 +8,13 @@ namespace mr::sched {
 
 namespace {
 
+// Version 24 and before gave two numbers.
+std::string TimesAsked(const Reason& r) {
+  if (r.numbers.size() < 4 || r.numbers[2] == 1) return "";
+  const char* const why = r.numbers[2] > r.numbers[3] ? ", since the last speculative attempts saved little" : "";
+  return "; at least " + text::Decimal(r, 2) + " times as long is asked" + why;
+}
+
 constexpr ReasonText kLateTexts[] = {
     {LateReason::kLongestToEnd, "longest_to_end",
      [](const Reason& r) -> std::string {
@@ -25,7 +32,7 @@ constexpr ReasonText kLateTexts[] = {
     {LateReason::kNoGain, "no_gain",
      [](const Reason& r) -> std::string {
        return "without a speculative attempt: it would end in " + text::Decimal(r, 0) +
-              " s, and a new attempt would take " + text::Decimal(r, 1) + " s";
+              " s, and a new attempt would take " + text::Decimal(r, 1) + " s" + TimesAsked(r);
      }},
     {LateReason::kAtCap, "at_cap",
      [](const Reason& r) -> std::string {

@@ -12,7 +12,7 @@ struct LateReason {
   static constexpr ReasonCode kLongestToEnd{22};
   // No speculative attempt: as fast as others {rate, limit: % per s}
   static constexpr ReasonCode kNotSlow{64};
-  // No speculative attempt: it would not end sooner {seconds left, seconds of a new one}
+  // No speculative attempt: it would not end sooner enough {seconds left, of a new one; times asked, usually}
   static constexpr ReasonCode kNoGain{65};
   // No speculative attempt: the cap is reached {speculative attempts}
   static constexpr ReasonCode kAtCap{66};

@@ -1,4 +1,4 @@
-#include "master/sched/policies/dolly/work_seconds.h"
+#include "master/sched/policies/common/work_seconds.h"
 
 #include <algorithm>
 
