@@ -27,6 +27,7 @@ inline Stage Phase(const std::vector<double>& ends) {
   for (const double end : ends) {
     stage.tasks.emplace_back();
     stage.tasks.back().attempts = {Ran(1, Cause::kFirst, AttemptState::kCommitted, 0, end)};
+    stage.tasks.back().winner = 1;
   }
   return stage;
 }

@@ -31,6 +31,7 @@ TEST(IdleWorthTest, AWinSavesWhatTheLoserHadLeft) {
   slow.samples = {{At(12), 0, 30, 100, 0}};  // 30 % after 12 s: it would have ended after 40
   ASSERT_GT(ScoreOf(slow), 0);
   stage.tasks[2].attempts = {slow, Ran(2, Cause::kOpportunistic, AttemptState::kCommitted, 2, 12)};
+  stage.tasks[2].winner = 2;
   PhaseWorth worth = WorthOf(stage, At(12));
   EXPECT_NEAR(worth.saved, 28, 1e-6);
   EXPECT_DOUBLE_EQ(worth.spent, 10);
@@ -50,6 +51,7 @@ TEST(IdleWorthTest, AReportOfAlmostNothingIsNoOverflow) {
   Attempt slow = Ran(1, Cause::kFirst, AttemptState::kKilled, 0, 3600);
   slow.samples = {{At(3600), 0, 1, 1'000'000'000, 0}};
   stage.tasks[2].attempts = {slow, Ran(2, Cause::kOpportunistic, AttemptState::kCommitted, 2, 3600)};
+  stage.tasks[2].winner = 2;
   EXPECT_NEAR(WorthOf(stage, At(3600)).saved, 1e9 - 3600, 1);
 }
 
@@ -58,6 +60,7 @@ TEST(IdleWorthTest, AClonesWinByLuckSavesNothing) {
   Attempt equal = Ran(1, Cause::kFirst, AttemptState::kKilled, 0, 10);
   equal.samples = {{At(9), 0, 90, 100, 0}};
   stage.tasks[2].attempts = {equal, Ran(2, Cause::kOpportunistic, AttemptState::kCommitted, 0, 10)};
+  stage.tasks[2].winner = 2;
   EXPECT_NEAR(WorthOf(stage, At(10)).saved, 0, 1e-6);
 }
 

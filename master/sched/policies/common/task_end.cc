@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "master/sched/job_profile.h"
 #include "master/sched/policies/common/work_seconds.h"
 
 namespace mr::sched {
@@ -18,11 +19,9 @@ Instant EndAlone(const Attempt& a, Instant now) {
 }  // namespace
 
 std::optional<TaskEnd> EndWithout(const Task& task, Cause cause, Instant now) {
-  const Attempt *winner = nullptr, *own = nullptr;
-  for (const Attempt& a : task.attempts) {
-    if (a.state == AttemptState::kCommitted) winner = &a;
-  }
+  const Attempt* winner = Winner(task);
   if (winner == nullptr) return std::nullopt;
+  const Attempt* own = nullptr;
   const auto beside = [&](const Attempt& a) {
     const bool stopped = a.state == AttemptState::kKilled || a.state == AttemptState::kEnding;
     return stopped && a.generation == winner->generation && EndedAt(a, now) >= winner->ended_at;
@@ -32,8 +31,8 @@ std::optional<TaskEnd> EndWithout(const Task& task, Cause cause, Instant now) {
     if (own == nullptr || EndAlone(a, now) < EndAlone(*own, now)) own = &a;
   }
   const bool overtaken = winner->cause == cause && own != nullptr;
-  const Attempt& from = overtaken ? *own : *winner;
-  return TaskEnd{WorkBegan(from), winner->ended_at, overtaken ? EndAlone(*own, now) : winner->ended_at};
+  if (!overtaken) own = winner;
+  return TaskEnd{own, WorkBegan(*own), winner->ended_at, overtaken ? EndAlone(*own, now) : winner->ended_at};
 }
 
 }  // namespace mr::sched

@@ -8,12 +8,13 @@
 namespace mr::sched {
 
 struct TaskEnd {
-  Instant began, ended, alone;  // began: the work of the attempt that `alone` is of. alone: never before `ended`
+  const Attempt* own = nullptr;  // the attempt that committed, or the one that would have without that cause
+  Instant began, ended, alone;   // own's work; the task's end; its end without that cause, never before `ended`
 };
 
-// alone: when the first of the other attempts would have ended at the pace of its last report; `ended` if that is not
-// known, or if the attempt that committed has another cause. Returns nullopt if none committed. now: attempts that are
-// being stopped hold their slots until then.
+// Returns nullopt if no attempt committed. If the one that did has this cause, `own` is the first to end, at the pace
+// of its last report, of the others that ran until then. If there is none, or no report shows a pace, `alone` is
+// `ended`. now: attempts that are being stopped hold their slots until then.
 std::optional<TaskEnd> EndWithout(const Task& task, Cause cause, Instant now);
 
 // Returns when the attempt ended, or now.

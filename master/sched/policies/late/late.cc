@@ -50,16 +50,21 @@ class Late final : public Speculation {
 
   bool Shuns(const Job& job, WorkerId worker) const override { return SlowNode(job.statistics, worker); }
 
-  // Returns how many times the time of a new attempt must be left. Where the network is narrow or bounds the stage,
-  // finished attempts do not show what a new one takes: they shared its links.
+  // Returns whether finished attempts show what a new one takes. Where the network is narrow or bounds the stage they
+  // do not: they shared its links.
+  bool AsksGain(const View& view, const Job& job, uint32_t stage) const {
+    return gain_ > 0 && !options().network.WhyNotAny(view) && !options().network.WhyNotCopy(view, job, stage);
+  }
+
+  // Returns how many times the time of a new attempt must be left; 0: no gain is asked.
   double GainAsked(const View& view, StageId id) const {
-    if (gain_ == 0 || options().network.WhyNotAny(view)) return 0;
-    if (options().network.WhyNotCopy(view, *view.state().FindJob(id.job), id.stage)) return 0;
-    return gain_ * worth_.Asked(view);
+    return AsksGain(view, *view.state().FindJob(id.job), id.stage) ? gain_ * worth_.Asked(view) : 0;
   }
 
   void Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const override {
-    if (gain_ > 0) worth_.Learn(view, jobs, plan);
+    if (gain_ == 0) return;
+    worth_.Learn(
+        view, jobs, [&](const Job& job, uint32_t stage) { return AsksGain(view, job, stage); }, plan);
   }
 
   // Returns whether an attempt has not reported for as long as a new one takes.

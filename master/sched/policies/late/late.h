@@ -13,8 +13,8 @@
 //   the attempt has been silent for as long. Then min_age may be short: among equal attempts the slowest quarter gets
 //   none. Hadoop's DefaultSpeculator has 1. With network=on, gain does not apply in a stage that mostly copies, nor
 //   anywhere while the network is narrow (network_bound.h).
-// - worth (0: off). worth=W, with gain: while the last speculative attempts saved less than W seconds per second that
-//   they took, more gain is asked, up to four times as much (speculation_worth.h).
+// - worth (0: off). worth=W, with gain: while the last speculative attempts, of any policy of the list, saved less than
+//   W seconds per second that they took, more gain is asked, up to four times as much (speculation_worth.h).
 // - outpaced (0: off). outpaced=R: a speculative attempt ends once its rest takes longer than R times that of the
 //   attempt that it should beat, at their pace in their last phase. A task that is slow on every worker, or has
 //   recovered, then gives the slot back early. It gets a second one only if the attempt then reports nothing for as

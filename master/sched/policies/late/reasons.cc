@@ -12,7 +12,7 @@ namespace {
 std::string TimesAsked(const Reason& r) {
   if (r.numbers.size() < 4 || r.numbers[2] == 1) return "";
   const char* const why = r.numbers[2] > r.numbers[3] ? ", since the last speculative attempts saved little" : "";
-  return "; at least " + text::Decimal(r, 2) + " times as long is asked" + why;
+  return "; more than " + text::Decimal(r, 2) + " times as long is asked" + why;
 }
 
 constexpr ReasonText kLateTexts[] = {

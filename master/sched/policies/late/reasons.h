@@ -12,7 +12,8 @@ struct LateReason {
   static constexpr ReasonCode kLongestToEnd{22};
   // No speculative attempt: as fast as others {rate, limit: % per s}
   static constexpr ReasonCode kNotSlow{64};
-  // No speculative attempt: it would not end sooner enough {seconds left, of a new one; times asked, usually}
+  // No speculative attempt: its end is too near {seconds left, seconds of a new one, how many of these are asked,
+  // gain=}
   static constexpr ReasonCode kNoGain{65};
   // No speculative attempt: the cap is reached {speculative attempts}
   static constexpr ReasonCode kAtCap{66};

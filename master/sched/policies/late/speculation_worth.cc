@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "master/sched/job_profile.h"
 #include "master/sched/policies/common/task_end.h"
 #include "master/sched/policies/common/work_seconds.h"
 
@@ -20,13 +21,36 @@ constexpr double kBefore = 5;
 constexpr double kEarlier = .95, kFades = .995;
 constexpr double kForgotten = .01;
 
-// Returns whether the attempts that the committed one overtook had reported nothing for as long as it took.
-bool FellSilent(const Task& task, const Attempt& winner, Duration took) {
-  if (winner.cause != Cause::kSpeculative) return false;
-  return std::all_of(task.attempts.begin(), task.attempts.end(), [&](const Attempt& a) {
-    if (a.cause == Cause::kSpeculative || a.started_at.ns == 0) return true;
-    return winner.ended_at - (a.samples.empty() ? a.started_at : a.samples.back().at) >= took;
-  });
+// The task's speculative attempts of the generation that committed.
+struct Speculative {
+  double held = 0, longest = 0;  // slot time in seconds
+  Instant since = {INT64_MAX};   // launch of the first one
+};
+
+Speculative SpeculativeOf(const Task& task, uint32_t generation, Instant now) {
+  Speculative all;
+  for (const Attempt& a : task.attempts) {
+    if (a.cause != Cause::kSpeculative || a.generation != generation) continue;
+    const double held = (EndedAt(a, now) - a.launched_at).seconds();
+    all.held += held;
+    all.longest = std::max(all.longest, held);
+    all.since = std::min(all.since, a.launched_at);
+  }
+  return all;
+}
+
+SpeculationTime TimeOfTask(const Task& task, Instant now) {
+  const Attempt* const winner = Winner(task);
+  if (winner == nullptr) return {};
+  const Speculative all = SpeculativeOf(task, winner->generation, now);
+  if (all.held <= 0) return {};
+  const TaskEnd end = *EndWithout(task, Cause::kSpeculative, now);
+  const bool won = winner->cause == Cause::kSpeculative;
+  if (won && (end.own == winner || ScoreOf(*end.own) == kWholeScore)) return {};
+  const Instant since = won ? winner->launched_at : all.since;
+  if (end.own->samples.empty() || end.own->samples.back().at <= since) return {};
+  const double unit = std::max(all.longest, (winner->ended_at - WorkBegan(*winner)).seconds());
+  return {std::min(kMostSaved, (end.alone - end.ended).seconds() / unit), all.held / unit};
 }
 
 }  // namespace
@@ -34,18 +58,9 @@ bool FellSilent(const Task& task, const Attempt& winner, Duration took) {
 SpeculationTime SpeculationTimeOf(const Stage& stage, Instant now) {
   SpeculationTime sum;
   for (const Task& task : stage.tasks) {
-    double held = 0;
-    const Attempt* winner = nullptr;
-    for (const Attempt& a : task.attempts) {
-      if (a.cause == Cause::kSpeculative) held += (EndedAt(a, now) - a.launched_at).seconds();
-      if (a.state == AttemptState::kCommitted) winner = &a;
-    }
-    const auto end = held > 0 ? EndWithout(task, Cause::kSpeculative, now) : std::nullopt;
-    if (!end) continue;
-    const Duration took = winner->ended_at - WorkBegan(*winner);
-    if (took.ns <= 0 || FellSilent(task, *winner, took)) continue;
-    sum.saved += std::min(kMostSaved, (end->alone - end->ended).seconds() / took.seconds());
-    sum.spent += held / took.seconds();
+    const SpeculationTime time = TimeOfTask(task, now);
+    sum.saved += time.saved;
+    sum.spent += time.spent;
   }
   return sum;
 }
@@ -57,16 +72,18 @@ double SpeculationWorth::Asked(const View& view) const {
   return std::clamp(enough / had, 1.0, kMostAsked);
 }
 
-void SpeculationWorth::Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const {
+void SpeculationWorth::Learn(const View& view, const std::vector<JobId>& jobs,
+                             const std::function<bool(const Job&, uint32_t stage)>& counts, Plan* plan) const {
   if (least_ <= 0) return;
   const SpeculationTime before{view.Real(kAll, 0, kSaved), view.Real(kAll, 0, kSpent)};
   SpeculationTime sum = before;
   for (const JobId id : jobs) {
     const Job* job = view.state().FindJob(id);
     if (job == nullptr || !view.Serves(*job)) continue;
-    for (const Stage& stage : job->stages) {
-      if (stage.tasks.empty()) continue;
-      const SpeculationTime more = SpeculationTimeOf(stage, view.now());
+    const bool any = job->causes[CauseIndex(Cause::kSpeculative)].launched > 0;
+    for (uint32_t s = 0; s < job->stages.size(); ++s) {
+      if (job->stages[s].tasks.empty() || !counts(*job, s)) continue;
+      const SpeculationTime more = any ? SpeculationTimeOf(job->stages[s], view.now()) : SpeculationTime();
       const double weight = more.spent > 0 ? kEarlier : kFades;
       sum = {weight * sum.saved + more.saved, weight * sum.spent + more.spent};
     }
