@@ -30,9 +30,9 @@ struct ShuffleLoad {
 // Measurements of jobs that ran alone, on links without a limit. Seconds.
 struct ShuffleCosts {
   double map = 0;       // of an attempt
-  double reduce = 0;    // of an attempt, per byte of its input, once that is there
+  double reduce = 0;    // of an attempt, per compressed byte of its input, once that is there
   double around = 0;    // of a job, outside of both
-  double shuffled = 0;  // bytes that cross the network, per byte that maps read
+  double shuffled = 0;  // compressed bytes that reduces read, per byte that maps read
 };
 
 // Returns the mean seconds of the jobs under a list of policies, over some seeds.

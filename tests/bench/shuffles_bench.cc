@@ -185,17 +185,36 @@ double Mean(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-// Runs jobs one after the other, on links without a limit.
+// Returns the bytes of the maps' outputs that reduces on other workers read.
+double ReadFromOthers(const history::Job& job) {
+  double bytes = 0;
+  const auto& reduces = job.stages.at(1).tasks;
+  for (const history::Task& map : job.stages.at(0).tasks) {
+    for (const history::Task& reduce : reduces) {
+      if (reduce.Winner()->worker == map.Winner()->worker) continue;
+      bytes += static_cast<double>(map.output_bytes) / static_cast<double>(reduces.size());
+    }
+  }
+  return bytes;
+}
+
+// Runs jobs one after the other, on links without a limit. The first one starts the children and loads the library, and
+// is left out.
 ShuffleCosts Measure(test::NarrowNetwork* network, const Inputs& inputs) {
   Workers workers(network, "fair(slowstart=1)");
+  double sent = 0;
   for (int j = 0; j < kCalibrationJobs; ++j) {
+    if (j == 1) sent = -OrDie(network->Sent(), "the links");
     auto job = workers.Submit(inputs, kMostMaps, kMostReduces);
     workers.Finish(inputs, &job);
   }
-  std::vector<double> maps, reduces, around, shuffled;
+  sent += OrDie(network->Sent(), "the links");
+  std::vector<double> maps, around, outputs;
+  double from_others = 0, reducing = 0, reduced = 0;  // seconds, bytes
   const auto jobs = workers.Jobs();
-  for (size_t j = 1; j < jobs.size(); ++j) {  // the first one starts the children and loads the library
+  for (size_t j = 1; j < jobs.size(); ++j) {
     const history::Job job = workers.History(jobs[j]);
+    from_others += ReadFromOthers(job);
     double bytes = 0, longest[2] = {0, 0};
     Instant last_map;
     for (size_t s = 0; s < job.stages.size(); ++s) {
@@ -209,15 +228,16 @@ ShuffleCosts Measure(test::NarrowNetwork* network, const Inputs& inputs) {
           maps.push_back(took);
           bytes += static_cast<double>(task.output_bytes);
         } else {
-          const double input = bytes / static_cast<double>(job.stages[1].tasks.size());
-          reduces.push_back((a.ended - std::max(a.started, a.inputs_done)).seconds() / input);
+          reducing += (a.ended - std::max(a.started, a.inputs_done)).seconds();
         }
       }
     }
-    shuffled.push_back(bytes / (kMapBytes * kMostMaps));
+    reduced += bytes;
+    outputs.push_back(bytes / (kMapBytes * kMostMaps));
     around.push_back(static_cast<double>(jobs[j].elapsed_us) * 1e-6 - longest[0] - longest[1]);
   }
-  return {Mean(maps), Mean(reduces), Median(around), Mean(shuffled)};
+  const double packed = sent / from_others;  // bytes on the links per byte of output: they are compressed
+  return {Mean(maps), reducing / (packed * reduced), Median(around), packed * Mean(outputs)};
 }
 
 // Returns the changes of workers, in the order of time.
@@ -275,7 +295,7 @@ int Main(int jobs) {
   const ShuffleLoad load = RandomLoad(jobs);
   const ShuffleCosts costs = Measure(network.get(), inputs);
   std::fprintf(stderr,
-               "alone: a map %.2f s, a reduce %.2f s per MB, around %.2f s, %.2f bytes shuffled per byte read\n",
+               "alone: a map %.2f s, a reduce %.2f s per MB, around %.2f s, %.2f bytes on the links per byte read\n",
                costs.map, 1e6 * costs.reduce, costs.around, costs.shuffled);
   std::map<std::string, Outcome> outcomes;
   for (const Policy& policy : kPolicies) {

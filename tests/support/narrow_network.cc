@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 #include "tests/support/cluster.h"
 
@@ -68,6 +69,18 @@ Status NarrowNetwork::Limit(double bytes_per_second) {
     MR_RETURN_IF_ERROR(Shell(line("inside"), network(m)));
   }
   return Status::Ok();
+}
+
+Result<double> NarrowNetwork::Sent() const {
+  MR_ASSIGN_OR_RETURN(const std::string devices, ReadFile("/proc/self/net/dev"));
+  double sum = 0;
+  for (int m = 0; m < static_cast<int>(networks_.size()); ++m) {
+    const std::string name = Link(m) + ":";  // the bytes that the bridge received from it follow
+    const size_t at = devices.find(name);
+    if (at == std::string::npos) return NotFound("no device " + Link(m) + " in /proc/self/net/dev");
+    sum += std::strtod(devices.c_str() + at + name.size(), nullptr);
+  }
+  return sum;
 }
 
 std::string NarrowNetwork::host() const { return "10.99.0.1"; }

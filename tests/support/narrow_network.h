@@ -19,6 +19,8 @@ class NarrowNetwork {
 
   // Limits each link, in both directions. bytes_per_second: 0: no limit.
   Status Limit(double bytes_per_second);
+  // Returns the bytes that the members have sent since the network was made, with headers.
+  Result<double> Sent() const;
 
   std::string host() const;               // address of the bridge, where this process and its children are
   std::string address(int member) const;  // of a member
