@@ -6,6 +6,7 @@
 
 #include "master/sched/job_bins.h"
 #include "master/sched/policies/common/lent_slots.h"
+#include "master/sched/policies/common/task_end.h"
 #include "master/sched/policies/dolly/dolly_facts.h"
 #include "master/sched/policies/dolly/reasons.h"
 
@@ -33,7 +34,7 @@ SlotTime SlotTimeOf(const Stage& stage, Cause cause, Instant now) {
   SlotTime time;
   for (const Task& task : stage.tasks) {
     for (const Attempt& a : task.attempts) {
-      const double held = ((a.ended_at.ns == 0 ? now : a.ended_at) - a.launched_at).seconds();
+      const double held = (EndedAt(a, now) - a.launched_at).seconds();
       time.all += held;
       time.attempts += a.started_at.ns != 0;
       if (a.cause == cause) time.of_cause += held;
