@@ -55,7 +55,8 @@ void OfferRounds::AddLocal(const LocalLists& local, const std::set<WorkerId>& fr
   }
 }
 
-// Offers each worker first the tasks whose input it holds, so that no other worker takes them.
+// Offers each worker first the tasks whose input it holds, so that no other worker takes them: one per worker and
+// round, so that they share its disk and network with few others.
 void OfferRounds::Local() {
   std::set<WorkerId> workers;
   for (const SlotKind kind : kSlotKinds) {
@@ -69,10 +70,7 @@ void OfferRounds::Local() {
     }
     workers.merge(of_kind);
   }
-  for (const WorkerId w : workers) {
-    while (WorkFor(w) && Offer(w, true, false)) {
-    }
-  }
+  while (!workers.empty()) std::erase_if(workers, [&](WorkerId w) { return !WorkFor(w) || !Offer(w, true, false); });
 }
 
 // Returns the next worker after `cursor` with room for a kind that has work; invalid = none.

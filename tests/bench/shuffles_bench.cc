@@ -136,7 +136,8 @@ class Workers {
     s.output = cluster_.directory() + "/out-" + s.name;
     s.process =
         OrDie(cluster_.MrctlInBackground({"submit", "distinct", "--input", "file://" + inputs.Path(maps), "--reduces",
-                                          std::to_string(reduces), "--output", "file://" + s.output, "--name", s.name},
+                                          std::to_string(reduces), "--output", "file://" + s.output, "--name", s.name,
+                                          "--conf", "max_split_bytes=8m"},  // a map per file
                                          s.name),
               "submit");
     return s;

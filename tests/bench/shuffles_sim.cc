@@ -9,6 +9,8 @@ namespace mr::bench {
 namespace {
 
 constexpr uint64_t kSeeds = 10;
+// Bytes that a map of the model reads: so few that reading takes no time, as each worker has the files on its disk.
+constexpr double kModelBytes = 1000;
 
 double MeanSeconds(sim::Experiment experiment) {
   sim::Simulation run(std::move(experiment));
@@ -28,14 +30,12 @@ double PredictShuffles(const ShuffleLoad& load, const std::string& policies, con
     e.policies = policies;
     e.seed = seed;
     e.tasks = sim::Steady(sim::TaskModel{});
-    e.tasks.map_cost = costs.map / kMapBytes;
+    e.tasks.map_cost = costs.map / kModelBytes;
     e.tasks.sort_cost = 0;
     e.tasks.reduce_cost = costs.reduce;
     e.tasks.read_disk = 0;
     e.cluster.racks.push_back({"r", 0, 0});
-    std::vector<uint32_t> everywhere;
     for (int w = 0; w < kShuffleWorkers; ++w) {
-      everywhere.push_back(static_cast<uint32_t>(w));
       sim::WorkerSpec worker;
       worker.slots = {kShuffleSlots, kShuffleSlots, kShuffleSlots};
       worker.up = worker.down = kLinkRate;
@@ -43,12 +43,11 @@ double PredictShuffles(const ShuffleLoad& load, const std::string& policies, con
       e.cluster.workers.push_back(worker);
     }
     for (const ShuffleJob& job : load.jobs) {
-      const auto read = static_cast<uint64_t>(kMapBytes * job.maps);
-      const auto shuffled = static_cast<uint64_t>(costs.shuffled * static_cast<double>(read));
+      const auto read = static_cast<uint64_t>(kModelBytes * job.maps);
+      const auto shuffled = static_cast<uint64_t>(costs.shuffled * kMapBytes * job.maps);
       sim::JobModel model = sim::MapReduce(job.at, "shuffle", static_cast<uint32_t>(job.maps), read,
                                            static_cast<uint32_t>(job.reduces), shuffled, shuffled);
-      // Local files: each worker reads them from its own disk.
-      model.stages[0].preferred.assign(static_cast<size_t>(job.maps), everywhere);
+      model.stages[0].preferred.assign(static_cast<size_t>(job.maps), {});  // no worker is preferred for a local file
       e.jobs.push_back(std::move(model));
     }
     for (const SlowSpell& spell : load.spells) {

@@ -259,8 +259,9 @@ void Scenario::StageLine(const Words& w) {
   spec.side_effects = Has(w, "side_effects");
   spec.max_failures = Number(OptionOf(w, "max_failures", "4"));
   spec.memory_bytes = Number(OptionOf(w, "memory", "0"));
-  for (const std::string& worker : SplitAt(OptionOf(w, "prefer", ""), ',')) {
-    text.prefer.push_back(ParseWorker(worker));
+  for (const std::string& workers : SplitAt(OptionOf(w, "prefer", ""), ',')) {
+    text.prefer.emplace_back();
+    for (const std::string& worker : SplitAt(workers, '+')) text.prefer.back().push_back(ParseWorker(worker));
   }
   for (const std::string& bytes : SplitAt(OptionOf(w, "bytes", ""), ',')) text.bytes.push_back(Number(bytes));
   const std::vector<std::string> edges = SplitAt(OptionOf(w, "from", ""), ',');
@@ -325,7 +326,7 @@ void Scenario::Answer(const PlanStage& ask) {
   for (uint32_t t = 0; t < text.tasks; ++t) {
     TaskPlan plan;
     if (!text.bytes.empty()) plan.input_bytes = text.bytes[t % text.bytes.size()];
-    if (!text.prefer.empty()) plan.preferred = {text.prefer[t % text.prefer.size()]};
+    if (!text.prefer.empty()) plan.preferred = text.prefer[t % text.prefer.size()];
     for (uint32_t i = 0; i < spec.inputs.size(); ++i) {
       if (!spec.inputs[i].is_edge) continue;
       const StageText& up = job.stages[spec.inputs[i].upstream];

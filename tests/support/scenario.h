@@ -31,8 +31,8 @@ class Scenario {
   struct StageText {
     std::string name;
     uint32_t tasks = 0, partitions = 1;
-    std::vector<WorkerId> prefer;  // of task i: element i modulo size
-    std::vector<uint64_t> bytes;   // of input, likewise
+    std::vector<std::vector<WorkerId>> prefer;  // of task i: element i modulo size
+    std::vector<uint64_t> bytes;                // of input, likewise
     std::string plan_error;
   };
   struct JobText {

@@ -1,7 +1,6 @@
-// Simulates the phases of an attempt (read; or copy, sort, reduce) and its end.
+// Simulates the phases of an attempt (read; or copy, sort, reduce) and its end. How it copies: copies.cc.
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "common/base/digest.h"
 #include "common/base/fields.h"
@@ -14,10 +13,6 @@ namespace {
 
 // A rate limit above all others.
 constexpr double kNoLimit = 1e12;
-// A waiting reader continues when one kBatches-th of its inputs is new, or all of them are there.
-constexpr uint32_t kBatches = 20;
-// Most outputs of a reader that takes shares of the uplinks of its source hosts (adr/0001).
-constexpr uint32_t kFewSources = 16;
 constexpr double kTimedParts = 1e6;
 constexpr double kShortest = 1e-6;  // seconds of an attempt of recorded time
 // Rate of an attempt that stands still, in bytes per second: a flow needs one.
@@ -69,6 +64,8 @@ void Simulation::Start(uint32_t index) {
     }
   }
   for (const Slice& slice : task.plan.slices) a.needed += slice.task_end - slice.task_begin;
+  a.few = a.needed > 0 && a.needed <= kFewSources;
+  if (a.listed()) a.needed = Sources(a);
   a.shape = Draw({experiment_.tasks.report_noise, 0}, Luck(a.id.task, a.id.number, kShapeLuck));
   Worker& w = workers_[a.worker];
   if (experiment_.tasks.report_period.ns > 0 && !w.reporting) {
@@ -206,129 +203,6 @@ void Simulation::ReadRoute(const Attempt& a, std::vector<Flows::Use>* uses, doub
   if (rack_down_[rack] != kNone) uses->push_back({rack_down_[rack], 1});
 }
 
-// Finds the route of the outputs that it reads, as one flow: the shares of its bytes by rack and, for few sources, by
-// host.
-void Simulation::CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const {
-  const auto& specs = experiment_.cluster.workers;
-  const uint32_t rack = specs[a.worker].rack;
-  const StageModel& model = ModelOf(a.id.task);
-  const Job& job = jobs_[a.id.task.job.seq - 1];
-  std::vector<double> by_rack(experiment_.cluster.racks.size(), 0);
-  std::map<uint32_t, double> by_worker;
-  double all = 0, from_disk = 0;  // from_disk: local outputs that are not in memory
-  for (const Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
-    const Stage& up = job.stages[model.inputs[slice.input].upstream];
-    const uint32_t n = slice.task_end - slice.task_begin;
-    if (n > kFewSources) {
-      all += up.readable;
-      for (size_t r = 0; r < by_rack.size(); ++r) by_rack[r] += up.by_rack[r];
-      continue;
-    }
-    for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) {
-      if (up.tasks[t].replicas == 0) continue;
-      all += 1;
-      by_rack[specs[up.tasks[t].worker].rack] += 1;
-      by_worker[up.tasks[t].worker] += 1;
-      from_disk += up.tasks[t].worker == a.worker && !Cached(up.tasks[t]);
-    }
-  }
-  if (all <= 0) return;
-  const auto here = by_worker.find(a.worker);
-  *local = here == by_worker.end() ? 0 : here->second / all;
-  if (from_disk > 0) uses->push_back({workers_[a.worker].disk, from_disk / all});
-  if (*local < 1) uses->push_back({workers_[a.worker].downlink, 1 - *local});
-  for (const auto& [w, n] : by_worker) {
-    if (w != a.worker) uses->push_back({workers_[w].uplink, n / all});
-  }
-  for (uint32_t r = 0; r < by_rack.size(); ++r) {
-    if (r == rack || by_rack[r] <= 0) continue;
-    *cross += by_rack[r] / all;
-    if (rack_up_[r] != kNone) uses->push_back({rack_up_[r], by_rack[r] / all});
-  }
-  if (*cross > 0 && rack_down_[rack] != kNone) uses->push_back({rack_down_[rack], *cross});
-}
-
-uint32_t Simulation::Available(const Attempt& a) const {
-  const StageModel& model = ModelOf(a.id.task);
-  const Job& job = jobs_[a.id.task.job.seq - 1];
-  uint32_t n = 0;
-  for (const Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
-    const Stage& up = job.stages[model.inputs[slice.input].upstream];
-    if (slice.task_begin == 0 && slice.task_end == up.tasks.size()) {
-      n += up.readable;
-      continue;
-    }
-    for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) n += up.tasks[t].replicas > 0;
-  }
-  return n;
-}
-
-void Simulation::TryCopy(uint32_t index) {
-  Attempt& a = attempts_[index];
-  if (jobs_[a.id.task.job.seq - 1].over) return;  // it is about to be killed
-  TryUnreadable(index);
-  if (a.taken >= a.needed) {
-    a.inputs_done = now_;
-    a.phase = Phase::kSort;
-    const uint32_t stamp = a.stamp;
-    const ProgressReport report{a.id,
-                                1,
-                                static_cast<uint64_t>(a.bytes),
-                                ModelOf(a.id.task).silent ? 0 : static_cast<uint64_t>(a.bytes),
-                                static_cast<uint64_t>(a.before / kRecordBytes),
-                                true};
-    a.reported = a.before;
-    a.reported_at = now_;
-    Step(sched::AttemptProgress{{a.worker + 1}, a.incarnation, {report}});
-    Attempt& after = attempts_[index];
-    if (after.stamp != stamp) return;
-    uses_.clear();
-    if (!after.timed) AddDisk(after, experiment_.tasks.sort_disk);
-    return Move(index, after.bytes, uses_);
-  }
-  if (a.by_bind) return ReadTold(index);
-  const uint32_t available = Available(a);
-  const uint32_t fresh = available > a.taken ? available - a.taken : 0;
-  const bool enough = fresh > 0 && (available >= a.needed || fresh >= std::max(1u, a.needed / kBatches));
-  if (!enough) {
-    if (a.idle) return;
-    a.idle = true;
-    const StageModel& model = ModelOf(a.id.task);
-    for (const sched::StageInput& in : model.inputs) {
-      if (in.is_edge) jobs_[a.id.task.job.seq - 1].stages[in.upstream].idle.emplace_back(index, a.stamp);
-    }
-    return;
-  }
-  a.batch = std::min(fresh, a.needed - a.taken);
-  a.cross = a.local = 0;
-  uses_.clear();
-  if (!a.timed) {
-    CopyRoute(a, &uses_, &a.cross, &a.local);
-    AddDisk(a, experiment_.tasks.copy_disk);
-  }
-  Move(index, a.bytes * a.batch / a.needed, uses_);
-}
-
-void Simulation::WakeReaders(const TaskId& id) {
-  auto& idle = StageOf(id).idle;
-  if (idle.empty()) return;
-  std::vector<std::pair<uint32_t, uint32_t>> readers;
-  readers.swap(idle);
-  for (const auto& [a, stamp] : readers) {
-    if (attempts_[a].stamp != stamp || !attempts_[a].idle) continue;
-    const uint32_t available = Available(attempts_[a]);
-    const uint32_t needed = attempts_[a].needed, taken = attempts_[a].taken;
-    if (available < needed && available < taken + std::max(1u, needed / kBatches)) {
-      idle.emplace_back(a, stamp);
-      continue;
-    }
-    attempts_[a].idle = false;
-    // Not inside the step that made the output: a copy of zero bytes would start another step.
-    Move(a, 0, {});
-    attempts_[a].batch = 0;
-  }
-}
-
 double Simulation::MovedBy(const Attempt& a) const {
   if (a.flow == kNone) return a.before;
   return a.before + a.flow_bytes - flows_.Left(now_, a.flow) / a.scale;
@@ -352,20 +226,16 @@ void Simulation::StopFlow(Attempt& a) {
 
 void Simulation::Next(uint32_t index) {
   Attempt& a = attempts_[index];
-  StopFlow(a);
   switch (a.phase) {
-    case Phase::kCopy:
-      a.taken += a.batch;
-      a.batch = 0;
-      if (a.by_bind && !EndTold(index)) return;
-      return TryCopy(index);
+    case Phase::kCopy: return CopyOn(index);
     case Phase::kSort:
+      StopFlow(a);
       a.phase = Phase::kReduce;
       uses_.clear();
       if (!a.timed) AddOutput(a);
       return Move(index, a.bytes, uses_);
     case Phase::kRead:
-    case Phase::kReduce: return Finish(index);
+    case Phase::kReduce: StopFlow(a); return Finish(index);
   }
 }
 
@@ -449,7 +319,7 @@ void Simulation::Free(uint32_t index) {
   *link = a.next;
   if (--job.holding == 0 && job.over) job.stages = {};
   ++a.stamp;
-  if (a.by_bind) told_reads_.erase(index);
+  if (a.listed()) reads_.erase(index);
   a.at = At::kNowhere;
   a.idle = false;
   free_attempts_.push_back(index);

@@ -25,7 +25,7 @@ void Simulation::Serve(const Replica& replica) {
   if (loss > 0 &&
       Luck(id, static_cast<uint32_t>(MixHash(replica.output.generation, worker)), kPlaceLuck).Uniform() < loss) {
     stage.unreadable.push_back({replica, false});
-    for (const auto& [a, stamp] : stage.idle) {
+    for (const auto& [a, stamp] : stage.waiting) {
       if (attempts_[a].stamp != stamp || !attempts_[a].idle || !Reads(attempts_[a], id.stage, id.task)) continue;
       return Tell(a, stage.unreadable.back());
     }
@@ -65,6 +65,7 @@ void Simulation::Do(const sched::DropReplica& d) {
   }
   if (task.replicas == 0) return;
   --stage.by_rack[experiment_.cluster.workers[d.replica.worker.value - 1].rack];
+  const bool read = task.worker == d.replica.worker.value - 1;
   if (--task.replicas == 0) --stage.readable;
   for (const sched::ReplicaPlace& place : scheduler_.state().FindTask(id)->replicas) {
     const Replica other = scheduler_.state().MakeReplica(id, place);
@@ -72,7 +73,7 @@ void Simulation::Do(const sched::DropReplica& d) {
                                        [&](const Unreadable& u) { return u.replica == other; });
     if (readable) task.worker = place.worker.value - 1;
   }
-  RestartCopying(id.job);
+  if (read) RestartCopying(d.replica);
 }
 
 // Transfers a replica inside the rack, so over two interfaces and two disks.

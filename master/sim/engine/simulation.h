@@ -115,6 +115,8 @@ class Simulation {
 
  private:
   static constexpr uint32_t kNone = ~0u;
+  // Most outputs of a reader that takes shares of the uplinks of its source hosts (adr/0001).
+  static constexpr uint32_t kFewSources = 16;
   enum class Phase : uint8_t { kRead = 0, kCopy = 1, kSort = 2, kReduce = 3 };
   enum class At : uint8_t { kNowhere, kLaunching, kRunning, kReporting };
   // Purposes of Luck: each has draws of its own.
@@ -146,7 +148,9 @@ class Simulation {
     bool timed = false;     // by a trace or by naps: uses no resources
     bool counted = true;    // its bytes are real bytes, not parts of its time
     bool computes = false;  // its flow takes a share of the worker's cores
-    bool by_bind = false;   // a Bind names each replica that it reads: told_reads_
+    bool few = false;       // it reads at most kFewSources outputs
+    bool by_bind = false;   // a Bind names each replica that it reads
+    bool awaits = false;    // it is in Stage::waiting of its upstream stages; only of those with a list
     bool stalled = false;
     uint32_t stalls = 0;                        // times that it stalled or went on
     uint32_t needed = 0, taken = 0, batch = 0;  // upstream outputs: in all, read, being read
@@ -156,9 +160,10 @@ class Simulation {
     double flow_bytes = 0, limit = 0, scale = 1;  // scale: flow units per byte
     double reported = 0;
     double factor = 1, trace_seconds = 0;
-    double shape = 1;             // exponent of its reported progress (TaskModel::report_noise)
-    PhaseShares shares;           // shares of trace_seconds
-    double cross = 0, local = 0;  // shares of the flow's bytes
+    double shape = 1;                               // exponent of its reported progress (TaskModel::report_noise)
+    PhaseShares shares;                             // shares of trace_seconds
+    double cross = 0, local = 0;                    // shares of the flow's bytes
+    bool listed() const { return few || by_bind; }  // its reads are in reads_
   };
   struct Task {
     uint32_t first = kNone;  // attempt index
@@ -179,10 +184,10 @@ class Simulation {
   struct Stage {
     std::vector<Task> tasks;
     std::vector<Unreadable> unreadable;
-    uint32_t readable = 0;                            // tasks with a readable replica
-    double usual_seconds = 0;                         // median of recorded times; 0: not computed
-    std::vector<uint32_t> by_rack;                    // readable replicas per rack
-    std::vector<std::pair<uint32_t, uint32_t>> idle;  // waiting readers: attempt, stamp
+    uint32_t readable = 0;                               // tasks with a readable replica
+    double usual_seconds = 0;                            // median of recorded times; 0: not computed
+    std::vector<uint32_t> by_rack;                       // readable replicas per rack
+    std::vector<std::pair<uint32_t, uint32_t>> waiting;  // readers that lack an output: attempt, stamp
   };
   struct Job {
     std::vector<Stage> stages;
@@ -206,11 +211,12 @@ class Simulation {
     std::vector<uint32_t> workers;
     uint32_t busy = 0;  // workers with a flow or a disk hog
   };
-  // A replica that a reader got by Bind and has not read yet.
-  struct Told {
+  // The read of one replica. That of a bound reader goes when it has ended.
+  struct Read {
     Replica replica;
-    Instant since;         // when its read began; 0: not yet
-    uint32_t readers = 1;  // readers of this replica when its read began, this one included
+    Instant since;         // when it began; 0: not yet
+    uint32_t readers = 1;  // readers of this replica when it began, this one included
+    double left = 1;       // share of the bytes
   };
   // A job that runs as several strands. It lasts until the last strand has ended.
   struct RunningStrands {
@@ -255,9 +261,6 @@ class Simulation {
   void ScheduleStall(uint32_t a);  // or its end
   void ToggleStall(uint32_t a);
   void Next(uint32_t a);  // after its flow has ended
-  void TryCopy(uint32_t a);
-  uint32_t Available(const Attempt& a) const;
-  void CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const;
   void ReadRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const;
   void Move(uint32_t a, double bytes, std::vector<Flows::Use> uses);
   double LimitOf(const Attempt& a) const;  // rate limit of its phase
@@ -268,17 +271,34 @@ class Simulation {
   void Deliver(uint32_t message);
   void Free(uint32_t a);  // frees its slot and counts its time as wasted
   double MovedBy(const Attempt& a) const;
+
+  // copies.cc: how readers copy their inputs.
+  void TryCopy(uint32_t a);                  // starts to read what is there
+  void CopyOn(uint32_t a);                   // after its flow has ended
+  void EndCopy(uint32_t a);                  // it has all inputs
+  uint32_t Sources(const Attempt& a) const;  // number of outputs that it reads
+  uint32_t Available(const Attempt& a) const;
+  void CopyRoute(Attempt& a);  // sets uses_, and the attempt's shares
+  // Adds the links to sources with these shares of `all`. from_disk: the part that the reader's own disk serves.
+  void AddSources(Attempt& a, const std::map<uint32_t, double>& by_worker, const std::vector<double>& by_rack,
+                  double all, double from_disk);
+  void AwaitOutputs(uint32_t a);  // a new output of its upstream stages wakes it
   void WakeReaders(const TaskId& id);
+  void Wake(uint32_t a);  // has it look for outputs at this instant, in an item of its own
 
   // reports.cc: progress reports.
   void Report(uint32_t worker);
   void SendFrame(uint32_t worker, sched::AttemptProgress frame);
   void DeliverFrame(uint32_t slot);
 
-  // bound_reads.cc: readers that are bound to replicas.
-  void ReadTold(uint32_t a);   // starts to read all that it was bound to and does not read yet, as one flow
-  void StartOver(uint32_t a);  // forgets what it was reading, so that it reads it again
-  bool EndTold(uint32_t a);    // reports its finished reads; false: the attempt was ended meanwhile
+  // listed_reads.cc: readers that list their reads.
+  void ReadNext(uint32_t a);      // has it read what is new
+  void ListReadable(uint32_t a);  // lists what is there, of a reader that is not bound
+  void ReadListed(uint32_t a);    // starts a flow for all that it can read
+  void CreditReads(uint32_t a);   // stops its flow and counts what its reads have moved
+                                  // Forgets its read of this replica, if unfinished, so that it reads the output again.
+  void RestartRead(uint32_t a, const Replica& replica);
+  bool EndReads(uint32_t a);  // reports its finished reads; false: the attempt was ended meanwhile
 
   // outputs.cc: replicas of outputs.
   void Serve(const Replica& replica);
@@ -327,7 +347,7 @@ class Simulation {
   void Contend(uint32_t worker, double factor);
   void TurnMachine(uint32_t worker);
   void FailAttempt(uint32_t attempt);
-  void RestartCopying(JobId job);
+  void RestartCopying(const Replica& replica);
   void Register(uint32_t worker);
   bool Chance(double p) { return p > 0 && chance_.Uniform() < p; }
 
@@ -370,7 +390,7 @@ class Simulation {
   std::vector<uint32_t> free_timers_;
   std::map<uint32_t, sched::ReplicateOutput> replicas_;  // in transfer, keyed by flow
   std::vector<FailedRead> failed_reads_;
-  std::map<uint32_t, std::vector<Told>> told_reads_;  // keyed by attempt
+  std::map<uint32_t, std::vector<Read>> reads_;  // keyed by attempt
   std::vector<Flows::Due> due_;
   std::vector<Flows::Use> uses_;
 };

@@ -83,19 +83,23 @@ void Simulation::FailAttempt(uint32_t attempt) {
   Step(e);
 }
 
-// Restarts the copies of this job's readers: an output is lost, so they copy from the remaining replicas.
-void Simulation::RestartCopying(JobId id) {
-  for (Stage& stage : jobs_[id.seq - 1].stages) {
+// Restarts the copies that read this replica: it is lost, so they copy from those that remain. Readers that do not list
+// their reads copy all of what they were reading anew.
+void Simulation::RestartCopying(const Replica& replica) {
+  const TaskId& id = replica.output.task;
+  for (Stage& stage : jobs_[id.job.seq - 1].stages) {
     for (const Task& task : stage.tasks) {
       for (uint32_t index = task.first; index != kNone; index = attempts_[index].next) {
         Attempt& a = attempts_[index];
-        if (a.at != At::kRunning || a.phase != Phase::kCopy || a.flow == kNone || a.batch == 0) continue;
-        const double before = a.before;
-        StopFlow(a);
-        a.before = before;
-        a.batch = 0;
-        if (a.by_bind) StartOver(index);
-        Move(index, 0, {});
+        if (a.at != At::kRunning || a.phase != Phase::kCopy || a.flow == kNone) continue;
+        if (a.listed()) {
+          RestartRead(index, replica);
+        } else if (a.batch > 0 && Reads(a, id.stage, id.task)) {
+          const double before = a.before;
+          StopFlow(a);
+          a.before = before;
+          Wake(index);
+        }
       }
     }
   }

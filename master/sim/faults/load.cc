@@ -110,7 +110,7 @@ void Simulation::ChargeSources() {
     for (const uint32_t index : w.attempts) {
       const Attempt& a = attempts_[index];
       const uint32_t job = a.id.task.job.seq - 1;
-      if (a.flow == kNone || a.phase != Phase::kCopy || a.timed || jobs_[job].over) continue;
+      if (a.flow == kNone || a.batch == 0 || a.phase != Phase::kCopy || a.timed || jobs_[job].over) continue;
       for (const Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
         const uint32_t up = ModelOf(a.id.task).inputs[slice.input].upstream, n = slice.task_end - slice.task_begin;
         const double rate = flows_.rate(a.flow) / a.scale * n / a.needed;

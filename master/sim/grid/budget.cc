@@ -30,10 +30,11 @@ std::string WithBudget(const std::string& list, double budget) {
 
 Result<FittedBudget> FitBudget(const std::function<Result<double>(double budget)>& slot_time) {
   FittedBudget most{1, 0}, least{kLeastBudget, 0};
+  MR_ASSIGN_OR_RETURN(least.slot_time, slot_time(kLeastBudget));
+  if (least.slot_time > 1 + kTolerance) return least;
   MR_ASSIGN_OR_RETURN(most.slot_time, slot_time(1));
   if (most.slot_time < 1 || Fits(most.slot_time)) return most;
-  MR_ASSIGN_OR_RETURN(least.slot_time, slot_time(kLeastBudget));
-  if (least.slot_time > 1 || Fits(least.slot_time)) return least;
+  if (Fits(least.slot_time)) return least;
   for (int step = 0; step < kSteps; ++step) {
     FittedBudget middle{(least.budget + most.budget) / 2, 0};
     MR_ASSIGN_OR_RETURN(middle.slot_time, slot_time(middle.budget));

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <ctime>
 #include <limits>
+#include <optional>
+#include <string>
 #include <thread>
 
 #include "common/base/text.h"
@@ -11,6 +13,7 @@
 #include "master/sched/scheduler.h"
 #include "master/sim/grid/budget.h"
 #include "master/sim/grid/report.h"
+#include "master/sim/studies/report.h"
 
 namespace mr::sim {
 
@@ -56,13 +59,26 @@ Result<std::vector<size_t>> Chosen(const Grid& grid, const GridCommand& c) {
   return chosen;
 }
 
-// Prints to standard error the lines of each cell that is done, with its CPU time, and the time left.
+// Prints to standard error the budgets of each cell, then the lines of each cell that is done, with its CPU time, and
+// the time left.
 class Progress {
  public:
   Progress(const Grid& grid, const GridOptions& options)
       : grid_(grid), o_(options), cells_(options.cells.size()), start_(std::time(nullptr)) {}
 
-  void operator()(const CellRuns& cell, size_t done, size_t all) {
+  void Fitted(const CellRuns& cell) {
+    start_ = std::time(nullptr);
+    ++fitted_;
+    std::string budgets;
+    for (const std::optional<double>& budget : cell.budgets) {
+      if (budget) budgets += Printed("%s%.3g", budgets.empty() ? "" : ", ", *budget);
+    }
+    if (budgets.empty()) return;
+    std::fprintf(stderr, "%s: budgets %s    %zu/%zu cells, %.1f s of CPU\n", grid_.cells[cell.cell].name.c_str(),
+                 budgets.c_str(), fitted_, cells_, cell.cpu);
+  }
+
+  void Done(const CellRuns& cell, size_t done, size_t all) {
     ++done_;
     const double spent = static_cast<double>(std::time(nullptr) - start_);
     const double left = spent * static_cast<double>(all - done) / static_cast<double>(done);
@@ -75,8 +91,8 @@ class Progress {
   const Grid& grid_;
   const GridOptions& o_;
   const size_t cells_;
-  const std::time_t start_;
-  size_t done_ = 0;
+  std::time_t start_;  // when the last budget was fitted
+  size_t done_ = 0, fitted_ = 0;
 };
 
 }  // namespace
@@ -103,7 +119,11 @@ Result<size_t> RunGrid(const GridCommand& c) {
   o.seeds = c.seeds > 0 ? c.seeds : !c.part.empty() ? grid.quick_seeds : kSeeds;
   o.threads = c.threads > 0 ? c.threads : std::max(1u, std::thread::hardware_concurrency());
   o.data = c.data;
-  if (!c.no_progress) o.progress = Progress(grid, o);
+  Progress progress(grid, o);
+  if (!c.no_progress) {
+    o.fitted = [&](const CellRuns& cell) { progress.Fitted(cell); };
+    o.progress = [&](const CellRuns& cell, size_t done, size_t all) { progress.Done(cell, done, all); };
+  }
   MR_ASSIGN_OR_RETURN(const std::vector<CellRuns> cells, RunGrid(grid, o));
   const GridReport report = ReportOf(grid, o, cells);
   MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(report) : Table(report)));

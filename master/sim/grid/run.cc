@@ -85,6 +85,8 @@ class Work {
       const Status fitted = FitBudgetsOf(&cells_[c]);
       cells_[c].cpu += ThreadSeconds() - before;
       if (!fitted.ok()) return Fail(fitted);
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (o_.fitted) o_.fitted(cells_[c]);
     }
   }
 

@@ -35,6 +35,8 @@ struct GridOptions {
   uint32_t threads = 1;
   GridLimits limits;
   std::string data;  // the folder of traces; "": traces are skipped
+  // Receives each cell when its budgets are fitted, before any seed is run. Called under a lock. May be null.
+  std::function<void(const CellRuns& cell)> fitted;
   // Receives each cell when its last seed is done, and how many seeds of all cells are. Called under a lock. May be
   // null.
   std::function<void(const CellRuns& cell, size_t done, size_t all)> progress;

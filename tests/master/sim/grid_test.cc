@@ -115,6 +115,7 @@ TEST(GridTest, ABudgetIsFittedToEqualSlotTime) {
   EXPECT_LE(calls, 12);
   EXPECT_EQ(fitted([](double budget) { return .8 + budget / 10; }).budget, 1) << "it cannot spend as much";
   EXPECT_EQ(fitted([](double budget) { return 1.1 + budget; }).budget, kLeastBudget) << "it takes more without clones";
+  EXPECT_EQ(calls, 1) << "no other budget needs a run then";
   // A jump from .97 to 1.2 at .3: the nearer side.
   const FittedBudget jump = fitted([](double budget) { return budget < .3 ? .97 : 1.2; });
   EXPECT_NEAR(jump.budget, .3, .001);

@@ -133,6 +133,7 @@ TEST(LoadTest, ReadersTakeOfTheDisksThatServeThem) {
     s.cluster.workers[1].down = 10e6;
     s.tasks.serve_disk = each;
     s.jobs = {MapReduce(0, "many outputs", 18, kMB, 1, 1000 * kMB, 0), MapReduce(5, "beside", 1, 100 * kMB, 0, 0, 0)};
+    for (JobModel& job : s.jobs) job.stages[0].preferred.assign(job.stages[0].tasks, {0});
     Simulation run(std::move(s));
     EXPECT_EQ(run.Run(nullptr), "");
     EXPECT_NEAR(run.jobs()[1].ended - 5, seconds, .01) << each;
