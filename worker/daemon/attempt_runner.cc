@@ -12,6 +12,7 @@
 #include "common/io/free_space.h"
 #include "common/rpc/kj_status.h"
 #include "worker/daemon/named_sinks.h"
+#include "worker/daemon/progress.h"
 
 namespace mr::worker {
 namespace {
@@ -130,6 +131,7 @@ class AttemptRunner::Feeder : public FetchObserver {
   }
 
   void Request(SegmentRequest request) { fetcher_->Request(std::move(request)); }
+  FetchProgress Progress() const { return fetcher_->Progress(); }
   // Stops all calls to the runner. The fetcher itself is destroyed later, because it may be the caller.
   void Silence() { runner_ = nullptr; }
 
@@ -521,7 +523,17 @@ void AttemptRunner::OnReadFailed(uint32_t read, const Status& why, bool) {
 
 std::optional<ProgressFrame> AttemptRunner::Frame() const {
   if (task_ == nullptr || machine_.state() != AttemptState::kRunning) return std::nullopt;
-  return ProgressFrame{id(), task_->Progress(), machine_.inputs_done()};
+  ProgressFrame frame{id(), task_->Progress(), machine_.inputs_done()};
+  FetchProgress fetched;
+  for (const auto& feeder : feeders_) {
+    if (feeder == nullptr) continue;
+    const FetchProgress of_slice = feeder->Progress();
+    fetched.arrived_bytes += of_slice.arrived_bytes;
+    fetched.expected_bytes += of_slice.expected_bytes;
+    fetched.segments += of_slice.segments;
+  }
+  CountFetched(fetched, machine_.reads(), &frame.progress);
+  return frame;
 }
 
 }  // namespace mr::worker

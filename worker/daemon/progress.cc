@@ -1,5 +1,7 @@
 #include "worker/daemon/progress.h"
 
+#include <algorithm>
+
 namespace mr::worker {
 namespace {
 
@@ -15,7 +17,18 @@ bool MovedFar(const ProgressFrame& from, const ProgressFrame& to) {
   return total > 0 && (to.progress.taken_bytes - from.progress.taken_bytes) * ProgressGate::kSteps >= total;
 }
 
+constexpr uint8_t kShuffle = 1;
+
 }  // namespace
+
+void CountFetched(const FetchProgress& fetched, uint32_t reads, TaskProgress* progress) {
+  if (progress->phase != kShuffle || progress->taken_bytes > 0 || progress->total_bytes > 0) return;
+  if (fetched.segments == 0) return;
+  const double each = static_cast<double>(fetched.expected_bytes) / fetched.segments;
+  const auto total = static_cast<uint64_t>(each * std::max(reads, fetched.segments));
+  progress->taken_bytes = fetched.arrived_bytes;
+  progress->total_bytes = std::max(fetched.arrived_bytes, total);
+}
 
 std::vector<ProgressFrame> ProgressGate::Due(Instant now, const std::vector<ProgressFrame>& present) {
   if (now - last_ < kPeriod) return {};

@@ -7,8 +7,13 @@
 
 #include "common/base/time.h"
 #include "worker/daemon/types.h"
+#include "worker/shuffle/fetch.h"
 
 namespace mr::worker {
+
+// Sets the bytes of an attempt that reads upstream outputs and whose operator has taken nothing yet: those that have
+// arrived, of an estimate from the segments whose size is known. reads: number of segments in all.
+void CountFetched(const FetchProgress& fetched, uint32_t reads, TaskProgress* progress);
 
 class ProgressGate {
  public:

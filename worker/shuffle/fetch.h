@@ -44,6 +44,13 @@ struct FetchMeasure {
   uint32_t readers = 0;  // of the replica, as its worker counted them; mean over the bytes; 0: not counted
 };
 
+// Progress of a fetcher over all segments that were requested. Bytes are uncompressed.
+struct FetchProgress {
+  uint64_t arrived_bytes = 0;   // delivered, or of chunks that have arrived; falls if a segment fails
+  uint64_t expected_bytes = 0;  // of the segments whose table is known, in all
+  uint32_t segments = 0;        // whose table is known
+};
+
 // Receives what a fetcher delivers. All calls come on the loop, and none from within a call of the fetcher. They may
 // destroy the fetcher.
 class FetchObserver {
@@ -68,6 +75,7 @@ class Fetcher {
   virtual ~Fetcher() = default;  // cancels all requests; the observer is not called afterwards
   // Delivers the partitions of a segment in any order, and the batches of each in their order.
   virtual void Request(SegmentRequest request) = 0;
+  virtual FetchProgress Progress() const = 0;
 };
 
 // The resources that a worker's fetchers share: connections to peers, one per (address, incarnation), and partition

@@ -28,6 +28,7 @@ struct Segment {
   uint64_t reader = 0;         // number under which it is counted; 0: not counted
   uint64_t chunks_to_ask = 0;  // chunks still to request; only if it is counted
   uint64_t counted_bytes = 0;  // that came with a number of readers
+  FetchProgress progress;
   double readers_by_bytes = 0;
 };
 using SegmentPtr = std::shared_ptr<Segment>;
@@ -113,6 +114,8 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     PumpSoon();
   }
 
+  FetchProgress Progress() const { return progress_; }
+
  private:
   void taskFailed(kj::Exception&& e) override { std::fprintf(stderr, "fetcher: %s\n", e.getDescription().cStr()); }
 
@@ -193,6 +196,11 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
 
   void SetTable(const SegmentPtr& segment, Table table) {
     segment->table = std::move(table);
+    uint64_t expected = 0;
+    for (uint32_t p = segment->next_partition; p < segment->request.partition_end; ++p) {
+      expected += (*segment->table)[p].bytes;
+    }
+    Count(segment, 0, expected, 1);
     if (segment->reader != 0) {
       for (uint32_t p = segment->next_partition; p < segment->request.partition_end; ++p) {
         segment->chunks_to_ask += (*segment->table)[p].chunks;
@@ -316,6 +324,8 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
         p->segment->counted_bytes += got->bytes.size();
         p->segment->readers_by_bytes += static_cast<double>(readers) * static_cast<double>(got->bytes.size());
       }
+      const uint64_t before = chunk * p->expected_chunk;
+      self->Count(p->segment, std::min(p->expected_chunk, p->row().bytes - std::min(p->row().bytes, before)), 0, 0);
       p->arrived[chunk] = *std::move(got);
       self->Check(p);
     };
@@ -394,6 +404,9 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
   void Fail(const SegmentPtr& segment, const Status& why) {
     if (segment->over || observer_ == nullptr) return;
     End(segment);
+    // Partitions that were delivered are not requested again.
+    Count(segment, segment->measure.bytes - segment->progress.arrived_bytes,
+          segment->measure.bytes - segment->progress.expected_bytes, -segment->progress.segments);
     bool partly_delivered = false;
     for (auto it = partitions_.begin(); it != partitions_.end();) {
       const PartitionPtr p = (it++)->second;
@@ -405,6 +418,15 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     }
     observer_->OnSegmentFailed(segment->request.from, why, partly_delivered);
     if (observer_ != nullptr) PumpSoon();
+  }
+
+  // Adds to the progress of the segment and of all. Differences may be negative, modulo 2^n.
+  void Count(const SegmentPtr& segment, uint64_t arrived, uint64_t expected, uint32_t segments) {
+    for (FetchProgress* progress : {&segment->progress, &progress_}) {
+      progress->arrived_bytes += arrived;
+      progress->expected_bytes += expected;
+      progress->segments += segments;
+    }
   }
 
   // The pool has dropped a task, because it stops or has no memory.
@@ -435,6 +457,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
   std::deque<Peer> peers_;
   size_t next_peer_ = 0;
   bool pump_asked_ = false;
+  FetchProgress progress_;
   kj::TaskSet tasks_{*this};  // last: its promises use what is above
 };
 
@@ -443,6 +466,7 @@ class FetcherHandle final : public Fetcher {
   explicit FetcherHandle(std::shared_ptr<FetcherImpl> impl) : impl_(std::move(impl)) {}
   ~FetcherHandle() override { impl_->Cancel(); }
   void Request(SegmentRequest request) override { impl_->Request(std::move(request)); }
+  FetchProgress Progress() const override { return impl_->Progress(); }
 
  private:
   std::shared_ptr<FetcherImpl> impl_;

@@ -63,5 +63,25 @@ TEST(ProgressTest, ThatTheLastInputIsHereIsNewsAtOnce) {
   EXPECT_TRUE(gate.Due(At(40), {frame}).empty()) << "once";
 }
 
+// Three of six outputs are known. 900 of their 3,000 bytes have arrived.
+TEST(ProgressTest, WhatArrivesIsTheProgressOfAnAttemptThatReadsOutputs) {
+  ProgressFrame frame = Frame(0, 0, 0, 1);
+  CountFetched({900, 3000, 3}, 6, &frame.progress);
+  EXPECT_EQ(frame.progress.taken_bytes, 900u);
+  EXPECT_EQ(frame.progress.total_bytes, 6000u);
+}
+
+TEST(ProgressTest, WhatArrivesCountsInTheShuffleAloneAndBeforeTheOperatorTakesAny) {
+  for (const ProgressFrame& frame : {Frame(0, 0, 0, 0), Frame(0, 0, 0, 3), Frame(0, 7, 0, 1), Frame(0, 0, 10, 1)}) {
+    TaskProgress progress = frame.progress;
+    CountFetched({900, 3000, 3}, 6, &progress);
+    EXPECT_EQ(progress.taken_bytes, frame.progress.taken_bytes);
+    EXPECT_EQ(progress.total_bytes, frame.progress.total_bytes);
+  }
+  TaskProgress progress = Frame(0, 0, 0, 1).progress;
+  CountFetched({}, 6, &progress);
+  EXPECT_EQ(progress.total_bytes, 0u) << "no size is known yet";
+}
+
 }  // namespace
 }  // namespace mr::worker

@@ -38,7 +38,7 @@ class FakeTask : public RunningTask {
     if (taken) taken();
   }
   void Kill() override { killed = true; }
-  TaskProgress Progress() const override { return {}; }
+  TaskProgress Progress() const override { return progress; }
   int pid() const override { return 1; }
 
   struct Fed {
@@ -49,6 +49,7 @@ class FakeTask : public RunningTask {
   };
   std::vector<Fed> fed;  // on the loop
   bool killed = false;
+  TaskProgress progress;
 };
 
 class FakeHost final : public TaskHost {
@@ -99,9 +100,11 @@ class WorkerTest : public testing::Test {
   std::string Path(const std::string& name) const { return root_ + "/" + name; }
 
   struct Fetching : Fetcher {
-    explicit Fetching(std::vector<SegmentRequest>* r) : requests(r) {}
+    Fetching(std::vector<SegmentRequest>* r, const FetchProgress* p) : requests(r), progress(p) {}
     void Request(SegmentRequest request) override { requests->push_back(std::move(request)); }
+    FetchProgress Progress() const override { return *progress; }
     std::vector<SegmentRequest>* requests;
+    const FetchProgress* progress;
   };
 
   void Build() {
@@ -126,7 +129,7 @@ class WorkerTest : public testing::Test {
                                  *inputs_,
                                  [this](FetchObserver& o) {
                                    feeder_ = &o;
-                                   return std::make_unique<Fetching>(&requests_);
+                                   return std::make_unique<Fetching>(&requests_, &fetched_);
                                  },
                                  nullptr,
                                  [this](Report report, std::function<void(Verdict)>) {
@@ -246,6 +249,7 @@ class WorkerTest : public testing::Test {
   // On the loop:
   FetchObserver* feeder_ = nullptr;  // of the last slice that fetches
   std::vector<SegmentRequest> requests_;
+  FetchProgress fetched_;  // of each fetcher
   Directory directory_;
   std::unique_ptr<FetchPool> fetches_;
   std::unique_ptr<Replicator> replicator_;
@@ -380,6 +384,19 @@ class ReaderTest : public WorkerTest {
     return loop_.Run([&] { return host_.tasks.at(Reduce(0))->killed; });
   }
 };
+
+// Its operator takes nothing before all inputs are there.
+TEST_F(ReaderTest, WhatHasArrivedIsItsProgress) {
+  Start(2);
+  fetched_ = {300, 1000, 1};
+  const std::vector<ProgressFrame> frames = loop_.Run([&] {
+    host_.tasks.at(Reduce(0))->progress.phase = 1;
+    return worker_->DueProgress(Now());
+  });
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(frames[0].progress.taken_bytes, 300u);
+  EXPECT_EQ(frames[0].progress.total_bytes, 2000u) << "the other output is taken to be as large";
+}
 
 TEST_F(ReaderTest, GoesOnInAPartitionFromAnotherReplicaBehindWhatItHas) {
   Start();

@@ -168,6 +168,29 @@ TEST_F(FetchTest, PartitionsAboveTheWindowComeInOrderWithinIt) {
   EXPECT_LE(seen_.most_outstanding, kWindow + (64 << 10));
 }
 
+TEST_F(FetchTest, ProgressIsWhatHasArrivedOfWhatIsKnown) {
+  Serve();
+  Read({.window_bytes = 256 << 10});
+  seen_.hold = true;
+  const auto progress = [&] {
+    FetchProgress now;
+    loop_.Run([&] { now = fetcher_->Progress(); });
+    return now;
+  };
+  EXPECT_EQ(progress().segments, 0u);
+  StoreAndAsk(1, MakeOutput(1, 2, 30, 200, /*value_bytes=*/256), false);
+  ASSERT_TRUE(seen_.WaitForBatches(1));
+  const FetchProgress begun = progress();
+  EXPECT_EQ(begun.segments, 1u);
+  EXPECT_GT(begun.arrived_bytes, 0u);
+  EXPECT_LT(begun.arrived_bytes, begun.expected_bytes);
+  seen_.TakeUntilEnds(1);
+  ExpectAllArrived();
+  EXPECT_EQ(progress().arrived_bytes, begun.expected_bytes);
+  EXPECT_EQ(progress().expected_bytes, begun.expected_bytes);
+  EXPECT_EQ(seen_.done.at(0).bytes, begun.expected_bytes);
+}
+
 TEST_F(FetchTest, ChunksAboveOneMessageArriveInPieces) {
   Serve();
   Read();
@@ -324,10 +347,19 @@ TEST_P(FetchFrom, AReaderWhoseReadFailsIsCountedNoMore) {
   loop_.Run([&] { fetcher_->Request(request); });
   ASSERT_TRUE(seen_.WaitForEnds(1));
   ASSERT_EQ(seen_.failed.size(), 1u);
+  const auto progress = [&] {
+    FetchProgress now;
+    loop_.Run([&] { now = fetcher_->Progress(); });
+    return now;
+  };
+  EXPECT_EQ(progress().segments, 0u) << "a failed segment is not known";
+  EXPECT_EQ(progress().arrived_bytes, progress().expected_bytes) << "what was delivered counts";
   failing->failing = false;
   loop_.Run([&] { fetcher_->Request(request); });
   ASSERT_TRUE(seen_.WaitForEnds(2));
   ASSERT_EQ(seen_.done.size(), 1u);
+  EXPECT_EQ(progress().segments, 1u);
+  EXPECT_EQ(progress().arrived_bytes, progress().expected_bytes);
   EXPECT_EQ(seen_.done[0].readers, 1u);
 }
 
