@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "master/sched/state/state.h"
@@ -132,7 +133,7 @@ void Simulation::EndCopy(uint32_t index) {
   Attempt& a = attempts_[index];
   if (a.listed()) reads_.erase(index);
   if (experiment_.check && a.needed > 0 && std::abs(a.before - a.bytes) > 1e-6 * a.bytes) {
-    Broken("a reader has read other than its input");
+    Broken("a reader has read " + std::to_string(a.before) + " bytes of " + std::to_string(a.bytes));
   }
   a.inputs_done = now_;
   a.phase = Phase::kSort;

@@ -13,7 +13,7 @@
 namespace mr::sim {
 
 namespace {
-constexpr double kRead = 1e-9;  // a read of which no more is left has ended: the rest is rounding
+constexpr double kRead = 1e-9;  // a read with no more left has ended: the rest is rounding
 }  // namespace
 
 void Simulation::Do(const sched::Bind& d) {
@@ -24,7 +24,7 @@ void Simulation::Do(const sched::Bind& d) {
   const auto same = std::find_if(reads.begin(), reads.end(),
                                  [&](const Read& r) { return r.replica.output.task == d.replica.output.task; });
   if (same == reads.end()) {
-    reads.push_back({d.replica, {}, 1, 1});
+    reads.push_back({d.replica});
   } else if (same->since.ns == 0) {
     same->replica = d.replica;
   }
@@ -138,19 +138,17 @@ bool Simulation::EndReads(uint32_t index) {
   Attempt& a = attempts_[index];
   const auto ended = [](const Read& r) { return r.left <= 0; };
   std::vector<Read>& reads = reads_[index];
-  if (!a.by_bind) {
-    a.taken = static_cast<uint32_t>(std::count_if(reads.begin(), reads.end(), ended));
-    return true;
-  }
+  a.taken = static_cast<uint32_t>(std::count_if(reads.begin(), reads.end(), ended));
+  if (!a.by_bind) return true;
   const uint64_t bytes = static_cast<uint64_t>(a.bytes / std::max(1u, a.needed));
   const AttemptId id = a.id;
   const uint32_t stamp = a.stamp;
   std::vector<sched::FetchDone> done;
-  for (const Read& r : reads) {
-    if (ended(r)) done.push_back({id, r.replica, bytes, now_ - r.since, r.readers});
+  for (Read& r : reads) {
+    if (!ended(r) || r.told) continue;
+    r.told = true;
+    done.push_back({id, r.replica, bytes, now_ - r.since, r.readers});
   }
-  std::erase_if(reads, ended);
-  a.taken += static_cast<uint32_t>(done.size());
   for (const sched::FetchDone& d : done) {
     Step(d);
     if (attempts_[index].stamp != stamp) return false;

@@ -73,7 +73,7 @@ void Simulation::Do(const sched::DropReplica& d) {
                                        [&](const Unreadable& u) { return u.replica == other; });
     if (readable) task.worker = place.worker.value - 1;
   }
-  if (read) RestartCopying(d.replica);
+  RestartCopying(d.replica, read);
 }
 
 // Transfers a replica inside the rack, so over two interfaces and two disks.

@@ -211,12 +211,13 @@ class Simulation {
     std::vector<uint32_t> workers;
     uint32_t busy = 0;  // workers with a flow or a disk hog
   };
-  // The read of one replica. That of a bound reader goes when it has ended.
+  // The read of one output, from one replica at a time.
   struct Read {
     Replica replica;
     Instant since;         // when it began; 0: not yet
     uint32_t readers = 1;  // readers of this replica when it began, this one included
     double left = 1;       // share of the bytes
+    bool told = false;     // of a bound reader: its end was reported
   };
   // A job that runs as several strands. It lasts until the last strand has ended.
   struct RunningStrands {
@@ -347,7 +348,7 @@ class Simulation {
   void Contend(uint32_t worker, double factor);
   void TurnMachine(uint32_t worker);
   void FailAttempt(uint32_t attempt);
-  void RestartCopying(const Replica& replica);
+  void RestartCopying(const Replica& replica, bool all);  // all: those that list no reads, too
   void Register(uint32_t worker);
   bool Chance(double p) { return p > 0 && chance_.Uniform() < p; }
 

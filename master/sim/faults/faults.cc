@@ -83,9 +83,9 @@ void Simulation::FailAttempt(uint32_t attempt) {
   Step(e);
 }
 
-// Restarts the copies that read this replica: it is lost, so they copy from those that remain. Readers that do not list
-// their reads copy all of what they were reading anew.
-void Simulation::RestartCopying(const Replica& replica) {
+// Restarts the copies that read this replica: it is lost, so they copy from those that remain. Readers that list no
+// reads take the first replica of each output, and copy all that they were reading anew.
+void Simulation::RestartCopying(const Replica& replica, bool all) {
   const TaskId& id = replica.output.task;
   for (Stage& stage : jobs_[id.job.seq - 1].stages) {
     for (const Task& task : stage.tasks) {
@@ -94,7 +94,7 @@ void Simulation::RestartCopying(const Replica& replica) {
         if (a.at != At::kRunning || a.phase != Phase::kCopy || a.flow == kNone) continue;
         if (a.listed()) {
           RestartRead(index, replica);
-        } else if (a.batch > 0 && Reads(a, id.stage, id.task)) {
+        } else if (all && a.batch > 0 && Reads(a, id.stage, id.task)) {
           const double before = a.before;
           StopFlow(a);
           a.before = before;

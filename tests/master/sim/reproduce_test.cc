@@ -41,7 +41,8 @@ std::vector<std::string> Missed(const Reproduction& r) {
 
 class LateFigures : public testing::TestWithParam<const char*> {};
 TEST_P(LateFigures, HoldTheirBands) {
-  const auto r = Reproduce({std::string("late:") + GetParam(), "", 3, nullptr});
+  // The longest of few sleeping tasks on the slowest node differs by a tenth from seed to seed.
+  const auto r = Reproduce({std::string("late:") + GetParam(), "", 20, nullptr});
   ASSERT_TRUE(r.ok()) << r.status().ToString();
   // Missed: what Hadoop's own speculation wastes.
   std::vector<std::string> missed = Missed(*r);
