@@ -90,12 +90,14 @@ struct Report {
   bool operator==(const Report&) const = default;
 };
 
+inline constexpr uint8_t kShufflePhase = 1;
+
 // The progress of one attempt.
 struct ProgressReport {
   AttemptId attempt;
   uint8_t phase = 0;         // 0 read/map, 1 shuffle, 2 merge, 3 reduce, 4 write
-  uint64_t taken_bytes = 0;  // taken by the operator from this phase's input
-  uint64_t total_bytes = 0;  // expected of this phase; 0 if not known
+  uint64_t taken_bytes = 0;  // taken by the operator from this phase's input; in the shuffle: arrived
+  uint64_t total_bytes = 0;  // expected of this phase, in the shuffle an estimate; 0 if not known
   uint64_t records = 0;
   bool inputs_done = false;
   template <class V>

@@ -7,7 +7,7 @@ namespace mr::master {
 namespace {
 
 uint64_t TakenBytes(const sched::Attempt& attempt) {
-  return attempt.samples.empty() ? 0 : attempt.samples.back().taken_bytes;
+  return attempt.samples.empty() ? 0 : attempt.samples.back().taken_by_operator();
 }
 
 // failed: by a report of its worker.

@@ -88,7 +88,7 @@ inline constexpr ptrdiff_t kBoundPerTask = 48;
 
 struct StageNotes {
   uint32_t failed = 0;       // attempts
-  uint64_t taken_bytes = 0;  // of attempts that run or have committed
+  uint64_t taken_bytes = 0;  // by operators, of attempts that run or have committed
   bool started = false;
   Instant first_launch, last_commit;
   std::map<uint32_t, uint32_t> refused;  // by task: launches that their worker did not start

@@ -18,7 +18,8 @@ struct StageRuns {
   std::string name;
   uint32_t tasks = 0;  // of the latest run
   std::vector<StageInput> inputs;
-  // Samples of committed attempts, sorted, equally likely. wait: from getting a slot to the first byte.
+  // Samples of committed attempts, sorted, equally likely. wait: from getting a slot to the first byte, which
+  // may come from a shuffle.
   std::vector<float> run, wait;
   double queue = 0;          // mean time that a task waited for a slot once it had its inputs
   double fails = 0;          // P(an attempt fails)

@@ -524,15 +524,12 @@ void AttemptRunner::OnReadFailed(uint32_t read, const Status& why, bool) {
 std::optional<ProgressFrame> AttemptRunner::Frame() const {
   if (task_ == nullptr || machine_.state() != AttemptState::kRunning) return std::nullopt;
   ProgressFrame frame{id(), task_->Progress(), machine_.inputs_done()};
-  FetchProgress fetched;
-  for (const auto& feeder : feeders_) {
-    if (feeder == nullptr) continue;
-    const FetchProgress of_slice = feeder->Progress();
-    fetched.arrived_bytes += of_slice.arrived_bytes;
-    fetched.expected_bytes += of_slice.expected_bytes;
-    fetched.segments += of_slice.segments;
+  std::vector<SliceProgress> slices;
+  for (size_t s = 0; s < feeders_.size(); ++s) {
+    const uint32_t reads = launch_.slices[s].task_end - launch_.slices[s].task_begin;
+    slices.push_back({feeders_[s] != nullptr ? feeders_[s]->Progress() : FetchProgress{}, reads});
   }
-  CountFetched(fetched, machine_.reads(), &frame.progress);
+  CountFetched(slices, &frame.progress);
   return frame;
 }
 

@@ -13,21 +13,25 @@ bool Moved(const ProgressFrame& from, const ProgressFrame& to) {
 
 bool MovedFar(const ProgressFrame& from, const ProgressFrame& to) {
   if (from.progress.phase != to.progress.phase || from.inputs_done != to.inputs_done) return true;
-  const uint64_t total = to.progress.total_bytes;
-  return total > 0 && (to.progress.taken_bytes - from.progress.taken_bytes) * ProgressGate::kSteps >= total;
+  const uint64_t total = to.progress.total_bytes, before = from.progress.taken_bytes, taken = to.progress.taken_bytes;
+  // It falls when a read fails.
+  return total > 0 && (taken > before ? taken - before : before - taken) * ProgressGate::kSteps >= total;
 }
-
-constexpr uint8_t kShuffle = 1;
 
 }  // namespace
 
-void CountFetched(const FetchProgress& fetched, uint32_t reads, TaskProgress* progress) {
-  if (progress->phase != kShuffle || progress->taken_bytes > 0 || progress->total_bytes > 0) return;
-  if (fetched.segments == 0) return;
-  const double each = static_cast<double>(fetched.expected_bytes) / fetched.segments;
-  const auto total = static_cast<uint64_t>(each * std::max(reads, fetched.segments));
-  progress->taken_bytes = fetched.arrived_bytes;
-  progress->total_bytes = std::max(fetched.arrived_bytes, total);
+void CountFetched(std::span<const SliceProgress> slices, TaskProgress* progress) {
+  if (progress->phase != kShufflePhase || progress->total_bytes > 0) return;
+  uint64_t arrived = 0, total = 0;
+  for (const auto& [fetched, reads] : slices) {
+    if (reads == 0) continue;
+    if (fetched.segments == 0) return;
+    arrived += fetched.arrived_bytes;
+    const double each = static_cast<double>(fetched.expected_bytes) / fetched.segments;
+    total += std::max(fetched.expected_bytes, static_cast<uint64_t>(each * reads));
+  }
+  progress->taken_bytes = arrived;
+  progress->total_bytes = total;
 }
 
 std::vector<ProgressFrame> ProgressGate::Due(Instant now, const std::vector<ProgressFrame>& present) {

@@ -1,8 +1,10 @@
-// Decides when progress is sent: at most every 20 ms. It is due when an attempt has progressed by 5 % or into another
-// phase, or has progressed at all and was last sent 1 s ago or earlier. Pure.
+// Progress of an attempt that reads a shuffle, and when progress is sent: at most every 20 ms. It is due when an
+// attempt has progressed by 5 % or into another phase, or has progressed at all and was last sent 1 s ago or earlier.
+// Pure.
 #pragma once
 
 #include <map>
+#include <span>
 #include <vector>
 
 #include "common/base/time.h"
@@ -11,9 +13,14 @@
 
 namespace mr::worker {
 
-// Sets the bytes of an attempt that reads upstream outputs and whose operator has taken nothing yet: those that have
-// arrived, of an estimate from the segments whose size is known. reads: number of segments in all.
-void CountFetched(const FetchProgress& fetched, uint32_t reads, TaskProgress* progress);
+struct SliceProgress {
+  FetchProgress fetched;
+  uint32_t reads = 0;  // segments of the slice
+};
+// Sets the bytes of an attempt in the shuffle: those that have arrived, and those of all segments, if some are known of
+// each slice. Others of a slice are taken to be as large. Nothing changes in other phases, and if the operator's own
+// input is known (of splits, which it has read before).
+void CountFetched(std::span<const SliceProgress> slices, TaskProgress* progress);
 
 class ProgressGate {
  public:

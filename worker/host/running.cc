@@ -116,11 +116,12 @@ TaskProgress Running::Progress() const {
   if (watched_ == nullptr) return final_;
   const task::ProgressPage* page = watched_->page();
   TaskProgress p;
-  p.phase = static_cast<uint8_t>(std::min(page->phase.load(std::memory_order_relaxed), 4u));
   p.taken_bytes = __atomic_load_n(&page->taken, __ATOMIC_RELAXED);
-  p.total_bytes = page->total.load(std::memory_order_relaxed);
+  p.total_bytes = page->total.load(std::memory_order_acquire);
   p.records = page->records.load(std::memory_order_relaxed);
   p.pulse = page->pulse.load(std::memory_order_relaxed);
+  // After the bytes: those of a phase that has just begun must not count as those of the one before.
+  p.phase = static_cast<uint8_t>(std::min(page->phase.load(std::memory_order_relaxed), 4u));
   return p;
 }
 

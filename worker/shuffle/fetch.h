@@ -44,9 +44,9 @@ struct FetchMeasure {
   uint32_t readers = 0;  // of the replica, as its worker counted them; mean over the bytes; 0: not counted
 };
 
-// Progress of a fetcher over all segments that were requested. Bytes are uncompressed.
+// Progress of a fetcher over all segments that were requested and have not failed. Bytes are uncompressed.
 struct FetchProgress {
-  uint64_t arrived_bytes = 0;   // delivered, or of chunks that have arrived; falls if a segment fails
+  uint64_t arrived_bytes = 0;   // of chunks
   uint64_t expected_bytes = 0;  // of the segments whose table is known, in all
   uint32_t segments = 0;        // whose table is known
 };

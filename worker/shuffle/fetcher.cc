@@ -404,9 +404,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
   void Fail(const SegmentPtr& segment, const Status& why) {
     if (segment->over || observer_ == nullptr) return;
     End(segment);
-    // Partitions that were delivered are not requested again.
-    Count(segment, segment->measure.bytes - segment->progress.arrived_bytes,
-          segment->measure.bytes - segment->progress.expected_bytes, -segment->progress.segments);
+    Count(segment, -segment->progress.arrived_bytes, -segment->progress.expected_bytes, -segment->progress.segments);
     bool partly_delivered = false;
     for (auto it = partitions_.begin(); it != partitions_.end();) {
       const PartitionPtr p = (it++)->second;

@@ -327,7 +327,9 @@ struct Progress {
   attempt @0 :AttemptId;
   phase @1 :UInt8;
   takenBytes @2 :UInt64;
+  # Taken by the operator from the input of this phase; in the shuffle: arrived.
   totalBytes @3 :UInt64;
+  # Expected of this phase, in the shuffle an estimate. 0: not known.
   records @4 :UInt64;
   inputsDone @5 :Bool;
 }

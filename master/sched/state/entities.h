@@ -55,6 +55,7 @@ struct Sample {
   uint64_t taken_bytes = 0, total_bytes = 0;
   uint32_t records = 0;  // at most 2^32 - 1, where it saturates
   uint8_t phase = 0;
+  uint64_t taken_by_operator() const { return phase == kShufflePhase ? 0 : taken_bytes; }
   template <class V>
   static void Fields(V&& v) {
     using T = Sample;

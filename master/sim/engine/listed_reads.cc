@@ -127,9 +127,7 @@ void Simulation::RestartRead(uint32_t index, const Replica& replica) {
   if (lost == reads.end()) return;
   CreditReads(index);
   a.before = std::max(0.0, a.before - (1 - lost->left) * a.bytes / a.needed);
-  lost->since = {};
-  lost->left = 1;
-  if (!a.by_bind) reads.erase(lost);
+  reads.erase(lost);  // a later bind, or another replica, lists it again
   Wake(index);
 }
 

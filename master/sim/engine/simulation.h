@@ -297,7 +297,7 @@ class Simulation {
   void ListReadable(uint32_t a);  // lists what is there, of a reader that is not bound
   void ReadListed(uint32_t a);    // starts a flow for all that it can read
   void CreditReads(uint32_t a);   // stops its flow and counts what its reads have moved
-                                  // Forgets its read of this replica, if unfinished, so that it reads the output again.
+  // Forgets its read of this replica, if unfinished.
   void RestartRead(uint32_t a, const Replica& replica);
   bool EndReads(uint32_t a);  // reports its finished reads; false: the attempt was ended meanwhile
 

@@ -48,7 +48,9 @@ std::string CheckJob(const sched::State& state, const JobView& job, const sched:
         if (note == nullptr) return Name(id, job.letter(s)) + ": an attempt without a note";
         if (attempt.holds_slot() != (note->sequence == 0)) return Name(id, job.letter(s)) + ": its end is not noted";
         const bool won = attempt.state == sched::AttemptState::kCommitted && note->verdict == Verdict::kWinner;
-        if ((attempt.holds_slot() || won) && !attempt.samples.empty()) taken += attempt.samples.back().taken_bytes;
+        if ((attempt.holds_slot() || won) && !attempt.samples.empty()) {
+          taken += attempt.samples.back().taken_by_operator();
+        }
         ++attempts;
       }
     }

@@ -80,9 +80,9 @@ class AttemptsTest : public testing::Test {
     if (answer.record) answer.verdict = VerdictOf(from.attempt, Feed(Record(*answer.record)).decisions);
     return answer;
   }
-  void Progress(uint32_t number, uint64_t taken) {
+  void Progress(uint32_t number, uint64_t taken, uint8_t phase = 0) {
     const Reporter from = From(number);
-    Feed(sched::AttemptProgress{from.worker, from.incarnation, {{Map(number), 1, taken, 100, 0, false}}});
+    Feed(sched::AttemptProgress{from.worker, from.incarnation, {{Map(number), phase, taken, 100, 0, false}}});
   }
   void Fail(uint32_t number, FailureKind kind = FailureKind::kUser) {
     const Reporter from = From(number);
@@ -122,6 +122,15 @@ TEST_F(AttemptsTest, BytesOfAnAttemptThatDidNotCommitCountNoMore) {
   Progress(2, 100);
   Finish(2);
   EXPECT_EQ(Notes().stages[0].taken_bytes, 100u);
+}
+
+// People see how much operators have taken: a number that does not start again when the shuffle has ended.
+TEST_F(AttemptsTest, BytesThatArriveInAShuffleAreTakenByNoOperatorYet) {
+  Progress(1, 60, kShufflePhase);
+  EXPECT_EQ(Notes().stages[0].taken_bytes, 0u);
+  EXPECT_EQ(View(1).taken_bytes, 0u);
+  Progress(1, 10, 3);
+  EXPECT_EQ(Notes().stages[0].taken_bytes, 10u);
 }
 
 TEST_F(AttemptsTest, NoAttemptRanForLongerThanItHeldItsSlot) {

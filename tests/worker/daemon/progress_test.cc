@@ -63,24 +63,43 @@ TEST(ProgressTest, ThatTheLastInputIsHereIsNewsAtOnce) {
   EXPECT_TRUE(gate.Due(At(40), {frame}).empty()) << "once";
 }
 
-// Three of six outputs are known. 900 of their 3,000 bytes have arrived.
-TEST(ProgressTest, WhatArrivesIsTheProgressOfAnAttemptThatReadsOutputs) {
-  ProgressFrame frame = Frame(0, 0, 0, 1);
-  CountFetched({900, 3000, 3}, 6, &frame.progress);
-  EXPECT_EQ(frame.progress.taken_bytes, 900u);
-  EXPECT_EQ(frame.progress.total_bytes, 6000u);
+TaskProgress Shuffle(std::vector<SliceProgress> slices, TaskProgress progress = {.phase = kShufflePhase}) {
+  CountFetched(slices, &progress);
+  return progress;
 }
 
-TEST(ProgressTest, WhatArrivesCountsInTheShuffleAloneAndBeforeTheOperatorTakesAny) {
-  for (const ProgressFrame& frame : {Frame(0, 0, 0, 0), Frame(0, 0, 0, 3), Frame(0, 7, 0, 1), Frame(0, 0, 10, 1)}) {
-    TaskProgress progress = frame.progress;
-    CountFetched({900, 3000, 3}, 6, &progress);
-    EXPECT_EQ(progress.taken_bytes, frame.progress.taken_bytes);
-    EXPECT_EQ(progress.total_bytes, frame.progress.total_bytes);
-  }
-  TaskProgress progress = Frame(0, 0, 0, 1).progress;
-  CountFetched({}, 6, &progress);
-  EXPECT_EQ(progress.total_bytes, 0u) << "no size is known yet";
+// Three of six outputs are known. 900 of their 3,000 bytes have arrived.
+TEST(ProgressTest, WhatArrivesIsTheProgressOfAnAttemptThatReadsOutputs) {
+  const TaskProgress progress = Shuffle({{{900, 3000, 3}, 6}});
+  EXPECT_EQ(progress.taken_bytes, 900u);
+  EXPECT_EQ(progress.total_bytes, 6000u);
+}
+
+TEST(ProgressTest, EachSliceIsEstimatedFromItsOwnSegments) {
+  const TaskProgress progress = Shuffle({{{10, 10, 1}, 1}, {}, {{900, 3000, 3}, 6}});
+  EXPECT_EQ(progress.taken_bytes, 910u);
+  EXPECT_EQ(progress.total_bytes, 6010u);
+  EXPECT_EQ(Shuffle({{{10, 10, 1}, 1}, {{}, 6}}).total_bytes, 0u) << "the other slice can be of any size";
+}
+
+// A read that began anew is another segment for a while.
+TEST(ProgressTest, MoreSegmentsThanReadsCountAsTheyAre) {
+  EXPECT_EQ(Shuffle({{{900, 3000, 3}, 2}}).total_bytes, 3000u);
+}
+
+TEST(ProgressTest, WhatArrivesCountsInTheShuffleAlone) {
+  const std::vector<SliceProgress> slices = {{{900, 3000, 3}, 6}};
+  EXPECT_EQ(Shuffle(slices, {.phase = 0}).total_bytes, 0u);
+  EXPECT_EQ(Shuffle(slices, {.phase = 3}).total_bytes, 0u);
+  EXPECT_EQ(Shuffle(slices, {.phase = kShufflePhase, .taken_bytes = 20, .total_bytes = 20}).taken_bytes, 20u);
+  EXPECT_EQ(Shuffle(slices, {.phase = kShufflePhase, .taken_bytes = 20}).taken_bytes, 900u) << "of a broadcast";
+}
+
+TEST(ProgressTest, AFallIsSentIfItIsLarge) {
+  ProgressGate gate;
+  gate.Due(At(0), {Frame(0, 500)});
+  EXPECT_TRUE(gate.Due(At(20), {Frame(0, 460)}).empty());
+  EXPECT_EQ(gate.Due(At(40), {Frame(0, 450)}).size(), 1u);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace {
 
 // A moving attempt is reported within a period, or once it has done so much (worker/daemon/progress.h).
 constexpr double kFirstReport = .05;
-constexpr uint8_t kCopying = 1, kReducing = 3;  // phases of a reduce
-constexpr double kLongest = 1e9;                // seconds; far below what a Duration holds
+constexpr uint8_t kCopying = kShufflePhase, kReducing = 3;  // phases of a reduce
+constexpr double kLongest = 1e9;                            // seconds; far below what a Duration holds
 
 Duration AgeOf(const View& view, const Attempt& a) { return view.now() - a.started_at; }
 
