@@ -18,6 +18,8 @@ bool MovedFar(const ProgressFrame& from, const ProgressFrame& to) {
   return total > 0 && (taken > before ? taken - before : before - taken) * ProgressGate::kSteps >= total;
 }
 
+constexpr double kMostBytes = 1e18;  // a larger estimate does not fit into 64 bits
+
 }  // namespace
 
 void CountFetched(std::span<const SliceProgress> slices, TaskProgress* progress) {
@@ -28,7 +30,7 @@ void CountFetched(std::span<const SliceProgress> slices, TaskProgress* progress)
     if (fetched.segments == 0) return;
     arrived += fetched.arrived_bytes;
     const double each = static_cast<double>(fetched.expected_bytes) / fetched.segments;
-    total += std::max(fetched.expected_bytes, static_cast<uint64_t>(each * reads));
+    total += std::max(fetched.expected_bytes, static_cast<uint64_t>(std::min(each * reads, kMostBytes)));
   }
   progress->taken_bytes = arrived;
   progress->total_bytes = total;

@@ -82,9 +82,9 @@ TEST(ProgressTest, EachSliceIsEstimatedFromItsOwnSegments) {
   EXPECT_EQ(Shuffle({{{10, 10, 1}, 1}, {{}, 6}}).total_bytes, 0u) << "the other slice can be of any size";
 }
 
-// A read that began anew is another segment for a while.
-TEST(ProgressTest, MoreSegmentsThanReadsCountAsTheyAre) {
+TEST(ProgressTest, TheEstimateIsNoLessThanWhatIsKnownAndHasABound) {
   EXPECT_EQ(Shuffle({{{900, 3000, 3}, 2}}).total_bytes, 3000u);
+  EXPECT_GT(Shuffle({{{0, UINT64_MAX / 2, 1}, 1000}}).total_bytes, UINT64_MAX / 4);
 }
 
 TEST(ProgressTest, WhatArrivesCountsInTheShuffleAlone) {

@@ -46,6 +46,9 @@ class FetchTest : public testing::Test {
   void Ask(const ReplicaLocation& from, uint32_t begin, uint32_t end) {
     loop_.Run([&] { fetcher_->Request({0, begin, end, from}); });
   }
+  FetchProgress Progress() {
+    return loop_.Run([&] { return fetcher_->Progress(); });
+  }
   // Stores the output and asks for all of it.
   void StoreAndAsk(uint32_t task, const TestOutput& output, bool inline_table, Incarnation incarnation = kServer) {
     const auto rows = StoreOutput(*store_, Replica(1, task), output);
@@ -172,22 +175,17 @@ TEST_F(FetchTest, ProgressIsWhatHasArrivedOfWhatIsKnown) {
   Serve();
   Read({.window_bytes = 256 << 10});
   seen_.hold = true;
-  const auto progress = [&] {
-    FetchProgress now;
-    loop_.Run([&] { now = fetcher_->Progress(); });
-    return now;
-  };
-  EXPECT_EQ(progress().segments, 0u);
+  EXPECT_EQ(Progress().segments, 0u);
   StoreAndAsk(1, MakeOutput(1, 2, 30, 200, /*value_bytes=*/256), false);
   ASSERT_TRUE(seen_.WaitForBatches(1));
-  const FetchProgress begun = progress();
+  const FetchProgress begun = Progress();
   EXPECT_EQ(begun.segments, 1u);
   EXPECT_GT(begun.arrived_bytes, 0u);
   EXPECT_LT(begun.arrived_bytes, begun.expected_bytes);
   seen_.TakeUntilEnds(1);
   ExpectAllArrived();
-  EXPECT_EQ(progress().arrived_bytes, begun.expected_bytes);
-  EXPECT_EQ(progress().expected_bytes, begun.expected_bytes);
+  EXPECT_EQ(Progress().arrived_bytes, begun.expected_bytes);
+  EXPECT_EQ(Progress().expected_bytes, begun.expected_bytes);
   EXPECT_EQ(seen_.done.at(0).bytes, begun.expected_bytes);
 }
 
@@ -347,21 +345,16 @@ TEST_P(FetchFrom, AReaderWhoseReadFailsIsCountedNoMore) {
   loop_.Run([&] { fetcher_->Request(request); });
   ASSERT_TRUE(seen_.WaitForEnds(1));
   ASSERT_EQ(seen_.failed.size(), 1u);
-  const auto progress = [&] {
-    FetchProgress now;
-    loop_.Run([&] { now = fetcher_->Progress(); });
-    return now;
-  };
-  EXPECT_EQ(progress().segments, 0u) << "a failed segment does not count";
-  EXPECT_EQ(progress().arrived_bytes, 0u);
-  EXPECT_EQ(progress().expected_bytes, 0u);
+  EXPECT_EQ(Progress().segments, 0u) << "a failed segment does not count";
+  EXPECT_EQ(Progress().arrived_bytes, 0u);
+  EXPECT_EQ(Progress().expected_bytes, 0u);
   failing->failing = false;
   loop_.Run([&] { fetcher_->Request(request); });
   ASSERT_TRUE(seen_.WaitForEnds(2));
   ASSERT_EQ(seen_.done.size(), 1u);
-  EXPECT_EQ(progress().segments, 1u);
-  EXPECT_EQ(progress().arrived_bytes, seen_.done[0].bytes);
-  EXPECT_EQ(progress().expected_bytes, seen_.done[0].bytes);
+  EXPECT_EQ(Progress().segments, 1u);
+  EXPECT_EQ(Progress().arrived_bytes, seen_.done[0].bytes);
+  EXPECT_EQ(Progress().expected_bytes, seen_.done[0].bytes);
   EXPECT_EQ(seen_.done[0].readers, 1u);
 }
 
