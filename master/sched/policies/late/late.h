@@ -12,7 +12,8 @@
 // - gain (0: off). gain=G: only if time_left exceeds G times what the task would take anew with its inputs there, or
 //   the attempt has been silent for as long. Then min_age may be short: among equal attempts the slowest quarter gets
 //   none. Hadoop's DefaultSpeculator has 1. With network=on, gain does not apply in a stage that mostly copies, nor
-//   anywhere while the network is narrow (network_bound.h).
+//   anywhere while the network is narrow (network_bound.h), but to attempts that copy: these get a speculative attempt
+//   only for four times G, since it would read through the same links.
 // - worth (0: off). worth=W, with gain: while the last speculative attempts, of any policy of the list, saved less than
 //   W seconds per second that they took, more gain is asked, up to four times as much (speculation_worth.h).
 // - outpaced (0: off). outpaced=R: a speculative attempt ends once its rest takes longer than R times that of the

@@ -25,6 +25,9 @@ struct LateReason {
   static constexpr ReasonCode kNotReported{92};
   // Ended: a speculative attempt that would not end well before the other one {seconds left, of the other one}
   static constexpr ReasonCode kOutpaced{97};
+  // No speculative attempt: it copies through links that a new one would share {seconds left, seconds of a new one, how
+  // many of these are asked}
+  static constexpr ReasonCode kNoGainByCopying{101};
 };
 
 std::span<const ReasonText> LateReasons();
