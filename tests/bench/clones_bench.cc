@@ -21,6 +21,7 @@
 #include "master/history/history.h"
 #include "master/sim/studies/svg.h"
 #include "tests/bench/cpu_group.h"
+#include "tests/bench/lists.h"
 #include "tests/bench/report.h"
 #include "tests/bench/weather.h"
 #include "tests/support/answers.h"
@@ -48,7 +49,7 @@ constexpr double kMostDelay = 0.020;
 struct Policy {
   std::string name, list;
 };
-const std::string kLate = "late(min_age=1s,skew_check=on,gain=1,worth=0.25,outpaced=0.8,estimator=phases)";
+const std::string kLate = TunedLate("1s");
 const std::string kDolly = "dolly(floor=" + std::to_string(kFloor) + ",tau=1,charge=extra),delay_assignment";
 const std::vector<Policy> kPolicies = {{"none", "none"},
                                        {"late", kLate},

@@ -21,6 +21,7 @@
 #include "master/history/history.h"
 #include "master/sched/defaults.h"
 #include "tests/bench/cpu_group.h"
+#include "tests/bench/lists.h"
 #include "tests/bench/report.h"
 #include "tests/bench/shuffles.h"
 #include "tests/bench/weather.h"
@@ -43,7 +44,7 @@ constexpr double kAgreement = 20;  // %: of the simulator with the cluster, on t
 struct Policy {
   std::string name, list;
 };
-const std::string kLate = "late(min_age=1s,skew_check=on,gain=1,worth=0.25,outpaced=0.8,estimator=phases)";
+const std::string kLate = TunedLate("1s");
 const std::vector<Policy> kPolicies = {{"fair", "fair"},
                                        {"late", "fair," + kLate},
                                        {"dolly", "fair,dolly(floor=10,tau=1,charge=extra),delay_assignment," + kLate},

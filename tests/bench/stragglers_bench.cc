@@ -19,6 +19,7 @@
 #include "jobs/mrctl/client.h"
 #include "master/sim/studies/svg.h"
 #include "tests/bench/cpu_group.h"
+#include "tests/bench/lists.h"
 #include "tests/bench/report.h"
 #include "tests/bench/stragglers.h"
 #include "tests/support/answers.h"
@@ -33,7 +34,7 @@ constexpr int kSlowLink = 2;                 // index of a worker that is not sl
 constexpr double kLinkBytesPerSecond = 1e6;  // slow against memory speed
 constexpr int kRounds = 5;
 // LATE's 60 s, scaled like the job.
-const std::string kMinAge = "min_age=3s";
+const std::string kMinAge = "3s";
 // The word count: copies of the Bible, in maps of one block each.
 constexpr int kBibles = 200, kCalibrationBibles = 50, kReduces = 4;
 constexpr int kBlockMiB = 32;
@@ -41,11 +42,10 @@ constexpr int kBlockMiB = 32;
 struct Policy {
   std::string name, list;  // list: of the job's --scheduler
 };
-const std::vector<Policy> kPolicies = {
-    {"none", ""},
-    {"hadoop_speculation", "hadoop_speculation(" + kMinAge + ")"},
-    {"late", "late(" + kMinAge + ",skew_check=on,gain=1,worth=0.25,outpaced=0.8,estimator=phases)"},
-    {"mantri", "mantri_restart(" + kMinAge + ")"}};
+const std::vector<Policy> kPolicies = {{"none", ""},
+                                       {"hadoop_speculation", "hadoop_speculation(min_age=" + kMinAge + ")"},
+                                       {"late", TunedLate(kMinAge)},
+                                       {"mantri", "mantri_restart(min_age=" + kMinAge + ")"}};
 std::string InSimulator(const Policy& policy) { return policy.list.empty() ? "fifo" : "fifo," + policy.list; }
 
 // The workers of this benchmark.
