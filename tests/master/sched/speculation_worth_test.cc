@@ -111,6 +111,8 @@ TEST(SpeculationWorthTest, WhyGivesTheGainThatIsAskedAndItsCause) {
   EXPECT_THAT(text(2, 1), AllOf(HasSubstr("more than 2.00 times as long is asked"), HasSubstr("saved little")));
   EXPECT_THAT(text(1.5, 1.5), AllOf(HasSubstr("more than 1.50 times"), Not(HasSubstr("saved little"))));
   EXPECT_THAT(text(1, 1), Not(HasSubstr("asked")));
+  EXPECT_THAT(Explain({LateReason::kNoGainByCopying, "", {9, 8, 4}}),
+              AllOf(HasSubstr("it copies its input"), HasSubstr("more than 4.00 times as long is asked")));
 }
 
 }  // namespace

@@ -16,9 +16,10 @@ constexpr size_t kJobsTold = 8;  // most jobs for which `why` reports a worker a
 // Share of its input that a speculative attempt has read before it is judged. From the first reports on, their noise
 // ended useful ones: jobs of a grid cell took 1 % longer than with .1.
 constexpr double kJudgedFrom = .1;
-// How many times the usual gain is asked for an attempt that copies through narrow links. Measured: jobs with heavy
-// shuffles (tests/bench/shuffles_sim.cc, 100 loads) took 1.05 of fair's time without it, 1.02 with 2, 4 or 8, and 1.01
-// if such attempts are left alone. Then, with one link eight times as narrow as the others, 1.02 in place of .62.
+// How many times the usual gain is asked of an attempt that copies, where the network is narrow or bounds the stage.
+// Measured on jobs with heavy shuffles (tests/bench/shuffles_sim.cc, 100 loads): they take 1.05 of fair's time with 0,
+// and 1.02 with 2, 4 or 8. With no speculative attempts of what copies they take 1.01, but 1.02 in place of .62 where
+// one link is eight times as narrow as the others.
 constexpr double kMoreWhileCopying = 4;
 
 bool Copies(const Attempt& a) { return !a.samples.empty() && a.samples.back().phase == kShufflePhase; }
@@ -58,18 +59,19 @@ class Late final : public Speculation {
 
   // Returns whether finished attempts show what a new one takes. Where the network is narrow or bounds the stage they
   // do not: they shared its links.
-  bool AsksGain(const View& view, const Job& job, uint32_t stage) const {
+  bool FinishedShowGain(const View& view, const Job& job, uint32_t stage) const {
     return gain_ > 0 && !options().network.WhyNotAny(view) && !options().network.WhyNotCopy(view, job, stage);
   }
 
-  // How many times the time of a new attempt must be left; 0: no gain is asked.
+  // How many times the time of a new attempt must be left; 0: no gain is asked. Where finished attempts show that time
+  // only roughly, much more is asked of what copies, and nothing of others.
   struct GainAsked {
     double copying = 0, later = 0;
     double Of(const Attempt& a) const { return Copies(a) ? copying : later; }
     bool narrow() const { return copying != later; }
   };
   GainAsked AskedOf(const View& view, StageId id) const {
-    if (!AsksGain(view, *view.state().FindJob(id.job), id.stage)) return {gain_ * kMoreWhileCopying, 0};
+    if (!FinishedShowGain(view, *view.state().FindJob(id.job), id.stage)) return {gain_ * kMoreWhileCopying, 0};
     const double gain = gain_ * worth_.Asked(view);
     return {gain, gain};
   }
@@ -77,7 +79,7 @@ class Late final : public Speculation {
   void Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const override {
     if (gain_ == 0) return;
     worth_.Learn(
-        view, jobs, [&](const Job& job, uint32_t stage) { return AsksGain(view, job, stage); }, plan);
+        view, jobs, [&](const Job& job, uint32_t stage) { return FinishedShowGain(view, job, stage); }, plan);
   }
 
   // Returns whether an attempt has not reported for as long as a new one takes.

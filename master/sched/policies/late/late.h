@@ -11,9 +11,9 @@
 // - cap (SpeculativeCap: share of slots, at least one), slow_task, slow_node (shares), min_age, skew_check (on|off).
 // - gain (0: off). gain=G: only if time_left exceeds G times what the task would take anew with its inputs there, or
 //   the attempt has been silent for as long. Then min_age may be short: among equal attempts the slowest quarter gets
-//   none. Hadoop's DefaultSpeculator has 1. With network=on, gain does not apply in a stage that mostly copies, nor
-//   anywhere while the network is narrow (network_bound.h), but to attempts that copy: these get a speculative attempt
-//   only for four times G, since it would read through the same links.
+//   none. Hadoop's DefaultSpeculator has 1. With network=on, finished attempts do not show what a new one takes in a
+//   stage that mostly copies, or while the network is narrow (network_bound.h). Then an attempt that copies needs four
+//   times G, since a new one copies through the same links. Others need no gain, and worth does not apply.
 // - worth (0: off). worth=W, with gain: while the last speculative attempts, of any policy of the list, saved less than
 //   W seconds per second that they took, more gain is asked, up to four times as much (speculation_worth.h).
 // - outpaced (0: off). outpaced=R: a speculative attempt ends once its rest takes longer than R times that of the

@@ -38,8 +38,7 @@ constexpr ReasonText kLateTexts[] = {
      [](const Reason& r) -> std::string {
        return "without a speculative attempt: it copies its input and would end in " + text::Decimal(r, 0) +
               " s. A new attempt would take " + text::Decimal(r, 1) +
-              " s and read through the same narrow network, so more than " + text::Decimal(r, 2) +
-              " times as long is asked";
+              " s and copy through the same links, so more than " + text::Decimal(r, 2) + " times as long is asked";
      }},
     {LateReason::kAtCap, "at_cap",
      [](const Reason& r) -> std::string {
