@@ -14,4 +14,16 @@ const char* CauseName(Cause cause) {
   return "?";
 }
 
+const char* Word(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::kUser:
+    case FailureKind::kUserFinal: return "user";
+    case FailureKind::kEnvironment: return "environment";
+    case FailureKind::kLost: return "lost";
+    case FailureKind::kKilled: return "killed";
+    case FailureKind::kPreempted: return "preempted";
+  }
+  return "?";
+}
+
 }  // namespace mr

@@ -28,6 +28,9 @@ enum class FailureKind : uint8_t {
   kUserFinal = 6
 };
 
+// Returns "user", "environment", "lost", "killed" or "preempted".
+const char* Word(FailureKind kind);
+
 // The master's answer to a report.
 // - kNoted: received; no other answer follows.
 // - For a finished attempt: its output is the task's committed one (kWinner); it is another replica of that one, which

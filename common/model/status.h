@@ -89,9 +89,50 @@ struct JobStatus {
   std::optional<DeadlineStatus> deadline;
   std::vector<std::string> warnings;
   std::vector<std::string> hung;                      // descriptions of attempts without progress
+  std::vector<std::string> waits;                     // why stages with runnable tasks have no slot, one line each
   std::optional<std::vector<CounterValue>> counters;  // not sent with the rest: mrctl requests them if it shows them
   std::vector<SkewStatus> skew;
   bool operator==(const JobStatus&) const = default;
+};
+
+struct TaskStatus {
+  std::string id, state, worker;
+  std::vector<std::string> replicas;  // workers where its output can be read
+  uint32_t stage = 0, attempts = 0, generation = 0;
+  uint64_t input_bytes = 0, output_bytes = 0, output_records = 0;  // input 0: not known; output: committed
+  bool operator==(const TaskStatus&) const = default;
+};
+
+// An attempt. Times are since the submission; 0: not yet, or not known.
+struct AttemptStatus {
+  std::string id, state, cause, worker, message, reason;
+  double progress = 0;
+  uint64_t ran_us = 0;
+  uint64_t launched_us = 0, started_us = 0, ended_us = 0;
+  uint64_t inputs_us = 0;               // it had read all outputs of earlier stages
+  uint64_t sort_us = 0, reduce_us = 0;  // first reports of these phases of a reduce
+  bool won = false;                     // its output committed the task
+  std::string failure;                  // "user", "environment", "lost", "killed", "preempted"; empty: none
+  bool operator==(const AttemptStatus&) const = default;
+};
+
+// One decision of the scheduler, or its effect.
+struct DecisionStatus {
+  uint64_t at_us = 0;                         // since the submission
+  std::string what, attempt, worker, reason;  // attempt, worker: empty if not concerned
+  bool operator==(const DecisionStatus&) const = default;
+};
+
+struct WorkerStatus {
+  std::string id, name, address, rack, state;
+  uint32_t slots = 0, busy = 0, blocks = 0, pid = 0;
+  uint64_t incarnation = 0, used_bytes = 0, capacity_bytes = 0;
+  uint64_t memory_bytes = 0;      // of all its attempts together; 0: no limit
+  uint32_t reports_given_up = 0;  // reports that it could not deliver
+  std::vector<std::string> labels;
+  uint32_t wrong_outputs = 0;  // outputs that its memory damaged
+  bool safe_to_stop = false;   // draining, and nothing is lost or must be repeated when it stops
+  bool operator==(const WorkerStatus&) const = default;
 };
 
 // The work left before a draining worker may stop (client.capnp has what the fields mean).

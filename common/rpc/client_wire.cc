@@ -1,5 +1,6 @@
 #include "common/rpc/client_wire.h"
 
+#include "common/rpc/wire.h"
 #include "common/rpc/wire_walk.h"
 
 namespace mr::rpc {
@@ -130,6 +131,7 @@ void Walk(W& w, Is<mr::JobStatus> auto& s) {
   MR_WIRE_OPTIONAL(w, s.deadline, Deadline);
   MR_WIRE(w, s.skew, Skew);
   MR_WIRE(w, s.hung, Hung);
+  MR_WIRE(w, s.waits, Waits);
 }
 
 template <class W>
@@ -191,6 +193,72 @@ void ToWire(const mr::DrainStatus& status, DrainStatus::Builder out) { WriteWire
 
 mr::JournalStatus FromWire(JournalStatus::Reader in) { return ReadWire<mr::JournalStatus>(in); }
 void ToWire(const mr::JournalStatus& status, JournalStatus::Builder out) { WriteWire(status, out); }
+
+static TaskLetter LetterOf(uint8_t letter) { return letter == 'r' ? TaskLetter::kReduce : TaskLetter::kMap; }
+
+static std::string WorkerName(uint32_t id) { return id == 0 ? "" : Name(WorkerId{id}); }
+
+mr::TaskStatus FromWire(mr::JobId job, TaskStatus::Reader in) {
+  mr::TaskStatus s;
+  s.id = Name(mr::TaskId{job, in.getStage(), in.getTask()}, LetterOf(in.getLetter()));
+  s.state = in.getState().cStr();
+  s.worker = WorkerName(in.getWorker());
+  s.stage = in.getStage();
+  s.attempts = in.getAttempts();
+  s.generation = in.getGeneration();
+  for (const uint32_t worker : in.getReplicas()) s.replicas.push_back(WorkerName(worker));
+  s.input_bytes = in.getInputBytes();
+  s.output_bytes = in.getOutputBytes();
+  s.output_records = in.getOutputRecords();
+  return s;
+}
+
+mr::AttemptStatus FromWire(AttemptStatus::Reader in) {
+  mr::AttemptStatus s;
+  s.id = Name(FromWire(in.getId()), LetterOf(in.getLetter()));
+  s.state = in.getState().cStr();
+  s.cause = in.getCause().cStr();
+  s.worker = WorkerName(in.getWorker());
+  s.progress = in.getProgress();
+  s.ran_us = in.getRanUs();
+  s.message = in.getMessage().cStr();
+  s.reason = in.getReason().cStr();
+  s.launched_us = in.getLaunchedUs();
+  s.started_us = in.getStartedUs();
+  s.inputs_us = in.getInputsUs();
+  s.sort_us = in.getSortUs();
+  s.reduce_us = in.getReduceUs();
+  s.ended_us = in.getEndedUs();
+  s.won = in.getWon();
+  s.failure = in.getFailure().cStr();
+  return s;
+}
+
+mr::WorkerStatus FromWire(WorkerStatus::Reader in) {
+  mr::WorkerStatus s;
+  s.id = Name(WorkerId{in.getId()});
+  s.name = in.getName().cStr();
+  s.address = in.getAddress().cStr();
+  s.rack = in.getRack().cStr();
+  s.state = in.getState().cStr();
+  s.slots = in.getSlots();
+  s.busy = in.getBusy();
+  s.incarnation = in.getIncarnation();
+  for (auto label : in.getLabels()) s.labels.emplace_back(label.cStr());
+  s.blocks = in.getBlocks();
+  s.used_bytes = in.getUsedBytes();
+  s.capacity_bytes = in.getCapacityBytes();
+  s.pid = in.getPid();
+  s.memory_bytes = in.getMemoryBytes();
+  s.reports_given_up = in.getReportsGivenUp();
+  s.wrong_outputs = in.getWrongOutputs();
+  s.safe_to_stop = in.getSafeToStop();
+  return s;
+}
+
+mr::DecisionStatus FromWire(Decision::Reader in) {
+  return {in.getAtUs(), in.getWhat().cStr(), in.getAttempt().cStr(), WorkerName(in.getWorker()), in.getReason().cStr()};
+}
 
 mr::CounterValue FromWire(CounterValue::Reader in) { return ReadWire<mr::CounterValue>(in); }
 void ToWire(const mr::CounterValue& counter, CounterValue::Builder out) { WriteWire(counter, out); }

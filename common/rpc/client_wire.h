@@ -19,6 +19,12 @@ void ToWire(const mr::DrainStatus& status, DrainStatus::Builder out);
 mr::JournalStatus FromWire(JournalStatus::Reader in);
 void ToWire(const mr::JournalStatus& status, JournalStatus::Builder out);
 
+// Rows of lists. The master writes them itself.
+mr::TaskStatus FromWire(mr::JobId job, TaskStatus::Reader in);
+mr::AttemptStatus FromWire(AttemptStatus::Reader in);
+mr::WorkerStatus FromWire(WorkerStatus::Reader in);
+mr::DecisionStatus FromWire(Decision::Reader in);
+
 mr::CounterValue FromWire(CounterValue::Reader in);
 void ToWire(const mr::CounterValue& counter, CounterValue::Builder out);
 

@@ -378,6 +378,11 @@ Result<AttemptLog> Client::Logs(AttemptId id) {
       });
 }
 
+Result<JobSpec> Client::Spec(JobId id) {
+  return impl_->Ask<JobSpec>([id](Master& master) { return ForJob(master.specRequest(), id); },
+                             [](auto r) -> Result<JobSpec> { return rpc::FromWire(r.getSpec()); });
+}
+
 Result<ReplayTask> Client::Launched(AttemptId id) {
   return impl_->Ask<ReplayTask>(
       [id](Master& master) {

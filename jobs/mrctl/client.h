@@ -61,6 +61,8 @@ class Client {
   // Returns a profile per shape of plan, the most recently changed first, in several calls if needed. Errors: kNotFound
   // if no job of this name has succeeded.
   Result<std::vector<ProfileStatus>> Profiles(const std::string& name);
+  // Returns the spec of a job, with the priority and the deadline that users have set since.
+  Result<JobSpec> Spec(JobId id);
   // Errors: kNotFound for an unknown attempt, or one that is no longer kept.
   Result<ReplayTask> Launched(AttemptId id);
   // Returns a log with text and note only.

@@ -8,64 +8,6 @@
 #include "common/rpc/wire.h"
 
 namespace mr::ctl {
-namespace {
-
-TaskLetter Letter(uint8_t letter) { return letter == 'r' ? TaskLetter::kReduce : TaskLetter::kMap; }
-
-std::string WorkerName(uint32_t id) { return id == 0 ? "" : Name(WorkerId{id}); }
-
-}  // namespace
-
-TaskStatus FromWire(JobId job, rpc::TaskStatus::Reader r) {
-  TaskStatus s;
-  s.id = Name(TaskId{job, r.getStage(), r.getTask()}, Letter(r.getLetter()));
-  s.state = r.getState().cStr();
-  s.worker = WorkerName(r.getWorker());
-  s.stage = r.getStage();
-  s.attempts = r.getAttempts();
-  s.generation = r.getGeneration();
-  for (const uint32_t worker : r.getReplicas()) s.replicas.push_back(WorkerName(worker));
-  return s;
-}
-
-AttemptStatus FromWire(rpc::AttemptStatus::Reader r) {
-  AttemptStatus s;
-  s.id = Name(rpc::FromWire(r.getId()), Letter(r.getLetter()));
-  s.state = r.getState().cStr();
-  s.cause = r.getCause().cStr();
-  s.worker = WorkerName(r.getWorker());
-  s.progress = r.getProgress();
-  s.ran_us = r.getRanUs();
-  s.message = r.getMessage().cStr();
-  s.reason = r.getReason().cStr();
-  return s;
-}
-
-WorkerStatus FromWire(rpc::WorkerStatus::Reader r) {
-  WorkerStatus s;
-  s.id = Name(WorkerId{r.getId()});
-  s.name = r.getName().cStr();
-  s.address = r.getAddress().cStr();
-  s.rack = r.getRack().cStr();
-  s.state = r.getState().cStr();
-  s.slots = r.getSlots();
-  s.busy = r.getBusy();
-  s.incarnation = r.getIncarnation();
-  for (auto label : r.getLabels()) s.labels.emplace_back(label.cStr());
-  s.blocks = r.getBlocks();
-  s.used_bytes = r.getUsedBytes();
-  s.capacity_bytes = r.getCapacityBytes();
-  s.pid = r.getPid();
-  s.memory_bytes = r.getMemoryBytes();
-  s.reports_given_up = r.getReportsGivenUp();
-  s.wrong_outputs = r.getWrongOutputs();
-  s.safe_to_stop = r.getSafeToStop();
-  return s;
-}
-
-DecisionStatus FromWire(rpc::Decision::Reader r) {
-  return {r.getAtUs(), r.getWhat().cStr(), r.getAttempt().cStr(), WorkerName(r.getWorker()), r.getReason().cStr()};
-}
 
 Explained FromWire(rpc::ExplainedPlan::Reader r) {
   Explained e;

@@ -10,10 +10,6 @@
 
 namespace mr::ctl {
 
-TaskStatus FromWire(JobId job, rpc::TaskStatus::Reader r);
-AttemptStatus FromWire(rpc::AttemptStatus::Reader r);
-WorkerStatus FromWire(rpc::WorkerStatus::Reader r);
-DecisionStatus FromWire(rpc::Decision::Reader r);
 ProfileStatus FromWire(rpc::Profile::Reader r);
 Explained FromWire(rpc::ExplainedPlan::Reader r);
 

@@ -14,39 +14,10 @@
 
 namespace mr::ctl {
 
-struct TaskStatus {
-  std::string id, state, worker;
-  std::vector<std::string> replicas;  // workers where its output can be read
-  uint32_t stage = 0, attempts = 0, generation = 0;
-};
-
-struct AttemptStatus {
-  std::string id, state, cause, worker, message, reason;
-  double progress = 0;
-  uint64_t ran_us = 0;
-};
-
 // The end of an attempt's log. note: why it is not the whole log; empty if it is.
 struct AttemptLog {
   std::string id, worker, state;
   std::string text, note;
-};
-
-struct WorkerStatus {
-  std::string id, name, address, rack, state;
-  uint32_t slots = 0, busy = 0, blocks = 0, pid = 0;
-  uint64_t incarnation = 0, used_bytes = 0, capacity_bytes = 0;
-  uint64_t memory_bytes = 0;      // of all its attempts together; 0: no limit
-  uint32_t reports_given_up = 0;  // reports that it could not deliver
-  std::vector<std::string> labels;
-  uint32_t wrong_outputs = 0;  // outputs that its memory damaged
-  bool safe_to_stop = false;   // draining, and nothing is lost or must be repeated when it stops
-};
-
-// One decision of the scheduler, or its effect.
-struct DecisionStatus {
-  uint64_t at_us = 0;                         // since the submission
-  std::string what, attempt, worker, reason;  // attempt, worker: empty if not concerned
 };
 
 // Lines of master/history's document, which mrsim reads.

@@ -26,6 +26,7 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
   if (verb == "profile") return RunProfile(command, settings);
   if (verb == "whatif") return RunWhatif(command, settings);
   if (verb == "schedulers") return RunSchedulers(settings);
+  if (verb == "report") return RunReport(command, settings);
   if (verb == "trace") return RunTrace(command, settings);
   if (verb == "top") return RunTop(command, settings);
   if (verb == "config") return RunConfig(command, settings);

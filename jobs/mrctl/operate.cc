@@ -92,9 +92,9 @@ std::string RenderWorkersShown(const std::vector<WorkerShown>& workers, OutputFo
   if (form != OutputForm::kTable) {
     std::vector<Json> rows;
     for (const WorkerShown& w : workers) {
-      rows.push_back(WorkerJson(w.worker));
+      rows.push_back(ToJson(w.worker));
       rows.back()["running"] = Json::array();
-      for (const AttemptStatus& a : w.running) rows.back()["running"].push_back(AttemptJson(a));
+      for (const AttemptStatus& a : w.running) rows.back()["running"].push_back(ToJson(a));
       rows.back()["why"] = w.why;
       if (w.drain.draining) rows.back()["drain"] = DrainJson(w.drain);
     }
@@ -152,8 +152,8 @@ std::string RenderTop(const TopShown& top, OutputForm form) {
   }
   if (form != OutputForm::kTable) {
     Json rows = Json::array(), workers = Json::array();
-    for (const JobStatus& job : jobs) rows.push_back(JobJson(job));
-    for (const WorkerStatus& w : top.workers) workers.push_back(WorkerJson(w));
+    for (const JobStatus& job : jobs) rows.push_back(ToJson(job));
+    for (const WorkerStatus& w : top.workers) workers.push_back(ToJson(w));
     const Json shown =
         Object({{"jobs", std::move(rows)}, {"ended", top.jobs.size() - jobs.size()}, {"workers", std::move(workers)}});
     return DumpJson(form == OutputForm::kJson ? Object({{"version", 1}, {"top", shown}}) : shown);
@@ -171,7 +171,12 @@ std::string RenderTop(const TopShown& top, OutputForm form) {
                      " workers live, " + n(busy) + " of " + n(slots) + " slots busy; " + n(jobs.size()) + " jobs, " +
                      n(running) + " with tasks that run; " + n(top.jobs.size() - jobs.size()) + " ended\n\n";
   for (JobStatus& job : EndedJobs(top.jobs, kEndedShown)) jobs.push_back(std::move(job));
-  return text + TopJobs(jobs) + "\n" + RenderWorkers(top.workers, OutputForm::kTable);
+  std::string waits;
+  for (const JobStatus& job : jobs) {
+    if (const std::string why = WhyNoneRuns(job); !why.empty()) waits += Name(job.id) + ": " + why + "\n";
+  }
+  if (!waits.empty()) waits = "\n" + waits;
+  return text + TopJobs(jobs) + waits + "\n" + RenderWorkers(top.workers, OutputForm::kTable);
 }
 
 std::string CutTo(const std::string& text, size_t rows, size_t columns) {

@@ -72,6 +72,8 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_flag("--local{2}", s->local, "Run here on a private cluster of N workers (--local=N, default 2)");
   app->add_option("--keep-logs", s->keep_logs, "With --local: keep the logs of attempts and daemons in this directory")
       ->type_name("PATH");
+  app->add_option("--report", s->report, "Write a page that shows the run to this file when the job has ended")
+      ->type_name("PATH");
   app->add_flag("--detach", s->detach, "Print the job's id and do not wait");
   app->add_flag("--dry-run", s->dry_run, "Show the plan and stop (mrctl explain)");
   app->add_option("--name", s->name, "Name of the job (default: JOB)");
@@ -191,7 +193,11 @@ void AddJobVerbs(CLI::App* root, Command* c) {
       {"kill", "Job id, job_...", "Kill jobs", "mrctl kill job_1_0002 --reason 'not needed any more'"},
       {"logs", "Job, task or attempt id", "Print the logs of attempts, failed ones first",
        "mrctl logs job_1_0001 --tail 5"},
-      {"why", "Job, task, attempt or worker id", "Show the scheduler's reasons", "mrctl why job_1_0001"},
+      {"why", "Job, task, attempt or worker id",
+       "Summarize a job in five lines (-v: all that is known), or explain decisions about the others",
+       "mrctl why job_1_0001"},
+      {"report", "Job id, job_...", "Print a page that shows a job's run, where the time went, and what would help",
+       "mrctl report job_1_0001 > job.html"},
       {"trace", "Job id, job_...", "Print an ended job's attempts over time, for ui.perfetto.dev or chrome://tracing",
        "mrctl trace job_1_0001 > trace.json"},
   };
@@ -364,7 +370,7 @@ struct Group {
 const std::vector<Group>& Groups() {
   static const std::vector<Group> groups = {
       {"Run jobs", {"submit", "explain", "wait", "attach", "kill"}},
-      {"Look at jobs", {"jobs", "job", "history", "logs", "why", "trace", "profile", "whatif", "schedulers"}},
+      {"Look at jobs", {"jobs", "job", "history", "logs", "why", "report", "trace", "profile", "whatif", "schedulers"}},
       {"Cluster", {"workers", "worker", "queues", "queue", "top", "doctor"}},
       {"Files", {"fs", "store"}},
       {"Write operators", {"sdk", "task"}},

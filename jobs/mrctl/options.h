@@ -48,6 +48,7 @@ struct SubmitOptions {
   std::string memory, deadline;
   int local = 0;               // number of workers; 0: on a cluster
   std::string keep_logs;       // directory for the logs of a local cluster
+  std::string report;          // file for the report of the job; "": none
   std::vector<JobStep> steps;  // of a job file with steps; `job` is then the file
 };
 

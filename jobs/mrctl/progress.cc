@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "common/base/text.h"
+#include "jobs/mrctl/render.h"
 
 namespace mr::ctl {
 namespace {
@@ -102,6 +103,11 @@ void Progress::Redraw(const JobStatus& status) {
   // One column stays free: a full line makes some terminals wrap.
   for (const StageStatus& stage : status.stages) text += "\r" + StageLine(stage, options_.width - 1) + "\x1b[K\n";
   drawn_ = static_cast<int>(status.stages.size());
+  if (const std::string why = WhyNoneRuns(status); !why.empty() || wait_drawn_) {
+    text += "\r" + why.substr(0, static_cast<size_t>(std::max(options_.width - 1, 20))) + "\x1b[K\n";
+    wait_drawn_ = true;
+    ++drawn_;
+  }
   if (!status.last_failure.empty() || failure_drawn_) {
     const std::string line = status.last_failure.empty() ? "" : FailureLine(status.last_failure);
     text += "\r" + line.substr(0, static_cast<size_t>(std::max(options_.width - 1, 20))) + "\x1b[K\n";
@@ -137,6 +143,10 @@ void Progress::Append(const JobStatus& status, Instant now) {
     std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), FailureLine(status.last_failure).c_str());
     last_failure_ = status.last_failure;
     told_failure_ = now;
+    printed = true;
+  }
+  if (const std::string why = WhyNoneRuns(status); late && !why.empty()) {
+    std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), why.c_str());
     printed = true;
   }
   if (late && !printed) std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), Word(status.state));

@@ -41,7 +41,7 @@ class Progress {
   const ProgressOptions options_;
   std::FILE* const out_;
   int drawn_ = 0;  // lines on the terminal that the next drawing overwrites
-  bool failure_drawn_ = false;
+  bool failure_drawn_ = false, wait_drawn_ = false;
   Instant last_{};
   bool shown_ = false;
   JobState last_state_ = JobState::kUnknown;

@@ -5,10 +5,12 @@
 
 #include "common/base/text.h"
 #include "common/base/version.h"
+#include "common/report/report.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/operate.h"
+#include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
@@ -121,15 +123,33 @@ Result<int> RunKill(const Command& command, const Settings& settings) {
   return kExitOk;
 }
 
+// Returns the five lines about a job; none if it ended so long ago that its attempts are forgotten.
+Result<std::vector<std::string>> SummaryOf(Client& client, JobId id) {
+  auto run = ReadRun(client, id);
+  if (run.ok()) return report::Summary(report::Report(*run));
+  if (run.status().code() == Code::kNotFound && client.Job(id).ok()) return std::vector<std::string>();
+  return run.status();
+}
+
+// Prints five lines about a job, with -v all that the master knows; all about a task, an attempt or a worker.
 Result<int> RunWhy(const Command& command, const Settings& settings) {
   Client client(settings.master);
   std::vector<Reasons> why;
   for (const std::string& word : command.args) {
-    MR_ASSIGN_OR_RETURN(auto lines, client.Why(word));
-    why.push_back({word, std::move(lines)});
+    Reasons reasons{word, {}, {}};
+    const auto job = ParseJobId(word);
+    if (job) {
+      MR_ASSIGN_OR_RETURN(reasons.summary, SummaryOf(client, *job));
+    }
+    const bool all = reasons.summary.empty() || settings.verbose || settings.form != OutputForm::kTable;
+    if (all) {
+      MR_ASSIGN_OR_RETURN(reasons.lines, client.Why(word));
+    }
+    why.push_back(std::move(reasons));
     if (settings.form != OutputForm::kTable) continue;
+    for (const std::string& line : why.back().summary) Print(line + "\n");
     for (const std::string& line : why.back().lines) Print(line + "\n");
-    if (ParseJobId(word)) {
+    if (job && all) {
       Say(settings, "Launches and kills: mrctl why TASK or ATTEMPT; mrctl job tasks " + word +
                         " and mrctl job attempts " + word + " list their names");
     }

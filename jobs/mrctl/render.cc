@@ -73,6 +73,10 @@ std::vector<std::string> ExtraAttempts(const JobStatus& job) {
   return lines;
 }
 
+std::string WhyNoneRuns(const JobStatus& job) {
+  return job.waits.empty() || Sum(job, &StageStatus::running) > 0 ? "" : job.waits.front();
+}
+
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form) {
   if (form != OutputForm::kTable) return JsonJobs(jobs, form);
   Table table({"ID", "NAME", "STATE", "TASKS", "RUNNING", "ELAPSED", "SUBMITTED", "OUTPUT"});
@@ -82,7 +86,11 @@ std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form) {
                std::to_string(Sum(j, &StageStatus::running)), Elapsed(j.elapsed_us), DateTime(j.submitted_unix_ms),
                Dash(j.output_uri)});
   }
-  return table.Text();
+  std::string waits;
+  for (const JobStatus& j : jobs) {
+    if (const std::string why = WhyNoneRuns(j); !why.empty()) waits += Name(j.id) + ": " + why + "\n";
+  }
+  return table.Text() + (waits.empty() ? "" : "\n" + waits);
 }
 
 std::string RenderStages(const JobStatus& job, OutputForm form) {
@@ -148,6 +156,7 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
                       " from a shared one, " + Grouped(c.rebound) + " moved to another replica; " + OmegaText(c));
   }
   for (const std::string& warning : j.warnings) line("warning", warning);
+  for (const std::string& wait : j.waits) line("waits", wait);
   for (const std::string& hung : j.hung) line("hung", hung);
   for (const SkewStatus& skew : j.skew) line("skew", skew.text);
   text += DeadlineText(j);

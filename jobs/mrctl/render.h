@@ -60,6 +60,8 @@ std::vector<std::string> ExtraAttempts(const JobStatus& job);
 // prefix: "mrctl ", for the commands in the text; empty if no cluster is left.
 std::string SkewHint(const JobStatus& job, const std::string& prefix);
 
+// Returns why a job that has tasks to run runs none; empty where some run or have no need to.
+std::string WhyNoneRuns(const JobStatus& job);
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form);
 std::string RenderJob(const JobStatus& job, OutputForm form);
 // Returns a chart of guaranteed slots and of the expected end over time, 80 columns wide; "" without points.
@@ -118,6 +120,7 @@ std::string JsonContents(const std::vector<FileText>& contents, OutputForm form)
 // The scheduler's reasons about one subject.
 struct Reasons {
   std::string id;
+  std::vector<std::string> summary;  // of a job: five lines; else empty
   std::vector<std::string> lines;
 };
 std::string JsonWhy(const std::vector<Reasons>& why, OutputForm form);

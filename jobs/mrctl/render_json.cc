@@ -10,6 +10,8 @@
 namespace mr::ctl {
 namespace {
 
+using report::ToJson;  // beside the overloads of this file
+
 // Short names of shared functions.
 std::string Dump(const Json& json) { return DumpJson(json); }
 std::string List(const char* key, const std::vector<Json>& elements, OutputForm form) {
@@ -20,69 +22,7 @@ std::string One(const char* key, const Json& element, OutputForm form) {
   return Dump(form == OutputForm::kJson ? Object({{"version", 1}, {key, element}}) : element);
 }
 
-Json ToJson(const StageStatus& s) {
-  return Object({{"id", s.name},
-                 {"planned", s.planned},
-                 {"tasks", s.tasks},
-                 {"done", s.done},
-                 {"running", s.running},
-                 {"waiting", s.waiting},
-                 {"failed", s.failed},
-                 {"input_bytes", s.input_bytes},
-                 {"taken_bytes", s.taken_bytes},
-                 {"output_bytes", s.output_bytes},
-                 {"output_records", s.output_records},
-                 {"elapsed_us", s.elapsed_us}});
-}
-
-Json ToJson(const CloneStatus& c) {
-  Json clones = Object(
-      {{"launched", c.launched},
-       {"won", c.won},
-       {"killed", c.killed},
-       {"extra_slot_s", static_cast<double>(c.extra_us) / 1e6},
-       {"reads", Object({{"exclusive", c.exclusive}, {"contended", c.contended}, {"rebound", c.rebound}})},
-       {"budget_used_slots", c.budget_used},
-       {"budget_slots", c.budget},
-       {CauseName(Cause::kOpportunistic), Object({{"launched", c.lent_launched},
-                                                  {"won", c.lent_won},
-                                                  {"killed", c.lent_killed},
-                                                  {"extra_slot_s", static_cast<double>(c.lent_extra_us) / 1e6}})}});
-  // A number, or "inf". Absent until it is chosen.
-  if (c.omega_known && c.omega_us == UINT64_MAX)
-    clones["omega_s"] = "inf";
-  else if (c.omega_known)
-    clones["omega_s"] = static_cast<double>(c.omega_us) / 1e6;
-  return clones;
-}
-
-Json ToJson(const SteeringStatus& s) {
-  Json points = Json::array();
-  for (const SteeringPoint& p : s.points) {
-    points.push_back(Object({{"at_s", p.at_s},
-                             {"slots", p.slots},
-                             {"asked_slots", p.asked},
-                             {"progress", p.progress},
-                             {"left_s", p.left_s},
-                             {"deadline_s", p.deadline_s}}));
-  }
-  return Object({{"held_slot_s", s.held_slot_s}, {"points", std::move(points)}});
-}
-
 double SecondsOf(uint64_t us) { return static_cast<double>(us) / 1e6; }
-
-Json ToJson(const DeadlineStatus& d) {
-  Json json = Object({{"deadline_s", nullptr},
-                      {"steered", d.steered},
-                      {"best_effort", d.best_effort},
-                      {"predicted", d.predicted},
-                      {"earlier_runs", d.runs},
-                      {"input_scale", d.scale},
-                      {"guaranteed_slots", d.guaranteed},
-                      {"held_slots", d.held}});
-  if (d.deadline_us > 0) json["deadline_s"] = SecondsOf(d.deadline_us);
-  return json;
-}
 
 Json ToJson(const Explained& e) {
   Json stages = Json::array(), times = Json::array(), refusals = Json::array();
@@ -122,121 +62,8 @@ Json ToJson(const Explained& e) {
   return json;
 }
 
-Json ToJson(const CounterValue& c) {
-  return Object({{"id", c.group + "/" + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}});
-}
-
-Json ToJson(const SkewStatus& s, const JobStatus& job) {
-  Json json = Object({{"stage", s.stage < job.stages.size() ? job.stages[s.stage].name : std::to_string(s.stage)},
-                      {"key", s.key},
-                      {"key_cut", s.cut},
-                      {"records", s.records},
-                      {"bytes", s.bytes},
-                      {"stage_records", s.stage_records},
-                      {"stage_bytes", s.stage_bytes},
-                      {"partition", s.partition},
-                      {"partition_bytes", nullptr},
-                      {"median_bytes", nullptr},
-                      {"text", s.text}});
-  if (s.partitions_known) {
-    json["partition_bytes"] = s.partition_bytes;
-    json["median_bytes"] = s.median_bytes;
-  }
-  return json;
-}
-
-Json ToJson(const JobStatus& j) {
-  Json causes = Json::object();
-  for (const CauseStatus& c : j.causes) {
-    causes[c.cause] = {
-        {"launched", c.launched}, {"won", c.won}, {"wasted_slot_s", static_cast<double>(c.wasted_us) / 1e6}};
-  }
-  Json stages = Json::array();
-  for (const StageStatus& stage : j.stages) stages.push_back(ToJson(stage));
-  Json skew = Json::array();
-  for (const SkewStatus& s : j.skew) skew.push_back(ToJson(s, j));
-  Json job = Object({{"id", Name(j.id)},
-                     {"name", j.name},
-                     {"state", Word(j.state)},
-                     {"queue", j.queue},
-                     {"priority", j.priority},
-                     {"submission_id", j.submission_id},
-                     {"submitted_unix_ms", j.submitted_unix_ms},
-                     {"elapsed_us", j.elapsed_us},
-                     {"output", j.output_uri},
-                     {"output_parts", j.output_parts},
-                     {"output_bytes", j.output_bytes},
-                     {"output_records", j.output_records},
-                     {"output_digest", j.output_digest.Hex()},
-                     {"error", j.error},
-                     {"last_failure", j.last_failure},
-                     {"attempts", std::move(causes)},
-                     {"warnings", j.warnings},
-                     {"skew", std::move(skew)},
-                     {"stages", std::move(stages)}});
-  if (j.clones) job["clones"] = ToJson(*j.clones);
-  if (j.steering) job["steering"] = ToJson(*j.steering);
-  if (j.deadline) job["deadline"] = ToJson(*j.deadline);
-  if (j.counters) {
-    job["counters"] = Json::array();
-    for (const CounterValue& c : *j.counters) job["counters"].push_back(ToJson(c));
-  }
-  return job;
-}
-
-Json ToJson(const TaskStatus& t) {
-  return Object({{"id", t.id},
-                 {"stage", t.stage},
-                 {"state", t.state},
-                 {"attempts", t.attempts},
-                 {"generation", t.generation},
-                 {"worker", t.worker},
-                 {"copies", t.replicas}});
-}
-
-Json ToJson(const AttemptStatus& a) {
-  return Object({{"id", a.id},
-                 {"state", a.state},
-                 {"cause", a.cause},
-                 {"worker", a.worker},
-                 {"progress", a.progress},
-                 {"ran_us", a.ran_us},
-                 {"message", a.message},
-                 {"reason", a.reason}});
-}
-
 Json ToJson(const AttemptLog& l) {
   return Object({{"id", l.id}, {"worker", l.worker}, {"state", l.state}, {"note", l.note}, {"text", l.text}});
-}
-
-Json ToJson(const WorkerStatus& w) {
-  return Object({{"id", w.id},
-                 {"name", w.name},
-                 {"state", w.state},
-                 {"address", w.address},
-                 {"rack", w.rack},
-                 {"slots", w.slots},
-                 {"busy", w.busy},
-                 {"blocks", w.blocks},
-                 {"used_bytes", w.used_bytes},
-                 {"capacity_bytes", w.capacity_bytes},
-                 {"memory_bytes", w.memory_bytes},
-                 {"wrong_outputs", w.wrong_outputs},
-                 // Written as text: 64 bits do not fit into a number of JavaScript.
-                 {"incarnation", std::to_string(w.incarnation)},
-                 {"pid", w.pid},
-                 {"labels", w.labels},
-                 {"safe_to_stop", w.safe_to_stop}});
-}
-
-Json ToJson(const QueueStatus& q) {
-  return Object({{"id", q.name},
-                 {"weight", q.weight},
-                 {"min_share", q.min_share},
-                 {"max_share", q.max_share},
-                 {"jobs", q.jobs},
-                 {"held_slots", q.held_slots},
-                 {"waits", q.waits}});
 }
 
 Json ToJson(const ProfileStatus& p) {
@@ -334,10 +161,6 @@ Json ToJson(const PlanStage& s, const Plan& plan) {
 
 }  // namespace
 
-Json JobJson(const JobStatus& job) { return ToJson(job); }
-Json WorkerJson(const WorkerStatus& worker) { return ToJson(worker); }
-Json AttemptJson(const AttemptStatus& attempt) { return ToJson(attempt); }
-
 std::string JsonJobs(const std::vector<JobStatus>& jobs, OutputForm form) { return List("jobs", All(jobs), form); }
 std::string JsonJob(const JobStatus& job, OutputForm form) { return One("job", ToJson(job), form); }
 std::string JsonStages(const JobStatus& job, OutputForm form) { return List("stages", All(job.stages), form); }
@@ -423,7 +246,10 @@ std::string JsonContents(const std::vector<FileText>& contents, OutputForm form)
 std::string JsonWhy(const std::vector<Reasons>& why, OutputForm form) {
   std::vector<Json> rows;
   rows.reserve(why.size());
-  for (const Reasons& r : why) rows.push_back(Object({{"id", r.id}, {"lines", r.lines}}));
+  for (const Reasons& r : why) {
+    rows.push_back(Object({{"id", r.id}, {"lines", r.lines}}));
+    if (!r.summary.empty()) rows.back()["summary"] = r.summary;
+  }
   return List("why", rows, form);
 }
 

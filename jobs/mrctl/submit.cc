@@ -25,6 +25,7 @@
 #include "jobs/mrctl/local_end.h"
 #include "jobs/mrctl/output_claim.h"
 #include "jobs/mrctl/plan.h"
+#include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/side_files.h"
 #include "jobs/mrctl/step_plans.h"
@@ -118,6 +119,7 @@ class Submission {
 
   Result<int> Run() {
     const bool local = plan_.options.local > 0;
+    MR_RETURN_IF_ERROR(CheckReport());
     MR_RETURN_IF_ERROR(StartPlanning());
     // The guardian of a local cluster must be forked before the client's thread exists.
     if (local && !plan_.options.dry_run) {
@@ -158,11 +160,23 @@ class Submission {
     if (cluster_ != nullptr && !plan_.options.keep_logs.empty())
       PrintFailure(KeepLogs(cluster_->directory(), plan_.options.keep_logs));
     if (!end.ok()) return Broken(end.status(), id);
+    if (!plan_.options.report.empty()) PrintFailure(WriteReport(*client_, id, plan_.options.report));
     if (cluster_ != nullptr) FetchBeforeEnd(&*end);
     return Report(*end);
   }
 
  private:
+  // Finds out before the job runs whether its report can be written.
+  Status CheckReport() const {
+    const SubmitOptions& options = plan_.options;
+    if (options.report.empty()) return Status::Ok();
+    if (options.detach) {
+      return WithHint(InvalidArgument("--report needs the end of the job, and --detach does not wait for it"),
+                      "mrctl report JOB > FILE when it has ended");
+    }
+    return CheckReportFile(options.report);
+  }
+
   Status StartPlanning() {
     const SubmitOptions& options = plan_.options;
     if (options.steps.empty()) {

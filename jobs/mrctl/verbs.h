@@ -21,6 +21,7 @@ Result<int> RunSdk(const Command& command, const Settings& settings);
 Result<int> RunFs(const Command& command, const Settings& settings);
 Result<int> RunStore(const Command& command, const Settings& settings);
 
+Result<int> RunReport(const Command& command, const Settings& settings);
 Result<int> RunTrace(const Command& command, const Settings& settings);
 Result<int> RunTop(const Command& command, const Settings& settings);
 Result<int> RunConfig(const Command& command, const Settings& settings);

@@ -36,8 +36,9 @@ struct AttemptView {
   Incarnation incarnation = 0;
   Cause cause = Cause::kFirst;
   AttemptState state = AttemptState::kRunning;
-  bool stop_asked = false;  // live, and Kill or TakeBack was decided
-  Instant launched, ended;
+  FailureKind failure = FailureKind::kUser;                     // where state is kFailed or kKilled
+  bool stop_asked = false;                                      // live, and Kill or TakeBack was decided
+  Instant launched, started, inputs_done, sort, reduce, ended;  // 0: not yet, or not known; as in sched::Attempt
   uint64_t taken_bytes = 0, total_bytes = 0;
   const AttemptNote* note = nullptr;  // never null
 };

@@ -101,39 +101,40 @@ class ClientService final : public rpc::MasterForClient::Server {
     return Fill<rpc::MasterForClient::TasksResults>(
         context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](
                      const ClientParts& master, auto out) {
-          const Status status = master.lists.FillTasks(id, from, out);
-          rpc::ToOutcome(status, out.initOutcome());
+          rpc::ToOutcome(master.lists.FillTasks(id, from, out), out.initOutcome());
         });
   }
   kj::Promise<void> attempts(AttemptsContext context) override {
     return Fill<rpc::MasterForClient::AttemptsResults>(
         context, [id = rpc::FromWire(context.getParams().getJob()),
                   after = rpc::FromWire(context.getParams().getAfter())](const ClientParts& master, auto out) {
-          const Status status = master.lists.FillAttempts(id, after, out);
-          rpc::ToOutcome(status, out.initOutcome());
+          rpc::ToOutcome(master.lists.FillAttempts(id, after, out), out.initOutcome());
         });
   }
   kj::Promise<void> counters(CountersContext context) override {
     return Fill<rpc::MasterForClient::CountersResults>(
         context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](
                      const ClientParts& master, auto out) {
-          const Status status = master.lists.FillCounters(id, from, out);
-          rpc::ToOutcome(status, out.initOutcome());
+          rpc::ToOutcome(master.lists.FillCounters(id, from, out), out.initOutcome());
         });
   }
   kj::Promise<void> launched(LaunchedContext context) override {
     return Fill<rpc::MasterForClient::LaunchedResults>(
         context, [attempt = rpc::FromWire(context.getParams().getAttempt())](const ClientParts& master, auto out) {
-          const Status status = master.lists.FillLaunched(attempt, out);
-          rpc::ToOutcome(status, out.initOutcome());
+          rpc::ToOutcome(master.lists.FillLaunched(attempt, out), out.initOutcome());
+        });
+  }
+  kj::Promise<void> spec(SpecContext context) override {
+    return Fill<rpc::MasterForClient::SpecResults>(
+        context, [id = rpc::FromWire(context.getParams().getJob())](const ClientParts& master, auto out) {
+          rpc::ToOutcome(master.lists.FillSpec(id, out.initSpec()), out.initOutcome());
         });
   }
   kj::Promise<void> history(HistoryContext context) override {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::HistoryResults>(
         context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](const ClientParts& master, auto out) {
-          const Status status = master.lists.FillHistory(id, from, out);
-          rpc::ToOutcome(status, out.initOutcome());
+          rpc::ToOutcome(master.lists.FillHistory(id, from, out), out.initOutcome());
         });
   }
   kj::Promise<void> workers(WorkersContext context) override {
@@ -363,8 +364,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::DecisionsResults>(
         context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](const ClientParts& master, auto out) {
-          const Status status = master.lists.FillDecisions(id, from, out);
-          rpc::ToOutcome(status, out.initOutcome());
+          rpc::ToOutcome(master.lists.FillDecisions(id, from, out), out.initOutcome());
         });
   }
 

@@ -12,13 +12,14 @@
 #include "common/rpc/wire.h"
 #include "master/core/failure_text.h"
 #include "master/host/launch_message.h"
+#include "master/host/task_input.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
 namespace {
 
 // Bytes of a page, and of its elements beside their texts. A job takes about 1 KiB, a worker 300 bytes.
-constexpr size_t kListBytes = 512 << 10, kTaskBytes = 96, kAttemptBytes = 400, kCounterBytes = 48;
+constexpr size_t kListBytes = 512 << 10, kTaskBytes = 120, kAttemptBytes = 460, kCounterBytes = 48;
 constexpr size_t kJobsPage = 200, kWorkersPage = 1000;
 constexpr size_t kDecisionsPage = 2000, kMostReason = 300;
 
@@ -34,6 +35,13 @@ Status Lists::FillJob(JobId id, rpc::MasterForClient::JobResults::Builder out) {
   if (job == nullptr) return core_.jobs().Unknown(id);
   clock_.Stamp();
   rpc::ToWire(reader_.StatusOf(*job), out.initStatus());
+  return Status::Ok();
+}
+
+Status Lists::FillSpec(JobId id, rpc::JobSpec::Builder out) {
+  const JobView* job = core_.jobs().Find(id);
+  if (job == nullptr) return core_.jobs().Unknown(id);
+  rpc::ToWire(job->spec, out);
   return Status::Ok();
 }
 
@@ -82,6 +90,11 @@ Status Lists::FillTasks(JobId id, uint64_t from, rpc::MasterForClient::TasksResu
     status.setAttempts(known == nullptr ? 0 : static_cast<uint32_t>(known->attempts.size()));
     status.setGeneration(known == nullptr ? view.generation : known->generation);
     status.setWorker(last ? known->attempts.back().worker.value : view.worker.value);
+    status.setInputBytes(InputBytes(*job, s, known));
+    if (view.committed) {
+      status.setOutputBytes(view.manifest.bytes);
+      status.setOutputRecords(view.manifest.records);
+    }
     auto replicas = status.initReplicas(static_cast<unsigned>(view.replicas.size()));
     for (unsigned c = 0; c < replicas.size(); ++c) replicas.set(c, view.replicas[c].replica.worker.value);
   }
@@ -117,6 +130,18 @@ Status Lists::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClien
     status.setRanUs(WireMicros((Live(attempt.state) ? now : attempt.ended) - attempt.launched));
     status.setMessage(attempt.note->message.c_str());
     status.setReason(Explain(attempt.note->reason).c_str());
+    const auto since = [job](Instant at) {
+      return at.ns == 0 ? 0 : std::max<uint64_t>(1, WireMicros(at - job->submitted));
+    };
+    status.setLaunchedUs(since(attempt.launched));
+    status.setStartedUs(since(attempt.started));
+    status.setInputsUs(since(attempt.inputs_done));
+    status.setSortUs(since(attempt.sort));
+    status.setReduceUs(since(attempt.reduce));
+    status.setEndedUs(since(attempt.ended));
+    status.setWon(attempt.state == AttemptState::kCommitted);
+    if (attempt.state == AttemptState::kFailed || attempt.state == AttemptState::kKilled)
+      status.setFailure(Word(attempt.failure));
   }
   return Status::Ok();
 }

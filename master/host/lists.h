@@ -25,6 +25,7 @@ class Lists {
   Status FillAttempts(JobId job, const AttemptId& after, rpc::MasterForClient::AttemptsResults::Builder out);
   // from: the page's first decision.
   Status FillDecisions(JobId job, uint32_t from, rpc::MasterForClient::DecisionsResults::Builder out);
+  Status FillSpec(JobId job, rpc::JobSpec::Builder out);
   // Fills in the launch that the attempt's worker received.
   Status FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out);
   // Fills in the run of an ended job, for `mrctl whatif` (history.cc).

@@ -6,6 +6,7 @@
 #include "common/base/text.h"
 #include "master/core/failure_text.h"
 #include "master/host/disk_room.h"
+#include "master/host/pending.h"
 #include "master/host/standing_still.h"
 #include "master/sched/state/state.h"
 
@@ -32,47 +33,14 @@ std::string Line(const JobView& job, const WhyLine& line) {
   return text + ": " + WithCode(line.text.empty() ? Explain(line.reason) : line.text, line.reason);
 }
 
+std::string InASentence(const JobView& job, const Pending& pending) {
+  return "stage '" + job.spec.stages[pending.stage].name + "' has tasks that could run and do not: " + pending.why;
+}
+
 }  // namespace
 
 WhyReader::WhyReader(MasterCore& core, HostClock& clock, DrainReader& drains)
     : core_(core), clock_(clock), drains_(drains) {}
-
-std::vector<std::string> WhyReader::WhyPending(const JobView& job) const {
-  std::vector<std::string> lines;
-  const sched::State& state = core_.scheduler().state();
-  const sched::Job* known = state.FindJob(job.id);
-  if (known == nullptr || !known->running()) return lines;
-  const sched::Queue& queue = *known->in_queue;
-  for (uint32_t s = 0; s < known->stages.size(); ++s) {
-    const sched::StageSpec& spec = known->graph.stages[s];
-    if (!known->stages[s].in_ready) continue;
-    const sched::SlotKind kind = spec.slot_kind;
-    std::string why;
-    const auto fits = [&](WorkerId w) {
-      const sched::Worker& worker = *state.FindWorker(w);
-      return state.Room(worker, worker.used, kind, spec.memory_bytes);
-    };
-    if (state.slots().total == 0) {
-      const std::string no_room = WhyNoRoom(core_, clock_.LivedBy());
-      why = core_.workers().NoneToCome() ? "no worker is registered"
-            : no_room.empty()            ? "no worker is there that may take them"
-                                         : no_room;
-    } else if (state.free(kind).empty()) {
-      why = "all " + std::to_string(state.slots().by_kind[sched::KindIndex(kind)]) + " slots for them are taken";
-    } else if (std::none_of(state.free(kind).begin(), state.free(kind).end(), fits)) {
-      why = "no worker with a free slot has " + HumanBytes(spec.memory_bytes) + " of memory left";
-    } else if (state.sharing().max_shares && queue.max_share != 0 && queue.held_total() >= queue.max_share) {
-      why = "queue '" + queue.name + "' holds " + std::to_string(queue.held_total()) + " slots, its max share is " +
-            std::to_string(queue.max_share);
-    } else {
-      why =
-          "slots are free, and a policy holds them back (it waits for a place near their input, or for a better "
-          "worker)";
-    }
-    lines.push_back("stage '" + spec.name + "' has tasks that could run and do not: " + why);
-  }
-  return lines;
-}
 
 // A name without the stage, such as task_1_0001_m_000000, is valid where the job has one stage of this letter.
 Result<std::string> WhyReader::WithStage(const std::string& subject) const {
@@ -153,7 +121,7 @@ Result<std::vector<std::string>> WhyReader::WhyJob(const std::string& subject, J
   const JobView* job = core_.jobs().Find(id);
   if (job == nullptr) return core_.jobs().Unknown(id);
   lines.push_back(subject + " is " + Word(ShownState(*job)) + (job->error.empty() ? "" : ": " + job->error));
-  for (const std::string& line : WhyPending(*job)) lines.push_back(line);
+  for (const Pending& p : WhyPending(core_, clock_, *job)) lines.push_back(InASentence(*job, p));
   for (const TaskId& task : core_.scheduler().state().unended()) {
     if (task.job != job->id) continue;
     for (const std::string& line : WhyUnended(core_, *job, task, clock_.Present())) lines.push_back(line);
@@ -223,8 +191,8 @@ Result<std::vector<std::string>> WhyReader::WhyTask(const std::string& subject) 
     lines.push_back(std::string("it is ") + Word(view->state) + (message.empty() ? "" : ": " + message));
   }
   if (lines.empty() && is_task && attempt->task.task < job->stages[attempt->task.stage].tasks.size()) {
-    lines = WhyPending(*job);
-    lines.insert(lines.begin(), subject + " has not been launched yet");
+    lines.push_back(subject + " has not been launched yet");
+    for (const Pending& p : WhyPending(core_, clock_, *job)) lines.push_back(InASentence(*job, p));
   }
   if (lines.empty()) return NotFound("nothing was decided about " + subject);
   return lines;

@@ -26,8 +26,6 @@ class WhyReader {
   Result<std::vector<std::string>> WhyTask(const std::string& subject);
   // Returns the name of a task or an attempt with its stage; any other name as it is.
   Result<std::string> WithStage(const std::string& subject) const;
-  // Returns why tasks have no slot, for each stage of a job that has such tasks.
-  std::vector<std::string> WhyPending(const JobView& job) const;
 
   MasterCore& core_;
   HostClock& clock_;

@@ -93,7 +93,7 @@ class Workers {
     Outcome outcome;
     const JobId id{1, static_cast<uint32_t>(jobs_)};
     outcome.seconds = static_cast<double>(OrDie(client_->Job(id), "the job").elapsed_us) * 1e-6;
-    for (const ctl::AttemptStatus& a : OrDie(client_->Attempts(id), "its attempts")) {
+    for (const AttemptStatus& a : OrDie(client_->Attempts(id), "its attempts")) {
       const bool won = a.state == "committed", extra = a.cause != "first" && a.cause != "retry";
       outcome.extra += extra;
       outcome.won += extra && won;

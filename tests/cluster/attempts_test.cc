@@ -71,7 +71,7 @@ void EffectsDoNotOverlap(int signal) {
   ASSERT_EQ(kill(stopped, signal), 0);
   std::string why;
   const bool waits = WaitFor([&] {
-    why = cluster.Mrctl({"why", "job_1_0001"}).out;
+    why = cluster.Mrctl({"-v", "why", "job_1_0001"}).out;
     return why.find("known to have ended") != std::string::npos;
   });
   const bool again = WaitFor([&] { return Effects(file).back().attempt != first; });

@@ -243,7 +243,7 @@ TEST(ClonesTest, ARandomOperatorIsFoundOutAndItsReadersAreNotCloned) {
       << show;
   EXPECT_NE(show.find(", in partition "), std::string::npos) << show;
   EXPECT_GE(Count(cluster.Mrctl({"-o", "json", "job", "show", kJob}).out, "is not deterministic"), 1u);
-  EXPECT_GE(Count(cluster.Mrctl({"why", kJob}).out, "warning: stage 'map' is not deterministic"), 1u);
+  EXPECT_GE(Count(cluster.Mrctl({"-v", "why", kJob}).out, "warning: stage 'map' is not deterministic"), 1u);
   EXPECT_GE(Count(cluster.Mrctl({"why", "task_1_0001_0_m_000000"}).out, "is not deterministic"), 1u);
   const std::string attempts = cluster.Mrctl({"job", "attempts", kJob}).out;
   EXPECT_EQ(Count(attempts, "_1_r_"), 2u) << attempts;

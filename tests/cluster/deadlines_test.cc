@@ -110,8 +110,8 @@ TEST_F(DeadlinesTest, ADeadlineThatCannotBeMetIsRefusedWithTheOneThatCan) {
   ASSERT_EQ(in_time.exit, 0) << earliest << ": " << in_time.err;
   const std::string id = in_time.out.substr(0, in_time.out.find('\n'));
   EXPECT_EQ(Mrctl({"wait", id}).exit, 0);
-  EXPECT_THAT(Mrctl({"why", id}).out, HasSubstr(": steered: "));
-  EXPECT_THAT(Mrctl({"why", id}).out, HasSubstr(" slots guaranteed: "));
+  EXPECT_THAT(Mrctl({"-v", "why", id}).out, HasSubstr(": steered: "));
+  EXPECT_THAT(Mrctl({"-v", "why", id}).out, HasSubstr(" slots guaranteed: "));
   EXPECT_THAT(Mrctl({"job", "show", id}).out, HasSubstr("predicted   of "));
 
   const RunResult anyhow =

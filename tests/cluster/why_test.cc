@@ -58,7 +58,7 @@ TEST_F(WhyTest, TasksOfAStreamWithoutReduceAreFound) {
   const RunResult run = cluster.Mrctl(
       {"submit", "stream", "--map", "cat", "--input", "file://" + in, "--output", "file://" + dir + "/out"});
   ASSERT_EQ(run.exit, 0) << run.err;
-  EXPECT_NE(cluster.Mrctl({"why", "job_1_0001"})
+  EXPECT_NE(cluster.Mrctl({"-v", "why", "job_1_0001"})
                 .out.find("at its submission: stage 'map' planned: it reads no other stage (stage_ready)\n"),
             std::string::npos);
   for (const bool restarted : {false, true}) {

@@ -74,6 +74,8 @@ interface MasterForClient {
   journal @28 (acceptLoss :Bool) -> (outcome :Common.Outcome, status :JournalStatus);
   # Reports the state of the master's journal. acceptLoss: an operator accepts that records are lost, which ends the
   # safe mode; answered when that is in the journal.
+  spec @29 (job :Common.JobId) -> (outcome :Common.Outcome, spec :Job.JobSpec);
+  # Returns the spec of a job, with the priority and the deadline that users have set since.
 }
 
 struct DrainStatus {
@@ -194,6 +196,8 @@ struct JobStatus {
   # first. Only keys that this process of the master has seen are listed.
   hung @22 :List(Text);
   # Running attempts without progress for a good part of the job's task timeout, one line each; at most 20.
+  waits @23 :List(Text);
+  # Why stages with runnable tasks have no slot for them, one line each.
 }
 
 struct SkewStatus {
@@ -300,6 +304,11 @@ struct TaskStatus {
   worker @6 :UInt32;
   replicas @7 :List(UInt32);
   # Workers where its output can be read now.
+  inputBytes @8 :UInt64;
+  # Of its splits or slices; 0: not known.
+  outputBytes @9 :UInt64;
+  outputRecords @10 :UInt64;
+  # Committed; uncompressed.
 }
 
 struct AttemptStatus {
@@ -312,6 +321,18 @@ struct AttemptStatus {
   ranUs @6 :UInt64;
   message @7 :Text;
   reason @8 :Text;
+  launchedUs @9 :UInt64;
+  startedUs @10 :UInt64;
+  inputsUs @11 :UInt64;
+  sortUs @12 :UInt64;
+  reduceUs @13 :UInt64;
+  endedUs @14 :UInt64;
+  # Since the submit; 0: not yet, or not known. inputsUs: it had read all outputs of earlier stages. sortUs, reduceUs: its
+  # first report of that phase.
+  won @15 :Bool;
+  # Its output is the one that committed the task.
+  failure @16 :Text;
+  # Of one that did not run to its end: user, environment, lost, killed or preempted; else empty.
 }
 
 struct CounterValue { group @0 :Text; name @1 :Text; value @2 :Int64; }

@@ -49,6 +49,16 @@ TEST(RenderTest, DrawsHowLongTasksTook) {
   EXPECT_EQ(Histogram({0, 0}, 3), "@  ");
 }
 
+// Tasks of a job that runs wait for slots all the time.
+TEST(RenderTest, SaysWhyNothingOfAJobRuns) {
+  JobStatus job = Job();
+  job.waits = {"stage count waits: all 8 slots for them are taken"};
+  EXPECT_THAT(RenderJobs({job}, OutputForm::kTable), Not(HasSubstr("waits")));
+  job.stages[0].running = 0;
+  EXPECT_THAT(RenderJobs({job}, OutputForm::kTable), HasSubstr("\njob_3_0007: stage count waits: all 8 slots"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("waits       stage count waits: all 8 slots"));
+}
+
 TEST(RenderTest, ShowsTasksAsTableAndAsJson) {
   TaskStatus done, pending;
   done.id = "task_3_0007_0_m_000001";
@@ -57,6 +67,9 @@ TEST(RenderTest, ShowsTasksAsTableAndAsJson) {
   done.replicas = {"w1", "w2"};
   done.attempts = 2;
   done.generation = 1;
+  done.input_bytes = 640;
+  done.output_bytes = 32;
+  done.output_records = 4;
   pending.id = "task_3_0007_1_r_000000";
   pending.stage = 1;
   pending.state = "pending";
@@ -67,7 +80,8 @@ TEST(RenderTest, ShowsTasksAsTableAndAsJson) {
             "task_3_0007_1_r_000000  pending    0         1           -       -\n");
   EXPECT_EQ(RenderTasks({done}, OutputForm::kJson),
             R"({"version":1,"tasks":[{"id":"task_3_0007_0_m_000001","stage":0,"state":"committed","attempts":2,)"
-            R"("generation":1,"worker":"w1","copies":["w1","w2"]}]})"
+            R"("generation":1,"worker":"w1","copies":["w1","w2"],"input_bytes":640,"output_bytes":32,)"
+            R"("output_records":4}]})"
             "\n");
   const std::string lines = RenderTasks({done, pending}, OutputForm::kNdjson);
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2);
@@ -84,13 +98,18 @@ TEST(RenderTest, ShowsAttemptsAsTableAndAsJson) {
   failed.ran_us = 1'500'000;
   failed.message = "the operator threw\nstd::bad_alloc";
   failed.reason = "a slot was free here";
+  failed.failure = "user";
+  failed.launched_us = 10;
+  failed.started_us = 20;
+  failed.ended_us = 1'500'010;
   EXPECT_EQ(RenderAttempts({failed}, OutputForm::kTable),
             "ID                           STATE   CAUSE  WORKER  PROGRESS  RAN    MESSAGE\n"
             "attempt_3_0007_0_m_000001_1  failed  first  w1      26%       1.5 s  the operator threw\n");
   EXPECT_EQ(RenderAttempts({failed}, OutputForm::kJson),
             R"({"version":1,"attempts":[{"id":"attempt_3_0007_0_m_000001_1","state":"failed","cause":"first",)"
             R"("worker":"w1","progress":0.256,"ran_us":1500000,"message":"the operator threw\nstd::bad_alloc",)"
-            R"("reason":"a slot was free here"}]})"
+            R"("reason":"a slot was free here","launched_us":10,"started_us":20,"inputs_us":null,"sort_us":null,)"
+            R"("reduce_us":null,"ended_us":1500010,"won":false,"failure":"user"}]})"
             "\n");
 }
 

@@ -1,0 +1,15 @@
+# Writes OUT, a C++ file with the page of DIRECTORY: page.html, style.css, and the scripts that files.txt names as one
+# script with a scope of its own.
+file(STRINGS "${DIRECTORY}/files.txt" scripts)
+set(script "(() => {\n\"use strict\";\n")
+foreach(name IN LISTS scripts)
+  file(READ "${DIRECTORY}/${name}" content)
+  string(APPEND script "${content}")
+endforeach()
+string(APPEND script "})();\n")
+file(READ "${DIRECTORY}/page.html" html)
+file(READ "${DIRECTORY}/style.css" style)
+set(text "// Made by embed_page.cmake.\n#include \"common/report/page.h\"\n\nnamespace mr::report {\n\n")
+string(APPEND text "PageFiles ReportPageFiles() {\n  return {R\"mr_page(${html})mr_page\",\n          R\"mr_page(${style})mr_page\",\n")
+string(APPEND text "          R\"mr_page(${script})mr_page\"};\n}\n\n}  // namespace mr::report\n")
+file(WRITE "${OUT}" "${text}")

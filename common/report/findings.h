@@ -1,0 +1,26 @@
+// Finds what made a job slower than it had to be, from its run alone. A run without problems has no findings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/report/critical_path.h"
+
+namespace mr::report {
+
+struct Finding {
+  // The name of the kind: hot_key, slow_worker, slow_task, too_few_tasks, too_many_tasks, lost_worker, full_queue or
+  // failed_attempts.
+  const char* id = "";
+  bool problem = true;        // false: a hint for tuning
+  uint32_t stage = kNoStage;  // kNoStage: of the job
+  std::string worker;         // empty: of none
+  double share = -1;          // of the job's time; below 0: not known
+  std::string text, advice;   // sentences for people
+};
+
+// Returns the findings, problems first, each kind ordered by its share.
+std::vector<Finding> FindProblems(const JobRun& run, const Timeline& timeline, const CriticalPath& path);
+
+}  // namespace mr::report

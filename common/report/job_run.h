@@ -1,0 +1,25 @@
+// The run of a job as the master knows it: the input of a report. Plain data, read from a master (mrctl), from a
+// recorded run, or from the master's own lists.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/model/job_spec.h"
+#include "common/model/status.h"
+
+namespace mr::report {
+
+struct JobRun {
+  JobStatus job;  // with its counters
+  JobSpec spec;
+  std::vector<TaskStatus> tasks;
+  std::vector<AttemptStatus> attempts;
+  std::vector<DecisionStatus> decisions;  // ordered by time
+  std::vector<WorkerStatus> workers;
+  uint64_t taken_unix_ms = 0;     // when the master answered, by its clock
+  std::string release, policies;  // of the master
+};
+
+}  // namespace mr::report

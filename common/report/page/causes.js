@@ -1,0 +1,83 @@
+// Shows what the scheduler did: attempts per cause, clones, the deadline, and the steering of slots.
+
+function causesSection(page) {
+  const body = el("div");
+  const slotSeconds = (s) => [`${decimals(s)}${kSpace}slot s`, `${s} slot seconds`];
+  const causes = (attempts) => {
+    const rows = Object.keys(kCauses).filter((c) => attempts[c]).map((c) => [c, attempts[c]]);
+    if (rows.length === 0) return el("p", {class: "quiet"}, "No attempts yet.");
+    const most = Math.max(1, ...rows.map(([, r]) => r.launched));
+    return plainTable("Attempts per cause",
+        [["Cause"], ["Launched", true], ["Compared"], ["Won", true], ["Won of launched", true], ["Wasted", true]],
+        rows.map(([c, r]) => [
+          el("span", null, el("span", {class: "mark", "aria-hidden": "true"}, kCauses[c].mark),
+              button(kCauses[c].text, () => page.filterAttempts({cause: c}), {class: "link", "data-key": "cause:" + c,
+                title: "Show the attempts with this cause"})),
+          whole(r.launched), shareBar(r.launched / most), whole(r.won),
+          percent(r.launched ? r.won / r.launched : null), slotSeconds(r.wasted_slot_s)]));
+  };
+  const clones = (c) => [el("h3", null, "Clones"), terms([
+    ["Launched", whole(c.launched)], ["Won", whole(c.won)], ["Killed", whole(c.killed)],
+    ["Extra time", ...slotSeconds(c.extra_slot_s)],
+    ["Budget used", `${whole(c.budget_used_slots)} of ${plural(c.budget_slots, "slot")}`],
+    ["Reads of an exclusive replica", whole(c.reads.exclusive)],
+    ["Reads of a shared replica", whole(c.reads.contended)],
+    ["Reads moved to another replica", whole(c.reads.rebound)],
+    ["Opportunistic launched", whole(c.opportunistic.launched)], ["Opportunistic won", whole(c.opportunistic.won)],
+    ["Opportunistic killed", whole(c.opportunistic.killed)],
+    ["Opportunistic extra time", ...slotSeconds(c.opportunistic.extra_slot_s)],
+    c.omega_s != null && ["Longest wait for an exclusive replica (omega)",
+      typeof c.omega_s === "number" ? seconds(c.omega_s) : nameOf(c.omega_s)],
+  ], "terms tiles")];
+  const deadline = (d) => [el("h3", null, "Deadline"), terms([
+    ["Deadline", d.deadline_s == null ? "none" : seconds(d.deadline_s)],
+    ["Steered", d.steered ? "yes" : "no"], ["Best effort", d.best_effort ? "yes" : "no"],
+    ["Predicted", d.predicted ? "yes" : "no"], ["Earlier runs", whole(d.earlier_runs)],
+    ["Input compared to them", `${decimals(d.input_scale)}×`],
+    ["Guaranteed slots", whole(d.guaranteed_slots)], ["Held slots", whole(d.held_slots)],
+  ], "terms tiles")];
+  return {
+    node: section("done", "What was done", body),
+    show: ({job}) => refill(body, [job.attempts, job.clones, job.steering, job.deadline], () => [
+      causes(job.attempts),
+      job.clones && clones(job.clones),
+      job.deadline && deadline(job.deadline),
+      job.steering && [el("h3", null, "Steering"), terms([["Held", ...slotSeconds(job.steering.held_slot_s)]]),
+        job.steering.points.length > 0 && steeringChart(job.steering.points)],
+    ]),
+  };
+}
+
+// Returns a step chart of the slots that the job had and asked for. Slots are the filled area, the request is dashed.
+function steeringChart(points) {
+  const [w, h, left, base] = [640, 160, 40, 136];
+  const end = Math.max(1e-6, points[points.length - 1].at_s) * 1.03;
+  const most = Math.max(1, ...points.map((p) => Math.max(p.slots, p.asked_slots)));
+  const x = (s) => (left + s / end * (w - left - 8)).toFixed(1);
+  const y = (n) => (base - n / most * (base - 10)).toFixed(1);
+  const steps = (of) => points.map((p, i) => `${i ? "H" : "M"}${x(p.at_s)}${i ? "V" : " "}${y(of(p))}`).join("") +
+      `H${x(end)}`;
+  const last = points[points.length - 1];
+  const text = `Slots over ${plural(points.length, "steering point")}: at most ${whole(most)}. ` +
+      `The last point has ${plural(last.slots, "slot")} and asks for ${whole(last.asked_slots)}.`;
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((f) => f * end / 1.03);
+  return [
+    el("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": "Steering chart", "data-key": "steering"},
+        svg("svg", {width: w, height: h, viewBox: `0 0 ${w} ${h}`, role: "img", "aria-label": text, class: "chart"},
+            svg("title", null, text),
+            svg("path", {class: "area", d: `${steps((p) => p.slots)}V${base}H${x(points[0].at_s)}z`}),
+            svg("path", {class: "asked", d: steps((p) => p.asked_slots)}),
+            svg("path", {class: "axis", d: `M${left} 6V${base}H${w - 4}`}),
+            svg("text", {x: left - 5, y: 14, "text-anchor": "end"}, whole(most)),
+            svg("text", {x: left - 5, y: base, "text-anchor": "end"}, "0"),
+            ticks.map((t, i) =>
+              svg("text", {x: x(t), y: h - 8, "text-anchor": i === 4 ? "end" : "middle"}, seconds(t))))),
+    el("p", {class: "quiet small"}, "Area: slots. Dashed line: slots that the controller asked for."),
+    el("details", {"data-key": "points"}, el("summary", null, `Steering points (${whole(points.length)})`),
+        points.length > 500 && el("p", {class: "quiet"}, "The first 500 are shown."),
+        plainTable("Steering points", [["At", true], ["Slots", true], ["Asked for", true], ["Progress", true],
+          ["Predicted rest", true], ["Deadline", true]],
+        points.slice(0, 500).map((p) => [[seconds(p.at_s), `${p.at_s} s`], whole(p.slots), whole(p.asked_slots),
+          percent(p.progress), [seconds(p.left_s), `${p.left_s} s`], [seconds(p.deadline_s), `${p.deadline_s} s`]]))),
+  ];
+}

@@ -1,0 +1,81 @@
+// Shows the selected attempt: its times, bytes, worker, reasons, and the decisions about it.
+
+function detailsPanel(page) {
+  const body = el("div", {class: "panel-body"});
+  const title = el("h2", {id: "details-title", tabindex: "-1"}, "Attempt");
+  const node = el("aside", {id: "details", class: "panel", "aria-labelledby": "details-title", hidden: true},
+      el("div", {class: "panel-head"}, title,
+          button("✕", () => page.close(), {"aria-label": "Close the details", class: "close"})), body);
+  const show = () => {
+    const {model} = page;
+    const index = model.byId.get(page.view.selected);
+    node.hidden = !page.view.open || index == null;
+    document.documentElement.classList.toggle("opened", !node.hidden);
+    if (node.hidden) return;
+    const a = model.report.attempts[index];
+    title.replaceChildren(sentence(attemptName(model, a)));
+    refill(body, [a, endOf(model, a), model.decisionsOf.get(index), siblingsOf(model, a)],
+        () => detailsOf(page, model, a, index));
+  };
+  return {node, show, select: show, focus: () => title.focus()};
+}
+
+// Returns the other attempts of the same task, in time order.
+function siblingsOf(model, a) {
+  return model.report.attempts.filter((b) => b.stage === a.stage && b.task === a.task && b.id !== a.id)
+      .sort((x, y) => x.launched_us - y.launched_us).map((b) => [b.id, b.number, b.cause, outcomeOf(b)]);
+}
+
+function detailsOf(page, model, a, index) {
+  const end = endOf(model, a);
+  const total = Math.max(1, end - a.launched_us);
+  const worker = model.report.workers[a.worker];
+  const outcome = kOutcomes[outcomeOf(a)];
+  const cause = kCauses[a.cause];
+  const decisions = model.decisionsOf.get(index) || [];
+  const siblings = siblingsOf(model, a);
+  const segments = model.report.critical_path.segments.filter((s) => s.attempt === index);
+  return [
+    el("p", {class: "states"},
+        el("span", {class: "badge " + (a.state === "failed" ? "bad" : a.won ? "good" : "waits")},
+            sign(outcome.mark), outcome.text),
+        el("span", {class: "badge"}, sign(cause.mark), cause.text),
+        a.critical && el("span", {class: "badge strong"}, "critical path")),
+    terms([
+      ["Worker", worker ? nameOf(worker.id) : String(a.worker)],
+      worker && worker.name && ["Worker name", nameOf(worker.name)],
+      worker && ["Rack", nameOf(worker.rack || kNone)],
+      worker && ["Worker state", nameOf(worker.state)],
+      ["Slot", String(a.lane)],
+      ["Launched", duration(a.launched_us), exactTime(a.launched_us)],
+      a.ended_us == null ? ["Ended", "still runs"] : ["Ended", duration(a.ended_us), exactTime(a.ended_us)],
+      ["Duration", duration(end - a.launched_us), exactTime(end - a.launched_us)],
+      a.ended_us == null && ["Progress", percent(a.progress)],
+      ["Input", bytes(a.input_bytes), exactBytes(a.input_bytes)],
+      ["Output", bytes(a.output_bytes), exactBytes(a.output_bytes)],
+      ["Id", el("code", null, nameOf(a.id))],
+    ]),
+    el("h3", null, "Phases"),
+    el("table", {class: "phases"}, el("thead", null, el("tr", null,
+        ["Phase", "From", "Duration", "Share"].map((t) => el("th", {scope: "col"}, t)))),
+    el("tbody", null, phasesOf(model, a).map((p) => el("tr", null, el("th", {scope: "row"}, p.phase),
+        el("td", {class: "number", title: exactTime(p.from)}, duration(p.from)),
+        el("td", {class: "number", title: exactTime(p.to - p.from)}, duration(p.to - p.from)),
+        el("td", null, shareBar((p.to - p.from) / total), el("span", {class: "unseen"},
+            percent((p.to - p.from) / total))))))),
+    a.reason && [el("h3", null, "Why the scheduler launched it"), linesOf(a.reason, 10)],
+    a.message && [el("h3", null, "Message"), linesOf(a.message, 20)],
+    segments.length > 0 && [el("h3", null, "On the critical path"), el("ul", null, segments.slice(0, 50).map((s) =>
+      el("li", null, `${duration(s.to_us - s.from_us)}: `, sentence(s.text))))],
+    siblings.length > 0 && [el("h3", null, "Other attempts of the task"), el("ul", {class: "plain"},
+        siblings.slice(0, 50).map(([id, number, why, how]) => el("li", null,
+            button(`Attempt ${number}`, () => page.select(id, {open: true, focus: true}),
+                {class: "link", "data-key": "sibling" + number}), ` ${kCauses[why].text}, ${kOutcomes[how].text}`)))],
+    el("h3", null, "Decisions"),
+    decisions.length === 0 ? el("p", {class: "quiet"}, "None about this attempt.") :
+      el("ol", {class: "plain decisions"}, decisions.slice(0, 200).map((d) => el("li", null,
+          el("span", {class: "when", title: exactTime(d.at_us)}, duration(d.at_us)),
+          el("span", null, el("span", {class: "strong"}, sentence(d.what)), d.reason && [": ", sentence(d.reason)])))),
+    decisions.length > 200 && el("p", {class: "quiet"}, `The first 200 of ${whole(decisions.length)} are shown.`),
+  ];
+}

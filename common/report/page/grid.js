@@ -1,0 +1,161 @@
+// Shows a table of many rows: only the visible ones are in the document, and columns can be sorted.
+
+const kGridRow = 27;  // pixels, as in the style sheet
+const kPrintedRows = 100;
+
+// columns: [{id, title, width in characters, numeric, sort(row), cell(row), exact(row)}]. key(row) identifies a row.
+// pick(row): called if a row's button is used; absent if rows cannot be selected. The first column gets the button.
+function createGrid({label, columns, key, pick, sorted}) {
+  let rows = [];
+  let shown = [];
+  let order = sorted || {id: columns[0].id, down: false};
+  let active = null;  // key of the row whose button is in the tab order
+  let selected = null;
+  let printing = false;
+  let asked = false;
+  const cache = new Map();
+  const before = el("tr", {"aria-hidden": "true", class: "space"});
+  const after = el("tr", {"aria-hidden": "true", class: "space"});
+  const tbody = el("tbody", null, before, after);
+  const heads = columns.map((c) => el("th", {scope: "col", class: c.numeric && "number"},
+      button(c.title, () => sortBy(c.id), null, sign(""))));
+  const table = el("table", {class: "grid"}, el("caption", {class: "unseen"}, label),
+      el("colgroup", null, columns.map((c) => el("col", {style: {width: c.width + "ch"}}))),
+      el("thead", null, el("tr", {"aria-rowindex": "1"}, heads)), tbody);
+  table.style.minWidth = columns.reduce((sum, c) => sum + c.width, 0) + "ch";
+  const frame = el("div", {class: "scroll grid-frame", tabindex: "0", role: "group", "aria-label": label}, table);
+  const note = el("p", {class: "quiet small printed"});
+
+  const sortBy = (id) => {
+    order = {id, down: order.id === id && !order.down};
+    arrange();
+    frame.scrollTop = 0;
+    render();
+  };
+  const arrange = () => {
+    const column = columns.find((c) => c.id === order.id);
+    const sign = order.down ? -1 : 1;
+    const keyed = rows.map((row, i) => [column.sort(row), i, row]);
+    const text = (v) => typeof v === "string";
+    keyed.sort(([a, i], [b, k]) => {
+      if (a == null || b == null) return (a == null) - (b == null) || i - k;  // unknown values stay last
+      const by = text(a) || text(b) ? (String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0) : a - b;
+      return by * sign || i - k;
+    });
+    shown = keyed.map(([, , row]) => row);
+    heads.forEach((th, i) => {
+      const own = columns[i].id === order.id;
+      if (own) th.setAttribute("aria-sort", order.down ? "descending" : "ascending");
+      else th.removeAttribute("aria-sort");
+      th.firstChild.lastChild.textContent = own ? (order.down ? "▼" : "▲") : "";
+    });
+  };
+  const rowNode = (row) => el("tr", null, columns.map((c, i) => {
+    const content = c.cell(row);
+    const title = c.exact ? c.exact(row) : typeof content === "string" ? content : null;
+    const cls = c.numeric && "number";
+    if (i > 0) return el("td", {class: cls, title}, content);
+    if (!pick) return el("th", {scope: "row", class: cls, title}, content);
+    return el("th", {scope: "row", class: cls, title}, button("", () => {
+      active = key(row);
+      pick(row);
+    }, {class: "link", tabindex: "-1", "data-key": `${label}:${key(row)}`}, content));
+  }));
+  const render = () => {
+    asked = false;
+    const high = frame.clientHeight || 400;
+    const first = printing ? 0 : Math.max(0, Math.min(shown.length, Math.floor(frame.scrollTop / kGridRow)) - 4);
+    const last = printing ? Math.min(shown.length, kPrintedRows) :
+      Math.min(shown.length, first + Math.ceil(high / kGridRow) + 8);
+    const focused = tbody.contains(document.activeElement) ? document.activeElement.closest("tr") : null;
+    const used = new Set();
+    let place = before;
+    for (let i = first; i < last; i++) {
+      const id = key(shown[i]);
+      let tr = cache.get(id);
+      if (!tr) cache.set(id, tr = rowNode(shown[i]));
+      used.add(id);
+      tr.setAttribute("aria-rowindex", i + 2);
+      tr.dataset.index = i;
+      tr.classList.toggle("selected", id === selected);
+      if (pick) {
+        if (id === selected) tr.setAttribute("aria-current", "true");
+        else tr.removeAttribute("aria-current");
+      }
+      if (place.nextSibling !== tr) place.after(tr);
+      place = tr;
+    }
+    for (const [id, tr] of cache) {
+      if (used.has(id)) continue;
+      if (tr === focused) frame.focus({preventScroll: true});
+      tr.remove();
+      cache.delete(id);
+    }
+    before.style.height = `${first * kGridRow}px`;
+    after.style.height = `${(shown.length - last) * kGridRow}px`;
+    if (printing) before.style.height = after.style.height = "0px";
+    table.setAttribute("aria-rowcount", shown.length + 1);
+    if (pick) {
+      const stop = cache.get(active) || cache.get(selected) ||
+        (before.nextSibling !== after ? before.nextSibling : null);
+      cache.forEach((tr) => { tr.querySelector("button").tabIndex = tr === stop ? 0 : -1; });
+    }
+  };
+  const ask = () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(render);
+  };
+  const reveal = (i) => {
+    const top = i * kGridRow;
+    const high = frame.clientHeight - 2 * kGridRow;
+    if (top < frame.scrollTop) frame.scrollTop = top;
+    else if (top > frame.scrollTop + high) frame.scrollTop = top - high;
+    render();
+  };
+  frame.addEventListener("scroll", ask, {passive: true});
+  new ResizeObserver(ask).observe(frame);
+  tbody.addEventListener("keydown", (event) => {
+    const tr = event.target.closest("tr");
+    const page = Math.max(1, Math.floor(frame.clientHeight / kGridRow) - 2);
+    const moves = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -shown.length, End: shown.length};
+    if (!pick || !tr || !(event.key in moves) || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    const i = Math.max(0, Math.min(shown.length - 1, Number(tr.dataset.index) + moves[event.key]));
+    active = key(shown[i]);
+    reveal(i);
+    cache.get(active).querySelector("button").focus({preventScroll: true});
+  });
+  return {
+    node: el("div", null, frame, note),
+    setRows: (list) => {
+      // A newer report can change any cell. The row with the focus is made again, so it gets the focus back.
+      const focused = tbody.contains(document.activeElement) && document.activeElement.closest("tr");
+      const id = focused && [...cache].find(([, tr]) => tr === focused);
+      const top = frame.scrollTop;
+      rows = list;
+      for (const tr of cache.values()) tr.remove();
+      cache.clear();
+      arrange();
+      render();
+      if (frame.scrollTop !== top) frame.scrollTop = top;
+      if (!id) return;
+      const again = cache.get(id[0]);
+      if (again && pick) again.querySelector("button").focus({preventScroll: true});
+      else frame.focus({preventScroll: true});
+    },
+    select: (id, scroll) => {
+      selected = id;
+      if (id != null) active = id;
+      const i = scroll && id != null ? shown.findIndex((row) => key(row) === id) : -1;
+      if (i >= 0) reveal(i);
+      else render();
+    },
+    print: (on) => {
+      printing = on;
+      note.textContent = on && shown.length > kPrintedRows ?
+        `Printed: the first ${kPrintedRows} of ${whole(shown.length)} rows.` : "";
+      render();
+    },
+  };
+}

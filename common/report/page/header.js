@@ -1,0 +1,71 @@
+// Shows the job's name, state, numbers, error, warnings and summary.
+
+const kStates = {
+  PENDING: ["○", "waits"], RUNNING: ["▸", "runs"], COMMITTING: ["▸", "runs"], SUCCEEDED: ["✓", "good"],
+  FAILED: ["✕", "bad"], KILLING: ["■", "bad"], KILLED: ["■", "bad"],
+};
+
+function stateBadge(state) {
+  const [mark, tone] = kStates[state] || ["○", "waits"];
+  return el("span", {class: "badge " + tone}, sign(mark), state);
+}
+
+function themeChoice(page) {
+  const names = {auto: "System", light: "Light", dark: "Dark"};
+  const select = el("select", {onchange: () => setTheme(page, select.value)},
+      Object.entries(names).map(([value, text]) => el("option", {value, selected: value === page.theme}, text)));
+  return el("label", {class: "field"}, el("span", null, "Theme"), select);
+}
+
+function setTheme(page, theme) {
+  page.theme = theme;
+  // Storage is blocked for some file URLs and by some privacy settings. Then the choice lasts as long as the page.
+  try { localStorage.setItem("paceline-theme", theme); } catch { }
+  page.recolour();
+}
+
+function applyTheme(theme) {
+  const dark = theme === "dark" || theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+}
+
+function savedTheme() {
+  try { return localStorage.getItem("paceline-theme") || "auto"; } catch { return "auto"; }
+}
+
+function headerSection(page) {
+  const body = el("div");
+  const node = el("header", null, body, el("div", {class: "corner"}, themeChoice(page)));
+  const show = ({report, job}) => refill(body, [report.id, job, report.summary, report.live, report.taken_unix_ms,
+    report.findings.map((f) => f.text)], () => [
+    el("p", {class: "over"}, "Job report ", report.live && el("span", {class: "badge runs"}, sign("●"), "live"),
+        report.live ? " updated " : " taken ", timeNode(report.taken_unix_ms)),
+    el("h1", null, nameOf(job.name || report.id)),
+    el("p", {class: "states"}, stateBadge(job.state), el("code", null, nameOf(report.id))),
+    terms([
+      ["Elapsed", duration(job.elapsed_us), exactTime(job.elapsed_us)],
+      ["Submitted", timeNode(job.submitted_unix_ms)],
+      ["Queue", nameOf(job.queue)],
+      ["Priority", String(job.priority)],
+      ["Output", bytes(job.output_bytes), exactBytes(job.output_bytes)],
+      ["Records", whole(job.output_records)],
+      ["Parts", whole(job.output_parts)],
+      job.output && ["Output path", nameOf(job.output)],
+    ], "terms tiles"),
+    job.error && el("div", {class: "note bad", role: "group", "aria-label": "Error"},
+        el("p", {class: "strong"}, sign("✕"), "Error"), linesOf(job.error, 10)),
+    report.summary.length > 0 && el("ul", {class: "lead"},
+        report.summary.map((line) => el("li", null, sentence(line)))),
+    !job.error && job.last_failure && el("div", {class: "note warn", role: "group", "aria-label": "Last failure"},
+        el("p", {class: "strong"}, sign("!"), "Last failure of an attempt"), linesOf(job.last_failure, 10)),
+    job.warnings.length > 0 && el("div", {class: "note warn", role: "group", "aria-label": "Warnings"},
+        el("p", {class: "strong"}, sign("!"), job.warnings.length === 1 ? "Warning" : "Warnings"),
+        el("ul", null, job.warnings.slice(0, 50).map((w) => el("li", null, sentence(w))))),
+  ]);
+  return {node, show};
+}
+
+function timeNode(ms) {
+  const d = new Date(ms);
+  return el("time", {datetime: Number.isNaN(d.getTime()) ? null : d.toISOString()}, localTime(ms));
+}

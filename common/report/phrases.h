@@ -1,0 +1,25 @@
+// Numbers in sentences.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "common/base/text.h"
+
+namespace mr::report {
+
+inline std::string Percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+
+inline std::string Us(uint64_t us) { return HumanDuration(Micros(static_cast<int64_t>(us))); }
+
+// Returns "1 task", "2 tasks".
+inline std::string CountOf(size_t n, const std::string& word) { return Grouped(n) + " " + word + (n == 1 ? "" : "s"); }
+
+// Returns "2.5 times".
+inline std::string TimesOf(double ratio) {
+  const long tenths = std::lround(ratio * 10);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " times";
+}
+
+}  // namespace mr::report

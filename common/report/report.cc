@@ -1,0 +1,314 @@
+#include "common/report/report.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "common/base/text.h"
+#include "common/report/documents.h"
+
+namespace mr::report {
+namespace {
+
+constexpr size_t kQuantiles = 101;      // a percent apart
+constexpr size_t kReasonBytes = 1'000;  // of one text; a guess
+
+std::string Cut(const std::string& text) { return text.size() <= kReasonBytes ? text : text.substr(0, kReasonBytes); }
+
+Json NameOrNull(uint32_t stage, const JobRun& run) {
+  return stage < run.spec.stages.size() ? Json(run.spec.stages[stage].name) : Json(nullptr);
+}
+
+// The attempts and decisions that the document has, and their places in it.
+class Selection {
+ public:
+  explicit Selection(const Report& report) : place_(report.timeline.attempts().size(), SIZE_MAX) {
+    std::set<size_t> critical;
+    for (const Segment& s : report.path.segments) critical.insert(s.attempt);
+    const std::vector<Interval>& all = report.timeline.attempts();
+    std::vector<size_t> usual;
+    size_t room = kMostAttempts;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const bool first = all[i].status->cause == "first" && all[i].status->won;
+      if (first && !critical.contains(i)) {
+        usual.push_back(i);
+      } else if (room > 0) {
+        --room;
+        attempts_.push_back(i);
+      }
+    }
+    for (size_t k = 0; k < usual.size() && room > 0; ++k) {
+      if (usual.size() <= room || k * room / usual.size() != (k + 1) * room / usual.size())
+        attempts_.push_back(usual[k]);
+    }
+    std::sort(attempts_.begin(), attempts_.end());
+    for (size_t k = 0; k < attempts_.size(); ++k) place_[attempts_[k]] = k;
+  }
+
+  const std::vector<size_t>& attempts() const { return attempts_; }
+  // Returns the attempt's place in the document, or null.
+  Json Place(size_t attempt) const {
+    return attempt >= place_.size() || place_[attempt] == SIZE_MAX ? Json(nullptr) : Json(place_[attempt]);
+  }
+  bool Has(size_t attempt) const { return attempt < place_.size() && place_[attempt] != SIZE_MAX; }
+
+ private:
+  std::vector<size_t> attempts_, place_;
+};
+
+Json Distribution(std::vector<uint64_t> values) {
+  std::sort(values.begin(), values.end());
+  std::vector<uint64_t> quantiles = values;
+  if (values.size() > kQuantiles) {
+    quantiles.clear();
+    for (size_t q = 0; q < kQuantiles; ++q) quantiles.push_back(values[q * (values.size() - 1) / (kQuantiles - 1)]);
+  }
+  return Object({{"count", values.size()}, {"quantiles", quantiles}});
+}
+
+Json FindingsJson(const Report& report) {
+  Json out = Json::array();
+  for (const Finding& f : report.findings) {
+    Json json = Object({{"id", f.id},
+                        {"level", f.problem ? "problem" : "hint"},
+                        {"stage", NameOrNull(f.stage, report.run)},
+                        {"worker", nullptr},
+                        {"share", nullptr},
+                        {"text", f.text},
+                        {"advice", f.advice}});
+    if (!f.worker.empty()) json["worker"] = f.worker;
+    if (f.share >= 0) json["share"] = f.share;
+    out.push_back(std::move(json));
+  }
+  return out;
+}
+
+Json PathJson(const Report& report, const Selection& selection) {
+  Json segments = Json::array(), shares = Json::array();
+  for (const Segment& s : report.path.segments) {
+    segments.push_back(Object({{"kind", Word(s.kind)},
+                               {"stage", NameOrNull(s.stage, report.run)},
+                               {"attempt", selection.Place(s.attempt)},
+                               {"from_us", s.from},
+                               {"to_us", s.to},
+                               {"text", Describe(s.kind, s.stage, report.run)}}));
+  }
+  for (const Share& s : report.path.shares) {
+    shares.push_back(Object({{"kind", Word(s.kind)},
+                             {"stage", NameOrNull(s.stage, report.run)},
+                             {"us", s.us},
+                             {"share", s.share},
+                             {"text", Describe(s.kind, s.stage, report.run)}}));
+  }
+  return Object({{"us", report.path.us}, {"segments", std::move(segments)}, {"shares", std::move(shares)}});
+}
+
+Json StagesJson(const Report& report) {
+  const JobRun& run = report.run;
+  std::vector<std::vector<uint64_t>> inputs(run.spec.stages.size());
+  for (const TaskStatus& task : run.tasks) {
+    if (task.stage < inputs.size()) inputs[task.stage].push_back(task.input_bytes);
+  }
+  Json out = Json::array();
+  for (uint32_t s = 0; s < run.spec.stages.size(); ++s) {
+    uint64_t first = UINT64_MAX, last = 0, slot = 0, launch = 0, shuffle = 0, compute = 0;
+    for (const Interval& at : report.timeline.attempts()) {
+      if (at.id.task.stage != s) continue;
+      first = std::min(first, at.launched);
+      last = std::max(last, at.ended);
+      slot += at.ran();
+      launch += at.started - at.launched;
+      shuffle += at.inputs - at.started;
+      compute += at.ended - at.inputs;
+    }
+    const StageStatus status = s < run.job.stages.size() ? run.job.stages[s] : StageStatus{};
+    Json json = Object({{"id", run.spec.stages[s].name},
+                        {"kind", run.spec.stages[s].is_map() ? "map" : "reduce"},
+                        {"tasks", status.tasks},
+                        {"first_us", nullptr},
+                        {"last_us", nullptr},
+                        {"input_bytes", status.input_bytes},
+                        {"output_bytes", status.output_bytes},
+                        {"output_records", status.output_records},
+                        {"durations_us", Distribution(report.timeline.RunTimes(s))},
+                        {"task_bytes", Distribution(std::move(inputs[s]))},
+                        {"slot_us", slot},
+                        {"launch_us", launch},
+                        {"shuffle_us", shuffle},
+                        {"compute_us", compute}});
+    if (first != UINT64_MAX) {
+      json["first_us"] = first;
+      json["last_us"] = last;
+    }
+    out.push_back(std::move(json));
+  }
+  return out;
+}
+
+const char* WordOf(EdgeKind kind) {
+  switch (kind) {
+    case EdgeKind::kAllToAll: return "all_to_all";
+    case EdgeKind::kManyToOne: return "many_to_one";
+    case EdgeKind::kOneToOne: return "one_to_one";
+    case EdgeKind::kBroadcast: return "broadcast";
+  }
+  return "all_to_all";
+}
+
+// An edge has the bytes that the earlier stage wrote. What else a stage read came from files.
+Json EdgesJson(const JobRun& run) {
+  Json out = Json::array();
+  const auto status = [&run](size_t s) { return s < run.job.stages.size() ? run.job.stages[s] : StageStatus{}; };
+  for (size_t s = 0; s < run.spec.stages.size(); ++s) {
+    uint64_t from_edges = 0;
+    for (const InputSpec& input : run.spec.stages[s].inputs) {
+      if (!input.is_edge || input.stage >= s) continue;
+      const StageStatus upstream = status(input.stage);
+      from_edges += upstream.output_bytes;
+      out.push_back(Object({{"from", run.spec.stages[input.stage].name},
+                            {"to", run.spec.stages[s].name},
+                            {"kind", WordOf(input.kind)},
+                            {"bytes", upstream.output_bytes},
+                            {"records", upstream.output_records}}));
+    }
+    if (!run.spec.stages[s].reads_files()) continue;
+    const uint64_t bytes = status(s).input_bytes;
+    out.push_back(Object({{"from", nullptr},
+                          {"to", run.spec.stages[s].name},
+                          {"kind", "files"},
+                          {"bytes", bytes > from_edges ? bytes - from_edges : bytes},
+                          {"records", nullptr}}));
+  }
+  return out;
+}
+
+Json WorkersJson(const Report& report) {
+  Json out = Json::array();
+  for (const Lanes& lanes : report.timeline.workers()) {
+    const WorkerStatus* w = lanes.status;
+    out.push_back(Object({{"id", lanes.id},
+                          {"name", w == nullptr ? "" : w->name},
+                          {"rack", w == nullptr ? "" : w->rack},
+                          {"state", w == nullptr ? "forgotten" : w->state},
+                          {"slots", w == nullptr ? 0u : w->slots},
+                          {"lanes", lanes.lanes}}));
+  }
+  return out;
+}
+
+Json AttemptsJson(const Report& report, const Selection& selection) {
+  std::map<std::string, const TaskStatus*> tasks;
+  for (const TaskStatus& task : report.run.tasks) tasks[task.id] = &task;
+  std::set<size_t> critical;
+  for (const Segment& s : report.path.segments) critical.insert(s.attempt);
+  Json out = Json::array();
+  for (const size_t i : selection.attempts()) {
+    const Interval& at = report.timeline.attempts()[i];
+    const AttemptStatus& status = *at.status;
+    const auto task = tasks.find(Name(at.id.task, report.run.spec.stages[at.id.task.stage].letter()));
+    const bool known = task != tasks.end();
+    out.push_back(Object({{"id", status.id},
+                          {"stage", at.id.task.stage},
+                          {"task", at.id.task.task},
+                          {"number", at.id.number},
+                          {"worker", at.worker},
+                          {"lane", at.lane},
+                          {"state", status.state},
+                          {"cause", status.cause},
+                          {"progress", status.progress},
+                          {"launched_us", at.launched},
+                          {"started_us", Reached(status.started_us)},
+                          {"inputs_us", Reached(status.inputs_us)},
+                          {"sort_us", Reached(status.sort_us)},
+                          {"reduce_us", Reached(status.reduce_us)},
+                          {"ended_us", Reached(status.ended_us)},
+                          {"input_bytes", known ? task->second->input_bytes : 0},
+                          {"output_bytes", known && status.won ? task->second->output_bytes : 0},
+                          {"won", status.won},
+                          {"critical", critical.contains(i)},
+                          {"reason", Cut(status.reason)},
+                          {"message", Cut(status.message)}}));
+  }
+  return out;
+}
+
+// The decisions about the document's attempts and about the job.
+Json DecisionsJson(const Report& report, const Selection& selection) {
+  std::map<std::string, size_t> workers;
+  for (size_t w = 0; w < report.timeline.workers().size(); ++w) workers[report.timeline.workers()[w].id] = w;
+  Json out = Json::array();
+  for (const DecisionStatus& d : report.run.decisions) {
+    const size_t attempt = d.attempt.empty() ? SIZE_MAX : report.timeline.Find(d.attempt);
+    if (!d.attempt.empty() && !selection.Has(attempt)) continue;
+    if (out.size() == kMostDecisions) break;
+    const auto worker = workers.find(d.worker);
+    out.push_back(Object({{"at_us", d.at_us},
+                          {"what", d.what},
+                          {"attempt", selection.Place(attempt)},
+                          {"worker", worker == workers.end() ? Json(nullptr) : Json(worker->second)},
+                          {"reason", Cut(d.reason)}}));
+  }
+  return out;
+}
+
+Json SettingsJson(const JobRun& run) {
+  Json out = Json::array();
+  const auto add = [&out](const std::string& name, const std::string& value) {
+    if (!value.empty()) out.push_back(Object({{"name", name}, {"value", value}}));
+  };
+  const JobSpec& spec = run.spec;
+  std::string policies;
+  for (const std::string& policy : spec.policies) policies += (policies.empty() ? "" : ",") + policy;
+  add("scheduler", policies.empty() ? run.policies : policies);
+  add("queue", run.job.queue);
+  add("priority", std::to_string(run.job.priority));
+  add("output", run.job.output_uri);
+  if (spec.deadline.ns > 0) add("deadline", HumanDuration(spec.deadline));
+  if (spec.task_timeout.ns > 0) add("task-timeout", HumanDuration(spec.task_timeout));
+  if (spec.memory_bytes > 0) add("memory", HumanBytes(spec.memory_bytes));
+  if (spec.sort_buffer_bytes > 0) add("sort_buffer", HumanBytes(spec.sort_buffer_bytes));
+  if (spec.max_failures > 0) add("max-attempts", std::to_string(spec.max_failures));
+  if (spec.max_bad_records > 0) add("max-bad-records", std::to_string(spec.max_bad_records));
+  const auto wish = [](Wish w) { return w == Wish::kOn ? "on" : w == Wish::kOff ? "off" : ""; };
+  add("clone", wish(spec.clones));
+  add("speculation", wish(spec.speculation));
+  for (const KeyValue& c : spec.conf) add("conf " + c.key, c.value);
+  for (const KeyValue& l : spec.labels) add("label " + l.key, l.value);
+  // Values of the environment may be secrets.
+  for (const KeyValue& e : spec.env) add("env " + e.key, "(set)");
+  for (const StageSpec& stage : spec.stages) {
+    add("stage " + stage.name, "operator " + stage.operator_name +
+                                   (stage.tasks > 0 ? ", " + std::to_string(stage.tasks) + " tasks" : std::string()));
+  }
+  return out;
+}
+
+}  // namespace
+
+Report::Report(const JobRun& of)
+    : run(of), timeline(of), path(TraceCriticalPath(of, timeline)), findings(FindProblems(of, timeline, path)) {}
+
+std::string ReportJson(const Report& report) {
+  const JobRun& run = report.run;
+  const Selection selection(report);
+  const Json json = Object({{"id", Name(run.job.id)},
+                            {"taken_unix_ms", run.taken_unix_ms},
+                            {"release", run.release},
+                            {"policies", run.policies},
+                            {"live", !Ended(run.job.state)},
+                            {"job", ToJson(run.job)},
+                            {"summary", Summary(report)},
+                            {"findings", FindingsJson(report)},
+                            {"critical_path", PathJson(report, selection)},
+                            {"stages", StagesJson(report)},
+                            {"edges", EdgesJson(run)},
+                            {"workers", WorkersJson(report)},
+                            {"attempts", AttemptsJson(report, selection)},
+                            {"attempts_total", report.timeline.attempts().size()},
+                            {"decisions", DecisionsJson(report, selection)},
+                            {"decisions_total", run.decisions.size()},
+                            {"settings", SettingsJson(run)}});
+  return DumpJson(Object({{"version", 1}, {"report", json}}));
+}
+
+}  // namespace mr::report

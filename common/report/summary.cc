@@ -1,0 +1,128 @@
+// The five lines of `mrctl why JOB`.
+#include <algorithm>
+
+#include "common/base/text.h"
+#include "common/model/attempt.h"
+#include "common/report/phrases.h"
+#include "common/report/report.h"
+
+namespace mr::report {
+namespace {
+
+constexpr double kWorthNaming = 0.03;  // of the job's time; a guess
+constexpr size_t kNowNamed = 3;        // a guess
+constexpr double kKnownRate = 0.05;    // progress below which a remaining time is a guess
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+uint64_t SlotTime(const Report& report) {
+  uint64_t sum = 0;
+  for (const Interval& at : report.timeline.attempts()) sum += at.ran();
+  return sum;
+}
+
+std::string Outcome(const Report& report) {
+  const JobRun& run = report.run;
+  size_t workers = 0;
+  for (const Lanes& worker : report.timeline.workers()) workers += worker.lanes > 0;
+  std::string line = Name(run.job.id) + " (" + run.job.name + ") " + (Ended(run.job.state) ? "" : "is ") +
+                     Word(run.job.state) + (Ended(run.job.state) ? " after " : " for ") + Us(run.job.elapsed_us);
+  if (!run.job.error.empty()) line += ": " + FirstLine(run.job.error);
+  return line + ". " + CountOf(run.tasks.size(), "task") + ", " +
+         CountOf(report.timeline.attempts().size(), "attempt") + " on " + CountOf(workers, "worker") + ", " +
+         Us(SlotTime(report)) + " of slot time.";
+}
+
+std::string WhereTheTimeWent(const Report& report) {
+  std::vector<Share> shares = report.path.shares;
+  std::stable_sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) { return a.us > b.us; });
+  std::string line;
+  for (const Share& s : shares) {
+    if (s.share < kWorthNaming && !line.empty()) break;
+    line += (line.empty() ? "" : "; ") + Describe(s.kind, s.stage, report.run) + " " + Percent(s.share);
+  }
+  return "Time (critical path): " + (line.empty() ? std::string("none yet") : line) + ".";
+}
+
+// Returns how much later the task would have ended without this attempt, by the progress of those launched before it
+// when they were stopped; 0: not known, or there were none.
+uint64_t Saved(const Report& report, const Interval& winner) {
+  uint64_t saved = 0;
+  for (const size_t i : report.timeline.Of(winner.id.task.stage, winner.id.task.task)) {
+    const Interval& other = report.timeline.attempts()[i];
+    if (&other == &winner || other.status->failure != "killed" || other.launched > winner.launched) continue;
+    if (other.status->progress < kKnownRate) continue;
+    const double end = static_cast<double>(other.launched) + static_cast<double>(other.ran()) / other.status->progress;
+    saved = std::max(saved, static_cast<uint64_t>(std::max(0.0, end - static_cast<double>(winner.ended))));
+  }
+  return saved;
+}
+
+// "3 clones on idle slots"; empty for attempts that are no remedy against stragglers.
+std::string Remedies(const CauseStatus& cause) {
+  const auto is = [&cause](Cause c) { return cause.cause == CauseName(c); };
+  if (is(Cause::kSpeculative)) return CountOf(cause.launched, "speculative attempt");
+  if (is(Cause::kRestart)) return CountOf(cause.launched, "restart");
+  if (is(Cause::kClone)) return CountOf(cause.launched, "clone");
+  if (!is(Cause::kOpportunistic)) return "";
+  return CountOf(cause.launched, "clone") + (cause.launched == 1 ? " on an idle slot" : " on idle slots");
+}
+
+std::string AgainstStragglers(const Report& report) {
+  std::string counts;
+  uint64_t cost = 0, saved = 0;
+  for (const CauseStatus& cause : report.run.job.causes) {
+    const std::string remedies = Remedies(cause);
+    if (remedies.empty() || cause.launched == 0) continue;
+    counts += (counts.empty() ? "" : ", ") + remedies + " (" + Grouped(cause.won) + " won)";
+    cost += cause.wasted_us;
+  }
+  if (counts.empty()) return "Against stragglers: nothing was launched beside the first attempts.";
+  for (const Interval& at : report.timeline.attempts()) {
+    if (at.status->won) saved += Saved(report, at);
+  }
+  const uint64_t all = SlotTime(report);
+  std::string line = "Against stragglers: " + counts + "; " + Us(cost) + " of slot time did not win";
+  if (all > 0) line += " (" + Percent(static_cast<double>(cost) / static_cast<double>(all)) + ")";
+  if (saved > 0) line += ", and the attempts that were overtaken would have run about " + Us(saved) + " longer";
+  return line + ".";
+}
+
+// Returns what a job that has not ended waits for; empty where nothing is known.
+std::string Now(const JobRun& run) {
+  std::vector<std::string> lines = run.job.hung;
+  lines.insert(lines.end(), run.job.waits.begin(), run.job.waits.end());
+  if (Ended(run.job.state) || lines.empty()) return "";
+  std::string line = "Now: " + lines.front();
+  for (size_t i = 1; i < std::min<size_t>(lines.size(), kNowNamed); ++i) line += "; " + lines[i];
+  if (lines.size() > kNowNamed) line += "; and " + Grouped(lines.size() - kNowNamed) + " more";
+  return line + ".";
+}
+
+std::string WhatWouldHelp(const Report& report) {
+  if (std::string now = Now(report.run); !now.empty()) return now;
+  if (report.findings.empty()) return "What would help: nothing stands out.";
+  const Finding& first = report.findings.front();
+  std::string line = "What would help: " + first.text + " " + first.advice;
+  if (report.findings.size() > 1)
+    line += " (" + CountOf(report.findings.size() - 1, "more finding") + " in the report)";
+  return line;
+}
+
+std::string Next(const Report& report) {
+  const std::string id = Name(report.run.job.id);
+  if (report.run.job.state == JobState::kFailed) {
+    for (auto at = report.timeline.attempts().rbegin(); at != report.timeline.attempts().rend(); ++at) {
+      if (at->status->state == "failed") return "Next: mrctl logs " + at->status->id;
+    }
+  }
+  return "Next: mrctl report " + id + " > " + id + ".html";
+}
+
+}  // namespace
+
+std::vector<std::string> Summary(const Report& report) {
+  return {Outcome(report), WhereTheTimeWent(report), AgainstStragglers(report), WhatWouldHelp(report), Next(report)};
+}
+
+}  // namespace mr::report

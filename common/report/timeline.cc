@@ -1,0 +1,109 @@
+#include "common/report/timeline.h"
+
+#include <algorithm>
+
+namespace mr::report {
+
+std::vector<uint32_t> UpstreamOf(const StageSpec& stage) {
+  std::vector<uint32_t> upstream;
+  for (const InputSpec& input : stage.inputs) {
+    if (input.is_edge) upstream.push_back(input.stage);
+  }
+  return upstream;
+}
+
+uint64_t MedianOf(const std::vector<uint64_t>& sorted) { return sorted.empty() ? 0 : sorted[sorted.size() / 2]; }
+
+Timeline::Timeline(const JobRun& run) : run_(run), committed_(run.spec.stages.size()) {
+  for (const WorkerStatus& worker : run.workers) {
+    if (worker.state != "lost") slots_ += worker.slots;
+  }
+  const uint64_t now = run.job.elapsed_us;
+  for (const AttemptStatus& status : run.attempts) {
+    const auto id = ParseAttemptId(status.id);
+    if (!id || id->task.job != run.job.id || id->task.stage >= run.spec.stages.size()) continue;
+    Interval at;
+    at.status = &status;
+    at.id = *id;
+    at.runs = status.ended_us == 0;
+    at.launched = at.runs ? std::min(status.launched_us, now) : status.launched_us;
+    at.ended = std::max(at.runs ? now : status.ended_us, at.launched);
+    at.started = status.started_us == 0 ? at.ended : std::clamp(status.started_us, at.launched, at.ended);
+    const bool reads = !UpstreamOf(run.spec.stages[id->task.stage]).empty();
+    at.inputs = !reads                  ? at.started
+                : status.inputs_us == 0 ? at.ended
+                                        : std::clamp(status.inputs_us, at.started, at.ended);
+    attempts_.push_back(at);
+  }
+  std::stable_sort(attempts_.begin(), attempts_.end(),
+                   [](const Interval& a, const Interval& b) { return a.launched < b.launched; });
+  for (size_t i = 0; i < attempts_.size(); ++i) {
+    const Interval& at = attempts_[i];
+    tasks_[{at.id.task.stage, at.id.task.task}].push_back(i);
+    names_[at.status->id] = i;
+    if (at.status->won) committed_[at.id.task.stage].push_back(i);
+  }
+  for (std::vector<size_t>& stage : committed_) {
+    std::stable_sort(stage.begin(), stage.end(),
+                     [this](size_t a, size_t b) { return attempts_[a].ended < attempts_[b].ended; });
+  }
+  Place();
+}
+
+// An attempt takes the first slot that is free at its launch.
+void Timeline::Place() {
+  std::map<std::string, const WorkerStatus*> known;
+  for (const WorkerStatus& worker : run_.workers) known[worker.id] = &worker;
+  std::map<uint64_t, std::string> names;  // ordered by number: w2 before w10
+  for (const Interval& at : attempts_) {
+    const auto id = ParseWorkerId(at.status->worker);
+    names[id ? id->value : 0] = at.status->worker;
+  }
+  std::map<std::string, size_t> index;
+  for (const auto& [number, name] : names) {
+    index[name] = workers_.size();
+    const auto it = known.find(name);
+    workers_.push_back({name, it == known.end() ? nullptr : it->second, 0});
+  }
+  std::vector<std::vector<uint64_t>> free(workers_.size());  // by worker and slot: when it is free again
+  for (Interval& at : attempts_) {
+    at.worker = index[at.status->worker];
+    std::vector<uint64_t>& slots = free[at.worker];
+    while (at.lane < slots.size() && slots[at.lane] > at.launched) ++at.lane;
+    if (at.lane == slots.size()) slots.push_back(0);
+    slots[at.lane] = at.ended;
+  }
+  for (size_t w = 0; w < workers_.size(); ++w) workers_[w].lanes = static_cast<uint32_t>(free[w].size());
+}
+
+const std::vector<size_t>& Timeline::Of(uint32_t stage, uint32_t task) const {
+  static const std::vector<size_t> kNone;
+  const auto it = tasks_.find({stage, task});
+  return it == tasks_.end() ? kNone : it->second;
+}
+
+const std::vector<size_t>& Timeline::CommittedOf(uint32_t stage) const { return committed_[stage]; }
+
+std::vector<uint64_t> Timeline::RunTimes(uint32_t stage) const {
+  std::vector<uint64_t> times;
+  for (const size_t i : committed_[stage]) times.push_back(attempts_[i].ran());
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+double Timeline::MeanRunning(uint64_t from, uint64_t to) const {
+  if (from >= to) return 0;
+  uint64_t slot_time = 0;
+  for (const Interval& at : attempts_) {
+    const uint64_t begin = std::max(at.launched, from), end = std::min(at.ended, to);
+    if (begin < end) slot_time += end - begin;
+  }
+  return static_cast<double>(slot_time) / static_cast<double>(to - from);
+}
+
+size_t Timeline::Find(const std::string& name) const {
+  const auto it = names_.find(name);
+  return it == names_.end() ? SIZE_MAX : it->second;
+}
+
+}  // namespace mr::report

@@ -1,0 +1,74 @@
+// The attempts of a job as intervals on the slots of workers, with the relations that other parts of a report use.
+// Times are microseconds since the submission.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/report/job_run.h"
+
+namespace mr::report {
+
+// One attempt. `status` points into the JobRun.
+struct Interval {
+  const AttemptStatus* status = nullptr;
+  AttemptId id;
+  size_t worker = 0;                               // index of Timeline::workers
+  uint32_t lane = 0;                               // slot of the worker, from 0
+  uint64_t launched = 0, started = 0, inputs = 0;  // started, inputs: at least `launched`, at most `ended`
+  uint64_t ended = 0;                              // of one that runs: the job's elapsed time
+  bool runs = false;
+  uint64_t ran() const { return ended - launched; }
+};
+
+struct Lanes {
+  std::string id;
+  const WorkerStatus* status = nullptr;  // null: the worker is not known any more
+  uint32_t lanes = 0;                    // the most attempts of the job that ran there at the same time
+};
+
+// Returns the stages that a stage reads, in the order of its inputs.
+std::vector<uint32_t> UpstreamOf(const StageSpec& stage);
+
+class Timeline {
+ public:
+  // Cost: n log n in the attempts. `run` must outlive the timeline. Attempts that are not of this job, or of no stage
+  // of its spec, are left out.
+  explicit Timeline(const JobRun& run);
+
+  // Ordered by launch.
+  const std::vector<Interval>& attempts() const { return attempts_; }
+  const std::vector<Lanes>& workers() const { return workers_; }
+  // Returns the attempts of a task as indices, ordered by launch.
+  const std::vector<size_t>& Of(uint32_t stage, uint32_t task) const;
+  // Returns the committed attempts of a stage as indices, ordered by their end.
+  const std::vector<size_t>& CommittedOf(uint32_t stage) const;
+  // Returns the run times of the committed attempts of a stage, sorted.
+  std::vector<uint64_t> RunTimes(uint32_t stage) const;
+  // Returns how many attempts ran on average between two times. 0 where from >= to.
+  double MeanRunning(uint64_t from, uint64_t to) const;
+  // Returns slots of workers that are not lost.
+  uint32_t slots() const { return slots_; }
+  // Returns the attempt with this name, or SIZE_MAX.
+  size_t Find(const std::string& name) const;
+
+ private:
+  void Place();
+
+  const JobRun& run_;
+  std::vector<Interval> attempts_;
+  std::vector<Lanes> workers_;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<size_t>> tasks_;
+  std::vector<std::vector<size_t>> committed_;
+  std::map<std::string, size_t> names_;
+  uint32_t slots_ = 0;
+};
+
+// Returns the middle value; 0 if there is none. Requires: sorted.
+uint64_t MedianOf(const std::vector<uint64_t>& sorted);
+
+}  // namespace mr::report

@@ -1,0 +1,52 @@
+#include "jobs/mrctl/read_run.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/text.h"
+#include "common/io/files.h"
+#include "common/report/page.h"
+#include "common/report/report.h"
+#include "jobs/mrctl/exit_code.h"
+
+namespace mr::ctl {
+
+Result<report::JobRun> ReadRun(Client& client, JobId id) {
+  report::JobRun run;
+  MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
+  run.release = info.version;
+  run.policies = info.policies;
+  run.taken_unix_ms = info.unix_ms;
+  MR_ASSIGN_OR_RETURN(run.spec, client.Spec(id));
+  MR_ASSIGN_OR_RETURN(run.workers, client.Workers());
+  MR_ASSIGN_OR_RETURN(run.tasks, client.Tasks(id));
+  MR_ASSIGN_OR_RETURN(run.attempts, client.Attempts(id));
+  MR_ASSIGN_OR_RETURN(run.decisions, client.Decisions(id));
+  MR_ASSIGN_OR_RETURN(std::vector<CounterValue> counters, client.Counters(id));
+  MR_ASSIGN_OR_RETURN(run.job, client.Job(id));
+  run.job.counters = std::move(counters);
+  return run;
+}
+
+std::string PageOf(const report::JobRun& run) {
+  return report::ReportPage(Name(run.job.id) + " " + run.job.name, report::ReportJson(report::Report(run)));
+}
+
+Status CheckReportFile(const std::string& path) {
+  struct stat at {};
+  if (stat(path.c_str(), &at) == 0 && S_ISDIR(at.st_mode)) {
+    return WithHint(InvalidArgument("--report " + path + " is a directory"), "give the name of a file");
+  }
+  const size_t slash = path.rfind('/');
+  const std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  if (access(parent.c_str(), W_OK | X_OK) == 0) return Status::Ok();
+  return InvalidArgument("--report " + path + ": cannot write to the directory " + parent);
+}
+
+Status WriteReport(Client& client, JobId id, const std::string& path) {
+  auto run = ReadRun(client, id);
+  if (!run.ok()) return run.status().With("cannot write the report");
+  return WriteFileDurably(path, PageOf(*run)).With("cannot write the report");
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,53 @@
+#include "master/host/pending.h"
+
+#include <algorithm>
+
+#include "common/base/text.h"
+#include "master/host/disk_room.h"
+#include "master/sched/state/state.h"
+
+namespace mr::master {
+namespace {
+
+std::string WhyNoSlot(const MasterCore& core, const HostClock& clock, const sched::Job& job,
+                      const sched::StageSpec& stage) {
+  const sched::State& state = core.scheduler().state();
+  const sched::Queue& queue = *job.in_queue;
+  const sched::SlotKind kind = stage.slot_kind;
+  if (state.slots().total == 0) {
+    const std::string no_room = WhyNoRoom(core, clock.LivedBy());
+    return core.workers().NoneToCome() ? "no worker is registered"
+           : no_room.empty()           ? "no worker is there that may take them"
+                                       : no_room;
+  }
+  if (state.free(kind).empty()) {
+    return "all " + std::to_string(state.slots().by_kind[sched::KindIndex(kind)]) + " slots for them are taken";
+  }
+  const auto fits = [&](WorkerId w) {
+    const sched::Worker& worker = *state.FindWorker(w);
+    return state.Room(worker, worker.used, kind, stage.memory_bytes);
+  };
+  if (std::none_of(state.free(kind).begin(), state.free(kind).end(), fits)) {
+    return "no worker with a free slot has " + HumanBytes(stage.memory_bytes) + " of memory left";
+  }
+  if (state.sharing().max_shares && queue.max_share != 0 && queue.held_total() >= queue.max_share) {
+    return "queue '" + queue.name + "' holds " + std::to_string(queue.held_total()) + " slots, its max share is " +
+           std::to_string(queue.max_share);
+  }
+  return "slots are free, and a policy holds them back (it waits for a place near their input, or for a better "
+         "worker)";
+}
+
+}  // namespace
+
+std::vector<Pending> WhyPending(const MasterCore& core, const HostClock& clock, const JobView& job) {
+  std::vector<Pending> pending;
+  const sched::Job* known = core.scheduler().state().FindJob(job.id);
+  if (known == nullptr || !known->running()) return pending;
+  for (uint32_t s = 0; s < known->stages.size(); ++s) {
+    if (known->stages[s].in_ready) pending.push_back({s, WhyNoSlot(core, clock, *known, known->graph.stages[s])});
+  }
+  return pending;
+}
+
+}  // namespace mr::master

@@ -1,0 +1,111 @@
+#include "common/report/critical_path.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/common/report/run_builder.h"
+
+namespace mr::report {
+namespace {
+
+using ::testing::ElementsAre;
+
+// "stage kind from-to" of each segment, in milliseconds.
+std::vector<std::string> Path(const JobRun& run) {
+  const Timeline timeline(run);
+  const CriticalPath path = TraceCriticalPath(run, timeline);
+  std::vector<std::string> text;
+  uint64_t at = 0;
+  double shares = 0;
+  for (const Segment& s : path.segments) {
+    EXPECT_EQ(s.from, at) << "segments leave no gap";
+    at = s.to;
+    text.push_back((s.stage == kNoStage ? "job" : run.spec.stages[s.stage].name) + " " + Word(s.kind) + " " +
+                   std::to_string(s.from / 1000) + "-" + std::to_string(s.to / 1000));
+  }
+  for (const Share& s : path.shares) shares += s.share;
+  EXPECT_EQ(at, run.job.elapsed_us) << "to the end of the job";
+  EXPECT_NEAR(shares, 1, 1e-9);
+  return text;
+}
+
+RunBuilder TwoStages() {
+  RunBuilder b;
+  b.Workers(2, 2).Stage("map", {}).Stage("sum", {0}).Elapsed(1000);
+  b.Add({.stage = 0, .task = 0, .launched = 50, .started = 60, .ended = 300});
+  b.Add({.stage = 0, .task = 1, .worker = "w2", .launched = 50, .started = 70, .ended = 400});
+  return b;
+}
+
+TEST(CriticalPathTest, AWaitForAnOutputBelongsToTheAttemptThatMadeIt) {
+  RunBuilder b = TwoStages();
+  b.Add({.stage = 1, .task = 0, .launched = 100, .started = 110, .inputs = 450, .ended = 900});
+  EXPECT_THAT(Path(b.run()), ElementsAre("map queue 0-50", "map launch 50-70", "map compute 70-400",
+                                         "sum shuffle 400-450", "sum compute 450-900", "job commit 900-1000"));
+}
+
+TEST(CriticalPathTest, AReduceThatWasLaunchedAfterItsInputsWaitedForASlot) {
+  RunBuilder b = TwoStages();
+  b.Add({.stage = 1, .task = 0, .launched = 500, .started = 520, .inputs = 600, .ended = 1000});
+  EXPECT_THAT(Path(b.run()),
+              ElementsAre("map queue 0-50", "map launch 50-70", "map compute 70-400", "sum queue 400-500",
+                          "sum launch 500-520", "sum shuffle 520-600", "sum compute 600-1000"));
+}
+
+TEST(CriticalPathTest, TheTimeUntilAFailedAttemptWasRepeatedIsItsOwn) {
+  RunBuilder b;
+  b.Workers(1, 2).Stage("map", {}).Elapsed(1000);
+  b.Add({.launched = 10, .started = 20, .ended = 300, .state = "failed", .failure = "user"});
+  b.Add({.launched = 310, .started = 330, .ended = 1000, .cause = "retry", .number = 2});
+  EXPECT_THAT(Path(b.run()),
+              ElementsAre("map queue 0-10", "map failed 10-310", "map launch 310-330", "map compute 330-1000"));
+}
+
+TEST(CriticalPathTest, TheTimeUntilASlowAttemptWasOvertakenIsItsOwn) {
+  RunBuilder b;
+  b.Workers(2, 2).Stage("map", {}).Elapsed(1000);
+  b.Add({.launched = 0, .started = 20, .ended = 1000, .state = "killed", .failure = "killed"});
+  b.Add({.worker = "w2", .launched = 600, .started = 610, .ended = 1000, .cause = "speculative", .number = 2});
+  EXPECT_THAT(Path(b.run()), ElementsAre("map slow 0-600", "map launch 600-610", "map compute 610-1000"));
+}
+
+// A map that ran again for another reader, after this reduce had its output.
+TEST(CriticalPathTest, AnOutputThatWasMadeAgainLaterDoesNotCount) {
+  RunBuilder b = TwoStages();
+  b.Add({.stage = 1, .task = 0, .launched = 100, .started = 110, .inputs = 450, .ended = 1000});
+  b.Add({.stage = 0, .task = 1, .launched = 500, .started = 510, .ended = 700, .cause = "retry", .number = 2});
+  EXPECT_THAT(Path(b.run()), ElementsAre("map queue 0-50", "map launch 50-70", "map compute 70-400",
+                                         "sum shuffle 400-450", "sum compute 450-1000"));
+}
+
+TEST(CriticalPathTest, AJobThatRunsIsFollowedFromNow) {
+  RunBuilder b = TwoStages();
+  b.run().job.state = JobState::kRunning;
+  b.Add({.stage = 1, .task = 0, .launched = 100, .started = 110, .state = "running"});
+  EXPECT_THAT(Path(b.run()),
+              ElementsAre("map queue 0-50", "map launch 50-70", "map compute 70-400", "sum shuffle 400-1000"));
+}
+
+TEST(CriticalPathTest, AJobWithoutAttemptsWaited) {
+  RunBuilder b;
+  b.Workers(1, 2).Stage("map", {}).Elapsed(1000);
+  b.run().job.state = JobState::kPending;
+  EXPECT_THAT(Path(b.run()), ElementsAre("job queue 0-1000"));
+  b.Elapsed(0);
+  EXPECT_THAT(Timeline(b.run()).attempts(), ElementsAre());
+  EXPECT_TRUE(TraceCriticalPath(b.run(), Timeline(b.run())).segments.empty());
+}
+
+// Records of other releases, or damaged ones.
+TEST(CriticalPathTest, TimesThatContradictEachOtherLeaveNoGap) {
+  RunBuilder b = TwoStages();
+  b.Add({.stage = 1, .task = 0, .launched = 800, .started = 200, .inputs = 100, .ended = 5000});
+  b.Add({.stage = 1, .task = 1, .launched = 0, .started = 9000, .inputs = 9000, .ended = 1});
+  b.run().spec.stages[0].inputs[0] = {};
+  b.run().spec.stages[0].inputs[0].is_edge = true;
+  b.run().spec.stages[0].inputs[0].stage = 1;  // a cycle
+  Path(b.run());
+}
+
+}  // namespace
+}  // namespace mr::report

@@ -1,0 +1,230 @@
+#include "common/report/findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/report/report.h"
+#include "tests/common/report/run_builder.h"
+
+namespace mr::report {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<Finding> Find(RunBuilder& b) { return Report(b.run()).findings; }
+
+std::vector<std::string> Kinds(RunBuilder& b) {
+  std::vector<std::string> kinds;
+  for (const Finding& f : Find(b)) kinds.emplace_back(f.id);
+  return kinds;
+}
+
+// Eight maps on four workers of two slots, two a worker, and eight reduces; all alike.
+RunBuilder EvenJob() {
+  RunBuilder b;
+  b.Workers(4, 2).Stage("map", {}).Stage("sum", {0}).Elapsed(5000);
+  for (uint32_t t = 0; t < 8; ++t) {
+    const std::string worker = "w" + std::to_string(t / 2 + 1);
+    b.Add({.stage = 0, .task = t, .worker = worker, .launched = 10, .started = 20, .ended = 2000 + t});
+    b.Add({.stage = 1,
+           .task = t,
+           .worker = worker,
+           .launched = 2010,
+           .started = 2020,
+           .inputs = 2100,
+           .ended = 4900 + t});
+  }
+  return b;
+}
+
+AttemptStatus& AttemptOf(RunBuilder& b, uint32_t stage, uint32_t task) {
+  for (AttemptStatus& a : b.run().attempts) {
+    const auto id = ParseAttemptId(a.id);
+    if (id->task.stage == stage && id->task.task == task) return a;
+  }
+  return b.run().attempts.front();
+}
+
+TEST(FindingsTest, AJobWithoutProblemsHasNone) {
+  RunBuilder b = EvenJob();
+  EXPECT_THAT(Kinds(b), IsEmpty());
+}
+
+TEST(FindingsTest, AHotKeyIsNamedWithItsStageAndItsShare) {
+  RunBuilder b = EvenJob();
+  AttemptOf(b, 1, 3).ended_us = 9'900'000;
+  b.Elapsed(10'000);
+  SkewStatus skew;
+  skew.stage = 0;
+  skew.key = "the";
+  skew.bytes = 60;
+  skew.stage_bytes = 100;
+  b.run().job.skew.push_back(skew);
+  for (TaskStatus& t : b.run().tasks) {
+    if (t.id.ends_with("_r_000003")) t.input_bytes = 100'000;
+  }
+  const std::vector<Finding> found = Find(b);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(found[0].id, "hot_key");
+  EXPECT_EQ(found[0].stage, 1u) << "the stage that waited, not the one that wrote the key";
+  EXPECT_THAT(found[0].text, HasSubstr("Stage sum waited 50 % of the job's time for one hot key: 'the' has 60 %"));
+}
+
+TEST(FindingsTest, AHotKeyThatDelaysNothingIsNone) {
+  RunBuilder b = EvenJob();
+  SkewStatus skew;
+  skew.key = "the";
+  b.run().job.skew.push_back(skew);
+  EXPECT_THAT(Kinds(b), IsEmpty());
+}
+
+TEST(FindingsTest, AWorkerIsSlowIfItsAttemptsAreSlow) {
+  RunBuilder b = EvenJob();
+  AttemptOf(b, 1, 6).ended_us = AttemptOf(b, 1, 7).ended_us = 9'900'000;  // both of w4
+  AttemptOf(b, 0, 6).ended_us = AttemptOf(b, 0, 7).ended_us = 4'000'000;
+  b.Elapsed(10'000);
+  const std::vector<Finding> found = Find(b);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(found[0].id, "slow_worker");
+  EXPECT_EQ(found[0].worker, "w4");
+  EXPECT_GT(found[0].share, 0.3);
+}
+
+TEST(FindingsTest, AWorkerWhoseAttemptsWereOvertakenIsSlow) {
+  RunBuilder b = EvenJob();
+  for (const uint32_t task : {6u, 7u}) {
+    AttemptStatus& a = AttemptOf(b, 1, task);
+    a.state = a.failure = "killed";
+    a.won = false;
+    a.ended_us = 8'000'000;
+    b.Add({.stage = 1,
+           .task = task,
+           .worker = "w1",
+           .launched = 5000,
+           .started = 5010,
+           .inputs = 5100,
+           .ended = 8000,
+           .cause = "speculative",
+           .number = 2});
+  }
+  b.Elapsed(8000);
+  const std::vector<Finding> found = Find(b);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(found[0].id, "slow_worker");
+  EXPECT_THAT(found[0].text, HasSubstr("2 attempts were overtaken elsewhere"));
+}
+
+TEST(FindingsTest, AWorkerWithMoreInputIsNotSlow) {
+  RunBuilder b = EvenJob();
+  AttemptOf(b, 1, 6).ended_us = AttemptOf(b, 1, 7).ended_us = 9'900'000;
+  b.Elapsed(10'000);
+  for (TaskStatus& t : b.run().tasks) {
+    if (t.id.ends_with("_r_000006") || t.id.ends_with("_r_000007")) t.input_bytes = 300;
+  }
+  EXPECT_THAT(Kinds(b), IsEmpty());
+}
+
+TEST(FindingsTest, OneSlowAttemptIsASlowTask) {
+  RunBuilder b = EvenJob();
+  AttemptOf(b, 1, 6).ended_us = 9'900'000;
+  b.Elapsed(10'000);
+  const std::vector<Finding> found = Find(b);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(found[0].id, "slow_task");
+  EXPECT_THAT(found[0].advice, HasSubstr("mrctl why attempt_1_0001_1_r_000006_1"));
+}
+
+TEST(FindingsTest, TooFewReducesLeaveSlotsIdle) {
+  RunBuilder b;
+  b.Workers(2, 2).Stage("map", {}).Stage("sum", {0}).Elapsed(6000);
+  for (uint32_t t = 0; t < 4; ++t) b.Add({.task = t, .launched = 10, .started = 20, .ended = 1000});
+  b.Add({.stage = 1, .launched = 1010, .started = 1020, .inputs = 1200, .ended = 5900});
+  const std::vector<Finding> found = Find(b);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(found[0].id, "too_few_tasks");
+  EXPECT_FALSE(found[0].problem);
+  EXPECT_THAT(found[0].text, HasSubstr("3 of 4 slots were idle for lack of tasks while stage sum ran with 1 task"));
+  EXPECT_THAT(found[0].advice, HasSubstr("--reduces"));
+}
+
+TEST(FindingsTest, AShortStageWithOneTaskIsNoProblem) {
+  RunBuilder b;
+  b.Workers(2, 2).Stage("map", {}).Stage("sum", {0}).Elapsed(600);
+  for (uint32_t t = 0; t < 4; ++t) b.Add({.task = t, .launched = 10, .started = 20, .ended = 100});
+  b.Add({.stage = 1, .launched = 101, .started = 102, .inputs = 120, .ended = 590});
+  EXPECT_THAT(Kinds(b), IsEmpty());
+}
+
+TEST(FindingsTest, ALostWorkerIsNamed) {
+  RunBuilder b = EvenJob();
+  AttemptStatus& a = AttemptOf(b, 1, 7);
+  a.state = "killed";
+  a.failure = "lost";
+  a.won = false;
+  a.ended_us = 3'000'000;
+  b.Add({.stage = 1,
+         .task = 7,
+         .worker = "w1",
+         .launched = 3010,
+         .started = 3020,
+         .inputs = 3100,
+         .ended = 6000,
+         .cause = "retry",
+         .number = 2});
+  b.Elapsed(6100);
+  b.run().decisions.push_back({3'000'000, "output lost", "attempt_1_0001_0_m_000007_1", "w4", "its worker is lost"});
+  const std::vector<Finding> found = Find(b);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(found[0].id, "lost_worker");
+  EXPECT_EQ(found[0].worker, "w4");
+  EXPECT_THAT(found[0].text, HasSubstr("1 attempt and 1 output"));
+}
+
+TEST(FindingsTest, AFullQueueIsAWaitForSlotsOfOtherJobs) {
+  RunBuilder b;
+  b.Workers(2, 2).Stage("map", {}).Elapsed(10'000);
+  for (uint32_t t = 0; t < 4; ++t) b.Add({.task = t, .launched = 6000, .started = 6010, .ended = 9900});
+  EXPECT_THAT(Kinds(b), ElementsAre("full_queue"));
+}
+
+TEST(FindingsTest, AJobThatFillsTheClusterItselfDoesNotWaitForOthers) {
+  RunBuilder b;
+  b.Workers(1, 2).Stage("map", {}).Elapsed(10'000);
+  for (uint32_t t = 0; t < 4; ++t) {
+    b.Add({.task = t, .launched = t < 2 ? 1u : 5000u, .started = t < 2 ? 10u : 5010u, .ended = t < 2 ? 5000u : 9990u});
+  }
+  EXPECT_THAT(Kinds(b), IsEmpty());
+}
+
+TEST(FindingsTest, FailedAttemptsComeWithTheirMessageAndTheNextCommand) {
+  RunBuilder b = EvenJob();
+  b.Add({.stage = 0,
+         .task = 0,
+         .launched = 10,
+         .started = 20,
+         .ended = 100,
+         .state = "failed",
+         .failure = "user",
+         .number = 2});
+  b.run().attempts.back().message = "no such column\nat line 7";
+  const std::vector<Finding> found = Find(b);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(found[0].id, "failed_attempts");
+  EXPECT_THAT(found[0].text, HasSubstr("1 attempt failed"));
+  EXPECT_THAT(found[0].text, HasSubstr(": no such column"));
+  EXPECT_THAT(found[0].advice, HasSubstr("mrctl task replay attempt_1_0001_0_m_000000_2"));
+}
+
+TEST(FindingsTest, TinyTasksInManyWavesAreTooMany) {
+  RunBuilder b;
+  b.Workers(1, 1).Stage("map", {}).Elapsed(1000);
+  for (uint32_t t = 0; t < 20; ++t) {
+    b.Add({.task = t, .launched = t * 50 + 1, .started = t * 50 + 21, .ended = t * 50 + 50});
+  }
+  EXPECT_THAT(Kinds(b), ElementsAre("too_many_tasks"));
+}
+
+}  // namespace
+}  // namespace mr::report

@@ -1,0 +1,131 @@
+#include "common/report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "common/report/documents.h"
+#include "common/report/page.h"
+#include "tests/common/report/run_builder.h"
+#include "tests/support/json_schema.h"
+
+namespace mr::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kSchema = std::string(MR_SOURCE_DIR) + "/jobs/mrctl/schema/report.json";
+
+RunBuilder Job() {
+  RunBuilder b;
+  b.Workers(2, 2).Stage("map", {}).Stage("sum", {0}).Elapsed(1000);
+  b.Add({.task = 0, .launched = 1, .started = 2, .ended = 300});
+  b.Add({.task = 0,
+         .worker = "w2",
+         .launched = 200,
+         .started = 210,
+         .ended = 300,
+         .cause = "clone",
+         .state = "killed",
+         .failure = "killed",
+         .progress = .5,
+         .number = 2});
+  b.Add({.stage = 1, .launched = 310, .started = 320, .inputs = 400, .ended = 990});
+  b.run().decisions = {{1000, "launched", "attempt_1_0001_0_m_000000_1", "w1", "it was first in its queue"},
+                       {200'000, "launched", "attempt_1_0001_0_m_000000_2", "w2", "a clone"},
+                       {1'000'000, "job committed", "", "", "all stages have ended"}};
+  b.run().job.causes = {{"first", 2, 2, 0}, {"clone", 1, 0, 100'000}};
+  b.run().job.counters = {{"g", "n", 3}};
+  return b;
+}
+
+nlohmann::json Document(const JobRun& run) {
+  const std::string text = ReportJson(Report(run));
+  EXPECT_EQ(test::SchemaViolation(text, kSchema), "");
+  return nlohmann::json::parse(text).at("report");
+}
+
+TEST(ReportTest, TheJobIsTheSameDocumentAsElsewhere) {
+  RunBuilder b = Job();
+  EXPECT_EQ(Document(b.run()).at("job"), nlohmann::json::parse(ToJson(b.run().job).dump()));
+}
+
+TEST(ReportTest, DecisionsNameTheirAttempts) {
+  RunBuilder b = Job();
+  const nlohmann::json report = Document(b.run());
+  ASSERT_EQ(report["decisions"].size(), 3u);
+  EXPECT_EQ(report["attempts"][report["decisions"][1]["attempt"].get<size_t>()]["id"], "attempt_1_0001_0_m_000000_2");
+  EXPECT_EQ(report["workers"][report["decisions"][1]["worker"].get<size_t>()]["id"], "w2");
+  EXPECT_TRUE(report["decisions"][2]["attempt"].is_null());
+}
+
+TEST(ReportTest, ALongJobIsSampledAndWhatIsUnusualStays) {
+  RunBuilder b;
+  b.Workers(2, 2).Stage("map", {}).Elapsed(100'000);
+  constexpr uint32_t kTasks = 30'000;
+  for (uint32_t t = 0; t < kTasks; ++t) b.Add({.task = t, .launched = t + 1, .started = t + 1, .ended = t + 4});
+  b.Add({.task = 0, .launched = 1, .ended = 2, .state = "failed", .failure = "user", .number = 2});
+  const nlohmann::json report = Document(b.run());
+  EXPECT_EQ(report["attempts"].size(), kMostAttempts);
+  EXPECT_EQ(report["attempts_total"], kTasks + 1);
+  size_t failed = 0, critical = 0, early = 0;
+  for (const auto& a : report["attempts"]) {
+    failed += a["state"] == "failed";
+    critical += a["critical"].get<bool>();
+    early += a["task"] < kTasks / 2;
+  }
+  EXPECT_EQ(failed, 1u);
+  EXPECT_GE(critical, 1u);
+  EXPECT_NEAR(static_cast<double>(early), kMostAttempts / 2.0, 100) << "an even sample";
+}
+
+TEST(ReportTest, TheSummaryHasFiveLines) {
+  RunBuilder b = Job();
+  const std::vector<std::string> lines = Summary(Report(b.run()));
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_THAT(lines[0], HasSubstr("job_1_0001 (words) SUCCEEDED after 1.0 s"));
+  EXPECT_THAT(lines[1], HasSubstr("stage sum: computed 59 %"));
+  EXPECT_THAT(lines[2], HasSubstr("1 clone (0 won)"));
+  EXPECT_THAT(lines[3], HasSubstr("nothing stands out"));
+  EXPECT_THAT(lines[4], HasSubstr("mrctl report job_1_0001"));
+}
+
+TEST(ReportTest, AFailureIsNamedFirst) {
+  RunBuilder b = Job();
+  b.run().job.state = JobState::kFailed;
+  b.run().job.error = "operator sum failed: no such column\nmore";
+  EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("FAILED after 1.0 s: operator sum failed: no such column."));
+}
+
+// Texts of any bytes come from users.
+TEST(ReportTest, HostileNamesStayData) {
+  RunBuilder b = Job();
+  const std::string hostile = "</script><img src=x onerror=alert(1)>\xff\x01<!--\u202e{{script}}";
+  b.run().job.name = hostile;
+  b.run().spec.stages[0].name = b.run().job.stages[0].name = hostile;
+  b.run().decisions[0].reason = hostile;
+  b.run().workers[0].name = hostile;
+  const std::string page = ReportPage(hostile, ReportJson(Report(b.run())));
+  EXPECT_THAT(page, Not(HasSubstr("<img src=x")));
+  const size_t title = page.find("<title>");
+  EXPECT_THAT(page.substr(title, page.find("</title>") - title), Not(HasSubstr("\u202e")));
+  const size_t data = page.find("<script type=\"application/json\"");
+  ASSERT_NE(data, std::string::npos);
+  const size_t begin = page.find('>', data) + 1, end = page.find("</script>", begin);
+  const nlohmann::json document = nlohmann::json::parse(page.substr(begin, end - begin));
+  EXPECT_THAT(document["report"]["job"]["name"].get<std::string>(), HasSubstr("</script><img src=x"));
+}
+
+TEST(ReportTest, ThePageNeedsNoNetwork) {
+  RunBuilder b = Job();
+  const std::string page = ReportPage("words", ReportJson(Report(b.run())));
+  for (const char* reference :
+       {"src=\"", "@import", "url(http", "https://", "XMLHttpRequest", "WebSocket", "rel=\"stylesheet"})
+    EXPECT_THAT(page, Not(HasSubstr(reference)));
+  EXPECT_THAT(page, Not(HasSubstr("{{")));
+}
+
+}  // namespace
+}  // namespace mr::report
