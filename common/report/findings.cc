@@ -64,6 +64,11 @@ class Finder {
   double ShareOf(uint64_t us) const {
     return path_.us == 0 ? 0 : static_cast<double>(us) / static_cast<double>(path_.us);
   }
+  // Not known where no repeated attempt is on the critical path: something else was the cause there.
+  double FailedShare() const {
+    const double share = path_.ShareOf(SegmentKind::kFailed);
+    return share > 0 ? share : -1;
+  }
   bool Comparable(uint32_t stage) const {
     return usual_[stage].committed >= kComparable && usual_[stage].ran_us >= kShortTaskUs;
   }
@@ -89,7 +94,7 @@ class Finder {
       if (last == nullptr || at.ended >= last->ended) last = &at;
     }
     if (last == nullptr) return;
-    Finding f{"failed_attempts", true, last->id.task.stage, "", path_.ShareOf(SegmentKind::kFailed), "", ""};
+    Finding f{"failed_attempts", true, last->id.task.stage, "", FailedShare(), "", ""};
     f.text = CountOf(user + environment, "attempt") + " failed after " + Us(ran) + " of slot time";
     if (user > 0 && environment > 0) f.text += ", " + Grouped(user) + " by the operator";
     const std::string& message = last->status->message;
@@ -112,7 +117,7 @@ class Finder {
       if (d.what == "output lost") ++lost[d.worker].outputs;
     }
     for (const auto& [worker, loss] : lost) {
-      Finding f{"lost_worker", true, kNoStage, worker, path_.ShareOf(SegmentKind::kFailed), "", ""};
+      Finding f{"lost_worker", true, kNoStage, worker, FailedShare(), "", ""};
       f.text = "Worker " + worker + " or its data were lost: ";
       if (loss.attempts > 0) f.text += CountOf(loss.attempts, "attempt");
       if (loss.attempts > 0 && loss.outputs > 0) f.text += " and ";
