@@ -89,7 +89,7 @@ struct JobStatus {
   std::optional<DeadlineStatus> deadline;
   std::vector<std::string> warnings;
   std::vector<std::string> hung;                      // descriptions of attempts without progress
-  std::vector<std::string> waits;                     // why stages with runnable tasks have no slot, one line each
+  std::vector<std::string> waits;                     // why it runs nothing although it could; at most 20 lines
   std::optional<std::vector<CounterValue>> counters;  // not sent with the rest: mrctl requests them if it shows them
   std::vector<SkewStatus> skew;
   bool operator==(const JobStatus&) const = default;
@@ -109,7 +109,7 @@ struct AttemptStatus {
   double progress = 0;
   uint64_t ran_us = 0;
   uint64_t launched_us = 0, started_us = 0, ended_us = 0;
-  uint64_t inputs_us = 0;               // it had read all outputs of earlier stages
+  uint64_t inputs_us = 0;               // when it had read all outputs of earlier stages
   uint64_t sort_us = 0, reduce_us = 0;  // first reports of these phases of a reduce
   bool won = false;                     // its output committed the task
   std::string failure;                  // "user", "environment", "lost", "killed", "preempted"; empty: none

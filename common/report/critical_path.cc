@@ -6,41 +6,68 @@ namespace mr::report {
 namespace {
 
 constexpr size_t kNone = SIZE_MAX;
+// From the end of an attempt to the launch of the next one in its slot: two offer periods of the master, a guess.
+constexpr uint64_t kHandOverUs = 200'000;
 
 // Builds the segments from the end to the beginning.
 class Tracer {
  public:
-  Tracer(const JobRun& run, const Timeline& timeline) : run_(run), timeline_(timeline) {}
+  Tracer(const JobRun& run, const Timeline& timeline)
+      : run_(run), timeline_(timeline), all_(timeline.attempts()), ends_of_worker_(timeline.workers().size()) {
+    for (size_t i = 0; i < all_.size(); ++i) {
+      if (!all_[i].runs) ends_.push_back(i);
+    }
+    std::stable_sort(ends_.begin(), ends_.end(), [this](size_t a, size_t b) { return all_[a].ended < all_[b].ended; });
+    for (const size_t i : ends_) ends_of_worker_[all_[i].worker].push_back(i);
+  }
 
   std::vector<Segment> Trace() {
     cursor_ = run_.job.elapsed_us;
     size_t at = Last();
-    if (at == kNone) {
-      Until(0, SegmentKind::kQueue, kNoStage, kNone);
-    } else if (!timeline_.attempts()[at].runs) {
-      Until(timeline_.attempts()[at].ended, SegmentKind::kCommit, kNoStage, kNone);
-    }
-    while (at != kNone) at = Attempt(at);
+    Tail(at == kNone ? 0 : all_[at].ended);
+    while (at != kNone && cursor_ > 0) at = Attempt(at);
+    if (!segments_.empty()) Until(0, SegmentKind::kQueue, segments_.back().stage, kNone);
     std::reverse(segments_.begin(), segments_.end());
     return std::move(segments_);
   }
 
  private:
-  // Returns the attempt that ended last. Attempts that lost do not decide a job's end, unless none won.
+  // Returns whether an attempt may have decided when the job ended. Those that lost did not.
+  bool Counts(const Interval& at) const {
+    if (at.status->won) return true;
+    if (!Ended(run_.job.state) && run_.job.state != JobState::kKilling) return at.runs;
+    if (run_.job.state == JobState::kFailed) return at.status->state == "failed";
+    return run_.job.state != JobState::kSucceeded && run_.job.state != JobState::kCommitting;
+  }
+
+  // Returns the attempt that ended last.
   size_t Last() const {
     size_t last = kNone;
-    bool last_counts = false;
-    for (size_t i = 0; i < timeline_.attempts().size(); ++i) {
-      const Interval& at = timeline_.attempts()[i];
-      const bool counts =
-          at.status->won || at.runs || (run_.job.state == JobState::kFailed && at.status->state == "failed");
-      if (last == kNone || counts > last_counts ||
-          (counts == last_counts && at.ended > timeline_.attempts()[last].ended)) {
-        last = i;
-        last_counts = counts;
-      }
+    for (size_t i = 0; i < all_.size(); ++i) {
+      if (!Counts(all_[i])) continue;
+      const bool later = last == kNone || all_[i].ended > all_[last].ended;
+      if (later || (all_[i].ended == all_[last].ended && all_[i].status->won)) last = i;
     }
     return last;
+  }
+
+  // Adds the time after the last attempt.
+  void Tail(uint64_t ended) {
+    const JobState state = run_.job.state;
+    if (state == JobState::kSucceeded || state == JobState::kCommitting)
+      Until(ended, SegmentKind::kCommit, kNoStage, kNone);
+    else if (Ended(state) || state == JobState::kKilling)
+      Until(ended, SegmentKind::kStop, kNoStage, kNone);
+    else
+      Until(ended, SegmentKind::kQueue, FirstOpenStage(), kNone);
+  }
+
+  uint32_t FirstOpenStage() const {
+    for (uint32_t s = 0; s < run_.job.stages.size(); ++s) {
+      const StageStatus& stage = run_.job.stages[s];
+      if (!stage.planned || stage.done < stage.tasks) return s;
+    }
+    return kNoStage;
   }
 
   // Adds the segment from `from` to the cursor, and moves the cursor there.
@@ -50,52 +77,73 @@ class Tracer {
     cursor_ = from;
   }
 
-  // Returns the upstream attempt that committed last before `by`, or kNone.
-  size_t LastInput(const Interval& at, uint64_t by) const {
-    size_t last = kNone;
-    for (const uint32_t stage : UpstreamOf(run_.spec.stages[at.id.task.stage])) {
-      if (stage >= run_.spec.stages.size()) continue;
-      for (const size_t i : timeline_.CommittedOf(stage)) {
-        const uint64_t ended = timeline_.attempts()[i].ended;
-        if (ended > by) break;
-        if (last == kNone || ended > timeline_.attempts()[last].ended) last = i;
-      }
-    }
-    return last;
-  }
-
   // Adds the segments of an attempt and of the wait before it. Returns the attempt that goes on with the path.
   size_t Attempt(size_t index) {
-    const Interval& at = timeline_.attempts()[index];
+    const Interval& at = all_[index];
     const uint32_t stage = at.id.task.stage;
-    const size_t input = LastInput(at, std::min(at.inputs, cursor_));
-    const uint64_t ready = input == kNone ? 0 : timeline_.attempts()[input].ended;
+    const uint64_t ready = std::min(at.ready, cursor_);
     Until(std::max(at.inputs, ready), SegmentKind::kCompute, stage, index);
     Until(std::max(at.started, ready), SegmentKind::kShuffle, stage, index);
     Until(std::max(at.launched, ready), SegmentKind::kLaunch, stage, index);
-    Before(at, ready);
+    if (cursor_ <= ready) return at.input;
+    if (const size_t lost = LostOutput(at); lost != kNone) {
+      // The output was there. It is not known when it was lost.
+      Until(std::max(ready, all_[lost].ended), SegmentKind::kFailed, stage, lost);
+      return EndedBefore(cursor_, kNone);
+    }
+    Earlier(at, ready);
+    if (cursor_ <= ready) return at.input;
+    const size_t holder = EndedBefore(cursor_, at.worker);
+    if (holder != kNone && all_[holder].ended > ready && cursor_ - all_[holder].ended <= kHandOverUs) {
+      Until(all_[holder].ended, SegmentKind::kQueue, stage, index);
+      return holder;
+    }
     Until(ready, SegmentKind::kQueue, stage, index);
-    return input;
+    return at.input;
+  }
+
+  // Returns an attempt of the same task that had committed before this one was launched: its output was lost.
+  size_t LostOutput(const Interval& at) const {
+    size_t lost = kNone;
+    for (const size_t i : timeline_.Of(at.id.task.stage, at.id.task.task)) {
+      if (&all_[i] != &at && all_[i].status->won && all_[i].ended <= at.launched) lost = i;
+    }
+    return lost;
+  }
+
+  // Returns the attempt that ended last at or before `by`, on this worker (kNone: on any), and was launched before.
+  size_t EndedBefore(uint64_t by, size_t worker) const {
+    const std::vector<size_t>& ends = worker == kNone ? ends_ : ends_of_worker_[worker];
+    auto it =
+        std::upper_bound(ends.begin(), ends.end(), by, [this](uint64_t end, size_t i) { return end < all_[i].ended; });
+    while (it != ends.begin()) {
+      if (all_[*--it].launched < by) return *it;
+    }
+    return kNone;
   }
 
   // Adds what the task's earlier attempts took before this one was launched.
-  void Before(const Interval& at, uint64_t ready) {
-    const std::vector<size_t>& attempts = timeline_.Of(at.id.task.stage, at.id.task.task);
+  void Earlier(const Interval& at, uint64_t ready) {
     size_t first = kNone;
-    bool failed = false;
-    for (const size_t i : attempts) {
-      const Interval& other = timeline_.attempts()[i];
+    bool failed = false, preempted = true;
+    for (const size_t i : timeline_.Of(at.id.task.stage, at.id.task.task)) {
+      const Interval& other = all_[i];
       if (&other == &at || other.launched >= cursor_ || other.ended < ready) continue;
       if (first == kNone) first = i;
-      failed |= other.ended <= at.launched;
+      const std::string& failure = other.status->failure;
+      failed |= other.ended <= at.launched && (failure == "user" || failure == "environment" || failure == "lost");
+      preempted &= failure == "preempted";
     }
     if (first == kNone) return;
-    const uint64_t from = std::max(timeline_.attempts()[first].launched, ready);
-    Until(from, failed ? SegmentKind::kFailed : SegmentKind::kSlow, at.id.task.stage, first);
+    const SegmentKind kind = failed ? SegmentKind::kFailed : preempted ? SegmentKind::kQueue : SegmentKind::kSlow;
+    Until(std::max(all_[first].launched, ready), kind, at.id.task.stage, first);
   }
 
   const JobRun& run_;
   const Timeline& timeline_;
+  const std::vector<Interval>& all_;
+  std::vector<size_t> ends_;                         // attempts that have ended, by their end
+  std::vector<std::vector<size_t>> ends_of_worker_;  // the same by worker
   uint64_t cursor_ = 0;
   std::vector<Segment> segments_;
 };
@@ -111,6 +159,7 @@ const char* Word(SegmentKind kind) {
     case SegmentKind::kShuffle: return "shuffle";
     case SegmentKind::kCompute: return "compute";
     case SegmentKind::kCommit: return "commit";
+    case SegmentKind::kStop: return "stop";
   }
   return "?";
 }
@@ -125,6 +174,7 @@ std::string Describe(SegmentKind kind, uint32_t stage, const JobRun& run) {
     case SegmentKind::kShuffle: return name + "copied its input";
     case SegmentKind::kCompute: return name + "computed";
     case SegmentKind::kCommit: return name + "committed the output";
+    case SegmentKind::kStop: return name + "stopped the job";
   }
   return name;
 }

@@ -11,15 +11,15 @@
 namespace mr::report {
 
 enum class SegmentKind : uint8_t {
-  kQueue,    // a task that could run had no slot
+  kQueue,    // a task that could run had no slot, and no attempt of this job ended to give it one
   kFailed,   // until a failed or lost attempt was repeated
   kSlow,     // a slow attempt ran until the one that won was launched
   kLaunch,   // from having a slot to the start of the operator's process
   kShuffle,  // copied the outputs of earlier stages
   kCompute,  // ran the operator, read input files, sorted, wrote
   kCommit,   // from the end of the last attempt to the end of the job
+  kStop,     // the same of a job that failed or was killed
 };
-inline constexpr size_t kSegmentKinds = 7;
 const char* Word(SegmentKind kind);
 
 inline constexpr uint32_t kNoStage = UINT32_MAX;
@@ -49,7 +49,8 @@ struct CriticalPath {
 };
 
 // Follows the job back from its end: from the attempt that ended last to the input that it got last, and so on. A wait
-// for an upstream output belongs to the attempt that made the output. Cost: linear in attempts, times stages.
+// for an upstream output belongs to the attempt that made the output. A wait for a slot that another attempt of this
+// job held belongs to that attempt. Cost: n log n in the attempts.
 CriticalPath TraceCriticalPath(const JobRun& run, const Timeline& timeline);
 
 // Returns a segment's description for people: "stage map: waited for a slot".

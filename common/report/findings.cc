@@ -64,16 +64,21 @@ class Finder {
   double ShareOf(uint64_t us) const {
     return path_.us == 0 ? 0 : static_cast<double>(us) / static_cast<double>(path_.us);
   }
-  // Not known where no repeated attempt is on the critical path: something else was the cause there.
-  double FailedShare() const {
-    const double share = path_.ShareOf(SegmentKind::kFailed);
-    return share > 0 ? share : -1;
+  // Returns the share of the critical path that waited for the repetition of such attempts; below 0: none did.
+  template <class Counts>
+  double RepeatedShare(Counts counts) const {
+    uint64_t us = 0;
+    for (const Segment& s : path_.segments) {
+      if (s.kind == SegmentKind::kFailed && s.attempt != SIZE_MAX && counts(timeline_.attempts()[s.attempt]))
+        us += s.us();
+    }
+    return us == 0 ? -1 : ShareOf(us);
   }
   bool Comparable(uint32_t stage) const {
     return usual_[stage].committed >= kComparable && usual_[stage].ran_us >= kShortTaskUs;
   }
   double Ratio(const Interval& at) const {
-    return static_cast<double>(at.ran()) / static_cast<double>(usual_[at.id.task.stage].ran_us);
+    return static_cast<double>(at.worked()) / static_cast<double>(usual_[at.id.task.stage].ran_us);
   }
   // Returns whether its task has more to read than others, so that a longer run says nothing about its worker.
   bool MoreInput(const Interval& at) const {
@@ -94,36 +99,49 @@ class Finder {
       if (last == nullptr || at.ended >= last->ended) last = &at;
     }
     if (last == nullptr) return;
-    Finding f{"failed_attempts", true, last->id.task.stage, "", FailedShare(), "", ""};
+    const double share = RepeatedShare(
+        [](const Interval& at) { return at.status->failure == "user" || at.status->failure == "environment"; });
+    const bool problem = run_.job.state == JobState::kFailed || share >= kShare;
+    Finding f{"failed_attempts", problem, last->id.task.stage, "", share, "", "", ""};
     f.text = CountOf(user + environment, "attempt") + " failed after " + Us(ran) + " of slot time";
     if (user > 0 && environment > 0) f.text += ", " + Grouped(user) + " by the operator";
     const std::string& message = last->status->message;
-    f.text += ". The last one was " + last->status->id + " on " + last->status->worker +
-              (message.empty() ? "." : ": " + message.substr(0, message.find('\n')));
-    f.advice = "Read its log: mrctl logs " + last->status->id;
-    if (user > 0) f.advice += ". Run it again at your desk: mrctl task replay " + last->status->id;
+    f.text = Sentence(f.text) + " " +
+             Sentence("The last one was " + last->status->id + " on " + last->status->worker +
+                      (message.empty() ? "" : ": " + message.substr(0, message.find('\n'))));
+    f.advice = user > 0 ? "Read its log, and replay it locally (mrctl task replay)." : "Read its log.";
+    f.command = "mrctl logs " + last->status->id;
     found_.push_back(std::move(f));
   }
 
+  // An attempt is lost with its worker, and so is the output of one that had committed when a later one was launched.
   void LostWorkers() {
     struct Loss {
       size_t attempts = 0, outputs = 0;
     };
     std::map<std::string, Loss> lost;
+    std::map<std::pair<uint32_t, uint32_t>, const Interval*>
+        committed;  // by task: the last one, in the order of launch
     for (const Interval& at : timeline_.attempts()) {
       if (at.status->failure == "lost") ++lost[at.status->worker].attempts;
-    }
-    for (const DecisionStatus& d : run_.decisions) {
-      if (d.what == "output lost") ++lost[d.worker].outputs;
+      const std::pair task{at.id.task.stage, at.id.task.task};
+      const auto before = committed.find(task);
+      if (before != committed.end() && before->second->ended <= at.launched) {
+        ++lost[before->second->status->worker].outputs;
+        committed.erase(before);
+      }
+      if (at.status->won) committed[task] = &at;
     }
     for (const auto& [worker, loss] : lost) {
-      Finding f{"lost_worker", true, kNoStage, worker, FailedShare(), "", ""};
+      const double share = RepeatedShare([&](const Interval& at) { return at.status->worker == worker; });
+      Finding f{"lost_worker", true, kNoStage, worker, share, "", "", ""};
       f.text = "Worker " + worker + " or its data were lost: ";
       if (loss.attempts > 0) f.text += CountOf(loss.attempts, "attempt");
       if (loss.attempts > 0 && loss.outputs > 0) f.text += " and ";
       if (loss.outputs > 0) f.text += CountOf(loss.outputs, "output");
-      f.text += " had to be repeated or read elsewhere.";
-      f.advice = "See what happened to it: mrctl why " + worker + ", and the log of its mrworker";
+      f.text += " had to be made again.";
+      f.advice = "See what happened to it, and read the log of its mrworker.";
+      f.command = "mrctl why " + worker;
       found_.push_back(std::move(f));
     }
   }
@@ -133,14 +151,19 @@ class Finder {
       for (uint32_t s = 0; s < run_.spec.stages.size(); ++s) {
         const std::vector<uint32_t> upstream = UpstreamOf(run_.spec.stages[s]);
         if (std::find(upstream.begin(), upstream.end(), skew.stage) == upstream.end()) continue;
-        const std::vector<uint64_t> times = timeline_.RunTimes(s);
-        if (times.empty()) continue;
-        const uint64_t excess = times.back() - MedianOf(times);
+        const Interval* slowest = nullptr;
+        for (const size_t at : timeline_.CommittedOf(s)) {
+          const Interval& attempt = timeline_.attempts()[at];
+          if (slowest == nullptr || attempt.worked() > slowest->worked()) slowest = &attempt;
+        }
+        // A key makes the task slow that reads it, which then has more input than others.
+        if (slowest == nullptr || !MoreInput(*slowest)) continue;
+        const uint64_t excess = slowest->worked() - std::min(slowest->worked(), usual_[s].ran_us);
         if (ShareOf(excess) < kShare) continue;
-        Finding f{"hot_key", true, s, "", ShareOf(excess), "", ""};
+        Finding f{"hot_key", true, s, "", ShareOf(excess), "", "", ""};
         const double part =
             skew.stage_bytes == 0 ? 0 : static_cast<double>(skew.bytes) / static_cast<double>(skew.stage_bytes);
-        f.text = "Stage " + StageName(s) + " waited " + Percent(f.share) + " of the job's time for one hot key: '" +
+        f.text = "Stage " + StageName(s) + " waited " + Percent(f.share) + " of the job's time for one hot key. '" +
                  skew.key + "'" + (skew.cut ? "..." : "") + " has " + Percent(part) + " of the bytes of its input.";
         f.advice =
             "Combine before the shuffle where the operator allows it, or spread the key: add a number to it and "
@@ -169,7 +192,7 @@ class Finder {
       const uint64_t usual = usual_[at.id.task.stage].ran_us;
       seen.ratios.push_back(ratio);
       seen.overtaken += killed;
-      if (at.ran() > usual) seen.excess += at.ran() - usual;
+      if (at.worked() > usual) seen.excess += at.worked() - usual;
     }
     if (by_worker.size() < 2) return;
     for (auto& [worker, stages] : by_worker) {
@@ -194,12 +217,13 @@ class Finder {
     for (const Segment& s : path_.segments) {
       if (s.attempt != SIZE_MAX && timeline_.attempts()[s.attempt].status->worker == worker) on_path += s.us();
     }
-    Finding f{"slow_worker", true, kNoStage, worker, ShareOf(on_path) * (1 - 1 / ratio), "", ""};
+    const double share = ShareOf(on_path) * (1 - 1 / ratio);
+    Finding f{"slow_worker", share >= kShare, kNoStage, worker, on_path == 0 ? -1 : share, "", "", ""};
     f.text = "Worker " + worker + " was slow: " + CountOf(ratios.size(), "attempt") + " took " + TimesOf(ratio) +
              " the median of their stage" +
              (overtaken == 0 ? "." : "; " + CountOf(overtaken, "attempt") + " were overtaken elsewhere.");
-    f.advice = "Look for other load or a failing disk: mrctl worker show " + worker +
-               ". Take it out of use meanwhile: mrctl worker drain " + worker;
+    f.advice = "Look for other load or a failing disk there. mrctl worker drain takes it out of use meanwhile.";
+    f.command = "mrctl worker show " + worker;
     found_.push_back(std::move(f));
   }
 
@@ -211,36 +235,31 @@ class Finder {
       const uint32_t stage = at.id.task.stage;
       if (!Comparable(stage) || MoreInput(at) || Ratio(at) < kSlowTask) continue;
       if (std::find(slow_workers_.begin(), slow_workers_.end(), at.status->worker) != slow_workers_.end()) continue;
-      const uint64_t excess = std::min(s.us(), at.ran() - usual_[stage].ran_us);
+      const uint64_t excess = std::min(s.us(), at.worked() - usual_[stage].ran_us);
       const bool named = std::any_of(found_.begin(), found_.end(), [&](const Finding& f) {
         return std::string_view(f.id) == "slow_task" && f.stage == stage;
       });
       if (named || ShareOf(excess) < kShare) continue;
-      Finding f{"slow_task", true, stage, at.status->worker, ShareOf(excess), "", ""};
+      Finding f{"slow_task", true, stage, at.status->worker, ShareOf(excess), "", "", ""};
       f.text = "Stage " + StageName(stage) + " waited " + Percent(f.share) + " of the job's time for " + at.status->id +
-               ", which took " + TimesOf(Ratio(at)) + " the median of its stage with no more input.";
-      f.advice = "See what was decided about it: mrctl why " + at.status->id;
+               ". It took " + TimesOf(Ratio(at)) + " the median of its stage with no more input.";
+      f.advice = "See what was decided about it.";
+      f.command = "mrctl why " + at.status->id;
       found_.push_back(std::move(f));
     }
   }
 
+  // A wait for slots that attempts of this job held is not in the path.
   void FullQueue() {
-    uint64_t waited = 0;
-    double own = 0;  // slot time of this job meanwhile
-    for (const Segment& s : path_.segments) {
-      if (s.kind != SegmentKind::kQueue) continue;
-      waited += s.us();
-      own += timeline_.MeanRunning(s.from, s.to) * static_cast<double>(s.us());
-    }
-    if (waited < kLongTaskUs || ShareOf(waited) < kQueueShare) return;
-    // Slots that the job itself held are no wait for others.
-    if (own / static_cast<double>(waited) >= 0.5 * timeline_.slots()) return;
-    Finding f{"full_queue", true, kNoStage, "", ShareOf(waited), "", ""};
-    f.text = "The job waited " + Percent(f.share) + " of its time for slots that other jobs held (queue " +
+    const double share = path_.ShareOf(SegmentKind::kQueue);
+    if (share * static_cast<double>(path_.us) < kLongTaskUs || share < kQueueShare) return;
+    Finding f{"full_queue", true, kNoStage, "", share, "", "", ""};
+    f.text = "The job waited " + Percent(share) + " of its time for slots that none of its own attempts held (queue " +
              (run_.job.queue.empty() ? "default" : run_.job.queue) + ").";
     f.advice =
-        "See who holds them: mrctl queues. Raise the queue's weight or min share (mrctl queue set), or the "
-        "job's priority, or add workers.";
+        "If other jobs held them, raise the queue's weight or min share (mrctl queue set), or the job's priority, or "
+        "add workers.";
+    f.command = "mrctl queues";
     found_.push_back(std::move(f));
   }
 
@@ -254,19 +273,12 @@ class Finder {
     const bool shuffled = std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const InputSpec& input) {
       return input.is_edge && input.kind == EdgeKind::kAllToAll;
     });
-    if (!shuffled && (!spec.reads_files() || status->input_bytes / status->tasks < kSplitBytes)) return;
-    uint64_t from = UINT64_MAX, to = 0;
-    for (const size_t i : timeline_.CommittedOf(s)) {
-      from = std::min(from, timeline_.attempts()[i].launched);
-      to = std::max(to, timeline_.attempts()[i].ended);
-    }
-    const double busy = timeline_.MeanRunning(from, to);
-    if (busy * 2 > slots) return;
-    Finding f{"too_few_tasks", false, s, "", share, "", ""};
-    f.text = Grouped(static_cast<uint64_t>(slots - std::lround(busy))) + " of " + Grouped(slots) +
-             " slots were idle for lack of tasks while stage " + spec.name + " ran with " +
-             CountOf(status->tasks, "task") + " (" + Percent(share) + " of the job's time).";
-    f.advice = shuffled ? "Raise --reduces, for example to " + Grouped(slots) + "."
+    if (!shuffled && !spec.reads_files()) return;
+    if (status->input_bytes / status->tasks < kSplitBytes) return;
+    Finding f{"too_few_tasks", false, s, "", share, "", "", ""};
+    f.text = "Stage " + spec.name + " ran with " + CountOf(status->tasks, "task") + " on a cluster of " +
+             Grouped(slots) + " slots, for " + Percent(share) + " of the job's time. More tasks can use more slots.";
+    f.advice = shuffled ? "Raise --reduces, for example to " + Grouped(std::min(slots, 4 * status->tasks)) + "."
                         : "Make the splits smaller, for example --conf max_split_bytes=16m.";
     found_.push_back(std::move(f));
   }
@@ -274,6 +286,7 @@ class Finder {
   void TooManyTasks(uint32_t s) {
     uint64_t launch = 0, ran = 0;
     for (const size_t i : timeline_.CommittedOf(s)) {
+      if (timeline_.attempts()[i].status->started_us == 0) continue;  // not known
       launch += timeline_.attempts()[i].started - timeline_.attempts()[i].launched;
       ran += timeline_.attempts()[i].ran();
     }
@@ -281,7 +294,7 @@ class Finder {
     if (static_cast<double>(tasks) < kManyWaves * timeline_.slots() || ran == 0) return;
     const double share = static_cast<double>(launch) / static_cast<double>(ran);
     if (share < kLaunchShare || ShareOf(ran / std::max<uint32_t>(1, timeline_.slots())) < kStageShare) return;
-    Finding f{"too_many_tasks", false, s, "", -1, "", ""};
+    Finding f{"too_many_tasks", false, s, "", -1, "", "", ""};
     f.text = "Stage " + StageName(s) + " has " + CountOf(tasks, "task") + " of " + Us(usual_[s].ran_us) +
              " each, and " + Percent(share) + " of that is the start of processes.";
     f.advice = run_.spec.stages[s].is_map() ? "Make the splits larger (--conf max_split_bytes), or merge small files."

@@ -18,6 +18,7 @@ struct Finding {
   std::string worker;         // empty: of none
   double share = -1;          // of the job's time; below 0: not known
   std::string text, advice;   // sentences for people
+  std::string command;        // to look further, with the id of a task, attempt or worker; empty: none
 };
 
 // Returns the findings, problems first, each kind ordered by its share.

@@ -20,6 +20,7 @@ struct JobRun {
   std::vector<WorkerStatus> workers;
   uint64_t taken_unix_ms = 0;     // when the master answered, by its clock
   std::string release, policies;  // of the master
+  bool gone = false;              // the master ends with the job (--local): no command can ask it later
 };
 
 }  // namespace mr::report

@@ -13,6 +13,13 @@ inline std::string Percent(double share) { return std::to_string(std::lround(sha
 
 inline std::string Us(uint64_t us) { return HumanDuration(Micros(static_cast<int64_t>(us))); }
 
+// Returns the text with one full stop at its end. Messages of operators may have none, or end with a colon.
+inline std::string Sentence(std::string text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == ':' || text.back() == ',' || text.back() == ';'))
+    text.pop_back();
+  return text.empty() || text.back() == '.' || text.back() == '!' || text.back() == '?' ? text : text + ".";
+}
+
 // Returns "1 task", "2 tasks".
 inline std::string CountOf(size_t n, const std::string& word) { return Grouped(n) + " " + word + (n == 1 ? "" : "s"); }
 

@@ -5,12 +5,14 @@
 #include <set>
 
 #include "common/base/text.h"
+#include "common/model/attempt.h"
 #include "common/report/documents.h"
 
 namespace mr::report {
 namespace {
 
-constexpr size_t kQuantiles = 101;      // a percent apart
+constexpr size_t kQuantiles = 101;  // a percent apart
+constexpr size_t kSummaryLines = 4;
 constexpr size_t kReasonBytes = 1'000;  // of one text; a guess
 
 std::string Cut(const std::string& text) { return text.size() <= kReasonBytes ? text : text.substr(0, kReasonBytes); }
@@ -19,27 +21,35 @@ Json NameOrNull(uint32_t stage, const JobRun& run) {
   return stage < run.spec.stages.size() ? Json(run.spec.stages[stage].name) : Json(nullptr);
 }
 
-// The attempts and decisions that the document has, and their places in it.
+// Returns at most `most` of the elements, evenly spread.
+std::vector<size_t> Sample(const std::vector<size_t>& elements, size_t most) {
+  if (elements.size() <= most) return elements;
+  std::vector<size_t> sample;
+  for (size_t k = 0; k < elements.size(); ++k) {
+    if (k * most / elements.size() != (k + 1) * most / elements.size()) sample.push_back(elements[k]);
+  }
+  return sample;
+}
+
+// The attempts that the document has, and their places in it.
 class Selection {
  public:
   explicit Selection(const Report& report) : place_(report.timeline.attempts().size(), SIZE_MAX) {
     std::set<size_t> critical;
     for (const Segment& s : report.path.segments) critical.insert(s.attempt);
     const std::vector<Interval>& all = report.timeline.attempts();
-    std::vector<size_t> usual;
-    size_t room = kMostAttempts;
+    std::vector<size_t> classes[4];  // in the order of their rank
     for (size_t i = 0; i < all.size(); ++i) {
-      const bool first = all[i].status->cause == "first" && all[i].status->won;
-      if (first && !critical.contains(i)) {
-        usual.push_back(i);
-      } else if (room > 0) {
-        --room;
-        attempts_.push_back(i);
-      }
+      const AttemptStatus& status = *all[i].status;
+      const bool usual = status.cause == CauseName(Cause::kFirst) && status.won;
+      classes[status.state == "failed" ? 0 : critical.contains(i) ? 1 : usual ? 3 : 2].push_back(i);
     }
-    for (size_t k = 0; k < usual.size() && room > 0; ++k) {
-      if (usual.size() <= room || k * room / usual.size() != (k + 1) * room / usual.size())
-        attempts_.push_back(usual[k]);
+    size_t later = all.size();
+    for (const std::vector<size_t>& of : classes) {
+      later -= of.size();
+      // Half of the room is for the classes behind, if they are so large.
+      const size_t room = kMostAttempts - attempts_.size();
+      for (const size_t i : Sample(of, room - std::min(room / 2, later))) attempts_.push_back(i);
     }
     std::sort(attempts_.begin(), attempts_.end());
     for (size_t k = 0; k < attempts_.size(); ++k) place_[attempts_[k]] = k;
@@ -47,9 +57,7 @@ class Selection {
 
   const std::vector<size_t>& attempts() const { return attempts_; }
   // Returns the attempt's place in the document, or null.
-  Json Place(size_t attempt) const {
-    return attempt >= place_.size() || place_[attempt] == SIZE_MAX ? Json(nullptr) : Json(place_[attempt]);
-  }
+  Json Place(size_t attempt) const { return Has(attempt) ? Json(place_[attempt]) : Json(nullptr); }
   bool Has(size_t attempt) const { return attempt < place_.size() && place_[attempt] != SIZE_MAX; }
 
  private:
@@ -75,9 +83,11 @@ Json FindingsJson(const Report& report) {
                         {"worker", nullptr},
                         {"share", nullptr},
                         {"text", f.text},
-                        {"advice", f.advice}});
+                        {"advice", f.advice},
+                        {"command", nullptr}});
     if (!f.worker.empty()) json["worker"] = f.worker;
     if (f.share >= 0) json["share"] = f.share;
+    if (!f.command.empty() && !report.run.gone) json["command"] = f.command;
     out.push_back(std::move(json));
   }
   return out;
@@ -85,7 +95,9 @@ Json FindingsJson(const Report& report) {
 
 Json PathJson(const Report& report, const Selection& selection) {
   Json segments = Json::array(), shares = Json::array();
-  for (const Segment& s : report.path.segments) {
+  const std::vector<Segment>& all = report.path.segments;
+  for (size_t i = all.size() - std::min(all.size(), kMostSegments); i < all.size(); ++i) {
+    const Segment& s = all[i];
     segments.push_back(Object({{"kind", Word(s.kind)},
                                {"stage", NameOrNull(s.stage, report.run)},
                                {"attempt", selection.Place(s.attempt)},
@@ -100,7 +112,10 @@ Json PathJson(const Report& report, const Selection& selection) {
                              {"share", s.share},
                              {"text", Describe(s.kind, s.stage, report.run)}}));
   }
-  return Object({{"us", report.path.us}, {"segments", std::move(segments)}, {"shares", std::move(shares)}});
+  return Object({{"us", report.path.us},
+                 {"segments", std::move(segments)},
+                 {"segments_total", all.size()},
+                 {"shares", std::move(shares)}});
 }
 
 Json StagesJson(const Report& report) {
@@ -155,16 +170,17 @@ const char* WordOf(EdgeKind kind) {
   return "all_to_all";
 }
 
-// An edge has the bytes that the earlier stage wrote. What else a stage read came from files.
+// An edge has the bytes that the earlier stage wrote, and files have those of the splits that the stage's tasks read.
 Json EdgesJson(const JobRun& run) {
   Json out = Json::array();
-  const auto status = [&run](size_t s) { return s < run.job.stages.size() ? run.job.stages[s] : StageStatus{}; };
+  std::vector<uint64_t> splits(run.spec.stages.size(), 0);
+  for (const TaskStatus& task : run.tasks) {
+    if (task.stage < splits.size()) splits[task.stage] += task.input_bytes;
+  }
   for (size_t s = 0; s < run.spec.stages.size(); ++s) {
-    uint64_t from_edges = 0;
     for (const InputSpec& input : run.spec.stages[s].inputs) {
       if (!input.is_edge || input.stage >= s) continue;
-      const StageStatus upstream = status(input.stage);
-      from_edges += upstream.output_bytes;
+      const StageStatus upstream = input.stage < run.job.stages.size() ? run.job.stages[input.stage] : StageStatus{};
       out.push_back(Object({{"from", run.spec.stages[input.stage].name},
                             {"to", run.spec.stages[s].name},
                             {"kind", WordOf(input.kind)},
@@ -172,11 +188,10 @@ Json EdgesJson(const JobRun& run) {
                             {"records", upstream.output_records}}));
     }
     if (!run.spec.stages[s].reads_files()) continue;
-    const uint64_t bytes = status(s).input_bytes;
     out.push_back(Object({{"from", nullptr},
                           {"to", run.spec.stages[s].name},
                           {"kind", "files"},
-                          {"bytes", bytes > from_edges ? bytes - from_edges : bytes},
+                          {"bytes", splits[s]},
                           {"records", nullptr}}));
   }
   return out;
@@ -232,21 +247,30 @@ Json AttemptsJson(const Report& report, const Selection& selection) {
   return out;
 }
 
-// The decisions about the document's attempts and about the job.
+// The decisions about the job and about the document's attempts, by time.
 Json DecisionsJson(const Report& report, const Selection& selection) {
+  const std::vector<DecisionStatus>& all = report.run.decisions;
+  std::vector<size_t> attempts(all.size(), SIZE_MAX), chosen, others;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].attempt.empty()) attempts[i] = report.timeline.Find(all[i].attempt);
+    if (all[i].attempt.empty())
+      chosen.push_back(i);
+    else if (selection.Has(attempts[i]))
+      others.push_back(i);
+  }
+  chosen = Sample(chosen, kMostDecisions / 2);
+  for (const size_t i : Sample(others, kMostDecisions - chosen.size())) chosen.push_back(i);
+  std::sort(chosen.begin(), chosen.end());
   std::map<std::string, size_t> workers;
   for (size_t w = 0; w < report.timeline.workers().size(); ++w) workers[report.timeline.workers()[w].id] = w;
   Json out = Json::array();
-  for (const DecisionStatus& d : report.run.decisions) {
-    const size_t attempt = d.attempt.empty() ? SIZE_MAX : report.timeline.Find(d.attempt);
-    if (!d.attempt.empty() && !selection.Has(attempt)) continue;
-    if (out.size() == kMostDecisions) break;
-    const auto worker = workers.find(d.worker);
-    out.push_back(Object({{"at_us", d.at_us},
-                          {"what", d.what},
-                          {"attempt", selection.Place(attempt)},
+  for (const size_t i : chosen) {
+    const auto worker = workers.find(all[i].worker);
+    out.push_back(Object({{"at_us", all[i].at_us},
+                          {"what", all[i].what},
+                          {"attempt", selection.Place(attempts[i])},
                           {"worker", worker == workers.end() ? Json(nullptr) : Json(worker->second)},
-                          {"reason", Cut(d.reason)}}));
+                          {"reason", Cut(all[i].reason)}}));
   }
   return out;
 }
@@ -291,13 +315,16 @@ Report::Report(const JobRun& of)
 std::string ReportJson(const Report& report) {
   const JobRun& run = report.run;
   const Selection selection(report);
+  // Without the next command, which is to make the report.
+  std::vector<std::string> summary = Summary(report);
+  summary.resize(kSummaryLines);
   const Json json = Object({{"id", Name(run.job.id)},
                             {"taken_unix_ms", run.taken_unix_ms},
                             {"release", run.release},
                             {"policies", run.policies},
                             {"live", !Ended(run.job.state)},
                             {"job", ToJson(run.job)},
-                            {"summary", Summary(report)},
+                            {"summary", summary},
                             {"findings", FindingsJson(report)},
                             {"critical_path", PathJson(report, selection)},
                             {"stages", StagesJson(report)},

@@ -23,13 +23,15 @@ struct Report {
 };
 
 // Returns five lines: how it ended, where the time went, what was done against stragglers, what would help, and the
-// next command.
+// next command. The last one is absent where the master is gone.
 std::vector<std::string> Summary(const Report& report);
 
-// A document has at most so many attempts and decisions. Of more, those on the critical path, those that were
-// repeated, failed or stopped, and an even sample of the others are in it.
+// A document has at most so many of each. Of more attempts, it has even samples of those that failed, of those on the
+// critical path, of other unusual ones and of the rest, with more room for the former. Of more decisions, it has those
+// about the job and an even sample of the others. Of more segments, it has the last ones.
 inline constexpr size_t kMostAttempts = 10'000;
 inline constexpr size_t kMostDecisions = 20'000;
+inline constexpr size_t kMostSegments = 2'000;
 
 // Returns the document as one line of JSON.
 std::string ReportJson(const Report& report);

@@ -28,7 +28,7 @@ std::string Outcome(const Report& report) {
   std::string line = Name(run.job.id) + " (" + run.job.name + ") " + (Ended(run.job.state) ? "" : "is ") +
                      Word(run.job.state) + (Ended(run.job.state) ? " after " : " for ") + Us(run.job.elapsed_us);
   if (!run.job.error.empty()) line += ": " + FirstLine(run.job.error);
-  return line + ". " + CountOf(run.tasks.size(), "task") + ", " +
+  return Sentence(line) + " " + CountOf(run.tasks.size(), "task") + ", " +
          CountOf(report.timeline.attempts().size(), "attempt") + " on " + CountOf(workers, "worker") + ", " +
          Us(SlotTime(report)) + " of slot time.";
 }
@@ -77,7 +77,7 @@ std::string AgainstStragglers(const Report& report) {
     counts += (counts.empty() ? "" : ", ") + remedies + " (" + Grouped(cause.won) + " won)";
     cost += cause.wasted_us;
   }
-  if (counts.empty()) return "Against stragglers: nothing was launched beside the first attempts.";
+  if (counts.empty()) return "Against stragglers: no speculative attempt, clone or restart was launched.";
   for (const Interval& at : report.timeline.attempts()) {
     if (at.status->won) saved += Saved(report, at);
   }
@@ -88,7 +88,7 @@ std::string AgainstStragglers(const Report& report) {
   return line + ".";
 }
 
-// Returns what a job that has not ended waits for; empty where nothing is known.
+// Returns why a job that has not ended makes no progress; empty where it does, or nothing is known.
 std::string Now(const JobRun& run) {
   std::vector<std::string> lines = run.job.hung;
   lines.insert(lines.end(), run.job.waits.begin(), run.job.waits.end());
@@ -96,16 +96,22 @@ std::string Now(const JobRun& run) {
   std::string line = "Now: " + lines.front();
   for (size_t i = 1; i < std::min<size_t>(lines.size(), kNowNamed); ++i) line += "; " + lines[i];
   if (lines.size() > kNowNamed) line += "; and " + Grouped(lines.size() - kNowNamed) + " more";
-  return line + ".";
+  return Sentence(line);
 }
 
 std::string WhatWouldHelp(const Report& report) {
-  if (std::string now = Now(report.run); !now.empty()) return now;
-  if (report.findings.empty()) return "What would help: nothing stands out.";
+  const JobRun& run = report.run;
+  if (std::string now = Now(run); !now.empty()) return now;
+  if (report.findings.empty()) {
+    if (run.job.state == JobState::kFailed || run.job.state == JobState::kKilled)
+      return "What would help: its error says it.";
+    return "What would help: nothing stands out.";
+  }
   const Finding& first = report.findings.front();
   std::string line = "What would help: " + first.text + " " + first.advice;
+  if (!first.command.empty() && !run.gone) line += " (" + first.command + ")";
   if (report.findings.size() > 1)
-    line += " (" + CountOf(report.findings.size() - 1, "more finding") + " in the report)";
+    line += " The report has " + CountOf(report.findings.size() - 1, "more finding") + ".";
   return line;
 }
 
@@ -122,7 +128,10 @@ std::string Next(const Report& report) {
 }  // namespace
 
 std::vector<std::string> Summary(const Report& report) {
-  return {Outcome(report), WhereTheTimeWent(report), AgainstStragglers(report), WhatWouldHelp(report), Next(report)};
+  std::vector<std::string> lines = {Outcome(report), WhereTheTimeWent(report), AgainstStragglers(report),
+                                    WhatWouldHelp(report)};
+  if (!report.run.gone) lines.push_back(Next(report));
+  return lines;
 }
 
 }  // namespace mr::report

@@ -16,7 +16,7 @@ uint64_t MedianOf(const std::vector<uint64_t>& sorted) { return sorted.empty() ?
 
 Timeline::Timeline(const JobRun& run) : run_(run), committed_(run.spec.stages.size()) {
   for (const WorkerStatus& worker : run.workers) {
-    if (worker.state != "lost") slots_ += worker.slots;
+    if (worker.state == "live" || worker.state == "stalled" || worker.state == "full") slots_ += worker.slots;
   }
   const uint64_t now = run.job.elapsed_us;
   for (const AttemptStatus& status : run.attempts) {
@@ -28,10 +28,13 @@ Timeline::Timeline(const JobRun& run) : run_(run), committed_(run.spec.stages.si
     at.runs = status.ended_us == 0;
     at.launched = at.runs ? std::min(status.launched_us, now) : status.launched_us;
     at.ended = std::max(at.runs ? now : status.ended_us, at.launched);
-    at.started = status.started_us == 0 ? at.ended : std::clamp(status.started_us, at.launched, at.ended);
+    // Short attempts end before they are seen to start.
+    const uint64_t unknown_start = status.won ? at.launched : at.ended;
+    at.started = status.started_us == 0 ? unknown_start : std::clamp(status.started_us, at.launched, at.ended);
     const bool reads = !UpstreamOf(run.spec.stages[id->task.stage]).empty();
+    const uint64_t unknown_inputs = status.won ? at.started : at.ended;
     at.inputs = !reads                  ? at.started
-                : status.inputs_us == 0 ? at.ended
+                : status.inputs_us == 0 ? unknown_inputs
                                         : std::clamp(status.inputs_us, at.started, at.ended);
     attempts_.push_back(at);
   }
@@ -48,6 +51,29 @@ Timeline::Timeline(const JobRun& run) : run_(run), committed_(run.spec.stages.si
                      [this](size_t a, size_t b) { return attempts_[a].ended < attempts_[b].ended; });
   }
   Place();
+  FindInputs();
+}
+
+// Finds for each attempt the upstream output that it got last.
+void Timeline::FindInputs() {
+  for (Interval& at : attempts_) {
+    const uint32_t stage = at.id.task.stage;
+    for (const InputSpec& input : run_.spec.stages[stage].inputs) {
+      if (!input.is_edge || input.stage >= stage) continue;
+      const std::vector<size_t>& made = committed_[input.stage];
+      // Those that committed before it had all inputs, the last one first.
+      auto it = std::upper_bound(made.begin(), made.end(), std::max(at.inputs, at.launched),
+                                 [this](uint64_t by, size_t i) { return by < attempts_[i].ended; });
+      while (it != made.begin()) {
+        const Interval& upstream = attempts_[*--it];
+        if (upstream.ended <= at.ready && at.input != SIZE_MAX) break;
+        if (input.kind == EdgeKind::kOneToOne && upstream.id.task.task != at.id.task.task) continue;
+        at.ready = upstream.ended;
+        at.input = *it;
+        break;
+      }
+    }
+  }
 }
 
 // An attempt takes the first slot that is free at its launch.
@@ -86,7 +112,7 @@ const std::vector<size_t>& Timeline::CommittedOf(uint32_t stage) const { return 
 
 std::vector<uint64_t> Timeline::RunTimes(uint32_t stage) const {
   std::vector<uint64_t> times;
-  for (const size_t i : committed_[stage]) times.push_back(attempts_[i].ran());
+  for (const size_t i : committed_[stage]) times.push_back(attempts_[i].worked());
   std::sort(times.begin(), times.end());
   return times;
 }

@@ -2,6 +2,7 @@
 // Times are microseconds since the submission.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -17,12 +18,17 @@ namespace mr::report {
 struct Interval {
   const AttemptStatus* status = nullptr;
   AttemptId id;
-  size_t worker = 0;                               // index of Timeline::workers
-  uint32_t lane = 0;                               // slot of the worker, from 0
-  uint64_t launched = 0, started = 0, inputs = 0;  // started, inputs: at least `launched`, at most `ended`
-  uint64_t ended = 0;                              // of one that runs: the job's elapsed time
-  bool runs = false;
+  size_t worker = 0;  // index of Timeline::workers
+  uint32_t lane = 0;  // slot of the worker, from 0
+  // launched <= started <= inputs <= ended. started, inputs: not reported times of a committed attempt count as none.
+  uint64_t launched = 0, started = 0, inputs = 0;
+  uint64_t ended = 0;       // of one that runs: the job's elapsed time
+  bool runs = false;        // its end is not reported
+  uint64_t ready = 0;       // commit of the last upstream output before `inputs`; 0: it reads none
+  size_t input = SIZE_MAX;  // the attempt that made this commit
   uint64_t ran() const { return ended - launched; }
+  // Returns its time without the wait for outputs that were not there yet: of an attempt that was launched early.
+  uint64_t worked() const { return ended - std::min(ended, std::max(launched, ready)); }
 };
 
 struct Lanes {
@@ -47,17 +53,18 @@ class Timeline {
   const std::vector<size_t>& Of(uint32_t stage, uint32_t task) const;
   // Returns the committed attempts of a stage as indices, ordered by their end.
   const std::vector<size_t>& CommittedOf(uint32_t stage) const;
-  // Returns the run times of the committed attempts of a stage, sorted.
+  // Returns Interval::worked of the committed attempts of a stage, sorted.
   std::vector<uint64_t> RunTimes(uint32_t stage) const;
   // Returns how many attempts ran on average between two times. 0 where from >= to.
   double MeanRunning(uint64_t from, uint64_t to) const;
-  // Returns slots of workers that are not lost.
+  // Returns the slots of workers that take attempts.
   uint32_t slots() const { return slots_; }
   // Returns the attempt with this name, or SIZE_MAX.
   size_t Find(const std::string& name) const;
 
  private:
   void Place();
+  void FindInputs();
 
   const JobRun& run_;
   std::vector<Interval> attempts_;

@@ -10,6 +10,7 @@ namespace mr::ctl {
 namespace {
 
 constexpr Duration kTick = Millis(500);
+constexpr Duration kQuiet = Seconds(10);  // a line is printed at least so often
 constexpr Duration kRetryPause = Millis(200);
 constexpr int kErrorLines = 8;  // of at most ten lines
 
@@ -33,7 +34,7 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
                          const std::function<Status()>& still_possible) {
   Progress progress(ProgressOfStderr(settings.progress && settings.form == OutputForm::kTable), stderr);
   Status watching = client.Watch(id);
-  Instant checked = Now();
+  Instant checked = Now(), shown = checked;
   while (true) {
     if (!watching.ok()) {
       if (watching.code() != Code::kUnavailable) return watching;
@@ -48,7 +49,12 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
     }
     if (status->has_value()) {
       progress.Show(**status, Now());
+      shown = Now();
       if (Ended((*status)->state)) return **std::move(status);
+    } else if (Now() - shown >= kQuiet) {
+      // The master reports changes only. Why a job waits may be another reason by now.
+      if (const auto job = client.Job(id); job.ok() && !Ended(job->state)) progress.Show(*job, Now());
+      shown = Now();
     }
     if (Now() - checked >= kTick) {
       checked = Now();

@@ -145,8 +145,9 @@ void Progress::Append(const JobStatus& status, Instant now) {
     told_failure_ = now;
     printed = true;
   }
-  if (const std::string why = WhyNoneRuns(status); late && !why.empty()) {
+  if (const std::string why = WhyNoneRuns(status); !why.empty() && (late || last_wait_.empty())) {
     std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), why.c_str());
+    last_wait_ = why;
     printed = true;
   }
   if (late && !printed) std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), Word(status.state));

@@ -45,7 +45,7 @@ class Progress {
   Instant last_{};
   bool shown_ = false;
   JobState last_state_ = JobState::kUnknown;
-  std::string last_failure_;
+  std::string last_failure_, last_wait_;
   std::set<std::string> warned_;
   Instant told_failure_{};
   std::vector<uint32_t> last_tenths_;  // per stage: completed tenths + 1; 0 = not yet planned

@@ -123,11 +123,13 @@ Result<int> RunKill(const Command& command, const Settings& settings) {
   return kExitOk;
 }
 
-// Returns the five lines about a job; none if it ended so long ago that its attempts are forgotten.
+// Returns the five lines about a job. None if it ended so long ago that its attempts are forgotten, or if the master is
+// older than reports: it then has an answer of its own.
 Result<std::vector<std::string>> SummaryOf(Client& client, JobId id) {
-  auto run = ReadRun(client, id);
+  auto run = ReadRun(client, id, false);
   if (run.ok()) return report::Summary(report::Report(*run));
-  if (run.status().code() == Code::kNotFound && client.Job(id).ok()) return std::vector<std::string>();
+  const Code code = run.status().code();
+  if (code == Code::kNotFound || code == Code::kRejected) return std::vector<std::string>();
   return run.status();
 }
 

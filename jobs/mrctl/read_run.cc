@@ -11,20 +11,29 @@
 
 namespace mr::ctl {
 
-Result<report::JobRun> ReadRun(Client& client, JobId id) {
+Result<report::JobRun> ReadRun(Client& client, JobId id, bool counters) {
   report::JobRun run;
   MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
   run.release = info.version;
   run.policies = info.policies;
   run.taken_unix_ms = info.unix_ms;
-  MR_ASSIGN_OR_RETURN(run.spec, client.Spec(id));
+  auto spec = client.Spec(id);
+  // The connection has just answered: the method is missing.
+  if (!spec.ok() && spec.status().code() == Code::kUnavailable) {
+    return Rejected("the master at " + client.address() + " (" + info.version + ") is older than reports");
+  }
+  if (!spec.ok()) return spec.status();
+  run.spec = *std::move(spec);
   MR_ASSIGN_OR_RETURN(run.workers, client.Workers());
   MR_ASSIGN_OR_RETURN(run.tasks, client.Tasks(id));
   MR_ASSIGN_OR_RETURN(run.attempts, client.Attempts(id));
   MR_ASSIGN_OR_RETURN(run.decisions, client.Decisions(id));
-  MR_ASSIGN_OR_RETURN(std::vector<CounterValue> counters, client.Counters(id));
+  std::vector<CounterValue> values;
+  if (counters) {
+    MR_ASSIGN_OR_RETURN(values, client.Counters(id));
+  }
   MR_ASSIGN_OR_RETURN(run.job, client.Job(id));
-  run.job.counters = std::move(counters);
+  if (counters) run.job.counters = std::move(values);
   return run;
 }
 
@@ -43,9 +52,10 @@ Status CheckReportFile(const std::string& path) {
   return InvalidArgument("--report " + path + ": cannot write to the directory " + parent);
 }
 
-Status WriteReport(Client& client, JobId id, const std::string& path) {
+Status WriteReport(Client& client, JobId id, const std::string& path, bool gone) {
   auto run = ReadRun(client, id);
   if (!run.ok()) return run.status().With("cannot write the report");
+  run->gone = gone;
   return WriteFileDurably(path, PageOf(*run)).With("cannot write the report");
 }
 

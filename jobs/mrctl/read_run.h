@@ -12,14 +12,16 @@ namespace mr::ctl {
 
 // The parts of a job that runs are read one after the other, its status last. Errors: kNotFound, also
 // if it ended so long ago that its attempts are forgotten.
-Result<report::JobRun> ReadRun(Client& client, JobId id);
+// counters: whether they are read, too.
+Result<report::JobRun> ReadRun(Client& client, JobId id, bool counters = true);
 
 // Returns the page of a run.
 std::string PageOf(const report::JobRun& run);
 
 // Checks that a report can be written to this file, before the job runs. Errors: kInvalidArgument.
 Status CheckReportFile(const std::string& path);
-// Reads the run and writes its page. Errors: those of ReadRun and of the file, which then has its old contents.
-Status WriteReport(Client& client, JobId id, const std::string& path);
+// Reads the run and writes its page. gone: the master ends with the job. Errors: those of ReadRun and of the file,
+// which then has its old contents.
+Status WriteReport(Client& client, JobId id, const std::string& path, bool gone);
 
 }  // namespace mr::ctl

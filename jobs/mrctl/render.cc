@@ -73,9 +73,7 @@ std::vector<std::string> ExtraAttempts(const JobStatus& job) {
   return lines;
 }
 
-std::string WhyNoneRuns(const JobStatus& job) {
-  return job.waits.empty() || Sum(job, &StageStatus::running) > 0 ? "" : job.waits.front();
-}
+std::string WhyNoneRuns(const JobStatus& job) { return job.waits.empty() ? "" : job.waits.front(); }
 
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form) {
   if (form != OutputForm::kTable) return JsonJobs(jobs, form);

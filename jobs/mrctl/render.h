@@ -60,7 +60,7 @@ std::vector<std::string> ExtraAttempts(const JobStatus& job);
 // prefix: "mrctl ", for the commands in the text; empty if no cluster is left.
 std::string SkewHint(const JobStatus& job, const std::string& prefix);
 
-// Returns why a job that has tasks to run runs none; empty where some run or have no need to.
+// Returns why a job runs nothing although it could; empty while some of its tasks run.
 std::string WhyNoneRuns(const JobStatus& job);
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form);
 std::string RenderJob(const JobStatus& job, OutputForm form);

@@ -160,7 +160,8 @@ class Submission {
     if (cluster_ != nullptr && !plan_.options.keep_logs.empty())
       PrintFailure(KeepLogs(cluster_->directory(), plan_.options.keep_logs));
     if (!end.ok()) return Broken(end.status(), id);
-    if (!plan_.options.report.empty()) PrintFailure(WriteReport(*client_, id, plan_.options.report));
+    if (!plan_.options.report.empty())
+      PrintFailure(WriteReport(*client_, id, plan_.options.report, cluster_ != nullptr));
     if (cluster_ != nullptr) FetchBeforeEnd(&*end);
     return Report(*end);
   }

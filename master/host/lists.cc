@@ -21,6 +21,7 @@ namespace {
 // Bytes of a page, and of its elements beside their texts. A job takes about 1 KiB, a worker 300 bytes.
 constexpr size_t kListBytes = 512 << 10, kTaskBytes = 120, kAttemptBytes = 460, kCounterBytes = 48;
 constexpr size_t kJobsPage = 200, kWorkersPage = 1000;
+constexpr uint64_t kMostSlices = 1'000'000;  // a page sums so many for the inputs of tasks: some ms; a guess
 constexpr size_t kDecisionsPage = 2000, kMostReason = 300;
 
 uint64_t WireMicros(Duration duration) { return duration.ns > 0 ? static_cast<uint64_t>(duration.ns) / 1000 : 0; }
@@ -74,6 +75,7 @@ Status Lists::FillTasks(JobId id, uint64_t from, rpc::MasterForClient::TasksResu
   }
   if (stage < job->stages.size()) out.setNext(uint64_t{stage} << 32 | task);
   auto list = out.initTasks(static_cast<unsigned>(page.size()));
+  uint64_t slices = kMostSlices;
   for (unsigned at = 0; at < page.size(); ++at) {
     const auto [s, t] = page[at];
     const TaskView& view = job->stages[s].tasks[t];
@@ -90,7 +92,7 @@ Status Lists::FillTasks(JobId id, uint64_t from, rpc::MasterForClient::TasksResu
     status.setAttempts(known == nullptr ? 0 : static_cast<uint32_t>(known->attempts.size()));
     status.setGeneration(known == nullptr ? view.generation : known->generation);
     status.setWorker(last ? known->attempts.back().worker.value : view.worker.value);
-    status.setInputBytes(InputBytes(*job, s, known));
+    status.setInputBytes(InputBytes(*job, s, known, &slices));
     if (view.committed) {
       status.setOutputBytes(view.manifest.bytes);
       status.setOutputRecords(view.manifest.records);

@@ -4,10 +4,13 @@
 
 #include "common/base/text.h"
 #include "master/host/disk_room.h"
+#include "master/host/standing_still.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
 namespace {
+
+constexpr size_t kMostLines = 20;  // as many as people read
 
 std::string WhyNoSlot(const MasterCore& core, const HostClock& clock, const sched::Job& job,
                       const sched::StageSpec& stage) {
@@ -45,9 +48,26 @@ std::vector<Pending> WhyPending(const MasterCore& core, const HostClock& clock, 
   const sched::Job* known = core.scheduler().state().FindJob(job.id);
   if (known == nullptr || !known->running()) return pending;
   for (uint32_t s = 0; s < known->stages.size(); ++s) {
-    if (known->stages[s].in_ready) pending.push_back({s, WhyNoSlot(core, clock, *known, known->graph.stages[s])});
+    if (!known->stages[s].in_ready) continue;
+    pending.push_back({s, WhyNoSlot(core, clock, *known, known->graph.stages[s])});
+    if (pending.size() == kMostLines) break;
   }
   return pending;
+}
+
+std::vector<std::string> WhyNothingRuns(const MasterCore& core, const HostClock& clock, const JobView& job) {
+  std::vector<std::string> lines;
+  const sched::Job* known = core.scheduler().state().FindJob(job.id);
+  if (known == nullptr || !known->running() || known->holding > 0) return lines;
+  for (const TaskId& task : core.scheduler().state().unended()) {
+    if (task.job != job.id) continue;
+    for (std::string& line : WhyUnended(core, job, task, clock.Present())) lines.push_back(std::move(line));
+  }
+  for (const Pending& p : WhyPending(core, clock, job)) {
+    lines.push_back("stage '" + job.spec.stages[p.stage].name + "' is pending: " + p.why);
+  }
+  if (lines.size() > kMostLines) lines.resize(kMostLines);
+  return lines;
 }
 
 }  // namespace mr::master

@@ -15,8 +15,11 @@ struct Pending {
   std::string why;  // a clause: "all 8 slots for them are taken"
 };
 
-// Returns an entry for each stage of the job that has runnable tasks without a slot. Cost: the stages; at worst the
-// free workers. Thread: the master's.
+// Returns an entry for each stage of the job that has runnable tasks without a slot, at most 20. Cost: the stages, and
+// for each entry at worst the free workers. Thread: the master's.
 std::vector<Pending> WhyPending(const MasterCore& core, const HostClock& clock, const JobView& job);
+
+// Returns why the job runs nothing although it could, in sentences, at most 20; empty while some of it runs.
+std::vector<std::string> WhyNothingRuns(const MasterCore& core, const HostClock& clock, const JobView& job);
 
 }  // namespace mr::master

@@ -169,9 +169,9 @@ TEST_F(ChoiceTest, WhySaysWhyThereAreSpeculativeAttemptsOrNone) {
   ASSERT_EQ(run.exit, 0) << run.err;
   std::string why;
   for (int i = 0; i < 100 && why.find("slots for them are taken") == std::string::npos; ++i) {
-    why = cluster_.Mrctl({"why", "job_1_0001"}).out;
+    why = cluster_.Mrctl({"-v", "why", "job_1_0001"}).out;
   }
-  EXPECT_NE(why.find("stage sleep waits: all 3 slots"), std::string::npos) << why;
+  EXPECT_NE(why.find("stage 'sleep' has tasks that could run and do not: all 3 slots"), std::string::npos) << why;
   for (int i = 0; i < 100 && why.find("not judged yet: it has run for") == std::string::npos; ++i) {
     why = cluster_.Mrctl({"why", "task_1_0001_0_m_000000"}).out;
   }

@@ -10,8 +10,9 @@ function causesSection(page) {
     return plainTable("Attempts per cause",
         [["Cause"], ["Launched", true], ["Compared"], ["Won", true], ["Won of launched", true], ["Wasted", true]],
         rows.map(([c, r]) => [
-          el("span", null, el("span", {class: "mark", "aria-hidden": "true"}, kCauses[c].mark),
-              button(kCauses[c].text, () => page.filterAttempts({cause: c}), {class: "link", "data-key": "cause:" + c,
+          el("span", null, el("span", {class: "mark", "aria-hidden": "true"}, known(kCauses, c).mark),
+              button(known(kCauses, c).text, () => page.filterAttempts({cause: c}), {
+                class: "link", "data-key": "cause:" + c,
                 title: "Show the attempts with this cause"})),
           whole(r.launched), shareBar(r.launched / most), whole(r.won),
           percent(r.launched ? r.won / r.launched : null), slotSeconds(r.wasted_slot_s)]));

@@ -30,8 +30,8 @@ function detailsOf(page, model, a, index) {
   const end = endOf(model, a);
   const total = Math.max(1, end - a.launched_us);
   const worker = model.report.workers[a.worker];
-  const outcome = kOutcomes[outcomeOf(a)];
-  const cause = kCauses[a.cause];
+  const outcome = known(kOutcomes, outcomeOf(a));
+  const cause = known(kCauses, a.cause);
   const decisions = model.decisionsOf.get(index) || [];
   const siblings = siblingsOf(model, a);
   const segments = model.report.critical_path.segments.filter((s) => s.attempt === index);
@@ -70,7 +70,8 @@ function detailsOf(page, model, a, index) {
     siblings.length > 0 && [el("h3", null, "Other attempts of the task"), el("ul", {class: "plain"},
         siblings.slice(0, 50).map(([id, number, why, how]) => el("li", null,
             button(`Attempt ${number}`, () => page.select(id, {open: true, focus: true}),
-                {class: "link", "data-key": "sibling" + number}), ` ${kCauses[why].text}, ${kOutcomes[how].text}`)))],
+                {class: "link", "data-key": "sibling" + number}), 
+            ` ${known(kCauses, why).text}, ${known(kOutcomes, how).text}`)))],
     el("h3", null, "Decisions"),
     decisions.length === 0 ? el("p", {class: "quiet"}, "None about this attempt.") :
       el("ol", {class: "plain decisions"}, decisions.slice(0, 200).map((d) => el("li", null,

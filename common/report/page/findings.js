@@ -11,6 +11,7 @@ function findingsSection(page) {
         f.share != null && el("p", {class: "share"}, shareBar(f.share),
             `${percent(f.share)} of the job's time`),
         f.advice && el("p", {class: "advice"}, el("span", {class: "strong"}, "What would help: "), sentence(f.advice)),
+        f.command && el("p", null, el("code", null, nameOf(f.command))),
         (f.stage != null || f.worker != null) && el("p", {class: "links"},
             f.stage != null && button("Attempts of stage ", () => page.filterAttempts({stage: f.stage}),
                 {"data-key": `stage${i}`, class: "link"}, nameOf(f.stage)),

@@ -18,6 +18,11 @@ const kOutcomes = {
   killed: {mark: "■", text: "killed"},
 };
 
+// Returns the entry of a kind. A master of a later release may have others.
+function known(kinds, name) {
+  return Object.hasOwn(kinds, name) ? kinds[name] : {mark: "?", text: String(name)};
+}
+
 const kPhases = ["launch", "map", "shuffle", "merge", "reduce"];
 
 function outcomeOf(a) {
@@ -29,16 +34,17 @@ function phasesOf(model, a) {
   const end = endOf(model, a);
   const parts = [];
   const put = (phase, from, to) => to > from && parts.push({phase, from, to});
-  const started = a.started_us ?? end;
+  // Short attempts end before they are seen to start.
+  const started = a.started_us ?? (a.won ? a.launched_us : end);
   put("launch", a.launched_us, started);
   if (kindOf(model, a) === "map") {
     put("map", started, end);
     return parts;
   }
-  const inputs = a.inputs_us ?? a.sort_us ?? a.reduce_us ?? end;
+  const inputs = a.inputs_us ?? a.sort_us ?? a.reduce_us ?? (a.won ? started : end);
   put("shuffle", started, inputs);
-  if (a.sort_us != null) put("merge", a.sort_us, a.reduce_us ?? end);
-  if (a.reduce_us != null || a.sort_us == null) put("reduce", a.reduce_us ?? inputs, end);
+  if (a.sort_us != null) put("merge", Math.max(a.sort_us, inputs), a.reduce_us ?? end);
+  if (a.reduce_us != null || a.sort_us == null) put("reduce", Math.max(a.reduce_us ?? inputs, inputs), end);
   return parts;
 }
 

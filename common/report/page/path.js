@@ -6,7 +6,8 @@ function pathSection(page) {
   const body = el("div");
   const kindText = (kind) => kind.replaceAll("_", " ");
   const make = (model) => {
-    const {us, shares, segments} = model.report.critical_path;
+    const {us, shares, segments: last, segments_total: total} = model.report.critical_path;
+    const segments = last.slice(-kMostSegments);
     if (us === 0 || shares.length === 0) return [el("p", {class: "quiet"}, "No critical path yet.")];
     const tone = (s) => "kind-" + (/^[a-z_]+$/.test(s.kind) ? s.kind : "queue");
     const name = (s) => s.stage == null ? [kindText(s.kind)] : [kindText(s.kind), " of ", nameOf(s.stage)];
@@ -24,11 +25,11 @@ function pathSection(page) {
                 el("span", null, name(s))),
             [duration(s.us), exactTime(s.us)], percent(s.share), sentence(s.text)])),
       el("details", {"data-key": "segments"},
-          el("summary", null, `Segments in time order (${whole(segments.length)})`),
-          segments.length > kMostSegments && el("p", {class: "quiet"}, `The first ${kMostSegments} are shown.`),
+          el("summary", null, `Segments in time order (${whole(total)})`),
+          total > segments.length && el("p", {class: "quiet"}, `The last ${whole(segments.length)} are shown.`),
           plainTable("Segments of the critical path",
               [["From", true], ["Duration", true], ["Kind"], ["Stage"], ["Attempt"], ["What happened"]],
-              segments.slice(0, kMostSegments).map((s, i) => [
+              segments.map((s, i) => [
                 [duration(s.from_us), exactTime(s.from_us)],
                 [duration(s.to_us - s.from_us), exactTime(s.to_us - s.from_us)], kindText(s.kind),
                 s.stage == null ? kNone : nameOf(s.stage), attemptLink(page, s.attempt, "segment" + i),

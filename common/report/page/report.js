@@ -71,7 +71,8 @@ function createPage(model) {
 }
 
 function spoken(model, a) {
-  return `${attemptName(model, a)}, ${kCauses[a.cause].text}, ${kOutcomes[outcomeOf(a)].text}, on worker ` +
+  return `${attemptName(model, a)}, ${known(kCauses, a.cause).text}, ` +
+      `${known(kOutcomes, outcomeOf(a)).text}, on worker ` +
       `${workerName(model, a.worker)} slot ${a.lane}, launched at ${duration(a.launched_us)}, ` +
       `${duration(endOf(model, a) - a.launched_us)} long` + (a.critical ? ", on the critical path" : "");
 }

@@ -14,6 +14,7 @@ function timelineSection(page) {
       "Enter opens the details, Escape closes them, + and - zoom, 0 shows the whole job, < and > pan. " +
       "Pointer: drag pans, Ctrl and wheel zoom, Shift and wheel pan.");
   const sample = el("p", {class: "quiet"});
+  let sampled = "";
   const legend = el("ul", {class: "legend"});
   const holder = el("div", {class: "holder"}, frame, box);
   const empty = el("p", {class: "quiet"}, "No attempts yet.");
@@ -65,7 +66,7 @@ function timelineSection(page) {
       if (!a && decisions.length === 0) return tip.hide();
       box.replaceChildren(...(a ? [
         el("p", {class: "strong"}, sentence(attemptName(page.model, a))),
-        el("p", null, `${kCauses[a.cause].text}, ${kOutcomes[outcomeOf(a)].text}, ` +
+        el("p", null, `${known(kCauses, a.cause).text}, ${known(kOutcomes, outcomeOf(a)).text}, ` +
             duration(endOf(page.model, a) - a.launched_us)),
         el("p", null, "on ", nameOf(workerName(page.model, a.worker)), ` slot ${a.lane}`),
         el("p", null, phasesOf(page.model, a).map((p) => `${p.phase} ${duration(p.to - p.from)}`).join(", ")),
@@ -109,8 +110,9 @@ function timelineSection(page) {
       const high = Math.min(all + 2, Math.max(240, Math.round(innerHeight * 0.6)));
       frame.style.height = `${high + 2}px`;
       space.style.height = `${Math.max(0, all - high)}px`;
-      sample.textContent = report.attempts_total > report.attempts.length ?
+      sampled = report.attempts_total > report.attempts.length ?
         `A sample: ${whole(report.attempts.length)} of ${whole(report.attempts_total)} attempts are shown.` : "";
+      sample.textContent = sampled;
       overview.show(model);
       fillLegend();
       redraw();
@@ -136,7 +138,7 @@ function timelineSection(page) {
       palette = null;
       fillLegend();
       draw();
-      if (!on) sample.textContent = "";
+      if (!on) sample.textContent = sampled;
       else if (page.model.lanes.length > kPrintedLanes) {
         sample.textContent = `Printed: the first ${kPrintedLanes} of ${whole(page.model.lanes.length)} lanes.`;
       }

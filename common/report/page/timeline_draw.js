@@ -82,8 +82,8 @@ function drawBar(ctx, page, palette, a, x0, x1, y, x) {
 }
 
 function drawBarText(ctx, page, palette, a, x0, width, y, x, outcome, parts) {
-  const cause = kCauses[a.cause].mark;
-  const end = outcome === "won" ? "" : kOutcomes[outcome].mark;
+  const cause = known(kCauses, a.cause).mark;
+  const end = outcome === "won" ? "" : known(kOutcomes, outcome).mark;
   const chip = (mark, left, ink) => {
     ctx.fillStyle = palette.page;
     ctx.fillRect(left, y + 1.5, 11, kBar - 3);

@@ -197,7 +197,7 @@ struct JobStatus {
   hung @22 :List(Text);
   # Running attempts without progress for a good part of the job's task timeout, one line each; at most 20.
   waits @23 :List(Text);
-  # Why stages with runnable tasks have no slot for them, one line each.
+  # Why the job runs nothing although it has runnable tasks, at most 20 lines. Empty while some of its tasks run.
 }
 
 struct SkewStatus {
@@ -305,7 +305,7 @@ struct TaskStatus {
   replicas @7 :List(UInt32);
   # Workers where its output can be read now.
   inputBytes @8 :UInt64;
-  # Of its splits or slices; 0: not known.
+  # The size of its splits or slices; 0: not known.
   outputBytes @9 :UInt64;
   outputRecords @10 :UInt64;
   # Committed; uncompressed.
@@ -327,12 +327,12 @@ struct AttemptStatus {
   sortUs @12 :UInt64;
   reduceUs @13 :UInt64;
   endedUs @14 :UInt64;
-  # Since the submit; 0: not yet, or not known. inputsUs: it had read all outputs of earlier stages. sortUs, reduceUs: its
-  # first report of that phase.
+  # Times since the submit; 0: not yet, or not known. inputsUs: when it had read all outputs of earlier stages. sortUs,
+  # reduceUs: when it first reported that phase.
   won @15 :Bool;
   # Its output is the one that committed the task.
   failure @16 :Text;
-  # Of one that did not run to its end: user, environment, lost, killed or preempted; else empty.
+  # Why it did not run to its end: user, environment, lost, killed or preempted; else empty.
 }
 
 struct CounterValue { group @0 :Text; name @1 :Text; value @2 :Int64; }

@@ -78,6 +78,64 @@ TEST(CriticalPathTest, AnOutputThatWasMadeAgainLaterDoesNotCount) {
                                          "sum shuffle 400-450", "sum compute 450-1000"));
 }
 
+// The first attempt did useful work until it committed. Only what follows is a loss.
+TEST(CriticalPathTest, AnOutputThatAReduceWaitedForAgainIsALoss) {
+  RunBuilder b = TwoStages();
+  b.Add({.stage = 0, .task = 1, .launched = 500, .started = 520, .ended = 700, .cause = "retry", .number = 2});
+  b.Add({.stage = 1, .task = 0, .launched = 100, .started = 110, .inputs = 750, .ended = 1000});
+  EXPECT_THAT(Path(b.run()),
+              ElementsAre("map queue 0-50", "map launch 50-70", "map compute 70-400", "map failed 400-500",
+                          "map launch 500-520", "map compute 520-700", "sum shuffle 700-750", "sum compute 750-1000"));
+}
+
+// Two slots, four maps: the second two wait for those of this job, not for a queue.
+TEST(CriticalPathTest, ASlotThatTheJobItselfHeldIsNoWait) {
+  RunBuilder b;
+  b.Workers(1, 2).Stage("map", {}).Elapsed(1000);
+  for (uint32_t t = 0; t < 2; ++t) {
+    b.Add({.task = t, .launched = 10, .started = 20, .ended = 490 + t});
+    b.Add({.task = 2 + t, .launched = 500, .started = 510, .ended = 990 + t});
+  }
+  EXPECT_THAT(Path(b.run()),
+              ElementsAre("map queue 0-10", "map launch 10-20", "map compute 20-491", "map queue 491-500",
+                          "map launch 500-510", "map compute 510-991", "job commit 991-1000"));
+}
+
+// The worker of the loser is stopped: its end is not known yet.
+TEST(CriticalPathTest, ALoserWhoseEndIsNotReportedDoesNotDecideTheEnd) {
+  RunBuilder b;
+  b.Workers(2, 2).Stage("map", {}).Elapsed(1000);
+  b.Add({.launched = 0, .started = 20, .state = "running"});
+  b.Add({.worker = "w2", .launched = 100, .started = 110, .ended = 990, .cause = "clone", .number = 2});
+  EXPECT_THAT(Path(b.run()),
+              ElementsAre("map slow 0-100", "map launch 100-110", "map compute 110-990", "job commit 990-1000"));
+}
+
+TEST(CriticalPathTest, AKilledJobCommitsNothing) {
+  RunBuilder b = TwoStages();
+  b.run().job.state = JobState::kKilled;
+  b.Add({.stage = 1,
+         .launched = 410,
+         .started = 420,
+         .inputs = 500,
+         .ended = 980,
+         .state = "killed",
+         .failure = "killed"});
+  EXPECT_THAT(Path(b.run()),
+              ElementsAre("map queue 0-50", "map launch 50-70", "map compute 70-400", "sum queue 400-410",
+                          "sum launch 410-420", "sum shuffle 420-500", "sum compute 500-980", "job stop 980-1000"));
+}
+
+TEST(CriticalPathTest, AJobFailsWithItsLastFailedAttempt) {
+  RunBuilder b;
+  b.Workers(1, 2).Stage("map", {}).Elapsed(1000);
+  b.run().job.state = JobState::kFailed;
+  b.Add({.task = 0, .launched = 0, .started = 20, .ended = 995, .state = "killed", .failure = "killed"});
+  b.Add({.task = 1, .launched = 10, .started = 20, .ended = 900, .state = "failed", .failure = "user"});
+  EXPECT_THAT(Path(b.run()),
+              ElementsAre("map queue 0-10", "map launch 10-20", "map compute 20-900", "job stop 900-1000"));
+}
+
 TEST(CriticalPathTest, AJobThatRunsIsFollowedFromNow) {
   RunBuilder b = TwoStages();
   b.run().job.state = JobState::kRunning;
@@ -86,14 +144,50 @@ TEST(CriticalPathTest, AJobThatRunsIsFollowedFromNow) {
               ElementsAre("map queue 0-50", "map launch 50-70", "map compute 70-400", "sum shuffle 400-1000"));
 }
 
+TEST(CriticalPathTest, AJobWithoutARunningAttemptWaits) {
+  RunBuilder b = TwoStages();
+  b.run().job.state = JobState::kRunning;
+  b.run().job.stages[0].done = 2;
+  b.run().job.stages[1].tasks = 1;
+  EXPECT_THAT(Path(b.run()),
+              ElementsAre("map queue 0-50", "map launch 50-70", "map compute 70-400", "sum queue 400-1000"));
+}
+
 TEST(CriticalPathTest, AJobWithoutAttemptsWaited) {
   RunBuilder b;
   b.Workers(1, 2).Stage("map", {}).Elapsed(1000);
   b.run().job.state = JobState::kPending;
-  EXPECT_THAT(Path(b.run()), ElementsAre("job queue 0-1000"));
+  b.run().job.stages[0].tasks = 1;
+  EXPECT_THAT(Path(b.run()), ElementsAre("map queue 0-1000"));
   b.Elapsed(0);
   EXPECT_THAT(Timeline(b.run()).attempts(), ElementsAre());
   EXPECT_TRUE(TraceCriticalPath(b.run(), Timeline(b.run())).segments.empty());
+}
+
+TEST(CriticalPathTest, APreemptedAttemptIsAWaitForASlot) {
+  RunBuilder b;
+  b.Workers(1, 2).Stage("map", {}).Elapsed(1000);
+  b.Add({.launched = 10, .started = 20, .ended = 300, .state = "killed", .failure = "preempted"});
+  b.Add({.launched = 600, .started = 610, .ended = 1000, .cause = "retry", .number = 2});
+  EXPECT_THAT(Path(b.run()),
+              ElementsAre("map queue 0-10", "map queue 10-600", "map launch 600-610", "map compute 610-1000"));
+}
+
+TEST(CriticalPathTest, OfSeveralInputsTheLastOneCounts) {
+  RunBuilder b;
+  b.Workers(2, 2).Stage("left", {}).Stage("right", {}).Stage("join", {0, 1}).Elapsed(1000);
+  b.Add({.stage = 0, .launched = 10, .started = 20, .ended = 200});
+  b.Add({.stage = 1, .worker = "w2", .launched = 10, .started = 30, .ended = 500});
+  b.Add({.stage = 2, .launched = 15, .started = 25, .inputs = 550, .ended = 1000});
+  EXPECT_THAT(Path(b.run()), ElementsAre("right queue 0-10", "right launch 10-30", "right compute 30-500",
+                                         "join shuffle 500-550", "join compute 550-1000"));
+}
+
+TEST(CriticalPathTest, AnAttemptThatWasNotSeenToStartComputed) {
+  RunBuilder b;
+  b.Workers(1, 2).Stage("map", {}).Elapsed(9);
+  b.Add({.launched = 1, .ended = 9});
+  EXPECT_THAT(Path(b.run()), ElementsAre("map queue 0-1", "map compute 1-9"));
 }
 
 // Records of other releases, or damaged ones.
@@ -101,10 +195,16 @@ TEST(CriticalPathTest, TimesThatContradictEachOtherLeaveNoGap) {
   RunBuilder b = TwoStages();
   b.Add({.stage = 1, .task = 0, .launched = 800, .started = 200, .inputs = 100, .ended = 5000});
   b.Add({.stage = 1, .task = 1, .launched = 0, .started = 9000, .inputs = 9000, .ended = 1});
-  b.run().spec.stages[0].inputs[0] = {};
-  b.run().spec.stages[0].inputs[0].is_edge = true;
-  b.run().spec.stages[0].inputs[0].stage = 1;  // a cycle
   Path(b.run());
+}
+
+TEST(CriticalPathTest, AStageThatReadsItselfOrALaterOneReadsNothing) {
+  RunBuilder b = TwoStages();
+  b.Add({.stage = 1, .task = 0, .launched = 410, .started = 420, .inputs = 1000, .ended = 1000});
+  for (const uint32_t from : {1u, 2u, 7u}) {
+    b.run().spec.stages[1].inputs[0].stage = from;
+    EXPECT_THAT(Path(b.run()).back(), "sum shuffle 420-1000");
+  }
 }
 
 }  // namespace

@@ -49,14 +49,12 @@ TEST(RenderTest, DrawsHowLongTasksTook) {
   EXPECT_EQ(Histogram({0, 0}, 3), "@  ");
 }
 
-// Tasks of a job that runs wait for slots all the time.
 TEST(RenderTest, SaysWhyNothingOfAJobRuns) {
   JobStatus job = Job();
-  job.waits = {"stage count waits: all 8 slots for them are taken"};
-  EXPECT_THAT(RenderJobs({job}, OutputForm::kTable), Not(HasSubstr("waits")));
-  job.stages[0].running = 0;
-  EXPECT_THAT(RenderJobs({job}, OutputForm::kTable), HasSubstr("\njob_3_0007: stage count waits: all 8 slots"));
-  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("waits       stage count waits: all 8 slots"));
+  EXPECT_THAT(RenderJobs({job}, OutputForm::kTable), Not(HasSubstr("pending")));
+  job.waits = {"stage 'count' is pending: all 8 slots for them are taken"};
+  EXPECT_THAT(RenderJobs({job}, OutputForm::kTable), HasSubstr("\njob_3_0007: stage 'count' is pending: all 8 slots"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("waits       stage 'count' is pending: all 8 slots"));
 }
 
 TEST(RenderTest, ShowsTasksAsTableAndAsJson) {
