@@ -133,7 +133,7 @@ class Finder {
       if (at.status->won) committed[task] = &at;
     }
     for (const auto& [worker, loss] : lost) {
-      const double share = RepeatedShare([&](const Interval& at) { return at.status->worker == worker; });
+      const double share = RepeatedShare([&name = worker](const Interval& at) { return at.status->worker == name; });
       Finding f{"lost_worker", true, kNoStage, worker, share, "", "", ""};
       f.text = "Worker " + worker + " or its data were lost: ";
       if (loss.attempts > 0) f.text += CountOf(loss.attempts, "attempt");
