@@ -104,7 +104,7 @@ std::string WhatWouldHelp(const Report& report) {
   if (std::string now = Now(run); !now.empty()) return now;
   if (report.findings.empty()) {
     if (run.job.state == JobState::kFailed || run.job.state == JobState::kKilled)
-      return "What would help: its error says it.";
+      return "What would help: the first line has its error.";
     return "What would help: nothing stands out.";
   }
   const Finding& first = report.findings.front();

@@ -118,20 +118,7 @@ std::string Schema(const std::string& name) {
   return std::string(MR_SOURCE_DIR) + "/jobs/mrctl/schema/" + name + ".json";
 }
 
-class JsonTest : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    prepared_ = new Prepared;
-    const Status started = prepared_->Start();
-    ASSERT_TRUE(started.ok()) << started.ToString();
-  }
-  static void TearDownTestSuite() {
-    delete prepared_;
-    prepared_ = nullptr;
-  }
-  static Prepared* prepared_;
-};
-Prepared* JsonTest::prepared_ = nullptr;
+class JsonTest : public PreparedTest {};
 
 TEST_F(JsonTest, EachVerbPrintsOneDocumentOfItsSchema) {
   std::set<std::string> tried;

@@ -22,23 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-class OperateTest : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    prepared_ = new Prepared;
-    const Status started = prepared_->Start();
-    ASSERT_TRUE(started.ok()) << started.ToString();
-  }
-  static void TearDownTestSuite() {
-    delete prepared_;
-    prepared_ = nullptr;
-  }
-  static RunResult Mrctl(const std::vector<std::string>& args) { return prepared_->Mrctl(args); }
-  static RunResult Sh(const std::string& line) { return prepared_->Shell(line); }
-
-  static Prepared* prepared_;
-};
-Prepared* OperateTest::prepared_ = nullptr;
+class OperateTest : public PreparedTest {};
 
 TEST_F(OperateTest, DoctorFindsNothingWhereNothingIsWrong) {
   const RunResult run = Mrctl({"doctor"});

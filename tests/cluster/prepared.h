@@ -5,6 +5,8 @@
 //   job_1_0001, a wordcount of /data/books.txt to /data/counts that succeeded; job_1_0002, which runs; w1 and w2.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
@@ -27,6 +29,24 @@ class Prepared {
 
  private:
   Cluster cluster_{{.workers = 2, .slots = 4}};
+};
+
+// A suite of tests with one such cluster, started before the first and gone after the last.
+class PreparedTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    prepared_ = new Prepared;
+    const Status started = prepared_->Start();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+  }
+  static void TearDownTestSuite() {
+    delete prepared_;
+    prepared_ = nullptr;
+  }
+  static RunResult Mrctl(const std::vector<std::string>& args) { return prepared_->Mrctl(args); }
+  static RunResult Sh(const std::string& line) { return prepared_->Shell(line); }
+
+  static inline Prepared* prepared_ = nullptr;
 };
 
 // "jobs", "job show", "fs ls": all of them, as `mrctl help` and the helps below it list them.

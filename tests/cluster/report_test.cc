@@ -15,18 +15,8 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
-class ReportVerbTest : public testing::Test {
+class ReportVerbTest : public PreparedTest {
  protected:
-  static void SetUpTestSuite() {
-    prepared_ = new Prepared;
-    const Status started = prepared_->Start();
-    ASSERT_TRUE(started.ok()) << started.ToString();
-  }
-  static void TearDownTestSuite() {
-    delete prepared_;
-    prepared_ = nullptr;
-  }
-  static RunResult Mrctl(const std::vector<std::string>& args) { return prepared_->Mrctl(args); }
   static Json Document(const std::string& job) {
     const RunResult run = Mrctl({"-o", "json", "report", job});
     EXPECT_EQ(run.exit, 0) << run.err;
@@ -37,10 +27,7 @@ class ReportVerbTest : public testing::Test {
     EXPECT_TRUE(text.ok()) << text.status().ToString();
     return text.ok() ? *text : "";
   }
-
-  static Prepared* prepared_;
 };
-Prepared* ReportVerbTest::prepared_ = nullptr;
 
 TEST_F(ReportVerbTest, ItsNumbersAreThoseOfTheOtherCommands) {
   const Json report = Document(kDoneJob);
