@@ -54,6 +54,16 @@ Timeline::Timeline(const JobRun& run) : run_(run), committed_(run.spec.stages.si
   FindInputs();
 }
 
+// Returns whether a task reads an upstream task (master/core/slices.cc divides them).
+bool Timeline::Reads(const InputSpec& input, uint32_t upstream, const TaskId& task) const {
+  if (input.kind == EdgeKind::kOneToOne) return upstream == task.task;
+  if (input.kind != EdgeKind::kManyToOne) return true;
+  const auto tasks = [this](uint32_t s) { return uint64_t{s < run_.job.stages.size() ? run_.job.stages[s].tasks : 0}; };
+  const uint64_t from = tasks(input.stage), to = tasks(task.stage);
+  if (to == 0) return true;  // not known
+  return upstream >= from * task.task / to && upstream < from * (task.task + 1) / to;
+}
+
 // Finds for each attempt the upstream output that it got last.
 void Timeline::FindInputs() {
   for (Interval& at : attempts_) {
@@ -67,7 +77,7 @@ void Timeline::FindInputs() {
       while (it != made.begin()) {
         const Interval& upstream = attempts_[*--it];
         if (upstream.ended <= at.ready && at.input != SIZE_MAX) break;
-        if (input.kind == EdgeKind::kOneToOne && upstream.id.task.task != at.id.task.task) continue;
+        if (!Reads(input, upstream.id.task.task, at.id.task)) continue;
         at.ready = upstream.ended;
         at.input = *it;
         break;

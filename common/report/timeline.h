@@ -65,6 +65,7 @@ class Timeline {
  private:
   void Place();
   void FindInputs();
+  bool Reads(const InputSpec& input, uint32_t upstream, const TaskId& task) const;
 
   const JobRun& run_;
   std::vector<Interval> attempts_;

@@ -183,6 +183,18 @@ TEST(CriticalPathTest, OfSeveralInputsTheLastOneCounts) {
                                          "join shuffle 500-550", "join compute 550-1000"));
 }
 
+// Four maps, two readers: the last map is none of the first reader's.
+TEST(CriticalPathTest, AReaderOfSomeTasksWaitsForThoseOnly) {
+  RunBuilder b;
+  b.Workers(2, 4).Stage("map", {}).Stage("merge", {0}).Elapsed(1000);
+  b.run().spec.stages[1].inputs[0].kind = EdgeKind::kManyToOne;
+  for (uint32_t t = 0; t < 4; ++t) b.Add({.task = t, .launched = 10, .started = 20, .ended = 100 * (t + 1)});
+  b.Add({.stage = 1, .task = 0, .launched = 15, .started = 25, .inputs = 450, .ended = 1000});
+  b.Add({.stage = 1, .task = 1, .worker = "w2", .launched = 15, .started = 25, .inputs = 450, .ended = 900});
+  EXPECT_THAT(Path(b.run()), ElementsAre("map queue 0-10", "map launch 10-20", "map compute 20-200",
+                                         "merge shuffle 200-450", "merge compute 450-1000"));
+}
+
 TEST(CriticalPathTest, AnAttemptThatWasNotSeenToStartComputed) {
   RunBuilder b;
   b.Workers(1, 2).Stage("map", {}).Elapsed(9);
