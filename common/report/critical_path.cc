@@ -25,8 +25,9 @@ class Tracer {
     cursor_ = run_.job.elapsed_us;
     size_t at = Last();
     Tail(at == kNone ? 0 : all_[at].ended);
-    while (at != kNone && cursor_ > 0) at = Attempt(at);
-    if (!segments_.empty()) Until(0, SegmentKind::kQueue, segments_.back().stage, kNone);
+    // An attempt is on the path once. Attempts of no length, in damaged records, could name each other.
+    for (size_t steps = 0; at != kNone && cursor_ > 0 && steps < all_.size(); ++steps) at = Attempt(at);
+    Until(0, SegmentKind::kQueue, segments_.empty() ? kNoStage : segments_.back().stage, kNone);
     std::reverse(segments_.begin(), segments_.end());
     return std::move(segments_);
   }

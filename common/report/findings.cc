@@ -17,7 +17,7 @@ constexpr double kUsualInput = 1.5;                 // times the median input: l
 constexpr size_t kComparable = 4;                   // committed attempts of a stage, to know what is usual
 constexpr uint64_t kShortTaskUs = 100'000;          // below, the start of processes decides
 constexpr uint64_t kLongTaskUs = 1'000'000;         // worth splitting
-constexpr uint64_t kSplitBytes = 16 << 20;          // per map task, worth splitting
+constexpr uint64_t kSplitBytes = 16 << 20;          // of a task, worth splitting
 constexpr double kLaunchShare = 0.3, kManyWaves = 4;
 
 class Finder {

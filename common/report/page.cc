@@ -15,29 +15,6 @@ bool IsDirectionMark(std::string_view text) {
   return (text[1] == '\x80' && last >= 0xaa && last <= 0xae) || (text[1] == '\x81' && last >= 0xa6 && last <= 0xa9);
 }
 
-// Returns text that stands for itself between tags. Control characters and marks of direction become spaces.
-std::string EscapedText(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    size_t taken = 1;
-    const char c = text[0];
-    if (IsDirectionMark(text)) {
-      out += ' ';
-      taken = 3;
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else {
-      out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-    }
-    text.remove_prefix(taken);
-  }
-  return out;
-}
-
 // JSON in a script element must not contain "</script" or "<!--": each '<' becomes its escape, which is valid as JSON
 // has '<' in strings only.
 std::string EscapedJson(std::string_view json) {
@@ -54,10 +31,36 @@ std::string EscapedJson(std::string_view json) {
 
 }  // namespace
 
+std::string EscapeHtml(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    size_t taken = 1;
+    const char c = text[0];
+    if (IsDirectionMark(text)) {
+      out += ' ';
+      taken = 3;
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\'') {
+      out += "&#39;";
+    } else {
+      out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    }
+    text.remove_prefix(taken);
+  }
+  return out;
+}
+
 std::string ReportPage(std::string_view title, std::string_view document) {
   const PageFiles files = ReportPageFiles();
   const std::array<std::pair<std::string_view, std::string>, 4> values = {{
-      {"{{title}}", EscapedText(title)},
+      {"{{title}}", EscapeHtml(title)},
       {"{{style}}", std::string(files.style)},
       {"{{script}}", std::string(files.script)},
       {"{{document}}", EscapedJson(document)},

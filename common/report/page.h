@@ -6,6 +6,10 @@
 
 namespace mr::report {
 
+// Returns text that stands for itself between tags and in quoted attributes. Control characters and marks that change
+// the direction of text become spaces.
+std::string EscapeHtml(std::string_view text);
+
 // Returns the page with this document in it. title: of the browser's window; any bytes. document: JSON.
 std::string ReportPage(std::string_view title, std::string_view document);
 

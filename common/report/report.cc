@@ -35,14 +35,13 @@ std::vector<size_t> Sample(const std::vector<size_t>& elements, size_t most) {
 class Selection {
  public:
   explicit Selection(const Report& report) : place_(report.timeline.attempts().size(), SIZE_MAX) {
-    std::set<size_t> critical;
-    for (const Segment& s : report.path.segments) critical.insert(s.attempt);
+    for (const Segment& s : report.path.segments) critical_.insert(s.attempt);
     const std::vector<Interval>& all = report.timeline.attempts();
     std::vector<size_t> classes[4];  // in the order of their rank
     for (size_t i = 0; i < all.size(); ++i) {
       const AttemptStatus& status = *all[i].status;
       const bool usual = status.cause == CauseName(Cause::kFirst) && status.won;
-      classes[status.state == "failed" ? 0 : critical.contains(i) ? 1 : usual ? 3 : 2].push_back(i);
+      classes[status.state == "failed" ? 0 : Critical(i) ? 1 : usual ? 3 : 2].push_back(i);
     }
     size_t later = all.size();
     for (const std::vector<size_t>& of : classes) {
@@ -58,9 +57,11 @@ class Selection {
   const std::vector<size_t>& attempts() const { return attempts_; }
   // Returns the attempt's place in the document, or null.
   Json Place(size_t attempt) const { return Has(attempt) ? Json(place_[attempt]) : Json(nullptr); }
+  bool Critical(size_t attempt) const { return critical_.contains(attempt); }
   bool Has(size_t attempt) const { return attempt < place_.size() && place_[attempt] != SIZE_MAX; }
 
  private:
+  std::set<size_t> critical_;
   std::vector<size_t> attempts_, place_;
 };
 
@@ -214,8 +215,6 @@ Json WorkersJson(const Report& report) {
 Json AttemptsJson(const Report& report, const Selection& selection) {
   std::map<std::string, const TaskStatus*> tasks;
   for (const TaskStatus& task : report.run.tasks) tasks[task.id] = &task;
-  std::set<size_t> critical;
-  for (const Segment& s : report.path.segments) critical.insert(s.attempt);
   Json out = Json::array();
   for (const size_t i : selection.attempts()) {
     const Interval& at = report.timeline.attempts()[i];
@@ -240,7 +239,7 @@ Json AttemptsJson(const Report& report, const Selection& selection) {
                           {"input_bytes", known ? task->second->input_bytes : 0},
                           {"output_bytes", known && status.won ? task->second->output_bytes : 0},
                           {"won", status.won},
-                          {"critical", critical.contains(i)},
+                          {"critical", selection.Critical(i)},
                           {"reason", Cut(status.reason)},
                           {"message", Cut(status.message)}}));
   }

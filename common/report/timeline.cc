@@ -54,34 +54,40 @@ Timeline::Timeline(const JobRun& run) : run_(run), committed_(run.spec.stages.si
   FindInputs();
 }
 
-// Returns whether a task reads an upstream task (master/core/slices.cc divides them).
-bool Timeline::Reads(const InputSpec& input, uint32_t upstream, const TaskId& task) const {
-  if (input.kind == EdgeKind::kOneToOne) return upstream == task.task;
-  if (input.kind != EdgeKind::kManyToOne) return true;
+// Returns the upstream tasks that a task reads (master/core/slices.cc divides them); nothing for all of them.
+std::optional<std::pair<uint32_t, uint32_t>> Timeline::Range(const InputSpec& input, const TaskId& task) const {
+  if (input.kind == EdgeKind::kOneToOne) return std::pair(task.task, task.task + 1);
+  if (input.kind != EdgeKind::kManyToOne) return std::nullopt;
   const auto tasks = [this](uint32_t s) { return uint64_t{s < run_.job.stages.size() ? run_.job.stages[s].tasks : 0}; };
   const uint64_t from = tasks(input.stage), to = tasks(task.stage);
-  if (to == 0) return true;  // not known
-  return upstream >= from * task.task / to && upstream < from * (task.task + 1) / to;
+  if (to == 0 || task.task >= to) return std::nullopt;  // not known
+  return std::pair(static_cast<uint32_t>(from * task.task / to), static_cast<uint32_t>(from * (task.task + 1) / to));
 }
 
 // Finds for each attempt the upstream output that it got last.
 void Timeline::FindInputs() {
   for (Interval& at : attempts_) {
     const uint32_t stage = at.id.task.stage;
+    const auto take = [this, &at](size_t i) {
+      if (attempts_[i].ended > at.inputs || (at.input != SIZE_MAX && attempts_[i].ended <= at.ready)) return;
+      at.ready = attempts_[i].ended;
+      at.input = i;
+    };
     for (const InputSpec& input : run_.spec.stages[stage].inputs) {
       if (!input.is_edge || input.stage >= stage) continue;
-      const std::vector<size_t>& made = committed_[input.stage];
-      // Those that committed before it had all inputs, the last one first.
-      auto it = std::upper_bound(made.begin(), made.end(), std::max(at.inputs, at.launched),
-                                 [this](uint64_t by, size_t i) { return by < attempts_[i].ended; });
-      while (it != made.begin()) {
-        const Interval& upstream = attempts_[*--it];
-        if (upstream.ended <= at.ready && at.input != SIZE_MAX) break;
-        if (!Reads(input, upstream.id.task.task, at.id.task)) continue;
-        at.ready = upstream.ended;
-        at.input = *it;
-        break;
+      if (const auto range = Range(input, at.id.task)) {
+        for (uint32_t t = range->first; t < range->second; ++t) {
+          for (const size_t i : Of(input.stage, t)) {
+            if (attempts_[i].status->won) take(i);
+          }
+        }
+        continue;
       }
+      // The last output that was committed before the attempt had all its inputs.
+      const std::vector<size_t>& made = committed_[input.stage];
+      const auto after = std::upper_bound(made.begin(), made.end(), at.inputs,
+                                          [this](uint64_t by, size_t i) { return by < attempts_[i].ended; });
+      if (after != made.begin()) take(*(after - 1));
     }
   }
 }
@@ -125,16 +131,6 @@ std::vector<uint64_t> Timeline::RunTimes(uint32_t stage) const {
   for (const size_t i : committed_[stage]) times.push_back(attempts_[i].worked());
   std::sort(times.begin(), times.end());
   return times;
-}
-
-double Timeline::MeanRunning(uint64_t from, uint64_t to) const {
-  if (from >= to) return 0;
-  uint64_t slot_time = 0;
-  for (const Interval& at : attempts_) {
-    const uint64_t begin = std::max(at.launched, from), end = std::min(at.ended, to);
-    if (begin < end) slot_time += end - begin;
-  }
-  return static_cast<double>(slot_time) / static_cast<double>(to - from);
 }
 
 size_t Timeline::Find(const std::string& name) const {

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/ids.h"
@@ -42,8 +44,8 @@ std::vector<uint32_t> UpstreamOf(const StageSpec& stage);
 
 class Timeline {
  public:
-  // Cost: n log n in the attempts. `run` must outlive the timeline. Attempts that are not of this job, or of no stage
-  // of its spec, are left out.
+  // Cost: n log n in the attempts, for each input of a stage. `run` must outlive the timeline. Attempts that are not of
+  // this job, or of no stage of its spec, are left out.
   explicit Timeline(const JobRun& run);
 
   // Ordered by launch.
@@ -55,9 +57,7 @@ class Timeline {
   const std::vector<size_t>& CommittedOf(uint32_t stage) const;
   // Returns Interval::worked of the committed attempts of a stage, sorted.
   std::vector<uint64_t> RunTimes(uint32_t stage) const;
-  // Returns how many attempts ran on average between two times. 0 where from >= to.
-  double MeanRunning(uint64_t from, uint64_t to) const;
-  // Returns the slots of workers that take attempts.
+  // Returns the slots of workers that are neither lost, draining nor excluded.
   uint32_t slots() const { return slots_; }
   // Returns the attempt with this name, or SIZE_MAX.
   size_t Find(const std::string& name) const;
@@ -65,7 +65,7 @@ class Timeline {
  private:
   void Place();
   void FindInputs();
-  bool Reads(const InputSpec& input, uint32_t upstream, const TaskId& task) const;
+  std::optional<std::pair<uint32_t, uint32_t>> Range(const InputSpec& input, const TaskId& task) const;
 
   const JobRun& run_;
   std::vector<Interval> attempts_;

@@ -171,12 +171,7 @@ std::string RenderTop(const TopShown& top, OutputForm form) {
                      " workers live, " + n(busy) + " of " + n(slots) + " slots busy; " + n(jobs.size()) + " jobs, " +
                      n(running) + " with tasks that run; " + n(top.jobs.size() - jobs.size()) + " ended\n\n";
   for (JobStatus& job : EndedJobs(top.jobs, kEndedShown)) jobs.push_back(std::move(job));
-  std::string waits;
-  for (const JobStatus& job : jobs) {
-    if (const std::string why = WhyNoneRuns(job); !why.empty()) waits += Name(job.id) + ": " + why + "\n";
-  }
-  if (!waits.empty()) waits = "\n" + waits;
-  return text + TopJobs(jobs) + waits + "\n" + RenderWorkers(top.workers, OutputForm::kTable);
+  return text + TopJobs(jobs) + WaitLines(jobs) + "\n" + RenderWorkers(top.workers, OutputForm::kTable);
 }
 
 std::string CutTo(const std::string& text, size_t rows, size_t columns) {

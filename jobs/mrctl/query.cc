@@ -18,13 +18,6 @@
 namespace mr::ctl {
 namespace {
 
-Result<JobId> JobIdOf(const std::string& text) {
-  const auto id = ParseJobId(text);
-  if (!id.has_value())
-    return WithHint(InvalidArgument("'" + text + "' is not a job id such as job_1_0001"), "mrctl jobs lists them");
-  return *id;
-}
-
 Result<int> SetJob(JobId id, const Command& command, const Settings& settings) {
   if (!command.priority && command.deadline.empty()) {
     return WithHint(InvalidArgument("there is nothing to set"), "add --priority or --deadline");
@@ -251,6 +244,13 @@ Result<int> ShowWorkers(const Command& command, const Settings& settings) {
 
 void Say(const Settings& settings, const std::string& line) {
   if (!settings.quiet && settings.form == OutputForm::kTable) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+Result<JobId> JobIdOf(const std::string& text) {
+  const auto id = ParseJobId(text);
+  if (!id.has_value())
+    return WithHint(InvalidArgument("'" + text + "' is not a job id such as job_1_0001"), "mrctl jobs lists them");
+  return *id;
 }
 
 Result<WorkerId> WorkerIdOf(const std::string& text) {

@@ -75,6 +75,14 @@ std::vector<std::string> ExtraAttempts(const JobStatus& job) {
 
 std::string WhyNoneRuns(const JobStatus& job) { return job.waits.empty() ? "" : job.waits.front(); }
 
+std::string WaitLines(const std::vector<JobStatus>& jobs) {
+  std::string lines;
+  for (const JobStatus& job : jobs) {
+    if (const std::string why = WhyNoneRuns(job); !why.empty()) lines += Name(job.id) + ": " + why + "\n";
+  }
+  return lines.empty() ? "" : "\n" + lines;
+}
+
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form) {
   if (form != OutputForm::kTable) return JsonJobs(jobs, form);
   Table table({"ID", "NAME", "STATE", "TASKS", "RUNNING", "ELAPSED", "SUBMITTED", "OUTPUT"});
@@ -84,11 +92,7 @@ std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form) {
                std::to_string(Sum(j, &StageStatus::running)), Elapsed(j.elapsed_us), DateTime(j.submitted_unix_ms),
                Dash(j.output_uri)});
   }
-  std::string waits;
-  for (const JobStatus& j : jobs) {
-    if (const std::string why = WhyNoneRuns(j); !why.empty()) waits += Name(j.id) + ": " + why + "\n";
-  }
-  return table.Text() + (waits.empty() ? "" : "\n" + waits);
+  return table.Text() + WaitLines(jobs);
 }
 
 std::string RenderStages(const JobStatus& job, OutputForm form) {

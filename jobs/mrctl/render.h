@@ -62,6 +62,8 @@ std::string SkewHint(const JobStatus& job, const std::string& prefix);
 
 // Returns why a job runs nothing although it could; empty while some of its tasks run.
 std::string WhyNoneRuns(const JobStatus& job);
+// Returns that of each such job in a line of its own, after an empty line; empty if there are none.
+std::string WaitLines(const std::vector<JobStatus>& jobs);
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form);
 std::string RenderJob(const JobStatus& job, OutputForm form);
 // Returns a chart of guaranteed slots and of the expected end over time, 80 columns wide; "" without points.

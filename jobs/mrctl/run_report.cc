@@ -12,16 +12,14 @@ namespace mr::ctl {
 Result<int> RunReport(const Command& command, const Settings& settings) {
   if (command.args.size() != 1) return InvalidArgument("report takes one job id");
   const std::string& name = command.args[0];
-  const auto id = ParseJobId(name);
-  if (!id)
-    return WithHint(InvalidArgument("'" + name + "' is not a job id such as job_1_0001"), "mrctl jobs lists them");
+  MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(name));
   const bool page = settings.form == OutputForm::kTable;
   if (page && isatty(STDOUT_FILENO) == 1) {
     return WithHint(InvalidArgument("a report is a page for a browser, not for a terminal"),
                     "mrctl report " + name + " > " + name + ".html");
   }
   Client client(settings.master);
-  MR_ASSIGN_OR_RETURN(const report::JobRun run, ReadRun(client, *id));
+  MR_ASSIGN_OR_RETURN(const report::JobRun run, ReadRun(client, id));
   Print(page ? PageOf(run) : report::ReportJson(report::Report(run)));
   return kExitOk;
 }

@@ -9,21 +9,18 @@ namespace mr::ctl {
 // The result is JSON for every -o.
 Result<int> RunTrace(const Command& command, const Settings& settings) {
   if (command.args.size() != 1) return InvalidArgument("trace takes one job id");
-  const auto id = ParseJobId(command.args[0]);
-  if (!id)
-    return WithHint(InvalidArgument("'" + command.args[0] + "' is not a job id such as job_1_0001"),
-                    "mrctl jobs lists them");
+  MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(command.args[0]));
   Client client(settings.master);
-  MR_ASSIGN_OR_RETURN(const JobHistory history, client.History(*id));
+  MR_ASSIGN_OR_RETURN(const JobHistory history, client.History(id));
   // Reasons of a job that ended long ago are no longer kept; the times of its attempts may be.
-  auto attempts = client.Attempts(*id);
+  auto attempts = client.Attempts(id);
   if (!attempts.ok() && attempts.status().code() != Code::kNotFound) return attempts.status();
-  auto decisions = client.Decisions(*id);
+  auto decisions = client.Decisions(id);
   if (!decisions.ok() && decisions.status().code() != Code::kNotFound) return decisions.status();
   MR_ASSIGN_OR_RETURN(const auto workers, client.Workers());
   MR_ASSIGN_OR_RETURN(
       const std::string trace,
-      TraceJson(*id, history.head + history.text, attempts.ok() ? *attempts : std::vector<AttemptStatus>(),
+      TraceJson(id, history.head + history.text, attempts.ok() ? *attempts : std::vector<AttemptStatus>(),
                 decisions.ok() ? *decisions : std::vector<DecisionStatus>(), workers));
   Print(trace);
   return kExitOk;

@@ -44,10 +44,7 @@ Result<UniqueFd> Unnamed(const std::string& text) {
 
 Result<int> RunWhatif(const Command& command, const Settings& settings) {
   if (command.args.size() != 1) return InvalidArgument("whatif takes one job id");
-  const auto id = ParseJobId(command.args[0]);
-  if (!id)
-    return WithHint(InvalidArgument("'" + command.args[0] + "' is not a job id such as job_1_0001"),
-                    "mrctl jobs lists them");
+  MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(command.args[0]));
   const WhatifOptions& o = command.whatif;
   if (o.scheduler.empty() && o.workers == 0 && o.slots == 0) {
     return WithHint(InvalidArgument("there is nothing to change"), "add --scheduler, --workers or --slots");
@@ -55,7 +52,7 @@ Result<int> RunWhatif(const Command& command, const Settings& settings) {
   std::string history;
   {
     Client client(settings.master);
-    MR_ASSIGN_OR_RETURN(history, FetchHistory(client, *id));
+    MR_ASSIGN_OR_RETURN(history, FetchHistory(client, id));
   }
   std::vector<std::string> argv = {"replay", "-", "--job", command.args[0]};
   if (!o.scheduler.empty()) argv.insert(argv.end(), {"--scheduler", o.scheduler});

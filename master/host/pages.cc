@@ -3,25 +3,11 @@
 #include <map>
 
 #include "common/base/text.h"
+#include "common/report/page.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
 namespace {
-
-std::string Escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return out;
-}
 
 const JobState kStates[] = {JobState::kPending, JobState::kRunning, JobState::kCommitting, JobState::kSucceeded,
                             JobState::kFailed,  JobState::kKilling, JobState::kKilled};
@@ -126,8 +112,9 @@ std::string Pages::StatusPage() {
       "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em}"
       "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .8em .3em 0;"
       "border-bottom:1px solid #ddd}td.n{text-align:right}</style><h1>Paceline</h1>";
-  out += "<p>Epoch " + std::to_string(driver_.epoch()) + ", policies " + Escaped(options_.policies) + ".</p>";
-  if (driver_.InLossMode()) out += "<p><b>Safe mode:</b> " + Escaped(safe_mode_.Words()) + ".</p>";
+  out +=
+      "<p>Epoch " + std::to_string(driver_.epoch()) + ", policies " + report::EscapeHtml(options_.policies) + ".</p>";
+  if (driver_.InLossMode()) out += "<p><b>Safe mode:</b> " + report::EscapeHtml(safe_mode_.Words()) + ".</p>";
   out += "<h2>Jobs</h2><table><tr><th>Job<th>Name<th>State<th>Stages<th>Output";
   size_t rows = 0;
   auto& jobs = core_.jobs().jobs();
@@ -139,13 +126,14 @@ std::string Pages::StatusPage() {
                 std::to_string(core_.attempts().Counts(job, static_cast<uint32_t>(s)).done) + "/" +
                 std::to_string(job.plan.stages[s].tasks);
     }
-    out += "<tr><td>" + Name(job.id) + "<td>" + Escaped(job.spec.name) + "<td>" + Word(ShownState(job)) + "<td>" +
-           Escaped(stages) + "<td>" + Escaped(job.spec.output_uri);
+    out += "<tr><td>" + Name(job.id) + "<td>" + report::EscapeHtml(job.spec.name) + "<td>" + Word(ShownState(job)) +
+           "<td>" + report::EscapeHtml(stages) + "<td>" + report::EscapeHtml(job.spec.output_uri);
   }
   out += "</table><h2>Workers</h2><table><tr><th>Worker<th>Address<th>Rack<th>Slots<th>State";
   for (const auto& [id, worker] : core_.workers().all()) {
-    out += "<tr><td>" + Name(id) + "<td>" + Escaped(worker.info.address) + "<td>" + Escaped(worker.info.rack) + "<td>" +
-           std::to_string(worker.info.slots.total) + "<td>" + worker.Word();
+    out += "<tr><td>" + Name(id) + "<td>" + report::EscapeHtml(worker.info.address) + "<td>" +
+           report::EscapeHtml(worker.info.rack) + "<td>" + std::to_string(worker.info.slots.total) + "<td>" +
+           worker.Word();
   }
   return out + "</table>";
 }

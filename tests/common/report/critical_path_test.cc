@@ -210,6 +210,16 @@ TEST(CriticalPathTest, TimesThatContradictEachOtherLeaveNoGap) {
   Path(b.run());
 }
 
+// The second attempt of the map has no length, and each of the two could follow from the other.
+TEST(CriticalPathTest, AttemptsWithoutLengthDoNotNameEachOtherForEver) {
+  RunBuilder b;
+  b.Workers(1, 4).Stage("map", {}).Stage("sum", {0}).Elapsed(400);
+  b.Add({.stage = 0, .launched = 100, .started = 110, .ended = 400});
+  b.Add({.stage = 1, .launched = 100, .started = 110, .inputs = 400, .ended = 400});
+  b.Add({.stage = 0, .launched = 400, .started = 400, .ended = 400, .cause = "retry", .number = 2});
+  Path(b.run());
+}
+
 TEST(CriticalPathTest, AStageThatReadsItselfOrALaterOneReadsNothing) {
   RunBuilder b = TwoStages();
   b.Add({.stage = 1, .task = 0, .launched = 410, .started = 420, .inputs = 1000, .ended = 1000});

@@ -28,16 +28,6 @@ TEST(TimelineTest, AttemptsThatOverlapStandInLanesOfTheirOwn) {
   EXPECT_EQ(timeline.slots(), 4u);
 }
 
-TEST(TimelineTest, MeanRunningCountsPartsOfAttempts) {
-  RunBuilder b;
-  b.Workers(1, 2).Stage("map", {}).Elapsed(100);
-  b.Add({.task = 0, .launched = 0, .ended = 50}).Add({.task = 1, .launched = 25, .ended = 75});
-  const Timeline timeline(b.run());
-  EXPECT_DOUBLE_EQ(timeline.MeanRunning(0, 100'000), 1);
-  EXPECT_DOUBLE_EQ(timeline.MeanRunning(25'000, 50'000), 2);
-  EXPECT_DOUBLE_EQ(timeline.MeanRunning(50'000, 50'000), 0);
-}
-
 TEST(TimelineTest, AttemptsOfOtherJobsAndStagesAreLeftOut) {
   RunBuilder b;
   b.Workers(1, 2).Stage("map", {}).Elapsed(100);
