@@ -28,6 +28,16 @@ TEST(TimelineTest, AttemptsThatOverlapStandInLanesOfTheirOwn) {
   EXPECT_EQ(timeline.slots(), 4u);
 }
 
+// The first reduce was launched early, the second one when its input was there.
+TEST(TimelineTest, RunTimesLeaveOutTheWaitForOutputs) {
+  RunBuilder b;
+  b.Workers(1, 3).Stage("map", {}).Stage("sum", {0}).Elapsed(100);
+  b.Add({.stage = 0, .launched = 1, .started = 2, .ended = 50});
+  b.Add({.stage = 1, .task = 0, .launched = 10, .started = 11, .inputs = 60, .ended = 80});
+  b.Add({.stage = 1, .task = 1, .launched = 55, .started = 56, .inputs = 65, .ended = 95});
+  EXPECT_THAT(Timeline(b.run()).RunTimes(1), ElementsAre(30'000u, 40'000u));
+}
+
 TEST(TimelineTest, AttemptsOfOtherJobsAndStagesAreLeftOut) {
   RunBuilder b;
   b.Workers(1, 2).Stage("map", {}).Elapsed(100);
