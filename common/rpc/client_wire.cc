@@ -196,7 +196,21 @@ void ToWire(const mr::JournalStatus& status, JournalStatus::Builder out) { Write
 
 static TaskLetter LetterOf(uint8_t letter) { return letter == 'r' ? TaskLetter::kReduce : TaskLetter::kMap; }
 
+// A task's or attempt's name has its letter after the fourth underscore.
+static uint8_t LetterIn(const std::string& name) {
+  size_t at = 0;
+  for (int underscores = 0; underscores < 4; ++underscores) at = name.find('_', at) + 1;  // 0 behind the last
+  return static_cast<uint8_t>(name.substr(at, 2) == "r_" ? TaskLetter::kReduce : TaskLetter::kMap);
+}
+
+// A task has the name of its attempts without their numbers.
+static mr::TaskId TaskIn(const std::string& name) {
+  if (!name.starts_with("task_")) return {};
+  return ParseAttemptId("attempt_" + name.substr(5) + "_1").value_or(mr::AttemptId{}).task;
+}
+
 static std::string WorkerName(uint32_t id) { return id == 0 ? "" : Name(WorkerId{id}); }
+static uint32_t WorkerIn(const std::string& name) { return ParseWorkerId(name).value_or(WorkerId{}).value; }
 
 mr::TaskStatus FromWire(mr::JobId job, TaskStatus::Reader in) {
   mr::TaskStatus s;
@@ -211,6 +225,21 @@ mr::TaskStatus FromWire(mr::JobId job, TaskStatus::Reader in) {
   s.output_bytes = in.getOutputBytes();
   s.output_records = in.getOutputRecords();
   return s;
+}
+
+void ToWire(const mr::TaskStatus& s, TaskStatus::Builder out) {
+  out.setStage(s.stage);
+  out.setTask(TaskIn(s.id).task);
+  out.setLetter(LetterIn(s.id));
+  out.setState(s.state.c_str());
+  out.setAttempts(s.attempts);
+  out.setGeneration(s.generation);
+  out.setWorker(WorkerIn(s.worker));
+  auto replicas = out.initReplicas(static_cast<unsigned>(s.replicas.size()));
+  for (unsigned i = 0; i < replicas.size(); ++i) replicas.set(i, WorkerIn(s.replicas[i]));
+  out.setInputBytes(s.input_bytes);
+  out.setOutputBytes(s.output_bytes);
+  out.setOutputRecords(s.output_records);
 }
 
 mr::AttemptStatus FromWire(AttemptStatus::Reader in) {
@@ -232,6 +261,26 @@ mr::AttemptStatus FromWire(AttemptStatus::Reader in) {
   s.won = in.getWon();
   s.failure = in.getFailure().cStr();
   return s;
+}
+
+void ToWire(const mr::AttemptStatus& s, AttemptStatus::Builder out) {
+  ToWire(ParseAttemptId(s.id).value_or(mr::AttemptId{}), out.initId());
+  out.setLetter(LetterIn(s.id));
+  out.setState(s.state.c_str());
+  out.setCause(s.cause.c_str());
+  out.setWorker(WorkerIn(s.worker));
+  out.setProgress(s.progress);
+  out.setRanUs(s.ran_us);
+  out.setMessage(s.message.c_str());
+  out.setReason(s.reason.c_str());
+  out.setLaunchedUs(s.launched_us);
+  out.setStartedUs(s.started_us);
+  out.setInputsUs(s.inputs_us);
+  out.setSortUs(s.sort_us);
+  out.setReduceUs(s.reduce_us);
+  out.setEndedUs(s.ended_us);
+  out.setWon(s.won);
+  out.setFailure(s.failure.c_str());
 }
 
 mr::WorkerStatus FromWire(WorkerStatus::Reader in) {
@@ -256,8 +305,37 @@ mr::WorkerStatus FromWire(WorkerStatus::Reader in) {
   return s;
 }
 
+void ToWire(const mr::WorkerStatus& s, WorkerStatus::Builder out) {
+  out.setId(WorkerIn(s.id));
+  out.setName(s.name.c_str());
+  out.setAddress(s.address.c_str());
+  out.setRack(s.rack.c_str());
+  out.setState(s.state.c_str());
+  out.setSlots(s.slots);
+  out.setBusy(s.busy);
+  out.setIncarnation(s.incarnation);
+  auto labels = out.initLabels(static_cast<unsigned>(s.labels.size()));
+  for (unsigned i = 0; i < labels.size(); ++i) labels.set(i, s.labels[i].c_str());
+  out.setBlocks(s.blocks);
+  out.setUsedBytes(s.used_bytes);
+  out.setCapacityBytes(s.capacity_bytes);
+  out.setPid(s.pid);
+  out.setMemoryBytes(s.memory_bytes);
+  out.setReportsGivenUp(s.reports_given_up);
+  out.setWrongOutputs(s.wrong_outputs);
+  out.setSafeToStop(s.safe_to_stop);
+}
+
 mr::DecisionStatus FromWire(Decision::Reader in) {
   return {in.getAtUs(), in.getWhat().cStr(), in.getAttempt().cStr(), WorkerName(in.getWorker()), in.getReason().cStr()};
+}
+
+void ToWire(const mr::DecisionStatus& s, Decision::Builder out) {
+  out.setAtUs(s.at_us);
+  out.setWhat(s.what.c_str());
+  out.setAttempt(s.attempt.c_str());
+  out.setWorker(WorkerIn(s.worker));
+  out.setReason(s.reason.c_str());
 }
 
 mr::CounterValue FromWire(CounterValue::Reader in) { return ReadWire<mr::CounterValue>(in); }

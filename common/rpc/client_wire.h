@@ -19,11 +19,15 @@ void ToWire(const mr::DrainStatus& status, DrainStatus::Builder out);
 mr::JournalStatus FromWire(JournalStatus::Reader in);
 void ToWire(const mr::JournalStatus& status, JournalStatus::Builder out);
 
-// Rows of lists. The master writes them itself.
+// Rows of lists. A row names tasks, attempts and workers; a name that is none of these is left out of the message.
 mr::TaskStatus FromWire(mr::JobId job, TaskStatus::Reader in);
+void ToWire(const mr::TaskStatus& status, TaskStatus::Builder out);
 mr::AttemptStatus FromWire(AttemptStatus::Reader in);
+void ToWire(const mr::AttemptStatus& status, AttemptStatus::Builder out);
 mr::WorkerStatus FromWire(WorkerStatus::Reader in);
+void ToWire(const mr::WorkerStatus& status, WorkerStatus::Builder out);
 mr::DecisionStatus FromWire(Decision::Reader in);
+void ToWire(const mr::DecisionStatus& status, Decision::Builder out);
 
 mr::CounterValue FromWire(CounterValue::Reader in);
 void ToWire(const mr::CounterValue& counter, CounterValue::Builder out);

@@ -72,9 +72,12 @@ struct HttpServer::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
   kj::AsyncIoContext& io;
   kj::Timer& timer;
   std::vector<std::pair<std::string, Page>> routes;  // few, in the order in which the 404 lists them
+  Site site;
   const HttpLimits limits;
   const LogLine log;
-  kj::HttpHeaderTable table;
+  kj::HttpHeaderTable::Builder headers;
+  const kj::HttpHeaderId origin, fetch_site, if_none_match, accept_encoding;
+  const kj::Own<kj::HttpHeaderTable> table;
   kj::HttpServer server;
   std::list<Connection> open;
   HttpCounts counts;
@@ -93,7 +96,12 @@ struct HttpServer::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
         timer(i.provider->getTimer()),
         limits(l),
         log(std::move(lines)),
-        server(timer, table, *this, Settings()),
+        origin(headers.add("Origin")),
+        fetch_site(headers.add("Sec-Fetch-Site")),
+        if_none_match(headers.add("If-None-Match")),
+        accept_encoding(headers.add("Accept-Encoding")),
+        table(headers.build()),
+        server(timer, *table, *this, Settings()),
         tasks(*this) {
     tasks.add(SweepForEver());
   }
@@ -139,22 +147,37 @@ struct HttpServer::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
     });
   }
 
-  kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders&, kj::AsyncInputStream&,
-                            Response& response) override {
+  kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders& sent,
+                            kj::AsyncInputStream&, Response& response) override {
     if (method != kj::HttpMethod::GET && method != kj::HttpMethod::HEAD) {
       return Send(response, false, {405, "only GET here\n"});
     }
-    const std::string_view asked(url.begin(), url.size());
-    return PageAt(asked.substr(0, asked.find('?')))
-        .then([this, &response, head = method == kj::HttpMethod::HEAD](HttpReply reply) {
-          return Send(response, head, std::move(reply));
-        });
+    const auto value = [&sent](kj::HttpHeaderId id) -> std::string {
+      KJ_IF_MAYBE (text, sent.get(id)) {
+        return text->cStr();
+      }
+      return "";
+    };
+    HttpRequest asked;
+    const std::string_view whole(url.begin(), url.size());
+    const size_t mark = whole.find('?');
+    asked.path = whole.substr(0, mark);
+    if (mark != std::string_view::npos) asked.query = whole.substr(mark + 1);
+    asked.host = value(kj::HttpHeaderId::HOST);
+    asked.origin = value(origin);
+    asked.fetch_site = value(fetch_site);
+    asked.if_none_match = value(if_none_match);
+    asked.gzip = value(accept_encoding).find("gzip") != std::string::npos;
+    return PageAt(asked).then([this, &response, head = method == kj::HttpMethod::HEAD](HttpReply reply) {
+      return Send(response, head, std::move(reply));
+    });
   }
 
-  kj::Promise<HttpReply> PageAt(std::string_view path) {
+  kj::Promise<HttpReply> PageAt(const HttpRequest& asked) {
     for (const auto& [at, page] : routes) {
-      if (at == path) return page();
+      if (at == asked.path) return page();
     }
+    if (site) return site(asked);
     std::string list;
     for (size_t i = 0; i < routes.size(); ++i) {
       list += (i == 0 ? "" : i + 1 == routes.size() ? " and " : ", ") + routes[i].first;
@@ -165,6 +188,9 @@ struct HttpServer::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
   static const char* Word(unsigned status) {
     switch (status) {
       case 200: return "OK";
+      case 304: return "Not Modified";
+      case 400: return "Bad Request";
+      case 403: return "Forbidden";
       case 404: return "Not Found";
       case 405: return "Method Not Allowed";
       case 503: return "Service Unavailable";
@@ -173,13 +199,22 @@ struct HttpServer::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
   }
 
   kj::Promise<void> Send(Response& response, bool head, HttpReply reply) {
-    kj::HttpHeaders headers(table);
-    headers.set(kj::HttpHeaderId::CONTENT_TYPE, kj::str(reply.content_type.c_str()));
-    auto stream = response.send(reply.status, Word(reply.status), headers, reply.body.size());
-    if (head) return kj::READY_NOW;
-    auto body = kj::heap<std::string>(std::move(reply.body));
+    kj::HttpHeaders out(*table);
+    out.set(kj::HttpHeaderId::CONTENT_TYPE, kj::str(reply.content_type.c_str()));
+    for (const auto& [name, value] : reply.headers) out.add(kj::str(name.c_str()), kj::str(value.c_str()));
+    if (reply.stream) {
+      auto stream = response.send(reply.status, Word(reply.status), out);
+      if (head) return kj::READY_NOW;
+      auto writes = kj::heap<std::function<kj::Promise<void>(kj::AsyncOutputStream&)>>(std::move(reply.stream));
+      auto written = (*writes)(*stream);
+      return written.attach(kj::mv(stream), kj::mv(writes));
+    }
+    auto body = reply.shared_body != nullptr ? std::move(reply.shared_body)
+                                             : std::make_shared<const std::string>(std::move(reply.body));
+    auto stream = response.send(reply.status, Word(reply.status), out, body->size());
+    if (head || body->empty()) return kj::READY_NOW;
     auto written = stream->write(body->data(), body->size());
-    return written.attach(kj::mv(stream), kj::mv(body));
+    return written.attach(kj::mv(stream), std::move(body));
   }
 };
 
@@ -188,6 +223,8 @@ HttpServer::HttpServer(kj::AsyncIoContext& io, HttpLimits limits, LogLine log)
 HttpServer::~HttpServer() = default;
 
 void HttpServer::Route(const std::string& path, Page page) { impl_->routes.emplace_back(path, std::move(page)); }
+
+void HttpServer::SetSite(Site site) { impl_->site = std::move(site); }
 
 HttpCounts HttpServer::counts() const {
   HttpCounts counts = impl_->counts;

@@ -1,10 +1,13 @@
-// A daemon's HTTP server: GET and HEAD of a few pages, with limits for connections and time. Thread: a KJ loop.
+// A daemon's HTTP server: GET and HEAD of pages, with limits for connections and time. Thread: a KJ loop.
 #pragma once
 
 #include <kj/async-io.h>
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/base/time.h"
@@ -12,10 +15,22 @@
 
 namespace mr::rpc {
 
+// What a page may want to know of a request. Headers are as they were sent; empty: absent.
+struct HttpRequest {
+  std::string path, query;  // of the URL, before and after its first '?'; not decoded
+  std::string host, origin, fetch_site, if_none_match;
+  bool gzip = false;  // the peer accepts this encoding
+};
+
 struct HttpReply {
   unsigned status = 200;
   std::string body;
   std::string content_type = "text/plain; charset=utf-8";
+  std::vector<std::pair<std::string, std::string>> headers;  // names and values without line ends
+  std::shared_ptr<const std::string> shared_body;            // sent in place of `body` unless null
+  // Writes the body piece by piece, in place of `body`. The connection stays open until its promise is fulfilled, or
+  // until the peer takes bytes too slowly.
+  std::function<kj::Promise<void>(kj::AsyncOutputStream&)> stream;
 };
 
 struct HttpLimits {
@@ -36,12 +51,15 @@ class HttpServer {
  public:
   // Makes the page. Called on the loop; must not block.
   using Page = std::function<kj::Promise<HttpReply>()>;
+  using Site = std::function<kj::Promise<HttpReply>(const HttpRequest&)>;
 
   explicit HttpServer(kj::AsyncIoContext& io, HttpLimits limits = {}, LogLine log = nullptr);
   ~HttpServer();
   // Serves a page under a path, which has no query. Other paths get 404 with the list of pages. Requires: before
   // Listen.
   void Route(const std::string& path, Page page);
+  // Answers all other paths, in place of the 404. Requires: before Listen.
+  void SetSite(Site site);
   // Binds and starts to accept; port 0 = any. Returns the port in use, or the reason why there is none.
   kj::Promise<Result<uint16_t>> Listen(const std::string& address, uint16_t port);
   HttpCounts counts() const;

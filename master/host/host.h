@@ -26,6 +26,7 @@
 #include "master/host/output_probes.h"
 #include "master/host/pages.h"
 #include "master/host/reports.h"
+#include "master/host/rows.h"
 #include "master/host/safe_mode.h"
 #include "master/host/service_parts.h"
 #include "master/host/sessions.h"
@@ -96,6 +97,7 @@ class Host {
   InputPins pins_;
   Libraries libraries_;
   DrainReader drains_;
+  Rows rows_;
   Lists lists_;
   WhyReader why_;
   JobEnds job_ends_;

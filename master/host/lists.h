@@ -3,13 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "master/core/master_core.h"
-#include "master/host/drain_status.h"
 #include "master/host/host_clock.h"
 #include "master/host/job_reader.h"
+#include "master/host/rows.h"
 #include "schema/client.capnp.h"
 
 namespace mr::master {
@@ -17,7 +19,7 @@ namespace mr::master {
 // Thread: the master's. Errors of all: kNotFound; kRejected: the job ended so long ago that only its summary is kept.
 class Lists {
  public:
-  Lists(MasterCore& core, HostClock& clock, const JobReader& reader, DrainReader& drains, uint64_t cluster_id);
+  Lists(MasterCore& core, HostClock& clock, const JobReader& reader, Rows& rows, uint64_t cluster_id);
 
   void FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder out);
   Status FillJob(JobId job, rpc::MasterForClient::JobResults::Builder out);
@@ -38,8 +40,9 @@ class Lists {
   MasterCore& core_;
   HostClock& clock_;
   const JobReader& reader_;
-  DrainReader& drains_;
+  Rows& rows_;
   const uint64_t cluster_id_;
+  std::pair<JobId, std::vector<CounterValue>> counted_;  // of the answer whose pages are being fetched
 };
 
 }  // namespace mr::master

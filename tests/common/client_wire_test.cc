@@ -82,5 +82,48 @@ TEST(ClientWireTest, QueuesDrainsAndTheJournalArriveAsTheyWereSent) {
   EXPECT_EQ(Arrived<rpc::JournalStatus>(journal), journal);
 }
 
+TEST(ClientWireTest, RowsOfListsArriveAsTheyWereSent) {
+  const JobId job{1, 2};
+  TaskStatus task;
+  task.id = Name(TaskId{job, 3, 4}, TaskLetter::kReduce);
+  task.state = "running";
+  task.worker = "w5";
+  task.replicas = {"w6", "w7"};
+  task.stage = 3;
+  task.attempts = 8;
+  task.generation = 9;
+  task.input_bytes = 10;
+  task.output_bytes = 11;
+  task.output_records = 12;
+  capnp::MallocMessageBuilder message;
+  rpc::ToWire(task, message.initRoot<rpc::TaskStatus>());
+  EXPECT_EQ(rpc::FromWire(job, message.getRoot<rpc::TaskStatus>().asReader()), task);
+
+  AttemptStatus attempt;
+  attempt.id = Name(AttemptId{{job, 3, 4}, 5}, TaskLetter::kReduce);
+  attempt.state = "failed";
+  attempt.cause = "clone";
+  attempt.worker = "w6";
+  attempt.message = "message";
+  attempt.reason = "reason";
+  attempt.progress = .5;
+  attempt.ran_us = 7;
+  attempt.launched_us = 8;
+  attempt.started_us = 9;
+  attempt.ended_us = 10;
+  attempt.inputs_us = 11;
+  attempt.sort_us = 12;
+  attempt.reduce_us = 13;
+  attempt.won = true;
+  attempt.failure = "user";
+  EXPECT_EQ(Arrived<rpc::AttemptStatus>(attempt), attempt);
+
+  WorkerStatus worker{"w1", "name", "host:1", "rack", "live", 2, 3, 4, 5, 6, 7, 8, 9, 10, {"a", "b"}, 11, true};
+  EXPECT_EQ(Arrived<rpc::WorkerStatus>(worker), worker);
+
+  const DecisionStatus decision{1, "launched", attempt.id, "w2", "reason"};
+  EXPECT_EQ(Arrived<rpc::Decision>(decision), decision);
+}
+
 }  // namespace
 }  // namespace mr
