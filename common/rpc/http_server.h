@@ -15,7 +15,7 @@
 
 namespace mr::rpc {
 
-// What a page may want to know of a request. Headers are as they were sent; empty: absent.
+// The parts of a request that pages use. Headers are as they were sent; empty: absent.
 struct HttpRequest {
   std::string path, query;  // of the URL, before and after its first '?'; not decoded
   std::string host, origin, fetch_site, if_none_match;
