@@ -1,11 +1,18 @@
-// Builds elements from hostile text, and replaces content without losing focus or scroll positions.
+// Builds elements from hostile text.
 
 const kSvg = "http://www.w3.org/2000/svg";
+const handlers = new WeakMap();  // per element: its handlers by event type, so that patch() can replace them
+
+function listen(node, type, handler) {
+  if (!handlers.has(node)) handlers.set(node, {});
+  handlers.get(node)[type] = handler;
+  node.addEventListener(type, (event) => handlers.get(node)[type](event));
+}
 
 function build(node, props, kids) {
   for (const [name, value] of Object.entries(props || {})) {
     if (value == null || value === false) continue;
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    if (name.startsWith("on")) listen(node, name.slice(2), value);
     else if (name === "style") Object.entries(value).forEach(([k, v]) => node.style.setProperty(k, v));
     else node.setAttribute(name, value === true ? "" : visible(value));
   }
@@ -55,30 +62,6 @@ function sign(text) {
   return el("span", {"aria-hidden": "true", class: "sign"}, text);
 }
 
-const filled = new WeakMap();
-
-// Replaces the children of `node` by what `make` returns if `data` has changed since the last call. Keeps the focus,
-// open details and scroll positions of elements that have a data-key.
-function refill(node, data, make) {
-  const key = JSON.stringify(data);
-  if (filled.get(node) === key) return;
-  filled.set(node, key);
-  const active = document.activeElement;
-  const focus = active && active !== node && node.contains(active) ? active.dataset.key : null;
-  const kept = new Map();
-  for (const n of node.querySelectorAll("[data-key]")) {
-    kept.set(n.dataset.key, {open: n.open, top: n.scrollTop, left: n.scrollLeft});
-  }
-  node.replaceChildren();
-  add(node, make());
-  for (const n of node.querySelectorAll("[data-key]")) {
-    const was = kept.get(n.dataset.key);
-    if (was && n.tagName === "DETAILS") n.open = was.open;
-    if (was && (was.top || was.left)) n.scrollTo(was.left, was.top);
-    if (focus != null && n.dataset.key === focus) n.focus({preventScroll: true});
-  }
-}
-
 function section(id, title, ...kids) {
   return el("section", {id, "aria-labelledby": id + "-title"}, el("h2", {id: id + "-title"}, title), ...kids);
 }
@@ -89,15 +72,21 @@ function terms(rows, className) {
       .map(([term, value, title]) => el("div", null, el("dt", null, term), el("dd", {title}, value))));
 }
 
-// A plain table. columns: [title, is numeric]; rows: lists of cells, each a text, a node or [content, title].
-function plainTable(caption, columns, rows) {
+// A plain table. columns: [title, is numeric]; rows: lists of cells; keys: per row a data-key, for rows with links or
+// buttons that may move.
+function plainTable(caption, columns, rows, keys) {
   return el("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": caption, "data-key": "t:" + caption},
       el("table", null, el("caption", {class: "unseen"}, caption),
           el("thead", null, el("tr", null,
               columns.map(([title, numeric]) => el("th", {scope: "col", class: numeric && "number"}, title)))),
-          el("tbody", null, rows.map((cells) => el("tr", null, cells.map((cell, i) => {
-            const [content, title] = Array.isArray(cell) ? cell : [cell, null];
-            return i === 0 ? el("th", {scope: "row", title}, content) :
-                el("td", {class: columns[i][1] && "number", title}, content);
-          }))))));
+          el("tbody", null, rows.map((cells, i) => tableRow(columns, cells, keys && keys[i])))));
+}
+
+// cells: each a text, a node or [content, title]
+function tableRow(columns, cells, key) {
+  return el("tr", {"data-key": key}, cells.map((cell, i) => {
+    const [content, title] = Array.isArray(cell) ? cell : [cell, null];
+    return i === 0 ? el("th", {scope: "row", title}, content) :
+      el("td", {class: columns[i][1] && "number", title}, content);
+  }));
 }

@@ -4,8 +4,9 @@ const kGridRow = 27;  // pixels, as in the style sheet
 const kPrintedRows = 100;
 
 // columns: [{id, title, width in characters, numeric, sort(row), cell(row), exact(row)}]. key(row) identifies a row.
-// pick(row): called if a row's button is used; absent if rows cannot be selected. The first column gets the button.
-function createGrid({label, columns, key, pick, sorted}) {
+// pick(row): called if a row's button is used. href(row): where a row's link leads. The first column gets the button or
+// link; without both, rows cannot be used.
+function createGrid({label, columns, key, pick, href, sorted}) {
   let rows = [];
   let shown = [];
   let order = sorted || {id: columns[0].id, down: false};
@@ -14,6 +15,7 @@ function createGrid({label, columns, key, pick, sorted}) {
   let printing = false;
   let asked = false;
   const cache = new Map();
+  const stale = new Set();  // keys of cached rows whose cells may have changed
   const before = el("tr", {"aria-hidden": "true", class: "space"});
   const after = el("tr", {"aria-hidden": "true", class: "space"});
   const tbody = el("tbody", null, before, after);
@@ -55,6 +57,10 @@ function createGrid({label, columns, key, pick, sorted}) {
     const title = c.exact ? c.exact(row) : typeof content === "string" ? content : null;
     const cls = c.numeric && "number";
     if (i > 0) return el("td", {class: cls, title}, content);
+    if (href) {
+      return el("th", {scope: "row", class: cls, title}, el("a", {href: href(row), class: "link", tabindex: "-1",
+        "data-key": `${label}:${key(row)}`}, content));
+    }
     if (!pick) return el("th", {scope: "row", class: cls, title}, content);
     return el("th", {scope: "row", class: cls, title}, button("", () => {
       active = key(row);
@@ -67,16 +73,25 @@ function createGrid({label, columns, key, pick, sorted}) {
     const first = printing ? 0 : Math.max(0, Math.min(shown.length, Math.floor(frame.scrollTop / kGridRow)) - 4);
     const last = printing ? Math.min(shown.length, kPrintedRows) :
       Math.min(shown.length, first + Math.ceil(high / kGridRow) + 8);
-    const focused = tbody.contains(document.activeElement) ? document.activeElement.closest("tr") : null;
-    const used = new Set();
+    const visibleRows = shown.slice(first, last);
+    const used = new Set(visibleRows.map(key));
+    const focused = tbody.contains(document.activeElement) ? document.activeElement : null;
+    for (const [id, tr] of cache) {
+      if (used.has(id)) continue;
+      if (tr.contains(focused)) frame.focus({preventScroll: true});
+      tr.remove();
+      cache.delete(id);
+      stale.delete(id);
+    }
     let place = before;
-    for (let i = first; i < last; i++) {
-      const id = key(shown[i]);
+    visibleRows.forEach((row, i) => {
+      const id = key(row);
       let tr = cache.get(id);
-      if (!tr) cache.set(id, tr = rowNode(shown[i]));
-      used.add(id);
-      tr.setAttribute("aria-rowindex", i + 2);
-      tr.dataset.index = i;
+      if (!tr) cache.set(id, tr = rowNode(row));
+      else if (stale.has(id)) patchKids(tr, rowNode(row));
+      stale.delete(id);
+      tr.setAttribute("aria-rowindex", first + i + 2);
+      tr.dataset.index = first + i;
       tr.classList.toggle("selected", id === selected);
       if (pick) {
         if (id === selected) tr.setAttribute("aria-current", "true");
@@ -84,23 +99,20 @@ function createGrid({label, columns, key, pick, sorted}) {
       }
       if (place.nextSibling !== tr) place.after(tr);
       place = tr;
-    }
-    for (const [id, tr] of cache) {
-      if (used.has(id)) continue;
-      if (tr === focused) frame.focus({preventScroll: true});
-      tr.remove();
-      cache.delete(id);
-    }
+    });
+    // A move takes the focus from an element.
+    if (focused && focused.isConnected && focused !== document.activeElement) focused.focus({preventScroll: true});
     before.style.height = `${first * kGridRow}px`;
     after.style.height = `${(shown.length - last) * kGridRow}px`;
     if (printing) before.style.height = after.style.height = "0px";
     table.setAttribute("aria-rowcount", shown.length + 1);
-    if (pick) {
+    if (pick || href) {
       const stop = cache.get(active) || cache.get(selected) ||
         (before.nextSibling !== after ? before.nextSibling : null);
-      cache.forEach((tr) => { tr.querySelector("button").tabIndex = tr === stop ? 0 : -1; });
+      cache.forEach((tr) => { controlOf(tr).tabIndex = tr === stop ? 0 : -1; });
     }
   };
+  const controlOf = (tr) => tr.querySelector("th > .link");
   const ask = () => {
     if (asked) return;
     asked = true;
@@ -119,30 +131,22 @@ function createGrid({label, columns, key, pick, sorted}) {
     const tr = event.target.closest("tr");
     const page = Math.max(1, Math.floor(frame.clientHeight / kGridRow) - 2);
     const moves = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -shown.length, End: shown.length};
-    if (!pick || !tr || !(event.key in moves) || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (!pick && !href || !tr || !(event.key in moves) || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     const i = Math.max(0, Math.min(shown.length - 1, Number(tr.dataset.index) + moves[event.key]));
     active = key(shown[i]);
     reveal(i);
-    cache.get(active).querySelector("button").focus({preventScroll: true});
+    controlOf(cache.get(active)).focus({preventScroll: true});
   });
   return {
     node: el("div", null, frame, note),
     setRows: (list) => {
-      // A newer report can change any cell. The row with the focus is made again, so it gets the focus back.
-      const focused = tbody.contains(document.activeElement) && document.activeElement.closest("tr");
-      const id = focused && [...cache].find(([, tr]) => tr === focused);
       const top = frame.scrollTop;
       rows = list;
-      for (const tr of cache.values()) tr.remove();
-      cache.clear();
+      for (const id of cache.keys()) stale.add(id);
       arrange();
       render();
       if (frame.scrollTop !== top) frame.scrollTop = top;
-      if (!id) return;
-      const again = cache.get(id[0]);
-      if (again && pick) again.querySelector("button").focus({preventScroll: true});
-      else frame.focus({preventScroll: true});
     },
     select: (id, scroll) => {
       selected = id;

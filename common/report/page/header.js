@@ -10,32 +10,10 @@ function stateBadge(state) {
   return el("span", {class: "badge " + tone}, sign(mark), state);
 }
 
-function themeChoice(page) {
-  const names = {auto: "System", light: "Light", dark: "Dark"};
-  const select = el("select", {onchange: () => setTheme(page, select.value)},
-      Object.entries(names).map(([value, text]) => el("option", {value, selected: value === page.theme}, text)));
-  return el("label", {class: "field"}, el("span", null, "Theme"), select);
-}
-
-function setTheme(page, theme) {
-  page.theme = theme;
-  // Storage is blocked for some file URLs and by some privacy settings. Then the choice lasts as long as the page.
-  try { localStorage.setItem("paceline-theme", theme); } catch { }
-  page.recolour();
-}
-
-function applyTheme(theme) {
-  const dark = theme === "dark" || theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches;
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
-}
-
-function savedTheme() {
-  try { return localStorage.getItem("paceline-theme") || "auto"; } catch { return "auto"; }
-}
-
-function headerSection(page) {
+// framed: the page around the report has the choice of the theme.
+function headerSection({framed}) {
   const body = el("div");
-  const node = el("header", null, body, el("div", {class: "corner"}, themeChoice(page)));
+  const node = el("header", null, body, !framed && el("div", {class: "corner"}, themeChoice()));
   const show = ({report, job}) => refill(body, [report.id, job, report.summary, report.live, report.taken_unix_ms,
     report.findings.map((f) => f.text)], () => [
     el("p", {class: "over"}, "Job report ", report.live && el("span", {class: "badge runs"}, sign("●"), "live"),

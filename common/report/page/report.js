@@ -2,21 +2,24 @@
 
 const pages = new WeakMap();
 
+const kSlice = 12;  // milliseconds that an update may take without a break, so that no frame takes 50
+
 // Renders a report below `root`. A newer report of the same job replaces the data, and keeps the selection, filters,
-// zoom, scroll positions and focus.
-function showReport(root, report) {
-  let page = pages.get(root);
-  const fresh = !page || page.model.report.id !== report.id;
-  if (fresh) pages.set(root, page = createPage(modelOf(report)));
-  else page.model = modelOf(report);
-  document.title = `${visible(report.job.name || report.id)} ${visible(report.job.state)} - Paceline job report`;
-  page.show();
+// zoom, scroll positions and focus. Settles when all is shown. framed: another page is around the report.
+async function showReport(root, report, framed) {
+  const page = pages.get(root);
+  if (page && page.model.report.id === report.id) return page.update(report);
+  const made = createPage(modelOf(report), framed);
+  pages.set(root, made);
   // Filled before it is in the document, the page is laid out once instead of once per section.
-  if (fresh) root.replaceChildren(page.node);
+  made.show();
+  root.replaceChildren(made.node);
+  made.selectLinked();
 }
 
-function createPage(model) {
-  const page = {model, theme: savedTheme(), view: {selected: null, open: false, colour: "phase", from: null, to: null}};
+function createPage(model, framed) {
+  const page = {model, framed, view: {selected: null, open: false, colour: "phase", from: null, to: null,
+    follow: false}};
   const live = el("p", {class: "unseen", "aria-live": "polite"});
   const header = headerSection(page);
   const timeline = timelineSection(page);
@@ -30,10 +33,25 @@ function createPage(model) {
     el("li", null, el("a", {href: "#" + node.id}, node.firstChild.textContent)))));
   let origin = null;  // where the focus was before it went to the details
 
-  page.show = () => each("show", page.model);
-  page.recolour = () => {
-    applyTheme(page.theme);
-    each("recolour");
+  page.show = () => {
+    document.title = titleOf(page.model);
+    each("show", page.model);
+  };
+  page.update = async (report) => {
+    const rest = () => new Promise((go) => { setTimeout(go); });
+    await rest();  // from the parsing of the report
+    let begun = performance.now();
+    const was = page.model.job.state;
+    page.model = modelOf(report);
+    document.title = titleOf(page.model);
+    if (page.model.job.state !== was) live.textContent = visible(`The job is ${page.model.job.state}.`);
+    for (const s of all) {
+      if (performance.now() - begun > kSlice) {
+        await rest();
+        begun = performance.now();
+      }
+      if (s.show) s.show(page.model);
+    }
   };
   page.filterAttempts = attempts.filter;
   // from: the section that selects. Others then scroll to the attempt. open: shows the details; focus: focuses them.
@@ -43,6 +61,7 @@ function createPage(model) {
     each("select", from);
     const a = page.model.report.attempts[page.model.byId.get(id)];
     live.textContent = a ? visible(spoken(page.model, a)) : "";
+    if (a && page.view.open) linkTo(id);
     if (!focus) return;
     if (!details.node.contains(document.activeElement)) origin = document.activeElement;
     details.focus();
@@ -52,6 +71,7 @@ function createPage(model) {
     const inside = details.node.contains(document.activeElement);
     page.view.open = false;
     details.show();
+    linkTo("");
     if (!inside) return;
     // A newer report may have replaced the element that had the focus.
     const {key} = origin ? origin.dataset : {};
@@ -60,14 +80,40 @@ function createPage(model) {
     if (back && back.isConnected && back !== document.body) back.focus({preventScroll: true});
     else timeline.focus();
   };
-  applyTheme(page.theme);
+  // Selects the attempt that the address names, or the latest attempt of the task that it names.
+  page.selectLinked = () => {
+    const id = linkedAttempt(page.model.report.attempts);
+    if (id == null) return;
+    page.select(id, {open: true});
+    timeline.node.scrollIntoView();
+  };
   page.node = el("div", {onkeydown: (event) => event.key === "Escape" && page.close()},
-      el("a", {href: "#findings", class: "skip"}, "Skip to the findings"),
-      el("div", {class: "columns"}, el("div", {class: "main"}, header.node, nav,
-          el("main", null, sections.map((s) => s.node))), details.node), live);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", page.recolour);
-  addPrinting(page, each);
+      !framed && el("a", {href: "#findings", class: "skip"}, "Skip to the findings"),
+      el("div", {class: "columns"}, el("main", {class: "main"}, header.node, nav, sections.map((s) => s.node)),
+          details.node), live);
+  themed.push(() => each("recolour"));
+  addEventListener("hashchange", page.selectLinked);
+  addPrinting((on) => each("print", on));
   return page;
+}
+
+function titleOf({report, job}) {
+  return `${visible(job.name || report.id)} ${visible(job.state)} - Paceline job report`;
+}
+
+// Puts the selected attempt into the address, so that it can be sent to someone.
+function linkTo(id) {
+  const {pathname, search} = location;
+  history.replaceState(null, "", id ? "#" + encodeURIComponent(id) : pathname + search);
+}
+
+function linkedAttempt(attempts) {
+  const linked = location.hash.slice(1);
+  if (/^attempt_\w+$/.test(linked)) return (attempts.find((a) => a.id === linked) || {}).id;
+  const task = /^task_(\w+)$/.exec(linked);
+  if (!task) return null;
+  const own = attempts.filter((a) => a.id.startsWith(`attempt_${task[1]}_`));
+  return own.length > 0 ? own.reduce((best, a) => a.won || !best.won && a.number > best.number ? a : best).id : null;
 }
 
 function spoken(model, a) {
@@ -75,20 +121,4 @@ function spoken(model, a) {
       `${known(kOutcomes, outcomeOf(a)).text}, on worker ` +
       `${workerName(model, a.worker)} slot ${a.lane}, launched at ${duration(a.launched_us)}, ` +
       `${duration(endOf(model, a) - a.launched_us)} long` + (a.critical ? ", on the critical path" : "");
-}
-
-// Paper gets light colours, all details, and tables of limited length.
-function addPrinting(page, each) {
-  let closed = [];
-  addEventListener("beforeprint", () => {
-    document.documentElement.dataset.theme = "light";
-    closed = [...document.querySelectorAll("details:not([open])")];
-    for (const d of closed) d.open = true;
-    each("print", true);
-  });
-  addEventListener("afterprint", () => {
-    applyTheme(page.theme);
-    for (const d of closed) d.open = false;
-    each("print", false);
-  });
 }

@@ -105,6 +105,11 @@ function localTime(ms) {
       `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())} ${zone}`;
 }
 
+// Returns the local time of day, such as "14:02:31".
+function clockTime(ms) {
+  return localTime(ms).slice(11, 19);
+}
+
 // Returns whether lines contain what a user typed; in double quotes, whether one of them is exactly that.
 function matches(lines, typed) {
   const exact = /^"(.*)"$/.exec(typed);

@@ -11,8 +11,8 @@ function timelineSection(page) {
     "aria-describedby": "timeline-keys"}, canvas, space);
   const keys = el("p", {class: "quiet small", id: "timeline-keys"},
       "Keys: arrows move between attempts and lanes, Home and End go to the first and last attempt of a lane, " +
-      "Enter opens the details, Escape closes them, + and - zoom, 0 shows the whole job, < and > pan. " +
-      "Pointer: drag pans, Ctrl and wheel zoom, Shift and wheel pan.");
+      "Enter opens the details, Escape closes them, + and - or W and S zoom, < and > or A and D pan, F zooms to the " +
+      "selected attempt, 0 shows the whole job. Pointer: drag pans, Ctrl and wheel zoom, Shift and wheel pan.");
   const sample = el("p", {class: "quiet"});
   let sampled = "";
   const legend = el("ul", {class: "legend"});
@@ -30,6 +30,7 @@ function timelineSection(page) {
   };
   const draw = () => {
     asked = false;
+    followNow.setAttribute("aria-pressed", String(page.view.from == null || page.view.follow));
     const now = area();
     const ctx = holder.hidden ? null : sizedContext(canvas, now.width, now.height);
     if (!ctx || now.width <= now.gutter) return;
@@ -44,7 +45,7 @@ function timelineSection(page) {
   };
   const overview = createOverview(page, redraw);
   const zoom = (factor) => () => {
-    if (factor === 0) page.view.from = page.view.to = null;
+    if (factor === 0) showWhole(page);
     else zoomBy(page, factor);
     redraw();
   };
@@ -53,11 +54,15 @@ function timelineSection(page) {
     fillLegend();
     redraw();
   }}, el("option", {value: "phase"}, "Phase"), el("option", {value: "stage"}, "Stage"));
+  const followNow = button("Follow", () => {
+    follow(page);
+    redraw();
+  }, {title: "Keep the present at the right edge, until you zoom or pan"});
   const controls = el("div", {class: "controls"},
       el("label", {class: "field"}, el("span", null, "Colour by"), colour),
       el("span", {class: "group", role: "group", "aria-label": "Zoom"},
           button("−", zoom(1.5), {"aria-label": "Zoom out"}), button("+", zoom(1 / 1.5), {"aria-label": "Zoom in"}),
-          button("Whole job", zoom(0))));
+          button("Whole job", zoom(0)), followNow));
 
   const tip = {
     hide: () => { box.hidden = true; },
@@ -91,7 +96,11 @@ function timelineSection(page) {
   }, {passive: true});
   new ResizeObserver(redraw).observe(frame);
 
+  let legendOf = "";
   const fillLegend = () => {
+    const key = JSON.stringify([page.view.colour, page.model.report.stages.map((s) => s.id)]);
+    if (key === legendOf) return;
+    legendOf = key;
     palette ||= paletteOf(document.documentElement);
     fillTimelineLegend(page, palette, legend);
   };
@@ -113,6 +122,8 @@ function timelineSection(page) {
       sampled = report.attempts_total > report.attempts.length ?
         `A sample: ${whole(report.attempts.length)} of ${whole(report.attempts_total)} attempts are shown.` : "";
       sample.textContent = sampled;
+      followNow.hidden = !report.live;
+      if (page.view.follow) follow(page);
       overview.show(model);
       fillLegend();
       redraw();
@@ -130,12 +141,14 @@ function timelineSection(page) {
     },
     recolour: () => {
       palette = null;
+      legendOf = "";
       fillLegend();
       redraw();
     },
     print: (on) => {
       printing = on;
       palette = null;
+      legendOf = "";
       fillLegend();
       draw();
       if (!on) sample.textContent = sampled;

@@ -32,7 +32,7 @@ function addTimelineKeys(page, frame, redraw) {
   frame.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== frame) return;
     const [from, to] = spanOf(page);
-    const pan = {"<": -0.2, ">": 0.2, ",": -0.2, ".": 0.2}[event.key];
+    const pan = {"<": -0.2, ">": 0.2, ",": -0.2, ".": 0.2, a: -0.2, d: 0.2}[event.key];
     const next = attemptAfterKey(page, event.key);
     const selected = page.model.byId.get(page.view.selected);
     const a = page.model.report.attempts[selected];
@@ -40,9 +40,10 @@ function addTimelineKeys(page, frame, redraw) {
     const at = a && middle > from && middle < to ? middle : null;
     if (next != null) page.select(page.model.report.attempts[next].id, {from: "timeline"});
     else if (event.key === "Enter" && selected != null) page.select(page.view.selected, {open: true, focus: true});
-    else if (event.key === "+" || event.key === "=") zoomBy(page, 1 / 1.5, at);
-    else if (event.key === "-") zoomBy(page, 1.5, at);
-    else if (event.key === "0") page.view.from = page.view.to = null;
+    else if (event.key === "+" || event.key === "=" || event.key === "w") zoomBy(page, 1 / 1.5, at);
+    else if (event.key === "-" || event.key === "s") zoomBy(page, 1.5, at);
+    else if (event.key === "f" && a) zoomTo(page, a.launched_us, endOf(page.model, a));
+    else if (event.key === "0") showWhole(page);
     else if (pan) panBy(page, (to - from) * pan);
     else return;
     event.preventDefault();

@@ -5,10 +5,17 @@ const kBar = 14;  // pixels of a bar in it
 const kRuler = 20;
 const kTicks = 14;  // pixels of the row of decisions
 const kTop = kRuler + kTicks;
+const kFollowed = 60e6;  // microseconds that are shown when a view of the whole job begins to follow its end
 
 // Returns the visible [from, to] in microseconds. Without a zoom it is the whole job, also when that grows.
 function spanOf(page) {
   return page.view.from == null ? [0, page.model.end * 1.01] : [page.view.from, page.view.to];
+}
+
+// Shows the whole job, also when that grows.
+function showWhole(page) {
+  page.view.from = page.view.to = null;
+  page.view.follow = false;
 }
 
 function zoomBy(page, factor, at) {
@@ -16,10 +23,7 @@ function zoomBy(page, factor, at) {
   const whole = page.model.end * 1.01;
   const least = Math.min(whole, 50);  // microseconds; below that bars have no parts
   const length = Math.max(least, (to - from) * factor);
-  if (length >= whole) {
-    page.view.from = page.view.to = null;
-    return;
-  }
+  if (length >= whole) return showWhole(page);
   const middle = at ?? (from + to) / 2;
   setSpan(page, middle - (middle - from) * length / (to - from), length);
 }
@@ -29,6 +33,25 @@ function setSpan(page, from, length) {
   const start = Math.max(0, Math.min(from, whole - length));
   page.view.from = start;
   page.view.to = start + length;
+  page.view.follow = false;
+}
+
+// Keeps the end of the job at the right edge while it grows, until the user zooms or pans. A length of the whole job
+// needs no span for that.
+function follow(page) {
+  const [from, to] = spanOf(page);
+  const whole = page.model.end * 1.01;
+  const length = page.view.from == null ? kFollowed : to - from;
+  if (length >= whole) return showWhole(page);
+  setSpan(page, whole - length, length);
+  page.view.follow = true;
+}
+
+// Shows the span from `from` to `to`, with some room at both sides.
+function zoomTo(page, from, to) {
+  const length = Math.max(50, (to - from) * 1.2);
+  if (length >= page.model.end * 1.01) showWhole(page);
+  else setSpan(page, (from + to - length) / 2, length);
 }
 
 function panBy(page, us) {
@@ -43,7 +66,7 @@ function revealSpan(page, a) {
   const end = endOf(page.model, a);
   if (a.launched_us < to && end > from && (a.launched_us >= from || end <= to)) return;
   const length = Math.max(to - from, (end - a.launched_us) * 1.2);
-  if (length >= page.model.end * 1.01) page.view.from = page.view.to = null;
+  if (length >= page.model.end * 1.01) showWhole(page);
   else setSpan(page, (a.launched_us + end - length) / 2, length);
 }
 
