@@ -1,0 +1,145 @@
+// Shows all workers as a map: a rack is a row, and a worker is a cell with a mark of its state and its busy part.
+
+const kOpenWorkers = 2000;  // up to here all racks are open at first
+const kCellsPerRack = 2000;
+const kMapPeriod = 5000;  // milliseconds from one list of workers to the next
+
+function createRackMap() {
+  const racks = new Map();  // per rack: {node, head, cells, more, links: by worker}
+  const list = el("div", {class: "racks"});
+  const legend = el("p", {class: "quiet small rack-legend"}, "A filled cell is a busy worker.",
+      Object.entries(kWorkerStates).map(([state, [mark, tone]]) => el("span", null,
+          el("span", {class: "cell " + tone, "aria-hidden": "true"}, mark), state)));
+  let workers = new Map();  // per rack, in the order of their numbers
+  let etag = null;
+  let asked = 0;
+  let loading = false;
+
+  const fill = (id) => {
+    const rack = racks.get(id);
+    if (!rack || !rack.node.open) return;
+    const own = workers.get(id) || [];
+    const gone = new Set(rack.links.keys());
+    let place = null;
+    for (const w of own.slice(0, kCellsPerRack)) {
+      gone.delete(w.id);
+      let cell = rack.links.get(w.id);
+      if (!cell) rack.links.set(w.id, cell = {link: el("a", {href: workerUrl(w.id), tabindex: "-1"}), key: ""});
+      const key = `${w.state} ${w.busy} ${w.slots} ${w.name}`;
+      if (cell.key !== key) fillCell(cell.link, w);
+      cell.key = key;
+      const at = place ? place.nextSibling : rack.cells.firstChild;
+      if (at !== cell.link) rack.cells.insertBefore(cell.link, at);
+      place = cell.link;
+    }
+    for (const w of gone) {
+      rack.links.get(w).link.remove();
+      rack.links.delete(w);
+    }
+    rack.more.textContent = own.length > kCellsPerRack ?
+      `The first ${whole(kCellsPerRack)} are shown. The table below has all.` : "";
+    if (!rack.cells.querySelector("[tabindex='0']") && rack.cells.firstChild) rack.cells.firstChild.tabIndex = 0;
+  };
+  const rackOf = (id, open) => {
+    if (racks.has(id)) return racks.get(id);
+    const head = el("summary");
+    const cells = el("div", {class: "cells", onkeydown: moveInCells});
+    const more = el("p", {class: "quiet small"});
+    const node = el("details", {class: "rack", open, ontoggle: () => fill(id)}, head, cells, more);
+    const rack = {node, head, cells, more, links: new Map()};
+    racks.set(id, rack);
+    return rack;
+  };
+  const showRacks = (given) => {
+    const sum = given.reduce((all, r) => all + r.workers, 0);
+    const sorted = [...given].sort((a, b) => a.id.localeCompare(b.id, "en", {numeric: true}));
+    sorted.forEach((r, i) => {
+      const rack = rackOf(r.id, sum <= kOpenWorkers);
+      refill(rack.head, r, () => [nameOf(r.id || "no rack"), el("span", {class: "quiet"},
+          ` ${plural(r.workers, "worker")}`), r.lost > 0 && el("span", {class: "bad-text"}, ` ✕ ${whole(r.lost)} lost`),
+      el("span", {class: "share"}, shareBar(r.slots ? r.busy / r.slots : 0),
+          `${whole(r.busy)} of ${plural(r.slots, "slot")} busy`)]);
+      if (list.children[i] !== rack.node) list.insertBefore(rack.node, list.children[i] || null);
+    });
+    const kept = new Set(sorted.map((r) => r.id));
+    for (const [id, rack] of racks) {
+      if (kept.has(id)) continue;
+      rack.node.remove();
+      racks.delete(id);
+    }
+    for (const id of racks.keys()) fill(id);
+  };
+  const table = workersGrid("Workers", ["id", "name", "state", "rack", "busy", "slots", "blocks", "stored", "capacity"]);
+  // Asks for the workers if the last answer is old. The racks above come with each document of the cluster.
+  const load = async () => {
+    if (loading || Date.now() - asked < kMapPeriod) return;
+    loading = true;
+    try {
+      const newer = await fetchDocument("api/v1/workers", etag);
+      asked = Date.now();
+      if (newer) {
+        etag = newer.etag;
+        const all = (newer.document.workers || []).sort((a, b) => numberOf(a) - numberOf(b));
+        workers = new Map();
+        for (const w of all) {
+          const rack = w.rack || "";
+          if (!workers.has(rack)) workers.set(rack, []);
+          workers.get(rack).push(w);
+        }
+        for (const id of racks.keys()) {
+          fill(id);
+          if (all.length > kOpenWorkers) await wait(0);
+        }
+        table.setRows(all);
+      }
+    } catch {
+      asked = Date.now();  // The page says elsewhere that the connection is lost.
+    }
+    loading = false;
+  };
+  const setAll = (open) => () => { for (const {node} of racks.values()) node.open = open; };
+  const none = el("div");
+  const some = el("div", null, el("div", {class: "controls"}, button("Open all racks", setAll(true)),
+      button("Close all", setAll(false))), legend, list,
+  el("details", {class: "all-workers"}, el("summary", null, "All workers as a table"), table.node));
+  return {
+    node: el("div", null, none, some),
+    // address: of the master, for the command that starts a worker
+    show: (given, address) => {
+      some.hidden = given.length === 0;
+      none.hidden = !some.hidden;
+      refill(none, address, () => [el("p", null, "No worker yet. Start one:"),
+        el("pre", {class: "lines"}, `mrworker --master ${visible(address || "HOST:7070")} --data DIRECTORY`)]);
+      showRacks(given);
+      load();
+    },
+    print: table.print,
+  };
+}
+
+function fillCell(link, w) {
+  const [mark, tone] = workerState(w.state);
+  const text = `${visible(w.id)} ${visible(w.name)}: ${visible(w.state)}, ` +
+      `${whole(w.busy)} of ${plural(w.slots, "slot")} busy`;
+  link.className = "cell " + tone;
+  link.textContent = mark;
+  link.title = text;
+  link.setAttribute("aria-label", text);
+  link.style.setProperty("--busy", `${w.slots ? Math.min(100, w.busy / w.slots * 100) : 0}%`);
+}
+
+// Arrows move between cells, of which one is in the tab order.
+function moveInCells(event) {
+  const cells = [...event.currentTarget.children];
+  const i = cells.indexOf(document.activeElement);
+  const wrap = cells.findIndex((c) => c.offsetTop > cells[0].offsetTop);
+  const row = wrap < 0 ? cells.length : wrap;
+  const step = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: row, ArrowUp: -row, Home: -i, End: cells.length - 1 - i};
+  if (i < 0 || !(event.key in step)) return;
+  event.preventDefault();
+  const next = cells[i + step[event.key]];
+  if (!next) return;
+  cells[i].tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+}

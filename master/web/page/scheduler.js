@@ -1,0 +1,98 @@
+// The page of the scheduler: its policies, the figures that they steer by, and what each cause of attempts brought.
+
+function schedulerView() {
+  const head = el("div");
+  const policies = el("div");
+  const figures = el("div");
+  const causes = el("div");
+  const queues = el("div");
+  return {
+    node: el("main", {class: "main"}, el("header", null, head), section("policies", "Policies", policies),
+        section("figures", "Figures", figures), section("causes", "What attempts won and wasted", causes),
+        section("queues", "Queues", queues)),
+    title: () => "Scheduler - Paceline",
+    show: ({scheduler: s}) => {
+      refill(head, [s.list, s.seed, s.version], () => [
+        el("h1", null, "Scheduler"),
+        el("p", null, "The policies in their order. An earlier one decides before a later one."),
+        el("pre", {class: "lines"}, s.list || kNone),
+        terms([["Seed", String(s.seed ?? kNone)], ["Scheduler version", String(s.version ?? kNone)]], "terms tiles"),
+      ]);
+      refill(policies, s.policies, () => policyCards(s.policies || []));
+      refill(figures, s.figures, () => figureTables(s.figures || []));
+      refill(causes, [s.causes, s.clones], () => [causesTable(s.causes || []), s.clones && cloneTiles(s.clones)]);
+      refill(queues, s.queues, () => queuesTable(s.queues || [], 0));
+    },
+  };
+}
+
+function policyCards(policies) {
+  return el("ol", {class: "cards"}, policies.map((p, i) => el("li", {class: "card plain-card", "data-key": p.id},
+      el("p", {class: "strong"}, `${i + 1}. `, nameOf(p.id),
+          el("span", {class: "quiet"}, ` per ${p.scope}`)),
+      p.text && p.text !== p.id && el("p", null, el("code", null, nameOf(p.text))),
+      (p.does || []).length > 0 && el("ul", {class: "does"}, p.does.map((line) => el("li", null, sentence(line)))))));
+}
+
+// Returns a figure in the unit that its name ends with.
+function figureText(id, value) {
+  if (value == null) return "unlimited";
+  if (typeof value !== "number") return value;
+  if (id.endsWith("_us")) return duration(value);
+  if (id.endsWith("_s")) return seconds(value);
+  if (id.endsWith("_bytes")) return bytes(value);
+  if (id.endsWith("_share")) return percent(value);
+  return Number.isInteger(value) ? whole(value) : String(Number(value.toPrecision(4)));
+}
+
+function figureTitle(id) {
+  const words = id.replaceAll("_", " ").replace(/ (us|s)$/, "");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+// Figures without a label are tiles, with a bar where they are part of another one ("x_used_slots" of "x_slots"). Those
+// with labels are a table per id.
+function figureTables(list) {
+  if (list.length === 0) return el("p", {class: "quiet"}, "No figures yet.");
+  const single = list.filter((f) => !f.label);
+  const values = new Map(single.map((f) => [f.id, f.value]));
+  const wholeOf = (id) => id.includes("_used_") ? id.replace("_used_", "_") : null;
+  const tile = (f) => {
+    const all = values.get(wholeOf(f.id));
+    const text = figureText(f.id, f.value);
+    return [figureTitle(f.id), all > 0 ?
+      el("span", {class: "share"}, shareBar(f.value / all), `${text} of ${figureText(f.id, all)}`) : text];
+  };
+  const groups = new Map();
+  for (const f of list) {
+    if (f.label) groups.set(f.id, [...(groups.get(f.id) || []), f]);
+  }
+  return [
+    single.length > 0 && terms(single.map(tile), "terms tiles"),
+    [...groups].map(([id, rows]) => [el("h3", null, nameOf(figureTitle(id))),
+      plainTable(figureTitle(id), [["For"], ["Value", true]], rows.slice(0, 1000).map((f) => [
+        urlOfId(f.label) ? el("a", {href: urlOfId(f.label), "data-key": "a"}, f.label) : nameOf(f.label),
+        figureText(id, f.value)]), rows.map((f) => f.label))]),
+  ];
+}
+
+function causesTable(causes) {
+  if (causes.length === 0) return el("p", {class: "quiet"}, "No attempts yet.");
+  const most = Math.max(1, ...causes.map((c) => c.launched));
+  return plainTable("Attempts per cause", [["Cause"], ["Launched", true], ["Compared"], ["Won", true],
+    ["Won of launched", true], ["Wasted slot time", true]], causes.map((c) => [
+    el("span", null, el("span", {class: "mark", "aria-hidden": "true"}, known(kCauses, c.cause).mark),
+        nameOf(known(kCauses, c.cause).text)),
+    whole(c.launched), shareBar(c.launched / most), whole(c.won), percent(c.launched ? c.won / c.launched : null),
+    [duration(c.wasted_us), exactTime(c.wasted_us)]]));
+}
+
+function cloneTiles(c) {
+  return [el("h3", null, "Clones"), terms([
+    ["Killed", whole(c.killed)], ["Extra slot time", duration(c.extra_us), exactTime(c.extra_us)],
+    ["Opportunistic killed", whole(c.lent_killed)],
+    ["Opportunistic extra slot time", duration(c.lent_extra_us), exactTime(c.lent_extra_us)],
+    ["Reads of an exclusive replica", whole(c.exclusive)], ["Reads of a shared replica", whole(c.contended)],
+    ["Reads moved to another replica", whole(c.rebound)],
+  ], "terms tiles")];
+}

@@ -1,0 +1,331 @@
+"""Opens the live pages of a master in a real browser: `site_test.py BUILD_DIRECTORY [BASE_URL PATH...]`.
+
+With a base URL: the paths of a running mrmaster, in light and dark, wide and narrow. Without one: the same of made-up
+documents (fixture_site.py), and what only those can show: updates, lost connections, hidden tabs, hostile names. Leaves
+screenshots in BUILD_DIRECTORY/screenshots. Needs the pages of page_samples there.
+"""
+
+import os
+import sys
+import tempfile
+
+import fixture_documents
+from browser import Browser, Driver
+from checks import PAINT, axe_source, expect, failures, inert, look, wait_for
+from fixture_site import Site
+
+JOB = "api/v1/jobs/job_1_0001/report"
+SHOWN = """const state = document.querySelector(".connection").textContent;
+  const cells = document.querySelector(".racks");
+  return /Live|Final/.test(state) && (!cells || !cells.querySelector("details[open] > .cells:empty"));"""
+CONNECTION = "return document.querySelector('.connection').textContent"
+LOST = "const n = document.querySelector('.lost-note'); return n.hidden ? '' : n.textContent"
+HIDE = """Object.defineProperty(document, "hidden", {configurable: true, get: () => arguments[0]});
+  document.dispatchEvent(new Event("visibilitychange"));"""
+COUNT = "return document.querySelector('#attempts .count').textContent"
+# The longest task since this ran is in window.longest; 0 if none took 50 ms.
+WATCH = """window.longest = 0;
+  new PerformanceObserver((list) => {
+    for (const e of list.getEntries()) window.longest = Math.max(window.longest, e.duration);
+  }).observe({type: "longtask"});"""
+
+
+def looks(driver, shots, samples, axe):
+    pages = {"busy": {"cluster": "", "worker": "workers/w2", "store": "store", "history": "history",
+                      "scheduler": "scheduler", "job-failed": "jobs/job_1_0002"},
+             "large": {"cluster-1000": "", "store-1000": "store"},
+             "none": {"cluster-none": "", "history-none": "history", "store-none": "store"},
+             "hostile": {"cluster-hostile": "", "worker-hostile": "workers/w2", "store-hostile": "store",
+                         "history-hostile": "history", "scheduler-hostile": "scheduler",
+                         "job-hostile": "jobs/job_1_0004"}}
+    for documents, paths in pages.items():
+        site = Site(fixture_documents.documents(documents, samples), prefix="/proxy/of/cluster/")
+        try:
+            site.set(JOB, fixture_documents.at(fixture_documents.sample(samples, "medium"), 0.5))
+            if documents == "busy":
+                paths["job-running"] = "jobs/job_1_0001"
+                for name, path in (("missing-job", "jobs/job_9_9999"), ("missing-page", "nowhere")):
+                    look(driver, site.base + path, "site-" + name, shots, axe, allowed=["404 (Not Found)"])
+            for name, path in paths.items():
+                look(driver, site.base + path, "site-" + name, shots, axe, SHOWN)
+                if documents == "hostile":
+                    with Browser(driver, 1400, 1000, False) as browser:
+                        browser.open(site.base + path)
+                        wait_for(lambda b=browser: b.run(SHOWN), f"{name}: all is shown")
+                        inert(browser, name)
+        finally:
+            site.close()
+
+
+def updates(driver, site, samples):
+    """A report that grows and ends keeps what its reader does."""
+    report = fixture_documents.sample(samples, "medium")
+    site.set(JOB, fixture_documents.at(report, 0.5))
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(site.base + "jobs/job_1_0001")
+        wait_for(lambda: browser.run(SHOWN), "updates: the page is live")
+        follow = "return [...document.querySelectorAll('#timeline button')].find((b) => b.textContent === 'Follow')"
+        expect(browser.run(follow + ".getAttribute('aria-pressed')") == "true", "updates: the timeline follows the job")
+        browser.run("""const grid = document.querySelector("#attempts .grid-frame");
+          grid.scrollTop = 500;""")
+        wait_for(lambda: browser.run("""const row = document.querySelectorAll("#attempts tbody button")[8];
+          return Number(row.closest("tr").dataset.index) > 15 && (row.click(), true)"""), "updates: the table scrolls")
+        browser.run("""document.querySelector("#attempts tbody .selected button").focus();
+          document.querySelector("#timeline .frame").dispatchEvent(
+              new KeyboardEvent("keydown", {key: "+", bubbles: true}));
+          getSelection().selectAllChildren(document.querySelector("h1"));
+          for (const s of ["h1", "#stages table", "#details .terms", "#attempts tbody .selected td:last-child"]) {
+            document.querySelector(s).mark = "kept";
+          }
+          document.querySelector("#graph details").open = true;
+          window.scrollTo(0, 700);""")
+        kept = """return [document.activeElement.dataset.key, String(getSelection()),
+          document.querySelector("#attempts .grid-frame").scrollTop, document.querySelector("#details h2").textContent,
+          document.querySelector("#graph details").open, scrollY, location.hash, ...
+          ["h1", "#stages table", "#details .terms", "#attempts tbody .selected td:last-child"].map(
+              (s) => document.querySelector(s).mark)]"""
+        before, count = browser.run(kept), browser.run(COUNT)
+        expect(before[0] and before[1] == "words" and before[2] == 500 and before[7:] == ["kept"] * 4,
+               f"updates: the page is as it was prepared: {before}")
+        site.set(JOB, fixture_documents.at(report, 0.7))
+        wait_for(lambda: browser.run(COUNT) != count, "updates: new attempts are shown")
+        after = browser.run(kept)
+        expect(after == before, f"updates: focus, selection, scroll and elements stay: {before} {after}")
+        expect(browser.run(follow + ".getAttribute('aria-pressed')") == "false", "updates: a zoom ends the following")
+        browser.run(follow + ".click()")
+        wait_for(lambda: browser.run(follow + ".getAttribute('aria-pressed')") == "true", "updates: Follow follows")
+        zoom = """document.querySelector("#timeline .frame").dispatchEvent(
+            new KeyboardEvent("keydown", {key: arguments[0], bubbles: true}))"""
+        browser.run(zoom, "+")
+        wait_for(lambda: browser.run(follow + ".getAttribute('aria-pressed')") == "false", "updates: until a zoom")
+        browser.run(zoom, "0")
+        wait_for(lambda: browser.run(follow + ".getAttribute('aria-pressed')") == "true",
+                 "updates: the whole job is followed, too")
+        site.set(JOB, report, final=True)
+        wait_for(lambda: "Final" in browser.run(CONNECTION), "updates: the connection is final")
+        expect("SUCCEEDED" in browser.run("return document.querySelector('.states').textContent + document.title"),
+               "updates: the end of the job is shown")
+        expect("SUCCEEDED" in browser.run("return document.querySelector('[aria-live=polite]').textContent"),
+               "updates: the end of the job is said")
+        after = browser.run(kept)
+        expect(after[:7] == before[:7], f"updates: the end of the job keeps them, too: {before} {after}")
+        wait_for(lambda: site.open_streams() == 0, "updates: the stream is closed")
+        for line in browser.log():
+            expect(False, f"updates: console: {line}")
+
+
+def links(driver, site, samples):
+    """Addresses of attempts and tasks select them."""
+    report = fixture_documents.sample(samples, "medium")
+    site.set(JOB, report)
+    attempts = report["report"]["attempts"]
+    two = next(a for a in attempts if a["number"] == 2 and a["won"])
+    for linked in (two["id"], two["id"].replace("attempt", "task").rpartition("_")[0]):
+        with Browser(driver, 1400, 1000, False) as browser:
+            browser.open(site.base + "jobs/job_1_0001#" + linked)
+            text = browser.run("const d = document.getElementById('details'); return d.hidden ? '' : d.textContent")
+            expect(two["id"] in text, f"links: {linked} is selected: {text[:80]}")
+
+
+def connection(driver, site):
+    """Lost connections, hidden tabs, pauses and documents that are gone."""
+    cluster = "api/v1/cluster"
+    rng_document = fixture_documents.documents("none", None)[cluster]
+
+    def change(busy):
+        rng_document["cluster"]["slots"] = {"total": 100, "busy": busy}
+        site.set(cluster, rng_document)
+
+    with Browser(driver, 1400, 1000, False) as browser:
+        shows = lambda busy: f"{busy} of 100" in browser.run("return document.body.innerText")
+        change(1)
+        browser.open(site.base)
+        wait_for(lambda: browser.run(SHOWN), "connection: the page is live")
+        change(2)
+        wait_for(lambda: shows(2), "connection: a change is shown")
+        site.down = True
+        site.cut()
+        wait_for(lambda: "Connection lost at" in browser.run(LOST), "connection: its loss is said")
+        expect(shows(2), "connection: the data stay")
+        site.down = False
+        wait_for(lambda: browser.run(LOST) == "", "connection: its return is said", 60)
+        change(3)
+        wait_for(lambda: shows(3), "connection: changes are shown again")
+        browser.run(HIDE, True)
+        wait_for(lambda: site.open_streams() == 0, "connection: a hidden tab has none")
+        change(4)
+        asked = len(site.requests)
+        browser.run(HIDE, False)
+        wait_for(lambda: shows(4), "connection: a tab that is visible again is brought up to date")
+        expect(sum(path.endswith(cluster) for path in site.requests[asked:]) <= 2, "connection: by one fetch")
+        wait_for(lambda: site.open_streams() == 1, "connection: and gets one stream")
+        browser.run("document.querySelector('.pause').click()")
+        wait_for(lambda: site.open_streams() == 0, "connection: a paused page has none")
+        expect("Paused" in browser.run(CONNECTION), "connection: a pause is said")
+        change(5)
+        browser.run("document.querySelector('.pause').click()")
+        wait_for(lambda: shows(5), "connection: a resumed page is brought up to date")
+        site.forget(cluster)
+        wait_for(lambda: "no longer knows" in browser.run(LOST), "connection: what is gone is said")
+        expect(shows(5), "connection: the last state stays")
+
+
+def search(driver, site):
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(site.base + "store")
+        browser.run("document.querySelector('.find input').focus()")
+        browser.keys(*"wordc")
+        wait_for(lambda: browser.run("return document.querySelectorAll('.found a').length") > 2, "search: lists jobs")
+        browser.keys("ArrowDown", "Enter")
+        wait_for(lambda: "/jobs/job_1_" in browser.run("return location.href"), "search: Enter follows a result")
+        for typed, path in (("w2", "/workers/w2"), ("attempt_1_0003_0_m_000000_1",
+                                                    "/jobs/job_1_0003#attempt_1_0003_0_m_000000_1")):
+            browser.open(site.base + "scheduler")
+            browser.run("document.querySelector('.find input').focus()")
+            browser.keys(*typed, "Enter")
+            wait_for(lambda p=path: browser.run("return location.href").endswith(p), f"search: {typed} leads to {path}")
+
+
+def history(driver, site):
+    with Browser(driver, 1400, 1000, False) as browser:
+        states = """return [...new Set([...document.querySelectorAll("#ended .badge")].map(
+            (b) => b.lastChild.textContent))]"""
+        count = "return document.querySelector('.count').textContent"
+        browser.open(site.base + "history")
+        wait_for(lambda: browser.run(SHOWN), "history: the page is live")
+        first = browser.run("return document.querySelector('#ended tbody a').href")
+        press = """[...document.querySelectorAll("#ended button")].find(
+            (b) => b.textContent === arguments[0]).click()"""
+        browser.run(press, "Older")
+        wait_for(lambda: browser.run("return document.querySelector('#ended tbody a').href") != first,
+                 "history: Older shows older jobs")
+        expect("before=" in browser.run("return location.search"), "history: the address says from where")
+        browser.run("history.back()")
+        wait_for(lambda: browser.run("return document.querySelector('#ended tbody a').href") == first,
+                 "history: the way back shows the newest")
+        browser.run("""const s = document.querySelector("#ended select");
+          s.value = "failed"; s.dispatchEvent(new Event("change"));""")
+        wait_for(lambda: browser.run(states) == ["FAILED"], "history: only failed jobs are shown")
+        browser.open(site.base + "history?state=killed&name=logs")
+        wait_for(lambda: browser.run(states) == ["KILLED"], "history: the address has the filter")
+        expect(browser.run("return document.querySelector('#ended input').value") == "logs",
+               "history: the filter is shown")
+        expect("jobs" in browser.run(count), "history: jobs are counted")
+
+
+def frame(driver, site):
+    """What all pages have: the skip link, the theme, and paper."""
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(site.base + "scheduler")
+        browser.keys("Tab", "Enter")
+        expect(browser.run("return document.activeElement.id") == "content", "frame: the skip link leads to the content")
+        theme = "return document.documentElement.dataset.theme"
+        browser.run("""const s = document.querySelector(".status select");
+          s.value = "dark"; s.dispatchEvent(new Event("change"));""")
+        expect(browser.run(theme) == "dark", "frame: the theme changes")
+        browser.open(site.base + "store")
+        expect(browser.run(theme) == "dark", "frame: other pages have it, too")
+        browser.run("""addEventListener("beforeprint", () => {
+          window.printed = document.documentElement.dataset.theme + document.querySelectorAll(".grid tbody tr").length;
+        });""")
+        pages = browser.cdp("Page.printToPDF", {})["data"]
+        expect(len(pages) > 1000 and browser.run("return window.printed").startswith("light"), "frame: paper is light")
+        expect(browser.run(theme) == "dark", "frame: the theme comes back")
+
+
+def workers(driver, samples):
+    """A thousand workers: one cell each, of which only those change that must, and the arrows move between them."""
+    documents = fixture_documents.documents("large", samples)
+    site = Site(documents)
+    try:
+        with Browser(driver, 1400, 1000, False) as browser:
+            browser.open(site.base)
+            cells = "return document.querySelectorAll('.racks a.cell').length"
+            wait_for(lambda: browser.run(cells) == 1000, "workers: each has a cell")
+            paint = browser.run_async(PAINT)
+            browser.run(WATCH)
+            browser.run("""document.querySelector(".rack a.cell").focus();
+              for (const c of document.querySelectorAll(".racks a.cell, #jobs tr, .rack")) c.mark = "kept";
+              window.touched = new Set();
+              new MutationObserver((list) => list.forEach(({target}) => {
+                if (target.closest && target.closest("a.cell")) window.touched.add(target);
+              })).observe(document.querySelector(".racks"),
+                  {subtree: true, childList: true, attributeFilter: ["class", "style", "title"]});""")
+            browser.keys("ArrowRight", "ArrowDown")
+            focused = browser.run("return document.activeElement.getAttribute('aria-label')")
+            expect("slots busy" in focused, f"workers: the arrows move between cells: {focused}")
+            list_of = documents["api/v1/workers"]["workers"]
+            list_of[0]["state"] = "lost"
+            documents["api/v1/cluster"]["cluster"]["slots"]["busy"] += 1
+            site.set("api/v1/workers", documents["api/v1/workers"])
+            first = """return document.querySelector(".racks a[href$='workers/w1']").getAttribute("aria-label")"""
+
+            def told():
+                for job in documents["api/v1/cluster"]["cluster"]["open"]:
+                    job["elapsed_us"] += 1_000_000
+                site.set("api/v1/cluster", documents["api/v1/cluster"])
+                return "lost" in browser.run(first)
+
+            wait_for(told, "workers: a lost one is shown")
+            expect(browser.run("""return [...document.querySelectorAll(".racks a.cell, #jobs tr, .rack")].every(
+                (c) => c.mark === "kept")"""), "workers: no element is made again")
+            expect(browser.run("return document.activeElement.getAttribute('aria-label')") == focused,
+                   "workers: the focus stays")
+            touched = browser.run("return [...window.touched].map((c) => c.getAttribute('aria-label'))")
+            expect(len(touched) == 1, f"workers: no other cell changes: {touched[:3]}")
+            print(f"1,000 workers: first paint {paint:.0f} ms, longest task of updates "
+                  f"{browser.run('return window.longest'):.0f} ms")
+    finally:
+        site.close()
+
+
+def growth(driver, site, samples):
+    """A job that grows to 10,000 attempts. Prints times, which it does not judge."""
+    report = fixture_documents.sample(samples, "large")
+    site.set(JOB, fixture_documents.at(report, 0.4))
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(site.base + "jobs/job_1_0001")
+        wait_for(lambda: browser.run(SHOWN), "growth: the page is live")
+        paint = browser.run_async(PAINT)
+        browser.run(WATCH)
+        for step in range(1, 6):
+            elapsed = "return document.querySelector('header .terms dd').textContent"
+            count = browser.run(elapsed)
+            site.set(JOB, fixture_documents.at(report, 0.4 + step / 15))
+            wait_for(lambda c=count: browser.run(elapsed) != c, f"growth: step {step} is shown")
+        print(f"10,000 attempts: first paint {paint:.0f} ms, longest task of updates "
+              f"{browser.run('return window.longest'):.0f} ms")
+
+
+def main(build, base, paths):
+    shots = os.path.join(build, "screenshots")
+    os.makedirs(shots, exist_ok=True)
+    driver = Driver()
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            axe = axe_source(scratch)
+        if base:
+            for path in ["", "history", "scheduler", "store", *paths]:
+                look(driver, base + path, "master-" + (path.replace("/", "-") or "cluster"), shots, axe, SHOWN)
+        else:
+            looks(driver, shots, shots, axe)
+            site = Site(fixture_documents.documents("busy", shots), prefix="/proxy/")
+            try:
+                updates(driver, site, shots)
+                links(driver, site, shots)
+                search(driver, site)
+                frame(driver, site)
+                history(driver, site)
+                growth(driver, site, shots)
+                connection(driver, site)
+            finally:
+                site.close()
+            workers(driver, shots)
+    finally:
+        driver.close()
+    print(f"{len(failures)} failures; screenshots in {shots}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None, sys.argv[3:]))
