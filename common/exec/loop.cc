@@ -122,6 +122,23 @@ std::unique_ptr<Loop::Watch> Loop::MakeWatch(int fd) {
   return std::make_unique<AsioWatch>(reactor_->context, fd, &reactor_->watches);
 }
 
+void Loop::NoteWait(Duration wait) {
+  if (wait.ns > max_lag_ns_.load()) max_lag_ns_.store(wait.ns);
+  sum_wait_ns_.fetch_add(wait.ns, std::memory_order_relaxed);
+  const auto bound = std::lower_bound(kWaitBounds.begin(), kWaitBounds.end(), wait);
+  waits_[static_cast<size_t>(bound - kWaitBounds.begin())].fetch_add(1, std::memory_order_relaxed);
+}
+
+Loop::Waits Loop::GetWaits() const {
+  Waits out;
+  out.sum = Nanos(sum_wait_ns_.load(std::memory_order_relaxed));
+  uint64_t total = 0;
+  for (size_t i = 0; i < waits_.size(); ++i) {
+    out.counts[i] = total += waits_[i].load(std::memory_order_relaxed);
+  }
+  return out;
+}
+
 Duration Loop::TakeMaxLag() { return Nanos(max_lag_ns_.exchange(0)); }
 
 // Waits until there may be something to do, and runs the callbacks of ready descriptors.
@@ -151,10 +168,7 @@ void Loop::Main() {
       batch.swap(queue_);
       oldest = oldest_;
     }
-    if (!batch.empty()) {
-      const int64_t lag = (Now() - oldest).ns;
-      if (lag > max_lag_ns_.load()) max_lag_ns_.store(lag);
-    }
+    if (!batch.empty()) NoteWait(Now() - oldest);
     for (auto& fn : batch) {
       fn();
       fn = nullptr;

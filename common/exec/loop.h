@@ -1,15 +1,15 @@
 // One thread that runs closures, timers and callbacks of descriptors, one at a time. Code that makes decisions lives on
 // such a thread. It never blocks on a disk, a socket or another thread.
 //
-// Threads: Post, Run and TakeMaxLag may be called on any thread; At, After and watches on the loop's own, or before
-// Start(). Calls of Post from one thread keep their order.
-// Ownership: the loop owns closures and timers until they have run. Stop() destroys what has not run, so what it holds
-// need not outlive Stop(). Descriptors are borrowed.
+// Threads: Post, Run, TakeMaxLag and GetWaits may be called on any thread; At, After and watches on the loop's own, or
+// before Start(). Calls of Post from one thread keep their order. Ownership: the loop owns closures and timers until
+// they have run. Stop() destroys what has not run, so what it holds need not outlive Stop(). Descriptors are borrowed.
 // Errors: closures must not throw.
 // Bounds: the queue itself has no bound, because each of its sources has one: unanswered calls and connections
 // (rpc::ServerLimits), one answer per closure of a pool, one release per group of journal records.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -59,6 +59,16 @@ class Loop {
   // Returns the longest time that a closure waited in the queue since the last call.
   Duration TakeMaxLag();
 
+  // How long the oldest closure of each batch waited, since the start. counts[i]: those that waited at most
+  // kWaitBounds[i]; the last: all.
+  static constexpr std::array<Duration, 8> kWaitBounds = {Micros(100), Micros(500), Millis(1),  Millis(2),
+                                                          Millis(5),   Millis(10),  Millis(50), Millis(250)};
+  struct Waits {
+    std::array<uint64_t, kWaitBounds.size() + 1> counts{};
+    Duration sum;
+  };
+  Waits GetWaits() const;
+
  private:
   struct Reactor;  // Asio
 
@@ -75,7 +85,10 @@ class Loop {
   bool waiting_ = false;  // the thread waits, and must be woken for a closure
   bool stopping_ = false;
   std::multimap<Instant, std::function<void()>> timers_;  // used on the thread only
-  std::atomic<int64_t> max_lag_ns_{0};
+  void NoteWait(Duration wait);
+
+  std::atomic<int64_t> max_lag_ns_{0}, sum_wait_ns_{0};
+  std::array<std::atomic<uint64_t>, kWaitBounds.size() + 1> waits_{};  // not summed up
   std::thread thread_;
 };
 

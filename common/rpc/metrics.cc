@@ -52,6 +52,23 @@ void MetricsWriter::Sample(std::string_view label, std::string_view label_value,
   out_.append("\"} ").append(value.text).append("\n");
 }
 
+void MetricsWriter::Histogram(std::string_view name, std::string_view help, std::span<const double> bounds,
+                              std::span<const uint64_t> counts, double sum) {
+  Family(name, "histogram", help);
+  const std::string base(name);
+  name_ = base + "_bucket";
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    char bound[32];
+    std::snprintf(bound, sizeof bound, "%g", bounds[i]);
+    Sample("le", bound, counts[i]);
+  }
+  Sample("le", "+Inf", counts[bounds.size()]);
+  name_ = base + "_sum";
+  Sample(sum);
+  name_ = base + "_count";
+  Sample(counts[bounds.size()]);
+}
+
 void WriteSocketMetrics(MetricsWriter* out, const ServerCounts& rpc, const HttpCounts& http) {
   out->GaugeFamily("mr_connections", "Open connections, by kind.");
   out->Sample("kind", "greeting", rpc.greeting);

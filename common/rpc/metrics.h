@@ -1,6 +1,8 @@
 // Writes the text of /metrics (Prometheus text format 0.0.4). Both daemons use it.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -34,6 +36,10 @@ class MetricsWriter {
   void CounterFamily(std::string_view name, std::string_view help);
   void Sample(std::string_view label, std::string_view label_value, const MetricValue& value);
   void Sample(const MetricValue& value);
+
+  // counts: of the values at most as large as each bound, and of all; sum: of the values. Bounds and sum in seconds.
+  void Histogram(std::string_view name, std::string_view help, std::span<const double> bounds,
+                 std::span<const uint64_t> counts, double sum);
 
   // Returns what was written. The writer is empty afterwards.
   std::string Take() { return std::exchange(out_, {}); }
