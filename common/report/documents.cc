@@ -188,6 +188,24 @@ Json ToJson(const WorkerStatus& w) {
                  {"safe_to_stop", w.safe_to_stop}});
 }
 
+Json ToJson(const DrainStatus& d) {
+  std::vector<std::string> jobs;
+  for (const JobId job : d.jobs) jobs.push_back(Name(job));
+  return Object({{"attempts", d.attempts},
+                 {"blocks", d.blocks},
+                 {"bytes", d.bytes},
+                 {"left_blocks", d.left_blocks},
+                 {"left_bytes", d.left_bytes},
+                 {"left_files", d.left_files},
+                 {"being_written", d.being_written},
+                 {"outputs", d.outputs},
+                 {"output_bytes", d.output_bytes},
+                 {"jobs", jobs},
+                 {"waits_for", d.waits_for},
+                 {"thin_blocks", d.thin_blocks},
+                 {"thin_files", d.thin_files}});
+}
+
 Json ToJson(const QueueStatus& q) {
   return Object({{"id", q.name},
                  {"weight", q.weight},

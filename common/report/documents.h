@@ -15,6 +15,7 @@ Json ToJson(const StageStatus& stage);
 Json ToJson(const TaskStatus& task);
 Json ToJson(const AttemptStatus& attempt);
 Json ToJson(const WorkerStatus& worker);
+Json ToJson(const DrainStatus& drain);
 Json ToJson(const QueueStatus& queue);
 Json ToJson(const CounterValue& counter);
 

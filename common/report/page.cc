@@ -1,10 +1,5 @@
 #include "common/report/page.h"
 
-#include <array>
-#include <utility>
-
-#include "common/base/text.h"
-
 namespace mr::report {
 namespace {
 
@@ -13,20 +8,6 @@ bool IsDirectionMark(std::string_view text) {
   if (text.size() < 3 || text[0] != '\xe2') return false;
   const auto last = static_cast<unsigned char>(text[2]);
   return (text[1] == '\x80' && last >= 0xaa && last <= 0xae) || (text[1] == '\x81' && last >= 0xa6 && last <= 0xa9);
-}
-
-// JSON in a script element must not contain "</script" or "<!--": each '<' becomes its escape, which is valid as JSON
-// has '<' in strings only.
-std::string EscapedJson(std::string_view json) {
-  std::string out;
-  out.reserve(json.size() + json.size() / 16);
-  for (const char c : json) {
-    if (c == '<')
-      out += "\\u003c";
-    else
-      out += c;
-  }
-  return out;
 }
 
 }  // namespace
@@ -57,33 +38,51 @@ std::string EscapeHtml(std::string_view text) {
   return out;
 }
 
-std::string ReportPage(std::string_view title, std::string_view document) {
-  const PageFiles files = ReportPageFiles();
-  const std::array<std::pair<std::string_view, std::string>, 4> values = {{
-      {"{{title}}", EscapeHtml(title)},
-      {"{{style}}", std::string(files.style)},
-      {"{{script}}", std::string(files.script)},
-      {"{{document}}", EscapedJson(document)},
-  }};
-  std::string page;
-  page.reserve(files.html.size() + files.style.size() + files.script.size() + document.size() * 17 / 16);
-  std::string_view rest = files.html;
-  while (!rest.empty()) {
-    const size_t at = rest.find("{{");
-    page += rest.substr(0, at);
+// Each '<' becomes its escape, which is valid as JSON has '<' in strings only.
+std::string EscapeScriptJson(std::string_view json) {
+  std::string out;
+  out.reserve(json.size() + json.size() / 16);
+  for (const char c : json) {
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string FillTemplate(std::string_view text, const std::vector<std::pair<std::string_view, std::string>>& values) {
+  size_t size = text.size();
+  for (const auto& [name, value] : values) size += value.size();
+  std::string out;
+  out.reserve(size);
+  while (!text.empty()) {
+    const size_t at = text.find("{{");
+    out += text.substr(0, at);
     if (at == std::string_view::npos) break;
-    rest.remove_prefix(at);
-    size_t taken = 2;
+    text.remove_prefix(at);
+    size_t taken = 0;
     for (const auto& [name, value] : values) {
-      if (!rest.starts_with(name)) continue;
-      page += value;
+      if (!text.starts_with(name)) continue;
+      out += value;
       taken = name.size();
       break;
     }
-    if (taken == 2) page += "{{";
-    rest.remove_prefix(taken);
+    if (taken == 0) {
+      out += "{{";
+      taken = 2;
+    }
+    text.remove_prefix(taken);
   }
-  return page;
+  return out;
+}
+
+std::string ReportPage(std::string_view title, std::string_view document) {
+  const PageFiles files = ReportPageFiles();
+  return FillTemplate(files.html, {{"{{title}}", EscapeHtml(title)},
+                                   {"{{style}}", std::string(files.style)},
+                                   {"{{script}}", std::string(files.script)},
+                                   {"{{document}}", EscapeScriptJson(document)}});
 }
 
 }  // namespace mr::report

@@ -192,6 +192,7 @@ struct HttpServer::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
       case 400: return "Bad Request";
       case 403: return "Forbidden";
       case 404: return "Not Found";
+      case 410: return "Gone";
       case 405: return "Method Not Allowed";
       case 503: return "Service Unavailable";
       default: return "Error";

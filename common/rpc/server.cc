@@ -98,7 +98,8 @@ ServerLimits ServerLimits::ForDescriptors(uint64_t descriptors) {
 }
 
 size_t ServerLimits::HttpConnections(uint64_t descriptors) {
-  return std::clamp<uint64_t>((descriptors - std::min<uint64_t>(descriptors / 2, 1024)) / 8, 1, 256);
+  return std::clamp<uint64_t>((descriptors - std::min<uint64_t>(descriptors / 2, 1024)) / 8, 1,
+                              2048);  // pages keep one open each
 }
 
 struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {

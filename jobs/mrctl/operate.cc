@@ -42,24 +42,6 @@ std::string TopJobs(const std::vector<JobStatus>& jobs) {
   return table.Text();
 }
 
-Json DrainJson(const DrainStatus& d) {
-  std::vector<std::string> jobs;
-  for (const JobId job : d.jobs) jobs.push_back(Name(job));
-  return Object({{"attempts", d.attempts},
-                 {"blocks", d.blocks},
-                 {"bytes", d.bytes},
-                 {"left_blocks", d.left_blocks},
-                 {"left_bytes", d.left_bytes},
-                 {"left_files", d.left_files},
-                 {"being_written", d.being_written},
-                 {"outputs", d.outputs},
-                 {"output_bytes", d.output_bytes},
-                 {"jobs", jobs},
-                 {"waits_for", d.waits_for},
-                 {"thin_blocks", d.thin_blocks},
-                 {"thin_files", d.thin_files}});
-}
-
 const char* VerdictWord(Verdict verdict) {
   switch (verdict) {
     case Verdict::kOk: return "ok";
@@ -96,7 +78,7 @@ std::string RenderWorkersShown(const std::vector<WorkerShown>& workers, OutputFo
       rows.back()["running"] = Json::array();
       for (const AttemptStatus& a : w.running) rows.back()["running"].push_back(ToJson(a));
       rows.back()["why"] = w.why;
-      if (w.drain.draining) rows.back()["drain"] = DrainJson(w.drain);
+      if (w.drain.draining) rows.back()["drain"] = ToJson(w.drain);
     }
     return ListDocument("workers", rows, form);
   }

@@ -47,7 +47,7 @@ class ClientService final : public rpc::MasterForClient::Server {
       Status status;
       JobId job;
     };
-    auto answer = MakeAnswer<Submitted>(shell_.kj());
+    auto answer = rpc::MakeAnswer<Submitted>(shell_.kj());
     shell_.PostToMaster([&master = shell_.client_parts(), bytes = rpc::CanonicalBytes(params.getSpec()),
                          spec = *std::move(spec), submission, fulfill = std::move(answer.fulfill)]() mutable {
       master.submissions.Submit(std::move(bytes), std::move(spec), submission, [fulfill](Status status, JobId job) {
@@ -146,7 +146,7 @@ class ClientService final : public rpc::MasterForClient::Server {
 
   kj::Promise<void> kill(KillContext context) override {
     const auto params = context.getParams();
-    auto answer = MakeAnswer<Status>(shell_.kj());
+    auto answer = rpc::MakeAnswer<Status>(shell_.kj());
     shell_.PostToMaster([&master = shell_.client_parts(), id = rpc::FromWire(params.getJob()),
                          why = std::string(params.getWhy().cStr()).substr(0, 1000),
                          fulfill = std::move(answer.fulfill)] { master.requests.KillJob(id, why, fulfill); });
@@ -190,7 +190,7 @@ class ClientService final : public rpc::MasterForClient::Server {
                      context.getResults().initOutcome());
       return kj::READY_NOW;
     }
-    auto answer = MakeAnswer<Status>(shell_.kj());
+    auto answer = rpc::MakeAnswer<Status>(shell_.kj());
     // A name of this connection's own: two uploads of one library do not meet.
     shell_.pool().Post(
         [directory = shell_.options().directory + "/lib",
@@ -242,7 +242,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     };
     MasterCore::QueueWish wish{params.getQueue().cStr(), {}, share(params.getMinShare()), share(params.getMaxShare())};
     if (params.getWeight() != 0) wish.weight = params.getWeight();
-    auto answer = MakeAnswer<Status>(shell_.kj());
+    auto answer = rpc::MakeAnswer<Status>(shell_.kj());
     shell_.PostToMaster([&master = shell_.client_parts(), wish, fulfill = std::move(answer.fulfill)] {
       master.requests.SetQueue(wish, fulfill);
     });
@@ -261,7 +261,7 @@ class ClientService final : public rpc::MasterForClient::Server {
       return kj::READY_NOW;
     }
     using All = Result<std::vector<StoredProfile>>;
-    auto answer = MakeAnswer<std::shared_ptr<All>>(shell_.kj());
+    auto answer = rpc::MakeAnswer<std::shared_ptr<All>>(shell_.kj());
     shell_.pool().Post(
         [store, name, fulfill = std::move(answer.fulfill)] { fulfill(std::make_shared<All>(store->FindAll(name))); });
     return answer.promise.then([context, name, index, from](const std::shared_ptr<All>& all) mutable {
@@ -277,7 +277,7 @@ class ClientService final : public rpc::MasterForClient::Server {
       return kj::READY_NOW;
     }
     auto shared = std::make_shared<JobSpec>(*std::move(spec));
-    auto answer = MakeAnswer<std::shared_ptr<Explained>>(shell_.kj());
+    auto answer = rpc::MakeAnswer<std::shared_ptr<Explained>>(shell_.kj());
     shell_.PostToMaster([&master = shell_.client_parts(), shared, fulfill = std::move(answer.fulfill)] {
       master.explainer.ExplainJob(*shared,
                                   [fulfill](Explained e) { fulfill(std::make_shared<Explained>(std::move(e))); });
@@ -292,7 +292,7 @@ class ClientService final : public rpc::MasterForClient::Server {
   kj::Promise<void> measure(MeasureContext context) override {
     std::vector<std::string> uris;
     for (const auto uri : context.getParams().getUris()) uris.emplace_back(uri.cStr(), uri.size());
-    auto answer = MakeAnswer<Explainer::InputSizes>(shell_.kj());
+    auto answer = rpc::MakeAnswer<Explainer::InputSizes>(shell_.kj());
     shell_.PostToMaster([&master = shell_.client_parts(), uris = std::move(uris), fulfill = std::move(answer.fulfill)] {
       master.explainer.MeasureInputs(uris, fulfill);
     });
@@ -316,7 +316,7 @@ class ClientService final : public rpc::MasterForClient::Server {
       wish.deadline = Millis(static_cast<int64_t>(std::min<uint64_t>(params.getDeadlineMs(), kYear)));
     }
     using Set = std::pair<Status, std::string>;
-    auto answer = MakeAnswer<Set>(shell_.kj());
+    auto answer = rpc::MakeAnswer<Set>(shell_.kj());
     shell_.PostToMaster([&master = shell_.client_parts(), id = rpc::FromWire(params.getJob()), wish,
                          fulfill = std::move(answer.fulfill)] {
       master.requests.SetJob(id, wish, [fulfill](Status status, std::string warning) {
@@ -335,7 +335,7 @@ class ClientService final : public rpc::MasterForClient::Server {
 
   kj::Promise<void> drain(DrainContext context) override {
     const auto params = context.getParams();
-    auto answer = MakeAnswer<Status>(shell_.kj());
+    auto answer = rpc::MakeAnswer<Status>(shell_.kj());
     shell_.PostToMaster([&master = shell_.client_parts(), id = WorkerId{params.getWorker()}, on = params.getOn(),
                          fulfill = std::move(answer.fulfill)] { master.sessions.Drain(id, on, fulfill); });
     return answer.promise.then(
@@ -353,7 +353,7 @@ class ClientService final : public rpc::MasterForClient::Server {
 
   kj::Promise<void> exclude(ExcludeContext context) override {
     const auto params = context.getParams();
-    auto answer = MakeAnswer<Status>(shell_.kj());
+    auto answer = rpc::MakeAnswer<Status>(shell_.kj());
     shell_.PostToMaster([&master = shell_.client_parts(), id = WorkerId{params.getWorker()}, on = params.getOn(),
                          fulfill = std::move(answer.fulfill)] { master.sessions.Exclude(id, on, fulfill); });
     return answer.promise.then(

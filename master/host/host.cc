@@ -41,7 +41,9 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
       sessions_(driver_, clock_, outlets, dispatcher_, safe_mode_, leases_, room_, forecasts_),
       probes_(driver_, clock_, outlets),
       reports_(driver_, clock_, dispatcher_, watchers_, job_ends_, probes_),
-      pages_(options_, driver_, clock_, block_store_, safe_mode_) {}
+      metrics_(driver_, clock_, block_store_),
+      usage_(driver_.core(), loop_),
+      views_(loop_, {options_, driver_, clock_, reader_, drains_, rows_, why_, block_store_, safe_mode_, usage_}) {}
 
 Status Host::Recover() {
   MR_RETURN_IF_ERROR(driver_.Open());
@@ -77,6 +79,7 @@ Status Host::Recover() {
   Tick();
   block_store_.Tick();
   housekeeping_.Tick();
+  usage_.Tick();
   driver_.EndStart();
   driver_.BeginSnapshots();
   return Status::Ok();

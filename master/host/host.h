@@ -21,10 +21,10 @@
 #include "master/host/leases.h"
 #include "master/host/libraries.h"
 #include "master/host/lists.h"
+#include "master/host/metrics_text.h"
 #include "master/host/options.h"
 #include "master/host/outlets.h"
 #include "master/host/output_probes.h"
-#include "master/host/pages.h"
 #include "master/host/reports.h"
 #include "master/host/rows.h"
 #include "master/host/safe_mode.h"
@@ -32,6 +32,8 @@
 #include "master/host/sessions.h"
 #include "master/host/submissions.h"
 #include "master/host/submit_checks.h"
+#include "master/host/usage.h"
+#include "master/host/view_reader.h"
 #include "master/host/watchers.h"
 #include "master/host/why.h"
 
@@ -75,7 +77,8 @@ class Host {
   JobRequests& requests() { return requests_; }
   RoomKeeper& room() { return room_; }
   Sessions& sessions() { return sessions_; }
-  Pages& pages() { return pages_; }
+  MetricsText& metrics() { return metrics_; }
+  ViewReader& views() { return views_; }
   Reports& reports() { return reports_; }
 
  private:
@@ -112,7 +115,9 @@ class Host {
   Sessions sessions_;
   OutputProbes probes_;
   Reports reports_;
-  Pages pages_;
+  MetricsText metrics_;
+  Usage usage_;
+  ViewReader views_;
 };
 
 }  // namespace mr::master

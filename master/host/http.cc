@@ -6,20 +6,8 @@
 
 namespace mr::master {
 
-HttpFront::HttpFront(Shell& shell, Loop& loop) : shell_(shell), loop_(loop) {}
+HttpFront::HttpFront(Shell& shell, Loop& loop, Pool& pool) : shell_(shell), loop_(loop), pool_(pool) {}
 HttpFront::~HttpFront() = default;
-
-void HttpFront::AddPages() {
-  using rpc::HttpReply;
-  server_->Route("/", [this] {
-    return shell_.Ask([this] { return pages_->StatusPage(); }).then([](std::string text) {
-      return HttpReply{200, std::move(text), "text/html; charset=utf-8"};
-    });
-  });
-  server_->Route("/metrics", [this] { return Metrics(); });
-  server_->Route("/healthz", [] { return HttpReply{200, "ok\n"}; });
-  server_->Route("/readyz", [this] { return Ready(); });
-}
 
 rpc::HttpReply HttpFront::Ready() const {
   if (!ready_) return {503, "starting\n"};
@@ -33,9 +21,9 @@ rpc::HttpReply HttpFront::Ready() const {
 }
 
 kj::Promise<rpc::HttpReply> HttpFront::Metrics() {
-  const auto host_metrics = [this, lag = loop_.TakeMaxLag()] {
+  const auto host_metrics = [this] {
     rpc::MetricsWriter out;
-    pages_->WriteMetrics(&out, lag);
+    metrics_->WriteMetrics(&out, &loop_);
     return out;
   };
   return shell_.Ask(host_metrics).then([this](rpc::MetricsWriter out) {
@@ -45,20 +33,32 @@ kj::Promise<rpc::HttpReply> HttpFront::Metrics() {
   });
 }
 
-Result<uint16_t> HttpFront::Listen(const std::string& address, uint16_t port) {
-  return rpc::WaitForLoop<Result<uint16_t>>(shell_.kj(), [this, address, port] {
+Result<uint16_t> HttpFront::Listen(const Options& options, MetricsText* metrics, web::Source* source) {
+  metrics_ = metrics;
+  return rpc::WaitForLoop<Result<uint16_t>>(shell_.kj(), [this, &options, source] {
     rpc::HttpLimits limits;
     limits.connections = rpc::ServerLimits::HttpConnections(shell_.options().descriptors);
     limits.send_grace = shell_.options().send_timeout;
+    web::Site::Options site;
+    site.hosts = options.hosts;
+    site.release = shell_.options().version;
+    site.streams = limits.connections / 2;  // the others are for documents
+    site_ = kj::heap<web::Site>(site, shell_.kj(), pool_, *source);
     server_ =
         kj::heap<rpc::HttpServer>(shell_.kj().io(), limits, [](const std::string& line) { LOG(WARNING) << line; });
-    AddPages();
-    return server_->Listen(address, port);
+    server_->Route("/metrics", [this] { return Metrics(); });
+    server_->Route("/healthz", [] { return rpc::HttpReply{200, "ok\n"}; });
+    server_->Route("/readyz", [this] { return Ready(); });
+    server_->SetSite([this](const rpc::HttpRequest& request) { return site_->Answer(request); });
+    return server_->Listen(options.bind, options.port);
   });
 }
 
 void HttpFront::Close() {
-  shell_.kj().Run([this] { server_ = nullptr; });
+  shell_.kj().Run([this] {
+    server_ = nullptr;
+    site_ = nullptr;
+  });
 }
 
 }  // namespace mr::master

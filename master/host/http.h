@@ -1,41 +1,48 @@
-// The master's HTTP routes: /healthz, /readyz, /metrics (Prometheus text) and a status page. No route
-// changes anything. Thread: the KJ loop.
+// The master's HTTP routes: /healthz, /readyz, /metrics (Prometheus text), and the site (master/web) for all others. No
+// route changes anything. Thread: the KJ loop.
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "common/rpc/http_server.h"
 #include "common/rpc/metrics.h"
 #include "common/rpc/self_check.h"
-#include "master/host/pages.h"
+#include "master/host/metrics_text.h"
 #include "master/host/shell.h"
+#include "master/web/site.h"
 
 namespace mr::master {
 
 class HttpFront {
  public:
-  HttpFront(Shell& shell, Loop& loop);
+  struct Options {
+    std::string bind = "127.0.0.1";
+    uint16_t port = 0;            // 0: any
+    std::set<std::string> hosts;  // names under which people reach it beside localhost and numbers
+  };
+  // pool: makes documents; stopped before Close().
+  HttpFront(Shell& shell, Loop& loop, Pool& pool);
   ~HttpFront();
-  // The port in use. Waits; not from the loop.
-  Result<uint16_t> Listen(const std::string& address, uint16_t port);
+  // Returns the port in use. Waits; not from the loop. metrics, source: outlive Close().
+  Result<uint16_t> Listen(const Options& options, MetricsText* metrics, web::Source* source);
   void Close();
-  // The texts of the pages. Called once, before Listen; must outlive Close().
-  void SetPages(Pages* pages) { pages_ = pages; }
   // The journal is replayed and the ports are open: from here on readiness depends on the self-check alone.
   void SetReady() { ready_ = true; }
 
  private:
-  void AddPages();
   rpc::HttpReply Ready() const;
   kj::Promise<rpc::HttpReply> Metrics();
 
   Shell& shell_;
   Loop& loop_;
-  Pages* pages_ = nullptr;
+  Pool& pool_;
+  MetricsText* metrics_ = nullptr;
   std::atomic<bool> ready_{false};
-  kj::Own<rpc::HttpServer> server_;  // of the KJ loop
+  kj::Own<web::Site> site_;          // of the KJ loop, as the next
+  kj::Own<rpc::HttpServer> server_;  // ends before the site
 };
 
 }  // namespace mr::master

@@ -7,7 +7,7 @@
 namespace mr::master {
 
 kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
-  auto done = MakeAnswer<Status>(shell.kj());
+  auto done = rpc::MakeAnswer<Status>(shell.kj());
   shell.PostToMaster([&master = shell.client_parts(), accept = context.getParams().getAcceptLoss(),
                       fulfill = std::move(done.fulfill)] {
     if (accept)
@@ -15,7 +15,7 @@ kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
     else
       fulfill(Status::Ok());
   });
-  auto room = MakeAnswer<Space>(shell.kj());
+  auto room = rpc::MakeAnswer<Space>(shell.kj());
   shell.pool().Post([path = shell.options().directory + "/journal", fulfill = std::move(room.fulfill)] {
     const auto space = SpaceOf(path);
     fulfill(space.ok() ? *space : Space{});

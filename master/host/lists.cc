@@ -98,7 +98,13 @@ Status Lists::FillCounters(JobId id, uint64_t from, rpc::MasterForClient::Counte
   if (job == nullptr) return core_.jobs().Unknown(id);
   if (job->brief) return OnlyBrief(*job);
   // The first page sums all counters; the others of the same client are from these sums.
-  if (from == 0 || counted_.first != id) counted_ = {id, rows_.CountersOf(*job)};
+  if (from == 0 || counted_.first != id) {
+    CounterSums sums;
+    for (const auto& stage : job->stages) {
+      for (const TaskView& task : stage.tasks) AddCountersOf(task, &sums);
+    }
+    counted_ = {id, ListOf(sums)};
+  }
   const std::vector<CounterValue>& all = counted_.second;
   const size_t begin = std::min<uint64_t>(from, all.size());
   size_t end = begin;

@@ -2,6 +2,12 @@
 
 #include <glog/logging.h>
 
+#include <unistd.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
 #include "common/base/version.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
@@ -67,6 +73,7 @@ struct Master::Impl {
   Loop loop{[this] { host->Flush(); }, "master"};
   Pool pool{kPoolThreads};
   Pool background{1};  // predictions, which take seconds
+  Pool documents{1};   // makes what pages show
   std::unique_ptr<Shell> shell;
   std::unique_ptr<HttpFront> http;
   std::unique_ptr<Host> host;
@@ -81,7 +88,7 @@ struct Master::Impl {
     shell = std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, kVersion, options.advertise, profiles,
                                                    options.descriptors, options.idle_timeout, options.send_timeout},
                                     kj, loop, pool, background);
-    http = std::make_unique<HttpFront>(*shell, loop);
+    http = std::make_unique<HttpFront>(*shell, loop, documents);
     host = std::make_unique<Host>(
         HostOptions{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
                     options.replication, options.snapshot_bytes, options.ended_jobs, options.fat_partition_bytes,
@@ -89,7 +96,6 @@ struct Master::Impl {
                     options.staging_age, options.housekeeping, known, options.accept_loss, options.record_bytes},
         loop, *shell);
     shell->SetParts(host->worker_parts(), host->client_parts());
-    http->SetPages(&host->pages());
     const std::string lib = options.directory + "/lib";
     const auto stored = ListDirectory(lib);
     for (const auto& name : stored.ok() ? *stored : std::vector<std::string>()) {
@@ -105,9 +111,20 @@ struct Master::Impl {
     }
     loop.Start();
     MR_ASSIGN_OR_RETURN(port, shell->Listen(options.bind, options.port));
-    MR_ASSIGN_OR_RETURN(http_port, http->Listen(options.bind, options.http_port));
+    MR_ASSIGN_OR_RETURN(
+        http_port, http->Listen({options.http_bind, options.http_port, HttpNames()}, &host->metrics(), &host->views()));
     http->SetReady();
     return Status::Ok();
+  }
+
+  // Returns the names by which people reach the pages: those that the user gave, and the machine's own.
+  std::set<std::string> HttpNames() const {
+    std::set<std::string> names;
+    for (const std::string& name : options.http_hosts) names.insert(web::InLowerCase(name));
+    names.insert(web::InLowerCase(options.advertise));
+    char machine[256] = {};
+    if (gethostname(machine, sizeof machine - 1) == 0 && machine[0] != '\0') names.insert(web::InLowerCase(machine));
+    return names;
   }
 
   // The loop first: the end of its sessions must not look like the end of its workers.
@@ -115,6 +132,7 @@ struct Master::Impl {
     loop.Stop();
     pool.Stop();
     background.Stop();
+    documents.Stop();
   }
 
   ~Impl() {

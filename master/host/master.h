@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/io/retention.h"
@@ -22,6 +23,8 @@ class Master {
     std::string bind = "127.0.0.1";
     std::string advertise;             // host by which others reach it; empty = bind
     uint16_t port = 0, http_port = 0;  // 0 = any
+    std::string http_bind = "127.0.0.1";
+    std::vector<std::string> http_hosts;  // names by which people reach its pages, beside those of the machine
     std::string policies = sched::kPlainPolicies;
     uint64_t seed = 1;
     uint32_t replication = 3;

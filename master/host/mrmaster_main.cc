@@ -6,8 +6,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "common/base/text.h"
 #include "common/base/version.h"
@@ -22,6 +25,12 @@ DEFINE_string(bind, "127.0.0.1", "address to listen on; 0.0.0.0 only in a networ
 DEFINE_string(advertise, "", "host at which others reach this master, as 'mrctl version' shows it; empty = --bind");
 DEFINE_int32(port, 7070, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
+DEFINE_string(http_bind, "127.0.0.1",
+              "address to listen on for HTTP; its pages show jobs and files to everyone who reaches them");
+DEFINE_string(
+    http_hosts, "",
+    "host names, separated by commas, by which browsers reach the HTTP port, beside those of this machine and "
+    "--advertise; requests for other names are refused");
 DEFINE_string(
     scheduler, mr::sched::kDefaultPolicies,
     "policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...); enabled=off switches one off; "
@@ -83,6 +92,16 @@ void ParseFlags(int* argc, char*** argv) {
     exit(0);
   }
   gflags::HandleCommandLineHelpFlags();
+}
+
+std::vector<std::string> SplitAtCommas(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t from = 0; from < text.size();) {
+    const size_t to = std::min(text.find(',', from), text.size());
+    if (to > from) out.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return out;
 }
 
 int Fail(const Status& status) {
@@ -158,6 +177,8 @@ int Main() {
   options.advertise = FLAGS_advertise;
   options.port = static_cast<uint16_t>(FLAGS_port);
   options.http_port = static_cast<uint16_t>(FLAGS_http_port);
+  options.http_bind = FLAGS_http_bind;
+  for (const std::string& name : SplitAtCommas(FLAGS_http_hosts)) options.http_hosts.push_back(name);
   options.policies = sched::PoliciesOf(FLAGS_scheduler);
   options.seed = FLAGS_seed;
   options.replication = static_cast<uint32_t>(FLAGS_replication);

@@ -1,9 +1,6 @@
 #include "master/host/rows.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
-#include <utility>
 
 #include "common/base/text.h"
 #include "master/core/failure_text.h"
@@ -141,18 +138,17 @@ WorkerStatus Rows::WorkerOf(WorkerId id, const WorkerView& worker) {
   return out;
 }
 
-std::vector<CounterValue> Rows::CountersOf(const JobView& job) const {
-  std::map<std::pair<std::string, std::string>, int64_t> sums;
-  for (const auto& stage : job.stages) {
-    for (const auto& task : stage.tasks) {
-      if (!task.committed || task.output == nullptr) continue;
-      for (const auto& counter : task.output->counters) {
-        // The values are an operator's own: a sum past the range wraps, as in mrtask.
-        int64_t& sum = sums[{counter.group, counter.name}];
-        (void)__builtin_add_overflow(sum, counter.value, &sum);
-      }
-    }
+size_t AddCountersOf(const TaskView& task, CounterSums* sums) {
+  if (!task.committed || task.output == nullptr) return 0;
+  for (const auto& counter : task.output->counters) {
+    // The values are an operator's own: a sum past the range wraps, as in mrtask.
+    int64_t& sum = (*sums)[{counter.group, counter.name}];
+    (void)__builtin_add_overflow(sum, counter.value, &sum);
   }
+  return task.output->counters.size();
+}
+
+std::vector<CounterValue> ListOf(const CounterSums& sums) {
   std::vector<CounterValue> out;
   out.reserve(sums.size());
   for (const auto& [name, sum] : sums) out.push_back({name.first, name.second, sum});

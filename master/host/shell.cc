@@ -117,7 +117,7 @@ void Shell::PushStatus(uint64_t watcher, Message status) {
 }
 
 kj::Promise<Status> Shell::Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) {
-  auto answer = MakeAnswer<Status>(kj_);
+  auto answer = rpc::MakeAnswer<Status>(kj_);
   loop_.Post([this, prepare = std::move(prepare), then = std::move(then), fulfill = std::move(answer.fulfill)] {
     client_parts_->block_store.FsMutate(prepare, then, fulfill);
   });

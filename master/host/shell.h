@@ -9,10 +9,10 @@
 #include <string>
 
 #include "common/exec/pool.h"
+#include "common/rpc/answer.h"
 #include "common/rpc/kj_thread.h"
 #include "common/rpc/self_check.h"
 #include "common/rpc/server.h"
-#include "master/host/answer.h"
 #include "master/host/outlets.h"
 #include "master/host/service_parts.h"
 
@@ -73,7 +73,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   // Runs `ask` on the master's thread; the promise carries what it returned.
   template <class F>
   auto Ask(F ask) -> kj::Promise<decltype(ask())> {
-    auto answer = MakeAnswer<decltype(ask())>(kj_);
+    auto answer = rpc::MakeAnswer<decltype(ask())>(kj_);
     loop_.Post([ask = std::move(ask), fulfill = std::move(answer.fulfill)]() mutable { fulfill(ask()); });
     return kj::mv(answer.promise);
   }

@@ -47,7 +47,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     }
     shell_.sessions().erase(session_);
     shell_.sessions().emplace(session_, params.getWorker());
-    auto answer = MakeAnswer<RegisterOut>(shell_.kj());
+    auto answer = rpc::MakeAnswer<RegisterOut>(shell_.kj());
     shell_.PostToMaster([&master = shell_.worker_parts(), session = session_, in = std::move(in),
                          fulfill = std::move(answer.fulfill)] { master.sessions.Register(session, in, fulfill); });
     return answer.promise.then([this, context, inventory](const RegisterOut& out) mutable {
@@ -96,7 +96,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     for (auto report : params.getReports()) {
       reports.push_back(report.isPieces() ? FromPieces(report) : ReportFrom(report));
     }
-    auto answer = MakeAnswer<ReportOut>(shell_.kj());
+    auto answer = rpc::MakeAnswer<ReportOut>(shell_.kj());
     shell_.PostToMaster([&master = shell_.worker_parts(), session = session_, id = WorkerId{params.getWorker().getId()},
                          incarnation = params.getWorker().getIncarnation(), reports = std::move(reports),
                          fulfill = std::move(answer.fulfill)]() mutable {
@@ -199,7 +199,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       std::string bytes;
       uint64_t total = 0;
     };
-    auto answer = MakeAnswer<Piece>(shell_.kj());
+    auto answer = rpc::MakeAnswer<Piece>(shell_.kj());
     shell_.pool().Post([path = shell_.options().directory + "/lib/" + sha256 + ".so", offset = params.getOffset(),
                         length = std::min(params.getLength(), kLibraryPiece), fulfill = std::move(answer.fulfill)] {
       Piece piece;

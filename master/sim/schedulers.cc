@@ -12,24 +12,7 @@ namespace mr::sim {
 
 namespace {
 
-struct TraitText {
-  sched::Trait trait;
-  std::string_view text;
-};
-constexpr TraitText kTraits[] = {
-    {sched::kPlacesWork, "places work"},          {sched::kSpeculates, "speculates"},      {sched::kClones, "clones"},
-    {sched::kSteers, "steers jobs by deadlines"}, {sched::kSharesQueues, "shares queues"},
-};
-
 const char* ScopeOf(const sched::PolicyEntry& policy) { return policy.Is(sched::kServesAll) ? "cluster" : "job"; }
-
-std::vector<std::string_view> TraitsOf(const sched::PolicyEntry& policy) {
-  std::vector<std::string_view> texts;
-  for (const TraitText& t : kTraits) {
-    if (policy.Is(t.trait)) texts.push_back(t.text);
-  }
-  return texts;
-}
 
 std::string Padded(std::string_view text, size_t width) {
   return std::string(text) + std::string(std::max(width, text.size() + 2) - text.size(), ' ');
@@ -47,7 +30,8 @@ std::string SchedulersTable() {
   out += "\n" + Padded("POLICIES", 22) + Padded("SCOPE", 10) + "DOES\n";
   for (const sched::PolicyEntry& policy : sched::AllPolicies()) {
     std::string does;
-    for (const std::string_view text : TraitsOf(policy)) does += (does.empty() ? "" : ", ") + std::string(text);
+    for (const std::string_view text : sched::TraitTexts(policy))
+      does += (does.empty() ? "" : ", ") + std::string(text);
     out += Padded(policy.name, 22) + (does.empty() ? ScopeOf(policy) : Padded(ScopeOf(policy), 10) + does) + "\n";
   }
   for (const sched::PolicyGroup& group : sched::PolicyGroups()) {
@@ -66,7 +50,7 @@ std::string SchedulersJson() {
   }
   for (const sched::PolicyEntry& policy : sched::AllPolicies()) {
     std::string does;
-    for (const std::string_view text : TraitsOf(policy)) does += (does.empty() ? "" : ",") + Quoted(text);
+    for (const std::string_view text : sched::TraitTexts(policy)) does += (does.empty() ? "" : ",") + Quoted(text);
     policies += (policies.empty() ? "" : ",") + std::string("{\"id\":") + Quoted(policy.name) +
                 ",\"scope\":" + Quoted(ScopeOf(policy)) + ",\"does\":[" + does + "]}";
   }

@@ -20,7 +20,7 @@ UniqueFd Connect(uint16_t port) {
 }
 
 std::string HttpGet(const UniqueFd& connection, const std::string& path) {
-  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
   if (::send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return "";
   std::string text;
   char buffer[65536];
@@ -38,5 +38,15 @@ std::string HttpGet(const UniqueFd& connection, const std::string& path) {
 }
 
 std::string HttpGet(uint16_t port, const std::string& path) { return HttpGet(Connect(port), path); }
+
+std::string RawHttp(uint16_t port, const std::string& request) {
+  const UniqueFd fd = Connect(port);
+  if (!fd.valid() || !WriteAll(fd.get(), request).ok()) return "";
+  shutdown(fd.get(), SHUT_WR);
+  std::string response;
+  char buffer[4096];
+  for (ssize_t n; (n = read(fd.get(), buffer, sizeof buffer)) > 0;) response.append(buffer, static_cast<size_t>(n));
+  return response;
+}
 
 }  // namespace mr::test

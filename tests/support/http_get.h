@@ -15,5 +15,7 @@ UniqueFd Connect(uint16_t port);
 // none.
 std::string HttpGet(const UniqueFd& connection, const std::string& path);
 std::string HttpGet(uint16_t port, const std::string& path);
+// Sends these bytes and no more, and returns all that is answered.
+std::string RawHttp(uint16_t port, const std::string& request);
 
 }  // namespace mr::test

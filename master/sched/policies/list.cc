@@ -57,4 +57,25 @@ constexpr PolicyGroup kGroups[] = {{"mantri", kMantri}};
 std::span<const PolicyEntry> AllPolicies() { return kPolicies; }
 std::span<const PolicyGroup> PolicyGroups() { return kGroups; }
 
+namespace {
+
+struct TraitText {
+  Trait trait;
+  std::string_view text;
+};
+constexpr TraitText kTraits[] = {
+    {kPlacesWork, "places work"},          {kSpeculates, "speculates"},      {kClones, "clones"},
+    {kSteers, "steers jobs by deadlines"}, {kSharesQueues, "shares queues"},
+};
+
+}  // namespace
+
+std::vector<std::string_view> TraitTexts(const PolicyEntry& policy) {
+  std::vector<std::string_view> texts;
+  for (const TraitText& t : kTraits) {
+    if (policy.Is(t.trait)) texts.push_back(t.text);
+  }
+  return texts;
+}
+
 }  // namespace mr::sched

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "master/sched/pipeline.h"
 #include "master/sched/policy.h"
@@ -48,6 +49,9 @@ struct PolicyGroup {
   std::string_view name;
   std::span<const std::string_view> members;
 };
+
+// Returns phrases for people about the traits that say what the policy does.
+std::vector<std::string_view> TraitTexts(const PolicyEntry& policy);
 
 std::span<const PolicyEntry> AllPolicies();
 std::span<const PolicyGroup> PolicyGroups();

@@ -1,4 +1,4 @@
-// How an RPC waits for the master's thread: a promise on the KJ loop, and a function for any thread
+// How a KJ loop waits for another thread: a promise on the loop, and a function for any thread
 // that fulfils it. Dropping the function without calling it breaks the promise.
 #pragma once
 
@@ -7,17 +7,17 @@
 
 #include "common/rpc/kj_thread.h"
 
-namespace mr::master {
+namespace mr::rpc {
 
 template <class T>
-struct Answer {
+struct PromisedValue {
   kj::Promise<T> promise;
   std::function<void(T)> fulfill;
 };
 
 // On the loop of `kj`, which must outlive the function.
 template <class T>
-Answer<T> MakeAnswer(rpc::KjThread& kj) {
+PromisedValue<T> MakeAnswer(KjThread& kj) {
   auto paf = kj::newPromiseAndFulfiller<T>();
   using Fulfiller = kj::Own<kj::PromiseFulfiller<T>>;
   // KJ's reference counts are not atomic: the fulfiller is used and destroyed on its loop only.
@@ -31,4 +31,4 @@ Answer<T> MakeAnswer(rpc::KjThread& kj) {
           }};
 }
 
-}  // namespace mr::master
+}  // namespace mr::rpc

@@ -1,9 +1,8 @@
-#include "master/host/pages.h"
+#include "master/host/metrics_text.h"
 
 #include <map>
+#include <vector>
 
-#include "common/base/text.h"
-#include "common/report/page.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
@@ -14,17 +13,11 @@ const JobState kStates[] = {JobState::kPending, JobState::kRunning, JobState::kC
 
 }  // namespace
 
-Pages::Pages(const HostOptions& options, Driver& driver, HostClock& clock, const BlockStore& block_store,
-             const SafeMode& safe_mode)
-    : options_(options),
-      driver_(driver),
-      core_(driver.core()),
-      clock_(clock),
-      block_store_(block_store),
-      safe_mode_(safe_mode) {}
+MetricsText::MetricsText(Driver& driver, HostClock& clock, const BlockStore& block_store)
+    : driver_(driver), core_(driver.core()), clock_(clock), block_store_(block_store) {}
 
 // Writes the figures by which the cluster's policies steer.
-void Pages::WriteFigures(rpc::MetricsWriter* out) {
+void MetricsText::WriteFigures(rpc::MetricsWriter* out) {
   std::string last;
   for (const sched::Figure& figure : core_.scheduler().Figures({}, clock_.Stamp())) {
     const std::string name = "mr_" + figure.name;
@@ -37,7 +30,7 @@ void Pages::WriteFigures(rpc::MetricsWriter* out) {
   }
 }
 
-void Pages::WriteAttempts(rpc::MetricsWriter* out) const {
+void MetricsText::WriteAttempts(rpc::MetricsWriter* out) const {
   const JobTotals& totals = core_.jobs().totals();
   const JobTotals::Attempts& counts = totals.attempts;
   out->Counter("mr_attempts_launched_total", "Attempts launched.", counts.launched);
@@ -74,7 +67,7 @@ void Pages::WriteAttempts(rpc::MetricsWriter* out) const {
   out->Sample("how", "rebound", clones.rebound);
 }
 
-void Pages::WriteMetrics(rpc::MetricsWriter* out, Duration loop_lag) {
+void MetricsText::WriteMetrics(rpc::MetricsWriter* out, Loop* loop) {
   std::map<JobState, uint64_t> by_state;
   uint64_t live = 0;
   for (const auto& [id, job] : core_.jobs().jobs()) {
@@ -100,42 +93,15 @@ void Pages::WriteMetrics(rpc::MetricsWriter* out, Duration loop_lag) {
   out->Gauge("mr_blocks", "Blocks of visible files.", blocks.blocks);
   out->Gauge("mr_blocks_missing", "Of these: without a good replica.", blocks.missing);
   out->Gauge("mr_blocks_under_replicated", "Of these: with fewer replicas than wanted.", blocks.under_replicated);
-  out->Gauge("mr_loop_lag_seconds", "Longest wait in the master's queue since the last scrape.", loop_lag.seconds());
+  out->Gauge("mr_loop_lag_seconds", "Longest wait in the master's queue since the last scrape.",
+             loop->TakeMaxLag().seconds());
+  const Loop::Waits waits = loop->GetWaits();
+  std::vector<double> bounds;
+  for (const Duration bound : Loop::kWaitBounds) bounds.push_back(bound.seconds());
+  out->Histogram("mr_loop_wait_seconds", "Waits in the master's queue.", bounds, waits.counts, waits.sum.seconds());
   out->Gauge("mr_safe_mode", "1 while records of the journal are lost and nobody has accepted that.",
              driver_.InLossMode());
   out->Gauge("mr_master_epoch", "Epoch of this master.", driver_.epoch());
-}
-
-std::string Pages::StatusPage() {
-  std::string out =
-      "<!doctype html><html lang=en><meta charset=utf-8><title>Paceline</title><style>"
-      "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em}"
-      "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .8em .3em 0;"
-      "border-bottom:1px solid #ddd}td.n{text-align:right}</style><h1>Paceline</h1>";
-  out +=
-      "<p>Epoch " + std::to_string(driver_.epoch()) + ", policies " + report::EscapeHtml(options_.policies) + ".</p>";
-  if (driver_.InLossMode()) out += "<p><b>Safe mode:</b> " + report::EscapeHtml(safe_mode_.Words()) + ".</p>";
-  out += "<h2>Jobs</h2><table><tr><th>Job<th>Name<th>State<th>Stages<th>Output";
-  size_t rows = 0;
-  auto& jobs = core_.jobs().jobs();
-  for (auto it = jobs.rbegin(); it != jobs.rend() && rows < 100; ++it, ++rows) {
-    const JobView& job = it->second;
-    std::string stages;
-    for (size_t s = 0; s < job.stages.size(); ++s) {
-      stages += (stages.empty() ? "" : ", ") + job.spec.stages[s].name + " " +
-                std::to_string(core_.attempts().Counts(job, static_cast<uint32_t>(s)).done) + "/" +
-                std::to_string(job.plan.stages[s].tasks);
-    }
-    out += "<tr><td>" + Name(job.id) + "<td>" + report::EscapeHtml(job.spec.name) + "<td>" + Word(ShownState(job)) +
-           "<td>" + report::EscapeHtml(stages) + "<td>" + report::EscapeHtml(job.spec.output_uri);
-  }
-  out += "</table><h2>Workers</h2><table><tr><th>Worker<th>Address<th>Rack<th>Slots<th>State";
-  for (const auto& [id, worker] : core_.workers().all()) {
-    out += "<tr><td>" + Name(id) + "<td>" + report::EscapeHtml(worker.info.address) + "<td>" +
-           report::EscapeHtml(worker.info.rack) + "<td>" + std::to_string(worker.info.slots.total) + "<td>" +
-           worker.Word();
-  }
-  return out + "</table>";
 }
 
 }  // namespace mr::master

@@ -1,0 +1,32 @@
+// The metrics behind /metrics.
+#pragma once
+
+#include <string>
+
+#include "common/exec/loop.h"
+#include "common/rpc/metrics.h"
+#include "master/host/block_store.h"
+#include "master/host/driver.h"
+#include "master/host/host_clock.h"
+
+namespace mr::master {
+
+// Thread: the master's.
+class MetricsText {
+ public:
+  MetricsText(Driver& driver, HostClock& clock, const BlockStore& block_store);
+
+  // loop: the master's, whose longest wait since the last call is written.
+  void WriteMetrics(rpc::MetricsWriter* out, Loop* loop);
+
+ private:
+  void WriteAttempts(rpc::MetricsWriter* out) const;
+  void WriteFigures(rpc::MetricsWriter* out);
+
+  const Driver& driver_;
+  const MasterCore& core_;
+  HostClock& clock_;
+  const BlockStore& block_store_;
+};
+
+}  // namespace mr::master

@@ -1,0 +1,41 @@
+#include "master/host/usage.h"
+
+#include "common/io/clock.h"
+#include "master/sched/state/state.h"
+
+namespace mr::master {
+namespace {
+
+constexpr Duration kUsagePeriod = Seconds(1);
+constexpr size_t kUsagePoints = 600;  // ten minutes; a guess
+
+}  // namespace
+
+void Usage::Tick() {
+  Sample(WallClockMs());
+  loop_.At(Now() + kUsagePeriod, [this] { Tick(); });
+}
+
+void Usage::Sample(uint64_t unix_ms) {
+  Point point;
+  point.slots = core_.workers().TotalSlots();
+  for (const auto& [id, worker] : core_.scheduler().state().workers()) point.busy += worker.used_total();
+  point.jobs = static_cast<uint32_t>(core_.jobs().open());
+  points_.push_back(point);
+  if (points_.size() > kUsagePoints) points_.pop_front();
+  last_unix_ms_ = unix_ms;
+}
+
+web::UsageView Usage::View() const {
+  web::UsageView out;
+  out.period_ms = static_cast<uint64_t>(kUsagePeriod.ns / 1'000'000);
+  out.to_unix_ms = last_unix_ms_;
+  for (const Point& p : points_) {
+    out.slots.push_back(p.slots);
+    out.busy.push_back(p.busy);
+    out.jobs.push_back(p.jobs);
+  }
+  return out;
+}
+
+}  // namespace mr::master

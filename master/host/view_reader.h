@@ -1,0 +1,33 @@
+// Reads the views that the site asks for, on the master's thread, in short turns between its other work.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "common/exec/loop.h"
+#include "master/host/view_steps.h"
+#include "master/web/source.h"
+
+namespace mr::master {
+
+class ViewReader final : public web::Source {
+ public:
+  // loop: the master's. All must outlive the loop's last turn.
+  ViewReader(Loop& loop, const ViewParts& parts) : loop_(loop), parts_(parts) {}
+
+  // Thread: any. `done` is called on the master's.
+  void Read(const web::Topic& topic, std::function<void(web::Reading)> done) override;
+
+ private:
+  struct Work {
+    std::unique_ptr<ViewSteps> steps;
+    std::function<void(web::Reading)> done;
+    Duration busy;
+  };
+  void GoOn(const std::shared_ptr<Work>& work);
+
+  Loop& loop_;
+  const ViewParts parts_;
+};
+
+}  // namespace mr::master

@@ -1,0 +1,133 @@
+// The site over a real port of loopback, with a source of the test.
+#include "master/web/site.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/rpc/wait_for_loop.h"
+#include "tests/master/web/fake_source.h"
+#include "tests/support/http_get.h"
+
+namespace mr::web {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class SiteTest : public testing::Test {
+ protected:
+  SiteTest() { Serve({}); }
+  ~SiteTest() noexcept override {
+    pool_.Stop();
+    Close();
+  }
+  void Close() {
+    kj_.Run([this] {
+      server_ = nullptr;
+      site_ = nullptr;
+    });
+  }
+  void Serve(Site::Options options) {
+    options.release = "1.2.3";
+    options.limits = {.period = {}, .pause = 0};
+    const auto bound = rpc::WaitForLoop<Result<uint16_t>>(kj_, [&] {
+      server_ = nullptr;
+      site_ = kj::heap<Site>(options, kj_, pool_, source_);
+      server_ = kj::heap<rpc::HttpServer>(kj_.io());
+      server_->SetSite([this](const rpc::HttpRequest& request) { return site_->Answer(request); });
+      return server_->Listen("127.0.0.1", 0);
+    });
+    port_ = bound.value();
+  }
+  std::string Get(const std::string& path, const std::string& headers = "Host: localhost\r\n") {
+    return test::RawHttp(port_, "GET " + path + " HTTP/1.1\r\n" + headers + "\r\n");
+  }
+
+  rpc::KjThread kj_{"test"};
+  Pool pool_{1};
+  FakeSource source_;
+  kj::Own<Site> site_;               // of the loop
+  kj::Own<rpc::HttpServer> server_;  // of the loop
+  uint16_t port_ = 0;
+};
+
+TEST_F(SiteTest, APageHasItsDocumentAndItsPolicy) {
+  const std::string page = Get("/");
+  EXPECT_THAT(page, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(page, HasSubstr("Content-Security-Policy: default-src 'none'"));
+  EXPECT_THAT(page, HasSubstr("\"view\":\"cluster\""));
+  EXPECT_THAT(page, HasSubstr("\"source\":\"api/v1/cluster\""));
+  EXPECT_THAT(page, HasSubstr("\"release\":\"cluster\"")) << "the document that the source gave";
+  EXPECT_THAT(Get("/workers/w3"), HasSubstr("\"root\":\"../\""));
+}
+
+TEST_F(SiteTest, AnUnchangedDocumentIsNotSentAgain) {
+  const std::string first = Get("/api/v1/cluster");
+  const size_t at = first.find("ETag: ");
+  ASSERT_NE(at, std::string::npos) << first;
+  const std::string tag = first.substr(at + 6, first.find('\r', at) - at - 6);
+  const std::string again = Get("/api/v1/cluster", "Host: localhost\r\nIf-None-Match: " + tag + "\r\n");
+  EXPECT_THAT(again, StartsWith("HTTP/1.1 304 Not Modified\r\n"));
+  EXPECT_THAT(again, EndsWith("\r\n\r\n"));
+}
+
+TEST_F(SiteTest, ADocumentIsCompressedForWhoTakesIt) {
+  const std::string reply = Get("/api/v1/cluster", "Host: localhost\r\nAccept-Encoding: gzip\r\n");
+  EXPECT_THAT(reply, HasSubstr("Content-Encoding: gzip\r\n"));
+  EXPECT_THAT(reply, HasSubstr("\r\n\r\n\x1f\x8b"));
+  EXPECT_THAT(Get("/api/v1/cluster"), Not(HasSubstr("Content-Encoding")));
+}
+
+TEST_F(SiteTest, OtherNamesAndOtherSitesAreRefused) {
+  for (const char* path : {"/", "/api/v1/cluster", "/api/v1/events?of=cluster", "/nothing"}) {
+    EXPECT_THAT(Get(path, "Host: evil.example\r\n"), StartsWith("HTTP/1.1 403 Forbidden\r\n")) << path;
+    EXPECT_THAT(Get(path, "Host: localhost\r\nOrigin: http://evil.example\r\n"), StartsWith("HTTP/1.1 403 ")) << path;
+  }
+  EXPECT_TRUE(source_.reads().empty());
+}
+
+TEST_F(SiteTest, WhatIsNotThereIsSaid) {
+  source_.AnswerWith([](const Topic&) { return Reading{NotFound("there is no job job_7_0001")}; });
+  for (const char* path : {"/jobs/job_7_0001", "/jobs/", "/jobs/../x", "/jobs/job_7_0001/", "//", "/api", "/%2e%2e/"}) {
+    const std::string page = Get(path);
+    EXPECT_THAT(page, StartsWith("HTTP/1.1 404 Not Found\r\n")) << path;
+    EXPECT_THAT(page, HasSubstr("\"view\":\"missing\"")) << path;
+  }
+  EXPECT_THAT(Get("/jobs/job_7_0001"), HasSubstr("there is no job job_7_0001"));
+  const std::string document = Get("/api/v1/jobs/job_7_0001");
+  EXPECT_THAT(document, StartsWith("HTTP/1.1 404 Not Found\r\n"));
+  EXPECT_THAT(document, HasSubstr("\"code\":\"not_found\""));
+  EXPECT_THAT(Get("/api/v1/jobs?x=1"), StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+  EXPECT_THAT(Get("/api/v1/events"), StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+  EXPECT_THAT(Get("/api/v1"), HasSubstr("\"documents\""));
+}
+
+TEST_F(SiteTest, EventsEndWithTheLastDocument) {
+  auto reads = std::make_shared<int>(0);
+  source_.AnswerWith([reads](const Topic&) {
+    ++*reads;
+    return FakeSource::Cluster(std::to_string(*reads / 2), *reads == 4);
+  });
+  const std::string events = Get("/api/v1/events?of=jobs%2Fjob_1_0001%2Freport");
+  EXPECT_THAT(events, HasSubstr("Content-Type: text/event-stream\r\n"));
+  size_t changed = 0;
+  for (size_t at = 0; (at = events.find("event: changed\ndata: {\"etag\":\"", at)) != std::string::npos; ++at)
+    ++changed;
+  EXPECT_EQ(changed, 3u) << "texts 0, 1 and 2: " << events;
+  EXPECT_THAT(events, HasSubstr("event: final\ndata: {}\n\n"));
+}
+
+TEST_F(SiteTest, EventsOfAJobThatIsForgottenEnd) {
+  source_.AnswerWith([](const Topic&) { return Reading{NotFound("forgotten")}; });
+  EXPECT_THAT(Get("/api/v1/events?of=jobs%2Fjob_1_0001%2Freport"), HasSubstr("event: gone\n"));
+}
+
+TEST_F(SiteTest, TooManyOpenPagesAreRefused) {
+  Serve({.streams = 0});
+  EXPECT_THAT(Get("/api/v1/events?of=cluster"), StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+}
+
+}  // namespace
+}  // namespace mr::web
