@@ -68,21 +68,22 @@ function createLive(source, etag, {show, state}) {
     while (again && !over && !paused && !document.hidden) {
       again = false;
       const asked = source;
+      let newer = null;
       try {
-        const newer = await fetchDocument(asked, etag);
+        newer = await fetchDocument(asked, etag);
         if (asked !== source) continue;
         found();
-        if (!newer) continue;
-        etag = newer.etag;
-        const begun = performance.now();
-        await show(newer.document);
-        // A slow machine gets fewer updates instead of no pauses.
-        await wait((performance.now() - begun) * 3);
       } catch (problem) {
         if (asked !== source) continue;
         if (problem.status === 404) end("gone");
         else lost();
       }
+      if (!newer) continue;
+      etag = newer.etag;
+      const begun = performance.now();
+      await show(newer.document);
+      // A slow machine gets fewer updates instead of no pauses.
+      await wait((performance.now() - begun) * 3);
     }
   };
   const open = () => {

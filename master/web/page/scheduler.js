@@ -29,14 +29,15 @@ function schedulerView() {
 function policyCards(policies) {
   return el("ol", {class: "cards"}, policies.map((p, i) => el("li", {class: "card plain-card", "data-key": p.id},
       el("p", {class: "strong"}, `${i + 1}. `, nameOf(p.id),
-          el("span", {class: "quiet"}, ` per ${p.scope}`)),
+          p.scope && el("span", {class: "quiet"}, ` per ${p.scope}`)),
       p.text && p.text !== p.id && el("p", null, el("code", null, nameOf(p.text))),
       (p.does || []).length > 0 && el("ul", {class: "does"}, p.does.map((line) => el("li", null, sentence(line)))))));
 }
 
 // Returns a figure in the unit that its name ends with.
 function figureText(id, value) {
-  if (value == null) return "unlimited";
+  if (value === undefined) return kNone;
+  if (value === null) return "unlimited";
   if (typeof value !== "number") return value;
   if (id.endsWith("_us")) return duration(value);
   if (id.endsWith("_s")) return seconds(value);

@@ -45,7 +45,7 @@ function storeEntries(entries, leftOut) {
       el("pre", {class: "lines"}, "mrctl fs put book.txt dfs:///book.txt")];
   }
   return [plainTable("Entries of the root directory", [["Path"], ["Type"], ["Bytes", true], ["Replication", true]],
-      entries.map((e) => [nameOf(e.id), e.type, [bytes(e.bytes), exactBytes(e.bytes)],
+      entries.map((e) => [nameOf(e.id), e.type || kNone, [bytes(e.bytes), exactBytes(e.bytes)],
         e.type === "directory" ? kNone : whole(e.replication)]), entries.map((e) => e.id)),
   leftOut > 0 && el("p", {class: "quiet"}, `${plural(leftOut, "entry", "entries")} more. The command "mrctl fs ls" ` +
       "lists all.")];
