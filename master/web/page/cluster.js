@@ -64,7 +64,7 @@ function clusterHead(c) {
       ["Attempts failed", whole(attempts.failed)],
     ], "terms tiles"),
     el("details", {class: "more", "data-key": "more"}, el("summary", null, "More about this cluster"), terms([
-      ["Cluster id", el("code", null, nameOf(c.id || kNone))], ["Address", nameOf(c.address || kNone)],
+      ["Cluster id", el("code", null, nameOf(c.id || kNone))], c.address && ["Address", nameOf(c.address)],
       ["Epoch", whole(c.epoch)], ["Policies", el("span", null, nameOf(c.policies || kNone), " ",
           el("a", {href: urlOf("scheduler"), "data-key": "scheduler"}, "Scheduler"))],
       ["Attempts launched", whole(attempts.launched)], ["Attempts killed", whole(attempts.killed)],

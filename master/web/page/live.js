@@ -6,6 +6,12 @@ const kRetry = 2000;  // milliseconds until the first retry; each further one wa
 const kRetryMost = 30000;
 const kSilence = 20000;  // milliseconds without any event after which a fetch checks that the master still answers
 
+// Proxies that compress turn a tag into a weak one, and an event has it without quotes.
+function sameTag(a, b) {
+  const bare = (tag) => String(tag).replace(/^W\/|"/g, "");
+  return Boolean(a) && Boolean(b) && bare(a) === bare(b);
+}
+
 // Returns {document, etag}, or null if it has not changed. Throws {status, error} for an answer that is an error.
 async function fetchDocument(source, etag) {
   const headers = etag ? {"If-None-Match": etag} : {};
@@ -99,7 +105,7 @@ function createLive(source, etag, {show, state}) {
     on("changed", async (event) => {
       let newest = null;
       try { newest = JSON.parse(event.data).etag; } catch { }
-      if (newest && newest === etag) return;
+      if (sameTag(newest, etag)) return;
       await wait(Math.random() * kSpread);
       load();
     });

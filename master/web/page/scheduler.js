@@ -40,14 +40,14 @@ function figureText(id, value) {
   if (value === null) return "unlimited";
   if (typeof value !== "number") return value;
   if (id.endsWith("_us")) return duration(value);
-  if (id.endsWith("_s")) return seconds(value);
+  if (/_(s|seconds)$/.test(id)) return seconds(value);
   if (id.endsWith("_bytes")) return bytes(value);
   if (id.endsWith("_share")) return percent(value);
   return Number.isInteger(value) ? whole(value) : String(Number(value.toPrecision(4)));
 }
 
 function figureTitle(id) {
-  const words = id.replaceAll("_", " ").replace(/ (us|s)$/, "");
+  const words = id.replaceAll("_", " ").replace(/ (us|s|seconds)$/, "");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
@@ -58,18 +58,20 @@ function figureTables(list) {
   const single = list.filter((f) => !f.label);
   const values = new Map(single.map((f) => [f.id, f.value]));
   const wholeOf = (id) => id.includes("_used_") ? id.replace("_used_", "_") : null;
+  const wholes = new Set(single.map((f) => wholeOf(f.id)));
   const tile = (f) => {
-    const all = values.get(wholeOf(f.id));
     const text = figureText(f.id, f.value);
-    return [figureTitle(f.id), all > 0 ?
-      el("span", {class: "share"}, shareBar(f.value / all), `${text} of ${figureText(f.id, all)}`) : text];
+    if (!values.has(wholeOf(f.id))) return [figureTitle(f.id), text];
+    const all = values.get(wholeOf(f.id));
+    return [figureTitle(f.id), el("span", {class: "share"}, all > 0 && shareBar(f.value / all),
+        `${text} of ${figureText(f.id, all)}`)];
   };
   const groups = new Map();
   for (const f of list) {
     if (f.label) groups.set(f.id, [...(groups.get(f.id) || []), f]);
   }
   return [
-    single.length > 0 && terms(single.map(tile), "terms tiles"),
+    single.length > 0 && terms(single.filter((f) => !wholes.has(f.id)).map(tile), "terms tiles"),
     [...groups].map(([id, rows]) => [el("h3", null, nameOf(figureTitle(id))),
       plainTable(figureTitle(id), [["For"], ["Value", true]], rows.slice(0, 1000).map((f) => [
         urlOfId(f.label) ? el("a", {href: urlOfId(f.label), "data-key": "a"}, f.label) : nameOf(f.label),
