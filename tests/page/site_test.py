@@ -279,6 +279,22 @@ def workers(driver, samples):
         site.close()
 
 
+def sorting(driver, site):
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(site.base)
+        wait_for(lambda: browser.run(SHOWN), "sorting: the page is live")
+        states = "return [...document.querySelectorAll('#jobs .badge')].map((b) => b.lastChild.textContent)"
+        browser.run("document.querySelector('#jobs tbody tr:nth-child(4) a').focus()")
+        focused = browser.run("return document.activeElement.href")
+        before = browser.run(states)
+        browser.run("document.querySelectorAll('#jobs thead button')[1].click()")
+        wait_for(lambda: browser.run(states) == sorted(before), "sorting: jobs are in the order of their states")
+        expect(before != sorted(before), "sorting: they were not before")
+        expect(browser.run("return document.activeElement.href") == focused, "sorting: the focus stays")
+        expect(browser.run("return document.querySelectorAll('#jobs thead th')[1].getAttribute('aria-sort')") ==
+               "ascending", "sorting: the header says so")
+
+
 def sparse(driver, samples):
     """Documents of another release may lack members."""
     documents = fixture_documents.documents("busy", samples)
@@ -342,6 +358,7 @@ def main(build, base, paths):
                 links(driver, site, shots)
                 search(driver, site)
                 frame(driver, site)
+                sorting(driver, site)
                 history(driver, site)
                 growth(driver, site, shots)
                 connection(driver, site)

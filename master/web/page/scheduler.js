@@ -46,7 +46,15 @@ function figureText(id, value) {
   return Number.isInteger(value) ? whole(value) : String(Number(value.toPrecision(4)));
 }
 
+// Figures that are worth more than the words of their name.
+const kFigures = {
+  clone_budget_slots: "Clone budget in slots", clone_budget_used_slots: "Slots of the clone budget in use",
+  clone_lent_slots: "Idle slots lent to clones",
+  clone_omega_seconds: "Longest wait for an exclusive replica (omega), per bin of job sizes",
+};
+
 function figureTitle(id) {
+  if (Object.hasOwn(kFigures, id)) return kFigures[id];
   const words = id.replaceAll("_", " ").replace(/ (us|s|seconds)$/, "");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
