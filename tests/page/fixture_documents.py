@@ -134,7 +134,7 @@ def store(workers):
         "capacity_bytes": sum(w["capacity_bytes"] for w in workers), "safe_mode": "",
         "workers": [{key: w[key] for key in keys} for w in workers],
         "entries": [{"id": f"/data-{i}", "type": ["directory", "file"][i % 2], "bytes": i << 20, "replication": 3}
-                    for i in range(30 if workers else 0)], "entries_left_out": 0}}
+                    for i in range(30 if workers else 0)], "more_entries": False}}
 
 
 def scheduler():
@@ -147,9 +147,9 @@ def scheduler():
                                                                    "Keeps the first replica that ends."]),
                      policy("late", "late", "job", ["Launches speculative attempts of slow tasks."])],
         "list": "fair(preempt_after=5s),dolly(budget=0.05),late", "seed": 7, "version": 27,
-        "figures": [figure("budget_slots", 12), figure("budget_used_slots", 3.5), figure("speculative_slots", None),
-                    figure("straggler_share", .082), figure("median_task_s", 3.4, "job_1_0001"),
-                    figure("median_task_s", 71.25, "job_1_0002")],
+        "figures": [figure("clone_budget_slots", 12), figure("clone_budget_used_slots", 3.5),
+                    figure("clone_lent_slots", 2), figure("clone_omega_seconds", None, "0"),
+                    figure("clone_omega_seconds", 3.4, "1"), figure("guaranteed_slots", 6, "job_1_0001")],
         "causes": [cause("first", 9000, 8700, 0), cause("clone", 300, 140, 44_000_000),
                    cause("speculative", 60, 31, 9_000_000)],
         "clones": {"killed": 120, "extra_us": 44_000_000, "lent_killed": 3, "lent_extra_us": 1_000_000,

@@ -71,7 +71,7 @@ class Site:
             self.documents[source] = (text, etag)
             if final:
                 self.final.add(source)
-            self.tell(source, "changed", {"etag": etag})
+            self.tell(source, "changed", {"etag": etag.strip('"')})
             if final:
                 self.tell(source, "final", {})
 
@@ -208,7 +208,7 @@ class Handler(BaseHTTPRequestHandler):
             elif source in site.final:
                 self.wfile.write(b"event: final\ndata: {}\n\n")
             else:
-                self.wfile.write(f"event: changed\ndata: {json.dumps({'etag': got[1]})}\n\n".encode())
+                self.wfile.write(f"event: changed\ndata: {json.dumps({'etag': got[1].strip(chr(34))})}\n\n".encode())
             self.wfile.flush()
             while True:
                 try:

@@ -279,6 +279,49 @@ def workers(driver, samples):
         site.close()
 
 
+def sorting(driver, site):
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(site.base)
+        wait_for(lambda: browser.run(SHOWN), "sorting: the page is live")
+        states = "return [...document.querySelectorAll('#jobs .badge')].map((b) => b.lastChild.textContent)"
+        browser.run("document.querySelector('#jobs tbody tr:nth-child(4) a').focus()")
+        focused = browser.run("return document.activeElement.href")
+        before = browser.run(states)
+        browser.run("document.querySelectorAll('#jobs thead button')[1].click()")
+        wait_for(lambda: browser.run(states) == sorted(before), "sorting: jobs are in the order of their states")
+        expect(before != sorted(before), "sorting: they were not before")
+        expect(browser.run("return document.activeElement.href") == focused, "sorting: the focus stays")
+        expect(browser.run("return document.querySelectorAll('#jobs thead th')[1].getAttribute('aria-sort')") ==
+               "ascending", "sorting: the header says so")
+
+
+def sparse(driver, samples):
+    """Documents of another release may lack members."""
+    documents = fixture_documents.documents("busy", samples)
+    job = {"id": "job_1_0001", "state": "SOMETHING"}
+    bare = {"api/v1/cluster": {"cluster": {"open": [job], "racks": [{"id": "r"}], "queues": [{"id": "q"}]}},
+            "api/v1/workers": {"workers": [{"id": "w1"}]}, "api/v1/store": {"store": {"workers": [{"id": "w1"}]}},
+            "api/v1/scheduler": {"scheduler": {"policies": [{"id": "new"}], "figures": [{"id": "f"}],
+                                               "causes": [{"cause": "new"}]}},
+            "api/v1/workers/w1": {"workers": [{"id": "w1", "state": "new", "running": [{"id": "attempt_1_1_0_m_1_1"}],
+                                               "drain": {}}]}}
+    site = Site({**documents, **{source: {"version": 2, "new": 1, **given} for source, given in bare.items()}})
+    try:
+        for path in ("", "store", "scheduler", "workers/w1"):
+            with Browser(driver, 1400, 1000, False) as browser:
+                browser.open(site.base + path)
+                wait_for(lambda b=browser: b.run(SHOWN), f"sparse, /{path}: all is shown")
+                browser.run("for (const d of document.querySelectorAll('details')) d.open = true;")
+                text = browser.run("return document.title + document.body.innerText")
+                for mark in ("undefined", "NaN", "[object"):
+                    at = text.find(mark)
+                    expect(at < 0, f"sparse, /{path}: {text[max(0, at - 60):at + 20]!r}")
+                for line in browser.log():
+                    expect(False, f"sparse, /{path}: console: {line}")
+    finally:
+        site.close()
+
+
 def growth(driver, site, samples):
     """A job that grows to 10,000 attempts. Prints times, which it does not judge."""
     report = fixture_documents.sample(samples, "large")
@@ -315,12 +358,14 @@ def main(build, base, paths):
                 links(driver, site, shots)
                 search(driver, site)
                 frame(driver, site)
+                sorting(driver, site)
                 history(driver, site)
                 growth(driver, site, shots)
                 connection(driver, site)
             finally:
                 site.close()
             workers(driver, shots)
+            sparse(driver, shots)
     finally:
         driver.close()
     print(f"{len(failures)} failures; screenshots in {shots}")

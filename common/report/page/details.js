@@ -42,7 +42,8 @@ function detailsOf(page, model, a, index) {
         el("span", {class: "badge"}, sign(cause.mark), cause.text),
         a.critical && el("span", {class: "badge strong"}, "critical path")),
     terms([
-      ["Worker", worker ? nameOf(worker.id) : String(a.worker)],
+      ["Worker", !worker ? String(a.worker) : page.frame ?
+        el("a", {href: page.frame.workerUrl(worker.id), "data-key": "worker"}, nameOf(worker.id)) : nameOf(worker.id)],
       worker && worker.name && ["Worker name", nameOf(worker.name)],
       worker && ["Rack", nameOf(worker.rack || kNone)],
       worker && ["Worker state", nameOf(worker.state)],

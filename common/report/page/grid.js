@@ -20,8 +20,8 @@ function createGrid({label, columns, key, pick, href, sorted}) {
   const after = el("tr", {"aria-hidden": "true", class: "space"});
   const tbody = el("tbody", null, before, after);
   const heads = columns.map((c) => el("th", {scope: "col", class: c.numeric && "number"},
-      button(c.title, () => sortBy(c.id), null, sign(""))));
-  const table = el("table", {class: "grid"}, el("caption", {class: "unseen"}, label),
+      sortButton(c.title, () => sortBy(c.id))));
+  const table = el("table", {class: "grid sortable"}, el("caption", {class: "unseen"}, label),
       el("colgroup", null, columns.map((c) => el("col", {style: {width: c.width + "ch"}}))),
       el("thead", null, el("tr", {"aria-rowindex": "1"}, heads)), tbody);
   table.style.minWidth = columns.reduce((sum, c) => sum + c.width, 0) + "ch";
@@ -35,22 +35,8 @@ function createGrid({label, columns, key, pick, href, sorted}) {
     render();
   };
   const arrange = () => {
-    const column = columns.find((c) => c.id === order.id);
-    const sign = order.down ? -1 : 1;
-    const keyed = rows.map((row, i) => [column.sort(row), i, row]);
-    const text = (v) => typeof v === "string";
-    keyed.sort(([a, i], [b, k]) => {
-      if (a == null || b == null) return (a == null) - (b == null) || i - k;  // unknown values stay last
-      const by = text(a) || text(b) ? (String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0) : a - b;
-      return by * sign || i - k;
-    });
-    shown = keyed.map(([, , row]) => row);
-    heads.forEach((th, i) => {
-      const own = columns[i].id === order.id;
-      if (own) th.setAttribute("aria-sort", order.down ? "descending" : "ascending");
-      else th.removeAttribute("aria-sort");
-      th.firstChild.lastChild.textContent = own ? (order.down ? "▼" : "▲") : "";
-    });
+    shown = sortedRows(rows, columns.find((c) => c.id === order.id).sort, order.down);
+    heads.forEach((th, i) => markSorted(th, columns[i].id === order.id, order.down));
   };
   const rowNode = (row) => el("tr", null, columns.map((c, i) => {
     const content = c.cell(row);

@@ -10,10 +10,10 @@ function stateBadge(state) {
   return el("span", {class: "badge " + tone}, sign(mark), state);
 }
 
-// framed: the page around the report has the choice of the theme.
-function headerSection({framed}) {
+// A frame has the choice of the theme.
+function headerSection({frame}) {
   const body = el("div");
-  const node = el("header", null, body, !framed && el("div", {class: "corner"}, themeChoice()));
+  const node = el("header", null, body, !frame && el("div", {class: "corner"}, themeChoice()));
   const show = ({report, job}) => refill(body, [report.id, job, report.summary, report.live, report.taken_unix_ms,
     report.findings.map((f) => f.text)], () => [
     el("p", {class: "over"}, "Job report ", report.live && el("span", {class: "badge runs"}, sign("●"), "live"),

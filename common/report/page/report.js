@@ -5,11 +5,12 @@ const pages = new WeakMap();
 const kSlice = 12;  // milliseconds that an update may take without a break, so that no frame takes 50
 
 // Renders a report below `root`. A newer report of the same job replaces the data, and keeps the selection, filters,
-// zoom, scroll positions and focus. Settles when all is shown. framed: another page is around the report.
-async function showReport(root, report, framed) {
+// zoom, scroll positions and focus. Settles when all is shown. frame: of the page around the report, if there is one:
+// {workerUrl(id)}.
+async function showReport(root, report, frame) {
   const page = pages.get(root);
   if (page && page.model.report.id === report.id) return page.update(report);
-  const made = createPage(modelOf(report), framed);
+  const made = createPage(modelOf(report), frame);
   pages.set(root, made);
   // Filled before it is in the document, the page is laid out once instead of once per section.
   made.show();
@@ -17,8 +18,8 @@ async function showReport(root, report, framed) {
   made.selectLinked();
 }
 
-function createPage(model, framed) {
-  const page = {model, framed, view: {selected: null, open: false, colour: "phase", from: null, to: null,
+function createPage(model, frame) {
+  const page = {model, frame, view: {selected: null, open: false, colour: "phase", from: null, to: null,
     follow: false}};
   const live = el("p", {class: "unseen", "aria-live": "polite"});
   const header = headerSection(page);
@@ -88,7 +89,7 @@ function createPage(model, framed) {
     timeline.node.scrollIntoView();
   };
   page.node = el("div", {onkeydown: (event) => event.key === "Escape" && page.close()},
-      !framed && el("a", {href: "#findings", class: "skip"}, "Skip to the findings"),
+      !frame && el("a", {href: "#findings", class: "skip"}, "Skip to the findings"),
       el("div", {class: "columns"}, el("main", {class: "main"}, header.node, nav, sections.map((s) => s.node)),
           details.node), live);
   themed.push(() => each("recolour"));

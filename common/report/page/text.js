@@ -28,6 +28,7 @@ function whole(n) {
 }
 
 function decimals(x) {
+  if (x == null) return kNone;
   return x >= 99.95 ? x.toFixed(0) : x.toFixed(1);
 }
 

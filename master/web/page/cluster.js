@@ -11,15 +11,15 @@ function clusterView() {
   const store = el("div");
   const chart = createTimeChart("Slots over time", "busy slots", "slots");
   const jobChart = createTimeChart("Jobs over time", "jobs", "jobs at most");
-  const map = createRackMap();
+  const workers = workersSection();
   const node = el("main", {class: "main"}, el("header", null, head), section("jobs", "Jobs", open.node, jobs),
       section("queues", "Queues", queues),
       section("slots", "Slots over time", chart.node, el("details", {"data-key": "jobs-over-time"},
           el("summary", null, "Jobs over time"), jobChart.node)),
-      section("ended", "Ended jobs", none, ended.node, all), section("workers", "Workers", map.node),
+      section("ended", "Ended jobs", none, ended.node, all), workers.node,
       section("store", "Block store", store));
   return {
-    node, print: map.print,
+    node, print: workers.print,
     title: ({cluster: c}) => `${whole((c.jobs || {}).running || 0)} running - Paceline cluster`,
     show: async ({cluster: c}) => {
       const past = c.ended || [];
@@ -40,7 +40,7 @@ function clusterView() {
         line: (s.jobs || []).map(() => most)});
       await open.show(c.open || []);
       await ended.show(past);
-      map.show(c.racks || [], c.address);
+      workers.show(c.racks || [], c.address);
     },
   };
 }
@@ -64,7 +64,7 @@ function clusterHead(c) {
       ["Attempts failed", whole(attempts.failed)],
     ], "terms tiles"),
     el("details", {class: "more", "data-key": "more"}, el("summary", null, "More about this cluster"), terms([
-      ["Cluster id", el("code", null, nameOf(c.id || kNone))], ["Address", nameOf(c.address || kNone)],
+      ["Cluster id", el("code", null, nameOf(c.id || kNone))], c.address && ["Address", nameOf(c.address)],
       ["Epoch", whole(c.epoch)], ["Policies", el("span", null, nameOf(c.policies || kNone), " ",
           el("a", {href: urlOf("scheduler"), "data-key": "scheduler"}, "Scheduler"))],
       ["Attempts launched", whole(attempts.launched)], ["Attempts killed", whole(attempts.killed)],

@@ -2,5 +2,5 @@
 
 function jobView() {
   const node = el("div");
-  return {node, show: ({report}) => showReport(node, report, true)};
+  return {node, show: ({report}) => showReport(node, report, {workerUrl})};
 }

@@ -6,6 +6,12 @@ const kRetry = 2000;  // milliseconds until the first retry; each further one wa
 const kRetryMost = 30000;
 const kSilence = 20000;  // milliseconds without any event after which a fetch checks that the master still answers
 
+// Proxies that compress turn a tag into a weak one, and an event has it without quotes.
+function sameTag(a, b) {
+  const bare = (tag) => String(tag).replace(/^W\/|"/g, "");
+  return Boolean(a) && Boolean(b) && bare(a) === bare(b);
+}
+
 // Returns {document, etag}, or null if it has not changed. Throws {status, error} for an answer that is an error.
 async function fetchDocument(source, etag) {
   const headers = etag ? {"If-None-Match": etag} : {};
@@ -68,21 +74,22 @@ function createLive(source, etag, {show, state}) {
     while (again && !over && !paused && !document.hidden) {
       again = false;
       const asked = source;
+      let newer = null;
       try {
-        const newer = await fetchDocument(asked, etag);
+        newer = await fetchDocument(asked, etag);
         if (asked !== source) continue;
         found();
-        if (!newer) continue;
-        etag = newer.etag;
-        const begun = performance.now();
-        await show(newer.document);
-        // A slow machine gets fewer updates instead of no pauses.
-        await wait((performance.now() - begun) * 3);
       } catch (problem) {
         if (asked !== source) continue;
         if (problem.status === 404) end("gone");
         else lost();
       }
+      if (!newer) continue;
+      etag = newer.etag;
+      const begun = performance.now();
+      await show(newer.document);
+      // A slow machine gets fewer updates instead of no pauses.
+      await wait((performance.now() - begun) * 3);
     }
   };
   const open = () => {
@@ -98,7 +105,7 @@ function createLive(source, etag, {show, state}) {
     on("changed", async (event) => {
       let newest = null;
       try { newest = JSON.parse(event.data).etag; } catch { }
-      if (newest && newest === etag) return;
+      if (sameTag(newest, etag)) return;
       await wait(Math.random() * kSpread);
       load();
     });

@@ -8,10 +8,11 @@ function missingView() {
     title: () => "Not found - Paceline",
     show: (given) => {
       const {message, hint} = (given || {}).error || {};
-      const [, kind] = kinds.find(([like]) => like.test(info.id || "")) || [null, "page"];
+      const id = decodeURIComponent(location.pathname.split("/").pop());
+      const [, kind] = kinds.find(([like]) => like.test(id)) || [null, "page"];
       node.replaceChildren(el("header", null,
-          el("h1", null, info.id ? [`No ${kind} `, nameOf(info.id)] : "No such page"),
-          el("p", null, message ? sentence(message) : `The master knows no ${kind} of this address.`),
+          el("h1", null, `No ${kind} `, nameOf(id)),
+          el("p", null, message ? sentence(message) : `The master knows no such ${kind}.`),
           kind === "job" && el("p", null, "The master forgets the oldest of the ended jobs. A job of another cluster " +
               "is known there only."),
           kind === "worker" && el("p", null, "Workers are known from their registration until they are forgotten."),

@@ -1,19 +1,17 @@
-// Shows all workers as a map: a rack is a row, and a worker is a cell with a mark of its state and its busy part.
+// Shows workers as a map: a box per rack, and in it a cell per worker with a mark of its state and its busy part.
 
 const kOpenWorkers = 2000;  // up to here all racks are open at first
 const kCellsPerRack = 2000;
-const kMapPeriod = 5000;  // milliseconds from one list of workers to the next
+const kByNumber = new Intl.Collator("en", {numeric: true});
 
 function createRackMap() {
   const racks = new Map();  // per rack: {node, head, cells, more, links: by worker}
   const list = el("div", {class: "racks"});
+  const setAll = (open) => () => { for (const {node} of racks.values()) node.open = open; };
   const legend = el("p", {class: "quiet small rack-legend"}, "A filled cell is a busy worker.",
       Object.entries(kWorkerStates).map(([state, [mark, tone]]) => el("span", null,
           el("span", {class: "cell " + tone, "aria-hidden": "true"}, mark), state)));
   let workers = new Map();  // per rack, in the order of their numbers
-  let etag = null;
-  let asked = 0;
-  let loading = false;
 
   const fill = (id) => {
     const rack = racks.get(id);
@@ -52,7 +50,7 @@ function createRackMap() {
   };
   const showRacks = (given) => {
     const sum = given.reduce((all, r) => all + r.workers, 0);
-    const sorted = [...given].sort((a, b) => a.id.localeCompare(b.id, "en", {numeric: true}));
+    const sorted = [...given].sort((a, b) => kByNumber.compare(a.id, b.id));
     sorted.forEach((r, i) => {
       const rack = rackOf(r.id, sum <= kOpenWorkers);
       refill(rack.head, r, () => [nameOf(r.id || "no rack"), el("span", {class: "quiet"},
@@ -69,51 +67,23 @@ function createRackMap() {
     }
     for (const id of racks.keys()) fill(id);
   };
-  const table = workersGrid("Workers", ["id", "name", "state", "rack", "busy", "slots", "blocks", "stored", "capacity"]);
-  // Asks for the workers if the last answer is old. The racks above come with each document of the cluster.
-  const load = async () => {
-    if (loading || Date.now() - asked < kMapPeriod) return;
-    loading = true;
-    try {
-      const newer = await fetchDocument("api/v1/workers", etag);
-      asked = Date.now();
-      if (newer) {
-        etag = newer.etag;
-        const all = (newer.document.workers || []).sort((a, b) => numberOf(a) - numberOf(b));
-        workers = new Map();
-        for (const w of all) {
-          const rack = w.rack || "";
-          if (!workers.has(rack)) workers.set(rack, []);
-          workers.get(rack).push(w);
-        }
-        for (const id of racks.keys()) {
-          fill(id);
-          if (all.length > kOpenWorkers) await wait(0);
-        }
-        table.setRows(all);
-      }
-    } catch {
-      asked = Date.now();  // The page says elsewhere that the connection is lost.
-    }
-    loading = false;
-  };
-  const setAll = (open) => () => { for (const {node} of racks.values()) node.open = open; };
-  const none = el("div");
-  const some = el("div", null, el("div", {class: "controls"}, button("Open all racks", setAll(true)),
-      button("Close all", setAll(false))), legend, list,
-  el("details", {class: "all-workers"}, el("summary", null, "All workers as a table"), table.node));
   return {
-    node: el("div", null, none, some),
-    // address: of the master, for the command that starts a worker
-    show: (given, address) => {
-      some.hidden = given.length === 0;
-      none.hidden = !some.hidden;
-      refill(none, address, () => [el("p", null, "No worker yet. Start one:"),
-        el("pre", {class: "lines"}, `mrworker --master ${visible(address || "HOST:7070")} --data DIRECTORY`)]);
-      showRacks(given);
-      load();
+    node: el("div", null, el("div", {class: "controls"}, button("Open all racks", setAll(true)),
+        button("Close all", setAll(false))), legend, list),
+    showRacks,
+    // Takes the workers of all racks, in the order in which they are shown.
+    showWorkers: async (all) => {
+      workers = new Map();
+      for (const w of all) {
+        const rack = w.rack || "";
+        if (!workers.has(rack)) workers.set(rack, []);
+        workers.get(rack).push(w);
+      }
+      for (const id of racks.keys()) {
+        fill(id);
+        if (all.length > kOpenWorkers) await wait(0);
+      }
     },
-    print: table.print,
   };
 }
 

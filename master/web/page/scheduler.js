@@ -29,24 +29,33 @@ function schedulerView() {
 function policyCards(policies) {
   return el("ol", {class: "cards"}, policies.map((p, i) => el("li", {class: "card plain-card", "data-key": p.id},
       el("p", {class: "strong"}, `${i + 1}. `, nameOf(p.id),
-          el("span", {class: "quiet"}, ` per ${p.scope}`)),
+          p.scope && el("span", {class: "quiet"}, ` per ${p.scope}`)),
       p.text && p.text !== p.id && el("p", null, el("code", null, nameOf(p.text))),
       (p.does || []).length > 0 && el("ul", {class: "does"}, p.does.map((line) => el("li", null, sentence(line)))))));
 }
 
 // Returns a figure in the unit that its name ends with.
 function figureText(id, value) {
-  if (value == null) return "unlimited";
+  if (value === undefined) return kNone;
+  if (value === null) return "unlimited";
   if (typeof value !== "number") return value;
   if (id.endsWith("_us")) return duration(value);
-  if (id.endsWith("_s")) return seconds(value);
+  if (/_(s|seconds)$/.test(id)) return seconds(value);
   if (id.endsWith("_bytes")) return bytes(value);
   if (id.endsWith("_share")) return percent(value);
   return Number.isInteger(value) ? whole(value) : String(Number(value.toPrecision(4)));
 }
 
+// Figures that are worth more than the words of their name.
+const kFigures = {
+  clone_budget_slots: "Clone budget in slots", clone_budget_used_slots: "Slots of the clone budget in use",
+  clone_lent_slots: "Idle slots lent to clones",
+  clone_omega_seconds: "Longest wait for an exclusive replica (omega), per bin of job sizes",
+};
+
 function figureTitle(id) {
-  const words = id.replaceAll("_", " ").replace(/ (us|s)$/, "");
+  if (Object.hasOwn(kFigures, id)) return kFigures[id];
+  const words = id.replaceAll("_", " ").replace(/ (us|s|seconds)$/, "");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
@@ -57,18 +66,20 @@ function figureTables(list) {
   const single = list.filter((f) => !f.label);
   const values = new Map(single.map((f) => [f.id, f.value]));
   const wholeOf = (id) => id.includes("_used_") ? id.replace("_used_", "_") : null;
+  const wholes = new Set(single.map((f) => wholeOf(f.id)));
   const tile = (f) => {
-    const all = values.get(wholeOf(f.id));
     const text = figureText(f.id, f.value);
-    return [figureTitle(f.id), all > 0 ?
-      el("span", {class: "share"}, shareBar(f.value / all), `${text} of ${figureText(f.id, all)}`) : text];
+    if (!values.has(wholeOf(f.id))) return [figureTitle(f.id), text];
+    const all = values.get(wholeOf(f.id));
+    return [figureTitle(f.id), el("span", {class: "share"}, all > 0 && shareBar(f.value / all),
+        `${text} of ${figureText(f.id, all)}`)];
   };
   const groups = new Map();
   for (const f of list) {
     if (f.label) groups.set(f.id, [...(groups.get(f.id) || []), f]);
   }
   return [
-    single.length > 0 && terms(single.map(tile), "terms tiles"),
+    single.length > 0 && terms(single.filter((f) => !wholes.has(f.id)).map(tile), "terms tiles"),
     [...groups].map(([id, rows]) => [el("h3", null, nameOf(figureTitle(id))),
       plainTable(figureTitle(id), [["For"], ["Value", true]], rows.slice(0, 1000).map((f) => [
         urlOfId(f.label) ? el("a", {href: urlOfId(f.label), "data-key": "a"}, f.label) : nameOf(f.label),

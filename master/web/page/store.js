@@ -18,7 +18,7 @@ function storeView() {
         warningsNote(s.safe_mode ? [s.safe_mode] : []),
         storeTiles(s),
       ]);
-      refill(entries, [s.entries, s.entries_left_out], () => storeEntries(s.entries || [], s.entries_left_out));
+      refill(entries, [s.entries, s.more_entries], () => storeEntries(s.entries || [], s.more_entries));
       none.hidden = workers.length > 0;
       grid.node.hidden = workers.length === 0;
       grid.setRows(workers);
@@ -39,14 +39,13 @@ function storeTiles(s) {
   ], "terms tiles");
 }
 
-function storeEntries(entries, leftOut) {
+function storeEntries(entries, more) {
   if (entries.length === 0) {
     return [el("p", null, "The store has no files. Put the first one there:"),
       el("pre", {class: "lines"}, "mrctl fs put book.txt dfs:///book.txt")];
   }
   return [plainTable("Entries of the root directory", [["Path"], ["Type"], ["Bytes", true], ["Replication", true]],
-      entries.map((e) => [nameOf(e.id), e.type, [bytes(e.bytes), exactBytes(e.bytes)],
+      entries.map((e) => [nameOf(e.id), e.type || kNone, [bytes(e.bytes), exactBytes(e.bytes)],
         e.type === "directory" ? kNone : whole(e.replication)]), entries.map((e) => e.id)),
-  leftOut > 0 && el("p", {class: "quiet"}, `${plural(leftOut, "entry", "entries")} more. The command "mrctl fs ls" ` +
-      "lists all.")];
+  more && el("p", {class: "quiet"}, "There are more. The command \"mrctl fs ls\" lists all.")];
 }

@@ -30,13 +30,13 @@ function workerHead(w) {
     terms([
       ["Slots busy", el("span", {class: "share"}, shareBar(w.slots ? w.busy / w.slots : 0),
           `${whole(w.busy)} of ${whole(w.slots)}`)],
-      ["Rack", nameOf(w.rack || kNone)], ["Address", nameOf(w.address)],
+      ["Rack", nameOf(w.rack || kNone)], ["Address", nameOf(w.address || kNone)],
       ["Memory", bytes(w.memory_bytes), exactBytes(w.memory_bytes)],
       ["Stored", el("span", {class: "share"}, shareBar(w.capacity_bytes ? w.used_bytes / w.capacity_bytes : 0),
           `${bytes(w.used_bytes)} of ${bytes(w.capacity_bytes)}`), exactBytes(w.used_bytes)],
       ["Blocks", whole(w.blocks)],
       ["Wrong outputs", w.wrong_outputs > 0 ? el("span", {class: "bad-text"}, sign("✕"), whole(w.wrong_outputs)) : "0"],
-      ["Process id", String(w.pid)], ["Incarnation", el("code", null, nameOf(w.incarnation))],
+      ["Process id", String(w.pid ?? kNone)], ["Incarnation", el("code", null, nameOf(w.incarnation ?? kNone))],
       (w.labels || []).length > 0 && ["Labels", nameOf(w.labels.join(", "))],
     ], "terms tiles"),
   ];
@@ -47,10 +47,15 @@ function runningAttempts(list) {
   return plainTable("Running attempts", [["Attempt"], ["State"], ["Cause"], ["Progress"], ["Runs for", true],
     ["Why the scheduler launched it"]], list.map((a) => [
     el("a", {href: attemptUrl(a.id), "data-key": "a"}, nameOf(a.id)),
-    el("span", null, sign(known(kOutcomes, a.state).mark), known(kOutcomes, a.state).text),
-    el("span", null, sign(known(kCauses, a.cause).mark), known(kCauses, a.cause).text),
-    el("span", {class: "share"}, shareBar(a.progress), percent(a.progress)),
+    marked(kOutcomes, a.state || "running"),
+    marked(kCauses, a.cause || "first"),
+    el("span", {class: "share"}, shareBar(a.progress || 0), percent(a.progress)),
     [duration(a.ran_us), exactTime(a.ran_us)], sentence(a.reason || "")]), list.map((a) => a.id));
+}
+
+function marked(kinds, name) {
+  const {mark, text} = known(kinds, name);
+  return el("span", null, sign(mark), text);
 }
 
 function drainState(d, safe) {
