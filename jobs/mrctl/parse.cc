@@ -6,6 +6,8 @@
 
 #include "common/base/text.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/help.h"
+#include "jobs/mrctl/job_file.h"
 #include "jobs/mrctl/option_tree.h"
 #include "jobs/mrctl/options.h"
 
@@ -71,6 +73,28 @@ size_t FindVerb(const CLI::App* root, const std::vector<std::string>& argv) {
   return argv.size();
 }
 
+// Returns the words whose help `mrctl help WORDS...` prints: those of a verb, or those of submit for a job.
+Result<std::vector<std::string>> AskedHelp(const CLI::App* root, std::vector<std::string> words,
+                                           std::vector<std::string> verbs) {
+  const size_t at = FindVerb(root, words);
+  const bool verb = at == words.size() || std::find(verbs.begin(), verbs.end(), words[at]) != verbs.end();
+  words.emplace_back("--help");
+  if (verb) return words;
+  // A job of a library or of a file is known only to that.
+  bool job = IsJobFile(words[at]);
+  for (const std::string& word : words) job = job || word == "--lib" || word.starts_with("--lib=");
+  for (const BuiltinJob& known : BuiltinJobList()) {
+    job = job || words[at] == known.name;
+    verbs.emplace_back(known.name);
+  }
+  if (!job) {
+    return WithHint(InvalidArgument("there is no command and no job '" + words[at] + "'" + Suggest(words[at], verbs)),
+                    "mrctl help lists the commands, and mrctl submit --help the jobs");
+  }
+  words.insert(words.begin(), "submit");
+  return words;
+}
+
 }  // namespace
 
 Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
@@ -84,9 +108,9 @@ Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
   for (const CLI::App* s : root.get_subcommands({})) verbs.push_back(s->get_name());
   if (at < argv.size()) {
     command.verb = argv[at];
-    if (command.verb == "help" && at + 1 < argv.size()) {  // help of one verb
-      std::vector<std::string> asked(argv.begin() + static_cast<ptrdiff_t>(at) + 1, argv.end());
-      asked.push_back("--help");
+    if (command.verb == "help" && at + 1 < argv.size()) {
+      MR_ASSIGN_OR_RETURN(const auto asked,
+                          AskedHelp(&root, {argv.begin() + static_cast<ptrdiff_t>(at) + 1, argv.end()}, verbs));
       return ParseCommandLine(asked);
     }
     if (command.verb == "help") {

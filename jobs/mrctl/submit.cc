@@ -18,6 +18,7 @@
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/fs.h"
+#include "jobs/mrctl/help.h"
 #include "jobs/mrctl/input_check.h"
 #include "jobs/mrctl/input_sizes.h"
 #include "jobs/mrctl/job_file.h"
@@ -45,8 +46,7 @@ Result<int> PrintJobHelp(const SubmitPlan& plan) {
   std::vector<std::string_view> names;
   for (const auto& job : info.jobs) {
     if (job.name == plan.options.job) {
-      Print(job.name + ": " + job.help +
-            "\n\nOptions of submit may be given before or after it: mrctl submit --help\n");
+      Print(JobHelp(job.name, job.help));
       return kExitOk;
     }
     names.push_back(job.name);
