@@ -29,6 +29,8 @@ CLI::Option* AddList(CLI::App* app, const char* name, std::vector<std::string>* 
   return app->add_option(name, *values, help)->allow_extra_args(false);
 }
 
+// Words that name a job (job_ref.h).
+constexpr char kJobWord[] = "Job: its id, its number, its name if no other job has it, or last (your newest submit)";
 constexpr char kSubmitExample[] = "mrctl submit wordcount --input /data/books.txt --output /data/words";
 constexpr char kExplainExample[] = "mrctl explain wordcount --input /data/books.txt --output /data/words2";
 
@@ -188,13 +190,13 @@ void AddJobVerbs(CLI::App* root, Command* c) {
   for (const Side& side : kSides) {
     const std::string name = side.name;
     AddSub(job, c, name, side.help, "mrctl job " + name + " job_1_0001")
-        ->add_option("id", c->args, "Job id, job_...")
+        ->add_option("job", c->args, kJobWord)
         ->required();
   }
   CLI::App* set =
       AddSub(job, c, "set", "Change priority or deadline of a running job; an omitted option keeps its value",
              "mrctl job set job_1_0002 --priority 5");
-  set->add_option("id", c->args, "Job id, job_...")->required();
+  set->add_option("job", c->args, kJobWord)->required();
   set->add_option("--priority", c->priority, "Priority within the queue; higher runs first")->type_name("N");
   set->add_option("--deadline", c->deadline, "Time after submission, such as 10m, or none")->type_name("TIME");
   job->require_subcommand(1);
@@ -205,23 +207,23 @@ void AddJobVerbs(CLI::App* root, Command* c) {
     const char* example;
   };
   constexpr Verb kVerbs[] = {
-      {"wait", "Job id, job_...", "Wait until jobs end; exit like submit", "mrctl wait job_1_0001"},
-      {"attach", "Job id, job_...", "Follow a running job", "mrctl attach job_1_0001"},
-      {"kill", "Job id, job_...", "Kill jobs", "mrctl kill job_1_0002 --reason 'not needed any more'"},
-      {"logs", "Job, task or attempt id", "Print the logs of attempts, failed ones first",
-       "mrctl logs job_1_0001 --tail 5"},
-      {"why", "Job, task, attempt or worker id",
+      {"wait", kJobWord, "Wait until jobs end; exit like submit", "mrctl wait job_1_0001"},
+      {"attach", kJobWord, "Follow a running job", "mrctl attach job_1_0001"},
+      {"kill", kJobWord, "Kill jobs", "mrctl kill job_1_0002 --reason 'not needed any more'"},
+      {"logs", "Job: id, number, name, or last; or id of a task or attempt",
+       "Print the logs of attempts, failed ones first", "mrctl logs job_1_0001 --tail 5"},
+      {"why", "Job: id, number, name, or last; or id of a task, attempt or worker",
        "Summarize a job in five lines (-v: all that is known), or explain decisions about the others",
        "mrctl why job_1_0001"},
-      {"report", "Job id, job_...", "Print a page that shows a job's run, where the time went, and what would help",
+      {"report", kJobWord, "Print a page that shows a job's run, where the time went, and what would help",
        "mrctl report job_1_0001 > job.html"},
-      {"trace", "Job id, job_...", "Print an ended job's attempts over time, for ui.perfetto.dev or chrome://tracing",
+      {"trace", kJobWord, "Print an ended job's attempts over time, for ui.perfetto.dev or chrome://tracing",
        "mrctl trace job_1_0001 > trace.json"},
   };
   for (const Verb& verb : kVerbs) {
     CLI::App* app = root->add_subcommand(verb.name, verb.help)->fallthrough();
     const std::string name = verb.name;
-    app->add_option("id", c->args, verb.what)->required();
+    app->add_option(name == "logs" || name == "why" ? "id" : "job", c->args, verb.what)->required();
     if (name == "kill") app->add_option("--reason", c->why, "Reason that is stored with the job")->type_name("TEXT");
     if (name == "logs") {
       app->add_option("--tail", c->tail,
@@ -283,7 +285,7 @@ void AddTask(CLI::App* root, Command* c) {
 void AddWhatif(CLI::App* root, Command* c) {
   CLI::App* app =
       root->add_subcommand("whatif", "Simulate a job that succeeded with other policies or workers")->fallthrough();
-  app->add_option("id", c->args, "Job id, job_...")->required();
+  app->add_option("job", c->args, kJobWord)->required();
   app->add_option(
          "--scheduler", c->whatif.scheduler,
          "Policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...); or the name of a list "

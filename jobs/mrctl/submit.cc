@@ -22,6 +22,7 @@
 #include "jobs/mrctl/input_check.h"
 #include "jobs/mrctl/input_sizes.h"
 #include "jobs/mrctl/job_file.h"
+#include "jobs/mrctl/last_job.h"
 #include "jobs/mrctl/local_cluster.h"
 #include "jobs/mrctl/local_end.h"
 #include "jobs/mrctl/output_claim.h"
@@ -154,6 +155,7 @@ class Submission {
     MR_RETURN_IF_ERROR(UploadSideFiles(*client_, plan_.spec.files));
     const std::string submission = plan_.options.submission_id.empty() ? RandomHex() : plan_.options.submission_id;
     MR_ASSIGN_OR_RETURN(const JobId id, Submit(spec, submission));
+    if (cluster_ == nullptr) Remember(id);
     if (plan_.options.detach) return Detach(id);
     auto end =
         Follow(*client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); });
@@ -295,6 +297,14 @@ class Submission {
     plan_.spec.output_uri =
         cluster_ != nullptr ? "file://" + cluster_->directory() + "/out" : "dfs:///tmp/mrctl-" + RandomHex();
     return Status::Ok();
+  }
+
+  // Makes it the job of `last`. A file that cannot be written is no failure of the submit.
+  void Remember(JobId id) const {
+    const Status kept = RememberLast(Name(id), settings_.master);
+    if (!kept.ok() && !settings_.quiet) {
+      std::fprintf(stderr, "mrctl: `last` is not set: %s\n", kept.message().c_str());
+    }
   }
 
   Result<int> Detach(JobId id) {

@@ -144,7 +144,8 @@ TEST_F(JsonTest, ErrorsAreDocumentsToo) {
        std::vector<std::pair<std::vector<std::string>, int>>{{{"nonsense"}, 2},
                                                              {{"jobs", "--nonsense"}, 2},
                                                              {{"job", "show"}, 2},
-                                                             {{"job", "show", "x"}, 2},
+                                                             {{"job", "show", "job_x"}, 2},
+                                                             {{"job", "show", "x"}, 7},
                                                              {{"job", "show", "job_9_0009"}, 7},
                                                              {{"--timeout", "soon", "jobs"}, 2}}) {
     std::vector<std::string> all = {"-o", "json"};
