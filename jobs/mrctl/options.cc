@@ -173,7 +173,14 @@ void AddFsOptions(CLI::App* fs, Command* c) {
 }
 
 void AddJobVerbs(CLI::App* root, Command* c) {
-  AddExample(root->add_subcommand("jobs", "List all jobs")->fallthrough(), "mrctl jobs");
+  CLI::App* jobs = root->add_subcommand("jobs", "List jobs, the newest last")->fallthrough();
+  AddList(jobs, "--state", &c->states, "Only jobs in these states, separated by commas")
+      ->type_name("pending|running|committing|succeeded|failed|killing|killed");
+  jobs->add_option("--name", c->name_glob, "Only jobs whose name matches this pattern, such as 'sales-*'")
+      ->type_name("GLOB");
+  jobs->add_option("--since", c->since, "Only jobs that have not ended, or ended within this time, such as 2h")
+      ->type_name("TIME");
+  AddExample(jobs, "mrctl jobs --state running,failed --since 2h");
   CLI::App* job = root->add_subcommand("job", "Show or change one job: show, stages, tasks, attempts, counters, set")
                       ->fallthrough();
   struct Side {

@@ -5,10 +5,12 @@
 
 #include "common/base/text.h"
 #include "common/base/version.h"
+#include "common/io/clock.h"
 #include "common/report/report.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
+#include "jobs/mrctl/job_filter.h"
 #include "jobs/mrctl/job_ref.h"
 #include "jobs/mrctl/operate.h"
 #include "jobs/mrctl/read_run.h"
@@ -156,6 +158,20 @@ Result<int> RunWhy(const Command& command, const Settings& settings) {
   return kExitOk;
 }
 
+// Lists jobs as the master has them: by id, so the newest is the last.
+Result<int> ListJobs(const Command& command, const Settings& settings) {
+  MR_ASSIGN_OR_RETURN(const JobFilter filter, MakeJobFilter(command.states, command.name_glob, command.since));
+  Client client(settings.master);
+  uint64_t now_ms = 0;
+  if (filter.since) {
+    MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
+    now_ms = info.unix_ms != 0 ? info.unix_ms : WallClockMs();  // 0: an older master
+  }
+  MR_ASSIGN_OR_RETURN(auto jobs, client.Jobs());
+  Print(RenderJobs(FilterJobs(std::move(jobs), filter, now_ms), settings.form));
+  return kExitOk;
+}
+
 Result<int> RunVersion(const Settings& settings) {
   Client client(settings.master);
   auto info = client.Info();
@@ -271,10 +287,7 @@ Result<int> RunJobVerb(const Command& command, const Settings& settings) {
     Print(RenderHistory(EndedJobs(std::move(jobs), command.limit), settings.form));
     return kExitOk;
   }
-  Client client(settings.master);
-  MR_ASSIGN_OR_RETURN(const auto jobs, client.Jobs());
-  Print(RenderJobs(jobs, settings.form));
-  return kExitOk;
+  return ListJobs(command, settings);
 }
 
 Result<int> RunConfig(const Command& command, const Settings& settings) {

@@ -49,6 +49,15 @@ TEST_F(JobRefClusterTest, AmbiguousAndUnknownOnesSayWhatThereIs) {
   EXPECT_THAT(Mrctl({"job", "show", "last"}).out, HasSubstr("job_1_0004"));
 }
 
+TEST_F(JobRefClusterTest, ListsJobsByStateNameAndTime) {
+  EXPECT_THAT(Mrctl({"jobs", "--state", "running"}).out, testing::Not(HasSubstr(kDoneJob)));
+  EXPECT_THAT(Mrctl({"jobs", "--name", "word*", "--since", "1h"}).out, HasSubstr(kDoneJob));
+  EXPECT_THAT(Mrctl({"jobs", "--since", "0s"}).out, testing::Not(HasSubstr(kDoneJob)));
+  const std::string all = Mrctl({"jobs"}).out;
+  EXPECT_LT(all.find(kDoneJob), all.find(kRunningJob)) << "the newest is the last";
+  EXPECT_EQ(Mrctl({"jobs", "--state", "done"}).exit, 2);
+}
+
 TEST_F(JobRefClusterTest, LastOfAnotherMasterIsRefused) {
   ASSERT_EQ(Mrctl({"job", "show", "last"}).exit, 0);
   const RunResult other = RunMrctl({"--master", "127.0.0.1:1", "kill", "last"});
