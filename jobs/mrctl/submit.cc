@@ -264,8 +264,10 @@ class Submission {
         !own_inputs) {
       hint = "give inputs as --input FILE; " + hint;
     }
+    // The job's own suggestion is for its option.
+    const bool suggests = status.message().find("did you mean") != std::string::npos;
     for (const auto& [word, ours] : plan_.options.near_ours) {
-      if (status.message().find("unknown option '" + word + "'") == std::string::npos) continue;
+      if (suggests || status.message().find("unknown option '" + word + "'") == std::string::npos) continue;
       hint = "did you mean submit's own " + ours + "? " + hint;
       break;
     }

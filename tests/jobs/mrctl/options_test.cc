@@ -56,6 +56,39 @@ TEST(OptionsTest, NamesTheNearestWordForAMistypedOne) {
   EXPECT_EQ(Refused({"job", "shwo", "job_1_0001"}).exit, kExitUsage);
 }
 
+TEST(OptionsTest, SuggestsWhatIsMeant) {
+  const std::pair<std::vector<std::string>, const char*> kCases[] = {
+      {{"ps"}, "'jobs'"},
+      {{"run", "wordcount"}, "'submit'"},
+      {{"wordcount", "--input", "x"}, "'submit wordcount'"},
+      {{"ls", "/data"}, "'fs ls'"},
+      {{"cat", "/data"}, "'fs cat'"},
+      {{"drain", "w1"}, "'worker drain'"},
+      {{"status", "1"}, "'job show'"},
+      {{"nodes"}, "'workers'"},
+      {{"hlep"}, "'help'"},
+      {{"job", "shwo", "1"}, "'job show'"},
+      {{"job", "list"}, "'jobs'"},
+      {{"job", "job_1_0001"}, "'job show'"},
+      {{"fs", "-ls", "/"}, "'fs ls'"},
+      {{"fs", "lss", "/"}, "'fs ls'"},
+      {{"store", "safe"}, "'store safemode'"},
+      {{"fs", "put", "--overwite", "a", "/b"}, "'--overwrite'"},
+      {{"job", "set", "1", "--prio", "3"}, "'--priority'"},
+      {{"submit", "--out", "x", "wordcount"}, "'--output'"},
+      {{"--mastr", "x", "jobs"}, "'--master'"},
+      {{"jobs", "--masters", "x"}, "'--master'"},
+  };
+  for (const auto& [words, meant] : kCases) {
+    EXPECT_THAT(Refused(words).message, HasSubstr(std::string("(did you mean ") + meant + "?)")) << words.back();
+  }
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"frobnicate"}, {"get-pods"}, {"fs", "frobnicate"}, {"submit", "--nodes", "3", "wordcount"}}) {
+    EXPECT_THAT(Refused(words).message, testing::Not(HasSubstr("did you mean"))) << words.back();
+  }
+  EXPECT_THAT(Refused({"fs"}).message, HasSubstr("fs needs a command: ls, put, "));
+}
+
 TEST(OptionsTest, HelpOfAVerbIsTheSameEitherWay) {
   EXPECT_THAT(Parse({"help"}).help, HasSubstr("\nRun jobs:\n  submit "));
   EXPECT_THAT(Parse({"help", "job", "show"}).help, HasSubstr("mrctl job show job_1_0001"));
