@@ -168,7 +168,7 @@ std::string Nearest(std::string_view word, std::span<const std::string_view> can
   for (const std::string_view candidate : candidates) {
     const auto distance = WordDistance(word, candidate);
     if (!distance) continue;
-    // Of two that are equally near, the shorter: '--out' is '--output' rather than '--output-format'.
+    // The shorter of two that are equally near: '--out' is '--output' rather than '--output-format'.
     if (least && (*distance > *least || (*distance == *least && candidate.size() >= best.size()))) continue;
     least = distance;
     best = candidate;

@@ -131,11 +131,13 @@ void AddFsOptions(CLI::App* fs, Command* c) {
     const char* example;
   };
   constexpr Sub kSubs[] = {
-      {"ls", "PATH...", "List directories", "mrctl fs ls /data"},
+      {"ls", "PATH...", "List directories and files", "mrctl fs ls '/data/*.txt'"},
       {"put", "LOCAL... PATH", "Copy local files into the block store; - is standard input",
        "mrctl fs put --overwrite books.txt /data/"},
       {"get", "PATH... LOCAL", "Copy files to a local file or directory", "mrctl fs get /data/counts counts"},
       {"cat", "PATH...", "Print files", "mrctl fs cat /data/books.txt"},
+      {"text", "PATH...", "Print files, decompressed if their name ends with .gz or .zst",
+       "mrctl fs text /data/books.txt"},
       {"head", "PATH...", "Print the first lines of files", "mrctl fs head -n 3 /data/books.txt"},
       {"tail", "PATH...", "Print the last lines of files", "mrctl fs tail -n 3 /data/books.txt"},
       {"stat", "PATH...", "Show size, blocks and replication", "mrctl fs stat /data/books.txt"},
@@ -146,11 +148,16 @@ void AddFsOptions(CLI::App* fs, Command* c) {
       {"rm", "PATH...", "Remove files, and with -r directories", "mrctl fs rm -r /data/trash"},
       {"getmerge", "DIRECTORY LOCAL", "Copy all parts of a directory into one local file",
        "mrctl fs getmerge /data/counts counts.txt"},
+      {"setrep", "N PATH...", "Set the number of replicas of files, and of all files below directories",
+       "mrctl fs setrep 2 /data/books.txt"},
       {"checksum", "PATH...", "Show the XXH3-128 digest of files", "mrctl fs checksum /data/books.txt"},
   };
   for (const Sub& sub : kSubs) {
     CLI::App* app = AddSub(fs, c, sub.name, sub.help, sub.example);
-    app->add_option("paths", c->args, "A path without a scheme is in the block store (dfs:///); LOCAL is a local one")
+    app->add_option(
+           "paths", c->args,
+           "A path without a scheme is in the block store (dfs:///); LOCAL is a local one. PATH may be a pattern, "
+           "such as '/data/part-*'")
         ->required()
         ->option_text(sub.arguments);
     const std::string name = sub.name;
@@ -358,7 +365,8 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
   set->add_option("--min-share", c->min_share, "Minimum share: slots that the queue gets before others")
       ->type_name("N");
   set->add_option("--max-share", c->max_share, "Maximum share in slots; 0: no limit")->type_name("N");
-  CLI::App* top = root->add_subcommand("top", "Show jobs and workers; every second on a terminal")->fallthrough();
+  CLI::App* top =
+      root->add_subcommand("top", "Show jobs and workers; on a terminal every second, until q")->fallthrough();
   AddExample(top, "mrctl top");
   CLI::App* doctor =
       root->add_subcommand("doctor", "Find faults here and in the cluster, and suggest remedies")->fallthrough();
@@ -388,8 +396,10 @@ void AddOwnVerbs(CLI::App* root, Command* c) {
   view->add_flag("--show-origin", c->show_origin, "Show the origin of each setting, too");
   CLI::App* completion =
       root->add_subcommand("completion", "Print a shell script that completes words of mrctl")->fallthrough();
-  completion->add_option("shell", c->args, "bash or zsh")->required()->expected(1)->type_name("bash|zsh");
-  completion->footer("bash: source <(mrctl completion bash)     zsh: source <(mrctl completion zsh), after compinit");
+  completion->add_option("shell", c->args, "bash, zsh or fish")->required()->expected(1)->type_name("bash|zsh|fish");
+  completion->footer(
+      "bash: source <(mrctl completion bash)     zsh: source <(mrctl completion zsh), after compinit\n"
+      "fish: mrctl completion fish | source");
   AddExample(completion, "mrctl completion bash > mrctl.bash");
   AddExample(root->add_subcommand("version", "Show the versions of mrctl and of the master")->fallthrough(),
              "mrctl version");
