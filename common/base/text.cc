@@ -1,9 +1,11 @@
 #include "common/base/text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <vector>
 
 namespace mr {
@@ -33,19 +35,61 @@ Result<double> ParseWithUnit(std::string_view text, std::span<const Unit> units,
   return InvalidArgument(quoted + " has an unknown unit '" + unit + "'" + hint);
 }
 
+// Returns the number of inserted, removed, changed and swapped letters between two words (optimal string alignment).
 size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = row[j];
-      row[j] = next;
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return d[a.size()][b.size()];
+}
+
+// Returns the word in lower case, without the dashes of an option.
+std::string Letters(std::string_view word) {
+  std::string letters(word.substr(std::min(word.find_first_not_of('-'), word.size())));
+  std::transform(letters.begin(), letters.end(), letters.begin(), [](unsigned char c) { return std::tolower(c); });
+  return letters;
+}
+
+// Returns whether `part` is some of the parts of `whole`, at its end: "reduces" in "num-reduces".
+bool EndsInPart(std::string_view whole, std::string_view part) {
+  constexpr size_t kFewest = 4;
+  if (part.size() < kFewest || whole.size() <= part.size() || !whole.ends_with(part)) return false;
+  const char before = whole[whole.size() - part.size() - 1];
+  return before == '-' || before == '_';
+}
+
+// Returns whether the word is the candidate without some letters within it: "map_secs" of "map_seconds".
+bool Abbreviates(std::string_view word, std::string_view candidate) {
+  if (word.size() < 4 || word.size() * 2 < candidate.size()) return false;
+  if (word.front() != candidate.front() || word.back() != candidate.back()) return false;
+  size_t at = 0;
+  for (const char letter : candidate) at += at < word.size() && word[at] == letter ? 1 : 0;
+  return at == word.size();
+}
+
+// Returns how far the candidate is from the word, or nothing if the word hardly means it. Limits are guesses that the
+// names of commands and options were tried with: one letter in three may be wrong, and of two letters one too many or
+// their order.
+std::optional<size_t> WordDistance(std::string_view word, std::string_view candidate) {
+  const std::string w = Letters(word), c = Letters(candidate);
+  if (w == c) return 0;
+  constexpr size_t kMost = 3, kOfPart = 2;
+  const size_t edits = EditDistance(w, c);
+  size_t most = std::min(w.size() / 3, kMost);
+  if (w.size() == 2) most = c.size() == 1 || (c.size() == 2 && w[0] == c[1] && w[1] == c[0]) ? 1 : 0;
+  if (c.starts_with(w) && (w.size() >= 3 || (w.size() == 2 && edits == 1))) return 1;
+  if (edits <= most) return edits;
+  if (EndsInPart(w, c) || EndsInPart(c, w) || Abbreviates(w, c)) return kOfPart;
+  return std::nullopt;
 }
 
 // Returns the length of the valid UTF-8 sequence at the front, or 0.
@@ -120,13 +164,14 @@ Result<Duration> ParseDuration(std::string_view text) {
 
 std::string Nearest(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best;
-  size_t best_distance = 2 + word.size() / 3;
-  for (std::string_view candidate : candidates) {
-    const size_t distance = EditDistance(word, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
+  std::optional<size_t> least;
+  for (const std::string_view candidate : candidates) {
+    const auto distance = WordDistance(word, candidate);
+    if (!distance) continue;
+    // The shorter of two that are equally near: '--out' is '--output' rather than '--output-format'.
+    if (least && (*distance > *least || (*distance == *least && candidate.size() >= best.size()))) continue;
+    least = distance;
+    best = candidate;
   }
   return std::string(best);
 }

@@ -24,7 +24,9 @@ Result<uint64_t> ParseSize(std::string_view text);
 // refused.
 Result<Duration> ParseDuration(std::string_view text);
 
-// Returns the candidate nearest to `word` by edit distance if it is at most 1 + size/3 away, else "".
+// Returns the candidate that `word` probably means, or "": the one nearest by inserted, removed, changed and swapped
+// letters, if at most a third of the word's letters is wrong. Beginnings, abbreviations, and names with fewer or more
+// parts before the last ("num-reduces" for "reduces") count as near. Case and leading dashes do not count.
 std::string Nearest(std::string_view word, std::span<const std::string_view> candidates);
 // Returns " (did you mean 'x'?)" for the nearest candidate, or "".
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates);

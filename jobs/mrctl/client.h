@@ -40,6 +40,7 @@ class Client {
   Result<bool> LibraryKnown(const std::string& sha256);
   Status PutLibrary(const std::string& sha256, const std::string& path);
   Result<JobStatus> Job(JobId id);
+  // Returns all jobs, ordered by id: the newest is the last.
   Result<std::vector<JobStatus>> Jobs();
   Result<std::vector<TaskStatus>> Tasks(JobId id);
   Result<std::vector<AttemptStatus>> Attempts(JobId id);

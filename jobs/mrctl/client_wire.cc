@@ -59,7 +59,7 @@ ProfileStatus FromWire(rpc::Profile::Reader r) {
 ReplayTask FromWire(rpc::StageInfo::Reader stage, rpc::Launch::Reader launch) {
   ReplayTask task{rpc::FromWire(stage), rpc::FromWire(launch)};
   const auto& inputs = task.stage.spec.inputs;
-  std::erase_if(task.launch.splits, [&](const Split& split) { return split.input >= inputs.size(); });
+  std::erase_if(task.launch.splits, [&](const mr::Split& split) { return split.input >= inputs.size(); });
   task.stage.port_partitions.resize(task.stage.spec.ports.size(), 1);
   return task;
 }

@@ -32,7 +32,8 @@ Status TryAgain(Client& client, Status broken, const Settings& settings, const s
 
 Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
                          const std::function<Status()>& still_possible) {
-  Progress progress(ProgressOfStderr(settings.progress && settings.form == OutputForm::kTable), stderr);
+  Progress progress(ProgressOfStderr(settings.progress && settings.form == OutputForm::kTable, settings.verbose),
+                    stderr);
   Status watching = client.Watch(id);
   Instant checked = Now(), shown = checked;
   while (true) {

@@ -5,17 +5,21 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <thread>
 
 #include "common/base/digest.h"
+#include "common/base/file_format.h"
 #include "common/base/text.h"
 #include "common/io/files.h"
 #include "common/rpc/kj_thread.h"
 #include "dfs/client/dfs_client.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/fs_glob.h"
+#include "jobs/mrctl/fs_text.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/uri.h"
 #include "jobs/mrctl/verbs.h"
@@ -32,6 +36,7 @@ constexpr uint64_t kSumBytes = 8u << 20;
 
 // Read size of head and tail, which look for line ends.
 constexpr uint64_t kLookBytes = 64u << 10;
+constexpr uint64_t kTextBytes = 4u << 20;  // read size of compressed files
 
 constexpr char kReplaceHint[] = "give --overwrite to replace it";
 
@@ -72,23 +77,17 @@ FileRow RowOf(const dfs::FileInfo& info) {
 class FsCommand {
  public:
   FsCommand(const Command& command, const Settings& settings, Client& client, dfs::BlockingDfs& store)
-      : command_(command), settings_(settings), client_(client), store_(store) {
+      : command_(command), args_(command.args), settings_(settings), client_(client), store_(store) {
     put_.overwrite = command.force;
     put_.replication = static_cast<uint32_t>(std::max(0, command.replication));
   }
 
   Status Run() {
-    const Status done = Do();
-    const auto pattern = [](const std::string& word) { return word.find_first_of("*?[") != word.npos; };
-    if (done.code() == Code::kNotFound && std::any_of(command_.args.begin(), command_.args.end(), pattern)) {
-      return WithHint(done,
-                      "fs takes names, not patterns (inputs of jobs may be patterns): `mrctl fs ls DIRECTORY` lists "
-                      "names, `mrctl fs getmerge DIRECTORY -` prints all parts of one");
-    }
-    MR_RETURN_IF_ERROR(done);
+    MR_RETURN_IF_ERROR(ExpandPatterns());
+    MR_RETURN_IF_ERROR(Do());
     // One document with all results.
     const std::string& sub = command_.sub;
-    const bool shows = sub == "cat" || sub == "head" || sub == "tail" || !contents_.empty();
+    const bool shows = sub == "cat" || sub == "text" || sub == "head" || sub == "tail" || !contents_.empty();
     if (settings_.form == OutputForm::kTable || sub == "ls" || sub == "stat" || sub == "du" || sub == "checksum") {
       return Status::Ok();
     }
@@ -97,6 +96,41 @@ class FsCommand {
   }
 
  private:
+  // Replaces patterns among the paths of verbs that take several.
+  Status ExpandPatterns() {
+    const std::string& sub = command_.sub;
+    constexpr std::string_view kTake[] = {"ls",   "get", "cat", "text",     "head",  "tail",
+                                          "stat", "du",  "rm",  "checksum", "setrep"};
+    if (std::find(std::begin(kTake), std::end(kTake), sub) == std::end(kTake)) return Status::Ok();
+    GlobStore store;
+    store.exists = [this](const std::string& path) -> Result<bool> {
+      const auto info = store_.Stat(path);
+      if (info.ok() || info.status().code() == Code::kNotFound) return info.ok();
+      return info.status();
+    };
+    store.list = [this](const std::string& directory) -> Result<std::vector<GlobEntry>> {
+      MR_ASSIGN_OR_RETURN(const auto entries, store_.List(directory));
+      std::vector<GlobEntry> list;
+      for (const auto& entry : entries) list.push_back({entry.path, entry.is_directory});
+      return list;
+    };
+    std::vector<std::string> expanded;
+    for (size_t i = 0; i < args_.size(); ++i) {
+      const bool path = sub == "get" ? i + 1 < args_.size() : sub != "setrep" || i > 0;
+      if (!path || !IsPattern(args_[i])) {
+        expanded.push_back(args_[i]);
+        continue;
+      }
+      MR_ASSIGN_OR_RETURN(const std::string pattern, StorePath(args_[i]));
+      const auto found = ExpandGlob(pattern, store);
+      if (!found.ok() && found.status().code() == Code::kNotFound && sub == "rm" && command_.force) continue;
+      if (!found.ok()) return found.status();
+      expanded.insert(expanded.end(), found->begin(), found->end());
+    }
+    args_ = std::move(expanded);
+    return Status::Ok();
+  }
+
   Status Do() {
     const std::string& sub = command_.sub;
     if (sub == "put") return Put();
@@ -105,13 +139,15 @@ class FsCommand {
     if (sub == "mv") return Move();
     if (sub == "cp") return Copy();
     if (sub == "checksum") return Checksum();
+    if (sub == "setrep") return SetReplication();
     std::vector<FileRow> rows;
-    for (const std::string& word : command_.args) {
+    for (const std::string& word : args_) {
       MR_ASSIGN_OR_RETURN(const std::string path, StorePath(word));
       MR_RETURN_IF_ERROR(sub == "ls"      ? List(path, &rows)
                          : sub == "stat"  ? Stat(path, &rows)
                          : sub == "du"    ? DiskUse(path, &rows)
                          : sub == "cat"   ? Cat(path)
+                         : sub == "text"  ? Text(path)
                          : sub == "head"  ? Head(path)
                          : sub == "tail"  ? Tail(path)
                          : sub == "mkdir" ? Mkdir(path)
@@ -169,6 +205,65 @@ class FsCommand {
     }
     MR_ASSIGN_OR_RETURN(std::string text, store_.GetBytes(path));
     contents_.push_back({path, std::move(text)});
+    return Status::Ok();
+  }
+
+  // Prints the raw bytes of a file whose name says that it is compressed. Like Cat for others.
+  Status Text(const std::string& path) {
+    const Compression compression = CompressionOfName(path);
+    if (compression == Compression::kNone) return Cat(path);
+    MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
+    if (info.is_directory) return Cat(path);
+    const bool people = settings_.form == OutputForm::kTable;
+    std::string text;
+    bool reader_left = false;
+    const Status done = WriteDecompressed(
+        path, compression,
+        [&](uint64_t offset) -> Result<std::string> {
+          if (offset >= info.bytes) return std::string();
+          return store_.GetBytes(path, offset, std::min(kTextBytes, info.bytes - offset));
+        },
+        [&](std::string_view bytes) -> Status {
+          if (people) {
+            const Status written = WriteAll(1, bytes);
+            reader_left = !written.ok();
+            return written;
+          }
+          text += bytes;
+          if (text.size() <= kMostInJson) return Status::Ok();
+          return WithHint(Rejected(path + " has more than " + HumanBytes(kMostInJson) +
+                                   " when decompressed, the most that a JSON document takes"),
+                          "without -o json, fs text prints it");
+        });
+    if (reader_left) return Status::Ok();  // a reader that has read enough, such as head
+    MR_RETURN_IF_ERROR(done);
+    return Shown(path, std::move(text));
+  }
+
+  Status SetReplication() {
+    if (args_.size() < 2) return InvalidArgument("fs setrep takes N and PATH...");
+    uint32_t replicas = 0;
+    const std::string& word = args_[0];
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), replicas);
+    if (error != std::errc() || end != word.data() + word.size() || replicas == 0) {
+      return InvalidArgument("fs setrep takes the number of replicas first, 1 or more, not '" + word + "'");
+    }
+    for (size_t i = 1; i < args_.size(); ++i) {
+      MR_ASSIGN_OR_RETURN(const std::string path, StorePath(args_[i]));
+      MR_RETURN_IF_ERROR(SetReplicationBelow(path, replicas));
+      done_.push_back({path, command_.sub, "", word + (replicas == 1 ? " replica" : " replicas") + " of each block"});
+      Say(settings_, path + " is to have " + word + (replicas == 1 ? " replica" : " replicas") +
+                         " of each block: mrctl fs stat shows how many there are");
+    }
+    return Status::Ok();
+  }
+
+  // Sets that of a file, or of all files below a directory.
+  Status SetReplicationBelow(const std::string& path, uint32_t replicas) {
+    MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
+    if (!info.is_directory) return store_.SetReplication(path, replicas);
+    MR_ASSIGN_OR_RETURN(const auto entries, store_.List(path));
+    for (const auto& entry : entries) MR_RETURN_IF_ERROR(SetReplicationBelow(entry.path, replicas));
     return Status::Ok();
   }
 
@@ -248,9 +343,9 @@ class FsCommand {
   }
 
   Status Move() {
-    if (command_.args.size() != 2) return InvalidArgument("fs mv takes FROM and TO");
-    MR_ASSIGN_OR_RETURN(const std::string from, StorePath(command_.args[0]));
-    MR_ASSIGN_OR_RETURN(std::string to, StorePath(command_.args[1]));
+    if (args_.size() != 2) return InvalidArgument("fs mv takes FROM and TO");
+    MR_ASSIGN_OR_RETURN(const std::string from, StorePath(args_[0]));
+    MR_ASSIGN_OR_RETURN(std::string to, StorePath(args_[1]));
     if (auto info = store_.Stat(to); info.ok() && info->is_directory) to = Join(to, BaseName(from));
     MR_RETURN_IF_ERROR(CheckNotStaging(from));
     MR_RETURN_IF_ERROR(CheckNotStaging(to));
@@ -261,9 +356,9 @@ class FsCommand {
 
   // Copies through mrctl. The target stays until the copy is complete, and is replaced in one step.
   Status Copy() {
-    if (command_.args.size() != 2) return InvalidArgument("fs cp takes FROM and TO");
-    MR_ASSIGN_OR_RETURN(const std::string from, StorePath(command_.args[0]));
-    MR_ASSIGN_OR_RETURN(std::string to, StorePath(command_.args[1]));
+    if (args_.size() != 2) return InvalidArgument("fs cp takes FROM and TO");
+    MR_ASSIGN_OR_RETURN(const std::string from, StorePath(args_[0]));
+    MR_ASSIGN_OR_RETURN(std::string to, StorePath(args_[1]));
     MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(from));
     if (info.is_directory)
       return WithHint(InvalidArgument(from + " is a directory: fs cp copies one file"),
@@ -307,7 +402,7 @@ class FsCommand {
 
   Status Checksum() {
     std::vector<FileSum> sums;
-    for (const std::string& word : command_.args) {
+    for (const std::string& word : args_) {
       MR_ASSIGN_OR_RETURN(const std::string path, StorePath(word));
       MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
       if (info.is_directory)
@@ -324,18 +419,17 @@ class FsCommand {
   }
 
   Status Put() {
-    if (command_.args.size() < 2) return InvalidArgument("fs put takes LOCAL... and PATH");
+    if (args_.size() < 2) return InvalidArgument("fs put takes LOCAL... and PATH");
     if (!command_.block_size.empty()) {
       auto bytes = ParseSize(command_.block_size);
       if (!bytes.ok()) return bytes.status().With("--block-size");
       put_.block_bytes = *bytes;
     }
-    MR_ASSIGN_OR_RETURN(const std::string target, StorePath(command_.args.back()));
+    MR_ASSIGN_OR_RETURN(const std::string target, StorePath(args_.back()));
     const auto info = store_.Stat(target);
-    const bool into =
-        command_.args.size() > 2 || command_.args.back().back() == '/' || (info.ok() && info->is_directory);
-    for (size_t i = 0; i + 1 < command_.args.size(); ++i) {
-      const std::string& source = command_.args[i];
+    const bool into = args_.size() > 2 || args_.back().back() == '/' || (info.ok() && info->is_directory);
+    for (size_t i = 0; i + 1 < args_.size(); ++i) {
+      const std::string& source = args_[i];
       if (source == "-") {
         if (into) return InvalidArgument("standard input needs the name of a target file");
         MR_RETURN_IF_ERROR(CheckNotStaging(target));
@@ -368,11 +462,16 @@ class FsCommand {
   }
 
   Status Get() {
-    if (command_.args.size() < 2) return InvalidArgument("fs get takes PATH... and LOCAL");
-    const std::string& target = command_.args.back();
-    const bool into = target != "-" && (command_.args.size() > 2 || stdfs::is_directory(target));
-    for (size_t i = 0; i + 1 < command_.args.size(); ++i) {
-      MR_ASSIGN_OR_RETURN(const std::string path, StorePath(command_.args[i]));
+    if (args_.size() < 2) return InvalidArgument("fs get takes PATH... and LOCAL");
+    const std::string& target = args_.back();
+    const bool into = target != "-" && (args_.size() > 2 || stdfs::is_directory(target));
+    if (into && !stdfs::is_directory(target)) {
+      return WithHint(NotFound("local directory " + target + " does not exist, and " +
+                               std::to_string(args_.size() - 1) + " paths are to be copied"),
+                      "make it: mkdir " + target);
+    }
+    for (size_t i = 0; i + 1 < args_.size(); ++i) {
+      MR_ASSIGN_OR_RETURN(const std::string path, StorePath(args_[i]));
       if (target == "-") {
         MR_RETURN_IF_ERROR(Cat(path));
       } else {
@@ -411,17 +510,17 @@ class FsCommand {
   }
 
   Status GetMerge() {
-    if (command_.args.size() != 2) return InvalidArgument("fs getmerge takes DIRECTORY and LOCAL");
-    MR_ASSIGN_OR_RETURN(const std::string directory, StorePath(command_.args[0]));
+    if (args_.size() != 2) return InvalidArgument("fs getmerge takes DIRECTORY and LOCAL");
+    MR_ASSIGN_OR_RETURN(const std::string directory, StorePath(args_[0]));
     MR_ASSIGN_OR_RETURN(const auto entries, store_.List(directory));
     std::vector<std::string> paths;
     for (const auto& entry : entries) {
       if (!entry.is_directory && !Hidden(BaseName(entry.path))) paths.push_back(entry.path);
     }
     std::sort(paths.begin(), paths.end());
-    if (command_.args[1] != "-") {
-      MR_RETURN_IF_ERROR(GetFiles(paths, command_.args[1]));
-      Did(directory, command_.args[1]);
+    if (args_[1] != "-") {
+      MR_RETURN_IF_ERROR(GetFiles(paths, args_[1]));
+      Did(directory, args_[1]);
       return Status::Ok();
     }
     for (const std::string& path : paths) MR_RETURN_IF_ERROR(Cat(path));
@@ -429,6 +528,7 @@ class FsCommand {
   }
 
   const Command& command_;
+  std::vector<std::string> args_;  // of the command, without patterns
   const Settings& settings_;
   Client& client_;
   dfs::BlockingDfs& store_;

@@ -1,9 +1,11 @@
 // mrctl logs: the logs of one attempt, of a task or of a whole job.
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/job_ref.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/verbs.h"
 
@@ -28,15 +30,19 @@ std::string LastLines(const std::string& text, uint64_t lines) {
 
 // Returns the attempts of a job or of one task: failed ones first, each group sorted by task.
 Result<std::vector<AttemptStatus>> AttemptsOf(Client& client, const std::string& word) {
-  auto job = ParseJobId(word);
+  std::optional<JobId> job;
   // A task's name is an attempt's name without its number.
-  const bool is_task = !job.has_value() && word.starts_with("task_");
+  const bool is_task = word.starts_with("task_");
   const std::string prefix = is_task ? "attempt_" + word.substr(5) + "_" : "";
   if (is_task) {
     if (const auto any = ParseAttemptId(prefix + "1")) job = any->task.job;
   }
+  if (!job.has_value() && (is_task || word.starts_with("attempt_"))) {
+    return WithHint(InvalidArgument("'" + word + "' is no id of a task or attempt"),
+                    "mrctl job tasks JOB and mrctl job attempts JOB list them");
+  }
   if (!job.has_value()) {
-    return WithHint(InvalidArgument("'" + word + "' is no id of a job, task or attempt"), "mrctl jobs lists jobs");
+    MR_ASSIGN_OR_RETURN(job, JobIdOf(client, word));
   }
   MR_ASSIGN_OR_RETURN(auto attempts, client.Attempts(*job));
   std::erase_if(attempts, [&](const AttemptStatus& a) { return !a.id.starts_with(prefix); });

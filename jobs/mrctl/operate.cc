@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/text.h"
+#include "jobs/mrctl/columns.h"
 #include "jobs/mrctl/json.h"
 #include "jobs/mrctl/render.h"
 
@@ -161,7 +162,7 @@ std::string CutTo(const std::string& text, size_t rows, size_t columns) {
   size_t at = 0;
   for (size_t row = 0; row < rows && at < text.size(); ++row) {
     const size_t end = std::min(text.find('\n', at), text.size());
-    cut += text.substr(at, std::min(end - at, columns)) + "\n";
+    cut += CutToColumns(std::string_view(text).substr(at, end - at), columns) + "\n";
     at = end + 1;
   }
   return cut;

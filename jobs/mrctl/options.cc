@@ -7,34 +7,37 @@
 #include <CLI/Formatter.hpp>
 #include <string_view>
 
+#include "jobs/mrctl/help.h"
 #include "jobs/mrctl/option_tree.h"
 
 namespace mr::ctl {
 namespace {
 
 constexpr char kSubmitFooter[] =
-    "Form: [OPTIONS] JOB [JOB FLAGS] [-- ARGUMENTS]\n"
-    "JOB is a built-in job (aggregate, distinct, grep, invertedindex, join, pagerank, sessionize, sort, stream,\n"
-    "terasort, topk, topwords, triangles, wordcount), a job of --lib, a .toml or .json job file, or - for one on\n"
-    "standard input. `mrctl submit JOB --help` shows its flags.\n"
-    "A job file has these options as keys. [[step]] tables chain jobs: each step reads the output of the one before.\n"
-    "Words after JOB: a flag that JOB claims is JOB's; a flag of submit is submit's; all else is JOB's.\n"
-    "After -- everything is JOB's.\n"
-    "Exit: 0 succeeded, 1 failed, 2 usage, 3 rejected, 4 killed, 5 no master, 6 not allowed, 7 not found,\n"
-    "8 missed its deadline (--strict-deadline), 70 internal, 124 timeout (--timeout), 130 interrupted.";
+    "JOB is a built-in job (above), a job of --lib, a .toml or .json job file, or - for\n"
+    "a job file on standard input. `mrctl help JOB` shows the options of a job.\n"
+    "Behind JOB: an option that JOB has is JOB's, another option of submit is\n"
+    "submit's, all else is JOB's. Behind -- everything is JOB's.\n"
+    "A job file has these options as keys. [[step]] tables chain jobs: each step reads\n"
+    "the output of the one before.\n"
+    "Exit: 0 succeeded, 1 failed, 2 usage, 3 rejected, 4 killed, 5 no master, 6 not\n"
+    "allowed, 7 not found, 8 missed its deadline (--strict-deadline), 70 internal,\n"
+    "124 timeout (--timeout), 130 interrupted.";
 
 // Adds a repeatable option with one value per occurrence.
 CLI::Option* AddList(CLI::App* app, const char* name, std::vector<std::string>* values, const char* help) {
   return app->add_option(name, *values, help)->allow_extra_args(false);
 }
 
+// Words that name a job (job_ref.h).
+constexpr char kJobWord[] = "Job: its id, its number, its name if no other job has it, or last (your newest submit)";
 constexpr char kSubmitExample[] = "mrctl submit wordcount --input /data/books.txt --output /data/words";
 constexpr char kExplainExample[] = "mrctl explain wordcount --input /data/books.txt --output /data/words2";
 
 // Appends an example to the footer.
 void AddExample(CLI::App* app, const std::string& example) {
   const std::string before = app->get_footer();
-  app->footer(before + (before.empty() ? "" : "\n") + "Example:\n  " + example);
+  app->footer(before + (before.empty() ? "" : "\n\n") + "Example:\n  " + example);
 }
 
 // Adds a verb below another. Its word goes to Command::sub.
@@ -47,27 +50,32 @@ CLI::App* AddSub(CLI::App* above, Command* c, const std::string& name, const std
 }
 
 void AddGlobalOptions(CLI::App* app, GlobalOptions* g) {
-  app->add_option("--master", g->master, "Address of the master, HOST:PORT (default: MR_MASTER, else 127.0.0.1:7070)");
+  app->add_option("--master", g->master, "Address of the master, HOST:PORT (default: MR_MASTER, else 127.0.0.1:7070)")
+      ->type_name("HOST:PORT");
   app->add_option("-o", g->form, "Output format: table (default), json (one document) or ndjson (one object per line)")
       ->type_name("table|json|ndjson");
   app->add_flag("-q,--quiet", g->quiet, "Print only results and errors");
   app->add_flag("-v,--verbose", g->verbose, "Print details on stderr");
   app->add_flag("--no-color", g->no_color, "Print without colours (also NO_COLOR)");
   app->add_flag("--no-progress", g->no_progress, "Print no progress lines");
-  app->add_option("--timeout", g->timeout, "Give up after this time, such as 30s, and exit 124 (default: no limit)");
+  app->add_option("--timeout", g->timeout, "Give up after this time, such as 30s, and exit 124 (default: no limit)")
+      ->type_name("TIME");
 }
 
 void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   AddList(app, "--input", &s->inputs, "Input file, directory or glob; repeat for several inputs, in the job's order")
       ->type_name("PATH");
-  app->add_option("--format", s->format, "Format of the inputs: text, kv, csv, jsonl, fixed:N or record");
+  app->add_option("--format", s->format, "Format of the inputs: text, kv, csv, jsonl, fixed:N or record")
+      ->type_name("FORMAT");
   app->add_option("--output", s->output, "Output directory, which must not exist, or - for standard output")
       ->type_name("PATH");
   app->add_option("--output-format", s->output_format,
-                  "Format of the output: text, raw, fixed:N or record; text.gz and text.zst are compressed");
+                  "Format of the output: text, raw, fixed:N or record; text.gz and text.zst are compressed")
+      ->type_name("FORMAT");
   app->add_flag("--overwrite", s->overwrite, "Replace an existing output when the job succeeds");
   app->add_option("--reduces", s->reduces,
-                  "Number of reduce tasks; 0 for a map-only job (default: chosen from the input size)");
+                  "Number of reduce tasks; 0 for a map-only job (default: chosen from the input size)")
+      ->type_name("N");
   app->add_option("--lib", s->lib, "Operator library (.so) that has the job")->type_name("PATH");
   app->add_flag("--local{2}", s->local, "Run here on a private cluster of N workers (--local=N, default 2)");
   app->add_option("--keep-logs", s->keep_logs, "With --local: keep the logs of attempts and daemons in this directory")
@@ -76,33 +84,40 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
       ->type_name("PATH");
   app->add_flag("--detach", s->detach, "Print the job's id and do not wait");
   app->add_flag("--dry-run", s->dry_run, "Show the plan and stop (mrctl explain)");
-  app->add_option("--name", s->name, "Name of the job (default: JOB)");
-  app->add_option("--queue", s->queue, "Queue of the job");
-  app->add_option("--priority", s->priority, "Priority within the queue; higher runs first (default 0)");
+  app->add_option("--name", s->name, "Name of the job (default: JOB)")->type_name("NAME");
+  app->add_option("--queue", s->queue, "Queue of the job")->type_name("QUEUE");
+  app->add_option("--priority", s->priority, "Priority within the queue; higher runs first (default 0)")
+      ->type_name("N");
   app->add_option("--deadline", s->deadline,
-                  "Time after submission by which the job should end, such as 10m (default: none)");
+                  "Time after submission by which the job should end, such as 10m (default: none)")
+      ->type_name("TIME");
   app->add_flag("--strict-deadline", s->strict_deadline, "Exit 8 if the job succeeds after its deadline");
   app->add_flag("--best-effort", s->best_effort, "Accept the job even if its deadline cannot be met");
-  AddList(app, "--conf", &s->conf,
-          "Setting KEY=VALUE: sort_buffer, max_split_bytes or jockey.utility (TIME:WORTH,...)");
-  AddList(app, "--env", &s->env, "Environment variable NAME=VALUE of the operators");
-  AddList(app, "--label", &s->labels, "Label KEY=VALUE that is stored with the job");
+  AddList(app, "--conf", &s->conf, "Setting KEY=VALUE: sort_buffer, max_split_bytes or jockey.utility (TIME:WORTH,...)")
+      ->type_name("KEY=VALUE");
+  AddList(app, "--env", &s->env, "Environment variable NAME=VALUE of the operators")->type_name("NAME=VALUE");
+  AddList(app, "--label", &s->labels, "Label KEY=VALUE that is stored with the job")->type_name("KEY=VALUE");
   app->add_option("--submission-id", s->submission_id,
-                  "Id of this submission; a repeated submit of the job with it returns the same job");
+                  "Id of this submission; a repeated submit of the job with it returns the same job")
+      ->type_name("ID");
   app->add_option("--scheduler", s->scheduler,
-                  "Policies of the job in place of the cluster's list; none: a list without policies");
+                  "Policies of the job in place of the cluster's list; none: a list without policies")
+      ->type_name("LIST");
   app->add_option("--speculation", s->speculation,
                   "Launch speculative attempts of slow tasks (default auto: if a policy of the list does so)")
       ->type_name("on|off|auto");
   app->add_option("--clone", s->clone,
                   "Run several attempts of each task from the start (default auto: if a policy of the list does so)")
       ->type_name("on|off|auto");
-  app->add_option("--max-attempts", s->max_attempts, "Failures of one task that fail the job (default 4)");
-  app->add_option("--memory", s->memory, "Memory of each attempt, such as 512m");
+  app->add_option("--max-attempts", s->max_attempts, "Failures of one task that fail the job (default 4)")
+      ->type_name("N");
+  app->add_option("--memory", s->memory, "Memory of each attempt, such as 512m")->type_name("SIZE");
   app->add_option("--max-bad-records", s->max_bad_records, "Bad records that the whole job may skip (default 0)")
-      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 53).description(""));  // the help does not need the bound
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 53).description(""))
+      ->type_name("N");  // the help does not need the bound
   app->add_option("--task-timeout", s->task_timeout,
-                  "End an attempt without input, output and counter changes for this time (default 10m; 0: never)");
+                  "End an attempt without input, output and counter changes for this time (default 10m; 0: never)")
+      ->type_name("TIME");
   app->add_flag("--strict-inputs", s->strict_inputs, "Fail if a local input grows while the job runs");
   AddList(app, "--files", &s->files, "Side file, at $MR_FILES_DIR/NAME for every attempt; repeat for several files")
       ->type_name("PATH[#NAME]");
@@ -111,30 +126,40 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
 void AddFsOptions(CLI::App* fs, Command* c) {
   struct Sub {
     const char* name;
+    const char* arguments;
     const char* help;
     const char* example;
   };
   constexpr Sub kSubs[] = {
-      {"ls", "List directories: PATH...", "mrctl fs ls /data"},
-      {"put", "Copy local files into the block store: LOCAL... PATH (- is standard input)",
+      {"ls", "PATH...", "List directories and files", "mrctl fs ls '/data/*.txt'"},
+      {"put", "LOCAL... PATH", "Copy local files into the block store; - is standard input",
        "mrctl fs put --overwrite books.txt /data/"},
-      {"get", "Copy files to a local file or directory: PATH... LOCAL", "mrctl fs get /data/counts counts"},
-      {"cat", "Print files: PATH...", "mrctl fs cat /data/books.txt"},
-      {"head", "Print the first lines of a file: PATH", "mrctl fs head -n 3 /data/books.txt"},
-      {"tail", "Print the last lines of a file: PATH", "mrctl fs tail -n 3 /data/books.txt"},
-      {"stat", "Show size, blocks and replication: PATH...", "mrctl fs stat /data/books.txt"},
-      {"du", "Show the bytes below directories: PATH...", "mrctl fs du /data"},
-      {"mkdir", "Create directories: PATH...", "mrctl fs mkdir -p /data/new"},
-      {"mv", "Move a file or directory: FROM TO", "mrctl fs mv /data/old.txt /data/kept.txt"},
-      {"cp", "Copy a file within the block store: FROM TO", "mrctl fs cp --overwrite /data/books.txt /data/copy.txt"},
-      {"rm", "Remove files and directories: [-r] PATH...", "mrctl fs rm -r /data/trash"},
-      {"getmerge", "Copy all parts of a directory into one local file: DIRECTORY LOCAL",
+      {"get", "PATH... LOCAL", "Copy files to a local file or directory", "mrctl fs get /data/counts counts"},
+      {"cat", "PATH...", "Print files", "mrctl fs cat /data/books.txt"},
+      {"text", "PATH...", "Print files, decompressed if their name ends with .gz or .zst",
+       "mrctl fs text /data/books.txt"},
+      {"head", "PATH...", "Print the first lines of files", "mrctl fs head -n 3 /data/books.txt"},
+      {"tail", "PATH...", "Print the last lines of files", "mrctl fs tail -n 3 /data/books.txt"},
+      {"stat", "PATH...", "Show size, blocks and replication", "mrctl fs stat /data/books.txt"},
+      {"du", "PATH...", "Show the bytes below directories", "mrctl fs du /data"},
+      {"mkdir", "PATH...", "Create directories", "mrctl fs mkdir -p /data/new"},
+      {"mv", "FROM TO", "Move a file or directory", "mrctl fs mv /data/old.txt /data/kept.txt"},
+      {"cp", "FROM TO", "Copy a file within the block store", "mrctl fs cp --overwrite /data/books.txt /data/copy.txt"},
+      {"rm", "PATH...", "Remove files, and with -r directories", "mrctl fs rm -r /data/trash"},
+      {"getmerge", "DIRECTORY LOCAL", "Copy all parts of a directory into one local file",
        "mrctl fs getmerge /data/counts counts.txt"},
-      {"checksum", "Show the XXH3-128 digest of files: PATH...", "mrctl fs checksum /data/books.txt"},
+      {"setrep", "N PATH...", "Set the number of replicas of files, and of all files below directories",
+       "mrctl fs setrep 2 /data/books.txt"},
+      {"checksum", "PATH...", "Show the XXH3-128 digest of files", "mrctl fs checksum /data/books.txt"},
   };
   for (const Sub& sub : kSubs) {
     CLI::App* app = AddSub(fs, c, sub.name, sub.help, sub.example);
-    app->add_option("paths", c->args, "Paths; one without a scheme is in the block store (dfs:///)")->required();
+    app->add_option(
+           "paths", c->args,
+           "A path without a scheme is in the block store (dfs:///); LOCAL is a local one. PATH may be a pattern, "
+           "such as '/data/part-*'")
+        ->required()
+        ->option_text(sub.arguments);
     const std::string name = sub.name;
     if (name == "rm") app->add_flag("-r,-R,--recursive", c->recursive, "Remove directories and everything below them");
     if (name == "rm") app->add_flag("-f,--force", c->force, "Ignore missing paths");
@@ -144,17 +169,25 @@ void AddFsOptions(CLI::App* fs, Command* c) {
     if (name == "mkdir")
       app->add_flag("-p,--parents", c->parents, "Accept existing directories (missing parents are always created)");
     if (name == "put") {
-      app->add_option("--replication", c->replication, "Replicas of each block");
-      app->add_option("--block-size", c->block_size, "Size of a block, such as 64m");
+      app->add_option("--replication", c->replication, "Replicas of each block")->type_name("N");
+      app->add_option("--block-size", c->block_size, "Size of a block, such as 64m")->type_name("SIZE");
     }
-    if (name == "head" || name == "tail") app->add_option("-n", c->lines, "Number of lines (default 10)");
+    if (name == "head" || name == "tail")
+      app->add_option("-n", c->lines, "Number of lines (default 10)")->type_name("N");
   }
   AddSub(fs, c, "df", "Show the free space of the block store, per worker and in total", "mrctl fs df");
   fs->require_subcommand(1);
 }
 
 void AddJobVerbs(CLI::App* root, Command* c) {
-  AddExample(root->add_subcommand("jobs", "List all jobs")->fallthrough(), "mrctl jobs");
+  CLI::App* jobs = root->add_subcommand("jobs", "List jobs, the newest last")->fallthrough();
+  AddList(jobs, "--state", &c->states, "Only jobs in these states, separated by commas")
+      ->type_name("pending|running|committing|succeeded|failed|killing|killed");
+  jobs->add_option("--name", c->name_glob, "Only jobs whose name matches this pattern, such as 'sales-*'")
+      ->type_name("GLOB");
+  jobs->add_option("--since", c->since, "Only jobs that have not ended, or ended within this time, such as 2h")
+      ->type_name("TIME");
+  AddExample(jobs, "mrctl jobs --state running,failed --since 2h");
   CLI::App* job = root->add_subcommand("job", "Show or change one job: show, stages, tasks, attempts, counters, set")
                       ->fallthrough();
   struct Side {
@@ -171,15 +204,15 @@ void AddJobVerbs(CLI::App* root, Command* c) {
   for (const Side& side : kSides) {
     const std::string name = side.name;
     AddSub(job, c, name, side.help, "mrctl job " + name + " job_1_0001")
-        ->add_option("id", c->args, "Job id, job_...")
+        ->add_option("job", c->args, kJobWord)
         ->required();
   }
   CLI::App* set =
       AddSub(job, c, "set", "Change priority or deadline of a running job; an omitted option keeps its value",
              "mrctl job set job_1_0002 --priority 5");
-  set->add_option("id", c->args, "Job id, job_...")->required();
-  set->add_option("--priority", c->priority, "Priority within the queue; higher runs first");
-  set->add_option("--deadline", c->deadline, "Time after submission, such as 10m, or none");
+  set->add_option("job", c->args, kJobWord)->required();
+  set->add_option("--priority", c->priority, "Priority within the queue; higher runs first")->type_name("N");
+  set->add_option("--deadline", c->deadline, "Time after submission, such as 10m, or none")->type_name("TIME");
   job->require_subcommand(1);
   struct Verb {
     const char* name;
@@ -188,33 +221,35 @@ void AddJobVerbs(CLI::App* root, Command* c) {
     const char* example;
   };
   constexpr Verb kVerbs[] = {
-      {"wait", "Job id, job_...", "Wait until jobs end; exit like submit", "mrctl wait job_1_0001"},
-      {"attach", "Job id, job_...", "Follow a running job", "mrctl attach job_1_0001"},
-      {"kill", "Job id, job_...", "Kill jobs", "mrctl kill job_1_0002 --reason 'not needed any more'"},
-      {"logs", "Job, task or attempt id", "Print the logs of attempts, failed ones first",
-       "mrctl logs job_1_0001 --tail 5"},
-      {"why", "Job, task, attempt or worker id",
+      {"wait", kJobWord, "Wait until jobs end; exit like submit", "mrctl wait job_1_0001"},
+      {"attach", kJobWord, "Follow a running job", "mrctl attach job_1_0001"},
+      {"kill", kJobWord, "Kill jobs", "mrctl kill job_1_0002 --reason 'not needed any more'"},
+      {"logs", "Job: id, number, name, or last; or id of a task or attempt",
+       "Print the logs of attempts, failed ones first", "mrctl logs job_1_0001 --tail 5"},
+      {"why", "Job: id, number, name, or last; or id of a task, attempt or worker",
        "Summarize a job in five lines (-v: all that is known), or explain decisions about the others",
        "mrctl why job_1_0001"},
-      {"report", "Job id, job_...", "Print a page that shows a job's run, where the time went, and what would help",
+      {"report", kJobWord, "Print a page that shows a job's run, where the time went, and what would help",
        "mrctl report job_1_0001 > job.html"},
-      {"trace", "Job id, job_...", "Print an ended job's attempts over time, for ui.perfetto.dev or chrome://tracing",
+      {"trace", kJobWord, "Print an ended job's attempts over time, for ui.perfetto.dev or chrome://tracing",
        "mrctl trace job_1_0001 > trace.json"},
   };
   for (const Verb& verb : kVerbs) {
     CLI::App* app = root->add_subcommand(verb.name, verb.help)->fallthrough();
     const std::string name = verb.name;
-    app->add_option("id", c->args, verb.what)->required();
-    if (name == "kill") app->add_option("--reason", c->why, "Reason that is stored with the job");
+    app->add_option(name == "logs" || name == "why" ? "id" : "job", c->args, verb.what)->required();
+    if (name == "kill") app->add_option("--reason", c->why, "Reason that is stored with the job")->type_name("TEXT");
     if (name == "logs") {
       app->add_option("--tail", c->tail,
-                      "Last lines per attempt (default: all kept lines of one attempt, 20 of each of several)");
+                      "Last lines per attempt (default: all kept lines of one attempt, 20 of each of several)")
+          ->type_name("N");
     }
     AddExample(app, verb.example);
   }
   CLI::App* history = root->add_subcommand("history", "List ended jobs, the most recent first")->fallthrough();
   history->add_option("--limit", c->limit, "Number of jobs (default 20)")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}));
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}).description(""))
+      ->type_name("N");
   AddExample(history, "mrctl history --limit 5");
 }
 
@@ -232,9 +267,10 @@ void AddSdk(CLI::App* root, Command* c) {
   CLI::App* sdk = root->add_subcommand("sdk", "Write operator libraries: new, check")->fallthrough();
   sdk->require_subcommand(1);
   AddSub(sdk, c, "new", "Create the project of an operator library, with a job and its test", "mrctl sdk new wordstats")
-      ->add_option("name", c->args, "NAME [DIRECTORY], by default ./NAME")
+      ->add_option("name", c->args, "Name of the project, and its directory (default: ./NAME)")
       ->required()
-      ->expected(1, 2);
+      ->expected(1, 2)
+      ->option_text("NAME [DIRECTORY]");
   CLI::App* check =
       AddSub(sdk, c, "check",
              "Check whether a library can be loaded on this machine and whether its stages agree about types; "
@@ -263,16 +299,19 @@ void AddTask(CLI::App* root, Command* c) {
 void AddWhatif(CLI::App* root, Command* c) {
   CLI::App* app =
       root->add_subcommand("whatif", "Simulate a job that succeeded with other policies or workers")->fallthrough();
-  app->add_option("id", c->args, "Job id, job_...")->required();
+  app->add_option("job", c->args, kJobWord)->required();
   app->add_option(
-      "--scheduler", c->whatif.scheduler,
-      "Policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...); or the name of a list "
-      "(mrctl schedulers)");
+         "--scheduler", c->whatif.scheduler,
+         "Policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...); or the name of a list "
+         "(mrctl schedulers)")
+      ->type_name("LIST");
   app->add_option("--workers", c->whatif.workers,
                   "Number of workers, with the speeds of the run's workers (default: as in the run)")
-      ->check(CLI::Range(1u, 100'000u));
+      ->check(CLI::Range(1u, 100'000u).description(""))
+      ->type_name("N");
   app->add_option("--slots", c->whatif.slots, "Slots per worker (default: as in the run)")
-      ->check(CLI::Range(1u, 10'000u));
+      ->check(CLI::Range(1u, 10'000u).description(""))
+      ->type_name("N");
   app->footer(
       "mrsim simulates the job from the times of its attempts: first as it was, which shows the model's error.\n"
       "Exit: 0, 2 usage or a bad list, 3 the job has not ended or did not succeed, 5 no master, 7 no such job.");
@@ -322,10 +361,12 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
   CLI::App* set = AddSub(queue, c, "set", "Change weight or shares of a queue; an omitted option keeps its value",
                          "mrctl queue set night --weight 0.5");
   set->add_option("queue", c->args, "Name of the queue")->required()->expected(1);
-  set->add_option("--weight", c->weight, "Weight: slots are shared in proportion to it");
-  set->add_option("--min-share", c->min_share, "Minimum share: slots that the queue gets before others");
-  set->add_option("--max-share", c->max_share, "Maximum share in slots; 0: no limit");
-  CLI::App* top = root->add_subcommand("top", "Show jobs and workers; every second on a terminal")->fallthrough();
+  set->add_option("--weight", c->weight, "Weight: slots are shared in proportion to it")->type_name("N");
+  set->add_option("--min-share", c->min_share, "Minimum share: slots that the queue gets before others")
+      ->type_name("N");
+  set->add_option("--max-share", c->max_share, "Maximum share in slots; 0: no limit")->type_name("N");
+  CLI::App* top =
+      root->add_subcommand("top", "Show jobs and workers; on a terminal every second, until q")->fallthrough();
   AddExample(top, "mrctl top");
   CLI::App* doctor =
       root->add_subcommand("doctor", "Find faults here and in the cluster, and suggest remedies")->fallthrough();
@@ -355,11 +396,29 @@ void AddOwnVerbs(CLI::App* root, Command* c) {
   view->add_flag("--show-origin", c->show_origin, "Show the origin of each setting, too");
   CLI::App* completion =
       root->add_subcommand("completion", "Print a shell script that completes words of mrctl")->fallthrough();
-  completion->add_option("shell", c->args, "bash or zsh")->required()->expected(1)->type_name("bash|zsh");
-  completion->footer("bash: source <(mrctl completion bash)     zsh: source <(mrctl completion zsh), after compinit");
+  completion->add_option("shell", c->args, "bash, zsh or fish")->required()->expected(1)->type_name("bash|zsh|fish");
+  completion->footer(
+      "bash: source <(mrctl completion bash)     zsh: source <(mrctl completion zsh), after compinit\n"
+      "fish: mrctl completion fish | source");
   AddExample(completion, "mrctl completion bash > mrctl.bash");
   AddExample(root->add_subcommand("version", "Show the versions of mrctl and of the master")->fallthrough(),
              "mrctl version");
+}
+
+// The headings of `mrctl submit --help`, in the order in which they first have an option.
+const std::vector<OptionGroup>& SubmitGroups() {
+  static const std::vector<OptionGroup> groups = {
+      {"Input and output",
+       {"--input", "--format", "--output", "--output-format", "--overwrite", "--strict-inputs", "--files"}},
+      {"Job", {"--reduces", "--lib", "--name", "--conf", "--env", "--label", "--submission-id", "--max-bad-records"}},
+      {"Run on this machine", {"--local", "--keep-logs"}},
+      {"Follow and report", {"--report", "--detach", "--dry-run"}},
+      {"Scheduling",
+       {"--queue", "--priority", "--deadline", "--strict-deadline", "--best-effort", "--scheduler", "--speculation",
+        "--clone"}},
+      {"Resources and limits", {"--max-attempts", "--memory", "--task-timeout"}},
+  };
+  return groups;
 }
 
 // Heading of a group of verbs in `mrctl help`. A verb without a group is listed under "Subcommands".
@@ -382,6 +441,7 @@ const std::vector<Group>& Groups() {
 }  // namespace
 
 void BuildOptionTree(CLI::App* root, Command* c) {
+  root->formatter(MakeHelpFormatter());
   root->require_subcommand(1);
   root->fallthrough();
   AddGlobalOptions(root, &c->global);
@@ -390,8 +450,9 @@ void BuildOptionTree(CLI::App* root, Command* c) {
       root->add_subcommand("explain", "Show the plan and the prediction of a submit, without running it")
           ->fallthrough();
   for (CLI::App* app : {submit, explain}) {
-    app->footer(kSubmitFooter);
+    app->footer(BuiltinJobsText() + "\n" + kSubmitFooter);
     AddSubmitOptions(app, &c->submit);
+    GroupOptions(app, SubmitGroups());
     AddExample(app, app == submit ? kSubmitExample : kExplainExample);
   }
   AddJobVerbs(root, c);
@@ -407,7 +468,7 @@ void BuildOptionTree(CLI::App* root, Command* c) {
   for (const Group& group : Groups()) {
     for (const char* verb : group.verbs) root->get_subcommand(verb)->group(group.heading);
   }
-  root->footer("`mrctl VERB --help` explains a verb, with an example.");
+  root->footer("`mrctl help COMMAND` and `mrctl help JOB` explain a command and a job, with an example.");
 }
 
 }  // namespace mr::ctl

@@ -82,6 +82,9 @@ struct Command {
   std::optional<uint32_t> min_share, max_share;
   bool show_origin = false;  // config view
   uint64_t limit = 20;       // history
+  // jobs
+  std::vector<std::string> states;  // as typed, perhaps with commas
+  std::string name_glob, since;
   // task replay
   bool gdb = false;
   std::string replay_lib;

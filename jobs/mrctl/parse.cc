@@ -4,8 +4,11 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 
+#include "common/base/ids.h"
 #include "common/base/text.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/help.h"
+#include "jobs/mrctl/job_file.h"
 #include "jobs/mrctl/option_tree.h"
 #include "jobs/mrctl/options.h"
 
@@ -19,14 +22,19 @@ OptionKind KindIn(const CLI::App* app, std::string_view name) {
                                                                                  : OptionKind::kValue;
 }
 
+void AddOptionNames(const CLI::App* app, std::vector<std::string>* names) {
+  for (const CLI::Option* option : app->get_options()) {
+    for (const std::string& name : option->get_lnames()) names->push_back("--" + name);
+  }
+  for (const CLI::App* below : app->get_subcommands()) AddOptionNames(below, names);  // those that were parsed
+}
+
 // Returns the names of all options that may follow a verb, for suggestions.
 std::vector<std::string> OptionNames(const CLI::App* root, const CLI::App* sub) {
   std::vector<std::string> names;
-  for (const CLI::App* app : {root, sub}) {
-    if (app == nullptr) continue;
-    for (const CLI::Option* option : app->get_options()) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    }
+  if (sub != nullptr) AddOptionNames(sub, &names);
+  for (const CLI::Option* option : root->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;
 }
@@ -59,6 +67,77 @@ Status UnknownWord(const CLI::App* root, const CLI::App* sub, const std::vector<
   return InvalidArgument(extras.empty() ? fallback : "unexpected '" + extras[0] + "'");
 }
 
+// Words that other systems have for a verb (hdfs, kubectl, squeue, ray, docker).
+constexpr std::pair<std::string_view, std::string_view> kOtherWords[] = {
+    {"run", "submit"},
+    {"ps", "jobs"},
+    {"list", "jobs"},
+    {"status", "job show"},
+    {"info", "job show"},
+    {"describe", "job show"},
+    {"stop", "kill"},
+    {"cancel", "kill"},
+    {"delete", "kill"},
+    {"nodes", "workers"},
+    {"node", "worker show"},
+    {"plan", "explain"},
+    {"decommission", "worker drain"},
+    {"dfs", "fs"},
+    {"watch", "attach"},
+    {"log", "logs"},
+};
+
+// Returns the verb that an unknown word probably means: "fs ls" for "ls", "submit grep" for "grep"; or "".
+std::string LikelyVerb(const CLI::App* root, const std::string& word) {
+  for (const auto& [other, ours] : kOtherWords) {
+    if (word == other) return std::string(ours);
+  }
+  std::vector<std::string> verbs = {"help"};
+  for (const CLI::App* verb : root->get_subcommands({})) {
+    verbs.push_back(verb->get_name());
+    for (const CLI::App* below : verb->get_subcommands({})) {
+      if (below->get_name() == word) return verb->get_name() + " " + word;
+    }
+  }
+  for (const BuiltinJob& job : BuiltinJobList()) {
+    if (word == job.name) return "submit " + word;
+  }
+  return Nearest(word, std::vector<std::string_view>(verbs.begin(), verbs.end()));
+}
+
+Status UnknownVerb(const CLI::App* root, const std::string& word) {
+  const std::string likely = LikelyVerb(root, word);
+  return WithHint(
+      InvalidArgument("unknown command '" + word + "'" + (likely.empty() ? "" : " (did you mean '" + likely + "'?)")),
+      "mrctl help lists the commands");
+}
+
+// The verb has verbs below it, and none of the words names one of them.
+Status UnknownBelow(const CLI::App* root, const CLI::App* verb, const std::vector<std::string>& words) {
+  const std::string name = verb->get_name();
+  std::vector<std::string> below;
+  std::string all;
+  for (const CLI::App* app : verb->get_subcommands({})) {
+    below.push_back(app->get_name());
+    all += (all.empty() ? "" : ", ") + app->get_name();
+  }
+  const std::string hint = "mrctl " + name + " --help explains " + all;
+  for (size_t i = 0; i < words.size(); ++i) {
+    // Hadoop writes `dfs -ls`.
+    const std::string letters = words[i].substr(std::min(words[i].find_first_not_of('-'), words[i].size()));
+    const bool dashed = letters.size() < words[i].size();
+    if (dashed && KindIn(root, words[i]) == OptionKind::kValue) ++i;
+    if (dashed && std::find(below.begin(), below.end(), letters) == below.end()) continue;
+    std::string likely = Nearest(letters, std::vector<std::string_view>(below.begin(), below.end()));
+    if (likely.empty() && name == "job" && (letters == "list" || letters == "ls")) return UnknownVerb(root, "ps");
+    if (likely.empty() && ParseJobId(letters) && name == "job") likely = "show";
+    return WithHint(InvalidArgument("unknown command '" + name + " " + words[i] + "'" +
+                                    (likely.empty() ? "" : " (did you mean '" + name + " " + likely + "'?)")),
+                    hint);
+  }
+  return WithHint(InvalidArgument(name + " needs a command: " + all), hint);
+}
+
 // Returns the index of the verb in argv: the first word that is neither a global option nor its value.
 size_t FindVerb(const CLI::App* root, const std::vector<std::string>& argv) {
   for (size_t i = 0; i < argv.size(); ++i) {
@@ -69,6 +148,28 @@ size_t FindVerb(const CLI::App* root, const std::vector<std::string>& argv) {
     if (KindIn(root, name) == OptionKind::kValue && !has_value) ++i;
   }
   return argv.size();
+}
+
+// Returns the words whose help `mrctl help WORDS...` prints: those of a verb, or those of submit for a job.
+Result<std::vector<std::string>> AskedHelp(const CLI::App* root, std::vector<std::string> words,
+                                           std::vector<std::string> verbs) {
+  const size_t at = FindVerb(root, words);
+  const bool verb = at == words.size() || std::find(verbs.begin(), verbs.end(), words[at]) != verbs.end();
+  words.emplace_back("--help");
+  if (verb) return words;
+  // A job of a library or of a file is known only to that.
+  bool job = IsJobFile(words[at]);
+  for (const std::string& word : words) job = job || word == "--lib" || word.starts_with("--lib=");
+  for (const BuiltinJob& known : BuiltinJobList()) {
+    job = job || words[at] == known.name;
+    verbs.emplace_back(known.name);
+  }
+  if (!job) {
+    return WithHint(InvalidArgument("there is no command and no job '" + words[at] + "'" + Suggest(words[at], verbs)),
+                    "mrctl help lists the commands, and mrctl submit --help the jobs");
+  }
+  words.insert(words.begin(), "submit");
+  return words;
 }
 
 }  // namespace
@@ -82,11 +183,17 @@ Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
   const CLI::App* sub = nullptr;
   std::vector<std::string> verbs = {"help"};
   for (const CLI::App* s : root.get_subcommands({})) verbs.push_back(s->get_name());
+  for (size_t i = 0; i < std::min(at, argv.size()); ++i) {
+    const std::string name = argv[i].substr(0, argv[i].starts_with("--") ? argv[i].find('=') : 2);
+    if (argv[i][0] != '-' || KindIn(&root, name) != OptionKind::kUnknown) continue;
+    return WithHint(InvalidArgument("unknown option " + name + Suggest(name, OptionNames(&root, nullptr))),
+                    "the options of a command stand behind it: mrctl help COMMAND");
+  }
   if (at < argv.size()) {
     command.verb = argv[at];
-    if (command.verb == "help" && at + 1 < argv.size()) {  // help of one verb
-      std::vector<std::string> asked(argv.begin() + static_cast<ptrdiff_t>(at) + 1, argv.end());
-      asked.push_back("--help");
+    if (command.verb == "help" && at + 1 < argv.size()) {
+      MR_ASSIGN_OR_RETURN(const auto asked,
+                          AskedHelp(&root, {argv.begin() + static_cast<ptrdiff_t>(at) + 1, argv.end()}, verbs));
       return ParseCommandLine(asked);
     }
     if (command.verb == "help") {
@@ -97,8 +204,7 @@ Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
       if (s->get_name() == command.verb) sub = s;
     }
     if (sub == nullptr) {
-      return WithHint(InvalidArgument("unknown command '" + command.verb + "'" + Suggest(command.verb, verbs)),
-                      "mrctl help lists the commands");
+      return UnknownVerb(&root, command.verb);
     }
     if (command.verb == "submit" || command.verb == "explain") {
       const auto lookup = [&](std::string_view name) {
@@ -127,6 +233,9 @@ Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
     if (at >= argv.size()) {
       return WithHint(InvalidArgument("a command is needed"), "mrctl help lists the commands");
     }
+    if (sub->get_require_subcommand_min() > 0 && sub->get_subcommands().empty()) {
+      return UnknownBelow(&root, sub, {argv.begin() + static_cast<ptrdiff_t>(at) + 1, argv.end()});
+    }
     // The cause may be a mistyped option before the missing word, which took that word as its value.
     return WithHint(InvalidArgument(command.verb + ": " + error.what()),
                     "mrctl " + command.verb + " --help shows its form");
@@ -146,7 +255,7 @@ Result<OutputForm> ParseOutputForm(const std::string& word) {
   if (word == "json") return OutputForm::kJson;
   if (word == "ndjson") return OutputForm::kNdjson;
   constexpr std::string_view kWords[] = {"table", "json", "ndjson"};
-  return InvalidArgument("-o takes table, json or ndjson, not '" + word + "'" + DidYouMean(word, kWords));
+  return InvalidArgument("the output format is table, json or ndjson, not '" + word + "'" + DidYouMean(word, kWords));
 }
 
 }  // namespace mr::ctl

@@ -7,6 +7,7 @@
 #include "common/base/text.h"
 #include "common/io/files.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/help.h"
 #include "jobs/mrctl/submit.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/uri.h"
@@ -70,6 +71,21 @@ Status CheckLocalOutput(const SpecOptions& spec) {
                   names.ok() ? "name another, remove it, or give --overwrite" : "name another, or remove it");
 }
 
+// Finds a mistyped built-in job before anything else that is wrong with its options.
+Status CheckJobName(const SubmitOptions& o) {
+  if (!o.lib.empty() || !o.steps.empty()) return Status::Ok();
+  std::vector<std::string_view> names;
+  std::string all;
+  for (const BuiltinJob& job : BuiltinJobList()) {
+    if (o.job == job.name) return Status::Ok();
+    if (!job.shown) continue;
+    names.emplace_back(job.name);
+    all += (all.empty() ? "" : ", ") + std::string(job.name);
+  }
+  return WithHint(InvalidArgument("there is no job '" + o.job + "'" + DidYouMean(o.job, names) + "; there are " + all),
+                  "a job of your own needs --lib, or is a .toml or .json file");
+}
+
 Status CheckTogether(const SubmitOptions& o, const Settings& settings) {
   if (o.local > 0 && o.detach)
     return InvalidArgument("--local and --detach exclude each other: the local cluster ends with mrctl");
@@ -116,6 +132,7 @@ Status SetNumbers(const SubmitOptions& o, SpecOptions* spec) {
 }  // namespace
 
 Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, const std::string& cwd) {
+  MR_RETURN_IF_ERROR(CheckJobName(o));
   MR_RETURN_IF_ERROR(CheckTogether(o, settings));
   SubmitPlan plan;
   SpecOptions& spec = plan.spec;

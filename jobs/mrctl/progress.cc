@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "common/base/text.h"
+#include "jobs/mrctl/columns.h"
 #include "jobs/mrctl/render.h"
 
 namespace mr::ctl {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr Duration kRepeat = Seconds(10);
 constexpr int kBarWidth = 20;
+constexpr size_t kNameOfLine = 40;  // columns of a stage's name off a terminal
 
 // Returns the progress of the stage, 0 to 1: by bytes if they are known, which is finer than by tasks.
 double Fraction(const StageStatus& s) {
@@ -25,47 +27,96 @@ double Fraction(const StageStatus& s) {
   return std::clamp(std::max(tasks, static_cast<double>(s.taken_bytes) / static_cast<double>(s.input_bytes)), 0.0, 1.0);
 }
 
-uint32_t Tenths(const StageStatus& s) {
-  if (!s.planned) return 0;
-  return 1 + (s.tasks == 0 ? 10 : s.done * 10 / s.tasks);
-}
-
 std::string Bar(double fraction) {
   const int full = static_cast<int>(fraction * kBarWidth);
   return "[" + std::string(static_cast<size_t>(full), '=') + std::string(static_cast<size_t>(kBarWidth - full), ' ') +
          "]";
 }
 
+// Returns "10/40  3 running  ETA 6.0 s".
+std::string StageNumbers(const StageStatus& s, const char* between) {
+  std::string text = std::to_string(s.done) + "/" + std::to_string(s.tasks);
+  if (s.running > 0) text += between + std::to_string(s.running) + " running";
+  if (s.waiting > 0) text += between + std::to_string(s.waiting) + " waiting";
+  if (s.failed > 0) text += between + std::to_string(s.failed) + " failed";
+  if (s.taken_bytes > 0) text += between + HumanBytes(s.taken_bytes);
+  const Duration elapsed = Micros(static_cast<int64_t>(s.elapsed_us));
+  const double fraction = Fraction(s);
+  if (s.done == s.tasks) {
+    text += between + ("in " + HumanDuration(elapsed));
+  } else if (fraction > 0.05 && elapsed >= Seconds(1)) {
+    // Below a twentieth or a second the estimate is noise (a guess).
+    text += between + ("ETA " + HumanDuration(FromSeconds(elapsed.seconds() * (1 - fraction) / fraction)));
+  }
+  return text;
+}
+
+bool HasStageNamed(const std::vector<StageStatus>& stages, const std::string& begin, const std::string& end) {
+  return std::any_of(stages.begin(), stages.end(), [&](const StageStatus& s) {
+    return s.name.size() >= begin.size() + end.size() && s.name.starts_with(begin) && s.name.ends_with(end);
+  });
+}
+
+// Returns whether the stage is one that the engine or a built-in job adds to its work: samples of a sort
+// (builtin/sort.cc), headers of tables (builtin/table.cc), quotes of csv (csv_stages.h), sums of a rank
+// (builtin/pagerank.cc). Statuses have only names, so the stages beside it decide. In a chain, names are "step.stage".
+bool IsInternal(const std::string& name, const std::vector<StageStatus>& stages) {
+  const size_t dot = name.rfind('.');
+  const std::string step = dot == std::string::npos ? "" : name.substr(0, dot + 1);
+  const std::string stage = name.substr(step.size());
+  const auto beside = [&](const char* other) { return HasStageNamed(stages, step + other, ""); };
+  if (stage.starts_with("csv_quotes")) return true;
+  if (stage == "sample" || stage == "splitters") return beside("splitters") && beside("partition") && beside("sort");
+  if (stage.ends_with("header")) return beside("columns");
+  if (stage == "columns") return HasStageNamed(stages, step, "header");
+  return stage.starts_with("totals") && beside("edges") && beside("round");
+}
+
 std::string FailureLine(const std::string& failure) { return "last failure: " + failure; }
 
 }  // namespace
 
-std::string StageLine(const StageStatus& s, int width) {
-  std::string name = s.name;
-  if (name.size() > 16) name = name.substr(0, 15) + "~";
-  name.resize(16, ' ');
-  if (!s.planned) return (name + " waits for its inputs").substr(0, static_cast<size_t>(std::max(width, 20)));
-  const double fraction = Fraction(s);
-  std::string line = name + " ";
-  if (width >= 72) line += Bar(fraction) + " ";
-  line += std::to_string(s.done) + "/" + std::to_string(s.tasks);
-  if (s.running > 0) line += "  " + std::to_string(s.running) + " running";
-  if (s.waiting > 0) line += "  " + std::to_string(s.waiting) + " waiting";
-  if (s.failed > 0) line += "  " + std::to_string(s.failed) + " failed";
-  if (s.taken_bytes > 0) line += "  " + HumanBytes(s.taken_bytes);
-  const Duration elapsed = Micros(static_cast<int64_t>(s.elapsed_us));
-  if (s.done == s.tasks) {
-    line += "  in " + HumanDuration(elapsed);
-  } else if (fraction > 0.05 && elapsed >= Seconds(1)) {
-    // Below a twentieth or a second the estimate is noise (a guess).
-    line += "  ETA " + HumanDuration(FromSeconds(elapsed.seconds() * (1 - fraction) / fraction));
+std::vector<StageStatus> ShownStages(const std::vector<StageStatus>& stages, bool all) {
+  std::vector<StageStatus> shown;
+  for (const StageStatus& stage : stages) {
+    if (all || !IsInternal(stage.name, stages)) shown.push_back(stage);
   }
-  return line.substr(0, static_cast<size_t>(std::max(width, 20)));
+  return shown;
 }
 
-ProgressOptions ProgressOfStderr(bool on) {
+std::string StageLine(const StageStatus& s, int width) {
+  const auto columns = static_cast<size_t>(std::max(width, 20));
+  const std::string name = FitToColumns(s.name, 16);
+  if (!s.planned) return CutToColumns(name + " waits for its inputs", columns);
+  return CutToColumns(name + " " + (width >= 72 ? Bar(Fraction(s)) + " " : "") + StageNumbers(s, "  "), columns);
+}
+
+std::string ProgressLine(const JobStatus& status, bool all) {
+  const auto stages = ShownStages(status.stages, all);
+  std::string open;
+  size_t done = 0;
+  for (const StageStatus& s : stages) {
+    const bool ended = s.planned && s.done >= s.tasks;
+    done += ended ? 1 : 0;
+    if (!s.planned || ended) continue;
+    open += (open.empty() ? "" : "; ") + CutToColumns(s.name, kNameOfLine) + " " + StageNumbers(s, ", ");
+  }
+  std::string line = Name(status.id) + " " + Word(status.state);
+  if (const std::string why = WhyNoneRuns(status); !why.empty()) {
+    line += ": " + why;
+  } else if (!open.empty()) {
+    line += ": " + open;
+  }
+  if (stages.size() > 1 && done > 0) {
+    line += " (" + std::to_string(done) + " of " + std::to_string(stages.size()) + " stages done)";
+  }
+  return line;
+}
+
+ProgressOptions ProgressOfStderr(bool on, bool all_stages) {
   ProgressOptions options;
   options.on = on;
+  options.all_stages = all_stages;
   const char* term = std::getenv("TERM");
   options.terminal = isatty(2) == 1 && (term == nullptr || std::strcmp(term, "dumb") != 0);
   const char* columns = std::getenv("COLUMNS");
@@ -87,30 +138,34 @@ void Progress::Show(const JobStatus& status, Instant now) {
   }
 }
 
-std::string Progress::NewWarnings(const JobStatus& status) {
-  std::string text;
+std::vector<std::string> Progress::NewWarnings(const JobStatus& status) {
+  std::vector<std::string> lines;
   for (const std::string& warning : status.warnings) {
-    if (warned_.insert(warning).second) text += (text.empty() ? "warning: " : "\nwarning: ") + warning;
+    if (warned_.insert(warning).second) lines.push_back("warning: " + warning);
   }
-  return text;
+  return lines;
 }
 
 void Progress::Redraw(const JobStatus& status) {
   std::string text;
   if (drawn_ > 0) text += "\x1b[" + std::to_string(drawn_) + "A";
-  // Warnings stay above the lines that are redrawn.
-  if (const std::string warnings = NewWarnings(status); !warnings.empty()) text += "\r" + warnings + "\x1b[K\n";
   // One column stays free: a full line makes some terminals wrap.
-  for (const StageStatus& stage : status.stages) text += "\r" + StageLine(stage, options_.width - 1) + "\x1b[K\n";
-  drawn_ = static_cast<int>(status.stages.size());
+  const int width = options_.width - 1;
+  const auto add = [&](const std::string& line) {
+    text += "\r" + CutToColumns(line, static_cast<size_t>(std::max(width, 20))) + "\x1b[K\n";
+  };
+  // Warnings stay above the lines that are redrawn.
+  for (const std::string& warning : NewWarnings(status)) text += "\r" + warning + "\x1b[K\n";
+  const auto stages = ShownStages(status.stages, options_.all_stages);
+  for (const StageStatus& stage : stages) add(StageLine(stage, width));
+  drawn_ = static_cast<int>(stages.size());
   if (const std::string why = WhyNoneRuns(status); !why.empty() || wait_drawn_) {
-    text += "\r" + why.substr(0, static_cast<size_t>(std::max(options_.width - 1, 20))) + "\x1b[K\n";
+    add(why);
     wait_drawn_ = true;
     ++drawn_;
   }
   if (!status.last_failure.empty() || failure_drawn_) {
-    const std::string line = status.last_failure.empty() ? "" : FailureLine(status.last_failure);
-    text += "\r" + line.substr(0, static_cast<size_t>(std::max(options_.width - 1, 20))) + "\x1b[K\n";
+    add(status.last_failure.empty() ? "" : FailureLine(status.last_failure));
     failure_drawn_ = true;
     ++drawn_;
   }
@@ -119,41 +174,28 @@ void Progress::Redraw(const JobStatus& status) {
 }
 
 void Progress::Append(const JobStatus& status, Instant now) {
-  const bool late = shown_ && now - last_ >= kRepeat;
-  bool printed = false;
-  if (!shown_ || status.state != last_state_) {
-    std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), Word(status.state));
-    printed = true;
-  }
-  if (const std::string warnings = NewWarnings(status); !warnings.empty()) {
-    std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), warnings.c_str());
-    printed = true;
-  }
-  last_tenths_.resize(status.stages.size(), 0);
-  for (size_t i = 0; i < status.stages.size(); ++i) {
-    const uint32_t tenths = Tenths(status.stages[i]);
-    const bool open = status.stages[i].planned && status.stages[i].done < status.stages[i].tasks;
-    if (tenths == last_tenths_[i] && !(late && open)) continue;
-    last_tenths_[i] = tenths;
-    std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), StageLine(status.stages[i], 1 << 10).c_str());
-    printed = true;
-  }
+  const std::string name = Name(status.id) + " ";
+  for (const std::string& warning : NewWarnings(status)) std::fprintf(out_, "%s%s\n", name.c_str(), warning.c_str());
   const bool news = !status.last_failure.empty() && status.last_failure != last_failure_;
   if (news && (last_failure_.empty() || now - told_failure_ >= kRepeat)) {
-    std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), FailureLine(status.last_failure).c_str());
+    std::fprintf(out_, "%s%s\n", name.c_str(), FailureLine(status.last_failure).c_str());
     last_failure_ = status.last_failure;
     told_failure_ = now;
-    printed = true;
   }
-  if (const std::string why = WhyNoneRuns(status); !why.empty() && (late || last_wait_.empty())) {
-    std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), why.c_str());
-    last_wait_ = why;
-    printed = true;
+  // A job that was just accepted is about to run, and the end has a line of its own.
+  const bool begins = status.state == JobState::kPending && WhyNoneRuns(status).empty();
+  if (!shown_ && begins) {
+    last_ = now;
+    shown_ = true;
+    began_ = true;
   }
-  if (late && !printed) std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), Word(status.state));
-  if (printed || late) last_ = now;
-  last_state_ = status.state;
-  shown_ = true;
+  const bool due = !shown_ || (began_ && !begins) || now - last_ >= kRepeat;
+  if (due && !Ended(status.state)) {
+    std::fprintf(out_, "%s\n", ProgressLine(status, options_.all_stages).c_str());
+    last_ = now;
+    shown_ = true;
+    began_ = false;
+  }
   std::fflush(out_);
 }
 

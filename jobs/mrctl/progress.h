@@ -1,6 +1,6 @@
-// Progress of a job on stderr. On a terminal: one line per stage, redrawn. Elsewhere: a line when a stage advances by a
-// tenth or changes, and at least one every 10 s. Below them is the most recent failure of an attempt: the first at
-// once, later ones after 10 s.
+// Progress of a job on stderr. On a terminal: one line per stage that users know, redrawn; below them why nothing runs,
+// and the most recent failure of an attempt. Elsewhere: one line about all stages when the job begins to run, and then
+// one every 10 s; failures as they come, but no more than one in 10 s.
 #pragma once
 
 #include <cstdio>
@@ -13,16 +13,25 @@
 
 namespace mr::ctl {
 
+// Returns the stages without those that the engine adds to the user's work, such as the samples of a sort; all: with
+// them. Pure.
+std::vector<StageStatus> ShownStages(const std::vector<StageStatus>& stages, bool all);
+
 // Returns one stage as a line of at most `width` columns, without newline. Pure.
 std::string StageLine(const StageStatus& stage, int width);
+
+// Returns the job's state and its stages that are neither done nor waiting for inputs, as one line without newline.
+// Pure.
+std::string ProgressLine(const JobStatus& status, bool all_stages);
 
 struct ProgressOptions {
   bool on = true;  // false: prints nothing
   bool terminal = false;
   int width = 80;
+  bool all_stages = false;  // internal ones, too
 };
 // Returns the options for stderr: whether it is a terminal, COLUMNS and TERM.
-ProgressOptions ProgressOfStderr(bool on);
+ProgressOptions ProgressOfStderr(bool on, bool all_stages = false);
 
 class Progress {
  public:
@@ -35,8 +44,8 @@ class Progress {
  private:
   void Redraw(const JobStatus& status);
   void Append(const JobStatus& status, Instant now);
-  // Returns lines for warnings that were not printed yet.
-  std::string NewWarnings(const JobStatus& status);
+  // Returns a line for each warning that was not printed yet.
+  std::vector<std::string> NewWarnings(const JobStatus& status);
 
   const ProgressOptions options_;
   std::FILE* const out_;
@@ -44,11 +53,10 @@ class Progress {
   bool failure_drawn_ = false, wait_drawn_ = false;
   Instant last_{};
   bool shown_ = false;
-  JobState last_state_ = JobState::kUnknown;
-  std::string last_failure_, last_wait_;
+  bool began_ = false;  // seen, but not yet printed
+  std::string last_failure_;
   std::set<std::string> warned_;
   Instant told_failure_{};
-  std::vector<uint32_t> last_tenths_;  // per stage: completed tenths + 1; 0 = not yet planned
 };
 
 }  // namespace mr::ctl

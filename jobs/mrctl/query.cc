@@ -5,10 +5,13 @@
 
 #include "common/base/text.h"
 #include "common/base/version.h"
+#include "common/io/clock.h"
 #include "common/report/report.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
+#include "jobs/mrctl/job_filter.h"
+#include "jobs/mrctl/job_ref.h"
 #include "jobs/mrctl/operate.h"
 #include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/render.h"
@@ -18,7 +21,7 @@
 namespace mr::ctl {
 namespace {
 
-Result<int> SetJob(JobId id, const Command& command, const Settings& settings) {
+Result<int> SetJob(Client& client, const Command& command, const Settings& settings) {
   if (!command.priority && command.deadline.empty()) {
     return WithHint(InvalidArgument("there is nothing to set"), "add --priority or --deadline");
   }
@@ -31,7 +34,7 @@ Result<int> SetJob(JobId id, const Command& command, const Settings& settings) {
     if (deadline->millis() == 0) return InvalidArgument("--deadline must be at least 1ms, or none");
     deadline_ms = static_cast<uint64_t>(deadline->millis());
   }
-  Client client(settings.master);
+  MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(client, command.args[0]));
   MR_ASSIGN_OR_RETURN(const std::string warning, client.SetJob(id, command.priority, deadline_ms));
   MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
   Done done{Name(id), "set", "", warning};
@@ -49,11 +52,10 @@ Result<int> SetJob(JobId id, const Command& command, const Settings& settings) {
 
 Result<int> RunJob(const Command& command, const Settings& settings) {
   std::string text;
-  for (const std::string& word : command.args) MR_RETURN_IF_ERROR(JobIdOf(word).status());
-  if (command.args.size() != 1) return InvalidArgument("job " + command.sub + " takes one job id");
-  MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(command.args[0]));
-  if (command.sub == "set") return SetJob(id, command, settings);
+  if (command.args.size() != 1) return InvalidArgument("job " + command.sub + " takes one job");
   Client client(settings.master);
+  if (command.sub == "set") return SetJob(client, command, settings);
+  MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(client, command.args[0]));
   const OutputForm form = settings.form;
   if (command.sub == "tasks") {
     MR_ASSIGN_OR_RETURN(const auto tasks, client.Tasks(id));
@@ -77,9 +79,12 @@ Result<int> RunWait(const Command& command, Settings settings) {
   if (command.verb == "wait") settings.progress = false;
   std::vector<JobStatus> ended;
   std::optional<Failure> first_failure;
-  for (const std::string& word : command.args) MR_RETURN_IF_ERROR(JobIdOf(word).status());
-  for (const std::string& word : command.args) {
-    MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(word));
+  std::vector<JobId> ids;
+  {
+    Client client(settings.master);
+    MR_ASSIGN_OR_RETURN(ids, JobIdsOf(client, command.args));
+  }
+  for (const JobId id : ids) {
     Client client(settings.master);
     auto end = Follow(client, id, settings, [] { return Status::Ok(); });
     if (!end.ok()) return GoesOn(end.status(), id, settings.master);
@@ -100,12 +105,8 @@ Result<int> RunWait(const Command& command, Settings settings) {
 }
 
 Result<int> RunKill(const Command& command, const Settings& settings) {
-  std::vector<JobId> ids;
-  for (const std::string& word : command.args) {
-    MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(word));
-    ids.push_back(id);
-  }
   Client client(settings.master);
+  MR_ASSIGN_OR_RETURN(const auto ids, JobIdsOf(client, command.args));
   std::vector<Done> done;
   for (const JobId id : ids) {
     MR_RETURN_IF_ERROR(client.Kill(id, command.why.empty() ? "killed by mrctl kill" : command.why));
@@ -131,25 +132,43 @@ Result<int> RunWhy(const Command& command, const Settings& settings) {
   Client client(settings.master);
   std::vector<Reasons> why;
   for (const std::string& word : command.args) {
-    Reasons reasons{word, {}, {}};
-    const auto job = ParseJobId(word);
+    std::optional<JobId> job;
+    if (!word.starts_with("task_") && !word.starts_with("attempt_") && !ParseWorkerId(word)) {
+      MR_ASSIGN_OR_RETURN(job, JobIdOf(client, word));
+    }
+    const std::string name = job ? Name(*job) : word;
+    Reasons reasons{name, {}, {}};
     if (job) {
       MR_ASSIGN_OR_RETURN(reasons.summary, SummaryOf(client, *job));
     }
     const bool all = reasons.summary.empty() || settings.verbose || settings.form != OutputForm::kTable;
     if (all) {
-      MR_ASSIGN_OR_RETURN(reasons.lines, client.Why(word));
+      MR_ASSIGN_OR_RETURN(reasons.lines, client.Why(name));
     }
     why.push_back(std::move(reasons));
     if (settings.form != OutputForm::kTable) continue;
     for (const std::string& line : why.back().summary) Print(line + "\n");
     for (const std::string& line : why.back().lines) Print(line + "\n");
     if (job && all) {
-      Say(settings, "Launches and kills: mrctl why TASK or ATTEMPT; mrctl job tasks " + word +
-                        " and mrctl job attempts " + word + " list their names");
+      Say(settings, "Launches and kills: mrctl why TASK or ATTEMPT; mrctl job tasks " + name +
+                        " and mrctl job attempts " + name + " list their names");
     }
   }
   if (settings.form != OutputForm::kTable) Print(JsonWhy(why, settings.form));
+  return kExitOk;
+}
+
+// Lists jobs as the master has them: by id, so the newest is the last.
+Result<int> ListJobs(const Command& command, const Settings& settings) {
+  MR_ASSIGN_OR_RETURN(const JobFilter filter, MakeJobFilter(command.states, command.name_glob, command.since));
+  Client client(settings.master);
+  uint64_t now_ms = 0;
+  if (filter.since) {
+    MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
+    now_ms = info.unix_ms != 0 ? info.unix_ms : WallClockMs();  // 0: an older master
+  }
+  MR_ASSIGN_OR_RETURN(auto jobs, client.Jobs());
+  Print(RenderJobs(FilterJobs(std::move(jobs), filter, now_ms), settings.form));
   return kExitOk;
 }
 
@@ -246,13 +265,6 @@ void Say(const Settings& settings, const std::string& line) {
   if (!settings.quiet && settings.form == OutputForm::kTable) std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-Result<JobId> JobIdOf(const std::string& text) {
-  const auto id = ParseJobId(text);
-  if (!id.has_value())
-    return WithHint(InvalidArgument("'" + text + "' is not a job id such as job_1_0001"), "mrctl jobs lists them");
-  return *id;
-}
-
 Result<WorkerId> WorkerIdOf(const std::string& text) {
   const auto id = ParseWorkerId(text);
   if (!id.has_value())
@@ -275,10 +287,7 @@ Result<int> RunJobVerb(const Command& command, const Settings& settings) {
     Print(RenderHistory(EndedJobs(std::move(jobs), command.limit), settings.form));
     return kExitOk;
   }
-  Client client(settings.master);
-  MR_ASSIGN_OR_RETURN(const auto jobs, client.Jobs());
-  Print(RenderJobs(jobs, settings.form));
-  return kExitOk;
+  return ListJobs(command, settings);
 }
 
 Result<int> RunConfig(const Command& command, const Settings& settings) {

@@ -7,6 +7,7 @@
 
 #include "common/base/text.h"
 #include "common/model/attempt.h"
+#include "jobs/mrctl/columns.h"
 
 namespace mr::ctl {
 namespace {
@@ -28,14 +29,14 @@ uint32_t Sum(const JobStatus& job, uint32_t StageStatus::*member) {
 std::string Table::Text() const {
   std::vector<size_t> width(rows_[0].size());
   for (const auto& row : rows_) {
-    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], Columns(row[i]));
   }
   std::string text;
   for (const auto& row : rows_) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       line += row[i];
-      if (i + 1 < row.size()) line.append(width[i] + 2 - row[i].size(), ' ');
+      if (i + 1 < row.size()) line.append(width[i] + 2 - Columns(row[i]), ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

@@ -11,12 +11,12 @@
 namespace mr::ctl {
 namespace {
 
-Result<std::vector<std::string>> BuiltinJobs() {
+Result<std::vector<JobWords>> BuiltinJobs() {
   MR_ASSIGN_OR_RETURN(const std::string json, StartCheck(BuiltinLibrary()).Finish());
   MR_ASSIGN_OR_RETURN(const LibraryInfo info, ParseLibraryInfo(json));
-  std::vector<std::string> names;
-  for (const auto& job : info.jobs) names.push_back(job.name);
-  return names;
+  std::vector<JobWords> jobs;
+  for (const auto& job : info.jobs) jobs.push_back(WordsOfJob(job.name, job.help));
+  return jobs;
 }
 
 }  // namespace
@@ -27,8 +27,7 @@ Result<int> RunCompletion(const Command& command, const Settings& settings) {
     std::fprintf(stderr, "the script has no names of jobs: %s\n", jobs.status().message().c_str());
   }
   const std::string& shell = command.args.at(0);
-  MR_ASSIGN_OR_RETURN(const std::string script,
-                      CompletionScript(shell, jobs.ok() ? *jobs : std::vector<std::string>()));
+  MR_ASSIGN_OR_RETURN(const std::string script, CompletionScript(shell, jobs.ok() ? *jobs : std::vector<JobWords>()));
   if (settings.form == OutputForm::kTable) {
     Print(script);
   } else {

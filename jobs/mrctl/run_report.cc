@@ -4,21 +4,22 @@
 #include "common/report/report.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/job_ref.h"
 #include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/verbs.h"
 
 namespace mr::ctl {
 
 Result<int> RunReport(const Command& command, const Settings& settings) {
-  if (command.args.size() != 1) return InvalidArgument("report takes one job id");
+  if (command.args.size() != 1) return InvalidArgument("report takes one job");
   const std::string& name = command.args[0];
-  MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(name));
   const bool page = settings.form == OutputForm::kTable;
   if (page && isatty(STDOUT_FILENO) == 1) {
     return WithHint(InvalidArgument("a report is a page for a browser, not for a terminal"),
                     "mrctl report " + name + " > " + name + ".html");
   }
   Client client(settings.master);
+  MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(client, name));
   MR_ASSIGN_OR_RETURN(const report::JobRun run, ReadRun(client, id));
   Print(page ? PageOf(run) : report::ReportJson(report::Report(run)));
   return kExitOk;

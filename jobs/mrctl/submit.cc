@@ -18,9 +18,11 @@
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/fs.h"
+#include "jobs/mrctl/help.h"
 #include "jobs/mrctl/input_check.h"
 #include "jobs/mrctl/input_sizes.h"
 #include "jobs/mrctl/job_file.h"
+#include "jobs/mrctl/last_job.h"
 #include "jobs/mrctl/local_cluster.h"
 #include "jobs/mrctl/local_end.h"
 #include "jobs/mrctl/output_claim.h"
@@ -45,8 +47,7 @@ Result<int> PrintJobHelp(const SubmitPlan& plan) {
   std::vector<std::string_view> names;
   for (const auto& job : info.jobs) {
     if (job.name == plan.options.job) {
-      Print(job.name + ": " + job.help +
-            "\n\nOptions of submit may be given before or after it: mrctl submit --help\n");
+      Print(JobHelp(job.name, job.help));
       return kExitOk;
     }
     names.push_back(job.name);
@@ -154,6 +155,7 @@ class Submission {
     MR_RETURN_IF_ERROR(UploadSideFiles(*client_, plan_.spec.files));
     const std::string submission = plan_.options.submission_id.empty() ? RandomHex() : plan_.options.submission_id;
     MR_ASSIGN_OR_RETURN(const JobId id, Submit(spec, submission));
+    if (cluster_ == nullptr) Remember(id);
     if (plan_.options.detach) return Detach(id);
     auto end =
         Follow(*client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); });
@@ -262,8 +264,10 @@ class Submission {
         !own_inputs) {
       hint = "give inputs as --input FILE; " + hint;
     }
+    // The job's own suggestion is for its option.
+    const bool suggests = status.message().find("did you mean") != std::string::npos;
     for (const auto& [word, ours] : plan_.options.near_ours) {
-      if (status.message().find("unknown option '" + word + "'") == std::string::npos) continue;
+      if (suggests || status.message().find("unknown option '" + word + "'") == std::string::npos) continue;
       hint = "did you mean submit's own " + ours + "? " + hint;
       break;
     }
@@ -295,6 +299,14 @@ class Submission {
     plan_.spec.output_uri =
         cluster_ != nullptr ? "file://" + cluster_->directory() + "/out" : "dfs:///tmp/mrctl-" + RandomHex();
     return Status::Ok();
+  }
+
+  // Makes it the job of `last`. A file that cannot be written is no failure of the submit.
+  void Remember(JobId id) const {
+    const Status kept = RememberLast(Name(id), settings_.master);
+    if (!kept.ok() && !settings_.quiet) {
+      std::fprintf(stderr, "mrctl: `last` is not set: %s\n", kept.message().c_str());
+    }
   }
 
   Result<int> Detach(JobId id) {

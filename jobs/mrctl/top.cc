@@ -1,13 +1,15 @@
-// mrctl top: shows the current state of the cluster, once or, on a terminal, every second until Ctrl-C.
+// mrctl top: shows the current state of the cluster, once or, on a terminal, every second until q or Ctrl-C.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <functional>
 
 #include "common/io/clock.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/operate.h"
+#include "jobs/mrctl/raw_terminal.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
 
@@ -27,17 +29,49 @@ Result<TopShown> Ask(Client& client) {
   return top;
 }
 
-// Overwrites the previous screen, to avoid flicker.
-std::string Screen(const std::string& text) {
+winsize ScreenSize() {
   winsize size{};
   if (ioctl(1, TIOCGWINSZ, &size) != 0 || size.ws_row < 2 || size.ws_col < 2) size = {24, 80, 0, 0};
+  return size;
+}
+
+std::string LastRow() { return "\x1b[" + std::to_string(ScreenSize().ws_row) + ";1H"; }
+
+// Overwrites the previous screen, to avoid flicker. The last row says how to leave it, if keys are read.
+std::string Screen(const std::string& text, bool keys) {
+  const winsize size = ScreenSize();
   std::string screen = kHome;
   // The last row stays free: a line end there would scroll.
   for (const char c : CutTo(text, size.ws_row - 1u, size.ws_col)) {
     if (c == '\n') screen += kEraseLine;
     screen += c;
   }
-  return screen + kEraseBelow;
+  return screen + kEraseBelow + (keys ? LastRow() + "q: quit" : "");
+}
+
+// Redraws until the user ends it: by q, or by Ctrl-C.
+Result<int> Refresh(Client& client, RawTerminal* terminal, const std::function<std::string(const std::string&)>& draw) {
+  Instant next = Now() + kRefresh;
+  while (true) {
+    const Woken woken = WaitFor(terminal->fd(), Earlier(next, TimeLimit()));
+    if (woken == Woken::kInterrupted) return kExitOk;
+    if (TimeLimit().has_value() && Now() >= *TimeLimit()) return TimeoutStatus();
+    if (woken == Woken::kReady) {
+      if (terminal->Keys().find_first_of("qQ") != std::string::npos) return kExitOk;
+      if (Now() < next) continue;
+    }
+    next = Now() + kRefresh;
+    auto top = Ask(client);
+    if (top.ok()) {
+      Print(draw(RenderTop(*top, OutputForm::kTable)));
+      continue;
+    }
+    if (top.status().code() == Code::kCancelled) return kExitOk;
+    if (top.status().code() != Code::kUnavailable) return top.status();
+    // Shows the error and goes on: the master may restart.
+    Print(draw(FailureText(ToFailure(top.status()))));
+    client.Reconnect();
+  }
 }
 
 }  // namespace
@@ -51,22 +85,13 @@ Result<int> RunTop(const Command&, const Settings& settings) {
     Print(RenderTop(first, settings.form));
     return kExitOk;
   }
-  Print(kClear + Screen(RenderTop(first, OutputForm::kTable)));
-  while (true) {
-    const Woken woken = WaitFor(-1, Earlier(Now() + kRefresh, TimeLimit()));
-    if (woken == Woken::kInterrupted) return kExitOk;  // the normal way to end it
-    if (TimeLimit().has_value() && Now() >= *TimeLimit()) return TimeoutStatus();
-    auto top = Ask(client);
-    if (top.ok()) {
-      Print(Screen(RenderTop(*top, OutputForm::kTable)));
-      continue;
-    }
-    if (top.status().code() == Code::kCancelled) return kExitOk;
-    if (top.status().code() != Code::kUnavailable) return top.status();
-    // Shows the error and goes on: the master may restart.
-    Print(Screen(FailureText(ToFailure(top.status()))));
-    client.Reconnect();
-  }
+  RawTerminal terminal;
+  const auto draw = [&](const std::string& text) { return Screen(text, terminal.fd() >= 0); };
+  Print(kClear + draw(RenderTop(first, OutputForm::kTable)));
+  auto exit = Refresh(client, &terminal, draw);
+  // The prompt of the shell comes below the last screen.
+  if (terminal.fd() >= 0) Print(LastRow() + kEraseLine);
+  return exit;
 }
 
 }  // namespace mr::ctl

@@ -34,8 +34,7 @@ void PrintDone(const std::vector<struct Done>& done, const Settings& settings);
 
 // Prints a line for people on standard error. Scripts get the output of PrintDone.
 void Say(const Settings& settings, const std::string& line);
-// Errors: kInvalidArgument.
-Result<JobId> JobIdOf(const std::string& text);
+// Errors: kInvalidArgument. Jobs: JobIdOf (job_ref.h).
 Result<WorkerId> WorkerIdOf(const std::string& text);
 
 // Prints to standard output without buffering. A reader that went away is not an error.

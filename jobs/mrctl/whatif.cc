@@ -7,6 +7,7 @@
 #include "common/io/files.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/job_ref.h"
 #include "jobs/mrctl/mrsim.h"
 #include "jobs/mrctl/verbs.h"
 
@@ -43,18 +44,19 @@ Result<UniqueFd> Unnamed(const std::string& text) {
 }  // namespace
 
 Result<int> RunWhatif(const Command& command, const Settings& settings) {
-  if (command.args.size() != 1) return InvalidArgument("whatif takes one job id");
-  MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(command.args[0]));
+  if (command.args.size() != 1) return InvalidArgument("whatif takes one job");
   const WhatifOptions& o = command.whatif;
   if (o.scheduler.empty() && o.workers == 0 && o.slots == 0) {
     return WithHint(InvalidArgument("there is nothing to change"), "add --scheduler, --workers or --slots");
   }
-  std::string history;
+  std::string history, job;
   {
     Client client(settings.master);
+    MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(client, command.args[0]));
+    job = Name(id);
     MR_ASSIGN_OR_RETURN(history, FetchHistory(client, id));
   }
-  std::vector<std::string> argv = {"replay", "-", "--job", command.args[0]};
+  std::vector<std::string> argv = {"replay", "-", "--job", job};
   if (!o.scheduler.empty()) argv.insert(argv.end(), {"--scheduler", o.scheduler});
   if (o.workers > 0) argv.insert(argv.end(), {"--workers", std::to_string(o.workers)});
   if (o.slots > 0) argv.insert(argv.end(), {"--slots", std::to_string(o.slots)});

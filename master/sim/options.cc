@@ -111,7 +111,9 @@ Status FinishGrid(const CLI::App& run, Options* o) {
 Result<Options> ParseOptions(std::vector<std::string> args) {
   Options o;
   CLI::App app{"Runs workloads on a modelled cluster in virtual time, under the master's own scheduler.", "mrsim"};
-  app.footer("Exit: 0 done, 1 an invariant (with --check: a band) did not hold, 2 usage, 7 no such file, 70 internal.");
+  app.footer(
+      "`mrsim help COMMAND` explains a command.\n"
+      "Exit: 0 done, 1 an invariant (with --check: a band) did not hold, 2 usage, 7 no such file, 70 internal.");
   app.require_subcommand(1);
   CLI::App* run =
       app.add_subcommand("run", "Run a workload on a modelled cluster; print completion times, slot-seconds and bytes");
@@ -177,6 +179,11 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
                     "List of policies, separated by commas; any (default): a random list per configuration");
   for (CLI::App* verb : {run, swarm}) {
     verb->add_option("--seed", o.seed, "Seed of all random numbers (default 1)")->check(IsWhole);
+  }
+  // `mrsim help run` is `mrsim run --help`.
+  if (!args.empty() && args[0] == "help") {
+    args.erase(args.begin());
+    args.emplace_back("--help");
   }
   std::reverse(args.begin(), args.end());  // CLI11 takes a vector in reverse
   try {

@@ -57,7 +57,12 @@ TEST(ExamplesTest, HelpOfSubmitNamesEachBuiltInJob) {
   for (const auto& job : json["library"]["jobs"]) {
     const std::string name = job.contains("name") ? job["name"] : job["id"];
     if (name == "empty" || name == "sleep") continue;  // for measuring and tests
-    EXPECT_THAT(help, testing::ContainsRegex("[ (\n]" + name + "[,)]"));
+    EXPECT_THAT(help, testing::ContainsRegex("\n  " + name + " +[A-Z]"));
+    const RunResult of_job = RunMrctl({"help", name});
+    EXPECT_EQ(of_job.exit, 0) << of_job.err;
+    EXPECT_THAT(of_job.out, HasSubstr("\nUsage: mrctl submit [OPTIONS] " + name + " [JOB OPTIONS]\n"));
+    EXPECT_EQ(of_job.out, RunMrctl({"submit", name, "--help"}).out);
+    EXPECT_EQ(ExamplesIn(of_job.out).size(), 1u) << name;
     ++named;
   }
   EXPECT_GT(named, 10u) << library.out;

@@ -270,7 +270,7 @@ TEST_F(LocalTest, RefusesBadInputBeforeAnythingStarts) {
   EXPECT_EQ(Run({"wordcount", "--input", "in", "--output", "full"}).exit, 3);
   const RunResult unknown = Run({"wordcuont", "--input", "in"});
   EXPECT_EQ(unknown.exit, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("there is no job 'wordcuont' (did you mean 'wordcount'?); the library has: "));
+  EXPECT_THAT(unknown.err, HasSubstr("there is no job 'wordcuont' (did you mean 'wordcount'?); there are aggregate, "));
   const RunResult mistyped = Run({"grep", "--inputt", "in", "-e", "a"});
   EXPECT_EQ(mistyped.exit, 2);
   EXPECT_THAT(mistyped.err, HasSubstr("did you mean submit's own --input?")) << "also behind JOB";

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -96,8 +98,29 @@ TEST(CompletionTest, BashOffersVerbsOptionsWordsAndJobs) {
   EXPECT_EQ(Completed("mrctl submit --clone = o"), "off on\n") << "as bash splits --clone=o";
   EXPECT_EQ(Completed("mrctl submit wordc"), "wordcount\n") << "of the built-in library";
   EXPECT_EQ(Completed("mrctl submit wordcount --inp"), "--input\n");
-  EXPECT_EQ(Completed("mrctl completion ''"), "bash zsh\n");
+  EXPECT_EQ(Completed("mrctl submit grep --reg"), "--regexp\n") << "an option of the job";
+  EXPECT_EQ(Completed("mrctl submit --input x grep -e y --no-p"), "--no-progress\n");
+  EXPECT_EQ(Completed("mrctl submit grep ''"), "\n") << "there is a job already; the shell offers files";
+  EXPECT_EQ(Completed("mrctl completion ''"), "bash fish zsh\n");
   EXPECT_EQ(Completed("mrctl jobs --tim"), "--timeout\n") << "options that stand everywhere";
+}
+
+TEST(CompletionTest, FishOffersTheSame) {
+  if (!PathExists("/usr/bin/fish")) GTEST_SKIP() << "no fish here";
+  const auto offered = [](const std::string& line) {
+    SpawnOptions options;
+    options.env = {"PATH=" + BinaryDirectory() + ":/usr/bin:/bin", "HOME=/nonexistent"};
+    const RunResult run =
+        RunProgram({"/usr/bin/fish", "--no-config", "-c", "mrctl completion fish | source; complete -C '" + line + "'"},
+                   Seconds(20), options);
+    return run.out + run.err;
+  };
+  EXPECT_EQ(offered("mrctl sub"), "submit\tRun a job and follow it\n");
+  EXPECT_THAT(offered("mrctl --master h:1 worker "), HasSubstr("undrain\t"));
+  EXPECT_THAT(offered("mrctl submit wordc"), testing::StartsWith("wordcount\t"));
+  EXPECT_EQ(offered("mrctl submit grep --rege"), "--regexp\toption of grep\n");
+  EXPECT_EQ(offered("mrctl submit sort --rege"), "");
+  EXPECT_THAT(offered("mrctl submit --clone o"), ContainsRegex("off\t.*\non\t"));
 }
 
 TEST(CompletionTest, NamesOfFilesStayWholeWhateverIsInThem) {
@@ -236,40 +259,144 @@ TEST(ExcludeTest, WhatAnExcludedWorkerRanRunsElsewhereAndItMayComeBackWhenInclud
   EXPECT_TRUE(cluster.WaitForWorkers(2).ok()) << cluster.Logs();
 }
 
-TEST_F(OperateTest, TopPrintsOnceWithoutATerminalAndGoesOnAtOne) {
+// `mrctl top` on a terminal of its own, which is both its input and its output.
+class TopOnATerminal {
+ public:
+  explicit TopOnATerminal(const std::string& master)
+      : terminal_(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)) {
+    EXPECT_TRUE(terminal_.valid() && grantpt(terminal_.get()) == 0 && unlockpt(terminal_.get()) == 0);
+    name_ = ptsname(terminal_.get());
+    // Held open, so that its settings outlive top.
+    line_.reset(open(name_.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    SpawnOptions options;
+    options.env = {"TERM=xterm"};
+    options.stdin_path = options.stdout_path = options.stderr_path = name_;
+    // The terminal becomes the controlling one of a session of its own, as at a login.
+    auto top = Process::Spawn({"/usr/bin/setsid", "-c", "-w", BinaryDirectory() + "/mrctl", "--master", master, "top"},
+                              options);
+    EXPECT_TRUE(top.ok());
+    if (top.ok()) top_ = *std::move(top);
+  }
+  // Reads until there are so many screens. Returns all that was read.
+  const std::string& Screens(size_t n) {
+    for (const Instant limit = Now() + Seconds(20); Count() < n && Now() < limit;) {
+      char piece[4096];
+      const ssize_t got = read(terminal_.get(), piece, sizeof piece);
+      if (got > 0)
+        seen_.append(piece, static_cast<size_t>(got));
+      else
+        usleep(5000);
+    }
+    EXPECT_GE(Count(), n) << seen_;
+    return seen_;
+  }
+  void Type(const char* keys) { EXPECT_GT(write(terminal_.get(), keys, std::strlen(keys)), 0); }
+  void Signal(int signal) { EXPECT_EQ(kill(-tcgetpgrp(terminal_.get()), signal), 0); }
+  // Whether keys are echoed and read by lines, as a shell wants them.
+  bool AsBefore() const {
+    termios settings{};
+    EXPECT_EQ(tcgetattr(line_.get(), &settings), 0);
+    return (settings.c_lflag & ECHO) != 0 && (settings.c_lflag & ICANON) != 0;
+  }
+  Process& process() { return top_; }
+
+ private:
+  size_t Count() const {
+    size_t n = 0;
+    for (size_t at = seen_.find("\x1b[H"); at != std::string::npos; at = seen_.find("\x1b[H", at + 1)) ++n;
+    return n;
+  }
+
+  UniqueFd terminal_, line_;
+  std::string name_, seen_;
+  Process top_;
+};
+
+TEST_F(OperateTest, TopPrintsOnceWithoutATerminalAndGoesOnAtOneUntilQ) {
   const RunResult once = Mrctl({"top"});
   EXPECT_EQ(once.exit, 0) << once.err;
   EXPECT_THAT(once.out, HasSubstr("2 of 2 workers live"));
   EXPECT_THAT(once.out, HasSubstr(kRunningJob));
   EXPECT_THAT(once.out, Not(HasSubstr("\x1b")));
 
-  const UniqueFd terminal(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
-  ASSERT_TRUE(terminal.valid() && grantpt(terminal.get()) == 0 && unlockpt(terminal.get()) == 0);
-  SpawnOptions options;
-  options.stdout_path = ptsname(terminal.get());
-  options.env = {"TERM=xterm"};
-  auto top =
-      Process::Spawn({BinaryDirectory() + "/mrctl", "--master", prepared_->cluster().master_address(), "top"}, options);
-  ASSERT_TRUE(top.ok());
-  std::string seen;
-  const Instant limit = Now() + Seconds(20);
-  const auto screens = [&] {
-    size_t n = 0;
-    for (size_t at = seen.find("\x1b[H"); at != std::string::npos; at = seen.find("\x1b[H", at + 1)) ++n;
-    return n;
-  };
-  while (screens() < 2 && Now() < limit) {
-    char piece[4096];
-    const ssize_t n = read(terminal.get(), piece, sizeof piece);
-    if (n > 0)
-      seen.append(piece, static_cast<size_t>(n));
-    else
-      usleep(5000);
+  TopOnATerminal top(prepared_->cluster().master_address());
+  EXPECT_THAT(top.Screens(2), testing::AllOf(HasSubstr("workers live"), HasSubstr("q: quit")));
+  EXPECT_FALSE(top.AsBefore()) << "keys come at once";
+  top.Type("xq");
+  EXPECT_EQ(top.process().Wait(Seconds(10)), 0);
+  EXPECT_TRUE(top.AsBefore());
+}
+
+TEST_F(OperateTest, TopRestoresTheTerminalHoweverItEnds) {
+  const std::string master = prepared_->cluster().master_address();
+  for (const char* keys : {"\x03", "\x1c"}) {  // Ctrl-C, Ctrl-backslash
+    TopOnATerminal top(master);
+    top.Screens(1);
+    top.Type(keys);
+    const auto exit = top.process().Wait(Seconds(10));
+    ASSERT_TRUE(exit.has_value());
+    if (*keys == '\x03') {
+      EXPECT_EQ(*exit, 0) << "Ctrl-C is a way to leave it";
+    } else {
+      EXPECT_NE(*exit, 0);
+    }
+    EXPECT_TRUE(top.AsBefore()) << int{*keys};
   }
-  EXPECT_GE(screens(), 2u) << seen;
-  EXPECT_THAT(seen, HasSubstr("workers live"));
-  top->Signal(SIGINT);
-  EXPECT_EQ(top->Wait(Seconds(10)), 0) << "Ctrl-C is how it is left";
+  TopOnATerminal ended(master);
+  ended.Screens(1);
+  ended.Signal(SIGHUP);
+  EXPECT_TRUE(ended.process().Wait(Seconds(10)).has_value());
+  EXPECT_TRUE(ended.AsBefore()) << "after SIGHUP";
+}
+
+TEST_F(OperateTest, FsTakesPatternsInPaths) {
+  ASSERT_EQ(
+      Sh("mrctl fs mkdir -p /glob/a /glob/b && echo one | mrctl fs put - /glob/a/part-0 && echo two | mrctl fs put - "
+         "/glob/b/part-1 && echo six | mrctl fs put - /glob/b/other")
+          .exit,
+      0);
+  EXPECT_EQ(Mrctl({"fs", "cat", "/glob/*/part-?"}).out, "one\ntwo\n");
+  EXPECT_THAT(Mrctl({"fs", "ls", "/glob/b/o*"}).out,
+              testing::AllOf(HasSubstr("/glob/b/other"), Not(HasSubstr("part-1"))));
+  EXPECT_THAT(Mrctl({"fs", "du", "/glob/[ab]"}).out, ContainsRegex("4  /glob/a\n8  /glob/b\n"));
+  RunResult got = Sh(
+      "rm -rf globbed && mkdir globbed && mrctl fs get '/glob/*/part-*' globbed && cat globbed/part-0 globbed/part-1");
+  EXPECT_EQ(got.out, "one\ntwo\n") << got.err;
+  got = Mrctl({"fs", "get", "/glob/*/part-*", "nowhere"});
+  EXPECT_EQ(got.exit, 7);
+  EXPECT_THAT(got.err, HasSubstr("2 paths are to be copied"));
+  got = Mrctl({"fs", "rm", "/glob/x*"});
+  EXPECT_EQ(got.exit, 7);
+  EXPECT_THAT(got.err, HasSubstr("nothing matches /glob/x*"));
+  EXPECT_EQ(Mrctl({"fs", "rm", "-f", "/glob/x*"}).exit, 0);
+  EXPECT_EQ(Mrctl({"fs", "rm", "/glob/?/part-*"}).exit, 0);
+  EXPECT_EQ(Mrctl({"fs", "stat", "/glob/a/part-0"}).exit, 7);
+  EXPECT_EQ(Mrctl({"fs", "stat", "/glob/b/other"}).exit, 0);
+}
+
+TEST_F(OperateTest, FsTextDecompressesByName) {
+  ASSERT_EQ(Sh("printf 'a\\nb\\n' | gzip >t.gz && mrctl fs put --overwrite t.gz /text.gz && mrctl fs put --overwrite "
+               "t.gz /text.txt")
+                .exit,
+            0);
+  EXPECT_EQ(Mrctl({"fs", "text", "/text.gz"}).out, "a\nb\n");
+  EXPECT_THAT(Mrctl({"-o", "json", "fs", "text", "/text.gz"}).out, HasSubstr(R"("text":"a\nb\n")"));
+  EXPECT_EQ(Mrctl({"fs", "text", "/text.txt"}).out, *ReadFile(prepared_->work() + "/t.gz")) << "as it is";
+  ASSERT_EQ(Sh("head -c 20 t.gz | mrctl fs put --overwrite - /cut.gz").exit, 0);
+  const RunResult cut = Mrctl({"fs", "text", "/cut.gz"});
+  EXPECT_EQ(cut.exit, 2);
+  EXPECT_THAT(cut.err, HasSubstr("/cut.gz, byte 20: cannot decompress the gzip data: it ends too early"));
+}
+
+TEST_F(OperateTest, SetrepSetsTheReplicasOfAFileAndBelowADirectory) {
+  ASSERT_EQ(
+      Sh("mrctl fs mkdir -p /rep/sub && echo a | mrctl fs put - /rep/a && echo b | mrctl fs put - /rep/sub/b").exit, 0);
+  EXPECT_EQ(Mrctl({"fs", "setrep", "1", "/rep"}).exit, 0);
+  EXPECT_THAT(Mrctl({"-o", "json", "fs", "stat", "/rep/a", "/rep/sub/b"}).out,
+              testing::AllOf(HasSubstr("\"replication\":1"), Not(HasSubstr("\"replication\":3"))));
+  EXPECT_EQ(Mrctl({"fs", "setrep", "0", "/rep/a"}).exit, 2);
+  EXPECT_EQ(Mrctl({"fs", "setrep", "two", "/rep/a"}).exit, 2);
+  EXPECT_EQ(Mrctl({"fs", "setrep", "2", "/rep/absent"}).exit, 7);
 }
 
 TEST_F(OperateTest, CopiesAFileWithinTheStore) {

@@ -22,7 +22,7 @@ std::vector<std::string> VerbsIn(const std::string& help) {
   bool lists = false;
   for (std::string line; std::getline(in, line);) {
     if (!line.empty() && line[0] != ' ') {
-      lists = line.back() == ':' && line != "Positionals:" && line != "Options:" && line != "Example:";
+      lists = line.back() == ':' && line != "Jobs:" && line != "Example:";
     } else if (lists && line.size() > 2 && line[2] >= 'a' && line[2] <= 'z') {
       verbs.push_back(Words(line)[0]);
     }

@@ -84,7 +84,8 @@ TEST_F(ReportVerbTest, ThePageIsOneFile) {
 
 TEST_F(ReportVerbTest, AJobThatIsNotThereHasNone) {
   EXPECT_EQ(Mrctl({"report", "job_9_0001"}).exit, 7);
-  EXPECT_EQ(Mrctl({"report", "words"}).exit, 2);
+  EXPECT_EQ(Mrctl({"report", "words"}).exit, 7);
+  EXPECT_EQ(Mrctl({"report", "job_words"}).exit, 2);
 }
 
 TEST_F(ReportVerbTest, SubmitWritesTheReportOfItsJob) {

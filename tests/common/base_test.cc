@@ -58,6 +58,26 @@ TEST(TextTest, SuggestsTheNearestNameOnlyWhenItIsNear) {
   const std::string_view names[] = {"wordcount", "grep", "sort"};
   EXPECT_EQ(Nearest("wordcout", names), "wordcount");
   EXPECT_EQ(Nearest("frobnicate", names), "");
+  EXPECT_EQ(Nearest("Grep", names), "grep");
+  EXPECT_EQ(Nearest("sotr", names), "sort") << "swapped letters are one mistake";
+  EXPECT_EQ(Nearest("sent", names), "") << "half of the letters";
+}
+
+TEST(TextTest, SuggestsNamesThatAWordBeginsOrIsAPartOf) {
+  const std::string_view options[] = {"--output-format", "--output", "--max-attempts",
+                                      "--reduces",       "--master", "--name"};
+  EXPECT_EQ(Nearest("--out", options), "--output");
+  EXPECT_EQ(Nearest("--outptu", options), "--output");
+  EXPECT_EQ(Nearest("--attempts", options), "--max-attempts");
+  EXPECT_EQ(Nearest("--num-reduces", options), "--reduces");
+  for (const char* word : {"--mappers", "--nodes", "--ouch", "-", "", "--n"})
+    EXPECT_EQ(Nearest(word, options), "") << word;
+  EXPECT_EQ(Nearest("--max-atmpts", options), "--max-attempts") << "abbreviated";
+  const std::string_view columns[] = {"id2", "name"};
+  EXPECT_EQ(Nearest("id", columns), "id2");
+  const std::string_view shorts[] = {"fs", "mv"};
+  EXPECT_EQ(Nearest("ps", shorts), "");
+  EXPECT_EQ(Nearest("vm", shorts), "mv");
 }
 
 TEST(TextTest, JsonEscapeKeepsValidTextAndReplacesBrokenBytes) {

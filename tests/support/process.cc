@@ -24,6 +24,16 @@ namespace {
 constexpr int kParkedFd = 200;
 constexpr size_t kMaxInherited = 16;
 
+// Where mrctl remembers things between commands: of this test, not of the user who runs it.
+const std::string& StateHome() {
+  static const struct Home {
+    const std::string path = "/tmp/mrtest-state." + std::to_string(getpid());
+    const std::string assignment = "XDG_STATE_HOME=" + path;
+    ~Home() { (void)RemoveTree(path); }
+  } home;
+  return home.assignment;
+}
+
 // The child's arguments and environment, made before the fork. In the child of a process with threads only
 // async-signal-safe calls are allowed, and an allocation is none.
 struct Prepared {
@@ -34,8 +44,12 @@ struct Prepared {
     const auto named = [](const char* variable, const std::string& assignment) {
       return std::strncmp(variable, assignment.c_str(), assignment.find('=') + 1) == 0;
     };
+    const std::string& state = StateHome();
+    bool own_state = false;
+    for (const std::string& variable : options.env) own_state |= named(variable.c_str(), state);
+    if (!own_state) environment.push_back(const_cast<char*>(state.c_str()));
     for (char** e = environ; *e != nullptr; ++e) {
-      bool replaced = false;
+      bool replaced = named(*e, state);
       for (const std::string& variable : options.env) replaced |= named(*e, variable);
       if (!replaced) environment.push_back(*e);
     }

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,37 +20,43 @@
 namespace mr {
 
 namespace sdk {
+// Returns the number of inserted, removed, changed and swapped letters between two words.
 inline size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      d[i][j] = i + j;
+      if (i == 0 || j == 0) continue;
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return d[a.size()][b.size()];
 }
 }  // namespace sdk
 
-// Returns " (did you mean 'x'?)" for the nearest candidate if one is near, else "". Case is ignored.
+// Returns " (did you mean 'x'?)" for the candidate that the word probably means, else "": at most a third of its
+// letters is wrong, or the candidate begins with it. Case and leading dashes do not count.
 inline std::string Suggest(std::string_view word, const std::vector<std::string>& candidates) {
-  const auto lower = [](std::string_view text) {
-    std::string out(text);
+  const auto letters = [](std::string_view text) {
+    std::string out(text.substr(std::min(text.find_first_not_of('-'), text.size())));
     for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     return out;
   };
+  const std::string w = letters(word);
+  const size_t most = std::min<size_t>(w.size() / 3, 3);
   std::string best;
-  size_t distance =
-      std::min(word.size() / 3 + 2, std::max<size_t>(word.size(), 1));  // one letter: only its case may differ
+  size_t least = 0;
   for (const std::string& candidate : candidates) {
-    const size_t d = sdk::EditDistance(lower(word), lower(candidate));
-    if (d < distance) {
-      distance = d;
-      best = candidate;
-    }
+    const std::string c = letters(candidate);
+    size_t distance = sdk::EditDistance(w, c);
+    const bool begins = c.substr(0, w.size()) == w && (w.size() >= 3 || (w.size() == 2 && distance == 1));
+    if (begins) distance = std::min<size_t>(distance, 1);
+    if (!begins && distance > most) continue;
+    if (!best.empty() && (distance > least || (distance == least && candidate.size() >= best.size()))) continue;
+    least = distance;
+    best = candidate;
   }
   return best.empty() ? "" : " (did you mean '" + best + "'?)";
 }

@@ -55,6 +55,7 @@ TEST(OperateTest, TopCountsAndShowsTheLastThatEndedBelow) {
 TEST(OperateTest, CutsToTheTerminal) {
   EXPECT_EQ(CutTo("abc\ndef\nghi\n", 2, 2), "ab\nde\n");
   EXPECT_EQ(CutTo("a", 5, 5), "a\n");
+  EXPECT_EQ(CutTo("grün\n", 1, 3), "grü\n") << "no part of a character";
 }
 
 TEST(OperateTest, ConfigShowsOriginsOnlyWhereAsked) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/help.h"
 #include "jobs/mrctl/job_file.h"
 
 namespace mr::ctl {
@@ -55,11 +56,95 @@ TEST(OptionsTest, NamesTheNearestWordForAMistypedOne) {
   EXPECT_EQ(Refused({"job", "shwo", "job_1_0001"}).exit, kExitUsage);
 }
 
+TEST(OptionsTest, SuggestsWhatIsMeant) {
+  const std::pair<std::vector<std::string>, const char*> kCases[] = {
+      {{"ps"}, "'jobs'"},
+      {{"run", "wordcount"}, "'submit'"},
+      {{"wordcount", "--input", "x"}, "'submit wordcount'"},
+      {{"ls", "/data"}, "'fs ls'"},
+      {{"cat", "/data"}, "'fs cat'"},
+      {{"drain", "w1"}, "'worker drain'"},
+      {{"status", "1"}, "'job show'"},
+      {{"nodes"}, "'workers'"},
+      {{"hlep"}, "'help'"},
+      {{"job", "shwo", "1"}, "'job show'"},
+      {{"job", "list"}, "'jobs'"},
+      {{"job", "job_1_0001"}, "'job show'"},
+      {{"fs", "-ls", "/"}, "'fs ls'"},
+      {{"fs", "lss", "/"}, "'fs ls'"},
+      {{"store", "safe"}, "'store safemode'"},
+      {{"fs", "put", "--overwite", "a", "/b"}, "'--overwrite'"},
+      {{"job", "set", "1", "--prio", "3"}, "'--priority'"},
+      {{"submit", "--out", "x", "wordcount"}, "'--output'"},
+      {{"--mastr", "x", "jobs"}, "'--master'"},
+      {{"jobs", "--masters", "x"}, "'--master'"},
+  };
+  for (const auto& [words, meant] : kCases) {
+    EXPECT_THAT(Refused(words).message, HasSubstr(std::string("(did you mean ") + meant + "?)")) << words.back();
+  }
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"frobnicate"}, {"get-pods"}, {"fs", "frobnicate"}, {"submit", "--nodes", "3", "wordcount"}}) {
+    EXPECT_THAT(Refused(words).message, testing::Not(HasSubstr("did you mean"))) << words.back();
+  }
+  EXPECT_THAT(Refused({"fs"}).message, HasSubstr("fs needs a command: ls, put, "));
+}
+
 TEST(OptionsTest, HelpOfAVerbIsTheSameEitherWay) {
   EXPECT_THAT(Parse({"help"}).help, HasSubstr("\nRun jobs:\n  submit "));
   EXPECT_THAT(Parse({"help", "job", "show"}).help, HasSubstr("mrctl job show job_1_0001"));
   EXPECT_EQ(Parse({"help", "fs"}).help, Parse({"fs", "--help"}).help);
   EXPECT_THAT(Refused({"help", "jbos"}).message, HasSubstr("did you mean 'jobs'"));
+}
+
+TEST(OptionsTest, HelpOfSubmitHasItsOptionsInGroups) {
+  const std::string help = Parse({"submit", "--help"}).help;
+  EXPECT_THAT(help, HasSubstr("\nUsage: mrctl submit [OPTIONS] JOB [JOB OPTIONS]\n"));
+  EXPECT_THAT(help, testing::ContainsRegex("\nInput and output:\n  --input PATH +Input file"));
+  EXPECT_THAT(help, testing::ContainsRegex("\nScheduling:\n  --queue QUEUE +"));
+  EXPECT_THAT(help, testing::ContainsRegex("\nOptions of all commands:\n  -h, --help .*\n  --master HOST:PORT +"));
+  EXPECT_THAT(help, HasSubstr("\n  --local[=N] "));
+  EXPECT_THAT(help, testing::Not(HasSubstr("\nOptions:\n"))) << "an option without a group (SubmitGroups)";
+  EXPECT_THAT(help, testing::Not(HasSubstr("TEXT"))) << "a value without a name";
+}
+
+TEST(OptionsTest, HelpOfEachVerbHasItsFormAndTheOptionsOfAllVerbs) {
+  const std::string put = Parse({"fs", "put", "--help"}).help;
+  EXPECT_THAT(put, HasSubstr("\nUsage: mrctl fs put [OPTIONS] LOCAL... PATH\n"));
+  EXPECT_THAT(put, HasSubstr("\n  -f, --force, --overwrite "));
+  EXPECT_THAT(put, HasSubstr("\n  --master HOST:PORT "));
+  EXPECT_THAT(Parse({"fs", "--help"}).help, HasSubstr("\nUsage: mrctl fs [OPTIONS] COMMAND\n"));
+  EXPECT_THAT(Parse({"store", "safemode", "--help"}).help, HasSubstr("safemode [OPTIONS] [STATE]\n"));
+}
+
+TEST(OptionsTest, HelpOfAJobIsThatOfSubmitWithTheJob) {
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"help", "wordcount"}, {"help", "submit", "wordcount"}, {"submit", "wordcount", "--help"}}) {
+    const Command c = Parse(words);
+    EXPECT_EQ(c.verb, "submit");
+    EXPECT_EQ(c.submit.job, "wordcount");
+    EXPECT_TRUE(c.submit.job_help);
+  }
+  const Command own = Parse({"help", "--lib", "libx.so", "mine"});
+  EXPECT_EQ(own.submit.job, "mine");
+  EXPECT_EQ(own.submit.lib, "libx.so");
+  EXPECT_THAT(Refused({"help", "wordcuont"}).message, HasSubstr("did you mean 'wordcount'"));
+}
+
+TEST(HelpTest, OfAJobHasUsageOptionsAndAnExample) {
+  EXPECT_EQ(JobHelp("wordcount", "count the words\n  --conf a=b    why"),
+            "Count the words\n\nUsage: mrctl submit [OPTIONS] wordcount [JOB OPTIONS]\n\n"
+            "Options of the job:\n  --conf a=b    why\n\n"
+            "Options of submit stand before or behind the job: mrctl submit --help\n\n"
+            "Example:\n  mrctl submit --local wordcount --input book.txt --output counts\n");
+  EXPECT_THAT(JobHelp("mine", "do it"), HasSubstr("Do it\n\nUsage: "));
+  EXPECT_THAT(JobHelp("mine", ""), testing::Not(HasSubstr("Example")));
+}
+
+TEST(HelpTest, WrapsAtWordsAndKeepsLongOnes) {
+  EXPECT_EQ(Wrapped("one two three", 8, 2), "one two\n  three");
+  EXPECT_EQ(Wrapped("one\ntwo", 8, 1), "one\n two");
+  EXPECT_EQ(Wrapped("immeasurable it", 5, 0), "immeasurable\nit");
+  EXPECT_EQ(Wrapped("", 8, 2), "");
 }
 
 TEST(OptionsTest, OfAQueueOnlyWhatIsGivenIsSet) {

@@ -397,6 +397,73 @@ TEST(ProgressTest, SaysTheFirstFailureAtOnceAndLaterOnesNowAndThen) {
   EXPECT_THAT(lines, Not(HasSubstr("failure 12")));
 }
 
+// Lines that the statuses give off a terminal, one per second, as one text.
+std::vector<JobStatus> SecondsOf(size_t n, const JobStatus& status) { return std::vector<JobStatus>(n, status); }
+
+TEST(ProgressTest, OffATerminalThereIsOneLineInTenSeconds) {
+  std::vector<JobStatus> statuses = SecondsOf(25, Job());
+  for (size_t i = 0; i < statuses.size(); ++i) statuses[i].stages[0].done = static_cast<uint32_t>(i);
+  const std::string lines = Followed({}, statuses);
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 3) << lines;
+  EXPECT_THAT(lines, StartsWith("job_3_0007 RUNNING: count 0/40, 3 running\n"));
+  EXPECT_THAT(lines, HasSubstr("\njob_3_0007 RUNNING: count 20/40, 3 running, ETA 2.0 s\n"));
+}
+
+TEST(ProgressTest, OffATerminalAJobThatIsAboutToRunAndOneThatEndedHaveNoLine) {
+  JobStatus pending = Job(), ended = Job();
+  pending.state = JobState::kPending;
+  ended.state = JobState::kSucceeded;
+  EXPECT_EQ(Followed({}, {pending, ended}), "");
+  EXPECT_THAT(Followed({}, {pending, Job(), ended}), StartsWith("job_3_0007 RUNNING: "));
+  EXPECT_THAT(Followed({}, SecondsOf(11, pending)), StartsWith("job_3_0007 PENDING")) << "it still waits after 10 s";
+  pending.waits = {"all 8 slots are taken"};
+  EXPECT_THAT(Followed({}, {pending}), StartsWith("job_3_0007 PENDING: all 8 slots are taken\n")) << "at once";
+}
+
+JobStatus JobWithStages(const std::vector<std::string>& names) {
+  JobStatus job = Job();
+  const StageStatus stage = job.stages[0];
+  job.stages.clear();
+  for (const std::string& name : names) {
+    job.stages.push_back(stage);
+    job.stages.back().name = name;
+  }
+  return job;
+}
+
+std::vector<std::string> ShownNames(const std::vector<std::string>& names, bool all = false) {
+  std::vector<std::string> shown;
+  for (const StageStatus& stage : ShownStages(JobWithStages(names).stages, all)) shown.push_back(stage.name);
+  return shown;
+}
+
+TEST(ProgressTest, HidesStagesThatTheEngineAdds) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(ShownNames({"sample", "splitters", "partition", "sort"}), ElementsAre("partition", "sort"));
+  EXPECT_THAT(ShownNames({"sample", "splitters", "partition", "sort"}, true), testing::SizeIs(4));
+  EXPECT_THAT(ShownNames({"left_header", "right_header", "columns", "left", "right", "join"}),
+              ElementsAre("left", "right", "join"));
+  EXPECT_THAT(ShownNames({"csv_quotes", "a.header", "a.columns", "a.rows", "b.sample", "b.sum"}),
+              ElementsAre("a.rows", "b.sample", "b.sum"))
+      << "a sample of a user is no internal stage";
+  EXPECT_THAT(ShownNames({"edges", "round1", "totals1", "write"}), ElementsAre("edges", "round1", "write"));
+  EXPECT_THAT(ShownNames({"header", "totals"}), ElementsAre("header", "totals"));
+  const JobStatus sort = JobWithStages({"sample", "splitters", "partition", "sort"});
+  EXPECT_THAT(Followed({.terminal = true}, {sort, sort}), HasSubstr("\x1b[2A"));
+  EXPECT_THAT(Followed({.terminal = true, .all_stages = true}, {sort, sort}), HasSubstr("\x1b[4A"));
+}
+
+TEST(ProgressTest, NamesAreNeverCutWithinACharacter) {
+  StageStatus stage = Job().stages[0];
+  stage.name = "zählen_zählen_zählen";
+  EXPECT_THAT(StageLine(stage, 60), StartsWith("zählen_zählen_z~ 10/40"));
+  stage.name = "数える数える数える";
+  EXPECT_THAT(StageLine(stage, 60), StartsWith("数える数える数~  10/40"));
+  JobStatus failing = Job();
+  failing.last_failure = "aaaaaaé";
+  EXPECT_THAT(Followed({.terminal = true, .width = 21}, {failing}), HasSubstr("\rlast failure: aaaaaa\x1b[K"));
+}
+
 TEST(ProgressTest, OnATerminalTheLastFailureHasALineOfItsOwn) {
   JobStatus failing = Job();
   failing.last_failure = std::string(200, 'x');

@@ -45,6 +45,13 @@ TEST(MrsimTest, TableHasABinPerLine) {
     EXPECT_THAT(a.text, HasSubstr(bin));
 }
 
+TEST(MrsimTest, HelpOfAVerbIsTheSameEitherWay) {
+  EXPECT_EQ(Mrsim("help").text, Mrsim("--help").text);
+  EXPECT_EQ(Mrsim("help replay").text, Mrsim("replay --help").text);
+  EXPECT_THAT(Mrsim("help run").text, HasSubstr("--workload"));
+  EXPECT_EQ(Mrsim("help").exit, 0);
+}
+
 TEST(MrsimTest, ExitCodes) {
   EXPECT_EQ(Mrsim("").exit, 2);
   EXPECT_EQ(Mrsim("run").exit, 2);

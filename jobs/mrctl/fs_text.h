@@ -1,0 +1,21 @@
+// Decompresses a file of the block store as it is printed (`mrctl fs text`).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "common/base/file_format.h"
+#include "common/base/status.h"
+
+namespace mr::ctl {
+
+// Reads `name` piece by piece and writes its raw bytes. read: bytes from an offset on, empty at the end. compression:
+// kNone passes all on. Memory: a piece, and 1 MiB of raw bytes.
+// Errors: kInvalidArgument with the place, for damaged or cut data; those of read and write.
+Status WriteDecompressed(const std::string& name, Compression compression,
+                         const std::function<Result<std::string>(uint64_t offset)>& read,
+                         const std::function<Status(std::string_view bytes)>& write);
+
+}  // namespace mr::ctl
