@@ -119,7 +119,7 @@ void AddFsOptions(CLI::App* fs, Command* c) {
       {"put", "Copy local files into the block store: LOCAL... PATH (- is standard input)",
        "mrctl fs put --overwrite books.txt /data/"},
       {"get", "Copy files to a local file or directory: PATH... LOCAL", "mrctl fs get /data/counts counts"},
-      {"cat", "Print files: PATH...", "mrctl fs cat /data/books.txt"},
+      {"cat", "Print files, and all parts of directories: PATH...", "mrctl fs cat /data/books.txt"},
       {"head", "Print the first lines of a file: PATH", "mrctl fs head -n 3 /data/books.txt"},
       {"tail", "Print the last lines of a file: PATH", "mrctl fs tail -n 3 /data/books.txt"},
       {"stat", "Show size, blocks and replication: PATH...", "mrctl fs stat /data/books.txt"},
@@ -128,7 +128,7 @@ void AddFsOptions(CLI::App* fs, Command* c) {
       {"mv", "Move a file or directory: FROM TO", "mrctl fs mv /data/old.txt /data/kept.txt"},
       {"cp", "Copy a file within the block store: FROM TO", "mrctl fs cp --overwrite /data/books.txt /data/copy.txt"},
       {"rm", "Remove files and directories: [-r] PATH...", "mrctl fs rm -r /data/trash"},
-      {"getmerge", "Copy all parts of a directory into one local file: DIRECTORY LOCAL",
+      {"getmerge", "Copy all parts of a directory into one local file, with one header: DIRECTORY LOCAL",
        "mrctl fs getmerge /data/counts counts.txt"},
       {"checksum", "Show the XXH3-128 digest of files: PATH...", "mrctl fs checksum /data/books.txt"},
   };
