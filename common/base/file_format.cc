@@ -64,7 +64,9 @@ Result<FileFormat> ParseInputFormat(std::string_view name) {
 
 Result<FileFormat> ParseOutputFormat(std::string_view name) {
   const Compression c = CompressionOfName(name);
-  auto format = Parse(name.substr(0, name.size() - Suffix(c).size()), kWrite);
+  const std::string_view plain = name.substr(0, name.size() - Suffix(c).size());
+  if (const auto dialect = ParseCsvFormat(plain)) return FileFormat{Kind::kCsv, 0, *dialect, c};
+  auto format = Parse(plain, kWrite);
   if (!format.ok()) return InvalidArgument(format.status().message() + ", each optionally with the suffix .gz or .zst");
   format->compression = c;
   return format;

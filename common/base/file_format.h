@@ -1,7 +1,8 @@
 // Names of file formats in plans, options and messages: one list for the command line, the master and mrtask.
 //   to read:  text | kv | csv | jsonl | fixed:N | record | raw  (a file's name and first bytes show its compression);
 //             csv with another separator or quote is csv(SEPARATOR,QUOTE|none), csv_dialect.h
-//   to write: text | raw | fixed:N | record, optionally with the suffix .gz or .zst, as in text.zst
+//   to write: text | raw | fixed:N | record, optionally with the suffix .gz or .zst, as in text.zst; of operators that
+//             write a header: csv, which is text whose first record in each part is the header
 #pragma once
 
 #include <cstdint>

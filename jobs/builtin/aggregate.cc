@@ -1,5 +1,5 @@
 // aggregate: groups the rows of CSV inputs by columns and aggregates others: count, sum, min, max, avg, distinct.
-// Output rows have the columns of --by, then one column per element of --agg.
+// Output rows have the columns of --by, then one column per element of --agg, named like it: sum(amount).
 //
 // Keys are (group, tag, value). Tag 0 marks aggregated values. Each distinct(...) has one record per value, so that a
 // group's different values arrive adjacent and are counted without memory. All records of a group go to one partition.
@@ -225,6 +225,8 @@ class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
     const Config config = context().config();
     groups_ = static_cast<size_t>(config.Int("groups"));
     dialect_ = DialectOf(config);
+    header_ = OutputHeader(config);
+    names_ = DecodeTexts(config.Text("names"));
     measures_ = DecodeMeasures(config.Text("measures"));
   }
   void Reduce(std::string_view key, Values<std::string>& values, Out& out) {
@@ -241,6 +243,7 @@ class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
   void End(Out& out) {
     // Without --by there is one output row even for no rows.
     if (!open_ && groups_ == 0) Begin({}, out);
+    header_.Emit(names_, out);
     Finish(out);
   }
 
@@ -253,6 +256,7 @@ class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
   }
   void Finish(Out& out) {
     if (!open_) return;
+    header_.Emit(names_, out);
     line_.clear();
     std::string_view rest = group_;
     for (size_t g = 0; g < groups_; ++g) {
@@ -268,25 +272,29 @@ class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
 
   size_t groups_ = 0;
   CsvDialect dialect_;
+  OutputHeader header_;
+  std::vector<std::string> names_;
   std::vector<Measure> measures_;
   bool open_ = false;
   std::string group_, line_;
   std::vector<State> states_;
 };
 
-// Parses "count,sum(amount)" into measures. Names of columns are added to `columns`.
-std::vector<Measure> ParseMeasures(const Args& args, const std::string& list, std::vector<std::string>* columns) {
+// Parses "count,sum(amount)" into measures. Names of columns are added to `columns`, those of the output to `names`.
+std::vector<Measure> ParseMeasures(const Args& args, const std::string& list, std::vector<std::string>* columns,
+                                   std::vector<std::string>* names) {
   std::vector<Measure> measures;
   for (std::string word : SplitNames(args, "--agg", list)) {
     word.erase(0, word.find_first_not_of(' '));  // as in "count, sum(x)"
+    names->push_back(word);
     const size_t open = word.find('(');
     const std::string name = word.substr(0, open);
     const auto fold =
         std::find_if(std::begin(kFolds), std::end(kFolds), [&](const auto& f) { return name == f.first; });
     if (fold == std::end(kFolds)) {
-      std::vector<std::string> names;
-      for (const auto& f : kFolds) names.push_back(f.first);
-      args.Refuse("--agg has '" + word + "'" + Suggest(name, names) +
+      std::vector<std::string> known;
+      for (const auto& f : kFolds) known.push_back(f.first);
+      args.Refuse("--agg has '" + word + "'" + Suggest(name, known) +
                   "; there are count, count(COLUMN), sum(COLUMN), min, max, avg and distinct");
     }
     if (open == word.npos && fold->second == Fold::kCount) {
@@ -316,8 +324,8 @@ void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
   TableSide side;
   if (!by.empty()) side.columns = SplitNames(args, "--by", by);
   const size_t groups = side.columns.size();
-  std::vector<std::string> folded;
-  const std::vector<Measure> measures = ParseMeasures(args, agg, &folded);
+  std::vector<std::string> folded, names = side.columns;
+  const std::vector<Measure> measures = ParseMeasures(args, agg, &folded, &names);
   side.columns.insert(side.columns.end(), folded.begin(), folded.end());
   auto& columns = FindColumns("aggregate", format, {side}, &plan);
   const bool distinct =
@@ -330,12 +338,10 @@ void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
           .Read(Edge::kBroadcast, columns)
           .Shuffle({.combine = true, .custom_partition = distinct});
   Config write_config;
-  auto& write =
-      plan.Reduce("groups", "aggregate.groups")
-          .Configure(format.AddTo(write_config.Set("groups", groups).Set("measures", EncodeMeasures(measures))))
-          .Group(rows);
+  write_config.Set("groups", groups).Set("measures", EncodeMeasures(measures)).Set("names", EncodeTexts(names));
+  auto& write = plan.Reduce("groups", "aggregate.groups").Configure(format.AddTo(write_config)).Group(rows);
   if (groups == 0) write.Tasks(1);
-  write.WriteFiles();
+  write.WriteFiles(format.OutputFormat());
 }
 
 }  // namespace
@@ -349,7 +355,7 @@ void AddAggregate(Library& library) {
           "  --by COLUMN,...        columns of the groups (default: none, all rows are one group)\n"
           "  --agg LIST             aggregates, separated by commas: count, count(C), sum(C), min(C), max(C), avg(C),\n"
           "                         distinct(C) (default: count); empty fields are ignored\n" MR_TABLE_FORMAT_HELP(
-              "line is a row"));
+              "line is a row", "those of --by, then the elements of --agg, named as you wrote them: sum(amount)"));
 }
 
 }  // namespace mr::builtin

@@ -41,6 +41,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     const Config config = context().config();
     kind_ = kKinds[static_cast<size_t>(config.Int("kind"))].second;
     dialect_ = DialectOf(config);
+    header_ = OutputHeader(config);
     line_ = JoinLine(dialect_);
     // A quarter for each side's buffers, which take twice their rows, and half for a table, which may take twice its
     // rows.
@@ -51,7 +52,9 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     most_bytes_ = memory / 4;
   }
   void Side(std::string_view side, std::string_view found) {
-    nothing_[side == kJoinSides[0] ? 0 : 1].assign(DecodeColumns(found).names.size() - 1, dialect_.separator);
+    const size_t index = side == kJoinSides[0] ? 0 : 1;
+    columns_[index] = DecodeColumns(found);
+    nothing_[index].assign(columns_[index].names.size() - 1, dialect_.separator);
   }
 
   void Batch(const mr_batch& in, const BatchView& view, Out&) {
@@ -61,6 +64,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   }
 
   void End(Out& out) {
+    header_.Emit(JoinedNames(kind_, columns_[0], columns_[1]), out);
     for (size_t part = 0; part < RowFiles::kFiles; ++part) {
       JoinPart(
           sides_[0].get(), sides_[1].get(), part, most_bytes_, &table_,
@@ -101,8 +105,10 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
 
   JoinKind kind_ = JoinKind::kInner;
   CsvDialect dialect_;
-  size_t most_bytes_ = 0;               // of a table
-  std::array<std::string, 2> nothing_;  // separators of a missing row
+  OutputHeader header_;
+  size_t most_bytes_ = 0;                // of a table
+  std::array<ColumnsFound, 2> columns_;  // of the sides
+  std::array<std::string, 2> nothing_;   // separators of a missing row
   JoinLine line_;
   RowTable table_;
   std::array<std::unique_ptr<RowFiles>, 2> sides_;
@@ -172,7 +178,7 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
       join.Read(Edge::kAllToAll, *rows[side]);
     }
   }
-  join.Read(Edge::kBroadcast, found).WriteFiles();
+  join.Read(Edge::kBroadcast, found).WriteFiles(format.OutputFormat());
 }
 
 }  // namespace
@@ -196,7 +202,10 @@ void AddJoin(Library& library) {
           "                         a partner. `mrctl explain` shows the choice\n"
           "                         (default 32m, and above 2m at most an eighth of the other side)\n"
           "  --left-bytes SIZE      memory for the rows of a task; beyond it they are joined through files\n"
-          "                         (default 512m)\n" MR_TABLE_FORMAT_HELP("lines are rows"));
+          "                         (default 512m)\n" MR_TABLE_FORMAT_HELP(
+              "lines are rows",
+              "the column of the join, the other left ones, the other right ones (not for semi and\n"
+              "anti). A right column whose name is taken gets the suffix _right"));
 }
 
 }  // namespace mr::builtin

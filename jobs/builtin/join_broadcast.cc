@@ -53,6 +53,7 @@ class ProbeRows : public RowMapper<Text, Text> {
     if (const uint64_t limit = context().memory_limit(); limit != 0)
       memory_ = std::min<size_t>(memory_, limit / kRowsPart);
     line_ = JoinLine(dialect());
+    header_ = OutputHeader(config);
     partner_lines_ = kind_ != JoinKind::kSemi && kind_ != JoinKind::kAnti;
     alone_lines_ = kind_ != JoinKind::kSemi && kind_ != JoinKind::kInner;
   }
@@ -62,7 +63,9 @@ class ProbeRows : public RowMapper<Text, Text> {
     key.remove_prefix(1);
     if (tag == kColumnsTag) {
       RowMapper::Side(key, value);
-      if (key == kJoinSides[small_]) nothing_.assign(DecodeColumns(value).names.size() - 1, separator());
+      if (key != kJoinSides[small_]) return;
+      small_columns_ = DecodeColumns(value);
+      nothing_.assign(small_columns_.names.size() - 1, separator());
       return;
     }
     const uint64_t hash = HashBytes(key);
@@ -73,6 +76,7 @@ class ProbeRows : public RowMapper<Text, Text> {
   }
 
   void Map(const Block& block, Out& out) {
+    EmitHeader(out);
     ForEachRow(block, [&](const CsvRow& row) {
       const std::string_view key = row[column(0)];
       const uint64_t hash = HashBytes(key);
@@ -85,6 +89,7 @@ class ProbeRows : public RowMapper<Text, Text> {
   }
 
   void End(Out& out) {
+    EmitHeader(out);
     if (held_ == nullptr) return;
     for (size_t part = 0; part < RowFiles::kFiles; ++part) {
       JoinPart(
@@ -100,6 +105,12 @@ class ProbeRows : public RowMapper<Text, Text> {
   }
 
  private:
+  void EmitHeader(Out& out) {
+    if (!std::exchange(begun_, true)) {
+      header_.Emit(
+          small_ == 0 ? JoinedNames(kind_, small_columns_, found()) : JoinedNames(kind_, found(), small_columns_), out);
+    }
+  }
   void GiveUpTable() {
     held_ = std::make_unique<RowFiles>(memory_ / 8);
     waiting_ = std::make_unique<RowFiles>(memory_ / 8);
@@ -129,6 +140,9 @@ class ProbeRows : public RowMapper<Text, Text> {
   bool alone_lines_ = false;   // a line for rows without partners
   size_t memory_ = 0;
   std::string nothing_;  // separators of a missing row of the small side
+  ColumnsFound small_columns_;
+  OutputHeader header_;
+  bool begun_ = false;
   OtherFields fields_;
   JoinLine line_;
   RowTable table_;
@@ -216,7 +230,7 @@ void PlanBroadcastJoin(JoinKind kind, size_t small, const TableFormat& format, c
                      .Set("left_bytes", left_bytes))
       .ReadUris(large.uris, format.Files())
       .Read(Edge::kBroadcast, rows)
-      .WriteFiles();
+      .WriteFiles(format.OutputFormat());
 }
 
 void AddBroadcastJoin(Library& library) {

@@ -1,6 +1,7 @@
 // Parts that both kinds of join share: join types, the other fields of a row, output lines, and the join of one part.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "jobs/builtin/row_files.h"
 #include "jobs/builtin/row_table.h"
+#include "jobs/builtin/table.h"
 #include "paceline/csv.h"
 
 namespace mr::builtin {
@@ -66,6 +68,23 @@ class JoinLine {
   std::string quoted_;
   GrowingBytes line_;
 };
+
+// Returns the names of an output line's columns. The column of the join has its left name. A right column whose name is
+// taken already gets the suffix _right, so that another job can choose it.
+inline std::vector<std::string> JoinedNames(JoinKind kind, const ColumnsFound& left, const ColumnsFound& right) {
+  std::vector<std::string> names = {left.names[left.wanted[0]]};
+  for (uint32_t i = 0; i < left.names.size(); ++i) {
+    if (i != left.wanted[0]) names.push_back(left.names[i]);
+  }
+  if (kind == JoinKind::kSemi || kind == JoinKind::kAnti) return names;
+  for (uint32_t i = 0; i < right.names.size(); ++i) {
+    if (i == right.wanted[0]) continue;
+    std::string name = right.names[i];
+    while (std::find(names.begin(), names.end(), name) != names.end()) name += "_right";
+    names.push_back(std::move(name));
+  }
+  return names;
+}
 
 // Joins one part of both sides by `table`. If the rows of `held` exceed `most_bytes` (for example for one hot key),
 // they are joined in several turns, and each turn reads all rows of `other`. For each of these it calls row(key, rest,

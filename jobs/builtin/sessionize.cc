@@ -1,5 +1,5 @@
-// sessionize: cuts the events of each user into sessions at every pause longer than a gap. Output rows are `user,
-// session (1, 2, ...), first time, last time, events`, with times as in the input.
+// sessionize: cuts the events of each user into sessions at every pause longer than a gap. Output rows are the user,
+// session (1, 2, ...), first_time, last_time, events, with times as in the input.
 //
 // A secondary sort: keys are (user, time), and partitions depend on the user alone. So a user's events arrive sorted by
 // time.
@@ -65,8 +65,11 @@ class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Te
     const Config config = context().config();
     gap_ = config.Int("gap_ms") * 1000;
     dialect_ = DialectOf(config);
+    header_ = OutputHeader(config);
+    names_ = {config.Text("user"), "session", "first_time", "last_time", "events"};
   }
   void Reduce(std::string_view user, SortedValues<std::string, int64_t, std::string>& events, Out& out) {
+    header_.Emit(names_, out);
     uint64_t session = 0, count = 0;
     int64_t last_micros = 0;
     for (const auto& [micros, time] : events) {
@@ -82,6 +85,7 @@ class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Te
     }
     Write(user, session, count, out);
   }
+  void End(Out& out) { header_.Emit(names_, out); }
 
  private:
   void Write(std::string_view user, uint64_t session, uint64_t events, Out& out) {
@@ -96,6 +100,8 @@ class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Te
 
   int64_t gap_ = 0;  // microseconds
   CsvDialect dialect_;
+  OutputHeader header_;
+  std::vector<std::string> names_;
   std::string first_, last_, line_;
 };
 
@@ -131,9 +137,9 @@ void PlanSessionize(const std::vector<std::string>& argv, JobPlan& plan) {
                      .Shuffle({.custom_partition = true});
   Config config;
   plan.Reduce("sessions", "sessionize.sessions")
-      .Configure(format.AddTo(config.Set("gap_ms", gap_ms)))
+      .Configure(format.AddTo(config.Set("gap_ms", gap_ms).Set("user", user)))
       .Group(events)
-      .WriteFiles();
+      .WriteFiles(format.OutputFormat());
 }
 
 }  // namespace
@@ -147,7 +153,7 @@ void AddSessionize(Library& library) {
           "  --user COLUMN          column with the user\n"
           "  --time COLUMN          column with the time: seconds, or YYYY-MM-DD HH:MM:SS\n"
           "  --gap DURATION         longest pause within a session (default 30m)\n" MR_TABLE_FORMAT_HELP(
-              "line is a row"));
+              "line is a row", "the user's column, session (1, 2, ...), first_time, last_time, events"));
 }
 
 }  // namespace mr::builtin

@@ -21,17 +21,6 @@ std::string_view TakeSized(std::string_view* bytes) {
   bytes->remove_prefix(colon + 1 + n);
   return text;
 }
-std::string EncodeTexts(const std::vector<std::string>& list) {
-  std::string out;
-  for (const auto& text : list) AppendSized(text, &out);
-  return out;
-}
-std::vector<std::string> DecodeTexts(std::string_view bytes) {
-  std::vector<std::string> list;
-  while (!bytes.empty()) list.emplace_back(TakeSized(&bytes));
-  return list;
-}
-
 // Emits (file, its first record) for each file. Without a header that is the first record that is neither blank nor
 // broken.
 class ReadHeader : public BlockMapper<std::string, std::string> {
@@ -130,8 +119,29 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
 
 }  // namespace
 
+std::string EncodeTexts(const std::vector<std::string>& list) {
+  std::string out;
+  for (const auto& text : list) AppendSized(text, &out);
+  return out;
+}
+std::vector<std::string> DecodeTexts(std::string_view bytes) {
+  std::vector<std::string> list;
+  while (!bytes.empty()) list.emplace_back(TakeSized(&bytes));
+  return list;
+}
+
+std::string CsvLine(const std::vector<std::string>& fields, const CsvDialect& dialect) {
+  std::string line;
+  for (const std::string& field : fields) {
+    if (&field != fields.data()) line += dialect.separator;
+    AppendCsvField(field, &line, dialect);
+  }
+  return line;
+}
+
 void TableFormat::AddTo(Args* args) {
   args->Add("--separator", &separator).Add("--quote", &quote).Add("--no-header", &no_header);
+  args->Add("--no-output-header", &no_output_header);
 }
 
 void TableFormat::Check(const Args& args) {

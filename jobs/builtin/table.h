@@ -16,13 +16,14 @@
 
 namespace mr::builtin {
 
-// The file format of one side of a job.
+// The file format of the sides of a job, and of its output.
 struct TableFormat {
-  std::string separator = ",";  // one byte, or \t
-  std::string quote = "\"";     // one byte, or none
-  bool no_header = false;       // columns are named 1, 2, 3, ...
+  std::string separator = ",";    // one byte, or \t
+  std::string quote = "\"";       // one byte, or none
+  bool no_header = false;         // inputs have none: columns are named 1, 2, 3, ...
+  bool no_output_header = false;  // parts of the output have none
 
-  // Declares --separator C, --quote C and --no-header.
+  // Declares --separator C, --quote C, --no-header and --no-output-header.
   void AddTo(Args* args);
   // Refuses an invalid separator or quote. Replaces \t by a tab.
   void Check(const Args& args);
@@ -30,18 +31,48 @@ struct TableFormat {
   CsvDialect dialect() const;
   // Returns the options of an input with this format. --format cannot override it.
   FileOptions Files() const { return {.format = CsvFormatName(dialect()), .only_format = true}; }
-  // Adds the dialect to the config, for DialectOf.
-  Config& AddTo(Config& config) const { return config.Set("csv", CsvFormatName(dialect())); }
+  // Returns whether each part of the output begins with the names of its columns. Numbers are no names.
+  bool writes_header() const { return !no_header && !no_output_header; }
+  // Returns the format of the output's parts, for WriteFiles.
+  std::string OutputFormat() const { return writes_header() ? CsvFormatName(dialect()) : "text"; }
+  // Adds the dialect to the config, for DialectOf, and whether there is a header to write, for OutputHeader.
+  Config& AddTo(Config& config) const {
+    return config.Set("csv", CsvFormatName(dialect())).Set("output_header", writes_header());
+  }
 };
 
 // Reads the dialect that TableFormat::AddTo(Config) wrote.
 CsvDialect DialectOf(const Config& config);
 
-// Help text of the options of TableFormat.
-#define MR_TABLE_FORMAT_HELP(FIRST_LINE)                                             \
-  "  --separator C          separator of fields (default ','; \\t for a tab)\n"      \
-  "  --quote C              quote of fields (default '\"'); none: quotes are data\n" \
-  "  --no-header            the first " FIRST_LINE "; columns are named 1, 2, 3, ..."
+// Returns a record with these fields.
+std::string CsvLine(const std::vector<std::string>& fields, const CsvDialect& dialect);
+
+// The header of a part of the output, which comes before all rows and also without any.
+class OutputHeader {
+ public:
+  OutputHeader() = default;
+  explicit OutputHeader(const Config& config) : dialect_(DialectOf(config)), pending_(config.Bool("output_header")) {}
+  // Emits the header with these names, in the first call. Does nothing if the job writes none.
+  template <class Out>
+  void Emit(const std::vector<std::string>& names, Out& out) {
+    if (std::exchange(pending_, false)) out.Line(CsvLine(names, dialect_));
+  }
+
+ private:
+  CsvDialect dialect_;
+  bool pending_ = false;
+};
+
+// Help text of the options of TableFormat, and of the columns that the job writes.
+#define MR_TABLE_FORMAT_HELP(FIRST_LINE, COLUMNS)                                                       \
+  "  --separator C          separator of fields (default ','; \\t for a tab)\n"                         \
+  "  --quote C              quote of fields (default '\"'); none: quotes are data\n"                    \
+  "  --no-header            the first " FIRST_LINE                                                      \
+  "; columns are named 1, 2, 3, ..., and the output gets no\n"                                          \
+  "                         header\n"                                                                   \
+  "  --no-output-header     write no header; by default each part of the output begins with one, and\n" \
+  "                         `mrctl fs getmerge` and --output - keep the first\n"                        \
+  "columns of the output: " COLUMNS
 
 // One input of a job and the columns that it needs.
 struct TableSide {
@@ -137,6 +168,10 @@ template <class KOut, class VOut>
 void RowMapper<KOut, VOut>::Side(std::string_view side, std::string_view found) {
   if (side == side_) found_ = DecodeColumns(found);
 }
+
+// Encodes a list of texts for a config, and decodes it. Errors: JobError if the bytes are no such list.
+std::string EncodeTexts(const std::vector<std::string>& list);
+std::vector<std::string> DecodeTexts(std::string_view bytes);
 
 // Splits names at commas, as for --by. Errors: refuses empty names.
 std::vector<std::string> SplitNames(const Args& args, const std::string& option, const std::string& list);

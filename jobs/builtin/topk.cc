@@ -80,18 +80,23 @@ class BestOfSplit : public RowMapper<std::string, std::string> {
   std::string text_;
 };
 
-class BestOfAll : public Mapper<std::string, std::string, Text, Text> {
+class BestOfAll : public Mapper<std::string, std::string, Text, Text>, public SideInput<std::string, std::string> {
  public:
+  void Open() { header_ = OutputHeader(context().config()); }
+  void Side(std::string_view, std::string_view found) { names_ = DecodeColumns(found).names; }
   void Map(std::string_view value, std::string_view row, Out&) {
     if (!best_) best_.emplace(context().config());
     if (value.size() != Decimal::kEncodedBytes) throw JobError("topk: a value cannot be decoded");
     best_->Add(Decimal::Decode(value.data()), row);
   }
   void End(Out& out) {
+    header_.Emit(names_, out);
     if (best_) best_->ForEach([&](const Decimal&, const std::string& row) { out.Line(row); });
   }
 
  private:
+  OutputHeader header_;
+  std::vector<std::string> names_;
   std::optional<BestRows> best_;
 };
 
@@ -115,7 +120,12 @@ void PlanTopK(const std::vector<std::string>& argv, JobPlan& plan) {
                    .ReadFiles(JobPlan::Stage::kAllInputs, format.Files())
                    .Read(Edge::kBroadcast, columns)
                    .Shuffle({.sorted = false});
-  plan.Map("best", "topk.best").Tasks(1).Configure(config).Read(Edge::kManyToOne, rows).WriteFiles();
+  plan.Map("best", "topk.best")
+      .Tasks(1)
+      .Configure(config)
+      .Read(Edge::kManyToOne, rows)
+      .Read(Edge::kBroadcast, columns)
+      .WriteFiles(format.OutputFormat());
 }
 
 }  // namespace
@@ -123,12 +133,12 @@ void PlanTopK(const std::vector<std::string>& argv, JobPlan& plan) {
 void AddTopK(Library& library) {
   library.Add<BestOfSplit>("topk.rows", kPure)
       .Add<BestOfAll>("topk.best", kPure)
-      .AddJob<PlanTopK>(
-          "topk",
-          "the rows of CSV inputs with the largest numbers in a column\n"
-          "  --by COLUMN            column of the numbers\n"
-          "  -n N                   number of rows (default 10)\n"
-          "  --smallest             the smallest numbers, in ascending order\n" MR_TABLE_FORMAT_HELP("line is a row"));
+      .AddJob<PlanTopK>("topk",
+                        "the rows of CSV inputs with the largest numbers in a column\n"
+                        "  --by COLUMN            column of the numbers\n"
+                        "  -n N                   number of rows (default 10)\n"
+                        "  --smallest             the smallest numbers, in ascending order\n" MR_TABLE_FORMAT_HELP(
+                            "line is a row", "those of the input"));
 }
 
 }  // namespace mr::builtin

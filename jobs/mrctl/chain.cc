@@ -196,7 +196,6 @@ class Chain {
         if (!in.files) {
           in.from += first_[i];
         } else if (in.uris.size() == 1 && IsStepRef(in.uris[0])) {
-          if (!IsOperator(planned)) CheckHeader(step, stage, in);
           in = IsOperator(planned) ? OperatorEdge(step, stage, in) : FilesEdge(step, stage, in);
         }
       }
@@ -210,8 +209,14 @@ class Chain {
   void CheckHeader(const JobStep& step, const PlanStage& stage, const PlanInput& in) {
     if (!ParseCsvFormat(in.format) || ("\n" + stage.config).find("\nheader=1\n") == std::string::npos) return;
     faults_->Add(StageText(step, stage) + "reads the first line of each file of " + in.uris[0] +
-                 " as a header, but the output of a step has none: "
+                 " as a header, but that step writes none: "
                  "put --no-header into its args, and name columns by number");
+  }
+
+  // Returns whether the stage reads csv files of a step with their headers. Others read the rows only: a header of each
+  // upstream task would be a record among them.
+  static bool TakesHeader(const PlanStage& stage, const PlanInput& in) {
+    return ParseCsvFormat(in.format) && ("\n" + stage.config).find("\nheader=0\n") == std::string::npos;
   }
 
   void CheckTasks(const JobStep& step, const PlanStage& stage, const PlanStage& out) {
@@ -236,6 +241,7 @@ class Chain {
     edge.file = "@" + ref.step;
     edge.sample_bytes = in.sample_bytes;
     if (IsOperator(steps_[from])) {
+      CheckHeader(step, stage, in);
       if (in.format == "record") {
         faults_->Add(StageText(step, stage) + "reads format record, but '" + names_[from] +
                      "' is an operator, and its records are read as text; read it as text or kv");
@@ -259,7 +265,12 @@ class Chain {
       faults_->Add(StageText(step, stage) + "reads files of format " + in.format + ", but step '" + names_[from] +
                    "' writes " + port_format);
     }
-    edge.written = port_format.substr(0, port_format.find('.'));
+    const bool header = written.ok() && written->kind == FileFormat::Kind::kCsv;
+    if (!header) CheckHeader(step, stage, in);
+    // From files written as csv the host leaves out the header.
+    edge.written = header && TakesHeader(stage, in)
+                       ? "text"
+                       : port_format.substr(0, port_format.size() - Suffix(CompressionOfName(port_format)).size());
     if (records) edge.format.clear();  // batches, unchanged
     return edge;
   }

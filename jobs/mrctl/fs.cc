@@ -20,6 +20,7 @@
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/fs_glob.h"
 #include "jobs/mrctl/fs_text.h"
+#include "jobs/mrctl/part_headers.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/uri.h"
 #include "jobs/mrctl/verbs.h"
@@ -71,6 +72,44 @@ FileRow RowOf(const dfs::FileInfo& info) {
   row.missing_blocks = info.missing_blocks;
   row.least_replicas = info.least_replicas;
   return row;
+}
+
+// A file of a directory that is printed or merged with the others.
+struct StoredPart {
+  std::string path;
+  uint64_t begin = 0;  // after a header that is left out
+  uint64_t bytes = 0;
+};
+
+// Returns the text of _SUCCESS, or "" without one.
+std::string SuccessText(dfs::BlockingDfs& store, const std::string& directory) {
+  constexpr uint64_t kMostBytes = 1u << 20;  // the master writes 32 KiB at most
+  const auto info = store.Stat(Join(directory, "_SUCCESS"));
+  if (!info.ok() || info->is_directory || info->bytes == 0 || info->bytes > kMostBytes) return "";
+  auto text = store.GetBytes(info->path);
+  return text.ok() ? *std::move(text) : "";
+}
+
+// Returns the files of a directory in order, without subdirectories. The first one that begins with a header keeps it.
+Result<std::vector<StoredPart>> PartsIn(dfs::BlockingDfs& store, const std::string& directory) {
+  MR_ASSIGN_OR_RETURN(auto entries, store.List(directory));
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  PartHeaders headers(SuccessText(store, directory));
+  std::vector<StoredPart> parts;
+  for (const auto& entry : entries) {
+    if (entry.is_directory || Hidden(BaseName(entry.path))) continue;
+    const auto head = [&](uint64_t bytes) -> Result<std::string> {
+      if (entry.bytes == 0) return std::string();
+      return store.GetBytes(entry.path, 0, std::min(bytes, entry.bytes));
+    };
+    MR_ASSIGN_OR_RETURN(const uint64_t begin, headers.BytesToSkip(BaseName(entry.path), head));
+    parts.push_back({entry.path, begin, entry.bytes});
+  }
+  return parts;
+}
+
+Status CopyPart(dfs::BlockingDfs& store, const StoredPart& part, int fd) {
+  return part.begin > 0 && part.begin >= part.bytes ? Status::Ok() : store.GetToFd(part.path, fd, part.begin);
 }
 
 // One `mrctl fs` command on one connection.
@@ -193,18 +232,30 @@ class FsCommand {
   }
 
   Status Cat(const std::string& path) {
+    MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
+    if (!info.is_directory) return Cat(StoredPart{path, 0, info.bytes});
+    MR_ASSIGN_OR_RETURN(const auto parts, PartsIn(store_, path));
+    if (parts.empty())
+      return WithHint(InvalidArgument(path + " is a directory without files"),
+                      "mrctl fs ls " + path + " lists what is in it");
+    return Cat(parts);
+  }
+  Status Cat(const std::vector<StoredPart>& parts) {
+    for (const StoredPart& part : parts) MR_RETURN_IF_ERROR(Cat(part));
+    return Status::Ok();
+  }
+  Status Cat(const StoredPart& part) {
     if (settings_.form == OutputForm::kTable) {
       std::fflush(stdout);
-      return store_.GetToFd(path, 1);
+      return CopyPart(store_, part, 1);
     }
-    MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
-    if (info.bytes > kMostInJson) {
-      return WithHint(Rejected(path + " has " + HumanBytes(info.bytes) + "; a JSON document takes at most " +
+    if (part.bytes > kMostInJson) {
+      return WithHint(Rejected(part.path + " has " + HumanBytes(part.bytes) + "; a JSON document takes at most " +
                                HumanBytes(kMostInJson)),
                       "mrctl fs get copies it to a file; without -o json, fs cat prints it");
     }
-    MR_ASSIGN_OR_RETURN(std::string text, store_.GetBytes(path));
-    contents_.push_back({path, std::move(text)});
+    MR_ASSIGN_OR_RETURN(std::string text, store_.GetBytes(part.path));
+    contents_.push_back({part.path, text.substr(std::min<size_t>(part.begin, text.size()))});
     return Status::Ok();
   }
 
@@ -485,15 +536,15 @@ class FsCommand {
 
   Status GetTree(const std::string& path, const std::string& target) {
     MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
-    if (!info.is_directory) return GetFiles({path}, target);
+    if (!info.is_directory) return GetFiles({{path, 0, info.bytes}}, target);
     MR_RETURN_IF_ERROR(MakeDirectories(target));
     MR_ASSIGN_OR_RETURN(const auto entries, store_.List(path));
     for (const auto& entry : entries) MR_RETURN_IF_ERROR(GetTree(entry.path, target + "/" + BaseName(entry.path)));
     return Status::Ok();
   }
 
-  // Writes one local file from the bytes of all paths. It becomes visible only when it is complete.
-  Status GetFiles(const std::vector<std::string>& paths, const std::string& target) {
+  // Writes one local file from the bytes of all parts. It becomes visible only when it is complete.
+  Status GetFiles(const std::vector<StoredPart>& parts, const std::string& target) {
     if (!command_.force && PathExists(target))
       return WithHint(Rejected("local file " + target + " exists"), kReplaceHint);
     const size_t slash = target.rfind('/');
@@ -501,7 +552,7 @@ class FsCommand {
                                BaseName(target) + ".mrctl-" + std::to_string(getpid());
     Status status = [&]() -> Status {
       MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(hidden, O_WRONLY | O_CREAT | O_TRUNC));
-      for (const std::string& path : paths) MR_RETURN_IF_ERROR(store_.GetToFd(path, file.get()));
+      for (const StoredPart& part : parts) MR_RETURN_IF_ERROR(CopyPart(store_, part, file.get()));
       if (rename(hidden.c_str(), target.c_str()) != 0) return ErrnoStatus(errno, "cannot rename to " + target);
       return Status::Ok();
     }();
@@ -512,18 +563,10 @@ class FsCommand {
   Status GetMerge() {
     if (args_.size() != 2) return InvalidArgument("fs getmerge takes DIRECTORY and LOCAL");
     MR_ASSIGN_OR_RETURN(const std::string directory, StorePath(args_[0]));
-    MR_ASSIGN_OR_RETURN(const auto entries, store_.List(directory));
-    std::vector<std::string> paths;
-    for (const auto& entry : entries) {
-      if (!entry.is_directory && !Hidden(BaseName(entry.path))) paths.push_back(entry.path);
-    }
-    std::sort(paths.begin(), paths.end());
-    if (args_[1] != "-") {
-      MR_RETURN_IF_ERROR(GetFiles(paths, args_[1]));
-      Did(directory, args_[1]);
-      return Status::Ok();
-    }
-    for (const std::string& path : paths) MR_RETURN_IF_ERROR(Cat(path));
+    MR_ASSIGN_OR_RETURN(const auto parts, PartsIn(store_, directory));
+    if (args_[1] == "-") return Cat(parts);
+    MR_RETURN_IF_ERROR(GetFiles(parts, args_[1]));
+    Did(directory, args_[1]);
     return Status::Ok();
   }
 
@@ -555,11 +598,8 @@ Result<int> RunFs(const Command& command, const Settings& settings) {
 
 Status PrintStoredParts(Client& client, const std::string& directory) {
   MR_ASSIGN_OR_RETURN(const auto store, dfs::BlockingDfs::Connect(client.loop(), client.address()));
-  MR_ASSIGN_OR_RETURN(auto entries, store->List(directory));
-  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
-  for (const auto& entry : entries) {
-    if (!entry.is_directory && !Hidden(BaseName(entry.path))) MR_RETURN_IF_ERROR(store->GetToFd(entry.path, 1));
-  }
+  MR_ASSIGN_OR_RETURN(const auto parts, PartsIn(*store, directory));
+  for (const StoredPart& part : parts) MR_RETURN_IF_ERROR(CopyPart(*store, part, 1));
   return store->Remove(directory, true);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <map>
@@ -17,6 +18,7 @@
 #include "jobs/builtin/table_header.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/csv_stages.h"
+#include "jobs/mrctl/part_headers.h"
 #include "jobs/mrctl/uri.h"
 
 namespace mr::ctl {
@@ -32,7 +34,8 @@ bool LeftOut(const std::string& path) {
 
 class InputCheck {
  public:
-  InputCheck(const SpecOptions& options, Client* client) : options_(options), client_(client) {}
+  InputCheck(const SpecOptions& options, Client* client, std::vector<std::string>* notes)
+      : options_(options), client_(client), notes_(notes) {}
 
   Status Run(const Plan& plan) {
     for (const PlanStage& stage : plan.stages) {
@@ -40,6 +43,7 @@ class InputCheck {
         if (input.files) MR_RETURN_IF_ERROR(CheckContainers(input));
       }
     }
+    MR_RETURN_IF_ERROR(CheckHeaders(plan));
     return CheckTables(plan);
   }
 
@@ -66,6 +70,49 @@ class InputCheck {
       }
     }
     return Status::Ok();
+  }
+
+  // Finds outputs of table jobs whose headers this job would read as rows or as lines.
+  Status CheckHeaders(const Plan& plan) {
+    for (const PlanTable& table : plan.tables) {
+      for (const std::string& uri : UrisOf(table.uris, -1)) {
+        if (table.header || !WasWrittenWithHeader(uri)) continue;
+        return InvalidArgument("each part of " + uri +
+                               " begins with a header, as the _SUCCESS beside it says; omit --no-header, and give "
+                               "columns by their names");
+      }
+    }
+    for (const PlanStage& stage : plan.stages) {
+      for (const PlanInput& input : stage.inputs) {
+        const auto format = ParseInputFormat(FormatOf(input, options_.format));
+        if (!input.files || !format.ok() || !format->text() || format->kind == FileFormat::Kind::kCsv) continue;
+        for (const std::string& uri : UrisOf(input.uris, input.input)) {
+          if (!WasWrittenWithHeader(uri)) continue;
+          std::string note = "each part of " + uri +
+                             " begins with a header, which this job reads as a line like the others; a table job "
+                             "writes none with --no-output-header";
+          if (std::find(notes_->begin(), notes_->end(), note) == notes_->end()) notes_->push_back(std::move(note));
+        }
+      }
+    }
+    return Status::Ok();
+  }
+
+  // Returns whether a URI names parts that a table job began with a header.
+  bool WasWrittenWithHeader(const std::string& uri) {
+    constexpr uint64_t kMostBytes = 64u << 20;  // local ones list up to 100,000 parts
+    const auto files = FilesOf(uri);
+    const auto part = std::find_if(files.begin(), files.end(), [](const std::string& file) {
+      return IsMainPart(std::string_view(file).substr(file.rfind('/') + 1));
+    });
+    if (part == files.end()) return false;
+    const std::string directory = part->substr(0, part->rfind('/'));
+    const auto [known, fresh] = headers_.try_emplace(directory, false);
+    if (fresh) {
+      const auto success = Head(directory + "/_SUCCESS", kMostBytes);
+      known->second = success && HeaderInSuccess(*success);
+    }
+    return known->second;
   }
 
   Status CheckTables(const Plan& plan) {
@@ -164,8 +211,9 @@ class InputCheck {
       return got.ok() ? std::optional(*std::move(got)) : std::nullopt;
     }
     const auto fd = OpenFile(path, O_RDONLY | O_CLOEXEC);
-    if (!fd.ok()) return std::nullopt;
-    std::string head(bytes, '\0');
+    struct stat info {};
+    if (!fd.ok() || fstat(fd->get(), &info) != 0) return std::nullopt;
+    std::string head(std::min(bytes, static_cast<uint64_t>(info.st_size)), '\0');
     const auto got = PreadUpTo(fd->get(), head.data(), head.size(), 0);
     if (!got.ok()) return std::nullopt;
     head.resize(*got);
@@ -195,16 +243,18 @@ class InputCheck {
 
   const SpecOptions& options_;
   Client* const client_;
+  std::vector<std::string>* const notes_;
   std::optional<bool> same_files_;
   bool connected_ = false;
   std::unique_ptr<dfs::BlockingDfs> store_;
   std::map<std::string, std::vector<std::string>> files_;
+  std::map<std::string, bool> headers_;  // by directory: whether its parts begin with one
 };
 
 }  // namespace
 
-Status CheckInputs(const Plan& plan, const SpecOptions& options, Client* client) {
-  return InputCheck(options, client).Run(plan);
+Status CheckInputs(const Plan& plan, const SpecOptions& options, Client* client, std::vector<std::string>* notes) {
+  return InputCheck(options, client, notes).Run(plan);
 }
 
 }  // namespace mr::ctl

@@ -161,6 +161,25 @@ Result<InputSpec> InputOf(const PlanInput& input, const SpecOptions& options, co
   return out;
 }
 
+// Returns the format of the main files: that of the plan, or `wanted`, which is --output-format or "". A header that
+// the operators write makes the files csv, also where text is wanted, and only that.
+Result<std::string> OutputFormatOf(const std::string& planned, const std::string& wanted) {
+  if (wanted.empty()) return planned;
+  MR_ASSIGN_OR_RETURN(const FileFormat format, ParseOutputFormat(wanted));
+  const std::string plain = planned.substr(0, planned.size() - Suffix(CompressionOfName(planned)).size());
+  const bool header = ParseCsvFormat(plain).has_value(), csv = format.kind == FileFormat::Kind::kCsv;
+  if (!header && csv) {
+    return InvalidArgument("--output-format " + wanted + " is for jobs that write tables with a header; give text" +
+                           std::string(Suffix(format.compression)));
+  }
+  if (header && !csv && format.kind != FileFormat::Kind::kText) {
+    return InvalidArgument("--output-format " + wanted +
+                           ": this job writes tables as csv, optionally with the suffix .gz or .zst; for another "
+                           "format, give it --no-output-header");
+  }
+  return header ? plain + std::string(Suffix(format.compression)) : wanted;
+}
+
 Result<PortSpec> PortOf(const PlanPort& port, const SpecOptions& options) {
   PortSpec out;
   out.files = port.files;
@@ -171,7 +190,7 @@ Result<PortSpec> PortOf(const PlanPort& port, const SpecOptions& options) {
     return out;
   }
   // --output-format applies to the main files.
-  out.format = options.output_format.empty() || !port.name.empty() ? port.format : options.output_format;
+  MR_ASSIGN_OR_RETURN(out.format, OutputFormatOf(port.format, port.name.empty() ? options.output_format : ""));
   MR_RETURN_IF_ERROR(ParseOutputFormat(out.format).status());
   out.name = port.name;
   return out;

@@ -1,11 +1,13 @@
-// Parses all JSON that mrctl reads: plan documents, library lists, job files.
+// Parses all JSON that mrctl reads: plan documents, library lists, job files, _SUCCESS.
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "common/base/text.h"
 #include "jobs/mrctl/job_file.h"
 #include "jobs/mrctl/json.h"
+#include "jobs/mrctl/part_headers.h"
 #include "jobs/mrctl/plan.h"
 
 namespace mr::ctl {
@@ -229,6 +231,16 @@ Result<KeyTable> ParseJsonTable(const std::string& text, const std::string& file
     if (!root.is_object()) throw Wrong{"the top must be an object"};
     return Flatten(root);
   });
+}
+
+std::optional<CsvDialect> HeaderInSuccess(std::string_view success) {
+  // Other engines leave an empty _SUCCESS, or one of their own.
+  if (success.find("\"header\"") == success.npos) return std::nullopt;
+  const auto header = Guarded("_SUCCESS", [&] {
+    const Json root = ParseJson(success);
+    return root.is_object() ? GetOr<std::string>(root, "header", "", "_SUCCESS") : "";
+  });
+  return header.ok() ? ParseCsvFormat(*header) : std::nullopt;
 }
 
 Result<std::string> DecodeBase64(std::string_view text) {

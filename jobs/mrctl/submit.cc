@@ -26,6 +26,7 @@
 #include "jobs/mrctl/local_cluster.h"
 #include "jobs/mrctl/local_end.h"
 #include "jobs/mrctl/output_claim.h"
+#include "jobs/mrctl/part_headers.h"
 #include "jobs/mrctl/plan.h"
 #include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/render.h"
@@ -72,11 +73,20 @@ Status SaveStdin(const std::string& path) {
 // Prints the parts of a local output directory in order on standard output.
 Status PrintLocalParts(const std::string& directory) {
   MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(directory));
+  const auto success = ReadFile(directory + "/_SUCCESS");
+  PartHeaders headers(success.ok() ? *success : "");
   std::string piece(1u << 20, '\0');
   for (const std::string& name : names) {
     if (name[0] == '_' || name[0] == '.') continue;
     MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(directory + "/" + name, O_RDONLY));
-    for (uint64_t offset = 0;;) {
+    const auto head = [&](uint64_t bytes) -> Result<std::string> {
+      std::string text(bytes, '\0');
+      MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(file.get(), text.data(), text.size(), 0));
+      text.resize(n);
+      return text;
+    };
+    MR_ASSIGN_OR_RETURN(uint64_t offset, headers.BytesToSkip(name, head));
+    for (;;) {
       MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(file.get(), piece.data(), piece.size(), offset));
       if (n == 0) break;
       // A reader that has read enough (such as head) is no error.
@@ -143,7 +153,11 @@ class Submission {
         MR_ASSIGN_OR_RETURN(spec, BuildJobSpec(plan, plan_.spec));
       }
     }
-    MR_RETURN_IF_ERROR(CheckInputs(plan, plan_.spec, client_.get()));
+    std::vector<std::string> notes;
+    MR_RETURN_IF_ERROR(CheckInputs(plan, plan_.spec, client_.get(), &notes));
+    for (const std::string& note : notes) {
+      if (!settings_.quiet) std::fprintf(stderr, "mrctl: %s\n", note.c_str());
+    }
     if (plan_.options.dry_run) return Explain(plan, std::move(spec));
     if (cluster_ != nullptr) {
       MR_RETURN_IF_ERROR(cluster_->Start());

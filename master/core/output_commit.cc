@@ -73,7 +73,7 @@ void CommitOutput(const JobView& job, const dfs::Namespace& files, uint64_t wall
     for (const StagedBlock& staged : part.blocks) file.blocks.push_back(staged.block);
     commit.files.push_back(std::move(file));
   }
-  commit.files.push_back({"_SUCCESS", {}, SuccessDocument(Name(job.id), listed, kMaxSuccessBytes)});
+  commit.files.push_back({"_SUCCESS", {}, SuccessDocument(Name(job.id), HeaderOf(job.spec), listed, kMaxSuccessBytes)});
   const auto prepared = files.PrepareCommit(std::move(commit));
   // At a takeover no worker has registered yet, so that nothing is known of where replicas are.
   const auto lost = taken_over ? std::nullopt : UnreadableBlock(files, parts, looks);

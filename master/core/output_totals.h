@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/digest.h"
+#include "common/model/job_spec.h"
 #include "common/model/output.h"
 
 namespace mr::master {
@@ -24,8 +25,12 @@ struct OutputTotals {
 };
 OutputTotals TotalsOf(const std::vector<FileOutput>& parts);
 
+// Returns the csv format of the header with which each part-* file of the job begins, or "" where they have none.
+std::string HeaderOf(const JobSpec& spec);
+
 // Returns the text of _SUCCESS, without its list of parts where it would be longer than max_bytes. job: its name,
-// job_1_0001. parts: sorted by name.
-std::string SuccessDocument(const std::string& job, const std::vector<FileOutput>& parts, size_t max_bytes = SIZE_MAX);
+// job_1_0001. header: HeaderOf. parts: sorted by name.
+std::string SuccessDocument(const std::string& job, const std::string& header, const std::vector<FileOutput>& parts,
+                            size_t max_bytes = SIZE_MAX);
 
 }  // namespace mr::master

@@ -24,7 +24,7 @@ std::string Hidden(const std::string& path, const std::string& job, uint64_t clu
 // Whether `directory` already holds this job's finished output.
 bool IsPublished(const std::string& directory, const PublishRequest& request) {
   const auto text = ReadFile(directory + "/_SUCCESS");
-  return text.ok() && *text == SuccessDocument(request.job, request.parts);
+  return text.ok() && *text == SuccessDocument(request.job, request.header, request.parts);
 }
 
 // A worker says where its part is, and under which name. Of all files that the master may move these are those of this
@@ -95,7 +95,8 @@ Status PublishFiles(const PublishRequest& request) {
       }
       for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(MovePart(part, made));
       MR_RETURN_IF_ERROR(SyncDirectory(made));
-      MR_RETURN_IF_ERROR(WriteFileDurably(made + "/_SUCCESS", SuccessDocument(request.job, request.parts)));
+      MR_RETURN_IF_ERROR(
+          WriteFileDurably(made + "/_SUCCESS", SuccessDocument(request.job, request.header, request.parts)));
     }
     MR_RETURN_IF_ERROR(request.overwrite ? Swap(made, output, aside) : Place(made, output));
     MR_RETURN_IF_ERROR(SyncDirectory(ParentOf(output)));

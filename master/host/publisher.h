@@ -19,6 +19,7 @@ struct PublishRequest {
   bool overwrite = false;
   std::vector<FileOutput> parts;  // sorted by name
   uint64_t cluster_id = 0;
+  std::string header;  // HeaderOf the job's spec
 };
 
 // file:///a/.out.<job>.<cluster>.staging, the hidden sibling under which attempts write.

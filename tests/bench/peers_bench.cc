@@ -41,13 +41,15 @@ class Peers {
   }
   void Join() {
     const std::string left = data_.Left(), right = data_.Right();
-    Race("join", {"join", "--left", track_.Put(left), "--right", track_.Put(right), "--on", "id"}, {left, right}, "",
-         {.least = 5, .duckdb = true});
+    Race("join", {"join", "--no-output-header", "--left", track_.Put(left), "--right", track_.Put(right), "--on", "id"},
+         {left, right}, "", {.least = 5, .duckdb = true});
   }
   void Aggregate() {
     const std::string right = data_.Right();
-    Race("aggregate", {"aggregate", "--by", "note", "--agg", "count,sum(amount)", "--input", track_.Put(right)},
-         {right}, "", {.least = 5, .duckdb = true});
+    Race(
+        "aggregate",
+        {"aggregate", "--no-output-header", "--by", "note", "--agg", "count,sum(amount)", "--input", track_.Put(right)},
+        {right}, "", {.least = 5, .duckdb = true});
   }
   // Counts the words of 4 MB.
   void Latency() {

@@ -62,7 +62,8 @@ class Speed {
     const std::string left = data_.Left(), right = data_.Right();
     const std::string in_left = track_.Put(left), in_right = track_.Put(right);
     std::vector<Contestant> all;
-    all.push_back(track_.Ours("join", {"join", "--left", in_left, "--right", in_right, "--on", "id"}));
+    all.push_back(
+        track_.Ours("join", {"join", "--no-output-header", "--left", in_left, "--right", in_right, "--on", "id"}));
     const auto sorted = [](const std::string& path) {
       return "<(tail -n +2 " + Racetrack::Quoted(path) + " | sort -S 2G -t, -k1,1)";
     };

@@ -115,7 +115,7 @@ TEST_F(ChainTest, StepsThatCannotBeAreRefusedTogetherAndNothingRuns) {
       7);
 }
 
-TEST_F(ChainTest, TablesOfStepsHaveNoHeaderAndAreSummed) {
+TEST_F(ChainTest, TablesOfStepsWithoutAHeaderAreSummedByNumber) {
   const std::string first =
       "[[step]]\njob = 'grep'\nargs = ['-e', '7$']\ninput = '%visits.csv'\n[[step]]\njob = 'aggregate'\n";
   EXPECT_EQ(SortedLines(Run(first + "args = ['--no-header', '--by', '1', '--agg', 'sum(2)']\n")),
@@ -124,6 +124,36 @@ TEST_F(ChainTest, TablesOfStepsHaveNoHeaderAndAreSummed) {
   EXPECT_EQ(refused.exit, 2);
   EXPECT_THAT(refused.err, HasSubstr("step 'aggregate': its stage 'rows' reads the first line"));
   EXPECT_THAT(refused.err, HasSubstr("--no-header"));
+}
+
+TEST_F(ChainTest, StepsThatReadTablesNameTheirColumns) {
+  In("(echo user,n; cat visits.csv) > named_visits.csv; (echo user,name; cat users.csv) > named_users.csv");
+  const std::string sums =
+      "[[step]]\nname = 'sums'\njob = 'aggregate'\nargs = ['--by', 'user', '--agg', 'sum(n)']\n"
+      "input = '%named_visits.csv'\nreduces = 3\n";
+  const std::string joined = sums +
+                             "[[step]]\njob = 'join'\nreduces = 2\nargs = ['--left', '@sums', '--right', "
+                             "'%named_users.csv', '--on', 'user', '--broadcast-bytes', '0']\n";
+  const std::string in_order =
+      "awk -F, '{s[$1] += $2} END {for (u in s) print u \",\" s[u]}' visits.csv | sort -t, -k1,1 | join -t, - "
+      "<(sort -t, -k1,1 users.csv) | sort -t, -k2,2nr";
+  EXPECT_EQ(Run(joined + "[[step]]\njob = 'topk'\nargs = ['--by', 'sum(n)', '-n', '3']\n"),
+            "user,sum(n),name\n" + In("bash -c \"" + [&] {
+              std::string quoted;
+              for (const char c : in_order) quoted += (c == '"' || c == '$' ? "\\" : "") + std::string(1, c);
+              return quoted;
+            }() + "\" | sed -n 1,3p"));
+  // The rows alone reach a step on lines, and one that counts columns.
+  const std::string rows =
+      In("awk -F, '{s[$1] += $2} END {for (u in s) print u \",\" s[u]}' visits.csv | LC_ALL=C sort");
+  EXPECT_EQ(Run(sums + "[[step]]\njob = 'sort'\n"), rows);
+  EXPECT_EQ(Run(sums + "[[step]]\njob = 'aggregate'\nargs = ['--no-header', '--agg', 'count,sum(2)']\n"),
+            In("awk -F, '{s += $2} END {print 40 \",\" s}' visits.csv"));
+  const RunResult wrong =
+      Submit(sums + "[[step]]\njob = 'topk'\nargs = ['--by', 'summ']\n", {"--output", Uri("never")});
+  EXPECT_EQ(wrong.exit, 1) << wrong.err;
+  EXPECT_THAT(wrong.err, HasSubstr("has no column 'summ'"));
+  EXPECT_THAT(wrong.err, HasSubstr("its header names: user, sum(n)"));
 }
 
 TEST_F(ChainTest, ALocalRunReadsFilesBesideIt) {

@@ -440,6 +440,62 @@ TEST_F(CliTest, RunsAJobFromStoreToStoreAndToStandardOutput) {
   EXPECT_EQ(SortedLines(printed.out), ExpectedWordCount(Path("in")));
 }
 
+TEST_F(CliTest, EachPartOfATableHasAHeaderAndMergingKeepsTheFirst) {
+  std::string rows;
+  for (int i = 0; i < 60; ++i) rows += "u" + std::to_string(i % 20) + "," + std::to_string(i) + "\n";
+  ASSERT_TRUE(WriteFileDurably(Path("visits.csv"), "user,n\n" + rows).ok());
+  ASSERT_EQ(Mrctl({"fs", "put", Path("visits.csv"), "/visits.csv"}).exit, 0) << cluster_->Logs();
+  const std::string header = "user,sum(n)\n";
+  const std::vector<std::string> job = {"submit",    "aggregate", "--by",    "user",        "--agg",   "sum(n)",
+                                        "--reduces", "3",         "--input", "/visits.csv", "--output"};
+  const auto submit = [&](const std::string& output, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> args = job;
+    args.push_back(output);
+    args.insert(args.end(), more.begin(), more.end());
+    const RunResult run = Mrctl(args);
+    EXPECT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+    return run.out;
+  };
+  EXPECT_THAT(submit("/sums"), HasSubstr("20 records")) << "a header is none";
+  std::string expected = header;
+  for (int part = 0; part < 3; ++part) {
+    const std::string text = Mrctl({"fs", "cat", "/sums/part-r-0000" + std::to_string(part)}).out;
+    EXPECT_EQ(text.substr(0, header.size()), header);
+    expected += text.substr(header.size());
+  }
+  EXPECT_EQ(std::count(expected.begin(), expected.end(), '\n'), 21);
+  EXPECT_THAT(Mrctl({"fs", "cat", "/sums/_SUCCESS"}).out, HasSubstr("\"header\": \"csv\""));
+  EXPECT_EQ(Mrctl({"fs", "getmerge", "/sums", "-"}).out, expected);
+  EXPECT_EQ(Mrctl({"fs", "cat", "/sums"}).out, expected);
+  ASSERT_EQ(Mrctl({"fs", "getmerge", "/sums", Path("merged")}).exit, 0);
+  EXPECT_EQ(*ReadFile(Path("merged")), expected);
+  EXPECT_EQ(submit("-"), expected);
+  EXPECT_THAT(Mrctl({"-o", "json", "fs", "cat", "/sums"}).out, Not(ContainsRegex("sum\\(n\\).*sum\\(n\\)")));
+  for (const std::string suffix : {"gz", "zst"}) {
+    submit("/packed", {"--overwrite", "--output-format", "text." + suffix});
+    ASSERT_EQ(Mrctl({"fs", "getmerge", "--overwrite", "/packed", Path("merged." + suffix)}).exit, 0);
+    const std::string unpack = suffix == "gz" ? "gzip -dc '" : "zstd -dc '";
+    EXPECT_EQ(Shell(unpack + Path("merged." + suffix) + "'"), expected) << suffix;
+  }
+  submit("/bare", {"--no-output-header"});
+  EXPECT_EQ(Mrctl({"fs", "cat", "/bare"}).out, expected.substr(header.size()));
+  EXPECT_EQ(Mrctl({"fs", "cat", "/"}).exit, 0) << "the files of a directory, without those below it";
+  ASSERT_EQ(Mrctl({"fs", "mkdir", "/empty"}).exit, 0);
+  EXPECT_THAT(Mrctl({"fs", "cat", "/empty"}).err, HasSubstr("/empty is a directory without files"));
+
+  // Another job reads each header as one.
+  const RunResult top = Mrctl({"submit", "topk", "--by", "sum(n)", "-n", "1", "--input", "/sums", "--output", "-"});
+  EXPECT_EQ(top.out, header + "u19,117\n") << top.err;
+  const RunResult numbers =
+      Mrctl({"submit", "topk", "--no-header", "--by", "2", "--input", "/sums", "--output", "/never"});
+  EXPECT_EQ(numbers.exit, 2);
+  EXPECT_THAT(numbers.err, HasSubstr("each part of dfs:///sums begins with a header"));
+  const RunResult lines = Mrctl({"submit", "wordcount", "--input", "/sums", "--output", "-"});
+  EXPECT_EQ(lines.exit, 0);
+  EXPECT_THAT(lines.err, HasSubstr("which this job reads as a line like the others"));
+  EXPECT_THAT(lines.out, HasSubstr("user,sum(n)\t3\n"));
+}
+
 TEST_F(CliTest, SchedulersNamesTheListsWithoutAMaster) {
   const RunResult table = RunMrctl({"--master", "127.0.0.1:1", "schedulers"});
   ASSERT_EQ(table.exit, 0) << table.err;

@@ -1,13 +1,19 @@
 #!/bin/sh
 # ./dev demo: one master and three workers on loopback, a real text in the block store with three
-# replicas, word count and its commonest words as one DAG; then what each stage took and where to
-# look next. Nothing is left behind, however it ends.
-#   BIN=DIR   where the binaries are (build/bin)
+# replicas, word count and its commonest words as one DAG, and what each stage took. Then a slow worker
+# joins, and a second job shows which attempts overtake those on it, why, and what it cost. Fails if none
+# does. Nothing is left behind but the report, however it ends.
+#   BIN=DIR             where the binaries are (build/bin)
+#   REPORT=FILE         the report of the second job (BIN/../demo.html)
+#   SLOW=SECONDS        the pause of a slow map at each of its five steps (3); others pause 0.2 s
+#   MASTER_FLAGS=FLAGS  more flags of mrmaster, such as --scheduler fair
 set -eu
 cd "$(dirname "$0")/../.."
 BIN=${BIN:-build/bin}
 case $BIN in /*) ;; *) BIN=$PWD/$BIN ;; esac
 WORKERS=3
+REPORT=${REPORT:-$(dirname "$BIN")/demo.html}
+SLOW=${SLOW:-3}
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/paceline-demo.XXXXXX")
 pids=""
@@ -53,7 +59,8 @@ start() {
 }
 
 say "starting one master and $WORKERS workers on loopback"
-start master mrmaster
+# shellcheck disable=SC2086
+start master mrmaster ${MASTER_FLAGS:-}
 MR_MASTER=127.0.0.1:$rpc
 master_http=$http
 export MR_MASTER
@@ -81,9 +88,34 @@ say "the twenty commonest words"
 say "what each stage took"
 "$BIN/mrctl" job stages "$job"
 
+say "a slow worker joins, and a job of eight maps: a map pauses five times, $SLOW s each time there and 0.2 s elsewhere"
+# Operators inherit the environment of their worker.
+NAP=$SLOW
+export NAP
+start slow mrworker --master "$MR_MASTER" --slots 2
+unset NAP
+"$BIN/mrctl" submit stream --map 'for step in 1 2 3 4 5; do head -c 110000; sleep ${NAP:-0.2}; done; cat' \
+  --reduce 'wc -l' --reduces 1 --input /kjv.txt --output /lines --conf max_split_bytes=538k | tee "$dir/submitted"
+slow_job=$(cut -d' ' -f1 "$dir/submitted")
+"$BIN/mrctl" job attempts "$slow_job" | tee "$dir/attempts"
+
+say "what overtook the slow attempts, and why"
+won=$(awk '$2 == "committed" && $3 != "first" && $3 != "retry" { print $1; exit }' "$dir/attempts")
+[ -n "$won" ] || die "no other attempt won in $slow_job: each task was committed by its first attempt, as listed above"
+"$BIN/mrctl" why "$won"
+
+say "where the time of the job went, what was done about it, what would help"
+"$BIN/mrctl" why "$slow_job"
+
+say "the same as a page: open it in a browser"
+"$BIN/mrctl" report "$slow_job" >"$dir/report.html"
+mv "$dir/report.html" "$REPORT"
+echo "$REPORT"
+
 say "where to look next"
 cat <<TXT
   mrctl submit --local wordcount --input README.md    the same engine, no set-up
+  mrctl submit --report FILE ...                      the page of any job, also with --local
   mrctl explain topwords --input /kjv.txt             the plan of a job before it runs
   mrctl job show|tasks|attempts|counters $job   what happened, on a cluster that stays
   mrctl why $job                                the scheduler's reasons, with their numbers

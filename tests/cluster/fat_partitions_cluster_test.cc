@@ -30,6 +30,7 @@ class FatPartitionsClusterTest : public testing::Test {
   std::vector<std::string> Join(const std::string& type, const std::string& reduces) const {
     return {"submit",
             "join",
+            "--no-output-header",
             "--type",
             type,
             "--left",

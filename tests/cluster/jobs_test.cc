@@ -90,7 +90,7 @@ TEST_F(JobsTest, AggregateEqualsAwk) {
   const std::string expected = In(by_city);
   for (const std::string in : {"plain.csv", "plain.csv.gz", "plain.csv.zst"}) {
     EXPECT_EQ(SortedLines(
-                  Run({"aggregate", "--by", "city", "--agg",
+                  Run({"aggregate", "--no-output-header", "--by", "city", "--agg",
                        "count,count(amount),sum(amount),min(amount),max(amount),distinct(note)", "--input", Uri(in)})),
               expected)
         << in;
@@ -103,7 +103,8 @@ TEST_F(JobsTest, TablesWithNewlinesInFieldsAreReadWholeInEachSplit) {
       In("tail -n +2 plain.csv | awk -F, -v CONVFMT=%.10g '{n[$2]++; s[$2] += $3} END {for (c in n) print c \",\" n[c] "
          "\",\" s[c]}' | sort");
   for (const std::string in : {"table.csv", "table.csv.gz", "table.csv.zst"}) {
-    const std::string got = Run({"aggregate", "--by", "city", "--agg", "count,sum(amount)", "--input", Uri(in)});
+    const std::string got =
+        Run({"aggregate", "--no-output-header", "--by", "city", "--agg", "count,sum(amount)", "--input", Uri(in)});
     std::string plain;
     for (size_t i = 0; i < got.size(); ++i) {
       if (got[i] == '"') continue;
@@ -121,7 +122,7 @@ TEST_F(JobsTest, DistinctEqualsSortUniq) {
 
 TEST_F(JobsTest, TopKEqualsSortHead) {
   // Ties by the bytes of the row.
-  EXPECT_EQ(Run({"topk", "--by", "amount", "-n", "25", "--input", Uri("plain.csv")}),
+  EXPECT_EQ(Run({"topk", "--no-output-header", "--by", "amount", "-n", "25", "--input", Uri("plain.csv")}),
             In("tail -n +2 plain.csv | awk -F, '$3 != \"\"' | sort -t, -k3,3nr | sed -n 1,25p"));
 }
 
@@ -142,8 +143,8 @@ TEST_F(JobsTest, SessionizeEqualsAwk) {
       In("tail -n +2 events.csv | sort -t, -k1,1 -k2,2n | awk -F, -v OFS=, '$1 != u || $2 - last > 900 {if (NR > 1) "
          "print u, s, first, last, n; "
          "s = $1 == u ? s + 1 : 1; u = $1; first = $2; n = 0} {n++; last = $2} END {print u, s, first, last, n}'");
-  EXPECT_TRUE(SortedLines(Run({"sessionize", "--user", "user", "--time", "t", "--gap", "15m", "--input",
-                               Uri("events.csv")})) == SortedLines(expected));
+  EXPECT_TRUE(SortedLines(Run({"sessionize", "--no-output-header", "--user", "user", "--time", "t", "--gap", "15m",
+                               "--input", Uri("events.csv")})) == SortedLines(expected));
 }
 
 TEST_F(JobsTest, JoinsOfEachTypeEqualJoins) {
@@ -160,14 +161,14 @@ TEST_F(JobsTest, JoinsOfEachTypeEqualJoins) {
     ASSERT_FALSE(expected.empty());
     // 0: both sides are shuffled; otherwise one is sent to all tasks, where the type allows it.
     for (const std::string most : {"0", "1000000"}) {
-      EXPECT_TRUE(SortedLines(Run({"join", "--type", type, "--left", Uri("l.csv.gz"), "--right", Uri("r.csv.zst"),
-                                   "--on", "id", "--broadcast-bytes", most})) == expected)
+      EXPECT_TRUE(SortedLines(Run({"join", "--no-output-header", "--type", type, "--left", Uri("l.csv.gz"), "--right",
+                                   Uri("r.csv.zst"), "--on", "id", "--broadcast-bytes", most})) == expected)
           << type << ", --broadcast-bytes " << most;
     }
   }
   for (const std::string most : {"0", "1000000"}) {
-    EXPECT_TRUE(SortedLines(Run({"join", "--type", "semi", "--left", Uri("l.csv"), "--right", Uri("r.csv"), "--on",
-                                 "id", "--broadcast-bytes", most})) ==
+    EXPECT_TRUE(SortedLines(Run({"join", "--no-output-header", "--type", "semi", "--left", Uri("l.csv"), "--right",
+                                 Uri("r.csv"), "--on", "id", "--broadcast-bytes", most})) ==
                 SortedLines(In("cut -d, -f1 r.sorted | uniq | join -t, l.sorted -")));
   }
 }
@@ -200,8 +201,8 @@ TEST_F(JobsTest, ASmallSideOfAJoinIsSentToAllTasksOfTheOther) {
     EXPECT_NE(sent.find("join.probe"), sent.npos) << sent;
     EXPECT_NE(dealt.find("of --broadcast-bytes: both sides are shuffled\n"), dealt.npos) << dealt;
     EXPECT_EQ(dealt.find("join.probe"), dealt.npos) << dealt;
-    EXPECT_TRUE(SortedLines(Run(
-                    {"join", "--type", "left", "--left", Uri("big.csv"), "--right", small, "--on", "id"})) == expected)
+    EXPECT_TRUE(SortedLines(Run({"join", "--no-output-header", "--type", "left", "--left", Uri("big.csv"), "--right",
+                                 small, "--on", "id"})) == expected)
         << small;
   }
   EXPECT_NE(explain(Uri("small.csv")).out.find("KiB <= 2 MiB: broadcast"), std::string::npos);
@@ -278,10 +279,10 @@ TEST_F(JobsTest, WhatIsLargerThanTheMemoryOfAnAttemptIsSpilled) {
     return Run(job);
   };
   EXPECT_TRUE(run({"sort", "--input", Uri("large")}) == In("sort large"));
-  EXPECT_TRUE(SortedLines(run({"aggregate", "--by", "id", "--agg", "max(n)", "--input", Uri("large.csv")})) ==
-              In("sort large"));
-  EXPECT_TRUE(SortedLines(run({"join", "--type", "semi", "--left", Uri("large.csv"), "--right", Uri("large.csv"),
-                               "--on", "id"})) == In("sort large"));
+  EXPECT_TRUE(SortedLines(run({"aggregate", "--no-output-header", "--by", "id", "--agg", "max(n)", "--input",
+                               Uri("large.csv")})) == In("sort large"));
+  EXPECT_TRUE(SortedLines(run({"join", "--no-output-header", "--type", "semi", "--left", Uri("large.csv"), "--right",
+                               Uri("large.csv"), "--on", "id"})) == In("sort large"));
 }
 
 TEST_F(JobsTest, ManySmallFilesAreReadInFewTasksAndEachUnderItsName) {

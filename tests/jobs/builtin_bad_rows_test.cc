@@ -25,7 +25,7 @@ void Expect(const std::string& job, const std::vector<std::string>& args, uint64
     const LocalResult result = LocalJob(Builtins(), shape).Input("t.csv", kTable).Run(job, args);
     ASSERT_TRUE(result.ok) << job << ": " << result.error;
     std::string lines;
-    for (const auto& line : SortedLinesOf(result.Output())) lines += line + "\n";
+    for (const auto& line : SortedLinesOf(result.Rows())) lines += line + "\n";
     EXPECT_EQ(lines, sorted_lines) << job;
     EXPECT_EQ(result.counters.at({"mr", "bad_records"}), static_cast<int64_t>(bad)) << job;
     --shape.max_bad_records;
@@ -54,7 +54,7 @@ TEST(BadRowsTest, AreLeftOutOfJoins) {
       if (*small != '\0') job.InputBytes(small, 20);  // and so it is sent to all tasks
       const LocalResult result = job.Run("join", {"--left", "left", "--right", "right", "--on", "k"});
       ASSERT_TRUE(result.ok) << result.error;
-      EXPECT_EQ(SortedLinesOf(result.Output()), (std::vector<std::string>{"1,x,p", "3,z,s"}));
+      EXPECT_EQ(SortedLinesOf(result.Rows()), (std::vector<std::string>{"1,x,p", "3,z,s"}));
       EXPECT_EQ(result.counters.at({"mr", "bad_records"}), 2);
       EXPECT_EQ(result.tasks.contains("left") && result.tasks.contains("right"), *small == '\0');
     }
@@ -112,7 +112,7 @@ TEST(BadRowsTest, QuotesWithinUnquotedFieldsAreData) {
   for (const LocalOptions& shape : Shapes()) {
     const LocalResult result = LocalJob(Builtins(), shape).Input("t.csv", text).Run("aggregate", {"--agg", "count"});
     ASSERT_TRUE(result.ok) << result.error;
-    EXPECT_EQ(result.Output(), "5\n");
+    EXPECT_EQ(result.Rows(), "5\n");
   }
 }
 
@@ -124,7 +124,7 @@ TEST(BadRowsTest, WithoutQuotesEachLineIsARow) {
             .Input("t.csv", text)
             .Run("aggregate", {"--separator", ";", "--quote", "none", "--by", "a", "--agg", "sum(b)"});
     ASSERT_TRUE(result.ok) << result.error;
-    EXPECT_EQ(SortedLinesOf(result.Output()), (std::vector<std::string>{"\"x;6", "y\";2"}));
+    EXPECT_EQ(SortedLinesOf(result.Rows()), (std::vector<std::string>{"\"x;6", "y\";2"}));
   }
 }
 
@@ -133,7 +133,7 @@ TEST(BadRowsTest, AnotherQuoteIsReadAndWritten) {
                                  .Input("t.csv", "k,v\n'a,''b',1\n\"c,2\n'a,''b',3\n")
                                  .Run("aggregate", {"--quote", "'", "--by", "k", "--agg", "sum(v)"});
   ASSERT_TRUE(result.ok) << result.error;
-  EXPECT_EQ(SortedLinesOf(result.Output()), (std::vector<std::string>{"\"c,2", "'a,''b',4"}));
+  EXPECT_EQ(SortedLinesOf(result.Rows()), (std::vector<std::string>{"\"c,2", "'a,''b',4"}));
   EXPECT_NE(PlanRefusal("aggregate", {"--quote", ","}).find("--quote"), std::string::npos);
   EXPECT_NE(PlanRefusal("aggregate", {"--quote", "ab"}).find("--quote"), std::string::npos);
 }

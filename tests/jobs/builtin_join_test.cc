@@ -42,7 +42,7 @@ TEST(JoinTest, EqualsTwoLoops) {
   for (const LocalOptions& shape : Shapes()) {
     const LocalResult result = Join(left_text, right_text, {"--on", "id"}, shape);
     ASSERT_TRUE(result.ok) << result.error;
-    EXPECT_EQ(SortedLinesOf(result.Output()), expected);
+    EXPECT_EQ(SortedLinesOf(result.Rows()), expected);
   }
 }
 
@@ -75,11 +75,11 @@ TEST(JoinTest, EachTypeIsAsInSql) {
     for (const LocalOptions& shape : Shapes()) {
       const LocalResult result = Join(left, right, {"--on", "id", "--type", type}, shape);
       ASSERT_TRUE(result.ok) << result.error;
-      EXPECT_EQ(SortedLinesOf(result.Output()), rows) << type;
+      EXPECT_EQ(SortedLinesOf(result.Rows()), rows) << type;
     }
     const LocalResult in_files = Join(left, right, {"--on", "id", "--type", type, "--left-bytes", "1"});
     ASSERT_TRUE(in_files.ok) << in_files.error;
-    EXPECT_EQ(SortedLinesOf(in_files.Output()), rows) << type << " by way of files";
+    EXPECT_EQ(SortedLinesOf(in_files.Rows()), rows) << type << " by way of files";
   }
   EXPECT_THAT(PlanRefusal("join", {"--left", "a", "--right", "b", "--on", "x", "--type", "outer"}),
               HasSubstr("use inner"));
@@ -141,7 +141,7 @@ TEST(JoinTest, QuotesBlankLinesAndCarriageReturnsAreHandled) {
       "key,\"a,b\"\r\n\"1,5\",\"say \"\"hi\"\"\"\r\n\r\n2,\r\n",
       "x,id,y\n,\"1,5\",z\n\n", {"--left-on", "key", "--right-on", "id"});
   ASSERT_TRUE(result.ok) << result.error;
-  EXPECT_EQ(result.Output(), "\"1,5\",\"say \"\"hi\"\"\",,z\n");
+  EXPECT_EQ(result.Rows(), "\"1,5\",\"say \"\"hi\"\"\",,z\n");
 }
 
 TEST(JoinTest, AColumnThatIsMissingIsNamedWithItsNeighbours) {

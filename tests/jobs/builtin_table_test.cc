@@ -27,7 +27,7 @@ std::vector<std::string> Rows(const std::string& job, const std::string& csv, co
   for (const LocalOptions& shape : Shapes()) {
     const LocalResult result = RunTable(job, csv, args, shape);
     EXPECT_TRUE(result.ok) << result.error;
-    const auto got = SortedLinesOf(result.Output());
+    const auto got = SortedLinesOf(result.Rows());
     EXPECT_TRUE(rows.empty() || got == rows) << result.Output();
     rows = got;
   }
@@ -126,7 +126,7 @@ TEST(AggregateTest, GroupsBeyondTheTableStartAnewWhenItWasGivenOut) {
   const LocalOptions shape{.split_bytes = 64u << 20, .reduces = 1, .batch_records = 100'000, .block_bytes = 1 << 20};
   const LocalResult result = RunTable("aggregate", csv, {"--by", "k", "--agg", "count,sum(v)"}, shape);
   ASSERT_TRUE(result.ok) << result.error;
-  const std::vector<std::string> rows = SortedLinesOf(result.Output());
+  const std::vector<std::string> rows = SortedLinesOf(result.Rows());
   ASSERT_EQ(rows.size(), static_cast<size_t>(kGroups));
   for (int i = 0; i < kGroups; ++i) {
     ASSERT_EQ(rows[static_cast<size_t>(i)], std::to_string(1'000'000 + i) + ",1," + std::to_string(i % 10));
@@ -215,9 +215,9 @@ TEST(TopKTest, KeepsTheLargestInOrder) {
   for (const LocalOptions& shape : Shapes()) {
     const LocalResult result = RunTable("topk", csv, {"--by", "score", "-n", "3"}, shape);
     ASSERT_TRUE(result.ok) << result.error;
-    EXPECT_THAT(LinesOf(result.Output()), ElementsAre("131,100.5", "30,100.5", "161,99.5"));
+    EXPECT_THAT(LinesOf(result.Rows()), ElementsAre("131,100.5", "30,100.5", "161,99.5"));
   }
-  EXPECT_THAT(LinesOf(RunTable("topk", "a\n3\n-1\n2\n\n", {"--by", "a", "--smallest", "-n", "2"}).Output()),
+  EXPECT_THAT(LinesOf(RunTable("topk", "a\n3\n-1\n2\n\n", {"--by", "a", "--smallest", "-n", "2"}).Rows()),
               ElementsAre("-1", "2"));
 }
 
@@ -231,7 +231,7 @@ TEST(TopKTest, OfEqualRowsTheFirstByTheirBytesStayInWhateverOrderTheyCome) {
       if (smallest) args.push_back("--smallest");
       const LocalResult result = RunTable("topk", csv, args, Shapes()[0]);
       ASSERT_TRUE(result.ok) << result.error;
-      EXPECT_THAT(LinesOf(result.Output()), ElementsAre("5,r100", "5,r101", "5,r102"));
+      EXPECT_THAT(LinesOf(result.Rows()), ElementsAre("5,r100", "5,r101", "5,r102"));
     }
   }
 }
@@ -297,7 +297,7 @@ TEST(DistinctTest, LinesBeyondTheTableAreCountedAnewWhenItWasGivenOut) {
   const LocalOptions shape{.split_bytes = 64u << 20, .reduces = 1, .batch_records = 100'000, .block_bytes = 1 << 20};
   const LocalResult result = RunTable("distinct", text, {"--count"}, shape);
   ASSERT_TRUE(result.ok) << result.error;
-  const std::vector<std::string> rows = LinesOf(result.Output());
+  const std::vector<std::string> rows = LinesOf(result.Rows());
   ASSERT_EQ(rows.size(), static_cast<size_t>(kLines));
   for (int i = 0; i < kLines; ++i) {
     ASSERT_EQ(rows[static_cast<size_t>(i)],
@@ -310,7 +310,7 @@ TEST(InvertedIndexTest, NamesTheFilesOfEachWord) {
     LocalJob job(Builtins(), shape);
     const LocalResult result = job.Input("one", "a b a\n").Input("two", "b c\nb\n").Run("invertedindex");
     ASSERT_TRUE(result.ok) << result.error;
-    EXPECT_THAT(SortedLinesOf(result.Output()), ElementsAre("a\tone\t2", "b\tone\t1\ttwo\t2", "c\ttwo\t1"));
+    EXPECT_THAT(SortedLinesOf(result.Rows()), ElementsAre("a\tone\t2", "b\tone\t1\ttwo\t2", "c\ttwo\t1"));
   }
 }
 
@@ -323,7 +323,7 @@ TEST(InvertedIndexTest, AWordOfManyFilesHasOneLine) {
   }
   const LocalResult result = job.Run("invertedindex");
   ASSERT_TRUE(result.ok) << result.error;
-  EXPECT_THAT(LinesOf(result.Output()), ElementsAre(everywhere));
+  EXPECT_THAT(LinesOf(result.Rows()), ElementsAre(everywhere));
 }
 
 }  // namespace

@@ -17,6 +17,11 @@ class GzipCompressor : public Compressor {
   }
   ~GzipCompressor() override { deflateEnd(&stream_); }
   Status Add(std::string_view raw, std::string* out) override { return Run(raw, Z_NO_FLUSH, out); }
+  Status EndFrame(std::string* out) override {
+    MR_RETURN_IF_ERROR(Run({}, Z_FINISH, out));
+    deflateReset(&stream_);
+    return {};
+  }
   Status Finish(std::string* out) override { return Run({}, Z_FINISH, out); }
 
  private:
@@ -56,6 +61,20 @@ class ZstdFrames : public Compressor {
     return {};
   }
 
+  Status EndFrame(std::string* out) override {
+    const size_t had = out->size();
+    out->resize(had + ZSTD_compressBound(frame_.size()));
+    const size_t n = ZSTD_compress2(context_, out->data() + had, out->size() - had, frame_.data(), frame_.size());
+    if (ZSTD_isError(n)) {
+      return Unavailable(std::string("cannot compress the output: ") + ZSTD_getErrorName(n));
+    }
+    out->resize(had + n);
+    Append32(static_cast<uint32_t>(n), &table_);
+    Append32(static_cast<uint32_t>(frame_.size()), &table_);
+    frame_.clear();
+    return {};
+  }
+
   Status Finish(std::string* out) override {
     if (!frame_.empty() || table_.empty()) MR_RETURN_IF_ERROR(EndFrame(out));
     const auto frames = static_cast<uint32_t>(table_.size() / kEntry);
@@ -72,20 +91,6 @@ class ZstdFrames : public Compressor {
   static constexpr size_t kEntry = 8;
 
   static void Append32(uint32_t v, std::string* out) { out->append(reinterpret_cast<const char*>(&v), sizeof v); }
-
-  Status EndFrame(std::string* out) {
-    const size_t had = out->size();
-    out->resize(had + ZSTD_compressBound(frame_.size()));
-    const size_t n = ZSTD_compress2(context_, out->data() + had, out->size() - had, frame_.data(), frame_.size());
-    if (ZSTD_isError(n)) {
-      return Unavailable(std::string("cannot compress the output: ") + ZSTD_getErrorName(n));
-    }
-    out->resize(had + n);
-    Append32(static_cast<uint32_t>(n), &table_);
-    Append32(static_cast<uint32_t>(frame_.size()), &table_);
-    frame_.clear();
-    return {};
-  }
 
   ZSTD_CCtx* context_;
   std::string frame_, table_;

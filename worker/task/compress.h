@@ -17,6 +17,8 @@ class Compressor {
   virtual ~Compressor() = default;
   // Appends what is ready to *out.
   virtual Status Add(std::string_view raw, std::string* out) = 0;
+  // Ends the current frame (gzip: member), so that the bytes until here can be cut off. Requires: some bytes in it.
+  virtual Status EndFrame(std::string* out) = 0;
   // Appends the rest. An output without bytes becomes a valid empty file. Called once, last.
   virtual Status Finish(std::string* out) = 0;
 };
@@ -25,8 +27,8 @@ class Compressor {
 // little compression is lost at the borders).
 inline constexpr uint64_t kZstdFrameBytes = 4u << 20;
 
-// Makes a compressor; null for kNone. gzip: one member. zstd: frames of kZstdFrameBytes with checksums, followed by a
-// seek table, so that several splits can read the file (decompress.h).
+// Makes a compressor; null for kNone. gzip: one member, and one more for each EndFrame. zstd: frames of at most
+// kZstdFrameBytes with checksums, followed by a seek table, so that several splits can read the file (decompress.h).
 std::unique_ptr<Compressor> MakeCompressor(Compression compression);
 
 }  // namespace mr::task

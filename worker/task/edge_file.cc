@@ -1,5 +1,7 @@
 #include "worker/task/edge_file.h"
 
+#include <utility>
+
 #include "common/abi/batch.h"
 #include "worker/task/output.h"
 
@@ -15,6 +17,7 @@ Result<bool> EdgeFile::Next(uint64_t, std::string* out) {
     if (const char* wrong = BatchView::Parse(batch.data(), batch.size(), &view)) return Corrupted(name_ + ": " + wrong);
     out->reserve(had + view.key_bytes() + view.value_bytes() + 2 * size_t{view.size()});
     for (uint32_t i = 0; i < view.size(); ++i) {
+      if (std::exchange(header_, false)) continue;
       const std::string_view key = view.key(i), value = view.value(i);
       if (!AppendAsFile(written_, key, value, out)) return WrongLength(written_, key.size() + value.size(), name_);
     }

@@ -15,9 +15,13 @@ using NextBatchFn = std::function<Result<bool>(std::string_view* batch)>;
 
 class EdgeFile : public ByteStream {
  public:
-  // written: text, raw or fixed:N. name: of the file, for messages.
+  // written: text, csv, raw or fixed:N. Of csv the first record, the header, is left out. name: of the file, for
+  // messages.
   EdgeFile(FileFormat written, std::string name, NextBatchFn next)
-      : written_(written), name_(std::move(name)), next_(std::move(next)) {}
+      : written_(written),
+        name_(std::move(name)),
+        next_(std::move(next)),
+        header_(written.kind == FileFormat::Kind::kCsv) {}
 
   uint64_t begin() const override { return 0; }
   uint64_t limit() const override { return kUnknown; }
@@ -30,6 +34,7 @@ class EdgeFile : public ByteStream {
   const FileFormat written_;
   const std::string name_;
   const NextBatchFn next_;
+  bool header_;         // it has yet to be left out
   uint64_t bytes_ = 0;  // so far
 };
 

@@ -63,7 +63,9 @@ class StreamedPort : public Port {
   ChunkWriter writer_;
 };
 
-// A port that writes a file: formatted bytes, in the order of emission.
+// A port that writes a file: formatted bytes, in the order of emission. The first record of a csv file is its header.
+// It is not counted, and a compressed file has it in a frame of its own, so that a reader of several parts can leave it
+// out.
 class FilesPort : public Port {
  public:
   FilesPort(uint32_t port, uint32_t first, FileFormat format, Operator* oper, ChunkSink sink)
@@ -72,7 +74,8 @@ class FilesPort : public Port {
         format_(format),
         oper_(oper),
         sink_(std::move(sink)),
-        compressor_(MakeCompressor(format.compression)) {}
+        compressor_(MakeCompressor(format.compression)),
+        header_(format.kind == FileFormat::Kind::kCsv) {}
 
   Status Emit(std::string_view batch) override {
     BatchView view;
@@ -83,12 +86,21 @@ class FilesPort : public Port {
       if (!AppendAsFile(format_, key, value, &buffer_)) {
         return WrongLength(format_, key.size() + value.size(), "operator " + oper_->name());
       }
+      if (header_) {
+        header_ = false;
+        MR_RETURN_IF_ERROR(EndHeader());
+        continue;
+      }
       ++records_;
       if (buffer_.size() >= kBatchTargetBytes) MR_RETURN_IF_ERROR(Flush());
     }
     return {};
   }
   Status Finish() override {
+    if (header_) {
+      return InvalidArgument("operator " + oper_->name() +
+                             " emitted no header, with which each part of an output of format csv begins");
+    }
     if (compressor_ == nullptr) return Flush();
     MR_RETURN_IF_ERROR(compressor_->Add(buffer_, &compressed_));
     MR_RETURN_IF_ERROR(compressor_->Finish(&compressed_));
@@ -96,6 +108,12 @@ class FilesPort : public Port {
   }
 
  private:
+  Status EndHeader() {
+    if (compressor_ == nullptr) return {};
+    MR_RETURN_IF_ERROR(compressor_->Add(buffer_, &compressed_));
+    buffer_.clear();
+    return compressor_->EndFrame(&compressed_);
+  }
   Status Frame(std::string_view batch, uint32_t records) {
     const RecordFrame frame{kRecordFrameMagic, static_cast<uint32_t>(batch.size()), Crc32c(batch), records};
     buffer_.append(reinterpret_cast<const char*>(&frame), sizeof frame);
@@ -124,6 +142,7 @@ class FilesPort : public Port {
   Operator* oper_;
   ChunkSink sink_;
   std::unique_ptr<Compressor> compressor_;  // or null
+  bool header_;                             // it has yet to come
   std::string buffer_, compressed_;
   uint32_t records_ = 0;
 };

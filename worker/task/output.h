@@ -33,11 +33,11 @@ class Port {
 Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint32_t first_partition,
                                        uint64_t sort_budget, Operator* oper, ChunkSink sink);
 
-// Appends a record in this format of files: text, raw or fixed:N. Returns false if the format cannot hold it.
+// Appends a record in this format of files: text, csv, raw or fixed:N. Returns false if the format cannot hold it.
 inline bool AppendAsFile(const FileFormat& format, std::string_view key, std::string_view value, std::string* out) {
   if (format.kind == FileFormat::Kind::kFixed && key.size() + value.size() != format.record_bytes) return false;
   out->append(key);
-  const bool text = format.kind == FileFormat::Kind::kText;
+  const bool text = format.kind == FileFormat::Kind::kText || format.kind == FileFormat::Kind::kCsv;
   if (text && !key.empty()) out->push_back('\t');
   out->append(value);
   if (text) out->push_back('\n');

@@ -110,7 +110,8 @@ struct EdgeInput {
   # operator. Such inputs are the stage's last.
   format @5 :Text;
   # Where not empty: the output of each upstream task is read like a file of this format (FileInput.format), with the
-  # bytes that the port would write in format `written`. Never grouped, never by allToAll.
+  # bytes that the port would write in format `written`. Of csv the header is left out. Never grouped, never by
+  # allToAll.
   written @6 :Text;
   file @7 :Text;
   # The name of these files for the operator; the upstream task's number is appended.
@@ -137,8 +138,8 @@ struct ShufflePort {
 
 struct FilePort {
   format @0 :Text;
-  # text: key TAB value NEWLINE, or value NEWLINE where the key is empty; fixed:N or raw: key bytes
-  # then value bytes, nothing between; record: batches.
+  # text: key TAB value NEWLINE, or value NEWLINE where the key is empty; csv: the same, and the first record of each
+  # task is the header; fixed:N or raw: key bytes then value bytes, nothing between; record: batches.
   name @1 :Text;
   # Name of its part files, as in errors-r-00000; empty: part.
 }

@@ -129,8 +129,10 @@ class JobPlan {
                                             (options.custom_partition ? "custom" : "hash") + "\"}}"});
       return *this;
     }
-    // Makes port 0 a part of the job's output, in format text | fixed:N | raw | record. A stage with files has no
-    // shuffle ports.
+    // Makes port 0 a part of the job's output, in format text | csv | fixed:N | raw | record. A stage with files has no
+    // shuffle ports. csv, with a separator and a quote as in CsvFormatName: lines of text after a header. Each task
+    // then emits the header as its first record, also if it emits no other; it is not counted as a record. `mrctl fs
+    // getmerge` keeps the first header, and steps of a job file that read no header do not get it.
     Stage& WriteFiles(const std::string& format = "text") {
       files_ = true;
       ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) + "}}"});

@@ -37,12 +37,48 @@ class InputsTest : public testing::Test {
     table.format = "csv";
     Plan plan;
     plan.tables = {table};
-    return CheckInputs(plan, options_, nullptr);
+    return CheckInputs(plan, options_, nullptr, &notes_);
+  }
+  // Checks a plan of a job on lines.
+  Status CheckLines(const std::string& uri, const std::string& format = "text") {
+    PlanInput input;
+    input.files = true;
+    input.uris = {uri};
+    input.format = format;
+    Plan plan;
+    plan.stages.resize(2);
+    for (PlanStage& stage : plan.stages) stage.inputs = {input};
+    return CheckInputs(plan, options_, nullptr, &notes_);
   }
 
   std::string root_;
   SpecOptions options_;
+  std::vector<std::string> notes_;
 };
+
+TEST_F(InputsTest, AHeaderInEachPartIsNoRowAndALineWithANote) {
+  ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
+  Write("out/_SUCCESS", "{\"header\": \"csv\"}");
+  Write("out/part-r-00000", "a,wanted\n1,2\n");
+  Write("out/errors-r-00000", "a,wanted\n1,2\n");
+  for (const std::string uri : {"out", "out/part-*", "out/part-r-00000"}) {
+    EXPECT_TRUE(Check(uri).ok()) << uri;
+    const Status numbers = Check(uri, false);
+    EXPECT_EQ(numbers.code(), Code::kInvalidArgument);
+    EXPECT_THAT(numbers.message(), HasSubstr("begins with a header"));
+    EXPECT_THAT(numbers.message(), HasSubstr("omit --no-header")) << uri;
+    EXPECT_TRUE(notes_.empty());
+    EXPECT_TRUE(CheckLines(uri).ok());
+    ASSERT_EQ(notes_.size(), 1u) << "one for all stages";
+    EXPECT_THAT(notes_[0], HasSubstr("reads as a line like the others")) << uri;
+    notes_.clear();
+  }
+  EXPECT_TRUE(CheckLines("out", "csv").ok() && CheckLines("out/errors-*").ok());
+  EXPECT_TRUE(Check("out/errors-r-00000", false).ok());
+  Write("out/_SUCCESS", "{}");
+  EXPECT_TRUE(Check("out", false).ok() && CheckLines("out").ok());
+  EXPECT_TRUE(notes_.empty());
+}
 
 TEST_F(InputsTest, AColumnThatATableHasNotIsToldBeforeTheJobRuns) {
   Write("good", "a,wanted\n1,2\n");

@@ -173,6 +173,29 @@ TEST(JobSpecTest, OverridesFormatsAndChecksThem) {
   EXPECT_THAT(Built(kWordcount, options).status.message(), HasSubstr("did you mean 'jsonl'"));
 }
 
+TEST(JobSpecTest, ATableWithAHeaderIsCsvWhateverTextIsWanted) {
+  std::string plan = kWordcount;
+  const std::string files = R"("ports": [{"files": {"format": "text"}}])";
+  plan.replace(plan.find(files), files.size(), R"x("ports": [{"files": {"format": "csv(0x3b,none)"}}])x");
+  SpecOptions options = Options({"dfs:///a"});
+  for (const auto& [wanted, written] :
+       std::vector<std::pair<std::string, std::string>>{{"", "csv(0x3b,none)"},
+                                                        {"text", "csv(0x3b,none)"},
+                                                        {"csv", "csv(0x3b,none)"},
+                                                        {"text.zst", "csv(0x3b,none).zst"},
+                                                        {"csv.gz", "csv(0x3b,none).gz"}}) {
+    options.output_format = wanted;
+    Built b(plan, options);
+    ASSERT_TRUE(b.status.ok()) << b.status.ToString();
+    EXPECT_EQ(b.spec.stages[1].ports[0].format, written) << wanted;
+  }
+  options.output_format = "record";
+  EXPECT_THAT(Built(plan, options).status.message(), HasSubstr("give it --no-output-header"));
+  options.output_format = "csv.zst";
+  EXPECT_THAT(Built(kWordcount, options).status.message(),
+              HasSubstr("is for jobs that write tables with a header; give text.zst"));
+}
+
 TEST(PlanTest, HasNotesAndWhatItAskedFor) {
   const auto plan = ParsePlan(
       R"({"plan": {"version": 1, "notes": ["why"],

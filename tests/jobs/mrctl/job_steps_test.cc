@@ -189,6 +189,29 @@ TEST(ChainTest, FilesOfOneStepBecomeAnEdgeOfTheNext) {
   EXPECT_EQ(plan.stages[0].flags, 9u);
 }
 
+TEST(ChainTest, AHeaderReachesOnlyStepsThatReadOne) {
+  const auto table = [](const std::string& name, const std::string& config) {
+    PlannedStep step = JobStepOf(name, {"@sums"});
+    step.plan.stages[0].inputs[0].format = "csv";
+    step.plan.stages[0].config = config;
+    return step;
+  };
+  const auto written = [&](const PlannedStep& reader, const std::string& format = "csv") {
+    const Plan plan = Chained({JobStepOf("sums", {"/in"}, true, format), reader});
+    return plan.stages.size() > 1 ? plan.stages[1].inputs[0].written : "";
+  };
+  EXPECT_EQ(written(table("top", "csv=csv\nheader=1\n")), "text") << "with the header";
+  EXPECT_EQ(written(table("top", "csv=csv\n")), "text");
+  EXPECT_EQ(written(table("top", "csv=csv\nheader=0\n")), "csv") << "without it";
+  EXPECT_EQ(written(JobStepOf("sort", {"@sums"}), "csv(0x3b,none)"), "csv(0x3b,none)");
+  EXPECT_EQ(written(JobStepOf("sort", {"@sums"}), "csv.zst"), "csv");
+  EXPECT_EQ(written(OpStepOf("mine", {"@sums"}, {"one_to_one"})), "csv");
+  for (const auto& writer : {JobStepOf("sums", {"/in"}, true), OpStepOf("sums", {"/in"})}) {
+    EXPECT_THAT(Faults({writer, table("top", "csv=csv\nheader=1\n")}),
+                HasSubstr("reads the first line of each file of @sums as a header, but that step writes none"));
+  }
+}
+
 TEST(ChainTest, OneStepMayBeReadByTwoStagesAndTwoSteps) {
   auto join = JobStepOf("join", {"@a", "@b"});
   join.plan.stages[0].inputs[0].input = 0;

@@ -359,6 +359,29 @@ TEST_F(PublisherTest, EndsAlikeHoweverOftenItIsRepeated) {
   }
 }
 
+TEST_F(PublisherTest, SuccessSaysThatPartsBeginWithAHeader) {
+  auto request = Request(false);
+  request.header = "csv";
+  ASSERT_TRUE(PublishFiles(request).ok());
+  EXPECT_THAT(ReadFile(root_ + "/out/_SUCCESS").value(), testing::HasSubstr("\"header\": \"csv\",\n  \"parts\""));
+  ASSERT_TRUE(PublishFiles(request).ok()) << "it counts as published";
+  ExpectWhole();
+}
+
+TEST_F(PublisherTest, OnlyTablesHaveAHeader) {
+  JobSpec spec;
+  spec.stages.resize(2);
+  spec.stages[0].ports.resize(1);
+  spec.stages[1].ports.resize(2);
+  for (PortSpec& port : spec.stages[1].ports) port.files = true;
+  spec.stages[1].ports[0].format = spec.stages[1].ports[1].format = "text";
+  EXPECT_EQ(HeaderOf(spec), "");
+  spec.stages[1].ports[1].format = "csv";
+  EXPECT_EQ(HeaderOf(spec), "") << "a further output";
+  spec.stages[1].ports[0].format = "csv(0x3b,none).zst";
+  EXPECT_EQ(HeaderOf(spec), "csv(0x3b,none)");
+}
+
 TEST_F(PublisherTest, GoesOnWhereItWasInterrupted) {
   const auto request = Request(false);
   ASSERT_TRUE(MakeDirectories(Hidden(".new")).ok());

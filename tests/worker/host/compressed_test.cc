@@ -201,6 +201,20 @@ TEST(CompressedInputTest, FixedRecordsOfAFramedZstdFileAreReadOnce) {
   }
 }
 
+TEST(CompressorTest, AFrameMayEndEarly) {
+  const std::string text = SomeText(14, kZstdFrameBytes);
+  for (const auto& [how, name] : {std::pair{Compression::kGzip, "x.gz"}, std::pair{Compression::kZstd, "x.zst"}}) {
+    const auto compressor = MakeCompressor(how);
+    std::string file;
+    ASSERT_TRUE(compressor->Add("a,b\n", &file).ok() && compressor->EndFrame(&file).ok());
+    const uint64_t header = file.size();
+    ASSERT_TRUE(compressor->Add(text, &file).ok() && compressor->Finish(&file).ok());
+    EXPECT_TRUE(ReadInSplits(file, name, {0, file.size() / 2, file.size()}, true) == "a,b\n" + text) << name;
+    const std::string alone = file.substr(0, header);
+    EXPECT_EQ(ReadSplit(alone, "text", 0, header, false, 0, 0, nullptr, 0, 0, name).size(), 1u) << name;
+  }
+}
+
 TEST(CompressorTest, WhatComesOutDependsOnTheBytesAlone) {
   const std::string text = SomeText(13, kZstdFrameBytes + 99);
   for (const Compression how : {Compression::kGzip, Compression::kZstd}) {

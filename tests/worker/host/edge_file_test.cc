@@ -82,6 +82,18 @@ TEST(EdgeFileTest, ARowOfCsvMayHoldNewlinesAndAnOpenQuoteHasItsPlace) {
               HasSubstr("CSV_BAD_RECORD: @step/00003, byte 0"));
 }
 
+TEST(EdgeFileTest, AHeaderIsLeftOutWhereTheFilesAreCsv) {
+  const std::vector<std::string> batches = {MakeBatch({}), MakeBatch({{"", "a,b"}}), MakeBatch({{"", "1,2"}})};
+  for (const std::string format : {"text", "csv"}) {
+    const EdgeRead rows = ReadEdge(batches, "csv", format);
+    ASSERT_EQ(rows.records.size(), 1u) << format;
+    EXPECT_EQ(rows.records[0].value, "1,2");
+    EXPECT_EQ(rows.offsets, std::vector<uint64_t>{0});
+    EXPECT_EQ(ReadEdge(batches, "text", format).records.size(), 2u) << format;
+  }
+  EXPECT_TRUE(ReadEdge({MakeBatch({{"", "a,b"}})}, "csv", "text").records.empty());
+}
+
 TEST(EdgeFileTest, RecordsOfAFixedLengthMustHaveIt) {
   const EdgeRead good = ReadEdge({MakeBatch({{"ab", "cd"}, {"", "efgh"}})}, "fixed:4", "fixed:4");
   ASSERT_EQ(good.records.size(), 2u);

@@ -10,7 +10,9 @@
 
 #include <gmock/gmock.h>
 
+#include "common/base/file_format.h"
 #include "tests/worker/host/task_harness.h"
+#include "worker/task/compress.h"
 
 namespace mr::worker {
 namespace {
@@ -228,6 +230,38 @@ TEST_F(TaskTest, LargeRecordsTravelInChunksOfTheirOwn) {
     ASSERT_EQ(d->Wait().end, TaskEnd::kDone);
     EXPECT_EQ(d->Bytes(), "k" + std::string(bytes, 'b'));
   }
+}
+
+TEST_F(TaskTest, TheHeaderOfACsvFileIsNotCountedAndHasAFrameOfItsOwn) {
+  const std::string path = Write("rows", "a,b\n1,2\n3,4\n");
+  for (const std::string format : {"csv", "csv.gz", "csv.zst"}) {
+    TaskSpec s = Spec("echo");
+    AddSplit(&s, path);
+    s.ports = {Files(format)};
+    auto c = std::make_shared<Collector>();
+    host_->Run(std::move(s), c);
+    const TaskResult r = c->Wait();
+    ASSERT_EQ(r.end, TaskEnd::kDone) << r.message;
+    uint32_t records = 0;
+    for (const auto& chunk : c->chunks_) records += chunk.records;
+    EXPECT_EQ(records, 2u) << format;
+    std::string expected = format == "csv" ? "a,b\n1,2\n3,4\n" : "";
+    if (const auto frames = task::MakeCompressor(CompressionOfName(format))) {
+      ASSERT_TRUE(frames->Add("a,b\n", &expected).ok() && frames->EndFrame(&expected).ok());
+      ASSERT_TRUE(frames->Add("1,2\n3,4\n", &expected).ok() && frames->Finish(&expected).ok());
+    }
+    EXPECT_TRUE(c->Bytes() == expected) << format;
+  }
+}
+
+TEST_F(TaskTest, ACsvFileWithoutAHeaderFailsItsTask) {
+  TaskSpec s = Spec("nothing");
+  s.ports = {Files("csv")};
+  auto c = std::make_shared<Collector>();
+  host_->Run(std::move(s), c);
+  const TaskResult r = c->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_THAT(r.message, testing::HasSubstr("operator nothing emitted no header"));
 }
 
 TEST_F(TaskTest, PartitionsCountOverAllPorts) {

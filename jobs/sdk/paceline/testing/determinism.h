@@ -36,18 +36,18 @@ struct Determinism {
   std::string text;       // message: what, where, the first difference, how to repeat it
 };
 
-// Returns the lines of all parts, sorted by their bytes.
+// Returns the lines of all parts, sorted by their bytes, after their header if they have one.
 inline std::string SortedOutput(const LocalResult& result) {
   std::vector<std::string> lines;
   for (const std::string& part : result.parts) {
-    for (size_t at = 0; at < part.size();) {
+    for (size_t at = result.header.size(); at < part.size();) {
       const size_t end = std::min(part.find('\n', at), part.size());
       lines.push_back(part.substr(at, end - at));
       at = end + 1;
     }
   }
   std::sort(lines.begin(), lines.end());
-  std::string all;
+  std::string all = result.header;
   for (const std::string& line : lines) all += line + "\n";
   return all;
 }

@@ -21,6 +21,7 @@
 #include "paceline/testing/attempts.h"
 #include "paceline/testing/json.h"
 #include "paceline/testing/local_result.h"
+#include "paceline/testing/part_text.h"
 #include "paceline/testing/plan_sizes.h"
 #include "paceline/testing/record_range.h"
 #include "paceline/testing/shares.h"
@@ -508,7 +509,11 @@ class LocalJob {
       const Port& port = stage.ports[p];
       TestRecords& records = task->host().emitted(p);
       if (port.files) {
-        (port.name.empty() ? result_->parts : result_->named[port.name]).push_back(Format(port, records));
+        const std::string text = sdk::PartText(port.format, records);
+        if (port.name.empty() && ParseCsvFormat(port.format)) {
+          result_->header = sdk::HeaderText(stage.op->name, records, result_->header);
+        }
+        (port.name.empty() ? result_->parts : result_->named[port.name]).push_back(text);
         continue;
       }
       if (stage.op->flags & MR_UNORDERED) {
@@ -563,20 +568,6 @@ class LocalJob {
       *records = sdk::Combined(p, *records, any ? uint64_t{options_.batch_records} * 2 : records->size(),
                                any ? dice : nullptr, task);
     }
-  }
-
-  static std::string Format(const Port& port, const TestRecords& records) {
-    std::string text;
-    for (const auto& r : records) {
-      text += r.key;
-      if (port.format != "text") {
-        text += r.value;
-        continue;
-      }
-      if (!r.key.empty()) text += '\t';
-      text += r.value + "\n";
-    }
-    return text;
   }
 
   const mr_library* library_;

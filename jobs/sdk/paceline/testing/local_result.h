@@ -34,15 +34,19 @@ struct LocalResult {
   bool ok = false;
   std::string error;                                      // reason of the failure
   std::vector<std::string> parts;                         // the output files, in the order of tasks
+  std::string header;                                     // of each part, if they have one (format csv)
   std::map<std::string, std::vector<std::string>> named;  // the same for each Stage::Named
   TestCounters counters;
   std::vector<std::string> bad_records;       // place and reason
   std::map<std::string, uint32_t> tasks;      // by stage
   std::string failed_operator, failed_stage;  // operator and stage of the failed task
   std::vector<LocalStage> stages;
-  std::string Output() const {
+  // Returns all parts, with one header, as `mrctl fs getmerge` does.
+  std::string Output() const { return header + Rows(); }
+  // Returns all parts without their headers.
+  std::string Rows() const {
     std::string all;
-    for (const auto& part : parts) all += part;
+    for (const auto& part : parts) all += part.substr(header.size());
     return all;
   }
 };
