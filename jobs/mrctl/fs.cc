@@ -1,5 +1,3 @@
-#include "jobs/mrctl/fs.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -20,8 +18,8 @@
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/fs_glob.h"
 #include "jobs/mrctl/fs_text.h"
-#include "jobs/mrctl/part_headers.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/stored_parts.h"
 #include "jobs/mrctl/uri.h"
 #include "jobs/mrctl/verbs.h"
 
@@ -41,7 +39,6 @@ constexpr uint64_t kTextBytes = 4u << 20;  // read size of compressed files
 
 constexpr char kReplaceHint[] = "give --overwrite to replace it";
 
-bool Hidden(const std::string& name) { return name.empty() || name[0] == '_' || name[0] == '.'; }
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 std::string Join(const std::string& directory, const std::string& name) {
   return directory == "/" ? "/" + name : directory + "/" + name;
@@ -72,44 +69,6 @@ FileRow RowOf(const dfs::FileInfo& info) {
   row.missing_blocks = info.missing_blocks;
   row.least_replicas = info.least_replicas;
   return row;
-}
-
-// A file of a directory that is printed or merged with the others.
-struct StoredPart {
-  std::string path;
-  uint64_t begin = 0;  // after a header that is left out
-  uint64_t bytes = 0;
-};
-
-// Returns the text of _SUCCESS, or "" without one.
-std::string SuccessText(dfs::BlockingDfs& store, const std::string& directory) {
-  constexpr uint64_t kMostBytes = 1u << 20;  // the master writes 32 KiB at most
-  const auto info = store.Stat(Join(directory, "_SUCCESS"));
-  if (!info.ok() || info->is_directory || info->bytes == 0 || info->bytes > kMostBytes) return "";
-  auto text = store.GetBytes(info->path);
-  return text.ok() ? *std::move(text) : "";
-}
-
-// Returns the files of a directory in order, without subdirectories. The first one that begins with a header keeps it.
-Result<std::vector<StoredPart>> PartsIn(dfs::BlockingDfs& store, const std::string& directory) {
-  MR_ASSIGN_OR_RETURN(auto entries, store.List(directory));
-  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
-  PartHeaders headers(SuccessText(store, directory));
-  std::vector<StoredPart> parts;
-  for (const auto& entry : entries) {
-    if (entry.is_directory || Hidden(BaseName(entry.path))) continue;
-    const auto head = [&](uint64_t bytes) -> Result<std::string> {
-      if (entry.bytes == 0) return std::string();
-      return store.GetBytes(entry.path, 0, std::min(bytes, entry.bytes));
-    };
-    MR_ASSIGN_OR_RETURN(const uint64_t begin, headers.BytesToSkip(BaseName(entry.path), head));
-    parts.push_back({entry.path, begin, entry.bytes});
-  }
-  return parts;
-}
-
-Status CopyPart(dfs::BlockingDfs& store, const StoredPart& part, int fd) {
-  return part.begin > 0 && part.begin >= part.bytes ? Status::Ok() : store.GetToFd(part.path, fd, part.begin);
 }
 
 // One `mrctl fs` command on one connection.
@@ -594,13 +553,6 @@ Result<int> RunFs(const Command& command, const Settings& settings) {
   MR_ASSIGN_OR_RETURN(const auto store, dfs::BlockingDfs::Connect(client.loop(), settings.master));
   MR_RETURN_IF_ERROR(FsCommand(command, settings, client, *store).Run());
   return kExitOk;
-}
-
-Status PrintStoredParts(Client& client, const std::string& directory) {
-  MR_ASSIGN_OR_RETURN(const auto store, dfs::BlockingDfs::Connect(client.loop(), client.address()));
-  MR_ASSIGN_OR_RETURN(const auto parts, PartsIn(*store, directory));
-  for (const StoredPart& part : parts) MR_RETURN_IF_ERROR(CopyPart(*store, part, 1));
-  return store->Remove(directory, true);
 }
 
 }  // namespace mr::ctl

@@ -1,0 +1,31 @@
+// The parts of a job's output in the block store, printed or merged as one text with one header.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "dfs/client/dfs_client.h"
+#include "jobs/mrctl/client.h"
+
+namespace mr::ctl {
+
+// A file of a directory that is printed or merged with the others.
+struct StoredPart {
+  std::string path;
+  uint64_t begin = 0;  // after a header that is left out
+  uint64_t bytes = 0;
+};
+
+// Returns the files of a directory in order, without subdirectories and hidden files. The first one that begins with a
+// header keeps it.
+Result<std::vector<StoredPart>> PartsIn(dfs::BlockingDfs& store, const std::string& directory);
+
+// Writes a part from its beginning to a descriptor.
+Status CopyPart(dfs::BlockingDfs& store, const StoredPart& part, int fd);
+
+// Prints the parts of a job's output directory on standard output, then removes it.
+Status PrintStoredParts(Client& client, const std::string& directory);
+
+}  // namespace mr::ctl
