@@ -103,6 +103,11 @@ void Progress::Redraw(const JobStatus& status) {
   // One column stays free: a full line makes some terminals wrap.
   for (const StageStatus& stage : status.stages) text += "\r" + StageLine(stage, options_.width - 1) + "\x1b[K\n";
   drawn_ = static_cast<int>(status.stages.size());
+  if (const std::string line = DeadlineLine(status); !line.empty() || deadline_drawn_) {
+    text += "\r" + line.substr(0, static_cast<size_t>(std::max(options_.width - 1, 20))) + "\x1b[K\n";
+    deadline_drawn_ = true;
+    ++drawn_;
+  }
   if (const std::string why = WhyNoneRuns(status); !why.empty() || wait_drawn_) {
     text += "\r" + why.substr(0, static_cast<size_t>(std::max(options_.width - 1, 20))) + "\x1b[K\n";
     wait_drawn_ = true;
@@ -143,6 +148,11 @@ void Progress::Append(const JobStatus& status, Instant now) {
     std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), FailureLine(status.last_failure).c_str());
     last_failure_ = status.last_failure;
     told_failure_ = now;
+    printed = true;
+  }
+  if (const std::string line = DeadlineLine(status); !line.empty() && (late || last_deadline_.empty())) {
+    std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), line.c_str());
+    last_deadline_ = line;
     printed = true;
   }
   if (const std::string why = WhyNoneRuns(status); !why.empty() && (late || last_wait_.empty())) {

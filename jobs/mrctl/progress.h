@@ -1,6 +1,6 @@
 // Progress of a job on stderr. On a terminal: one line per stage, redrawn. Elsewhere: a line when a stage advances by a
-// tenth or changes, and at least one every 10 s. Below them is the most recent failure of an attempt: the first at
-// once, later ones after 10 s.
+// tenth or changes, and at least one every 10 s. Below them are the predicted end of a job with a deadline, and the
+// most recent failure of an attempt: the first at once, later ones after 10 s.
 #pragma once
 
 #include <cstdio>
@@ -41,11 +41,11 @@ class Progress {
   const ProgressOptions options_;
   std::FILE* const out_;
   int drawn_ = 0;  // lines on the terminal that the next drawing overwrites
-  bool failure_drawn_ = false, wait_drawn_ = false;
+  bool failure_drawn_ = false, wait_drawn_ = false, deadline_drawn_ = false;
   Instant last_{};
   bool shown_ = false;
   JobState last_state_ = JobState::kUnknown;
-  std::string last_failure_, last_wait_;
+  std::string last_failure_, last_wait_, last_deadline_;
   std::set<std::string> warned_;
   Instant told_failure_{};
   std::vector<uint32_t> last_tenths_;  // per stage: completed tenths + 1; 0 = not yet planned

@@ -423,6 +423,12 @@ struct DeadlineStatus {
   held @6 :UInt32;
   # Slots, now.
   bestEffort @7 :Bool;
+  endsUs @8 :UInt64;
+  # Predicted end since the submit (median), as the policy that steers the job saw it at its newest step; 0: not known.
+  spreadUs @9 :UInt64;
+  # Four of five runs end within endsUs plus or minus this; 0: not known.
+  asked @10 :UInt32;
+  # Slots that would be enough, as estimated then.
 }
 
 struct ExplainedPlan {
