@@ -35,12 +35,13 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
       submissions_(options_, driver_, clock_, loop, outlets, watchers_, checks_, pins_, forecasts_, libraries_),
       explainer_(driver_, clock_, loop, outlets, checks_, forecasts_),
       requests_(driver_, clock_, watchers_, forecasts_),
-      housekeeping_(options_, driver_.core(), clock_, loop, outlets, block_store_, submissions_, libraries_),
+      logs_(options_.directory, options_.logs, driver_.core(), outlets),
+      housekeeping_(options_, driver_.core(), clock_, loop, outlets, block_store_, submissions_, libraries_, logs_),
       leases_(driver_, clock_, outlets, dispatcher_, watchers_, job_ends_, forecasts_),
       room_(driver_, clock_, forecasts_),
       sessions_(driver_, clock_, outlets, dispatcher_, safe_mode_, leases_, room_, forecasts_),
       probes_(driver_, clock_, outlets),
-      reports_(driver_, clock_, dispatcher_, watchers_, job_ends_, probes_),
+      reports_(driver_, clock_, dispatcher_, watchers_, job_ends_, probes_, logs_),
       pages_(options_, driver_, clock_, block_store_, safe_mode_) {}
 
 Status Host::Recover() {
