@@ -21,20 +21,29 @@ bool IsPart(const std::string& name) { return name.ends_with(".part"); }
 }  // namespace
 
 std::vector<StoredFile> Surplus(std::vector<StoredFile> files, const RetentionLimits& limits, int64_t now_ms,
-                                const std::function<bool(const std::string&)>& in_use, Duration grace) {
+                                const std::function<bool(const std::string&)>& in_use, Duration grace,
+                                const std::function<bool(const std::string&)>& last) {
   std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) {
     return std::tie(a.modified_ms, a.name) < std::tie(b.modified_ms, b.name);
   });
   uint64_t bytes = 0;
   for (const StoredFile& f : files) bytes += f.bytes;
   std::vector<StoredFile> surplus;
-  for (const StoredFile& f : files) {
-    const Duration age = Millis(now_ms - f.modified_ms);
-    const bool old = age > (IsPart(f.name) ? std::min(kPartAge, limits.age) : limits.age);
-    if ((!old && bytes <= limits.bytes) || age < grace || in_use(f.name)) continue;
-    bytes -= f.bytes;
-    surplus.push_back(f);
-  }
+  const auto age_of = [now_ms](const StoredFile& f) { return Millis(now_ms - f.modified_ms); };
+  const auto old = [&](const StoredFile& f) {
+    return age_of(f) > (IsPart(f.name) ? std::min(kPartAge, limits.age) : limits.age);
+  };
+  const auto remove = [&](const std::function<bool(const StoredFile&)>& goes) {
+    std::erase_if(files, [&](const StoredFile& f) {
+      if (!goes(f) || age_of(f) < grace || in_use(f.name)) return false;
+      bytes -= f.bytes;
+      surplus.push_back(f);
+      return true;
+    });
+  };
+  remove(old);
+  remove([&](const StoredFile& f) { return bytes > limits.bytes && !(last && last(f.name)); });
+  remove([&](const StoredFile&) { return bytes > limits.bytes; });
   return surplus;
 }
 

@@ -27,10 +27,11 @@ inline constexpr Duration kRetentionGrace = Seconds(600);
 inline constexpr Duration kPartAge = Seconds(3600);
 
 // Returns the files to remove at now_ms, oldest first: those beyond the age, and then the oldest ones until the rest
-// fits. in_use: files that must stay; they count for the size. Pure. Cost: n log n.
+// fits. in_use: files that must stay; they count for the size. last: files that go for the size only after all others;
+// may be empty. Pure. Cost: n log n.
 std::vector<StoredFile> Surplus(std::vector<StoredFile> files, const RetentionLimits& limits, int64_t now_ms,
-                                const std::function<bool(const std::string&)>& in_use,
-                                Duration grace = kRetentionGrace);
+                                const std::function<bool(const std::string&)>& in_use, Duration grace = kRetentionGrace,
+                                const std::function<bool(const std::string&)>& last = nullptr);
 
 // Returns the regular files of a directory. Skips files that disappear meanwhile; an unreadable directory has none.
 // Blocks.

@@ -17,6 +17,10 @@ namespace mr {
 // Limits of the lists in one report; guesses, but for the hot keys: as many as mr::HotKeys counts.
 inline constexpr size_t kMaxBadRecords = 16, kMaxHotKeys = 64, kMaxGrown = 16;
 
+// Most bytes of the end of a log that the master keeps. A guess: some 500 lines, and a thousand failures in a second
+// cost less than a tenth of a network of 1 GB/s.
+inline constexpr size_t kKeptLogBytes = 64 << 10;
+
 namespace report {
 
 // A kind that only a later release knows.
@@ -42,6 +46,8 @@ struct Failed {
   std::string message;
   std::string record;  // the place in the input, for people
   std::string stderr_tail;
+  std::string log;         // the end of its log, at most kKeptLogBytes
+  uint64_t log_bytes = 0;  // of its whole log
   bool operator==(const Failed&) const = default;
 };
 struct Refused {

@@ -104,6 +104,9 @@ void Walk(W& w, Is<mr::DeadlineStatus> auto& s) {
   MR_WIRE(w, s.guaranteed, Guaranteed);
   MR_WIRE(w, s.held, Held);
   MR_WIRE(w, s.best_effort, BestEffort);
+  MR_WIRE(w, s.ends_us, EndsUs);
+  MR_WIRE(w, s.spread_us, SpreadUs);
+  MR_WIRE(w, s.asked, Asked);
 }
 
 template <class W>

@@ -222,6 +222,8 @@ void Walk(W& w, Is<report::Failed> auto& failed) {
   MR_WIRE(w, Cut(failed.message), Message);
   MR_WIRE(w, Cut(failed.record), Record);
   MR_WIRE(w, Cut(failed.stderr_tail), StderrTail);
+  MR_WIRE(w, AtMost(kKeptLogBytes, failed.log), Log);
+  MR_WIRE(w, failed.log_bytes, LogBytes);
 }
 
 template <class W>
@@ -350,8 +352,8 @@ size_t WireSize(const mr::Report& report) {
       bytes += 128 + file.name.size() + file.staged.size();
       for (const mr::StagedBlock& block : file.blocks) bytes += 64 + block.workers.size() * 4;
     }
-  } else if (std::holds_alternative<report::Failed>(report.what)) {
-    bytes += 3 * kCutBytes;
+  } else if (const auto* failed = std::get_if<report::Failed>(&report.what)) {
+    bytes += 3 * kCutBytes + failed->log.size();
   } else {
     bytes += kCutBytes;  // most kinds have one text
   }

@@ -66,8 +66,14 @@ class Client {
   Result<JobSpec> Spec(JobId id);
   // Errors: kNotFound for an unknown attempt, or one that is no longer kept.
   Result<ReplayTask> Launched(AttemptId id);
-  // Returns a log with text and note only.
-  Result<AttemptLog> Logs(AttemptId id);
+  // Returns the log from byte `from` on, or its end (kLogEnd); at most 256 KiB. Its id and state are empty.
+  Result<AttemptLog> Logs(AttemptId id, uint64_t from = UINT64_MAX);
+  // Requests the same without waiting. wait: how long the master may wait for more of a log that has nothing yet and
+  // can grow. NextLog returns the answers. Errors: those of the connection.
+  Status RequestLog(AttemptId id, uint64_t from, Duration wait);
+  // Returns the next answer, or nothing at `until`. Errors: as NextStatus. After Reconnect, answers to earlier requests
+  // are not returned.
+  Result<std::optional<LogAnswer>> NextLog(Instant until);
   Status Drain(WorkerId id, bool on);
   // Returns what a draining worker waits for.
   Result<mr::DrainStatus> DrainStatus(WorkerId id);

@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -86,6 +87,10 @@ struct ResultsOf<capnp::Request<Params, Results>> {
 struct WatchState : Mailbox {
   std::optional<JobStatus> newest;
   bool broken = false;
+};
+
+struct LogAnswers : Mailbox {
+  std::deque<LogAnswer> answers;
 };
 
 class Watcher final : public rpc::JobWatcher::Server {
@@ -236,7 +241,8 @@ struct Client::Impl {
   const std::string address;
   std::shared_ptr<Slot<bool>> connected;
   std::shared_ptr<WatchState> watching;  // used by the waiting thread
-  std::unique_ptr<OnLoop> loop;          // touched on the loop only
+  std::shared_ptr<LogAnswers> logs = std::make_shared<LogAnswers>();
+  std::unique_ptr<OnLoop> loop;  // touched on the loop only
   rpc::KjThread thread;
 };
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "common/io/attempt_log.h"
 #include "common/io/files.h"
 
 namespace mr::ctl {
@@ -29,7 +30,13 @@ Status KeepLogs(const std::string& cluster_directory, const std::string& directo
     if (member.ends_with(".log")) MR_RETURN_IF_ERROR(CopyTo(path, directory + "/" + member));
     if (!PathExists(path + "/log")) continue;
     MR_ASSIGN_OR_RETURN(const auto logs, ListDirectory(path + "/log"));
-    for (const std::string& log : logs) MR_RETURN_IF_ERROR(CopyTo(path + "/log/" + log, directory + "/" + log));
+    for (const std::string& log : logs) {
+      bool failed = false;
+      const bool of_attempt = AttemptOfLog(log, &failed).has_value();
+      // Under the attempt's name, whether it failed or not.
+      const std::string name = log.substr(0, log.size() - (of_attempt && failed ? kFailedLog.size() : 0));
+      MR_RETURN_IF_ERROR(CopyTo(path + "/log/" + log, directory + "/" + name));
+    }
   }
   return Status::Ok();
 }

@@ -14,10 +14,18 @@
 
 namespace mr::ctl {
 
-// The end of an attempt's log. note: why it is not the whole log; empty if it is.
+// A part of an attempt's log.
 struct AttemptLog {
   std::string id, worker, state;
-  std::string text, note;
+  std::string text, note;  // note: the text's source if not the worker, and why it is not complete; or empty
+  uint64_t start = 0;      // place of the text's first byte in all that the attempt wrote
+  bool ended = false;      // nothing follows what can be read now
+};
+
+// An answer to Client::RequestLog.
+struct LogAnswer {
+  AttemptId attempt;
+  Result<AttemptLog> log;
 };
 
 // Lines of master/history's document, which mrsim reads.

@@ -154,7 +154,8 @@ std::string RenderTop(const TopShown& top, OutputForm form) {
                      " workers live, " + n(busy) + " of " + n(slots) + " slots busy; " + n(jobs.size()) + " jobs, " +
                      n(running) + " with tasks that run; " + n(top.jobs.size() - jobs.size()) + " ended\n\n";
   for (JobStatus& job : EndedJobs(top.jobs, kEndedShown)) jobs.push_back(std::move(job));
-  return text + TopJobs(jobs) + WaitLines(jobs) + "\n" + RenderWorkers(top.workers, OutputForm::kTable);
+  return text + TopJobs(jobs) + DeadlineLines(jobs) + WaitLines(jobs) + "\n" +
+         RenderWorkers(top.workers, OutputForm::kTable);
 }
 
 std::string CutTo(const std::string& text, size_t rows, size_t columns) {

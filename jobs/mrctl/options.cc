@@ -243,6 +243,9 @@ void AddJobVerbs(CLI::App* root, Command* c) {
       app->add_option("--tail", c->tail,
                       "Last lines per attempt (default: all kept lines of one attempt, 20 of each of several)")
           ->type_name("N");
+      app->add_flag("-f,--follow", c->follow_logs, "Go on printing what running attempts write, until they have ended");
+      app->add_option("--grep", c->grep, "Print the matching lines of whole logs (RE2), after the attempt's name")
+          ->type_name("PATTERN");
     }
     AddExample(app, verb.example);
   }

@@ -68,7 +68,10 @@ struct Command {
   bool wait = false;  // worker drain
   // kill
   std::string why;
-  std::optional<uint64_t> tail;  // logs
+  // logs
+  std::optional<uint64_t> tail;
+  bool follow_logs = false;
+  std::string grep;
   // fs
   bool recursive = false, force = false, parents = false, human = false;
   int replication = 0;

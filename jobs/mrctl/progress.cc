@@ -159,6 +159,11 @@ void Progress::Redraw(const JobStatus& status) {
   const auto stages = ShownStages(status.stages, options_.all_stages);
   for (const StageStatus& stage : stages) add(StageLine(stage, width));
   drawn_ = static_cast<int>(stages.size());
+  if (const std::string line = DeadlineLine(status); !line.empty() || deadline_drawn_) {
+    add(line);
+    deadline_drawn_ = true;
+    ++drawn_;
+  }
   if (const std::string why = WhyNoneRuns(status); !why.empty() || wait_drawn_) {
     add(why);
     wait_drawn_ = true;
@@ -192,6 +197,9 @@ void Progress::Append(const JobStatus& status, Instant now) {
   const bool due = !shown_ || (began_ && !begins) || now - last_ >= kRepeat;
   if (due && !Ended(status.state)) {
     std::fprintf(out_, "%s\n", ProgressLine(status, options_.all_stages).c_str());
+    if (const std::string line = DeadlineLine(status); !line.empty()) {
+      std::fprintf(out_, "%s%s\n", name.c_str(), line.c_str());
+    }
     last_ = now;
     shown_ = true;
     began_ = false;

@@ -1,6 +1,7 @@
-// Progress of a job on stderr. On a terminal: one line per stage that users know, redrawn; below them why nothing runs,
-// and the most recent failure of an attempt. Elsewhere: one line about all stages when the job begins to run, and then
-// one every 10 s; failures as they come, but no more than one in 10 s.
+// Progress of a job on stderr. On a terminal: one line per stage that users know, redrawn; below them the predicted end
+// of a job with a deadline, why nothing runs, and the most recent failure of an attempt. Elsewhere: one line about all
+// stages when the job begins to run, and then one every 10 s, each with the predicted end; failures as they come, but no
+// more than one in 10 s.
 #pragma once
 
 #include <cstdio>
@@ -50,7 +51,7 @@ class Progress {
   const ProgressOptions options_;
   std::FILE* const out_;
   int drawn_ = 0;  // lines on the terminal that the next drawing overwrites
-  bool failure_drawn_ = false, wait_drawn_ = false;
+  bool failure_drawn_ = false, wait_drawn_ = false, deadline_drawn_ = false;
   Instant last_{};
   bool shown_ = false;
   bool began_ = false;  // seen, but not yet printed

@@ -92,6 +92,12 @@ std::string RenderPlan(const std::string& job, const Plan& plan, const std::vect
                        const std::string& output, const Explained* explained, uint64_t deadline_us, OutputForm form);
 // Returns splits, their workers, and predicted times by slots with a bar for each. A refusal is printed by the caller.
 std::string ExplainText(const Explained& explained, uint64_t deadline_us);
+// Returns a line about a running job that is steered by its deadline: its predicted end, the deadline, guaranteed slots
+// and those that would be enough. Also says that a deadline was or will probably be missed. Empty for other jobs.
+// Times of day are local.
+std::string DeadlineLine(const JobStatus& job);
+// Returns that of each such job in a line of its own, after an empty line; empty if there are none.
+std::string DeadlineLines(const std::vector<JobStatus>& jobs);
 // Returns the deadline and its guarantees: lines of `mrctl job show`.
 std::string DeadlineText(const JobStatus& job);
 

@@ -1,6 +1,7 @@
 // Deadlines, predictions and guarantees as text, for explain and job show.
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 
 #include "common/base/text.h"
 #include "jobs/mrctl/render.h"
@@ -22,7 +23,65 @@ std::string Line(const char* name, const std::string& value) {
   return padded + value + "\n";
 }
 
+// Below this, deadlines are shown with seconds.
+constexpr uint64_t kShortUs = 600'000'000;
+
+// Returns the local time of day, with the date if that is not the day of `now_ms`.
+std::string TimeOfDay(uint64_t unix_ms, uint64_t now_ms, bool seconds) {
+  const auto at = static_cast<time_t>(unix_ms / 1000), now = static_cast<time_t>(now_ms / 1000);
+  tm parts{}, today{};
+  localtime_r(&at, &parts);
+  localtime_r(&now, &today);
+  const bool same_day = parts.tm_yday == today.tm_yday && parts.tm_year == today.tm_year;
+  char text[48];
+  const size_t day = same_day ? 0 : std::strftime(text, sizeof text, "%Y-%m-%d ", &parts);
+  std::strftime(text + day, sizeof text - day, seconds ? "%H:%M:%S" : "%H:%M", &parts);
+  return text;
+}
+
+// Returns a spread in whole minutes, or in seconds where the ends are shown with seconds.
+std::string SpreadText(uint64_t us, bool seconds) {
+  const uint64_t unit = seconds ? 1'000'000 : 60'000'000;
+  return std::to_string((us + unit - 1) / unit) + (seconds ? " s" : " min");
+}
+
 }  // namespace
+
+std::string DeadlineLine(const JobStatus& job) {
+  if (!job.deadline || Ended(job.state)) return "";
+  const DeadlineStatus& d = *job.deadline;
+  const bool missed = d.deadline_us > 0 && job.elapsed_us > d.deadline_us;
+  if (!missed && (!d.steered || d.guaranteed == 0)) return "";
+  const uint64_t now_ms = job.submitted_unix_ms + job.elapsed_us / 1000;
+  const bool seconds = std::max(d.deadline_us, d.ends_us) < kShortUs;
+  const auto at = [&](uint64_t us) { return TimeOfDay(job.submitted_unix_ms + us / 1000, now_ms, seconds); };
+  const bool late = d.deadline_us > 0 && d.ends_us > d.deadline_us;
+  std::string text;
+  if (d.ends_us > 0) {
+    text = "ends " + at(d.ends_us) + (d.spread_us > 0 ? " +- " + SpreadText(d.spread_us, seconds) : "") + ", ";
+  }
+  if (d.deadline_us > 0) {
+    text += missed ? "missed its deadline " : late ? "will probably miss its deadline " : "deadline ";
+    text += at(d.deadline_us);
+    if (missed) text += " by " + Took(job.elapsed_us - d.deadline_us) + " so far";
+  } else {
+    text += "steered by its utility";
+  }
+  if (!d.steered || d.guaranteed == 0) return text;
+  text += ", " + std::to_string(d.guaranteed) + (d.guaranteed == 1 ? " slot guaranteed" : " slots guaranteed");
+  if (d.runs == 0) return text + " by a guess from its input: no earlier run is known";
+  // If it is late with more than it asks for, no number of slots is enough.
+  if (!missed && !(late && d.asked <= d.guaranteed)) text += ", " + std::to_string(d.asked) + " would do";
+  return text;
+}
+
+std::string DeadlineLines(const std::vector<JobStatus>& jobs) {
+  std::string lines;
+  for (const JobStatus& job : jobs) {
+    if (const std::string line = DeadlineLine(job); !line.empty()) lines += Name(job.id) + ": " + line + "\n";
+  }
+  return lines.empty() ? "" : "\n" + lines;
+}
 
 std::string DeadlineText(const JobStatus& job) {
   if (!job.deadline) return "";
@@ -47,6 +106,7 @@ std::string DeadlineText(const JobStatus& job) {
   } else if (!Ended(job.state)) {
     text += Line("predicted", "nothing yet: it gets slots like jobs without a deadline");
   }
+  if (const std::string line = DeadlineLine(job); !line.empty() && d.ends_us > 0) text += Line("expected", line);
   if (!Ended(job.state)) {
     text += Line("guaranteed", std::to_string(d.guaranteed) + (d.guaranteed == 1 ? " slot, holds " : " slots, holds ") +
                                    std::to_string(d.held));

@@ -18,6 +18,7 @@
 #include "master/host/job_ends.h"
 #include "master/host/job_reader.h"
 #include "master/host/job_requests.h"
+#include "master/host/kept_logs.h"
 #include "master/host/leases.h"
 #include "master/host/libraries.h"
 #include "master/host/lists.h"
@@ -54,10 +55,10 @@ class Host {
   void Flush();
 
   // Returns what the services of workers and of clients ask.
-  WorkerParts worker_parts() { return {options_, sessions_, reports_, block_store_, safe_mode_}; }
+  WorkerParts worker_parts() { return {options_, sessions_, reports_, block_store_, safe_mode_, logs_}; }
   ClientParts client_parts() {
-    return {options_,     driver_,    block_store_, watchers_, lists_,     why_,      drains_,
-            submissions_, explainer_, requests_,    sessions_, libraries_, safe_mode_};
+    return {options_,     driver_,    block_store_, watchers_, lists_,     why_,       drains_,
+            submissions_, explainer_, requests_,    sessions_, libraries_, safe_mode_, logs_};
   }
 
   const HostOptions& options() const { return options_; }
@@ -109,6 +110,7 @@ class Host {
   Submissions submissions_;
   Explainer explainer_;
   JobRequests requests_;
+  KeptLogs logs_;
   Housekeeping housekeeping_;
   Leases leases_;
   RoomKeeper room_;

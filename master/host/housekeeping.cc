@@ -10,7 +10,8 @@
 namespace mr::master {
 
 Housekeeping::Housekeeping(const HostOptions& options, MasterCore& core, HostClock& clock, Loop& loop, Outlets& outlets,
-                           BlockStore& block_store, const Submissions& submissions, Libraries& libraries)
+                           BlockStore& block_store, const Submissions& submissions, Libraries& libraries,
+                           KeptLogs& logs)
     : options_(options),
       core_(core),
       clock_(clock),
@@ -18,11 +19,13 @@ Housekeeping::Housekeeping(const HostOptions& options, MasterCore& core, HostClo
       outlets_(outlets),
       block_store_(block_store),
       submissions_(submissions),
-      libraries_(libraries) {}
+      libraries_(libraries),
+      logs_(logs) {}
 
 void Housekeeping::Tick() {
   SweepStaging();
   TrimLibraries();
+  logs_.Trim();
   loop_.At(Now() + options_.housekeeping, [this] { Tick(); });
 }
 

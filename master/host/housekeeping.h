@@ -1,4 +1,4 @@
-// Removes files that would otherwise grow for ever: staging of ended jobs, operator libraries and side files.
+// Removes files that would otherwise grow for ever: staging of ended jobs, operator libraries and side files, logs.
 #pragma once
 
 #include <set>
@@ -8,6 +8,7 @@
 #include "master/host/block_store.h"
 #include "master/host/driver.h"
 #include "master/host/host_clock.h"
+#include "master/host/kept_logs.h"
 #include "master/host/libraries.h"
 #include "master/host/outlets.h"
 #include "master/host/submissions.h"
@@ -18,7 +19,7 @@ namespace mr::master {
 class Housekeeping {
  public:
   Housekeeping(const HostOptions& options, MasterCore& core, HostClock& clock, Loop& loop, Outlets& outlets,
-               BlockStore& block_store, const Submissions& submissions, Libraries& libraries);
+               BlockStore& block_store, const Submissions& submissions, Libraries& libraries, KeptLogs& logs);
 
   // Runs once per HostOptions::housekeeping from here on.
   void Tick();
@@ -37,6 +38,7 @@ class Housekeeping {
   BlockStore& block_store_;
   const Submissions& submissions_;
   Libraries& libraries_;
+  KeptLogs& logs_;
   bool trimming_ = false;  // a trim of the libraries is under way
 };
 

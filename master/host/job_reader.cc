@@ -10,6 +10,7 @@
 #include "master/host/standing_still.h"
 #include "master/sched/job_bins.h"
 #include "master/sched/policies/common/figures.h"
+#include "master/sched/policies/jockey/jockey.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
@@ -161,6 +162,15 @@ std::optional<DeadlineStatus> JobReader::DeadlineOf(const JobView& job) const {
     out.scale = known->prediction.scale;
     if (known->running()) out.guaranteed = known->share;
     out.held = known->holding;
+    if (out.guaranteed > 0 && job.notes.steering.any()) {
+      const SteeringPoint& step = job.notes.steering.points.back();
+      out.asked = step.asked;
+      if (out.predicted && out.runs > 0) {
+        // The step's estimate stands until the next one, and the job has not ended.
+        out.ends_us = std::max(MicrosOf(step.at + step.left), MicrosOf(clock_.last_stamp() - job.submitted));
+        out.spread_us = MicrosOfSeconds(sched::SpreadOf(*known, out.guaranteed));
+      }
+    }
   }
   return out;
 }

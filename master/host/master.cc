@@ -89,12 +89,27 @@ struct Master::Impl {
                                                    options.descriptors, options.idle_timeout, options.send_timeout},
                                     kj, loop, pool, background);
     http = std::make_unique<HttpFront>(*shell, loop, documents);
-    host = std::make_unique<Host>(
-        HostOptions{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
-                    options.replication, options.snapshot_bytes, options.ended_jobs, options.fat_partition_bytes,
-                    options.scheduler_version, profiles, options.effects_lease, options.open_jobs, options.libraries,
-                    options.staging_age, options.housekeeping, known, options.accept_loss, options.record_bytes},
-        loop, *shell);
+    host = std::make_unique<Host>(HostOptions{options.directory,
+                                              cluster_id,
+                                              options.policies,
+                                              options.seed,
+                                              options.block_bytes,
+                                              options.replication,
+                                              options.snapshot_bytes,
+                                              options.ended_jobs,
+                                              options.fat_partition_bytes,
+                                              options.scheduler_version,
+                                              profiles,
+                                              options.effects_lease,
+                                              options.open_jobs,
+                                              options.libraries,
+                                              options.logs,
+                                              options.staging_age,
+                                              options.housekeeping,
+                                              known,
+                                              options.accept_loss,
+                                              options.record_bytes},
+                                  loop, *shell);
     shell->SetParts(host->worker_parts(), host->client_parts());
     const std::string lib = options.directory + "/lib";
     const auto stored = ListDirectory(lib);

@@ -39,6 +39,7 @@ class Master {
     Duration send_timeout = Seconds(30);                            // of peers that do not read (rpc::ServerLimits)
     size_t open_jobs = 10'000;                                      // planned or unfinished; more are refused
     RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
+    RetentionLimits logs = {256ull << 20, Seconds(7 * 86400)};      // kept ends of logs of attempts
     Duration staging_age = Seconds(600);  // after a job's end, until what is left of its staging goes
     Duration housekeeping = Seconds(60);  // between two looks at both
     bool learns = true;                   // keeps profiles of jobs for later ones

@@ -54,6 +54,10 @@ DEFINE_string(lib_bytes, "8g",
               "total size of operator libraries and side files to keep; the oldest are removed first, but none that an "
               "unfinished job needs");
 DEFINE_string(lib_age, "30d", "remove operator libraries and side files that no job has requested for this time");
+DEFINE_string(log_bytes, "256m",
+              "total size of the ends of logs that the master keeps of failed attempts and of workers that left; the "
+              "oldest are removed first, those of failed attempts after others");
+DEFINE_string(log_age, "7d", "remove these ends of logs after this time");
 DEFINE_string(staging_age, "10m", "remove files that are left below /.staging this long after the end of their job");
 DEFINE_string(idle_timeout, "1h",
               "close client connections without a message for this time, except those that watch a job");
@@ -162,12 +166,17 @@ int Main() {
   if (!lib_bytes.ok()) return Fail(lib_bytes.status().With("--lib_bytes"));
   const auto lib_age = ParseDuration(FLAGS_lib_age);
   if (!lib_age.ok() || lib_age->ns <= 0) return Fail(InvalidArgument("--lib_age must be a duration such as 30d"));
+  const auto log_bytes = ParseSize(FLAGS_log_bytes);
+  if (!log_bytes.ok()) return Fail(log_bytes.status().With("--log_bytes"));
+  const auto log_age = ParseDuration(FLAGS_log_age);
+  if (!log_age.ok() || log_age->ns <= 0) return Fail(InvalidArgument("--log_age must be a duration such as 7d"));
   const auto staging_age = ParseDuration(FLAGS_staging_age);
   if (!staging_age.ok()) return Fail(staging_age.status().With("--staging_age"));
   if (FLAGS_open_jobs < 1) return Fail(InvalidArgument("--open_jobs must be at least 1"));
   Master::Options options;
   options.open_jobs = static_cast<size_t>(FLAGS_open_jobs);
   options.libraries = {*lib_bytes, *lib_age};
+  options.logs = {*log_bytes, *log_age};
   options.staging_age = *staging_age;
   options.descriptors = RaiseDescriptorLimit();
   options.idle_timeout = *idle;

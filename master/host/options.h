@@ -34,6 +34,7 @@ struct HostOptions {
   Duration effects_lease = kEffectsLease;                         // of attempts with side effects
   size_t open_jobs = kOpenJobs;                                   // planned or unfinished; more are refused
   RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
+  RetentionLimits logs = {256ull << 20, Seconds(7 * 86400)};      // kept ends of logs of attempts
   Duration staging_age = Seconds(600);   // since the end of its job, after which what is left of its staging goes
   Duration housekeeping = Seconds(60);   // between two runs of the housekeeping
   bool cluster_known = false;            // it has been before: a missing journal is a loss

@@ -26,6 +26,8 @@ struct Reports::Feeder {
   uint64_t operator()(report::Failed failed) {
     LOG(INFO) << "attempt failed: " << reports.core_.jobs().NameOf(from.attempt) << " on " << Name(from.worker) << ": "
               << failed.message;
+    // Beside the journal: the text is expendable, and the core does not know it.
+    reports.logs_.Keep(from.attempt, from.worker, {std::move(failed.log), failed.log_bytes, true});
     const FailedExtra extra{std::move(failed.record), std::move(failed.stderr_tail)};
     reports.driver_.Feed(
         sched::AttemptFailed{from.attempt, from.worker, from.incarnation, failed.kind, std::move(failed.message)},
@@ -95,7 +97,7 @@ uint64_t Reports::Feeder::operator()(report::Finished finished) {
 }
 
 Reports::Reports(Driver& driver, HostClock& clock, Dispatcher& dispatcher, Watchers& watchers, JobEnds& job_ends,
-                 OutputProbes& probes)
+                 OutputProbes& probes, KeptLogs& logs)
     : driver_(driver),
       core_(driver.core()),
       clock_(clock),
@@ -103,6 +105,7 @@ Reports::Reports(Driver& driver, HostClock& clock, Dispatcher& dispatcher, Watch
       watchers_(watchers),
       job_ends_(job_ends),
       probes_(probes),
+      logs_(logs),
       held_(core_, clock) {}
 
 void Reports::Progress(sched::AttemptProgress progress) {

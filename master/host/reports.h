@@ -10,6 +10,7 @@
 #include "master/host/held_commits.h"
 #include "master/host/host_clock.h"
 #include "master/host/job_ends.h"
+#include "master/host/kept_logs.h"
 #include "master/host/output_probes.h"
 #include "master/host/watchers.h"
 #include "master/host/worker_calls.h"
@@ -20,7 +21,7 @@ namespace mr::master {
 class Reports {
  public:
   Reports(Driver& driver, HostClock& clock, Dispatcher& dispatcher, Watchers& watchers, JobEnds& job_ends,
-          OutputProbes& probes);
+          OutputProbes& probes, KeptLogs& logs);
 
   // Feeds the reports in order. reply: at the end of this turn. A verdict that promises a record which is not durable
   // yet is kLater there, and follows as a message.
@@ -42,6 +43,7 @@ class Reports {
   Watchers& watchers_;
   JobEnds& job_ends_;
   OutputProbes& probes_;
+  KeptLogs& logs_;
   HeldCommits held_;
 };
 

@@ -6,6 +6,7 @@
 #include "master/host/driver.h"
 #include "master/host/explain.h"
 #include "master/host/job_requests.h"
+#include "master/host/kept_logs.h"
 #include "master/host/libraries.h"
 #include "master/host/lists.h"
 #include "master/host/options.h"
@@ -25,6 +26,7 @@ struct WorkerParts {
   Reports& reports;
   BlockStore& block_store;
   const SafeMode& safe_mode;
+  KeptLogs& logs;
 };
 struct ClientParts {
   const HostOptions& options;
@@ -40,6 +42,7 @@ struct ClientParts {
   Sessions& sessions;
   Libraries& libraries;
   SafeMode& safe_mode;
+  const KeptLogs& logs;
 };
 
 }  // namespace mr::master

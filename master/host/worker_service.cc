@@ -189,6 +189,18 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> keepLog(KeepLogContext context) override {
+    const auto params = context.getParams();
+    CheckRef(params.getWorker());
+    const auto log = params.getLog();
+    return shell_
+        .Ask([&master = shell_.worker_parts(), id = WorkerId{params.getWorker().getId()},
+              attempt = rpc::FromWire(params.getAttempt()),
+              end = LogEnd{std::string(reinterpret_cast<const char*>(log.begin()), log.size()), params.getLogBytes(),
+                           params.getFailed()}] { return master.logs.Keep(attempt, id, end); })
+        .then([context](bool known) mutable { context.getResults().setKnown(known); });
+  }
+
   kj::Promise<void> library(LibraryContext context) override {
     const auto params = context.getParams();
     const std::string sha256 = ReportText(params.getSha256());

@@ -368,7 +368,7 @@ TEST_F(CliTest, SaysThatTheWorkerWithTheLogIsGoneAndShowsWhatIsKept) {
   ASSERT_TRUE(cluster.WaitForWorkers(0).ok());
   const RunResult logs = cluster.Mrctl({"logs", job});
   EXPECT_EQ(logs.exit, 0) << logs.err;
-  EXPECT_THAT(logs.out, HasSubstr("(its log is on w1, which is gone; this is what its report said)\n"));
+  EXPECT_THAT(logs.out, HasSubstr("(its log is on w1, which is gone; this is what the master kept)\n"));
   EXPECT_THAT(logs.out, HasSubstr("reason\n"));
   // With the process back its files are, too.
   ASSERT_TRUE(cluster.StartWorker(0).ok());

@@ -130,6 +130,14 @@ TEST_F(DeadlinesTest, SlotsThatAreGuaranteedToAJobAreNotPromisedTwice) {
   EXPECT_EQ(second.exit, 3) << second.err;
   EXPECT_THAT(second.err, HasSubstr("it needs 4 slots, and of the cluster's 4 only "));
   EXPECT_THAT(second.err, HasSubstr("; the earliest deadline that can be met is "));
+  // Its end is predicted while it runs.
+  const std::string held = holder.out.substr(0, holder.out.find('\n'));
+  EXPECT_THAT(Mrctl({"top"}).out, testing::ContainsRegex("\n" + held +
+                                                         ": ends [0-9:]+ .*deadline [0-9:]+, 4 slots "
+                                                         "guaranteed"));
+  EXPECT_THAT(Mrctl({"job", "show", held}).out, testing::ContainsRegex("expected    ends [0-9:]+"));
+  EXPECT_THAT(Mrctl({"-o", "json", "job", "show", held}).out, testing::ContainsRegex("\"ends_s\":[0-9]"));
+  EXPECT_THAT(Mrctl({"attach", held}).err, testing::ContainsRegex(held + " ends [0-9:]+ .*deadline [0-9:]+, "));
   // One without a deadline is welcome all the same.
   const RunResult other = Mrctl(Naps("holder", Uri("holder3"), 1, {"-q", "--detach"}));
   EXPECT_EQ(other.exit, 0) << other.err;

@@ -35,7 +35,7 @@ JobStatus WholeJob() {
   job.causes = {{"first", 21, 22, 23}};
   job.clones = CloneStatus{24, 25, 26, 27, 28, 29, 30, UINT64_MAX, true, 31, 32, 33, 34, 35, 36};
   job.steering = SteeringStatus{{{37.5, .25, 38, 39, 40.125, 41}}, 42.000001};
-  job.deadline = DeadlineStatus{43, true, true, true, 44, 45, 46, 1.5};
+  job.deadline = DeadlineStatus{43, true, true, true, 44, 45, 46, 47, 1.5, 48, 49};
   job.warnings = {"warning", ""};
   job.hung = {"hung"};
   job.skew = {{47, 48, "key", true, true, 49, 50, 51, 52, 53, 54, "text"}};

@@ -42,7 +42,7 @@ TEST(ControlWireTest, EveryKindOfReportArrivesAsItWasSent) {
   const std::vector<Report> all = {
       {{{{1, 2}, 3, 4}, 5}, report::Started{}},
       {{{{1, 2}, 3, 4}, 5}, WholeFinished()},
-      {{{{1, 2}, 3, 4}, 5}, report::Failed{FailureKind::kPreempted, "why", "byte 7", "tail"}},
+      {{{{1, 2}, 3, 4}, 5}, report::Failed{FailureKind::kPreempted, "why", "byte 7", "tail", "a log\n\xff", 48}},
       {{{{1, 2}, 3, 4}, 5}, report::Refused{"no slot"}},
       {{{{1, 2}, 3, 4}, 5}, report::Killed{}},
       {{{{1, 2}, 3, 4}, 5}, report::FetchFailed{kReplica, "gone", true}},
@@ -125,6 +125,9 @@ TEST(ControlWireTest, ABatchArrivesAsItWasSent) {
 TEST(ControlWireTest, TextsAndListsKeepTheirLimits) {
   Report report{{{{1, 2}, 3, 4}, 5}, report::Failed{FailureKind::kUser, std::string(10'000, 'm'), "", ""}};
   EXPECT_EQ(std::get<report::Failed>(Sent<rpc::Report>(report).what).message.size(), rpc::kCutBytes);
+  std::get<report::Failed>(report.what).log = std::string(kKeptLogBytes + 1, 'l');
+  EXPECT_GT(rpc::WireSize(report), kKeptLogBytes);
+  EXPECT_EQ(std::get<report::Failed>(Sent<rpc::Report>(report).what).log.size(), kKeptLogBytes);
   report::Finished many = WholeFinished();
   many.output.rows.resize(kInlineRows + 1);
   many.output.partition_kib.resize(kSizedRows + 1);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/io/attempt_log.h"
 #include "common/io/clock.h"
 #include "common/io/fault.h"
 #include "common/io/free_space.h"
@@ -437,7 +438,10 @@ void AttemptRunner::Do(const action::ReportFinished& a) {
 void AttemptRunner::Do(const action::ReportFailed& a) {
   const std::string message = WithInodes(a.message, services_.scratch_directory);
   LOG(INFO) << AttemptName(*stage_, id()) << " failed: " << message;
-  Tell(report::Failed{a.kind, message, result_.record, result_.stderr_tail}, true);
+  services_.pool.Post(
+      [directory = services_.log_directory, name = AttemptName(*stage_, id())] { MarkLogFailed(directory, name); });
+  Tell(report::Failed{a.kind, message, result_.record, result_.stderr_tail, std::move(result_.log), result_.log_bytes},
+       true);
 }
 
 void AttemptRunner::Do(const action::ReportKilled&) { Tell(report::Killed{}, true); }

@@ -18,6 +18,7 @@
 #include "common/rpc/self_check.h"
 #include "common/rpc/server.h"
 #include "common/rpc/wait_for_loop.h"
+#include "worker/daemon/attempt_logs.h"
 #include "worker/daemon/block_host.h"
 #include "worker/daemon/data_server.h"
 #include "worker/daemon/heartbeat.h"
@@ -29,7 +30,6 @@
 namespace mr::worker {
 namespace {
 
-constexpr uint64_t kLogTailBytes = 256 << 10;
 constexpr Duration kDiskLook = Seconds(1);  // guess: at 1 GB/s a disk loses a tenth of the largest reserve
 
 // Returns the permanent name of this worker: random hexadecimal digits, created at the first start.
@@ -50,21 +50,6 @@ Result<std::string> WorkerName(const std::string& path) {
 uint64_t KnownCluster(const std::string& path) {
   const auto text = ReadFile(path);
   return text.ok() ? std::strtoull(text->c_str(), nullptr, 16) : 0;
-}
-
-Result<std::string> LogTail(const std::string& directory, AttemptId attempt) {
-  for (const TaskLetter letter : {TaskLetter::kMap, TaskLetter::kReduce}) {
-    const std::string path = directory + "/" + Name(attempt, letter);
-    const auto size = FileSize(path);
-    if (!size.ok()) continue;
-    MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY));
-    const uint64_t from = *size > kLogTailBytes ? *size - kLogTailBytes : 0;
-    std::string text(*size - from, '\0');
-    MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(fd.get(), text.data(), text.size(), from));
-    text.resize(n);
-    return text;
-  }
-  return NotFound("this worker has no log of " + Name(attempt, TaskLetter::kMap));
 }
 
 std::pair<uint64_t, uint64_t> CapacityAndUsed(const std::string& directory, uint64_t used) {
@@ -108,6 +93,7 @@ struct Daemon::Impl {
     std::unique_ptr<Services> services;
     std::unique_ptr<Worker> worker;
     std::unique_ptr<JournalSeen> seen;
+    std::unique_ptr<AttemptLogs> logs;
     std::unique_ptr<Session> session;
     std::unique_ptr<Housekeeping> housekeeping;
     kj::Promise<void> disk_looks = nullptr;
@@ -138,9 +124,6 @@ struct Daemon::Impl {
   void AddPages();
   std::string MetricsText() const;
   std::string WhyNotReady() const;
-  kj::Promise<Result<std::string>> ReadLog(AttemptId attempt) {
-    return OnPool(pool.poster(), [directory = Path("log"), attempt] { return LogTail(directory, attempt); });
-  }
 };
 
 Status Daemon::Impl::PrepareDirectory() {
@@ -227,6 +210,7 @@ void Daemon::Impl::Build() {
   worker_options.replicate_block = [&l](const command::ReplicateBlock& c) {
     l.blocks->Replicate(c.block, c.to_address);
   };
+  worker_options.drained = [&l] { l.logs->Give(); };
   l.worker = std::make_unique<Worker>(*l.services, std::move(worker_options));
 }
 
@@ -249,7 +233,13 @@ void Daemon::Impl::BuildSession() {
     OnRegistered(self, cluster, times);
   };
   o.heard = [this] { return heartbeat == nullptr ? Now() : heartbeat->heard(); };
-  o.read_log = [this](AttemptId attempt) { return ReadLog(attempt); };
+  l.logs = std::make_unique<AttemptLogs>(
+      loop, pool.poster(),
+      AttemptLogs::Options{Path("log"), [&l](AttemptId attempt) { return l.worker->Runs(attempt); },
+                           [&l](AttemptId attempt, const std::string& log, uint64_t log_bytes, bool failed) {
+                             return l.session->KeepLog(attempt, log, log_bytes, failed);
+                           }});
+  o.read_log = [&l](AttemptId attempt, uint64_t from, Duration wait) { return l.logs->Read(attempt, from, wait); };
   l.seen = std::make_unique<JournalSeen>(loop, pool.poster(), Path("journal_seen"));
   o.seen = l.seen.get();
   l.session = std::make_unique<Session>(loop, *l.worker, l.directory, std::move(o));
@@ -428,6 +418,10 @@ bool Daemon::Drain(Duration grace) {
       return false;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  impl_->loop.Run([this] { impl_->looped->logs->Give(); });
+  while (!impl_->loop.Run([this] { return impl_->looped->logs->idle(); }) && Now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "common/io/attempt_log.h"
 #include "common/io/clock.h"
 
 namespace mr::worker {
@@ -42,15 +43,16 @@ kj::Promise<void> Housekeeping::TrimLogs() {
   for (const AttemptId& id : worker_.Running()) {
     for (const TaskLetter letter : {TaskLetter::kMap, TaskLetter::kReduce}) running.insert(Name(id, letter));
   }
-  return OnPool(post_,
-                [directory = options_.log, limits = options_.logs, running] {
-                  const auto in_use = [&running](const std::string& name) { return running.contains(name); };
-                  size_t removed = 0;
-                  for (const StoredFile& file : Surplus(StoredFiles(directory), limits, NowMs(), in_use, kLogGrace)) {
-                    removed += RemoveStored(directory, file);
-                  }
-                  return removed;
-                })
+  return OnPool(
+             post_,
+             [directory = options_.log, limits = options_.logs, running] {
+               const auto in_use = [&running](const std::string& name) { return running.contains(name); };
+               size_t removed = 0;
+               for (const StoredFile& file : SurplusLogs(StoredFiles(directory), limits, NowMs(), in_use, kLogGrace)) {
+                 removed += RemoveStored(directory, file);
+               }
+               return removed;
+             })
       .then([](size_t removed) { LOG_IF(INFO, removed > 0) << "removed " << removed << " old logs of attempts"; });
 }
 

@@ -1,5 +1,6 @@
 // Trims DIR/lib (operator libraries, side files) and DIR/log (logs of attempts) to a size and an age, oldest first.
-// Keeps files that an unfinished job names, and logs of running attempts. Thread: the loop.
+// Logs of failed attempts go after those of others. Keeps files that an unfinished job names, and logs of running
+// attempts. Thread: the loop.
 #pragma once
 
 #include <kj/async.h>

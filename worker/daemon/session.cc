@@ -195,6 +195,21 @@ void Session::DiskFailed(const std::string& why) {
   impl_->link->calls.add(request.send().ignoreResult());
 }
 
+kj::Promise<Result<bool>> Session::KeepLog(AttemptId attempt, const std::string& log, uint64_t log_bytes, bool failed) {
+  if (!impl_->registered) return Result<bool>(Unavailable("there is no session with the master"));
+  auto request = impl_->link->master.keepLogRequest();
+  ToWire(impl_->self, request.initWorker());
+  rpc::ToWire(attempt, request.initAttempt());
+  request.setLog(capnp::Data::Reader(reinterpret_cast<const uint8_t*>(log.data()), log.size()));
+  request.setLogBytes(log_bytes);
+  request.setFailed(failed);
+  return request.send().then(
+      [](capnp::Response<rpc::MasterForWorker::KeepLogResults> response) -> Result<bool> {
+        return response.getKnown();
+      },
+      [](kj::Exception&& e) -> Result<bool> { return rpc::FromException(e); });
+}
+
 void Session::Leaving() {
   if (!impl_->registered) return;
   auto request = impl_->link->master.leavingRequest();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/io/attempt_log.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_thread.h"
 #include "schema/control.capnp.h"
@@ -15,6 +16,8 @@
 #include "worker/daemon/worker.h"
 
 namespace mr::worker {
+
+using ReadLogFn = std::function<kj::Promise<Result<LogPiece>>(AttemptId, uint64_t from, Duration wait)>;
 
 class Session {
  public:
@@ -41,7 +44,8 @@ class Session {
     };
     // Called after each registration.
     std::function<void(const WorkerRef&, uint64_t cluster_id, const Times&)> on_registered;
-    std::function<kj::Promise<Result<std::string>>(AttemptId)> read_log;
+    // Returns a part of an attempt's log, as Worker.log of control.capnp does.
+    ReadLogFn read_log;
     // Returns when the master last answered a beat. May be empty.
     std::function<Instant()> heard;
     JournalSeen* seen = nullptr;  // null: not kept
@@ -86,6 +90,8 @@ class Session {
   void BlockNotCopied(const BlockRef& block, bool source_failed, const std::string& why);
   // Notifies the master that this worker takes nothing new and will end.
   void Leaving();
+  // Gives the master the end of an attempt's log. Returns whether the master knows the attempt. Errors: kUnavailable.
+  kj::Promise<Result<bool>> KeepLog(AttemptId attempt, const std::string& log, uint64_t log_bytes, bool failed);
 
  private:
   struct Impl;

@@ -22,8 +22,7 @@ constexpr size_t kReplicaBytes = 64, kRunningBytes = 40, kBlockBytes = 32;
 class CommandServer final : public rpc::Worker::Server {
  public:
   using Sink = std::function<void(CommandBatch)>;
-  CommandServer(Sink sink, std::function<kj::Promise<Result<std::string>>(AttemptId)> read_log)
-      : sink_(std::move(sink)), read_log_(std::move(read_log)) {}
+  CommandServer(Sink sink, ReadLogFn read_log) : sink_(std::move(sink)), read_log_(std::move(read_log)) {}
 
   kj::Promise<void> apply(ApplyContext context) override {
     sink_(ReadBatch(context.getParams().getBatch()));
@@ -31,17 +30,22 @@ class CommandServer final : public rpc::Worker::Server {
   }
 
   kj::Promise<void> log(LogContext context) override {
-    const AttemptId attempt = rpc::FromWire(context.getParams().getAttempt());
-    return read_log_(attempt).then([context](Result<std::string> text) mutable {
-      auto out = context.getResults();
-      rpc::ToOutcome(text.ok() ? Status::Ok() : text.status(), out.initOutcome());
-      if (text.ok()) out.setText(AsText(*text));
-    });
+    context.allowCancellation();  // a reader that is gone waits for nothing
+    const auto params = context.getParams();
+    return read_log_(rpc::FromWire(params.getAttempt()), params.getFrom(), Millis(params.getWaitMs()))
+        .then([context](Result<LogPiece> piece) mutable {
+          auto out = context.getResults();
+          rpc::ToOutcome(piece.ok() ? Status::Ok() : piece.status(), out.initOutcome());
+          if (!piece.ok()) return;
+          out.setText(AsText(piece->text));
+          out.setStart(piece->start);
+          out.setEnded(piece->ended);
+        });
   }
 
  private:
   const Sink sink_;
-  const std::function<kj::Promise<Result<std::string>>(AttemptId)> read_log_;
+  const ReadLogFn read_log_;
 };
 
 }  // namespace

@@ -176,6 +176,16 @@ void Worker::Ended(AttemptId attempt) {
   // The runner may be on the stack: it is destroyed in a later turn of the loop.
   services_.loop.Post([dead = std::move(it->second)]() mutable { dead.reset(); });
   attempts_.erase(it);
+  NoteDrained();
+}
+
+void Worker::On(const command::Drain& drain) {
+  draining_ = drain.on;
+  NoteDrained();
+}
+
+void Worker::NoteDrained() {
+  if (draining_ && idle() && options_.drained) options_.drained();
 }
 
 AttemptRunner* Worker::Find(AttemptId attempt) const {

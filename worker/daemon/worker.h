@@ -29,6 +29,8 @@ class Worker {
     std::function<void(const command::DeleteBlock&)> delete_block;
     std::function<void(const command::ReplicateBlock&)> replicate_block;
     std::function<void(const command::EmptyQuarantine&)> empty_quarantine;
+    // Called when the master drains this worker and no attempt runs here (any more). May be empty.
+    std::function<void()> drained;
   };
   Worker(Services& services, Options options);
 
@@ -53,6 +55,8 @@ class Worker {
   // Returns how many attempts hold a slot, for a child or for its preparation.
   uint32_t busy() const;
   bool idle() const { return attempts_.empty(); }
+  // Returns whether the attempt runs here, or has an unanswered report of its end.
+  bool Runs(AttemptId attempt) const { return attempts_.contains(attempt); }
   void KillAll();
   // Kills all attempts and drops all outputs: the master no longer counts them.
   void StartOver();
@@ -76,7 +80,7 @@ class Worker {
   void On(const command::DeleteBlock& command);
   void On(const command::ReplicateBlock& command);
   void On(const command::EmptyQuarantine& command);
-  void On(const command::Drain& drain) { draining_ = drain.on; }
+  void On(const command::Drain& drain);
   void On(const command::ReplicateOutput& command);
 
   // Returns why this attempt cannot be launched here; empty if it can.
@@ -88,6 +92,7 @@ class Worker {
   void Drop(const Replica& replica);
   void Replicated(const ReplicaLocation& from, const Result<uint64_t>& bytes, bool here);
   void Ended(AttemptId attempt);
+  void NoteDrained();
   AttemptRunner* Find(AttemptId attempt) const;
 
   Services& services_;

@@ -6,14 +6,16 @@
 
 #include <algorithm>
 
+#include "common/model/report.h"
+
 namespace mr::worker {
 
 void LogSink::Open(std::string path) {
   path_ = std::move(path);
   file_.reset();
-  written_ = 0;
+  written_ = bytes_ = 0;
   full_ = false;
-  tail_.clear();
+  end_.clear();
 }
 
 bool LogSink::Drain(int pipe) {
@@ -32,8 +34,9 @@ bool LogSink::Drain(int pipe) {
 }
 
 void LogSink::Write(std::string_view bytes) {
-  tail_.append(bytes.substr(bytes.size() - std::min(bytes.size(), kTailBytes)));
-  if (tail_.size() > kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
+  bytes_ += bytes.size();
+  end_.append(bytes.substr(bytes.size() - std::min(bytes.size(), kKeptLogBytes)));
+  if (end_.size() > 2 * kKeptLogBytes) end_.erase(0, end_.size() - kKeptLogBytes);
   if (full_ || path_.empty()) return;
   if (!file_.valid()) {
     Result<UniqueFd> file = OpenFile(path_, O_WRONLY | O_CREAT | O_APPEND, 0644);
@@ -52,8 +55,11 @@ void LogSink::Write(std::string_view bytes) {
   if (full_) (void)!WriteAll(file_.get(), kCut).ok();
 }
 
+std::string LogSink::End() const { return end_.substr(end_.size() - std::min(end_.size(), kKeptLogBytes)); }
+
 std::string LogSink::Tail() const {
-  std::string_view tail = tail_;
+  std::string_view tail = end_;
+  tail.remove_prefix(tail.size() - std::min(tail.size(), kTailBytes));
   if (tail.size() == kTailBytes) {
     const size_t nl = tail.find('\n');
     if (nl != tail.npos && nl + 1 < tail.size()) tail.remove_prefix(nl + 1);

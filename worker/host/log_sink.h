@@ -1,5 +1,5 @@
 // Reads a child's stdout and stderr from its pipe. Writes them to the attempt's log file, which is created at the first
-// byte and cut at 64 MiB. Keeps a short tail for messages.
+// byte and cut at 64 MiB. Keeps its end for messages and for reports of failures.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,19 @@ class LogSink {
   bool Drain(int pipe);
   // Returns the last lines, whole ones if there is room.
   std::string Tail() const;
+  // Returns the last kKeptLogBytes, as they were written.
+  std::string End() const;
+  // Returns how many bytes were written, with those beyond the limit of the file.
+  uint64_t bytes() const { return bytes_; }
 
  private:
   void Write(std::string_view bytes);
 
   std::string path_;
   UniqueFd file_;
-  uint64_t written_ = 0;
+  uint64_t written_ = 0, bytes_ = 0;  // written_: to the file
   bool full_ = false;
-  std::string tail_;
+  std::string end_;  // up to twice what is returned, so that it is seldom moved
 };
 
 }  // namespace mr::worker

@@ -484,6 +484,8 @@ void Running::End(TaskResult result) {
   if (child_ != nullptr) {
     child_->DrainLog();
     result.stderr_tail = child_->log().Tail();
+    result.log = child_->log().End();
+    result.log_bytes = child_->log().bytes();
   }
   {
     const std::lock_guard lock(mutex_);

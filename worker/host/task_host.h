@@ -115,6 +115,8 @@ struct TaskResult {
   std::string message;      // for people: the cause, signal name, exit code
   std::string record;       // place in the input: "file:///a.txt, byte 1234" or "" where not known
   std::string stderr_tail;  // last lines, at most 2 KiB
+  std::string log;          // the end of its log, at most kKeptLogBytes
+  uint64_t log_bytes = 0;   // of its whole log
   uint64_t records_in = 0, records_out = 0;
   Duration ran, waited;  // computing; waiting for segments
   std::vector<CounterValue> counters;

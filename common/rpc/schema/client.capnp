@@ -26,8 +26,13 @@ interface MasterForClient {
   why @8 (subject :Text) -> (outcome :Common.Outcome, lines :List(Text));
   # subject: a job, task, attempt or worker name.
   workers @9 (from :UInt64) -> (workers :List(WorkerStatus), next :UInt64);
-  logs @10 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, text :Text, note :Text);
-  # Returns the end of what the attempt wrote, at most 256 KiB. note: why that end is not complete; empty where it is.
+  logs @10 (attempt :Common.AttemptId, from :UInt64 = 18446744073709551615, waitMs :UInt32)
+           -> (outcome :Common.Outcome, text :Text, note :Text, start :UInt64, ended :Bool, worker :Text);
+  # Returns what the attempt wrote from byte `from` on, at most 256 KiB; by default the last 256 KiB. waitMs: if there is
+  # nothing yet and the attempt runs, the answer waits for more, at most so long and at most 10 s. start: the place of
+  # the text's first byte in all that the attempt wrote; above `from` where earlier bytes are not kept. ended: the
+  # attempt has ended, so nothing follows what can be read now. note: where the text comes from if not from the
+  # attempt's worker, and why it is not complete; else empty. worker: the name of the attempt's worker.
   libraryKnown @11 (sha256 :Text) -> (known :Bool);
   putLibrary @12 (sha256 :Text, totalBytes :UInt64, offset :UInt64, data :Data) -> (outcome :Common.Outcome);
   # Pieces of at most 1 MiB in order; the last one is checked against the name and synced.
@@ -423,6 +428,12 @@ struct DeadlineStatus {
   held @6 :UInt32;
   # Slots, now.
   bestEffort @7 :Bool;
+  endsUs @8 :UInt64;
+  # Predicted end since the submit (median), as the policy that steers the job saw it at its newest step; 0: not known.
+  spreadUs @9 :UInt64;
+  # Four of five runs end within endsUs plus or minus this; 0: not known.
+  asked @10 :UInt32;
+  # Slots that would be enough, as estimated then.
 }
 
 struct ExplainedPlan {

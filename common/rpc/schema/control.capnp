@@ -40,6 +40,9 @@ interface MasterForWorker {
   # The replica that replicateBlock requested was not made. sourceFailed: the replica here could not be read.
   diskFailed @10 (worker :WorkerRef, why :Text);
   # The disk with the block store fails. An empty `why`: it works again.
+  keepLog @11 (worker :WorkerRef, attempt :AttemptId, log :Data, logBytes :UInt64, failed :Bool) -> (known :Bool);
+  # The end of an attempt's log, at most 64 KiB, from a worker that is drained or shuts down. logBytes: of the whole log.
+  # known = false: the master does not know the attempt (any more).
 }
 
 struct RegistrationPage {
@@ -147,9 +150,10 @@ struct Replica {
 
 interface Worker {
   apply @0 (batch :CommandBatch);
-  log @1 (attempt :AttemptId) -> (outcome :Common.Outcome, text :Text);
-  # Returns the end of what the attempt's child wrote to stdout and stderr, at most 256 KiB. Errors: not_found where
-  # this worker does not have it (any more).
+  log @1 (attempt :AttemptId, from :UInt64 = 18446744073709551615, waitMs :UInt32)
+         -> (outcome :Common.Outcome, text :Text, start :UInt64, ended :Bool);
+  # Returns what the attempt's child wrote to stdout and stderr, as MasterForClient.logs does. ended: it does not run on
+  # this worker. Errors: not_found where this worker does not have the log (any more) and does not run the attempt.
 }
 
 struct CommandBatch {
@@ -411,6 +415,10 @@ struct Failed {
   record @2 :Text;
   # The place in the input, for people.
   stderrTail @3 :Text;
+  log @4 :Data;
+  # The end of the attempt's log, at most 64 KiB.
+  logBytes @5 :UInt64;
+  # Of the whole log.
 }
 
 struct FetchFailed {

@@ -157,7 +157,8 @@ TEST(RenderTest, SaysOfADeadlineWhatIsLeftAndWhatItRestsOn) {
   EXPECT_THAT(text, HasSubstr("guaranteed  4 slots, holds 6\n"));
   const std::string json = RenderJob(job, OutputForm::kJson);
   EXPECT_THAT(json, HasSubstr(R"("deadline":{"deadline_s":600.0,"steered":true,"best_effort":false,"predicted":true,)"
-                              R"("earlier_runs":3,"input_scale":2.0,"guaranteed_slots":4,"held_slots":6})"));
+                              R"("earlier_runs":3,"input_scale":2.0,"guaranteed_slots":4,"held_slots":6,)"
+                              R"("asked_slots":null,"ends_s":null,"ends_spread_s":null})"));
   job.state = JobState::kSucceeded;
   job.elapsed_us = 600'000'000;
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("after its submission, met\n")) << "at the very end";
@@ -165,6 +166,46 @@ TEST(RenderTest, SaysOfADeadlineWhatIsLeftAndWhatItRestsOn) {
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("after its submission, missed\n"));
   job.deadline->steered = false;
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("steers by deadlines\n"));
+}
+
+TEST(RenderTest, PredictsTheEndOfAJobThatIsSteeredByItsDeadline) {
+  setenv("TZ", "UTC", 1);
+  JobStatus job = Job();
+  job.submitted_unix_ms = 1'700'000'000'000;  // 22:13:20 UTC
+  job.elapsed_us = 60'000'000;
+  EXPECT_EQ(DeadlineLine(job), "");
+  job.deadline = DeadlineStatus{.deadline_us = 3'600'000'000,
+                                .steered = true,
+                                .predicted = true,
+                                .runs = 3,
+                                .guaranteed = 6,
+                                .held = 6,
+                                .asked = 4,
+                                .ends_us = 3'120'000'000,
+                                .spread_us = 50'000'000};
+  EXPECT_EQ(DeadlineLine(job), "ends 23:05 +- 1 min, deadline 23:13, 6 slots guaranteed, 4 would do");
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("expected    ends 23:05 +- 1 min, deadline 23:13"));
+  EXPECT_EQ(DeadlineLines({job}), "\n" + Name(job.id) + ": " + DeadlineLine(job) + "\n");
+  job.deadline->spread_us = 0;
+  job.deadline->ends_us = 7'200'000'000;
+  job.deadline->asked = 9;
+  EXPECT_EQ(DeadlineLine(job),
+            "ends 2023-11-15 00:13, will probably miss its deadline 23:13, 6 slots guaranteed, 9 would do");
+  job.deadline->asked = 6;
+  EXPECT_THAT(DeadlineLine(job), Not(HasSubstr("would do"))) << "no number of slots is enough";
+  job.elapsed_us = 3'660'000'000;
+  EXPECT_EQ(DeadlineLine(job), "ends 2023-11-15 00:13, missed its deadline 23:13 by 1m00s so far, 6 slots guaranteed");
+  job.state = JobState::kSucceeded;
+  EXPECT_EQ(DeadlineLine(job), "");
+  job.state = JobState::kRunning;
+  job.deadline = DeadlineStatus{.deadline_us = 30'000'000, .steered = true, .predicted = true, .guaranteed = 1};
+  job.elapsed_us = 2'000'000;
+  EXPECT_EQ(DeadlineLine(job),
+            "deadline 22:13:50, 1 slot guaranteed by a guess from its input: no earlier run is known");
+  job.deadline->steered = false;
+  EXPECT_EQ(DeadlineLine(job), "") << "nothing is done about it";
+  job.elapsed_us = 31'000'000;
+  EXPECT_EQ(DeadlineLine(job), "missed its deadline 22:13:50 by 1.0 s so far");
 }
 
 TEST(RenderTest, ExplainsTimesBySlotsWithABarEach) {

@@ -2,6 +2,7 @@
 // four tasks of 20 minutes.
 #include <gtest/gtest.h>
 
+#include "master/sched/policies/jockey/jockey.h"
 #include "master/sched/policies/jockey/jockey_rules.h"
 
 namespace mr::sched {
@@ -107,6 +108,28 @@ TEST(JockeyRulesTest, NoTimeLeftIsShorterThanItsWork) {
 }
 
 TEST(JockeyRulesTest, HysteresisMovesAFifthOfTheWay) { EXPECT_DOUBLE_EQ(Smoothed(10, 20, .2), 12); }
+
+TEST(JockeyTimeLeftTest, TheSpreadOfTheTimeLeftIsThatOfFourOfFiveRuns) {
+  Job job;
+  job.stages.resize(1);
+  Prediction& p = job.prediction;
+  p.buckets = 10;
+  p.quantiles = 10;
+  p.runs = 1;
+  p.stages = {{.tasks = 10, .run = 100, .ran = 100, .longest = 1}};
+  // With a slots 100 / a, and up to 18 % more.
+  for (uint32_t a = 1; a <= 10; ++a) {
+    p.slots.push_back(a);
+    for (uint32_t b = 0; b <= p.buckets; ++b) {
+      for (uint32_t q = 0; q < p.quantiles; ++q)
+        p.left.push_back(static_cast<float>(100. * (10 - b) / 10 / a * (1.0 + .02 * q)));
+    }
+  }
+  EXPECT_NEAR(SpreadOf(job, 2), 50 * (1.16 - 1.02) / 2, 1e-3);
+  EXPECT_NEAR(SpreadOf(job, 99), 10 * (1.16 - 1.02) / 2, 1e-3) << "more slots than were predicted";
+  p.runs = 0;
+  EXPECT_EQ(SpreadOf(job, 2), 0) << "a bound has none";
+}
 
 }  // namespace
 }  // namespace mr::sched

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "common/model/report.h"
+
 namespace mr::worker {
 namespace {
 
@@ -67,6 +69,22 @@ TEST_F(LogSinkTest, TheTailHasTheLastWholeLines) {
   const std::string endless(2 * LogSink::kTailBytes, 'x');
   Say(endless);
   EXPECT_EQ(sink_.Tail(), endless.substr(LogSink::kTailBytes)) << "no line begins in it";
+}
+
+TEST_F(LogSinkTest, TheEndForTheMasterIsAsItWasWritten) {
+  sink_.Open(root_ + "/one");
+  std::string all;
+  for (int i = 0; i < 40; ++i) {
+    const std::string lines = std::string(4000, static_cast<char>('a' + i % 26)) + "\n";
+    Say(lines);
+    all += lines;
+  }
+  EXPECT_EQ(sink_.bytes(), all.size());
+  EXPECT_EQ(sink_.End(), all.substr(all.size() - kKeptLogBytes));
+  EXPECT_LE(sink_.Tail().size(), LogSink::kTailBytes);
+  sink_.Open("");
+  EXPECT_EQ(sink_.End(), "");
+  EXPECT_EQ(sink_.bytes(), 0u);
 }
 
 TEST_F(LogSinkTest, TheEndOfThePipeIsSeen) {

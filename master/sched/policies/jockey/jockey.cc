@@ -36,6 +36,35 @@ uint32_t Most(const State& state, const Job& job) {
 // Returns A in whole slots.
 uint32_t Wished(double slots) { return static_cast<uint32_t>(std::ceil(slots - kOneSlot)); }
 
+double TodayOf(const Job& job) {
+  if (job.prediction.runs == 0) return 1;  // a bound has no times of tasks
+  std::vector<Computed> done;
+  for (const Stage& stage : job.stages) done.push_back({stage.timed, stage.ran.seconds()});
+  return Today(job.prediction.stages, done);
+}
+
+// Returns the times left with each of the prediction's slots (as in SmallestOfBest).
+std::vector<std::vector<double>> TimesLeft(const Prediction& c, double progress, const std::vector<double>& finished,
+                                           double today, bool amdahl) {
+  std::vector<std::vector<double>> left;
+  const Amdahl law = AmdahlOf(c.stages, finished);
+  for (size_t i = 0; i < c.slots.size(); ++i) {
+    if (amdahl)
+      left.push_back({law.Left(c.slots[i])});
+    else
+      left.push_back(c.At(i, progress));
+  }
+  Correct(c.stages, finished, c.slots, today, &left);
+  return left;
+}
+
+// Returns those with this many slots, or with the next larger number in the prediction.
+const std::vector<double>& WithSlots(const Prediction& c, const std::vector<std::vector<double>>& left,
+                                     uint32_t slots) {
+  const size_t at = std::lower_bound(c.slots.begin(), c.slots.end(), slots) - c.slots.begin();
+  return left[std::min(at, left.size() - 1)];
+}
+
 class Jockey final : public Policy {
  public:
   explicit Jockey(const Options& options) : o_(options) {}
@@ -87,7 +116,7 @@ class Jockey final : public Policy {
     const std::vector<double> finished = FinishedShares(*job);
     const double progress = ProgressOf(c.indicator, c.stages, finished);
     const double today = TodayOf(*job);
-    const auto left = Left(c, progress, finished, today);
+    const auto left = TimesLeft(c, progress, finished, today, o_.amdahl);
     const uint32_t raw =
         SmallestOfBest(c.slots, left, elapsed, o_.slack, UtilityOf(*job, minute).ShiftedLeft(o_.dead_zone * minute));
     double slots = raw;
@@ -103,8 +132,7 @@ class Jockey final : public Policy {
     plan->Remember(kScope, FactId(id), kSlots, slots);
     const uint32_t wished = Wished(slots), most = Most(view.state(), *job);
     const uint32_t share = std::clamp(wished, 1u, std::max(1u, most));
-    const size_t at = std::lower_bound(c.slots.begin(), c.slots.end(), share) - c.slots.begin();
-    const std::vector<double>& then = left[std::min(at, left.size() - 1)];
+    const std::vector<double>& then = WithSlots(c, left, share);
     plan->SetShare(
         id, share,
         {JockeyReason::kAllotted,
@@ -128,27 +156,6 @@ class Jockey final : public Policy {
     return early ? soon : next;
   }
 
-  static double TodayOf(const Job& job) {
-    if (job.prediction.runs == 0) return 1;  // a bound has no times of tasks
-    std::vector<Computed> done;
-    for (const Stage& stage : job.stages) done.push_back({stage.timed, stage.ran.seconds()});
-    return Today(job.prediction.stages, done);
-  }
-
-  std::vector<std::vector<double>> Left(const Prediction& c, double progress, const std::vector<double>& finished,
-                                        double today) const {
-    std::vector<std::vector<double>> left;
-    const Amdahl law = AmdahlOf(c.stages, finished);
-    for (size_t i = 0; i < c.slots.size(); ++i) {
-      if (o_.amdahl)
-        left.push_back({law.Left(c.slots[i])});
-      else
-        left.push_back(c.At(i, progress));
-    }
-    Correct(c.stages, finished, c.slots, today, &left);
-    return left;
-  }
-
   const Options o_;
 };
 
@@ -165,6 +172,16 @@ Utility UtilityOf(const Job& job, double minute) {
   std::vector<std::pair<double, double>> points;
   for (const UtilityPoint& point : job.utility) points.emplace_back(point.at.seconds(), point.utility);
   return Utility(std::move(points));
+}
+
+double SpreadOf(const Job& job, uint32_t slots) {
+  const Prediction& c = job.prediction;
+  if (c.runs == 0) return 0;  // a bound has no spread
+  const std::vector<double> finished = FinishedShares(job);
+  const auto left = TimesLeft(c, ProgressOf(c.indicator, c.stages, finished), finished, TodayOf(job), false);
+  const std::vector<double>& times = WithSlots(c, left, slots);
+  const size_t outside = times.size() / 10;  // the tenth at each end
+  return (times[times.size() - 1 - outside] - times[outside]) / 2;
 }
 
 uint32_t GuaranteeOf(const State& state, const Job& job) {
