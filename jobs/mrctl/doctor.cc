@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <optional>
 
 #include "common/base/text.h"
 #include "common/base/version.h"
@@ -15,6 +16,7 @@
 #include "common/rpc/self_check.h"
 #include "common/rpc/wait_for_loop.h"
 #include "dfs/client/dfs_client.h"
+#include "jobs/mrctl/bundle.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
@@ -453,6 +455,7 @@ class Doctor {
 }  // namespace
 
 Result<int> RunDoctor(const Command& command, const Result<Settings>& settings) {
+  if (!command.bundle.empty()) MR_RETURN_IF_ERROR(CheckBundleFile(command.bundle, command.force));
   Doctor doctor(settings);
   doctor.LookHere();
   const bool master = !settings.ok() || doctor.LookAtCluster();
@@ -461,7 +464,11 @@ Result<int> RunDoctor(const Command& command, const Result<Settings>& settings) 
     form = settings->form;
   else if (auto asked = ParseOutputForm(command.global.form); asked.ok())
     form = *asked;
-  Print(RenderChecks(doctor.checks(), form));
+  std::optional<BundleShown> bundle;
+  if (!command.bundle.empty()) {
+    MR_ASSIGN_OR_RETURN(bundle, MakeBundle(command.bundle, command.force, settings, master, doctor.checks()));
+  }
+  Print(RenderChecks(doctor.checks(), form, bundle ? &*bundle : nullptr));
   if (!master) return kExitNoMaster;
   return doctor.failed() ? kExitJobFailed : kExitOk;
 }

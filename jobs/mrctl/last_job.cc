@@ -24,7 +24,7 @@ Status WriteLast(const std::string& directory, const std::string& path, const st
   MR_RETURN_IF_ERROR(MakeDirectories(directory));
   (void)chmod(directory.c_str(), 0700);
   const std::string fresh = path + "." + std::to_string(getpid());
-  const Status written = [&]() -> Status {
+  Status written = [&]() -> Status {
     MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(fresh, O_WRONLY | O_CREAT | O_TRUNC, 0600));
     MR_RETURN_IF_ERROR(WriteAll(file.get(), text));
     if (rename(fresh.c_str(), path.c_str()) != 0) return ErrnoStatus(errno, "cannot rename " + fresh);
@@ -46,7 +46,7 @@ Status RememberLast(const std::string& id, const std::string& master) {
   const std::string directory = StateDirectory();
   if (directory.empty()) return Status::Ok();
   const std::string path = directory + "/last";
-  const Status written = WriteLast(directory, path, id + "\n" + master + "\n");
+  Status written = WriteLast(directory, path, id + "\n" + master + "\n");
   if (!written.ok()) unlink(path.c_str());
   return written;
 }

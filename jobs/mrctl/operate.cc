@@ -217,12 +217,35 @@ std::string RenderSafeMode(const JournalStatus& journal, OutputForm form) {
   return std::string("safe mode is ") + (on ? "on" : "off") + (text.empty() ? "" : ": " + text) + "\n";
 }
 
-std::string RenderChecks(const std::vector<Check>& checks, OutputForm form) {
+namespace {
+
+Json BundleToJson(const BundleShown& bundle) {
+  std::vector<Json> entries, missing;
+  for (const auto& [name, bytes] : bundle.entries) entries.push_back(Object({{"id", name}, {"bytes", bytes}}));
+  for (const auto& [name, why] : bundle.missing) missing.push_back(Object({{"id", name}, {"why", why}}));
+  return Object({{"id", bundle.file}, {"bytes", bundle.bytes}, {"entries", entries}, {"missing", missing}});
+}
+
+std::string BundleText(const BundleShown& bundle) {
+  std::string text = "\n" + bundle.file + ": " + HumanBytes(bundle.bytes) + ", which only you may read. In it:\n";
+  for (const auto& [name, bytes] : bundle.entries) text += "  " + name + " (" + HumanBytes(bytes) + ")\n";
+  if (!bundle.missing.empty()) text += "Not in it:\n";
+  for (const auto& [name, why] : bundle.missing) text += "  " + name + ": " + why + "\n";
+  return text +
+         "What looks like a secret is redacted. Logs of attempts may hold data: look through it before you send it.\n";
+}
+
+}  // namespace
+
+std::string RenderChecks(const std::vector<Check>& checks, OutputForm form, const BundleShown* bundle) {
   if (form != OutputForm::kTable) {
     std::vector<Json> rows;
     rows.reserve(checks.size());
     for (const Check& c : checks) {
       rows.push_back(Object({{"id", c.id}, {"verdict", VerdictWord(c.verdict)}, {"text", c.text}, {"next", c.next}}));
+    }
+    if (bundle != nullptr && form == OutputForm::kJson) {
+      return DumpJson(Object({{"version", 1}, {"checks", rows}, {"bundle", BundleToJson(*bundle)}}));
     }
     return ListDocument("checks", rows, form);
   }
@@ -234,7 +257,7 @@ std::string RenderChecks(const std::vector<Check>& checks, OutputForm form) {
     text += verdict + id + c.text + "\n";
     if (!c.next.empty()) text += std::string(18, ' ') + "next: " + c.next + "\n";
   }
-  return text;
+  return bundle == nullptr ? text : text + BundleText(*bundle);
 }
 
 }  // namespace mr::ctl

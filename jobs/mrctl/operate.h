@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jobs/mrctl/config.h"
@@ -51,6 +52,14 @@ struct Check {
 };
 // Returns whether a tenth or less of a disk is free. total 0: not known.
 bool LittleLeft(uint64_t free, uint64_t total);
-std::string RenderChecks(const std::vector<Check>& checks, OutputForm form);
+// An archive for a bug report.
+struct BundleShown {
+  std::string file;
+  uint64_t bytes = 0;
+  std::vector<std::pair<std::string, uint64_t>> entries;     // names and sizes
+  std::vector<std::pair<std::string, std::string>> missing;  // names, and why they are not in it
+};
+// bundle: the archive that was made, or null. As ndjson it is not printed.
+std::string RenderChecks(const std::vector<Check>& checks, OutputForm form, const BundleShown* bundle = nullptr);
 
 }  // namespace mr::ctl

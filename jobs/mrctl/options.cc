@@ -373,7 +373,15 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
   AddExample(top, "mrctl top");
   CLI::App* doctor =
       root->add_subcommand("doctor", "Find faults here and in the cluster, and suggest remedies")->fallthrough();
-  doctor->footer("Exit: 0 no fault, perhaps warnings; 1 a check failed; 5 no master.");
+  doctor
+      ->add_option("--bundle", c->bundle,
+                   "Also write an archive for a bug report: these checks, versions, settings, lists of the master, "
+                   "failed jobs, logs and metrics that can be reached; .tar.gz, or .tar.zst by default")
+      ->type_name("PATH");
+  doctor->add_flag("-f,--force", c->force, "Replace the file of --bundle");
+  doctor->footer(
+      "Exit: 0 no fault, perhaps warnings; 1 a check failed; 3 the file of --bundle exists; 5 no master.\n"
+      "A bundle is readable by you only, and what looks like a secret in it is redacted.");
   AddExample(doctor, "mrctl doctor");
 }
 

@@ -84,6 +84,7 @@ struct Command {
   std::optional<double> weight;
   std::optional<uint32_t> min_share, max_share;
   bool show_origin = false;  // config view
+  std::string bundle;        // doctor; with `force`
   uint64_t limit = 20;       // history
   // jobs
   std::vector<std::string> states;  // as typed, perhaps with commas

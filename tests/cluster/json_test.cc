@@ -59,6 +59,8 @@ std::vector<Case> Cases() {
       {"store safemode", {"off"}, "done"},
       {"top", {}, "top"},
       {"doctor", {}, "checks"},
+      {"doctor", {"--bundle", "bug.tar.zst"}, "checks"},
+      {"doctor", {"--bundle", "bug.tar.zst"}, "error", 3},
       {"fs ls", {"/data"}, "files"},
       {"fs stat", {"/data/books.txt"}, "files"},
       {"fs stat", {"/absent"}, "error", 7},

@@ -349,6 +349,46 @@ TEST_F(OperateTest, TopRestoresTheTerminalHoweverItEnds) {
   EXPECT_TRUE(ended.AsBefore()) << "after SIGHUP";
 }
 
+TEST_F(OperateTest, ABundleHasWhatABugReportNeedsAndNoSecrets) {
+  ASSERT_EQ(Sh("mrctl submit --name broken stream --map 'echo MY_TOKEN=hush7 >&2; exit 3' --max-attempts 1 "
+               "--input /data/books.txt --output /data/broken")
+                .exit,
+            1);
+  RunResult run = Sh("MR_SECRET=hush8 OTHER=hush9 mrctl doctor --bundle bug.tgz");
+  EXPECT_EQ(run.exit, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\nbug.tgz: "));
+  EXPECT_EQ(Sh("stat -c %a bug.tgz").out, "600\n");
+  run = Sh(
+      "rm -rf bug && mkdir bug && tar xzf bug.tgz -C bug && cd bug && find . -type f | sort && cat logs/* metrics/*");
+  ASSERT_EQ(run.exit, 0) << run.err;
+  for (const char* file : {"README.txt", "checks.json", "environment.txt", "jobs.json", "journal.json",
+                           "logs/master.log", "logs/w1.log", "machine.txt", "metrics/master.txt", "metrics/w2.txt",
+                           "queues.json", "settings.json", "versions.json", "workers.json"}) {
+    EXPECT_THAT(run.out, HasSubstr(std::string("./") + file + "\n"));
+  }
+  EXPECT_THAT(run.out, ContainsRegex("\n./jobs/job_1_[0-9]+/why.txt\n"));
+  EXPECT_THAT(run.out, ContainsRegex("\n./jobs/job_1_[0-9]+/attempt_1_[0-9]+_0_m_000000_1.log\n"));
+  EXPECT_THAT(run.out, HasSubstr("mr_connections")) << "metrics";
+  EXPECT_NE(Sh("grep -rF hush bug").exit, 0) << Sh("grep -rF hush bug").out;
+  EXPECT_THAT(Sh("cat bug/environment.txt").out, HasSubstr("MR_SECRET=[redacted]\n"));
+  EXPECT_THAT(Sh("cat bug/jobs/*/attempt_*.log").out, HasSubstr("MY_TOKEN=[redacted]"));
+  run = Mrctl({"doctor", "--bundle", "bug.tgz"});
+  EXPECT_EQ(run.exit, 3);
+  EXPECT_THAT(run.err, HasSubstr("give --force to replace it"));
+  EXPECT_EQ(Mrctl({"doctor", "--bundle", "bug.tgz", "--force"}).exit, 0);
+  EXPECT_EQ(Mrctl({"doctor", "--bundle", "none/bug.tgz"}).exit, 2);
+}
+
+TEST(BundleTest, WithoutAMasterItHasWhatIsHere) {
+  TempDirectory directory;
+  SpawnOptions options;
+  options.directory = directory.path();
+  const RunResult run = RunMrctl({"--master", "127.0.0.1:1", "doctor", "--bundle", "bug.tar"}, Seconds(30), options);
+  EXPECT_EQ(run.exit, 5);
+  EXPECT_THAT(run.out, HasSubstr("  settings.json ("));
+  EXPECT_TRUE(PathExists(directory / "bug.tar"));
+}
+
 TEST_F(OperateTest, FsTakesPatternsInPaths) {
   ASSERT_EQ(
       Sh("mrctl fs mkdir -p /glob/a /glob/b && echo one | mrctl fs put - /glob/a/part-0 && echo two | mrctl fs put - "

@@ -33,7 +33,7 @@ std::string Gzip(const std::string& text) {
 // The text of a file that is read in pieces of this size.
 Result<std::string> TextOf(const std::string& bytes, Compression compression, size_t piece) {
   std::string text;
-  const Status done = WriteDecompressed(
+  Status done = WriteDecompressed(
       "/x", compression,
       [&](uint64_t at) -> Result<std::string> { return bytes.substr(std::min<size_t>(at, bytes.size()), piece); },
       [&](std::string_view raw) {
@@ -81,7 +81,7 @@ TEST(FsTextTest, DamagedAndCutDataAreErrorsWithTheirPlace) {
 }
 
 TEST(FsTextTest, AWriterThatFailsEndsIt) {
-  const Status done = WriteDecompressed(
+  Status done = WriteDecompressed(
       "/x", Compression::kNone, [](uint64_t) -> Result<std::string> { return std::string("endless"); },
       [](std::string_view) { return Unavailable("the reader left"); });
   EXPECT_EQ(done.code(), Code::kUnavailable);
