@@ -1,4 +1,4 @@
-// What mrctl can find out about a daemon beside its answers: its log and its metrics, where this machine reaches them.
+// Facts about a daemon beside its answers: its log and its metrics, where this machine reaches them.
 // Blocks for at most some seconds per call. Thread: any.
 #pragma once
 
