@@ -109,6 +109,7 @@ class FsCommand {
     store.list = [this](const std::string& directory) -> Result<std::vector<GlobEntry>> {
       MR_ASSIGN_OR_RETURN(const auto entries, store_.List(directory));
       std::vector<GlobEntry> list;
+      list.reserve(entries.size());
       for (const auto& entry : entries) list.push_back({entry.path, entry.is_directory});
       return list;
     };
@@ -235,7 +236,7 @@ class FsCommand {
         },
         [&](std::string_view bytes) -> Status {
           if (people) {
-            const Status written = WriteAll(1, bytes);
+            Status written = WriteAll(1, bytes);
             reader_left = !written.ok();
             return written;
           }

@@ -26,6 +26,8 @@ std::vector<Pattern> MakePatterns() {
        "\\1[redacted]"},
       {"(?i)(" + name + "[\"']?\\s*[=:]\\s*\")(?:[^\"\\\\]|\\\\.)*", "\\1[redacted]"},
       {"(?i)(" + name + "[\"']?\\s*[=:]\\s*')[^']*", "\\1[redacted]"},
+      // Within a JSON string, where quotes are escaped.
+      {"(?i)(" + name + "(?:\\\\?[\"'])?\\s*[=:]\\s*\\\\[\"'])[^\"'\\\\]*", "\\1[redacted]"},
       {"(?i)((?:bearer|basic)\\s+)[a-z0-9._~+/=-]{8,}", "\\1[redacted]"},
       {"(?i)(" + name + "[\"']?\\s*[=:]\\s*)[^\\s\"',;}\\\\\\[][^\\s\"',;}\\\\]*", "\\1[redacted]"},
       {"(?i)(--?" + name + "\\s+)[^\\s-]\\S*", "\\1[redacted]"},

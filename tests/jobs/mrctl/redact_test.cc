@@ -14,6 +14,7 @@ TEST(RedactTest, ValuesOfSecretNamesGo) {
            {R"({"env":"SECRET=abc","x":1})", R"({"env":"SECRET=[redacted]","x":1})"},
            {R"({"id":"token","value":"abc","origin":"mr.toml"})",
             R"({"id":"token","value":"[redacted]","origin":"mr.toml"})"},
+           {R"({"error":"MY_TOKEN=\"a b\" x"})", R"({"error":"MY_TOKEN=\"[redacted]\" x"})"},
            {"token = 'a b'", "token = '[redacted]'"},
            {"tool --password hunter2 --verbose", "tool --password [redacted] --verbose"},
            {"Authorization: Bearer abcdefgh.ijk", "Authorization: [redacted] [redacted]"},
