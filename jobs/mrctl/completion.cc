@@ -301,7 +301,9 @@ Result<std::string> CompletionScript(const std::string& shell, const std::vector
   Walk(root, "", &tree);
   if (shell == "bash") return BashScript(tree, jobs);
   if (shell == "zsh") {
-    return "#compdef mrctl\nautoload -U +X bashcompinit && bashcompinit\n" + BashScript(tree, jobs);
+    // A file of a directory in fpath is run as the function _mrctl, at the first completion.
+    return "#compdef mrctl\nautoload -U +X bashcompinit && bashcompinit\n" + BashScript(tree, jobs) +
+           "[ \"${funcstack[1]}\" != _mrctl ] || _bash_complete -o bashdefault -o default -F _mrctl\n";
   }
   if (shell == "fish") return FishScript(tree, jobs);
   constexpr std::string_view kShells[] = {"bash", "zsh", "fish"};

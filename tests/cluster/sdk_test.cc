@@ -185,6 +185,15 @@ TEST_F(SdkTest, TheInstalledPackageBuildsAndRunsAProject) {
   const std::string prefix = directory_ / "prefix", build = BinaryDirectory() + "/..";
   ASSERT_EQ(
       RunProgram({"/bin/sh", "-c", "cmake --install '" + build + "' --prefix '" + prefix + "'"}, Seconds(120)).exit, 0);
+  EXPECT_THAT(*ReadFile(prefix + "/share/bash-completion/completions/mrctl"), HasSubstr("complete -o bashdefault"));
+  EXPECT_THAT(*ReadFile(prefix + "/share/zsh/site-functions/_mrctl"), testing::StartsWith("#compdef mrctl\n"));
+  EXPECT_THAT(*ReadFile(prefix + "/share/fish/vendor_completions.d/mrctl.fish"), HasSubstr("complete -c mrctl -f\n"));
+  if (PathExists(build + "/man")) {  // there is help2man
+    EXPECT_THAT(*ReadFile(prefix + "/share/man/man1/mrctl-submit.1"), HasSubstr("JOB OPTIONS"));
+    for (const char* page : {"mrctl", "mrctl-fs-put", "mrmaster", "mrworker", "mrsim"}) {
+      EXPECT_TRUE(PathExists(prefix + "/share/man/man1/" + page + ".1")) << page;
+    }
+  }
   const RunResult made = RunProgram({prefix + "/bin/mrctl", "sdk", "new", "hosts", directory_ / "hosts"});
   ASSERT_EQ(made.exit, 0) << made.err;
   EXPECT_THAT(*ReadFile(directory_ / "hosts/CMakeLists.txt"), HasSubstr("HINTS \"" + prefix + "/lib/cmake/Paceline\""));
