@@ -89,12 +89,10 @@ say "what each stage took"
 "$BIN/mrctl" job stages "$job"
 
 say "a slow worker joins, and a job of eight maps: a map pauses five times, $SLOW s each time there and 0.2 s elsewhere"
-# Operators inherit the environment of their worker.
-NAP=$SLOW
-export NAP
-start slow mrworker --master "$MR_MASTER" --slots 2
-unset NAP
-"$BIN/mrctl" submit stream --map 'for step in 1 2 3 4 5; do head -c 110000; sleep ${NAP:-0.2}; done; cat' \
+# Operators see the labels of their worker as MR_LABEL_*.
+start slow mrworker --master "$MR_MASTER" --slots 2 --label "nap=$SLOW"
+"$BIN/mrctl" workers
+"$BIN/mrctl" submit stream --map 'for step in 1 2 3 4 5; do head -c 110000; sleep ${MR_LABEL_NAP:-0.2}; done; cat' \
   --reduce 'wc -l' --reduces 1 --input /kjv.txt --output /lines --conf max_split_bytes=538k | tee "$dir/submitted"
 slow_job=$(cut -d' ' -f1 "$dir/submitted")
 "$BIN/mrctl" job attempts "$slow_job" | tee "$dir/attempts"
