@@ -55,6 +55,7 @@ class Site:
         handler = type("Handler", (Handler,), {"site": self})
         self.server = ThreadingHTTPServer(("127.0.0.1", port), handler)
         self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # a browser that ends leaves broken connections
         self.base = f"http://127.0.0.1:{self.server.server_address[1]}{prefix}"
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
@@ -69,6 +70,7 @@ class Site:
         etag = '"' + hashlib.sha256(text.encode()).hexdigest()[:16] + '"'
         with self.lock:
             self.documents[source] = (text, etag)
+            self.final.discard(source)
             if final:
                 self.final.add(source)
             self.tell(source, "changed", {"etag": etag.strip('"')})

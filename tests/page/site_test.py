@@ -218,7 +218,8 @@ def frame(driver, site):
     with Browser(driver, 1400, 1000, False) as browser:
         browser.open(site.base + "scheduler")
         browser.keys("Tab", "Enter")
-        expect(browser.run("return document.activeElement.id") == "content", "frame: the skip link leads to the content")
+        expect(browser.run("return document.activeElement.id") == "content",
+               "frame: the skip link leads to the content")
         theme = "return document.documentElement.dataset.theme"
         browser.run("""const s = document.querySelector(".status select");
           s.value = "dark"; s.dispatchEvent(new Event("change"));""")
@@ -231,6 +232,9 @@ def frame(driver, site):
         pages = browser.cdp("Page.printToPDF", {})["data"]
         expect(len(pages) > 1000 and browser.run("return window.printed").startswith("light"), "frame: paper is light")
         expect(browser.run(theme) == "dark", "frame: the theme comes back")
+        browser.open(site.base + "jobs/%zz")
+        expect("%zz" in browser.run("return document.querySelector('h1').textContent"),
+               "frame: an address that is not encoded right has a page")
 
 
 def workers(driver, samples):

@@ -41,7 +41,7 @@ function createLive(source, etag, {show, state}) {
   const tell = (name) => state(name, lostAt);
   const found = () => {
     lostAt = null;
-    retry = kRetry;
+    if (events && events.readyState === EventSource.OPEN) retry = kRetry;
     heard = Date.now();
     if (!over && !paused) tell("live");
   };
@@ -113,7 +113,7 @@ function createLive(source, etag, {show, state}) {
       await load();
       end("final");
     });
-    on("gone", () => end("gone"));
+    on("gone", load);  // The answer says whether that is for ever.
   };
   const resume = () => {
     lostAt = null;

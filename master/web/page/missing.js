@@ -8,7 +8,8 @@ function missingView() {
     title: () => "Not found - Paceline",
     show: (given) => {
       const {message, hint} = (given || {}).error || {};
-      const id = decodeURIComponent(location.pathname.split("/").pop());
+      let id = location.pathname.split("/").pop();
+      try { id = decodeURIComponent(id); } catch { }  // Not all that can be typed is encoded right.
       const [, kind] = kinds.find(([like]) => like.test(id)) || [null, "page"];
       node.replaceChildren(el("header", null,
           el("h1", null, `No ${kind} `, nameOf(id)),
