@@ -79,9 +79,12 @@ function createRackMap() {
         if (!workers.has(rack)) workers.set(rack, []);
         workers.get(rack).push(w);
       }
+      let begun = performance.now();
       for (const id of racks.keys()) {
         fill(id);
-        if (all.length > kOpenWorkers) await wait(0);
+        if (performance.now() - begun <= kSlice) continue;
+        await wait(0);
+        begun = performance.now();
       }
     },
   };
