@@ -187,7 +187,8 @@ def documents(name, samples):
         drain = {"attempts": 2, "blocks": 40, "bytes": 40 << 26, "left_blocks": 11, "left_bytes": 11 << 26,
                  "left_files": ["/data-1"], "being_written": 0, "outputs": 3, "output_bytes": 3 << 20,
                  "jobs": ["job_1_0900"], "waits_for": ["11 blocks to copy"], "thin_blocks": 0, "thin_files": []}
-        why = [HOSTILE] if name == "hostile" else ["registered 2 h ago", "its heartbeats arrive"]
+        why = [HOSTILE] if name == "hostile" else ["w1 at 10.0.0.1:7071 is live",
+                                                          "launched attempt_1_0001_0_m_000000_1 on w1: it had a slot"]
         found[f"api/v1/workers/{w['id']}"] = {"version": 1, "workers": [
             {**w, "running": [attempt(n) for n in range(w["busy"])], "why": why,
              **({"drain": drain} if i == 1 else {})}]}

@@ -77,7 +77,7 @@ function clusterHead(c) {
 function warningsNote(warnings) {
   return warnings.length > 0 && el("div", {class: "note warn", role: "group", "aria-label": "Warnings"},
       el("p", {class: "strong"}, sign("!"), warnings.length === 1 ? "Warning" : "Warnings"),
-      el("ul", null, warnings.slice(0, 50).map((w) => el("li", null, sentence(w)))));
+      el("ul", null, warnings.slice(0, 50).map((w) => el("li", null, linkedSentence(w)))));
 }
 
 function openJobsNote(open, ended, leftOut) {

@@ -41,8 +41,8 @@ function stageBar(s) {
 }
 
 function remarkOn(job) {
-  if (job.error) return el("span", {class: "remark"}, sentence(shorten(visible(job.error.split("\n")[0]), 200)));
-  const lines = (job.waits || []).slice(0, 3).map((line) => el("span", null, sentence(line)));
+  if (job.error) return el("span", {class: "remark"}, linkedSentence(shorten(job.error.split("\n")[0], 300)));
+  const lines = (job.waits || []).slice(0, 3).map((line) => el("span", null, linkedSentence(line)));
   const {deadline_s: deadline, guaranteed_slots: slots} = job.deadline || {};
   if (deadline != null && !kEnded.includes(job.state)) {
     lines.push(el("span", null, `Deadline ${clockTime(job.submitted_unix_ms + deadline * 1000)}, ` +

@@ -8,15 +8,15 @@ function workerView() {
   const drainSection = section("drain", "Drain", drain);
   return {
     node: el("main", {class: "main"}, el("header", null, head), section("running", "Running attempts", running),
-        drainSection, section("why", "Why the worker is in this state", why)),
+        drainSection, section("why", "What happened on the worker", why)),
     title: ({workers: [w]}) => `${visible(w.id)} ${visible(w.state)} - Paceline worker`,
     show: ({workers: [w]}) => {
       refill(head, [w, info.id], () => workerHead(w));
       refill(running, w.running, () => runningAttempts(w.running || []));
       drainSection.hidden = !w.drain;
       if (w.drain) refill(drain, [w.drain, w.safe_to_stop], () => drainState(w.drain, w.safe_to_stop));
-      refill(why, w.why, () => (w.why || []).length === 0 ? el("p", {class: "quiet"}, "Nothing was noted.") :
-        el("ul", {class: "lead"}, w.why.slice(0, 200).map((line) => el("li", null, sentence(line)))));
+      refill(why, w.why, () => (w.why || []).length === 0 ? el("p", {class: "quiet"}, "Nothing yet.") :
+        el("ul", {class: "lead"}, w.why.slice(0, 200).map((line) => el("li", null, linkedSentence(line)))));
     },
   };
 }
@@ -60,7 +60,7 @@ function marked(kinds, name) {
 
 function drainState(d, safe) {
   const files = (title, list) => (list || []).length > 0 && [el("h3", null, title), el("ul", {class: "lead"},
-      list.slice(0, 50).map((f) => el("li", null, nameOf(f))))];
+      list.slice(0, 50).map((f) => el("li", null, linkedSentence(f))))];
   return [
     el("p", null, safe ? "The worker is safe to stop: nothing is lost or must be repeated." :
       "The worker is not safe to stop yet."),
