@@ -36,7 +36,9 @@ class Browser:
     def __init__(self, driver, width, height, dark):
         self.base = driver.base
         options = {"args": ["--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width},{height}"]}
-        capabilities = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        # Bounds for a failure, in milliseconds: on a busy machine axe-core takes long.
+        capabilities = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"},
+                        "timeouts": {"script": 120000, "pageLoad": 120000}}
         answer = self._post("/session", {"capabilities": {"alwaysMatch": capabilities}})
         self.session = "/session/" + answer["sessionId"]
         self.width = width
@@ -55,7 +57,7 @@ class Browser:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as reply:
+            with urllib.request.urlopen(request, timeout=180) as reply:
                 return json.load(reply)["value"]
         except urllib.error.HTTPError as error:
             raise RuntimeError(f"{path}: {error.read().decode()[:500]}") from error

@@ -125,6 +125,10 @@ def links(driver, site, samples):
             browser.open(site.base + "jobs/job_1_0001#" + linked)
             text = browser.run("const d = document.getElementById('details'); return d.hidden ? '' : d.textContent")
             expect(two["id"] in text, f"links: {linked} is selected: {text[:80]}")
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(site.base + "workers/w1")
+        href = browser.run("return document.querySelector('#why a').href")
+        expect(href == site.base + "jobs/job_1_0001#attempt_1_0001_0_m_000000_1", f"links: of ids in texts: {href}")
 
 
 def connection(driver, site):
@@ -168,10 +172,6 @@ def connection(driver, site):
         site.forget(cluster)
         wait_for(lambda: "no longer knows" in browser.run(LOST), "connection: what is gone is said")
         expect(shows(5), "connection: the last state stays")
-    with Browser(driver, 1400, 1000, False) as browser:
-        browser.open(site.base + "workers/w1")
-        href = browser.run("return document.querySelector('#why a').href")
-        expect(href == site.base + "jobs/job_1_0001#attempt_1_0001_0_m_000000_1", f"links: of ids in texts: {href}")
 
 
 def search(driver, site):
