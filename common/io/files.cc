@@ -83,10 +83,10 @@ Result<std::string> ReadFile(const std::string& path) {
   }
 }
 
-Status WriteFileDurably(const std::string& path, std::string_view bytes) {
+Status WriteFileDurably(const std::string& path, std::string_view bytes, int mode) {
   const std::string temporary = path + ".tmp";
   {
-    MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC));
+    MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC, mode));
     MR_RETURN_IF_ERROR(WriteAll(fd.get(), bytes).With(temporary));
     if (::fsync(fd.get()) != 0) return ErrnoStatus(errno, "cannot sync " + temporary);
   }

@@ -44,8 +44,9 @@ Status PwriteAll(int fd, std::string_view bytes, uint64_t offset);
 // Reads up to `size` bytes from offset; fewer only at the end of the file.
 Result<size_t> PreadUpTo(int fd, void* data, size_t size, uint64_t offset);
 Result<std::string> ReadFile(const std::string& path);
-// Writes `path`.tmp, syncs it, renames it and syncs the directory: after Ok the file is durable and whole.
-Status WriteFileDurably(const std::string& path, std::string_view bytes);
+// Writes `path`.tmp, syncs it, renames it and syncs the directory: after Ok the file is durable and whole. mode: of a
+// new file, as for open(2).
+Status WriteFileDurably(const std::string& path, std::string_view bytes, int mode = 0644);
 Status SyncDirectory(const std::string& path);
 // mkdir -p; existing is fine.
 Status MakeDirectories(const std::string& path);

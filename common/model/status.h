@@ -76,6 +76,7 @@ struct DeadlineStatus {
 
 struct JobStatus {
   JobId id;
+  std::string local_id;  // "local_0017" where it is read from the record of a local run; not sent
   std::string name, queue, output_uri, error, submission_id;
   Digest128 output_digest;
   std::string last_failure;  // of a job that has not ended: one line, or empty
@@ -95,6 +96,8 @@ struct JobStatus {
   std::vector<SkewStatus> skew;
   bool operator==(const JobStatus&) const = default;
 };
+// Returns the name under which commands find the job: job_1_0001 or local_0017.
+inline std::string Name(const JobStatus& job) { return job.local_id.empty() ? Name(job.id) : job.local_id; }
 
 struct TaskStatus {
   std::string id, state, worker;

@@ -112,7 +112,7 @@ Json ToJson(const JobStatus& j) {
   for (const StageStatus& stage : j.stages) stages.push_back(ToJson(stage));
   Json skew = Json::array();
   for (const SkewStatus& s : j.skew) skew.push_back(SkewOf(s, j));
-  Json job = Object({{"id", Name(j.id)},
+  Json job = Object({{"id", Name(j)},
                      {"name", j.name},
                      {"state", Word(j.state)},
                      {"queue", j.queue},

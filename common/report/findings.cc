@@ -109,7 +109,9 @@ class Finder {
     f.text = Sentence(f.text) + " " +
              Sentence("The last one was " + last->status->id + " on " + last->status->worker +
                       (message.empty() ? "" : ": " + message.substr(0, message.find('\n'))));
-    f.advice = user > 0 ? "Read its log, and replay it locally (mrctl task replay)." : "Read its log.";
+    f.advice = run_.gone  ? "Run the job again with --keep-logs DIRECTORY, and read its log."
+               : user > 0 ? "Read its log, and replay it locally (mrctl task replay)."
+                          : "Read its log.";
     f.command = "mrctl logs " + last->status->id;
     found_.push_back(std::move(f));
   }

@@ -317,7 +317,7 @@ std::string ReportJson(const Report& report) {
   // Without the next command, which is to make the report.
   std::vector<std::string> summary = Summary(report);
   summary.resize(kSummaryLines);
-  const Json json = Object({{"id", Name(run.job.id)},
+  const Json json = Object({{"id", Name(run.job)},
                             {"taken_unix_ms", run.taken_unix_ms},
                             {"release", run.release},
                             {"policies", run.policies},

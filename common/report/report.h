@@ -23,7 +23,7 @@ struct Report {
 };
 
 // Returns five lines: how it ended, where the time went, what was done against stragglers, what would help, and the
-// next command. The last one is absent where the master is gone.
+// next command. The last one is absent where the master is gone and the run is not recorded.
 std::vector<std::string> Summary(const Report& report);
 
 // A document has at most so many of each. Of more attempts, it has even samples of those that failed, of those on the

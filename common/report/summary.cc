@@ -25,7 +25,7 @@ std::string Outcome(const Report& report) {
   const JobRun& run = report.run;
   size_t workers = 0;
   for (const Lanes& worker : report.timeline.workers()) workers += worker.lanes > 0;
-  std::string line = Name(run.job.id) + " (" + run.job.name + ") " + (Ended(run.job.state) ? "" : "is ") +
+  std::string line = Name(run.job) + " (" + run.job.name + ") " + (Ended(run.job.state) ? "" : "is ") +
                      Word(run.job.state) + (Ended(run.job.state) ? " after " : " for ") + Us(run.job.elapsed_us);
   if (!run.job.error.empty()) line += ": " + FirstLine(run.job.error);
   return Sentence(line) + " " + CountOf(run.tasks.size(), "task") + ", " +
@@ -116,8 +116,8 @@ std::string WhatWouldHelp(const Report& report) {
 }
 
 std::string Next(const Report& report) {
-  const std::string id = Name(report.run.job.id);
-  if (report.run.job.state == JobState::kFailed) {
+  const std::string id = Name(report.run.job);
+  if (report.run.job.state == JobState::kFailed && !report.run.gone) {
     for (auto at = report.timeline.attempts().rbegin(); at != report.timeline.attempts().rend(); ++at) {
       if (at->status->state == "failed") return "Next: mrctl logs " + at->status->id;
     }
@@ -130,7 +130,7 @@ std::string Next(const Report& report) {
 std::vector<std::string> Summary(const Report& report) {
   std::vector<std::string> lines = {Outcome(report), WhereTheTimeWent(report), AgainstStragglers(report),
                                     WhatWouldHelp(report)};
-  if (!report.run.gone) lines.push_back(Next(report));
+  if (!report.run.gone || !report.run.job.local_id.empty()) lines.push_back(Next(report));
   return lines;
 }
 

@@ -1,0 +1,37 @@
+// The record of a run: all that a report needs, what the master said about the job, and its history for simulations.
+// Encoded as the bytes of a file, which any later release of the same format reads.
+//
+// The bytes: a head of 40 bytes (magic, format version, codec, sizes, checksum), then a RecordedRun (run.capnp), flat
+// and compressed by zstd.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/report/job_run.h"
+
+namespace mr::report {
+
+inline constexpr uint32_t kRecordedRunVersion = 1;
+// The most uncompressed bytes of a record: about 200,000 attempts with their decisions (a guess: no local run has
+// more).
+inline constexpr uint64_t kMostRecordBytes = 128u << 20;
+
+struct RecordedRun {
+  JobRun run;
+  std::vector<std::string> why;  // lines about the job, as `mrctl -v why` prints them
+  std::string history;           // a document of master/history; empty: the job did not end, or it was not known
+};
+
+// Returns the bytes of a record. Leaves out job.local_id, which is the name of its file, and the values of environment
+// variables. Errors: kRejected: above kMostRecordBytes.
+Result<std::string> EncodeRun(const RecordedRun& recorded);
+
+// Returns the run of a record; `gone` is set. name: for messages. The bytes may be hostile. Errors: kCorrupted: no
+// record, or a damaged one; kRejected: another version. Memory: at most a small multiple of kMostRecordBytes.
+Result<RecordedRun> DecodeRun(std::string_view bytes, const std::string& name);
+
+}  // namespace mr::report
