@@ -34,8 +34,8 @@ Task TaskOf(const sched::Task& t) {
 }
 
 Job JobWithoutStages(const sched::Job& from) {
-  return {from.id,           from.name,     from.queue, from.priority, from.state, from.policies,
-          from.submitted_at, from.ended_at, {}};
+  return {from.id,       from.name,         from.queue,    from.priority, from.state,
+          from.policies, from.submitted_at, from.ended_at, from.deadline, {}};
 }
 
 Job JobOf(const sched::Job& from) {

@@ -51,6 +51,7 @@ struct Job {
   sched::JobState state = sched::JobState::kRunning;
   std::vector<std::string> policies;
   Instant submitted, ended;
+  Duration deadline;  // since the submission; 0: none
   std::vector<Stage> stages;
   uint32_t tasks() const;
   bool operator==(const Job&) const = default;
@@ -65,6 +66,7 @@ struct Worker {
 };
 
 struct Document {
+  std::string run;       // local_0017 of a recorded local run, whose jobs have no other id; empty: jobs of a master
   std::string policies;  // the last list
   // All lists, the last one too, by the time at which they came into force; empty in documents of old releases.
   std::vector<sched::ListInForce> lists;
@@ -94,10 +96,15 @@ struct Page {
   uint32_t next = 0;
 };
 Page WritePage(const sched::Job& job, uint32_t from, size_t bytes);
+// Returns the line that names the run of the document; it stands below the first line.
+std::string WriteRun(const std::string& run);
 std::string Write(const Document& document);
 // Returns whether the text begins like a document.
 bool IsHistory(std::string_view text);
 // Parses a document. name: for messages. Errors: kInvalidArgument with the wrong line; kRejected for a later version.
 Result<Document> Read(std::string_view text, const std::string& name);
+// Parses one document or more, each behind the other. Requires: IsHistory(text), else there is an error. Errors: as
+// Read.
+Result<std::vector<Document>> ReadAll(std::string_view text, const std::string& name);
 
 }  // namespace mr::history

@@ -10,7 +10,7 @@ namespace mr::history {
 namespace {
 
 constexpr std::string_view kMagic = "paceline-history\t";
-constexpr uint32_t kHistoryVersion = 2;  // 1: without lists
+constexpr uint32_t kHistoryVersion = 3;  // 1: without lists; 2: without deadlines
 // The most tasks of a job in a document that is read (a guess: no job has more).
 constexpr size_t kMostTasks = 10'000'000;
 
@@ -57,7 +57,8 @@ std::string JobLine(const Job& job) {
                           N(job.submitted), N(job.ended)});
   out.pop_back();
   for (const std::string& policy : job.policies) out += "\t" + Plain(policy);
-  return out + "\n";
+  out += "\n";
+  return job.deadline.ns > 0 ? out + Line({"deadline", N(job.deadline.ns)}) : out;
 }
 
 std::string StageLine(const sched::StageSpec& spec) {
@@ -196,6 +197,15 @@ bool TakeLine(std::string_view line, Document* document) {
     document->jobs.push_back(std::move(j));
     return w.good();
   }
+  if (what == "deadline") {
+    if (job == nullptr) return false;
+    w.Get(&job->deadline.ns);
+    return w.good() && job->deadline.ns > 0;
+  }
+  if (what == "run") {
+    document->run = w.Text();
+    return w.good();
+  }
   if (what == "stage") {
     if (job == nullptr) return false;
     Stage s;
@@ -259,6 +269,7 @@ bool TakeLine(std::string_view line, Document* document) {
 
 std::string WriteHead(const Document& d) {
   std::string out = std::string(kMagic) + N(kHistoryVersion) + "\n";
+  if (!d.run.empty()) out += WriteRun(d.run);
   out += Line({"config", Plain(d.policies), N(d.seed), N(d.left_out)});
   for (const auto& list : d.lists) out += Line({"list", N(list.from), Plain(list.policies)});
   for (const auto& q : d.queues)
@@ -269,6 +280,8 @@ std::string WriteHead(const Document& d) {
   }
   return out;
 }
+
+std::string WriteRun(const std::string& run) { return Line({"run", Plain(run)}); }
 
 std::string WriteJob(const Job& job) {
   std::string out = JobLine(job);
@@ -331,6 +344,18 @@ Result<Document> Read(std::string_view text, const std::string& name) {
     }
   }
   return document;
+}
+
+Result<std::vector<Document>> ReadAll(std::string_view text, const std::string& name) {
+  std::vector<Document> documents;
+  do {
+    const size_t next = text.find(std::string("\n") + std::string(kMagic));
+    const size_t end = next == std::string_view::npos ? text.size() : next + 1;
+    MR_ASSIGN_OR_RETURN(Document document, Read(text.substr(0, end), name));
+    documents.push_back(std::move(document));
+    text.remove_prefix(end);
+  } while (!text.empty());
+  return documents;
 }
 
 }  // namespace mr::history

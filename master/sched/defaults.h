@@ -18,7 +18,10 @@ inline constexpr char kCautiousPolicies[] =
 // Jobs in order of arrival, without speculative attempts, clones and sharing: the control in comparisons.
 inline constexpr char kPlainPolicies[] = "fifo";
 
-// The lists with which the papers are reproduced (master/sim/studies).
+// The lists with which the papers are reproduced (master/sim/studies), and their names.
+inline constexpr char kDollyPaperName[] = "paper-dolly", kLatePaperName[] = "paper-late";
+inline constexpr char kMantriPaperName[] = "paper-mantri", kCouplingPaperName[] = "paper-coupling";
+inline constexpr char kJockeyPaperName[] = "paper-jockey";
 inline constexpr char kDollyPaper[] = "fair,dolly,delay_assignment,late,blacklist";
 inline constexpr char kLatePaper[] = "fifo,late";
 inline constexpr char kMantriPaper[] = "fair,mantri,blacklist";

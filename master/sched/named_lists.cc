@@ -10,11 +10,11 @@ constexpr NamedList kNamedLists[] = {
     {"default", kDefaultPolicies, "clones for small jobs, and on idle slots where they pay; speculation for the rest"},
     {"cautious", kCautiousPolicies, "the default without clones: where idle slots cost something"},
     {"plain", kPlainPolicies, "order of arrival, nothing against stragglers: the control in comparisons"},
-    {"nsdi13", kDollyPaper, "Dolly as in its paper"},
-    {"osdi10", kMantriPaper, "Mantri as in its paper"},
-    {"osdi08", kLatePaper, "LATE as in its paper"},
-    {"infocom13", kCouplingPaper, "the Coupling Scheduler as in its paper"},
-    {"eurosys12", kJockeyPaper, "Jockey as in its paper, with the speculation of Dryad"},
+    {kDollyPaperName, kDollyPaper, "Dolly as in its paper (NSDI 2013)"},
+    {kMantriPaperName, kMantriPaper, "Mantri as in its paper (OSDI 2010)"},
+    {kLatePaperName, kLatePaper, "LATE as in its paper (OSDI 2008)"},
+    {kCouplingPaperName, kCouplingPaper, "the Coupling Scheduler as in its paper (INFOCOM 2013)"},
+    {kJockeyPaperName, kJockeyPaper, "Jockey as in its paper (EuroSys 2012), with the speculation of Dryad"},
 };
 
 }  // namespace

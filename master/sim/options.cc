@@ -37,6 +37,13 @@ CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
       ->check(CLI::Range(1u, 100'000u));
   replay->add_option("--slots", c->change.slots, "What-if: slots per worker (default: as recorded)")
       ->check(CLI::Range(1u, 10'000u));
+  replay
+      ->add_option("--compare", c->compare,
+                   "Compare lists on the recorded jobs, with bands for the model's error: each value is a list of "
+                   "policies, or a list's name, or 'recorded', which may be followed by --workers N and --slots N")
+      ->excludes("--scheduler")
+      ->excludes("--workers")
+      ->excludes("--slots");
   replay->add_option("--job", c->job, "What-if: only this job, and the jobs that ran beside it (default: all jobs)");
   replay->add_option("--attempt", c->attempt,
                      "First print the journal's events and decisions that name this attempt, with the codes of "

@@ -25,7 +25,7 @@ std::string Quoted(std::string_view text) { return "\"" + JsonEscape(std::string
 std::string SchedulersTable() {
   std::string out = "LISTS\n";
   for (const sched::NamedList& list : sched::NamedLists()) {
-    out += Padded(list.name, 12) + std::string(list.what) + "\n" + Padded("", 12) + std::string(list.policies) + "\n";
+    out += Padded(list.name, 16) + std::string(list.what) + "\n" + Padded("", 16) + std::string(list.policies) + "\n";
   }
   out += "\n" + Padded("POLICIES", 22) + Padded("SCOPE", 10) + "DOES\n";
   for (const sched::PolicyEntry& policy : sched::AllPolicies()) {

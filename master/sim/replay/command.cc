@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "common/io/files.h"
+#include "master/sim/replay/compare_history.h"
 #include "master/sim/replay/replay.h"
 #include "master/sim/replay/whatif.h"
 #include "master/sim/swarm/describe.h"
@@ -85,13 +86,13 @@ class Follower {
 
 bool IsHistory(const std::string& source) { return source == "-" || IsFile(source); }
 
-// Reads a journal's history, or a history file. *replayed: the result of the journal's replay. follower: takes the
+// Reads a journal's history, or a file of histories. *replayed: the result of the journal's replay. follower: takes the
 // journal's steps.
-Result<history::Document> LoadHistory(const std::string& source, std::optional<Replayed>* replayed,
-                                      std::optional<Follower>* follower) {
+Result<std::vector<history::Document>> LoadHistory(const std::string& source, std::optional<Replayed>* replayed,
+                                                   std::optional<Follower>* follower) {
   if (IsHistory(source)) {
     MR_ASSIGN_OR_RETURN(const std::string text, source == "-" ? ReadInput() : ReadFile(source));
-    return history::Read(text, source == "-" ? "standard input" : source);
+    return history::ReadAll(text, source == "-" ? "standard input" : source);
   }
   HistoryCollector collector;
   MR_ASSIGN_OR_RETURN(*replayed,
@@ -99,7 +100,9 @@ Result<history::Document> LoadHistory(const std::string& source, std::optional<R
                         collector.On(event, decisions, scheduler);
                         if (*follower) (*follower)->On(event, decisions, scheduler.state());
                       }));
-  return collector.Take();
+  std::vector<history::Document> one;
+  one.push_back(collector.Take());
+  return one;
 }
 
 // Returns whether the replay came out as it was recorded, up to a torn end.
@@ -155,11 +158,20 @@ Result<int> RunReplay(const ReplayCommand& c) {
   // Checked first: the journal may take minutes to read.
   if (!c.history_out.empty()) MR_RETURN_IF_ERROR(CheckWritable("--write-history", c.history_out));
   if (!c.model_out.empty()) MR_RETURN_IF_ERROR(CheckWritable("--write-model", c.model_out));
+  std::vector<Question> questions;
+  for (const std::string& text : c.compare) {
+    MR_ASSIGN_OR_RETURN(Question question, ParseQuestion(text));
+    questions.push_back(std::move(question));
+  }
   if (!c.change.scheduler.empty()) MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(c.change.scheduler));
   std::optional<Replayed> replayed;
   std::optional<Follower> follower;
   if (attempt) follower.emplace(*attempt);
-  MR_ASSIGN_OR_RETURN(const history::Document document, LoadHistory(c.journal, &replayed, &follower));
+  MR_ASSIGN_OR_RETURN(const std::vector<history::Document> documents, LoadHistory(c.journal, &replayed, &follower));
+  if (documents.size() > 1 && questions.empty()) {
+    return InvalidArgument(c.journal + " has several histories: only --compare takes them");
+  }
+  const history::Document& document = documents.front();
   if (follower) MR_RETURN_IF_ERROR(PrintFollowed(c, *replayed, follower->lines()));
   if (!c.wants_change() && c.history_out.empty() && c.model_out.empty() && replayed) {
     MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(*replayed) : Table(*replayed)));
@@ -176,6 +188,11 @@ Result<int> RunReplay(const ReplayCommand& c) {
   if (!c.model_out.empty()) {
     MR_ASSIGN_OR_RETURN(const HistoryModel model, ModelOf(document, job));
     MR_RETURN_IF_ERROR(WriteFileDurably(c.model_out, CalibrationToml(model)).With("--write-model"));
+  }
+  if (!questions.empty()) {
+    MR_ASSIGN_OR_RETURN(const Compared compared, CompareHistory(documents, job, questions));
+    MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(compared) : Table(compared)));
+    return 0;
   }
   const bool wrote = !c.history_out.empty() || !c.model_out.empty();
   if (wrote && c.change.scheduler.empty() && c.change.workers == 0 && c.change.slots == 0) return 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "master/sim/replay/history_model.h"
@@ -13,8 +14,9 @@ struct ReplayCommand {
   std::string form = "table", job, history_out, model_out;
   std::string attempt;  // print the events and decisions of this attempt
   Change change;
+  std::vector<std::string> compare;  // questions (compare_history.h)
   bool wants_change() const {
-    return !change.scheduler.empty() || change.workers > 0 || change.slots > 0 || !job.empty();
+    return !change.scheduler.empty() || change.workers > 0 || change.slots > 0 || !job.empty() || !compare.empty();
   }
 };
 

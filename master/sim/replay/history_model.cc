@@ -15,6 +15,7 @@ using history::Task;
 // Guesses: the least reported share of its work from which an attempt's end is estimated; the least spread of durations
 // (log scale, as in TaskModel); the number of attempts whose median is trusted.
 constexpr double kLeastProgress = .05;
+constexpr double kLeastFull = .5;  // below, last reports came long before the ends (a guess)
 constexpr double kLeastSpread = .15;
 constexpr double kFew = 3;
 constexpr double kMadToSigma = 1.4826;  // of a normal distribution
@@ -73,9 +74,22 @@ class Reader {
     return ready;
   }
 
+  // Returns the share of its bytes that an attempt of the stage has taken in its last phase when it ends. Below 1 where
+  // operators do not take all that they announce.
+  static double FullShare(const history::Stage& stage) {
+    double most = 0;
+    for (const Task& task : stage.tasks) {
+      for (const Attempt& a : task.attempts) {
+        if (a.state != sched::AttemptState::kCommitted || a.phase < 3 || a.total == 0) continue;
+        most = std::max(most, static_cast<double>(a.taken) / static_cast<double>(a.total));
+      }
+    }
+    return most < kLeastFull ? 1 : std::min(1.0, most);
+  }
+
   // Returns the time of an attempt that started and ended. For a stopped one it estimates the time, if its progress
-  // allows.
-  static Time TimeOf(const history::Job& job, const Attempt& a, Instant ready) {
+  // allows. full: FullShare of its stage.
+  static Time TimeOf(const history::Job& job, const Attempt& a, Instant ready, double full) {
     const Instant ended = a.ended.ns > 0 ? a.ended : job.ended;
     const bool early = ready > a.started;
     const Instant begin = early && ready < ended ? ready : a.started;
@@ -88,7 +102,8 @@ class Reader {
     // Bytes count within a phase. Only the phase that reads files and the last phase show the time of the whole.
     if (a.phase != 0 && a.phase != 3) return time;
     const Instant phase_began = a.phase == 0 ? begin : std::max(begin, a.inputs_done);
-    const double done = std::min(1.0, static_cast<double>(a.taken) / static_cast<double>(a.total));
+    const double share = static_cast<double>(a.taken) / static_cast<double>(a.total);
+    const double done = std::min(1.0, a.phase == 3 ? share / full : share);
     if (done >= kLeastProgress && a.reported > phase_began) {
       time.seconds = std::max(time.seconds, Between(begin, phase_began) + Between(phase_began, a.reported) / done);
       time.whole = true;
@@ -116,13 +131,14 @@ struct StageTimes {
 
 StageTimes TimesOf(const Reader& reader, const history::Job& job, const history::Stage& stage) {
   StageTimes times;
+  const double full = Reader::FullShare(stage);
   for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
     const Task& task = stage.tasks[t];
     const Instant ready = Reader::Ready(job, stage, task);
     for (const Attempt& a : task.attempts) {
       if (a.started.ns == 0) continue;
       const bool stopped = a.state == sched::AttemptState::kKilled || a.state == sched::AttemptState::kEnding;
-      const Time time = Reader::TimeOf(job, a, ready);
+      const Time time = Reader::TimeOf(job, a, ready, full);
       if ((!time.whole && !stopped) || time.seconds <= 0) continue;
       times.attempts.push_back({time, reader.IndexOf(a.worker).value_or(0), a.number, t});
     }
@@ -139,8 +155,9 @@ const StageTimes::One* RecordOf(const std::vector<const StageTimes::One*>& of_ta
   return best;
 }
 
+// ran_on: receives the worker of each of the stage's durations.
 StageModel StageOf(const history::Stage& stage, const StageTimes& times, const std::vector<double>& speeds,
-                   const Reader& reader, uint32_t* unknown) {
+                   const Reader& reader, std::vector<uint32_t>* ran_on, uint32_t* unknown) {
   StageModel model;
   model.name = stage.spec.name;
   model.kind = stage.spec.slot_kind;
@@ -158,6 +175,7 @@ StageModel StageOf(const history::Stage& stage, const StageTimes& times, const s
     // A stopped attempt without known progress took at least its time, and no less than the stage's median.
     const double seconds = std::max(one.time.seconds * speeds[one.worker], one.time.whole ? 0 : median);
     model.durations.push_back(static_cast<float>(seconds));
+    ran_on->push_back(one.worker);
     model.shares.push_back({static_cast<float>(std::min(1.0, one.time.copy / one.time.seconds)),
                             static_cast<float>(std::min(1.0, one.time.tail / one.time.seconds))});
   };
@@ -185,6 +203,7 @@ StageModel StageOf(const history::Stage& stage, const StageTimes& times, const s
     } else {
       ++*unknown;
       model.durations.push_back(static_cast<float>(median));
+      ran_on->push_back(kUnknownWorker);
       model.shares.emplace_back();
     }
     for (const StageTimes::One* one : by_task[t]) {
@@ -202,7 +221,8 @@ std::string Count(size_t n, const char* what) { return std::to_string(n) + " " +
 
 // Takes for each worker the median of its ratios, weighed by the stages' times, since milliseconds are mostly noise.
 // Shrinks it towards 0 as far as ratios differ within workers as much as between them (empirical Bayes).
-std::vector<double> EstimateSpeeds(const std::vector<SpeedSample>& samples, size_t workers) {
+std::vector<SpeedEstimate> EstimateSpeeds(const std::vector<SpeedSample>& samples, size_t workers) {
+  std::vector<SpeedEstimate> estimates(workers);
   std::vector<double> speeds(workers, 1);
   for (int round = 0; round < kRounds; ++round) {
     std::map<uint32_t, std::vector<double>> of_stage;
@@ -247,9 +267,10 @@ std::vector<double> EstimateSpeeds(const std::vector<SpeedSample>& samples, size
       if (effective[w] <= 0 || between <= 0) continue;
       const double trust = between / (between + within * within / effective[w]) * std::min(1.0, effective[w] / kFew);
       speeds[w] = std::exp(middle[w] * trust);
+      estimates[w] = {middle[w], within / std::sqrt(effective[w]), trust};
     }
   }
-  return speeds;
+  return estimates;
 }
 
 Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only) {
@@ -354,14 +375,21 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
       }
     }
   }
-  const std::vector<double> speeds = EstimateSpeeds(samples, model.workers.size());
+  model.speeds = EstimateSpeeds(samples, model.workers.size());
+  std::vector<double> speeds;
+  for (const SpeedEstimate& estimate : model.speeds) speeds.push_back(estimate.speed());
   for (size_t w = 0; w < speeds.size(); ++w) e.cluster.workers[w].speed = speeds[w];
   uint32_t unknown = 0;
   for (size_t j = 0; j < model.jobs.size(); ++j) {
     const history::Job& job = *model.jobs[j];
+    model.ran_on.emplace_back();
     JobModel out{Between(begin, job.submitted), job.name, {}, job.queue, job.priority, job.policies};
+    out.deadline = job.deadline.seconds();
+    // Steering needs the predictions that earlier runs give.
+    e.learn = e.learn || out.deadline > 0;
     for (size_t s = 0; s < job.stages.size(); ++s) {
-      out.stages.push_back(StageOf(job.stages[s], times[j][s], speeds, reader, &unknown));
+      model.ran_on.back().emplace_back();
+      out.stages.push_back(StageOf(job.stages[s], times[j][s], speeds, reader, &model.ran_on.back().back(), &unknown));
     }
     e.jobs.push_back(std::move(out));
   }
@@ -386,8 +414,8 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
   return model;
 }
 
-Experiment Changed(const HistoryModel& model, const Change& change) {
-  Experiment e = model.as_it_was;
+Experiment Changed(const Experiment& was, const Change& change) {
+  Experiment e = was;
   if (!change.scheduler.empty()) {
     e.policies = change.scheduler;
     e.list_changes.clear();

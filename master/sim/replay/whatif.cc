@@ -11,22 +11,6 @@ namespace mr::sim {
 
 namespace {
 
-Spent SpentBy(const std::vector<const history::Job*>& jobs) {
-  Spent spent;
-  for (const history::Job* job : jobs) {
-    for (const auto& stage : job->stages) {
-      for (const auto& task : stage.tasks) {
-        for (const history::Attempt& a : task.attempts) {
-          const double seconds = ((a.ended.ns > 0 ? a.ended : job->ended) - a.launched).seconds();
-          (a.state == sched::AttemptState::kCommitted ? spent.useful : spent.wasted) += seconds;
-          spent.extra += a.cause != Cause::kFirst && a.cause != Cause::kRetry;
-        }
-      }
-    }
-  }
-  return spent;
-}
-
 Spent SpentBy(const Totals& t) { return {t.useful, t.wasted, t.extra}; }
 
 __attribute__((format(printf, 2, 3))) void Print(std::string* out, const char* format, ...) {
@@ -58,17 +42,39 @@ std::string ListsText(const std::vector<Experiment::ListChange>& lists) {
 
 }  // namespace
 
+Spent SpentOf(const std::vector<const history::Job*>& jobs) {
+  Spent spent;
+  for (const history::Job* job : jobs) {
+    for (const auto& stage : job->stages) {
+      for (const auto& task : stage.tasks) {
+        for (const history::Attempt& a : task.attempts) {
+          const double seconds = ((a.ended.ns > 0 ? a.ended : job->ended) - a.launched).seconds();
+          (a.state == sched::AttemptState::kCommitted ? spent.useful : spent.wasted) += seconds;
+          spent.extra += a.cause != Cause::kFirst && a.cause != Cause::kRetry;
+        }
+      }
+    }
+  }
+  return spent;
+}
+
+Status CheckRecordedLists(const Experiment& as_it_was) {
+  const auto check = [](const std::string& list) {
+    const Status was = sched::Scheduler::CheckPolicies(list);
+    return was.ok() ? was : Rejected("the history's own list '" + list + "' is none of this release: " + was.message());
+  };
+  MR_RETURN_IF_ERROR(check(as_it_was.policies));
+  for (const Experiment::ListChange& list : as_it_was.list_changes) MR_RETURN_IF_ERROR(check(list.policies));
+  return Status::Ok();
+}
+
 Result<WhatIf> RunWhatIf(const history::Document& document, std::optional<JobId> only, const Change& change) {
   if (!change.scheduler.empty()) MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(change.scheduler));
   MR_ASSIGN_OR_RETURN(HistoryModel model, ModelOf(document, only));
   std::vector<Experiment::ListChange> in_force = model.as_it_was.list_changes;
   in_force.insert(in_force.begin(), {0, model.as_it_was.policies});
-  for (const Experiment::ListChange& list : in_force) {
-    if (const Status was = sched::Scheduler::CheckPolicies(list.policies); !was.ok()) {
-      return Rejected("the history's own list '" + list.policies + "' is none of this release: " + was.message());
-    }
-  }
-  const Experiment changed = Changed(model, change);
+  MR_RETURN_IF_ERROR(CheckRecordedLists(model.as_it_was));
+  const Experiment changed = Changed(model.as_it_was, change);
   WhatIf out;
   out.notes = model.notes;
   out.was = in_force;
@@ -78,7 +84,7 @@ Result<WhatIf> RunWhatIf(const history::Document& document, std::optional<JobId>
   out.then_workers = static_cast<uint32_t>(changed.cluster.workers.size());
   out.was_slots = model.as_it_was.cluster.slots();
   out.then_slots = changed.cluster.slots();
-  out.happened = SpentBy(model.jobs);
+  out.happened = SpentOf(model.jobs);
   Simulation was(std::move(model.as_it_was));
   if (const std::string wrong = was.Run(nullptr); !wrong.empty()) {
     return Rejected("the model of the history does not come to an end: " + wrong);
@@ -96,7 +102,8 @@ Result<WhatIf> RunWhatIf(const history::Document& document, std::optional<JobId>
     failed += !was.jobs()[j].succeeded || !then.jobs()[j].succeeded;
     if (only && job.id != *only) continue;
     const auto took = [j](const Simulation& run) { return run.jobs()[j].ended - run.jobs()[j].submitted; };
-    out.rows.push_back({job.id, job.name, job.tasks(), (job.ended - job.submitted).seconds(), took(was), took(then)});
+    out.rows.push_back({document.run.empty() ? Name(job.id) : document.run, job.name, job.tasks(),
+                        (job.ended - job.submitted).seconds(), took(was), took(then)});
     errors.push_back(std::abs(out.rows.back().error()));
   }
   if (failed > 0) {
@@ -117,7 +124,7 @@ std::string Table(const WhatIf& w) {
   Print(&out, "%-14s %-16s %7s %11s %11s %8s %11s %8s\n", "JOB", "NAME", "TASKS", "HAPPENED s", "MODEL s", "ERROR",
         "WHAT IF s", "CHANGE");
   for (const WhatIf::Row& row : w.rows) {
-    Print(&out, "%-14s %-16.40s %7u %11.3f %11.3f %+7.1f%% %11.3f ", Name(row.id).c_str(), row.name.c_str(), row.tasks,
+    Print(&out, "%-14s %-16.40s %7u %11.3f %11.3f %+7.1f%% %11.3f ", row.id.c_str(), row.name.c_str(), row.tasks,
           row.happened, row.model, 100 * row.error(), row.then);
     if (row.significant())
       Print(&out, "%+7.1f%%\n", 100 * row.change());
@@ -144,7 +151,7 @@ std::string Json(const WhatIf& w) {
   std::string out = "{\"version\":1,\"jobs\":[";
   for (const WhatIf::Row& row : w.rows) {
     if (&row != &w.rows[0]) out += ",";
-    out += "{\"id\":\"" + Name(row.id) + "\",\"name\":\"" + JsonEscape(row.name) + "\"";
+    out += "{\"id\":\"" + JsonEscape(row.id) + "\",\"name\":\"" + JsonEscape(row.name) + "\"";
     Print(&out,
           ",\"tasks\":%u,\"happened_s\":%.6f,\"model_s\":%.6f,\"error\":%.6f,\"whatif_s\":%.6f,\"change\":%.6f,"
           "\"tells\":%s}",

@@ -19,11 +19,12 @@ inline constexpr double kResolution = .05;
 struct Spent {
   double useful = 0, wasted = 0;  // slot-seconds of attempts that committed, and of all others
   uint64_t extra = 0;             // speculative attempts, clones and restarts
+  double all() const { return useful + wasted; }
 };
 
 struct WhatIf {
   struct Row {
-    JobId id;
+    std::string id;  // job_1_0001 or local_0017
     std::string name;
     uint32_t tasks = 0;
     double happened = 0, model = 0, then = 0;  // seconds from submission to end
@@ -46,6 +47,11 @@ struct WhatIf {
 // Simulates both. only: the rows have this job alone; jobs beside it run with it.
 // Errors: kInvalidArgument: not a valid list; kRejected: a simulation does not end.
 Result<WhatIf> RunWhatIf(const history::Document& document, std::optional<JobId> only, const Change& change);
+
+// Returns what the attempts of recorded jobs took.
+Spent SpentOf(const std::vector<const history::Job*>& jobs);
+// Checks that this release has the lists of the history. Errors: kRejected.
+Status CheckRecordedLists(const Experiment& as_it_was);
 
 std::string Table(const WhatIf& whatif);
 // Returns one JSON document and a newline.

@@ -86,6 +86,39 @@ TEST(HistoryTest, EachCauseAndEachStateComesBack) {
   }
 }
 
+TEST(HistoryTest, DeadlinesAndTheNameOfTheRunComeBack) {
+  Document document;
+  document.run = "local_0017";
+  Job job;
+  job.id = {1, 1};
+  job.name = "j";
+  job.policies = {"none"};
+  job.deadline = Seconds(5);
+  document.jobs = {job};
+  const auto read = Read(Write(document), "it");
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(read->run, "local_0017");
+  ASSERT_EQ(read->jobs.size(), 1u);
+  EXPECT_EQ(read->jobs[0], job);
+  EXPECT_EQ(Read("paceline-history\t3\ndeadline\t5\n", "it").status().code(), Code::kInvalidArgument) << "of no job";
+  document.jobs[0].name = "deadline\t1\npaceline-history\t3";
+  EXPECT_EQ(ReadAll(Write(document), "it")->size(), 1u) << "names are no lines";
+}
+
+TEST(HistoryTest, SeveralDocumentsAreReadInTheirOrder) {
+  Document one, two;
+  one.policies = "fifo";
+  two.run = "local_0002";
+  const auto read = ReadAll(Write(one) + Write(two) + Write(one), "it");
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  ASSERT_EQ(read->size(), 3u);
+  EXPECT_EQ((*read)[0].policies, "fifo");
+  EXPECT_EQ((*read)[1].run, "local_0002");
+  EXPECT_EQ((*read)[2].run, "");
+  EXPECT_EQ(ReadAll("", "it").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(ReadAll(Write(one) + "nonsense\n", "it").status().code(), Code::kInvalidArgument);
+}
+
 TEST(HistoryTest, TheFrameHasTheWorkersThatAreThereNow) {
   sched::Scheduler scheduler;
   const auto send = [&](const sched::Event& event) { (void)scheduler.Step({{1}, event}); };
