@@ -1,6 +1,7 @@
 #include "jobs/mrctl/config.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <map>
 
@@ -8,6 +9,7 @@
 #include "common/io/files.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/job_file.h"
+#include "jobs/mrctl/local_runs.h"
 
 namespace mr::ctl {
 namespace {
@@ -17,8 +19,9 @@ struct Key {
   const char* env;        // null: no variable
 };
 constexpr Key kKeys[] = {
-    {"master", "MR_MASTER"},   {"queue", "MR_QUEUE"},       {"output", "MR_OUTPUT"},
-    {"timeout", "MR_TIMEOUT"}, {"no_color", "MR_NO_COLOR"}, {"no_progress", "MR_NO_PROGRESS"},
+    {"master", "MR_MASTER"},       {"queue", "MR_QUEUE"},       {"output", "MR_OUTPUT"},
+    {"timeout", "MR_TIMEOUT"},     {"no_color", "MR_NO_COLOR"}, {"no_progress", "MR_NO_PROGRESS"},
+    {"keep_runs", "MR_KEEP_RUNS"},
 };
 constexpr char kContextEnv[] = "MR_CONTEXT";
 constexpr std::string_view kContexts = "contexts.";
@@ -127,6 +130,28 @@ void Add(std::string_view key, const std::string& value, const char* origin, Val
   values->try_emplace(std::string(key), Setting{value, origin});
 }
 
+// Returns how many local runs are kept: a number; 0 for none.
+Result<uint64_t> KeepRuns(const Setting& setting) {
+  constexpr uint64_t kMost = 1'000'000;  // a guard against typing errors
+  uint64_t runs = 0;
+  const char* end = setting.value.data() + setting.value.size();
+  const auto [at, error] = std::from_chars(setting.value.data(), end, runs);
+  if (error != std::errc() || at != end || runs > kMost) {
+    return WithHint(InvalidArgument(setting.origin + ": keep_runs is '" + setting.value + "', and must be a number"),
+                    "0 keeps none of the runs of `submit --local`");
+  }
+  return runs;
+}
+
+// Returns the directory of recorded runs (XDG Base Directory Specification: a relative path is not valid), or "".
+std::string RunsDirectory(const ConfigSources& sources) {
+  const auto state = sources.env("XDG_STATE_HOME");
+  const bool valid = state.has_value() && state->starts_with('/');
+  const auto home = sources.env("HOME");
+  if (!valid && !home.has_value()) return "";
+  return (valid ? *state : *home + "/.local/state") + "/paceline/runs";
+}
+
 }  // namespace
 
 ConfigSources RealSources() {
@@ -158,6 +183,8 @@ void Show(const Values& values, Settings* settings) {
       shown.value = kDefaultMaster;
     } else if (key.name == "output") {
       shown.value = "table";
+    } else if (key.name == "keep_runs") {
+      shown.value = std::to_string(kKeptRuns);
     } else if (key.name.starts_with("no_")) {
       shown.value = "false";
     }
@@ -213,6 +240,11 @@ Result<Settings> ResolveSettings(const GlobalOptions& flags, const ConfigSources
     if (!limit.ok()) return limit.status().With(timeout->origin);
     settings.timeout = *limit;
   }
+  settings.keep_runs = kKeptRuns;
+  if (const Setting* runs = Find(values, "keep_runs")) {
+    MR_ASSIGN_OR_RETURN(settings.keep_runs, KeepRuns(*runs));
+  }
+  settings.runs_directory = RunsDirectory(sources);
   Show(values, &settings);
   return settings;
 }

@@ -28,6 +28,8 @@ struct Settings {
   OutputForm form = OutputForm::kTable;
   bool quiet = false, verbose = false, color = true, progress = true;
   std::optional<Duration> timeout;
+  uint64_t keep_runs = 0;               // local runs that are remembered
+  std::string runs_directory;           // of these (local_runs.h); empty: there is no home directory
   std::string context, context_origin;  // empty: no context
   std::vector<ShownSetting> shown;      // all of them, for `mrctl config view`
   std::vector<std::string> files;       // files that were read, the strongest first

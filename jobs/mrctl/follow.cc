@@ -93,11 +93,11 @@ std::string EndText(const JobStatus& job, const std::string& master, const std::
     const std::string parts =
         " in " + std::to_string(job.output_parts) + (job.output_parts == 1 ? " part of " : " parts of ");
     const std::string where = job.output_uri.empty() ? " to standard output" : parts + job.output_uri;
-    return Name(job.id) + " succeeded in " + took + ": " + Grouped(job.output_records) +
+    return Name(job) + " succeeded in " + took + ": " + Grouped(job.output_records) +
            (job.output_records == 1 ? " record, " : " records, ") + HumanBytes(job.output_bytes) + where + "\n" + extra;
   }
   std::string text =
-      Name(job.id) + (job.state == JobState::kKilled ? " was killed after " : " failed after ") + took + "\n";
+      Name(job) + (job.state == JobState::kKilled ? " was killed after " : " failed after ") + took + "\n";
   const std::string error = ErrorText(job, master);
   size_t at = 0;
   for (int i = 0; i < kErrorLines && at < error.size(); ++i) {

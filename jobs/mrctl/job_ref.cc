@@ -6,6 +6,7 @@
 
 #include "common/base/text.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/local_runs.h"
 #include "jobs/mrctl/render.h"
 
 namespace mr::ctl {
@@ -90,6 +91,10 @@ Result<std::vector<JobId>> JobIdsOf(Client& client, const std::vector<std::strin
       MR_ASSIGN_OR_RETURN(const JobId id, LastOf(last, client.address()));
       ids.push_back(id);
       continue;
+    }
+    if (ParseLocalId(word)) {
+      return WithHint(InvalidArgument(word + " is the record of a local run, and this command needs a job of a master"),
+                      "why, report, trace, job show and whatif take it");
     }
     if (!jobs) {
       MR_ASSIGN_OR_RETURN(jobs, client.Jobs());

@@ -121,7 +121,7 @@ std::string RenderHistory(const std::vector<JobStatus>& ended, OutputForm form) 
   if (form != OutputForm::kTable) return JsonJobs(ended, form);
   Table table({"ID", "NAME", "QUEUE", "STATE", "ENDED", "TOOK", "RECORDS", "BYTES", "OUTPUT"});
   for (const JobStatus& j : ended) {
-    table.Add({Name(j.id), Or(j.name, "-"), Or(j.queue, "-"), Word(j.state),
+    table.Add({Name(j), Or(j.name, "-"), Or(j.queue, "-"), Word(j.state),
                DateTime(j.submitted_unix_ms + j.elapsed_us / 1000), Took(j.elapsed_us), Grouped(j.output_records),
                HumanBytes(j.output_bytes), Or(j.output_uri, "-")});
   }

@@ -187,6 +187,7 @@ void AddJobVerbs(CLI::App* root, Command* c) {
       ->type_name("GLOB");
   jobs->add_option("--since", c->since, "Only jobs that have not ended, or ended within this time, such as 2h")
       ->type_name("TIME");
+  jobs->add_flag("--local", c->local_runs, "List the remembered runs of submit --local, without a master");
   AddExample(jobs, "mrctl jobs --state running,failed --since 2h");
   CLI::App* job = root->add_subcommand("job", "Show or change one job: show, stages, tasks, attempts, counters, set")
                       ->fallthrough();
@@ -253,6 +254,7 @@ void AddJobVerbs(CLI::App* root, Command* c) {
   history->add_option("--limit", c->limit, "Number of jobs (default 20)")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}).description(""))
       ->type_name("N");
+  history->add_flag("--local", c->local_runs, "List the remembered runs of submit --local, without a master");
   AddExample(history, "mrctl history --limit 5");
 }
 
@@ -301,8 +303,16 @@ void AddTask(CLI::App* root, Command* c) {
 
 void AddWhatif(CLI::App* root, Command* c) {
   CLI::App* app =
-      root->add_subcommand("whatif", "Simulate a job that succeeded with other policies or workers")->fallthrough();
-  app->add_option("job", c->args, kJobWord)->required();
+      root->add_subcommand("whatif", "Simulate jobs that succeeded with other policies or workers")->fallthrough();
+  app->add_option("job", c->args, std::string(kJobWord) + "; without one, --compare takes all ended jobs");
+  app->add_option(
+         "--compare", c->whatif.compare,
+         "Compare lists of policies, with bands for the model's error; each value is LIST or recorded, perhaps "
+         "with --workers N and --slots N: 'fair --workers 20'")
+      ->type_name("LIST...");
+  app->add_option("--since", c->whatif.since, "With --compare: jobs that ended in this time (default 7d)")
+      ->type_name("TIME");
+  app->add_flag("--local", c->local_runs, "With --compare: remembered runs of submit --local, without a master");
   app->add_option(
          "--scheduler", c->whatif.scheduler,
          "Policies in order, separated by commas, each NAME or NAME(PARAMETER=VALUE,...); or the name of a list "
@@ -318,7 +328,9 @@ void AddWhatif(CLI::App* root, Command* c) {
   app->footer(
       "mrsim simulates the job from the times of its attempts: first as it was, which shows the model's error.\n"
       "Exit: 0, 2 usage or a bad list, 3 the job has not ended or did not succeed, 5 no master, 7 no such job.");
-  AddExample(app, "mrctl whatif job_1_0001 --workers 10");
+  AddExample(app,
+             "mrctl whatif job_1_0001 --workers 10\n  mrctl whatif --since 7d --compare cautious plain 'recorded "
+             "--workers 20'");
 }
 
 void AddSchedulers(CLI::App* root) {

@@ -56,7 +56,10 @@ struct SubmitOptions {
 struct WhatifOptions {
   std::string scheduler;
   uint32_t workers = 0, slots = 0;
+  std::vector<std::string> compare;  // lists, each perhaps with --workers N and --slots N
+  std::string since;                 // of all ended jobs, without an id: how far back; "": kDefaultSince
 };
+inline constexpr char kDefaultSince[] = "7d";
 
 // One verb with its arguments. Verbs with a second word, such as fs and job, have it in `sub`.
 struct Command {
@@ -89,6 +92,7 @@ struct Command {
   // jobs
   std::vector<std::string> states;  // as typed, perhaps with commas
   std::string name_glob, since;
+  bool local_runs = false;   // jobs, history, whatif: those of `submit --local`
   // task replay
   bool gdb = false;
   std::string replay_lib;

@@ -12,16 +12,17 @@
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/job_filter.h"
 #include "jobs/mrctl/job_ref.h"
+#include "jobs/mrctl/local_runs.h"
 #include "jobs/mrctl/operate.h"
-#include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/run_source.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
 
 namespace mr::ctl {
 namespace {
 
-Result<int> SetJob(Client& client, const Command& command, const Settings& settings) {
+Result<int> SetJob(const Command& command, const Settings& settings) {
   if (!command.priority && command.deadline.empty()) {
     return WithHint(InvalidArgument("there is nothing to set"), "add --priority or --deadline");
   }
@@ -34,6 +35,7 @@ Result<int> SetJob(Client& client, const Command& command, const Settings& setti
     if (deadline->millis() == 0) return InvalidArgument("--deadline must be at least 1ms, or none");
     deadline_ms = static_cast<uint64_t>(deadline->millis());
   }
+  Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(client, command.args[0]));
   MR_ASSIGN_OR_RETURN(const std::string warning, client.SetJob(id, command.priority, deadline_ms));
   MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
@@ -53,21 +55,20 @@ Result<int> SetJob(Client& client, const Command& command, const Settings& setti
 Result<int> RunJob(const Command& command, const Settings& settings) {
   std::string text;
   if (command.args.size() != 1) return InvalidArgument("job " + command.sub + " takes one job");
-  Client client(settings.master);
-  if (command.sub == "set") return SetJob(client, command, settings);
-  MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(client, command.args[0]));
+  if (command.sub == "set") return SetJob(command, settings);
+  MR_ASSIGN_OR_RETURN(RunSource source, RunSource::Open(command.args[0], settings));
   const OutputForm form = settings.form;
   if (command.sub == "tasks") {
-    MR_ASSIGN_OR_RETURN(const auto tasks, client.Tasks(id));
+    MR_ASSIGN_OR_RETURN(const auto tasks, source.Tasks());
     text = RenderTasks(tasks, form);
   } else if (command.sub == "attempts") {
-    MR_ASSIGN_OR_RETURN(const auto attempts, client.Attempts(id));
+    MR_ASSIGN_OR_RETURN(const auto attempts, source.Attempts());
     text = RenderAttempts(attempts, form);
   } else if (command.sub == "counters") {
-    MR_ASSIGN_OR_RETURN(const auto counters, client.Counters(id));
+    MR_ASSIGN_OR_RETURN(const auto counters, source.Counters());
     text = RenderCounters(counters, form);
   } else {
-    MR_ASSIGN_OR_RETURN(const JobStatus job, client.Job(id));
+    MR_ASSIGN_OR_RETURN(const JobStatus job, source.Job());
     text = command.sub == "stages" ? RenderStages(job, form) : RenderJob(job, form);
   }
   Print(text);
@@ -119,8 +120,8 @@ Result<int> RunKill(const Command& command, const Settings& settings) {
 
 // Returns the five lines about a job. None if it ended so long ago that its attempts are forgotten, or if the master is
 // older than reports: it then has an answer of its own.
-Result<std::vector<std::string>> SummaryOf(Client& client, JobId id) {
-  auto run = ReadRun(client, id, false);
+Result<std::vector<std::string>> SummaryOf(RunSource& source) {
+  auto run = source.Run(false);
   if (run.ok()) return report::Summary(report::Report(*run));
   const Code code = run.status().code();
   if (code == Code::kNotFound || code == Code::kRejected) return std::vector<std::string>();
@@ -129,27 +130,26 @@ Result<std::vector<std::string>> SummaryOf(Client& client, JobId id) {
 
 // Prints five lines about a job, with -v all that the master knows; all about a task, an attempt or a worker.
 Result<int> RunWhy(const Command& command, const Settings& settings) {
-  Client client(settings.master);
   std::vector<Reasons> why;
   for (const std::string& word : command.args) {
-    std::optional<JobId> job;
+    std::optional<RunSource> source;
     if (!word.starts_with("task_") && !word.starts_with("attempt_") && !ParseWorkerId(word)) {
-      MR_ASSIGN_OR_RETURN(job, JobIdOf(client, word));
+      MR_ASSIGN_OR_RETURN(source, RunSource::Open(word, settings));
     }
-    const std::string name = job ? Name(*job) : word;
+    const std::string name = source ? source->name() : word;
     Reasons reasons{name, {}, {}};
-    if (job) {
-      MR_ASSIGN_OR_RETURN(reasons.summary, SummaryOf(client, *job));
+    if (source) {
+      MR_ASSIGN_OR_RETURN(reasons.summary, SummaryOf(*source));
     }
     const bool all = reasons.summary.empty() || settings.verbose || settings.form != OutputForm::kTable;
     if (all) {
-      MR_ASSIGN_OR_RETURN(reasons.lines, client.Why(name));
+      MR_ASSIGN_OR_RETURN(reasons.lines, source ? source->Why() : Client(settings.master).Why(word));
     }
     why.push_back(std::move(reasons));
     if (settings.form != OutputForm::kTable) continue;
     for (const std::string& line : why.back().summary) Print(line + "\n");
     for (const std::string& line : why.back().lines) Print(line + "\n");
-    if (job && all) {
+    if (source && all && !source->recorded()) {
       Say(settings, "Launches and kills: mrctl why TASK or ATTEMPT; mrctl job tasks " + name +
                         " and mrctl job attempts " + name + " list their names");
     }
@@ -169,6 +169,16 @@ Result<int> ListJobs(const Command& command, const Settings& settings) {
   }
   MR_ASSIGN_OR_RETURN(auto jobs, client.Jobs());
   Print(RenderJobs(FilterJobs(std::move(jobs), filter, now_ms), settings.form));
+  return kExitOk;
+}
+
+// Lists the recorded local runs: for history the newest first, for jobs the oldest first.
+Result<int> ListLocalRuns(const Command& command, const Settings& settings) {
+  const bool history = command.verb == "history";
+  MR_ASSIGN_OR_RETURN(auto runs, LocalRuns(settings.runs_directory).List(history ? command.limit : SIZE_MAX));
+  for (const std::string& line : runs.unreadable) Say(settings, "warning: " + line);
+  if (!history) std::reverse(runs.jobs.begin(), runs.jobs.end());
+  Print(history ? RenderHistory(runs.jobs, settings.form) : RenderJobs(runs.jobs, settings.form));
   return kExitOk;
 }
 
@@ -281,6 +291,7 @@ Result<int> RunJobVerb(const Command& command, const Settings& settings) {
   if (command.verb == "wait" || command.verb == "attach") return RunWait(command, settings);
   if (command.verb == "kill") return RunKill(command, settings);
   if (command.verb == "why") return RunWhy(command, settings);
+  if (command.local_runs) return ListLocalRuns(command, settings);
   if (command.verb == "history") {
     Client client(settings.master);
     MR_ASSIGN_OR_RETURN(auto jobs, client.Jobs());

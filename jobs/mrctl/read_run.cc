@@ -38,7 +38,7 @@ Result<report::JobRun> ReadRun(Client& client, JobId id, bool counters) {
 }
 
 std::string PageOf(const report::JobRun& run) {
-  return report::ReportPage(Name(run.job.id) + " " + run.job.name, report::ReportJson(report::Report(run)));
+  return report::ReportPage(Name(run.job) + " " + run.job.name, report::ReportJson(report::Report(run)));
 }
 
 Status CheckReportFile(const std::string& path) {
@@ -52,10 +52,9 @@ Status CheckReportFile(const std::string& path) {
   return InvalidArgument("--report " + path + ": cannot write to the directory " + parent);
 }
 
-Status WriteReport(Client& client, JobId id, const std::string& path, bool gone) {
+Status WriteReport(Client& client, JobId id, const std::string& path) {
   auto run = ReadRun(client, id);
   if (!run.ok()) return run.status().With("cannot write the report");
-  run->gone = gone;
   return WriteFileDurably(path, PageOf(*run)).With("cannot write the report");
 }
 

@@ -20,8 +20,7 @@ std::string PageOf(const report::JobRun& run);
 
 // Checks that a report can be written to this file, before the job runs. Errors: kInvalidArgument.
 Status CheckReportFile(const std::string& path);
-// Reads the run and writes its page. gone: the master ends with the job. Errors: those of ReadRun and of the file,
-// which then has its old contents.
-Status WriteReport(Client& client, JobId id, const std::string& path, bool gone);
+// Reads the run and writes its page. Errors: those of ReadRun and of the file, which then has its old contents.
+Status WriteReport(Client& client, JobId id, const std::string& path);
 
 }  // namespace mr::ctl

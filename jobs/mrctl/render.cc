@@ -88,7 +88,7 @@ std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form) {
   if (form != OutputForm::kTable) return JsonJobs(jobs, form);
   Table table({"ID", "NAME", "STATE", "TASKS", "RUNNING", "ELAPSED", "SUBMITTED", "OUTPUT"});
   for (const JobStatus& j : jobs) {
-    table.Add({Name(j.id), Dash(j.name), Word(j.state),
+    table.Add({Name(j), Dash(j.name), Word(j.state),
                std::to_string(Sum(j, &StageStatus::done)) + "/" + std::to_string(Sum(j, &StageStatus::tasks)),
                std::to_string(Sum(j, &StageStatus::running)), Elapsed(j.elapsed_us), DateTime(j.submitted_unix_ms),
                Dash(j.output_uri)});
@@ -126,7 +126,7 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
     padded.resize(12, ' ');
     text += padded + value + "\n";
   };
-  line("id", Name(j.id));
+  line("id", Name(j));
   line("name", Dash(j.name));
   line("state", Word(j.state));
   line("queue", Dash(j.queue));

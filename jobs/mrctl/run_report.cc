@@ -2,10 +2,9 @@
 #include <unistd.h>
 
 #include "common/report/report.h"
-#include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
-#include "jobs/mrctl/job_ref.h"
 #include "jobs/mrctl/read_run.h"
+#include "jobs/mrctl/run_source.h"
 #include "jobs/mrctl/verbs.h"
 
 namespace mr::ctl {
@@ -18,9 +17,8 @@ Result<int> RunReport(const Command& command, const Settings& settings) {
     return WithHint(InvalidArgument("a report is a page for a browser, not for a terminal"),
                     "mrctl report " + name + " > " + name + ".html");
   }
-  Client client(settings.master);
-  MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(client, name));
-  MR_ASSIGN_OR_RETURN(const report::JobRun run, ReadRun(client, id));
+  MR_ASSIGN_OR_RETURN(RunSource source, RunSource::Open(name, settings));
+  MR_ASSIGN_OR_RETURN(const report::JobRun run, source.Run());
   Print(page ? PageOf(run) : report::ReportJson(report::Report(run)));
   return kExitOk;
 }

@@ -24,6 +24,7 @@
 #include "jobs/mrctl/last_job.h"
 #include "jobs/mrctl/local_cluster.h"
 #include "jobs/mrctl/local_end.h"
+#include "jobs/mrctl/local_record.h"
 #include "jobs/mrctl/output_claim.h"
 #include "jobs/mrctl/part_headers.h"
 #include "jobs/mrctl/plan.h"
@@ -169,16 +170,17 @@ class Submission {
     MR_RETURN_IF_ERROR(UploadSideFiles(*client_, plan_.spec.files));
     const std::string submission = plan_.options.submission_id.empty() ? RandomHex() : plan_.options.submission_id;
     MR_ASSIGN_OR_RETURN(const JobId id, Submit(spec, submission));
-    if (cluster_ == nullptr) Remember(id);
+    if (cluster_ == nullptr) SetLast(Name(id), settings_.master);
     if (plan_.options.detach) return Detach(id);
     auto end =
         Follow(*client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); });
     if (cluster_ != nullptr && !plan_.options.keep_logs.empty())
       PrintFailure(KeepLogs(cluster_->directory(), plan_.options.keep_logs));
     if (!end.ok()) return Broken(end.status(), id);
-    if (!plan_.options.report.empty())
-      PrintFailure(WriteReport(*client_, id, plan_.options.report, cluster_ != nullptr));
-    if (cluster_ != nullptr) FetchBeforeEnd(&*end);
+    if (cluster_ != nullptr)
+      FetchBeforeEnd(&*end);
+    else if (!plan_.options.report.empty())
+      PrintFailure(WriteReport(*client_, id, plan_.options.report));
     return Report(*end);
   }
 
@@ -316,8 +318,8 @@ class Submission {
   }
 
   // Makes it the job of `last`. A file that cannot be written is no failure of the submit.
-  void Remember(JobId id) const {
-    const Status kept = RememberLast(Name(id), settings_.master);
+  void SetLast(const std::string& id, const std::string& master) const {
+    const Status kept = RememberLast(id, master);
     if (!kept.ok() && !settings_.quiet) {
       std::fprintf(stderr, "mrctl: `last` is not set: %s\n", kept.message().c_str());
     }
@@ -340,7 +342,10 @@ class Submission {
   Status Broken(const Status& status, JobId id) {
     if (cluster_ == nullptr) return GoesOn(status, id, settings_.master);
     if (status.code() != Code::kCancelled && status.code() != Code::kDeadline) return status;
-    return Status(status.code(), status.message() + ": " + Name(id) + " and its local cluster were stopped");
+    StopLocalJob(*client_, id, status.message());
+    const Status stopped(status.code(), status.message() + ": " + Name(id) + " and its local cluster were stopped");
+    const std::string kept = KeepRun(id).local_id;
+    return kept.empty() ? stopped : WithHint(stopped, "mrctl why " + kept + " shows how far it came");
   }
 
   Status ClaimOutput() {
@@ -350,16 +355,48 @@ class Submission {
     return Status::Ok();
   }
 
-  // Reads what only the local master knows, before it ends. The error then names no commands that need a master.
+  // Reads what only the local master knows, before it ends: remembers the run and writes its report. Returns the job,
+  // with its counters; without an id where nothing could be read.
+  JobStatus KeepRun(JobId id) {
+    auto recorded = ReadRecord(*client_, id);
+    if (!recorded.ok()) {
+      PrintFailure(recorded.status().With("cannot read the run of the job"));
+      return {};
+    }
+    if (plan_.to_stdout)
+      recorded->run.job.output_uri = recorded->run.spec.output_uri = "";  // a directory that is removed
+    Remember(&*recorded, settings_);
+    if (!recorded->run.job.local_id.empty()) SetLast(recorded->run.job.local_id, "");
+    const std::string& report = plan_.options.report;
+    if (!report.empty()) PrintFailure(WriteFileDurably(report, PageOf(recorded->run)).With("cannot write the report"));
+    return std::move(recorded->run.job);
+  }
+
   void FetchBeforeEnd(JobStatus* job) {
+    if (settings_.keep_runs > 0 || !plan_.options.report.empty()) {
+      JobStatus kept = KeepRun(job->id);
+      if (kept.id == job->id) {
+        *job = std::move(kept);
+        return;
+      }
+    }
     if (auto counters = client_->Counters(job->id); counters.ok()) job->counters = *std::move(counters);
     if (job->state != JobState::kSucceeded) job->error = EndFailure(*job, "").message;
   }
 
   // Returns advice for a local job that has failed.
-  std::string LocalNext() const {
-    return plan_.options.keep_logs.empty() ? "run it again with --keep-logs DIRECTORY to keep the logs of its attempts"
-                                           : "read the logs of its attempts in " + plan_.options.keep_logs;
+  std::string LocalNext(const JobStatus& job) const {
+    const std::string logs = plan_.options.keep_logs.empty()
+                                 ? "run it again with --keep-logs DIRECTORY to keep the logs of its attempts"
+                                 : "read the logs of its attempts in " + plan_.options.keep_logs;
+    return job.local_id.empty() ? logs : logs + "; mrctl why " + job.local_id + " explains this run";
+  }
+
+  // Prints how to look at the remembered run of a job that succeeded.
+  void PrintLocalNext(const JobStatus& job) const {
+    if (settings_.quiet || job.local_id.empty()) return;
+    const char* id = job.local_id.c_str();
+    std::fprintf(stderr, "where the time went: mrctl why %s, or mrctl report %s > %s.html\n", id, id, id);
   }
 
   static void PrintFailure(const Status& done) {
@@ -368,7 +405,7 @@ class Submission {
 
   Result<int> Report(const JobStatus& job) {
     const std::string master = cluster_ != nullptr ? "" : settings_.master;
-    const std::string next = cluster_ != nullptr ? LocalNext() : "";
+    const std::string next = cluster_ != nullptr ? LocalNext(job) : "";
     if (job.state == JobState::kSucceeded && plan_.to_stdout) {
       MR_RETURN_IF_ERROR(PrintResult());
     }
@@ -388,11 +425,11 @@ class Submission {
         std::fputs(RenderCounters(*job.counters, OutputForm::kTable).c_str(), stderr);
       }
     }
+    if (succeeded && settings_.form == OutputForm::kTable) PrintLocalNext(job);
     if (succeeded && plan_.spec.max_bad_records > 0) ReportBadRecords(job.id, master);
     if (!settings_.quiet) std::fputs(SkewHint(job, master.empty() ? "" : CommandPrefix(master)).c_str(), stderr);
     if (succeeded && plan_.options.strict_deadline && job.elapsed_us > plan_.spec.deadline_ms * 1000) {
-      std::fprintf(stderr, "mrctl: %s missed its deadline of %s\n", Name(job.id).c_str(),
-                   plan_.options.deadline.c_str());
+      std::fprintf(stderr, "mrctl: %s missed its deadline of %s\n", Name(job).c_str(), plan_.options.deadline.c_str());
       return kExitMissedDeadline;
     }
     return ExitOf(job);

@@ -62,6 +62,14 @@ Woken WaitFor(int fd, std::optional<Instant> until) {
   }
 }
 
+void WaitOnceMore(Duration limit) {
+  char bytes[16];
+  while (read(wake_pipe[0], bytes, sizeof bytes) > 0) {
+  }
+  interrupted = false;
+  time_limit = Now() + limit;
+}
+
 void SetTimeLimit(std::optional<Instant> limit) { time_limit = limit; }
 std::optional<Instant> TimeLimit() { return time_limit; }
 

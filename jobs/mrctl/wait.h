@@ -19,6 +19,9 @@ enum class Woken { kReady, kTimeout, kInterrupted };
 // Waits until fd is readable (-1: no fd), until `until` (nullopt: for ever), or for an interrupt.
 Woken WaitFor(int fd, std::optional<Instant> until);
 
+// Lets waiting go on for `limit` after an interrupt or --timeout, to save what is left. A second interrupt ends mrctl.
+void WaitOnceMore(Duration limit);
+
 // Sets the end of all waiting (--timeout). Process-wide: one command has one limit.
 void SetTimeLimit(std::optional<Instant> limit);
 std::optional<Instant> TimeLimit();

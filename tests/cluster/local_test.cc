@@ -61,9 +61,18 @@ class LocalTest : public testing::Test {
     args.insert(args.begin(), {"submit", "--local=2"});
     return RunMrctl(args, Seconds(120), Spawn());
   }
+  // Runs are remembered below `state`.
+  SpawnOptions Remembering() const {
+    SpawnOptions options = Spawn();
+    options.env.insert(options.env.end(), {"MR_KEEP_RUNS=200", "XDG_STATE_HOME=" + Path("state")});
+    return options;
+  }
+  RunResult Remembered(const std::vector<std::string>& args) const {
+    return RunMrctl(args, Seconds(60), Remembering());
+  }
   Process Begin(std::vector<std::string> args) {
     args.insert(args.begin(), {BinaryDirectory() + "/mrctl", "submit", "--local=2"});
-    SpawnOptions options = Spawn();
+    SpawnOptions options = Remembering();
     options.stdout_path = Path("begin.out");
     options.stderr_path = Path("begin.err");
     auto process = Process::Spawn(args, options);
@@ -261,6 +270,59 @@ TEST_F(LocalTest, ABadListOfPoliciesIsAWrongFlagAndNoneIsAList) {
   const RunResult none = Run({"wordcount", "--input", "in", "--output", "out", "--scheduler", "none"});
   EXPECT_EQ(none.exit, 0) << none.err;
   EXPECT_TRUE(AllGone());
+}
+
+TEST_F(LocalTest, ARunIsRememberedAndLookedAtWithoutAMaster) {
+  WriteBible(Path("in"), 200'000);
+  const RunResult run = Remembered({"submit", "--local", "wordcount", "--input", "in", "--output", "out"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, testing::StartsWith("local_0001 succeeded in "));
+  EXPECT_THAT(run.err, HasSubstr("mrctl why local_0001, or mrctl report local_0001 > local_0001.html"));
+  EXPECT_TRUE(AllGone());
+  EXPECT_THAT(Remembered({"why", "local_0001"}).out, HasSubstr("local_0001 (wordcount) SUCCEEDED after "));
+  EXPECT_THAT(Remembered({"-v", "why", "local_1"}).out, HasSubstr("local_0001 is SUCCEEDED"));
+  const RunResult shown = Remembered({"job", "show", "local_0001"});
+  EXPECT_THAT(shown.out, testing::ContainsRegex("id +local_0001\nname +wordcount\nstate +SUCCEEDED"));
+  EXPECT_THAT(Remembered({"job", "attempts", "local_0001"}).out, HasSubstr("attempt_1_0001_0_m_000000_1"));
+  EXPECT_THAT(Remembered({"report", "local_0001"}).out, HasSubstr("\"id\":\"local_0001\""));
+  EXPECT_THAT(Remembered({"trace", "local_0001"}).out, HasSubstr("\"name\":\"local_0001 wordcount\""));
+  const RunResult whatif = Remembered({"whatif", "local_0001", "--workers", "5"});
+  EXPECT_EQ(whatif.exit, 0) << whatif.err;
+  EXPECT_THAT(whatif.out, testing::ContainsRegex("\nlocal_0001 +wordcount"));
+  EXPECT_THAT(Remembered({"history", "--local"}).out, testing::ContainsRegex("local_0001 +wordcount .*SUCCEEDED"));
+  EXPECT_EQ(Remembered({"why", "local_0002"}).exit, 7);
+  EXPECT_EQ(Remembered({"wait", "local_0001"}).exit, 2);
+}
+
+TEST_F(LocalTest, RunsThatFailOrAreStoppedAreRememberedToo) {
+  WriteBible(Path("in"), 2'000);
+  const RunResult failed =
+      Remembered({"submit", "--local", "stream", "--map", "exit 3", "--max-attempts", "1", "--input", "in"});
+  EXPECT_EQ(failed.exit, 1) << failed.err;
+  EXPECT_THAT(failed.err, HasSubstr("mrctl why local_0001 explains this run"));
+  EXPECT_THAT(Remembered({"why", "local_0001"}).out, HasSubstr("local_0001 (stream) FAILED"));
+  Process process = Begin({"sleep", "--ms", "60000", "--tasks", "2"});
+  ASSERT_TRUE(Running()) << BeginErr();
+  process.Signal(SIGINT);
+  EXPECT_EQ(process.Wait(Seconds(15)), 130);
+  EXPECT_THAT(BeginErr(), HasSubstr("mrctl why local_0002 shows how far it came"));
+  EXPECT_THAT(Remembered({"why", "local_0002"}).out, HasSubstr("local_0002 (sleep) KILLED after "));
+  const RunResult late = Remembered({"--timeout", "2s", "submit", "--local", "sleep", "--ms", "60000"});
+  EXPECT_EQ(late.exit, 124) << late.err;
+  EXPECT_THAT(Remembered({"job", "show", "local_0003"}).out, HasSubstr("--timeout expired"));
+  const RunResult whatif = Remembered({"whatif", "local_0001", "--workers", "5"});
+  EXPECT_EQ(whatif.exit, 3) << "how long its tasks would have taken is not known";
+}
+
+TEST_F(LocalTest, ARunThatCannotBeRememberedIsAWarning) {
+  ASSERT_TRUE(WriteFileDurably(Path("state"), "a file").ok());
+  const RunResult run = Remembered({"submit", "--local", "sleep", "--ms", "1", "--tasks", "1"});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("mrctl: warning: the run will not be remembered: cannot make"));
+  SpawnOptions none = Spawn();
+  none.env.insert(none.env.end(), {"MR_KEEP_RUNS=0", "XDG_STATE_HOME=" + Path("other")});
+  EXPECT_EQ(RunMrctl({"submit", "--local", "sleep", "--ms", "1", "--tasks", "1"}, Seconds(60), none).exit, 0);
+  EXPECT_FALSE(PathExists(Path("other")));
 }
 
 TEST_F(LocalTest, RefusesBadInputBeforeAnythingStarts) {

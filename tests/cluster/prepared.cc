@@ -55,13 +55,15 @@ Status Prepared::Start() {
 RunResult Prepared::Mrctl(const std::vector<std::string>& args) const {
   SpawnOptions options;
   options.directory = work();
+  options.env = {"XDG_STATE_HOME=" + work() + "/state", "MR_KEEP_RUNS=200"};
   return cluster_.Mrctl(args, Seconds(60), options);
 }
 
 RunResult Prepared::Shell(const std::string& line) const {
   SpawnOptions options;
   options.directory = work();
-  options.env = {"MR_MASTER=" + cluster_.master_address(), "PATH=" + BinaryDirectory() + ":/usr/bin:/bin"};
+  options.env = {"XDG_STATE_HOME=" + work() + "/state", "MR_KEEP_RUNS=200", "MR_MASTER=" + cluster_.master_address(),
+                 "PATH=" + BinaryDirectory() + ":/usr/bin:/bin"};
   return RunProgram({"/bin/sh", "-c", line}, Seconds(60), options);
 }
 

@@ -2,7 +2,8 @@
 // is. What stands in examples of the help is here:
 //   libvisits.so, an operator library, and books.txt in the working directory; /data/books.txt, the same as the latter;
 //   /data/old.txt; /data/trash, a directory with a file;
-//   job_1_0001, a wordcount of /data/books.txt to /data/counts that succeeded; job_1_0002, which runs; w1 and w2.
+//   what local runs leave is in `state` there; job_1_0001, a wordcount of /data/books.txt to /data/counts that
+//   succeeded; job_1_0002, which runs; w1 and w2.
 #pragma once
 
 #include <gtest/gtest.h>

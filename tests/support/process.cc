@@ -37,6 +37,8 @@ const std::string& StateHome() {
 // The child's arguments and environment, made before the fork. In the child of a process with threads only
 // async-signal-safe calls are allowed, and an allocation is none.
 struct Prepared {
+  // Local runs are not remembered in the home directory of the user who tests, unless a test asks for it.
+  const std::string keep_none = "MR_KEEP_RUNS=0";
   std::vector<char*> arguments, environment;
   Prepared(const std::vector<std::string>& argv, const SpawnOptions& options) {
     for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
@@ -49,11 +51,12 @@ struct Prepared {
     for (const std::string& variable : options.env) own_state |= named(variable.c_str(), state);
     if (!own_state) environment.push_back(const_cast<char*>(state.c_str()));
     for (char** e = environ; *e != nullptr; ++e) {
-      bool replaced = named(*e, state);
+      bool replaced = named(*e, state) || named(*e, keep_none);
       for (const std::string& variable : options.env) replaced |= named(*e, variable);
       if (!replaced) environment.push_back(*e);
     }
     for (const std::string& variable : options.env) environment.push_back(const_cast<char*>(variable.c_str()));
+    environment.push_back(const_cast<char*>(keep_none.c_str()));  // the first one of a name counts
     environment.push_back(nullptr);
   }
 };

@@ -135,5 +135,23 @@ TEST(ConfigTest, RefusesWhatIsWrongWithAContext) {
   EXPECT_THAT(ResolveSettings({}, world.Sources()).status().message(), HasSubstr("contexts must be tables"));
 }
 
+TEST(ConfigTest, LocalRunsAreKeptBelowTheStateDirectory) {
+  World world;
+  EXPECT_EQ(ResolveSettings({}, world.Sources())->runs_directory, "");
+  world.env["HOME"] = "/h";
+  world.env["XDG_STATE_HOME"] = "relative";
+  EXPECT_EQ(ResolveSettings({}, world.Sources())->runs_directory, "/h/.local/state/paceline/runs");
+  world.env["XDG_STATE_HOME"] = "/s";
+  EXPECT_EQ(ResolveSettings({}, world.Sources())->runs_directory, "/s/paceline/runs");
+  EXPECT_EQ(ResolveSettings({}, world.Sources())->keep_runs, 200u);
+  world.env["MR_KEEP_RUNS"] = "0";
+  EXPECT_EQ(ResolveSettings({}, world.Sources())->keep_runs, 0u);
+  for (const char* bad : {"none", "-1", "1e3", "99999999999999999999"}) {
+    world.env["MR_KEEP_RUNS"] = bad;
+    EXPECT_THAT(ResolveSettings({}, world.Sources()).status().message(), HasSubstr("MR_KEEP_RUNS: keep_runs is"))
+        << bad;
+  }
+}
+
 }  // namespace
 }  // namespace mr::ctl

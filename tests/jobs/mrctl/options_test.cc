@@ -168,7 +168,15 @@ TEST(OptionsTest, WhatifTakesAJobAndWhatIsToBeOtherwise) {
   EXPECT_EQ(c.whatif.workers, 16u);
   EXPECT_EQ(c.whatif.slots, 4u);
   EXPECT_EQ(Refused({"whatif", "job_1_0002", "--workers", "0"}).exit, kExitUsage);
-  EXPECT_EQ(Refused({"whatif"}).exit, kExitUsage);
+}
+
+TEST(OptionsTest, WhatifComparesListsOnAllJobs) {
+  const Command c = Parse({"whatif", "--since", "2d", "--local", "--compare", "default", "fair --workers 20"});
+  EXPECT_TRUE(c.args.empty());
+  EXPECT_THAT(c.whatif.compare, ElementsAre("default", "fair --workers 20"));
+  EXPECT_EQ(c.whatif.since, "2d");
+  EXPECT_TRUE(c.local_runs);
+  EXPECT_THAT(Parse({"whatif", "local_0001", "--compare", "fair"}).args, ElementsAre("local_0001"));
 }
 
 TEST(OptionsTest, SchedulersTakesNothing) {

@@ -1,0 +1,58 @@
+#include "jobs/mrctl/local_record.h"
+
+#include <cstdio>
+
+#include "common/io/clock.h"
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/follow.h"
+#include "jobs/mrctl/local_runs.h"
+#include "jobs/mrctl/read_run.h"
+#include "jobs/mrctl/wait.h"
+
+namespace mr::ctl {
+namespace {
+
+// Time to read what is left of a job that was stopped (a guess: a kill takes some milliseconds).
+constexpr Duration kStopLimit = Seconds(1);
+
+}  // namespace
+
+Result<report::RecordedRun> ReadRecord(Client& client, JobId id) {
+  report::RecordedRun recorded;
+  MR_ASSIGN_OR_RETURN(recorded.run, ReadRun(client, id));
+  MR_ASSIGN_OR_RETURN(recorded.why, client.Why(Name(id)));
+  auto history = client.History(id);
+  if (history.ok()) recorded.history = std::move(history->head) + std::move(history->text);
+  report::JobRun& run = recorded.run;
+  run.gone = true;
+  if (!Ended(run.job.state)) {
+    run.job.state = JobState::kKilled;
+    run.job.error = "its local cluster was stopped";
+  }
+  if (run.job.state != JobState::kSucceeded) run.job.error = EndFailure(run.job, "").message;
+  return recorded;
+}
+
+void StopLocalJob(Client& client, JobId id, const std::string& why) {
+  WaitOnceMore(kStopLimit);
+  const Instant limit = Now() + kStopLimit;
+  if (!client.Watch(id).ok() || !client.Kill(id, why).ok()) return;
+  while (Now() < limit) {
+    const auto status = client.NextStatus(limit);
+    if (!status.ok() || (status->has_value() && Ended((*status)->state))) break;
+  }
+  WaitOnceMore(kStopLimit);
+}
+
+void Remember(report::RecordedRun* recorded, const Settings& settings) {
+  if (settings.keep_runs == 0) return;
+  const auto id = settings.runs_directory.empty()
+                      ? Result<std::string>(NotFound("neither XDG_STATE_HOME nor HOME is set"))
+                      : LocalRuns(settings.runs_directory).Add(*recorded, settings.keep_runs);
+  if (id.ok())
+    recorded->run.job.local_id = *id;
+  else
+    std::fprintf(stderr, "mrctl: warning: the run will not be remembered: %s\n", id.status().message().c_str());
+}
+
+}  // namespace mr::ctl
