@@ -92,7 +92,7 @@ struct Command {
   // jobs
   std::vector<std::string> states;  // as typed, perhaps with commas
   std::string name_glob, since;
-  bool local_runs = false;   // jobs, history, whatif: those of `submit --local`
+  bool local_runs = false;  // jobs, history, whatif: those of `submit --local`
   // task replay
   bool gdb = false;
   std::string replay_lib;

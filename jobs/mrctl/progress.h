@@ -1,7 +1,7 @@
 // Progress of a job on stderr. On a terminal: one line per stage that users know, redrawn; below them the predicted end
 // of a job with a deadline, why nothing runs, and the most recent failure of an attempt. Elsewhere: one line about all
-// stages when the job begins to run, and then one every 10 s, each with the predicted end; failures as they come, but no
-// more than one in 10 s.
+// stages when the job begins to run, and then one every 10 s, each with the predicted end; failures as they come, but
+// no more than one in 10 s.
 #pragma once
 
 #include <cstdio>
