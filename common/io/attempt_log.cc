@@ -13,9 +13,10 @@ std::string FindLog(const std::string& directory, AttemptId attempt) {
   // Twice: a log may be renamed between two looks.
   for (int look = 0; look < 2; ++look) {
     for (const TaskLetter letter : {TaskLetter::kMap, TaskLetter::kReduce}) {
-      const std::string path = directory + "/" + Name(attempt, letter);
+      std::string path = directory + "/" + Name(attempt, letter);
       if (PathExists(path)) return path;
-      if (const std::string failed = path + std::string(kFailedLog); PathExists(failed)) return failed;
+      path += kFailedLog;
+      if (PathExists(path)) return path;
     }
   }
   return "";

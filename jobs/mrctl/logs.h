@@ -1,10 +1,12 @@
 // The parts of `mrctl logs`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "jobs/mrctl/client.h"
+#include "jobs/mrctl/config.h"
 #include "jobs/mrctl/log_lines.h"
 #include "jobs/mrctl/options.h"
 

@@ -72,7 +72,7 @@ void AttemptLogs::Give() {
               });
 }
 
-kj::Promise<void> AttemptLogs::GiveNext(std::shared_ptr<std::vector<Log>> logs, size_t next) {
+kj::Promise<void> AttemptLogs::GiveNext(const std::shared_ptr<std::vector<Log>>& logs, size_t next) {
   if (next == logs->size()) return kj::READY_NOW;
   const Log& log = (*logs)[next];
   const uint64_t from = log.file.bytes - std::min<uint64_t>(log.file.bytes, kKeptLogBytes);

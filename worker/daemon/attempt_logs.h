@@ -45,7 +45,7 @@ class AttemptLogs {
     bool failed = false;
   };
   kj::Promise<Result<LogPiece>> ReadUntil(AttemptId attempt, uint64_t from, Instant limit);
-  kj::Promise<void> GiveNext(std::shared_ptr<std::vector<Log>> logs, size_t next);
+  kj::Promise<void> GiveNext(const std::shared_ptr<std::vector<Log>>& logs, size_t next);
 
   rpc::KjThread& loop_;
   const PostToPool post_;
