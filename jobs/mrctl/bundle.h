@@ -17,8 +17,8 @@ Status CheckBundleFile(const std::string& path, bool force);
 
 // Gathers and writes the archive, and returns its contents: the checks, settings, versions and environment; of the
 // master, if one answers, its lists, its journal's state, the decisions and the reasons about jobs that failed, logs of
-// their attempts; metrics and logs of daemons that this machine reaches. Parts that are out of reach are named in it.
-// All texts pass Redact.
+// their attempts; metrics and logs of daemons that this machine reaches. It names the parts that are out of reach. All
+// texts pass Redact.
 Result<BundleShown> MakeBundle(const std::string& path, bool force, const Result<Settings>& settings, bool master,
                                const std::vector<Check>& checks);
 

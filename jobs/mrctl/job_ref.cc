@@ -38,6 +38,10 @@ Status NoSuchJob(const std::string& word, const std::vector<JobStatus>& jobs) {
                       "give the job's id, number or name");
     }
   }
+  if (ParseWorkerId(word)) {
+    return WithHint(InvalidArgument("'" + word + "' is the id of a worker, and a job is needed"),
+                    "mrctl worker show " + word + " shows the worker, mrctl jobs lists the jobs");
+  }
   if (word.starts_with("job_")) {
     return WithHint(InvalidArgument("'" + word + "' is not a job id such as job_1_0001"), "mrctl jobs lists them");
   }

@@ -114,7 +114,7 @@ Status UnknownVerb(const CLI::App* root, const std::string& word) {
 
 // The verb has verbs below it, and none of the words names one of them.
 Status UnknownBelow(const CLI::App* root, const CLI::App* verb, const std::vector<std::string>& words) {
-  const std::string name = verb->get_name();
+  const std::string& name = verb->get_name();
   std::vector<std::string> below;
   std::string all;
   for (const CLI::App* app : verb->get_subcommands({})) {

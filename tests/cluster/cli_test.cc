@@ -249,7 +249,7 @@ TEST_F(CliTest, ExitsWithSevenForWhatIsNotThere) {
   EXPECT_EQ(Mrctl({"fs", "stat", "/absent"}).exit, 7);
   const RunResult pattern = Mrctl({"fs", "cat", "/absent/part-*"});
   EXPECT_EQ(pattern.exit, 7);
-  EXPECT_NE(pattern.err.find("`mrctl fs getmerge DIRECTORY -`"), std::string::npos) << pattern.err;
+  EXPECT_NE(pattern.err.find("nothing matches /absent/part-*"), std::string::npos) << pattern.err;
   EXPECT_EQ(Mrctl({"submit", "wordcount", "--input", Uri("absent"), "--output", Uri("x")}).exit, 7);
 }
 
@@ -397,7 +397,7 @@ TEST_F(CliTest, MovesFilesThroughTheBlockStoreUnchanged) {
   EXPECT_EQ(Mrctl({"fs", "tail", "-n", "3", "/d/long"}).out, Shell("tail -n 3 '" + Path("long") + "'"));
   EXPECT_EQ(Mrctl({"fs", "rm", "/d/long"}).exit, 0);
   EXPECT_EQ(Mrctl({"fs", "mv", "/d/a", "/d/b"}).exit, 0);
-  EXPECT_THAT(Mrctl({"fs", "cat", "/d/*"}).err, HasSubstr("/d/* does not exist\n  fs takes names, not patterns"));
+  EXPECT_EQ(Mrctl({"fs", "cat", "/d/*"}).out, *ReadFile(Path("in")));
   EXPECT_THAT(Mrctl({"fs", "ls", "/d"}).out, ContainsRegex(" 2/3 .*/d/b")) << "three replicas wanted, two workers";
   EXPECT_EQ(Mrctl({"fs", "getmerge", "/d", "-"}).out, *ReadFile(Path("in")));
   EXPECT_EQ(Mrctl({"fs", "rm", "/d"}).exit, 3);

@@ -56,6 +56,7 @@ TEST(JobRefTest, AnUnknownNameIsNotFoundWithTheNearestOne) {
   EXPECT_EQ(NotFoundJob("nigthly").exit, kExitNotFound);
   EXPECT_THAT(NotFoundJob("nigthly").message, HasSubstr("did you mean 'nightly'"));
   EXPECT_EQ(NotFoundJob("job_1_x").exit, kExitUsage);
+  EXPECT_EQ(NotFoundJob("w1").exit, kExitUsage);
   EXPECT_THAT(NotFoundJob("task_1_0001_0_m_000000").message, HasSubstr("a job is needed"));
 }
 
