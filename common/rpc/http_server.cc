@@ -2,6 +2,7 @@
 
 #include <kj/compat/http.h>
 
+#include <algorithm>
 #include <list>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,20 @@ class TimedStream final : public kj::AsyncIoStream {
   kj::TimePoint moved_, began_;
   size_t writing_ = 0;  // bytes of the unfinished write; 0: none
 };
+
+// Returns whether a list such as "br, gzip;q=0.5" has the word, unless with a quality of 0.
+bool Accepts(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    const std::string_view entry = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(entry.size() + 1, list.size()));
+    const size_t from = entry.find_first_not_of(' ');
+    if (from == std::string_view::npos || !entry.substr(from).starts_with(word)) continue;
+    const size_t quality = entry.find("q=");
+    return quality == std::string_view::npos || entry.substr(quality + 2).find_first_of("123456789") == 0 ||
+           entry.substr(quality + 2).starts_with("0.");
+  }
+  return false;
+}
 
 struct Connection {
   TimedStream* stream = nullptr;
@@ -167,7 +182,7 @@ struct HttpServer::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
     asked.origin = value(origin);
     asked.fetch_site = value(fetch_site);
     asked.if_none_match = value(if_none_match);
-    asked.gzip = value(accept_encoding).find("gzip") != std::string::npos;
+    asked.gzip = Accepts(value(accept_encoding), "gzip");
     return PageAt(asked).then([this, &response, head = method == kj::HttpMethod::HEAD](HttpReply reply) {
       return Send(response, head, std::move(reply));
     });
@@ -192,8 +207,8 @@ struct HttpServer::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
       case 400: return "Bad Request";
       case 403: return "Forbidden";
       case 404: return "Not Found";
-      case 410: return "Gone";
       case 405: return "Method Not Allowed";
+      case 414: return "URI Too Long";
       case 503: return "Service Unavailable";
       default: return "Error";
     }

@@ -44,7 +44,7 @@ std::string CutNote(const LogPiece& piece) {
 }
 
 // Answers without the worker. why: the reason; empty if the attempt wrote nothing.
-kj::Promise<void> AnswerKept(Shell& shell, LogsContext context, const LoggedAttempt& known, std::string why) {
+kj::Promise<void> AnswerKept(Shell& shell, LogsContext context, const LoggedAttempt& known, const std::string& why) {
   auto results = context.getResults();
   results.setEnded(!known.live);
   if (why.empty()) return kj::READY_NOW;

@@ -14,7 +14,8 @@
 namespace mr::master {
 namespace {
 
-constexpr size_t kJobsPerStep = 2000, kWorkersPerStep = 64, kStatusesPerStep = 4;  // some 0.1 ms each; guesses
+constexpr size_t kJobsPerStep = 1000, kWorkersCounted = 500, kWorkersPerStep = 64,
+                 kStatusesPerStep = 4;  // some 0.1 ms each; guesses
 constexpr size_t kOpenShown = 200, kEndedShown = 50;
 constexpr size_t kEntryBytes = 64 << 10;  // of the root directory's listing
 
@@ -50,16 +51,26 @@ class ClusterSteps final : public ViewSteps {
   explicit ClusterSteps(const ViewParts& parts) : parts_(parts) {}
 
   Result<bool> Next() override {
-    switch (part_++) {
-      case 0: AddHead(); return false;
-      case 1: part_ -= CountJobs() ? 0 : 1; return false;
-      case 2: part_ -= AddWorkers() ? 0 : 1; return false;
-      default: part_ = 3; return AddJobs();
+    switch (part_) {
+      case Part::kHead:
+        AddHead();
+        part_ = Part::kCount;
+        return false;
+      case Part::kCount:
+        if (CountJobs()) part_ = Part::kWorkers;
+        return false;
+      case Part::kWorkers:
+        if (AddWorkers()) part_ = Part::kJobs;
+        return false;
+      case Part::kJobs: break;
     }
+    return AddJobs();
   }
   web::View Take() override { return std::move(view_); }
 
  private:
+  enum class Part { kHead, kCount, kWorkers, kJobs };
+
   void AddHead() {
     const JobTotals::Attempts& counts = parts_.core().jobs().totals().attempts;
     view_.cluster_id = parts_.options.cluster_id;
@@ -100,7 +111,7 @@ class ClusterSteps final : public ViewSteps {
   bool AddWorkers() {
     const auto& all = parts_.core().workers().all();
     auto it = all.upper_bound(worker_);
-    for (size_t n = 0; n < kJobsPerStep && it != all.end(); ++n, ++it) {
+    for (size_t n = 0; n < kWorkersCounted && it != all.end(); ++n, ++it) {
       worker_ = it->first;
       const WorkerView& worker = it->second;
       const sched::Worker* known = parts_.core().scheduler().state().FindWorker(it->first);
@@ -131,7 +142,7 @@ class ClusterSteps final : public ViewSteps {
   }
 
   const ViewParts parts_;
-  int part_ = 0;
+  Part part_ = Part::kHead;
   JobId counted_;
   WorkerId worker_;
   std::vector<JobId> open_, ended_;
@@ -240,6 +251,21 @@ web::PolicyView PolicyOf(const std::string& text) {
   return out;
 }
 
+class QueuesSteps final : public ViewSteps {
+ public:
+  explicit QueuesSteps(const ViewParts& parts) : parts_(parts) {}
+
+  Result<bool> Next() override { return true; }
+  web::View Take() override {
+    web::ClusterView view;
+    view.queues = parts_.rows.Queues();
+    return view;
+  }
+
+ private:
+  const ViewParts parts_;
+};
+
 class SchedulerSteps final : public ViewSteps {
  public:
   explicit SchedulerSteps(const ViewParts& parts) : parts_(parts) {}
@@ -280,8 +306,8 @@ class SchedulerSteps final : public ViewSteps {
 std::unique_ptr<ViewSteps> StepsFor(const web::Topic& topic, const ViewParts& parts) {
   using web::TopicKind;
   switch (topic.kind) {
-    case TopicKind::kCluster:
-    case TopicKind::kQueues: return std::make_unique<ClusterSteps>(parts);
+    case TopicKind::kCluster: return std::make_unique<ClusterSteps>(parts);
+    case TopicKind::kQueues: return std::make_unique<QueuesSteps>(parts);
     case TopicKind::kWorkers: return std::make_unique<WorkersSteps>(parts, false);
     case TopicKind::kStore: return std::make_unique<WorkersSteps>(parts, true);
     case TopicKind::kWorker: return std::make_unique<WorkerSteps>(parts, topic.worker);

@@ -46,12 +46,19 @@ Result<uint16_t> HttpFront::Listen(const Options& options, MetricsText* metrics,
     site_ = kj::heap<web::Site>(site, shell_.kj(), pool_, *source);
     server_ =
         kj::heap<rpc::HttpServer>(shell_.kj().io(), limits, [](const std::string& line) { LOG(WARNING) << line; });
-    server_->Route("/metrics", [this] { return Metrics(); });
-    server_->Route("/healthz", [] { return rpc::HttpReply{200, "ok\n"}; });
-    server_->Route("/readyz", [this] { return Ready(); });
-    server_->SetSite([this](const rpc::HttpRequest& request) { return site_->Answer(request); });
+    server_->SetSite([this](const rpc::HttpRequest& request) { return Answer(request); });
     return server_->Listen(options.bind, options.port);
   });
+}
+
+kj::Promise<rpc::HttpReply> HttpFront::Answer(const rpc::HttpRequest& request) {
+  const bool metrics = request.path == "/metrics", ready = request.path == "/readyz";
+  if (!metrics && !ready && request.path != "/healthz") return site_->Answer(request);
+  if (const Status allowed = site_->MayRead(request); !allowed.ok()) {
+    return rpc::HttpReply{403, allowed.message() + "\n"};
+  }
+  if (metrics) return Metrics();
+  return ready ? Ready() : rpc::HttpReply{200, "ok\n"};
 }
 
 void HttpFront::Close() {

@@ -33,6 +33,7 @@ class HttpFront {
   void SetReady() { ready_ = true; }
 
  private:
+  kj::Promise<rpc::HttpReply> Answer(const rpc::HttpRequest& request);
   rpc::HttpReply Ready() const;
   kj::Promise<rpc::HttpReply> Metrics();
 

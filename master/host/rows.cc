@@ -19,10 +19,6 @@ std::string Shown(const std::string& text) { return text.c_str(); }
 
 std::string WorkerNameOf(WorkerId id) { return id.valid() ? Name(id) : ""; }
 
-bool EndsJob(const WhyLine& line) {
-  return line.what == What::kJobCommitted || line.what == What::kJobFailed || line.what == What::kJobKilled;
-}
-
 double ProgressOf(const AttemptView& attempt) {
   if (attempt.state == AttemptState::kCommitted || attempt.state == AttemptState::kReplica) return 1;
   if (attempt.total_bytes == 0) return 0;
@@ -30,6 +26,10 @@ double ProgressOf(const AttemptView& attempt) {
 }
 
 }  // namespace
+
+bool EndsJob(const WhyLine& line) {
+  return line.what == What::kJobCommitted || line.what == What::kJobFailed || line.what == What::kJobKilled;
+}
 
 TaskStatus Rows::TaskOf(const JobView& job, uint32_t stage, uint32_t task, uint64_t* slices) const {
   const TaskView& view = job.stages[stage].tasks[task];

@@ -16,6 +16,9 @@
 
 namespace mr::master {
 
+// Returns whether the line is the end of its job.
+bool EndsJob(const WhyLine& line);
+
 // Sums of counters by group and name.
 using CounterSums = std::map<std::pair<std::string, std::string>, int64_t>;
 // Adds the counters of a task if it has committed. Returns how many it has.

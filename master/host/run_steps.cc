@@ -1,5 +1,6 @@
 // Reads the run of a job.
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,6 @@ namespace {
 using web::TopicKind;
 
 constexpr size_t kRowsPerStep = 64;             // some 0.1 ms; a guess
-constexpr size_t kDecisionsPerStep = 1000;      // each step walks over the tasks before
 constexpr uint64_t kMostRunSlices = 1'000'000;  // as Lists
 
 class RunSteps final : public ViewSteps {
@@ -25,6 +25,8 @@ class RunSteps final : public ViewSteps {
     const JobView* job = parts_.core().jobs().Find(id_);
     if (job == nullptr) return parts_.core().jobs().Unknown(id_);
     if (kind_ != TopicKind::kJob && job->brief) return OnlyBrief(*job);
+    if (!begun_) final_ = mr::Ended(ShownState(*job));
+    begun_ = true;
     switch (part_) {
       case Part::kWorkers: return Ended(Wanted({TopicKind::kReport}) ? AddWorkers() : true, Part::kTasks);
       case Part::kTasks:
@@ -44,7 +46,8 @@ class RunSteps final : public ViewSteps {
   }
 
   web::View Take() override { return std::move(run_); }
-  bool final() const override { return mr::Ended(run_.job.state); }
+  // Rows that were read before the job's end would not show it.
+  bool final() const override { return final_; }
 
  private:
   enum class Part { kWorkers, kTasks, kAttempts, kDecisions, kCounters, kJob };
@@ -89,13 +92,26 @@ class RunSteps final : public ViewSteps {
     return attempts.size() < kRowsPerStep;
   }
 
+  // The job's own lines, those of its tasks, and its end, which follows from them.
   bool AddDecisions(const JobView& job) {
-    size_t next = 0;
-    for (const WhyLine* line : parts_.rows.DecisionsOf(job, decision_, kDecisionsPerStep, &next)) {
-      run_.decisions.push_back(parts_.rows.DecisionOf(job, *line));
+    const auto add = [&](const WhyLine& line) { run_.decisions.push_back(parts_.rows.DecisionOf(job, line)); };
+    if (!decided_) {
+      for (const WhyLine& line : job.notes.why_job) {
+        if (!EndsJob(line)) add(line);
+      }
     }
-    decision_ = next;
-    return next == 0;
+    const auto& tasks = job.notes.why;
+    auto it = decided_ ? tasks.upper_bound(*decided_) : tasks.begin();
+    for (size_t n = 0; n < kRowsPerStep && it != tasks.end(); ++it) {
+      n += it->second.size();
+      for (const WhyLine& line : it->second) add(line);
+      decided_ = it->first;
+    }
+    if (it != tasks.end()) return false;
+    for (const WhyLine& line : job.notes.why_job) {
+      if (EndsJob(line)) add(line);
+    }
+    return true;
   }
 
   bool AddCounters(const JobView& job) {
@@ -123,11 +139,12 @@ class RunSteps final : public ViewSteps {
   const JobId id_;
   const TopicKind kind_;
   Part part_ = Part::kWorkers;
+  bool begun_ = false, final_ = false;
   // The places where the next step goes on.
   WorkerId worker_;
   uint32_t stage_ = 0, task_ = 0, counted_stage_ = 0, counted_task_ = 0;
   AttemptId after_;
-  size_t decision_ = 0;
+  std::optional<std::pair<uint32_t, uint32_t>> decided_;  // the last task
   uint64_t slices_ = kMostRunSlices;
   CounterSums sums_;
   report::JobRun run_;

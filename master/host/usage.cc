@@ -12,8 +12,14 @@ constexpr size_t kUsagePoints = 600;  // ten minutes; a guess
 }  // namespace
 
 void Usage::Tick() {
-  Sample(WallClockMs());
-  loop_.At(Now() + kUsagePeriod, [this] { Tick(); });
+  const Instant now = Now();
+  if (due_ == Instant{}) due_ = now;
+  // After a stall the samples that were missed have the value of now, so that each stands for a second.
+  size_t missed = 0;
+  for (; due_ <= now; due_ = due_ + kUsagePeriod) {
+    if (missed++ <= kUsagePoints) Sample(WallClockMs());
+  }
+  loop_.At(due_, [this] { Tick(); });
 }
 
 void Usage::Sample(uint64_t unix_ms) {

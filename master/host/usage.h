@@ -29,6 +29,7 @@ class Usage {
   Loop& loop_;
   std::deque<Point> points_;
   uint64_t last_unix_ms_ = 0;
+  Instant due_;  // the next sample
 };
 
 }  // namespace mr::master

@@ -28,14 +28,14 @@ void ViewReader::GoOn(const std::shared_ptr<Work>& work) {
     const Result<bool> ended = work->steps->Next();
     const Instant now = Now();
     if (!ended.ok() || *ended) {
-      work->busy = work->busy + (now - begin);
-      if (!ended.ok()) return work->done({ended.status(), false, work->busy});
+      if (!ended.ok()) return work->done({ended.status(), false, work->busy + (now - begin)});
       auto view = std::make_shared<web::View>(work->steps->Take());
-      return work->done({std::move(view), work->steps->final(), work->busy});
+      return work->done({std::move(view), work->steps->final(), work->busy + (Now() - begin)});
     }
     if (now - begin < kViewTurn) continue;
     work->busy = work->busy + (now - begin);
-    loop_.Post([this, work] { GoOn(work); });
+    // By a timer, behind the closures that wait; the loop's waits are those of others.
+    loop_.At(now, [this, work] { GoOn(work); });
     return;
   }
 }

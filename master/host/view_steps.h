@@ -41,7 +41,7 @@ struct ViewParts {
 class ViewSteps {
  public:
   virtual ~ViewSteps() = default;
-  // Reads the next part. Returns true at the end. Errors: kNotFound; kRejected: only a summary of the job is kept.
+  // Reads the next part. Returns true at the end. Errors: kNotFound, also where only a summary of the job is kept.
   virtual Result<bool> Next() = 0;
   // Returns the whole view, once, after the last step.
   virtual web::View Take() = 0;
@@ -51,9 +51,8 @@ class ViewSteps {
 
 std::unique_ptr<ViewSteps> StepsFor(const web::Topic& topic, const ViewParts& parts);
 
-// By kind of view: run_steps.cc, cluster_steps.cc, jobs_steps.cc.
+// Of views of jobs: run_steps.cc, jobs_steps.cc.
 std::unique_ptr<ViewSteps> RunStepsFor(const web::Topic& topic, const ViewParts& parts);
-std::unique_ptr<ViewSteps> ClusterStepsFor(const ViewParts& parts);
 std::unique_ptr<ViewSteps> JobsStepsFor(const web::Topic& topic, const ViewParts& parts);
 std::unique_ptr<ViewSteps> SearchStepsFor(const web::Topic& topic, const ViewParts& parts);
 

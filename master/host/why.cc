@@ -13,6 +13,9 @@
 namespace mr::master {
 namespace {
 
+constexpr size_t kWorkerLines = 256;      // about a worker
+constexpr size_t kLinesWalked = 200'000;  // for them: about a millisecond; a guess
+
 // Adds the name of the reason's code: "the job has ended (job_ended)".
 std::string WithCode(const std::string& text, const sched::Reason& reason) {
   if (reason.code == sched::ReasonCode::kNone) return text;
@@ -74,14 +77,20 @@ Result<std::vector<std::string>> WhyReader::WhyWorker(const std::string& subject
   std::vector<std::string> lines;
   const WorkerView* worker = core_.workers().Find(id);
   if (worker == nullptr) return NotFound("there is no worker " + subject);
-  for (const auto& [job_id, job] : core_.jobs().jobs()) {
-    for (const auto& [task, why] : job.notes.why) {
-      for (const auto& line : why) {
-        if (line.worker == id) lines.push_back(Line(job, line));
+  // From the newest job back, since a worker is known by what it did last.
+  std::vector<std::pair<const JobView*, const WhyLine*>> found;
+  size_t walked = 0;
+  const auto& jobs = core_.jobs().jobs();
+  for (auto job = jobs.rbegin(); job != jobs.rend() && found.size() < kWorkerLines && walked < kLinesWalked; ++job) {
+    const auto& tasks = job->second.notes.why;
+    for (auto task = tasks.rbegin(); task != tasks.rend() && walked < kLinesWalked; ++task) {
+      walked += task->second.size();
+      for (auto line = task->second.rbegin(); line != task->second.rend(); ++line) {
+        if (line->worker == id && found.size() < kWorkerLines) found.emplace_back(&job->second, &*line);
       }
     }
   }
-  if (lines.size() > 256) lines.erase(lines.begin(), lines.end() - 256);
+  for (auto it = found.rbegin(); it != found.rend(); ++it) lines.push_back(Line(*it->first, *it->second));
   std::string first = subject + " at " + worker->info.address + " is " + worker->Word();
   const sched::Worker* known = core_.scheduler().state().FindWorker(id);
   if (known != nullptr && known->refused > 0) {

@@ -6,16 +6,21 @@
 #include <algorithm>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "common/base/check.h"
+#include "common/io/clock.h"
 #include "master/web/render.h"
 
 namespace mr::web {
 namespace {
 
-// A document that was asked for by hand is followed by a pause as long as its reading.
-constexpr uint32_t kAskedPause = 1;
-constexpr int kGzipLevel = 1;  // three times as fast as the default, and a tenth larger (measured on reports)
+// After a reading for somebody who asks: as long as the master's thread took.
+constexpr int64_t kAskedPause = 1;
+// After a reading for watchers: also so many times the time of rendering, which keeps a core busy.
+constexpr int64_t kRenderPause = 2;
+constexpr uint32_t kAskedInRow = 4;  // then one for watchers, if one is due; a guess
+constexpr int kGzipLevel = 1;        // three times as fast as the default, and a tenth larger (measured on reports)
 
 std::string TagOf(std::string_view text) {
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
@@ -48,25 +53,40 @@ Documents::Documents(rpc::KjThread& kj, Pool& pool, Source& source, Limits limit
 Documents::~Documents() { *self_ = nullptr; }
 
 kj::Promise<DocumentPtr> Documents::Get(const Topic& topic, Duration age) {
-  Entry& entry = entries_[topic];
-  entry.used = ++uses_;
-  const bool fresh = entry.document != nullptr &&
-                     (entry.document->final || kj_.timer().now() - entry.read <= age.ns * kj::NANOSECONDS);
-  if (fresh) return entry.document;
-  entry.asked = true;
-  auto paf = kj::newPromiseAndFulfiller<DocumentPtr>();
-  entry.waiters.push_back({0, false, kj::mv(paf.fulfiller)});
-  ReadNext();
-  return kj::mv(paf.promise);
+  if (const auto it = entries_.find(topic); it != entries_.end() && it->second.document != nullptr) {
+    Entry& entry = it->second;
+    entry.used = ++uses_;
+    // What took long to make is not made again for each who asks.
+    const kj::Duration took = entry.ended - entry.begun;
+    if (entry.document->final || kj_.timer().now() - entry.ended <=
+                                     kj::max(age.ns * kj::NANOSECONDS, age.ns < 0 ? age.ns * kj::NANOSECONDS : took)) {
+      return entry.document;
+    }
+  }
+  return Wait(topic, 0, false);
 }
 
 kj::Promise<DocumentPtr> Documents::Changed(const Topic& topic, uint64_t number) {
+  if (const auto it = entries_.find(topic); it != entries_.end() && it->second.document != nullptr) {
+    it->second.used = ++uses_;
+    if (it->second.document->number != number) return it->second.document;
+    if (it->second.document->final) return kj::NEVER_DONE;
+  }
+  return Wait(topic, number, true);
+}
+
+kj::Promise<DocumentPtr> Documents::Wait(const Topic& topic, uint64_t number, bool watches) {
+  if (entries_.size() >= limits_.most + limits_.idle) Tidy();
+  if (entries_.size() >= limits_.most + limits_.idle && !entries_.contains(topic)) {
+    auto refused = std::make_shared<Document>();
+    refused->status = Unavailable("too many documents are asked for; try again later");
+    return DocumentPtr(std::move(refused));
+  }
   Entry& entry = entries_[topic];
   entry.used = ++uses_;
-  if (entry.document != nullptr && entry.document->number != number) return entry.document;
-  if (entry.document != nullptr && entry.document->final) return kj::NEVER_DONE;
+  if (!watches && entry.asked_since == 0) entry.asked_since = ++asks_;
   auto paf = kj::newPromiseAndFulfiller<DocumentPtr>();
-  entry.waiters.push_back({number, true, kj::mv(paf.fulfiller)});
+  entry.waiters.push_back({number, watches, kj::mv(paf.fulfiller)});
   ReadNext();
   return kj::mv(paf.promise);
 }
@@ -79,28 +99,55 @@ size_t Documents::watches() {
   return count;
 }
 
-std::map<Topic, Documents::Entry>::iterator Documents::NextAsked() {
+void Documents::Tidy() {
+  std::vector<std::pair<uint64_t, Entries::iterator>> idle;  // by use
+  size_t bytes = 0;
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    Entry& entry = it->second;
+    std::erase_if(entry.waiters, [](Waiter& w) { return !w.fulfill->isWaiting(); });
+    const bool asked =
+        std::any_of(entry.waiters.begin(), entry.waiters.end(), [](const Waiter& w) { return !w.watches; });
+    if (!asked) entry.asked_since = 0;
+    if (entry.waiters.empty() && entry.document == nullptr) {
+      it = entries_.erase(it);
+      continue;
+    }
+    if (entry.waiters.empty()) {
+      idle.emplace_back(entry.used, it);
+      bytes += entry.document->bytes();
+    }
+    ++it;
+  }
+  std::sort(idle.begin(), idle.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  size_t count = idle.size();
+  for (const auto& [used, it] : idle) {
+    if (count <= limits_.idle && bytes <= limits_.bytes) return;
+    --count;
+    bytes -= it->second.document->bytes();
+    entries_.erase(it);
+  }
+}
+
+Documents::Entries::iterator Documents::NextAsked() {
   auto next = entries_.end();
   for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-    // The one that was used longest ago has waited longest.
-    if (it->second.asked && (next == entries_.end() || it->second.used < next->second.used)) next = it;
+    const uint64_t since = it->second.asked_since;
+    if (since != 0 && (next == entries_.end() || since < next->second.asked_since)) next = it;
   }
   return next;
 }
 
-std::map<Topic, Documents::Entry>::iterator Documents::NextWatched(kj::Duration* wait) {
-  const kj::TimePoint now = kj_.timer().now();
+Documents::Entries::iterator Documents::NextWatched(kj::Duration* wait) {
   auto next = entries_.end();
   for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-    Entry& entry = it->second;
-    std::erase_if(entry.waiters, [](Waiter& w) { return !w.fulfill->isWaiting(); });
+    const Entry& entry = it->second;
     if (entry.waiters.empty() || (entry.document != nullptr && entry.document->final)) continue;
-    if (next == entries_.end() || entry.read < next->second.read) next = it;
+    if (next == entries_.end() || entry.begun < next->second.begun) next = it;
   }
-  if (next != entries_.end()) {
-    const kj::TimePoint due = next->second.read + limits_.period.ns * kj::NANOSECONDS;
-    *wait = next->second.document != nullptr && due > now ? due - now : 0 * kj::SECONDS;
-  }
+  if (next == entries_.end()) return next;
+  const kj::TimePoint now = kj_.timer().now();
+  const kj::TimePoint due = next->second.begun + limits_.period.ns * kj::NANOSECONDS;
+  *wait = next->second.document != nullptr && due > now ? due - now : 0 * kj::SECONDS;
   return next;
 }
 
@@ -108,32 +155,35 @@ void Documents::ReadNext() {
   if (reading_) return;
   const kj::TimePoint now = kj_.timer().now();
   if (now < not_before_) return WakeIn(not_before_ - now);
-  if (const auto asked = NextAsked(); asked != entries_.end()) return Begin(asked->first, &asked->second, false);
+  Tidy();
+  const auto asked = NextAsked();
   kj::Duration wait = 0 * kj::SECONDS;
   const auto watched = NextWatched(&wait);
-  if (watched == entries_.end()) return;
-  if (wait > 0 * kj::SECONDS) return WakeIn(wait);
-  Begin(watched->first, &watched->second, true);
+  const bool due = watched != entries_.end() && wait == 0 * kj::SECONDS;
+  if (asked != entries_.end() && !(due && asked_in_row_ >= kAskedInRow)) return Begin(asked, false);
+  if (due) return Begin(watched, true);
+  if (watched != entries_.end()) WakeIn(wait);
 }
 
 void Documents::WakeIn(kj::Duration wait) {
-  const kj::TimePoint now = kj_.timer().now();
-  if (wake_at_ > now && wake_at_ <= now + wait) return;  // ReadNext looks again then
-  wake_at_ = now + wait;
-  kj_.Spawn(kj_.timer().afterDelay(wait).then([self = self_] {
-    if (*self != nullptr) (*self)->ReadNext();
+  kj_.Spawn(kj_.timer().afterDelay(wait).then([self = self_, timer = ++timer_] {
+    if (*self != nullptr && (*self)->timer_ == timer) (*self)->ReadNext();
   }));
 }
 
-void Documents::Begin(const Topic& topic, Entry* entry, bool watched) {
+void Documents::Begin(Entries::iterator at, bool watched) {
+  const Topic& topic = at->first;
+  Entry& entry = at->second;
   reading_ = true;
-  entry->asked = false;
-  entry->read = kj_.timer().now();
+  asked_in_row_ = watched ? 0 : asked_in_row_ + 1;
+  entry.asked_since = 0;
+  entry.begun = kj_.timer().now();
   const uint64_t number = ++made_;
-  const std::string before = entry->document == nullptr ? std::string() : entry->document->etag;
+  const std::string before = entry.document == nullptr ? std::string() : entry.document->etag;
   source_.Read(topic, [&kj = kj_, &pool = pool_, self = self_, topic, watched, number, before](Reading reading) {
     pool.Post([&kj, self, topic, watched, number, before, reading = std::move(reading)] {
-      Made made{std::make_shared<Document>(), reading.busy};
+      const Instant begin = Now();
+      Made made{std::make_shared<Document>(), reading.busy, {}};
       made.document->number = number;
       made.document->final = reading.final;
       made.document->status = reading.view.status();
@@ -142,6 +192,7 @@ void Documents::Begin(const Topic& topic, Entry* entry, bool watched) {
         made.document->etag = TagOf(made.document->text);
         if (made.document->etag != before) made.document->gzip = Gzip(made.document->text);
       }
+      made.rendered = Now() - begin;
       kj.Post([self, topic, watched, made = std::move(made)]() mutable {
         if (*self != nullptr) (*self)->Take(topic, watched, std::move(made));
       });
@@ -151,7 +202,8 @@ void Documents::Begin(const Topic& topic, Entry* entry, bool watched) {
 
 void Documents::Take(const Topic& topic, bool watched, Made made) {
   reading_ = false;
-  Entry& entry = entries_[topic];
+  Entry& entry = entries_[topic];  // Tidy, which may forget it, does not run during a reading
+  entry.ended = kj_.timer().now();
   // A document with the same text stays, unless it has become final.
   const bool same = entry.document != nullptr && entry.document->status.ok() && made.document->status.ok() &&
                     entry.document->etag == made.document->etag && entry.document->final == made.document->final;
@@ -159,6 +211,8 @@ void Documents::Take(const Topic& topic, bool watched, Made made) {
     if (made.document->status.ok() && made.document->gzip.empty()) made.document->gzip = entry.document->gzip;
     entry.document = std::move(made.document);
   }
+  // Those who asked during the reading get its document, too.
+  entry.asked_since = 0;
   std::list<Waiter> kept;
   for (Waiter& w : entry.waiters) {
     if (w.watches && w.number == entry.document->number) {
@@ -168,27 +222,12 @@ void Documents::Take(const Topic& topic, bool watched, Made made) {
     }
   }
   entry.waiters = std::move(kept);
-  entry.asked = false;  // those who asked during the reading have its document, too
-  if (!entry.document->status.ok() && entry.waiters.empty()) entries_.erase(topic);
-  const Duration pause = made.busy * (watched ? limits_.pause : kAskedPause);
+  if (!entry.document->status.ok()) entries_.erase(topic);
+  const Duration pause = watched
+                             ? std::max(made.busy * limits_.pause, made.rendered * kRenderPause * (limits_.pause > 0))
+                             : made.busy * kAskedPause;
   not_before_ = kj_.timer().now() + pause.ns * kj::NANOSECONDS;
-  Evict();
   ReadNext();
-}
-
-void Documents::Evict() {
-  size_t bytes = 0;
-  for (const auto& [topic, entry] : entries_) bytes += entry.document == nullptr ? 0 : entry.document->bytes();
-  while (bytes > limits_.bytes) {
-    auto oldest = entries_.end();
-    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-      if (it->second.document == nullptr || !it->second.waiters.empty()) continue;
-      if (oldest == entries_.end() || it->second.used < oldest->second.used) oldest = it;
-    }
-    if (oldest == entries_.end()) return;
-    bytes -= oldest->second.document->bytes();
-    entries_.erase(oldest);
-  }
 }
 
 }  // namespace mr::web

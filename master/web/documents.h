@@ -2,7 +2,8 @@
 // reading serves all that ask for it. Documents that somebody watches are made again while they may change.
 //
 // The load on the master is bounded: one reading at a time, in short turns (source.h), and between two readings a pause
-// in proportion to the time that the master's thread spent. So more pages make documents older, not the master slower.
+// in proportion to the time that they took: nine times the time of the master's thread after a reading for watchers, as
+// much as that time after one for somebody who asks. So more pages make documents older, not the master slower.
 #pragma once
 
 #include <kj/async.h>
@@ -42,8 +43,10 @@ class Documents {
  public:
   struct Limits {
     Duration period = Seconds(1);  // between two readings of a document that is watched
-    size_t bytes = 64 << 20;       // of documents that are kept; the least recently used go first
-    uint32_t pause = 9;            // after a reading for watchers: so many times the time that it took
+    size_t bytes = 64 << 20;       // of documents that nobody waits for; the least recently used go first
+    size_t idle = 256;             // their number
+    size_t most = 4096;            // documents that somebody waits for; more are refused
+    int64_t pause = 9;             // after a reading for watchers: so many times the time of the master's thread
   };
 
   // kj: the loop. pool: renders documents. All must outlive this object; the pool is stopped before it.
@@ -52,7 +55,8 @@ class Documents {
   Documents(const Documents&) = delete;
   Documents& operator=(const Documents&) = delete;
 
-  // Returns the document. Its reading began at most `age` before this call, unless it is final.
+  // Returns the document. Its reading ended at most `age`, or as long as it took, before this call, unless it is final.
+  // The status of the document is kUnavailable if too many others are waited for.
   kj::Promise<DocumentPtr> Get(const Topic& topic, Duration age);
   // Waits until the document is another one than `number`, and returns it. Drop the promise to end the watch.
   kj::Promise<DocumentPtr> Changed(const Topic& topic, uint64_t number);
@@ -61,41 +65,46 @@ class Documents {
 
  private:
   struct Waiter {
-    uint64_t number = 0;  // it waits for another document; 0: for the next one that is read
+    uint64_t number = 0;  // it waits for another document
     bool watches = false;
     kj::Own<kj::PromiseFulfiller<DocumentPtr>> fulfill;
   };
   struct Entry {
-    DocumentPtr document;                              // null: none yet
-    kj::TimePoint read = kj::origin<kj::TimePoint>();  // when its reading began
-    bool asked = false;                                // someone waits for a newer one: it is read before watched ones
+    DocumentPtr document;                                                                    // null: none yet
+    kj::TimePoint begun = kj::origin<kj::TimePoint>(), ended = kj::origin<kj::TimePoint>();  // of its reading
     std::list<Waiter> waiters;
-    uint64_t used = 0;  // a later use has a higher number
+    uint64_t asked_since = 0;  // a later ask has a higher number; 0: only watchers wait, or nobody
+    uint64_t used = 0;         // a later use has a higher number
   };
+  using Entries = std::map<Topic, Entry>;
   struct Made {
     std::shared_ptr<Document> document;
-    Duration busy;
+    Duration busy, rendered;
   };
 
+  kj::Promise<DocumentPtr> Wait(const Topic& topic, uint64_t number, bool watches);
   // Begins the next reading if none is under way and the pause has passed.
   void ReadNext();
-  std::map<Topic, Entry>::iterator NextAsked();
+  // Forgets waiters whose promises were dropped, and the documents that are then one too many.
+  void Tidy();
+  // Returns the document that was asked for first.
+  Entries::iterator NextAsked();
   // Returns the watched document whose reading is due next, with the time until then.
-  std::map<Topic, Entry>::iterator NextWatched(kj::Duration* wait);
-  void Begin(const Topic& topic, Entry* entry, bool watched);
+  Entries::iterator NextWatched(kj::Duration* wait);
+  void Begin(Entries::iterator at, bool watched);
   void Take(const Topic& topic, bool watched, Made made);
-  void Evict();
   void WakeIn(kj::Duration wait);
 
   rpc::KjThread& kj_;
   Pool& pool_;
   Source& source_;
   const Limits limits_;
-  std::map<Topic, Entry> entries_;
+  Entries entries_;
   bool reading_ = false;
   kj::TimePoint not_before_ = kj::origin<kj::TimePoint>();  // the pause ends
-  kj::TimePoint wake_at_ = kj::origin<kj::TimePoint>();     // of the latest timer; past: none is set
-  uint64_t made_ = 0, uses_ = 0;
+  uint64_t timer_ = 0;                                      // the newest; older ones do nothing
+  uint32_t asked_in_row_ = 0;                               // readings for askers since the last one for watchers
+  uint64_t made_ = 0, uses_ = 0, asks_ = 0;
   std::shared_ptr<Documents*> self_;  // null behind the pointer once this object is gone; of the loop
 };
 

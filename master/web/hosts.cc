@@ -26,6 +26,14 @@ bool IsNumeric(std::string_view host) {
 
 }  // namespace
 
+Hosts::Hosts(const std::set<std::string>& names) {
+  for (const std::string& name : names) {
+    const size_t from = std::min(name.find_first_not_of(' '), name.size());
+    names_.insert(HostOnly(name.substr(from, name.find_last_not_of(' ') + 1 - from)));
+  }
+  names_.erase("");
+}
+
 bool Hosts::Known(std::string_view authority) const {
   const std::string host = HostOnly(authority);
   return host == "localhost" || IsNumeric(host) || names_.contains(host);

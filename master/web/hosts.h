@@ -12,8 +12,9 @@ namespace mr::web {
 
 class Hosts {
  public:
-  // names: host names under which people reach this server beside localhost and numeric addresses; lower case.
-  explicit Hosts(std::set<std::string> names) : names_(std::move(names)) {}
+  // names: host names under which people reach this server beside localhost and numeric addresses. Spaces around them
+  // and ports are ignored.
+  explicit Hosts(const std::set<std::string>& names);
 
   // Errors: kRejected: the Host header has an unknown name, or the request comes from a page of another site.
   // navigates: the request may be a link that was followed, so that a page of another site may lead here. Empty: header
@@ -22,7 +23,7 @@ class Hosts {
 
  private:
   bool Known(std::string_view host) const;
-  const std::set<std::string> names_;
+  std::set<std::string> names_;  // in lower case
 };
 
 }  // namespace mr::web

@@ -14,14 +14,14 @@ constexpr std::string_view kApi = "/api/v1";
 constexpr const char* kJsonType = "application/json";
 // A document that is asked for may be so old: people cannot tell, and many pages share one reading (a guess).
 constexpr Duration kAge = Millis(500);
-constexpr size_t kKeptPages = 16;  // pages of documents that have not changed since; a guess
+constexpr size_t kKeptPages = 8;      // pages of documents that have not changed since; a guess
+constexpr size_t kLongestUrl = 2000;  // of a path and its query; ours are far shorter
 
 unsigned HttpStatusOf(const Status& status) {
   switch (status.code()) {
     case Code::kOk: return 200;
     case Code::kInvalidArgument: return 400;
     case Code::kNotFound: return 404;
-    case Code::kRejected: return 410;  // only a summary is kept
     default: return 503;
   }
 }
@@ -29,6 +29,7 @@ unsigned HttpStatusOf(const Status& status) {
 rpc::HttpReply JsonReply(unsigned status, std::string text) {
   rpc::HttpReply reply{status, std::move(text), kJsonType};
   reply.headers = {{"Cache-Control", "no-cache"},
+                   {"Vary", "Accept-Encoding"},
                    {"X-Content-Type-Options", "nosniff"},
                    {"Cross-Origin-Resource-Policy", "same-origin"}};
   return reply;
@@ -38,10 +39,26 @@ rpc::HttpReply ErrorReply(const Status& status, const std::string& hint) {
   return JsonReply(HttpStatusOf(status), RenderError(status, hint));
 }
 
+rpc::HttpReply Refusal(const Status& why) {
+  rpc::HttpReply reply = ErrorReply(why, "");
+  reply.status = 403;
+  return reply;
+}
+
+rpc::HttpReply TooLong() {
+  rpc::HttpReply reply = ErrorReply(InvalidArgument("the address is too long"), "");
+  reply.status = 414;
+  return reply;
+}
+
+// Returns whether If-None-Match names this tag. Proxies that compress mark tags as weak.
+bool HasTag(const std::string& if_none_match, const std::string& etag) {
+  return if_none_match == "*" || if_none_match.find(etag) != std::string::npos;
+}
+
 // Makes the reply carry one of two forms of a text, which `owner` keeps.
 template <class T>
 void SetBody(const std::shared_ptr<const T>& owner, bool gzip, rpc::HttpReply* reply) {
-  reply->headers.emplace_back("Vary", "Accept-Encoding");
   if (gzip) reply->headers.emplace_back("Content-Encoding", "gzip");
   reply->shared_body = std::shared_ptr<const std::string>(owner, gzip ? &owner->gzip : &owner->text);
 }
@@ -94,18 +111,22 @@ Site::Site(Options options, rpc::KjThread& kj, Pool& pool, Source& source)
       policy_(PagePolicy()),
       documents_(kj, pool, source, options_.limits) {}
 
+Status Site::MayRead(const rpc::HttpRequest& request) const {
+  if (request.origin.empty() && request.fetch_site.empty()) return Status::Ok();
+  return hosts_.Check(request.host, request.origin, request.fetch_site, false);
+}
+
 kj::Promise<rpc::HttpReply> Site::Answer(const rpc::HttpRequest& request) {
-  const bool api = request.path.starts_with(kApi);
+  if (request.path.size() + request.query.size() > kLongestUrl) return TooLong();
+  const bool api = request.path == kApi || request.path.starts_with(std::string(kApi) + "/");
   if (Status allowed = hosts_.Check(request.host, request.origin, request.fetch_site, !api); !allowed.ok()) {
-    rpc::HttpReply refused = ErrorReply(allowed, "");
-    refused.status = 403;
-    return refused;
+    return Refusal(allowed);
   }
   if (api) {
     const std::string path = request.path.substr(kApi.size());
     if (path.empty() || path == "/") return JsonReply(200, RenderIndex());
     if (path == "/events") return AnswerEvents(request.query);
-    if (path[0] == '/') return AnswerDocument(request, path.substr(1));
+    return AnswerDocument(request, path.substr(1));
   }
   PageInfo info;
   Topic topic;
@@ -120,7 +141,7 @@ kj::Promise<rpc::HttpReply> Site::AnswerDocument(const rpc::HttpRequest& request
   return documents_.Get(*topic, kAge)
       .then([gzip = request.gzip, known = request.if_none_match](const DocumentPtr& document) {
         if (!document->status.ok()) return ErrorReply(document->status, "");
-        rpc::HttpReply reply = JsonReply(known == document->etag ? 304 : 200, "");
+        rpc::HttpReply reply = JsonReply(HasTag(known, document->etag) ? 304 : 200, "");
         reply.headers.emplace_back("ETag", document->etag);
         if (reply.status == 200) SetBody(document, gzip, &reply);
         return reply;
@@ -224,11 +245,9 @@ rpc::HttpReply Site::MissingPage(const std::string& path, const Status& why) con
 
 rpc::HttpReply Site::Html(unsigned status, std::string text) const {
   rpc::HttpReply reply{status, std::move(text), "text/html; charset=utf-8"};
-  reply.headers = {{"Cache-Control", "no-cache"},
-                   {"Content-Security-Policy", policy_},
-                   {"X-Content-Type-Options", "nosniff"},
-                   {"Referrer-Policy", "no-referrer"},
-                   {"Cross-Origin-Opener-Policy", "same-origin"}};
+  reply.headers = {{"Cache-Control", "no-cache"},        {"Vary", "Accept-Encoding"},
+                   {"Content-Security-Policy", policy_}, {"X-Content-Type-Options", "nosniff"},
+                   {"Referrer-Policy", "no-referrer"},   {"Cross-Origin-Opener-Policy", "same-origin"}};
   return reply;
 }
 

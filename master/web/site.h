@@ -23,14 +23,16 @@ class Site {
   struct Options {
     std::set<std::string> hosts;  // as of Hosts
     std::string release;
-    size_t streams = 100;              // of events at the same time; more are refused
-    Duration heartbeat = Seconds(15);  // between two events at most, so that dead connections are found
+    size_t streams = 100;             // of events at the same time; more are refused
+    Duration heartbeat = Seconds(5);  // between two events at most, so that dead connections are found
     Documents::Limits limits;
   };
   // Everything must outlive this object; the pool is stopped before it.
   Site(Options options, rpc::KjThread& kj, Pool& pool, Source& source);
 
   kj::Promise<rpc::HttpReply> Answer(const rpc::HttpRequest& request);
+  // Errors: a browser asks for a page of another site, as in Hosts::Check. Programs, which may use any name, pass.
+  Status MayRead(const rpc::HttpRequest& request) const;
   Documents& documents() { return documents_; }
 
  private:

@@ -21,7 +21,7 @@ class Source {
  public:
   virtual ~Source() = default;
   // Reads a view in short turns of the master's thread, and calls done once, on any thread. Called on any thread.
-  // Errors of the view: kNotFound; kRejected: only a summary of the job is kept.
+  // Errors of the view: kNotFound.
   virtual void Read(const Topic& topic, std::function<void(Reading)> done) = 0;
 };
 

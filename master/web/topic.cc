@@ -127,7 +127,7 @@ std::optional<Topic> FindTopic(std::string_view path) {
   }
   if (path.starts_with("workers/")) {
     const auto worker = ParseWorkerId(path.substr(8));
-    if (!worker) return std::nullopt;
+    if (!worker || Name(*worker) != path.substr(8)) return std::nullopt;
     topic.kind = TopicKind::kWorker;
     topic.worker = *worker;
     return topic;
@@ -136,7 +136,8 @@ std::optional<Topic> FindTopic(std::string_view path) {
   path.remove_prefix(5);
   const size_t slash = std::min(path.find('/'), path.size());
   const auto job = ParseJobId(path.substr(0, slash));
-  if (!job) return std::nullopt;
+  // Each document has one name.
+  if (!job || Name(*job) != path.substr(0, slash)) return std::nullopt;
   topic.job = *job;
   for (const Named& named : kOfJob) {
     if (path.substr(slash) != named.name) continue;

@@ -87,6 +87,10 @@ TEST_F(MasterSiteTest, PagesAreServedAndAnotherNameIsNot) {
   }
   const uint16_t port = prepared_->cluster().master_http_port();
   EXPECT_THAT(RawHttp(port, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"), StartsWith("HTTP/1.1 403 Forbidden\r\n"));
+  EXPECT_THAT(RawHttp(port, "GET /metrics HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n\r\n"),
+              StartsWith("HTTP/1.1 403 Forbidden\r\n"));
+  EXPECT_THAT(RawHttp(port, "GET /metrics HTTP/1.1\r\nHost: master\r\n\r\n"), StartsWith("HTTP/1.1 200 OK\r\n"))
+      << "programs may use any name";
   EXPECT_THAT(HttpGet(port, "/jobs/job_9_0001"), StartsWith("HTTP/1.1 404 Not Found\r\n"));
 }
 

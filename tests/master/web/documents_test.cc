@@ -25,8 +25,12 @@ class DocumentsTest : public testing::Test {
     kj_.Run([&] { documents_ = kj::heap<Documents>(kj_, pool_, source_, limits); });
   }
 
+  static Topic TopicOf(const std::string& path) {
+    const size_t mark = std::min(path.find('?'), path.size());
+    return ParseTopic(path.substr(0, mark), path.substr(std::min(mark + 1, path.size()))).value();
+  }
   std::future<DocumentPtr> Get(const char* path, Duration age = Seconds(1000)) {
-    return Future([this, topic = ParseTopic(path, "").value(), age] { return documents_->Get(topic, age); });
+    return Future([this, topic = TopicOf(path), age] { return documents_->Get(topic, age); });
   }
   std::future<DocumentPtr> Changed(const char* path, uint64_t number) {
     return Future([this, topic = ParseTopic(path, "").value(), number] { return documents_->Changed(topic, number); });
@@ -113,6 +117,82 @@ TEST_F(DocumentsTest, ADocumentThatIsAskedForGoesBeforeWatchedOnes) {
   last.get();
   watched.get();
   EXPECT_THAT(source_.reads(), ElementsAre("workers", "cluster", "store", "workers"));
+}
+
+TEST_F(DocumentsTest, WhoAskedFirstIsAnsweredFirst) {
+  source_.Hold();
+  auto busy = Get("store");
+  auto first = Get("cluster");
+  auto second = Get("workers");
+  auto again = Get("cluster");  // does not go behind `workers` for it
+  source_.Release(FakeSource::Cluster("any"));
+  second.get();
+  again.get();
+  EXPECT_THAT(source_.reads(), ElementsAre("store", "cluster", "workers"));
+}
+
+TEST_F(DocumentsTest, WhatIsWatchedComesAlthoughOthersAsk) {
+  const uint64_t number = Get("workers").get()->number;
+  source_.AnswerWith([](const Topic&) { return FakeSource::Cluster("any"); });
+  source_.Hold();
+  auto watched = Changed("workers", number);
+  std::vector<std::future<DocumentPtr>> asked;
+  for (int i = 1; i <= 20; ++i) asked.push_back(Get(("search?q=" + std::to_string(i)).c_str()));
+  source_.Release(FakeSource::Cluster("any"));
+  watched.get();
+  EXPECT_LT(source_.reads().size(), 10u);
+  for (auto& a : asked) a.get();
+}
+
+TEST_F(DocumentsTest, NothingIsReadForThoseWhoHaveGone) {
+  source_.Hold();
+  auto busy = Get("store");
+  kj_.Run([this] {
+    for (int i = 1; i <= 20; ++i) {
+      const auto dropped = documents_->Get(TopicOf(("search?q=" + std::to_string(i)).c_str()), {});
+    }
+  });
+  auto last = Get("cluster");
+  source_.Release(FakeSource::Cluster("any"));
+  last.get();
+  EXPECT_THAT(source_.reads(), ElementsAre("store", "cluster"));
+}
+
+TEST_F(DocumentsTest, TooManyDifferentOnesAreRefused) {
+  Make({.period = {}, .idle = 2, .most = 3, .pause = 0});
+  source_.Hold();
+  std::vector<std::future<DocumentPtr>> asked;
+  for (int i = 1; i <= 5; ++i) asked.push_back(Get(("search?q=" + std::to_string(i)).c_str()));
+  EXPECT_EQ(Get("cluster").get()->status.code(), Code::kUnavailable);
+  auto joined = Get("search?q=5");
+  source_.Release(FakeSource::Cluster("any"));
+  for (auto& a : asked) EXPECT_TRUE(a.get()->status.ok());
+  EXPECT_TRUE(joined.get()->status.ok());
+  EXPECT_TRUE(Get("cluster").get()->status.ok());
+}
+
+TEST_F(DocumentsTest, TheLeastRecentlyUsedGoFirst) {
+  Make({.period = {}, .idle = 2, .pause = 0});
+  for (const char* path : {"cluster", "workers", "cluster", "store", "cluster"}) Get(path).get();
+  EXPECT_THAT(source_.reads(), ElementsAre("cluster", "workers", "store")) << "`cluster` stays";
+  Get("workers").get();
+  EXPECT_EQ(source_.reads().size(), 4u) << "`workers` has gone";
+}
+
+// The pause after a reading for watchers: 1,000 times the second that the reading claims to have taken.
+TEST_F(DocumentsTest, AReadingForWatchersIsFollowedByAPause) {
+  Make({.period = {}, .pause = 1000});
+  const uint64_t number = Get("cluster").get()->number;
+  source_.AnswerWith([](const Topic&) {
+    Reading reading = FakeSource::Cluster("next");
+    reading.busy = Seconds(1);
+    return reading;
+  });
+  Changed("cluster", number).get();
+  auto waits = Get("workers");
+  Settle();
+  EXPECT_THAT(source_.reads(), ElementsAre("cluster", "cluster"));
+  EXPECT_EQ(waits.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
 }
 
 TEST_F(DocumentsTest, AnErrorIsAnsweredAndForgotten) {

@@ -5,7 +5,7 @@
 namespace mr::web {
 namespace {
 
-const Hosts kHosts({"paceline.example"});
+const Hosts kHosts({" Paceline.example:8443 ", ""});
 
 TEST(HostsTest, NumbersLocalhostAndKnownNamesAreServed) {
   for (const char* host : {"localhost", "localhost:7080", "127.0.0.1:7080", "10.1.2.3", "[::1]:7080", "[fe80::1]",

@@ -70,6 +70,9 @@ TEST_F(SiteTest, AnUnchangedDocumentIsNotSentAgain) {
   const std::string tag = first.substr(at + 6, first.find('\r', at) - at - 6);
   const std::string again = Get("/api/v1/cluster", "Host: localhost\r\nIf-None-Match: " + tag + "\r\n");
   EXPECT_THAT(again, StartsWith("HTTP/1.1 304 Not Modified\r\n"));
+  EXPECT_THAT(Get("/api/v1/cluster", "Host: localhost\r\nIf-None-Match: \"x\", W/" + tag + "\r\n"),
+              StartsWith("HTTP/1.1 304 "))
+      << "as a proxy that compresses sends it";
   EXPECT_THAT(again, EndsWith("\r\n\r\n"));
 }
 
@@ -78,6 +81,8 @@ TEST_F(SiteTest, ADocumentIsCompressedForWhoTakesIt) {
   EXPECT_THAT(reply, HasSubstr("Content-Encoding: gzip\r\n"));
   EXPECT_THAT(reply, HasSubstr("\r\n\r\n\x1f\x8b"));
   EXPECT_THAT(Get("/api/v1/cluster"), Not(HasSubstr("Content-Encoding")));
+  EXPECT_THAT(Get("/api/v1/cluster", "Host: localhost\r\nAccept-Encoding: br, gzip;q=0\r\n"),
+              Not(HasSubstr("Content-Encoding")));
 }
 
 TEST_F(SiteTest, OtherNamesAndOtherSitesAreRefused) {
@@ -124,9 +129,26 @@ TEST_F(SiteTest, EventsOfAJobThatIsForgottenEnd) {
   EXPECT_THAT(Get("/api/v1/events?of=jobs%2Fjob_1_0001%2Freport"), HasSubstr("event: gone\n"));
 }
 
-TEST_F(SiteTest, TooManyOpenPagesAreRefused) {
-  Serve({.streams = 0});
-  EXPECT_THAT(Get("/api/v1/events?of=cluster"), StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+TEST_F(SiteTest, TooManyOpenPagesAreRefusedUntilOneIsClosed) {
+  Serve({.streams = 1});
+  source_.AnswerWith([](const Topic&) { return FakeSource::Cluster("end", true); });
+  const std::string path = "/api/v1/events?of=cluster";
+  rpc::HttpRequest request;
+  request.path = "/api/v1/events";
+  request.query = "of=cluster";
+  request.host = "localhost";
+  const auto open = rpc::WaitForLoop<Result<std::shared_ptr<rpc::HttpReply>>>(kj_, [&] {
+    return site_->Answer(request).then([](rpc::HttpReply reply) -> Result<std::shared_ptr<rpc::HttpReply>> {
+      return std::make_shared<rpc::HttpReply>(std::move(reply));
+    });
+  });
+  EXPECT_THAT(Get(path), StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+  kj_.Run([&] { (*open)->stream = nullptr; });
+  EXPECT_THAT(Get(path), StartsWith("HTTP/1.1 200 OK\r\n"));
+}
+
+TEST_F(SiteTest, ALongAddressIsRefused) {
+  EXPECT_THAT(Get(std::string(3000, '/')), StartsWith("HTTP/1.1 414 URI Too Long\r\n"));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST(TopicTest, EachPathNamesADocumentAndIsItsName) {
 TEST(TopicTest, OtherPathsAreNotFound) {
   for (const char* path : {"", "Cluster", "cluster/", "jobs/", "jobs/job_1_0002/", "jobs/job_1_0002/report/x", "jobs/x",
                            "jobs/job_0_0001", "workers/", "workers/1", "workers/w0", "jobs/../cluster",
-                           "jobs/job_1_0002%2freport", "jobs/job_99999999999_1"}) {
+                           "jobs/job_1_0002%2freport", "jobs/job_99999999999_1", "jobs/job_1_2", "workers/w03"}) {
     EXPECT_EQ(ParseTopic(path, "").status().code(), Code::kNotFound) << path;
   }
 }
