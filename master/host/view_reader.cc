@@ -7,8 +7,8 @@
 namespace mr::master {
 namespace {
 
-// Of one turn. A message for the master waits so long at most, and a step longer; a guess, well below what a launch
-// takes.
+// Length of a turn: a message for the master waits so long at most, and a step longer. A guess, well below what a
+// launch takes.
 constexpr Duration kViewTurn = Micros(300);
 
 }  // namespace

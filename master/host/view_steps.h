@@ -51,7 +51,7 @@ class ViewSteps {
 
 std::unique_ptr<ViewSteps> StepsFor(const web::Topic& topic, const ViewParts& parts);
 
-// Of views of jobs: run_steps.cc, jobs_steps.cc.
+// The views of jobs are in run_steps.cc, jobs_steps.cc.
 std::unique_ptr<ViewSteps> RunStepsFor(const web::Topic& topic, const ViewParts& parts);
 std::unique_ptr<ViewSteps> JobsStepsFor(const web::Topic& topic, const ViewParts& parts);
 std::unique_ptr<ViewSteps> SearchStepsFor(const web::Topic& topic, const ViewParts& parts);

@@ -56,7 +56,7 @@ kj::Promise<DocumentPtr> Documents::Get(const Topic& topic, Duration age) {
   if (const auto it = entries_.find(topic); it != entries_.end() && it->second.document != nullptr) {
     Entry& entry = it->second;
     entry.used = ++uses_;
-    // What took long to make is not made again for each who asks.
+    // A document that took long to make is not made again for each who asks.
     const kj::Duration took = entry.ended - entry.begun;
     if (entry.document->final || kj_.timer().now() - entry.ended <=
                                      kj::max(age.ns * kj::NANOSECONDS, age.ns < 0 ? age.ns * kj::NANOSECONDS : took)) {

@@ -60,7 +60,7 @@ TEST_F(JobRefClusterTest, ListsJobsByStateNameAndTime) {
 
 TEST_F(JobRefClusterTest, LastOfAnotherMasterIsRefused) {
   ASSERT_EQ(Mrctl({"job", "show", "last"}).exit, 0);
-  const RunResult other = RunMrctl({"--master", "127.0.0.1:1", "kill", "last"});
+  const RunResult other = Sh("mrctl --master 127.0.0.1:1 kill last");
   EXPECT_EQ(other.exit, 2);
   EXPECT_THAT(other.err, HasSubstr("was submitted to the master at " + prepared_->cluster().master_address()));
 }
