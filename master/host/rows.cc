@@ -163,6 +163,7 @@ std::vector<QueueStatus> Rows::Queues() const {
   queues["default"] = &none;
   for (const auto& [name, queue] : core_.scheduler().state().queues()) queues[name] = &queue;
   std::vector<QueueStatus> out;
+  out.reserve(queues.size());
   for (const auto& [name, queue] : queues) {
     out.push_back(
         {name, queue->weight, queue->min_share, queue->max_share, jobs[name], queue->held_total(), queue->has_ready()});

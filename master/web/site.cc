@@ -177,7 +177,7 @@ kj::Promise<void> Site::SendEvents(kj::AsyncOutputStream& out, const Topic& topi
   auto changed = documents_.Changed(topic, number);
   auto quiet =
       kj_.timer().afterDelay(options_.heartbeat.ns * kj::NANOSECONDS).then([]() -> DocumentPtr { return nullptr; });
-  return changed.exclusiveJoin(kj::mv(quiet)).then([this, &out, topic, number](DocumentPtr document) {
+  return changed.exclusiveJoin(kj::mv(quiet)).then([this, &out, topic, number](const DocumentPtr& document) {
     std::string text = ": still here\n\n";
     bool more = true;
     uint64_t next = number;
