@@ -17,6 +17,7 @@ class ViewReader final : public web::Source {
 
   // Thread: any. `done` is called on the master's.
   void Read(const web::Topic& topic, std::function<void(web::Reading)> done) override;
+  const ViewParts& parts() const { return parts_; }
 
  private:
   struct Work {

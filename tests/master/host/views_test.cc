@@ -1,0 +1,139 @@
+// Views that pages are made from: read in steps, between which the master goes on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "master/host/view_reader.h"
+#include "tests/master/host/host_fixture.h"
+
+namespace mr::master {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+class ViewsTest : public test::HostFixture {
+ protected:
+  static web::Topic TopicOf(const std::string& path, const std::string& query = "") {
+    return web::ParseTopic(path, query).value();
+  }
+  // Reads a view as the site does.
+  web::Reading Read(const web::Topic& topic) {
+    std::promise<web::Reading> promise;
+    host_->views().Read(topic, [&promise](web::Reading reading) { promise.set_value(std::move(reading)); });
+    return promise.get_future().get();
+  }
+  template <class T>
+  T ReadView(const std::string& path, const std::string& query = "") {
+    web::Reading reading = Read(TopicOf(path, query));
+    EXPECT_TRUE(reading.view.ok()) << path;
+    return std::get<T>(std::move(**reading.view));
+  }
+  void Kill(JobId job) {
+    On([&] { host_->requests().KillJob(job, "enough", [](const Status&) {}); });
+    On([&] {
+      for (const AttemptView& attempt : host_->core().attempts().Of(job)) {
+        if (Live(attempt.state)) Report('a', {attempt.id, report::Killed{}});
+      }
+    });
+    // Its end is shown when its record is on the disk.
+    for (bool shown = false; !shown;) On([&] { shown = ShownState(Job(job)) == JobState::kKilled; });
+  }
+};
+
+TEST_F(ViewsTest, ARunIsFinalWhenTheJobHadEndedBeforeItWasRead) {
+  MapsOnA();
+  EXPECT_FALSE(Read(TopicOf("jobs/job_1_0001/report")).final);
+  Kill(job_);
+  const web::Reading ended = Read(TopicOf("jobs/job_1_0001/report"));
+  EXPECT_TRUE(ended.final);
+  const auto& run = std::get<report::JobRun>(**ended.view);
+  EXPECT_EQ(run.tasks.size(), 4u);
+  EXPECT_GE(run.attempts.size(), 4u);
+  EXPECT_EQ(run.workers.size(), 2u);
+  EXPECT_FALSE(run.decisions.empty());
+}
+
+// Rows that were read before the end show what still ran.
+TEST_F(ViewsTest, ARunThatEndsWhileItIsReadIsNotFinal) {
+  MapsOnA();
+  std::unique_ptr<ViewSteps> steps;
+  On([&] {
+    steps = StepsFor(TopicOf("jobs/job_1_0001/report"), host_->views().parts());
+    const Result<bool> ended = steps->Next();
+    ASSERT_TRUE(ended.ok() && !*ended);
+  });
+  Kill(job_);
+  On([&] {
+    while (true) {
+      const Result<bool> ended = steps->Next();
+      ASSERT_TRUE(ended.ok()) << ended.status().ToString();
+      if (*ended) break;
+    }
+    EXPECT_FALSE(steps->final());
+    EXPECT_EQ(std::get<report::JobRun>(steps->Take()).job.state, JobState::kKilled);
+  });
+}
+
+TEST_F(ViewsTest, WhatIsNotThereIsNotFound) {
+  for (const char* path : {"jobs/job_1_0009", "jobs/job_1_0009/report", "workers/w9"}) {
+    EXPECT_EQ(Read(TopicOf(path)).view.status().code(), Code::kNotFound) << path;
+  }
+}
+
+TEST_F(ViewsTest, TheClusterIsCounted) {
+  MapsOnA();
+  const auto second = Submit(0, "file://" + root_ + "/out2");
+  ASSERT_TRUE(second.ok()) << second.status().ToString();
+  Kill(*second);
+  const auto view = ReadView<web::ClusterView>("cluster");
+  EXPECT_EQ(view.slots, 4u);
+  EXPECT_THAT(view.workers, ElementsAre(Pair("live", 2)));
+  EXPECT_EQ(view.racks.at("").workers, 2u);
+  EXPECT_THAT(view.jobs, ElementsAre(Pair(JobState::kRunning, 1), Pair(JobState::kKilled, 1)));
+  ASSERT_EQ(view.open.size(), 1u);
+  EXPECT_EQ(view.open[0].id, job_);
+  ASSERT_EQ(view.ended.size(), 1u);
+  EXPECT_EQ(view.ended[0].id, *second);
+  EXPECT_EQ(view.usage.slots.size(), view.usage.busy.size());
+}
+
+TEST_F(ViewsTest, JobsAreListedFromTheNewestAndChosen) {
+  MapsOnA();
+  const auto second = Submit(0, "file://" + root_ + "/out2");
+  ASSERT_TRUE(second.ok());
+  auto all = ReadView<web::JobsView>("jobs");
+  ASSERT_EQ(all.jobs.size(), 2u);
+  EXPECT_EQ(all.jobs[0].id, *second);
+  EXPECT_FALSE(all.next.valid());
+  EXPECT_EQ(ReadView<web::JobsView>("jobs", "before=" + Name(*second)).jobs.at(0).id, job_);
+  EXPECT_TRUE(ReadView<web::JobsView>("jobs", "state=failed").jobs.empty());
+  EXPECT_EQ(ReadView<web::SearchView>("search", "q=" + Name(job_)).results.at(0).id, Name(job_));
+  EXPECT_EQ(ReadView<web::SearchView>("search", "q=w2").results.at(0).kind, "worker");
+}
+
+TEST_F(ViewsTest, AWorkerShowsWhatItRunsAndWhy) {
+  MapsOnA();
+  const auto view = ReadView<web::WorkerView>("workers/w1");
+  EXPECT_EQ(view.worker.id, "w1");
+  ASSERT_FALSE(view.why.empty());
+  EXPECT_THAT(view.why.front(), testing::StartsWith("w1 at 127.0.0.1:1 is live"));
+  EXPECT_TRUE(std::any_of(view.why.begin(), view.why.end(), [](const std::string& line) {
+    return line.find("attempt_1_0001_0_m_000000_1") != std::string::npos;
+  }));
+}
+
+TEST_F(ViewsTest, UsageKeepsTenMinutes) {
+  On([this] {
+    Usage usage(host_->core(), loop_);
+    for (uint64_t i = 1; i <= 700; ++i) usage.Sample(i * 1000);
+    const web::UsageView view = usage.View();
+    EXPECT_EQ(view.slots.size(), 600u);
+    EXPECT_EQ(view.slots.back(), 4u);
+    EXPECT_EQ(view.to_unix_ms, 700'000u);
+  });
+}
+
+}  // namespace
+}  // namespace mr::master
