@@ -41,6 +41,7 @@ class Finder {
     Failures();
     LostWorkers();
     HotKeys();
+    UnevenInput();
     SlowWorkers();
     SlowTasks();
     FullQueue();
@@ -48,7 +49,11 @@ class Finder {
       TooFewTasks(s);
       TooManyTasks(s);
     }
-    std::stable_sort(found_.begin(), found_.end(), [](const Finding& a, const Finding& b) {
+    // The failure of a job goes before its delays.
+    const bool job_failed = run_.job.state == JobState::kFailed;
+    std::stable_sort(found_.begin(), found_.end(), [job_failed](const Finding& a, const Finding& b) {
+      const auto ends = [&](const Finding& f) { return job_failed && std::string_view(f.id) == "failed_attempts"; };
+      if (ends(a) != ends(b)) return ends(a);
       return a.problem != b.problem ? a.problem : a.share > b.share;
     });
     return std::move(found_);
@@ -176,6 +181,34 @@ class Finder {
     }
   }
 
+  // A task with far more input than others, which no known key explains.
+  void UnevenInput() {
+    for (const Segment& s : path_.segments) {
+      if (s.attempt == SIZE_MAX) continue;
+      const Interval& at = timeline_.attempts()[s.attempt];
+      const uint32_t stage = at.id.task.stage;
+      if (!Comparable(stage) || !MoreInput(at) || Ratio(at) < kSlowTask) continue;
+      const uint64_t excess = std::min(s.us(), at.worked() - usual_[stage].ran_us);
+      const bool named = std::any_of(found_.begin(), found_.end(), [&](const Finding& f) {
+        return f.stage == stage && (std::string_view(f.id) == "uneven_input" || std::string_view(f.id) == "hot_key");
+      });
+      if (named || ShareOf(excess) < kShare) continue;
+      const StageSpec& spec = run_.spec.stages[stage];
+      const uint64_t bytes = input_bytes_.at(Name(at.id.task, spec.letter()));
+      Finding f{"uneven_input", true, stage, "", ShareOf(excess), "", "", ""};
+      f.text = "Stage " + StageName(stage) + " waited " + Percent(f.share) + " of the job's time for " + at.status->id +
+               ". Its task had " + HumanBytes(bytes) + " to read, the median of its stage is " +
+               HumanBytes(usual_[stage].input_bytes) + "; it took " + TimesOf(Ratio(at)) + " the median.";
+      f.advice = spec.reads_files()
+                     ? "Smaller splits make tasks more equal (--conf max_split_bytes=SIZE); compressed files are not "
+                       "split."
+                     : "One part of the keys has much of the input: more reduces (--reduces) divide it, unless one key "
+                       "has it.";
+      f.command = "mrctl why " + at.status->id;
+      found_.push_back(std::move(f));
+    }
+  }
+
   // A worker counts as slow in a stage if at least two of its attempts there are, and not by their input.
   void SlowWorkers() {
     struct Seen {
@@ -258,9 +291,10 @@ class Finder {
     Finding f{"full_queue", true, kNoStage, "", share, "", "", ""};
     f.text = "The job waited " + Percent(share) + " of its time for slots that none of its own attempts held (queue " +
              (run_.job.queue.empty() ? "default" : run_.job.queue) + ").";
-    f.advice =
-        "If other jobs held them, raise the queue's weight or min share (mrctl queue set), or the job's priority, or "
-        "add workers.";
+    f.advice = run_.workers.empty()
+                   ? "No worker is registered: start one (mrworker --master)."
+                   : "If other jobs held them, raise the queue's weight or min share (mrctl queue set), or the job's "
+                     "priority, or add workers.";
     f.command = "mrctl queues";
     found_.push_back(std::move(f));
   }

@@ -10,8 +10,8 @@
 namespace mr::report {
 
 struct Finding {
-  // The name of the kind: hot_key, slow_worker, slow_task, too_few_tasks, too_many_tasks, lost_worker, full_queue or
-  // failed_attempts.
+  // The name of the kind: hot_key, uneven_input, slow_worker, slow_task, too_few_tasks, too_many_tasks, lost_worker,
+  // full_queue or failed_attempts.
   const char* id = "";
   bool problem = true;        // false: a hint for tuning
   uint32_t stage = kNoStage;  // kNoStage: of the job

@@ -13,7 +13,15 @@ constexpr double kWorthNaming = 0.03;  // of the job's time; a guess
 constexpr size_t kNowNamed = 3;        // a guess
 constexpr double kKnownRate = 0.05;    // progress below which a remaining time is a guess
 
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+// Returns an error in one line: its first, and its last if the first announces what follows.
+std::string InOneLine(const std::string& text) {
+  const size_t first = text.find('\n');
+  if (first == std::string::npos || first == 0 || text[first - 1] != ':') return text.substr(0, first);
+  const size_t end = text.find_last_not_of(" \n");
+  const size_t last = text.rfind('\n', end);
+  return last == std::string::npos || last < first ? text.substr(0, first)
+                                                   : text.substr(0, first) + " " + text.substr(last + 1, end - last);
+}
 
 uint64_t SlotTime(const Report& report) {
   uint64_t sum = 0;
@@ -27,7 +35,7 @@ std::string Outcome(const Report& report) {
   for (const Lanes& worker : report.timeline.workers()) workers += worker.lanes > 0;
   std::string line = Name(run.job) + " (" + run.job.name + ") " + (Ended(run.job.state) ? "" : "is ") +
                      Word(run.job.state) + (Ended(run.job.state) ? " after " : " for ") + Us(run.job.elapsed_us);
-  if (!run.job.error.empty()) line += ": " + FirstLine(run.job.error);
+  if (!run.job.error.empty()) line += ": " + InOneLine(run.job.error);
   return Sentence(line) + " " + CountOf(run.tasks.size(), "task") + ", " +
          CountOf(report.timeline.attempts().size(), "attempt") + " on " + CountOf(workers, "worker") + ", " +
          Us(SlotTime(report)) + " of slot time.";

@@ -98,7 +98,7 @@ Result<std::vector<JobId>> JobIdsOf(Client& client, const std::vector<std::strin
     }
     if (ParseLocalId(word)) {
       return WithHint(InvalidArgument(word + " is the record of a local run, and this command needs a job of a master"),
-                      "why, report, trace, job show and whatif take it");
+                      "why, report, trace, job show, job attempts, job tasks, job counters and whatif take it");
     }
     if (!jobs) {
       MR_ASSIGN_OR_RETURN(jobs, client.Jobs());

@@ -31,6 +31,10 @@ CLI::Option* AddList(CLI::App* app, const char* name, std::vector<std::string>* 
 
 // Words that name a job (job_ref.h).
 constexpr char kJobWord[] = "Job: its id, its number, its name if no other job has it, or last (your newest submit)";
+constexpr char kRunWord[] =
+    "Job: its id, its number, its name if no other job has it, or last (your newest submit); or local_0017, a "
+    "remembered "
+    "run of submit --local";
 constexpr char kSubmitExample[] = "mrctl submit wordcount --input /data/books.txt --output /data/words";
 constexpr char kExplainExample[] = "mrctl explain wordcount --input /data/books.txt --output /data/words2";
 
@@ -205,7 +209,7 @@ void AddJobVerbs(CLI::App* root, Command* c) {
   for (const Side& side : kSides) {
     const std::string name = side.name;
     AddSub(job, c, name, side.help, "mrctl job " + name + " job_1_0001")
-        ->add_option("job", c->args, kJobWord)
+        ->add_option("job", c->args, kRunWord)
         ->required();
   }
   CLI::App* set =
@@ -227,12 +231,12 @@ void AddJobVerbs(CLI::App* root, Command* c) {
       {"kill", kJobWord, "Kill jobs", "mrctl kill job_1_0002 --reason 'not needed any more'"},
       {"logs", "Job: id, number, name, or last; or id of a task or attempt",
        "Print the logs of attempts, failed ones first", "mrctl logs job_1_0001 --tail 5"},
-      {"why", "Job: id, number, name, or last; or id of a task, attempt or worker",
+      {"why", "Job: id, number, name, or last; local_0017, a remembered run; or id of a task, attempt or worker",
        "Summarize a job in five lines (-v: all that is known), or explain decisions about the others",
        "mrctl why job_1_0001"},
-      {"report", kJobWord, "Print a page that shows a job's run, where the time went, and what would help",
+      {"report", kRunWord, "Print a page that shows a job's run, where the time went, and what would help",
        "mrctl report job_1_0001 > job.html"},
-      {"trace", kJobWord, "Print an ended job's attempts over time, for ui.perfetto.dev or chrome://tracing",
+      {"trace", kRunWord, "Print a job's attempts over time, for ui.perfetto.dev or chrome://tracing",
        "mrctl trace job_1_0001 > trace.json"},
   };
   for (const Verb& verb : kVerbs) {
@@ -304,7 +308,7 @@ void AddTask(CLI::App* root, Command* c) {
 void AddWhatif(CLI::App* root, Command* c) {
   CLI::App* app =
       root->add_subcommand("whatif", "Simulate jobs that succeeded with other policies or workers")->fallthrough();
-  app->add_option("job", c->args, std::string(kJobWord) + "; without one, --compare takes all ended jobs");
+  app->add_option("job", c->args, std::string(kRunWord) + "; without one, --compare takes all ended jobs");
   app->add_option(
          "--compare", c->whatif.compare,
          "Compare lists of policies, with bands for the model's error; each value is LIST or recorded, perhaps "

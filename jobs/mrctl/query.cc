@@ -109,11 +109,19 @@ Result<int> RunKill(const Command& command, const Settings& settings) {
   Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const auto ids, JobIdsOf(client, command.args));
   std::vector<Done> done;
+  Status failed;
   for (const JobId id : ids) {
-    MR_RETURN_IF_ERROR(client.Kill(id, command.why.empty() ? "killed by mrctl kill" : command.why));
-    done.push_back({Name(id), "kill", "", ""});
-    Say(settings, Name(id) + " is being killed");
+    const Status killed = client.Kill(id, command.why.empty() ? "killed by mrctl kill" : command.why);
+    if (killed.ok()) {
+      done.push_back({Name(id), "kill", "", ""});
+      Say(settings, Name(id) + " is being killed");
+    } else if (failed.ok()) {
+      failed = killed;  // the others are killed all the same
+    } else {
+      Say(settings, killed.message());
+    }
   }
+  MR_RETURN_IF_ERROR(failed);
   PrintDone(done, settings);
   return kExitOk;
 }
@@ -175,8 +183,10 @@ Result<int> ListJobs(const Command& command, const Settings& settings) {
 // Lists the recorded local runs: for history the newest first, for jobs the oldest first.
 Result<int> ListLocalRuns(const Command& command, const Settings& settings) {
   const bool history = command.verb == "history";
+  MR_ASSIGN_OR_RETURN(const JobFilter filter, MakeJobFilter(command.states, command.name_glob, command.since));
   MR_ASSIGN_OR_RETURN(auto runs, LocalRuns(settings.runs_directory).List(history ? command.limit : SIZE_MAX));
   for (const std::string& line : runs.unreadable) Say(settings, "warning: " + line);
+  runs.jobs = FilterJobs(std::move(runs.jobs), filter, WallClockMs());
   if (!history) std::reverse(runs.jobs.begin(), runs.jobs.end());
   Print(history ? RenderHistory(runs.jobs, settings.form) : RenderJobs(runs.jobs, settings.form));
   return kExitOk;

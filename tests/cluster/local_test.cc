@@ -290,6 +290,10 @@ TEST_F(LocalTest, ARunIsRememberedAndLookedAtWithoutAMaster) {
   EXPECT_EQ(whatif.exit, 0) << whatif.err;
   EXPECT_THAT(whatif.out, testing::ContainsRegex("\nlocal_0001 +wordcount"));
   EXPECT_THAT(Remembered({"history", "--local"}).out, testing::ContainsRegex("local_0001 +wordcount .*SUCCEEDED"));
+  EXPECT_THAT(Remembered({"jobs", "--local", "--state", "succeeded"}).out, HasSubstr("local_0001"));
+  EXPECT_THAT(Remembered({"jobs", "--local", "--state", "failed"}).out, testing::Not(HasSubstr("local_0001")));
+  EXPECT_EQ(Remembered({"jobs", "--local", "--state", "bogus"}).exit, 2);
+  EXPECT_THAT(Remembered({"why", "last"}).out, HasSubstr("local_0001 (wordcount) SUCCEEDED after "));
   EXPECT_EQ(Remembered({"why", "local_0002"}).exit, 7);
   EXPECT_EQ(Remembered({"wait", "local_0001"}).exit, 2);
 }

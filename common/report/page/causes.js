@@ -2,13 +2,13 @@
 
 function causesSection(page) {
   const body = el("div");
-  const slotSeconds = (s) => [`${decimals(s)}${kSpace}slot s`, `${s} slot seconds`];
+  const slotSeconds = (s) => [seconds(s), `${s} slot seconds`];
   const causes = (attempts) => {
     const rows = Object.keys(kCauses).filter((c) => attempts[c]).map((c) => [c, attempts[c]]);
     if (rows.length === 0) return el("p", {class: "quiet"}, "No attempts yet.");
     const most = Math.max(1, ...rows.map(([, r]) => r.launched));
     return plainTable("Attempts per cause",
-        [["Cause"], ["Launched", true], ["Compared"], ["Won", true], ["Won of launched", true], ["Wasted", true]],
+        [["Cause"], ["Launched", true], ["Compared"], ["Won", true], ["Won of launched", true], ["Slot time wasted", true]],
         rows.map(([c, r]) => [
           el("span", null, el("span", {class: "mark", "aria-hidden": "true"}, known(kCauses, c).mark),
               button(known(kCauses, c).text, () => page.filterAttempts({cause: c}), {

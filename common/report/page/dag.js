@@ -75,17 +75,17 @@ function stageNode(n, state, part) {
   const median = quantile(s.durations_us.quantiles, 0.5);
   const last = quantile(s.durations_us.quantiles, 1);
   const time = s.first_us == null ? "not started" :
-    `${duration(s.first_us)} to ${s.last_us == null ? "…" : duration(s.last_us)}`;
+    `${duration(s.first_us)} to ${s.last_us == null || (state && state.done < s.tasks) ? "…" : duration(s.last_us)}`;
   const tasks = state && state.done < s.tasks ? `${whole(state.done)} of ${plural(s.tasks, "task")} done` :
     plural(s.tasks, "task");
   return svg("g", {class: "node kind-" + s.kind},
       svg("title", null, `${s.id} (${s.kind}): ${tasks}, output ${exactBytes(s.output_bytes)}`),
       box, svg("rect", {class: "edge-mark", x, y, width: 4, height}),
-      text(0, [svg("tspan", {class: "strong"}, shorten(visible(s.id), 17)), ` ${s.kind}`]),
+      text(0, [svg("tspan", {class: "strong"}, shorten(visible(s.id), part ? 13 : 17)), ` ${s.kind}`]),
       text(1, tasks + (state && state.failed ? `, ✕ ${whole(state.failed)} failed` : "")),
       text(2, shorten(time, 30)),
       text(3, median == null ? "" : `median ${duration(median)}, max ${duration(last)}`),
-      part && svg("text", {x: x + width - 8, y: y + 37, "text-anchor": "end", class: "part-text"}, percent(part)),
+      part && svg("text", {x: x + width - 8, y: y + 20, "text-anchor": "end", class: "part-text"}, percent(part)),
       part && svg("rect", {class: "part", x: x + 4, y: y + height - 5, height: 5,
         width: (width - 4) * Math.min(1, part)}));
 }

@@ -21,13 +21,16 @@ function headerSection({frame}) {
     el("h1", null, nameOf(job.name || report.id)),
     el("p", {class: "states"}, stateBadge(job.state), el("code", null, nameOf(report.id))),
     terms([
+      ...(report.live ? progressOf(job) : []),
       ["Elapsed", duration(job.elapsed_us), exactTime(job.elapsed_us)],
       ["Submitted", timeNode(job.submitted_unix_ms)],
-      ["Queue", nameOf(job.queue)],
+      ["Queue", nameOf(job.queue || "default")],
       ["Priority", String(job.priority)],
-      ["Output", bytes(job.output_bytes), exactBytes(job.output_bytes)],
-      ["Records", whole(job.output_records)],
-      ["Parts", whole(job.output_parts)],
+      ...(report.live ? [] : [
+        ["Output", bytes(job.output_bytes), exactBytes(job.output_bytes)],
+        ["Records", whole(job.output_records)],
+        ["Parts", whole(job.output_parts)],
+      ]),
       job.output && ["Output path", nameOf(job.output)],
     ], "terms tiles"),
     job.error && el("div", {class: "note bad", role: "group", "aria-label": "Error"},
@@ -41,6 +44,16 @@ function headerSection({frame}) {
         el("ul", null, job.warnings.slice(0, 50).map((w) => el("li", null, sentence(w))))),
   ]);
   return {node, show};
+}
+
+// Returns the terms of a job that has not ended.
+function progressOf(job) {
+  const sum = (key) => job.stages.reduce((n, s) => n + (s[key] || 0), 0);
+  return [
+    ["Tasks done", `${whole(sum("done"))} of ${whole(sum("tasks"))}`],
+    ["Running", whole(sum("running"))],
+    ["Failed attempts", whole(sum("failed"))],
+  ];
 }
 
 function timeNode(ms) {

@@ -87,6 +87,7 @@ function exactTime(us) {
 function percent(share) {
   if (share == null) return kNone;
   const p = share * 100;
+  if (p > 0 && p < 0.05) return "<0.1%";
   return (p > 0 && p < 0.95 ? p.toFixed(1) : p.toFixed(0)) + "%";
 }
 

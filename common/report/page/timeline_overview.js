@@ -2,17 +2,23 @@
 
 const kOverviewHeight = 40;
 
-// Returns the number of running attempts in each of `buckets` equal parts of the job, at its most.
+// Returns the number of running attempts in each of `buckets` equal parts of the job, at its most. An attempt that
+// begins when another ends does not run beside it.
 function runningOver(model, buckets) {
-  const change = new Int32Array(buckets + 1);
-  for (const a of model.report.attempts) {
-    const from = Math.min(buckets - 1, Math.floor(a.launched_us / model.end * buckets));
-    const to = Math.min(buckets, Math.max(from + 1, Math.ceil(endOf(model, a) / model.end * buckets)));
-    change[from]++;
-    change[to]--;
-  }
+  const events = [];
+  for (const a of model.report.attempts) events.push([a.launched_us, 1], [endOf(model, a), -1]);
+  events.sort((x, y) => x[0] - y[0] || x[1] - y[1]);
+  const most = new Array(buckets).fill(0);
   let sum = 0;
-  return Array.from({length: buckets}, (_, i) => sum += change[i]);
+  let bucket = 0;
+  for (const [at, change] of events) {
+    const next = Math.min(buckets - 1, Math.floor(at / model.end * buckets));
+    while (bucket < next) most[++bucket] = sum;
+    sum += change;
+    most[bucket] = Math.max(most[bucket], sum);
+  }
+  while (bucket < buckets - 1) most[++bucket] = sum;
+  return most;
 }
 
 function createOverview(page, redraw) {

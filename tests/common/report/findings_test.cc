@@ -78,6 +78,21 @@ TEST(FindingsTest, AHotKeyIsNamedWithItsStageAndItsShare) {
   EXPECT_THAT(found[0].text, HasSubstr("Stage sum waited 50 % of the job's time for one hot key. 'the' has 60 %"));
 }
 
+TEST(FindingsTest, ATaskWithMuchMoreInputIsNamedWithoutAKnownKey) {
+  RunBuilder b = EvenJob();
+  AttemptOf(b, 1, 3).ended_us = 9'900'000;
+  b.Elapsed(10'000);
+  for (TaskStatus& t : b.run().tasks) {
+    if (t.id.ends_with("_r_000003")) t.input_bytes = 100'000;
+  }
+  const std::vector<Finding> found = Find(b);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(found[0].id, "uneven_input");
+  EXPECT_EQ(found[0].stage, 1u);
+  EXPECT_THAT(found[0].text, HasSubstr("attempt_1_0001_1_r_000003_1. Its task had 98 KiB to read"));
+  EXPECT_THAT(found[0].advice, HasSubstr("--reduces"));
+}
+
 // Another task is slow, and not for its input.
 TEST(FindingsTest, AKeyIsNotBlamedForASlowTaskThatDoesNotReadIt) {
   RunBuilder b = EvenJob();
@@ -158,7 +173,7 @@ TEST(FindingsTest, AWorkerWithMoreInputIsNotSlow) {
   for (TaskStatus& t : b.run().tasks) {
     if (t.id.ends_with("_r_000006") || t.id.ends_with("_r_000007")) t.input_bytes = 300;
   }
-  EXPECT_THAT(Kinds(b), IsEmpty());
+  EXPECT_THAT(Kinds(b), ElementsAre("uneven_input"));
 }
 
 TEST(FindingsTest, OneSlowAttemptIsASlowTask) {
@@ -275,6 +290,25 @@ TEST(FindingsTest, FailedAttemptsComeWithTheirMessageAndTheNextCommand) {
   EXPECT_THAT(found[0].text, HasSubstr(": no such column"));
   EXPECT_EQ(found[0].command, "mrctl logs attempt_1_0001_0_m_000000_2");
   EXPECT_FALSE(found[0].problem) << "the job succeeded, and lost no time";
+}
+
+// A job that failed is not helped by more slots.
+TEST(FindingsTest, TheFailureOfAJobGoesBeforeItsDelays) {
+  RunBuilder b = EvenJob();
+  AttemptOf(b, 1, 6).ended_us = 9'900'000;
+  b.Elapsed(10'000);
+  b.Add({.stage = 0,
+         .task = 0,
+         .launched = 10,
+         .started = 20,
+         .ended = 100,
+         .state = "failed",
+         .failure = "user",
+         .number = 2});
+  b.run().job.state = JobState::kSucceeded;
+  EXPECT_THAT(Kinds(b), ElementsAre("slow_task", "failed_attempts"));
+  b.run().job.state = JobState::kFailed;
+  EXPECT_EQ(Kinds(b).front(), "failed_attempts");
 }
 
 TEST(FindingsTest, TinyTasksInManyWavesAreTooMany) {

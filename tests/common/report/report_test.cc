@@ -134,6 +134,8 @@ TEST(ReportTest, AFailureIsNamedFirst) {
   b.run().job.state = JobState::kFailed;
   b.run().job.error = "operator sum failed: no such column\nmore";
   EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("FAILED after 1.0 s: operator sum failed: no such column. "));
+  b.run().job.error = "the map command exited with code 2; its stderr ends:\nawk: line 1:\nSyntax error: no quote\n";
+  EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("exited with code 2; its stderr ends: Syntax error: no quote. "));
 }
 
 // Texts of any bytes come from users.
