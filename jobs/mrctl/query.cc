@@ -226,6 +226,18 @@ Result<int> RunQueues(const Command& command, const Settings& settings) {
   return kExitOk;
 }
 
+// Returns what has become of a worker that is no longer drained.
+std::string AfterUndrain(Client& client, const std::string& word) {
+  const auto workers = client.Workers();
+  if (!workers.ok()) return word + " is not drained any more";
+  for (const WorkerStatus& w : *workers) {
+    if (w.id != word || w.state == "live") continue;
+    return word + " is not drained any more, but it is " + w.state +
+           (w.state == "excluded" ? " (mrctl worker include " + word + ")" : "");
+  }
+  return word + " takes work again";
+}
+
 // undrain, exclude, include.
 Result<int> SetWorkers(const Command& command, const Settings& settings) {
   const std::string& sub = command.sub;
@@ -236,9 +248,9 @@ Result<int> SetWorkers(const Command& command, const Settings& settings) {
     MR_ASSIGN_OR_RETURN(const WorkerId id, WorkerIdOf(word));
     MR_RETURN_IF_ERROR(sub == "undrain" ? client.Drain(id, false) : client.Exclude(id, sub == "exclude"));
     done.push_back({word, sub, "", ""});
-    Say(settings, word + (sub == "undrain"   ? " takes work again"
-                          : sub == "exclude" ? " is excluded: it counts as lost until it is included again"
-                                             : " may register again; if it runs, it does so within seconds"));
+    Say(settings, sub == "undrain"   ? AfterUndrain(client, word)
+                  : sub == "exclude" ? word + " is excluded: it counts as lost until it is included again"
+                                     : word + " may register again; if it runs, it does so within seconds");
   }
   PrintDone(done, settings);
   return kExitOk;

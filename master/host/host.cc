@@ -26,7 +26,7 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
       block_store_(driver_, clock_, loop, dispatcher_, safe_mode_),
       pins_(driver_, clock_),
       drains_(driver_.core()),
-      rows_(driver_.core(), clock_, drains_),
+      rows_(driver_.core(), drains_),
       lists_(driver_.core(), clock_, reader_, rows_, options_.cluster_id),
       why_(driver_.core(), clock_, drains_),
       job_ends_(options_, driver_, clock_, loop, outlets, watchers_, dispatcher_, block_store_, pins_),

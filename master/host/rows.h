@@ -12,7 +12,6 @@
 #include "common/model/status.h"
 #include "master/core/master_core.h"
 #include "master/host/drain_status.h"
-#include "master/host/host_clock.h"
 
 namespace mr::master {
 
@@ -29,7 +28,7 @@ std::vector<CounterValue> ListOf(const CounterSums& sums);
 // Thread: the master's. Cost: about a microsecond per row, unless a function says otherwise.
 class Rows {
  public:
-  Rows(MasterCore& core, HostClock& clock, DrainReader& drains) : core_(core), clock_(clock), drains_(drains) {}
+  Rows(MasterCore& core, DrainReader& drains) : core_(core), drains_(drains) {}
 
   // slices: how many slices of inputs may still be summed; taken from.
   TaskStatus TaskOf(const JobView& job, uint32_t stage, uint32_t task, uint64_t* slices) const;
@@ -44,7 +43,6 @@ class Rows {
 
  private:
   MasterCore& core_;
-  HostClock& clock_;
   DrainReader& drains_;
 };
 
