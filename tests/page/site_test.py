@@ -340,7 +340,8 @@ def growth(driver, site, samples):
         paint = browser.run_async(PAINT)
         browser.run(WATCH)
         for step in range(1, 6):
-            elapsed = "return document.querySelector('header .terms dd').textContent"
+            elapsed = ("return [...document.querySelectorAll('header .terms dt')]"
+                       ".find((t) => t.textContent === 'Elapsed').nextElementSibling.textContent")
             count = browser.run(elapsed)
             site.set(JOB, fixture_documents.at(report, 0.4 + step / 15))
             wait_for(lambda c=count: browser.run(elapsed) != c, f"growth: step {step} is shown")
