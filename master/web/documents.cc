@@ -56,12 +56,9 @@ kj::Promise<DocumentPtr> Documents::Get(const Topic& topic, Duration age) {
   if (const auto it = entries_.find(topic); it != entries_.end() && it->second.document != nullptr) {
     Entry& entry = it->second;
     entry.used = ++uses_;
-    // A document that took long to make is not made again for each who asks.
-    const kj::Duration took = entry.ended - entry.begun;
-    if (entry.document->final || kj_.timer().now() - entry.ended <=
-                                     kj::max(age.ns * kj::NANOSECONDS, age.ns < 0 ? age.ns * kj::NANOSECONDS : took)) {
-      return entry.document;
-    }
+    // A document that took long to make is not made again for each request.
+    const kj::Duration kept = age.ns * kj::NANOSECONDS + (entry.ended - entry.begun);
+    if (entry.document->final || kj_.timer().now() - entry.ended <= kept) return entry.document;
   }
   return Wait(topic, 0, false);
 }
@@ -211,7 +208,7 @@ void Documents::Take(const Topic& topic, bool watched, Made made) {
     if (made.document->status.ok() && made.document->gzip.empty()) made.document->gzip = entry.document->gzip;
     entry.document = std::move(made.document);
   }
-  // Those who asked during the reading get its document, too.
+  // A request that came during the reading gets its document, too.
   entry.asked_since = 0;
   std::list<Waiter> kept;
   for (Waiter& w : entry.waiters) {

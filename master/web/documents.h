@@ -55,8 +55,8 @@ class Documents {
   Documents(const Documents&) = delete;
   Documents& operator=(const Documents&) = delete;
 
-  // Returns the document. Its reading ended at most `age`, or as long as it took, before this call, unless it is final.
-  // The status of the document is kUnavailable if too many others are waited for.
+  // Returns the document. Its reading ended at most `age` and the time that it took before this call, unless it is
+  // final. The status of the document is kUnavailable if too many others are waited for.
   kj::Promise<DocumentPtr> Get(const Topic& topic, Duration age);
   // Waits until the document is another one than `number`, and returns it. Drop the promise to end the watch.
   kj::Promise<DocumentPtr> Changed(const Topic& topic, uint64_t number);

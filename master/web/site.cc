@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kApi = "/api/v1";
 constexpr const char* kJsonType = "application/json";
-// A document that is asked for may be so old: people cannot tell, and many pages share one reading (a guess).
+// The age that a document may have when it is requested: people do not see it, and many pages share one reading (a
+// guess).
 constexpr Duration kAge = Millis(500);
 constexpr size_t kKeptPages = 8;      // pages of documents that have not changed since; a guess
 constexpr size_t kLongestUrl = 2000;  // of a path and its query; ours are far shorter

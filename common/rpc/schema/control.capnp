@@ -418,7 +418,7 @@ struct Failed {
   log @4 :Data;
   # The end of the attempt's log, at most 64 KiB.
   logBytes @5 :UInt64;
-  # Of the whole log.
+  # Size of the whole log.
 }
 
 struct FetchFailed {

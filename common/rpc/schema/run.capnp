@@ -21,7 +21,7 @@ struct RecordedRun {
   # When the run was read, by the clock of its master.
   release @9 :Text;
   policies @10 :Text;
-  # Of the master.
+  # Release and policies of the master.
   why @11 :List(Text);
   # The master's lines about the job.
   history @12 :Data;

@@ -70,7 +70,7 @@ TEST_F(DocumentsTest, OneReadingServesAllThatAskForIt) {
 TEST_F(DocumentsTest, ADocumentThatIsTooOldIsReadAgain) {
   const uint64_t first = Get("cluster").get()->number;
   source_.AnswerWith([](const Topic&) { return FakeSource::Cluster("newer"); });
-  const DocumentPtr second = Get("cluster", Nanos(-1)).get();
+  const DocumentPtr second = Get("cluster", Seconds(-1000)).get();
   EXPECT_NE(second->number, first);
   EXPECT_THAT(second->text, HasSubstr("newer"));
 }
@@ -78,7 +78,7 @@ TEST_F(DocumentsTest, ADocumentThatIsTooOldIsReadAgain) {
 TEST_F(DocumentsTest, AFinalDocumentIsNotReadAgain) {
   source_.AnswerWith([](const Topic&) { return FakeSource::Cluster("end", true); });
   EXPECT_TRUE(Get("cluster").get()->final);
-  EXPECT_TRUE(Get("cluster", Nanos(-1)).get()->final);
+  EXPECT_TRUE(Get("cluster", Seconds(-1000)).get()->final);
   EXPECT_THAT(source_.reads(), ElementsAre("cluster"));
 }
 
