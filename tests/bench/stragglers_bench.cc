@@ -20,6 +20,7 @@
 #include "master/sim/studies/svg.h"
 #include "tests/bench/cpu_group.h"
 #include "tests/bench/lists.h"
+#include "tests/bench/recorded_bands.h"
 #include "tests/bench/report.h"
 #include "tests/bench/stragglers.h"
 #include "tests/support/answers.h"
@@ -77,6 +78,7 @@ class Workers {
   }
 
   struct Outcome {
+    std::string job;     // its id
     double seconds = 0;  // by the master's clock
     int extra = 0, won = 0;
     double wasted = 0;                  // slot-seconds of attempts that did not commit
@@ -92,6 +94,7 @@ class Workers {
     output_ = out;
     Outcome outcome;
     const JobId id{1, static_cast<uint32_t>(jobs_)};
+    outcome.job = Name(id);
     outcome.seconds = static_cast<double>(OrDie(client_->Job(id), "the job").elapsed_us) * 1e-6;
     for (const AttemptStatus& a : OrDie(client_->Attempts(id), "its attempts")) {
       const bool won = a.state == "committed", extra = a.cause != "first" && a.cause != "retry";
@@ -106,6 +109,7 @@ class Workers {
   // Returns the answer of the last run.
   std::string Answer() const { return test::SortedLines(test::ReadParts(output_)); }
   const std::string& directory() const { return cluster_.directory(); }
+  const test::Cluster& cluster() const { return cluster_; }
 
  private:
   static constexpr const char* kLinkHost = "127.0.0.2";
@@ -172,6 +176,16 @@ void Print(const char* job, const Outcomes& outcomes, Report* report) {
               WasteOf(outcomes.at("late")) / WasteOf(outcomes.at("hadoop_speculation")), "x", 1, true);
 }
 
+void PrintBands(const Workers& workers, const Outcomes& outcomes, Report* report) {
+  std::vector<RecordedRun> runs;
+  std::vector<std::string> lists;
+  for (const Policy& policy : kPolicies) {
+    for (const auto& run : outcomes.at(policy.name)) runs.push_back({run.job, lists.size(), run.seconds});
+    lists.push_back(InSimulator(policy));
+  }
+  CheckBands(workers.cluster(), runs, lists, report);
+}
+
 void PrintPredictions(const char* job, const Outcomes& outcomes, const std::map<std::string, double>& predicted,
                       double within, Report* report) {
   std::printf("\n%s, the simulator against the cluster\n", job);
@@ -234,6 +248,7 @@ void BenchNaps(Report* report, std::vector<sim::Chart>* charts) {
     if (policy.name != "hadoop_speculation") predicted[policy.name] = PredictNaps(InSimulator(policy), Median(around));
   }
   PrintPredictions("Naps", outcomes, predicted, 15, report);
+  PrintBands(workers, outcomes, report);
   charts->push_back(Draw("Naps", outcomes));
 }
 
