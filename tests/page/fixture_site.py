@@ -42,6 +42,7 @@ class Site:
     def __init__(self, documents, prefix="/", port=0):
         self.prefix = prefix  # the path of a reverse proxy that the pages are below
         self.documents = {}
+        self.logs = {}  # per attempt: the end of its log that the master keeps
         self.final = set()
         self.lock = threading.Lock()
         self.streams = []  # (source, queue)
@@ -166,6 +167,12 @@ class Handler(BaseHTTPRequestHandler):
         path, _, query = whole.partition("?")
         if path == "api/v1/events":
             return self.events("api/v1/" + urllib.parse.parse_qs(query)["of"][0])
+        if path.startswith("api/v1/attempts/") and path.endswith("/log"):
+            log = site.logs.get(path.split("/")[3])
+            if log is None:
+                return self.answer(404, "application/json", json.dumps(fixture_documents.error(
+                    f"the master keeps no log of {path.split('/')[3]}")))
+            return self.answer(200, "text/plain; charset=utf-8", log, [("X-Content-Type-Options", "nosniff")])
         if path.startswith("api/"):
             got = site.document(whole)
             if got is None:
