@@ -119,6 +119,46 @@ Json PathJson(const Report& report, const Selection& selection) {
                  {"shares", std::move(shares)}});
 }
 
+const char* WordOf(EdgeKind kind) {
+  switch (kind) {
+    case EdgeKind::kAllToAll: return "all_to_all";
+    case EdgeKind::kManyToOne: return "many_to_one";
+    case EdgeKind::kOneToOne: return "one_to_one";
+    case EdgeKind::kBroadcast: return "broadcast";
+  }
+  return "all_to_all";
+}
+
+std::string Spaced(std::string word) {
+  std::replace(word.begin(), word.end(), '_', ' ');
+  return word;
+}
+
+// Returns an input of a stage as explain shows it.
+std::string ReadsText(const InputSpec& input, const JobSpec& spec) {
+  if (!input.is_edge) {
+    const std::vector<std::string>& uris = input.files.uris;
+    const std::string format = input.files.format.empty() ? "files" : input.files.format;
+    return uris.empty() ? format : Cut(format + " of " + uris[0] + (uris.size() > 1 ? ", ..." : ""));
+  }
+  std::string text = Spaced(WordOf(input.kind));
+  if (input.stage < spec.stages.size()) text += " from " + spec.stages[input.stage].name;
+  if (input.port != 0) text += " port " + std::to_string(input.port);
+  if (input.grouped) text += ", grouped";
+  if (input.splits) text += ", large partitions are shared";
+  return input.format.empty() ? text : text + ", read as " + input.format;
+}
+
+// Returns an output of a stage as explain shows it.
+std::string WritesText(const PortSpec& port, size_t number) {
+  if (port.files) {
+    const std::string format = port.format.empty() ? "" : " (" + port.format + ")";
+    return (port.name.empty() ? "files" : "files '" + port.name + "'") + format;
+  }
+  return "port " + std::to_string(number) + ": " + (port.sorted ? "sorted" : "in the order of emission") +
+         (port.combine ? ", combined" : "") + (port.custom_partition ? ", own partition" : "");
+}
+
 Json StagesJson(const Report& report) {
   const JobRun& run = report.run;
   std::vector<std::vector<uint64_t>> inputs(run.spec.stages.size());
@@ -138,9 +178,15 @@ Json StagesJson(const Report& report) {
       compute += at.ended - at.inputs;
     }
     const StageStatus status = s < run.job.stages.size() ? run.job.stages[s] : StageStatus{};
+    std::vector<std::string> reads, writes;
+    for (const InputSpec& input : run.spec.stages[s].inputs) reads.push_back(ReadsText(input, run.spec));
+    for (const PortSpec& port : run.spec.stages[s].ports) writes.push_back(WritesText(port, writes.size()));
     Json json = Object({{"id", run.spec.stages[s].name},
                         {"kind", run.spec.stages[s].is_map() ? "map" : "reduce"},
                         {"tasks", status.tasks},
+                        {"operator", run.spec.stages[s].operator_name},
+                        {"reads", reads},
+                        {"writes", writes},
                         {"first_us", nullptr},
                         {"last_us", nullptr},
                         {"input_bytes", status.input_bytes},
@@ -159,16 +205,6 @@ Json StagesJson(const Report& report) {
     out.push_back(std::move(json));
   }
   return out;
-}
-
-const char* WordOf(EdgeKind kind) {
-  switch (kind) {
-    case EdgeKind::kAllToAll: return "all_to_all";
-    case EdgeKind::kManyToOne: return "many_to_one";
-    case EdgeKind::kOneToOne: return "one_to_one";
-    case EdgeKind::kBroadcast: return "broadcast";
-  }
-  return "all_to_all";
 }
 
 // An edge has the bytes that the earlier stage wrote, and files have those of the splits that the stage's tasks read.

@@ -61,6 +61,25 @@ TEST(ReportTest, DecisionsNameTheirAttempts) {
   EXPECT_TRUE(report["decisions"][2]["attempt"].is_null());
 }
 
+TEST(ReportTest, StagesShowTheirPartOfThePlan) {
+  RunBuilder b = Job();
+  StageSpec& map = b.run().spec.stages[0];
+  StageSpec& reduce = b.run().spec.stages[1];
+  map.operator_name = "wordcount.map";
+  map.inputs[0].files = {{"dfs:///a", "dfs:///b"}, "text"};
+  map.ports.emplace_back().sorted = true;
+  map.ports[0].combine = true;
+  reduce.inputs[0].grouped = true;
+  reduce.ports.emplace_back().files = true;
+  reduce.ports[0].format = "kv";
+  const nlohmann::json stages = Document(b.run())["stages"];
+  EXPECT_EQ(stages[0]["operator"], "wordcount.map");
+  EXPECT_EQ(stages[0]["reads"], nlohmann::json({"text of dfs:///a, ..."}));
+  EXPECT_EQ(stages[0]["writes"], nlohmann::json({"port 0: sorted, combined"}));
+  EXPECT_EQ(stages[1]["reads"], nlohmann::json({"all to all from " + map.name + ", grouped"}));
+  EXPECT_EQ(stages[1]["writes"], nlohmann::json({"files (kv)"}));
+}
+
 TEST(ReportTest, ALongJobIsSampledAndWhatIsUnusualStays) {
   RunBuilder b;
   b.Workers(2, 2).Stage("map", {}).Elapsed(100'000);
