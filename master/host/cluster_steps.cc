@@ -187,37 +187,6 @@ class WorkersSteps final : public ViewSteps {
   std::vector<WorkerStatus> workers_;
 };
 
-class WorkerSteps final : public ViewSteps {
- public:
-  WorkerSteps(const ViewParts& parts, WorkerId id) : parts_(parts), id_(id) {}
-
-  Result<bool> Next() override {
-    const WorkerView* worker = parts_.core().workers().Find(id_);
-    if (worker == nullptr) return NotFound("there is no worker " + Name(id_));
-    view_.worker = parts_.rows.WorkerOf(id_, *worker);
-    MR_ASSIGN_OR_RETURN(view_.why, parts_.why.Why(Name(id_)));
-    if (worker->drained_by_user) {
-      MR_ASSIGN_OR_RETURN(const DrainReport drain, parts_.drains.DrainOf(id_));
-      view_.drain = StatusOf(drain);
-    }
-    const sched::Worker* known = parts_.core().scheduler().state().FindWorker(id_);
-    if (known == nullptr) return true;
-    const Instant now = parts_.clock.Stamp();
-    for (const AttemptId& id : known->attempts) {
-      const JobView* job = parts_.core().jobs().Find(id.task.job);
-      const auto attempt = parts_.core().attempts().Find(id);
-      if (job != nullptr && attempt) view_.running.push_back(parts_.rows.AttemptOf(*job, *attempt, now));
-    }
-    return true;
-  }
-  web::View Take() override { return std::move(view_); }
-
- private:
-  const ViewParts parts_;
-  const WorkerId id_;
-  web::WorkerView view_;
-};
-
 // Splits a list at the commas outside of parentheses.
 std::vector<std::string> EntriesOf(const std::string& list) {
   std::vector<std::string> out(1);
@@ -310,7 +279,7 @@ std::unique_ptr<ViewSteps> StepsFor(const web::Topic& topic, const ViewParts& pa
     case TopicKind::kQueues: return std::make_unique<QueuesSteps>(parts);
     case TopicKind::kWorkers: return std::make_unique<WorkersSteps>(parts, false);
     case TopicKind::kStore: return std::make_unique<WorkersSteps>(parts, true);
-    case TopicKind::kWorker: return std::make_unique<WorkerSteps>(parts, topic.worker);
+    case TopicKind::kWorker: return WorkerStepsFor(topic, parts);
     case TopicKind::kScheduler: return std::make_unique<SchedulerSteps>(parts);
     case TopicKind::kJobs: return JobsStepsFor(topic, parts);
     case TopicKind::kSearch: return SearchStepsFor(topic, parts);
@@ -318,7 +287,8 @@ std::unique_ptr<ViewSteps> StepsFor(const web::Topic& topic, const ViewParts& pa
     case TopicKind::kReport:
     case TopicKind::kTasks:
     case TopicKind::kAttempts:
-    case TopicKind::kCounters: break;
+    case TopicKind::kCounters:
+    case TopicKind::kLog: break;
   }
   return RunStepsFor(topic, parts);
 }

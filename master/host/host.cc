@@ -44,7 +44,8 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
       reports_(driver_, clock_, dispatcher_, watchers_, job_ends_, probes_, logs_),
       metrics_(driver_, clock_, block_store_),
       usage_(driver_.core(), loop_),
-      views_(loop_, {options_, driver_, clock_, reader_, drains_, rows_, why_, block_store_, safe_mode_, usage_}) {}
+      views_(loop_,
+             {options_, driver_, clock_, reader_, drains_, rows_, why_, block_store_, safe_mode_, usage_, logs_}) {}
 
 Status Host::Recover() {
   MR_RETURN_IF_ERROR(driver_.Open());

@@ -122,6 +122,10 @@ bool KeptLogs::Keep(const AttemptId& attempt, WorkerId worker, LogEnd end) {
   return true;
 }
 
+void KeptLogs::Read(const AttemptId& attempt, std::function<void(Result<LogPiece>)> done) const {
+  outlets_.InPool([files = files_, attempt, done = std::move(done)] { done(files->Get(attempt, kLogEnd)); });
+}
+
 void KeptLogs::Trim() {
   std::set<JobId> jobs;
   for (const auto& [id, job] : core_.jobs().jobs()) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,8 @@ class KeptLogs {
 
   // Keeps the end of a log that this worker sent. Returns false if the master does not know this attempt of the worker.
   bool Keep(const AttemptId& attempt, WorkerId worker, LogEnd end);
+  // Reads the kept end of a log. `done` is called once, on a pool thread. Errors: kNotFound.
+  void Read(const AttemptId& attempt, std::function<void(Result<LogPiece>)> done) const;
   // Removes logs of jobs that are forgotten or kept in brief, and the oldest ones beyond the limits.
   void Trim();
   // For threads that may wait.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/text.h"
 #include "common/io/clock.h"
 
 namespace mr::master {
@@ -11,14 +12,45 @@ namespace {
 // launch takes.
 constexpr Duration kViewTurn = Micros(300);
 
+std::string LogNote(const std::string& part, const std::string& attempt) {
+  return "[The last " + part + ". The command \"mrctl logs " + attempt +
+         "\" reads the whole log while its worker has it.]";
+}
+
 }  // namespace
 
 void ViewReader::Read(const web::Topic& topic, std::function<void(web::Reading)> done) {
   loop_.Post([this, topic, done = std::move(done)]() mutable {
+    if (topic.kind == web::TopicKind::kLog) return ReadLog(topic, std::move(done));
     auto work = std::make_shared<Work>();
     work->steps = StepsFor(topic, parts_);
     work->done = std::move(done);
     GoOn(work);
+  });
+}
+
+void ViewReader::ReadLog(const web::Topic& topic, std::function<void(web::Reading)> done) {
+  const MasterCore& core = parts_.core();
+  if (core.jobs().Find(topic.job) == nullptr) return done({core.jobs().Unknown(topic.job), false, {}});
+  const auto id = ParseAttemptId(topic.text);
+  const auto attempt = id ? core.attempts().Find(*id) : std::nullopt;
+  if (!attempt || core.jobs().NameOf(*id) != topic.text) {
+    return done({NotFound("there is no attempt " + topic.text), false, {}});
+  }
+  parts_.logs.Read(*id, [name = topic.text, tail = attempt->note->stderr_tail,
+                         done = std::move(done)](const Result<LogPiece>& kept) {
+    web::LogView view;
+    if (kept.ok()) {
+      if (kept->start > 0)
+        view.note = LogNote(HumanBytes(kept->text.size()) + " of " + HumanBytes(kept->start + kept->text.size()), name);
+      view.text = kept->text;
+    } else if (kept.status().code() == Code::kNotFound && !tail.empty()) {
+      view.note = LogNote(HumanBytes(tail.size()) + " that its report had", name);
+      view.text = tail;
+    } else {
+      return done({kept.status(), false, {}});
+    }
+    done({std::make_shared<web::View>(std::move(view)), false, {}});
   });
 }
 

@@ -15,7 +15,7 @@ class ViewReader final : public web::Source {
   // loop: the master's. All must outlive the loop's last turn.
   ViewReader(Loop& loop, const ViewParts& parts) : loop_(loop), parts_(parts) {}
 
-  // Thread: any. `done` is called on the master's.
+  // Thread: any. `done` is called on the master's; for logs, which are files, on a pool thread.
   void Read(const web::Topic& topic, std::function<void(web::Reading)> done) override;
   const ViewParts& parts() const { return parts_; }
 
@@ -26,6 +26,8 @@ class ViewReader final : public web::Source {
     Duration busy;
   };
   void GoOn(const std::shared_ptr<Work>& work);
+  // Reads the kept end of a log, on a pool thread, which calls `done`. Errors of the view: kNotFound.
+  void ReadLog(const web::Topic& topic, std::function<void(web::Reading)> done);
 
   Loop& loop_;
   const ViewParts parts_;

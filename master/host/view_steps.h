@@ -12,6 +12,7 @@
 #include "master/host/driver.h"
 #include "master/host/host_clock.h"
 #include "master/host/job_reader.h"
+#include "master/host/kept_logs.h"
 #include "master/host/options.h"
 #include "master/host/rows.h"
 #include "master/host/safe_mode.h"
@@ -34,6 +35,7 @@ struct ViewParts {
   BlockStore& block_store;
   const SafeMode& safe_mode;
   const Usage& usage;
+  const KeptLogs& logs;
   MasterCore& core() const { return driver.core(); }
 };
 
@@ -49,11 +51,13 @@ class ViewSteps {
   virtual bool final() const { return false; }
 };
 
+// Returns the steps of a topic other than kLog, which is read from a file (ViewReader).
 std::unique_ptr<ViewSteps> StepsFor(const web::Topic& topic, const ViewParts& parts);
 
-// The views of jobs are in run_steps.cc, jobs_steps.cc.
+// The views of jobs are in run_steps.cc, jobs_steps.cc, that of a worker in worker_steps.cc.
 std::unique_ptr<ViewSteps> RunStepsFor(const web::Topic& topic, const ViewParts& parts);
 std::unique_ptr<ViewSteps> JobsStepsFor(const web::Topic& topic, const ViewParts& parts);
 std::unique_ptr<ViewSteps> SearchStepsFor(const web::Topic& topic, const ViewParts& parts);
+std::unique_ptr<ViewSteps> WorkerStepsFor(const web::Topic& topic, const ViewParts& parts);
 
 }  // namespace mr::master

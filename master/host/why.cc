@@ -68,15 +68,13 @@ Result<std::string> WhyReader::WithStage(const std::string& subject) const {
 }
 
 Result<std::vector<std::string>> WhyReader::Why(const std::string& subject) {
-  if (const auto worker = ParseWorkerId(subject)) return WhyWorker(subject, *worker);
+  if (const auto worker = ParseWorkerId(subject)) return WhyWorker(*worker);
   if (const auto job = ParseJobId(subject)) return WhyJob(subject, *job);
   return WhyTask(subject);
 }
 
-Result<std::vector<std::string>> WhyReader::WhyWorker(const std::string& subject, WorkerId id) {
-  std::vector<std::string> lines;
-  const WorkerView* worker = core_.workers().Find(id);
-  if (worker == nullptr) return NotFound("there is no worker " + subject);
+Result<std::vector<std::string>> WhyReader::WhyWorker(WorkerId id) {
+  MR_ASSIGN_OR_RETURN(std::vector<std::string> lines, WhyNow(id));
   // From the newest job back, since a worker is known by what it did last.
   std::vector<std::pair<const JobView*, const WhyLine*>> found;
   size_t walked = 0;
@@ -91,7 +89,13 @@ Result<std::vector<std::string>> WhyReader::WhyWorker(const std::string& subject
     }
   }
   for (auto it = found.rbegin(); it != found.rend(); ++it) lines.push_back(Line(*it->first, *it->second));
-  std::string first = subject + " at " + worker->info.address + " is " + worker->Word();
+  return lines;
+}
+
+Result<std::vector<std::string>> WhyReader::WhyNow(WorkerId id) {
+  const WorkerView* worker = core_.workers().Find(id);
+  if (worker == nullptr) return NotFound("there is no worker " + Name(id));
+  std::string first = Name(id) + " at " + worker->info.address + " is " + worker->Word();
   const sched::Worker* known = core_.scheduler().state().FindWorker(id);
   if (known != nullptr && known->refused > 0) {
     first += "; it did not start " + std::to_string(known->refused) + " of the attempts that it was given, " +
@@ -121,8 +125,7 @@ Result<std::vector<std::string>> WhyReader::WhyWorker(const std::string& subject
   }
   for (const sched::Reason& reason : core_.scheduler().WhyShuns(id, clock_.Stamp()))
     head.push_back(WithCode(Explain(reason), reason));
-  lines.insert(lines.begin(), head.begin(), head.end());
-  return lines;
+  return head;
 }
 
 Result<std::vector<std::string>> WhyReader::WhyJob(const std::string& subject, JobId id) {

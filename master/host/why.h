@@ -19,9 +19,11 @@ class WhyReader {
   // Returns the answer in sentences. subject: the name of a job, task, attempt or worker. Errors: kInvalidArgument,
   // kNotFound.
   Result<std::vector<std::string>> Why(const std::string& subject);
+  // Returns the state of the worker and why the scheduler avoids it: the first lines of Why. Errors: kNotFound.
+  Result<std::vector<std::string>> WhyNow(WorkerId id);
 
  private:
-  Result<std::vector<std::string>> WhyWorker(const std::string& subject, WorkerId id);
+  Result<std::vector<std::string>> WhyWorker(WorkerId id);
   Result<std::vector<std::string>> WhyJob(const std::string& subject, JobId id);
   Result<std::vector<std::string>> WhyTask(const std::string& subject);
   // Returns the name of a task or an attempt with its stage; any other name as it is.

@@ -41,11 +41,16 @@ Json JsonOf(const std::vector<uint32_t>& numbers) {
 }
 
 Json UsageJson(const UsageView& u) {
+  Json by_job = Json::array();
+  for (const JobUsage& j : u.by_job) {
+    by_job.push_back(Object({{"id", Name(j.id)}, {"name", j.name}, {"busy", JsonOf(j.busy)}}));
+  }
   return Object({{"period_ms", u.period_ms},
                  {"to_unix_ms", u.to_unix_ms},
                  {"slots", JsonOf(u.slots)},
                  {"busy", JsonOf(u.busy)},
-                 {"jobs", JsonOf(u.jobs)}});
+                 {"jobs", JsonOf(u.jobs)},
+                 {"by_job", std::move(by_job)}});
 }
 
 Json ClusterJson(const ClusterView& c) {
@@ -87,6 +92,19 @@ Json WorkerJson(const WorkerView& w) {
   Json json = ToJson(w.worker);
   json["running"] = AllOf(w.running);
   json["why"] = w.why;
+  json["ended"] = Json::array();
+  for (const EndedAttempt& a : w.ended) {
+    json["ended"].push_back(Object({{"id", a.status.id},
+                                    {"job", a.job},
+                                    {"stage", a.stage},
+                                    {"state", a.status.state},
+                                    {"won", a.status.won},
+                                    {"cause", a.status.cause},
+                                    {"launched_unix_ms", a.launched_unix_ms},
+                                    {"ran_us", a.status.ran_us},
+                                    {"failure", a.status.failure},
+                                    {"message", a.status.message}}));
+  }
   if (w.drain.draining) json["drain"] = ToJson(w.drain);
   return json;
 }
@@ -196,6 +214,8 @@ std::string Render(const Topic& topic, View view) {
     return DocumentWith("scheduler", SchedulerJson(*scheduler));
   if (const auto* jobs = std::get_if<JobsView>(&view)) return RenderJobs(*jobs);
   if (const auto* found = std::get_if<SearchView>(&view)) return RenderFound(*found);
+  if (const auto* log = std::get_if<LogView>(&view))
+    return log->note.empty() ? log->text : log->note + "\n" + log->text;
   return RenderRun(topic.kind, std::move(std::get<report::JobRun>(view)));
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kApi = "/api/v1";
 constexpr const char* kJsonType = "application/json";
+constexpr const char* kTextType = "text/plain; charset=utf-8";
 // The age that a document may have when it is requested: people do not see it, and many pages share one reading (a
 // guess).
 constexpr Duration kAge = Millis(500);
@@ -34,6 +35,11 @@ rpc::HttpReply JsonReply(unsigned status, std::string text) {
                    {"X-Content-Type-Options", "nosniff"},
                    {"Cross-Origin-Resource-Policy", "same-origin"}};
   return reply;
+}
+
+// Returns the command that reads what the document of this topic lacks, or "".
+std::string HintOf(const Topic& topic) {
+  return topic.kind == TopicKind::kLog ? "mrctl logs " + topic.text + " reads it from its worker" : "";
 }
 
 rpc::HttpReply ErrorReply(const Status& status, const std::string& hint) {
@@ -140,10 +146,14 @@ kj::Promise<rpc::HttpReply> Site::AnswerDocument(const rpc::HttpRequest& request
   const auto topic = ParseTopic(path, request.query);
   if (!topic.ok()) return ErrorReply(topic.status(), "");
   return documents_.Get(*topic, kAge)
-      .then([gzip = request.gzip, known = request.if_none_match](const DocumentPtr& document) {
-        if (!document->status.ok()) return ErrorReply(document->status, "");
+      .then([gzip = request.gzip, known = request.if_none_match, topic = *topic](const DocumentPtr& document) {
+        if (!document->status.ok()) return ErrorReply(document->status, HintOf(topic));
         rpc::HttpReply reply = JsonReply(HasTag(known, document->etag) ? 304 : 200, "");
         reply.headers.emplace_back("ETag", document->etag);
+        if (topic.kind == TopicKind::kLog) {
+          reply.content_type = kTextType;
+          reply.headers.emplace_back("Content-Security-Policy", "default-src 'none'; sandbox");
+        }
         if (reply.status == 200) SetBody(document, gzip, &reply);
         return reply;
       });

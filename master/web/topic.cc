@@ -20,6 +20,7 @@ constexpr TopicDoc kDocs[] = {
     {"jobs/ID/tasks", "The tasks of a job"},
     {"jobs/ID/attempts", "The attempts of a job"},
     {"jobs/ID/counters", "The counters of a job"},
+    {"attempts/ID/log", "The end of a failed attempt's log that the master keeps, as plain text"},
     {"search?q=TEXT", "Jobs and workers by id or name, at most 20"},
     {"events?of=PATH", "Server-sent events: when the document of this path changes"},
 };
@@ -40,6 +41,8 @@ constexpr Named kOfJob[] = {{"", TopicKind::kJob},
 
 constexpr JobState kJobStates[] = {JobState::kPending, JobState::kRunning, JobState::kCommitting, JobState::kSucceeded,
                                    JobState::kFailed,  JobState::kKilling, JobState::kKilled};
+
+constexpr std::string_view kLogName = "/log";
 
 constexpr size_t kMostText = 200;  // bytes of a search; a guess
 
@@ -118,6 +121,11 @@ Status TakeParameter(const std::string& name, const std::string& value, Topic* t
   return InvalidArgument("there is no parameter '" + name + "' here");
 }
 
+// Whether the text is the attempt's one name: there are others, with more zeros, that parse.
+bool IsNameOf(const AttemptId& attempt, std::string_view text) {
+  return Name(attempt, TaskLetter::kMap) == text || Name(attempt, TaskLetter::kReduce) == text;
+}
+
 std::optional<Topic> FindTopic(std::string_view path) {
   Topic topic;
   for (const Named& named : kWhole) {
@@ -130,6 +138,15 @@ std::optional<Topic> FindTopic(std::string_view path) {
     if (!worker || Name(*worker) != path.substr(8)) return std::nullopt;
     topic.kind = TopicKind::kWorker;
     topic.worker = *worker;
+    return topic;
+  }
+  if (path.starts_with("attempts/") && path.ends_with(kLogName)) {
+    const std::string_view name = path.substr(9, path.size() - 9 - kLogName.size());
+    const auto attempt = ParseAttemptId(name);
+    if (!attempt || !IsNameOf(*attempt, name)) return std::nullopt;
+    topic.kind = TopicKind::kLog;
+    topic.job = attempt->task.job;
+    topic.text = name;
     return topic;
   }
   if (!path.starts_with("jobs/")) return std::nullopt;
@@ -199,6 +216,7 @@ std::string PathOf(const Topic& topic) {
     return std::string(named.name) + query;
   }
   if (topic.kind == TopicKind::kWorker) return "workers/" + Name(topic.worker);
+  if (topic.kind == TopicKind::kLog) return "attempts/" + topic.text + std::string(kLogName);
   for (const Named& named : kOfJob) {
     if (topic.kind == named.kind) return "jobs/" + Name(topic.job) + std::string(named.name);
   }

@@ -30,15 +30,17 @@ enum class TopicKind : uint8_t {
   kTasks,
   kAttempts,
   kCounters,
+  kLog,
 };
 
 // Names one document. Equal topics are one document.
 struct Topic {
   TopicKind kind = TopicKind::kCluster;
-  JobId job;                  // of the kinds from kJob on; kJobs: the page begins before it, not valid: with the newest
+  JobId job;                  // kJob and later kinds; kJobs: the page begins before it, not valid: with the newest
   WorkerId worker;            // kWorker
   std::set<JobState> states;  // kJobs; empty: all
-  std::string text;           // kJobs: a part of the name; kSearch: a part of a name or id; in lower case
+  // kJobs: a part of the name; kSearch: a part of a name or id; both in lower case. kLog: the attempt's name.
+  std::string text;
   auto operator<=>(const Topic&) const = default;
 };
 

@@ -18,10 +18,18 @@
 
 namespace mr::web {
 
+// Slots that a job held over time.
+struct JobUsage {
+  JobId id;
+  std::string name;
+  std::vector<uint32_t> busy{};
+};
+
 // Slots of all workers over time, one value per second; the last is at to_unix_ms. Equal lengths.
 struct UsageView {
   uint64_t period_ms = 1000, to_unix_ms = 0;
   std::vector<uint32_t> slots, busy, jobs;  // jobs: not ended
+  std::vector<JobUsage> by_job;             // of `busy`: the jobs that held the most, the first one the most
 };
 
 struct RackView {
@@ -54,11 +62,19 @@ struct WorkersView {
   std::vector<WorkerStatus> workers;
 };
 
+// An attempt that ended on a worker.
+struct EndedAttempt {
+  AttemptStatus status;
+  std::string job, stage;  // names
+  uint64_t launched_unix_ms = 0;
+};
+
 struct WorkerView {
   WorkerStatus worker;
   DrainStatus drain;
   std::vector<AttemptStatus> running;
-  std::vector<std::string> why;
+  std::vector<EndedAttempt> ended;  // of recent jobs, the latest end first; bounded
+  std::vector<std::string> why;     // its state, and why the scheduler avoids it
 };
 
 // An entry of the store's root directory.
@@ -111,7 +127,13 @@ struct SearchView {
   std::vector<Found> results;
 };
 
-using View =
-    std::variant<ClusterView, WorkersView, WorkerView, StoreView, SchedulerView, JobsView, SearchView, report::JobRun>;
+// The end of an attempt's log.
+struct LogView {
+  std::string note;  // which part it is, and how to read the rest; empty: it is the whole log
+  std::string text;  // bytes of the attempt's process
+};
+
+using View = std::variant<ClusterView, WorkersView, WorkerView, StoreView, SchedulerView, JobsView, SearchView, LogView,
+                          report::JobRun>;
 
 }  // namespace mr::web

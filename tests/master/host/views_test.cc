@@ -119,9 +119,54 @@ TEST_F(ViewsTest, AWorkerShowsWhatItRunsAndWhy) {
   EXPECT_EQ(view.worker.id, "w1");
   ASSERT_FALSE(view.why.empty());
   EXPECT_THAT(view.why.front(), testing::StartsWith("w1 at 127.0.0.1:1 is live"));
-  EXPECT_TRUE(std::any_of(view.why.begin(), view.why.end(), [](const std::string& line) {
-    return line.find("attempt_1_0001_0_m_000000_1") != std::string::npos;
-  }));
+  EXPECT_EQ(view.why.size(), 1u) << "decisions are those of the attempts";
+}
+
+TEST_F(ViewsTest, AWorkerShowsTheAttemptsThatEndedOnItTheLatestFirst) {
+  MapsOnA();
+  Kill(job_);
+  const auto view = ReadView<web::WorkerView>("workers/w1");
+  size_t maps = 0;
+  for (const web::EndedAttempt& a : view.ended) {
+    EXPECT_EQ(a.status.worker, "w1");
+    EXPECT_EQ(a.job, Job(job_).spec.name);
+    EXPECT_EQ(a.launched_unix_ms, Job(job_).wall_ms + a.status.launched_us / 1000);
+    maps += a.status.state == "committed";
+  }
+  EXPECT_EQ(maps, 3u);
+  EXPECT_TRUE(std::is_sorted(view.ended.begin(), view.ended.end(),
+                             [](const auto& x, const auto& y) { return x.status.ended_us > y.status.ended_us; }));
+  EXPECT_TRUE(std::none_of(view.ended.begin(), view.ended.end(),
+                           [](const web::EndedAttempt& a) { return a.status.state == "running"; }));
+}
+
+TEST_F(ViewsTest, TheEndOfAFailedAttemptsLogIsReadFromTheMaster) {
+  const auto log = [this](const AttemptId& id) {
+    return Read(TopicOf("attempts/" + Name(id, TaskLetter::kMap) + "/log")).view;
+  };
+  const auto text = [&log](const AttemptId& id) { return std::get<web::LogView>(**log(id)); };
+  const auto submitted = Submit();
+  ASSERT_TRUE(submitted.ok()) << submitted.status().ToString();
+  const AttemptId kept{{*submitted, 0, 0}, 1}, whole{{*submitted, 0, 1}, 1}, tail{{*submitted, 0, 2}, 1};
+  On([&] {
+    const auto fail = [&](const AttemptId& id, const report::Failed& failed) {
+      const char at = host_->core().attempts().Find(id)->worker == Of('a').id ? 'a' : 'b';
+      Report(at, {id, failed});
+    };
+    fail(kept, {.message = "threw", .log = "the end\n", .log_bytes = 5'000'000});
+    fail(whole, {.message = "threw", .log = "all of it\n", .log_bytes = 10});
+    fail(tail, {.message = "threw", .stderr_tail = "no such column\n"});
+  });
+  EXPECT_EQ(text(kept).text, "the end\n");
+  EXPECT_THAT(text(kept).note, testing::HasSubstr("mrctl logs " + Name(kept, TaskLetter::kMap)));
+  EXPECT_EQ(text(whole).text, "all of it\n");
+  EXPECT_EQ(text(whole).note, "");
+  EXPECT_EQ(text(tail).text, "no such column\n") << "without a file there is what its report had";
+  EXPECT_THAT(text(tail).note, testing::HasSubstr("that its report had"));
+  EXPECT_EQ(log({{*submitted, 0, 0}, 7}).status().code(), Code::kNotFound) << "no such attempt";
+  EXPECT_EQ(log({{{9, 9}, 0, 0}, 1}).status().code(), Code::kNotFound) << "no such job";
+  EXPECT_EQ(Read(TopicOf("attempts/" + Name(kept, TaskLetter::kReduce) + "/log")).view.status().code(), Code::kNotFound)
+      << "each log has one name";
 }
 
 TEST_F(ViewsTest, UsageKeepsTenMinutes) {
@@ -132,6 +177,28 @@ TEST_F(ViewsTest, UsageKeepsTenMinutes) {
     EXPECT_EQ(view.slots.size(), 600u);
     EXPECT_EQ(view.slots.back(), 4u);
     EXPECT_EQ(view.to_unix_ms, 700'000u);
+    EXPECT_TRUE(view.by_job.empty());
+  });
+}
+
+TEST_F(ViewsTest, UsageKnowsTheJobsThatHeldSlots) {
+  On([this] { host_->sessions().Drain(Of('b').id, true, [](const Status&) {}); });
+  const auto job = Submit();
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  On([&, this] {
+    Usage usage(host_->core(), loop_);
+    usage.Sample(1000);
+    const uint32_t busy = usage.View().busy.back();
+    EXPECT_EQ(busy, 2u) << "a has two slots, b is drained";
+    ASSERT_EQ(usage.View().by_job.size(), 1u);
+    EXPECT_EQ(usage.View().by_job[0].id, *job);
+    EXPECT_EQ(usage.View().by_job[0].busy, std::vector<uint32_t>{busy});
+  });
+  Kill(*job);
+  On([&, this] {
+    Usage usage(host_->core(), loop_);
+    usage.Sample(1000);
+    EXPECT_TRUE(usage.View().by_job.empty()) << "it holds none any more";
   });
 }
 

@@ -54,6 +54,7 @@ ClusterView SomeCluster() {
   view.racks[kHostile] = {3, 2, 4, 1};
   view.jobs[JobState::kRunning] = 1;
   view.usage.slots = view.usage.busy = view.usage.jobs = {1, 2};
+  view.usage.by_job = {{{1, 2}, kHostile, {1, 2}}};
   view.queues = {{kHostile, 1.5, 1, 2, 3, 4, true}};
   view.open = {SomeJob()};
   view.ended = {SomeJob()};
@@ -65,10 +66,11 @@ TEST(RenderTest, DocumentsOfTheClusterFitTheirSchemas) {
   ExpectFits(Render(TopicOf("cluster"), ClusterView{}), "cluster");
   ExpectFits(Render(TopicOf("queues"), SomeCluster()), "queues");
   ExpectFits(Render(TopicOf("workers"), WorkersView{{SomeWorker()}}), "workers");
-  WorkerView worker{SomeWorker(), {}, {}, {kHostile}};
+  WorkerView worker{SomeWorker(), {}, {}, {}, {kHostile}};
   ExpectFits(Render(TopicOf("workers/w1"), worker), "worker");
   worker.drain.draining = true;
   worker.running = {SomeAttempt()};
+  worker.ended = {{SomeAttempt(), kHostile, kHostile, 5}};
   ExpectFits(Render(TopicOf("workers/w1"), worker), "worker");
   StoreView store;
   ExpectFits(Render(TopicOf("store"), store), "store");

@@ -147,6 +147,24 @@ TEST_F(SiteTest, TooManyOpenPagesAreRefusedUntilOneIsClosed) {
   EXPECT_THAT(Get(path), StartsWith("HTTP/1.1 200 OK\r\n"));
 }
 
+TEST_F(SiteTest, AKeptLogIsPlainTextThatNoBrowserTakesForAPage) {
+  const std::string name = "attempt_1_0001_0_m_000000_1", path = "/api/v1/attempts/" + name + "/log";
+  source_.AnswerWith([](const Topic&) {
+    return Reading{
+        std::make_shared<View>(LogView{"[The last 2 of 9 bytes.]", "<script>alert(1)</script>\n"}), false, {}};
+  });
+  const std::string log = Get(path);
+  EXPECT_THAT(log, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(log, HasSubstr("Content-Type: text/plain; charset=utf-8\r\n"));
+  EXPECT_THAT(log, HasSubstr("X-Content-Type-Options: nosniff\r\n"));
+  EXPECT_THAT(log, HasSubstr("Content-Security-Policy: default-src 'none'; sandbox\r\n"));
+  EXPECT_THAT(log, EndsWith("\r\n\r\n[The last 2 of 9 bytes.]\n<script>alert(1)</script>\n"));
+  source_.AnswerWith([](const Topic&) { return Reading{NotFound("the master keeps no log"), false, {}}; });
+  const std::string none = Get("/api/v1/attempts/attempt_1_0001_0_m_000001_1/log");
+  EXPECT_THAT(none, StartsWith("HTTP/1.1 404 Not Found\r\n"));
+  EXPECT_THAT(none, HasSubstr("mrctl logs attempt_1_0001_0_m_000001_1"));
+}
+
 TEST_F(SiteTest, ALongAddressIsRefused) {
   EXPECT_THAT(Get(std::string(3000, '/')), StartsWith("HTTP/1.1 414 URI Too Long\r\n"));
 }

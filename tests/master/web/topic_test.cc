@@ -12,7 +12,8 @@ using ::testing::Pair;
 TEST(TopicTest, EachPathNamesADocumentAndIsItsName) {
   for (const char* path :
        {"cluster", "workers", "workers/w3", "store", "scheduler", "queues", "jobs", "jobs/job_1_0002",
-        "jobs/job_1_0002/report", "jobs/job_1_0002/tasks", "jobs/job_1_0002/attempts", "jobs/job_1_0002/counters"}) {
+        "jobs/job_1_0002/report", "jobs/job_1_0002/tasks", "jobs/job_1_0002/attempts", "jobs/job_1_0002/counters",
+        "attempts/attempt_1_0002_0_m_000017_1/log", "attempts/attempt_1_0002_3_r_000000_1001/log"}) {
     const auto topic = ParseTopic(path, "");
     ASSERT_TRUE(topic.ok()) << path;
     EXPECT_EQ(PathOf(*topic), path);
@@ -20,9 +21,27 @@ TEST(TopicTest, EachPathNamesADocumentAndIsItsName) {
 }
 
 TEST(TopicTest, OtherPathsAreNotFound) {
-  for (const char* path : {"", "Cluster", "cluster/", "jobs/", "jobs/job_1_0002/", "jobs/job_1_0002/report/x", "jobs/x",
-                           "jobs/job_0_0001", "workers/", "workers/1", "workers/w0", "jobs/../cluster",
-                           "jobs/job_1_0002%2freport", "jobs/job_99999999999_1", "jobs/job_1_2", "workers/w03"}) {
+  for (const char* path : {"",
+                           "Cluster",
+                           "cluster/",
+                           "jobs/",
+                           "jobs/job_1_0002/",
+                           "jobs/job_1_0002/report/x",
+                           "jobs/x",
+                           "jobs/job_0_0001",
+                           "workers/",
+                           "workers/1",
+                           "workers/w0",
+                           "jobs/../cluster",
+                           "jobs/job_1_0002%2freport",
+                           "jobs/job_99999999999_1",
+                           "jobs/job_1_2",
+                           "workers/w03",
+                           "attempts/log",
+                           "attempts/attempt_1_0002_0_m_000017_1",
+                           "attempts/task_1_0002_0_m_000017/log",
+                           "attempts/attempt_1_2_0_m_17_1/log",
+                           "attempts/../attempt_1_0002_0_m_000017_1/log"}) {
     EXPECT_EQ(ParseTopic(path, "").status().code(), Code::kNotFound) << path;
   }
 }
