@@ -61,6 +61,47 @@ def by_keyboard(driver, page):
         expect("frame" in browser.run(focused), "keyboard: the focus comes back")
 
 
+def links(driver, page):
+    """Ids in the error lead to the attempt, and to the attempts on a worker."""
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(page)
+        error = "[...document.querySelectorAll('.note.bad a')]"
+        expect(browser.run(f"return {error}.map((a) => a.textContent)") == ["attempt_1_0001_1_r_000001_4", "w2"],
+               "links: the error has those of its attempt and worker")
+        browser.run(f"{error}[0].click()")
+        shown = "const d = document.getElementById('details'); return d.hidden ? '' : d.innerText"
+        expect("attempt_1_0001_1_r_000001_4" in browser.run(shown), "links: that of the attempt opens its details")
+        expect("mrctl logs attempt_1_0001_1_r_000001_4" in browser.run(shown), "links: and the way to its log")
+        expect(browser.run("return document.activeElement.id") == "details-title", "links: and the focus")
+        browser.run(f"{error}[1].click()")
+        workers = browser.run("""const cells = document.querySelectorAll("#attempts tbody td:nth-child(2)");
+          return [...new Set([...cells].map((td) => td.textContent))]""")
+        expect(workers == ["w2"], f"links: that of the worker filters the attempts: {workers}")
+        expect(browser.run("return document.querySelectorAll('#findings a').length") > 0, "links: findings have some")
+
+
+def plan_and_stages(driver, page):
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(page)
+        hidden = "const s = document.querySelector('#stages .scroll'); return s.scrollWidth - s.clientWidth"
+        expect(browser.run(hidden) <= 0, "stages: all columns fit into 1400 pixels")
+        rows = browser.run("""return [...document.querySelectorAll("#plan tbody tr")].map(
+            (tr) => [...tr.children].map((c) => c.textContent))""")
+        expect(rows[0][1:] == ["extract", "12", "text of dfs:///logs/may", "port 0: sorted"],
+               f"plan: a stage has its operator, tasks, inputs and outputs: {rows}")
+        expect(rows[1][3] == "all to all from extract, grouped", f"plan: edges are said: {rows}")
+
+
+def legend(driver, page):
+    """The legend has the kinds that occur, and no others."""
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(page)
+        shown = browser.run("""return Object.fromEntries([...document.querySelectorAll(".legend > div")].map(
+            (g) => [g.querySelector("dt").textContent, [...g.querySelectorAll("dd")].map((d) => d.textContent)]))""")
+        expect(shown == {"Phase": ["launch", "map", "shuffle", "reduce"], "Cause": ["clone", "speculative"],
+                         "Outcome": ["committed", "killed", "on the critical path"]}, f"legend: {shown}")
+
+
 def times(driver, pages):
     for name in ("medium", "large"):
         with Browser(driver, 1400, 1000, False) as browser:
@@ -86,6 +127,9 @@ def main(build):
                 look(driver, pages[name], name, shots, axe)
             hostile(driver, pages["hostile"])
             by_keyboard(driver, pages["small"])
+            links(driver, pages["failed"])
+            plan_and_stages(driver, pages["small"])
+            legend(driver, pages["small"])
             times(driver, pages)
         finally:
             driver.close()

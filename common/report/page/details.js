@@ -1,4 +1,4 @@
-// Shows the selected attempt: its times, bytes, worker, reasons, and the decisions about it.
+// Shows the selected attempt: its times, bytes, worker, reasons, the end of its log, and the decisions about it.
 
 function detailsPanel(page) {
   const body = el("div", {class: "panel-body"});
@@ -6,6 +6,21 @@ function detailsPanel(page) {
   const node = el("aside", {id: "details", class: "panel", "aria-labelledby": "details-title", hidden: true},
       el("div", {class: "panel-head"}, title,
           button("✕", () => page.close(), {"aria-label": "Close the details", class: "close"})), body);
+  const log = {id: null, text: "", problem: ""};  // the log's end that was loaded last
+  const load = async (id) => {
+    Object.assign(log, {id, text: "", problem: "Loading."});
+    show();
+    try {
+      Object.assign(log, {text: await page.frame.fetchText(page.frame.logUrl(id)), problem: ""});
+      if (log.text.trim() === "") log.problem = "The log is empty.";
+    } catch (problem) {
+      log.problem = problem.error ? `${problem.error.message}.` : "The master does not answer.";
+    }
+    if (log.id !== id) return;
+    show();
+    const lines = body.querySelector(".log");
+    if (lines) lines.scrollTop = lines.scrollHeight;
+  };
   const show = () => {
     const {model} = page;
     const index = model.byId.get(page.view.selected);
@@ -14,8 +29,9 @@ function detailsPanel(page) {
     if (node.hidden) return;
     const a = model.report.attempts[index];
     title.replaceChildren(sentence(attemptName(model, a)));
-    refill(body, [a, endOf(model, a), model.decisionsOf.get(index), siblingsOf(model, a)],
-        () => detailsOf(page, model, a, index));
+    const shown = log.id === a.id ? log : null;
+    refill(body, [a, endOf(model, a), model.decisionsOf.get(index), siblingsOf(model, a), shown],
+        () => detailsOf(page, model, a, index, logOf(page, a, shown, load)));
   };
   return {node, show, select: show, focus: () => title.focus()};
 }
@@ -26,7 +42,28 @@ function siblingsOf(model, a) {
       .sort((x, y) => x.launched_us - y.launched_us).map((b) => [b.id, b.number, b.cause, outcomeOf(b)]);
 }
 
-function detailsOf(page, model, a, index) {
+// Returns the end of a failed attempt's log that the master keeps, once it is asked for, and how to read other logs.
+// loaded: {text, problem} of this attempt, or null. load(id): loads it.
+function logOf(page, a, loaded, load) {
+  const command = el("code", null, `mrctl logs ${a.ended_us == null ? "-f " : ""}${visible(a.id)}`);
+  const other = page.model.report.id.startsWith("local_") ?
+    ["Logs of a local run are kept by ", el("code", null, "mrctl submit --keep-logs DIR"), "."] :
+    ["Its log is on its worker: ", command];
+  if (!page.frame || a.state !== "failed") return [el("h3", null, "Log"), el("p", null, other)];
+  return [
+    el("h3", null, "Log"),
+    el("p", {class: "links"},
+        button("Show the end of its log", () => load(a.id), {class: "link", "data-key": "log"}),
+        el("a", {href: page.frame.logUrl(a.id), "data-key": "log-text"}, "Open it as plain text")),
+    el("div", {role: "status", "data-key": "log-end"}, loaded && loaded.problem &&
+        el("p", null, sentence(loaded.problem), " Read it from its worker: ", command)),
+    loaded && !loaded.problem && el("pre", {class: "lines log", tabindex: "0", role: "region",
+      "aria-label": "End of the log", "data-key": "log-lines"},
+    document.createTextNode(visibleLines(loaded.text, Infinity))),
+  ];
+}
+
+function detailsOf(page, model, a, index, log) {
   const end = endOf(model, a);
   const total = Math.max(1, end - a.launched_us);
   const worker = model.report.workers[a.worker];
@@ -64,10 +101,11 @@ function detailsOf(page, model, a, index) {
         el("td", {class: "number", title: exactTime(p.to - p.from)}, duration(p.to - p.from)),
         el("td", null, shareBar((p.to - p.from) / total), el("span", {class: "unseen"},
             percent((p.to - p.from) / total))))))),
-    a.reason && [el("h3", null, "Why the scheduler launched it"), linesOf(a.reason, 10)],
-    a.message && [el("h3", null, "Message"), linesOf(a.message, 20)],
+    a.reason && [el("h3", null, "Why the scheduler launched it"), linkedLines(page, a.reason, 10)],
+    a.message && [el("h3", null, "Message"), linkedLines(page, a.message, 20)],
+    log,
     segments.length > 0 && [el("h3", null, "On the critical path"), el("ul", null, segments.slice(0, 50).map((s) =>
-      el("li", null, `${duration(s.to_us - s.from_us)}: `, sentence(s.text))))],
+      el("li", null, `${duration(s.to_us - s.from_us)}: `, linked(page, s.text))))],
     siblings.length > 0 && [el("h3", null, "Other attempts of the task"), el("ul", {class: "plain"},
         siblings.slice(0, 50).map(([id, number, why, how]) => el("li", null,
             button(`Attempt ${number}`, () => page.select(id, {open: true, focus: true}),
@@ -77,7 +115,7 @@ function detailsOf(page, model, a, index) {
     decisions.length === 0 ? el("p", {class: "quiet"}, "None about this attempt.") :
       el("ol", {class: "plain decisions"}, decisions.slice(0, 200).map((d) => el("li", null,
           el("span", {class: "when", title: exactTime(d.at_us)}, duration(d.at_us)),
-          el("span", null, el("span", {class: "strong"}, sentence(d.what)), d.reason && [": ", sentence(d.reason)])))),
+          el("span", null, el("span", {class: "strong"}, sentence(d.what)), d.reason && [": ", linked(page, d.reason)])))),
     decisions.length > 200 && el("p", {class: "quiet"}, `The first 200 of ${whole(decisions.length)} are shown.`),
   ];
 }

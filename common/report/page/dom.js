@@ -73,9 +73,9 @@ function terms(rows, className) {
 }
 
 // A plain table. columns: [title, is numeric]; rows: lists of cells; keys: per row a data-key, for rows with links or
-// buttons that may move.
-function plainTable(caption, columns, rows, keys) {
-  return el("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": caption, "data-key": "t:" + caption},
+// buttons that may move; className: further classes.
+function plainTable(caption, columns, rows, keys, className) {
+  return el("div", {class: "scroll" + (className ? " " + className : ""), tabindex: "0", role: "group", "aria-label": caption, "data-key": "t:" + caption},
       el("table", null, el("caption", {class: "unseen"}, caption),
           el("thead", null, el("tr", null,
               columns.map(([title, numeric]) => el("th", {scope: "col", class: numeric && "number"}, title)))),

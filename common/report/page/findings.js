@@ -7,10 +7,10 @@ function findingsSection(page) {
     return el("li", {class: "card " + (problem ? "bad" : "warn")},
         el("p", {class: "strong"}, sign(problem ? "▲" : "●"), problem ? "Problem" : "Hint",
             el("span", {class: "quiet"}, " " + f.id.replaceAll("_", " "))),
-        el("p", null, sentence(f.text)),
+        el("p", null, linked(page, f.text)),
         f.share != null && el("p", {class: "share"}, shareBar(f.share),
             `${percent(f.share)} of the job's time`),
-        f.advice && el("p", {class: "advice"}, el("span", {class: "strong"}, "What would help: "), sentence(f.advice)),
+        f.advice && el("p", {class: "advice"}, el("span", {class: "strong"}, "What would help: "), linked(page, f.advice)),
         f.command && el("p", null, el("code", null, nameOf(f.command))),
         (f.stage != null || f.worker != null) && el("p", {class: "links"},
             f.stage != null && button("Attempts of stage ", () => page.filterAttempts({stage: f.stage}),
@@ -20,7 +20,7 @@ function findingsSection(page) {
   };
   return {
     node: section("findings", "Findings", body),
-    show: ({report}) => refill(body, [report.findings], () => report.findings.length === 0 ?
+    show: ({report}) => refill(body, [report.findings, report.attempts.length], () => report.findings.length === 0 ?
         [el("p", {class: "quiet"}, sign("✓"), "No problems found.")] :
         [el("ul", {class: "cards"}, report.findings.map(card))]),
   };

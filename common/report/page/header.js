@@ -11,11 +11,12 @@ function stateBadge(state) {
 }
 
 // A frame has the choice of the theme.
-function headerSection({frame}) {
+function headerSection(page) {
+  const {frame} = page;
   const body = el("div");
   const node = el("header", null, body, !frame && el("div", {class: "corner"}, themeChoice()));
   const show = ({report, job}) => refill(body, [report.id, job, report.summary, report.live, report.taken_unix_ms,
-    report.findings.map((f) => f.text)], () => [
+    report.findings.map((f) => f.text), report.attempts.length], () => [
     el("p", {class: "over"}, "Job report ", report.live && el("span", {class: "badge runs"}, sign("●"), "live"),
         report.live ? " updated " : " taken ", timeNode(report.taken_unix_ms)),
     el("h1", null, nameOf(job.name || report.id)),
@@ -34,14 +35,14 @@ function headerSection({frame}) {
       job.output && ["Output path", nameOf(job.output)],
     ], "terms tiles"),
     job.error && el("div", {class: "note bad", role: "group", "aria-label": "Error"},
-        el("p", {class: "strong"}, sign("✕"), "Error"), linesOf(job.error, 10)),
+        el("p", {class: "strong"}, sign("✕"), "Error"), linkedLines(page, job.error, 10)),
     report.summary.length > 0 && el("ul", {class: "lead"},
-        report.summary.map((line) => el("li", null, sentence(line)))),
+        report.summary.map((line) => el("li", null, linked(page, line)))),
     !job.error && job.last_failure && el("div", {class: "note warn", role: "group", "aria-label": "Last failure"},
-        el("p", {class: "strong"}, sign("!"), "Last failure of an attempt"), linesOf(job.last_failure, 10)),
+        el("p", {class: "strong"}, sign("!"), "Last failure of an attempt"), linkedLines(page, job.last_failure, 10)),
     job.warnings.length > 0 && el("div", {class: "note warn", role: "group", "aria-label": "Warnings"},
         el("p", {class: "strong"}, sign("!"), job.warnings.length === 1 ? "Warning" : "Warnings"),
-        el("ul", null, job.warnings.slice(0, 50).map((w) => el("li", null, sentence(w))))),
+        el("ul", null, job.warnings.slice(0, 50).map((w) => el("li", null, linked(page, w))))),
   ]);
   return {node, show};
 }

@@ -2,32 +2,58 @@
 
 const kSwatch = 40;
 
+// Returns the phases, causes and outcomes that occur in the report, and whether an attempt is on the critical path.
+function occurring(model) {
+  if (model.occurring) return model.occurring;
+  const found = {phases: new Set(), causes: new Set(), outcomes: new Set(), critical: false};
+  for (const a of model.report.attempts) {
+    if (found.phases.size < kPhases.length) for (const p of phasesOf(model, a)) found.phases.add(p.phase);
+    found.causes.add(a.cause);
+    found.outcomes.add(outcomeOf(a));
+    found.critical ||= a.critical;
+  }
+  return model.occurring = found;
+}
+
+// Returns what a legend of this report would show, to tell whether it must be filled again.
+function legendKey(page) {
+  const {phases, causes, outcomes, critical} = occurring(page.model);
+  const stages = page.view.colour === "stage" ? page.model.report.stages.map((s) => s.id) : null;
+  return JSON.stringify([stages, [...phases].sort(), [...causes].sort(), [...outcomes].sort(), critical]);
+}
+
+// Groups: colours, causes other than the first attempt, outcomes. A kind that does not occur has no entry.
 function fillTimelineLegend(page, palette, list) {
   const {stages} = page.model.report;
+  const {phases, causes, outcomes, critical} = occurring(page.model);
   const bar = {stage: 0, task: 0, cause: "first", state: "committed", won: true, critical: false, launched_us: 0,
     started_us: 0, inputs_us: 0, sort_us: null, reduce_us: null, ended_us: kSwatch};
-  const entries = [];
-  const put = (text, changes) => entries.push([text, {...bar, ...changes}]);
-  if (page.view.colour === "phase") {
-    put("launch", {started_us: kSwatch, inputs_us: kSwatch});
-    put("map", {kind: "map"});
-    put("shuffle", {inputs_us: kSwatch});
-    put("merge", {sort_us: 0});
-    put("reduce", {reduce_us: 0});
-  } else {
-    stages.slice(0, 40).forEach((s, i) => put(`stage ${s.id}`, {stage: i, kind: "map"}));
-  }
-  for (const [cause, {text}] of Object.entries(kCauses)) {
-    if (cause !== "first") put(text, {cause, kind: "map"});
-  }
-  put("committed", {kind: "map"});
-  put("replica kept", {kind: "map", won: false});
-  put("failed", {kind: "map", state: "failed"});
-  put("killed", {kind: "map", state: "killed"});
-  put("running", {kind: "map", state: "running"});
-  put("waiting", {kind: "map", state: "waiting"});
-  put("critical path", {kind: "map", critical: true});
-  list.replaceChildren(...entries.map(([text, a]) => el("li", null, swatch(page, palette, a), sentence(text))));
+  const put = (has, text, changes) => has && [text, {...bar, ...changes}];
+  const colours = page.view.colour === "phase" ? [
+    put(phases.has("launch"), "launch", {started_us: kSwatch, inputs_us: kSwatch}),
+    put(phases.has("map"), "map", {kind: "map"}),
+    put(phases.has("shuffle"), "shuffle", {inputs_us: kSwatch}),
+    put(phases.has("merge"), "merge", {sort_us: 0}),
+    put(phases.has("reduce"), "reduce", {reduce_us: 0}),
+  ] : stages.slice(0, 40).map((s, i) => put(true, s.id, {stage: i, kind: "map"}));
+  const groups = [
+    [page.view.colour === "phase" ? "Phase" : "Stage", colours],
+    ["Cause", Object.entries(kCauses).map(([cause, {text}]) =>
+      put(cause !== "first" && causes.has(cause), text, {cause, kind: "map"}))],
+    ["Outcome", [
+      put(outcomes.has("won"), "committed", {kind: "map"}),
+      put(outcomes.has("replica"), "kept as a replica", {kind: "map", won: false}),
+      put(outcomes.has("failed"), "failed", {kind: "map", state: "failed"}),
+      put(outcomes.has("killed"), "killed", {kind: "map", state: "killed"}),
+      put(outcomes.has("running"), "running", {kind: "map", state: "running"}),
+      put(outcomes.has("waiting"), "waiting", {kind: "map", state: "waiting"}),
+      put(critical, "on the critical path", {kind: "map", critical: true}),
+    ]],
+  ];
+  list.replaceChildren(...groups.map(([title, entries]) => [title, entries.filter(Boolean)])
+      .filter(([, entries]) => entries.length > 0)
+      .map(([title, entries]) => el("div", null, el("dt", null, title), entries.map(([text, a]) =>
+        el("dd", null, swatch(page, palette, a), sentence(text))))));
 }
 
 function swatch(page, palette, a) {

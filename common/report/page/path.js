@@ -1,17 +1,27 @@
-// Shows the critical path: a stacked bar of its shares, their meaning, and the list of its segments.
+// Shows the critical path: a stacked bar of its steps, a table of them, and the list of its segments.
 
 const kMostSegments = 500;
 
+const kSteps = {
+  queue: "waiting for a slot", failed: "repeating failed attempts", slow: "waiting for a slow attempt",
+  launch: "starting processes", shuffle: "shuffle", compute: "computing", commit: "committing the output",
+  stop: "stopping the job",
+};
+
+// A master of a later release may have others.
+function stepText(kind) {
+  return Object.hasOwn(kSteps, kind) ? kSteps[kind] : kind.replaceAll("_", " ");
+}
+
 function pathSection(page) {
   const body = el("div");
-  const kindText = (kind) => kind.replaceAll("_", " ");
   const make = (model) => {
     const {us, shares, segments: last, segments_total: total} = model.report.critical_path;
     const segments = last.slice(-kMostSegments);
     if (us === 0 || shares.length === 0) return [el("p", {class: "quiet"}, "No critical path yet.")];
     const tone = (s) => "kind-" + (/^[a-z_]+$/.test(s.kind) ? s.kind : "queue");
-    const name = (s) => s.stage == null ? [kindText(s.kind)] : [kindText(s.kind), " of ", nameOf(s.stage)];
-    const label = (s) => `${kindText(s.kind)}${s.stage == null ? "" : " of " + shorten(visible(s.stage), 16)}`;
+    const label = (s) => `${s.stage == null ? "" : shorten(visible(s.stage), 16) + ": "}${stepText(s.kind)}`;
+    const stage = (s) => s.stage == null ? kNone : nameOf(s.stage);
     return [
       el("p", null, `The chain of steps that decided the elapsed time takes ${duration(us)}. ` +
           "Only a shorter chain makes the job faster."),
@@ -19,21 +29,21 @@ function pathSection(page) {
         el("span", {class: tone(s), style: {"flex-grow": Math.max(s.share, 0.002)}, title: s.text},
             s.share >= 0.025 && el("b", null, String(i + 1)),
             s.share >= 0.15 && el("span", null, " ", sentence(label(s)))))),
-      plainTable("Shares of the critical path", [["Share"], ["Time", true], ["Part", true], ["What it is"]],
+      plainTable("Steps of the critical path",
+          [["Step"], ["Stage"], ["Time", true], ["Share of the elapsed time", true]],
           shares.map((s, i) => [
             el("span", {class: "share-name"}, el("span", {class: "key " + tone(s)}, String(i + 1)),
-                el("span", null, name(s))),
-            [duration(s.us), exactTime(s.us)], percent(s.share), sentence(s.text)])),
+                el("span", null, stepText(s.kind))),
+            stage(s), [duration(s.us), exactTime(s.us)], percent(s.share)])),
       el("details", {"data-key": "segments"},
           el("summary", null, `Segments in time order (${whole(total)})`),
           total > segments.length && el("p", {class: "quiet"}, `The last ${whole(segments.length)} are shown.`),
           plainTable("Segments of the critical path",
-              [["From", true], ["Duration", true], ["Kind"], ["Stage"], ["Attempt"], ["What happened"]],
+              [["From", true], ["Duration", true], ["Step"], ["Stage"], ["Attempt"]],
               segments.map((s, i) => [
                 [duration(s.from_us), exactTime(s.from_us)],
-                [duration(s.to_us - s.from_us), exactTime(s.to_us - s.from_us)], kindText(s.kind),
-                s.stage == null ? kNone : nameOf(s.stage), attemptLink(page, s.attempt, "segment" + i),
-                sentence(s.text)]))),
+                [duration(s.to_us - s.from_us), exactTime(s.to_us - s.from_us)], stepText(s.kind), stage(s),
+                attemptLink(page, s.attempt, "segment" + i)]))),
     ];
   };
   return {

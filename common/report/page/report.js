@@ -6,7 +6,7 @@ const kSlice = 12;  // milliseconds that an update may take without a break, so 
 
 // Renders a report below `root`. A newer report of the same job replaces the data, and keeps the selection, filters,
 // zoom, scroll positions and focus. Settles when all is shown. frame: of the page around the report, if there is one:
-// {workerUrl(id)}.
+// {workerUrl(id), urlOfId(id), logUrl(attempt), fetchText(url)}.
 async function showReport(root, report, frame) {
   const page = pages.get(root);
   if (page && page.model.report.id === report.id) return page.update(report);
@@ -25,8 +25,8 @@ function createPage(model, frame) {
   const header = headerSection(page);
   const timeline = timelineSection(page);
   const attempts = attemptsSection(page);
-  const sections = [findingsSection(page), timeline, pathSection(page), dagSection(page), stagesSection(page),
-    causesSection(page), attempts, decisionsSection(page), countersSection(), settingsSection()];
+  const sections = [findingsSection(page), timeline, pathSection(page), stagesSection(page), dagSection(page),
+    planSection(), causesSection(page), attempts, decisionsSection(page), countersSection(), settingsSection()];
   const details = detailsPanel(page);
   const all = [header, ...sections, details];
   const each = (what, ...args) => all.forEach((s) => s[what] && s[what](...args));
@@ -83,7 +83,7 @@ function createPage(model, frame) {
   };
   // Selects the attempt that the address names, or the latest attempt of the task that it names.
   page.selectLinked = () => {
-    const id = linkedAttempt(page.model.report.attempts);
+    const id = linkedAttempt(page.model.report.attempts, location.hash.slice(1));
     if (id == null) return;
     page.select(id, {open: true});
     timeline.node.scrollIntoView();
@@ -108,8 +108,8 @@ function linkTo(id) {
   history.replaceState(null, "", id ? "#" + encodeURIComponent(id) : pathname + search);
 }
 
-function linkedAttempt(attempts) {
-  const linked = location.hash.slice(1);
+// Returns the id of the attempt that `linked` names, or of the attempt that decided the task that it names, or null.
+function linkedAttempt(attempts, linked) {
   if (/^attempt_\w+$/.test(linked)) return (attempts.find((a) => a.id === linked) || {}).id;
   const task = /^task_(\w+)$/.exec(linked);
   if (!task) return null;

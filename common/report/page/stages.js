@@ -26,9 +26,9 @@ function stagesSection(page) {
       const states = new Map(job.stages.map((s) => [s.id, s]));
       refill(body, [report.stages, job.stages], () => report.stages.length === 0 ?
           [el("p", {class: "quiet"}, "No stages yet.")] :
-          [plainTable("Stages", columns, report.stages.map((s) => row(s, states.get(s.id)))),
+          [plainTable("Stages", columns, report.stages.map((s) => row(s, states.get(s.id))), null, "tight"),
             el("p", {class: "quiet small"}, "The plots show a stage's tasks from the least to the greatest. " +
-                "The line marks the median. A peak at the right end is skew.")]);
+                "The dashed line marks the median. A peak at the right end is skew.")]);
       refill(hot, [job.skew], () => [el("h3", null, "Hot keys"), job.skew.length === 0 ?
         el("p", {class: "quiet"}, "No hot keys found.") : hotKeys(job.skew)]);
     },
@@ -36,8 +36,8 @@ function stagesSection(page) {
 }
 
 function hotKeys(skew) {
-  return plainTable("Hot keys", [["Stage"], ["Key"], ["Bytes", true], ["Part of the stage"], ["Records", true],
-    ["Partition", true], ["Partition bytes", true], ["Median partition", true], ["What it means"]],
+  return plainTable("Hot keys", [["Stage"], ["Key"], ["Bytes", true], ["Share of the stage"], ["Records", true],
+    ["Partition", true], ["Partition bytes", true], ["Median partition", true], ["Meaning"]],
   skew.slice(0, 200).map((k) => [nameOf(k.stage), el("code", null, nameOf(k.key), k.key_cut && "\u2026"),
     [bytes(k.bytes), exactBytes(k.bytes)],
     el("span", {class: "share"}, shareBar(k.stage_bytes ? k.bytes / k.stage_bytes : 0),
@@ -64,7 +64,7 @@ function sortedPlot({count, quantiles}, format, what) {
               .join("") + ` L${w} ${h}z`}),
           svg("path", {class: "median", d: `M0 ${y(median).toFixed(1)}H${w}`})),
       ratio != null && el("span", {class: "ratio" + (ratio >= 3 ? " strong" : "")},
-          `max ${decimals(ratio)}×`));
+          `max ${times(ratio)}`));
 }
 
 // Returns a bar of the parts of a stage's slot time. The rest is time after the last known phase.

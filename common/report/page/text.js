@@ -88,7 +88,13 @@ function percent(share) {
   if (share == null) return kNone;
   const p = share * 100;
   if (p > 0 && p < 0.05) return "<0.1%";
+  if (p >= 1000) return times(share);
   return (p > 0 && p < 0.95 ? p.toFixed(1) : p.toFixed(0)) + "%";
+}
+
+// Returns a ratio such as "2.5×".
+function times(ratio) {
+  return ratio == null ? kNone : `${ratio >= 9999.5 ? compact(Math.round(ratio)) : decimals(ratio)}×`;
 }
 
 function plural(n, one, many) {

@@ -15,7 +15,7 @@ function timelineSection(page) {
       "selected attempt, 0 shows the whole job. Pointer: drag pans, Ctrl and wheel zoom, Shift and wheel pan.");
   const sample = el("p", {class: "quiet"});
   let sampled = "";
-  const legend = el("ul", {class: "legend"});
+  const legend = el("dl", {class: "legend"});
   const holder = el("div", {class: "holder"}, frame, box);
   const empty = el("p", {class: "quiet"}, "No attempts yet.");
   let palette = null;
@@ -98,7 +98,7 @@ function timelineSection(page) {
 
   let legendOf = "";
   const fillLegend = () => {
-    const key = JSON.stringify([page.view.colour, page.model.report.stages.map((s) => s.id)]);
+    const key = legendKey(page);
     if (key === legendOf) return;
     legendOf = key;
     palette ||= paletteOf(document.documentElement);

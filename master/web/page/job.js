@@ -2,5 +2,5 @@
 
 function jobView() {
   const node = el("div");
-  return {node, show: ({report}) => showReport(node, report, {workerUrl})};
+  return {node, show: ({report}) => showReport(node, report, {workerUrl, urlOfId, logUrl, fetchText})};
 }

@@ -21,6 +21,13 @@ async function fetchDocument(source, etag) {
   return {etag: answer.headers.get("ETag"), document: await answer.json()};
 }
 
+// Returns the text at a URL. Throws as fetchDocument.
+async function fetchText(url) {
+  const answer = await fetch(url, {cache: "no-store", signal: AbortSignal.timeout(kSilence)});
+  if (!answer.ok) throw {status: answer.status, error: await answer.json().then((d) => d.error, () => null)};
+  return answer.text();
+}
+
 function wait(ms) {
   return new Promise((go) => { setTimeout(go, ms); });
 }

@@ -21,6 +21,11 @@ function attemptUrl(id) {
   return jobUrl(`job_${epoch}_${job}`) + "#" + encodeURIComponent(id);
 }
 
+// Returns the address of the end of an attempt's log that the master keeps.
+function logUrl(attempt) {
+  return urlOf(`api/v1/attempts/${encodeURIComponent(attempt)}/log`);
+}
+
 // Returns the address that an id of a job, task, attempt or worker leads to, or null for other text.
 function urlOfId(text) {
   if (/^job_\d+_\d+$/.test(text)) return jobUrl(text);
