@@ -5,6 +5,7 @@ documents (fixture_site.py), and what only those can show: updates, lost connect
 screenshots in BUILD_DIRECTORY/screenshots. Needs the pages of page_samples there.
 """
 
+import json
 import os
 import sys
 import tempfile
@@ -81,7 +82,8 @@ def updates(driver, site, samples):
           window.scrollTo(0, 700);""")
         kept = """return [document.activeElement.dataset.key, String(getSelection()),
           document.querySelector("#attempts .grid-frame").scrollTop, document.querySelector("#details h2").textContent,
-          document.querySelector("#graph details").open, scrollY, location.hash, ...
+          document.querySelector("#graph details").open,
+          Math.round(document.querySelector("#timeline").getBoundingClientRect().top), location.hash, ...
           ["h1", "#stages table", "#details .terms", "#attempts tbody .selected td:last-child"].map(
               (s) => document.querySelector(s).mark)]"""
         before, count = browser.run(kept), browser.run(COUNT)
@@ -127,8 +129,98 @@ def links(driver, site, samples):
             expect(two["id"] in text, f"links: {linked} is selected: {text[:80]}")
     with Browser(driver, 1400, 1000, False) as browser:
         browser.open(site.base + "workers/w1")
-        href = browser.run("return document.querySelector('#why a').href")
+        href = browser.run("return document.querySelector('#why a[href*=attempt]').href")
         expect(href == site.base + "jobs/job_1_0001#attempt_1_0001_0_m_000000_1", f"links: of ids in texts: {href}")
+
+
+def logs(driver, site):
+    """The end of a failed attempt's log is read in its details; without one they have the command."""
+    names = [f"attempt_1_0001_1_r_000001_{n}" for n in (4, 3)]
+    site.logs[names[0]] = "reading row 17\n" * 400 + "no such column \u202e<b>price</b>\n"
+    with Browser(driver, 1400, 1000, False) as browser:
+        text = "const d = document.getElementById('details'); return d.hidden ? '' : d.innerText"
+        for name in names:
+            browser.open(site.base + "jobs/job_1_0002#" + name)
+            wait_for(lambda n=name: n in browser.run(text), f"logs: {name} is selected")
+            browser.run("document.querySelector('#details [data-key=log]').focus()")
+            browser.keys("Enter")
+            if name in site.logs:
+                wait_for(lambda: "no such column \\u202e<b>price</b>" in browser.run(text), "logs: the end is shown")
+                expect(browser.run("const l = document.querySelector('.log'); return l.scrollTop > 0"),
+                       "logs: its last lines are in view")
+                href = browser.run("return document.querySelector('[data-key=log-text]').href")
+                expect(href == f"{site.base}api/v1/attempts/{name}/log", f"logs: there is a link to the text: {href}")
+                expect(browser.run("return document.activeElement.dataset.key") == "log", "logs: the focus stays")
+            else:
+                wait_for(lambda n=name: f"mrctl logs {n}" in browser.run(text), "logs: without one, the command")
+                expect("keeps no log" in browser.run(text), "logs: and why")
+        log = [line for line in browser.log() if "404" not in line]
+        expect(not log, f"logs: console: {log}")
+
+
+def overview(driver, site):
+    """Who holds the slots: a column of the jobs, and a chart by job with links."""
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(site.base)
+        wait_for(lambda: browser.run(SHOWN), "overview: the page is live")
+        slots = browser.run("""const i = [...document.querySelectorAll("#jobs thead th")].findIndex(
+            (th) => th.textContent.startsWith("Slots"));
+          return [...document.querySelectorAll("#jobs tbody tr")].map((tr) => Number(tr.children[i].textContent))""")
+        busy = browser.run("return document.querySelector('header .tiles dd').textContent")
+        expect(f"{sum(slots)} of " in busy, f"overview: jobs hold the busy slots: {slots} {busy}")
+        jobs = browser.run("""return [...document.querySelectorAll("#slots .job-legend li")].map(
+            (li) => [li.querySelector("a").getAttribute("href"), Number(/ (\\d+) slot/.exec(li.textContent)[1])])""")
+        expect(jobs and jobs == sorted(jobs, key=lambda j: -j[1]) and sum(j[1] for j in jobs) == sum(slots) and
+               all("jobs/job_1_" in j[0] for j in jobs), f"overview: the chart has the jobs with their slots: {jobs}")
+        areas = browser.run("return document.querySelectorAll('#slots .job-area').length")
+        expect(areas == len(jobs), f"overview: each has an area: {areas}")
+
+
+def worker(driver, site):
+    """The attempts that ended are a table, the latest first, with links."""
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(site.base + "workers/w2")
+        rows = browser.run("""return [...document.querySelectorAll("#ended tbody tr")].map(
+            (tr) => [...tr.children].map((c) => c.textContent))""")
+        expect(len(rows) == 100 and [r[0] for r in rows] == sorted((r[0] for r in rows), reverse=True),
+               f"worker: a hundred attempts, the latest first: {rows[:2]}")
+        expect(rows[2][1:4] == ["logs of may", "extract 2", "1"] and "no such column" in rows[2][6],
+               f"worker: job, task, attempt and outcome: {rows[2]}")
+        hrefs = browser.run("""const links = document.querySelectorAll("#ended tbody tr:nth-child(3) a");
+          return [...links].map((a) => a.href)""")
+        job = site.base + "jobs/job_1_0800"
+        expect(hrefs == [job, job + "#task_1_0800_0_m_000002", job + "#attempt_1_0800_0_m_000002_1"],
+               f"worker: with links: {hrefs}")
+
+
+def store(driver, site):
+    """Warnings come first; a store without any says so in a sentence."""
+    source = "api/v1/store"
+    document = json.loads(site.document(source)[0])
+    notes = """const h = document.querySelector("header");
+      return [...h.querySelectorAll(".note li, h1 + p")].map((n) => n.textContent)"""
+    with Browser(driver, 1400, 1000, False) as browser:
+        document["store"]["workers"][0]["used_bytes"] = document["store"]["workers"][0]["capacity_bytes"]
+        site.set(source, document)
+        browser.open(site.base + "store")
+        said = browser.run(notes)
+        expect([s.split()[:3] for s in said] == [["1", "block", "is"], ["12", "blocks", "have"], ["The", "disk", "of"]],
+               f"store: what is missing comes first: {said}")
+        document["store"] = {**document["store"], "missing": 0, "under_replicated": 0, "copying": 0}
+        document["store"]["workers"][0]["used_bytes"] = 0
+        site.set(source, document)
+        browser.open(site.base + "store")
+        said = browser.run(notes)
+        expect(said == ["\u2713All blocks have the replicas that their files ask for."], f"store: all is well: {said}")
+
+
+def scheduler(driver, site):
+    with Browser(driver, 1400, 1000, False) as browser:
+        browser.open(site.base + "scheduler")
+        cards = browser.run("return [...document.querySelectorAll('#policies .card')].map((c) => c.children.length)")
+        expect(len(cards) == 3 and min(cards) > 1, f"scheduler: no card is empty: {cards}")
+        expect("own" in browser.run("return document.querySelector('#policies').textContent"),
+               "scheduler: a policy without a text is named")
 
 
 def connection(driver, site):
@@ -361,10 +453,18 @@ def main(build, base, paths):
                 look(driver, base + path, "master-" + (path.replace("/", "-") or "cluster"), shots, axe, SHOWN)
         else:
             looks(driver, shots, shots, axe)
+            for name in ("busy", "large", "none", "hostile"):
+                wrong = fixture_documents.contradictions(fixture_documents.documents(name, shots))
+                expect(not wrong, f"the documents {name} contradict themselves: {wrong[:5]}")
             site = Site(fixture_documents.documents("busy", shots), prefix="/proxy/")
             try:
                 updates(driver, site, shots)
                 links(driver, site, shots)
+                logs(driver, site)
+                overview(driver, site)
+                worker(driver, site)
+                scheduler(driver, site)
+                store(driver, site)
                 search(driver, site)
                 frame(driver, site)
                 sorting(driver, site)

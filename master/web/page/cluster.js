@@ -1,20 +1,20 @@
-// The page of the cluster: warnings, jobs, queues, slots over time, workers by rack, and the block store.
+// The page of the cluster: warnings, jobs, queues, slots over time by job, workers by rack, and the block store.
 
 function clusterView() {
   const head = el("div");
   const jobs = el("div");
-  const open = createJobsTable("Jobs");
+  const open = createJobsTable("Jobs", true);
   const none = el("p", {class: "quiet"}, "No job has ended yet.");
-  const ended = createJobsTable("Ended jobs");
+  const ended = createJobsTable("Ended jobs", false);
   const all = el("p", null, el("a", {href: urlOf("history")}, "All ended jobs"));
   const queues = el("div");
   const store = el("div");
-  const chart = createTimeChart("Slots over time", "busy slots", "slots");
+  const chart = createSlotsChart("Slots over time by job");
   const jobChart = createTimeChart("Jobs over time", "jobs", "jobs at most");
   const workers = workersSection();
   const node = el("main", {class: "main"}, el("header", null, head), section("jobs", "Jobs", open.node, jobs),
       section("queues", "Queues", queues),
-      section("slots", "Slots over time", chart.node, el("details", {"data-key": "jobs-over-time"},
+      section("slots", "Slots over time by job", chart.node, el("details", {"data-key": "jobs-over-time"},
           el("summary", null, "Jobs over time"), jobChart.node)),
       section("ended", "Ended jobs", none, ended.node, all), workers.node,
       section("store", "Block store", store));
@@ -35,7 +35,8 @@ function clusterView() {
         el("p", null, el("a", {href: urlOf("store")}, "Files and workers of the store"))]);
       const s = c.series || {};
       const most = Math.max(0, ...(s.jobs || []));
-      chart.show({period: s.period_ms || 1000, to: s.to_unix_ms, area: s.busy || [], line: s.slots || []});
+      chart.show({period: s.period_ms || 1000, to: s.to_unix_ms, slots: s.slots || [], busy: s.busy || [],
+        jobs: s.by_job || []});
       jobChart.show({period: s.period_ms || 1000, to: s.to_unix_ms, area: s.jobs || [],
         line: (s.jobs || []).map(() => most)});
       await open.show(c.open || []);

@@ -4,7 +4,7 @@ const kTypedPause = 300;  // milliseconds after the last key until the list is a
 
 // follow(source): asks for another list, and keeps that one up to date.
 function historyView(follow) {
-  const table = createJobsTable("Ended jobs");
+  const table = createJobsTable("Ended jobs", false);
   const none = el("p", {class: "quiet"});
   const count = el("p", {role: "status", class: "count"});
   let next = null;

@@ -1,15 +1,28 @@
-// Makes the row of a job: state, progress per stage, what holds it up or how it ended, queue and times.
+// Makes the row of a job: state, slots, progress per stage, what it waits for or its error, queue and times.
 
 const kShownStages = 6;
 
-function jobRow(job) {
+// open: with the slots that it holds.
+function jobRow(job, open) {
   return [
     el("span", null, el("a", {href: jobUrl(job.id), "data-key": "a"}, nameOf(job.name || job.id)), " ",
         el("code", {class: "quiet"}, nameOf(job.id))),
-    stateBadge(job.state), stagesProgress(job), remarkOn(job), el("span", {class: "queue"}, nameOf(job.queue || kNone)),
+    stateBadge(job.state), ...(open ? [slotsCell(job)] : []), stagesProgress(job), remarkOn(job), el("span", {class: "queue"}, nameOf(job.queue || kNone)),
     [duration(job.elapsed_us), exactTime(job.elapsed_us)],
     [el("span", {class: "whole"}, localTime(job.submitted_unix_ms).slice(0, 19)), localTime(job.submitted_unix_ms)],
   ];
+}
+
+// Returns the attempts of the job that hold a slot now.
+function slotsHeld(job) {
+  return (job.stages || []).reduce((sum, s) => sum + (s.running || 0) + (s.waiting || 0), 0);
+}
+
+function slotsCell(job) {
+  const waiting = (job.stages || []).reduce((sum, s) => sum + (s.waiting || 0), 0);
+  const running = slotsHeld(job) - waiting;
+  return [whole(slotsHeld(job)), `${plural(running, "attempt")} running` +
+      (waiting > 0 ? `, ${whole(waiting)} waiting for inputs` : "")];
 }
 
 // Stages that are done are less interesting than those that run, and those that wait less than both.

@@ -1,11 +1,13 @@
 // Shows jobs as a table that can be sorted. Rows are made again only if their job has changed, and in slices of time.
 
-function createJobsTable(caption) {
+// open: the jobs have not ended; they hold slots, and may wait.
+function createJobsTable(caption, open) {
   const progress = (j) => (j.stages || []).reduce((sum, s) => sum + s.done / Math.max(1, s.tasks), 0) /
       Math.max(1, (j.stages || []).length);
   // title, is numeric, what it is sorted by
   const columns = [["Job", false, (j) => j.name || j.id], ["State", false, (j) => j.state],
-    ["Progress", false, progress], ["Why it waits, or how it ended", false, (j) => j.error || (j.waits || [])[0]],
+    ...(open ? [["Slots", true, slotsHeld]] : []),
+    ["Progress", false, progress], [open ? "Why it waits" : "Error", false, (j) => j.error || (j.waits || [])[0]],
     ["Queue", false, (j) => j.queue], ["Elapsed", true, (j) => j.elapsed_us],
     ["Submitted", false, (j) => j.submitted_unix_ms]];
   const node = plainTable(caption, columns, []);
@@ -41,8 +43,8 @@ function createJobsTable(caption) {
     for (const job of sortedRows(jobs, columns[order.column][2], order.down)) {
       const text = JSON.stringify(job);
       let row = rows.get(job.id);
-      if (!row) rows.set(job.id, row = {tr: tableRow(columns, jobRow(job), job.id)});
-      else if (row.text !== text) patchKids(row.tr, tableRow(columns, jobRow(job), job.id));
+      if (!row) rows.set(job.id, row = {tr: tableRow(columns, jobRow(job, open), job.id)});
+      else if (row.text !== text) patchKids(row.tr, tableRow(columns, jobRow(job, open), job.id));
       row.text = text;
       if (row.tr === at) at = at.nextSibling;
       else body.insertBefore(row.tr, at);

@@ -1,22 +1,24 @@
-// The page of a worker: its state and why, its drain, and what it runs.
+// The page of a worker: its state and why, its drain, the attempts that it runs, and those that ended on it.
 
 function workerView() {
   const head = el("div");
   const running = el("div");
   const why = el("div");
+  const ended = el("div");
   const drain = el("div");
   const drainSection = section("drain", "Drain", drain);
   return {
     node: el("main", {class: "main"}, el("header", null, head), section("running", "Running attempts", running),
-        drainSection, section("why", "What happened on the worker", why)),
+        drainSection, section("why", "State", why), section("ended", "Attempts that ended", ended)),
     title: ({workers: [w]}) => `${visible(w.id)} ${visible(w.state)} - Paceline worker`,
     show: ({workers: [w]}) => {
       refill(head, [w, info.id], () => workerHead(w));
       refill(running, w.running, () => runningAttempts(w.running || []));
       drainSection.hidden = !w.drain;
       if (w.drain) refill(drain, [w.drain, w.safe_to_stop], () => drainState(w.drain, w.safe_to_stop));
-      refill(why, w.why, () => (w.why || []).length === 0 ? el("p", {class: "quiet"}, "Nothing yet.") :
+      refill(why, w.why, () => (w.why || []).length === 0 ? el("p", {class: "quiet"}, "Nothing to say.") :
         el("ul", {class: "lead"}, w.why.slice(0, 200).map((line) => el("li", null, linkedSentence(line)))));
+      refill(ended, [w.ended, w.id], () => endedAttempts(w.ended || [], w.id));
     },
   };
 }
@@ -31,7 +33,7 @@ function workerHead(w) {
       ["Slots busy", el("span", {class: "share"}, shareBar(w.slots ? w.busy / w.slots : 0),
           `${whole(w.busy)} of ${whole(w.slots)}`)],
       ["Rack", nameOf(w.rack || kNone)], ["Address", nameOf(w.address || kNone)],
-      ["Memory", bytes(w.memory_bytes), exactBytes(w.memory_bytes)],
+      ["Memory for attempts", w.memory_bytes ? bytes(w.memory_bytes) : "no limit", exactBytes(w.memory_bytes)],
       ["Stored", el("span", {class: "share"}, shareBar(w.capacity_bytes ? w.used_bytes / w.capacity_bytes : 0),
           `${bytes(w.used_bytes)} of ${bytes(w.capacity_bytes)}`), exactBytes(w.used_bytes)],
       ["Blocks", whole(w.blocks)],
@@ -51,6 +53,33 @@ function runningAttempts(list) {
     marked(kCauses, a.cause || "first"),
     el("span", {class: "share"}, shareBar(a.progress || 0), percent(a.progress)),
     [duration(a.ran_us), exactTime(a.ran_us)], sentence(a.reason || "")]), list.map((a) => a.id));
+}
+
+// Returns the attempts in the order of the document: the latest end first.
+function endedAttempts(list, worker) {
+  if (list.length === 0) return el("p", {class: "quiet"}, "No attempt of a recent job ended here.");
+  const outcome = (a) => {
+    const {mark, text} = known(kOutcomes, outcomeOf(a));
+    const message = (a.message || "").split("\n")[0];
+    return el("span", null, el("span", {class: a.state === "failed" ? "bad-text" : null}, sign(mark), text),
+        message && [": ", linkedSentence(shorten(message, 200))]);
+  };
+  const rows = list.map((a) => {
+    const [, epoch, job, stage, letter, task, number] = a.id.split("_");
+    return [
+      [el("span", {class: "whole"}, localTime(a.launched_unix_ms).slice(0, 19)), localTime(a.launched_unix_ms)],
+      el("a", {href: jobUrl(`job_${epoch}_${job}`), "data-key": "job"}, nameOf(a.job || `job_${epoch}_${job}`)),
+      el("a", {href: attemptUrl(`task_${epoch}_${job}_${stage}_${letter}_${task}`), "data-key": "task"},
+          nameOf(`${a.stage || stage} ${Number(task)}`)),
+      el("a", {href: attemptUrl(a.id), "data-key": "attempt", "aria-label": `Attempt ${visible(a.id)}`}, number),
+      marked(kCauses, a.cause || "first"), [duration(a.ran_us), exactTime(a.ran_us)], outcome(a)];
+  });
+  return [
+    plainTable("Attempts that ended", [["Launched"], ["Job"], ["Task"], ["Attempt"], ["Cause"], ["Duration", true],
+      ["Outcome"]], rows, list.map((a) => a.id)),
+    el("p", {class: "quiet small"}, `The latest first, at most 100 of recent jobs. The command "mrctl why ` +
+        `${visible(worker)}" has the scheduler's decisions about this worker.`),
+  ];
 }
 
 function marked(kinds, name) {
