@@ -222,7 +222,7 @@ def scheduler(jobs):
                     figure("clone_lent_slots", 2), figure("clone_omega_seconds", None, "1"),
                     figure("clone_omega_seconds", 3.4, "2"), figure("jockey_guaranteed_slots", 6, "job_1_0900")],
         "causes": [cause("first", 9000, 8700, 0), cause("clone", 300, 140, 44_000_000),
-                   cause("speculative", 60, 31, 9_000_000)],
+                   cause("speculative", 60, 31, 9_000_000), cause("restart", 0, 0, 0)],
         "clones": {"killed": 120, "extra_us": 44_000_000, "lent_killed": 3, "lent_extra_us": 1_000_000,
                    "exclusive": 900, "contended": 31, "rebound": 4},
         "queues": queues(jobs)}}

@@ -219,6 +219,8 @@ def scheduler(driver, site):
         browser.open(site.base + "scheduler")
         cards = browser.run("return [...document.querySelectorAll('#policies .card')].map((c) => c.children.length)")
         expect(len(cards) == 3 and min(cards) > 1, f"scheduler: no card is empty: {cards}")
+        causes = browser.run("return [...document.querySelectorAll('#causes tbody tr')].length")
+        expect(causes == 3, f"scheduler: causes without an attempt are left out: {causes}")
         expect("own" in browser.run("return document.querySelector('#policies').textContent"),
                "scheduler: a policy without a text is named")
 

@@ -53,8 +53,12 @@ function stageBar(s) {
       el("span", {class: "unseen"}, text));
 }
 
+function oneLine(text) {
+  return text.trim().replace(/\s*\n\s*/g, " ");
+}
+
 function remarkOn(job) {
-  if (job.error) return el("span", {class: "remark"}, linkedSentence(shorten(job.error.split("\n")[0], 300)));
+  if (job.error) return el("span", {class: "remark"}, linkedSentence(shorten(oneLine(job.error), 300)));
   const lines = (job.waits || []).slice(0, 3).map((line) => el("span", null, linkedSentence(line)));
   const {deadline_s: deadline, guaranteed_slots: slots} = job.deadline || {};
   if (deadline != null && !kEnded.includes(job.state)) {

@@ -104,7 +104,8 @@ function figureTables(list) {
   ];
 }
 
-function causesTable(causes) {
+function causesTable(list) {
+  const causes = list.filter((c) => c.launched > 0);
   if (causes.length === 0) return el("p", {class: "quiet"}, "No attempts yet.");
   const all = Math.max(1, causes.reduce((sum, c) => sum + c.launched, 0));
   return plainTable("Attempts per cause", [["Cause"], ["Launched", true], ["Share of launches"], ["Won", true],
@@ -116,6 +117,7 @@ function causesTable(causes) {
 }
 
 function cloneTiles(c) {
+  if (Object.values(c).every((n) => !n)) return null;
   return [el("h3", null, "Clones"), terms([
     ["Killed", whole(c.killed)], ["Extra slot time", duration(c.extra_us), exactTime(c.extra_us)],
     ["Clones on idle slots killed", whole(c.lent_killed)],

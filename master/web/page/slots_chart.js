@@ -35,7 +35,12 @@ function createSlotsChart(label) {
     const others = data.busy.map((n, i) => Math.max(0, n - layers.reduce((sum, l) => sum + (l.busy[i] || 0), 0)));
     if (layers.length === 0 || others.some((n) => n > 0)) layers.push({number: 0, id: null, name: "", busy: others});
   };
-  const nameOfLayer = (l) => l.number === 0 ? (layers.length > 1 ? "other jobs" : "jobs") : visible(l.name || l.id);
+  // A name with the id where another job has the same.
+  const nameOfLayer = (l) => {
+    if (l.number === 0) return layers.length > 1 ? "other jobs" : "jobs";
+    const same = layers.filter((other) => other.name === l.name).length > 1;
+    return visible(l.name || l.id) + (same && l.name ? ` (${visible(l.id)})` : "");
+  };
   const read = (i) => {
     const own = layers.filter((l) => l.busy[i] > 0).map((l) => `${nameOfLayer(l)} ${whole(l.busy[i])}`);
     return `${clockTime(data.to - (data.busy.length - 1 - i) * data.period)}: ${whole(data.busy[i])} of ` +
@@ -83,6 +88,7 @@ function createSlotsChart(label) {
       el("li", {"data-key": l.id || "others"},
           el("span", {class: `key job-key job-${l.number}`}, l.number > 0 ? String(l.number) : "…"),
           l.id ? el("a", {href: jobUrl(l.id), "data-key": "a"}, nameOf(l.name || l.id)) : "other jobs",
+          l.id && l.name && el("code", {class: "quiet"}, nameOf(l.id)),
           el("span", {class: "quiet"}, ` ${plural(l.busy[l.busy.length - 1] || 0, "slot")} now`)))));
   picture.addEventListener("pointermove", (event) => {
     if (!data || data.busy.length === 0) return;

@@ -60,7 +60,7 @@ function endedAttempts(list, worker) {
   if (list.length === 0) return el("p", {class: "quiet"}, "No attempt of a recent job ended here.");
   const outcome = (a) => {
     const {mark, text} = known(kOutcomes, outcomeOf(a));
-    const message = (a.message || "").split("\n")[0];
+    const message = oneLine(a.message || "");
     return el("span", null, el("span", {class: a.state === "failed" ? "bad-text" : null}, sign(mark), text),
         message && [": ", linkedSentence(shorten(message, 200))]);
   };
