@@ -102,6 +102,19 @@ def legend(driver, page):
                          "Outcome": ["committed", "killed", "on the critical path"]}, f"legend: {shown}")
 
 
+def numbers(driver):
+    """Numbers of any size have units that people read."""
+    given = {"percent(0.5)": "50%", "percent(12.3)": "12.3×", "percent(4e6)": "4.0 M×", "times(2.5)": "2.5×",
+             "duration(4.32e9)": "1 h 12 min", "duration(9e13)": "2 y 311 d", "duration(5e15)": "158 y 200 d",
+             "bytes(3.4 * 1048576)": "3.4 MiB", "compact(12345678)": "12.3 M"}
+    with open(os.path.join(os.path.dirname(__file__), "../../common/report/page/text.js"), encoding="utf-8") as file:
+        script = file.read()
+    with Browser(driver, 400, 400, False) as browser:
+        for call, text in given.items():
+            said = browser.run(f"{script}; return {call}").replace("\u00a0", " ")
+            expect(said == text, f"numbers: {call} is {said}, not {text}")
+
+
 def times(driver, pages):
     for name in ("medium", "large"):
         with Browser(driver, 1400, 1000, False) as browser:
@@ -130,6 +143,7 @@ def main(build):
             links(driver, pages["failed"])
             plan_and_stages(driver, pages["small"])
             legend(driver, pages["small"])
+            numbers(driver)
             times(driver, pages)
         finally:
             driver.close()

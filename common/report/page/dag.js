@@ -29,7 +29,7 @@ function dagSection(page) {
       report.stages.length > kMostStages && el("p", {class: "quiet"}, `The first ${kMostStages} stages are drawn.`),
       el("p", {class: "quiet small"}, "Line style: all to all is thick, broadcast is dashed, many to one is " +
           "dash-dotted, one to one is thin, input files are dotted. The bar at the foot of a box and the percentage " +
-          "are its part of the critical path."),
+          "are its share of the critical path."),
       el("details", {"data-key": "edges"}, el("summary", null, `Edges (${whole(edges.length)})`),
           plainTable("Edges", [["From"], ["To"], ["Kind"], ["Bytes", true], ["Records", true]],
               edges.slice(0, 1000).map((e) => [e.from == null ? "input files" : nameOf(e.from), nameOf(e.to),

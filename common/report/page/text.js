@@ -73,7 +73,9 @@ function duration(us) {
   const pair = (big, unit, small, less) => `${big}${kSpace}${unit}` + (small ? ` ${small}${kSpace}${less}` : "");
   if (s < 3600) return pair(Math.floor(s / 60), "min", s % 60, "s");
   if (s < 86400) return pair(Math.floor(s / 3600), "h", Math.floor((s % 3600) / 60), "min");
-  return pair(Math.floor(s / 86400), "d", Math.floor((s % 86400) / 3600), "h");
+  const year = 365 * 86400;
+  if (s < year) return pair(Math.floor(s / 86400), "d", Math.floor((s % 86400) / 3600), "h");
+  return pair(whole(Math.floor(s / year)), "y", Math.floor((s % year) / 86400), "d");
 }
 
 function seconds(s) {
