@@ -74,13 +74,13 @@ web::UsageView Usage::View() const {
   most.resize(std::min(most.size(), kJobsInView));
   for (const auto& [sum, id] : most) {
     const JobView* job = core_.jobs().Find(id);
-    web::JobUsage& usage = out.by_job.emplace_back(id, job == nullptr ? "" : job->spec.name);
-    usage.busy.assign(points_.size(), 0);
+    web::JobUsage usage{id, job == nullptr ? "" : job->spec.name, std::vector<uint32_t>(points_.size(), 0)};
     for (size_t i = 0; i < points_.size(); ++i) {
       for (const auto& [holder, slots] : points_[i].held) {
         if (holder == id) usage.busy[i] = slots;
       }
     }
+    out.by_job.push_back(std::move(usage));
   }
   return out;
 }

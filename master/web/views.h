@@ -22,7 +22,7 @@ namespace mr::web {
 struct JobUsage {
   JobId id;
   std::string name;
-  std::vector<uint32_t> busy{};
+  std::vector<uint32_t> busy;
 };
 
 // Slots of all workers over time, one value per second; the last is at to_unix_ms. Equal lengths.
