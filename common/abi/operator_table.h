@@ -115,6 +115,10 @@ typedef struct mr_host {
   /* Sets the place of the record, line or group at which the current batch fails; it is shown with the failure. The
    * first call per batch counts; without one the place is the start of the batch. */
   void (*failed_in)(void* context, mr_bytes place);
+  /* Index, from 0, of the record of the current batch that the operator works on. The operator stores it as it goes
+   * (relaxed); the host names that record if the process crashes. The host sets it to 0xffffffff, "not known", with
+   * each batch. May be null. */
+  uint32_t* record;
 } mr_host;
 
 typedef struct mr_open_args {

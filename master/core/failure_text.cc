@@ -125,7 +125,10 @@ std::string FailureSummary(const JobView& job, const std::string& message) {
   if (std::string skew = SkewLine(job, *failed); !skew.empty()) lines.push_back(std::move(skew));
   if (std::string alike = AlikeText(job, *failed); !alike.empty()) lines.push_back(std::move(alike));
   std::vector<std::string> tail = LinesOf(note.stderr_tail);
-  std::erase_if(tail, [&](const std::string& line) { return message.find(line) != std::string::npos; });
+  // The log repeats the failure (worker/task/child.cc).
+  std::erase_if(tail, [&](const std::string& line) {
+    return message.find(line) != std::string::npos || line == "at " + note.record;
+  });
   const size_t room = kSummaryLines - std::min(kSummaryLines, lines.size());
   if (tail.size() > room) tail.erase(tail.begin(), tail.end() - static_cast<std::ptrdiff_t>(room));
   for (const std::string& line : tail) lines.push_back("stderr: " + line);

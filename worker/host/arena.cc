@@ -38,6 +38,12 @@ void Arena::ClearProgress() {
   p->cancelled.store(0, std::memory_order_relaxed);
   p->waits.store(0, std::memory_order_relaxed);
   p->pulse.store(0, std::memory_order_relaxed);
+  p->batch_records.store(0, std::memory_order_relaxed);
+  __atomic_store_n(&p->record, task::kNoRecord, __ATOMIC_RELAXED);
+  p->crash.signal.store(0, std::memory_order_relaxed);
+  p->crash.place_bytes.store(0, std::memory_order_relaxed);
+  p->crash.key_bytes.store(0, std::memory_order_relaxed);
+  p->crash.value_bytes.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace mr::worker

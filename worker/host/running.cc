@@ -9,6 +9,7 @@
 #include "common/abi/operator_table.h"
 #include "common/base/text.h"
 #include "common/io/clock.h"
+#include "worker/host/crash_place.h"
 #include "worker/task/process_tree.h"
 
 namespace mr::worker {
@@ -383,7 +384,10 @@ void Running::LookAfter(Instant now) {
     seen_packets_ = packets_;
     moved_ = now;
   }
-  if (spec_.timeout.ns > 0 && now - moved_ >= spec_.timeout) Fail(TaskEnd::kUserError, HangText(now - moved_));
+  if (spec_.timeout.ns > 0 && now - moved_ >= spec_.timeout) {
+    Fail(TaskEnd::kUserError, HangText(now - moved_));
+    if (failure_.has_value()) failure_->record = CrashPlace(*arena_->page());
+  }
 }
 
 std::string Running::HangText(Duration idle) const {
@@ -420,7 +424,11 @@ void Running::OnExit(Helper::Exit exit) {
 void Running::ExitedEarly(Helper::Exit exit) {
   TaskResult r;
   r.end = TaskEnd::kUserError;
+  r.record = CrashPlace(*arena_->page());
   const pid_t pid = child_->pid();
+  // The report of a crash may hang in a broken process, and SIGALRM ends it.
+  const uint32_t noted = arena_->page()->crash.signal.load(std::memory_order_relaxed);
+  if (exit.by_signal && exit.value == SIGALRM && noted < NSIG && noted != 0) exit.value = static_cast<int>(noted);
   if (!exit.by_signal && exit.value == 70) {  // the child could not set itself up
     r.end = TaskEnd::kEnvironment;
     r.message = "the task's process could not be set up";

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "worker/task/crash.h"
 #include "worker/task/runner.h"
 
 namespace mr::task {
@@ -128,6 +129,12 @@ void SetLimits(const WireTask& task) {
 #endif
 }
 
+// Writes the reason of the failure to the attempt's log, where `mrctl logs --grep` searches.
+void LogFailure(const WireResult& result) {
+  fprintf(stderr, "%s\n", result.message.c_str());
+  if (!result.record.empty()) fprintf(stderr, "at %s\n", result.record.c_str());
+}
+
 }  // namespace
 
 void PrepareTask(const WireTask& task) {
@@ -142,6 +149,7 @@ void ChildMain(int control, int arena, int log, pid_t daemon) {
   if (mapped == MAP_FAILED) Die("mmap");
   Isolate(control, log, daemon);
   CleanEnvironment();
+  ReportCrashes(reinterpret_cast<ProgressPage*>(mapped));
   Link link(kControlFd, static_cast<char*>(mapped), info.st_size);
   for (;;) {
     std::vector<UniqueFd> fds;
@@ -159,6 +167,7 @@ void ChildMain(int control, int arena, int log, pid_t daemon) {
       result.message = std::string("the task threw an exception: ") + e.what();
     }
     fflush(stdout);
+    if (result.outcome != Outcome::kDone) LogFailure(result);
     fflush(stderr);
     link.SendDone(result);
     // A failed task may have left anything behind.

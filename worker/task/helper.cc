@@ -17,6 +17,7 @@
 
 #include "common/io/clock.h"
 #include "worker/task/child.h"
+#include "worker/task/crash.h"
 #include "worker/task/lease.h"
 #include "worker/task/library.h"
 #include "worker/task/process_tree.h"
@@ -102,6 +103,7 @@ int HelperMain(int socket, const std::string& library, uint32_t protocol) {
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
   if (!PrepareForChildren()) return 1;
+  WarmUpBacktrace();
   const HelperHello hello;
   if (SendWithFds(socket, &hello, sizeof hello, {}, 0) != 0 || protocol != kTaskProtocol) return 1;
   // If it cannot be loaded, the tasks that need it report the error.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "worker/task/child.h"
+#include "worker/task/frames.h"
 #include "worker/task/plan_check.h"
 #include "worker/task/replay.h"
 
@@ -20,6 +21,7 @@ int Usage() {
           "                                        print the plan of a job (JSON) for these memory and input sizes\n"
           "       mrtask plan LIBRARY --document PLAN  check the configs of a plan document and print it (JSON)\n"
           "       mrtask replay FILE               run one attempt again (see mrctl task replay)\n"
+          "       mrtask frames ADDRESS.. < MAPS   print a stack, given /proc/PID/maps\n"
           "       mrtask libraries                 print the paths of mrtask and its loaded libraries\n"
           "       mrtask version\n");
   return 2;
@@ -34,6 +36,7 @@ int main(int argc, char** argv) {
     return mr::task::HelperMain(atoi(args[1].c_str()), args[2], static_cast<uint32_t>(atoi(args[3].c_str())));
   }
   if (args[0] == "check" && args.size() == 2) return mr::task::CheckMain(args[1]);
+  if (args[0] == "frames") return mr::task::FramesMain({args.begin() + 1, args.end()});
   if (args[0] == "replay" && args.size() == 2) return mr::task::ReplayMain(args[1]);
   if (args[0] == "libraries" && args.size() == 1) return mr::task::LibrariesMain();
   if (args[0] == "plan" && args.size() >= 3) return mr::task::PlanMain({args.begin() + 1, args.end()});

@@ -98,8 +98,11 @@ class FilesPort : public Port {
   }
   Status Finish() override {
     if (header_) {
-      return InvalidArgument("operator " + oper_->name() +
-                             " emitted no header, with which each part of an output of format csv begins");
+      oper_->final = true;  // another attempt would emit none, either
+      oper_->failure = InvalidArgument("operator " + oper_->name() +
+                                       " emitted no header, with which each part of an output of format csv begins; "
+                                       "emit it before the first row, or in End() if there is no row");
+      return oper_->failure;
     }
     if (compressor_ == nullptr) return Flush();
     MR_RETURN_IF_ERROR(compressor_->Add(buffer_, &compressed_));

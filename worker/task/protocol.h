@@ -27,7 +27,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // Raise it with every change of this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 9;
+inline constexpr uint32_t kTaskProtocol = 10;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -36,8 +36,19 @@ inline constexpr uint32_t kSlotBytes = (1u << 20) + (128u << 10);
 inline constexpr uint32_t kProgressBytes = 4096;
 inline constexpr uint32_t kNoSlot = 0xffffffff;
 
-// First page of the arena. The child writes it (`taken`: the operator itself), and the daemon reads it. Only
-// `cancelled` is written by the daemon.
+inline constexpr uint32_t kNoRecord = 0xffffffff;
+
+// The last note of a dying process: the record at which its operator is (crash.h).
+struct CrashNote {
+  static constexpr uint32_t kMostPlace = 512, kMostShown = 64;  // bytes; guesses
+  std::atomic<uint32_t> signal;                                 // 0: none
+  // Bytes in use of the three texts: the place of the batch, and the beginnings of the record's key and value.
+  std::atomic<uint32_t> place_bytes, key_bytes, value_bytes;
+  char place[kMostPlace], key[kMostShown], value[kMostShown];
+};
+
+// First page of the arena. The child writes it (`taken` and `record`: the operator itself), and the daemon reads it.
+// Only `cancelled` is written by the daemon.
 struct ProgressPage {
   uint64_t taken;
   std::atomic<uint64_t> total;
@@ -48,6 +59,9 @@ struct ProgressPage {
   std::atomic<uint32_t>
       waits;  // not 0: it waits for its daemon (inputs, room for output), which is no lack of progress
   std::atomic<uint64_t> pulse;  // rises with output, counters and whatever else the operator reports as progress
+  std::atomic<uint32_t> batch_records;  // of the batch that the operator has, the last of `records`; 0: it has none
+  uint32_t record;                      // index in that batch, or kNoRecord
+  CrashNote crash;
 };
 static_assert(sizeof(ProgressPage) <= kProgressBytes);
 

@@ -10,6 +10,7 @@
 
 #include "common/io/files.h"
 #include "worker/task/child.h"
+#include "worker/task/crash.h"
 #include "worker/task/link.h"
 #include "worker/task/runner.h"
 
@@ -121,6 +122,7 @@ int ReplayMain(const std::string& file) {
   }
   const Arena arena(static_cast<char*>(mapped));
   NoDaemon link(arena.get());
+  ReportCrashes(link.page());
   PrepareTask(task);
   WireResult result;
   try {

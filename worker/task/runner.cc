@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "common/io/clock.h"
+#include "worker/task/crash.h"
 #include "worker/task/edge_file.h"
 #include "worker/task/library.h"
 
@@ -51,6 +52,7 @@ Runner::Runner(const WireTask& task, std::vector<UniqueFd> split_fds, Link* link
   host_.bad_records = &HostBadRecords;
   host_.record_place = &HostRecordPlace;
   host_.failed_in = &HostFailedIn;
+  host_.record = &link->page()->record;
   link_->SetInput([this](uint32_t input, uint32_t upstream, uint32_t partition, std::string chunk, bool last) {
     return inputs_.Add({input, upstream, partition}, std::move(chunk), last);
   });
@@ -61,6 +63,8 @@ Runner::~Runner() { link_->SetInput(nullptr); }
 WireResult Runner::Run() {
   const Instant begin = Now();
   Status status = Open();
+  // A library, an operator or settings that one attempt cannot use are the same for every other attempt.
+  const bool opened = status.ok();
   if (status.ok()) status = Deliver();
   if (status.ok()) status = Finish();
   if (oper_.op != nullptr) {
@@ -75,7 +79,7 @@ WireResult Runner::Run() {
     // The first cause, from the operator or a callback, explains what followed.
     if (!oper_.failure.ok()) status = oper_.failure;
     const bool user = status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound;
-    const bool final = oper_.failure.ok() ? damaged_ : oper_.final;
+    const bool final = !opened || (oper_.failure.ok() ? damaged_ : oper_.final);
     result.outcome = !user ? Outcome::kEnvironment : final ? Outcome::kUserFinal : Outcome::kUser;
     result.message = status.message();
     result.record = failed_in_.empty() ? where_ : failed_in_;
@@ -357,11 +361,18 @@ void Runner::CountBatch(const mr_batch& batch) {
   BatchHeader h;
   memcpy(&h, batch.data.data, sizeof h);
   records_in_ += h.n;
-  link_->page()->records.store(records_in_, std::memory_order_relaxed);
+  ProgressPage* page = link_->page();
+  page->records.store(records_in_, std::memory_order_relaxed);
+  __atomic_store_n(&page->record, kNoRecord, __ATOMIC_RELAXED);
+  SetCrashBatch(&batch, batch.grouped ? nullptr : &where_);  // a merged batch has no place
+  page->batch_records.store(h.n, std::memory_order_relaxed);
 }
 
 Status Runner::CallBatch(const mr_batch& batch) {
-  return CallOperator(oper_, "batch", [&] { return oper_.table->batch(oper_.op, &batch); });
+  Status status = CallOperator(oper_, "batch", [&] { return oper_.table->batch(oper_.op, &batch); });
+  link_->page()->batch_records.store(0, std::memory_order_relaxed);
+  SetCrashBatch(nullptr, nullptr);
+  return status;
 }
 
 Status Runner::Finish() {
@@ -379,6 +390,7 @@ int Runner::HostEmit(void* context, uint32_t port, mr_bytes batch) {
   Operator& oper = self->oper_;
   if (!oper.failure.ok()) return -1;
   if (port >= self->ports_.size()) {
+    oper.final = true;  // the plan is the same for every attempt
     oper.failure = InvalidArgument("operator " + oper.name() + " emitted to port " + std::to_string(port) +
                                    ", but its stage has " + std::to_string(self->ports_.size()) +
                                    " (ports open after open() returns)");

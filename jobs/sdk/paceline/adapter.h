@@ -154,6 +154,7 @@ class Adapter {
     if constexpr (HasSide<Op>) {
       if (in.grouped == 0 && in.input + 1 == i.context.inputs()) {
         for (uint32_t r = 0; r < view.size(); ++r) {
+          i.context.AtRecord(r);
           i.context.Taken(view.key(r).size() + view.value(r).size());
           const auto side = [&] {
             i.op.Side(KeyCodec<typename Op::SideKey>::Decode(view.key(r)),
@@ -168,8 +169,8 @@ class Adapter {
       i.op.Batch(in, view, i.out);
     } else if constexpr (Op::kKind == Kind::kGroup || Op::kKind == Kind::kSorted || Op::kKind == Kind::kJoin) {
       if (in.grouped == 0) {
-        throw JobError("this operator works on groups, but input " + std::to_string(in.input) +
-                       " of its stage is not grouped; say so in the plan");
+        throw FinalError("this operator works on groups, but input " + std::to_string(in.input) +
+                         " of its stage is not grouped; say so in the plan");
       }
       DeliverGroups(i, view, in.input);
     } else {
@@ -236,6 +237,7 @@ class Adapter {
   static void DeliverRecords(Instance& i, const BatchView& view, uint64_t offset) {
     for (uint32_t r = 0; r < view.size(); ++r) {
       const std::string_view key = view.key(r), value = view.value(r);
+      i.context.AtRecord(r);
       if constexpr (Op::kKind == Kind::kBlock) {
         try {
           i.op.Map(mr::Block{value, offset}, i.out);

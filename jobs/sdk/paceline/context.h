@@ -39,6 +39,7 @@ class Context {
  public:
   Context(const mr_open_args& args, const mr_host* host)
       : host_(host),
+        record_(MR_HAS(host, record) && host->record != nullptr ? host->record : &own_record_),
         stage_(args.stage),
         task_(args.task),
         tasks_(args.tasks),
@@ -161,6 +162,10 @@ class Context {
     return path;
   }
 
+  // Reports the index of the record of the batch that follows. After a crash, the host names it. The base classes call
+  // it; operators that parse batches themselves may.
+  void AtRecord(uint32_t record) { __atomic_store_n(record_, record, __ATOMIC_RELAXED); }
+
   // Reports progress: `bytes` of keys and values were taken from the batch. The base classes call it.
   void Taken(uint64_t bytes) {
     taken_ += bytes;
@@ -184,6 +189,8 @@ class Context {
 
  private:
   const mr_host* host_;
+  uint32_t own_record_ = 0;  // in place of the host's, if it has none
+  uint32_t* record_;
   uint32_t stage_, task_, tasks_, attempt_, inputs_;
   std::vector<uint32_t> partitions_;
   std::string config_bytes_, job_id_, attempt_id_, stage_name_, input_file_, files_directory_;

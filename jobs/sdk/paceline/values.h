@@ -43,6 +43,7 @@ class GroupReader {
     if (at_ == view_.size() && !Pull()) return false;
     key_.assign(view_.key(at_));
     open_ = true;
+    if (context_ != nullptr) context_->AtRecord(at_);
     return true;
   }
 
@@ -55,7 +56,10 @@ class GroupReader {
   }
   // The current record: its own key, value and input; Advance moves to the next. Requires: HasValue() for these four.
   std::string_view record_key() const { return view_.key(at_); }
-  std::string_view value() const { return view_.value(at_); }
+  std::string_view value() const {
+    if (context_ != nullptr) context_->AtRecord(at_);
+    return view_.value(at_);
+  }
   uint32_t input() const { return view_.flags() & kTagged ? view_.tag(at_) : input_; }
   void Advance() {
     if (context_ != nullptr) context_->Taken(view_.key(at_).size() + view_.value(at_).size());

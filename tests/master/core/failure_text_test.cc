@@ -45,6 +45,13 @@ TEST(FailureTextTest, SaysNothingTwice) {
   Last(job).stderr_tail = "why\n";
   const std::string message = kSentence + Last(job).message;
   EXPECT_EQ(FailureSummary(job, message), message);
+
+  // The log of an attempt ends with its failure and the place of it.
+  job = Job({"disk full", "no number"});
+  Last(job).record = "file:///in, byte 90";
+  Last(job).stderr_tail = "loading\nno number\nat file:///in, byte 90\n";
+  EXPECT_EQ(FailureSummary(job, kSentence + std::string("no number")),
+            kSentence + std::string("no number\nat file:///in, byte 90\nstderr: loading"));
 }
 
 TEST(FailureTextTest, LeavesOutTheBeginOfTheBatchWhereABetterPlaceIsNamed) {

@@ -259,13 +259,13 @@ TEST_F(TaskFaultTest, PartitionOutOfRangeIsRefused) {
 
 TEST_F(TaskFaultTest, OtherFlagsThanSubmittedAreRefused) {
   const TaskResult r = RunOn(Spec("echo", MR_DETERMINISTIC))->Wait();
-  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.end, TaskEnd::kUserFinal);
   EXPECT_NE(r.message.find("flags"), std::string::npos);
 }
 
 TEST_F(TaskFaultTest, UnknownOperatorIsSuggested) {
   const TaskResult r = RunOn(Spec("ekho"))->Wait();
-  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.end, TaskEnd::kUserFinal);
   EXPECT_NE(r.message.find("did you mean 'echo'"), std::string::npos) << r.message;
 }
 

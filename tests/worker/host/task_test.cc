@@ -260,7 +260,7 @@ TEST_F(TaskTest, ACsvFileWithoutAHeaderFailsItsTask) {
   auto c = std::make_shared<Collector>();
   host_->Run(std::move(s), c);
   const TaskResult r = c->Wait();
-  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.end, TaskEnd::kUserFinal);
   EXPECT_THAT(r.message, testing::HasSubstr("operator nothing emitted no header"));
 }
 

@@ -52,6 +52,7 @@ class TestHost {
     host_.struct_size = sizeof host_;
     host_.context = this;
     host_.taken = &taken_;
+    host_.record = &record_;
     host_.emit = [](void* self, uint32_t port, mr_bytes batch) {
       return static_cast<TestHost*>(self)->Emit(port, batch);
     };
@@ -140,6 +141,7 @@ class TestHost {
 
   mr_host host_{};
   uint64_t taken_ = 0;
+  uint32_t record_ = 0;
   std::vector<TestRecords> emitted_;
   std::deque<TestBatch> queue_;
   TestBatch current_;

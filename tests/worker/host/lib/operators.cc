@@ -171,6 +171,43 @@ int Crash(void*, const mr_batch*) {
   raise(SIGSEGV);
   return 0;
 }
+// Fails at the line that equals its config: "crash", "overflow", "terminate", "leave", "throw".
+int* volatile g_nowhere = nullptr;  // hidden from the optimizer
+__attribute__((noinline, no_sanitize("undefined"))) void WriteNowhere() { *g_nowhere = 1; }
+volatile int g_deepest = 1 << 30;
+__attribute__((noinline)) int Overflow(int depth) {
+  if (depth == g_deepest) return 0;
+  volatile char room[4096];
+  room[0] = static_cast<char>(depth);
+  return Overflow(depth + 1) + room[0];
+}
+__attribute__((noinline)) void LetGo() { throw std::runtime_error("let go"); }
+__attribute__((noinline)) void Terminate() noexcept { LetGo(); }
+__attribute__((noinline)) int FailAtLine(const std::string& how) {
+  if (how == "crash") WriteNowhere();
+  if (how == "overflow") return Overflow(0);
+  if (how == "terminate") Terminate();
+  if (how == "leave") exit(3);
+  if (how == "throw") throw std::runtime_error("the moon is full");
+  return 0;
+}
+int FailAt(void* p, const mr_batch* in) {
+  Op* op = static_cast<Op*>(p);
+  const BatchView view = View(in);
+  for (uint32_t i = 0; i < view.size(); ++i) {
+    if (MR_HAS(op->host, record)) __atomic_store_n(op->host->record, i, __ATOMIC_RELAXED);
+    if (view.value(i) == op->config && FailAtLine(op->config) != 0) return 1;
+  }
+  return 0;
+}
+void* RefuseToOpen(const mr_open_args*, const mr_host* host) {
+  host->fail(host->context, {"there is no such option", 23});
+  return nullptr;
+}
+void* OpenLater(const mr_open_args*, const mr_host* host) {
+  host->fail_as(host->context, MR_FAILURE_RETRYABLE, {"no licence is free", 18});
+  return nullptr;
+}
 int Throw(void*, const mr_batch*) { throw std::runtime_error("the moon is full"); }
 int Leave(void*, const mr_batch*) { exit(0); }
 int Spin(void*, const mr_batch*) {
@@ -407,6 +444,10 @@ constexpr mr_operator Make(const char* name, uint32_t flags, int (*batch)(void*,
   o.close = &Close;
   return o;
 }
+mr_operator Opening(mr_operator o, decltype(o.open) open) {
+  o.open = open;
+  return o;
+}
 mr_operator With(mr_operator o, decltype(o.combine) combine, decltype(o.partition) partition = nullptr,
                  decltype(o.input_end) input_end = nullptr) {
   o.combine = combine;
@@ -427,6 +468,9 @@ const mr_operator kOperators[] = {
     Make("tokens.reusable", MR_REUSABLE, &Tokens),
     Make("crash", 0, &Crash),
     Make("throw", MR_REUSABLE, &Throw),
+    Make("fail.at", 0, &FailAt),
+    Opening(Make("refuse.open", 0, &Nothing), &RefuseToOpen),
+    Opening(Make("open.later", 0, &Nothing), &OpenLater),
     Make("leave", 0, &Leave),
     Make("spin", 0, &Spin),
     Make("fail", 0, &FailOnBad),

@@ -1,0 +1,85 @@
+// What is reported of an operator that crashes, throws, or cannot be opened, in real children.
+#include <gtest/gtest.h>
+
+#include "tests/worker/host/task_harness.h"
+
+namespace mr::worker {
+namespace {
+
+class TaskCrashTest : public TaskTest {
+ protected:
+  // A file of these lines to one shuffle port, unless the task has others.
+  std::shared_ptr<Collector> RunOn(TaskSpec s, const std::string& text = "a line\n") {
+    AddSplit(&s, Write("in" + std::to_string(s.attempt.task.task), text));
+    if (s.ports.empty()) s.ports = {Shuffle(2)};
+    auto c = std::make_shared<Collector>();
+    host_->Run(std::move(s), c);
+    return c;
+  }
+  static std::string TextOf(const std::string& path) {
+    const Result<std::string> text = ReadFile(path);
+    return text.ok() ? *text : "";
+  }
+};
+
+// One line of a file that makes the operator fail.
+struct FailingLine {
+  const char* how;
+  std::string message;
+  std::vector<std::string> log;
+};
+
+TEST_F(TaskCrashTest, ACrashNamesItsRecordAndTheLogHasTheStack) {
+  const FailingLine lines[] = {
+      {"crash",
+       "crashed: SIGSEGV",
+       {"the process died of SIGSEGV at address 0x0 in record 3 of its input; its stack", "WriteNowhere", "FailAt("}},
+      {"overflow", "crashed: SIGSEGV", {"Overflow("}},
+      {"terminate", "crashed: SIGABRT", {"let go", "Terminate("}},
+      {"leave", "called exit(3)", {}}};
+  for (const FailingLine& line : lines) {
+    TaskSpec s = Spec("fail.at");
+    s.config = line.how;
+    const std::string log = s.log_path;
+    const TaskResult r = RunOn(std::move(s), "a\n\n" + std::string(line.how) + "\nb\n")->Wait();
+    EXPECT_EQ(r.end, TaskEnd::kUserError) << line.how;
+    EXPECT_NE(r.message.find(line.message), std::string::npos) << r.message;
+    const std::string at =
+        "record 3 of its input, '" + std::string(line.how) + "', in the batch that begins at file:///";
+    EXPECT_EQ(r.record.substr(0, at.size()), at);
+    const std::string text = TextOf(log);
+    for (const std::string& part : line.log) EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+    EXPECT_EQ(text.find("HelperMain"), std::string::npos) << "the stack ends above mrtask";
+  }
+}
+
+TEST_F(TaskCrashTest, TheTextOfAnExceptionIsInTheLog) {
+  TaskSpec s = Spec("fail.at");
+  s.config = "throw";
+  const std::string log = s.log_path;
+  RunOn(std::move(s), "a\nthrow\n")->Wait();
+  EXPECT_NE(TextOf(log).find("operator fail.at batch() threw: the moon is full\nat file:///"), std::string::npos)
+      << TextOf(log);
+}
+
+TEST_F(TaskCrashTest, WhatEveryAttemptWouldMeetWhenItOpensIsFinal) {
+  EXPECT_EQ(RunOn(Spec("no.such"))->Wait().end, TaskEnd::kUserFinal);
+  EXPECT_EQ(RunOn(Spec("nothing", MR_REUSABLE))->Wait().end, TaskEnd::kUserFinal) << "other flags than at submit";
+  TaskSpec broken = Spec("nothing");
+  broken.library_path = Write("broken.so", "no library at all");
+  EXPECT_EQ(RunOn(std::move(broken))->Wait().end, TaskEnd::kUserFinal);
+  TaskSpec absent = Spec("nothing");
+  absent.library_path = *directory_ + "/absent.so";
+  EXPECT_EQ(RunOn(std::move(absent))->Wait().end, TaskEnd::kEnvironment) << "the worker's own loss";
+  TaskSpec combines = Spec("nothing");
+  combines.ports = {Shuffle(2, true)};
+  EXPECT_EQ(RunOn(std::move(combines))->Wait().end, TaskEnd::kUserFinal) << "the plan wants what the operator lacks";
+
+  const TaskResult refused = RunOn(Spec("refuse.open"))->Wait();
+  EXPECT_EQ(refused.end, TaskEnd::kUserFinal);
+  EXPECT_EQ(refused.message, "operator refuse.open failed: there is no such option");
+  EXPECT_EQ(RunOn(Spec("open.later"))->Wait().end, TaskEnd::kEnvironment);
+}
+
+}  // namespace
+}  // namespace mr::worker

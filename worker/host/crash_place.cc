@@ -1,0 +1,45 @@
+#include "worker/host/crash_place.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "common/base/text.h"
+
+namespace mr::worker {
+namespace {
+
+std::string_view NotedText(const char* text, const std::atomic<uint32_t>& bytes, uint32_t most) {
+  return {text, std::min(bytes.load(std::memory_order_acquire), most)};
+}
+
+std::string ShownBytes(std::string_view bytes) {
+  return "'" + PrintableBytes(bytes) + (bytes.size() == task::CrashNote::kMostShown ? "...'" : "'");
+}
+
+}  // namespace
+
+std::string CrashPlace(const task::ProgressPage& page) {
+  const uint64_t in_batch = page.batch_records.load(std::memory_order_relaxed);
+  const uint64_t last = page.records.load(std::memory_order_relaxed);
+  if (in_batch == 0 || in_batch > last) return "";
+  const uint64_t first = last - in_batch + 1;
+  const uint32_t record = __atomic_load_n(&page.record, __ATOMIC_RELAXED);
+  const task::CrashNote& note = page.crash;
+  std::string text;
+  if (record < in_batch) {
+    text = "record " + std::to_string(first + record) + " of its input";
+  } else if (in_batch == 1) {
+    text = "record " + std::to_string(first) + " of its input";
+  } else {
+    text = "one of the records " + std::to_string(first) + " to " + std::to_string(last) + " of its input";
+  }
+  const std::string_view key = NotedText(note.key, note.key_bytes, task::CrashNote::kMostShown);
+  const std::string_view value = NotedText(note.value, note.value_bytes, task::CrashNote::kMostShown);
+  const std::string_view place = NotedText(note.place, note.place_bytes, task::CrashNote::kMostPlace);
+  if (!key.empty()) text += ", key " + ShownBytes(key);
+  if (!value.empty()) text += (key.empty() ? ", " : ", value ") + ShownBytes(value);
+  if (!place.empty()) text += ", in the batch that begins at " + PrintableBytes(place);
+  return text;
+}
+
+}  // namespace mr::worker

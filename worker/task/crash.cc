@@ -1,0 +1,217 @@
+#include "worker/task/crash.h"
+
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "common/abi/batch.h"
+
+namespace mr::task {
+namespace {
+
+constexpr int kFatalSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
+constexpr int kMostFrames = 48;  // a guess: enough to leave the libraries that an operator calls
+// After this time SIGALRM ends a handler that hangs. The translation of the stack has less.
+constexpr unsigned kHandlerSeconds = 5;
+constexpr int kTranslateRounds = 400, kRoundMillis = 5;
+
+// State of the handlers, written by the operator's thread. A fault of another thread may read it in between, so the
+// note then shows a wrong record; it is still bounded.
+ProgressPage* crash_page = nullptr;
+pid_t crash_pid = 0;  // processes that it forks inherit the handlers; they note nothing
+struct {
+  const char* data;
+  uint64_t size;
+  const char* place;
+  size_t place_bytes;
+} volatile crash_batch = {};
+
+// Each function below is async-signal-safe: no allocation, no lock, no stdio.
+
+void CopyShown(const char* from, uint64_t bytes, uint64_t most, char* to, std::atomic<uint32_t>* shown) {
+  const uint64_t n = from == nullptr ? 0 : std::min(bytes, most);
+  if (n > 0) memcpy(to, from, n);
+  shown->store(static_cast<uint32_t>(n), std::memory_order_release);
+}
+
+void NoteRecord() {
+  if (getpid() != crash_pid || crash_page->batch_records.load(std::memory_order_relaxed) == 0) return;
+  CrashNote& note = crash_page->crash;
+  CopyShown(crash_batch.place, crash_batch.place_bytes, CrashNote::kMostPlace, note.place, &note.place_bytes);
+  const uint32_t record = __atomic_load_n(&crash_page->record, __ATOMIC_RELAXED);
+  BatchView view;
+  // The whole check, since the crash may have followed from a write over the batch.
+  if (BatchView::Parse(crash_batch.data, crash_batch.size, &view) != nullptr || record >= view.size()) return;
+  const std::string_view key = view.key(record), value = view.value(record);
+  CopyShown(key.data(), key.size(), CrashNote::kMostShown, note.key, &note.key_bytes);
+  CopyShown(value.data(), value.size(), CrashNote::kMostShown, note.value, &note.value_bytes);
+}
+
+void Say(const char* text) { (void)!write(2, text, strlen(text)); }
+
+// Writes "0x" and the number in hexadecimal digits, with the final 0, to `out`, which has 19 bytes.
+void Hexadecimal(uint64_t n, char* out) {
+  char digits[16];
+  int count = 0;
+  do {
+    digits[count++] = "0123456789abcdef"[n & 15];
+    n >>= 4;
+  } while (n != 0);
+  *out++ = '0';
+  *out++ = 'x';
+  while (count > 0) *out++ = digits[--count];
+  *out = '\0';
+}
+
+// Writes the number of the record within the attempt's input, if it is known.
+void SayRecord() {
+  const uint64_t in_batch = crash_page->batch_records.load(std::memory_order_relaxed);
+  const uint32_t record = __atomic_load_n(&crash_page->record, __ATOMIC_RELAXED);
+  if (record >= in_batch) return;
+  uint64_t number = crash_page->records.load(std::memory_order_relaxed) - in_batch + record + 1;
+  char digits[24];
+  char* at = digits + sizeof digits - 1;
+  *at = '\0';
+  for (; number != 0; number /= 10) *--at = static_cast<char>('0' + number % 10);
+  Say(" in record ");
+  Say(at);
+  Say(" of its input");
+}
+
+void* FaultingInstruction(void* context) {
+  const auto* c = static_cast<const ucontext_t*>(context);
+#if defined(__x86_64__)
+  return reinterpret_cast<void*>(c->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return reinterpret_cast<void*>(c->uc_mcontext.pc);
+#else
+  (void)c;
+  return nullptr;
+#endif
+}
+
+// Waits for the process that translates the stack. Returns whether it did.
+bool AwaitTranslation(pid_t pid) {
+  for (int round = 0; round < kTranslateRounds; ++round) {
+    int status = 0;
+    const pid_t ended = waitpid(pid, &status, WNOHANG);
+    if (ended == pid) return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (ended < 0 && errno != EINTR) return false;
+    const timespec pause{0, kRoundMillis * 1'000'000L};
+    nanosleep(&pause, nullptr);
+  }
+  kill(pid, SIGKILL);
+  return false;
+}
+
+// Runs `mrtask frames ADDRESS...` with this process's memory map on its stdin. Returns whether it wrote the stack.
+bool WriteTranslated(void* const* frames, int count) {
+  static char words[kMostFrames][24];
+  static char program[] = "mrtask", verb[] = "frames";
+  static char* argv[kMostFrames + 3];
+  static char* environment[] = {nullptr};
+  argv[0] = program;
+  argv[1] = verb;
+  for (int i = 0; i < count; ++i) {
+    Hexadecimal(reinterpret_cast<uint64_t>(frames[i]), words[i]);
+    argv[i + 2] = words[i];
+  }
+  argv[count + 2] = nullptr;
+  const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (maps < 0) return false;
+  const pid_t pid = _Fork();  // fork() would call handlers of libraries
+  if (pid == 0) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    alarm(0);
+    dup2(maps, 0);
+    dup2(2, 1);
+    execve("/proc/self/exe", argv, environment);
+    _exit(127);
+  }
+  close(maps);
+  return pid > 0 && AwaitTranslation(pid);
+}
+
+void OnFatalSignal(int signal, siginfo_t* info, void* context) {
+  const int saved = errno;
+  // A fault or a hang in this handler ends the process at once.
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  for (const int s : kFatalSignals) sigaction(s, &standard, nullptr);
+  sigaction(SIGALRM, &standard, nullptr);
+  sigset_t alarms;
+  sigemptyset(&alarms);
+  sigaddset(&alarms, SIGALRM);
+  sigprocmask(SIG_UNBLOCK, &alarms, nullptr);
+  alarm(kHandlerSeconds);
+
+  if (getpid() == crash_pid) crash_page->crash.signal.store(static_cast<uint32_t>(signal), std::memory_order_relaxed);
+  NoteRecord();
+  const char* name = sigabbrev_np(signal);
+  Say("the process died of SIG");
+  Say(name != nullptr ? name : "?");
+  if (signal == SIGSEGV || signal == SIGBUS) {
+    char address[24];
+    Hexadecimal(reinterpret_cast<uint64_t>(info->si_addr), address);
+    Say(info->si_code > 0 ? " at address " : "");
+    Say(info->si_code > 0 ? address : "");
+  }
+  SayRecord();
+  Say("; its stack, innermost call first:\n");
+  void* frames[kMostFrames];
+  const int count = backtrace(frames, kMostFrames);
+  // The first frames are this handler's own.
+  void** const begin = std::find(frames, frames + count, FaultingInstruction(context));
+  void** const first = begin == frames + count ? frames : begin;
+  const int left = static_cast<int>(frames + count - first);
+  if (!WriteTranslated(first, left)) backtrace_symbols_fd(first, left, 2);
+  raise(signal);  // it is blocked, and ends the process when this handler returns
+  errno = saved;
+}
+
+}  // namespace
+
+void WarmUpBacktrace() {
+  void* frames[2];
+  backtrace(frames, 2);
+}
+
+void ReportCrashes(ProgressPage* page) {
+  crash_page = page;
+  crash_pid = getpid();
+  WarmUpBacktrace();
+  // A stack of its own: the crash may be an overflow of the usual one.
+  constexpr size_t kStackBytes = 256 << 10;
+  static char* const stack = static_cast<char*>(malloc(kStackBytes));
+  if (stack == nullptr) return;
+  stack_t other{};
+  other.ss_sp = stack;
+  other.ss_size = kStackBytes;
+  sigaltstack(&other, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = OnFatalSignal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  for (const int s : kFatalSignals) sigaction(s, &action, nullptr);
+  atexit(NoteRecord);
+}
+
+void SetCrashBatch(const mr_batch* batch, const std::string* place) {
+  crash_batch.data = batch == nullptr ? nullptr : batch->data.data;
+  crash_batch.size = batch == nullptr ? 0 : batch->data.size;
+  crash_batch.place = place == nullptr ? nullptr : place->data();
+  crash_batch.place_bytes = place == nullptr ? 0 : place->size();
+}
+
+}  // namespace mr::task

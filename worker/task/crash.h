@@ -1,0 +1,24 @@
+// Reports a crash of a process that runs user code. It notes in the shared page at which record the operator is, and
+// writes the stack to stderr, the attempt's log. A new process translates the stack (frames.h): a crashed one must not
+// allocate memory.
+#pragma once
+
+#include <string>
+
+#include "common/abi/operator_table.h"
+#include "worker/task/protocol.h"
+
+namespace mr::task {
+
+// Loads the unwinder, which a signal handler must not do. Children that are made by clone inherit it.
+void WarmUpBacktrace();
+
+// Installs the handlers of fatal signals, and a handler of exit() that notes the record. The handlers end within
+// seconds, whatever the state of the process. An operator may replace them. Thread: the one that calls the operator.
+void ReportCrashes(ProgressPage* page);
+
+// Sets the batch that the operator works on, and the place where it begins. Both are borrowed until the next call.
+// Null: the operator works on no batch.
+void SetCrashBatch(const mr_batch* batch, const std::string* place);
+
+}  // namespace mr::task

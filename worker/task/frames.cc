@@ -1,0 +1,186 @@
+#include "worker/task/frames.h"
+
+#include <cxxabi.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <memory>
+
+#include "common/io/files.h"
+
+namespace mr::task {
+namespace {
+
+// Longest names that are shown whole; guesses. Files in a worker's cache are named by their digest.
+constexpr size_t kFunctionBytes = 160, kFileBytes = 40, kFileShown = 12;
+
+// The functions of an ELF file. Every offset in the file is checked, because a user built it.
+class FunctionNames {
+ public:
+  explicit FunctionNames(const std::string& path) {
+    auto fd = OpenFile(path, O_RDONLY);
+    auto size = FileSize(path);
+    if (!fd.ok() || !size.ok() || *size < sizeof(Elf64_Ehdr)) return;
+    void* mapped = mmap(nullptr, *size, PROT_READ, MAP_PRIVATE, fd->get(), 0);
+    if (mapped == MAP_FAILED) return;
+    data_ = static_cast<const char*>(mapped);
+    bytes_ = *size;
+    Elf64_Ehdr head;
+    memcpy(&head, data_, sizeof head);
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64) return;
+    loads_ = List<Elf64_Phdr>(head.e_phoff, head.e_phnum);
+    sections_ = List<Elf64_Shdr>(head.e_shoff, head.e_shnum);
+  }
+  ~FunctionNames() {
+    if (data_ != nullptr) munmap(const_cast<char*>(data_), bytes_);
+  }
+  FunctionNames(const FunctionNames&) = delete;
+  FunctionNames& operator=(const FunctionNames&) = delete;
+
+  // Returns the address, as linked, of this byte of the file.
+  uint64_t AddressOf(uint64_t offset) const {
+    for (const Elf64_Phdr& load : loads_) {
+      if (load.p_type == PT_LOAD && offset >= load.p_offset && offset - load.p_offset < load.p_filesz) {
+        return offset - load.p_offset + load.p_vaddr;
+      }
+    }
+    return offset;
+  }
+
+  // Returns the name of the function at this address, as the linker knows it, and its begin; "" if there is none.
+  std::string At(uint64_t address, uint64_t* begin) const {
+    for (const uint32_t kind : {uint32_t{SHT_SYMTAB}, uint32_t{SHT_DYNSYM}}) {
+      for (const Elf64_Shdr& section : sections_) {
+        if (section.sh_type != kind || section.sh_link >= sections_.size()) continue;
+        std::string name = AtIn(section, sections_[section.sh_link], address, begin);
+        if (!name.empty()) return name;
+      }
+    }
+    return "";
+  }
+
+ private:
+  template <class T>
+  std::vector<T> List(uint64_t offset, uint64_t count) const {
+    if (offset > bytes_ || count > (bytes_ - offset) / sizeof(T)) return {};
+    std::vector<T> list(count);
+    if (count > 0) memcpy(list.data(), data_ + offset, count * sizeof(T));
+    return list;
+  }
+
+  std::string AtIn(const Elf64_Shdr& symbols, const Elf64_Shdr& names, uint64_t address, uint64_t* begin) const {
+    if (names.sh_offset > bytes_ || names.sh_size > bytes_ - names.sh_offset) return "";
+    for (const Elf64_Sym& symbol : List<Elf64_Sym>(symbols.sh_offset, symbols.sh_size / sizeof(Elf64_Sym))) {
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
+      if (address < symbol.st_value || address - symbol.st_value >= symbol.st_size) continue;
+      if (symbol.st_name >= names.sh_size) continue;
+      *begin = symbol.st_value;
+      const char* text = data_ + names.sh_offset + symbol.st_name;
+      return {text, strnlen(text, names.sh_size - symbol.st_name)};
+    }
+    return "";
+  }
+
+  const char* data_ = nullptr;
+  uint64_t bytes_ = 0;
+  std::vector<Elf64_Phdr> loads_;
+  std::vector<Elf64_Shdr> sections_;
+};
+
+std::string Readable(const std::string& symbol) {
+  int status = 0;
+  char* plain = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+  std::string text = status == 0 && plain != nullptr ? plain : symbol;
+  free(plain);
+  if (text.size() > kFunctionBytes) text = text.substr(0, kFunctionBytes) + "...";
+  return text;
+}
+
+std::string Hex(uint64_t n) {
+  char text[20];
+  snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(n));
+  return text;
+}
+
+std::string FileName(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  if (name.size() > kFileBytes) name = name.substr(0, kFileShown) + "...";
+  return name;
+}
+
+std::string FrameText(const MappedFile* file, const FunctionNames* names, uint64_t address, uint64_t in_call) {
+  if (file == nullptr) return "?? (" + Hex(address) + ")";
+  const uint64_t there = names->AddressOf(address - file->begin + file->offset);
+  uint64_t begin = 0;
+  const std::string symbol = names->At(there - in_call, &begin);
+  const std::string function = symbol.empty() ? "??" : Readable(symbol) + "+" + Hex(there - begin);
+  return function + " (" + FileName(file->path) + "+" + Hex(there) + ")";
+}
+
+}  // namespace
+
+std::vector<MappedFile> ParseMaps(std::string_view text) {
+  std::vector<MappedFile> files;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    unsigned long long begin = 0, stop = 0, offset = 0;
+    int path = 0;
+    if (sscanf(line.c_str(), "%llx-%llx %*s %llx %*s %*s %n", &begin, &stop, &offset, &path) < 3) continue;
+    if (path <= 0 || static_cast<size_t>(path) >= line.size() || line[path] != '/') continue;
+    files.push_back({begin, stop, offset, line.substr(path)});
+  }
+  return files;
+}
+
+std::string StackText(const std::vector<MappedFile>& files, const std::vector<uint64_t>& addresses,
+                      const std::string& host) {
+  std::map<std::string, std::unique_ptr<FunctionNames>> known;
+  std::string text;
+  bool outside = false;
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const uint64_t address = addresses[i];
+    const auto at =
+        std::find_if(files.begin(), files.end(), [&](const auto& f) { return address >= f.begin && address < f.end; });
+    const MappedFile* const file = at == files.end() ? nullptr : &*at;
+    if (outside && file != nullptr && file->path == host) break;
+    outside |= file == nullptr || file->path != host;
+    const FunctionNames* names = nullptr;
+    if (file != nullptr) {
+      auto& opened = known[file->path];
+      if (opened == nullptr) opened = std::make_unique<FunctionNames>(file->path);
+      names = opened.get();
+    }
+    // All but the innermost are return addresses, which may lie behind the end of the calling function.
+    text += "  #" + std::to_string(i) + " " + FrameText(file, names, address, i == 0 ? 0 : 1) + "\n";
+  }
+  return text;
+}
+
+int FramesMain(const std::vector<std::string>& words) {
+  std::string maps;
+  char piece[4096];
+  for (ssize_t n; (n = read(0, piece, sizeof piece)) > 0;) maps.append(piece, static_cast<size_t>(n));
+  std::vector<uint64_t> addresses;
+  for (const std::string& word : words) {
+    uint64_t address = 0;
+    const char* begin = word.data() + (word.starts_with("0x") ? 2 : 0);
+    if (std::from_chars(begin, word.data() + word.size(), address, 16).ec != std::errc()) return 2;
+    addresses.push_back(address);
+  }
+  char self[4096];
+  const ssize_t n = readlink("/proc/self/exe", self, sizeof self);
+  const std::string text = StackText(ParseMaps(maps), addresses, n > 0 ? std::string(self, n) : "");
+  return !text.empty() && WriteAll(1, text).ok() ? 0 : 1;
+}
+
+}  // namespace mr::task
