@@ -53,6 +53,61 @@ TEST(ReducerTest, EveryCutIntoBatchesGivesTheSameGroups) {
   }
 }
 
+// Emit the record that the host would name after a crash.
+class RecordOfLine : public LineMapper<int64_t, int64_t> {
+ public:
+  void Map(std::string_view, Out& out) { out.Emit(*context().host()->record, 0); }
+};
+class RecordsOfGroup : public Reducer<std::string, int64_t, int64_t, int64_t> {
+ public:
+  void Reduce(std::string_view, Values<int64_t>& values, Out& out) {
+    out.Emit(*context().host()->record, -1);
+    for (const int64_t v : values) out.Emit(*context().host()->record, v);
+    out.Emit(*context().host()->record, -2);
+  }
+};
+
+TEST(RecordTest, TheHostSeesAtWhichRecordOfTheBatchTheOperatorIs) {
+  OperatorTest<RecordOfLine> lines;
+  lines.Feed({{"", "x"}, {"", ""}, {"", "y"}}).End();
+  EXPECT_THAT((lines.Emitted<int64_t, int64_t>()), ElementsAre(Pair(0, 0), Pair(1, 0), Pair(2, 0)));
+  OperatorTest<RecordsOfGroup> groups;
+  groups.FeedGroups({{Count("a", 10), Count("b", 20), Count("b", 21)}}).End();
+  EXPECT_THAT((groups.Emitted<int64_t, int64_t>()),
+              ElementsAre(Pair(0, -1), Pair(0, 10), Pair(0, -2), Pair(1, -1), Pair(1, 20), Pair(2, 21), Pair(2, -2)))
+      << "behind its values a group is still at the last of them";
+}
+
+// Counts in its constructor, and keeps the counter.
+class CountsItself : public LineMapper<std::string, int64_t> {
+ public:
+  CountsItself() { ++made_; }
+  void Map(std::string_view line, Out& out) {
+    ++lines_;
+    out.Emit(line, static_cast<int64_t>(context().task()));
+  }
+
+ private:
+  Counter& made_ = counter("made");
+  Counter& lines_ = counter("lines");
+};
+
+TEST(ContextTest, CountersCanBeUsedInTheConstructor) {
+  OperatorTest<CountsItself> test;
+  test.Feed({{"", "x"}, {"", "y"}}).End();
+  EXPECT_EQ(test.counters().at({"stage", "made"}), 1);
+  EXPECT_EQ(test.counters().at({"stage", "lines"}), 2);
+}
+
+TEST(ContextTest, AnOperatorOutsideOfAnAttemptSaysThatItHasNoCounters) {
+  try {
+    CountsItself alone;
+    FAIL();
+  } catch (const JobError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("constructed outside of an attempt"));
+  }
+}
+
 class FirstOnly : public Reducer<std::string, int64_t, std::string, int64_t> {
  public:
   void Reduce(std::string_view key, Values<int64_t>& values, Out& out) { out.Emit(key, *values.begin()); }

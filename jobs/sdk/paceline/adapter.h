@@ -45,16 +45,20 @@ template <class Op>
 class Adapter {
   using Out = typename Op::Out;
 
+  // Lets the base of the operator find its context. Open() resets it.
+  struct Constructing {
+    explicit Constructing(Context* context) { constructed_with = context; }
+  };
+
   struct Instance {
     Instance(const mr_open_args& args, const mr_host* h)
-        : host(h), context(args, h), outputs(h, args.ports), out(&outputs), groups(h, &context, SameGroup()) {
-      op.BindContext(&context);
-    }
+        : host(h), context(args, h), outputs(h, args.ports), out(&outputs), groups(h, &context, SameGroup()) {}
     const mr_host* host;
     Context context;
     Outputs outputs;
     Out out;
     GroupReader groups;
+    Constructing constructing{&context};  // before `op`, whose constructor may use the context
     Op op;
     bool file_open = false;   // records of a file were delivered, and FileEnd is due
     uint32_t file_input = 0;  // the input of that file
@@ -101,6 +105,7 @@ class Adapter {
       instance = new Instance(*args, host);  // NOLINT(bugprone-unhandled-exception-at-new): Run catches it
       if constexpr (requires { instance->op.Open(); }) instance->op.Open();
     });
+    constructed_with = nullptr;
     if (failed == 0) return instance;
     delete instance;
     return nullptr;

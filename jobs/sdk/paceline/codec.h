@@ -160,10 +160,39 @@ std::string NumberTag() {
 
 // Members: View (the type that operators receive), Part (the type within a decoded tuple), Append and Decode (a value
 // alone), AppendPart and TakePart (within a tuple, where the end must be found), TypeTag (optional).
+//
+// The primary templates are for types without a codec. Their members only keep further errors of the compiler away.
+namespace sdk {
+template <class>
+inline constexpr bool kHasCodec = false;
+
 template <class T>
-struct KeyCodec;
+struct NoCodec {
+  using View = T;
+  using Part = T;
+  template <class V>
+  static void Append(const V&, std::string*) {}
+  template <class V>
+  static void AppendPart(const V&, std::string*) {}
+  static T TakePart(std::string_view*);
+  static T Decode(std::string_view);
+};
+}  // namespace sdk
 template <class T>
-struct ValueCodec;
+struct KeyCodec : sdk::NoCodec<T> {
+  static_assert(
+      sdk::kHasCodec<T>,
+      "mr: this type cannot be a key. Use a number, an enum, std::string (not std::string_view or const char*), "
+      "mr::Nothing, mr::AnyBytes, or a std::pair or std::tuple of these, or specialise mr::KeyCodec for the "
+      "type (paceline/codec.h).");
+};
+template <class T>
+struct ValueCodec : sdk::NoCodec<T> {
+  static_assert(sdk::kHasCodec<T>,
+                "mr: this type cannot be a value. Use a number, an enum, std::string (not std::string_view or const "
+                "char*), mr::Nothing, mr::AnyBytes, or a std::pair, std::tuple or std::vector of these, or specialise "
+                "mr::ValueCodec for the type (paceline/codec.h).");
+};
 
 template <Number T>
 requires std::is_arithmetic_v<T>

@@ -10,7 +10,8 @@
 //   RawOperator<KOut, VOut>        Batch(batch, view, out)   batches as they arrive
 //
 // KOut = VOut = Text writes lines to a `files` port. Every operator may also have these members:
-//   void Open();                    called before the first record; the constructor has no context()
+//   void Open();                    called before the first record. An exception of the constructor or of Open() fails
+//                                   the job at once, unless it is a RetryableError
 //   void End(Out& out);             called after the last record; may emit
 //   void InputEnd(uint32_t input, Out& out);             called at the end of each input
 //   void FileEnd(Out& out);         called after the last record of each file, if the input is files;
@@ -32,22 +33,42 @@
 
 namespace mr {
 
-// Common base: access to the context and the counters.
+namespace sdk {
+// The context of the operator that this thread constructs; null outside of that.
+inline thread_local Context* constructed_with = nullptr;
+
+[[noreturn]] inline void NoContext() {
+  throw JobError(
+      "the operator was constructed outside of an attempt, so it has no context and no counters; run it with "
+      "mr::LocalJob (paceline/testing.h)");
+}
+}  // namespace sdk
+
+// Common base: access to the context and the counters, also in the constructor. Errors: JobError if no attempt runs the
+// operator.
 class OperatorBase {
  public:
   OperatorBase() = default;
   OperatorBase(const OperatorBase&) = delete;
   OperatorBase& operator=(const OperatorBase&) = delete;
 
-  Context& context() { return *context_; }
-  const Context& context() const { return *context_; }
+  Context& context() {
+    if (context_ == nullptr) [[unlikely]]
+      sdk::NoContext();
+    return *context_;
+  }
+  const Context& context() const {
+    if (context_ == nullptr) [[unlikely]]
+      sdk::NoContext();
+    return *context_;
+  }
   // Returns the counter of the stage's group. Keep the reference: each call searches.
-  Counter& counter(std::string_view name) { return context_->counter(name); }
+  Counter& counter(std::string_view name) { return context().counter(name); }
 
-  void BindContext(Context* context) { context_ = context; }  // called by the adapter
+  void BindContext(Context* context) { context_ = context; }  // of an operator that another one holds
 
  private:
-  Context* context_ = nullptr;
+  Context* context_ = sdk::constructed_with;
 };
 
 namespace sdk {
