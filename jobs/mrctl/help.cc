@@ -141,13 +141,36 @@ std::string JobHelp(const std::string& job, std::string_view help) {
   const size_t line = std::min(help.find('\n'), help.size());
   std::string text(help.substr(0, line));
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  text = Wrapped(text, kHelpWidth, 0) + "\n\nUsage: mrctl submit [OPTIONS] " + job + " [JOB OPTIONS]\n";
+  const bool builtin = std::any_of(std::begin(kBuiltinJobs), std::end(kBuiltinJobs),
+                                   [&](const BuiltinJob& known) { return job == known.name; });
+  text = Wrapped(text, kHelpWidth, 0) + "\n\nUsage: mrctl submit " + (builtin ? "" : "--lib FILE ") + "[OPTIONS] " +
+         job + " [JOB OPTIONS]\n";
   const std::string_view rest = help.substr(std::min(line + 1, help.size()));
   if (!rest.empty()) text += std::string(rest.starts_with("  ") ? "\nOptions of the job:\n" : "\n") + std::string(rest);
   if (text.back() != '\n') text += "\n";
   text += "\nOptions of submit stand before or behind the job: mrctl submit --help\n";
   for (const BuiltinJob& known : kBuiltinJobs) {
     if (job == known.name) text += "\nExample:\n  mrctl submit --local " + job + " " + known.example + "\n";
+  }
+  return text;
+}
+
+std::optional<std::string> OptionsInRefusal(std::string_view message) {
+  constexpr std::string_view kNone = "The job declares no options.\n",
+                             kList = ": options:", kNames = "; its options are ";
+  if (const size_t at = message.find(kList); at != message.npos) {
+    const std::string_view lines = message.substr(at + kList.size());
+    return lines.empty() ? std::string(kNone) : std::string(lines.substr(1)) + "\n";
+  }
+  // Libraries of an older SDK only name them.
+  if (message.ends_with("; it has no options")) return std::string(kNone);
+  const size_t at = message.find(kNames);
+  if (at == message.npos) return std::nullopt;
+  std::string text = "  ";
+  for (std::string_view names = message.substr(at + kNames.size()); !names.empty();) {
+    const size_t comma = std::min(names.find(", "), names.size());
+    text += std::string(names.substr(0, comma)) + "\n" + (comma < names.size() ? "  " : "");
+    names.remove_prefix(std::min(comma + 2, names.size()));
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,10 @@ std::string BuiltinJobsText();
 
 // Returns the help of one job. help: as its library has it, a line and then its options.
 std::string JobHelp(const std::string& job, std::string_view help);
+
+// Returns the lines for the options of a job that refused --help with this message: those that it declares with Args
+// (paceline/args.h), or that it declares none. Returns nothing if the message says nothing about options.
+std::optional<std::string> OptionsInRefusal(std::string_view message);
 
 // Returns `text` in lines of at most `width` columns, the second and later ones indented. Keeps line ends.
 std::string Wrapped(std::string_view text, size_t width, size_t indent);

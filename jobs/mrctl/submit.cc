@@ -42,6 +42,17 @@
 namespace mr::ctl {
 namespace {
 
+// Returns the options that a job of a library declares in its plan function, as lines. The help of a job that lists
+// them itself is left alone.
+std::string DeclaredOptions(const SubmitPlan& plan, const std::string& help) {
+  if (!plan.own_library || help.find('\n') != std::string::npos) return "";
+  const auto made = StartPlan(plan.library, plan.options.job, {"--help"}, {}).Finish();
+  const auto options = made.ok() ? std::nullopt : OptionsInRefusal(made.status().message());
+  return "\n" + options.value_or(
+                    "The job does not declare its options. Words behind the job, and all behind `--`, are "
+                    "its arguments.\n");
+}
+
 // Prints the help of one job from its library.
 Result<int> PrintJobHelp(const SubmitPlan& plan) {
   MR_ASSIGN_OR_RETURN(const std::string json, StartCheck(plan.library).Finish());
@@ -49,7 +60,7 @@ Result<int> PrintJobHelp(const SubmitPlan& plan) {
   std::vector<std::string_view> names;
   for (const auto& job : info.jobs) {
     if (job.name == plan.options.job) {
-      Print(JobHelp(job.name, job.help));
+      Print(JobHelp(job.name, job.help + DeclaredOptions(plan, job.help)));
       return kExitOk;
     }
     names.push_back(job.name);
@@ -482,6 +493,7 @@ Result<int> RunSubmit(const Command& command, const Settings& settings) {
   const std::string cwd = std::filesystem::current_path().string();
   if (options.job_help) {
     SubmitPlan plan;
+    plan.own_library = !options.lib.empty();
     plan.library = options.lib.empty()     ? BuiltinLibrary()
                    : options.lib[0] == '/' ? options.lib
                                            : cwd + "/" + options.lib;

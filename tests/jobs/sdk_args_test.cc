@@ -51,6 +51,14 @@ TEST(ArgsTest, SaysWhatIsWrong) {
   EXPECT_THAT(Parse({"--quite-unlike"}).error, testing::Not(HasSubstr("did you mean")));
 }
 
+TEST(ArgsTest, HelpListsWhatIsDeclared) {
+  EXPECT_EQ(Parse({"--help"}).error, "job: options:\n  -v\n  --number N\n  --text TEXT\n  -e TEXT...\n  ARGUMENT...");
+  EXPECT_EQ(Parse({"--text", "--help"}).text, "--help");
+  bool own = false;
+  Args("job").Add("--help", &own).Parse({"--help"});
+  EXPECT_TRUE(own) << "a job may have a --help of its own";
+}
+
 TEST(ArgsTest, SizesHaveUnitsOrAreBytes) {
   const auto size = [](const std::string& text, int64_t least = 0, int64_t most = int64_t{1} << 40) -> std::string {
     int64_t bytes = -1;

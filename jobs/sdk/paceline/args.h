@@ -3,6 +3,8 @@
 //
 //   int64_t top = 20;
 //   Args("topwords").Add("--top", &top).Parse(args);
+//
+// `mrctl submit --lib FILE JOB --help` shows the declared options.
 #pragma once
 
 #include <algorithm>
@@ -68,19 +70,19 @@ class Args {
 
   // Declares an option without a value (a flag), or with one value.
   Args& Add(const std::string& name, bool* set) {
-    return AddOption(name, false, [set](const std::string&, const std::string&) { *set = true; });
+    return AddOption(name, "", [set](const std::string&, const std::string&) { *set = true; });
   }
   Args& Add(const std::string& name, std::string* text) {
-    return AddOption(name, true, [text](const std::string&, const std::string& v) { *text = v; });
+    return AddOption(name, "TEXT", [text](const std::string&, const std::string& v) { *text = v; });
   }
   // Declares an option that may be repeated.
   Args& Add(const std::string& name, std::vector<std::string>* list) {
-    return AddOption(name, true, [list](const std::string&, const std::string& v) { list->push_back(v); });
+    return AddOption(name, "TEXT...", [list](const std::string&, const std::string& v) { list->push_back(v); });
   }
   // Declares a whole number from `least` to `most`.
   Args& Add(const std::string& name, int64_t* number, int64_t least = 0,
             int64_t most = std::numeric_limits<int64_t>::max()) {
-    return AddOption(name, true, [=, this](const std::string& option, const std::string& v) {
+    return AddOption(name, "N", [=, this](const std::string& option, const std::string& v) {
       const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), *number);
       if (error != std::errc() || end != v.data() + v.size()) {
         Refuse(option + " expects a whole number, not '" + v + "'");
@@ -94,7 +96,7 @@ class Args {
   // Declares a size: bytes, or a number with suffix k, m, g or t (KiB, MiB, GiB, TiB), such as 64m.
   Args& AddBytes(const std::string& name, int64_t* bytes, int64_t least = 0,
                  int64_t most = std::numeric_limits<int64_t>::max()) {
-    return AddOption(name, true, [=, this](const std::string& option, const std::string& v) {
+    return AddOption(name, "SIZE", [=, this](const std::string& option, const std::string& v) {
       const char* const behind = v.data() + v.size();
       const auto [end, error] = std::from_chars(v.data(), behind, *bytes);
       static constexpr std::string_view kUnits = "kmgt";
@@ -150,19 +152,18 @@ class Args {
 
  private:
   struct Option {
-    std::string name;
-    bool has_value;
+    std::string name, value;  // value: its kind, for people; empty: it takes none
     std::function<void(const std::string&, const std::string&)> set;
   };
 
-  Args& AddOption(const std::string& name, bool has_value,
+  Args& AddOption(const std::string& name, const std::string& value,
                   std::function<void(const std::string&, const std::string&)> set) {
-    options_.push_back({name, has_value, std::move(set)});
+    options_.push_back({name, value, std::move(set)});
     return *this;
   }
 
   Args& AddConf(const std::string& name, std::function<void(const std::string&, const std::string&)> set) {
-    conf_.push_back({name, true, std::move(set)});
+    conf_.push_back({name, "VALUE", std::move(set)});
     return *this;
   }
 
@@ -191,7 +192,7 @@ class Args {
     const std::string name = arg.substr(0, equals);
     for (const Option& option : options_) {
       if (option.name != name) continue;
-      if (!option.has_value) {
+      if (option.value.empty()) {
         if (equals != std::string::npos) Refuse(name + " takes no value");
         return option.set(name, "");
       }
@@ -199,9 +200,20 @@ class Args {
       if (++*i == args.size()) Refuse(name + " needs a value");
       return option.set(name, args[*i]);
     }
+    if (name == "--help") Refuse(OptionsText());
     std::vector<std::string> names;
     for (const Option& option : options_) names.push_back(option.name);
     Refuse("unknown option '" + name + "'" + Suggest(name, names) + Known());
+  }
+
+  // Returns "options:" and a line for each, which mrctl takes from the refusal (jobs/mrctl/help.cc).
+  std::string OptionsText() const {
+    std::string text = "options:";
+    for (const Option& option : options_)
+      text += "\n  " + option.name + (option.value.empty() ? "" : " " + option.value);
+    for (const Option& conf : conf_) text += "\n  --conf " + conf.name + "=" + conf.value;
+    if (rest_ != nullptr) text += "\n  ARGUMENT...";
+    return text;
   }
 
   std::string Known() const {

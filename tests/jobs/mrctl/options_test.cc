@@ -136,8 +136,16 @@ TEST(HelpTest, OfAJobHasUsageOptionsAndAnExample) {
             "Options of the job:\n  --conf a=b    why\n\n"
             "Options of submit stand before or behind the job: mrctl submit --help\n\n"
             "Example:\n  mrctl submit --local wordcount --input book.txt --output counts\n");
-  EXPECT_THAT(JobHelp("mine", "do it"), HasSubstr("Do it\n\nUsage: "));
+  EXPECT_THAT(JobHelp("mine", "do it"), HasSubstr("Do it\n\nUsage: mrctl submit --lib FILE [OPTIONS] mine "));
   EXPECT_THAT(JobHelp("mine", ""), testing::Not(HasSubstr("Example")));
+}
+
+TEST(HelpTest, AJobOfALibraryShowsTheOptionsThatItsPlanDeclares) {
+  EXPECT_EQ(OptionsInRefusal("mine: options:\n  --top N\n  --name TEXT"), "  --top N\n  --name TEXT\n");
+  EXPECT_EQ(OptionsInRefusal("mine: options:"), "The job declares no options.\n");
+  EXPECT_EQ(OptionsInRefusal("mine: unknown option '--help'; its options are --top, --name"), "  --top\n  --name\n");
+  EXPECT_EQ(OptionsInRefusal("mine: unknown option '--help'; it has no options"), "The job declares no options.\n");
+  EXPECT_EQ(OptionsInRefusal("mine: give it a file"), std::nullopt);
 }
 
 TEST(HelpTest, WrapsAtWordsAndKeepsLongOnes) {
