@@ -115,10 +115,22 @@ class Finder {
              Sentence("The last one was " + last->status->id + " on " + last->status->worker +
                       (message.empty() ? "" : ": " + message.substr(0, message.find('\n'))));
     f.advice = run_.gone  ? "Run the job again with --keep-logs DIRECTORY, and read its log."
-               : user > 0 ? "Read its log, and replay it locally (mrctl task replay)."
+               : user > 0 ? ReplayAdvice(*last)
                           : "Read its log.";
     f.command = "mrctl logs " + last->status->id;
     found_.push_back(std::move(f));
+  }
+
+  // Only an attempt that reads nothing but files can be replayed (jobs/mrctl/replay.cc).
+  std::string ReplayAdvice(const Interval& at) const {
+    const uint32_t stage = at.id.task.stage;
+    if (stage >= run_.spec.stages.size()) return "Read its log.";
+    const auto& inputs = run_.spec.stages[stage].inputs;
+    if (std::any_of(inputs.begin(), inputs.end(), [](const InputSpec& input) { return input.is_edge; })) {
+      return "Read its log. It read the output of other tasks, so it cannot be replayed: repeat it in a test of the "
+             "operator (paceline/testing.h).";
+    }
+    return "Read its log, and run it again on this machine: mrctl task replay " + at.status->id + ".";
   }
 
   // An attempt is lost with its worker, and so is the output of one that had committed when a later one was launched.

@@ -292,6 +292,27 @@ TEST(FindingsTest, FailedAttemptsComeWithTheirMessageAndTheNextCommand) {
   EXPECT_FALSE(found[0].problem) << "the job succeeded, and lost no time";
 }
 
+TEST(FindingsTest, AReplayIsAdvisedForAttemptsThatReadOnlyFiles) {
+  for (const uint32_t stage : {0u, 1u}) {
+    RunBuilder b = EvenJob();
+    b.Add({.stage = stage,
+           .task = 0,
+           .launched = 10,
+           .started = 20,
+           .ended = 100,
+           .state = "failed",
+           .failure = "user",
+           .number = 2});
+    const std::vector<Finding> found = Find(b);
+    ASSERT_EQ(found.size(), 1u);
+    if (stage == 0) {
+      EXPECT_THAT(found[0].advice, HasSubstr("mrctl task replay attempt_1_0001_0_m_000000_2"));
+    } else {
+      EXPECT_THAT(found[0].advice, HasSubstr("it cannot be replayed"));
+    }
+  }
+}
+
 // A job that failed is not helped by more slots.
 TEST(FindingsTest, TheFailureOfAJobGoesBeforeItsDelays) {
   RunBuilder b = EvenJob();
