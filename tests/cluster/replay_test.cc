@@ -81,6 +81,17 @@ TEST_F(ReplayTest, AFailureHappensAgain) {
   const RunResult died = Mrctl({"task", "replay", crashed, "--lib", Lib()});
   EXPECT_EQ(died.exit, 1);
   EXPECT_THAT(died.out, HasSubstr("died of signal 11"));
+  EXPECT_THAT(died.err, AllOf(HasSubstr("died of SIGSEGV in record 2 of its input"), HasSubstr("::Lines>::Batch(")));
+}
+
+TEST_F(ReplayTest, AnotherBuildOfTheLibraryIsReplayedAndReported) {
+  Write("mended", "a\n");
+  const std::string attempt = Attempt({"--lib", Lib(), "replayed", "--input", Uri("mended"), "--output", Uri("out9")});
+  Shell("cp '" + Lib() + "' '" + Path("other.so") + "' && printf x >> '" + Path("other.so") + "'");
+  const RunResult run = Mrctl({"task", "replay", attempt, "--lib", Path("other.so")});
+  EXPECT_EQ(run.exit, 0) << run.out << run.err;
+  EXPECT_THAT(run.err, AllOf(HasSubstr("is another build than the attempt ran (SHA-256 "), HasSubstr("the job's is ")));
+  EXPECT_THAT(Mrctl({"task", "replay", attempt, "--lib", Lib()}).err, testing::Not(HasSubstr("another build")));
 }
 
 TEST_F(ReplayTest, SplitsOfTheBlockStoreAreFetched) {
@@ -145,8 +156,8 @@ TEST_F(ReplayTest, WhatCannotBeReplayedSaysWhy) {
   EXPECT_EQ(none.exit, 2);
   EXPECT_THAT(none.err, HasSubstr("--lib FILE.so"));
   const RunResult other = Mrctl({"task", "replay", map, "--lib", BinaryDirectory() + "/../lib/libpaceline_jobs.so"});
-  EXPECT_EQ(other.exit, 2);
-  EXPECT_THAT(other.err, HasSubstr("is not the library that the attempt ran"));
+  EXPECT_EQ(other.exit, 1);
+  EXPECT_THAT(other.out, HasSubstr("there is no operator 'replayed.map'"));
   const std::string reduce =
       Attempt({"--lib", Lib(), "replayed", "--input", Uri("some"), "--output", Uri("out6")}, "_r_");
   const RunResult shuffled = Mrctl({"task", "replay", reduce, "--lib", Lib()});
