@@ -8,6 +8,9 @@
 #include "common/abi/operator_table.h"
 #include "common/base/text.h"
 #include "common/io/files.h"
+#include "common/model/stage_check.h"
+#include "jobs/mrctl/csv_stages.h"
+#include "jobs/mrctl/job_spec.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/type_check.h"
@@ -63,7 +66,7 @@ Status CompareWithHost(const ElfFile& library, LibraryReport* report) {
   return {};
 }
 
-// Compares the types of the stages of each job, planned without arguments.
+// Plans each job without arguments, compares the types of its stages, and checks the plan as a submit does.
 Status CheckJobs(const std::string& path, LibraryReport* report) {
   std::vector<ToolRun> runs;  // all at once: each loads the library in its own process
   for (const auto& job : report->info.jobs) runs.push_back(StartPlan(path, job.name, {}));
@@ -83,11 +86,32 @@ Status CheckJobs(const std::string& path, LibraryReport* report) {
     for (const std::string& fault : TypeFaults(*plan)) {
       report->problems.push_back("has a job '" + name + "' with stages that disagree about types: " + fault);
     }
+    for (const std::string& fault : PlanFaults(*plan, name)) {
+      report->problems.push_back("has a job '" + name + "' whose plan a submit refuses: " + fault);
+    }
   }
   return {};
 }
 
 }  // namespace
+
+std::vector<std::string> PlanFaults(const Plan& plan, const std::string& job) {
+  int inputs = 0;
+  for (const PlanStage& stage : plan.stages) {
+    for (const PlanInput& input : stage.inputs) {
+      if (input.files && input.uris.empty()) inputs = std::max(inputs, std::max(input.input, 0) + 1);
+    }
+  }
+  SpecOptions options;
+  options.name = job;
+  options.inputs.assign(static_cast<size_t>(inputs), "dfs:///input");
+  options.output_uri = "dfs:///output";
+  const auto spec = BuildJobSpec(WithCsvStages(plan, ""), options);
+  if (!spec.ok()) return {spec.status().message()};
+  StageFaults found = CheckStages(spec->stages);
+  if (!found.scheme.ok()) found.faults.push_back(found.scheme.message());
+  return std::move(found.faults);
+}
 
 Result<LibraryReport> CheckLibrary(const std::string& path) {
   LibraryReport report;
@@ -164,8 +188,8 @@ std::string RenderLibrary(const LibraryReport& report, OutputForm form) {
     text += "\n" + jobs.Text();
   }
   if (!report.unchecked.empty()) {
-    text += "\ntypes not compared, since the plans need arguments: " + Listed(report.unchecked) +
-            " (`mrctl explain --lib " + report.path + " JOB ARGS` does)\n";
+    text += "\nplans not checked, since they need arguments: " + Listed(report.unchecked) + " (`mrctl explain --lib " +
+            report.path + " JOB ARGS` does)\n";
   }
   return text;
 }

@@ -1,6 +1,6 @@
-// `mrctl sdk check LIBRARY`: checks that a file is an operator library that this machine can load, and that the stages
-// of its jobs agree about record types. Lists its contents. A job whose plan needs arguments is left to submit and
-// explain.
+// `mrctl sdk check LIBRARY`: checks that a file is an operator library that this machine can load, that the stages of
+// its jobs agree about record types, and that a submit accepts their plans. Lists its contents. A job whose plan needs
+// arguments is left to submit and explain.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,15 @@ struct LibraryReport {
   std::vector<ElfFile::Version> needs;  // the highest of each family of each system library
   LibraryInfo info;                     // empty if it could not be loaded
   std::vector<std::string> problems;    // empty: the library can be submitted
-  std::vector<std::string> unchecked;   // jobs that cannot be planned without arguments: types not compared
+  std::vector<std::string> unchecked;   // jobs that cannot be planned without arguments: plans not checked
 };
 
 // Reads the file and lets mrtask load it in a child. Errors: kNotFound if there is no such file; kInternal if mrtask
 // cannot run. All other faults are in the report.
 Result<LibraryReport> CheckLibrary(const std::string& path);
+
+// Returns the faults for which a submit refuses this plan of the job, whatever its inputs and output are.
+std::vector<std::string> PlanFaults(const Plan& plan, const std::string& job);
 
 // Returns "deterministic unordered ..." for mr_operator_flags.
 std::string FlagWords(uint32_t flags);

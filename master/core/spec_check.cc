@@ -1,7 +1,6 @@
 #include "master/core/spec_check.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <set>
 #include <string>
@@ -10,7 +9,7 @@
 #include <vector>
 
 #include "common/abi/operator_table.h"
-#include "common/base/file_format.h"
+#include "common/model/stage_check.h"
 #include "master/sched/scheduler.h"
 
 namespace mr::master {
@@ -18,10 +17,6 @@ namespace {
 
 bool IsSha256(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-bool Printable(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
 }
 
 // Gathers faults, so that one answer names them all.
@@ -43,157 +38,12 @@ class Faults {
 
 constexpr Duration kMostTime = Millis(366ll * 86'400'000);  // a year
 
-void CheckFormat(const Result<FileFormat>& format, const std::string& where, Faults* faults) {
-  if (!format.ok()) faults->Add(where + ": " + format.status().message());
-}
-
-// Empty where the URI can be used.
-Status CheckUri(const std::string& uri) {
-  const bool file = uri.starts_with("file:///"), dfs = uri.starts_with("dfs:///");
-  if (!Printable(uri)) return InvalidArgument("a URI contains control characters");
-  if (file || dfs) return Status::Ok();
-  for (const char* scheme : {"hdfs://", "s3://", "s3a://", "http://", "https://", "gs://"}) {
-    if (uri.starts_with(scheme)) {
-      return Rejected("'" + uri + "': " + scheme + " is not supported yet; use dfs:///path (mrctl fs put) or " +
-                      "file:///path that all workers share");
-    }
-  }
-  return InvalidArgument("'" + uri + "' is not an absolute URI; use file:///path or dfs:///path");
-}
-
-// The use of a port by its readers: all of them by all-to-all edges, or all by others.
-struct PortUse {
-  bool files = false, sorted = false, all_to_all = false, whole = false;
-};
-
 class Checker {
  public:
   explicit Checker(JobSpec& spec) : spec_(spec) {}
   Status Check();
 
  private:
-  void CheckFiles(const FileInput& files, const std::string& where) {
-    CheckFormat(ParseInputFormat(files.format), where, &faults_);
-    if (files.uris.empty()) faults_.Add(where + " has no input path");
-    if (files.uris.size() > kMaxUris) {
-      faults_.Add(where + " has more than " + std::to_string(kMaxUris) + " paths; use a directory or a glob");
-      return;
-    }
-    for (const std::string& uri : files.uris) {
-      Status status = CheckUri(uri);
-      if (status.code() == Code::kRejected) scheme_ = status;
-      if (status.code() == Code::kInvalidArgument) faults_.Add(where + ": " + status.message());
-    }
-  }
-
-  void CheckEdge(const InputSpec& edge, uint32_t own, const std::string& where) {
-    if (!Known(edge.kind)) faults_.Add(where + ": unknown edge kind");
-    if (edge.stage >= own) {
-      faults_.Add(where + ": an edge must come from an earlier stage, this one from number " +
-                  std::to_string(edge.stage));
-      return;
-    }
-    auto& ports = uses_[edge.stage];
-    if (edge.port >= ports.size()) {
-      faults_.Add(where + ": stage '" + spec_.stages[edge.stage].name + "' has no port " + std::to_string(edge.port));
-      return;
-    }
-    PortUse& use = ports[edge.port];
-    if (use.files) faults_.Add(where + ": reads a port that writes files");
-    if (edge.quotes && edge.kind != EdgeKind::kBroadcast) faults_.Add(where + ": quotes come by a broadcast");
-    if (!edge.format.empty()) {
-      CheckFormat(ParseInputFormat(edge.format), where, &faults_);
-      auto written = ParseOutputFormat(edge.written);
-      CheckFormat(written, where, &faults_);
-      if (written.ok() && (written->compression != Compression::kNone || written->kind == FileFormat::Kind::kRecord)) {
-        faults_.Add(where + ": an edge is read as files of format text, raw or fixed:N, which are not compressed");
-      }
-      if (edge.grouped || edge.quotes || edge.kind == EdgeKind::kAllToAll) {
-        faults_.Add(where + ": an edge read as files has whole outputs, so it is neither all-to-all nor grouped");
-      }
-    }
-    if (edge.splits && edge.kind != EdgeKind::kAllToAll) {
-      faults_.Add(where + ": only partitions of an all-to-all edge can be split");
-    }
-    if (edge.grouped && !use.sorted) faults_.Add(where + ": grouped input needs a sorted port");
-    (edge.kind == EdgeKind::kAllToAll ? use.all_to_all : use.whole) = true;
-    if (use.all_to_all && use.whole) {
-      faults_.Add(where + ": a port is read either by all-to-all edges or by others, give the operator a second port");
-    }
-  }
-
-  // The first files of a stage have no name, the others one that no other output of the job has.
-  void CheckOutputName(const std::string& name, uint32_t before, const std::string& where) {
-    if (name.empty() && before == 0) return;
-    const bool usable = !name.empty() && name.size() <= 100 && std::isalnum(static_cast<unsigned char>(name[0])) &&
-                        std::all_of(name.begin(), name.end(), [](unsigned char c) {
-                          return std::isalnum(c) || c == '_' || c == '-' || c == '.';
-                        });
-    if (!usable || before == 0 || name == "part") {
-      faults_.Add(where + ": '" + name + "' is no name of a further output; take letters, digits, '_', '-', '.'");
-    } else if (!output_names_.insert(name).second) {
-      faults_.Add(where + ": two outputs have the name '" + name + "'");
-    }
-  }
-
-  void CheckPorts(const StageSpec& stage, const std::string& where) {
-    uint32_t file_ports = 0;
-    auto& ports = uses_.emplace_back();
-    for (const PortSpec& port : stage.ports) {
-      if (port.unknown) faults_.Add(where + ": unknown kind of port");
-      if (port.files) {
-        CheckOutputName(port.name, file_ports++, where);
-        CheckFormat(ParseOutputFormat(port.format), where, &faults_);
-      }
-      ports.push_back({port.files, port.sorted, false, false});
-    }
-    if (ports.empty()) faults_.Add(where + " has no output port");
-    if (ports.size() > 64) faults_.Add(where + " has more than 64 output ports");
-    if (file_ports > 0 && file_ports < ports.size()) {
-      faults_.Add(where + ": a stage has either shuffle ports or files ports");
-    }
-  }
-
-  void CheckStage(const StageSpec& stage, uint32_t index) {
-    const std::string where = "stage '" + stage.name + "'";
-    if (stage.name.empty() || stage.name.size() > 200 || !Printable(stage.name)) {
-      faults_.Add("stage " + std::to_string(index) + " has no usable name");
-    }
-    for (uint32_t other = 0; other < index; ++other) {
-      if (spec_.stages[other].name == stage.name) faults_.Add("two stages are named '" + stage.name + "'");
-    }
-    if (stage.operator_name.empty()) faults_.Add(where + " has no operator");
-    if (stage.config.size() > kMaxConfigBytes) faults_.Add(where + ": its config is larger than 256 KiB");
-    if (stage.tasks > kMaxTasks) faults_.Add(where + ": at most " + std::to_string(kMaxTasks) + " tasks");
-    if (stage.inputs.empty() && stage.tasks == 0) {
-      faults_.Add(where + " has no input, so its number of tasks must be given");
-    }
-    bool one_to_one = false;
-    for (const InputSpec& input : stage.inputs) {
-      if (input.unknown) {
-        faults_.Add(where + ": unknown kind of input");
-      } else if (input.is_edge) {
-        CheckEdge(input, index, where);
-        one_to_one |= input.kind == EdgeKind::kOneToOne;
-      } else {
-        CheckFiles(input.files, where);
-      }
-    }
-    if (one_to_one && stage.reads_files()) {
-      faults_.Add(where + ": files and a one-to-one edge both want to fix the number of tasks");
-    }
-    CheckSplits(stage, where);
-    CheckPorts(stage, where);
-  }
-
-  void CheckSplits(const StageSpec& stage, const std::string& where) {
-    for (const InputSpec& input : stage.inputs) {
-      const bool fits = input.is_edge && (input.kind == EdgeKind::kAllToAll || input.kind == EdgeKind::kBroadcast);
-      if (!stage.splits() || fits) continue;
-      faults_.Add(where + ": a stage that splits fat partitions reads all-to-all and broadcast edges only");
-    }
-  }
-
   void CheckOutput() {
     if (spec_.output_uri.empty()) {
       faults_.Add("no output is given");
@@ -231,7 +81,7 @@ class Checker {
     }
     std::set<std::string_view> names;
     for (const SideFile& f : spec_.files) {
-      const bool usable = !f.name.empty() && f.name.size() <= 200 && Printable(f.name) && f.name != "." &&
+      const bool usable = !f.name.empty() && f.name.size() <= 200 && PrintableName(f.name) && f.name != "." &&
                           f.name != ".." && f.name.find('/') == std::string::npos;
       if (!usable) faults_.Add("a side file has the name '" + f.name + "', which is no name of a file");
       if (!IsSha256(f.sha256)) faults_.Add("side file '" + f.name + "' must be named by its SHA-256, too");
@@ -245,7 +95,7 @@ class Checker {
     spec_.deadline = std::min(spec_.deadline, kMostTime);
     spec_.task_timeout = std::min(spec_.task_timeout, kMostTime);
     CheckUtility();
-    if (spec_.name.empty() || spec_.name.size() > 200 || !Printable(spec_.name)) {
+    if (spec_.name.empty() || spec_.name.size() > 200 || !PrintableName(spec_.name)) {
       faults_.Add("the job's name must be 1 to 200 printable bytes");
     }
     if (!spec_.library.empty() && !IsSha256(spec_.library)) {
@@ -264,8 +114,6 @@ class Checker {
   JobSpec& spec_;
   Faults faults_;
   Status scheme_;
-  std::vector<std::vector<PortUse>> uses_;  // by stage and port
-  std::set<std::string> output_names_;
 };
 
 // How many tasks a stage has that splits fat partitions is known late, and so it is of those that read it one-to-one.
@@ -298,25 +146,9 @@ void LeaveFixedTasksAlone(std::vector<StageSpec>* stages) {
 Status Checker::Check() {
   CheckHead();
   CheckOutput();
-  if (spec_.stages.empty()) faults_.Add("it has no stage");
-  if (spec_.stages.size() > kMaxStages) {
-    faults_.Add("it has more than " + std::to_string(kMaxStages) + " stages");
-    return faults_.ToStatus();
-  }
-  bool any_final = false;
-  for (uint32_t s = 0; s < spec_.stages.size(); ++s) {
-    CheckStage(spec_.stages[s], s);
-    any_final |= spec_.stages[s].is_final();
-  }
-  for (size_t s = 0; s < uses_.size(); ++s) {
-    for (size_t p = 0; p < uses_[s].size(); ++p) {
-      const PortUse& use = uses_[s][p];
-      if (!use.files && !use.all_to_all && !use.whole) {
-        faults_.Add("nobody reads port " + std::to_string(p) + " of stage '" + spec_.stages[s].name + "'");
-      }
-    }
-  }
-  if (!any_final) faults_.Add("no stage writes files");
+  const StageFaults stages = CheckStages(spec_.stages);
+  for (const std::string& fault : stages.faults) faults_.Add(fault);
+  if (!stages.scheme.ok()) scheme_ = stages.scheme;
   return faults_.empty() ? scheme_ : faults_.ToStatus();
 }
 

@@ -146,7 +146,7 @@ TEST_F(SdkTest, StagesThatDisagreeAboutTypesAreRefusedByCheckAndAtSubmitBeforeAn
   const RunResult check = Mrctl({"sdk", "check", Library("typed")});
   EXPECT_EQ(check.exit, 2) << check.err;
   EXPECT_THAT(check.err, AllOf(HasSubstr("job 'typed'"), HasSubstr(fault)));
-  EXPECT_THAT(check.out, AllOf(HasSubstr("str, i64"), HasSubstr("types not compared"), HasSubstr("asks")));
+  EXPECT_THAT(check.out, AllOf(HasSubstr("str, i64"), HasSubstr("plans not checked"), HasSubstr("asks")));
   const json report = json::parse(Mrctl({"-o", "json", "sdk", "check", Library("typed")}).out);
   EXPECT_EQ(report["library"]["operators"][1]["takes"], json::parse(R"([{"key": "str", "value": "i32"}])"));
   EXPECT_EQ(report["library"]["unchecked"], json::parse(R"(["asks"])"));
