@@ -130,9 +130,11 @@ class JobPlan {
       return *this;
     }
     // Makes port 0 a part of the job's output, in format text | csv | fixed:N | raw | record. A stage with files has no
-    // shuffle ports. csv, with a separator and a quote as in CsvFormatName: lines of text after a header. Each task
-    // then emits the header as its first record, also if it emits no other; it is not counted as a record. `mrctl fs
-    // getmerge` keeps the first header, and steps of a job file that read no header do not get it.
+    // shuffle ports. csv, with a separator and a quote as in CsvFormatName: lines of text after a header.
+    // The engine makes no header. The operator emits it, out.Line("name,total"), as the first record of each task:
+    // before its first row, or in End(out) if it had none. A task without a header fails the job. The header is not
+    // counted as a record. `mrctl fs getmerge` keeps the first header, and steps of a job file that read no header do
+    // not get it.
     Stage& WriteFiles(const std::string& format = "text") {
       files_ = true;
       ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) + "}}"});
