@@ -39,6 +39,15 @@ class ClientTest : public testing::Test {
     std::vector<std::string> argv = {MRCTL_PATH, "--master", master_.address(),          "submit",  "sleep", "--ms",
                                      "1",        "--output", "file://" + root_ + "/out", "--detach"};
     argv.insert(argv.end(), options.begin(), options.end());
+    return Run(argv);
+  }
+  // The exit code of mrctl with these words.
+  int Mrctl(const std::vector<std::string>& words) {
+    std::vector<std::string> argv = {MRCTL_PATH, "--master", master_.address()};
+    argv.insert(argv.end(), words.begin(), words.end());
+    return Run(argv);
+  }
+  int Run(const std::vector<std::string>& argv) {
     auto process = test::Process::Spawn(argv, {.stderr_path = root_ + "/stderr"});
     EXPECT_TRUE(process.ok()) << process.status().ToString();
     return process.ok() ? process->Wait(Seconds(60)).value_or(-1) : -1;
@@ -155,6 +164,27 @@ TEST_F(ClientTest, ASubmitThatIsRepeatedAfterABrokenConnectionHasTheSameId) {
       EXPECT_EQ(ids[0].size(), 32u);
     }
   }
+}
+
+TEST_F(ClientTest, AKillThatIsRefusedDoesNotSpareTheJobsBehindIt) {
+  const JobId first{1, 1}, second{1, 2};
+  master_.RefuseKill(first);
+  EXPECT_EQ(Mrctl({"kill", Name(first), Name(second)}), 7) << Stderr();
+  EXPECT_THAT(master_.Kills(), ElementsAre(first, second));
+  EXPECT_THAT(Stderr(), testing::AllOf(testing::HasSubstr("there is no such job"),
+                                       testing::HasSubstr(Name(second) + " is being killed")));
+}
+
+TEST_F(ClientTest, AnUndrainNamesWhatTheWorkerStillLacks) {
+  master_.SetWorkerState("excluded");
+  EXPECT_EQ(Mrctl({"worker", "undrain", "w2"}), 0) << Stderr();
+  EXPECT_THAT(Stderr(), testing::HasSubstr("it is excluded (mrctl worker include w2)"));
+  master_.SetWorkerState("lost");
+  EXPECT_EQ(Mrctl({"worker", "undrain", "w2"}), 0) << Stderr();
+  EXPECT_THAT(Stderr(), testing::HasSubstr("it is lost"));
+  master_.SetWorkerState("live");
+  EXPECT_EQ(Mrctl({"worker", "undrain", "w2"}), 0) << Stderr();
+  EXPECT_THAT(Stderr(), testing::HasSubstr("w2 takes work again"));
 }
 
 TEST_F(ClientTest, TwoSubmitsHaveTwoIds) {

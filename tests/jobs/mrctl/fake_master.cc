@@ -80,8 +80,25 @@ class FakeMaster::ForClient : public rpc::MasterForClient::Server {
     const auto [begin, end] = Page(context.getParams().getFrom());
     auto out = context.getResults();
     auto list = out.initWorkers(end - begin);
-    for (uint32_t i = begin; i < end; ++i) list[i - begin].setName(Entry(i).c_str());
+    std::lock_guard lock(m_.mutex_);
+    for (uint32_t i = begin; i < end; ++i) {
+      list[i - begin].setId(i + 1);
+      list[i - begin].setName(Entry(i).c_str());
+      list[i - begin].setState(m_.worker_state_.c_str());
+    }
     out.setNext(Next(end));
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> drain(DrainContext context) override {
+    rpc::ToOutcome(Status::Ok(), context.getResults().initOutcome());
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> kill(KillContext context) override {
+    std::lock_guard lock(m_.mutex_);
+    const JobId job = rpc::FromWire(context.getParams().getJob());
+    m_.kills_.push_back(job);
+    const Status outcome = job == m_.refused_kill_ ? NotFound("there is no such job") : Status::Ok();
+    rpc::ToOutcome(outcome, context.getResults().initOutcome());
     return kj::READY_NOW;
   }
   kj::Promise<void> decisions(DecisionsContext context) override {
@@ -162,6 +179,18 @@ void FakeMaster::BreakSubmits(int times) {
 void FakeMaster::SetSubmitOutcome(const Status& status) {
   std::lock_guard lock(mutex_);
   submit_outcome_ = status;
+}
+void FakeMaster::SetWorkerState(const std::string& state) {
+  std::lock_guard lock(mutex_);
+  worker_state_ = state;
+}
+void FakeMaster::RefuseKill(JobId job) {
+  std::lock_guard lock(mutex_);
+  refused_kill_ = job;
+}
+std::vector<JobId> FakeMaster::Kills() {
+  std::lock_guard lock(mutex_);
+  return kills_;
 }
 std::vector<std::string> FakeMaster::Submissions() {
   std::lock_guard lock(mutex_);

@@ -28,6 +28,13 @@ class FakeMaster {
   // The outcome that each submit gets.
   void SetSubmitOutcome(const Status& status);
 
+  // The state of all workers.
+  void SetWorkerState(const std::string& state);
+  // Kills of this job are refused.
+  void RefuseKill(JobId job);
+  // The jobs that it was asked to kill, in that order.
+  std::vector<JobId> Kills();
+
   // Submission ids, in the order in which they were heard.
   std::vector<std::string> Submissions();
   // Pieces of uploads: their offsets and sizes.
@@ -52,6 +59,9 @@ class FakeMaster {
   std::vector<std::string> submissions_;
   std::vector<std::pair<uint64_t, uint64_t>> uploads_;
   std::vector<Queue> queues_;
+  std::string worker_state_;
+  JobId refused_kill_;
+  std::vector<JobId> kills_;
 
   uint16_t port_ = 0;
   kj::Own<rpc::RpcServer> server_;  // on the loop
