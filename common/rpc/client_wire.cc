@@ -215,130 +215,117 @@ static mr::TaskId TaskIn(const std::string& name) {
 static std::string WorkerName(uint32_t id) { return id == 0 ? "" : Name(WorkerId{id}); }
 static uint32_t WorkerIn(const std::string& name) { return ParseWorkerId(name).value_or(WorkerId{}).value; }
 
+// The rows of lists have names for people. On the wire these are numbers, which each pair of functions below
+// translates; a listing has all other fields.
+
+template <class W>
+void Walk(W& w, Is<mr::TaskStatus> auto& s) {
+  MR_WIRE(w, s.stage, Stage);
+  MR_WIRE(w, s.state, State);
+  MR_WIRE(w, s.attempts, Attempts);
+  MR_WIRE(w, s.generation, Generation);
+  MR_WIRE(w, s.input_bytes, InputBytes);
+  MR_WIRE(w, s.output_bytes, OutputBytes);
+  MR_WIRE(w, s.output_records, OutputRecords);
+}
+
 mr::TaskStatus FromWire(mr::JobId job, TaskStatus::Reader in) {
-  mr::TaskStatus s;
+  auto s = ReadWire<mr::TaskStatus>(in);
   s.id = Name(mr::TaskId{job, in.getStage(), in.getTask()}, LetterOf(in.getLetter()));
-  s.state = in.getState().cStr();
   s.worker = WorkerName(in.getWorker());
-  s.stage = in.getStage();
-  s.attempts = in.getAttempts();
-  s.generation = in.getGeneration();
   for (const uint32_t worker : in.getReplicas()) s.replicas.push_back(WorkerName(worker));
-  s.input_bytes = in.getInputBytes();
-  s.output_bytes = in.getOutputBytes();
-  s.output_records = in.getOutputRecords();
   return s;
 }
 
 void ToWire(const mr::TaskStatus& s, TaskStatus::Builder out) {
-  out.setStage(s.stage);
+  WriteWire(s, out);
   out.setTask(TaskIn(s.id).task);
   out.setLetter(LetterIn(s.id));
-  out.setState(s.state.c_str());
-  out.setAttempts(s.attempts);
-  out.setGeneration(s.generation);
   out.setWorker(WorkerIn(s.worker));
   auto replicas = out.initReplicas(static_cast<unsigned>(s.replicas.size()));
   for (unsigned i = 0; i < replicas.size(); ++i) replicas.set(i, WorkerIn(s.replicas[i]));
-  out.setInputBytes(s.input_bytes);
-  out.setOutputBytes(s.output_bytes);
-  out.setOutputRecords(s.output_records);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::AttemptStatus> auto& s) {
+  MR_WIRE(w, s.state, State);
+  MR_WIRE(w, s.cause, Cause);
+  MR_WIRE(w, s.progress, Progress);
+  MR_WIRE(w, s.ran_us, RanUs);
+  MR_WIRE(w, s.message, Message);
+  MR_WIRE(w, s.reason, Reason);
+  MR_WIRE(w, s.launched_us, LaunchedUs);
+  MR_WIRE(w, s.started_us, StartedUs);
+  MR_WIRE(w, s.inputs_us, InputsUs);
+  MR_WIRE(w, s.sort_us, SortUs);
+  MR_WIRE(w, s.reduce_us, ReduceUs);
+  MR_WIRE(w, s.ended_us, EndedUs);
+  MR_WIRE(w, s.won, Won);
+  MR_WIRE(w, s.failure, Failure);
 }
 
 mr::AttemptStatus FromWire(AttemptStatus::Reader in) {
-  mr::AttemptStatus s;
+  auto s = ReadWire<mr::AttemptStatus>(in);
   s.id = Name(FromWire(in.getId()), LetterOf(in.getLetter()));
-  s.state = in.getState().cStr();
-  s.cause = in.getCause().cStr();
   s.worker = WorkerName(in.getWorker());
-  s.progress = in.getProgress();
-  s.ran_us = in.getRanUs();
-  s.message = in.getMessage().cStr();
-  s.reason = in.getReason().cStr();
-  s.launched_us = in.getLaunchedUs();
-  s.started_us = in.getStartedUs();
-  s.inputs_us = in.getInputsUs();
-  s.sort_us = in.getSortUs();
-  s.reduce_us = in.getReduceUs();
-  s.ended_us = in.getEndedUs();
-  s.won = in.getWon();
-  s.failure = in.getFailure().cStr();
   return s;
 }
 
 void ToWire(const mr::AttemptStatus& s, AttemptStatus::Builder out) {
+  WriteWire(s, out);
   ToWire(ParseAttemptId(s.id).value_or(mr::AttemptId{}), out.initId());
   out.setLetter(LetterIn(s.id));
-  out.setState(s.state.c_str());
-  out.setCause(s.cause.c_str());
   out.setWorker(WorkerIn(s.worker));
-  out.setProgress(s.progress);
-  out.setRanUs(s.ran_us);
-  out.setMessage(s.message.c_str());
-  out.setReason(s.reason.c_str());
-  out.setLaunchedUs(s.launched_us);
-  out.setStartedUs(s.started_us);
-  out.setInputsUs(s.inputs_us);
-  out.setSortUs(s.sort_us);
-  out.setReduceUs(s.reduce_us);
-  out.setEndedUs(s.ended_us);
-  out.setWon(s.won);
-  out.setFailure(s.failure.c_str());
+}
+
+template <class W>
+void Walk(W& w, Is<mr::WorkerStatus> auto& s) {
+  MR_WIRE(w, s.name, Name);
+  MR_WIRE(w, s.address, Address);
+  MR_WIRE(w, s.rack, Rack);
+  MR_WIRE(w, s.state, State);
+  MR_WIRE(w, s.slots, Slots);
+  MR_WIRE(w, s.busy, Busy);
+  MR_WIRE(w, s.incarnation, Incarnation);
+  MR_WIRE(w, s.labels, Labels);
+  MR_WIRE(w, s.blocks, Blocks);
+  MR_WIRE(w, s.used_bytes, UsedBytes);
+  MR_WIRE(w, s.capacity_bytes, CapacityBytes);
+  MR_WIRE(w, s.pid, Pid);
+  MR_WIRE(w, s.memory_bytes, MemoryBytes);
+  MR_WIRE(w, s.reports_given_up, ReportsGivenUp);
+  MR_WIRE(w, s.wrong_outputs, WrongOutputs);
+  MR_WIRE(w, s.safe_to_stop, SafeToStop);
 }
 
 mr::WorkerStatus FromWire(WorkerStatus::Reader in) {
-  mr::WorkerStatus s;
+  auto s = ReadWire<mr::WorkerStatus>(in);
   s.id = Name(WorkerId{in.getId()});
-  s.name = in.getName().cStr();
-  s.address = in.getAddress().cStr();
-  s.rack = in.getRack().cStr();
-  s.state = in.getState().cStr();
-  s.slots = in.getSlots();
-  s.busy = in.getBusy();
-  s.incarnation = in.getIncarnation();
-  for (auto label : in.getLabels()) s.labels.emplace_back(label.cStr());
-  s.blocks = in.getBlocks();
-  s.used_bytes = in.getUsedBytes();
-  s.capacity_bytes = in.getCapacityBytes();
-  s.pid = in.getPid();
-  s.memory_bytes = in.getMemoryBytes();
-  s.reports_given_up = in.getReportsGivenUp();
-  s.wrong_outputs = in.getWrongOutputs();
-  s.safe_to_stop = in.getSafeToStop();
   return s;
 }
 
 void ToWire(const mr::WorkerStatus& s, WorkerStatus::Builder out) {
+  WriteWire(s, out);
   out.setId(WorkerIn(s.id));
-  out.setName(s.name.c_str());
-  out.setAddress(s.address.c_str());
-  out.setRack(s.rack.c_str());
-  out.setState(s.state.c_str());
-  out.setSlots(s.slots);
-  out.setBusy(s.busy);
-  out.setIncarnation(s.incarnation);
-  auto labels = out.initLabels(static_cast<unsigned>(s.labels.size()));
-  for (unsigned i = 0; i < labels.size(); ++i) labels.set(i, s.labels[i].c_str());
-  out.setBlocks(s.blocks);
-  out.setUsedBytes(s.used_bytes);
-  out.setCapacityBytes(s.capacity_bytes);
-  out.setPid(s.pid);
-  out.setMemoryBytes(s.memory_bytes);
-  out.setReportsGivenUp(s.reports_given_up);
-  out.setWrongOutputs(s.wrong_outputs);
-  out.setSafeToStop(s.safe_to_stop);
+}
+
+template <class W>
+void Walk(W& w, Is<mr::DecisionStatus> auto& s) {
+  MR_WIRE(w, s.at_us, AtUs);
+  MR_WIRE(w, s.what, What);
+  MR_WIRE(w, s.attempt, Attempt);
+  MR_WIRE(w, s.reason, Reason);
 }
 
 mr::DecisionStatus FromWire(Decision::Reader in) {
-  return {in.getAtUs(), in.getWhat().cStr(), in.getAttempt().cStr(), WorkerName(in.getWorker()), in.getReason().cStr()};
+  auto s = ReadWire<mr::DecisionStatus>(in);
+  s.worker = WorkerName(in.getWorker());
+  return s;
 }
 
 void ToWire(const mr::DecisionStatus& s, Decision::Builder out) {
-  out.setAtUs(s.at_us);
-  out.setWhat(s.what.c_str());
-  out.setAttempt(s.attempt.c_str());
+  WriteWire(s, out);
   out.setWorker(WorkerIn(s.worker));
-  out.setReason(s.reason.c_str());
 }
 
 mr::CounterValue FromWire(CounterValue::Reader in) { return ReadWire<mr::CounterValue>(in); }
