@@ -1,4 +1,4 @@
-// Must not compile: a record type without a codec, as a key (NO_key) or a value (NO_value).
+// Compiles as it is. Must not compile with a record type that has no codec, as a key (NO_key) or a value (NO_value).
 #include "paceline/operator.h"
 
 struct Point {
@@ -7,10 +7,13 @@ struct Point {
 
 #ifdef NO_key
 using Key = Point;
-using Value = int;
 #else
 using Key = int;
+#endif
+#ifdef NO_value
 using Value = Point;
+#else
+using Value = int;
 #endif
 
 class EmitsPoints : public mr::LineMapper<Key, Value> {

@@ -1,4 +1,4 @@
-// What is reported of an operator that crashes, throws, or cannot be opened, in real children.
+// Reports of operators that crash, throw, or cannot be opened, in real children.
 #include <gtest/gtest.h>
 
 #include "tests/worker/host/task_harness.h"
