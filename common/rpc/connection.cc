@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "common/rpc/kj_status.h"
+#include "common/rpc/look_up.h"
 #include "common/rpc/server.h"
 
 namespace mr::rpc {
@@ -78,12 +79,7 @@ kj::Promise<Result<kj::Own<RpcConnection>>> RpcConnection::Connect(kj::AsyncIoCo
                                                                    Hello own, Duration timeout) {
   const auto parsed = ParseHostPort(address);
   if (!parsed.ok()) return Result<kj::Own<RpcConnection>>(parsed.status());
-  auto attempt = io.provider->getNetwork()
-                     .parseAddress(parsed->first.c_str(), parsed->second)
-                     .then([](kj::Own<kj::NetworkAddress> a) {
-                       auto connecting = a->connect();
-                       return connecting.attach(kj::mv(a));
-                     })
+  auto attempt = ConnectToHost(io.provider->getNetwork(), parsed->first, parsed->second)
                      .then([own, address](kj::Own<kj::AsyncIoStream> stream) {
                        return ExchangeHello(kj::mv(stream), own, address);
                      });

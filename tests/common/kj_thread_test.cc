@@ -1,12 +1,15 @@
 #include "common/rpc/kj_thread.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
 #include "common/base/status.h"
+#include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"
+#include "common/rpc/wait_for_loop.h"
 
 namespace mr::rpc {
 namespace {
@@ -112,6 +115,36 @@ TEST(KjThreadTest, AThrowingClosureHurtsNobodyElse) {
   KjThread loop("test");
   loop.Post([] { kj::throwFatalException(kj::Exception(kj::Exception::Type::FAILED, "t", 1, kj::str("on purpose"))); });
   EXPECT_EQ(loop.Run([] { return 7; }), 7);
+}
+
+// A client that ends at once drops its connection while the name is looked up.
+TEST(LookUpTest, AConnectionThatIsDroppedWhileItsHostIsLookedUpPrintsNothing) {
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 300; ++i) {
+    KjThread loop("test");
+    kj::Own<kj::Promise<Result<kj::Own<RpcConnection>>>> connecting;
+    loop.Run([&] {
+      connecting = kj::heap(RpcConnection::Connect(loop.io(), "localhost:1", Hello{}));
+      connecting = nullptr;
+    });
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(LookUpTest, ANameIsTriedAtEachOfItsAddressesAndAnUnknownOneIsNamed) {
+  KjThread loop("test");
+  const auto error = [&](const std::string& address) {
+    return WaitForLoop<Status>(loop,
+                               [&] {
+                                 return RpcConnection::Connect(loop.io(), address, Hello{}).then([](auto result) {
+                                   return result.status();
+                                 });
+                               })
+        .message();
+  };
+  EXPECT_THAT(error("localhost:1"), testing::HasSubstr("cannot reach localhost:1: "));
+  EXPECT_THAT(error("no-such-host.invalid:1"),
+              testing::HasSubstr("the name 'no-such-host.invalid' cannot be resolved"));
 }
 
 }  // namespace
