@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/rpc/kj_status.h"
+#include "common/rpc/timed_stream.h"
 
 namespace mr::rpc {
 namespace {
@@ -16,50 +17,6 @@ namespace {
 constexpr kj::Duration kSweep = 1 * kj::SECONDS;
 // The time for a request's header, and between two requests on one connection.
 constexpr kj::Duration kRequestTimeout = 10 * kj::SECONDS;
-
-// A stream that records when its current write began and when the last byte moved.
-class TimedStream final : public kj::AsyncIoStream {
- public:
-  TimedStream(kj::Own<kj::AsyncIoStream> inner, kj::Timer& timer)
-      : inner_(kj::mv(inner)), timer_(timer), moved_(timer.now()), began_(moved_) {}
-
-  kj::TimePoint moved() const { return moved_; }
-  bool Slow(const HttpLimits& limits) const {
-    const double wanted = static_cast<double>(writing_) / static_cast<double>(limits.send_rate);
-    return writing_ != 0 && timer_.now() - began_ > (limits.send_grace + FromSeconds(wanted)).ns * kj::NANOSECONDS;
-  }
-
-  kj::Promise<size_t> tryRead(void* buffer, size_t least, size_t most) override {
-    return inner_->tryRead(buffer, least, most).then([this](size_t n) {
-      moved_ = timer_.now();
-      return n;
-    });
-  }
-  kj::Promise<void> write(const void* buffer, size_t size) override { return Timed(size, inner_->write(buffer, size)); }
-  kj::Promise<void> write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>> pieces) override {
-    size_t size = 0;
-    for (const auto& piece : pieces) size += piece.size();
-    return Timed(size, inner_->write(pieces));
-  }
-  kj::Promise<void> whenWriteDisconnected() override { return inner_->whenWriteDisconnected(); }
-  void shutdownWrite() override { inner_->shutdownWrite(); }
-  void abortRead() override { inner_->abortRead(); }
-
- private:
-  kj::Promise<void> Timed(size_t size, kj::Promise<void> written) {
-    began_ = timer_.now();
-    writing_ = size;
-    return written.then([this] {
-      moved_ = timer_.now();
-      writing_ = 0;
-    });
-  }
-
-  kj::Own<kj::AsyncIoStream> inner_;
-  kj::Timer& timer_;
-  kj::TimePoint moved_, began_;
-  size_t writing_ = 0;  // bytes of the unfinished write; 0: none
-};
 
 // Returns whether a list such as "br, gzip;q=0.5" has the word, unless with a quality of 0.
 bool Accepts(std::string_view list, std::string_view word) {
@@ -154,7 +111,7 @@ struct HttpServer::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
   kj::Promise<void> SweepForEver() {
     return timer.afterDelay(kSweep).then([this] {
       for (auto& c : open) {
-        if (c.closing || !c.stream->Slow(limits)) continue;
+        if (c.closing || !c.stream->Slow(limits.send_grace, limits.send_rate)) continue;
         ++counts.slow;
         Close(&c);
       }
