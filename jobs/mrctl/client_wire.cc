@@ -28,6 +28,7 @@ Explained FromWire(rpc::ExplainedPlan::Reader r) {
   e.available_slots = r.getAvailableSlots();
   e.critical_path_us = r.getCriticalPathUs();
   e.earliest_us = r.getEarliestUs();
+  e.account = r.getAccount().cStr();
   return e;
 }
 

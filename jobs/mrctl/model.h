@@ -79,6 +79,7 @@ struct Explained {
   bool steered = false, has_admission = false, admitted = false;
   uint32_t needs_slots = 0, available_slots = 0;
   uint64_t critical_path_us = 0, earliest_us = 0;  // 0: never
+  std::string account;                             // the admission in a clause
 };
 
 // The launch of an attempt, as far as it can be repeated elsewhere.

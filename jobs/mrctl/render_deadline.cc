@@ -131,7 +131,10 @@ std::string ExplainText(const Explained& e, uint64_t deadline_us) {
   Table times({"SLOTS", "MEDIAN", "19 OF 20", ""});
   for (const auto& t : e.times) {
     times.Add({std::to_string(t.slots), Took(t.median_us), Took(t.most_us),
-               Bar(t.median_us, most, kBar, '=') + (t.in_time ? " in time" : "")});
+               Bar(t.median_us, most, kBar, '=') + (!t.in_time ? ""
+                                                    : e.has_admission && t.slots > e.available_slots
+                                                        ? " in time, if it had them"
+                                                        : " in time")});
   }
   text += times.Text();
   if (!e.has_admission) return text;
@@ -139,11 +142,7 @@ std::string ExplainText(const Explained& e, uint64_t deadline_us) {
     return text + "\ndeadline " + Took(deadline_us) +
            ": best effort, since no earlier run of this job is known to predict from\n";
   }
-  text += "\ndeadline " + Took(deadline_us) + ": needs " + std::to_string(e.needs_slots) +
-          (e.needs_slots == 1 ? " slot, " : " slots, ") + std::to_string(e.available_slots) +
-          " are not guaranteed to others; " +
-          (e.earliest_us > 0 ? "the earliest deadline that can be met is " + Took(e.earliest_us)
-                             : "no deadline can be met now") +
+  text += "\ndeadline " + Took(deadline_us) + " " + e.account +
           (e.steered ? "" : " (not enforced: no policy of the cluster's list steers by deadlines)") + "\n";
   return text;
 }

@@ -56,7 +56,8 @@ Json ToJson(const Explained& e) {
                                 {"needs_slots", e.needs_slots},
                                 {"available_slots", e.available_slots},
                                 {"critical_path_s", SecondsOf(e.critical_path_us)},
-                                {"earliest_s", nullptr}});
+                                {"earliest_s", nullptr},
+                                {"account", e.account}});
     if (e.earliest_us > 0) json["admission"]["earliest_s"] = SecondsOf(e.earliest_us);
   }
   return json;

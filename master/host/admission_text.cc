@@ -1,5 +1,6 @@
 #include "master/host/admission_text.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/base/text.h"
@@ -7,27 +8,77 @@
 namespace mr::master {
 namespace {
 
+constexpr size_t kNamedQueues = 5;  // as many as people read
+
 std::string SlotsText(uint32_t n) { return std::to_string(n) + (n == 1 ? " slot" : " slots"); }
 
+// Returns who is guaranteed slots of the cluster, in parentheses; "" if nobody is.
+std::string TakenBy(const sched::Admission& a) {
+  std::string text;
+  const auto add = [&](uint32_t slots, const std::string& to) {
+    text += (text.empty() ? " (" : ", ") + std::to_string(slots) + " to " + to;
+  };
+  for (size_t i = 0; i < a.min_shares.size() && i < kNamedQueues; ++i) {
+    add(a.min_shares[i].second, "queue '" + a.min_shares[i].first + "' by its min share");
+  }
+  if (a.min_shares.size() > kNamedQueues) {
+    uint32_t rest = 0;
+    for (size_t i = kNamedQueues; i < a.min_shares.size(); ++i) rest += a.min_shares[i].second;
+    add(rest, std::to_string(a.min_shares.size() - kNamedQueues) + " more queues by theirs");
+  }
+  if (a.promised > 0) add(a.promised, "jobs with deadlines");
+  return text.empty() ? "" : text + ")";
+}
+
+// Returns the slots that nobody is guaranteed. Its queue may hold fewer.
+uint32_t NotGuaranteed(const sched::Admission& a) {
+  uint64_t taken = a.promised;
+  for (const auto& [queue, slots] : a.min_shares) taken += slots;
+  return a.cluster - static_cast<uint32_t>(std::min<uint64_t>(a.cluster, taken));
+}
+
+std::string LeftText(const sched::Admission& a) {
+  const uint32_t left = NotGuaranteed(a);
+  if (left == a.cluster)
+    return "the cluster's " + SlotsText(left) + (left == 1 ? " is" : " are") + " guaranteed to nobody else";
+  const std::string number = left == 0 ? "none" : "only " + std::to_string(left);
+  return "of the cluster's " + std::to_string(a.cluster) + " " + number + (left > 1 ? " are" : " is") +
+         " not guaranteed to others" + TakenBy(a);
+}
+
+std::string MaxShareText(const sched::Admission& a) {
+  return "its queue '" + a.queue + "' may hold " + std::to_string(a.most) + " (its max share)";
+}
+
 // Returns why the job is not admitted. chain: the words for the chain of tasks on the critical path.
-std::string WhyNot(const sched::Admission& a, uint32_t slots, const std::string& chain) {
+std::string WhyNot(const sched::Admission& a, const std::string& chain) {
   switch (a.answer) {
     case sched::Admission::Answer::kAdmitted: break;
     case sched::Admission::Answer::kBelowCriticalPath:
       return chain + " of tasks alone takes about " + HumanDuration(FromSeconds(a.critical_path));
     case sched::Admission::Answer::kTooFewSlots:
-      return slots == 0 ? "the cluster has no slots now"
-                        : "all " + SlotsText(slots) + " of the cluster are too few for it";
-    case sched::Admission::Answer::kTaken:
-      return "it needs " + SlotsText(a.slots) + ", and of the cluster's " + std::to_string(slots) + " only " +
-             std::to_string(a.available) + (a.available == 1 ? " is" : " are") + " not guaranteed to others";
+      return a.cluster == 0 ? "the cluster has no slots now"
+                            : "all " + SlotsText(a.cluster) + " of the cluster are too few for it";
+    case sched::Admission::Answer::kTaken: return "it needs " + SlotsText(a.slots) + ", and " + LeftText(a);
+    case sched::Admission::Answer::kBeyondMaxShare:
+      return "it needs " + SlotsText(a.slots) + ", and " + MaxShareText(a) +
+             (NotGuaranteed(a) < a.slots ? "; besides, " + LeftText(a) : "");
   }
   return "";
 }
 
+// Returns a change of the queues after which the deadline could be met; "" if there is none.
+std::string OrQueue(const sched::Admission& a) {
+  if (a.answer == sched::Admission::Answer::kBeyondMaxShare)
+    return ", or raise the max share (mrctl queue set " + a.queue + " --max-share " + std::to_string(a.slots) + ")";
+  if (a.answer != sched::Admission::Answer::kTaken || a.min_shares.empty()) return "";
+  return ", or lower a min share (mrctl queue set " + a.min_shares.front().first + " --min-share N)";
+}
+
 std::string OrEarliest(const sched::Admission& a) {
   const Duration earliest = Earliest(a);
-  return earliest.ns > 0 ? "; the earliest deadline that can be met is " + HumanDuration(earliest) : "";
+  if (earliest.ns <= 0) return "; no deadline can be met now" + OrQueue(a);
+  return "; the earliest deadline that can be met is " + HumanDuration(earliest) + OrQueue(a);
 }
 
 }  // namespace
@@ -39,17 +90,26 @@ Duration Earliest(const sched::Admission& a) {
   return Millis(static_cast<int64_t>(std::ceil(more / step) * step * 1000));
 }
 
-std::string RefusalText(const sched::Admission& a, Duration deadline, uint32_t slots) {
+std::string RefusalText(const sched::Admission& a, Duration deadline) {
   if (a.answer == sched::Admission::Answer::kAdmitted) return "";
-  return "the deadline of " + HumanDuration(deadline) + " cannot be met: " + WhyNot(a, slots, "its longest chain") +
+  return "the deadline of " + HumanDuration(deadline) + " cannot be met: " + WhyNot(a, "its longest chain") +
          OrEarliest(a) + " (--best-effort submits it all the same)";
 }
 
-std::string LateText(const sched::Admission& a, const sched::Job& job, uint32_t slots) {
+std::string LateText(const sched::Admission& a, const sched::Job& job) {
   if (a.answer == sched::Admission::Answer::kAdmitted) return "";
   return "the deadline of " + HumanDuration(job.deadline) +
-         " after its submission is not likely to be met: " + WhyNot(a, slots, "what is left of its longest chain") +
+         " after its submission is not likely to be met: " + WhyNot(a, "what is left of its longest chain") +
          OrEarliest(a) + (job.prediction.runs == 0 ? " (by a bound from its input: no earlier run is known)" : "");
+}
+
+std::string AccountText(const sched::Admission& a) {
+  if (a.answer != sched::Admission::Answer::kAdmitted)
+    return "cannot be met: " + WhyNot(a, "its longest chain") + OrEarliest(a);
+  return "can be met: it needs " + SlotsText(a.slots) + ", and " + LeftText(a) +
+         (a.most < a.cluster ? "; " + MaxShareText(a) : "") +
+         (a.available < a.slots ? "; it has to wait until other jobs have ended by their deadlines" : "") +
+         OrEarliest(a);
 }
 
 }  // namespace mr::master

@@ -12,9 +12,11 @@ namespace mr::master {
 
 // Returns the earliest deadline that would be admitted now, rounded up to what people are shown. 0: none.
 Duration Earliest(const sched::Admission& answer);
-// Returns why the deadline is not admitted, and which one would be; "" where it is. slots: of the cluster.
-std::string RefusalText(const sched::Admission& answer, Duration deadline, uint32_t slots);
+// Returns why the deadline is not admitted, which one would be, and what else would help; "" where it is admitted.
+std::string RefusalText(const sched::Admission& answer, Duration deadline);
 // Returns the same for another deadline of a job that runs.
-std::string LateText(const sched::Admission& answer, const sched::Job& job, uint32_t slots);
+std::string LateText(const sched::Admission& answer, const sched::Job& job);
+// Returns the answer with the account of its slots, for `mrctl explain`: a clause that follows the deadline.
+std::string AccountText(const sched::Admission& answer);
 
 }  // namespace mr::master

@@ -106,6 +106,7 @@ void ToWire(const Explained& e, const JobSpec& spec, rpc::ExplainedPlan::Builder
   out.setAvailableSlots(e.admission->available);
   out.setCriticalPathUs(us(e.admission->critical_path));
   out.setEarliestUs(us(Earliest(*e.admission).seconds()));
+  out.setAccount(AccountText(*e.admission).c_str());
 }
 
 }  // namespace mr::master

@@ -99,7 +99,7 @@ void Explainer::AddForecast(const JobSpec& spec, Result<Forecast> forecast, Expl
                                 spec.queue, clock_.Stamp());
   const bool refused = out->steered && !out->forecast->guessed && !spec.best_effort &&
                        out->admission->answer != sched::Admission::Answer::kAdmitted;
-  if (refused) out->refusals.push_back(Rejected(RefusalText(*out->admission, spec.deadline, out->slots)));
+  if (refused) out->refusals.push_back(Rejected(RefusalText(*out->admission, spec.deadline)));
 }
 
 }  // namespace mr::master

@@ -45,7 +45,7 @@ std::string JobRequests::LateWarning(JobId id) {
   const sched::Job* job = state.FindJob(id);
   const bool steered = forecasts_.Steers() && job != nullptr && job->running() && job->prediction.known();
   if (!steered || job->deadline.ns <= 0 || !job->utility.empty()) return "";
-  return LateText(sched::AdmitAgain(state, *job, job->deadline.seconds(), now), *job, state.slots().total);
+  return LateText(sched::AdmitAgain(state, *job, job->deadline.seconds(), now), *job);
 }
 
 void JobRequests::SetQueue(const MasterCore::QueueWish& wish, std::function<void(Status)> reply) {

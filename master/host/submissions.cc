@@ -126,7 +126,7 @@ void Submissions::AdmitPredicted(const std::string& key) {
   const auto answer =
       sched::Admit(state, it->second.forecast->prediction, spec.deadline.seconds(), spec.queue, clock_.Stamp());
   if (answer.answer == sched::Admission::Answer::kAdmitted) return AcceptPredicted(key);
-  const Status refused = Rejected(RefusalText(answer, spec.deadline, state.slots().total));
+  const Status refused = Rejected(RefusalText(answer, spec.deadline));
   const auto node = planning_.extract(it);
   Refuse(node.mapped(), refused);
 }

@@ -455,6 +455,8 @@ struct ExplainedPlan {
   criticalPathUs @12 :UInt64;
   earliestUs @13 :UInt64;
   # 0: never.
+  account @14 :Text;
+  # The answer and the account of the slots behind it, for people: a clause that follows the deadline.
 }
 
 struct ExplainedStage {

@@ -214,17 +214,18 @@ TEST(RenderTest, ExplainsTimesBySlotsWithABarEach) {
   e.slots = 4;
   e.basis = "3 earlier runs; confidence good";
   e.runs = 3;
-  e.times = {{1, 8'000'000, 9'000'000, false}, {4, 2'000'000, 3'000'000, true}};
+  e.times = {{1, 8'000'000, 9'000'000, false}, {4, 2'000'000, 3'000'000, true}, {5, 2'000'000, 3'000'000, true}};
   e.has_admission = e.admitted = e.steered = true;
   e.needs_slots = e.available_slots = 4;
   e.earliest_us = 3'600'000;
+  e.account = "can be met: it needs 4 slots";
   const std::string text = ExplainText(e, 5'000'000);
   EXPECT_THAT(text, HasSubstr("map    map     8      64 MiB     8       6               3\n"));
   EXPECT_THAT(text, HasSubstr("sum    reduce  2      <= 64 MiB  -       -               -\n"));
   EXPECT_THAT(text, HasSubstr("1      8.0 s   9.0 s     ========================================\n"));
   EXPECT_THAT(text, HasSubstr("4      2.0 s   3.0 s     ========== in time\n"));
-  EXPECT_THAT(text, HasSubstr("deadline 5.0 s: needs 4 slots, 4 are not guaranteed to others; the earliest deadline "
-                              "that can be met is 3.6 s\n"));
+  EXPECT_THAT(text, HasSubstr("5      2.0 s   3.0 s     ========== in time, if it had them\n"));
+  EXPECT_THAT(text, HasSubstr("deadline 5.0 s can be met: it needs 4 slots\n"));
   e.times.clear();
   e.basis = "too large";
   EXPECT_THAT(ExplainText(e, 0), HasSubstr("time: no prediction: too large\n"));

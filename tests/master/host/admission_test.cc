@@ -12,8 +12,10 @@
 #include "common/io/files.h"
 #include "common/rpc/spec_wire.h"
 #include "master/core/spec_check.h"
+#include "master/host/admission_text.h"
 #include "master/host/explain.h"
 #include "master/host/host.h"
+#include "master/host/job_reader.h"
 #include "master/host/profiles.h"
 #include "tests/master/host/fake_worker.h"
 #include "tests/master/host/taught_job.h"
@@ -363,6 +365,40 @@ TEST_F(AdmissionTest, ExplainWaitsForNothingWhereNoSubmitDoes) {
   EXPECT_TRUE(answered(true));
   policies_ = "fair";
   EXPECT_TRUE(answered(false)) << "nobody steers by it";
+}
+
+TEST(AdmissionTextTest, ARefusalNamesWhoIsGuaranteedTheSlots) {
+  sched::Admission a;
+  a.answer = sched::Admission::Answer::kTaken;
+  a.slots = 4;
+  a.cluster = a.most = 8;
+  a.available = 2;
+  a.queue = "adhoc";
+  a.min_shares = {{"etl", 4}};
+  a.promised = 2;
+  a.earliest = 90;
+  EXPECT_EQ(
+      RefusalText(a, Seconds(60)),
+      "the deadline of 1m00s cannot be met: it needs 4 slots, and of the cluster's 8 only 2 are not guaranteed to "
+      "others (4 to queue 'etl' by its min share, 2 to jobs with deadlines); the earliest deadline that can be met "
+      "is 1m31s, or lower a min share (mrctl queue set etl --min-share N) (--best-effort submits it all the same)");
+}
+
+TEST(AdmissionTextTest, AQueuesMaxShareIsNamedWhereItIsTheLimit) {
+  sched::Admission a;
+  a.answer = sched::Admission::Answer::kBeyondMaxShare;
+  a.slots = 4;
+  a.cluster = 8;
+  a.most = a.available = 2;
+  a.queue = "adhoc";
+  a.earliest = 90;
+  EXPECT_EQ(AccountText(a),
+            "cannot be met: it needs 4 slots, and its queue 'adhoc' may hold 2 (its max share); the earliest deadline "
+            "that can be met is 1m31s, or raise the max share (mrctl queue set adhoc --max-share 4)");
+  a.answer = sched::Admission::Answer::kAdmitted;
+  a.slots = 2;
+  EXPECT_THAT(AccountText(a), HasSubstr("can be met: it needs 2 slots, and the cluster's 8 slots are guaranteed to "
+                                        "nobody else; its queue 'adhoc' may hold 2 (its max share)"));
 }
 
 }  // namespace

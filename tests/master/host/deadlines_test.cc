@@ -238,8 +238,8 @@ TEST_F(DeadlinesTest, ADeadlineThatIsSetIsTakenAndWarnedOfWhereItIsNotLikelyToBe
   EXPECT_EQ(warning(*first, 0), "");
   EXPECT_EQ(warning(*first, kThreeSlotsMs), "");
   EXPECT_THAT(warning(*second, kThreeSlotsMs),
-              HasSubstr(": it needs 3 slots, and of the cluster's 4 only 1 is not guaranteed to others; the earliest "
-                        "deadline that can be met is 1h08m"))
+              HasSubstr(": it needs 3 slots, and of the cluster's 4 only 1 is not guaranteed to others (3 to jobs with "
+                        "deadlines); the earliest deadline that can be met is 1h08m"))
       << "once the first has ended: (2000 + 1800) / .95 s, a hundredth more, in minutes";
   EXPECT_EQ(warning(*second, 68 * 60'000), "") << "what it names is likely";
 }

@@ -5,7 +5,9 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/fields.h"
 #include "master/sched/policies/jockey/admission.h"
@@ -591,6 +593,24 @@ TEST_F(JockeyTest, AdmissionLeavesOtherQueuesTheirMinimum) {
   Send(QueueSet{"other", 1, 8, 0});
   EXPECT_EQ(Admit(state(), Even(100, 1, 10), 30, "q", now_).answer, Admission::Answer::kTaken);
   EXPECT_EQ(Admit(state(), Even(100, 1, 10), 30, "other", now_).answer, Admission::Answer::kAdmitted);
+}
+
+TEST_F(JockeyTest, AdmissionNamesAllThatTakesSlotsAndTheLimitOfItsQueue) {
+  Send(QueueSet{"other", 1, 2, 0});
+  Send(QueueSet{"q", 1, 0, 3});
+  Submit(1, 20, Seconds(60));
+  Foretell(1, 200);
+  const uint32_t promised = J(1).share;
+  ASSERT_GT(promised, 0u);
+  const Admission a = Admit(state(), Even(100, 1, 10), 30, "q", now_);
+  EXPECT_EQ(a.queue, "q");
+  EXPECT_EQ(a.cluster, 10u);
+  EXPECT_EQ(a.most, 3u);
+  EXPECT_EQ(a.min_shares, (std::vector<std::pair<std::string, uint32_t>>{{"other", 2}}));
+  EXPECT_EQ(a.promised, promised);
+  EXPECT_EQ(a.available, std::min(a.most, 10 - 2 - promised));
+  EXPECT_EQ(a.slots, 5u) << "1.2 * 100 / 5 = 24 <= 28.5";
+  EXPECT_EQ(a.answer, Admission::Answer::kBeyondMaxShare) << "the cluster has five, and its queue may hold three";
 }
 
 }  // namespace

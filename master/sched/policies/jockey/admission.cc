@@ -41,14 +41,20 @@ Admission Answer(const State& state, const Asked& asked, double deadline, Instan
   const uint32_t all = state.slots().total;
   uint32_t taken = 0, most = all;
   for (const auto& [name, q] : state.queues()) {
-    if (name != asked.queue)
+    if (name != asked.queue) {
       taken += q.min_share;
-    else if (q.max_share != 0)
+      if (q.min_share > 0) a.min_shares.emplace_back(name, q.min_share);
+    } else if (q.max_share != 0) {
       most = std::min(most, q.max_share);
+    }
   }
   const auto share = [&](JobId id) { return id == asked.self ? 0 : GuaranteeOf(state, *state.FindJob(id)); };
-  for (const auto& [due, id] : state.guaranteed()) taken += share(id);
+  for (const auto& [due, id] : state.guaranteed()) a.promised += share(id);
+  taken += a.promised;
   const auto left = [&] { return std::min(most, all - std::min(all, taken)); };
+  a.queue = asked.queue;
+  a.cluster = all;
+  a.most = most;
   a.available = left();
   a.critical_path = AmdahlOf(asked.prediction.stages, asked.finished).serial;
   a.earliest = asked.Earliest(a.available);
@@ -59,16 +65,13 @@ Admission Answer(const State& state, const Asked& asked, double deadline, Instan
     a.earliest = std::min(a.earliest, asked.Earliest(left(), std::max((due - now).seconds(), 0.0)));
   }
   a.slots = most;
-  bool enough = false;
-  for (const uint32_t slots : asked.prediction.slots) {
-    if (slots > most || asked.Earliest(slots) > deadline) continue;
-    a.slots = slots;
-    enough = true;
-    break;
-  }
+  const auto in_time = [&](uint32_t slots) { return asked.Earliest(slots) <= deadline; };
+  const auto enough = std::find_if(asked.prediction.slots.begin(), asked.prediction.slots.end(), in_time);
+  const bool there = enough != asked.prediction.slots.end() && *enough <= all;
+  if (there) a.slots = *enough;
   if (a.earliest <= deadline) return a;
-  if (enough)
-    a.answer = Admission::Answer::kTaken;
+  if (there)
+    a.answer = a.slots > most ? Admission::Answer::kBeyondMaxShare : Admission::Answer::kTaken;
   else if (deadline < asked.elapsed + a.critical_path)
     a.answer = Admission::Answer::kBelowCriticalPath;
   else

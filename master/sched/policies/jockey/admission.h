@@ -6,6 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "master/sched/state/state.h"
 
@@ -17,12 +20,18 @@ struct Admission {
     kBelowCriticalPath,  // no number of slots suffices: its longest chain of tasks takes longer
     kTooFewSlots,        // all slots of the cluster do not suffice
     kTaken,              // too many of the slots are guaranteed to others
+    kBeyondMaxShare,     // its queue may hold fewer slots than it needs, and the cluster has enough
   };
   Answer answer = Answer::kAdmitted;
   uint32_t slots = 0;        // that the job needs; if no number suffices, all that its queue may hold
   uint32_t available = 0;    // not guaranteed to anyone now, as far as its queue may hold them
   double critical_path = 0;  // seconds: Amdahl's S
   double earliest = 0;  // seconds: the earliest deadline that would be admitted now; infinity if there are no slots
+  // The account of `available`: the slots of the cluster, those that its queue may hold, and those that are taken.
+  std::string queue;
+  uint32_t cluster = 0, most = 0;
+  std::vector<std::pair<std::string, uint32_t>> min_shares;  // of other queues, by name
+  uint32_t promised = 0;                                     // to other jobs with deadlines
 };
 
 // Returns the earliest deadline, in seconds from submission, that a job meets with this many slots from its first
