@@ -70,7 +70,7 @@ struct DeadlineStatus {
   bool steered = false, predicted = false, best_effort = false;
   uint32_t runs = 0, guaranteed = 0, held = 0, asked = 0;
   double scale = 1;
-  uint64_t ends_us = 0, spread_us = 0;  // from the submission; 0: not known
+  uint64_t ends_us = 0, spread_us = 0, promised_ends_us = 0;  // from the submission; 0: not known
   bool operator==(const DeadlineStatus&) const = default;
 };
 

@@ -52,10 +52,12 @@ Json ToJson(const DeadlineStatus& d) {
                       {"held_slots", d.held},
                       {"asked_slots", nullptr},
                       {"ends_s", nullptr},
-                      {"ends_spread_s", nullptr}});
+                      {"ends_spread_s", nullptr},
+                      {"promised_ends_s", nullptr}});
   if (d.asked > 0) json["asked_slots"] = d.asked;
   if (d.ends_us > 0) json["ends_s"] = SecondsOf(d.ends_us);
   if (d.spread_us > 0) json["ends_spread_s"] = SecondsOf(d.spread_us);
+  if (d.promised_ends_us > 0) json["promised_ends_s"] = SecondsOf(d.promised_ends_us);
   if (d.deadline_us > 0) json["deadline_s"] = SecondsOf(d.deadline_us);
   return json;
 }

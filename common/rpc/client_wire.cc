@@ -107,6 +107,7 @@ void Walk(W& w, Is<mr::DeadlineStatus> auto& s) {
   MR_WIRE(w, s.ends_us, EndsUs);
   MR_WIRE(w, s.spread_us, SpreadUs);
   MR_WIRE(w, s.asked, Asked);
+  MR_WIRE(w, s.promised_ends_us, PromisedEndsUs);
 }
 
 template <class W>

@@ -53,12 +53,14 @@ std::string DeadlineLine(const JobStatus& job) {
   const bool missed = d.deadline_us > 0 && job.elapsed_us > d.deadline_us;
   if (!missed && (!d.steered || d.guaranteed == 0)) return "";
   const uint64_t now_ms = job.submitted_unix_ms + job.elapsed_us / 1000;
-  const bool seconds = std::max(d.deadline_us, d.ends_us) < kShortUs;
+  const bool seconds = std::max({d.deadline_us, d.ends_us, d.promised_ends_us}) < kShortUs;
   const auto at = [&](uint64_t us) { return TimeOfDay(job.submitted_unix_ms + us / 1000, now_ms, seconds); };
   const bool late = d.deadline_us > 0 && d.ends_us > d.deadline_us;
   std::string text;
   if (d.ends_us > 0) {
-    text = "ends " + at(d.ends_us) + (d.spread_us > 0 ? " +- " + SpreadText(d.spread_us, seconds) : "") + ", ";
+    text = "ends " + at(d.ends_us) + (d.spread_us > 0 ? " +- " + SpreadText(d.spread_us, seconds) : "");
+    if (d.ends_us < d.promised_ends_us) text += " with the " + std::to_string(d.held) + " slots that it holds";
+    text += ", ";
   }
   if (d.deadline_us > 0) {
     text += missed ? "missed its deadline " : late ? "will probably miss its deadline " : "deadline ";
@@ -69,6 +71,7 @@ std::string DeadlineLine(const JobStatus& job) {
   }
   if (!d.steered || d.guaranteed == 0) return text;
   text += ", " + std::to_string(d.guaranteed) + (d.guaranteed == 1 ? " slot guaranteed" : " slots guaranteed");
+  if (d.ends_us < d.promised_ends_us) text += " (ends " + at(d.promised_ends_us) + " with these alone)";
   if (d.runs == 0) return text + " by a guess from its input: no earlier run is known";
   // If it is late with more than it asks for, no number of slots is enough.
   if (!missed && !(late && d.asked <= d.guaranteed)) text += ", " + std::to_string(d.asked) + " would do";

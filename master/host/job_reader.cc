@@ -166,9 +166,14 @@ std::optional<DeadlineStatus> JobReader::DeadlineOf(const JobView& job) const {
       const SteeringPoint& step = job.notes.steering.points.back();
       out.asked = step.asked;
       if (out.predicted && out.runs > 0) {
-        // The step's estimate stands until the next one, and the job has not ended.
-        out.ends_us = std::max(MicrosOf(step.at + step.left), MicrosOf(clock_.last_stamp() - job.submitted));
-        out.spread_us = MicrosOfSeconds(sched::SpreadOf(*known, out.guaranteed));
+        // A step's estimate is for the guaranteed slots and stands until the next one. A job that holds more ends
+        // sooner.
+        const Duration elapsed = clock_.last_stamp() - job.submitted;
+        out.promised_ends_us = std::max(MicrosOf(step.at + step.left), MicrosOf(elapsed));
+        const sched::JobLeft left = sched::LeftWith(*known, std::max(out.guaranteed, out.held));
+        const uint64_t ends_us = MicrosOf(elapsed) + MicrosOfSeconds(left.median);
+        out.ends_us = out.held > out.guaranteed ? std::min(ends_us, out.promised_ends_us) : out.promised_ends_us;
+        out.spread_us = MicrosOfSeconds(left.spread);
       }
     }
   }

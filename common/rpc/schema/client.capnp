@@ -429,11 +429,14 @@ struct DeadlineStatus {
   # Slots, now.
   bestEffort @7 :Bool;
   endsUs @8 :UInt64;
-  # Predicted end since the submit (median), as the policy that steers the job saw it at its newest step; 0: not known.
+  # Predicted end since the submit (median) with the slots that it holds, or is guaranteed if these are more; 0: not
+  # known.
   spreadUs @9 :UInt64;
   # Four of five runs end within endsUs plus or minus this; 0: not known.
   asked @10 :UInt32;
   # Slots that would be enough, as estimated then.
+  promisedEndsUs @11 :UInt64;
+  # The same as endsUs for the guaranteed slots alone; 0: not known.
 }
 
 struct ExplainedPlan {

@@ -158,7 +158,8 @@ TEST(RenderTest, SaysOfADeadlineWhatIsLeftAndWhatItRestsOn) {
   const std::string json = RenderJob(job, OutputForm::kJson);
   EXPECT_THAT(json, HasSubstr(R"("deadline":{"deadline_s":600.0,"steered":true,"best_effort":false,"predicted":true,)"
                               R"("earlier_runs":3,"input_scale":2.0,"guaranteed_slots":4,"held_slots":6,)"
-                              R"("asked_slots":null,"ends_s":null,"ends_spread_s":null})"));
+                              R"("asked_slots":null,"ends_s":null,"ends_spread_s":null,)"
+                              R"("promised_ends_s":null})"));
   job.state = JobState::kSucceeded;
   job.elapsed_us = 600'000'000;
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("after its submission, met\n")) << "at the very end";
@@ -186,6 +187,13 @@ TEST(RenderTest, PredictsTheEndOfAJobThatIsSteeredByItsDeadline) {
   EXPECT_EQ(DeadlineLine(job), "ends 23:05 +- 1 min, deadline 23:13, 6 slots guaranteed, 4 would do");
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("expected    ends 23:05 +- 1 min, deadline 23:13"));
   EXPECT_EQ(DeadlineLines({job}), "\n" + Name(job.id) + ": " + DeadlineLine(job) + "\n");
+  job.deadline->held = 12;
+  job.deadline->promised_ends_us = job.deadline->ends_us;
+  job.deadline->ends_us = 1'560'000'000;
+  EXPECT_EQ(DeadlineLine(job),
+            "ends 22:39 +- 1 min with the 12 slots that it holds, deadline 23:13, 6 slots guaranteed "
+            "(ends 23:05 with these alone), 4 would do");
+  job.deadline->promised_ends_us = 0;
   job.deadline->spread_us = 0;
   job.deadline->ends_us = 7'200'000'000;
   job.deadline->asked = 9;

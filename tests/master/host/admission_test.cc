@@ -367,6 +367,24 @@ TEST_F(AdmissionTest, ExplainWaitsForNothingWhereNoSubmitDoes) {
   EXPECT_TRUE(answered(false)) << "nobody steers by it";
 }
 
+// It is alone on four slots, and three maps of 1000 s run side by side before two sums of 500 s.
+TEST_F(AdmissionTest, AJobThatHoldsMoreThanItsGuaranteeIsExpectedToEndSooner) {
+  Register();
+  Submit("modest", 2 * 5'100'000);
+  ASSERT_EQ(Held(), 1u);
+  Predict(0);
+  ASSERT_EQ(Refusal("modest"), "");
+  On([&] {
+    const JobReader reader(host_->core(), host_->clock(), policies_);
+    const JobStatus status = reader.StatusOf(*host_->core().jobs().Find(answers_.at("modest").second));
+    ASSERT_TRUE(status.deadline);
+    EXPECT_EQ(status.deadline->guaranteed, 1u);
+    ASSERT_GE(status.deadline->held, 3u);
+    EXPECT_NEAR(static_cast<double>(status.deadline->ends_us) / 1e6, 1500, 50);
+    EXPECT_NEAR(static_cast<double>(status.deadline->promised_ends_us) / 1e6, 4000, 50);
+  });
+}
+
 TEST(AdmissionTextTest, ARefusalNamesWhoIsGuaranteedTheSlots) {
   sched::Admission a;
   a.answer = sched::Admission::Answer::kTaken;

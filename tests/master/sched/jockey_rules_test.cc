@@ -125,10 +125,11 @@ TEST(JockeyTimeLeftTest, TheSpreadOfTheTimeLeftIsThatOfFourOfFiveRuns) {
         p.left.push_back(static_cast<float>(100. * (10 - b) / 10 / a * (1.0 + .02 * q)));
     }
   }
-  EXPECT_NEAR(SpreadOf(job, 2), 50 * (1.16 - 1.02) / 2, 1e-3);
-  EXPECT_NEAR(SpreadOf(job, 99), 10 * (1.16 - 1.02) / 2, 1e-3) << "more slots than were predicted";
+  EXPECT_NEAR(LeftWith(job, 2).spread, 50 * (1.16 - 1.02) / 2, 1e-3);
+  EXPECT_NEAR(LeftWith(job, 2).median, 50 * 1.1, 1e-3);
+  EXPECT_NEAR(LeftWith(job, 99).spread, 10 * (1.16 - 1.02) / 2, 1e-3) << "more slots than were predicted";
   p.runs = 0;
-  EXPECT_EQ(SpreadOf(job, 2), 0) << "a bound has none";
+  EXPECT_EQ(LeftWith(job, 2).spread, 0) << "a bound has none";
 }
 
 }  // namespace

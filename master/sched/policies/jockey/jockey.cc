@@ -174,14 +174,14 @@ Utility UtilityOf(const Job& job, double minute) {
   return Utility(std::move(points));
 }
 
-double SpreadOf(const Job& job, uint32_t slots) {
+JobLeft LeftWith(const Job& job, uint32_t slots) {
   const Prediction& c = job.prediction;
-  if (c.runs == 0) return 0;  // a bound has no spread
   const std::vector<double> finished = FinishedShares(job);
   const auto left = TimesLeft(c, ProgressOf(c.indicator, c.stages, finished), finished, TodayOf(job), false);
   const std::vector<double>& times = WithSlots(c, left, slots);
   const size_t outside = times.size() / 10;  // the tenth at each end
-  return (times[times.size() - 1 - outside] - times[outside]) / 2;
+  const double spread = c.runs == 0 ? 0 : (times[times.size() - 1 - outside] - times[outside]) / 2;  // a bound has none
+  return {times[times.size() / 2], spread};
 }
 
 uint32_t GuaranteeOf(const State& state, const Job& job) {

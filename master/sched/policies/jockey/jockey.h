@@ -43,9 +43,14 @@ double JockeyMinute(const Job& job);
 // Returns the finished share of the tasks of each stage.
 std::vector<double> FinishedShares(const Job& job);
 
-// Returns the spread of the time that the job still takes with this many slots, in seconds: four of five runs end
-// within this much of the middle. Returns 0 if no earlier run is known. Requires: job.prediction.known().
-double SpreadOf(const Job& job, uint32_t slots);
+// The time that a job still takes, in seconds.
+struct JobLeft {
+  double median = 0;
+  double spread = 0;  // four of five runs end within this much of the middle; 0 if no earlier run is known
+};
+// Returns it for this many slots from now on, by the default model. Only for what people see: the policy steers by the
+// guaranteed slots. Requires: job.prediction.known().
+JobLeft LeftWith(const Job& job, uint32_t slots);
 
 // Returns the slots that the job is guaranteed. If slots came back since its last step: those that the next step will
 // guarantee.
