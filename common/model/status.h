@@ -90,8 +90,8 @@ struct JobStatus {
   std::optional<SteeringStatus> steering;
   std::optional<DeadlineStatus> deadline;
   std::vector<std::string> warnings;
-  std::vector<std::string> hung;                      // descriptions of attempts without progress
-  std::vector<std::string> waits;                     // why it runs nothing although it could; at most 20 lines
+  std::vector<std::string> hung;   // descriptions of attempts without progress
+  std::vector<std::string> waits;  // why it runs nothing, or no more, although it could; at most 20 lines
   std::optional<std::vector<CounterValue>> counters;  // not sent with the rest: mrctl requests them if it shows them
   std::vector<SkewStatus> skew;
   bool operator==(const JobStatus&) const = default;

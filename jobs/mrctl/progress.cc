@@ -102,11 +102,11 @@ std::string ProgressLine(const JobStatus& status, bool all) {
     open += (open.empty() ? "" : "; ") + CutToColumns(s.name, kNameOfLine) + " " + StageNumbers(s, ", ");
   }
   std::string line = Name(status.id) + " " + Word(status.state);
-  if (const std::string why = WhyNoneRuns(status); !why.empty()) {
-    line += ": " + why;
-  } else if (!open.empty()) {
-    line += ": " + open;
-  }
+  const bool runs = status.state == JobState::kRunning &&
+                    std::any_of(stages.begin(), stages.end(), [](const StageStatus& s) { return s.running > 0; });
+  const std::string why = WhyItWaits(status);
+  if (!open.empty() && (runs || why.empty())) line += ": " + open;
+  if (!why.empty()) line += (runs && !open.empty() ? "; " : ": ") + why;
   if (stages.size() > 1 && done > 0) {
     line += " (" + std::to_string(done) + " of " + std::to_string(stages.size()) + " stages done)";
   }
@@ -164,7 +164,7 @@ void Progress::Redraw(const JobStatus& status) {
     deadline_drawn_ = true;
     ++drawn_;
   }
-  if (const std::string why = WhyNoneRuns(status); !why.empty() || wait_drawn_) {
+  if (const std::string why = WhyItWaits(status); !why.empty() || wait_drawn_) {
     add(why);
     wait_drawn_ = true;
     ++drawn_;
@@ -188,7 +188,7 @@ void Progress::Append(const JobStatus& status, Instant now) {
     told_failure_ = now;
   }
   // A job that was just accepted is about to run, and the end has a line of its own.
-  const bool begins = status.state == JobState::kPending && WhyNoneRuns(status).empty();
+  const bool begins = status.state == JobState::kPending && WhyItWaits(status).empty();
   if (!shown_ && begins) {
     last_ = now;
     shown_ = true;

@@ -74,12 +74,12 @@ std::vector<std::string> ExtraAttempts(const JobStatus& job) {
   return lines;
 }
 
-std::string WhyNoneRuns(const JobStatus& job) { return job.waits.empty() ? "" : job.waits.front(); }
+std::string WhyItWaits(const JobStatus& job) { return job.waits.empty() ? "" : job.waits.front(); }
 
 std::string WaitLines(const std::vector<JobStatus>& jobs) {
   std::string lines;
   for (const JobStatus& job : jobs) {
-    if (const std::string why = WhyNoneRuns(job); !why.empty()) lines += Name(job.id) + ": " + why + "\n";
+    if (const std::string why = WhyItWaits(job); !why.empty()) lines += Name(job.id) + ": " + why + "\n";
   }
   return lines.empty() ? "" : "\n" + lines;
 }

@@ -60,8 +60,8 @@ std::vector<std::string> ExtraAttempts(const JobStatus& job);
 // prefix: "mrctl ", for the commands in the text; empty if no cluster is left.
 std::string SkewHint(const JobStatus& job, const std::string& prefix);
 
-// Returns why a job runs nothing although it could; empty while some of its tasks run.
-std::string WhyNoneRuns(const JobStatus& job);
+// Returns why a job runs nothing, or no more, although it could; empty if there is no reason.
+std::string WhyItWaits(const JobStatus& job);
 // Returns that of each such job in a line of its own, after an empty line; empty if there are none.
 std::string WaitLines(const std::vector<JobStatus>& jobs);
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form);

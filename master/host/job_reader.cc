@@ -101,7 +101,7 @@ JobStatus JobReader::StatusOf(const JobView& job) const {
   for (const std::string& uri : job.notes.grown) out.warnings.push_back(GrownText(uri));
   for (const Skew& skew : job.notes.skew) out.skew.push_back(SkewStatusOf(job, skew));
   for (auto& [attempt, text] : Hung(core_, job, clock_.Present())) out.hung.push_back(std::move(text));
-  out.waits = WhyNothingRuns(core_, clock_, job);
+  out.waits = WhyWaits(core_, clock_, job);
   if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return out;
   const OutputTotals totals = job.brief ? job.totals : TotalsOf(job.Outputs());
   out.output_bytes = totals.bytes;

@@ -12,8 +12,13 @@ namespace {
 
 constexpr size_t kMostLines = 20;  // as many as people read
 
+// Returns whether no job of the queue gets another slot until one of them gives one back.
+bool AtMaxShare(const sched::State& state, const sched::Queue& queue) {
+  return state.sharing().max_shares && queue.max_share != 0 && queue.held_total() >= queue.max_share;
+}
+
 std::string WhyNoSlot(const MasterCore& core, const HostClock& clock, const sched::Job& job,
-                      const sched::StageSpec& stage) {
+                      const sched::StageSpec& stage, bool* by_queue) {
   const sched::State& state = core.scheduler().state();
   const sched::Queue& queue = *job.in_queue;
   const sched::SlotKind kind = stage.slot_kind;
@@ -33,7 +38,8 @@ std::string WhyNoSlot(const MasterCore& core, const HostClock& clock, const sche
   if (std::none_of(state.free(kind).begin(), state.free(kind).end(), fits)) {
     return "no worker with a free slot has " + HumanBytes(stage.memory_bytes) + " of memory left";
   }
-  if (state.sharing().max_shares && queue.max_share != 0 && queue.held_total() >= queue.max_share) {
+  if (AtMaxShare(state, queue)) {
+    *by_queue = true;
     return "queue '" + queue.name + "' holds " + std::to_string(queue.held_total()) + " slots, its max share is " +
            std::to_string(queue.max_share);
   }
@@ -49,22 +55,28 @@ std::vector<Pending> WhyPending(const MasterCore& core, const HostClock& clock, 
   if (known == nullptr || !known->running()) return pending;
   for (uint32_t s = 0; s < known->stages.size(); ++s) {
     if (!known->stages[s].in_ready) continue;
-    pending.push_back({s, WhyNoSlot(core, clock, *known, known->graph.stages[s])});
+    Pending& entry = pending.emplace_back(Pending{s, "", false});
+    entry.why = WhyNoSlot(core, clock, *known, known->graph.stages[s], &entry.by_queue);
     if (pending.size() == kMostLines) break;
   }
   return pending;
 }
 
-std::vector<std::string> WhyNothingRuns(const MasterCore& core, const HostClock& clock, const JobView& job) {
+std::vector<std::string> WhyWaits(const MasterCore& core, const HostClock& clock, const JobView& job) {
   std::vector<std::string> lines;
-  const sched::Job* known = core.scheduler().state().FindJob(job.id);
-  if (known == nullptr || !known->running() || known->holding > 0) return lines;
-  for (const TaskId& task : core.scheduler().state().unended()) {
-    if (task.job != job.id) continue;
+  const sched::State& state = core.scheduler().state();
+  const sched::Job* known = state.FindJob(job.id);
+  if (known == nullptr || !known->running()) return lines;
+  const bool runs = known->holding > 0;
+  if (runs && !AtMaxShare(state, *known->in_queue)) return lines;
+  for (const TaskId& task : state.unended()) {
+    if (task.job != job.id || runs) continue;
     for (std::string& line : WhyUnended(core, job, task, clock.Present())) lines.push_back(std::move(line));
   }
   for (const Pending& p : WhyPending(core, clock, job)) {
-    lines.push_back("stage '" + job.spec.stages[p.stage].name + "' is pending: " + p.why);
+    if (runs && !p.by_queue) continue;
+    const std::string stage = "stage '" + job.spec.stages[p.stage].name + "' ";
+    lines.push_back(stage + (runs ? "has more tasks that are pending: " : "is pending: ") + p.why);
   }
   if (lines.size() > kMostLines) lines.resize(kMostLines);
   return lines;

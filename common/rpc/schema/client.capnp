@@ -202,7 +202,8 @@ struct JobStatus {
   hung @22 :List(Text);
   # Running attempts without progress for a good part of the job's task timeout, one line each; at most 20.
   waits @23 :List(Text);
-  # Why the job runs nothing although it has runnable tasks, at most 20 lines. Empty while some of its tasks run.
+  # Why the job runs nothing although it has runnable tasks, at most 20 lines. While some of its tasks run, only the
+  # limit of its queue is a reason.
 }
 
 struct SkewStatus {

@@ -57,6 +57,14 @@ TEST(RenderTest, SaysWhyNothingOfAJobRuns) {
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("waits       stage 'count' is pending: all 8 slots"));
 }
 
+TEST(RenderTest, AJobThatRunsShowsThatItsQueueHoldsItBack) {
+  JobStatus job = Job();
+  const std::string why = "stage 'count' has more tasks that are pending: queue 'q' holds 2 slots, its max share is 2";
+  job.waits = {why};
+  EXPECT_THAT(RenderJobs({job}, OutputForm::kTable), HasSubstr("\njob_3_0007: " + why));
+  EXPECT_THAT(ProgressLine(job, true), testing::AllOf(HasSubstr("; " + why), HasSubstr("running"))) << "both are shown";
+}
+
 TEST(RenderTest, ShowsTasksAsTableAndAsJson) {
   TaskStatus done, pending;
   done.id = "task_3_0007_0_m_000001";

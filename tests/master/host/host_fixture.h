@@ -24,7 +24,8 @@ namespace mr::test {
 class HostFixture : public testing::Test {
  protected:
   using Looked = master::Looked;
-  HostFixture() {
+  explicit HostFixture(const std::string& policies = master::HostOptions().policies) {
+    options_.policies = policies;
     std::string pattern = testing::TempDir() + "/host_XXXXXX";
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
     root_ = pattern;

@@ -15,6 +15,7 @@ using ::testing::Pair;
 
 class ViewsTest : public test::HostFixture {
  protected:
+  using HostFixture::HostFixture;
   static web::Topic TopicOf(const std::string& path, const std::string& query = "") {
     return web::ParseTopic(path, query).value();
   }
@@ -167,6 +168,35 @@ TEST_F(ViewsTest, TheEndOfAFailedAttemptsLogIsReadFromTheMaster) {
   EXPECT_EQ(log({{{9, 9}, 0, 0}, 1}).status().code(), Code::kNotFound) << "no such job";
   EXPECT_EQ(Read(TopicOf("attempts/" + Name(kept, TaskLetter::kReduce) + "/log")).view.status().code(), Code::kNotFound)
       << "each log has one name";
+}
+
+class FairViewsTest : public ViewsTest {
+ protected:
+  FairViewsTest() : ViewsTest("fair") {}
+  void SetMaxShare(uint32_t slots) {
+    On([&] {
+      host_->requests().SetQueue({"default", {}, {}, slots}, [](const Status& set) { EXPECT_TRUE(set.ok()); });
+    });
+  }
+  JobStatus StatusOf(JobId id) {
+    JobStatus status;
+    On([&] { status = JobReader(host_->core(), host_->clock(), "fair").StatusOf(Job(id)); });
+    return status;
+  }
+};
+
+TEST_F(FairViewsTest, AJobThatRunsSaysThatItsQueuesMaxShareHoldsItBack) {
+  SetMaxShare(2);
+  const auto job = Submit();
+  ASSERT_TRUE(job.ok());
+  const JobStatus runs = StatusOf(*job);
+  EXPECT_EQ(runs.stages[0].running, 2u);
+  EXPECT_THAT(runs.waits,
+              ElementsAre("stage 'count' has more tasks that are pending: queue 'default' holds 2 slots, its "
+                          "max share is 2"));
+  EXPECT_EQ(ReadView<web::ClusterView>("cluster").open.at(0).waits, runs.waits) << "pages show the same";
+  SetMaxShare(4);
+  EXPECT_THAT(StatusOf(*job).waits, testing::IsEmpty());
 }
 
 TEST_F(ViewsTest, UsageKeepsTenMinutes) {
