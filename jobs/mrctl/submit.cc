@@ -28,6 +28,7 @@
 #include "jobs/mrctl/output_claim.h"
 #include "jobs/mrctl/part_headers.h"
 #include "jobs/mrctl/plan.h"
+#include "jobs/mrctl/queue_note.h"
 #include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/side_files.h"
@@ -167,6 +168,7 @@ class Submission {
     }
     std::vector<std::string> notes;
     MR_RETURN_IF_ERROR(CheckInputs(plan, plan_.spec, client_.get(), &notes));
+    AddQueueNote(&notes);
     for (const std::string& note : notes) {
       if (!settings_.quiet) std::fprintf(stderr, "mrctl: %s\n", note.c_str());
     }
@@ -196,6 +198,15 @@ class Submission {
   }
 
  private:
+  // Adds a note if the queue is new. Where the master does not answer, the submit says so.
+  void AddQueueNote(std::vector<std::string>* notes) {
+    if (client_ == nullptr || plan_.spec.queue.empty()) return;
+    const auto queues = client_->Queues();
+    if (!queues.ok()) return;
+    const std::string note = NewQueueNote(plan_.spec.queue, *queues, CommandPrefix(settings_.master));
+    if (!note.empty()) notes->push_back(note);
+  }
+
   // Finds out before the job runs whether its report can be written.
   Status CheckReport() const {
     const SubmitOptions& options = plan_.options;
