@@ -36,13 +36,6 @@ constexpr uint32_t kNamedFiles = 20;                 // most files without enoug
 constexpr int64_t kSkewMs = 5000;
 constexpr uint64_t kLongWaitUs = 10'000'000;  // without a running task
 
-std::string UpTo(const std::vector<std::string>& names) {
-  constexpr size_t kNamed = 5;
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
-  return text + (names.size() > kNamed ? " and " + std::to_string(names.size() - kNamed) + " more" : "");
-}
-
 std::string Number(uint64_t n) { return std::to_string(n); }
 
 // Probes all addresses at the same time. Returns answers in their order. Blocks for at most kPortTimeout.
@@ -229,48 +222,8 @@ class Doctor {
   }
 
   void CheckWorkers(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
-    std::vector<std::string> live, draining, excluded, distrusted, stalled, full, gone;
-    std::string first_draining;
-    for (const WorkerStatus& w : workers) {
-      auto& those = w.state == "live"         ? live
-                    : w.state == "draining"   ? draining
-                    : w.state == "excluded"   ? excluded
-                    : w.state == "distrusted" ? distrusted
-                    : w.state == "stalled"    ? stalled
-                    : w.state == "full"       ? full
-                                              : gone;
-      those.push_back(w.safe_to_stop ? w.id + " (safe to stop)" : w.id);
-      if (w.state == "draining" && first_draining.empty()) first_draining = w.id;
-    }
-    CheckMemory(workers, distrusted, prefix);
-    if (live.empty() && !full.empty() && full.size() + gone.size() == workers.size()) {
-      return Add(
-          "workers", Verdict::kFail,
-          "none of " + Number(workers.size()) + " can take blocks or attempts: no space on the disks of " + UpTo(full),
-          "remove files that are not needed (" + prefix + "fs du /), or add workers");
-    }
-    if (live.empty()) {
-      return Add("workers", Verdict::kFail, "none of " + Number(workers.size()) + " is live: no task can run",
-                 !distrusted.empty() ? "test the memory of its host; then " + prefix + "worker undrain " + distrusted[0]
-                 : !draining.empty() ? prefix + "worker undrain " + first_draining
-                 : !excluded.empty() ? prefix + "worker include " + excluded[0]
-                                     : "start one: mrworker --master " + settings_->master + " --data DIRECTORY");
-    }
-    std::string text = Number(live.size()) + " live";
-    if (!draining.empty()) text += ", draining: " + UpTo(draining);
-    if (!excluded.empty()) text += ", excluded: " + UpTo(excluded);
-    if (!stalled.empty()) text += ", stalled (no new attempts until they make progress): " + UpTo(stalled);
-    if (!full.empty()) text += ", full (neither blocks nor attempts): " + UpTo(full);
-    if (!gone.empty()) text += ", lost or away: " + UpTo(gone);
-    if (live.size() + distrusted.size() == workers.size()) return Add("workers", Verdict::kOk, text);
-    Add("workers", Verdict::kWarn, text,
-        !gone.empty()      ? "read the log of " + gone[0] + " on its host, or start it again with its --data"
-        : !stalled.empty() ? "check load, disk and log of " + stalled[0] + " on its host"
-        : !full.empty()    ? "remove files that are not needed from the disk of " + full[0] + " (" + prefix + "why " +
-                              full[0] + " shows the free space)"
-        : !draining.empty() ? prefix + "worker show " + first_draining + " shows what it waits for; " + prefix +
-                                  "worker undrain " + first_draining + " to let it work again"
-                            : prefix + "worker include " + excluded[0] + " when it is repaired");
+    CheckMemory(workers, prefix);
+    checks_.push_back(WorkersCheck(workers, prefix, settings_->master));
   }
 
   // A worker with an unreachable port looks live to the master, but stops every job that reads from it.
@@ -298,10 +251,11 @@ class Doctor {
   }
 
   // Reports outputs that differ from their commit although they were stored unchanged: only memory damages outputs so.
-  void CheckMemory(const std::vector<WorkerStatus>& workers, const std::vector<std::string>& distrusted,
-                   const std::string& prefix) {
+  void CheckMemory(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
+    std::vector<std::string> distrusted;
     std::string counts;
     for (const WorkerStatus& w : workers) {
+      if (w.state == "distrusted") distrusted.push_back(w.id);
       if (w.wrong_outputs != 0) counts += (counts.empty() ? "" : ", ") + w.id + ": " + Number(w.wrong_outputs);
     }
     if (counts.empty()) return;

@@ -237,6 +237,63 @@ std::string BundleText(const BundleShown& bundle) {
 
 }  // namespace
 
+std::string UpTo(const std::vector<std::string>& names) {
+  constexpr size_t kNamed = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return text + (names.size() > kNamed ? " and " + std::to_string(names.size() - kNamed) + " more" : "");
+}
+
+Check WorkersCheck(const std::vector<WorkerStatus>& workers, const std::string& prefix, const std::string& master) {
+  std::vector<std::string> live, draining, excluded, distrusted, stalled, full, stopped, gone;
+  std::string first_draining;
+  const auto verdict = [](Verdict v, const std::string& text, const std::string& next = "") {
+    return Check{"workers", v, text, next};
+  };
+  for (const WorkerStatus& w : workers) {
+    auto& those = w.state == "live"         ? live
+                  : w.state == "draining"   ? draining
+                  : w.state == "excluded"   ? excluded
+                  : w.state == "distrusted" ? distrusted
+                  : w.state == "stalled"    ? stalled
+                  : w.state == "full"       ? full
+                  : w.state == "stopped"    ? stopped
+                                            : gone;
+    those.push_back(w.safe_to_stop ? w.id + " (safe to stop)" : w.id);
+    if (w.state == "draining" && first_draining.empty()) first_draining = w.id;
+  }
+  if (live.empty() && !full.empty() && full.size() + gone.size() + stopped.size() == workers.size()) {
+    return verdict(Verdict::kFail,
+                   "none of " + std::to_string(workers.size()) +
+                       " can take blocks or attempts: no space on the disks of " + UpTo(full),
+                   "remove files that are not needed (" + prefix + "fs du /), or add workers");
+  }
+  if (live.empty()) {
+    return verdict(Verdict::kFail, "none of " + std::to_string(workers.size()) + " is live: no task can run",
+                   !distrusted.empty()
+                       ? "test the memory of its host; then " + prefix + "worker undrain " + distrusted[0]
+                   : !draining.empty() ? prefix + "worker undrain " + first_draining
+                   : !excluded.empty() ? prefix + "worker include " + excluded[0]
+                                       : "start one: mrworker --master " + master + " --data DIRECTORY");
+  }
+  std::string text = std::to_string(live.size()) + " live";
+  if (!draining.empty()) text += ", draining: " + UpTo(draining);
+  if (!excluded.empty()) text += ", excluded: " + UpTo(excluded);
+  if (!stalled.empty()) text += ", stalled (no new attempts until they make progress): " + UpTo(stalled);
+  if (!full.empty()) text += ", full (neither blocks nor attempts): " + UpTo(full);
+  if (!stopped.empty()) text += ", stopped after a drain: " + UpTo(stopped);
+  if (!gone.empty()) text += ", lost or away: " + UpTo(gone);
+  if (live.size() + distrusted.size() + stopped.size() == workers.size()) return verdict(Verdict::kOk, text);
+  return verdict(Verdict::kWarn, text,
+                 !gone.empty()      ? "read the log of " + gone[0] + " on its host, or start it again with its --data"
+                 : !stalled.empty() ? "check load, disk and log of " + stalled[0] + " on its host"
+                 : !full.empty()    ? "remove files that are not needed from the disk of " + full[0] + " (" + prefix +
+                                       "why " + full[0] + " shows the free space)"
+                 : !draining.empty() ? prefix + "worker show " + first_draining + " shows what it waits for; " +
+                                           prefix + "worker undrain " + first_draining + " to let it work again"
+                                     : prefix + "worker include " + excluded[0] + " when it is repaired");
+}
+
 std::string RenderChecks(const std::vector<Check>& checks, OutputForm form, const BundleShown* bundle) {
   if (form != OutputForm::kTable) {
     std::vector<Json> rows;

@@ -50,6 +50,10 @@ struct Check {
   std::string text;
   std::string next;  // what to do; empty if all is well
 };
+// Returns the first five names, and how many more there are.
+std::string UpTo(const std::vector<std::string>& names);
+// Returns the check of the workers' states. prefix: "mrctl ", for the commands in its text. master: its address.
+Check WorkersCheck(const std::vector<WorkerStatus>& workers, const std::string& prefix, const std::string& master);
 // Returns whether a tenth or less of a disk is free. total 0: not known.
 bool LittleLeft(uint64_t free, uint64_t total);
 // An archive for a bug report.

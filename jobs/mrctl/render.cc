@@ -281,7 +281,7 @@ std::string RenderSpace(const std::vector<WorkerStatus>& workers, OutputForm for
   };
   for (const WorkerStatus& w : workers) {
     add(w.id, w.state, w.capacity_bytes, w.used_bytes);
-    if (w.state == "lost" || w.state == "excluded") continue;
+    if (w.state == "lost" || w.state == "stopped" || w.state == "excluded") continue;
     capacity += w.capacity_bytes;
     used += w.used_bytes;
   }

@@ -208,7 +208,7 @@ std::string JsonSpace(const std::vector<WorkerStatus>& workers, OutputForm form)
   for (const WorkerStatus& w : workers) {
     rows.push_back(
         Object({{"id", w.id}, {"state", w.state}, {"capacity_bytes", w.capacity_bytes}, {"used_bytes", w.used_bytes}}));
-    if (w.state == "lost" || w.state == "excluded") continue;
+    if (w.state == "lost" || w.state == "stopped" || w.state == "excluded") continue;
     capacity += w.capacity_bytes;
     used += w.used_bytes;
   }

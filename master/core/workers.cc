@@ -8,7 +8,7 @@ namespace mr::master {
 
 const char* WorkerView::Word() const {
   if (excluded) return "excluded";
-  if (!alive) return "lost";
+  if (!alive) return drained_by_user ? "stopped" : "lost";
   if (away) return "away";
   if (distrusted()) return "distrusted";
   if (loop_stalled) return "stalled";

@@ -70,6 +70,10 @@ struct WorkerView {
   Instant lost;               // when this master gave it up; 0: it has not
   Instant loop_moved;         // its control loop, as its beats say
   bool loop_stalled = false;  // for kLoopStall and longer
+  // When it last registered and was last lost, and why, also of a life that another one replaced. 0: not since this
+  // master started. For people.
+  uint64_t registered_unix_ms = 0, lost_unix_ms = 0;
+  std::string lost_why;
   DiskRoom room;
   bool full = false;             // as the scheduler and the namespace were told: neither attempts nor blocks
   bool drained_by_user = false;  // over all of its lives
@@ -108,7 +112,8 @@ struct WorkerView {
   bool MayReturn(Instant now) const {
     return !excluded && (away || (!alive && lost != Instant{} && now - lost < kLostGrace));
   }
-  // "live", "draining", "away", "excluded", "distrusted", "stalled", "full" or "lost".
+  // Returns "live", "draining", "away", "excluded", "distrusted", "stalled", "full", "stopped" (it was drained before)
+  // or "lost".
   const char* Word() const;
 };
 

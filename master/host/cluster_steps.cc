@@ -120,7 +120,7 @@ class ClusterSteps final : public ViewSteps {
       web::RackView& rack = view_.racks[worker.info.rack];
       ++view_.workers[worker.Word()];
       ++rack.workers;
-      rack.lost += worker.alive ? 0 : 1;
+      rack.lost += worker.alive || worker.drained_by_user ? 0 : 1;
       rack.slots += slots;
       rack.busy += busy;
       view_.slots += slots;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/io/clock.h"
 #include "master/sched/state/state.h"
 
 namespace mr::master {
@@ -30,6 +31,8 @@ void Leases::Lose(WorkerId id, const std::string& why) {
   worker->alive = false;
   worker->away = false;
   worker->lost = clock_.Lived();
+  worker->lost_unix_ms = WallClockMs();
+  worker->lost_why = (worker->leaving ? "its process was stopped (SIGTERM); " : "") + why;
   if (worker->session != 0) outlets_.CloseSession(worker->session);
   worker->session = 0;
   worker->heartbeat_connections = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/text.h"
+#include "common/io/clock.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/wire.h"
 
@@ -73,6 +74,12 @@ void Sessions::Register(uint64_t session, RegisterIn in, std::function<void(Regi
   RegisterOut out{
       Status::Ok(),           id, {}, !worker.alive && worker.info.incarnation == info.incarnation, driver_.epoch(),
       safe_mode_.DurableNow()};
+  if (worker.alive && !worker.away && worker.info.incarnation != info.incarnation) {
+    worker.lost_unix_ms = WallClockMs();
+    worker.lost_why = "its process was restarted";
+  }
+  const bool same = worker.alive && worker.info.incarnation == info.incarnation;
+  if (!same || worker.registered_unix_ms == 0) worker.registered_unix_ms = WallClockMs();
   worker.BeginSession(session, driver_.epoch(), clock_.Lived());
   worker.http_port = extra.http_port;
   worker.capacity_bytes = extra.capacity_bytes;

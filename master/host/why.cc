@@ -1,6 +1,7 @@
 #include "master/host/why.h"
 
 #include <algorithm>
+#include <ctime>
 #include <sstream>
 
 #include "common/base/text.h"
@@ -22,9 +23,22 @@ std::string WithCode(const std::string& text, const sched::Reason& reason) {
   return text + " (" + sched::ReasonName(reason.code) + ")";
 }
 
-std::string Line(const JobView& job, const WhyLine& line) {
-  const Duration after = line.at - job.submitted;
-  std::string text = (after.ns == 0 ? "at its submission" : "at " + HumanDuration(after)) + ": ";
+// Returns the master's local date and time.
+std::string WallTime(uint64_t unix_ms) {
+  const auto seconds = static_cast<time_t>(unix_ms / 1000);
+  tm parts{};
+  localtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+uint64_t WallOf(const JobView& job, const WhyLine& line) {
+  return job.wall_ms + static_cast<uint64_t>(std::max<int64_t>((line.at - job.submitted).millis(), 0));
+}
+
+std::string WhatHappened(const JobView& job, const WhyLine& line) {
+  std::string text;
   const TaskId& task = line.attempt.task;
   const bool stage = line.what == What::kStagePlanned && task.job == job.id && task.stage < job.spec.stages.size();
   text += stage ? "stage '" + job.spec.stages[task.stage].name + "' planned" : Word(line.what);
@@ -34,6 +48,25 @@ std::string Line(const JobView& job, const WhyLine& line) {
     text += " of " + Name(task, job.letter(task.stage));
   if (line.worker.valid()) text += " on " + Name(line.worker);
   return text + ": " + WithCode(line.text.empty() ? Explain(line.reason) : line.text, line.reason);
+}
+
+std::string Line(const JobView& job, const WhyLine& line) {
+  const Duration after = line.at - job.submitted;
+  return (after.ns == 0 ? "at its submission" : "at " + HumanDuration(after)) + ": " + WhatHappened(job, line);
+}
+
+// Returns since when the worker is registered, and when and why this master last lost it; "" for what is not known.
+std::string LivesOf(const WorkerView& worker) {
+  const std::string gone = worker.drained_by_user ? "was stopped after a drain" : "was lost";
+  std::string text;
+  if (worker.registered_unix_ms != 0) text = "it registered at " + WallTime(worker.registered_unix_ms);
+  if (worker.lost_unix_ms == 0) {
+    if (!worker.alive) return "it " + gone + " before this master started; its log and the master's have the cause";
+    return text;
+  }
+  const std::string lost = WallTime(worker.lost_unix_ms) + ": " + worker.lost_why;
+  if (!worker.alive) return (text.empty() ? "it " : text + ", and ") + gone + " at " + lost;
+  return text + "; before that it was lost at " + lost;
 }
 
 std::string InASentence(const JobView& job, const Pending& pending) {
@@ -88,7 +121,13 @@ Result<std::vector<std::string>> WhyReader::WhyWorker(WorkerId id) {
       }
     }
   }
-  for (auto it = found.rbegin(); it != found.rend(); ++it) lines.push_back(Line(*it->first, *it->second));
+  std::reverse(found.begin(), found.end());
+  // Each job counts from its own submission, so the lines of several have the time of day.
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return WallOf(*a.first, *a.second) < WallOf(*b.first, *b.second);
+  });
+  for (const auto& [job, line] : found)
+    lines.push_back("at " + WallTime(WallOf(*job, *line)) + ": " + WhatHappened(*job, *line));
   return lines;
 }
 
@@ -102,12 +141,13 @@ Result<std::vector<std::string>> WhyReader::WhyNow(WorkerId id) {
              std::to_string(known->refused_in_row) + " of them since it last started one";
   }
   std::vector<std::string> head = {first};
+  if (const std::string lives = LivesOf(*worker); !lives.empty()) head.push_back(lives);
   if (worker->full) {
     head.push_back(DescribeRoom(*worker) +
                    ", less than it keeps free (mrworker --min_free): it gets neither blocks "
                    "nor attempts until it has room again");
   }
-  if (worker->drained_by_user) {
+  if (worker->drained_by_user && worker->alive) {
     const DrainReport report = *drains_.DrainOf(id);
     for (const std::string& line : WaitsFor(report)) head.push_back("it cannot be stopped yet: " + line);
     if (report.Safe()) head.push_back("it is safe to stop");

@@ -75,5 +75,23 @@ TEST(OperateTest, EachCheckSaysWhatToDoNext) {
   EXPECT_EQ(text, "warn  tmp         little room\n                  next: make room\nok    shm         fine\n");
 }
 
+TEST(OperateTest, AWorkerThatWasStoppedAfterItsDrainIsNoProblem) {
+  std::vector<WorkerStatus> workers(2);
+  workers[0].id = "w1";
+  workers[0].state = "live";
+  workers[1].id = "w2";
+  workers[1].state = "stopped";
+  const Check stopped = WorkersCheck(workers, "mrctl ", "m:7070");
+  EXPECT_EQ(stopped.verdict, Verdict::kOk);
+  EXPECT_EQ(stopped.text, "1 live, stopped after a drain: w2");
+  EXPECT_EQ(stopped.next, "");
+  workers[1].state = "lost";
+  const Check lost = WorkersCheck(workers, "mrctl ", "m:7070");
+  EXPECT_EQ(lost.verdict, Verdict::kWarn);
+  EXPECT_EQ(lost.text, "1 live, lost or away: w2");
+  workers[0].state = "stopped";
+  EXPECT_EQ(WorkersCheck(workers, "mrctl ", "m:7070").verdict, Verdict::kFail) << "none is left";
+}
+
 }  // namespace
 }  // namespace mr::ctl

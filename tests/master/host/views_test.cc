@@ -199,6 +199,51 @@ TEST_F(FairViewsTest, AJobThatRunsSaysThatItsQueuesMaxShareHoldsItBack) {
   EXPECT_THAT(StatusOf(*job).waits, testing::IsEmpty());
 }
 
+TEST_F(ViewsTest, ALostWorkerSaysWhenAndWhyByTheTimeOfDay) {
+  MapsOnA();
+  Run(kLease + kTick, [this] { Beat('b'); });
+  const auto view = ReadView<web::WorkerView>("workers/w1");
+  EXPECT_THAT(view.why.at(0), testing::StartsWith("w1 at 127.0.0.1:1 is lost"));
+  EXPECT_THAT(view.why.at(1),
+              testing::MatchesRegex("it registered at [0-9-]+ [0-9:]+, and was lost at [0-9-]+ [0-9:]+: "
+                                    "no heartbeat for .*"));
+  ASSERT_GT(view.why.size(), 2u);
+  for (size_t i = 2; i < view.why.size(); ++i) {
+    EXPECT_THAT(view.why[i], testing::ContainsRegex("^at [0-9]+-[0-9]+-[0-9]+ [0-9:]+: ")) << "no time of a job's own";
+  }
+}
+
+TEST_F(ViewsTest, AWorkerWhoseProcessRestartedSaysSo) {
+  On([this] {
+    RegisterIn in;
+    in.extra.name = "a";
+    in.info.incarnation = Incarnation{1000};
+    in.info.address = "127.0.0.1:1";
+    in.info.slots.total = 2;
+    host_->sessions().SessionEnded('a');
+    host_->sessions().Register(1000, std::move(in), [](const RegisterOut& out) { EXPECT_TRUE(out.status.ok()); });
+  });
+  EXPECT_THAT(ReadView<web::WorkerView>("workers/w1").why.at(1),
+              testing::ContainsRegex("; before that it was lost at [0-9-]+ [0-9:]+: its process was restarted"));
+}
+
+TEST_F(ViewsTest, AWorkerThatIsStoppedAfterItsDrainIsNotLost) {
+  On([this] {
+    host_->sessions().Drain(Of('b').id, true, [](const Status&) {});
+    host_->sessions().Leaving(Of('b').id, Of('b').info.incarnation);
+  });
+  Run(kLease + kTick, [this] { Beat('a'); });
+  const auto view = ReadView<web::WorkerView>("workers/w2");
+  EXPECT_EQ(view.worker.state, "stopped");
+  EXPECT_THAT(view.why.at(1), testing::HasSubstr("was stopped after a drain at "));
+  EXPECT_THAT(view.why.at(1), testing::HasSubstr(": its process was stopped (SIGTERM); "));
+  const auto cluster = ReadView<web::ClusterView>("cluster");
+  EXPECT_THAT(cluster.workers, ElementsAre(Pair("live", 1), Pair("stopped", 1)));
+  EXPECT_EQ(cluster.racks.at("").lost, 0u);
+  On([this] { host_->sessions().Drain(Of('b').id, false, [](const Status&) {}); });
+  EXPECT_EQ(ReadView<web::WorkerView>("workers/w2").worker.state, "lost") << "it is wanted again, and away";
+}
+
 TEST_F(ViewsTest, UsageKeepsTenMinutes) {
   On([this] {
     Usage usage(host_->core(), loop_);
