@@ -1,6 +1,7 @@
 #include "master/host/metrics_text.h"
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "master/sched/state/state.h"
@@ -67,6 +68,38 @@ void MetricsText::WriteAttempts(rpc::MetricsWriter* out) const {
   out->Sample("how", "rebound", clones.rebound);
 }
 
+// Writes a sample per queue that is configured or has jobs, and for the default one. Cost: the jobs and queues.
+void MetricsText::WriteQueues(rpc::MetricsWriter* out) const {
+  struct Counts {
+    uint64_t pending = 0, running = 0;
+    const sched::Queue* queue = nullptr;
+  };
+  const sched::Queue none;
+  std::map<std::string, Counts> queues;
+  queues["default"].queue = &none;
+  for (const auto& [name, queue] : core_.scheduler().state().queues()) queues[name].queue = &queue;
+  for (const auto& [id, job] : core_.jobs().jobs()) {
+    const JobState state = ShownState(job);
+    if (Ended(state)) continue;
+    const auto it = queues.find(job.spec.queue);
+    if (it != queues.end()) ++(state == JobState::kPending ? it->second.pending : it->second.running);
+  }
+  const auto by_queue = [&](const char* name, const char* help, const auto& value) {
+    out->GaugeFamily(name, help);
+    for (const auto& [queue, counts] : queues) out->Sample("queue", queue, value(counts));
+  };
+  by_queue("mr_queue_pending_jobs", "Jobs that have no slot yet, by queue.", [](const Counts& c) { return c.pending; });
+  by_queue("mr_queue_running_jobs", "Other jobs that have not ended, by queue.",
+           [](const Counts& c) { return c.running; });
+  by_queue("mr_queue_used_slots", "Slots that the queue's jobs hold.",
+           [](const Counts& c) { return c.queue->held_total(); });
+  by_queue("mr_queue_weight", "Weight of the queue.", [](const Counts& c) { return c.queue->weight; });
+  by_queue("mr_queue_min_share_slots", "Minimum share of the queue.",
+           [](const Counts& c) { return c.queue->min_share; });
+  by_queue("mr_queue_max_share_slots", "Maximum share of the queue; 0: no limit.",
+           [](const Counts& c) { return c.queue->max_share; });
+}
+
 void MetricsText::WriteMetrics(rpc::MetricsWriter* out, Loop* loop) {
   std::map<JobState, uint64_t> by_state;
   uint64_t live = 0;
@@ -82,6 +115,7 @@ void MetricsText::WriteMetrics(rpc::MetricsWriter* out, Loop* loop) {
   out->Gauge("mr_slots", "Slots of these workers.", core_.workers().TotalSlots());
   out->Gauge("mr_attempts_live", "Attempts that run or wait.", live);
   WriteAttempts(out);
+  WriteQueues(out);
   WriteFigures(out);
   out->CounterFamily("mr_worker_refused_total", "Attempts that this worker did not start.");
   for (const auto& [id, worker] : core_.scheduler().state().workers()) {

@@ -22,6 +22,7 @@ class MetricsText {
  private:
   void WriteAttempts(rpc::MetricsWriter* out) const;
   void WriteFigures(rpc::MetricsWriter* out);
+  void WriteQueues(rpc::MetricsWriter* out) const;
 
   const Driver& driver_;
   const MasterCore& core_;

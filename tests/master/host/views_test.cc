@@ -199,6 +199,23 @@ TEST_F(FairViewsTest, AJobThatRunsSaysThatItsQueuesMaxShareHoldsItBack) {
   EXPECT_THAT(StatusOf(*job).waits, testing::IsEmpty());
 }
 
+TEST_F(FairViewsTest, MetricsHaveTheFiguresOfEachQueue) {
+  SetMaxShare(2);
+  ASSERT_TRUE(Submit().ok());
+  std::string text;
+  On([&] {
+    rpc::MetricsWriter out;
+    host_->metrics().WriteMetrics(&out, &loop_);
+    text = out.Take();
+  });
+  for (const char* line : {"mr_queue_pending_jobs{queue=\"default\"} 0\n",
+                           "mr_queue_running_jobs{queue=\"default\"} 1\n", "mr_queue_used_slots{queue=\"default\"} 2\n",
+                           "mr_queue_weight{queue=\"default\"} 1\n", "mr_queue_min_share_slots{queue=\"default\"} 0\n",
+                           "mr_queue_max_share_slots{queue=\"default\"} 2\n", "# TYPE mr_queue_used_slots gauge\n"}) {
+    EXPECT_THAT(text, testing::HasSubstr(line));
+  }
+}
+
 TEST_F(ViewsTest, ALostWorkerSaysWhenAndWhyByTheTimeOfDay) {
   MapsOnA();
   Run(kLease + kTick, [this] { Beat('b'); });
