@@ -126,6 +126,7 @@ struct Master::Impl {
     }
     loop.Start();
     MR_ASSIGN_OR_RETURN(port, shell->Listen(options.bind, options.port));
+    host->views().SetAddress(shell->address());
     MR_ASSIGN_OR_RETURN(
         http_port, http->Listen({options.http_bind, options.http_port, HttpNames()}, &host->metrics(), &host->views()));
     http->SetReady();

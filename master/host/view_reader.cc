@@ -1,6 +1,7 @@
 #include "master/host/view_reader.h"
 
 #include <utility>
+#include <variant>
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
@@ -62,6 +63,7 @@ void ViewReader::GoOn(const std::shared_ptr<Work>& work) {
     if (!ended.ok() || *ended) {
       if (!ended.ok()) return work->done({ended.status(), false, work->busy + (now - begin)});
       auto view = std::make_shared<web::View>(work->steps->Take());
+      if (auto* cluster = std::get_if<web::ClusterView>(view.get())) cluster->address = address_;
       return work->done({std::move(view), work->steps->final(), work->busy + (Now() - begin)});
     }
     if (now - begin < kViewTurn) continue;

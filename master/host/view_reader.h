@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "common/exec/loop.h"
 #include "master/host/view_steps.h"
@@ -18,6 +20,8 @@ class ViewReader final : public web::Source {
   // Thread: any. `done` is called on the master's; for logs, which are files, on a pool thread.
   void Read(const web::Topic& topic, std::function<void(web::Reading)> done) override;
   const ViewParts& parts() const { return parts_; }
+  // Sets the address at which workers and clients reach the master, for the view of the cluster. Before the first Read.
+  void SetAddress(std::string address) { address_ = std::move(address); }
 
  private:
   struct Work {
@@ -31,6 +35,7 @@ class ViewReader final : public web::Source {
 
   Loop& loop_;
   const ViewParts parts_;
+  std::string address_;
 };
 
 }  // namespace mr::master

@@ -64,6 +64,7 @@ Json ClusterJson(const ClusterView& c) {
   return Object({{"id", HexOf(c.cluster_id)},
                  {"release", c.release},
                  {"epoch", c.epoch},
+                 {"address", c.address},
                  {"policies", c.policies},
                  {"taken_unix_ms", c.taken_unix_ms},
                  {"warnings", c.warnings},

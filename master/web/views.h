@@ -45,6 +45,7 @@ struct ClusterView {
   uint64_t cluster_id = 0, taken_unix_ms = 0;
   uint32_t epoch = 0;
   std::string release, policies;
+  std::string address;  // of the master, for workers and clients
   std::vector<std::string> warnings;
   uint32_t slots = 0, busy = 0;
   std::map<std::string, uint32_t> workers;  // by state

@@ -261,6 +261,11 @@ TEST_F(ViewsTest, AWorkerThatIsStoppedAfterItsDrainIsNotLost) {
   EXPECT_EQ(ReadView<web::WorkerView>("workers/w2").worker.state, "lost") << "it is wanted again, and away";
 }
 
+TEST_F(ViewsTest, TheClusterNamesTheMastersAddress) {
+  host_->views().SetAddress("m:7070");
+  EXPECT_EQ(ReadView<web::ClusterView>("cluster").address, "m:7070");
+}
+
 TEST_F(ViewsTest, UsageKeepsTenMinutes) {
   On([this] {
     Usage usage(host_->core(), loop_);

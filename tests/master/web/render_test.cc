@@ -48,7 +48,7 @@ AttemptStatus SomeAttempt() {
 
 ClusterView SomeCluster() {
   ClusterView view;
-  view.policies = kHostile;
+  view.policies = view.address = kHostile;
   view.warnings = {kHostile};
   view.workers = {{"live", 1}, {"lost", 2}};
   view.racks[kHostile] = {3, 2, 4, 1};
