@@ -120,7 +120,8 @@ inline Status NoMaster(const std::string& address, const Status& why) {
   }
   return WithHint(Unavailable("no master: " + why.message()),
                   "start one (mrmaster --data DIR), name another with --master HOST:PORT or MR_MASTER (now " + address +
-                      "), or run here with submit --local");
+                      "), or run here with submit --local" +
+                      (TimeLimit() ? "; --timeout limits the time of an answer and waits for no master" : ""));
 }
 
 struct Client::Impl {

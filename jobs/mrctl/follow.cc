@@ -17,15 +17,20 @@ constexpr int kErrorLines = 8;  // of at most ten lines
 }  // namespace
 
 Status TryAgain(Client& client, Status broken, const Settings& settings, const std::function<Status()>& ask) {
-  const Instant limit = Now() + Seconds(kMasterGraceSeconds);
+  const Instant limit = TimeLimit().value_or(Now() + Seconds(kMasterGraceSeconds));
   if (!settings.quiet) {
-    std::fprintf(stderr, "mrctl: %s; trying again for %d s\n", ToFailure(broken).message.c_str(), kMasterGraceSeconds);
+    const std::string how_long = TimeLimit() ? "until --timeout" : "for " + std::to_string(kMasterGraceSeconds) + " s";
+    std::fprintf(stderr, "mrctl: %s; trying again %s\n", ToFailure(broken).message.c_str(), how_long.c_str());
   }
   while (broken.code() == Code::kUnavailable && Now() < limit) {
-    if (WaitFor(-1, Earlier(Now() + kRetryPause, TimeLimit())) == Woken::kInterrupted) return InterruptedStatus();
-    if (TimeLimit().has_value() && Now() >= *TimeLimit()) return TimeoutStatus();
+    if (WaitFor(-1, Earlier(Now() + kRetryPause, limit)) == Woken::kInterrupted) return InterruptedStatus();
+    if (Now() >= limit) break;
     client.Reconnect();
     broken = ask();
+  }
+  const bool expired = TimeLimit().has_value() && Now() >= *TimeLimit();
+  if (expired && (broken.code() == Code::kUnavailable || broken.code() == Code::kDeadline)) {
+    return {Code::kDeadline, TimeoutStatus().message() + " while no master answered at " + client.address()};
   }
   return broken;
 }

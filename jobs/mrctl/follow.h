@@ -12,11 +12,12 @@
 
 namespace mr::ctl {
 
-// Calls `ask` on new connections while it returns kUnavailable, for at most kMasterGraceSeconds: the master may be
-// restarting. Returns the last answer, or that the user or --timeout ended the wait.
+// Calls `ask` on new connections while it returns kUnavailable, until --timeout or, without one, for at most
+// kMasterGraceSeconds: the master may be restarting. Returns the last answer, or that the user or --timeout ended the
+// wait.
 Status TryAgain(Client& client, Status broken, const Settings& settings, const std::function<Status()>& ask);
 
-// Shows progress until the job has ended. A lost master is retried for kMasterGraceSeconds, since its restart is no
+// Shows progress until the job has ended. A lost master is retried as in TryAgain, since its restart is no
 // failure of the job. still_possible is called about twice per second; its error ends the wait (a local cluster that
 // died).
 Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,

@@ -62,7 +62,9 @@ void AddGlobalOptions(CLI::App* app, GlobalOptions* g) {
   app->add_flag("-v,--verbose", g->verbose, "Print details on stderr");
   app->add_flag("--no-color", g->no_color, "Print without colours (also NO_COLOR)");
   app->add_flag("--no-progress", g->no_progress, "Print no progress lines");
-  app->add_option("--timeout", g->timeout, "Give up after this time, such as 30s, and exit 124 (default: no limit)")
+  app->add_option("--timeout", g->timeout,
+                  "Give up after this time, such as 30s, and exit 124 (default: no limit). Verbs that follow a job "
+                  "or a drain wait so long for a lost master; others fail at once")
       ->type_name("TIME");
 }
 

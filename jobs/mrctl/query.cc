@@ -81,12 +81,17 @@ Result<int> RunWait(const Command& command, Settings settings) {
   std::vector<JobStatus> ended;
   std::optional<Failure> first_failure;
   std::vector<JobId> ids;
-  {
-    Client client(settings.master);
-    MR_ASSIGN_OR_RETURN(ids, JobIdsOf(client, command.args));
-  }
+  Client client(settings.master);
+  const auto find = [&] {
+    auto found = JobIdsOf(client, command.args);
+    if (found.ok()) ids = *std::move(found);
+    return found.status();
+  };
+  // A name is looked up at the master, which may be away as later.
+  Status found = find();
+  if (found.code() == Code::kUnavailable) found = TryAgain(client, found, settings, find);
+  MR_RETURN_IF_ERROR(found);
   for (const JobId id : ids) {
-    Client client(settings.master);
     auto end = Follow(client, id, settings, [] { return Status::Ok(); });
     if (!end.ok()) return GoesOn(end.status(), id, settings.master);
     const bool succeeded = end->state == JobState::kSucceeded;

@@ -36,18 +36,15 @@ class ClientTest : public testing::Test {
   }
   // The exit code of `mrctl submit sleep ...`.
   int Submit(const std::vector<std::string>& options) {
-    std::vector<std::string> argv = {MRCTL_PATH, "--master", master_.address(),          "submit",  "sleep", "--ms",
-                                     "1",        "--output", "file://" + root_ + "/out", "--detach"};
+    std::vector<std::string> argv = {"--master", master_.address(),          "submit",  "sleep", "--ms", "1",
+                                     "--output", "file://" + root_ + "/out", "--detach"};
     argv.insert(argv.end(), options.begin(), options.end());
-    return Run(argv);
+    return Mrctl(argv);
   }
   // The exit code of mrctl with these words.
-  int Mrctl(const std::vector<std::string>& words) {
-    std::vector<std::string> argv = {MRCTL_PATH, "--master", master_.address()};
-    argv.insert(argv.end(), words.begin(), words.end());
-    return Run(argv);
-  }
-  int Run(const std::vector<std::string>& argv) {
+  int Mrctl(const std::vector<std::string>& args) {
+    std::vector<std::string> argv = {MRCTL_PATH};
+    argv.insert(argv.end(), args.begin(), args.end());
     auto process = test::Process::Spawn(argv, {.stderr_path = root_ + "/stderr"});
     EXPECT_TRUE(process.ok()) << process.status().ToString();
     return process.ok() ? process->Wait(Seconds(60)).value_or(-1) : -1;
@@ -169,7 +166,7 @@ TEST_F(ClientTest, ASubmitThatIsRepeatedAfterABrokenConnectionHasTheSameId) {
 TEST_F(ClientTest, AKillThatIsRefusedDoesNotSpareTheJobsBehindIt) {
   const JobId first{1, 1}, second{1, 2};
   master_.RefuseKill(first);
-  EXPECT_EQ(Mrctl({"kill", Name(first), Name(second)}), 7) << Stderr();
+  EXPECT_EQ(Mrctl({"--master", master_.address(), "kill", Name(first), Name(second)}), 7) << Stderr();
   EXPECT_THAT(master_.Kills(), ElementsAre(first, second));
   EXPECT_THAT(Stderr(), testing::AllOf(testing::HasSubstr("there is no such job"),
                                        testing::HasSubstr(Name(second) + " is being killed")));
@@ -177,13 +174,13 @@ TEST_F(ClientTest, AKillThatIsRefusedDoesNotSpareTheJobsBehindIt) {
 
 TEST_F(ClientTest, AnUndrainNamesWhatTheWorkerStillLacks) {
   master_.SetWorkerState("excluded");
-  EXPECT_EQ(Mrctl({"worker", "undrain", "w2"}), 0) << Stderr();
+  EXPECT_EQ(Mrctl({"--master", master_.address(), "worker", "undrain", "w2"}), 0) << Stderr();
   EXPECT_THAT(Stderr(), testing::HasSubstr("it is excluded (mrctl worker include w2)"));
   master_.SetWorkerState("lost");
-  EXPECT_EQ(Mrctl({"worker", "undrain", "w2"}), 0) << Stderr();
+  EXPECT_EQ(Mrctl({"--master", master_.address(), "worker", "undrain", "w2"}), 0) << Stderr();
   EXPECT_THAT(Stderr(), testing::HasSubstr("it is lost"));
   master_.SetWorkerState("live");
-  EXPECT_EQ(Mrctl({"worker", "undrain", "w2"}), 0) << Stderr();
+  EXPECT_EQ(Mrctl({"--master", master_.address(), "worker", "undrain", "w2"}), 0) << Stderr();
   EXPECT_THAT(Stderr(), testing::HasSubstr("w2 takes work again"));
 }
 
@@ -200,6 +197,17 @@ TEST_F(ClientTest, ASubmitThatIsRefusedBehindABrokenConnectionIsNotRepeated) {
   master_.SetSubmitOutcome(Rejected("the output is another job's"));
   EXPECT_EQ(Submit({}), 3) << Stderr();
   EXPECT_THAT(master_.Submissions(), SizeIs(2));
+}
+
+// Nothing listens on port 1.
+TEST_F(ClientTest, WithoutAMasterAWaitLastsUntilItsTimeoutAndAQueryFailsAtOnce) {
+  const Instant begin = Now();
+  EXPECT_EQ(Mrctl({"--master", "127.0.0.1:1", "--timeout", "700ms", "wait", "nightly"}), 124);
+  EXPECT_GE(Now() - begin, Millis(700));
+  EXPECT_THAT(Stderr(), testing::HasSubstr("; trying again until --timeout\n"));
+  EXPECT_THAT(Stderr(), testing::HasSubstr("--timeout expired while no master answered at 127.0.0.1:1"));
+  EXPECT_EQ(Mrctl({"--master", "127.0.0.1:1", "--timeout", "1h", "jobs"}), 5);
+  EXPECT_THAT(Stderr(), testing::HasSubstr("; --timeout limits the time of an answer and waits for no master\n"));
 }
 
 }  // namespace
