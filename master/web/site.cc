@@ -123,8 +123,11 @@ Status Site::MayRead(const rpc::HttpRequest& request) const {
   return hosts_.Check(request.host, request.origin, request.fetch_site, false);
 }
 
-kj::Promise<rpc::HttpReply> Site::Answer(const rpc::HttpRequest& request) {
-  if (request.path.size() + request.query.size() > kLongestUrl) return TooLong();
+kj::Promise<rpc::HttpReply> Site::Answer(const rpc::HttpRequest& sent) {
+  if (sent.path.size() + sent.query.size() > kLongestUrl) return TooLong();
+  // A reverse proxy below a path without a slash at its end adds one.
+  rpc::HttpRequest request = sent;
+  if (request.path.starts_with("//")) request.path.erase(0, 1);
   const bool api = request.path == kApi || request.path.starts_with(std::string(kApi) + "/");
   if (Status allowed = hosts_.Check(request.host, request.origin, request.fetch_site, !api); !allowed.ok()) {
     return Refusal(allowed);

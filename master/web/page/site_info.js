@@ -3,9 +3,13 @@
 // {view, id, root, source, release, etag}. Empty in a report of its own, which has no such element.
 const info = JSON.parse(document.getElementById("page-info").textContent);
 
-// All addresses are relative, so that the pages work below any path of a reverse proxy.
+// All addresses are relative, so that the pages work below any path of a reverse proxy. The page of the cluster may be
+// shown without the slash at the end of that path.
+const kRoot = info.root || (info.view === "cluster" && !location.pathname.endsWith("/") ?
+    `./${location.pathname.split("/").pop()}/` : "./");
+
 function urlOf(path) {
-  return (info.root || "./") + path;
+  return kRoot + path;
 }
 
 function jobUrl(id) {

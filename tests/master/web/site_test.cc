@@ -63,6 +63,13 @@ TEST_F(SiteTest, APageHasItsDocumentAndItsPolicy) {
   EXPECT_THAT(Get("/workers/w3"), HasSubstr("\"root\":\"../\""));
 }
 
+// `location /paceline { proxy_pass http://master:7080/; }` passes /paceline/store on as //store.
+TEST_F(SiteTest, ASecondSlashOfAReverseProxyIsIgnored) {
+  EXPECT_THAT(Get("//"), HasSubstr("\"view\":\"cluster\""));
+  EXPECT_THAT(Get("//workers/w3"), HasSubstr("\"root\":\"../\""));
+  EXPECT_THAT(Get("//api/v1/cluster"), StartsWith("HTTP/1.1 200 OK\r\n"));
+}
+
 TEST_F(SiteTest, AnUnchangedDocumentIsNotSentAgain) {
   const std::string first = Get("/api/v1/cluster");
   const size_t at = first.find("ETag: ");
@@ -95,7 +102,8 @@ TEST_F(SiteTest, OtherNamesAndOtherSitesAreRefused) {
 
 TEST_F(SiteTest, WhatIsNotThereIsSaid) {
   source_.AnswerWith([](const Topic&) { return Reading{NotFound("there is no job job_7_0001")}; });
-  for (const char* path : {"/jobs/job_7_0001", "/jobs/", "/jobs/../x", "/jobs/job_7_0001/", "//", "/api", "/%2e%2e/"}) {
+  for (const char* path :
+       {"/jobs/job_7_0001", "/jobs/", "/jobs/../x", "/jobs/job_7_0001/", "///", "/api", "/%2e%2e/"}) {
     const std::string page = Get(path);
     EXPECT_THAT(page, StartsWith("HTTP/1.1 404 Not Found\r\n")) << path;
     EXPECT_THAT(page, HasSubstr("\"view\":\"missing\"")) << path;
