@@ -10,6 +10,7 @@
 #include "master/sched/defaults.h"
 #include "master/sched/named_lists.h"
 #include "master/sched/pipeline.h"
+#include "master/sched/policies/late/reasons.h"
 #include "master/sched/policies/list.h"
 #include "tests/master/sched/nodes.h"
 #include "tests/master/sched/small_job.h"
@@ -78,6 +79,20 @@ class Counts : public PolicyProbe {
 TEST(TraitsTest, WhatPlacesWorkServesAllJobs) {
   for (const PolicyEntry& entry : AllPolicies())
     EXPECT_TRUE(!entry.Is(kPlacesWork) || entry.Is(kServesAll)) << entry.name;
+}
+
+TEST(TraitsTest, EachPolicySaysWhatItDoes) {
+  for (const PolicyEntry& policy : AllPolicies())
+    EXPECT_THAT(TraitTexts(policy), testing::Not(testing::IsEmpty())) << policy.name;
+}
+
+// Tasks of a third of a millisecond have rates that nobody can use.
+TEST(LateTextsTest, RatesThatAreNoiseAreCapped) {
+  const auto text = [](double own, double limit) {
+    return Explain(Reason{LateReason::kLongestToEnd, "late", {39.4, own, limit}});
+  };
+  EXPECT_THAT(text(2.41, 91.97), HasSubstr("at 2.41 % per second against a limit of 91.97, and"));
+  EXPECT_THAT(text(2.41, 285169.45), HasSubstr("at 2.41 % per second against a limit of more than 1000, and"));
 }
 
 TEST(PolicyProbeTest, SeesEachPolicysCallsAndChangesNothing) {

@@ -15,19 +15,25 @@ std::string TimesAsked(const Reason& r) {
   return "; more than " + text::Decimal(r, 2) + " times as long is asked" + why;
 }
 
+// Returns a rate in percent per second. Where tasks take milliseconds, their exact rates are noise.
+std::string LateRate(const Reason& r, size_t i) {
+  constexpr double kMost = 1000;
+  return i < r.numbers.size() && r.numbers[i] > kMost ? "more than 1000" : text::Decimal(r, i);
+}
+
 constexpr ReasonText kLateTexts[] = {
     {LateReason::kLongestToEnd, "longest_to_end",
      [](const Reason& r) -> std::string {
-       return "speculative attempt: the task is slow, at " + text::Decimal(r, 1) + " % per second against a limit of " +
-              text::Decimal(r, 2) +
+       return "speculative attempt: the task is slow, at " + LateRate(r, 1) + " % per second against a limit of " +
+              LateRate(r, 2) +
               (!r.numbers.empty() && std::isinf(r.numbers[0])  // version 18 and before
                    ? ", and has not moved yet"
                    : ", and of the slow ones it would end last, in " + text::Decimal(r, 0) + " s");
      }},
     {LateReason::kNotSlow, "not_slow",
      [](const Reason& r) -> std::string {
-       return "without a speculative attempt: it is not slow, at " + text::Decimal(r, 0) +
-              " % per second against a limit of " + text::Decimal(r, 1);
+       return "without a speculative attempt: it is not slow, at " + LateRate(r, 0) +
+              " % per second against a limit of " + LateRate(r, 1);
      }},
     {LateReason::kNoGain, "no_gain",
      [](const Reason& r) -> std::string {
@@ -48,8 +54,8 @@ constexpr ReasonText kLateTexts[] = {
      }},
     {LateReason::kSlowButNotYet, "slow_but_not_yet",
      [](const Reason& r) -> std::string {
-       return "slow, at " + text::Decimal(r, 1) + " % per second against a limit of " + text::Decimal(r, 2) +
-              " and with " + text::Decimal(r, 0) +
+       return "slow, at " + LateRate(r, 1) + " % per second against a limit of " + LateRate(r, 2) + " and with " +
+              text::Decimal(r, 0) +
               " s to go: it gets a speculative attempt as soon as a worker that never ran its task, and is not slow, "
               "has a free slot";
      }},
