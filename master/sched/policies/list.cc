@@ -68,12 +68,29 @@ constexpr TraitText kTraits[] = {
     {kSteers, "steers jobs by deadlines"}, {kSharesQueues, "shares queues"},
 };
 
+// Phrases about policies, beside those of their traits.
+struct PolicyText {
+  std::string_view name, does;
+};
+constexpr PolicyText kPolicyTexts[] = {
+    {"delay", "lets a task wait a little for a slot near its input"},
+    {"coupling", "starts reduces as their maps progress, and places both near their data"},
+    {"blacklist", "keeps first attempts off workers where attempts keep failing"},
+    {"delay_assignment", "chooses the replica that each clone of a reading task reads"},
+    {"mantri_placement", "places reduces where the network has room for their inputs"},
+    {"mantri_replication", "replicates outputs whose loss would cost more than a replica"},
+    {"mantri_recompute", "after a failed read makes that worker's other outputs again, before readers need them"},
+};
+
 }  // namespace
 
 std::vector<std::string_view> TraitTexts(const PolicyEntry& policy) {
   std::vector<std::string_view> texts;
   for (const TraitText& t : kTraits) {
     if (policy.Is(t.trait)) texts.push_back(t.text);
+  }
+  for (const PolicyText& p : kPolicyTexts) {
+    if (p.name == policy.name) texts.push_back(p.does);
   }
   return texts;
 }

@@ -50,7 +50,7 @@ struct PolicyGroup {
   std::span<const std::string_view> members;
 };
 
-// Returns phrases for people about the traits that say what the policy does.
+// Returns phrases for people that say what the policy does, at least one.
 std::vector<std::string_view> TraitTexts(const PolicyEntry& policy);
 
 std::span<const PolicyEntry> AllPolicies();
