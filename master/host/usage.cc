@@ -69,6 +69,7 @@ web::UsageView Usage::View() const {
     for (const auto& [id, slots] : p.held) sums[id] += slots;
   }
   std::vector<std::pair<uint64_t, JobId>> most;
+  most.reserve(sums.size());
   for (const auto& [id, sum] : sums) most.emplace_back(sum, id);
   std::sort(most.rbegin(), most.rend());
   most.resize(std::min(most.size(), kJobsInView));
