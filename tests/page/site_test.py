@@ -153,7 +153,7 @@ def logs(driver, site):
                 expect(browser.run("return document.activeElement.dataset.key") == "log", "logs: the focus stays")
             else:
                 wait_for(lambda n=name: f"mrctl logs {n}" in browser.run(text), "logs: without one, the command")
-                expect("keeps no log" in browser.run(text), "logs: and why")
+                expect("keeps no log" in browser.run(text), "logs: and what the master answered")
         log = [line for line in browser.log() if "404" not in line]
         expect(not log, f"logs: console: {log}")
 

@@ -6,17 +6,19 @@ function detailsPanel(page) {
   const node = el("aside", {id: "details", class: "panel", "aria-labelledby": "details-title", hidden: true},
       el("div", {class: "panel-head"}, title,
           button("✕", () => page.close(), {"aria-label": "Close the details", class: "close"})), body);
-  const log = {id: null, text: "", problem: ""};  // the log's end that was loaded last
+  const log = {id: null, text: "", problem: "", loading: false};  // the log's end that was loaded last
   const load = async (id) => {
-    Object.assign(log, {id, text: "", problem: "Loading."});
+    Object.assign(log, {id, text: "", problem: "", loading: true});
     show();
     try {
-      Object.assign(log, {text: await page.frame.fetchText(page.frame.logUrl(id)), problem: ""});
-      if (log.text.trim() === "") log.problem = "The log is empty.";
+      const text = await page.frame.fetchText(page.frame.logUrl(id));
+      if (log.id !== id) return;
+      Object.assign(log, {text, problem: text.trim() === "" ? "The log is empty." : "", loading: false});
     } catch (problem) {
-      log.problem = problem.error ? `${problem.error.message}.` : "The master does not answer.";
+      if (log.id !== id) return;
+      Object.assign(log, {problem: problem.error ? `${problem.error.message}.` : "The master does not answer.",
+        loading: false});
     }
-    if (log.id !== id) return;
     show();
     const lines = body.querySelector(".log");
     if (lines) lines.scrollTop = lines.scrollHeight;
@@ -43,7 +45,7 @@ function siblingsOf(model, a) {
 }
 
 // Returns the end of a failed attempt's log that the master keeps, once it is asked for, and how to read other logs.
-// loaded: {text, problem} of this attempt, or null. load(id): loads it.
+// loaded: {text, problem, loading} of this attempt, or null. load(id): loads it.
 function logOf(page, a, loaded, load) {
   const command = el("code", null, `mrctl logs ${a.ended_us == null ? "-f " : ""}${visible(a.id)}`);
   const other = page.model.report.id.startsWith("local_") ?
@@ -55,9 +57,9 @@ function logOf(page, a, loaded, load) {
     el("p", {class: "links"},
         button("Show the end of its log", () => load(a.id), {class: "link", "data-key": "log"}),
         el("a", {href: page.frame.logUrl(a.id), "data-key": "log-text"}, "Open it as plain text")),
-    el("div", {role: "status", "data-key": "log-end"}, loaded && loaded.problem &&
-        el("p", null, sentence(loaded.problem), " Read it from its worker: ", command)),
-    loaded && !loaded.problem && el("pre", {class: "lines log", tabindex: "0", role: "region",
+    el("div", {role: "status", "data-key": "log-end"}, loaded && loaded.loading && "Loading.",
+        loaded && loaded.problem && el("p", null, sentence(loaded.problem), " Read it from its worker: ", command)),
+    loaded && loaded.text && !loaded.problem && el("pre", {class: "lines log", tabindex: "0", role: "region",
       "aria-label": "End of the log", "data-key": "log-lines"},
     document.createTextNode(visibleLines(loaded.text, Infinity))),
   ];

@@ -2,12 +2,19 @@
 
 const kSwatch = 40;
 
+// The phases that an attempt may have: of a map, of a reduce, and of one that merges its inputs.
+const kMapPhases = ["launch", "map"];
+const kReducePhases = ["launch", "shuffle", "reduce"];
+const kMergePhases = ["launch", "shuffle", "merge", "reduce"];
+
 // Returns the phases, causes and outcomes that occur in the report, and whether an attempt is on the critical path.
 function occurring(model) {
   if (model.occurring) return model.occurring;
   const found = {phases: new Set(), causes: new Set(), outcomes: new Set(), critical: false};
   for (const a of model.report.attempts) {
-    if (found.phases.size < kPhases.length) for (const p of phasesOf(model, a)) found.phases.add(p.phase);
+    const possible = kindOf(model, a) === "map" ? kMapPhases : a.sort_us == null ? kReducePhases : kMergePhases;
+    // With all possible phases found an attempt has no new one, which is the case for nearly all.
+    if (possible.some((p) => !found.phases.has(p))) for (const p of phasesOf(model, a)) found.phases.add(p.phase);
     found.causes.add(a.cause);
     found.outcomes.add(outcomeOf(a));
     found.critical ||= a.critical;
