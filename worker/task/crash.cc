@@ -88,16 +88,44 @@ void SayRecord() {
   Say(" of its input");
 }
 
-void* FaultingInstruction(void* context) {
-  const auto* c = static_cast<const ucontext_t*>(context);
+void* FaultingInstruction(const ucontext_t& context) {
 #if defined(__x86_64__)
-  return reinterpret_cast<void*>(c->uc_mcontext.gregs[REG_RIP]);
+  return reinterpret_cast<void*>(context.uc_mcontext.gregs[REG_RIP]);
 #elif defined(__aarch64__)
-  return reinterpret_cast<void*>(c->uc_mcontext.pc);
+  return reinterpret_cast<void*>(context.uc_mcontext.pc);
 #else
-  (void)c;
+  (void)context;
   return nullptr;
 #endif
+}
+
+// Changes the context as a return from a function without a frame would. The process does not continue with it.
+void ReturnFromCall(ucontext_t* context) {
+#if defined(__x86_64__)
+  greg_t* const registers = context->uc_mcontext.gregs;
+  memcpy(&registers[REG_RIP], reinterpret_cast<const void*>(registers[REG_RSP]), sizeof(greg_t));
+  registers[REG_RSP] += static_cast<greg_t>(sizeof(greg_t));
+#elif defined(__aarch64__)
+  context->uc_mcontext.pc = context->uc_mcontext.regs[30];
+#else
+  (void)context;
+#endif
+}
+
+// Collects the calls of the crashed code, innermost first. Returns their number.
+int CrashedFrames(ucontext_t* context, void** out, int most) {
+  void* const fault = FaultingInstruction(*context);
+  void* frames[kMostFrames];
+  void** end = frames + backtrace(frames, most);
+  // The first frames are those of the handler.
+  void** begin = std::find(frames, end, fault);
+  if (begin != end) return static_cast<int>(std::copy(begin, end, out) - out);
+  // A call of a null pointer leads to no code, at which unwinding ends. The stack goes on with its caller.
+  *out = fault;
+  ReturnFromCall(context);
+  end = frames + backtrace(frames, most - 1);
+  begin = std::find(frames, end, FaultingInstruction(*context));
+  return static_cast<int>(std::copy(begin, end, out + 1) - out);
 }
 
 // Waits for the process that translates the stack. Returns whether it did.
@@ -171,12 +199,8 @@ void OnFatalSignal(int signal, siginfo_t* info, void* context) {
   SayRecord();
   Say("; its stack, innermost call first:\n");
   void* frames[kMostFrames];
-  const int count = backtrace(frames, kMostFrames);
-  // The first frames are this handler's own.
-  void** const begin = std::find(frames, frames + count, FaultingInstruction(context));
-  void** const first = begin == frames + count ? frames : begin;
-  const int left = static_cast<int>(frames + count - first);
-  if (!WriteTranslated(first, left)) backtrace_symbols_fd(first, left, 2);
+  const int count = CrashedFrames(static_cast<ucontext_t*>(context), frames, kMostFrames);
+  if (!WriteTranslated(frames, count)) backtrace_symbols_fd(frames, count, 2);
   raise(signal);  // it is blocked, and ends the process when this handler returns
   errno = saved;
 }

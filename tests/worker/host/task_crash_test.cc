@@ -34,6 +34,7 @@ TEST_F(TaskCrashTest, ACrashNamesItsRecordAndTheLogHasTheStack) {
       {"crash",
        "crashed: SIGSEGV",
        {"the process died of SIGSEGV at address 0x0 in record 3 of its input; its stack", "WriteNowhere", "FailAt("}},
+      {"call", "crashed: SIGSEGV", {"#0 ?? (0x0)", "#1 (anonymous namespace)::CallNothing(", "FailAt("}},
       {"overflow", "crashed: SIGSEGV", {"Overflow("}},
       {"terminate", "crashed: SIGABRT", {"let go", "Terminate("}},
       {"leave", "called exit(3)", {}}};

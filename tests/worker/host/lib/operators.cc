@@ -171,9 +171,14 @@ int Crash(void*, const mr_batch*) {
   raise(SIGSEGV);
   return 0;
 }
-// Fails at the line that equals its config: "crash", "overflow", "terminate", "leave", "throw".
+// Fails at the line that equals its config: "crash", "call", "overflow", "terminate", "leave", "throw".
 int* volatile g_nowhere = nullptr;  // hidden from the optimizer
 __attribute__((noinline, no_sanitize("undefined"))) void WriteNowhere() { *g_nowhere = 1; }
+void (*volatile g_no_function)() = nullptr;
+__attribute__((noinline, no_sanitize("undefined"))) int CallNothing() {
+  g_no_function();
+  return 1;
+}
 volatile int g_deepest = 1 << 30;
 __attribute__((noinline)) int Overflow(int depth) {
   if (depth == g_deepest) return 0;
@@ -185,6 +190,7 @@ __attribute__((noinline)) void LetGo() { throw std::runtime_error("let go"); }
 __attribute__((noinline)) void Terminate() noexcept { LetGo(); }
 __attribute__((noinline)) int FailAtLine(const std::string& how) {
   if (how == "crash") WriteNowhere();
+  if (how == "call") return CallNothing();
   if (how == "overflow") return Overflow(0);
   if (how == "terminate") Terminate();
   if (how == "leave") exit(3);
