@@ -131,7 +131,10 @@ TEST_F(LocalTest, AFailureSaysHowToKeepTheLogsAndTheJsonNamesNoneThatAreGone) {
   EXPECT_THAT(json.out, HasSubstr("\"hint\":\"read the logs of its attempts in kept/logs\""));
   EXPECT_THAT(*ListDirectory(Path("kept/logs")),
               testing::IsSupersetOf({"attempt_1_0001_0_m_000000_1", "master.log", "worker-1.log", "worker-2.log"}));
-  EXPECT_EQ(*ReadFile(Path("kept/logs/attempt_1_0001_0_m_000000_1")), "reason\n");
+  EXPECT_THAT(*ReadFile(Path("kept/logs/attempt_1_0001_0_m_000000_1")),
+              testing::MatchesRegex("reason\noperator stream.map failed: the map command exited with code 3: [^\n]*\n"
+                                    "(at [^\n]*\n)?"))
+      << "what the command wrote, and why it failed";
   EXPECT_TRUE(AllGone());
   const RunResult elsewhere =
       RunMrctl({"submit", "--keep-logs", "x", "wordcount", "--input", "/a", "--output", "/b"}, Seconds(20), Spawn());

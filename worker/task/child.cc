@@ -129,9 +129,11 @@ void SetLimits(const WireTask& task) {
 #endif
 }
 
-// Writes the reason of the failure to the attempt's log, where `mrctl logs --grep` searches.
+// Writes the reason of the failure to the attempt's log, where `mrctl logs --grep` searches. The end of a command's
+// stderr is there already (jobs/builtin/command.cc).
 void LogFailure(const WireResult& result) {
-  fprintf(stderr, "%s\n", result.message.c_str());
+  const size_t bytes = std::min(result.message.find("; its stderr ends:\n"), result.message.size());
+  fprintf(stderr, "%.*s\n", static_cast<int>(bytes), result.message.c_str());
   if (!result.record.empty()) fprintf(stderr, "at %s\n", result.record.c_str());
 }
 

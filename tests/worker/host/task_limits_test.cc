@@ -141,6 +141,7 @@ TEST_F(TaskLimitsTest, ATaskWithoutProgressEndsAndSaysWhatItDid) {
   const TaskResult r = RunOn(host_, std::move(s))->Wait();
   EXPECT_EQ(r.end, TaskEnd::kUserError) << r.message;
   EXPECT_NE(r.message.find("operator spin made no progress for"), std::string::npos) << r.message;
+  EXPECT_EQ(r.record, "record 1 of its input");
   EXPECT_NE(r.message.find("--task-timeout"), std::string::npos) << r.message;
   EXPECT_NE(r.message.find("its processes: mrtask R"), std::string::npos) << r.message;
 }
