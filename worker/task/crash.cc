@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -215,11 +216,11 @@ void WarmUpBacktrace() {
 void ReportCrashes(ProgressPage* page) {
   crash_page = page;
   crash_pid = getpid();
-  WarmUpBacktrace();
   // A stack of its own: the crash may be an overflow of the usual one.
   constexpr size_t kStackBytes = 256 << 10;
-  static char* const stack = static_cast<char*>(malloc(kStackBytes));
-  if (stack == nullptr) return;
+  void* const stack =
+      mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (stack == MAP_FAILED) return;
   stack_t other{};
   other.ss_sp = stack;
   other.ss_size = kStackBytes;

@@ -14,7 +14,8 @@ namespace mr::task {
 void WarmUpBacktrace();
 
 // Installs the handlers of fatal signals, and a handler of exit() that notes the record. The handlers end within
-// seconds, whatever the state of the process. An operator may replace them. Thread: the one that calls the operator.
+// seconds, whatever the state of the process. An operator may replace them. Requires: WarmUpBacktrace, in this process
+// or the one that it was cloned from. Thread: the one that calls the operator.
 void ReportCrashes(ProgressPage* page);
 
 // Sets the batch that the operator works on, and the place where it begins. Both are borrowed until the next call.

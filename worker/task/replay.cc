@@ -122,6 +122,7 @@ int ReplayMain(const std::string& file) {
   }
   const Arena arena(static_cast<char*>(mapped));
   NoDaemon link(arena.get());
+  WarmUpBacktrace();
   ReportCrashes(link.page());
   PrepareTask(task);
   WireResult result;
