@@ -165,8 +165,10 @@ Result<std::vector<std::string>> AskedHelp(const CLI::App* root, std::vector<std
     verbs.emplace_back(known.name);
   }
   if (!job) {
-    return WithHint(InvalidArgument("there is no command and no job '" + words[at] + "'" + Suggest(words[at], verbs)),
-                    "mrctl help lists the commands, and mrctl submit --help the jobs");
+    return WithHint(
+        InvalidArgument("there is no command and no job '" + words[at] + "'" + Suggest(words[at], verbs)),
+        "mrctl help lists the commands, mrctl submit --help the jobs, and mrctl help --lib FILE JOB shows a "
+        "job of a library");
   }
   words.insert(words.begin(), "submit");
   return words;

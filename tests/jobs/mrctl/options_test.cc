@@ -128,6 +128,7 @@ TEST(OptionsTest, HelpOfAJobIsThatOfSubmitWithTheJob) {
   EXPECT_EQ(own.submit.job, "mine");
   EXPECT_EQ(own.submit.lib, "libx.so");
   EXPECT_THAT(Refused({"help", "wordcuont"}).message, HasSubstr("did you mean 'wordcount'"));
+  EXPECT_THAT(Refused({"help", "mine"}).hint, HasSubstr("mrctl help --lib FILE JOB"));
 }
 
 TEST(HelpTest, OfAJobHasUsageOptionsAndAnExample) {
