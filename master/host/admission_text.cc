@@ -41,9 +41,9 @@ std::string LeftText(const sched::Admission& a) {
   const uint32_t left = NotGuaranteed(a);
   if (left == a.cluster)
     return "the cluster's " + SlotsText(left) + (left == 1 ? " is" : " are") + " guaranteed to nobody else";
-  const std::string number = left == 0 ? "none" : "only " + std::to_string(left);
-  return "of the cluster's " + std::to_string(a.cluster) + " " + number + (left > 1 ? " are" : " is") +
-         " not guaranteed to others" + TakenBy(a);
+  const std::string of = "of the cluster's " + std::to_string(a.cluster);
+  if (left == 0) return of + " all are guaranteed to others" + TakenBy(a);
+  return of + " only " + std::to_string(left) + (left > 1 ? " are" : " is") + " not guaranteed to others" + TakenBy(a);
 }
 
 std::string MaxShareText(const sched::Admission& a) {

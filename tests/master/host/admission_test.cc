@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <thread>
@@ -400,6 +401,17 @@ TEST(AdmissionTextTest, ARefusalNamesWhoIsGuaranteedTheSlots) {
       "the deadline of 1m00s cannot be met: it needs 4 slots, and of the cluster's 8 only 2 are not guaranteed to "
       "others (4 to queue 'etl' by its min share, 2 to jobs with deadlines); the earliest deadline that can be met "
       "is 1m31s, or lower a min share (mrctl queue set etl --min-share N) (--best-effort submits it all the same)");
+}
+
+TEST(AdmissionTextTest, SlotsThatAreAllGuaranteedToOthersAreCounted) {
+  sched::Admission a;
+  a.answer = sched::Admission::Answer::kTaken;
+  a.slots = a.cluster = a.most = 4;
+  a.promised = 4;
+  a.earliest = INFINITY;
+  EXPECT_EQ(AccountText(a),
+            "cannot be met: it needs 4 slots, and of the cluster's 4 all are guaranteed to others (4 to jobs with "
+            "deadlines); no deadline can be met now");
 }
 
 TEST(AdmissionTextTest, AQueuesMaxShareIsNamedWhereItIsTheLimit) {
