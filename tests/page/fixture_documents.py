@@ -7,7 +7,7 @@ import re
 
 NOW = 1_790_000_000_000
 HOSTILE = "</script><img src=x onerror=alert(1)>{{script}}\u202e\x01\x1b[31m & \"quotes\" <!--"
-STATES = ["draining", "away", "excluded", "distrusted", "stalled", "full", "lost"]
+STATES = ["draining", "away", "excluded", "distrusted", "stalled", "full", "stopped", "lost"]
 
 
 def error(message):
@@ -81,7 +81,7 @@ def reached(stage, state, attempts, now):
 def worker(number, racks, rng, state=None):
     state = state or (STATES[number % 97 % len(STATES)] if number % 29 == 0 else "live")
     blocks = rng.randrange(9000)
-    lost = state == "lost"
+    lost = state in ("lost", "stopped")
     return {"id": f"w{number}", "name": f"node-{number:04}", "state": state, "address": f"10.0.0.{number % 250}:7071",
             "rack": f"rack-{number % racks + 1}", "slots": 0 if lost else 4, "busy": 0 if lost else rng.randrange(5),
             "blocks": blocks, "used_bytes": blocks << 26, "capacity_bytes": 1 << 40,
