@@ -39,6 +39,27 @@ bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error 
   throw JobError(message);
 }
 
+// Exit code of a shell whose program died of SIGPIPE. In a pipe that is normal: its reader had read enough.
+constexpr int kBrokenPipe = 128 + SIGPIPE;
+
+// Returns bash, which can see failures inside of pipes, or nullptr where there is none.
+const char* Bash() {
+  for (const char* path : {"/bin/bash", "/usr/bin/bash"}) {
+    if (access(path, X_OK) == 0) return path;
+  }
+  return nullptr;
+}
+
+// Returns what is known about an exit code, or "".
+std::string ExitCodeNote(int code, const std::string& command) {
+  if (code == 126) return " (it cannot be executed; check its permissions)";
+  if (code == 127) return " (not found; is it installed on the workers?)";
+  if (code == 1 && command.find("grep") != std::string::npos) {
+    return " (grep exits with 1 where no line matches; --ok-exit 1 accepts that)";
+  }
+  return "";
+}
+
 struct Pipe {
   Pipe() {
     if (pipe2(fds.data(), O_CLOEXEC) != 0) SystemError("cannot make a pipe for a command", errno);
@@ -100,15 +121,18 @@ Command::Command(std::string text, OnLine on_output, OnLine on_error_line, std::
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  char shell[] = "sh", option[] = "-c";
+  const char* const bash = Bash();
+  char shell[] = "bash", set[] = "-o", option[] = "pipefail", read[] = "-c", plain[] = "sh";
   std::string command = text_;
-  char* argv[] = {shell, option, command.data(), nullptr};
-  const int error = posix_spawn(&pid_, "/bin/sh", &actions, &attributes, argv, environ);
+  char* with_bash[] = {shell, set, option, read, command.data(), nullptr};
+  char* with_sh[] = {plain, read, command.data(), nullptr};
+  const int error = posix_spawn(&pid_, bash != nullptr ? bash : "/bin/sh", &actions, &attributes,
+                                bash != nullptr ? with_bash : with_sh, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     pid_ = -1;
-    SystemError("cannot start /bin/sh for: " + text_, error);
+    SystemError("cannot start a shell for: " + text_, error);
   }
   pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
   input_ = in.TakeNonBlocking(1);
@@ -215,7 +239,7 @@ bool Command::ReadSome(Stream* stream, const OnLine& on_line, size_t most) {
   return true;
 }
 
-void Command::Finish(const std::string& what) {
+void Command::Finish(const std::string& what, const std::vector<int64_t>& ok_exits) {
   CloseInput();
   std::string_view nothing;
   // A command may close its output long before it ends.
@@ -225,18 +249,19 @@ void Command::Finish(const std::string& what) {
     if (errno != EINTR) SystemError("cannot wait for a command", errno);
   }
   pid_ = -1;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (code == 0 || std::find(ok_exits.begin(), ok_exits.end(), code) != ok_exits.end()) return;
+  if (code == kBrokenPipe && text_.find('|') != std::string::npos) return;
   std::string why = "the " + what + " command ";
   if (WIFSIGNALED(status)) {
     why += "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
   } else {
-    why += "exited with code " + std::to_string(WEXITSTATUS(status));
-    if (WEXITSTATUS(status) == 127) why += " (not found; is it installed on the workers?)";
+    why += "exited with code " + std::to_string(code) + ExitCodeNote(code, text_);
   }
   why += ": " + text_;
   while (!error_tail_.empty() && error_tail_.back() == '\n') error_tail_.pop_back();
   why += error_tail_.empty() ? "; it wrote nothing to stderr" : "; its stderr ends:\n" + error_tail_;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == EX_TEMPFAIL) throw RetryableError(why);
+  if (code == EX_TEMPFAIL) throw RetryableError(why);
   throw JobError(why);
 }
 

@@ -4,9 +4,11 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mr::builtin {
 
@@ -14,8 +16,8 @@ class Command {
  public:
   using OnLine = std::function<void(std::string_view line)>;  // without the newline
 
-  // Starts /bin/sh -c `text`. Exceptions of the callbacks come out of Write() and Finish(). on_moved: called when bytes
-  // went through a pipe in either direction.
+  // Starts bash -o pipefail -c `text`, or sh -c `text` on a machine without bash. Exceptions of the callbacks come out
+  // of Write() and Finish(). on_moved: called when bytes went through a pipe in either direction.
   Command(
       std::string text, OnLine on_output, OnLine on_error_line, std::function<void()> on_moved = [] {});
   // Kills the command if it still runs.
@@ -25,10 +27,11 @@ class Command {
 
   // Returns when the command has taken the bytes. Drops them if it no longer reads.
   void Write(std::string_view bytes);
-  // Ends the input, and returns when the command has exited with 0. Processes that it started may go on and hold its
-  // pipes; their later output is not read. Errors: JobError with `what`, exit code or signal, and the end of its
-  // stderr. RetryableError for exit code 75 (EX_TEMPFAIL in sysexits.h: a temporary failure).
-  void Finish(const std::string& what);
+  // Ends the input, and returns when the command has exited with 0 or one of `ok_exits`. Processes that it started may
+  // go on and hold its pipes; their later output is not read. A program whose reader in a pipe closed it early has not
+  // failed. Errors: JobError with `what`, exit code or signal, and the end of its stderr. With bash, also where a
+  // program inside of a pipe failed. RetryableError for exit code 75 (EX_TEMPFAIL in sysexits.h: a temporary failure).
+  void Finish(const std::string& what, const std::vector<int64_t>& ok_exits = {});
 
  private:
   struct Stream {

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <functional>
 #include <optional>
+#include <sstream>
 
 #include "jobs/builtin/builtin.h"
 #include "jobs/builtin/command.h"
@@ -58,11 +59,35 @@ Command::OnLine ErrorLines(Context* context) {
   };
 }
 
+// The exit codes of --ok-exit are in a stage's config as one text, separated by spaces.
+std::vector<int64_t> OkExits(const Config& config) {
+  std::vector<int64_t> codes;
+  if (!config.Has("ok_exits")) return codes;
+  std::istringstream words(config.Text("ok_exits"));
+  for (int64_t code = 0; words >> code;) codes.push_back(code);
+  return codes;
+}
+
+// Returns the codes as OkExits reads them. Errors: JobError.
+std::string OkExitsText(const std::vector<std::string>& codes, const Args& args) {
+  std::string text;
+  for (const std::string& code : codes) {
+    int n = 0;
+    const auto [end, error] = std::from_chars(code.data(), code.data() + code.size(), n);
+    if (error != std::errc() || end != code.data() + code.size() || n < 1 || n > 255) {
+      args.Refuse("--ok-exit expects an exit code from 1 to 255, not '" + code + "'");
+    }
+    text += (text.empty() ? "" : " ") + code;
+  }
+  return text;
+}
+
 class StreamMap : public BlockMapper<AnyBytes, AnyBytes> {
  public:
   void Open() {
     config_ = context().config();
     whole_lines_ = config_.Bool("map_only");
+    ok_exits_ = OkExits(config_);
   }
   void Map(const Block& block, Out& out) {
     if (block.text.empty()) return;
@@ -71,7 +96,7 @@ class StreamMap : public BlockMapper<AnyBytes, AnyBytes> {
     Run(out).Write(block.text);
     whole_line_ = block.text.back() == '\n';
   }
-  void End(Out& out) { Run(out).Finish("map"); }
+  void End(Out& out) { Run(out).Finish("map", ok_exits_); }
 
   void CombineBatch(uint32_t, const BatchView& sorted,
                     const std::function<void(std::string_view, std::string_view)>& emit) {
@@ -87,7 +112,7 @@ class StreamMap : public BlockMapper<AnyBytes, AnyBytes> {
       buffer.clear();
     }
     combine.Write(buffer);
-    combine.Finish("combine");
+    combine.Finish("combine", ok_exits_);
     std::stable_sort(made.begin(), made.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [key, value] : made) emit(key, value);
   }
@@ -109,6 +134,7 @@ class StreamMap : public BlockMapper<AnyBytes, AnyBytes> {
   }
 
   Config config_;
+  std::vector<int64_t> ok_exits_;
   bool whole_lines_ = false;
   bool whole_line_ = true;  // the bytes written so far end with a newline
   std::optional<Command> command_;
@@ -127,7 +153,7 @@ class StreamReduce : public RawOperator<Text, Text> {
   }
   void End(Out& out) {
     Run(out).Write(buffer_);
-    Run(out).Finish("reduce");
+    Run(out).Finish("reduce", OkExits(context().config()));
   }
 
  private:
@@ -147,25 +173,32 @@ class StreamReduce : public RawOperator<Text, Text> {
 void PlanStream(const std::vector<std::string>& argv, JobPlan& plan) {
   std::string map, combine, reduce;
   bool side_effects = false;
+  std::vector<std::string> ok_codes;
   Args args("stream");
   args.Add("--map", &map)
       .Add("--combine", &combine)
       .Add("--reduce", &reduce)
       .Add("--side-effects", &side_effects)
+      .Add("--ok-exit", &ok_codes)
       .Parse(argv);
   if (map.empty()) args.Refuse("give a command: --map CMD (cat passes lines on as they are)");
   if (reduce.empty() && !combine.empty()) args.Refuse("--combine needs --reduce");
   auto& stage = plan.Map("map", side_effects ? "stream.map.alone" : "stream.map").ReadFiles();
   Config config;
   config.Set("command", map).Set("map_only", reduce.empty());
+  const std::string ok_exits = OkExitsText(ok_codes, args);
+  if (!ok_exits.empty()) config.Set("ok_exits", ok_exits);
   if (!combine.empty()) config.Set("combine", combine);
   stage.Configure(config);
   if (reduce.empty()) {
     stage.WriteFiles();
     return;
   }
+  Config reducing;
+  reducing.Set("command", reduce);
+  if (!ok_exits.empty()) reducing.Set("ok_exits", ok_exits);
   plan.Reduce("reduce", side_effects ? "stream.reduce.alone" : "stream.reduce")
-      .Configure(Config().Set("command", reduce))
+      .Configure(reducing)
       .Group(stage.Shuffle({.combine = !combine.empty()}))
       .WriteFiles();
 }
@@ -184,7 +217,11 @@ void AddStream(Library& library) {
           "  --map CMD              map command; reads the lines of the input\n"
           "  --combine CMD          combine command; reads lines of one map task, sorted by key\n"
           "  --reduce CMD           reduce command; reads lines of the maps, sorted by key\n"
+          "  --ok-exit N            accept exit code N of the commands, as of a grep without a match (1); may be "
+          "repeated\n"
           "  --side-effects         never run two attempts of a task: the commands act outside (a database, a mail)\n"
+          "Commands run in `bash -o pipefail`: they fail if a program in a pipe fails, unless its reader closed the\n"
+          "pipe. Workers without bash use sh, which sees the last program of a pipe only.\n"
           "On stderr, `reporter:counter:GROUP,NAME,N` adds to a counter, and `reporter:bad_record:TEXT` reports a\n"
           "record that the command skipped (submit --max-bad-records). Exit code 75 requests a retry. Side files of\n"
           "submit --files are in $MR_FILES_DIR");

@@ -101,6 +101,34 @@ TEST(StreamTest, AFailureNamesTheCommandItsCodeAndTheEndOfItsStderr) {
               HasSubstr("the combine command exited with code 4"));
 }
 
+TEST(StreamTest, AProgramThatFailsInsideOfAPipeFailsItsCommand) {
+  for (const std::vector<std::string>& args : {std::vector<std::string>{"--map", "no_such_program_here | sort"},
+                                               {"--map", "cat", "--reduce", "no_such_program_here | sort"}}) {
+    const LocalResult result = Stream(args, "a\n");
+    EXPECT_FALSE(result.ok);
+    EXPECT_THAT(result.error, testing::AllOf(HasSubstr("exited with code 127"), HasSubstr("no_such_program_here:")));
+  }
+}
+
+TEST(StreamTest, AProgramWhoseReaderInAPipeHasReadEnoughIsNoFailure) {
+  const LocalResult result = Stream({"--map", "cat >/dev/null; yes | head -n 2"}, "a\n", {.split_bytes = 1000});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.Output(), "y\ny\n");
+}
+
+TEST(StreamTest, ExitCodesThatTheUserAcceptsAreNoFailure) {
+  const std::vector<std::string> grep = {"--map", "grep nothing | cat"};
+  EXPECT_THAT(Stream(grep, "a\n").error, testing::AllOf(HasSubstr("exited with code 1 "), HasSubstr("--ok-exit 1")));
+  std::vector<std::string> accepting = grep;
+  accepting.insert(accepting.end(), {"--reduce", "cat; exit 7", "--ok-exit", "1", "--ok-exit", "7"});
+  const LocalResult result = Stream(accepting, "a\n");
+  EXPECT_TRUE(result.ok) << result.error;
+  EXPECT_THAT(Stream({"--map", "exit 2", "--ok-exit", "1"}, "a\n").error, HasSubstr("exited with code 2"));
+  for (const char* bad : {"0", "256", "x", ""}) {
+    EXPECT_THAT(PlanRefusal("stream", {"--map", "cat", "--ok-exit", bad}), HasSubstr("--ok-exit expects")) << bad;
+  }
+}
+
 TEST(StreamTest, CountersComeFromStderr) {
   const LocalResult result =
       Stream({"--map", "cat >/dev/null; echo 'reporter:counter:my group,lines,2' >&2; echo note >&2"}, "a\nb\n",
