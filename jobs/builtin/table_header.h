@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,26 @@ inline bool AreColumns(const std::string& name, const std::vector<std::string>& 
     from = comma + 1;
   }
   return true;
+}
+
+// Returns whether `field` has `word` in it, not as a part of a longer word.
+inline bool HasWord(const std::string& field, const std::string& word) {
+  const auto letter = [](char c) { return c == '_' || (c | 0x80) == c || std::isalnum(static_cast<unsigned char>(c)); };
+  for (size_t at = field.find(word); at != field.npos; at = field.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !letter(field[at - 1])) && (end == field.size() || !letter(field[end]))) return true;
+  }
+  return false;
+}
+
+// Returns " (did you mean 'sum(amount)'?)" for amount: a column that was computed from the missing one is more likely
+// than one that is spelled like it. Else the nearest name, or "".
+inline std::string SuggestColumn(const std::string& missing, const std::vector<std::string>& fields) {
+  for (const std::string& field : fields) {
+    if (!missing.empty() && field.find('(') != field.npos && HasWord(field, missing))
+      return " (did you mean '" + field + "'?)";
+  }
+  return Suggest(missing, fields);
 }
 
 // Returns the separator that a record of one field probably has, or 0.
@@ -91,9 +112,10 @@ inline std::string WrongColumns(const std::vector<SideColumns>& sides, bool name
         wrong += (wrong.empty() ? "" : "; ") + header.file + " has two columns '" + name +
                  "'; give them different names, or use --no-header and numbers";
       } else if (n == 0 && missing.find("'" + name + "'") == missing.npos) {
-        missing += (missing.empty() ? " has no column '" : ", no column '") + name + "'" +
-                   (table_internal::AreColumns(name, header.fields) ? " (these are several; one is taken here)"
-                                                                    : Suggest(name, header.fields));
+        missing +=
+            (missing.empty() ? " has no column '" : ", no column '") + name + "'" +
+            (table_internal::AreColumns(name, header.fields) ? " (these are several; one is taken here)"
+                                                             : table_internal::SuggestColumn(name, header.fields));
       }
     }
     if (missing.empty()) continue;

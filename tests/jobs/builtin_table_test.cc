@@ -165,6 +165,15 @@ TEST(AggregateTest, SaysWhatIsWrongWithItsArguments) {
               testing::AllOf(HasSubstr("t.csv, byte 8: column 'a' has 'x'"), HasSubstr("no number")));
 }
 
+TEST(TableTest, AColumnComputedFromTheMissingOneIsSuggestedBeforeOneThatIsSpelledLikeIt) {
+  const auto refused = [](const std::string& header, const std::string& by) {
+    return RunTable("topk", header + "\n1,2\n", {"--by", by}).error;
+  };
+  EXPECT_THAT(refused("amounts,sum(amount)", "amount"), HasSubstr("did you mean 'sum(amount)'?"));
+  EXPECT_THAT(refused("amounts,sum(total_amount)", "amount"), HasSubstr("did you mean 'amounts'?"));
+  EXPECT_THAT(refused("Amount,b", "amount"), HasSubstr("did you mean 'Amount'?"));
+}
+
 TEST(TableTest, AllColumnsThatAreWrongAreToldWithWhatMayHaveBeenMeant) {
   EXPECT_EQ(
       RunTable("aggregate", "User,amount\n1,2\n", {"--by", "user,amuont", "--agg", "count, sum(nothing_like_it)"})
