@@ -15,8 +15,7 @@ namespace {
 
 constexpr double kLowShare = .05, kHighShare = .95;  // nine of ten outcomes lie between
 constexpr uint32_t kMostDraws = 40, kLeastDraws = 10;
-constexpr uint64_t kTasksInAll = 400'000;      // over all simulations: about 20 s (a guess)
-constexpr double kShortest = 4 * kResolution;  // below, the resolution alone is a quarter of the time
+constexpr uint64_t kTasksInAll = 400'000;  // over all simulations: about 20 s (a guess)
 
 // Returns the value with this share of the others below it, between two of them where needed. Requires: not empty.
 double Quantile(std::vector<double> values, double share) {
@@ -212,12 +211,21 @@ class Comparison {
     const size_t jobs = out_.jobs.size();
     out_.mean_seconds /= static_cast<double>(jobs);
     std::vector<double> needed, errors;
+    std::vector<size_t> told;  // jobs that the model can tell something about; all, if there are none
+    for (size_t j = 0; j < jobs; ++j) {
+      if (!out_.jobs[j].too_short() || out_.too_short() == jobs) told.push_back(j);
+    }
+    const auto told_count = static_cast<double>(told.size());
+    double told_seconds = 0;
+    for (const size_t j : told) told_seconds += out_.jobs[j].measured / told_count;
     for (size_t j = 0; j < jobs; ++j) {
       Compared::Job& job = out_.jobs[j];
-      needed.push_back(Needed(JobBand(0, j), std::log(job.measured), FloorOf(job.measured)));
-      job.inside = needed.back() <= 1;
+      const double factor = Needed(JobBand(0, j), std::log(job.measured), FloorOf(job.measured));
+      job.inside = factor <= 1;
       errors.push_back(std::log(job.measured) - again.seconds[j]);
-      out_.error += errors.back() / static_cast<double>(jobs);
+      if (std::find(told.begin(), told.end(), j) == told.end()) continue;
+      needed.push_back(factor);
+      out_.error += errors.back() / told_count;
     }
     out_.widened = FactorOf(std::move(needed));
     const auto mean_of = [](const Outcome& o, const Outcome&) { return std::log(o.mean()); };
@@ -237,12 +245,12 @@ class Comparison {
         list.jobs.push_back(forecast);
       }
       list.all.seconds = Exp(Widened(BandOf(Each(l, mean_of)), mean_factor, floor));
-      const auto change = [jobs](const Outcome& o, const Outcome& base) {
+      const auto change = [&told, told_count](const Outcome& o, const Outcome& base) {
         double sum = 0;
-        for (size_t j = 0; j < jobs; ++j) sum += o.seconds[j] - base.seconds[j];
-        return sum / static_cast<double>(jobs);
+        for (const size_t j : told) sum += o.seconds[j] - base.seconds[j];
+        return sum / told_count;
       };
-      SetChange(Each(l, change), out_.error, out_.mean_seconds, l == 0, &list.all);
+      SetChange(Each(l, change), out_.error, told_seconds, l == 0, &list.all);
       list.slot_seconds = Exp(Widened(BandOf(Each(l, slots_of)), slot_factor, 0));
       list.missed = BandOf(Each(l, [](const Outcome& o, const Outcome&) { return o.missed; }));
     }
@@ -258,7 +266,7 @@ class Comparison {
     const double floor = FloorOf(seconds);
     const Band wide = Exp({band.middle - std::max(below, floor), band.middle, band.middle + std::max(above, floor)});
     forecast->change = {wide.low - 1, wide.middle - 1, wide.high - 1};
-    if (seconds < kShortest) {
+    if (seconds < kShortestJob) {
       forecast->conclusion = Judgement::kTooShort;
     } else if (std::max(wide.high - wide.middle, wide.middle - wide.low) > kWidestBand * std::max(1.0, wide.middle)) {
       forecast->conclusion = Judgement::kCannotTell;
@@ -315,6 +323,10 @@ Result<Question> ParseQuestion(const std::string& text) {
 
 size_t Compared::inside() const {
   return static_cast<size_t>(std::count_if(jobs.begin(), jobs.end(), [](const Job& job) { return job.inside; }));
+}
+
+size_t Compared::too_short() const {
+  return static_cast<size_t>(std::count_if(jobs.begin(), jobs.end(), [](const Job& job) { return job.too_short(); }));
 }
 
 Result<Compared> CompareHistory(const std::vector<history::Document>& documents, std::optional<JobId> only,

@@ -5,7 +5,8 @@
 // 5th to 95th percentile of the draws is the band of an outcome. The recorded list is simulated, too: bands of all
 // lists are then widened by the factor with which nine of ten recorded jobs lie inside their own (all of them, if there
 // are fewer than ten). The band of a change is that of the differences in the same draw, widened by the error of the
-// model where it simulates the recorded run itself.
+// model where it simulates the recorded run itself. Jobs that are too short to tell count in none of these, unless all
+// are.
 #pragma once
 
 #include <cstdint>
@@ -53,11 +54,12 @@ struct Compared {
     std::string id, name;  // job_1_0001 or local_0017
     double measured = 0;   // seconds
     bool inside = false;   // its own band, before it was widened, has `measured`
+    bool too_short() const { return measured < kShortestJob; }
   };
   struct List {
     Question question;
     uint32_t workers = 0, slots = 0;  // of the largest cluster, if there are several
-    Forecast all;                     // change: geometric mean over jobs
+    Forecast all;                     // change: geometric mean over the jobs that are not too short
     Band slot_seconds, missed;        // missed: number of missed deadlines
     std::vector<Forecast> jobs;       // as Compared::jobs
   };
@@ -66,9 +68,10 @@ struct Compared {
   uint32_t deadlines = 0, missed = 0;         // of recorded jobs
   double mean_seconds = 0, slot_seconds = 0;  // as measured
   uint32_t clusters = 0, draws = 0;
-  double widened = 1, error = 0;  // error: of the model on the recorded runs themselves, a geometric mean over jobs
+  double widened = 1, error = 0;  // error: of the model on the recorded runs themselves, a geometric mean
   size_t inside() const;
-  std::vector<List> lists;  // the recorded list first, then one for each question
+  size_t too_short() const;  // number of jobs that no change of job times has
+  std::vector<List> lists;   // the recorded list first, then one for each question
   std::vector<std::string> notes;
 };
 

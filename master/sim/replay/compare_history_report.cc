@@ -107,7 +107,7 @@ std::string Table(const Compared& c) {
         if (l == 0)
           Append(&out, "%-14s %-16.16s %11.3f  ", c.jobs[j].id.c_str(), c.jobs[j].name.c_str(), c.jobs[j].measured);
         else
-          Append(&out, "%44s", "");
+          Append(&out, "%45s", "");
         Append(&out, "%-28.28s %-28s %s\n", c.lists[l].question.text.c_str(), Range(forecast.seconds, 3).c_str(),
                l == 0 ? "" : ChangeText(forecast).c_str());
       }
@@ -120,6 +120,11 @@ std::string Table(const Compared& c) {
          "Model's error: simulated as they were, job times are off by %+.1f %% (geometric mean). %zu of %zu measured\n"
          "times were inside their bands of the recorded list; all bands of jobs were then widened %.2f times.\n",
          100 * std::expm1(-c.error), c.inside(), c.jobs.size(), c.widened);
+  if (c.too_short() > 0) {
+    Append(&out, "%s too short to tell (below %.1f s); the change of job times %s.\n",
+           (CountText(c.too_short(), "job") + (c.too_short() == 1 ? " is" : " are")).c_str(), kShortestJob,
+           c.too_short() == c.jobs.size() ? "cannot be told" : "is that of the others");
+  }
   for (const std::string& list : c.recorded_lists) out += "recorded list: " + list + "\n";
   for (const std::string& note : c.notes) out += "note: " + note + "\n";
   return out;
@@ -130,9 +135,9 @@ std::string Json(const Compared& c) {
   out += "\"schedulers\":[";
   for (size_t n = 0; n < c.recorded_lists.size(); ++n) out += (n == 0 ? "" : ",") + JsonText(c.recorded_lists[n]);
   Append(&out,
-         "],\"jobs\":%zu,\"clusters\":%u,\"mean_job_s\":%.6f,\"slot_s\":%.6f,\"deadlines\":%u,\"missed_deadlines\":%u},"
-         "\"draws\":%u,\"model_error\":%.6f,\"inside\":%zu,\"widened\":%.6f,\"lists\":[",
-         c.jobs.size(), c.clusters, c.mean_seconds, c.slot_seconds, c.deadlines, c.missed, c.draws,
+         "],\"jobs\":%zu,\"clusters\":%u,\"mean_job_s\":%.6f,\"slot_s\":%.6f,\"deadlines\":%u,\"missed_deadlines\":%u,"
+         "\"too_short\":%zu},\"draws\":%u,\"model_error\":%.6f,\"inside\":%zu,\"widened\":%.6f,\"lists\":[",
+         c.jobs.size(), c.clusters, c.mean_seconds, c.slot_seconds, c.deadlines, c.missed, c.too_short(), c.draws,
          std::expm1(-c.error), c.inside(), c.widened);
   for (size_t l = 0; l < c.lists.size(); ++l) {
     const Compared::List& list = c.lists[l];

@@ -124,12 +124,12 @@ std::string Table(const WhatIf& w) {
   Print(&out, "%-14s %-16s %7s %11s %11s %8s %11s %8s\n", "JOB", "NAME", "TASKS", "HAPPENED s", "MODEL s", "ERROR",
         "WHAT IF s", "CHANGE");
   for (const WhatIf::Row& row : w.rows) {
-    Print(&out, "%-14s %-16.40s %7u %11.3f %11.3f %+7.1f%% %11.3f ", row.id.c_str(), row.name.c_str(), row.tasks,
+    Print(&out, "%-14s %-16.16s %7u %11.3f %11.3f %+7.1f%% %11.3f ", row.id.c_str(), row.name.c_str(), row.tasks,
           row.happened, row.model, 100 * row.error(), row.then);
     if (row.significant())
       Print(&out, "%+7.1f%%\n", 100 * row.change());
     else
-      out += "too short to tell\n";
+      out += row.too_short() ? "too short to tell\n" : "no difference above the error\n";
   }
   const auto spent = [&out](const char* name, const Spent& s) {
     Print(&out, "%-9s %12.1f %12.1f %8llu\n", name, s.useful, s.wasted, static_cast<unsigned long long>(s.extra));

@@ -16,6 +16,9 @@ namespace mr::sim {
 // measurements, not simulated. A guess: a few times the start of a task.
 inline constexpr double kResolution = .05;
 
+// Jobs below this many seconds are too short to tell: the resolution alone is a quarter of their time.
+inline constexpr double kShortestJob = 4 * kResolution;
+
 struct Spent {
   double useful = 0, wasted = 0;  // slot-seconds of attempts that committed, and of all others
   uint64_t extra = 0;             // speculative attempts, clones and restarts
@@ -32,6 +35,7 @@ struct WhatIf {
     double change() const { return model > 0 ? then / model - 1 : 0; }
     // Returns true if the change is larger than the model's error on this job and than kResolution. A smaller change
     // means nothing.
+    bool too_short() const { return happened < kShortestJob; }
     bool significant() const { return std::abs(then - model) > std::max(std::abs(happened - model), kResolution); }
   };
   std::vector<Row> rows;

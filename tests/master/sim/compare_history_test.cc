@@ -100,6 +100,39 @@ TEST(CompareHistoryTest, AJobOfMillisecondsIsTooShortToTell) {
   EXPECT_THAT(Table(compared), HasSubstr("too short to tell"));
 }
 
+TEST(CompareHistoryTest, JobsThatAreTooShortToTellDoNotCountInTheChangeOfAllJobs) {
+  const history::Document told = RecordOf(Straggling("fifo", 3));
+  Experiment short_one = Straggling("fifo", 1);
+  short_one.jobs[0] = MapReduce(0, "blink", 3, 3000, 1, 1000, 10);
+  std::vector<history::Document> documents(20, RecordOf(std::move(short_one)));
+  for (history::Document& blink : documents) {
+    blink.jobs[0].ended = blink.jobs[0].submitted + Millis(9);
+    blink.run = "local_0001";
+  }
+  documents.insert(documents.begin(), told);  // the first, so that it has the same draws as alone
+  const Compared alone = CompareOn({told}, {kSpeculating}), all = CompareOn(documents, {kSpeculating});
+  ASSERT_EQ(alone.lists[1].all.conclusion, Judgement::kFaster) << Table(alone);
+  EXPECT_EQ(all.lists[1].all.conclusion, Judgement::kFaster) << Table(all);
+  EXPECT_NEAR(all.error, alone.error, 1e-9);
+  EXPECT_EQ(all.too_short(), 20u);
+  EXPECT_THAT(Table(all), HasSubstr("20 jobs are too short to tell (below 0.2 s)"));
+  EXPECT_THAT(Json(all), HasSubstr("\"too_short\":20"));
+  EXPECT_EQ(alone.too_short(), 0u);
+}
+
+// The rows of a job stand below one another, whichever of them names the job.
+TEST(CompareHistoryTest, TheListsOfAJobStandInOneColumn) {
+  const std::string table = Table(CompareOn({RecordOf(Straggling("fifo", 1, 2))}, {"fair"}));
+  const size_t jobs = table.find("JOB  ");
+  ASSERT_NE(jobs, std::string::npos) << table;
+  const auto column = [&](const std::string& list, size_t from) {
+    const size_t at = table.find(list, from);
+    return at == std::string::npos ? at : at - table.rfind('\n', at);
+  };
+  EXPECT_EQ(column("fair  ", jobs), column("LIST", jobs)) << table;
+  EXPECT_EQ(column("recorded  ", jobs), column("LIST", jobs)) << table;
+}
+
 // A single job whose time hangs on one task with a very uncertain time.
 TEST(CompareHistoryTest, AWideBandSaysThatNothingCanBeTold) {
   Experiment e = Straggling("fifo", 5);
