@@ -1,6 +1,11 @@
 #include "common/report/documents.h"
 
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
 #include "common/model/attempt.h"
+#include "common/report/internal_stages.h"
 
 namespace mr::report {
 namespace {
@@ -81,7 +86,85 @@ Json SkewOf(const SkewStatus& s, const JobStatus& job) {
   return json;
 }
 
+struct JobOption {
+  std::string name, value;
+};
+
+bool IsOptionName(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+  });
+}
+
+// Returns a list of texts, each written as "LENGTH:TEXT" (builtin/table.cc), as one text: "city, year". Other values
+// are returned unchanged.
+std::string ListText(const std::string& value) {
+  std::string text;
+  for (size_t at = 0; at < value.size();) {
+    const size_t colon = value.find(':', at);
+    size_t length = 0;
+    if (colon == std::string::npos || colon == at || colon - at > 6) return value;
+    for (size_t i = at; i < colon; ++i) {
+      if (std::isdigit(static_cast<unsigned char>(value[i])) == 0) return value;
+      length = length * 10 + static_cast<size_t>(value[i] - '0');
+    }
+    if (length > value.size() - colon - 1) return value;
+    text += (text.empty() ? "" : ", ") + value.substr(colon + 1, length);
+    at = colon + 1 + length;
+  }
+  return text;
+}
+
+// Parses the lines of an operator's configuration (jobs/sdk/paceline/config.h). Returns nothing if it has another form.
+std::vector<JobOption> OptionsOf(const std::string& config) {
+  std::vector<JobOption> options;
+  for (size_t at = 0; at < config.size();) {
+    const size_t end = std::min(config.find('\n', at), config.size());
+    const std::string line = config.substr(at, end - at);
+    const size_t equals = line.find('=');
+    if (equals == std::string::npos || !IsOptionName(std::string_view(line).substr(0, equals))) return {};
+    std::string value;
+    for (size_t i = equals + 1; i < line.size(); ++i) {
+      const bool escaped = line[i] == '\\' && i + 1 < line.size();
+      if (escaped) ++i;
+      value += escaped && line[i] == 'n' ? '\n' : line[i];
+    }
+    options.push_back({line.substr(0, equals), ListText(value).substr(0, kInputBytes)});
+    at = end + 1;
+  }
+  return options;
+}
+
 }  // namespace
+
+Json InputsJson(const JobSpec& spec) {
+  Json inputs = Json::array();
+  for (const StageSpec& stage : spec.stages) {
+    for (const InputSpec& input : stage.inputs) {
+      if (input.is_edge) continue;
+      for (const std::string& uri : input.files.uris) {
+        if (inputs.size() == kMostInputs) return inputs;
+        inputs.push_back(
+            Object({{"stage", stage.name}, {"uri", uri.substr(0, kInputBytes)}, {"format", input.files.format}}));
+      }
+    }
+  }
+  return inputs;
+}
+
+Json OptionsJson(const JobSpec& spec) {
+  std::vector<std::string> names;
+  for (const StageSpec& stage : spec.stages) names.push_back(stage.name);
+  Json options = Json::array();
+  for (const StageSpec& stage : spec.stages) {
+    if (IsInternalStage(stage.name, names)) continue;
+    for (const JobOption& option : OptionsOf(stage.config)) {
+      if (options.size() == kMostOptions) return options;
+      options.push_back(Object({{"stage", stage.name}, {"name", option.name}, {"value", option.value}}));
+    }
+  }
+  return options;
+}
 
 Json ToJson(const StageStatus& s) {
   return Object({{"id", s.name},

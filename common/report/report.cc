@@ -7,6 +7,7 @@
 #include "common/base/text.h"
 #include "common/model/attempt.h"
 #include "common/report/documents.h"
+#include "common/report/internal_stages.h"
 
 namespace mr::report {
 namespace {
@@ -165,6 +166,8 @@ Json StagesJson(const Report& report) {
   for (const TaskStatus& task : run.tasks) {
     if (task.stage < inputs.size()) inputs[task.stage].push_back(task.input_bytes);
   }
+  std::vector<std::string> names;
+  for (const StageSpec& stage : run.spec.stages) names.push_back(stage.name);
   Json out = Json::array();
   for (uint32_t s = 0; s < run.spec.stages.size(); ++s) {
     uint64_t first = UINT64_MAX, last = 0, slot = 0, launch = 0, shuffle = 0, compute = 0;
@@ -183,6 +186,7 @@ Json StagesJson(const Report& report) {
     for (const PortSpec& port : run.spec.stages[s].ports) writes.push_back(WritesText(port, writes.size()));
     Json json = Object({{"id", run.spec.stages[s].name},
                         {"kind", run.spec.stages[s].is_map() ? "map" : "reduce"},
+                        {"internal", IsInternalStage(run.spec.stages[s].name, names)},
                         {"tasks", status.tasks},
                         {"operator", run.spec.stages[s].operator_name},
                         {"reads", reads},
@@ -369,6 +373,8 @@ std::string ReportJson(const Report& report) {
                             {"attempts_total", report.timeline.attempts().size()},
                             {"decisions", DecisionsJson(report, selection)},
                             {"decisions_total", run.decisions.size()},
+                            {"inputs", InputsJson(run.spec)},
+                            {"options", OptionsJson(run.spec)},
                             {"settings", SettingsJson(run)}});
   return DumpJson(Object({{"version", 1}, {"report", json}}));
 }

@@ -23,8 +23,13 @@ struct Report {
 };
 
 // Returns five lines: how it ended, where the time went, what was done against stragglers, what would help, and the
-// next command. The last one is absent where the master is gone and the run is not recorded.
-std::vector<std::string> Summary(const Report& report);
+// next command. The last one is absent where the master is gone and the run is not recorded. The time of internal
+// stages (internal_stages.h) is one number; all_stages: a number for each.
+std::vector<std::string> Summary(const Report& report, bool all_stages = false);
+
+// Returns what was decided about a task or an attempt, and how its attempts ended, in lines ordered by time. Empty: the
+// run has no such task or attempt. name: as the run's attempts have it. attempt: whether it is one.
+std::vector<std::string> WhyOf(const JobRun& run, const std::string& name, bool attempt);
 
 // A document has at most so many of each. Of more attempts, it has even samples of those that failed, of those on the
 // critical path, of other unusual ones and of the rest, with more room for the former. Of more decisions, it has those

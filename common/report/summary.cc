@@ -3,6 +3,7 @@
 
 #include "common/base/text.h"
 #include "common/model/attempt.h"
+#include "common/report/internal_stages.h"
 #include "common/report/phrases.h"
 #include "common/report/report.h"
 
@@ -41,13 +42,28 @@ std::string Outcome(const Report& report) {
          Us(SlotTime(report)) + " of slot time.";
 }
 
-std::string WhereTheTimeWent(const Report& report) {
-  std::vector<Share> shares = report.path.shares;
+std::string WhereTheTimeWent(const Report& report, bool all_stages) {
+  std::vector<std::string> names;
+  for (const StageSpec& stage : report.run.spec.stages) names.push_back(stage.name);
+  std::vector<Share> shares;
+  Share prepared;  // all internal stages together
+  for (const Share& s : report.path.shares) {
+    if (all_stages || s.stage >= names.size() || !IsInternalStage(names[s.stage], names)) {
+      shares.push_back(s);
+      continue;
+    }
+    prepared.stage = s.stage;
+    prepared.us += s.us;
+    prepared.share += s.share;
+  }
+  if (prepared.stage != kNoStage) shares.push_back(prepared);
   std::stable_sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) { return a.us > b.us; });
   std::string line;
   for (const Share& s : shares) {
     if (s.share < kWorthNaming && !line.empty()) break;
-    line += (line.empty() ? "" : "; ") + Describe(s.kind, s.stage, report.run) + " " + Percent(s.share);
+    const bool joined = prepared.stage != kNoStage && s.stage == prepared.stage;
+    const std::string name = joined ? "preparation (stages that the job adds)" : Describe(s.kind, s.stage, report.run);
+    line += (line.empty() ? "" : "; ") + name + " " + Percent(s.share);
   }
   return "Time (critical path): " + (line.empty() ? std::string("none yet") : line) + ".";
 }
@@ -111,8 +127,9 @@ std::string WhatWouldHelp(const Report& report) {
   const JobRun& run = report.run;
   if (std::string now = Now(run); !now.empty()) return now;
   if (report.findings.empty()) {
-    if (run.job.state == JobState::kFailed || run.job.state == JobState::kKilled)
-      return "What would help: the first line has its error.";
+    if (run.job.state == JobState::kKilled)
+      return "What would help: nothing failed, it was killed. It has no output; submit it again to get one.";
+    if (run.job.state == JobState::kFailed) return "What would help: the first line has its error.";
     return "What would help: nothing stands out.";
   }
   const Finding& first = report.findings.front();
@@ -135,10 +152,31 @@ std::string Next(const Report& report) {
 
 }  // namespace
 
-std::vector<std::string> Summary(const Report& report) {
-  std::vector<std::string> lines = {Outcome(report), WhereTheTimeWent(report), AgainstStragglers(report),
+std::vector<std::string> Summary(const Report& report, bool all_stages) {
+  std::vector<std::string> lines = {Outcome(report), WhereTheTimeWent(report, all_stages), AgainstStragglers(report),
                                     WhatWouldHelp(report)};
   if (!report.run.gone || !report.run.job.local_id.empty()) lines.push_back(Next(report));
+  return lines;
+}
+
+std::vector<std::string> WhyOf(const JobRun& run, const std::string& name, bool attempt) {
+  // An attempt's name is its task's name with a number behind it: task_1_0001_0_m_000000, attempt_1_0001_0_m_000000_1.
+  const std::string task = attempt ? "" : "attempt" + name.substr(std::min(name.find('_'), name.size())) + "_";
+  const auto concerns = [&](const std::string& other) { return attempt ? other == name : other.starts_with(task); };
+  std::vector<std::pair<uint64_t, std::string>> timed;
+  for (const DecisionStatus& d : run.decisions) {
+    if (!concerns(d.attempt)) continue;
+    timed.emplace_back(d.at_us, d.what + " " + d.attempt + (d.worker.empty() ? "" : " on " + d.worker) +
+                                    (d.reason.empty() ? "" : ": " + d.reason));
+  }
+  for (const AttemptStatus& at : run.attempts) {
+    if (!concerns(at.id) || at.ended_us == 0) continue;
+    timed.emplace_back(at.ended_us, at.state + " " + at.id + (at.worker.empty() ? "" : " on " + at.worker) + " after " +
+                                        Us(at.ran_us) + (at.message.empty() ? "" : ": " + InOneLine(at.message)));
+  }
+  std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> lines;
+  for (const auto& [at_us, text] : timed) lines.push_back("at " + Us(at_us) + ": " + text);
   return lines;
 }
 

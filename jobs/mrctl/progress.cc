@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "common/base/text.h"
+#include "common/report/internal_stages.h"
 #include "jobs/mrctl/columns.h"
 #include "jobs/mrctl/render.h"
 
@@ -51,35 +52,16 @@ std::string StageNumbers(const StageStatus& s, const char* between) {
   return text;
 }
 
-bool HasStageNamed(const std::vector<StageStatus>& stages, const std::string& begin, const std::string& end) {
-  return std::any_of(stages.begin(), stages.end(), [&](const StageStatus& s) {
-    return s.name.size() >= begin.size() + end.size() && s.name.starts_with(begin) && s.name.ends_with(end);
-  });
-}
-
-// Returns whether the stage is one that the engine or a built-in job adds to its work: samples of a sort
-// (builtin/sort.cc), headers of tables (builtin/table.cc), quotes of csv (csv_stages.h), sums of a rank
-// (builtin/pagerank.cc). Statuses have only names, so the stages beside it decide. In a chain, names are "step.stage".
-bool IsInternal(const std::string& name, const std::vector<StageStatus>& stages) {
-  const size_t dot = name.rfind('.');
-  const std::string step = dot == std::string::npos ? "" : name.substr(0, dot + 1);
-  const std::string stage = name.substr(step.size());
-  const auto beside = [&](const char* other) { return HasStageNamed(stages, step + other, ""); };
-  if (stage.starts_with("csv_quotes")) return true;
-  if (stage == "sample" || stage == "splitters") return beside("splitters") && beside("partition") && beside("sort");
-  if (stage.ends_with("header")) return beside("columns");
-  if (stage == "columns") return HasStageNamed(stages, step, "header");
-  return stage.starts_with("totals") && beside("edges") && beside("round");
-}
-
 std::string FailureLine(const std::string& failure) { return "last failure: " + failure; }
 
 }  // namespace
 
 std::vector<StageStatus> ShownStages(const std::vector<StageStatus>& stages, bool all) {
+  std::vector<std::string> names;
+  for (const StageStatus& stage : stages) names.push_back(stage.name);
   std::vector<StageStatus> shown;
   for (const StageStatus& stage : stages) {
-    if (all || !IsInternal(stage.name, stages)) shown.push_back(stage);
+    if (all || !report::IsInternalStage(stage.name, names)) shown.push_back(stage);
   }
   return shown;
 }
@@ -101,7 +83,7 @@ std::string ProgressLine(const JobStatus& status, bool all) {
     if (!s.planned || ended) continue;
     open += (open.empty() ? "" : "; ") + CutToColumns(s.name, kNameOfLine) + " " + StageNumbers(s, ", ");
   }
-  std::string line = Name(status.id) + " " + Word(status.state);
+  std::string line = Name(status) + " " + Word(status.state);
   const bool runs = status.state == JobState::kRunning &&
                     std::any_of(stages.begin(), stages.end(), [](const StageStatus& s) { return s.running > 0; });
   const std::string why = WhyItWaits(status);
@@ -179,7 +161,7 @@ void Progress::Redraw(const JobStatus& status) {
 }
 
 void Progress::Append(const JobStatus& status, Instant now) {
-  const std::string name = Name(status.id) + " ";
+  const std::string name = Name(status) + " ";
   for (const std::string& warning : NewWarnings(status)) std::fprintf(out_, "%s%s\n", name.c_str(), warning.c_str());
   const bool news = !status.last_failure.empty() && status.last_failure != last_failure_;
   if (news && (last_failure_.empty() || now - told_failure_ >= kRepeat)) {

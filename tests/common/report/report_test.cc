@@ -148,6 +148,61 @@ TEST(ReportTest, TheSummaryHasFiveLines) {
   EXPECT_THAT(lines[4], HasSubstr("mrctl report job_1_0001"));
 }
 
+// Samples and headers are not what a user asked for.
+TEST(ReportTest, InternalStagesAreOneNumberOfTheSummaryAndEachWithAllStages) {
+  RunBuilder b;
+  b.Workers(1, 1).Stage("header", {}).Stage("columns", {0}).Stage("rows", {}).Elapsed(1000);
+  b.Add({.stage = 0, .launched = 0, .started = 0, .inputs = 0, .ended = 300});
+  b.Add({.stage = 1, .launched = 300, .started = 300, .inputs = 300, .ended = 600});
+  b.Add({.stage = 2, .launched = 600, .started = 600, .inputs = 600, .ended = 1000});
+  const std::string line = Summary(Report(b.run()))[1];
+  EXPECT_THAT(line, HasSubstr("preparation (stages that the job adds) 60 %"));
+  EXPECT_THAT(line, HasSubstr("stage rows: computed 40 %"));
+  EXPECT_THAT(line, Not(HasSubstr("stage header")));
+  const std::string all = Summary(Report(b.run()), true)[1];
+  EXPECT_THAT(all, HasSubstr("stage header: computed 30 %"));
+  EXPECT_THAT(all, HasSubstr("stage columns: computed 30 %"));
+  const nlohmann::json stages = Document(b.run())["stages"];
+  EXPECT_EQ(stages[0]["internal"], true);
+  EXPECT_EQ(stages[2]["internal"], false);
+}
+
+TEST(ReportTest, AKilledJobDidNotFailAndHasNoOutput) {
+  RunBuilder b = Job();
+  b.run().job.state = JobState::kKilled;
+  b.run().job.error = "killed by mrctl kill (alice on lab-1)";
+  const std::vector<std::string> lines = Summary(Report(b.run()));
+  EXPECT_THAT(lines[0], HasSubstr("KILLED after 1.0 s: killed by mrctl kill (alice on lab-1). "));
+  EXPECT_THAT(lines[3], HasSubstr("It has no output; submit it again"));
+}
+
+TEST(ReportTest, TheLinesOfATaskAreThoseOfItsAttempts) {
+  RunBuilder b = Job();
+  const std::vector<std::string> attempt = WhyOf(b.run(), "attempt_1_0001_0_m_000000_1", true);
+  const std::vector<std::string> task = WhyOf(b.run(), "task_1_0001_0_m_000000", false);
+  ASSERT_FALSE(attempt.empty());
+  EXPECT_THAT(attempt[0], HasSubstr("launched attempt_1_0001_0_m_000000_1 on w1: it was first in its queue"));
+  EXPECT_GT(task.size(), attempt.size()) << "it has two attempts";
+  EXPECT_THAT(task, Not(testing::Contains(HasSubstr("_m_000001_"))));
+  EXPECT_THAT(WhyOf(b.run(), "task_1_0001_0_m_000099", false), testing::IsEmpty());
+}
+
+TEST(ReportTest, InputsAndOptionsOfTheJobAreInTheDocument) {
+  RunBuilder b = Job();
+  StageSpec& stage = b.run().spec.stages[0];
+  stage.inputs[0].files = {{"dfs:///books/a.txt", "dfs:///books/b.txt"}, "text"};
+  stage.config = "pattern=a\\nb\ngroups=4:city4:year\nignore_case=1\n";
+  b.run().spec.stages[1].config = std::string("\x01\x02=binary", 9);
+  const nlohmann::json report = Document(b.run());
+  ASSERT_EQ(report["inputs"].size(), 2u);
+  EXPECT_EQ(report["inputs"][1]["uri"], "dfs:///books/b.txt");
+  EXPECT_EQ(report["inputs"][1]["format"], "text");
+  ASSERT_EQ(report["options"].size(), 3u) << report["options"];
+  EXPECT_EQ(report["options"][0]["name"], "pattern");
+  EXPECT_EQ(report["options"][0]["value"], "a\nb");
+  EXPECT_EQ(report["options"][1]["value"], "city, year");
+}
+
 TEST(ReportTest, AFailureIsNamedFirst) {
   RunBuilder b = Job();
   b.run().job.state = JobState::kFailed;
