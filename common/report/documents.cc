@@ -6,6 +6,7 @@
 
 #include "common/model/attempt.h"
 #include "common/report/internal_stages.h"
+#include "common/report/job_run.h"
 
 namespace mr::report {
 namespace {
@@ -86,6 +87,12 @@ Json SkewOf(const SkewStatus& s, const JobStatus& job) {
   return json;
 }
 
+std::vector<std::string> StageNames(const JobSpec& spec) {
+  std::vector<std::string> names;
+  for (const StageSpec& stage : spec.stages) names.push_back(stage.name);
+  return names;
+}
+
 struct JobOption {
   std::string name, value;
 };
@@ -138,8 +145,10 @@ std::vector<JobOption> OptionsOf(const std::string& config) {
 }  // namespace
 
 Json InputsJson(const JobSpec& spec) {
+  const std::vector<std::string> names = StageNames(spec);
   Json inputs = Json::array();
   for (const StageSpec& stage : spec.stages) {
+    if (IsInternalStage(stage.name, names)) continue;
     for (const InputSpec& input : stage.inputs) {
       if (input.is_edge) continue;
       for (const std::string& uri : input.files.uris) {
@@ -153,9 +162,13 @@ Json InputsJson(const JobSpec& spec) {
 }
 
 Json OptionsJson(const JobSpec& spec) {
-  std::vector<std::string> names;
-  for (const StageSpec& stage : spec.stages) names.push_back(stage.name);
+  const std::vector<std::string> names = StageNames(spec);
   Json options = Json::array();
+  for (const KeyValue& label : spec.labels) {
+    if (label.key != kArgumentsLabel) continue;
+    options.push_back(
+        Object({{"stage", nullptr}, {"name", kArgumentsLabel}, {"value", label.value.substr(0, kInputBytes)}}));
+  }
   for (const StageSpec& stage : spec.stages) {
     if (IsInternalStage(stage.name, names)) continue;
     for (const JobOption& option : OptionsOf(stage.config)) {
@@ -224,6 +237,13 @@ Json ToJson(const JobStatus& j) {
     job["counters"] = Json::array();
     for (const CounterValue& c : *j.counters) job["counters"].push_back(ToJson(c));
   }
+  return job;
+}
+
+Json ToJson(const JobStatus& j, const JobSpec& spec) {
+  Json job = ToJson(j);
+  job["inputs"] = InputsJson(spec);
+  job["options"] = OptionsJson(spec);
   return job;
 }
 

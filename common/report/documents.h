@@ -12,6 +12,8 @@
 namespace mr::report {
 
 Json ToJson(const JobStatus& job);
+// With its `inputs` and `options`.
+Json ToJson(const JobStatus& job, const JobSpec& spec);
 Json ToJson(const StageStatus& stage);
 Json ToJson(const TaskStatus& task);
 Json ToJson(const AttemptStatus& attempt);
@@ -22,10 +24,12 @@ Json ToJson(const CounterValue& counter);
 
 // A document has at most so many inputs and options of a job, and this many bytes of each (guesses).
 inline constexpr size_t kMostInputs = 1'000, kMostOptions = 1'000, kInputBytes = 1'000;
-// Returns the files and directories that the job reads: an array of {stage, uri, format}.
+// Returns the files and directories that the job reads: an array of {stage, uri, format}. Without those of internal
+// stages, which read the same ones.
 Json InputsJson(const JobSpec& spec);
-// Returns the options of the job's operators: an array of {stage, name, value}. Operators have them as lines
-// `name=value`; other configurations, and those of internal stages, are left out.
+// Returns the options of the job: an array of {stage, name, value}. First, its arguments as the user gave them, with
+// stage null, if they are known. Then the configurations of operators, if they are lines `name=value`; without those of
+// internal stages.
 Json OptionsJson(const JobSpec& spec);
 
 // Returns a time since the submission, or null for 0: not reached, or not known.

@@ -11,6 +11,9 @@
 
 namespace mr::report {
 
+// The label under which `mrctl submit` stores the arguments of the job as words of a shell, unless the user has set it.
+inline constexpr char kArgumentsLabel[] = "arguments";
+
 struct JobRun {
   JobStatus job;  // with its counters
   JobSpec spec;

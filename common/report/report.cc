@@ -336,7 +336,9 @@ Json SettingsJson(const JobRun& run) {
   add("clone", wish(spec.clones));
   add("speculation", wish(spec.speculation));
   for (const KeyValue& c : spec.conf) add("conf " + c.key, c.value);
-  for (const KeyValue& l : spec.labels) add("label " + l.key, l.value);
+  for (const KeyValue& l : spec.labels) {
+    if (l.key != kArgumentsLabel) add("label " + l.key, l.value);  // they are among the options
+  }
   // Values of the environment may be secrets.
   for (const KeyValue& e : spec.env) add("env " + e.key, "(set)");
   for (const StageSpec& stage : spec.stages) {
@@ -362,7 +364,7 @@ std::string ReportJson(const Report& report) {
                             {"release", run.release},
                             {"policies", run.policies},
                             {"live", !Ended(run.job.state)},
-                            {"job", ToJson(run.job)},
+                            {"job", ToJson(run.job, run.spec)},
                             {"summary", summary},
                             {"findings", FindingsJson(report)},
                             {"critical_path", PathJson(report, selection)},
@@ -373,8 +375,6 @@ std::string ReportJson(const Report& report) {
                             {"attempts_total", report.timeline.attempts().size()},
                             {"decisions", DecisionsJson(report, selection)},
                             {"decisions_total", run.decisions.size()},
-                            {"inputs", InputsJson(run.spec)},
-                            {"options", OptionsJson(run.spec)},
                             {"settings", SettingsJson(run)}});
   return DumpJson(Object({{"version", 1}, {"report", json}}));
 }

@@ -35,4 +35,7 @@ SplitArgv SplitSubmitArgv(const std::vector<std::string>& argv, const OptionLook
 // Returns whether a built-in job claims the name of one of mrctl's options.
 bool BuiltinClaims(std::string_view job, std::string_view name);
 
+// Returns the words as a shell reads them: quoted where they need it.
+std::string ShellWords(const std::vector<std::string>& words);
+
 }  // namespace mr::ctl

@@ -119,8 +119,9 @@ inline Status NoMaster(const std::string& address, const Status& why) {
                         ") with --master HOST:PORT or MR_MASTER");
   }
   return WithHint(Unavailable("no master: " + why.message()),
-                  "start one (mrmaster --data DIR), name another with --master HOST:PORT or MR_MASTER (now " + address +
-                      "), or run here with submit --local" +
+                  "start one (mrmaster --data DIR, or ./dev cluster for containers), or name another with --master "
+                  "HOST:PORT or MR_MASTER (now " +
+                      address + ")" +
                       (TimeLimit() ? "; --timeout limits the time of an answer and waits for no master" : ""));
 }
 

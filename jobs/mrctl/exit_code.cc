@@ -45,6 +45,34 @@ Status WithHint(const Status& status, const std::string& hint) {
   return {status.code(), status.message() + kHintMark + hint};
 }
 
+Status WithLocalWay(const Status& status, std::string_view verb) {
+  struct Way {
+    std::string_view verb, text;
+  };
+  static constexpr Way kWays[] = {
+      {"submit", "or run here, without a cluster: mrctl submit --local"},
+      {"explain", "or show the plan alone, without a cluster: mrctl explain --local"},
+      {"jobs", "or list the local runs: mrctl jobs --local"},
+      {"history", "or list the local runs: mrctl history --local"},
+      {"whatif", "or name a local run (mrctl history --local lists them)"},
+      {"why", "or name a local run (mrctl history --local lists them)"},
+      {"report", "or name a local run (mrctl history --local lists them)"},
+      {"trace", "or name a local run (mrctl history --local lists them)"},
+      {"job", "or name a local run (mrctl history --local lists them)"},
+      {"fs", "or name local files as file:///path (ls, cat, text, getmerge)"},
+  };
+  const size_t mark = status.message().find(kHintMark);
+  // The text of client_impl.h.
+  if (status.code() != Code::kUnavailable || mark == std::string::npos ||
+      !status.message().starts_with("no master: ")) {
+    return status;
+  }
+  for (const Way& way : kWays) {
+    if (way.verb == verb) return {status.code(), status.message() + "; " + std::string(way.text)};
+  }
+  return status;
+}
+
 Failure ToFailure(const Status& status) {
   Failure failure{ExitCodeFor(status.code()), CodeName(status.code()), status.message(), ""};
   const size_t mark = failure.message.find(kHintMark);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/status.h"
@@ -37,6 +38,9 @@ ExitCode ExitOf(const std::vector<JobStatus>& jobs);
 
 // Returns the status with a hint after its message. A status with a hint is returned unchanged.
 Status WithHint(const Status& status, const std::string& hint);
+
+// Adds to an error without a master what the command can do without one, if anything. verb: of the command line.
+Status WithLocalWay(const Status& status, std::string_view verb);
 
 struct Failure {
   ExitCode exit;

@@ -2,6 +2,7 @@
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
+#include "jobs/mrctl/local_names.h"
 #include "jobs/mrctl/progress.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/wait.h"
@@ -36,7 +37,7 @@ Status TryAgain(Client& client, Status broken, const Settings& settings, const s
 }
 
 Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
-                         const std::function<Status()>& still_possible) {
+                         const std::function<Status()>& still_possible, const std::string& local_id) {
   Progress progress(ProgressOfStderr(settings.progress && settings.form == OutputForm::kTable, settings.verbose),
                     stderr);
   Status watching = client.Watch(id);
@@ -54,12 +55,16 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
       continue;
     }
     if (status->has_value()) {
+      UseLocalNames(&**status, local_id);
       progress.Show(**status, Now());
       shown = Now();
       if (Ended((*status)->state)) return **std::move(status);
     } else if (Now() - shown >= kQuiet) {
       // The master reports changes only. Why a job waits may be another reason by now.
-      if (const auto job = client.Job(id); job.ok() && !Ended(job->state)) progress.Show(*job, Now());
+      if (auto job = client.Job(id); job.ok() && !Ended(job->state)) {
+        UseLocalNames(&*job, local_id);
+        progress.Show(*job, Now());
+      }
       shown = Now();
     }
     if (Now() - checked >= kTick) {
@@ -87,6 +92,18 @@ std::string ErrorText(const JobStatus& job, const std::string& master) {
   return text.replace(command, std::string("mrctl ").size(), CommandPrefix(master));
 }
 
+// Returns what a killed job has left.
+std::string LeftByKilled(const JobStatus& job) {
+  return job.output_uri.empty() ? "nothing was written" : "nothing was written to " + job.output_uri;
+}
+
+// Returns what to do after a job that did not succeed.
+std::string NextStep(const JobStatus& job, const std::string& master, const std::string& next) {
+  if (master.empty()) return next;
+  if (job.state != JobState::kKilled) return CommandPrefix(master) + "job attempts " + Name(job);
+  return "submit it again to get its output; " + CommandPrefix(master) + "why " + Name(job) + " shows how far it came";
+}
+
 }  // namespace
 
 std::string EndText(const JobStatus& job, const std::string& master, const std::string& next) {
@@ -101,23 +118,23 @@ std::string EndText(const JobStatus& job, const std::string& master, const std::
     return Name(job) + " succeeded in " + took + ": " + Grouped(job.output_records) +
            (job.output_records == 1 ? " record, " : " records, ") + HumanBytes(job.output_bytes) + where + "\n" + extra;
   }
-  std::string text =
-      Name(job) + (job.state == JobState::kKilled ? " was killed after " : " failed after ") + took + "\n";
+  const bool killed = job.state == JobState::kKilled;
+  std::string text = Name(job) + (killed ? " was killed after " : " failed after ") + took + "\n";
   const std::string error = ErrorText(job, master);
   size_t at = 0;
-  for (int i = 0; i < kErrorLines && at < error.size(); ++i) {
+  for (int i = 0; i < (killed ? kErrorLines - 1 : kErrorLines) && at < error.size(); ++i) {
     const size_t end = std::min(error.find('\n', at), error.size());
     text += "  " + error.substr(at, end - at) + "\n";
     at = end + 1;
   }
-  const std::string then = master.empty() ? next : CommandPrefix(master) + "job attempts " + Name(job.id);
+  if (killed) text += "  " + LeftByKilled(job) + "\n";
+  const std::string then = NextStep(job, master, next);
   return then.empty() ? text : text + "next: " + then + "\n";
 }
 
 Failure EndFailure(const JobStatus& job, const std::string& master, const std::string& next) {
   const bool killed = job.state == JobState::kKilled;
-  return {ExitOf(job), killed ? "job_killed" : "job_failed", ErrorText(job, master),
-          master.empty() ? next : CommandPrefix(master) + "job attempts " + Name(job.id)};
+  return {ExitOf(job), killed ? "job_killed" : "job_failed", ErrorText(job, master), NextStep(job, master, next)};
 }
 
 Status GoesOn(const Status& status, JobId id, const std::string& master) {

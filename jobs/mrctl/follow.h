@@ -19,9 +19,9 @@ Status TryAgain(Client& client, Status broken, const Settings& settings, const s
 
 // Shows progress until the job has ended. A lost master is retried as in TryAgain, since its restart is no
 // failure of the job. still_possible is called about twice per second; its error ends the wait (a local cluster that
-// died).
+// died). local_id: the name of a local run, which replaces that of the job.
 Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
-                         const std::function<Status()>& still_possible);
+                         const std::function<Status()>& still_possible, const std::string& local_id = "");
 inline constexpr int kMasterGraceSeconds = 30;
 
 // Returns the text at a job's end: one line for success, else at most ten. Pure. master: for the commands in the text;

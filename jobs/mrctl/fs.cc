@@ -17,7 +17,9 @@
 #include "dfs/client/dfs_client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/fs_glob.h"
+#include "jobs/mrctl/fs_local.h"
 #include "jobs/mrctl/fs_text.h"
+#include "jobs/mrctl/local_parts.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/stored_parts.h"
 #include "jobs/mrctl/uri.h"
@@ -28,16 +30,12 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-// Largest file in a JSON document (a guess: a larger result belongs in a file).
-constexpr uint64_t kMostInJson = 64u << 20;
 // Read size of checksums.
 constexpr uint64_t kSumBytes = 8u << 20;
 
 // Read size of head and tail, which look for line ends.
 constexpr uint64_t kLookBytes = 64u << 10;
 constexpr uint64_t kTextBytes = 4u << 20;  // read size of compressed files
-
-constexpr char kReplaceHint[] = "give --overwrite to replace it";
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 std::string Join(const std::string& directory, const std::string& name) {
@@ -46,7 +44,10 @@ std::string Join(const std::string& directory, const std::string& name) {
 
 Result<std::string> StorePath(const std::string& word) {
   MR_ASSIGN_OR_RETURN(const std::string uri, ResolveUri(word, BarePath::kBlockStore, "/"));
-  if (!IsDfsUri(uri)) return InvalidArgument(word + " is a local file: mrctl fs works on the block store");
+  if (!IsDfsUri(uri)) {
+    return WithHint(InvalidArgument(word + " is a local file, and this command works on the block store"),
+                    "ls, cat, text and getmerge take local files, if all paths are local");
+  }
   return UriPath(uri);
 }
 
@@ -209,9 +210,9 @@ class FsCommand {
       std::fflush(stdout);
       return CopyPart(store_, part, 1);
     }
-    if (part.bytes > kMostInJson) {
+    if (part.bytes > kMostTextInJson) {
       return WithHint(Rejected(part.path + " has " + HumanBytes(part.bytes) + "; a JSON document takes at most " +
-                               HumanBytes(kMostInJson)),
+                               HumanBytes(kMostTextInJson)),
                       "mrctl fs get copies it to a file; without -o json, fs cat prints it");
     }
     MR_ASSIGN_OR_RETURN(std::string text, store_.GetBytes(part.path));
@@ -241,8 +242,8 @@ class FsCommand {
             return written;
           }
           text += bytes;
-          if (text.size() <= kMostInJson) return Status::Ok();
-          return WithHint(Rejected(path + " has more than " + HumanBytes(kMostInJson) +
+          if (text.size() <= kMostTextInJson) return Status::Ok();
+          return WithHint(Rejected(path + " has more than " + HumanBytes(kMostTextInJson) +
                                    " when decompressed, the most that a JSON document takes"),
                           "without -o json, fs text prints it");
         });
@@ -505,19 +506,10 @@ class FsCommand {
 
   // Writes one local file from the bytes of all parts. It becomes visible only when it is complete.
   Status GetFiles(const std::vector<StoredPart>& parts, const std::string& target) {
-    if (!command_.force && PathExists(target))
-      return WithHint(Rejected("local file " + target + " exists"), kReplaceHint);
-    const size_t slash = target.rfind('/');
-    const std::string hidden = (slash == std::string::npos ? "" : target.substr(0, slash + 1)) + "." +
-                               BaseName(target) + ".mrctl-" + std::to_string(getpid());
-    Status status = [&]() -> Status {
-      MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(hidden, O_WRONLY | O_CREAT | O_TRUNC));
-      for (const StoredPart& part : parts) MR_RETURN_IF_ERROR(CopyPart(store_, part, file.get()));
-      if (rename(hidden.c_str(), target.c_str()) != 0) return ErrnoStatus(errno, "cannot rename to " + target);
+    return WriteWholeFile(target, command_.force, [&](int fd) {
+      for (const StoredPart& part : parts) MR_RETURN_IF_ERROR(CopyPart(store_, part, fd));
       return Status::Ok();
-    }();
-    if (!status.ok()) unlink(hidden.c_str());
-    return status;
+    });
   }
 
   Status GetMerge() {
@@ -543,6 +535,7 @@ class FsCommand {
 }  // namespace
 
 Result<int> RunFs(const Command& command, const Settings& settings) {
+  if (IsLocalFs(command)) return RunLocalFs(command, settings);
   // The client of jobs connects first: its error explains best why there is no master.
   Client client(settings.master);
   MR_RETURN_IF_ERROR(client.WaitConnected());

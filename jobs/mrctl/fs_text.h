@@ -11,6 +11,9 @@
 
 namespace mr::ctl {
 
+// Largest file in a JSON document (a guess: a larger result belongs in a file).
+inline constexpr uint64_t kMostTextInJson = 64u << 20;
+
 // Reads `name` piece by piece and writes its raw bytes. read: bytes from an offset on, empty at the end. compression:
 // kNone passes all on. Memory: a piece, and 1 MiB of raw bytes.
 // Errors: kInvalidArgument with the place, for damaged or cut data; those of read and write.

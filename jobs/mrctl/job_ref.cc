@@ -6,6 +6,7 @@
 
 #include "common/base/text.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/local_names.h"
 #include "jobs/mrctl/local_runs.h"
 #include "jobs/mrctl/render.h"
 
@@ -32,6 +33,10 @@ std::string Candidates(std::vector<const JobStatus*> jobs) {
 }
 
 Status NoSuchJob(const std::string& word, const std::vector<JobStatus>& jobs) {
+  if (const auto part = ParseLocalPart(word)) {
+    return WithHint(InvalidArgument("'" + word + "' is a part of a local run, and a job is needed"),
+                    "mrctl why " + word + " explains it; its run is " + LocalName(part->run));
+  }
   for (const char* other : {"task_", "attempt_"}) {
     if (word.starts_with(other)) {
       return WithHint(InvalidArgument("'" + word + "' is the id of a task or an attempt, and a job is needed"),
@@ -68,6 +73,18 @@ Result<JobId> FindJob(const std::string& word, const std::vector<JobStatus>& job
                     "give the id of one of them: " + Candidates(found));
   }
   return (*std::max_element(found.begin(), found.end(), [](auto a, auto b) { return a->id < b->id; }))->id;
+}
+
+Status NotOfLocalRun(const std::string& word, const std::string& what) {
+  std::string name = word;
+  if (const auto last = word == "last" ? Last() : Result<LastJob>(NotFound("")); last.ok()) name = last->id;
+  const auto part = ParseLocalPart(name);
+  const auto run = part ? std::optional(part->run) : ParseLocalId(name);
+  if (!run) return Status::Ok();
+  return WithHint(InvalidArgument(name + " belongs to a local run: its cluster is gone, and " + what + " with it"),
+                  "mrctl why " + name +
+                      " explains it; run it again with --keep-logs DIRECTORY to keep logs, or on a "
+                      "cluster");
 }
 
 Result<JobId> LastOf(const LastJob& last, const std::string& master) {

@@ -21,6 +21,10 @@ Result<JobId> JobIdOf(Client& client, const std::string& word);
 // The same for several words.
 Result<std::vector<JobId>> JobIdsOf(Client& client, const std::vector<std::string>& words);
 
+// Refuses a word that names a local run, or a task or an attempt of one, for a command that needs a cluster. what: what
+// the command would need, such as "its logs". Errors: kInvalidArgument, with what to do in place.
+Status NotOfLocalRun(const std::string& word, const std::string& what);
+
 // The parts of JobIdOf that need no connection. jobs: all that the master has.
 Result<JobId> FindJob(const std::string& word, const std::vector<JobStatus>& jobs);
 Result<JobId> LastOf(const LastJob& last, const std::string& master);

@@ -5,6 +5,7 @@
 
 #include "common/io/attempt_log.h"
 #include "common/io/files.h"
+#include "jobs/mrctl/local_names.h"
 
 namespace mr::ctl {
 namespace {
@@ -22,7 +23,8 @@ Status CopyTo(const std::filesystem::path& from, const std::filesystem::path& to
 
 }  // namespace
 
-Status KeepLogs(const std::string& cluster_directory, const std::string& directory) {
+Status KeepLogs(const std::string& cluster_directory, const std::string& directory, JobId job,
+                const std::string& local) {
   if (Status made = MakeDirectories(directory); !made.ok()) return made.With("--keep-logs");
   MR_ASSIGN_OR_RETURN(const auto members, ListDirectory(cluster_directory));
   for (const std::string& member : members) {
@@ -35,7 +37,7 @@ Status KeepLogs(const std::string& cluster_directory, const std::string& directo
       const bool of_attempt = AttemptOfLog(log, &failed).has_value();
       // Under the attempt's name, whether it failed or not.
       const std::string name = log.substr(0, log.size() - (of_attempt && failed ? kFailedLog.size() : 0));
-      MR_RETURN_IF_ERROR(CopyTo(path + "/log/" + log, directory + "/" + name));
+      MR_RETURN_IF_ERROR(CopyTo(path + "/log/" + log, directory + "/" + WithLocalNames(name, job, local)));
     }
   }
   return Status::Ok();

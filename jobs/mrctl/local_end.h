@@ -9,9 +9,10 @@
 
 namespace mr::ctl {
 
-// Copies the logs of attempts (DIRECTORY/attempt_..._1) and of daemons (DIRECTORY/master.log, ...) out of the cluster's
-// directory. Makes `directory`, and replaces files of these names in it.
-Status KeepLogs(const std::string& cluster_directory, const std::string& directory);
+// Copies the logs of attempts (DIRECTORY/attempt_local_0007_0_m_000000_1) and of daemons (DIRECTORY/master.log, ...)
+// out of the cluster's directory. Makes `directory`, and replaces files of these names in it. local: the run's name.
+Status KeepLogs(const std::string& cluster_directory, const std::string& directory, JobId job,
+                const std::string& local);
 
 // Returns a few of the records that a job skipped, with place and reason from the logs of its attempts. Empty if they
 // cannot be read.

@@ -5,6 +5,7 @@
 #include "common/io/clock.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
+#include "jobs/mrctl/local_names.h"
 #include "jobs/mrctl/local_runs.h"
 #include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/wait.h"
@@ -44,15 +45,32 @@ void StopLocalJob(Client& client, JobId id, const std::string& why) {
   WaitOnceMore(kStopLimit);
 }
 
-void Remember(report::RecordedRun* recorded, const Settings& settings) {
+LocalRunName::LocalRunName(const Settings& settings) : settings_(settings) {
   if (settings.keep_runs == 0) return;
-  const auto id = settings.runs_directory.empty()
-                      ? Result<std::string>(NotFound("neither XDG_STATE_HOME nor HOME is set"))
-                      : LocalRuns(settings.runs_directory).Add(*recorded, settings.keep_runs);
-  if (id.ok())
-    recorded->run.job.local_id = *id;
+  const auto number = settings.runs_directory.empty()
+                          ? Result<uint32_t>(NotFound("neither XDG_STATE_HOME nor HOME is set"))
+                          : LocalRuns(settings.runs_directory).Reserve();
+  if (number.ok())
+    number_ = *number;
   else
-    std::fprintf(stderr, "mrctl: warning: the run will not be remembered: %s\n", id.status().message().c_str());
+    Warn(number.status());
+}
+
+LocalRunName::~LocalRunName() {
+  if (number_ != 0 && !stored_) LocalRuns(settings_.runs_directory).Release(number_);
+}
+
+std::string LocalRunName::text() const { return number_ == 0 ? std::string(kUnrememberedRun) : LocalName(number_); }
+
+void LocalRunName::Store(const report::RecordedRun& recorded) {
+  if (number_ == 0) return;
+  const Status done = LocalRuns(settings_.runs_directory).Store(number_, recorded, settings_.keep_runs);
+  stored_ = done.ok();
+  if (!stored_) Warn(done);
+}
+
+void LocalRunName::Warn(const Status& why) const {
+  std::fprintf(stderr, "mrctl: warning: the run will not be remembered: %s\n", why.message().c_str());
 }
 
 }  // namespace mr::ctl

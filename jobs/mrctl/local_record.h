@@ -1,6 +1,7 @@
 // Remembers the run of a local job before its cluster is gone.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "common/base/status.h"
@@ -18,8 +19,30 @@ Result<report::RecordedRun> ReadRecord(Client& client, JobId id);
 // record.
 void StopLocalJob(Client& client, JobId id, const std::string& why);
 
-// Stores the run, and sets its local_id. A failure to do so is a warning on stderr and leaves local_id empty, since the
-// job's result does not depend on it. settings: keep_runs 0 stores nothing.
-void Remember(report::RecordedRun* recorded, const Settings& settings);
+// The name of a local run while it runs, and the place of its record.
+class LocalRunName {
+ public:
+  // Reserves the next number. A failure to do so is a warning on stderr, since the job's result does not depend on it.
+  // settings: keep_runs 0 reserves none.
+  explicit LocalRunName(const Settings& settings);
+  // Gives the number back where nothing was stored.
+  ~LocalRunName();
+  LocalRunName(const LocalRunName&) = delete;
+  LocalRunName& operator=(const LocalRunName&) = delete;
+
+  // Returns local_0007; kUnrememberedRun without a number.
+  std::string text() const;
+  // Returns whether commands find the run under its name: it was stored.
+  bool stored() const { return stored_; }
+  // Stores the run. A failure is a warning on stderr.
+  void Store(const report::RecordedRun& recorded);
+
+ private:
+  void Warn(const Status& why) const;
+
+  const Settings& settings_;
+  uint32_t number_ = 0;  // 0: none
+  bool stored_ = false;
+};
 
 }  // namespace mr::ctl

@@ -11,6 +11,7 @@
 
 #include "common/io/files.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/local_names.h"
 
 namespace mr::ctl {
 namespace {
@@ -66,6 +67,7 @@ Result<std::vector<LocalRuns::File>> LocalRuns::Files() const {
 
 // Makes an empty file, which nobody else can make, under the next number.
 Result<uint32_t> LocalRuns::Reserve() const {
+  MR_RETURN_IF_ERROR(MakePrivate(directory_));
   MR_ASSIGN_OR_RETURN(const std::vector<File> files, Files());
   uint32_t number = files.empty() ? 0 : files.front().number;
   for (int i = 0; i < kReserveTries; ++i) {
@@ -92,16 +94,25 @@ void LocalRuns::RemoveOld(size_t keep) const {
   }
 }
 
-Result<std::string> LocalRuns::Add(const report::RecordedRun& recorded, size_t keep) const {
-  MR_ASSIGN_OR_RETURN(const std::string bytes, report::EncodeRun(recorded));
-  MR_RETURN_IF_ERROR(MakePrivate(directory_));
-  MR_ASSIGN_OR_RETURN(const uint32_t number, Reserve());
-  if (Status written = WriteFileDurably(Path(number), bytes, 0600); !written.ok()) {
-    (void)unlink(Path(number).c_str());
-    (void)unlink((Path(number) + ".tmp").c_str());
+void LocalRuns::Release(uint32_t number) const {
+  (void)unlink(Path(number).c_str());
+  (void)unlink((Path(number) + ".tmp").c_str());
+}
+
+Status LocalRuns::Store(uint32_t number, const report::RecordedRun& recorded, size_t keep) const {
+  const auto bytes = report::EncodeRun(recorded);
+  const Status written = bytes.ok() ? WriteFileDurably(Path(number), *bytes, 0600) : bytes.status();
+  if (!written.ok()) {
+    Release(number);
     return written;
   }
   RemoveOld(keep);
+  return Status::Ok();
+}
+
+Result<std::string> LocalRuns::Add(const report::RecordedRun& recorded, size_t keep) const {
+  MR_ASSIGN_OR_RETURN(const uint32_t number, Reserve());
+  MR_RETURN_IF_ERROR(Store(number, recorded, keep));
   return LocalName(number);
 }
 
@@ -114,13 +125,13 @@ Result<report::RecordedRun> LocalRuns::Find(uint32_t number) const {
   MR_ASSIGN_OR_RETURN(const uint64_t size, FileSize(Path(number)));
   if (size > kKeptRunBytes) return Corrupted(name + " is not the record of a run: it is too large");
   MR_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(Path(number)));
-  if (bytes.empty()) return Corrupted(name + " is empty: mrctl was stopped before it had written it");
-  MR_ASSIGN_OR_RETURN(report::RecordedRun recorded, report::DecodeRun(bytes, name));
-  recorded.run.job.local_id = name;
-  const std::string id = Name(recorded.run.job.id);
-  for (std::string& line : recorded.why) {
-    if (line.starts_with(id + " ")) line.replace(0, id.size(), name);
+  if (bytes.empty()) {
+    return WithHint(Corrupted(name + " has no record: it still runs, or its mrctl was killed"),
+                    "mrctl history --local lists the runs that have one");
   }
+  MR_ASSIGN_OR_RETURN(report::RecordedRun recorded, report::DecodeRun(bytes, name));
+  UseLocalNames(&recorded.run.job, name);
+  for (std::string& line : recorded.why) line = WithLocalNames(line, recorded.run.job.id, name);
   return recorded;
 }
 

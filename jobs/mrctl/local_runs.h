@@ -27,11 +27,18 @@ class LocalRuns {
  public:
   explicit LocalRuns(std::string directory) : directory_(std::move(directory)) {}
 
-  // Makes the directory, stores the run durably under the next free number, and removes the oldest runs beyond `keep`
-  // and kKeptRunBytes. Returns its id. Requires: keep > 0. Errors: of the file system; kRejected: the run is too large.
+  // Makes the directory and reserves the next free number for a run that begins. Errors: of the file system.
+  Result<uint32_t> Reserve() const;
+  // Gives a number back. Requires: nothing was stored under it.
+  void Release(uint32_t number) const;
+  // Stores the run durably under a reserved number, and removes the oldest runs beyond `keep` and kKeptRunBytes. An
+  // error gives the number back. Requires: keep > 0. Errors: of the file system; kRejected: the run is too large.
+  Status Store(uint32_t number, const report::RecordedRun& recorded, size_t keep) const;
+  // Reserves a number and stores the run. Returns its id. Errors: those of both.
   Result<std::string> Add(const report::RecordedRun& recorded, size_t keep) const;
 
-  // Returns a run, with its local_id. Errors: kNotFound; kCorrupted; kRejected: of another version.
+  // Returns a run, with its local_id and with local names in the texts of its job and in `why`. Errors: kNotFound;
+  // kCorrupted; kRejected: of another version.
   Result<report::RecordedRun> Find(uint32_t number) const;
 
   struct Listed {
@@ -49,7 +56,6 @@ class LocalRuns {
   };
   std::string Path(uint32_t number) const;
   Result<std::vector<File>> Files() const;  // newest first, unfinished ones too
-  Result<uint32_t> Reserve() const;
   void RemoveOld(size_t keep) const;
 
   const std::string directory_;

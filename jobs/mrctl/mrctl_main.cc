@@ -76,7 +76,7 @@ int Main(const std::vector<std::string>& argv) {
   if (settings->timeout.has_value()) SetTimeLimit(Now() + *settings->timeout);
   CatchInterrupts();
   auto exit = Dispatch(*command, *settings);
-  if (!exit.ok()) return Fail(exit.status(), settings->form == OutputForm::kJson);
+  if (!exit.ok()) return Fail(WithLocalWay(exit.status(), command->verb), settings->form == OutputForm::kJson);
   return *exit;
 }
 

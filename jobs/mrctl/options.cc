@@ -75,8 +75,10 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
       ->type_name("FORMAT");
   app->add_option("--output", s->output, "Output directory, which must not exist, or - for standard output")
       ->type_name("PATH");
-  app->add_option("--output-format", s->output_format,
-                  "Format of the output: text, raw, fixed:N or record; text.gz and text.zst are compressed")
+  app->add_option(
+         "--output-format", s->output_format,
+         "Format of the output: text, raw, fixed:N or record; text.gz and text.zst are compressed. text has the "
+         "bytes of records as they are: numbers that operators encode need record")
       ->type_name("FORMAT");
   app->add_flag("--overwrite", s->overwrite, "Replace an existing output when the job succeeds");
   app->add_option("--reduces", s->reduces,
@@ -102,7 +104,9 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   AddList(app, "--conf", &s->conf, "Setting KEY=VALUE: sort_buffer, max_split_bytes or jockey.utility (TIME:WORTH,...)")
       ->type_name("KEY=VALUE");
   AddList(app, "--env", &s->env, "Environment variable NAME=VALUE of the operators")->type_name("NAME=VALUE");
-  AddList(app, "--label", &s->labels, "Label KEY=VALUE that is stored with the job")->type_name("KEY=VALUE");
+  AddList(app, "--label", &s->labels,
+          "Label KEY=VALUE that is stored with the job; the label `arguments` has the job's arguments")
+      ->type_name("KEY=VALUE");
   app->add_option("--submission-id", s->submission_id,
                   "Id of this submission; a repeated submit of the job with it returns the same job")
       ->type_name("ID");
@@ -163,7 +167,7 @@ void AddFsOptions(CLI::App* fs, Command* c) {
     app->add_option(
            "paths", c->args,
            "A path without a scheme is in the block store (dfs:///); LOCAL is a local one. PATH may be a pattern, "
-           "such as '/data/part-*'")
+           "such as '/data/part-*'. ls, cat, text and getmerge take file:///path, too, without a cluster")
         ->required()
         ->option_text(sub.arguments);
     const std::string name = sub.name;

@@ -1,11 +1,14 @@
 #include <glob.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
 #include "common/base/text.h"
 #include "common/io/files.h"
+#include "common/report/job_run.h"
+#include "jobs/mrctl/argv_split.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/help.h"
 #include "jobs/mrctl/submit.h"
@@ -126,6 +129,11 @@ Status SetNumbers(const SubmitOptions& o, SpecOptions* spec) {
   MR_ASSIGN_OR_RETURN(spec->conf, ParseKeyValues(o.conf, "--conf"));
   MR_ASSIGN_OR_RETURN(spec->env, ParseKeyValues(o.env, "--env"));
   MR_ASSIGN_OR_RETURN(spec->labels, ParseKeyValues(o.labels, "--label"));
+  const auto own = [](const auto& label) { return label.key == report::kArgumentsLabel; };
+  if (!o.job_args.empty() && std::none_of(spec->labels.begin(), spec->labels.end(), own)) {
+    constexpr size_t kMostBytes = 1000;  // a guess: reports show as many
+    spec->labels.push_back({report::kArgumentsLabel, ShellWords(o.job_args).substr(0, kMostBytes)});
+  }
   return Status::Ok();
 }
 

@@ -1,6 +1,9 @@
 // Commands that query and change jobs, workers and queues.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 #include "common/base/text.h"
@@ -12,6 +15,7 @@
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/job_filter.h"
 #include "jobs/mrctl/job_ref.h"
+#include "jobs/mrctl/local_names.h"
 #include "jobs/mrctl/local_runs.h"
 #include "jobs/mrctl/operate.h"
 #include "jobs/mrctl/render.h"
@@ -69,7 +73,12 @@ Result<int> RunJob(const Command& command, const Settings& settings) {
     text = RenderCounters(counters, form);
   } else {
     MR_ASSIGN_OR_RETURN(const JobStatus job, source.Job());
-    text = command.sub == "stages" ? RenderStages(job, form) : RenderJob(job, form);
+    if (command.sub == "stages") {
+      text = RenderStages(job, form);
+    } else {
+      const auto spec = source.Spec();  // a master may have forgotten it, or be older
+      text = RenderJob(job, form, spec.ok() ? &*spec : nullptr);
+    }
   }
   Print(text);
   return kExitOk;
@@ -110,13 +119,23 @@ Result<int> RunWait(const Command& command, Settings settings) {
   return ExitOf(ended);
 }
 
+// Returns " (alice on lab-1)", as far as it is known, for other users of the cluster.
+std::string ByWhom() {
+  const char* user = std::getenv("USER");
+  char host[256] = {};
+  if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
+  const std::string name = user == nullptr ? "" : user, on = host;
+  if (name.empty() && on.empty()) return "";
+  return " (" + name + (name.empty() || on.empty() ? "" : " ") + (on.empty() ? "" : "on " + on) + ")";
+}
+
 Result<int> RunKill(const Command& command, const Settings& settings) {
   Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const auto ids, JobIdsOf(client, command.args));
   std::vector<Done> done;
   Status failed;
   for (const JobId id : ids) {
-    const Status killed = client.Kill(id, command.why.empty() ? "killed by mrctl kill" : command.why);
+    const Status killed = client.Kill(id, command.why.empty() ? "killed by mrctl kill" + ByWhom() : command.why);
     if (killed.ok()) {
       done.push_back({Name(id), "kill", "", ""});
       Say(settings, Name(id) + " is being killed");
@@ -133,9 +152,13 @@ Result<int> RunKill(const Command& command, const Settings& settings) {
 
 // Returns the five lines about a job. None if it ended so long ago that its attempts are forgotten, or if the master is
 // older than reports: it then has an answer of its own.
-Result<std::vector<std::string>> SummaryOf(RunSource& source) {
+Result<std::vector<std::string>> SummaryOf(RunSource& source, bool all_stages) {
   auto run = source.Run(false);
-  if (run.ok()) return report::Summary(report::Report(*run));
+  if (run.ok()) {
+    std::vector<std::string> lines = report::Summary(report::Report(*run), all_stages);
+    for (std::string& line : lines) line = WithLocalNames(line, run->job.id, run->job.local_id);
+    return lines;
+  }
   const Code code = run.status().code();
   if (code == Code::kNotFound || code == Code::kRejected) return std::vector<std::string>();
   return run.status();
@@ -146,13 +169,21 @@ Result<int> RunWhy(const Command& command, const Settings& settings) {
   std::vector<Reasons> why;
   for (const std::string& word : command.args) {
     std::optional<RunSource> source;
+    if (const auto part = ParseLocalPart(word)) {
+      MR_ASSIGN_OR_RETURN(RunSource run, RunSource::Open(word, settings));
+      MR_ASSIGN_OR_RETURN(const auto lines, run.Why(*part));
+      why.push_back({word, {}, lines});
+      if (settings.form != OutputForm::kTable) continue;
+      for (const std::string& line : lines) Print(line + "\n");
+      continue;
+    }
     if (!word.starts_with("task_") && !word.starts_with("attempt_") && !ParseWorkerId(word)) {
       MR_ASSIGN_OR_RETURN(source, RunSource::Open(word, settings));
     }
     const std::string name = source ? source->name() : word;
     Reasons reasons{name, {}, {}};
     if (source) {
-      MR_ASSIGN_OR_RETURN(reasons.summary, SummaryOf(*source));
+      MR_ASSIGN_OR_RETURN(reasons.summary, SummaryOf(*source, settings.verbose));
     }
     const bool all = reasons.summary.empty() || settings.verbose || settings.form != OutputForm::kTable;
     if (all) {

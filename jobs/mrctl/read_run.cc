@@ -8,6 +8,7 @@
 #include "common/report/page.h"
 #include "common/report/report.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/local_names.h"
 
 namespace mr::ctl {
 
@@ -37,8 +38,12 @@ Result<report::JobRun> ReadRun(Client& client, JobId id, bool counters) {
   return run;
 }
 
+std::string DocumentOf(const report::JobRun& run) {
+  return WithLocalNames(report::ReportJson(report::Report(run)), run.job.id, run.job.local_id);
+}
+
 std::string PageOf(const report::JobRun& run) {
-  return report::ReportPage(Name(run.job) + " " + run.job.name, report::ReportJson(report::Report(run)));
+  return report::ReportPage(Name(run.job) + " " + run.job.name, DocumentOf(run));
 }
 
 Status CheckReportFile(const std::string& path) {

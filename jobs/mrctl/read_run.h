@@ -15,6 +15,8 @@ namespace mr::ctl {
 // counters: whether they are read, too.
 Result<report::JobRun> ReadRun(Client& client, JobId id, bool counters = true);
 
+// Returns the report of a run as JSON, with the names of a local run.
+std::string DocumentOf(const report::JobRun& run);
 // Returns the page of a run.
 std::string PageOf(const report::JobRun& run);
 

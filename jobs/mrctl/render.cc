@@ -118,8 +118,29 @@ std::string OmegaText(const CloneStatus& c) {
 
 }  // namespace
 
-std::string RenderJob(const JobStatus& j, OutputForm form) {
-  if (form != OutputForm::kTable) return JsonJob(j, form);
+namespace {
+
+// Returns the inputs of a job, the first ones of many.
+std::vector<std::string> InputsShown(const JobSpec& spec) {
+  constexpr size_t kShown = 5;  // a guess: more are in JSON
+  std::vector<std::string> shown;
+  size_t all = 0;
+  for (const StageSpec& stage : spec.stages) {
+    for (const InputSpec& input : stage.inputs) {
+      for (const std::string& uri : input.files.uris) {
+        if (std::find(shown.begin(), shown.end(), uri) != shown.end()) continue;
+        if (++all <= kShown) shown.push_back(uri);
+      }
+    }
+  }
+  if (all > kShown) shown.push_back("and " + std::to_string(all - kShown) + " more: mrctl job show -o json has them");
+  return shown;
+}
+
+}  // namespace
+
+std::string RenderJob(const JobStatus& j, OutputForm form, const JobSpec* spec) {
+  if (form != OutputForm::kTable) return JsonJob(j, form, spec);
   std::string text;
   const auto line = [&](const char* name, const std::string& value) {
     std::string padded = name;
@@ -133,6 +154,9 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
   line("priority", std::to_string(j.priority));
   line("submitted", DateTime(j.submitted_unix_ms));
   line("elapsed", Elapsed(j.elapsed_us));
+  for (const std::string& input : spec == nullptr ? std::vector<std::string>() : InputsShown(*spec)) {
+    line("input", input);
+  }
   line("output", Dash(j.output_uri));
   if (j.state == JobState::kSucceeded) {
     line("parts", std::to_string(j.output_parts));

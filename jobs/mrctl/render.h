@@ -65,7 +65,8 @@ std::string WhyItWaits(const JobStatus& job);
 // Returns that of each such job in a line of its own, after an empty line; empty if there are none.
 std::string WaitLines(const std::vector<JobStatus>& jobs);
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form);
-std::string RenderJob(const JobStatus& job, OutputForm form);
+// spec: its inputs and options are shown, too; null: not known.
+std::string RenderJob(const JobStatus& job, OutputForm form, const JobSpec* spec = nullptr);
 // Returns a chart of guaranteed slots and of the expected end over time, 80 columns wide; "" without points.
 std::string RenderSteering(const SteeringStatus& steering, double elapsed_s, bool ended);
 std::string RenderStages(const JobStatus& job, OutputForm form);
@@ -107,7 +108,7 @@ std::string SubmitJson(const JobStatus& job, OutputForm form, const Failure* fai
 
 // The JSON documents, one per verb. `form` is kJson or kNdjson.
 std::string JsonJobs(const std::vector<JobStatus>& jobs, OutputForm form);
-std::string JsonJob(const JobStatus& job, OutputForm form);
+std::string JsonJob(const JobStatus& job, OutputForm form, const JobSpec* spec = nullptr);
 std::string JsonStages(const JobStatus& job, OutputForm form);
 std::string JsonTasks(const std::vector<TaskStatus>& tasks, OutputForm form);
 std::string JsonAttempts(const std::vector<AttemptStatus>& attempts, OutputForm form);

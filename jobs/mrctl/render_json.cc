@@ -163,7 +163,9 @@ Json ToJson(const PlanStage& s, const Plan& plan) {
 }  // namespace
 
 std::string JsonJobs(const std::vector<JobStatus>& jobs, OutputForm form) { return List("jobs", All(jobs), form); }
-std::string JsonJob(const JobStatus& job, OutputForm form) { return One("job", ToJson(job), form); }
+std::string JsonJob(const JobStatus& job, OutputForm form, const JobSpec* spec) {
+  return One("job", spec == nullptr ? ToJson(job) : ToJson(job, *spec), form);
+}
 std::string JsonStages(const JobStatus& job, OutputForm form) { return List("stages", All(job.stages), form); }
 std::string JsonTasks(const std::vector<TaskStatus>& v, OutputForm form) { return List("tasks", All(v), form); }
 std::string JsonAttempts(const std::vector<AttemptStatus>& v, OutputForm form) {

@@ -17,6 +17,7 @@
 #include "dfs/client/dfs_client.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/job_ref.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/side_files.h"
 #include "jobs/mrctl/tools.h"
@@ -193,6 +194,7 @@ Result<int> RunHere(const std::vector<std::string>& argv, const std::string& out
 
 Result<int> RunReplay(const Command& command, const Settings& settings) {
   const std::string& word = command.args[0];
+  MR_RETURN_IF_ERROR(NotOfLocalRun(word, "the attempt"));
   const auto id = ParseAttemptId(word);
   if (!id.has_value()) {
     return WithHint(InvalidArgument("'" + word + "' is no attempt id"), "mrctl job attempts JOB lists them");

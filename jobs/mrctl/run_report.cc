@@ -1,7 +1,6 @@
 // mrctl report: prints the report of a job as a page, or as JSON.
 #include <unistd.h>
 
-#include "common/report/report.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/run_source.h"
@@ -19,7 +18,7 @@ Result<int> RunReport(const Command& command, const Settings& settings) {
   }
   MR_ASSIGN_OR_RETURN(RunSource source, RunSource::Open(name, settings));
   MR_ASSIGN_OR_RETURN(const report::JobRun run, source.Run());
-  Print(page ? PageOf(run) : report::ReportJson(report::Report(run)));
+  Print(page ? PageOf(run) : DocumentOf(run));
   return kExitOk;
 }
 

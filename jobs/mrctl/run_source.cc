@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/report/report.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/job_ref.h"
 #include "jobs/mrctl/last_job.h"
@@ -25,6 +26,7 @@ Result<RunSource> RunSource::Open(const std::string& word, const Settings& setti
     MR_ASSIGN_OR_RETURN(const LastJob last, Last());
     if (ParseLocalId(last.id)) name = last.id;
   }
+  if (const auto part = ParseLocalPart(name)) name = LocalName(part->run);
   if (const auto number = ParseLocalId(name)) {
     MR_ASSIGN_OR_RETURN(source.recorded_, LocalRuns(settings.runs_directory).Find(*number));
     source.id_ = source.recorded_->run.job.id;
@@ -42,14 +44,23 @@ Result<JobStatus> RunSource::Job() {
   return recorded_->run.job;
 }
 
+Result<JobSpec> RunSource::Spec() {
+  if (client_ != nullptr) return client_->Spec(id_);
+  return recorded_->run.spec;
+}
+
 Result<std::vector<TaskStatus>> RunSource::Tasks() {
   if (client_ != nullptr) return client_->Tasks(id_);
-  return recorded_->run.tasks;
+  std::vector<TaskStatus> tasks = recorded_->run.tasks;
+  UseLocalNames(&tasks, id_, name_);
+  return tasks;
 }
 
 Result<std::vector<AttemptStatus>> RunSource::Attempts() {
   if (client_ != nullptr) return client_->Attempts(id_);
-  return recorded_->run.attempts;
+  std::vector<AttemptStatus> attempts = recorded_->run.attempts;
+  UseLocalNames(&attempts, id_, name_);
+  return attempts;
 }
 
 Result<std::vector<CounterValue>> RunSource::Counters() {
@@ -65,6 +76,15 @@ Result<report::JobRun> RunSource::Run(bool counters) {
 Result<std::vector<std::string>> RunSource::Why() {
   if (client_ != nullptr) return client_->Why(name_);
   return recorded_->why;
+}
+
+Result<std::vector<std::string>> RunSource::Why(const LocalPart& part) {
+  MR_CHECK(recorded());
+  std::vector<std::string> lines = report::WhyOf(recorded_->run, part.NameIn(id_), part.attempt);
+  for (std::string& line : lines) line = WithLocalNames(line, id_, name_);
+  if (!lines.empty()) return lines;
+  return WithHint(NotFound(name_ + " has no such " + (part.attempt ? "attempt" : "task")),
+                  std::string("mrctl job ") + (part.attempt ? "attempts " : "tasks ") + name_ + " lists them");
 }
 
 Result<std::string> RunSource::History() {

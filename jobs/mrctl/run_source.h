@@ -11,6 +11,7 @@
 #include "common/report/recorded_run.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/config.h"
+#include "jobs/mrctl/local_names.h"
 
 namespace mr::ctl {
 
@@ -23,7 +24,8 @@ std::string HistoryOf(const report::RecordedRun& recorded);
 class RunSource {
  public:
   // Returns the source of a word: local_0017 is a file, other words name a job of the master (job_ref.h), and `last` is
-  // either. Errors: those of JobIdOf and LocalRuns::Find.
+  // either. A task or an attempt of a local run has the source of its run. Errors: those of JobIdOf and
+  // LocalRuns::Find.
   static Result<RunSource> Open(const std::string& word, const Settings& settings);
 
   // Returns the id: job_1_0001 or local_0017.
@@ -32,6 +34,7 @@ class RunSource {
   // Each returns one part of the run. Errors: those of Client. A recorded run has all parts, except for the history of
   // a job that did not end: kRejected.
   Result<JobStatus> Job();
+  Result<JobSpec> Spec();
   Result<std::vector<TaskStatus>> Tasks();
   Result<std::vector<AttemptStatus>> Attempts();
   Result<std::vector<CounterValue>> Counters();
@@ -39,6 +42,8 @@ class RunSource {
   Result<report::JobRun> Run(bool counters = true);
   // Returns what the scheduler decided about the job, in lines.
   Result<std::vector<std::string>> Why();
+  // Returns the same about a task or an attempt. Requires: the run is recorded. Errors: kNotFound.
+  Result<std::vector<std::string>> Why(const LocalPart& part);
   // Returns a document of master/history that has the job and, from a master, jobs that ran beside it.
   Result<std::string> History();
 

@@ -24,9 +24,11 @@
 #include "jobs/mrctl/last_job.h"
 #include "jobs/mrctl/local_cluster.h"
 #include "jobs/mrctl/local_end.h"
+#include "jobs/mrctl/local_names.h"
+#include "jobs/mrctl/local_parts.h"
 #include "jobs/mrctl/local_record.h"
+#include "jobs/mrctl/missing_input.h"
 #include "jobs/mrctl/output_claim.h"
-#include "jobs/mrctl/part_headers.h"
 #include "jobs/mrctl/plan.h"
 #include "jobs/mrctl/queue_note.h"
 #include "jobs/mrctl/read_run.h"
@@ -85,27 +87,12 @@ Status SaveStdin(const std::string& path) {
 
 // Prints the parts of a local output directory in order on standard output.
 Status PrintLocalParts(const std::string& directory) {
-  MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(directory));
-  const auto success = ReadFile(directory + "/_SUCCESS");
-  PartHeaders headers(success.ok() ? *success : "");
-  std::string piece(1u << 20, '\0');
-  for (const std::string& name : names) {
-    if (name[0] == '_' || name[0] == '.') continue;
-    MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(directory + "/" + name, O_RDONLY));
-    const auto head = [&](uint64_t bytes) -> Result<std::string> {
-      std::string text(bytes, '\0');
-      MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(file.get(), text.data(), text.size(), 0));
-      text.resize(n);
-      return text;
-    };
-    MR_ASSIGN_OR_RETURN(uint64_t offset, headers.BytesToSkip(name, head));
-    for (;;) {
-      MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(file.get(), piece.data(), piece.size(), offset));
-      if (n == 0) break;
-      // A reader that has read enough (such as head) is no error.
-      if (!WriteAll(1, std::string_view(piece.data(), n)).ok()) return Status::Ok();
-      offset += n;
-    }
+  MR_ASSIGN_OR_RETURN(const auto parts, LocalPartsIn(directory));
+  for (const LocalPartFile& part : parts) {
+    bool reader_left = false;
+    const Status printed = CopyLocalPart(part, 1, &reader_left);
+    if (reader_left) break;  // a reader that has read enough (such as head) is no error
+    MR_RETURN_IF_ERROR(printed);
   }
   return Status::Ok();
 }
@@ -167,6 +154,8 @@ class Submission {
       }
     }
     std::vector<std::string> notes;
+    for (const std::string& warning : BinaryLines(plan, plan_.spec.output_format))
+      notes.push_back("warning: " + warning);
     MR_RETURN_IF_ERROR(CheckInputs(plan, plan_.spec, client_.get(), &notes));
     AddQueueNote(&notes);
     for (const std::string& note : notes) {
@@ -181,20 +170,24 @@ class Submission {
       MR_RETURN_IF_ERROR(UploadLibrary(*client_, plan_.library, &spec.library));
     }
     MR_RETURN_IF_ERROR(UploadSideFiles(*client_, plan_.spec.files));
+    if (cluster_ != nullptr) local_name_.emplace(settings_);
     const std::string submission = plan_.options.submission_id.empty() ? RandomHex() : plan_.options.submission_id;
     MR_ASSIGN_OR_RETURN(const JobId id, Submit(spec, submission));
     if (cluster_ == nullptr) SetLast(Name(id), settings_.master);
     if (plan_.options.detach) return Detach(id);
-    auto end =
-        Follow(*client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); });
+    auto end = Follow(
+        *client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); },
+        LocalId());
     if (cluster_ != nullptr && !plan_.options.keep_logs.empty())
-      PrintFailure(KeepLogs(cluster_->directory(), plan_.options.keep_logs));
+      PrintFailure(KeepLogs(cluster_->directory(), plan_.options.keep_logs, id, LocalId()));
     if (!end.ok()) return Broken(end.status(), id);
     if (cluster_ != nullptr)
       FetchBeforeEnd(&*end);
-    else if (!plan_.options.report.empty())
-      PrintFailure(WriteReport(*client_, id, plan_.options.report));
-    return Report(*end);
+    else
+      FetchFromMaster(&*end);
+    auto code = Report(*end);
+    SayWhereTheReportIs();
+    return code;
   }
 
  private:
@@ -282,12 +275,16 @@ class Submission {
     if (plan_.own_library) {
       MR_ASSIGN_OR_RETURN(spec.library, Sha256File(plan_.library));
     }
-    MR_ASSIGN_OR_RETURN(const ctl::Explained explained, client_->Explain(spec));
+    const auto answer = client_->Explain(spec);
+    if (!answer.ok()) return WithLocalFile(answer.status(), std::filesystem::current_path().string());
+    const ctl::Explained& explained = *answer;
     print(&explained);
     if (explained.refusals.empty()) return kExitOk;
     for (const Status& refusal : explained.refusals) {
-      if (settings_.form == OutputForm::kTable)
-        std::fprintf(stderr, "would be refused: %s\n", refusal.message().c_str());
+      const Failure refused = ToFailure(WithLocalFile(refusal, std::filesystem::current_path().string()));
+      if (settings_.form != OutputForm::kTable) continue;
+      std::fprintf(stderr, "would be refused: %s%s%s\n", refused.message.c_str(), refused.hint.empty() ? "" : "\n  ",
+                   refused.hint.c_str());
     }
     return ExitCodeFor(explained.refusals.front().code());
   }
@@ -316,6 +313,7 @@ class Submission {
   Result<JobId> Submit(const JobSpec& spec, const std::string& submission) {
     MR_RETURN_IF_ERROR(client_->WaitConnected());
     Result<JobId> id = client_->Submit(spec, submission);
+    if (!id.ok() && cluster_ == nullptr) id = WithLocalFile(id.status(), std::filesystem::current_path().string());
     if (id.ok() || id.status().code() != Code::kUnavailable || cluster_ != nullptr) return id;
     MR_RETURN_IF_ERROR(TryAgain(*client_, id.status(), settings_, [&]() -> Status {
       id = client_->Submit(spec, submission);
@@ -364,10 +362,24 @@ class Submission {
   Status Broken(const Status& status, JobId id) {
     if (cluster_ == nullptr) return GoesOn(status, id, settings_.master);
     if (status.code() != Code::kCancelled && status.code() != Code::kDeadline) return status;
-    StopLocalJob(*client_, id, status.message());
-    const Status stopped(status.code(), status.message() + ": " + Name(id) + " and its local cluster were stopped");
-    const std::string kept = KeepRun(id).local_id;
-    return kept.empty() ? stopped : WithHint(stopped, "mrctl why " + kept + " shows how far it came");
+    const std::string why = status.code() == Code::kCancelled ? "interrupted by Ctrl-C or a signal" : status.message();
+    StopLocalJob(*client_, id, why);
+    KeepRun(id);
+    SayWhereTheReportIs();
+    const Status stopped(status.code(), why + ": " + LocalId() + " was killed and its local cluster stopped; " +
+                                            (plan_.to_stdout || plan_.options.output.empty()
+                                                 ? std::string("nothing was written")
+                                                 : "nothing was written to " + plan_.options.output));
+    const std::string again = "run it again to get its output";
+    return WithHint(stopped,
+                    local_name_->stored() ? again + "; mrctl why " + LocalId() + " shows how far it came" : again);
+  }
+
+  // Returns the name of a local run, which replaces that of its job in all that is printed; empty on a cluster.
+  std::string LocalId() const { return local_name_.has_value() ? local_name_->text() : ""; }
+
+  void SayWhereTheReportIs() const {
+    if (report_written_) Say(settings_, "report: " + plan_.options.report);
   }
 
   Status ClaimOutput() {
@@ -378,7 +390,7 @@ class Submission {
   }
 
   // Reads what only the local master knows, before it ends: remembers the run and writes its report. Returns the job,
-  // with its counters; without an id where nothing could be read.
+  // with its counters and its local name; without an id where nothing could be read.
   JobStatus KeepRun(JobId id) {
     auto recorded = ReadRecord(*client_, id);
     if (!recorded.ok()) {
@@ -387,11 +399,25 @@ class Submission {
     }
     if (plan_.to_stdout)
       recorded->run.job.output_uri = recorded->run.spec.output_uri = "";  // a directory that is removed
-    Remember(&*recorded, settings_);
-    if (!recorded->run.job.local_id.empty()) SetLast(recorded->run.job.local_id, "");
+    local_name_->Store(*recorded);
+    if (local_name_->stored()) SetLast(LocalId(), "");
+    UseLocalNames(&recorded->run.job, LocalId());
     const std::string& report = plan_.options.report;
-    if (!report.empty()) PrintFailure(WriteFileDurably(report, PageOf(recorded->run)).With("cannot write the report"));
+    if (!report.empty()) {
+      const Status written = WriteFileDurably(report, PageOf(recorded->run)).With("cannot write the report");
+      report_written_ = written.ok();
+      PrintFailure(written);
+    }
     return std::move(recorded->run.job);
+  }
+
+  // Reads from a master what is shown at the end of a job, and writes its report.
+  void FetchFromMaster(JobStatus* job) {
+    if (auto counters = client_->Counters(job->id); counters.ok()) job->counters = *std::move(counters);
+    if (plan_.options.report.empty()) return;
+    const Status written = WriteReport(*client_, job->id, plan_.options.report);
+    report_written_ = written.ok();
+    PrintFailure(written);
   }
 
   void FetchBeforeEnd(JobStatus* job) {
@@ -411,12 +437,13 @@ class Submission {
     const std::string logs = plan_.options.keep_logs.empty()
                                  ? "run it again with --keep-logs DIRECTORY to keep the logs of its attempts"
                                  : "read the logs of its attempts in " + plan_.options.keep_logs;
-    return job.local_id.empty() ? logs : logs + "; mrctl why " + job.local_id + " explains this run";
+    const std::string then = job.state == JobState::kKilled ? "submit it again to get its output" : logs;
+    return local_name_->stored() ? then + "; mrctl why " + job.local_id + " explains this run" : then;
   }
 
   // Prints how to look at the remembered run of a job that succeeded.
   void PrintLocalNext(const JobStatus& job) const {
-    if (settings_.quiet || job.local_id.empty()) return;
+    if (settings_.quiet || !local_name_.has_value() || !local_name_->stored()) return;
     const char* id = job.local_id.c_str();
     std::fprintf(stderr, "where the time went: mrctl why %s, or mrctl report %s > %s.html\n", id, id, id);
   }
@@ -436,7 +463,9 @@ class Submission {
       const Failure failure = succeeded ? Failure{} : EndFailure(job, master, next);
       Print(SubmitJson(job, settings_.form, succeeded ? nullptr : &failure));
     } else if (!succeeded) {
-      std::fputs(EndText(job, master, next).c_str(), stderr);
+      JobStatus shown = job;
+      if (plan_.to_stdout) shown.output_uri.clear();
+      std::fputs(EndText(shown, master, next).c_str(), stderr);
     } else if (!settings_.quiet) {
       // This line is the result, unless the result was printed. Its directory is then removed.
       JobStatus shown = job;
@@ -488,6 +517,8 @@ class Submission {
   std::optional<ToolRun> planning_;    // of one job
   std::optional<StepPlanning> steps_;  // of several steps
   std::optional<OutputClaim> claim_;   // of a local job; released when nothing of its cluster is left
+  std::optional<LocalRunName> local_name_;
+  bool report_written_ = false;
   std::unique_ptr<LocalCluster> cluster_;
   std::unique_ptr<Client> client_;  // destroyed before the cluster
 };

@@ -8,6 +8,12 @@ namespace {
 // Returns whether the reader gets records as the operator emitted them, not as lines of files.
 bool IsTyped(const PlanInput& input) { return !input.files && input.format.empty() && !input.quotes; }
 
+// Returns whether files of this format consist of lines. A suffix names the compression.
+bool HasLines(const std::string& format) { return format.starts_with("text") || format.starts_with("csv"); }
+
+// Returns whether the bytes of a type are those of its text, or unknown.
+bool IsLineText(const std::string& tag) { return tag == "str" || tag == "none" || tag == kUnknownType; }
+
 }  // namespace
 
 const OperatorTypes& Plan::TypesOf(const PlanStage& stage) const {
@@ -41,6 +47,23 @@ Status CheckTypes(const Plan& plan) {
   std::string text;
   for (const std::string& fault : TypeFaults(plan)) text += (text.empty() ? "" : "\n  ") + fault;
   return text.empty() ? Status::Ok() : InvalidArgument(text);
+}
+
+std::vector<std::string> BinaryLines(const Plan& plan, const std::string& output_format) {
+  std::vector<std::string> warnings;
+  for (const PlanStage& stage : plan.stages) {
+    for (uint32_t p = 0; p < stage.ports.size(); ++p) {
+      const PlanPort& port = stage.ports[p];
+      const bool replaced = port.name.empty() && !output_format.empty();
+      if (!port.files || !HasLines(replaced ? output_format : port.format)) continue;
+      const RecordType type = plan.TypesOf(stage).Port(p);
+      if (IsLineText(type.key) && IsLineText(type.value)) continue;
+      warnings.push_back("stage '" + stage.name + "' writes " + TypeText(type) +
+                         " to a file of lines: their bytes are binary, not text. Let the operator emit mr::Text, or " +
+                         "write another format: --output-format record");
+    }
+  }
+  return warnings;
 }
 
 std::string TypeListText(const std::vector<RecordType>& types) {

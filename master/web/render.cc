@@ -193,7 +193,7 @@ std::string RenderRun(TopicKind kind, report::JobRun run) {
     case TopicKind::kAttempts: return DocumentWith("attempts", AllOf(run.attempts));
     case TopicKind::kCounters:
       return DocumentWith("counters", AllOf(run.job.counters.value_or(std::vector<CounterValue>())));
-    default: return DocumentWith("job", ToJson(run.job));
+    default: return DocumentWith("job", ToJson(run.job, run.spec));
   }
 }
 

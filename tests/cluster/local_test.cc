@@ -130,8 +130,8 @@ TEST_F(LocalTest, AFailureSaysHowToKeepTheLogsAndTheJsonNamesNoneThatAreGone) {
   EXPECT_THAT(json.out, testing::Not(HasSubstr("mrctl logs")));
   EXPECT_THAT(json.out, HasSubstr("\"hint\":\"read the logs of its attempts in kept/logs\""));
   EXPECT_THAT(*ListDirectory(Path("kept/logs")),
-              testing::IsSupersetOf({"attempt_1_0001_0_m_000000_1", "master.log", "worker-1.log", "worker-2.log"}));
-  EXPECT_THAT(*ReadFile(Path("kept/logs/attempt_1_0001_0_m_000000_1")),
+              testing::IsSupersetOf({"attempt_local_0000_0_m_000000_1", "master.log", "worker-1.log", "worker-2.log"}));
+  EXPECT_THAT(*ReadFile(Path("kept/logs/attempt_local_0000_0_m_000000_1")),
               testing::MatchesRegex("reason\noperator stream.map failed: the map command exited with code 3: [^\n]*\n"
                                     "(at [^\n]*\n)?"))
       << "what the command wrote, and why it failed";
@@ -286,7 +286,16 @@ TEST_F(LocalTest, ARunIsRememberedAndLookedAtWithoutAMaster) {
   EXPECT_THAT(Remembered({"-v", "why", "local_1"}).out, HasSubstr("local_0001 is SUCCEEDED"));
   const RunResult shown = Remembered({"job", "show", "local_0001"});
   EXPECT_THAT(shown.out, testing::ContainsRegex("id +local_0001\nname +wordcount\nstate +SUCCEEDED"));
-  EXPECT_THAT(Remembered({"job", "attempts", "local_0001"}).out, HasSubstr("attempt_1_0001_0_m_000000_1"));
+  // All that is printed has names of the run, which `why` takes and no cluster has.
+  const std::string attempt = "attempt_local_0001_0_m_000000_1";
+  EXPECT_THAT(Remembered({"job", "attempts", "local_0001"}).out, HasSubstr(attempt));
+  EXPECT_THAT(Remembered({"why", attempt}).out, HasSubstr("launched " + attempt));
+  EXPECT_THAT(Remembered({"why", "task_local_0001_0_m_000000"}).out, HasSubstr("launched " + attempt));
+  EXPECT_EQ(Remembered({"why", "attempt_local_0001_0_m_000099_1"}).exit, 7);
+  EXPECT_EQ(Remembered({"logs", attempt}).exit, 2);
+  EXPECT_THAT(run.out + run.err + Remembered({"report", "local_0001"}).out + Remembered({"trace", "local_0001"}).out,
+              testing::Not(HasSubstr("1_0001")));
+  EXPECT_THAT(Remembered({"fs", "cat", "file://" + Path("out")}).out, testing::StrEq(ReadParts(Path("out"))));
   EXPECT_THAT(Remembered({"report", "local_0001"}).out, HasSubstr("\"id\":\"local_0001\""));
   EXPECT_THAT(Remembered({"trace", "local_0001"}).out, HasSubstr("\"name\":\"local_0001 wordcount\""));
   const RunResult whatif = Remembered({"whatif", "local_0001", "--workers", "5"});
@@ -312,7 +321,10 @@ TEST_F(LocalTest, RunsThatFailOrAreStoppedAreRememberedToo) {
   ASSERT_TRUE(Running()) << BeginErr();
   process.Signal(SIGINT);
   EXPECT_EQ(process.Wait(Seconds(15)), 130);
+  EXPECT_THAT(BeginErr(), HasSubstr("local_0002 RUNNING"));
+  EXPECT_THAT(BeginErr(), HasSubstr("interrupted by Ctrl-C or a signal: local_0002 was killed"));
   EXPECT_THAT(BeginErr(), HasSubstr("mrctl why local_0002 shows how far it came"));
+  EXPECT_THAT(BeginErr(), testing::Not(HasSubstr("1_0001")));
   EXPECT_THAT(Remembered({"why", "local_0002"}).out, HasSubstr("local_0002 (sleep) KILLED after "));
   const RunResult late = Remembered({"--timeout", "2s", "submit", "--local", "sleep", "--ms", "60000"});
   EXPECT_EQ(late.exit, 124) << late.err;

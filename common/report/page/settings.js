@@ -1,4 +1,4 @@
-// Shows the counters, the settings, and what ran the job.
+// Shows the counters, the inputs, options and settings, and what ran the job.
 
 function countersSection() {
   const grid = createGrid({label: "Counters", key: (c) => c.key, columns: [
@@ -35,17 +35,17 @@ function settingsSection() {
   const body = el("div");
   return {
     node: section("settings", "Settings", body),
-    show: ({report, job}) => refill(body, [report.settings, report.inputs, report.options, report.policies, report.release, job.submission_id,
-      job.output_digest], () => [
+    show: ({report, job}) => refill(body, [report.settings, job.inputs, job.options, report.policies,
+      report.release, job.submission_id, job.output_digest], () => [
       terms([
         ["Release", nameOf(report.release)], ["Scheduling policies", nameOf(report.policies)],
         job.submission_id && ["Submission id", el("code", null, nameOf(job.submission_id))],
         job.output_digest && ["Output digest", el("code", null, nameOf(job.output_digest))],
       ]),
-      report.inputs.length > 0 && plainTable("Inputs", [["Stage"], ["Input"], ["Format"]],
-          report.inputs.map((i) => [nameOf(i.stage), el("code", null, nameOf(i.uri)), nameOf(i.format)])),
-      report.options.length > 0 && plainTable("Options of the job", [["Stage"], ["Option"], ["Value"]],
-          report.options.map((o) => [nameOf(o.stage), el("code", null, nameOf(o.name)),
+      job.inputs.length > 0 && plainTable("Inputs", [["Stage"], ["Input"], ["Format"]],
+          job.inputs.map((i) => [nameOf(i.stage), el("code", null, nameOf(i.uri)), nameOf(i.format)])),
+      job.options.length > 0 && plainTable("Options of the job", [["Stage"], ["Option"], ["Value"]],
+          job.options.map((o) => [o.stage === null ? "" : nameOf(o.stage), el("code", null, nameOf(o.name)),
             el("code", null, nameOf(o.value))])),
       report.settings.length > 0 && plainTable("Settings", [["Setting"], ["Value"]],
           report.settings.slice(0, 1000).map((s) => [el("code", null, nameOf(s.name)),

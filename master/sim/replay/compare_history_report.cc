@@ -123,7 +123,7 @@ std::string Table(const Compared& c) {
   if (c.too_short() > 0) {
     Append(&out, "%s too short to tell (below %.1f s); the change of job times %s.\n",
            (CountText(c.too_short(), "job") + (c.too_short() == 1 ? " is" : " are")).c_str(), kShortestJob,
-           c.too_short() == c.jobs.size() ? "cannot be told" : "is that of the others");
+           c.too_short() == c.jobs.size() ? "is not known" : "is that of the others");
   }
   for (const std::string& list : c.recorded_lists) out += "recorded list: " + list + "\n";
   for (const std::string& note : c.notes) out += "note: " + note + "\n";

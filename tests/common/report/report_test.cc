@@ -49,7 +49,7 @@ nlohmann::json Document(const JobRun& run) {
 
 TEST(ReportTest, TheJobIsTheSameDocumentAsElsewhere) {
   RunBuilder b = Job();
-  EXPECT_EQ(Document(b.run()).at("job"), nlohmann::json::parse(ToJson(b.run().job).dump()));
+  EXPECT_EQ(Document(b.run()).at("job"), nlohmann::json::parse(ToJson(b.run().job, b.run().spec).dump()));
 }
 
 TEST(ReportTest, DecisionsNameTheirAttempts) {
@@ -192,15 +192,18 @@ TEST(ReportTest, InputsAndOptionsOfTheJobAreInTheDocument) {
   StageSpec& stage = b.run().spec.stages[0];
   stage.inputs[0].files = {{"dfs:///books/a.txt", "dfs:///books/b.txt"}, "text"};
   stage.config = "pattern=a\\nb\ngroups=4:city4:year\nignore_case=1\n";
+  b.run().spec.labels = {{kArgumentsLabel, "--by city"}};
   b.run().spec.stages[1].config = std::string("\x01\x02=binary", 9);
-  const nlohmann::json report = Document(b.run());
-  ASSERT_EQ(report["inputs"].size(), 2u);
-  EXPECT_EQ(report["inputs"][1]["uri"], "dfs:///books/b.txt");
-  EXPECT_EQ(report["inputs"][1]["format"], "text");
-  ASSERT_EQ(report["options"].size(), 3u) << report["options"];
-  EXPECT_EQ(report["options"][0]["name"], "pattern");
-  EXPECT_EQ(report["options"][0]["value"], "a\nb");
-  EXPECT_EQ(report["options"][1]["value"], "city, year");
+  const nlohmann::json job = Document(b.run())["job"];
+  ASSERT_EQ(job["inputs"].size(), 2u);
+  EXPECT_EQ(job["inputs"][1]["uri"], "dfs:///books/b.txt");
+  EXPECT_EQ(job["inputs"][1]["format"], "text");
+  ASSERT_EQ(job["options"].size(), 4u) << job["options"];
+  EXPECT_EQ(job["options"][0]["value"], "--by city");
+  EXPECT_TRUE(job["options"][0]["stage"].is_null());
+  EXPECT_EQ(job["options"][1]["name"], "pattern");
+  EXPECT_EQ(job["options"][1]["value"], "a\nb");
+  EXPECT_EQ(job["options"][2]["value"], "city, year");
 }
 
 TEST(ReportTest, AFailureIsNamedFirst) {

@@ -54,5 +54,11 @@ TEST(ArgvSplitTest, TakesASingleDashAsTheJobFromStandardInput) {
   EXPECT_EQ(Split({"--overwrite"}).job, "");
 }
 
+TEST(ShellWordsTest, WordsAreQuotedWhereAShellNeedsIt) {
+  EXPECT_EQ(ShellWords({"--by", "city", "--agg", "sum(amount)", "", "it's", "a=b"}),
+            "--by city --agg 'sum(amount)' '' 'it'\\''s' a=b");
+  EXPECT_EQ(ShellWords({}), "");
+}
+
 }  // namespace
 }  // namespace mr::ctl

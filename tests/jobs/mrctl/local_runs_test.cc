@@ -67,6 +67,26 @@ TEST_F(LocalRunsTest, ARunIsFoundUnderItsId) {
   EXPECT_THAT(LocalRuns(base_ + "/absent").List(5)->jobs, testing::IsEmpty());
 }
 
+// So that all lines of a run that goes on have its name.
+TEST_F(LocalRunsTest, ANumberIsReservedBeforeTheRunEnds) {
+  const auto one = runs().Reserve(), two = runs().Reserve();
+  ASSERT_TRUE(one.ok() && two.ok());
+  EXPECT_EQ(*one, 1u);
+  EXPECT_EQ(*two, 2u);
+  EXPECT_THAT(Names(), ElementsAre()) << "they have no record yet";
+  EXPECT_THAT(runs().Find(1).status().message(), HasSubstr("it still runs"));
+  report::RecordedRun recorded = Named("second");
+  recorded.why = {"job_1_0001 is SUCCEEDED", "at 1 s: launched attempt_1_0001_0_m_000000_1"};
+  recorded.run.job.error = "task_1_0001_0_m_000000 failed";
+  ASSERT_TRUE(runs().Store(2, recorded, 200).ok());
+  EXPECT_THAT(Names(), ElementsAre("local_0002 second"));
+  EXPECT_THAT(runs().Find(2)->why,
+              ElementsAre("local_0002 is SUCCEEDED", "at 1 s: launched attempt_local_0002_0_m_000000_1"));
+  EXPECT_EQ(runs().Find(2)->run.job.error, "task_local_0002_0_m_000000 failed");
+  runs().Release(1);
+  EXPECT_THAT(*ListDirectory(directory()), ElementsAre("local_0002.run"));
+}
+
 TEST_F(LocalRunsTest, OnlyTheUserCanReadThem) {
   Add("one");
   EXPECT_EQ(Mode(directory()), 0700u);
@@ -118,7 +138,7 @@ TEST_F(LocalRunsTest, WhatIsNoRunIsNamedAndDoesNoHarm) {
   EXPECT_EQ(listed->jobs.size(), 1u);
   EXPECT_THAT(listed->unreadable, testing::Contains(HasSubstr("local_0002 is not the record of a run")));
   EXPECT_EQ(runs().Find(2).status().code(), Code::kCorrupted);
-  EXPECT_THAT(runs().Find(3).status().message(), HasSubstr("stopped before it had written it"));
+  EXPECT_THAT(runs().Find(3).status().message(), HasSubstr("it still runs, or its mrctl was killed"));
   EXPECT_EQ(Add("five"), "local_0005");
   EXPECT_TRUE(PathExists(directory() + "/notes.txt"));
 }

@@ -53,6 +53,22 @@ TEST(TypeCheckTest, EachInputThatDisagreesIsNamedWithBothStagesAndTypes) {
   EXPECT_EQ(CheckTypes(PlanOf(Reader("i64", "u8", "i64"))).code(), Code::kInvalidArgument);
 }
 
+// An int64_t in a file of lines is 8 bytes, which no reader of lines understands.
+TEST(TypeCheckTest, BinaryRecordsInFilesOfLinesAreWarnedOf) {
+  const auto warnings = [](const std::string& port, const std::string& format) {
+    return BinaryLines(PlanOf(R"({"r": {"ports": [)" + port + "]}}"), format);
+  };
+  EXPECT_THAT(
+      warnings(R"(["str", "i64"])", ""),
+      ElementsAre(testing::AllOf(HasSubstr("stage 'both' writes (key str, value i64)"), HasSubstr("mr::Text"))));
+  EXPECT_THAT(warnings(R"(["i64", "none"])", "text.zst"), testing::SizeIs(1));
+  for (const char* text : {R"(["str", "str"])", R"(["none", "str"])", R"(["?", "?"])"}) {
+    EXPECT_THAT(warnings(text, ""), IsEmpty()) << text;
+  }
+  EXPECT_THAT(warnings(R"(["str", "i64"])", "record"), IsEmpty());
+  EXPECT_THAT(BinaryLines(PlanOf("{}"), ""), IsEmpty()) << "types are not declared";
+}
+
 TEST(TypeCheckTest, ACombinerOfAnotherTypeIsNamed) {
   EXPECT_THAT(TypeFaults(PlanOf(R"({"w": {"ports": [["str", "i64"]], "combine": [["str", "i32"]]}})")),
               ElementsAre(HasSubstr("combines it as (key str, value i32)")));

@@ -1,0 +1,68 @@
+#include "jobs/mrctl/local_parts.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "common/io/files.h"
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/part_headers.h"
+
+namespace mr::ctl {
+namespace {
+
+constexpr size_t kCopyBytes = 1u << 20;
+
+}  // namespace
+
+Result<std::vector<LocalPartFile>> LocalPartsIn(const std::string& directory) {
+  MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(directory));
+  const auto success = ReadFile(directory + "/_SUCCESS");
+  PartHeaders headers(success.ok() ? *success : "");
+  std::vector<LocalPartFile> parts;
+  for (const std::string& name : names) {
+    const std::string path = directory + "/" + name;
+    if (name[0] == '_' || name[0] == '.' || ListDirectory(path).ok()) continue;
+    MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(path, O_RDONLY));
+    const auto head = [&](uint64_t bytes) -> Result<std::string> {
+      std::string text(bytes, '\0');
+      MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(file.get(), text.data(), text.size(), 0));
+      text.resize(n);
+      return text;
+    };
+    MR_ASSIGN_OR_RETURN(const uint64_t begin, headers.BytesToSkip(name, head));
+    parts.push_back({path, begin});
+  }
+  return parts;
+}
+
+Status CopyLocalPart(const LocalPartFile& part, int fd, bool* write_failed) {
+  MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(part.path, O_RDONLY));
+  std::string piece(kCopyBytes, '\0');
+  for (uint64_t offset = part.begin;;) {
+    MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(file.get(), piece.data(), piece.size(), offset));
+    if (n == 0) return Status::Ok();
+    const Status written = WriteAll(fd, std::string_view(piece.data(), n));
+    if (write_failed != nullptr) *write_failed = !written.ok();
+    MR_RETURN_IF_ERROR(written);
+    offset += n;
+  }
+}
+
+Status WriteWholeFile(const std::string& target, bool overwrite, const std::function<Status(int fd)>& write) {
+  if (!overwrite && PathExists(target)) return WithHint(Rejected("local file " + target + " exists"), kReplaceHint);
+  const size_t name = target.rfind('/') + 1;  // 0 without a slash
+  const std::string hidden = target.substr(0, name) + "." + target.substr(name) + ".mrctl-" + std::to_string(getpid());
+  Status status = [&]() -> Status {
+    MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(hidden, O_WRONLY | O_CREAT | O_TRUNC));
+    MR_RETURN_IF_ERROR(write(file.get()));
+    if (rename(hidden.c_str(), target.c_str()) != 0) return ErrnoStatus(errno, "cannot rename to " + target);
+    return Status::Ok();
+  }();
+  if (!status.ok()) unlink(hidden.c_str());
+  return status;
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,32 @@
+// The parts of a job's output on this machine's disk, printed or merged as one text with one header.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace mr::ctl {
+
+// A file of a local directory that is printed or merged with the others.
+struct LocalPartFile {
+  std::string path;
+  uint64_t begin = 0;  // after a header that is left out
+};
+
+// Returns the files of a directory in order, without subdirectories and names that begin with '_' or '.'. The first one
+// that begins with a header keeps it. Errors: kNotFound; of the file system.
+Result<std::vector<LocalPartFile>> LocalPartsIn(const std::string& directory);
+
+// Writes a part from its beginning to a descriptor. write_failed: set to whether the error is of the descriptor, whose
+// reader may have read enough. Errors: of the file system.
+Status CopyLocalPart(const LocalPartFile& part, int fd, bool* write_failed = nullptr);
+
+// Writes a local file that becomes visible only when it is complete. overwrite: replaces an existing one. write: writes
+// the bytes to the descriptor. Errors: kRejected: it exists; of `write` and of the file system.
+Status WriteWholeFile(const std::string& target, bool overwrite, const std::function<Status(int fd)>& write);
+inline constexpr char kReplaceHint[] = "give --overwrite to replace it";
+
+}  // namespace mr::ctl

@@ -1,0 +1,59 @@
+// What is printed at the end of a job.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "jobs/mrctl/follow.h"
+#include "jobs/mrctl/local_names.h"
+
+namespace mr::ctl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+JobStatus EndedJob(JobState state, const std::string& error) {
+  JobStatus job;
+  job.id = {1, 4};
+  job.state = state;
+  job.error = error;
+  job.output_uri = "dfs:///out";
+  job.elapsed_us = 2'000'000;
+  return job;
+}
+
+TEST(EndTextTest, AKilledJobSaysByWhomWhatWasWrittenAndWhatToDo) {
+  const JobStatus job = EndedJob(JobState::kKilled, "killed by mrctl kill (alice on lab-1)");
+  EXPECT_EQ(EndText(job, "lab:7070"),
+            "job_1_0004 was killed after 2.0 s\n"
+            "  killed by mrctl kill (alice on lab-1)\n"
+            "  nothing was written to dfs:///out\n"
+            "next: submit it again to get its output; mrctl --master lab:7070 why job_1_0004 shows how far it came\n");
+  EXPECT_THAT(EndFailure(job, "lab:7070").hint, HasSubstr("submit it again"));
+}
+
+TEST(EndTextTest, AnEndHasAtMostTenLines) {
+  std::string error;
+  for (int i = 0; i < 30; ++i) error += "line " + std::to_string(i) + "\n";
+  for (const JobState state : {JobState::kKilled, JobState::kFailed}) {
+    const std::string text = EndText(EndedJob(state, error), "lab:7070");
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10) << text;
+  }
+}
+
+TEST(EndTextTest, ALocalRunHasItsOwnNameInAllLines) {
+  JobStatus job =
+      EndedJob(JobState::kFailed,
+               "task_1_0004_0_m_000000 failed 4 times, the last time as attempt_1_0004_0_m_000000_4 (its log: "
+               "mrctl logs attempt_1_0004_0_m_000000_4): no");
+  UseLocalNames(&job, "local_0012");
+  const std::string text = EndText(job, "", "mrctl why local_0012 explains this run");
+  EXPECT_THAT(text, HasSubstr("local_0012 failed after"));
+  EXPECT_THAT(text, HasSubstr("as attempt_local_0012_0_m_000000_4: no"));
+  EXPECT_THAT(text, Not(HasSubstr("1_0004")));
+  EXPECT_THAT(text, Not(HasSubstr("mrctl logs"))) << "the cluster is gone";
+}
+
+}  // namespace
+}  // namespace mr::ctl
