@@ -10,9 +10,9 @@
 namespace mr::bench {
 
 struct RecordedRun {
-  std::string job;      // as mrctl prints it
-  size_t list = 0;      // index of the list that it ran under
-  double seconds = 0;   // measured
+  std::string job;     // as mrctl prints it
+  size_t list = 0;     // index of the list that it ran under
+  double seconds = 0;  // measured
 };
 
 // Forecasts every run from every run, and counts measured times inside their bands. Adds two rows to the report: each
