@@ -119,10 +119,10 @@ inline Status NoMaster(const std::string& address, const Status& why) {
                         ") with --master HOST:PORT or MR_MASTER");
   }
   return WithHint(Unavailable("no master: " + why.message()),
-                  "start one (mrmaster --data DIR, or ./dev cluster for containers), or name another with --master "
-                  "HOST:PORT or MR_MASTER (now " +
-                      address + ")" +
-                      (TimeLimit() ? "; --timeout limits the time of an answer and waits for no master" : ""));
+                  (TimeLimit() ? std::string("--timeout limits the time of an answer and waits for no master; ") : "") +
+                      "start one (mrmaster --data DIR, or ./dev cluster for containers), or name another with --master "
+                      "HOST:PORT or MR_MASTER (now " +
+                      address + ")");
 }
 
 struct Client::Impl {

@@ -1,4 +1,4 @@
-// What is printed at the end of a job.
+// Tests of the texts that end a job.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
