@@ -176,6 +176,7 @@ std::vector<std::string> WhyOf(const JobRun& run, const std::string& name, bool 
   }
   std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> lines;
+  lines.reserve(timed.size());
   for (const auto& [at_us, text] : timed) lines.push_back("at " + Us(at_us) + ": " + text);
   return lines;
 }

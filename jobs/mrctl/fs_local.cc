@@ -69,6 +69,7 @@ class LocalFs {
     if (!IsPattern(path) || PathExists(path)) return std::vector<std::string>{path};
     MR_ASSIGN_OR_RETURN(const auto files, ExpandFileUri(uri));
     std::vector<std::string> paths;
+    paths.reserve(files.size());
     for (const InputFile& file : files) paths.push_back(UriPath(file.uri));
     return paths;
   }

@@ -101,7 +101,7 @@ void LocalRuns::Release(uint32_t number) const {
 
 Status LocalRuns::Store(uint32_t number, const report::RecordedRun& recorded, size_t keep) const {
   const auto bytes = report::EncodeRun(recorded);
-  const Status written = bytes.ok() ? WriteFileDurably(Path(number), *bytes, 0600) : bytes.status();
+  Status written = bytes.ok() ? WriteFileDurably(Path(number), *bytes, 0600) : bytes.status();
   if (!written.ok()) {
     Release(number);
     return written;

@@ -58,6 +58,7 @@ std::string FailureLine(const std::string& failure) { return "last failure: " + 
 
 std::vector<StageStatus> ShownStages(const std::vector<StageStatus>& stages, bool all) {
   std::vector<std::string> names;
+  names.reserve(stages.size());
   for (const StageStatus& stage : stages) names.push_back(stage.name);
   std::vector<StageStatus> shown;
   for (const StageStatus& stage : stages) {

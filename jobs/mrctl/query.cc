@@ -91,10 +91,9 @@ Result<int> RunWait(const Command& command, Settings settings) {
   std::optional<Failure> first_failure;
   std::vector<JobId> ids;
   Client client(settings.master);
-  const auto find = [&] {
-    auto found = JobIdsOf(client, command.args);
-    if (found.ok()) ids = *std::move(found);
-    return found.status();
+  const auto find = [&]() -> Status {
+    MR_ASSIGN_OR_RETURN(ids, JobIdsOf(client, command.args));
+    return Status::Ok();
   };
   // A name is looked up at the master, which may be away as later.
   Status found = find();

@@ -89,11 +89,20 @@ void SayRecord() {
   Say(" of its input");
 }
 
+// Returns the address that a register holds.
+template <class Register>
+void* PointerOf(Register value) {
+  static_assert(sizeof value == sizeof(void*));
+  void* pointer = nullptr;
+  memcpy(&pointer, &value, sizeof pointer);
+  return pointer;
+}
+
 void* FaultingInstruction(const ucontext_t& context) {
 #if defined(__x86_64__)
-  return reinterpret_cast<void*>(context.uc_mcontext.gregs[REG_RIP]);
+  return PointerOf(context.uc_mcontext.gregs[REG_RIP]);
 #elif defined(__aarch64__)
-  return reinterpret_cast<void*>(context.uc_mcontext.pc);
+  return PointerOf(context.uc_mcontext.pc);
 #else
   (void)context;
   return nullptr;
@@ -104,7 +113,7 @@ void* FaultingInstruction(const ucontext_t& context) {
 void ReturnFromCall(ucontext_t* context) {
 #if defined(__x86_64__)
   greg_t* const registers = context->uc_mcontext.gregs;
-  memcpy(&registers[REG_RIP], reinterpret_cast<const void*>(registers[REG_RSP]), sizeof(greg_t));
+  memcpy(&registers[REG_RIP], PointerOf(registers[REG_RSP]), sizeof(greg_t));
   registers[REG_RSP] += static_cast<greg_t>(sizeof(greg_t));
 #elif defined(__aarch64__)
   context->uc_mcontext.pc = context->uc_mcontext.regs[30];
