@@ -103,8 +103,11 @@ bool IsOptionName(std::string_view name) {
   });
 }
 
-// Returns a list of texts, each written as "LENGTH:TEXT" (builtin/table.cc), as one text: "city, year". Other values
-// are returned unchanged.
+// Whether table jobs write a list of texts under this name (builtin/table.cc). Other values may look like one.
+bool IsListName(std::string_view name) { return name.starts_with("columns") || name == "sides" || name == "names"; }
+
+// Returns a list of texts, each written as "LENGTH:TEXT", as one text: "city, year". Other values are returned
+// unchanged.
 std::string ListText(const std::string& value) {
   std::string text;
   for (size_t at = 0; at < value.size();) {
@@ -136,7 +139,9 @@ std::vector<JobOption> OptionsOf(const std::string& config) {
       if (escaped) ++i;
       value += escaped && line[i] == 'n' ? '\n' : line[i];
     }
-    options.push_back({line.substr(0, equals), ListText(value).substr(0, kInputBytes)});
+    std::string name = line.substr(0, equals);
+    if (IsListName(name)) value = ListText(value);
+    options.push_back({std::move(name), value.substr(0, kInputBytes)});
     at = end + 1;
   }
   return options;

@@ -39,8 +39,17 @@ bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error 
   throw JobError(message);
 }
 
-// Exit code of a shell whose program died of SIGPIPE. In a pipe that is normal: its reader had read enough.
-constexpr int kBrokenPipe = 128 + SIGPIPE;
+// Follows a command with a pipe. Exit code 141 (SIGPIPE) of a program in a pipe is normal: its reader had read enough.
+// It must not hide the failure of another program in the pipe. The empty line ends what the command may have left open.
+constexpr char kJudgePipe[] = R"(
+
+code=$? stages=("${PIPESTATUS[@]}")
+if [ $code = 141 ] && [ ${#stages[@]} != 1 ]; then
+  code=0
+  for stage in "${stages[@]}"; do [ $stage = 0 ] || [ $stage = 141 ] || code=$stage; done
+fi
+exit $code
+)";
 
 // Returns bash, which can see failures inside of pipes, or nullptr where there is none.
 const char* Bash() {
@@ -122,9 +131,12 @@ Command::Command(std::string text, OnLine on_output, OnLine on_error_line, std::
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   const char* const bash = Bash();
-  char shell[] = "bash", set[] = "-o", option[] = "pipefail", read[] = "-c", plain[] = "sh";
+  // xpg_echo: `echo` reads \t and \n as sh does on Debian.
+  char shell[] = "bash", echo[] = "-O", escapes[] = "xpg_echo", set[] = "-o", option[] = "pipefail", read[] = "-c",
+       plain[] = "sh";
   std::string command = text_;
-  char* with_bash[] = {shell, set, option, read, command.data(), nullptr};
+  if (bash != nullptr && text_.find('|') != std::string::npos) command += kJudgePipe;
+  char* with_bash[] = {shell, echo, escapes, set, option, read, command.data(), nullptr};
   char* with_sh[] = {plain, read, command.data(), nullptr};
   const int error = posix_spawn(&pid_, bash != nullptr ? bash : "/bin/sh", &actions, &attributes,
                                 bash != nullptr ? with_bash : with_sh, environ);
@@ -251,7 +263,6 @@ void Command::Finish(const std::string& what, const std::vector<int64_t>& ok_exi
   pid_ = -1;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   if (code == 0 || std::find(ok_exits.begin(), ok_exits.end(), code) != ok_exits.end()) return;
-  if (code == kBrokenPipe && text_.find('|') != std::string::npos) return;
   std::string why = "the " + what + " command ";
   if (WIFSIGNALED(status)) {
     why += "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";

@@ -220,8 +220,8 @@ void AddStream(Library& library) {
           "  --ok-exit N            accept exit code N of the commands, as of a grep without a match (1); may be "
           "repeated\n"
           "  --side-effects         never run two attempts of a task: the commands act outside (a database, a mail)\n"
-          "Commands run in `bash -o pipefail`: they fail if a program in a pipe fails, unless its reader closed the\n"
-          "pipe. Workers without bash use sh, which sees the last program of a pipe only.\n"
+          "Commands run in `bash -O xpg_echo -o pipefail`: they fail if a program in a pipe fails, unless its reader\n"
+          "closed the pipe. Workers without bash use sh, which sees the last program of a pipe only.\n"
           "On stderr, `reporter:counter:GROUP,NAME,N` adds to a counter, and `reporter:bad_record:TEXT` reports a\n"
           "record that the command skipped (submit --max-bad-records). Exit code 75 requests a retry. Side files of\n"
           "submit --files are in $MR_FILES_DIR");

@@ -21,6 +21,7 @@
 #include "jobs/mrctl/fs_text.h"
 #include "jobs/mrctl/local_parts.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/stdout_reader.h"
 #include "jobs/mrctl/stored_parts.h"
 #include "jobs/mrctl/uri.h"
 #include "jobs/mrctl/verbs.h"
@@ -237,9 +238,7 @@ class FsCommand {
         },
         [&](std::string_view bytes) -> Status {
           if (people) {
-            Status written = WriteAll(1, bytes);
-            reader_left = !written.ok();
-            return written;
+            return WriteStdout(bytes, &reader_left);
           }
           text += bytes;
           if (text.size() <= kMostTextInJson) return Status::Ok();

@@ -16,6 +16,7 @@
 #include "jobs/mrctl/fs_text.h"
 #include "jobs/mrctl/local_parts.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/stdout_reader.h"
 #include "jobs/mrctl/uri.h"
 #include "jobs/mrctl/verbs.h"
 
@@ -89,18 +90,27 @@ class LocalFs {
   }
 
   Status Show(const std::string& path) {
-    MR_ASSIGN_OR_RETURN(const FileRow row, LocalRow(path));
-    if (!row.directory) return ShowPart({path, 0});
-    MR_ASSIGN_OR_RETURN(const auto parts, LocalPartsIn(path));
-    if (parts.empty()) {
-      return WithHint(InvalidArgument(path + " is a directory without files"),
-                      "mrctl fs ls file://" + path + " lists what is in it");
-    }
+    MR_ASSIGN_OR_RETURN(const auto parts, PartsOf(path));
     for (const LocalPartFile& part : parts) {
       MR_RETURN_IF_ERROR(ShowPart(part));
       if (reader_left_) break;
     }
     return Status::Ok();
+  }
+
+  // Returns the parts of a directory, or the file.
+  static Result<std::vector<LocalPartFile>> PartsOf(const std::string& path) {
+    MR_ASSIGN_OR_RETURN(const FileRow row, LocalRow(path));
+    if (!row.directory) {
+      if (!IsRegularFile(path)) return InvalidArgument(path + " is neither a file nor a directory");
+      return std::vector<LocalPartFile>{{path, 0}};
+    }
+    MR_ASSIGN_OR_RETURN(auto parts, LocalPartsIn(path));
+    if (parts.empty()) {
+      return WithHint(InvalidArgument(path + " is a directory without files"),
+                      "mrctl fs ls file://" + path + " lists what is in it");
+    }
+    return parts;
   }
 
   Status ShowPart(const LocalPartFile& part) {
@@ -118,9 +128,7 @@ class LocalFs {
         },
         [&](std::string_view bytes) -> Status {
           if (people) {
-            Status written = WriteAll(1, bytes);
-            reader_left_ = !written.ok();
-            return written;
+            return WriteStdout(bytes, &reader_left_);
           }
           text += bytes;
           if (text.size() <= kMostTextInJson) return Status::Ok();
@@ -136,18 +144,25 @@ class LocalFs {
 
   Status GetMerge() {
     MR_ASSIGN_OR_RETURN(const auto paths, PathsOf(command_.args[0]));
-    if (command_.args[1] == "-") return ShowMerged(paths[0]);
-    MR_ASSIGN_OR_RETURN(const auto parts, LocalPartsIn(paths[0]));
+    if (command_.args[1] == "-") return ShowMerged(paths);
+    std::vector<LocalPartFile> parts;
+    for (const std::string& path : paths) {
+      MR_ASSIGN_OR_RETURN(const auto more, PartsOf(path));
+      parts.insert(parts.end(), more.begin(), more.end());
+    }
     MR_RETURN_IF_ERROR(WriteWholeFile(command_.args[1], command_.force, [&parts](int fd) {
       for (const LocalPartFile& part : parts) MR_RETURN_IF_ERROR(CopyLocalPart(part, fd));
       return Status::Ok();
     }));
-    PrintDone({{paths[0], command_.sub, command_.args[1], ""}}, settings_);
+    PrintDone({{command_.args[0], command_.sub, command_.args[1], ""}}, settings_);
     return Status::Ok();
   }
 
-  Status ShowMerged(const std::string& path) {
-    MR_RETURN_IF_ERROR(Show(path));
+  Status ShowMerged(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      MR_RETURN_IF_ERROR(Show(path));
+      if (reader_left_) return Status::Ok();
+    }
     if (settings_.form != OutputForm::kTable) Print(JsonContents(contents_, settings_.form));
     return Status::Ok();
   }

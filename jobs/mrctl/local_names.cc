@@ -1,6 +1,7 @@
 #include "jobs/mrctl/local_names.h"
 
 #include <cctype>
+#include <utility>
 
 #include "jobs/mrctl/local_runs.h"
 
@@ -11,18 +12,22 @@ constexpr std::string_view kJobBegin = "job_", kTaskBegin = "task_", kAttemptBeg
 
 bool IsOfName(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Replaces `name` by `local`. whole: only where no letter, digit or _ follows it.
+// Replaces `name` by `local`. whole: only where no letter, digit or _ follows it. Cost: linear.
 void ReplaceName(std::string* text, const std::string& name, const std::string& local, bool whole) {
+  std::string out;
+  size_t copied = 0;
   for (size_t at = text->find(name); at != std::string::npos; at = text->find(name, at)) {
     const size_t end = at + name.size();
     const bool begins = at == 0 || !IsOfName((*text)[at - 1]);
-    if (!begins || (whole && end < text->size() && IsOfName((*text)[end]))) {
-      at = end;
-      continue;
+    if (begins && (!whole || end == text->size() || !IsOfName((*text)[end]))) {
+      out.append(*text, copied, at - copied).append(local);
+      copied = end;
     }
-    text->replace(at, name.size(), local);
-    at += local.size();
+    at = end;
   }
+  if (copied == 0) return;
+  out.append(*text, copied);
+  *text = std::move(out);
 }
 
 }  // namespace

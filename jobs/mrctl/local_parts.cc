@@ -1,6 +1,7 @@
 #include "jobs/mrctl/local_parts.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +18,11 @@ constexpr size_t kCopyBytes = 1u << 20;
 
 }  // namespace
 
+bool IsRegularFile(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
 Result<std::vector<LocalPartFile>> LocalPartsIn(const std::string& directory) {
   MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(directory));
   const auto success = ReadFile(directory + "/_SUCCESS");
@@ -24,7 +30,7 @@ Result<std::vector<LocalPartFile>> LocalPartsIn(const std::string& directory) {
   std::vector<LocalPartFile> parts;
   for (const std::string& name : names) {
     const std::string path = directory + "/" + name;
-    if (name[0] == '_' || name[0] == '.' || ListDirectory(path).ok()) continue;
+    if (name[0] == '_' || name[0] == '.' || !IsRegularFile(path)) continue;
     MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(path, O_RDONLY));
     const auto head = [&](uint64_t bytes) -> Result<std::string> {
       std::string text(bytes, '\0');
@@ -38,14 +44,14 @@ Result<std::vector<LocalPartFile>> LocalPartsIn(const std::string& directory) {
   return parts;
 }
 
-Status CopyLocalPart(const LocalPartFile& part, int fd, bool* write_failed) {
+Status CopyLocalPart(const LocalPartFile& part, int fd, bool* reader_left) {
   MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(part.path, O_RDONLY));
   std::string piece(kCopyBytes, '\0');
   for (uint64_t offset = part.begin;;) {
     MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(file.get(), piece.data(), piece.size(), offset));
     if (n == 0) return Status::Ok();
     const Status written = WriteAll(fd, std::string_view(piece.data(), n));
-    if (write_failed != nullptr) *write_failed = !written.ok();
+    if (reader_left != nullptr) *reader_left = !written.ok() && errno == EPIPE;
     MR_RETURN_IF_ERROR(written);
     offset += n;
   }

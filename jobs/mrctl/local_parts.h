@@ -16,13 +16,16 @@ struct LocalPartFile {
   uint64_t begin = 0;  // after a header that is left out
 };
 
-// Returns the files of a directory in order, without subdirectories and names that begin with '_' or '.'. The first one
+// Returns whether the path is a regular file, or a link to one. Reading others, such as a FIFO, may never end.
+bool IsRegularFile(const std::string& path);
+
+// Returns the regular files of a directory in order, without names that begin with '_' or '.'. The first one
 // that begins with a header keeps it. Errors: kNotFound; of the file system.
 Result<std::vector<LocalPartFile>> LocalPartsIn(const std::string& directory);
 
 // Writes a part from its beginning to a descriptor. write_failed: set to whether the error is of the descriptor, whose
 // reader may have read enough. Errors: of the file system.
-Status CopyLocalPart(const LocalPartFile& part, int fd, bool* write_failed = nullptr);
+Status CopyLocalPart(const LocalPartFile& part, int fd, bool* reader_left = nullptr);
 
 // Writes a local file that becomes visible only when it is complete. overwrite: replaces an existing one. write: writes
 // the bytes to the descriptor. Errors: kRejected: it exists; of `write` and of the file system.

@@ -86,8 +86,10 @@ void LocalRuns::RemoveOld(size_t keep) const {
   uint64_t bytes = 0;
   uint32_t last = 0;
   for (const File& file : *files) {
-    runs += file.number != last;
-    last = file.number;
+    if (file.bytes > 0) {  // else it still runs, or its mrctl was killed
+      runs += file.number != last;
+      last = file.number;
+    }
     bytes += file.bytes;
     const bool newest = file.number == files->front().number;
     if (!newest && (runs > keep || bytes > kKeptRunBytes)) (void)unlink((directory_ + "/" + file.name).c_str());
@@ -126,7 +128,7 @@ Result<report::RecordedRun> LocalRuns::Find(uint32_t number) const {
   if (size > kKeptRunBytes) return Corrupted(name + " is not the record of a run: it is too large");
   MR_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(Path(number)));
   if (bytes.empty()) {
-    return WithHint(Corrupted(name + " has no record: it still runs, or its mrctl was killed"),
+    return WithHint(NotFound(name + " has no record: it still runs, or its mrctl was killed"),
                     "mrctl history --local lists the runs that have one");
   }
   MR_ASSIGN_OR_RETURN(report::RecordedRun recorded, report::DecodeRun(bytes, name));

@@ -132,7 +132,9 @@ Status SetNumbers(const SubmitOptions& o, SpecOptions* spec) {
   const auto own = [](const auto& label) { return label.key == report::kArgumentsLabel; };
   if (!o.job_args.empty() && std::none_of(spec->labels.begin(), spec->labels.end(), own)) {
     constexpr size_t kMostBytes = 1000;  // a guess: reports show as many
-    spec->labels.push_back({report::kArgumentsLabel, ShellWords(o.job_args).substr(0, kMostBytes)});
+    std::string words = ShellWords(o.job_args);
+    if (words.size() > kMostBytes) words.replace(kMostBytes - 4, std::string::npos, " ...");
+    spec->labels.push_back({report::kArgumentsLabel, std::move(words)});
   }
   return Status::Ok();
 }

@@ -130,6 +130,13 @@ std::string FailureSummary(const JobView& job, const std::string& message) {
     return message.find(line) != std::string::npos || line == "at " + note.record;
   });
   const size_t room = kSummaryLines - std::min(kSummaryLines, lines.size());
+  // A stack begins with its innermost call, so its first lines say the most (worker/task/crash.cc).
+  const auto crash = std::find_if(tail.begin(), tail.end(),
+                                  [](const std::string& line) { return line.starts_with("the process died of SIG"); });
+  if (crash != tail.end()) {
+    tail.erase(tail.begin(), crash);
+    tail.resize(std::min(tail.size(), room));
+  }
   if (tail.size() > room) tail.erase(tail.begin(), tail.end() - static_cast<std::ptrdiff_t>(room));
   for (const std::string& line : tail) lines.push_back("stderr: " + line);
   std::string text;

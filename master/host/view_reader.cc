@@ -48,6 +48,11 @@ void ViewReader::ReadLog(const web::Topic& topic, std::function<void(web::Readin
     } else if (kept.status().code() == Code::kNotFound && !tail.empty()) {
       view.note = LogNote(HumanBytes(tail.size()) + " that its report had", name);
       view.text = tail;
+    } else if (kept.status().code() == Code::kNotFound) {
+      return done(
+          {NotFound("the master keeps no log of " + name + "; mrctl logs " + name + " reads it from its worker"),
+           false,
+           {}});
     } else {
       return done({kept.status(), false, {}});
     }

@@ -37,11 +37,6 @@ rpc::HttpReply JsonReply(unsigned status, std::string text) {
   return reply;
 }
 
-// Returns the command that reads what the document of this topic lacks, or "".
-std::string HintOf(const Topic& topic) {
-  return topic.kind == TopicKind::kLog ? "mrctl logs " + topic.text + " reads it from its worker" : "";
-}
-
 rpc::HttpReply ErrorReply(const Status& status, const std::string& hint) {
   return JsonReply(HttpStatusOf(status), RenderError(status, hint));
 }
@@ -150,7 +145,7 @@ kj::Promise<rpc::HttpReply> Site::AnswerDocument(const rpc::HttpRequest& request
   if (!topic.ok()) return ErrorReply(topic.status(), "");
   return documents_.Get(*topic, kAge)
       .then([gzip = request.gzip, known = request.if_none_match, topic = *topic](const DocumentPtr& document) {
-        if (!document->status.ok()) return ErrorReply(document->status, HintOf(topic));
+        if (!document->status.ok()) return ErrorReply(document->status, "");
         rpc::HttpReply reply = JsonReply(HasTag(known, document->etag) ? 304 : 200, "");
         reply.headers.emplace_back("ETag", document->etag);
         if (topic.kind == TopicKind::kLog) {

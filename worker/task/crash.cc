@@ -189,6 +189,7 @@ void OnFatalSignal(int signal, siginfo_t* info, void* context) {
   standard.sa_handler = SIG_DFL;
   for (const int s : kFatalSignals) sigaction(s, &standard, nullptr);
   sigaction(SIGALRM, &standard, nullptr);
+  sigaction(SIGCHLD, &standard, nullptr);  // an operator that ignores it could not wait for the translation
   sigset_t alarms;
   sigemptyset(&alarms);
   sigaddset(&alarms, SIGALRM);

@@ -63,8 +63,9 @@ Runner::~Runner() { link_->SetInput(nullptr); }
 WireResult Runner::Run() {
   const Instant begin = Now();
   Status status = Open();
-  // A library, an operator or settings that one attempt cannot use are the same for every other attempt.
-  const bool opened = status.ok();
+  // An operator or settings that one attempt cannot use are the same for every other attempt. A library that does not
+  // load here may load on another worker, which has what it needs.
+  const bool unfit = loaded_ && !status.ok();
   if (status.ok()) status = Deliver();
   if (status.ok()) status = Finish();
   if (oper_.op != nullptr) {
@@ -79,7 +80,7 @@ WireResult Runner::Run() {
     // The first cause, from the operator or a callback, explains what followed.
     if (!oper_.failure.ok()) status = oper_.failure;
     const bool user = status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound;
-    const bool final = !opened || (oper_.failure.ok() ? damaged_ : oper_.final);
+    const bool final = unfit || (oper_.failure.ok() ? damaged_ : oper_.final);
     result.outcome = !user ? Outcome::kEnvironment : final ? Outcome::kUserFinal : Outcome::kUser;
     result.message = status.message();
     result.record = failed_in_.empty() ? where_ : failed_in_;
@@ -103,6 +104,7 @@ WireResult Runner::Run() {
 
 Status Runner::Open() {
   MR_ASSIGN_OR_RETURN(const mr_library* library, LoadLibrary(task_.library_path));
+  loaded_ = true;
   MR_ASSIGN_OR_RETURN(oper_.table, FindOperator(library, task_.operator_name));
   if (oper_.table->flags != task_.operator_flags) {
     return InvalidArgument("operator " + task_.operator_name + " has flags " + std::to_string(oper_.table->flags) +

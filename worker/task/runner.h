@@ -79,6 +79,7 @@ class Runner {
   const SplitReader* reader_ = nullptr;  // of the current batch, if a file is read
   std::string failed_in_;                // the place of its failure, as the operator reported it
   bool user_failed_ = false;             // oper_.failure came by fail()
+  bool loaded_ = false;                  // the library
   bool damaged_ = false;                 // an input cannot be read as its format: every attempt would find this
   uint64_t bad_records_ = 0, bad_logged_ = 0;
   std::vector<std::string> bad_samples_;

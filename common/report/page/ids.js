@@ -2,7 +2,7 @@
 // master's pages have jobs and workers, too.
 
 const kIdsInText =
-    /\b(?:attempt_\d+_\d+_\d+_[mr]_\d+_\d+|task_\d+_\d+_\d+_[mr]_\d+|job_\d+_\d+|w[1-9]\d{0,8})\b/g;
+    /\b(?:attempt_(?:\d+|local)_\d+_\d+_[mr]_\d+_\d+|task_(?:\d+|local)_\d+_\d+_[mr]_\d+|job_\d+_\d+|w[1-9]\d{0,8})\b/g;
 
 // Returns nodes for a text whose hidden characters are escapes, with line ends as they are. link(id): returns the
 // properties of the id's link, or null for an id that leads nowhere.

@@ -191,7 +191,7 @@ TEST(ReportTest, InputsAndOptionsOfTheJobAreInTheDocument) {
   RunBuilder b = Job();
   StageSpec& stage = b.run().spec.stages[0];
   stage.inputs[0].files = {{"dfs:///books/a.txt", "dfs:///books/b.txt"}, "text"};
-  stage.config = "pattern=a\\nb\ngroups=4:city4:year\nignore_case=1\n";
+  stage.config = "pattern=4:time\\nb\nnames=4:city4:year\nignore_case=1\n";
   b.run().spec.labels = {{kArgumentsLabel, "--by city"}};
   b.run().spec.stages[1].config = std::string("\x01\x02=binary", 9);
   const nlohmann::json job = Document(b.run())["job"];
@@ -202,7 +202,7 @@ TEST(ReportTest, InputsAndOptionsOfTheJobAreInTheDocument) {
   EXPECT_EQ(job["options"][0]["value"], "--by city");
   EXPECT_TRUE(job["options"][0]["stage"].is_null());
   EXPECT_EQ(job["options"][1]["name"], "pattern");
-  EXPECT_EQ(job["options"][1]["value"], "a\nb");
+  EXPECT_EQ(job["options"][1]["value"], "4:time\nb") << "a text of the user is no list";
   EXPECT_EQ(job["options"][2]["value"], "city, year");
 }
 

@@ -1,9 +1,11 @@
 // Outputs on the local disk: the parts that are printed, and inputs that are there although the store has none.
 #include "jobs/mrctl/local_parts.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "common/io/files.h"
 #include "jobs/mrctl/exit_code.h"
@@ -49,6 +51,24 @@ TEST_F(LocalPartsTest, PartsOfATableAreMergedWithOneHeader) {
   EXPECT_EQ(*ReadFile(root_ + "/_merged"), "city,n\nRome,1\nOslo,2\n");
   EXPECT_EQ(Merge("_merged").code(), Code::kRejected) << "it exists";
   EXPECT_TRUE(Merge("_merged", true).ok());
+}
+
+TEST_F(LocalPartsTest, OnlyRegularFilesAreRead) {
+  Write("part-r-00000", "a\n");
+  ASSERT_EQ(mkfifo((root_ + "/part-r-00001").c_str(), 0600), 0);
+  const auto parts = LocalPartsIn(root_);
+  ASSERT_TRUE(parts.ok()) << parts.status().ToString();
+  ASSERT_EQ(parts->size(), 1u) << "a FIFO would never end";
+  EXPECT_EQ(parts->front().path, root_ + "/part-r-00000");
+}
+
+TEST_F(LocalPartsTest, AFullDiskIsNoReaderThatHasLeft) {
+  Write("part-r-00000", "a\n");
+  const auto full = OpenFile("/dev/full", O_WRONLY);
+  ASSERT_TRUE(full.ok());
+  bool reader_left = true;
+  EXPECT_FALSE(CopyLocalPart({root_ + "/part-r-00000", 0}, full->get(), &reader_left).ok());
+  EXPECT_FALSE(reader_left);
 }
 
 TEST_F(LocalPartsTest, AFailedWriteLeavesNothing) {

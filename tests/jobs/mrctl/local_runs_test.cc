@@ -75,6 +75,7 @@ TEST_F(LocalRunsTest, ANumberIsReservedBeforeTheRunEnds) {
   EXPECT_EQ(*two, 2u);
   EXPECT_THAT(Names(), ElementsAre()) << "they have no record yet";
   EXPECT_THAT(runs().Find(1).status().message(), HasSubstr("it still runs"));
+  EXPECT_EQ(runs().Find(1).status().code(), Code::kNotFound);
   report::RecordedRun recorded = Named("second");
   recorded.why = {"job_1_0001 is SUCCEEDED", "at 1 s: launched attempt_1_0001_0_m_000000_1"};
   recorded.run.job.error = "task_1_0001_0_m_000000 failed";

@@ -54,6 +54,16 @@ TEST(FailureTextTest, SaysNothingTwice) {
             kSentence + std::string("no number\nat file:///in, byte 90\nstderr: loading"));
 }
 
+TEST(FailureTextTest, AStackIsShownFromItsInnermostCall) {
+  JobView job = Job({"crashed: SIGSEGV"});
+  std::string tail = "loading\nthe process died of SIGSEGV; its stack, innermost call first:\n";
+  for (int call = 0; call < 20; ++call) tail += "  #" + std::to_string(call) + " Deep\n";
+  Last(job).stderr_tail = tail;
+  const std::string text = FailureSummary(job, std::string(kSentence) + "crashed: SIGSEGV");
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("\nstderr: the process died of SIGSEGV"), HasSubstr(" #0 Deep"),
+                                   Not(HasSubstr("#19")), Not(HasSubstr("loading"))));
+}
+
 TEST(FailureTextTest, LeavesOutTheBeginOfTheBatchWhereABetterPlaceIsNamed) {
   for (const auto& [said, record] : std::vector<std::pair<std::string, std::string>>{
            {"file:///in, byte 97: no number", "file:///in, byte 90"},

@@ -68,7 +68,7 @@ TEST_F(TaskCrashTest, WhatEveryAttemptWouldMeetWhenItOpensIsFinal) {
   EXPECT_EQ(RunOn(Spec("nothing", MR_REUSABLE))->Wait().end, TaskEnd::kUserFinal) << "other flags than at submit";
   TaskSpec broken = Spec("nothing");
   broken.library_path = Write("broken.so", "no library at all");
-  EXPECT_EQ(RunOn(std::move(broken))->Wait().end, TaskEnd::kUserFinal);
+  EXPECT_EQ(RunOn(std::move(broken))->Wait().end, TaskEnd::kUserError) << "another worker may have what it needs";
   TaskSpec absent = Spec("nothing");
   absent.library_path = *directory_ + "/absent.so";
   EXPECT_EQ(RunOn(std::move(absent))->Wait().end, TaskEnd::kEnvironment) << "the worker's own loss";
