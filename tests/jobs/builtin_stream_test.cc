@@ -115,7 +115,7 @@ TEST(StreamTest, AProgramWhoseReaderInAPipeHasReadEnoughIsNoFailure) {
   ASSERT_TRUE(result.ok) << result.error;
   EXPECT_EQ(result.Output(), "y\ny\n");
   const LocalResult hidden = Stream({"--map", "cat >/dev/null; false | yes | head -n 1"}, "a\n");
-  EXPECT_THAT(hidden.error, HasSubstr("exited with code 1 ")) << "another program of the pipe has failed";
+  EXPECT_THAT(hidden.error, HasSubstr("exited with code 1:")) << "another program of the pipe has failed";
   EXPECT_THAT(Stream({"--map", "cat; sh -c 'exit 141' # a|b"}, "a\n").error, HasSubstr("exited with code 141"));
 }
 

@@ -55,7 +55,7 @@ TEST(FailureTextTest, SaysNothingTwice) {
 }
 
 TEST(FailureTextTest, AStackIsShownFromItsInnermostCall) {
-  JobView job = Job({"crashed: SIGSEGV"});
+  JobView job = Job({"another", "crashed: SIGSEGV"});
   std::string tail = "loading\nthe process died of SIGSEGV; its stack, innermost call first:\n";
   for (int call = 0; call < 20; ++call) tail += "  #" + std::to_string(call) + " Deep\n";
   Last(job).stderr_tail = tail;

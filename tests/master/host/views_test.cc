@@ -149,6 +149,7 @@ TEST_F(ViewsTest, TheEndOfAFailedAttemptsLogIsReadFromTheMaster) {
   const auto submitted = Submit();
   ASSERT_TRUE(submitted.ok()) << submitted.status().ToString();
   const AttemptId kept{{*submitted, 0, 0}, 1}, whole{{*submitted, 0, 1}, 1}, tail{{*submitted, 0, 2}, 1};
+  EXPECT_THAT(log(tail).status().message(), testing::HasSubstr("mrctl logs " + Name(tail, TaskLetter::kMap)));
   On([&] {
     const auto fail = [&](const AttemptId& id, const report::Failed& failed) {
       const char at = host_->core().attempts().Find(id)->worker == Of('a').id ? 'a' : 'b';
@@ -165,6 +166,7 @@ TEST_F(ViewsTest, TheEndOfAFailedAttemptsLogIsReadFromTheMaster) {
   EXPECT_EQ(text(tail).text, "no such column\n") << "without a file there is what its report had";
   EXPECT_THAT(text(tail).note, testing::HasSubstr("that its report had"));
   EXPECT_EQ(log({{*submitted, 0, 0}, 7}).status().code(), Code::kNotFound) << "no such attempt";
+  EXPECT_THAT(log({{*submitted, 0, 0}, 7}).status().message(), testing::Not(testing::HasSubstr("mrctl logs")));
   EXPECT_EQ(log({{{9, 9}, 0, 0}, 1}).status().code(), Code::kNotFound) << "no such job";
   EXPECT_EQ(Read(TopicOf("attempts/" + Name(kept, TaskLetter::kReduce) + "/log")).view.status().code(), Code::kNotFound)
       << "each log has one name";
