@@ -1,5 +1,6 @@
 #include "master/host/metrics_text.h"
 
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -131,6 +132,7 @@ void MetricsText::WriteMetrics(rpc::MetricsWriter* out, Loop* loop) {
              loop->TakeMaxLag().seconds());
   const Loop::Waits waits = loop->GetWaits();
   std::vector<double> bounds;
+  bounds.reserve(std::size(Loop::kWaitBounds));
   for (const Duration bound : Loop::kWaitBounds) bounds.push_back(bound.seconds());
   out->Histogram("mr_loop_wait_seconds", "Waits in the master's queue.", bounds, waits.counts, waits.sum.seconds());
   out->Gauge("mr_safe_mode", "1 while records of the journal are lost and nobody has accepted that.",

@@ -97,7 +97,7 @@ TEST_F(FindingsTest, AHotKeyIsNamed) {
 TEST_F(FindingsTest, ASlowWorkerIsNamed) {
   const std::string job =
       Submit(Stream("lines", "for step in 1 2 3 4 5; do head -c 20000; sleep ${MR_LABEL_NAP:-0.1}; done; cat",
-                    {"--reduce", "wc -l", "--reduces", "1", "--conf", "max_split_bytes=100k"}),
+                    {"--reduce", "wc -l", "--reduces", "1", "--conf", "max_split_bytes=50k"}),
              "slow_out");
   const Json report = Report(job);
   ASSERT_THAT(Kinds(report), testing::Contains("slow_worker")) << report["findings"].dump(1);
