@@ -180,6 +180,7 @@ int Main() {
     pages.push_back(std::make_unique<Page>(port, kind, static_cast<uint32_t>(i + 1), stop, &counts));
   }
   const Instant limit = Now() + kOpening;
+  // Pages open in threads of their own; a bench may poll for them.
   while (counts.open + counts.refused + counts.closed < kPages && Now() < limit)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   // The first documents are made.

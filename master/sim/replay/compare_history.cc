@@ -211,21 +211,24 @@ class Comparison {
     const size_t jobs = out_.jobs.size();
     out_.mean_seconds /= static_cast<double>(jobs);
     std::vector<double> needed, errors;
-    std::vector<size_t> told;  // jobs that the model can tell something about; all, if there are none
+    // Jobs below the model's resolution count only where there are no others.
+    const bool all_short = out_.too_short() == jobs;
+    const auto counts = [&](size_t j) { return all_short || !out_.jobs[j].too_short(); };
+    std::vector<size_t> counted;
     for (size_t j = 0; j < jobs; ++j) {
-      if (!out_.jobs[j].too_short() || out_.too_short() == jobs) told.push_back(j);
+      if (counts(j)) counted.push_back(j);
     }
-    const auto told_count = static_cast<double>(told.size());
-    double told_seconds = 0;
-    for (const size_t j : told) told_seconds += out_.jobs[j].measured / told_count;
+    const auto count = static_cast<double>(counted.size());
+    double counted_seconds = 0;  // their mean
+    for (const size_t j : counted) counted_seconds += out_.jobs[j].measured / count;
     for (size_t j = 0; j < jobs; ++j) {
       Compared::Job& job = out_.jobs[j];
       const double factor = Needed(JobBand(0, j), std::log(job.measured), FloorOf(job.measured));
       job.inside = factor <= 1;
       errors.push_back(std::log(job.measured) - again.seconds[j]);
-      if (std::find(told.begin(), told.end(), j) == told.end()) continue;
+      if (!counts(j)) continue;
       needed.push_back(factor);
-      out_.error += errors.back() / told_count;
+      out_.error += errors.back() / count;
     }
     out_.widened = FactorOf(std::move(needed));
     const auto mean_of = [](const Outcome& o, const Outcome&) { return std::log(o.mean()); };
@@ -245,12 +248,12 @@ class Comparison {
         list.jobs.push_back(forecast);
       }
       list.all.seconds = Exp(Widened(BandOf(Each(l, mean_of)), mean_factor, floor));
-      const auto change = [&told, told_count](const Outcome& o, const Outcome& base) {
+      const auto change = [&counted, count](const Outcome& o, const Outcome& base) {
         double sum = 0;
-        for (const size_t j : told) sum += o.seconds[j] - base.seconds[j];
-        return sum / told_count;
+        for (const size_t j : counted) sum += o.seconds[j] - base.seconds[j];
+        return sum / count;
       };
-      SetChange(Each(l, change), out_.error, told_seconds, l == 0, &list.all);
+      SetChange(Each(l, change), out_.error, counted_seconds, l == 0, &list.all);
       list.slot_seconds = Exp(Widened(BandOf(Each(l, slots_of)), slot_factor, 0));
       list.missed = BandOf(Each(l, [](const Outcome& o, const Outcome&) { return o.missed; }));
     }

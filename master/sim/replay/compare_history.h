@@ -5,8 +5,8 @@
 // 5th to 95th percentile of the draws is the band of an outcome. The recorded list is simulated, too: bands of all
 // lists are then widened by the factor with which nine of ten recorded jobs lie inside their own (all of them, if there
 // are fewer than ten). The band of a change is that of the differences in the same draw, widened by the error of the
-// model where it simulates the recorded run itself. Jobs that are too short to tell count in none of these, unless all
-// are.
+// model where it simulates the recorded run itself. Jobs below kShortestJob count in none of these, unless all
+// jobs are as short.
 #pragma once
 
 #include <cstdint>

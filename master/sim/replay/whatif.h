@@ -16,7 +16,7 @@ namespace mr::sim {
 // measurements, not simulated. A guess: a few times the start of a task.
 inline constexpr double kResolution = .05;
 
-// Jobs below this many seconds are too short to tell: the resolution alone is a quarter of their time.
+// Forecasts of jobs below this many seconds mean nothing: the resolution alone is a quarter of their time.
 inline constexpr double kShortestJob = 4 * kResolution;
 
 struct Spent {
