@@ -16,8 +16,8 @@ class Command {
  public:
   using OnLine = std::function<void(std::string_view line)>;  // without the newline
 
-  // Starts bash -o pipefail -c `text`, or sh -c `text` on a machine without bash. Exceptions of the callbacks come out
-  // of Write() and Finish(). on_moved: called when bytes went through a pipe in either direction.
+  // Starts bash -O xpg_echo -o pipefail -c `text`, or sh -c `text` on a machine without bash. Exceptions of the
+  // callbacks come out of Write() and Finish(). on_moved: called when bytes went through a pipe in either direction.
   Command(
       std::string text, OnLine on_output, OnLine on_error_line, std::function<void()> on_moved = [] {});
   // Kills the command if it still runs.

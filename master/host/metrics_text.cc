@@ -69,7 +69,7 @@ void MetricsText::WriteAttempts(rpc::MetricsWriter* out) const {
   out->Sample("how", "rebound", clones.rebound);
 }
 
-// Writes a sample per queue that is configured or has jobs, and for the default one. Cost: the jobs and queues.
+// Writes a sample per queue that is configured or has jobs, and for the default one. Cost: the open jobs and queues.
 void MetricsText::WriteQueues(rpc::MetricsWriter* out) const {
   struct Counts {
     uint64_t pending = 0, running = 0;
@@ -79,10 +79,11 @@ void MetricsText::WriteQueues(rpc::MetricsWriter* out) const {
   std::map<std::string, Counts> queues;
   queues["default"].queue = &none;
   for (const auto& [name, queue] : core_.scheduler().state().queues()) queues[name].queue = &queue;
-  for (const auto& [id, job] : core_.jobs().jobs()) {
-    const JobState state = ShownState(job);
+  for (const JobId id : core_.jobs().OpenJobs()) {
+    const JobView* job = core_.jobs().Find(id);
+    const JobState state = ShownState(*job);
     if (Ended(state)) continue;
-    const auto it = queues.find(job.spec.queue);
+    const auto it = queues.find(job->spec.queue);
     if (it != queues.end()) ++(state == JobState::kPending ? it->second.pending : it->second.running);
   }
   const auto by_queue = [&](const char* name, const char* help, const auto& value) {
