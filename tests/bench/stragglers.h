@@ -23,7 +23,7 @@ struct Calibration {
   double around_seconds = 0;  // of the job, outside of maps and reduces
 };
 
-// Both return the median seconds over five seeds.
+// Both return the median seconds over 25 seeds.
 double PredictNaps(const std::string& policies, double around_seconds);
 double PredictWords(const std::string& policies, const Calibration& from, double map_bytes, int maps, int reduces);
 

@@ -1,13 +1,14 @@
 // The benchmark's jobs on a modelled cluster with the same workers and policies.
 #include <algorithm>
 
+#include "master/sim/engine/first_offer.h"
 #include "master/sim/engine/simulation.h"
 #include "tests/bench/stragglers.h"
 
 namespace mr::bench {
 namespace {
 
-constexpr uint64_t kSeeds = 5;
+constexpr uint64_t kSeeds = 25;
 // Bytes of a task of given time; they only count its progress.
 constexpr uint64_t kBytes = 1'000'000;
 
@@ -30,6 +31,7 @@ sim::Experiment Cluster(const std::string& policies, uint32_t slots, uint64_t se
 }
 
 double Seconds(sim::Experiment experiment) {
+  sim::OfferFromAnyWorker(&experiment);
   sim::Simulation run(std::move(experiment));
   const std::string wrong = run.Run(nullptr);
   return wrong.empty() && run.jobs()[0].succeeded ? run.jobs()[0].ended : -1;

@@ -1,6 +1,23 @@
 #include "worker/task/inputs.h"
 
+#include <algorithm>
+#include <cstring>
+
+#include "common/abi/batch.h"
+
 namespace mr::task {
+
+namespace {
+
+// Returns the bytes of keys and values that the chunk's header announces; it is checked where the chunk is merged.
+uint64_t RecordBytes(const std::string& chunk) {
+  BatchHeader header;
+  if (chunk.size() < sizeof header) return 0;
+  std::memcpy(&header, chunk.data(), sizeof header);
+  return std::min<uint64_t>(chunk.size(), uint64_t{header.key_bytes} + header.value_bytes);
+}
+
+}  // namespace
 
 Inputs::Inputs(const std::vector<WireEdge>& edges, std::string scratch_directory, uint64_t budget)
     : edges_(edges), budget_(budget), spill_(std::move(scratch_directory)) {
@@ -25,7 +42,7 @@ Status Inputs::Add(const SegmentKey& key, std::string chunk, bool last) {
   }
   if (segment.complete) return Internal("a segment got bytes after its end");
   if (!chunk.empty()) {
-    bytes_ += chunk.size();
+    record_bytes_ += RecordBytes(chunk);
     Chunk c{nullptr, chunk.size(), 0};
     if (in_memory_ + chunk.size() <= budget_) {
       in_memory_ += chunk.size();

@@ -45,11 +45,12 @@ class Inputs {
   // Frees a chunk that has been delivered.
   void Drop(Segment* segment, size_t chunk);
   SpillFile* spill() { return &spill_; }
-  uint64_t bytes() const { return bytes_; }  // received in all
+  // Bytes of keys and values received in all, as operators count what they take (mr_host::taken).
+  uint64_t record_bytes() const { return record_bytes_; }
 
  private:
   std::vector<WireEdge> edges_;
-  uint64_t budget_, in_memory_ = 0, bytes_ = 0;
+  uint64_t budget_, in_memory_ = 0, record_bytes_ = 0;
   SpillFile spill_;
   std::map<SegmentKey, Segment> segments_;
   std::map<uint32_t, uint64_t> begun_, complete_;

@@ -337,7 +337,7 @@ Status Runner::DeliverGrouped(const std::vector<uint32_t>& grouped) {
   MR_RETURN_IF_ERROR(link_->WaitUntil(
       [&] { return std::all_of(grouped.begin(), grouped.end(), [&](uint32_t i) { return inputs_.Complete(i); }); }));
   SetPhase(kPhaseMerge);
-  link_->page()->total.fetch_add(inputs_.bytes(), std::memory_order_release);  // after the phase
+  link_->page()->total.fetch_add(inputs_.record_bytes(), std::memory_order_release);  // after the phase
   KeyOrder order;
   if (oper_.table->compare != nullptr) order = {oper_.table, oper_.op};
   GroupedStream stream(&inputs_, grouped, order);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "master/sched/named_lists.h"
+#include "master/sim/engine/first_offer.h"
 #include "master/sim/replay/resample.h"
 
 namespace mr::sim {
@@ -92,13 +93,17 @@ class Comparison {
     std::vector<const HistoryModel*> models;
     for (const HistoryModel& model : models_) models.push_back(&model);
     const Resampler resampler(models);
-    MR_ASSIGN_OR_RETURN(const Outcome again, Simulate({}, [&](size_t m) { return models_[m].as_it_was; }));
+    MR_ASSIGN_OR_RETURN(const Outcome again, Simulate([&](size_t m) { return models_[m].as_it_was; }));
     outcomes_.resize(out_.lists.size());
     out_.draws = DrawsFor();
     for (uint32_t draw = 0; draw < out_.draws; ++draw) {
       for (size_t l = 0; l < out_.lists.size(); ++l) {
         MR_ASSIGN_OR_RETURN(Outcome outcome,
-                            Simulate(out_.lists[l].question.change, [&](size_t m) { return resampler.Draw(m, draw); }));
+                            Simulate([&](size_t m) {
+                              Experiment drawn = Changed(resampler.Draw(m, draw), out_.lists[l].question.change);
+                              OfferFromAnyWorker(&drawn);
+                              return drawn;
+                            }));
         outcomes_[l].push_back(std::move(outcome));
       }
     }
@@ -178,10 +183,10 @@ class Comparison {
   }
 
   template <class Make>
-  Result<Outcome> Simulate(const Change& change, Make make) const {
+  Result<Outcome> Simulate(Make make) const {
     Outcome outcome;
     for (size_t m = 0; m < models_.size(); ++m) {
-      Simulation run(Changed(make(m), change));
+      Simulation run(make(m));
       if (const std::string wrong = run.Run(nullptr); !wrong.empty()) {
         return Rejected("the jobs do not come to an end in the simulation: " + wrong);
       }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <utility>
 
 namespace mr::sim {
 
@@ -127,18 +129,19 @@ struct StageTimes {
     uint32_t worker = 0, number = 0, task = 0;
   };
   std::vector<One> attempts;
+  double full = 1;  // FullShare
 };
 
 StageTimes TimesOf(const Reader& reader, const history::Job& job, const history::Stage& stage) {
   StageTimes times;
-  const double full = Reader::FullShare(stage);
+  times.full = Reader::FullShare(stage);
   for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
     const Task& task = stage.tasks[t];
     const Instant ready = Reader::Ready(job, stage, task);
     for (const Attempt& a : task.attempts) {
       if (a.started.ns == 0) continue;
       const bool stopped = a.state == sched::AttemptState::kKilled || a.state == sched::AttemptState::kEnding;
-      const Time time = Reader::TimeOf(job, a, ready, full);
+      const Time time = Reader::TimeOf(job, a, ready, times.full);
       if ((!time.whole && !stopped) || time.seconds <= 0) continue;
       times.attempts.push_back({time, reader.IndexOf(a.worker).value_or(0), a.number, t});
     }
@@ -164,6 +167,7 @@ StageModel StageOf(const history::Stage& stage, const StageTimes& times, const s
   model.tasks = static_cast<uint32_t>(stage.tasks.size());
   model.inputs = stage.spec.inputs;
   model.side_effects = stage.spec.side_effects;
+  model.taken = times.full;
   std::vector<double> known;
   std::vector<std::vector<const StageTimes::One*>> by_task(stage.tasks.size());
   for (const auto& one : times.attempts) {
@@ -180,7 +184,6 @@ StageModel StageOf(const history::Stage& stage, const StageTimes& times, const s
                             static_cast<float>(std::min(1.0, one.time.tail / one.time.seconds))});
   };
   std::vector<const StageTimes::One*> further;
-  bool placed = false;
   model.silent = true;
   for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
     const Task& task = stage.tasks[t];
@@ -196,7 +199,6 @@ StageModel StageOf(const history::Stage& stage, const StageTimes& times, const s
     for (const WorkerId w : task.preferred) {
       if (const auto index = reader.IndexOf(w)) model.preferred.back().push_back(*index);
     }
-    placed = placed || !model.preferred.back().empty();
     const StageTimes::One* record = RecordOf(by_task[t]);
     if (record != nullptr) {
       add(*record);
@@ -211,8 +213,26 @@ StageModel StageOf(const history::Stage& stage, const StageTimes& times, const s
     }
   }
   for (const StageTimes::One* one : further) add(*one);
-  if (!placed) model.preferred.clear();
   return model;
+}
+
+// Returns the worker to which the master offered a slot first: that of the first launch of a task without a place.
+// Tasks with places go to these, in another order. Invalid if such tasks were launched first.
+WorkerId FirstOffered(const std::vector<const history::Job*>& jobs) {
+  const Attempt* first = nullptr;  // of tasks without a place
+  std::optional<Instant> begin;
+  for (const history::Job* job : jobs) {
+    for (const auto& stage : job->stages) {
+      for (const Task& task : stage.tasks) {
+        for (const Attempt& a : task.attempts) {
+          begin = std::min(begin.value_or(a.launched), a.launched);
+          if (!task.preferred.empty()) continue;
+          if (first == nullptr || a.launched < first->launched) first = &a;
+        }
+      }
+    }
+  }
+  return first == nullptr || first->launched > *begin ? WorkerId{} : first->worker;
 }
 
 std::string Count(size_t n, const char* what) { return std::to_string(n) + " " + what; }
@@ -318,7 +338,15 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
     e.cluster.workers.push_back(spec);
     return true;
   };
-  for (const history::Worker& w : document.workers) {
+  // A simulation offers slots to its first worker first. On an idle cluster this decides where attempts run.
+  std::vector<const history::Worker*> by_offer;
+  for (const history::Worker& w : document.workers) by_offer.push_back(&w);
+  const WorkerId first = FirstOffered(model.jobs);
+  std::stable_sort(by_offer.begin(), by_offer.end(), [first](const auto* a, const auto* b) {
+    return std::pair(a->id < first, a->id) < std::pair(b->id < first, b->id);
+  });
+  for (const history::Worker* one : by_offer) {
+    const history::Worker& w = *one;
     if ((w.until.ns > 0 && w.until < begin) || w.from > end) continue;
     if (!worker(w)) {
       // A further incarnation: it came back.
@@ -432,7 +460,10 @@ Experiment Changed(const Experiment& was, const Change& change) {
     }
     e.faults.faults.clear();
     for (JobModel& job : e.jobs) {
-      for (StageModel& stage : job.stages) stage.preferred.clear();
+      for (StageModel& stage : job.stages) {
+        const auto has_places = [](const std::vector<uint32_t>& workers) { return !workers.empty(); };
+        if (std::any_of(stage.preferred.begin(), stage.preferred.end(), has_places)) stage.preferred.clear();
+      }
     }
   }
   if (change.slots > 0) {

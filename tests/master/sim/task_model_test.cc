@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/rng.h"
+#include "master/sim/engine/first_offer.h"
 #include "master/sim/engine/machine_factors.h"
 #include "master/sim/engine/simulation.h"
 
@@ -201,6 +202,53 @@ TEST(ReportsTest, NoiseBendsProgressAndKeepsItsOrder) {
   EXPECT_NE(noisy, exact);
   EXPECT_TRUE(std::is_sorted(noisy.begin(), noisy.end()));
   EXPECT_LE(noisy.back(), 1);
+}
+
+TEST(ReportsTest, TheLastPhaseEndsAtTheShareThatIsTaken) {
+  Experiment e;
+  e.cluster.racks.push_back({"here", 0, 0});
+  e.cluster.workers.assign(4, WorkerSpec());
+  for (WorkerSpec& w : e.cluster.workers) w.slots.total = 2;
+  e.jobs.push_back(MapReduce(0, "halves", 4, 4 * 30'000'000, 4, 4 * 30'000'000, 1000));
+  e.jobs[0].stages[1].taken = .5;
+  e.tasks.report_period = Millis(20);
+  std::map<int, double> most;
+  e.watch = [&](const sched::StampedEvent& event, const std::vector<sched::Decision>&) {
+    const auto* p = std::get_if<sched::AttemptProgress>(&event.event);
+    if (p == nullptr) return;
+    for (const auto& r : p->reports) {
+      const double share = static_cast<double>(r.taken_bytes) / static_cast<double>(r.total_bytes);
+      most[r.phase] = std::max(most[r.phase], share);
+    }
+  };
+  Simulation run(std::move(e));
+  EXPECT_EQ(run.Run(nullptr), "");
+  EXPECT_NEAR(most[3], .5, .02);
+  EXPECT_NEAR(most[0], 1, .02) << "reading a split";
+  EXPECT_NEAR(most[2], 1, .05) << "the merge";
+}
+
+// A cluster that is not new begins its offers anywhere. Everything keeps its worker.
+TEST(FirstOfferTest, WorkersAreRenumberedWithWhatNamesThem) {
+  Experiment e;
+  for (const double speed : {1., 2., 3., 4., 5.}) {
+    e.cluster.workers.emplace_back();
+    e.cluster.workers.back().speed = speed;
+  }
+  e.faults.faults.push_back({FaultKind::kCrash, 0, 3, 0, 1});
+  e.jobs.push_back(MapReduce(0, "placed", 1, 1, 0, 0, 1));
+  e.jobs[0].stages[0].preferred = {{0, 4}};
+  std::set<double> first;
+  for (e.seed = 1; e.seed <= 64; ++e.seed) {
+    Experiment other = e;
+    OfferFromAnyWorker(&other);
+    const auto speed = [&](uint32_t w) { return other.cluster.workers[w].speed; };
+    EXPECT_EQ(speed(other.faults.faults[0].worker), 4);
+    EXPECT_EQ(speed(other.jobs[0].stages[0].preferred[0][0]), 1);
+    EXPECT_EQ(speed(other.jobs[0].stages[0].preferred[0][1]), 5);
+    first.insert(speed(0));
+  }
+  EXPECT_EQ(first.size(), 5u);
 }
 
 TEST(ReportsTest, SomeAreLost) {

@@ -107,6 +107,41 @@ TEST(WhatIfTest, AHistoryAsItWasComesOutAsItWas) {
   }
 }
 
+// One of the workers is five times as slow, and there is room for speculative attempts.
+Experiment OneSlow(const std::string& policies) {
+  Experiment e = Mixed(policies, 1);
+  e.cluster.workers[3].speed = .2;
+  e.jobs.resize(3);
+  for (size_t j = 0; j < 3; ++j) {
+    e.jobs[j] = MapReduce(30.0 * static_cast<double>(j), "slow", 16, 16 * 30'000'000, 0, 0, 1000);
+  }
+  return e;
+}
+
+// A master offers slots behind the worker of its last launch, so a job on an idle cluster begins anywhere. Its tasks
+// have the same workers in the model.
+TEST(WhatIfTest, AJobThatDidNotBeginOnTheFirstWorkerIsAsItWas) {
+  Experiment e = OneSlow("fifo");
+  e.cluster.workers[5].speed = .3;
+  for (JobModel& job : e.jobs) {
+    job.stages[0].tasks = 11;  // on some of the workers two, on others one
+    job.stages[0].preferred.resize(11);
+  }
+  history::Document document = HistoryOf(std::move(e));
+  size_t elsewhere = 0;
+  for (const history::Job& job : std::vector<history::Job>(document.jobs)) {
+    document.jobs = {job};
+    elsewhere += job.stages[0].tasks[0].attempts[0].worker != WorkerId{1};
+    const auto model = ModelOf(document, {});
+    ASSERT_TRUE(model.ok()) << model.status().ToString();
+    EXPECT_EQ(model->workers[0], job.stages[0].tasks[0].attempts[0].worker);
+    const auto same = RunWhatIf(document, {}, {});
+    ASSERT_TRUE(same.ok()) << same.status().ToString();
+    EXPECT_LT(same->worst_error, .02) << Table(*same);
+  }
+  EXPECT_GT(elsewhere, 0u);
+}
+
 TEST(WhatIfTest, MoreWorkersAreFasterAndFewerSlower) {
   const auto document = HistoryOf(Mixed("fifo"));
   const auto time = [&](uint32_t workers, uint32_t slots) {
@@ -126,17 +161,6 @@ TEST(WhatIfTest, MoreWorkersAreFasterAndFewerSlower) {
   double sum = 0;
   for (const auto& job : doubled.jobs) sum += (job.ended - job.submitted).seconds();
   EXPECT_NEAR(sixteen / (sum / 6), 1, .1);
-}
-
-// One of the workers is five times as slow, and there is room for speculative attempts.
-Experiment OneSlow(const std::string& policies) {
-  Experiment e = Mixed(policies, 1);
-  e.cluster.workers[3].speed = .2;
-  e.jobs.resize(3);
-  for (size_t j = 0; j < 3; ++j) {
-    e.jobs[j] = MapReduce(30.0 * static_cast<double>(j), "slow", 16, 16 * 30'000'000, 0, 0, 1000);
-  }
-  return e;
 }
 
 TEST(WhatIfTest, AnotherListIsTriedOnTheSameLuck) {
@@ -234,6 +258,7 @@ TEST(WhatIfTest, StoppedAttemptsAreMeasuredByTheProgressAtWhichOthersEnd) {
     reduce.tasks.push_back(task);
   }
   job.ended = begin + Seconds(10);
+  EXPECT_EQ(ModelOf(document, {})->as_it_was.jobs[0].stages[1].taken, .75) << "policies see no more of their progress";
   const double by_others = seconds();
   for (history::Task& task : reduce.tasks) task.attempts.back().taken = 100;
   EXPECT_GT(seconds(), 1.1 * by_others) << "15 of 100 are less than 15 of 75";

@@ -404,6 +404,19 @@ TEST(InputsTest, WhatIsDeliveredMakesRoomForWhatComes) {
   }
 }
 
+// Progress is complete when the operator has taken all records, however small they are.
+TEST(InputsTest, RecordsAreCountedAsOperatorsCountThem) {
+  Inputs inputs({{0, true, false, false, 1}}, "/tmp", 1000);
+  ASSERT_TRUE(inputs.Add({0, 0, 0}, MakeBatch({{"k", "one"}, {"k", "two"}}), false).ok());
+  ASSERT_TRUE(inputs.Add({0, 0, 0}, MakeBatch({{"kk", "three"}}), true).ok());
+  EXPECT_EQ(inputs.record_bytes(), 15u);
+  std::string damaged = MakeBatch({{"k", "four"}});
+  std::fill(damaged.begin(), damaged.end(), '\xff');
+  ASSERT_TRUE(inputs.Add({0, 1, 0}, damaged, false).ok());
+  EXPECT_LE(inputs.record_bytes(), 15 + damaged.size());
+  ASSERT_TRUE(inputs.Add({0, 1, 0}, "cut", true).ok());
+}
+
 TEST(GroupedStreamTest, OrderIsByKeyInputUpstreamPosition) {
   Rng rng(11);
   for (int round = 0; round < 50; ++round) {
