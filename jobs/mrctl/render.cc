@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 
 #include "common/base/text.h"
+#include "common/io/local_time.h"
 #include "common/model/attempt.h"
 #include "jobs/mrctl/columns.h"
 
@@ -44,15 +44,7 @@ std::string Table::Text() const {
   return text;
 }
 
-std::string DateTime(uint64_t unix_ms) {
-  if (unix_ms == 0) return "-";
-  const auto seconds = static_cast<time_t>(unix_ms / 1000);
-  tm parts{};
-  localtime_r(&seconds, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
-  return text;
-}
+std::string DateTime(uint64_t unix_ms) { return unix_ms == 0 ? "-" : LocalDateTime(unix_ms); }
 
 std::vector<std::string> ExtraAttempts(const JobStatus& job) {
   std::vector<std::string> lines;

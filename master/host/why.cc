@@ -1,10 +1,10 @@
 #include "master/host/why.h"
 
 #include <algorithm>
-#include <ctime>
 #include <sstream>
 
 #include "common/base/text.h"
+#include "common/io/local_time.h"
 #include "master/core/failure_text.h"
 #include "master/host/disk_room.h"
 #include "master/host/pending.h"
@@ -21,16 +21,6 @@ constexpr size_t kLinesWalked = 200'000;  // for them: about a millisecond; a gu
 std::string WithCode(const std::string& text, const sched::Reason& reason) {
   if (reason.code == sched::ReasonCode::kNone) return text;
   return text + " (" + sched::ReasonName(reason.code) + ")";
-}
-
-// Returns the master's local date and time.
-std::string WallTime(uint64_t unix_ms) {
-  const auto seconds = static_cast<time_t>(unix_ms / 1000);
-  tm parts{};
-  localtime_r(&seconds, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
-  return text;
 }
 
 uint64_t WallOf(const JobView& job, const WhyLine& line) {
@@ -59,12 +49,12 @@ std::string Line(const JobView& job, const WhyLine& line) {
 std::string LivesOf(const WorkerView& worker) {
   const std::string gone = worker.drained_by_user ? "was stopped after a drain" : "was lost";
   std::string text;
-  if (worker.registered_unix_ms != 0) text = "it registered at " + WallTime(worker.registered_unix_ms);
+  if (worker.registered_unix_ms != 0) text = "it registered at " + LocalDateTime(worker.registered_unix_ms);
   if (worker.lost_unix_ms == 0) {
     if (!worker.alive) return "it " + gone + " before this master started; its log and the master's have the cause";
     return text;
   }
-  const std::string lost = WallTime(worker.lost_unix_ms) + ": " + worker.lost_why;
+  const std::string lost = LocalDateTime(worker.lost_unix_ms) + ": " + worker.lost_why;
   if (!worker.alive) return (text.empty() ? "it " : text + ", and ") + gone + " at " + lost;
   return text + "; before that it was lost at " + lost;
 }
@@ -127,7 +117,7 @@ Result<std::vector<std::string>> WhyReader::WhyWorker(WorkerId id) {
     return WallOf(*a.first, *a.second) < WallOf(*b.first, *b.second);
   });
   for (const auto& [job, line] : found)
-    lines.push_back("at " + WallTime(WallOf(*job, *line)) + ": " + WhatHappened(*job, *line));
+    lines.push_back("at " + LocalDateTime(WallOf(*job, *line)) + ": " + WhatHappened(*job, *line));
   return lines;
 }
 

@@ -80,14 +80,15 @@ struct StageModel {
   // modulo their number. Any other attempt takes a random one.
   std::vector<float> durations;
   // Further facts of a trace; each may be empty.
-  std::vector<PhaseShares> shares;               // one per entry of `durations`
-  std::vector<uint64_t> task_bytes;              // input bytes per task; empty: `bytes` is split evenly
-  // Per task: the workers with the block, modulo the cluster's size; none: it is nowhere nearer. Empty: places are drawn.
+  std::vector<PhaseShares> shares;   // one per entry of `durations`
+  std::vector<uint64_t> task_bytes;  // input bytes per task; empty: `bytes` is split evenly
+  // Per task: the workers with the block, modulo the cluster's size; none: it is nowhere nearer. Empty: places are
+  // drawn.
   std::vector<std::vector<uint32_t>> preferred;
-  bool silent = false;                           // attempts report no progress, as naps do
-  double taken = 1;  // share of the announced bytes that an attempt has reported as taken when its last phase ends
-  bool side_effects = false;                     // never more than one attempt at a time
-  uint64_t input_key = 0;  // stages with the same key have their blocks at the same places; 0: no key
+  bool silent = false;  // attempts report no progress, as naps do
+  double taken = 1;     // share of the announced bytes that an attempt has reported as taken when its last phase ends
+  bool side_effects = false;  // never more than one attempt at a time
+  uint64_t input_key = 0;     // stages with the same key have their blocks at the same places; 0: no key
   uint64_t BytesOf(uint32_t task) const { return task_bytes.empty() ? bytes / tasks : task_bytes[task]; }
   // Number of naps per attempt, each U(0, longest_nap) seconds; the attempt does nothing else. 0: no naps.
   uint32_t naps = 0;

@@ -31,10 +31,9 @@ void Simulation::Report(uint32_t w) {
     a.reported_at = now_;
     // Scores count in thirds, one per phase of a reduce: report what it has done of its phase.
     const double counted = a.phase == Phase::kReduce ? ModelOf(a.id.task).taken : 1;
-    frame.reports.push_back({a.id, static_cast<uint8_t>(a.phase),
-                             static_cast<uint64_t>(std::max(0.0, moved - before) * counted),
-                             static_cast<uint64_t>(a.bytes), static_cast<uint64_t>(moved / kRecordBytes),
-                             a.phase != Phase::kCopy});
+    frame.reports.push_back(
+        {a.id, static_cast<uint8_t>(a.phase), static_cast<uint64_t>(std::max(0.0, moved - before) * counted),
+         static_cast<uint64_t>(a.bytes), static_cast<uint64_t>(moved / kRecordBytes), a.phase != Phase::kCopy});
   }
   if (!frame.reports.empty()) SendFrame(w, std::move(frame));
 }

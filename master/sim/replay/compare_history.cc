@@ -98,8 +98,7 @@ class Comparison {
     out_.draws = DrawsFor();
     for (uint32_t draw = 0; draw < out_.draws; ++draw) {
       for (size_t l = 0; l < out_.lists.size(); ++l) {
-        MR_ASSIGN_OR_RETURN(Outcome outcome,
-                            Simulate([&](size_t m) {
+        MR_ASSIGN_OR_RETURN(Outcome outcome, Simulate([&](size_t m) {
                               Experiment drawn = Changed(resampler.Draw(m, draw), out_.lists[l].question.change);
                               OfferFromAnyWorker(&drawn);
                               return drawn;
