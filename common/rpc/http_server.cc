@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/rpc/kj_status.h"
+#include "common/rpc/listen_error.h"
 #include "common/rpc/timed_stream.h"
 
 namespace mr::rpc {
@@ -219,7 +220,7 @@ kj::Promise<Result<uint16_t>> HttpServer::Listen(const std::string& address, uin
         return impl.accepting.back()->port();
       })
       .catch_([where](kj::Exception&& e) -> Result<uint16_t> {
-        return FromException(e).With("cannot listen for HTTP on " + where);
+        return CannotListen("cannot listen for HTTP on " + where, "--http_port", e);
       });
 }
 

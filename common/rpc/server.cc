@@ -9,6 +9,7 @@
 #include <list>
 
 #include "common/rpc/kj_status.h"
+#include "common/rpc/listen_error.h"
 #include "common/rpc/message_gate.h"
 
 namespace mr::rpc {
@@ -307,7 +308,7 @@ kj::Promise<Result<uint16_t>> RpcServer::Listen(const std::string& address, uint
         return impl.accepting.back()->port();
       })
       .catch_([where](kj::Exception&& e) -> Result<uint16_t> {
-        return Unavailable("cannot listen on " + where + ": " + e.getDescription().cStr());
+        return CannotListen("cannot listen on " + where, "--port", e);
       });
 }
 

@@ -12,6 +12,9 @@ namespace {
 
 const JobState kStates[] = {JobState::kPending, JobState::kRunning, JobState::kCommitting, JobState::kSucceeded,
                             JobState::kFailed,  JobState::kKilling, JobState::kKilled};
+// WorkerView::Word: those without a worker have a sample, too.
+const char* const kWorkerStates[] = {"live",    "draining", "away",    "excluded", "distrusted",
+                                     "stalled", "full",     "stopped", "lost"};
 
 }  // namespace
 
@@ -23,7 +26,8 @@ void MetricsText::WriteFigures(rpc::MetricsWriter* out) {
   std::string last;
   for (const sched::Figure& figure : core_.scheduler().Figures({}, clock_.Stamp())) {
     const std::string name = "mr_" + figure.name;
-    if (name != last) out->GaugeFamily(name, "Of the scheduler's policies.");
+    if (name != last)
+      out->GaugeFamily(name, "A figure by which the scheduler's policies steer; the page /scheduler explains it.");
     last = name;
     if (figure.label.empty())
       out->Sample(figure.value);
@@ -102,6 +106,19 @@ void MetricsText::WriteQueues(rpc::MetricsWriter* out) const {
            [](const Counts& c) { return c.queue->max_share; });
 }
 
+// Writes the workers that are known by state, also those that went, and the space on the disks of live ones.
+void MetricsText::WriteWorkers(rpc::MetricsWriter* out) const {
+  std::map<std::string, uint64_t> states;
+  for (const char* state : kWorkerStates) states[state] = 0;
+  for (const auto& [id, worker] : core_.workers().all()) ++states[worker.Word()];
+  out->GaugeFamily("mr_workers_by_state", "Known workers by state, as in 'mrctl workers', also lost ones.");
+  for (const auto& [state, count] : states) out->Sample("state", state, count);
+  out->GaugeFamily("mr_worker_disk_free_bytes", "Free bytes on the disk of the worker's --data.");
+  for (const auto& [id, worker] : core_.workers().all()) {
+    if (worker.alive && worker.room.total_bytes > 0) out->Sample("worker", Name(id), worker.room.free_bytes);
+  }
+}
+
 void MetricsText::WriteMetrics(rpc::MetricsWriter* out, Loop* loop) {
   std::map<JobState, uint64_t> by_state;
   uint64_t live = 0;
@@ -115,6 +132,7 @@ void MetricsText::WriteMetrics(rpc::MetricsWriter* out, Loop* loop) {
   for (const auto& [id, worker] : core_.workers().all()) workers += worker.alive && !worker.away;
   out->Gauge("mr_workers", "Workers that hold a lease.", workers);
   out->Gauge("mr_slots", "Slots of these workers.", core_.workers().TotalSlots());
+  WriteWorkers(out);
   out->Gauge("mr_attempts_live", "Attempts that run or wait.", live);
   WriteAttempts(out);
   WriteQueues(out);
@@ -129,6 +147,9 @@ void MetricsText::WriteMetrics(rpc::MetricsWriter* out, Loop* loop) {
   out->Gauge("mr_blocks", "Blocks of visible files.", blocks.blocks);
   out->Gauge("mr_blocks_missing", "Of these: without a good replica.", blocks.missing);
   out->Gauge("mr_blocks_under_replicated", "Of these: with fewer replicas than wanted.", blocks.under_replicated);
+  out->Gauge("mr_block_copies_under_way", "Copies of blocks that were requested and are not reported yet.",
+             blocks.copying);
+  out->Gauge("mr_block_replicas_damaged", "Damaged replicas of blocks, which are not read.", blocks.suspect);
   out->Gauge("mr_loop_lag_seconds", "Longest wait in the master's queue since the last scrape.",
              loop->TakeMaxLag().seconds());
   const Loop::Waits waits = loop->GetWaits();

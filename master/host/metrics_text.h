@@ -22,6 +22,7 @@ class MetricsText {
  private:
   void WriteAttempts(rpc::MetricsWriter* out) const;
   void WriteFigures(rpc::MetricsWriter* out);
+  void WriteWorkers(rpc::MetricsWriter* out) const;
   void WriteQueues(rpc::MetricsWriter* out) const;
 
   const Driver& driver_;

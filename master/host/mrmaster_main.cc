@@ -14,6 +14,7 @@
 
 #include "common/base/text.h"
 #include "common/base/version.h"
+#include "common/io/daemon_data.h"
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
@@ -135,6 +136,7 @@ int Main() {
   signal(SIGPIPE, SIG_IGN);
 
   if (FLAGS_data.empty()) return Fail(InvalidArgument("--data DIR is needed"));
+  if (const Status own = CheckMasterData(FLAGS_data); !own.ok()) return Fail(own);
   if (FLAGS_replay_check) {
     const auto digest = ReplayedDigest(FLAGS_data);
     if (!digest.ok()) return Fail(digest.status());
@@ -224,8 +226,15 @@ int Main() {
 }  // namespace mr::master
 
 int main(int argc, char** argv) {
-  mr::master::ParseFlags(&argc, &argv);
   FLAGS_logtostderr = true;
+  mr::master::ParseFlags(&argc, &argv);
+  if (!FLAGS_log_dir.empty()) {
+    FLAGS_logtostderr = false;
+    if (const mr::Status made = mr::MakeDirectories(FLAGS_log_dir); !made.ok()) {
+      std::fprintf(stderr, "mrmaster: --log_dir: %s\n", made.message().c_str());
+      return 2;
+    }
+  }
   google::InitGoogleLogging(argv[0]);
   if (argc > 1) {
     std::fprintf(stderr, "mrmaster: unexpected argument '%s'; see --help\n", argv[1]);

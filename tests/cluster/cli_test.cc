@@ -157,6 +157,28 @@ TEST_F(CliTest, DaemonsExitWithTwoForFlagsThatAreWrong) {
   EXPECT_FALSE(PathExists(data));
 }
 
+// A mix-up of two directories or ports must not cost data, and must say what to do.
+TEST_F(CliTest, DaemonsRefuseTheDataOfOthersAndPortsInUse) {
+  const auto refused = [](std::vector<std::string> argv, const std::string& said) {
+    argv[0] = BinaryDirectory() + "/" + argv[0];
+    const RunResult run = RunProgram(argv, Seconds(20));
+    EXPECT_EQ(run.exit, 3) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(said));
+  };
+  const std::string of_worker = Path("of_worker"), of_master = Path("of_master");
+  ASSERT_TRUE(MakeDirectories(of_worker).ok());
+  ASSERT_TRUE(WriteFileDurably(of_worker + "/worker_id", "1").ok());
+  ASSERT_TRUE(MakeDirectories(of_master + "/journal").ok());
+  refused({"mrmaster", "--data", of_worker, "--port=0", "--http_port=0"}, "is the data of a worker");
+  refused({"mrworker", "--data", of_master, "--master=127.0.0.1:1", "--port=0", "--http_port=0"},
+          "is the data of a master");
+  const std::string port = std::to_string(cluster_->master_port());
+  const std::string http = std::to_string(cluster_->master_http_port());
+  refused({"mrmaster", "--data", Path("second"), "--port", port, "--http_port=0"},
+          ":" + port + ": Address already in use (another program has it): --port sets another port");
+  refused({"mrmaster", "--data", Path("third"), "--port=0", "--http_port", http}, "--http_port sets another port");
+}
+
 TEST_F(CliTest, ExitsWithTwoForWhatCannotBeUnderstood) {
   EXPECT_EQ(Mrctl({"submit", "wordcuont", "--input", Uri("in"), "--output", Uri("x")}).exit, 2);
   EXPECT_EQ(Mrctl({"submit", "wordcount", "--bogus", "--input", Uri("in"), "--output", Uri("x")}).exit, 2);

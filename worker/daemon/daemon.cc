@@ -311,7 +311,7 @@ void Daemon::Impl::AddPages() {
 std::string Daemon::Impl::MetricsText() const {
   rpc::MetricsWriter out;
   WriteWorkerMetrics(&out, *looped->worker, *looped->session, *looped->serving, *looped->replicator, *store,
-                     options.slots);
+                     options.slots, disk->seen());
   rpc::WriteSocketMetrics(&out, server->counts(), http->counts());
   out.Gauge("mr_ready", "1 when /readyz says yes.", WhyNotReady().empty());
   return out.Take();

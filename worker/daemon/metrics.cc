@@ -3,7 +3,7 @@
 namespace mr::worker {
 void WriteWorkerMetrics(rpc::MetricsWriter* out, const Worker& worker, const Session& session,
                         const ShuffleServing& serving, const Replicator& replicator, const ShuffleStore& store,
-                        const SlotLimits& slots) {
+                        const SlotLimits& slots, const DiskRoom& disk) {
   out->Gauge("mr_worker_registered", "1 while there is a session with the master.", session.registered());
   out->Gauge("mr_worker_draining", "1 while no new attempts are taken.", worker.draining());
   out->Gauge("mr_worker_slots", "Attempts that may run at once.", slots.total);
@@ -12,6 +12,10 @@ void WriteWorkerMetrics(rpc::MetricsWriter* out, const Worker& worker, const Ses
   out->Counter("mr_worker_attempts_refused_total", "Launches that were refused.", worker.counters().refused);
   out->Counter("mr_worker_attempts_ended_total", "Attempts whose end the master has acknowledged.",
                worker.counters().ended);
+  if (disk.total_bytes > 0) {
+    out->Gauge("mr_worker_disk_free_bytes", "Free bytes on the disk of --data.", disk.free_bytes);
+    out->Gauge("mr_worker_disk_full", "1 while less is free than --min_free: no new attempts, no blocks.", disk.full);
+  }
   out->Gauge("mr_worker_outputs_kept", "Shuffle outputs that can be read here.", worker.kept());
   out->Gauge("mr_worker_shuffle_bytes", "Stored bytes of shuffle outputs.", store.bytes());
   out->Counter("mr_worker_shuffle_served_bytes_total", "Bytes of chunks sent.", serving.counters().bytes);

@@ -16,6 +16,7 @@
 
 #include "common/base/text.h"
 #include "common/base/version.h"
+#include "common/io/daemon_data.h"
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
@@ -160,7 +161,14 @@ Result<uint64_t> ParseLimit(const std::string& text) {
 }
 
 int Main(int argc, char** argv) {
+  FLAGS_logtostderr = true;
   ParseFlags(&argc, &argv);
+  if (!FLAGS_log_dir.empty()) {
+    FLAGS_logtostderr = false;
+    if (const Status made = MakeDirectories(FLAGS_log_dir); !made.ok()) {
+      return Usage("--log_dir: " + made.message());
+    }
+  }
   if (argc > 1) return Usage(std::string("unexpected argument '") + argv[1] + "'");
   if (FLAGS_master.empty()) return Usage("--master is missing");
   if (const auto parsed = rpc::ParseHostPort(FLAGS_master); !parsed.ok())
@@ -212,6 +220,10 @@ int Main(int argc, char** argv) {
     if (fd >= 0) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
 
+  if (const Status own = CheckWorkerData(FLAGS_data); !own.ok()) {
+    std::fprintf(stderr, "mrworker: %s\n", own.message().c_str());
+    return ExitOf(own);
+  }
   const std::string bin = BinaryDirectory();
   if (const Status made = MakeDirectories(FLAGS_data + "/scratch"); !made.ok()) {
     std::fprintf(stderr, "mrworker: %s\n", made.ToString().c_str());
@@ -239,7 +251,6 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "mrworker: cannot start: %s\n", host.status().message().c_str());
     return ExitOfHost(host.status());
   }
-  FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
   StopWaiter stop(FLAGS_lifeline_fd);
 
