@@ -100,7 +100,13 @@ Result<std::string> CompressFor(const std::string& file, std::string_view bytes)
 Status WritePrivately(const std::string& path, std::string_view bytes, bool force) {
   // lstat: a link to nothing is something, too.
   struct stat there {};
-  if (!force && lstat(path.c_str(), &there) == 0) return AlreadyThere(path);
+  if (lstat(path.c_str(), &there) == 0) {
+    if (!force) return AlreadyThere(path);
+    // Others may read a file behind a link, and a rename would replace a device.
+    if (!S_ISREG(there.st_mode)) {
+      return WithHint(Rejected(path + " is not a regular file, and a private file must be one"), "name another file");
+    }
+  }
   const std::string fresh = path + ".tmp-" + std::to_string(getpid());
   Status written = [&]() -> Status {
     MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));

@@ -207,6 +207,10 @@ Status CheckBundleFile(const std::string& path, bool force) {
     if (S_ISDIR(there.st_mode)) {
       return WithHint(InvalidArgument("--bundle " + path + " is a directory"), "give the name of a file");
     }
+    if (force && !S_ISREG(there.st_mode)) {
+      return WithHint(Rejected("--bundle " + path + " is not a regular file, and a private file must be one"),
+                      "name another file");
+    }
     if (!force) return WithHint(Rejected(path + " exists"), "name another file, or give --force to replace it");
   }
   const size_t slash = path.rfind('/');

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
 #include "common/io/files.h"
+#include "common/io/target_file.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/part_headers.h"
 
@@ -58,17 +58,8 @@ Status CopyLocalPart(const LocalPartFile& part, int fd, bool* reader_left) {
 }
 
 Status WriteWholeFile(const std::string& target, bool overwrite, const std::function<Status(int fd)>& write) {
-  if (!overwrite && PathExists(target)) return WithHint(Rejected("local file " + target + " exists"), kReplaceHint);
-  const size_t name = target.rfind('/') + 1;  // 0 without a slash
-  const std::string hidden = target.substr(0, name) + "." + target.substr(name) + ".mrctl-" + std::to_string(getpid());
-  Status status = [&]() -> Status {
-    MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(hidden, O_WRONLY | O_CREAT | O_TRUNC));
-    MR_RETURN_IF_ERROR(write(file.get()));
-    if (rename(hidden.c_str(), target.c_str()) != 0) return ErrnoStatus(errno, "cannot rename to " + target);
-    return Status::Ok();
-  }();
-  if (!status.ok()) unlink(hidden.c_str());
-  return status;
+  Status written = WriteTarget(target, overwrite, write);
+  return !overwrite && written.code() == Code::kRejected ? WithHint(written, kReplaceHint) : written;
 }
 
 }  // namespace mr::ctl

@@ -27,8 +27,8 @@ Result<std::vector<LocalPartFile>> LocalPartsIn(const std::string& directory);
 // reader may have read enough. Errors: of the file system.
 Status CopyLocalPart(const LocalPartFile& part, int fd, bool* reader_left = nullptr);
 
-// Writes a local file that becomes visible only when it is complete. overwrite: replaces an existing one. write: writes
-// the bytes to the descriptor. Errors: kRejected: it exists; of `write` and of the file system.
+// Writes the local file that a user named, as WriteTarget does (common/io/target_file.h). Errors: those of WriteTarget,
+// with advice.
 Status WriteWholeFile(const std::string& target, bool overwrite, const std::function<Status(int fd)>& write);
 inline constexpr char kReplaceHint[] = "give --overwrite to replace it";
 

@@ -1,10 +1,7 @@
 #include "jobs/mrctl/read_run.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "common/base/text.h"
-#include "common/io/files.h"
+#include "common/io/target_file.h"
 #include "common/report/page.h"
 #include "common/report/report.h"
 #include "jobs/mrctl/exit_code.h"
@@ -47,20 +44,16 @@ std::string PageOf(const report::JobRun& run) {
 }
 
 Status CheckReportFile(const std::string& path) {
-  struct stat at {};
-  if (stat(path.c_str(), &at) == 0 && S_ISDIR(at.st_mode)) {
-    return WithHint(InvalidArgument("--report " + path + " is a directory"), "give the name of a file");
-  }
-  const size_t slash = path.rfind('/');
-  const std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  if (access(parent.c_str(), W_OK | X_OK) == 0) return Status::Ok();
-  return InvalidArgument("--report " + path + ": cannot write to the directory " + parent);
+  const Status can = CheckTarget(path);
+  if (can.ok()) return can;
+  return WithHint(InvalidArgument("--report: " + can.message()),
+                  "name a file that can be written (nothing has been run)");
 }
 
 Status WriteReport(Client& client, JobId id, const std::string& path) {
   auto run = ReadRun(client, id);
   if (!run.ok()) return run.status().With("cannot write the report");
-  return WriteFileDurably(path, PageOf(*run)).With("cannot write the report");
+  return WriteTarget(path, PageOf(*run)).With("cannot write the report");
 }
 
 }  // namespace mr::ctl

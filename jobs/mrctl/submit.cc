@@ -13,6 +13,7 @@
 #include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/io/sha256.h"
+#include "common/io/target_file.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/csv_stages.h"
 #include "jobs/mrctl/exit_code.h"
@@ -404,7 +405,7 @@ class Submission {
     UseLocalNames(&recorded->run.job, LocalId());
     const std::string& report = plan_.options.report;
     if (!report.empty()) {
-      const Status written = WriteFileDurably(report, PageOf(recorded->run)).With("cannot write the report");
+      const Status written = WriteTarget(report, PageOf(recorded->run)).With("cannot write the report");
       report_written_ = written.ok();
       PrintFailure(written);
     }

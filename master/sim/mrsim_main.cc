@@ -11,6 +11,7 @@
 
 #include "common/base/text.h"
 #include "common/io/files.h"
+#include "common/io/target_file.h"
 #include "master/sim/options.h"
 #include "master/sim/schedulers.h"
 #include "master/sim/studies/compare.h"
@@ -115,7 +116,7 @@ Result<int> RunLists(const Options& o) {
   if (bar) std::fputs("\r\033[K", stderr);
   MR_RETURN_IF_ERROR(results.status());
   const Header header{o.workload, cluster, o.seed, o.run_seeds, frame.cluster.slots()};
-  if (!o.plot.empty()) MR_RETURN_IF_ERROR(WriteFileDurably(o.plot, Plot(header, *results, o.plot_job)).With("--plot"));
+  if (!o.plot.empty()) MR_RETURN_IF_ERROR(WriteTarget(o.plot, Plot(header, *results, o.plot_job)).With("--plot"));
   const bool json = o.form == "json";
   if (run.lists.size() > 1) {
     MR_RETURN_IF_ERROR(WriteAll(1, json ? ComparisonJson(header, *results) : ComparisonTable(header, *results)));

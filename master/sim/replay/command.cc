@@ -1,13 +1,11 @@
 #include "master/sim/replay/command.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 
 #include "common/io/files.h"
+#include "common/io/target_file.h"
 #include "master/sim/replay/compare_history.h"
 #include "master/sim/replay/replay.h"
 #include "master/sim/replay/whatif.h"
@@ -127,15 +125,7 @@ Status PrintFollowed(const ReplayCommand& c, const Replayed& replayed, const std
 }  // namespace
 
 Status CheckWritable(const std::string& option, const std::string& path) {
-  Status status = Status::Ok();
-  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
-    status = InvalidArgument(path + " is a directory");
-  } else {
-    const std::string trial = path + ".tmp";  // as in WriteFileDurably
-    const bool there = PathExists(trial);     // another program made it
-    status = OpenFile(trial, there ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL).status();
-    if (status.ok() && !there) (void)unlink(trial.c_str());
-  }
+  const Status status = CheckTarget(path);
   if (status.ok()) return status;
   return InvalidArgument(option + ": " + status.message() + "; name a file that can be written (nothing has been run)");
 }
@@ -183,11 +173,11 @@ Result<int> RunReplay(const ReplayCommand& c) {
                     "), so what happened is not known: mrsim replay " + c.journal + " shows the place");
   }
   if (!c.history_out.empty()) {
-    MR_RETURN_IF_ERROR(WriteFileDurably(c.history_out, history::Write(document)).With("--write-history"));
+    MR_RETURN_IF_ERROR(WriteTarget(c.history_out, history::Write(document)).With("--write-history"));
   }
   if (!c.model_out.empty()) {
     MR_ASSIGN_OR_RETURN(const HistoryModel model, ModelOf(document, job));
-    MR_RETURN_IF_ERROR(WriteFileDurably(c.model_out, CalibrationToml(model)).With("--write-model"));
+    MR_RETURN_IF_ERROR(WriteTarget(c.model_out, CalibrationToml(model)).With("--write-model"));
   }
   if (!questions.empty()) {
     MR_ASSIGN_OR_RETURN(const Compared compared, CompareHistory(documents, job, questions));
