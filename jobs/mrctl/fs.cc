@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "common/base/digest.h"
-#include "common/base/file_format.h"
 #include "common/base/text.h"
 #include "common/io/files.h"
 #include "common/rpc/kj_thread.h"
@@ -18,10 +17,10 @@
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/fs_glob.h"
 #include "jobs/mrctl/fs_local.h"
+#include "jobs/mrctl/fs_show.h"
 #include "jobs/mrctl/fs_text.h"
 #include "jobs/mrctl/local_parts.h"
 #include "jobs/mrctl/render.h"
-#include "jobs/mrctl/stdout_reader.h"
 #include "jobs/mrctl/stored_parts.h"
 #include "jobs/mrctl/uri.h"
 #include "jobs/mrctl/verbs.h"
@@ -33,10 +32,6 @@ namespace stdfs = std::filesystem;
 
 // Read size of checksums.
 constexpr uint64_t kSumBytes = 8u << 20;
-
-// Read size of head and tail, which look for line ends.
-constexpr uint64_t kLookBytes = 64u << 10;
-constexpr uint64_t kTextBytes = 4u << 20;  // read size of compressed files
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 std::string Join(const std::string& directory, const std::string& name) {
@@ -77,7 +72,12 @@ FileRow RowOf(const dfs::FileInfo& info) {
 class FsCommand {
  public:
   FsCommand(const Command& command, const Settings& settings, Client& client, dfs::BlockingDfs& store)
-      : command_(command), args_(command.args), settings_(settings), client_(client), store_(store) {
+      : command_(command),
+        args_(command.args),
+        settings_(settings),
+        client_(client),
+        store_(store),
+        show_(settings, store) {
     put_.overwrite = command.force;
     put_.replication = static_cast<uint32_t>(std::max(0, command.replication));
   }
@@ -87,11 +87,11 @@ class FsCommand {
     MR_RETURN_IF_ERROR(Do());
     // One document with all results.
     const std::string& sub = command_.sub;
-    const bool shows = sub == "cat" || sub == "text" || sub == "head" || sub == "tail" || !contents_.empty();
+    const bool shows = sub == "cat" || sub == "text" || sub == "head" || sub == "tail" || !show_.contents().empty();
     if (settings_.form == OutputForm::kTable || sub == "ls" || sub == "stat" || sub == "du" || sub == "checksum") {
       return Status::Ok();
     }
-    Print(shows ? JsonContents(contents_, settings_.form) : JsonDone(done_, settings_.form));
+    Print(shows ? JsonContents(show_.contents(), settings_.form) : JsonDone(done_, settings_.form));
     return Status::Ok();
   }
 
@@ -141,23 +141,35 @@ class FsCommand {
     if (sub == "cp") return Copy();
     if (sub == "checksum") return Checksum();
     if (sub == "setrep") return SetReplication();
+    if (sub == "head" || sub == "tail") MR_RETURN_IF_ERROR(CheckNoCount());
     std::vector<FileRow> rows;
     for (const std::string& word : args_) {
       MR_ASSIGN_OR_RETURN(const std::string path, StorePath(word));
       MR_RETURN_IF_ERROR(sub == "ls"      ? List(path, &rows)
                          : sub == "stat"  ? Stat(path, &rows)
                          : sub == "du"    ? DiskUse(path, &rows)
-                         : sub == "cat"   ? Cat(path)
-                         : sub == "text"  ? Text(path)
-                         : sub == "head"  ? Head(path)
-                         : sub == "tail"  ? Tail(path)
+                         : sub == "cat"   ? show_.Cat(path)
+                         : sub == "text"  ? show_.Text(path)
+                         : sub == "head"  ? show_.Head(path, command_.lines)
+                         : sub == "tail"  ? show_.Tail(path, command_.lines)
                          : sub == "mkdir" ? Mkdir(path)
                                           : Remove(path));
+      if (show_.reader_left()) return Status::Ok();
     }
     if (sub == "du" && settings_.form == OutputForm::kTable) {
       for (const FileRow& row : rows) Print(std::to_string(row.bytes) + "  " + row.path + "\n");
     } else if (sub == "ls" || sub == "stat" || sub == "du") {
       Print(RenderFiles(rows, settings_.form));
+    }
+    return Status::Ok();
+  }
+
+  // Refuses the -2 of head(1), which is read as a path.
+  Status CheckNoCount() const {
+    for (const std::string& word : args_) {
+      if (word.size() < 2 || word[0] != '-' || word.find_first_not_of("0123456789", 1) != std::string::npos) continue;
+      return WithHint(InvalidArgument("fs " + command_.sub + ": '" + word + "' is not a path"),
+                      "the number of lines is -n " + word.substr(1) + "; a file with this name is /" + word);
     }
     return Status::Ok();
   }
@@ -193,64 +205,6 @@ class FsCommand {
     return Status::Ok();
   }
 
-  Status Cat(const std::string& path) {
-    MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
-    if (!info.is_directory) return Cat(StoredPart{path, 0, info.bytes});
-    MR_ASSIGN_OR_RETURN(const auto parts, PartsIn(store_, path));
-    if (parts.empty())
-      return WithHint(InvalidArgument(path + " is a directory without files"),
-                      "mrctl fs ls " + path + " lists what is in it");
-    return Cat(parts);
-  }
-  Status Cat(const std::vector<StoredPart>& parts) {
-    for (const StoredPart& part : parts) MR_RETURN_IF_ERROR(Cat(part));
-    return Status::Ok();
-  }
-  Status Cat(const StoredPart& part) {
-    if (settings_.form == OutputForm::kTable) {
-      std::fflush(stdout);
-      return CopyPart(store_, part, 1);
-    }
-    if (part.bytes > kMostTextInJson) {
-      return WithHint(Rejected(part.path + " has " + HumanBytes(part.bytes) + "; a JSON document takes at most " +
-                               HumanBytes(kMostTextInJson)),
-                      "mrctl fs get copies it to a file; without -o json, fs cat prints it");
-    }
-    MR_ASSIGN_OR_RETURN(std::string text, store_.GetBytes(part.path));
-    contents_.push_back({part.path, text.substr(std::min<size_t>(part.begin, text.size()))});
-    return Status::Ok();
-  }
-
-  // Prints the raw bytes of a file whose name says that it is compressed. Like Cat for others.
-  Status Text(const std::string& path) {
-    const Compression compression = CompressionOfName(path);
-    if (compression == Compression::kNone) return Cat(path);
-    MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
-    if (info.is_directory) return Cat(path);
-    const bool people = settings_.form == OutputForm::kTable;
-    std::string text;
-    bool reader_left = false;
-    const Status done = WriteDecompressed(
-        path, compression,
-        [&](uint64_t offset) -> Result<std::string> {
-          if (offset >= info.bytes) return std::string();
-          return store_.GetBytes(path, offset, std::min(kTextBytes, info.bytes - offset));
-        },
-        [&](std::string_view bytes) -> Status {
-          if (people) {
-            return WriteStdout(bytes, &reader_left);
-          }
-          text += bytes;
-          if (text.size() <= kMostTextInJson) return Status::Ok();
-          return WithHint(Rejected(path + " has more than " + HumanBytes(kMostTextInJson) +
-                                   " when decompressed, the most that a JSON document takes"),
-                          "without -o json, fs text prints it");
-        });
-    if (reader_left) return Status::Ok();  // a reader that has read enough, such as head
-    MR_RETURN_IF_ERROR(done);
-    return Shown(path, std::move(text));
-  }
-
   Status SetReplication() {
     if (args_.size() < 2) return InvalidArgument("fs setrep takes N and PATH...");
     uint32_t replicas = 0;
@@ -278,60 +232,6 @@ class FsCommand {
     return Status::Ok();
   }
 
-  Status Head(const std::string& path) {
-    MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
-    uint64_t lines = 0;
-    std::string text;
-    for (uint64_t offset = 0; offset < info.bytes && lines < command_.lines; offset += kLookBytes) {
-      MR_ASSIGN_OR_RETURN(std::string piece, store_.GetBytes(path, offset, std::min(kLookBytes, info.bytes - offset)));
-      size_t end = 0;
-      while (lines < command_.lines && end < piece.size()) {
-        const size_t newline = piece.find('\n', end);
-        if (newline == std::string::npos) {
-          end = piece.size();
-        } else {
-          end = newline + 1;
-          ++lines;
-        }
-      }
-      Show(piece.substr(0, end), &text);
-    }
-    return Shown(path, std::move(text));
-  }
-
-  Status Tail(const std::string& path) {
-    MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
-    std::string text;
-    uint64_t begin = info.bytes;
-    while (begin > 0) {
-      const uint64_t step = std::min(kLookBytes, begin);
-      begin -= step;
-      MR_ASSIGN_OR_RETURN(const std::string piece, store_.GetBytes(path, begin, step));
-      text.insert(0, piece);
-      // Stops at one line end more than lines: the one before the first of them.
-      if (static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n')) > command_.lines) break;
-    }
-    size_t at = text.size();
-    if (at > 0 && text[at - 1] == '\n') --at;
-    for (uint64_t i = 0; i < command_.lines && at != std::string::npos; ++i) {
-      at = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
-    }
-    std::string last;
-    Show(at == std::string::npos ? text : text.substr(at + 1), &last);
-    return Shown(path, std::move(last));
-  }
-
-  // Printed at once for people; kept for the document for scripts.
-  void Show(const std::string& piece, std::string* kept) const {
-    if (settings_.form == OutputForm::kTable)
-      Print(piece);
-    else
-      *kept += piece;
-  }
-  Status Shown(const std::string& path, std::string text) {
-    if (settings_.form != OutputForm::kTable) contents_.push_back({path, std::move(text)});
-    return Status::Ok();
-  }
   void Did(const std::string& path, const std::string& to = "") { done_.push_back({path, command_.sub, to, ""}); }
 
   Status Mkdir(const std::string& path) {
@@ -484,7 +384,8 @@ class FsCommand {
     for (size_t i = 0; i + 1 < args_.size(); ++i) {
       MR_ASSIGN_OR_RETURN(const std::string path, StorePath(args_[i]));
       if (target == "-") {
-        MR_RETURN_IF_ERROR(Cat(path));
+        MR_RETURN_IF_ERROR(show_.Cat(path));
+        if (show_.reader_left()) return Status::Ok();
       } else {
         const std::string to = into ? target + "/" + BaseName(path) : target;
         MR_RETURN_IF_ERROR(GetTree(path, to));
@@ -515,8 +416,12 @@ class FsCommand {
     if (args_.size() != 2) return InvalidArgument("fs getmerge takes DIRECTORY and LOCAL");
     MR_ASSIGN_OR_RETURN(const std::string directory, StorePath(args_[0]));
     MR_ASSIGN_OR_RETURN(const auto parts, PartsIn(store_, directory));
-    if (args_[1] == "-") return Cat(parts);
+    std::vector<std::string> names;
+    for (const StoredPart& part : parts) names.push_back(part.path);
+    MR_ASSIGN_OR_RETURN(const Compression compression, CompressionOfParts(names));
+    if (args_[1] == "-") return show_.Cat(parts);
     MR_RETURN_IF_ERROR(GetFiles(parts, args_[1]));
+    if (const std::string note = MergedNote(compression, args_[1], args_[0]); !note.empty()) Say(settings_, note);
     Did(directory, args_[1]);
     return Status::Ok();
   }
@@ -528,7 +433,7 @@ class FsCommand {
   dfs::BlockingDfs& store_;
   dfs::PutOptions put_;
   std::vector<Done> done_;
-  std::vector<FileText> contents_;  // printed
+  FsShow show_;
 };
 
 }  // namespace

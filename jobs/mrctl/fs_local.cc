@@ -144,16 +144,21 @@ class LocalFs {
 
   Status GetMerge() {
     MR_ASSIGN_OR_RETURN(const auto paths, PathsOf(command_.args[0]));
-    if (command_.args[1] == "-") return ShowMerged(paths);
     std::vector<LocalPartFile> parts;
+    std::vector<std::string> names;
     for (const std::string& path : paths) {
       MR_ASSIGN_OR_RETURN(const auto more, PartsOf(path));
       parts.insert(parts.end(), more.begin(), more.end());
+      for (const LocalPartFile& part : more) names.push_back(part.path);
     }
+    MR_ASSIGN_OR_RETURN(const Compression compression, CompressionOfParts(names));
+    if (command_.args[1] == "-") return ShowMerged(paths);
     MR_RETURN_IF_ERROR(WriteWholeFile(command_.args[1], command_.force, [&parts](int fd) {
       for (const LocalPartFile& part : parts) MR_RETURN_IF_ERROR(CopyLocalPart(part, fd));
       return Status::Ok();
     }));
+    const std::string note = MergedNote(compression, command_.args[1], command_.args[0]);
+    if (!note.empty()) Say(settings_, note);
     PrintDone({{command_.args[0], command_.sub, command_.args[1], ""}}, settings_);
     return Status::Ok();
   }

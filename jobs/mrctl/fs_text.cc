@@ -4,8 +4,33 @@
 #include <memory>
 
 #include "common/io/decoder.h"
+#include "jobs/mrctl/exit_code.h"
 
 namespace mr::ctl {
+
+namespace {
+
+const char* WordOf(Compression compression) {
+  return compression == Compression::kNone ? "not compressed" : compression == Compression::kGzip ? "gzip" : "zstd";
+}
+
+}  // namespace
+
+Result<Compression> CompressionOfParts(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const Compression first = CompressionOfName(names.front()), here = CompressionOfName(name);
+    if (here == first) continue;
+    return WithHint(InvalidArgument("cannot merge parts of different kinds: " + names.front() + " is " + WordOf(first) +
+                                    ", " + name + " is " + WordOf(here)),
+                    "mrctl fs text prints all of them decompressed");
+  }
+  return names.empty() ? Compression::kNone : CompressionOfName(names.front());
+}
+
+std::string MergedNote(Compression parts, const std::string& target, const std::string& directory) {
+  if (parts == Compression::kNone || CompressionOfName(target) == parts) return "";
+  return target + " is " + WordOf(parts) + ", as its parts are; for text: mrctl fs text " + directory + " > FILE";
+}
 
 Status WriteDecompressed(const std::string& name, Compression compression,
                          const std::function<Result<std::string>(uint64_t offset)>& read,
@@ -34,8 +59,7 @@ Status WriteDecompressed(const std::string& name, Compression compression,
       if (wrong == nullptr && end && in_frame && raw.empty()) wrong = "it ends too early: is the file complete?";
       if (wrong != nullptr) {
         return InvalidArgument(name + ", byte " + std::to_string(offset + piece.size() - left.size()) +
-                               ": cannot decompress the " + (compression == Compression::kGzip ? "gzip" : "zstd") +
-                               " data: " + wrong);
+                               ": cannot decompress the " + WordOf(compression) + " data: " + wrong);
       }
       MR_RETURN_IF_ERROR(write(raw));
     }

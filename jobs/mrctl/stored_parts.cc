@@ -1,8 +1,13 @@
 #include "jobs/mrctl/stored_parts.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <string_view>
 
 #include "jobs/mrctl/part_headers.h"
+#include "jobs/mrctl/stdout_reader.h"
+#include "jobs/mrctl/wait.h"
 
 namespace mr::ctl {
 namespace {
@@ -16,6 +21,22 @@ std::string SuccessText(dfs::BlockingDfs& store, const std::string& directory) {
   if (!info.ok() || info->is_directory || info->bytes == 0 || info->bytes > kMostBytes) return "";
   auto text = store.GetBytes(info->path);
   return text.ok() ? *std::move(text) : "";
+}
+
+constexpr uint64_t kPrintBytes = 8u << 20;  // read size
+
+// Writes bytes to standard output, and returns kCancelled soon after an interrupt even if its reader takes none.
+Status PrintPiece(std::string_view piece, bool* reader_left) {
+  constexpr size_t kPipeBytes = 4096;  // PIPE_BUF: a pipe with room takes them at once
+  struct stat at {};
+  const bool file = fstat(1, &at) == 0 && S_ISREG(at.st_mode);
+  while (!piece.empty()) {
+    if (WaitForRoom(1) == Woken::kInterrupted) return InterruptedStatus();
+    const std::string_view next = piece.substr(0, file ? piece.size() : kPipeBytes);
+    MR_RETURN_IF_ERROR(WriteStdout(next, reader_left).With("cannot write the result"));
+    piece.remove_prefix(next.size());
+  }
+  return Status::Ok();
 }
 
 }  // namespace
@@ -44,9 +65,22 @@ Status CopyPart(dfs::BlockingDfs& store, const StoredPart& part, int fd) {
 
 Status PrintStoredParts(Client& client, const std::string& directory) {
   MR_ASSIGN_OR_RETURN(const auto store, dfs::BlockingDfs::Connect(client.loop(), client.address()));
-  MR_ASSIGN_OR_RETURN(const auto parts, PartsIn(*store, directory));
-  for (const StoredPart& part : parts) MR_RETURN_IF_ERROR(CopyPart(*store, part, 1));
-  return store->Remove(directory, true);
+  const Status printed = [&]() -> Status {
+    MR_ASSIGN_OR_RETURN(const auto parts, PartsIn(*store, directory));
+    bool reader_left = false;
+    for (const StoredPart& part : parts) {
+      for (uint64_t at = part.begin; at < part.bytes; at += kPrintBytes) {
+        MR_ASSIGN_OR_RETURN(const std::string piece,
+                            store->GetBytes(part.path, at, std::min(kPrintBytes, part.bytes - at)));
+        const Status written = PrintPiece(piece, &reader_left);
+        if (reader_left) return Status::Ok();
+        MR_RETURN_IF_ERROR(written);
+      }
+    }
+    return Status::Ok();
+  }();
+  const Status removed = store->Remove(directory, true);
+  return printed.ok() ? removed : printed;
 }
 
 }  // namespace mr::ctl

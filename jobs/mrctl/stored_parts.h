@@ -25,7 +25,9 @@ Result<std::vector<StoredPart>> PartsIn(dfs::BlockingDfs& store, const std::stri
 // Writes a part from its beginning to a descriptor.
 Status CopyPart(dfs::BlockingDfs& store, const StoredPart& part, int fd);
 
-// Prints the parts of a job's output directory on standard output, then removes it.
+// Prints the parts of a job's output directory on standard output, and removes the directory also if that fails. A
+// reader that leaves, such as head, is no error. Errors: of the block store and of standard output; kCancelled after an
+// interrupt.
 Status PrintStoredParts(Client& client, const std::string& directory);
 
 }  // namespace mr::ctl

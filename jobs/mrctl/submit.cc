@@ -361,7 +361,7 @@ class Submission {
   }
 
   Status Broken(const Status& status, JobId id) {
-    if (cluster_ == nullptr) return GoesOn(status, id, settings_.master);
+    if (cluster_ == nullptr) return WithKeptResult(GoesOn(status, id, settings_.master));
     if (status.code() != Code::kCancelled && status.code() != Code::kDeadline) return status;
     const std::string why = status.code() == Code::kCancelled ? "interrupted by Ctrl-C or a signal" : status.message();
     StopLocalJob(*client_, id, why);
@@ -374,6 +374,16 @@ class Submission {
     const std::string again = "run it again to get its output";
     return WithHint(stopped,
                     local_name_->stored() ? again + "; mrctl why " + LocalId() + " shows how far it came" : again);
+  }
+
+  // Adds where the result of --output - is kept while nobody prints it.
+  Status WithKeptResult(const Status& status) const {
+    if (!plan_.to_stdout) return status;
+    const Failure failure = ToFailure(status);
+    const std::string path = UriPath(plan_.spec.output_uri), prefix = CommandPrefix(settings_.master);
+    return WithHint(Status(status.code(), failure.message),
+                    (failure.hint.empty() ? "" : failure.hint + "; ") + "its result will be in " + path + ": `" +
+                        prefix + "fs cat " + path + "` prints it, `" + prefix + "fs rm -r " + path + "` removes it");
   }
 
   // Returns the name of a local run, which replaces that of its job in all that is printed; empty on a cluster.
@@ -510,7 +520,11 @@ class Submission {
   Status PrintResult() {
     const std::string path = UriPath(plan_.spec.output_uri);
     if (cluster_ != nullptr) return PrintLocalParts(path);
-    return PrintStoredParts(*client_, path);
+    const Status printed = PrintStoredParts(*client_, path);
+    return printed.code() == Code::kUnavailable
+               ? WithHint(printed, "the result may still be in " + path + ": " + CommandPrefix(settings_.master) +
+                                       "fs cat " + path + " prints it, fs rm -r removes it")
+               : printed;
   }
 
   SubmitPlan plan_;

@@ -62,6 +62,16 @@ Woken WaitFor(int fd, std::optional<Instant> until) {
   }
 }
 
+Woken WaitForRoom(int fd) {
+  while (true) {
+    if (interrupted) return Woken::kInterrupted;
+    pollfd fds[2] = {{wake_pipe[0], POLLIN, 0}, {fd, POLLOUT, 0}};
+    if (poll(fds, 2, -1) < 0 && errno == EINTR) continue;
+    if (interrupted) return Woken::kInterrupted;
+    if (fds[1].revents != 0) return Woken::kReady;
+  }
+}
+
 void WaitOnceMore(Duration limit) {
   char bytes[16];
   while (read(wake_pipe[0], bytes, sizeof bytes) > 0) {

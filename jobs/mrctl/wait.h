@@ -19,6 +19,10 @@ enum class Woken { kReady, kTimeout, kInterrupted };
 // Waits until fd is readable (-1: no fd), until `until` (nullopt: for ever), or for an interrupt.
 Woken WaitFor(int fd, std::optional<Instant> until);
 
+// Waits until fd takes bytes, without a time limit, or for an interrupt. Files always do. A pipe with room
+// takes 4096 bytes at once.
+Woken WaitForRoom(int fd);
+
 // Lets waiting go on for `limit` after an interrupt or --timeout, to save what is left. A second interrupt ends mrctl.
 void WaitOnceMore(Duration limit);
 

@@ -24,7 +24,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-class OperateTest : public PreparedTest {};
+class OperateTest : public PreparedTest {
+ protected:
+  // line: without single quotes.
+  static RunResult Bash(const std::string& line) { return Sh("bash -c '" + line + "'"); }
+};
 
 TEST_F(OperateTest, DoctorFindsNothingWhereNothingIsWrong) {
   const RunResult run = Mrctl({"doctor"});
@@ -426,6 +430,71 @@ TEST_F(OperateTest, FsTextDecompressesByName) {
   const RunResult cut = Mrctl({"fs", "text", "/cut.gz"});
   EXPECT_EQ(cut.exit, 2);
   EXPECT_THAT(cut.err, HasSubstr("/cut.gz, byte 20: cannot decompress the gzip data: it ends too early"));
+}
+
+TEST_F(OperateTest, FsTextAndGetmergeTakeDirectoriesOfCompressedParts) {
+  ASSERT_EQ(Sh("seq 1 3 | gzip >z0 && seq 4 5 | gzip >z1 && mrctl fs mkdir -p /zs && mrctl fs put z0 /zs/part-0.gz && "
+               "mrctl fs put z1 /zs/part-1.gz")
+                .exit,
+            0);
+  EXPECT_EQ(Mrctl({"fs", "text", "/zs"}).out, "1\n2\n3\n4\n5\n");
+  EXPECT_EQ(Sh("rm -f zs.gz; mrctl fs getmerge /zs zs.gz && zcat zs.gz").out, "1\n2\n3\n4\n5\n");
+  const RunResult merged = Sh("rm -f zs.txt; mrctl fs getmerge /zs zs.txt");
+  EXPECT_THAT(merged.err, HasSubstr("zs.txt is gzip, as its parts are; for text: mrctl fs text /zs > FILE"));
+  ASSERT_EQ(Sh("echo 6 | mrctl fs put - /zs/part-2").exit, 0);
+  EXPECT_EQ(Mrctl({"fs", "text", "/zs"}).out, "1\n2\n3\n4\n5\n6\n");
+  for (const char* target : {"-", "never"}) {
+    const RunResult mixed = Mrctl({"fs", "getmerge", "/zs", target});
+    EXPECT_EQ(mixed.exit, 2);
+    EXPECT_THAT(mixed.err, HasSubstr("/zs/part-0.gz is gzip, /zs/part-2 is not compressed"));
+  }
+}
+
+TEST_F(OperateTest, FsHeadAndTailShowADirectoryAsOneText) {
+  ASSERT_EQ(Sh("mrctl fs mkdir -p /ends/empty && seq 1 5 | mrctl fs put - /ends/part-0 && seq 6 8 | mrctl fs put - "
+               "/ends/part-1")
+                .exit,
+            0);
+  EXPECT_EQ(Mrctl({"fs", "head", "-n", "6", "/ends"}).out, "1\n2\n3\n4\n5\n6\n");
+  EXPECT_EQ(Mrctl({"fs", "tail", "-n", "4", "/ends"}).out, "5\n6\n7\n8\n");
+  EXPECT_EQ(Mrctl({"fs", "tail", "-n", "3", "/ends"}).out, "6\n7\n8\n");
+  EXPECT_THAT(Mrctl({"-o", "json", "fs", "head", "-n", "1", "/ends"}).out, HasSubstr(R"("text":"1\n")"));
+  EXPECT_EQ(Mrctl({"fs", "head", "/ends/empty"}).exit, 2);
+  EXPECT_EQ(Mrctl({"fs", "tail", "/ends/empty"}).exit, 2);
+  const RunResult count = Mrctl({"fs", "head", "-2", "/ends"});
+  EXPECT_EQ(count.exit, 2);
+  EXPECT_THAT(count.err, HasSubstr("the number of lines is -n 2"));
+}
+
+TEST_F(OperateTest, AReaderThatLeavesEndsThePrintingOfFilesQuietly) {
+  ASSERT_EQ(
+      Sh("seq 1 300000 | mrctl fs put --overwrite - /many && mrctl fs mkdir -p /manies && mrctl fs cp --overwrite "
+         "/many /manies/a && mrctl fs cp --overwrite /many /manies/b")
+          .exit,
+      0);
+  for (const char* command : {"cat /many", "cat /many /many", "text /many", "get /many -", "get /many /dev/stdout",
+                              "getmerge /manies -", "head -n 300000 /many", "tail -n 300000 /many"}) {
+    const RunResult run = Bash("mrctl fs " + std::string(command) + " | head -1; echo ${PIPESTATUS[0]}");
+    EXPECT_THAT(run.out, testing::EndsWith("1\n0\n")) << command;
+    EXPECT_EQ(run.err, "") << command;
+  }
+}
+
+TEST_F(OperateTest, ThePrintedResultOfAJobLeavesTheStoreHoweverItsPrintingEnds) {
+  ASSERT_EQ(Sh("seq 1 300000 | mrctl fs put --overwrite - /many").exit, 0);
+  const std::string submit = "mrctl -q submit sort --input /many --output - ";
+  EXPECT_EQ(Bash(submit + "| head -1; echo ${PIPESTATUS[0]}").out, "1\n0\n");
+  EXPECT_THAT(Mrctl({"-o", "json", "fs", "ls", "/tmp"}).out, Not(HasSubstr("/tmp/mrctl-"))) << "head";
+  const RunResult full = Sh(submit + ">/dev/full");
+  EXPECT_EQ(full.exit, 3);
+  EXPECT_THAT(full.err, HasSubstr("cannot write the result"));
+  EXPECT_THAT(Mrctl({"-o", "json", "fs", "ls", "/tmp"}).out, Not(HasSubstr("/tmp/mrctl-"))) << "full";
+  // The reader takes nothing more after the first line, until mrctl has ended.
+  const RunResult stopped = Bash("mkfifo taken; (" + submit +
+                                 " & echo $! >&3; wait $!; echo rc $? >&2) 3>pid >taken & exec 4<taken; read -r x "
+                                 "<&4; kill -INT $(cat pid); wait");
+  EXPECT_THAT(stopped.err, HasSubstr("rc 130"));
+  EXPECT_THAT(Mrctl({"-o", "json", "fs", "ls", "/tmp"}).out, Not(HasSubstr("/tmp/mrctl-"))) << "interrupted";
 }
 
 TEST_F(OperateTest, SetrepSetsTheReplicasOfAFileAndBelowADirectory) {
