@@ -5,6 +5,7 @@
 #include <map>
 
 #include "common/base/text.h"
+#include "common/report/one_line.h"
 #include "common/report/phrases.h"
 
 namespace mr::report {
@@ -113,7 +114,7 @@ class Finder {
     const std::string& message = last->status->message;
     f.text = Sentence(f.text) + " " +
              Sentence("The last one was " + last->status->id + " on " + last->status->worker +
-                      (message.empty() ? "" : ": " + message.substr(0, message.find('\n'))));
+                      (message.empty() ? "" : ": " + OneLine(message)));
     f.advice = run_.gone  ? "Run the job again with --keep-logs DIRECTORY, and read its log."
                : user > 0 ? ReplayAdvice(*last)
                           : "Read its log.";

@@ -4,6 +4,7 @@
 #include "common/base/text.h"
 #include "common/model/attempt.h"
 #include "common/report/internal_stages.h"
+#include "common/report/one_line.h"
 #include "common/report/phrases.h"
 #include "common/report/report.h"
 
@@ -13,16 +14,6 @@ namespace {
 constexpr double kWorthNaming = 0.03;  // of the job's time; a guess
 constexpr size_t kNowNamed = 3;        // a guess
 constexpr double kKnownRate = 0.05;    // progress below which a remaining time is a guess
-
-// Returns an error in one line: its first, and its last if the first announces what follows.
-std::string InOneLine(const std::string& text) {
-  const size_t first = text.find('\n');
-  if (first == std::string::npos || first == 0 || text[first - 1] != ':') return text.substr(0, first);
-  const size_t end = text.find_last_not_of(" \n");
-  const size_t last = text.rfind('\n', end);
-  return last == std::string::npos || last < first ? text.substr(0, first)
-                                                   : text.substr(0, first) + " " + text.substr(last + 1, end - last);
-}
 
 uint64_t SlotTime(const Report& report) {
   uint64_t sum = 0;
@@ -36,7 +27,7 @@ std::string Outcome(const Report& report) {
   for (const Lanes& worker : report.timeline.workers()) workers += worker.lanes > 0;
   std::string line = Name(run.job) + " (" + run.job.name + ") " + (Ended(run.job.state) ? "" : "is ") +
                      Word(run.job.state) + (Ended(run.job.state) ? " after " : " for ") + Us(run.job.elapsed_us);
-  if (!run.job.error.empty()) line += ": " + InOneLine(run.job.error);
+  if (!run.job.error.empty()) line += ": " + OneLine(run.job.error);
   return Sentence(line) + " " + CountOf(run.tasks.size(), "task") + ", " +
          CountOf(report.timeline.attempts().size(), "attempt") + " on " + CountOf(workers, "worker") + ", " +
          Us(SlotTime(report)) + " of slot time.";
@@ -172,7 +163,7 @@ std::vector<std::string> WhyOf(const JobRun& run, const std::string& name, bool 
   for (const AttemptStatus& at : run.attempts) {
     if (!concerns(at.id) || at.ended_us == 0) continue;
     timed.emplace_back(at.ended_us, at.state + " " + at.id + (at.worker.empty() ? "" : " on " + at.worker) + " after " +
-                                        Us(at.ran_us) + (at.message.empty() ? "" : ": " + InOneLine(at.message)));
+                                        Us(at.ran_us) + (at.message.empty() ? "" : ": " + OneLine(at.message)));
   }
   std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> lines;

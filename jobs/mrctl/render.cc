@@ -7,6 +7,7 @@
 #include "common/base/text.h"
 #include "common/io/local_time.h"
 #include "common/model/attempt.h"
+#include "common/report/one_line.h"
 #include "jobs/mrctl/columns.h"
 
 namespace mr::ctl {
@@ -15,8 +16,6 @@ namespace {
 std::string Elapsed(uint64_t us) { return HumanDuration(Micros(static_cast<int64_t>(us))); }
 
 std::string Dash(const std::string& text) { return text.empty() ? "-" : text; }
-
-std::string FirstLine(const std::string& text) { return Dash(text.substr(0, text.find('\n'))); }
 
 uint32_t Sum(const JobStatus& job, uint32_t StageStatus::*member) {
   uint32_t sum = 0;
@@ -215,7 +214,7 @@ std::string RenderAttempts(const std::vector<AttemptStatus>& attempts, OutputFor
   Table table({"ID", "STATE", "CAUSE", "WORKER", "PROGRESS", "RAN", "MESSAGE"});
   for (const AttemptStatus& a : attempts) {
     table.Add({a.id, a.state, Dash(a.cause), Dash(a.worker), std::to_string(std::lround(a.progress * 100)) + "%",
-               Elapsed(a.ran_us), FirstLine(a.message)});
+               Elapsed(a.ran_us), Dash(report::OneLine(a.message))});
   }
   return table.Text();
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/report/documents.h"
+#include "common/report/one_line.h"
 #include "common/report/page.h"
 #include "tests/common/report/run_builder.h"
 #include "tests/support/json_schema.h"
@@ -213,6 +214,24 @@ TEST(ReportTest, AFailureIsNamedFirst) {
   EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("FAILED after 1.0 s: operator sum failed: no such column. "));
   b.run().job.error = "the map command exited with code 2; its stderr ends:\nawk: line 1:\nSyntax error: no quote\n";
   EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("exited with code 2; its stderr ends: Syntax error: no quote. "));
+}
+
+// The master adds lines after the message (master/core/failure_text.cc).
+TEST(ReportTest, ACauseInStderrIsNamedInEachLine) {
+  const std::string message =
+      "the map command exited with code 1: m.py; its stderr ends:\n    int(w)\n    ^^^^^^\nValueError: 'x'";
+  const std::string cause = "exited with code 1: m.py; its stderr ends: ValueError: 'x'";
+  RunBuilder b = Job();
+  b.run().job.state = JobState::kFailed;
+  for (const char* added : {"", "\n7 attempts failed alike, of 2 tasks", "\nat file:///in, byte 90\nskew: 'the'",
+                            "\n2 attempts failed alike, of 1 task\nstderr: more"}) {
+    b.run().job.error = message + added;
+    EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr(cause + ". ")) << added;
+  }
+  b.Add({.task = 0, .launched = 10, .started = 20, .ended = 30, .state = "failed", .failure = "user", .number = 2});
+  b.run().attempts.back().message = message;
+  EXPECT_THAT(Summary(Report(b.run()))[3], HasSubstr(cause + ". "));
+  EXPECT_EQ(OneLine("it failed:\n3 attempts failed alike, of 1 task"), "it failed:") << "there is no cause";
 }
 
 // Texts of any bytes come from users.
