@@ -188,5 +188,23 @@ TEST(ValueCodecTest, ValuesComeBackAsTheyWentIn) {
   EXPECT_EQ(ValueCodec<std::vector<std::string>>::Decode(bytes), texts);
 }
 
+TEST(ValueCodecTest, PairsComeBackAsPairsAloneInsideVectorsAndInsideEachOther) {
+  using Named = std::pair<std::string, int64_t>;
+  using Nested = std::pair<Named, std::vector<Named>>;
+  const Nested value{{"a", 1}, {{"b", 2}, {"", -3}}};
+  std::string bytes;
+  ValueCodec<Nested>::Append(value, &bytes);
+  EXPECT_EQ(Nested(ValueCodec<Nested>::Decode(bytes)), value);
+
+  const std::vector<Nested> list = {value, {}};
+  bytes.clear();
+  ValueCodec<std::vector<Nested>>::Append(list, &bytes);
+  EXPECT_EQ(ValueCodec<std::vector<Nested>>::Decode(bytes), list);
+
+  const std::pair<std::string, Named> key{"x", {"y", 4}};
+  const std::string key_bytes = Key(key);
+  EXPECT_EQ((std::pair<std::string, Named>(KeyCodec<std::pair<std::string, Named>>::Decode(key_bytes))), key);
+}
+
 }  // namespace
 }  // namespace mr

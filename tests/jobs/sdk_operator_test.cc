@@ -283,6 +283,26 @@ TEST(JoinerTest, BothSidesOfEachKeyComeTogether) {
   EXPECT_THAT(got, ElementsAre(Pair(-5, "l1l2|r1"), Pair(0, "|r2"), Pair(7, "l3|")));
 }
 
+using Named = std::pair<std::string, int64_t>;
+class JoinsPairs : public Joiner<Named, Named, Named, Named, std::vector<Named>> {
+ public:
+  void Join(const KeyView<Named>& key, const std::vector<Named>& left, Values<Named>& right, Out& out) {
+    std::vector<Named> all = left;
+    for (const auto& [name, n] : right) all.emplace_back(name, n);
+    out.Emit({key.first, key.second}, all);
+  }
+};
+
+TEST(JoinerTest, KeysAndValuesOfBothSidesMayBePairs) {
+  OperatorTest<JoinsPairs> test;
+  TestRecords records = {test.Record<Named, Named>({"k", 1}, {"a", 2}), test.Record<Named, Named>({"k", 1}, {"b", 3})};
+  test.FeedGroups({records}).End();
+  const auto got = test.Emitted<Named, std::vector<Named>>();
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_EQ(got[0].first, Named("k", 1));
+  EXPECT_EQ(got[0].second, (std::vector<Named>{{"a", 2}, {"b", 3}}));
+}
+
 class Looks : public LineMapper<std::string, int32_t>, public SideInput<std::string, int32_t> {
  public:
   void Side(std::string_view name, int32_t n) { numbers_[std::string(name)] = n; }

@@ -337,10 +337,11 @@ struct NothingCodec {
 };
 
 // Pairs and tuples, of keys or of values. Accepts tuples with convertible elements, so views can be emitted where
-// strings are declared.
-template <template <class> class Codec, class... Ts>
+// strings are declared. The view of a pair is a pair, and that of a tuple is a tuple: each converts to the declared
+// type.
+template <template <class> class Codec, template <class...> class Shape, class... Ts>
 struct TupleCodec {
-  using View = std::tuple<typename Codec<Ts>::Part...>;
+  using View = Shape<typename Codec<Ts>::Part...>;
   using Part = View;
   template <class Tuple>
   static void Append(const Tuple& v, std::string* out) {
@@ -388,13 +389,13 @@ struct KeyCodec<Nothing> : sdk::NothingCodec {};
 template <>
 struct ValueCodec<Nothing> : sdk::NothingCodec {};
 template <class... Ts>
-struct KeyCodec<std::tuple<Ts...>> : sdk::TupleCodec<KeyCodec, Ts...> {};
+struct KeyCodec<std::tuple<Ts...>> : sdk::TupleCodec<KeyCodec, std::tuple, Ts...> {};
 template <class... Ts>
-struct ValueCodec<std::tuple<Ts...>> : sdk::TupleCodec<ValueCodec, Ts...> {};
+struct ValueCodec<std::tuple<Ts...>> : sdk::TupleCodec<ValueCodec, std::tuple, Ts...> {};
 template <class A, class B>
-struct KeyCodec<std::pair<A, B>> : sdk::TupleCodec<KeyCodec, A, B> {};
+struct KeyCodec<std::pair<A, B>> : sdk::TupleCodec<KeyCodec, std::pair, A, B> {};
 template <class A, class B>
-struct ValueCodec<std::pair<A, B>> : sdk::TupleCodec<ValueCodec, A, B> {};
+struct ValueCodec<std::pair<A, B>> : sdk::TupleCodec<ValueCodec, std::pair, A, B> {};
 
 template <class T>
 struct ValueCodec<std::vector<T>> {

@@ -164,8 +164,9 @@ class Emitter {
  public:
   explicit Emitter(Outputs* outputs, uint32_t port = 0) : outputs_(outputs), port_(port) {}
 
-  // Emits one record. Errors: JobError above 16 MiB, or if the stage has no such port.
-  template <class A, class B>
+  // Emits one record. A pair or a tuple may be a list in braces: out.Emit({name, time}, page).
+  // Errors: JobError above 16 MiB, or if the stage has no such port.
+  template <class A = KeyView<K>, class B = ValueView<V>>
   void Emit(const A& key, const B& value) {
     Writer().Add(sdk::Encoded<KeyCodec<K>>(key, &key_), sdk::Encoded<ValueCodec<V>>(value, &value_));
   }
