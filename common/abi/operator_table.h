@@ -133,6 +133,12 @@ typedef struct mr_open_args {
   mr_bytes files_directory; /* has the job's side files under their names; empty where there are none */
 } mr_open_args;
 
+/* The inputs that an operator needs. The host compares them with the plan before the job starts. */
+enum mr_operator_needs {
+  MR_NEEDS_GROUPS = 1,    /* each input, apart from a side input, is grouped */
+  MR_NEEDS_PARTITION = 2, /* a group is more than one key, so the writer's partition() keeps a group together */
+};
+
 typedef int (*mr_emit_fn)(void* context, mr_bytes batch);
 
 /* The types of a record's key and value as tags: short texts such as "i64", "str" or "pair<str,i64>"
@@ -176,6 +182,8 @@ typedef struct mr_operator {
   const mr_record_type* side_type;
   /* Null, or the type that combine() takes and emits. */
   const mr_record_type* combine_type;
+  uint32_t needs; /* mr_operator_needs */
+  uint32_t reserved;
 } mr_operator;
 
 /* The arguments of plan_sized(). Later members stand at its end: check with MR_HAS. */

@@ -192,6 +192,7 @@ class Chain {
       const auto flags = planned.plan.operator_flags.find(stage.op);
       if (flags != planned.plan.operator_flags.end()) out.flags = flags->second;
       out.types = planned.plan.TypesOf(stage);
+      out.calls = planned.plan.CallsOf(stage);
       for (PlanInput& in : out.inputs) {
         if (!in.files) {
           in.from += first_[i];

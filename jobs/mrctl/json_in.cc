@@ -1,4 +1,5 @@
 // Parses all JSON that mrctl reads: plan documents, library lists, job files, _SUCCESS.
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -135,6 +136,11 @@ OperatorTypes ReadTypes(const Json& json, const std::string& where) {
           ReadTypeList(json, "combine", where)};
 }
 
+OperatorCalls ReadCalls(const Json& names) {
+  const auto has = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  return {has("combine"), has("partition"), has("groups"), has("part_groups"), has("side")};
+}
+
 std::string ScalarText(const Json& value, std::string* fault) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
@@ -202,6 +208,9 @@ Result<Plan> ParsePlan(std::string_view text) {
     if (root.contains("types")) {
       for (const auto& [op, types] : root["types"].items())
         plan.operator_types[op] = ReadTypes(types, "types of " + op);
+    }
+    if (root.contains("calls")) {
+      for (const auto& [op, names] : root["calls"].items()) plan.operator_calls[op] = ReadCalls(names);
     }
     return plan;
   });

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/abi/operator_calls.h"
 #include "common/abi/type_tags.h"
 #include "common/base/status.h"
 
@@ -58,6 +59,7 @@ struct PlanStage {
   bool builtin = false;                // an operator of the built-in library in a job with --lib
   std::optional<uint32_t> flags;       // absent: in Plan::operator_flags
   std::optional<OperatorTypes> types;  // absent: in Plan::operator_types
+  std::optional<OperatorCalls> calls;  // absent: in Plan::operator_calls
   std::vector<PlanInput> inputs;
   std::vector<PlanPort> ports;
 };
@@ -75,8 +77,11 @@ struct Plan {
   std::vector<std::string> wants_bytes;  // URIs and paths of unknown sizes that the plan asked for
   std::map<std::string, uint32_t> operator_flags;
   std::map<std::string, OperatorTypes> operator_types;  // of operators that declare types
+  std::map<std::string, OperatorCalls> operator_calls;
 
   const OperatorTypes& TypesOf(const PlanStage& stage) const;
+  // Returns nothing for an operator of the engine.
+  std::optional<OperatorCalls> CallsOf(const PlanStage& stage) const;
 };
 
 // Parses the output of `mrtask plan`. Errors: kInvalidArgument with the place, if it is no plan of version 1.

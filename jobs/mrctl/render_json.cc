@@ -288,6 +288,7 @@ std::string JsonLibrary(const LibraryReport& report, OutputForm form) {
                             {"operators", std::move(operators)},
                             {"jobs", std::move(jobs)},
                             {"problems", report.problems},
+                            {"warnings", report.warnings},
                             {"unchecked", report.unchecked}});
   if (report.problems.empty() || form == OutputForm::kNdjson) return One("library", json, form);
   return Dump(Object(

@@ -37,6 +37,7 @@ Result<int> CheckOne(const Command& command, const Settings& settings) {
   MR_ASSIGN_OR_RETURN(const LibraryReport report, CheckLibrary(command.args[0]));
   Print(RenderLibrary(report, settings.form));
   if (settings.form == OutputForm::kTable) {
+    for (const std::string& warning : report.warnings) std::fprintf(stderr, "mrctl: %s\n", warning.c_str());
     for (const std::string& problem : report.problems) {
       std::fprintf(stderr, "mrctl: %s %s\n", report.path.c_str(), problem.c_str());
     }

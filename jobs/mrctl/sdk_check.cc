@@ -11,6 +11,7 @@
 #include "common/model/stage_check.h"
 #include "jobs/mrctl/csv_stages.h"
 #include "jobs/mrctl/job_spec.h"
+#include "jobs/mrctl/operator_use.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/type_check.h"
@@ -86,6 +87,10 @@ Status CheckJobs(const std::string& path, LibraryReport* report) {
     for (const std::string& fault : TypeFaults(*plan)) {
       report->problems.push_back("has a job '" + name + "' with stages that disagree about types: " + fault);
     }
+    for (const std::string& fault : UseFaults(*plan)) {
+      report->problems.push_back("has a job '" + name + "' whose plan does not fit its operators: " + fault);
+    }
+    for (const std::string& text : UnusedFunctions(*plan)) report->warnings.push_back("job '" + name + "': " + text);
     for (const std::string& fault : PlanFaults(*plan, name)) {
       report->problems.push_back("has a job '" + name + "' whose plan a submit refuses: " + fault);
     }

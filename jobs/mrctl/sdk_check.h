@@ -20,6 +20,7 @@ struct LibraryReport {
   std::vector<ElfFile::Version> needs;  // the highest of each family of each system library
   LibraryInfo info;                     // empty if it could not be loaded
   std::vector<std::string> problems;    // empty: the library can be submitted
+  std::vector<std::string> warnings;    // things that a submit accepts, and that are probably meant otherwise
   std::vector<std::string> unchecked;   // jobs that cannot be planned without arguments: plans not checked
 };
 

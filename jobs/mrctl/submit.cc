@@ -29,6 +29,7 @@
 #include "jobs/mrctl/local_parts.h"
 #include "jobs/mrctl/local_record.h"
 #include "jobs/mrctl/missing_input.h"
+#include "jobs/mrctl/operator_use.h"
 #include "jobs/mrctl/output_claim.h"
 #include "jobs/mrctl/plan.h"
 #include "jobs/mrctl/queue_note.h"
@@ -157,6 +158,9 @@ class Submission {
     std::vector<std::string> notes;
     for (const std::string& warning : BinaryLines(plan, plan_.spec.output_format))
       notes.push_back("warning: " + warning);
+    if (plan_.own_library) {
+      for (std::string& text : UnusedFunctions(plan)) notes.push_back(std::move(text));
+    }
     MR_RETURN_IF_ERROR(CheckInputs(plan, plan_.spec, client_.get(), &notes));
     AddQueueNote(&notes);
     for (const std::string& note : notes) {
@@ -229,12 +233,14 @@ class Submission {
       MR_ASSIGN_OR_RETURN(Plan plan, steps_->Finish());
       plan_.own_library = steps_->uses_library();
       MR_RETURN_IF_ERROR(CheckTypes(plan));
+      MR_RETURN_IF_ERROR(CheckUse(plan));
       return WithCsvStages(std::move(plan), plan_.spec.format);
     }
     auto json = planning_->Finish();
     if (!json.ok()) return Explained(json.status());
     MR_ASSIGN_OR_RETURN(Plan plan, ParsePlan(*json));
     MR_RETURN_IF_ERROR(CheckTypes(plan));
+    MR_RETURN_IF_ERROR(CheckUse(plan));
     return WithCsvStages(std::move(plan), plan_.spec.format);
   }
 

@@ -451,6 +451,22 @@ void PlanVisits(const std::vector<std::string>&, JobPlan& plan) {
   plan.Reduce("reduce", "visits_in_order").Group(map).WriteFiles();
 }
 
+void PlanForgetful(const std::vector<std::string>&, JobPlan& plan) {
+  auto& map = plan.Map("map", "visits").ReadFiles().Shuffle();
+  plan.Reduce("reduce", "visits_in_order").Group(map).WriteFiles();
+}
+void PlanInOneTask(const std::vector<std::string>&, JobPlan& plan) {
+  auto& map = plan.Map("map", "visits").ReadFiles().Shuffle();
+  plan.Reduce("reduce", "visits_in_order").Tasks(1).Group(map).WriteFiles();
+}
+void PlanCombines(const std::vector<std::string>&, JobPlan& plan) {
+  auto& map = plan.Map("map", "by_length").ReadFiles().Shuffle({.combine = true});
+  plan.Reduce("reduce", "count_by_length").Group(map).WriteFiles();
+}
+void PlanReducesFiles(const std::vector<std::string>&, JobPlan& plan) {
+  plan.Map("map", "count_by_length").ReadFiles().WriteFiles();
+}
+
 const mr_library* OrdersLibrary() {
   static const mr_library* const table = [] {
     auto* library = new Library;
@@ -459,7 +475,11 @@ const mr_library* OrdersLibrary() {
         .Add<Visits>("visits", MR_DETERMINISTIC)
         .Add<VisitsInOrder>("visits_in_order", MR_DETERMINISTIC)
         .AddJob<PlanLengths>("lengths", "")
-        .AddJob<PlanVisits>("visits", "");
+        .AddJob<PlanVisits>("visits", "")
+        .AddJob<PlanForgetful>("forgetful", "")
+        .AddJob<PlanInOneTask>("in_one_task", "")
+        .AddJob<PlanCombines>("combines", "")
+        .AddJob<PlanReducesFiles>("reduces_files", "");
     MapReduce<std::string, int64_t>(
         *library, "words", "counts words",
         [](std::string_view line, auto& out) { ForEachWord(line, [&](std::string_view word) { out.Emit(word, 1); }); },
@@ -500,6 +520,22 @@ TEST(SortedReducerTest, ValuesComeInOrderAcrossBatchesAndSplits) {
     }
     EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 4);
   }
+}
+
+TEST(SortedReducerTest, APlanThatWouldSpreadAGroupOverTasksIsRefused) {
+  LocalJob job(OrdersLibrary(), {.reduces = 3});
+  job.Input("in", "b 333\na 22\na 1\n");
+  EXPECT_THAT(job.Run("forgetful").error,
+              HasSubstr("stage 'reduce' groups by the first part of the key, but port 0 of stage 'map'"));
+  const LocalResult one = job.Run("in_one_task");
+  EXPECT_TRUE(one.ok) << one.error;
+}
+
+TEST(LocalJobTest, APlanThatNeedsAFunctionWhichTheOperatorLacksIsRefused) {
+  LocalJob job(OrdersLibrary());
+  job.Input("in", "a\n");
+  EXPECT_THAT(job.Run("combines").error, HasSubstr("its operator 'by_length' has no combiner"));
+  EXPECT_THAT(job.Run("reduces_files").error, HasSubstr("takes groups of equal keys, but its input 0 is files"));
 }
 
 TEST(LambdaTest, AMapAndAReduceMakeAJob) {

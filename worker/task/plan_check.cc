@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "common/abi/operator_calls.h"
 #include "common/abi/type_tags.h"
 #include "worker/task/library.h"
 #include "worker/task/operator_calls.h"
@@ -88,8 +89,25 @@ json TypesJson(const mr_operator& op) {
           {"combine", TypeList(types.combine)}};
 }
 
-// Runs prepare() of each stage and collects the operators' flags and types.
-Status Examine(const mr_library* library, const json& plan, json* operators, json* types) {
+// Returns the names of the operator's optional functions and of its needs.
+json CallsJson(const mr_operator& op) {
+  const OperatorCalls calls = CallsOf(op);
+  json names = json::array();
+  if (calls.combine) names.push_back("combine");
+  if (calls.partition) names.push_back("partition");
+  if (calls.groups) names.push_back("groups");
+  if (calls.part_groups) names.push_back("part_groups");
+  if (calls.side) names.push_back("side");
+  return names;
+}
+
+// Facts about the operators of a plan, by operator.
+struct OperatorFacts {
+  json flags = json::object(), types = json::object(), calls = json::object();
+};
+
+// Runs prepare() of each stage and collects facts about the operators.
+Status Examine(const mr_library* library, const json& plan, OperatorFacts* facts) {
   if (plan.value("version", 0) != 1) return InvalidArgument("the plan has no \"version\": 1");
   if (!plan.contains("stages") || !plan["stages"].is_array() || plan["stages"].empty()) {
     return InvalidArgument("the plan has no stages");
@@ -103,8 +121,9 @@ Status Examine(const mr_library* library, const json& plan, json* operators, jso
     const auto config = Base64(stage.value("config", ""));
     if (!config) return InvalidArgument("stage " + name + ": its config is not base64");
     MR_RETURN_IF_ERROR(Prepare(*table, *config, name));
-    (*operators)[op] = (*table)->flags;
-    if (json declared = TypesJson(**table); !declared.is_null()) (*types)[op] = std::move(declared);
+    facts->flags[op] = (*table)->flags;
+    facts->calls[op] = CallsJson(**table);
+    if (json declared = TypesJson(**table); !declared.is_null()) facts->types[op] = std::move(declared);
     tables[name] = *table;
     for (const json& input : stage.value("inputs", json::array())) {
       if (!input.contains("edge") || !input["edge"].value("grouped", false)) continue;
@@ -261,12 +280,12 @@ int PlanMain(const std::vector<std::string>& argv) {
     return Refuse(error);
   }
   const std::string who = given ? "" : "job " + name + ": ";
-  json operators = json::object(), types = json::object();
+  OperatorFacts facts;
   try {
     const json plan = json::parse(text);
-    if (const Status s = Examine(*library, plan, &operators, &types); !s.ok()) return Refuse(who + s.message());
-    json out = {{"plan", plan}, {"operators", operators}};
-    if (!types.empty()) out["types"] = types;
+    if (const Status s = Examine(*library, plan, &facts); !s.ok()) return Refuse(who + s.message());
+    json out = {{"plan", plan}, {"operators", facts.flags}, {"calls", facts.calls}};
+    if (!facts.types.empty()) out["types"] = facts.types;
     if (!sizes.wanted.empty()) out["wants_bytes"] = sizes.wanted;
     printf("%s\n", out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
   } catch (const json::exception& e) {

@@ -404,6 +404,10 @@ class Adapter {
     if constexpr (HasPartition<Op>) table.partition = &Partition;
     if constexpr (HasCompare<Op>) table.compare = &Compare;
     Types().Fill(&table);
+    if (Op::kKind == Kind::kGroup || Op::kKind == Kind::kJoin || Op::kKind == Kind::kSorted) {
+      table.needs |= MR_NEEDS_GROUPS;
+    }
+    if (Op::kKind == Kind::kSorted) table.needs |= MR_NEEDS_PARTITION;
     return table;
   }
 };

@@ -115,7 +115,7 @@ class Reducer : public sdk::Typed<sdk::Kind::kGroup, KOut, VOut> {
 };
 
 // A secondary sort: one call per K, with values ordered by By, in any number. Its mapper emits keys std::pair<K, By>
-// and derives from ByFirst<K, By>; the mapper's port in the plan has custom_partition.
+// and derives from ByFirst<K, By>; the mapper's port in the plan has custom_partition. A plan without it is refused.
 //   void Reduce(KeyView<K> key, SortedValues<K, By, V>& values, Out& out)
 //   for (auto [by, value] : values) ...
 template <class K, class By, class V, class KOut, class VOut>

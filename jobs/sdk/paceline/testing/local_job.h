@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "common/abi/csv_scan.h"
-#include "common/abi/type_tags.h"
 #include "paceline/json_text.h"
 #include "paceline/testing/attempts.h"
 #include "paceline/testing/json.h"
 #include "paceline/testing/local_result.h"
 #include "paceline/testing/part_text.h"
 #include "paceline/testing/plan_sizes.h"
+#include "paceline/testing/plan_use.h"
 #include "paceline/testing/record_range.h"
 #include "paceline/testing/shares.h"
 #include "paceline/testing/shuffled.h"
@@ -187,6 +187,7 @@ class LocalJob {
         port.combine = p["shuffle"]["combine"].boolean;
         port.custom = p["shuffle"]["partition"].text == "custom";
       }
+      sdk::CheckPortUse(stage.name, *stage.op, stage.ports.size(), port.combine, port.custom);
       stage.ports.push_back(port);
     }
     stage.partitions.assign(stage.ports.size(), 1);
@@ -198,19 +199,9 @@ class LocalJob {
     stages_.push_back(std::move(stage));
   }
 
-  // The check that mrctl makes when a job is submitted.
-  void CheckTypes(const Stage& stage, const StageInput& input, size_t inputs) const {
-    const Stage& from = stages_[input.from];
-    TypedEdge edge{from.name, TypesOf(*from.op), input.port, false, stage.name, TypesOf(*stage.op)};
-    edge.combine = input.port < from.ports.size() && from.ports[input.port].combine;
-    edge.input = static_cast<uint32_t>(stage.inputs.size());
-    edge.inputs = static_cast<uint32_t>(inputs);
-    edge.grouped = input.grouped;
-    if (std::string fault = EdgeFault(edge); !fault.empty()) throw JobError(fault);
-  }
-
   void AddInput(Stage* stage, const sdk::JsonValue& json, size_t json_inputs) {
     StageInput input;
+    const Stage* from = nullptr;
     if (json.Has("files")) {
       const auto& files = json["files"];
       input.files = true;
@@ -224,14 +215,17 @@ class LocalJob {
       input.from = FindStage(edge["from"].text);
       input.port = static_cast<uint32_t>(edge.UintOr("port", 0));
       input.splits = edge.Has("splits") && edge["splits"].boolean;
-      const mr_operator& writer = *stages_[input.from].op;
-      if (input.grouped && (writer.compare == nullptr) != (stage->op->compare == nullptr)) {
-        throw JobError(
-            "stage '" + stage->name + "': of operators '" + writer.name + "' and '" + stage->op->name +
-            "' one has an order of keys of its own (Comparator) and the other has not; give both the same one");
-      }
-      CheckTypes(*stage, input, json_inputs);
+      from = &stages_[input.from];
     }
+    InputUse use{stage->name, "", {}, stage->tasks, static_cast<uint32_t>(stage->inputs.size())};
+    use.inputs = static_cast<uint32_t>(json_inputs);
+    use.grouped = input.grouped;
+    use.all_to_all = input.kind == "all_to_all";
+    use.port = input.port;
+    const Port port = from != nullptr && input.port < from->ports.size() ? from->ports[input.port] : Port();
+    if (from != nullptr) use.writer = from->name;
+    use.custom_partition = port.custom;
+    sdk::CheckInputUse(use, *stage->op, from != nullptr ? from->op : nullptr, port.combine);
     stage->inputs.push_back(input);
   }
 
