@@ -101,7 +101,7 @@ struct Annotator::OfEvent {
     }
     note.message = e.message;
     if (end->state != AttemptState::kFailed) return;  // it was being stopped
-    job.notes.last_failure = NameOf(e.attempt, job) + " failed on " + Name(e.worker) + ": " + OneLine(e.message);
+    job.notes.last_failure = NameOf(e.attempt, job) + " failed on " + Name(e.worker) + ": " + OneLine(WithPlace(note));
   }
   void operator()(const sched::AttemptRefused& e) {
     if (a.EndOf(e.attempt) == nullptr) return;

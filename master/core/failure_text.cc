@@ -144,6 +144,12 @@ std::string FailureSummary(const JobView& job, const std::string& message) {
   return text;
 }
 
+std::string WithPlace(const AttemptNote& note) {
+  if (note.message.empty() || note.record.empty() || SaysWhere(note.message, note.record)) return note.message;
+  const size_t end = std::min(note.message.find('\n'), note.message.size());
+  return note.message.substr(0, end) + " (at " + note.record + ")" + note.message.substr(end);
+}
+
 std::string GrownText(const std::string& uri) {
   return "input " + uri + " grew while the job ran: it was read to the length that it had when the job was planned " +
          "(--strict-inputs fails such a job)";

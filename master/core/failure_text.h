@@ -11,6 +11,8 @@ namespace mr::master {
 
 // message: of the decision to fail the job; as it is where it names no attempt of the job that failed.
 std::string FailureSummary(const JobView& job, const std::string& message);
+// Returns the message of a failed attempt, with the place in its input after the first line. "": it has no message.
+std::string WithPlace(const AttemptNote& note);
 // The warning about an input of the local file system that grew while its job ran.
 std::string GrownText(const std::string& uri);
 

@@ -66,7 +66,7 @@ AttemptStatus Rows::AttemptOf(const JobView& job, const AttemptView& attempt, In
   out.worker = WorkerNameOf(attempt.worker);
   out.progress = ProgressOf(attempt);
   out.ran_us = RowMicros((Live(attempt.state) ? now : attempt.ended) - attempt.launched);
-  out.message = Shown(attempt.note->message);
+  out.message = Shown(WithPlace(*attempt.note));
   out.reason = Shown(Explain(attempt.note->reason));
   out.launched_us = since(attempt.launched);
   out.started_us = since(attempt.started);

@@ -180,8 +180,7 @@ Result<std::vector<std::string>> WhyReader::WhyJob(const std::string& subject, J
   }
   for (const auto& [attempt, note] : job->notes.attempts) {
     if (!note.failed || lines.size() > 256) continue;
-    lines.push_back(NameOf(attempt, *job) + " failed: " + note.message +
-                    (note.record.empty() ? "" : " (at " + note.record + ")"));
+    lines.push_back(NameOf(attempt, *job) + " failed: " + WithPlace(note));
   }
   return lines;
 }
@@ -225,11 +224,11 @@ Result<std::vector<std::string>> WhyReader::WhyTask(const std::string& subject) 
   if (is_task) {
     for (const AttemptView& a : core_.attempts().Of(attempt->task)) {
       if (a.note->message.empty() || lines.size() > 256) continue;
-      lines.push_back(NameOf(a.id, *job) + " is " + Word(a.state) + ": " + a.note->message);
+      lines.push_back(NameOf(a.id, *job) + " is " + Word(a.state) + ": " + WithPlace(*a.note));
     }
   }
   if (const auto view = core_.attempts().Find(*attempt); view && !is_task) {
-    const std::string& message = view->note->message;
+    const std::string message = WithPlace(*view->note);
     lines.push_back(std::string("it is ") + Word(view->state) + (message.empty() ? "" : ": " + message));
   }
   if (lines.empty() && is_task && attempt->task.task < job->stages[attempt->task.stage].tasks.size()) {

@@ -9,7 +9,7 @@
 #include "common/abi/operator_table.h"
 #include "common/base/text.h"
 #include "common/io/clock.h"
-#include "worker/host/crash_place.h"
+#include "worker/task/crash_place.h"
 #include "worker/task/process_tree.h"
 
 namespace mr::worker {
@@ -386,7 +386,7 @@ void Running::LookAfter(Instant now) {
   }
   if (spec_.timeout.ns > 0 && now - moved_ >= spec_.timeout) {
     Fail(TaskEnd::kUserError, HangText(now - moved_));
-    if (failure_.has_value()) failure_->record = CrashPlace(*arena_->page());
+    if (failure_.has_value()) failure_->record = task::CrashPlace(*arena_->page());
   }
 }
 
@@ -424,7 +424,7 @@ void Running::OnExit(Helper::Exit exit) {
 void Running::ExitedEarly(Helper::Exit exit) {
   TaskResult r;
   r.end = TaskEnd::kUserError;
-  r.record = CrashPlace(*arena_->page());
+  r.record = task::CrashPlace(*arena_->page());
   const pid_t pid = child_->pid();
   // The report of a crash may hang in a broken process, and SIGALRM ends it.
   const uint32_t noted = arena_->page()->crash.signal.load(std::memory_order_relaxed);

@@ -30,7 +30,7 @@ class FileBytes {
   // planned.
   Status Read(uint64_t at, uint64_t size, std::string* out) const;
   const WireSplit& split() const { return split_; }
-  // Returns "name, byte N", for messages.
+  // Returns "name, byte N" of the file itself, for messages.
   std::string Where(uint64_t offset) const;
 
  private:
@@ -48,6 +48,8 @@ class ByteStream {
   // last record. Offsets count uncompressed bytes. limit may be kUnknown: up to the end of the stream.
   virtual uint64_t begin() const = 0;
   virtual uint64_t limit() const = 0;
+  // Whether the file is compressed, so that offsets are none of its bytes.
+  virtual bool compressed() const { return false; }
   // Appends the next bytes, at least one and about `want`. Returns false at the end. The first call begins at begin().
   // Errors: kInvalidArgument for damaged data, with its place.
   virtual Result<bool> Next(uint64_t want, std::string* out) = 0;

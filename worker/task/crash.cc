@@ -242,6 +242,8 @@ void ReportCrashes(ProgressPage* page) {
   atexit(NoteRecord);
 }
 
+void NoteCrashRecord() { NoteRecord(); }
+
 void SetCrashBatch(const mr_batch* batch, const std::string* place) {
   crash_batch.data = batch == nullptr ? nullptr : batch->data.data;
   crash_batch.size = batch == nullptr ? 0 : batch->data.size;

@@ -18,6 +18,9 @@ void WarmUpBacktrace();
 // or the one that it was cloned from. Thread: the one that calls the operator.
 void ReportCrashes(ProgressPage* page);
 
+// Notes in the shared page at which record the operator is, as for a crash. Thread: the one that calls the operator.
+void NoteCrashRecord();
+
 // Sets the batch that the operator works on, and the place where it begins. Both are borrowed until the next call.
 // Null: the operator works on no batch.
 void SetCrashBatch(const mr_batch* batch, const std::string* place);

@@ -72,6 +72,7 @@ class WholeFile : public ByteStream {
   WholeFile(const FileBytes& file, Compression compression) : file_(file), bytes_(file, compression, 0) {}
   uint64_t begin() const override { return 0; }
   uint64_t limit() const override { return kUnknown; }
+  bool compressed() const override { return true; }
   Result<bool> Next(uint64_t want, std::string* out) override {
     const size_t had = out->size();
     bool frame_ended = false;
@@ -102,6 +103,7 @@ class SeekableFile : public ByteStream {
   }
   uint64_t begin() const override { return begin_; }
   uint64_t limit() const override { return limit_; }
+  bool compressed() const override { return true; }
   uint64_t expected() const override { return limit_ - begin_; }
   Result<bool> Next(uint64_t want, std::string* out) override {
     const size_t had = out->size();

@@ -8,6 +8,7 @@
 
 #include "common/io/clock.h"
 #include "worker/task/crash.h"
+#include "worker/task/crash_place.h"
 #include "worker/task/edge_file.h"
 #include "worker/task/library.h"
 
@@ -304,7 +305,7 @@ Status Runner::DeliverBatches(const WireSplit& split, uint32_t upstream, SplitRe
   } leave{&reader_};
   reader_ = reader;
   reader->SetBadCsv([&](const CsvRecord& record, uint64_t offset) -> Status {
-    const std::string place = split.name + ", byte " + std::to_string(offset);
+    const std::string place = reader->Where(offset);
     if (SkipBad(CsvLines(record.with_end), record.with_end.size(), place + ": " + kBadCsv, "") == 0) return {};
     failed_in_ = place;
     return oper_.failure;
@@ -325,7 +326,7 @@ Status Runner::DeliverBatches(const WireSplit& split, uint32_t upstream, SplitRe
     batch.upstream_task = upstream;
     batch.data = Bytes(batch_);
     batch.input_file = Bytes(split.name);
-    where_ = split.name + ", byte " + std::to_string(batch.offset);
+    where_ = reader->Where(batch.offset);
     CountBatch(batch);
     MR_RETURN_IF_ERROR(CallBatch(batch));
     if (!task_.edges.empty()) MR_RETURN_IF_ERROR(link_->Poll());
@@ -372,9 +373,20 @@ void Runner::CountBatch(const mr_batch& batch) {
 
 Status Runner::CallBatch(const mr_batch& batch) {
   Status status = CallOperator(oper_, "batch", [&] { return oper_.table->batch(oper_.op, &batch); });
+  if (status.code() == Code::kInvalidArgument) NoteFailedRecord();
   link_->page()->batch_records.store(0, std::memory_order_relaxed);
   SetCrashBatch(nullptr, nullptr);
   return status;
+}
+
+void Runner::NoteFailedRecord() {
+  // The record of a block operator is a block. Such an operator knows the line.
+  const bool named = !failed_in_.empty(), blocks = (oper_.table->flags & MR_RAW_BLOCKS) != 0;
+  if (named && (blocks || stream_ != nullptr)) return;  // in a stream, the group's key is its place
+  NoteCrashRecord();
+  const uint32_t record = link_->page()->record;
+  if (!named && reader_ != nullptr && record != kNoRecord) failed_in_ = PlaceOf(record);
+  failed_in_ = CrashPlace(*link_->page(), failed_in_);
 }
 
 Status Runner::Finish() {

@@ -42,6 +42,9 @@ class Runner {
   Status DeliverBatches(const WireSplit& split, uint32_t upstream, SplitReader* reader);
   // Returns the place of a record of the current batch, for messages.
   std::string PlaceOf(uint64_t record) const;
+  // Completes the place of a failure in the current batch: the record's number, and the beginnings of its key and
+  // value.
+  void NoteFailedRecord();
   // Counts skipped records. Returns not 0 if there are too many: then the attempt has failed.
   int SkipBad(uint64_t records, uint64_t bytes, const std::string& what, const std::string& who);
   Status DeliverGrouped(const std::vector<uint32_t>& grouped);

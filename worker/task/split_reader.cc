@@ -180,7 +180,7 @@ Status SplitReader::SkipFirstCsvRecord() {
       return {};
     }
     if (csv_scanned_ - begin > kMaxLineBytes) {
-      return InvalidArgument("CSV_RECORD_TOO_LONG: " + file_.Where(begin) +
+      return InvalidArgument("CSV_RECORD_TOO_LONG: " + Where(begin) +
                              ": the record that holds this byte, and began before it, is above 16 MiB; " +
                              "is this a csv file, and is each quote closed?");
     }
@@ -222,7 +222,7 @@ Result<bool> SplitReader::NextCsv(std::string* batch, uint64_t* offset) {
 
 Status SplitReader::CsvRecordTooLong(uint64_t offset) const {
   return InvalidArgument(
-      "CSV_RECORD_TOO_LONG: " + file_.Where(offset) +
+      "CSV_RECORD_TOO_LONG: " + Where(offset) +
       ": the record that begins here is above 16 MiB; is this a csv file, and is each quote closed?");
 }
 
@@ -240,7 +240,7 @@ Result<bool> SplitReader::NextRaw(std::string* batch, uint64_t* offset) {
 }
 
 Status SplitReader::LineTooLong(uint64_t offset) const {
-  return InvalidArgument("LINE_TOO_LONG: " + file_.Where(offset) + ": a line above 16 MiB; is this a text file?");
+  return InvalidArgument("LINE_TOO_LONG: " + Where(offset) + ": a line above 16 MiB; is this a text file?");
 }
 
 Status SplitReader::AddBlocks(uint64_t offset, std::string_view block) {
@@ -279,7 +279,7 @@ Status SplitReader::AddCsv(uint64_t offset, std::string_view block) {
     } else if (split().sample_bytes != 0) {
       // A sample skips it. The task that reads the whole file counts it.
     } else {
-      status = bad_csv_ ? bad_csv_(record, at) : InvalidArgument("CSV_BAD_RECORD: " + file_.Where(at));
+      status = bad_csv_ ? bad_csv_(record, at) : InvalidArgument("CSV_BAD_RECORD: " + Where(at));
     }
   });
   return status;
@@ -307,15 +307,19 @@ Status SplitReader::AddLines(uint64_t offset, std::string_view block) {
   return {};
 }
 
+std::string SplitReader::Where(uint64_t offset) const {
+  return file_.Where(offset) + (stream_ != nullptr && stream_->compressed() ? " (uncompressed)" : "");
+}
+
 std::string SplitReader::PlaceOf(const BatchView& batch, uint64_t record) const {
   uint64_t offset = last_offset_;
   const bool lines = (format_.lines() && !raw_blocks_) || format_.kind == FileFormat::Kind::kKv;
   if (format_.kind == FileFormat::Kind::kRecord) {
-    return file_.Where(offset) + ", record " + std::to_string(record) + " of the frame";
+    return Where(offset) + ", record " + std::to_string(record) + " of the frame";
   }
   if (!lines) {
     for (uint32_t before = 0; before < record && before < batch.size(); ++before) offset += batch.value(before).size();
-    return file_.Where(offset);
+    return Where(offset);
   }
   // The bytes of the batch stay in the buffer until the next one is requested.
   const std::string_view made_of = std::string_view(buffer_).substr(offset - buffer_offset_, at() - offset);
@@ -326,13 +330,13 @@ std::string SplitReader::PlaceOf(const BatchView& batch, uint64_t record) const 
       if (r.bad) return;
       if (number++ == record) offset = last_offset_ + static_cast<uint64_t>(r.text.data() - made_of.data());
     });
-    return file_.Where(offset);
+    return Where(offset);
   }
   size_t begin = 0;
   for (uint64_t number = 0; number < record && begin < made_of.size(); ++number) {
     begin = std::min(made_of.find('\n', begin), made_of.size() - 1) + 1;
   }
-  return file_.Where(offset + begin);
+  return Where(offset + begin);
 }
 
 Result<bool> SplitReader::NextFixed(std::string* batch, uint64_t* offset) {
@@ -358,7 +362,7 @@ Result<bool> SplitReader::NextFixed(std::string* batch, uint64_t* offset) {
 Result<bool> SplitReader::NextFrame(std::string* batch, uint64_t* offset) {
   if (ended_ || (split().sample_bytes != 0 && delivered_ >= split().sample_bytes)) return false;
   const auto damaged = [&](const std::string& what) {
-    return InvalidArgument(file_.Where(at()) + ": not a record container, or a damaged one: " + what);
+    return InvalidArgument(Where(at()) + ": not a record container, or a damaged one: " + what);
   };
   RecordFrame frame;
   MR_ASSIGN_OR_RETURN(const bool header, Need(sizeof frame));

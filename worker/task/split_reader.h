@@ -41,7 +41,9 @@ class SplitReader {
   // Reads one batch of at least one record. Returns false at the split's end. *offset: of its first record; in a
   // compressed file it counts uncompressed bytes.
   Result<bool> Next(std::string* batch, uint64_t* offset);
-  // Returns the place of record number `record` of the last batch from Next: "NAME, byte N".
+  // Returns "NAME, byte N", for messages. For a compressed file, it adds that uncompressed bytes are counted.
+  std::string Where(uint64_t offset) const;
+  // Returns the place of record number `record` of the last batch from Next, as Where does.
   std::string PlaceOf(const BatchView& batch, uint64_t record) const;
   // Returns approximately how many bytes the split has; better with each call of Next.
   uint64_t expected() const { return stream_ != nullptr ? stream_->expected() : file_.split().length; }

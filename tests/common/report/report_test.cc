@@ -214,6 +214,8 @@ TEST(ReportTest, AFailureIsNamedFirst) {
   EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("FAILED after 1.0 s: operator sum failed: no such column. "));
   b.run().job.error = "the map command exited with code 2; its stderr ends:\nawk: line 1:\nSyntax error: no quote\n";
   EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("exited with code 2; its stderr ends: Syntax error: no quote. "));
+  b.run().job.error = "operator sum failed: no number\nat record 2 of its input, 'x'\n4 attempts failed alike";
+  EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("failed: no number (at record 2 of its input, 'x'). "));
 }
 
 // The master adds lines after the message (master/core/failure_text.cc).

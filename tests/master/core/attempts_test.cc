@@ -155,7 +155,7 @@ TEST_F(AttemptsTest, AFailureIsKnownWithItsWordsThroughASnapshot) {
     EXPECT_EQ(View(1).note->message, "no\nluck");
     EXPECT_EQ(View(1).note->record, "line 1");
     EXPECT_EQ(View(1).note->stderr_tail, "oh");
-    EXPECT_THAT(Notes().last_failure, testing::EndsWith("_1 failed on w1: no luck"));
+    EXPECT_THAT(Notes().last_failure, testing::EndsWith("_1 failed on w1: no (at line 1) luck"));
     EXPECT_EQ(core_->jobs().totals().attempts.failed, 1u);
     EXPECT_EQ(View(2).state, AttemptState::kRunning);
     EXPECT_EQ(core_->attempts().Live(job_), 2u) << "the map, and a reduce that waits for it";

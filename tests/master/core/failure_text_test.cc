@@ -39,6 +39,18 @@ TEST(FailureTextTest, SaysWhereHowManyAlikeAndWhatItWrote) {
                                     "stderr: loading\nstderr: no such table"));
 }
 
+TEST(FailureTextTest, ThePlaceFollowsTheFirstLineOfTheMessage) {
+  AttemptNote note;
+  note.message = "operator m failed: no number";
+  EXPECT_EQ(WithPlace(note), note.message);
+  note.record = "record 2 of its input, 'x', in file:///in, byte 90";
+  EXPECT_EQ(WithPlace(note), note.message + " (at " + note.record + ")");
+  note.message += "\nmore";
+  EXPECT_EQ(WithPlace(note), "operator m failed: no number (at " + note.record + ")\nmore");
+  note.message = "no number in " + note.record;
+  EXPECT_EQ(WithPlace(note), note.message) << "it names the place itself";
+}
+
 TEST(FailureTextTest, SaysNothingTwice) {
   JobView job = Job({"disk full", "file:///in, byte 90: bad; its stderr ends:\nwhy"});
   Last(job).record = "file:///in, byte 90";

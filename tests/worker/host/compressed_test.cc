@@ -118,6 +118,13 @@ TEST(CompressedInputTest, TruncatedDataIsToldAndNotTakenForTheEnd) {
   }
 }
 
+TEST(CompressedInputTest, APlaceSaysThatItCountsUncompressedBytes) {
+  const std::string text = std::string(kMaxLineBytes, 'x') + "xxxx\n";
+  const std::string place = "byte 0 (uncompressed): a line above 16 MiB";
+  EXPECT_THAT(Failure(Compressed(text, Compression::kGzip), "x.gz"), testing::HasSubstr(place));
+  EXPECT_THAT(Failure(text, "x"), testing::HasSubstr("byte 0: a line above 16 MiB"));
+}
+
 TEST(CompressedInputTest, AFlippedBitIsTold) {
   const std::string text = SomeText(9, 600'000);
   Rng rng(10);

@@ -1,5 +1,5 @@
 // The record of a dead process, and the translation of its stack.
-#include "worker/host/crash_place.h"
+#include "worker/task/crash_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,18 +28,18 @@ struct CrashPlaceTest : testing::Test {
 
 TEST_F(CrashPlaceTest, IsEmptyOutsideOfABatch) {
   page_.records = 7;
-  EXPECT_EQ(CrashPlace(page_), "");
+  EXPECT_EQ(task::CrashPlace(page_), "");
 }
 
 TEST_F(CrashPlaceTest, CountsRecordsOverAllBatches) {
   page_.records = 110;
   page_.batch_records = 10;
-  EXPECT_EQ(CrashPlace(page_), "one of the records 101 to 110 of its input");
+  EXPECT_EQ(task::CrashPlace(page_), "one of the records 101 to 110 of its input");
   page_.record = 3;
-  EXPECT_EQ(CrashPlace(page_), "record 104 of its input");
+  EXPECT_EQ(task::CrashPlace(page_), "record 104 of its input");
   page_.record = task::kNoRecord;
   page_.batch_records = 1;
-  EXPECT_EQ(CrashPlace(page_), "record 110 of its input");
+  EXPECT_EQ(task::CrashPlace(page_), "record 110 of its input");
 }
 
 TEST_F(CrashPlaceTest, ShowsKeyAndValueEscapedAndCut) {
@@ -48,18 +48,20 @@ TEST_F(CrashPlaceTest, ShowsKeyAndValueEscapedAndCut) {
   Note("k\n'", page_.crash.key, &page_.crash.key_bytes);
   Note(std::string(task::CrashNote::kMostShown, 'v'), page_.crash.value, &page_.crash.value_bytes);
   Note("file:///a, byte 0", page_.crash.place, &page_.crash.place_bytes);
-  EXPECT_EQ(CrashPlace(page_), "record 2 of its input, key 'k\\n\\'', value '" + std::string(64, 'v') +
-                                   "...', in the batch that begins at file:///a, byte 0");
+  EXPECT_EQ(task::CrashPlace(page_), "record 2 of its input, key 'k\\n\\'', value '" + std::string(64, 'v') +
+                                         "...', in the batch that begins at file:///a, byte 0");
+  EXPECT_EQ(task::CrashPlace(page_, "file:///a, byte 7"),
+            "record 2 of its input, key 'k\\n\\'', value '" + std::string(64, 'v') + "...', in file:///a, byte 7");
 }
 
 TEST_F(CrashPlaceTest, TrustsNoLengthOfThePage) {
   page_.records = 3;
   page_.batch_records = 5;
-  EXPECT_EQ(CrashPlace(page_), "");
+  EXPECT_EQ(task::CrashPlace(page_), "");
   page_.batch_records = 3;
   page_.record = 9;
   page_.crash.key_bytes = page_.crash.value_bytes = page_.crash.place_bytes = 0xffffffff;
-  EXPECT_THAT(CrashPlace(page_), StartsWith("one of the records 1 to 3 of its input, key '"));
+  EXPECT_THAT(task::CrashPlace(page_), StartsWith("one of the records 1 to 3 of its input, key '"));
 }
 
 __attribute__((noinline)) void FunctionWithAName() { asm volatile(""); }

@@ -59,7 +59,9 @@ TEST_F(TaskCrashTest, TheTextOfAnExceptionIsInTheLog) {
   s.config = "throw";
   const std::string log = s.log_path;
   RunOn(std::move(s), "a\nthrow\n")->Wait();
-  EXPECT_NE(TextOf(log).find("operator fail.at batch() threw: the moon is full\nat file:///"), std::string::npos)
+  EXPECT_NE(TextOf(log).find("operator fail.at batch() threw: the moon is full\nat record 2 of its input, 'throw', in "
+                             "file:///"),
+            std::string::npos)
       << TextOf(log);
 }
 

@@ -71,7 +71,8 @@ TEST_F(TaskFaultTest, FailNamesReasonAndRecord) {
   const TaskResult r = RunOn(Spec("fail"), "good\nbad\n")->Wait();
   EXPECT_EQ(r.end, TaskEnd::kUserError);
   EXPECT_EQ(r.message, "operator fail failed: a bad line");
-  EXPECT_EQ(r.record.rfind("file:///", 0), 0u) << r.record;
+  EXPECT_EQ(r.record.rfind("one of the records 1 to 2 of its input, in the batch that begins at file:///", 0), 0u)
+      << r.record;
 }
 
 TEST_F(TaskFaultTest, EndlessLoopIsKilledWithinTwoSeconds) {

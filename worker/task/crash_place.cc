@@ -1,11 +1,11 @@
-#include "worker/host/crash_place.h"
+#include "worker/task/crash_place.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "common/base/text.h"
 
-namespace mr::worker {
+namespace mr::task {
 namespace {
 
 std::string_view NotedText(const char* text, const std::atomic<uint32_t>& bytes, uint32_t most) {
@@ -13,18 +13,18 @@ std::string_view NotedText(const char* text, const std::atomic<uint32_t>& bytes,
 }
 
 std::string ShownBytes(std::string_view bytes) {
-  return "'" + PrintableBytes(bytes) + (bytes.size() == task::CrashNote::kMostShown ? "...'" : "'");
+  return "'" + PrintableBytes(bytes) + (bytes.size() == CrashNote::kMostShown ? "...'" : "'");
 }
 
 }  // namespace
 
-std::string CrashPlace(const task::ProgressPage& page) {
+std::string CrashPlace(const ProgressPage& page, const std::string& exact) {
   const uint64_t in_batch = page.batch_records.load(std::memory_order_relaxed);
   const uint64_t last = page.records.load(std::memory_order_relaxed);
   if (in_batch == 0 || in_batch > last) return "";
   const uint64_t first = last - in_batch + 1;
   const uint32_t record = __atomic_load_n(&page.record, __ATOMIC_RELAXED);
-  const task::CrashNote& note = page.crash;
+  const CrashNote& note = page.crash;
   std::string text;
   if (record < in_batch) {
     text = "record " + std::to_string(first + record) + " of its input";
@@ -33,13 +33,14 @@ std::string CrashPlace(const task::ProgressPage& page) {
   } else {
     text = "one of the records " + std::to_string(first) + " to " + std::to_string(last) + " of its input";
   }
-  const std::string_view key = NotedText(note.key, note.key_bytes, task::CrashNote::kMostShown);
-  const std::string_view value = NotedText(note.value, note.value_bytes, task::CrashNote::kMostShown);
-  const std::string_view place = NotedText(note.place, note.place_bytes, task::CrashNote::kMostPlace);
+  const std::string_view key = NotedText(note.key, note.key_bytes, CrashNote::kMostShown);
+  const std::string_view value = NotedText(note.value, note.value_bytes, CrashNote::kMostShown);
+  const std::string_view place = NotedText(note.place, note.place_bytes, CrashNote::kMostPlace);
   if (!key.empty()) text += ", key " + ShownBytes(key);
   if (!value.empty()) text += (key.empty() ? ", " : ", value ") + ShownBytes(value);
+  if (!exact.empty()) return text + ", in " + exact;
   if (!place.empty()) text += ", in the batch that begins at " + PrintableBytes(place);
   return text;
 }
 
-}  // namespace mr::worker
+}  // namespace mr::task
