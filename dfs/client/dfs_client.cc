@@ -163,7 +163,9 @@ kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock blo
           if (!bytes.ok()) return Got(bytes.status());
           return OnPool(impl->options.pool, [bytes = *std::move(bytes), begin, end, temp_directory]() -> Got {
             MR_ASSIGN_OR_RETURN(UniqueFd fd, OpenUnnamed(temp_directory));
-            MR_RETURN_IF_ERROR(PwriteAll(fd.get(), bytes, 0));
+            if (Status s = PwriteAll(fd.get(), bytes, 0); !s.ok()) {
+              return s.With("cannot write the block to " + temp_directory);
+            }
             return BlockBytes{std::move(fd), begin, end, false};
           });
         });

@@ -78,6 +78,8 @@ void AttemptMachine::On(const event::Prepared&, Actions* out) {
 
 void AttemptMachine::On(const event::PrepareFailed& e, Actions* out) {
   if (state_ != AttemptState::kPreparing) return;
+  // Refused, it does not count against its task.
+  if (e.disk_full) return Finish(action::ReportRefused{e.message}, out);
   Finish(action::ReportFailed{e.kind, e.message}, out);
 }
 

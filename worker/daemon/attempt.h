@@ -50,6 +50,7 @@ struct Prepared {};  // the inputs are open and the library is here
 struct PrepareFailed {
   std::string message;
   FailureKind kind = FailureKind::kEnvironment;
+  bool disk_full = false;  // it needed room on the worker's disk, so the worker refuses the attempt
 };
 struct ReplicaAdded {
   ReplicaPtr replica;
@@ -128,6 +129,9 @@ struct ReportFailed {
   std::string message;
 };
 struct ReportKilled {};
+struct ReportRefused {
+  std::string why;
+};
 struct Forget {};  // it has ended, and its record can be removed
 }  // namespace action
 
@@ -135,7 +139,7 @@ using AttemptAction =
     std::variant<action::Prepare, action::StartChild, action::Fetch, action::RetryLater, action::StopFetching,
                  action::KillChild, action::StoreOutput, action::KeepOutput, action::DropOutput, action::FreeSlot,
                  action::ReportStarted, action::ReportFetchDone, action::ReportFetchFailed, action::ReportFinished,
-                 action::ReportFailed, action::ReportKilled, action::Forget>;
+                 action::ReportFailed, action::ReportKilled, action::ReportRefused, action::Forget>;
 
 enum class AttemptState : uint8_t { kNew, kPreparing, kRunning, kStopping, kStoring, kReporting, kEnded };
 const char* StateName(AttemptState state);

@@ -241,12 +241,12 @@ void AttemptRunner::Do(const action::Prepare&) {
   tasks_.add(GetNeeds()
                  .then([this](Result<Needs> needs) -> kj::Promise<void> {
                    if (!needs.ok()) {
-                     Handle(event::PrepareFailed{needs.status().message()});
+                     Handle(PrepareError(needs.status()));
                      return kj::READY_NOW;
                    }
                    return services_.inputs.Open(stage_, launch_.splits)
                        .then([this, needs = *needs](Result<OpenedInputs> opened) {
-                         if (!opened.ok()) return Handle(event::PrepareFailed{opened.status().message()});
+                         if (!opened.ok()) return Handle(PrepareError(opened.status()));
                          changes_ = std::move(opened->changes);
                          if (!changes_.changed.empty()) {
                            return Handle(event::PrepareFailed{changes_.changed, FailureKind::kUserFinal});
@@ -259,6 +259,11 @@ void AttemptRunner::Do(const action::Prepare&) {
                        });
                  })
                  .catch_([this](kj::Exception&& e) { Handle(event::PrepareFailed{rpc::FromException(e).message()}); }));
+}
+
+event::PrepareFailed AttemptRunner::PrepareError(const Status& status) const {
+  const bool full = services_.disk != nullptr && services_.disk->NoteError(status.message());
+  return {status.message(), FailureKind::kEnvironment, full};
 }
 
 kj::Promise<Result<AttemptRunner::Needs>> AttemptRunner::GetNeeds() {
@@ -436,12 +441,19 @@ void AttemptRunner::Do(const action::ReportFinished& a) {
 }
 
 void AttemptRunner::Do(const action::ReportFailed& a) {
+  if (a.kind == FailureKind::kEnvironment && services_.disk != nullptr) services_.disk->NoteError(a.message);
   const std::string message = WithInodes(a.message, services_.scratch_directory);
   LOG(INFO) << AttemptName(*stage_, id()) << " failed: " << message;
   services_.pool.Post(
       [directory = services_.log_directory, name = AttemptName(*stage_, id())] { MarkLogFailed(directory, name); });
   Tell(report::Failed{a.kind, message, result_.record, result_.stderr_tail, std::move(result_.log), result_.log_bytes},
        true);
+}
+
+void AttemptRunner::Do(const action::ReportRefused& a) {
+  const std::string why = "its disk is full: " + WithInodes(a.why, services_.scratch_directory);
+  LOG(WARNING) << AttemptName(*stage_, id()) << " was not started: " << why;
+  Tell(report::Refused{why}, true);
 }
 
 void AttemptRunner::Do(const action::ReportKilled&) { Tell(report::Killed{}, true); }

@@ -91,6 +91,7 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
   void Do(const action::ReportFinished& a);
   void Do(const action::ReportFailed& a);
   void Do(const action::ReportKilled&);
+  void Do(const action::ReportRefused&);
   void Do(const action::Forget&);
 
   void Subscribe();
@@ -100,6 +101,7 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
     std::string library, files;
   };
   kj::Promise<Result<Needs>> GetNeeds();
+  event::PrepareFailed PrepareError(const Status& status) const;
   void Tell(decltype(Report::what) what, bool final);
   void TellTallies(bool all);
   // stored: the result of storing the output, if the child's end already stored it.

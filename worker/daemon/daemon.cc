@@ -202,7 +202,8 @@ void Daemon::Impl::Build() {
       Path("scratch"),
       Path("log"),
       nullptr,
-      nullptr});
+      nullptr,
+      disk.get()});
   Worker::Options worker_options;
   worker_options.slots = options.slots;
   worker_options.delete_block = [&l](const command::DeleteBlock& c) { l.blocks->Delete(c.block); };

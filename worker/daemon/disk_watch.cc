@@ -1,5 +1,8 @@
 #include "worker/daemon/disk_watch.h"
 
+#include <cerrno>
+#include <cstring>
+
 namespace mr::worker {
 
 void DiskWatch::Look() {
@@ -10,6 +13,17 @@ void DiskWatch::Look() {
   if (room.full) room.path = path_;
   const std::lock_guard lock(mutex_);
   seen_ = std::move(room);
+}
+
+bool DiskWatch::NoteError(const std::string& message) {
+  // Errors name the file or its directory. A name of another disk is none of this one's.
+  if (message.find(std::strerror(ENOSPC)) == std::string::npos || message.find(path_ + "/") == std::string::npos) {
+    return false;
+  }
+  const std::lock_guard lock(mutex_);
+  seen_.full = true;
+  seen_.path = path_;
+  return true;
 }
 
 DiskRoom DiskWatch::seen() const {

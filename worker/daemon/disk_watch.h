@@ -18,6 +18,9 @@ class DiskWatch {
 
   // Measures once. Blocks as long as the disk does: never on a loop. If the system call fails, the last result stays.
   void Look();
+  // Examines an error's message. If a write to this disk failed for lack of space, the disk counts as full until the
+  // next Look() finds room. Returns whether that is so. Any thread; never waits for Look().
+  bool NoteError(const std::string& message);
   // Returns the last result. Any thread; never waits for Look().
   DiskRoom seen() const;
 

@@ -8,6 +8,7 @@
 
 #include "common/exec/pool.h"
 #include "common/rpc/kj_thread.h"
+#include "worker/daemon/disk_watch.h"
 #include "worker/daemon/inputs.h"
 #include "worker/daemon/library_cache.h"
 #include "worker/daemon/output.h"
@@ -44,6 +45,7 @@ struct Services {
   // the attempt's record is no longer needed.
   std::function<void(const Replica&)> on_kept;
   std::function<void(AttemptId)> on_ended;
+  DiskWatch* disk = nullptr;  // null: it is not watched
 };
 
 }  // namespace mr::worker

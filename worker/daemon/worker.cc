@@ -26,6 +26,9 @@ void Worker::Apply(Command command) {
 
 std::string Worker::WhyNot(const LaunchCommand& launch, const StageInfo* stage) const {
   if (draining()) return "this worker is draining";
+  if (services_.disk != nullptr && services_.disk->seen().full) {
+    return "the disk with " + services_.disk->seen().path + " is full";
+  }
   if (!services_.self.id.valid()) return "this worker is not registered";
   if (stage == nullptr) return "this worker does not know the stage";
   uint64_t reads = 0;

@@ -51,6 +51,7 @@ std::string Names(const std::vector<AttemptAction>& actions) {
                                             : "failed environment";
     }
     std::string operator()(const action::ReportKilled&) { return "killed"; }
+    std::string operator()(const action::ReportRefused&) { return "refused"; }
     std::string operator()(const action::Forget&) { return "forget"; }
   };
   std::string out;
@@ -352,6 +353,10 @@ TEST_F(AttemptTest, FailuresToPrepareOrToStoreAreNotTheUsers) {
   AttemptMachine m({}, kSelf, 1);
   m.Start();
   EXPECT_EQ(Do(m, event::PrepareFailed{"no file"}), "drop, failed environment, free");
+  AttemptMachine full({}, kSelf, 1);
+  full.Start();
+  EXPECT_EQ(Do(full, event::PrepareFailed{"no space", FailureKind::kEnvironment, true}), "drop, refused, free");
+  EXPECT_EQ(Do(full, event::Answered{Verdict::kNoted}), "forget");
   AttemptMachine storing = Running(0);
   storing.Step(event::ChildEnded{});
   EXPECT_EQ(Do(storing, event::OutputFailed{"disk full"}), "drop, failed environment, free");

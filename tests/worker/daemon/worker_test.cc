@@ -229,11 +229,12 @@ class WorkerTest : public testing::Test {
     }
     return all;
   }
-  void End(AttemptId attempt, TaskEnd end) {
+  void End(AttemptId attempt, TaskEnd end) { EndWith(attempt, end, "so it ended"); }
+  void EndWith(AttemptId attempt, TaskEnd end, const std::string& message) {
     loop_.Run([&] {
       TaskResult result;
       result.end = end;
-      result.message = "so it ended";
+      result.message = message;
       host_.observers.at(attempt)->OnEnd(std::move(result));
     });
   }
@@ -315,6 +316,29 @@ TEST_F(WorkerTest, AnEndOfTheLeaseIsNotTheUsersFaultAndOtherEndsAreWhatTheyAre) 
     EXPECT_EQ(failed.kind, kind) << static_cast<int>(end);
     EXPECT_EQ(failed.message, "so it ended");
   }
+}
+
+TEST_F(WorkerTest, AfterAWriteWithoutSpaceNothingIsLaunchedUntilTheDiskHasRoom) {
+  DiskWatch disk(root_, 0);
+  disk.Look();
+  loop_.Run([&] { services_->disk = &disk; });
+  Apply(MapStage());
+  for (const uint32_t task : {0, 1}) {
+    Apply(LaunchOf(Map(task)));
+    WaitFor<report::Started>(Map(task));
+  }
+  EndWith(Map(0), TaskEnd::kEnvironment, "cannot write a spill run in /other/scratch: write: No space left on device");
+  WaitFor<report::Failed>(Map(0));
+  EXPECT_FALSE(disk.seen().full) << "another disk";
+  EndWith(Map(1), TaskEnd::kEnvironment,
+          "cannot write a spill run in " + Path("scratch") + ": write: No space left on device");
+  WaitFor<report::Failed>(Map(1));
+  Apply(LaunchOf(Map(2)));
+  EXPECT_EQ(WaitFor<report::Refused>(Map(2)).why, "the disk with " + root_ + " is full");
+  disk.Look();
+  Apply(LaunchOf(Map(3)));
+  WaitFor<report::Started>(Map(3));
+  loop_.Run([&] { services_->disk = nullptr; });
 }
 
 // An input that changed while it was read explains whatever came of it.
