@@ -21,6 +21,7 @@
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/operate.h"
+#include "jobs/mrctl/render.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/verbs.h"
 
@@ -93,7 +94,7 @@ class Doctor {
     CheckPorts(*workers);
     CheckDisks(*workers, prefix);
     CheckReports(*workers, prefix);
-    CheckFiles(client, prefix);
+    CheckFiles(client, *workers, prefix);
     CheckSlots(*workers, *queues, prefix);
     CheckJobs(client, *jobs, prefix);
     return true;
@@ -300,7 +301,7 @@ class Doctor {
   }
 
   // Reports missing replicas, failed disks and missing workers of the block store.
-  void CheckFiles(Client& client, const std::string& prefix) {
+  void CheckFiles(Client& client, const std::vector<WorkerStatus>& workers, const std::string& prefix) {
     const auto store = dfs::BlockingDfs::Connect(client.loop(), client.address());
     const auto health = store.ok() ? (*store)->Health(kNamedFiles) : Result<dfs::StoreHealth>(store.status());
     if (!health.ok()) {
@@ -328,6 +329,8 @@ class Doctor {
                      (health->safe_mode ? "; safe mode: nothing is copied or deleted until the workers are back" : ""));
     }
     std::string text, thin;
+    uint64_t named = 0, named_thin = 0;
+    uint32_t wanted = 0;
     for (const auto& t : health->troubles) {
       std::string line = t.path;
       if (t.missing > 0) line += ": " + Number(t.missing) + " of " + Number(t.blocks) + " blocks missing";
@@ -335,9 +338,15 @@ class Doctor {
         line += ": " + Number(t.corrupt) + " of " + Number(t.blocks) + " blocks damaged in each replica";
       }
       if (!t.damaged.empty()) line += " (damaged on " + UpTo(t.damaged) + ")";
-      std::string& list = t.missing + t.corrupt > 0 ? text : thin;
+      const bool unreadable = t.missing + t.corrupt > 0;
+      ++(unreadable ? named : named_thin);
+      std::string& list = unreadable ? text : thin;
       list += (list.empty() ? "" : "; ") + line;
+      if (unreadable) continue;
+      if (const auto info = (*store)->Stat(t.path); info.ok()) wanted = std::max(wanted, info->replication);
     }
+    const std::string all = " (" + prefix + "fs ls -R / shows the replicas of each file)";
+    if (named < lost) text += "; and " + Number(lost - named) + " more" + all;
     if (lost > 0) {
       Add("files", Verdict::kFail,
           Number(lost) + " of " + Number(health->files) + " cannot be read (" + Number(health->missing_files) +
@@ -345,10 +354,19 @@ class Doctor {
           "start the missing workers again (" + prefix + "workers); files that stay unreadable must be written again");
     }
     if (health->under_replicated_files > 0) {
+      const uint64_t more = health->under_replicated_files - named_thin;
+      if (more > 0) thin += (thin.empty() ? "" : "; and ") + Number(more) + " more" + all;
+      const size_t able = TakingBlocks(workers);
+      const bool too_few = wanted > able;
+      if (too_few) {
+        thin += "; up to " + Number(wanted) + " replicas of a block are wanted, and " + Number(able) +
+                (able == 1 ? " worker takes" : " workers take") + " blocks, one replica of each at most";
+      }
       Add("files", Verdict::kWarn,
-          Number(health->under_replicated_files) + " of " + Number(health->files) + " have too few replicas" +
-              (thin.empty() ? "" : ": " + thin),
-          "replicas are made as workers allow; check again in a minute");
+          Number(health->under_replicated_files) + " of " + Number(health->files) + " have too few replicas: " + thin,
+          too_few ? "add workers, or make room on those that are full, or ask for fewer replicas: " + prefix +
+                        "fs setrep " + Number(std::max<size_t>(1, able)) + " PATH"
+                  : "the master makes them on other workers; check again in a minute");
     }
   }
 

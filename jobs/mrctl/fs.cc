@@ -157,7 +157,7 @@ class FsCommand {
       if (show_.reader_left()) return Status::Ok();
     }
     if (sub == "du" && settings_.form == OutputForm::kTable) {
-      for (const FileRow& row : rows) Print(std::to_string(row.bytes) + "  " + row.path + "\n");
+      Print(RenderUse(rows, command_.human));
     } else if (sub == "ls" || sub == "stat" || sub == "du") {
       Print(RenderFiles(rows, settings_.form));
     }
@@ -176,32 +176,54 @@ class FsCommand {
 
   Status List(const std::string& path, std::vector<FileRow>* rows) {
     MR_ASSIGN_OR_RETURN(const auto entries, store_.List(path));
-    for (const auto& entry : entries) rows->push_back(RowOf(entry));
+    for (const auto& entry : entries) {
+      rows->push_back(RowOf(entry));
+      if (command_.recursive && entry.is_directory) MR_RETURN_IF_ERROR(List(entry.path, rows));
+    }
     return Status::Ok();
   }
 
+  // Adds a path. A directory has the sums of what is below it.
   Status Stat(const std::string& path, std::vector<FileRow>* rows) {
     MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
     rows->push_back(RowOf(info));
+    return info.is_directory ? AddBelow(path, &rows->back()) : Status::Ok();
+  }
+
+  // Adds all that is below a directory to its row.
+  Status AddBelow(const std::string& directory, FileRow* sum) {
+    sum->summed = true;
+    MR_ASSIGN_OR_RETURN(const auto entries, store_.List(directory));
+    for (const auto& entry : entries) {
+      if (entry.is_directory) {
+        MR_RETURN_IF_ERROR(AddBelow(entry.path, sum));
+        continue;
+      }
+      sum->bytes += entry.bytes;
+      sum->blocks += entry.blocks;
+      sum->missing_blocks += entry.missing_blocks;
+    }
     return Status::Ok();
   }
 
-  Result<uint64_t> BytesBelow(const std::string& path) {
-    MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
-    if (!info.is_directory) return info.bytes;
-    MR_ASSIGN_OR_RETURN(const auto entries, store_.List(path));
-    uint64_t sum = 0;
-    for (const auto& entry : entries) {
-      MR_ASSIGN_OR_RETURN(const uint64_t below,
-                          entry.is_directory ? BytesBelow(entry.path) : Result<uint64_t>(entry.bytes));
-      sum += below;
-    }
-    return sum;
-  }
-
+  // Adds the entries of a directory and last the directory itself, with -s only that.
   Status DiskUse(const std::string& path, std::vector<FileRow>* rows) {
-    MR_RETURN_IF_ERROR(Stat(path, rows));
-    MR_ASSIGN_OR_RETURN(rows->back().bytes, BytesBelow(path));
+    if (command_.summary) return Stat(path, rows);
+    MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
+    FileRow total = RowOf(info);
+    if (info.is_directory) {
+      MR_ASSIGN_OR_RETURN(const auto entries, store_.List(path));
+      for (const auto& entry : entries) {
+        FileRow row = RowOf(entry);
+        if (entry.is_directory) MR_RETURN_IF_ERROR(AddBelow(entry.path, &row));
+        total.bytes += row.bytes;
+        total.blocks += row.blocks;
+        total.missing_blocks += row.missing_blocks;
+        rows->push_back(std::move(row));
+      }
+      total.summed = true;
+    }
+    rows->push_back(std::move(total));
     return Status::Ok();
   }
 
@@ -219,6 +241,13 @@ class FsCommand {
       done_.push_back({path, command_.sub, "", word + (replicas == 1 ? " replica" : " replicas") + " of each block"});
       Say(settings_, path + " is to have " + word + (replicas == 1 ? " replica" : " replicas") +
                          " of each block: mrctl fs stat shows how many there are");
+    }
+    const auto workers = client_.Workers();
+    const size_t able = workers.ok() ? TakingBlocks(*workers) : replicas;
+    if (able < replicas) {
+      Say(settings_, "note: " + std::to_string(able) + (able == 1 ? " worker takes" : " workers take") +
+                         " blocks now, and each holds one replica of a block at most: the others are made when there "
+                         "are more workers");
     }
     return Status::Ok();
   }
@@ -417,6 +446,7 @@ class FsCommand {
     MR_ASSIGN_OR_RETURN(const std::string directory, StorePath(args_[0]));
     MR_ASSIGN_OR_RETURN(const auto parts, PartsIn(store_, directory));
     std::vector<std::string> names;
+    names.reserve(parts.size());
     for (const StoredPart& part : parts) names.push_back(part.path);
     MR_ASSIGN_OR_RETURN(const Compression compression, CompressionOfParts(names));
     if (args_[1] == "-") return show_.Cat(parts);

@@ -152,8 +152,10 @@ void AddFsOptions(CLI::App* fs, Command* c) {
        "mrctl fs head -n 3 /data/books.txt"},
       {"tail", "PATH...", "Print the last lines of files, and of directories as one text",
        "mrctl fs tail -n 3 /data/books.txt"},
-      {"stat", "PATH...", "Show size, blocks and replication", "mrctl fs stat /data/books.txt"},
-      {"du", "PATH...", "Show the bytes below directories", "mrctl fs du /data"},
+      {"stat", "PATH...", "Show size, blocks and replication; of directories, the sums of all below them",
+       "mrctl fs stat /data/books.txt"},
+      {"du", "PATH...", "Show the bytes of each entry of a directory, then of all below it",
+       "mrctl fs du --human /data"},
       {"mkdir", "PATH...", "Create directories", "mrctl fs mkdir -p /data/new"},
       {"mv", "FROM TO", "Move a file or directory", "mrctl fs mv /data/old.txt /data/kept.txt"},
       {"cp", "FROM TO", "Copy a file within the block store", "mrctl fs cp --overwrite /data/books.txt /data/copy.txt"},
@@ -173,6 +175,11 @@ void AddFsOptions(CLI::App* fs, Command* c) {
         ->required()
         ->option_text(sub.arguments);
     const std::string name = sub.name;
+    if (name == "ls") app->add_flag("-R,--recursive", c->recursive, "List all below directories, too");
+    if (name == "du") {
+      app->add_flag("-s,--summary", c->summary, "Show one line per path");
+      app->add_flag("--human", c->human, "Show sizes such as 1.5 GiB (-h is the help)");
+    }
     if (name == "rm") app->add_flag("-r,-R,--recursive", c->recursive, "Remove directories and everything below them");
     if (name == "rm") app->add_flag("-f,--force", c->force, "Ignore missing paths");
     if (name == "put" || name == "get" || name == "getmerge" || name == "cp") {

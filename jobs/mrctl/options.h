@@ -76,7 +76,7 @@ struct Command {
   bool follow_logs = false;
   std::string grep;
   // fs
-  bool recursive = false, force = false, parents = false, human = false;
+  bool recursive = false, force = false, parents = false, human = false, summary = false;
   int replication = 0;
   std::string block_size;
   uint64_t lines = 10;

@@ -266,16 +266,38 @@ std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form) {
 
 std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form) {
   if (form != OutputForm::kTable) return JsonFiles(files, form);
+  const auto sized = [](const FileRow& f) { return !f.directory || f.summed; };
   Table table({"TYPE", "BYTES", "BLOCKS", "REPLICAS", "MODIFIED", "PATH"});
   for (const FileRow& f : files) {
     table.Add({f.directory            ? "dir"
                : f.missing_blocks > 0 ? "file!"
                                       : "file",
-               f.directory ? "-" : std::to_string(f.bytes), f.directory ? "-" : std::to_string(f.blocks),
+               sized(f) ? std::to_string(f.bytes) : "-", sized(f) ? std::to_string(f.blocks) : "-",
                f.directory ? "-" : std::to_string(f.least_replicas) + "/" + std::to_string(f.replication),
                DateTime(f.modified_unix_ms), f.path});
   }
   return table.Text();
+}
+
+std::string RenderUse(const std::vector<FileRow>& rows, bool human) {
+  std::vector<std::string> sizes;
+  sizes.reserve(rows.size());
+  size_t width = 0;
+  for (const FileRow& row : rows) {
+    sizes.push_back(human ? HumanBytes(row.bytes) : std::to_string(row.bytes));
+    width = std::max(width, sizes.back().size());
+  }
+  std::string text;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    text += std::string(width - sizes[i].size(), ' ') + sizes[i] + "  " + rows[i].path + "\n";
+  }
+  return text;
+}
+
+size_t TakingBlocks(const std::vector<WorkerStatus>& workers) {
+  return static_cast<size_t>(std::count_if(workers.begin(), workers.end(), [](const WorkerStatus& w) {
+    return w.state == "live" || w.state == "stalled" || w.state == "distrusted";
+  }));
 }
 
 std::string RenderSums(const std::vector<FileSum>& sums, OutputForm form) {

@@ -29,6 +29,7 @@ std::string DateTime(uint64_t unix_ms);
 struct FileRow {
   std::string path;  // without a scheme
   bool directory = false;
+  bool summed = false;  // a directory: bytes, blocks and missing_blocks are those of all files below it
   uint64_t bytes = 0, block_bytes = 0, modified_unix_ms = 0;
   uint32_t replication = 0, blocks = 0, missing_blocks = 0;
   uint32_t least_replicas = 0;  // good ones of the block that has the fewest
@@ -83,6 +84,10 @@ std::string Histogram(const std::vector<float>& sorted, size_t cells);
 // Returns each log after a line with attempt, worker and state.
 std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form);
 std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form);
+// Returns "bytes  path" lines, as du prints them. human: bytes as "1.5 GiB".
+std::string RenderUse(const std::vector<FileRow>& rows, bool human);
+// Returns the number of workers that take new replicas of blocks now.
+size_t TakingBlocks(const std::vector<WorkerStatus>& workers);
 // Returns "digest  path" lines, like sha256sum.
 std::string RenderSums(const std::vector<FileSum>& sums, OutputForm form);
 // Returns the free space of the block store on each worker, and the sum.

@@ -402,7 +402,7 @@ TEST_F(OperateTest, FsTakesPatternsInPaths) {
   EXPECT_EQ(Mrctl({"fs", "cat", "/glob/*/part-?"}).out, "one\ntwo\n");
   EXPECT_THAT(Mrctl({"fs", "ls", "/glob/b/o*"}).out,
               testing::AllOf(HasSubstr("/glob/b/other"), Not(HasSubstr("part-1"))));
-  EXPECT_THAT(Mrctl({"fs", "du", "/glob/[ab]"}).out, ContainsRegex("4  /glob/a\n8  /glob/b\n"));
+  EXPECT_THAT(Mrctl({"fs", "du", "/glob/[ab]"}).out, ContainsRegex("4  /glob/a\n.*8  /glob/b\n"));
   RunResult got = Sh(
       "rm -rf globbed && mkdir globbed && mrctl fs get '/glob/*/part-*' globbed && cat globbed/part-0 globbed/part-1");
   EXPECT_EQ(got.out, "one\ntwo\n") << got.err;
@@ -425,6 +425,40 @@ TEST_F(OperateTest, FsTextDecompressesByName) {
             0);
   EXPECT_EQ(Mrctl({"fs", "text", "/text.gz"}).out, "a\nb\n");
   EXPECT_THAT(Mrctl({"-o", "json", "fs", "text", "/text.gz"}).out, HasSubstr(R"("text":"a\nb\n")"));
+TEST_F(OperateTest, SizesOfDirectoriesAreThoseOfAllBelowThem) {
+  ASSERT_EQ(Sh("mrctl fs mkdir -p /sizes/a/deep && echo one | mrctl fs put - /sizes/a/deep/x && echo three | mrctl fs "
+               "put - /sizes/a/y && echo seven! | mrctl fs put - /sizes/z")
+                .exit,
+            0);
+  EXPECT_EQ(Mrctl({"fs", "du", "/sizes"}).out, "10  /sizes/a\n 7  /sizes/z\n17  /sizes\n");
+  EXPECT_EQ(Mrctl({"fs", "du", "-s", "/sizes", "/sizes/z"}).out, "17  /sizes\n 7  /sizes/z\n");
+  EXPECT_EQ(Mrctl({"fs", "du", "--human", "-s", "/sizes"}).out, "17 B  /sizes\n");
+  EXPECT_THAT(Mrctl({"fs", "stat", "/sizes"}).out, ContainsRegex("dir +17 +3 +- .*/sizes\n"));
+  const std::string listed = Mrctl({"fs", "ls", "-R", "/sizes"}).out;
+  EXPECT_THAT(listed, ContainsRegex("/sizes/a\n.*/sizes/a/deep\n.*/sizes/a/deep/x\n.*/sizes/a/y\n.*/sizes/z\n"));
+  EXPECT_THAT(Mrctl({"fs", "ls", "/sizes"}).out, Not(HasSubstr("/sizes/a/y")));
+}
+
+TEST(ThinFilesTest, DoctorAndSetrepSayThatTooFewWorkersTakeBlocks) {
+  Cluster cluster({.workers = 3, .slots = 1, .flags_of = {{}, {}, {"--min_free=900t"}}});
+  ASSERT_TRUE(cluster.Start().ok()) << cluster.Logs();
+  const std::string dir = cluster.directory() + "/many";
+  ASSERT_TRUE(MakeDirectories(dir).ok());
+  for (int i = 10; i < 35; ++i) ASSERT_TRUE(WriteFileDurably(dir + "/f" + std::to_string(i), "x").ok());
+  ASSERT_EQ(cluster.Mrctl({"fs", "put", dir, "/many"}).exit, 0);
+  const RunResult doctor = cluster.Mrctl({"doctor"});
+  EXPECT_THAT(doctor.out, HasSubstr("25 of 25 have too few replicas: /many/f"));
+  EXPECT_THAT(doctor.out, HasSubstr("; and 5 more (mrctl --master " + cluster.master_address() +
+                                    " fs ls -R / shows the replicas of each file); up to 3 replicas of a block are "
+                                    "wanted, and 2 workers take blocks"));
+  EXPECT_THAT(doctor.out, HasSubstr("fs setrep 2 PATH"));
+  const RunResult set = cluster.Mrctl({"fs", "setrep", "9", "/many/f10"});
+  EXPECT_EQ(set.exit, 0);
+  EXPECT_THAT(set.err, HasSubstr("note: 2 workers take blocks now"));
+  EXPECT_THAT(cluster.Mrctl({"fs", "setrep", "2", "/many"}).err, Not(HasSubstr("note:")));
+  EXPECT_THAT(cluster.Mrctl({"doctor"}).out, HasSubstr("25 in the block store, all blocks with enough replicas"));
+}
+
   EXPECT_EQ(Mrctl({"fs", "text", "/text.txt"}).out, *ReadFile(prepared_->work() + "/t.gz")) << "as it is";
   ASSERT_EQ(Sh("head -c 20 t.gz | mrctl fs put --overwrite - /cut.gz").exit, 0);
   const RunResult cut = Mrctl({"fs", "text", "/cut.gz"});
@@ -502,6 +536,11 @@ TEST_F(OperateTest, SetrepSetsTheReplicasOfAFileAndBelowADirectory) {
       Sh("mrctl fs mkdir -p /rep/sub && echo a | mrctl fs put - /rep/a && echo b | mrctl fs put - /rep/sub/b").exit, 0);
   EXPECT_EQ(Mrctl({"fs", "setrep", "1", "/rep"}).exit, 0);
   EXPECT_THAT(Mrctl({"-o", "json", "fs", "stat", "/rep/a", "/rep/sub/b"}).out,
+  // A job that goes on keeps its result, and the way to it is printed.
+  const RunResult left = Sh("mrctl --timeout 1s submit stream --map 'sleep 60' --input /many --output -");
+  EXPECT_EQ(left.exit, 124) << left.err;
+  EXPECT_THAT(left.err, ContainsRegex("its result will be in (/tmp/mrctl-[0-9a-f]+): `mrctl .*fs cat /tmp/mrctl-"));
+  EXPECT_EQ(Sh("mrctl kill last").exit, 0);
               testing::AllOf(HasSubstr("\"replication\":1"), Not(HasSubstr("\"replication\":3"))));
   EXPECT_EQ(Mrctl({"fs", "setrep", "0", "/rep/a"}).exit, 2);
   EXPECT_EQ(Mrctl({"fs", "setrep", "two", "/rep/a"}).exit, 2);

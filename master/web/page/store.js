@@ -74,7 +74,9 @@ function storeEntries(entries, more) {
       el("pre", {class: "lines"}, "mrctl fs put book.txt dfs:///book.txt")];
   }
   return [plainTable("Entries of the root directory", [["Path"], ["Type"], ["Bytes", true], ["Replication", true]],
-      entries.map((e) => [nameOf(e.id), e.type || kNone, [bytes(e.bytes), exactBytes(e.bytes)],
-        e.type === "directory" ? kNone : whole(e.replication)]), entries.map((e) => e.id)),
-  more && el("p", {class: "quiet"}, "There are more. The command \"mrctl fs ls\" lists all.")];
+      entries.map((e) => [nameOf(e.id), e.type || kNone, ...(e.type === "directory" ?
+          [kNone, kNone] : [[bytes(e.bytes), exactBytes(e.bytes)], whole(e.replication)])]), entries.map((e) => e.id)),
+  more && el("p", {class: "quiet"}, "There are more entries. The command \"mrctl fs ls /\" lists all."),
+  entries.some((e) => e.type === "directory") && el("p", {class: "quiet"},
+      "\"mrctl fs du --human /\" shows the bytes below directories, \"mrctl fs ls -R PATH\" what is in one.")];
 }

@@ -378,6 +378,31 @@ TEST(RenderTest, ShowsOfAFileHowManyReplicasItHasOfThoseWanted) {
   EXPECT_THAT(RenderFiles({row}, OutputForm::kJson), HasSubstr(R"("replication":3,"least_replicas":1)"));
 }
 
+TEST(RenderTest, ADirectoryHasSizesOnlyWhereTheyAreSums) {
+  FileRow row;
+  row.path = "/d";
+  row.directory = true;
+  EXPECT_THAT(RenderFiles({row}, OutputForm::kTable), HasSubstr("dir   -      -       -"));
+  row.summed = true;
+  row.bytes = 1536;
+  row.blocks = 2;
+  EXPECT_THAT(RenderFiles({row}, OutputForm::kTable), HasSubstr("dir   1536   2       -"));
+  FileRow small;
+  small.path = "/d/a";
+  small.bytes = 7;
+  EXPECT_EQ(RenderUse({small, row}, false), "   7  /d/a\n1536  /d\n");
+  EXPECT_EQ(RenderUse({small, row}, true), "    7 B  /d/a\n1.5 KiB  /d\n");
+}
+
+TEST(RenderTest, WorkersThatAreFullDrainingOrGoneTakeNoBlocks) {
+  std::vector<WorkerStatus> workers(4);
+  workers[0].state = "live";
+  workers[1].state = "full";
+  workers[2].state = "draining";
+  workers[3].state = "lost";
+  EXPECT_EQ(TakingBlocks(workers), 1u);
+}
+
 TEST(RenderTest, ShowsTheLastFailureOfAJobThatRuns) {
   JobStatus job = Job();
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("failure")));
