@@ -96,6 +96,23 @@ void LocalRuns::RemoveOld(size_t keep) const {
   }
 }
 
+Result<size_t> LocalRuns::KeepNewest(size_t keep) const {
+  MR_ASSIGN_OR_RETURN(const std::vector<File> files, Files());
+  size_t runs = 0, removed = 0;
+  uint32_t last = 0;
+  for (const File& file : files) {
+    if (file.bytes == 0) continue;  // it still runs, or its mrctl was killed
+    const bool next = file.number != last;
+    runs += next ? 1 : 0;
+    last = file.number;
+    if (runs <= keep) continue;
+    const std::string path = directory_ + "/" + file.name;
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) return ErrnoStatus(errno, "cannot remove " + path);
+    removed += next ? 1 : 0;
+  }
+  return removed;
+}
+
 void LocalRuns::Release(uint32_t number) const {
   (void)unlink(Path(number).c_str());
   (void)unlink((Path(number) + ".tmp").c_str());

@@ -41,6 +41,10 @@ class LocalRuns {
   // kCorrupted; kRejected: of another version.
   Result<report::RecordedRun> Find(uint32_t number) const;
 
+  // Removes the records of all but the newest `keep` runs, and of none that still runs. Returns the number of removed
+  // runs. Requires: keep > 0. Errors: the directory cannot be read, or a file cannot be removed.
+  Result<size_t> KeepNewest(size_t keep) const;
+
   struct Listed {
     std::vector<JobStatus> jobs;          // newest first
     std::vector<std::string> unreadable;  // a sentence for each run that cannot be read

@@ -273,6 +273,14 @@ void AddJobVerbs(CLI::App* root, Command* c) {
   history->add_option("--limit", c->limit, "Number of jobs (default 20)")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}).description(""))
       ->type_name("N");
+  AddList(history, "--state", &c->states, "Only jobs in these states, separated by commas")
+      ->type_name("succeeded|failed|killed");
+  history->add_option("--name", c->name_glob, "Only jobs whose name matches this pattern, such as 'sales-*'")
+      ->type_name("GLOB");
+  history->add_option("--since", c->since, "Only jobs that ended within this time, such as 2h")->type_name("TIME");
+  history->add_option("--keep", c->keep, "With --local: remove the records of all but the newest N runs first")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}).description(""))
+      ->type_name("N");
   history->add_flag("--local", c->local_runs, "List the remembered runs of submit --local, without a master");
   AddExample(history, "mrctl history --limit 5");
 }

@@ -88,8 +88,10 @@ struct Command {
   std::optional<uint32_t> min_share, max_share;
   bool show_origin = false;  // config view
   std::string bundle;        // doctor; with `force`
-  uint64_t limit = 20;       // history
-  // jobs
+  // history
+  uint64_t limit = 20;
+  std::optional<uint64_t> keep;  // with local_runs
+  // jobs, history
   std::vector<std::string> states;  // as typed, perhaps with commas
   std::string name_glob, since;
   bool local_runs = false;  // jobs, history, whatif: those of `submit --local`

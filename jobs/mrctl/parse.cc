@@ -112,6 +112,12 @@ Status UnknownVerb(const CLI::App* root, const std::string& word) {
       "mrctl help lists the commands");
 }
 
+// Returns the words of the verb that was parsed last: "fs ls".
+std::string NameBelow(const CLI::App* verb) {
+  const auto below = verb->get_subcommands();
+  return below.empty() ? verb->get_name() : verb->get_name() + " " + NameBelow(below.front());
+}
+
 // The verb has verbs below it, and none of the words names one of them.
 Status UnknownBelow(const CLI::App* root, const CLI::App* verb, const std::vector<std::string>& words) {
   const std::string& name = verb->get_name();
@@ -239,8 +245,10 @@ Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
       return UnknownBelow(&root, sub, {argv.begin() + static_cast<ptrdiff_t>(at) + 1, argv.end()});
     }
     // The cause may be a mistyped option before the missing word, which took that word as its value.
-    return WithHint(InvalidArgument(command.verb + ": " + error.what()),
-                    "mrctl " + command.verb + " --help shows its form");
+    const std::string form = NameBelow(sub);
+    const std::string what = error.what();
+    return WithHint(InvalidArgument(form + ": " + (what == "paths is required" ? "its paths are missing" : what)),
+                    "mrctl " + form + " --help shows its form");
   }
   if (command.verb == "explain") command.submit.dry_run = true;
   if ((command.verb == "submit" || command.verb == "explain") && command.submit.job.empty()) {

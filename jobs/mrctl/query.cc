@@ -202,6 +202,17 @@ Result<int> RunWhy(const Command& command, const Settings& settings) {
 }
 
 // Lists jobs as the master has them: by id, so the newest is the last.
+// Prints the newest of the ended jobs, and on stderr how many are left out.
+void PrintHistory(const std::vector<JobStatus>& jobs, const Command& command, const Settings& settings) {
+  const auto shown = EndedJobs(jobs, command.limit);
+  const size_t all = EndedJobs(jobs, SIZE_MAX).size();
+  Print(RenderHistory(shown, settings.form));
+  if (shown.size() < all) {
+    Say(settings, std::to_string(shown.size()) + " of " + std::to_string(all) + " jobs are shown: --limit " +
+                      std::to_string(all) + " shows all");
+  }
+}
+
 Result<int> ListJobs(const Command& command, const Settings& settings) {
   MR_ASSIGN_OR_RETURN(const JobFilter filter, MakeJobFilter(command.states, command.name_glob, command.since));
   Client client(settings.master);
@@ -211,7 +222,11 @@ Result<int> ListJobs(const Command& command, const Settings& settings) {
     now_ms = info.unix_ms != 0 ? info.unix_ms : WallClockMs();  // 0: an older master
   }
   MR_ASSIGN_OR_RETURN(auto jobs, client.Jobs());
-  Print(RenderJobs(FilterJobs(std::move(jobs), filter, now_ms), settings.form));
+  jobs = FilterJobs(std::move(jobs), filter, now_ms);
+  if (command.verb == "history")
+    PrintHistory(jobs, command, settings);
+  else
+    Print(RenderJobs(jobs, settings.form));
   return kExitOk;
 }
 
@@ -219,11 +234,20 @@ Result<int> ListJobs(const Command& command, const Settings& settings) {
 Result<int> ListLocalRuns(const Command& command, const Settings& settings) {
   const bool history = command.verb == "history";
   MR_ASSIGN_OR_RETURN(const JobFilter filter, MakeJobFilter(command.states, command.name_glob, command.since));
-  MR_ASSIGN_OR_RETURN(auto runs, LocalRuns(settings.runs_directory).List(history ? command.limit : SIZE_MAX));
+  const LocalRuns store(settings.runs_directory);
+  if (command.keep) {
+    MR_ASSIGN_OR_RETURN(const size_t removed, store.KeepNewest(*command.keep));
+    Say(settings, std::to_string(removed) + (removed == 1 ? " run was" : " runs were") + " removed");
+  }
+  MR_ASSIGN_OR_RETURN(auto runs, store.List(SIZE_MAX));
   for (const std::string& line : runs.unreadable) Say(settings, "warning: " + line);
   runs.jobs = FilterJobs(std::move(runs.jobs), filter, WallClockMs());
-  if (!history) std::reverse(runs.jobs.begin(), runs.jobs.end());
-  Print(history ? RenderHistory(runs.jobs, settings.form) : RenderJobs(runs.jobs, settings.form));
+  if (history) {
+    PrintHistory(runs.jobs, command, settings);
+    return kExitOk;
+  }
+  std::reverse(runs.jobs.begin(), runs.jobs.end());
+  Print(RenderJobs(runs.jobs, settings.form));
   return kExitOk;
 }
 
@@ -349,11 +373,9 @@ Result<int> RunJobVerb(const Command& command, const Settings& settings) {
   if (command.verb == "kill") return RunKill(command, settings);
   if (command.verb == "why") return RunWhy(command, settings);
   if (command.local_runs) return ListLocalRuns(command, settings);
-  if (command.verb == "history") {
-    Client client(settings.master);
-    MR_ASSIGN_OR_RETURN(auto jobs, client.Jobs());
-    Print(RenderHistory(EndedJobs(std::move(jobs), command.limit), settings.form));
-    return kExitOk;
+  if (command.keep) {
+    return WithHint(InvalidArgument("--keep needs --local: a master keeps the records of its own jobs"),
+                    "mrctl history --local --keep " + std::to_string(*command.keep));
   }
   return ListJobs(command, settings);
 }

@@ -163,6 +163,13 @@ TEST_F(OperateTest, HistoryHasTheJobsThatEnded) {
   EXPECT_THAT(run.out, HasSubstr(kDoneJob));
   EXPECT_THAT(run.out, Not(HasSubstr(kRunningJob)));
   EXPECT_EQ(Mrctl({"history", "--limit", "0"}).exit, 2);
+  ASSERT_EQ(Sh("mrctl -q submit wordcount --input /data/books.txt --output -").exit, 0);
+  const RunResult first = Mrctl({"history", "--limit", "1"});
+  EXPECT_THAT(first.err, ContainsRegex("1 of [0-9]+ jobs are shown: --limit [0-9]+ shows all")) << first.out;
+  EXPECT_THAT(Mrctl({"history", "--state", "killed"}).out, Not(HasSubstr(kDoneJob)));
+  EXPECT_THAT(Mrctl({"history", "--name", "no-such-*"}).out, Not(HasSubstr(kDoneJob)));
+  EXPECT_THAT(Mrctl({"history", "--since", "1h"}).out, HasSubstr(kDoneJob));
+  EXPECT_EQ(Mrctl({"history", "--keep", "3"}).exit, 2) << "of a master";
 }
 
 // A slice for each attempt, as `mrctl job attempts` has them.
@@ -418,13 +425,6 @@ TEST_F(OperateTest, FsTakesPatternsInPaths) {
   EXPECT_EQ(Mrctl({"fs", "stat", "/glob/b/other"}).exit, 0);
 }
 
-TEST_F(OperateTest, FsTextDecompressesByName) {
-  ASSERT_EQ(Sh("printf 'a\\nb\\n' | gzip >t.gz && mrctl fs put --overwrite t.gz /text.gz && mrctl fs put --overwrite "
-               "t.gz /text.txt")
-                .exit,
-            0);
-  EXPECT_EQ(Mrctl({"fs", "text", "/text.gz"}).out, "a\nb\n");
-  EXPECT_THAT(Mrctl({"-o", "json", "fs", "text", "/text.gz"}).out, HasSubstr(R"("text":"a\nb\n")"));
 TEST_F(OperateTest, SizesOfDirectoriesAreThoseOfAllBelowThem) {
   ASSERT_EQ(Sh("mrctl fs mkdir -p /sizes/a/deep && echo one | mrctl fs put - /sizes/a/deep/x && echo three | mrctl fs "
                "put - /sizes/a/y && echo seven! | mrctl fs put - /sizes/z")
@@ -459,6 +459,13 @@ TEST(ThinFilesTest, DoctorAndSetrepSayThatTooFewWorkersTakeBlocks) {
   EXPECT_THAT(cluster.Mrctl({"doctor"}).out, HasSubstr("25 in the block store, all blocks with enough replicas"));
 }
 
+TEST_F(OperateTest, FsTextDecompressesByName) {
+  ASSERT_EQ(Sh("printf 'a\\nb\\n' | gzip >t.gz && mrctl fs put --overwrite t.gz /text.gz && mrctl fs put --overwrite "
+               "t.gz /text.txt")
+                .exit,
+            0);
+  EXPECT_EQ(Mrctl({"fs", "text", "/text.gz"}).out, "a\nb\n");
+  EXPECT_THAT(Mrctl({"-o", "json", "fs", "text", "/text.gz"}).out, HasSubstr(R"("text":"a\nb\n")"));
   EXPECT_EQ(Mrctl({"fs", "text", "/text.txt"}).out, *ReadFile(prepared_->work() + "/t.gz")) << "as it is";
   ASSERT_EQ(Sh("head -c 20 t.gz | mrctl fs put --overwrite - /cut.gz").exit, 0);
   const RunResult cut = Mrctl({"fs", "text", "/cut.gz"});
@@ -529,6 +536,11 @@ TEST_F(OperateTest, ThePrintedResultOfAJobLeavesTheStoreHoweverItsPrintingEnds) 
                                  "<&4; kill -INT $(cat pid); wait");
   EXPECT_THAT(stopped.err, HasSubstr("rc 130"));
   EXPECT_THAT(Mrctl({"-o", "json", "fs", "ls", "/tmp"}).out, Not(HasSubstr("/tmp/mrctl-"))) << "interrupted";
+  // A job that goes on keeps its result, and the way to it is printed.
+  const RunResult left = Sh("mrctl --timeout 1s submit stream --map 'sleep 60' --input /many --output -");
+  EXPECT_EQ(left.exit, 124) << left.err;
+  EXPECT_THAT(left.err, ContainsRegex("its result will be in (/tmp/mrctl-[0-9a-f]+): `mrctl .*fs cat /tmp/mrctl-"));
+  EXPECT_EQ(Sh("mrctl kill last").exit, 0);
 }
 
 TEST_F(OperateTest, SetrepSetsTheReplicasOfAFileAndBelowADirectory) {
@@ -536,11 +548,6 @@ TEST_F(OperateTest, SetrepSetsTheReplicasOfAFileAndBelowADirectory) {
       Sh("mrctl fs mkdir -p /rep/sub && echo a | mrctl fs put - /rep/a && echo b | mrctl fs put - /rep/sub/b").exit, 0);
   EXPECT_EQ(Mrctl({"fs", "setrep", "1", "/rep"}).exit, 0);
   EXPECT_THAT(Mrctl({"-o", "json", "fs", "stat", "/rep/a", "/rep/sub/b"}).out,
-  // A job that goes on keeps its result, and the way to it is printed.
-  const RunResult left = Sh("mrctl --timeout 1s submit stream --map 'sleep 60' --input /many --output -");
-  EXPECT_EQ(left.exit, 124) << left.err;
-  EXPECT_THAT(left.err, ContainsRegex("its result will be in (/tmp/mrctl-[0-9a-f]+): `mrctl .*fs cat /tmp/mrctl-"));
-  EXPECT_EQ(Sh("mrctl kill last").exit, 0);
               testing::AllOf(HasSubstr("\"replication\":1"), Not(HasSubstr("\"replication\":3"))));
   EXPECT_EQ(Mrctl({"fs", "setrep", "0", "/rep/a"}).exit, 2);
   EXPECT_EQ(Mrctl({"fs", "setrep", "two", "/rep/a"}).exit, 2);

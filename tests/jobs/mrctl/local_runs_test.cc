@@ -102,6 +102,14 @@ TEST_F(LocalRunsTest, TheOldestAreRemovedBeyondTheLimitAndIdsAreNotUsedAgain) {
   EXPECT_THAT(*ListDirectory(directory()), ElementsAre("local_0004.run"));
 }
 
+TEST_F(LocalRunsTest, TheNewestAreKeptAndRunsThatGoOnAreNotTouched) {
+  for (const char* name : {"one", "two", "three"}) Add(name);
+  ASSERT_TRUE(runs().Reserve().ok());
+  EXPECT_EQ(*runs().KeepNewest(2), 1u);
+  EXPECT_THAT(*ListDirectory(directory()), ElementsAre("local_0002.run", "local_0003.run", "local_0004.run"));
+  EXPECT_EQ(*runs().KeepNewest(2), 0u);
+}
+
 TEST_F(LocalRunsTest, TheyAreHeldToASizeButTheNewestStays) {
   Add("one");
   // Sparse files, as large as many runs.

@@ -201,6 +201,15 @@ TEST(OptionsTest, RefusesACommandWithoutItsArgument) {
   EXPECT_EQ(Refused({"submit", "wordcount", "--input"}).exit, kExitUsage);
 }
 
+TEST(OptionsTest, AVerbWithoutItsPathsNamesItsOwnHelp) {
+  for (const char* verb : {"ls", "put", "head"}) {
+    const Failure failure = Refused({"fs", verb});
+    EXPECT_EQ(failure.exit, kExitUsage);
+    EXPECT_EQ(failure.message, "fs " + std::string(verb) + ": its paths are missing");
+    EXPECT_EQ(failure.hint, "mrctl fs " + std::string(verb) + " --help shows its form");
+  }
+}
+
 TEST(OptionsTest, ExplainIsSubmitThatStopsAtThePlan) {
   EXPECT_TRUE(Parse({"explain", "wordcount"}).submit.dry_run);
   EXPECT_FALSE(Parse({"submit", "wordcount"}).submit.dry_run);
