@@ -21,8 +21,10 @@ struct JobRun {
   std::vector<AttemptStatus> attempts;
   std::vector<DecisionStatus> decisions;  // ordered by time
   std::vector<WorkerStatus> workers;
+  uint32_t queue_max_share = 0;   // slots that the job's queue may hold at most, as the run was read; 0: no limit
   uint64_t taken_unix_ms = 0;     // when the master answered, by its clock
   std::string release, policies;  // of the master
+  std::string kept_logs;          // the directory with the logs of a local run's attempts; empty: they are gone
   bool gone = false;              // the master ends with the job (--local): no command can ask it later
 };
 

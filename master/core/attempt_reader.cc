@@ -1,5 +1,7 @@
 #include "master/core/attempt_reader.h"
 
+#include <algorithm>
+
 namespace mr::master {
 
 std::optional<AttemptView> AttemptReader::Find(const AttemptId& id) const {
@@ -45,6 +47,31 @@ StageCounts AttemptReader::Counts(const JobView& job, uint32_t stage) const {
     ++(waits ? counts.waiting : counts.running);
   }
   return counts;
+}
+
+UnneededTime AttemptReader::Unneeded(const JobView& job, Instant now) const {
+  UnneededTime time;
+  const sched::Job* known = state_.FindJob(job.id);
+  if (known == nullptr) return time;
+  const bool decided = Ended(job.state) || job.state == JobState::kCommitting;
+  for (uint32_t s = 0; s < known->stages.size(); ++s) {
+    for (const auto& [task, number] : known->stages[s].active) {
+      const AttemptId id{{job.id, s, task}, number};
+      const sched::Attempt& attempt = *state_.FindAttempt(id);
+      if (!decided && attempt.state != sched::AttemptState::kEnding) continue;
+      const Duration held = std::max(Duration{}, now - attempt.launched_at);
+      Duration& cause = time.by_cause[CauseIndex(attempt.cause)];
+      cause = cause + held;
+      bool cloned = false, lent = false;
+      for (const sched::Attempt& other : state_.FindTask(id.task)->attempts) {
+        cloned = cloned || other.cause == Cause::kClone;
+        lent = lent || other.cause == Cause::kOpportunistic;
+      }
+      if (cloned) time.cloned = time.cloned + held;
+      if (lent && !cloned) time.lent = time.lent + held;
+    }
+  }
+  return time;
 }
 
 uint32_t AttemptReader::Live(JobId job) const {

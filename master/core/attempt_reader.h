@@ -1,6 +1,7 @@
 // Reads the attempts of jobs: the scheduler's facts, each with its note.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,12 @@ namespace mr::master {
 // The tasks of a stage that are committed now, and its live attempts: those that run, and those that wait for inputs.
 struct StageCounts {
   uint32_t done = 0, running = 0, waiting = 0;
+};
+
+// Slot time so far of attempts that hold a slot and whose output is not needed any more.
+struct UnneededTime {
+  std::array<Duration, kCauses> by_cause{};
+  Duration cloned, lent;  // of tasks that have a clone; of those of the others that have one on an idle slot
 };
 
 // Valid as long as the state and the jobs that it reads. Jobs in brief have no attempts.
@@ -27,6 +34,9 @@ class AttemptReader {
   std::vector<AttemptView> Of(const TaskId& task) const;
   // Returns the counts of a stage. Cost: its live attempts. Requires: the job has the stage.
   StageCounts Counts(const JobView& job, uint32_t stage) const;
+  // Returns the time until `now` of the job's attempts that are being stopped, and of all where its output is decided.
+  // It is counted in the job's notes when they have ended. Cost: the live attempts.
+  UnneededTime Unneeded(const JobView& job, Instant now) const;
   // Returns the live attempts of the job.
   uint32_t Live(JobId job) const;
 

@@ -85,13 +85,19 @@ JobStatus JobReader::StatusOf(const JobView& job) const {
   out.elapsed_us = MicrosOf((Ended(job.state) ? job.ended : now) - job.submitted);
   for (uint32_t s = 0; s < job.stages.size(); ++s)
     out.stages.push_back(StageStatusOf(job, s, core_.attempts().Counts(job, s), now));
+  const UnneededTime unneeded = core_.attempts().Unneeded(job, now);
   for (size_t i = 0; i < kCauses; ++i) {
     const sched::CauseCount& count = job.notes.causes[i];
     // Only those that occurred: a list of many jobs is one message.
     if (count.launched == 0) continue;
-    out.causes.push_back({CauseName(static_cast<Cause>(i + 1)), count.launched, count.won, MicrosOf(count.wasted)});
+    out.causes.push_back({CauseName(static_cast<Cause>(i + 1)), count.launched, count.won,
+                          MicrosOf(count.wasted + unneeded.by_cause[i])});
   }
   out.clones = ClonesOf(job);
+  if (out.clones) {
+    out.clones->extra_us += MicrosOf(unneeded.cloned);
+    out.clones->lent_extra_us += MicrosOf(unneeded.lent);
+  }
   out.steering = SteeringOf(job);
   out.deadline = DeadlineOf(job);
   if (!Ended(job.state) && core_.workers().NoneToCome()) {

@@ -17,6 +17,8 @@ bool AtMaxShare(const sched::State& state, const sched::Queue& queue) {
   return state.sharing().max_shares && queue.max_share != 0 && queue.held_total() >= queue.max_share;
 }
 
+std::string CountOf(uint32_t n, const char* word) { return std::to_string(n) + " " + word + (n == 1 ? "" : "s"); }
+
 std::string WhyNoSlot(const MasterCore& core, const HostClock& clock, const sched::Job& job,
                       const sched::StageSpec& stage, bool* by_queue) {
   const sched::State& state = core.scheduler().state();
@@ -28,6 +30,12 @@ std::string WhyNoSlot(const MasterCore& core, const HostClock& clock, const sche
            : no_room.empty()           ? "no worker is there that may take them"
                                        : no_room;
   }
+  // Before the slots of the cluster: with more of them the queue would get none.
+  if (AtMaxShare(state, queue)) {
+    *by_queue = true;
+    return "queue '" + queue.name + "' holds " + CountOf(queue.held_total(), "slot") + ", its max share is " +
+           std::to_string(queue.max_share);
+  }
   if (state.free(kind).empty()) {
     return "all " + std::to_string(state.slots().by_kind[sched::KindIndex(kind)]) + " slots for them are taken";
   }
@@ -37,11 +45,6 @@ std::string WhyNoSlot(const MasterCore& core, const HostClock& clock, const sche
   };
   if (std::none_of(state.free(kind).begin(), state.free(kind).end(), fits)) {
     return "no worker with a free slot has " + HumanBytes(stage.memory_bytes) + " of memory left";
-  }
-  if (AtMaxShare(state, queue)) {
-    *by_queue = true;
-    return "queue '" + queue.name + "' holds " + std::to_string(queue.held_total()) + " slots, its max share is " +
-           std::to_string(queue.max_share);
   }
   return "slots are free, and a policy holds them back (it waits for a place near their input, or for a better "
          "worker)";

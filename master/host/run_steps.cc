@@ -130,6 +130,9 @@ class RunSteps final : public ViewSteps {
     run_.job = parts_.reader.StatusOf(job);
     run_.job.counters = ListOf(sums_);
     run_.spec = job.spec;
+    const auto& queues = parts_.core().scheduler().state().queues();
+    if (const auto queue = queues.find(job.spec.queue.empty() ? "default" : job.spec.queue); queue != queues.end())
+      run_.queue_max_share = queue->second.max_share;
     run_.taken_unix_ms = WallClockMs();
     run_.release = kVersion;
     run_.policies = parts_.options.policies;

@@ -201,6 +201,37 @@ TEST_F(FairViewsTest, AJobThatRunsSaysThatItsQueuesMaxShareHoldsItBack) {
   EXPECT_THAT(StatusOf(*job).waits, testing::IsEmpty());
 }
 
+// More slots of the cluster, or a larger weight, would not help it.
+TEST_F(FairViewsTest, AFullClusterIsNotBlamedForTheMaxShareOfAQueue) {
+  SetMaxShare(2);
+  On([this] { host_->sessions().Drain(Of('b').id, true, [](const Status&) {}); });
+  const auto job = Submit();
+  ASSERT_TRUE(job.ok());
+  ASSERT_EQ(StatusOf(*job).stages[0].running, 2u) << "both slots that are left are taken";
+  EXPECT_THAT(StatusOf(*job).waits, ElementsAre("stage 'count' has more tasks that are pending: queue 'default' holds "
+                                                "2 slots, its max share is 2"));
+}
+
+// Their end is reported later, and the end of the job is not.
+TEST_F(FairViewsTest, SlotTimeOfAttemptsThatAreBeingStoppedIsWasted) {
+  const auto job = Submit();
+  ASSERT_TRUE(job.ok());
+  const auto wasted = [&] {
+    uint64_t sum = 0;
+    for (const CauseStatus& cause : StatusOf(*job).causes) sum += cause.wasted_us;
+    return sum;
+  };
+  Run(Seconds(2), [this] {
+    Beat('a');
+    Beat('b');
+  });
+  On([&] { host_->clock().Stamp(); });
+  EXPECT_EQ(wasted(), 0u) << "they may commit";
+  On([&] { host_->requests().KillJob(*job, "", [](const Status& killed) { EXPECT_TRUE(killed.ok()); }); });
+  ASSERT_EQ(StatusOf(*job).stages[0].running, 3u) << "no worker has reported their end";
+  EXPECT_EQ(wasted(), 4 * 2'000'000u) << "three maps, and one attempt on the idle slot";
+}
+
 TEST_F(FairViewsTest, MetricsHaveTheFiguresOfEachQueue) {
   SetMaxShare(2);
   ASSERT_TRUE(Submit().ok());
