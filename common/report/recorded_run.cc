@@ -5,6 +5,7 @@
 #include <capnp/serialize.h>
 #include <kj/exception.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -60,6 +61,7 @@ void PutRecord(const RecordedRun& recorded, rpc::RecordedRun::Builder out) {
   out.setTakenUnixMs(run.taken_unix_ms);
   out.setRelease(run.release.c_str());
   out.setPolicies(run.policies.c_str());
+  out.setKeptLogs(run.kept_logs.c_str());
   auto why = out.initWhy(SizeOf(recorded.why.size()));
   for (unsigned i = 0; i < recorded.why.size(); ++i) why.set(i, recorded.why[i].c_str());
   out.setHistory({reinterpret_cast<const capnp::byte*>(recorded.history.data()), recorded.history.size()});
@@ -109,6 +111,8 @@ RecordedRun TakeRecord(rpc::RecordedRun::Reader in, size_t words) {
   run.release = in.getRelease().cStr();
   run.policies = in.getPolicies().cStr();
   run.gone = true;
+  run.kept_logs = in.getKeptLogs().cStr();
+  EndWork(&run);
   for (const auto line : in.getWhy()) out.why.emplace_back(line.cStr());
   const auto history = in.getHistory();
   out.history.assign(reinterpret_cast<const char*>(history.begin()), history.size());
@@ -116,6 +120,19 @@ RecordedRun TakeRecord(rpc::RecordedRun::Reader in, size_t words) {
 }
 
 }  // namespace
+
+void EndWork(JobRun* run) {
+  for (StageStatus& stage : run->job.stages) stage.running = stage.waiting = 0;
+  for (TaskStatus& task : run->tasks) {
+    if (task.state == "running") task.state = "pending";
+  }
+  for (AttemptStatus& attempt : run->attempts) {
+    if (attempt.state != "running" && attempt.state != "waiting") continue;
+    attempt.state = attempt.failure = "killed";
+    attempt.ended_us = std::max(run->job.elapsed_us, attempt.launched_us);
+    attempt.ran_us = attempt.ended_us - attempt.launched_us;
+  }
+}
 
 Result<std::string> EncodeRun(const RecordedRun& recorded) {
   capnp::MallocMessageBuilder message;

@@ -26,6 +26,10 @@ struct RecordedRun {
   std::string history;           // a document of master/history; empty: the job did not end, or it was not known
 };
 
+// Ends what still ran when the run was read: its cluster has ended, and with it these attempts. They count as killed at
+// the end of the job. DecodeRun does so too, for records of releases that did not.
+void EndWork(JobRun* run);
+
 // Returns the bytes of a record. Leaves out job.local_id, which is the name of its file, and the values of environment
 // variables. Errors: kRejected: above kMostRecordBytes.
 Result<std::string> EncodeRun(const RecordedRun& recorded);

@@ -84,10 +84,10 @@ namespace {
 std::string ErrorText(const JobStatus& job, const std::string& master) {
   static const std::string kBegin = " (its log: mrctl ";  // master/sched/fold/apply_attempt.cc
   std::string text = job.error;
+  if (master.empty()) return WithoutLogCommand(std::move(text));
   const size_t at = text.find(kBegin);
   const size_t end = text.find(')', std::min(at, text.size()));
   if (end == std::string::npos) return text;
-  if (master.empty()) return text.erase(at, end + 1 - at);
   const size_t command = at + kBegin.size() - std::string("mrctl ").size();
   return text.replace(command, std::string("mrctl ").size(), CommandPrefix(master));
 }

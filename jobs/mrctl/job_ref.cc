@@ -75,12 +75,22 @@ Result<JobId> FindJob(const std::string& word, const std::vector<JobStatus>& job
   return (*std::max_element(found.begin(), found.end(), [](auto a, auto b) { return a->id < b->id; }))->id;
 }
 
-Status NotOfLocalRun(const std::string& word, const std::string& what) {
+Status NotOfLocalRun(const std::string& word, const std::string& what, const std::string& runs_directory) {
   std::string name = word;
   if (const auto last = word == "last" ? Last() : Result<LastJob>(NotFound("")); last.ok()) name = last->id;
   const auto part = ParseLocalPart(name);
   const auto run = part ? std::optional(part->run) : ParseLocalId(name);
   if (!run) return Status::Ok();
+  const auto recorded = LocalRuns(runs_directory).Find(*run);
+  if (recorded.ok() && !recorded->run.kept_logs.empty()) {
+    // Files have the run's number with its zeros, which are optional in names.
+    const std::string file =
+        part && part->attempt ? "/" + WithLocalNames(part->NameIn({1, 1}), {1, 1}, LocalName(*run)) : "";
+    return WithHint(InvalidArgument(name + " belongs to a local run, and its cluster is gone"),
+                    "mrctl why " + name + " explains it; " +
+                        (file.empty() ? "the logs of its attempts are in " : "its log is ") + recorded->run.kept_logs +
+                        file);
+  }
   return WithHint(InvalidArgument(name + " belongs to a local run: its cluster is gone, and " + what + " with it"),
                   "mrctl why " + name +
                       " explains it; run it again with --keep-logs DIRECTORY to keep logs, or on a "

@@ -22,8 +22,9 @@ Result<JobId> JobIdOf(Client& client, const std::string& word);
 Result<std::vector<JobId>> JobIdsOf(Client& client, const std::vector<std::string>& words);
 
 // Refuses a word that names a local run, or a task or an attempt of one, for a command that needs a cluster. what: what
-// the command would need, such as "its logs". Errors: kInvalidArgument, with what to do in place.
-Status NotOfLocalRun(const std::string& word, const std::string& what);
+// the command would need, such as "its logs". runs_directory: where the records of local runs are (Settings). Errors:
+// kInvalidArgument, with what to do in place: where the logs are, if the run kept them.
+Status NotOfLocalRun(const std::string& word, const std::string& what, const std::string& runs_directory);
 
 // The parts of JobIdOf that need no connection. jobs: all that the master has.
 Result<JobId> FindJob(const std::string& word, const std::vector<JobStatus>& jobs);

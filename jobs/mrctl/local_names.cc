@@ -1,5 +1,6 @@
 #include "jobs/mrctl/local_names.h"
 
+#include <algorithm>
 #include <cctype>
 #include <utility>
 
@@ -9,6 +10,8 @@ namespace mr::ctl {
 namespace {
 
 constexpr std::string_view kJobBegin = "job_", kTaskBegin = "task_", kAttemptBegin = "attempt_";
+
+constexpr std::string_view kLogCommand = " (its log: mrctl ";
 
 bool IsOfName(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -65,6 +68,12 @@ void UseLocalNames(std::vector<AttemptStatus>* attempts, JobId job, const std::s
       *text = WithLocalNames(*text, job, local);
     }
   }
+}
+
+std::string WithoutLogCommand(std::string text) {
+  const size_t at = text.find(kLogCommand);
+  const size_t end = text.find(')', std::min(at, text.size()));
+  return end == std::string::npos ? text : text.erase(at, end + 1 - at);
 }
 
 std::string LocalPart::NameIn(JobId job) const {

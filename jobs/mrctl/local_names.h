@@ -26,6 +26,10 @@ void UseLocalNames(JobStatus* job, const std::string& local);
 void UseLocalNames(std::vector<TaskStatus>* tasks, JobId job, const std::string& local);
 void UseLocalNames(std::vector<AttemptStatus>* attempts, JobId job, const std::string& local);
 
+// Returns the text without the command that reads a log from the master (master/sched/fold/apply_attempt.cc): no
+// command reaches the master of a local run that has ended.
+std::string WithoutLogCommand(std::string text);
+
 // A task or an attempt of a local run.
 struct LocalPart {
   uint32_t run = 0;

@@ -30,6 +30,7 @@ Result<report::RecordedRun> ReadRecord(Client& client, JobId id) {
     run.job.state = JobState::kKilled;
     run.job.error = "its local cluster was stopped";
   }
+  report::EndWork(&run);
   if (run.job.state != JobState::kSucceeded) run.job.error = EndFailure(run.job, "").message;
   return recorded;
 }

@@ -150,7 +150,8 @@ Result<report::RecordedRun> LocalRuns::Find(uint32_t number) const {
   }
   MR_ASSIGN_OR_RETURN(report::RecordedRun recorded, report::DecodeRun(bytes, name));
   UseLocalNames(&recorded.run.job, name);
-  for (std::string& line : recorded.why) line = WithLocalNames(line, recorded.run.job.id, name);
+  for (std::string& line : recorded.why) line = WithoutLogCommand(WithLocalNames(line, recorded.run.job.id, name));
+  for (DecisionStatus& decision : recorded.run.decisions) decision.reason = WithoutLogCommand(decision.reason);
   return recorded;
 }
 

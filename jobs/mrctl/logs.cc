@@ -185,7 +185,8 @@ Result<int> RunLogs(const Command& command, const Settings& settings) {
     }
     if (pattern != nullptr && command.tail) return InvalidArgument("logs -f takes --tail or --grep, not both");
   }
-  for (const std::string& word : command.args) MR_RETURN_IF_ERROR(NotOfLocalRun(word, "its logs"));
+  for (const std::string& word : command.args)
+    MR_RETURN_IF_ERROR(NotOfLocalRun(word, "its logs", settings.runs_directory));
   Client client(settings.master);
   std::vector<AttemptLog> logs;
   for (const std::string& word : command.args) {

@@ -32,6 +32,10 @@ Result<report::JobRun> ReadRun(Client& client, JobId id, bool counters) {
   }
   MR_ASSIGN_OR_RETURN(run.job, client.Job(id));
   if (counters) run.job.counters = std::move(values);
+  MR_ASSIGN_OR_RETURN(const std::vector<QueueStatus> queues, client.Queues());
+  for (const QueueStatus& queue : queues) {
+    if (queue.name == (run.job.queue.empty() ? "default" : run.job.queue)) run.queue_max_share = queue.max_share;
+  }
   return run;
 }
 

@@ -194,7 +194,7 @@ Result<int> RunHere(const std::vector<std::string>& argv, const std::string& out
 
 Result<int> RunReplay(const Command& command, const Settings& settings) {
   const std::string& word = command.args[0];
-  MR_RETURN_IF_ERROR(NotOfLocalRun(word, "the attempt"));
+  MR_RETURN_IF_ERROR(NotOfLocalRun(word, "the attempt", settings.runs_directory));
   const auto id = ParseAttemptId(word);
   if (!id.has_value()) {
     return WithHint(InvalidArgument("'" + word + "' is no attempt id"), "mrctl job attempts JOB lists them");

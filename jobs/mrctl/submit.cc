@@ -416,6 +416,8 @@ class Submission {
     }
     if (plan_.to_stdout)
       recorded->run.job.output_uri = recorded->run.spec.output_uri = "";  // a directory that is removed
+    if (!plan_.options.keep_logs.empty())
+      recorded->run.kept_logs = std::filesystem::absolute(plan_.options.keep_logs).lexically_normal();
     local_name_->Store(*recorded);
     if (local_name_->stored()) SetLast(LocalId(), "");
     UseLocalNames(&recorded->run.job, LocalId());

@@ -26,4 +26,6 @@ struct RecordedRun {
   # The master's lines about the job.
   history @12 :Data;
   # The text of master/history; empty where the job did not end.
+  keptLogs @13 :Text;
+  # The directory with the logs of its attempts; empty where they were not kept.
 }

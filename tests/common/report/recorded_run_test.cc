@@ -73,6 +73,31 @@ TEST(RecordedRunTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(ReportJson(Report(after->run)), ReportJson(Report(live.run))) << "one report from both";
 }
 
+// The cluster of a recorded run has ended, and with it what still ran when the run was read.
+TEST(RecordedRunTest, NothingRunsInARecord) {
+  RecordedRun recorded = Recorded();
+  RunBuilder builder;
+  builder.Workers(1, 2).Stage("map", {}).Elapsed(100);
+  builder.Add({.task = 0, .launched = 10, .started = 12, .state = "running", .progress = 0.5});
+  builder.Add({.task = 1, .launched = 20, .started = 22, .state = "waiting"});
+  recorded.run = builder.run();
+  recorded.run.job.state = JobState::kFailed;
+  recorded.run.job.stages[0].running = recorded.run.job.stages[0].waiting = 1;
+  recorded.run.tasks[0].state = "running";
+  recorded.run.kept_logs = "/tmp/logs";
+  const auto after = DecodeRun(Encoded(recorded), "local_0001");
+  ASSERT_TRUE(after.ok()) << after.status().ToString();
+  EXPECT_EQ(after->run.job.stages[0].running + after->run.job.stages[0].waiting, 0u);
+  EXPECT_EQ(after->run.tasks[0].state, "pending");
+  for (const AttemptStatus& attempt : after->run.attempts) {
+    EXPECT_EQ(attempt.state, "killed");
+    EXPECT_EQ(attempt.failure, "killed");
+    EXPECT_EQ(attempt.ended_us, 100'000u);
+    EXPECT_EQ(attempt.ran_us, attempt.ended_us - attempt.launched_us);
+  }
+  EXPECT_EQ(after->run.kept_logs, "/tmp/logs");
+}
+
 TEST(RecordedRunTest, AJobWithoutCountersHasNone) {
   RecordedRun recorded = Recorded();
   recorded.run.job.counters = std::nullopt;

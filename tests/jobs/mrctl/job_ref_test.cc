@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "common/io/files.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/local_runs.h"
 
 namespace mr::ctl {
 namespace {
@@ -67,6 +71,22 @@ TEST(JobRefTest, TheLastJobOfAnotherMasterIsRefused) {
   EXPECT_THAT(other.message, HasSubstr("was submitted to the master at lab:7070"));
   EXPECT_THAT(other.hint, HasSubstr("add --master lab:7070"));
   EXPECT_THAT(ToFailure(LastOf({"local_0003", ""}, "127.0.0.1:7070").status()).message, HasSubstr("local_0003"));
+}
+
+TEST(JobRefTest, TheLogsOfALocalRunAreNamedIfItKeptThem) {
+  std::string path = testing::TempDir() + "job_ref.XXXXXX";
+  ASSERT_NE(mkdtemp(path.data()), nullptr);
+  report::RecordedRun recorded;
+  recorded.run.job.id = {1, 1};
+  ASSERT_TRUE(LocalRuns(path).Add(recorded, 10).ok());
+  recorded.run.kept_logs = "/tmp/logs";
+  ASSERT_TRUE(LocalRuns(path).Add(recorded, 10).ok());
+  const auto hint = [&](const std::string& word) { return ToFailure(NotOfLocalRun(word, "its logs", path)).hint; };
+  EXPECT_THAT(hint("local_0001"), HasSubstr("run it again with --keep-logs DIRECTORY"));
+  EXPECT_THAT(hint("local_0002"), HasSubstr("the logs of its attempts are in /tmp/logs"));
+  EXPECT_THAT(hint("attempt_local_2_0_m_000003_1"), HasSubstr("its log is /tmp/logs/attempt_local_0002_0_m_000003_1"));
+  EXPECT_TRUE(NotOfLocalRun("job_1_0001", "its logs", path).ok());
+  EXPECT_TRUE(RemoveTree(path).ok());
 }
 
 }  // namespace

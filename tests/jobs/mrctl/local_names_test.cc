@@ -39,6 +39,13 @@ TEST(LocalNamesTest, AllTextsOfAStatusHaveTheNameOfTheRun) {
   EXPECT_EQ(attempts[0].id, "attempt_local_0007_0_m_000000_1");
 }
 
+TEST(LocalNamesTest, NoCommandAsksTheMasterOfARunThatHasEnded) {
+  EXPECT_EQ(WithoutLogCommand("as attempt_local_0007_0_m_000000_1 on w1 (its log: mrctl logs attempt_x): no column"),
+            "as attempt_local_0007_0_m_000000_1 on w1: no column");
+  EXPECT_EQ(WithoutLogCommand("no column (7)"), "no column (7)");
+  EXPECT_EQ(WithoutLogCommand("cut (its log: mrctl logs"), "cut (its log: mrctl logs");
+}
+
 // A printed name that a cluster could take for one of its own jobs would show an unrelated job.
 TEST(LocalNamesTest, PartsOfARunAreReadAgainAndAreNoIdsOfACluster) {
   for (const char* recorded : {"attempt_1_0001_0_m_000003_2", "task_1_0001_1_r_000000"}) {
