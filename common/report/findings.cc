@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "common/abi/operator_table.h"
 #include "common/base/text.h"
 #include "common/report/one_line.h"
 #include "common/report/phrases.h"
@@ -40,8 +41,10 @@ class Finder {
 
   std::vector<Finding> Find() {
     Failures();
+    MissedDeadline();
     LostWorkers();
     HotKeys();
+    UnusedCombiners();
     UnevenInput();
     SlowWorkers();
     SlowTasks();
@@ -115,10 +118,28 @@ class Finder {
     f.text = Sentence(f.text) + " " +
              Sentence("The last one was " + last->status->id + " on " + last->status->worker +
                       (message.empty() ? "" : ": " + OneLine(message)));
-    f.advice = run_.gone  ? "Run the job again with --keep-logs DIRECTORY, and read its log."
-               : user > 0 ? ReplayAdvice(*last)
-                          : "Read its log.";
+    f.advice = !run_.kept_logs.empty() ? "Read its log: " + run_.kept_logs + "/" + last->status->id + "."
+               : run_.gone             ? "Run the job again with --keep-logs DIRECTORY, and read its log."
+               : user > 0              ? ReplayAdvice(*last)
+                                       : "Read its log.";
     f.command = "mrctl logs " + last->status->id;
+    found_.push_back(std::move(f));
+  }
+
+  void MissedDeadline() {
+    const uint64_t late = LateUs(run_.job);
+    if (late == 0) return;
+    const DeadlineStatus& deadline = *run_.job.deadline;
+    Finding f{"missed_deadline", true, kNoStage, "", -1, "", "", ""};
+    f.text = "The job missed its deadline of " + Us(deadline.deadline_us) + " by " + Us(late) +
+             (Ended(run_.job.state) ? "." : " so far.");
+    f.advice =
+        !deadline.steered ? "No policy of the cluster's list gives slots by deadlines (mrctl schedulers)."
+        : deadline.runs == 0
+            ? "It was steered by a guess, since no earlier run was known. The next run is steered by this one."
+            : "mrctl explain JOB --deadline TIME shows how many slots it needs. The other findings say what made "
+              "it slower.";
+    f.command = "mrctl job show " + Name(run_.job);
     found_.push_back(std::move(f));
   }
 
@@ -186,8 +207,38 @@ class Finder {
         f.text = "Stage " + StageName(s) + " waited " + Percent(f.share) + " of the job's time for one hot key. '" +
                  skew.key + "'" + (skew.cut ? "..." : "") + " has " + Percent(part) + " of the bytes of its input.";
         f.advice =
-            "Combine before the shuffle where the operator allows it, or spread the key: add a number to it and "
-            "merge the parts in a second stage. A join may read the small side by broadcast.";
+            std::string(Combines(skew.stage, s)
+                            ? "Spread the key: add"
+                            : "The plan does not combine before this shuffle: do so if the operator has a "
+                              "combiner (Shuffle({.combine = true})). Else spread the key: add") +
+            " a number to it and merge the parts in a second stage. A join may read the small side by broadcast.";
+        found_.push_back(std::move(f));
+        break;
+      }
+    }
+  }
+
+  // Returns whether the first of these stages combines the records that the second one reads.
+  bool Combines(uint32_t from, uint32_t to) const {
+    const std::vector<PortSpec>& ports = run_.spec.stages[from].ports;
+    const std::vector<InputSpec>& inputs = run_.spec.stages[to].inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [&](const InputSpec& input) {
+      return input.is_edge && input.stage == from && input.port < ports.size() && ports[input.port].combine;
+    });
+  }
+
+  // Stages that read what an operator with a combiner wrote, where the plan does not use the combiner.
+  void UnusedCombiners() {
+    for (uint32_t s = 0; s < run_.spec.stages.size(); ++s) {
+      const double share = path_.ShareOf(SegmentKind::kCompute, s) + path_.ShareOf(SegmentKind::kShuffle, s);
+      if (share < kStageShare || share * static_cast<double>(path_.us) < kShortTaskUs) continue;
+      for (const uint32_t from : UpstreamOf(run_.spec.stages[s])) {
+        if (from >= s || (run_.spec.stages[from].flags & MR_ASSOCIATIVE) == 0 || Combines(from, s)) continue;
+        Finding f{"unused_combiner", false, s, "", share, "", "", ""};
+        f.text = "Stage " + StageName(s) + " took " + Percent(share) + " of the job's time. The operator of stage " +
+                 StageName(from) + ", whose output it reads, has a combiner that the plan does not use.";
+        f.advice = "Combine at its shuffle (Shuffle({.combine = true})): fewer records then reach stage " +
+                   StageName(s) + ", also those of a hot key.";
         found_.push_back(std::move(f));
         break;
       }
@@ -304,8 +355,12 @@ class Finder {
     Finding f{"full_queue", true, kNoStage, "", share, "", "", ""};
     f.text = "The job waited " + Percent(share) + " of its time for slots that none of its own attempts held (queue " +
              (run_.job.queue.empty() ? "default" : run_.job.queue) + ").";
-    f.advice = run_.workers.empty()
-                   ? "No worker is registered: start one (mrworker --master)."
+    const uint32_t most = run_.queue_max_share;
+    f.advice = run_.workers.empty() ? "No worker is registered: start one (mrworker --master)."
+               : most > 0
+                   ? "The queue may hold " + CountOf(most, "slot") +
+                         " (its max share): if its jobs held them, raise it (mrctl queue set --max-share). If jobs of "
+                         "other queues held the slots, raise the queue's weight or min share."
                    : "If other jobs held them, raise the queue's weight or min share (mrctl queue set), or the job's "
                      "priority, or add workers.";
     f.command = "mrctl queues";
@@ -327,7 +382,10 @@ class Finder {
     Finding f{"too_few_tasks", false, s, "", share, "", "", ""};
     f.text = "Stage " + spec.name + " ran with " + CountOf(status->tasks, "task") + " on a cluster of " +
              Grouped(slots) + " slots, for " + Percent(share) + " of the job's time. More tasks can use more slots.";
-    f.advice = shuffled ? "Raise --reduces, for example to " + Grouped(std::min(slots, 4 * status->tasks)) + "."
+    f.advice = shuffled ? "Raise --reduces, for example to " + Grouped(std::min(slots, 4 * status->tasks)) +
+                              (status->tasks > 1 ? "."
+                                                 : ". It helps only if no single key has most of the records: with two "
+                                                   "or more reduces, mrctl job show names such a key.")
                         : "Make the splits smaller, for example --conf max_split_bytes=16m.";
     found_.push_back(std::move(f));
   }
@@ -361,6 +419,11 @@ class Finder {
 };
 
 }  // namespace
+
+uint64_t LateUs(const JobStatus& job) {
+  if (!job.deadline || job.deadline->deadline_us == 0 || job.elapsed_us <= job.deadline->deadline_us) return 0;
+  return job.elapsed_us - job.deadline->deadline_us;
+}
 
 std::vector<Finding> FindProblems(const JobRun& run, const Timeline& timeline, const CriticalPath& path) {
   return Finder(run, timeline, path).Find();

@@ -9,9 +9,12 @@
 
 namespace mr::report {
 
+// Returns by how much the job has missed its deadline, in microseconds; 0: it has none, or has not missed it.
+uint64_t LateUs(const JobStatus& job);
+
 struct Finding {
   // The name of the kind: hot_key, uneven_input, slow_worker, slow_task, too_few_tasks, too_many_tasks, lost_worker,
-  // full_queue or failed_attempts.
+  // full_queue, failed_attempts, missed_deadline or unused_combiner.
   const char* id = "";
   bool problem = true;        // false: a hint for tuning
   uint32_t stage = kNoStage;  // kNoStage: of the job

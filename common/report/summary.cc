@@ -27,6 +27,11 @@ std::string Outcome(const Report& report) {
   for (const Lanes& worker : report.timeline.workers()) workers += worker.lanes > 0;
   std::string line = Name(run.job) + " (" + run.job.name + ") " + (Ended(run.job.state) ? "" : "is ") +
                      Word(run.job.state) + (Ended(run.job.state) ? " after " : " for ") + Us(run.job.elapsed_us);
+  if (const uint64_t late = LateUs(run.job); late > 0) {
+    line += ", " + Us(late) + " after its deadline of " + Us(run.job.deadline->deadline_us);
+  } else if (run.job.deadline && run.job.deadline->deadline_us > 0 && run.job.state == JobState::kSucceeded) {
+    line += ", within its deadline of " + Us(run.job.deadline->deadline_us);
+  }
   if (!run.job.error.empty()) line += ": " + OneLine(run.job.error);
   return Sentence(line) + " " + CountOf(run.tasks.size(), "task") + ", " +
          CountOf(report.timeline.attempts().size(), "attempt") + " on " + CountOf(workers, "worker") + ", " +

@@ -25,6 +25,7 @@ function headerSection(page) {
       ...(report.live ? progressOf(job) : []),
       ["Elapsed", duration(job.elapsed_us), exactTime(job.elapsed_us)],
       ["Submitted", timeNode(job.submitted_unix_ms)],
+      job.deadline && job.deadline.deadline_s != null && ["Deadline", deadlineText(job)],
       ["Queue", nameOf(job.queue || "default")],
       ["Priority", String(job.priority)],
       ...(report.live ? [] : [
@@ -48,6 +49,13 @@ function headerSection(page) {
         el("ul", null, job.warnings.slice(0, 50).map((w) => el("li", null, linked(page, w))))),
   ]);
   return {node, show};
+}
+
+// Returns the deadline, and whether the job has met it.
+function deadlineText(job) {
+  const late = job.elapsed_us / 1e6 - job.deadline.deadline_s;
+  const met = job.state === "SUCCEEDED" ? ", met" : "";
+  return seconds(job.deadline.deadline_s) + (late > 0 ? `, missed by ${seconds(late)}` : met);
 }
 
 // Returns the terms of a job that has not ended.

@@ -76,6 +76,9 @@ TEST(FindingsTest, AHotKeyIsNamedWithItsStageAndItsShare) {
   EXPECT_STREQ(found[0].id, "hot_key");
   EXPECT_EQ(found[0].stage, 1u) << "the stage that waited, not the one that wrote the key";
   EXPECT_THAT(found[0].text, HasSubstr("Stage sum waited 50 % of the job's time for one hot key. 'the' has 60 %"));
+  EXPECT_THAT(found[0].advice, HasSubstr("The plan does not combine before this shuffle"));
+  b.run().spec.stages[0].ports.emplace_back().combine = true;
+  EXPECT_THAT(Find(b).at(0).advice, testing::StartsWith("Spread the key"));
 }
 
 TEST(FindingsTest, ATaskWithMuchMoreInputIsNamedWithoutAKnownKey) {
@@ -261,6 +264,9 @@ TEST(FindingsTest, AFullQueueIsAWaitForSlotsThatTheJobDoesNotHold) {
   b.Workers(2, 2).Stage("map", {}).Elapsed(10'000);
   for (uint32_t t = 0; t < 4; ++t) b.Add({.task = t, .launched = 6000, .started = 6010, .ended = 9900});
   EXPECT_THAT(Kinds(b), ElementsAre("full_queue"));
+  EXPECT_THAT(Find(b).at(0).advice, HasSubstr("raise the queue's weight or min share"));
+  b.run().queue_max_share = 1;
+  EXPECT_THAT(Find(b).at(0).advice, HasSubstr("The queue may hold 1 slot (its max share)"));
 }
 
 TEST(FindingsTest, AJobThatFillsTheClusterItselfDoesNotWaitForOthers) {
@@ -290,6 +296,57 @@ TEST(FindingsTest, FailedAttemptsComeWithTheirMessageAndTheNextCommand) {
   EXPECT_THAT(found[0].text, HasSubstr(": no such column"));
   EXPECT_EQ(found[0].command, "mrctl logs attempt_1_0001_0_m_000000_2");
   EXPECT_FALSE(found[0].problem) << "the job succeeded, and lost no time";
+}
+
+TEST(FindingsTest, TheLogOfALocalRunIsWhereItWasKept) {
+  RunBuilder b = EvenJob();
+  b.Add({.task = 0, .launched = 10, .started = 20, .ended = 100, .state = "failed", .failure = "user", .number = 2});
+  b.run().gone = true;
+  EXPECT_THAT(Find(b).at(0).advice, HasSubstr("again with --keep-logs"));
+  b.run().kept_logs = "/tmp/logs";
+  EXPECT_EQ(Find(b).at(0).advice, "Read its log: /tmp/logs/attempt_1_0001_0_m_000000_2.");
+}
+
+TEST(FindingsTest, AMissedDeadlineIsAProblemWithByHowMuch) {
+  RunBuilder b = EvenJob();
+  b.run().job.deadline.emplace().deadline_us = 5'000'000;
+  EXPECT_THAT(Kinds(b), IsEmpty()) << "met";
+  b.run().job.deadline->deadline_us = 4'000'000;
+  const std::vector<Finding> found = Find(b);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(found[0].id, "missed_deadline");
+  EXPECT_TRUE(found[0].problem);
+  EXPECT_EQ(found[0].text, "The job missed its deadline of 4.0 s by 1.0 s.");
+  EXPECT_THAT(found[0].advice, HasSubstr("No policy of the cluster's list gives slots by deadlines"));
+  b.run().job.deadline->steered = true;
+  b.run().job.state = JobState::kRunning;
+  EXPECT_THAT(Find(b).at(0).text, HasSubstr("by 1.0 s so far."));
+  EXPECT_THAT(Find(b).at(0).advice, HasSubstr("no earlier run was known"));
+}
+
+// With one partition no hot key is known.
+TEST(FindingsTest, MoreReducesThanOneAreAdvisedUnderACondition) {
+  for (const uint32_t tasks : {1u, 2u}) {
+    RunBuilder b;
+    b.Workers(4, 2).Stage("map", {}).Stage("sum", {0}).Elapsed(6000);
+    for (uint32_t t = 0; t < 4; ++t) b.Add({.task = t, .launched = 10, .started = 20, .ended = 1000});
+    for (uint32_t t = 0; t < tasks; ++t)
+      b.Add({.stage = 1, .task = t, .launched = 1010, .started = 1020, .inputs = 1200, .ended = 5900});
+    EXPECT_EQ(Find(b).at(0).advice.find("no single key") != std::string::npos, tasks == 1) << tasks;
+  }
+}
+
+TEST(FindingsTest, ACombinerThatThePlanDoesNotUseIsNamed) {
+  RunBuilder b = EvenJob();
+  EXPECT_THAT(Kinds(b), IsEmpty());
+  b.run().spec.stages[0].flags = 16;  // MR_ASSOCIATIVE
+  const std::vector<Finding> found = Find(b);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(found[0].id, "unused_combiner");
+  EXPECT_EQ(found[0].stage, 1u);
+  EXPECT_THAT(found[0].text, HasSubstr("The operator of stage map, whose output it reads, has a combiner"));
+  b.run().spec.stages[0].ports.emplace_back().combine = true;
+  EXPECT_THAT(Kinds(b), IsEmpty());
 }
 
 TEST(FindingsTest, AReplayIsAdvisedForAttemptsThatReadOnlyFiles) {

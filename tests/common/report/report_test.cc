@@ -236,6 +236,14 @@ TEST(ReportTest, ACauseInStderrIsNamedInEachLine) {
   EXPECT_EQ(OneLine("it failed:\n3 attempts failed alike, of 1 task"), "it failed:") << "there is no cause";
 }
 
+TEST(ReportTest, ADeadlineIsInTheFirstLine) {
+  RunBuilder b = Job();
+  b.run().job.deadline.emplace().deadline_us = 2'000'000;
+  EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("SUCCEEDED after 1.0 s, within its deadline of 2.0 s. "));
+  b.run().job.deadline->deadline_us = 400'000;
+  EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("SUCCEEDED after 1.0 s, 600 ms after its deadline of 400 ms. "));
+}
+
 // Texts of any bytes come from users.
 TEST(ReportTest, HostileNamesStayData) {
   RunBuilder b = Job();
