@@ -12,13 +12,15 @@ namespace {
 
 // Number of ended jobs that top shows below running ones (a guess: those that people still look for).
 constexpr uint64_t kEndedShown = 5;
+constexpr size_t kDecisionsShown = 20;  // of a worker (a guess: a screen has room for them)
+constexpr size_t kShortList = 60;       // columns of a list of policies that fits beside others
 
 std::string Or(const std::string& text, const char* otherwise) { return text.empty() ? otherwise : text; }
 
 std::string Took(uint64_t us) { return HumanDuration(Micros(static_cast<int64_t>(us))); }
 
 struct Tasks {
-  uint32_t all = 0, done = 0, running = 0, waiting = 0, failed = 0;
+  uint32_t all = 0, done = 0, running = 0, waiting = 0, pending = 0, failed = 0;
 };
 Tasks TasksOf(const JobStatus& job) {
   Tasks t;
@@ -27,20 +29,33 @@ Tasks TasksOf(const JobStatus& job) {
     t.done += s.done;
     t.running += s.running;
     t.waiting += s.waiting;
+    t.pending += PendingTasks(s);
     t.failed += s.failed;
   }
   return t;
 }
 
 std::string TopJobs(const std::vector<JobStatus>& jobs) {
-  Table table({"ID", "NAME", "QUEUE", "STATE", "TASKS", "RUNNING", "WAITING", "FAILED", "ELAPSED"});
+  Table table({"ID", "NAME", "QUEUE", "STATE", "TASKS", "PENDING", "RUNNING", "WAITING", "FAILED", "ELAPSED"});
   for (const JobStatus& job : jobs) {
     const Tasks t = TasksOf(job);
     table.Add({Name(job.id), Or(job.name, "-"), Or(job.queue, "-"), Word(job.state),
-               std::to_string(t.done) + "/" + std::to_string(t.all), std::to_string(t.running),
-               std::to_string(t.waiting), std::to_string(t.failed), Took(job.elapsed_us)});
+               std::to_string(t.done) + "/" + std::to_string(t.all), std::to_string(t.pending),
+               std::to_string(t.running), std::to_string(t.waiting), std::to_string(t.failed), Took(job.elapsed_us)});
   }
   return table.Text();
+}
+
+// Returns a list of policies as it fits into a line.
+std::string ShortPolicies(const std::string& list) {
+  if (list.size() <= kShortList) return "policies " + Or(list, "-");
+  size_t policies = 1, depth = 0;
+  for (const char c : list) {
+    depth += c == '(' ? 1 : 0;
+    depth -= c == ')' && depth > 0 ? 1 : 0;
+    policies += c == ',' && depth == 0 ? 1 : 0;
+  }
+  return std::to_string(policies) + " policies (mrctl version lists them)";
 }
 
 const char* VerdictWord(Verdict verdict) {
@@ -69,6 +84,21 @@ std::string DrainLine(const std::string& worker, const DrainStatus& drain) {
   add(drain.outputs > 0, Grouped(drain.outputs) + (drain.outputs == 1 ? " output" : " outputs") + " still needed");
   if (text.empty() && !drain.waits_for.empty()) text = drain.waits_for.front();
   return worker + ": " + text;
+}
+
+std::vector<std::string> NewestOfWorker(const std::vector<std::string>& why, const std::string& all) {
+  // Decisions begin with their time (master/host/why.cc).
+  const auto decision = [](const std::string& line) {
+    return line.starts_with("at ") && line.size() > 3 && line[3] >= '0' && line[3] <= '9';
+  };
+  const auto first = std::find_if(why.begin(), why.end(), decision);
+  const auto decisions = static_cast<size_t>(why.end() - first);
+  if (decisions <= kDecisionsShown) return why;
+  std::vector<std::string> lines(why.begin(), first);
+  lines.push_back("the newest " + std::to_string(kDecisionsShown) + " of " + std::to_string(decisions) +
+                  " decisions; `" + all + "` prints all of them:");
+  lines.insert(lines.end(), why.end() - kDecisionsShown, why.end());
+  return lines;
 }
 
 std::string RenderWorkersShown(const std::vector<WorkerShown>& workers, OutputForm form) {
@@ -149,10 +179,12 @@ std::string RenderTop(const TopShown& top, OutputForm form) {
   }
   for (const JobStatus& job : jobs) running += TasksOf(job).running > 0;
   const auto n = [](uint64_t value) { return std::to_string(value); };
-  std::string text = "master " + top.master.version + " at " + Or(top.master.address, "-") + ", policies " +
-                     Or(top.master.policies, "-") + "\n" + n(live) + " of " + n(top.workers.size()) +
-                     " workers live, " + n(busy) + " of " + n(slots) + " slots busy; " + n(jobs.size()) + " jobs, " +
-                     n(running) + " with tasks that run; " + n(top.jobs.size() - jobs.size()) + " ended\n\n";
+  std::string text = n(live) + " of " + n(top.workers.size()) + (top.workers.size() == 1 ? " worker" : " workers") +
+                     " live, " + n(busy) + " of " + n(slots) + (slots == 1 ? " slot" : " slots") + " busy; " +
+                     n(jobs.size()) + (jobs.size() == 1 ? " job, " : " jobs, ") + n(running) +
+                     " with tasks that run; " + n(top.jobs.size() - jobs.size()) + " ended\nmaster " +
+                     top.master.version + " at " + Or(top.master.address, "-") + ", " +
+                     ShortPolicies(top.master.policies) + "\n\n";
   for (JobStatus& job : EndedJobs(top.jobs, kEndedShown)) jobs.push_back(std::move(job));
   return text + TopJobs(jobs) + DeadlineLines(jobs) + WaitLines(jobs) + "\n" +
          RenderWorkers(top.workers, OutputForm::kTable);

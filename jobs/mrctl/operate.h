@@ -24,6 +24,9 @@ struct WorkerShown {
   DrainStatus drain;
 };
 std::string RenderWorkersShown(const std::vector<WorkerShown>& workers, OutputForm form);
+// Returns the lines of `mrctl why WORKER` with the newest of its decisions only, for people: the state of the worker,
+// the number of decisions that are left out, and the newest ones. all: the command that prints all of them.
+std::vector<std::string> NewestOfWorker(const std::vector<std::string>& why, const std::string& all);
 
 // Returns the ended jobs, the most recent first, at most `limit`.
 std::vector<JobStatus> EndedJobs(std::vector<JobStatus> jobs, uint64_t limit);

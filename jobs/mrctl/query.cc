@@ -191,6 +191,8 @@ Result<int> RunWhy(const Command& command, const Settings& settings) {
     why.push_back(std::move(reasons));
     if (settings.form != OutputForm::kTable) continue;
     for (const std::string& line : why.back().summary) Print(line + "\n");
+    if (ParseWorkerId(word) && !settings.verbose)
+      why.back().lines = NewestOfWorker(why.back().lines, CommandPrefix(settings.master) + "-v why " + word);
     for (const std::string& line : why.back().lines) Print(line + "\n");
     if (source && all && !source->recorded()) {
       Say(settings, "Launches and kills: mrctl why TASK or ATTEMPT; mrctl job tasks " + name +
@@ -337,6 +339,8 @@ Result<int> ShowWorkers(const Command& command, const Settings& settings) {
     if (at == workers.end()) return WithHint(NotFound("there is no worker " + word), "mrctl workers lists them");
     WorkerShown w{*at, {}, {}, {}};
     MR_ASSIGN_OR_RETURN(w.why, client.Why(word));
+    if (settings.form == OutputForm::kTable && !settings.verbose)
+      w.why = NewestOfWorker(w.why, CommandPrefix(settings.master) + "-v worker show " + word);
     if (at->state == "draining") {
       MR_ASSIGN_OR_RETURN(const WorkerId id, WorkerIdOf(word));
       MR_ASSIGN_OR_RETURN(w.drain, client.DrainStatus(id));

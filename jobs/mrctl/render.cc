@@ -77,24 +77,29 @@ std::string WaitLines(const std::vector<JobStatus>& jobs) {
 
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form) {
   if (form != OutputForm::kTable) return JsonJobs(jobs, form);
-  Table table({"ID", "NAME", "STATE", "TASKS", "RUNNING", "ELAPSED", "SUBMITTED", "OUTPUT"});
+  Table table({"ID", "NAME", "STATE", "TASKS", "RUNNING", "ELAPSED", "SUBMITTED", "OUTPUT", "QUEUE"});
   for (const JobStatus& j : jobs) {
     table.Add({Name(j), Dash(j.name), Word(j.state),
                std::to_string(Sum(j, &StageStatus::done)) + "/" + std::to_string(Sum(j, &StageStatus::tasks)),
                std::to_string(Sum(j, &StageStatus::running)), Elapsed(j.elapsed_us), DateTime(j.submitted_unix_ms),
-               Dash(j.output_uri)});
+               Dash(j.output_uri), Dash(j.queue)});
   }
   return table.Text() + WaitLines(jobs);
 }
 
+uint32_t PendingTasks(const StageStatus& stage) {
+  const uint32_t busy = stage.done + stage.running + stage.waiting;
+  return stage.tasks - std::min(stage.tasks, busy);
+}
+
 std::string RenderStages(const JobStatus& job, OutputForm form) {
   if (form != OutputForm::kTable) return JsonStages(job, form);
-  Table table({"STAGE", "TASKS", "RUNNING", "WAITING", "FAILED", "INPUT", "OUTPUT", "RECORDS", "TOOK"});
+  Table table({"STAGE", "TASKS", "PENDING", "RUNNING", "WAITING", "FAILED", "INPUT", "OUTPUT", "RECORDS", "TOOK"});
   for (const StageStatus& s : job.stages) {
     table.Add({s.name, s.planned ? std::to_string(s.done) + "/" + std::to_string(s.tasks) : "-",
-               std::to_string(s.running), std::to_string(s.waiting), std::to_string(s.failed),
-               HumanBytes(s.input_bytes), HumanBytes(s.output_bytes), Grouped(s.output_records),
-               Elapsed(s.elapsed_us)});
+               Ended(job.state) ? "-" : std::to_string(PendingTasks(s)), std::to_string(s.running),
+               std::to_string(s.waiting), std::to_string(s.failed), HumanBytes(s.input_bytes),
+               HumanBytes(s.output_bytes), Grouped(s.output_records), Elapsed(s.elapsed_us)});
   }
   return table.Text();
 }

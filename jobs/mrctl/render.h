@@ -70,6 +70,9 @@ std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form);
 std::string RenderJob(const JobStatus& job, OutputForm form, const JobSpec* spec = nullptr);
 // Returns a chart of guaranteed slots and of the expected end over time, 80 columns wide; "" without points.
 std::string RenderSteering(const SteeringStatus& steering, double elapsed_s, bool ended);
+// Returns the tasks of the stage that have no attempt: those that could run and wait for a slot, and those whose input
+// is not there yet. While tasks have several attempts, at least so many.
+uint32_t PendingTasks(const StageStatus& stage);
 std::string RenderStages(const JobStatus& job, OutputForm form);
 std::string RenderTasks(const std::vector<TaskStatus>& tasks, OutputForm form);
 std::string RenderAttempts(const std::vector<AttemptStatus>& attempts, OutputForm form);

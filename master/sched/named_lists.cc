@@ -28,4 +28,11 @@ std::string PoliciesOf(std::string_view text) {
   return std::string(text);
 }
 
+std::string NameOrPolicies(std::string_view policies) {
+  for (const NamedList& list : kNamedLists) {
+    if (list.policies == policies) return std::string(list.name);
+  }
+  return std::string(policies);
+}
+
 }  // namespace mr::sched

@@ -19,4 +19,7 @@ std::span<const NamedList> NamedLists();
 // Returns the list of this name, or the text itself.
 std::string PoliciesOf(std::string_view text);
 
+// Returns the name of this list, or the list itself where it has none.
+std::string NameOrPolicies(std::string_view policies);
+
 }  // namespace mr::sched

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "common/base/text.h"
+#include "master/sched/named_lists.h"
 
 namespace mr::sim {
 
@@ -31,11 +32,13 @@ void JsonSpent(std::string* out, const char* name, const std::string& scheduler,
 }
 
 // Returns each list with its begin, in seconds after the first submission.
-std::string ListsText(const std::vector<Experiment::ListChange>& lists) {
-  std::string text = lists[0].policies;
+// named: by its name where it has one.
+std::string ListsText(const std::vector<Experiment::ListChange>& lists, bool named) {
+  const auto list = [named](const std::string& policies) { return named ? sched::NameOrPolicies(policies) : policies; };
+  std::string text = list(lists[0].policies);
   for (size_t i = 1; i < lists.size(); ++i) {
     Print(&text, ", from %.3f s on ", lists[i].at);
-    text += lists[i].policies;
+    text += list(lists[i].policies);
   }
   return text;
 }
@@ -78,7 +81,7 @@ Result<WhatIf> RunWhatIf(const history::Document& document, std::optional<JobId>
   WhatIf out;
   out.notes = model.notes;
   out.was = in_force;
-  out.was_scheduler = ListsText(in_force);
+  out.was_scheduler = ListsText(in_force, false);
   out.then_scheduler = change.scheduler.empty() ? out.was_scheduler : changed.policies;
   out.was_workers = static_cast<uint32_t>(model.as_it_was.cluster.workers.size());
   out.then_workers = static_cast<uint32_t>(changed.cluster.workers.size());
@@ -117,10 +120,16 @@ Result<WhatIf> RunWhatIf(const history::Document& document, std::optional<JobId>
 
 std::string Table(const WhatIf& w) {
   std::string out;
-  out += "was      " + w.was_scheduler;
-  Print(&out, ", %u workers, %u slots\n", w.was_workers, w.was_slots);
-  out += "what if  " + w.then_scheduler;
-  Print(&out, ", %u workers, %u slots\n\n", w.then_workers, w.then_slots);
+  const std::string was = ListsText(w.was, true);
+  const auto cluster = [&out](const char* name, uint32_t workers, uint32_t slots, const std::string& policies) {
+    Print(&out, "%-9s%u worker%s, %u slot%s, policies ", name, workers, workers == 1 ? "" : "s", slots,
+          slots == 1 ? "" : "s");
+    out += policies + "\n";
+  };
+  cluster("was", w.was_workers, w.was_slots, was);
+  cluster("what if", w.then_workers, w.then_slots,
+          w.then_scheduler == w.was_scheduler ? was : sched::NameOrPolicies(w.then_scheduler));
+  out += "\n";
   Print(&out, "%-14s %-16s %7s %11s %11s %8s %11s %8s\n", "JOB", "NAME", "TASKS", "HAPPENED s", "MODEL s", "ERROR",
         "WHAT IF s", "CHANGE");
   for (const WhatIf::Row& row : w.rows) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "jobs/mrctl/render.h"
+
 namespace mr::ctl {
 namespace {
 
@@ -46,10 +48,44 @@ TEST(OperateTest, TopCountsAndShowsTheLastThatEndedBelow) {
   lost.state = "lost";
   top.workers = {live, lost};
   const std::string text = RenderTop(top, OutputForm::kTable);
-  EXPECT_THAT(text, HasSubstr("1 of 2 workers live, 2 of 4 slots busy; 1 jobs, 1 with tasks that run; 1 ended"));
+  EXPECT_THAT(text, HasSubstr("1 of 2 workers live, 2 of 4 slots busy; 1 job, 1 with tasks that run; 1 ended"));
   EXPECT_LT(text.find("job_1_0002"), text.find("job_1_0001"));
   EXPECT_THAT(text, HasSubstr("1/4"));
   EXPECT_THAT(RenderTop(top, OutputForm::kJson), HasSubstr(R"("ended":1,"workers":[)"));
+}
+
+TEST(OperateTest, TasksWithoutAnAttemptArePending) {
+  TopShown top;
+  top.jobs = {JobOf(2, JobState::kRunning, 1000, 1)};
+  StageStatus stage;
+  stage.tasks = 40;
+  stage.done = 1;
+  top.jobs[0].stages = {stage};
+  const std::string idle = RenderTop(top, OutputForm::kTable);
+  EXPECT_THAT(idle, testing::ContainsRegex("TASKS +PENDING +RUNNING +WAITING"));
+  EXPECT_THAT(idle, testing::ContainsRegex("1/40 +39 +0 +0"));
+  stage.running = 40;
+  EXPECT_EQ(PendingTasks(stage), 0u) << "some have several attempts";
+}
+
+TEST(OperateTest, ALongListOfPoliciesIsCounted) {
+  TopShown top;
+  top.master.policies = "fair,late(cap=0.2)";
+  EXPECT_THAT(RenderTop(top, OutputForm::kTable), HasSubstr("policies fair,late(cap=0.2)\n"));
+  top.master.policies = "fair,late(cap=0.2,worth=on," + std::string(60, 'x') + "),fifo";
+  EXPECT_THAT(RenderTop(top, OutputForm::kTable), HasSubstr("3 policies (mrctl version lists them)\n"));
+}
+
+TEST(OperateTest, TheNewestDecisionsOfAWorkerAreShown) {
+  std::vector<std::string> why = {"w1 at 127.0.0.1:1 is live", "it registered at 2026-01-01 10:00:00"};
+  for (int i = 0; i < 20; ++i) why.push_back("at 2026-01-01 10:00:" + std::to_string(10 + i) + ": launched");
+  EXPECT_EQ(NewestOfWorker(why, "mrctl -v why w1"), why);
+  for (int i = 20; i < 45; ++i) why.push_back("at 2026-01-01 10:00:" + std::to_string(10 + i) + ": launched");
+  const auto shown = NewestOfWorker(why, "mrctl -v why w1");
+  ASSERT_EQ(shown.size(), 23u);
+  EXPECT_EQ(shown[1], why[1]);
+  EXPECT_EQ(shown[2], "the newest 20 of 45 decisions; `mrctl -v why w1` prints all of them:");
+  EXPECT_EQ(shown.back(), why.back());
 }
 
 TEST(OperateTest, CutsToTheTerminal) {

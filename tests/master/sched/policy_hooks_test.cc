@@ -156,6 +156,8 @@ TEST(NamedListsTest, EachIsAListAndNoPolicyHasItsName) {
   ASSERT_EQ(NamedLists().front().name, "default");
   EXPECT_EQ(PoliciesOf("default"), kDefaultPolicies);
   EXPECT_EQ(PoliciesOf("fifo,late"), "fifo,late");
+  EXPECT_EQ(NameOrPolicies(kDefaultPolicies), "default");
+  EXPECT_EQ(NameOrPolicies("fifo,late(cap=0.3)"), "fifo,late(cap=0.3)");
   const std::string own = kDefaultPolicies;
   const std::string rest = own.substr(own.find("mantri_restart("));
   EXPECT_EQ(kCautiousPolicies, "fair,jockey," + rest) << "the default without clones";
