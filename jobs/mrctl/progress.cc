@@ -45,7 +45,7 @@ std::string StageNumbers(const StageStatus& s, const char* between) {
   const double fraction = Fraction(s);
   if (s.done == s.tasks) {
     text += between + ("in " + HumanDuration(elapsed));
-  } else if (fraction > 0.05 && elapsed >= Seconds(1)) {
+  } else if (fraction > 0.05 && fraction < 1 && elapsed >= Seconds(1)) {
     // Below a twentieth or a second the estimate is noise (a guess).
     text += between + ("ETA " + HumanDuration(FromSeconds(elapsed.seconds() * (1 - fraction) / fraction)));
   }

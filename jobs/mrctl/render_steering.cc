@@ -55,10 +55,11 @@ std::string RenderSteering(const SteeringStatus& s, double elapsed_s, bool ended
   std::string text = "\nguaranteed slots, from " + SecondsText(s.points.front().at_s) + " to " +
                      SecondsText(last.at_s) + " after the submit (most " + std::to_string(most) + ", now " +
                      std::to_string(ended ? 0 : last.slots) + ", " + SecondsText(s.held_slot_s) + " of slot time)\n";
-  for (size_t row = kRows; row-- > 0;) {
+  const bool constant = std::all_of(slots.begin(), slots.end(), [](double h) { return h == 1; });
+  for (size_t row = constant ? 1 : kRows; row-- > 0;) {
     char margin[16];
-    std::snprintf(margin, sizeof margin, "%6s ", row + 1 == kRows ? std::to_string(most).c_str() : "");
-    text += margin + BarRow(slots, row) + "\n";
+    std::snprintf(margin, sizeof margin, "%6s ", row + 1 == kRows || constant ? std::to_string(most).c_str() : "");
+    text += margin + BarRow(slots, constant ? 0 : row) + "\n";
   }
   // The expected end over time: * from the first column's time to the end; | is the deadline.
   text += "expected end";

@@ -17,8 +17,8 @@ function stagesSection(page) {
     sortedPlot(s.task_bytes, bytes, `task bytes of ${s.id}`),
     time(s.slot_us), slotPlot(s), size(s.input_bytes), size(s.output_bytes), whole(s.output_records),
   ];
-  const columns = [["Stage"], ["Tasks", true], ["Done", true], ["Failed", true], ["Min", true], ["Median", true],
-    ["p95", true], ["Max", true], ["Task times, sorted"], ["Task bytes, sorted"], ["Slot time", true],
+  const columns = [["Stage"], ["Tasks", true], ["Done", true], ["Failed", true], ["Min time", true], ["Median time", true],
+    ["p95 time", true], ["Max time", true], ["Task times, sorted"], ["Task bytes, sorted"], ["Slot time", true],
     ["Launch, shuffle, compute"], ["Input", true], ["Output", true], ["Records", true]];
   return {
     node: section("stages", "Stages", body, hot),
@@ -27,7 +27,8 @@ function stagesSection(page) {
       refill(body, [report.stages, job.stages], () => report.stages.length === 0 ?
           [el("p", {class: "quiet"}, "No stages yet.")] :
           [plainTable("Stages", columns, report.stages.map((s) => row(s, states.get(s.id))), null, "tight"),
-            el("p", {class: "quiet small"}, "The plots show a stage's tasks from the least to the greatest. " +
+            el("p", {class: "quiet small"}, "Times are those of committed attempts, from the launch to the end, " +
+                "without the wait for outputs of earlier stages. The duration of an attempt has that wait. The plots show a stage's tasks from the least to the greatest. " +
                 "The dashed line marks the median. A peak at the right end is skew.")]);
       refill(hot, [job.skew], () => [el("h3", null, "Hot keys"), job.skew.length === 0 ?
         el("p", {class: "quiet"}, "No hot keys found.") : hotKeys(job.skew)]);

@@ -466,6 +466,10 @@ TEST(RenderTest, DrawsGuaranteedSlotsAndTheExpectedEnd) {
   for (int i = 0; i < 30; ++i) top += "█";
   EXPECT_THAT(text, HasSubstr("     8 " + top + " "));
   EXPECT_THAT(text, HasSubstr("    60 ---")) << "the deadline above the expected end";
+  for (SteeringPoint& point : job.steering->points) point.slots = 1;
+  const std::string constant = RenderJob(job, OutputForm::kTable);
+  EXPECT_EQ(constant.find("█"), constant.find("     1 ") + 7);
+  EXPECT_EQ(constant.find('\n', constant.find("█")) + 1, constant.find("expected end")) << "one row is enough";
   EXPECT_THAT(RenderJob(job, OutputForm::kJson),
               HasSubstr(R"("steering":{"held_slot_s":200.0,"points":[{"at_s":0.0,)"));
 }
@@ -557,6 +561,9 @@ TEST(ProgressTest, OnATerminalTheLastFailureHasALineOfItsOwn) {
 
 TEST(ProgressTest, SaysOfAStageWhatIsDoneAndWhatIsLeft) {
   EXPECT_EQ(StageLine(Job().stages[0], 60), "count            10/40  3 running  ETA 6.0 s");
+  StageStatus taken = Job().stages[0];  // all its input, and it goes on
+  taken.input_bytes = taken.taken_bytes = 1000;
+  EXPECT_THAT(StageLine(taken, 80), Not(HasSubstr("ETA")));
   EXPECT_THAT(StageLine(Job().stages[0], 100), HasSubstr("[=====               ] 10/40"));
   StageStatus open;
   open.name = "sum";
