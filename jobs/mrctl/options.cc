@@ -119,7 +119,10 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--clone", s->clone,
                   "Run several attempts of each task from the start (default auto: if a policy of the list does so)")
       ->type_name("on|off|auto");
-  app->add_option("--max-attempts", s->max_attempts, "Failures of one task that fail the job (default 4)")
+  app->add_option("--max-attempts", s->max_attempts,
+                  "Failures of one task's operator that fail the job (default 4). Others, such as a full disk, have a "
+                  "limit of 8 "
+                  "per task on three workers or on all, and of 100 in any case")
       ->type_name("N");
   app->add_option("--memory", s->memory, "Memory of each attempt, such as 512m")->type_name("SIZE");
   app->add_option("--max-bad-records", s->max_bad_records, "Bad records that the whole job may skip (default 0)")

@@ -303,7 +303,8 @@ struct Annotator::OfDecision {
     JobView* job = a.find_(d.job);
     if (job == nullptr) return;
     job->notes.steering.End(a.at());
-    if (!d.message.empty()) job->error = d.killed ? d.message : FailureSummary(*job, d.message);
+    if (!d.message.empty())
+      job->error = d.killed ? d.message : FailureSummary(*job, d.message, LimitOfOthers(d.reason));
     a.Add(d.killed ? What::kJobKilled : What::kJobFailed, {}, d.job, {}, d.reason);
   }
   void operator()(const sched::MarkIndeterminate& d) {
@@ -324,6 +325,13 @@ struct Annotator::OfDecision {
   void operator()(const sched::Remember&) {}
   void operator()(const sched::WakeAt&) {}
 
+  // Returns the limit that the job has reached, if its last failure does not count against --max-attempts; else 0.
+  uint64_t LimitOfOthers(const sched::Reason& reason) const {
+    const auto* failed = std::get_if<sched::AttemptFailed>(&a.record_.stamped.event);
+    if (reason.code != sched::ReasonCode::kTooManyFailures || reason.numbers.size() < 2) return 0;
+    if (failed != nullptr && (failed->kind == FailureKind::kUser || failed->kind == FailureKind::kUserFinal)) return 0;
+    return static_cast<uint64_t>(reason.numbers[1]);
+  }
   bool HasNote(const AttemptId& attempt) const {
     JobView* job = a.find_(attempt.task.job);
     return job != nullptr && job->notes.Find(attempt) != nullptr;

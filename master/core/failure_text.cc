@@ -111,7 +111,7 @@ std::string SkewLine(const JobView& job, const FailedAttempt& failed) {
 
 }  // namespace
 
-std::string FailureSummary(const JobView& job, const std::string& message) {
+std::string FailureSummary(const JobView& job, const std::string& message, uint64_t others) {
   const FailedAttempt* failed = LastFailed(job);
   if (failed == nullptr || message.find(NameOf(failed->first, job)) == std::string::npos) return message;
   const AttemptNote& note = failed->second;
@@ -121,6 +121,10 @@ std::string FailureSummary(const JobView& job, const std::string& message) {
   lines[0] = message.substr(0, message.find('\n'));
   if (lines.size() > kMessageLines) lines.erase(lines.begin() + 1, lines.end() - (kMessageLines - 1));
   if (!note.record.empty() && !SaysWhere(message, note.record)) lines.push_back("at " + note.record);
+  if (others > 0) {
+    lines.push_back("limit " + std::to_string(others) +
+                    " for a task: the failure is not the operator's, so --max-attempts does not count it");
+  }
   if (std::string advice = Advice(message); !advice.empty()) lines.push_back(std::move(advice));
   if (std::string skew = SkewLine(job, *failed); !skew.empty()) lines.push_back(std::move(skew));
   if (std::string alike = AlikeText(job, *failed); !alike.empty()) lines.push_back(std::move(alike));
@@ -131,8 +135,12 @@ std::string FailureSummary(const JobView& job, const std::string& message) {
   });
   const size_t room = kSummaryLines - std::min(kSummaryLines, lines.size());
   // A stack begins with its innermost call, so its first lines say the most (worker/task/crash.cc).
-  const auto crash = std::find_if(tail.begin(), tail.end(),
-                                  [](const std::string& line) { return line.starts_with("the process died of SIG"); });
+  // Before it, std::terminate writes the exception.
+  auto crash = std::find_if(tail.begin(), tail.end(),
+                            [](const std::string& line) { return line.starts_with("the process died of SIG"); });
+  const auto thrown =
+      std::find_if(tail.begin(), crash, [](const auto& l) { return l.starts_with("terminate called "); });
+  if (crash != tail.end()) crash = thrown;
   if (crash != tail.end()) {
     tail.erase(tail.begin(), crash);
     tail.resize(std::min(tail.size(), room));

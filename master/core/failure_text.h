@@ -9,8 +9,9 @@
 
 namespace mr::master {
 
-// message: of the decision to fail the job; as it is where it names no attempt of the job that failed.
-std::string FailureSummary(const JobView& job, const std::string& message);
+// message: of the decision to fail the job; as it is where it names no attempt of the job that failed. others: the
+// limit that was reached, for failures of a task that --max-attempts does not count; 0: another one was.
+std::string FailureSummary(const JobView& job, const std::string& message, uint64_t others = 0);
 // Returns the message of a failed attempt, with the place in its input after the first line. "": it has no message.
 std::string WithPlace(const AttemptNote& note);
 // The warning about an input of the local file system that grew while its job ran.

@@ -51,6 +51,13 @@ TEST(FailureTextTest, ThePlaceFollowsTheFirstLineOfTheMessage) {
   EXPECT_EQ(WithPlace(note), note.message) << "it names the place itself";
 }
 
+TEST(FailureTextTest, SaysWhichLimitWasReachedByFailuresThatAreNotTheOperators) {
+  const JobView job = Job({"another", "no licence"});
+  EXPECT_EQ(FailureSummary(job, kSentence + std::string("no licence"), 8),
+            kSentence + std::string("no licence\nlimit 8 for a task: the failure is not the operator's, so "
+                                    "--max-attempts does not count it"));
+}
+
 TEST(FailureTextTest, SaysNothingTwice) {
   JobView job = Job({"disk full", "file:///in, byte 90: bad; its stderr ends:\nwhy"});
   Last(job).record = "file:///in, byte 90";
@@ -74,6 +81,16 @@ TEST(FailureTextTest, AStackIsShownFromItsInnermostCall) {
   const std::string text = FailureSummary(job, std::string(kSentence) + "crashed: SIGSEGV");
   EXPECT_THAT(text, testing::AllOf(HasSubstr("\nstderr: the process died of SIGSEGV"), HasSubstr(" #0 Deep"),
                                    Not(HasSubstr("#19")), Not(HasSubstr("loading"))));
+}
+
+TEST(FailureTextTest, AnExceptionThatNobodyCaughtIsShownBeforeItsStack) {
+  JobView job = Job({"another", "crashed: SIGABRT"});
+  Last(job).stderr_tail =
+      "loading\nterminate called after throwing an instance of 'E'\n  what():  in a thread\n"
+      "the process died of SIGABRT; its stack, innermost call first:\n  #0 raise\n  #1 a\n  #2 b\n  #3 c\n  #4 d\n";
+  EXPECT_THAT(FailureSummary(job, std::string(kSentence) + "crashed: SIGABRT"),
+              testing::AllOf(HasSubstr("\nstderr: terminate called"), HasSubstr("what():  in a thread\n"),
+                             HasSubstr("died of SIGABRT"), HasSubstr("#0 raise"), Not(HasSubstr("loading"))));
 }
 
 TEST(FailureTextTest, LeavesOutTheBeginOfTheBatchWhereABetterPlaceIsNamed) {

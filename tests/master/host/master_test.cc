@@ -396,6 +396,7 @@ TEST_F(MasterTest, SaysWhatFailsWhileAJobRunsAndFailsItWhereTheEnvironmentDoes) 
   EXPECT_EQ(client.Job(*job).error,
             "task 1 of stage 'count' failed 8 times, the last time as attempt_1_0002_0_m_000001_8 on w1 "
             "(its log: mrctl logs attempt_1_0002_0_m_000001_8): no space left on device\n"
+            "limit 8 for a task: the failure is not the operator's, so --max-attempts does not count it\n"
             "8 attempts failed alike, of 1 task");
 }
 
