@@ -49,7 +49,7 @@ std::string PageOf(const report::JobRun& run) {
 
 Status CheckReportFile(const std::string& path) {
   const Status can = CheckTarget(path);
-  if (can.ok()) return can;
+  if (can.ok()) return Status::Ok();
   return WithHint(InvalidArgument("--report: " + can.message()),
                   "name a file that can be written (nothing has been run)");
 }

@@ -126,7 +126,7 @@ Status PrintFollowed(const ReplayCommand& c, const Replayed& replayed, const std
 
 Status CheckWritable(const std::string& option, const std::string& path) {
   const Status status = CheckTarget(path);
-  if (status.ok()) return status;
+  if (status.ok()) return Status::Ok();
   return InvalidArgument(option + ": " + status.message() + "; name a file that can be written (nothing has been run)");
 }
 
