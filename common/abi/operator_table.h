@@ -198,8 +198,16 @@ typedef struct mr_plan_args {
   uint64_t memory_bytes; /* per attempt, from submit --memory; 0: not given */
 } mr_plan_args;
 
+/* The results of plan() and plan_sized(). */
+enum mr_plan_result {
+  MR_PLAN_OK = 0,
+  MR_PLAN_REFUSED = 1, /* these arguments make no plan; other ones may */
+  MR_PLAN_FAILED = 2,  /* the plan itself is wrong, or user code threw something else */
+};
+
 /* A job that the library offers by name. plan() turns command-line arguments into the plan
- * document (jobs/PLAN.md). Where it cannot, it writes the reason to `error` and returns not 0. */
+ * document (jobs/PLAN.md). Where it cannot, it writes the reason to `error` and returns another value than
+ * MR_PLAN_OK (mr_plan_result). */
 typedef struct mr_job {
   uint32_t struct_size;
   uint32_t reserved;

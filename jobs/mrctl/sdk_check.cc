@@ -42,10 +42,46 @@ std::string Listed(const std::vector<std::string>& names) {
   return names.size() > kMostNamed ? text + " and " + std::to_string(names.size() - kMostNamed) + " more" : text;
 }
 
+// Returns whether each machine that runs mrtask has this library: a part of glibc or of the compiler's runtime.
+bool IsSystemLibrary(const std::string& name) {
+  static constexpr std::string_view kSystem[] = {"libc.so.",       "libm.so.",  "libstdc++.so.", "libgcc_s.so.",
+                                                 "libpthread.so.", "libdl.so.", "librt.so.",     "libutil.so.",
+                                                 "libresolv.so.",  "ld-linux-"};
+  return std::any_of(std::begin(kSystem), std::end(kSystem), [&](auto prefix) { return name.starts_with(prefix); });
+}
+
+// Returns "address" for libasan.so.8, and "" for a library that may be loaded into any process.
+std::string SanitizerOf(const std::string& name) {
+  if (name.starts_with("libasan.")) return "address";
+  if (name.starts_with("libtsan.")) return "thread";
+  return name.starts_with("liblsan.") ? "leak" : "";
+}
+
+// Compares the shared libraries that this one needs with those of mrtask. `loaded`: names of the latter.
+void CheckNeeded(const ElfFile& library, const std::set<std::string>& loaded, LibraryReport* report) {
+  std::vector<std::string> own;
+  for (const std::string& name : library.needed) {
+    if (loaded.contains(name) || IsSystemLibrary(name)) continue;
+    if (const std::string sanitizer = SanitizerOf(name); !sanitizer.empty()) {
+      report->problems.push_back(
+          "is built with -fsanitize=" + sanitizer + " (it needs " + name +
+          "), and mrtask is not, so it cannot be loaded: build it without, and use the sanitizer "
+          "in tests with mr::LocalJob");
+    } else {
+      own.push_back(name);
+    }
+  }
+  if (own.empty()) return;
+  report->warnings.push_back("warning: " + report->path + " needs " + Listed(own) +
+                             ". A submit sends this one file to the workers: link " +
+                             (own.size() == 1 ? "that library" : "those libraries") + " statically, or install " +
+                             (own.size() == 1 ? "it" : "them") + " on each worker");
+}
+
 // Compares the library with mrtask and the libraries that mrtask has loaded before it.
 Status CompareWithHost(const ElfFile& library, LibraryReport* report) {
   MR_ASSIGN_OR_RETURN(const std::string listed, StartHostLibraries().Finish());
-  std::set<std::string> told;
+  std::set<std::string> told, loaded;
   for (size_t at = 0; at < listed.size();) {
     const size_t end = std::min(listed.find('\n', at), listed.size());
     const std::string path = listed.substr(at, end - at);
@@ -55,6 +91,7 @@ Status CompareWithHost(const ElfFile& library, LibraryReport* report) {
     const auto host = ParseElf(*bytes);
     if (!host.ok()) return Internal("cannot read " + path + ": it " + host.status().message());
     const std::string name = host->soname.empty() ? BaseName(path) : host->soname;
+    loaded.insert(name);
     for (std::string& missing : MissingVersions(library, name, *host)) report->problems.push_back(std::move(missing));
     auto clashing = ClashingSymbols(library, *host);
     std::erase_if(clashing, [&](const std::string& symbol) { return !told.insert(symbol).second; });
@@ -64,7 +101,44 @@ Status CompareWithHost(const ElfFile& library, LibraryReport* report) {
                                " exports, too, and the loader prefers those: hide them (-fvisibility=hidden, or "
                                "-Wl,--exclude-libs,ALL for archives), or rename them");
   }
+  CheckNeeded(library, loaded, report);
   return {};
+}
+
+// Reads the file as far as that is possible without loading it. Returns false if it is no shared library for this
+// machine.
+Result<bool> CheckFile(const std::string& path, LibraryReport* report) {
+  report->path = path;
+  auto bytes = ReadFile(path);
+  if (!bytes.ok()) return bytes.status().With("operator library");
+  report->bytes = bytes->size();
+  auto elf = ParseElf(*bytes);
+  if (!elf.ok()) {
+    report->problems.push_back(elf.status().message());
+    return false;
+  }
+  if (elf->program) {
+    report->problems.push_back("is a program; link it with -shared (paceline_add_library does)");
+    return false;
+  }
+  report->needs = Highest(elf->needs_versions);
+  MR_RETURN_IF_ERROR(CompareWithHost(*elf, report));
+  const auto has_table =
+      std::find_if(elf->exports.begin(), elf->exports.end(), [](const auto& s) { return s.name == MR_LIBRARY_SYMBOL; });
+  if (has_table == elf->exports.end()) {
+    report->problems.push_back("does not export " MR_LIBRARY_SYMBOL
+                               "(): it is no operator library, or its PACELINE_LIBRARY is missing or hidden");
+  }
+  return true;
+}
+
+// Returns the message of `mrtask check` as the end of a sentence that begins with the library's name.
+std::string AsProblem(const std::string& message, const std::string& file) {
+  for (const std::string& begin : {"cannot load operator library " + file + ": ", file + ": "}) {
+    if (message.starts_with(begin)) return "cannot be loaded: " + message.substr(begin.size());
+  }
+  constexpr std::string_view kLibrary = "the operator library ";
+  return message.starts_with(kLibrary) ? message.substr(kLibrary.size()) : message;
 }
 
 // Plans each job without arguments, compares the types of its stages, and checks the plan as a submit does.
@@ -75,8 +149,13 @@ Status CheckJobs(const std::string& path, LibraryReport* report) {
     const std::string& name = report->info.jobs[i].name;
     const auto json = runs[i].Finish();
     if (!json.ok() && json.status().code() != Code::kInvalidArgument) return json.status();
-    if (!json.ok()) {
+    if (!json.ok() && runs[i].arguments_refused()) {
       report->unchecked.push_back(name);
+      continue;
+    }
+    if (!json.ok()) {
+      report->problems.push_back("has a job '" + name +
+                                 "' whose plan fails without arguments: " + json.status().message());
       continue;
     }
     const auto plan = ParsePlan(*json);
@@ -118,35 +197,27 @@ std::vector<std::string> PlanFaults(const Plan& plan, const std::string& job) {
   return std::move(found.faults);
 }
 
+Status CheckLibraryFile(const std::string& path, std::vector<std::string>* warnings) {
+  LibraryReport report;
+  MR_RETURN_IF_ERROR(CheckFile(path, &report).status());
+  warnings->insert(warnings->end(), report.warnings.begin(), report.warnings.end());
+  if (report.problems.empty()) return Status::Ok();
+  std::string text = "operator library " + path;
+  for (const std::string& problem : report.problems) text += (report.problems.size() == 1 ? " " : "\n  ") + problem;
+  return InvalidArgument(text);
+}
+
 Result<LibraryReport> CheckLibrary(const std::string& path) {
   LibraryReport report;
-  report.path = path;
-  auto bytes = ReadFile(path);
-  if (!bytes.ok()) return bytes.status().With("operator library");
-  report.bytes = bytes->size();
-  auto elf = ParseElf(*bytes);
-  if (!elf.ok()) {
-    report.problems.push_back(elf.status().message());
-    return report;
-  }
-  if (elf->program) {
-    report.problems.push_back("is a program; link it with -shared (paceline_add_library does)");
-    return report;
-  }
-  report.needs = Highest(elf->needs_versions);
-  MR_RETURN_IF_ERROR(CompareWithHost(*elf, &report));
-  const auto has_table =
-      std::find_if(elf->exports.begin(), elf->exports.end(), [](const auto& s) { return s.name == MR_LIBRARY_SYMBOL; });
-  if (has_table == elf->exports.end()) {
-    report.problems.push_back("does not export " MR_LIBRARY_SYMBOL
-                              "(): it is no operator library, or its PACELINE_LIBRARY is missing or hidden");
-  }
+  MR_ASSIGN_OR_RETURN(const bool is_library, CheckFile(path, &report));
+  if (!is_library) return report;
   const std::string file = path[0] == '/' ? path : "./" + path;
   auto json = StartCheck(file).Finish();
-  if (!json.ok() && json.status().code() != Code::kInvalidArgument) return json.status();
   if (!json.ok()) {
     // The problems found above explain the failure better than the loader does.
-    if (report.problems.empty()) report.problems.push_back(json.status().message());
+    if (!report.problems.empty()) return report;
+    if (json.status().code() != Code::kInvalidArgument) return json.status();
+    report.problems.push_back(AsProblem(json.status().message(), file));
     return report;
   }
   auto info = ParseLibraryInfo(*json);

@@ -28,6 +28,10 @@ struct LibraryReport {
 // cannot run. All other faults are in the report.
 Result<LibraryReport> CheckLibrary(const std::string& path);
 
+// Checks the file as CheckLibrary does, without loading it. Adds warnings. Errors: kInvalidArgument with all problems,
+// kNotFound, kInternal as CheckLibrary.
+Status CheckLibraryFile(const std::string& path, std::vector<std::string>* warnings);
+
 // Returns the faults for which a submit refuses this plan of the job, whatever its inputs and output are.
 std::vector<std::string> PlanFaults(const Plan& plan, const std::string& job);
 

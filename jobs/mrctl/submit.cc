@@ -35,6 +35,7 @@
 #include "jobs/mrctl/queue_note.h"
 #include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/sdk_check.h"
 #include "jobs/mrctl/side_files.h"
 #include "jobs/mrctl/step_plans.h"
 #include "jobs/mrctl/stored_parts.h"
@@ -159,6 +160,7 @@ class Submission {
     for (const std::string& warning : BinaryLines(plan, plan_.spec.output_format))
       notes.push_back("warning: " + warning);
     if (plan_.own_library) {
+      if (plan_.options.local == 0) notes.insert(notes.end(), library_warnings_.begin(), library_warnings_.end());
       for (std::string& text : UnusedFunctions(plan)) notes.push_back(std::move(text));
     }
     MR_RETURN_IF_ERROR(CheckInputs(plan, plan_.spec, client_.get(), &notes));
@@ -218,6 +220,7 @@ class Submission {
 
   Status StartPlanning() {
     const SubmitOptions& options = plan_.options;
+    if (plan_.own_library) MR_RETURN_IF_ERROR(CheckLibraryFile(plan_.library, &library_warnings_));
     if (options.steps.empty()) {
       planning_.emplace(StartPlan(plan_.library, options.job, options.job_args, SizesKnown()));
       return {};
@@ -539,7 +542,8 @@ class Submission {
   const Settings& settings_;
   std::optional<ToolRun> planning_;    // of one job
   std::optional<StepPlanning> steps_;  // of several steps
-  std::optional<OutputClaim> claim_;   // of a local job; released when nothing of its cluster is left
+  std::vector<std::string> library_warnings_;
+  std::optional<OutputClaim> claim_;  // of a local job; released when nothing of its cluster is left
   std::optional<LocalRunName> local_name_;
   bool report_written_ = false;
   std::unique_ptr<LocalCluster> cluster_;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "common/io/clock.h"
@@ -110,7 +111,8 @@ ToolRun::ToolRun(ToolRun&& other) noexcept
       out_(std::move(other.out_)),
       err_(std::move(other.err_)),
       start_(std::move(other.start_)),
-      what_(std::move(other.what_)) {}
+      what_(std::move(other.what_)),
+      arguments_refused_(other.arguments_refused_) {}
 
 ToolRun::~ToolRun() {
   if (pid_ == 0) return;
@@ -138,12 +140,17 @@ Result<std::string> ToolRun::Finish() {
                            strsignal(WTERMSIG(status)) + ") while it was loaded or made its plan" +
                            (err.empty() ? "" : ":\n" + err));
   }
-  if (WEXITSTATUS(status) == 0 && !out.empty()) return out;
+  if (WEXITSTATUS(status) == 0 && !out.empty()) {
+    if (!err.empty()) std::fprintf(stderr, "%s\n", err.c_str());
+    return out;
+  }
   if (WEXITSTATUS(status) == 0) {
     return InvalidArgument("the operator library ended the process (exit 0) while it was loaded or made its plan");
   }
   if (err.empty()) err = what_ + " exited with " + std::to_string(WEXITSTATUS(status)) + " and printed nothing";
-  if (WEXITSTATUS(status) == 2) return InvalidArgument(err);
+  constexpr int kInvalid = 2, kArgumentsRefused = 3;  // of mrtask plan (jobs/PLAN.md)
+  arguments_refused_ = WEXITSTATUS(status) == kArgumentsRefused;
+  if (arguments_refused_ || WEXITSTATUS(status) == kInvalid) return InvalidArgument(err);
   return Internal(what_ + " exited with " + std::to_string(WEXITSTATUS(status)) + ": " + err);
 }
 

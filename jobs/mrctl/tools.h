@@ -30,15 +30,19 @@ class ToolRun {
   ToolRun(ToolRun&& other) noexcept;
   ToolRun& operator=(ToolRun&&) = delete;
 
-  // Returns its standard output. Errors: kInvalidArgument with its standard error if it exits with 2, or dies of a
-  // signal or of the time limit, which libraries cause; kInternal if it cannot be started.
+  // Returns its standard output; prints its standard error, where the library may have written. Errors:
+  // kInvalidArgument with its standard error if it exits with 2 or 3, or dies of a signal or of the time limit, which
+  // libraries cause; kInternal if it cannot be started.
   Result<std::string> Finish();
+  // Returns whether the job refused its arguments, so that other ones may make a plan. Requires: Finish().
+  bool arguments_refused() const { return arguments_refused_; }
 
  private:
   pid_t pid_ = 0;
   UniqueFd out_, err_;
   Status start_;
   std::string what_;
+  bool arguments_refused_ = false;
 };
 
 // Used in place of a job's name: the only argument is a plan document, whose operators check their configs.

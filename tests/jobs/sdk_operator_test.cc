@@ -407,6 +407,21 @@ TEST(LibraryTest, TheTableSaysWhatItHolds) {
   EXPECT_EQ(table->operators[1]->flags, uint32_t{MR_REUSABLE});
 }
 
+template <PlanFunction kPlan>
+int PlanResult() {
+  const mr_sink nowhere{nullptr, [](void*, mr_bytes) {}};
+  return sdk::RunPlan<kPlan>(0, nullptr, nowhere, nowhere);
+}
+void PlanNeedsWord(const std::vector<std::string>&, JobPlan&) { Args("job").Refuse("give a word"); }
+void PlanHasNoStage(const std::vector<std::string>&, JobPlan&) {}
+void PlanThrows(const std::vector<std::string>&, JobPlan&) { throw std::out_of_range("at"); }
+
+TEST(LibraryTest, APlanThatRefusesItsArgumentsIsToldFromOneThatIsWrong) {
+  EXPECT_EQ(PlanResult<PlanNeedsWord>(), MR_PLAN_REFUSED);
+  EXPECT_EQ(PlanResult<PlanHasNoStage>(), MR_PLAN_FAILED);
+  EXPECT_EQ(PlanResult<PlanThrows>(), MR_PLAN_FAILED);
+}
+
 // ---- Orders of keys, and the small case ----------------------------------------------------------
 
 class ByLength : public LineMapper<std::string, int64_t>, public Comparator<std::string> {

@@ -1,5 +1,6 @@
 #include "worker/task/library.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -7,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "common/base/text.h"
@@ -56,13 +59,28 @@ Status CheckTable(const std::string& path, const mr_library* library) {
       }
     }
   }
+  std::set<std::string_view> jobs;
   for (uint32_t i = 0; i < library->job_count; ++i) {
     const mr_job* job = library->jobs[i];
     const std::string which = path + ": job " + std::to_string(i);
     if (job == nullptr || !MR_HAS(job, plan)) return InvalidArgument(which + " has a wrong struct_size");
     if (job->name == nullptr || job->plan == nullptr) return InvalidArgument(which + " lacks a name or plan()");
+    if (!jobs.insert(job->name).second) return InvalidArgument(path + ": two jobs are named " + job->name);
   }
   return {};
+}
+
+// Returns the loader's text without the path, which stands before it, and with the names of C++ symbols demangled.
+std::string LoaderText(std::string text, const std::string& path) {
+  if (text.rfind(path + ": ", 0) == 0) text.erase(0, path.size() + 2);
+  const size_t begin = text.find("_Z");
+  if (begin == text.npos) return text;
+  const size_t end = std::min(text.find_first_of(" ,;()", begin), text.size());
+  int failed = 0;
+  char* const name = abi::__cxa_demangle(text.substr(begin, end - begin).c_str(), nullptr, nullptr, &failed);
+  if (failed == 0) text.replace(begin, end - begin, "'" + std::string(name) + "'");
+  free(name);
+  return text;
 }
 
 template <class T>
@@ -97,7 +115,8 @@ Result<const mr_library*> LoadLibrary(const std::string& path) {
   }
   if (handle == nullptr) {
     const char* why = dlerror();
-    return InvalidArgument("cannot load operator library " + path + ": " + (why != nullptr ? why : "unknown reason"));
+    return InvalidArgument("cannot load operator library " + path + ": " +
+                           (why != nullptr ? LoaderText(why, absolute) : "unknown reason"));
   }
   const auto table = reinterpret_cast<mr_library_table_fn>(dlsym(handle, MR_LIBRARY_SYMBOL));
   if (table == nullptr) {

@@ -1,5 +1,7 @@
 #include "worker/task/plan_check.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -24,10 +26,36 @@ using nlohmann::json;
 // Time limit for static constructors and plan() functions that never end: SIGALRM ends the process.
 constexpr unsigned kTimeLimitSeconds = 10;
 
-int Refuse(const std::string& reason) {
+// Exit codes. kArgumentsRefused: other arguments of the job may make a plan (MR_PLAN_REFUSED).
+constexpr int kInvalid = 2;
+constexpr int kArgumentsRefused = 3;
+
+// Moves standard output to a descriptor of its own, and lets the library print to standard error. Its constructors and
+// plan functions may print, and mrctl parses the answer.
+class Answer {
+ public:
+  Answer() : out_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)) { dup2(STDERR_FILENO, STDOUT_FILENO); }
+
+  // Prints the answer and ends the process, not through destructors of the library.
+  [[noreturn]] void Print(const json& answer) const {
+    fflush(stdout);
+    const std::string text = answer.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    for (size_t at = 0; at < text.size();) {
+      const ssize_t n = write(out_, text.data() + at, text.size() - at);
+      if (n < 0 && errno != EINTR) _exit(1);
+      if (n > 0) at += static_cast<size_t>(n);
+    }
+    _exit(0);
+  }
+
+ private:
+  int out_;
+};
+
+int Refuse(const std::string& reason, int code = kInvalid) {
   fprintf(stderr, "%s\n", reason.c_str());
   fflush(stderr);
-  return 2;
+  return code;
 }
 
 void AppendTo(void* context, mr_bytes text) { static_cast<std::string*>(context)->append(text.data, text.size); }
@@ -159,6 +187,7 @@ int LibrariesMain() {
 
 int CheckMain(const std::string& path) {
   alarm(kTimeLimitSeconds);
+  const Answer answer;
   const Result<const mr_library*> library = LoadLibrary(path);
   if (!library.ok()) return Refuse(library.status().message());
   json out = {{"jobs", json::array()}, {"operators", json::array()}};
@@ -174,9 +203,7 @@ int CheckMain(const std::string& path) {
     if (json types = TypesJson(*op); !types.is_null()) entry["types"] = std::move(types);
     out["operators"].push_back(std::move(entry));
   }
-  printf("%s\n", out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
-  fflush(stdout);
-  _exit(0);  // not through destructors of the library
+  answer.Print(out);
 }
 
 namespace {
@@ -236,13 +263,13 @@ int CallPlan(const mr_job* job, const std::vector<mr_bytes>& list, Sizes* sizes,
   return job->plan_sized(&args, text, error);
 }
 
-// Gets the document that a job's plan() writes. Returns false, with the reason in `error`, if that fails.
-bool AskJob(const mr_library* library, const std::string& name, const std::vector<std::string>& args, Sizes* sizes,
-            std::string* text, std::string* error) {
+// Gets the document that a job's plan() writes. Returns 0, or the exit code of mrtask with the reason in `error`.
+int AskJob(const mr_library* library, const std::string& name, const std::vector<std::string>& args, Sizes* sizes,
+           std::string* text, std::string* error) {
   const Result<const mr_job*> job = FindJob(library, name);
   if (!job.ok()) {
     *error = job.status().message();
-    return false;
+    return kInvalid;
   }
   std::vector<mr_bytes> list;
   list.reserve(args.size());
@@ -252,19 +279,20 @@ bool AskJob(const mr_library* library, const std::string& name, const std::vecto
     code = CallPlan(*job, list, sizes, {text, &AppendTo}, {error, &AppendTo});
   } catch (const std::exception& e) {
     *error = "job " + name + ": its plan() threw: " + e.what();
-    return false;
+    return kInvalid;
   } catch (...) {
     *error = "job " + name + ": its plan() threw something that is not a std::exception";
-    return false;
+    return kInvalid;
   }
   if (code != 0 && error->empty()) *error = "job " + name + ": its plan() failed without a reason";
-  return code == 0;
+  return code == MR_PLAN_OK ? 0 : code == MR_PLAN_REFUSED ? kArgumentsRefused : kInvalid;
 }
 
 }  // namespace
 
 int PlanMain(const std::vector<std::string>& argv) {
   alarm(kTimeLimitSeconds);
+  const Answer answer;
   Sizes sizes;
   const auto at = TakeSizes(argv, &sizes);
   if (!at) return Refuse("plan takes [--memory BYTES] [--bytes N URI]... LIBRARY JOB [ARGS...]");
@@ -276,8 +304,8 @@ int PlanMain(const std::vector<std::string>& argv) {
   const bool given = name == "--document" && args.size() == 1;
   if (given) {
     text = args[0];
-  } else if (!AskJob(*library, name, args, &sizes, &text, &error)) {
-    return Refuse(error);
+  } else if (const int failed = AskJob(*library, name, args, &sizes, &text, &error); failed != 0) {
+    return Refuse(error, failed);
   }
   const std::string who = given ? "" : "job " + name + ": ";
   OperatorFacts facts;
@@ -287,13 +315,11 @@ int PlanMain(const std::vector<std::string>& argv) {
     json out = {{"plan", plan}, {"operators", facts.flags}, {"calls", facts.calls}};
     if (!facts.types.empty()) out["types"] = facts.types;
     if (!sizes.wanted.empty()) out["wants_bytes"] = sizes.wanted;
-    printf("%s\n", out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+    answer.Print(out);
   } catch (const json::exception& e) {
     return Refuse(given ? std::string("no valid plan document: ") + e.what()
                         : who + "its plan() wrote no valid plan document: " + e.what());
   }
-  fflush(stdout);
-  _exit(0);
 }
 
 }  // namespace mr::task

@@ -28,6 +28,13 @@ class JobError : public std::exception {
   std::string message_;
 };
 
+// A plan that is wrong whatever the arguments of the job are, such as two stages with one name. `mrctl sdk check`
+// reports it; a plan that throws another JobError is taken for one that needs arguments.
+class PlanError : public JobError {
+ public:
+  using JobError::JobError;
+};
+
 // Skips one record, line or group that cannot be used. Throw it while that one is mapped, reduced or joined. With
 // submit --max-bad-records N the record is counted (counter "mr", "bad_records", of winning attempts) and written with
 // its place to the attempt's log. More than N bad records of all tasks together fail the job at once. Default: 0, the

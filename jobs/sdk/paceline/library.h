@@ -20,7 +20,8 @@
 
 namespace mr {
 
-// Turns the arguments of a job into its plan. Errors: any exception; its text is shown to the user.
+// Turns the arguments of a job into its plan. Errors: any exception; its text is shown to the user. A JobError other
+// than PlanError refuses the arguments: it is no fault of the plan if they are missing.
 using PlanFunction = void (*)(const std::vector<std::string>& args, JobPlan& plan);
 
 namespace sdk {
@@ -41,15 +42,24 @@ inline PlanFacts FactsOf(const mr_plan_args* args) {
 
 template <PlanFunction kPlan>
 int RunSizedPlan(const mr_plan_args* sized, mr_sink plan, mr_sink error) noexcept {
-  return Guard(
+  bool refused = false;
+  const int failed = Guard(
       [&] {
         std::vector<std::string> args;
         for (uint32_t i = 0; i < sized->argc; ++i) args.emplace_back(View(sized->argv[i]));
         JobPlan made(FactsOf(sized));
-        kPlan(args, made);
+        try {
+          kPlan(args, made);
+        } catch (const PlanError&) {
+          throw;
+        } catch (const JobError&) {
+          refused = true;
+          throw;
+        }
         plan.write(plan.context, Bytes(made.Json()));
       },
       [&](const std::string& why) { error.write(error.context, Bytes(why)); });
+  return failed == 0 ? MR_PLAN_OK : refused ? MR_PLAN_REFUSED : MR_PLAN_FAILED;
 }
 
 // Runs the plan for a host that knows no input sizes.

@@ -4,7 +4,7 @@
 //   plan.Reduce("sum", "wordcount.reduce").Group(count).WriteFiles();
 //
 // Add stages in the order of the data flow. Inputs are numbered in the order of the calls; put a broadcast input last
-// (SideInput in operator.h). Errors: JobError, from the call or from Json().
+// (SideInput in operator.h). Errors: PlanError, from the call or from Json().
 #pragma once
 
 #include <algorithm>
@@ -88,7 +88,7 @@ class JobPlan {
   // Adds a stage with two grouped inputs. The first one is the left side.
   Stage& Join(const std::string& name, const std::string& op) { return Add(Role::kJoin, name, op); }
 
-  // Returns the plan document. Errors: JobError if the stages do not make a job.
+  // Returns the plan document. Errors: PlanError if the stages do not make a job.
   std::string Json() const;
 
   class Stage {
@@ -144,7 +144,7 @@ class JobPlan {
     // ports 1, 2, ... in the order of the calls (out.Port(1) in the operator). Requires: WriteFiles before; a name of
     // letters, digits and the characters - _ .
     Stage& Named(const std::string& name, const std::string& format = "text") {
-      if (!files_) throw JobError("stage '" + name_ + "' names the output '" + name + "' before it has WriteFiles()");
+      if (!files_) throw PlanError("stage '" + name_ + "' names the output '" + name + "' before it has WriteFiles()");
       ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) +
                                    ", \"name\": " + sdk::JsonString(name) + "}}"});
       ++named_;
@@ -187,17 +187,17 @@ class JobPlan {
       if (grouped) {
         ++grouped_;
         if (port < from.ports_.size() && !from.ports_[port].sorted) {
-          throw JobError("stage '" + name_ + "' groups what port " + std::to_string(port) + " of stage '" + from.name_ +
-                         "' writes, so that port must be sorted");
+          throw PlanError("stage '" + name_ + "' groups what port " + std::to_string(port) + " of stage '" +
+                          from.name_ + "' writes, so that port must be sorted");
         }
       }
       if (port >= from.ports_.size()) {
-        throw JobError("stage '" + name_ + "' reads port " + std::to_string(port) + " of stage '" + from.name_ +
-                       "', which has " + std::to_string(from.ports_.size()));
+        throw PlanError("stage '" + name_ + "' reads port " + std::to_string(port) + " of stage '" + from.name_ +
+                        "', which has " + std::to_string(from.ports_.size()));
       }
       if (from.files_) {
-        throw JobError("stage '" + name_ + "' reads stage '" + from.name_ +
-                       "', which writes files; a stage has either shuffle ports or files");
+        throw PlanError("stage '" + name_ + "' reads stage '" + from.name_ +
+                        "', which writes files; a stage has either shuffle ports or files");
       }
       return AddInput("{\"edge\": {\"kind\": \"" + std::string(kNames[static_cast<int>(edge)]) +
                       "\", \"from\": " + sdk::JsonString(from.name_) + ", \"port\": " + std::to_string(port) +
@@ -232,7 +232,7 @@ class JobPlan {
  private:
   Stage& Add(Role role, const std::string& name, const std::string& op) {
     for (const Stage& other : stages_) {
-      if (other.name_ == name) throw JobError("two stages are named '" + name + "'");
+      if (other.name_ == name) throw PlanError("two stages are named '" + name + "'");
     }
     Stage& stage = stages_.emplace_back();
     stage.role_ = role;
@@ -249,18 +249,18 @@ class JobPlan {
 
 inline void JobPlan::Stage::Check() const {
   const std::string who = "stage '" + name_ + "' ";
-  if (ports_.empty()) throw JobError(who + "writes nothing: give it Shuffle() or WriteFiles()");
+  if (ports_.empty()) throw PlanError(who + "writes nothing: give it Shuffle() or WriteFiles()");
   if (files_ && ports_.size() != 1 + named_) {
-    throw JobError(who + "has files and other ports; a stage has either files or shuffle ports");
+    throw PlanError(who + "has files and other ports; a stage has either files or shuffle ports");
   }
   if (inputs_.empty() && tasks_ == 0) {
-    throw JobError(who + "reads nothing, so the plan must say how many Tasks() it has");
+    throw PlanError(who + "reads nothing, so the plan must say how many Tasks() it has");
   }
   if (role_ == Role::kReduce && grouped_ == 0) {
-    throw JobError(who + "is a reduce stage without a grouped input: use Group()");
+    throw PlanError(who + "is a reduce stage without a grouped input: use Group()");
   }
   if (role_ == Role::kJoin && grouped_ != 2) {
-    throw JobError(who + "is a join stage, which has two grouped inputs, not " + std::to_string(grouped_));
+    throw PlanError(who + "is a join stage, which has two grouped inputs, not " + std::to_string(grouped_));
   }
 }
 
@@ -276,7 +276,7 @@ inline std::string JobPlan::Stage::Json() const {
 }
 
 inline std::string JobPlan::Json() const {
-  if (stages_.empty()) throw JobError("the plan has no stage");
+  if (stages_.empty()) throw PlanError("the plan has no stage");
   std::string stages;
   for (const Stage& stage : stages_) {
     stage.Check();

@@ -8,4 +8,4 @@ const int gone = [] {
 }();
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) int unused() { return gone; }
+extern "C" __attribute__((visibility("default"))) const void* mr_library_table() { return &gone; }

@@ -10,4 +10,4 @@ const int never = [] {
 }();
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) int unused() { return never; }
+extern "C" __attribute__((visibility("default"))) const void* mr_library_table() { return &never; }
