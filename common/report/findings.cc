@@ -152,7 +152,9 @@ class Finder {
       return "Read its log. It read the output of other tasks, so it cannot be replayed: repeat it in a test of the "
              "operator (paceline/testing.h).";
     }
-    return "Read its log, and run it again on this machine: mrctl task replay " + at.status->id + ".";
+    const bool own_library = !run_.spec.library.empty() && !run_.spec.stages[stage].builtin;
+    return "Read its log, and run it again on this machine: mrctl task replay " + at.status->id +
+           (own_library ? " --lib FILE.so, with the library of the job." : ".");
   }
 
   // An attempt is lost with its worker, and so is the output of one that had committed when a later one was launched.

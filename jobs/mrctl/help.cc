@@ -175,6 +175,29 @@ std::optional<std::string> OptionsInRefusal(std::string_view message) {
   return text;
 }
 
+std::string UnlistedOptions(std::string_view options, std::string_view help) {
+  const auto listed = [help](std::string_view name) {
+    constexpr std::string_view kOfNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    for (size_t at = 0; (at = help.find(name, at)) != help.npos; ++at) {
+      const size_t end = at + name.size();
+      const bool begins = at == 0 || kOfNames.find(help[at - 1]) == help.npos;
+      if (begins && (end == help.size() || kOfNames.find(help[end]) == help.npos)) return true;
+    }
+    return false;
+  };
+  std::string text;
+  while (!options.empty()) {
+    const size_t end = std::min(options.find('\n'), options.size());
+    const std::string_view line = options.substr(0, end);
+    options.remove_prefix(std::min(end + 1, options.size()));
+    if (!line.starts_with("  -")) continue;
+    constexpr std::string_view kConf = "  --conf ";
+    const std::string_view name = line.starts_with(kConf) ? line.substr(kConf.size()) : line.substr(2);
+    if (!listed(name.substr(0, name.find_first_of(" =")))) text += std::string(line) + "\n";
+  }
+  return text;
+}
+
 std::string Wrapped(std::string_view text, size_t width, size_t indent) {
   const std::string next = "\n" + std::string(indent, ' ');
   std::string out;

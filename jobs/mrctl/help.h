@@ -47,6 +47,9 @@ std::string JobHelp(const std::string& job, std::string_view help);
 // (paceline/args.h), or that it declares none. Returns nothing if the message says nothing about options.
 std::optional<std::string> OptionsInRefusal(std::string_view message);
 
+// Returns those of the lines with options that the help of the job does not name.
+std::string UnlistedOptions(std::string_view options, std::string_view help);
+
 // Returns `text` in lines of at most `width` columns, the second and later ones indented. Keeps line ends.
 std::string Wrapped(std::string_view text, size_t width, size_t indent);
 

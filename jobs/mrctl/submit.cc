@@ -48,12 +48,15 @@
 namespace mr::ctl {
 namespace {
 
-// Returns the options that a job of a library declares in its plan function, as lines. The help of a job that lists
-// them itself is left alone.
+// Returns the options that a job of a library declares in its plan function and that its help does not list, as lines.
 std::string DeclaredOptions(const SubmitPlan& plan, const std::string& help) {
-  if (!plan.own_library || help.find('\n') != std::string::npos) return "";
+  if (!plan.own_library) return "";
   const auto made = StartPlan(plan.library, plan.options.job, {"--help"}, {}).Finish();
   const auto options = made.ok() ? std::nullopt : OptionsInRefusal(made.status().message());
+  if (help.find('\n') != std::string::npos) {
+    const std::string unlisted = UnlistedOptions(options.value_or(""), help);
+    return unlisted.empty() ? "" : "\nFurther options:\n" + unlisted;
+  }
   return "\n" + options.value_or(
                     "The job does not declare its options. Words behind the job, and all behind `--`, are "
                     "its arguments.\n");
@@ -302,7 +305,8 @@ class Submission {
   // Adds to the job's own refusal where its flags are listed.
   Status Explained(const Status& status) {
     if (status.message().rfind(plan_.options.job + ": ", 0) != 0) return status;
-    std::string hint = "mrctl submit " + plan_.options.job + " --help shows its options";
+    const std::string lib = plan_.own_library ? "--lib " + plan_.options.lib + " " : "";
+    std::string hint = "mrctl submit " + lib + plan_.options.job + " --help shows its options";
     // This hint would be wrong for a job with its own options for inputs.
     const bool own_inputs = status.message().find("--left") != std::string::npos;
     if (status.message().find("it takes no argument '") != std::string::npos && plan_.spec.inputs.empty() &&

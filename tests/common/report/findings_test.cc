@@ -363,7 +363,9 @@ TEST(FindingsTest, AReplayIsAdvisedForAttemptsThatReadOnlyFiles) {
     const std::vector<Finding> found = Find(b);
     ASSERT_EQ(found.size(), 1u);
     if (stage == 0) {
-      EXPECT_THAT(found[0].advice, HasSubstr("mrctl task replay attempt_1_0001_0_m_000000_2"));
+      EXPECT_THAT(found[0].advice, HasSubstr("mrctl task replay attempt_1_0001_0_m_000000_2."));
+      b.run().spec.library = "0123";
+      EXPECT_THAT(Find(b)[0].advice, HasSubstr("mrctl task replay attempt_1_0001_0_m_000000_2 --lib FILE.so"));
     } else {
       EXPECT_THAT(found[0].advice, HasSubstr("it cannot be replayed"));
     }

@@ -149,6 +149,13 @@ TEST(HelpTest, AJobOfALibraryShowsTheOptionsThatItsPlanDeclares) {
   EXPECT_EQ(OptionsInRefusal("mine: give it a file"), std::nullopt);
 }
 
+TEST(HelpTest, OptionsThatTheHelpOfAJobLeavesOutAreFound) {
+  const std::string options = "  --top N\n  --to TEXT\n  --conf depth=VALUE\n  ARGUMENT...\n";
+  EXPECT_EQ(UnlistedOptions(options, "finds words\n  --top N  how many, with --conf depth=N"), "  --to TEXT\n");
+  EXPECT_EQ(UnlistedOptions(options, "finds words\n  --to=TEXT"), "  --top N\n  --conf depth=VALUE\n");
+  EXPECT_EQ(UnlistedOptions("The job declares no options.\n", "finds words\n"), "");
+}
+
 TEST(HelpTest, WrapsAtWordsAndKeepsLongOnes) {
   EXPECT_EQ(Wrapped("one two three", 8, 2), "one two\n  three");
   EXPECT_EQ(Wrapped("one\ntwo", 8, 1), "one\n two");
