@@ -57,7 +57,8 @@ Status AddLogs(Client& client, const LogSubject& subject, const Command& command
     logs->push_back(*std::move(log));
   }
   if (settings.quiet) return Status::Ok();
-  if (silent != 0) std::fprintf(stderr, "%s: %zu of %zu attempts wrote nothing\n", word, silent, asked);
+  if (silent != 0)
+    std::fprintf(stderr, "%s: %zu of %zu attempts wrote nothing and have not failed\n", word, silent, asked);
   if (asked < attempts.size()) {
     std::fprintf(
         stderr,

@@ -1,4 +1,5 @@
 // The replay of an attempt: the task document for mrtask, its result, and their output.
+#include "common/abi/operator_table.h"
 #include "common/base/text.h"
 #include "jobs/mrctl/json.h"
 #include "jobs/mrctl/render.h"
@@ -107,9 +108,10 @@ std::string RenderReplay(const std::string& attempt, const ReplayTask& task, con
   }
   text += "result    " + (result.done ? "done" : "failed: " + result.message) + "\n";
   if (!result.done && !result.record.empty()) text += "at        " + result.record + "\n";
-  text += "records   " + Grouped(result.records_in) + " in, " + Grouped(result.records_out) + " out (" +
-          HumanBytes(result.output_bytes) + "), in " + HumanDuration(Micros(static_cast<int64_t>(result.ran_us))) +
-          "\n";
+  const bool blocks = (task.stage.spec.flags & MR_RAW_BLOCKS) != 0;
+  text += "records   " + Grouped(result.records_in) + (blocks ? " blocks of lines in, " : " in, ") +
+          Grouped(result.records_out) + " out (" + HumanBytes(result.output_bytes) + "), in " +
+          HumanDuration(Micros(static_cast<int64_t>(result.ran_us))) + "\n";
   if (result.counters.empty()) return text;
   Table counters({"GROUP", "COUNTER", "VALUE"});
   for (const auto& c : result.counters) counters.Add({c.group, c.name, std::to_string(c.value)});

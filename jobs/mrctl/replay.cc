@@ -219,20 +219,12 @@ Result<int> RunReplay(const Command& command, const Settings& settings) {
     if (exit == 127) return WithHint(InvalidArgument("there is no gdb in $PATH"), "install it, or omit --gdb");
     return exit == 0 ? kExitOk : kExitJobFailed;
   }
-  MR_ASSIGN_OR_RETURN(const int exit, RunHere({mrtask, "replay", document}, answer));
+  MR_ASSIGN_OR_RETURN(const int exit, RunHere({mrtask, "replay", document, "watched"}, answer));
   ReplayResult result;
-  if (exit > 128) {
-    result.message = "the operator's process died of signal " + std::to_string(exit - 128) + " (" +
-                     strsignal(exit - 128) + "); its stack is above, and --gdb stops there";
-  } else if (exit != 0 && exit != 1) {
-    return Internal("mrtask replay exited with " + std::to_string(exit));
-  } else {
+  if (exit != 0 && exit != 1) return Internal("mrtask replay exited with " + std::to_string(exit));
+  {
     MR_ASSIGN_OR_RETURN(const std::string json, ReadFile(answer));
-    if (json.empty()) {
-      result.message = "the operator ended its process (exit " + std::to_string(exit) + ")";
-    } else {
-      MR_ASSIGN_OR_RETURN(result, ParseReplay(json));
-    }
+    MR_ASSIGN_OR_RETURN(result, ParseReplay(json));
   }
   Print(RenderReplay(word, task, result, settings.form));
   return result.done ? kExitOk : kExitJobFailed;

@@ -1,6 +1,7 @@
 #include "master/core/failure_text.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <sstream>
 #include <vector>
@@ -38,7 +39,14 @@ const FailedAttempt* LastFailed(const JobView& job) {
   return last;
 }
 
-std::string AlikeText(const JobView& job, const FailedAttempt& failed) {
+// Returns N of the scheduler's "failed N times"; 0: it is not there.
+size_t TimesCharged(const std::string& message) {
+  const std::string mark = "' failed ";
+  const size_t at = message.find(mark);
+  return at == std::string::npos ? 0 : strtoul(message.c_str() + at + mark.size(), nullptr, 10);
+}
+
+std::string AlikeText(const JobView& job, const FailedAttempt& failed, size_t charged) {
   const std::string said = WithoutNumbers(failed.second.message);
   std::set<uint32_t> tasks;
   size_t attempts = 0;
@@ -50,7 +58,8 @@ std::string AlikeText(const JobView& job, const FailedAttempt& failed) {
   }
   if (attempts < 2) return "";
   return std::to_string(attempts) + " attempts failed alike, of " + std::to_string(tasks.size()) +
-         (tasks.size() == 1 ? " task" : " tasks");
+         (tasks.size() == 1 ? " task" : " tasks") +
+         (tasks.size() == 1 && charged > 0 && attempts > charged ? " (clones that fail beside it do not count)" : "");
 }
 
 // Whether the message says where in the input as well as `record` does: the latter is where a batch begins (its file,
@@ -127,7 +136,8 @@ std::string FailureSummary(const JobView& job, const std::string& message, uint6
   }
   if (std::string advice = Advice(message); !advice.empty()) lines.push_back(std::move(advice));
   if (std::string skew = SkewLine(job, *failed); !skew.empty()) lines.push_back(std::move(skew));
-  if (std::string alike = AlikeText(job, *failed); !alike.empty()) lines.push_back(std::move(alike));
+  if (std::string alike = AlikeText(job, *failed, TimesCharged(message)); !alike.empty())
+    lines.push_back(std::move(alike));
   std::vector<std::string> tail = LinesOf(note.stderr_tail);
   // The log repeats the failure (worker/task/child.cc).
   std::erase_if(tail, [&](const std::string& line) {

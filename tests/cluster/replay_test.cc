@@ -80,7 +80,8 @@ TEST_F(ReplayTest, AFailureHappensAgain) {
       Attempt({"--lib", Lib(), "replayed", "--max-attempts", "1", "--input", Uri("crash"), "--output", Uri("out3")});
   const RunResult died = Mrctl({"task", "replay", crashed, "--lib", Lib()});
   EXPECT_EQ(died.exit, 1);
-  EXPECT_THAT(died.out, HasSubstr("died of signal 11"));
+  EXPECT_THAT(died.out, AllOf(HasSubstr("died of signal 11"), HasSubstr("at        record 2 of its input, 'crash', in"),
+                              HasSubstr("records   2 in")));
   EXPECT_THAT(died.err, AllOf(HasSubstr("died of SIGSEGV in record 2 of its input"), HasSubstr("::Lines>::Batch(")));
 }
 

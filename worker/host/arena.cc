@@ -40,6 +40,7 @@ void Arena::ClearProgress() {
   p->pulse.store(0, std::memory_order_relaxed);
   p->batch_records.store(0, std::memory_order_relaxed);
   __atomic_store_n(&p->record, task::kNoRecord, __ATOMIC_RELAXED);
+  p->crash.causes.store(0, std::memory_order_relaxed);
   p->crash.signal.store(0, std::memory_order_relaxed);
   p->crash.place_bytes.store(0, std::memory_order_relaxed);
   p->crash.key_bytes.store(0, std::memory_order_relaxed);

@@ -7,8 +7,24 @@
 #include <algorithm>
 
 #include "common/model/report.h"
+#include "worker/task/crash.h"
 
 namespace mr::worker {
+namespace {
+
+// Bytes that the tail has of what a process wrote before its crash: its last words, and an exception that nobody
+// caught.
+constexpr size_t kBeforeCrash = LogSink::kTailBytes / 4;
+
+// Returns where the tail of a log with a crash begins (worker/task/crash.h), or npos.
+size_t CrashIn(std::string_view log) {
+  const size_t at = log.rfind(task::kCrashLine);
+  if (at == log.npos || (at > 0 && log[at - 1] != '\n')) return log.npos;
+  if (at <= kBeforeCrash) return 0;
+  return log.find('\n', at - kBeforeCrash - 1) + 1;
+}
+
+}  // namespace
 
 void LogSink::Open(std::string path) {
   path_ = std::move(path);
@@ -59,6 +75,11 @@ std::string LogSink::End() const { return end_.substr(end_.size() - std::min(end
 
 std::string LogSink::Tail() const {
   std::string_view tail = end_;
+  if (const size_t crash = CrashIn(tail); crash != tail.npos) {
+    tail.remove_prefix(crash);
+    if (tail.size() > kTailBytes) tail = tail.substr(0, tail.rfind('\n', kTailBytes) + 1);
+    return std::string(tail.substr(0, kTailBytes));
+  }
   tail.remove_prefix(tail.size() - std::min(tail.size(), kTailBytes));
   if (tail.size() == kTailBytes) {
     const size_t nl = tail.find('\n');

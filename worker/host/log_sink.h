@@ -18,7 +18,8 @@ class LogSink {
   void Open(std::string path);
   // Reads all that is in the pipe, without waiting. Returns false at its end.
   bool Drain(int pipe);
-  // Returns the last lines, whole ones if there is room.
+  // Returns the last lines, whole ones if there is room. After a crash: some lines before
+  // its report, and the first ones of that.
   std::string Tail() const;
   // Returns the last kKeptLogBytes, as they were written.
   std::string End() const;

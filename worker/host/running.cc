@@ -25,6 +25,9 @@ constexpr uint32_t kMaxReadMore = 1u << 20;
 // How long a cancelled operator that polls for cancellation may take to end its work (guess: its slot, and perhaps the
 // end of its job, wait for it).
 constexpr Duration kKillGrace = Millis(500);
+// How long a task without progress may take to write its stack. Above the time that its translation has
+// (task/crash.cc).
+constexpr Duration kStackGrace = Seconds(3);
 // Most counters (of the operator and of the host), bad records and hot keys (of all ports) in a result. A child that
 // sends more is broken.
 constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS;
@@ -385,8 +388,7 @@ void Running::LookAfter(Instant now) {
     moved_ = now;
   }
   if (spec_.timeout.ns > 0 && now - moved_ >= spec_.timeout) {
-    Fail(TaskEnd::kUserError, HangText(now - moved_));
-    if (failure_.has_value()) failure_->record = task::CrashPlace(*arena_->page());
+    FailWithStack(HangText(now - moved_));
   }
 }
 
@@ -397,9 +399,28 @@ std::string Running::HangText(Duration idle) const {
       kPhases[std::min<size_t>(seen_.phase, std::size(kPhases) - 1)] + "' and had taken " +
       HumanBytes(seen_.taken_bytes);
   if (seen_.total_bytes > 0) text += " of " + HumanBytes(seen_.total_bytes);
-  text += " (" + std::to_string(seen_.records) + " records)";
+  const uint64_t records = task::RecordsBegun(*arena_->page());
+  text += " (" + std::to_string(records) + (records == 1 ? " record)" : " records)");
   if (const std::string tree = task::DescribeTree(child_->pid()); !tree.empty()) text += "; its processes: " + tree;
   return text;
+}
+
+void Running::FailWithStack(std::string message) {
+  // Descendants of a task with side effects end before it.
+  if (leased_) Fail(TaskEnd::kUserError, std::move(message));
+  if (failure_.has_value()) {
+    failure_->record = task::CrashPlace(*arena_->page());
+    return;
+  }
+  failure_.emplace();
+  failure_->end = TaskEnd::kUserError;
+  failure_->message = std::move(message);
+  stack_asked_ = true;
+  kill(child_->pid(), SIGQUIT);  // its handler writes the stack to the log, and ends it (task/crash.h)
+  core_->loop.After(kStackGrace, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self != nullptr && !self->ended_ && !self->exited_) self->child_->Kill();
+  });
 }
 
 void Running::Fail(TaskEnd end, std::string message) {
@@ -418,6 +439,7 @@ void Running::OnExit(Helper::Exit exit) {
   exited_ = true;
   child_->SetHandler(nullptr);
   if (!failure_.has_value() && !done_.has_value()) ExitedEarly(exit);
+  if (stack_asked_) failure_->record = task::CrashPlace(*arena_->page());
   EndIfComplete();
 }
 
@@ -449,7 +471,14 @@ void Running::ExitedEarly(Helper::Exit exit) {
                 " was killed by SIGKILL from outside, most likely by the kernel because "
                 "memory ran out";
   } else {
+    const uint32_t causes = arena_->page()->crash.causes.load(std::memory_order_relaxed);
     r.message = operator_name() + " crashed: " + SignalName(exit.value);
+    if (causes & task::CrashNote::kStackOverflow)
+      r.message += " (stack overflow: a recursion without end, or too deep)";
+    if ((causes & task::CrashNote::kMemoryLimit) && spec_.memory_bytes > 0) {
+      r.message +=
+          "; it was out of memory: its limit of " + HumanBytes(spec_.memory_bytes) + " was reached (raise --memory)";
+    }
   }
   failure_ = std::move(r);
 }

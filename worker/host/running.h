@@ -61,6 +61,8 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   void OutputDone(uint32_t slot, Status status);
   // Fails the task for this reason, unless it has failed before, and kills its child.
   void Fail(TaskEnd end, std::string message);
+  // The same for a task without progress. Its process has some seconds to write its stack to the log.
+  void FailWithStack(std::string message);
   void ExitedEarly(Helper::Exit exit);
   std::string HangText(Duration idle) const;
   void EndIfComplete();
@@ -79,6 +81,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   std::shared_ptr<Arena> arena_;
   bool ended_ = false;
   std::optional<TaskResult> failure_;
+  bool stack_asked_ = false;
   std::optional<task::WireResult> done_;
   std::string done_blob_;
   bool exited_ = false;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -20,10 +21,12 @@
 namespace mr::task {
 namespace {
 
-constexpr int kFatalSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
+constexpr int kFatalSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGQUIT};
 constexpr int kMostFrames = 48;  // a guess: enough to leave the libraries that an operator calls
 // After this time SIGALRM ends a handler that hangs. The translation of the stack has less.
 constexpr unsigned kHandlerSeconds = 5;
+constexpr uint64_t kNearLimitPercent = 95;    // a guess: above what an allocation of usual size leaves free
+constexpr uint64_t kStackNear = 64ull << 10;  // a guess: frames are smaller
 constexpr int kTranslateRounds = 400, kRoundMillis = 5;
 
 // State of the handlers, written by the operator's thread. A fault of another thread may read it in between, so the
@@ -89,6 +92,32 @@ void SayRecord() {
   Say(" of its input");
 }
 
+// Reads a decimal number and moves `at` behind it and the next byte.
+uint64_t NumberAt(const char** at) {
+  uint64_t n = 0;
+  for (; **at >= '0' && **at <= '9'; ++*at) n = n * 10 + static_cast<uint64_t>(**at - '0');
+  if (**at != '\0') ++*at;
+  return n;
+}
+
+// Returns whether the process holds nearly all the memory that --memory allows. An allocation that failed then explains
+// the crash of code that did not check it.
+bool NearMemoryLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  char text[256] = {};
+  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t got = read(file, text, sizeof text - 1);
+  close(file);
+  if (got <= 0) return false;
+  const char* at = text;
+  constexpr int kDataField = 5;  // proc(5): size, resident, shared, text, lib, data, dt
+  for (int field = 0; field < kDataField; ++field) NumberAt(&at);
+  const uint64_t data = NumberAt(&at) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return data >= limit.rlim_cur / 100 * kNearLimitPercent;
+}
+
 // Returns the address that a register holds.
 template <class Register>
 void* PointerOf(Register value) {
@@ -96,6 +125,19 @@ void* PointerOf(Register value) {
   void* pointer = nullptr;
   memcpy(&pointer, &value, sizeof pointer);
   return pointer;
+}
+
+// Returns whether the fault is near the stack pointer, where only a stack without room can fault.
+bool OverflowsStack(const ucontext_t& context, const void* fault) {
+#if defined(__x86_64__)
+  const uint64_t stack = static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP]);
+#elif defined(__aarch64__)
+  const uint64_t stack = context.uc_mcontext.sp;
+#else
+  const uint64_t stack = 0;
+#endif
+  const uint64_t at = reinterpret_cast<uint64_t>(fault);
+  return stack > kStackNear && at >= stack - kStackNear && at < stack + kStackNear;
 }
 
 void* FaultingInstruction(const ucontext_t& context) {
@@ -198,8 +240,14 @@ void OnFatalSignal(int signal, siginfo_t* info, void* context) {
 
   if (getpid() == crash_pid) crash_page->crash.signal.store(static_cast<uint32_t>(signal), std::memory_order_relaxed);
   NoteRecord();
+  uint32_t causes = 0;
+  if (signal == SIGSEGV && info->si_code > 0 && OverflowsStack(*static_cast<ucontext_t*>(context), info->si_addr)) {
+    causes |= CrashNote::kStackOverflow;
+  }
+  if (signal != SIGQUIT && NearMemoryLimit()) causes |= CrashNote::kMemoryLimit;
+  if (getpid() == crash_pid) crash_page->crash.causes.store(causes, std::memory_order_relaxed);
   const char* name = sigabbrev_np(signal);
-  Say("the process died of SIG");
+  Say(kCrashLine);
   Say(name != nullptr ? name : "?");
   if (signal == SIGSEGV || signal == SIGBUS) {
     char address[24];
@@ -207,6 +255,8 @@ void OnFatalSignal(int signal, siginfo_t* info, void* context) {
     Say(info->si_code > 0 ? " at address " : "");
     Say(info->si_code > 0 ? address : "");
   }
+  if (causes & CrashNote::kStackOverflow) Say(" (stack overflow)");
+  if (causes & CrashNote::kMemoryLimit) Say(" at the attempt's memory limit");
   SayRecord();
   Say("; its stack, innermost call first:\n");
   void* frames[kMostFrames];

@@ -18,6 +18,13 @@ std::string ShownBytes(std::string_view bytes) {
 
 }  // namespace
 
+uint64_t RecordsBegun(const ProgressPage& page) {
+  const uint64_t in_batch = page.batch_records.load(std::memory_order_relaxed);
+  const uint64_t last = page.records.load(std::memory_order_relaxed);
+  const uint32_t record = __atomic_load_n(&page.record, __ATOMIC_RELAXED);
+  return record < in_batch && in_batch <= last ? last - in_batch + record + 1 : last;
+}
+
 std::string CrashPlace(const ProgressPage& page, const std::string& exact) {
   const uint64_t in_batch = page.batch_records.load(std::memory_order_relaxed);
   const uint64_t last = page.records.load(std::memory_order_relaxed);

@@ -12,4 +12,8 @@ namespace mr::task {
 // the batch. Trusts no byte of the page, and escapes what it shows.
 std::string CrashPlace(const ProgressPage& page, const std::string& exact = "");
 
+// Returns the number of records of its input that the operator has begun. If it is not known at which record of its
+// batch the operator is, those of the whole batch count. Trusts no byte of the page.
+uint64_t RecordsBegun(const ProgressPage& page);
+
 }  // namespace mr::task

@@ -20,7 +20,7 @@ namespace mr::task {
 namespace {
 
 // Longest names that are shown whole; guesses. Files in a worker's cache are named by their digest.
-constexpr size_t kFunctionBytes = 160, kFileBytes = 40, kFileShown = 12;
+constexpr size_t kFunctionBytes = 160, kFileBytes = 40, kFileShown = 12, kDigestBytes = 64;
 
 // The functions of an ELF file. Every offset in the file is checked, because a user built it.
 class FunctionNames {
@@ -95,11 +95,44 @@ class FunctionNames {
   std::vector<Elf64_Shdr> sections_;
 };
 
+// Replaces what `from` names by the usual word.
+void Shorten(const std::string& from, const std::string& to, std::string* text) {
+  for (size_t at = 0; (at = text->find(from, at)) != std::string::npos; at += to.size()) {
+    text->replace(at, from.size(), to);
+  }
+}
+
+// Leaves out the arguments of templates that stand `depth` templates deep.
+std::string WithoutArguments(const std::string& text, int depth) {
+  std::string out;
+  int open = 0;
+  char before = ' ';
+  for (const char c : text) {
+    const bool opens = c == '<' && (isalnum(static_cast<unsigned char>(before)) || before == '_');
+    const bool closes = c == '>' && open > 0 && before != '-';
+    if (closes) --open;
+    if (open <= depth) out += c;
+    if (opens && open++ == depth) out += "...";
+    before = c;
+  }
+  return out;
+}
+
 std::string Readable(const std::string& symbol) {
   int status = 0;
   char* plain = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
   std::string text = status == 0 && plain != nullptr ? plain : symbol;
   free(plain);
+  Shorten("std::__cxx11::", "std::", &text);
+  Shorten("std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string", &text);
+  Shorten("std::basic_string_view<char, std::char_traits<char> >", "std::string_view", &text);
+  if (text.size() > kFunctionBytes) text = WithoutArguments(text, 1);
+  Shorten(", std::allocator<...> >", ">", &text);
+  Shorten(", std::less<...>>", ">", &text);
+  if (text.size() > kFunctionBytes) text = WithoutArguments(text, 0);
+  if (const size_t call = text.find('('); text.size() > kFunctionBytes && call != std::string::npos && call > 0) {
+    text = text.substr(0, call) + "(...)";
+  }
   if (text.size() > kFunctionBytes) text = text.substr(0, kFunctionBytes) + "...";
   return text;
 }
@@ -112,15 +145,21 @@ std::string Hex(uint64_t n) {
 
 std::string FileName(const std::string& path) {
   std::string name = path.substr(path.rfind('/') + 1);
+  if (name.size() >= kDigestBytes && name.find_first_not_of("0123456789abcdef") >= kDigestBytes) {
+    return "operator library " + name.substr(0, kFileShown);
+  }
   if (name.size() > kFileBytes) name = name.substr(0, kFileShown) + "...";
   return name;
 }
 
-std::string FrameText(const MappedFile* file, const FunctionNames* names, uint64_t address, uint64_t in_call) {
+std::string FrameText(const MappedFile* file, const FunctionNames* names, uint64_t address, uint64_t in_call,
+                      std::string* function_name) {
+  function_name->clear();
   if (file == nullptr) return "?? (" + Hex(address) + ")";
   const uint64_t there = names->AddressOf(address - file->begin + file->offset);
   uint64_t begin = 0;
   const std::string symbol = names->At(there - in_call, &begin);
+  *function_name = symbol;
   const std::string function = symbol.empty() ? "??" : Readable(symbol) + "+" + Hex(there - begin);
   return function + " (" + FileName(file->path) + "+" + Hex(there) + ")";
 }
@@ -147,6 +186,12 @@ std::string StackText(const std::vector<MappedFile>& files, const std::vector<ui
   std::map<std::string, std::unique_ptr<FunctionNames>> known;
   std::string text;
   bool outside = false;
+  std::string last, function;
+  size_t repeated = 0;
+  const auto end_repeats = [&] {
+    if (repeated > 0) text += "  ... " + std::to_string(repeated) + " more of the same function\n";
+    repeated = 0;
+  };
   for (size_t i = 0; i < addresses.size(); ++i) {
     const uint64_t address = addresses[i];
     const auto at =
@@ -161,8 +206,16 @@ std::string StackText(const std::vector<MappedFile>& files, const std::vector<ui
       names = opened.get();
     }
     // All but the innermost are return addresses, which may lie behind the end of the calling function.
-    text += "  #" + std::to_string(i) + " " + FrameText(file, names, address, i == 0 ? 0 : 1) + "\n";
+    const std::string frame = FrameText(file, names, address, i == 0 ? 0 : 1, &function);
+    if (i > 1 && !function.empty() && function == last) {
+      ++repeated;
+      continue;
+    }
+    end_repeats();
+    last = function;
+    text += "  #" + std::to_string(i) + " " + frame + "\n";
   }
+  end_repeats();
   return text;
 }
 

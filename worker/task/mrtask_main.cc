@@ -20,7 +20,7 @@ int Usage() {
           "       mrtask plan [--memory BYTES] [--bytes N URI].. LIBRARY JOB [ARGS..]\n"
           "                                        print the plan of a job (JSON) for these memory and input sizes\n"
           "       mrtask plan LIBRARY --document PLAN  check the configs of a plan document and print it (JSON)\n"
-          "       mrtask replay FILE               run one attempt again (see mrctl task replay)\n"
+          "       mrtask replay FILE [watched]     run one attempt again (see mrctl task replay)\n"
           "       mrtask frames ADDRESS.. < MAPS   print a stack, given /proc/PID/maps\n"
           "       mrtask libraries                 print the paths of mrtask and its loaded libraries\n"
           "       mrtask version\n");
@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
   }
   if (args[0] == "check" && args.size() == 2) return mr::task::CheckMain(args[1]);
   if (args[0] == "frames") return mr::task::FramesMain({args.begin() + 1, args.end()});
-  if (args[0] == "replay" && args.size() == 2) return mr::task::ReplayMain(args[1]);
+  if (args[0] == "replay" && args.size() == 2) return mr::task::ReplayMain(args[1], false);
+  if (args[0] == "replay" && args.size() == 3 && args[2] == "watched") return mr::task::ReplayMain(args[1], true);
   if (args[0] == "libraries" && args.size() == 1) return mr::task::LibrariesMain();
   if (args[0] == "plan" && args.size() >= 3) return mr::task::PlanMain({args.begin() + 1, args.end()});
   if (args[0] == "version" && args.size() == 1) {

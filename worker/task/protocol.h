@@ -27,7 +27,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // Raise it with every change of this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 10;
+inline constexpr uint32_t kTaskProtocol = 11;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -41,7 +41,9 @@ inline constexpr uint32_t kNoRecord = 0xffffffff;
 // The last note of a dying process: the record at which its operator is (crash.h).
 struct CrashNote {
   static constexpr uint32_t kMostPlace = 512, kMostShown = 64;  // bytes; guesses
-  std::atomic<uint32_t> signal;                                 // 0: none
+  static constexpr uint32_t kStackOverflow = 1, kMemoryLimit = 2;
+  std::atomic<uint32_t> signal;  // 0: none
+  std::atomic<uint32_t> causes;  // bits: the stack overflowed; the memory is near the attempt's limit
   // Bytes in use of the three texts: the place of the batch, and the beginnings of the record's key and value.
   std::atomic<uint32_t> place_bytes, key_bytes, value_bytes;
   char place[kMostPlace], key[kMostShown], value[kMostShown];

@@ -1,8 +1,12 @@
 #include "worker/task/replay.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <memory>
@@ -11,6 +15,7 @@
 #include "common/io/files.h"
 #include "worker/task/child.h"
 #include "worker/task/crash.h"
+#include "worker/task/crash_place.h"
 #include "worker/task/link.h"
 #include "worker/task/runner.h"
 
@@ -94,9 +99,29 @@ Fields ResultJson(const WireResult& result, uint64_t bytes) {
           {"ran_us", result.ran.ns / 1000},           {"counters", std::move(counters)}};
 }
 
+// Returns the result of an attempt whose process ended without one.
+WireResult ResultOfDead(int status, const ProgressPage& page) {
+  WireResult result;
+  result.outcome = Outcome::kUser;
+  result.record = CrashPlace(page);
+  result.records_in = RecordsBegun(page);
+  if (WIFSIGNALED(status)) {
+    const char* name = sigabbrev_np(WTERMSIG(status));
+    result.message = "the operator's process died of signal " + std::to_string(WTERMSIG(status)) + " (SIG" +
+                     (name != nullptr ? name : "?") + "); its stack is above, and --gdb stops there";
+  } else {
+    result.message = "the operator ended its process (exit " + std::to_string(WEXITSTATUS(status)) + ")";
+  }
+  return result;
+}
+
+void PrintResult(int out, const WireResult& result, uint64_t bytes) {
+  dprintf(out, "%s\n", ResultJson(result, bytes).dump(-1, ' ', false, Fields::error_handler_t::replace).c_str());
+}
+
 }  // namespace
 
-int ReplayMain(const std::string& file) {
+int ReplayMain(const std::string& file, bool watched) {
   WireTask task;
   std::vector<UniqueFd> fds;
   try {
@@ -115,7 +140,7 @@ int ReplayMain(const std::string& file) {
   }
   const int out = dup(1);
   dup2(2, 1);
-  void* mapped = mmap(nullptr, Unmap::Bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* mapped = mmap(nullptr, Unmap::Bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (out < 0 || mapped == MAP_FAILED) {
     fprintf(stderr, "cannot set up the replay of a task\n");
     return 2;
@@ -123,6 +148,18 @@ int ReplayMain(const std::string& file) {
   const Arena arena(static_cast<char*>(mapped));
   NoDaemon link(arena.get());
   WarmUpBacktrace();
+  int answered[2] = {-1, -1};  // a byte comes with the result
+  const pid_t child = watched && pipe2(answered, O_CLOEXEC) == 0 ? fork() : 0;
+  if (child > 0) {
+    close(answered[1]);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    char byte = 0;
+    if (read(answered[0], &byte, 1) == 1) return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    PrintResult(out, ResultOfDead(status, *link.page()), 0);
+    return 1;
+  }
   ReportCrashes(link.page());
   PrepareTask(task);
   WireResult result;
@@ -133,7 +170,8 @@ int ReplayMain(const std::string& file) {
     result.message = std::string("the task threw an exception: ") + e.what();
   }
   fflush(stdout);
-  dprintf(out, "%s\n", ResultJson(result, link.bytes()).dump(-1, ' ', false, Fields::error_handler_t::replace).c_str());
+  PrintResult(out, result, link.bytes());
+  if (answered[1] >= 0) (void)!write(answered[1], "r", 1);
   _exit(result.outcome == Outcome::kDone ? 0 : 1);  // not through destructors of the library
 }
 

@@ -6,8 +6,9 @@
 
 namespace mr::task {
 
-// Prints the result as JSON to standard output; output of the operator goes to standard error. Returns 0 if it ran to
+// Prints the result as JSON to standard output; output of the operator goes to standard error. watched: runs the
+// attempt in a process of its own, so that there is a result even if this process dies. Returns 0 if the attempt ran to
 // its end, 1 if it failed, 2 if the file is invalid.
-int ReplayMain(const std::string& file);
+int ReplayMain(const std::string& file, bool watched);
 
 }  // namespace mr::task

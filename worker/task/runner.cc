@@ -382,6 +382,7 @@ Status Runner::CallBatch(const mr_batch& batch) {
 void Runner::NoteFailedRecord() {
   // The record of a block operator is a block. Such an operator knows the line.
   const bool named = !failed_in_.empty(), blocks = (oper_.table->flags & MR_RAW_BLOCKS) != 0;
+  records_in_ = RecordsBegun(*link_->page());
   if (named && (blocks || stream_ != nullptr)) return;  // in a stream, the group's key is its place
   NoteCrashRecord();
   const uint32_t record = link_->page()->record;

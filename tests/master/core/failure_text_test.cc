@@ -39,6 +39,13 @@ TEST(FailureTextTest, SaysWhereHowManyAlikeAndWhatItWrote) {
                                     "stderr: loading\nstderr: no such table"));
 }
 
+TEST(FailureTextTest, SaysWhyMoreAttemptsFailedThanCount) {
+  JobView job = Job({"another", "no number"});
+  job.notes.attempts[{{job.id, 0, 1}, 2}] = {.message = "no number", .failed = true, .sequence = 1};
+  EXPECT_THAT(FailureSummary(job, kSentence + std::string("no number")),
+              HasSubstr("\n2 attempts failed alike, of 1 task (clones that fail beside it do not count)"));
+}
+
 TEST(FailureTextTest, ThePlaceFollowsTheFirstLineOfTheMessage) {
   AttemptNote note;
   note.message = "operator m failed: no number";

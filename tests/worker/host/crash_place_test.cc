@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
+#include <vector>
 
 #include "common/io/files.h"
 #include "worker/task/frames.h"
@@ -74,12 +76,32 @@ TEST(FramesTest, AnAddressBecomesTheNameOfItsFunction) {
                     HasSubstr("\n  #1 mr::worker::(anonymous namespace)::FunctionWithAName()+0x1 (")));
 }
 
+__attribute__((noinline)) std::string WithAString(const std::map<std::string, std::vector<std::string_view>>&) {
+  asm volatile("");
+  return "";
+}
+
+TEST(FramesTest, NamesAreShortAndARecursionIsOneCall) {
+  const auto maps = task::ParseMaps(ReadFile("/proc/self/maps").value());
+  const auto address = reinterpret_cast<uint64_t>(&FunctionWithAName) + 1;
+  const std::string text = task::StackText(maps, {address, address, address, address}, "");
+  EXPECT_THAT(text, AllOf(HasSubstr("#0 "), HasSubstr("#1 "), Not(HasSubstr("#2 ")),
+                          HasSubstr("\n  ... 2 more of the same function\n")));
+  const auto named = reinterpret_cast<uint64_t>(&WithAString);
+  EXPECT_THAT(task::StackText(maps, {named}, ""),
+              AllOf(HasSubstr("WithAString(std::map<std::string, std::vector<...>> const&)+0x0 ("),
+                    Not(HasSubstr("allocator"))));
+}
+
 TEST(FramesTest, TheHostsCallsAreLeftOutBelowTheOperatorsOnly) {
   const std::vector<task::MappedFile> files = {{0x1000, 0x2000, 0, "/lib/op.so"}, {0x5000, 0x6000, 0, "/bin/host"}};
   EXPECT_EQ(task::StackText(files, {0x1010, 0x1020, 0x5010, 0x1030}, "/bin/host"),
             "  #0 ?? (op.so+0x10)\n  #1 ?? (op.so+0x20)\n");
   EXPECT_THAT(task::StackText(files, {0x5010, 0x1010, 0x5020}, "/bin/host"),
               AllOf(HasSubstr("#0 ?? (host+0x10)"), HasSubstr("#1 ?? (op.so+0x10)"), Not(HasSubstr("#2"))));
+  const std::string library = "/lib/" + std::string(64, 'a');
+  EXPECT_EQ(task::StackText({{0x1000, 0x2000, 0, library}}, {0x1010}, ""),
+            "  #0 ?? (operator library aaaaaaaaaaaa+0x10)\n");
   EXPECT_EQ(task::StackText(files, {0}, "/bin/host"), "  #0 ?? (0x0)\n") << "a call of a null pointer";
 }
 

@@ -71,6 +71,22 @@ TEST_F(LogSinkTest, TheTailHasTheLastWholeLines) {
   EXPECT_EQ(sink_.Tail(), endless.substr(LogSink::kTailBytes)) << "no line begins in it";
 }
 
+TEST_F(LogSinkTest, TheTailOfACrashBeginsWithWhatItDiedOf) {
+  sink_.Open("");
+  for (int i = 0; i < 100; ++i) Say("loading\n");
+  Say("terminate called after throwing an instance of 'std::runtime_error'\n  what():  let go\n");
+  Say("the process died of SIGABRT; its stack, innermost call first:\n  #0 First()\n");
+  for (int i = 1; i < 100; ++i) Say("  #" + std::to_string(i) + " " + std::string(60, 'f') + "\n");
+  const std::string tail = sink_.Tail();
+  EXPECT_LE(tail.size(), LogSink::kTailBytes);
+  EXPECT_EQ(tail.rfind("loading\n", 0), 0u) << "the last words before it";
+  EXPECT_NE(tail.find("terminate called after throwing an instance of 'std::runtime_error'\n  what():  let go\nthe "
+                      "process died of SIGABRT; its stack, innermost call first:\n  #0 First()\n"),
+            std::string::npos)
+      << tail;
+  EXPECT_EQ(tail.back(), '\n') << "whole lines";
+}
+
 TEST_F(LogSinkTest, TheEndForTheMasterIsAsItWasWritten) {
   sink_.Open(root_ + "/one");
   std::string all;

@@ -35,7 +35,9 @@ TEST_F(TaskCrashTest, ACrashNamesItsRecordAndTheLogHasTheStack) {
        "crashed: SIGSEGV",
        {"the process died of SIGSEGV at address 0x0 in record 3 of its input; its stack", "WriteNowhere", "FailAt("}},
       {"call", "crashed: SIGSEGV", {"#0 ?? (0x0)", "#1 (anonymous namespace)::CallNothing(", "FailAt("}},
-      {"overflow", "crashed: SIGSEGV", {"Overflow("}},
+      {"overflow",
+       "crashed: SIGSEGV (stack overflow",
+       {"(stack overflow) in record 3 of its input; its stack", "Overflow(", " more of the same function\n"}},
       {"terminate", "crashed: SIGABRT", {"let go", "Terminate("}},
       {"leave", "called exit(3)", {}}};
   for (const FailingLine& line : lines) {
@@ -52,6 +54,23 @@ TEST_F(TaskCrashTest, ACrashNamesItsRecordAndTheLogHasTheStack) {
     for (const std::string& part : line.log) EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
     EXPECT_EQ(text.find("HelperMain"), std::string::npos) << "the stack ends above mrtask";
   }
+}
+
+TEST_F(TaskCrashTest, ACrashAtTheMemoryLimitSaysSo) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a limit of memory has no effect here";
+#endif
+  TaskSpec s = Spec("fail.at");
+  s.config = "allocate";
+  s.memory_bytes = 200u << 20;
+  const TaskResult r = RunOn(std::move(s), "allocate\n")->Wait();
+  EXPECT_NE(r.message.find("crashed: SIGSEGV; it was out of memory: its limit of 200 MiB was reached"),
+            std::string::npos)
+      << r.message;
+  TaskSpec far = Spec("fail.at");
+  far.config = "crash";
+  far.memory_bytes = 200u << 20;
+  EXPECT_EQ(RunOn(std::move(far), "crash\n")->Wait().message, "operator fail.at crashed: SIGSEGV");
 }
 
 TEST_F(TaskCrashTest, TheTextOfAnExceptionIsInTheLog) {

@@ -140,8 +140,11 @@ TEST_F(TaskLimitsTest, ATaskWithoutProgressEndsAndSaysWhatItDid) {
   s.timeout = Millis(400);
   const TaskResult r = RunOn(host_, std::move(s))->Wait();
   EXPECT_EQ(r.end, TaskEnd::kUserError) << r.message;
+  EXPECT_NE(r.stderr_tail.find("the process died of SIGQUIT; its stack, innermost call first:\n"), std::string::npos)
+      << r.stderr_tail;
+  EXPECT_NE(r.stderr_tail.find("Spin("), std::string::npos) << r.stderr_tail;
   EXPECT_NE(r.message.find("operator spin made no progress for"), std::string::npos) << r.message;
-  EXPECT_EQ(r.record, "record 1 of its input");
+  EXPECT_EQ(r.record.rfind("record 1 of its input, in the batch that begins at file:///", 0), 0u) << r.record;
   EXPECT_NE(r.message.find("--task-timeout"), std::string::npos) << r.message;
   EXPECT_NE(r.message.find("its processes: mrtask R"), std::string::npos) << r.message;
 }

@@ -171,7 +171,8 @@ int Crash(void*, const mr_batch*) {
   raise(SIGSEGV);
   return 0;
 }
-// Fails at the line that equals its config: "crash", "call", "overflow", "terminate", "leave", "throw".
+// Fails at the line that equals its config: "crash", "call", "overflow", "terminate", "allocate",
+// "leave", "throw".
 int* volatile g_nowhere = nullptr;  // hidden from the optimizer
 __attribute__((noinline, no_sanitize("undefined"))) void WriteNowhere() { *g_nowhere = 1; }
 void (*volatile g_no_function)() = nullptr;
@@ -188,11 +189,19 @@ __attribute__((noinline)) int Overflow(int depth) {
 }
 __attribute__((noinline)) void LetGo() { throw std::runtime_error("let go"); }
 __attribute__((noinline)) void Terminate() noexcept { LetGo(); }
+// As C code that does not check its allocations.
+void AllocateUnchecked() {
+  for (;;) {
+    volatile char* volatile memory = static_cast<char*>(malloc(1 << 20));
+    memory[0] = 1;
+  }
+}
 __attribute__((noinline)) int FailAtLine(const std::string& how) {
   if (how == "crash") WriteNowhere();
   if (how == "call") return CallNothing();
   if (how == "overflow") return Overflow(0);
   if (how == "terminate") Terminate();
+  if (how == "allocate") AllocateUnchecked();
   if (how == "leave") exit(3);
   if (how == "throw") throw std::runtime_error("the moon is full");
   return 0;
