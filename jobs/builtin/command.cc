@@ -24,6 +24,7 @@ namespace mr::builtin {
 namespace {
 
 constexpr size_t kReadBytes = 64u << 10;
+constexpr uint64_t kPipeBytes = 64u << 10;  // the size of a Linux pipe, so the most that one read of it returns
 // Polling period for the end of a command where the kernel has no pidfd.
 constexpr int kLookMs = 50;
 constexpr size_t kErrorTailBytes = 2048;
@@ -165,7 +166,20 @@ Command::~Command() {
 }
 
 void Command::CloseInput() {
-  if (input_ >= 0) close(std::exchange(input_, -1));
+  if (input_ < 0) return;
+  unread_ = Unread();
+  close(std::exchange(input_, -1));
+}
+
+uint64_t Command::Unread() const {
+  int unread = 0;
+  if (ioctl(input_, FIONREAD, &unread) != 0 || unread < 0) return 0;
+  return std::min(written_, static_cast<uint64_t>(unread));
+}
+
+Command::Range Command::LastRead(uint64_t lag) const {
+  const uint64_t read = written_ - (input_ >= 0 ? Unread() : unread_);
+  return {read - std::min(read, kPipeBytes + lag), read_on_ ? written_ : read};
 }
 
 void Command::Write(std::string_view bytes) {
@@ -193,6 +207,7 @@ void Command::Pump(std::string_view* to_write) {
     const ssize_t n = write(input_, to_write->data(), to_write->size());
     if (n > 0) {
       on_moved_();
+      written_ += static_cast<uint64_t>(n);
       to_write->remove_prefix(static_cast<size_t>(n));
     } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
       CloseInput();  // it has closed its end; Finish judges how it ended
@@ -252,6 +267,7 @@ bool Command::ReadSome(Stream* stream, const OnLine& on_line, size_t most) {
 }
 
 void Command::Finish(const std::string& what, const std::vector<int64_t>& ok_exits) {
+  read_on_ = input_ >= 0;
   CloseInput();
   std::string_view nothing;
   // A command may close its output long before it ends.

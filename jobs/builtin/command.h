@@ -33,6 +33,17 @@ class Command {
   // program inside of a pipe failed. RetryableError for exit code 75 (EX_TEMPFAIL in sysexits.h: a temporary failure).
   void Finish(const std::string& what, const std::vector<int64_t>& ok_exits = {});
 
+  // A range of the bytes that were written to the command.
+  struct Range {
+    uint64_t from = 0, to = 0;
+  };
+  // Returns the bytes that the command last read: up to what it has read, and at most a pipe's 64 KiB before. A command
+  // that reads line by line works on a record that begins there. A program inside of a pipe may be further behind.
+  // lag: bytes that it may have read since the event in question; the range begins earlier by these.
+  Range LastRead(uint64_t lag = 0) const;
+  // What a command may have read after it wrote a line to stderr that has just been read: twice the size of a pipe.
+  static constexpr uint64_t kLineLag = 128u << 10;
+
  private:
   struct Stream {
     int fd = -1;
@@ -47,6 +58,7 @@ class Command {
   bool HasEnded() const;
   void ReadRest(Stream* stream, const OnLine& on_line);
   void CloseInput();
+  uint64_t Unread() const;  // bytes in the pipe of its input
 
   const std::string text_;
   OnLine on_output_, on_error_;
@@ -54,6 +66,8 @@ class Command {
   pid_t pid_ = -1;
   int pidfd_ = -1;  // -1 also if the kernel has no pidfd
   int input_ = -1;
+  uint64_t written_ = 0, unread_ = 0;  // bytes of its input; unread_: of these, when the input was closed
+  bool read_on_ = false;               // it may have read the rest after that
   Stream output_, error_;
   std::string error_tail_;
 };

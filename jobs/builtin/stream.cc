@@ -7,6 +7,7 @@
 // the command skipped (--max-bad-records). All else on stderr goes to the log.
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <sstream>
@@ -14,6 +15,7 @@
 #include "jobs/builtin/builtin.h"
 #include "jobs/builtin/command.h"
 #include "paceline/args.h"
+#include "paceline/place.h"
 
 namespace mr::builtin {
 namespace {
@@ -40,11 +42,19 @@ bool CountReport(std::string_view line, Context* context) {
   return true;
 }
 
-// Handles a line about a bad record. Returns whether the line was one. Only the command knows the record's place.
-bool BadRecordReport(std::string_view line, Context* context) {
+// Returns the place at which a command works, for messages; "" if it is not known.
+using PlaceFn = std::function<std::string()>;
+
+void FailedAt(const PlaceFn& place, Context* context) {
+  if (const std::string text = place(); !text.empty()) context->FailedIn(text);
+}
+
+// Handles a line about a bad record. Returns whether the line was one. Only the command knows the record itself.
+bool BadRecordReport(std::string_view line, Context* context, const PlaceFn& place) {
   constexpr std::string_view kPrefix = "reporter:bad_record:";
   if (line.substr(0, kPrefix.size()) != kPrefix) return false;
   const std::string& file = context->input_file();
+  FailedAt(place, context);  // the failure's place if there are too many
   context->SkipRecord((file.empty() ? "" : file + ": ") + std::string(line.substr(kPrefix.size())));
   return true;
 }
@@ -53,9 +63,9 @@ std::function<void()> Moved(Context* context) {
   return [context] { context->Progress(); };
 }
 
-Command::OnLine ErrorLines(Context* context) {
-  return [context](std::string_view line) {
-    if (!CountReport(line, context) && !BadRecordReport(line, context)) context->Log(line);
+Command::OnLine ErrorLines(Context* context, PlaceFn place) {
+  return [context, place = std::move(place)](std::string_view line) {
+    if (!CountReport(line, context) && !BadRecordReport(line, context, place)) context->Log(line);
   };
 }
 
@@ -92,18 +102,29 @@ class StreamMap : public BlockMapper<AnyBytes, AnyBytes> {
   void Map(const Block& block, Out& out) {
     if (block.text.empty()) return;
     // The last line of a file may lack its newline. The next file must begin a new line.
-    if (!whole_line_) Run(out).Write("\n");
-    Run(out).Write(block.text);
+    if (!whole_line_) Give("\n", out);
+    if (files_.empty() || files_.back().name != context().input_file()) {
+      const bool compressed = context().RecordPlace(0).ends_with(" (uncompressed)");
+      files_.push_back({given_, block.offset, context().input_file(), compressed ? " (uncompressed)" : ""});
+    }
+    Give(block.text, out);
     whole_line_ = block.text.back() == '\n';
   }
-  void End(Out& out) { Run(out).Finish("map", ok_exits_); }
+  void End(Out& out) {
+    try {
+      Run(out).Finish("map", ok_exits_);
+    } catch (const JobError&) {
+      FailedAt([this] { return Place(0); }, &context());
+      throw;
+    }
+  }
 
   void CombineBatch(uint32_t, const BatchView& sorted,
                     const std::function<void(std::string_view, std::string_view)>& emit) {
     std::vector<std::pair<std::string, std::string>> made;
     Command combine(
         config_.Text("combine"), [&](std::string_view line) { made.emplace_back(SplitAtTab(line)); },
-        ErrorLines(&context()), Moved(&context()));
+        ErrorLines(&context(), [] { return ""; }), Moved(&context()));
     std::string buffer;
     for (uint32_t i = 0; i < sorted.size(); ++i) {
       buffer.append(sorted.key(i)).append(sorted.value(i)).append("\n");
@@ -128,15 +149,38 @@ class StreamMap : public BlockMapper<AnyBytes, AnyBytes> {
             const auto [key, value] = SplitAtTab(line);
             out.EmitRaw(key, value);
           },
-          ErrorLines(&context()), Moved(&context()));
+          ErrorLines(&context(), [this] { return Place(Command::kLineLag); }), Moved(&context()));
     }
     return *command_;
+  }
+  void Give(std::string_view bytes, Out& out) {
+    Run(out).Write(bytes);
+    given_ += bytes.size();
+  }
+  // Names the bytes that the command last read, in the file with the last of them.
+  std::string Place(uint64_t lag) const {
+    if (!command_ || files_.empty()) return "";
+    const Command::Range range = command_->LastRead(lag);
+    auto file = files_.rbegin();
+    while (std::next(file) != files_.rend() && file->given >= range.to) ++file;
+    const auto offset = [&](uint64_t at) {
+      return std::to_string(file->offset + std::max(at, file->given) - file->given);
+    };
+    return "a record between bytes " + offset(range.from) + " and " + offset(range.to) + file->counted + " of " +
+           file->name + ", which the command last read";
   }
 
   Config config_;
   std::vector<int64_t> ok_exits_;
   bool whole_lines_ = false;
   bool whole_line_ = true;  // the bytes written so far end with a newline
+  // Where the bytes of each file begin, among those that the command was given and in the file.
+  struct File {
+    uint64_t given = 0, offset = 0;
+    std::string name, counted;
+  };
+  std::vector<File> files_;
+  uint64_t given_ = 0;
   std::optional<Command> command_;
 };
 
@@ -144,28 +188,65 @@ class StreamReduce : public RawOperator<Text, Text> {
  public:
   void Batch(const mr_batch&, const BatchView& view, Out& out) {
     for (uint32_t i = 0; i < view.size(); ++i) {
+      if (buffer_.empty()) Mark(view.key(i));
       buffer_.append(view.key(i)).append(view.value(i)).append("\n");
       context().Taken(view.key(i).size() + view.value(i).size());
       if (buffer_.size() < kWriteBytes) continue;
-      Run(out).Write(buffer_);
-      buffer_.clear();
+      last_key_ = view.key(i);
+      Give(out);
     }
+    if (view.size() > 0) last_key_ = view.key(view.size() - 1);
   }
   void End(Out& out) {
-    Run(out).Write(buffer_);
-    Run(out).Finish("reduce", OkExits(context().config()));
+    Give(out);
+    try {
+      Run(out).Finish("reduce", OkExits(context().config()));
+    } catch (const JobError&) {
+      FailedAt([this] { return Place(0); }, &context());
+      throw;
+    }
   }
 
  private:
   Command& Run(Out& out) {
     if (!command_) {
       command_.emplace(
-          context().config().Text("command"), [&out](std::string_view line) { out.Line(line); }, ErrorLines(&context()),
-          Moved(&context()));
+          context().config().Text("command"), [&out](std::string_view line) { out.Line(line); },
+          ErrorLines(&context(), [this] { return Place(Command::kLineLag); }), Moved(&context()));
     }
     return *command_;
   }
+  void Give(Out& out) {
+    Run(out).Write(buffer_);
+    given_ += buffer_.size();
+    buffer_.clear();
+  }
+  // Notes the key of the next byte that the command is given. Forgets those before the bytes that it last read.
+  void Mark(std::string_view key) {
+    while (command_ && marks_.size() > 1 && marks_[1].first <= command_->LastRead(Command::kLineLag).from)
+      marks_.pop_front();
+    if (marks_.size() < kMostMarks) marks_.emplace_back(given_, key);
+  }
+  // Names the keys of the bytes that the command last read.
+  std::string Place(uint64_t lag) const {
+    if (!command_ || marks_.empty()) return "";
+    const Command::Range range = command_->LastRead(lag);
+    std::string first, last = last_key_;
+    for (const auto& [given, key] : marks_) {
+      if (given <= range.from || first.empty()) first = key;
+      if (given < range.to) continue;
+      last = key;
+      break;
+    }
+    return "a record between the keys '" + sdk::Shown(first) + "' and '" + sdk::Shown(last) +
+           "', which the command last read";
+  }
 
+  // The command has read all but a pipe's content, so more marks are those of a command that no longer reads.
+  static constexpr size_t kMostMarks = 16;
+  std::deque<std::pair<uint64_t, std::string>> marks_;  // bytes given before a key, and this key
+  uint64_t given_ = 0;
+  std::string last_key_;
   std::string buffer_;
   std::optional<Command> command_;
 };

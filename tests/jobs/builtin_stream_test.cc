@@ -101,6 +101,21 @@ TEST(StreamTest, AFailureNamesTheCommandItsCodeAndTheEndOfItsStderr) {
               HasSubstr("the combine command exited with code 4"));
 }
 
+// Reading ahead hides the record itself.
+TEST(StreamTest, TheBytesThatACommandLastReadAreKnown) {
+  const auto quiet = [](std::string_view) {};
+  Command early("head -c 100000 >/dev/null; exit 3", quiet, quiet);
+  early.Write(std::string(1 << 20, 'x'));
+  EXPECT_THROW(early.Finish("map"), JobError);
+  EXPECT_EQ(early.LastRead().to, 100'000u);
+  EXPECT_EQ(early.LastRead().from, 100'000u - 65'536u);
+  Command late("cat >/dev/null; exit 3", quiet, quiet);
+  late.Write("abc\n");
+  EXPECT_THROW(late.Finish("map"), JobError);
+  EXPECT_EQ(late.LastRead().from, 0u);
+  EXPECT_EQ(late.LastRead().to, 4u);
+}
+
 TEST(StreamTest, AProgramThatFailsInsideOfAPipeFailsItsCommand) {
   for (const std::vector<std::string>& args : {std::vector<std::string>{"--map", "no_such_program_here | sort"},
                                                {"--map", "cat", "--reduce", "no_such_program_here | sort"}}) {
