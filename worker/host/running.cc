@@ -407,9 +407,9 @@ std::string Running::HangText(Duration idle) const {
 
 void Running::FailWithStack(std::string message) {
   // Descendants of a task with side effects end before it.
-  if (leased_) Fail(TaskEnd::kUserError, std::move(message));
-  if (failure_.has_value()) {
-    failure_->record = task::CrashPlace(*arena_->page());
+  if (leased_) {
+    Fail(TaskEnd::kUserError, std::move(message));
+    if (failure_.has_value()) failure_->record = task::CrashPlace(*arena_->page());
     return;
   }
   failure_.emplace();
