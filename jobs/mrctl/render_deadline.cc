@@ -51,7 +51,7 @@ std::string DeadlineLine(const JobStatus& job) {
   if (!job.deadline || Ended(job.state)) return "";
   const DeadlineStatus& d = *job.deadline;
   const bool missed = d.deadline_us > 0 && job.elapsed_us > d.deadline_us;
-  if (!missed && (!d.steered || d.guaranteed == 0)) return "";
+  if (!missed && (!d.steered || (d.guaranteed == 0 && d.ends_us == 0))) return "";
   const uint64_t now_ms = job.submitted_unix_ms + job.elapsed_us / 1000;
   const bool seconds = std::max({d.deadline_us, d.ends_us, d.promised_ends_us}) < kShortUs;
   const auto at = [&](uint64_t us) { return TimeOfDay(job.submitted_unix_ms + us / 1000, now_ms, seconds); };
@@ -69,7 +69,8 @@ std::string DeadlineLine(const JobStatus& job) {
   } else {
     text += "steered by its utility";
   }
-  if (!d.steered || d.guaranteed == 0) return text;
+  if (!d.steered) return text;
+  if (d.guaranteed == 0) return text + ", no slots guaranteed";
   text += ", " + std::to_string(d.guaranteed) + (d.guaranteed == 1 ? " slot guaranteed" : " slots guaranteed");
   if (d.ends_us < d.promised_ends_us) text += " (ends " + at(d.promised_ends_us) + " with these alone)";
   if (d.runs == 0) return text + " by a guess from its input: no earlier run is known";

@@ -168,7 +168,8 @@ std::optional<DeadlineStatus> JobReader::DeadlineOf(const JobView& job) const {
     out.scale = known->prediction.scale;
     if (known->running()) out.guaranteed = known->share;
     out.held = known->holding;
-    if (out.guaranteed > 0 && job.notes.steering.any()) {
+    const bool steered = known->running() && out.steered && job.notes.steering.any();
+    if (steered) {
       const SteeringPoint& step = job.notes.steering.points.back();
       out.asked = step.asked;
       if (out.predicted && out.runs > 0) {

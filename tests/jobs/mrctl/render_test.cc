@@ -209,6 +209,9 @@ TEST(RenderTest, PredictsTheEndOfAJobThatIsSteeredByItsDeadline) {
             "ends 2023-11-15 00:13, will probably miss its deadline 23:13, 6 slots guaranteed, 9 would do");
   job.deadline->asked = 6;
   EXPECT_THAT(DeadlineLine(job), Not(HasSubstr("would do"))) << "no number of slots is enough";
+  job.deadline->guaranteed = 0;
+  EXPECT_EQ(DeadlineLine(job), "ends 2023-11-15 00:13, will probably miss its deadline 23:13, no slots guaranteed");
+  job.deadline->guaranteed = 6;
   job.elapsed_us = 3'660'000'000;
   EXPECT_EQ(DeadlineLine(job), "ends 2023-11-15 00:13, missed its deadline 23:13 by 1m00s so far, 6 slots guaranteed");
   job.state = JobState::kSucceeded;

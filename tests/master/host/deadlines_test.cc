@@ -196,8 +196,8 @@ TEST_F(DeadlinesTest, WhatAnotherReleasePredictedIsSkippedAndJobsKeepTheirDeadli
   ASSERT_TRUE(worker_.Register(options_.port).ok());
   const auto given = Submit(Deadline(kTwoSlotsMs)), set = Submit([](rpc::JobSpec::Builder) {});
   ASSERT_TRUE(given.ok() && set.ok());
-  ASSERT_TRUE(client_->SetDeadline(*set, kThreeSlotsMs).ok());
-  ASSERT_TRUE(UntilGuaranteed(*given, 2) && UntilGuaranteed(*set, 3));
+  ASSERT_TRUE(client_->SetDeadline(*set, kTwoSlotsMs).ok());
+  ASSERT_TRUE(UntilGuaranteed(*given, 2) && UntilGuaranteed(*set, 2));
   StopMaster();
   int predictions = 0;
   test::RewriteJournal(Journal(), Journal(), [&](test::StoredRecord* stored) {
@@ -211,9 +211,9 @@ TEST_F(DeadlinesTest, WhatAnotherReleasePredictedIsSkippedAndJobsKeepTheirDeadli
   options_.scheduler_version = sched::kSchedulerVersion;
   StartMaster();
   EXPECT_EQ(client_->Job(*given).deadline_ms, kTwoSlotsMs);
-  EXPECT_EQ(client_->Job(*set).deadline_ms, kThreeSlotsMs);
+  EXPECT_EQ(client_->Job(*set).deadline_ms, kTwoSlotsMs);
   ASSERT_TRUE(worker_.Register(options_.port).ok());
-  EXPECT_TRUE(UntilGuaranteed(*given, 2) && UntilGuaranteed(*set, 3))
+  EXPECT_TRUE(UntilGuaranteed(*given, 2) && UntilGuaranteed(*set, 2))
       << client_->Job(*given).guaranteed << " " << client_->Job(*set).guaranteed;
 }
 

@@ -141,7 +141,7 @@ TEST_F(JockeyTest, AJobWhoseSlotComesBackAtOnceHasNeverBeenBelow) {
     Finish(2);
     EXPECT_EQ(J(2).holding, 4u);
     EXPECT_FALSE(below(2));
-    EXPECT_TRUE(below(3)) << "it wants more than is left";
+    EXPECT_FALSE(below(3)) << "it is guaranteed no more than is left";
   }
 }
 
@@ -241,7 +241,7 @@ TEST_F(JockeyTest, WorkersThatComeBackBringTheGuaranteeWithinASecond) {
   Submit(1, 30, Seconds(3600));
   for (uint32_t w = 1; w <= 10; ++w) Send(WorkerAway{{w}, w});
   Foretell(1, 9000);
-  EXPECT_EQ(J(1).share, 1u) << "there are no slots now";
+  EXPECT_EQ(J(1).share, 0u) << "there are no slots now";
   for (uint32_t w = 1; w <= 10; ++w) {
     WorkerRegistered back = OneSlotWorker(w);
     for (const AttemptId& attempt : state().FindWorker({w})->attempts) back.running.push_back(attempt);
@@ -340,7 +340,8 @@ TEST_F(JockeyTest, TwoWhoWaitLeaveAThirdWhatItIsGuaranteed) {
   Foretell(4, 150);
   Submit(5, 20, Seconds(60), "b");
   Foretell(5, 150);
-  ASSERT_EQ(J(4).share + J(5).share, 8u);
+  ASSERT_EQ(J(4).share, 4u);
+  ASSERT_EQ(J(5).share, 3u) << "guarantees fit together";
   Pass(Millis(1100));
   ConfirmKills();
   EXPECT_EQ(J(1).holding, 3u);
@@ -384,6 +385,64 @@ TEST_F(JockeyTest, AJobThatIsLateMakesNoOtherLate) {
   ASSERT_EQ(J(3).share, 3u);
   for (int i = 0; i < 3; ++i) Finish(1);
   EXPECT_EQ(J(3).holding, 3u) << "though its deadline is later";
+}
+
+TEST_F(JockeyTest, AJobThatCannotMeetItsDeadlineTakesNoGuaranteeOfOneThatCan) {
+  Submit(4, 20, Seconds(2));
+  Foretell(4, 1000);
+  ASSERT_EQ(J(4).share, 10u) << "nobody else needs them";
+  Submit(1, 20, Seconds(60), "a");
+  Foretell(1, 150);
+  EXPECT_EQ(J(1).share, 4u);
+  EXPECT_EQ(J(4).share, 6u);
+  Pass(Millis(1100));
+  ConfirmKills();
+  EXPECT_EQ(J(1).holding, 4u) << "though the other deadline is earlier";
+  Submit(2, 20, Seconds(60), "b");
+  Foretell(2, 240);
+  EXPECT_EQ(J(2).share, 6u);
+  EXPECT_EQ(J(4).share, 0u);
+  Send(JobKillAsked{{1, 1}, ""});
+  Pass(Seconds(1));
+  EXPECT_EQ(J(4).share, 10 - J(2).share) << "what came back";
+  EXPECT_EQ(Admit(state(), Even(100, 1, 10), 60, "q", now_).available, 10 - J(2).share);
+}
+
+TEST_F(JockeyTest, TheSumOfGuaranteesIsAtMostTheSlots) {
+  for (uint32_t seq = 1; seq <= 8; ++seq) {
+    Submit(seq, 20, Seconds(30 + 10 * (seq % 3)), "q" + std::to_string(seq % 2));
+    Foretell(seq, 60 * seq);
+  }
+  for (int s = 0; s < 100; ++s) {
+    uint32_t sum = 0;
+    for (uint32_t seq = 1; seq <= 8; ++seq) sum += J(seq).share;
+    ASSERT_LE(sum, 10u) << "after " << s << " s";
+    ASSERT_LE(Admit(state(), Even(100, 1, 10), 60, "q", now_).promised, 10u);
+    Pass(Seconds(1));
+  }
+}
+
+TEST_F(JockeyTest, AJobWithoutAnEarlierRunIsPromisedNothing) {
+  Submit(1, 20, Seconds(60));
+  Prediction guess = Even(150, 1, 10);
+  guess.runs = 0;
+  Send(ProfileLoaded{{1, 1}, guess, {}});
+  ASSERT_GE(J(1).share, 1u);
+  EXPECT_EQ(Admit(state(), Even(100, 1, 10), 60, "q", now_).available, 10u);
+}
+
+// It is admitted since the first will have ended, and a third must not be promised the same slots.
+TEST_F(JockeyTest, AJobThatWaitsForSlotsOfOthersIsPromisedThem) {
+  Submit(1, 20, Seconds(60));
+  Foretell(1, 400);
+  ASSERT_EQ(J(1).share, 9u);
+  Submit(2, 20, Seconds(120));
+  Foretell(2, 350);
+  EXPECT_EQ(J(2).share, 1u);
+  EXPECT_EQ(Admit(state(), Even(400, 1, 10), 115, "q", now_).answer, Admission::Answer::kTaken);
+  Send(JobKillAsked{{1, 1}, ""});
+  Pass(Seconds(2));
+  EXPECT_EQ(J(2).share, 4u) << "1.2 * 350 / 4 = 105 <= 114 - 2";
 }
 
 // Others were evicted for a guarantee, so that no policy may refuse its slots because they are not near the input.

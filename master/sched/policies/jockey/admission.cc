@@ -7,6 +7,7 @@
 
 #include "common/base/check.h"
 #include "master/sched/policies/jockey/jockey.h"
+#include "master/sched/policies/jockey/promises.h"
 
 namespace mr::sched {
 
@@ -36,22 +37,31 @@ struct Asked {
   }
 };
 
-Admission Answer(const State& state, const Asked& asked, double deadline, Instant now) {
+// all: slots of the cluster.
+Admission Answer(const State& state, const Asked& asked, double deadline, Instant now, uint32_t all) {
   Admission a;
-  const uint32_t all = state.slots().total;
-  uint32_t taken = 0, most = all;
-  for (const auto& [name, q] : state.queues()) {
-    if (name != asked.queue) {
-      taken += q.min_share;
-      if (q.min_share > 0) a.min_shares.emplace_back(name, q.min_share);
-    } else if (q.max_share != 0) {
-      most = std::min(most, q.max_share);
-    }
+  uint64_t owed = 0, promised = 0;
+  uint32_t most = all;
+  for (const auto& [number, q] : state.busy_queues()) {
+    if (q->name == asked.queue || q->min_share == 0) continue;
+    owed += q->min_share;
+    a.min_shares.emplace_back(q->name, q->min_share);
   }
-  const auto share = [&](JobId id) { return id == asked.self ? 0 : GuaranteeOf(state, *state.FindJob(id)); };
-  for (const auto& [due, id] : state.guaranteed()) a.promised += share(id);
-  taken += a.promised;
-  const auto left = [&] { return std::min(most, all - std::min(all, taken)); };
+  std::sort(a.min_shares.begin(), a.min_shares.end());
+  const auto own = state.queues().find(asked.queue);
+  if (own != state.queues().end() && own->second.max_share != 0) most = std::min(most, own->second.max_share);
+  const auto share = [&](JobId id) -> uint32_t {
+    const Job& job = *state.FindJob(id);
+    return id == asked.self || !IsPromised(state, job, now) ? 0 : GuaranteeOf(state, job);
+  };
+  const auto steered = SteeredJobs(state);
+  for (const auto& [due, id] : steered) promised += share(id);
+  // A job that waits for others may be promised slots that they still hold: the sum is capped.
+  const auto left = [&]() -> uint32_t {
+    const uint64_t taken = owed + std::min<uint64_t>(all, promised);
+    return std::min<uint64_t>(most, all - std::min<uint64_t>(all, taken));
+  };
+  a.promised = static_cast<uint32_t>(std::min<uint64_t>(all, promised));
   a.queue = asked.queue;
   a.cluster = all;
   a.most = most;
@@ -59,9 +69,9 @@ Admission Answer(const State& state, const Asked& asked, double deadline, Instan
   a.critical_path = AmdahlOf(asked.prediction.stages, asked.finished).serial;
   a.earliest = asked.Earliest(a.available);
   // It may also start later, with more slots, once others have ended by their deadlines.
-  for (const auto& [due, id] : state.guaranteed()) {
+  for (const auto& [due, id] : steered) {
     if (due.ns == INT64_MAX) break;
-    taken -= std::min(taken, share(id));
+    promised -= share(id);
     a.earliest = std::min(a.earliest, asked.Earliest(left(), std::max((due - now).seconds(), 0.0)));
   }
   a.slots = most;
@@ -79,6 +89,14 @@ Admission Answer(const State& state, const Asked& asked, double deadline, Instan
   return a;
 }
 
+Asked AskedOf(const Job& job, Instant now) {
+  const Prediction& c = job.prediction;
+  MR_CHECK(c.known(), "nothing is predicted");
+  std::vector<double> finished = FinishedShares(job);
+  const double progress = ProgressOf(c.indicator, c.stages, finished);
+  return {c, job.queue, std::move(finished), progress, (now - job.submitted_at).seconds(), job.id};
+}
+
 }  // namespace
 
 double EarliestWith(const Prediction& prediction, uint32_t slots) {
@@ -89,16 +107,20 @@ double EarliestWith(const Prediction& prediction, uint32_t slots) {
 Admission Admit(const State& state, const Prediction& prediction, double deadline, const std::string& queue,
                 Instant now) {
   MR_CHECK(prediction.known(), "nothing is predicted");
-  return Answer(state, {prediction, queue, std::vector<double>(prediction.stages.size(), 0)}, deadline, now);
+  return Answer(state, {prediction, queue, std::vector<double>(prediction.stages.size(), 0)}, deadline, now,
+                state.slots().total);
 }
 
 Admission AdmitAgain(const State& state, const Job& job, double deadline, Instant now) {
-  const Prediction& c = job.prediction;
-  MR_CHECK(c.known(), "nothing is predicted");
-  std::vector<double> finished = FinishedShares(job);
-  const double progress = ProgressOf(c.indicator, c.stages, finished);
-  const double elapsed = (now - job.submitted_at).seconds();
-  return Answer(state, {c, job.queue, std::move(finished), progress, elapsed, job.id}, deadline, now);
+  return Answer(state, AskedOf(job, now), deadline, now, state.slots().total);
+}
+
+bool CanBePromised(const State& state, const Job& job, Instant now) {
+  if (job.deadline.ns <= 0) return true;
+  if (job.prediction.runs == 0) return false;
+  const uint32_t all = std::max(state.slots().total, job.prediction.slots.back());
+  const Admission answer = Answer(state, AskedOf(job, now), job.deadline.seconds(), now, all);
+  return answer.answer == Admission::Answer::kAdmitted;
 }
 
 }  // namespace mr::sched

@@ -30,8 +30,8 @@ struct Admission {
   // The account of `available`: the slots of the cluster, those that its queue may hold, and those that are taken.
   std::string queue;
   uint32_t cluster = 0, most = 0;
-  std::vector<std::pair<std::string, uint32_t>> min_shares;  // of other queues, by name
-  uint32_t promised = 0;                                     // to other jobs with deadlines
+  std::vector<std::pair<std::string, uint32_t>> min_shares;  // of other queues with jobs
+  uint32_t promised = 0;  // to other jobs with deadlines that can be met, at most `cluster`
 };
 
 // Returns the earliest deadline, in seconds from submission, that a job meets with this many slots from its first
@@ -41,7 +41,8 @@ double EarliestWith(const Prediction& prediction, uint32_t slots);
 
 // Decides on a job that is submitted at `now` with this deadline, in seconds from then. Admits it if `earliest` is
 // within the deadline: at once beside the others, or once some of them have ended by their deadlines. Guarantees of
-// running jobs and min shares of other queues are taken; its own queue bounds what it may hold. Requires:
+// running jobs that are promised theirs (IsPromised) are taken. So are min shares of other queues with jobs; without
+// jobs nobody claims one, as in Hadoop's Fair Scheduler. Its own queue bounds what it may hold. Requires:
 // prediction.Valid.
 Admission Admit(const State& state, const Prediction& prediction, double deadline, const std::string& queue,
                 Instant now);
@@ -49,5 +50,9 @@ Admission Admit(const State& state, const Prediction& prediction, double deadlin
 // All seconds are from its submission, except critical_path, which is what is left of it. Requires:
 // job.prediction.known().
 Admission AdmitAgain(const State& state, const Job& job, double deadline, Instant now);
+// Returns true if this running job would be admitted now, and if it may be promised a guarantee: it has points of
+// utility instead of a deadline, or an earlier run is known. Workers that are away since the prediction count as there.
+// Requires: job.prediction.known().
+bool CanBePromised(const State& state, const Job& job, Instant now);
 
 }  // namespace mr::sched

@@ -5,19 +5,17 @@
 
 #include "common/base/check.h"
 #include "master/sched/policies/baselines/fair.h"
+#include "master/sched/policies/jockey/admission.h"
+#include "master/sched/policies/jockey/promises.h"
 #include "master/sched/policies/jockey/reasons.h"
 
 namespace mr::sched {
 
 namespace {
 
-constexpr char kJockey[] = "jockey";
-constexpr char kScope[] = "job";
-constexpr char kSlots[] = "slots";  // A
 // While workers are away: short steps so far, and the end of the whole period.
 constexpr char kSoonSteps[] = "soon_steps", kNext[] = "next";
-constexpr double kOneSlot = .05;  // of a slot: less counts as none
-constexpr double kSoon = 1;       // seconds, a guess: workers are back so soon, or not for long
+constexpr double kSoon = 1;  // seconds, a guess: workers are back so soon, or not for long
 // A guess: a master that starts again waits 10 s for its workers; one that is away longer is gone.
 constexpr int64_t kMostSoon = 15;
 
@@ -25,16 +23,6 @@ struct Options {
   double slack, hysteresis, dead_zone, period;
   bool adapt, amdahl, most;
 };
-
-// Returns the cluster's slots without the min shares of other queues with jobs.
-uint32_t Most(const State& state, const Job& job) {
-  uint32_t owed = 0;
-  for (const auto& [number, q] : state.busy_queues()) owed += q == job.in_queue ? 0 : q->min_share;
-  return state.slots().total - std::min(state.slots().total, owed);
-}
-
-// Returns A in whole slots.
-uint32_t Wished(double slots) { return static_cast<uint32_t>(std::ceil(slots - kOneSlot)); }
 
 double TodayOf(const Job& job) {
   if (job.prediction.runs == 0) return 1;  // a bound has no times of tasks
@@ -85,11 +73,13 @@ class Jockey final : public Policy {
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     if (const auto* timers = std::get_if<TimersDue>(&trigger)) {
-      for (const uint64_t id : timers->ids) Control(JobOfFact(id), view, false, &plan);
+      Guarantees guarantees(view.state(), view.now());
+      for (const uint64_t id : timers->ids) Steer(JobOfFact(id), view, Step::kPeriod, &guarantees, &plan);
     } else if (const auto* changed = std::get_if<ForecastChanged>(&trigger)) {
-      for (const JobId job : changed->jobs) Control(job, view, true, &plan);
+      Guarantees guarantees(view.state(), view.now());
+      for (const JobId job : changed->jobs) Steer(job, view, Step::kAnew, &guarantees, &plan);
     } else if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
-      for (const JobId job : ended->jobs) plan.ForgetAll(kScope, FactId(job));
+      for (const JobId job : ended->jobs) plan.ForgetAll(kJockeyScope, FactId(job));
     }
   }
 
@@ -102,57 +92,79 @@ class Jockey final : public Policy {
   }
 
  private:
-  // anew: earlier steps do not count.
-  void Control(JobId id, const View& view, bool anew, Plan* plan) const {
+  // kAnew: earlier steps do not count. kLess: others need its slots; A and its period stay as they are.
+  enum class Step { kAnew, kPeriod, kLess };
+
+  // Takes a step of this job, and takes from jobs without a promise what its guarantee needs of theirs.
+  void Steer(JobId id, const View& view, Step step, Guarantees* guarantees, Plan* plan) const {
     const Job* job = view.state().FindJob(id);
     if (job == nullptr || !job->running() || !job->prediction.known()) return;
-    if (job->deadline.ns <= 0 && job->utility.empty()) {
-      plan->ForgetAll(kScope, FactId(id));
-      if (job->share > 0) plan->SetShare(id, 0, {JockeyReason::kNoDeadline, "", {}});
+    Control(*job, view, step, guarantees, plan);
+    for (const JobId of_other : guarantees->Unpromised()) {
+      const Job& other = *view.state().FindJob(of_other);
+      if (of_other == id || guarantees->SlotsOf(other) <= guarantees->Room(other, false)) continue;
+      Control(other, view, Step::kLess, guarantees, plan);
+    }
+  }
+
+  void Control(const Job& job, const View& view, Step step, Guarantees* guarantees, Plan* plan) const {
+    const JobId id = job.id;
+    if (job.deadline.ns <= 0 && job.utility.empty()) {
+      plan->ForgetAll(kJockeyScope, FactId(id));
+      if (job.share > 0) plan->SetShare(id, 0, {JockeyReason::kNoDeadline, "", {}});
+      guarantees->Set(job, 0, 0, false);
       return;
     }
-    const Prediction& c = job->prediction;
-    const double minute = JockeyMinute(*job), elapsed = (view.now() - job->submitted_at).seconds();
-    const std::vector<double> finished = FinishedShares(*job);
+    const bool anew = step == Step::kAnew, less = step == Step::kLess;
+    const Prediction& c = job.prediction;
+    const double minute = JockeyMinute(job), elapsed = (view.now() - job.submitted_at).seconds();
+    const std::vector<double> finished = FinishedShares(job);
     const double progress = ProgressOf(c.indicator, c.stages, finished);
-    const double today = TodayOf(*job);
+    const double today = TodayOf(job);
     const auto left = TimesLeft(c, progress, finished, today, o_.amdahl);
     const uint32_t raw =
-        SmallestOfBest(c.slots, left, elapsed, o_.slack, UtilityOf(*job, minute).ShiftedLeft(o_.dead_zone * minute));
+        SmallestOfBest(c.slots, left, elapsed, o_.slack, UtilityOf(job, minute).ShiftedLeft(o_.dead_zone * minute));
     double slots = raw;
-    const FactValue* before = anew ? nullptr : view.FindFact(kScope, FactId(id), kSlots);
-    const Instant next = anew ? Instant{} : Instant{view.Number(kScope, FactId(id), kNext)};
-    const bool within = view.now() < next;  // its period: A stays
+    const FactValue* before = anew ? nullptr : view.FindFact(kJockeyScope, FactId(id), kJockeySlots);
+    const Instant next = anew ? Instant{} : Instant{view.Number(kJockeyScope, FactId(id), kNext)};
+    const bool within = less || view.now() < next;  // its period: A stays
     if (o_.most)
       slots = c.slots.back();
     else if (before != nullptr && (within || !o_.adapt))
       slots = std::get<double>(*before);
     else if (before != nullptr)
       slots = Smoothed(std::get<double>(*before), raw, o_.hysteresis);
-    plan->Remember(kScope, FactId(id), kSlots, slots);
-    const uint32_t wished = Wished(slots), most = Most(view.state(), *job);
-    const uint32_t share = std::clamp(wished, 1u, std::max(1u, most));
+    const bool admitted = anew ? CanBePromised(view.state(), job, view.now())
+                               : view.Number(kJockeyScope, FactId(id), kJockeyPromised) != 0;
+    if (!less) plan->Remember(kJockeyScope, FactId(id), kJockeySlots, slots);
+    if (anew) plan->Remember(kJockeyScope, FactId(id), kJockeyPromised, int64_t{admitted});
+    const bool promised = admitted && job.due() >= view.now();
+    const uint32_t wished = WholeSlots(slots), most = MostFor(view.state(), job);
+    const bool away = wished > most && view.state().slots().total < c.slots.back();
+    const uint32_t share = std::min(wished, guarantees->Room(job, promised));
+    guarantees->Set(job, share, std::min(wished, most), promised);
     const std::vector<double>& then = WithSlots(c, left, share);
     plan->SetShare(
         id, share,
         {JockeyReason::kAllotted,
          "",
-         {double(share), double(raw), 100 * progress, elapsed, then[then.size() / 2], job->deadline.seconds(), today}});
+         {double(share), double(raw), 100 * progress, elapsed, then[then.size() / 2], job.deadline.seconds(), today}});
+    if (less) return;
     const Instant whole = view.now() + FromSeconds(o_.period * minute);
-    const bool away = wished > most && view.state().slots().total < c.slots.back();
     plan->WakeAt(FactId(id), away ? Soon(id, view, anew, within ? next : whole, plan) : whole);
     for (const char* of_away : {kSoonSteps, kNext}) {
-      if (!away && view.FindFact(kScope, FactId(id), of_away) != nullptr) plan->Forget(kScope, FactId(id), of_away);
+      if (!away && view.FindFact(kJockeyScope, FactId(id), of_away) != nullptr)
+        plan->Forget(kJockeyScope, FactId(id), of_away);
     }
   }
 
   // Returns the time of the next step while workers are away. next: the end of the period.
   static Instant Soon(JobId id, const View& view, bool anew, Instant next, Plan* plan) {
-    const int64_t steps = anew ? 0 : view.Number(kScope, FactId(id), kSoonSteps);
+    const int64_t steps = anew ? 0 : view.Number(kJockeyScope, FactId(id), kSoonSteps);
     const Instant soon = view.now() + FromSeconds(kSoon);
     const bool early = steps < kMostSoon && soon < next;
-    plan->Remember(kScope, FactId(id), kNext, next.ns);
-    plan->Remember(kScope, FactId(id), kSoonSteps, steps + early);
+    plan->Remember(kJockeyScope, FactId(id), kNext, next.ns);
+    plan->Remember(kJockeyScope, FactId(id), kSoonSteps, steps + early);
     return early ? soon : next;
   }
 
@@ -182,12 +194,6 @@ JobLeft LeftWith(const Job& job, uint32_t slots) {
   const size_t outside = times.size() / 10;  // the tenth at each end
   const double spread = c.runs == 0 ? 0 : (times[times.size() - 1 - outside] - times[outside]) / 2;  // a bound has none
   return {times[times.size() / 2], spread};
-}
-
-uint32_t GuaranteeOf(const State& state, const Job& job) {
-  const FactValue* slots = state.FindFact({kJockey, kScope, FactId(job.id), kSlots});
-  if (slots == nullptr) return job.share;
-  return std::max(job.share, std::min(Wished(std::get<double>(*slots)), Most(state, job)));
 }
 
 std::vector<double> FinishedShares(const Job& job) {

@@ -17,6 +17,11 @@
 // - The guarantee is at most what other queues' min shares leave. If that is less than needed because workers are away,
 //   further steps come within the period until none are missing. They come once a second, fifteen times at most. After
 //   a restart of the master all workers are away. Such a step leaves A as it is.
+// - The paper leaves open what happens if guarantees do not fit together. Here their sum is at most the cluster's
+// slots.
+//   A job is promised its guarantee if its deadline would be admitted (admission.h) when it is submitted or its
+//   deadline changes. Promises come first. Other jobs, and jobs after their deadlines, are guaranteed what promises
+//   leave, which may be nothing: they then get slots like jobs without a deadline.
 // - Progress counts committed tasks, so it falls when outputs are lost. C(p, a) is corrected (Today and Correct in
 //   jockey_rules.h).
 //
@@ -51,10 +56,6 @@ struct JobLeft {
 // Returns it for this many slots from now on, by the default model. Only for what people see: the policy steers by the
 // guaranteed slots. Requires: job.prediction.known().
 JobLeft LeftWith(const Job& job, uint32_t slots);
-
-// Returns the slots that the job is guaranteed. If slots came back since its last step: those that the next step will
-// guarantee.
-uint32_t GuaranteeOf(const State& state, const Job& job);
 
 // Ends all guarantees and forgets the facts behind them, since no policy steers by deadlines any more.
 void DropJockey(const View& view, Plan* plan);
