@@ -77,7 +77,12 @@ void MasterCore::ApplyEvent(EventRecord* record, const Moment& moment, Applied* 
   ++events_;
   last_stamp_ = std::max(last_stamp_, record->stamped.at);
   const sched::Event& event = record->stamped.event;
-  if (const auto* set = std::get_if<sched::QueueSet>(&event)) queues_[set->queue] = *set;
+  if (const auto* set = std::get_if<sched::QueueSet>(&event)) {
+    if (set->defaults())
+      queues_.erase(set->queue);
+    else
+      queues_[set->queue] = *set;
+  }
   if (const auto* lease = std::get_if<sched::LeaseSet>(&event)) promised_wait_ = lease->wait;
   if (const auto* submitted = std::get_if<sched::JobSubmitted>(&event); submitted && submitted->job.epoch == epoch_) {
     next_job_ = std::max(next_job_, submitted->job.seq + 1);

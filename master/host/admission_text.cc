@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "common/base/text.h"
+#include "master/sched/policies/jockey/jockey.h"
 
 namespace mr::master {
 namespace {
@@ -67,18 +69,35 @@ std::string WhyNot(const sched::Admission& a, const std::string& chain) {
   return "";
 }
 
-// Returns a change of the queues after which the deadline could be met; "" if there is none.
-std::string OrQueue(const sched::Admission& a) {
+// Returns a change of the queues after which the deadline could be promised; "" if there is none.
+std::string QueueAdvice(const sched::Admission& a) {
   if (a.answer == sched::Admission::Answer::kBeyondMaxShare)
-    return ", or raise the max share (mrctl queue set " + a.queue + " --max-share " + std::to_string(a.slots) + ")";
+    return "raise the max share (mrctl queue set " + a.queue + " --max-share " + std::to_string(a.slots) + ")";
   if (a.answer != sched::Admission::Answer::kTaken || a.min_shares.empty()) return "";
-  return ", or lower a min share (mrctl queue set " + a.min_shares.front().first + " --min-share N)";
+  return "lower a min share (mrctl queue set " + a.min_shares.front().first + " --min-share N)";
 }
 
 std::string OrEarliest(const sched::Admission& a) {
   const Duration earliest = Earliest(a);
-  if (earliest.ns <= 0) return "; no deadline can be met now" + OrQueue(a);
-  return "; the earliest deadline that can be met is " + HumanDuration(earliest) + OrQueue(a);
+  const std::string advice = QueueAdvice(a);
+  if (earliest.ns <= 0) return "; no deadline can be promised now" + (advice.empty() ? "" : ": " + advice);
+  return "; the earliest deadline that can be promised is " + HumanDuration(earliest) +
+         (advice.empty() ? "" : ", or " + advice);
+}
+
+// Returns whether the deadline cannot be met at all, or cannot be promised.
+std::string CannotBe(const sched::Admission& a) {
+  return a.answer == sched::Admission::Answer::kBelowCriticalPath ? "cannot be met: " : "cannot be promised: ";
+}
+
+// Returns the rule by which a deadline is promised, as a sentence.
+std::string MarginText() {
+  char text[160];
+  std::snprintf(text, sizeof text,
+                ". A promise keeps a safety margin: %.2g times the time in which 19 of 20 runs end, and %.0f %% of the "
+                "deadline (slack and dead zone of Jockey, EuroSys 2012)",
+                sched::kJockeySlack, 100 * sched::kAdmissionDeadZone);
+  return text;
 }
 
 }  // namespace
@@ -92,24 +111,24 @@ Duration Earliest(const sched::Admission& a) {
 
 std::string RefusalText(const sched::Admission& a, Duration deadline) {
   if (a.answer == sched::Admission::Answer::kAdmitted) return "";
-  return "the deadline of " + HumanDuration(deadline) + " cannot be met: " + WhyNot(a, "its longest chain") +
-         OrEarliest(a) + " (--best-effort submits it all the same)";
+  return "the deadline of " + HumanDuration(deadline) + " " + CannotBe(a) + WhyNot(a, "its longest chain") +
+         OrEarliest(a) + " (--best-effort submits it all the same)" + MarginText();
 }
 
 std::string LateText(const sched::Admission& a, const sched::Job& job) {
   if (a.answer == sched::Admission::Answer::kAdmitted) return "";
-  return "the deadline of " + HumanDuration(job.deadline) +
-         " after its submission is not likely to be met: " + WhyNot(a, "what is left of its longest chain") +
-         OrEarliest(a) + (job.prediction.runs == 0 ? " (by a bound from its input: no earlier run is known)" : "");
+  return "the deadline of " + HumanDuration(job.deadline) + " after its submission " + CannotBe(a) +
+         WhyNot(a, "what is left of its longest chain") + OrEarliest(a) +
+         (job.prediction.runs == 0 ? " (by a bound from its input: no earlier run is known)" : "") + MarginText();
 }
 
 std::string AccountText(const sched::Admission& a) {
   if (a.answer != sched::Admission::Answer::kAdmitted)
-    return "cannot be met: " + WhyNot(a, "its longest chain") + OrEarliest(a);
-  return "can be met: it needs " + SlotsText(a.slots) + ", and " + LeftText(a) +
+    return CannotBe(a) + WhyNot(a, "its longest chain") + OrEarliest(a) + MarginText();
+  return "can be promised: it needs " + SlotsText(a.slots) + ", and " + LeftText(a) +
          (a.most < a.cluster ? "; " + MaxShareText(a) : "") +
          (a.available < a.slots ? "; it has to wait until other jobs have ended by their deadlines" : "") +
-         OrEarliest(a);
+         OrEarliest(a) + MarginText();
 }
 
 }  // namespace mr::master

@@ -289,6 +289,8 @@ struct QueueSet {
   std::string queue;
   double weight = 1;
   uint32_t min_share = 0, max_share = 0;
+  // Returns true for the settings that a queue has without being set.
+  bool defaults() const { return weight == 1 && min_share == 0 && max_share == 0; }
   template <class V>
   static void Fields(V&& v) {
     using T = QueueSet;

@@ -8,11 +8,18 @@ namespace mr::sched {
 void QueueIndex::SetQueue(const QueueSet& e) {
   Queue& q = PutQueue(e.queue);
   digest_ -= Hash(q);
-  q.set = true;
+  q.set = !e.defaults();
   q.weight = e.weight;
   q.min_share = e.min_share;
   q.max_share = e.max_share;
   digest_ += Hash(q);
+  DropIdle(q);
+}
+
+void QueueIndex::DropIdle(const Queue& queue) {
+  if (queue.set || queue.jobs > 0) return;
+  digest_ -= Hash(queue);
+  queues_.erase(queues_.find(queue.name));
 }
 
 Queue& QueueIndex::PutQueue(const std::string& name) {
@@ -41,9 +48,7 @@ void QueueIndex::LeaveQueue(Job& job) {
   job.in_queue = nullptr;
   if (--q.jobs > 0) return;
   busy_queues_.erase(q.number);
-  if (q.set) return;
-  digest_ -= Hash(q);
-  queues_.erase(job.queue);
+  DropIdle(q);
 }
 
 void QueueIndex::RankJob(const Job& job, int direction) {

@@ -42,6 +42,7 @@ class QueueIndex : public WorkerIndex {
 
  private:
   Queue& PutQueue(const std::string& name);
+  void DropIdle(const Queue& queue);  // if it has neither jobs nor settings
 
   std::map<uint64_t, const Queue*> busy_queues_;
   ByDeadline guaranteed_, wanting_, spare_;

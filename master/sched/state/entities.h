@@ -366,11 +366,12 @@ struct JobRank {
   auto operator<=>(const JobRank&) const = default;
 };
 
-// A queue. It stays once an operator has set it; otherwise it goes with its last job that ran or held slots.
+// A queue. It stays while an operator's settings differ from the defaults; otherwise it goes with its last job that ran
+// or held slots.
 struct Queue {
   std::string name;
   uint64_t number = 0;  // 1, 2, ... by creation; never reused
-  bool set = false;     // by an operator
+  bool set = false;     // by an operator, to other values than the defaults
   double weight = 1;
   uint32_t min_share = 0, max_share = 0;  // slots; 0 = none, no limit
   // Derived. jobs: those that run or hold slots. The arrays are by slot kind. held: slots. ready, early: jobs with a

@@ -386,6 +386,24 @@ TEST_F(AdmissionTest, AJobThatHoldsMoreThanItsGuaranteeIsExpectedToEndSooner) {
   });
 }
 
+// The safety margin, by which an end that is expected in time is not promised yet.
+const std::string kMargin =
+    "A promise keeps a safety margin: 1.2 times the time in which 19 of 20 runs end, and 5 % of the deadline (slack "
+    "and "
+    "dead zone of Jockey, EuroSys 2012)";
+
+TEST(AdmissionTextTest, ADeadlineBelowTheLongestChainCannotBeMetAtAll) {
+  sched::Admission a;
+  a.answer = sched::Admission::Answer::kBelowCriticalPath;
+  a.slots = a.cluster = a.most = a.available = 4;
+  a.critical_path = 70;
+  a.earliest = 90;
+  EXPECT_EQ(AccountText(a),
+            "cannot be met: its longest chain of tasks alone takes about 1m10s; the earliest deadline that can be "
+            "promised is 1m31s. " +
+                kMargin);
+}
+
 TEST(AdmissionTextTest, ARefusalNamesWhoIsGuaranteedTheSlots) {
   sched::Admission a;
   a.answer = sched::Admission::Answer::kTaken;
@@ -398,9 +416,14 @@ TEST(AdmissionTextTest, ARefusalNamesWhoIsGuaranteedTheSlots) {
   a.earliest = 90;
   EXPECT_EQ(
       RefusalText(a, Seconds(60)),
-      "the deadline of 1m00s cannot be met: it needs 4 slots, and of the cluster's 8 only 2 are not guaranteed to "
-      "others (4 to queue 'etl' by its min share, 2 to jobs with deadlines); the earliest deadline that can be met "
-      "is 1m31s, or lower a min share (mrctl queue set etl --min-share N) (--best-effort submits it all the same)");
+      "the deadline of 1m00s cannot be promised: it needs 4 slots, and of the cluster's 8 only 2 are not guaranteed to "
+      "others (4 to queue 'etl' by its min share, 2 to jobs with deadlines); the earliest deadline that can be "
+      "promised "
+      "is 1m31s, or lower a min share (mrctl queue set etl --min-share N) (--best-effort submits it all the same). " +
+          kMargin);
+  a.earliest = INFINITY;
+  EXPECT_THAT(RefusalText(a, Seconds(60)),
+              HasSubstr("; no deadline can be promised now: lower a min share (mrctl queue set etl --min-share N) ("));
 }
 
 TEST(AdmissionTextTest, SlotsThatAreAllGuaranteedToOthersAreCounted) {
@@ -410,8 +433,9 @@ TEST(AdmissionTextTest, SlotsThatAreAllGuaranteedToOthersAreCounted) {
   a.promised = 4;
   a.earliest = INFINITY;
   EXPECT_EQ(AccountText(a),
-            "cannot be met: it needs 4 slots, and of the cluster's 4 all are guaranteed to others (4 to jobs with "
-            "deadlines); no deadline can be met now");
+            "cannot be promised: it needs 4 slots, and of the cluster's 4 all are guaranteed to others (4 to jobs with "
+            "deadlines); no deadline can be promised now. " +
+                kMargin);
 }
 
 TEST(AdmissionTextTest, AQueuesMaxShareIsNamedWhereItIsTheLimit) {
@@ -423,12 +447,14 @@ TEST(AdmissionTextTest, AQueuesMaxShareIsNamedWhereItIsTheLimit) {
   a.queue = "adhoc";
   a.earliest = 90;
   EXPECT_EQ(AccountText(a),
-            "cannot be met: it needs 4 slots, and its queue 'adhoc' may hold 2 (its max share); the earliest deadline "
-            "that can be met is 1m31s, or raise the max share (mrctl queue set adhoc --max-share 4)");
+            "cannot be promised: it needs 4 slots, and its queue 'adhoc' may hold 2 (its max share); the earliest "
+            "deadline that can be promised is 1m31s, or raise the max share (mrctl queue set adhoc --max-share 4). " +
+                kMargin);
   a.answer = sched::Admission::Answer::kAdmitted;
   a.slots = 2;
-  EXPECT_THAT(AccountText(a), HasSubstr("can be met: it needs 2 slots, and the cluster's 8 slots are guaranteed to "
-                                        "nobody else; its queue 'adhoc' may hold 2 (its max share)"));
+  EXPECT_THAT(AccountText(a),
+              HasSubstr("can be promised: it needs 2 slots, and the cluster's 8 slots are guaranteed to "
+                        "nobody else; its queue 'adhoc' may hold 2 (its max share)"));
 }
 
 }  // namespace

@@ -230,16 +230,15 @@ TEST_F(DeadlinesTest, ADeadlineThatIsSetIsTakenAndWarnedOfWhereItIsNotLikelyToBe
     return set.ok() ? *set : "";
   };
   EXPECT_EQ(warning(*first, kThreeSlotsMs), "") << "what it is guaranteed itself is not in its way";
-  EXPECT_THAT(
-      warning(*first, 1'000'000),
-      HasSubstr("the deadline of 16m40s after its submission is not likely to be met: what is left of its longest "
-                "chain of tasks alone takes about 25m00s; the earliest deadline that can be met is 31m"));
+  EXPECT_THAT(warning(*first, 1'000'000),
+              HasSubstr("the deadline of 16m40s after its submission cannot be met: what is left of its longest "
+                        "chain of tasks alone takes about 25m00s; the earliest deadline that can be promised is 31m"));
   EXPECT_THAT(warning(*first, 1'700'000), HasSubstr(": all 4 slots of the cluster are too few for it; the earliest "));
   EXPECT_EQ(warning(*first, 0), "");
   EXPECT_EQ(warning(*first, kThreeSlotsMs), "");
   EXPECT_THAT(warning(*second, kThreeSlotsMs),
               HasSubstr(": it needs 3 slots, and of the cluster's 4 only 1 is not guaranteed to others (3 to jobs with "
-                        "deadlines); the earliest deadline that can be met is 1h08m"))
+                        "deadlines); the earliest deadline that can be promised is 1h08m"))
       << "once the first has ended: (2000 + 1800) / .95 s, a hundredth more, in minutes";
   EXPECT_EQ(warning(*second, 68 * 60'000), "") << "what it names is likely";
 }

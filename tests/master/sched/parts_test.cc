@@ -37,6 +37,25 @@ TEST(PolicyListTest, SaysWhatIsWrongAndWhatWasMeant) {
   EXPECT_EQ(Scheduler::CheckPolicies("x").code(), Code::kInvalidArgument);
 }
 
+// Else a mistyped name stays for good.
+TEST(QueueTest, AQueueWithDefaultSettingsAndWithoutJobsIsGone) {
+  SteppedScheduler s;
+  const auto known = [&](const char* name) { return s.scheduler.state().queues().count(name) > 0; };
+  s.Send(0, ConfigChanged{"fair", 1, kSchedulerVersion, Millis(100)});
+  s.Send(0, QueueSet{"prdo", 1, 3, 0});
+  EXPECT_TRUE(known("prdo"));
+  s.Send(0, QueueSet{"prdo", 1, 0, 0});
+  EXPECT_FALSE(known("prdo"));
+  JobSubmitted job = SmallMapJob();
+  job.queue = "prod";
+  s.Send(0, job);
+  s.Send(0, QueueSet{"prod", 2, 0, 0});
+  s.Send(0, QueueSet{"prod", 1, 0, 0});
+  EXPECT_TRUE(known("prod")) << "it has a job";
+  s.Send(0, JobKillAsked{job.job, ""});
+  EXPECT_FALSE(known("prod"));
+}
+
 TEST(PolicyListTest, AJobMayNotChooseWhatIsForTheWholeCluster) {
   for (const char* list : {"fifo", "fair", "delay(clock=paper)", "blacklist"}) {
     EXPECT_TRUE(Scheduler::CheckPolicies(list).ok()) << list;

@@ -13,8 +13,6 @@ namespace mr::sched {
 
 namespace {
 
-constexpr double kDeadZone = 3. / 60;  // jockey's dead zone: three sixtieths of a deadline
-
 // Returns the seconds until nearly all runs end from this progress on with this many slots; infinity with too few.
 double Takes(const Prediction& c, uint32_t slots, double progress) {
   if (slots < c.slots.front()) return INFINITY;
@@ -23,7 +21,7 @@ double Takes(const Prediction& c, uint32_t slots, double progress) {
 }
 
 // Returns the deadline that leaves these seconds before its dead zone.
-double WithDeadZone(double seconds) { return seconds / (1 - kDeadZone); }
+double WithDeadZone(double seconds) { return seconds / (1 - kAdmissionDeadZone); }
 
 struct Asked {
   const Prediction& prediction;
