@@ -89,6 +89,12 @@ struct LocatedFile {
   std::string inline_data;  // content of a file without blocks
 };
 
+// A block of a file that no registered worker has, not even damaged.
+struct MissingBlock {
+  BlockId block;
+  uint64_t offset = 0, length = 0;  // bytes of the file
+};
+
 struct RepairCounts {
   uint64_t blocks = 0;            // of visible files
   uint64_t missing = 0;           // of those: no good replica
@@ -192,6 +198,10 @@ class Namespace {
   LocatedBlock Pipeline(const BlockAdded& added) const;
   // Returns the present locations of a block, or nothing if it is unknown.
   std::optional<LocatedBlock> Find(BlockId block) const;
+
+  // Returns the file's blocks that no registered worker has, by rising offset; none if there is no such file. Cost: the
+  // file's blocks.
+  std::vector<MissingBlock> MissingIn(uint64_t file) const;
 
   // Returns whether the block is known and no registered worker has a good replica.
   bool Unreadable(BlockId block) const;

@@ -226,6 +226,21 @@ std::optional<LocatedBlock> Namespace::Find(BlockId block) const {
   return out;
 }
 
+std::vector<MissingBlock> Namespace::MissingIn(uint64_t file) const {
+  const State& s = impl_->state;
+  std::vector<MissingBlock> missing;
+  const Node* node = s.nodes.Find(file);
+  if (node == nullptr) return missing;
+  uint64_t at = 0;
+  for (const BlockId b : node->blocks) {
+    const uint64_t length = s.blocks.Find(b)->length;
+    const Holders* h = s.holders.Find(b);
+    if (h == nullptr || h->replicas.empty()) missing.push_back({b, at, length});
+    at += length;
+  }
+  return missing;
+}
+
 bool Namespace::Unreadable(BlockId block) const {
   return impl_->state.blocks.Has(block) && impl_->state.GoodHolders(block).empty();
 }

@@ -115,6 +115,7 @@ struct Annotator::OfEvent {
     job.notes.last_failure = NameOf(e.attempt, job) + " was not started by " + Name(e.worker) + ", as " +
                              std::to_string(times - 1) + " before it: " + OneLine(e.why);
   }
+  void operator()(const sched::InputsMissing& e) { NoteEnded("not started: " + e.why); }
   // No decision precedes the end of an attempt that its worker ended unasked, so a message explains it. It names the
   // journal: a crash may have lost the record that led to a Kill.
   void operator()(const sched::AttemptKilled& e) {
@@ -125,11 +126,11 @@ struct Annotator::OfEvent {
     }
   }
   void operator()(const sched::WorkerLost& e) {
-    OfWorker("its worker was lost: " + e.why);
+    NoteEnded("its worker was lost: " + e.why);
     for (const Replica& from : a.changes_.not_made) a.NotMade(from, e.worker, "it was lost: " + e.why);
   }
-  void operator()(const sched::WorkerRegistered&) { OfWorker("its worker came back without it"); }
-  void OfWorker(const std::string& message) {
+  void operator()(const sched::WorkerRegistered&) { NoteEnded("its worker came back without it"); }
+  void NoteEnded(const std::string& message) {
     for (const AttemptChange& change : a.changes_.attempts) {
       JobView* job = a.Known(change.id.task.job);
       if (change.ended && job != nullptr) job->notes.attempts[change.id].message = message;

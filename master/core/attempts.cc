@@ -71,6 +71,11 @@ StepWatch::StepWatch(const sched::State& state, const sched::Event& event) {
     Add(state, refused->attempt, refused->worker);
   } else if (const auto* killed = std::get_if<sched::AttemptKilled>(&event)) {
     Add(state, killed->attempt, killed->worker);
+  } else if (const auto* missing = std::get_if<sched::InputsMissing>(&event)) {
+    for (const AttemptId& id : missing->attempts) {
+      const sched::Attempt* attempt = state.FindAttempt(id);
+      if (attempt != nullptr) Add(state, id, attempt->worker);
+    }
   } else if (const auto* lost = std::get_if<sched::WorkerLost>(&event)) {
     AddWorker(state, lost->worker);
     lost_ = lost->worker;

@@ -1,5 +1,7 @@
 #include "master/core/input_places.h"
 
+#include <algorithm>
+
 namespace mr::master {
 namespace {
 
@@ -28,6 +30,23 @@ Result<std::vector<LocatedBlock>> BlocksOf(const dfs::Namespace& files, const Jo
   if (!split.uri.starts_with("dfs://")) return std::vector<LocatedBlock>{};
   MR_ASSIGN_OR_RETURN(auto located, Locate(files, plan, split, split.length + 1, near, attempt));
   return std::move(located.blocks);
+}
+
+std::optional<MissingInput> MissingInputs::Of(uint32_t stage, uint32_t task) {
+  for (const Split& split : plan_.stages[stage].SplitsOf(task)) {
+    if (split.length == 0 || split.file >= plan_.files.size() || !split.uri.starts_with("dfs://")) continue;
+    const uint64_t file = plan_.files[split.file].id;
+    if (file == 0) continue;  // planned by a release that kept no versions
+    auto it = missing_.find(file);
+    if (it == missing_.end()) it = missing_.emplace(file, files_.MissingIn(file)).first;
+    const std::vector<dfs::MissingBlock>& blocks = it->second;
+    const auto ends_behind = [](uint64_t offset, const dfs::MissingBlock& b) { return offset < b.offset + b.length; };
+    const auto block = std::upper_bound(blocks.begin(), blocks.end(), split.offset, ends_behind);
+    // The last record may end in the block behind the split.
+    if (block == blocks.end() || block->offset > split.offset + split.length) continue;
+    return MissingInput{block->block, split.uri, block->offset <= split.offset};
+  }
+  return std::nullopt;
 }
 
 }  // namespace mr::master

@@ -8,9 +8,14 @@
 
 namespace mr::master {
 
-DecisionEffects::DecisionEffects(Driver& driver, Dispatcher& dispatcher, Watchers& watchers, JobEnds& job_ends,
-                                 BlockStore& block_store)
-    : driver_(driver), dispatcher_(dispatcher), watchers_(watchers), job_ends_(job_ends), block_store_(block_store) {}
+DecisionEffects::DecisionEffects(Driver& driver, InputWaits& inputs, Dispatcher& dispatcher, Watchers& watchers,
+                                 JobEnds& job_ends, BlockStore& block_store)
+    : driver_(driver),
+      inputs_(inputs),
+      dispatcher_(dispatcher),
+      watchers_(watchers),
+      job_ends_(job_ends),
+      block_store_(block_store) {}
 
 struct DecisionEffects::Visitor {
   const DecisionEffects& parts;
@@ -27,11 +32,12 @@ struct DecisionEffects::Visitor {
     if (HasSideEffects(parts.driver_.core().scheduler().state(), d)) {
       // A restart must know this attempt, or it launches another one beside it. An attempt that was ended meanwhile
       // was answered by its worker, which never received it.
-      parts.driver_.Hold(sequence, [driver = &parts.driver_, dispatcher = &parts.dispatcher_, d] {
-        const sched::Attempt* a = driver->core().scheduler().state().FindAttempt(d.attempt);
-        if (a != nullptr && a->live()) dispatcher->SendLaunch(d);
-      });
-    } else {
+      parts.driver_.Hold(sequence,
+                         [driver = &parts.driver_, inputs = &parts.inputs_, dispatcher = &parts.dispatcher_, d] {
+                           const sched::Attempt* a = driver->core().scheduler().state().FindAttempt(d.attempt);
+                           if (a != nullptr && a->live() && !inputs->Blocks(d)) dispatcher->SendLaunch(d);
+                         });
+    } else if (!parts.inputs_.Blocks(d)) {
       parts.dispatcher_.SendLaunch(d);
     }
     parts.watchers_.MarkChanged(d.attempt.task.job);

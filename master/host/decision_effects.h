@@ -7,6 +7,7 @@
 #include "master/host/dispatcher.h"
 #include "master/host/driver.h"
 #include "master/host/effects.h"
+#include "master/host/input_waits.h"
 #include "master/host/job_ends.h"
 #include "master/host/watchers.h"
 
@@ -16,7 +17,7 @@ namespace mr::master {
 class DecisionEffects final : public Effects {
  public:
   // The parts need not be constructed yet: they are used from the first record on.
-  DecisionEffects(Driver& driver, Dispatcher& dispatcher, Watchers& watchers, JobEnds& job_ends,
+  DecisionEffects(Driver& driver, InputWaits& inputs, Dispatcher& dispatcher, Watchers& watchers, JobEnds& job_ends,
                   BlockStore& block_store);
 
   void CarryOut(const sched::Decision& decision, uint64_t sequence) override;
@@ -28,6 +29,7 @@ class DecisionEffects final : public Effects {
   struct Visitor;
 
   Driver& driver_;
+  InputWaits& inputs_;
   Dispatcher& dispatcher_;
   Watchers& watchers_;
   JobEnds& job_ends_;

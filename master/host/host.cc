@@ -17,9 +17,10 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
     : options_(std::move(options)),
       loop_(loop),
       clock_(options_.clock, loop),
-      effects_(driver_, dispatcher_, watchers_, job_ends_, block_store_),
+      effects_(driver_, inputs_, dispatcher_, watchers_, job_ends_, block_store_),
       driver_(options_, clock_, loop, outlets, effects_),
-      reader_(driver_.core(), clock_, options_.policies),
+      inputs_(options_, driver_, clock_),
+      reader_(driver_.core(), clock_, inputs_, options_.policies),
       watchers_(driver_.core(), clock_, loop, outlets, reader_),
       safe_mode_(driver_, clock_, options_.directory),
       dispatcher_(driver_, loop, outlets, options_.cluster_id),
@@ -28,7 +29,7 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
       drains_(driver_.core()),
       rows_(driver_.core(), drains_),
       lists_(driver_.core(), clock_, reader_, rows_, options_.cluster_id),
-      why_(driver_.core(), clock_, drains_),
+      why_(driver_.core(), clock_, drains_, inputs_),
       job_ends_(options_, driver_, clock_, loop, outlets, watchers_, dispatcher_, block_store_, pins_),
       forecasts_(options_, driver_, loop, outlets, watchers_),
       checks_(options_, driver_, clock_, safe_mode_),
@@ -39,7 +40,7 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
       housekeeping_(options_, driver_.core(), clock_, loop, outlets, block_store_, submissions_, libraries_, logs_),
       leases_(driver_, clock_, outlets, dispatcher_, watchers_, job_ends_, forecasts_),
       room_(driver_, clock_, forecasts_),
-      sessions_(driver_, clock_, outlets, dispatcher_, safe_mode_, leases_, room_, forecasts_),
+      sessions_(driver_, clock_, outlets, dispatcher_, safe_mode_, leases_, room_, forecasts_, inputs_),
       probes_(driver_, clock_, outlets),
       reports_(driver_, clock_, dispatcher_, watchers_, job_ends_, probes_, logs_),
       metrics_(driver_, clock_, block_store_),
@@ -55,6 +56,9 @@ Status Host::Recover() {
   const Duration promised = std::max(core.promised_wait(), core.scheduler().state().config().lost_wait);
   driver_.BeginEpoch();
   safe_mode_.SettleAcceptedLoss();
+  // No worker is here yet: the first offers must not go to any.
+  const bool scheduler_known = core.scheduler().state().config().known;
+  if (scheduler_known) MarkAway();
   // All state is restored before the first event is fed: effects of decisions read the whole core.
   driver_.Feed(sched::ConfigChanged{options_.policies, options_.seed, options_.scheduler_version, Millis(100)});
   leases_.SetEffectsWait(options_.effects_lease + kLeaseMargin,
@@ -69,11 +73,8 @@ Status Host::Recover() {
   }
   driver_.Feed(Record(dfs::MasterStarted{clock_.Stamp(), known, awaited}));
   safe_mode_.GoOn();
-  for (auto& [id, worker] : core.workers().all()) {
-    if (!worker.alive) continue;
-    worker.away = true;
-    driver_.Feed(sched::WorkerAway{id, worker.info.incarnation});
-  }
+  if (!scheduler_known) MarkAway();  // another build's workers became known in the takeover
+  inputs_.HoldAll();
   leases_.AwaitReturns(now);
   for (const JobId job : unpublished) job_ends_.Publish(job, 1);
   for (const JobId job : uncleaned) job_ends_.CleanUp(job);
@@ -85,6 +86,14 @@ Status Host::Recover() {
   driver_.EndStart();
   driver_.BeginSnapshots();
   return Status::Ok();
+}
+
+void Host::MarkAway() {
+  for (auto& [id, worker] : driver_.core().workers().all()) {
+    if (!worker.alive) continue;
+    worker.away = true;
+    driver_.Feed(sched::WorkerAway{id, worker.info.incarnation});
+  }
 }
 
 // Jobs that ran under another build go on from their committed outputs. Each start takes over what the scheduler lacks,
@@ -106,12 +115,14 @@ void Host::TakeOver() {
 void Host::Tick() {
   leases_.Check();
   room_.FailWithoutRoom();
+  inputs_.Look();
   reports_.FeedHeld();
   driver_.FollowUpOn(driver_.core().Unanswered());
   loop_.At(Now() + kTick, [this] { Tick(); });
 }
 
 void Host::Flush() {
+  inputs_.Settle([this](const sched::Launch& launch) { dispatcher_.SendLaunch(launch); });
   dispatcher_.Flush();
   watchers_.PushDue();
   driver_.core().Shrink();

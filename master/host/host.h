@@ -15,6 +15,7 @@
 #include "master/host/host_clock.h"
 #include "master/host/housekeeping.h"
 #include "master/host/input_pins.h"
+#include "master/host/input_waits.h"
 #include "master/host/job_ends.h"
 #include "master/host/job_reader.h"
 #include "master/host/job_requests.h"
@@ -77,12 +78,15 @@ class Host {
   Explainer& explainer() { return explainer_; }
   JobRequests& requests() { return requests_; }
   RoomKeeper& room() { return room_; }
+  InputWaits& inputs() { return inputs_; }
   Sessions& sessions() { return sessions_; }
   MetricsText& metrics() { return metrics_; }
   ViewReader& views() { return views_; }
   Reports& reports() { return reports_; }
 
  private:
+  // The workers that the journal knows have not registered with this master yet.
+  void MarkAway();
   void TakeOver();
   void Tick();
 
@@ -93,6 +97,7 @@ class Host {
   HostClock clock_;
   DecisionEffects effects_;
   Driver driver_;
+  InputWaits inputs_;
   JobReader reader_;
   Watchers watchers_;
   SafeMode safe_mode_;

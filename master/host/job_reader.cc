@@ -66,8 +66,8 @@ SkewStatus SkewStatusOf(const JobView& job, const Skew& skew) {
 
 }  // namespace
 
-JobReader::JobReader(const MasterCore& core, const HostClock& clock, std::string policies)
-    : core_(core), clock_(clock), policies_(std::move(policies)) {}
+JobReader::JobReader(const MasterCore& core, const HostClock& clock, const InputWaits& inputs, std::string policies)
+    : core_(core), clock_(clock), inputs_(inputs), policies_(std::move(policies)) {}
 
 JobStatus JobReader::StatusOf(const JobView& job) const {
   JobStatus out;
@@ -108,6 +108,7 @@ JobStatus JobReader::StatusOf(const JobView& job) const {
   for (const Skew& skew : job.notes.skew) out.skew.push_back(SkewStatusOf(job, skew));
   for (auto& [attempt, text] : Hung(core_, job, clock_.Present())) out.hung.push_back(std::move(text));
   out.waits = WhyWaits(core_, clock_, job);
+  for (std::string& line : inputs_.Why(job.id)) out.waits.push_back(std::move(line));
   if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return out;
   const OutputTotals totals = job.brief ? job.totals : TotalsOf(job.Outputs());
   out.output_bytes = totals.bytes;

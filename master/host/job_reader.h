@@ -7,6 +7,7 @@
 #include "common/model/status.h"
 #include "master/core/master_core.h"
 #include "master/host/host_clock.h"
+#include "master/host/input_waits.h"
 
 namespace mr::master {
 
@@ -14,7 +15,7 @@ namespace mr::master {
 class JobReader {
  public:
   // policies: the cluster's list.
-  JobReader(const MasterCore& core, const HostClock& clock, std::string policies);
+  JobReader(const MasterCore& core, const HostClock& clock, const InputWaits& inputs, std::string policies);
 
   // Returns the status as of the newest stamp.
   JobStatus StatusOf(const JobView& job) const;
@@ -29,6 +30,7 @@ class JobReader {
 
   const MasterCore& core_;
   const HostClock& clock_;
+  const InputWaits& inputs_;
   const std::string policies_;
 };
 

@@ -101,6 +101,7 @@ struct Master::Impl {
                                               options.scheduler_version,
                                               profiles,
                                               options.effects_lease,
+                                              options.input_wait,
                                               options.open_jobs,
                                               options.libraries,
                                               options.logs,

@@ -34,6 +34,7 @@ class Master {
     uint64_t fat_partition_bytes = kFatBytes;  // a partition above it may be shared by tasks (fat_partitions.h)
     uint32_t scheduler_version = sched::kSchedulerVersion;          // tests say another one
     Duration effects_lease = Seconds(10);                           // of attempts with side effects; at least 1 s
+    Duration input_wait = Seconds(600);                             // for input blocks that no worker has; > 0
     uint64_t descriptors = 1024;                                    // open files that this process may have
     Duration idle_timeout = Seconds(3600);                          // of a client's connection (rpc::ServerLimits)
     Duration send_timeout = Seconds(30);                            // of peers that do not read (rpc::ServerLimits)

@@ -48,6 +48,9 @@ DEFINE_string(fat_partition_bytes, "64m",
 DEFINE_string(side_effects_lease, "10s",
               "time after a worker's last contact with the master at which its attempts with side effects end, 1s to "
               "1h; those of a lost worker are started elsewhere 5s later");
+DEFINE_string(input_wait, "10m",
+              "time for which tasks wait for blocks of their input that no live worker has, 1s to 7d; their job fails "
+              "then");
 DEFINE_int32(ended_jobs, 10000, "number of ended jobs that 'mrctl jobs' lists; the oldest are forgotten first");
 DEFINE_int32(open_jobs, 10000,
              "maximum number of unfinished jobs, including jobs in planning; further submits are refused");
@@ -160,6 +163,10 @@ int Main() {
   const auto lease = ParseDuration(FLAGS_side_effects_lease);
   if (!lease.ok()) return Fail(lease.status().With("--side_effects_lease"));
   if (*lease < Seconds(1) || *lease > Seconds(3600)) return Fail(InvalidArgument("--side_effects_lease is 1s to 1h"));
+  const auto input_wait = ParseDuration(FLAGS_input_wait);
+  if (!input_wait.ok()) return Fail(input_wait.status().With("--input_wait"));
+  if (*input_wait < Seconds(1) || *input_wait > Seconds(7 * 86400))
+    return Fail(InvalidArgument("--input_wait is 1s to 7d"));
   const auto idle = ParseDuration(FLAGS_idle_timeout);
   if (!idle.ok() || idle->ns <= 0) return Fail(InvalidArgument("--idle_timeout must be a duration such as 1h"));
   const auto send = ParseDuration(FLAGS_send_timeout);
@@ -198,6 +205,7 @@ int Main() {
   options.ended_jobs = static_cast<size_t>(FLAGS_ended_jobs);
   options.fat_partition_bytes = *fat;
   options.effects_lease = *lease;
+  options.input_wait = *input_wait;
   options.learns = !FLAGS_ephemeral;  // its profiles would be removed with --data
   if (!FLAGS_accept_loss.empty()) {
     char* end = nullptr;

@@ -32,6 +32,7 @@ struct HostOptions {
   uint32_t scheduler_version = sched::kSchedulerVersion;          // tests set another one
   std::shared_ptr<ProfileStore> profiles;                         // of earlier runs; null: none are kept
   Duration effects_lease = kEffectsLease;                         // of attempts with side effects
+  Duration input_wait = Seconds(600);                             // for input blocks that no worker has; > 0
   size_t open_jobs = kOpenJobs;                                   // planned or unfinished; more are refused
   RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
   RetentionLimits logs = {256ull << 20, Seconds(7 * 86400)};      // kept ends of logs of attempts

@@ -42,7 +42,7 @@ Status CheckInfo(const RegisterIn& in) {
 }  // namespace
 
 Sessions::Sessions(Driver& driver, HostClock& clock, Outlets& outlets, Dispatcher& dispatcher, SafeMode& safe_mode,
-                   Leases& leases, RoomKeeper& room, Forecasts& forecasts)
+                   Leases& leases, RoomKeeper& room, Forecasts& forecasts, InputWaits& inputs)
     : driver_(driver),
       core_(driver.core()),
       clock_(clock),
@@ -51,7 +51,8 @@ Sessions::Sessions(Driver& driver, HostClock& clock, Outlets& outlets, Dispatche
       safe_mode_(safe_mode),
       leases_(leases),
       room_(room),
-      forecasts_(forecasts) {}
+      forecasts_(forecasts),
+      inputs_(inputs) {}
 
 void Sessions::Register(uint64_t session, RegisterIn in, std::function<void(RegisterOut)> reply) {
   if (Status status = CheckInfo(in); !status.ok()) return reply({status, {}, {}});
@@ -95,6 +96,7 @@ void Sessions::Register(uint64_t session, RegisterIn in, std::function<void(Regi
     if (drop != nullptr && drop->replica.worker == id) out.drop.push_back(drop->replica);
   }
   driver_.Feed(Record(std::move(records->joined)));
+  inputs_.NoteRegistered();
   if (!leaving) {
     // At each registration: the worker may have missed the last change.
     dispatcher_.Send(&worker, 16, [on = worker.drained_by_user] { return command::Drain{on}; });

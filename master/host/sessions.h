@@ -11,6 +11,7 @@
 #include "master/host/driver.h"
 #include "master/host/forecasts.h"
 #include "master/host/host_clock.h"
+#include "master/host/input_waits.h"
 #include "master/host/leases.h"
 #include "master/host/outlets.h"
 #include "master/host/safe_mode.h"
@@ -22,7 +23,7 @@ namespace mr::master {
 class Sessions {
  public:
   Sessions(Driver& driver, HostClock& clock, Outlets& outlets, Dispatcher& dispatcher, SafeMode& safe_mode,
-           Leases& leases, RoomKeeper& room, Forecasts& forecasts);
+           Leases& leases, RoomKeeper& room, Forecasts& forecasts, InputWaits& inputs);
 
   // Takes a worker's registration. The reply waits until its record is durable.
   void Register(uint64_t session, RegisterIn in, std::function<void(RegisterOut)> reply);
@@ -56,6 +57,7 @@ class Sessions {
   Leases& leases_;
   RoomKeeper& room_;
   Forecasts& forecasts_;
+  InputWaits& inputs_;
 };
 
 }  // namespace mr::master

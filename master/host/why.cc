@@ -65,8 +65,8 @@ std::string InASentence(const JobView& job, const Pending& pending) {
 
 }  // namespace
 
-WhyReader::WhyReader(MasterCore& core, HostClock& clock, DrainReader& drains)
-    : core_(core), clock_(clock), drains_(drains) {}
+WhyReader::WhyReader(MasterCore& core, HostClock& clock, DrainReader& drains, const InputWaits& inputs)
+    : core_(core), clock_(clock), drains_(drains), inputs_(inputs) {}
 
 // A name without the stage, such as task_1_0001_m_000000, is valid where the job has one stage of this letter.
 Result<std::string> WhyReader::WithStage(const std::string& subject) const {
@@ -164,6 +164,7 @@ Result<std::vector<std::string>> WhyReader::WhyJob(const std::string& subject, J
   if (job == nullptr) return core_.jobs().Unknown(id);
   lines.push_back(subject + " is " + Word(ShownState(*job)) + (job->error.empty() ? "" : ": " + job->error));
   for (const Pending& p : WhyPending(core_, clock_, *job)) lines.push_back(InASentence(*job, p));
+  for (std::string& line : inputs_.Why(id)) lines.push_back(std::move(line));
   for (const TaskId& task : core_.scheduler().state().unended()) {
     if (task.job != job->id) continue;
     for (const std::string& line : WhyUnended(core_, *job, task, clock_.Present())) lines.push_back(line);
@@ -205,6 +206,7 @@ Result<std::vector<std::string>> WhyReader::WhyTask(const std::string& subject) 
       if (is_task || line.attempt == *attempt) lines.push_back(Line(*job, line));
     }
   }
+  if (std::string waits = inputs_.Why(attempt->task); !waits.empty()) lines.push_back(std::move(waits));
   for (const std::string& line : WhyUnended(core_, *job, attempt->task, clock_.Present())) lines.push_back(line);
   for (const auto& [id, text] : Hung(core_, *job, clock_.Present())) {
     if (is_task ? id.task == attempt->task : id == *attempt) lines.push_back(text);

@@ -8,13 +8,14 @@
 #include "master/core/master_core.h"
 #include "master/host/drain_status.h"
 #include "master/host/host_clock.h"
+#include "master/host/input_waits.h"
 
 namespace mr::master {
 
 // Thread: the master's.
 class WhyReader {
  public:
-  WhyReader(MasterCore& core, HostClock& clock, DrainReader& drains);
+  WhyReader(MasterCore& core, HostClock& clock, DrainReader& drains, const InputWaits& inputs);
 
   // Returns the answer in sentences. subject: the name of a job, task, attempt or worker. Errors: kInvalidArgument,
   // kNotFound.
@@ -32,6 +33,7 @@ class WhyReader {
   MasterCore& core_;
   HostClock& clock_;
   DrainReader& drains_;
+  const InputWaits& inputs_;
 };
 
 }  // namespace mr::master

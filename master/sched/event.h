@@ -365,11 +365,28 @@ struct JobGivenUp {
   }
 };
 
+// Blocks that these tasks read have no replica on a live worker, as the host found. No attempt of them is launched for
+// `hold`; 0: the blocks are there again. attempts: launched by the scheduler, and not sent to a worker; they end
+// without a failure.
+struct InputsMissing {
+  JobId job;
+  uint32_t stage = 0;
+  std::vector<uint32_t> tasks;
+  std::vector<AttemptId> attempts;
+  Duration hold;    // from this event on; >= 0
+  std::string why;  // for people
+  template <class V>
+  static void Fields(V&& v) {
+    using T = InputsMissing;
+    v(&T::job, &T::stage, &T::tasks, &T::attempts, &T::hold, &T::why);
+  }
+};
+
 using Event =
     std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted, JobKillAsked, StagePlanned,
                  AttemptStarted, AttemptProgress, AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled,
                  FetchDone, FetchFailed, ReplicaMade, ReplicaLost, ProfileLoaded, TimerDue, JobTakenOver, QueueSet,
-                 ReplicaNotMade, OperatorsKnown, WorkerAway, JobSet, LeaseSet, JobGivenUp>;
+                 ReplicaNotMade, OperatorsKnown, WorkerAway, JobSet, LeaseSet, JobGivenUp, InputsMissing>;
 
 // Instants never decrease from one event to the next. Events with equal instants keep their order.
 struct StampedEvent {

@@ -129,6 +129,37 @@ TEST(MasterRestartTest, AttemptsRightBehindARestartWaitForTheBlockStoreInPlaceOf
   EXPECT_EQ(CountOf(cluster.Mrctl({"job", "attempts", FirstJob(cluster)}).out, "failed"), 0u);
 }
 
+// Each block is on one worker. One of these is killed with the master, and comes back later.
+TEST(MasterRestartTest, TasksWhoseBlocksAreNotBackYetWaitForTheirWorker) {
+  Cluster cluster({.workers = 2, .slots = 2, .master_flags = {"--block_size=4k", "--replication=1"}});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  WriteBible(dir + "/in", 100'000);
+  ASSERT_EQ(cluster.Mrctl({"fs", "put", dir + "/in", "/in"}).exit, 0) << cluster.Logs();
+  // Each map naps, so that there is a midst.
+  auto client = cluster.MrctlInBackground({"submit", "stream", "--max-attempts", "1", "--map", "sleep 0.3; cat",
+                                           "--input", "/in", "--output", "file://" + dir + "/out"},
+                                          "client");
+  ASSERT_TRUE(client.ok());
+  const std::string job = FirstJob(cluster);
+  ASSERT_FALSE(job.empty()) << cluster.Logs();
+  for (const Instant limit = Now() + Seconds(30); Now() < limit;) {
+    if (CountOf(cluster.Mrctl({"job", "tasks", job}).out, "committed") >= 2) break;
+  }
+  cluster.KillMaster();
+  cluster.KillWorker(0);
+  ASSERT_TRUE(cluster.StartMaster().ok()) << cluster.Logs();
+  std::string why;
+  for (const Instant limit = Now() + Seconds(30); Now() < limit && CountOf(why, "for their input") == 0;)
+    why = cluster.Mrctl({"-v", "why", job}).out;
+  EXPECT_GE(CountOf(why, "for their input"), 1u) << why << cluster.Logs();
+  ASSERT_TRUE(cluster.StartWorker(0).ok()) << cluster.Logs();
+  const RunResult waited = cluster.Mrctl({"wait", job}, Seconds(90));
+  EXPECT_EQ(waited.exit, 0) << waited.err << cluster.Logs();
+  const std::string attempts = cluster.Mrctl({"job", "attempts", job}).out;
+  EXPECT_EQ(CountOf(attempts, "cannot be read"), 0u) << attempts;
+}
+
 TEST(MasterRestartTest, AnOutputThatIsBeingWrittenGoesOnBehindIt) {
   Cluster cluster({.workers = 1, .slots = 1, .master_flags = {"--block_size=8m"}});
   ASSERT_TRUE(cluster.Start().ok());

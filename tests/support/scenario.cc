@@ -152,6 +152,10 @@ void Scenario::Event_(const Words& w) {
   if (verb == "started") return Send(AttemptStarted{id, worker, life});
   if (verb == "killed") return Send(AttemptKilled{id, worker, life});
   if (verb == "refused") return Send(AttemptRefused{id, worker, life, "no slot"});
+  if (verb == "missing") {
+    const Duration hold = Seconds(static_cast<int64_t>(Number(OptionOf(w, "hold", "1"))));
+    return Send(InputsMissing{id.task.job, id.task.stage, {id.task.task}, {id}, hold, "no replica"});
+  }
   if (verb == "failed") {
     return Send(
         AttemptFailed{id, worker, life, ParseKind(OptionOf(w, "kind", "user")), OptionOf(w, "message", "exit-1")});

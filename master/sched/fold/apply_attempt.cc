@@ -264,6 +264,31 @@ void Core::On(const AttemptRefused& e) {
   WakeCoreAt(until);
 }
 
+// The input is at fault, and neither the worker nor the task: nothing is charged, and the worker is offered again.
+void Core::On(const InputsMissing& e) {
+  for (const AttemptId& id : e.attempts) {
+    const Attempt* a = state_.FindAttempt(id);
+    if (a == nullptr || !a->holds_slot()) continue;
+    EndAttempt(id, AttemptState::kDiscarded, FailureKind::kPreempted);
+  }
+  const Job* job = state_.FindJob(e.job);
+  if (job == nullptr || !job->running()) return;
+  const Instant until = now_ + e.hold;
+  bool held = false;
+  for (const uint32_t t : e.tasks) {
+    const TaskId id{e.job, e.stage, t};
+    const Task* task = state_.FindTask(id);
+    if (task == nullptr || task->state == TaskState::kCommitted) continue;
+    if (e.hold.ns == 0) {
+      state_.ReleaseTask(id);
+    } else if (task->held_until < until) {
+      state_.HoldTask(id, until);
+      held = true;
+    }
+  }
+  if (held) WakeCoreAt(until);
+}
+
 void Core::On(const AttemptKilled& e) {
   unended_.Remove(e.attempt, e.worker, e.incarnation);
   const Attempt* a = Holding(e.attempt, e.worker, e.incarnation);

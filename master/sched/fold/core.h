@@ -76,6 +76,7 @@ class Core {
   void On(const JobSet& e);
   void On(const LeaseSet& e);
   void On(const JobGivenUp& e);
+  void On(const InputsMissing& e);
 
   void Do(const Launch& edit);
   void Do(const Kill& edit);

@@ -376,7 +376,7 @@ TEST_F(AdmissionTest, AJobThatHoldsMoreThanItsGuaranteeIsExpectedToEndSooner) {
   Predict(0);
   ASSERT_EQ(Refusal("modest"), "");
   On([&] {
-    const JobReader reader(host_->core(), host_->clock(), policies_);
+    const JobReader reader(host_->core(), host_->clock(), host_->inputs(), policies_);
     const JobStatus status = reader.StatusOf(*host_->core().jobs().Find(answers_.at("modest").second));
     ASSERT_TRUE(status.deadline);
     EXPECT_EQ(status.deadline->guaranteed, 1u);

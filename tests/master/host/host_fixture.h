@@ -34,20 +34,30 @@ class HostFixture : public testing::Test {
     options_.directory = root_ + "/master";
     options_.replication = 1;
     options_.clock = [this] { return now_; };
-    host_ = std::make_unique<master::Host>(options_, loop_, outlets_);
+    host_ = std::make_unique<master::Host>(options_, *loop_, outlets_);
     const Status recovered = host_->Recover();
     EXPECT_TRUE(recovered.ok()) << recovered.ToString();
-    loop_.Start();
+    loop_->Start();
     for (const char name : {'a', 'b'}) Register(name);
   }
   ~HostFixture() override {
-    loop_.Stop();
+    loop_->Stop();
     host_ = nullptr;
     (void)RemoveTree(root_);
   }
 
+  // The next master of the same journal. No worker has registered with it.
+  void Restart() {
+    loop_->Stop();
+    host_ = nullptr;
+    loop_ = std::make_unique<Loop>([this] { host_->Flush(); });
+    host_ = std::make_unique<master::Host>(options_, *loop_, outlets_);
+    const Status recovered = host_->Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.ToString();
+    loop_->Start();
+  }
   // On the loop's thread, as all that touches the host.
-  void On(const std::function<void()>& fn) { loop_.Run(fn); }
+  void On(const std::function<void()>& fn) { loop_->Run(fn); }
   void Register(char name) {
     On([&] {
       master::RegisterIn in;
@@ -167,7 +177,7 @@ class HostFixture : public testing::Test {
   master::HostOptions options_;
   Outlets outlets_;
   std::unique_ptr<master::Host> host_;
-  Loop loop_{[this] { host_->Flush(); }};
+  std::unique_ptr<Loop> loop_ = std::make_unique<Loop>([this] { host_->Flush(); });
 };
 
 }  // namespace mr::test

@@ -182,7 +182,7 @@ class FairViewsTest : public ViewsTest {
   }
   JobStatus StatusOf(JobId id) {
     JobStatus status;
-    On([&] { status = JobReader(host_->core(), host_->clock(), "fair").StatusOf(Job(id)); });
+    On([&] { status = JobReader(host_->core(), host_->clock(), host_->inputs(), "fair").StatusOf(Job(id)); });
     return status;
   }
 };
@@ -238,7 +238,7 @@ TEST_F(FairViewsTest, MetricsHaveTheFiguresOfEachQueue) {
   std::string text;
   On([&] {
     rpc::MetricsWriter out;
-    host_->metrics().WriteMetrics(&out, &loop_);
+    host_->metrics().WriteMetrics(&out, loop_.get());
     text = out.Take();
   });
   for (const char* line : {"mr_queue_pending_jobs{queue=\"default\"} 0\n",
@@ -301,7 +301,7 @@ TEST_F(ViewsTest, TheClusterNamesTheMastersAddress) {
 
 TEST_F(ViewsTest, UsageKeepsTenMinutes) {
   On([this] {
-    Usage usage(host_->core(), loop_);
+    Usage usage(host_->core(), *loop_);
     for (uint64_t i = 1; i <= 700; ++i) usage.Sample(i * 1000);
     const web::UsageView view = usage.View();
     EXPECT_EQ(view.slots.size(), 600u);
@@ -316,7 +316,7 @@ TEST_F(ViewsTest, UsageKnowsTheJobsThatHeldSlots) {
   const auto job = Submit();
   ASSERT_TRUE(job.ok()) << job.status().ToString();
   On([&, this] {
-    Usage usage(host_->core(), loop_);
+    Usage usage(host_->core(), *loop_);
     usage.Sample(1000);
     const uint32_t busy = usage.View().busy.back();
     EXPECT_EQ(busy, 2u) << "a has two slots, b is drained";
@@ -326,7 +326,7 @@ TEST_F(ViewsTest, UsageKnowsTheJobsThatHeldSlots) {
   });
   Kill(*job);
   On([&, this] {
-    Usage usage(host_->core(), loop_);
+    Usage usage(host_->core(), *loop_);
     usage.Sample(1000);
     EXPECT_TRUE(usage.View().by_job.empty()) << "it holds none any more";
   });
