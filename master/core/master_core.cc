@@ -264,6 +264,17 @@ void MasterCore::BeginEpoch(const EpochStarted& epoch, uint64_t sequence) {
   foreign_ = other;
 }
 
+Duration MasterCore::TimeAway(uint64_t wall_ms) const {
+  constexpr Duration kMostAway = Seconds(30 * 86400);  // a guess: a wall clock that jumped further is wrong
+  const auto& jobs = jobs_.jobs();
+  if (jobs.empty()) return {};
+  const JobView& newest = jobs.rbegin()->second;
+  if (newest.wall_ms == 0 || wall_ms <= newest.wall_ms) return {};
+  const uint64_t since_ms = std::min<uint64_t>(wall_ms - newest.wall_ms, INT64_MAX / 2'000'000);
+  const Duration away = Millis(static_cast<int64_t>(since_ms)) - (last_stamp_ - newest.submitted);
+  return std::clamp(away, Duration{}, kMostAway);
+}
+
 void MasterCore::AwaitAlive() {
   for (auto& [id, worker] : workers_.all()) {
     if (worker.alive && !worker.drained_by_user && !worker.excluded) worker.awaited = true;

@@ -249,6 +249,10 @@ class MasterCore {
   uint64_t events() const { return events_; }  // of this journal, all epochs
   Instant last_stamp() const { return last_stamp_; }
   Duration promised_wait() const { return promised_wait_; }
+  // Returns how long ago, by the wall clock (ms since 1970), the newest stamp was given: the time for which no master
+  // has run. The newest job's submission relates stamps to the wall clock. From 0, also where no job is known or the
+  // wall clock was set back, to 30 days.
+  Duration TimeAway(uint64_t wall_ms) const;
   uint64_t commit_looks() const { return commit_looks_; }  // blocks that commits have looked at; for tests
 
  private:

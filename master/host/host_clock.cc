@@ -45,10 +45,10 @@ Instant HostClock::Stamp() {
   return last_stamp_;
 }
 
-void HostClock::ResumeAfter(Instant last_stamp) {
+void HostClock::ResumeAfter(Instant last_stamp, Duration away) {
   replaying_ = false;
   last_stamp_ = last_stamp;
-  stamp_base_ = std::max(stamp_base_, last_stamp_ + Millis(1));
+  stamp_base_ = std::max(stamp_base_, last_stamp_ + std::max(away, Millis(1)));
   stamp_start_ = Lived();
 }
 

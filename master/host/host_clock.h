@@ -1,7 +1,8 @@
 // The time axes of one master: lived time, on which leases are measured, and stamps, which events carry.
 //
 // Lived time is the clock, less the periods in which this master did not run (SIGSTOP, a suspended machine). Stamps go
-// on from the newest one in the journal, at the rate of lived time, and never go back.
+// on from the newest one in the journal, at the rate of lived time, and never go back. A start moves them on by the
+// time that has passed since by the wall clock, so that deadlines and ages count it (MasterCore::TimeAway).
 #pragma once
 
 #include <functional>
@@ -37,8 +38,9 @@ class HostClock {
   // Returns the lived time at which this stamp is due.
   Instant LivedAt(Instant stamp) const { return stamp_start_ + (stamp - stamp_base_); }
 
-  // Goes on behind the newest stamp of the journal. Called once, at the end of its replay.
-  void ResumeAfter(Instant last_stamp);
+  // Goes on behind the newest stamp of the journal, by the time for which no master ran. Called once, at the end of the
+  // replay. away: >= 0.
+  void ResumeAfter(Instant last_stamp, Duration away);
 
  private:
   const std::function<Instant()> now_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "master/sched/fold/core.h"
+
 namespace mr::sched {
 
 namespace {
@@ -14,6 +16,17 @@ uint32_t Drafted(const std::vector<Edit>& edits, const TaskId& task) {
     if (launch != nullptr && launch->attempt.task == task) ++n;
   }
   return n;
+}
+
+// Returns whether some live attempt of the task has not reported since a restart a moment ago.
+bool UnheardSinceRestart(const State& state, const Task& task) {
+  const Instant* quiet = state.FindTimer(kCoreTimer, kRestartTimer);
+  if (quiet == nullptr) return false;
+  const Instant restart{quiet->ns - kRestartQuiet.ns};
+  return std::any_of(task.attempts.begin(), task.attempts.end(), [restart](const Attempt& a) {
+    const Instant heard = a.samples.empty() ? std::max(a.launched_at, a.started_at) : a.samples.back().at;
+    return a.live() && heard < restart;
+  });
 }
 
 bool RunsFor(const Task& task, Cause cause) {
@@ -56,6 +69,8 @@ bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason)
   const StageSpec& spec = job->graph.stages[id.stage];
   const uint32_t drafted = Drafted(edits_, id);
   if (spec.side_effects && task->holding + drafted > 0) return false;
+  const bool judges = cause == Cause::kSpeculative || cause == Cause::kRestart;
+  if (judges && UnheardSinceRestart(state, *task)) return false;
   uint32_t most = task->wanted;
   if (cause == Cause::kClone || cause == Cause::kRestart) ++most;
   if (cause == Cause::kSpeculative) most = std::max(most + 1, kMostRunning);

@@ -46,7 +46,14 @@ void Core::WakeCoreAt(Instant at) {
 }
 
 void Core::On(const ConfigChanged& e) {
+  const bool restart = state_.config().known;
   state_.SetConfig(e, now_);
+  if (restart) {
+    // The instants go on by the wall clock, which may have been set meanwhile. No second attempt may depend on it.
+    unended_.Prolong(now_ + state_.config().lost_wait);
+    state_.SetTimer(kCoreTimer, kRestartTimer, now_ + kRestartQuiet);
+    Emit(WakeAt{kCoreTimer, kRestartTimer, now_ + kRestartQuiet});
+  }
   config_changed = true;
   offer_all = true;
 }

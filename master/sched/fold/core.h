@@ -21,6 +21,11 @@ namespace mr::sched {
 
 // Owner of the timers that belong to no policy. No policy may have this name.
 inline constexpr char kCoreTimer[] = "core";
+// The core's timer with this id runs for kRestartQuiet after a restart. Meanwhile no policy judges an attempt that has
+// not reported since: it looks silent or slow because the master was away. A guess: as long as a master waits for its
+// workers.
+inline constexpr uint64_t kRestartTimer = 1;
+inline constexpr Duration kRestartQuiet = Seconds(10);
 
 class Core {
  public:

@@ -39,6 +39,16 @@ void UnendedAttempts::LeasesRunOut(WorkerId worker, Incarnation incarnation, Ins
   }
 }
 
+void UnendedAttempts::Prolong(Instant until) {
+  const std::set<TaskId> tasks = state_.unended();
+  for (const TaskId& id : tasks) {
+    const std::vector<Unended> all = state_.FindTask(id)->unended;
+    for (const Unended& u : all) {
+      if (u.until.ns != 0 && u.until < until) Add({id, u.number}, u.worker, u.incarnation, until);
+    }
+  }
+}
+
 void UnendedAttempts::Settle(const WorkerRegistered& e) {
   const std::set<AttemptId> running(e.running.begin(), e.running.end());
   const std::set<TaskId> tasks = state_.unended();

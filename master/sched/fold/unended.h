@@ -23,6 +23,8 @@ class UnendedAttempts {
   void Remove(const AttemptId& id, WorkerId worker, Incarnation incarnation);
   // Bounds the wait for this incarnation's attempts by `until`, since it does not report any more.
   void LeasesRunOut(WorkerId worker, Incarnation incarnation, Instant until);
+  // After a restart: waits that a lease bounds last until `until` at least.
+  void Prolong(Instant until);
   // Updates the record from a registration, which lists the attempts that the worker runs.
   void Settle(const WorkerRegistered& e);
   // Releases the attempts whose time has come, and asks to be called for the next one.

@@ -29,7 +29,7 @@ class MasterCoreTest : public testing::Test {
   Applied Apply(Record record) { return core_.Apply(&record, {++sequence_, 1}); }
   Code CheckOf(Record record) { return core_.Check(record).code(); }
   // A job of one map, submitted and planned.
-  JobId Submit() {
+  JobId Submit(uint64_t wall_ms = 0) {
     auto spec = std::make_shared<JobSpec>();
     spec->name = "j";
     spec->output_uri = "file:///out";
@@ -40,6 +40,7 @@ class MasterCoreTest : public testing::Test {
     SubmitExtra extra;
     extra.plan.stages.resize(1);
     extra.plan.stages[0].tasks = 1;
+    extra.wall_ms = wall_ms;
     auto record = core_.PrepareSubmit({spec, extra}, Instant{} + Seconds(20));
     EXPECT_TRUE(record.ok()) << record.status().ToString();
     const JobId id = std::get<sched::JobSubmitted>(record->stamped.event).job;
@@ -63,6 +64,16 @@ TEST_F(MasterCoreTest, AnotherVersionsEventsMayBeStampedEarlierThanOnesThatItPas
   Apply(EpochStarted{2, kOther, 1});
   EXPECT_TRUE(core_.Foreign());
   EXPECT_EQ(CheckOf(Stored(earlier)), Code::kOk);
+}
+
+TEST_F(MasterCoreTest, TheTimeWithoutAMasterIsThatOfTheWallClockSinceTheNewestStamp) {
+  EXPECT_EQ(core_.TimeAway(1'015'000), Duration{}) << "no job relates stamps to the wall clock";
+  Submit(1'000'000);  // at 20 s
+  Apply(Event(30, sched::LeaseSet{Seconds(1)}));
+  EXPECT_EQ(core_.TimeAway(1'015'000), Seconds(5));
+  EXPECT_EQ(core_.TimeAway(1'005'000), Duration{}) << "the wall clock was set back";
+  EXPECT_EQ(core_.TimeAway(0), Duration{});
+  EXPECT_EQ(core_.TimeAway(UINT64_MAX), Seconds(30 * 86400));
 }
 
 TEST_F(MasterCoreTest, AnOutcomeThatThisBuildDoesNotComeToIsNoticed) {
