@@ -22,6 +22,9 @@ struct DfsClient::Impl : kj::Refcounted {
   Impl(kj::AsyncIoContext& io, rpc::FileSystem::Client f, Options o)
       : files(kj::mv(f)), options(std::move(o)), peers(io, options.hello) {}
 
+  // Waits until the master is connected, or does not come back (Options::reconnected).
+  kj::Promise<void> Reconnected() { return options.reconnected ? options.reconnected() : kj::READY_NOW; }
+
   // Reads bytes [begin, end) of a block from the first replica that has them. Checks a whole block against its digest.
   // Errors: contain the answer of each replica.
   kj::Promise<Result<std::string>> ReadRange(LocatedBlock block, uint64_t begin, uint64_t end);

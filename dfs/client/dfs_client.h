@@ -84,6 +84,9 @@ class DfsClient {
     // Number of tries to write one block, each with a new pipeline. Pauses between them double from 50 ms to 1 s. Their
     // sum exceeds the 5 s after which a master declares a silent worker lost.
     int write_tries = 12;
+    // Ends when the master is connected, or does not come back. A call of a writer that could not reach the master is
+    // repeated then. Null: it is repeated after a pause.
+    std::function<kj::Promise<void>()> reconnected;
   };
   // files: MasterForClient.files() of a connection with role kClient. Requires: io, pool and own_store outlive this
   // object and its calls and writers, which may outlive this object.

@@ -200,9 +200,10 @@ class FileWriterImpl final : public FileWriter {
   }
 
   kj::Promise<Status> Again(int attempt) {
-    return client_->peers.timer().afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS).then([this, attempt] {
-      return Anew(attempt + 1);
-    });
+    return client_->peers.timer()
+        .afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS)
+        .then([this] { return client_->Reconnected(); })
+        .then([this, attempt] { return Anew(attempt + 1); });
   }
 
   // Sends all pieces through a new pipeline.
@@ -239,6 +240,7 @@ class FileWriterImpl final : public FileWriter {
       // Repeating it is safe: a completed lease answers ok.
       return client_->peers.timer()
           .afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS)
+          .then([this] { return client_->Reconnected(); })
           .then(
               [this]() -> kj::Promise<Status> { return refused_ ? WriteAgain(0) : kj::Promise<Status>(Status::Ok()); })
           .then([this, attempt](Status again) -> kj::Promise<Status> {
@@ -320,20 +322,45 @@ class FileWriterImpl final : public FileWriter {
 
 }  // namespace
 
-kj::Promise<Result<kj::Own<FileWriter>>> OpenWriter(DfsClient::Impl& client, std::string path, PutOptions options) {
+namespace {
+
+// A repetition has the request id of the first try, so that one that was carried out is not refused.
+kj::Promise<Result<kj::Own<FileWriter>>> TryOpen(kj::Own<DfsClient::Impl> client, std::string path, PutOptions options,
+                                                 std::string request_id, int attempt) {
   using Opened = Result<kj::Own<FileWriter>>;
-  auto request = client.files.createRequest();
+  DfsClient::Impl& c = *client;
+  auto request = c.files.createRequest();
   request.setPath(path.c_str());
   request.setOverwrite(options.overwrite);
   request.setReplication(options.replication);
   request.setBlockBytes(options.block_bytes);
-  request.setRequestId(std::to_string(RandomId()).c_str());
-  auto call = request.send().then([&client, path](auto response) -> Opened {
+  request.setRequestId(request_id.c_str());
+  auto call = request.send().then([&c, path](auto response) -> Opened {
     const Status status = rpc::FromOutcome(response.getOutcome());
     if (!status.ok()) return status;
-    return kj::Own<FileWriter>(kj::heap<FileWriterImpl>(client, path, response.getLease(), response.getBlockBytes()));
+    return kj::Own<FileWriter>(kj::heap<FileWriterImpl>(c, path, response.getLease(), response.getBlockBytes()));
   });
-  return Guard(kj::mv(call));
+  return Guard(kj::mv(call))
+      .then([client = kj::mv(client), path = std::move(path), options, request_id = std::move(request_id),
+             attempt](Opened opened) mutable -> kj::Promise<Opened> {
+        DfsClient::Impl& c = *client;
+        const bool repeat = opened.status().code() == Code::kUnavailable && c.options.reconnected != nullptr &&
+                            attempt + 1 < c.options.write_tries;
+        if (!repeat) return kj::mv(opened);
+        return c.peers.timer()
+            .afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS)
+            .then([&c] { return c.Reconnected(); })
+            .then([client = kj::mv(client), path = std::move(path), options, request_id = std::move(request_id),
+                   attempt]() mutable {
+              return TryOpen(kj::mv(client), std::move(path), options, std::move(request_id), attempt + 1);
+            });
+      });
+}
+
+}  // namespace
+
+kj::Promise<Result<kj::Own<FileWriter>>> OpenWriter(DfsClient::Impl& client, std::string path, PutOptions options) {
+  return TryOpen(kj::addRef(client), std::move(path), options, std::to_string(RandomId()), 0);
 }
 
 }  // namespace mr::dfs

@@ -32,6 +32,51 @@ TEST(DfsClientTest, AFileWhoseCompletionIsNotAnsweredIsAskedForAgain) {
   }
 }
 
+TEST(DfsClientTest, AWriterThatMeetsABrokenConnectionGoesOnWithTheNextOne) {
+  DfsCluster cluster(1, SmallBlocks());
+  rpc::KjThread loop("test-writer");
+  TestPool pool;
+  kj::Own<rpc::RpcConnection> connection;
+  kj::Own<DfsClient> client;
+  loop.Run([&] {
+    DfsClient::Options options;
+    options.hello.cluster_id = kCluster;
+    options.pool = pool.AsPool();
+    options.reconnected = [&] {
+      rpc::Hello hello;
+      hello.role = rpc::Role::kClient;
+      return rpc::RpcConnection::Connect(loop.io(), cluster.master_address(), hello)
+          .then([&](Result<kj::Own<rpc::RpcConnection>> made) {
+            connection = *std::move(made);
+            client->SetFiles(connection->Bootstrap<rpc::MasterForClient>().filesRequest().send().getFiles());
+          });
+    };
+    rpc::FileSystem::Client away(
+        kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__, kj::str("the master is away")));
+    client = kj::heap<DfsClient>(loop.io(), kj::mv(away), std::move(options));
+  });
+  const Status written = rpc::WaitForLoop<Status>(loop, [&] {
+    return client->Create("/x", Once()).then([](Result<kj::Own<FileWriter>> made) -> kj::Promise<Status> {
+      if (!made.ok()) return made.status();
+      auto owned = *std::move(made);
+      FileWriter& writer = *owned;
+      return writer.Write("bytes")
+          .then([&writer](Status status) -> kj::Promise<Status> {
+            if (!status.ok()) return status;
+            return writer.Close().then([](const Result<WrittenFile>& file) { return file.status(); });
+          })
+          .attach(kj::mv(owned));
+    });
+  });
+  EXPECT_TRUE(written.ok()) << written.ToString();
+  const auto got = cluster.client().GetBytes("/x");
+  EXPECT_TRUE(got.ok() && *got == "bytes") << got.status().ToString();
+  loop.Run([&] {
+    client = nullptr;
+    connection = nullptr;
+  });
+}
+
 TEST(DfsClientTest, AFileThatIsRefusedWhenItIsCompleteLeavesNoLeaseAndNoBlocks) {
   DfsCluster cluster(2, SmallBlocks());
   std::atomic<uint64_t> lease{0};

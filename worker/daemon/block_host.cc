@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/io/clock.h"
 #include "common/io/fault.h"
 #include "common/rpc/wait_for_loop.h"
 #include "schema/client.capnp.h"
@@ -18,9 +19,12 @@ constexpr uint64_t kScrubPeriods = 20 * 3600;
 // A disk that turned read-only is detected within this time, even without writes. Cost: one small fsync (guess).
 constexpr Duration kProbePeriod = Seconds(10);
 constexpr Duration kReconnectPause = Millis(500);
-// How long Client() waits: longer than a master takes to restart (guess). During the wait a sink holds a thread of the
-// pool.
-constexpr Duration kReachLimit = Seconds(10);
+// How long Client() waits for a master that is away. At the default window the attempts of a worker without contact end
+// after as long (kReattachWindow in master/core/workers.h): what has finished meanwhile is stored when the master is
+// back. During the wait a sink holds a thread of the pool.
+constexpr Duration kReachLimit = Seconds(120);
+// The shortest wait, for a connection that is about to be made (guess).
+constexpr Duration kReachAtLeast = Seconds(10);
 // How long a broken connection is kept: longer than a loop takes to detect the break (guess).
 constexpr Duration kRetirement = Seconds(10);
 // Bytes that a sink collects before it passes them to the loop: one piece of the write pipeline.
@@ -203,6 +207,7 @@ void BlockHost::Connected(rpc::FileSystem::Client files) {
     options.pool = pool_.poster();
     options.own_address = options_.own_address;
     options.own_store = store_.get();
+    options.reconnected = [this] { return Client().ignoreResult(); };
     client_ = kj::heap<dfs::DfsClient>(loop_.io(), kj::mv(files), std::move(options));
   }
   reached_now_ = true;
@@ -211,6 +216,7 @@ void BlockHost::Connected(rpc::FileSystem::Client files) {
 
 void BlockHost::Disconnected() {
   reached_now_ = false;
+  gone_at_ = Now();
   // Pending calls must end like those of a broken connection, which are retried, and not like those of a closed one.
   tasks_.add(loop_.timer().afterDelay(kRetirement.ns * kj::NANOSECONDS).then([wire = kj::mv(connection_)] {}));
   if (!stopped_) ExpectClient();
@@ -224,7 +230,8 @@ void BlockHost::ExpectClient() {
 
 kj::Promise<dfs::DfsClient*> BlockHost::Client() {
   if (reached_now_) return client_.get();
-  return reached_.addBranch().exclusiveJoin(loop_.timer().afterDelay(kReachLimit.ns * kj::NANOSECONDS)).then([this] {
+  const Duration wait = std::max(gone_at_ + kReachLimit - Now(), kReachAtLeast);
+  return reached_.addBranch().exclusiveJoin(loop_.timer().afterDelay(wait.ns * kj::NANOSECONDS)).then([this] {
     return reached_now_ ? client_.get() : nullptr;
   });
 }

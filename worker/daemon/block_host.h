@@ -44,8 +44,9 @@ class BlockHost final : private kj::TaskSet::ErrorHandler {
   // the job. Thread: the loop.
   void RemoveStaged(const std::string& directory);
   dfs::BlockServer& server() { return *server_; }
-  // Returns a client that has a connection. Attempts may start before the connection is back after a restart of the
-  // master, so this waits. Null after 10 s (kReachLimit) and after StopWaiting. Thread: the loop.
+  // Returns a client that has a connection. Attempts run on while the master is away, so this waits until it is back.
+  // Null when it has been away for 120 s (kReachLimit), 10 s after the call at the earliest, and after StopWaiting.
+  // Thread: the loop.
   kj::Promise<dfs::DfsClient*> Client();
   // Ends all waits for a client, because they hold threads of the pool.
   void StopWaiting();
@@ -76,6 +77,7 @@ class BlockHost final : private kj::TaskSet::ErrorHandler {
   kj::Own<rpc::RpcConnection> connection_;
   kj::Own<dfs::DfsClient> client_;  // from the first connection on: writers continue with the next one
   bool reached_now_ = false;
+  Instant gone_at_;                                            // when the connection last broke
   kj::Own<kj::PromiseFulfiller<void>> on_reached_, on_retry_;  // on_retry_ ends the pause before the next Connect
   kj::ForkedPromise<void> reached_{nullptr};                   // fulfilled by the next connection
   bool started_ = false, stopped_ = false;
