@@ -334,7 +334,8 @@ void AddTask(CLI::App* root, Command* c) {
 void AddWhatif(CLI::App* root, Command* c) {
   CLI::App* app =
       root->add_subcommand("whatif", "Simulate jobs that succeeded with other policies or workers")->fallthrough();
-  app->add_option("job", c->args, std::string(kRunWord) + "; without one, --compare takes all ended jobs");
+  app->add_option("job", c->args, std::string(kRunWord) + "; without one, --compare takes all ended jobs")
+      ->expected(0, 1);
   app->add_option(
          "--compare", c->whatif.compare,
          "Compare lists of policies, with bands for the model's error; each value is LIST or recorded, perhaps "
@@ -403,11 +404,15 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
   worker->require_subcommand(1);
   AddExample(root->add_subcommand("queues", "List all queues")->fallthrough(), "mrctl queues");
   CLI::App* queue = root->add_subcommand("queue", "Change one queue: set")->fallthrough()->require_subcommand(1);
-  CLI::App* set = AddSub(queue, c, "set", "Change weight or shares of a queue; an omitted option keeps its value",
-                         "mrctl queue set night --weight 0.5");
+  CLI::App* set =
+      AddSub(queue, c, "set",
+             "Change weight or shares of a queue; an omitted option keeps its value, and defaults (1, 0, 0) "
+             "remove a queue without jobs",
+             "mrctl queue set night --weight 0.5");
   set->add_option("queue", c->args, "Name of the queue")->required()->expected(1);
   set->add_option("--weight", c->weight, "Weight: slots are shared in proportion to it")->type_name("N");
-  set->add_option("--min-share", c->min_share, "Minimum share: slots that the queue gets before others")
+  set->add_option("--min-share", c->min_share,
+                  "Minimum share: slots that the queue gets before others while it has jobs; 0: none")
       ->type_name("N");
   set->add_option("--max-share", c->max_share, "Maximum share in slots; 0: no limit")->type_name("N");
   CLI::App* top =

@@ -18,6 +18,7 @@
 #include "jobs/mrctl/local_names.h"
 #include "jobs/mrctl/local_runs.h"
 #include "jobs/mrctl/operate.h"
+#include "jobs/mrctl/queue_note.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/run_source.h"
 #include "jobs/mrctl/verbs.h"
@@ -263,6 +264,24 @@ Result<int> RunVersion(const Settings& settings) {
   return kExitOk;
 }
 
+// Returns the notes on `queue set` (queue_note.h). known: the queues before it.
+std::vector<std::string> NotesOnSet(const Command& command, const std::vector<QueueStatus>& known, Client* client,
+                                    const Settings& settings) {
+  QueueStatus now{.name = command.args.at(0)};
+  for (const QueueStatus& q : known) {
+    if (q.name == now.name) now = q;
+  }
+  now.weight = command.weight.value_or(now.weight);
+  now.min_share = command.min_share.value_or(now.min_share);
+  now.max_share = command.max_share.value_or(now.max_share);
+  uint64_t slots = 0;
+  const auto workers = client->Workers();
+  if (workers.ok()) {
+    for (const WorkerStatus& w : *workers) slots += w.slots;
+  }
+  return QueueSetNotes(now, known, slots, CommandPrefix(settings.master));
+}
+
 Result<int> RunQueues(const Command& command, const Settings& settings) {
   Client client(settings.master);
   if (command.verb == "queues") {
@@ -275,10 +294,15 @@ Result<int> RunQueues(const Command& command, const Settings& settings) {
   }
   if (command.weight && !(*command.weight > 0)) return InvalidArgument("--weight must be above 0");
   const std::string& queue = command.args.at(0);
+  MR_ASSIGN_OR_RETURN(const auto known, client.Queues());
   MR_RETURN_IF_ERROR(client.SetQueue(queue, command.weight, command.min_share, command.max_share));
   MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
   Done done{queue, "set", "", ""};
   Say(settings, "queue " + queue + " has been changed");
+  for (const std::string& note : NotesOnSet(command, known, &client, settings)) {
+    Say(settings, "note: " + note);
+    done.note += (done.note.empty() ? "" : "; ") + note;
+  }
   if (info.ignores_queues) {
     done.note = "this master ignores queues: no policy of its --scheduler, '" + info.policies + "', shares by them";
     Say(settings, done.note);

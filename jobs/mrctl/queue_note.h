@@ -1,7 +1,8 @@
-// A note at submit about a queue that does not exist yet: the scheduler makes it, also where its name is a typing
-// error.
+// Notes about a queue that does not exist yet, at submit and at `queue set`: the scheduler makes it, also where its
+// name is a typing error. And notes about settings of a queue that have other effects than were probably meant.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,5 +12,10 @@ namespace mr::ctl {
 
 // Returns the note, or "" if the queue is known or is the default one. prefix: "mrctl ", for the command in its text.
 std::string NewQueueNote(const std::string& queue, const std::vector<QueueStatus>& known, const std::string& prefix);
+
+// Returns the notes on `queue set`, a sentence each. known: all queues before. now: the queue afterwards. slots: those
+// of the cluster.
+std::vector<std::string> QueueSetNotes(const QueueStatus& now, const std::vector<QueueStatus>& known, uint64_t slots,
+                                       const std::string& prefix);
 
 }  // namespace mr::ctl

@@ -132,13 +132,14 @@ std::string ExplainText(const Explained& e, uint64_t deadline_us) {
   text += "time by slots, of " + std::to_string(e.slots) + " in the cluster; " + e.basis + "\n\n";
   uint64_t most = 1;
   for (const auto& t : e.times) most = std::max(most, t.median_us);
-  Table times({"SLOTS", "MEDIAN", "19 OF 20", ""});
+  const bool guessed = e.runs == 0;  // a guess has no spread that means anything
+  Table times({"SLOTS", guessed ? "GUESS" : "MEDIAN", guessed ? "" : "19 OF 20", ""});
   for (const auto& t : e.times) {
-    times.Add({std::to_string(t.slots), Took(t.median_us), Took(t.most_us),
-               Bar(t.median_us, most, kBar, '=') + (!t.in_time ? ""
+    times.Add({std::to_string(t.slots), Took(t.median_us), guessed ? "" : Took(t.most_us),
+               Bar(t.median_us, most, kBar, '=') + (!t.in_time || guessed ? ""
                                                     : e.has_admission && t.slots > e.available_slots
-                                                        ? " in time, if it had them"
-                                                        : " in time")});
+                                                        ? " can be promised, if it had them"
+                                                        : " can be promised")});
   }
   text += times.Text();
   if (!e.has_admission) return text;

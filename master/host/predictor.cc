@@ -97,9 +97,15 @@ Result<Forecast> Foretell(const sched::JobGraph& graph, const std::vector<StageS
     out.guessed = true;
     const double rate = bytes_per_slot_second <= 0 ? kGuessedBytesPerSlotSecond : bytes_per_slot_second;
     fitted = Bound(graph, sizes, rate);
-    out.basis = "no earlier run: a guess from the size of its input at " + HumanBytes(static_cast<uint64_t>(rate)) +
-                (bytes_per_slot_second <= 0 ? "/s per slot" : "/s per slot, the rate of other jobs here");
-    if (!reads) out.basis = "no earlier run and no input: a guess from the number of its tasks";
+    out.basis =
+        "no earlier run with this name and stages: a guess, perhaps off by several times, from the size of "
+        "its input at " +
+        HumanBytes(static_cast<uint64_t>(rate)) +
+        (bytes_per_slot_second <= 0 ? "/s per slot" : "/s per slot, the rate of other jobs here");
+    if (!reads)
+      out.basis =
+          "no earlier run with this name and stages, and no input: a guess, perhaps off by several times, from the "
+          "number of its tasks";
   }
   sim::PredictOptions options;
   options.slots = sim::SlotsToPredict(slots);

@@ -96,14 +96,14 @@ TEST_F(DeadlinesTest, ADeadlineThatCannotBeMetIsRefusedWithTheOneThatCan) {
   EXPECT_EQ(late.exit, 3) << late.err;
   EXPECT_THAT(late.err,
               HasSubstr("the deadline of 100 ms cannot be met: its longest chain of tasks alone takes about "));
-  EXPECT_THAT(late.err, HasSubstr("; the earliest deadline that can be met is "));
+  EXPECT_THAT(late.err, HasSubstr("; the earliest deadline that can be promised is "));
   EXPECT_FALSE(PathExists(Path("naps2")));
   const RunResult few = Mrctl(Naps("naps", Uri("naps2"), 200, {"--deadline", "350ms"}));
   EXPECT_EQ(few.exit, 3) << "two rounds of tasks on four slots: " << few.err;
 
   // The deadline that was reported as the earliest is admitted, and its slots are guaranteed.
-  const size_t at = few.err.find("the earliest deadline that can be met is ") +
-                    std::string("the earliest deadline that can be met is ").size();
+  const size_t at = few.err.find("the earliest deadline that can be promised is ") +
+                    std::string("the earliest deadline that can be promised is ").size();
   std::string earliest = few.err.substr(at, few.err.find(" (", at) - at);
   earliest.erase(std::remove(earliest.begin(), earliest.end(), ' '), earliest.end());
   const RunResult in_time = Mrctl(Naps("naps", Uri("naps4"), 200, {"-q", "--detach", "--deadline", earliest}));
@@ -129,7 +129,7 @@ TEST_F(DeadlinesTest, SlotsThatAreGuaranteedToAJobAreNotPromisedTwice) {
   const RunResult second = Mrctl(Naps("holder", Uri("holder2"), 1000, {"-q", "--detach", "--deadline", "4s"}));
   EXPECT_EQ(second.exit, 3) << second.err;
   EXPECT_THAT(second.err, testing::ContainsRegex("it needs 4 slots, and of the cluster's 4 .* to jobs with deadlines"));
-  EXPECT_THAT(second.err, HasSubstr("; the earliest deadline that can be met is "));
+  EXPECT_THAT(second.err, HasSubstr("; the earliest deadline that can be promised is "));
   // Its end is predicted while it runs.
   const std::string held = holder.out.substr(0, holder.out.find('\n'));
   EXPECT_THAT(Mrctl({"top"}).out, testing::ContainsRegex("\n" + held +
@@ -166,7 +166,9 @@ TEST_F(DeadlinesTest, ExplainShowsSplitsPlacesAndTimesBySlots) {
                                          "--input", Uri("in"),   "--output", Uri("explained")};
   const RunResult before = Mrctl(args);
   EXPECT_EQ(before.exit, 0) << before.err;
-  EXPECT_THAT(before.out, HasSubstr("no earlier run: a guess from the size of its input"));
+  EXPECT_THAT(before.out,
+              HasSubstr("no earlier run with this name and stages: a guess, perhaps off by several times, from the "
+                        "size of its input"));
   std::vector<std::string> run = args;
   run[0] = "submit";
   ASSERT_EQ(Mrctl(run).exit, 0);
@@ -212,7 +214,7 @@ TEST_F(DeadlinesTest, ARunningJobsDeadlineAndPriorityCanBeSet) {
   EXPECT_EQ(Mrctl({"job", "set", "job_99_0099", "--priority", "1"}).exit, 7);
   const RunResult late = Mrctl({"job", "set", id, "--deadline", "1ms"});
   EXPECT_EQ(late.exit, 0) << "it runs on: " << late.err;
-  EXPECT_THAT(late.err, HasSubstr("warning: the deadline of 1 ms after its submission is not likely to be met: "));
+  EXPECT_THAT(late.err, HasSubstr("warning: the deadline of 1 ms after its submission cannot be met: "));
   EXPECT_EQ(late.out, "");
   const RunResult in_time = Mrctl({"job", "set", id, "--deadline", "10m", "--priority", "7"});
   ASSERT_EQ(in_time.exit, 0);

@@ -11,10 +11,37 @@ TEST(QueueNoteTest, AMistypedQueueIsNamedWithTheOnesThatThereAre) {
   const std::vector<QueueStatus> known = {{.name = "adhoc"}, {.name = "default"}};
   EXPECT_EQ(NewQueueNote("adhco", known, "mrctl "),
             "queue 'adhco' is new: weight 1, no min share, no max share (did you mean 'adhoc'?); known queues: adhoc, "
-            "default; it ends with its last job, unless `mrctl queue set adhco --weight 1` keeps it");
+            "default; it ends with its last job, unless `mrctl queue set adhco` gives it other settings");
   EXPECT_EQ(NewQueueNote("adhoc", known, "mrctl "), "");
   EXPECT_EQ(NewQueueNote("", known, "mrctl "), "") << "the default queue";
   EXPECT_EQ(NewQueueNote("default", {}, "mrctl "), "");
+}
+
+TEST(QueueNoteTest, AQueueThatIsSetForTheFirstTimeIsNamedAsNewWithTheWayBack) {
+  const std::vector<QueueStatus> known = {{.name = "default"}, {.name = "prod", .min_share = 4}};
+  using testing::ElementsAre;
+  EXPECT_THAT(QueueSetNotes({.name = "prdo", .min_share = 3}, known, 8, "mrctl "),
+              ElementsAre("queue 'prdo' is new (did you mean 'prod'?); known queues: default, prod; `mrctl queue set "
+                          "prdo --weight 1 --min-share 0 --max-share 0` removes it"));
+  EXPECT_THAT(QueueSetNotes({.name = "prod", .min_share = 5}, known, 8, "mrctl "), ElementsAre());
+  EXPECT_THAT(QueueSetNotes({.name = "prod"}, known, 8, "mrctl "),
+              ElementsAre("queue 'prod' has default settings: without jobs it is no longer listed"));
+  EXPECT_THAT(QueueSetNotes({.name = "prdo"}, known, 8, "mrctl "),
+              ElementsAre("queue 'prdo' is not known (did you mean 'prod'?); known queues: default, prod; default "
+                          "settings make no queue"));
+  EXPECT_THAT(QueueSetNotes({.name = "default"}, known, 8, "mrctl "), ElementsAre());
+}
+
+TEST(QueueNoteTest, AMinShareBeyondTheClustersSlotsIsNoted) {
+  const std::vector<QueueStatus> known = {{.name = "etl", .min_share = 6}, {.name = "prod", .min_share = 4}};
+  using testing::ElementsAre;
+  EXPECT_THAT(QueueSetNotes({.name = "prod", .min_share = 100}, known, 8, "mrctl "),
+              ElementsAre("the min share of 100 is more than the cluster's 8 slots: while the queue has jobs, nothing "
+                          "is guaranteed to others"));
+  EXPECT_THAT(QueueSetNotes({.name = "prod", .min_share = 5}, known, 8, "mrctl "),
+              ElementsAre("the min shares of all queues are 11 slots, and the cluster has 8: they cannot all be served "
+                          "at once"));
+  EXPECT_THAT(QueueSetNotes({.name = "prod", .min_share = 5}, known, 0, "mrctl "), ElementsAre()) << "no workers now";
 }
 
 }  // namespace
