@@ -89,6 +89,16 @@ Result<Histories> OfLocalRuns(Duration since, const Settings& settings) {
   return all;
 }
 
+// Returns the options that compare all jobs under the changes that were asked for.
+std::string AsComparison(const Command& command) {
+  const WhatifOptions& o = command.whatif;
+  std::string question = o.scheduler.empty() ? "recorded" : o.scheduler;
+  if (o.workers > 0) question += " --workers " + std::to_string(o.workers);
+  if (o.slots > 0) question += " --slots " + std::to_string(o.slots);
+  return std::string(command.local_runs ? " --local" : "") + (o.since.empty() ? "" : " --since " + o.since) +
+         " --compare '" + question + "'";
+}
+
 Status CheckOptions(const Command& command) {
   const WhatifOptions& o = command.whatif;
   const bool changes = !o.scheduler.empty() || o.workers > 0 || o.slots > 0;
@@ -99,6 +109,10 @@ Status CheckOptions(const Command& command) {
   }
   if (!command.args.empty() && (!o.since.empty() || command.local_runs)) {
     return InvalidArgument("a job and --since or --local exclude each other");
+  }
+  if (o.compare.empty() && command.args.empty() && changes) {
+    return WithHint(InvalidArgument("whatif needs a job, or --compare for all jobs"),
+                    "mrctl whatif" + AsComparison(command));
   }
   if (o.compare.empty() && command.args.empty()) {
     return WithHint(InvalidArgument("whatif needs a job, or --compare for all jobs"),
@@ -145,6 +159,7 @@ Result<int> RunWhatif(const Command& command, const Settings& settings) {
   if (!o.scheduler.empty()) argv.insert(argv.end(), {"--scheduler", o.scheduler});
   if (o.workers > 0) argv.insert(argv.end(), {"--workers", std::to_string(o.workers)});
   if (o.slots > 0) argv.insert(argv.end(), {"--slots", std::to_string(o.slots)});
+  if (settings.verbose) argv.push_back("--all-jobs");
   for (const std::string& list : o.compare) argv.push_back("--compare=" + list);
   MR_ASSIGN_OR_RETURN(const UniqueFd in, Unnamed(history));
   return RunMrsim(argv, in.get(), settings);

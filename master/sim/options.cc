@@ -44,6 +44,7 @@ CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
       ->excludes("--scheduler")
       ->excludes("--workers")
       ->excludes("--slots");
+  replay->add_flag("--all-jobs", c->all_jobs, "With --compare: a line for each job, also of many (-o json has all)");
   replay->add_option("--job", c->job, "What-if: only this job, and the jobs that ran beside it (default: all jobs)");
   replay->add_option("--attempt", c->attempt,
                      "First print the journal's events and decisions that name this attempt, with the codes of "

@@ -181,7 +181,7 @@ Result<int> RunReplay(const ReplayCommand& c) {
   }
   if (!questions.empty()) {
     MR_ASSIGN_OR_RETURN(const Compared compared, CompareHistory(documents, job, questions));
-    MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(compared) : Table(compared)));
+    MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(compared) : Table(compared, c.all_jobs)));
     return 0;
   }
   const bool wrote = !c.history_out.empty() || !c.model_out.empty();

@@ -15,6 +15,7 @@ struct ReplayCommand {
   std::string attempt;  // print the events and decisions of this attempt
   Change change;
   std::vector<std::string> compare;  // questions (compare_history.h)
+  bool all_jobs = false;             // in the comparison's table
   bool wants_change() const {
     return !change.scheduler.empty() || change.workers > 0 || change.slots > 0 || !job.empty() || !compare.empty();
   }

@@ -152,7 +152,12 @@ class Comparison {
     }
     if (own > 0)
       out_.notes.push_back(std::to_string(own) + " jobs ran under lists of their own, which each list replaces");
-    if (left_out > 0) out_.notes.push_back(std::to_string(left_out) + " runs did not succeed and are left out");
+    if (left_out > 0)
+      out_.notes.push_back(std::to_string(left_out) + (left_out == 1 ? " run did not succeed and is left out"
+                                                                     : " runs did not succeed and are left out"));
+    uint32_t without_record = 0;
+    for (const HistoryModel& model : models_) without_record += model.without_record;
+    if (without_record > 0) out_.notes.push_back(WithoutRecordNote(without_record));
     out_.clusters = static_cast<uint32_t>(models_.size());
     for (const HistoryModel& model : models_) {
       for (const std::string& note : model.notes) {

@@ -81,7 +81,8 @@ struct Compared {
 Result<Compared> CompareHistory(const std::vector<history::Document>& documents, std::optional<JobId> only,
                                 const std::vector<Question>& questions);
 
-std::string Table(const Compared& compared);
+// all_jobs: a line for each job, also where there are more than twenty.
+std::string Table(const Compared& compared, bool all_jobs = false);
 // Returns one JSON document and a newline.
 std::string Json(const Compared& compared);
 

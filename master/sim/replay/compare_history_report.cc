@@ -11,7 +11,8 @@ namespace mr::sim {
 
 namespace {
 
-constexpr size_t kJobsShown = 20;  // in the table; JSON has all
+constexpr size_t kJobsShown = 20;                          // in the table; JSON has all
+constexpr double kGoodWidening = 1.5, kRoughWidening = 4;  // guesses
 
 __attribute__((format(printf, 2, 3))) void Append(std::string* out, const char* format, ...) {
   char text[512];
@@ -54,6 +55,13 @@ std::string JsonForecast(const Forecast& forecast, bool recorded) {
   return out + ",\"change\":" + JsonBand(forecast.change) + ",\"conclusion\":" + JsonText(Word(forecast.conclusion));
 }
 
+// Returns in a sentence whether the forecasts can be used, by how far the bands of recorded jobs had to be widened.
+const char* UseText(double widened) {
+  if (widened <= kGoodWidening) return "The model fits these runs: the forecasts can be used as printed.";
+  if (widened <= kRoughWidening) return "The model fits these runs roughly: use only differences far beyond the bands.";
+  return "The model does not fit these runs: do not use the times. Record longer runs, or compare single jobs.";
+}
+
 }  // namespace
 
 const char* Word(Judgement conclusion) {
@@ -67,7 +75,7 @@ const char* Word(Judgement conclusion) {
   return "";
 }
 
-std::string Table(const Compared& c) {
+std::string Table(const Compared& c, bool all_jobs) {
   std::string out;
   const size_t width = [&c] {
     size_t most = sizeof "recorded, measured";
@@ -99,7 +107,7 @@ std::string Table(const Compared& c) {
         Range(list.all.seconds, 3), Range(list.slot_seconds, 2), c.deadlines == 0 ? "-" : Range(list.missed, 0),
         l == 0 ? "" : ChangeText(list.all));
   }
-  if (c.jobs.size() > 1 && c.jobs.size() <= kJobsShown) {
+  if (c.jobs.size() > 1 && (all_jobs || c.jobs.size() <= kJobsShown)) {
     Append(&out, "\n%-14s %-16s %11s  %-28s %-28s %s\n", "JOB", "NAME", "MEASURED s", "LIST", "JOB TIME s", "CHANGE");
     for (size_t j = 0; j < c.jobs.size(); ++j) {
       for (size_t l = 0; l < c.lists.size(); ++l) {
@@ -113,13 +121,16 @@ std::string Table(const Compared& c) {
       }
     }
   }
+  if (!all_jobs && c.jobs.size() > kJobsShown)
+    out +=
+        "\n" + CountText(c.jobs.size(), "job") + ": -v (mrsim: --all-jobs) prints a line for each, -o json has all.\n";
   out += "\n" + CountText(c.jobs.size(), "recorded job") + " on " + CountText(c.clusters, "cluster") + ", simulated " +
          std::to_string(c.draws) +
          " times for each list, each time with other luck. A band has nine of ten outcomes.\n";
   Append(&out,
          "Model's error: simulated as they were, job times are off by %+.1f %% (geometric mean). %zu of %zu measured\n"
-         "times were inside their bands of the recorded list; all bands of jobs were then widened %.2f times.\n",
-         100 * std::expm1(-c.error), c.inside(), c.jobs.size(), c.widened);
+         "times were inside their bands of the recorded list; all bands of jobs were then widened %.2f times.\n%s\n",
+         100 * std::expm1(-c.error), c.inside(), c.jobs.size(), c.widened, UseText(c.widened));
   if (c.too_short() > 0) {
     Append(&out, "%s too short to tell (below %.1f s); the change of job times %s.\n",
            (CountText(c.too_short(), "job") + (c.too_short() == 1 ? " is" : " are")).c_str(), kShortestJob,

@@ -421,7 +421,7 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
     }
     e.jobs.push_back(std::move(out));
   }
-  if (unknown > 0) model.notes.push_back(Count(unknown, "tasks without a record took the median of their stage"));
+  model.without_record = unknown;
   e.tasks = Exact();
   e.tasks.launch_delay = FromSeconds(Median(delays));
   e.tasks.report_period = FromSeconds(std::clamp(Median(seconds) * kReportStep, kLeastPeriod, kMostPeriod));
@@ -440,6 +440,11 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
   }
   e.seed = document.seed;
   return model;
+}
+
+std::string WithoutRecordNote(uint32_t tasks) {
+  return Count(tasks, tasks == 1 ? "task has no recorded time: it is simulated with the median of its stage"
+                                 : "tasks have no recorded time: each is simulated with the median of its stage");
 }
 
 Experiment Changed(const Experiment& was, const Change& change) {

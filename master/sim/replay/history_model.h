@@ -37,12 +37,16 @@ struct HistoryModel {
   std::vector<SpeedEstimate> speeds;
   // By job, stage, and index of StageModel::durations: the index of the worker on which it was measured.
   std::vector<std::vector<std::vector<uint32_t>>> ran_on;
-  std::vector<std::string> notes;  // what was left out or is unknown, for people
+  uint32_t without_record = 0;     // tasks whose times are not known
+  std::vector<std::string> notes;  // what else was left out or is unknown, for people
 };
 
 // Makes the model. only: this job and those that ran beside it; else all jobs. Jobs that did not succeed are left out.
 // Errors: kNotFound: no such job; kRejected: nothing can be simulated.
 Result<HistoryModel> ModelOf(const history::Document& document, std::optional<JobId> only);
+
+// Returns the note on this many tasks without a record, for people.
+std::string WithoutRecordNote(uint32_t tasks);
 
 struct Change {
   std::string scheduler;  // "": unchanged; a list also replaces the jobs' own lists

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kFewRecords = 3;  // of others: fewer say too little about a stage (a guess)
 constexpr double kMostScale = 16;  // bound for the scale by bytes, since a task has costs that do not depend on them
+constexpr double kSameJob = 2;     // times of two runs with equal bytes differ by at most this factor (a guess)
 constexpr double kUnknownSpread = .2;  // of logarithms, where a history has no stage with enough tasks (a guess)
 
 double MiddleOf(std::vector<double> values) {
@@ -42,14 +43,34 @@ double Normal(Rng* rng) {
 
 }  // namespace
 
+size_t Resampler::GroupOf(const StageModel& stage, std::vector<Group>* groups) const {
+  std::vector<double> seconds, bytes;
+  for (uint32_t t = 0; t < stage.tasks; ++t) {
+    seconds.push_back(stage.durations[t]);
+    bytes.push_back(static_cast<double>(stage.BytesOf(t)));
+  }
+  const Group own = seconds.empty() ? Group{} : Group{MiddleOf(seconds), MiddleOf(bytes)};
+  for (size_t g = 0; g < groups->size(); ++g) {
+    const Group& other = (*groups)[g];
+    const double scale = own.bytes > 0 && other.bytes > 0 ? own.bytes / other.bytes : 1;
+    const double least = std::min(1.0, scale) / kSameJob * other.seconds;
+    if (own.seconds >= least && own.seconds <= std::max(1.0, scale) * kSameJob * other.seconds) return g;
+  }
+  groups->push_back(own);
+  return groups->size() - 1;
+}
+
 Resampler::Resampler(const std::vector<const HistoryModel*>& models) : models_(models) {
+  std::map<std::pair<std::string, std::string>, std::vector<Group>> groups;
   for (size_t m = 0; m < models.size(); ++m) {
     const HistoryModel& model = *models[m];
     for (size_t j = 0; j < model.as_it_was.jobs.size(); ++j) {
       const JobModel& job = model.as_it_was.jobs[j];
       for (size_t s = 0; s < job.stages.size(); ++s) {
         const StageModel& stage = job.stages[s];
-        Pool& pool = pools_[{job.name, stage.name}];
+        const size_t group = GroupOf(stage, &groups[{job.name, stage.name}]);
+        groups_[{m, j, s}] = group;
+        Pool& pool = pools_[{job.name, stage.name, group}];
         for (uint32_t t = 0; t < stage.tasks; ++t) {
           const uint32_t worker = model.ran_on[j][s][t];
           const double speed = worker == kUnknownWorker ? 1 : model.speeds[worker].speed();
@@ -84,8 +105,8 @@ std::vector<double> Resampler::DrawSpeeds(const HistoryModel& history, Rng* rng)
   return speeds;
 }
 
-void Resampler::DrawStage(size_t job, const std::string& name, StageModel* stage, Drawn* drawn) const {
-  const Pool& pool = pools_.at({name, stage->name});
+void Resampler::DrawStage(size_t job, size_t index, const std::string& name, StageModel* stage, Drawn* drawn) const {
+  const Pool& pool = pools_.at({name, stage->name, groups_.at({drawn->model, job, index})});
   for (uint32_t t = 0; t < stage->tasks; ++t) {
     const auto own = [&](const Record& r) { return r.model == drawn->model && r.job == job && r.task == t; };
     float& seconds = stage->durations[t];
@@ -123,7 +144,7 @@ Experiment Resampler::Draw(size_t model, uint64_t draw) const {
         if (worker == kUnknownWorker) continue;
         stage.durations[i] *= static_cast<float>(drawn.speeds[worker] / history.speeds[worker].speed());
       }
-      DrawStage(j, e.jobs[j].name, &stage, &drawn);
+      DrawStage(j, s, e.jobs[j].name, &stage, &drawn);
     }
   }
   return e;

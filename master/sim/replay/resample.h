@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,9 +16,10 @@
 namespace mr::sim {
 
 // Each task takes a time of another task of its stage (leave-one-out), in this run or in another run of a job with this
-// name, scaled by their bytes where times of the stage follow bytes. A worker on which attempts were slow is slow
-// again, or that was the luck of its attempts, as likely as its estimate says (SpeedEstimate::trust). Where a stage has
-// too few tasks, its times get the spread of all stages.
+// name, scaled by their bytes where times of the stage follow bytes. Runs whose times differ more than by their bytes
+// are not of the same job, though they have its name: two commands of `stream`, for example. A worker on which attempts
+// were slow is slow again, or that was the luck of its attempts, as likely as its estimate says (SpeedEstimate::trust).
+// Where a stage has too few tasks, its times get the spread of all stages.
 //
 // Pure; the models must outlive it. Thread: any one.
 class Resampler {
@@ -40,7 +42,12 @@ class Resampler {
     std::vector<Record> records;
     double by_bytes = 0;  // exponent of bytes in the time of a task, 0 to 1
   };
-  using Key = std::pair<std::string, std::string>;  // names of job and stage
+  using Key = std::tuple<std::string, std::string, size_t>;  // names of job and stage, and number of the group
+  // Runs of a stage that took about as long.
+  struct Group {
+    double seconds = 0, bytes = 0;  // medians of its first run
+  };
+  size_t GroupOf(const StageModel& stage, std::vector<Group>* groups) const;
 
   // The run that is drawn: the speeds of its workers.
   struct Drawn {
@@ -49,10 +56,11 @@ class Resampler {
     Rng rng;
   };
   std::vector<double> DrawSpeeds(const HistoryModel& history, Rng* rng) const;
-  void DrawStage(size_t job, const std::string& name, StageModel* stage, Drawn* drawn) const;
+  void DrawStage(size_t job, size_t index, const std::string& name, StageModel* stage, Drawn* drawn) const;
 
   std::vector<const HistoryModel*> models_;
   std::map<Key, Pool> pools_;
+  std::map<std::tuple<size_t, size_t, size_t>, size_t> groups_;  // by model, job and stage
   std::vector<double> spread_;  // logarithms: time of a task by the median of its stage, over all stages with enough
 };
 

@@ -80,6 +80,7 @@ Result<WhatIf> RunWhatIf(const history::Document& document, std::optional<JobId>
   const Experiment changed = Changed(model.as_it_was, change);
   WhatIf out;
   out.notes = model.notes;
+  if (model.without_record > 0) out.notes.push_back(WithoutRecordNote(model.without_record));
   out.was = in_force;
   out.was_scheduler = ListsText(in_force, false);
   out.then_scheduler = change.scheduler.empty() ? out.was_scheduler : changed.policies;

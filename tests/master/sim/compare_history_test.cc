@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kSpeculating[] = "fifo,late(min_age=1s)";
 
@@ -120,6 +121,32 @@ TEST(CompareHistoryTest, JobsThatAreTooShortToTellDoNotCountInTheChangeOfAllJobs
   EXPECT_EQ(alone.too_short(), 0u);
 }
 
+// Local runs of all commands of `stream` have one name, and are not the same job.
+TEST(CompareHistoryTest, RunsOfOneNameThatTookOtherTimesAreOtherJobs) {
+  std::vector<history::Document> documents;
+  for (const uint64_t cost : {1000, 100'000}) {
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      Experiment e = Straggling("fifo", seed);
+      e.cluster.workers[3].speed = 1;
+      e.jobs[0] = MapReduce(0, "stream", 16, 16 * 600'000, 4, 4 * 300'000, cost);
+      documents.push_back(RecordOf(std::move(e)));
+    }
+  }
+  const Compared compared = CompareOn(documents, {"fifo"});
+  EXPECT_NEAR(compared.lists[0].slot_seconds.middle / compared.slot_seconds, 1, .1) << Table(compared);
+  for (size_t j = 0; j < compared.jobs.size(); ++j)
+    EXPECT_NEAR(compared.lists[0].jobs[j].seconds.middle / compared.jobs[j].measured, 1, .3) << Table(compared);
+}
+
+TEST(CompareHistoryTest, TheTableOfManyJobsNamesTheWayToSeeEach) {
+  const Compared compared = CompareOn({RecordOf(Straggling("fifo", 1, 21))}, {"fair"});
+  EXPECT_THAT(Table(compared),
+              HasSubstr("\n21 jobs: -v (mrsim: --all-jobs) prints a line for each, -o json has all.\n"));
+  EXPECT_THAT(Table(compared), Not(HasSubstr("MEASURED s")));
+  EXPECT_THAT(Table(compared, true), HasSubstr("MEASURED s"));
+  EXPECT_THAT(Table(compared), HasSubstr("The model fits these runs"));
+}
+
 // The rows of a job stand below one another, whichever of them names the job.
 TEST(CompareHistoryTest, TheListsOfAJobStandInOneColumn) {
   const std::string table = Table(CompareOn({RecordOf(Straggling("fifo", 1, 2))}, {"fair"}));
@@ -176,7 +203,7 @@ TEST(CompareHistoryTest, RunsOfSeveralClustersAreComparedTogether) {
   EXPECT_EQ(compared.clusters, 2u);
   EXPECT_NEAR(compared.mean_seconds, (SecondsOf(one) + SecondsOf(two)) / 2, 1e-6);
   EXPECT_EQ(compared.recorded_lists, (std::vector<std::string>{"fifo", "fair"}));
-  EXPECT_THAT(compared.notes, Contains(HasSubstr("1 runs did not succeed")));
+  EXPECT_THAT(compared.notes, Contains(HasSubstr("1 run did not succeed")));
   EXPECT_EQ(CompareHistory({failed}, std::nullopt, {Asked("fifo")}).status().code(), Code::kRejected);
 }
 
