@@ -315,12 +315,13 @@ std::vector<Measure> ParseMeasures(const Args& args, const std::string& list, st
 
 void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
   TableFormat format;
-  std::string by, agg = "count";
+  std::vector<std::string> by_lists, agg_lists;
   Args args("aggregate");
-  args.Add("--by", &by).Add("--agg", &agg);
+  args.Add("--by", &by_lists).Add("--agg", &agg_lists);
   format.AddTo(&args);
   args.Parse(argv);
   format.Check(args);
+  const std::string by = JoinLists(by_lists), agg = agg_lists.empty() ? "count" : JoinLists(agg_lists);
   TableSide side;
   if (!by.empty()) side.columns = SplitNames(args, "--by", by);
   const size_t groups = side.columns.size();
@@ -354,7 +355,8 @@ void AddAggregate(Library& library) {
           "group the rows of CSV inputs by columns and aggregate others\n"
           "  --by COLUMN,...        columns of the groups (default: none, all rows are one group)\n"
           "  --agg LIST             aggregates, separated by commas: count, count(C), sum(C), min(C), max(C), avg(C),\n"
-          "                         distinct(C) (default: count); empty fields are ignored\n" MR_TABLE_FORMAT_HELP(
+          "                         distinct(C) (default: count); empty fields are ignored\n"
+          "                         A repeated --by or --agg adds to its list.\n" MR_TABLE_FORMAT_HELP(
               "line is a row", "those of --by, then the elements of --agg, named as you wrote them: sum(amount)"));
 }
 

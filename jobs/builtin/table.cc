@@ -216,6 +216,12 @@ Config RowsConfig(const std::string& job, const TableFormat& format, const Table
   return format.AddTo(config.Set("job", job).Set("side", side.name).Set("header", !format.no_header));
 }
 
+std::string JoinLists(const std::vector<std::string>& lists) {
+  std::string all;
+  for (const std::string& list : lists) all += (&list == lists.data() ? "" : ",") + list;
+  return all;
+}
+
 std::vector<std::string> SplitNames(const Args& args, const std::string& option, const std::string& list) {
   std::vector<std::string> names;
   for (size_t from = 0; from <= list.size();) {

@@ -173,6 +173,8 @@ void RowMapper<KOut, VOut>::Side(std::string_view side, std::string_view found) 
 std::string EncodeTexts(const std::vector<std::string>& list);
 std::vector<std::string> DecodeTexts(std::string_view bytes);
 
+// Returns the values of a repeated option as one list: --by a --by b,c is a,b,c.
+std::string JoinLists(const std::vector<std::string>& lists);
 // Splits names at commas, as for --by. Errors: refuses empty names.
 std::vector<std::string> SplitNames(const Args& args, const std::string& option, const std::string& list);
 

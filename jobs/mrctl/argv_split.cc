@@ -1,5 +1,6 @@
 #include "jobs/mrctl/argv_split.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -44,6 +45,20 @@ std::string ShellWords(const std::vector<std::string>& words) {
     text += '\'';
     for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
     text += '\'';
+  }
+  return text;
+}
+
+std::string SeparateShortOptions(std::string_view word, const std::vector<std::string>& options) {
+  if (word.size() < 3 || word[0] != '-' || word[1] == '-') return "";
+  std::string text;
+  for (size_t i = 1; i < word.size(); ++i) {
+    const std::string name = {'-', word[i]};
+    const bool known = std::find(options.begin(), options.end(), name) != options.end();
+    if (!known && i == 1) return "";
+    text += text.empty() ? "" : " ";
+    if (!known) return text + std::string(word.substr(i));  // the value of the option before it
+    text += name;
   }
   return text;
 }

@@ -35,6 +35,10 @@ SplitArgv SplitSubmitArgv(const std::vector<std::string>& argv, const OptionLook
 // Returns whether a built-in job claims the name of one of mrctl's options.
 bool BuiltinClaims(std::string_view job, std::string_view name);
 
+// Returns a word such as -iv or -k4,4nr as the separate words that the job takes: "-i -v", "-k 4,4nr". options: the
+// job's names. Returns "" if the word does not begin with a short option of the job.
+std::string SeparateShortOptions(std::string_view word, const std::vector<std::string>& options);
+
 // Returns the words as a shell reads them: quoted where they need it.
 std::string ShellWords(const std::vector<std::string>& words);
 

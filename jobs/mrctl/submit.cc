@@ -14,6 +14,7 @@
 #include "common/io/clock.h"
 #include "common/io/sha256.h"
 #include "common/io/target_file.h"
+#include "jobs/mrctl/argv_split.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/csv_stages.h"
 #include "jobs/mrctl/exit_code.h"
@@ -302,6 +303,22 @@ class Submission {
     return ExitCodeFor(explained.refusals.front().code());
   }
 
+  // Returns how the short options of a refusal are written, such as "-i -v" for "unknown option '-iv'; its options are
+  // ...". Returns "" where that does not explain the refusal.
+  static std::string SeparateWords(const std::string& message) {
+    constexpr std::string_view kUnknown = "unknown option '", kOptions = "; its options are ";
+    const size_t at = message.find(kUnknown), end = message.find('\'', at + kUnknown.size());
+    const size_t list = message.find(kOptions);
+    if (at == std::string::npos || end == std::string::npos || list == std::string::npos) return "";
+    std::vector<std::string> options;
+    for (size_t from = list + kOptions.size(); from < message.size();) {
+      const size_t comma = std::min(message.find(", ", from), message.size());
+      options.push_back(message.substr(from, comma - from));
+      from = comma + 2;
+    }
+    return SeparateShortOptions(message.substr(at + kUnknown.size(), end - at - kUnknown.size()), options);
+  }
+
   // Adds to the job's own refusal where its flags are listed.
   Status Explained(const Status& status) {
     if (status.message().rfind(plan_.options.job + ": ", 0) != 0) return status;
@@ -313,6 +330,9 @@ class Submission {
         !own_inputs) {
       hint = "give inputs as --input FILE; " + hint;
     }
+    if (const std::string words = SeparateWords(status.message()); !words.empty())
+      return WithHint(status,
+                      "short options stand apart from each other and from their values: write " + words + "; " + hint);
     // The job's own suggestion is for its option.
     const bool suggests = status.message().find("did you mean") != std::string::npos;
     for (const auto& [word, ours] : plan_.options.near_ours) {

@@ -153,6 +153,12 @@ TEST(AggregateTest, OtherSeparatorsAndNoHeader) {
       ElementsAre("x;6;5", "y;2;2"));
 }
 
+TEST(AggregateTest, ARepeatedOptionAddsToItsList) {
+  EXPECT_THAT(
+      Rows("aggregate", "k,l,v\na,b,1\na,b,2\n", {"--agg", "sum(v)", "--by", "k", "--agg", "count", "--by", "l"}),
+      ElementsAre("a,b,3,2"));
+}
+
 TEST(AggregateTest, SaysWhatIsWrongWithItsArguments) {
   EXPECT_THAT(PlanRefusal("aggregate", {"--agg", "summ(a)"}), HasSubstr("did you mean 'sum'?"));
   EXPECT_THAT(PlanRefusal("aggregate", {"--agg", "sum"}), HasSubstr("write it as sum(COLUMN)"));

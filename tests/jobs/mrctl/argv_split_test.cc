@@ -54,6 +54,17 @@ TEST(ArgvSplitTest, TakesASingleDashAsTheJobFromStandardInput) {
   EXPECT_EQ(Split({"--overwrite"}).job, "");
 }
 
+TEST(ArgvSplitTest, ShortOptionsThatAreWrittenTogetherAreSeparated) {
+  const std::vector<std::string> sort = {"-r", "--reverse", "-n", "-k", "--key", "-t"};
+  EXPECT_EQ(SeparateShortOptions("-rn", sort), "-r -n");
+  EXPECT_EQ(SeparateShortOptions("-k4,4nr", sort), "-k 4,4nr");
+  EXPECT_EQ(SeparateShortOptions("-rk2", sort), "-r -k 2");
+  EXPECT_EQ(SeparateShortOptions("-t,", sort), "-t ,");
+  EXPECT_EQ(SeparateShortOptions("-x4", sort), "");
+  EXPECT_EQ(SeparateShortOptions("--rn", sort), "");
+  EXPECT_EQ(SeparateShortOptions("-r", sort), "");
+}
+
 TEST(ShellWordsTest, WordsAreQuotedWhereAShellNeedsIt) {
   EXPECT_EQ(ShellWords({"--by", "city", "--agg", "sum(amount)", "", "it's", "a=b"}),
             "--by city --agg 'sum(amount)' '' 'it'\\''s' a=b");
