@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "master/sched/plan.h"
+
 namespace mr::sched {
 
 namespace {
