@@ -23,7 +23,7 @@ struct DfsClient::Impl : kj::Refcounted {
       : files(kj::mv(f)), options(std::move(o)), peers(io, options.hello) {}
 
   // Waits until the master is connected, or does not come back (Options::reconnected).
-  kj::Promise<void> Reconnected() { return options.reconnected ? options.reconnected() : kj::READY_NOW; }
+  kj::Promise<void> Reconnected();
 
   // Reads bytes [begin, end) of a block from the first replica that has them. Checks a whole block against its digest.
   // Errors: contain the answer of each replica.

@@ -107,6 +107,11 @@ DfsClient::DfsClient(kj::AsyncIoContext& io, rpc::FileSystem::Client files, Opti
 void DfsClient::SetFiles(rpc::FileSystem::Client files) { impl_->files = kj::mv(files); }
 DfsClient::~DfsClient() = default;
 
+kj::Promise<void> DfsClient::Impl::Reconnected() {
+  if (options.reconnected) return options.reconnected();
+  return kj::READY_NOW;
+}
+
 kj::Promise<Result<kj::Own<FileWriter>>> DfsClient::Create(std::string path, PutOptions options) {
   return OpenWriter(*impl_, std::move(path), options).attach(kj::addRef(*impl_));
 }

@@ -57,8 +57,7 @@ Status Host::Recover() {
   driver_.BeginEpoch();
   safe_mode_.SettleAcceptedLoss();
   // No worker is here yet: the first offers must not go to any.
-  const bool scheduler_known = core.scheduler().state().config().known;
-  if (scheduler_known) MarkAway();
+  if (core.scheduler().state().config().known) MarkAway();
   // All state is restored before the first event is fed: effects of decisions read the whole core.
   driver_.Feed(sched::ConfigChanged{options_.policies, options_.seed, options_.scheduler_version, Millis(100)});
   leases_.SetEffectsWait(options_.effects_lease + kLeaseMargin,
@@ -73,7 +72,7 @@ Status Host::Recover() {
   }
   driver_.Feed(Record(dfs::MasterStarted{clock_.Stamp(), known, awaited}));
   safe_mode_.GoOn();
-  if (!scheduler_known) MarkAway();  // another build's workers became known in the takeover
+  MarkAway();  // workers of another build became known in the takeover
   inputs_.HoldAll();
   leases_.AwaitReturns(now);
   for (const JobId job : unpublished) job_ends_.Publish(job, 1);
@@ -90,7 +89,7 @@ Status Host::Recover() {
 
 void Host::MarkAway() {
   for (auto& [id, worker] : driver_.core().workers().all()) {
-    if (!worker.alive) continue;
+    if (!worker.alive || worker.away) continue;
     worker.away = true;
     driver_.Feed(sched::WorkerAway{id, worker.info.incarnation});
   }

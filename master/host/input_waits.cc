@@ -77,6 +77,7 @@ void InputWaits::Hold(const StageId& id, const std::vector<AttemptId>& unsent) {
   }
   for (const AttemptId& attempt : unsent) look(attempt.task.task);
   if (found.empty() && unsent.empty()) return;
+  tasks.reserve(found.size());
   for (const auto& [task, wait] : found) tasks.push_back(task);
   Stage& stage = stages_[id];
   if (stage.tasks.empty()) {
