@@ -1,4 +1,4 @@
-// Whose a daemon's --data is.
+// Checks which kind of daemon a --data directory belongs to.
 #pragma once
 
 #include <string>

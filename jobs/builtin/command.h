@@ -41,7 +41,7 @@ class Command {
   // that reads line by line works on a record that begins there. A program inside of a pipe may be further behind.
   // lag: bytes that it may have read since the event in question; the range begins earlier by these.
   Range LastRead(uint64_t lag = 0) const;
-  // What a command may have read after it wrote a line to stderr that has just been read: twice the size of a pipe.
+  // Bytes that a command may have read since it wrote a line to stderr that has just been read: twice a pipe.
   static constexpr uint64_t kLineLag = 128u << 10;
 
  private:

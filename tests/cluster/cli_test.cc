@@ -369,7 +369,7 @@ TEST_F(CliTest, ShowsTheLogsOfAJobOfATaskAndOfAnAttempt) {
   EXPECT_THAT(of_job.out, testing::Not(HasSubstr("said 5\n"))) << "more than the last lines of each";
   const std::string attempt = IdIn(of_job.out, "attempt_");
   const std::string task = "task" + attempt.substr(7, attempt.rfind('_') - 7);
-  EXPECT_THAT(Mrctl({"logs", task, "--tail", "3"}).out,
+  EXPECT_THAT(Mrctl({"logs", task, "--tail", "4"}).out,
               HasSubstr(" <==\nsaid 29\nsaid 30\noperator stream.map failed: "));
   EXPECT_THAT(Mrctl({"logs", attempt}).out, StartsWith("said 1\nsaid 2\n"));
   const RunResult json = Mrctl({"-o", "json", "logs", job, attempt});

@@ -189,7 +189,7 @@ __attribute__((noinline)) int Overflow(int depth) {
 }
 __attribute__((noinline)) void LetGo() { throw std::runtime_error("let go"); }
 __attribute__((noinline)) void Terminate() noexcept { LetGo(); }
-// As C code that does not check its allocations.
+// Behaves like C code that does not check its allocations.
 void AllocateUnchecked() {
   for (;;) {
     volatile char* volatile memory = static_cast<char*>(malloc(1 << 20));
