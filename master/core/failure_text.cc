@@ -150,7 +150,10 @@ std::string FailureSummary(const JobView& job, const std::string& message, uint6
                             [](const std::string& line) { return line.starts_with("the process died of SIG"); });
   const auto thrown =
       std::find_if(tail.begin(), crash, [](const auto& l) { return l.starts_with("terminate called "); });
+  // An attempt without progress is asked for its stack (worker/host/running.cc); a command's own last word says more.
+  const bool hung = crash != tail.end() && crash->starts_with("the process died of SIGQUIT");
   if (crash != tail.end()) crash = thrown;
+  if (hung && crash != tail.begin()) --crash;
   if (crash != tail.end()) {
     tail.erase(tail.begin(), crash);
     tail.resize(std::min(tail.size(), room));

@@ -39,6 +39,14 @@ TEST(FailureTextTest, SaysWhereHowManyAlikeAndWhatItWrote) {
                                     "stderr: loading\nstderr: no such table"));
 }
 
+TEST(FailureTextTest, AHungCommandsLastWordStandsBeforeItsStack) {
+  JobView job = Job({"one", "no progress"});
+  Last(job).stderr_tail =
+      "first\nlast word\nthe process died of SIGQUIT; its stack, innermost call first:\n  #0 poll\n";
+  EXPECT_THAT(FailureSummary(job, kSentence + std::string("no progress")),
+              HasSubstr("\nstderr: last word\nstderr: the process died of SIGQUIT"));
+}
+
 TEST(FailureTextTest, SaysWhyMoreAttemptsFailedThanCount) {
   JobView job = Job({"another", "no number"});
   job.notes.attempts[{{job.id, 0, 1}, 2}] = {.message = "no number", .failed = true, .sequence = 1};

@@ -85,7 +85,7 @@ TEST(PredictorTest, WithoutAProfileItIsGuessedFromItsInputAtTheClustersRateAndNo
   ASSERT_TRUE(known.ok());
   EXPECT_EQ(known->prediction.runs, 0u);
   EXPECT_TRUE(known->guessed) << "what other jobs read in a second does not bound how long this one computes";
-  EXPECT_THAT(known->basis, HasSubstr("no earlier run: a guess"));
+  EXPECT_THAT(known->basis, HasSubstr("no earlier run with this name and stages: a guess"));
   EXPECT_THAT(known->basis, HasSubstr("the rate of other jobs"));
   // 1 s a map, 5 s a sum; half to twice as long.
   EXPECT_GT(Median(known->prediction, 10), 3);
@@ -101,7 +101,7 @@ TEST(PredictorTest, OfAJobWithoutInputThatNeverRanNothingIsKnown) {
   const auto f = Foretell(TwoStages(), {{10, 0, false}, {2, 0, false}}, {}, 1e8, 10);
   ASSERT_TRUE(f.ok());
   EXPECT_TRUE(f->guessed) << "what others read says nothing of it";
-  EXPECT_THAT(f->basis, HasSubstr("no earlier run and no input"));
+  EXPECT_THAT(f->basis, HasSubstr("no earlier run with this name and stages, and no input"));
   EXPECT_TRUE(f->prediction.Valid(2));
 }
 
