@@ -94,15 +94,15 @@ class FileWriterImpl final : public FileWriter {
   // Sends a piece into the current block's pipeline, which is opened with the first piece. A broken pipeline is noticed
   // at the end of the block. Only a refusal of the master ends the file.
   kj::Promise<Status> Send(Piece piece) {
-    if (pieces_.size() > 1) return Pump(std::move(piece));
-    return OpenPipe().then([this, piece = std::move(piece)](Status status) mutable -> kj::Promise<Status> {
-      return status.ok() ? Pump(std::move(piece)) : kj::Promise<Status>(status);
+    if (pieces_.size() > 1) return Pump(piece);
+    return OpenPipe().then([this, piece = std::move(piece)](Status status) -> kj::Promise<Status> {
+      return status.ok() ? Pump(piece) : kj::Promise<Status>(status);
     });
   }
 
-  kj::Promise<Status> Pump(Piece piece) {
+  kj::Promise<Status> Pump(const Piece& piece) {
     if (!broken_.ok()) return Status::Ok();
-    in_flight_.push_back(pipe_->Write(std::move(piece))
+    in_flight_.push_back(pipe_->Write(piece)
                              .then([this](Status status) {
                                if (!status.ok() && broken_.ok()) broken_ = status;
                              })
