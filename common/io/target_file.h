@@ -12,11 +12,10 @@ namespace mr {
 
 // Writes the file that a user named. Symbolic links are followed. A regular file appears when it is complete, in place
 // of the one that is there, and keeps its mode. Devices, FIFOs and names of open descriptors (/dev/stdout, /dev/fd/N)
-// get the bytes directly, without `overwrite`; a reader that
-// leaves a pipe early, such as head, is no error. overwrite: whether an existing regular file, block device or link may
-// be written. write: writes the bytes to the descriptor. Errors: kRejected: it exists; kInvalidArgument: a directory;
-// kNotFound: its directory does not exist; kNotAllowed: no permission, or a read-only file system; of `write`. Messages
-// name `path`.
+// get the bytes directly, without `overwrite`; a reader that leaves a pipe early, such as head, is no error.
+// overwrite: whether an existing regular file, block device or link may be written. write: writes the bytes to the
+// descriptor. Errors: kRejected: it exists; kInvalidArgument: a directory; kNotFound: its directory does not exist;
+// kNotAllowed: no permission, or a read-only file system; of `write`. Messages name `path`.
 Status WriteTarget(const std::string& path, bool overwrite, const std::function<Status(int fd)>& write);
 
 // Writes these bytes, with overwrite, and syncs a regular file.

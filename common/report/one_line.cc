@@ -21,7 +21,8 @@ bool IsPlace(const std::string& line) {
 bool IsAdded(const std::string& line) {
   const size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
   return (digits > 0 && line.compare(digits, 22, " attempts failed alike") == 0) || line.starts_with("skew: ") ||
-         line.starts_with("stderr: ") || line.ends_with("then submit the job again") || IsPlace(line);
+         line.starts_with("stderr: ") || line.ends_with("then submit the job again") ||
+         line.ends_with("so --max-attempts does not count it") || IsPlace(line);
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ function stagesSection(page) {
           [el("p", {class: "quiet"}, "No stages yet.")] :
           [plainTable("Stages", columns, report.stages.map((s) => row(s, states.get(s.id))), null, "tight"),
             el("p", {class: "quiet small"}, "Times are those of committed attempts, from the launch to the end, " +
-                "without the wait for outputs of earlier stages. The duration of an attempt has that wait. The plots show a stage's tasks from the least to the greatest. " +
+                "without the wait for outputs of earlier stages. The duration of an attempt has that wait. " +
+                "The plots show a stage's tasks from the least to the greatest. " +
                 "The dashed line marks the median. A peak at the right end is skew.")]);
       refill(hot, [job.skew], () => [el("h3", null, "Hot keys"), job.skew.length === 0 ?
         el("p", {class: "quiet"}, "No hot keys found.") : hotKeys(job.skew)]);

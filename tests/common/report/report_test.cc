@@ -214,6 +214,10 @@ TEST(ReportTest, AFailureIsNamedFirst) {
   EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("FAILED after 1.0 s: operator sum failed: no such column. "));
   b.run().job.error = "the map command exited with code 2; its stderr ends:\nawk: line 1:\nSyntax error: no quote\n";
   EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("exited with code 2; its stderr ends: Syntax error: no quote. "));
+  b.run().job.error =
+      "the map command exited with code 75; its stderr ends:\nno license\nlimit 8 for a task: the failure is not the "
+      "operator's, so --max-attempts does not count it";
+  EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("its stderr ends: no license. "));
   b.run().job.error = "operator sum failed: no number\nat record 2 of its input, 'x'\n4 attempts failed alike";
   EXPECT_THAT(Summary(Report(b.run()))[0], HasSubstr("failed: no number (at record 2 of its input, 'x'). "));
 }
