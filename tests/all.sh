@@ -36,7 +36,7 @@ for part in $PARTS; do
   say "$part"
   case "$part" in
     tests) in_build build -L 'fast|slow|long' ;;
-    lint) ./dev lint format; ./dev lint alone; ./dev lint tidy --all ;;
+    lint) ./dev lint format; ./dev lint alone --all; ./dev lint tidy --all ;;
     # shellcheck disable=SC2086
     core)
       build build-asan address $CORE

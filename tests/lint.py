@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Checks of the source text by clang, each file by itself: what ./dev lint and CI run.
 
-usage: tests/lint.py format | alone [FILE...] | tidy [--all | FILE...]
+usage: tests/lint.py format | alone [--all | FILE...] | tidy [--all | FILE...]
 
 format  clang-format has nothing to change.
-alone   clang -fsyntax-only of each product file, without precompiled headers: it includes what it needs. A header whose
-        .cc includes it first is seen there.
-tidy    clang-tidy (.clang-tidy) of the product's files that changed since $CI_BASE (default: in the last 20 commits, without
-        those that .git-blame-ignore-revs lists), of the files named, or of all. $TIDY_MOST: at most so many of those that
-        changed, the newest changes first; it says how many are left.
+alone   clang -fsyntax-only of product files, without precompiled headers: each includes what it needs. A header whose
+        .cc includes it first is seen there. Takes the files that changed and those that include one of them, the files
+        named, or all.
+tidy    clang-tidy (.clang-tidy) of the product's files that changed, of the files named, or of all. $TIDY_MOST: at most
+        so many of those that changed, the newest changes first; it says how many are left.
+
+Changed is what changed since $CI_BASE (default: in the last 20 commits, without those that .git-blame-ignore-revs lists).
 
 Flags come from a build tree in build-lint that is configured for clang; only its generated files are built.
 """
@@ -87,9 +89,19 @@ def check_format():
     return run("clang-format", "--dry-run", "-Werror", *tracked()).returncode == 0
 
 
-def check_alone(names):
+def includes(name):
+    return re.findall(r'^#include "(.*)"', (ROOT / name).read_text(), re.M)
+
+
+def check_alone(arguments):
     commands = configure()
-    files = names or [name for name in tracked() if name.startswith(PRODUCT)]
+    product = [name for name in tracked() if name.startswith(PRODUCT)]
+    names = [] if arguments == ["--all"] else arguments
+    if arguments:
+        files = names or product
+    else:
+        touched = set(changed())
+        files = [name for name in product if name in touched or not touched.isdisjoint(includes(name))]
     jobs = {}
     for name in files:
         if name in commands:
