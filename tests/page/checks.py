@@ -49,6 +49,10 @@ def axe_source(scratch):
         return wheel.read("axe_core_python/axe.min.js").decode()
 
 
+# Lays out the sections below the window, too, which else wait until they come near it.
+LAY_OUT = """for (const s of document.querySelectorAll(".main > section")) s.style.contentVisibility = "visible";"""
+
+
 def look(driver, page, name, shots, axe, ready="return true", allowed=()):
     """Checks a page in light and dark, wide and narrow. ready: a function's body that returns whether all is shown.
     allowed: parts of lines that may be on the console."""
@@ -58,6 +62,7 @@ def look(driver, page, name, shots, axe, ready="return true", allowed=()):
             with Browser(driver, width, 1000, dark) as browser:
                 browser.open(page)
                 wait_for(lambda b=browser: b.run(ready), f"{what}: all is shown")
+                browser.run(LAY_OUT)
                 browser.screenshot(os.path.join(shots, f"{name}-{'dark' if dark else 'light'}-{width}.png"))
                 expect(browser.run("return document.querySelectorAll('h1').length") == 1, f"{what}: one heading")
                 expect(browser.run("return document.documentElement.scrollWidth") <= width, f"{what}: fits the window")
