@@ -1,9 +1,14 @@
 #include "common/rpc/connection.h"
 
 #include <capnp/rpc-twoparty.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
+#include <string_view>
 
+#include "common/rpc/handshake.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/look_up.h"
 #include "common/rpc/server.h"
@@ -35,29 +40,11 @@ capnp::ReaderOptions OptionsFor(Role role) {
   return options;
 }
 
-kj::Promise<Result<kj::Own<RpcConnection>>> ExchangeHello(kj::Own<kj::AsyncIoStream> stream, Hello own,
-                                                          const std::string& address) {
-  auto bytes = kj::heap<std::array<uint8_t, kHelloBytes>>(EncodeHello(own));
-  auto& raw = *bytes;
-  auto& stream_ref = *stream;
-  return stream_ref.write(raw.data(), raw.size())
-      .then([&stream_ref, &raw] { return stream_ref.tryRead(raw.data(), raw.size(), raw.size()); })
-      .then([stream = kj::mv(stream), bytes = kj::mv(bytes), own,
-             address](size_t n) mutable -> Result<kj::Own<RpcConnection>> {
-        if (n < kHelloBytes) {
-          return Unavailable(address + " closed the connection at once: is it a Paceline daemon?");
-        }
-        auto peer = DecodeHello(*bytes);
-        if (!peer.ok()) return Unavailable(address + ": " + peer.status().message());
-        if (peer->refused == static_cast<uint32_t>(Code::kRejected)) {
-          return Rejected(address + " belongs to another cluster");
-        }
-        if (peer->refused == static_cast<uint32_t>(Code::kOverloaded)) {
-          return Unavailable(address + " has as many connections as it serves; retry later, or close some of them");
-        }
-        if (peer->refused != 0) return Unavailable(address + " refused the connection");
-        return kj::refcounted<RpcConnection>(kj::mv(stream), *peer, own.role);
-      });
+kj::Promise<kj::Own<kj::AsyncIoStream>> ConnectToPath(kj::Network& network, const std::string& path) {
+  return network.parseAddress(("unix:" + path).c_str()).then([](kj::Own<kj::NetworkAddress> address) {
+    auto connecting = address->connect();
+    return connecting.attach(kj::mv(address));
+  });
 }
 
 }  // namespace
@@ -76,12 +63,32 @@ capnp::Capability::Client RpcConnection::BootstrapAny() {
 }
 
 kj::Promise<Result<kj::Own<RpcConnection>>> RpcConnection::Connect(kj::AsyncIoContext& io, const std::string& address,
-                                                                   Hello own, Duration timeout) {
-  const auto parsed = ParseHostPort(address);
-  if (!parsed.ok()) return Result<kj::Own<RpcConnection>>(parsed.status());
-  auto attempt = ConnectToHost(io.provider->getNetwork(), parsed->first, parsed->second)
-                     .then([own, address](kj::Own<kj::AsyncIoStream> stream) {
-                       return ExchangeHello(kj::mv(stream), own, address);
+                                                                   Hello own, Duration timeout,
+                                                                   std::shared_ptr<const Credentials> credentials) {
+  if (credentials == nullptr) credentials = ProcessCredentials();
+  const auto path = ParseUnixPath(address);
+  if (!path.ok()) return Result<kj::Own<RpcConnection>>(path.status());
+  kj::Promise<kj::Own<kj::AsyncIoStream>> connecting = nullptr;
+  auto& network = io.provider->getNetwork();
+  if (!path->empty()) {
+    // KJ's exception does not say which error it was.
+    if (::access(path->c_str(), R_OK | W_OK) != 0 && errno == EACCES) {
+      return Result<kj::Own<RpcConnection>>(Status(
+          Code::kNotAllowed, *path + " is a socket for its daemon's user and root; run this command as one of them"));
+    }
+    connecting = ConnectToPath(network, *path);
+  } else {
+    const auto parsed = ParseHostPort(address);
+    if (!parsed.ok()) return Result<kj::Own<RpcConnection>>(parsed.status());
+    connecting = ConnectToHost(network, parsed->first, parsed->second);
+  }
+  auto attempt = connecting
+                     .then([own, address, credentials = std::move(credentials)](kj::Own<kj::AsyncIoStream> stream) {
+                       return Greet(kj::mv(stream), own, address, credentials);
+                     })
+                     .then([role = own.role](Result<Greeted> greeted) -> Result<kj::Own<RpcConnection>> {
+                       if (!greeted.ok()) return greeted.status();
+                       return kj::refcounted<RpcConnection>(kj::mv(greeted->stream), greeted->server, role);
                      });
   return io.provider->getTimer()
       .timeoutAfter(timeout.ns * kj::NANOSECONDS, kj::mv(attempt))
@@ -108,6 +115,25 @@ Result<std::pair<std::string, uint16_t>> ParseHostPort(const std::string& text) 
     }
   }
   return InvalidArgument("'" + text + "' is not HOST:PORT");
+}
+
+Result<std::string> ParseUnixPath(const std::string& text) {
+  constexpr std::string_view kScheme = "unix:";
+  if (!text.starts_with(kScheme)) return std::string();
+  std::string path = text.substr(kScheme.size());
+  if (path.empty() || path.front() != '/') return InvalidArgument("'" + text + "' is not unix:/ABSOLUTE/PATH");
+  if (path.size() >= sizeof sockaddr_un{}.sun_path) {
+    return InvalidArgument("the socket's path has " + std::to_string(path.size()) +
+                           " bytes, and a unix socket's address holds 107; choose a shorter one");
+  }
+  return path;
+}
+
+Status CheckAddress(const std::string& text) {
+  MR_ASSIGN_OR_RETURN(const std::string path, ParseUnixPath(text));
+  if (!path.empty()) return Status::Ok();
+  if (!ParseHostPort(text).ok()) return InvalidArgument("'" + text + "' is not HOST:PORT or unix:PATH");
+  return Status::Ok();
 }
 
 }  // namespace mr::rpc

@@ -5,9 +5,7 @@
 namespace mr::rpc {
 namespace {
 
-constexpr char kMagic[8] = {'P', 'A', 'C', 'E', 'L', 'I', 'N', 'E'};
-
-// Offsets: 0 magic, 8 protocol, 12 role, 16 cluster id, 24 incarnation, 32 refused, 36.. zero.
+// Offsets: 0 magic, 8 protocol, 12 role, 16 cluster id, 24 incarnation, 32 refused, 36 flags, 40.. zero.
 template <class T>
 void Store(std::array<uint8_t, kHelloBytes>* bytes, size_t at, T value) {
   std::memcpy(bytes->data() + at, &value, sizeof value);
@@ -23,17 +21,18 @@ T Load(const std::array<uint8_t, kHelloBytes>& bytes, size_t at) {
 
 std::array<uint8_t, kHelloBytes> EncodeHello(const Hello& hello) {
   std::array<uint8_t, kHelloBytes> bytes{};
-  std::memcpy(bytes.data(), kMagic, sizeof kMagic);
+  std::memcpy(bytes.data(), kHelloMagic.data(), kHelloMagic.size());
   Store(&bytes, 8, hello.protocol);
   Store(&bytes, 12, static_cast<uint32_t>(hello.role));
   Store(&bytes, 16, hello.cluster_id);
   Store(&bytes, 24, hello.incarnation);
   Store(&bytes, 32, hello.refused);
+  Store(&bytes, 36, hello.flags);
   return bytes;
 }
 
 Result<Hello> DecodeHello(const std::array<uint8_t, kHelloBytes>& bytes) {
-  if (std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
+  if (std::memcmp(bytes.data(), kHelloMagic.data(), kHelloMagic.size()) != 0) {
     return InvalidArgument("the peer does not speak Paceline's protocol");
   }
   Hello hello;
@@ -50,7 +49,9 @@ Result<Hello> DecodeHello(const std::array<uint8_t, kHelloBytes>& bytes) {
   hello.cluster_id = Load<uint64_t>(bytes, 16);
   hello.incarnation = Load<uint64_t>(bytes, 24);
   hello.refused = Load<uint32_t>(bytes, 32);
-  for (size_t i = 36; i < kHelloBytes; ++i) {
+  hello.flags = Load<uint32_t>(bytes, 36);
+  if ((hello.flags & ~kHelloFlags) != 0) return InvalidArgument("the peer's hello has unknown flags");
+  for (size_t i = 40; i < kHelloBytes; ++i) {
     if (bytes[i] != 0) return InvalidArgument("the peer's hello has unknown content");
   }
   return hello;

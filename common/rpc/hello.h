@@ -1,11 +1,12 @@
-// The hello: 64 bytes that both ends send before any Cap'n Proto byte, with role, protocol and cluster.
-// A peer with a wrong hello, or without one for kHelloTimeout, is closed. No byte of it is decoded as a
-// message.
+// The hello: the first 64 bytes of both ends, with role, protocol and cluster. It is not authenticated: it chooses what
+// follows and grants nothing. After it come TLS (where both sides have it), one credential and a verdict
+// (credential.h), and only then Cap'n Proto. A peer that has not finished all of it within kHelloTimeout is closed.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "common/base/status.h"
 #include "common/base/time.h"
@@ -13,8 +14,10 @@
 namespace mr::rpc {
 
 inline constexpr size_t kHelloBytes = 64;
-// Since version 4, kinds of failures and verdicts are enums. Peers of another version are refused with both versions.
-inline constexpr uint32_t kProtocolVersion = 4;
+// The first bytes of a hello. Other programs' bytes (HTTP, TLS) differ in the first one.
+inline constexpr std::string_view kHelloMagic = "PACELINE";
+// Since version 5, a credential follows the hello. Peers of another version are refused with both versions.
+inline constexpr uint32_t kProtocolVersion = 5;
 inline constexpr Duration kHelloTimeout = Seconds(5);
 
 // The numbers are on the wire.
@@ -25,8 +28,15 @@ enum class Role : uint32_t {
   kData = 4,        // anybody to a worker's data server: bulk
   kMaster = 5,      // in a reply
   kDataServer = 6,  // in a reply
-  kProbe = 7,       // a daemon to itself, or doctor to a daemon: answered with a reply and closed
+  kProbe = 7,       // a daemon to itself, or doctor to a daemon: answered with a verdict and closed
 };
+
+// Bits of Hello::flags. The numbers are on the wire; a peer with another bit is refused.
+enum HelloFlag : uint32_t {
+  kHelloTls = 1,       // of a client: it speaks TLS after the reply
+  kHelloInsecure = 2,  // in a reply: the daemon asks nobody who they are (--insecure)
+};
+inline constexpr uint32_t kHelloFlags = kHelloTls | kHelloInsecure;
 
 struct Hello {
   uint32_t protocol = kProtocolVersion;
@@ -34,6 +44,7 @@ struct Hello {
   uint64_t cluster_id = 0;   // 0 = any (a client that does not know it yet)
   uint64_t incarnation = 0;  // of the sending daemon; 0 for clients
   uint32_t refused = 0;      // in a reply: 0, or a Code, after which the server closes
+  uint32_t flags = 0;        // HelloFlag
 };
 
 std::array<uint8_t, kHelloBytes> EncodeHello(const Hello& hello);

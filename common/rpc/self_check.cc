@@ -1,6 +1,8 @@
 #include "common/rpc/self_check.h"
 
 #include "common/rpc/connection.h"
+#include "common/rpc/credentials.h"
+#include "common/rpc/handshake.h"
 #include "common/rpc/hello.h"
 #include "common/rpc/kj_status.h"
 
@@ -38,17 +40,20 @@ std::string SelfCheck::WhyNot() const {
 
 kj::Promise<void> SelfCheck::Run() {
   return timer_.timeoutAfter(ToKj(kTimeout), kj::evalNow([this] { return Once(); }))
-      .then(
-          [this] {
-            worked_ = timer_.now();
-            ever_ = true;
-          },
-          [this](kj::Exception&& e) { why_ = FromException(e).message(); })
-      .then([this] { return timer_.afterDelay(ToKj(kPeriod)); })
+      .catch_([](kj::Exception&& e) { return FromException(e); })
+      .then([this](const Status& answered) {
+        if (answered.ok()) {
+          worked_ = timer_.now();
+          ever_ = true;
+        } else {
+          why_ = answered.message();
+        }
+        return timer_.afterDelay(ToKj(kPeriod));
+      })
       .then([this] { return Run(); });
 }
 
-kj::Promise<void> SelfCheck::Once() {
+kj::Promise<Status> SelfCheck::Once() {
   // Parsed once, so that a host name is not looked up each time.
   if (to_.get() == nullptr) {
     return io_.provider->getNetwork()
@@ -58,16 +63,13 @@ kj::Promise<void> SelfCheck::Once() {
           return Once();
         });
   }
-  return to_->connect().then([](kj::Own<kj::AsyncIoStream> stream) {
-    Hello hello;
-    hello.role = Role::kProbe;
-    auto bytes = kj::heap(EncodeHello(hello));
-    auto& raw = *bytes;
-    auto& to = *stream;
-    return to.write(raw.data(), raw.size())
-        .then([&to, &raw] { return to.read(raw.data(), raw.size()); })
-        .attach(kj::mv(stream), kj::mv(bytes));
-  });
+  return to_->connect()
+      .then([this](kj::Own<kj::AsyncIoStream> stream) {
+        Hello hello;
+        hello.role = Role::kProbe;
+        return Greet(kj::mv(stream), hello, address_ + ":" + std::to_string(port_), ProcessCredentials());
+      })
+      .then([](Result<Greeted> greeted) { return greeted.status(); });
 }
 
 }  // namespace mr::rpc

@@ -1,5 +1,6 @@
-// Connects to this daemon's own RPC port once per period and records whether a hello came back. This decides readiness:
-// a daemon with a port that accepts nobody is not ready, whatever else works. Thread: a KJ loop.
+// Connects to this daemon's own RPC port once per period and records whether it lets this process in. This decides
+// readiness: a daemon with a port that accepts nobody, or with a lost secret, is not ready, whatever else works.
+// Thread: a KJ loop.
 #pragma once
 
 #include <kj/async-io.h>
@@ -12,7 +13,7 @@
 
 namespace mr::rpc {
 
-// Connects to "host:port" and waits for the reply to a hello. Errors: those of RpcConnection::Connect.
+// Connects to "host:port" and waits for the verdict on this process. Errors: those of RpcConnection::Connect.
 kj::Promise<Status> ProbePort(kj::AsyncIoContext& io, const std::string& address, Duration timeout);
 
 class SelfCheck {
@@ -31,7 +32,7 @@ class SelfCheck {
 
  private:
   kj::Promise<void> Run();
-  kj::Promise<void> Once();
+  kj::Promise<Status> Once();
 
   kj::AsyncIoContext& io_;
   kj::Timer& timer_;

@@ -1,13 +1,15 @@
 #include "common/rpc/server.h"
 
-#include <arpa/inet.h>
 #include <capnp/rpc-twoparty.h>
 #include <kj/debug.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <list>
+#include <vector>
 
+#include "common/base/check.h"
+#include "common/rpc/handshake.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/listen_error.h"
 #include "common/rpc/message_gate.h"
@@ -21,27 +23,6 @@ ConnectionLimits LimitsFor(Role role) {
 }
 
 namespace {
-
-std::string PeerName(kj::AsyncIoStream& stream) {
-  sockaddr_storage address{};
-  uint length = sizeof address;
-  if (kj::runCatchingExceptions([&] { stream.getpeername(reinterpret_cast<sockaddr*>(&address), &length); }) !=
-      nullptr) {
-    return "unknown";
-  }
-  char text[INET6_ADDRSTRLEN] = "";
-  uint16_t port = 0;
-  if (address.ss_family == AF_INET) {
-    auto* in = reinterpret_cast<sockaddr_in*>(&address);
-    inet_ntop(AF_INET, &in->sin_addr, text, sizeof text);
-    port = ntohs(in->sin_port);
-  } else if (address.ss_family == AF_INET6) {
-    auto* in = reinterpret_cast<sockaddr_in6*>(&address);
-    inet_ntop(AF_INET6, &in->sin6_addr, text, sizeof text);
-    port = ntohs(in->sin6_port);
-  }
-  return std::string(text) + ":" + std::to_string(port);
-}
 
 // A worker connection without a registration or heartbeats is closed after so long. Longer than the 120 s for which a
 // worker goes on without its master, so that no usable session is cut.
@@ -78,10 +59,19 @@ Kind KindOf(Role role) {
 struct Connection {
   Kind kind = kGreeting;
   kj::Own<kj::PromiseFulfiller<void>> end;
-  Peer* peer = nullptr;  // null without a hello
+  Peer* peer = nullptr;  // null without an identity
   std::shared_ptr<void> hold = std::make_shared<int>();
 };
 using Connections = std::list<Connection>;
+
+// A peer on its way to a verdict.
+struct Arrival {
+  kj::Own<kj::AsyncIoStream> stream;
+  SocketFacts facts;
+  Hello hello;
+  Identity identity;                               // with a subject once it is proved
+  kj::Maybe<capnp::Capability::Client> bootstrap;  // with an identity only
+};
 
 }  // namespace
 
@@ -108,25 +98,35 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
   kj::Timer& timer;
   Hello own;
   BootstrapFactory factory;
+  const std::shared_ptr<Authenticator> authenticator;
   const ServerLimits limits;
   OtherProtocol other_protocol;
   LogLine log;
   Connections open[kKinds];  // by kind, oldest first
   SharedQueue shared;
   ServerCounts counts;
+  kj::Maybe<kj::TimePoint> logged_refusal;  // when the last refusal was logged
+  uint64_t unlogged_refusals = 0;
+  std::vector<UnixSocket> sockets;
   kj::Vector<kj::Own<AcceptLoop>> accepting;
   kj::TaskSet tasks;
 
-  Impl(kj::AsyncIoContext& i, Hello o, BootstrapFactory f, ServerLimits l, OtherProtocol other, LogLine lines)
+  Impl(kj::AsyncIoContext& i, Hello o, BootstrapFactory f, std::shared_ptr<Authenticator> a, ServerLimits l,
+       OtherProtocol other, LogLine lines)
       : io(i),
         timer(i.provider->getTimer()),
         own(o),
         factory(std::move(f)),
+        authenticator(std::move(a)),
         limits(l),
         other_protocol(std::move(other)),
         log(std::move(lines)),
         tasks(*this) {
     shared.limit = limits.all_queued_bytes;
+    if (authenticator->insecure()) {
+      own.flags |= kHelloInsecure;
+      tasks.add(WarnForEver());
+    }
     tasks.add(SweepForEver());
   }
 
@@ -162,9 +162,7 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
   kj::Promise<void> Reply(kj::AsyncIoStream& stream, Code refused) {
     Hello reply = own;
     reply.refused = static_cast<uint32_t>(refused);
-    auto bytes = kj::heap(EncodeHello(reply));
-    auto promise = stream.write(bytes->data(), bytes->size());
-    return promise.attach(kj::mv(bytes));
+    return WriteHello(stream, reply);
   }
 
   bool Idle(const Connection& c, Duration least) const {
@@ -189,52 +187,109 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
   }
 
   kj::Promise<void> Serve(kj::Own<kj::AsyncIoStream> stream, Connections::iterator c) {
-    auto buffer = kj::heap<std::array<uint8_t, kHelloBytes>>();
-    auto& stream_ref = *stream;
-    auto read = stream_ref.read(buffer->data(), buffer->size());
-    return timer.timeoutAfter(ToKj(kHelloTimeout), kj::mv(read))
-        .then([this, c, stream = kj::mv(stream), buffer = kj::mv(buffer)]() mutable -> kj::Promise<void> {
-          const auto hello = DecodeHello(*buffer);
-          if (!hello.ok()) {
-            // Another release gets a reply with our protocol version; other programs get nothing.
-            if (hello.status().code() != Code::kUnavailable) return kj::READY_NOW;
-            if (other_protocol != nullptr) other_protocol(PeerName(*stream), hello.status());
-            return Reply(*stream, Code::kUnavailable).attach(kj::mv(stream));
+    auto owned = kj::heap<Arrival>();
+    Arrival& arrival = *owned;
+    arrival.facts = FactsOfPeer(*stream);
+    arrival.stream = kj::mv(stream);
+    return timer.timeoutAfter(ToKj(kHelloTimeout), Meet(arrival, c))
+        .then([this, c, &arrival]() -> kj::Promise<void> {
+          KJ_IF_MAYBE (bootstrap, arrival.bootstrap) {
+            return Speak(arrival, kj::mv(*bootstrap), c);
           }
-          if (hello->cluster_id != 0 && own.cluster_id != 0 && hello->cluster_id != own.cluster_id) {
-            return Reply(*stream, Code::kRejected).attach(kj::mv(stream));
-          }
-          if (hello->role == Role::kProbe) return Reply(*stream, Code::kOk).attach(kj::mv(stream));
-          const Kind kind = KindOf(hello->role);
-          if (!Room(kind)) {
-            ++counts.refused;
-            return Reply(*stream, Code::kOverloaded).attach(kj::mv(stream));
-          }
-          const Identity anybody{"anonymous", kAllPeople | kWorker, Proof::kNone};
-          auto bootstrap = factory(*hello, PeerInfo{PeerName(*stream), anybody, c->hold});
-          if (!bootstrap.ok()) {
-            return Reply(*stream, bootstrap.status().code()).attach(kj::mv(stream));
-          }
-          Move(c, kind);
-          return Reply(*stream, Code::kOk)
-              .then([this, c, role = hello->role, stream = kj::mv(stream),
-                     bootstrap = *std::move(bootstrap)]() mutable {
-                const auto message = LimitsFor(role);
-                capnp::ReaderOptions options;
-                options.traversalLimitInWords = message.traversal_words;
-                options.nestingLimit = message.nesting;
-                const MessageGate::Limits gate{role == Role::kData ? limits.data_calls : limits.calls,
-                                               limits.queued_bytes};
-                auto peer =
-                    kj::heap<Peer>(kj::mv(stream), timer, kj::mv(bootstrap), options, message.flow_words, gate, shared);
-                c->peer = peer;
-                auto gone = peer->network.onDisconnect();
-                return gone.attach(kj::mv(peer)).attach(kj::defer([c] { c->peer = nullptr; }));
-              });
+          return kj::READY_NOW;
         })
+        .attach(kj::mv(owned))
         .catch_([this, c](kj::Exception&& e) {
           if (c->kind == kGreeting && e.getType() == kj::Exception::Type::OVERLOADED) ++counts.silent;
         });
+  }
+
+  // Reads the hello, and what it chooses.
+  kj::Promise<void> Meet(Arrival& arrival, Connections::iterator c) {
+    return ReadHello(*arrival.stream).then([this, &arrival, c](const Result<Hello>& hello) -> kj::Promise<void> {
+      if (!hello.ok()) {
+        // Another release gets a reply with our protocol version; other programs get nothing.
+        if (hello.status().code() != Code::kUnavailable) return kj::READY_NOW;
+        if (other_protocol != nullptr) other_protocol(arrival.facts.address, hello.status());
+        return Reply(*arrival.stream, Code::kUnavailable);
+      }
+      arrival.hello = *hello;
+      if (hello->cluster_id != 0 && own.cluster_id != 0 && hello->cluster_id != own.cluster_id) {
+        return Reply(*arrival.stream, Code::kRejected);
+      }
+      if (const Status fits = authenticator->CheckHello(*hello, arrival.facts); !fits.ok()) {
+        return Reply(*arrival.stream, fits.code());
+      }
+      return Reply(*arrival.stream, Code::kOk)
+          .then([this, &arrival] { return authenticator->Encrypt(kj::mv(arrival.stream), arrival.hello); })
+          .then([&arrival](Encrypted encrypted) {
+            arrival.stream = kj::mv(encrypted.stream);
+            arrival.facts.certificate = std::move(encrypted.certificate);
+            return ReadCredential(*arrival.stream);
+          })
+          .then([this, &arrival, c](const Result<Credential>& credential) -> kj::Promise<void> {
+            if (!credential.ok()) return kj::READY_NOW;  // no client of this protocol
+            return WriteEntryVerdict(*arrival.stream, Decide(arrival, *credential, c));
+          });
+    });
+  }
+
+  // Decides on a peer. With kOk it has an identity and, unless it is a probe, a bootstrap capability.
+  EntryVerdict Decide(Arrival& arrival, const Credential& credential, Connections::iterator c) {
+    auto admitted = authenticator->Authenticate(arrival.hello, credential, arrival.facts);
+    if (!admitted.ok()) {
+      ++counts.not_allowed;
+      LogRefusal(arrival.facts, admitted.status());
+      return {admitted.status().code(), {}, admitted.status().message()};
+    }
+    MR_CHECK(!admitted->identity.subject.empty());
+    if (arrival.hello.role == Role::kProbe) return {Code::kOk, std::move(admitted->proof), ""};
+    // Not before: a peer without an identity must not close connections of others.
+    const Kind kind = KindOf(arrival.hello.role);
+    if (!Room(kind)) {
+      ++counts.refused;
+      return {Code::kOverloaded, {}, "it has as many connections as it serves"};
+    }
+    auto bootstrap = factory(arrival.hello, PeerInfo{arrival.facts.address, admitted->identity, c->hold});
+    if (!bootstrap.ok()) return {bootstrap.status().code(), {}, bootstrap.status().message()};
+    ++counts.identities;
+    arrival.identity = std::move(admitted->identity);
+    arrival.bootstrap = *std::move(bootstrap);
+    Move(c, kind);
+    return {Code::kOk, std::move(admitted->proof), ""};
+  }
+
+  kj::Promise<void> Speak(Arrival& arrival, capnp::Capability::Client bootstrap, Connections::iterator c) {
+    MR_CHECK(!arrival.identity.subject.empty());
+    const Role role = arrival.hello.role;
+    const auto message = LimitsFor(role);
+    capnp::ReaderOptions options;
+    options.traversalLimitInWords = message.traversal_words;
+    options.nestingLimit = message.nesting;
+    const MessageGate::Limits gate{role == Role::kData ? limits.data_calls : limits.calls, limits.queued_bytes};
+    auto peer =
+        kj::heap<Peer>(kj::mv(arrival.stream), timer, kj::mv(bootstrap), options, message.flow_words, gate, shared);
+    ++counts.systems;
+    c->peer = peer;
+    auto gone = peer->network.onDisconnect();
+    return gone.attach(kj::mv(peer)).attach(kj::defer([c] { c->peer = nullptr; }));
+  }
+
+  void LogRefusal(const SocketFacts& peer, const Status& why) {
+    if (!log) return;
+    KJ_IF_MAYBE (last, logged_refusal) {
+      if (timer.now() - *last < ToKj(kRefusalLog)) {
+        ++unlogged_refusals;
+        return;
+      }
+    }
+    const std::string more = unlogged_refusals == 0
+                                 ? ""
+                                 : " (and " + std::to_string(unlogged_refusals) + " others since the last such line)";
+    const std::string uid = peer.uid.has_value() ? " of " + UserName(*peer.uid) : "";
+    log(peer.address + uid + " may not connect: " + why.message() + more);
+    logged_refusal = timer.now();
+    unlogged_refusals = 0;
   }
 
   bool Slow(Peer& peer) const {
@@ -255,7 +310,8 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
         at->peer->gate.Count();
         if (Slow(*at->peer)) {
           ++counts.slow;
-          if (log) log(PeerName(*at->peer->stream) + " is disconnected: it does not read what is sent to it");
+          if (log)
+            log(FactsOfPeer(*at->peer->stream).address + " is disconnected: it does not read what is sent to it");
           Close(at);
         } else if (Idle(*at, idle)) {
           ++counts.idle;
@@ -263,6 +319,17 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
         }
       }
     }
+  }
+
+  uint16_t Accept(kj::Own<kj::ConnectionReceiver> receiver, const std::string& name) {
+    const auto take = [this](kj::Own<kj::AsyncIoStream> stream) { Take(kj::mv(stream)); };
+    accepting.add(kj::heap<AcceptLoop>(timer, kj::mv(receiver), name, take, log));
+    return accepting.back()->port();
+  }
+
+  kj::Promise<void> WarnForEver() {
+    if (log) log("started with --insecure: whoever reaches its ports can run commands and read and change all data");
+    return timer.afterDelay(ToKj(kInsecureLog)).then([this] { return WarnForEver(); });
   }
 
   kj::Promise<void> SweepForEver() {
@@ -273,9 +340,11 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
   }
 };
 
-RpcServer::RpcServer(kj::AsyncIoContext& io, Hello own, BootstrapFactory factory, ServerLimits limits,
-                     OtherProtocol other_protocol, LogLine log)
-    : impl_(kj::heap<Impl>(io, own, std::move(factory), limits, std::move(other_protocol), std::move(log))) {}
+RpcServer::RpcServer(kj::AsyncIoContext& io, Hello own, BootstrapFactory factory,
+                     std::shared_ptr<Authenticator> authenticator, ServerLimits limits, OtherProtocol other_protocol,
+                     LogLine log)
+    : impl_(kj::heap<Impl>(io, own, std::move(factory), std::move(authenticator), limits, std::move(other_protocol),
+                           std::move(log))) {}
 RpcServer::~RpcServer() = default;
 
 size_t RpcServer::connections() const {
@@ -302,15 +371,28 @@ kj::Promise<Result<uint16_t>> RpcServer::Listen(const std::string& address, uint
       .parseAddress(address.c_str(), port)
       .then([&impl](kj::Own<kj::NetworkAddress> parsed) -> Result<uint16_t> {
         auto receiver = parsed->listen();
-        const std::string name = "RPC port " + std::to_string(receiver->getPort());
-        impl.accepting.add(kj::heap<AcceptLoop>(
-            impl.timer, kj::mv(receiver), name,
-            [&impl](kj::Own<kj::AsyncIoStream> stream) { impl.Take(kj::mv(stream)); }, impl.log));
-        return impl.accepting.back()->port();
+        sockaddr_storage bound{};
+        uint size = sizeof bound;
+        receiver->getsockname(reinterpret_cast<sockaddr*>(&bound), &size);
+        // The port is this daemon's from here on, and nobody is accepted before its secret is written.
+        MR_RETURN_IF_ERROR(impl.authenticator->Listening(AddressText(bound), IsLoopback(bound)));
+        return impl.Accept(kj::mv(receiver), "RPC port " + std::to_string(receiver->getPort()));
       })
       .catch_([where](kj::Exception&& e) -> Result<uint16_t> {
         return CannotListen("cannot listen on " + where, "--port", e);
       });
+}
+
+Status RpcServer::ListenOn(UnixSocket socket) {
+  auto& impl = *impl_;
+  MR_RETURN_IF_ERROR(impl.authenticator->Listening("unix", true));
+  auto receiver = impl.io.lowLevelProvider->wrapListenSocketFd(socket.TakeDescriptor(),
+                                                               kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                                   kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                                                                   kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+  (void)impl.Accept(kj::mv(receiver), "unix socket " + socket.path());
+  impl.sockets.push_back(std::move(socket));
+  return Status::Ok();
 }
 
 }  // namespace mr::rpc

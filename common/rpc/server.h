@@ -1,5 +1,6 @@
-// Serves Cap'n Proto to the peers of one port: first a hello, then one two-party connection per peer, all within
-// explicit limits of number, memory and time. Thread: a KJ loop.
+// Serves Cap'n Proto to the peers of one port: first hello, credential and verdict (common/adr/0016), then one
+// two-party connection per peer, all within explicit limits of number, memory and time. No byte of a peer without an
+// identity is decoded as a message. Thread: a KJ loop.
 #pragma once
 
 #include <capnp/capability.h>
@@ -11,7 +12,9 @@
 
 #include "common/model/identity.h"
 #include "common/rpc/accept_loop.h"
+#include "common/rpc/authenticator.h"
 #include "common/rpc/hello.h"
+#include "common/rpc/unix_socket.h"
 
 namespace mr::rpc {
 
@@ -26,7 +29,7 @@ ConnectionLimits LimitsFor(Role role);
 // never keep a worker out.
 struct ServerLimits {
   // Connections.
-  size_t greeting = 256;   // without a hello; at the limit a new one replaces the oldest
+  size_t greeting = 256;   // without an identity; at the limit a new one replaces the oldest
   size_t clients = 2048;   // at the limit a new one replaces the one that was idle longest (at least kEvictIdle)...
   size_t data = 2048;      // ... and is refused (kOverloaded) where there is none
   size_t workers = 20480;  // control and heartbeats: 10,000 workers, two each
@@ -51,8 +54,8 @@ struct ServerLimits {
 };
 
 struct PeerInfo {
-  std::string address;
-  Identity identity;  // as the connection proved it (common/adr/0016)
+  std::string address;  // numeric, with the port; "unix" for a unix socket
+  Identity identity;    // as the connection proved it (common/adr/0016)
   // A service that serves its peer without messages (a registration, a watch) locks this and keeps it: the connection
   // is not idle meanwhile.
   std::weak_ptr<void> hold;
@@ -69,10 +72,13 @@ struct ServerCounts {
   uint64_t greeting = 0, clients = 0, data = 0, workers = 0;  // open now
   uint64_t queued_bytes = 0;                                  // wait to be sent now
   uint64_t accept_failures = 0;
-  uint64_t silent = 0;   // closed: no hello in time, or replaced by newer ones
-  uint64_t idle = 0;     // closed: no message for too long, or replaced by newer ones
-  uint64_t slow = 0;     // closed: the peer took the bytes too slowly
-  uint64_t refused = 0;  // refused: too many of their kind
+  uint64_t silent = 0;       // closed: no hello or no credential in time, or replaced by newer ones
+  uint64_t idle = 0;         // closed: no message for too long, or replaced by newer ones
+  uint64_t slow = 0;         // closed: the peer took the bytes too slowly
+  uint64_t refused = 0;      // refused: too many of their kind
+  uint64_t not_allowed = 0;  // refused: their credential proves no identity
+  uint64_t identities = 0;   // peers that proved one, without probes
+  uint64_t systems = 0;      // RpcSystems made: never more than identities
 };
 
 class RpcServer {
@@ -80,13 +86,22 @@ class RpcServer {
   // A connection that was idle for less is not replaced by a newer one.
   static constexpr Duration kEvictIdle = Seconds(10);
 
-  // own: role, cluster id and incarnation for the reply. log: receives lines for people.
-  RpcServer(kj::AsyncIoContext& io, Hello own, BootstrapFactory factory, ServerLimits limits = {},
-            OtherProtocol other_protocol = nullptr, LogLine log = nullptr);
+  // A refused credential is logged at most once per so long; the next line counts the others.
+  static constexpr Duration kRefusalLog = Seconds(1);
+  // A server that lets in anybody logs so at its start, and then once per so long.
+  static constexpr Duration kInsecureLog = Seconds(3600);
+
+  // own: role, cluster id and incarnation for the reply. authenticator: decides who may connect, and where this server
+  // may listen. log: receives lines for people.
+  RpcServer(kj::AsyncIoContext& io, Hello own, BootstrapFactory factory, std::shared_ptr<Authenticator> authenticator,
+            ServerLimits limits = {}, OtherProtocol other_protocol = nullptr, LogLine log = nullptr);
   ~RpcServer();
 
-  // Binds and starts to accept; port 0 = any. Returns the port in use. Errors: kUnavailable, with the address.
+  // Binds and starts to accept; port 0 = any. Returns the port in use. Errors: kRejected (the address is taken or not
+  // this machine's), those of Authenticator::Listening.
   kj::Promise<Result<uint16_t>> Listen(const std::string& address, uint16_t port);
+  // Accepts on a unix socket, too, from now on. Errors: those of Authenticator::Listening.
+  Status ListenOn(UnixSocket socket);
 
   size_t connections() const;
   ServerCounts counts() const;

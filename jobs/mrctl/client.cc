@@ -1,8 +1,22 @@
 #include "jobs/mrctl/client_impl.h"
 
+#include <cstdio>
+#include <utility>
+
 #include "common/rpc/spec_wire.h"
 
 namespace mr::ctl {
+namespace {
+bool warns_insecure = true;  // of the thread that waits for answers
+}  // namespace
+
+void KeepQuietAboutInsecure() { warns_insecure = false; }
+
+void WarnInsecure(const std::string& address) {
+  if (!std::exchange(warns_insecure, false)) return;
+  std::fprintf(stderr, "mrctl: warning: the master at %s was started with --insecure: anybody can run commands on it\n",
+               address.c_str());
+}
 
 Client::Client(std::string address) : address_(std::move(address)), impl_(std::make_unique<Impl>(address_)) {
   impl_->Connect();
@@ -12,6 +26,7 @@ Client::~Client() {
   impl_->thread.Run([this] { impl_->loop.reset(); });
 }
 
+bool Client::Insecure() const { return impl_->insecure; }
 Status Client::WaitConnected() { return impl_->WaitConnected(); }
 void Client::Reconnect() {
   impl_->logs = std::make_shared<LogAnswers>();

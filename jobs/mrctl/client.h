@@ -21,6 +21,9 @@ class KjThread;
 
 namespace mr::ctl {
 
+// From now on, connections of this process print no warning about masters with --insecure (-q).
+void KeepQuietAboutInsecure();
+
 class Client {
  public:
   // Starts to connect and returns at once. The first call waits for the connection.
@@ -34,6 +37,8 @@ class Client {
   // Drops the connection and starts a new one.
   void Reconnect();
   const std::string& address() const { return address_; }
+  // Returns whether the master lets in anybody (--insecure). Requires: a call was answered.
+  bool Insecure() const;
 
   Result<MasterInfo> Info();
   Result<JobId> Submit(const JobSpec& spec, const std::string& submission_id);

@@ -110,6 +110,9 @@ class Watcher final : public rpc::JobWatcher::Server {
   std::shared_ptr<WatchState> state_;
 };
 
+// Prints a line about a master with --insecure, once per process, unless the user asked for quiet.
+void WarnInsecure(const std::string& address);
+
 inline Status NoMaster(const std::string& address, const Status& why) {
   if (why.code() != Code::kUnavailable) return why;
   // The text of common/rpc/hello.cc: a master answers, so the hint must not suggest to start one.
@@ -158,6 +161,7 @@ struct Client::Impl {
   }
 
   void Adopt(kj::Own<rpc::RpcConnection> connection) {
+    insecure = connection->insecure();
     loop->connection = kj::mv(connection);
     loop->master = loop->connection->Bootstrap<rpc::MasterForClient>();
     loop->disconnect = loop->connection->OnDisconnect()
@@ -189,6 +193,7 @@ struct Client::Impl {
 
   Status WaitConnected() {
     auto result = Await(connected);
+    if (result.ok() && insecure) WarnInsecure(address);
     return result.ok() ? Status::Ok() : NoMaster(address, result.status());
   }
 
@@ -242,6 +247,7 @@ struct Client::Impl {
 
   const std::string address;
   std::shared_ptr<Slot<bool>> connected;
+  bool insecure = false;                 // the master lets in anybody; written before `connected` has its value
   std::shared_ptr<WatchState> watching;  // used by the waiting thread
   std::shared_ptr<LogAnswers> logs = std::make_shared<LogAnswers>();
   std::unique_ptr<OnLoop> loop;  // touched on the loop only

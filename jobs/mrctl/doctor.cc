@@ -77,9 +77,11 @@ class Doctor {
     if (!info.ok()) {
       const Failure failure = ToFailure(info.status());
       Add("master", Verdict::kFail, failure.message, failure.hint);
+      no_master_ = info.status().code() == Code::kNotAllowed ? kExitNotAllowed : kExitNoMaster;
       return false;
     }
     CheckMaster(*info);
+    CheckEntry(client);
     const auto workers = client.Workers();
     const auto jobs = client.Jobs();
     const auto queues = client.Queues();
@@ -100,6 +102,8 @@ class Doctor {
     return true;
   }
 
+  // Returns the exit code where no master answers: kExitNotAllowed, if one refuses this user.
+  ExitCode no_master() const { return no_master_; }
   const std::vector<Check>& checks() const { return checks_; }
   bool failed() const {
     return std::any_of(checks_.begin(), checks_.end(), [](const Check& c) { return c.verdict == Verdict::kFail; });
@@ -108,6 +112,13 @@ class Doctor {
  private:
   void Add(const std::string& id, Verdict verdict, const std::string& text, const std::string& next = "") {
     checks_.push_back({id, verdict, text, next});
+  }
+
+  // Adds no check of a cluster that asks who connects, as is usual.
+  void CheckEntry(const Client& client) {
+    if (!client.Insecure()) return;
+    Add("entry", Verdict::kWarn, "the master was started with --insecure: whoever reaches it can run commands",
+        "start the daemons without --insecure; on one machine they then need nothing else");
   }
 
   void CheckConfig() {
@@ -422,6 +433,7 @@ class Doctor {
 
   const Result<Settings>& settings_;
   std::vector<Check> checks_;
+  ExitCode no_master_ = kExitNoMaster;
 };
 
 }  // namespace
@@ -441,7 +453,7 @@ Result<int> RunDoctor(const Command& command, const Result<Settings>& settings) 
     MR_ASSIGN_OR_RETURN(bundle, MakeBundle(command.bundle, command.force, settings, master, doctor.checks()));
   }
   Print(RenderChecks(doctor.checks(), form, bundle ? &*bundle : nullptr));
-  if (!master) return kExitNoMaster;
+  if (!master) return doctor.no_master();
   return doctor.failed() ? kExitJobFailed : kExitOk;
 }
 

@@ -15,6 +15,7 @@
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
+#include "common/rpc/credentials.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/guardian.h"
 #include "jobs/mrctl/tools.h"
@@ -27,7 +28,8 @@ namespace {
 
 constexpr int kReadyFd = 10;
 constexpr int kLifelineFd = 11;
-constexpr int kParkedFd = 20;                  // above both descriptors, so that no dup2 overwrites its own source
+constexpr int kSecretFd = 12;
+constexpr int kParkedFd = 20;                  // above these descriptors, so that no dup2 overwrites its own source
 constexpr Duration kReadyLimit = Seconds(15);  // a daemon is ready within 0.1 s; a loaded machine takes longer
 constexpr int kLogLines = 6;
 
@@ -79,8 +81,13 @@ LocalCluster::~LocalCluster() {
 Status LocalCluster::Spawn(const std::string& name, std::vector<std::string> argv) {
   const std::string log = directory_ + "/" + name + ".log";
   argv.insert(argv.end(), {"--data", directory_ + "/" + name, "--port", "0", "--http_port", "0", "--ready_fd",
-                           std::to_string(kReadyFd), "--lifeline_fd", std::to_string(kLifelineFd), "--ephemeral"});
+                           std::to_string(kReadyFd), "--lifeline_fd", std::to_string(kLifelineFd), "--secret_fd",
+                           std::to_string(kSecretFd), "--ephemeral"});
   MR_ASSIGN_OR_RETURN(auto ready, MakePipe());
+  // A pipe holds the secret until the daemon takes it out. Its environment and arguments can be read by others.
+  MR_ASSIGN_OR_RETURN(auto secret, MakePipe());
+  MR_RETURN_IF_ERROR(WriteAll(secret.second.get(), FormatDaemonSecret(secret_).Reveal()).With("passing the secret"));
+  const UniqueFd secret_read(fcntl(secret.first.get(), F_DUPFD_CLOEXEC, kParkedFd));
   const UniqueFd ready_write(fcntl(ready.second.get(), F_DUPFD_CLOEXEC, kParkedFd));
   const UniqueFd lifeline(fcntl(lifeline_read_.get(), F_DUPFD_CLOEXEC, kParkedFd));
   posix_spawn_file_actions_t actions;
@@ -90,6 +97,7 @@ Status LocalCluster::Spawn(const std::string& name, std::vector<std::string> arg
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   posix_spawn_file_actions_adddup2(&actions, ready_write.get(), kReadyFd);
   posix_spawn_file_actions_adddup2(&actions, lifeline.get(), kLifelineFd);
+  posix_spawn_file_actions_adddup2(&actions, secret_read.get(), kSecretFd);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t defaults;
@@ -150,6 +158,8 @@ Result<uint16_t> LocalCluster::WaitReady(Daemon& daemon) {
 }
 
 Status LocalCluster::Start() {
+  MR_ASSIGN_OR_RETURN(secret_, MakeDaemonSecret());
+  rpc::SetProcessCredentials(std::make_shared<rpc::FixedCredentials>(secret_.Copy()));
   std::vector<std::string> argv = {BinaryDirectory() + "/mrmaster", "--bind", "127.0.0.1"};
   if (!options_.scheduler.empty()) argv.insert(argv.end(), {"--scheduler", options_.scheduler});
   MR_RETURN_IF_ERROR(Spawn("master", std::move(argv)));

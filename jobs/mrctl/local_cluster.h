@@ -15,6 +15,7 @@
 
 #include "common/base/status.h"
 #include "common/io/files.h"
+#include "common/io/secret_file.h"
 
 namespace mr::ctl {
 
@@ -55,6 +56,7 @@ class LocalCluster {
 
   const LocalClusterOptions options_;
   std::string directory_, address_;
+  DaemonSecret secret_;  // of all daemons; each gets it by a descriptor, and this process presents it
   UniqueFd lifeline_read_, lifeline_write_;
   UniqueFd guardian_pipe_;  // pids go in; closing it makes the guardian begin
   pid_t guardian_ = 0;

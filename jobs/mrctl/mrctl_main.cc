@@ -7,6 +7,7 @@
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "jobs/mrctl/client.h"
 #include "jobs/mrctl/config.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/options.h"
@@ -65,6 +66,7 @@ int Main(const std::vector<std::string>& argv) {
     return kExitOk;
   }
   auto settings = ResolveSettings(command->global, RealSources());
+  if (settings.ok() && settings->quiet) KeepQuietAboutInsecure();
   if (command->verb == "doctor") {
     if (settings.ok() && settings->timeout.has_value()) SetTimeLimit(Now() + *settings->timeout);
     CatchInterrupts();

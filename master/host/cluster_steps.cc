@@ -37,6 +37,9 @@ web::StoreCounts CountsOf(const ViewParts& parts) {
 
 std::vector<std::string> WarningsOf(const ViewParts& parts, const web::StoreCounts& store) {
   std::vector<std::string> out;
+  if (parts.options.insecure) {
+    out.push_back("started with --insecure: whoever reaches its ports can run commands on every worker");
+  }
   if (parts.driver.InLossMode()) out.push_back("safe mode: " + parts.safe_mode.Words());
   if (parts.driver.journal_full()) out.push_back("the journal's disk is full: new work is refused");
   if (parts.core().workers().NoneToCome()) out.push_back("no worker is registered: jobs wait until one is");
@@ -77,6 +80,7 @@ class ClusterSteps final : public ViewSteps {
     view_.taken_unix_ms = WallClockMs();
     view_.epoch = parts_.driver.epoch();
     view_.release = kVersion;
+    view_.insecure = parts_.options.insecure;
     view_.policies = parts_.options.policies;
     view_.launched = counts.launched;
     view_.committed = counts.committed;

@@ -11,6 +11,7 @@
 #include "common/base/version.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "common/rpc/authenticator.h"
 #include "master/host/host.h"
 #include "master/host/http.h"
 #include "master/host/profiles.h"
@@ -85,9 +86,10 @@ struct Master::Impl {
     bool known = false;
     MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory, &known));
     if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
-    shell = std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, kVersion, options.advertise, profiles,
-                                                   options.descriptors, options.idle_timeout, options.send_timeout},
-                                    kj, loop, pool, background);
+    shell = std::make_unique<Shell>(
+        Shell::Options{options.directory, cluster_id, kVersion, options.advertise, profiles, options.descriptors,
+                       options.idle_timeout, options.send_timeout, options.entry},
+        kj, loop, pool, background);
     http = std::make_unique<HttpFront>(*shell, loop, documents);
     host = std::make_unique<Host>(HostOptions{options.directory,
                                               cluster_id,
@@ -109,7 +111,8 @@ struct Master::Impl {
                                               options.housekeeping,
                                               known,
                                               options.accept_loss,
-                                              options.record_bytes},
+                                              options.record_bytes,
+                                              options.entry.insecure},
                                   loop, *shell);
     shell->SetParts(host->worker_parts(), host->client_parts());
     const std::string lib = options.directory + "/lib";
@@ -171,6 +174,8 @@ void Master::EndForGood() {
 
 Result<std::unique_ptr<Master>> Master::Start(const Options& options) {
   MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(options.policies).With("--scheduler"));
+  MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, options.entry.insecure));
+  MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, options.entry.insecure));
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   if (impl->options.advertise.empty()) impl->options.advertise = options.bind;

@@ -10,6 +10,7 @@
 
 #include "common/base/status.h"
 #include "common/io/retention.h"
+#include "common/rpc/entry_options.h"
 #include "master/core/fat_partitions.h"
 #include "master/core/record_size.h"
 #include "master/sched/scheduler.h"
@@ -24,6 +25,7 @@ class Master {
     std::string advertise;             // host by which others reach it; empty = bind
     uint16_t port = 0, http_port = 0;  // 0 = any
     std::string http_bind = "127.0.0.1";
+    rpc::EntryOptions entry;              // who may connect to the RPC port
     std::vector<std::string> http_hosts;  // names by which people reach its pages, beside those of the machine
     std::string policies = sched::kPlainPolicies;
     uint64_t seed = 1;

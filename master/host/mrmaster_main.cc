@@ -1,4 +1,5 @@
 // mrmaster: one master in the foreground. Serves until SIGTERM or SIGINT, or until the lifeline ends.
+#include <fcntl.h>
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 #include <poll.h>
@@ -22,7 +23,18 @@
 #include "master/sched/named_lists.h"
 
 DEFINE_string(data, "", "directory of the journal and the libraries; created if it does not exist");
-DEFINE_string(bind, "127.0.0.1", "address to listen on; 0.0.0.0 only in a network that you trust");
+DEFINE_string(bind, "127.0.0.1", "address to listen on; without certificates one of this machine only");
+DEFINE_string(
+    unix_socket, "",
+    "path of a unix socket to listen on, too, in a directory that only this user can enter; its user and root "
+    "may connect (mrctl --master unix:PATH)");
+DEFINE_string(secret_dir, "",
+              "directory for the secret with which this user's mrctl and workers connect; without this flag: "
+              "$MR_SECRET_DIR, or paceline/daemons below $XDG_STATE_HOME or ~/.local/state");
+DEFINE_int32(secret_fd, -1, "read the secret from this descriptor instead, and write no file");
+DEFINE_bool(insecure, false,
+            "let anybody connect, and listen on any address: whoever reaches a port can run commands on every worker; "
+            "for test networks only");
 DEFINE_string(advertise, "", "host at which others reach this master, as 'mrctl version' shows it; empty = --bind");
 DEFINE_int32(port, 7070, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
@@ -114,7 +126,10 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
 
 int Fail(const Status& status) {
   std::fprintf(stderr, "mrmaster: %s\n", status.ToString().c_str());
-  return status.code() == Code::kInvalidArgument ? 2 : status.code() == Code::kRejected ? 3 : 70;
+  return status.code() == Code::kInvalidArgument ? 2
+         : status.code() == Code::kRejected      ? 3
+         : status.code() == Code::kNotAllowed    ? 6
+                                                 : 70;
 }
 
 // Waits for a signal or the lifeline's end. Returns whether it was the lifeline.
@@ -138,6 +153,9 @@ int Main() {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  for (const int fd : {FLAGS_ready_fd, FLAGS_lifeline_fd, FLAGS_secret_fd}) {
+    if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);  // for this process alone
+  }
   if (FLAGS_data.empty()) return Fail(InvalidArgument("--data DIR is needed"));
   if (const Status own = CheckMasterData(FLAGS_data); !own.ok()) return Fail(own);
   if (FLAGS_replay_check) {
@@ -196,6 +214,7 @@ int Main() {
   options.port = static_cast<uint16_t>(FLAGS_port);
   options.http_port = static_cast<uint16_t>(FLAGS_http_port);
   options.http_bind = FLAGS_http_bind;
+  options.entry = {FLAGS_insecure, FLAGS_secret_fd, FLAGS_secret_dir, FLAGS_unix_socket};
   for (const std::string& name : SplitAtCommas(FLAGS_http_hosts)) options.http_hosts.push_back(name);
   options.policies = sched::PoliciesOf(FLAGS_scheduler);
   options.seed = FLAGS_seed;

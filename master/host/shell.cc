@@ -37,7 +37,8 @@ Shell::Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& b
 Shell::~Shell() noexcept = default;
 
 Result<uint16_t> Shell::Listen(const std::string& address, uint16_t port) {
-  return rpc::WaitForLoop<Result<uint16_t>>(kj_, [this, address, port] {
+  MR_ASSIGN_OR_RETURN(auto authenticator, rpc::MakeAuthenticator(options_.entry));
+  return rpc::WaitForLoop<Result<uint16_t>>(kj_, [this, address, port, authenticator] {
     const auto admit = [this](const rpc::Hello& hello, const rpc::PeerInfo& peer) { return Admit(hello, peer); };
     const auto other = [](const std::string& peer, const Status& why) {
       // A daemon of another release tries for ever: once a second is often enough.
@@ -46,10 +47,15 @@ Result<uint16_t> Shell::Listen(const std::string& address, uint16_t port) {
     auto limits = rpc::ServerLimits::ForDescriptors(options_.descriptors);
     limits.idle = options_.idle_timeout;
     limits.send_grace = options_.send_timeout;
-    server_ = kj::heap<rpc::RpcServer>(kj_.io(), own_, admit, limits, other,
+    server_ = kj::heap<rpc::RpcServer>(kj_.io(), own_, admit, authenticator, limits, other,
                                        [](const std::string& line) { LOG(WARNING) << line; });
-    return server_->Listen(address, port).then([this, address](Result<uint16_t> bound) {
+    return server_->Listen(address, port).then([this, address](Result<uint16_t> bound) -> Result<uint16_t> {
       if (!bound.ok()) return bound;
+      if (!options_.entry.unix_socket.empty()) {
+        auto socket = rpc::UnixSocket::Bind(options_.entry.unix_socket);
+        if (!socket.ok()) return socket.status().With("--unix_socket");
+        MR_RETURN_IF_ERROR(server_->ListenOn(*std::move(socket)));
+      }
       address_ = options_.advertise + ":" + std::to_string(*bound);
       self_check_ = kj::heap<rpc::SelfCheck>(kj_.io(), address, *bound);
       return bound;

@@ -29,6 +29,7 @@ class Shell final : public Outlets, public dfs::FsHost {
     uint64_t descriptors = 1024;             // open files that this process may have
     Duration idle_timeout = Seconds(3600);   // of a client's connection (rpc::ServerLimits)
     Duration send_timeout = Seconds(30);     // of peers that do not read (rpc::ServerLimits)
+    rpc::EntryOptions entry;                 // who may connect
   };
   Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background);
   // The loop's objects are gone by then: see Close().
@@ -39,7 +40,7 @@ class Shell final : public Outlets, public dfs::FsHost {
     worker_parts_.emplace(worker);
     client_parts_.emplace(client);
   }
-  // The port in use. Waits; not from the loop.
+  // Returns the port in use. Waits; not from the loop. Errors: those of MakeAuthenticator and RpcServer::Listen.
   Result<uint16_t> Listen(const std::string& address, uint16_t port);
   // Ends all connections. Waits; not from the loop.
   void Close();

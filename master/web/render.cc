@@ -67,6 +67,7 @@ Json ClusterJson(const ClusterView& c) {
                  {"address", c.address},
                  {"policies", c.policies},
                  {"taken_unix_ms", c.taken_unix_ms},
+                 {"insecure", c.insecure},
                  {"warnings", c.warnings},
                  {"slots", Object({{"total", c.slots}, {"busy", c.busy}})},
                  {"workers", std::move(workers)},

@@ -44,6 +44,7 @@ struct StoreCounts {
 struct ClusterView {
   uint64_t cluster_id = 0, taken_unix_ms = 0;
   uint32_t epoch = 0;
+  bool insecure = false;  // anybody may connect (--insecure)
   std::string release, policies;
   std::string address;  // of the master, for workers and clients
   std::vector<std::string> warnings;

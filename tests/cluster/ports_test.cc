@@ -10,6 +10,8 @@
 #include <fstream>
 
 #include "common/base/rng.h"
+#include "common/io/secret_file.h"
+#include "common/rpc/credential.h"
 #include "common/rpc/hello.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
@@ -43,6 +45,17 @@ bool SendUntilClosed(uint16_t port, const std::string& bytes, std::string* reply
   return n == 0 || errno == ECONNRESET;
 }
 
+// Returns the credential that the daemon at this port accepts; empty if it is a port without one.
+std::string SecretFrame(uint16_t port) {
+  const auto secret =
+      ReadSecretFile(SecretDirectory().value() + "/" + SecretFileName("127.0.0.1:" + std::to_string(port)));
+  if (!secret.ok()) return "";
+  const SecretBytes& bytes = secret->client.Reveal();
+  return rpc::EncodeCredential(
+             {rpc::CredentialKind::kSecret, Secret<std::string>(std::string(bytes.begin(), bytes.end()))})
+      .Reveal();
+}
+
 TEST(PortsTest, RandomBytesOnEveryPortHurtNobody) {
   Cluster cluster({.workers = 1, .slots = 1});
   ASSERT_TRUE(cluster.Start().ok());
@@ -52,13 +65,15 @@ TEST(PortsTest, RandomBytesOnEveryPortHurtNobody) {
   for (int round = 0; round < 40; ++round) {
     std::string bytes(rng.Below(3000), '\0');
     for (char& c : bytes) c = static_cast<char>(rng.Next());
-    // Every other time behind a hello that is right, so that what follows is taken for messages.
-    if (round % 2 == 1) {
-      const auto hello = rpc::EncodeHello({.role = static_cast<rpc::Role>(1 + rng.Below(4))});
-      bytes.insert(0, reinterpret_cast<const char*>(hello.data()), hello.size());
+    for (const uint16_t port : ports) {
+      std::string sent = bytes;
+      if (round % 3 != 0) {                                     // behind a hello that is right
+        if (round % 3 == 1) sent.insert(0, SecretFrame(port));  // and the secret: it is taken for messages
+        const auto hello = rpc::EncodeHello({.role = static_cast<rpc::Role>(1 + rng.Below(4))});
+        sent.insert(0, reinterpret_cast<const char*>(hello.data()), hello.size());
+      }
+      EXPECT_TRUE(SendUntilClosed(port, sent)) << "port " << port << " round " << round;
     }
-    for (const uint16_t port : ports)
-      EXPECT_TRUE(SendUntilClosed(port, bytes)) << "port " << port << " round " << round;
   }
   WriteBible(cluster.directory() + "/in", 50'000);
   const RunResult run = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + cluster.directory() + "/in",

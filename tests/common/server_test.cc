@@ -57,7 +57,7 @@ struct Bench {
             if (!answers) return capnp::Capability::Client(DataServer::Client(kj::heap<NeverAnswers>()));
             return capnp::Capability::Client(DataServer::Client(kj::heap<Answers>(hold ? peer.hold.lock() : nullptr)));
           },
-          limits);
+          MakeAuthenticator({}).value(), limits);
       return server->Listen("127.0.0.1", 0);
     });
     port = bound.ok() ? *bound : 0;

@@ -151,10 +151,12 @@ struct Counted {
     hello.role = rpc::Role::kDataServer;
     const auto bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [&] {
       server = kj::heap<rpc::RpcServer>(
-          loop.io(), hello, [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+          loop.io(), hello,
+          [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
             ++connections;
             return capnp::Capability::Client(rpc::DataServer::Client(kj::heap<rpc::DataServer::Server>()));
-          });
+          },
+          rpc::MakeAuthenticator({}).value());
       return server->Listen("127.0.0.1", at);
     });
     port = bound.ok() ? *bound : 0;

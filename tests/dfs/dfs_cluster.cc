@@ -72,9 +72,11 @@ Node::Node(DfsCluster& cluster, WorkerId id, const std::string& rack)
     };
     server_ = kj::heap<BlockServer>(loop_->io(), *store_, std::move(options));
     rpc_ = kj::heap<rpc::RpcServer>(
-        loop_->io(), hello, [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+        loop_->io(), hello,
+        [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
           return capnp::Capability::Client(rpc::DataServer::Client(kj::heap<DataService>(*server_)));
-        });
+        },
+        rpc::MakeAuthenticator({}).value());
   });
   address_ = "127.0.0.1:" + std::to_string(ListenOn(*loop_, *rpc_));
   cluster_.Report(WorkerJoined{{}, id_, incarnation_, address_, rack, 0, store_->used_bytes(), store_->List()});
@@ -100,9 +102,11 @@ DfsCluster::DfsCluster(int workers, NamespaceConfig config) {
     ns_ = std::make_unique<Namespace>(config);
     Apply(MasterStarted{Present().at, {}});
     rpc_ = kj::heap<rpc::RpcServer>(
-        master_loop_.io(), hello, [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+        master_loop_.io(), hello,
+        [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
           return capnp::Capability::Client(rpc::MasterForClient::Client(kj::heap<MasterService>(*this)));
-        });
+        },
+        rpc::MakeAuthenticator({}).value());
   });
   master_ = "127.0.0.1:" + std::to_string(ListenOn(master_loop_, *rpc_));
   nodes_.resize(static_cast<size_t>(workers));

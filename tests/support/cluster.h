@@ -18,25 +18,12 @@
 #include "common/base/time.h"
 #include "common/io/files.h"
 #include "tests/support/process.h"
+#include "tests/support/temp_directory.h"
 
 namespace mr::test {
 
 // Returns the directory of this build's binaries, which is that of the running test.
 std::string BinaryDirectory();
-
-// A new directory under $TMPDIR or /tmp, removed by the destructor.
-class TempDirectory {
- public:
-  TempDirectory();
-  ~TempDirectory();
-  TempDirectory(const TempDirectory&) = delete;
-  TempDirectory& operator=(const TempDirectory&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // The result of a finished command.
 struct RunResult {
@@ -59,7 +46,7 @@ struct ClusterOptions {
   std::vector<std::string> labels;                 // element i: labels of worker i, "k=v,k=v"; missing: none
   std::vector<std::string> env;                    // "NAME=value" for all daemons
   uint64_t open_files = 0;                         // ulimit -n of all daemons; 0 = the test's
-  std::string host = "127.0.0.1";                  // address of the master
+  std::string host = "127.0.0.1";                  // address of the master; another one: --insecure for all
   std::vector<int> networks;                       // element i: network namespace of worker i; missing: the test's
   Duration ready_limit = Seconds(20);
 };

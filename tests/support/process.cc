@@ -34,6 +34,10 @@ const std::string& StateHome() {
   return home.assignment;
 }
 
+// Secrets of daemons of this test, its own and its children's: not in the directory of the user who runs it.
+[[maybe_unused]] const int own_secrets =
+    setenv("MR_SECRET_DIR", (StateHome().substr(StateHome().find('=') + 1) + "/daemons").c_str(), 0);
+
 // The child's arguments and environment, made before the fork. In the child of a process with threads only
 // async-signal-safe calls are allowed, and an allocation is none.
 struct Prepared {

@@ -13,6 +13,7 @@
 #include "common/exec/pool.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "common/rpc/authenticator.h"
 #include "common/rpc/http_server.h"
 #include "common/rpc/metrics.h"
 #include "common/rpc/self_check.h"
@@ -319,9 +320,10 @@ std::string Daemon::Impl::MetricsText() const {
 }
 
 Status Daemon::Impl::Listen() {
+  MR_ASSIGN_OR_RETURN(auto authenticator, rpc::MakeAuthenticator(options.entry));
   // Later steps announce this port. Peers are refused until these steps are done.
   const auto log = [](const std::string& line) { LOG(WARNING) << line; };
-  auto bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this, log] {
+  auto bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this, log, authenticator] {
     auto limits = rpc::ServerLimits::ForDescriptors(options.descriptors);
     limits.idle = options.idle_timeout;
     limits.send_grace = options.send_timeout;
@@ -336,7 +338,7 @@ Status Daemon::Impl::Listen() {
           return capnp::Capability::Client(
               kj::heap<DataServer>(*looped->serving, *looped->verifier, looped->blocks->server()));
         },
-        limits, nullptr, log);
+        authenticator, limits, nullptr, log);
     return server->Listen(options.bind, options.port);
   });
   if (!bound.ok()) return bound.status();
@@ -348,7 +350,7 @@ Status Daemon::Impl::Listen() {
     self_check = kj::heap<rpc::SelfCheck>(loop.io(), options.bind, port);
     http = kj::heap<rpc::HttpServer>(loop.io(), limits, log);
     AddPages();
-    return http->Listen(options.bind, options.http_port);
+    return http->Listen(options.http_bind, options.http_port);
   });
   if (!http_bound.ok()) return http_bound.status();
   http_port = *http_bound;
@@ -358,6 +360,8 @@ Status Daemon::Impl::Listen() {
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<TaskHost> host) {
+  MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, options.entry.insecure));
+  MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, options.entry.insecure));
   auto impl = std::make_unique<Impl>();
   if (options.advertise.empty()) options.advertise = options.bind;
   impl->options = std::move(options);
@@ -434,6 +438,12 @@ void Daemon::StopChildren() {
     impl_->looped->session->Stop();
     impl_->looped->worker->KillAll();
     impl_->looped->blocks->StopWaiting();
+  });
+  // With its server ends the file with this worker's secret. The process may exit after this.
+  impl_->loop.Run([this] {
+    impl_->http = nullptr;
+    impl_->self_check = nullptr;
+    impl_->server = nullptr;
   });
   impl_->heartbeat.reset();  // not before: a registration uses it
   impl_->host.reset();

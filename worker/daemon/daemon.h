@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "common/io/retention.h"
+#include "common/rpc/entry_options.h"
 #include "worker/daemon/worker.h"
 #include "worker/host/task_host.h"
 
@@ -19,11 +20,13 @@ namespace mr::worker {
 class Daemon {
  public:
   struct Options {
-    std::string master;  // host:port
+    std::string master;  // host:port or unix:/path
     std::string data;    // created if missing
     std::string bind = "127.0.0.1";
     std::string advertise;                   // host by which others reach this worker; empty: bind
     uint16_t port = 7071, http_port = 7081;  // 0 = any
+    std::string http_bind = "127.0.0.1";
+    rpc::EntryOptions entry;  // who may connect to the RPC port
     SlotLimits slots;
     std::string rack;
     std::vector<std::string> labels;

@@ -20,13 +20,22 @@
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
+#include "common/rpc/authenticator.h"
 #include "common/rpc/connection.h"
 #include "worker/daemon/daemon.h"
 #include "worker/daemon/stop.h"
 
-DEFINE_string(master, "", "HOST:PORT of the master");
+DEFINE_string(master, "", "HOST:PORT of the master, or unix:PATH");
 DEFINE_string(data, "", "directory of this worker: blocks, shuffle, libraries, logs");
-DEFINE_string(bind, "127.0.0.1", "address to listen on");
+DEFINE_string(bind, "127.0.0.1", "address to listen on; without certificates one of this machine only");
+DEFINE_string(http_bind, "127.0.0.1", "address to listen on for HTTP");
+DEFINE_string(secret_dir, "",
+              "directory of secrets: that of the master is read there, that of this worker is written; without this "
+              "flag: $MR_SECRET_DIR, or paceline/daemons below $XDG_STATE_HOME or ~/.local/state");
+DEFINE_int32(secret_fd, -1, "read the secret of all daemons of the cluster from this descriptor instead");
+DEFINE_bool(insecure, false,
+            "let anybody connect, and listen on any address: whoever reaches a port can read and change its data; for "
+            "test networks only");
 DEFINE_string(advertise, "", "host at which other workers reach this one; default: --bind");
 DEFINE_int32(port, 7071, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7081, "HTTP port (/healthz, /readyz, /metrics); 0 = any");
@@ -102,9 +111,12 @@ int Usage(const std::string& why) {
   return 2;
 }
 
-// Exit code of a worker that cannot start: 2 usage, 3 refused, 70 any other error.
+// Exit code of a worker that cannot start: 2 usage, 3 refused, 6 not allowed, 70 any other error.
 int ExitOf(const Status& status) {
-  return status.code() == Code::kInvalidArgument ? 2 : status.code() == Code::kRejected ? 3 : 70;
+  return status.code() == Code::kInvalidArgument ? 2
+         : status.code() == Code::kRejected      ? 3
+         : status.code() == Code::kNotAllowed    ? 6
+                                                 : 70;
 }
 // 5: mrtask is of another build.
 int ExitOfHost(const Status& status) { return status.code() == Code::kRejected ? 5 : ExitOf(status); }
@@ -171,8 +183,8 @@ int Main(int argc, char** argv) {
   }
   if (argc > 1) return Usage(std::string("unexpected argument '") + argv[1] + "'");
   if (FLAGS_master.empty()) return Usage("--master is missing");
-  if (const auto parsed = rpc::ParseHostPort(FLAGS_master); !parsed.ok())
-    return Usage("--master: " + parsed.status().message());
+  if (const Status parsed = rpc::CheckAddress(FLAGS_master); !parsed.ok())
+    return Usage("--master: " + parsed.message());
   if (FLAGS_data.empty()) return Usage("--data is missing");
   if (!PortOk(FLAGS_port) || !PortOk(FLAGS_http_port)) return Usage("a port is 0 to 65535");
   if (const std::string wrong = WrongSlots(); !wrong.empty()) return Usage(wrong);
@@ -216,10 +228,13 @@ int Main(int argc, char** argv) {
   }
   ::signal(SIGPIPE, SIG_IGN);
   // These descriptors are for this process alone.
-  for (const int fd : {FLAGS_ready_fd, FLAGS_lifeline_fd}) {
+  for (const int fd : {FLAGS_ready_fd, FLAGS_lifeline_fd, FLAGS_secret_fd}) {
     if (fd >= 0) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
 
+  for (const auto& [flag, host] : {std::pair("--bind", &FLAGS_bind), std::pair("--http_bind", &FLAGS_http_bind)}) {
+    if (const Status open = rpc::CheckBind(flag, *host, FLAGS_insecure); !open.ok()) return Usage(open.message());
+  }
   if (const Status own = CheckWorkerData(FLAGS_data); !own.ok()) {
     std::fprintf(stderr, "mrworker: %s\n", own.message().c_str());
     return ExitOf(own);
@@ -269,6 +284,9 @@ int Main(int argc, char** argv) {
   options.advertise = FLAGS_advertise;
   options.port = static_cast<uint16_t>(FLAGS_port);
   options.http_port = static_cast<uint16_t>(FLAGS_http_port);
+  options.http_bind = FLAGS_http_bind;
+  // The secret is read from its descriptor after the start of the task host, whose processes must not have it.
+  options.entry = {FLAGS_insecure, FLAGS_secret_fd, FLAGS_secret_dir, ""};
   options.slots.total =
       FLAGS_slots > 0 ? static_cast<uint32_t>(FLAGS_slots) : std::max(1u, std::thread::hardware_concurrency());
   options.slots.map = static_cast<uint32_t>(FLAGS_map_slots);

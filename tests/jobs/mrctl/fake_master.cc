@@ -158,10 +158,12 @@ FakeMaster::FakeMaster() {
     own.cluster_id = 1;
     own.incarnation = 1;
     server_ = kj::heap<rpc::RpcServer>(
-        loop_.io(), own, [this](const rpc::Hello& hello, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+        loop_.io(), own,
+        [this](const rpc::Hello& hello, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
           if (hello.role == rpc::Role::kClient) return capnp::Capability::Client(kj::heap<ForClient>(*this));
           return Unavailable("no such role here");
-        });
+        },
+        rpc::MakeAuthenticator({}).value());
     return server_->Listen("127.0.0.1", 0);
   });
   EXPECT_TRUE(bound.ok()) << bound.status().ToString();

@@ -18,9 +18,11 @@ class FakeData {
     own.role = rpc::Role::kDataServer;
     own.incarnation = incarnation;
     server_ = kj::heap<rpc::RpcServer>(
-        io.io, own, [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+        io.io, own,
+        [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
           return capnp::Capability::Client(kj::heap<Server>(*this));
-        });
+        },
+        rpc::MakeAuthenticator({}).value());
     address_ = "127.0.0.1:" + std::to_string(io.Wait(server_->Listen("127.0.0.1", 0)).value());
   }
   const std::string& address() const { return address_; }

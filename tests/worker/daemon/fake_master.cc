@@ -244,11 +244,13 @@ void FakeMaster::Listen() {
     own.cluster_id = kCluster;
     own.incarnation = 1;
     server_ = kj::heap<rpc::RpcServer>(
-        loop_.io(), own, [this](const rpc::Hello& hello, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+        loop_.io(), own,
+        [this](const rpc::Hello& hello, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
           if (hello.role == rpc::Role::kWorker) return capnp::Capability::Client(kj::heap<ForWorker>(*this));
           if (hello.role == rpc::Role::kHeartbeat) return capnp::Capability::Client(kj::heap<Beats>(*this));
           return Unavailable("no such role here");
-        });
+        },
+        rpc::MakeAuthenticator({}).value());
     return server_->Listen("127.0.0.1", port_);
   });
   ASSERT_TRUE(bound.ok()) << bound.status().ToString();

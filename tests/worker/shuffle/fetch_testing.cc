@@ -67,9 +67,11 @@ TestDataServer::TestDataServer(std::shared_ptr<ShuffleStore> store, PostToPool p
     own.role = rpc::Role::kDataServer;
     own.incarnation = incarnation;
     server_ = std::make_unique<rpc::RpcServer>(
-        loop_.io(), own, [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+        loop_.io(), own,
+        [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
           return capnp::Capability::Client(kj::heap<DataServerImpl>(serving_));
-        });
+        },
+        rpc::MakeAuthenticator({}).value());
     loop_.Spawn(server_->Listen("127.0.0.1", 0).then([&port](Result<uint16_t> bound) {
       MR_CHECK(bound.ok(), bound.status().ToString());
       port.set_value(*bound);
