@@ -168,9 +168,9 @@ Status LocalCluster::Start() {
   // At least two slots each: with one slot, no reduce could run beside the maps.
   const int slots = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) / options_.workers);
   for (int i = 1; i <= options_.workers; ++i) {
-    MR_RETURN_IF_ERROR(
-        Spawn("worker-" + std::to_string(i), {BinaryDirectory() + "/mrworker", "--master", address_, "--bind",
-                                              "127.0.0.1", "--slots", std::to_string(slots), "--min_free", "0"}));
+    MR_RETURN_IF_ERROR(Spawn("worker-" + std::to_string(i),
+                             {BinaryDirectory() + "/mrworker", "--master", address_, "--bind", "127.0.0.1", "--slots",
+                              std::to_string(slots), "--min_free", "0", "--own_rights"}));
   }
   for (size_t i = 1; i < daemons_.size(); ++i) MR_RETURN_IF_ERROR(WaitReady(daemons_[i]).status());
   return Status::Ok();

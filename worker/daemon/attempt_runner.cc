@@ -316,7 +316,7 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files,
   if (stage_->sort_buffer_bytes != 0) spec.sort_buffer_bytes = stage_->sort_buffer_bytes;
   spec.memory_bytes = stage_->memory_bytes;
   spec.partition_seed = stage_->partition_seed;
-  spec.scratch_directory = services_.scratch_directory;
+  spec.scratch_directory = services_.scratch_directory + "/" + Name(id().task.job);
   spec.log_path = services_.log_directory + "/" + AttemptName(*stage_, id());
   return spec;
 }

@@ -9,6 +9,7 @@
 
 #include <climits>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,6 +21,7 @@
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
+#include "common/io/private_memory.h"
 #include "common/rpc/authenticator.h"
 #include "common/rpc/connection.h"
 #include "worker/daemon/daemon.h"
@@ -48,6 +50,16 @@ DEFINE_int32(task_processes, 1024, "processes and threads that an attempt may ha
 DEFINE_int32(task_open_files, 4096,
              "descriptors that each process of an attempt may have open, at least 256; 0 = the limit of mrworker");
 DEFINE_string(task_file_bytes, "1t", "largest file that an attempt may write; 0 = no limit");
+DEFINE_int32(tier, -1,
+             "tier of the rooms of tasks: 0 (filter of system calls) or 1 (also rules about files); refuse to start "
+             "where this machine cannot give it; -1: the best that it gives");
+DEFINE_bool(allow_tier0, false,
+            "run tasks in rooms of tier 0 although --bind is not loopback: they may read each other's files");
+DEFINE_string(task_paths, "",
+              "comma-separated absolute paths that tasks of tier 1 may read, beside the system's commands and "
+              "libraries; PATH:rw: also write");
+DEFINE_bool(own_rights, false,
+            "on loopback: tasks may use all files of this worker's user, as with mrctl submit --local");
 DEFINE_string(lib_bytes, "8g",
               "total size of operator libraries and side files to keep; the oldest are removed first, but none that an "
               "unfinished job needs");
@@ -123,14 +135,58 @@ int ExitOfHost(const Status& status) { return status.code() == Code::kRejected ?
 
 bool PortOk(int port) { return port >= 0 && port <= 65535; }
 
-std::vector<std::string> SplitLabels(const std::string& text) {
-  std::vector<std::string> labels;
+std::vector<std::string> SplitAtCommas(const std::string& text) {
+  std::vector<std::string> parts;
   for (size_t at = 0; at < text.size();) {
     const size_t comma = std::min(text.find(',', at), text.size());
-    if (comma > at) labels.push_back(text.substr(at, comma - at));
+    if (comma > at) parts.push_back(text.substr(at, comma - at));
     at = comma + 1;
   }
-  return labels;
+  return parts;
+}
+
+// Reads --tier, --task_paths and --own_rights. Errors: kInvalidArgument.
+Result<task::RoomOptions> RoomsFromFlags() {
+  task::RoomOptions rooms;
+  if (FLAGS_tier < task::kBestTier || FLAGS_tier > task::kHighestTier) {
+    return InvalidArgument("--tier is 0 to " + std::to_string(task::kHighestTier) + ", or -1 for the best");
+  }
+  if (FLAGS_own_rights && FLAGS_tier > 0) return InvalidArgument("--own_rights has no tier above 0");
+  rooms.tier = FLAGS_own_rights ? 0 : FLAGS_tier;
+  rooms.own_rights = FLAGS_own_rights;
+  for (const std::string& entry : SplitAtCommas(FLAGS_task_paths)) {
+    constexpr std::string_view kWritable = ":rw";
+    const bool write = entry.ends_with(kWritable);
+    const std::string path = entry.substr(0, entry.size() - (write ? kWritable.size() : 0));
+    if (!path.starts_with('/')) return InvalidArgument("--task_paths: '" + path + "' is no absolute path");
+    if (!PathExists(path)) return InvalidArgument("--task_paths: " + path + " does not exist");
+    rooms.paths.push_back({path, write});
+  }
+  return rooms;
+}
+
+bool IsLoopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+}
+
+// Checks the rooms against the address. Code of users that can reach the files of this worker's user runs only where
+// nobody else can send it, or where the operator allows it.
+Status CheckRoomsForBind(const RoomReport& room) {
+  if (room.tier > 0 || FLAGS_allow_tier0 || IsLoopback(FLAGS_bind)) return Status::Ok();
+  return Rejected("tasks get rooms of tier 0 only (" + (room.why.empty() ? "--tier 0" : room.why) + "), and --bind " +
+                  FLAGS_bind +
+                  " is not loopback: tasks could read and write all files of this worker's user. Start it "
+                  "on a kernel with Landlock (5.13 or later), or with --allow_tier0 where all who submit jobs are "
+                  "trusted");
+}
+
+// Tasks may not read what another flag protects.
+void WarnOfTaskPaths(const task::RoomOptions& rooms, const std::string& data) {
+  for (const task::RoomPath& path : rooms.paths) {
+    if ((data + "/").starts_with(path.path.ends_with('/') ? path.path : path.path + "/")) {
+      LOG(WARNING) << "--task_paths " << path.path << " contains --data: tasks can read each other's files and blocks";
+    }
+  }
 }
 
 // Sets MR_LABEL_RACK_UNIT=7 for operators, for a label rack_unit=7. Requires: there is no other thread.
@@ -196,7 +252,7 @@ int Main(int argc, char** argv) {
   }
   const auto file_bytes = ParseLimit(FLAGS_task_file_bytes);
   if (!file_bytes.ok()) return Usage("--task_file_bytes: " + file_bytes.status().message());
-  const std::vector<std::string> labels = SplitLabels(FLAGS_label);
+  const std::vector<std::string> labels = SplitAtCommas(FLAGS_label);
   if (labels.size() > 64) return Usage("--label: a worker has at most 64 labels");
   for (const std::string& label : labels) {
     if (label.find('=') == 0 || label.find('=') == std::string::npos) {
@@ -226,6 +282,10 @@ int Main(int argc, char** argv) {
     if (!oldest.ok()) return Usage(oldest.status().message());
     *limits = {*most, *oldest};
   }
+  const auto rooms = RoomsFromFlags();
+  if (!rooms.ok()) return Usage(rooms.status().message());
+  if (FLAGS_own_rights && !IsLoopback(FLAGS_bind)) return Usage("--own_rights needs a loopback --bind");
+  KeepMemoryPrivate();
   ::signal(SIGPIPE, SIG_IGN);
   // These descriptors are for this process alone.
   for (const int fd : {FLAGS_ready_fd, FLAGS_lifeline_fd, FLAGS_secret_fd}) {
@@ -240,14 +300,17 @@ int Main(int argc, char** argv) {
     return ExitOf(own);
   }
   const std::string bin = BinaryDirectory();
-  if (const Status made = MakeDirectories(FLAGS_data + "/scratch"); !made.ok()) {
+  // Absolute, because tasks have another current directory.
+  const std::string data = std::filesystem::absolute(FLAGS_data).lexically_normal().string();
+  if (const Status made = MakeDirectories(data + "/scratch"); !made.ok()) {
     std::fprintf(stderr, "mrworker: %s\n", made.ToString().c_str());
     return ExitOf(made);
   }
   TaskHostOptions host_options;
   host_options.mrtask_path = bin + "/mrtask";
-  host_options.scratch_directory = FLAGS_data + "/scratch";
-  host_options.data_directory = FLAGS_data;
+  host_options.scratch_directory = data + "/scratch";
+  host_options.data_directory = data;
+  host_options.rooms = *rooms;
   host_options.preload = bin + "/../lib/libpaceline_jobs.so";
   host_options.processes = static_cast<uint32_t>(FLAGS_task_processes);
   host_options.open_files = static_cast<uint64_t>(FLAGS_task_open_files);
@@ -266,7 +329,16 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "mrworker: cannot start: %s\n", host.status().message().c_str());
     return ExitOfHost(host.status());
   }
+  if (const Status enough = CheckRoomsForBind((*host)->room()); !enough.ok()) {
+    std::fprintf(stderr, "mrworker: cannot start: %s\n", enough.message().c_str());
+    return ExitOf(enough);
+  }
   google::InitGoogleLogging(argv[0]);
+  const RoomReport& room = (*host)->room();
+  LOG(INFO) << "rooms of tier " << room.tier << " for tasks, Landlock "
+            << (room.landlock_abi == 0 ? "not there" : "ABI " + std::to_string(room.landlock_abi))
+            << (room.why.empty() ? "" : "; no higher tier: " + room.why);
+  WarnOfTaskPaths(*rooms, data);
   StopWaiter stop(FLAGS_lifeline_fd);
 
   Daemon::Options options;
@@ -279,7 +351,7 @@ int Main(int argc, char** argv) {
   options.idle_timeout = *idle;
   options.send_timeout = *send;
   options.master = FLAGS_master;
-  options.data = FLAGS_data;
+  options.data = data;
   options.bind = FLAGS_bind;
   options.advertise = FLAGS_advertise;
   options.port = static_cast<uint16_t>(FLAGS_port);
@@ -311,7 +383,7 @@ int Main(int argc, char** argv) {
   (*daemon)->StopChildren();
   // Repeated, because a running thread may put a file into a directory that is being emptied.
   for (int i = 0; reason == StopReason::kLifeline && FLAGS_ephemeral && i < 3; ++i) {
-    if (RemoveTree(FLAGS_data).ok()) break;
+    if (RemoveTree(data).ok()) break;
   }
   google::FlushLogFiles(google::GLOG_INFO);
   ::_exit(0);

@@ -39,8 +39,9 @@ struct Services {
   // Removes a report before the unanswered ones are sent again. It gets no answer.
   std::function<void(uint64_t)> withdraw;
   Replicator& replicator;
-  WorkerRef self;  // id 0 until registered
-  std::string scratch_directory, log_directory;
+  WorkerRef self;                 // id 0 until registered
+  std::string scratch_directory;  // has one directory for each job
+  std::string log_directory;
   // Called on the loop: on_kept when an attempt's output stays (its replica can be read from then on), on_ended when
   // the attempt's record is no longer needed.
   std::function<void(const Replica&)> on_kept;

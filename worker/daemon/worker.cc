@@ -110,7 +110,11 @@ void Worker::On(const command::EndJob& end) {
   services_.directory.EndJob(end.job);
   services_.host.EndJob(end.job);
   services_.side_files.EndJob(end.job);
-  services_.pool.Post([&store = services_.store, job = end.job] { store.EndJob(job); });
+  // Its processes have ended or are being killed. What one of them still writes is removed at the worker's next start.
+  services_.pool.Post([&store = services_.store, scratch = services_.scratch_directory, job = end.job] {
+    store.EndJob(job);
+    (void)RemoveTree(scratch + "/" + Name(job));
+  });
 }
 
 void Worker::On(const command::DeleteBlock& command) {

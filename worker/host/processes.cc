@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "common/io/clock.h"
+#include "worker/task/environment.h"
 #include "worker/task/process_tree.h"
 #include "worker/task/protocol.h"
 
@@ -106,7 +107,7 @@ bool KillBelow(const Spawned& child) {
 }
 
 Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& preload,
-                             const std::string& data_directory) {
+                             const std::string& data_directory, const task::RoomOptions& rooms) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   Helper helper;
   struct stat info;
@@ -120,6 +121,7 @@ Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& 
   MR_ASSIGN_OR_RETURN(helper.lease_, LeaseClock::Make());
   helper.mrtask_path_ = mrtask_path;
   helper.preload_ = preload;
+  helper.rooms_ = rooms;
   MR_RETURN_IF_ERROR(helper.Launch());
   return helper;
 }
@@ -146,22 +148,24 @@ Status Helper::Launch() {
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   const std::string fd = std::to_string(kHelperFd), protocol = std::to_string(task::kTaskProtocol);
-  // Libraries bind their calls to each other once here, and not in each child at the first call. Children remove LD_*
-  // from their environment.
-  std::vector<char*> environment;
-  const std::string mark = std::string(task::kMarkVariable) + "=";  // this process may itself run below an attempt
-  for (char** e = environ; *e != nullptr; ++e) {
-    if (strncmp(*e, mark.c_str(), mark.size()) != 0) environment.push_back(*e);
-  }
-  if (!life_.empty()) environment.push_back(life_.data());
-  std::string bind_now = "LD_BIND_NOW=1";
-  environment.insert(environment.end(), {bind_now.data(), nullptr});
-  const char* argv[] = {mrtask_path_.c_str(), "helper", fd.c_str(), preload_.c_str(), protocol.c_str(), nullptr};
+  std::vector<std::string> words = {mrtask_path_, "helper", fd, preload_, protocol};
+  for (std::string& word : rooms_.ToWords()) words.push_back(std::move(word));
+  // Made here, because a child of the helper can read the memory in which its own process was started.
+  std::vector<std::string> variables = task::TaskEnvironment(environ);
+  if (!life_.empty()) variables.push_back(life_);
+  // Libraries bind their calls to each other once here, and not in each child at the first call.
+  variables.push_back("LD_BIND_NOW=1");
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (std::string& text : texts) all.push_back(text.data());
+    all.push_back(nullptr);
+    return all;
+  };
+  const std::vector<char*> argv = pointers(words), environment = pointers(variables);
   int error;
   {
     const std::lock_guard lock(registry_mutex);
-    error =
-        posix_spawn(&pid_, mrtask_path_.c_str(), &actions, &attributes, const_cast<char**>(argv), environment.data());
+    error = posix_spawn(&pid_, mrtask_path_.c_str(), &actions, &attributes, argv.data(), environment.data());
     if (error == 0) Registry().insert(pid_);
   }
   posix_spawn_file_actions_destroy(&actions);
@@ -190,12 +194,21 @@ Status Helper::AwaitHello() {
     return Rejected(mrtask_path_ + " exited before it reported its protocol version; this mrworker uses version " +
                     std::to_string(task::kTaskProtocol) + remedy);
   }
-  if (got != sizeof hello || hello.magic != task::kHelperMagic) {
+  constexpr long kOldest = 2 * sizeof(uint32_t);  // protocols below 12: magic and protocol only
+  if (got < kOldest || hello.magic != task::kHelperMagic) {
     return Rejected(mrtask_path_ + " does not answer like mrtask" + remedy);
   }
   if (hello.protocol != task::kTaskProtocol) {
     return Rejected(mrtask_path_ + " speaks protocol " + std::to_string(hello.protocol) + ", this mrworker " +
                     std::to_string(task::kTaskProtocol) + remedy);
+  }
+  if (got != sizeof hello) return Rejected(mrtask_path_ + " does not answer like mrtask" + remedy);
+  hello.why[sizeof hello.why - 1] = '\0';
+  room_ = {hello.tier, hello.landlock_abi, hello.why};
+  if (hello.tier < 0) return Unavailable("cannot make rooms for tasks: " + room_.why);
+  if (hello.tier < rooms_.tier) {
+    return Unavailable("cannot make rooms of tier " + std::to_string(rooms_.tier) + " for tasks: " + room_.why +
+                       "; without --tier this worker gives tier " + std::to_string(hello.tier));
   }
   return Status::Ok();
 }
@@ -214,6 +227,8 @@ void Helper::End() {
 Helper::Helper(Helper&& other) noexcept
     : mrtask_path_(std::move(other.mrtask_path_)),
       preload_(std::move(other.preload_)),
+      rooms_(std::move(other.rooms_)),
+      room_(std::move(other.room_)),
       socket_(std::move(other.socket_)),
       pid_(std::exchange(other.pid_, 0)),
       lost_(other.lost_),

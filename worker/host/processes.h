@@ -13,8 +13,10 @@
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "common/io/files.h"
+#include "worker/host/room_report.h"
 #include "worker/task/process_tree.h"
 #include "worker/task/protocol.h"
+#include "worker/task/room_options.h"
 
 namespace mr::worker {
 
@@ -55,9 +57,10 @@ class Helper {
  public:
   // Starts the helper and waits until it has confirmed that it is of this build: some ms, at most 5 s. Errors: name the
   // path; kRejected for another build. It execs, so threads do no harm. But children die with the calling thread, and
-  // orphans pass to the main thread. data_directory: as in TaskHostOptions.
+  // orphans pass to the main thread. data_directory, rooms: as in TaskHostOptions. Errors also: kUnavailable if it
+  // cannot give the wanted tier.
   static Result<Helper> Start(const std::string& mrtask_path, const std::string& preload,
-                              const std::string& data_directory = "");
+                              const std::string& data_directory = "", const task::RoomOptions& rooms = {});
   Helper(Helper&& other) noexcept;
   Helper& operator=(Helper&&) = delete;
   ~Helper();
@@ -68,6 +71,8 @@ class Helper {
   Result<Spawned> Spawn(const ChildFds& fds, bool leased = false);
   const std::shared_ptr<LeaseClock>& lease() const { return lease_; }
   bool lost() const { return lost_; }
+  // The rooms that its children get.
+  const RoomReport& room() const { return room_; }
   // Returns whether its process has ended. Cost: one system call.
   bool Gone() const;
   // The mark of this host's processes (process_tree.h), and the prefix of the marks of all hosts of this data
@@ -94,6 +99,8 @@ class Helper {
   task::SpawnRequest Request(task::HelperOp op, pid_t pid = 0, bool leased = false);
 
   std::string mrtask_path_, preload_;
+  task::RoomOptions rooms_;
+  RoomReport room_;
   UniqueFd socket_;
   pid_t pid_ = 0;
   bool lost_ = false;

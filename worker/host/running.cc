@@ -73,13 +73,15 @@ task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint
   w.file_bytes = options.file_bytes;
   w.max_bad_records = spec.max_bad_records;
   w.keep = keep;
+  w.network = spec.network;
   return w;
 }
 
 // Returns the key under which children may be reused: children with the same key differ in nothing that outlives a
 // task.
 std::string ReuseKey(const TaskSpec& spec) {
-  std::string key = spec.library_path + '\0' + std::to_string(spec.memory_bytes) + '\0' + spec.files_directory;
+  std::string key = spec.library_path + '\0' + std::to_string(spec.memory_bytes) + '\0' + spec.files_directory + '\0' +
+                    (spec.network ? "network" : "");
   for (const auto& [name, value] : spec.env) key += '\0' + name + '=' + value;
   return key;
 }

@@ -12,7 +12,7 @@ namespace {
 class TaskHostImpl : public TaskHost {
  public:
   TaskHostImpl(const TaskHostOptions& options, Helper helper)
-      : core_(std::make_shared<Core>(options, std::move(helper))), lease_(core_->lease()) {
+      : room_(helper.room()), core_(std::make_shared<Core>(options, std::move(helper))), lease_(core_->lease()) {
     core_->loop.Start();
   }
 
@@ -57,7 +57,10 @@ class TaskHostImpl : public TaskHost {
 
   void RenewLease(Instant until) override { lease_->RenewUntil(until); }
 
+  const RoomReport& room() const override { return room_; }
+
  private:
+  const RoomReport room_;
   std::shared_ptr<Core> core_;
   const std::shared_ptr<LeaseClock> lease_;
 };
@@ -65,7 +68,8 @@ class TaskHostImpl : public TaskHost {
 }  // namespace
 
 Result<std::unique_ptr<TaskHost>> TaskHost::Start(const TaskHostOptions& options) {
-  MR_ASSIGN_OR_RETURN(Helper helper, Helper::Start(options.mrtask_path, options.preload, options.data_directory));
+  MR_ASSIGN_OR_RETURN(Helper helper,
+                      Helper::Start(options.mrtask_path, options.preload, options.data_directory, options.rooms));
   return {std::unique_ptr<TaskHost>(new TaskHostImpl(options, std::move(helper)))};
 }
 

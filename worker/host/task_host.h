@@ -28,6 +28,8 @@
 #include "common/io/files.h"
 #include "common/model/output.h"
 #include "common/model/report.h"
+#include "worker/host/room_report.h"
+#include "worker/task/room_options.h"
 
 namespace mr::worker {
 
@@ -83,10 +85,12 @@ struct TaskSpec {
   uint64_t sort_buffer_bytes = 64ull << 20;
   uint64_t memory_bytes = 0;  // RLIMIT_DATA of the child; 0 = none
   uint64_t partition_seed = 0;
-  std::string scratch_directory;  // for spill runs (O_TMPFILE)
-  std::string log_path;           // the child's stdout and stderr, at most 64 MiB
-  std::string files_directory;    // of the job's side files, or ""
-  uint64_t max_bad_records = 0;   // records that may be skipped; one more is a user error
+  // For spill runs (O_TMPFILE) and TMPDIR. The child makes it, in a directory that exists.
+  std::string scratch_directory;
+  std::string log_path;          // the child's stdout and stderr, at most 64 MiB
+  std::string files_directory;   // of the job's side files, or ""
+  uint64_t max_bad_records = 0;  // records that may be skipped; one more is a user error
+  bool network = false;          // it may make sockets of the internet families (submit --allow-network)
   // Longest time without progress (input taken, output, counters); more is a user error. 0 = no limit. Waits do not
   // count, nor does time in which the machine slept or this process stood still.
   Duration timeout;
@@ -169,6 +173,9 @@ struct TaskHostOptions {
   // An operator library of the engine, or "". Loaded once, in the helper, for all children (loading takes 0.3 ms,
   // measured). Never a user's library, because the helper must not run user code.
   std::string preload;
+  // The rooms of tasks: with less of the machine than the daemon has (task/room.h). The default is the filter of system
+  // calls and no more, so that a caller says which files tasks may reach.
+  task::RoomOptions rooms = {.tier = 0};
   uint32_t arena_bytes = 16u << 20;
   // Limits of each attempt; 0 = no limit. The host counts processes and threads together, several times per second. The
   // kernel's own limit (RLIMIT_NPROC) counts those of a user, not of an attempt, and does not bind root.
@@ -199,6 +206,8 @@ class TaskHost {
   // Kills processes that tasks of an earlier host of this data directory have started, and that outlived it because its
   // helper was killed, too. Returns how many. Blocks for at most 1.5 s. Requires: no other host uses the directory.
   virtual size_t EndLeftovers() = 0;
+  // Returns the rooms that tasks get.
+  virtual const RoomReport& room() const = 0;
   // Lets tasks with side effects (MR_SIDE_EFFECTS) run until this time; an earlier time has no effect. After it the
   // helper ends them, even while this process stands still, and none begins. Before the first call there is no limit.
   virtual void RenewLease(Instant until) = 0;

@@ -25,20 +25,13 @@
 namespace mr::task {
 namespace {
 
-// Number of the control socket in a child: above the numbers that a careless library may count through.
-constexpr int kControlFd = 200;
+// Numbers of the control socket and of the room's rules in a child: above the numbers that a careless library may count
+// through.
+constexpr int kControlFd = 200, kRoomFd = 201;
 
 [[noreturn]] void Die(const char* what) {
   dprintf(2, "mrtask: cannot set up a task process: %s: %s\n", what, strerror(errno));
   _exit(70);
-}
-
-void CleanEnvironment() {
-  std::vector<std::string> loader;
-  for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
-    if (strncmp(*e, "LD_", 3) == 0) loader.emplace_back(*e, strcspn(*e, "="));
-  }
-  for (const std::string& name : loader) unsetenv(name.c_str());
 }
 
 // Handles the daemon's end: ends this process, but only after a delay. Normally the helper ends it before, with all
@@ -60,10 +53,9 @@ void EndBehindTheDaemon(pid_t daemon) {
 }
 
 // Gives the child its own session, an end with the daemon, and only the descriptors that a task needs.
-void Isolate(int control, int log, pid_t daemon) {
+void Isolate(int control, int log, pid_t daemon, Room* room) {
   setsid();
   EndBehindTheDaemon(daemon);
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   // Its descendants stay below it, where the daemon and the helper find them (process_tree.h).
@@ -71,8 +63,11 @@ void Isolate(int control, int log, pid_t daemon) {
   for (int s : {SIGPIPE, SIGINT, SIGTERM, SIGXFSZ}) signal(s, SIG_DFL);
   if (dup2(log, 1) < 0 || dup2(log, 2) < 0) Die("dup2");
   if (dup3(control, kControlFd, O_CLOEXEC) < 0) Die("dup3");
+  const bool rules = room->fd() >= 0;
+  if (rules && dup3(room->fd(), kRoomFd, O_CLOEXEC) < 0) Die("dup3");
   syscall(SYS_close_range, 3u, static_cast<unsigned>(kControlFd - 1), 0u);
-  syscall(SYS_close_range, static_cast<unsigned>(kControlFd + 1), ~0u, 0u);
+  syscall(SYS_close_range, static_cast<unsigned>((rules ? kRoomFd : kControlFd) + 1), ~0u, 0u);
+  if (rules) room->MovedTo(kRoomFd);
   setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
 }
 
@@ -137,6 +132,16 @@ void LogFailure(const WireResult& result) {
   if (!result.record.empty()) fprintf(stderr, "at %s\n", result.record.c_str());
 }
 
+WireResult RunTask(const WireTask& task, std::vector<UniqueFd> fds, Link* link) {
+  try {
+    return Runner(task, std::move(fds), link).Run();
+  } catch (const std::bad_alloc&) {
+    return {Outcome::kUser, "the task ran out of memory; raise --memory"};
+  } catch (const std::exception& e) {
+    return {Outcome::kUser, std::string("the task threw an exception: ") + e.what()};
+  }
+}
+
 }  // namespace
 
 void PrepareTask(const WireTask& task) {
@@ -144,30 +149,25 @@ void PrepareTask(const WireTask& task) {
   SetEnvironment(task);
 }
 
-void ChildMain(int control, int arena, int log, pid_t daemon) {
+void ChildMain(int control, int arena, int log, pid_t daemon, Room* room) {
   struct stat info;
   if (fstat(arena, &info) != 0) Die("fstat");
   void* mapped = mmap(nullptr, info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, arena, 0);
   if (mapped == MAP_FAILED) Die("mmap");
-  Isolate(control, log, daemon);
-  CleanEnvironment();
+  if (const int error = room->Begin(); error != 0) {
+    errno = error;
+    Die("Landlock");
+  }
+  Isolate(control, log, daemon, room);
   ReportCrashes(reinterpret_cast<ProgressPage*>(mapped));
   Link link(kControlFd, static_cast<char*>(mapped), info.st_size);
-  for (;;) {
+  for (bool entered = false;; entered = true) {
     std::vector<UniqueFd> fds;
     const WireTask task = link.AwaitTask(&fds);
     PrepareTask(task);
-    WireResult result;
-    try {
-      Runner runner(task, std::move(fds), &link);
-      result = runner.Run();
-    } catch (const std::bad_alloc&) {
-      result.outcome = Outcome::kUser;
-      result.message = "the task ran out of memory; raise --memory";
-    } catch (const std::exception& e) {
-      result.outcome = Outcome::kUser;
-      result.message = std::string("the task threw an exception: ") + e.what();
-    }
+    const Status in_room = entered ? Status::Ok() : room->Enter(task);
+    const WireResult result =
+        in_room.ok() ? RunTask(task, std::move(fds), &link) : WireResult{Outcome::kEnvironment, in_room.message()};
     fflush(stdout);
     if (result.outcome != Outcome::kDone) LogFailure(result);
     fflush(stderr);

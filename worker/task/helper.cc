@@ -81,14 +81,14 @@ bool PrepareForChildren() {
   return true;
 }
 
-SpawnReply Spawn(int socket, std::vector<UniqueFd>& fds, pid_t daemon, UniqueFd* pidfd) {
+SpawnReply Spawn(int socket, std::vector<UniqueFd>& fds, pid_t daemon, Room* room, UniqueFd* pidfd) {
   if (fds.size() != kSpawnFds) return {0, EBADMSG};
   int fd = -1;
   const long pid = syscall(SYS_clone, CLONE_PARENT | CLONE_PIDFD | SIGCHLD, nullptr, &fd, nullptr, 0);
   if (pid < 0) return {0, errno};
   if (pid == 0) {
     close(socket);
-    ChildMain(fds[kTheirControl].get(), fds[kTheirArena].get(), fds[kTheirLog].get(), daemon);
+    ChildMain(fds[kTheirControl].get(), fds[kTheirArena].get(), fds[kTheirLog].get(), daemon, room);
   }
   pidfd->reset(fd);
   return {static_cast<int32_t>(pid), 0};
@@ -96,7 +96,7 @@ SpawnReply Spawn(int socket, std::vector<UniqueFd>& fds, pid_t daemon, UniqueFd*
 
 }  // namespace
 
-int HelperMain(int socket, const std::string& library, uint32_t protocol) {
+int HelperMain(int socket, const std::string& library, uint32_t protocol, const RoomOptions& rooms) {
   const pid_t daemon = getppid();
   // Ctrl-C of a terminal is for the daemon. The helper must outlive it, to clean up.
   setsid();
@@ -104,8 +104,16 @@ int HelperMain(int socket, const std::string& library, uint32_t protocol) {
   signal(SIGTERM, SIG_IGN);
   if (!PrepareForChildren()) return 1;
   WarmUpBacktrace();
-  const HelperHello hello;
-  if (SendWithFds(socket, &hello, sizeof hello, {}, 0) != 0 || protocol != kTaskProtocol) return 1;
+  unsetenv("LD_BIND_NOW");  // it was for this process
+  HelperHello hello;
+  Result<Room> room = Room::Prepare(rooms, library);
+  if (room.ok()) {
+    hello.tier = room->tier();
+    hello.landlock_abi = room->landlock_abi();
+  }
+  const std::string& why = room.ok() ? room->why() : room.status().message();
+  why.copy(hello.why, sizeof hello.why - 1);
+  if (SendWithFds(socket, &hello, sizeof hello, {}, 0) != 0 || protocol != kTaskProtocol || !room.ok()) return 1;
   // If it cannot be loaded, the tasks that need it report the error.
   if (!library.empty()) (void)LoadLibrary(library).ok();
   Lease lease(kLeaseFd);
@@ -134,7 +142,8 @@ int HelperMain(int socket, const std::string& library, uint32_t protocol) {
       continue;
     }
     UniqueFd pidfd;
-    const SpawnReply reply = request.leased && lease.over() ? SpawnReply{0, ETIME} : Spawn(socket, fds, daemon, &pidfd);
+    const SpawnReply reply =
+        request.leased && lease.over() ? SpawnReply{0, ETIME} : Spawn(socket, fds, daemon, &*room, &pidfd);
     if (reply.error == 0 && request.leased) lease.Add(reply.pid, UniqueFd(dup(pidfd.get())));
     std::vector<int> out;
     if (pidfd.valid()) out.push_back(pidfd.get());
@@ -145,7 +154,7 @@ int HelperMain(int socket, const std::string& library, uint32_t protocol) {
     if (!heard) break;
   }
   EndAll(children);
-  return 0;
+  _exit(0);  // the checks that a sanitizer makes at the end need calls that the filter denies
 }
 
 }  // namespace mr::task

@@ -32,8 +32,13 @@ int Usage() {
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   if (args.empty()) return Usage();
-  if (args[0] == "helper" && args.size() == 4) {
-    return mr::task::HelperMain(atoi(args[1].c_str()), args[2], static_cast<uint32_t>(atoi(args[3].c_str())));
+  if (args[0] == "helper" && args.size() >= 4) {
+    const auto rooms = mr::task::RoomOptions::FromWords({args.begin() + 4, args.end()});
+    if (!rooms.ok()) {
+      fprintf(stderr, "mrtask: %s\n", rooms.status().message().c_str());
+      return 2;
+    }
+    return mr::task::HelperMain(atoi(args[1].c_str()), args[2], static_cast<uint32_t>(atoi(args[3].c_str())), *rooms);
   }
   if (args[0] == "check" && args.size() == 2) return mr::task::CheckMain(args[1]);
   if (args[0] == "frames") return mr::task::FramesMain({args.begin() + 1, args.end()});

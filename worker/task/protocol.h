@@ -27,7 +27,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // Raise it with every change of this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 11;
+inline constexpr uint32_t kTaskProtocol = 12;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -194,13 +194,14 @@ struct WireTask {
   uint64_t open_files = 0, file_bytes = 0;  // RLIMIT_NOFILE, RLIMIT_FSIZE; 0 = as the daemon's
   uint64_t max_bad_records = 0;             // records that may be skipped; one more fails the task
   bool keep = false;                        // wait for another task afterwards instead of ending
+  bool network = false;                     // it may make sockets of the internet families
   template <class V>
   static void Fields(V&& v) {
     using S = WireTask;
     v(&S::attempt, &S::letter, &S::stage_name, &S::job_name, &S::tasks, &S::library_path, &S::operator_name,
       &S::operator_flags, &S::config, &S::splits, &S::edges, &S::inputs, &S::ports, &S::env, &S::sort_buffer_bytes,
       &S::memory_bytes, &S::partition_seed, &S::scratch_directory, &S::arena_bytes, &S::files_directory, &S::open_files,
-      &S::file_bytes, &S::max_bad_records, &S::keep);
+      &S::file_bytes, &S::max_bad_records, &S::keep, &S::network);
   }
 };
 
@@ -235,10 +236,14 @@ struct WireResult {
 // ---- Helper ------------------------------------------------------------------------------------
 
 inline constexpr uint32_t kHelperMagic = 0x48544d50;  // "PMTH"
-// The first message, from the helper. The helper ends at once if the daemon named another protocol.
+// The first message, from the helper. The helper ends at once if the daemon named another protocol, or if the kernel
+// does not even give rooms of tier 0.
 struct HelperHello {
   uint32_t magic = kHelperMagic;
   uint32_t protocol = kTaskProtocol;
+  int32_t tier = -1;  // of the rooms of its children (room.h); -1: it can make none
+  int32_t landlock_abi = 0;
+  char why[240] = {};  // why the tier is no higher, with a final 0
 };
 
 // One page, a memfd that daemon and helper map: the time until which attempts with side effects may run

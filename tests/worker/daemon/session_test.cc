@@ -30,6 +30,8 @@ class NoHost final : public TaskHost {
   std::shared_ptr<RunningTask> Run(TaskSpec, std::shared_ptr<TaskObserver>) override { return nullptr; }
   void EndJob(JobId) override {}
   void RenewLease(Instant) override {}
+  const RoomReport& room() const override { return room_; }
+  RoomReport room_;
 };
 
 class SessionTest : public testing::Test {

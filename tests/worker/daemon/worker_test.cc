@@ -57,6 +57,8 @@ class FakeHost final : public TaskHost {
   size_t EndLeftovers() override { return 0; }
   void EndJob(JobId) override {}
   void RenewLease(Instant) override {}
+  const RoomReport& room() const override { return room_; }
+  RoomReport room_;
   std::shared_ptr<RunningTask> Run(TaskSpec spec, std::shared_ptr<TaskObserver> observer) override {
     auto task = std::make_shared<FakeTask>();
     tasks[spec.attempt] = task;

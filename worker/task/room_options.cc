@@ -1,0 +1,32 @@
+#include "worker/task/room_options.h"
+
+#include <cstdlib>
+
+namespace mr::task {
+
+std::vector<std::string> RoomOptions::ToWords() const {
+  std::vector<std::string> words = {std::to_string(tier), own_rights ? "own" : "less"};
+  for (const RoomPath& p : paths) words.push_back((p.write ? "w:" : "r:") + p.path);
+  return words;
+}
+
+Result<RoomOptions> RoomOptions::FromWords(const std::vector<std::string>& words) {
+  RoomOptions options;
+  if (words.size() < 2) return InvalidArgument("the room's tier and rights are missing");
+  char* end = nullptr;
+  options.tier = static_cast<int>(std::strtol(words[0].c_str(), &end, 10));
+  if (*end != '\0' || options.tier < kBestTier || options.tier > kHighestTier) {
+    return InvalidArgument("'" + words[0] + "' is no tier of a room");
+  }
+  options.own_rights = words[1] == "own";
+  for (size_t i = 2; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (!word.starts_with("r:/") && !word.starts_with("w:/")) {
+      return InvalidArgument("'" + word + "' is no path of a room");
+    }
+    options.paths.push_back({word.substr(2), word[0] == 'w'});
+  }
+  return options;
+}
+
+}  // namespace mr::task
