@@ -1,4 +1,4 @@
-// Who made a request, as its connection proved it. Values only; no I/O.
+// The identity behind a request, as its connection proved it. Values only; no I/O.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace mr {
 
-// What an identity may do. A set of these is a number: the bitwise or. No role contains another: who is given kAdmin is
-// given kOperator and kViewer, too, and who is given kOperator also kViewer.
+// The rights of an identity. A set of these is a number: the bitwise or. No role contains another: who is given kAdmin
+// is given kOperator and kViewer, too, and who is given kOperator also kViewer.
 enum RoleBit : uint8_t {
   kViewer = 1,     // sees jobs, workers, files' names and pages; reads no data
   kSubmitter = 2,  // submits jobs; changes own jobs; reads and writes own paths of the store

@@ -1,4 +1,4 @@
-// Who may connect to a running cluster, with its real binaries (common/adr/0016).
+// Entry to a running cluster, with its real binaries (common/adr/0016).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

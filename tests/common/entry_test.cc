@@ -1,4 +1,4 @@
-// Who gets in at a port: only peers with an identity are ever decoded (common/adr/0016).
+// Entry at a port: only peers with an identity are ever decoded (common/adr/0016).
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
