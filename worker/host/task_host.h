@@ -90,7 +90,7 @@ struct TaskSpec {
   std::string log_path;          // the child's stdout and stderr, at most 64 MiB
   std::string files_directory;   // of the job's side files, or ""
   uint64_t max_bad_records = 0;  // records that may be skipped; one more is a user error
-  bool network = false;          // it may make sockets of the internet families (submit --allow-network)
+  bool network = false;          // it may make sockets of the internet families
   // Longest time without progress (input taken, output, counters); more is a user error. 0 = no limit. Waits do not
   // count, nor does time in which the machine slept or this process stood still.
   Duration timeout;
