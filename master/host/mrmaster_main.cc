@@ -19,6 +19,7 @@
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
+#include "common/io/private_memory.h"
 #include "master/host/master.h"
 #include "master/sched/named_lists.h"
 
@@ -152,6 +153,7 @@ int Main() {
   sigaddset(&signals, SIGINT);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  KeepMemoryPrivate();
 
   for (const int fd : {FLAGS_ready_fd, FLAGS_lifeline_fd, FLAGS_secret_fd}) {
     if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);  // for this process alone
