@@ -296,7 +296,7 @@ TEST_F(TaskFaultTest, LostOutputIsTheEnvironmentsFault) {
 
 TEST_F(TaskFaultTest, NoScratchSpaceIsTheEnvironmentsFault) {
   TaskSpec s = Spec("tokens", kTokensFlags);
-  s.scratch_directory = *directory_ + "/absent";
+  s.scratch_directory = *directory_ + "/absent/too";  // the child makes the last directory only
   s.sort_buffer_bytes = 1000;
   const TaskResult r = RunOn(std::move(s), "a b c d e f g h i j k l m n o p q r s t u v w x y z\n")->Wait();
   EXPECT_EQ(r.end, TaskEnd::kEnvironment) << r.message;
