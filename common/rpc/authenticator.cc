@@ -13,9 +13,8 @@ constexpr Roles kEverything = kAllPeople | kWorker;
 
 std::string WhyNotThere(const std::string& flag, const std::string& where) {
   return flag + " " + where +
-         " can be reached from other machines, and this daemon has no certificates: whoever reaches it could run "
-         "commands on every worker. Make a cluster with certificates (mrctl cluster init), or listen on 127.0.0.1; "
-         "--insecure lets in anybody, for test networks only";
+         " can be reached from other machines: whoever reaches it could run commands on every worker; "
+         "listen on 127.0.0.1. --insecure lets in anybody, for test networks only";
 }
 
 }  // namespace

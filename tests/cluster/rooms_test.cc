@@ -274,11 +274,11 @@ TEST_F(RoomsTest, AWorkerThatOthersReachStartsInRoomsOfTier0OnlyWhereThatIsAllow
     argv.insert(argv.end(), flags.begin(), flags.end());
     return RunProgram(argv, Seconds(5));
   };
-  const RunResult refused = start({"--bind", "0.0.0.0", "--tier", "0"});
+  const RunResult refused = start({"--insecure", "--bind", "0.0.0.0", "--tier", "0"});
   EXPECT_EQ(refused.exit, 3) << refused.err;
   EXPECT_THAT(refused.err, HasSubstr("--allow_tier0"));
   EXPECT_EQ(start({"--tier", "7"}).exit, 2);
-  EXPECT_EQ(start({"--own_rights", "--bind", "0.0.0.0"}).exit, 2);
+  EXPECT_EQ(start({"--insecure", "--own_rights", "--bind", "0.0.0.0"}).exit, 2);
   EXPECT_EQ(start({"--task_paths", "relative"}).exit, 2);
   EXPECT_EQ(start({"--task_paths", "/nowhere/at/all"}).exit, 2);
   if (task::LandlockAbi() > 0) return;
