@@ -61,7 +61,7 @@ Status NoAuthenticator::Listening(const std::string& bound, bool) {
   // This daemon has the port, so the file of a secret for it was left by one that was killed.
   const std::string port = bound.substr(bound.rfind(':'));
   for (const std::string& address : {bound, "127.0.0.1" + port, "[::1]" + port}) {
-    (void)::unlink((directory_ + "/" + SecretFileName(address)).c_str());
+    RemoveLeftSecret(directory_ + "/" + SecretFileName(address));
   }
   return Status::Ok();
 }
@@ -79,7 +79,8 @@ Result<std::shared_ptr<Authenticator>> MakeAuthenticator(const EntryOptions& opt
     return std::shared_ptr<Authenticator>(std::make_shared<UserAuthenticator>(*std::move(secret), ""));
   }
   const auto directory = SecretDirectory(options.secret_dir);
-  SetProcessCredentials(std::make_shared<FileCredentials>(directory.ok() ? *directory : options.secret_dir));
+  SetProcessCredentials(
+      std::make_shared<FileCredentials>(directory.ok() ? *directory : options.secret_dir, options.insecure));
   if (options.insecure) {
     return std::shared_ptr<Authenticator>(std::make_shared<NoAuthenticator>(directory.ok() ? *directory : ""));
   }

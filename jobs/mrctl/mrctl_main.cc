@@ -7,6 +7,7 @@
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "common/io/private_memory.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/config.h"
 #include "jobs/mrctl/exit_code.h"
@@ -59,6 +60,7 @@ int Fail(const Status& status, bool json) {
 }
 
 int Main(const std::vector<std::string>& argv) {
+  KeepMemoryPrivate();  // it reads secrets of daemons; tasks of `--local` have the same user
   auto command = ParseCommandLine(argv);
   if (!command.ok()) return Fail(command.status(), WantsJson(argv));
   if (!command->help.empty()) {

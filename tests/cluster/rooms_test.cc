@@ -98,6 +98,9 @@ constexpr Attack kAttacks[] = {
     {"write {DATA}/scratch/job_9_0009/secret", {kPossible, kFails}},
     {"truncate {DATA}/scratch/job_9_0009/long", {kPossible, kFails}, kTruncateAbi},
     {"remove {DATA}/scratch/job_9_0009/gone", {kPossible, kFails}},
+    {"chmod {DATA}/scratch/job_9_0009/secret", {kPossible, kFails}},
+    {"chmod {SECRET}", {kPossible, kFails}},
+    {"set_uid .", {kPossible, kFails}},
     {"create {DATA}/lib", {kPossible, kFails}},
     {"read {DATA}/worker_id", {kPossible, kFails}},
     {"read {SECRET}", {kPossible, kFails}},
@@ -222,6 +225,17 @@ TEST_F(RoomsTest, ATaskOfTier0ReachesNoSocketsAndNoOtherProcesses) { TryAll(0); 
 TEST_F(RoomsTest, ATaskOfTier1ReachesNoFilesOfOthers) {
   if (task::LandlockAbi() == 0) GTEST_SKIP() << "this kernel has no Landlock";
   TryAll(1);
+}
+
+TEST_F(RoomsTest, TasksReadAndRunTheirSideFiles) {
+  StartAt(task::LandlockAbi() > 0 ? 1 : 0);
+  std::ofstream(Path("in")) << "line\n";
+  std::ofstream(Path("words.txt")) << "of a side file\n";
+  std::ofstream(Path("run.sh")) << "#!/bin/sh\ncat >/dev/null; cat \"$MR_FILES_DIR/words.txt\"\n";
+  const RunResult run =
+      SubmitStream("$MR_FILES_DIR/run.sh", "in", "out", {"--files", Path("words.txt"), "--files", Path("run.sh")});
+  ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  EXPECT_EQ(ReadParts(Path("out")), "of a side file\n");
 }
 
 TEST_F(RoomsTest, TasksSeeNoVariablesOfTheDaemon) {
