@@ -10,6 +10,7 @@
 
 #include "common/base/version.h"
 #include "common/io/clock.h"
+#include "common/io/daemon_data.h"
 #include "common/io/files.h"
 #include "common/rpc/authenticator.h"
 #include "master/host/host.h"
@@ -176,6 +177,7 @@ Result<std::unique_ptr<Master>> Master::Start(const Options& options) {
   MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(options.policies).With("--scheduler"));
   MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, options.entry.insecure));
   MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, options.entry.insecure));
+  MakePrivateData(options.directory);
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   if (impl->options.advertise.empty()) impl->options.advertise = options.bind;

@@ -160,7 +160,6 @@ int Main() {
   }
   if (FLAGS_data.empty()) return Fail(InvalidArgument("--data DIR is needed"));
   if (const Status own = CheckMasterData(FLAGS_data); !own.ok()) return Fail(own);
-  if (!FLAGS_replay_check) MakePrivateData(FLAGS_data);
   if (FLAGS_replay_check) {
     const auto digest = ReplayedDigest(FLAGS_data);
     if (!digest.ok()) return Fail(digest.status());
