@@ -102,7 +102,7 @@ class Cluster {
     std::string data;
     std::string log;
   };
-  // Its daemons run with --insecure, so mrctl must be told to connect.
+  // Its daemons run with --insecure: mrctl gets MR_INSECURE=1.
   bool Insecure() const;
   Status StartMember(Member& member, std::vector<std::string> argv, int network);
 
