@@ -157,6 +157,7 @@ Status Helper::Launch() {
   variables.push_back("LD_BIND_NOW=1");
   const auto pointers = [](std::vector<std::string>& texts) {
     std::vector<char*> all;
+    all.reserve(texts.size() + 1);
     for (std::string& text : texts) all.push_back(text.data());
     all.push_back(nullptr);
     return all;
