@@ -77,7 +77,7 @@ struct DeadlineStatus {
 struct JobStatus {
   JobId id;
   std::string local_id;  // "local_0017" where it is read from the record of a local run; not sent
-  std::string name, queue, output_uri, error, submission_id;
+  std::string name, queue, output_uri, error, submission_id, owner;
   Digest128 output_digest;
   std::string last_failure;  // of a job that has not ended: one line, or empty
   JobState state = JobState::kUnknown;

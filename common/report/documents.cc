@@ -220,6 +220,7 @@ Json ToJson(const JobStatus& j) {
                      {"state", Word(j.state)},
                      {"queue", j.queue},
                      {"priority", j.priority},
+                     {"owner", j.owner},
                      {"submission_id", j.submission_id},
                      {"submitted_unix_ms", j.submitted_unix_ms},
                      {"elapsed_us", j.elapsed_us},

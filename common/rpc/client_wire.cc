@@ -127,6 +127,7 @@ void Walk(W& w, Is<mr::JobStatus> auto& s) {
   MR_WIRE(w, s.output_parts, OutputParts);
   MR_WIRE(w, s.output_digest, OutputDigest);
   MR_WIRE(w, s.submission_id, SubmissionId);
+  MR_WIRE(w, s.owner, Owner);
   MR_WIRE(w, s.last_failure, LastFailure);
   MR_WIRE(w, s.causes, Causes);
   MR_WIRE_OPTIONAL(w, s.clones, Clones);

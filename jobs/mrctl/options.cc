@@ -207,6 +207,7 @@ void AddJobVerbs(CLI::App* root, Command* c) {
       ->type_name("pending|running|committing|succeeded|failed|killing|killed");
   jobs->add_option("--name", c->name_glob, "Only jobs whose name matches this pattern, such as 'sales-*'")
       ->type_name("GLOB");
+  jobs->add_option("--owner", c->owner, "Only jobs that this user submitted")->type_name("NAME");
   jobs->add_option("--since", c->since, "Only jobs that have not ended, or ended within this time, such as 2h")
       ->type_name("TIME");
   jobs->add_flag("--local", c->local_runs, "List the remembered runs of submit --local, without a master");
@@ -280,6 +281,7 @@ void AddJobVerbs(CLI::App* root, Command* c) {
       ->type_name("succeeded|failed|killed");
   history->add_option("--name", c->name_glob, "Only jobs whose name matches this pattern, such as 'sales-*'")
       ->type_name("GLOB");
+  history->add_option("--owner", c->owner, "Only jobs that this user submitted")->type_name("NAME");
   history->add_option("--since", c->since, "Only jobs that ended within this time, such as 2h")->type_name("TIME");
   history->add_option("--keep", c->keep, "With --local: remove the records of all but the newest N runs first")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}).description(""))

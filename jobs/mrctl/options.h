@@ -93,7 +93,7 @@ struct Command {
   std::optional<uint64_t> keep;  // with local_runs
   // jobs, history
   std::vector<std::string> states;  // as typed, perhaps with commas
-  std::string name_glob, since;
+  std::string name_glob, owner, since;
   bool local_runs = false;  // jobs, history, whatif: those of `submit --local`
   // task replay
   bool gdb = false;

@@ -26,7 +26,7 @@ class BlockStore {
   // Changes files as dfs::FsHost::Mutate describes. Errors: those of `prepare`; kRejected in safe mode, or where the
   // journal's disk is full.
   void FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<void(const dfs::Namespace&)>& then,
-                std::function<void(Status)> reply);
+                std::function<void(Changed)> reply);
   // Reports of a worker about its replicas. Reports of another incarnation than the present one are ignored.
   void BlocksReceived(WorkerId worker, Incarnation incarnation, const std::vector<BlockRef>& blocks);
   void BlocksSuspect(WorkerId worker, Incarnation incarnation, const std::vector<DamagedBlock>& blocks);

@@ -177,7 +177,7 @@ void Sessions::NoteLoop(WorkerView* worker, Duration silent) {
   if (worker->TakesAttempts()) driver_.Feed(sched::WorkerDraining{worker->id, incarnation, false});
 }
 
-void Sessions::Drain(WorkerId id, bool on, std::function<void(Status)> reply) {
+void Sessions::Drain(WorkerId id, bool on, std::function<void(Changed)> reply) {
   auto records = core_.PrepareDrain(id, on, clock_.Stamp());
   if (!records.ok()) return reply(records.status());
   LOG(INFO) << Name(id) << (on ? " is drained" : " is wanted again") << ": an operator asked for it";
@@ -186,16 +186,16 @@ void Sessions::Drain(WorkerId id, bool on, std::function<void(Status)> reply) {
   if (worker->alive && !worker->leaving) {
     dispatcher_.Send(worker, 16, [on] { return command::Drain{on}; });
   }
-  driver_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+  driver_.Hold(sequence, [reply = std::move(reply), sequence] { reply({Status::Ok(), sequence}); });
 }
 
-void Sessions::Exclude(WorkerId id, bool on, std::function<void(Status)> reply) {
+void Sessions::Exclude(WorkerId id, bool on, std::function<void(Changed)> reply) {
   auto records = core_.PrepareExclude(id, on, clock_.Stamp());
   if (!records.ok()) return reply(records.status());
   LOG(INFO) << Name(id) << (on ? " is excluded" : " may register again") << ": an operator asked for it";
   const uint64_t sequence = driver_.FeedAll(*std::move(records));
   if (on) leases_.Lose(id, "an operator excluded it");
-  driver_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+  driver_.Hold(sequence, [reply = std::move(reply), sequence] { reply({Status::Ok(), sequence}); });
 }
 
 void Sessions::Leaving(WorkerId id, Incarnation incarnation) {

@@ -76,7 +76,7 @@ Result<capnp::Capability::Client> Shell::Admit(const rpc::Hello& hello, const rp
   switch (hello.role) {
     case rpc::Role::kClient: return capnp::Capability::Client(MakeClientService(*this, peer));
     case rpc::Role::kWorker: return capnp::Capability::Client(MakeWorkerService(*this, peer));
-    case rpc::Role::kHeartbeat: return capnp::Capability::Client(MakeHeartbeatService(*this, hello.incarnation));
+    case rpc::Role::kHeartbeat: return capnp::Capability::Client(MakeHeartbeatService(*this, peer, hello.incarnation));
     case rpc::Role::kData:
     case rpc::Role::kMaster:
     case rpc::Role::kDataServer:
@@ -122,8 +122,8 @@ void Shell::PushStatus(uint64_t watcher, Message status) {
   });
 }
 
-kj::Promise<Status> Shell::Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) {
-  auto answer = rpc::MakeAnswer<Status>(kj_);
+kj::Promise<Changed> Shell::Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) {
+  auto answer = rpc::MakeAnswer<Changed>(kj_);
   loop_.Post([this, prepare = std::move(prepare), then = std::move(then), fulfill = std::move(answer.fulfill)] {
     client_parts_->block_store.FsMutate(prepare, then, fulfill);
   });

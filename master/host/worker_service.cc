@@ -21,10 +21,10 @@ namespace {
 constexpr uint64_t kMaxReportBytes = 48u << 20;
 constexpr uint32_t kLibraryPiece = 1 << 20;
 
-class WorkerService final : public rpc::MasterForWorker::Server {
+class WorkerService final : public rpc::Guarded<rpc::MasterForWorker> {
  public:
   WorkerService(Shell& shell, const rpc::PeerInfo& peer)
-      : shell_(shell), session_(shell.NextId()), connection_(peer.hold) {}
+      : Guarded(shell.GuardOf(peer)), shell_(shell), session_(shell.NextId()), connection_(peer.hold) {}
 
   ~WorkerService() noexcept(false) {
     shell_.sessions().erase(session_);
@@ -280,9 +280,10 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   Pieces pieces_;
 };
 
-class HeartbeatService final : public rpc::Heartbeats::Server {
+class HeartbeatService final : public rpc::Guarded<rpc::Heartbeats> {
  public:
-  HeartbeatService(Shell& shell, Incarnation incarnation) : shell_(shell), incarnation_(incarnation) {}
+  HeartbeatService(Shell& shell, const rpc::PeerInfo& peer, Incarnation incarnation)
+      : Guarded(shell.GuardOf(peer)), shell_(shell), incarnation_(incarnation) {}
   ~HeartbeatService() noexcept(false) {
     if (counted_) Tell(false);
   }
@@ -325,8 +326,8 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
 rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer) {
   return kj::heap<WorkerService>(shell, peer);
 }
-rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation) {
-  return kj::heap<HeartbeatService>(shell, incarnation);
+rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, const rpc::PeerInfo& peer, Incarnation incarnation) {
+  return kj::heap<HeartbeatService>(shell, peer, incarnation);
 }
 
 }  // namespace mr::master

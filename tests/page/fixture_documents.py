@@ -102,7 +102,8 @@ def job(number, state, rng, running=0):
     age = (1000 - number) * 60_000
     elapsed = age if state in ("PENDING", "RUNNING") else rng.randrange(90, age)
     return {"id": f"job_1_{number:04}", "name": rng.choice(["wordcount", "logs of may", "join", "sessions"]),
-            "state": state, "queue": rng.choice(["default", "reports"]), "priority": 0, "submission_id": "",
+            "state": state, "queue": rng.choice(["default", "reports"]), "priority": 0, "owner": "anna",
+            "submission_id": "",
             "submitted_unix_ms": NOW - age, "elapsed_us": elapsed * 1000, "output": "",
             "output_parts": 0, "output_bytes": 0, "output_records": 0, "output_digest": "0" * 32,
             "error": f"stage 'extract': attempt_1_{number:04}_0_m_000007_4 failed on w2: no such column 'price'\n"

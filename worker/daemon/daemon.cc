@@ -332,11 +332,12 @@ Status Daemon::Impl::Listen() {
     own.incarnation = incarnation;
     server = kj::heap<rpc::RpcServer>(
         loop.io(), own,
-        [this](const rpc::Hello& hello, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+        [this](const rpc::Hello& hello, const rpc::PeerInfo& peer) -> Result<capnp::Capability::Client> {
           if (hello.role != rpc::Role::kData) return Unavailable("a worker serves data connections only");
           if (looped == nullptr) return Unavailable("this worker is still starting");
+          auto guard = std::make_shared<const rpc::Guard>(rpc::Guard{peer.identity, peer.address, nullptr});
           return capnp::Capability::Client(
-              kj::heap<DataServer>(*looped->serving, *looped->verifier, looped->blocks->server()));
+              kj::heap<DataServer>(std::move(guard), *looped->serving, *looped->verifier, looped->blocks->server()));
         },
         authenticator, limits, nullptr, log);
     return server->Listen(options.bind, options.port);
