@@ -12,6 +12,7 @@
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "common/rpc/authenticator.h"
+#include "master/host/audit_log.h"
 #include "master/host/host.h"
 #include "master/host/http.h"
 #include "master/host/profiles.h"
@@ -70,6 +71,7 @@ struct Master::Impl {
   uint64_t cluster_id = 0;
   uint16_t port = 0, http_port = 0;
   std::shared_ptr<ProfileStore> profiles;
+  std::shared_ptr<AuditLog> audit;
   // Threads that post to others are stopped before those: see ~Impl.
   Loop loop{[this] { host->Flush(); }, "master"};
   Pool pool{kPoolThreads};
@@ -86,9 +88,13 @@ struct Master::Impl {
     bool known = false;
     MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory, &known));
     if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
+    if (options.audits) {
+      audit = std::make_shared<AuditLog>(
+          AuditLog::Options{options.directory + "/audit", options.audit_bytes, options.audit_files});
+    }
     shell = std::make_unique<Shell>(
         Shell::Options{options.directory, cluster_id, kVersion, options.advertise, profiles, options.descriptors,
-                       options.idle_timeout, options.send_timeout, options.entry},
+                       options.idle_timeout, options.send_timeout, options.entry, audit},
         kj, loop, pool, background);
     http = std::make_unique<HttpFront>(*shell, loop, documents);
     host = std::make_unique<Host>(HostOptions{options.directory,
@@ -128,6 +134,7 @@ struct Master::Impl {
       // Removes uploads that did not finish before the last master ended.
       if (name.ends_with(".part")) (void)RemoveTree(lib + "/" + name);
     }
+    if (audit != nullptr) MR_RETURN_IF_ERROR(audit->Open().With("the audit log"));
     loop.Start();
     MR_ASSIGN_OR_RETURN(port, shell->Listen(options.bind, options.port));
     host->views().SetAddress(shell->address());
@@ -199,6 +206,16 @@ Result<uint64_t> ReplayedDigest(const std::string& directory) {
   MasterCore core({.directory = directory}, SpecOf);
   MR_RETURN_IF_ERROR(ReadJournal(&core).status());
   return core.scheduler().Digest();
+}
+
+Result<std::string> CheckedAudit(const std::string& directory) {
+  MR_ASSIGN_OR_RETURN(const AuditCheck check, CheckAudit(directory + "/audit"));
+  if (!check.broken.empty()) {
+    return Corrupted("the audit log in " + directory + "/audit is broken at " + check.broken + "; the " +
+                     std::to_string(check.lines) + " lines before it are whole");
+  }
+  return std::to_string(check.lines) + " lines in " + std::to_string(check.files) + " files are whole; " +
+         std::to_string(check.lost) + " calls are not in them";
 }
 
 }  // namespace mr::master
