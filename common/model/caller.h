@@ -19,7 +19,7 @@ struct Caller {
 // Owner of what older journals have without one. No identity is given this name without the role kAdmin.
 inline constexpr char kNoOwner[] = "admin";
 
-// Returns a caller for whom every object exists: for what the master itself asks.
+// Returns a caller that reaches every object: for requests of the master itself.
 inline Caller Everything() { return {{"master", kAllPeople | kWorker, Proof::kNone}, kAllPeople | kWorker}; }
 
 }  // namespace mr

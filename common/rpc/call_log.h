@@ -1,4 +1,4 @@
-// What happens to a call that changes something: a record for the audit log, when it is answered.
+// Records the calls that change something, for the audit log, when they are answered.
 #pragma once
 
 #include <capnp/capability.h>
@@ -37,7 +37,7 @@ struct Guard {
 };
 using GuardPtr = std::shared_ptr<const Guard>;
 
-// What a method adds to the record of its call.
+// Facts that a method adds to the record of its call.
 struct CallNote {
   uint64_t sequence = 0;
 };
