@@ -9,6 +9,7 @@
 
 #include "common/exec/loop.h"
 #include "common/model/block.h"
+#include "common/model/changed.h"
 #include "dfs/meta/service.h"
 #include "master/host/dispatcher.h"
 #include "master/host/drain_status.h"

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "common/model/changed.h"
 #include "common/model/status.h"
 #include "master/core/epochs.h"
 #include "master/host/driver.h"

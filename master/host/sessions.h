@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "common/base/status.h"
+#include "common/model/changed.h"
 #include "common/model/disk_room.h"
 #include "master/host/disk_room.h"
 #include "master/host/dispatcher.h"
