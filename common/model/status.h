@@ -136,6 +136,7 @@ struct WorkerStatus {
   std::vector<std::string> labels;
   uint32_t wrong_outputs = 0;  // outputs that its memory damaged
   bool safe_to_stop = false;   // draining, and nothing is lost or must be repeated when it stops
+  int8_t tier = -1;            // of the rooms of its tasks; -1: not known
   bool operator==(const WorkerStatus&) const = default;
 };
 

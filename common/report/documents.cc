@@ -302,7 +302,8 @@ Json ToJson(const WorkerStatus& w) {
                  {"incarnation", std::to_string(w.incarnation)},
                  {"pid", w.pid},
                  {"labels", w.labels},
-                 {"safe_to_stop", w.safe_to_stop}});
+                 {"safe_to_stop", w.safe_to_stop},
+                 {"tier", w.tier < 0 ? Json(nullptr) : Json(w.tier)}});
 }
 
 Json ToJson(const DrainStatus& d) {

@@ -298,6 +298,7 @@ void Walk(W& w, Is<mr::WorkerStatus> auto& s) {
   MR_WIRE(w, s.reports_given_up, ReportsGivenUp);
   MR_WIRE(w, s.wrong_outputs, WrongOutputs);
   MR_WIRE(w, s.safe_to_stop, SafeToStop);
+  MR_WIRE(w, s.tier, Tier);
 }
 
 mr::WorkerStatus FromWire(WorkerStatus::Reader in) {

@@ -101,7 +101,9 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
       ->type_name("TIME");
   app->add_flag("--strict-deadline", s->strict_deadline, "Exit 8 if the job succeeds after its deadline");
   app->add_flag("--best-effort", s->best_effort, "Accept the job even if its deadline cannot be met");
-  AddList(app, "--conf", &s->conf, "Setting KEY=VALUE: sort_buffer, max_split_bytes or jockey.utility (TIME:WORTH,...)")
+  AddList(app, "--conf", &s->conf,
+          "Setting KEY=VALUE: sort_buffer, max_split_bytes, min_tier (least tier of the workers' rooms) or "
+          "jockey.utility (TIME:WORTH,...)")
       ->type_name("KEY=VALUE");
   AddList(app, "--env", &s->env, "Environment variable NAME=VALUE of the operators")->type_name("NAME=VALUE");
   AddList(app, "--label", &s->labels,
@@ -131,6 +133,8 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--task-timeout", s->task_timeout,
                   "End an attempt without input, output and counter changes for this time (default 10m; 0: never)")
       ->type_name("TIME");
+  app->add_flag("--allow-network", s->allow_network,
+                "Let operators and stream commands make internet sockets (default: no sockets at all)");
   app->add_flag("--strict-inputs", s->strict_inputs, "Fail if a local input grows while the job runs");
   AddList(app, "--files", &s->files, "Side file, at $MR_FILES_DIR/NAME for every attempt; repeat for several files")
       ->type_name("PATH[#NAME]");
@@ -476,7 +480,7 @@ const std::vector<OptionGroup>& SubmitGroups() {
       {"Scheduling",
        {"--queue", "--priority", "--deadline", "--strict-deadline", "--best-effort", "--scheduler", "--speculation",
         "--clone"}},
-      {"Resources and limits", {"--max-attempts", "--memory", "--task-timeout"}},
+      {"Resources and limits", {"--max-attempts", "--memory", "--task-timeout", "--allow-network"}},
   };
   return groups;
 }

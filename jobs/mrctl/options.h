@@ -40,7 +40,7 @@ struct SubmitOptions {
   int priority = 0;
   std::vector<std::string> inputs, conf, env, labels, files;
   bool overwrite = false, detach = false, dry_run = false, strict_deadline = false, best_effort = false,
-       strict_inputs = false, job_help = false;
+       strict_inputs = false, allow_network = false, job_help = false;
   std::optional<uint32_t> reduces;  // absent: the planner decides; 0: map-only
   uint32_t max_attempts = 0;        // 0: the master's default
   uint64_t max_bad_records = 0;

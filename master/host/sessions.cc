@@ -62,6 +62,7 @@ void Sessions::Register(uint64_t session, RegisterIn in, std::function<void(Regi
   const auto running = in.info.running;
   const bool leaving = in.leaving;
   const uint32_t given_up = in.reports_given_up;
+  const int8_t tier = in.tier;
   const WorkerExtra extra = in.extra;
   auto records = core_.PrepareRegister({std::move(in.info), std::move(in.extra), std::move(in.blocks), leaving},
                                        clock_.Stamp(), clock_.Lived());
@@ -87,6 +88,7 @@ void Sessions::Register(uint64_t session, RegisterIn in, std::function<void(Regi
   worker.used_bytes = extra.used_bytes;
   worker.pid = extra.pid;
   worker.reports_given_up = given_up;
+  worker.tier = tier;
   worker.leaving = leaving;
   dispatcher_.Forget(id);
 

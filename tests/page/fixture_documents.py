@@ -86,7 +86,8 @@ def worker(number, racks, rng, state=None):
             "rack": f"rack-{number % racks + 1}", "slots": 0 if lost else 4, "busy": 0 if lost else rng.randrange(5),
             "blocks": blocks, "used_bytes": blocks << 26, "capacity_bytes": 1 << 40,
             "memory_bytes": 64 << 30, "wrong_outputs": 1 if state == "distrusted" else 0,
-            "incarnation": str(number), "pid": 0 if lost else 4000 + number, "labels": [], "safe_to_stop": False}
+            "incarnation": str(number), "pid": 0 if lost else 4000 + number, "labels": [], "safe_to_stop": False,
+            "tier": 1}
 
 
 def stage(name, tasks, done, running, failed=0):

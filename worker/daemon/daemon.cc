@@ -226,6 +226,7 @@ void Daemon::Impl::BuildSession() {
   o.rack = options.rack;
   o.slots = options.slots;
   o.memory_bytes = MemoryBytes();
+  o.tier = host->room().tier;
   o.labels = options.labels;
   o.http_port = http_port;
   o.cluster_id = KnownCluster(Path("cluster_id"));

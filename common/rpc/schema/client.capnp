@@ -392,6 +392,8 @@ struct WorkerStatus {
   # Outputs that its memory damaged; from 3 on it gets no new attempts.
   safeToStop @16 :Bool;
   # It is draining, and nothing is lost and nothing runs again when it stops.
+  tier @17 :Int8 = -1;
+  # Of the rooms of its tasks; -1: not known.
 }
 
 struct QueueStatus {

@@ -118,6 +118,8 @@ struct WorkerInfo {
   # Reports that this incarnation could not deliver: the connection broke at each of several tries.
   durableSeen @20 :Durable;
   # The newest Durable that a master of this cluster sent to any incarnation of this worker.
+  tier @21 :Int8 = -1;
+  # Of the rooms of its tasks (worker/task/room.h); -1: a release without rooms.
 }
 
 struct BlockReport {
@@ -232,6 +234,10 @@ struct StageInfo {
   # An attempt without progress for so long fails; the failure counts as its operator's. 0 = no limit.
   strictInputs @15 :Bool;
   # An attempt fails where a local input has grown since the job was planned.
+  allowNetwork @16 :Bool;
+  # Attempts may make sockets of the internet families.
+  minTier @17 :UInt8;
+  # A worker whose rooms have a lower tier fails the attempt; the failure is not its operator's.
 }
 
 struct Launch {
