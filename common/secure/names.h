@@ -20,8 +20,8 @@ Status CheckWorker(std::string_view name);
 
 // Returns "master.<16 hexadecimal digits>", the only name of the master's certificate.
 std::string MasterName(uint64_t cluster_id);
-// Returns "worker.<16 hexadecimal digits>": each worker's certificate has it as its second DNS name, for peers that know
-// a worker's address and not its name.
+// Returns "worker.<16 hexadecimal digits>": each worker's certificate has it as its second DNS name, for peers that
+// know a worker's address and not its name.
 std::string AnyWorkerName(uint64_t cluster_id);
 // Returns "worker:<name>", the common name of a worker's certificate and its subject in logs.
 std::string WorkerSubject(std::string_view name);

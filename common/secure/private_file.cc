@@ -18,7 +18,7 @@ Status CheckOwner(const std::string& path, const struct stat& info, const char* 
   if (info.st_uid != ::geteuid() && info.st_uid != 0) {
     return Status(Code::kNotAllowed, path + " belongs to the user " + std::to_string(info.st_uid) +
                                          ", and this process runs as " + std::to_string(::geteuid()) +
-                                         ": use a file of your own");
+                                         ": run this as that user, or use a file of your own");
   }
   if ((info.st_mode & kOthers) == 0) return Status::Ok();
   char mode[8];

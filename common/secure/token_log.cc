@@ -50,7 +50,7 @@ bool ReadIssued(const std::vector<std::string_view>& words, Token* token) {
   return true;
 }
 
-bool Take(std::string_view line, TokenList* list) {
+bool TakeLine(std::string_view line, TokenList* list) {
   const auto words = WordsOf(line);
   if (words[0] == "issued") {
     Token token;
@@ -58,13 +58,15 @@ bool Take(std::string_view line, TokenList* list) {
     list->issued[token.id] = token;
     return true;
   }
-  if (words.size() != 2) return false;
-  if (words[0] == "revoked" || words[0] == "used") {
-    if (!IsTokenId(words[1])) return false;
+  if (words[0] == "used") {
+    if (words.size() != 3 || !IsTokenId(words[1]) || !WorkerInSubject(words[2]).ok()) return false;
     list->revoked.emplace(words[1]);
-    if (words[0] == "used") list->used.emplace(words[1]);
+    list->used.emplace(words[1]);
+    list->joined.emplace(words[2]);
     return true;
   }
+  if (words.size() != 2) return false;
+  if (words[0] == "revoked") return IsTokenId(words[1]) && (list->revoked.emplace(words[1]), true);
   if (!WorkerInSubject(words[1]).ok()) return false;
   if (words[0] == "denied") return list->denied.emplace(words[1]), true;
   if (words[0] == "allowed") return list->denied.erase(std::string(words[1])), true;
@@ -78,7 +80,7 @@ Result<TokenList> ParseTokenLog(std::string_view text) {
   for (size_t number = 1;; ++number) {
     const size_t end = text.find('\n');
     if (end == std::string_view::npos) return list;
-    if (!Take(text.substr(0, end), &list)) {
+    if (!TakeLine(text.substr(0, end), &list)) {
       return Corrupted("line " + std::to_string(number) + " is damaged or of a later release");
     }
     text.remove_prefix(end + 1);
@@ -137,7 +139,7 @@ Status TokenLog::Append(const UniqueFd& file, const std::string& line) {
     return failed;
   }
   size_ += line.size() + 1;
-  Take(line, &list_);
+  TakeLine(line, &list_);
   return Status::Ok();
 }
 
@@ -156,11 +158,21 @@ Status TokenLog::Revoked(const std::string& id) {
   return Append(file, "revoked " + id);
 }
 
-Status TokenLog::Used(const std::string& id) {
-  if (!IsTokenId(id)) return InvalidArgument("the id of a token has 32 hexadecimal digits");
+Status TokenLog::Joined(const Token& token, const std::string& subject) {
+  MR_ASSIGN_OR_RETURN(const std::string name, WorkerInSubject(subject));
+  if (token.kind != TokenKind::kJoin || !IsTokenId(token.id)) return InvalidArgument("not a join token");
   MR_ASSIGN_OR_RETURN(const UniqueFd file, LockAndRead());
-  if (list_.revoked.contains(id)) return Rejected("the join token was used before, or revoked");
-  return Append(file, "used " + id);
+  if (list_.revoked.contains(token.id)) return Rejected("the join token was used before, or revoked");
+  if (list_.denied.contains(subject)) return Status(Code::kNotAllowed, subject + " is denied");
+  if (!token.subject.empty() && token.subject != name) {
+    return Status(Code::kNotAllowed, "the join token is for the worker " + token.subject + ", not for " + name);
+  }
+  // Else a new worker could take the blocks and outputs of another one over.
+  if (token.subject.empty() && list_.joined.contains(subject)) {
+    return Rejected("a worker " + name + " has joined before; if it is to join again, make a join file for its name: " +
+                    "mrctl token create --join FILE --worker " + name);
+  }
+  return Append(file, "used " + token.id + " " + subject);
 }
 
 Status TokenLog::Denied(const std::string& subject, bool denied) {

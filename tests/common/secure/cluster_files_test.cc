@@ -154,10 +154,10 @@ TEST_F(ClusterFilesTest, TheListIsOneForSeveralProcesses) {
   EXPECT_TRUE(*master->Refresh());
   EXPECT_FALSE(*master->Refresh());
   EXPECT_TRUE(master->list().issued.contains(join.id));
-  EXPECT_TRUE(master->Used(join.id).ok());
+  EXPECT_TRUE(master->Joined(join, "worker:w1").ok());
   // Once: also where the other process has not read that line.
-  EXPECT_EQ(other->Used(join.id).code(), Code::kRejected);
-  EXPECT_EQ(master->Used(join.id).code(), Code::kRejected);
+  EXPECT_EQ(other->Joined(join, "worker:w2").code(), Code::kRejected);
+  EXPECT_EQ(master->Joined(join, "worker:w1").code(), Code::kRejected);
   EXPECT_TRUE(other->list().used.contains(join.id));
   EXPECT_TRUE(other->Denied("worker:w1", true).ok());
   EXPECT_TRUE(*master->Refresh());
@@ -167,6 +167,21 @@ TEST_F(ClusterFilesTest, TheListIsOneForSeveralProcesses) {
   EXPECT_TRUE(other->list().denied.empty());
   EXPECT_EQ(other->Denied("anna", true).code(), Code::kInvalidArgument);
   EXPECT_EQ(other->Revoked("00000000000000000000000000000000").code(), Code::kNotFound);
+}
+
+TEST_F(ClusterFilesTest, ANameIsTakenOverOnlyWithATokenForThatName) {
+  const auto join = [&](const std::string& name) {
+    return IssueToken(path, {.kind = TokenKind::kJoin, .subject = name, .life = kJoinLife}, kNow)->token;
+  };
+  auto log = *TokenLog::Open(path + "/tokens");
+  EXPECT_TRUE(log.Joined(join(""), "worker:w1").ok());
+  const Token any = join("");
+  EXPECT_EQ(log.Joined(any, "worker:w1").code(), Code::kRejected);
+  EXPECT_TRUE(log.Joined(any, "worker:w2").ok()) << "a refused join spends no token";
+  EXPECT_TRUE(log.Joined(join("w1"), "worker:w1").ok());
+  EXPECT_EQ(log.Joined(join("w1"), "worker:w3").code(), Code::kNotAllowed);
+  EXPECT_TRUE(log.Denied("worker:w4", true).ok());
+  EXPECT_EQ(log.Joined(join("w4"), "worker:w4").code(), Code::kNotAllowed);
 }
 
 TEST_F(ClusterFilesTest, ALineThatACrashCutIsGoneAndTheNextIsWhole) {
@@ -184,6 +199,7 @@ TEST_F(ClusterFilesTest, ALineThatACrashCutIsGoneAndTheNextIsWhole) {
 TEST(TokenLogTest, DamageIsReportedWithItsLine) {
   const std::string good = "denied worker:a\n";
   for (const char* bad : {"", "denied", "denied anna", "revoked 12", "issued", "granted worker:a", "used  x",
+                          "used 00112233445566778899aabbccddeeff", "used 00112233445566778899aabbccddeeff anna",
                           "issued 00112233445566778899aabbccddeeff 3 1 2 1 anna"}) {
     const auto list = ParseTokenLog(good + bad + "\n");
     EXPECT_EQ(list.status().code(), Code::kCorrupted) << bad;

@@ -8,9 +8,6 @@
 #include <type_traits>
 
 #include "common/io/files.h"
-#include "common/secure/certificate.h"
-#include "common/secure/join_file.h"
-#include "common/secure/token.h"
 
 namespace mr::secure {
 namespace {
@@ -89,43 +86,6 @@ TEST(SecretTest, IsGoneWhereItWasMovedFrom) {
   const Secret<std::string> to(std::move(from));
   EXPECT_EQ(to.Reveal(), "short");
   EXPECT_EQ(from.Reveal(), "");  // NOLINT(bugprone-use-after-move): what is left is the point
-}
-
-JoinFile Join() {
-  const UnixTime now{1'800'000'000};
-  const PrivateKey key = *PrivateKey::Make(KeyKind::kNode);
-  const Token token{
-      .kind = TokenKind::kJoin, .id = *NewTokenId(), .cluster_id = 7, .issued = now, .expires = now + kJoinLife};
-  JoinFile join;
-  join.master = "lab-1:7070";
-  join.cluster_id = 7;
-  join.token = *SignToken(token, *PrivateKey::Make(KeyKind::kToken));
-  join.authority = *MakeAuthority(key, 7, now);
-  return join;
-}
-
-TEST(JoinFileTest, ComesBackAsItWasWritten) {
-  const JoinFile join = Join();
-  const auto read = ParseJoin(JoinText(join));
-  ASSERT_TRUE(read.ok()) << read.status().message();
-  EXPECT_EQ(read->master, join.master);
-  EXPECT_EQ(read->cluster_id, join.cluster_id);
-  EXPECT_EQ(read->token.Reveal(), join.token.Reveal());
-  EXPECT_EQ(read->authority, join.authority);
-}
-
-TEST(JoinFileTest, IsRefusedWhereAPartIsMissingOrOfAnotherCluster) {
-  const JoinFile join = Join();
-  const std::string text = JoinText(join).Reveal();
-  const std::string secret = join.token.Reveal().substr(kTokenPrefix.size(), 8);
-  for (size_t n = 0; n + 1 < text.size(); ++n) {
-    const auto read = ParseJoin(Secret<std::string>(text.substr(0, n)));
-    EXPECT_EQ(read.status().code(), Code::kInvalidArgument) << n;
-    EXPECT_EQ(read.status().message().find(secret), std::string::npos) << read.status().message();
-  }
-  JoinFile other = Join();
-  other.cluster_id = 8;
-  EXPECT_FALSE(ParseJoin(JoinText(other)).ok());
 }
 
 }  // namespace
