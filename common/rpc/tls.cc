@@ -21,14 +21,14 @@ bool Has(const kj::Exception& exception, std::string_view words) {
   return std::string_view(text.begin(), text.size()).find(words) != std::string_view::npos;
 }
 
-Result<TlsStream> Take(kj::AuthenticatedStream authenticated) {
+Result<Encrypted> Authenticated(kj::AuthenticatedStream authenticated) {
   auto& identity = kj::downcast<kj::TlsPeerIdentity>(*authenticated.peerIdentity);
   std::string name;
   if (identity.hasCertificate()) {
     const kj::String common_name = identity.getCommonName();
     name.assign(common_name.begin(), common_name.size());
   }
-  return TlsStream{kj::mv(authenticated.stream), kj::mv(name)};
+  return Encrypted{kj::mv(authenticated.stream), kj::mv(name)};
 }
 
 Status ClientRefused(const kj::Exception& exception) {
@@ -50,7 +50,7 @@ Status ServerRefused(const kj::Exception& exception, const std::string& name) {
 
 kj::StringPtr Ptr(const std::string& text) { return kj::StringPtr(text.data(), text.size()); }
 
-kj::TlsContext::Options OptionsFor(const kj::TlsCertificate& authority) {
+kj::TlsContext::Options TlsOptionsFor(const kj::TlsCertificate& authority) {
   kj::TlsContext::Options options;
   options.useSystemTrustStore = false;
   options.trustedCertificates = kj::arrayPtr(&authority, 1);
@@ -67,7 +67,7 @@ Result<std::shared_ptr<const Tls>> Tls::ForNode(const secure::NodeCredentials& c
                  const kj::TlsCertificate authority(Ptr(credentials.authority_pem));
                  const kj::TlsKeypair own{kj::TlsPrivateKey(Ptr(credentials.key_pem.Reveal())),
                                           kj::TlsCertificate(Ptr(credentials.certificate_pem))};
-                 auto options = OptionsFor(authority);
+                 auto options = TlsOptionsFor(authority);
                  options.defaultKeypair = own;
                  tls->client_ = kj::heap<kj::TlsContext>(options);
                  tls->server_for_people_ = kj::heap<kj::TlsContext>(options);
@@ -86,7 +86,7 @@ Result<std::shared_ptr<const Tls>> Tls::ForPerson(const std::string& authority_p
   tls->cluster_id_ = ca.cluster_id;
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&] {
                  const kj::TlsCertificate authority(Ptr(authority_pem));
-                 tls->client_ = kj::heap<kj::TlsContext>(OptionsFor(authority));
+                 tls->client_ = kj::heap<kj::TlsContext>(TlsOptionsFor(authority));
                })) {
     return InvalidArgument("cannot use the certificate of the authority: " + ReasonOf(*exception));
   }
@@ -95,23 +95,23 @@ Result<std::shared_ptr<const Tls>> Tls::ForPerson(const std::string& authority_p
 
 // wrapServer and wrapClient are const in all but name: they make an SSL object of the context, which OpenSSL allows
 // from any thread. KJ takes a peer identity of the network; ours is not used.
-kj::Promise<Result<TlsStream>> Tls::Accept(kj::Own<kj::AsyncIoStream> stream, bool node) const {
+kj::Promise<Result<Encrypted>> Tls::Accept(kj::Own<kj::AsyncIoStream> stream, bool node) const {
   kj::TlsContext& context = const_cast<kj::TlsContext&>(node ? *server_for_nodes_ : *server_for_people_);
   return kj::evalNow([&] {
            return context.wrapServer(kj::AuthenticatedStream{kj::mv(stream), kj::UnknownPeerIdentity::newInstance()});
          })
-      .then([](kj::AuthenticatedStream wrapped) { return Take(kj::mv(wrapped)); },
-            [](kj::Exception&& exception) { return Result<TlsStream>(ClientRefused(exception)); });
+      .then([](kj::AuthenticatedStream wrapped) { return Authenticated(kj::mv(wrapped)); },
+            [](kj::Exception&& exception) { return Result<Encrypted>(ClientRefused(exception)); });
 }
 
-kj::Promise<Result<TlsStream>> Tls::Connect(kj::Own<kj::AsyncIoStream> stream, const std::string& name) const {
+kj::Promise<Result<Encrypted>> Tls::Connect(kj::Own<kj::AsyncIoStream> stream, const std::string& name) const {
   kj::TlsContext& context = const_cast<kj::TlsContext&>(*client_);
   return kj::evalNow([&] {
            return context.wrapClient(kj::AuthenticatedStream{kj::mv(stream), kj::UnknownPeerIdentity::newInstance()},
                                      Ptr(name));
          })
-      .then([](kj::AuthenticatedStream wrapped) { return Take(kj::mv(wrapped)); },
-            [name](kj::Exception&& exception) { return Result<TlsStream>(ServerRefused(exception, name)); });
+      .then([](kj::AuthenticatedStream wrapped) { return Authenticated(kj::mv(wrapped)); },
+            [name](kj::Exception&& exception) { return Result<Encrypted>(ServerRefused(exception, name)); });
 }
 
 bool IsCertificateAlert(const kj::Exception& exception) {

@@ -13,15 +13,10 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "common/rpc/credentials.h"
 #include "common/secure/cluster_files.h"
 
 namespace mr::rpc {
-
-// An encrypted stream and the common name that the other end's certificate proved; "" for a client without one.
-struct TlsStream {
-  kj::Own<kj::AsyncIoStream> stream;
-  std::string certificate;
-};
 
 // The contexts of one process, for both directions. Immutable: a renewed certificate makes another one, and connections
 // that are open keep theirs. Thread: any number at a time, also on several loops.
@@ -39,12 +34,12 @@ class Tls {
   // Takes a connection as the server. node: the client has promised a node's certificate. Errors: kNotAllowed: the
   // client has no certificate of this cluster, or speaks no TLS; the text is for logs. Not limited in time. Requires:
   // is_node().
-  kj::Promise<Result<TlsStream>> Accept(kj::Own<kj::AsyncIoStream> stream, bool node) const;
+  kj::Promise<Result<Encrypted>> Accept(kj::Own<kj::AsyncIoStream> stream, bool node) const;
 
   // Turns a connection into an encrypted one as the client, if the server proves `name` (secure::MasterName,
   // AnyWorkerName, WorkerSubject). Errors: kNotAllowed: another cluster, another name, an expired certificate;
   // kUnavailable: the connection ended. Not limited in time.
-  kj::Promise<Result<TlsStream>> Connect(kj::Own<kj::AsyncIoStream> stream, const std::string& name) const;
+  kj::Promise<Result<Encrypted>> Connect(kj::Own<kj::AsyncIoStream> stream, const std::string& name) const;
 
  private:
   Tls() = default;

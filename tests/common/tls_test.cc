@@ -51,7 +51,7 @@ class TlsTest : public testing::Test {
     kj::WaitScope scope(loop);
     auto pipe = kj::newTwoWayPipe();
     Outcome out;
-    auto serving = server.Accept(kj::mv(pipe.ends[0]), node).then([&](Result<TlsStream> accepted) -> kj::Promise<void> {
+    auto serving = server.Accept(kj::mv(pipe.ends[0]), node).then([&](Result<Encrypted> accepted) -> kj::Promise<void> {
       out.server = accepted.status();
       if (!accepted.ok()) return kj::READY_NOW;
       out.server_saw = accepted->certificate;
@@ -60,7 +60,7 @@ class TlsTest : public testing::Test {
       return s.write("v", 1).attach(kj::mv(stream));
     });
     auto using_it =
-        client.Connect(kj::mv(pipe.ends[1]), name).then([&](Result<TlsStream> wrapped) -> kj::Promise<void> {
+        client.Connect(kj::mv(pipe.ends[1]), name).then([&](Result<Encrypted> wrapped) -> kj::Promise<void> {
           out.client = wrapped.status();
           if (!wrapped.ok()) return kj::READY_NOW;
           out.client_saw = wrapped->certificate;
