@@ -38,21 +38,6 @@ constexpr char kRunWord[] =
 constexpr char kSubmitExample[] = "mrctl submit wordcount --input /data/books.txt --output /data/words";
 constexpr char kExplainExample[] = "mrctl explain wordcount --input /data/books.txt --output /data/words2";
 
-// Appends an example to the footer.
-void AddExample(CLI::App* app, const std::string& example) {
-  const std::string before = app->get_footer();
-  app->footer(before + (before.empty() ? "" : "\n\n") + "Example:\n  " + example);
-}
-
-// Adds a verb below another. Its word goes to Command::sub.
-CLI::App* AddSub(CLI::App* above, Command* c, const std::string& name, const std::string& help,
-                 const std::string& example) {
-  CLI::App* app = above->add_subcommand(name, help)->fallthrough();
-  app->parse_complete_callback([c, name] { c->sub = name; });
-  if (!example.empty()) AddExample(app, example);
-  return app;
-}
-
 void AddGlobalOptions(CLI::App* app, GlobalOptions* g) {
   app->add_option("--master", g->master, "Address of the master, HOST:PORT (default: MR_MASTER, else 127.0.0.1:7070)")
       ->type_name("HOST:PORT");
@@ -495,6 +480,7 @@ const std::vector<Group>& Groups() {
       {"Run jobs", {"submit", "explain", "wait", "attach", "kill"}},
       {"Look at jobs", {"jobs", "job", "history", "logs", "why", "report", "trace", "profile", "whatif", "schedulers"}},
       {"Cluster", {"workers", "worker", "queues", "queue", "top", "doctor"}},
+      {"People and credentials", {"cluster", "token"}},
       {"Files", {"fs", "store"}},
       {"Write operators", {"sdk", "task"}},
       {"mrctl itself", {"config", "completion", "version"}},
@@ -503,6 +489,19 @@ const std::vector<Group>& Groups() {
 }
 
 }  // namespace
+
+void AddExample(CLI::App* app, const std::string& example) {
+  const std::string before = app->get_footer();
+  app->footer(before + (before.empty() ? "" : "\n\n") + "Example:\n  " + example);
+}
+
+CLI::App* AddSub(CLI::App* above, Command* c, const std::string& name, const std::string& help,
+                 const std::string& example) {
+  CLI::App* app = above->add_subcommand(name, help)->fallthrough();
+  app->parse_complete_callback([c, name] { c->sub = name; });
+  if (!example.empty()) AddExample(app, example);
+  return app;
+}
 
 void BuildOptionTree(CLI::App* root, Command* c) {
   root->formatter(MakeHelpFormatter());
@@ -526,6 +525,7 @@ void BuildOptionTree(CLI::App* root, Command* c) {
   AddSdk(root, c);
   AddTask(root, c);
   AddClusterVerbs(root, c);
+  AddPeopleVerbs(root, c);
   AddFsOptions(root->add_subcommand("fs", "Manage files of the block store")->fallthrough(), c);
   AddStore(root, c);
   AddOwnVerbs(root, c);

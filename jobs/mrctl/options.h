@@ -61,6 +61,17 @@ struct WhatifOptions {
 };
 inline constexpr char kDefaultSince[] = "7d";
 
+// cluster init, token: what they make.
+struct CredentialOptions {
+  std::string data;     // the master's --data directory
+  std::string subject;  // of a token, or the first administrator; "": the user's name (init)
+  std::string roles, life;
+  std::string out;      // token file to write; "": SUBJECT.token, or for init where mrctl finds it
+  std::string join;     // join file to write; "": no join token (create), DATA/join (init)
+  std::string address;  // of the master, HOST:PORT, in join files; "": this host's name and port 7070
+  std::string worker;   // the only name that the join token is for; "": any
+};
+
 // One verb with its arguments. Verbs with a second word, such as fs and job, have it in `sub`.
 struct Command {
   std::string verb, sub;
@@ -88,6 +99,7 @@ struct Command {
   std::optional<uint32_t> min_share, max_share;
   bool show_origin = false;  // config view
   std::string bundle;        // doctor; with `force`
+  CredentialOptions credentials;
   // history
   uint64_t limit = 20;
   std::optional<uint64_t> keep;  // with local_runs
