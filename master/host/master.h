@@ -53,7 +53,7 @@ class Master {
     size_t audit_files = 10;              // that are kept
   };
   // Replays the journal and serves. Blocks until then.
-  static Result<std::unique_ptr<Master>> Start(const Options& options);
+  static Result<std::unique_ptr<Master>> Start(Options options);
   // Stops serving, syncs the journal. Jobs go on at the next start.
   ~Master();
   // Stops, and removes what jobs that have not ended keep beside their outputs: there is no next start.

@@ -24,7 +24,8 @@
 #include "master/sched/named_lists.h"
 
 DEFINE_string(data, "", "directory of the journal and the libraries; created if it does not exist");
-DEFINE_string(bind, "127.0.0.1", "address to listen on; without certificates one of this machine only");
+DEFINE_string(bind, "127.0.0.1",
+              "address to listen on; without certificates in --data (mrctl cluster init) one of this machine only");
 DEFINE_string(
     unix_socket, "",
     "path of a unix socket to listen on, too, in a directory that only this user can enter; its user and root "

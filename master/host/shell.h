@@ -14,6 +14,7 @@
 #include "common/rpc/kj_thread.h"
 #include "common/rpc/self_check.h"
 #include "common/rpc/server.h"
+#include "master/host/join_service.h"
 #include "master/host/outlets.h"
 #include "master/host/service_parts.h"
 
@@ -99,6 +100,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   // The fields below belong to the KJ loop.
   kj::Own<rpc::RpcServer> server_;
   kj::Own<rpc::SelfCheck> self_check_;
+  kj::Own<JoinDesk> join_;  // null without certificates
   std::map<uint64_t, rpc::Worker::Client> sessions_;
   std::map<uint64_t, rpc::JobWatcher::Client> watchers_;
   std::string address_;

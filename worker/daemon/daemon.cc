@@ -24,6 +24,7 @@
 #include "worker/daemon/data_server.h"
 #include "worker/daemon/heartbeat.h"
 #include "worker/daemon/housekeeping.h"
+#include "worker/daemon/join.h"
 #include "worker/daemon/loop_watch.h"
 #include "worker/daemon/metrics.h"
 #include "worker/daemon/session.h"
@@ -104,6 +105,7 @@ struct Daemon::Impl {
   kj::Own<rpc::HttpServer> http;
   kj::Own<rpc::SelfCheck> self_check;
   std::unique_ptr<Looped> looped;
+  std::unique_ptr<CertificateSession> certificates;  // null without a certificate
   std::unique_ptr<DiskWatch> disk;
   LoopWatch loop_watch{loop};  // used by the heartbeat's thread
   std::unique_ptr<Heartbeat> heartbeat;
@@ -151,6 +153,9 @@ Status Daemon::Impl::PrepareDirectory() {
   blocks->KeepFree(options.min_free);
   disk = std::make_unique<DiskWatch>(options.data, options.min_free);
   disk->Look();
+  MR_ASSIGN_OR_RETURN(const Certified certified, Certify(options.data, name, options.join, options.master));
+  options.entry.node = certified.node;
+  options.master = certified.master;
   return Status::Ok();
 }
 
@@ -321,6 +326,8 @@ std::string Daemon::Impl::MetricsText() const {
 }
 
 Status Daemon::Impl::Listen() {
+  const bool anywhere = options.entry.insecure || options.entry.node != nullptr;
+  MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, anywhere));
   MR_ASSIGN_OR_RETURN(auto authenticator, rpc::MakeAuthenticator(options.entry));
   // Later steps announce this port. Peers are refused until these steps are done.
   const auto log = [](const std::string& line) { LOG(WARNING) << line; };
@@ -331,6 +338,8 @@ Status Daemon::Impl::Listen() {
     rpc::Hello own;
     own.role = rpc::Role::kDataServer;
     own.incarnation = incarnation;
+    // Clients choose their token by it.
+    if (options.entry.node != nullptr) own.cluster_id = options.entry.node->cluster_id();
     server = kj::heap<rpc::RpcServer>(
         loop.io(), own,
         [this](const rpc::Hello& hello, const rpc::PeerInfo& peer) -> Result<capnp::Capability::Client> {
@@ -362,7 +371,6 @@ Status Daemon::Impl::Listen() {
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<TaskHost> host) {
-  MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, options.entry.insecure));
   MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, options.entry.insecure));
   auto impl = std::make_unique<Impl>();
   if (options.advertise.empty()) options.advertise = options.bind;
@@ -375,6 +383,9 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<T
   i.loop.Run([&i] {
     i.Build();
     i.BuildSession();
+    if (i.options.entry.node != nullptr) {
+      i.certificates = std::make_unique<CertificateSession>(i.loop, i.options.master, i.options.entry.node);
+    }
   });
   i.heartbeat = std::make_unique<Heartbeat>(
       i.options.master, [&i](Instant sent) { i.loop.Post([&i, sent] { i.looped->session->Unknown(sent); }); },
@@ -443,6 +454,7 @@ void Daemon::StopChildren() {
   });
   // With its server ends the file with this worker's secret. The process may exit after this.
   impl_->loop.Run([this] {
+    impl_->certificates.reset();
     impl_->http = nullptr;
     impl_->self_check = nullptr;
     impl_->server = nullptr;
