@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "common/secure/certificate.h"
+#include "tests/common/secure/constants.h"
 
 namespace mr::secure {
 namespace {
-
-constexpr UnixTime kNow{1'800'000'000};
 
 AccessFile Access(TokenKind kind, uint64_t cluster = 7) {
   Token token{.kind = kind, .id = *NewTokenId(), .cluster_id = 7, .issued = kNow, .expires = kNow + kJoinLife};

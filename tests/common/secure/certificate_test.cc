@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "common/secure/names.h"
+#include "tests/common/secure/constants.h"
 
 namespace mr::secure {
 namespace {
-
-constexpr uint64_t kCluster = 0x123456789abcdef0;
-constexpr UnixTime kNow{1'800'000'000};
 
 struct Authority {
   PrivateKey key = *PrivateKey::Make(KeyKind::kNode);

@@ -8,12 +8,10 @@
 #include "common/secure/names.h"
 #include "common/secure/private_file.h"
 #include "common/secure/token_log.h"
+#include "tests/common/secure/constants.h"
 
 namespace mr::secure {
 namespace {
-
-constexpr uint64_t kCluster = 0x123456789abcdef0;
-constexpr UnixTime kNow{1'800'000'000};
 
 class ClusterFilesTest : public testing::Test {
  protected:

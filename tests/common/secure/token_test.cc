@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "common/secure/names.h"
+#include "tests/common/secure/constants.h"
 
 namespace mr::secure {
 namespace {
 
-constexpr uint64_t kCluster = 0x123456789abcdef0;
 constexpr UnixTime kIssued{1'800'000'000};
 constexpr char kId[] = "00112233445566778899aabbccddeeff";
 
