@@ -1,5 +1,5 @@
-// Who may connect to a daemon with certificates: nodes of its cluster by their certificates, people and joining workers
-// by tokens, and its own user by a unix socket. The counterpart for clients is tls_credentials.h.
+// Decides who may connect to a daemon with certificates: nodes of its cluster by their certificates, people and joining
+// workers by tokens, and its own user by a unix socket. The counterpart for clients is tls_credentials.h.
 #pragma once
 
 #include <memory>

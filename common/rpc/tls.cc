@@ -10,7 +10,7 @@
 namespace mr::rpc {
 namespace {
 
-// Of a handshake that failed: KJ's own text without the places in its source.
+// Returns why a handshake failed: KJ's own text, without the places in its source.
 std::string ReasonOf(const kj::Exception& exception) {
   const kj::StringPtr text = exception.getDescription();
   return PrintableBytes(std::string_view(text.begin(), std::min<size_t>(text.size(), 200)));

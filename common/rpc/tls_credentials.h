@@ -14,8 +14,8 @@
 
 namespace mr::rpc {
 
-// Of people. The daemon's reply names its cluster, and this finds the token for it. That choice grants nothing: the
-// daemon must then prove, by TLS, that it is of the cluster whose authority is in the same file.
+// A person's token. The daemon's reply names its cluster, and this finds the token for it. That choice grants nothing:
+// the daemon must then prove, by TLS, that it is of the cluster whose authority is in the same file.
 class TokenCredentials final : public Credentials {
  public:
   struct Places {
@@ -45,7 +45,7 @@ class TokenCredentials final : public Credentials {
   mutable std::map<uint64_t, std::shared_ptr<const Access>> known_;
 };
 
-// Of a daemon with a certificate: it talks to no daemon without one.
+// The certificate of a daemon: it talks to no daemon without one.
 class NodeCredentialsSource final : public Credentials {
  public:
   explicit NodeCredentialsSource(std::shared_ptr<const NodeIdentity> node) : node_(std::move(node)) {}
@@ -59,7 +59,7 @@ class NodeCredentialsSource final : public Credentials {
   const std::shared_ptr<const NodeIdentity> node_;
 };
 
-// Of a worker that joins: for one connection with role kJoin.
+// The join token of a new worker: for one connection with role kJoin.
 class JoinCredentials final : public Credentials {
  public:
   // Errors: those of Tls::ForPerson.

@@ -16,7 +16,7 @@
 
 namespace mr::secure {
 
-// What a daemon needs to speak TLS and to check tokens.
+// The parts with which a daemon speaks TLS and checks tokens.
 struct NodeCredentials {
   Certificate certificate;  // of this node, checked
   std::string certificate_pem;

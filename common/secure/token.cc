@@ -81,7 +81,7 @@ bool BytesOfId(std::string_view id, std::string* bytes) {
   return true;
 }
 
-// What both a signer and a reader ask of a token.
+// Checks the ranges of fields, for signers and readers.
 Status CheckFields(const Token& token) {
   if (token.cluster_id == 0) return InvalidArgument("a token needs the id of its cluster");
   if (token.expires <= token.issued || token.expires - token.issued > kLongestTokenLife) {

@@ -119,7 +119,7 @@ Result<UniqueFd> TokenLog::LockAndRead() {
   text.resize(got);
   auto list = ParseTokenLog(text);
   if (!list.ok()) return list.status().With(path_);
-  // What a crash cut must not become the beginning of the next line.
+  // The part of a line that a crash has left must not become the beginning of the next one.
   const size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   if (whole != text.size() && ::ftruncate(file.get(), static_cast<off_t>(whole)) != 0) {
     return ErrnoStatus(errno, "cannot cut " + path_);

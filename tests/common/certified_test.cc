@@ -1,4 +1,4 @@
-// Who gets in at the port of a daemon with certificates, and which daemon a client believes.
+// Tests who gets in at the port of a daemon with certificates, and which daemon a client believes.
 #include "common/rpc/certified.h"
 
 #include <gmock/gmock.h>

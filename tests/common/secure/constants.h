@@ -1,4 +1,4 @@
-// What the tests of common/secure share.
+// Constants of the tests of common/secure.
 #pragma once
 
 #include "common/secure/unix_time.h"
