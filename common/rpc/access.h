@@ -12,7 +12,7 @@
 
 namespace mr::rpc {
 
-// Ids of the annotations in access.capnp, for which the schema compiler makes no names. access_check.cc compares them.
+// Ids of the annotations in access.capnp, for which the schema compiler makes no names.
 inline constexpr uint64_t kAccessAnnotation = 0x939e7af1750b5b54, kCallbackAnnotation = 0xde7e7332a3413896;
 
 // The annotation of one method.

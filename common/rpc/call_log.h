@@ -18,7 +18,7 @@ struct CallRecord {
   std::string peer;       // its address
   std::string method;     // "MasterForClient.kill"
   std::string object;     // parameters, and the job that the answer names: "job=job_1_0001, why=stuck"
-  Code code = Code::kOk;  // kCancelled: the connection broke before the answer, so the outcome is not known
+  Code code = Code::kOk;  // kCancelled: the daemon stopped before the answer, so the outcome is not known
   uint64_t sequence = 0;  // of the journal's record that the call made; 0: none
 };
 

@@ -191,7 +191,14 @@ class Kills final : public Guarded<MasterForClient> {
     context.getResults().initJob().setSeq(7);
     return kj::READY_NOW;
   }
-  kj::Promise<void> setQueue(SetQueueContext) override { return kj::Promise<void>(kj::NEVER_DONE); }
+  kj::Promise<void> setQueue(SetQueueContext) override {
+    reached.fulfiller->fulfill();
+    return kj::mv(done.promise);
+  }
+
+ public:
+  kj::PromiseFulfillerPair<void> reached = kj::newPromiseAndFulfiller<void>();
+  kj::PromiseFulfillerPair<void> done = kj::newPromiseAndFulfiller<void>();
 };
 
 TEST(CallLogTest, ACallThatChangesSomethingIsRecordedWithItsParametersAndItsOutcome) {
@@ -232,18 +239,41 @@ TEST(CallLogTest, ARefusedChangeIsRecordedAndALookIsNot) {
   EXPECT_EQ(calls->all[0].code, Code::kNotAllowed);
 }
 
-TEST(CallLogTest, AChangeThatIsNeverAnsweredIsRecordedAsCancelled) {
+// A call goes on when its connection ends.
+TEST(CallLogTest, AChangeWhoseCallerIsGoneIsRecordedWhenItIsDone) {
   auto io = kj::setupAsyncIo();
   const auto calls = std::make_shared<Calls>();
   Guard guard{{"root", kOperator, Proof::kToken}, "10.0.0.7:1", calls};
+  auto service = kj::heap<Kills>(std::make_shared<const Guard>(guard));
+  auto reached = kj::mv(service->reached.promise);
+  auto done = kj::mv(service->done.fulfiller);
   {
-    MasterForClient::Client master(kj::heap<Kills>(std::make_shared<const Guard>(guard)));
+    Pair pair(io, MasterForClient::Client(kj::mv(service)));
+    auto call = pair.As(capnp::Schema::from<MasterForClient>()).as<MasterForClient>().setQueueRequest().send();
+    reached.wait(io.waitScope);
+  }
+  EXPECT_TRUE(calls->all.empty());
+  done->fulfill();
+  io.waitScope.poll();
+  ASSERT_EQ(calls->all.size(), 1u);
+  EXPECT_EQ(calls->all[0].code, Code::kOk);
+}
+
+TEST(CallLogTest, AChangeThatFailsIsRecordedWithItsError) {
+  auto io = kj::setupAsyncIo();
+  const auto calls = std::make_shared<Calls>();
+  Guard guard{{"root", kOperator, Proof::kToken}, "10.0.0.7:1", calls};
+  auto service = kj::heap<Kills>(std::make_shared<const Guard>(guard));
+  auto reached = kj::mv(service->reached.promise);
+  {
+    const auto done = kj::mv(service->done.fulfiller);
+    MasterForClient::Client master(kj::mv(service));
     auto call = master.setQueueRequest().send();
-    io.waitScope.poll();
+    reached.wait(io.waitScope);
   }
   io.waitScope.poll();
   ASSERT_EQ(calls->all.size(), 1u);
-  EXPECT_EQ(calls->all[0].code, Code::kCancelled);
+  EXPECT_EQ(calls->all[0].code, Code::kInternal);
 }
 
 // ---- The check of the build

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -134,7 +135,8 @@ TEST_F(AuditLogTest, ALastLineThatNoMasterWroteStaysFoundAndTheLogGoesOn) {
 TEST_F(AuditLogTest, TextOfPeersCannotForgeALineOrMisleadAReader) {
   Record(1, "why=\"\n{\"n\":9}\xE2\x80\xAE txt.exe\x1b[2J \xff ok\xC2\x85");
   EXPECT_EQ(Broken(), "");
-  EXPECT_EQ(std::count(Text().begin(), Text().end(), '\n'), 2);
+  const std::string text = Text();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
   EXPECT_THAT(Text(), HasSubstr("why=\\\"\\n{\\\"n\\\":9}\\u202e txt.exe\\u001b[2J "));
   EXPECT_THAT(Text(), HasSubstr("ok\\u0085"));
   EXPECT_THAT(Text(), testing::Not(HasSubstr("\xE2\x80\xAE")));
