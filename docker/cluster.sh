@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 PROJECT=${COMPOSE_PROJECT_NAME:-paceline}
 MASTER=127.0.0.1:${MR_RPC_PORT:-7070}
 MRCTL=build/bin/mrctl
+export MR_INSECURE=1  # its daemons run with --insecure
 
 say() { printf '== %s\n' "$*" >&2; }
 
@@ -40,7 +41,7 @@ up() {
 }
 
 case "${1:-round}" in
-  up) up; say "the cluster is ready: export MR_MASTER=$MASTER" ;;
+  up) up; say "the cluster is ready: export MR_MASTER=$MASTER MR_INSECURE=1" ;;
   down) compose down -v >/dev/null 2>&1 ;;
   round)
     work=$(mktemp -d)

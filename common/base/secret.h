@@ -28,12 +28,19 @@ template <class T>
 class Secret {
  public:
   Secret() = default;
-  explicit Secret(T value) : value_(std::move(value)) { Wipe(value); }
-  Secret(Secret&& other) noexcept : value_(std::move(other.value_)) { Wipe(other.value_); }
+  // Values are exchanged, because a short string that was moved from still has its bytes, and may not be used.
+  explicit Secret(T value) {
+    std::swap(value_, value);
+    Wipe(value);
+  }
+  Secret(Secret&& other) noexcept {
+    std::swap(value_, other.value_);
+    Wipe(other.value_);
+  }
   Secret& operator=(Secret&& other) noexcept {
     if (this == &other) return *this;
     Wipe(value_);
-    value_ = std::move(other.value_);
+    std::swap(value_, other.value_);
     Wipe(other.value_);
     return *this;
   }

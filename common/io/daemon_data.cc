@@ -1,5 +1,6 @@
 #include "common/io/daemon_data.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace mr {
@@ -24,5 +25,7 @@ Status CheckWorkerData(const std::string& directory) {
   if (Holds(directory, "worker_id") || !Holds(directory, "journal")) return Status::Ok();
   return Mixed(directory, "the data of a master", "a worker");
 }
+
+void MakePrivateData(const std::string& directory) { (void)mkdir(directory.c_str(), 0700); }
 
 }  // namespace mr

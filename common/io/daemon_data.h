@@ -1,4 +1,4 @@
-// Checks which kind of daemon a --data directory belongs to.
+// The --data directory of a daemon: which kind of daemon it belongs to, and who can enter it.
 #pragma once
 
 #include <string>
@@ -11,5 +11,8 @@ namespace mr {
 // exist, or is empty, is nobody's.
 Status CheckMasterData(const std::string& directory);
 Status CheckWorkerData(const std::string& directory);
+// Makes the last directory of the path for this user alone, if it does not exist. One that exists keeps its mode, and
+// directories above it are not made. Never fails: who uses the directory has the better message.
+void MakePrivateData(const std::string& directory);
 
 }  // namespace mr

@@ -87,8 +87,10 @@ Status OwnDirectory(const std::string& directory) {
     return {Code::kNotAllowed, directory + " belongs to " + UserName(info.st_uid) + ", not to " +
                                    UserName(::geteuid()) + "; name another directory with --secret_dir"};
   }
-  if ((info.st_mode & 077) != 0 && ::chmod(directory.c_str(), 0700) != 0) {
-    return ErrnoStatus(errno, "cannot close " + directory + " to other users");
+  if ((info.st_mode & 077) != 0) {
+    return {Code::kNotAllowed, "other users can enter " + directory +
+                                   ", where daemons keep their secrets: chmod 700 it, or name another directory with "
+                                   "--secret_dir"};
   }
   return Status::Ok();
 }
@@ -105,16 +107,19 @@ void RemoveLeftOver(const std::string& directory) {
   const auto names = ListDirectory(directory);
   if (!names.ok()) return;
   for (const std::string& name : *names) {
-    const std::string path = directory + "/" + name;
-    if (name.starts_with('.')) continue;  // being written
-    const auto file = OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    // A daemon holds its lock from before the file has this name.
-    if (!file.ok() || ::flock(file->get(), LOCK_EX | LOCK_NB) != 0) continue;
-    if (IsFileAt(file->get(), path)) (void)::unlink(path.c_str());
+    if (!name.starts_with('.')) RemoveLeftSecret(directory + "/" + name);  // with it: being written
   }
 }
 
 }  // namespace
+
+void RemoveLeftSecret(const std::string& path) {
+  if (!ReadSecretFile(path).ok()) return;
+  const auto file = OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  // A daemon holds its lock from before the file has this name.
+  if (!file.ok() || ::flock(file->get(), LOCK_EX | LOCK_NB) != 0) return;
+  if (IsFileAt(file->get(), path)) (void)::unlink(path.c_str());
+}
 
 Result<DaemonSecret> MakeDaemonSecret() {
   SecretBytes client{}, daemon{};

@@ -58,6 +58,9 @@ class SecretFile {
   UniqueFd lock_;
 };
 
+// Removes a secret file that a killed daemon left. Leaves files of living daemons, and what is no secret of this user.
+void RemoveLeftSecret(const std::string& path);
+
 // Reads a secret file. Errors: kNotFound; kNotAllowed, if another user owns it or others could read it; kCorrupted.
 Result<DaemonSecret> ReadSecretFile(const std::string& path);
 // Reads the secret from a descriptor to its end, for daemons that inherit it, and closes the descriptor.

@@ -16,9 +16,8 @@ constexpr Roles kEverything = kAllPeople | kWorker;
 
 std::string WhyNotThere(const std::string& flag, const std::string& where) {
   return flag + " " + where +
-         " can be reached from other machines, and this daemon has no certificates: whoever reaches it could run "
-         "commands on every worker. Make a cluster with certificates (mrctl cluster init), or listen on 127.0.0.1; "
-         "--insecure lets in anybody, for test networks only";
+         " can be reached from other machines: whoever reaches it could run commands on every worker; "
+         "listen on 127.0.0.1. --insecure lets in anybody, for test networks only";
 }
 
 }  // namespace
@@ -65,7 +64,7 @@ Status NoAuthenticator::Listening(const std::string& bound, bool) {
   // This daemon has the port, so the file of a secret for it was left by one that was killed.
   const std::string port = bound.substr(bound.rfind(':'));
   for (const std::string& address : {bound, "127.0.0.1" + port, "[::1]" + port}) {
-    (void)::unlink((directory_ + "/" + SecretFileName(address)).c_str());
+    RemoveLeftSecret(directory_ + "/" + SecretFileName(address));
   }
   return Status::Ok();
 }
@@ -90,7 +89,8 @@ Result<std::shared_ptr<Authenticator>> MakeAuthenticator(const EntryOptions& opt
     return std::shared_ptr<Authenticator>(std::make_shared<UserAuthenticator>(*std::move(secret), ""));
   }
   const auto directory = SecretDirectory(options.secret_dir);
-  SetProcessCredentials(std::make_shared<FileCredentials>(directory.ok() ? *directory : options.secret_dir));
+  SetProcessCredentials(
+      std::make_shared<FileCredentials>(directory.ok() ? *directory : options.secret_dir, options.insecure));
   if (options.insecure) {
     return std::shared_ptr<Authenticator>(std::make_shared<NoAuthenticator>(directory.ok() ? *directory : ""));
   }

@@ -2,15 +2,22 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
 namespace mr::rpc {
 namespace {
 
+bool TrustsAll() {
+  const char* value = std::getenv("MR_INSECURE");
+  return value != nullptr && std::strcmp(value, "1") == 0;
+}
+
 std::mutex source_mutex;
 std::shared_ptr<const Credentials>& ProcessSource() {
-  static std::shared_ptr<const Credentials> source = std::make_shared<FileCredentials>();
+  static std::shared_ptr<const Credentials> source = std::make_shared<FileCredentials>("", TrustsAll());
   return source;
 }
 
@@ -33,7 +40,17 @@ kj::Promise<Result<Encrypted>> Credentials::Encrypt(kj::Own<kj::AsyncIoStream> s
   return Result<Encrypted>(Encrypted{kj::mv(stream), ""});
 }
 
-Result<Credentials::Presented> FileCredentials::For(const SocketFacts& server, const Hello&, Role) const {
+Result<Credentials::Presented> FileCredentials::Unproved(const SocketFacts& server, const std::string& why,
+                                                         Role role) const {
+  if (trusts_all_) return PresentNothing(why);
+  const std::string flag = role == Role::kClient || role == Role::kProbe ? "MR_INSECURE=1" : "--insecure";
+  return Status(Code::kNotAllowed, server.address + " is not used, because it cannot prove that it is a daemon of " +
+                                       UserName(::geteuid()) + ": " + why +
+                                       ". Where all daemons run with --insecure, " + flag +
+                                       " connects without a proof: only in a network that you trust");
+}
+
+Result<Credentials::Presented> FileCredentials::For(const SocketFacts& server, const Hello&, Role role) const {
   if (server.uid.has_value()) {
     // A socket of another user could pass as the daemon's.
     if (*server.uid != ::geteuid() && *server.uid != 0 && ::geteuid() != 0) {
@@ -42,9 +59,9 @@ Result<Credentials::Presented> FileCredentials::For(const SocketFacts& server, c
     }
     return PresentNothing("only its own user and root may use a unix socket");
   }
-  if (!server.loopback) return PresentNothing("a secret of this machine is not sent to another one");
+  if (!server.loopback) return Unproved(server, "it is on another machine", role);
   const auto directory = SecretDirectory(directory_);
-  if (!directory.ok()) return PresentNothing(directory.status().message());
+  if (!directory.ok()) return Unproved(server, directory.status().message(), role);
   const std::string path = *directory + "/" + SecretFileName(server.address);
   // Also where the reply says that the daemon is insecure: who has taken a daemon's port could say so.
   auto secret = ReadSecretFile(path);
@@ -54,9 +71,11 @@ Result<Credentials::Presented> FileCredentials::For(const SocketFacts& server, c
                                       "it was started with --insecure beside the file of another one (remove it then)");
   }
   if (secret.status().code() == Code::kNotFound) {
-    return PresentNothing("its secret is not at " + path +
-                          ": run this command as the user that started it, with the same XDG_STATE_HOME or "
-                          "MR_SECRET_DIR; or name its unix socket, if it has one, with --master unix:PATH");
+    return Unproved(server,
+                    "its secret is not at " + path +
+                        ". Run this command as the user that started it, with the same XDG_STATE_HOME or "
+                        "MR_SECRET_DIR; or name its unix socket, if it has one, with --master unix:PATH",
+                    role);
   }
   // Too many open files pass; a file that cannot be trusted or read needs somebody.
   if (secret.status().code() == Code::kOverloaded) return secret.status();
@@ -64,7 +83,9 @@ Result<Credentials::Presented> FileCredentials::For(const SocketFacts& server, c
 }
 
 Result<Credentials::Presented> FixedCredentials::For(const SocketFacts& server, const Hello&, Role) const {
-  if (!server.loopback) return PresentNothing("the secret of a local cluster is not sent to another machine");
+  if (!server.loopback) {
+    return Status(Code::kNotAllowed, server.address + " is not used: daemons of a local cluster are on this machine");
+  }
   return PresentSecret(secret_, "that daemon does not belong to this local cluster");
 }
 

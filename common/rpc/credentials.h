@@ -44,15 +44,21 @@ class Credentials {
 };
 
 // Presents the secret that the server wrote for its user (common/io/secret_file.h), found by its numeric address.
-// Without a file it presents nothing, which daemons with --insecure and unix sockets accept.
+// Without a file it does not use a server, since anybody could listen there, unless this process trusts all (--insecure
+// of a daemon, MR_INSECURE=1 of other programs). It decides, not a server: its reply is not authenticated.
 class FileCredentials final : public Credentials {
  public:
   // directory: as for SecretDirectory().
-  explicit FileCredentials(std::string directory = "") : directory_(std::move(directory)) {}
+  explicit FileCredentials(std::string directory = "", bool trusts_all = false)
+      : directory_(std::move(directory)), trusts_all_(trusts_all) {}
   Result<Presented> For(const SocketFacts& server, const Hello& reply, Role role) const override;
 
  private:
+  // The answer where no secret is at hand.
+  Result<Presented> Unproved(const SocketFacts& server, const std::string& why, Role role) const;
+
   const std::string directory_;
+  const bool trusts_all_;
 };
 
 // Presents one secret to every server on this machine: the daemons of one command (`--local`) share it.
@@ -65,7 +71,8 @@ class FixedCredentials final : public Credentials {
   const DaemonSecret secret_;
 };
 
-// The source of this process. Without a call of Set: FileCredentials(). Thread: any; Set before the first connection.
+// The source of this process. Without a call of Set: FileCredentials(), which trusts all with
+// MR_INSECURE=1. Thread: any; Set before the first connection.
 std::shared_ptr<const Credentials> ProcessCredentials();
 void SetProcessCredentials(std::shared_ptr<const Credentials> credentials);
 

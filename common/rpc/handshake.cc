@@ -21,7 +21,7 @@ kj::Promise<Secret<std::string>> ReadSecretBytes(kj::AsyncIoStream& stream, size
   if (size == 0) return Secret<std::string>();
   auto buffer = kj::heap<WipedBuffer>(size);
   auto& bytes = buffer->bytes;
-  return stream.read(bytes.data(), size).then([buffer = kj::mv(buffer)] {
+  return stream.read(bytes.data(), size).then([buffer = kj::mv(buffer)]() mutable {
     return Secret<std::string>(std::move(buffer->bytes));
   });
 }

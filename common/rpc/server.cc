@@ -401,7 +401,8 @@ kj::Promise<Result<uint16_t>> RpcServer::Listen(const std::string& address, uint
         receiver->getsockname(reinterpret_cast<sockaddr*>(&bound), &size);
         // The port is this daemon's from here on, and nobody is accepted before its secret is written.
         MR_RETURN_IF_ERROR(impl.authenticator->Listening(AddressText(bound), IsLoopback(bound)));
-        return impl.Accept(kj::mv(receiver), "RPC port " + std::to_string(receiver->getPort()));
+        const std::string name = "RPC port " + std::to_string(receiver->getPort());
+        return impl.Accept(kj::mv(receiver), name);
       })
       .catch_([where](kj::Exception&& e) -> Result<uint16_t> {
         return CannotListen("cannot listen on " + where, "--port", e);

@@ -8,6 +8,7 @@
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "common/io/private_memory.h"
 #include "common/rpc/tls_credentials.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/config.h"
@@ -64,6 +65,7 @@ int Fail(const Status& status, bool json) {
 }
 
 int Main(const std::vector<std::string>& argv) {
+  KeepMemoryPrivate();  // it reads secrets of daemons; tasks of `--local` have the same user
   auto command = ParseCommandLine(argv);
   if (!command.ok()) return Fail(command.status(), WantsJson(argv));
   if (!command->help.empty()) {

@@ -11,6 +11,7 @@
 
 #include "common/base/version.h"
 #include "common/io/clock.h"
+#include "common/io/daemon_data.h"
 #include "common/io/files.h"
 #include "common/rpc/authenticator.h"
 #include "common/rpc/node_identity.h"
@@ -206,6 +207,7 @@ Result<std::unique_ptr<Master>> Master::Start(Options options) {
   const bool anywhere = options.entry.insecure || options.entry.node != nullptr;
   MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, anywhere));
   MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, options.entry.insecure));
+  MakePrivateData(options.directory);
   auto impl = std::make_unique<Impl>();
   if (options.advertise.empty()) options.advertise = options.bind;
   impl->options = options;

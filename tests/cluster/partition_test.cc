@@ -14,7 +14,11 @@ namespace {
 
 TEST(PartitionTest, AWorkerThatWasCutOffForLongerThanTheLeaseWorksAgainWithoutARestart) {
   Wire wire;
-  Cluster cluster({.workers = 1, .slots = 1, .worker_flags = {"--master", wire.address()}});
+  // The wire's own port has no secret.
+  Cluster cluster({.workers = 1,
+                   .slots = 1,
+                   .master_flags = {"--insecure"},
+                   .worker_flags = {"--master", wire.address(), "--insecure"}});
   ASSERT_TRUE(cluster.StartMaster().ok());
   wire.LeadTo(cluster.master_port());
   ASSERT_TRUE(cluster.StartWorker(0).ok());

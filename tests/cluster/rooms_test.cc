@@ -98,6 +98,9 @@ constexpr Attack kAttacks[] = {
     {"write {DATA}/scratch/job_9_0009/secret", {kPossible, kFails}},
     {"truncate {DATA}/scratch/job_9_0009/long", {kPossible, kFails}, kTruncateAbi},
     {"remove {DATA}/scratch/job_9_0009/gone", {kPossible, kFails}},
+    {"chmod {DATA}/scratch/job_9_0009/secret", {kPossible, kFails}},
+    {"chmod {SECRET}", {kPossible, kFails}},
+    {"set_uid .", {kPossible, kFails}},
     {"create {DATA}/lib", {kPossible, kFails}},
     {"read {DATA}/worker_id", {kPossible, kFails}},
     {"read {SECRET}", {kPossible, kFails}},
@@ -224,6 +227,17 @@ TEST_F(RoomsTest, ATaskOfTier1ReachesNoFilesOfOthers) {
   TryAll(1);
 }
 
+TEST_F(RoomsTest, TasksReadAndRunTheirSideFiles) {
+  StartAt(task::LandlockAbi() > 0 ? 1 : 0);
+  std::ofstream(Path("in")) << "line\n";
+  std::ofstream(Path("words.txt")) << "of a side file\n";
+  std::ofstream(Path("run.sh")) << "#!/bin/sh\ncat >/dev/null; cat \"$MR_FILES_DIR/words.txt\"\n";
+  const RunResult run =
+      SubmitStream("$MR_FILES_DIR/run.sh", "in", "out", {"--files", Path("words.txt"), "--files", Path("run.sh")});
+  ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  EXPECT_EQ(ReadParts(Path("out")), "of a side file\n");
+}
+
 TEST_F(RoomsTest, TasksSeeNoVariablesOfTheDaemon) {
   cluster_ = std::make_unique<Cluster>(
       ClusterOptions{.workers = 1,
@@ -302,11 +316,11 @@ TEST_F(RoomsTest, AWorkerThatOthersReachStartsInRoomsOfTier0OnlyWhereThatIsAllow
     argv.insert(argv.end(), flags.begin(), flags.end());
     return RunProgram(argv, Seconds(5));
   };
-  const RunResult refused = start({"--bind", "0.0.0.0", "--tier", "0"});
+  const RunResult refused = start({"--insecure", "--bind", "0.0.0.0", "--tier", "0"});
   EXPECT_EQ(refused.exit, 3) << refused.err;
   EXPECT_THAT(refused.err, HasSubstr("--allow_tier0"));
   EXPECT_EQ(start({"--tier", "7"}).exit, 2);
-  EXPECT_EQ(start({"--own_rights", "--bind", "0.0.0.0"}).exit, 2);
+  EXPECT_EQ(start({"--insecure", "--own_rights", "--bind", "0.0.0.0"}).exit, 2);
   EXPECT_EQ(start({"--task_paths", "relative"}).exit, 2);
   EXPECT_EQ(start({"--task_paths", "/nowhere/at/all"}).exit, 2);
   if (task::LandlockAbi() > 0) return;

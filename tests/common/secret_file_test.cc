@@ -116,11 +116,17 @@ TEST_F(SecretFileTest, FilesAndDirectoriesOfOtherUsersAreRefused) {
   EXPECT_THAT(other.status().message(), HasSubstr("--secret_dir"));
 }
 
-TEST_F(SecretFileTest, ADirectoryThatIsOpenToOthersIsClosed) {
+TEST_F(SecretFileTest, ADirectoryThatIsOpenToOthersIsRefusedAndKeepsItsFiles) {
   ASSERT_TRUE(MakeDirectories(directory_).ok());
+  ASSERT_TRUE(WriteFileDurably(directory_ + "/thesis.txt", "x", 0600).ok());
   ASSERT_EQ(::chmod(directory_.c_str(), 0755), 0);
+  const auto file = SecretFile::Write(directory_, "p", secret_);
+  EXPECT_EQ(file.status().code(), Code::kNotAllowed);
+  EXPECT_THAT(file.status().message(), HasSubstr("chmod 700"));
+  EXPECT_EQ(ModeOf(directory_), 0755u);
+  ASSERT_EQ(::chmod(directory_.c_str(), 0700), 0);
   ASSERT_TRUE(SecretFile::Write(directory_, "p", secret_).ok());
-  EXPECT_EQ(ModeOf(directory_), 0700u);
+  EXPECT_TRUE(ReadFile(directory_ + "/thesis.txt").ok()) << "only secrets are removed";
 }
 
 TEST_F(SecretFileTest, EveryPrefixAndEveryChangedByteOfTheTextIsNoSecretOrAnotherOne) {

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -198,7 +199,13 @@ std::string Cluster::Logs(int lines) const {
   return text;
 }
 
+bool Cluster::Insecure() const {
+  const auto& flags = options_.master_flags;
+  return options_.host != "127.0.0.1" || std::find(flags.begin(), flags.end(), "--insecure") != flags.end();
+}
+
 RunResult Cluster::Mrctl(std::vector<std::string> args, Duration limit, SpawnOptions options) const {
+  if (Insecure()) options.env.emplace_back("MR_INSECURE=1");
   args.insert(args.begin(), {"--master", master_address()});
   return RunMrctl(args, limit, std::move(options));
 }
@@ -207,6 +214,7 @@ Result<Process> Cluster::MrctlInBackground(const std::vector<std::string>& args,
   std::vector<std::string> argv = {BinaryDirectory() + "/mrctl", "--master", master_address()};
   argv.insert(argv.end(), args.begin(), args.end());
   SpawnOptions options;
+  if (Insecure()) options.env.emplace_back("MR_INSECURE=1");
   options.stdout_path = directory_ / (name + ".out");
   options.stderr_path = directory_ / (name + ".err");
   return Process::Spawn(argv, options);

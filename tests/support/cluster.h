@@ -102,6 +102,8 @@ class Cluster {
     std::string data;
     std::string log;
   };
+  // Its daemons run with --insecure: mrctl gets MR_INSECURE=1.
+  bool Insecure() const;
   Status StartMember(Member& member, std::vector<std::string> argv, int network);
 
   const ClusterOptions options_;

@@ -12,6 +12,7 @@
 
 #include "common/exec/pool.h"
 #include "common/io/clock.h"
+#include "common/io/daemon_data.h"
 #include "common/io/files.h"
 #include "common/rpc/authenticator.h"
 #include "common/rpc/http_server.h"
@@ -130,6 +131,7 @@ struct Daemon::Impl {
 };
 
 Status Daemon::Impl::PrepareDirectory() {
+  MakePrivateData(options.data);
   MR_RETURN_IF_ERROR(MakeDirectories(options.data));
   auto locked = LockFile(Path("lock"));
   if (!locked.ok()) {

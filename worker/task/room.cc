@@ -16,6 +16,8 @@
 
 #include <utility>
 
+#include "common/io/files.h"
+
 namespace mr::task {
 namespace {
 
@@ -59,7 +61,10 @@ Result<Room> Room::Prepare(const RoomOptions& options, const std::string& librar
   // Children are other processes, so no memory of this one may be read by what has the same user.
   prctl(PR_SET_DUMPABLE, 0);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "cannot give up new privileges");
-  MR_ASSIGN_OR_RETURN(const SyscallFilter base, SyscallFilter::Compile(FilterKind::kBase));
+  room.landlock_abi_ = LandlockAbi();
+  const bool file_rules = !options.own_rights && options.tier != 0 && room.landlock_abi_ > 0;
+  MR_ASSIGN_OR_RETURN(const SyscallFilter base,
+                      SyscallFilter::Compile(file_rules ? FilterKind::kBaseAndModes : FilterKind::kBase));
   for (const FilterKind kind : {FilterKind::kNoSockets, FilterKind::kInternet}) {
     MR_ASSIGN_OR_RETURN(SyscallFilter filter, SyscallFilter::Compile(kind));
     room.filters_.push_back(std::move(filter));
@@ -67,7 +72,6 @@ Result<Room> Room::Prepare(const RoomOptions& options, const std::string& librar
   if (const int error = base.Install(); error != 0) {
     return Unavailable(std::string("the kernel takes no filter of system calls: ") + strerror(error));
   }
-  room.landlock_abi_ = LandlockAbi();
   if (options.own_rights) {
     room.why_ = "tasks have the rights of the worker's user";
   } else if (room.landlock_abi_ == 0) {
@@ -132,6 +136,19 @@ Status Room::AllowTask(const WireTask& task) {
       return StepFailed("open " + path, errno);
     }
     if (const int error = rules_.Allow(at.get(), access); error != 0) return StepFailed("allow " + path, error);
+  }
+  return task.files_directory.empty() ? Status::Ok() : AllowSideFiles(task.files_directory);
+}
+
+// They are links into the worker's cache of libraries, which is outside of the room.
+Status Room::AllowSideFiles(const std::string& directory) {
+  MR_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(directory));
+  for (const std::string& name : names) {
+    const std::string path = directory + "/" + name;
+    const UniqueFd at(open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!at.valid()) return StepFailed("open " + path, errno);
+    if (const int error = rules_.Allow(at.get(), Landlock::kRead); error != 0)
+      return StepFailed("allow " + path, error);
   }
   return {};
 }

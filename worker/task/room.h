@@ -54,6 +54,7 @@ class Room {
   // Tries the room out in a child. Returns "" or what is wrong with it.
   std::string Try();
   Status AllowTask(const WireTask& task);
+  Status AllowSideFiles(const std::string& directory);
 
   int tier_ = 0, landlock_abi_ = 0;
   bool own_rights_ = false;

@@ -159,6 +159,8 @@ const std::map<std::string, Try>& Attacks() {
         {"create", [](auto& path) { return Open(path + "/attack", O_WRONLY | O_CREAT, 0600); }},
         {"list", [](auto& path) { return Open(path, O_RDONLY | O_DIRECTORY); }},
         {"truncate", [](auto& path) { return static_cast<long>(truncate(path.c_str(), 0)); }},
+        {"chmod", [](auto& path) { return static_cast<long>(chmod(path.c_str(), 0644)); }},
+        {"set_uid", [](auto& path) { return Open(path + "/set_uid", O_WRONLY | O_CREAT, 04755); }},
         {"remove", [](auto& path) { return static_cast<long>(unlink(path.c_str())); }}, {"through_link", ThroughLink},
 #if defined(__x86_64__)
         {"abi_i386", ForeignAbi}, {"abi_x32", X32},
