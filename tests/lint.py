@@ -126,13 +126,15 @@ def changed():
         ignored = {line.split("#")[0].strip() for line in listed.read_text().splitlines()}
     base = os.environ.get("CI_BASE")
     since = [f"{base}..HEAD"] if base else ["-20"]
-    log = run("git", "log", "--format=%H %P", *since, check=True, stdout=subprocess.PIPE).stdout
+    # A merge counts with all that it brings to the main line.
+    log = run("git", "log", "--first-parent", "--format=%H %P", *since, check=True, stdout=subprocess.PIPE).stdout
     names = {}  # in the order of the newest change
     for commit, *parents in map(str.split, log.splitlines()):
         # The last commit of a shallow clone has no parent, and looks as if it had made every file.
         if commit in ignored or not parents:
             continue
-        shown = run("git", "show", "--format=", "--name-only", commit, check=True, stdout=subprocess.PIPE).stdout
+        shown = run("git", "show", "--diff-merges=first-parent", "--format=", "--name-only", commit, check=True,
+                    stdout=subprocess.PIPE).stdout
         names.update(dict.fromkeys(shown.split()))
     return list(names)
 
