@@ -26,6 +26,8 @@ struct StageInfo {
   uint64_t max_bad_records = 0;  // for the whole job
   Duration task_timeout;         // without progress; 0: none
   bool strict_inputs = false;    // a local input that grew fails the attempt
+  bool allow_network = false;    // attempts may make sockets of the internet families
+  uint8_t min_tier = 0;          // of the rooms in which attempts run
   bool operator==(const StageInfo&) const = default;
 
   TaskLetter letter() const { return spec.letter(); }

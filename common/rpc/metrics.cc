@@ -85,6 +85,7 @@ void WriteSocketMetrics(MetricsWriter* out, const ServerCounts& rpc, const HttpC
   out->Sample("reason", "slow", rpc.slow);
   out->Sample("reason", "refused", rpc.refused);
   out->Sample("reason", "not_allowed", rpc.not_allowed);
+  out->Sample("reason", "revoked", rpc.revoked);
   out->Sample("reason", "http_slow", http.slow);
   out->Sample("reason", "http_replaced", http.replaced);
   out->Gauge("mr_send_queue_bytes", "Bytes that wait to be sent on RPC connections.", rpc.queued_bytes);

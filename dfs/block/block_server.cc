@@ -67,10 +67,12 @@ namespace {
 
 // One pipeline member: takes pieces, passes them on and writes them. A failed downstream is dropped; a failed local
 // disk ends the whole write here.
-class WriterServer final : public rpc::BlockWriter::Server {
+class WriterServer final : public rpc::Guarded<rpc::BlockWriter> {
  public:
-  WriterServer(BlockServer::Impl& server, std::unique_ptr<BlockStore::Writer> writer, kj::Own<BlockPipe> downstream)
-      : server_(kj::addRef(server)),
+  WriterServer(rpc::GuardPtr guard, BlockServer::Impl& server, std::unique_ptr<BlockStore::Writer> writer,
+               kj::Own<BlockPipe> downstream)
+      : Guarded(std::move(guard)),
+        server_(kj::addRef(server)),
         local_(std::make_shared<LocalWrite>(LocalWrite{std::move(writer), Status::Ok()})),
         downstream_(kj::mv(downstream)),
         tail_(kj::Promise<void>(kj::READY_NOW)) {}
@@ -172,7 +174,7 @@ BlockServer::~BlockServer() { impl_->Close(); }
 
 void BlockServer::set_worker(WorkerId worker) { impl_->options.worker = worker; }
 
-kj::Promise<void> BlockServer::WriteBlock(WriteContext context) {
+kj::Promise<void> BlockServer::WriteBlock(WriteContext context, rpc::GuardPtr guard) {
   auto params = context.getParams();
   const BlockRef block = FromWire(params.getBlock());
   std::vector<std::string> downstream;
@@ -187,14 +189,14 @@ kj::Promise<void> BlockServer::WriteBlock(WriteContext context) {
   using Created = Result<std::unique_ptr<BlockStore::Writer>>;
   auto here = OnPool(impl_->options.pool,
                      [&store = impl_->store, block]() -> Created { return store.Create(block.id, block.generation); });
-  auto made = here.then([&impl = *impl_, context, below = kj::mv(below)](Created writer) mutable {
-    return below.then([&impl, context, writer = std::move(writer)](Pipe pipe) mutable {
+  auto made = here.then([&impl = *impl_, context, guard, below = kj::mv(below)](Created writer) mutable {
+    return below.then([&impl, context, guard, writer = std::move(writer)](Pipe pipe) mutable {
       auto results = context.getResults();
       rpc::ToOutcome(writer.status(), results.initOutcome());
       if (!writer.ok()) return;
       // An unreachable tail is dropped. The writer sees in `durable` how many workers have the block.
       auto downstream = pipe.ok() ? *std::move(pipe) : kj::Own<BlockPipe>();
-      results.setWriter(kj::heap<WriterServer>(impl, *std::move(writer), kj::mv(downstream)));
+      results.setWriter(kj::heap<WriterServer>(guard, impl, *std::move(writer), kj::mv(downstream)));
     });
   });
   return impl_->Hold(kj::mv(made));

@@ -1,6 +1,6 @@
 // Serves a worker's block store over data.capnp. The worker's DataServer::Server delegates
 //
-//   kj::Promise<void> writeBlock(WriteBlockContext c) override { return blocks_.WriteBlock(c); }
+//   kj::Promise<void> writeBlock(WriteBlockContext c) override { return blocks_.WriteBlock(c, guard()); }
 //   kj::Promise<void> readBlock(ReadBlockContext c) override { return blocks_.ReadBlock(c); }
 //
 // and carries out the master's commands with Replicate and Delete. Writes are pipelines: each member passes pieces on
@@ -16,6 +16,7 @@
 #include <functional>
 #include <string>
 
+#include "common/rpc/guarded.h"
 #include "common/rpc/hello.h"
 #include "dfs/block/block_store.h"
 #include "dfs/block/offload.h"
@@ -42,7 +43,8 @@ class BlockServer {
 
   using WriteContext = capnp::CallContext<rpc::DataServer::WriteBlockParams, rpc::DataServer::WriteBlockResults>;
   using ReadContext = capnp::CallContext<rpc::DataServer::ReadBlockParams, rpc::DataServer::ReadBlockResults>;
-  kj::Promise<void> WriteBlock(WriteContext context);
+  // guard: of the connection; the writer is for this peer.
+  kj::Promise<void> WriteBlock(WriteContext context, rpc::GuardPtr guard);
   kj::Promise<void> ReadBlock(ReadContext context);
 
   // Commands of the master. Replicate reads the local replica (verified) and writes it to the data server at

@@ -17,9 +17,9 @@ constexpr size_t kHealthSlice = 4096;
 
 // Each call reads its parameters into plain values, asks the host, and fills the results on the loop. Values computed
 // on the owner's thread are in a shared box, which is read here only after the host's promise has resolved.
-class FileSystemImpl final : public rpc::FileSystem::Server {
+class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
  public:
-  explicit FileSystemImpl(FsHost& host) : host_(host) {}
+  FileSystemImpl(FsHost& host, rpc::GuardPtr guard) : Guarded(std::move(guard)), host_(host) {}
 
  protected:
   kj::Promise<void> create(CreateContext context) override {
@@ -45,10 +45,11 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
               return prepared;
             },
             nullptr)
-        .then([context, box](Status status) mutable {
+        .then([context, box, note = note()](const Changed& created) mutable {
+          if (note != nullptr) note->sequence = created.sequence;
           auto results = context.getResults();
-          rpc::ToOutcome(status, results.initOutcome());
-          if (!status.ok()) return;
+          rpc::ToOutcome(created.status, results.initOutcome());
+          if (!created.ok()) return;
           results.setLease(box->lease);
           results.setBlockBytes(box->block_bytes);
         });
@@ -69,10 +70,10 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
               return prepared;
             },
             [=](const Namespace& ns) { *located = ns.Pipeline(*added); })
-        .then([context, located](Status status) mutable {
+        .then([context, located](const Changed& added) mutable {
           auto results = context.getResults();
-          rpc::ToOutcome(status, results.initOutcome());
-          if (status.ok()) ToWire(*located, results.initBlock());
+          rpc::ToOutcome(added.status, results.initOutcome());
+          if (added.ok()) ToWire(*located, results.initBlock());
         });
   }
 
@@ -200,8 +201,9 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
   template <class Context>
   kj::Promise<void> Change(Context context, FsHost::PrepareFn prepare) {
     context.releaseParams();
-    return host_.Mutate(std::move(prepare), nullptr).then([context](Status status) mutable {
-      rpc::ToOutcome(status, context.getResults().initOutcome());
+    return host_.Mutate(std::move(prepare), nullptr).then([context, note = note()](const Changed& changed) mutable {
+      if (note != nullptr) note->sequence = changed.sequence;
+      rpc::ToOutcome(changed.status, context.getResults().initOutcome());
     });
   }
 
@@ -210,6 +212,8 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
 
 }  // namespace
 
-rpc::FileSystem::Client MakeFileSystem(FsHost& host) { return kj::heap<FileSystemImpl>(host); }
+rpc::FileSystem::Client MakeFileSystem(FsHost& host, rpc::GuardPtr guard) {
+  return kj::heap<FileSystemImpl>(host, std::move(guard));
+}
 
 }  // namespace mr::dfs

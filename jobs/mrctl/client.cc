@@ -520,13 +520,9 @@ Result<std::vector<DecisionStatus>> Client::Decisions(JobId id) {
 }
 
 Result<JournalStatus> Client::Journal(bool accept_loss) {
-  return impl_->Ask<JournalStatus>(
-      [accept_loss](Master& master) {
-        auto request = master.journalRequest();
-        request.setAcceptLoss(accept_loss);
-        return request;
-      },
-      [](auto r) -> Result<JournalStatus> { return FromWire(r.getStatus()); });
+  const auto status = [](auto r) -> Result<JournalStatus> { return FromWire(r.getStatus()); };
+  if (accept_loss) return impl_->Ask<JournalStatus>([](Master& master) { return master.acceptLossRequest(); }, status);
+  return impl_->Ask<JournalStatus>([](Master& master) { return master.journalRequest(); }, status);
 }
 
 Result<std::vector<QueueStatus>> Client::Queues() {

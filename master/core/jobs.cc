@@ -12,6 +12,12 @@ Jobs::~Jobs() = default;
 
 void Jobs::AddOpen(const JobView& job) { open_outputs_.emplace(job.spec.output_uri, job.id); }
 
+Result<const JobView*> Jobs::Find(JobId id, const Caller& caller) const {
+  const JobView* job = Find(id);
+  if (job == nullptr || !caller.Reaches(job->owner)) return Unknown(id);
+  return job;
+}
+
 Status Jobs::Unknown(JobId id) const {
   if (newest_forgotten_ < id) return NotFound("there is no job " + Name(id));
   return NotFound("there is no job " + Name(id) + " any more, if there ever was: the master keeps the newest " +
@@ -74,7 +80,7 @@ void Jobs::Shrink(const std::function<bool(JobId)>& has_live_attempts) {
     const auto it = jobs_.find(brief_.front());
     brief_bytes_ -= it->second.spec_bytes.size();
     newest_forgotten_ = std::max(newest_forgotten_, it->first);
-    submissions_.erase(it->second.submission_id);
+    submissions_.erase({it->second.owner, it->second.submission_id});
     jobs_.erase(it);
     brief_.pop_front();
   }
@@ -85,8 +91,8 @@ JobView* Jobs::Find(JobId id) {
   return it == jobs_.end() ? nullptr : &it->second;
 }
 
-const JobView* Jobs::FindSubmission(const std::string& submission_id) const {
-  const auto it = submissions_.find(submission_id);
+const JobView* Jobs::FindSubmission(const std::string& owner, const std::string& submission_id) const {
+  const auto it = submissions_.find({owner, submission_id});
   return it == submissions_.end() ? nullptr : Find(it->second);
 }
 
@@ -129,7 +135,7 @@ struct Jobs::Projector {
     JobView& job = it->second;
     static_cast<JobProjection&>(job) = SubmittedJob(record, sequence);
     job.notes.stages.resize(job.stages.size());
-    if (!job.submission_id.empty()) jobs.submissions_[job.submission_id] = e.job;
+    if (!job.submission_id.empty()) jobs.submissions_[{job.owner, job.submission_id}] = e.job;
     jobs.AddOpen(job);
   }
   void operator()(const sched::StagePlanned& e) {

@@ -166,17 +166,17 @@ class MasterCore {
   // A submission whose plan was made; its files and limits are checked. Errors: kRejected: the record is too long.
   struct Submission {
     std::shared_ptr<const JobSpec> spec;
-    SubmitExtra extra;  // spec: in wire form
+    SubmitExtra extra;  // spec: in wire form; owner: the subject of the identity that submits
   };
   Result<EventRecord> PrepareSubmit(Submission submission, Instant at) const;
-  // Errors: kNotFound; kRejected: the job has ended.
-  Result<sched::Event> PrepareKill(JobId job, const std::string& why) const;
+  // Errors: kNotFound, also where the job does not exist for the caller; kRejected: the job has ended.
+  Result<sched::Event> PrepareKill(JobId job, const Caller& caller, const std::string& why) const;
   // The wished settings of a job; absent ones stay unchanged. A deadline of 0 is none. Errors: as PrepareKill.
   struct JobWish {
     std::optional<int32_t> priority;
     std::optional<Duration> deadline;
   };
-  Result<sched::Event> PrepareJobSet(JobId job, const JobWish& wish) const;
+  Result<sched::Event> PrepareJobSet(JobId job, const Caller& caller, const JobWish& wish) const;
   // The wished settings of a queue; absent ones stay unchanged. Errors: kInvalidArgument.
   struct QueueWish {
     std::string queue;

@@ -264,21 +264,19 @@ Result<sched::Event> MasterCore::PrepareQueue(const QueueWish& wish) const {
   return sched::Event(std::move(set));
 }
 
-Result<sched::Event> MasterCore::PrepareKill(JobId id, const std::string& why) const {
-  const auto job = jobs_.jobs().find(id);
-  if (job == jobs_.jobs().end()) return jobs_.Unknown(id);
-  if (Ended(job->second.state) || job->second.state == JobState::kCommitting) {
-    return Rejected(Name(id) + " is " + Word(job->second.state) + " already");
+Result<sched::Event> MasterCore::PrepareKill(JobId id, const Caller& caller, const std::string& why) const {
+  MR_ASSIGN_OR_RETURN(const JobView* job, jobs_.Find(id, caller));
+  if (Ended(job->state) || job->state == JobState::kCommitting) {
+    return Rejected(Name(id) + " is " + Word(job->state) + " already");
   }
   return sched::Event(sched::JobKillAsked{id, why.empty() ? "asked by a user" : why});
 }
 
-Result<sched::Event> MasterCore::PrepareJobSet(JobId id, const JobWish& wish) const {
-  const auto job = jobs_.jobs().find(id);
-  if (job == jobs_.jobs().end()) return jobs_.Unknown(id);
+Result<sched::Event> MasterCore::PrepareJobSet(JobId id, const Caller& caller, const JobWish& wish) const {
+  MR_ASSIGN_OR_RETURN(const JobView* job, jobs_.Find(id, caller));
   const sched::Job* known = scheduler_->state().FindJob(id);
-  if (Ended(job->second.state) || known == nullptr || !known->running()) {
-    return Rejected(Name(id) + " is " + Word(job->second.state) + " already");
+  if (Ended(job->state) || known == nullptr || !known->running()) {
+    return Rejected(Name(id) + " is " + Word(job->state) + " already");
   }
   return sched::Event(
       sched::JobSet{id, wish.priority.value_or(known->priority), wish.deadline.value_or(known->deadline)});

@@ -57,7 +57,7 @@ void BlockStore::CarryOut(std::vector<dfs::Effect> effects, uint64_t sequence) {
 }
 
 void BlockStore::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<void(const dfs::Namespace&)>& then,
-                          std::function<void(Status)> reply) {
+                          std::function<void(Changed)> reply) {
   const auto prepared = prepare(core_.files(), {clock_.Stamp(), WallClockMs()});
   if (!prepared.ok()) return reply(prepared.status());
   if (prepared->has_value() && ChangesFiles(core_.files(), **prepared)) {
@@ -71,7 +71,8 @@ void BlockStore::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::func
   if (then) then(core_.files());
   if (soft) return reply(Status::Ok());
   // Also where nothing had to change: the record of the earlier change may not be durable yet.
-  driver_.Hold(driver_.dfs_sequence(), [reply = std::move(reply)] { reply(Status::Ok()); });
+  const uint64_t sequence = driver_.dfs_sequence();
+  driver_.Hold(sequence, [reply = std::move(reply), sequence] { reply({Status::Ok(), sequence}); });
 }
 
 void BlockStore::BlocksReceived(WorkerId id, Incarnation incarnation, const std::vector<BlockRef>& blocks) {

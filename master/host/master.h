@@ -48,9 +48,12 @@ class Master {
     bool learns = true;                   // keeps profiles of jobs for later ones
     size_t record_bytes = kRecordBytes;   // of the journal, at most, for a job's plan or its commit; tests say less
     std::optional<uint64_t> accept_loss;  // of journal records, by the number that a refused start named
+    bool audits = true;                   // keeps the audit log, below DIRECTORY/audit
+    uint64_t audit_bytes = 64ull << 20;   // of one of its files
+    size_t audit_files = 10;              // that are kept
   };
   // Replays the journal and serves. Blocks until then.
-  static Result<std::unique_ptr<Master>> Start(const Options& options);
+  static Result<std::unique_ptr<Master>> Start(Options options);
   // Stops serving, syncs the journal. Jobs go on at the next start.
   ~Master();
   // Stops, and removes what jobs that have not ended keep beside their outputs: there is no next start.
@@ -72,5 +75,9 @@ class Master {
 // that comes out. Changes nothing; also while a master uses it (kNotFound where that one has just
 // replaced files by a snapshot: try again).
 Result<uint64_t> ReplayedDigest(const std::string& directory);
+
+// Checks the audit log below `directory`, also while a master uses it: see CheckAudit in audit_log.h. Returns the
+// result in a sentence. Errors: kCorrupted, with the first line that does not follow from the one before it; kNotFound.
+Result<std::string> CheckedAudit(const std::string& directory);
 
 }  // namespace mr::master

@@ -24,7 +24,8 @@
 #include "master/sched/named_lists.h"
 
 DEFINE_string(data, "", "directory of the journal and the libraries; created if it does not exist");
-DEFINE_string(bind, "127.0.0.1", "address to listen on; without certificates one of this machine only");
+DEFINE_string(bind, "127.0.0.1",
+              "address to listen on; without certificates in --data (mrctl cluster init) one of this machine only");
 DEFINE_string(
     unix_socket, "",
     "path of a unix socket to listen on, too, in a directory that only this user can enter; its user and root "
@@ -87,6 +88,11 @@ DEFINE_string(accept_loss, "",
               "start although the journal has lost records; the value is the number that the refused start printed; "
               "remove the flag afterwards");
 DEFINE_bool(replay_check, false, "replay the journal in --data, print the digest of its state, and exit");
+DEFINE_string(audit_bytes, "64m", "size of a file of the audit log after which the next one begins, at least 4k");
+DEFINE_int32(audit_files, 10, "files of the audit log that are kept, at least 2; the oldest are removed first");
+DEFINE_bool(audit_check, false,
+            "check the audit log in --data, print the first line that was changed, added or removed, and exit: 0 if "
+            "there is none, else 1");
 
 DECLARE_bool(help);  // gflags' own
 
@@ -166,6 +172,19 @@ int Main() {
     std::printf("%016llx\n", static_cast<unsigned long long>(*digest));
     return 0;
   }
+  if (FLAGS_audit_check) {
+    const auto whole = CheckedAudit(FLAGS_data);
+    if (!whole.ok()) {
+      std::fprintf(stderr, "mrmaster: %s\n", whole.status().message().c_str());
+      return 1;
+    }
+    std::printf("%s\n", whole->c_str());
+    return 0;
+  }
+  const auto audit_bytes = ParseSize(FLAGS_audit_bytes);
+  if (!audit_bytes.ok()) return Fail(audit_bytes.status().With("--audit_bytes"));
+  if (*audit_bytes < 4096) return Fail(InvalidArgument("--audit_bytes must be at least 4k"));
+  if (FLAGS_audit_files < 2) return Fail(InvalidArgument("--audit_files must be at least 2"));
   const auto block = ParseSize(FLAGS_block_size);
   if (!block.ok()) return Fail(block.status().With("--block_size"));
   if (*block < 4096) return Fail(InvalidArgument("--block_size must be at least 4k"));
@@ -228,6 +247,9 @@ int Main() {
   options.effects_lease = *lease;
   options.input_wait = *input_wait;
   options.learns = !FLAGS_ephemeral;  // its profiles would be removed with --data
+  options.audits = !FLAGS_ephemeral;
+  options.audit_bytes = *audit_bytes;
+  options.audit_files = static_cast<size_t>(FLAGS_audit_files);
   if (!FLAGS_accept_loss.empty()) {
     char* end = nullptr;
     options.accept_loss = std::strtoull(FLAGS_accept_loss.c_str(), &end, 10);

@@ -10,9 +10,11 @@
 
 #include "common/exec/pool.h"
 #include "common/rpc/answer.h"
+#include "common/rpc/guarded.h"
 #include "common/rpc/kj_thread.h"
 #include "common/rpc/self_check.h"
 #include "common/rpc/server.h"
+#include "master/host/join_service.h"
 #include "master/host/outlets.h"
 #include "master/host/service_parts.h"
 
@@ -30,6 +32,7 @@ class Shell final : public Outlets, public dfs::FsHost {
     Duration idle_timeout = Seconds(3600);   // of a client's connection (rpc::ServerLimits)
     Duration send_timeout = Seconds(30);     // of peers that do not read (rpc::ServerLimits)
     rpc::EntryOptions entry;                 // who may connect
+    std::shared_ptr<rpc::CallLog> audit;     // of calls that change something; null: none
   };
   Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background);
   // The loop's objects are gone by then: see Close().
@@ -54,7 +57,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   void InBackground(std::function<void()> work) override { background_.Post(std::move(work)); }
 
   // dfs::FsHost. On the KJ loop.
-  kj::Promise<Status> Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) override;
+  kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) override;
   kj::Promise<void> Query(std::function<void(const dfs::Namespace&)> fn) override;
 
   // For the services; on the KJ loop.
@@ -68,6 +71,10 @@ class Shell final : public Outlets, public dfs::FsHost {
   std::string WhyNotReady() const { return self_check_.get() == nullptr ? "starting" : self_check_->WhyNot(); }
   const std::string& address() const { return address_; }  // host:port as others reach it
   uint64_t NextId() { return next_id_++; }
+  // Returns who is at the other end of a connection, for all objects that it reaches.
+  rpc::GuardPtr GuardOf(const rpc::PeerInfo& peer) const {
+    return std::make_shared<const rpc::Guard>(rpc::Guard{peer.identity, peer.address, options_.audit});
+  }
   void PostToMaster(std::function<void()> fn) { loop_.Post(std::move(fn)); }
   std::map<uint64_t, rpc::Worker::Client>& sessions() { return sessions_; }
   std::map<uint64_t, rpc::JobWatcher::Client>& watchers() { return watchers_; }
@@ -93,6 +100,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   // The fields below belong to the KJ loop.
   kj::Own<rpc::RpcServer> server_;
   kj::Own<rpc::SelfCheck> self_check_;
+  kj::Own<JoinDesk> join_;  // null without certificates
   std::map<uint64_t, rpc::Worker::Client> sessions_;
   std::map<uint64_t, rpc::JobWatcher::Client> watchers_;
   std::string address_;
@@ -101,12 +109,15 @@ class Shell final : public Outlets, public dfs::FsHost {
 
 // The bootstrap capabilities. On the KJ loop.
 rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer);
-rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation);
+rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, const rpc::PeerInfo& peer, Incarnation incarnation);
 rpc::MasterForClient::Client MakeClientService(Shell& shell, const rpc::PeerInfo& peer);
-// Two of its calls: journal_status.cc, attempt_logs.cc.
+// Three of its calls: journal_status.cc, attempt_logs.cc.
 using JournalContext = capnp::CallContext<rpc::MasterForClient::JournalParams, rpc::MasterForClient::JournalResults>;
 kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context);
+using AcceptLossContext =
+    capnp::CallContext<rpc::MasterForClient::AcceptLossParams, rpc::MasterForClient::AcceptLossResults>;
+kj::Promise<void> AnswerAcceptLoss(Shell& shell, AcceptLossContext context, std::shared_ptr<rpc::CallNote> note);
 using LogsContext = capnp::CallContext<rpc::MasterForClient::LogsParams, rpc::MasterForClient::LogsResults>;
-kj::Promise<void> AnswerLogs(Shell& shell, LogsContext context);
+kj::Promise<void> AnswerLogs(Shell& shell, const Caller& caller, LogsContext context);
 
 }  // namespace mr::master

@@ -12,6 +12,8 @@
 
 #include "common/base/status.h"
 #include "common/exec/loop.h"
+#include "common/model/caller.h"
+#include "common/model/changed.h"
 #include "master/host/driver.h"
 #include "master/host/forecasts.h"
 #include "master/host/host_clock.h"
@@ -30,16 +32,17 @@ class Submissions {
               Watchers& watchers, SubmitChecks& checks, InputPins& pins, Forecasts& forecasts,
               const Libraries& libraries);
 
-  using Reply = std::function<void(Status, JobId)>;
-  // Replies when the job's record is durable, or with the refusal. A repeat with the same id gets the same job.
-  // spec_bytes: the spec in canonical wire form. submission_id: "" for none.
-  void Submit(std::string spec_bytes, JobSpec spec, const std::string& submission_id, Reply reply);
+  using Reply = std::function<void(Changed, JobId)>;
+  // Replies when the job's record is durable, or with the refusal. The job belongs to the caller. A repeat by the same
+  // owner with the same id gets the same job. spec_bytes: the spec in canonical wire form. submission_id: "" for none.
+  void Submit(const Caller& caller, std::string spec_bytes, JobSpec spec, const std::string& submission_id,
+              Reply reply);
   // Calls `fn` for the spec of each submission that is not accepted yet.
   void ForEachPlanned(const std::function<void(const JobSpec&)>& fn) const;
 
  private:
   struct Planning {
-    std::string spec_bytes, submission_id;
+    std::string owner, spec_bytes, submission_id;
     JobSpec spec;
     std::vector<Reply> replies;
     JobPlan plan;
@@ -64,7 +67,7 @@ class Submissions {
   InputPins& pins_;
   Forecasts& forecasts_;
   const Libraries& libraries_;
-  std::map<std::string, Planning> planning_;  // by "id:" and the submission id, or "no:" and a number
+  std::map<std::string, Planning> planning_;  // by "id:", owner, a line break and submission id, or "no:" and a number
   uint64_t next_planning_ = 1;
 };
 

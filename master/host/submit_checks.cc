@@ -23,6 +23,7 @@ std::vector<Status> SubmitChecks::Refusals(const JobSpec& spec) {
   add(CheckQueueName(spec.queue));
   add(sched::Scheduler::PoliciesOfJob(options_.policies, spec.policies, spec.speculation, spec.clones).status());
   add(CheckMemory(spec));
+  add(CheckTier(spec));
   if (spec.output_uri.starts_with("dfs://")) add(CheckDfsOutput(spec));
   if (const JobView* job = core_.jobs().OpenWithOutput(spec.output_uri)) {
     add(Rejected(Name(job->id) + " is running and writes to the same output " + spec.output_uri +
@@ -46,6 +47,21 @@ Status SubmitChecks::CheckMemory(const JobSpec& spec) {
   return Rejected("each attempt asks for " + HumanBytes(wanted) +
                   " of memory, and no worker has as much: the largest, " + Name(largest->id) + ", has " +
                   HumanBytes(largest->info.memory_bytes) + "; ask for less (--memory), or start a worker with more");
+}
+
+Status SubmitChecks::CheckTier(const JobSpec& spec) {
+  if (spec.min_tier == 0) return Status::Ok();
+  const WorkerView* best = nullptr;
+  const Instant now = clock_.Lived();
+  for (const auto& [id, worker] : core_.workers().all()) {
+    if (worker.excluded || !(worker.alive || worker.MayReturn(now))) continue;
+    if (best == nullptr || worker.tier > best->tier) best = &worker;
+  }
+  if (best == nullptr || best->tier >= spec.min_tier) return Status::Ok();
+  return Rejected("the job wants rooms of tier " + std::to_string(spec.min_tier) +
+                  " (--conf min_tier), and no worker has them: the best, " + Name(best->id) + ", has " +
+                  (best->tier < 0 ? "none" : "tier " + std::to_string(best->tier)) +
+                  "; ask for less, or add a worker with a newer kernel (docs/security.md has the tiers)");
 }
 
 PlanContext SubmitChecks::ContextOf(const JobSpec& spec) const {

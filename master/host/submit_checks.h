@@ -25,6 +25,9 @@ class SubmitChecks {
  private:
   // Errors: kRejected: an attempt would need more memory than any worker has that is registered or may come back.
   Status CheckMemory(const JobSpec& spec);
+  // Errors: kRejected: no worker that is registered or may come back has rooms of the wanted tier. That another worker
+  // has lower ones is not known to the scheduler: an attempt there fails, and another one starts elsewhere.
+  Status CheckTier(const JobSpec& spec);
   Status CheckDfsOutput(const JobSpec& spec);
 
   const HostOptions& options_;

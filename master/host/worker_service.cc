@@ -11,6 +11,7 @@
 #include "common/io/files.h"
 #include "common/rpc/control_wire.h"
 #include "common/rpc/kj_status.h"
+#include "common/secure/names.h"
 #include "master/host/shell.h"
 #include "master/host/worker_wire.h"
 
@@ -21,10 +22,11 @@ namespace {
 constexpr uint64_t kMaxReportBytes = 48u << 20;
 constexpr uint32_t kLibraryPiece = 1 << 20;
 
-class WorkerService final : public rpc::MasterForWorker::Server {
+class WorkerService final : public rpc::Guarded<rpc::MasterForWorker> {
  public:
   WorkerService(Shell& shell, const rpc::PeerInfo& peer)
-      : shell_(shell), session_(shell.NextId()), connection_(peer.hold) {}
+      : Guarded(shell.GuardOf(peer)), shell_(shell), session_(shell.NextId()), identity_(peer.identity),
+        connection_(peer.hold) {}
 
   ~WorkerService() noexcept(false) {
     shell_.sessions().erase(session_);
@@ -39,6 +41,15 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     auto in = RegisterFrom(params.getInfo(), std::exchange(listed_, {}));
     pages_ = 0;
     CheckListed(in);
+    // A stolen certificate of one worker must not take the blocks and outputs of another one over.
+    if (identity_.proof == Proof::kCertificate && identity_.subject != secure::WorkerSubject(in.extra.name)) {
+      LOG(WARNING) << identity_.subject << " tried to register as the worker " << PrintableBytes(in.extra.name);
+      rpc::ToOutcome(Status(Code::kNotAllowed, "the certificate is of " + identity_.subject +
+                                                   ", not of the worker that registers: each worker keeps a --data "
+                                                   "directory of its own"),
+                     context.getResults().initResult().initOutcome());
+      return kj::READY_NOW;
+    }
     const auto inventory = std::make_shared<std::vector<Replica>>(in.info.inventory);
     if (inventory->size() > kMaxKeptReplicas) {
       LOG(WARNING) << in.extra.name << " holds " << inventory->size() << " outputs; those behind the first "
@@ -271,6 +282,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
 
   Shell& shell_;
   const uint64_t session_;
+  const Identity identity_;
   const std::weak_ptr<void> connection_;
   std::shared_ptr<void> registered_;  // keeps the connection from being closed as idle
   WorkerId worker_;
@@ -280,9 +292,10 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   Pieces pieces_;
 };
 
-class HeartbeatService final : public rpc::Heartbeats::Server {
+class HeartbeatService final : public rpc::Guarded<rpc::Heartbeats> {
  public:
-  HeartbeatService(Shell& shell, Incarnation incarnation) : shell_(shell), incarnation_(incarnation) {}
+  HeartbeatService(Shell& shell, const rpc::PeerInfo& peer, Incarnation incarnation)
+      : Guarded(shell.GuardOf(peer)), shell_(shell), incarnation_(incarnation) {}
   ~HeartbeatService() noexcept(false) {
     if (counted_) Tell(false);
   }
@@ -325,8 +338,8 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
 rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer) {
   return kj::heap<WorkerService>(shell, peer);
 }
-rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation) {
-  return kj::heap<HeartbeatService>(shell, incarnation);
+rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, const rpc::PeerInfo& peer, Incarnation incarnation) {
+  return kj::heap<HeartbeatService>(shell, peer, incarnation);
 }
 
 }  // namespace mr::master

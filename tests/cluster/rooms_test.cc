@@ -255,6 +255,34 @@ TEST_F(RoomsTest, TasksSeeNoVariablesOfTheDaemon) {
   }
 }
 
+TEST_F(RoomsTest, AllowNetworkGivesInternetSocketsAndNoOthers) {
+  StartAt(0);
+  std::ofstream(Path("attacks"))
+      << "socket_inet\nsocket_inet6\nsocket_netlink\nsocket_unix\nsocket_packet\nsocket_alg\n";
+  const RunResult run = SubmitStream(BinaryDirectory() + "/attack_command", "attacks", "out", {"--allow-network"});
+  ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  const auto outcomes = Outcomes(ReadParts(Path("out")));
+  for (const char* open : {"socket_inet", "socket_inet6", "socket_netlink"}) {
+    EXPECT_NE(outcomes.at(open), "denied: EACCES") << open;
+  }
+  for (const char* closed : {"socket_unix", "socket_packet", "socket_alg"}) {
+    EXPECT_EQ(outcomes.at(closed), "denied: EACCES") << closed;
+  }
+}
+
+TEST_F(RoomsTest, ALeastTierIsCheckedAtSubmitAndShownByWorkers) {
+  StartAt(0);
+  std::ofstream(Path("attacks")) << "list /\n";
+  const RunResult refused = SubmitOperator("attacks", "out", {"--conf", "min_tier=1"});
+  EXPECT_EQ(refused.exit, 3) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("wants rooms of tier 1"));
+  EXPECT_THAT(refused.err, HasSubstr("w1, has tier 0"));
+  EXPECT_EQ(SubmitOperator("attacks", "out", {"--conf", "min_tier=one"}).exit, 2);
+  EXPECT_EQ(SubmitOperator("attacks", "out", {"--conf", "min_tier=0"}).exit, 0);
+  EXPECT_THAT(cluster_->Mrctl({"worker", "show", "w1"}).out, HasSubstr("room        tier 0\n"));
+  EXPECT_THAT(cluster_->Mrctl({"-o", "json", "workers"}).out, ::testing::ContainsRegex("\"tier\": ?0"));
+}
+
 TEST_F(RoomsTest, AnAttemptIsLimitedInProcessesAndFilesAndLeavesNothingBehind) {
   StartAt(task::LandlockAbi() > 0 ? 1 : 0, {"--task_processes", "32", "--task_file_bytes", "1m"});
   std::ofstream(Path("in")) << "line\n";

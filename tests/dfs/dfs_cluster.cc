@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <future>
 
+#include "tests/support/anybody.h"
+
 namespace mr::dfs::test {
 namespace {
 
@@ -11,7 +13,9 @@ class DataService final : public rpc::DataServer::Server {
   explicit DataService(BlockServer& blocks) : blocks_(blocks) {}
 
  protected:
-  kj::Promise<void> writeBlock(WriteBlockContext context) override { return blocks_.WriteBlock(context); }
+  kj::Promise<void> writeBlock(WriteBlockContext context) override {
+    return blocks_.WriteBlock(context, mr::test::Anybody());
+  }
   kj::Promise<void> readBlock(ReadBlockContext context) override { return blocks_.ReadBlock(context); }
 
  private:
@@ -24,7 +28,7 @@ class MasterService final : public rpc::MasterForClient::Server {
 
  protected:
   kj::Promise<void> files(FilesContext context) override {
-    context.getResults().setFiles(MakeFileSystem(host_));
+    context.getResults().setFiles(MakeFileSystem(host_, mr::test::Anybody()));
     return kj::READY_NOW;
   }
 
@@ -158,15 +162,15 @@ void DfsCluster::Report(Record record) {
   });
 }
 
-kj::Promise<Status> DfsCluster::Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) {
+kj::Promise<Changed> DfsCluster::Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) {
   auto record = prepare(*ns_, Present());
-  if (!record.ok()) return record.status();
-  if (!record->has_value()) return Status::Ok();
+  if (!record.ok()) return Changed(record.status());
+  if (!record->has_value()) return Changed();
   bool applied = true;
   const Status answer = intercept_ ? intercept_(**record, &applied) : Status::Ok();
   if (applied) Apply(**record);
   if (answer.ok() && then) then(*ns_);
-  return answer;
+  return Changed(answer);
 }
 
 kj::Promise<void> DfsCluster::Query(std::function<void(const Namespace&)> fn) {

@@ -7,14 +7,15 @@
 #include <set>
 
 #include "tests/dfs/namespace_testing.h"
+#include "tests/support/anybody.h"
 
 namespace mr::dfs {
 namespace {
 
 class ServiceTest : public NamespaceTest, public FsHost {
  protected:
-  kj::Promise<Status> Mutate(PrepareFn prepare, std::function<void(const Namespace&)>) override {
-    return Do(prepare(ns_, At()));
+  kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const Namespace&)>) override {
+    return Changed(Do(prepare(ns_, At())));
   }
   kj::Promise<void> Query(std::function<void(const Namespace&)> fn) override {
     ++queries_;
@@ -29,7 +30,7 @@ TEST_F(ServiceTest, AHealthAnswerOfManyFilesTakesManyTurnsOfTheOwnersThread) {
   for (int i = 0; i < 9000; ++i) ASSERT_TRUE(Do(ns_.PrepareMkdir(At(), "/d" + std::to_string(i))).ok());
   Put("/f");
   auto io = kj::setupAsyncIo();
-  const auto response = MakeFileSystem(*this).healthRequest().send().wait(io.waitScope);
+  const auto response = MakeFileSystem(*this, mr::test::Anybody()).healthRequest().send().wait(io.waitScope);
   EXPECT_EQ(response.getHealth().getFiles(), 1u);
   EXPECT_EQ(queries_, 3u);
 }
@@ -38,7 +39,7 @@ TEST_F(ServiceTest, AListIsWholeOverItsPages) {
   const std::string stem(200, 'd');
   for (int i = 0; i < 5000; ++i) ASSERT_TRUE(Do(ns_.PrepareMkdir(At(), "/top/" + stem + std::to_string(i))).ok());
   auto io = kj::setupAsyncIo();
-  auto files = MakeFileSystem(*this);
+  auto files = MakeFileSystem(*this, mr::test::Anybody());
   std::set<std::string> names;
   std::string last;
   size_t pages = 0;

@@ -280,6 +280,10 @@ kj::Promise<Result<AttemptRunner::Needs>> AttemptRunner::GetNeeds() {
 }
 
 Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files, std::vector<SplitInput> splits) {
+  if (const RoomReport& room = services_.host.room(); room.tier < stage_->min_tier) {
+    return Unavailable("the job wants rooms of tier " + std::to_string(stage_->min_tier) +
+                       " (--conf min_tier), and this worker has tier " + std::to_string(room.tier) + ": " + room.why);
+  }
   TaskSpec spec;
   spec.attempt = id();
   spec.letter = stage_->letter();
@@ -316,6 +320,7 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files,
   if (stage_->sort_buffer_bytes != 0) spec.sort_buffer_bytes = stage_->sort_buffer_bytes;
   spec.memory_bytes = stage_->memory_bytes;
   spec.partition_seed = stage_->partition_seed;
+  spec.network = stage_->allow_network;
   spec.scratch_directory = services_.scratch_directory + "/" + Name(id().task.job);
   spec.log_path = services_.log_directory + "/" + AttemptName(*stage_, id());
   return spec;

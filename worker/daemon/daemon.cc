@@ -25,6 +25,7 @@
 #include "worker/daemon/data_server.h"
 #include "worker/daemon/heartbeat.h"
 #include "worker/daemon/housekeeping.h"
+#include "worker/daemon/join.h"
 #include "worker/daemon/loop_watch.h"
 #include "worker/daemon/metrics.h"
 #include "worker/daemon/session.h"
@@ -105,6 +106,7 @@ struct Daemon::Impl {
   kj::Own<rpc::HttpServer> http;
   kj::Own<rpc::SelfCheck> self_check;
   std::unique_ptr<Looped> looped;
+  std::unique_ptr<CertificateSession> certificates;  // null without a certificate
   std::unique_ptr<DiskWatch> disk;
   LoopWatch loop_watch{loop};  // used by the heartbeat's thread
   std::unique_ptr<Heartbeat> heartbeat;
@@ -153,6 +155,9 @@ Status Daemon::Impl::PrepareDirectory() {
   blocks->KeepFree(options.min_free);
   disk = std::make_unique<DiskWatch>(options.data, options.min_free);
   disk->Look();
+  MR_ASSIGN_OR_RETURN(const Certified certified, Certify(options.data, name, options.join, options.master));
+  options.entry.node = certified.node;
+  options.master = certified.master;
   return Status::Ok();
 }
 
@@ -228,6 +233,7 @@ void Daemon::Impl::BuildSession() {
   o.rack = options.rack;
   o.slots = options.slots;
   o.memory_bytes = MemoryBytes();
+  o.tier = host->room().tier;
   o.labels = options.labels;
   o.http_port = http_port;
   o.cluster_id = KnownCluster(Path("cluster_id"));
@@ -322,6 +328,8 @@ std::string Daemon::Impl::MetricsText() const {
 }
 
 Status Daemon::Impl::Listen() {
+  const bool anywhere = options.entry.insecure || options.entry.node != nullptr;
+  MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, anywhere));
   MR_ASSIGN_OR_RETURN(auto authenticator, rpc::MakeAuthenticator(options.entry));
   // Later steps announce this port. Peers are refused until these steps are done.
   const auto log = [](const std::string& line) { LOG(WARNING) << line; };
@@ -332,13 +340,16 @@ Status Daemon::Impl::Listen() {
     rpc::Hello own;
     own.role = rpc::Role::kDataServer;
     own.incarnation = incarnation;
+    // Clients choose their token by it.
+    if (options.entry.node != nullptr) own.cluster_id = options.entry.node->cluster_id();
     server = kj::heap<rpc::RpcServer>(
         loop.io(), own,
-        [this](const rpc::Hello& hello, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+        [this](const rpc::Hello& hello, const rpc::PeerInfo& peer) -> Result<capnp::Capability::Client> {
           if (hello.role != rpc::Role::kData) return Unavailable("a worker serves data connections only");
           if (looped == nullptr) return Unavailable("this worker is still starting");
+          auto guard = std::make_shared<const rpc::Guard>(rpc::Guard{peer.identity, peer.address, nullptr});
           return capnp::Capability::Client(
-              kj::heap<DataServer>(*looped->serving, *looped->verifier, looped->blocks->server()));
+              kj::heap<DataServer>(std::move(guard), *looped->serving, *looped->verifier, looped->blocks->server()));
         },
         authenticator, limits, nullptr, log);
     return server->Listen(options.bind, options.port);
@@ -362,7 +373,6 @@ Status Daemon::Impl::Listen() {
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<TaskHost> host) {
-  MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, options.entry.insecure));
   MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, options.entry.insecure));
   auto impl = std::make_unique<Impl>();
   if (options.advertise.empty()) options.advertise = options.bind;
@@ -375,6 +385,9 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<T
   i.loop.Run([&i] {
     i.Build();
     i.BuildSession();
+    if (i.options.entry.node != nullptr) {
+      i.certificates = std::make_unique<CertificateSession>(i.loop, i.options.master, i.options.entry.node);
+    }
   });
   i.heartbeat = std::make_unique<Heartbeat>(
       i.options.master, [&i](Instant sent) { i.loop.Post([&i, sent] { i.looped->session->Unknown(sent); }); },
@@ -443,6 +456,7 @@ void Daemon::StopChildren() {
   });
   // With its server ends the file with this worker's secret. The process may exit after this.
   impl_->loop.Run([this] {
+    impl_->certificates.reset();
     impl_->http = nullptr;
     impl_->self_check = nullptr;
     impl_->server = nullptr;

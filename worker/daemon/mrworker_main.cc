@@ -24,6 +24,7 @@
 #include "common/io/private_memory.h"
 #include "common/rpc/authenticator.h"
 #include "common/rpc/connection.h"
+#include "common/secure/cluster_files.h"
 #include "worker/daemon/daemon.h"
 #include "worker/daemon/stop.h"
 
@@ -38,6 +39,10 @@ DEFINE_int32(secret_fd, -1, "read the secret of all daemons of the cluster from 
 DEFINE_bool(insecure, false,
             "let anybody connect, and listen on any address: whoever reaches a port can read and change its data; for "
             "test networks only");
+DEFINE_string(
+    join, "",
+    "join file of mrctl cluster init or mrctl token create --join, or - for standard input: get a certificate "
+    "from the master that it names. Later starts need it no more, and no --master");
 DEFINE_string(advertise, "", "host at which other workers reach this one; default: --bind");
 DEFINE_int32(port, 7071, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7081, "HTTP port (/healthz, /readyz, /metrics); 0 = any");
@@ -238,10 +243,13 @@ int Main(int argc, char** argv) {
     }
   }
   if (argc > 1) return Usage(std::string("unexpected argument '") + argv[1] + "'");
-  if (FLAGS_master.empty()) return Usage("--master is missing");
-  if (const Status parsed = rpc::CheckAddress(FLAGS_master); !parsed.ok())
-    return Usage("--master: " + parsed.message());
   if (FLAGS_data.empty()) return Usage("--data is missing");
+  // A joined worker has kept the address of its master.
+  const bool certified = !FLAGS_join.empty() || PathExists(secure::CredentialsPath(FLAGS_data));
+  if (FLAGS_master.empty() && !certified) return Usage("--master is missing");
+  if (const Status parsed = rpc::CheckAddress(FLAGS_master); !FLAGS_master.empty() && !parsed.ok())
+    return Usage("--master: " + parsed.message());
+  if (certified && FLAGS_insecure) return Usage("a worker with certificates takes no --insecure");
   if (!PortOk(FLAGS_port) || !PortOk(FLAGS_http_port)) return Usage("a port is 0 to 65535");
   if (const std::string wrong = WrongSlots(); !wrong.empty()) return Usage(wrong);
   if (FLAGS_task_processes != 0 && FLAGS_task_processes < kLeastProcesses) {
@@ -293,7 +301,8 @@ int Main(int argc, char** argv) {
   }
 
   for (const auto& [flag, host] : {std::pair("--bind", &FLAGS_bind), std::pair("--http_bind", &FLAGS_http_bind)}) {
-    if (const Status open = rpc::CheckBind(flag, *host, FLAGS_insecure); !open.ok()) return Usage(open.message());
+    const bool anywhere = FLAGS_insecure || (certified && host == &FLAGS_bind);
+    if (const Status open = rpc::CheckBind(flag, *host, anywhere); !open.ok()) return Usage(open.message());
   }
   if (const Status own = CheckWorkerData(FLAGS_data); !own.ok()) {
     std::fprintf(stderr, "mrworker: %s\n", own.message().c_str());
@@ -357,6 +366,7 @@ int Main(int argc, char** argv) {
   options.port = static_cast<uint16_t>(FLAGS_port);
   options.http_port = static_cast<uint16_t>(FLAGS_http_port);
   options.http_bind = FLAGS_http_bind;
+  options.join = FLAGS_join;
   // The secret is read from its descriptor after the start of the task host, whose processes must not have it.
   options.entry = {FLAGS_insecure, FLAGS_secret_fd, FLAGS_secret_dir, ""};
   options.slots.total =

@@ -29,6 +29,7 @@ class Session {
     std::string rack;
     SlotLimits slots;
     uint64_t memory_bytes = 0;
+    int tier = -1;  // of the rooms of its tasks; -1: not known
     std::vector<std::string> labels;
     uint16_t http_port = 0;
     uint64_t cluster_id = 0;  // 0 = not known yet

@@ -123,6 +123,7 @@ void Session::Impl::EndRegistration() {
   info.setMasterEpochSeen(master_epoch);
   if (options.seen != nullptr) ToWire(options.seen->Of(options.cluster_id), info.initDurableSeen());
   info.setLeaving(worker.leaving());
+  info.setTier(static_cast<int8_t>(options.tier));
   info.setPid(static_cast<uint32_t>(::getpid()));
   request.setWorker(kj::heap<CommandServer>(
       [this, mine](CommandBatch batch) {

@@ -215,9 +215,10 @@ kj::Promise<void> ReadAndAnswer(const std::shared_ptr<State>& state, Context con
       });
 }
 
-class Session final : public rpc::FetchSession::Server {
+class Session final : public rpc::Guarded<rpc::FetchSession> {
  public:
-  explicit Session(std::shared_ptr<State> state) : state_(std::move(state)), id_(state_->readers->NewSession()) {
+  Session(rpc::GuardPtr guard, std::shared_ptr<State> state)
+      : Guarded(std::move(guard)), state_(std::move(state)), id_(state_->readers->NewSession()) {
     ++state_->sessions;
   }
   ~Session() noexcept {
@@ -288,11 +289,11 @@ kj::Promise<void> ShuffleServing::Table(TableContext context) {
       });
 }
 
-kj::Promise<void> ShuffleServing::OpenFetch(OpenFetchContext context) {
+kj::Promise<void> ShuffleServing::OpenFetch(OpenFetchContext context, rpc::GuardPtr guard) {
   if (state_->sessions >= kMaxSessions) {
     return rpc::ToException({Code::kOverloaded, "too many fetch sessions are open"});
   }
-  context.getResults().setSession(kj::heap<Session>(state_));
+  context.getResults().setSession(kj::heap<Session>(std::move(guard), state_));
   return kj::READY_NOW;
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "common/base/ids.h"
+#include "common/rpc/guarded.h"
 #include "schema/data.capnp.h"
 #include "worker/shuffle/on_pool.h"
 #include "worker/shuffle/replica_readers.h"
@@ -39,7 +40,8 @@ class ShuffleServing {
   using ProbeContext = capnp::CallContext<Wire::ProbeParams, Wire::ProbeResults>;
   kj::Promise<void> Fetch(FetchContext context);
   kj::Promise<void> Table(TableContext context);
-  kj::Promise<void> OpenFetch(OpenFetchContext context);
+  // guard: of the connection; the session is for this peer.
+  kj::Promise<void> OpenFetch(OpenFetchContext context, rpc::GuardPtr guard);
   kj::Promise<void> Probe(ProbeContext context);
 
   struct Counters {

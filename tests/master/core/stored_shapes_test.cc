@@ -296,6 +296,7 @@ void FillTotals(Numbers* numbers, JobTotals* totals) {
 void AddFullJob(Jobs* jobs) {
   SubmitExtra extra = test::TwoStages(1, 2, 3);
   extra.spec = "spec";
+  extra.owner = "anna";
   EventRecord record{{{}, sched::JobSubmitted{{1, 1}, "j", "", 0, {}, 0, {}, {}}}, EncodeSubmit(extra)};
   record.spec = std::make_shared<const JobSpec>(*FixedSpec(extra.spec));
   jobs->Apply(record, {}, {}, 7);
@@ -334,6 +335,7 @@ std::vector<Tail> TailsOf(const JobView& job) {
   tails.push_back({"utility", EncodeFields(UtilityTail{!job.spec.utility.empty()})});
   tails.push_back({"inputs", EncodeFields(InputsOf(job.plan))});
   tails.push_back({"skew", EncodeFields(notes.skew)});
+  tails.push_back({"owner", EncodeFields(job.owner)});
   return tails;
 }
 

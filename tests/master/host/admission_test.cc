@@ -113,7 +113,7 @@ class AdmissionTest : public testing::Test {
     auto spec = CheckSpec(rpc::FromWire(wire.asReader()));
     ASSERT_TRUE(spec.ok()) << spec.status().ToString();
     On([&] {
-      host_->submissions().Submit(rpc::CanonicalBytes(wire.asReader()), *std::move(spec), name,
+      host_->submissions().Submit(Everything(), rpc::CanonicalBytes(wire.asReader()), *std::move(spec), name,
                                   [this, name](const Status& status, JobId id) {
                                     answers_[name] = {status, id};
                                   });
@@ -135,7 +135,7 @@ class AdmissionTest : public testing::Test {
     On([&] {
       MasterCore::JobWish wish;
       wish.deadline = Millis(static_cast<int64_t>(ms));
-      host_->requests().SetJob(answers_.at(name).second, wish,
+      host_->requests().SetJob(answers_.at(name).second, Everything(), wish,
                                [this](const Status& status, const std::string& warning) {
                                  EXPECT_TRUE(status.ok());
                                  warnings_.push_back(warning);

@@ -32,7 +32,7 @@ class ViewsTest : public test::HostFixture {
     return std::get<T>(std::move(**reading.view));
   }
   void Kill(JobId job) {
-    On([&] { host_->requests().KillJob(job, "enough", [](const Status&) {}); });
+    On([&] { host_->requests().KillJob(job, Everything(), "enough", [](const Status&) {}); });
     On([&] {
       for (const AttemptView& attempt : host_->core().attempts().Of(job)) {
         if (Live(attempt.state)) Report('a', {attempt.id, report::Killed{}});
@@ -227,7 +227,9 @@ TEST_F(FairViewsTest, SlotTimeOfAttemptsThatAreBeingStoppedIsWasted) {
   });
   On([&] { host_->clock().Stamp(); });
   EXPECT_EQ(wasted(), 0u) << "they may commit";
-  On([&] { host_->requests().KillJob(*job, "", [](const Status& killed) { EXPECT_TRUE(killed.ok()); }); });
+  On([&] {
+    host_->requests().KillJob(*job, Everything(), "", [](const Status& killed) { EXPECT_TRUE(killed.ok()); });
+  });
   ASSERT_EQ(StatusOf(*job).stages[0].running, 3u) << "no worker has reported their end";
   EXPECT_EQ(wasted(), 4 * 2'000'000u) << "three maps, and one attempt on the idle slot";
 }
@@ -253,7 +255,7 @@ TEST_F(ViewsTest, ALostWorkerSaysWhenAndWhyByTheTimeOfDay) {
   MapsOnA();
   Run(kLease + kTick, [this] { Beat('b'); });
   std::vector<std::string> why;
-  On([&] { why = *host_->why().Why("w1"); });
+  On([&] { why = *host_->why().Why("w1", Everything()); });
   EXPECT_THAT(why.at(0), testing::StartsWith("w1 at 127.0.0.1:1 is lost"));
   EXPECT_THAT(why.at(1), testing::MatchesRegex("it registered at [0-9-]+ [0-9:]+, and was lost at [0-9-]+ [0-9:]+: "
                                                "no heartbeat for .*"));

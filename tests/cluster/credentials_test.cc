@@ -1,0 +1,210 @@
+// A cluster with certificates, from `mrctl cluster init` on, with the real binaries (common/adr/0017).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "common/io/clock.h"
+#include "common/secure/cluster_files.h"
+#include "common/secure/private_file.h"
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+
+namespace mr::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+SpawnOptions With(const std::string& token_file) {
+  SpawnOptions options;
+  options.env = {"MR_TOKEN_FILE=" + token_file};
+  return options;
+}
+
+std::string TokenIn(const std::string& file) {
+  const std::string text = *ReadFile(file);
+  const size_t at = text.find("mrt1_");
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+// One cluster for all tests; in their order.
+class CredentialsClusterTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    files_ = new TempDirectory();
+    ::setenv("XDG_STATE_HOME", Path("state").c_str(), 1);
+    cluster_ = new Cluster(
+        {.workers = 3,
+         .master_flags = {"--bind", "0.0.0.0", "--advertise", "127.0.0.1"},
+         .flags_of = {{"--join", Path("w0.join")}, {"--join", Path("w1.join")}, {"--join", Path("w0.join")}}});
+    init_ = RunMrctl({"cluster", "init", "--data", cluster_->master_data(), "--subject", "root"});
+    ASSERT_EQ(init_.exit, 0) << init_.err;
+    ASSERT_TRUE(cluster_->StartMaster().ok()) << cluster_->Logs();
+    for (const int worker : {0, 1}) {
+      const RunResult join = Token(
+          {"create", "--join", Path("w" + std::to_string(worker) + ".join"), "--address", cluster_->master_address()});
+      ASSERT_EQ(join.exit, 0) << join.err;
+      const Status started = cluster_->StartWorker(worker);
+      ASSERT_TRUE(started.ok()) << started.ToString() << cluster_->Logs();
+    }
+    const Status registered = cluster_->WaitForWorkers(2);
+    ASSERT_TRUE(registered.ok()) << registered.ToString() << cluster_->Logs();
+  }
+  static void TearDownTestSuite() {
+    delete cluster_;
+    delete files_;
+    cluster_ = nullptr;
+    files_ = nullptr;
+  }
+  static std::string Path(const std::string& name) { return *files_ / name; }
+  // Runs `mrctl token`.
+  static RunResult Token(std::vector<std::string> args) {
+    args.insert(args.begin(), "token");
+    args.insert(args.begin() + 2, {"--data", cluster_->master_data()});
+    return RunMrctl(args);
+  }
+  // Makes a token file for `name`. Returns its path.
+  static std::string Person(const std::string& name, const std::string& roles, const std::string& life = "1h") {
+    const std::string file = Path(name + ".token");
+    const RunResult made = Token({"create", "--subject", name, "--roles", roles, "--life", life, "--out", file});
+    EXPECT_EQ(made.exit, 0) << made.err;
+    return file;
+  }
+  static bool Within(Duration limit, const std::function<bool()>& met) {
+    for (const Instant end = Now() + limit; Now() < end; std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+      if (met()) return true;
+    }
+    return met();
+  }
+
+  static TempDirectory* files_;
+  static Cluster* cluster_;
+  static RunResult init_;
+};
+TempDirectory* CredentialsClusterTest::files_ = nullptr;
+Cluster* CredentialsClusterTest::cluster_ = nullptr;
+RunResult CredentialsClusterTest::init_;
+
+TEST_F(CredentialsClusterTest, TwoCommandsAreWhatInitPrints) {
+  EXPECT_THAT(init_.out, HasSubstr("mrmaster --data " + cluster_->master_data() + " --bind 0.0.0.0"));
+  EXPECT_THAT(init_.out, HasSubstr("mrworker --data WORKER_DATA --join " + cluster_->master_data() + "/join"));
+  EXPECT_THAT(init_.out + init_.err, Not(HasSubstr("mrt1_"))) << "a token is never printed";
+  EXPECT_THAT(init_.err, HasSubstr(Path("state/paceline/tokens/")));
+  const RunResult again = RunMrctl({"cluster", "init", "--data", cluster_->master_data()});
+  EXPECT_EQ(again.exit, 3);
+  EXPECT_THAT(again.err, HasSubstr("nothing was changed"));
+}
+
+TEST_F(CredentialsClusterTest, JobsAndFilesOverTlsWithTheTokenThatInitMade) {
+  WriteBible(Path("bible"), 200'000);
+  const RunResult put = cluster_->Mrctl({"fs", "put", Path("bible"), "/bible"});
+  ASSERT_EQ(put.exit, 0) << put.err << cluster_->Logs();
+  const RunResult job = cluster_->Mrctl({"submit", "wordcount", "--input", "/bible", "--output", "/counts"});
+  ASSERT_EQ(job.exit, 0) << job.err << cluster_->Logs();
+  const RunResult counts = cluster_->Mrctl({"fs", "cat", "/counts"});
+  ASSERT_EQ(counts.exit, 0) << counts.err;
+  EXPECT_EQ(SortedLines(counts.out), ExpectedWordCount(Path("bible")));
+}
+
+TEST_F(CredentialsClusterTest, WithoutATokenOfThisClusterAVerbExitsWith6AndSaysWhatToDo) {
+  SpawnOptions none;
+  none.env = {"XDG_STATE_HOME=" + Path("nobody")};
+  const RunResult stranger = cluster_->Mrctl({"jobs"}, Seconds(20), none);
+  EXPECT_EQ(stranger.exit, 6) << stranger.err;
+  EXPECT_THAT(stranger.err, HasSubstr("mrctl token create"));
+  EXPECT_THAT(stranger.err, HasSubstr("MR_TOKEN_FILE"));
+
+  const std::string elsewhere = Path("elsewhere.token");
+  ASSERT_EQ(RunMrctl({"cluster", "init", "--data", Path("other"), "--out", elsewhere}).exit, 0);
+  const RunResult wrong = cluster_->Mrctl({"jobs"}, Seconds(20), With(elsewhere));
+  EXPECT_EQ(wrong.exit, 6) << wrong.err;
+  EXPECT_THAT(wrong.err, HasSubstr("check the address of the master"));
+
+  const std::string brief = Person("brief", "viewer", "1s");
+  EXPECT_TRUE(Within(Seconds(10), [&] { return cluster_->Mrctl({"jobs"}, Seconds(20), With(brief)).exit == 6; }));
+  EXPECT_THAT(cluster_->Mrctl({"jobs"}, Seconds(20), With(brief)).err, HasSubstr("has expired"));
+
+  const RunResult absent = cluster_->Mrctl({"jobs"}, Seconds(20), With(Path("absent")));
+  EXPECT_EQ(absent.exit, 6) << absent.err;
+  EXPECT_THAT(absent.err, HasSubstr(Path("absent")));
+  const std::string wide = Person("wide", "viewer");
+  std::filesystem::permissions(wide, std::filesystem::perms(0644));
+  const RunResult open = cluster_->Mrctl({"jobs"}, Seconds(20), With(wide));
+  EXPECT_EQ(open.exit, 6) << open.err;
+  EXPECT_THAT(open.err, HasSubstr("chmod 600"));
+}
+
+TEST_F(CredentialsClusterTest, ARevokedTokenIsOfNoUseWithinASecond) {
+  const std::string anna = Person("anna", "viewer,submitter");
+  ASSERT_EQ(cluster_->Mrctl({"jobs"}, Seconds(20), With(anna)).exit, 0);
+  ASSERT_EQ(Token({"revoke", "anna"}).exit, 0);
+  // A command takes a while itself on a busy machine, so the last one may begin after the second.
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const RunResult refused = cluster_->Mrctl({"jobs"}, Seconds(20), With(anna));
+  EXPECT_EQ(refused.exit, 6);
+  EXPECT_THAT(refused.err, HasSubstr("revoked"));
+  EXPECT_THAT(Token({"list"}).out, HasSubstr("anna"));
+}
+
+TEST_F(CredentialsClusterTest, AJoinFileAddsOneWorker) {
+  const Status second = cluster_->StartWorker(2);  // with the file of worker 0
+  EXPECT_FALSE(second.ok());
+  EXPECT_THAT(second.message(), HasSubstr("used before"));
+  EXPECT_FALSE(PathExists(cluster_->worker_data(2) + "/credentials/worker.pem"));
+}
+
+TEST_F(CredentialsClusterTest, AWorkerStartsAgainWithItsCertificate) {
+  ASSERT_TRUE(cluster_->StopWorker(1).ok());
+  ASSERT_TRUE(std::filesystem::remove(Path("w1.join")));
+  const Status started = cluster_->StartWorker(1);
+  ASSERT_TRUE(started.ok()) << started.ToString();
+  EXPECT_TRUE(cluster_->WaitForWorkers(2).ok()) << cluster_->Logs();
+}
+
+// Its certificate is replaced by one of the same key that has lived for 21 of its 30 days.
+TEST_F(CredentialsClusterTest, AWorkerRenewsItsCertificateByItself) {
+  const std::string own = cluster_->worker_data(0) + "/credentials";
+  std::string name = *ReadFile(cluster_->worker_data(0) + "/worker_id");
+  name.pop_back();
+  const auto key = *secure::PrivateKey::FromPem(*secure::ReadPrivateFile(own + "/worker.key"), secure::KeyKind::kNode);
+  const secure::UnixTime now{static_cast<int64_t>(WallClockMs() / 1000)};
+  const std::string old = *secure::SignWorker(secure::CredentialsPath(cluster_->master_data()), name,
+                                              *secure::MakeRequest(key), now - secure::kDay * 21);
+  ASSERT_TRUE(WriteFileDurably(own + "/worker.pem", old).ok());
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // it looks every 300 ms
+  Person("news", "viewer");                              // the list changes, so that its waiting call returns at once
+  EXPECT_TRUE(Within(Seconds(60), [&] { return *ReadFile(own + "/worker.pem") != old; })) << cluster_->Logs();
+  EXPECT_EQ(secure::ReadCertificate(*ReadFile(own + "/worker.pem"))->DaysLeft(now), 30);
+  EXPECT_EQ(cluster_->Mrctl({"fs", "ls", "/"}).exit, 0);
+}
+
+TEST_F(CredentialsClusterTest, ADeniedWorkerIsLost) {
+  std::string name = *ReadFile(cluster_->worker_data(1) + "/worker_id");
+  name.pop_back();
+  ASSERT_EQ(Token({"revoke", "worker:" + name}).exit, 0);
+  EXPECT_TRUE(Within(Seconds(60), [&] { return cluster_->Mrctl({"workers"}).out.find("lost") != std::string::npos; }))
+      << cluster_->Mrctl({"workers"}).out;
+  EXPECT_THAT(cluster_->Logs(200), HasSubstr("was revoked"));
+}
+
+TEST_F(CredentialsClusterTest, NoTokenOrKeyIsInALogOrOutput) {
+  std::string written = cluster_->Logs(100'000) + init_.out + init_.err;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cluster_->directory())) {
+    const std::string path = entry.path().string();
+    if (!entry.is_regular_file() || path.find("/credentials/") != std::string::npos) continue;
+    if (path == cluster_->master_data() + "/join") continue;
+    written += ReadFile(path).value();
+  }
+  EXPECT_THAT(written, Not(HasSubstr("PRIVATE KEY")));
+  for (const std::string file : {Path("anna.token"), Path("w0.join"), cluster_->master_data() + "/join"}) {
+    EXPECT_EQ(written.find(TokenIn(file)), std::string::npos) << file;
+  }
+}
+
+}  // namespace
+}  // namespace mr::test
