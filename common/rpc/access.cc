@@ -15,7 +15,8 @@ struct NamedRole {
 constexpr std::array kRoles{
     NamedRole{CallerRole::VIEWER, kViewer, "viewer"}, NamedRole{CallerRole::SUBMITTER, kSubmitter, "submitter"},
     NamedRole{CallerRole::OPERATOR, kOperator, "operator"}, NamedRole{CallerRole::ADMIN, kAdmin, "admin"},
-    NamedRole{CallerRole::WORKER, kWorker, "worker"}};
+    NamedRole{CallerRole::WORKER, kWorker, "worker"},
+    NamedRole{CallerRole::JOINER, kJoiner, "joiner"}};
 
 }  // namespace
 

@@ -184,7 +184,7 @@ Result<Token> VerifyToken(std::string_view text, const PublicKey& key, uint64_t 
 }
 
 Identity IdentityOf(const Token& token) {
-  if (token.kind == TokenKind::kJoin) return {.subject = "join", .roles = 0, .proof = Proof::kJoin};
+  if (token.kind == TokenKind::kJoin) return {.subject = "join", .roles = kJoiner, .proof = Proof::kJoin};
   return {.subject = token.subject, .roles = token.roles, .proof = Proof::kToken};
 }
 

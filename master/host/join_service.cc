@@ -9,6 +9,7 @@
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "common/rpc/guarded.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/node_identity.h"
 #include "common/secure/names.h"
@@ -88,9 +89,10 @@ struct JoinDesk::Impl {
 
 namespace {
 
-class JoinService final : public rpc::Join::Server {
+class JoinService final : public rpc::Guarded<rpc::Join> {
  public:
-  JoinService(JoinDesk::Impl& desk, const rpc::PeerInfo& peer) : desk_(desk), peer_(peer) {}
+  JoinService(JoinDesk::Impl& desk, const rpc::PeerInfo& peer)
+      : Guarded(desk.shell.GuardOf(peer)), desk_(desk), peer_(peer) {}
 
  protected:
   kj::Promise<void> sign(SignContext context) override {
@@ -117,7 +119,6 @@ class JoinService final : public rpc::Join::Server {
   }
 
   kj::Promise<void> changes(ChangesContext context) override {
-    KJ_REQUIRE(peer_.identity.proof == Proof::kCertificate, "only workers with a certificate get the list of tokens");
     // Its worker asks again on another connection when this one ends.
     context.allowCancellation();
     if (desk_.node->now()->version != context.getParams().getSeen()) {
