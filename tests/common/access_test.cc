@@ -22,6 +22,7 @@
 #include "schema/control.capnp.h"
 #include "schema/data.capnp.h"
 #include "schema/dfs.capnp.h"
+#include "schema/join.capnp.h"
 #include "schema/served_interfaces.h"
 #include "tests/support/anybody.h"
 
@@ -30,7 +31,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Roles kSingleRoles[] = {0, kViewer, kSubmitter, kOperator, kAdmin, kWorker};
+constexpr Roles kSingleRoles[] = {0, kViewer, kSubmitter, kOperator, kAdmin, kWorker, kJoiner};
 
 // Both ends of a connection in this process. The server implements no method: a call that reaches one is answered as
 // not implemented.

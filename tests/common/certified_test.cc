@@ -256,7 +256,7 @@ TEST(CertifiedTest, AJoinTokenIsForJoiningTheMasterOnly) {
   const Status status = port.Connect(*join, Role::kJoin);
   EXPECT_TRUE(status.ok()) << status.ToString();
   ASSERT_EQ(port.seen.size(), 1u);
-  EXPECT_EQ(port.seen[0].roles, 0);
+  EXPECT_EQ(port.seen[0].roles, kJoiner);
   EXPECT_EQ(port.seen[0].proof, Proof::kJoin);
   for (const Role role : {Role::kClient, Role::kWorker, Role::kProbe}) {
     EXPECT_EQ(port.Connect(*join, role).code(), Code::kNotAllowed);

@@ -139,7 +139,7 @@ TEST(TokenTest, AJoinTokenHasNoRoles) {
   const auto read = Verify(Signed(token));
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->kind, TokenKind::kJoin);
-  EXPECT_EQ(IdentityOf(*read).roles, 0);
+  EXPECT_EQ(IdentityOf(*read).roles, kJoiner);
   EXPECT_EQ(IdentityOf(*read).proof, Proof::kJoin);
 }
 
