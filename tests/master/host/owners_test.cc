@@ -37,7 +37,7 @@ class OwnersTest : public test::HostFixture {
     shell_->SetParts(host_->worker_parts(), host_->client_parts());
   }
   rpc::MasterForClient::Client As(const std::string& subject, Roles roles) {
-    return MakeClientService(*shell_, {"test:1", {subject, roles, Proof::kToken}, hold_});
+    return MakeClientService(*shell_, {"test:1", {subject, roles, Proof::kToken}, {}, hold_});
   }
 
   // Calls a method by its name. fill: sets the parameters. Returns the refusal, or the answer's outcome.
