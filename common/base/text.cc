@@ -181,6 +181,16 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
   return nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
 }
 
+std::vector<std::string> SplitAtCommas(std::string_view text) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at < text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    if (comma > at) parts.emplace_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
+}
+
 std::string ParentOf(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == 0 || slash == std::string_view::npos ? "/" : std::string(path.substr(0, slash));

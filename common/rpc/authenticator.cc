@@ -121,4 +121,9 @@ Status CheckBind(const std::string& flag, const std::string& host, bool insecure
   return all ? Status::Ok() : InvalidArgument(WhyNotThere(flag, host));
 }
 
+Result<FileRoots> FileRootsFor(const std::string& flag, const std::string& bind, const EntryOptions& options) {
+  if (!flag.empty()) return FileRoots::Parse(flag);
+  return options.node == nullptr && CheckBind("--bind", bind, /*insecure=*/false).ok() ? FileRoots::Any() : FileRoots();
+}
+
 }  // namespace mr::rpc

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/io/file_roots.h"
 #include "common/io/secret_file.h"
 #include "common/model/identity.h"
 #include "common/rpc/credential.h"
@@ -92,5 +93,9 @@ Result<std::shared_ptr<Authenticator>> MakeAuthenticator(const EntryOptions& opt
 // --insecure. Resolves names, so it may block. flag: the flag that named the host, for the error. Errors:
 // kInvalidArgument, with what to do.
 Status CheckBind(const std::string& flag, const std::string& host, bool insecure);
+
+// Returns the directories that jobs may use (--file_roots). flag: "": all where the daemon's own user alone can connect,
+// none elsewhere. May block like CheckBind. Errors: kInvalidArgument.
+Result<FileRoots> FileRootsFor(const std::string& flag, const std::string& bind, const EntryOptions& options);
 
 }  // namespace mr::rpc

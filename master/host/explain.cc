@@ -23,7 +23,7 @@ void Explainer::ExplainJob(const JobSpec& spec, std::function<void(Explained)> r
     // The output is checked apart from the plan, which is shown also where the output is refused.
     JobSpec without = *shared;
     if (const std::string uri = std::exchange(without.output_uri, ""); uri.starts_with("file://")) {
-      const Status status = CheckFileOutput(uri, shared->overwrite);
+      const Status status = CheckFileOutput(uri, shared->overwrite, context.roots);
       if (!status.ok()) out->refusals.push_back(status);
     }
     auto plan = std::make_shared<Result<JobPlan>>(PlanJob(without, context));
@@ -60,9 +60,9 @@ void Explainer::MeasureInputs(const std::vector<std::string>& uris, std::functio
     if (const auto files = DfsFiles(core_.files(), uris[i]); files.ok()) (*sizes)[i] = SizeOf(*files);
   }
   if (local->empty()) return reply(std::move(*sizes));
-  outlets_.InPool([this, sizes, local, reply = std::move(reply)] {
+  outlets_.InPool([this, sizes, local, roots = checks_.file_roots(), reply = std::move(reply)] {
     for (const auto& [i, uri] : *local) {
-      if (const auto files = ExpandFileUri(uri); files.ok()) (*sizes)[i] = SizeOf(*files);
+      if (const auto files = ExpandFileUri(uri, roots); files.ok()) (*sizes)[i] = SizeOf(*files);
     }
     loop_.Post([sizes, reply] { reply(std::move(*sizes)); });
   });

@@ -109,6 +109,7 @@ struct Master::Impl {
                       ", and the data in " + options.directory + " of " + secure::ClusterText(cluster_id) +
                       ": put the right directory there, or start on a fresh --data");
     }
+    MR_ASSIGN_OR_RETURN(const FileRoots roots, rpc::FileRootsFor(options.file_roots, options.bind, options.entry));
     if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
     if (options.audits) {
       audit = std::make_shared<AuditLog>(
@@ -140,6 +141,7 @@ struct Master::Impl {
                                               known,
                                               options.accept_loss,
                                               options.record_bytes,
+                                              roots,
                                               options.entry.insecure},
                                   loop, *shell);
     shell->SetParts(host->worker_parts(), host->client_parts());

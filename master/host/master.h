@@ -25,6 +25,7 @@ class Master {
     std::string advertise;             // host by which others reach it; empty = bind
     uint16_t port = 0, http_port = 0;  // 0 = any
     std::string http_bind = "127.0.0.1";
+    std::string file_roots;               // rpc::FileRootsFor
     rpc::EntryOptions entry;              // who may connect to the RPC port
     std::vector<std::string> http_hosts;  // names by which people reach its pages, beside those of the machine
     std::string policies = sched::kPlainPolicies;

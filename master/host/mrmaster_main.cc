@@ -42,6 +42,9 @@ DEFINE_int32(port, 7070, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
 DEFINE_string(http_bind, "127.0.0.1",
               "address to listen on for HTTP; its pages show jobs and files to everyone who reaches them");
+DEFINE_string(file_roots, "",
+              "directories, separated by commas, below which jobs may read and write file:// paths; any; none. Without "
+              "this flag: any where only this user can connect (loopback, no certificates), else none")
 DEFINE_string(
     http_hosts, "",
     "host names, separated by commas, by which browsers reach the HTTP port, beside those of this machine and "
@@ -119,16 +122,6 @@ void ParseFlags(int* argc, char*** argv) {
     exit(0);
   }
   gflags::HandleCommandLineHelpFlags();
-}
-
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> out;
-  for (size_t from = 0; from < text.size();) {
-    const size_t to = std::min(text.find(',', from), text.size());
-    if (to > from) out.push_back(text.substr(from, to - from));
-    from = to + 1;
-  }
-  return out;
 }
 
 int Fail(const Status& status) {
@@ -237,6 +230,7 @@ int Main() {
   options.http_bind = FLAGS_http_bind;
   options.entry = {FLAGS_insecure, FLAGS_secret_fd, FLAGS_secret_dir, FLAGS_unix_socket};
   for (const std::string& name : SplitAtCommas(FLAGS_http_hosts)) options.http_hosts.push_back(name);
+  options.file_roots = FLAGS_file_roots;
   options.policies = sched::PoliciesOf(FLAGS_scheduler);
   options.seed = FLAGS_seed;
   options.replication = static_cast<uint32_t>(FLAGS_replication);

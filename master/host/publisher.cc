@@ -85,6 +85,7 @@ Status PublishFiles(const PublishRequest& request) {
   const std::string output = PathOf(request.output_uri);
   const auto hidden = [&](const char* suffix) { return Hidden(output, request.job, request.cluster_id, suffix); };
   const std::string made = hidden(".new"), aside = hidden(".old");
+  MR_RETURN_IF_ERROR(request.roots.Check(ParentOf(output)));
   if (!IsPublished(output, request)) {
     if (!IsPublished(made, request)) {
       const std::string staging = hidden(".staging");

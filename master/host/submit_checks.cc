@@ -66,6 +66,7 @@ Status SubmitChecks::CheckTier(const JobSpec& spec) {
 
 PlanContext SubmitChecks::ContextOf(const JobSpec& spec) const {
   PlanContext context;
+  context.roots = options_.file_roots;
   context.total_slots = core_.workers().TotalSlots();
   context.block_bytes = options_.block_bytes;
   for (const auto& stage : spec.stages) {

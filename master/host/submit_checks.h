@@ -21,6 +21,7 @@ class SubmitChecks {
   std::vector<Status> Refusals(const JobSpec& spec);
   // Returns the cluster's state for the planner.
   PlanContext ContextOf(const JobSpec& spec) const;
+  const FileRoots& file_roots() const { return options_.file_roots; }
 
  private:
   // Errors: kRejected: an attempt would need more memory than any worker has that is registered or may come back.

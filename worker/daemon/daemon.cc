@@ -74,6 +74,7 @@ uint64_t MemoryBytes() {
 struct Daemon::Impl {
   Options options;
   UniqueFd lock;
+  FileRoots roots;  // below which jobs may use local files
   const Incarnation incarnation = RandomId();
   std::string name;
   std::unique_ptr<TaskHost> host;
@@ -158,6 +159,7 @@ Status Daemon::Impl::PrepareDirectory() {
   MR_ASSIGN_OR_RETURN(const Certified certified, Certify(options.data, name, options.join, options.master));
   options.entry.node = certified.node;
   options.master = certified.master;
+  MR_ASSIGN_OR_RETURN(roots, rpc::FileRootsFor(options.file_roots, options.bind, options.entry));
   return Status::Ok();
 }
 
@@ -189,7 +191,7 @@ void Daemon::Impl::Build() {
       [&l](const std::string& sha256, uint64_t offset) { return l.session->AskLibrary(sha256, offset); });
   l.side_files = std::make_unique<SideFiles>(pool.poster(), *l.libraries, Path("files"));
   l.inputs = std::make_unique<InputOpener>(
-      pool.poster(), [&l] { return l.blocks->Client(); }, Path("scratch"));
+      pool.poster(), [&l] { return l.blocks->Client(); }, Path("scratch"), roots);
   l.services.reset(new Services{
       loop,
       pool,
@@ -199,6 +201,7 @@ void Daemon::Impl::Build() {
       *l.side_files,
       l.directory,
       *l.inputs,
+      roots,
       [&l](FetchObserver& o) { return l.fetches->NewFetcher(&o); },
       [&l](const StageInfo& stage, uint32_t port, AttemptId a) { return l.blocks->MakeSink(stage, port, a); },
       [&l](Report report, std::function<void(Verdict)> answered) {

@@ -60,6 +60,9 @@ DEFINE_int32(tier, -1,
              "where this machine cannot give it; -1: the best that it gives");
 DEFINE_bool(allow_tier0, false,
             "run tasks in rooms of tier 0 although --bind is not loopback: they may read each other's files");
+DEFINE_string(file_roots, "",
+              "directories, separated by commas, below which jobs may read and write file:// paths; any; none. Without "
+              "this flag: any where only this user can connect (loopback, no certificates), else none")
 DEFINE_string(task_paths, "",
               "comma-separated absolute paths that tasks of tier 1 may read, beside the system's commands and "
               "libraries; PATH:rw: also write");
@@ -140,16 +143,6 @@ int ExitOfHost(const Status& status) { return status.code() == Code::kRejected ?
 
 bool PortOk(int port) { return port >= 0 && port <= 65535; }
 
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> parts;
-  for (size_t at = 0; at < text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    if (comma > at) parts.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return parts;
-}
-
 // Reads --tier, --task_paths and --own_rights. Errors: kInvalidArgument.
 Result<task::RoomOptions> RoomsFromFlags() {
   task::RoomOptions rooms;
@@ -170,9 +163,7 @@ Result<task::RoomOptions> RoomsFromFlags() {
   return rooms;
 }
 
-bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
-}
+bool IsLoopback(const std::string& host) { return rpc::CheckBind("--bind", host, /*insecure=*/false).ok(); }
 
 // Checks the rooms against the address. Code of users that can reach the files of this worker's user runs only where
 // nobody else can send it, or where the operator allows it.
@@ -362,6 +353,7 @@ int Main(int argc, char** argv) {
   options.master = FLAGS_master;
   options.data = data;
   options.bind = FLAGS_bind;
+  options.file_roots = FLAGS_file_roots;
   options.advertise = FLAGS_advertise;
   options.port = static_cast<uint16_t>(FLAGS_port);
   options.http_port = static_cast<uint16_t>(FLAGS_http_port);

@@ -68,8 +68,8 @@ class ShuffleSink : public OutputSink {
 
 class FileSink : public OutputSink {
  public:
-  FileSink(Result<std::string> staging, std::string attempt, std::string part)
-      : staging_(std::move(staging)), attempt_(std::move(attempt)) {
+  FileSink(Result<std::string> staging, std::string attempt, std::string part, FileRoots roots)
+      : staging_(std::move(staging)), attempt_(std::move(attempt)), roots_(std::move(roots)) {
     file_.name = std::move(part);
   }
 
@@ -100,7 +100,7 @@ class FileSink : public OutputSink {
   void Drop() override {
     fd_.reset();
     // The rest, if any, is removed with the staging directory at the end of the job.
-    if (staging_.ok()) (void)RemoveTree(Directory());
+    if (staging_.ok() && roots_.Check(Directory()).ok()) (void)RemoveTree(Directory());
   }
 
  private:
@@ -116,14 +116,20 @@ class FileSink : public OutputSink {
   Status Open() {
     if (fd_.valid()) return Status::Ok();
     if (!staging_.ok()) return staging_.status();
+    MR_RETURN_IF_ERROR(roots_.Check(Directory()));
     MR_RETURN_IF_ERROR(MakeDirectories(Directory()));
     file_.staged = Directory() + "/" + file_.name;
-    MR_ASSIGN_OR_RETURN(fd_, OpenFile(file_.staged, O_WRONLY | O_CREAT | O_TRUNC));
+    // Nothing is cut off before it is known where the file is.
+    MR_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(file_.staged, O_WRONLY | O_CREAT | O_NOFOLLOW));
+    MR_RETURN_IF_ERROR(roots_.CheckOpen(fd.get(), file_.staged));
+    if (::ftruncate(fd.get(), 0) != 0) return ErrnoStatus(errno, "cannot empty " + file_.staged);
+    fd_ = std::move(fd);
     return Status::Ok();
   }
 
   const Result<std::string> staging_;
   const std::string attempt_;
+  const FileRoots roots_;
   UniqueFd fd_;
   WriteBehind behind_;
   bool entries_durable_ = false;  // entries of the file and of its directories, which are made before any byte
@@ -157,9 +163,9 @@ std::unique_ptr<OutputSink> MakeShuffleSink(ShuffleStore& store, const StageInfo
   return std::make_unique<ShuffleSink>(store, ReplicaKey{attempt.task, attempt.number}, stage.partitions());
 }
 
-std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, uint32_t port, AttemptId attempt) {
+std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, uint32_t port, AttemptId attempt, FileRoots roots) {
   return std::make_unique<FileSink>(LocalPath(stage.staging_uri), AttemptName(stage, attempt),
-                                    PartName(stage, port, attempt.task.task));
+                                    PartName(stage, port, attempt.task.task), std::move(roots));
 }
 
 TaskOutput OutputOf(FileOutput file) {

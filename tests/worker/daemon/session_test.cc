@@ -83,6 +83,7 @@ class SessionTest : public testing::Test {
                                  *side_files_,
                                  directory_,
                                  *inputs_,
+                                 roots_,
                                  [this](FetchObserver& o) { return fetches_->NewFetcher(&o); },
                                  nullptr,
                                  [this](mr::Report report, std::function<void(Verdict)> answered) {
@@ -143,6 +144,7 @@ class SessionTest : public testing::Test {
   std::unique_ptr<Replicator> replicator_;
   std::unique_ptr<LibraryCache> libraries_;
   std::unique_ptr<SideFiles> side_files_;
+  const FileRoots roots_ = FileRoots::Any();
   std::unique_ptr<InputOpener> inputs_;
   std::unique_ptr<Services> services_;
   std::unique_ptr<Worker> worker_;

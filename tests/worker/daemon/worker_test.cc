@@ -129,6 +129,7 @@ class WorkerTest : public testing::Test {
                                  *side_files_,
                                  directory_,
                                  *inputs_,
+                                 roots_,
                                  [this](FetchObserver& o) {
                                    feeder_ = &o;
                                    return std::make_unique<Fetching>(&requests_, &fetched_);
@@ -258,6 +259,7 @@ class WorkerTest : public testing::Test {
   std::unique_ptr<Replicator> replicator_;
   std::unique_ptr<LibraryCache> libraries_;
   std::unique_ptr<SideFiles> side_files_;
+  const FileRoots roots_ = FileRoots::Any();
   std::unique_ptr<InputOpener> inputs_;
   std::unique_ptr<Services> services_;
   std::unique_ptr<Worker> worker_;
