@@ -74,7 +74,7 @@ class SessionTest : public testing::Test {
     side_files_ = std::make_unique<SideFiles>(pool_.poster(), *libraries_, root_ + "/files");
     inputs_ = std::make_unique<InputOpener>(
         pool_.poster(), [] { return kj::Promise<dfs::DfsClient*>(static_cast<dfs::DfsClient*>(nullptr)); },
-        root_ + "/scratch");
+        root_ + "/scratch", roots_);
     services_.reset(new Services{loop_,
                                  pool_,
                                  host_,

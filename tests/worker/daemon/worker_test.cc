@@ -120,7 +120,7 @@ class WorkerTest : public testing::Test {
     side_files_ = std::make_unique<SideFiles>(pool_.poster(), *libraries_, Path("files"));
     inputs_ = std::make_unique<InputOpener>(
         pool_.poster(), [] { return kj::Promise<dfs::DfsClient*>(static_cast<dfs::DfsClient*>(nullptr)); },
-        Path("scratch"));
+        Path("scratch"), roots_);
     services_.reset(new Services{loop_,
                                  pool_,
                                  host_,
