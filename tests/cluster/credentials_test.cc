@@ -201,7 +201,7 @@ TEST_F(CredentialsClusterTest, NoTokenOrKeyIsInALogOrOutput) {
     written += ReadFile(path).value();
   }
   EXPECT_THAT(written, Not(HasSubstr("PRIVATE KEY")));
-  for (const std::string file : {Path("anna.token"), Path("w0.join"), cluster_->master_data() + "/join"}) {
+  for (const std::string& file : {Path("anna.token"), Path("w0.join"), cluster_->master_data() + "/join"}) {
     EXPECT_EQ(written.find(TokenIn(file)), std::string::npos) << file;
   }
 }
