@@ -16,7 +16,8 @@ constexpr std::array kRoles{
     NamedRole{CallerRole::VIEWER, kViewer, "viewer"}, NamedRole{CallerRole::SUBMITTER, kSubmitter, "submitter"},
     NamedRole{CallerRole::OPERATOR, kOperator, "operator"}, NamedRole{CallerRole::ADMIN, kAdmin, "admin"},
     NamedRole{CallerRole::WORKER, kWorker, "worker"},
-    NamedRole{CallerRole::JOINER, kJoiner, "joiner"}};
+    NamedRole{CallerRole::JOINER, kJoiner, "joiner"},
+    NamedRole{CallerRole::MASTER, kMaster, "master"}};
 
 }  // namespace
 

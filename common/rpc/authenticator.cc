@@ -12,7 +12,7 @@
 namespace mr::rpc {
 namespace {
 
-constexpr Roles kEverything = kAllPeople | kWorker;
+constexpr Roles kEverything = kAllPeople | kWorker | kMaster;
 
 std::string WhyNotThere(const std::string& flag, const std::string& where) {
   return flag + " " + where +

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/ids.h"
+#include "common/io/clock.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 #include "schema/common.capnp.h"
@@ -100,6 +101,11 @@ class UnderWay {
 };
 
 }  // namespace
+
+Status Guard::CheckGrant(const secure::Right& right, std::string_view grant) const {
+  if (grants == nullptr) return Status::Ok();
+  return grants->Check(identity, right, grant, {static_cast<int64_t>(WallClockMs() / 1000)});
+}
 
 std::string ParametersOf(AnyCall& call, const MethodAccess& method) {
   std::string all;

@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/model/identity.h"
 #include "common/rpc/access.h"
+#include "common/secure/grant_door.h"
 
 namespace mr::rpc {
 
@@ -34,6 +35,10 @@ struct Guard {
   Identity identity;
   std::string peer;
   std::shared_ptr<CallLog> log;  // null: calls are not recorded
+  std::shared_ptr<const secure::GrantDoor> grants;  // of a worker's data server; null: nothing needs a grant
+
+  // Returns whether the peer may do this here. Errors: those of GrantDoor::Check.
+  Status CheckGrant(const secure::Right& right, std::string_view grant) const;
 };
 using GuardPtr = std::shared_ptr<const Guard>;
 

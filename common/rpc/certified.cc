@@ -60,7 +60,7 @@ Result<Authenticator::Admitted> CertifiedAuthenticator::Node(const std::string& 
     if (!worker.ok()) return NotAdmitted("the certificate names neither the master nor a worker of this cluster");
     if (state->list.denied.contains(name)) return NotAdmitted("the certificate of " + name + " was revoked");
   }
-  return Admitted{{master ? "master" : name, kWorker, Proof::kCertificate}, {}, {name, 0}};
+  return Admitted{{master ? "master" : name, master ? kMaster : kWorker, Proof::kCertificate}, {}, {name, 0}};
 }
 
 Result<Authenticator::Admitted> CertifiedAuthenticator::Person(const Hello& hello, const Credential& credential) const {

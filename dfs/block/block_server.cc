@@ -179,12 +179,23 @@ kj::Promise<void> BlockServer::WriteBlock(WriteContext context, rpc::GuardPtr gu
   const BlockRef block = FromWire(params.getBlock());
   std::vector<std::string> downstream;
   for (const auto address : params.getDownstream()) downstream.emplace_back(address.cStr());
+  std::vector<std::string> grants;
+  for (const auto grant : params.getGrants()) {
+    grants.emplace_back(reinterpret_cast<const char*>(grant.begin()), grant.size());
+  }
   context.releaseParams();
+  const Status allowed =
+      guard->CheckGrant(secure::WritesBlock(block.id, block.generation), grants.empty() ? "" : grants.front());
+  if (!allowed.ok()) {
+    rpc::ToOutcome(allowed, context.getResults().initOutcome());
+    return kj::READY_NOW;
+  }
+  if (!grants.empty()) grants.erase(grants.begin());
   // A Result, because a promise cannot hold a null Own: KJ treats that as no value.
   using Pipe = Result<kj::Own<BlockPipe>>;
   kj::Promise<Pipe> below = Pipe(NotFound("the pipeline ends here"));
   if (!downstream.empty()) {
-    below = BlockPipe::Open(impl_->peers, block, std::move(downstream));
+    below = BlockPipe::Open(impl_->peers, block, std::move(downstream), std::move(grants));
   }
   using Created = Result<std::unique_ptr<BlockStore::Writer>>;
   auto here = OnPool(impl_->options.pool,
@@ -202,8 +213,15 @@ kj::Promise<void> BlockServer::WriteBlock(WriteContext context, rpc::GuardPtr gu
   return impl_->Hold(kj::mv(made));
 }
 
-kj::Promise<void> BlockServer::ReadBlock(ReadContext context) {
+kj::Promise<void> BlockServer::ReadBlock(ReadContext context, const rpc::GuardPtr& guard) {
   const auto params = context.getParams();
+  const auto grant = params.getGrant();
+  const Status allowed = guard->CheckGrant(secure::ReadsBlock({params.getId()}, params.getGeneration()),
+                                           {reinterpret_cast<const char*>(grant.begin()), grant.size()});
+  if (!allowed.ok()) {
+    rpc::ToOutcome(allowed, context.getResults().initOutcome());
+    return kj::READY_NOW;
+  }
   const BlockRef block{{params.getId()}, params.getGeneration(), 0, 0};
   const uint64_t offset = params.getOffset();
   const uint64_t length = std::min<uint64_t>(params.getLength(), kPieceBytes);
@@ -241,8 +259,8 @@ kj::Promise<Copied> CopyPieces(BlockServer::Impl& server, BlockPipe& pipe, Block
 
 }  // namespace
 
-kj::Promise<BlockServer::Copied> BlockServer::Replicate(BlockRef block, std::string to_address) {
-  auto copied = BlockPipe::Open(impl_->peers, block, {std::move(to_address)})
+kj::Promise<BlockServer::Copied> BlockServer::Replicate(BlockRef block, std::string to_address, std::string grant) {
+  auto copied = BlockPipe::Open(impl_->peers, block, {std::move(to_address)}, {std::move(grant)})
                     .then([&impl = *impl_, block](Result<kj::Own<BlockPipe>> opened) -> kj::Promise<Copied> {
                       if (!opened.ok()) return Copied{opened.status(), false};
                       auto pipe = *std::move(opened);

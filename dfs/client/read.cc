@@ -13,6 +13,7 @@ struct Download {
   rpc::DataServer::Client server;
   Peers& peers;
   BlockRef block;
+  std::string grant;
   uint64_t begin, end;
   uint64_t next;
   std::string bytes;
@@ -28,6 +29,7 @@ struct Download {
     request.setGeneration(block.generation);
     request.setOffset(offset);
     request.setLength(want);
+    request.setGrant(kj::arrayPtr(reinterpret_cast<const kj::byte*>(grant.data()), grant.size()));
     auto call = request.send().then([this, offset, want](auto response) {
       const Status status = rpc::FromOutcome(response.getOutcome());
       const auto data = response.getData();
@@ -56,10 +58,10 @@ kj::Promise<Result<std::string>> DfsClient::Impl::ReadFrom(const LocatedBlock& b
     });
   }
   return peers.Get(address).then(
-      [this, ref, begin, end, address](Result<rpc::DataServer::Client> server) -> kj::Promise<Bytes> {
+      [this, ref, grant = replica < block.grants.size() ? block.grants[replica] : "", begin, end, address](Result<rpc::DataServer::Client> server) -> kj::Promise<Bytes> {
         if (!server.ok()) return Bytes(server.status());
         auto download = kj::heap<Download>(
-            Download{*server, peers, ref, begin, end, begin, std::string(end - begin, '\0'), Status::Ok()});
+            Download{*server, peers, ref, grant, begin, end, begin, std::string(end - begin, '\0'), Status::Ok()});
         auto& d = *download;
         auto runners = kj::heapArrayBuilder<kj::Promise<void>>(kPiecesInFlight);
         for (size_t i = 0; i < kPiecesInFlight; ++i) runners.add(d.Runner());

@@ -70,10 +70,12 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
               return prepared;
             },
             [=](const Namespace& ns) { *located = ns.Pipeline(*added); })
-        .then([context, located](const Changed& added) mutable {
+        .then([this, context, located](const Changed& added) mutable {
           auto results = context.getResults();
           rpc::ToOutcome(added.status, results.initOutcome());
-          if (added.ok()) ToWire(*located, results.initBlock());
+          if (!added.ok()) return;
+          host_.Grant(secure::Right::kWriteBlock, located.get());
+          ToWire(*located, results.initBlock());
         });
   }
 
@@ -162,11 +164,12 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
         .Query([=](const Namespace& ns) {
           *box = file != 0 ? ns.LocateFile(file, offset, length, near) : ns.Locate(path, offset, length, near);
         })
-        .then([context, box]() mutable {
+        .then([this, context, box]() mutable {
           auto results = context.getResults();
           rpc::ToOutcome((*box)->status(), results.initOutcome());
           if (!(*box)->ok()) return;
-          const LocatedFile& file = ***box;
+          LocatedFile& file = ***box;
+          for (LocatedBlock& block : file.blocks) host_.Grant(secure::Right::kReadBlock, &block);
           ToWire(file.info, results.initStatus());
           auto blocks = results.initBlocks(static_cast<uint>(file.blocks.size()));
           for (uint i = 0; i < blocks.size(); ++i) ToWire(file.blocks[i], blocks[i]);

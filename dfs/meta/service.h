@@ -17,6 +17,7 @@
 #include "common/model/changed.h"
 #include "common/rpc/control_wire.h"
 #include "common/rpc/guarded.h"
+#include "common/secure/grant.h"
 #include "dfs/meta/namespace.h"
 #include "schema/control.capnp.h"
 #include "schema/dfs.capnp.h"
@@ -35,6 +36,8 @@ class FsHost {
   virtual kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) = 0;
   // Runs fn on the owner's thread.
   virtual kj::Promise<void> Query(std::function<void(const Namespace&)> fn) = 0;
+  // Fills in the grants of a block's places, where peers need them. Thread: the KJ loop. Here: none.
+  virtual void Grant(secure::Right::Kind, LocatedBlock*) {}
 
  protected:
   ~FsHost() = default;  // no owner uses this base

@@ -115,9 +115,13 @@ struct Master::Impl {
       audit = std::make_shared<AuditLog>(
           AuditLog::Options{options.directory + "/audit", options.audit_bytes, options.audit_files});
     }
+    std::shared_ptr<Granter> granter;
+    if (node != nullptr) {
+      MR_ASSIGN_OR_RETURN(granter, Granter::Load(node->path()));
+    }
     shell = std::make_unique<Shell>(
         Shell::Options{options.directory, cluster_id, kVersion, options.advertise, profiles, options.descriptors,
-                       options.idle_timeout, options.send_timeout, options.entry, audit},
+                       options.idle_timeout, options.send_timeout, options.entry, audit, granter},
         kj, loop, pool, background);
     http = std::make_unique<HttpFront>(*shell, loop, documents);
     host = std::make_unique<Host>(HostOptions{options.directory,
@@ -141,6 +145,7 @@ struct Master::Impl {
                                               known,
                                               options.accept_loss,
                                               options.record_bytes,
+                                              granter,
                                               roots,
                                               options.entry.insecure},
                                   loop, *shell);

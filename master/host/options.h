@@ -15,6 +15,7 @@
 
 namespace mr::master {
 
+class Granter;
 class ProfileStore;
 
 // Default of --open_jobs. A guess: at about 30 KiB each, far below the memory of any master.
@@ -42,6 +43,7 @@ struct HostOptions {
   bool cluster_known = false;            // it has been before: a missing journal is a loss
   std::optional<uint64_t> accept_loss;   // the number that a refused start printed
   size_t record_bytes = kRecordBytes;    // of the journal, at most, for a job's plan or its commit; tests set less
+  std::shared_ptr<Granter> granter;                               // null: nothing needs a grant
   FileRoots file_roots = FileRoots::Any();  // Master sets what --file_roots allows
   bool insecure = false;                 // anybody may connect (--insecure): pages show it
   std::function<Instant()> clock = Now;  // of the host; a test has its own

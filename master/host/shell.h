@@ -33,6 +33,7 @@ class Shell final : public Outlets, public dfs::FsHost {
     Duration send_timeout = Seconds(30);     // of peers that do not read (rpc::ServerLimits)
     rpc::EntryOptions entry;                 // who may connect
     std::shared_ptr<rpc::CallLog> audit;     // of calls that change something; null: none
+    std::shared_ptr<Granter> granter;        // null: nothing needs a grant
   };
   Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background);
   // The loop's objects are gone by then: see Close().
@@ -59,6 +60,9 @@ class Shell final : public Outlets, public dfs::FsHost {
   // dfs::FsHost. On the KJ loop.
   kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) override;
   kj::Promise<void> Query(std::function<void(const dfs::Namespace&)> fn) override;
+  void Grant(secure::Right::Kind kind, LocatedBlock* block) override {
+    if (options_.granter != nullptr) options_.granter->Fill(kind, block);
+  }
 
   // For the services; on the KJ loop.
   rpc::KjThread& kj() { return kj_; }

@@ -31,7 +31,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Roles kSingleRoles[] = {0, kViewer, kSubmitter, kOperator, kAdmin, kWorker, kJoiner};
+constexpr Roles kSingleRoles[] = {0, kViewer, kSubmitter, kOperator, kAdmin, kWorker, kJoiner, kMaster};
 
 // Both ends of a connection in this process. The server implements no method: a call that reaches one is answered as
 // not implemented.
@@ -136,12 +136,12 @@ std::string Cell(const MethodAccess& method, Roles role) {
 // Returns the table of docs/operating.md: methods of one interface with the same roles share a row.
 std::string AccessPage() {
   std::string page =
-      "| interface | calls | viewer | submitter | operator | admin | worker |\n|---|---|---|---|---|---|---|\n";
+      "| interface | calls | viewer | submitter | operator | admin | worker | joiner | master |\n|---|---|---|---|---|---|---|---|---|\n";
   for (const Served& served : AllServed()) {
     std::vector<std::pair<std::string, std::string>> rows;  // the cells, and the calls
     for (const MethodAccess& method : served.table->methods()) {
       std::string cells;
-      for (const Roles role : {kViewer, kSubmitter, kOperator, kAdmin, kWorker})
+      for (const Roles role : {kViewer, kSubmitter, kOperator, kAdmin, kWorker, kJoiner, kMaster})
         cells += " " + Cell(method, role) + " |";
       const std::string name = method.changes ? "*" + method.name + "*" : method.name;
       const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == cells; });

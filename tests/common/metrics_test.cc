@@ -57,6 +57,7 @@ TEST(MetricsTest, SocketMetricsKeepTheirNames) {
   rpc.refused = 11;
   rpc.queued_bytes = 14;
   rpc.not_allowed = 15;
+  rpc.revoked = 16;
   HttpCounts http;
   http.connections = 5;
   http.accept_failures = 7;
@@ -82,6 +83,7 @@ mr_connections_closed_total{reason="idle"} 9
 mr_connections_closed_total{reason="slow"} 10
 mr_connections_closed_total{reason="refused"} 11
 mr_connections_closed_total{reason="not_allowed"} 15
+mr_connections_closed_total{reason="revoked"} 16
 mr_connections_closed_total{reason="http_slow"} 12
 mr_connections_closed_total{reason="http_replaced"} 13
 # HELP mr_send_queue_bytes Bytes that wait to be sent on RPC connections.

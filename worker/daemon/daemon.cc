@@ -75,6 +75,7 @@ struct Daemon::Impl {
   Options options;
   UniqueFd lock;
   FileRoots roots;  // below which jobs may use local files
+  const std::shared_ptr<secure::GrantDoor> grants = std::make_shared<secure::GrantDoor>();
   const Incarnation incarnation = RandomId();
   std::string name;
   std::unique_ptr<TaskHost> host;
@@ -220,7 +221,7 @@ void Daemon::Impl::Build() {
   worker_options.delete_block = [&l](const command::DeleteBlock& c) { l.blocks->Delete(c.block); };
   worker_options.empty_quarantine = [&l](const command::EmptyQuarantine& c) { l.blocks->EmptyQuarantine(c.block); };
   worker_options.replicate_block = [&l](const command::ReplicateBlock& c) {
-    l.blocks->Replicate(c.block, c.to_address);
+    l.blocks->Replicate(c);
   };
   worker_options.drained = [&l] { l.logs->Give(); };
   l.worker = std::make_unique<Worker>(*l.services, std::move(worker_options));
@@ -245,6 +246,7 @@ void Daemon::Impl::BuildSession() {
   o.on_registered = [this](const WorkerRef& self, uint64_t cluster, const Session::Options::Times& times) {
     OnRegistered(self, cluster, times);
   };
+  o.on_grant_key = [this](secure::GrantKey key) { grants->SetKey(std::move(key)); };
   o.heard = [this] { return heartbeat == nullptr ? Now() : heartbeat->heard(); };
   l.logs = std::make_unique<AttemptLogs>(
       loop, pool.poster(),
@@ -350,7 +352,7 @@ Status Daemon::Impl::Listen() {
         [this](const rpc::Hello& hello, const rpc::PeerInfo& peer) -> Result<capnp::Capability::Client> {
           if (hello.role != rpc::Role::kData) return Unavailable("a worker serves data connections only");
           if (looped == nullptr) return Unavailable("this worker is still starting");
-          auto guard = std::make_shared<const rpc::Guard>(rpc::Guard{peer.identity, peer.address, nullptr});
+          auto guard = std::make_shared<const rpc::Guard>(rpc::Guard{peer.identity, peer.address, nullptr, grants});
           return capnp::Capability::Client(
               kj::heap<DataServer>(std::move(guard), *looped->serving, *looped->verifier, looped->blocks->server()));
         },

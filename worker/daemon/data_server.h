@@ -17,13 +17,13 @@ class DataServer final : public rpc::Guarded<rpc::DataServer> {
   DataServer(rpc::GuardPtr guard, ShuffleServing& shuffle, Verifier& verifier, dfs::BlockServer& blocks)
       : Guarded(std::move(guard)), shuffle_(shuffle), verifier_(verifier), blocks_(blocks) {}
 
-  kj::Promise<void> fetch(FetchContext c) override { return shuffle_.Fetch(c); }
-  kj::Promise<void> table(TableContext c) override { return shuffle_.Table(c); }
+  kj::Promise<void> fetch(FetchContext c) override { return shuffle_.Fetch(c, guard()); }
+  kj::Promise<void> table(TableContext c) override { return shuffle_.Table(c, guard()); }
   kj::Promise<void> openFetch(OpenFetchContext c) override { return shuffle_.OpenFetch(c, guard()); }
   kj::Promise<void> probe(ProbeContext c) override { return shuffle_.Probe(c); }
   kj::Promise<void> verify(VerifyContext c) override { return verifier_.Answer(c); }
   kj::Promise<void> writeBlock(WriteBlockContext c) override { return blocks_.WriteBlock(c, guard()); }
-  kj::Promise<void> readBlock(ReadBlockContext c) override { return blocks_.ReadBlock(c); }
+  kj::Promise<void> readBlock(ReadBlockContext c) override { return blocks_.ReadBlock(c, guard()); }
 
  private:
   ShuffleServing& shuffle_;

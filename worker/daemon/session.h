@@ -11,6 +11,7 @@
 #include "common/io/attempt_log.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_thread.h"
+#include "common/secure/grant.h"
 #include "schema/control.capnp.h"
 #include "worker/daemon/journal_seen.h"
 #include "worker/daemon/worker.h"
@@ -45,6 +46,8 @@ class Session {
     };
     // Called after each registration.
     std::function<void(const WorkerRef&, uint64_t cluster_id, const Times&)> on_registered;
+    // Called before on_registered, where the cluster has grants.
+    std::function<void(secure::GrantKey)> on_grant_key;
     // Returns a part of an attempt's log, as Worker.log of control.capnp does.
     ReadLogFn read_log;
     // Returns when the master last answered a beat. May be empty.

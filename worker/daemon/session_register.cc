@@ -170,6 +170,11 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
     LOG(WARNING) << "the master had declared this worker lost: its attempts are ended and its outputs dropped";
     worker.StartOver();
   }
+  if (const auto bytes = answer.getGrantKey(); bytes.size() != 0 && options.on_grant_key) {
+    auto key = secure::GrantKey::FromBytes({reinterpret_cast<const char*>(bytes.begin()), bytes.size()});
+    if (!key.ok()) return Break("the master's key for grants: " + key.status().message());
+    options.on_grant_key(*std::move(key));
+  }
   if (options.on_registered) {
     options.on_registered(self, options.cluster_id,
                           {Millis(std::max<uint32_t>(answer.getHeartbeatMs(), 10)), Millis(answer.getReattachMs()),

@@ -7,8 +7,8 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("mr::rpc");
 
-enum CallerRole { unset @0; viewer @1; submitter @2; operator @3; admin @4; worker @5; joiner @6; }
-# mr::RoleBit. A master calls data servers of workers with the role worker.
+enum CallerRole { unset @0; viewer @1; submitter @2; operator @3; admin @4; worker @5; joiner @6; master @7; }
+# mr::RoleBit.
 
 enum Object {
   # The kind of object that a method names and that belongs to somebody.

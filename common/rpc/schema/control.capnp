@@ -150,6 +150,8 @@ struct Registration {
   # Attempts with side effects are stopped so long after the last answered contact (CLOCK_BOOTTIME, worker/adr/0003).
   # 0 = never.
   durable @11 :Durable;
+  grantKey @12 :Data;
+  # For the worker's checks of grants (common/secure/grant.h); empty: this cluster has none.
 }
 
 struct Replica {
@@ -209,7 +211,12 @@ struct ReplicateOutput {
   source @2 :DirectoryEntry;
 }
 
-struct ReplicateBlock { block @0 :BlockReport; toAddress @1 :Text; }
+struct ReplicateBlock {
+  block @0 :BlockReport;
+  toAddress @1 :Text;
+  grant @2 :Data;
+  # To write the block there.
+}
 
 struct StageInfo {
   # The properties that all tasks of a stage share.
@@ -278,6 +285,8 @@ struct BlockLocation {
   digest @5 :UInt64;
   damaged @6 :List(Text);
   # Damaged replicas, which are not read, as "w2 (host:port)", for people.
+  grants @7 :List(Data);
+  # To read or write the block, in the order of addresses; empty where the cluster needs none.
 }
 
 struct Slice {
@@ -305,6 +314,8 @@ struct DirectoryEntry {
   worker @3 :WorkerRef;
   address @4 :Text;
   manifest @5 :Manifest;
+  grant @6 :Data;
+  # To read outputs of this job there.
 }
 
 struct Bind { reader @0 :AttemptId; stage @1 :UInt32; entry @2 :DirectoryEntry; }
