@@ -1,4 +1,4 @@
-// Who asks for an object that belongs to somebody, and whether it exists for them. Values only; no I/O.
+// The caller of a request: which objects that belong to somebody exist for it. Values only; no I/O.
 #pragma once
 
 #include <string>

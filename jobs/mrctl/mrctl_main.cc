@@ -78,7 +78,7 @@ int Main(const std::vector<std::string>& argv) {
     // `--local` sets others.
     rpc::SetProcessCredentials(std::make_shared<rpc::TokenCredentials>(
         rpc::TokenCredentials::Places{settings->token_file, TokenDirectory()},
-        std::make_shared<rpc::FileCredentials>()));
+        rpc::ProcessCredentials()));
   }
   if (command->verb == "doctor") {
     if (settings.ok() && settings->timeout.has_value()) SetTimeLimit(Now() + *settings->timeout);

@@ -185,34 +185,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
   }
 
   kj::Promise<void> putLibrary(PutLibraryContext context) override {
-    const auto params = context.getParams();
-    const std::string sha256(params.getSha256().cStr());
-    const auto data = params.getData();
-    const uint64_t total = params.getTotalBytes(), offset = params.getOffset();
-    if (!LibraryName(sha256) || data.size() > kUploadPiece || total > kMaxLibraryBytes || offset > total ||
-        data.size() > total - offset || (data.size() == 0 && total != 0)) {
-      rpc::ToOutcome(InvalidArgument("a library comes in pieces of at most 1 MiB, under its SHA-256, and has at most "
-                                     "1 GiB"),
-                     context.getResults().initOutcome());
-      return kj::READY_NOW;
-    }
-    auto answer = rpc::MakeAnswer<Status>(shell_.kj());
-    // A name of this connection's own: two uploads of one library do not meet.
-    shell_.pool().Post(
-        [directory = shell_.options().directory + "/lib",
-         part = "." + sha256 + "." + std::to_string(connection_) + ".part", sha256, total, offset,
-         bytes = std::string(reinterpret_cast<const char*>(data.begin()), data.size()),
-         fulfill = std::move(answer.fulfill)] { fulfill(StorePiece(directory, part, sha256, total, offset, bytes)); });
-    const bool last = offset + data.size() == total;
-    return answer.promise
-        .then([this, sha256, last](Status status) -> kj::Promise<Status> {
-          if (!status.ok() || !last) return status;
-          return shell_.Ask([&master = shell_.client_parts(), sha256] {
-            master.libraries.Stored(sha256);
-            return Status::Ok();
-          });
-        })
-        .then([context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+    return AnswerPutLibrary(shell_, connection_, context);
   }
 
   kj::Promise<void> files(FilesContext context) override {

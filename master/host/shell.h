@@ -115,7 +115,7 @@ class Shell final : public Outlets, public dfs::FsHost {
 rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer);
 rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, const rpc::PeerInfo& peer, Incarnation incarnation);
 rpc::MasterForClient::Client MakeClientService(Shell& shell, const rpc::PeerInfo& peer);
-// Three of its calls: journal_status.cc, attempt_logs.cc.
+// Four of its calls: journal_status.cc, attempt_logs.cc, put_library.cc.
 using JournalContext = capnp::CallContext<rpc::MasterForClient::JournalParams, rpc::MasterForClient::JournalResults>;
 kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context);
 using AcceptLossContext =
@@ -123,5 +123,9 @@ using AcceptLossContext =
 kj::Promise<void> AnswerAcceptLoss(Shell& shell, AcceptLossContext context, std::shared_ptr<rpc::CallNote> note);
 using LogsContext = capnp::CallContext<rpc::MasterForClient::LogsParams, rpc::MasterForClient::LogsResults>;
 kj::Promise<void> AnswerLogs(Shell& shell, const Caller& caller, LogsContext context);
+using PutLibraryContext =
+    capnp::CallContext<rpc::MasterForClient::PutLibraryParams, rpc::MasterForClient::PutLibraryResults>;
+// connection: its number, which keeps uploads of one library apart.
+kj::Promise<void> AnswerPutLibrary(Shell& shell, uint64_t connection, PutLibraryContext context);
 
 }  // namespace mr::master

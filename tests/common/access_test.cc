@@ -1,4 +1,4 @@
-// Who may call each method, generated from the schemas: every method of every interface, called with every single role
+// Checks of callers, generated from the schemas: every method of every interface, called with every single role
 // over a connection.
 #include "common/rpc/access.h"
 
