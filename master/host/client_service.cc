@@ -345,13 +345,15 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
   template <class Results, class Context, class F>
   kj::Promise<void> Fill(Context context, F fill) {
     return shell_
-        .Ask([&master = shell_.client_parts(), fill = std::move(fill)]() -> Message {
+        .Ask([&master = shell_.client_parts(), fill = std::move(fill)]() -> std::pair<Message, Duration> {
+          const Instant begin = Now();
           auto message = std::make_shared<capnp::MallocMessageBuilder>();
           fill(master, message->initRoot<Results>());
-          return message;
+          return {std::move(message), Now() - begin};
         })
-        .then([context](const Message& message) mutable {
-          context.setResults(message->template getRoot<Results>().asReader());
+        .then([this, context](const std::pair<Message, Duration>& filled) mutable {
+          Charge(filled.second);
+          context.setResults(filled.first->template getRoot<Results>().asReader());
         });
   }
 

@@ -44,7 +44,7 @@ DEFINE_string(http_bind, "127.0.0.1",
               "address to listen on for HTTP; its pages show jobs and files to everyone who reaches them");
 DEFINE_string(file_roots, "",
               "directories, separated by commas, below which jobs may read and write file:// paths; any; none. Without "
-              "this flag: any where only this user can connect (loopback, no certificates), else none")
+              "this flag: any where only this user can connect (loopback, no certificates), else none");
 DEFINE_string(
     http_hosts, "",
     "host names, separated by commas, by which browsers reach the HTTP port, beside those of this machine and "

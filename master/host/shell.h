@@ -77,7 +77,10 @@ class Shell final : public Outlets, public dfs::FsHost {
   uint64_t NextId() { return next_id_++; }
   // Returns who is at the other end of a connection, for all objects that it reaches.
   rpc::GuardPtr GuardOf(const rpc::PeerInfo& peer) const {
-    return std::make_shared<const rpc::Guard>(rpc::Guard{peer.identity, peer.address, options_.audit});
+    // Where people have no tokens, all of them are one.
+    const bool person = peer.identity.proof == Proof::kToken;
+    return std::make_shared<const rpc::Guard>(
+        rpc::Guard{peer.identity, peer.address, options_.audit, nullptr, person ? pacer_ : nullptr});
   }
   void PostToMaster(std::function<void()> fn) { loop_.Post(std::move(fn)); }
   std::map<uint64_t, rpc::Worker::Client>& sessions() { return sessions_; }
@@ -102,6 +105,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   rpc::Hello own_;
 
   // The fields below belong to the KJ loop.
+  const std::shared_ptr<rpc::CallPacer> pacer_ = std::make_shared<rpc::CallPacer>(kj_.timer());
   kj::Own<rpc::RpcServer> server_;
   kj::Own<rpc::SelfCheck> self_check_;
   kj::Own<JoinDesk> join_;  // null without certificates

@@ -62,7 +62,7 @@ DEFINE_bool(allow_tier0, false,
             "run tasks in rooms of tier 0 although --bind is not loopback: they may read each other's files");
 DEFINE_string(file_roots, "",
               "directories, separated by commas, below which jobs may read and write file:// paths; any; none. Without "
-              "this flag: any where only this user can connect (loopback, no certificates), else none")
+              "this flag: any where only this user can connect (loopback, no certificates), else none");
 DEFINE_string(task_paths, "",
               "comma-separated absolute paths that tasks of tier 1 may read, beside the system's commands and "
               "libraries; PATH:rw: also write");
