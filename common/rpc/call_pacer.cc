@@ -19,8 +19,9 @@ Duration CallPacer::Take(const std::string& subject, Instant now) {
   if (paid_at_.size() > kManySubjects) {
     std::erase_if(paid_at_, [now](const auto& entry) { return entry.second + kReserve < now; });
   }
-  Instant& paid = paid_at_.try_emplace(subject, now - kReserve).first->second;
-  paid = std::max(paid, now - kReserve);
+  const Instant full{now.ns - kReserve.ns};
+  Instant& paid = paid_at_.try_emplace(subject, full).first->second;
+  paid = std::max(paid, full);
   if (last_.subject != subject) last_other_ = std::exchange(last_, {subject, now});
   last_.at = now;
   const bool alone = last_other_.subject.empty() || last_other_.at + kPresent < now;

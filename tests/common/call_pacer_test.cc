@@ -10,6 +10,7 @@ constexpr Instant kStart{1'000'000'000'000};
 
 class CallPacerTest : public testing::Test {
  protected:
+  ~CallPacerTest() noexcept override {}
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
   CallPacer pacer_{io_.provider->getTimer()};
 };
@@ -28,7 +29,9 @@ TEST_F(CallPacerTest, BesideOthersASubjectGetsABurstAndThenItsShare) {
   int waited = 0;
   for (int i = 0; i < 20'000; ++i) {
     now = now + Millis(1);
-    if (i % 1000 == 0) EXPECT_EQ(pacer_.Take("bert", now).ns, 0) << "others pass";
+    if (i % 1000 == 0) {
+      EXPECT_EQ(pacer_.Take("bert", now).ns, 0) << "others pass";
+    }
     if (pacer_.Take("anna", now).ns > 0) ++waited;
     pacer_.Charge("anna", Millis(1));
     cost = cost + Millis(1);
