@@ -31,6 +31,7 @@ class CallPacer {
   // Adds what a call cost beyond kCall.
   void Charge(const std::string& subject, Duration cost);
   kj::Promise<void> Wait(Duration wait) { return timer_.afterDelay(wait.ns * kj::NANOSECONDS); }
+
  private:
   struct Seen {
     std::string subject;

@@ -45,8 +45,8 @@ class Side {
       if (init.exit != 0) Die(init.err);
       OrDie(cluster_.StartMaster(), "start the master");
       for (int w = 0; w < kWorkers; ++w) {
-        const auto join = test::RunMrctl({"token", "create", "--data", cluster_.master_data(), "--join", JoinFile(root_, w),
-                                          "--address", cluster_.master_address()});
+        const auto join = test::RunMrctl({"token", "create", "--data", cluster_.master_data(), "--join",
+                                          JoinFile(root_, w), "--address", cluster_.master_address()});
         if (join.exit != 0) Die(join.err);
         OrDie(cluster_.StartWorker(w), "start a worker");
       }
@@ -72,7 +72,9 @@ class Side {
       return static_cast<double>(status->elapsed_us) * 1e-6;
     }
   }
-  double Small() { return Timed({"submit", "wordcount", "--input", "/bible", "--output", "/o" + std::to_string(++out_)}); }
+  double Small() {
+    return Timed({"submit", "wordcount", "--input", "/bible", "--output", "/o" + std::to_string(++out_)});
+  }
   void MakeRecords(const std::string& rows) {
     Run({"submit", "terasort", "generate", "--rows", rows, "--output", "/records"});
   }
@@ -161,7 +163,9 @@ bool Compare(const char* what, int pairs, double limit, Side& plain, Side& secur
   const bool missed = r.low > limit;
   std::printf("%-44s %3d pairs  plain %9.1f ms  ratio %.3f  [%.3f, %.3f]  <= %.2f  %s\n", what, pairs,
               Median(times) * 1e3, r.median, r.low, r.high, limit,
-              missed ? "MISSED" : r.high > limit ? "undecided" : "met");
+              missed           ? "MISSED"
+              : r.high > limit ? "undecided"
+                               : "met");
   std::fflush(stdout);
   return !missed;
 }
@@ -169,11 +173,14 @@ bool Compare(const char* what, int pairs, double limit, Side& plain, Side& secur
 int Main(int many, int few) {
   Side plain(false);
   Side secure(true);
-  bool met = Compare("empty job of 10 + 10 tasks", many, 1.1, plain, secure,
-                     [](Side& s) { return s.Empty({"--maps", "10", "--reduces", "10"}); });
-  met &= Compare("Bible wordcount, start of mrctl to its exit", many, 1.1, plain, secure, [](Side& s) { return s.Small(); });
-  met &= Compare("10,000 empty tasks, a process per attempt", few, 1.25, plain, secure,
-                 [](Side& s) { return s.Empty({"--maps", "10000", "--reduces", "1", "--isolate"}); });
+  bool met = Compare("empty job of 10 + 10 tasks", many, 1.1, plain, secure, [](Side& s) {
+    return s.Empty({"--maps", "10", "--reduces", "10"});
+  });
+  met &= Compare("Bible wordcount, start of mrctl to its exit", many, 1.1, plain, secure,
+                 [](Side& s) { return s.Small(); });
+  met &= Compare("10,000 empty tasks, a process per attempt", few, 1.25, plain, secure, [](Side& s) {
+    return s.Empty({"--maps", "10000", "--reduces", "1", "--isolate"});
+  });
   plain.MakeRecords("2560000");
   secure.MakeRecords("2560000");
   met &= Compare("sort of 256 MB over three workers", few, 1.3, plain, secure, [](Side& s) { return s.Sort(); });

@@ -1,7 +1,8 @@
 // ./dev bench tls: bytes of blocks over TLS between two daemons, beside the same without TLS and beside what the
-// processor would need for both: the time of a byte without TLS, plus twice that of AES-GCM (sealed here, opened there).
-// One server and one client, a thread each, 4 calls of 1 MiB in flight, as fetches and block reads have. Processor time
-// of both threads, in alternation, medians. Exits with 1 if a target is missed. Argument: rounds; default 9.
+// processor would need for both: the time of a byte without TLS, plus twice that of AES-GCM (sealed here, opened
+// there). One server and one client, a thread each, 4 calls of 1 MiB in flight, as fetches and block reads have.
+// Processor time of both threads, in alternation, medians. Exits with 1 if a target is missed. Argument: rounds;
+// default 9.
 #include <openssl/evp.h>
 #include <sys/resource.h>
 
@@ -30,8 +31,8 @@ namespace {
 
 constexpr size_t kPiece = 1 << 20;
 constexpr int kInFlight = 4;
-constexpr int kPieces = 512;       // of one measurement
-constexpr double kShare = .7;      // of what the processor allows
+constexpr int kPieces = 512;   // of one measurement
+constexpr double kShare = .7;  // of what the processor allows
 
 double CpuSeconds() {
   timespec now{};
@@ -177,8 +178,8 @@ int Main(int rounds) {
     aes.push_back(a);
     share.push_back((p + a) / t);
   }
-  std::printf("processor ms for a MB, both ends: plain %.3f, TLS %.3f, AES-256-GCM of both ends %.3f\n", Median(without),
-              Median(with), Median(aes));
+  std::printf("processor ms for a MB, both ends: plain %.3f, TLS %.3f, AES-256-GCM of both ends %.3f\n",
+              Median(without), Median(with), Median(aes));
   Report report;
   report.Row("TLS: share of what plain and AES-GCM allow", Median(share), "", kShare, false);
   return report.all_met() ? 0 : 1;
