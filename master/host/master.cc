@@ -140,6 +140,7 @@ struct Master::Impl {
                                               known,
                                               options.accept_loss,
                                               options.record_bytes,
+                                              options.owner,
                                               options.entry.insecure},
                                   loop, *shell);
     shell->SetParts(host->worker_parts(), host->client_parts());

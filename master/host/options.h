@@ -41,6 +41,7 @@ struct HostOptions {
   bool cluster_known = false;            // it has been before: a missing journal is a loss
   std::optional<uint64_t> accept_loss;   // the number that a refused start printed
   size_t record_bytes = kRecordBytes;    // of the journal, at most, for a job's plan or its commit; tests set less
+  OwnerLimits owner;                     // what one owner may have at a time
   bool insecure = false;                 // anybody may connect (--insecure): pages show it
   std::function<Instant()> clock = Now;  // of the host; a test has its own
   std::function<uint64_t()> wall_clock = WallClockMs;  // as a start reads it, ms since 1970; a test has its own
