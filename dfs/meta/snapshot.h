@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "common/base/fields.h"
@@ -42,6 +43,17 @@ struct PinsTail {
   template <class V>
   static void Fields(V&& v) {
     v(&PinsTail::next_pin, &PinsTail::pins);
+  }
+};
+
+// Follows the ids that lost records may have given. Snapshots without owners lack it.
+struct OwnersTail {
+  std::vector<ImageEntry<uint64_t, Rule>> rules;
+  std::vector<ImageEntry<uint64_t, std::string>> leases, attempts;
+  bool empty() const { return rules.empty() && leases.empty() && attempts.empty(); }
+  template <class V>
+  static void Fields(V&& v) {
+    v(&OwnersTail::rules, &OwnersTail::leases, &OwnersTail::attempts);
   }
 };
 

@@ -252,10 +252,11 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     }
     auto shared = std::make_shared<JobSpec>(*std::move(spec));
     auto answer = rpc::MakeAnswer<std::shared_ptr<Explained>>(shell_.kj());
-    shell_.PostToMaster([&master = shell_.client_parts(), shared, fulfill = std::move(answer.fulfill)] {
-      master.explainer.ExplainJob(*shared,
-                                  [fulfill](Explained e) { fulfill(std::make_shared<Explained>(std::move(e))); });
-    });
+    shell_.PostToMaster(
+        [&master = shell_.client_parts(), shared, caller = caller(), fulfill = std::move(answer.fulfill)] {
+          master.explainer.ExplainJob(caller, *shared,
+                                      [fulfill](Explained e) { fulfill(std::make_shared<Explained>(std::move(e))); });
+        });
     return answer.promise.then([context, shared](const std::shared_ptr<Explained>& explained) mutable {
       auto results = context.getResults();
       rpc::ToOutcome(explained->status, results.initOutcome());
@@ -267,9 +268,9 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     std::vector<std::string> uris;
     for (const auto uri : context.getParams().getUris()) uris.emplace_back(uri.cStr(), uri.size());
     auto answer = rpc::MakeAnswer<Explainer::InputSizes>(shell_.kj());
-    shell_.PostToMaster([&master = shell_.client_parts(), uris = std::move(uris), fulfill = std::move(answer.fulfill)] {
-      master.explainer.MeasureInputs(uris, fulfill);
-    });
+    shell_.PostToMaster(
+        [&master = shell_.client_parts(), uris = std::move(uris), caller = caller(),
+         fulfill = std::move(answer.fulfill)] { master.explainer.MeasureInputs(caller, uris, fulfill); });
     return answer.promise.then([context](Explainer::InputSizes sizes) mutable {
       auto list = context.getResults().initSizes(static_cast<unsigned>(sizes.size()));
       for (unsigned i = 0; i < sizes.size(); ++i) {

@@ -147,6 +147,7 @@ struct Master::Impl {
                                               options.record_bytes,
                                               granter,
                                               roots,
+                                              options.owner,
                                               options.entry.insecure},
                                   loop, *shell);
     shell->SetParts(host->worker_parts(), host->client_parts());

@@ -110,6 +110,34 @@ TEST_F(CredentialsClusterTest, JobsAndFilesOverTlsWithTheTokenThatInitMade) {
   EXPECT_EQ(SortedLines(counts.out), ExpectedWordCount(Path("bible")));
 }
 
+TEST_F(CredentialsClusterTest, PeopleHaveTheirOwnFilesAndJobsReachThemAlone) {
+  const auto as = [&](const std::string& who, std::vector<std::string> args) {
+    return cluster_->Mrctl(args, Seconds(60), With(Person(who, "submitter")));
+  };
+  WriteBible(Path("words"), 20'000);
+  EXPECT_EQ(as("anna", {"fs", "put", Path("words"), "/words"}).exit, 6);
+  const RunResult put = as("anna", {"fs", "put", Path("words"), "/user/anna/words"});
+  ASSERT_EQ(put.exit, 0) << put.err;
+  EXPECT_EQ(as("bob", {"fs", "cat", "/user/anna/words"}).exit, 7);
+  EXPECT_EQ(as("bob", {"fs", "rm", "/user/anna/words"}).exit, 7);
+  EXPECT_EQ(as("bob", {"fs", "ls", "/"}).out.find("anna"), std::string::npos);
+  const auto count = [&](const std::string& who, const std::string& output) {
+    return as(who, {"submit", "wordcount", "--input", "/user/anna/words", "--output", output});
+  };
+  EXPECT_EQ(count("bob", "/user/bob/counts").exit, 7);
+  EXPECT_EQ(count("anna", "/user/bob/counts").exit, 6);
+  const RunResult counted = count("anna", "/user/anna/counts");
+  ASSERT_EQ(counted.exit, 0) << counted.err << cluster_->Logs();
+  EXPECT_EQ(as("bob", {"fs", "cat", "/user/anna/counts"}).exit, 7);
+  EXPECT_EQ(as("bob", {"fs", "chmod", "read=all", "/user/anna/counts"}).exit, 7);
+  ASSERT_EQ(as("anna", {"fs", "chmod", "read=all", "/user/anna/counts"}).exit, 0);
+  EXPECT_EQ(SortedLines(as("bob", {"fs", "cat", "/user/anna/counts"}).out), ExpectedWordCount(Path("words")));
+  EXPECT_EQ(as("bob", {"fs", "rm", "-r", "/user/anna/counts"}).exit, 6) << "seen, and not his";
+  EXPECT_EQ(as("anna", {"fs", "chown", "bob", "/user/anna/counts"}).exit, 6);
+  ASSERT_EQ(cluster_->Mrctl({"fs", "chown", "bob", "/user/anna/counts"}).exit, 0);
+  EXPECT_THAT(as("bob", {"fs", "stat", "/user/anna/counts"}).out, HasSubstr("bob    all"));
+}
+
 TEST_F(CredentialsClusterTest, WithoutATokenOfThisClusterAVerbExitsWith6AndSaysWhatToDo) {
   SpawnOptions none;
   none.env = {"XDG_STATE_HOME=" + Path("nobody")};

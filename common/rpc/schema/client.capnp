@@ -12,8 +12,9 @@ using import "access.capnp".callback;
 
 interface MasterForClient {
   submit @0 (spec :Job.JobSpec, submissionId :Text) -> (outcome :Common.Outcome, job :Common.JobId)
-      $access(roles = [submitter, admin], changes = true);
-  # A repeated submission id with the same spec gives the same job; with another spec it is rejected.
+      $access(roles = [submitter, admin], object = path, others = [admin], changes = true);
+  # Its inputs and its output in the block store are the objects. A repeated submission id with the same spec gives the
+  # same job; with another spec it is rejected.
   # Answered when the job is in the journal.
   watch @1 (job :Common.JobId, watcher :JobWatcher) -> (outcome :Common.Outcome, handle :Handle)
       $access(roles = [viewer, submitter, operator, admin], object = job, others = [viewer, operator, admin]);
@@ -72,7 +73,8 @@ interface MasterForClient {
       $access(roles = [viewer, submitter, operator, admin]);
   # Returns one of the `count` profiles of earlier runs of jobs of this name; each shape of plan has one. index: from 0,
   # the most recent change first. Stages come in pages of about 512 KiB. fromStage: 0, then `next` until that is 0.
-  explain @21 (spec :Job.JobSpec) -> (outcome :Common.Outcome, plan :ExplainedPlan) $access(roles = [submitter, admin]);
+  explain @21 (spec :Job.JobSpec) -> (outcome :Common.Outcome, plan :ExplainedPlan)
+      $access(roles = [submitter, admin], object = path, others = [admin]);
   # Returns the plan and the answer that a submit of this spec would get. Submits nothing, and does not need the
   # library. outcome: why the spec cannot be planned.
   setJob @22 (job :Common.JobId, setPriority :Bool, priority :Int32, setDeadline :Bool, deadlineMs :UInt64) -> (outcome :Common.Outcome, warning :Text)
@@ -93,7 +95,8 @@ interface MasterForClient {
   launched @25 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, stage :Control.StageInfo, launch :Control.Launch)
       $access(roles = [submitter, admin], object = job, others = [admin]);
   # Returns the launch that the attempt's worker received, for running it again elsewhere.
-  measure @26 (uris :List(Text)) -> (sizes :List(InputSize)) $access(roles = [submitter, admin]);
+  measure @26 (uris :List(Text)) -> (sizes :List(InputSize))
+      $access(roles = [submitter, admin], object = path, others = [admin]);
   # Returns the sizes of the files behind each file:// and dfs:// URI, as a submit would read them.
   drainStatus @27 (worker :UInt32) -> (outcome :Common.Outcome, status :DrainStatus)
       $access(roles = [viewer, operator, admin]);
