@@ -42,6 +42,7 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
   if (verb == "store") return RunStore(command, settings);
   if (verb == "cluster") return RunCluster(command, settings);
   if (verb == "token") return RunToken(command, settings);
+  if (verb == "page") return RunPage(command, settings);
   if (verb == "workers" || verb == "worker" || verb == "version" || verb == "queues" || verb == "queue") {
     return RunClusterVerb(command, settings);
   }
@@ -76,9 +77,9 @@ int Main(const std::vector<std::string>& argv) {
   if (settings.ok() && settings->quiet) KeepQuietAboutInsecure();
   if (settings.ok()) {
     // `--local` sets others.
-    rpc::SetProcessCredentials(std::make_shared<rpc::TokenCredentials>(
-        rpc::TokenCredentials::Places{settings->token_file, TokenDirectory()},
-        std::make_shared<rpc::FileCredentials>()));
+    rpc::SetProcessCredentials(
+        std::make_shared<rpc::TokenCredentials>(rpc::TokenCredentials::Places{settings->token_file, TokenDirectory()},
+                                                std::make_shared<rpc::FileCredentials>()));
   }
   if (command->verb == "doctor") {
     if (settings.ok() && settings->timeout.has_value()) SetTimeLimit(Now() + *settings->timeout);

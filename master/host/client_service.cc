@@ -28,7 +28,7 @@ constexpr size_t kMaxWatches = 64;  // of one connection; mrctl has one
 class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
  public:
   ClientService(Shell& shell, const rpc::PeerInfo& peer)
-      : Guarded(shell.GuardOf(peer)), shell_(shell), connection_(shell.NextId()), hold_(peer.hold) {}
+      : Guarded(shell.GuardOf(peer)), shell_(shell), connection_(shell.NextId()), peer_(peer) {}
 
  protected:
   kj::Promise<void> submit(SubmitContext context) override {
@@ -75,7 +75,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     }
     const uint64_t watcher = shell_.NextId();
     shell_.watchers().emplace(watcher, params.getWatcher());
-    auto handle = kj::heap<WatchHandle>(shell_, watcher, hold_.lock(), watches_);
+    auto handle = kj::heap<WatchHandle>(shell_, watcher, peer_.hold.lock(), watches_);
     return shell_
         .Ask([&master = shell_.client_parts(), watcher, job = rpc::FromWire(params.getJob()), caller = caller()] {
           return master.watchers.Watch(watcher, job, caller);
@@ -358,6 +358,13 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
                                const ClientParts& master, auto reply) { master.sessions.Exclude(id, on, reply); });
   }
 
+  kj::Promise<void> page(PageContext context) override {
+    const auto link = shell_.PageLink(peer_);
+    rpc::ToOutcome(link.status(), context.getResults().initOutcome());
+    if (link.ok()) context.getResults().setUrl(link->Reveal().c_str());
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> decisions(DecisionsContext context) override {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::DecisionsResults>(
@@ -396,7 +403,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
 
   Shell& shell_;
   const uint64_t connection_;
-  const std::weak_ptr<void> hold_;
+  const rpc::PeerInfo peer_;
   const std::shared_ptr<size_t> watches_ = std::make_shared<size_t>(0);  // jobs that this connection watches
 };
 
