@@ -1,5 +1,5 @@
-// Who may read a daemon's HTTP port: the same people as on its RPC port, by the same authenticators (common/adr/0016,
-// 0017). Only the way differs in which a credential arrives: in a header.
+// Decides who may read a daemon's HTTP port: the same people as on its RPC port, by the same authenticators
+// (common/adr/0016, 0017). Only the way differs in which a credential arrives: in a header.
 #pragma once
 
 #include <memory>

@@ -159,7 +159,7 @@ struct HttpServer::Impl final : kj::TaskSet::ErrorHandler {
     }
     return InTime(limits.head, entry->Encrypt(kj::mv(stream), person))
         .then([this, &p](Result<Encrypted> encrypted) -> kj::Promise<void> {
-          if (!encrypted.ok()) return kj::READY_NOW;  // a browser that does not know our authority is no news
+          if (!encrypted.ok()) return kj::READY_NOW;  // expected of browsers without our authority
           p.stream = kj::mv(encrypted->stream);
           return Serve(p);
         })

@@ -16,7 +16,6 @@
 #include "master/core/spec_check.h"
 #include "master/host/client_answers.h"
 #include "master/host/library_upload.h"
-#include "master/host/profiles.h"
 #include "master/host/shell.h"
 #include "master/host/watch_handle.h"
 
@@ -251,25 +250,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     return Change(context, [wish](const ClientParts& master, auto reply) { master.requests.SetQueue(wish, reply); });
   }
 
-  kj::Promise<void> profile(ProfileContext context) override {
-    const auto params = context.getParams();
-    const std::string name(params.getName().cStr());
-    const uint32_t index = params.getIndex(), from = params.getFromStage();
-    const auto store = shell_.options().profiles;
-    if (store == nullptr) {
-      rpc::ToOutcome(NotFound("this master keeps no profiles: it is one of a local run"),
-                     context.getResults().initOutcome());
-      return kj::READY_NOW;
-    }
-    using All = Result<std::vector<StoredProfile>>;
-    auto answer = rpc::MakeAnswer<std::shared_ptr<All>>(shell_.kj());
-    shell_.pool().Post(
-        [store, name, fulfill = std::move(answer.fulfill)] { fulfill(std::make_shared<All>(store->FindAll(name))); });
-    return answer.promise.then([context, name, index, from](const std::shared_ptr<All>& all) mutable {
-      auto results = context.getResults();
-      rpc::ToOutcome(FillProfile(name, *all, index, from, results), results.initOutcome());
-    });
-  }
+  kj::Promise<void> profile(ProfileContext context) override { return AnswerProfile(shell_, context); }
 
   kj::Promise<void> explain(ExplainContext context) override {
     auto spec = CheckSpec(rpc::FromWire(context.getParams().getSpec()));

@@ -45,7 +45,7 @@ class HttpFront {
   Pool& pool_;
   MetricsText* metrics_ = nullptr;
   std::atomic<bool> ready_{false};
-  // Of the KJ loop; each ends before the one above it.
+  // They belong to the KJ loop; each ends before the one above it.
   kj::Own<web::Gate> gate_;
   kj::Own<web::Site> site_;
   kj::Own<rpc::HttpServer> server_;

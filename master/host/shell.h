@@ -75,7 +75,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   rpc::GuardPtr GuardOf(const rpc::PeerInfo& peer) const {
     return std::make_shared<const rpc::Guard>(rpc::Guard{peer.identity, peer.address, options_.audit});
   }
-  // Who may connect to the RPC port. Requires: Listen.
+  // Decides who may connect to the RPC port. Requires: Listen.
   const std::shared_ptr<rpc::Authenticator>& authenticator() const { return authenticator_; }
   // Makes a link to the pages that lets in the peer once: a URL. The HTTP port sets it; null: there is none.
   using PageLinks = std::function<Result<Secret<std::string>>(const rpc::PeerInfo& peer)>;

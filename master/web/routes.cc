@@ -36,7 +36,7 @@ constexpr Route kRoutes[] = {
     OfJobs("/api/v1/jobs/ID/tasks", RouteKind::kDocument),
     OfJobs("/api/v1/jobs/ID/attempts", RouteKind::kDocument),
     OfJobs("/api/v1/jobs/ID/counters", RouteKind::kDocument),
-    // What an operator of somebody's job printed is data.
+    // The output of somebody's operator is data.
     {"/api/v1/attempts/ID/log", RouteKind::kDocument, kSubmitter | kAdmin, RouteObject::kJob, kAdmin},
     OfJobs("/", RouteKind::kPage),
     OfJobs("/history", RouteKind::kPage),

@@ -1,6 +1,6 @@
-// What the master serves over HTTP, and who may read it: one table, from which requests are dispatched and checked. A
-// path that has no entry is not there, so nothing can be served without one. The roles are those of the RPC methods
-// that show the same (schema/client.capnp).
+// The paths that the master serves over HTTP, and who may read them: one table, from which requests are dispatched and
+// checked. A path that has no entry is not there, so nothing can be served without one. The roles are those of the RPC
+// methods that show the same (schema/client.capnp).
 #pragma once
 
 #include <span>

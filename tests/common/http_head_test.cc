@@ -186,7 +186,7 @@ TEST(HttpHeadTest, NoMutationIsTakenThatAnnouncesABodyOrHidesALine) {
     EXPECT_EQ(head.find("\r\nContent-Length: 5\r\n"), std::string::npos);
     EXPECT_EQ(head.find("\r\n "), std::string::npos);
     EXPECT_TRUE(head.starts_with("GET /") || head.starts_with("HEAD /"));
-    // What follows changes nothing, and neither does the place where the bytes were split.
+    // Further bytes change nothing, and neither does the place where the bytes were split.
     EXPECT_EQ(ReadHttpHead(head).size, read.size);
     EXPECT_NE(ReadHttpHead(std::string_view(head).substr(0, rng.Below(head.size()))).state, State::kWhole);
   }

@@ -114,7 +114,7 @@ TEST_F(ViewsTest, JobsAreListedFromTheNewestAndChosen) {
   EXPECT_EQ(ReadView<web::SearchView>("search", "q=w2").results.at(0).kind, "worker");
 }
 
-// What one owner sees where jobs of others do not exist for them.
+// Jobs of others do not exist in the views of one owner.
 TEST_F(ViewsTest, JobsOfOtherOwnersAreInNoView) {
   MapsOnA();
   const auto second = Submit(0, "file://" + root_ + "/out2");

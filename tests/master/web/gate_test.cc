@@ -1,4 +1,4 @@
-// Who reads what over HTTP, over a real port: each route with each role, links, sessions, and pages of other sites.
+// The gate over a real port: each route with each role, links, sessions, and pages of other sites.
 #include "master/web/gate.h"
 
 #include <gmock/gmock.h>
