@@ -483,7 +483,7 @@ const std::vector<Group>& Groups() {
   static const std::vector<Group> groups = {
       {"Run jobs", {"submit", "explain", "wait", "attach", "kill"}},
       {"Look at jobs", {"jobs", "job", "history", "logs", "why", "report", "trace", "profile", "whatif", "schedulers"}},
-      {"Cluster", {"workers", "worker", "queues", "queue", "top", "doctor"}},
+      {"Cluster", {"workers", "worker", "queues", "queue", "top", "page", "doctor"}},
       {"People and credentials", {"cluster", "token"}},
       {"Files", {"fs", "store"}},
       {"Write operators", {"sdk", "task"}},

@@ -16,7 +16,6 @@
 #include "master/core/spec_check.h"
 #include "master/host/client_answers.h"
 #include "master/host/library_upload.h"
-#include "master/host/profiles.h"
 #include "master/host/shell.h"
 #include "master/host/watch_handle.h"
 
@@ -28,7 +27,7 @@ constexpr size_t kMaxWatches = 64;  // of one connection; mrctl has one
 class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
  public:
   ClientService(Shell& shell, const rpc::PeerInfo& peer)
-      : Guarded(shell.GuardOf(peer)), shell_(shell), connection_(shell.NextId()), hold_(peer.hold) {}
+      : Guarded(shell.GuardOf(peer)), shell_(shell), connection_(shell.NextId()), peer_(peer) {}
 
  protected:
   kj::Promise<void> submit(SubmitContext context) override {
@@ -75,7 +74,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     }
     const uint64_t watcher = shell_.NextId();
     shell_.watchers().emplace(watcher, params.getWatcher());
-    auto handle = kj::heap<WatchHandle>(shell_, watcher, hold_.lock(), watches_);
+    auto handle = kj::heap<WatchHandle>(shell_, watcher, peer_.hold.lock(), watches_);
     return shell_
         .Ask([&master = shell_.client_parts(), watcher, job = rpc::FromWire(params.getJob()), caller = caller()] {
           return master.watchers.Watch(watcher, job, caller);
@@ -224,25 +223,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     return Change(context, [wish](const ClientParts& master, auto reply) { master.requests.SetQueue(wish, reply); });
   }
 
-  kj::Promise<void> profile(ProfileContext context) override {
-    const auto params = context.getParams();
-    const std::string name(params.getName().cStr());
-    const uint32_t index = params.getIndex(), from = params.getFromStage();
-    const auto store = shell_.options().profiles;
-    if (store == nullptr) {
-      rpc::ToOutcome(NotFound("this master keeps no profiles: it is one of a local run"),
-                     context.getResults().initOutcome());
-      return kj::READY_NOW;
-    }
-    using All = Result<std::vector<StoredProfile>>;
-    auto answer = rpc::MakeAnswer<std::shared_ptr<All>>(shell_.kj());
-    shell_.pool().Post(
-        [store, name, fulfill = std::move(answer.fulfill)] { fulfill(std::make_shared<All>(store->FindAll(name))); });
-    return answer.promise.then([context, name, index, from](const std::shared_ptr<All>& all) mutable {
-      auto results = context.getResults();
-      rpc::ToOutcome(FillProfile(name, *all, index, from, results), results.initOutcome());
-    });
-  }
+  kj::Promise<void> profile(ProfileContext context) override { return AnswerProfile(shell_, context); }
 
   kj::Promise<void> explain(ExplainContext context) override {
     auto spec = CheckSpec(rpc::FromWire(context.getParams().getSpec()));
@@ -332,6 +313,13 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
                                const ClientParts& master, auto reply) { master.sessions.Exclude(id, on, reply); });
   }
 
+  kj::Promise<void> page(PageContext context) override {
+    const auto link = shell_.PageLink(peer_);
+    rpc::ToOutcome(link.status(), context.getResults().initOutcome());
+    if (link.ok()) context.getResults().setUrl(link->Reveal().c_str());
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> decisions(DecisionsContext context) override {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::DecisionsResults>(
@@ -372,7 +360,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
 
   Shell& shell_;
   const uint64_t connection_;
-  const std::weak_ptr<void> hold_;
+  const rpc::PeerInfo peer_;
   const std::shared_ptr<size_t> watches_ = std::make_shared<size_t>(0);  // jobs that this connection watches
 };
 

@@ -41,7 +41,8 @@ DEFINE_string(advertise, "", "host at which others reach this master, as 'mrctl 
 DEFINE_int32(port, 7070, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
 DEFINE_string(http_bind, "127.0.0.1",
-              "address to listen on for HTTP; its pages show jobs and files to everyone who reaches them");
+              "address to listen on for HTTP; without certificates in --data one of this machine only. With them it "
+              "speaks TLS only. mrctl page lets a browser in");
 DEFINE_string(file_roots, "",
               "directories, separated by commas, below which jobs may read and write file:// paths; any; none. Without "
               "this flag: any where only this user can connect (loopback, no certificates), else none");

@@ -82,6 +82,15 @@ class Shell final : public Outlets, public dfs::FsHost {
     return std::make_shared<const rpc::Guard>(
         rpc::Guard{peer.identity, peer.address, options_.audit, nullptr, person ? pacer_ : nullptr});
   }
+  // Decides who may connect to the RPC port. Requires: Listen.
+  const std::shared_ptr<rpc::Authenticator>& authenticator() const { return authenticator_; }
+  // Makes a link to the pages that lets in the peer once: a URL. The HTTP port sets it; null: there is none.
+  using PageLinks = std::function<Result<Secret<std::string>>(const rpc::PeerInfo& peer)>;
+  void SetPageLinks(PageLinks links) { page_links_ = std::move(links); }
+  Result<Secret<std::string>> PageLink(const rpc::PeerInfo& peer) const {
+    if (!page_links_) return Unavailable("the master is starting");
+    return page_links_(peer);
+  }
   void PostToMaster(std::function<void()> fn) { loop_.Post(std::move(fn)); }
   std::map<uint64_t, rpc::Worker::Client>& sessions() { return sessions_; }
   std::map<uint64_t, rpc::JobWatcher::Client>& watchers() { return watchers_; }
@@ -103,6 +112,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   std::optional<WorkerParts> worker_parts_;
   std::optional<ClientParts> client_parts_;
   rpc::Hello own_;
+  std::shared_ptr<rpc::Authenticator> authenticator_;
 
   // The fields below belong to the KJ loop.
   const std::shared_ptr<rpc::CallPacer> pacer_ = std::make_shared<rpc::CallPacer>(kj_.timer());
@@ -112,6 +122,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   std::map<uint64_t, rpc::Worker::Client> sessions_;
   std::map<uint64_t, rpc::JobWatcher::Client> watchers_;
   std::string address_;
+  PageLinks page_links_;
   uint64_t next_id_ = 1;
 };
 

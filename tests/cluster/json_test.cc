@@ -109,6 +109,7 @@ std::vector<Case> Cases() {
       {"token list", {"--data", "absent"}, "error", 7},
       {"token revoke", {"--data", "new", "anna", "worker:w1"}, "done"},
       {"token list", {"--data", "new"}, "tokens"},
+      {"page", {}, "page"},
       {"config view", {}, "config"},
       {"completion", {"bash"}, "completion"},
       {"completion", {"fish"}, "completion"},

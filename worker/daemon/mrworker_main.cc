@@ -31,7 +31,10 @@
 DEFINE_string(master, "", "HOST:PORT of the master, or unix:PATH");
 DEFINE_string(data, "", "directory of this worker: blocks, shuffle, libraries, logs");
 DEFINE_string(bind, "127.0.0.1", "address to listen on; without certificates one of this machine only");
-DEFINE_string(http_bind, "127.0.0.1", "address to listen on for HTTP");
+DEFINE_string(
+    http_bind, "127.0.0.1",
+    "address to listen on for HTTP; without a certificate (--join) one of this machine only. With one it speaks "
+    "TLS only");
 DEFINE_string(secret_dir, "",
               "directory of secrets: that of the master is read there, that of this worker is written; without this "
               "flag: $MR_SECRET_DIR, or paceline/daemons below $XDG_STATE_HOME or ~/.local/state");
@@ -292,7 +295,7 @@ int Main(int argc, char** argv) {
   }
 
   for (const auto& [flag, host] : {std::pair("--bind", &FLAGS_bind), std::pair("--http_bind", &FLAGS_http_bind)}) {
-    const bool anywhere = FLAGS_insecure || (certified && host == &FLAGS_bind);
+    const bool anywhere = FLAGS_insecure || certified;
     if (const Status open = rpc::CheckBind(flag, *host, anywhere); !open.ok()) return Usage(open.message());
   }
   if (const Status own = CheckWorkerData(FLAGS_data); !own.ok()) {

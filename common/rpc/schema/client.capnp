@@ -109,6 +109,10 @@ interface MasterForClient {
   # Returns the spec of a job, with the priority and the deadline that users have set since.
   acceptLoss @30 () -> (outcome :Common.Outcome, status :JournalStatus) $access(roles = [admin], changes = true);
   # Accepts that records of the journal are lost, which ends the safe mode. Answered when that is in the journal.
+  page @31 () -> (outcome :Common.Outcome, url :Text)
+      $access(roles = [viewer, submitter, operator, admin], changes = true);
+  # Makes a link to the master's pages that lets in its user once, within a minute, with the caller's roles. The URL is a
+  # secret until then. It has no code where everybody is let in (--insecure).
 }
 
 struct DrainStatus {
