@@ -28,9 +28,9 @@ Mount MountOf(std::string_view mountinfo, const std::string& controller) {
     constexpr size_t kRoot = 3, kPoint = 4, kBefore = 6, kAfter = 4;
     if (dash - fields.begin() < static_cast<long>(kBefore) || fields.end() - dash < static_cast<long>(kAfter)) continue;
     const std::vector<std::string> options = Split(dash[3], ',');
-    const bool here = controller.empty()
-                          ? dash[1] == "cgroup2"
-                          : dash[1] == "cgroup" && std::find(options.begin(), options.end(), controller) != options.end();
+    const bool here = controller.empty() ? dash[1] == "cgroup2"
+                                         : dash[1] == "cgroup" &&
+                                               std::find(options.begin(), options.end(), controller) != options.end();
     if (here) return {fields[kRoot], fields[kPoint]};
   }
   return {};
@@ -42,7 +42,8 @@ std::string OwnGroup(std::string_view own, const std::string& controller) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == line.npos) continue;
     const std::vector<std::string> names = Split(line.substr(first + 1, second - first - 1), ',');
-    const bool here = controller.empty() ? names.empty() : std::find(names.begin(), names.end(), controller) != names.end();
+    const bool here =
+        controller.empty() ? names.empty() : std::find(names.begin(), names.end(), controller) != names.end();
     if (here) return line.substr(second + 1);
   }
   return "/";

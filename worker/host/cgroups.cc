@@ -120,7 +120,9 @@ size_t EndGroup(const CgroupPlace& group, Instant end) {
 }
 
 // Lets the children of this group have limits (version 2).
-Status Delegate(const std::string& group) { return WriteControl(group + "/cgroup.subtree_control", "+memory +pids +cpu"); }
+Status Delegate(const std::string& group) {
+  return WriteControl(group + "/cgroup.subtree_control", "+memory +pids +cpu");
+}
 
 Status PrepareUnified(const std::string& root) {
   const Result<std::string> controllers = ReadFile(root + "/cgroup.controllers");
@@ -136,7 +138,8 @@ Status PrepareUnified(const std::string& root) {
   if (Delegate(root).ok()) return {};
   const std::vector<pid_t> members = Members(root);
   if (members != std::vector<pid_t>{getpid()}) {
-    return Unavailable("the control group " + root + " has processes beside this one, so its children take no limits; " +
+    return Unavailable("the control group " + root +
+                       " has processes beside this one, so its children take no limits; " +
                        "run the worker as a service with Delegate=yes, or give an empty group as --cgroup_root");
   }
   const std::string own = root + "/paceline-daemon";
@@ -175,8 +178,8 @@ Status CgroupLeaf::Begin(const CgroupLimits& limits) {
   const std::string none = place_.unified ? "max" : "-1";
   MR_RETURN_IF_ERROR(WriteControl(place_.memory + (place_.unified ? "/memory.max" : "/memory.limit_in_bytes"),
                                   limits.memory_bytes == 0 ? none : std::to_string(limits.memory_bytes)));
-  MR_RETURN_IF_ERROR(WriteControl(place_.pids + "/pids.max",
-                                  limits.processes == 0 ? "max" : std::to_string(limits.processes)));
+  MR_RETURN_IF_ERROR(
+      WriteControl(place_.pids + "/pids.max", limits.processes == 0 ? "max" : std::to_string(limits.processes)));
   (void)WriteControl(place_.memory + (place_.unified ? "/memory.peak" : "/memory.max_usage_in_bytes"), "0");
   oom_before_ = OomCount();
   return {};
@@ -263,7 +266,8 @@ size_t Cgroups::EndLeftovers() {
   const Instant end = Now() + kCgroupPatience;
   size_t killed = 0;
   for (const std::string& name : *names) {
-    if (name.starts_with(options_.family) && name != options_.name) killed += EndGroup(Below(options_.place, name), end);
+    if (name.starts_with(options_.family) && name != options_.name)
+      killed += EndGroup(Below(options_.place, name), end);
   }
   return killed;
 }

@@ -51,10 +51,10 @@ class CgroupLeaf {
 class Cgroups {
  public:
   struct Options {
-    CgroupPlace place;         // which exists
-    std::string family;        // begins the names of the groups of all lives of this worker
-    std::string name;          // of this life: begins with `family`
-    uint32_t leaves = 0;       // made at the start
+    CgroupPlace place;          // which exists
+    std::string family;         // begins the names of the groups of all lives of this worker
+    std::string name;           // of this life: begins with `family`
+    uint32_t leaves = 0;        // made at the start
     uint64_t memory_bytes = 0;  // of all attempts together; 0: no limit
   };
   // Makes the groups. With version 2 it moves this process into a group of its own if it is alone in `place`, because

@@ -71,8 +71,8 @@ class FakeTree {
 };
 
 constexpr std::initializer_list<const char*> kFiles2 = {
-    "cgroup.procs", "cgroup.subtree_control", "cgroup.kill", "memory.max", "memory.events", "memory.peak",
-    "memory.swap.max", "memory.oom.group", "pids.max", "cpu.weight"};
+    "cgroup.procs", "cgroup.subtree_control", "cgroup.kill",      "memory.max", "memory.events",
+    "memory.peak",  "memory.swap.max",        "memory.oom.group", "pids.max",   "cpu.weight"};
 
 TEST(CgroupsTest, Version2LimitsCountsAndKills) {
   FakeTree tree;
