@@ -29,6 +29,7 @@
 #include "worker/daemon/join.h"
 #include "worker/daemon/loop_watch.h"
 #include "worker/daemon/metrics.h"
+#include "worker/daemon/private_data.h"
 #include "worker/daemon/session.h"
 
 namespace mr::worker {
@@ -155,6 +156,7 @@ Status Daemon::Impl::PrepareDirectory() {
     if (file.name.ends_with(".part")) (void)RemoveStored(Path("lib"), file);
   }
   MR_ASSIGN_OR_RETURN(blocks, dfs::BlockStore::Open(options.data));
+  if (host->room().tier >= 2) MR_RETURN_IF_ERROR(CloseToTaskUsers(options.data));
   blocks->KeepFree(options.min_free);
   disk = std::make_unique<DiskWatch>(options.data, options.min_free);
   disk->Look();
