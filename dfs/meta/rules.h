@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "common/base/fields.h"
+#include "common/model/identity.h"
 
 namespace mr::dfs {
 
@@ -34,5 +35,11 @@ struct Rule {
     v(&Rule::owner, &Rule::read);
   }
 };
+
+// Returns a directory in which this person may make temporary files: /tmp for those who write everywhere, else one at
+// home.
+inline std::string ScratchOf(const Identity& who) {
+  return who.HasAny(kAdmin) ? "/tmp" : std::string(kHomes) + "/" + who.subject + "/.tmp";
+}
 
 }  // namespace mr::dfs

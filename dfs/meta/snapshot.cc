@@ -19,6 +19,17 @@ void Fill(std::vector<ImageEntry<K, V>> entries, Table<K, V>* table) {
   for (auto& e : entries) table->Put(e.key, std::move(e.value));
 }
 
+std::vector<OwnerEntry> DumpOwners(const Table<uint64_t, std::string>& table) {
+  std::vector<OwnerEntry> out;
+  for (const auto& [id, owner] : table.all()) out.push_back({id, owner});
+  return out;
+}
+
+void FillOwners(std::vector<OwnerEntry> entries, Table<uint64_t, std::string>* table) {
+  table->Clear();
+  for (OwnerEntry& e : entries) table->Put(e.id, std::move(e.owner));
+}
+
 }  // namespace
 
 uint64_t Namespace::HardDigest() const {
@@ -51,7 +62,7 @@ std::string Namespace::Snapshot() const {
   hard.nodes = Dump(s.nodes);
   hard.leases = Dump(s.leases);
   hard.blocks = Dump(s.blocks);
-  const OwnersTail owners{Dump(s.rules), Dump(s.lease_owners), Dump(s.attempt_owners)};
+  const OwnersTail owners{Dump(s.rules), DumpOwners(s.lease_owners), DumpOwners(s.attempt_owners)};
   std::string bytes = EncodeFields(hard) + EncodeFields(PinsTail{s.next_pin, Dump(s.pins)});
   if (!s.lost_ids.empty() || !owners.empty()) bytes += EncodeFields(s.lost_ids);
   if (!owners.empty()) bytes += EncodeFields(owners);
@@ -80,8 +91,8 @@ Status Namespace::Restore(const std::string& bytes) {
   Fill(std::move(tail.pins), &s.pins);
   s.next_pin = tail.next_pin;
   Fill(std::move(owners.rules), &s.rules);
-  Fill(std::move(owners.leases), &s.lease_owners);
-  Fill(std::move(owners.attempts), &s.attempt_owners);
+  FillOwners(std::move(owners.leases), &s.lease_owners);
+  FillOwners(std::move(owners.attempts), &s.attempt_owners);
   s.Reindex();
   return Status::Ok();
 }

@@ -46,10 +46,19 @@ struct PinsTail {
   }
 };
 
+struct OwnerEntry {
+  uint64_t id = 0;
+  std::string owner;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&OwnerEntry::id, &OwnerEntry::owner);
+  }
+};
+
 // Follows the ids that lost records may have given. Snapshots without owners lack it.
 struct OwnersTail {
   std::vector<ImageEntry<uint64_t, Rule>> rules;
-  std::vector<ImageEntry<uint64_t, std::string>> leases, attempts;
+  std::vector<OwnerEntry> leases, attempts;
   bool empty() const { return rules.empty() && leases.empty() && attempts.empty(); }
   template <class V>
   static void Fields(V&& v) {

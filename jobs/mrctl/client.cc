@@ -109,8 +109,14 @@ Result<MasterInfo> Client::Info() {
                                                      r.getUnixMs(),
                                                      r.getFileView(),
                                                      r.getIgnoresDeadlines(),
-                                                     r.getIgnoresQueues()};
+                                                     r.getIgnoresQueues(),
+                                                     r.getScratch().cStr()};
                                  });
+}
+
+std::string ScratchOf(Client* client) {
+  const auto info = client != nullptr ? client->Info() : Result<MasterInfo>(Unavailable("there is no client"));
+  return info.ok() && !info->scratch.empty() ? info->scratch : "/tmp";
 }
 
 Result<JobId> Client::Submit(const JobSpec& spec, const std::string& submission_id) {

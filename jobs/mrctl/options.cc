@@ -157,9 +157,9 @@ void AddFsOptions(CLI::App* fs, Command* c) {
       {"setrep", "N PATH...", "Set the number of replicas of files, and of all files below directories",
        "mrctl fs setrep 2 /data/books.txt"},
       {"chown", "OWNER PATH...", "Give paths, and all below them without an owner of their own, to a user",
-       "mrctl fs chown anna /data/sales"},
+       "mrctl fs chown anna /data/books.txt"},
       {"chmod", "read=all|owner PATH...", "Let all users read paths and what is below them, or the owner alone",
-       "mrctl fs chmod read=all /user/anna/shared"},
+       "mrctl fs chmod read=all /data/books.txt"},
       {"checksum", "PATH...", "Show the XXH3-128 digest of files", "mrctl fs checksum /data/books.txt"},
   };
   for (const Sub& sub : kSubs) {

@@ -204,6 +204,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     results.setAddress(shell_.address().c_str());
     results.setUnixMs(WallClockMs());
     results.setFileView(FileView());
+    results.setScratch(dfs::ScratchOf(guard()->identity).c_str());
     return kj::READY_NOW;
   }
 

@@ -12,6 +12,7 @@
 #include "common/io/retention.h"
 #include "common/rpc/entry_options.h"
 #include "master/core/fat_partitions.h"
+#include "master/core/owner_limits.h"
 #include "master/core/record_size.h"
 #include "master/sched/scheduler.h"
 

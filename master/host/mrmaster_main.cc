@@ -225,7 +225,7 @@ int Main() {
   if (FLAGS_owner_jobs < 0 || FLAGS_owner_queued < 0) {
     return Fail(InvalidArgument("--owner_jobs and --owner_queued must be at least 0"));
   }
-  const auto owner_bytes = ParseSize(FLAGS_owner_bytes);
+  const auto owner_bytes = FLAGS_owner_bytes == "0" ? Result<uint64_t>(uint64_t{0}) : ParseSize(FLAGS_owner_bytes);
   if (!owner_bytes.ok()) return Fail(owner_bytes.status().With("--owner_bytes"));
   Master::Options options;
   options.owner = {static_cast<size_t>(FLAGS_owner_jobs), static_cast<size_t>(FLAGS_owner_queued), *owner_bytes};

@@ -132,31 +132,35 @@ TEST_F(CredentialsClusterTest, JobsAndFilesOverTlsWithTheTokenThatInitMade) {
 }
 
 TEST_F(CredentialsClusterTest, PeopleHaveTheirOwnFilesAndJobsReachThemAlone) {
-  const auto as = [&](const std::string& who, std::vector<std::string> args) {
-    return cluster_->Mrctl(args, Seconds(60), With(Person(who, "submitter")));
+  const std::string doras = Person("dora", "submitter"), emils = Person("emil", "submitter");
+  const auto as = [&](const std::string& who, const std::vector<std::string>& args) {
+    return cluster_->Mrctl(args, Seconds(60), With(who == "dora" ? doras : emils));
   };
   WriteBible(Path("words"), 20'000);
-  EXPECT_EQ(as("anna", {"fs", "put", Path("words"), "/words"}).exit, 6);
-  const RunResult put = as("anna", {"fs", "put", Path("words"), "/user/anna/words"});
+  EXPECT_EQ(as("dora", {"fs", "put", Path("words"), "/words"}).exit, 6);
+  const RunResult put = as("dora", {"fs", "put", Path("words"), "/user/dora/words"});
   ASSERT_EQ(put.exit, 0) << put.err;
-  EXPECT_EQ(as("bob", {"fs", "cat", "/user/anna/words"}).exit, 7);
-  EXPECT_EQ(as("bob", {"fs", "rm", "/user/anna/words"}).exit, 7);
-  EXPECT_EQ(as("bob", {"fs", "ls", "/"}).out.find("anna"), std::string::npos);
+  EXPECT_EQ(as("emil", {"fs", "cat", "/user/dora/words"}).exit, 7);
+  EXPECT_EQ(as("emil", {"fs", "rm", "/user/dora/words"}).exit, 7);
+  EXPECT_EQ(as("emil", {"fs", "ls", "/"}).out.find("dora"), std::string::npos);
   const auto count = [&](const std::string& who, const std::string& output) {
-    return as(who, {"submit", "wordcount", "--input", "/user/anna/words", "--output", output});
+    return as(who, {"submit", "wordcount", "--input", "/user/dora/words", "--output", output});
   };
-  EXPECT_EQ(count("bob", "/user/bob/counts").exit, 7);
-  EXPECT_EQ(count("anna", "/user/bob/counts").exit, 6);
-  const RunResult counted = count("anna", "/user/anna/counts");
+  EXPECT_EQ(count("emil", "/user/emil/counts").exit, 7);
+  EXPECT_EQ(count("dora", "/user/emil/counts").exit, 6);
+  const RunResult counted = count("dora", "/user/dora/counts");
   ASSERT_EQ(counted.exit, 0) << counted.err << cluster_->Logs();
-  EXPECT_EQ(as("bob", {"fs", "cat", "/user/anna/counts"}).exit, 7);
-  EXPECT_EQ(as("bob", {"fs", "chmod", "read=all", "/user/anna/counts"}).exit, 7);
-  ASSERT_EQ(as("anna", {"fs", "chmod", "read=all", "/user/anna/counts"}).exit, 0);
-  EXPECT_EQ(SortedLines(as("bob", {"fs", "cat", "/user/anna/counts"}).out), ExpectedWordCount(Path("words")));
-  EXPECT_EQ(as("bob", {"fs", "rm", "-r", "/user/anna/counts"}).exit, 6) << "seen, and not his";
-  EXPECT_EQ(as("anna", {"fs", "chown", "bob", "/user/anna/counts"}).exit, 6);
-  ASSERT_EQ(cluster_->Mrctl({"fs", "chown", "bob", "/user/anna/counts"}).exit, 0);
-  EXPECT_THAT(as("bob", {"fs", "stat", "/user/anna/counts"}).out, HasSubstr("bob    all"));
+  const RunResult printed = count("dora", "-");
+  EXPECT_EQ(printed.exit, 0) << printed.err;
+  EXPECT_EQ(SortedLines(printed.out), ExpectedWordCount(Path("words")));
+  EXPECT_EQ(as("emil", {"fs", "cat", "/user/dora/counts"}).exit, 7);
+  EXPECT_EQ(as("emil", {"fs", "chmod", "read=all", "/user/dora/counts"}).exit, 7);
+  ASSERT_EQ(as("dora", {"fs", "chmod", "read=all", "/user/dora/counts"}).exit, 0);
+  EXPECT_EQ(SortedLines(as("emil", {"fs", "cat", "/user/dora/counts"}).out), ExpectedWordCount(Path("words")));
+  EXPECT_EQ(as("emil", {"fs", "rm", "-r", "/user/dora/counts"}).exit, 6) << "seen, and not his";
+  EXPECT_EQ(as("dora", {"fs", "chown", "emil", "/user/dora/counts"}).exit, 6);
+  ASSERT_EQ(cluster_->Mrctl({"fs", "chown", "emil", "/user/dora/counts"}).exit, 0);
+  EXPECT_THAT(as("emil", {"fs", "stat", "/user/dora/counts"}).out, HasSubstr("emil   all"));
 }
 
 TEST_F(CredentialsClusterTest, WithoutATokenOfThisClusterAVerbExitsWith6AndSaysWhatToDo) {

@@ -53,9 +53,10 @@ interface MasterForClient {
   # Pieces of at most 1 MiB in order; the last one is checked against the name and synced.
   files @13 () -> (files :Dfs.FileSystem) $access(roles = [viewer, submitter, operator, admin, worker]);
   info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32, address :Text, unixMs :UInt64, fileView :UInt64,
-           ignoresDeadlines :Bool, ignoresQueues :Bool) $access(roles = [viewer, submitter, operator, admin, worker]);
+           ignoresDeadlines :Bool, ignoresQueues :Bool, scratch :Text) $access(roles = [viewer, submitter, operator, admin, worker]);
   # address: host:port at which others reach this master. unixMs: the master's clock when it answered.
   # ignoresDeadlines, ignoresQueues: no policy of the list steers by deadlines, or serves queues by their settings.
+  # scratch: a directory of the block store in which the caller may make paths for the time of a command.
   # fileView: equal for processes that see the same file systems (common/io/file_version.h); 0: not known.
   null @15 () $access(roles = [viewer, submitter, operator, admin, worker]);
   # Does nothing. The cost of this call is the unit of benchmarks.

@@ -241,6 +241,20 @@ TEST_F(OwnersTest, AJobOfTheOwnerOrOfAnAdministratorReachesTheFiles) {
   EXPECT_THAT(taken.message(), testing::Not(HasSubstr("job_"))) << "whose job writes there is not said";
 }
 
+TEST_F(OwnersTest, EveryoneHasADirectoryForTemporaryPathsInWhichTheyMayWrite) {
+  const auto scratch = [&](Roles roles) {
+    return *rpc::WaitForLoop<Result<std::string>>(kj_, [&, roles]() -> kj::Promise<Result<std::string>> {
+      auto client = As("anna", roles);
+      return client.infoRequest().send().then(
+          [client](auto&& answer) -> Result<std::string> { return std::string(answer.getScratch().cStr()); });
+    });
+  };
+  EXPECT_EQ(scratch(kSubmitter), "/user/anna/.tmp");
+  EXPECT_EQ(scratch(kAllPeople), "/tmp");
+  PutFile("/user/anna/in");
+  EXPECT_TRUE(SubmitBetween("anna", kSubmitter, "dfs:///user/anna/in", "dfs://" + scratch(kSubmitter) + "/out").ok());
+}
+
 TEST_F(OwnersTest, WhatAConnectionHandsOutHasTheRolesOfTheConnection) {
   const auto use = [&](Roles roles, bool changes) {
     return rpc::WaitForLoop<Status>(kj_, [&, roles, changes]() -> kj::Promise<Status> {
