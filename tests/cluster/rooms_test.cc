@@ -172,7 +172,8 @@ class RoomsTest : public testing::Test {
     if (tier >= 2) flags.insert(flags.end(), {"--task_uids", kUsers});
     flags.insert(flags.end(), more.begin(), more.end());
     cluster_ = std::make_unique<Cluster>(ClusterOptions{.workers = 1, .slots = 2, .worker_flags = flags});
-    if (tier >= 2) ASSERT_EQ(chmod(cluster_->directory().c_str(), 0711), 0);
+    // Users of tasks pass through it to the data of the worker.
+    ASSERT_EQ(chmod(cluster_->directory().c_str(), 0711), 0);
     const Status started = cluster_->Start();
     ASSERT_TRUE(started.ok()) << started.ToString() << cluster_->Logs();
   }
@@ -311,9 +312,10 @@ TEST_P(RoomsOfTierTest, AnAttemptThatUsesAllMemoryIsKilledAndNoOther) {
        "0", "--input", "file://" + InputPath("in"), "--output", "file://" + Path("neighbour"), "--max-attempts", "1"},
       "neighbour");
   ASSERT_TRUE(neighbour.ok());
-  const RunResult hog =
-      Stream("cat >/dev/null; for i in 1 2 3 4; do (tail -c 90m /dev/zero || kill -9 $$) & done; wait", "hog",
-             {"--memory", "128m"});
+  const RunResult hog = Stream(
+      "cat >/dev/null; for i in 1 2 3 4; do ({ head -c 90m /dev/zero; sleep 5; } | tail -n 1 || kill -9 $$) & done; "
+      "wait",
+      "hog", {"--memory", "128m"});
   EXPECT_EQ(hog.exit, 1) << hog.err;
   EXPECT_THAT(hog.err, HasSubstr("killed for memory: used 1"));
   EXPECT_THAT(hog.err, HasSubstr(" of 192"));

@@ -17,7 +17,7 @@
 namespace mr::worker {
 namespace {
 
-// As for the descendants of an attempt (processes.cc).
+// The same limit as for the descendants of an attempt (processes.cc).
 constexpr Duration kCgroupPatience = Millis(1500);
 constexpr int kCgroupLookAgainMs = 1;
 // The weights of a group among its siblings that the kernel starts with, for version 1 and 2, and the highest of

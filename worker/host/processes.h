@@ -31,7 +31,7 @@ struct ChildFds {
   int own_control = -1, own_log = -1;
 };
 
-// What a child needs for its room, from tier 2 on (task/room.h).
+// The needs of a child for its room, from tier 2 on (task/room.h).
 struct ChildRoom {
   uid_t user = 0;          // 0: the daemon's
   bool network = false;    // at tier 3 it has the machine's network

@@ -1,4 +1,4 @@
-// What rooms of tier 2 and above need of the machine (task/room.h): a user for each owner of jobs, and control groups.
+// The means that rooms of tier 2 and above need (task/room.h): a user for each owner of jobs, and control groups.
 // Empty below tier 2. Used by one thread.
 #pragma once
 
