@@ -18,6 +18,7 @@
 #include "jobs/mrctl/job_spec.h"
 #include "jobs/mrctl/tools.h"
 #include "tests/bench/report.h"
+#include "tests/bench/secured.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
 
@@ -37,25 +38,18 @@ JobSpec EmptyJob(const std::vector<std::string>& args, const std::string& out) {
 
 class Side {
  public:
-  explicit Side(bool secure) : cluster_(OptionsOf(secure, root_)) {
-    if (!secure) {
-      OrDie(cluster_.Start(), "start");
-    } else {
-      const auto init = test::RunMrctl({"cluster", "init", "--data", cluster_.master_data(), "--out", root_ / "token"});
-      if (init.exit != 0) Die(init.err);
-      OrDie(cluster_.StartMaster(), "start the master");
-      for (int w = 0; w < kWorkers; ++w) {
-        const auto join = test::RunMrctl({"token", "create", "--data", cluster_.master_data(), "--join",
-                                          JoinFile(root_, w), "--address", cluster_.master_address()});
-        if (join.exit != 0) Die(join.err);
-        OrDie(cluster_.StartWorker(w), "start a worker");
-      }
+  explicit Side(bool secure) {
+    if (secure) {
+      secured_ = std::make_unique<Secured>(kWorkers);
       rpc::SetProcessCredentials(std::make_shared<rpc::TokenCredentials>(
-          rpc::TokenCredentials::Places{root_ / "token", ""}, rpc::ProcessCredentials()));
-      OrDie(Mrctl({"workers"}).exit == 0 ? Status::Ok() : Internal(Mrctl({"workers"}).err), "workers");
+          rpc::TokenCredentials::Places{secured_->token(), ""}, rpc::ProcessCredentials()));
+    } else {
+      plain_ = std::make_unique<test::Cluster>(test::ClusterOptions{
+          .workers = kWorkers, .master_flags = {"--insecure"}, .worker_flags = {"--insecure", "--own_rights"}});
+      OrDie(plain_->Start(), "start");
     }
-    client_ = std::make_unique<ctl::Client>(cluster_.master_address());
-    (void)client_->Submit(EmptyJob({"--maps", "1", "--reduces", "1"}, NextOut()), "");  // connects
+    client_ = std::make_unique<ctl::Client>(secure ? secured_->cluster().master_address() : plain_->master_address());
+    OrDie(client_->WaitConnected(), "connect");
     test::WriteBible(root_ / "bible");
     Run({"fs", "put", root_ / "bible", "/bible"});
   }
@@ -84,33 +78,12 @@ class Side {
     Run({"fs", "rm", "-r", out});
     return seconds;
   }
-  test::RunResult Mrctl(const std::vector<std::string>& args) {
-    test::SpawnOptions options;
-    if (PathExists(root_ / "token")) options.env = {"MR_TOKEN_FILE=" + root_ / "token"};
-    return cluster_.Mrctl(args, Seconds(600), options);
-  }
 
  private:
-  static std::string JoinFile(const test::TempDirectory& root, int worker) {
-    return root / ("join" + std::to_string(worker));
-  }
-  static test::ClusterOptions OptionsOf(bool secure, const test::TempDirectory& root) {
-    test::ClusterOptions options;
-    options.workers = kWorkers;
-    options.slots = 2;
-    if (!secure) {
-      options.master_flags = {"--insecure"};
-      options.worker_flags = {"--insecure", "--own_rights"};
-      return options;
-    }
-    options.master_flags = {"--file_roots", "any"};
-    options.worker_flags = {"--file_roots", "any"};
-    for (int w = 0; w < kWorkers; ++w) options.flags_of.push_back({"--join", JoinFile(root, w)});
-    return options;
-  }
   std::string NextOut() { return root_ / ("out" + std::to_string(++out_)); }
   void Run(const std::vector<std::string>& args) {
-    const auto run = Mrctl(args);
+    if (secured_ != nullptr) return secured_->Run(args);
+    const auto run = plain_->Mrctl(args, Seconds(600));
     if (run.exit != 0) Die(run.err);
   }
   double Timed(const std::vector<std::string>& args) {
@@ -120,7 +93,8 @@ class Side {
   }
 
   test::TempDirectory root_;
-  test::Cluster cluster_;
+  std::unique_ptr<test::Cluster> plain_;  // one of the two
+  std::unique_ptr<Secured> secured_;
   std::unique_ptr<ctl::Client> client_;
   int out_ = 0;
 };
