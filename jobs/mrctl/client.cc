@@ -539,11 +539,10 @@ Result<std::vector<QueueStatus>> Client::Queues() {
 
 Result<std::shared_ptr<const Secret<std::string>>> Client::Page() {
   using Url = std::shared_ptr<const Secret<std::string>>;
-  return impl_->Call<Url>([](Master& master) { return master.pageRequest(); },
-                          [](auto r) -> Result<Url> {
-                            MR_RETURN_IF_ERROR(rpc::FromOutcome(r.getOutcome()));
-                            return std::make_shared<const Secret<std::string>>(std::string(r.getUrl().cStr()));
-                          });
+  return impl_->Ask<Url>([](Master& master) { return master.pageRequest(); },
+                         [](auto r) -> Result<Url> {
+                           return std::make_shared<const Secret<std::string>>(std::string(r.getUrl().cStr()));
+                         });
 }
 
 Status Client::SetQueue(const std::string& queue, std::optional<double> weight, std::optional<uint32_t> min_share,

@@ -100,7 +100,6 @@ struct Command {
   bool show_origin = false;  // config view
   std::string bundle;        // doctor; with `force`
   CredentialOptions credentials;
-  bool open_page = false;  // page
   // history
   uint64_t limit = 20;
   std::optional<uint64_t> keep;  // with local_runs
@@ -114,6 +113,7 @@ struct Command {
   std::vector<std::string> replay_files;
   // If not empty: print this on stdout and exit 0 (help).
   std::string help;
+  bool open_page = false;  // page
 };
 
 // Parses the words after the program's name. Errors: kInvalidArgument, with a suggestion.
