@@ -18,9 +18,7 @@ std::string RealPath(const std::string& path) {
   return real == nullptr ? "" : real.get();
 }
 
-bool HasDotDot(std::string_view path) {
-  return path.ends_with("/..") || path.find("/../") != std::string_view::npos;
-}
+bool HasDotDot(std::string_view path) { return path.ends_with("/..") || path.find("/../") != std::string_view::npos; }
 
 }  // namespace
 

@@ -17,7 +17,8 @@ constexpr Roles kEverything = kAllPeople | kWorker | kMaster;
 std::string WhyNotThere(const std::string& flag, const std::string& where) {
   return flag + " " + where +
          " can be reached from other machines: whoever reaches it could run commands on every worker; "
-         "listen on 127.0.0.1. --insecure lets in anybody, for test networks only";
+         "listen on 127.0.0.1, or make certificates with 'mrctl cluster init --data DIR' (a worker joins with --join "
+         "FILE). --insecure lets in anybody, for test networks only";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/model/identity.h"
 #include "common/rpc/access.h"
+#include "common/rpc/call_pacer.h"
 #include "common/secure/grant_door.h"
 
 namespace mr::rpc {
@@ -36,6 +37,7 @@ struct Guard {
   std::string peer;
   std::shared_ptr<CallLog> log;  // null: calls are not recorded
   std::shared_ptr<const secure::GrantDoor> grants;  // of a worker's data server; null: nothing needs a grant
+  std::shared_ptr<CallPacer> pacer;  // null: calls never wait for a turn
 
   // Returns whether the peer may do this here. Errors: those of GrantDoor::Check.
   Status CheckGrant(const secure::Right& right, std::string_view grant) const;

@@ -88,6 +88,8 @@ void WriteSocketMetrics(MetricsWriter* out, const ServerCounts& rpc, const HttpC
   out->Sample("reason", "revoked", rpc.revoked);
   out->Sample("reason", "http_slow", http.slow);
   out->Sample("reason", "http_replaced", http.replaced);
+  out->Sample("reason", "http_refused", http.refused);
+  out->Sample("reason", "http_revoked", http.revoked);
   out->Gauge("mr_send_queue_bytes", "Bytes that wait to be sent on RPC connections.", rpc.queued_bytes);
 }
 

@@ -175,6 +175,7 @@ void Walk(W& w, Is<mr::StageInfo> auto& stage) {
   MR_WIRE(w, stage.strict_inputs, StrictInputs);
   MR_WIRE(w, stage.allow_network, AllowNetwork);
   MR_WIRE(w, stage.min_tier, MinTier);
+  MR_WIRE(w, stage.owner, Owner);
 }
 
 }  // namespace mr::rpc

@@ -1,12 +1,11 @@
-// TLS for connections between machines: KJ's, with the cluster's own authority only. Nodes prove themselves by their
-// certificates in the handshake; people and joining workers send a token afterwards (credential.h).
+// TLS 1.3 for connections between machines: OpenSSL's, with the cluster's own authority only. Nodes prove themselves by
+// their certificates in the handshake; people and joining workers send a token afterwards (credential.h).
 //
-// KJ 0.9.2 asks each client of a context for a certificate or none of them, so a server has two contexts, and the hello
-// says which one the client wants. It grants nothing: a client without a certificate fails in the first.
+// A server has two contexts, with and without a demand for a certificate, and the hello says which one the client
+// wants. It grants nothing: a client without a certificate fails in the first.
 #pragma once
 
 #include <kj/async-io.h>
-#include <kj/compat/tls.h>
 
 #include <cstdint>
 #include <memory>
@@ -15,6 +14,8 @@
 #include "common/base/status.h"
 #include "common/rpc/credentials.h"
 #include "common/secure/cluster_files.h"
+
+struct ssl_ctx_st;  // OpenSSL's SSL_CTX; its headers stay in .cc files
 
 namespace mr::rpc {
 
@@ -29,7 +30,7 @@ class Tls {
 
   uint64_t cluster_id() const { return cluster_id_; }
   // Whether it has a certificate of its own.
-  bool is_node() const { return server_for_nodes_.get() != nullptr; }
+  bool is_node() const { return server_for_nodes_ != nullptr; }
 
   // Takes a connection as the server. node: the client has promised a node's certificate. Errors: kNotAllowed: the
   // client has no certificate of this cluster, or speaks no TLS; the text is for logs. Not limited in time. Requires:
@@ -44,8 +45,8 @@ class Tls {
  private:
   Tls() = default;
   uint64_t cluster_id_ = 0;
-  kj::Own<kj::TlsContext> client_;
-  kj::Own<kj::TlsContext> server_for_nodes_, server_for_people_;  // null for people
+  std::shared_ptr<ssl_ctx_st> client_;
+  std::shared_ptr<ssl_ctx_st> server_for_nodes_, server_for_people_;  // null for people
 };
 
 // Returns whether an exception while a client waits for the server's verdict means that the server has refused its

@@ -181,6 +181,8 @@ Result<std::string> SignRequest(std::string_view request, NodeKind kind, std::st
   MR_RETURN_IF_ERROR(CheckKeyFits(authority, authority_key));
   const std::string common_name = kind == NodeKind::kMaster ? MasterName(issuer.cluster_id) : WorkerSubject(name);
   std::string names = "DNS:" + common_name;
+  // For browsers on the master's machine, or behind `ssh -L`. No part of Paceline asks for this name.
+  if (kind == NodeKind::kMaster) names += ",DNS:localhost";
   if (kind == NodeKind::kWorker) names += ",DNS:" + AnyWorkerName(issuer.cluster_id);
   // Nothing outlives its authority.
   const Duration life = std::min(kNodeLife, issuer.until - now);

@@ -36,7 +36,8 @@ Result<GrantKey> GrantKey::Make() {
 }
 
 Result<GrantKey> GrantKey::FromBytes(std::string_view bytes) {
-  if (bytes.size() != kBytes) return InvalidArgument("a key of grants has 32 bytes, not " + std::to_string(bytes.size()));
+  if (bytes.size() != kBytes)
+    return InvalidArgument("a key of grants has 32 bytes, not " + std::to_string(bytes.size()));
   Key key{};
   std::memcpy(key.data(), bytes.data(), key.size());
   return GrantKey(Secret<Key>(key));

@@ -16,6 +16,8 @@ void Walk(W& w, Is<dfs::FileInfo> auto& info) {
   MR_WIRE(w, info.modified_unix_ms, ModifiedUnixMs);
   MR_WIRE(w, info.missing_blocks, MissingBlocks);
   MR_WIRE(w, info.least_replicas, LeastReplicas);
+  MR_WIRE(w, info.owner, Owner);
+  MR_WIRE(w, info.read_by_all, ReadByAll);
 }
 
 template <class W>

@@ -109,8 +109,14 @@ Result<MasterInfo> Client::Info() {
                                                      r.getUnixMs(),
                                                      r.getFileView(),
                                                      r.getIgnoresDeadlines(),
-                                                     r.getIgnoresQueues()};
+                                                     r.getIgnoresQueues(),
+                                                     r.getScratch().cStr()};
                                  });
+}
+
+std::string ScratchOf(Client* client) {
+  const auto info = client != nullptr ? client->Info() : Result<MasterInfo>(Unavailable("there is no client"));
+  return info.ok() && !info->scratch.empty() ? info->scratch : "/tmp";
 }
 
 Result<JobId> Client::Submit(const JobSpec& spec, const std::string& submission_id) {
@@ -529,6 +535,15 @@ Result<std::vector<QueueStatus>> Client::Queues() {
   using Queues = std::vector<QueueStatus>;
   return impl_->Call<Queues>([](Master& master) { return master.queuesRequest(); },
                              [](auto r) -> Result<Queues> { return ListFromWire<QueueStatus>(r.getQueues()); });
+}
+
+Result<std::shared_ptr<const Secret<std::string>>> Client::Page() {
+  using Url = std::shared_ptr<const Secret<std::string>>;
+  return impl_->Call<Url>([](Master& master) { return master.pageRequest(); },
+                          [](auto r) -> Result<Url> {
+                            MR_RETURN_IF_ERROR(rpc::FromOutcome(r.getOutcome()));
+                            return std::make_shared<const Secret<std::string>>(std::string(r.getUrl().cStr()));
+                          });
 }
 
 Status Client::SetQueue(const std::string& queue, std::optional<double> weight, std::optional<uint32_t> min_share,

@@ -101,4 +101,10 @@ std::string RenderToken(const TokenRow& row, const std::string& file, OutputForm
   return form == OutputForm::kJson ? DumpJson(Object({{"version", 1}, {"token", token}})) : DumpJson(token);
 }
 
+std::string RenderPage(const std::string& url, OutputForm form) {
+  if (form == OutputForm::kTable) return url + "\n";
+  const Json page = Object({{"id", url}});
+  return form == OutputForm::kJson ? DumpJson(Object({{"version", 1}, {"page", page}})) : DumpJson(page);
+}
+
 }  // namespace mr::ctl

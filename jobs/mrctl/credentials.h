@@ -35,4 +35,7 @@ std::string RenderTokens(const std::vector<TokenRow>& rows, const secure::TokenL
 // file: that has the new token.
 std::string RenderToken(const TokenRow& row, const std::string& file, OutputForm form);
 
+// A link to the master's pages. JSON: schema/page.json.
+std::string RenderPage(const std::string& url, OutputForm form);
+
 }  // namespace mr::ctl

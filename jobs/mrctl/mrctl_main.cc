@@ -42,6 +42,7 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
   if (verb == "store") return RunStore(command, settings);
   if (verb == "cluster") return RunCluster(command, settings);
   if (verb == "token") return RunToken(command, settings);
+  if (verb == "page") return RunPage(command, settings);
   if (verb == "workers" || verb == "worker" || verb == "version" || verb == "queues" || verb == "queue") {
     return RunClusterVerb(command, settings);
   }

@@ -156,6 +156,10 @@ void AddFsOptions(CLI::App* fs, Command* c) {
        "mrctl fs getmerge /data/counts counts.txt"},
       {"setrep", "N PATH...", "Set the number of replicas of files, and of all files below directories",
        "mrctl fs setrep 2 /data/books.txt"},
+      {"chown", "OWNER PATH...", "Give paths, and all below them without an owner of their own, to a user",
+       "mrctl fs chown anna /data/books.txt"},
+      {"chmod", "read=all|owner PATH...", "Let all users read paths and what is below them, or the owner alone",
+       "mrctl fs chmod read=all /data/books.txt"},
       {"checksum", "PATH...", "Show the XXH3-128 digest of files", "mrctl fs checksum /data/books.txt"},
   };
   for (const Sub& sub : kSubs) {
@@ -479,7 +483,7 @@ const std::vector<Group>& Groups() {
   static const std::vector<Group> groups = {
       {"Run jobs", {"submit", "explain", "wait", "attach", "kill"}},
       {"Look at jobs", {"jobs", "job", "history", "logs", "why", "report", "trace", "profile", "whatif", "schedulers"}},
-      {"Cluster", {"workers", "worker", "queues", "queue", "top", "doctor"}},
+      {"Cluster", {"workers", "worker", "queues", "queue", "top", "page", "doctor"}},
       {"People and credentials", {"cluster", "token"}},
       {"Files", {"fs", "store"}},
       {"Write operators", {"sdk", "task"}},

@@ -100,6 +100,7 @@ struct Command {
   bool show_origin = false;  // config view
   std::string bundle;        // doctor; with `force`
   CredentialOptions credentials;
+  bool open_page = false;  // page
   // history
   uint64_t limit = 20;
   std::optional<uint64_t> keep;  // with local_runs

@@ -1,4 +1,4 @@
-// Names, options and help texts of `cluster` and `token`. Declared in option_tree.h.
+// Names, options and help texts of `cluster`, `token` and `page`. Declared in option_tree.h.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -77,11 +77,23 @@ void AddToken(CLI::App* root, Command* c) {
   AddExample(revoke, "mrctl token revoke --data cluster-data anna");
 }
 
+void AddPage(CLI::App* root, Command* c) {
+  CLI::App* page =
+      root->add_subcommand("page", "Print a link to the master's pages that lets a browser in")->fallthrough();
+  page->add_flag("--open", c->open_page, "Open it in the browser of this desktop, too (xdg-open)");
+  page->footer(
+      "The link works once, for a minute, and gives the browser a session of at most 12 hours with your roles. It "
+      "ends\n"
+      "with your token, and when the master starts again. Do not pass the link on.");
+  AddExample(page, "mrctl page");
+}
+
 }  // namespace
 
 void AddPeopleVerbs(CLI::App* root, Command* c) {
   AddCluster(root, c);
   AddToken(root, c);
+  AddPage(root, c);
 }
 
 }  // namespace mr::ctl

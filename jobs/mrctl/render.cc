@@ -273,13 +273,17 @@ std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form) {
 std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form) {
   if (form != OutputForm::kTable) return JsonFiles(files, form);
   const auto sized = [](const FileRow& f) { return !f.directory || f.summed; };
-  Table table({"TYPE", "BYTES", "BLOCKS", "REPLICAS", "MODIFIED", "PATH"});
+  Table table({"TYPE", "BYTES", "BLOCKS", "REPLICAS", "OWNER", "READ", "MODIFIED", "PATH"});
   for (const FileRow& f : files) {
     table.Add({f.directory            ? "dir"
                : f.missing_blocks > 0 ? "file!"
                                       : "file",
                sized(f) ? std::to_string(f.bytes) : "-", sized(f) ? std::to_string(f.blocks) : "-",
                f.directory ? "-" : std::to_string(f.least_replicas) + "/" + std::to_string(f.replication),
+               f.owner.empty() ? "-" : f.owner,
+               f.owner.empty() ? "-"
+               : f.read_by_all ? "all"
+                               : "owner",
                DateTime(f.modified_unix_ms), f.path});
   }
   return table.Text();

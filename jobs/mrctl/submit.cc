@@ -366,8 +366,8 @@ class Submission {
       plan_.spec.inputs[plan_.stdin_index] = "-";
     }
     if (!plan_.to_stdout && !(plan_.options.dry_run && plan_.spec.output_uri.empty())) return Status::Ok();
-    plan_.spec.output_uri =
-        cluster_ != nullptr ? "file://" + cluster_->directory() + "/out" : "dfs:///tmp/mrctl-" + RandomHex();
+    plan_.spec.output_uri = cluster_ != nullptr ? "file://" + cluster_->directory() + "/out"
+                                                : "dfs://" + ScratchOf(client_.get()) + "/mrctl-" + RandomHex();
     return Status::Ok();
   }
 

@@ -22,6 +22,7 @@ Result<int> RunFs(const Command& command, const Settings& settings);
 Result<int> RunStore(const Command& command, const Settings& settings);
 Result<int> RunCluster(const Command& command, const Settings& settings);  // cluster init
 Result<int> RunToken(const Command& command, const Settings& settings);
+Result<int> RunPage(const Command& command, const Settings& settings);
 
 Result<int> RunReport(const Command& command, const Settings& settings);
 Result<int> RunTrace(const Command& command, const Settings& settings);

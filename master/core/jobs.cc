@@ -10,7 +10,23 @@ namespace mr::master {
 Jobs::Jobs(size_t ended_jobs) : ended_jobs_(ended_jobs) {}
 Jobs::~Jobs() = default;
 
-void Jobs::AddOpen(const JobView& job) { open_outputs_.emplace(job.spec.output_uri, job.id); }
+void Jobs::AddOpen(const JobView& job) {
+  open_outputs_.emplace(job.spec.output_uri, job.id);
+  open_of_[job.owner].insert(job.id);
+}
+
+Jobs::OwnerJobs Jobs::OpenOf(const std::string& owner) const {
+  OwnerJobs count;
+  const auto found = open_of_.find(owner);
+  if (found == open_of_.end()) return count;
+  for (const JobId id : found->second) {
+    const JobState state = jobs_.at(id).state;
+    if (Ended(state)) continue;
+    ++count.open;
+    count.pending += state == JobState::kPending ? 1 : 0;
+  }
+  return count;
+}
 
 Result<const JobView*> Jobs::Find(JobId id, const Caller& caller) const {
   const JobView* job = Find(id);
@@ -32,6 +48,10 @@ void Jobs::Settle(JobId id) {
     if (it->second != id) continue;
     open_outputs_.erase(it);
     break;
+  }
+  if (const auto of = open_of_.find(job->owner); of != open_of_.end()) {
+    of->second.erase(id);
+    if (of->second.empty()) open_of_.erase(of);
   }
   whole_.push_back(id);
   for (const StageView& stage : job->stages) whole_tasks_ += stage.tasks.size();

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,12 @@ class Jobs {
   // The jobs whose end has not been settled.
   size_t open() const { return open_outputs_.size(); }
   std::vector<JobId> OpenJobs() const;
+  // Counts the jobs of an owner that have not been settled, and among them those that no attempt has begun. Cost: these
+  // jobs.
+  struct OwnerJobs {
+    size_t open = 0, pending = 0;
+  };
+  OwnerJobs OpenOf(const std::string& owner) const;
   // Returns the jobs that OpenWithOutput has looked at since the start. For tests.
   uint64_t looked_at() const { return looked_at_; }
   const std::map<JobId, JobView>& jobs() const { return jobs_; }
@@ -80,6 +87,7 @@ class Jobs {
   std::map<JobId, JobView> jobs_;
   std::map<std::pair<std::string, std::string>, JobId> submissions_;  // by owner and submission id
   std::multimap<std::string, JobId> open_outputs_;                    // of jobs that are not settled
+  std::map<std::string, std::set<JobId>> open_of_;                    // the same jobs, by owner
   mutable uint64_t looked_at_ = 0;
   JobTotals totals_;
   const size_t ended_jobs_;

@@ -41,6 +41,7 @@
 #include "master/core/loss.h"
 #include "master/core/open_work.h"
 #include "master/core/output_commit.h"
+#include "master/core/owner_limits.h"
 #include "master/core/partition_sizes.h"
 #include "master/core/random_operators.h"
 #include "master/core/record_size.h"
@@ -116,6 +117,7 @@ class MasterCore {
     size_t ended_jobs = kEndedJobs;  // that are kept
     uint64_t fat_partition_bytes = kFatBytes;
     size_t record_bytes = kRecordBytes;  // of the journal, at most, for a job's plan or its commit
+    OwnerLimits owner;
   };
   // Reads a job's spec from its wire form. The core needs it for snapshots alone; records bring their specs.
   using ReadSpecFn = std::function<Result<JobSpec>(std::string_view bytes)>;
@@ -169,6 +171,9 @@ class MasterCore {
     SubmitExtra extra;  // spec: in wire form; owner: the subject of the identity that submits
   };
   Result<EventRecord> PrepareSubmit(Submission submission, Instant at) const;
+  // Returns why the caller may not submit one more job, or Ok. planning: submissions of the caller that are not
+  // accepted yet, without this one. Errors: kRejected: a limit of owners (Config::owner).
+  Status CheckOwner(const Caller& caller, size_t planning) const;
   // Errors: kNotFound, also where the job does not exist for the caller; kRejected: the job has ended.
   Result<sched::Event> PrepareKill(JobId job, const Caller& caller, const std::string& why) const;
   // The wished settings of a job; absent ones stay unchanged. A deadline of 0 is none. Errors: as PrepareKill.

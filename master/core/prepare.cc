@@ -85,6 +85,25 @@ Result<EventRecord> MasterCore::PrepareSubmit(Submission submission, Instant at)
   return record;
 }
 
+Status MasterCore::CheckOwner(const Caller& caller, size_t planning) const {
+  if (caller.identity.HasAny(kAdmin)) return Status::Ok();
+  const OwnerLimits& limits = config_.owner;
+  const std::string& owner = caller.identity.subject;
+  const Jobs::OwnerJobs jobs = jobs_.OpenOf(owner);
+  const auto refused = [&](size_t have, const char* which, size_t limit, const char* flag) {
+    return Rejected("'" + owner + "' has " + std::to_string(have) + " " + which + ", and one user may have " +
+                    std::to_string(limit) + " (mrmaster " + flag + "); nothing was submitted: submit again when some " +
+                    "have ended, or end some (mrctl jobs --owner " + owner + ", mrctl kill)");
+  };
+  if (limits.jobs != 0 && jobs.open + planning >= limits.jobs) {
+    return refused(jobs.open + planning, "unfinished jobs", limits.jobs, "--owner_jobs");
+  }
+  if (limits.queued != 0 && jobs.pending + planning >= limits.queued) {
+    return refused(jobs.pending + planning, "jobs that have not begun", limits.queued, "--owner_queued");
+  }
+  return Status::Ok();
+}
+
 // A job goes on from the outputs that it has committed. Its stages are planned anew: the plan may differ.
 sched::JobTakenOver MasterCore::TakenOver(const JobView& whole) const {
   JobView job = whole;

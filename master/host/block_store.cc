@@ -11,7 +11,8 @@ namespace {
 // Returns whether a full disk refuses the record. Removals and the ends of running writes use the journal's reserve.
 bool BeginsWork(const dfs::Record& record) {
   return std::holds_alternative<dfs::FileCreated>(record) || std::holds_alternative<dfs::DirectoryMade>(record) ||
-         std::holds_alternative<dfs::Renamed>(record) || std::holds_alternative<dfs::ReplicationSet>(record);
+         std::holds_alternative<dfs::Renamed>(record) || std::holds_alternative<dfs::ReplicationSet>(record) ||
+         std::holds_alternative<dfs::RuleSet>(record);
 }
 
 // Returns whether safe mode refuses the record: it refuses changes that clients see, also the end of a write that began

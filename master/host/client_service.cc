@@ -16,7 +16,6 @@
 #include "master/core/spec_check.h"
 #include "master/host/client_answers.h"
 #include "master/host/library_upload.h"
-#include "master/host/profiles.h"
 #include "master/host/shell.h"
 #include "master/host/watch_handle.h"
 
@@ -28,7 +27,7 @@ constexpr size_t kMaxWatches = 64;  // of one connection; mrctl has one
 class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
  public:
   ClientService(Shell& shell, const rpc::PeerInfo& peer)
-      : Guarded(shell.GuardOf(peer)), shell_(shell), connection_(shell.NextId()), hold_(peer.hold) {}
+      : Guarded(shell.GuardOf(peer)), shell_(shell), connection_(shell.NextId()), peer_(peer) {}
 
  protected:
   kj::Promise<void> submit(SubmitContext context) override {
@@ -75,7 +74,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     }
     const uint64_t watcher = shell_.NextId();
     shell_.watchers().emplace(watcher, params.getWatcher());
-    auto handle = kj::heap<WatchHandle>(shell_, watcher, hold_.lock(), watches_);
+    auto handle = kj::heap<WatchHandle>(shell_, watcher, peer_.hold.lock(), watches_);
     return shell_
         .Ask([&master = shell_.client_parts(), watcher, job = rpc::FromWire(params.getJob()), caller = caller()] {
           return master.watchers.Watch(watcher, job, caller);
@@ -205,6 +204,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     results.setAddress(shell_.address().c_str());
     results.setUnixMs(WallClockMs());
     results.setFileView(FileView());
+    results.setScratch(dfs::ScratchOf(guard()->identity).c_str());
     return kj::READY_NOW;
   }
 
@@ -224,25 +224,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     return Change(context, [wish](const ClientParts& master, auto reply) { master.requests.SetQueue(wish, reply); });
   }
 
-  kj::Promise<void> profile(ProfileContext context) override {
-    const auto params = context.getParams();
-    const std::string name(params.getName().cStr());
-    const uint32_t index = params.getIndex(), from = params.getFromStage();
-    const auto store = shell_.options().profiles;
-    if (store == nullptr) {
-      rpc::ToOutcome(NotFound("this master keeps no profiles: it is one of a local run"),
-                     context.getResults().initOutcome());
-      return kj::READY_NOW;
-    }
-    using All = Result<std::vector<StoredProfile>>;
-    auto answer = rpc::MakeAnswer<std::shared_ptr<All>>(shell_.kj());
-    shell_.pool().Post(
-        [store, name, fulfill = std::move(answer.fulfill)] { fulfill(std::make_shared<All>(store->FindAll(name))); });
-    return answer.promise.then([context, name, index, from](const std::shared_ptr<All>& all) mutable {
-      auto results = context.getResults();
-      rpc::ToOutcome(FillProfile(name, *all, index, from, results), results.initOutcome());
-    });
-  }
+  kj::Promise<void> profile(ProfileContext context) override { return AnswerProfile(shell_, context); }
 
   kj::Promise<void> explain(ExplainContext context) override {
     auto spec = CheckSpec(rpc::FromWire(context.getParams().getSpec()));
@@ -252,10 +234,11 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     }
     auto shared = std::make_shared<JobSpec>(*std::move(spec));
     auto answer = rpc::MakeAnswer<std::shared_ptr<Explained>>(shell_.kj());
-    shell_.PostToMaster([&master = shell_.client_parts(), shared, fulfill = std::move(answer.fulfill)] {
-      master.explainer.ExplainJob(*shared,
-                                  [fulfill](Explained e) { fulfill(std::make_shared<Explained>(std::move(e))); });
-    });
+    shell_.PostToMaster(
+        [&master = shell_.client_parts(), shared, caller = caller(), fulfill = std::move(answer.fulfill)] {
+          master.explainer.ExplainJob(caller, *shared,
+                                      [fulfill](Explained e) { fulfill(std::make_shared<Explained>(std::move(e))); });
+        });
     return answer.promise.then([context, shared](const std::shared_ptr<Explained>& explained) mutable {
       auto results = context.getResults();
       rpc::ToOutcome(explained->status, results.initOutcome());
@@ -267,9 +250,9 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     std::vector<std::string> uris;
     for (const auto uri : context.getParams().getUris()) uris.emplace_back(uri.cStr(), uri.size());
     auto answer = rpc::MakeAnswer<Explainer::InputSizes>(shell_.kj());
-    shell_.PostToMaster([&master = shell_.client_parts(), uris = std::move(uris), fulfill = std::move(answer.fulfill)] {
-      master.explainer.MeasureInputs(uris, fulfill);
-    });
+    shell_.PostToMaster(
+        [&master = shell_.client_parts(), uris = std::move(uris), caller = caller(),
+         fulfill = std::move(answer.fulfill)] { master.explainer.MeasureInputs(caller, uris, fulfill); });
     return answer.promise.then([context](Explainer::InputSizes sizes) mutable {
       auto list = context.getResults().initSizes(static_cast<unsigned>(sizes.size()));
       for (unsigned i = 0; i < sizes.size(); ++i) {
@@ -331,6 +314,13 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
                                const ClientParts& master, auto reply) { master.sessions.Exclude(id, on, reply); });
   }
 
+  kj::Promise<void> page(PageContext context) override {
+    const auto link = shell_.PageLink(peer_);
+    rpc::ToOutcome(link.status(), context.getResults().initOutcome());
+    if (link.ok()) context.getResults().setUrl(link->Reveal().c_str());
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> decisions(DecisionsContext context) override {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::DecisionsResults>(
@@ -345,13 +335,15 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
   template <class Results, class Context, class F>
   kj::Promise<void> Fill(Context context, F fill) {
     return shell_
-        .Ask([&master = shell_.client_parts(), fill = std::move(fill)]() -> Message {
+        .Ask([&master = shell_.client_parts(), fill = std::move(fill)]() -> std::pair<Message, Duration> {
+          const Instant begin = Now();
           auto message = std::make_shared<capnp::MallocMessageBuilder>();
           fill(master, message->initRoot<Results>());
-          return message;
+          return {std::move(message), Now() - begin};
         })
-        .then([context](const Message& message) mutable {
-          context.setResults(message->template getRoot<Results>().asReader());
+        .then([this, context](const std::pair<Message, Duration>& filled) mutable {
+          Charge(filled.second);
+          context.setResults(filled.first->template getRoot<Results>().asReader());
         });
   }
 
@@ -369,7 +361,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
 
   Shell& shell_;
   const uint64_t connection_;
-  const std::weak_ptr<void> hold_;
+  const rpc::PeerInfo peer_;
   const std::shared_ptr<size_t> watches_ = std::make_shared<size_t>(0);  // jobs that this connection watches
 };
 

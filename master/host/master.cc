@@ -147,6 +147,7 @@ struct Master::Impl {
                                               options.record_bytes,
                                               granter,
                                               roots,
+                                              options.owner,
                                               options.entry.insecure},
                                   loop, *shell);
     shell->SetParts(host->worker_parts(), host->client_parts());
@@ -167,8 +168,8 @@ struct Master::Impl {
     loop.Start();
     MR_ASSIGN_OR_RETURN(port, shell->Listen(options.bind, options.port));
     host->views().SetAddress(shell->address());
-    MR_ASSIGN_OR_RETURN(
-        http_port, http->Listen({options.http_bind, options.http_port, HttpNames()}, &host->metrics(), &host->views()));
+    MR_ASSIGN_OR_RETURN(http_port, http->Listen({options.http_bind, options.http_port, HttpNames(), options.advertise},
+                                                &host->metrics(), &host->views()));
     http->SetReady();
     return Status::Ok();
   }
@@ -213,7 +214,7 @@ Result<std::unique_ptr<Master>> Master::Start(Options options) {
   MR_ASSIGN_OR_RETURN(options.entry.node, CredentialsIn(options.directory));
   const bool anywhere = options.entry.insecure || options.entry.node != nullptr;
   MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, anywhere));
-  MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, options.entry.insecure));
+  MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, anywhere));
   MakePrivateData(options.directory);
   auto impl = std::make_unique<Impl>();
   if (options.advertise.empty()) options.advertise = options.bind;

@@ -12,6 +12,7 @@
 #include "common/io/retention.h"
 #include "common/rpc/entry_options.h"
 #include "master/core/fat_partitions.h"
+#include "master/core/owner_limits.h"
 #include "master/core/record_size.h"
 #include "master/sched/scheduler.h"
 
@@ -49,6 +50,7 @@ class Master {
     bool learns = true;                   // keeps profiles of jobs for later ones
     size_t record_bytes = kRecordBytes;   // of the journal, at most, for a job's plan or its commit; tests say less
     std::optional<uint64_t> accept_loss;  // of journal records, by the number that a refused start named
+    OwnerLimits owner;                    // what one owner may have at a time; 0 = no limit
     bool audits = true;                   // keeps the audit log, below DIRECTORY/audit
     uint64_t audit_bytes = 64ull << 20;   // of one of its files
     size_t audit_files = 10;              // that are kept

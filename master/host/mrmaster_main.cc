@@ -41,10 +41,11 @@ DEFINE_string(advertise, "", "host at which others reach this master, as 'mrctl 
 DEFINE_int32(port, 7070, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
 DEFINE_string(http_bind, "127.0.0.1",
-              "address to listen on for HTTP; its pages show jobs and files to everyone who reaches them");
+              "address to listen on for HTTP; without certificates in --data one of this machine only. With them it "
+              "speaks TLS only. mrctl page lets a browser in");
 DEFINE_string(file_roots, "",
               "directories, separated by commas, below which jobs may read and write file:// paths; any; none. Without "
-              "this flag: any where only this user can connect (loopback, no certificates), else none")
+              "this flag: any where only this user can connect (loopback, no certificates), else none");
 DEFINE_string(
     http_hosts, "",
     "host names, separated by commas, by which browsers reach the HTTP port, beside those of this machine and "
@@ -71,6 +72,13 @@ DEFINE_string(input_wait, "10m",
 DEFINE_int32(ended_jobs, 10000, "number of ended jobs that 'mrctl jobs' lists; the oldest are forgotten first");
 DEFINE_int32(open_jobs, 10000,
              "maximum number of unfinished jobs, including jobs in planning; further submits are refused");
+DEFINE_int32(owner_jobs, 2000,
+             "maximum number of unfinished jobs of one user, including jobs in planning; 0: no limit; administrators "
+             "have none");
+DEFINE_int32(owner_queued, 1000,
+             "maximum number of jobs of one user that have not begun, including jobs in planning; 0: no limit");
+DEFINE_string(owner_bytes, "0",
+              "total size of the files of one user in the block store, without replicas, such as 500g; 0: no limit");
 DEFINE_string(lib_bytes, "8g",
               "total size of operator libraries and side files to keep; the oldest are removed first, but none that an "
               "unfinished job needs");
@@ -214,7 +222,13 @@ int Main() {
   const auto staging_age = ParseDuration(FLAGS_staging_age);
   if (!staging_age.ok()) return Fail(staging_age.status().With("--staging_age"));
   if (FLAGS_open_jobs < 1) return Fail(InvalidArgument("--open_jobs must be at least 1"));
+  if (FLAGS_owner_jobs < 0 || FLAGS_owner_queued < 0) {
+    return Fail(InvalidArgument("--owner_jobs and --owner_queued must be at least 0"));
+  }
+  const auto owner_bytes = FLAGS_owner_bytes == "0" ? Result<uint64_t>(uint64_t{0}) : ParseSize(FLAGS_owner_bytes);
+  if (!owner_bytes.ok()) return Fail(owner_bytes.status().With("--owner_bytes"));
   Master::Options options;
+  options.owner = {static_cast<size_t>(FLAGS_owner_jobs), static_cast<size_t>(FLAGS_owner_queued), *owner_bytes};
   options.open_jobs = static_cast<size_t>(FLAGS_open_jobs);
   options.libraries = {*lib_bytes, *lib_age};
   options.logs = {*log_bytes, *log_age};

@@ -45,6 +45,7 @@ struct HostOptions {
   size_t record_bytes = kRecordBytes;    // of the journal, at most, for a job's plan or its commit; tests set less
   std::shared_ptr<Granter> granter;                               // null: nothing needs a grant
   FileRoots file_roots = FileRoots::Any();  // Master sets what --file_roots allows
+  OwnerLimits owner;                     // what one owner may have at a time
   bool insecure = false;                 // anybody may connect (--insecure): pages show it
   std::function<Instant()> clock = Now;  // of the host; a test has its own
   std::function<uint64_t()> wall_clock = WallClockMs;  // as a start reads it, ms since 1970; a test has its own

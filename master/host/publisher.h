@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/io/file_roots.h"
 #include "common/model/output.h"
 #include "master/core/output_totals.h"
 

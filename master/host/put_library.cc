@@ -20,9 +20,8 @@ kj::Promise<void> AnswerPutLibrary(Shell& shell, uint64_t connection, PutLibrary
   auto answer = rpc::MakeAnswer<Status>(shell.kj());
   // A name of this connection's own: two uploads of one library do not meet.
   shell.pool().Post(
-      [directory = shell.options().directory + "/lib",
-       part = "." + sha256 + "." + std::to_string(connection) + ".part", sha256, total, offset,
-       bytes = std::string(reinterpret_cast<const char*>(data.begin()), data.size()),
+      [directory = shell.options().directory + "/lib", part = "." + sha256 + "." + std::to_string(connection) + ".part",
+       sha256, total, offset, bytes = std::string(reinterpret_cast<const char*>(data.begin()), data.size()),
        fulfill = std::move(answer.fulfill)] { fulfill(StorePiece(directory, part, sha256, total, offset, bytes)); });
   const bool last = offset + data.size() == total;
   return answer.promise

@@ -37,8 +37,8 @@ Shell::Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& b
 Shell::~Shell() noexcept = default;
 
 Result<uint16_t> Shell::Listen(const std::string& address, uint16_t port) {
-  MR_ASSIGN_OR_RETURN(auto authenticator, rpc::MakeAuthenticator(options_.entry));
-  return rpc::WaitForLoop<Result<uint16_t>>(kj_, [this, address, port, authenticator] {
+  MR_ASSIGN_OR_RETURN(authenticator_, rpc::MakeAuthenticator(options_.entry));
+  return rpc::WaitForLoop<Result<uint16_t>>(kj_, [this, address, port] {
     const auto admit = [this](const rpc::Hello& hello, const rpc::PeerInfo& peer) { return Admit(hello, peer); };
     const auto other = [](const std::string& peer, const Status& why) {
       // A daemon of another release tries for ever: once a second is often enough.
@@ -48,7 +48,7 @@ Result<uint16_t> Shell::Listen(const std::string& address, uint16_t port) {
     limits.idle = options_.idle_timeout;
     limits.send_grace = options_.send_timeout;
     if (options_.entry.node != nullptr) join_ = kj::heap<JoinDesk>(*this, options_.entry.node);
-    server_ = kj::heap<rpc::RpcServer>(kj_.io(), own_, admit, authenticator, limits, other,
+    server_ = kj::heap<rpc::RpcServer>(kj_.io(), own_, admit, authenticator_, limits, other,
                                        [](const std::string& line) { LOG(WARNING) << line; });
     return server_->Listen(address, port).then([this, address](Result<uint16_t> bound) -> Result<uint16_t> {
       if (!bound.ok()) return bound;

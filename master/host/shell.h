@@ -77,7 +77,19 @@ class Shell final : public Outlets, public dfs::FsHost {
   uint64_t NextId() { return next_id_++; }
   // Returns who is at the other end of a connection, for all objects that it reaches.
   rpc::GuardPtr GuardOf(const rpc::PeerInfo& peer) const {
-    return std::make_shared<const rpc::Guard>(rpc::Guard{peer.identity, peer.address, options_.audit});
+    // Where people have no tokens, all of them are one.
+    const bool person = peer.identity.proof == Proof::kToken;
+    return std::make_shared<const rpc::Guard>(
+        rpc::Guard{peer.identity, peer.address, options_.audit, nullptr, person ? pacer_ : nullptr});
+  }
+  // Decides who may connect to the RPC port. Requires: Listen.
+  const std::shared_ptr<rpc::Authenticator>& authenticator() const { return authenticator_; }
+  // Makes a link to the pages that lets in the peer once: a URL. The HTTP port sets it; null: there is none.
+  using PageLinks = std::function<Result<Secret<std::string>>(const rpc::PeerInfo& peer)>;
+  void SetPageLinks(PageLinks links) { page_links_ = std::move(links); }
+  Result<Secret<std::string>> PageLink(const rpc::PeerInfo& peer) const {
+    if (!page_links_) return Unavailable("the master is starting");
+    return page_links_(peer);
   }
   void PostToMaster(std::function<void()> fn) { loop_.Post(std::move(fn)); }
   std::map<uint64_t, rpc::Worker::Client>& sessions() { return sessions_; }
@@ -100,14 +112,17 @@ class Shell final : public Outlets, public dfs::FsHost {
   std::optional<WorkerParts> worker_parts_;
   std::optional<ClientParts> client_parts_;
   rpc::Hello own_;
+  std::shared_ptr<rpc::Authenticator> authenticator_;
 
   // The fields below belong to the KJ loop.
+  const std::shared_ptr<rpc::CallPacer> pacer_ = std::make_shared<rpc::CallPacer>(kj_.timer());
   kj::Own<rpc::RpcServer> server_;
   kj::Own<rpc::SelfCheck> self_check_;
   kj::Own<JoinDesk> join_;  // null without certificates
   std::map<uint64_t, rpc::Worker::Client> sessions_;
   std::map<uint64_t, rpc::JobWatcher::Client> watchers_;
   std::string address_;
+  PageLinks page_links_;
   uint64_t next_id_ = 1;
 };
 

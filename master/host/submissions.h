@@ -42,7 +42,8 @@ class Submissions {
 
  private:
   struct Planning {
-    std::string owner, spec_bytes, submission_id;
+    Caller caller;
+    std::string spec_bytes, submission_id;
     JobSpec spec;
     std::vector<Reply> replies;
     JobPlan plan;
@@ -55,6 +56,7 @@ class Submissions {
   void AcceptPredicted(const std::string& key);
   void Accept(const std::string& key, std::optional<sched::Prediction> prediction);
   void Refuse(const Planning& planning, const Status& status);
+  Planning Take(const std::string& key);
 
   const HostOptions& options_;
   Driver& driver_;
@@ -67,7 +69,8 @@ class Submissions {
   InputPins& pins_;
   Forecasts& forecasts_;
   const Libraries& libraries_;
-  std::map<std::string, Planning> planning_;  // by "id:", owner, a line break and submission id, or "no:" and a number
+  std::map<std::string, Planning> planning_;   // by "id:", owner, a line break and submission id, or "no:" and a number
+  std::map<std::string, size_t> planning_of_;  // how many of them, by owner
   uint64_t next_planning_ = 1;
 };
 

@@ -9,16 +9,21 @@
 #include <thread>
 
 #include "common/io/clock.h"
+#include "common/secure/certificate.h"
 #include "common/secure/cluster_files.h"
+#include "common/secure/names.h"
 #include "common/secure/private_file.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
+#include "tests/support/http_get.h"
+#include "tests/support/https_get.h"
 
 namespace mr::test {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 SpawnOptions With(const std::string& token_file) {
   SpawnOptions options;
@@ -39,7 +44,8 @@ class CredentialsClusterTest : public ::testing::Test {
     files_ = new TempDirectory();
     cluster_ = new Cluster(
         {.workers = 3,
-         .master_flags = {"--bind", "0.0.0.0", "--advertise", "127.0.0.1"},
+         .master_flags = {"--bind", "0.0.0.0", "--http_bind", "0.0.0.0", "--advertise", "127.0.0.1"},
+         .worker_flags = {"--http_bind", "0.0.0.0"},
          .flags_of = {{"--join", Path("w0.join")}, {"--join", Path("w1.join")}, {"--join", Path("w0.join")}}});
     init_ = RunMrctl({"cluster", "init", "--data", cluster_->master_data(), "--subject", "root"});
     ASSERT_EQ(init_.exit, 0) << init_.err;
@@ -81,6 +87,21 @@ class CredentialsClusterTest : public ::testing::Test {
     return met();
   }
 
+  // Gets a page of a daemon over TLS. token_file: ""; without a token.
+  static std::string Page(uint16_t port, const std::string& name, const std::string& path,
+                          const std::string& token_file = "", const std::string& headers = "") {
+    const std::string authority = *ReadFile(secure::CredentialsPath(cluster_->master_data()) + "/ca.pem");
+    const std::string bearer = token_file.empty() ? "" : "Authorization: Bearer " + TokenIn(token_file) + "\r\n";
+    return HttpsGet(port, authority, name, path, bearer + headers);
+  }
+  static std::string MasterPage(const std::string& path, const std::string& token_file = "",
+                                const std::string& headers = "") {
+    return Page(cluster_->master_http_port(), secure::MasterName(Id()), path, token_file, headers);
+  }
+  static uint64_t Id() {
+    return secure::ReadCertificate(*ReadFile(secure::CredentialsPath(cluster_->master_data()) + "/ca.pem"))->cluster_id;
+  }
+
   static TempDirectory* files_;
   static Cluster* cluster_;
   static RunResult init_;
@@ -108,6 +129,38 @@ TEST_F(CredentialsClusterTest, JobsAndFilesOverTlsWithTheTokenThatInitMade) {
   const RunResult counts = cluster_->Mrctl({"fs", "cat", "/counts"});
   ASSERT_EQ(counts.exit, 0) << counts.err;
   EXPECT_EQ(SortedLines(counts.out), ExpectedWordCount(Path("bible")));
+}
+
+TEST_F(CredentialsClusterTest, PeopleHaveTheirOwnFilesAndJobsReachThemAlone) {
+  const std::string doras = Person("dora", "submitter"), emils = Person("emil", "submitter");
+  const auto as = [&](const std::string& who, const std::vector<std::string>& args) {
+    return cluster_->Mrctl(args, Seconds(60), With(who == "dora" ? doras : emils));
+  };
+  WriteBible(Path("words"), 20'000);
+  EXPECT_EQ(as("dora", {"fs", "put", Path("words"), "/words"}).exit, 6);
+  const RunResult put = as("dora", {"fs", "put", Path("words"), "/user/dora/words"});
+  ASSERT_EQ(put.exit, 0) << put.err;
+  EXPECT_EQ(as("emil", {"fs", "cat", "/user/dora/words"}).exit, 7);
+  EXPECT_EQ(as("emil", {"fs", "rm", "/user/dora/words"}).exit, 7);
+  EXPECT_EQ(as("emil", {"fs", "ls", "/"}).out.find("dora"), std::string::npos);
+  const auto count = [&](const std::string& who, const std::string& output) {
+    return as(who, {"submit", "wordcount", "--input", "/user/dora/words", "--output", output});
+  };
+  EXPECT_EQ(count("emil", "/user/emil/counts").exit, 7);
+  EXPECT_EQ(count("dora", "/user/emil/counts").exit, 6);
+  const RunResult counted = count("dora", "/user/dora/counts");
+  ASSERT_EQ(counted.exit, 0) << counted.err << cluster_->Logs();
+  const RunResult printed = count("dora", "-");
+  EXPECT_EQ(printed.exit, 0) << printed.err;
+  EXPECT_EQ(SortedLines(printed.out), ExpectedWordCount(Path("words")));
+  EXPECT_EQ(as("emil", {"fs", "cat", "/user/dora/counts"}).exit, 7);
+  EXPECT_EQ(as("emil", {"fs", "chmod", "read=all", "/user/dora/counts"}).exit, 7);
+  ASSERT_EQ(as("dora", {"fs", "chmod", "read=all", "/user/dora/counts"}).exit, 0);
+  EXPECT_EQ(SortedLines(as("emil", {"fs", "cat", "/user/dora/counts"}).out), ExpectedWordCount(Path("words")));
+  EXPECT_EQ(as("emil", {"fs", "rm", "-r", "/user/dora/counts"}).exit, 6) << "seen, and not his";
+  EXPECT_EQ(as("dora", {"fs", "chown", "emil", "/user/dora/counts"}).exit, 6);
+  ASSERT_EQ(cluster_->Mrctl({"fs", "chown", "emil", "/user/dora/counts"}).exit, 0);
+  EXPECT_THAT(as("emil", {"fs", "stat", "/user/dora/counts"}).out, HasSubstr("emil   all"));
 }
 
 TEST_F(CredentialsClusterTest, WithoutATokenOfThisClusterAVerbExitsWith6AndSaysWhatToDo) {
@@ -148,6 +201,81 @@ TEST_F(CredentialsClusterTest, ARevokedTokenIsOfNoUseWithinASecond) {
   EXPECT_EQ(refused.exit, 6);
   EXPECT_THAT(refused.err, HasSubstr("revoked"));
   EXPECT_THAT(Token({"list"}).out, HasSubstr("anna"));
+}
+
+TEST_F(CredentialsClusterTest, HttpPortsSpeakTlsOnly) {
+  for (const uint16_t port : {cluster_->master_http_port(), cluster_->worker_http_port(0)}) {
+    EXPECT_EQ(RawHttp(port, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").find("HTTP/1.1 200"),
+              std::string::npos);
+  }
+  EXPECT_THAT(MasterPage("/healthz"), HasSubstr("\r\n\r\nok\n"));
+  EXPECT_THAT(Page(cluster_->master_http_port(), "localhost", "/healthz"), HasSubstr("\r\n\r\nok\n"))
+      << "a browser on the master's machine";
+  EXPECT_THAT(Page(cluster_->worker_http_port(0), secure::AnyWorkerName(Id()), "/healthz"), HasSubstr("ok\n"));
+  EXPECT_THAT(Page(cluster_->worker_http_port(0), secure::MasterName(Id()), "/healthz"), StartsWith("error: "))
+      << "a worker does not pass for the master";
+}
+
+TEST_F(CredentialsClusterTest, MetricsNeedATokenOfAViewer) {
+  const std::string viewer = Person("prometheus", "viewer"), submitter = Person("sue", "submitter");
+  const uint16_t worker = cluster_->worker_http_port(0);
+  const std::string worker_name = secure::AnyWorkerName(Id());
+  EXPECT_THAT(MasterPage("/metrics", viewer), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(MasterPage("/metrics", submitter), StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(MasterPage("/metrics"), StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(Page(worker, worker_name, "/metrics", viewer), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(Page(worker, worker_name, "/metrics", submitter), StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(Page(worker, worker_name, "/metrics"), StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(Page(worker, worker_name, "/metrics", Path("w0.join")), StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(MasterPage("/", Path("w0.join")), StartsWith("HTTP/1.1 401 ")) << "a join token reads nothing";
+}
+
+TEST_F(CredentialsClusterTest, AJobIsOnThePagesOfItsOwnerAndOfThoseWhoSeeAll) {
+  const std::string mary = Person("mary", "submitter"), ben = Person("ben", "submitter");
+  const std::string viewer = Person("victor", "viewer"), admin = Person("ada", "admin");
+  std::ofstream(Path("small")) << "a b\n";
+  ASSERT_EQ(cluster_->Mrctl({"fs", "put", Path("small"), "/small"}).exit, 0);
+  const RunResult run = cluster_->Mrctl(
+      {"-o", "json", "submit", "wordcount", "--name", "secretjob", "--input", "/small", "--output", "/secretjob"},
+      Seconds(60), With(mary));
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const size_t at = run.out.find("job_");
+  const std::string job = run.out.substr(at, run.out.find('"', at) - at);
+  for (const std::string& path : {"/jobs/" + job, "/api/v1/jobs/" + job, "/api/v1/jobs/" + job + "/report",
+                                  "/api/v1/jobs/" + job + "/tasks", "/api/v1/jobs/" + job + "/attempts"}) {
+    EXPECT_THAT(MasterPage(path, ben), StartsWith("HTTP/1.1 404 ")) << path;
+    EXPECT_THAT(MasterPage(path, ben), Not(HasSubstr("secretjob"))) << path;
+    for (const std::string& reader : {mary, viewer, admin}) {
+      EXPECT_THAT(MasterPage(path, reader), StartsWith("HTTP/1.1 200 ")) << path << " by " << reader;
+    }
+  }
+  for (const std::string path : {"/", "/history", "/api/v1/cluster", "/api/v1/jobs", "/api/v1/search?q=secretjob"}) {
+    EXPECT_THAT(MasterPage(path, mary), HasSubstr(job)) << path;
+    EXPECT_THAT(MasterPage(path, viewer), HasSubstr(job)) << path;
+    const std::string other = MasterPage(path, ben);
+    EXPECT_THAT(other, StartsWith("HTTP/1.1 200 ")) << path;
+    EXPECT_THAT(other, Not(HasSubstr(job))) << path;
+    EXPECT_THAT(other, Not(HasSubstr("secretjob"))) << path;
+  }
+}
+
+TEST_F(CredentialsClusterTest, ASessionEndsWithinASecondOfItsToken) {
+  const std::string carl = Person("carl", "viewer");
+  const RunResult made = cluster_->Mrctl({"page"}, Seconds(20), With(carl));
+  ASSERT_EQ(made.exit, 0) << made.err;
+  const std::string path = made.out.substr(made.out.find("/login"), made.out.find('\n') - made.out.find("/login"));
+  EXPECT_THAT(made.out, StartsWith("https://localhost:"));
+  const std::string reply = MasterPage(path);
+  ASSERT_THAT(reply, StartsWith("HTTP/1.1 200 OK\r\n")) << path;
+  EXPECT_THAT(reply, HasSubstr("Set-Cookie: __Host-paceline_"));
+  EXPECT_THAT(reply, HasSubstr("; HttpOnly; SameSite=Strict; Secure\r\n"));
+  const size_t at = reply.find("__Host-");
+  const std::string cookie = "Cookie: " + reply.substr(at, reply.find(';', at) - at) + "\r\n";
+  EXPECT_THAT(MasterPage("/", "", cookie), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(MasterPage(path), StartsWith("HTTP/1.1 401 ")) << "the link was used";
+  ASSERT_EQ(Token({"revoke", "carl"}).exit, 0);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_THAT(MasterPage("/", "", cookie), StartsWith("HTTP/1.1 401 "));
 }
 
 TEST_F(CredentialsClusterTest, AJoinFileAddsOneWorker) {

@@ -173,6 +173,7 @@ TEST(SpecWireTest, TheInfoOfAStageArrivesAsItWasSent) {
   info.strict_inputs = true;
   info.allow_network = true;
   info.min_tier = 12;
+  info.owner = "ann";
   capnp::MallocMessageBuilder message;
   rpc::ToWire(info, message.initRoot<rpc::StageInfo>());
   EXPECT_EQ(rpc::FromWire(message.getRoot<rpc::StageInfo>().asReader()), info);

@@ -184,7 +184,7 @@ void DfsCluster::Apply(const Record& record) {
     if (node == nullptr || node->incarnation() != TargetOf(effect).incarnation) continue;
     node->loop().Post([this, n = node.get(), effect] {
       if (const auto* copy = std::get_if<ReplicateBlock>(&effect)) {
-        n->loop().Spawn(n->server().Replicate(copy->block, copy->to_address).then([this, c = *copy](auto copied) {
+        n->loop().Spawn(n->server().Replicate(copy->block, copy->to_address, "").then([this, c = *copy](auto copied) {
           if (copied.status.ok()) return;
           std::fprintf(stderr, "replicate: %s\n", copied.status.ToString().c_str());
           Report(

@@ -289,6 +289,7 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files,
   spec.letter = stage_->letter();
   spec.stage_name = stage_->spec.name;
   spec.job_name = stage_->job_name;
+  spec.owner = stage_->owner;
   spec.tasks = stage_->tasks;
   spec.library_path = std::move(library);
   spec.files_directory = std::move(files);

@@ -15,6 +15,7 @@
 #include "common/io/daemon_data.h"
 #include "common/io/files.h"
 #include "common/rpc/authenticator.h"
+#include "common/rpc/http_entry.h"
 #include "common/rpc/http_server.h"
 #include "common/rpc/metrics.h"
 #include "common/rpc/self_check.h"
@@ -28,6 +29,7 @@
 #include "worker/daemon/join.h"
 #include "worker/daemon/loop_watch.h"
 #include "worker/daemon/metrics.h"
+#include "worker/daemon/private_data.h"
 #include "worker/daemon/session.h"
 
 namespace mr::worker {
@@ -127,7 +129,7 @@ struct Daemon::Impl {
   // Ends all attempts: the master has been silent for so long that it has given this worker up, or is gone.
   void EndUnheard();
   Status Listen();
-  void AddPages();
+  rpc::HttpReply AnswerHttp(rpc::Authenticator& entry, const rpc::HttpRequest& request) const;
   std::string MetricsText() const;
   std::string WhyNotReady() const;
 };
@@ -154,6 +156,7 @@ Status Daemon::Impl::PrepareDirectory() {
     if (file.name.ends_with(".part")) (void)RemoveStored(Path("lib"), file);
   }
   MR_ASSIGN_OR_RETURN(blocks, dfs::BlockStore::Open(options.data));
+  if (host->room().tier >= 2) MR_RETURN_IF_ERROR(CloseToTaskUsers(options.data));
   blocks->KeepFree(options.min_free);
   disk = std::make_unique<DiskWatch>(options.data, options.min_free);
   disk->Look();
@@ -310,17 +313,29 @@ std::string Daemon::Impl::WhyNotReady() const {
   return self_check->WhyNot();
 }
 
-void Daemon::Impl::AddPages() {
+// Health for anybody, without reasons; figures for people who may see all jobs, and for the worker's own user.
+rpc::HttpReply Daemon::Impl::AnswerHttp(rpc::Authenticator& entry, const rpc::HttpRequest& request) const {
   using rpc::HttpReply;
-  const HttpReply starting = {503, "starting\n"};
-  http->Route("/healthz", [=, this] { return looped == nullptr ? starting : HttpReply{200, "ok\n"}; });
-  http->Route("/readyz", [this] {
+  if (request.path == "/healthz") return looped == nullptr ? HttpReply{503, "starting\n"} : HttpReply{200, "ok\n"};
+  const bool ready = request.path == "/readyz", metrics = request.path == "/metrics";
+  const auto reader = rpc::AdmitBearer(entry, request.authorization.get());
+  if (ready) {
     const std::string why = WhyNotReady();
-    return why.empty() ? HttpReply{200, "ok\n"} : HttpReply{503, why + "\n"};
-  });
-  http->Route("/metrics", [=, this] {
-    return looped == nullptr ? starting : HttpReply{200, MetricsText(), rpc::MetricsWriter::kContentType};
-  });
+    return why.empty() ? HttpReply{200, "ok\n"} : HttpReply{503, (reader.ok() ? why : "not ready") + "\n"};
+  }
+  if (!reader.ok()) {
+    HttpReply reply{401, reader.status().message() + ". Send a token of a viewer: Authorization: Bearer TOKEN\n"};
+    reply.headers = {{"WWW-Authenticate", "Bearer"}, {"Cache-Control", "no-store"}};
+    return reply;
+  }
+  if (!metrics) return {404, "no such page: there are /healthz, /readyz and /metrics\n"};
+  if (!reader->identity.HasAny(kViewer | kOperator | kAdmin)) {
+    return {403, "/metrics needs one of the roles viewer, operator, admin\n"};
+  }
+  if (looped == nullptr) return {503, "starting\n"};
+  HttpReply reply{200, MetricsText(), rpc::MetricsWriter::kContentType};
+  reply.headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}};
+  return reply;
 }
 
 std::string Daemon::Impl::MetricsText() const {
@@ -335,6 +350,7 @@ std::string Daemon::Impl::MetricsText() const {
 Status Daemon::Impl::Listen() {
   const bool anywhere = options.entry.insecure || options.entry.node != nullptr;
   MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, anywhere));
+  MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, anywhere));
   MR_ASSIGN_OR_RETURN(auto authenticator, rpc::MakeAuthenticator(options.entry));
   // Later steps announce this port. Peers are refused until these steps are done.
   const auto log = [](const std::string& line) { LOG(WARNING) << line; };
@@ -361,13 +377,18 @@ Status Daemon::Impl::Listen() {
   });
   if (!bound.ok()) return bound.status();
   port = *bound;
-  auto http_bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this, log] {
+  MR_ASSIGN_OR_RETURN(auto readers, rpc::MakeHttpAuthenticator(options.entry, authenticator));
+  auto http_bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this, log, readers] {
     rpc::HttpLimits limits;
     limits.connections = rpc::ServerLimits::HttpConnections(options.descriptors);
     limits.send_grace = options.send_timeout;
     self_check = kj::heap<rpc::SelfCheck>(loop.io(), options.bind, port);
-    http = kj::heap<rpc::HttpServer>(loop.io(), limits, log);
-    AddPages();
+    http = kj::heap<rpc::HttpServer>(
+        loop.io(), readers,
+        [this, readers](const rpc::HttpRequest& request) -> kj::Promise<rpc::HttpReply> {
+          return AnswerHttp(*readers, request);
+        },
+        limits, log);
     return http->Listen(options.http_bind, options.http_port);
   });
   if (!http_bound.ok()) return http_bound.status();
@@ -378,7 +399,6 @@ Status Daemon::Impl::Listen() {
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<TaskHost> host) {
-  MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, options.entry.insecure));
   auto impl = std::make_unique<Impl>();
   if (options.advertise.empty()) options.advertise = options.bind;
   impl->options = std::move(options);

@@ -26,12 +26,16 @@
 #include "common/rpc/connection.h"
 #include "common/secure/cluster_files.h"
 #include "worker/daemon/daemon.h"
+#include "worker/daemon/private_data.h"
 #include "worker/daemon/stop.h"
 
 DEFINE_string(master, "", "HOST:PORT of the master, or unix:PATH");
 DEFINE_string(data, "", "directory of this worker: blocks, shuffle, libraries, logs");
 DEFINE_string(bind, "127.0.0.1", "address to listen on; without certificates one of this machine only");
-DEFINE_string(http_bind, "127.0.0.1", "address to listen on for HTTP");
+DEFINE_string(
+    http_bind, "127.0.0.1",
+    "address to listen on for HTTP; without a certificate (--join) one of this machine only. With one it speaks "
+    "TLS only");
 DEFINE_string(secret_dir, "",
               "directory of secrets: that of the master is read there, that of this worker is written; without this "
               "flag: $MR_SECRET_DIR, or paceline/daemons below $XDG_STATE_HOME or ~/.local/state");
@@ -56,13 +60,25 @@ DEFINE_int32(task_open_files, 4096,
              "descriptors that each process of an attempt may have open, at least 256; 0 = the limit of mrworker");
 DEFINE_string(task_file_bytes, "1t", "largest file that an attempt may write; 0 = no limit");
 DEFINE_int32(tier, -1,
-             "tier of the rooms of tasks: 0 (filter of system calls) or 1 (also rules about files); refuse to start "
-             "where this machine cannot give it; -1: the best that it gives");
+             "tier of the rooms of tasks: 0 (filter of system calls), 1 (also rules about files), 2 (also users and "
+             "control groups; needs --task_uids) or 3 (also namespaces); refuse to start where this machine cannot "
+             "give it; -1: the best that it gives");
+DEFINE_string(task_uids, "",
+              "range FIRST-LAST of users of this machine, used by nothing else, for the tasks of this worker: each "
+              "owner of jobs gets one; no range: no tier above 1");
+DEFINE_string(cgroup_root, "",
+              "control group below which those of tasks are made, such as /paceline; default: that of this process");
+DEFINE_string(task_scratch_bytes, "",
+              "bytes that the attempts of a job may have in their scratch directory; 0 = no limit; default: at tier 2 "
+              "and above half of what is free at the start, else no limit");
+DEFINE_string(task_memory_bytes, "0",
+              "at tier 2 and above: memory of an attempt whose job has no --memory; 0: an equal share of this "
+              "machine's memory for each slot");
 DEFINE_bool(allow_tier0, false,
             "run tasks in rooms of tier 0 although --bind is not loopback: they may read each other's files");
 DEFINE_string(file_roots, "",
               "directories, separated by commas, below which jobs may read and write file:// paths; any; none. Without "
-              "this flag: any where only this user can connect (loopback, no certificates), else none")
+              "this flag: any where only this user can connect (loopback, no certificates), else none");
 DEFINE_string(task_paths, "",
               "comma-separated absolute paths that tasks of tier 1 may read, beside the system's commands and "
               "libraries; PATH:rw: also write");
@@ -150,6 +166,12 @@ Result<task::RoomOptions> RoomsFromFlags() {
     return InvalidArgument("--tier is 0 to " + std::to_string(task::kHighestTier) + ", or -1 for the best");
   }
   if (FLAGS_own_rights && FLAGS_tier > 0) return InvalidArgument("--own_rights has no tier above 0");
+  if (FLAGS_tier >= 2 && FLAGS_task_uids.empty()) {
+    return InvalidArgument("--tier " + std::to_string(FLAGS_tier) + " needs --task_uids");
+  }
+  if (!FLAGS_cgroup_root.empty() && !FLAGS_cgroup_root.starts_with('/')) {
+    return InvalidArgument("--cgroup_root: '" + FLAGS_cgroup_root + "' does not begin with /");
+  }
   rooms.tier = FLAGS_own_rights ? 0 : FLAGS_tier;
   rooms.own_rights = FLAGS_own_rights;
   for (const std::string& entry : SplitAtCommas(FLAGS_task_paths)) {
@@ -208,6 +230,10 @@ std::string WrongSlots() {
     return "--map_slots and --reduce_slots are 0 (no limit but --slots) to --slots";
   }
   return "";
+}
+
+uint32_t Slots() {
+  return FLAGS_slots > 0 ? static_cast<uint32_t>(FLAGS_slots) : std::max(1u, std::thread::hardware_concurrency());
 }
 
 void SayReady(const Daemon& daemon) {
@@ -283,6 +309,17 @@ int Main(int argc, char** argv) {
   }
   const auto rooms = RoomsFromFlags();
   if (!rooms.ok()) return Usage(rooms.status().message());
+  Result<UserRange> task_users = UserRange{};
+  if (!FLAGS_task_uids.empty()) task_users = UserRange::Parse(FLAGS_task_uids);
+  if (!task_users.ok()) return Usage("--task_uids: " + task_users.status().message());
+  std::optional<uint64_t> scratch_bytes;
+  if (!FLAGS_task_scratch_bytes.empty()) {
+    const auto bytes = ParseLimit(FLAGS_task_scratch_bytes);
+    if (!bytes.ok()) return Usage("--task_scratch_bytes: " + bytes.status().message());
+    scratch_bytes = *bytes;
+  }
+  const auto task_memory = ParseLimit(FLAGS_task_memory_bytes);
+  if (!task_memory.ok()) return Usage("--task_memory_bytes: " + task_memory.status().message());
   if (FLAGS_own_rights && !IsLoopback(FLAGS_bind)) return Usage("--own_rights needs a loopback --bind");
   KeepMemoryPrivate();
   ::signal(SIGPIPE, SIG_IGN);
@@ -292,7 +329,7 @@ int Main(int argc, char** argv) {
   }
 
   for (const auto& [flag, host] : {std::pair("--bind", &FLAGS_bind), std::pair("--http_bind", &FLAGS_http_bind)}) {
-    const bool anywhere = FLAGS_insecure || (certified && host == &FLAGS_bind);
+    const bool anywhere = FLAGS_insecure || certified;
     if (const Status open = rpc::CheckBind(flag, *host, anywhere); !open.ok()) return Usage(open.message());
   }
   if (const Status own = CheckWorkerData(FLAGS_data); !own.ok()) {
@@ -306,11 +343,22 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "mrworker: %s\n", made.ToString().c_str());
     return ExitOf(made);
   }
+  if (FLAGS_tier != 0 && FLAGS_tier != 1 && task_users->given()) {
+    if (const Status closed = CloseToTaskUsers(data); !closed.ok()) {
+      std::fprintf(stderr, "mrworker: %s\n", closed.ToString().c_str());
+      return ExitOf(closed);
+    }
+  }
   TaskHostOptions host_options;
   host_options.mrtask_path = bin + "/mrtask";
   host_options.scratch_directory = data + "/scratch";
   host_options.data_directory = data;
   host_options.rooms = *rooms;
+  host_options.task_users = *task_users;
+  host_options.cgroup_root = FLAGS_cgroup_root;
+  host_options.slots = Slots();
+  host_options.task_memory_bytes = *task_memory;
+  host_options.scratch_bytes = scratch_bytes;
   host_options.preload = bin + "/../lib/libpaceline_jobs.so";
   host_options.processes = static_cast<uint32_t>(FLAGS_task_processes);
   host_options.open_files = static_cast<uint64_t>(FLAGS_task_open_files);
@@ -361,8 +409,7 @@ int Main(int argc, char** argv) {
   options.join = FLAGS_join;
   // The secret is read from its descriptor after the start of the task host, whose processes must not have it.
   options.entry = {FLAGS_insecure, FLAGS_secret_fd, FLAGS_secret_dir, ""};
-  options.slots.total =
-      FLAGS_slots > 0 ? static_cast<uint32_t>(FLAGS_slots) : std::max(1u, std::thread::hardware_concurrency());
+  options.slots.total = Slots();
   options.slots.map = static_cast<uint32_t>(FLAGS_map_slots);
   options.slots.reduce = static_cast<uint32_t>(FLAGS_reduce_slots);
   options.rack = FLAGS_rack;

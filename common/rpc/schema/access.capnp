@@ -28,7 +28,7 @@ struct Access {
   object @1 :Object;
   others @2 :List(CallerRole);
   # Roles that may name an object of another owner, too. For everybody else such an object is absent (not_found), and
-  # lists leave it out. Paths have no owners yet: all roles that may call are listed.
+  # lists leave it out.
   changes @3 :Bool;
   # The call changes something: it is in the audit log.
 }

@@ -12,8 +12,9 @@ using import "access.capnp".callback;
 
 interface MasterForClient {
   submit @0 (spec :Job.JobSpec, submissionId :Text) -> (outcome :Common.Outcome, job :Common.JobId)
-      $access(roles = [submitter, admin], changes = true);
-  # A repeated submission id with the same spec gives the same job; with another spec it is rejected.
+      $access(roles = [submitter, admin], object = path, others = [admin], changes = true);
+  # Its inputs and its output in the block store are the objects. A repeated submission id with the same spec gives the
+  # same job; with another spec it is rejected.
   # Answered when the job is in the journal.
   watch @1 (job :Common.JobId, watcher :JobWatcher) -> (outcome :Common.Outcome, handle :Handle)
       $access(roles = [viewer, submitter, operator, admin], object = job, others = [viewer, operator, admin]);
@@ -52,9 +53,10 @@ interface MasterForClient {
   # Pieces of at most 1 MiB in order; the last one is checked against the name and synced.
   files @13 () -> (files :Dfs.FileSystem) $access(roles = [viewer, submitter, operator, admin, worker]);
   info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32, address :Text, unixMs :UInt64, fileView :UInt64,
-           ignoresDeadlines :Bool, ignoresQueues :Bool) $access(roles = [viewer, submitter, operator, admin, worker]);
+           ignoresDeadlines :Bool, ignoresQueues :Bool, scratch :Text) $access(roles = [viewer, submitter, operator, admin, worker]);
   # address: host:port at which others reach this master. unixMs: the master's clock when it answered.
   # ignoresDeadlines, ignoresQueues: no policy of the list steers by deadlines, or serves queues by their settings.
+  # scratch: a directory of the block store in which the caller may make paths for the time of a command.
   # fileView: equal for processes that see the same file systems (common/io/file_version.h); 0: not known.
   null @15 () $access(roles = [viewer, submitter, operator, admin, worker]);
   # Does nothing. The cost of this call is the unit of benchmarks.
@@ -72,7 +74,8 @@ interface MasterForClient {
       $access(roles = [viewer, submitter, operator, admin]);
   # Returns one of the `count` profiles of earlier runs of jobs of this name; each shape of plan has one. index: from 0,
   # the most recent change first. Stages come in pages of about 512 KiB. fromStage: 0, then `next` until that is 0.
-  explain @21 (spec :Job.JobSpec) -> (outcome :Common.Outcome, plan :ExplainedPlan) $access(roles = [submitter, admin]);
+  explain @21 (spec :Job.JobSpec) -> (outcome :Common.Outcome, plan :ExplainedPlan)
+      $access(roles = [submitter, admin], object = path, others = [admin]);
   # Returns the plan and the answer that a submit of this spec would get. Submits nothing, and does not need the
   # library. outcome: why the spec cannot be planned.
   setJob @22 (job :Common.JobId, setPriority :Bool, priority :Int32, setDeadline :Bool, deadlineMs :UInt64) -> (outcome :Common.Outcome, warning :Text)
@@ -93,7 +96,8 @@ interface MasterForClient {
   launched @25 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, stage :Control.StageInfo, launch :Control.Launch)
       $access(roles = [submitter, admin], object = job, others = [admin]);
   # Returns the launch that the attempt's worker received, for running it again elsewhere.
-  measure @26 (uris :List(Text)) -> (sizes :List(InputSize)) $access(roles = [submitter, admin]);
+  measure @26 (uris :List(Text)) -> (sizes :List(InputSize))
+      $access(roles = [submitter, admin], object = path, others = [admin]);
   # Returns the sizes of the files behind each file:// and dfs:// URI, as a submit would read them.
   drainStatus @27 (worker :UInt32) -> (outcome :Common.Outcome, status :DrainStatus)
       $access(roles = [viewer, operator, admin]);
@@ -106,6 +110,10 @@ interface MasterForClient {
   # Returns the spec of a job, with the priority and the deadline that users have set since.
   acceptLoss @30 () -> (outcome :Common.Outcome, status :JournalStatus) $access(roles = [admin], changes = true);
   # Accepts that records of the journal are lost, which ends the safe mode. Answered when that is in the journal.
+  page @31 () -> (outcome :Common.Outcome, url :Text)
+      $access(roles = [viewer, submitter, operator, admin], changes = true);
+  # Makes a link to the master's pages that lets in its user once, within a minute, with the caller's roles. The URL is a
+  # secret until then. It has no code where everybody is let in (--insecure).
 }
 
 struct DrainStatus {

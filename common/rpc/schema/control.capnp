@@ -245,6 +245,9 @@ struct StageInfo {
   # Attempts may make sockets of the internet families.
   minTier @17 :UInt8;
   # A worker whose rooms have a lower tier fails the attempt; the failure is not its operator's.
+  owner @18 :Text;
+  # The subject that submitted the job. In rooms of tier 2 and above, attempts of different owners have different users
+  # of the worker's machine. Empty (from older masters): "admin".
 }
 
 struct Launch {

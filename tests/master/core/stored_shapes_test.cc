@@ -154,6 +154,7 @@ std::map<std::string, std::string> ShapesOfStored() {
   shapes.Add<dfs::HardState>();
   shapes.Add<dfs::PinsTail>();
   shapes.Add<dfs::LostIds>();
+  shapes.Add<dfs::OwnersTail>();
   // Checksum files of blocks, on the workers' disks.
   shapes.Add<dfs::Sidecar>();
   return shapes.lines();

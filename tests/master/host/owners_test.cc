@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -78,6 +79,47 @@ class OwnersTest : public test::HostFixture {
     });
     EXPECT_TRUE(submitted.ok()) << submitted.status().ToString();
     return submitted.ok() ? *submitted : JobId{};
+  }
+  // Submits a job between these URIs. Returns the answer.
+  Status SubmitBetween(const std::string& subject, Roles roles, const std::string& input, const std::string& output) {
+    return rpc::WaitForLoop<Status>(kj_, [&]() -> kj::Promise<Status> {
+      auto client = As(subject, roles);
+      auto request = client.submitRequest();
+      auto spec = request.initSpec();
+      test::FillTwoStages(spec, root_ + "/input", root_ + "/unused", 1);
+      auto uris = spec.getStages()[0].getInputs()[0].getFiles().initUris(1);
+      uris.set(0, input.c_str());
+      spec.getOutput().setUri(output.c_str());
+      spec.getOutput().setOverwrite(true);
+      return request.send().then([client](auto&& answer) { return rpc::FromOutcome(answer.getOutcome()); });
+    });
+  }
+  // Returns the bytes of an input as `measure` answers them; nothing: unknown.
+  std::optional<uint64_t> Measured(const std::string& subject, const std::string& uri) {
+    using Bytes = std::optional<uint64_t>;
+    return *rpc::WaitForLoop<Result<Bytes>>(kj_, [&]() -> kj::Promise<Result<Bytes>> {
+      auto client = As(subject, kSubmitter);
+      auto request = client.measureRequest();
+      request.initUris(1).set(0, uri.c_str());
+      return request.send().then([client](auto&& answer) -> Result<Bytes> {
+        const auto size = answer.getSizes()[0];
+        return size.getKnown() ? Bytes(size.getBytes()) : Bytes();
+      });
+    });
+  }
+  // Makes an empty file of the block store.
+  void PutFile(const std::string& path) {
+    const auto change = [&](const dfs::FsHost::PrepareFn& prepare) {
+      On([&] {
+        host_->block_store().FsMutate(prepare, nullptr,
+                                      [](const Changed& made) { EXPECT_TRUE(made.ok()) << made.status.ToString(); });
+      });
+    };
+    change([&](const dfs::Namespace& ns, const dfs::Stamp& now) {
+      return ns.PrepareCreate(now, path, false, 1, 0, path);
+    });
+    change(
+        [&](const dfs::Namespace& ns, const dfs::Stamp& now) { return ns.PrepareComplete(now, ns.LeaseOf(path), {}); });
   }
   std::set<std::string> ListedFor(const std::string& subject, Roles roles) {
     using Names = std::set<std::string>;
@@ -168,13 +210,58 @@ TEST_F(OwnersTest, WhatAWorkerDidForJobsOfOthersIsNotShownWithIt) {
   EXPECT_THAT(own, testing::Not(HasSubstr("attempt_")));
 }
 
+TEST_F(OwnersTest, AJobReadsAndWritesWhatItsSubmitterMay) {
+  PutFile("/user/anna/in");
+  PutFile("/data/in");
+  const Status none = SubmitBetween("bob", kSubmitter, "dfs:///user/anna/on", "dfs:///user/bob/out");
+  const Status annas = SubmitBetween("bob", kSubmitter, "dfs:///user/anna/in", "dfs:///user/bob/out");
+  EXPECT_EQ(none.code(), Code::kNotFound);
+  EXPECT_EQ(annas.code(), Code::kNotFound);
+  EXPECT_EQ(annas.message(), "input dfs:///user/anna/in does not exist");
+  EXPECT_EQ(none.message(), "input dfs:///user/anna/on does not exist") << "no name of hers is suggested";
+  PutFile("/user/bob/in");
+  for (const char* output : {"dfs:///user/anna/out", "dfs:///user/anna/in", "dfs:///out", "dfs:///data"}) {
+    const Status refused = SubmitBetween("bob", kSubmitter, "dfs:///user/bob", output);
+    EXPECT_EQ(refused.code(), Code::kNotAllowed) << output << ": " << refused.ToString();
+  }
+}
+
+TEST_F(OwnersTest, AnInputIsMeasuredForThoseWhoReadIt) {
+  PutFile("/user/anna/in");
+  EXPECT_EQ(Measured("anna", "dfs:///user/anna/in"), 0u);
+  EXPECT_EQ(Measured("bob", "dfs:///user/anna/in"), std::nullopt);
+}
+
+TEST_F(OwnersTest, AJobOfTheOwnerOrOfAnAdministratorReachesTheFiles) {
+  PutFile("/user/anna/in");
+  EXPECT_TRUE(SubmitBetween("anna", kSubmitter, "dfs:///user/anna/in", "dfs:///user/anna/out").ok());
+  EXPECT_TRUE(SubmitBetween("root", kSubmitter | kAdmin, "dfs:///user/anna/in", "dfs:///out").ok());
+  const Status taken = SubmitBetween("bob", kSubmitter, "dfs:///user/bob/in", "dfs:///out");
+  EXPECT_EQ(taken.code(), Code::kNotAllowed);
+  EXPECT_THAT(taken.message(), testing::Not(HasSubstr("job_"))) << "whose job writes there is not said";
+}
+
+TEST_F(OwnersTest, EveryoneHasADirectoryForTemporaryPathsInWhichTheyMayWrite) {
+  const auto scratch = [&](Roles roles) {
+    return *rpc::WaitForLoop<Result<std::string>>(kj_, [&, roles]() -> kj::Promise<Result<std::string>> {
+      auto client = As("anna", roles);
+      return client.infoRequest().send().then(
+          [client](auto&& answer) -> Result<std::string> { return std::string(answer.getScratch().cStr()); });
+    });
+  };
+  EXPECT_EQ(scratch(kSubmitter), "/user/anna/.tmp");
+  EXPECT_EQ(scratch(kAllPeople), "/tmp");
+  PutFile("/user/anna/in");
+  EXPECT_TRUE(SubmitBetween("anna", kSubmitter, "dfs:///user/anna/in", "dfs://" + scratch(kSubmitter) + "/out").ok());
+}
+
 TEST_F(OwnersTest, WhatAConnectionHandsOutHasTheRolesOfTheConnection) {
   const auto use = [&](Roles roles, bool changes) {
     return rpc::WaitForLoop<Status>(kj_, [&, roles, changes]() -> kj::Promise<Status> {
       auto files = As("anna", roles).filesRequest().send().getFiles();
       if (changes) {
         auto request = files.mkdirRequest();
-        request.setPath("/d");
+        request.setPath("/user/anna/d");
         return request.send().then([files](auto&& answer) { return rpc::FromOutcome(answer.getOutcome()); });
       }
       auto request = files.listRequest();
