@@ -68,7 +68,7 @@ Result<Authenticator::Admitted> CertifiedAuthenticator::Person(const Hello& hell
   const bool join = credential.kind == CredentialKind::kJoin;
   if (!join && credential.kind != CredentialKind::kToken) return NotAdmitted("it lets in holders of a token only");
   const auto state = node_->now();
-  auto token = secure::VerifyToken(credential.bytes.Reveal(), *state->token_key, state->certificate.cluster_id,
+  auto token = secure::VerifyToken(credential.bytes.Reveal(), state->token_keys, state->certificate.cluster_id,
                                    AtPresent(), state->list.revoked);
   if (!token.ok()) return token.status();
   if (join != (token->kind == secure::TokenKind::kJoin)) return NotAdmitted("the token is of another kind");

@@ -49,23 +49,32 @@ NodeIdentity::~NodeIdentity() {
   if (thread_.joinable()) thread_.join();
 }
 
+uint64_t NodeIdentity::StampNow() const {
+  uint64_t stamp = 0;
+  for (const char* file : {"/ca.pem", "/token.pub", is_master_ ? "/master.pem" : "/worker.pem"}) {
+    stamp = stamp * 1'000'003 + StampOf(path_ + file);
+  }
+  return stamp;
+}
+
 // Requires: mutex_ is held.
 Result<std::shared_ptr<NodeState>> NodeIdentity::Read() {
   const secure::UnixTime now = WallTime();
-  const std::string certificate = path_ + (is_master_ ? "/master.pem" : "/worker.pem");
-  // Before it is read: a file that is replaced meanwhile is read once more.
-  const uint64_t stamp = StampOf(certificate);
+  // Before they are read: a file that is replaced meanwhile is read once more.
+  const uint64_t stamp = StampNow();
   MR_ASSIGN_OR_RETURN(const secure::NodeCredentials own,
                       is_master_ ? secure::LoadMaster(path_, now) : secure::LoadWorker(path_, now));
   auto state = std::make_shared<NodeState>();
   MR_ASSIGN_OR_RETURN(state->tls, Tls::ForNode(own));
-  MR_ASSIGN_OR_RETURN(state->token_key, secure::PublicKey::FromPem(own.token_key_pem));
+  MR_ASSIGN_OR_RETURN(state->token_keys, secure::ReadTokenKeys(own.token_key_pem));
   state->certificate = own.certificate;
+  state->trust = own.trust;
+  state->previous = own.previous;
   if (tokens_.has_value()) {
     state->list = tokens_->list();
     state->version = tokens_->version();
   }
-  certificate_stamp_ = stamp;
+  stamp_ = stamp;
   return state;
 }
 
@@ -85,10 +94,9 @@ Status NodeIdentity::Refresh() {
     MR_ASSIGN_OR_RETURN(changed, tokens_->Refresh());
   }
   const auto state = this->now();
-  const std::string certificate = path_ + (is_master_ ? "/master.pem" : "/worker.pem");
   // Only the master can renew its own; a worker's is replaced by its session with the master.
   const bool renew = is_master_ && state->certificate.RenewalDue(WallTime());
-  if (renew || StampOf(certificate) != certificate_stamp_) {
+  if (renew || StampNow() != stamp_) {
     MR_ASSIGN_OR_RETURN(auto read, Read());
     Put(std::move(read));
   } else if (changed) {

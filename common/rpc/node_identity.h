@@ -13,6 +13,7 @@
 
 #include "common/base/status.h"
 #include "common/rpc/tls.h"
+#include "common/secure/authority.h"
 #include "common/secure/cluster_files.h"
 #include "common/secure/token_log.h"
 
@@ -22,9 +23,11 @@ namespace mr::rpc {
 struct NodeState {
   std::shared_ptr<const Tls> tls;
   secure::Certificate certificate;
-  std::optional<secure::PublicKey> token_key;  // always there
-  secure::TokenList list;                      // at a worker: ids and names that the master has sent
-  uint64_t version = 0;                        // of the list; grows with each change; 0: none has been read
+  secure::TokenKeys token_keys;  // at least one
+  std::string trust;             // secure::TrustText: changes when the authority is rotated, or that is finished
+  bool previous = false;         // the certificate is of the previous authority: to be renewed at once
+  secure::TokenList list;        // at a worker: ids and names that the master has sent
+  uint64_t version = 0;          // of the list; grows with each change; 0: none has been read
 };
 
 class NodeIdentity {
@@ -59,6 +62,7 @@ class NodeIdentity {
   Result<std::shared_ptr<NodeState>> Read();
   void Put(std::shared_ptr<NodeState> state);
   void Watch();
+  uint64_t StampNow() const;
 
   const std::string path_;
   const bool is_master_;
@@ -69,7 +73,7 @@ class NodeIdentity {
   std::condition_variable wake_;
   bool stopping_ = false;
   std::optional<secure::TokenLog> tokens_;  // at the master
-  uint64_t certificate_stamp_ = 0;          // changes with the certificate's file
+  uint64_t stamp_ = 0;                      // changes with the files of certificates and public keys
   std::thread thread_;
 };
 

@@ -12,6 +12,7 @@
 
 #include "common/base/text.h"
 #include "common/rpc/tls_stream.h"
+#include "common/secure/authority.h"
 #include "common/secure/certificate.h"
 
 namespace mr::rpc {
@@ -93,8 +94,12 @@ Status UseOwn(SSL_CTX* context, const std::string& chain, const Secret<std::stri
   return used ? Status::Ok() : InvalidArgument("its key is none, or not that of the certificate");
 }
 
-Result<ContextPtr> NodeContext(const secure::NodeCredentials& credentials, const std::string& chain, bool server) {
-  MR_ASSIGN_OR_RETURN(ContextPtr context, ContextFor(credentials.authority_pem, server));
+Result<ContextPtr> NodeContext(const secure::NodeCredentials& credentials, const secure::Authority& authority,
+                               bool server) {
+  // While the authority is rotated, both are trusted. The cross certificate is for peers that trust only the previous
+  // one; others find the new one among those that they trust.
+  MR_ASSIGN_OR_RETURN(ContextPtr context, ContextFor(authority.current + authority.previous, server));
+  const std::string chain = credentials.certificate_pem + (credentials.previous ? "" : authority.cross);
   MR_RETURN_IF_ERROR(UseOwn(context.get(), chain, credentials.key_pem));
   return context;
 }
@@ -115,8 +120,10 @@ Result<std::shared_ptr<const Tls>> Tls::ForNode(const secure::NodeCredentials& c
   std::shared_ptr<Tls> tls(new Tls());
   tls->cluster_id_ = credentials.certificate.cluster_id;
   const std::string what = "cannot use the certificate of this node";
+  const auto authority = secure::ReadAuthority(credentials.authority_pem);
+  if (!authority.ok()) return authority.status().With(what);
   for (auto* context : {&tls->client_, &tls->server_for_people_, &tls->server_for_nodes_}) {
-    auto made = NodeContext(credentials, credentials.certificate_pem, context != &tls->client_);
+    auto made = NodeContext(credentials, *authority, context != &tls->client_);
     if (!made.ok()) return made.status().With(what);
     *context = *std::move(made);
   }

@@ -15,14 +15,25 @@ std::string NameOfServer(uint64_t cluster_id, Role role, const Hello& reply) {
   return data ? secure::AnyWorkerName(cluster_id) : secure::MasterName(cluster_id);
 }
 
+// rotated: what to do where the server has an authority of later than these credentials.
 kj::Promise<Result<Encrypted>> EncryptAs(const std::shared_ptr<const Tls>& tls, kj::Own<kj::AsyncIoStream> stream,
-                                         const std::string& name, const std::string& address) {
+                                         const std::string& name, const std::string& address,
+                                         const std::string& rotated) {
   return tls->Connect(kj::mv(stream), name)
-      .then([address](Result<Encrypted> made) -> Result<Encrypted> {
-        if (!made.ok()) return made.status().With("cannot connect to " + address);
-        return made;
+      .then([address, rotated](Result<Encrypted> made) -> Result<Encrypted> {
+        if (made.ok()) return made;
+        const Status status = made.status().With("cannot connect to " + address);
+        if (status.code() != Code::kNotAllowed) return status;
+        return Status(status.code(), status.message() + "; if the authority of the cluster was rotated, " + rotated);
       })
       .attach(std::shared_ptr<const Tls>(tls));
+}
+
+// Returns the commands by which a node gets a certificate of the present authority.
+std::string JoinAgain(const secure::Certificate& certificate) {
+  const auto worker = secure::WorkerInSubject(certificate.common_name);
+  if (!worker.ok()) return "a restart of the master";
+  return "mrctl token create --join FILE --worker " + *worker + " at the master, then mrworker --join FILE";
 }
 
 constexpr char kAskForToken[] =
@@ -86,7 +97,9 @@ kj::Promise<Result<Encrypted>> TokenCredentials::Encrypt(kj::Own<kj::AsyncIoStre
                                              kAskForToken + PlaceOf(places_.directory, reply.cluster_id)
                                        : access.status().message()));
   }
-  return EncryptAs((*access)->tls, kj::mv(stream), NameOfServer((*access)->file.cluster_id, own.role, reply), address);
+  return EncryptAs((*access)->tls, kj::mv(stream), NameOfServer((*access)->file.cluster_id, own.role, reply), address,
+                   "the token in " + (*access)->path + " is of no use any more: " + kAskForToken +
+                       PlaceOf(places_.directory, reply.cluster_id));
 }
 
 Result<Credentials::Presented> TokenCredentials::For(const SocketFacts& server, const Hello& reply, Role role) const {
@@ -105,7 +118,8 @@ kj::Promise<Result<Encrypted>> NodeCredentialsSource::Encrypt(kj::Own<kj::AsyncI
                                             "the daemon there was started with its credentials"));
   }
   const auto state = node_->now();
-  return EncryptAs(state->tls, kj::mv(stream), NameOfServer(state->certificate.cluster_id, own.role, reply), address);
+  return EncryptAs(state->tls, kj::mv(stream), NameOfServer(state->certificate.cluster_id, own.role, reply), address,
+                   state->certificate.common_name + " must join again, by " + JoinAgain(state->certificate));
 }
 
 Result<Credentials::Presented> NodeCredentialsSource::For(const SocketFacts&, const Hello&, Role) const {
@@ -125,7 +139,8 @@ kj::Promise<Result<Encrypted>> JoinCredentials::Encrypt(kj::Own<kj::AsyncIoStrea
                                                                  "file: check its address, and that the master was "
                                                                  "started with its credentials"));
   }
-  return EncryptAs(tls_, kj::mv(stream), secure::MasterName(tls_->cluster_id()), address);
+  return EncryptAs(tls_, kj::mv(stream), secure::MasterName(tls_->cluster_id()), address,
+                   "make another join file with mrctl token create --join FILE");
 }
 
 Result<Credentials::Presented> JoinCredentials::For(const SocketFacts&, const Hello&, Role) const {

@@ -159,6 +159,35 @@ Result<std::string> MakeAuthority(const PrivateKey& key, uint64_t cluster_id, Un
   return ToPem(c);
 }
 
+Result<std::string> CrossSign(const PrivateKey& key, std::string_view previous, const PrivateKey& previous_key,
+                              UnixTime now) {
+  const CertificatePtr issuer = Parse(previous);
+  if (issuer == nullptr) return InvalidArgument("the certificate of the authority is not one certificate in PEM");
+  MR_ASSIGN_OR_RETURN(const Certificate authority, Describe(issuer.get()));
+  const CertificatePtr made = Begin(authority.common_name, key.get(), now, authority.until - now);
+  X509* c = made.get();
+  if (c == nullptr || X509_set_issuer_name(c, X509_get_subject_name(issuer.get())) != 1 ||
+      !AddExtension(c, issuer.get(), NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
+      !AddExtension(c, issuer.get(), NID_key_usage, "critical,keyCertSign,cRLSign") ||
+      !AddExtension(c, issuer.get(), NID_subject_key_identifier, "hash") ||
+      !AddExtension(c, issuer.get(), NID_authority_key_identifier, "keyid:always") ||
+      X509_sign(c, previous_key.get(), EVP_sha256()) == 0) {
+    return OpenSslError("cannot sign the certificate of the new authority");
+  }
+  return ToPem(c);
+}
+
+Status CheckCross(std::string_view cross, std::string_view current, std::string_view previous) {
+  const CertificatePtr between = Parse(cross), to = Parse(current), from = Parse(previous);
+  const bool good = between != nullptr && to != nullptr && from != nullptr &&
+                    X509_check_issued(from.get(), between.get()) == X509_V_OK &&
+                    X509_verify(between.get(), X509_get0_pubkey(from.get())) == 1 &&
+                    EVP_PKEY_eq(X509_get0_pubkey(between.get()), X509_get0_pubkey(to.get())) == 1;
+  ERR_clear_error();
+  return good ? Status::Ok()
+              : InvalidArgument("the cross certificate does not lead from the new authority to the previous one");
+}
+
 Result<std::string> MakeRequest(const PrivateKey& key) {
   const RequestPtr request(X509_REQ_new());
   const BioPtr bio(BIO_new(BIO_s_mem()));

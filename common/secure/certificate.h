@@ -41,6 +41,13 @@ struct Certificate {
 // Makes the self-signed certificate of a new authority, in PEM. Its name carries the cluster id.
 Result<std::string> MakeAuthority(const PrivateKey& key, uint64_t cluster_id, UnixTime now);
 
+// Signs the key of a new authority by the previous one, in PEM: what makes peers of the previous one trust the new one.
+// Valid as long as the previous one. Errors: kInternal: OpenSSL.
+Result<std::string> CrossSign(const PrivateKey& key, std::string_view previous, const PrivateKey& previous_key,
+                              UnixTime now);
+// Checks that `previous` signed `cross`, and that it is for the key of `current`. Errors: kInvalidArgument.
+Status CheckCross(std::string_view cross, std::string_view current, std::string_view previous);
+
 // Makes a request (PKCS#10) for a certificate of this key, in PEM. It has no name: the authority gives one.
 Result<std::string> MakeRequest(const PrivateKey& key);
 

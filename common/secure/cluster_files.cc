@@ -7,6 +7,8 @@
 #include <filesystem>
 
 #include "common/io/files.h"
+#include "common/secure/authority.h"
+#include "common/secure/credential_store.h"
 #include "common/secure/names.h"
 #include "common/secure/private_file.h"
 #include "common/secure/token_log.h"
@@ -16,23 +18,10 @@ namespace {
 
 Status WriteNewKey(const std::string& path, const PrivateKey& key) { return WritePrivateFile(path, key.ToPem()); }
 
-Result<PrivateKey> ReadKey(const std::string& path, KeyKind kind) {
-  MR_ASSIGN_OR_RETURN(const Secret<std::string> pem, ReadPrivateFile(path));
-  auto key = PrivateKey::FromPem(pem, kind);
-  if (!key.ok()) return Corrupted(path + ": " + key.status().message());
-  return key;
-}
-
-Result<std::string> ReadPem(const std::string& path) {
-  MR_ASSIGN_OR_RETURN(const uint64_t size, FileSize(path));
-  if (size > kMaxPemBytes) return Corrupted(path + " is too large for a certificate or a public key");
-  return ReadFile(path);
-}
-
 // Makes a key and a certificate of the master in the directory, which has the authority's.
-Status MakeMasterCertificate(const std::string& path, UnixTime now) {
-  MR_ASSIGN_OR_RETURN(const std::string authority, ReadPem(path + "/ca.pem"));
-  MR_ASSIGN_OR_RETURN(const PrivateKey authority_key, ReadKey(path + "/ca.key", KeyKind::kNode));
+Status MakeMasterCertificate(const CredentialStore& store, UnixTime now) {
+  const std::string& path = store.path;
+  MR_ASSIGN_OR_RETURN(const PrivateKey authority_key, store.AuthorityKey());
   // The key stays, so that a crash between the two files leaves none that do not fit.
   auto key = ReadKey(path + "/master.key", KeyKind::kNode);
   if (!key.ok()) {
@@ -43,7 +32,7 @@ Status MakeMasterCertificate(const std::string& path, UnixTime now) {
   }
   MR_ASSIGN_OR_RETURN(const std::string request, MakeRequest(*key));
   MR_ASSIGN_OR_RETURN(const std::string certificate,
-                      SignRequest(request, NodeKind::kMaster, "", authority, authority_key, now));
+                      SignRequest(request, NodeKind::kMaster, "", store.authority.current, authority_key, now));
   return WriteFileDurably(path + "/master.pem", certificate);
 }
 
@@ -52,29 +41,27 @@ Status FillClusterFiles(const std::string& path, uint64_t cluster_id, UnixTime n
   MR_ASSIGN_OR_RETURN(const std::string authority, MakeAuthority(authority_key, cluster_id, now));
   MR_RETURN_IF_ERROR(WriteNewKey(path + "/ca.key", authority_key));
   MR_RETURN_IF_ERROR(WriteFileDurably(path + "/ca.pem", authority));
-  MR_RETURN_IF_ERROR(MakeMasterCertificate(path, now));
   MR_ASSIGN_OR_RETURN(const PrivateKey token_key, PrivateKey::Make(KeyKind::kToken));
   MR_RETURN_IF_ERROR(WriteNewKey(path + "/token.key", token_key));
   MR_RETURN_IF_ERROR(WriteFileDurably(path + "/token.pub", token_key.Public().ToPem()));
   MR_ASSIGN_OR_RETURN(const TokenLog log, TokenLog::Open(path + "/tokens"));
-  return Status::Ok();
+  MR_ASSIGN_OR_RETURN(const CredentialStore store, ReadStore(path));
+  return MakeMasterCertificate(store, now);
 }
 
-Result<NodeCredentials> Load(const std::string& path, const std::string& kind, UnixTime now) {
+Result<NodeCredentials> Load(const CredentialStore& store, const std::string& kind, UnixTime now) {
   NodeCredentials out;
-  MR_RETURN_IF_ERROR(CheckPrivateDirectory(path));
-  const std::string base = path + "/" + kind;
-  MR_ASSIGN_OR_RETURN(out.authority_pem, ReadPem(path + "/ca.pem"));
+  const std::string base = store.path + "/" + kind;
+  out.authority_pem = store.authority_text;
+  out.token_key_pem = store.token_keys_text;
   MR_ASSIGN_OR_RETURN(out.certificate_pem, ReadPem(base + ".pem"));
-  MR_ASSIGN_OR_RETURN(out.token_key_pem, ReadPem(path + "/token.pub"));
   MR_ASSIGN_OR_RETURN(const PrivateKey key, ReadKey(base + ".key", KeyKind::kNode));
-  if (const auto token_key = PublicKey::FromPem(out.token_key_pem); !token_key.ok()) {
-    return Corrupted(path + "/token.pub: " + token_key.status().message());
-  }
-  auto checked = CheckNodeCertificate(out.certificate_pem, out.authority_pem, now);
+  auto checked = CheckNode(out.certificate_pem, store.authority, now);
   if (!checked.ok()) return checked.status().With(base + ".pem");
   MR_RETURN_IF_ERROR(CheckKeyFits(out.certificate_pem, key).With(base + ".pem"));
-  out.certificate = *std::move(checked);
+  out.certificate = std::move(checked->certificate);
+  out.previous = checked->previous;
+  out.trust = TrustText(store.authority, store.token_keys);
   out.key_pem = key.ToPem();
   return out;
 }
@@ -102,12 +89,15 @@ Status MakeClusterFiles(const std::string& path, uint64_t cluster_id, UnixTime n
 }
 
 Result<NodeCredentials> LoadMaster(const std::string& path, UnixTime now) {
-  MR_RETURN_IF_ERROR(CheckPrivateDirectory(path));
+  MR_ASSIGN_OR_RETURN(const UniqueFd lock, LockCredentials(path, /*exclusive=*/false));
+  MR_ASSIGN_OR_RETURN(const CredentialStore store, ReadStore(path));
   const auto pem = ReadPem(path + "/master.pem");
   if (!pem.ok() && pem.status().code() != Code::kNotFound) return pem.status();
   const auto read = pem.ok() ? ReadCertificate(*pem) : Result<Certificate>(pem.status());
-  if (!read.ok() || read->RenewalDue(now)) MR_RETURN_IF_ERROR(MakeMasterCertificate(path, now));
-  MR_ASSIGN_OR_RETURN(NodeCredentials out, Load(path, "master", now));
+  if (!read.ok() || read->RenewalDue(now) || !CheckNodeCertificate(*pem, store.authority.current, now).ok()) {
+    MR_RETURN_IF_ERROR(MakeMasterCertificate(store, now));
+  }
+  MR_ASSIGN_OR_RETURN(NodeCredentials out, Load(store, "master", now));
   if (out.certificate.common_name != MasterName(out.certificate.cluster_id)) {
     return Status(Code::kNotAllowed, path + "/master.pem is the certificate of " + out.certificate.common_name);
   }
@@ -115,39 +105,54 @@ Result<NodeCredentials> LoadMaster(const std::string& path, UnixTime now) {
 }
 
 Result<NodeCredentials> LoadWorker(const std::string& path, UnixTime now) {
-  MR_ASSIGN_OR_RETURN(NodeCredentials out, Load(path, "worker", now));
+  MR_ASSIGN_OR_RETURN(const UniqueFd lock, LockCredentials(path, /*exclusive=*/false));
+  MR_ASSIGN_OR_RETURN(const CredentialStore store, ReadStore(path));
+  MR_ASSIGN_OR_RETURN(NodeCredentials out, Load(store, "worker", now));
   MR_ASSIGN_OR_RETURN(const std::string name, WorkerInSubject(out.certificate.common_name));
   return out;
 }
 
 Status KeepWorker(const std::string& path, const NodeCredentials& credentials) {
   if (!PathExists(path)) MR_RETURN_IF_ERROR(MakePrivateDirectory(path));
-  MR_RETURN_IF_ERROR(CheckPrivateDirectory(path));
+  MR_ASSIGN_OR_RETURN(const UniqueFd lock, LockCredentials(path, /*exclusive=*/true));
   MR_RETURN_IF_ERROR(WriteFileDurably(path + "/ca.pem", credentials.authority_pem));
   MR_RETURN_IF_ERROR(WriteFileDurably(path + "/token.pub", credentials.token_key_pem));
   MR_RETURN_IF_ERROR(WritePrivateFile(path + "/worker.key", credentials.key_pem));
   return WriteFileDurably(path + "/worker.pem", credentials.certificate_pem);
 }
 
-Result<std::string> SignWorker(const std::string& path, const std::string& name, const std::string& request,
-                               UnixTime now) {
-  MR_ASSIGN_OR_RETURN(const std::string authority, ReadPem(path + "/ca.pem"));
-  MR_ASSIGN_OR_RETURN(const PrivateKey authority_key, ReadKey(path + "/ca.key", KeyKind::kNode));
-  return SignRequest(request, NodeKind::kWorker, name, authority, authority_key, now);
+Result<NodeCredentials> SignWorker(const std::string& path, const std::string& name, const std::string& request,
+                                   UnixTime now) {
+  MR_ASSIGN_OR_RETURN(const UniqueFd lock, LockCredentials(path, /*exclusive=*/false));
+  MR_ASSIGN_OR_RETURN(CredentialStore store, ReadStore(path));
+  MR_ASSIGN_OR_RETURN(const PrivateKey key, store.AuthorityKey());
+  NodeCredentials out;
+  MR_ASSIGN_OR_RETURN(out.certificate_pem,
+                      SignRequest(request, NodeKind::kWorker, name, store.authority.current, key, now));
+  MR_ASSIGN_OR_RETURN(out.certificate, ReadCertificate(out.certificate_pem));
+  MR_ASSIGN_OR_RETURN(const Certificate authority, ReadCertificate(store.authority.current));
+  out.signer = authority.serial;
+  out.trust = TrustText(store.authority, store.token_keys);
+  out.authority_pem = std::move(store.authority_text);
+  out.token_key_pem = std::move(store.token_keys_text);
+  return out;
 }
 
 Result<IssuedToken> IssueToken(const std::string& path, const NewToken& wanted, UnixTime now) {
-  MR_RETURN_IF_ERROR(CheckPrivateDirectory(path));
-  MR_ASSIGN_OR_RETURN(const std::string authority, ReadPem(path + "/ca.pem"));
-  MR_ASSIGN_OR_RETURN(const Certificate ca, ReadCertificate(authority));
-  MR_ASSIGN_OR_RETURN(const PrivateKey key, ReadKey(path + "/token.key", KeyKind::kToken));
+  // Until the token is listed: a rotation between the two would take it for one of the new key.
+  MR_ASSIGN_OR_RETURN(const UniqueFd lock, LockCredentials(path, /*exclusive=*/false));
+  MR_ASSIGN_OR_RETURN(CredentialStore store, ReadStore(path));
+  MR_ASSIGN_OR_RETURN(const Certificate ca, ReadCertificate(store.authority.current));
+  MR_ASSIGN_OR_RETURN(const PrivateKey key, store.TokenKey());
   IssuedToken out;
   out.token = {.kind = wanted.kind,
                .subject = wanted.subject,
                .roles = wanted.roles,
                .cluster_id = ca.cluster_id,
                .issued = now,
-               .expires = now + wanted.life};
+               .expires = now + wanted.life,
+               .key = store.token_keys.front().Id()};
+  out.authority_pem = store.authority.current;
   MR_ASSIGN_OR_RETURN(out.token.id, NewTokenId());
   MR_ASSIGN_OR_RETURN(out.text, SignToken(out.token, key));
   // Listed before anybody has it: what is not listed could not be revoked.

@@ -4,6 +4,8 @@
 //   master: ca.pem ca.key  master.pem master.key  token.pub token.key  tokens (token_log.h)
 //   worker: ca.pem  worker.pem worker.key  token.pub
 //
+// ca.pem and token.pub have more than one entry while the authority is rotated (authority.h, rotation.h).
+//
 // Thread: any. Blocks for disks: not for an event loop.
 #pragma once
 
@@ -21,8 +23,11 @@ struct NodeCredentials {
   Certificate certificate;  // of this node, checked
   std::string certificate_pem;
   Secret<std::string> key_pem;
-  std::string authority_pem;
-  std::string token_key_pem;  // public: checks tokens
+  std::string authority_pem;  // AuthorityText
+  std::string token_key_pem;  // public: check tokens
+  bool previous = false;      // the certificate is of the previous authority of a rotation
+  std::string trust;          // TrustText of authority_pem and token_key_pem
+  std::string signer;         // SignWorker: serial number of the certificate of the authority that signed
 };
 
 // Returns DIRECTORY/credentials of a --data directory.
@@ -32,7 +37,8 @@ std::string CredentialsPath(const std::string& data);
 // overwritten: workers and tokens of the cluster would be lost); of the file system.
 Status MakeClusterFiles(const std::string& path, uint64_t cluster_id, UnixTime now);
 
-// Reads the master's. A certificate past two thirds of its life, or expired, is replaced by a new one first. Errors:
+// Reads the master's. A certificate past two thirds of its life, expired, or of the previous authority of a rotation is
+// replaced by a new one first. Errors:
 // kNotFound: there are none; kNotAllowed: others could read the keys, or parts do not belong together; kCorrupted.
 Result<NodeCredentials> LoadMaster(const std::string& path, UnixTime now);
 
@@ -42,9 +48,10 @@ Result<NodeCredentials> LoadWorker(const std::string& path, UnixTime now);
 // Writes a worker's, at the end its certificate: without it LoadWorker finds none. Replaces those that are there.
 Status KeepWorker(const std::string& path, const NodeCredentials& credentials);
 
-// Signs the request of a worker with the authority's key. Errors: those of SignRequest and ReadPrivateFile.
-Result<std::string> SignWorker(const std::string& path, const std::string& name, const std::string& request,
-                               UnixTime now);
+// Signs the request of a worker with the authority's key. Returns all that the worker keeps, but its key. Errors: those
+// of SignRequest and ReadPrivateFile.
+Result<NodeCredentials> SignWorker(const std::string& path, const std::string& name, const std::string& request,
+                                   UnixTime now);
 
 struct NewToken {
   TokenKind kind = TokenKind::kPerson;
@@ -55,6 +62,7 @@ struct NewToken {
 struct IssuedToken {
   Token token;
   Secret<std::string> text;
+  std::string authority_pem;  // the only one that its holder needs to trust
 };
 // Signs a token with the cluster's key and enters it in the list. Errors: kInvalidArgument: a field; kNotFound: there
 // are no credentials at `path`; those of ReadPrivateFile and TokenLog.

@@ -7,6 +7,7 @@ namespace mr::secure {
 namespace {
 
 constexpr size_t kSignatureBytes = 64;  // RFC 8032
+constexpr size_t kKeyIdBytes = 16;      // of the SHA-256 of the PEM text
 
 std::shared_ptr<EVP_PKEY> Shared(EVP_PKEY* key) { return {key, EVP_PKEY_free}; }
 
@@ -35,6 +36,19 @@ std::string PublicKey::ToPem() const {
   const BioPtr bio(BIO_new(BIO_s_mem()));
   MR_CHECK(bio != nullptr && PEM_write_bio_PUBKEY(bio.get(), key_.get()) == 1);
   return std::string(BytesIn(bio.get()));
+}
+
+std::string PublicKey::Id() const {
+  const std::string pem = ToPem();
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  MR_CHECK(EVP_Digest(pem.data(), pem.size(), digest, nullptr, EVP_sha256(), nullptr) == 1);
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string id;
+  for (size_t i = 0; i < kKeyIdBytes; ++i) {
+    id += kDigits[digest[i] >> 4];
+    id += kDigits[digest[i] & 15];
+  }
+  return id;
 }
 
 bool PublicKey::Verifies(std::string_view bytes, std::string_view signature) const {

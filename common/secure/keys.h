@@ -22,6 +22,8 @@ class PublicKey {
   explicit PublicKey(std::shared_ptr<evp_pkey_st> key) : key_(std::move(key)) {}
 
   std::string ToPem() const;
+  // Returns 32 hexadecimal digits that name the key in lists.
+  std::string Id() const;
   // Returns whether this is an Ed25519 signature of the bytes by the private half. False for keys of the other kind.
   bool Verifies(std::string_view bytes, std::string_view signature) const;
   evp_pkey_st* get() const { return key_.get(); }

@@ -2,6 +2,7 @@
 
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -158,17 +159,21 @@ Result<Secret<std::string>> SignToken(const Token& token, const PrivateKey& key)
   return Secret<std::string>(std::string(kTokenPrefix) + ToBase64Url(payload + signature));
 }
 
-Result<Token> VerifyToken(std::string_view text, const PublicKey& key, uint64_t cluster_id, UnixTime now,
+Result<Token> VerifyToken(std::string_view text, std::span<const PublicKey> keys, uint64_t cluster_id, UnixTime now,
                           const TokenIds& revoked) {
   const auto parts = Take(text);
   if (!parts.ok()) return Refused(parts.status().message());
   const Token& token = parts->token;
-  if (!key.Verifies(std::string(kDomain) + std::string(parts->payload()), parts->signature())) {
+  const std::string signed_bytes = std::string(kDomain) + std::string(parts->payload());
+  if (std::none_of(keys.begin(), keys.end(),
+                   [&](const PublicKey& key) { return key.Verifies(signed_bytes, parts->signature()); })) {
     // The cluster id is not proven here, but it explains most cases: a token of another cluster.
-    return Refused(token.cluster_id == cluster_id
-                       ? "the token is not signed by this cluster"
-                       : "the token is of another cluster (" + ClusterText(token.cluster_id) + "), not of " +
-                             ClusterText(cluster_id));
+    return Refused(
+        token.cluster_id == cluster_id
+            ? "the token is not signed by this cluster, or was made before its keys were rotated: ask for another "
+              "one, which an administrator makes with mrctl token create"
+            : "the token is of another cluster (" + ClusterText(token.cluster_id) + "), not of " +
+                  ClusterText(cluster_id));
   }
   if (const Status fields = CheckFields(token); !fields.ok()) return Refused(fields.message());
   if (token.cluster_id != cluster_id) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,7 @@ struct Token {
   Roles roles = 0;      // kAllPeople at most; 0 in a join token
   uint64_t cluster_id = 0;
   UnixTime issued, expires;
+  std::string key;  // PublicKey::Id() of the key that signed it; only in lists (token_log.h)
 };
 
 // Returns a random id for a new token.
@@ -50,9 +52,9 @@ Result<Secret<std::string>> SignToken(const Token& token, const PrivateKey& key)
 // Ids of tokens that are no longer accepted, as 32 hexadecimal digits.
 using TokenIds = std::set<std::string, std::less<>>;
 
-// Checks a token's signature, cluster, times and that it is not revoked, in this order, and returns it. Errors:
-// kNotAllowed, with a sentence that is good for the peer. Cost: 0.1 ms.
-Result<Token> VerifyToken(std::string_view text, const PublicKey& key, uint64_t cluster_id, UnixTime now,
+// Checks a token's signature by one of the keys, its cluster, times and that it is not revoked, in this order, and
+// returns it. Errors: kNotAllowed, with a sentence that is good for the peer. Cost: 0.1 ms.
+Result<Token> VerifyToken(std::string_view text, std::span<const PublicKey> keys, uint64_t cluster_id, UnixTime now,
                           const TokenIds& revoked);
 
 // Returns the identity that a verified token proves: subject and roles for a person, "join" without roles for a worker

@@ -32,13 +32,14 @@ bool ReadNumber(std::string_view text, int64_t* number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// Returns whether this is the id of a token or a key, or a serial number.
 bool IsTokenId(std::string_view id) {
   return id.size() == 32 && id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 bool ReadIssued(const std::vector<std::string_view>& words, Token* token) {
   int64_t kind = 0, roles = 0;
-  if (words.size() != 7 || !IsTokenId(words[1]) || !ReadNumber(words[2], &kind) ||
+  if (words.size() != 8 || !IsTokenId(words[7]) || !IsTokenId(words[1]) || !ReadNumber(words[2], &kind) ||
       !ReadNumber(words[3], &token->issued.seconds) || !ReadNumber(words[4], &token->expires.seconds) ||
       !ReadNumber(words[5], &roles) || kind < 1 || kind > 2 || roles < 0 || roles > 255) {
     return false;
@@ -47,6 +48,7 @@ bool ReadIssued(const std::vector<std::string_view>& words, Token* token) {
   token->kind = static_cast<TokenKind>(kind);
   token->roles = static_cast<Roles>(roles);
   token->subject = words[6] == "-" ? "" : words[6];
+  token->key = words[7];
   return true;
 }
 
@@ -63,6 +65,16 @@ bool TakeLine(std::string_view line, TokenList* list) {
     list->revoked.emplace(words[1]);
     list->used.emplace(words[1]);
     list->joined.emplace(words[2]);
+    return true;
+  }
+  if (words[0] == "certified") {
+    Certified made;
+    if (words.size() != 4 || !WorkerInSubject(words[1]).ok() || !IsTokenId(words[2]) ||
+        !ReadNumber(words[3], &made.until.seconds)) {
+      return false;
+    }
+    made.authority = words[2];
+    list->certified[std::string(words[1])] = made;
     return true;
   }
   if (words.size() != 2) return false;
@@ -148,7 +160,8 @@ Status TokenLog::Issued(const Token& token) {
   if (list_.issued.contains(token.id)) return Status::Ok();
   return Append(file, "issued " + token.id + " " + std::to_string(static_cast<int>(token.kind)) + " " +
                           std::to_string(token.issued.seconds) + " " + std::to_string(token.expires.seconds) + " " +
-                          std::to_string(token.roles) + " " + (token.subject.empty() ? "-" : token.subject));
+                          std::to_string(token.roles) + " " + (token.subject.empty() ? "-" : token.subject) + " " +
+                          token.key);
 }
 
 Status TokenLog::Revoked(const std::string& id) {
@@ -173,6 +186,13 @@ Status TokenLog::Joined(const Token& token, const std::string& subject) {
                     "mrctl token create --join FILE --worker " + name);
   }
   return Append(file, "used " + token.id + " " + subject);
+}
+
+Status TokenLog::Signed(const std::string& subject, const Certified& certified) {
+  MR_ASSIGN_OR_RETURN(const std::string name, WorkerInSubject(subject));
+  MR_ASSIGN_OR_RETURN(const UniqueFd file, LockAndRead());
+  return Append(file,
+                "certified " + subject + " " + certified.authority + " " + std::to_string(certified.until.seconds));
 }
 
 Status TokenLog::Denied(const std::string& subject, bool denied) {

@@ -2,8 +2,9 @@
 // beside the master's keys, `tokens`, one line per change, synced before it counts. `mrctl token` writes it on the
 // master's machine; the master reads it again when it has changed. It holds no secret: an id alone proves nothing.
 //
-// A line: "issued ID KIND ISSUED EXPIRES ROLES SUBJECT", "revoked ID", "used ID worker:NAME", "denied worker:NAME" or
-// "allowed worker:NAME"; times in seconds since 1970, ROLES as a number, "-" for no subject.
+// A line: "issued ID KIND ISSUED EXPIRES ROLES SUBJECT KEY", "revoked ID", "used ID worker:NAME",
+// "certified worker:NAME AUTHORITY UNTIL", "denied worker:NAME" or "allowed worker:NAME"; times in seconds since 1970,
+// ROLES as a number, "-" for no subject, KEY as PublicKey::Id(), AUTHORITY as the serial number of its certificate.
 #pragma once
 
 #include <map>
@@ -18,12 +19,19 @@ namespace mr::secure {
 
 using Subjects = std::set<std::string, std::less<>>;  // of workers: "worker:3"
 
+// The newest certificate of a worker.
+struct Certified {
+  std::string authority;  // serial number of the certificate of the authority that signed it
+  UnixTime until;
+};
+
 struct TokenList {
   std::map<std::string, Token> issued;  // by id
   TokenIds revoked;                     // ids that are no longer accepted: revoked, or join tokens that were used
   TokenIds used;                        // those of them that were used
   Subjects joined;                      // workers that have joined by a token
-  Subjects denied;                      // workers whose certificates are not accepted
+  std::map<std::string, Certified, std::less<>> certified;  // by subject
+  Subjects denied;                                          // workers whose certificates are not accepted
 };
 
 // Reads the text of the file. A last line without its newline was cut by a crash and is ignored: it never counted.
@@ -51,6 +59,8 @@ class TokenLog {
   // process just now, or another worker has the name and the token is not for that name; kNotAllowed: the token is for
   // another name, or the worker is denied. Requires: the token is verified.
   Status Joined(const Token& token, const std::string& subject);
+  // Notes a certificate that was signed for this worker.
+  Status Signed(const std::string& subject, const Certified& certified);
   // subject: of a worker. Errors: kInvalidArgument: not "worker:NAME".
   Status Denied(const std::string& subject, bool denied);
 

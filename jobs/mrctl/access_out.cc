@@ -29,25 +29,35 @@ Status MakeParent(const std::string& file) {
   return secure::MakePrivateDirectory(parent.string());
 }
 
-Status WriteAccess(const std::string& credentials, const secure::IssuedToken& issued, const std::string& master,
-                   const std::string& file) {
+Status WriteAccess(const secure::IssuedToken& issued, const std::string& master, const std::string& file) {
   secure::AccessFile access;
   access.kind = issued.token.kind;
   access.master = master;
   access.cluster_id = issued.token.cluster_id;
   access.token = issued.text.Copy();
-  MR_ASSIGN_OR_RETURN(access.authority, ReadFile(credentials + "/ca.pem"));
+  access.authority = issued.authority_pem;
   MR_RETURN_IF_ERROR(MakeParent(file));
   return secure::WritePrivateFile(file, secure::AccessText(access));
 }
 
 }  // namespace
 
+Result<std::string> CredentialsOf(const std::string& data) {
+  std::string path = secure::CredentialsPath(data);
+  if (!PathExists(path)) {
+    return WithHint(
+        NotFound("there are no credentials of a cluster in " + data),
+        "make them with mrctl cluster init --data " + data + ", or name the master's --data directory on its machine");
+  }
+  MR_RETURN_IF_ERROR(secure::CheckPrivateDirectory(path));
+  return path;
+}
+
 Result<NewAccess> IssueAccess(const std::string& credentials, const secure::NewToken& wanted, const std::string& master,
                               const std::string& file, secure::UnixTime now) {
   MR_RETURN_IF_ERROR(CheckNewFile(file));
   MR_ASSIGN_OR_RETURN(const secure::IssuedToken issued, secure::IssueToken(credentials, wanted, now));
-  if (Status written = WriteAccess(credentials, issued, master, file); !written.ok()) {
+  if (Status written = WriteAccess(issued, master, file); !written.ok()) {
     // Nobody has it, so nobody should have to wonder about it in the list.
     auto log = secure::TokenLog::Open(credentials + "/tokens");
     if (log.ok()) (void)log->Revoked(issued.token.id);

@@ -8,6 +8,10 @@
 
 namespace mr::ctl {
 
+// Returns the directory of the credentials of a master's --data directory. Errors: kNotFound: there are none, with what
+// to do; kNotAllowed: others could use them.
+Result<std::string> CredentialsOf(const std::string& data);
+
 struct NewAccess {
   secure::Token token;
   std::string file;

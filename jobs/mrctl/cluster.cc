@@ -57,6 +57,7 @@ Status MakeData(const std::string& data) {
 }  // namespace
 
 Result<int> RunCluster(const Command& command, const Settings& settings) {
+  if (command.sub == "rotate") return RunRotate(command, settings);
   const CredentialOptions& o = command.credentials;
   const secure::UnixTime now{static_cast<int64_t>(WallClockMs() / 1000)};
   std::string data = o.data;

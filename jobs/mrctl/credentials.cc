@@ -62,14 +62,16 @@ std::string RenderCluster(const ClusterMade& made, OutputForm form) {
   return text;
 }
 
-std::vector<TokenRow> TokenRows(const secure::TokenList& list, secure::UnixTime now) {
+std::vector<TokenRow> TokenRows(const secure::TokenList& list, const std::vector<std::string>& keys,
+                                secure::UnixTime now) {
   std::vector<TokenRow> rows;
   for (const auto& [id, token] : list.issued) {
     if (now - token.expires > kShownAfterEnd) continue;
-    rows.push_back({token, list.used.contains(id)      ? "used"
-                           : list.revoked.contains(id) ? "revoked"
-                           : now >= token.expires      ? "expired"
-                                                       : "valid"});
+    rows.push_back({token, list.used.contains(id)                                         ? "used"
+                           : list.revoked.contains(id)                                    ? "revoked"
+                           : now >= token.expires                                         ? "expired"
+                           : std::find(keys.begin(), keys.end(), token.key) == keys.end() ? "rotated"
+                                                                                          : "valid"});
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const TokenRow& a, const TokenRow& b) { return a.token.issued < b.token.issued; });

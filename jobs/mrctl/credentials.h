@@ -26,11 +26,12 @@ std::string RenderCluster(const ClusterMade& made, OutputForm form);
 
 struct TokenRow {
   secure::Token token;
-  std::string state;  // "valid", "expired", "revoked", "used"
+  std::string state;  // "valid", "expired", "revoked", "used"; "rotated": its key is no longer trusted
 };
 // Returns the tokens in the order in which they were issued. Those that ended over a week ago are left out: they are of
-// no use to anybody.
-std::vector<TokenRow> TokenRows(const secure::TokenList& list, secure::UnixTime now);
+// no use to anybody. keys: ids of those that check tokens.
+std::vector<TokenRow> TokenRows(const secure::TokenList& list, const std::vector<std::string>& keys,
+                                secure::UnixTime now);
 std::string RenderTokens(const std::vector<TokenRow>& rows, const secure::TokenList& list, OutputForm form);
 // file: that has the new token.
 std::string RenderToken(const TokenRow& row, const std::string& file, OutputForm form);

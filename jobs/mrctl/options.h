@@ -61,7 +61,7 @@ struct WhatifOptions {
 };
 inline constexpr char kDefaultSince[] = "7d";
 
-// cluster init, token: what they make.
+// cluster, token: what they make.
 struct CredentialOptions {
   std::string data;     // the master's --data directory
   std::string subject;  // of a token, or the first administrator; "": the user's name (init)
@@ -70,6 +70,7 @@ struct CredentialOptions {
   std::string join;     // join file to write; "": no join token (create), DATA/join (init)
   std::string address;  // of the master, HOST:PORT, in join files; "": this host's name and port 7070
   std::string worker;   // the only name that the join token is for; "": any
+  bool finish = false;  // cluster rotate; with `force`
 };
 
 // One verb with its arguments. Verbs with a second word, such as fs and job, have it in `sub`.

@@ -23,8 +23,9 @@ void AddAddress(CLI::App* app, CredentialOptions* o) {
 
 void AddCluster(CLI::App* root, Command* c) {
   CredentialOptions* o = &c->credentials;
-  CLI::App* cluster =
-      root->add_subcommand("cluster", "Make the credentials of a cluster: init")->fallthrough()->require_subcommand(1);
+  CLI::App* cluster = root->add_subcommand("cluster", "Make or rotate the credentials of a cluster: init, rotate")
+                          ->fallthrough()
+                          ->require_subcommand(1);
   CLI::App* init = AddSub(cluster, c, "init",
                           "Make a cluster's certificates, an administrator's token and a join file, and print the next "
                           "commands",
@@ -42,6 +43,17 @@ void AddCluster(CLI::App* root, Command* c) {
       "Nothing is overwritten: a second run for the same directory is refused.\n"
       "Keys and tokens are in files that only you can read, and are never printed.");
   AddExample(init, "mrctl cluster init --data cluster-data --address lab-1:7070");
+  CLI::App* rotate = AddSub(cluster, c, "rotate",
+                            "Replace the cluster's authority and the key of its tokens by new ones, while it runs", "");
+  AddData(rotate, o);
+  rotate->add_flag("--finish", o->finish, "End the trust in the old ones, when nobody needs them any more");
+  rotate->add_flag("-f,--force", c->force, "With --finish: also where workers and tokens stop to work by that");
+  rotate->footer(
+      "The master and the workers that run take new certificates within seconds; jobs go on. The old authority and\n"
+      "tokens stay valid until --finish, which lists what would stop to work and then changes nothing. Before it, "
+      "make\n"
+      "new tokens with mrctl token create, hand them out, and revoke the old ones.");
+  AddExample(rotate, "mrctl cluster rotate --data cluster-data");
 }
 
 void AddToken(CLI::App* root, Command* c) {

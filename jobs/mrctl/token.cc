@@ -4,6 +4,7 @@
 #include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "common/secure/credential_store.h"
 #include "common/secure/names.h"
 #include "common/secure/private_file.h"
 #include "jobs/mrctl/access_out.h"
@@ -14,17 +15,6 @@
 
 namespace mr::ctl {
 namespace {
-
-Result<std::string> CredentialsOf(const std::string& data) {
-  std::string path = secure::CredentialsPath(data);
-  if (!PathExists(path)) {
-    return WithHint(
-        NotFound("there are no credentials of a cluster in " + data),
-        "make them with mrctl cluster init --data " + data + ", or name the master's --data directory on its machine");
-  }
-  MR_RETURN_IF_ERROR(secure::CheckPrivateDirectory(path));
-  return path;
-}
 
 Result<secure::NewToken> WantedToken(const CredentialOptions& o) {
   secure::NewToken wanted;
@@ -74,14 +64,25 @@ Result<int> Create(const std::string& path, const CredentialOptions& o, const Se
   return kExitOk;
 }
 
+// Returns the ids of the keys that check the cluster's tokens.
+Result<std::vector<std::string>> TokenKeyIds(const std::string& path) {
+  MR_ASSIGN_OR_RETURN(const UniqueFd lock, secure::LockCredentials(path, /*exclusive=*/false));
+  MR_ASSIGN_OR_RETURN(const secure::CredentialStore store, secure::ReadStore(path));
+  std::vector<std::string> ids;
+  for (const secure::PublicKey& key : store.token_keys) ids.push_back(key.Id());
+  return ids;
+}
+
 Result<int> List(const std::string& path, const Settings& settings, secure::UnixTime now) {
+  MR_ASSIGN_OR_RETURN(const std::vector<std::string> keys, TokenKeyIds(path));
   MR_ASSIGN_OR_RETURN(const secure::TokenLog log, secure::TokenLog::Open(path + "/tokens"));
-  Print(RenderTokens(TokenRows(log.list(), now), log.list(), settings.form));
+  Print(RenderTokens(TokenRows(log.list(), keys, now), log.list(), settings.form));
   return kExitOk;
 }
 
 // Revokes what one word names. Returns the effects.
-Result<std::vector<Done>> RevokeOne(const std::string& word, secure::TokenLog* log, secure::UnixTime now) {
+Result<std::vector<Done>> RevokeOne(const std::string& word, const std::vector<std::string>& keys,
+                                    secure::TokenLog* log, secure::UnixTime now) {
   if (secure::WorkerInSubject(word).ok()) {
     MR_RETURN_IF_ERROR(log->Denied(word, true));
     return std::vector<Done>{{word, "revoke", "", "its certificate is denied"}};
@@ -91,7 +92,7 @@ Result<std::vector<Done>> RevokeOne(const std::string& word, secure::TokenLog* l
     return std::vector<Done>{{word, "revoke", "", ""}};
   }
   std::vector<Done> done;
-  for (const TokenRow& row : TokenRows(log->list(), now)) {
+  for (const TokenRow& row : TokenRows(log->list(), keys, now)) {
     if (row.token.kind != secure::TokenKind::kPerson || row.token.subject != word) continue;
     if (row.state == "valid") MR_RETURN_IF_ERROR(log->Revoked(row.token.id));
     done.push_back({row.token.id, "revoke", "", row.state == "valid" ? "of " + word : "it was " + row.state});
@@ -104,10 +105,11 @@ Result<std::vector<Done>> RevokeOne(const std::string& word, secure::TokenLog* l
 }
 
 Result<int> Revoke(const std::string& path, const Command& command, const Settings& settings, secure::UnixTime now) {
+  MR_ASSIGN_OR_RETURN(const std::vector<std::string> keys, TokenKeyIds(path));
   MR_ASSIGN_OR_RETURN(secure::TokenLog log, secure::TokenLog::Open(path + "/tokens"));
   std::vector<Done> all;
   for (const std::string& word : command.args) {
-    MR_ASSIGN_OR_RETURN(const std::vector<Done> done, RevokeOne(word, &log, now));
+    MR_ASSIGN_OR_RETURN(const std::vector<Done> done, RevokeOne(word, keys, &log, now));
     all.insert(all.end(), done.begin(), done.end());
   }
   for (const Done& done : all) Say(settings, "revoked " + done.id + (done.note.empty() ? "" : ": " + done.note));

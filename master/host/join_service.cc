@@ -44,16 +44,20 @@ Signed Sign(const rpc::NodeIdentity& node, const Identity& identity, const rpc::
                     identity.subject + " may renew its own certificate only, not that of " + subject);
     }
     // Before the token is used up: a bad request costs none.
-    MR_ASSIGN_OR_RETURN(out.certificate, secure::SignWorker(node.path(), name, request, Today()));
-    MR_ASSIGN_OR_RETURN(out.authority, ReadFile(node.path() + "/ca.pem"));
-    MR_ASSIGN_OR_RETURN(out.token_key, ReadFile(node.path() + "/token.pub"));
-    if (!joins) return Status::Ok();
+    MR_ASSIGN_OR_RETURN(const secure::NodeCredentials made, secure::SignWorker(node.path(), name, request, Today()));
+    out.certificate = made.certificate_pem;
+    out.authority = made.authority_pem;
+    out.token_key = made.token_key_pem;
     MR_ASSIGN_OR_RETURN(secure::TokenLog log, secure::TokenLog::Open(node.path() + "/tokens"));
-    secure::Token token;
-    token.kind = secure::TokenKind::kJoin;
-    token.id = lease.id;
-    token.subject = lease.worker;
-    return log.Joined(token, subject);
+    if (joins) {
+      secure::Token token;
+      token.kind = secure::TokenKind::kJoin;
+      token.id = lease.id;
+      token.subject = lease.worker;
+      MR_RETURN_IF_ERROR(log.Joined(token, subject));
+    }
+    // Before the worker has it: the end of a rotation must not miss a certificate of the previous authority.
+    return log.Signed(subject, {made.signer, made.certificate.until});
   };
   out.status = sign();
   if (!out.status.ok()) out.certificate.clear();
@@ -69,18 +73,20 @@ struct JoinDesk::Impl {
   kj::ForkedPromise<void> change = kj::Promise<void>(kj::READY_NOW).fork();
   bool over = true;  // `change` is resolved, or about to be
 
-  // Resolves when the list is another one than now, or after half a minute at the latest.
+  // Resolves when the list or what is trusted is not as it is now, or after half a minute at the latest.
   kj::Promise<void> NextChange() {
     if (over) {
       over = false;
-      change = Look(node->now()->version, kLooks).fork();
+      change = Look(node->now(), kLooks).fork();
     }
     return change.addBranch();
   }
 
-  kj::Promise<void> Look(uint64_t seen, int looks) {
+  kj::Promise<void> Look(std::shared_ptr<const rpc::NodeState> seen, int looks) {
     return shell.kj().timer().afterDelay(kLook).then([this, seen, looks]() -> kj::Promise<void> {
-      if (node->now()->version == seen && looks > 1) return Look(seen, looks - 1);
+      const auto state = node->now();
+      const bool same = state->version == seen->version && state->trust == seen->trust;
+      if (same && looks > 1) return Look(seen, looks - 1);
       over = true;
       return kj::READY_NOW;
     });
@@ -121,7 +127,9 @@ class JoinService final : public rpc::Guarded<rpc::Join> {
   kj::Promise<void> changes(ChangesContext context) override {
     // Its worker asks again on another connection when this one ends.
     context.allowCancellation();
-    if (desk_.node->now()->version != context.getParams().getSeen()) {
+    const auto state = desk_.node->now();
+    const auto params = context.getParams();
+    if (state->version != params.getSeen() || state->trust != params.getSeenTrust().cStr()) {
       Answer(context);
       return kj::READY_NOW;
     }
@@ -142,6 +150,7 @@ class JoinService final : public rpc::Guarded<rpc::Join> {
     }
     auto out = context.getResults();
     out.setVersion(state->version);
+    out.setTrust(state->trust.c_str());
     auto ids = out.initRevoked(static_cast<unsigned>(revoked.size()));
     for (unsigned i = 0; i < ids.size(); ++i) ids.set(i, revoked[i]->c_str());
     auto denied = out.initDenied(static_cast<unsigned>(state->list.denied.size()));

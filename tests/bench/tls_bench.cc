@@ -152,12 +152,9 @@ int Main(int rounds) {
   const secure::UnixTime now{static_cast<int64_t>(WallClockMs() / 1000)};
   OrDie(secure::MakeClusterFiles(root / "master", 7, now), "credentials");
   const auto key = OrDie(secure::PrivateKey::Make(secure::KeyKind::kNode), "key");
-  secure::NodeCredentials own;
-  own.certificate_pem =
+  secure::NodeCredentials own =
       OrDie(secure::SignWorker(root / "master", "w1", OrDie(secure::MakeRequest(key), "request"), now), "sign");
   own.key_pem = key.ToPem();
-  own.authority_pem = OrDie(ReadFile(root / "master/ca.pem"), "authority");
-  own.token_key_pem = OrDie(ReadFile(root / "master/token.pub"), "token key");
   OrDie(secure::KeepWorker(root / "w1", own), "keep");
   auto node = OrDie(rpc::NodeIdentity::Load(root / "w1", nullptr), "node");
 

@@ -300,8 +300,9 @@ TEST_F(CredentialsClusterTest, AWorkerRenewsItsCertificateByItself) {
   name.pop_back();
   const auto key = *secure::PrivateKey::FromPem(*secure::ReadPrivateFile(own + "/worker.key"), secure::KeyKind::kNode);
   const secure::UnixTime now{static_cast<int64_t>(WallClockMs() / 1000)};
-  const std::string old = *secure::SignWorker(secure::CredentialsPath(cluster_->master_data()), name,
-                                              *secure::MakeRequest(key), now - secure::kDay * 21);
+  const std::string old = secure::SignWorker(secure::CredentialsPath(cluster_->master_data()), name,
+                                             *secure::MakeRequest(key), now - secure::kDay * 21)
+                              ->certificate_pem;
   ASSERT_TRUE(WriteFileDurably(own + "/worker.pem", old).ok());
   std::this_thread::sleep_for(std::chrono::seconds(1));  // it looks every 300 ms
   Person("news", "viewer");                              // the list changes, so that its waiting call returns at once

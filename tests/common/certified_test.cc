@@ -18,6 +18,7 @@
 #include "common/rpc/wait_for_loop.h"
 #include "common/secure/names.h"
 #include "common/secure/private_file.h"
+#include "common/secure/rotation.h"
 #include "schema/data.capnp.h"
 #include "tests/support/temp_directory.h"
 
@@ -41,11 +42,8 @@ struct ClusterFiles {
   std::shared_ptr<NodeIdentity> Master() const { return NodeIdentity::Load(path, nullptr).value(); }
   std::shared_ptr<NodeIdentity> Worker(const std::string& name) const {
     const auto key = *secure::PrivateKey::Make(secure::KeyKind::kNode);
-    secure::NodeCredentials own;
-    own.certificate_pem = *secure::SignWorker(path, name, *secure::MakeRequest(key), Today());
+    secure::NodeCredentials own = *secure::SignWorker(path, name, *secure::MakeRequest(key), Today());
     own.key_pem = key.ToPem();
-    own.authority_pem = *ReadFile(path + "/ca.pem");
-    own.token_key_pem = *ReadFile(path + "/token.pub");
     EXPECT_TRUE(secure::KeepWorker(root / name, own).ok());
     return NodeIdentity::Load(root / name, nullptr).value();
   }
@@ -59,7 +57,7 @@ struct ClusterFiles {
     access.master = "127.0.0.1:1";
     access.cluster_id = issued->token.cluster_id;
     access.token = issued->text.Copy();
-    access.authority = *ReadFile(path + "/ca.pem");
+    access.authority = issued->authority_pem;
     const std::string file = root / issued->token.id;
     EXPECT_TRUE(secure::WritePrivateFile(file, secure::AccessText(access)).ok());
     return file;
@@ -314,10 +312,61 @@ TEST(CertifiedTest, ARenewedCertificateIsUsedWithoutARestart) {
   const std::string before = node->now()->certificate.serial;
   const auto key =
       *secure::PrivateKey::FromPem(*secure::ReadPrivateFile(cluster.root / "w1/worker.key"), secure::KeyKind::kNode);
-  const std::string renewed = *secure::SignWorker(cluster.path, "w1", *secure::MakeRequest(key), Today());
+  const std::string renewed =
+      secure::SignWorker(cluster.path, "w1", *secure::MakeRequest(key), Today())->certificate_pem;
   ASSERT_TRUE(WriteFileDurably(cluster.root / "w1/worker.pem", renewed).ok());
   ASSERT_TRUE(node->Refresh().ok());
   EXPECT_NE(node->now()->certificate.serial, before);
+}
+
+TEST(CertifiedTest, ARotationLetsOldAndNewInUntilItIsFinished) {
+  const ClusterFiles cluster;
+  const auto master = cluster.Master();
+  CertifiedPort port(master);
+  const std::string before = cluster.Access({.subject = "anna", .roles = kViewer});
+  const auto worker = cluster.Worker("w1");
+  kj::Own<RpcConnection> kept;
+  ASSERT_TRUE(port.Connect(NodeOf(worker), Role::kHeartbeat, &kept).ok());
+  ASSERT_TRUE(secure::BeginRotation(cluster.path, Today()).ok());
+  ASSERT_TRUE(master->Refresh().ok());
+  const std::string after = cluster.Access({.subject = "bert", .roles = kViewer});
+  EXPECT_NE(master->now()->trust, worker->now()->trust);
+  for (const std::string& file : {before, after}) {
+    const Status status = port.Connect(TokenAt(file));
+    EXPECT_TRUE(status.ok()) << status.ToString();
+  }
+  EXPECT_TRUE(port.Connect(NodeOf(worker), Role::kWorker).ok());
+  EXPECT_TRUE(port.Connect(NodeOf(cluster.Worker("w2")), Role::kWorker).ok());
+
+  ASSERT_TRUE(secure::FinishRotation(cluster.path, Today(), /*force=*/true).ok());
+  ASSERT_TRUE(master->Refresh().ok());
+  EXPECT_TRUE(port.Until([](const ServerCounts& c) { return c.workers == 1; })) << "the open connection goes on";
+  EXPECT_TRUE(port.Connect(TokenAt(after)).ok());
+  const Status old = port.Connect(TokenAt(before));
+  EXPECT_EQ(old.code(), Code::kNotAllowed);
+  EXPECT_THAT(old.message(), HasSubstr("rotated"));
+  EXPECT_THAT(old.message(), HasSubstr("mrctl token create"));
+  const Status slept = port.Connect(NodeOf(worker), Role::kWorker);
+  EXPECT_EQ(slept.code(), Code::kNotAllowed);
+  EXPECT_THAT(slept.message(), HasSubstr("mrctl token create --join FILE --worker w1"));
+  port.loop.Run([&] { kept = nullptr; });
+}
+
+// The authority is proved first, so this is somebody who has put the new one into a token file of before.
+TEST(CertifiedTest, ATokenOfTheOldKeyIsRefusedAfterARotation) {
+  const ClusterFiles cluster;
+  const auto master = cluster.Master();
+  CertifiedPort port(master);
+  auto access = *secure::ReadAccessFile(cluster.Access({.subject = "anna", .roles = kViewer}), TokenKind::kPerson);
+  ASSERT_TRUE(secure::BeginRotation(cluster.path, Today()).ok());
+  ASSERT_TRUE(secure::FinishRotation(cluster.path, Today(), /*force=*/true).ok());
+  ASSERT_TRUE(master->Refresh().ok());
+  access.authority = *ReadFile(cluster.path + "/ca.pem");
+  const std::string file = cluster.root / "patched";
+  ASSERT_TRUE(secure::WritePrivateFile(file, secure::AccessText(access)).ok());
+  const Status status = port.Connect(TokenAt(file));
+  EXPECT_EQ(status.code(), Code::kNotAllowed);
+  EXPECT_THAT(status.message(), HasSubstr("rotated"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <kj/async-unix.h>
 
 #include "common/io/clock.h"
+#include "common/secure/authority.h"
 #include "common/secure/certificate.h"
 #include "common/secure/names.h"
 
@@ -146,6 +147,74 @@ TEST_F(TlsTest, AnExpiredCertificateIsRefusedAtBothEnds) {
   const auto out = Shake(*cluster.Person(), *expired, secure::WorkerSubject("w1"), false);
   EXPECT_EQ(out.client.code(), Code::kNotAllowed);
   EXPECT_NE(out.client.message().find("expired"), std::string::npos) << out.client.message();
+}
+
+// A cluster in the middle of a rotation, and what nodes and people have of it.
+struct RotatedCluster {
+  Cluster before, after;
+  secure::Authority authority;
+  explicit RotatedCluster(const Cluster& old) : before(old), after(old) {
+    after.key = *secure::PrivateKey::Make(secure::KeyKind::kNode);
+    authority = *secure::Rotated({before.authority, "", ""}, before.key, after.key, Today());
+    after.authority = authority.current;
+  }
+
+  // A node whose certificate is of one authority, and which trusts one, or both (`rotating`).
+  enum class Trusts { kOld, kNew, kBoth };
+  std::shared_ptr<const Tls> Node(const Cluster& signer, Trusts trusts, NodeKind kind, const std::string& name) const {
+    auto own = signer.Credentials(kind, name);
+    own.previous = &signer == &before;
+    own.authority_pem = trusts == Trusts::kOld   ? before.authority
+                        : trusts == Trusts::kNew ? after.authority
+                                                 : secure::AuthorityText(authority);
+    return *Tls::ForNode(own);
+  }
+};
+
+TEST_F(TlsTest, DuringARotationOldAndNewNodesAndPeopleMeet) {
+  using Trusts = RotatedCluster::Trusts;
+  const RotatedCluster rotated(cluster);
+  const auto master = rotated.Node(rotated.after, Trusts::kBoth, NodeKind::kMaster, "");
+  const struct {
+    const char* who;
+    std::shared_ptr<const Tls> node;
+  } workers[] = {
+      {"old, not renewed", rotated.Node(rotated.before, Trusts::kOld, NodeKind::kWorker, "w1")},
+      {"old, trusts both", rotated.Node(rotated.before, Trusts::kBoth, NodeKind::kWorker, "w1")},
+      {"renewed", rotated.Node(rotated.after, Trusts::kBoth, NodeKind::kWorker, "w1")},
+  };
+  for (const auto& client : workers) {
+    const auto out = Shake(*client.node, *master, master_name, true);
+    EXPECT_TRUE(out.client.ok() && out.server.ok())
+        << client.who << ": " << out.client.message() << out.server.message();
+    EXPECT_EQ(out.server_saw, "worker:w1") << client.who;
+    // Workers among themselves.
+    for (const auto& server : workers) {
+      const auto pair = Shake(*client.node, *server.node, secure::AnyWorkerName(kCluster), true);
+      EXPECT_TRUE(pair.client.ok() && pair.server.ok())
+          << client.who << " to " << server.who << ": " << pair.client.message() << pair.server.message();
+    }
+  }
+  // People with files of before and after.
+  for (const auto& [authority, who] : {std::pair(rotated.before.authority, "old"), {rotated.after.authority, "new"}}) {
+    const auto person = *Tls::ForPerson(authority);
+    EXPECT_TRUE(Shake(*person, *master, master_name, false).client.ok()) << who;
+    EXPECT_TRUE(Shake(*person, *workers[2].node, secure::AnyWorkerName(kCluster), false).client.ok()) << who;
+  }
+}
+
+TEST_F(TlsTest, AfterARotationTheOldAuthorityIsWorthNothing) {
+  using Trusts = RotatedCluster::Trusts;
+  const RotatedCluster rotated(cluster);
+  const auto master = rotated.Node(rotated.after, Trusts::kNew, NodeKind::kMaster, "");
+  const auto renewed = rotated.Node(rotated.after, Trusts::kNew, NodeKind::kWorker, "w1");
+  EXPECT_TRUE(Shake(*renewed, *master, master_name, true).server.ok());
+  const auto slept = rotated.Node(rotated.before, Trusts::kOld, NodeKind::kWorker, "w2");
+  EXPECT_EQ(Shake(*slept, *master, master_name, true).client.code(), Code::kNotAllowed);
+  const auto half = rotated.Node(rotated.before, Trusts::kBoth, NodeKind::kWorker, "w2");
+  EXPECT_EQ(Shake(*half, *master, master_name, true).server.code(), Code::kNotAllowed);
+  const auto person = *Tls::ForPerson(rotated.before.authority);
+  EXPECT_EQ(Shake(*person, *master, master_name, false).client.code(), Code::kNotAllowed);
 }
 
 TEST_F(TlsTest, PlainBytesAndASilentEndFailAtTheServer) {

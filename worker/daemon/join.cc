@@ -17,6 +17,7 @@
 #include "common/rpc/tls_credentials.h"
 #include "common/rpc/wait_for_loop.h"
 #include "common/secure/access_file.h"
+#include "common/secure/authority.h"
 #include "common/secure/names.h"
 #include "common/secure/private_file.h"
 
@@ -27,6 +28,8 @@ constexpr Duration kJoinTimeout = Seconds(15);    // for the connection, and for
 constexpr Duration kFirstRetry = Seconds(1);      // after a failure; twice as long after each further one,
 constexpr Duration kLongestRetry = Seconds(30);   // up to this
 constexpr Duration kRenewalRetry = Seconds(600);  // after a refused renewal: ten days are left for a cause to end
+// After one that a rotation of the authority asks for, since an operator waits for it: with the next answer (guess).
+constexpr Duration kRotationRetry = Seconds(5);
 
 secure::UnixTime ThisSecond() { return {static_cast<int64_t>(WallClockMs() / 1000)}; }
 
@@ -71,8 +74,9 @@ kj::Promise<Result<Signed>> SignOnce(rpc::KjThread& loop, const std::string& mas
 
 // Checks what a master has signed and keeps it. Blocks for disks.
 Status Keep(const std::string& path, const std::string& name, const secure::PrivateKey& key, const Signed& made) {
+  MR_ASSIGN_OR_RETURN(const secure::Authority authority, secure::ReadAuthority(made.authority));
   MR_ASSIGN_OR_RETURN(const secure::Certificate certificate,
-                      secure::CheckNodeCertificate(made.certificate, made.authority, ThisSecond()));
+                      secure::CheckNodeCertificate(made.certificate, authority.current, ThisSecond()));
   if (certificate.common_name != secure::WorkerSubject(name)) {
     return Internal("the master signed a certificate for " + certificate.common_name + ", not for " + name);
   }
@@ -103,8 +107,8 @@ Result<std::string> Join(const std::string& credentials, const std::string& name
   });
   if (!made.ok()) return made.status().With("cannot join the cluster of " + join.master);
   if (!made->status.ok()) return made->status.With("the master " + join.master + " refuses this worker");
-  // Not the authority of the answer: that of the file is the one that was trusted.
-  made->authority = join.authority;
+  // The master has proved itself by the authority of the file, so what it answers is trusted: while the authority is
+  // rotated, that has one more.
   MR_RETURN_IF_ERROR(Keep(credentials, name, key, *made).With("cannot keep the certificate of this worker"));
   return join.master;
 }
@@ -131,6 +135,18 @@ Result<Secret<std::string>> ReadJoinText(const std::string& join) {
 // Returns whether the worker has a certificate that is good now.
 bool HasGood(const std::string& path) { return secure::LoadWorker(path, ThisSecond()).ok(); }
 
+// Returns whether a join file that can still be used is of an authority that the credentials do not trust: then the
+// authority was rotated while the worker was away, and its certificate is of no use although it has not expired.
+bool IsOfAnotherAuthority(const std::string& path, const Secret<std::string>& text) {
+  const auto join = secure::ParseAccess(text, secure::TokenKind::kJoin, "");
+  const auto trusted = ReadFile(path + "/ca.pem");
+  if (!join.ok() || !trusted.ok() || ThisSecond() >= join->unchecked.expires) return false;
+  const auto authority = secure::ReadAuthority(*trusted);
+  const auto of_join = secure::ReadAuthority(join->authority);
+  if (!authority.ok() || !of_join.ok()) return false;
+  return of_join->current != authority->current && of_join->current != authority->previous;
+}
+
 }  // namespace
 
 Result<Certified> Certify(const std::string& data, const std::string& name, const std::string& join,
@@ -138,13 +154,22 @@ Result<Certified> Certify(const std::string& data, const std::string& name, cons
   const std::string path = secure::CredentialsPath(data);
   Certified out{nullptr, master};
   if (!join.empty()) {
-    if (HasGood(path)) {
+    const bool has_good = HasGood(path);
+    // With a certificate, standard input is not read: it may never end.
+    const auto text = has_good && join == "-" ? Result<Secret<std::string>>(NotFound("")) : ReadJoinText(join);
+    if (has_good && !(text.ok() && IsOfAnotherAuthority(path, *text))) {
       LOG(INFO) << "this worker has a certificate: --join is not used";
     } else {
-      MR_ASSIGN_OR_RETURN(const Secret<std::string> text, ReadJoinText(join));
-      MR_ASSIGN_OR_RETURN(const std::string joined, Join(path, name, text, join == "-" ? "standard input" : join));
-      MR_RETURN_IF_ERROR(WriteFileDurably(path + kMasterFile, joined + "\n"));
-      LOG(INFO) << "joined the cluster of " << joined << " as " << secure::WorkerSubject(name);
+      if (!text.ok()) return text.status();
+      const auto joined = Join(path, name, *text, join == "-" ? "standard input" : join);
+      if (joined.ok()) {
+        MR_RETURN_IF_ERROR(WriteFileDurably(path + kMasterFile, *joined + "\n"));
+        LOG(INFO) << "joined the cluster of " << *joined << " as " << secure::WorkerSubject(name);
+      } else if (has_good) {
+        LOG(WARNING) << joined.status().message() << "; this worker goes on with the certificate that it has";
+      } else {
+        return joined.status();
+      }
     }
   }
   if (PathExists(path)) {
@@ -172,7 +197,9 @@ struct CertificateSession::Impl {
   kj::Own<rpc::RpcConnection> connection;
   Duration pause = kFirstRetry;
   bool renewing = false;
+  std::string trust;  // of the master, by its last answer; "": none yet
   Instant next_renewal{0};
+  std::string tried_trust;  // with which a renewal was tried last
   Pool disk{1};
   kj::Promise<void> watching = nullptr, renewal = nullptr;
 
@@ -208,12 +235,14 @@ struct CertificateSession::Impl {
     RenewIfDue(client);
     auto call = client.changesRequest();
     call.setSeen(node->now()->version);
+    call.setSeenTrust(trust.c_str());
     return call.send().then(
         [this, client](auto&& answer) mutable {
           secure::TokenList list;
           for (const auto id : answer.getRevoked()) list.revoked.emplace(id.cStr());
           for (const auto subject : answer.getDenied()) list.denied.emplace(subject.cStr());
           node->SetList(std::move(list), answer.getVersion());
+          trust = answer.getTrust().cStr();
           return Follow(client);
         },
         [this](kj::Exception&& e) { return Fail(rpc::FromException(e)); });
@@ -221,9 +250,14 @@ struct CertificateSession::Impl {
 
   // Called at least twice per minute.
   void RenewIfDue(rpc::Join::Client client) {
-    if (renewing || Now() < next_renewal || !node->now()->certificate.RenewalDue(ThisSecond())) return;
+    const auto state = node->now();
+    const bool rotated = state->previous || (!trust.empty() && trust != state->trust);
+    const bool due = rotated ? trust != tried_trust || Now() >= next_renewal
+                             : state->certificate.RenewalDue(ThisSecond()) && Now() >= next_renewal;
+    if (renewing || !due) return;
     renewing = true;
-    next_renewal = Now() + kRenewalRetry;
+    next_renewal = Now() + (rotated ? kRotationRetry : kRenewalRetry);
+    tried_trust = trust;
     renewal = Renew(kj::mv(client))
                   .then([](const Status& status) {
                     LOG_IF(ERROR, !status.ok()) << "the certificate was not renewed: " << status.message();
@@ -258,8 +292,11 @@ struct CertificateSession::Impl {
               .then([this, key, name = *name](Signed made) -> kj::Promise<Status> {
                 if (!made.status.ok()) return made.status;
                 auto kept = rpc::MakeAnswer<Status>(loop);
-                disk.Post([key, name, made = std::move(made), path = node->path(), fulfill = std::move(kept.fulfill)] {
-                  fulfill(Keep(path, name, **key, made));
+                disk.Post([key, name, made = std::move(made), node = node, fulfill = std::move(kept.fulfill)] {
+                  Status status = Keep(node->path(), name, **key, made);
+                  // At once, so that the next look at the master's answer finds it.
+                  if (status.ok()) status = node->Refresh();
+                  fulfill(std::move(status));
                 });
                 return kj::mv(kept.promise);
               });

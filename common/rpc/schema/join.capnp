@@ -12,10 +12,11 @@ interface Join {
   sign @0 (name :Text, request :Text) -> (outcome :Outcome, certificate :Text, authority :Text, tokenKey :Text)
       $access(roles = [joiner, worker], object = worker, changes = true);
   # Signs a certificate "worker:<name>" for the key that has signed the request (PKCS#10, PEM). With a certificate: for
-  # its own name only. A join token is used up by success. certificate and authority: PEM. tokenKey: the public key that
-  # checks tokens of people, PEM.
-  changes @1 (seen :UInt64) -> (version :UInt64, revoked :List(Text), denied :List(Text))
+  # its own name only. A join token is used up by success. certificate: PEM. authority: the file ca.pem (one
+  # certificate, three while the authority is rotated). tokenKey: the public keys that check tokens of people, PEM.
+  changes @1 (seen :UInt64, seenTrust :Text) -> (version :UInt64, revoked :List(Text), denied :List(Text), trust :Text)
       $access(roles = [worker]);
-  # Tokens and workers that are no longer accepted, as soon as the list is another one than that of version `seen`, else
-  # after half a minute. seen: 0 = none yet. With a certificate only.
+  # Tokens and workers that are no longer accepted, and what the master trusts, as soon as either is not what was seen,
+  # else after half a minute. seen, seenTrust: of the last answer; 0 and "" = none yet. A worker that trusts something
+  # else than `trust` asks for a new certificate, which brings it. With a certificate only.
 }

@@ -8,10 +8,10 @@
 namespace mr::secure {
 namespace {
 
-struct Authority {
+struct TestAuthority {
   PrivateKey key = *PrivateKey::Make(KeyKind::kNode);
   std::string certificate;
-  explicit Authority(uint64_t cluster = kCluster, UnixTime now = kNow)
+  explicit TestAuthority(uint64_t cluster = kCluster, UnixTime now = kNow)
       : certificate(*MakeAuthority(key, cluster, now)) {}
   Result<std::string> Sign(NodeKind kind, const std::string& name, UnixTime now = kNow) const {
     return SignRequest(*MakeRequest(*PrivateKey::Make(KeyKind::kNode)), kind, name, certificate, key, now);
@@ -19,7 +19,7 @@ struct Authority {
 };
 
 TEST(CertificateTest, TheAuthorityCarriesTheClusterAndLivesTenYears) {
-  const Authority ca;
+  const TestAuthority ca;
   const auto read = ReadCertificate(ca.certificate);
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->common_name, "Paceline cluster 123456789abcdef0");
@@ -32,7 +32,7 @@ TEST(CertificateTest, TheAuthorityCarriesTheClusterAndLivesTenYears) {
 }
 
 TEST(CertificateTest, TheMastersAndAWorkersCertificatesHaveTheirNames) {
-  const Authority ca;
+  const TestAuthority ca;
   const auto master = CheckNodeCertificate(*ca.Sign(NodeKind::kMaster, ""), ca.certificate, kNow);
   ASSERT_TRUE(master.ok()) << master.status().message();
   EXPECT_EQ(master->common_name, "master.123456789abcdef0");
@@ -45,7 +45,7 @@ TEST(CertificateTest, TheMastersAndAWorkersCertificatesHaveTheirNames) {
 }
 
 TEST(CertificateTest, NoWorkerGetsTheMastersNameOrOneThatNeedsQuotes) {
-  const Authority ca;
+  const TestAuthority ca;
   for (const char* name : {"", "a,DNS:master.123456789abcdef0", "a b", "*", "a\n", "-a", "a:b", "a@b", "\xc3\xa4"}) {
     EXPECT_EQ(ca.Sign(NodeKind::kWorker, name).status().code(), Code::kInvalidArgument) << name;
   }
@@ -57,7 +57,7 @@ TEST(CertificateTest, NoWorkerGetsTheMastersNameOrOneThatNeedsQuotes) {
 }
 
 TEST(CertificateTest, ExpiryIsExactAndRenewalIsDueAtTwoThirds) {
-  const Authority ca;
+  const TestAuthority ca;
   const std::string pem = *ca.Sign(NodeKind::kWorker, "a");
   const Certificate read = *ReadCertificate(pem);
   EXPECT_TRUE(CheckNodeCertificate(pem, ca.certificate, read.until - Seconds(1)).ok());
@@ -73,12 +73,12 @@ TEST(CertificateTest, ExpiryIsExactAndRenewalIsDueAtTwoThirds) {
 }
 
 TEST(CertificateTest, NothingOutlivesItsAuthority) {
-  const Authority ca(kCluster, kNow - kAuthorityLife + kDay);
+  const TestAuthority ca(kCluster, kNow - kAuthorityLife + kDay);
   EXPECT_EQ(ReadCertificate(*ca.Sign(NodeKind::kWorker, "a"))->until, kNow + kDay);
 }
 
 TEST(CertificateTest, AnotherAuthorityIsNoneEvenWithTheSameName) {
-  const Authority ours, other;
+  const TestAuthority ours, other;
   const auto checked = CheckNodeCertificate(*other.Sign(NodeKind::kWorker, "a"), ours.certificate, kNow);
   EXPECT_EQ(checked.status().code(), Code::kNotAllowed);
   // The authority's own certificate is no node's.
@@ -86,7 +86,7 @@ TEST(CertificateTest, AnotherAuthorityIsNoneEvenWithTheSameName) {
 }
 
 TEST(CertificateTest, AWorkerSignsNobody) {
-  const Authority ca;
+  const TestAuthority ca;
   const PrivateKey key = *PrivateKey::Make(KeyKind::kNode);
   const std::string worker = *SignRequest(*MakeRequest(key), NodeKind::kWorker, "a", ca.certificate, ca.key, kNow);
   const std::string request = *MakeRequest(*PrivateKey::Make(KeyKind::kNode));
@@ -98,7 +98,7 @@ TEST(CertificateTest, AWorkerSignsNobody) {
 }
 
 TEST(CertificateTest, ARequestIsSignedOnlyIfItsKeySignedIt) {
-  const Authority ca;
+  const TestAuthority ca;
   const std::string good = *MakeRequest(*PrivateKey::Make(KeyKind::kNode));
   EXPECT_EQ(SignRequest("", NodeKind::kWorker, "a", ca.certificate, ca.key, kNow).status().code(),
             Code::kInvalidArgument);
@@ -117,14 +117,14 @@ TEST(CertificateTest, ARequestIsSignedOnlyIfItsKeySignedIt) {
 }
 
 TEST(CertificateTest, AKeyMustFitItsCertificate) {
-  const Authority ca, other;
+  const TestAuthority ca, other;
   EXPECT_TRUE(CheckKeyFits(ca.certificate, ca.key).ok());
   EXPECT_EQ(CheckKeyFits(ca.certificate, other.key).code(), Code::kInvalidArgument);
   EXPECT_FALSE(SignRequest(*MakeRequest(ca.key), NodeKind::kWorker, "a", ca.certificate, other.key, kNow).ok());
 }
 
 TEST(CertificateTest, TextThatIsNoCertificateIsRefused) {
-  const Authority ca;
+  const TestAuthority ca;
   EXPECT_FALSE(ReadCertificate("").ok());
   EXPECT_FALSE(ReadCertificate("-----BEGIN CERTIFICATE-----\n").ok());
   EXPECT_FALSE(ReadCertificate(ca.certificate + ca.certificate).ok());

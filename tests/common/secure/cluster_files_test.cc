@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/io/files.h"
+#include "common/secure/authority.h"
 #include "common/secure/names.h"
 #include "common/secure/private_file.h"
 #include "common/secure/token_log.h"
@@ -25,7 +26,7 @@ class ClusterFilesTest : public testing::Test {
 
   std::string SignedWorker(const std::string& worker, PrivateKey* key, UnixTime now = kNow) {
     *key = *PrivateKey::Make(KeyKind::kNode);
-    return *SignWorker(path, worker, *MakeRequest(*key), now);
+    return SignWorker(path, worker, *MakeRequest(*key), now)->certificate_pem;
   }
 
   std::string data, path;
@@ -130,7 +131,7 @@ TEST_F(ClusterFilesTest, TokensAreListedBeforeTheyAreHandedOut) {
   const auto issued = IssueToken(path, {.subject = "anna", .roles = kAdmin | kOperator | kViewer}, kNow);
   ASSERT_TRUE(issued.ok()) << issued.status().message();
   const auto master = LoadMaster(path, kNow);
-  const PublicKey key = *PublicKey::FromPem(master->token_key_pem);
+  const TokenKeys key = *ReadTokenKeys(master->token_key_pem);
   auto log = TokenLog::Open(path + "/tokens");
   ASSERT_TRUE(log.ok());
   const auto read = VerifyToken(issued->text.Reveal(), key, kCluster, kNow, log->list().revoked);

@@ -32,7 +32,7 @@ Token Anna() {
 std::string Signed(const Token& token) { return SignToken(token, Key())->Reveal(); }
 
 Result<Token> Verify(std::string_view text, UnixTime now = kIssued, const TokenIds& revoked = {}) {
-  return VerifyToken(text, Key().Public(), kCluster, now, revoked);
+  return VerifyToken(text, std::vector{Key().Public()}, kCluster, now, revoked);
 }
 
 TEST(TokenTest, ProvesItsSubjectAndRoles) {
@@ -84,7 +84,7 @@ TEST(TokenTest, AnotherKeyOrClusterProvesNothing) {
   const PrivateKey other = *PrivateKey::Make(KeyKind::kToken);
   EXPECT_EQ(Verify(SignToken(Anna(), other)->Reveal()).status().code(), Code::kNotAllowed);
   const PrivateKey node = *PrivateKey::Make(KeyKind::kNode);
-  EXPECT_FALSE(VerifyToken(Signed(Anna()), node.Public(), kCluster, kIssued, {}).ok());
+  EXPECT_FALSE(VerifyToken(Signed(Anna()), std::vector{node.Public()}, kCluster, kIssued, {}).ok());
   Token elsewhere = Anna();
   elsewhere.cluster_id = 7;
   const auto refused = Verify(Signed(elsewhere));

@@ -28,9 +28,13 @@ secure::TokenList List() {
                         .subject = "anna",
                         .roles = kViewer | kSubmitter,
                         .issued = kNow,
-                        .expires = kNow + secure::kTokenLife};
-  list.issued[kJoin] = {
-      .kind = TokenKind::kJoin, .id = kJoin, .issued = kNow - Seconds(60), .expires = kNow + secure::kJoinLife};
+                        .expires = kNow + secure::kTokenLife,
+                        .key = "key"};
+  list.issued[kJoin] = {.kind = TokenKind::kJoin,
+                        .id = kJoin,
+                        .issued = kNow - Seconds(60),
+                        .expires = kNow + secure::kJoinLife,
+                        .key = "key"};
   return list;
 }
 
@@ -38,11 +42,13 @@ TEST(CredentialsTest, TokensAreListedInTheOrderOfTheirIssueWithTheirStates) {
   secure::TokenList list = List();
   const auto states = [&](UnixTime now) {
     std::string text;
-    for (const TokenRow& row : TokenRows(list, now)) text += row.token.id.substr(0, 2) + " " + row.state + ",";
+    for (const TokenRow& row : TokenRows(list, {"key"}, now)) text += row.token.id.substr(0, 2) + " " + row.state + ",";
     return text;
   };
   EXPECT_EQ(states(kNow), "ff valid,00 valid,");
   EXPECT_EQ(states(kNow + secure::kJoinLife), "ff expired,00 valid,");
+  list.issued[kAnna].key = "of before";
+  EXPECT_EQ(states(kNow), "ff valid,00 rotated,");
   list.revoked = {kAnna, kJoin};
   list.used = {kJoin};
   EXPECT_EQ(states(kNow), "ff used,00 revoked,");
@@ -52,7 +58,7 @@ TEST(CredentialsTest, TokensAreListedInTheOrderOfTheirIssueWithTheirStates) {
 TEST(CredentialsTest, TheTableNamesPeopleJoinsAndDeniedWorkers) {
   secure::TokenList list = List();
   list.denied = {"worker:w1"};
-  const std::string table = RenderTokens(TokenRows(list, kNow), list, OutputForm::kTable);
+  const std::string table = RenderTokens(TokenRows(list, {"key"}, kNow), list, OutputForm::kTable);
   EXPECT_THAT(table, HasSubstr("anna        viewer,submitter  valid"));
   EXPECT_THAT(table, HasSubstr("any worker  join              valid"));
   EXPECT_THAT(table, HasSubstr("worker:w1   worker            revoked"));
