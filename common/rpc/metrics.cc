@@ -76,6 +76,9 @@ void WriteSocketMetrics(MetricsWriter* out, const ServerCounts& rpc, const HttpC
   out->Sample("kind", "data", rpc.data);
   out->Sample("kind", "worker", rpc.workers);
   out->Sample("kind", "http", http.connections);
+  out->Counter("mr_identities_total", "Peers that have proved an identity.", rpc.identities);
+  out->Counter("mr_message_streams_total", "Connections that messages were read from, of peers with an identity only.",
+               rpc.systems);
   out->CounterFamily("mr_accept_failures_total", "Accepts that failed and were tried again.");
   out->Sample("port", "rpc", rpc.accept_failures);
   out->Sample("port", "http", http.accept_failures);

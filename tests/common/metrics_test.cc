@@ -58,6 +58,8 @@ TEST(MetricsTest, SocketMetricsKeepTheirNames) {
   rpc.queued_bytes = 14;
   rpc.not_allowed = 15;
   rpc.revoked = 16;
+  rpc.identities = 17;
+  rpc.systems = 16;
   HttpCounts http;
   http.connections = 5;
   http.accept_failures = 7;
@@ -72,6 +74,12 @@ mr_connections{kind="client"} 2
 mr_connections{kind="data"} 3
 mr_connections{kind="worker"} 4
 mr_connections{kind="http"} 5
+# HELP mr_identities_total Peers that have proved an identity.
+# TYPE mr_identities_total counter
+mr_identities_total 17
+# HELP mr_message_streams_total Connections that messages were read from, of peers with an identity only.
+# TYPE mr_message_streams_total counter
+mr_message_streams_total 16
 # HELP mr_accept_failures_total Accepts that failed and were tried again.
 # TYPE mr_accept_failures_total counter
 mr_accept_failures_total{port="rpc"} 6

@@ -130,6 +130,15 @@ TEST(TokenTest, IsSignedOnlyWithFieldsInTheirRange) {
   EXPECT_EQ(refused([](Token& t) { t.kind = TokenKind::kJoin; }), Code::kInvalidArgument);
 }
 
+TEST(TokenTest, LivesNoLongerBecauseItsLifeOverflows) {
+  Token token = Anna();
+  token.expires.seconds = kIssued.seconds + 18'446'744'074;  // 0.3 s above 2^64 ns
+  EXPECT_EQ(SignToken(token, Key()).status().code(), Code::kInvalidArgument);
+  token.issued.seconds = INT64_MIN;
+  token.expires.seconds = INT64_MAX;
+  EXPECT_EQ(SignToken(token, Key()).status().code(), Code::kInvalidArgument);
+}
+
 TEST(TokenTest, AJoinTokenHasNoRoles) {
   Token token = Anna();
   token.kind = TokenKind::kJoin;
