@@ -65,6 +65,8 @@ TEST(MetricsTest, SocketMetricsKeepTheirNames) {
   http.accept_failures = 7;
   http.slow = 12;
   http.replaced = 13;
+  http.refused = 18;
+  http.revoked = 19;
   MetricsWriter out;
   WriteSocketMetrics(&out, rpc, http);
   EXPECT_EQ(out.Take(), R"(# HELP mr_connections Open connections, by kind.
@@ -94,6 +96,8 @@ mr_connections_closed_total{reason="not_allowed"} 15
 mr_connections_closed_total{reason="revoked"} 16
 mr_connections_closed_total{reason="http_slow"} 12
 mr_connections_closed_total{reason="http_replaced"} 13
+mr_connections_closed_total{reason="http_refused"} 18
+mr_connections_closed_total{reason="http_revoked"} 19
 # HELP mr_send_queue_bytes Bytes that wait to be sent on RPC connections.
 # TYPE mr_send_queue_bytes gauge
 mr_send_queue_bytes 14
