@@ -57,6 +57,7 @@ TEST(MetricsTest, SocketMetricsKeepTheirNames) {
   rpc.refused = 11;
   rpc.queued_bytes = 14;
   rpc.not_allowed = 15;
+  rpc.revoked = 18;
   rpc.identities = 17;
   rpc.systems = 16;
   HttpCounts http;
@@ -90,6 +91,7 @@ mr_connections_closed_total{reason="idle"} 9
 mr_connections_closed_total{reason="slow"} 10
 mr_connections_closed_total{reason="refused"} 11
 mr_connections_closed_total{reason="not_allowed"} 15
+mr_connections_closed_total{reason="revoked"} 18
 mr_connections_closed_total{reason="http_slow"} 12
 mr_connections_closed_total{reason="http_replaced"} 13
 # HELP mr_send_queue_bytes Bytes that wait to be sent on RPC connections.
