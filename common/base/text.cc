@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "common/base/utf8.h"
+
 namespace mr {
 namespace {
 
@@ -92,7 +94,8 @@ std::optional<size_t> WordDistance(std::string_view word, std::string_view candi
   return std::nullopt;
 }
 
-// Returns the length of the valid UTF-8 sequence at the front, or 0.
+}  // namespace
+
 size_t Utf8Length(std::string_view s) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
   const unsigned char c = byte(0);
@@ -107,8 +110,6 @@ size_t Utf8Length(std::string_view s) {
   if (c == 0xF4 && byte(1) >= 0x90) return 0;
   return n;
 }
-
-}  // namespace
 
 std::string HumanBytes(uint64_t bytes) {
   if (bytes < 1024) return std::to_string(bytes) + " B";

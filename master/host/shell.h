@@ -94,6 +94,8 @@ class Shell final : public Outlets, public dfs::FsHost {
   void PostToMaster(std::function<void()> fn) { loop_.Post(std::move(fn)); }
   std::map<uint64_t, rpc::Worker::Client>& sessions() { return sessions_; }
   std::map<uint64_t, rpc::JobWatcher::Client>& watchers() { return watchers_; }
+  // The subjects that registered as these workers with this master: nobody else beats for them.
+  std::map<WorkerId, std::string>& subjects() { return subjects_; }
   // Runs `ask` on the master's thread; the promise carries what it returned.
   template <class F>
   auto Ask(F ask) -> kj::Promise<decltype(ask())> {
@@ -121,6 +123,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   kj::Own<JoinDesk> join_;  // null without certificates
   std::map<uint64_t, rpc::Worker::Client> sessions_;
   std::map<uint64_t, rpc::JobWatcher::Client> watchers_;
+  std::map<WorkerId, std::string> subjects_;
   std::string address_;
   PageLinks page_links_;
   uint64_t next_id_ = 1;

@@ -66,6 +66,7 @@ class WorkerService final : public rpc::Guarded<rpc::MasterForWorker> {
       auto result = context.getResults().initResult();
       rpc::ToOutcome(out.status, result.initOutcome());
       worker_ = out.worker;
+      if (out.status.ok()) shell_.subjects()[out.worker] = identity_.subject;
       // A registered worker may be silent here for as long as it beats.
       if (out.status.ok()) registered_ = connection_.lock();
       result.setWorkerId(out.worker.value);
@@ -308,6 +309,13 @@ class HeartbeatService final : public rpc::Guarded<rpc::Heartbeats> {
  protected:
   kj::Promise<void> beat(BeatContext context) override {
     const auto worker = context.getParams().getWorker();
+    const auto subject = shell_.subjects().find(WorkerId{worker.getId()});
+    // Others learn ids and incarnations from places of outputs. Whoever has not registered since this master's start is
+    // answered in the same way, and registers.
+    if (subject == shell_.subjects().end() || subject->second != guard()->identity.subject) {
+      context.getResults().setKnown(false);
+      return kj::READY_NOW;
+    }
     // Counted with its first beat, when the worker has registered and is known by its incarnation.
     return shell_
         .Ask([&master = shell_.worker_parts(), id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),

@@ -121,7 +121,7 @@ int Main(Duration length) {
   auto flood = OrDie(test::Process::Spawn({test::BinaryDirectory() + "/flood_bench", "flood", address, root}, options), "flood");
   OrDie(group.Take(flood.pid()), "group");
   for (const Instant end = Now() + Seconds(600); !PathExists(root + "/queued");) {
-    if (Now() > end) Die("the flood did not queue its jobs: " + ReadFile(root + "/flood.err").value_or(""));
+    if (Now() > end) Die("the flood did not queue its jobs: " + *ReadFile(root + "/flood.err"));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   const Seen during = Measure(client, root, length);

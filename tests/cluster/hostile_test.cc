@@ -31,7 +31,7 @@
 namespace mr::test {
 namespace {
 
-constexpr int kMessages = 10'000;  // on each port (issue 26)
+constexpr int kMessages = 10'000;  // on each port, before an identity and behind it (issue 26)
 // Growth of a daemon's memory over the messages: buffers and the allocator's caches, not something per message.
 constexpr uint64_t kMostGrowthKb = 64 << 10;
 constexpr Duration kClosed = rpc::kHelloTimeout + Seconds(3);  // a slow machine's share
@@ -178,7 +178,7 @@ class HostileTest : public ::testing::Test {
     cluster_ = nullptr;
   }
 
-  // Sends `count` mutations of `prefix` + each of `valid`, of which `prefix` is left as it is. The seed decides all.
+  // Sends `count` mutations of the `valid` texts, each behind an unchanged `prefix`. The seed decides all.
   static void Send(uint16_t port, const std::string& prefix, const std::vector<std::string>& valid, int count,
                    uint64_t seed) {
     Rng rng(seed);
@@ -216,7 +216,7 @@ TEST_F(HostileTest, MessagesBeforeAnIdentityAreNeverDecoded) {
   const uint16_t rpc_ports[2] = {cluster_->master_port(), cluster_->worker_port(0)};
   const uint16_t http_ports[2] = {cluster_->master_http_port(), cluster_->worker_http_port(0)};
   const pid_t master = cluster_->master_pid(), worker = cluster_->worker_pid(0);
-  // What a peer without the secret can know: hellos of all roles, frames of all kinds, and messages behind them.
+  // A peer without the secret can send hellos of all roles, frames of all kinds, and messages behind them.
   std::vector<std::string> anonymous;
   for (const rpc::Role role : {rpc::Role::kClient, rpc::Role::kWorker, rpc::Role::kHeartbeat, rpc::Role::kData,
                                rpc::Role::kProbe, rpc::Role::kJoin}) {
@@ -232,9 +232,9 @@ TEST_F(HostileTest, MessagesBeforeAnIdentityAreNeverDecoded) {
   ExpectSameMemory([&] {
     SendToAll([&](int port) {
       if (port < 2) {
-        Send(rpc_ports[port], "", anonymous, kMessages / 2, 100 + static_cast<uint64_t>(port));
+        Send(rpc_ports[port], "", anonymous, kMessages, 100 + static_cast<uint64_t>(port));
       } else {
-        Send(http_ports[port - 2], "", HttpRequests(), kMessages / 2, 100 + static_cast<uint64_t>(port));
+        Send(http_ports[port - 2], "", HttpRequests(), kMessages, 100 + static_cast<uint64_t>(port));
       }
     });
   });
@@ -267,11 +267,11 @@ TEST_F(HostileTest, MessagesBehindAnIdentityHurtNobodyElse) {
     SendToAll([&](int port) {
       const uint64_t seed = 200 + static_cast<uint64_t>(port);
       if (port == 0) {
-        Send(cluster_->master_port(), client, MasterConversations(), kMessages / 2, seed);
+        Send(cluster_->master_port(), client, MasterConversations(), kMessages, seed);
       } else if (port == 1) {
-        Send(cluster_->worker_port(0), data, WorkerConversations(), kMessages / 2, seed);
+        Send(cluster_->worker_port(0), data, WorkerConversations(), kMessages, seed);
       } else {
-        Send(http_ports[port - 2], "", HttpRequests(), kMessages / 2, seed);
+        Send(http_ports[port - 2], "", HttpRequests(), kMessages, seed);
       }
     });
   });

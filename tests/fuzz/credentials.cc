@@ -93,7 +93,7 @@ std::string Der(const std::string& pem) {
 
 void ReadToken(std::string_view text) {
   const auto unchecked = secure::ReadUncheckedToken(text);
-  const auto verified = secure::VerifyToken(text, TokenKey().Public(), kCluster, kNow, {});
+  const auto verified = secure::VerifyToken(text, std::vector{TokenKey().Public()}, kCluster, kNow, {});
   if (!verified.ok()) return;
   MR_CHECK(unchecked.ok() && unchecked->id == verified->id && unchecked->roles == verified->roles);
   MR_CHECK((verified->roles & ~Roles{kAllPeople}) == 0);

@@ -174,7 +174,7 @@ class Reader {
  public:
   void Read(capnp::DynamicStruct::Reader in) {
     if (const Translate* translate = translators_.Find(in.getSchema())) {
-      // What cannot be read is an exception, which closes the connection.
+      // A struct that cannot be read throws, which closes the connection.
       (void)kj::runCatchingExceptions([&] { (*translate)(in); });
     }
     KJ_IF_MAYBE (field, in.which()) {
@@ -193,7 +193,7 @@ class Reader {
         const auto list = value.as<capnp::DynamicList>();
         const auto element = list.getSchema().whichElementType();
         if (element == capnp::schema::Type::INTERFACE) break;
-        constexpr uint kMost = 1000;
+        constexpr uint kMost = 32;
         for (uint i = 0; i < std::min<uint>(list.size(), kMost); ++i) ReadValue(list[i]);
         break;
       }

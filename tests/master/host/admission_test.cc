@@ -335,7 +335,7 @@ TEST_F(AdmissionTest, ExplainWaitsAsASubmitDoes) {
   const auto spec = CheckSpec(rpc::FromWire(wire.asReader()));
   ASSERT_TRUE(spec.ok());
   std::optional<Explained> explained;
-  On([&] { host_->explainer().ExplainJob(*spec, [&](Explained e) { explained = std::move(e); }); });
+  On([&] { host_->explainer().ExplainJob(Everything(), *spec, [&](Explained e) { explained = std::move(e); }); });
   ASSERT_EQ(Held(), 1u);
   Predict(0);
   On([&] { EXPECT_FALSE(explained); });
@@ -359,7 +359,7 @@ TEST_F(AdmissionTest, ExplainWaitsForNothingWhereNoSubmitDoes) {
     const auto spec = CheckSpec(rpc::FromWire(wire.asReader()));
     EXPECT_TRUE(spec.ok());
     bool there = false;
-    On([&] { host_->explainer().ExplainJob(*spec, [&](const Explained&) { there = true; }); });
+    On([&] { host_->explainer().ExplainJob(Everything(), *spec, [&](const Explained&) { there = true; }); });
     Predict(0);
     return there;
   };
