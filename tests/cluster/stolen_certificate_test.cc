@@ -99,6 +99,43 @@ TempDirectory* StolenCertificateTest::files_ = nullptr;
 Cluster* StolenCertificateTest::cluster_ = nullptr;
 std::shared_ptr<rpc::NodeIdentity>* StolenCertificateTest::stolen_ = nullptr;
 
+TEST_F(StolenCertificateTest, BeatsForItsOwnWorkerOnly) {
+  // Each data server tells its incarnation to whoever connects.
+  const auto incarnation_of = [&](int worker) {
+    Incarnation incarnation = 0;
+    const Status status = rpc::WaitForLoop<Status>(loop_, [&] {
+      return rpc::RpcConnection::Connect(loop_.io(), "127.0.0.1:" + std::to_string(cluster_->worker_port(worker)),
+                                         {.role = rpc::Role::kData}, Seconds(5),
+                                         std::make_shared<rpc::NodeCredentialsSource>(*stolen_))
+          .then([&](Result<kj::Own<rpc::RpcConnection>> made) -> Status {
+            if (!made.ok()) return made.status();
+            incarnation = (*made)->peer().incarnation;
+            return Status::Ok();
+          });
+    });
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return incarnation;
+  };
+  const auto known = [&](int worker) {
+    bool answer = false;
+    const Incarnation incarnation = incarnation_of(worker);
+    const Status status = Call<rpc::Heartbeats>(rpc::Role::kHeartbeat, [&](rpc::Heartbeats::Client beats) {
+      auto request = beats.beatRequest();
+      auto ref = request.initWorker();
+      ref.setId(static_cast<uint32_t>(worker + 1));
+      ref.setIncarnation(incarnation);
+      return request.send().then([&answer](auto&& reply) {
+        answer = reply.getKnown();
+        return Status::Ok();
+      });
+    });
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return answer;
+  };
+  EXPECT_TRUE(known(0)) << "the certificate's own worker is alive";
+  EXPECT_FALSE(known(1));
+}
+
 TEST_F(StolenCertificateTest, DoesNotPoseAsTheMaster) {
   kj::Own<rpc::RpcServer> server;
   size_t served = 0;
