@@ -13,10 +13,9 @@ struct NamedRole {
   const char* name;
 };
 constexpr std::array kRoles{
-    NamedRole{CallerRole::VIEWER, kViewer, "viewer"}, NamedRole{CallerRole::SUBMITTER, kSubmitter, "submitter"},
+    NamedRole{CallerRole::VIEWER, kViewer, "viewer"},       NamedRole{CallerRole::SUBMITTER, kSubmitter, "submitter"},
     NamedRole{CallerRole::OPERATOR, kOperator, "operator"}, NamedRole{CallerRole::ADMIN, kAdmin, "admin"},
-    NamedRole{CallerRole::WORKER, kWorker, "worker"},
-    NamedRole{CallerRole::JOINER, kJoiner, "joiner"},
+    NamedRole{CallerRole::WORKER, kWorker, "worker"},       NamedRole{CallerRole::JOINER, kJoiner, "joiner"},
     NamedRole{CallerRole::MASTER, kMaster, "master"}};
 
 }  // namespace

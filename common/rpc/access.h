@@ -1,4 +1,5 @@
-// The roles that may call each method, from the schemas (schema/access.capnp). Read once from the schemas that are compiled in.
+// The roles that may call each method, from the schemas (schema/access.capnp). Read once from the schemas that are
+// compiled in.
 #pragma once
 
 #include <capnp/schema.h>

@@ -94,8 +94,8 @@ Result<std::shared_ptr<Authenticator>> MakeAuthenticator(const EntryOptions& opt
 // kInvalidArgument, with what to do.
 Status CheckBind(const std::string& flag, const std::string& host, bool insecure);
 
-// Returns the directories that jobs may use (--file_roots). flag: "": all where the daemon's own user alone can connect,
-// none elsewhere. May block like CheckBind. Errors: kInvalidArgument.
+// Returns the directories that jobs may use (--file_roots). flag: "": all where the daemon's own user alone can
+// connect, none elsewhere. May block like CheckBind. Errors: kInvalidArgument.
 Result<FileRoots> FileRootsFor(const std::string& flag, const std::string& bind, const EntryOptions& options);
 
 }  // namespace mr::rpc

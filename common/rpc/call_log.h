@@ -35,9 +35,9 @@ class CallLog {
 struct Guard {
   Identity identity;
   std::string peer;
-  std::shared_ptr<CallLog> log;  // null: calls are not recorded
+  std::shared_ptr<CallLog> log;                     // null: calls are not recorded
   std::shared_ptr<const secure::GrantDoor> grants;  // of a worker's data server; null: nothing needs a grant
-  std::shared_ptr<CallPacer> pacer;  // null: calls never wait for a turn
+  std::shared_ptr<CallPacer> pacer;                 // null: calls never wait for a turn
 
   // Returns whether the peer may do this here. Errors: those of GrantDoor::Check.
   Status CheckGrant(const secure::Right& right, std::string_view grant) const;

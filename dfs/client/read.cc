@@ -57,25 +57,25 @@ kj::Promise<Result<std::string>> DfsClient::Impl::ReadFrom(const LocatedBlock& b
       return store->Read(ref.id, ref.generation, begin, end - begin);
     });
   }
-  return peers.Get(address).then(
-      [this, ref, grant = replica < block.grants.size() ? block.grants[replica] : "", begin, end, address](Result<rpc::DataServer::Client> server) -> kj::Promise<Bytes> {
-        if (!server.ok()) return Bytes(server.status());
-        auto download = kj::heap<Download>(
-            Download{*server, peers, ref, grant, begin, end, begin, std::string(end - begin, '\0'), Status::Ok()});
-        auto& d = *download;
-        auto runners = kj::heapArrayBuilder<kj::Promise<void>>(kPiecesInFlight);
-        for (size_t i = 0; i < kPiecesInFlight; ++i) runners.add(d.Runner());
-        return kj::joinPromises(runners.finish())
-            .then([&d]() -> Bytes {
-              if (!d.failed.ok()) return d.failed;
-              return std::move(d.bytes);
-            })
-            .catch_([this, address](kj::Exception&& e) -> Bytes {
-              peers.Forget(address);
-              return Unavailable(rpc::FromException(e).message());
-            })
-            .attach(kj::mv(download));
-      });
+  return peers.Get(address).then([this, ref, grant = replica < block.grants.size() ? block.grants[replica] : "", begin,
+                                  end, address](Result<rpc::DataServer::Client> server) -> kj::Promise<Bytes> {
+    if (!server.ok()) return Bytes(server.status());
+    auto download = kj::heap<Download>(
+        Download{*server, peers, ref, grant, begin, end, begin, std::string(end - begin, '\0'), Status::Ok()});
+    auto& d = *download;
+    auto runners = kj::heapArrayBuilder<kj::Promise<void>>(kPiecesInFlight);
+    for (size_t i = 0; i < kPiecesInFlight; ++i) runners.add(d.Runner());
+    return kj::joinPromises(runners.finish())
+        .then([&d]() -> Bytes {
+          if (!d.failed.ok()) return d.failed;
+          return std::move(d.bytes);
+        })
+        .catch_([this, address](kj::Exception&& e) -> Bytes {
+          peers.Forget(address);
+          return Unavailable(rpc::FromException(e).message());
+        })
+        .attach(kj::mv(download));
+  });
 }
 
 // Returns why no replica could be read. failures: the answer of each one.

@@ -69,7 +69,9 @@ EffectTarget TargetOf(const Effect& effect) {
 
 Command CommandOf(const Effect& effect) {
   struct Visitor {
-    Command operator()(const ReplicateBlock& e) const { return command::ReplicateBlock{e.block, e.to_address, e.to, ""}; }
+    Command operator()(const ReplicateBlock& e) const {
+      return command::ReplicateBlock{e.block, e.to_address, e.to, ""};
+    }
     Command operator()(const DeleteReplica& e) const { return command::DeleteBlock{e.block}; }
     Command operator()(const EmptyQuarantine& e) const { return command::EmptyQuarantine{e.block}; }
   };

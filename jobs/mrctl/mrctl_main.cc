@@ -78,8 +78,7 @@ int Main(const std::vector<std::string>& argv) {
   if (settings.ok()) {
     // `--local` sets others.
     rpc::SetProcessCredentials(std::make_shared<rpc::TokenCredentials>(
-        rpc::TokenCredentials::Places{settings->token_file, TokenDirectory()},
-        rpc::ProcessCredentials()));
+        rpc::TokenCredentials::Places{settings->token_file, TokenDirectory()}, rpc::ProcessCredentials()));
   }
   if (command->verb == "doctor") {
     if (settings.ok() && settings->timeout.has_value()) SetTimeLimit(Now() + *settings->timeout);

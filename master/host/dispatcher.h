@@ -26,8 +26,7 @@ class Dispatcher {
   using MakeCommand = std::function<Command()>;
 
   // granter: null where commands need no grants.
-  Dispatcher(Driver& driver, Loop& loop, Outlets& outlets, uint64_t cluster_id,
-             std::shared_ptr<const Granter> granter);
+  Dispatcher(Driver& driver, Loop& loop, Outlets& outlets, uint64_t cluster_id, std::shared_ptr<const Granter> granter);
 
   // Queues a command. Without a session it is dropped: what the worker runs comes with its next registration.
   // worker: may be null. bytes: an estimate of the command's size in a message.

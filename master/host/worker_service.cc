@@ -25,7 +25,10 @@ constexpr uint32_t kLibraryPiece = 1 << 20;
 class WorkerService final : public rpc::Guarded<rpc::MasterForWorker> {
  public:
   WorkerService(Shell& shell, const rpc::PeerInfo& peer)
-      : Guarded(shell.GuardOf(peer)), shell_(shell), session_(shell.NextId()), identity_(peer.identity),
+      : Guarded(shell.GuardOf(peer)),
+        shell_(shell),
+        session_(shell.NextId()),
+        identity_(peer.identity),
         connection_(peer.hold) {}
 
   ~WorkerService() noexcept(false) {

@@ -1,5 +1,5 @@
-// ./dev bench flood: one person has 10,000 jobs queued and makes 1,000 calls per second, a tenth of them for long lists,
-// with a client in half a core. Another person's calls and small jobs, before and during that, on a cluster with
+// ./dev bench flood: one person has 10,000 jobs queued and makes 1,000 calls per second, a tenth of them for long
+// lists, with a client in half a core. Another person's calls and small jobs, before and during that, on a cluster with
 // certificates. Needs root, for a control group. Exits with 1 if a target is missed. Argument: seconds of each
 // measurement; default 20.
 #include <signal.h>
@@ -33,8 +33,8 @@ constexpr double kCpus = .5;
 constexpr double kLimit = 1.25;
 
 void UseToken(const std::string& file) {
-  rpc::SetProcessCredentials(std::make_shared<rpc::TokenCredentials>(rpc::TokenCredentials::Places{file, ""},
-                                                                     rpc::ProcessCredentials()));
+  rpc::SetProcessCredentials(
+      std::make_shared<rpc::TokenCredentials>(rpc::TokenCredentials::Places{file, ""}, rpc::ProcessCredentials()));
 }
 
 JobSpec Job(const std::string& name, const std::vector<std::string>& args, const std::string& queue,
@@ -53,8 +53,9 @@ int Flood(const std::string& address, const std::string& root) {
   ctl::Client client(address);
   JobId last;
   for (int i = 0; i < kQueued; ++i) {
-    last = OrDie(client.Submit(Job("empty", {"--maps", "1", "--reduces", "1"}, "flood", root + "/f" + std::to_string(i)), ""),
-                 "submit of the flood");
+    last = OrDie(
+        client.Submit(Job("empty", {"--maps", "1", "--reduces", "1"}, "flood", root + "/f" + std::to_string(i)), ""),
+        "submit of the flood");
   }
   OrDie(WriteFileDurably(root + "/queued", "yes"), "say that all is queued");
   Instant next = Now();
@@ -80,7 +81,8 @@ Seen Measure(ctl::Client& client, const std::string& root, Duration length) {
   JobId id;
   for (const Instant end = Now() + length; Now() < end;) {
     const Instant begin = Now();
-    id = OrDie(client.Submit(Job("empty", {"--maps", "2", "--reduces", "1"}, "default", root + "/b" + std::to_string(++out)), ""),
+    id = OrDie(client.Submit(
+                   Job("empty", {"--maps", "2", "--reduces", "1"}, "default", root + "/b" + std::to_string(++out)), ""),
                "submit");
     OrDie(client.Watch(id), "watch");
     while (true) {
@@ -118,16 +120,18 @@ int Main(Duration length) {
   test::SpawnOptions options;
   options.env = {"MR_TOKEN_FILE=" + anna};
   options.stderr_path = root + "/flood.err";
-  auto flood = OrDie(test::Process::Spawn({test::BinaryDirectory() + "/flood_bench", "flood", address, root}, options), "flood");
+  auto flood =
+      OrDie(test::Process::Spawn({test::BinaryDirectory() + "/flood_bench", "flood", address, root}, options), "flood");
   OrDie(group.Take(flood.pid()), "group");
   for (const Instant end = Now() + Seconds(600); !PathExists(root + "/queued");) {
     if (Now() > end) Die("the flood did not queue its jobs: " + *ReadFile(root + "/flood.err"));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   const Seen during = Measure(client, root, length);
-  std::printf("another person's call: p99 %.2f ms before, %.2f ms during (%zu and %zu calls); small job: %.1f ms and %.1f ms\n",
-              before.call_p99 * 1e3, during.call_p99 * 1e3, before.calls, during.calls, before.small_job * 1e3,
-              during.small_job * 1e3);
+  std::printf(
+      "another person's call: p99 %.2f ms before, %.2f ms during (%zu and %zu calls); small job: %.1f ms and %.1f ms\n",
+      before.call_p99 * 1e3, during.call_p99 * 1e3, before.calls, during.calls, before.small_job * 1e3,
+      during.small_job * 1e3);
   Report report;
   report.Row("p99 of others' calls, during to before", during.call_p99 / before.call_p99, "", kLimit, true);
   report.Row("others' small job, during to before", during.small_job / before.small_job, "", kLimit, true);

@@ -136,7 +136,8 @@ std::string Cell(const MethodAccess& method, Roles role) {
 // Returns the table of docs/operating.md: methods of one interface with the same roles share a row.
 std::string AccessPage() {
   std::string page =
-      "| interface | calls | viewer | submitter | operator | admin | worker | joiner | master |\n|---|---|---|---|---|---|---|---|---|\n";
+      "| interface | calls | viewer | submitter | operator | admin | worker | joiner | master "
+      "|\n|---|---|---|---|---|---|---|---|---|\n";
   for (const Served& served : AllServed()) {
     std::vector<std::pair<std::string, std::string>> rows;  // the cells, and the calls
     for (const MethodAccess& method : served.table->methods()) {

@@ -37,7 +37,9 @@ class InputFilesTest : public testing::Test {
     for (const InputFile& file : *files) names.push_back(file.uri.substr(root));
     return names;
   }
-  Code CodeOf(const std::string& under) const { return ExpandFileUri("file://" + root_ + "/" + under, FileRoots::Any()).status().code(); }
+  Code CodeOf(const std::string& under) const {
+    return ExpandFileUri("file://" + root_ + "/" + under, FileRoots::Any()).status().code();
+  }
   std::string root_;
 };
 

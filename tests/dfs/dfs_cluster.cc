@@ -16,7 +16,9 @@ class DataService final : public rpc::DataServer::Server {
   kj::Promise<void> writeBlock(WriteBlockContext context) override {
     return blocks_.WriteBlock(context, mr::test::Anybody());
   }
-  kj::Promise<void> readBlock(ReadBlockContext context) override { return blocks_.ReadBlock(context, mr::test::Anybody()); }
+  kj::Promise<void> readBlock(ReadBlockContext context) override {
+    return blocks_.ReadBlock(context, mr::test::Anybody());
+  }
 
  private:
   BlockServer& blocks_;

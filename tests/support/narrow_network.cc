@@ -44,15 +44,16 @@ Result<std::unique_ptr<NarrowNetwork>> NarrowNetwork::Make(int members) {
     made->networks_.push_back(std::move(network));
   }
   MR_ASSIGN_OR_RETURN(const UniqueFd bridge, EnterNewNetwork());
-  MR_RETURN_IF_ERROR(RunLine("ip link set lo up; ip link add bridge type bridge; ip link set bridge up; ip address add " +
-                           made->host() + "/24 dev bridge"));
+  MR_RETURN_IF_ERROR(
+      RunLine("ip link set lo up; ip link add bridge type bridge; ip link set bridge up; ip address add " +
+              made->host() + "/24 dev bridge"));
   for (int m = 0; m < members; ++m) {
     const std::string inside = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(made->network(m));
     MR_RETURN_IF_ERROR(RunLine("ip link add " + Link(m) + " type veth peer name inside; ip link set inside netns " +
-                             inside + "; ip link set " + Link(m) + " master bridge up"));
+                               inside + "; ip link set " + Link(m) + " master bridge up"));
     MR_RETURN_IF_ERROR(
         RunLine("ip link set lo up; ip address add " + made->address(m) + "/24 dev inside; ip link set inside up",
-              made->network(m)));
+                made->network(m)));
   }
   return made;
 }

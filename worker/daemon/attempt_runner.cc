@@ -195,7 +195,8 @@ void AttemptRunner::Start() {
     const bool dfs = stage_->staging_uri.starts_with("dfs:") && services_.make_dfs_sink;
     std::vector<std::unique_ptr<OutputSink>> sinks;
     for (uint32_t port = 0; port < stage_->spec.ports.size(); ++port) {
-      sinks.push_back(dfs ? services_.make_dfs_sink(*stage_, port, id()) : MakeFileSink(*stage_, port, id(), services_.file_roots));
+      sinks.push_back(dfs ? services_.make_dfs_sink(*stage_, port, id())
+                          : MakeFileSink(*stage_, port, id(), services_.file_roots));
     }
     sink = sinks.size() == 1 ? std::move(sinks[0]) : MakeNamedSinks(std::move(sinks));
   }

@@ -276,15 +276,15 @@ void BlockHost::EmptyQuarantine(const BlockRef& block) {
 }
 
 void BlockHost::Replicate(const command::ReplicateBlock& command) {
-  tasks_.add(server_->Replicate(command.block, command.to_address, command.grant)
-                 .then([this, block = command.block,
-                        to_address = command.to_address](const dfs::BlockServer::Copied& copied) {
-                   if (copied.status.ok()) return;
-                   const std::string why = "copying block " + std::to_string(block.id.value) + " to " + to_address +
-                                           ": " + copied.status.ToString();
-                   LOG(WARNING) << why;
-                   options_.on_not_copied(block, copied.source_failed, why);
-                 }));
+  tasks_.add(
+      server_->Replicate(command.block, command.to_address, command.grant)
+          .then([this, block = command.block, to_address = command.to_address](const dfs::BlockServer::Copied& copied) {
+            if (copied.status.ok()) return;
+            const std::string why = "copying block " + std::to_string(block.id.value) + " to " + to_address + ": " +
+                                    copied.status.ToString();
+            LOG(WARNING) << why;
+            options_.on_not_copied(block, copied.source_failed, why);
+          }));
 }
 
 std::unique_ptr<OutputSink> BlockHost::MakeSink(const StageInfo& stage, uint32_t port, AttemptId attempt) {

@@ -223,9 +223,7 @@ void Daemon::Impl::Build() {
   worker_options.slots = options.slots;
   worker_options.delete_block = [&l](const command::DeleteBlock& c) { l.blocks->Delete(c.block); };
   worker_options.empty_quarantine = [&l](const command::EmptyQuarantine& c) { l.blocks->EmptyQuarantine(c.block); };
-  worker_options.replicate_block = [&l](const command::ReplicateBlock& c) {
-    l.blocks->Replicate(c);
-  };
+  worker_options.replicate_block = [&l](const command::ReplicateBlock& c) { l.blocks->Replicate(c); };
   worker_options.drained = [&l] { l.logs->Give(); };
   l.worker = std::make_unique<Worker>(*l.services, std::move(worker_options));
 }

@@ -71,8 +71,9 @@ TEST_F(PlannerTest, FilesOutsideOfTheRootsAreNeitherReadNorWrittenNorNamed) {
   JobSpec spec = Job({Files("m", {inside}, 0)});
   spec.output_uri = "file://" + root_ + "/in/out";
   EXPECT_TRUE(PlanJob(spec, context).ok());
-  for (const std::string& uri : {outside, "file://" + root_ + "/missing", "file://" + root_ + "/*", inside + "/../../b",
-                                 "file://" + root_ + "/in/link", "file://" + root_ + "/in", "file://" + root_ + "/in/l*"}) {
+  for (const std::string& uri :
+       {outside, "file://" + root_ + "/missing", "file://" + root_ + "/*", inside + "/../../b",
+        "file://" + root_ + "/in/link", "file://" + root_ + "/in", "file://" + root_ + "/in/l*"}) {
     const auto plan = PlanJob(Job({Files("m", {uri}, 0)}), context);
     ASSERT_FALSE(plan.ok()) << uri;
     EXPECT_EQ(plan.status().code(), Code::kNotAllowed) << uri << plan.status().ToString();
@@ -129,7 +130,8 @@ TEST_F(PlannerTest, ExpandsDirectoriesAndGlobsWithoutHiddenNames) {
   ASSERT_EQ(texts->size(), 2u);
   EXPECT_THAT((*texts)[0].uri, testing::EndsWith("/a.txt"));
   EXPECT_EQ(ExpandFileUri("file://" + root_ + "/*.csv", FileRoots::Any()).status().code(), Code::kNotFound);
-  EXPECT_EQ(ExpandFileUri("file://" + root_ + "/*", FileRoots::Any())->size(), 3u) << "a glob takes neither _SUCCESS nor hidden names";
+  EXPECT_EQ(ExpandFileUri("file://" + root_ + "/*", FileRoots::Any())->size(), 3u)
+      << "a glob takes neither _SUCCESS nor hidden names";
   const InputSize size = SizeOf({{"file:///a.txt", 10}, {"dfs:///b.gz", 5}, {"file:///c.zst", 2}});
   EXPECT_EQ(size.bytes, 17u);
   EXPECT_EQ(size.compressed, 7u);
