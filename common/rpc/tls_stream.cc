@@ -15,8 +15,8 @@
 namespace mr::rpc {
 namespace {
 
-// Of one read below: doubled while reads fill it, so that only bulk connections need much memory. Measured: with 512
-// KiB and 1 MiB a byte costs a fifth less than with 64 KiB each.
+// Bytes of one read below: doubled while reads fill it, so that only bulk connections need much memory. Measured: with
+// 512 KiB and 1 MiB a byte costs a fifth less than with 64 KiB each.
 constexpr size_t kFirstReceiveBytes = 16 << 10, kMostReceiveBytes = 512 << 10;
 constexpr size_t kSealBytes = 1 << 20;  // sealed at a time: a whole message of bulk data
 constexpr size_t kCoalesce = 16 << 10;  // pieces of a message up to this size share one record
@@ -116,7 +116,7 @@ kj::Promise<void> TlsStream::Shake() {
     return Send().then([this] { return Receive(); }).then([this] { return Shake(); });
   }
   if (ended_) return KJ_EXCEPTION(DISCONNECTED, "the connection ended during the TLS handshake");
-  // A refused certificate has a reason of its own, which tells more than that of the protocol.
+  // A refused certificate has a reason of its own, which says more than that of the protocol.
   const long verified = SSL_get_verify_result(ssl_.get());
   std::string reason = Reason();
   if (verified != X509_V_OK) reason += std::string(": ") + X509_verify_cert_error_string(verified);
@@ -163,8 +163,8 @@ kj::Promise<size_t> TlsStream::ReadSome(char* out, size_t least, size_t most, si
     const int error = SSL_get_error(ssl_.get(), done);
     if (error == SSL_ERROR_WANT_READ) {
       if (sofar >= least) break;
-      // What it made meanwhile, such as an answer to a change of keys. A read never waits for a write: the peer may not
-      // read before it has written.
+      // Bytes that it made meanwhile, such as an answer to a change of keys. A read never waits for a write: the peer
+      // may not read before it has written.
       if (!outgoing_.empty()) const auto sending = Send();  // goes on without this promise: see sent_
       return Receive().then([this, out, least, most, sofar] { return ReadSome(out, least, most, sofar); });
     }

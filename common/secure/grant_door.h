@@ -1,4 +1,4 @@
-// A worker's check of grants (grant.h). Peers whom nothing but a certificate or a token has let in need one for each
+// A worker's check of grants (grant.h). Peers that a certificate or a token has let in need one for each
 // block and for the outputs of each job; the daemon's own user needs none.
 #pragma once
 

@@ -114,11 +114,6 @@ Result<MasterInfo> Client::Info() {
                                  });
 }
 
-std::string ScratchOf(Client* client) {
-  const auto info = client != nullptr ? client->Info() : Result<MasterInfo>(Unavailable("there is no client"));
-  return info.ok() && !info->scratch.empty() ? info->scratch : "/tmp";
-}
-
 Result<JobId> Client::Submit(const JobSpec& spec, const std::string& submission_id) {
   return impl_->Ask<JobId>(
       [spec, submission_id](Master& master) {

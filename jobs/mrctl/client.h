@@ -108,8 +108,4 @@ class Client {
   std::unique_ptr<Impl> impl_;
 };
 
-// Returns the directory of the block store in which this user makes temporary paths (MasterInfo::scratch); "/tmp" where
-// there is no client or no answer, since the next call then says why.
-std::string ScratchOf(Client* client);
-
 }  // namespace mr::ctl

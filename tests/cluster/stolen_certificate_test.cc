@@ -100,7 +100,7 @@ Cluster* StolenCertificateTest::cluster_ = nullptr;
 std::shared_ptr<rpc::NodeIdentity>* StolenCertificateTest::stolen_ = nullptr;
 
 TEST_F(StolenCertificateTest, BeatsForItsOwnWorkerOnly) {
-  // Each data server tells its incarnation to whoever connects.
+  // Each data server sends its incarnation to all who connect.
   const auto incarnation_of = [&](int worker) {
     Incarnation incarnation = 0;
     const Status status = rpc::WaitForLoop<Status>(loop_, [&] {
