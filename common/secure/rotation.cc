@@ -16,8 +16,6 @@
 namespace mr::secure {
 namespace {
 
-constexpr char kUnfinished[] = ": mrctl cluster rotate --finish ends it, or says who is not ready";
-
 // Puts NAME.key.next in the place of NAME.key, if it is the key in use: what an interrupted rotation has left to do.
 Status Settle(const std::string& path, const std::string& name, const PrivateKey& in_use) {
   const std::string key = path + "/" + name + ".key", next = key + ".next";
@@ -79,7 +77,7 @@ Status BeginRotation(const std::string& path, UnixTime now) {
   MR_RETURN_IF_ERROR(Settle(path, "ca", authority_key));
   if (store.authority.rotating()) {
     if (unsettled) return Status::Ok();  // the last step of an interrupted rotation
-    return Rejected("a rotation is in progress: its previous authority is still trusted" + std::string(kUnfinished));
+    return Rejected("a rotation is in progress: mrctl cluster rotate --finish ends it, or says who is not ready");
   }
   if (store.token_keys.size() == 1) MR_RETURN_IF_ERROR(RotateTokenKey(path, store));
   return RotateAuthority(path, store, now);

@@ -47,10 +47,10 @@ void AddCluster(CLI::App* root, Command* c) {
                             "Replace the cluster's authority and the key of its tokens by new ones, while it runs", "");
   AddData(rotate, o);
   rotate->add_flag("--finish", o->finish, "End the trust in the old ones, when nobody needs them any more");
-  rotate->add_flag("-f,--force", c->force, "With --finish: also where workers and tokens stop to work by that");
+  rotate->add_flag("-f,--force", c->force, "With --finish: also where workers and tokens stop working then");
   rotate->footer(
       "The master and the workers that run take new certificates within seconds; jobs go on. The old authority and\n"
-      "tokens stay valid until --finish, which lists what would stop to work and then changes nothing. Before it, "
+      "tokens stay valid until --finish, which lists what would stop working and then changes nothing. Before it, "
       "make\n"
       "new tokens with mrctl token create, hand them out, and revoke the old ones.");
   AddExample(rotate, "mrctl cluster rotate --data cluster-data");

@@ -34,7 +34,7 @@ std::string NameOfToken(const secure::Token& token) {
   return token.id + " (" + holder + ")";
 }
 
-// Returns what has, or would, stop to work.
+// Returns the workers and tokens that stop working.
 std::string TextOfBehind(const secure::Behind& behind) {
   std::vector<std::string> tokens;
   for (const secure::Token& token : behind.tokens) tokens.push_back(NameOfToken(token));
@@ -66,7 +66,7 @@ Result<int> FinishRotate(const std::string& path, const std::string& data, bool 
   MR_ASSIGN_OR_RETURN(const secure::Behind behind, secure::FinishRotation(path, RotationTime(), force));
   const std::string text = TextOfBehind(behind);
   if (!behind.empty() && !force) {
-    return WithHint(Rejected("the rotation is not finished, since this would stop to work: " + text),
+    return WithHint(Rejected("the rotation is not finished, since this would stop working: " + text),
                     "start workers that are off, or deny them (mrctl token revoke worker:NAME); replace tokens (mrctl "
                     "token create) and revoke the old ones; or give --force");
   }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 
+#include "common/base/ids.h"
 #include "common/rpc/certified.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"

@@ -257,8 +257,7 @@ struct CertificateSession::Impl {
     if (renewing || !due) return;
     renewing = true;
     next_renewal = Now() + (rotated ? kRotationRetry : kRenewalRetry);
-    tried_trust = trust;
-    renewal = Renew(kj::mv(client))
+    renewal = RenewToTrust(kj::mv(client))
                   .then([](const Status& status) {
                     LOG_IF(ERROR, !status.ok()) << "the certificate was not renewed: " << status.message();
                     LOG_IF(INFO, status.ok()) << "the certificate was renewed";
@@ -268,6 +267,15 @@ struct CertificateSession::Impl {
                   })
                   .attach(kj::defer([this] { renewing = false; }))
                   .eagerlyEvaluate(nullptr);
+  }
+
+  // Renews once more where the master's authority has changed meanwhile: its next answer may be half a minute away.
+  kj::Promise<Status> RenewToTrust(rpc::Join::Client client) {
+    tried_trust = trust;
+    return Renew(client).then([this, client](Status status) mutable -> kj::Promise<Status> {
+      if (!status.ok() || trust == tried_trust || trust == node->now()->trust) return status;
+      return RenewToTrust(kj::mv(client));
+    });
   }
 
   // Keeps the key: a crash between two files leaves none that do not fit.
