@@ -1,5 +1,6 @@
 #include "common/io/file_roots.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,7 +8,6 @@
 #include <memory>
 
 #include "common/base/text.h"
-#include "common/io/files.h"
 
 namespace mr {
 namespace {
@@ -70,6 +70,20 @@ Status FileRoots::CheckOpen(int fd, const std::string& path) const {
   const ssize_t size = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), real, sizeof real);
   if (size <= 0 || size == static_cast<ssize_t>(sizeof real)) return Refused(path);
   return Below({real, static_cast<size_t>(size)}) ? Status::Ok() : Refused(path);
+}
+
+Result<FileRoots::Pinned> FileRoots::Pin(const std::string& directory) const {
+  Pinned pinned;
+  pinned.path = directory;
+  if (any_) return pinned;
+  MR_RETURN_IF_ERROR(Check(directory));
+  std::string existing = directory;
+  while (existing != "/" && !PathExists(existing)) existing = ParentOf(existing);
+  MR_ASSIGN_OR_RETURN(pinned.fd, OpenFile(existing, O_PATH | O_DIRECTORY));
+  MR_RETURN_IF_ERROR(CheckOpen(pinned.fd.get(), directory));
+  pinned.path =
+      "/proc/self/fd/" + std::to_string(pinned.fd.get()) + directory.substr(existing == "/" ? 0 : existing.size());
+  return pinned;
 }
 
 Status FileRoots::Refused(const std::string& path) const {

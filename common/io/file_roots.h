@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/io/files.h"
 
 namespace mr {
 
@@ -24,6 +25,14 @@ class FileRoots {
   // The same for an open file or directory, by where it is now: no link that is put there later changes the answer.
   // path: as the job names it, for the error.
   Status CheckOpen(int fd, const std::string& path) const;
+
+  // A directory that stays the one that was checked, whatever happens to its name.
+  struct Pinned {
+    UniqueFd fd;       // none where all files may be used
+    std::string path;  // for calls of this process while fd is open: a directory may lie below it that is missing yet
+  };
+  // Returns the directory, checked as CheckOpen does. What of it does not exist stays a part of `path`.
+  Result<Pinned> Pin(const std::string& directory) const;
 
  private:
   Status Refused(const std::string& path) const;

@@ -1,5 +1,7 @@
 #include "common/rpc/call_pacer.h"
 
+#include <kj/debug.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -34,6 +36,18 @@ Duration CallPacer::Take(const std::string& subject, Instant now) {
 void CallPacer::Charge(const std::string& subject, Duration cost) {
   const auto it = paid_at_.find(subject);
   if (it != paid_at_.end() && cost > kCall) it->second = it->second + TimeFor(cost - kCall);
+}
+
+kj::Promise<void> CallPacer::Wait(const std::string& subject, Duration wait) {
+  size_t& waiting = waiting_[subject];
+  if (waiting >= kMostWaiting) {
+    return KJ_EXCEPTION(OVERLOADED, "too many of your calls wait for their turn: make fewer at a time");
+  }
+  ++waiting;
+  auto done = kj::defer([this, subject] {
+    if (--waiting_[subject] == 0) waiting_.erase(subject);
+  });
+  return timer_.afterDelay(wait.ns * kj::NANOSECONDS).attach(kj::mv(done));
 }
 
 }  // namespace mr::rpc

@@ -21,6 +21,8 @@ class CallPacer {
   static constexpr Duration kBurst = Millis(500);
   // Somebody calls, too, if the last call was so recent (guess: a page asks once per second).
   static constexpr Duration kPresent = Seconds(2);
+  // Calls of one subject that wait; a guess: each holds its parameters.
+  static constexpr size_t kMostWaiting = 1000;
   // The cost of a call before it is known (measured: a call to the master's thread and back takes 40 to 100 us).
   static constexpr Duration kCall = Micros(100);
 
@@ -30,7 +32,8 @@ class CallPacer {
   Duration Take(const std::string& subject, Instant now);
   // Adds what a call cost beyond kCall.
   void Charge(const std::string& subject, Duration cost);
-  kj::Promise<void> Wait(Duration wait) { return timer_.afterDelay(wait.ns * kj::NANOSECONDS); }
+  // Waits for the turn of a call. Errors: OVERLOADED: too many calls of the subject wait already.
+  kj::Promise<void> Wait(const std::string& subject, Duration wait);
 
  private:
   struct Seen {
@@ -40,6 +43,7 @@ class CallPacer {
   kj::Timer& timer_;
   // When all calls of a subject will be paid for. In the past: it has a reserve, of kBurst at most.
   std::map<std::string, Instant> paid_at_;
+  std::map<std::string, size_t> waiting_;
   Seen last_, last_other_;  // the subject that called last, and the last call of another one
 };
 

@@ -36,8 +36,8 @@ class Guarded : public Interface::Server {
     if (guard_->pacer != nullptr) {
       const Duration wait = guard_->pacer->Take(guard_->identity.subject, Now());
       if (wait.ns > 0) [[unlikely]] {
-        return {guard_->pacer->Wait(wait).then(
-                    [this, self = this->thisCap(), interface, method, access, context]() mutable {
+        return {guard_->pacer->Wait(guard_->identity.subject, wait)
+                    .then([this, self = this->thisCap(), interface, method, access, context]() mutable {
                       return Run(interface, method, *access, context).promise;
                     }),
                 false};

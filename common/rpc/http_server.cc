@@ -62,6 +62,7 @@ struct Connection {
   TimedStream* socket = nullptr;
   kj::Own<kj::PromiseFulfiller<void>> end;
   bool closing = false;
+  bool answering = false;
   std::function<bool()> still_good;  // of the answer that is being sent
 };
 
@@ -131,10 +132,13 @@ struct HttpServer::Impl final : kj::TaskSet::ErrorHandler {
     for (auto& c : open) {
       if (c.closing) continue;
       ++live;
+      // An answer under way, such as a stream of events, is not ended for a peer that nobody knows yet.
+      if (c.answering) continue;
       if (oldest == nullptr || c.socket->moved() < oldest->socket->moved()) oldest = &c;
     }
-    if (oldest != nullptr && live >= limits.connections) {
+    if (live >= limits.connections) {
       ++counts.replaced;
+      if (oldest == nullptr) return;  // closes the new one
       Close(oldest);
     }
     const SocketFacts facts = FactsOfPeer(*accepted);
@@ -184,6 +188,7 @@ struct HttpServer::Impl final : kj::TaskSet::ErrorHandler {
       const ReplyForm form{read.head.head, close, read.head.chunked};
       const HttpRequest request = RequestOf(read.head);
       p.unread.Drop(read.size);
+      p.connection->answering = true;
       return Answer(request)
           .then([&p, form](HttpReply reply) {
             p.connection->still_good = std::move(reply.still_good);
@@ -191,6 +196,7 @@ struct HttpServer::Impl final : kj::TaskSet::ErrorHandler {
           })
           .then([this, &p, close]() -> kj::Promise<void> {
             p.connection->still_good = nullptr;
+            p.connection->answering = false;
             if (close) {
               p.stream->shutdownWrite();
               return kj::READY_NOW;

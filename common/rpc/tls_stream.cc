@@ -52,6 +52,10 @@ BIO_METHOD* Method() {
   return method;
 }
 
+kj::Exception Failure(const std::string& reason) {
+  return {kj::Exception::Type::FAILED, __FILE__, __LINE__, kj::heapString(reason.data(), reason.size())};
+}
+
 // Returns the reason in OpenSSL's queue of errors, and empties it.
 std::string Reason() {
   const unsigned long error = ERR_peek_last_error();
@@ -121,9 +125,7 @@ kj::Promise<void> TlsStream::Shake() {
   std::string reason = Reason();
   if (verified != X509_V_OK) reason += std::string(": ") + X509_verify_cert_error_string(verified);
   // The alert should reach the peer; whether it does changes nothing here.
-  return Send().catch_([](kj::Exception&&) {}).then([reason]() -> kj::Promise<void> {
-    return KJ_EXCEPTION(FAILED, kj::heapString(reason.data(), reason.size()));
-  });
+  return Send().catch_([](kj::Exception&&) {}).then([reason]() -> kj::Promise<void> { return Failure(reason); });
 }
 
 std::string TlsStream::PeerName() const {
@@ -171,8 +173,7 @@ kj::Promise<size_t> TlsStream::ReadSome(char* out, size_t least, size_t most, si
     if (error == SSL_ERROR_ZERO_RETURN) break;
     // Bytes that were sealed have been checked; what ends a stream without TLS's end may have cut some off.
     if (ended_) return KJ_EXCEPTION(DISCONNECTED, "the connection ended without TLS's end");
-    const std::string reason = Reason();
-    return KJ_EXCEPTION(FAILED, kj::heapString(reason.data(), reason.size()));
+    return Failure(Reason());
   }
   return sofar;
 }
@@ -182,9 +183,7 @@ void TlsStream::Seal(const void* bytes, size_t size) {
   ERR_clear_error();
   size_t n = 0;
   if (SSL_write_ex(ssl_.get(), bytes, size, &n) == 1 && n == size) return;
-  const std::string reason = Reason();
-  kj::throwFatalException(
-      KJ_EXCEPTION(FAILED, "cannot seal bytes for TLS", kj::heapString(reason.data(), reason.size())));
+  kj::throwFatalException(Failure("cannot seal bytes for TLS: " + Reason()));
 }
 
 kj::Promise<void> TlsStream::WriteSome(const kj::byte* bytes, size_t size) {

@@ -39,7 +39,16 @@ std::string Text(UnixTime time) {
   return text;
 }
 
-Status CheckPerson(std::string_view name) { return CheckName(name, "._@-", "person"); }
+Status CheckPerson(std::string_view name) {
+  // Subjects of the cluster itself, and the owner of all that nobody else owns (kNoOwner, common/model/caller.h).
+  for (const std::string_view reserved : {"admin", "master", "join", "anonymous"}) {
+    if (name == reserved) {
+      return InvalidArgument("'" + std::string(name) + "' cannot be the name of a person: choose another one; roles " +
+                             "are given with --roles");
+    }
+  }
+  return CheckName(name, "._@-", "person");
+}
 Status CheckWorker(std::string_view name) { return CheckName(name, "._-", "worker"); }
 
 std::string MasterName(uint64_t cluster_id) { return "master." + ClusterText(cluster_id); }

@@ -87,6 +87,13 @@ Status CallerFiles::CheckChange(const std::string& what, const std::string& path
 
 bool CallerFiles::OwnsWhole(uint64_t node) const {
   const State& s = state();
+  // Homes belong to their persons without a rule.
+  const uint64_t homes = s.Resolve(std::string(kHomes));
+  if (homes != 0 && (node == homes || s.IsUnder(homes, node))) {
+    for (auto at = s.children.lower_bound({homes, ""}); at != s.children.end() && at->first.first == homes; ++at) {
+      if (!Reaches(RightsAt(s, s.PathOf(at->second)))) return false;
+    }
+  }
   return std::all_of(s.rules.all().begin(), s.rules.all().end(), [&](const auto& entry) {
     const auto& [at, rule] = entry;
     return rule.owner.empty() || at == node || !s.IsUnder(at, node) || Reaches(RightsAt(s, s.PathOf(at)));

@@ -88,8 +88,8 @@ std::string LoginName() {
   std::vector<char> buffer(16384);
   passwd entry{};
   passwd* found = nullptr;
-  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return "admin";
-  return secure::CheckPerson(found->pw_name).ok() ? found->pw_name : "admin";
+  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return "user";
+  return secure::CheckPerson(found->pw_name).ok() ? found->pw_name : "user";
 }
 
 }  // namespace mr::ctl

@@ -43,6 +43,11 @@ Result<uint64_t> ClusterOf(const std::string& data) {
 }
 
 std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
+// Returns the flag for a port that is not the default one, or "".
+std::string PortFlag(const std::string& address) {
+  const std::string port = address.substr(address.rfind(':') + 1);
+  return port == "7070" ? "" : " --port " + port;
+}
 
 // Makes the directory for its user alone where it does not exist. An existing one keeps its mode: what is secret in it
 // is in a directory of its own.
@@ -99,7 +104,7 @@ Result<int> RunCluster(const Command& command, const Settings& settings) {
       token_file,
       join_file,
       fingerprint,
-      {"mrmaster --data " + data + " --bind 0.0.0.0 --advertise " + HostOf(address),
+      {"mrmaster --data " + data + " --bind 0.0.0.0 --advertise " + HostOf(address) + PortFlag(address),
        "mrworker --data WORKER_DATA --join " + join_file + " --bind 0.0.0.0 --advertise \"$(hostname)\""}};
   Print(RenderCluster(made, settings.form));
   if (!settings.quiet && settings.form == OutputForm::kTable) {

@@ -68,7 +68,9 @@ std::variant<Gate::Passed, rpc::HttpReply> Gate::Check(const rpc::HttpRequest& r
   const RouteKind kind = passed.route->kind;
   const bool browser = !request.origin.empty() || !request.fetch_site.empty();
   // Programs may use any name: no page of another site can send a token, or read figures without being a browser.
-  const bool program = !browser && (request.authorization != nullptr || kind == RouteKind::kMetrics);
+  // With --insecure nothing else keeps the page of another site out, whose scripts can set this header.
+  const bool program =
+      !entry_->insecure() && !browser && (request.authorization != nullptr || kind == RouteKind::kMetrics);
   const bool health = kind == RouteKind::kHealth || kind == RouteKind::kReady;
   if (!program && !health) {
     const bool navigates = !IsApi(request.path) && kind != RouteKind::kMetrics;

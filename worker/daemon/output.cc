@@ -5,10 +5,10 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 
 #include "common/base/digest.h"
 #include "common/base/file_format.h"
+#include "common/base/text.h"
 #include "common/io/fault.h"
 #include "common/io/files.h"
 #include "common/io/write_behind.h"
@@ -104,23 +104,26 @@ class FileSink : public OutputSink {
   }
 
  private:
+  // The directory as the report names it, and as this process reaches it.
   std::string Directory() const { return *staging_ + "/" + attempt_; }
+  std::string StagingHere() const { return above_.path + staging_->substr(staging_->rfind('/')); }
+  std::string Here() const { return StagingHere() + "/" + attempt_; }
 
   Status SyncEntries() {
-    MR_RETURN_IF_ERROR(SyncDirectory(Directory()));
-    MR_RETURN_IF_ERROR(SyncDirectory(*staging_));
+    MR_RETURN_IF_ERROR(SyncDirectory(Here()));
+    MR_RETURN_IF_ERROR(SyncDirectory(StagingHere()));
     // The staging directory itself is new: its entry must be as durable as its contents.
-    return SyncDirectory(std::filesystem::path(*staging_).parent_path().string());
+    return SyncDirectory(above_.path);
   }
 
   Status Open() {
     if (fd_.valid()) return Status::Ok();
     if (!staging_.ok()) return staging_.status();
-    MR_RETURN_IF_ERROR(roots_.Check(Directory()));
-    MR_RETURN_IF_ERROR(MakeDirectories(Directory()));
+    MR_ASSIGN_OR_RETURN(above_, roots_.Pin(ParentOf(*staging_)));
+    MR_RETURN_IF_ERROR(MakeDirectories(Here()));
     file_.staged = Directory() + "/" + file_.name;
     // Nothing is cut off before it is known where the file is.
-    MR_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(file_.staged, O_WRONLY | O_CREAT | O_NOFOLLOW));
+    MR_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(Here() + "/" + file_.name, O_WRONLY | O_CREAT | O_NOFOLLOW));
     MR_RETURN_IF_ERROR(roots_.CheckOpen(fd.get(), file_.staged));
     if (::ftruncate(fd.get(), 0) != 0) return ErrnoStatus(errno, "cannot empty " + file_.staged);
     fd_ = std::move(fd);
@@ -130,6 +133,7 @@ class FileSink : public OutputSink {
   const Result<std::string> staging_;
   const std::string attempt_;
   const FileRoots roots_;
+  FileRoots::Pinned above_;  // the directory with the staging directory
   UniqueFd fd_;
   WriteBehind behind_;
   bool entries_durable_ = false;  // entries of the file and of its directories, which are made before any byte

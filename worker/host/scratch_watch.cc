@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <set>
 #include <vector>
@@ -31,9 +32,12 @@ uint64_t BytesBelow(const std::string& directory, uint64_t most) {
     open.pop_back();
     const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR* const entries = fd < 0 ? nullptr : fdopendir(fd);
-    if (entries == nullptr) {  // it is gone
+    if (entries == nullptr) {
+      const int error = errno;
       if (fd >= 0) close(fd);
-      continue;
+      // Gone. What cannot be measured, such as a path that is too long, counts as too much: it could hide any size.
+      if (error == ENOENT || error == ENOTDIR) continue;
+      return UINT64_MAX;
     }
     while (const dirent* entry = readdir(entries)) {
       const std::string name = entry->d_name;

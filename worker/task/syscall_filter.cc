@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -136,6 +137,8 @@ Status AddInternet(const Context& filter) {
     if (family == AF_INET || family == AF_INET6 || family == AF_NETLINK) continue;
     MR_RETURN_IF_ERROR(Deny(filter, "socket", {{0, SCMP_CMP_EQ, family, 0}}));
   }
+  // Routes, which name look-up reads. Others of this family show connections or change rules of the machine.
+  MR_RETURN_IF_ERROR(Deny(filter, "socket", {{0, SCMP_CMP_EQ, AF_NETLINK, 0}, {2, SCMP_CMP_NE, NETLINK_ROUTE, 0}}));
   return Deny(filter, "socket", {{0, SCMP_CMP_GT, kMost, 0}});
 }
 
