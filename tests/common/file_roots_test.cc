@@ -66,6 +66,20 @@ TEST_F(FileRootsTest, AnOpenFileIsJudgedByWhereItIsAndNotByItsName) {
   EXPECT_EQ(roots.CheckOpen(inside->get(), "/x").code(), Code::kNotAllowed);
 }
 
+TEST_F(FileRootsTest, APinnedDirectoryStaysTheOneThatWasChecked) {
+  const FileRoots roots = FileRoots::Parse(root_ + "/data").value();
+  const auto pinned = roots.Pin(root_ + "/data/sub/new");
+  ASSERT_TRUE(pinned.ok()) << pinned.status().ToString();
+  // Its name leads elsewhere now.
+  ASSERT_EQ(rename((root_ + "/data/sub").c_str(), (root_ + "/data/moved").c_str()), 0);
+  ASSERT_EQ(symlink((root_ + "/database").c_str(), (root_ + "/data/sub").c_str()), 0);
+  ASSERT_TRUE(MakeDirectories(pinned->path).ok());
+  EXPECT_TRUE(PathExists(root_ + "/data/moved/new"));
+  EXPECT_FALSE(PathExists(root_ + "/database/new"));
+  EXPECT_EQ(roots.Pin(root_ + "/data/sub").status().code(), Code::kNotAllowed);
+  EXPECT_EQ(FileRoots::Any().Pin("/no/such")->path, "/no/such");
+}
+
 TEST_F(FileRootsTest, AnyLetsInAllAndNoneNothing) {
   for (const char* path : {"/", "/etc/passwd", "/no/such"}) {
     EXPECT_TRUE(FileRoots::Parse("any")->Check(path).ok()) << path;

@@ -195,6 +195,17 @@ TEST_F(NamespaceOwnersTest, NothingOfAnotherOwnerGoesWithADirectory) {
   EXPECT_TRUE(Anna().PrepareRemove("/user/anna/x", true).ok());
 }
 
+TEST_F(NamespaceOwnersTest, HomesBelongToTheirPersonsWhoeverOwnsTheDirectoryAbove) {
+  Chown("/", "carl");
+  const CallerFiles carl = As(Person("carl"));
+  for (const char* path : {"/user", "/"}) {
+    EXPECT_EQ(Do(carl.PrepareRemove(path, true)).code(), Code::kNotAllowed) << path;
+  }
+  EXPECT_EQ(Do(carl.PrepareRename(At(), "/user", "/u2")).code(), Code::kNotAllowed);
+  EXPECT_TRUE(ns_.Stat("/user/anna/x/f").ok());
+  EXPECT_TRUE(Do(carl.PrepareRemove("/data", true)).ok()) << "what is theirs goes";
+}
+
 TEST_F(NamespaceOwnersTest, RulesMoveWithWhatTheyBelongTo) {
   Share("/user/anna/x");
   ASSERT_TRUE(Do(Anna().PrepareRename(At(), "/user/anna/x", "/user/anna/y")).ok());

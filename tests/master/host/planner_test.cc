@@ -378,6 +378,20 @@ class PublisherTest : public PlannerTest {
   }
 };
 
+TEST_F(PublisherTest, FilesAreMovedBelowARootAsAnywhere) {
+  PublishRequest request = Request(false);
+  request.roots = FileRoots::Parse(root_).value();
+  const Status status = PublishFiles(request);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_TRUE(PathExists(root_ + "/out/_SUCCESS"));
+  EXPECT_TRUE(PathExists(root_ + "/out/part-r-00001"));
+  request.overwrite = true;
+  request.job = "job_1_0002";
+  const Status failed = PublishFiles(request);
+  EXPECT_FALSE(failed.ok());
+  EXPECT_EQ(failed.message().find("/proc/"), std::string::npos) << failed.message();
+}
+
 TEST_F(PublisherTest, AnOutputThatALinkHasLedOutOfTheRootsIsNotMoved) {
   PublishRequest request = Request(false);
   ASSERT_TRUE(MakeDirectories(root_ + "/elsewhere").ok());
