@@ -236,9 +236,9 @@ TEST_F(CredentialsClusterTest, AJobIsOnThePagesOfItsOwnerAndOfThoseWhoSeeAll) {
   std::ofstream(Path("small")) << "a b\n";
   ASSERT_EQ(cluster_->Mrctl({"fs", "put", Path("small"), "/small"}).exit, 0);
   ASSERT_EQ(cluster_->Mrctl({"fs", "chmod", "read=all", "/small"}).exit, 0);
-  const RunResult run = cluster_->Mrctl(
-      {"-o", "json", "submit", "wordcount", "--name", "secretjob", "--input", "/small", "--output", "/user/mary/secretjob"},
-      Seconds(60), With(mary));
+  const RunResult run = cluster_->Mrctl({"-o", "json", "submit", "wordcount", "--name", "secretjob", "--input",
+                                         "/small", "--output", "/user/mary/secretjob"},
+                                        Seconds(60), With(mary));
   ASSERT_EQ(run.exit, 0) << run.err;
   const size_t at = run.out.find("job_");
   const std::string job = run.out.substr(at, run.out.find('"', at) - at);

@@ -163,7 +163,8 @@ TEST(NamesTest, RolesBringThoseThatTheyContain) {
 TEST(NamesTest, NoPersonIsTakenForANode) {
   EXPECT_TRUE(CheckPerson("anna").ok());
   EXPECT_TRUE(CheckPerson("ci.bot@example.org").ok());
-  for (const char* name : {"", "admin", "master", "join", "worker:3", "a b", ".a", "a/b", "a\"b"}) EXPECT_FALSE(CheckPerson(name).ok()) << name;
+  for (const char* name : {"", "admin", "master", "join", "worker:3", "a b", ".a", "a/b", "a\"b"})
+    EXPECT_FALSE(CheckPerson(name).ok()) << name;
   EXPECT_EQ(*WorkerInSubject("worker:3"), "3");
   for (const char* text : {"worker:", "worker", "Worker:3", "worker:a:b", "master.123456789abcdef0", ""}) {
     EXPECT_FALSE(WorkerInSubject(text).ok()) << text;
