@@ -1,12 +1,14 @@
 #!/bin/sh
-# ./dev cluster: builds the image, starts one master and three workers, runs a job on them from the host, compares the
-# answer with coreutils, and removes the cluster. Arguments: up, down, or none for the whole round.
+# ./dev cluster: builds the image, starts one master and three workers, adds a fourth by the join command, runs a job on
+# them from the host, compares the answer with coreutils, and removes the cluster. Arguments: up, down, or none for the
+# whole round.
 set -eu
 cd "$(dirname "$0")/.."
 PROJECT=${COMPOSE_PROJECT_NAME:-paceline}
 MASTER=127.0.0.1:${MR_RPC_PORT:-7070}
 MRCTL=build/bin/mrctl
-export MR_INSECURE=1  # its daemons run with --insecure
+export MR_TOKEN_FILE="$PWD/build/cluster.token"  # of the administrator
+JOINED=${PROJECT}_joined
 
 say() { printf '== %s\n' "$*" >&2; }
 
@@ -29,25 +31,57 @@ image() {
   docker build -q -t paceline:dev "$context" >/dev/null 2>"$context/log" || { cat "$context/log" >&2; exit 1; }
 }
 
-up() {
-  image
-  compose up -d >/dev/null 2>&1
+# Waits for so many workers.
+await() {
   tries=0
-  until [ "$($MRCTL --master "$MASTER" workers -o json 2>/dev/null | grep -o '"id"' | wc -l)" -ge 3 ]; do
+  until [ "$($MRCTL --master "$MASTER" workers -o json 2>/dev/null | grep -o '"id"' | wc -l)" -ge "$1" ]; do
     tries=$((tries + 1))
-    [ "$tries" -lt 100 ] || { say "the cluster was not ready within 30 s"; compose logs --tail=20 >&2; exit 1; }
+    [ "$tries" -lt 100 ] || { say "the cluster had no $1 workers within 30 s"; compose logs --tail=20 >&2; exit 1; }
     sleep 0.3
   done
 }
 
+# Copies a file of the master to the host, mode 0600.
+fetch() { (umask 077; rm -f "$2"; compose exec -T master cat "$1" >"$2"); }
+
+up() {
+  image
+  compose up -d >build/cluster.log 2>&1 || { cat build/cluster.log >&2; compose logs --tail=20 >&2; exit 1; }
+  fetch /data/admin.token "$MR_TOKEN_FILE"
+  await 3
+}
+
+# Adds a worker as on a machine of its own: a join file from the master, and the command that mrctl prints.
+join() {
+  compose exec -T master mrctl token create --data /data --address master:7070 --join /data/new.join >/dev/null
+  fetch /data/new.join "$1/join"
+  compose exec -T master rm /data/new.join
+  docker create --name "$JOINED" --init --network "${PROJECT}_paceline" --ip 172.30.7.14 paceline:dev \
+    mrworker --data /data --join /data/join --bind 0.0.0.0 --advertise 172.30.7.14 --slots 2 --rack b >/dev/null
+  docker cp -q "$1/join" "$JOINED:/data/join" 2>/dev/null || docker cp "$1/join" "$JOINED:/data/join"
+  docker start "$JOINED" >/dev/null
+  await 4
+}
+
+down() {
+  docker rm -fv "$JOINED" >/dev/null 2>&1 || true
+  compose down -v >/dev/null 2>&1
+  rm -f "$MR_TOKEN_FILE"
+}
+
 case "${1:-round}" in
-  up) up; say "the cluster is ready: export MR_MASTER=$MASTER MR_INSECURE=1" ;;
-  down) compose down -v >/dev/null 2>&1 ;;
+  up) up; say "the cluster is ready: export MR_MASTER=$MASTER MR_TOKEN_FILE=$MR_TOKEN_FILE" ;;
+  down) down ;;
   round)
     work=$(mktemp -d)
-    trap 'compose down -v >/dev/null 2>&1; rm -rf "$work"' EXIT INT TERM
+    trap 'down; rm -rf "$work"' EXIT INT TERM
     say "building the image and starting one master and three workers"
     up
+    say "adding a worker by the join command"
+    join "$work"
+    code=0
+    MR_TOKEN_FILE='' XDG_STATE_HOME="$work" $MRCTL --master "$MASTER" workers >/dev/null 2>&1 || code=$?
+    [ "$code" = 6 ] || { say "mrctl without a token exited with $code instead of 6"; exit 1; }
     bible -f gen1:1-rev22:21 >"$work/bible.txt"
     $MRCTL --master "$MASTER" fs put "$work/bible.txt" /bible.txt
     $MRCTL --master "$MASTER" submit wordcount --input /bible.txt --output /counts

@@ -1,10 +1,10 @@
 #!/bin/sh
 # ./dev test --all: everything, in about an hour and a quarter on two cores. Each part can be named alone:
-#   sh tests/all.sh [tests] [asan] [tsan] [faults] [cluster] [bare] [planted] [page] [lint]
-# and what CI can afford of the sanitizers, which builds a few tests only: sh tests/all.sh core
+#   sh tests/all.sh [tests] [asan] [tsan] [faults] [cluster] [bare] [planted] [page] [fuzz] [lint]
+# and what CI can afford of the sanitizers and the fuzzer, which builds a few tests only: sh tests/all.sh core fuzz
 set -eu
 cd "$(dirname "$0")/.."
-PARTS=${*:-tests asan tsan faults cluster bare planted page lint}
+PARTS=${*:-tests asan tsan faults cluster bare planted page fuzz lint}
 
 # Under address sanitizer in CI: what decides, what is journaled, what is read from the wire or a disk.
 CORE="common_test dfs_namespace_test journal_test sched_cloned_commits_test sched_determinism_test sched_parts_test
@@ -31,7 +31,7 @@ tsan() {
   (cd build-tsan && TSAN_OPTIONS=halt_on_error=1 $fixed ctest --output-on-failure --no-tests=error -L threads)
 }
 
-case " $PARTS " in " core ") ;; *) ./dev build ;; esac
+case " $PARTS " in " core " | " fuzz " | " core fuzz ") ;; *) ./dev build ;; esac
 for part in $PARTS; do
   say "$part"
   case "$part" in
@@ -56,6 +56,7 @@ for part in $PARTS; do
     bare) sh tests/bare.sh ;;
     planted) sh tests/planted.sh ;;
     page) ./dev page ;;
+    fuzz) ./dev fuzz ;;
     *) echo "unknown part $part" >&2; exit 2 ;;
   esac
 done

@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "common/base/utf8.h"
+
 namespace mr {
 namespace {
 
@@ -92,7 +94,8 @@ std::optional<size_t> WordDistance(std::string_view word, std::string_view candi
   return std::nullopt;
 }
 
-// Returns the length of the valid UTF-8 sequence at the front, or 0.
+}  // namespace
+
 size_t Utf8Length(std::string_view s) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
   const unsigned char c = byte(0);
@@ -107,8 +110,6 @@ size_t Utf8Length(std::string_view s) {
   if (c == 0xF4 && byte(1) >= 0x90) return 0;
   return n;
 }
-
-}  // namespace
 
 std::string HumanBytes(uint64_t bytes) {
   if (bytes < 1024) return std::to_string(bytes) + " B";
@@ -179,6 +180,16 @@ std::string Nearest(std::string_view word, std::span<const std::string_view> can
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates) {
   const std::string nearest = Nearest(word, candidates);
   return nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
+}
+
+std::vector<std::string> SplitAtCommas(std::string_view text) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at < text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    if (comma > at) parts.emplace_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
 }
 
 std::string ParentOf(std::string_view path) {

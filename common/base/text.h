@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/base/time.h"
@@ -33,6 +34,8 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
 
 // Returns the parent directory: "/a" for "/a/b"; "/" for "/a" and for a name without a slash.
 std::string ParentOf(std::string_view path);
+// Returns the parts of a list that are not empty: "a,b" -> {"a", "b"}.
+std::vector<std::string> SplitAtCommas(std::string_view text);
 
 // Escapes text for a JSON string: quotes, backslashes and control characters. Bytes that are not
 // valid UTF-8 become U+FFFD.

@@ -19,6 +19,9 @@ namespace mr {
 // Points of the master: accepted (a submission is durable but not answered), segment (the journal's
 // next file exists without records), snapshot_written (before its sync and rename), snapshot_named,
 // segment_removed (before each file that a snapshot covers).
+// Points of mrctl cluster rotate: rotation_token_key, rotation_authority_key (a new key is written and does not
+// count), rotation_token, rotation_authority (it counts, and has the name NAME.key.next), rotation_finish (the old key
+// of tokens is removed, the old authority is not).
 // Cost when inert: one load.
 void FaultPoint(std::string_view name);
 

@@ -48,7 +48,8 @@ Status NoMatch(const std::string& pattern) {
                   " none leads to a match (names that begin with '_' or '.' are skipped)");
 }
 
-Status AddFile(const std::string& path, const struct stat& info, std::vector<InputFile>* out) {
+Status AddFile(const std::string& path, const struct stat& info, const FileRoots& roots, std::vector<InputFile>* out) {
+  MR_RETURN_IF_ERROR(roots.Check(path));  // it may be a link
   if (access(path.c_str(), R_OK) != 0) return Unreadable(path, errno);
   out->push_back({std::string(kFileScheme) + path, static_cast<uint64_t>(info.st_size), 0, VersionOf(info)});
   return Status::Ok();
@@ -56,12 +57,12 @@ Status AddFile(const std::string& path, const struct stat& info, std::vector<Inp
 
 // Adds the files of a path, also those in subdirectories, like reads of the block store. below: the path was found in a
 // directory.
-Status AddPath(const std::string& path, bool below, std::vector<InputFile>* out) {
+Status AddPath(const std::string& path, bool below, const FileRoots& roots, std::vector<InputFile>* out) {
   struct stat info, link;
   if (stat(path.c_str(), &info) != 0 || lstat(path.c_str(), &link) != 0) {
     return errno == ENOENT ? Missing(path) : Unreadable(path, errno);
   }
-  if (S_ISREG(info.st_mode)) return AddFile(path, info, out);
+  if (S_ISREG(info.st_mode)) return AddFile(path, info, roots, out);
   if (!S_ISDIR(info.st_mode)) return InvalidArgument("input " + path + " is neither a file nor a directory");
   // The link may lead back up, and then the walk would not end.
   if (below && S_ISLNK(link.st_mode)) {
@@ -72,7 +73,7 @@ Status AddPath(const std::string& path, bool below, std::vector<InputFile>* out)
   if (!names.ok()) return names.status();
   for (const auto& name : *names) {
     if (name[0] == '_' || name[0] == '.') continue;
-    MR_RETURN_IF_ERROR(AddPath(path + (path.ends_with('/') ? "" : "/") + name, true, out));
+    MR_RETURN_IF_ERROR(AddPath(path + (path.ends_with('/') ? "" : "/") + name, true, roots, out));
   }
   return Status::Ok();
 }
@@ -89,12 +90,15 @@ Status CheckContainerOf(const InputFile& file, std::string_view format) {
   return got.ok() ? CheckContainer({head, *got}, file.uri, *parsed) : Status::Ok();
 }
 
-Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri) {
+Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri, const FileRoots& roots) {
   const std::string path = uri.substr(kFileScheme.size());
   std::vector<InputFile> files;
+  // Before anything is looked up: errors show names in directories.
+  const size_t wild = path.find_first_of("*?[");
+  MR_RETURN_IF_ERROR(roots.Check(wild == std::string::npos ? path : ParentOf(path.substr(0, wild) + "x")));
   // A name that exists is no glob, even with '*' in it.
-  if (path.find_first_of("*?[") == std::string::npos || PathExists(path)) {
-    MR_RETURN_IF_ERROR(AddPath(path, false, &files));
+  if (wild == std::string::npos || PathExists(path)) {
+    MR_RETURN_IF_ERROR(AddPath(path, false, roots, &files));
     return files;
   }
   glob_t found{};
@@ -105,7 +109,8 @@ Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri) {
   for (const auto& match : paths) {
     const char first = match[match.rfind('/') + 1];
     if (first == '_' || first == '.') continue;
-    MR_RETURN_IF_ERROR(AddPath(match, false, &files));
+    MR_RETURN_IF_ERROR(roots.Check(match));
+    MR_RETURN_IF_ERROR(AddPath(match, false, roots, &files));
   }
   if (files.empty()) return NoMatch(path);
   return files;

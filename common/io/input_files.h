@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/io/file_roots.h"
 #include "common/io/file_version.h"
 
 namespace mr {
@@ -19,9 +20,10 @@ struct InputFile {
 };
 
 // Returns the files that one file:// URI names: a file, all files below a directory (no '_' or '.' names), or a glob.
-// Sorted by path. Errors: kNotFound for a missing input, with the path and the nearest name. Cost: reads directories,
+// Sorted by path, all below the roots. Errors: kNotAllowed for what is outside of them; kNotFound for a missing input,
+// with the path and the nearest name. Cost: reads directories,
 // so not for a thread that must not wait.
-Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri);
+Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri, const FileRoots& roots);
 
 // Refuses a file that is to be read as `format` but begins like a container that cannot be read (CheckContainer). A
 // file that cannot be opened here passes. Checks file:// URIs only. Cost: reads 16 bytes.

@@ -68,6 +68,8 @@ struct DeleteBlock {
 struct ReplicateBlock {
   BlockRef block;
   std::string to_address;  // host:port of a data server
+  WorkerId to;             // with that data server; not sent
+  std::string grant;       // to write the block there; may be empty
 };
 // Deletes the damaged bytes of a block.
 struct EmptyQuarantine {

@@ -14,6 +14,8 @@ enum RoleBit : uint8_t {
   kOperator = 4,   // drains, excludes, kills any job, sets queues; reads no data
   kAdmin = 8,      // tokens, owners, what is left of the journal; reads and changes everything
   kWorker = 16,    // registers, reports, serves and fetches
+  kJoiner = 32,    // asks for a worker's certificate, once
+  kMaster = 64,    // looks after outputs on workers
 };
 using Roles = uint8_t;
 inline constexpr Roles kAllPeople = kViewer | kSubmitter | kOperator | kAdmin;

@@ -153,13 +153,15 @@ struct JobSpec {
   std::vector<SideFile> files;
   Duration task_timeout = Millis(600'000);  // of an attempt without progress; 0: none
   bool strict_inputs = false;
+  bool allow_network = false;  // attempts may make sockets of the internet families
+  uint8_t min_tier = 0;        // of the rooms in which attempts run
   template <class V>
   static void Fields(V&& v) {
     using T = JobSpec;
     v(&T::name, &T::queue, &T::library, &T::priority, &T::stages, &T::output_uri, &T::overwrite, &T::conf, &T::env,
       &T::labels, &T::max_failures, &T::memory_bytes, &T::sort_buffer_bytes, &T::policies, &T::deadline,
       &T::best_effort, &T::utility, &T::speculation, &T::clones, &T::max_bad_records, &T::files, &T::task_timeout,
-      &T::strict_inputs);
+      &T::strict_inputs, &T::allow_network, &T::min_tier);
   }
   bool operator==(const JobSpec&) const = default;
 

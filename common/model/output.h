@@ -90,6 +90,7 @@ struct ReplicaLocation {
   Digest128 content;                // committed table digest
   std::vector<PartitionRow> table;  // empty: fetched from the replica and checked against content
   uint32_t partitions = 0;
+  std::string grant;  // to read outputs of the job there (common/secure/grant.h); may be empty
   bool operator==(const ReplicaLocation&) const = default;
 };
 inline Replica NameOf(const ReplicaLocation& replica) {

@@ -49,6 +49,7 @@ struct LocatedBlock {
   std::vector<WorkerId> workers;       // with good replicas, nearest first; not sent to workers
   std::vector<std::string> addresses;  // of their data servers, in the same order
   std::vector<std::string> damaged;    // damaged replicas, which are not read: "w2 (host:port)"
+  std::vector<std::string> grants;     // to read or write it there (common/secure/grant.h), or none
   bool operator==(const LocatedBlock&) const = default;
 };
 

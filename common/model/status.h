@@ -77,7 +77,7 @@ struct DeadlineStatus {
 struct JobStatus {
   JobId id;
   std::string local_id;  // "local_0017" where it is read from the record of a local run; not sent
-  std::string name, queue, output_uri, error, submission_id;
+  std::string name, queue, output_uri, error, submission_id, owner;
   Digest128 output_digest;
   std::string last_failure;  // of a job that has not ended: one line, or empty
   JobState state = JobState::kUnknown;
@@ -136,6 +136,7 @@ struct WorkerStatus {
   std::vector<std::string> labels;
   uint32_t wrong_outputs = 0;  // outputs that its memory damaged
   bool safe_to_stop = false;   // draining, and nothing is lost or must be repeated when it stops
+  int8_t tier = -1;            // of the rooms of its tasks; -1: not known
   bool operator==(const WorkerStatus&) const = default;
 };
 

@@ -220,6 +220,7 @@ Json ToJson(const JobStatus& j) {
                      {"state", Word(j.state)},
                      {"queue", j.queue},
                      {"priority", j.priority},
+                     {"owner", j.owner},
                      {"submission_id", j.submission_id},
                      {"submitted_unix_ms", j.submitted_unix_ms},
                      {"elapsed_us", j.elapsed_us},
@@ -301,7 +302,8 @@ Json ToJson(const WorkerStatus& w) {
                  {"incarnation", std::to_string(w.incarnation)},
                  {"pid", w.pid},
                  {"labels", w.labels},
-                 {"safe_to_stop", w.safe_to_stop}});
+                 {"safe_to_stop", w.safe_to_stop},
+                 {"tier", w.tier < 0 ? Json(nullptr) : Json(w.tier)}});
 }
 
 Json ToJson(const DrainStatus& d) {

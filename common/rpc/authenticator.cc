@@ -6,26 +6,29 @@
 #include <cstring>
 #include <utility>
 
+#include "common/rpc/certified.h"
+#include "common/rpc/tls_credentials.h"
+
 namespace mr::rpc {
 namespace {
 
-constexpr Roles kEverything = kAllPeople | kWorker;
+constexpr Roles kEverything = kAllPeople | kWorker | kMaster;
 
 std::string WhyNotThere(const std::string& flag, const std::string& where) {
   return flag + " " + where +
          " can be reached from other machines: whoever reaches it could run commands on every worker; "
-         "listen on 127.0.0.1. --insecure lets in anybody, for test networks only";
+         "listen on 127.0.0.1, or make certificates with 'mrctl cluster init --data DIR' (a worker joins with --join "
+         "FILE). --insecure lets in anybody, for test networks only";
 }
 
 }  // namespace
 
-Status Authenticator::CheckHello(const Hello& hello, const SocketFacts&) const {
-  if ((hello.flags & kHelloTls) != 0) return InvalidArgument("this daemon has no certificates");
-  return Status::Ok();
-}
+Status Authenticator::CheckHello(const Hello&, const SocketFacts&) const { return Status::Ok(); }
+bool Authenticator::Encrypts(const Hello&, const SocketFacts&) const { return false; }
+bool Authenticator::StillGood(const Lease&) const { return true; }
 
-kj::Promise<Encrypted> Authenticator::Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello&) {
-  return Encrypted{kj::mv(stream), ""};
+kj::Promise<Result<Encrypted>> Authenticator::Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello&) {
+  return Result<Encrypted>(Encrypted{kj::mv(stream), ""});
 }
 
 UserAuthenticator::UserAuthenticator(DaemonSecret secret, std::string directory)
@@ -45,7 +48,7 @@ Result<Authenticator::Admitted> UserAuthenticator::Authenticate(const Hello&, co
   const Status refused(Code::kNotAllowed, "it lets in only its own user, " + user_);
   if (peer.uid.has_value()) {
     if (*peer.uid != uid_ && *peer.uid != 0) return refused;
-    return Admitted{{UserName(*peer.uid), kEverything, Proof::kSocket}, {}};
+    return Admitted{{UserName(*peer.uid), kEverything, Proof::kSocket}, {}, {}};
   }
   const std::string& bytes = credential.bytes.Reveal();
   if (credential.kind != CredentialKind::kSecret || !SameSecret(bytes.data(), bytes.size(), secret_.client.Reveal())) {
@@ -53,7 +56,8 @@ Result<Authenticator::Admitted> UserAuthenticator::Authenticate(const Hello&, co
   }
   const SecretBytes& proof = secret_.daemon.Reveal();
   return Admitted{{user_, kEverything, Proof::kSecret},
-                  Secret<std::string>(std::string(reinterpret_cast<const char*>(proof.data()), proof.size()))};
+                  Secret<std::string>(std::string(reinterpret_cast<const char*>(proof.data()), proof.size())),
+                  {}};
 }
 
 Status NoAuthenticator::Listening(const std::string& bound, bool) {
@@ -67,10 +71,17 @@ Status NoAuthenticator::Listening(const std::string& bound, bool) {
 }
 
 Result<Authenticator::Admitted> NoAuthenticator::Authenticate(const Hello&, const Credential&, const SocketFacts&) {
-  return Admitted{{"anonymous", kEverything, Proof::kNone}, {}};
+  return Admitted{{"anonymous", kEverything, Proof::kNone}, {}, {}};
 }
 
 Result<std::shared_ptr<Authenticator>> MakeAuthenticator(const EntryOptions& options) {
+  if (options.node != nullptr) {
+    if (options.insecure || options.secret_fd >= 0) {
+      return InvalidArgument("a daemon with certificates takes neither --insecure nor --secret_fd");
+    }
+    SetProcessCredentials(std::make_shared<NodeCredentialsSource>(options.node));
+    return std::shared_ptr<Authenticator>(std::make_shared<CertifiedAuthenticator>(options.node));
+  }
   if (options.insecure && options.secret_fd >= 0) return InvalidArgument("--secret_fd does not go with --insecure");
   if (options.secret_fd >= 0) {
     auto secret = ReadSecretFrom(options.secret_fd);
@@ -109,6 +120,11 @@ Status CheckBind(const std::string& flag, const std::string& host, bool insecure
   }
   ::freeaddrinfo(list);
   return all ? Status::Ok() : InvalidArgument(WhyNotThere(flag, host));
+}
+
+Result<FileRoots> FileRootsFor(const std::string& flag, const std::string& bind, const EntryOptions& options) {
+  if (!flag.empty()) return FileRoots::Parse(flag);
+  return options.node == nullptr && CheckBind("--bind", bind, /*insecure=*/false).ok() ? FileRoots::Any() : FileRoots();
 }
 
 }  // namespace mr::rpc

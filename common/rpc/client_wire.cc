@@ -127,6 +127,7 @@ void Walk(W& w, Is<mr::JobStatus> auto& s) {
   MR_WIRE(w, s.output_parts, OutputParts);
   MR_WIRE(w, s.output_digest, OutputDigest);
   MR_WIRE(w, s.submission_id, SubmissionId);
+  MR_WIRE(w, s.owner, Owner);
   MR_WIRE(w, s.last_failure, LastFailure);
   MR_WIRE(w, s.causes, Causes);
   MR_WIRE_OPTIONAL(w, s.clones, Clones);
@@ -297,6 +298,7 @@ void Walk(W& w, Is<mr::WorkerStatus> auto& s) {
   MR_WIRE(w, s.reports_given_up, ReportsGivenUp);
   MR_WIRE(w, s.wrong_outputs, WrongOutputs);
   MR_WIRE(w, s.safe_to_stop, SafeToStop);
+  MR_WIRE(w, s.tier, Tier);
 }
 
 mr::WorkerStatus FromWire(WorkerStatus::Reader in) {

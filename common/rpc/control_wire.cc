@@ -76,6 +76,7 @@ void Walk(W& w, Is<LocatedBlock> auto& located) {
   MR_WIRE(w, located.offset, Offset);
   MR_WIRE(w, located.addresses, Addresses);
   MR_WIRE(w, located.damaged, Damaged);
+  MR_WIRE(w, located.grants, Grants);
 }
 
 template <class W>
@@ -201,6 +202,7 @@ void Walk(W& w, Is<ReplicaLocation> auto& replica) {
   MR_WIRE(w, AsWorkerRef(replica.worker, replica.incarnation), Worker);
   MR_WIRE(w, replica.address, Address);
   MR_WIRE(w, As<TableOf>(replica), Manifest);
+  MR_WIRE(w, replica.grant, Grant);
 }
 
 template <class W>
@@ -289,6 +291,7 @@ template <class W>
 void Walk(W& w, Is<command::ReplicateBlock> auto& replicate) {
   MR_WIRE(w, replicate.block, Block);
   MR_WIRE(w, replicate.to_address, ToAddress);
+  MR_WIRE(w, replicate.grant, Grant);
 }
 
 template <class W>

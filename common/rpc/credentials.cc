@@ -35,9 +35,9 @@ Credentials::Presented PresentNothing(std::string advice) { return {{}, {}, std:
 
 uint32_t Credentials::HelloFlags(const SocketFacts&, Role) const { return 0; }
 
-kj::Promise<Encrypted> Credentials::Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello&, const Hello&,
-                                            const std::string&) const {
-  return Encrypted{kj::mv(stream), ""};
+kj::Promise<Result<Encrypted>> Credentials::Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello&, const Hello&,
+                                                    const std::string&) const {
+  return Result<Encrypted>(Encrypted{kj::mv(stream), ""});
 }
 
 Result<Credentials::Presented> FileCredentials::Unproved(const SocketFacts& server, const std::string& why,

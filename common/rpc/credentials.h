@@ -15,7 +15,7 @@
 
 namespace mr::rpc {
 
-// A stream that is encrypted, or as it was, and the name that the other side's certificate proved ("": none).
+// A stream that is encrypted, or as it was, and the common name that the other end's certificate proved ("": none).
 struct Encrypted {
   kj::Own<kj::AsyncIoStream> stream;
   std::string certificate;
@@ -33,9 +33,11 @@ class Credentials {
 
   // Returns the flags (HelloFlag) of the hello to a server. Here: none.
   virtual uint32_t HelloFlags(const SocketFacts& server, Role role) const;
-  // Turns the stream into an encrypted one, after the server's reply to the hello. Here: returns it as it is.
-  virtual kj::Promise<Encrypted> Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello& own, const Hello& reply,
-                                         const std::string& address) const;
+  // Turns the stream into an encrypted one, after the server's reply to the hello, where that announces TLS. Here:
+  // returns it as it is. Errors: kNotAllowed: the server does not prove what it must, or there is no credential for it;
+  // kUnavailable.
+  virtual kj::Promise<Result<Encrypted>> Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello& own,
+                                                 const Hello& reply, const std::string& address) const;
   // Returns the credential for a server. Errors: kNotAllowed, if the one at hand cannot be trusted. May read a small
   // file of this machine.
   virtual Result<Presented> For(const SocketFacts& server, const Hello& reply, Role role) const = 0;

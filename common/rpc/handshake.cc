@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "common/rpc/tls.h"
+
 namespace mr::rpc {
 namespace {
 
@@ -48,6 +50,13 @@ kj::Promise<Result<T>> ReadFrame(kj::AsyncIoStream& stream, Result<size_t> (*len
 
 Status CheckReply(const Hello& server, const std::string& address) {
   if (server.refused == 0) return Status::Ok();
+  if (server.refused == static_cast<uint32_t>(Code::kNotAllowed)) {
+    return {Code::kNotAllowed,
+            address +
+                " lets in nodes with a certificate and people with a token only: a worker joins with "
+                "mrworker --join FILE, and people name their token file with MR_TOKEN_FILE (an "
+                "administrator makes both with mrctl token create)"};
+  }
   if (server.refused == static_cast<uint32_t>(Code::kRejected))
     return Rejected(address + " belongs to another cluster");
   return Unavailable(address + " refused the connection");
@@ -124,11 +133,13 @@ struct Caller {
           if (!hello.ok()) return Result<Greeted>(Unavailable(address + ": " + hello.status().message()));
           reply = *hello;
           if (const Status status = CheckReply(reply, address); !status.ok()) return Result<Greeted>(status);
-          return credentials->Encrypt(kj::mv(stream), own, reply, address).then([this](Encrypted encrypted) {
-            stream = kj::mv(encrypted.stream);
-            facts.certificate = std::move(encrypted.certificate);
-            return Present();
-          });
+          return credentials->Encrypt(kj::mv(stream), own, reply, address)
+              .then([this](Result<Encrypted> encrypted) -> kj::Promise<Result<Greeted>> {
+                if (!encrypted.ok()) return Result<Greeted>(encrypted.status());
+                stream = kj::mv(encrypted->stream);
+                facts.certificate = std::move(encrypted->certificate);
+                return Present();
+              });
         });
   }
 
@@ -155,6 +166,12 @@ kj::Promise<Result<Greeted>> Greet(kj::Own<kj::AsyncIoStream> stream, const Hell
   auto run = caller->Run();
   return run
       .catch_([address](kj::Exception&& e) -> kj::Promise<Result<Greeted>> {
+        if (IsCertificateAlert(e)) {
+          return Result<Greeted>(Status(Code::kNotAllowed, address +
+                                                               " does not accept the certificate of this node: it may "
+                                                               "have expired, or be of another cluster; join again "
+                                                               "(mrworker --join FILE)"));
+        }
         if (e.getType() != kj::Exception::Type::DISCONNECTED) return kj::mv(e);
         return Result<Greeted>(Unavailable(address + " closed the connection at once: is it a Paceline daemon?"));
       })

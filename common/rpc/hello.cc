@@ -42,7 +42,7 @@ Result<Hello> DecodeHello(const std::array<uint8_t, kHelloBytes>& bytes) {
                        std::to_string(kProtocolVersion) + "; use the same release on both sides");
   }
   const uint32_t role = Load<uint32_t>(bytes, 12);
-  if (role < 1 || role > static_cast<uint32_t>(Role::kProbe)) {
+  if (role < 1 || role > static_cast<uint32_t>(Role::kJoin)) {
     return InvalidArgument("the peer claims an unknown role");
   }
   hello.role = static_cast<Role>(role);

@@ -29,14 +29,16 @@ enum class Role : uint32_t {
   kMaster = 5,      // in a reply
   kDataServer = 6,  // in a reply
   kProbe = 7,       // a daemon to itself, or doctor to a daemon: answered with a verdict and closed
+  kJoin = 8,        // worker to master: asks for a certificate
 };
 
 // Bits of Hello::flags. The numbers are on the wire; a peer with another bit is refused.
 enum HelloFlag : uint32_t {
-  kHelloTls = 1,       // of a client: it speaks TLS after the reply
+  kHelloTls = 1,       // of a client: it can speak TLS after the reply; in a reply: TLS follows
   kHelloInsecure = 2,  // in a reply: the daemon asks nobody who they are (--insecure)
+  kHelloNode = 4,      // of a client: it presents the certificate of a node in the TLS handshake
 };
-inline constexpr uint32_t kHelloFlags = kHelloTls | kHelloInsecure;
+inline constexpr uint32_t kHelloFlags = kHelloTls | kHelloInsecure | kHelloNode;
 
 struct Hello {
   uint32_t protocol = kProtocolVersion;

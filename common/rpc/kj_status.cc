@@ -1,5 +1,7 @@
 #include "common/rpc/kj_status.h"
 
+#include <string_view>
+
 namespace mr::rpc {
 namespace {
 
@@ -16,6 +18,13 @@ std::string Description(const kj::Exception& exception) {
 
 Status FromException(const kj::Exception& exception) {
   std::string text = Description(exception);
+  // Exceptions have no space for a code. The words before the colon are those of CodeName, and the first are KJ's.
+  static constexpr std::string_view kRemote = "remote exception: ", kRefused = "not_allowed: ";
+  std::string_view said = text;
+  if (said.starts_with(kRemote)) said.remove_prefix(kRemote.size());
+  if (exception.getType() == kj::Exception::Type::FAILED && said.starts_with(kRefused)) {
+    return {Code::kNotAllowed, std::string(said.substr(kRefused.size()))};
+  }
   switch (exception.getType()) {
     case kj::Exception::Type::DISCONNECTED: return Unavailable(std::move(text));
     case kj::Exception::Type::OVERLOADED: return {Code::kOverloaded, std::move(text)};

@@ -13,6 +13,7 @@ namespace mr::rpc {
 
 // Converts DISCONNECTED to kUnavailable (outcome unknown), OVERLOADED to kOverloaded, UNIMPLEMENTED to
 // kUnavailable, and all else to kInternal, also an out-of-range type, which a hostile peer can send.
+// A refused call (kNotAllowed) keeps its code.
 Status FromException(const kj::Exception& exception);
 kj::Exception ToException(const Status& status);
 

@@ -76,6 +76,9 @@ void WriteSocketMetrics(MetricsWriter* out, const ServerCounts& rpc, const HttpC
   out->Sample("kind", "data", rpc.data);
   out->Sample("kind", "worker", rpc.workers);
   out->Sample("kind", "http", http.connections);
+  out->Counter("mr_identities_total", "Peers that have proved an identity.", rpc.identities);
+  out->Counter("mr_message_streams_total", "Connections that messages were read from, of peers with an identity only.",
+               rpc.systems);
   out->CounterFamily("mr_accept_failures_total", "Accepts that failed and were tried again.");
   out->Sample("port", "rpc", rpc.accept_failures);
   out->Sample("port", "http", http.accept_failures);
@@ -85,8 +88,11 @@ void WriteSocketMetrics(MetricsWriter* out, const ServerCounts& rpc, const HttpC
   out->Sample("reason", "slow", rpc.slow);
   out->Sample("reason", "refused", rpc.refused);
   out->Sample("reason", "not_allowed", rpc.not_allowed);
+  out->Sample("reason", "revoked", rpc.revoked);
   out->Sample("reason", "http_slow", http.slow);
   out->Sample("reason", "http_replaced", http.replaced);
+  out->Sample("reason", "http_refused", http.refused);
+  out->Sample("reason", "http_revoked", http.revoked);
   out->Gauge("mr_send_queue_bytes", "Bytes that wait to be sent on RPC connections.", rpc.queued_bytes);
 }
 

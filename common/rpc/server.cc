@@ -50,7 +50,8 @@ enum Kind { kGreeting, kClients, kData, kWorkers, kClosing, kKinds };
 Kind KindOf(Role role) {
   switch (role) {
     case Role::kWorker:
-    case Role::kHeartbeat: return kWorkers;
+    case Role::kHeartbeat:
+    case Role::kJoin: return kWorkers;
     case Role::kData: return kData;
     default: return kClients;
   }
@@ -60,6 +61,7 @@ struct Connection {
   Kind kind = kGreeting;
   kj::Own<kj::PromiseFulfiller<void>> end;
   Peer* peer = nullptr;  // null without an identity
+  Lease lease;           // of the credential
   std::shared_ptr<void> hold = std::make_shared<int>();
 };
 using Connections = std::list<Connection>;
@@ -159,8 +161,9 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
     tasks.add(served.exclusiveJoin(kj::mv(paf.promise)).attach(kj::defer([this, c] { open[c->kind].erase(c); })));
   }
 
-  kj::Promise<void> Reply(kj::AsyncIoStream& stream, Code refused) {
+  kj::Promise<void> Reply(kj::AsyncIoStream& stream, Code refused, uint32_t flags = 0) {
     Hello reply = own;
+    reply.flags |= flags;
     reply.refused = static_cast<uint32_t>(refused);
     return WriteHello(stream, reply);
   }
@@ -220,11 +223,11 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
       if (const Status fits = authenticator->CheckHello(*hello, arrival.facts); !fits.ok()) {
         return Reply(*arrival.stream, fits.code());
       }
-      return Reply(*arrival.stream, Code::kOk)
-          .then([this, &arrival] { return authenticator->Encrypt(kj::mv(arrival.stream), arrival.hello); })
-          .then([&arrival](Encrypted encrypted) {
-            arrival.stream = kj::mv(encrypted.stream);
-            arrival.facts.certificate = std::move(encrypted.certificate);
+      const bool encrypts = authenticator->Encrypts(*hello, arrival.facts);
+      return Reply(*arrival.stream, Code::kOk, encrypts ? uint32_t{kHelloTls} : 0)
+          .then([this, &arrival, encrypts] { return encrypts ? Encrypt(arrival) : kj::Promise<bool>(true); })
+          .then([&arrival](bool go_on) -> kj::Promise<Result<Credential>> {
+            if (!go_on) return Result<Credential>(Status(Code::kNotAllowed, "no TLS"));
             return ReadCredential(*arrival.stream);
           })
           .then([this, &arrival, c](const Result<Credential>& credential) -> kj::Promise<void> {
@@ -232,6 +235,21 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
             return WriteEntryVerdict(*arrival.stream, Decide(arrival, *credential, c));
           });
     });
+  }
+
+  // Returns whether the peer goes on: its TLS handshake has succeeded.
+  kj::Promise<bool> Encrypt(Arrival& arrival) {
+    return authenticator->Encrypt(kj::mv(arrival.stream), arrival.hello)
+        .then([this, &arrival](Result<Encrypted> encrypted) {
+          if (!encrypted.ok()) {
+            ++counts.not_allowed;
+            LogRefusal(arrival.facts, encrypted.status());
+            return false;
+          }
+          arrival.stream = kj::mv(encrypted->stream);
+          arrival.facts.certificate = std::move(encrypted->certificate);
+          return true;
+        });
   }
 
   // Decides on a peer. With kOk it has an identity and, unless it is a probe, a bootstrap capability.
@@ -250,10 +268,12 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
       ++counts.refused;
       return {Code::kOverloaded, {}, "it has as many connections as it serves"};
     }
-    auto bootstrap = factory(arrival.hello, PeerInfo{arrival.facts.address, admitted->identity, c->hold});
+    auto bootstrap =
+        factory(arrival.hello, PeerInfo{arrival.facts.address, admitted->identity, admitted->lease, c->hold});
     if (!bootstrap.ok()) return {bootstrap.status().code(), {}, bootstrap.status().message()};
     ++counts.identities;
     arrival.identity = std::move(admitted->identity);
+    c->lease = std::move(admitted->lease);
     arrival.bootstrap = *std::move(bootstrap);
     Move(c, kind);
     return {Code::kOk, std::move(admitted->proof), ""};
@@ -308,6 +328,11 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
         const auto at = c++;
         if (at->peer == nullptr) continue;
         at->peer->gate.Count();
+        if (!authenticator->StillGood(at->lease)) {
+          ++counts.revoked;
+          Close(at);
+          continue;
+        }
         if (Slow(*at->peer)) {
           ++counts.slow;
           if (log)

@@ -32,7 +32,7 @@ struct ServerLimits {
   size_t greeting = 256;   // without an identity; at the limit a new one replaces the oldest
   size_t clients = 2048;   // at the limit a new one replaces the one that was idle longest (at least kEvictIdle)...
   size_t data = 2048;      // ... and is refused (kOverloaded) where there is none
-  size_t workers = 20480;  // control and heartbeats: 10,000 workers, two each
+  size_t workers = 30720;  // control, heartbeats, certificates: 10,000 workers, three each
   // A client or data connection without a message for so long is closed, unless a service holds it (PeerInfo::hold).
   Duration idle = Seconds(3600);
   // A peer is closed when it has not taken n bytes after send_grace + n / send_rate. The rate is a guess: far below any
@@ -56,6 +56,7 @@ struct ServerLimits {
 struct PeerInfo {
   std::string address;  // numeric, with the port; "unix" for a unix socket
   Identity identity;    // as the connection proved it (common/adr/0016)
+  Lease lease;          // of its credential
   // A service that serves its peer without messages (a registration, a watch) locks this and keeps it: the connection
   // is not idle meanwhile.
   std::weak_ptr<void> hold;
@@ -76,6 +77,7 @@ struct ServerCounts {
   uint64_t idle = 0;         // closed: no message for too long, or replaced by newer ones
   uint64_t slow = 0;         // closed: the peer took the bytes too slowly
   uint64_t refused = 0;      // refused: too many of their kind
+  uint64_t revoked = 0;      // closed: their credential was revoked or has expired
   uint64_t not_allowed = 0;  // refused: their credential proves no identity
   uint64_t identities = 0;   // peers that proved one, without probes
   uint64_t systems = 0;      // RpcSystems made: never more than identities

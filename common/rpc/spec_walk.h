@@ -151,6 +151,8 @@ void Walk(W& w, Is<mr::JobSpec> auto& spec) {
   MR_WIRE(w, AtMost(kMaxSideFiles + 1, spec.files), Files);
   MR_WIRE(w, InMillis(spec.task_timeout), TaskTimeoutMs);
   MR_WIRE(w, spec.strict_inputs, StrictInputs);
+  MR_WIRE(w, spec.allow_network, AllowNetwork);
+  MR_WIRE(w, spec.min_tier, MinTier);
 }
 
 template <class W>
@@ -171,6 +173,9 @@ void Walk(W& w, Is<mr::StageInfo> auto& stage) {
   MR_WIRE(w, stage.max_bad_records, MaxBadRecords);
   MR_WIRE(w, InMillis(stage.task_timeout), TaskTimeoutMs);
   MR_WIRE(w, stage.strict_inputs, StrictInputs);
+  MR_WIRE(w, stage.allow_network, AllowNetwork);
+  MR_WIRE(w, stage.min_tier, MinTier);
+  MR_WIRE(w, stage.owner, Owner);
 }
 
 }  // namespace mr::rpc

@@ -401,7 +401,7 @@ class WireWriter {
       } else if constexpr (walk_internal::OneNumberId<T>) {
         list.set(i, field[i].value);
       } else if constexpr (std::is_same_v<T, std::string>) {
-        list.set(i, capnp::Text::Reader(field[i].c_str(), field[i].size()));
+        list.set(i, AsValue<decltype(list[i].asReader())>(field[i]));
       } else {
         PutElement(field[i], list[i]);
       }

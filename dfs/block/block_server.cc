@@ -67,10 +67,12 @@ namespace {
 
 // One pipeline member: takes pieces, passes them on and writes them. A failed downstream is dropped; a failed local
 // disk ends the whole write here.
-class WriterServer final : public rpc::BlockWriter::Server {
+class WriterServer final : public rpc::Guarded<rpc::BlockWriter> {
  public:
-  WriterServer(BlockServer::Impl& server, std::unique_ptr<BlockStore::Writer> writer, kj::Own<BlockPipe> downstream)
-      : server_(kj::addRef(server)),
+  WriterServer(rpc::GuardPtr guard, BlockServer::Impl& server, std::unique_ptr<BlockStore::Writer> writer,
+               kj::Own<BlockPipe> downstream)
+      : Guarded(std::move(guard)),
+        server_(kj::addRef(server)),
         local_(std::make_shared<LocalWrite>(LocalWrite{std::move(writer), Status::Ok()})),
         downstream_(kj::mv(downstream)),
         tail_(kj::Promise<void>(kj::READY_NOW)) {}
@@ -172,36 +174,54 @@ BlockServer::~BlockServer() { impl_->Close(); }
 
 void BlockServer::set_worker(WorkerId worker) { impl_->options.worker = worker; }
 
-kj::Promise<void> BlockServer::WriteBlock(WriteContext context) {
+kj::Promise<void> BlockServer::WriteBlock(WriteContext context, rpc::GuardPtr guard) {
   auto params = context.getParams();
   const BlockRef block = FromWire(params.getBlock());
   std::vector<std::string> downstream;
   for (const auto address : params.getDownstream()) downstream.emplace_back(address.cStr());
+  std::vector<std::string> grants;
+  for (const auto grant : params.getGrants()) {
+    grants.emplace_back(reinterpret_cast<const char*>(grant.begin()), grant.size());
+  }
   context.releaseParams();
+  const Status allowed =
+      guard->CheckGrant(secure::WritesBlock(block.id, block.generation), grants.empty() ? "" : grants.front());
+  if (!allowed.ok()) {
+    rpc::ToOutcome(allowed, context.getResults().initOutcome());
+    return kj::READY_NOW;
+  }
+  if (!grants.empty()) grants.erase(grants.begin());
   // A Result, because a promise cannot hold a null Own: KJ treats that as no value.
   using Pipe = Result<kj::Own<BlockPipe>>;
   kj::Promise<Pipe> below = Pipe(NotFound("the pipeline ends here"));
   if (!downstream.empty()) {
-    below = BlockPipe::Open(impl_->peers, block, std::move(downstream));
+    below = BlockPipe::Open(impl_->peers, block, std::move(downstream), std::move(grants));
   }
   using Created = Result<std::unique_ptr<BlockStore::Writer>>;
   auto here = OnPool(impl_->options.pool,
                      [&store = impl_->store, block]() -> Created { return store.Create(block.id, block.generation); });
-  auto made = here.then([&impl = *impl_, context, below = kj::mv(below)](Created writer) mutable {
-    return below.then([&impl, context, writer = std::move(writer)](Pipe pipe) mutable {
+  auto made = here.then([&impl = *impl_, context, guard, below = kj::mv(below)](Created writer) mutable {
+    return below.then([&impl, context, guard, writer = std::move(writer)](Pipe pipe) mutable {
       auto results = context.getResults();
       rpc::ToOutcome(writer.status(), results.initOutcome());
       if (!writer.ok()) return;
       // An unreachable tail is dropped. The writer sees in `durable` how many workers have the block.
       auto downstream = pipe.ok() ? *std::move(pipe) : kj::Own<BlockPipe>();
-      results.setWriter(kj::heap<WriterServer>(impl, *std::move(writer), kj::mv(downstream)));
+      results.setWriter(kj::heap<WriterServer>(guard, impl, *std::move(writer), kj::mv(downstream)));
     });
   });
   return impl_->Hold(kj::mv(made));
 }
 
-kj::Promise<void> BlockServer::ReadBlock(ReadContext context) {
+kj::Promise<void> BlockServer::ReadBlock(ReadContext context, const rpc::GuardPtr& guard) {
   const auto params = context.getParams();
+  const auto grant = params.getGrant();
+  const Status allowed = guard->CheckGrant(secure::ReadsBlock({params.getId()}, params.getGeneration()),
+                                           {reinterpret_cast<const char*>(grant.begin()), grant.size()});
+  if (!allowed.ok()) {
+    rpc::ToOutcome(allowed, context.getResults().initOutcome());
+    return kj::READY_NOW;
+  }
   const BlockRef block{{params.getId()}, params.getGeneration(), 0, 0};
   const uint64_t offset = params.getOffset();
   const uint64_t length = std::min<uint64_t>(params.getLength(), kPieceBytes);
@@ -239,8 +259,8 @@ kj::Promise<Copied> CopyPieces(BlockServer::Impl& server, BlockPipe& pipe, Block
 
 }  // namespace
 
-kj::Promise<BlockServer::Copied> BlockServer::Replicate(BlockRef block, std::string to_address) {
-  auto copied = BlockPipe::Open(impl_->peers, block, {std::move(to_address)})
+kj::Promise<BlockServer::Copied> BlockServer::Replicate(BlockRef block, std::string to_address, std::string grant) {
+  auto copied = BlockPipe::Open(impl_->peers, block, {std::move(to_address)}, {std::move(grant)})
                     .then([&impl = *impl_, block](Result<kj::Own<BlockPipe>> opened) -> kj::Promise<Copied> {
                       if (!opened.ok()) return Copied{opened.status(), false};
                       auto pipe = *std::move(opened);

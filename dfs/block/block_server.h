@@ -1,7 +1,7 @@
 // Serves a worker's block store over data.capnp. The worker's DataServer::Server delegates
 //
-//   kj::Promise<void> writeBlock(WriteBlockContext c) override { return blocks_.WriteBlock(c); }
-//   kj::Promise<void> readBlock(ReadBlockContext c) override { return blocks_.ReadBlock(c); }
+//   kj::Promise<void> writeBlock(WriteBlockContext c) override { return blocks_.WriteBlock(c, guard()); }
+//   kj::Promise<void> readBlock(ReadBlockContext c) override { return blocks_.ReadBlock(c, guard()); }
 //
 // and carries out the master's commands with Replicate and Delete. Writes are pipelines: each member passes pieces on
 // while it writes them to disk. A failed member downstream is dropped, and the others go on. `finish` answers which
@@ -16,6 +16,7 @@
 #include <functional>
 #include <string>
 
+#include "common/rpc/guarded.h"
 #include "common/rpc/hello.h"
 #include "dfs/block/block_store.h"
 #include "dfs/block/offload.h"
@@ -42,8 +43,9 @@ class BlockServer {
 
   using WriteContext = capnp::CallContext<rpc::DataServer::WriteBlockParams, rpc::DataServer::WriteBlockResults>;
   using ReadContext = capnp::CallContext<rpc::DataServer::ReadBlockParams, rpc::DataServer::ReadBlockResults>;
-  kj::Promise<void> WriteBlock(WriteContext context);
-  kj::Promise<void> ReadBlock(ReadContext context);
+  // guard: of the connection, which needs a grant for each block; a writer is for its peer.
+  kj::Promise<void> WriteBlock(WriteContext context, rpc::GuardPtr guard);
+  kj::Promise<void> ReadBlock(ReadContext context, const rpc::GuardPtr& guard);
 
   // Commands of the master. Replicate reads the local replica (verified) and writes it to the data server at
   // to_address. That worker reports the new replica. The caller reports a failure (MasterForWorker.blockNotCopied).
@@ -52,7 +54,7 @@ class BlockServer {
     Status status;
     bool source_failed = false;  // the local replica could not be read
   };
-  kj::Promise<Copied> Replicate(BlockRef block, std::string to_address);
+  kj::Promise<Copied> Replicate(BlockRef block, std::string to_address, std::string grant);
   kj::Promise<Status> Delete(BlockRef block);
   kj::Promise<Status> EmptyQuarantine(BlockRef block);
   // Runs one scrubber step on the pool; the store's observers receive the findings. The worker calls it from a timer.

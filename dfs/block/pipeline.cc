@@ -17,18 +17,23 @@ Status GiveUp(Peers& peers, const std::string& address, size_t hops, const kj::E
 }  // namespace
 
 kj::Promise<Result<kj::Own<BlockPipe>>> BlockPipe::Open(Peers& peers, BlockRef block,
-                                                        std::vector<std::string> addresses) {
+                                                        std::vector<std::string> addresses,
+                                                        std::vector<std::string> grants) {
   using Opened = Result<kj::Own<BlockPipe>>;
   const std::string head = addresses.front();
   const size_t hops = addresses.size() - 1;
   return peers.Get(head, hops)
-      .then([&peers, block, addresses = std::move(addresses), head,
+      .then([&peers, block, addresses = std::move(addresses), grants = std::move(grants), head,
              hops](Result<rpc::DataServer::Client> server) -> kj::Promise<Opened> {
         if (!server.ok()) return Opened(server.status());
         auto request = server->writeBlockRequest();
         ToWire(block, request.initBlock());
         auto downstream = request.initDownstream(static_cast<uint>(hops));
         for (uint i = 0; i < downstream.size(); ++i) downstream.set(i, addresses[i + 1].c_str());
+        auto given = request.initGrants(static_cast<uint>(grants.size()));
+        for (uint i = 0; i < given.size(); ++i) {
+          given.set(i, kj::arrayPtr(reinterpret_cast<const kj::byte*>(grants[i].data()), grants[i].size()));
+        }
         auto call = request.send().then([&peers, head, hops](auto response) -> Opened {
           const Status status = rpc::FromOutcome(response.getOutcome());
           if (!status.ok()) return status.With("data server " + head);

@@ -18,8 +18,10 @@ using Piece = std::shared_ptr<const std::string>;
 
 class BlockPipe {
  public:
-  // Opens a pipeline. addresses: all of its servers, at least one; this end connects to the first.
-  static kj::Promise<Result<kj::Own<BlockPipe>>> Open(Peers& peers, BlockRef block, std::vector<std::string> addresses);
+  // Opens a pipeline. addresses: all of its servers, at least one; this end connects to the first. grants: to write the
+  // block there, in the same order; may be empty.
+  static kj::Promise<Result<kj::Own<BlockPipe>>> Open(Peers& peers, BlockRef block, std::vector<std::string> addresses,
+                                                      std::vector<std::string> grants);
   // hops: number of servers after the one at `address`.
   BlockPipe(Peers& peers, std::string address, size_t hops, rpc::BlockWriter::Client writer)
       : peers_(peers), address_(std::move(address)), hops_(hops), writer_(kj::mv(writer)) {}

@@ -144,6 +144,12 @@ Status BlockingDfs::Rename(const std::string& from, const std::string& to) {
 Status BlockingDfs::SetReplication(const std::string& path, uint32_t replication) {
   return Await(impl_->loop, [&] { return impl_->client->SetReplication(path, replication); });
 }
+Status BlockingDfs::SetOwner(const std::string& path, const std::string& owner) {
+  return Await(impl_->loop, [&] { return impl_->client->SetOwner(path, owner); });
+}
+Status BlockingDfs::SetReaders(const std::string& path, bool all) {
+  return Await(impl_->loop, [&] { return impl_->client->SetReaders(path, all); });
+}
 Result<StoreHealth> BlockingDfs::Health(uint32_t max_files) {
   return Await(impl_->loop, [&] { return impl_->client->Health(max_files); });
 }

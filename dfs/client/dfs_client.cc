@@ -244,6 +244,20 @@ kj::Promise<Status> DfsClient::SetReplication(const std::string& path, uint32_t 
   return Send(kj::mv(request));
 }
 
+kj::Promise<Status> DfsClient::SetOwner(const std::string& path, const std::string& owner) {
+  auto request = impl_->files.setOwnerRequest();
+  request.setPath(path.c_str());
+  request.setOwner(owner.c_str());
+  return Send(kj::mv(request));
+}
+
+kj::Promise<Status> DfsClient::SetReaders(const std::string& path, bool all) {
+  auto request = impl_->files.setReadersRequest();
+  request.setPath(path.c_str());
+  request.setAll(all);
+  return Send(kj::mv(request));
+}
+
 kj::Promise<Result<StoreHealth>> DfsClient::Health(uint32_t max_files) {
   auto request = impl_->files.healthRequest();
   request.setMaxFiles(max_files);

@@ -127,6 +127,9 @@ class DfsClient {
   kj::Promise<Status> Remove(const std::string& path, bool recursive);
   kj::Promise<Status> Rename(const std::string& from, const std::string& to);
   kj::Promise<Status> SetReplication(const std::string& path, uint32_t replication);
+  // Owner and readers of a path and of all below it that has no rule of its own (dfs/meta/rules.h).
+  kj::Promise<Status> SetOwner(const std::string& path, const std::string& owner);
+  kj::Promise<Status> SetReaders(const std::string& path, bool all);
   // Returns the faults of the blocks of visible files; names at most max_files of them.
   kj::Promise<Result<StoreHealth>> Health(uint32_t max_files);
 
@@ -160,6 +163,8 @@ class BlockingDfs {
   Status Remove(const std::string& path, bool recursive);
   Status Rename(const std::string& from, const std::string& to);
   Status SetReplication(const std::string& path, uint32_t replication);
+  Status SetOwner(const std::string& path, const std::string& owner);
+  Status SetReaders(const std::string& path, bool all);
   Result<StoreHealth> Health(uint32_t max_files);
 
  private:

@@ -137,7 +137,7 @@ class FileWriterImpl final : public FileWriter {
         broken_ = Unavailable("the workers of the pipeline are gone");
         return Status::Ok();
       }
-      return BlockPipe::Open(client_->peers, located_.block, located_.addresses)
+      return BlockPipe::Open(client_->peers, located_.block, located_.addresses, located_.grants)
           .then([this](Result<kj::Own<BlockPipe>> pipe) {
             if (pipe.ok()) {
               pipe_ = *std::move(pipe);

@@ -13,6 +13,7 @@ struct Download {
   rpc::DataServer::Client server;
   Peers& peers;
   BlockRef block;
+  std::string grant;
   uint64_t begin, end;
   uint64_t next;
   std::string bytes;
@@ -28,6 +29,7 @@ struct Download {
     request.setGeneration(block.generation);
     request.setOffset(offset);
     request.setLength(want);
+    request.setGrant(kj::arrayPtr(reinterpret_cast<const kj::byte*>(grant.data()), grant.size()));
     auto call = request.send().then([this, offset, want](auto response) {
       const Status status = rpc::FromOutcome(response.getOutcome());
       const auto data = response.getData();
@@ -55,25 +57,25 @@ kj::Promise<Result<std::string>> DfsClient::Impl::ReadFrom(const LocatedBlock& b
       return store->Read(ref.id, ref.generation, begin, end - begin);
     });
   }
-  return peers.Get(address).then(
-      [this, ref, begin, end, address](Result<rpc::DataServer::Client> server) -> kj::Promise<Bytes> {
-        if (!server.ok()) return Bytes(server.status());
-        auto download = kj::heap<Download>(
-            Download{*server, peers, ref, begin, end, begin, std::string(end - begin, '\0'), Status::Ok()});
-        auto& d = *download;
-        auto runners = kj::heapArrayBuilder<kj::Promise<void>>(kPiecesInFlight);
-        for (size_t i = 0; i < kPiecesInFlight; ++i) runners.add(d.Runner());
-        return kj::joinPromises(runners.finish())
-            .then([&d]() -> Bytes {
-              if (!d.failed.ok()) return d.failed;
-              return std::move(d.bytes);
-            })
-            .catch_([this, address](kj::Exception&& e) -> Bytes {
-              peers.Forget(address);
-              return Unavailable(rpc::FromException(e).message());
-            })
-            .attach(kj::mv(download));
-      });
+  return peers.Get(address).then([this, ref, grant = replica < block.grants.size() ? block.grants[replica] : "", begin,
+                                  end, address](Result<rpc::DataServer::Client> server) -> kj::Promise<Bytes> {
+    if (!server.ok()) return Bytes(server.status());
+    auto download = kj::heap<Download>(
+        Download{*server, peers, ref, grant, begin, end, begin, std::string(end - begin, '\0'), Status::Ok()});
+    auto& d = *download;
+    auto runners = kj::heapArrayBuilder<kj::Promise<void>>(kPiecesInFlight);
+    for (size_t i = 0; i < kPiecesInFlight; ++i) runners.add(d.Runner());
+    return kj::joinPromises(runners.finish())
+        .then([&d]() -> Bytes {
+          if (!d.failed.ok()) return d.failed;
+          return std::move(d.bytes);
+        })
+        .catch_([this, address](kj::Exception&& e) -> Bytes {
+          peers.Forget(address);
+          return Unavailable(rpc::FromException(e).message());
+        })
+        .attach(kj::mv(download));
+  });
 }
 
 // Returns why no replica could be read. failures: the answer of each one.

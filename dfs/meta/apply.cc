@@ -2,6 +2,8 @@
 // very state. A soft record that is outdated has no effect.
 #include <algorithm>
 
+#include "dfs/meta/rights.h"
+#include "dfs/meta/staging.h"
 #include "dfs/meta/state.h"
 
 namespace mr::dfs {
@@ -20,6 +22,7 @@ struct Applier {
     lease.request_id = r.request_id;
     if (!r.request_id.empty()) s.requests[r.request_id] = r.lease;
     s.leases.Put(r.lease, std::move(lease));
+    if (r.owner != kNoOwner) s.lease_owners.Put(r.lease, r.owner);
     s.counters.next_lease = std::max(s.counters.next_lease, r.lease + 1);
     s.deadlines.Put(r.lease, r.stamp.at + s.config.lease_time);
   }
@@ -46,8 +49,10 @@ struct Applier {
 
   void operator()(const FileCompleted& r) {
     const Lease lease = *s.leases.Find(r.lease);
+    const std::string* found = s.lease_owners.Find(r.lease);
+    const std::string owner = found == nullptr ? "" : *found;
     EndLease(r.lease, lease);
-    if (const uint64_t old = s.Resolve(lease.path); old != 0) s.RemoveTree(old, effects);
+    const Rule rule = Replace(s.Resolve(lease.path));
     const auto [directory, name] = SplitPath(lease.path);
     Node node;
     node.parent = s.MakeDirectories(directory, r.stamp.unix_ms);
@@ -58,6 +63,8 @@ struct Applier {
     node.lease = r.lease;
     for (const auto& staged : r.blocks) node.blocks.push_back(staged.block.id);
     const uint64_t id = s.AddNode(std::move(node));
+    if (!rule.empty()) s.rules.Put(id, rule);
+    if (!owner.empty()) NoteAttempt(lease.path, owner);
     for (const auto& staged : r.blocks) {
       s.Seal(staged.block);
       s.blocks.Change(staged.block.id, [&](Block& b) {
@@ -68,6 +75,7 @@ struct Applier {
       // Missing replicas get the time of a lost worker before they are repaired.
       s.LookAt(staged.block.id, r.stamp.at + s.config.repair_delay);
     }
+    ChargeTree(&s, id);
   }
 
   void operator()(const LeaseEnded& r) {
@@ -88,6 +96,7 @@ struct Applier {
 
   void operator()(const Renamed& r) {
     const uint64_t id = s.Resolve(r.from);
+    const std::string owner = RightsAt(s, r.from).owner;
     const auto [directory, name] = SplitPath(r.to);
     const uint64_t parent = s.Resolve(directory);
     const Node* node = s.nodes.Find(id);
@@ -97,6 +106,7 @@ struct Applier {
       n.parent = parent;
       n.name = name;
     });
+    if (RightsAt(s, r.to).owner != owner) ChargeTree(&s, id);
   }
 
   void operator()(const ReplicationSet& r) {
@@ -109,8 +119,9 @@ struct Applier {
     for (const auto& file : r.files) {
       for (const auto& block : file.blocks) Detach(block.id);
     }
-    if (const uint64_t old = s.Resolve(r.directory); old != 0 && r.overwrite) s.RemoveTree(old, effects);
+    const Rule rule = r.overwrite ? Replace(s.Resolve(r.directory)) : Rule{};
     const uint64_t directory = s.MakeDirectories(r.directory, r.stamp.unix_ms);
+    if (!rule.empty()) s.rules.Put(directory, rule);
     for (const auto& file : r.files) {
       Node node;
       node.parent = directory;
@@ -126,6 +137,7 @@ struct Applier {
         s.LookAt(block.id, r.stamp.at + s.config.repair_delay);
       }
     }
+    ChargeTree(&s, directory);
     if (r.staging.empty()) return;
     if (const uint64_t staging = s.Resolve(r.staging); staging != 0) s.RemoveTree(staging, effects);
   }
@@ -268,11 +280,35 @@ struct Applier {
     s.Repair(r.at, effects);
   }
 
+  void operator()(const RuleSet& r) {
+    const uint64_t id = s.Resolve(r.path);
+    const std::string owner = RightsAt(s, r.path).owner;
+    r.rule.empty() ? s.rules.Erase(id) : s.rules.Put(id, r.rule);
+    if (RightsAt(s, r.path).owner != owner) ChargeTree(&s, id);
+  }
+
   // ---- helpers ----
+
+  // Removes what is to be replaced, if there is anything. Returns its rule, which its successor keeps.
+  Rule Replace(uint64_t old) {
+    if (old == 0) return {};
+    const Rule* rule = s.rules.Find(old);
+    Rule kept = rule == nullptr ? Rule{} : *rule;
+    s.RemoveTree(old, effects);
+    return kept;
+  }
+
+  // The first who completes a file of an attempt owns its directory.
+  void NoteAttempt(const std::string& path, const std::string& owner) {
+    const std::string directory = AttemptDirectory(path);
+    const uint64_t attempt = directory.empty() ? 0 : s.Resolve(directory);
+    if (attempt != 0 && !s.attempt_owners.Has(attempt)) s.attempt_owners.Put(attempt, owner);
+  }
 
   void EndLease(uint64_t id, const Lease& lease) {
     if (!lease.request_id.empty()) s.requests.erase(lease.request_id);
     s.leases.Erase(id);
+    s.lease_owners.Erase(id);
     s.deadlines.Erase(id);
   }
 
@@ -336,6 +372,7 @@ struct Applier {
   void Detach(BlockId id) {
     const uint64_t owner = s.blocks.Find(id)->node;
     if (owner == 0) return;
+    s.owner_bytes.Take(owner, s.blocks.Find(id)->length);
     s.nodes.Change(owner, [&](Node& n) { std::erase(n.blocks, id); });
     s.blocks.Change(id, [](Block& b) { b.node = 0; });
   }

@@ -5,6 +5,7 @@
 
 #include "common/base/text.h"
 #include "dfs/meta/placement.h"
+#include "dfs/meta/query.h"
 #include "dfs/meta/staging.h"
 #include "dfs/meta/state.h"
 
@@ -35,11 +36,6 @@ Status CheckNewFile(const State& s, const std::string& path, bool overwrite) {
   if (s.nodes.Find(id)->directory) return Rejected(path + " exists and is a directory");
   if (!overwrite) return Rejected(path + " exists");
   return Status::Ok();
-}
-
-Status NoLease(uint64_t lease) {
-  return NotFound("there is no open file with lease " + std::to_string(lease) +
-                  " (it was completed, given up, or not renewed in time); write the file again");
 }
 
 // Returns why fewer workers have a block than an acknowledgement needs, and what to do; "" if no worker is awaited.
@@ -108,6 +104,11 @@ std::vector<WorkerId> PlaceNew(const State& s, const Lease& lease, BlockId block
 }
 
 }  // namespace
+
+Status NoLease(uint64_t lease) {
+  return NotFound("there is no open file with lease " + std::to_string(lease) +
+                  " (it was completed, given up, or not renewed in time); write the file again");
+}
 
 Namespace::Impl::Impl(NamespaceConfig config) : state(config) {}
 
@@ -285,6 +286,20 @@ Namespace::Prepared Namespace::PrepareSetReplication(const std::string& path, ui
   if (s.nodes.Find(id)->directory) return Rejected(path + " is a directory; replication belongs to files");
   if (s.nodes.Find(id)->replication == replication) return std::optional<Record>();
   return std::optional<Record>(ReplicationSet{path, replication});
+}
+
+Namespace::Prepared Namespace::PrepareRule(const std::string& path, const std::function<void(Rule*)>& change) const {
+  const State& s = impl_->state;
+  MR_RETURN_IF_ERROR(CheckPath(path));
+  if (IsStaging(path)) return Rejected(path + " belongs to running jobs and gets no rules");
+  const uint64_t id = s.Resolve(path);
+  if (id == 0) return NotFound(path + " does not exist");
+  const Rule* found = s.rules.Find(id);
+  const Rule before = found == nullptr ? Rule{} : *found;
+  Rule rule = before;
+  change(&rule);
+  if (rule.owner == before.owner && rule.read == before.read) return std::optional<Record>();
+  return std::optional<Record>(RuleSet{path, std::move(rule)});
 }
 
 namespace {

@@ -29,6 +29,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,8 @@ struct NamespaceConfig {
   Duration safe_mode_wait = Seconds(30);
   // Copies that one worker sends at a time (HDFS: 2).
   uint32_t repairs_per_worker = 2;
+  // Bytes of the files of one owner, without replicas; 0 = no limit. Callers that reach everybody's files have none.
+  uint64_t owner_bytes = 0;
 };
 
 // Checks a path such as "/a/b": absolute, valid UTF-8, without control characters and without empty, '.' or '..'
@@ -75,6 +78,8 @@ struct FileInfo {
   uint32_t missing_blocks = 0;  // without any good replica now
   uint32_t least_replicas = 0;  // good ones of the block that has the fewest; without blocks: the wanted number
   uint64_t modified_unix_ms = 0;
+  std::string owner;         // by its own rule or an inherited one (rules.h)
+  bool read_by_all = false;  // else by the owner only
 };
 
 // A part of a directory, sorted by name.
@@ -140,6 +145,9 @@ class Namespace {
 
   using Prepared = Result<std::optional<Record>>;
 
+  // These functions know no caller: they are for requests of the master itself. Requests of others go through
+  // CallerFiles (caller_files.h), which checks rights.
+  //
   // Each Prepare function checks a request against the present state and returns its record, or nullopt if there is
   // nothing to do (a repeated request). replication and block_bytes: 0 = the default. A repeated request_id returns its
   // lease again.
@@ -161,6 +169,8 @@ class Namespace {
   Prepared PrepareRemove(const std::string& path, bool recursive) const;
   Prepared PrepareRename(const Stamp& stamp, const std::string& from, const std::string& to) const;
   Prepared PrepareSetReplication(const std::string& path, uint32_t replication) const;
+  // Changes the path's own rule. Errors: kNotFound.
+  Prepared PrepareRule(const std::string& path, const std::function<void(Rule*)>& change) const;
   // Commits the output of a job. Also called without files, for the check of a submit. Errors: kRejected if the
   // directory exists, is not empty and !overwrite; kCorrupted if a block is unknown or differs from its manifest.
   Prepared PrepareCommit(OutputCommitted request) const;
@@ -210,8 +220,9 @@ class Namespace {
   // blocks (about 1 us per block; guess).
   StoreHealth Health(size_t max_troubles) const;
   // Like Health, but in parts of about `most` files and blocks. Returns true at the end of the walk. Files that change
-  // between two parts are counted before or after the change.
-  bool AddHealth(HealthWalk* walk, size_t most, size_t max_troubles) const;
+  // between two parts are counted before or after the change. names: the paths that may be named; null = all.
+  using NamesFn = std::function<bool(const std::string& path)>;
+  bool AddHealth(HealthWalk* walk, size_t most, size_t max_troubles, const NamesFn& names = nullptr) const;
 
   bool in_safe_mode() const;
   // Returns the id of the next block.
@@ -226,6 +237,8 @@ class Namespace {
   // Returns what keeps this worker from being stopped, whether it is draining or not. Cost: a walk of the worker's
   // blocks (about 1 us each; guess).
   DrainBlocks DrainOf(WorkerId worker) const;
+  // Returns the bytes of the files that belong to this subject, without replicas.
+  uint64_t BytesOfOwner(const std::string& owner) const;
   const NamespaceConfig& config() const;
 
   // Returns a digest of the hard state, which is equal after a replay. Digest() adds the soft state.
@@ -237,6 +250,7 @@ class Namespace {
   Status Restore(const std::string& bytes);
 
  private:
+  friend class CallerFiles;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

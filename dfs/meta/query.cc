@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "dfs/meta/state.h"
+#include "dfs/meta/query.h"
 
 namespace mr::dfs {
 namespace {
@@ -12,17 +12,15 @@ constexpr size_t kMaxLocated = 8192;
 // Size of a list's entry in a message, without its path (dfs.capnp, FileStatus).
 constexpr size_t kEntryBytes = 72;
 
-uint64_t BytesOf(const State& s, const Node& node) {
-  uint64_t bytes = node.inline_data.size();
-  for (const BlockId b : node.blocks) bytes += s.blocks.Find(b)->length;
-  return bytes;
-}
+}  // namespace
 
-FileInfo InfoOf(const State& s, uint64_t id, std::string path) {
+FileInfo InfoOf(const State& s, uint64_t id, std::string path, const Rights& rights) {
   const Node& node = *s.nodes.Find(id);
   FileInfo info;
   info.id = id;
   info.path = std::move(path);
+  info.owner = rights.owner;
+  info.read_by_all = rights.read_by_all;
   info.is_directory = node.directory;
   info.bytes = BytesOf(s, node);
   info.replication = node.replication;
@@ -43,6 +41,14 @@ FileInfo InfoOf(const State& s, uint64_t id, std::string path) {
 std::string Join(const std::string& directory, const std::string& name) {
   return directory == "/" ? "/" + name : directory + "/" + name;
 }
+
+Status Missing(const std::string& path) { return NotFound(path + " does not exist"); }
+
+Status MissingFile(uint64_t file) {
+  return NotFound("the file with id " + std::to_string(file) + " is not in the block store any more");
+}
+
+namespace {
 
 std::vector<std::string> DamagedReplicas(const State& s, BlockId id) {
   std::vector<std::string> out;
@@ -99,26 +105,28 @@ StoreHealth::Trouble TroubleOf(const State& s, const Node& node, uint32_t worker
   return t;
 }
 
-Status Missing(const std::string& path) { return NotFound(path + " does not exist"); }
+}  // namespace
 
-void Collect(const State& s, uint64_t id, const std::string& path, std::vector<FileInfo>* out) {
+bool Collect(const State& s, uint64_t id, const std::string& path, const Rights& rights, const SeesFn& sees,
+             std::vector<FileInfo>* out) {
+  if (sees && !sees(id, rights)) return false;
   if (!s.nodes.Find(id)->directory) {
-    out->push_back(InfoOf(s, id, path));
-    return;
+    out->push_back(InfoOf(s, id, path, rights));
+    return true;
   }
   for (const uint64_t child : s.ChildrenOf(id)) {
     const std::string& name = s.nodes.Find(child)->name;
-    if (name[0] != '_' && name[0] != '.') Collect(s, child, Join(path, name), out);
+    if (name[0] == '_' || name[0] == '.') continue;
+    if (!Collect(s, child, Join(path, name), RightsBelow(s, rights, child, name), sees, out)) return false;
   }
+  return true;
 }
-
-}  // namespace
 
 Result<FileInfo> Namespace::Stat(const std::string& path) const {
   MR_RETURN_IF_ERROR(CheckPath(path));
   const uint64_t id = impl_->state.Resolve(path);
   if (id == 0) return Missing(path);
-  return InfoOf(impl_->state, id, path);
+  return InfoOf(impl_->state, id, path, RightsAt(impl_->state, path));
 }
 
 Result<std::vector<FileInfo>> Namespace::List(const std::string& path) const {
@@ -131,7 +139,13 @@ Result<ListedFiles> Namespace::List(const std::string& path, const std::string& 
   const State& s = impl_->state;
   const uint64_t id = s.Resolve(path);
   if (id == 0) return Missing(path);
-  if (!s.nodes.Find(id)->directory) return ListedFiles{{InfoOf(s, id, path)}, false};
+  return ListIn(s, id, path, after, bytes, nullptr);
+}
+
+ListedFiles ListIn(const State& s, uint64_t id, const std::string& path, const std::string& after, size_t bytes,
+                   const SeesFn& sees) {
+  const Rights rights = RightsAt(s, path);
+  if (!s.nodes.Find(id)->directory) return ListedFiles{{InfoOf(s, id, path, rights)}, false};
   ListedFiles out;
   size_t used = 0;
   auto it = after.empty() ? s.children.lower_bound({id, ""}) : s.children.upper_bound({id, after});
@@ -139,13 +153,15 @@ Result<ListedFiles> Namespace::List(const std::string& path, const std::string& 
     const std::string& name = it->first.second;
     // Unfinished outputs are hidden from lists. They are shown if asked for by name.
     if (id == kRoot && name == ".staging") continue;
+    const Rights below = RightsBelow(s, rights, it->second, name);
+    if (sees && !sees(it->second, below)) continue;
     const size_t size = kEntryBytes + path.size() + name.size();
     if (!out.entries.empty() && size > bytes - used) {
       out.more = true;
       break;
     }
     used += std::min(size, bytes - used);
-    out.entries.push_back(InfoOf(s, it->second, Join(path, name)));
+    out.entries.push_back(InfoOf(s, it->second, Join(path, name), below));
   }
   return out;
 }
@@ -155,17 +171,16 @@ Result<std::vector<FileInfo>> Namespace::FilesUnder(const std::string& path) con
   const uint64_t id = impl_->state.Resolve(path);
   if (id == 0) return Missing(path);
   std::vector<FileInfo> out;
-  Collect(impl_->state, id, path, &out);
+  Collect(impl_->state, id, path, RightsAt(impl_->state, path), nullptr, &out);
   return out;
 }
-
-namespace {
 
 LocatedFile LocateIn(const State& s, uint64_t id, std::string path, uint64_t offset, uint64_t length,
                      const std::string& near, uint32_t turn) {
   const Node& node = *s.nodes.Find(id);
   LocatedFile out;
-  out.info = InfoOf(s, id, std::move(path));
+  const Rights rights = RightsAt(s, path);
+  out.info = InfoOf(s, id, std::move(path), rights);
   out.inline_data = node.inline_data;
   const uint64_t end = length == 0 || length > UINT64_MAX - offset ? UINT64_MAX : offset + length;
   uint64_t at = 0;
@@ -182,8 +197,6 @@ LocatedFile LocateIn(const State& s, uint64_t id, std::string path, uint64_t off
   return out;
 }
 
-}  // namespace
-
 Result<LocatedFile> Namespace::Locate(const std::string& path, uint64_t offset, uint64_t length,
                                       const std::string& near, uint32_t turn) const {
   MR_RETURN_IF_ERROR(CheckPath(path));
@@ -198,9 +211,7 @@ Result<LocatedFile> Namespace::LocateFile(uint64_t file, uint64_t offset, uint64
                                           uint32_t turn) const {
   const State& s = impl_->state;
   const Node* node = s.nodes.Find(file);
-  if (node == nullptr || node->directory) {
-    return NotFound("the file with id " + std::to_string(file) + " is not in the block store any more");
-  }
+  if (node == nullptr || node->directory) return MissingFile(file);
   return LocateIn(s, file, s.PathOf(file), offset, length, near, turn);
 }
 
@@ -251,7 +262,7 @@ StoreHealth Namespace::Health(size_t max_troubles) const {
   return std::move(walk.health);
 }
 
-bool Namespace::AddHealth(HealthWalk* walk, size_t most, size_t max_troubles) const {
+bool Namespace::AddHealth(HealthWalk* walk, size_t most, size_t max_troubles, const NamesFn& names) const {
   const State& s = impl_->state;
   StoreHealth& out = walk->health;
   const uint32_t workers = s.EligibleWorkers();
@@ -269,6 +280,7 @@ bool Namespace::AddHealth(HealthWalk* walk, size_t most, size_t max_troubles) co
     ++(kind == 0 ? out.missing_files : kind == 1 ? out.corrupt_files : out.under_replicated_files);
     if (walk->troubles[kind].size() == max_troubles) continue;
     t.path = s.PathOf(id);
+    if (names && !names(t.path)) continue;
     walk->troubles[kind].push_back(std::move(t));
   }
   if (it != s.nodes.all().end()) {
@@ -291,6 +303,8 @@ bool Namespace::AddHealth(HealthWalk* walk, size_t most, size_t max_troubles) co
 bool Namespace::in_safe_mode() const { return impl_->state.safe_mode.on; }
 uint64_t Namespace::NextBlock() const { return impl_->state.counters.next_block; }
 const NamespaceConfig& Namespace::config() const { return impl_->state.config; }
+
+uint64_t Namespace::BytesOfOwner(const std::string& owner) const { return impl_->state.owner_bytes.Of(owner); }
 
 uint64_t Namespace::BlocksOn(WorkerId worker) const {
   const auto it = impl_->state.on_worker.find(worker);

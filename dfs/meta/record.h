@@ -16,6 +16,8 @@
 #include "common/base/ids.h"
 #include "common/base/time.h"
 #include "common/model/block.h"
+#include "common/model/caller.h"
+#include "dfs/meta/rules.h"
 
 namespace mr::dfs {
 
@@ -40,6 +42,7 @@ struct FileCreated {
   uint32_t replication = 0;
   uint64_t block_bytes = 0;
   std::string request_id;
+  std::string owner = kNoOwner;  // the subject of the writer; behind the record, older releases did not write it
   template <class V>
   static void Fields(V&& v) {
     using T = FileCreated;
@@ -360,17 +363,28 @@ struct WorkerRoom {
   }
 };
 
+// A file or directory has this rule from now on. An empty one: it inherits again.
+struct RuleSet {
+  std::string path;
+  Rule rule;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&RuleSet::path, &RuleSet::rule);
+  }
+};
+
 // Any record. The order of alternatives is the journal's encoding.
-using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed, Renamed,
-                            ReplicationSet, OutputCommitted, MasterStarted, WorkerJoined, WorkerGone, WorkerDrained,
-                            ReplicaDurable, ReplicaSuspect, LeaseRenewed, Ticked, ReplicaNotCopied, WorkerGivenUp,
-                            DiskFailed, IdsRaised, InputsPinned, InputsReleased, IdsInDoubt, SafeModeHeld, WorkerRoom>;
+using Record =
+    std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed, Renamed, ReplicationSet,
+                 OutputCommitted, MasterStarted, WorkerJoined, WorkerGone, WorkerDrained, ReplicaDurable,
+                 ReplicaSuspect, LeaseRenewed, Ticked, ReplicaNotCopied, WorkerGivenUp, DiskFailed, IdsRaised,
+                 InputsPinned, InputsReleased, IdsInDoubt, SafeModeHeld, WorkerRoom, RuleSet>;
 
 // Convert a record to and from its form in the journal.
 std::string Encode(const Record& record);
 bool Decode(std::string_view bytes, Record* record);
 
-// Hard records: the first nine alternatives, raised ids, ids in doubt, and pins.
+// Hard records: the first nine alternatives, raised ids, ids in doubt, pins, and rules.
 bool IsHard(const Record& record);
 
 // ---- Effects: commands for workers --------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/rpc/kj_status.h"
+#include "dfs/meta/caller_files.h"
 
 namespace mr::dfs {
 namespace {
@@ -17,9 +18,9 @@ constexpr size_t kHealthSlice = 4096;
 
 // Each call reads its parameters into plain values, asks the host, and fills the results on the loop. Values computed
 // on the owner's thread are in a shared box, which is read here only after the host's promise has resolved.
-class FileSystemImpl final : public rpc::FileSystem::Server {
+class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
  public:
-  explicit FileSystemImpl(FsHost& host) : host_(host) {}
+  FileSystemImpl(FsHost& host, rpc::GuardPtr guard) : Guarded(std::move(guard)), host_(host) {}
 
  protected:
   kj::Promise<void> create(CreateContext context) override {
@@ -32,8 +33,9 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
     box->block_bytes = p.getBlockBytes();
     return host_
         .Mutate(
-            [=](const Namespace& ns, const Stamp& now) -> Namespace::Prepared {
-              auto prepared = ns.PrepareCreate(now, path, overwrite, replication, box->block_bytes, request);
+            [=, caller = caller()](const Namespace& ns, const Stamp& now) -> Namespace::Prepared {
+              auto prepared =
+                  CallerFiles(ns, caller).PrepareCreate(now, path, overwrite, replication, box->block_bytes, request);
               if (!prepared.ok()) return prepared;
               if (const auto& record = *prepared; record.has_value()) {
                 box->lease = std::get<FileCreated>(*record).lease;
@@ -45,10 +47,11 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
               return prepared;
             },
             nullptr)
-        .then([context, box](Status status) mutable {
+        .then([context, box, note = note()](const Changed& created) mutable {
+          if (note != nullptr) note->sequence = created.sequence;
           auto results = context.getResults();
-          rpc::ToOutcome(status, results.initOutcome());
-          if (!status.ok()) return;
+          rpc::ToOutcome(created.status, results.initOutcome());
+          if (!created.ok()) return;
           results.setLease(box->lease);
           results.setBlockBytes(box->block_bytes);
         });
@@ -63,16 +66,18 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
     auto located = std::make_shared<LocatedBlock>();
     return host_
         .Mutate(
-            [=](const Namespace& ns, const Stamp& now) -> Namespace::Prepared {
-              auto prepared = ns.PrepareAddBlock(now, lease, index, near);
+            [=, caller = caller()](const Namespace& ns, const Stamp& now) -> Namespace::Prepared {
+              auto prepared = CallerFiles(ns, caller).PrepareAddBlock(now, lease, index, near);
               if (prepared.ok()) *added = std::get<BlockAdded>(**prepared);
               return prepared;
             },
             [=](const Namespace& ns) { *located = ns.Pipeline(*added); })
-        .then([context, located](Status status) mutable {
+        .then([this, context, located](const Changed& added) mutable {
           auto results = context.getResults();
-          rpc::ToOutcome(status, results.initOutcome());
-          if (status.ok()) ToWire(*located, results.initBlock());
+          rpc::ToOutcome(added.status, results.initOutcome());
+          if (!added.ok()) return;
+          host_.Grant(secure::Right::kWriteBlock, located.get());
+          ToWire(*located, results.initBlock());
         });
   }
 
@@ -81,63 +86,91 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
     const uint64_t lease = p.getLease();
     std::vector<StagedBlock> blocks;
     for (const auto block : p.getBlocks()) blocks.push_back(FromWire(block));
-    return Change(context, [lease, blocks](const Namespace& ns, const Stamp& now) {
-      return ns.PrepareComplete(now, lease, blocks);
+    return Change(context, [lease, blocks, caller = caller()](const Namespace& ns, const Stamp& now) {
+      return CallerFiles(ns, caller).PrepareComplete(now, lease, blocks);
     });
   }
 
   kj::Promise<void> abandon(AbandonContext context) override {
     const uint64_t lease = context.getParams().getLease();
-    return Change(context, [lease](const Namespace& ns, const Stamp&) { return ns.PrepareAbandon(lease); });
+    return Change(context, [lease, caller = caller()](const Namespace& ns, const Stamp&) {
+      return CallerFiles(ns, caller).PrepareAbandon(lease);
+    });
   }
 
   kj::Promise<void> renew(RenewContext context) override {
     const uint64_t lease = context.getParams().getLease();
-    return Change(context, [lease](const Namespace& ns, const Stamp& now) { return ns.PrepareRenew(now, lease); });
+    return Change(context, [lease, caller = caller()](const Namespace& ns, const Stamp& now) {
+      return CallerFiles(ns, caller).PrepareRenew(now, lease);
+    });
   }
 
   kj::Promise<void> mkdir(MkdirContext context) override {
     const std::string path = context.getParams().getPath().cStr();
-    return Change(context, [path](const Namespace& ns, const Stamp& now) { return ns.PrepareMkdir(now, path); });
+    return Change(context, [path, caller = caller()](const Namespace& ns, const Stamp& now) {
+      return CallerFiles(ns, caller).PrepareMkdir(now, path);
+    });
   }
 
   kj::Promise<void> remove(RemoveContext context) override {
     const std::string path = context.getParams().getPath().cStr();
     const bool recursive = context.getParams().getRecursive();
-    return Change(context,
-                  [path, recursive](const Namespace& ns, const Stamp&) { return ns.PrepareRemove(path, recursive); });
+    return Change(context, [path, recursive, caller = caller()](const Namespace& ns, const Stamp&) {
+      return CallerFiles(ns, caller).PrepareRemove(path, recursive);
+    });
   }
 
   kj::Promise<void> rename(RenameContext context) override {
     const std::string from = context.getParams().getFrom().cStr();
     const std::string to = context.getParams().getTo().cStr();
-    return Change(context,
-                  [from, to](const Namespace& ns, const Stamp& now) { return ns.PrepareRename(now, from, to); });
+    return Change(context, [from, to, caller = caller()](const Namespace& ns, const Stamp& now) {
+      return CallerFiles(ns, caller).PrepareRename(now, from, to);
+    });
   }
 
   kj::Promise<void> setReplication(SetReplicationContext context) override {
     const std::string path = context.getParams().getPath().cStr();
     const uint32_t replication = context.getParams().getReplication();
-    return Change(context, [path, replication](const Namespace& ns, const Stamp&) {
-      return ns.PrepareSetReplication(path, replication);
+    return Change(context, [path, replication, caller = caller()](const Namespace& ns, const Stamp&) {
+      return CallerFiles(ns, caller).PrepareSetReplication(path, replication);
+    });
+  }
+
+  kj::Promise<void> setOwner(SetOwnerContext context) override {
+    const std::string path = context.getParams().getPath().cStr();
+    const std::string owner = context.getParams().getOwner().cStr();
+    return Change(context, [path, owner, caller = caller()](const Namespace& ns, const Stamp&) {
+      return CallerFiles(ns, caller).PrepareOwner(path, owner);
+    });
+  }
+
+  kj::Promise<void> setReaders(SetReadersContext context) override {
+    const std::string path = context.getParams().getPath().cStr();
+    const bool all = context.getParams().getAll();
+    return Change(context, [path, all, caller = caller()](const Namespace& ns, const Stamp&) {
+      return CallerFiles(ns, caller).PrepareReaders(path, all);
     });
   }
 
   kj::Promise<void> stat(StatContext context) override {
     const std::string path = context.getParams().getPath().cStr();
     auto box = std::make_shared<std::optional<Result<FileInfo>>>();
-    return host_.Query([=](const Namespace& ns) { *box = ns.Stat(path); }).then([context, box]() mutable {
-      auto results = context.getResults();
-      rpc::ToOutcome((*box)->status(), results.initOutcome());
-      if ((*box)->ok()) ToWire(***box, results.initStatus());
-    });
+    return host_.Query([=, caller = caller()](const Namespace& ns) { *box = CallerFiles(ns, caller).Stat(path); })
+        .then([context, box]() mutable {
+          auto results = context.getResults();
+          rpc::ToOutcome((*box)->status(), results.initOutcome());
+          if ((*box)->ok()) ToWire(***box, results.initStatus());
+        });
   }
 
   kj::Promise<void> list(ListContext context) override {
     const std::string path = context.getParams().getPath().cStr();
     const std::string last = context.getParams().getAfter().cStr();
     auto box = std::make_shared<std::optional<Result<ListedFiles>>>();
-    return host_.Query([=](const Namespace& ns) { *box = ns.List(path, last.substr(last.rfind('/') + 1), kListBytes); })
+    return host_
+        .Query([=, caller = caller()](const Namespace& ns) {
+          *box = CallerFiles(ns, caller).List(path, last.substr(last.rfind('/') + 1), kListBytes);
+        })
         .then([context, box]() mutable {
           auto results = context.getResults();
           rpc::ToOutcome((*box)->status(), results.initOutcome());
@@ -158,14 +191,16 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
     const uint64_t file = p.getFile();
     auto box = std::make_shared<std::optional<Result<LocatedFile>>>();
     return host_
-        .Query([=](const Namespace& ns) {
-          *box = file != 0 ? ns.LocateFile(file, offset, length, near) : ns.Locate(path, offset, length, near);
+        .Query([=, caller = caller()](const Namespace& ns) {
+          const CallerFiles files(ns, caller);
+          *box = file != 0 ? files.LocateFile(file, offset, length, near) : files.Locate(path, offset, length, near);
         })
-        .then([context, box]() mutable {
+        .then([this, context, box]() mutable {
           auto results = context.getResults();
           rpc::ToOutcome((*box)->status(), results.initOutcome());
           if (!(*box)->ok()) return;
-          const LocatedFile& file = ***box;
+          LocatedFile& file = ***box;
+          for (LocatedBlock& block : file.blocks) host_.Grant(secure::Right::kReadBlock, &block);
           ToWire(file.info, results.initStatus());
           auto blocks = results.initBlocks(static_cast<uint>(file.blocks.size()));
           for (uint i = 0; i < blocks.size(); ++i) ToWire(file.blocks[i], blocks[i]);
@@ -177,7 +212,9 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
   kj::Promise<void> health(HealthContext context) override {
     const size_t max = std::min<uint32_t>(context.getParams().getMaxFiles(), kMaxTroubles);
     auto walk = std::make_shared<HealthWalk>();
-    return Walk(walk, max).then([context, walk]() mutable { ToWire(walk->health, context.getResults().initHealth()); });
+    return Walk(walk, max, caller()).then([context, walk]() mutable {
+      ToWire(walk->health, context.getResults().initHealth());
+    });
   }
 
  private:
@@ -187,12 +224,15 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
   };
 
   // Walks to the end in parts, between which the thread serves others.
-  kj::Promise<void> Walk(const std::shared_ptr<HealthWalk>& walk, size_t max_troubles) {
+  kj::Promise<void> Walk(const std::shared_ptr<HealthWalk>& walk, size_t max_troubles, const Caller& caller) {
     auto done = std::make_shared<bool>(false);
-    return host_.Query([=](const Namespace& ns) { *done = ns.AddHealth(walk.get(), kHealthSlice, max_troubles); })
-        .then([this, walk, done, max_troubles]() -> kj::Promise<void> {
+    return host_
+        .Query([=](const Namespace& ns) {
+          *done = CallerFiles(ns, caller).AddHealth(walk.get(), kHealthSlice, max_troubles);
+        })
+        .then([this, walk, done, max_troubles, caller]() -> kj::Promise<void> {
           if (*done) return kj::READY_NOW;
-          return Walk(walk, max_troubles);
+          return Walk(walk, max_troubles, caller);
         });
   }
 
@@ -200,8 +240,9 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
   template <class Context>
   kj::Promise<void> Change(Context context, FsHost::PrepareFn prepare) {
     context.releaseParams();
-    return host_.Mutate(std::move(prepare), nullptr).then([context](Status status) mutable {
-      rpc::ToOutcome(status, context.getResults().initOutcome());
+    return host_.Mutate(std::move(prepare), nullptr).then([context, note = note()](const Changed& changed) mutable {
+      if (note != nullptr) note->sequence = changed.sequence;
+      rpc::ToOutcome(changed.status, context.getResults().initOutcome());
     });
   }
 
@@ -210,6 +251,8 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
 
 }  // namespace
 
-rpc::FileSystem::Client MakeFileSystem(FsHost& host) { return kj::heap<FileSystemImpl>(host); }
+rpc::FileSystem::Client MakeFileSystem(FsHost& host, rpc::GuardPtr guard) {
+  return kj::heap<FileSystemImpl>(host, std::move(guard));
+}
 
 }  // namespace mr::dfs

@@ -1,7 +1,7 @@
 // Implements the FileSystem interface of dfs.capnp over a Namespace with another owner, and converts effects to
 // commands of control.capnp. The master implements FsHost and hands out the capability:
 //
-//   MasterForClient.files  ->  results.setFiles(MakeFileSystem(host));
+//   MasterForClient.files  ->  results.setFiles(MakeFileSystem(host, guard()));
 //   effects of Apply       ->  for each: send CommandOf(effect) to TargetOf(effect)
 //                              if its incarnation is the current one, else drop it.
 //
@@ -14,7 +14,10 @@
 #include <functional>
 
 #include "common/base/status.h"
+#include "common/model/changed.h"
 #include "common/rpc/control_wire.h"
+#include "common/rpc/guarded.h"
+#include "common/secure/grant.h"
 #include "dfs/meta/namespace.h"
 #include "schema/control.capnp.h"
 #include "schema/dfs.capnp.h"
@@ -28,17 +31,21 @@ class FsHost {
   using PrepareFn = std::function<Namespace::Prepared(const Namespace&, const Stamp& now)>;
   // Runs `prepare` on the owner's thread with the present time. Appends its record to the journal and applies it; then
   // `then` (may be empty) reads the answer's values. Dispatches the effects. Resolves with the status of prepare, after
-  // the record is durable (for a soft record or none: at once). Runs to its end even if the promise is dropped.
-  virtual kj::Promise<Status> Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) = 0;
+  // the record is durable (for a soft record or none: at once), and with the number of its record. Runs to its end even
+  // if the promise is dropped.
+  virtual kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) = 0;
   // Runs fn on the owner's thread.
   virtual kj::Promise<void> Query(std::function<void(const Namespace&)> fn) = 0;
+  // Fills in the grants of a block's places, where peers need them. Thread: the KJ loop. Here: none.
+  virtual void Grant(secure::Right::Kind, LocatedBlock*) {}
 
  protected:
   ~FsHost() = default;  // no owner uses this base
 };
 
-// Makes the capability of a host's namespace. Requires: host outlives the capability and all calls.
-rpc::FileSystem::Client MakeFileSystem(FsHost& host);
+// Makes the capability of a host's namespace for the peer of a connection. Requires: host outlives the capability and
+// all calls.
+rpc::FileSystem::Client MakeFileSystem(FsHost& host, rpc::GuardPtr guard);
 
 // Convert plain structs to and from the wire.
 void ToWire(const FileInfo& info, rpc::FileStatus::Builder out);

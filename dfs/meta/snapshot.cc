@@ -19,12 +19,24 @@ void Fill(std::vector<ImageEntry<K, V>> entries, Table<K, V>* table) {
   for (auto& e : entries) table->Put(e.key, std::move(e.value));
 }
 
+std::vector<OwnerEntry> DumpOwners(const Table<uint64_t, std::string>& table) {
+  std::vector<OwnerEntry> out;
+  for (const auto& [id, owner] : table.all()) out.push_back({id, owner});
+  return out;
+}
+
+void FillOwners(std::vector<OwnerEntry> entries, Table<uint64_t, std::string>* table) {
+  table->Clear();
+  for (OwnerEntry& e : entries) table->Put(e.id, std::move(e.owner));
+}
+
 }  // namespace
 
 uint64_t Namespace::HardDigest() const {
   const State& s = impl_->state;
   uint64_t h = HashFields(s.counters);
-  for (const uint64_t part : {s.nodes.digest(), s.leases.digest(), s.blocks.digest(), s.pins.digest(), s.next_pin}) {
+  for (const uint64_t part : {s.nodes.digest(), s.leases.digest(), s.blocks.digest(), s.pins.digest(), s.next_pin,
+                              s.rules.digest(), s.lease_owners.digest(), s.attempt_owners.digest()}) {
     h = MixHash(h, part);
   }
   for (const LostIds& ids : s.lost_ids) h = MixHash(h, HashFields(ids));
@@ -50,18 +62,23 @@ std::string Namespace::Snapshot() const {
   hard.nodes = Dump(s.nodes);
   hard.leases = Dump(s.leases);
   hard.blocks = Dump(s.blocks);
-  return EncodeFields(hard) + EncodeFields(PinsTail{s.next_pin, Dump(s.pins)}) +
-         (s.lost_ids.empty() ? std::string() : EncodeFields(s.lost_ids));
+  const OwnersTail owners{Dump(s.rules), DumpOwners(s.lease_owners), DumpOwners(s.attempt_owners)};
+  std::string bytes = EncodeFields(hard) + EncodeFields(PinsTail{s.next_pin, Dump(s.pins)});
+  if (!s.lost_ids.empty() || !owners.empty()) bytes += EncodeFields(s.lost_ids);
+  if (!owners.empty()) bytes += EncodeFields(owners);
+  return bytes;
 }
 
 Status Namespace::Restore(const std::string& bytes) {
   HardState hard;
   PinsTail tail;
-  std::vector<LostIds> lost_ids;  // if there are any
+  std::vector<LostIds> lost_ids;
+  OwnersTail owners;
   FieldReader reader(bytes);
   reader.Get(hard);
   if (reader.ok() && !reader.AtEnd()) reader.Get(tail);
   if (reader.ok() && !reader.AtEnd()) reader.Get(lost_ids);
+  if (reader.ok() && !reader.AtEnd()) reader.Get(owners);
   if (!reader.ok() || !reader.AtEnd() || hard.version != kSnapshotVersion) {
     return Corrupted("the namespace's snapshot cannot be read (damaged, or from another release)");
   }
@@ -73,6 +90,9 @@ Status Namespace::Restore(const std::string& bytes) {
   Fill(std::move(hard.blocks), &s.blocks);
   Fill(std::move(tail.pins), &s.pins);
   s.next_pin = tail.next_pin;
+  Fill(std::move(owners.rules), &s.rules);
+  FillOwners(std::move(owners.leases), &s.lease_owners);
+  FillOwners(std::move(owners.attempts), &s.attempt_owners);
   s.Reindex();
   return Status::Ok();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "common/base/fields.h"
@@ -42,6 +43,26 @@ struct PinsTail {
   template <class V>
   static void Fields(V&& v) {
     v(&PinsTail::next_pin, &PinsTail::pins);
+  }
+};
+
+struct OwnerEntry {
+  uint64_t id = 0;
+  std::string owner;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&OwnerEntry::id, &OwnerEntry::owner);
+  }
+};
+
+// Follows the ids that lost records may have given. Snapshots without owners lack it.
+struct OwnersTail {
+  std::vector<ImageEntry<uint64_t, Rule>> rules;
+  std::vector<OwnerEntry> leases, attempts;
+  bool empty() const { return rules.empty() && leases.empty() && attempts.empty(); }
+  template <class V>
+  static void Fields(V&& v) {
+    v(&OwnersTail::rules, &OwnersTail::leases, &OwnersTail::attempts);
   }
 };
 

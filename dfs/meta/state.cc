@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dfs/meta/rights.h"
+
 namespace mr::dfs {
 
 State::State(NamespaceConfig c) : config(c) {
@@ -89,6 +91,8 @@ void State::RemoveTree(uint64_t id, std::vector<Effect>* effects) {
   for (const uint64_t child : ChildrenOf(id)) RemoveTree(child, effects);
   const Node& node = *nodes.Find(id);
   children.erase({node.parent, node.name});
+  rules.Erase(id);
+  attempt_owners.Erase(id);
   if (node.lease != 0) completed.erase(node.lease);
   if (!pinned.contains(id)) return DropNode(id, effects);
   nodes.Change(id, [](Node& n) { n.parent = n.lease = 0; });
@@ -97,6 +101,7 @@ void State::RemoveTree(uint64_t id, std::vector<Effect>* effects) {
 void State::DropNode(uint64_t id, std::vector<Effect>* effects) {
   const std::vector<BlockId> dropped = nodes.Find(id)->blocks;
   for (const BlockId block : dropped) DropBlock(block, effects);
+  owner_bytes.Refund(id);
   nodes.Erase(id);
 }
 
@@ -236,6 +241,8 @@ void State::Reindex() {
   for (const auto& [id, pin] : pins.all()) {
     for (const uint64_t file : pin.files) ++pinned[file];
   }
+  owner_bytes.Clear();
+  ChargeTree(this, kRoot);
 }
 
 }  // namespace mr::dfs

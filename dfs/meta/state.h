@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "dfs/meta/namespace.h"
+#include "dfs/meta/owner_bytes.h"
 #include "dfs/meta/record.h"
+#include "dfs/meta/rules.h"
 
 namespace mr::dfs {
 
@@ -255,11 +257,16 @@ struct State {
   Counters counters;
   Table<uint64_t, Pin> pins{10};
   uint64_t next_pin = 1;
+  Table<uint64_t, Rule> rules{12};                // by node
+  Table<uint64_t, std::string> lease_owners{13};  // subjects of writers; a lease without an entry is kNoOwner's
+  Table<uint64_t, std::string> attempt_owners{
+      14};  // by an attempt's directory in staging: the subject that writes there
   // Derived from the hard part.
   std::map<uint64_t, uint32_t> pinned;  // file -> number of its pins
   std::map<std::pair<uint64_t, std::string>, uint64_t> children;
   std::map<uint64_t, uint64_t> completed;    // lease -> the node of its file
   std::map<std::string, uint64_t> requests;  // request id -> open lease
+  OwnerBytes owner_bytes;
 
   // Soft part.
   Table<WorkerId, Worker> workers{4};

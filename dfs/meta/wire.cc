@@ -16,6 +16,8 @@ void Walk(W& w, Is<dfs::FileInfo> auto& info) {
   MR_WIRE(w, info.modified_unix_ms, ModifiedUnixMs);
   MR_WIRE(w, info.missing_blocks, MissingBlocks);
   MR_WIRE(w, info.least_replicas, LeastReplicas);
+  MR_WIRE(w, info.owner, Owner);
+  MR_WIRE(w, info.read_by_all, ReadByAll);
 }
 
 template <class W>
@@ -67,7 +69,9 @@ EffectTarget TargetOf(const Effect& effect) {
 
 Command CommandOf(const Effect& effect) {
   struct Visitor {
-    Command operator()(const ReplicateBlock& e) const { return command::ReplicateBlock{e.block, e.to_address}; }
+    Command operator()(const ReplicateBlock& e) const {
+      return command::ReplicateBlock{e.block, e.to_address, e.to, ""};
+    }
     Command operator()(const DeleteReplica& e) const { return command::DeleteBlock{e.block}; }
     Command operator()(const EmptyQuarantine& e) const { return command::EmptyQuarantine{e.block}; }
   };

@@ -68,6 +68,7 @@ struct FileKey {
   Status (*set)(const Entry& e, Target& to);
 };
 constexpr FileKey kFileKeys[] = {
+    {"allow_network", [](const Entry& e, Target& to) { return Flag(e, &to.options->allow_network); }},
     {"args", [](const Entry& e, Target& to) { return List(e, &to.args); }},
     {"best_effort", [](const Entry& e, Target& to) { return Flag(e, &to.options->best_effort); }},
     {"clone", [](const Entry& e, Target& to) { return Text(e, &to.options->clone); }},

@@ -109,7 +109,8 @@ Result<MasterInfo> Client::Info() {
                                                      r.getUnixMs(),
                                                      r.getFileView(),
                                                      r.getIgnoresDeadlines(),
-                                                     r.getIgnoresQueues()};
+                                                     r.getIgnoresQueues(),
+                                                     r.getScratch().cStr()};
                                  });
 }
 
@@ -520,19 +521,23 @@ Result<std::vector<DecisionStatus>> Client::Decisions(JobId id) {
 }
 
 Result<JournalStatus> Client::Journal(bool accept_loss) {
-  return impl_->Ask<JournalStatus>(
-      [accept_loss](Master& master) {
-        auto request = master.journalRequest();
-        request.setAcceptLoss(accept_loss);
-        return request;
-      },
-      [](auto r) -> Result<JournalStatus> { return FromWire(r.getStatus()); });
+  const auto status = [](auto r) -> Result<JournalStatus> { return FromWire(r.getStatus()); };
+  if (accept_loss) return impl_->Ask<JournalStatus>([](Master& master) { return master.acceptLossRequest(); }, status);
+  return impl_->Ask<JournalStatus>([](Master& master) { return master.journalRequest(); }, status);
 }
 
 Result<std::vector<QueueStatus>> Client::Queues() {
   using Queues = std::vector<QueueStatus>;
   return impl_->Call<Queues>([](Master& master) { return master.queuesRequest(); },
                              [](auto r) -> Result<Queues> { return ListFromWire<QueueStatus>(r.getQueues()); });
+}
+
+Result<std::shared_ptr<const Secret<std::string>>> Client::Page() {
+  using Url = std::shared_ptr<const Secret<std::string>>;
+  return impl_->Ask<Url>([](Master& master) { return master.pageRequest(); },
+                         [](auto r) -> Result<Url> {
+                           return std::make_shared<const Secret<std::string>>(std::string(r.getUrl().cStr()));
+                         });
 }
 
 Status Client::SetQueue(const std::string& queue, std::optional<double> weight, std::optional<uint32_t> min_share,

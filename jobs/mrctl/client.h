@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/secret.h"
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "common/io/input_files.h"
@@ -86,6 +87,8 @@ class Client {
   // accept_loss: accepts the loss of records, which ends safe mode.
   Result<JournalStatus> Journal(bool accept_loss = false);
   Result<std::vector<QueueStatus>> Queues();
+  // Returns a URL that lets a browser see the master's pages: once, within a minute. It is a secret until then.
+  Result<std::shared_ptr<const Secret<std::string>>> Page();
   // Changes the given settings only.
   Status SetQueue(const std::string& queue, std::optional<double> weight, std::optional<uint32_t> min_share,
                   std::optional<uint32_t> max_share);

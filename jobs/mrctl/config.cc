@@ -19,9 +19,9 @@ struct Key {
   const char* env;        // null: no variable
 };
 constexpr Key kKeys[] = {
-    {"master", "MR_MASTER"},       {"queue", "MR_QUEUE"},       {"output", "MR_OUTPUT"},
-    {"timeout", "MR_TIMEOUT"},     {"no_color", "MR_NO_COLOR"}, {"no_progress", "MR_NO_PROGRESS"},
-    {"keep_runs", "MR_KEEP_RUNS"},
+    {"master", "MR_MASTER"},       {"queue", "MR_QUEUE"},           {"output", "MR_OUTPUT"},
+    {"timeout", "MR_TIMEOUT"},     {"no_color", "MR_NO_COLOR"},     {"no_progress", "MR_NO_PROGRESS"},
+    {"keep_runs", "MR_KEEP_RUNS"}, {"token_file", "MR_TOKEN_FILE"},
 };
 constexpr char kContextEnv[] = "MR_CONTEXT";
 constexpr std::string_view kContexts = "contexts.";
@@ -240,6 +240,7 @@ Result<Settings> ResolveSettings(const GlobalOptions& flags, const ConfigSources
     if (!limit.ok()) return limit.status().With(timeout->origin);
     settings.timeout = *limit;
   }
+  if (const Setting* token = Find(values, "token_file")) settings.token_file = token->value;
   settings.keep_runs = kKeptRuns;
   if (const Setting* runs = Find(values, "keep_runs")) {
     MR_ASSIGN_OR_RETURN(settings.keep_runs, KeepRuns(*runs));
@@ -247,6 +248,14 @@ Result<Settings> ResolveSettings(const GlobalOptions& flags, const ConfigSources
   settings.runs_directory = RunsDirectory(sources);
   Show(values, &settings);
   return settings;
+}
+
+Result<OutputForm> ParseOutputForm(const std::string& word) {
+  if (word.empty() || word == "table") return OutputForm::kTable;
+  if (word == "json") return OutputForm::kJson;
+  if (word == "ndjson") return OutputForm::kNdjson;
+  constexpr std::string_view kWords[] = {"table", "json", "ndjson"};
+  return InvalidArgument("the output format is table, json or ndjson, not '" + word + "'" + DidYouMean(word, kWords));
 }
 
 }  // namespace mr::ctl

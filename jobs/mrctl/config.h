@@ -24,7 +24,8 @@ struct ShownSetting {
 // The settings that the verbs use.
 struct Settings {
   std::string master = kDefaultMaster;
-  std::string queue;  // empty: the master's default
+  std::string queue;       // empty: the master's default
+  std::string token_file;  // empty: that of the cluster, among the user's (credentials.h)
   OutputForm form = OutputForm::kTable;
   bool quiet = false, verbose = false, color = true, progress = true;
   std::optional<Duration> timeout;

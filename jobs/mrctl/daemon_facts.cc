@@ -18,6 +18,7 @@
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "common/rpc/http_entry.h"
 
 namespace mr::ctl {
 namespace {
@@ -131,7 +132,10 @@ Result<std::string> GetHttp(const std::string& host, uint16_t port, const std::s
   const Instant limit = Now() + kHttpTimeout;
   const std::string where = host + ":" + std::to_string(port);
   MR_ASSIGN_OR_RETURN(const UniqueFd fd, ConnectTo(host, port, limit));
-  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: " + where + "\r\nConnection: close\r\n\r\n";
+  // The secret that a daemon of this user on this machine wrote for its port. Others get none.
+  const auto bearer = rpc::BearerFor(where);
+  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: " + where + "\r\nConnection: close\r\n" +
+                              (bearer.ok() ? "Authorization: " + bearer->Reveal() + "\r\n" : "") + "\r\n";
   if (send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) {
     return Unavailable(where + " did not take the request");
   }
@@ -147,9 +151,13 @@ Result<std::string> GetHttp(const std::string& host, uint16_t port, const std::s
   }
   const size_t body = reply.find("\r\n\r\n");
   const size_t status = reply.find(' ');
-  if (!reply.starts_with("HTTP/1.") || body == std::string::npos || reply.compare(status, 5, " 200 ") != 0) {
-    return Unavailable(where + " is not the HTTP port of a daemon");
+  if (!reply.starts_with("HTTP/1.") || body == std::string::npos) {
+    return Unavailable(where + " is not the HTTP port of a daemon, or the daemon has certificates and speaks TLS");
   }
+  if (reply.compare(status, 5, " 401 ") == 0) {
+    return Status(Code::kNotAllowed, where + " shows its pages to the daemon's own user, and to holders of a token");
+  }
+  if (reply.compare(status, 5, " 200 ") != 0) return Unavailable(where + " is not the HTTP port of a daemon");
   return reply.substr(body + 4);
 }
 

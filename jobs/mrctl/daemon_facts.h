@@ -19,7 +19,8 @@ Result<std::string> LogOfProcess(uint32_t pid, uint64_t most);
 // Returns the HTTP port of such a process: the port that it listens at besides `rpc_port`; 0 if there is no one such.
 uint16_t HttpPortOf(uint32_t pid, uint16_t rpc_port);
 
-// Returns the body of http://host:port/path, at most `most` bytes of it. Errors: kUnavailable.
+// Returns the body of http://host:port/path, at most `most` bytes of it, with the secret of that port if this user has
+// it. Errors: kUnavailable, also for a daemon that speaks TLS; kNotAllowed.
 Result<std::string> GetHttp(const std::string& host, uint16_t port, const std::string& path, uint64_t most);
 
 }  // namespace mr::ctl

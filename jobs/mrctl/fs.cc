@@ -65,6 +65,8 @@ FileRow RowOf(const dfs::FileInfo& info) {
   row.blocks = info.blocks;
   row.missing_blocks = info.missing_blocks;
   row.least_replicas = info.least_replicas;
+  row.owner = info.owner;
+  row.read_by_all = info.read_by_all;
   return row;
 }
 
@@ -99,8 +101,8 @@ class FsCommand {
   // Replaces patterns among the paths of verbs that take several.
   Status ExpandPatterns() {
     const std::string& sub = command_.sub;
-    constexpr std::string_view kTake[] = {"ls",   "get", "cat", "text",     "head",  "tail",
-                                          "stat", "du",  "rm",  "checksum", "setrep"};
+    constexpr std::string_view kTake[] = {"ls", "get", "cat",      "text",   "head",  "tail", "stat",
+                                          "du", "rm",  "checksum", "setrep", "chown", "chmod"};
     if (std::find(std::begin(kTake), std::end(kTake), sub) == std::end(kTake)) return Status::Ok();
     GlobStore store;
     store.exists = [this](const std::string& path) -> Result<bool> {
@@ -117,7 +119,8 @@ class FsCommand {
     };
     std::vector<std::string> expanded;
     for (size_t i = 0; i < args_.size(); ++i) {
-      const bool path = sub == "get" ? i + 1 < args_.size() : sub != "setrep" || i > 0;
+      const bool value_first = sub == "setrep" || sub == "chown" || sub == "chmod";
+      const bool path = sub == "get" ? i + 1 < args_.size() : !value_first || i > 0;
       if (!path || !IsPattern(args_[i])) {
         expanded.push_back(args_[i]);
         continue;
@@ -141,6 +144,8 @@ class FsCommand {
     if (sub == "cp") return Copy();
     if (sub == "checksum") return Checksum();
     if (sub == "setrep") return SetReplication();
+    if (sub == "chown") return SetOwner();
+    if (sub == "chmod") return SetReaders();
     if (sub == "head" || sub == "tail") MR_RETURN_IF_ERROR(CheckNoCount());
     std::vector<FileRow> rows;
     for (const std::string& word : args_) {
@@ -258,6 +263,31 @@ class FsCommand {
     if (!info.is_directory) return store_.SetReplication(path, replicas);
     MR_ASSIGN_OR_RETURN(const auto entries, store_.List(path));
     for (const auto& entry : entries) MR_RETURN_IF_ERROR(SetReplicationBelow(entry.path, replicas));
+    return Status::Ok();
+  }
+
+  Status SetOwner() {
+    if (args_.size() < 2) return InvalidArgument("fs chown takes OWNER and PATH...");
+    for (size_t i = 1; i < args_.size(); ++i) {
+      MR_ASSIGN_OR_RETURN(const std::string path, StorePath(args_[i]));
+      MR_RETURN_IF_ERROR(store_.SetOwner(path, args_[0]));
+      done_.push_back({path, command_.sub, "", "owner " + args_[0]});
+    }
+    return Status::Ok();
+  }
+
+  Status SetReaders() {
+    const std::string word = args_[0];
+    if (word != "read=all" && word != "read=owner") {
+      return WithHint(InvalidArgument("fs chmod takes read=all or read=owner first, not '" + word + "'"),
+                      "only owners write; mrctl fs chown gives a path to another owner");
+    }
+    if (args_.size() < 2) return InvalidArgument("fs chmod takes read=all or read=owner, and PATH...");
+    for (size_t i = 1; i < args_.size(); ++i) {
+      MR_ASSIGN_OR_RETURN(const std::string path, StorePath(args_[i]));
+      MR_RETURN_IF_ERROR(store_.SetReaders(path, word == "read=all"));
+      done_.push_back({path, command_.sub, "", word});
+    }
     return Status::Ok();
   }
 

@@ -68,7 +68,7 @@ class LocalFs {
     MR_ASSIGN_OR_RETURN(const std::string uri, ResolveUri(word, BarePath::kLocalFile, "/"));
     const std::string path = UriPath(uri);
     if (!IsPattern(path) || PathExists(path)) return std::vector<std::string>{path};
-    MR_ASSIGN_OR_RETURN(const auto files, ExpandFileUri(uri));
+    MR_ASSIGN_OR_RETURN(const auto files, ExpandFileUri(uri, FileRoots::Any()));
     std::vector<std::string> paths;
     paths.reserve(files.size());
     for (const InputFile& file : files) paths.push_back(UriPath(file.uri));

@@ -164,7 +164,7 @@ class InputCheck {
     if (known != files_.end()) return known->second;
     std::vector<std::string> files;
     if (IsFileUri(uri) && SeesFilesOfCluster()) {
-      const auto found = ExpandFileUri(uri);
+      const auto found = ExpandFileUri(uri, FileRoots::Any());
       for (size_t i = 0; found.ok() && i < std::min(found->size(), kFilesLookedAt); ++i)
         files.push_back((*found)[i].uri);
     } else if (IsDfsUri(uri) && store() != nullptr) {

@@ -14,7 +14,7 @@ Result<Sizes> SizesOf(const std::vector<std::string>& uris, Client* client) {
   if (client != nullptr) return client->Measure(uris);
   Sizes sizes;
   for (const std::string& uri : uris) {
-    const auto files = IsFileUri(uri) ? ExpandFileUri(uri) : NotFound("");
+    const auto files = IsFileUri(uri) ? ExpandFileUri(uri, FileRoots::Any()) : NotFound("");
     sizes.push_back(files.ok() ? std::optional(SizeOf(*files)) : std::nullopt);
   }
   return sizes;

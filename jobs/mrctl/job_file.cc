@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <sstream>
 #include <toml.hpp>
 
 #include "common/base/text.h"
+#include "common/base/utf8.h"
 #include "common/io/files.h"
 #include "jobs/mrctl/exit_code.h"
 
@@ -85,6 +87,11 @@ Result<std::string> ReadAll(int fd) {
 }  // namespace
 
 Result<KeyTable> ParseToml(const std::string& text, const std::string& file) {
+  // toml11 3.7 reads outside of its buffer where a string in quotes has other bytes.
+  if (const size_t at = InvalidUtf8(text); at != std::string::npos) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n');
+    return InvalidArgument(file + ":" + std::to_string(line) + ": a byte that is not UTF-8; save the file as UTF-8");
+  }
   std::istringstream in(text);
   try {
     return Flatten(toml::parse(in, file));

@@ -37,7 +37,7 @@ Result<JobState> StateOf(std::string word) {
 }  // namespace
 
 Result<JobFilter> MakeJobFilter(const std::vector<std::string>& states, const std::string& name,
-                                const std::string& since) {
+                                const std::string& owner, const std::string& since) {
   JobFilter filter;
   for (const std::string& list : states) {
     for (size_t at = 0; at <= list.size();) {
@@ -48,6 +48,7 @@ Result<JobFilter> MakeJobFilter(const std::vector<std::string>& states, const st
     }
   }
   filter.name = name;
+  filter.owner = owner;
   if (since.empty()) return filter;
   auto duration = ParseDuration(since);
   if (!duration.ok()) return duration.status().With("--since");
@@ -59,6 +60,7 @@ std::vector<JobStatus> FilterJobs(std::vector<JobStatus> jobs, const JobFilter& 
   std::erase_if(jobs, [&](const JobStatus& job) {
     if (!filter.states.empty() && !filter.states.contains(job.state)) return true;
     if (!filter.name.empty() && fnmatch(filter.name.c_str(), job.name.c_str(), 0) != 0) return true;
+    if (!filter.owner.empty() && filter.owner != job.owner) return true;
     if (!filter.since || !Ended(job.state)) return false;
     const uint64_t ended_ms = job.submitted_unix_ms + job.elapsed_us / 1000;
     return ended_ms + static_cast<uint64_t>(filter.since->millis()) < now_unix_ms;

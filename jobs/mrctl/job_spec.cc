@@ -13,13 +13,14 @@
 namespace mr::ctl {
 namespace {
 
-constexpr std::string_view kConfKeys[] = {"sort_buffer", "max_split_bytes", "jockey.utility"};
+constexpr std::string_view kConfKeys[] = {"sort_buffer", "max_split_bytes", "jockey.utility", "min_tier"};
 
 // The parsed values of --conf.
 struct Conf {
   uint64_t sort_buffer_bytes = 0;
   uint64_t max_split_bytes = 0;
   std::vector<UtilityPoint> utility;
+  uint8_t min_tier = 0;
 };
 
 Result<Conf> ReadConf(const KeyValues& pairs) {
@@ -35,13 +36,18 @@ Result<Conf> ReadConf(const KeyValues& pairs) {
       MR_RETURN_IF_ERROR(size(&conf.sort_buffer_bytes));
     } else if (key == "max_split_bytes") {
       MR_RETURN_IF_ERROR(size(&conf.max_split_bytes));
+    } else if (key == "min_tier") {
+      if (value.size() != 1 || value[0] < '0' || value[0] > '3') {
+        return InvalidArgument("--conf min_tier is a tier of a task's room, 0 to 3, not '" + value + "'");
+      }
+      conf.min_tier = static_cast<uint8_t>(value[0] - '0');
     } else if (key == "jockey.utility") {
       auto points = ParseUtility(value);
       if (!points.ok()) return points.status().With("--conf " + key);
       conf.utility = *std::move(points);
     } else {
       return InvalidArgument("--conf: unknown key '" + key + "'" + DidYouMean(key, kConfKeys) +
-                             "; the keys are sort_buffer, max_split_bytes and jockey.utility");
+                             "; the keys are sort_buffer, max_split_bytes, jockey.utility and min_tier");
     }
   }
   return conf;
@@ -275,6 +281,8 @@ Result<JobSpec> BuildJobSpec(const Plan& plan, const SpecOptions& options) {
   out.max_bad_records = options.max_bad_records;
   if (options.task_timeout_ms) out.task_timeout = Millis(static_cast<int64_t>(*options.task_timeout_ms));
   out.strict_inputs = options.strict_inputs;
+  out.allow_network = options.allow_network;
+  out.min_tier = conf.min_tier;
   for (const SideFile& file : options.files) out.files.push_back({file.name, file.sha256, file.bytes});
   out.utility = std::move(conf.utility);
   out.sort_buffer_bytes = conf.sort_buffer_bytes != 0 ? conf.sort_buffer_bytes : SortBufferIn(options.memory_bytes);

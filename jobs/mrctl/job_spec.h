@@ -32,6 +32,7 @@ struct SpecOptions {
   uint64_t deadline_ms = 0;
   bool best_effort = false;
   bool strict_inputs = false;
+  bool allow_network = false;
   std::vector<std::string> policies;
   Wish speculation = Wish::kAuto, clones = Wish::kAuto;
   KeyValues conf, env, labels;

@@ -105,6 +105,7 @@ struct MasterInfo {
   uint64_t unix_ms = 0;                                    // its clock at the answer; 0: an older master
   uint64_t file_view = 0;                                  // FileView() of its process; 0: unknown
   bool ignores_deadlines = false, ignores_queues = false;  // no policy of its list serves them
+  std::string scratch;                                     // where this user makes temporary paths of the block store
 };
 
 }  // namespace mr::ctl

@@ -2,14 +2,17 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "common/io/private_memory.h"
+#include "common/rpc/tls_credentials.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/config.h"
+#include "jobs/mrctl/credentials.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/options.h"
 #include "jobs/mrctl/verbs.h"
@@ -37,6 +40,9 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
   if (verb == "sdk") return RunSdk(command, settings);
   if (verb == "fs") return RunFs(command, settings);
   if (verb == "store") return RunStore(command, settings);
+  if (verb == "cluster") return RunCluster(command, settings);
+  if (verb == "token") return RunToken(command, settings);
+  if (verb == "page") return RunPage(command, settings);
   if (verb == "workers" || verb == "worker" || verb == "version" || verb == "queues" || verb == "queue") {
     return RunClusterVerb(command, settings);
   }
@@ -69,6 +75,11 @@ int Main(const std::vector<std::string>& argv) {
   }
   auto settings = ResolveSettings(command->global, RealSources());
   if (settings.ok() && settings->quiet) KeepQuietAboutInsecure();
+  if (settings.ok()) {
+    // `--local` sets others.
+    rpc::SetProcessCredentials(std::make_shared<rpc::TokenCredentials>(
+        rpc::TokenCredentials::Places{settings->token_file, TokenDirectory()}, rpc::ProcessCredentials()));
+  }
   if (command->verb == "doctor") {
     if (settings.ok() && settings->timeout.has_value()) SetTimeLimit(Now() + *settings->timeout);
     CatchInterrupts();

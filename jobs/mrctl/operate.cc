@@ -129,6 +129,7 @@ std::string RenderWorkersShown(const std::vector<WorkerShown>& workers, OutputFo
     line("address", w.address);
     line("rack", Or(w.rack, "-"));
     line("labels", Or(labels, "-"));
+    line("room", w.tier < 0 ? "-" : "tier " + std::to_string(w.tier));
     line("pid", w.pid == 0 ? "-" : std::to_string(w.pid));
     line("slots", std::to_string(w.busy) + " of " + std::to_string(w.slots) + " busy");
     line("memory", w.memory_bytes == 0 ? "not limited" : HumanBytes(w.memory_bytes) + " for attempts");

@@ -2,6 +2,8 @@
 // options.h so that other files do not wait for CLI11's headers.
 #pragma once
 
+#include <string>
+
 namespace CLI {
 class App;
 }
@@ -13,5 +15,14 @@ struct Command;
 // Adds all verbs and options to `root`. Results of a parse go into `command`, which must outlive `root`. An option's
 // type name drives completion: PATH for local files, a|b|c for these words.
 void BuildOptionTree(CLI::App* root, Command* command);
+
+// The verbs for people and credentials: cluster, token (options_people.cc).
+void AddPeopleVerbs(CLI::App* root, Command* command);
+
+// Appends an example to the footer.
+void AddExample(CLI::App* app, const std::string& example);
+// Adds a verb below another. Its word goes to Command::sub.
+CLI::App* AddSub(CLI::App* above, Command* command, const std::string& name, const std::string& help,
+                 const std::string& example);
 
 }  // namespace mr::ctl

@@ -38,21 +38,6 @@ constexpr char kRunWord[] =
 constexpr char kSubmitExample[] = "mrctl submit wordcount --input /data/books.txt --output /data/words";
 constexpr char kExplainExample[] = "mrctl explain wordcount --input /data/books.txt --output /data/words2";
 
-// Appends an example to the footer.
-void AddExample(CLI::App* app, const std::string& example) {
-  const std::string before = app->get_footer();
-  app->footer(before + (before.empty() ? "" : "\n\n") + "Example:\n  " + example);
-}
-
-// Adds a verb below another. Its word goes to Command::sub.
-CLI::App* AddSub(CLI::App* above, Command* c, const std::string& name, const std::string& help,
-                 const std::string& example) {
-  CLI::App* app = above->add_subcommand(name, help)->fallthrough();
-  app->parse_complete_callback([c, name] { c->sub = name; });
-  if (!example.empty()) AddExample(app, example);
-  return app;
-}
-
 void AddGlobalOptions(CLI::App* app, GlobalOptions* g) {
   app->add_option("--master", g->master, "Address of the master, HOST:PORT (default: MR_MASTER, else 127.0.0.1:7070)")
       ->type_name("HOST:PORT");
@@ -101,7 +86,9 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
       ->type_name("TIME");
   app->add_flag("--strict-deadline", s->strict_deadline, "Exit 8 if the job succeeds after its deadline");
   app->add_flag("--best-effort", s->best_effort, "Accept the job even if its deadline cannot be met");
-  AddList(app, "--conf", &s->conf, "Setting KEY=VALUE: sort_buffer, max_split_bytes or jockey.utility (TIME:WORTH,...)")
+  AddList(app, "--conf", &s->conf,
+          "Setting KEY=VALUE: sort_buffer, max_split_bytes, min_tier (least tier of the workers' rooms) or "
+          "jockey.utility (TIME:WORTH,...)")
       ->type_name("KEY=VALUE");
   AddList(app, "--env", &s->env, "Environment variable NAME=VALUE of the operators")->type_name("NAME=VALUE");
   AddList(app, "--label", &s->labels,
@@ -131,6 +118,8 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--task-timeout", s->task_timeout,
                   "End an attempt without input, output and counter changes for this time (default 10m; 0: never)")
       ->type_name("TIME");
+  app->add_flag("--allow-network", s->allow_network,
+                "Let operators and stream commands make internet sockets (default: no sockets at all)");
   app->add_flag("--strict-inputs", s->strict_inputs, "Fail if a local input grows while the job runs");
   AddList(app, "--files", &s->files, "Side file, at $MR_FILES_DIR/NAME for every attempt; repeat for several files")
       ->type_name("PATH[#NAME]");
@@ -167,6 +156,10 @@ void AddFsOptions(CLI::App* fs, Command* c) {
        "mrctl fs getmerge /data/counts counts.txt"},
       {"setrep", "N PATH...", "Set the number of replicas of files, and of all files below directories",
        "mrctl fs setrep 2 /data/books.txt"},
+      {"chown", "OWNER PATH...", "Give paths, and all below them without an owner of their own, to a user",
+       "mrctl fs chown anna /data/books.txt"},
+      {"chmod", "read=all|owner PATH...", "Let all users read paths and what is below them, or the owner alone",
+       "mrctl fs chmod read=all /data/books.txt"},
       {"checksum", "PATH...", "Show the XXH3-128 digest of files", "mrctl fs checksum /data/books.txt"},
   };
   for (const Sub& sub : kSubs) {
@@ -207,6 +200,7 @@ void AddJobVerbs(CLI::App* root, Command* c) {
       ->type_name("pending|running|committing|succeeded|failed|killing|killed");
   jobs->add_option("--name", c->name_glob, "Only jobs whose name matches this pattern, such as 'sales-*'")
       ->type_name("GLOB");
+  jobs->add_option("--owner", c->owner, "Only jobs that this user submitted")->type_name("NAME");
   jobs->add_option("--since", c->since, "Only jobs that have not ended, or ended within this time, such as 2h")
       ->type_name("TIME");
   jobs->add_flag("--local", c->local_runs, "List the remembered runs of submit --local, without a master");
@@ -280,6 +274,7 @@ void AddJobVerbs(CLI::App* root, Command* c) {
       ->type_name("succeeded|failed|killed");
   history->add_option("--name", c->name_glob, "Only jobs whose name matches this pattern, such as 'sales-*'")
       ->type_name("GLOB");
+  history->add_option("--owner", c->owner, "Only jobs that this user submitted")->type_name("NAME");
   history->add_option("--since", c->since, "Only jobs that ended within this time, such as 2h")->type_name("TIME");
   history->add_option("--keep", c->keep, "With --local: remove the records of all but the newest N runs first")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}).description(""))
@@ -474,7 +469,7 @@ const std::vector<OptionGroup>& SubmitGroups() {
       {"Scheduling",
        {"--queue", "--priority", "--deadline", "--strict-deadline", "--best-effort", "--scheduler", "--speculation",
         "--clone"}},
-      {"Resources and limits", {"--max-attempts", "--memory", "--task-timeout"}},
+      {"Resources and limits", {"--max-attempts", "--memory", "--task-timeout", "--allow-network"}},
   };
   return groups;
 }
@@ -488,7 +483,8 @@ const std::vector<Group>& Groups() {
   static const std::vector<Group> groups = {
       {"Run jobs", {"submit", "explain", "wait", "attach", "kill"}},
       {"Look at jobs", {"jobs", "job", "history", "logs", "why", "report", "trace", "profile", "whatif", "schedulers"}},
-      {"Cluster", {"workers", "worker", "queues", "queue", "top", "doctor"}},
+      {"Cluster", {"workers", "worker", "queues", "queue", "top", "page", "doctor"}},
+      {"People and credentials", {"cluster", "token"}},
       {"Files", {"fs", "store"}},
       {"Write operators", {"sdk", "task"}},
       {"mrctl itself", {"config", "completion", "version"}},
@@ -497,6 +493,19 @@ const std::vector<Group>& Groups() {
 }
 
 }  // namespace
+
+void AddExample(CLI::App* app, const std::string& example) {
+  const std::string before = app->get_footer();
+  app->footer(before + (before.empty() ? "" : "\n\n") + "Example:\n  " + example);
+}
+
+CLI::App* AddSub(CLI::App* above, Command* c, const std::string& name, const std::string& help,
+                 const std::string& example) {
+  CLI::App* app = above->add_subcommand(name, help)->fallthrough();
+  app->parse_complete_callback([c, name] { c->sub = name; });
+  if (!example.empty()) AddExample(app, example);
+  return app;
+}
 
 void BuildOptionTree(CLI::App* root, Command* c) {
   root->formatter(MakeHelpFormatter());
@@ -520,6 +529,7 @@ void BuildOptionTree(CLI::App* root, Command* c) {
   AddSdk(root, c);
   AddTask(root, c);
   AddClusterVerbs(root, c);
+  AddPeopleVerbs(root, c);
   AddFsOptions(root->add_subcommand("fs", "Manage files of the block store")->fallthrough(), c);
   AddStore(root, c);
   AddOwnVerbs(root, c);

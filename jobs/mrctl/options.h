@@ -40,7 +40,7 @@ struct SubmitOptions {
   int priority = 0;
   std::vector<std::string> inputs, conf, env, labels, files;
   bool overwrite = false, detach = false, dry_run = false, strict_deadline = false, best_effort = false,
-       strict_inputs = false, job_help = false;
+       strict_inputs = false, allow_network = false, job_help = false;
   std::optional<uint32_t> reduces;  // absent: the planner decides; 0: map-only
   uint32_t max_attempts = 0;        // 0: the master's default
   uint64_t max_bad_records = 0;
@@ -60,6 +60,18 @@ struct WhatifOptions {
   std::string since;                 // of all ended jobs, without an id: how far back; "": kDefaultSince
 };
 inline constexpr char kDefaultSince[] = "7d";
+
+// cluster, token: what they make.
+struct CredentialOptions {
+  std::string data;     // the master's --data directory
+  std::string subject;  // of a token, or the first administrator; "": the user's name (init)
+  std::string roles, life;
+  std::string out;      // token file to write; "": SUBJECT.token, or for init where mrctl finds it
+  std::string join;     // join file to write; "": no join token (create), DATA/join (init)
+  std::string address;  // of the master, HOST:PORT, in join files; "": this host's name and port 7070
+  std::string worker;   // the only name that the join token is for; "": any
+  bool finish = false;  // cluster rotate; with `force`
+};
 
 // One verb with its arguments. Verbs with a second word, such as fs and job, have it in `sub`.
 struct Command {
@@ -88,12 +100,13 @@ struct Command {
   std::optional<uint32_t> min_share, max_share;
   bool show_origin = false;  // config view
   std::string bundle;        // doctor; with `force`
+  CredentialOptions credentials;
   // history
   uint64_t limit = 20;
   std::optional<uint64_t> keep;  // with local_runs
   // jobs, history
   std::vector<std::string> states;  // as typed, perhaps with commas
-  std::string name_glob, since;
+  std::string name_glob, owner, since;
   bool local_runs = false;  // jobs, history, whatif: those of `submit --local`
   // task replay
   bool gdb = false;
@@ -101,6 +114,7 @@ struct Command {
   std::vector<std::string> replay_files;
   // If not empty: print this on stdout and exit 0 (help).
   std::string help;
+  bool open_page = false;  // page
 };
 
 // Parses the words after the program's name. Errors: kInvalidArgument, with a suggestion.

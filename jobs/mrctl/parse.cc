@@ -260,12 +260,4 @@ Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
   return command;
 }
 
-Result<OutputForm> ParseOutputForm(const std::string& word) {
-  if (word.empty() || word == "table") return OutputForm::kTable;
-  if (word == "json") return OutputForm::kJson;
-  if (word == "ndjson") return OutputForm::kNdjson;
-  constexpr std::string_view kWords[] = {"table", "json", "ndjson"};
-  return InvalidArgument("the output format is table, json or ndjson, not '" + word + "'" + DidYouMean(word, kWords));
-}
-
 }  // namespace mr::ctl

@@ -124,6 +124,7 @@ Status SetNumbers(const SubmitOptions& o, SpecOptions* spec) {
   }
   spec->best_effort = o.best_effort;
   spec->strict_inputs = o.strict_inputs;
+  spec->allow_network = o.allow_network;
   MR_ASSIGN_OR_RETURN(spec->speculation, ParseWish(o.speculation, "--speculation"));
   MR_ASSIGN_OR_RETURN(spec->clones, ParseWish(o.clone, "--clone"));
   MR_ASSIGN_OR_RETURN(spec->conf, ParseKeyValues(o.conf, "--conf"));

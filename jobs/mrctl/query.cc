@@ -217,7 +217,8 @@ void PrintHistory(const std::vector<JobStatus>& jobs, const Command& command, co
 }
 
 Result<int> ListJobs(const Command& command, const Settings& settings) {
-  MR_ASSIGN_OR_RETURN(const JobFilter filter, MakeJobFilter(command.states, command.name_glob, command.since));
+  MR_ASSIGN_OR_RETURN(const JobFilter filter,
+                      MakeJobFilter(command.states, command.name_glob, command.owner, command.since));
   Client client(settings.master);
   uint64_t now_ms = 0;
   if (filter.since) {
@@ -236,7 +237,8 @@ Result<int> ListJobs(const Command& command, const Settings& settings) {
 // Lists the recorded local runs: for history the newest first, for jobs the oldest first.
 Result<int> ListLocalRuns(const Command& command, const Settings& settings) {
   const bool history = command.verb == "history";
-  MR_ASSIGN_OR_RETURN(const JobFilter filter, MakeJobFilter(command.states, command.name_glob, command.since));
+  MR_ASSIGN_OR_RETURN(const JobFilter filter,
+                      MakeJobFilter(command.states, command.name_glob, command.owner, command.since));
   const LocalRuns store(settings.runs_directory);
   if (command.keep) {
     MR_ASSIGN_OR_RETURN(const size_t removed, store.KeepNewest(*command.keep));

@@ -77,12 +77,12 @@ std::string WaitLines(const std::vector<JobStatus>& jobs) {
 
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form) {
   if (form != OutputForm::kTable) return JsonJobs(jobs, form);
-  Table table({"ID", "NAME", "STATE", "TASKS", "RUNNING", "ELAPSED", "SUBMITTED", "OUTPUT", "QUEUE"});
+  Table table({"ID", "NAME", "STATE", "TASKS", "RUNNING", "ELAPSED", "SUBMITTED", "OUTPUT", "QUEUE", "OWNER"});
   for (const JobStatus& j : jobs) {
     table.Add({Name(j), Dash(j.name), Word(j.state),
                std::to_string(Sum(j, &StageStatus::done)) + "/" + std::to_string(Sum(j, &StageStatus::tasks)),
                std::to_string(Sum(j, &StageStatus::running)), Elapsed(j.elapsed_us), DateTime(j.submitted_unix_ms),
-               Dash(j.output_uri), Dash(j.queue)});
+               Dash(j.output_uri), Dash(j.queue), Dash(j.owner)});
   }
   return table.Text() + WaitLines(jobs);
 }
@@ -146,6 +146,7 @@ std::string RenderJob(const JobStatus& j, OutputForm form, const JobSpec* spec) 
   line("id", Name(j));
   line("name", Dash(j.name));
   line("state", Word(j.state));
+  line("owner", Dash(j.owner));
   line("queue", Dash(j.queue));
   line("priority", std::to_string(j.priority));
   line("submitted", DateTime(j.submitted_unix_ms));
@@ -272,13 +273,17 @@ std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form) {
 std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form) {
   if (form != OutputForm::kTable) return JsonFiles(files, form);
   const auto sized = [](const FileRow& f) { return !f.directory || f.summed; };
-  Table table({"TYPE", "BYTES", "BLOCKS", "REPLICAS", "MODIFIED", "PATH"});
+  Table table({"TYPE", "BYTES", "BLOCKS", "REPLICAS", "OWNER", "READ", "MODIFIED", "PATH"});
   for (const FileRow& f : files) {
     table.Add({f.directory            ? "dir"
                : f.missing_blocks > 0 ? "file!"
                                       : "file",
                sized(f) ? std::to_string(f.bytes) : "-", sized(f) ? std::to_string(f.blocks) : "-",
                f.directory ? "-" : std::to_string(f.least_replicas) + "/" + std::to_string(f.replication),
+               f.owner.empty() ? "-" : f.owner,
+               f.owner.empty() ? "-"
+               : f.read_by_all ? "all"
+                               : "owner",
                DateTime(f.modified_unix_ms), f.path});
   }
   return table.Text();

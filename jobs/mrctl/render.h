@@ -33,6 +33,8 @@ struct FileRow {
   uint64_t bytes = 0, block_bytes = 0, modified_unix_ms = 0;
   uint32_t replication = 0, blocks = 0, missing_blocks = 0;
   uint32_t least_replicas = 0;  // good ones of the block that has the fewest
+  std::string owner;
+  bool read_by_all = false;
 };
 
 // XXH3-128 of a file's bytes.

@@ -95,15 +95,21 @@ Json ToJson(const ProfileStatus& p) {
 }
 
 Json ToJson(const FileRow& f) {
-  return Object({{"id", f.path},
-                 {"type", f.directory ? "directory" : "file"},
-                 {"bytes", f.bytes},
-                 {"replication", f.replication},
-                 {"least_replicas", f.least_replicas},
-                 {"block_bytes", f.block_bytes},
-                 {"blocks", f.blocks},
-                 {"missing_blocks", f.missing_blocks},
-                 {"modified_unix_ms", f.modified_unix_ms}});
+  Json json = Object({{"id", f.path},
+                      {"type", f.directory ? "directory" : "file"},
+                      {"bytes", f.bytes},
+                      {"replication", f.replication},
+                      {"least_replicas", f.least_replicas},
+                      {"block_bytes", f.block_bytes},
+                      {"blocks", f.blocks},
+                      {"missing_blocks", f.missing_blocks},
+                      {"modified_unix_ms", f.modified_unix_ms}});
+  // Local files and files of earlier releases of the master have none.
+  if (!f.owner.empty()) {
+    json["owner"] = f.owner;
+    json["read"] = f.read_by_all ? "all" : "owner";
+  }
+  return json;
 }
 
 template <class T>

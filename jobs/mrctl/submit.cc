@@ -15,7 +15,6 @@
 #include "common/io/sha256.h"
 #include "common/io/target_file.h"
 #include "jobs/mrctl/argv_split.h"
-#include "jobs/mrctl/client.h"
 #include "jobs/mrctl/csv_stages.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
@@ -36,6 +35,7 @@
 #include "jobs/mrctl/queue_note.h"
 #include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/scratch.h"
 #include "jobs/mrctl/sdk_check.h"
 #include "jobs/mrctl/side_files.h"
 #include "jobs/mrctl/step_plans.h"
@@ -366,8 +366,8 @@ class Submission {
       plan_.spec.inputs[plan_.stdin_index] = "-";
     }
     if (!plan_.to_stdout && !(plan_.options.dry_run && plan_.spec.output_uri.empty())) return Status::Ok();
-    plan_.spec.output_uri =
-        cluster_ != nullptr ? "file://" + cluster_->directory() + "/out" : "dfs:///tmp/mrctl-" + RandomHex();
+    plan_.spec.output_uri = cluster_ != nullptr ? "file://" + cluster_->directory() + "/out"
+                                                : "dfs://" + ScratchOf(client_.get()) + "/mrctl-" + RandomHex();
     return Status::Ok();
   }
 

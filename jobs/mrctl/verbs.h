@@ -20,6 +20,10 @@ Result<int> RunSchedulers(const Settings& settings);
 Result<int> RunSdk(const Command& command, const Settings& settings);
 Result<int> RunFs(const Command& command, const Settings& settings);
 Result<int> RunStore(const Command& command, const Settings& settings);
+Result<int> RunCluster(const Command& command, const Settings& settings);  // cluster
+Result<int> RunRotate(const Command& command, const Settings& settings);   // cluster rotate
+Result<int> RunToken(const Command& command, const Settings& settings);
+Result<int> RunPage(const Command& command, const Settings& settings);
 
 Result<int> RunReport(const Command& command, const Settings& settings);
 Result<int> RunTrace(const Command& command, const Settings& settings);

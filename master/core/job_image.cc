@@ -223,7 +223,7 @@ void Jobs::Save(const std::function<void(std::string)>& part, bool hard) const {
          EncodeFields(LentTail(job.notes.lent, job.notes.causes)) + EncodeFields(job.notes.steering) +
          EncodeFields(DeadlineTail{job.spec.priority, job.spec.deadline}) +
          EncodeFields(UtilityTail{!job.spec.utility.empty()}) + EncodeFields(InputsOf(job.plan)) +
-         EncodeFields(hard ? std::vector<Skew>() : job.notes.skew));
+         EncodeFields(hard ? std::vector<Skew>() : job.notes.skew) + EncodeFields(job.owner));
   }
 }
 
@@ -270,9 +270,12 @@ Status Jobs::RestorePart(std::string_view part, const std::function<Result<JobSp
   if (reader.ok() && !reader.AtEnd()) reader.Get(inputs.emplace());
   std::vector<Skew> skew;
   if (reader.ok() && !reader.AtEnd()) reader.Get(skew);
+  std::string owner = kNoOwner;
+  if (reader.ok() && !reader.AtEnd()) reader.Get(owner);
   if (!reader.ok() || !reader.AtEnd()) return Unreadable("job");
   if (inputs && !TakeInputs(*std::move(inputs), &image.plan)) return Unreadable(Name(image.id));
   MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image), read_spec));
+  job.owner = std::move(owner);
   const std::vector<WhyLine*> lines = texts.empty() ? std::vector<WhyLine*>() : LinesOf(&job);
   for (WhyText& t : texts) {
     if (t.line >= lines.size()) return Unreadable(Name(job.id));
@@ -292,7 +295,7 @@ Status Jobs::RestorePart(std::string_view part, const std::function<Result<JobSp
   notes.clones = clones.counts;
   for (const CloneTail::Read& read : clones.reads) notes.reads[{read.reader, read.replica.output.task}] = read.replica;
   for (CloneTail::Warning& w : clones.warnings) notes.warnings[w.stage] = std::move(w.text);
-  if (!job.submission_id.empty()) submissions_[job.submission_id] = job.id;
+  if (!job.submission_id.empty()) submissions_[{job.owner, job.submission_id}] = job.id;
   if (job.brief) {
     brief_bytes_ += job.spec_bytes.size();
   } else if (job.told) {

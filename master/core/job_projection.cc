@@ -42,6 +42,7 @@ JobProjection SubmittedJob(const EventRecord& record, uint64_t sequence) {
   job.spec_bytes = std::move(submit.spec);
   job.spec = *record.spec;
   job.submission_id = submit.submission_id;
+  job.owner = std::move(submit.owner);
   job.wall_ms = submit.wall_ms;
   job.plan = std::move(submit.plan);
   FillSplits(&job.plan);

@@ -49,7 +49,8 @@ struct JobProjection {
   JobId id;
   JobSpec spec;  // with the priority and the deadline that users have set since
   std::string spec_bytes, submission_id;
-  uint64_t wall_ms = 0;  // of the submission
+  std::string owner = kNoOwner;  // the subject that submitted it
+  uint64_t wall_ms = 0;          // of the submission
   JobPlan plan;
   // kPending while the job has not ended (see ShownState), then how it ended.
   JobState state = JobState::kPending;

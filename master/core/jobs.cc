@@ -10,7 +10,29 @@ namespace mr::master {
 Jobs::Jobs(size_t ended_jobs) : ended_jobs_(ended_jobs) {}
 Jobs::~Jobs() = default;
 
-void Jobs::AddOpen(const JobView& job) { open_outputs_.emplace(job.spec.output_uri, job.id); }
+void Jobs::AddOpen(const JobView& job) {
+  open_outputs_.emplace(job.spec.output_uri, job.id);
+  open_of_[job.owner].insert(job.id);
+}
+
+Jobs::OwnerJobs Jobs::OpenOf(const std::string& owner) const {
+  OwnerJobs count;
+  const auto found = open_of_.find(owner);
+  if (found == open_of_.end()) return count;
+  for (const JobId id : found->second) {
+    const JobState state = jobs_.at(id).state;
+    if (Ended(state)) continue;
+    ++count.open;
+    count.pending += state == JobState::kPending ? 1 : 0;
+  }
+  return count;
+}
+
+Result<const JobView*> Jobs::Find(JobId id, const Caller& caller) const {
+  const JobView* job = Find(id);
+  if (job == nullptr || !caller.Reaches(job->owner)) return Unknown(id);
+  return job;
+}
 
 Status Jobs::Unknown(JobId id) const {
   if (newest_forgotten_ < id) return NotFound("there is no job " + Name(id));
@@ -26,6 +48,10 @@ void Jobs::Settle(JobId id) {
     if (it->second != id) continue;
     open_outputs_.erase(it);
     break;
+  }
+  if (const auto of = open_of_.find(job->owner); of != open_of_.end()) {
+    of->second.erase(id);
+    if (of->second.empty()) open_of_.erase(of);
   }
   whole_.push_back(id);
   for (const StageView& stage : job->stages) whole_tasks_ += stage.tasks.size();
@@ -74,7 +100,7 @@ void Jobs::Shrink(const std::function<bool(JobId)>& has_live_attempts) {
     const auto it = jobs_.find(brief_.front());
     brief_bytes_ -= it->second.spec_bytes.size();
     newest_forgotten_ = std::max(newest_forgotten_, it->first);
-    submissions_.erase(it->second.submission_id);
+    submissions_.erase({it->second.owner, it->second.submission_id});
     jobs_.erase(it);
     brief_.pop_front();
   }
@@ -85,8 +111,8 @@ JobView* Jobs::Find(JobId id) {
   return it == jobs_.end() ? nullptr : &it->second;
 }
 
-const JobView* Jobs::FindSubmission(const std::string& submission_id) const {
-  const auto it = submissions_.find(submission_id);
+const JobView* Jobs::FindSubmission(const std::string& owner, const std::string& submission_id) const {
+  const auto it = submissions_.find({owner, submission_id});
   return it == submissions_.end() ? nullptr : Find(it->second);
 }
 
@@ -129,7 +155,7 @@ struct Jobs::Projector {
     JobView& job = it->second;
     static_cast<JobProjection&>(job) = SubmittedJob(record, sequence);
     job.notes.stages.resize(job.stages.size());
-    if (!job.submission_id.empty()) jobs.submissions_[job.submission_id] = e.job;
+    if (!job.submission_id.empty()) jobs.submissions_[{job.owner, job.submission_id}] = e.job;
     jobs.AddOpen(job);
   }
   void operator()(const sched::StagePlanned& e) {

@@ -6,10 +6,13 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "common/model/caller.h"
 #include "master/core/annotate.h"
 #include "master/core/job_notes.h"
 #include "master/core/job_projection.h"
@@ -37,7 +40,11 @@ class Jobs {
   const JobView* Find(JobId id) const { return const_cast<Jobs*>(this)->Find(id); }
   // For the core.
   JobView* Find(JobId id);
-  const JobView* FindSubmission(const std::string& submission_id) const;
+  // Returns the job for a request. Errors: kNotFound, with the same words for a job that does not exist and for one
+  // that does not exist for this caller.
+  Result<const JobView*> Find(JobId id, const Caller& caller) const;
+  // Submission ids of different owners have nothing to do with each other.
+  const JobView* FindSubmission(const std::string& owner, const std::string& submission_id) const;
   const ReplicaView* FindReplica(const Replica& replica) const;
   // Returns the attempt's name for people. An attempt of an unknown job is named as a map.
   std::string NameOf(const AttemptId& id) const;
@@ -48,6 +55,12 @@ class Jobs {
   // The jobs whose end has not been settled.
   size_t open() const { return open_outputs_.size(); }
   std::vector<JobId> OpenJobs() const;
+  // Counts the jobs of an owner that have not been settled, and among them those that no attempt has begun. Cost: these
+  // jobs.
+  struct OwnerJobs {
+    size_t open = 0, pending = 0;
+  };
+  OwnerJobs OpenOf(const std::string& owner) const;
   // Returns the jobs that OpenWithOutput has looked at since the start. For tests.
   uint64_t looked_at() const { return looked_at_; }
   const std::map<JobId, JobView>& jobs() const { return jobs_; }
@@ -72,8 +85,9 @@ class Jobs {
   void AddOpen(const JobView& job);
 
   std::map<JobId, JobView> jobs_;
-  std::map<std::string, JobId> submissions_;
-  std::multimap<std::string, JobId> open_outputs_;  // of jobs that are not settled
+  std::map<std::pair<std::string, std::string>, JobId> submissions_;  // by owner and submission id
+  std::multimap<std::string, JobId> open_outputs_;                    // of jobs that are not settled
+  std::map<std::string, std::set<JobId>> open_of_;                    // the same jobs, by owner
   mutable uint64_t looked_at_ = 0;
   JobTotals totals_;
   const size_t ended_jobs_;

@@ -33,8 +33,9 @@ MasterCore::MasterCore(Config config, ReadSpecFn read_spec)
     : config_(std::move(config)),
       read_spec_(std::move(read_spec)),
       scheduler_(std::make_unique<sched::Scheduler>()),
-      files_(std::make_unique<dfs::Namespace>(
-          dfs::NamespaceConfig{.replication = config_.replication, .block_bytes = config_.block_bytes})),
+      files_(std::make_unique<dfs::Namespace>(dfs::NamespaceConfig{.replication = config_.replication,
+                                                                   .block_bytes = config_.block_bytes,
+                                                                   .owner_bytes = config_.owner.store_bytes})),
       jobs_(config_.ended_jobs) {}
 
 MasterCore::~MasterCore() = default;

@@ -41,6 +41,7 @@
 #include "master/core/loss.h"
 #include "master/core/open_work.h"
 #include "master/core/output_commit.h"
+#include "master/core/owner_limits.h"
 #include "master/core/partition_sizes.h"
 #include "master/core/random_operators.h"
 #include "master/core/record_size.h"
@@ -116,6 +117,7 @@ class MasterCore {
     size_t ended_jobs = kEndedJobs;  // that are kept
     uint64_t fat_partition_bytes = kFatBytes;
     size_t record_bytes = kRecordBytes;  // of the journal, at most, for a job's plan or its commit
+    OwnerLimits owner;
   };
   // Reads a job's spec from its wire form. The core needs it for snapshots alone; records bring their specs.
   using ReadSpecFn = std::function<Result<JobSpec>(std::string_view bytes)>;
@@ -166,17 +168,20 @@ class MasterCore {
   // A submission whose plan was made; its files and limits are checked. Errors: kRejected: the record is too long.
   struct Submission {
     std::shared_ptr<const JobSpec> spec;
-    SubmitExtra extra;  // spec: in wire form
+    SubmitExtra extra;  // spec: in wire form; owner: the subject of the identity that submits
   };
   Result<EventRecord> PrepareSubmit(Submission submission, Instant at) const;
-  // Errors: kNotFound; kRejected: the job has ended.
-  Result<sched::Event> PrepareKill(JobId job, const std::string& why) const;
+  // Returns why the caller may not submit one more job, or Ok. planning: submissions of the caller that are not
+  // accepted yet, without this one. Errors: kRejected: a limit of owners (Config::owner).
+  Status CheckOwner(const Caller& caller, size_t planning) const;
+  // Errors: kNotFound, also where the job does not exist for the caller; kRejected: the job has ended.
+  Result<sched::Event> PrepareKill(JobId job, const Caller& caller, const std::string& why) const;
   // The wished settings of a job; absent ones stay unchanged. A deadline of 0 is none. Errors: as PrepareKill.
   struct JobWish {
     std::optional<int32_t> priority;
     std::optional<Duration> deadline;
   };
-  Result<sched::Event> PrepareJobSet(JobId job, const JobWish& wish) const;
+  Result<sched::Event> PrepareJobSet(JobId job, const Caller& caller, const JobWish& wish) const;
   // The wished settings of a queue; absent ones stay unchanged. Errors: kInvalidArgument.
   struct QueueWish {
     std::string queue;

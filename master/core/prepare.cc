@@ -85,6 +85,25 @@ Result<EventRecord> MasterCore::PrepareSubmit(Submission submission, Instant at)
   return record;
 }
 
+Status MasterCore::CheckOwner(const Caller& caller, size_t planning) const {
+  if (caller.identity.HasAny(kAdmin)) return Status::Ok();
+  const OwnerLimits& limits = config_.owner;
+  const std::string& owner = caller.identity.subject;
+  const Jobs::OwnerJobs jobs = jobs_.OpenOf(owner);
+  const auto refused = [&](size_t have, const char* which, size_t limit, const char* flag) {
+    return Rejected("'" + owner + "' has " + std::to_string(have) + " " + which + ", and one user may have " +
+                    std::to_string(limit) + " (mrmaster " + flag + "); nothing was submitted: submit again when some " +
+                    "have ended, or end some (mrctl jobs --owner " + owner + ", mrctl kill)");
+  };
+  if (limits.jobs != 0 && jobs.open + planning >= limits.jobs) {
+    return refused(jobs.open + planning, "unfinished jobs", limits.jobs, "--owner_jobs");
+  }
+  if (limits.queued != 0 && jobs.pending + planning >= limits.queued) {
+    return refused(jobs.pending + planning, "jobs that have not begun", limits.queued, "--owner_queued");
+  }
+  return Status::Ok();
+}
+
 // A job goes on from the outputs that it has committed. Its stages are planned anew: the plan may differ.
 sched::JobTakenOver MasterCore::TakenOver(const JobView& whole) const {
   JobView job = whole;
@@ -264,21 +283,19 @@ Result<sched::Event> MasterCore::PrepareQueue(const QueueWish& wish) const {
   return sched::Event(std::move(set));
 }
 
-Result<sched::Event> MasterCore::PrepareKill(JobId id, const std::string& why) const {
-  const auto job = jobs_.jobs().find(id);
-  if (job == jobs_.jobs().end()) return jobs_.Unknown(id);
-  if (Ended(job->second.state) || job->second.state == JobState::kCommitting) {
-    return Rejected(Name(id) + " is " + Word(job->second.state) + " already");
+Result<sched::Event> MasterCore::PrepareKill(JobId id, const Caller& caller, const std::string& why) const {
+  MR_ASSIGN_OR_RETURN(const JobView* job, jobs_.Find(id, caller));
+  if (Ended(job->state) || job->state == JobState::kCommitting) {
+    return Rejected(Name(id) + " is " + Word(job->state) + " already");
   }
   return sched::Event(sched::JobKillAsked{id, why.empty() ? "asked by a user" : why});
 }
 
-Result<sched::Event> MasterCore::PrepareJobSet(JobId id, const JobWish& wish) const {
-  const auto job = jobs_.jobs().find(id);
-  if (job == jobs_.jobs().end()) return jobs_.Unknown(id);
+Result<sched::Event> MasterCore::PrepareJobSet(JobId id, const Caller& caller, const JobWish& wish) const {
+  MR_ASSIGN_OR_RETURN(const JobView* job, jobs_.Find(id, caller));
   const sched::Job* known = scheduler_->state().FindJob(id);
-  if (Ended(job->second.state) || known == nullptr || !known->running()) {
-    return Rejected(Name(id) + " is " + Word(job->second.state) + " already");
+  if (Ended(job->state) || known == nullptr || !known->running()) {
+    return Rejected(Name(id) + " is " + Word(job->state) + " already");
   }
   return sched::Event(
       sched::JobSet{id, wish.priority.value_or(known->priority), wish.deadline.value_or(known->deadline)});

@@ -127,13 +127,17 @@ std::string PromisesDiffer(const std::vector<sched::Decision>& recorded,
          (here.size() == there.size() ? ", others" : "");
 }
 
-std::string EncodeSubmit(const SubmitExtra& extra) { return EncodeFields(extra) + EncodeFields(InputsOf(extra.plan)); }
+std::string EncodeSubmit(const SubmitExtra& extra) {
+  return EncodeFields(extra) + EncodeFields(InputsOf(extra.plan)) + EncodeFields(extra.owner);
+}
 
 bool DecodeSubmit(std::string_view bytes, SubmitExtra* out) {
   FieldReader reader(bytes);
   reader.Get(*out);
   PlannedInputs inputs;
   reader.Get(inputs);
+  out->owner = kNoOwner;
+  if (reader.ok() && !reader.AtEnd()) reader.Get(out->owner);
   return reader.ok() && reader.AtEnd() && TakeInputs(std::move(inputs), &out->plan);
 }
 

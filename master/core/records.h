@@ -13,6 +13,7 @@
 #include "common/base/fields.h"
 #include "common/base/hot_keys.h"
 #include "common/base/status.h"
+#include "common/model/caller.h"
 #include "common/model/job_plan.h"
 #include "common/model/job_spec.h"
 #include "common/model/output.h"
@@ -217,6 +218,7 @@ struct SubmitExtra {
   std::string submission_id;
   uint64_t wall_ms = 0;
   JobPlan plan;
+  std::string owner = kNoOwner;  // behind the plan's inputs; older releases did not write it
   template <class V>
   static void Fields(V&& v) {
     v(&SubmitExtra::spec, &SubmitExtra::submission_id, &SubmitExtra::wall_ms, &SubmitExtra::plan);

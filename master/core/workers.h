@@ -59,6 +59,7 @@ struct WorkerView {
   uint16_t http_port = 0;
   uint64_t capacity_bytes = 0, used_bytes = 0;
   uint32_t pid = 0;
+  int8_t tier = -1;               // of the rooms of its tasks; -1: not known
   uint32_t reports_given_up = 0;  // that it could not deliver, as it said when it registered
   uint64_t session = 0;           // 0 = no control connection
   uint32_t epoch = 0;             // as its registration was answered; commands to it carry it

@@ -23,9 +23,10 @@ struct LoggedAttempt {
   std::string worker, text;
 };
 
-LoggedAttempt LookUp(MasterCore& core, const AttemptId& attempt) {
+LoggedAttempt LookUp(MasterCore& core, const AttemptId& attempt, const Caller& caller) {
   const auto view = core.attempts().Find(attempt);
-  if (!view) return {NotFound("there is no such attempt"), 0, false, false, false, "", ""};
+  if (!view || !core.jobs().Find(attempt.task.job, caller).ok())
+    return {NotFound("there is no such attempt"), 0, false, false, false, "", ""};
   // A worker that was started again has the logs of its earlier lives.
   const WorkerView* worker = core.workers().Find(view->worker);
   return {Status::Ok(),
@@ -70,10 +71,11 @@ kj::Promise<void> AnswerKept(Shell& shell, LogsContext context, const LoggedAtte
 
 }  // namespace
 
-kj::Promise<void> AnswerLogs(Shell& shell, LogsContext context) {
+kj::Promise<void> AnswerLogs(Shell& shell, const Caller& caller, LogsContext context) {
   context.allowCancellation();  // a reader that is gone waits for nothing
   const auto attempt = rpc::FromWire(context.getParams().getAttempt());
-  return shell.Ask([&master = shell.client_parts(), attempt] { return LookUp(master.driver.core(), attempt); })
+  return shell
+      .Ask([&master = shell.client_parts(), attempt, caller] { return LookUp(master.driver.core(), attempt, caller); })
       .then([&shell, context, attempt](const LoggedAttempt& known) mutable -> kj::Promise<void> {
         rpc::ToOutcome(known.status, context.getResults().initOutcome());
         if (!known.status.ok()) return kj::READY_NOW;

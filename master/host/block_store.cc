@@ -11,7 +11,8 @@ namespace {
 // Returns whether a full disk refuses the record. Removals and the ends of running writes use the journal's reserve.
 bool BeginsWork(const dfs::Record& record) {
   return std::holds_alternative<dfs::FileCreated>(record) || std::holds_alternative<dfs::DirectoryMade>(record) ||
-         std::holds_alternative<dfs::Renamed>(record) || std::holds_alternative<dfs::ReplicationSet>(record);
+         std::holds_alternative<dfs::Renamed>(record) || std::holds_alternative<dfs::ReplicationSet>(record) ||
+         std::holds_alternative<dfs::RuleSet>(record);
 }
 
 // Returns whether safe mode refuses the record: it refuses changes that clients see, also the end of a write that began
@@ -57,7 +58,7 @@ void BlockStore::CarryOut(std::vector<dfs::Effect> effects, uint64_t sequence) {
 }
 
 void BlockStore::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<void(const dfs::Namespace&)>& then,
-                          std::function<void(Status)> reply) {
+                          std::function<void(Changed)> reply) {
   const auto prepared = prepare(core_.files(), {clock_.Stamp(), WallClockMs()});
   if (!prepared.ok()) return reply(prepared.status());
   if (prepared->has_value() && ChangesFiles(core_.files(), **prepared)) {
@@ -71,7 +72,8 @@ void BlockStore::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::func
   if (then) then(core_.files());
   if (soft) return reply(Status::Ok());
   // Also where nothing had to change: the record of the earlier change may not be durable yet.
-  driver_.Hold(driver_.dfs_sequence(), [reply = std::move(reply)] { reply(Status::Ok()); });
+  const uint64_t sequence = driver_.dfs_sequence();
+  driver_.Hold(sequence, [reply = std::move(reply), sequence] { reply({Status::Ok(), sequence}); });
 }
 
 void BlockStore::BlocksReceived(WorkerId id, Incarnation incarnation, const std::vector<BlockRef>& blocks) {

@@ -9,6 +9,7 @@
 
 #include "common/exec/loop.h"
 #include "common/model/block.h"
+#include "common/model/changed.h"
 #include "dfs/meta/service.h"
 #include "master/host/dispatcher.h"
 #include "master/host/drain_status.h"
@@ -26,7 +27,7 @@ class BlockStore {
   // Changes files as dfs::FsHost::Mutate describes. Errors: those of `prepare`; kRejected in safe mode, or where the
   // journal's disk is full.
   void FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<void(const dfs::Namespace&)>& then,
-                std::function<void(Status)> reply);
+                std::function<void(Changed)> reply);
   // Reports of a worker about its replicas. Reports of another incarnation than the present one are ignored.
   void BlocksReceived(WorkerId worker, Incarnation incarnation, const std::vector<BlockRef>& blocks);
   void BlocksSuspect(WorkerId worker, Incarnation incarnation, const std::vector<DamagedBlock>& blocks);

@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 #include "master/host/admission_text.h"
+#include "master/host/profiles.h"
+#include "master/host/shell.h"
 #include "master/sched/policies/jockey/admission.h"
 
 namespace mr::master {
@@ -40,8 +46,7 @@ void FillProfileStage(const sched::StageRuns& stage, rpc::ProfileStage::Builder 
   out.setInputBytes(stage.input_bytes);
 }
 
-}  // namespace
-
+// Errors: kNotFound.
 Status FillProfile(const std::string& name, const Result<std::vector<StoredProfile>>& all, uint32_t index,
                    uint32_t from, rpc::MasterForClient::ProfileResults::Builder out) {
   MR_RETURN_IF_ERROR(all.status());
@@ -65,6 +70,28 @@ Status FillProfile(const std::string& name, const Result<std::vector<StoredProfi
   auto list = profile.initStages(end < from ? 0 : end - from);
   for (uint32_t s = from; s < end; ++s) FillProfileStage(stages[s], list[s - from]);
   return Status::Ok();
+}
+
+}  // namespace
+
+kj::Promise<void> AnswerProfile(Shell& shell, ProfileContext context) {
+  const auto params = context.getParams();
+  const std::string name(params.getName().cStr());
+  const uint32_t index = params.getIndex(), from = params.getFromStage();
+  const auto store = shell.options().profiles;
+  if (store == nullptr) {
+    rpc::ToOutcome(NotFound("this master keeps no profiles: it is one of a local run"),
+                   context.getResults().initOutcome());
+    return kj::READY_NOW;
+  }
+  using All = Result<std::vector<StoredProfile>>;
+  auto answer = rpc::MakeAnswer<std::shared_ptr<All>>(shell.kj());
+  shell.pool().Post(
+      [store, name, fulfill = std::move(answer.fulfill)] { fulfill(std::make_shared<All>(store->FindAll(name))); });
+  return answer.promise.then([context, name, index, from](const std::shared_ptr<All>& all) mutable {
+    auto results = context.getResults();
+    rpc::ToOutcome(FillProfile(name, *all, index, from, results), results.initOutcome());
+  });
 }
 
 void ToWire(const Explained& e, const JobSpec& spec, rpc::ExplainedPlan::Builder out) {

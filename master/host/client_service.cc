@@ -16,7 +16,6 @@
 #include "master/core/spec_check.h"
 #include "master/host/client_answers.h"
 #include "master/host/library_upload.h"
-#include "master/host/profiles.h"
 #include "master/host/shell.h"
 #include "master/host/watch_handle.h"
 
@@ -25,10 +24,10 @@ namespace {
 
 constexpr size_t kMaxWatches = 64;  // of one connection; mrctl has one
 
-class ClientService final : public rpc::MasterForClient::Server {
+class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
  public:
   ClientService(Shell& shell, const rpc::PeerInfo& peer)
-      : shell_(shell), connection_(shell.NextId()), hold_(peer.hold) {}
+      : Guarded(shell.GuardOf(peer)), shell_(shell), connection_(shell.NextId()), peer_(peer) {}
 
  protected:
   kj::Promise<void> submit(SubmitContext context) override {
@@ -44,20 +43,23 @@ class ClientService final : public rpc::MasterForClient::Server {
       return kj::READY_NOW;
     }
     struct Submitted {
-      Status status;
+      Changed changed;
       JobId job;
     };
     auto answer = rpc::MakeAnswer<Submitted>(shell_.kj());
     shell_.PostToMaster([&master = shell_.client_parts(), bytes = rpc::CanonicalBytes(params.getSpec()),
-                         spec = *std::move(spec), submission, fulfill = std::move(answer.fulfill)]() mutable {
-      master.submissions.Submit(std::move(bytes), std::move(spec), submission, [fulfill](Status status, JobId job) {
-        fulfill({std::move(status), job});
-      });
+                         spec = *std::move(spec), submission, caller = caller(),
+                         fulfill = std::move(answer.fulfill)]() mutable {
+      master.submissions.Submit(caller, std::move(bytes), std::move(spec), submission,
+                                [fulfill](Changed changed, JobId job) {
+                                  fulfill({std::move(changed), job});
+                                });
     });
-    return answer.promise.then([context](const Submitted& submitted) mutable {
+    return answer.promise.then([context, note = note()](const Submitted& submitted) mutable {
       FaultPoint("accepted");
+      if (note != nullptr) note->sequence = submitted.changed.sequence;
       auto results = context.getResults();
-      rpc::ToOutcome(submitted.status, results.initOutcome());
+      rpc::ToOutcome(submitted.changed.status, results.initOutcome());
       rpc::ToWire(submitted.job, results.initJob());
     });
   }
@@ -72,10 +74,10 @@ class ClientService final : public rpc::MasterForClient::Server {
     }
     const uint64_t watcher = shell_.NextId();
     shell_.watchers().emplace(watcher, params.getWatcher());
-    auto handle = kj::heap<WatchHandle>(shell_, watcher, hold_.lock(), watches_);
+    auto handle = kj::heap<WatchHandle>(shell_, watcher, peer_.hold.lock(), watches_);
     return shell_
-        .Ask([&master = shell_.client_parts(), watcher, job = rpc::FromWire(params.getJob())] {
-          return master.watchers.Watch(watcher, job);
+        .Ask([&master = shell_.client_parts(), watcher, job = rpc::FromWire(params.getJob()), caller = caller()] {
+          return master.watchers.Watch(watcher, job, caller);
         })
         .then([context, handle = kj::mv(handle)](Status status) mutable {
           auto results = context.getResults();
@@ -85,56 +87,59 @@ class ClientService final : public rpc::MasterForClient::Server {
   }
 
   kj::Promise<void> job(JobContext context) override {
-    return Fill<rpc::MasterForClient::JobResults>(
-        context, [id = rpc::FromWire(context.getParams().getJob())](const ClientParts& master, auto out) {
-          const Status status = master.lists.FillJob(id, out);
-          if (!status.ok()) rpc::ToOutcome(status, out.initOutcome());
-        });
+    return Fill<rpc::MasterForClient::JobResults>(context, [id = rpc::FromWire(context.getParams().getJob()),
+                                                            caller = caller()](const ClientParts& master, auto out) {
+      const Status status = master.lists.FillJob(caller, id, out);
+      if (!status.ok()) rpc::ToOutcome(status, out.initOutcome());
+    });
   }
   kj::Promise<void> jobs(JobsContext context) override {
     return Fill<rpc::MasterForClient::JobsResults>(
-        context, [from = context.getParams().getFrom()](const ClientParts& master, auto out) {
-          master.lists.FillJobs(from, out);
+        context, [from = context.getParams().getFrom(), caller = caller()](const ClientParts& master, auto out) {
+          master.lists.FillJobs(caller, from, out);
         });
   }
   kj::Promise<void> tasks(TasksContext context) override {
     return Fill<rpc::MasterForClient::TasksResults>(
-        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](
-                     const ClientParts& master, auto out) {
-          rpc::ToOutcome(master.lists.FillTasks(id, from, out), out.initOutcome());
+        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom(),
+                  caller = caller()](const ClientParts& master, auto out) {
+          rpc::ToOutcome(master.lists.FillTasks(caller, id, from, out), out.initOutcome());
         });
   }
   kj::Promise<void> attempts(AttemptsContext context) override {
     return Fill<rpc::MasterForClient::AttemptsResults>(
-        context, [id = rpc::FromWire(context.getParams().getJob()),
-                  after = rpc::FromWire(context.getParams().getAfter())](const ClientParts& master, auto out) {
-          rpc::ToOutcome(master.lists.FillAttempts(id, after, out), out.initOutcome());
+        context,
+        [id = rpc::FromWire(context.getParams().getJob()), after = rpc::FromWire(context.getParams().getAfter()),
+         caller = caller()](const ClientParts& master, auto out) {
+          rpc::ToOutcome(master.lists.FillAttempts(caller, id, after, out), out.initOutcome());
         });
   }
   kj::Promise<void> counters(CountersContext context) override {
     return Fill<rpc::MasterForClient::CountersResults>(
-        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](
-                     const ClientParts& master, auto out) {
-          rpc::ToOutcome(master.lists.FillCounters(id, from, out), out.initOutcome());
+        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom(),
+                  caller = caller()](const ClientParts& master, auto out) {
+          rpc::ToOutcome(master.lists.FillCounters(caller, id, from, out), out.initOutcome());
         });
   }
   kj::Promise<void> launched(LaunchedContext context) override {
     return Fill<rpc::MasterForClient::LaunchedResults>(
-        context, [attempt = rpc::FromWire(context.getParams().getAttempt())](const ClientParts& master, auto out) {
-          rpc::ToOutcome(master.lists.FillLaunched(attempt, out), out.initOutcome());
+        context, [attempt = rpc::FromWire(context.getParams().getAttempt()), caller = caller()](
+                     const ClientParts& master, auto out) {
+          rpc::ToOutcome(master.lists.FillLaunched(caller, attempt, out), out.initOutcome());
         });
   }
   kj::Promise<void> spec(SpecContext context) override {
-    return Fill<rpc::MasterForClient::SpecResults>(
-        context, [id = rpc::FromWire(context.getParams().getJob())](const ClientParts& master, auto out) {
-          rpc::ToOutcome(master.lists.FillSpec(id, out.initSpec()), out.initOutcome());
-        });
+    return Fill<rpc::MasterForClient::SpecResults>(context, [id = rpc::FromWire(context.getParams().getJob()),
+                                                             caller = caller()](const ClientParts& master, auto out) {
+      rpc::ToOutcome(master.lists.FillSpec(caller, id, out.initSpec()), out.initOutcome());
+    });
   }
   kj::Promise<void> history(HistoryContext context) override {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::HistoryResults>(
-        context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](const ClientParts& master, auto out) {
-          rpc::ToOutcome(master.lists.FillHistory(id, from, out), out.initOutcome());
+        context, [id = rpc::FromWire(params.getJob()), from = params.getFrom(), caller = caller()](
+                     const ClientParts& master, auto out) {
+          rpc::ToOutcome(master.lists.FillHistory(caller, id, from, out), out.initOutcome());
         });
   }
   kj::Promise<void> workers(WorkersContext context) override {
@@ -146,18 +151,18 @@ class ClientService final : public rpc::MasterForClient::Server {
 
   kj::Promise<void> kill(KillContext context) override {
     const auto params = context.getParams();
-    auto answer = rpc::MakeAnswer<Status>(shell_.kj());
-    shell_.PostToMaster([&master = shell_.client_parts(), id = rpc::FromWire(params.getJob()),
-                         why = std::string(params.getWhy().cStr()).substr(0, 1000),
-                         fulfill = std::move(answer.fulfill)] { master.requests.KillJob(id, why, fulfill); });
-    return answer.promise.then(
-        [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+    const std::string why = std::string(params.getWhy().cStr()).substr(0, 1000);
+    return Change(context,
+                  [id = rpc::FromWire(params.getJob()), why, caller = caller()](const ClientParts& master, auto reply) {
+                    master.requests.KillJob(id, caller, why, reply);
+                  });
   }
 
   kj::Promise<void> why(WhyContext context) override {
     return Fill<rpc::MasterForClient::WhyResults>(
-        context, [subject = std::string(context.getParams().getSubject().cStr())](const ClientParts& master, auto out) {
-          const auto why = master.why.Why(subject);
+        context, [subject = std::string(context.getParams().getSubject().cStr()), caller = caller()](
+                     const ClientParts& master, auto out) {
+          const auto why = master.why.Why(subject, caller);
           rpc::ToOutcome(why.status(), out.initOutcome());
           if (!why.ok()) return;
           auto lines = out.initLines(static_cast<unsigned>(why->size()));
@@ -165,7 +170,7 @@ class ClientService final : public rpc::MasterForClient::Server {
         });
   }
 
-  kj::Promise<void> logs(LogsContext context) override { return AnswerLogs(shell_, context); }
+  kj::Promise<void> logs(LogsContext context) override { return AnswerLogs(shell_, caller(), context); }
 
   kj::Promise<void> libraryKnown(LibraryKnownContext context) override {
     const std::string sha256(context.getParams().getSha256().cStr());
@@ -179,38 +184,11 @@ class ClientService final : public rpc::MasterForClient::Server {
   }
 
   kj::Promise<void> putLibrary(PutLibraryContext context) override {
-    const auto params = context.getParams();
-    const std::string sha256(params.getSha256().cStr());
-    const auto data = params.getData();
-    const uint64_t total = params.getTotalBytes(), offset = params.getOffset();
-    if (!LibraryName(sha256) || data.size() > kUploadPiece || total > kMaxLibraryBytes || offset > total ||
-        data.size() > total - offset || (data.size() == 0 && total != 0)) {
-      rpc::ToOutcome(InvalidArgument("a library comes in pieces of at most 1 MiB, under its SHA-256, and has at most "
-                                     "1 GiB"),
-                     context.getResults().initOutcome());
-      return kj::READY_NOW;
-    }
-    auto answer = rpc::MakeAnswer<Status>(shell_.kj());
-    // A name of this connection's own: two uploads of one library do not meet.
-    shell_.pool().Post(
-        [directory = shell_.options().directory + "/lib",
-         part = "." + sha256 + "." + std::to_string(connection_) + ".part", sha256, total, offset,
-         bytes = std::string(reinterpret_cast<const char*>(data.begin()), data.size()),
-         fulfill = std::move(answer.fulfill)] { fulfill(StorePiece(directory, part, sha256, total, offset, bytes)); });
-    const bool last = offset + data.size() == total;
-    return answer.promise
-        .then([this, sha256, last](Status status) -> kj::Promise<Status> {
-          if (!status.ok() || !last) return status;
-          return shell_.Ask([&master = shell_.client_parts(), sha256] {
-            master.libraries.Stored(sha256);
-            return Status::Ok();
-          });
-        })
-        .then([context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+    return AnswerPutLibrary(shell_, connection_, context);
   }
 
   kj::Promise<void> files(FilesContext context) override {
-    context.getResults().setFiles(dfs::MakeFileSystem(shell_));
+    context.getResults().setFiles(dfs::MakeFileSystem(shell_, guard()));
     return kj::READY_NOW;
   }
 
@@ -226,6 +204,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     results.setAddress(shell_.address().c_str());
     results.setUnixMs(WallClockMs());
     results.setFileView(FileView());
+    results.setScratch(dfs::ScratchOf(guard()->identity).c_str());
     return kj::READY_NOW;
   }
 
@@ -242,33 +221,10 @@ class ClientService final : public rpc::MasterForClient::Server {
     };
     MasterCore::QueueWish wish{params.getQueue().cStr(), {}, share(params.getMinShare()), share(params.getMaxShare())};
     if (params.getWeight() != 0) wish.weight = params.getWeight();
-    auto answer = rpc::MakeAnswer<Status>(shell_.kj());
-    shell_.PostToMaster([&master = shell_.client_parts(), wish, fulfill = std::move(answer.fulfill)] {
-      master.requests.SetQueue(wish, fulfill);
-    });
-    return answer.promise.then(
-        [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+    return Change(context, [wish](const ClientParts& master, auto reply) { master.requests.SetQueue(wish, reply); });
   }
 
-  kj::Promise<void> profile(ProfileContext context) override {
-    const auto params = context.getParams();
-    const std::string name(params.getName().cStr());
-    const uint32_t index = params.getIndex(), from = params.getFromStage();
-    const auto store = shell_.options().profiles;
-    if (store == nullptr) {
-      rpc::ToOutcome(NotFound("this master keeps no profiles: it is one of a local run"),
-                     context.getResults().initOutcome());
-      return kj::READY_NOW;
-    }
-    using All = Result<std::vector<StoredProfile>>;
-    auto answer = rpc::MakeAnswer<std::shared_ptr<All>>(shell_.kj());
-    shell_.pool().Post(
-        [store, name, fulfill = std::move(answer.fulfill)] { fulfill(std::make_shared<All>(store->FindAll(name))); });
-    return answer.promise.then([context, name, index, from](const std::shared_ptr<All>& all) mutable {
-      auto results = context.getResults();
-      rpc::ToOutcome(FillProfile(name, *all, index, from, results), results.initOutcome());
-    });
-  }
+  kj::Promise<void> profile(ProfileContext context) override { return AnswerProfile(shell_, context); }
 
   kj::Promise<void> explain(ExplainContext context) override {
     auto spec = CheckSpec(rpc::FromWire(context.getParams().getSpec()));
@@ -278,10 +234,11 @@ class ClientService final : public rpc::MasterForClient::Server {
     }
     auto shared = std::make_shared<JobSpec>(*std::move(spec));
     auto answer = rpc::MakeAnswer<std::shared_ptr<Explained>>(shell_.kj());
-    shell_.PostToMaster([&master = shell_.client_parts(), shared, fulfill = std::move(answer.fulfill)] {
-      master.explainer.ExplainJob(*shared,
-                                  [fulfill](Explained e) { fulfill(std::make_shared<Explained>(std::move(e))); });
-    });
+    shell_.PostToMaster(
+        [&master = shell_.client_parts(), shared, caller = caller(), fulfill = std::move(answer.fulfill)] {
+          master.explainer.ExplainJob(caller, *shared,
+                                      [fulfill](Explained e) { fulfill(std::make_shared<Explained>(std::move(e))); });
+        });
     return answer.promise.then([context, shared](const std::shared_ptr<Explained>& explained) mutable {
       auto results = context.getResults();
       rpc::ToOutcome(explained->status, results.initOutcome());
@@ -293,9 +250,9 @@ class ClientService final : public rpc::MasterForClient::Server {
     std::vector<std::string> uris;
     for (const auto uri : context.getParams().getUris()) uris.emplace_back(uri.cStr(), uri.size());
     auto answer = rpc::MakeAnswer<Explainer::InputSizes>(shell_.kj());
-    shell_.PostToMaster([&master = shell_.client_parts(), uris = std::move(uris), fulfill = std::move(answer.fulfill)] {
-      master.explainer.MeasureInputs(uris, fulfill);
-    });
+    shell_.PostToMaster(
+        [&master = shell_.client_parts(), uris = std::move(uris), caller = caller(),
+         fulfill = std::move(answer.fulfill)] { master.explainer.MeasureInputs(caller, uris, fulfill); });
     return answer.promise.then([context](Explainer::InputSizes sizes) mutable {
       auto list = context.getResults().initSizes(static_cast<unsigned>(sizes.size()));
       for (unsigned i = 0; i < sizes.size(); ++i) {
@@ -315,16 +272,17 @@ class ClientService final : public rpc::MasterForClient::Server {
     if (params.getSetDeadline()) {
       wish.deadline = Millis(static_cast<int64_t>(std::min<uint64_t>(params.getDeadlineMs(), kYear)));
     }
-    using Set = std::pair<Status, std::string>;
+    using Set = std::pair<Changed, std::string>;
     auto answer = rpc::MakeAnswer<Set>(shell_.kj());
-    shell_.PostToMaster([&master = shell_.client_parts(), id = rpc::FromWire(params.getJob()), wish,
+    shell_.PostToMaster([&master = shell_.client_parts(), id = rpc::FromWire(params.getJob()), wish, caller = caller(),
                          fulfill = std::move(answer.fulfill)] {
-      master.requests.SetJob(id, wish, [fulfill](Status status, std::string warning) {
-        fulfill({std::move(status), std::move(warning)});
+      master.requests.SetJob(id, caller, wish, [fulfill](Changed changed, std::string warning) {
+        fulfill({std::move(changed), std::move(warning)});
       });
     });
-    return answer.promise.then([context](const Set& set) mutable {
-      rpc::ToOutcome(set.first, context.getResults().initOutcome());
+    return answer.promise.then([context, note = note()](const Set& set) mutable {
+      if (note != nullptr) note->sequence = set.first.sequence;
+      rpc::ToOutcome(set.first.status, context.getResults().initOutcome());
       context.getResults().setWarning(set.second.c_str());
     });
   }
@@ -333,13 +291,12 @@ class ClientService final : public rpc::MasterForClient::Server {
 
   kj::Promise<void> journal(JournalContext context) override { return AnswerJournal(shell_, context); }
 
+  kj::Promise<void> acceptLoss(AcceptLossContext context) override { return AnswerAcceptLoss(shell_, context, note()); }
+
   kj::Promise<void> drain(DrainContext context) override {
     const auto params = context.getParams();
-    auto answer = rpc::MakeAnswer<Status>(shell_.kj());
-    shell_.PostToMaster([&master = shell_.client_parts(), id = WorkerId{params.getWorker()}, on = params.getOn(),
-                         fulfill = std::move(answer.fulfill)] { master.sessions.Drain(id, on, fulfill); });
-    return answer.promise.then(
-        [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+    return Change(context, [id = WorkerId{params.getWorker()}, on = params.getOn()](
+                               const ClientParts& master, auto reply) { master.sessions.Drain(id, on, reply); });
   }
 
   kj::Promise<void> drainStatus(DrainStatusContext context) override {
@@ -353,18 +310,23 @@ class ClientService final : public rpc::MasterForClient::Server {
 
   kj::Promise<void> exclude(ExcludeContext context) override {
     const auto params = context.getParams();
-    auto answer = rpc::MakeAnswer<Status>(shell_.kj());
-    shell_.PostToMaster([&master = shell_.client_parts(), id = WorkerId{params.getWorker()}, on = params.getOn(),
-                         fulfill = std::move(answer.fulfill)] { master.sessions.Exclude(id, on, fulfill); });
-    return answer.promise.then(
-        [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+    return Change(context, [id = WorkerId{params.getWorker()}, on = params.getOn()](
+                               const ClientParts& master, auto reply) { master.sessions.Exclude(id, on, reply); });
+  }
+
+  kj::Promise<void> page(PageContext context) override {
+    const auto link = shell_.PageLink(peer_);
+    rpc::ToOutcome(link.status(), context.getResults().initOutcome());
+    if (link.ok()) context.getResults().setUrl(link->Reveal().c_str());
+    return kj::READY_NOW;
   }
 
   kj::Promise<void> decisions(DecisionsContext context) override {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::DecisionsResults>(
-        context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](const ClientParts& master, auto out) {
-          rpc::ToOutcome(master.lists.FillDecisions(id, from, out), out.initOutcome());
+        context, [id = rpc::FromWire(params.getJob()), from = params.getFrom(), caller = caller()](
+                     const ClientParts& master, auto out) {
+          rpc::ToOutcome(master.lists.FillDecisions(caller, id, from, out), out.initOutcome());
         });
   }
 
@@ -373,19 +335,33 @@ class ClientService final : public rpc::MasterForClient::Server {
   template <class Results, class Context, class F>
   kj::Promise<void> Fill(Context context, F fill) {
     return shell_
-        .Ask([&master = shell_.client_parts(), fill = std::move(fill)]() -> Message {
+        .Ask([&master = shell_.client_parts(), fill = std::move(fill)]() -> std::pair<Message, Duration> {
+          const Instant begin = Now();
           auto message = std::make_shared<capnp::MallocMessageBuilder>();
           fill(master, message->initRoot<Results>());
-          return message;
+          return {std::move(message), Now() - begin};
         })
-        .then([context](const Message& message) mutable {
-          context.setResults(message->template getRoot<Results>().asReader());
+        .then([this, context](const std::pair<Message, Duration>& filled) mutable {
+          Charge(filled.second);
+          context.setResults(filled.first->template getRoot<Results>().asReader());
         });
+  }
+
+  // Has the master's thread change something; the call has only an outcome as its answer.
+  template <class Context, class F>
+  kj::Promise<void> Change(Context context, F change) {
+    auto answer = rpc::MakeAnswer<Changed>(shell_.kj());
+    shell_.PostToMaster([&master = shell_.client_parts(), change = std::move(change),
+                         fulfill = std::move(answer.fulfill)] { change(master, fulfill); });
+    return answer.promise.then([context, note = note()](const Changed& changed) mutable {
+      if (note != nullptr) note->sequence = changed.sequence;
+      rpc::ToOutcome(changed.status, context.getResults().initOutcome());
+    });
   }
 
   Shell& shell_;
   const uint64_t connection_;
-  const std::weak_ptr<void> hold_;
+  const rpc::PeerInfo peer_;
   const std::shared_ptr<size_t> watches_ = std::make_shared<size_t>(0);  // jobs that this connection watches
 };
 

@@ -51,7 +51,7 @@ std::vector<std::string> WarningsOf(const ViewParts& parts, const web::StoreCoun
 
 class ClusterSteps final : public ViewSteps {
  public:
-  explicit ClusterSteps(const ViewParts& parts) : parts_(parts) {}
+  ClusterSteps(const web::Topic& topic, const ViewParts& parts) : parts_(parts), topic_(topic) {}
 
   Result<bool> Next() override {
     switch (part_) {
@@ -87,6 +87,10 @@ class ClusterSteps final : public ViewSteps {
     view_.failed = counts.failed;
     view_.killed = counts.killed;
     view_.usage = parts_.usage.View();
+    std::erase_if(view_.usage.by_job, [this](const web::JobUsage& usage) {
+      const JobView* job = parts_.core().jobs().Find(usage.id);
+      return !topic_.owner.empty() && (job == nullptr || !Shows(topic_, *job));
+    });
     view_.store = CountsOf(parts_);
     view_.warnings = WarningsOf(parts_, view_.store);
     view_.queues = parts_.rows.Queues();
@@ -99,6 +103,7 @@ class ClusterSteps final : public ViewSteps {
     for (size_t n = 0; n < kJobsPerStep && it != jobs.begin(); ++n) {
       --it;
       counted_ = it->first;
+      if (!Shows(topic_, it->second)) continue;
       const JobState state = ShownState(it->second);
       ++view_.jobs[state];
       if (!Ended(state)) view_.live += parts_.core().attempts().Live(it->first);
@@ -146,6 +151,7 @@ class ClusterSteps final : public ViewSteps {
   }
 
   const ViewParts parts_;
+  const web::Topic topic_;
   Part part_ = Part::kHead;
   JobId counted_;
   WorkerId worker_;
@@ -279,7 +285,7 @@ class SchedulerSteps final : public ViewSteps {
 std::unique_ptr<ViewSteps> StepsFor(const web::Topic& topic, const ViewParts& parts) {
   using web::TopicKind;
   switch (topic.kind) {
-    case TopicKind::kCluster: return std::make_unique<ClusterSteps>(parts);
+    case TopicKind::kCluster: return std::make_unique<ClusterSteps>(topic, parts);
     case TopicKind::kQueues: return std::make_unique<QueuesSteps>(parts);
     case TopicKind::kWorkers: return std::make_unique<WorkersSteps>(parts, false);
     case TopicKind::kStore: return std::make_unique<WorkersSteps>(parts, true);

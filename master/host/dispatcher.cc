@@ -25,8 +25,14 @@ uint64_t FirstVersion(uint32_t epoch) { return uint64_t{epoch} << 32 | 1; }
 
 }  // namespace
 
-Dispatcher::Dispatcher(Driver& driver, Loop& loop, Outlets& outlets, uint64_t cluster_id)
-    : driver_(driver), core_(driver.core()), loop_(loop), outlets_(outlets), cluster_id_(cluster_id) {}
+Dispatcher::Dispatcher(Driver& driver, Loop& loop, Outlets& outlets, uint64_t cluster_id,
+                       std::shared_ptr<const Granter> granter)
+    : driver_(driver),
+      core_(driver.core()),
+      loop_(loop),
+      outlets_(outlets),
+      cluster_id_(cluster_id),
+      granter_(std::move(granter)) {}
 
 void Dispatcher::Send(WorkerView* worker, size_t bytes, MakeCommand make) {
   if (worker == nullptr || worker->session == 0) return;
@@ -72,7 +78,9 @@ Message Dispatcher::NextBatch(WorkerView* worker, Outgoing* out) {
   // The bytes of a command are an estimate. Where the message becomes larger, the remaining commands go with the next.
   auto commands = message->getOrphanage().newOrphan<capnp::List<rpc::Command>>(static_cast<unsigned>(count));
   for (unsigned i = 0; i < count; ++i) {
-    rpc::ToWire(out->commands[i].make(), commands.get()[i]);
+    Command command = out->commands[i].make();
+    if (granter_ != nullptr) granter_->Fill(&command);
+    rpc::ToWire(command, commands.get()[i]);
     if (i + 1 < count && message->sizeInWords() * sizeof(capnp::word) > kFullMessageBytes) {
       count = i + 1;
       commands.truncate(i + 1);
@@ -138,9 +146,10 @@ void Dispatcher::SendBind(const sched::Bind& d) {
 ReplicaPtr Dispatcher::LocationOf(const ReplicaView& view) {
   const auto& [output, attempt, worker, incarnation] = view.replica;
   const WorkerView* holder = core_.workers().Find(worker);
-  return std::make_shared<const ReplicaLocation>(
-      ReplicaLocation{output, attempt, worker, incarnation, holder == nullptr ? "" : holder->info.address,
-                      view.manifest.content, view.extra->rows, view.extra->partitions});
+  const auto grant = [&] { return granter_->At(worker, secure::ReadsOutputs(output.task.job)); };
+  return std::make_shared<const ReplicaLocation>(ReplicaLocation{
+      output, attempt, worker, incarnation, holder == nullptr ? "" : holder->info.address, view.manifest.content,
+      view.extra->rows, view.extra->partitions, granter_ == nullptr ? "" : grant()});
 }
 
 uint64_t& Dispatcher::VersionOf(const StageId& stage) {

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "common/exec/loop.h"
 #include "common/model/command.h"
 #include "master/host/driver.h"
+#include "master/host/granter.h"
 #include "master/host/outlets.h"
 #include "master/host/worker_calls.h"
 
@@ -23,7 +25,8 @@ class Dispatcher {
   // Called when the message is filled, with the state of that moment.
   using MakeCommand = std::function<Command()>;
 
-  Dispatcher(Driver& driver, Loop& loop, Outlets& outlets, uint64_t cluster_id);
+  // granter: null where commands need no grants.
+  Dispatcher(Driver& driver, Loop& loop, Outlets& outlets, uint64_t cluster_id, std::shared_ptr<const Granter> granter);
 
   // Queues a command. Without a session it is dropped: what the worker runs comes with its next registration.
   // worker: may be null. bytes: an estimate of the command's size in a message.
@@ -81,6 +84,7 @@ class Dispatcher {
   Loop& loop_;
   Outlets& outlets_;
   const uint64_t cluster_id_;
+  const std::shared_ptr<const Granter> granter_;
   std::map<WorkerId, Outgoing> outgoing_;
   std::vector<OpenReport> open_reports_;            // of this turn
   std::map<StageId, uint64_t> directory_versions_;  // of jobs that have not ended

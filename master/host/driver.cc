@@ -35,7 +35,8 @@ MasterCore::Config CoreConfig(const HostOptions& o) {
           .replication = o.replication,
           .ended_jobs = o.ended_jobs,
           .fat_partition_bytes = o.fat_partition_bytes,
-          .record_bytes = o.record_bytes};
+          .record_bytes = o.record_bytes,
+          .owner = o.owner};
 }
 
 }  // namespace

@@ -14,16 +14,16 @@ Explainer::Explainer(Driver& driver, HostClock& clock, Loop& loop, Outlets& outl
                      Forecasts& forecasts)
     : core_(driver.core()), clock_(clock), loop_(loop), outlets_(outlets), checks_(checks), forecasts_(forecasts) {}
 
-void Explainer::ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply) {
-  const PlanContext context = checks_.ContextOf(spec);
+void Explainer::ExplainJob(const Caller& caller, const JobSpec& spec, std::function<void(Explained)> reply) {
+  const PlanContext context = checks_.ContextOf(caller, spec);
   auto shared = std::make_shared<JobSpec>(spec);
   auto out = std::make_shared<Explained>();
-  out->refusals = checks_.Refusals(spec);
+  out->refusals = checks_.Refusals(caller, spec);
   outlets_.InPool([this, shared, context, out, reply = std::move(reply)] {
     // The output is checked apart from the plan, which is shown also where the output is refused.
     JobSpec without = *shared;
     if (const std::string uri = std::exchange(without.output_uri, ""); uri.starts_with("file://")) {
-      const Status status = CheckFileOutput(uri, shared->overwrite);
+      const Status status = CheckFileOutput(uri, shared->overwrite, context.roots);
       if (!status.ok()) out->refusals.push_back(status);
     }
     auto plan = std::make_shared<Result<JobPlan>>(PlanJob(without, context));
@@ -51,18 +51,20 @@ void Explainer::ExplainJob(const JobSpec& spec, std::function<void(Explained)> r
   });
 }
 
-void Explainer::MeasureInputs(const std::vector<std::string>& uris, std::function<void(InputSizes)> reply) {
+void Explainer::MeasureInputs(const Caller& caller, const std::vector<std::string>& uris,
+                              std::function<void(InputSizes)> reply) {
   auto sizes = std::make_shared<InputSizes>(uris.size());
   auto local = std::make_shared<std::vector<std::pair<size_t, std::string>>>();
+  const dfs::CallerFiles stored(core_.files(), caller);
   for (size_t i = 0; i < uris.size(); ++i) {
     if (uris[i].starts_with("file:///")) local->emplace_back(i, uris[i]);
     if (!uris[i].starts_with("dfs:///")) continue;
-    if (const auto files = DfsFiles(core_.files(), uris[i]); files.ok()) (*sizes)[i] = SizeOf(*files);
+    if (const auto files = DfsFiles(stored, uris[i]); files.ok()) (*sizes)[i] = SizeOf(*files);
   }
   if (local->empty()) return reply(std::move(*sizes));
-  outlets_.InPool([this, sizes, local, reply = std::move(reply)] {
+  outlets_.InPool([this, sizes, local, roots = checks_.file_roots(), reply = std::move(reply)] {
     for (const auto& [i, uri] : *local) {
-      if (const auto files = ExpandFileUri(uri); files.ok()) (*sizes)[i] = SizeOf(*files);
+      if (const auto files = ExpandFileUri(uri, roots); files.ok()) (*sizes)[i] = SizeOf(*files);
     }
     loop_.Post([sizes, reply] { reply(std::move(*sizes)); });
   });

@@ -13,9 +13,9 @@ constexpr size_t kMostBeside = 1000;      // jobs; as many as the scheduler keep
 
 }  // namespace
 
-Status Lists::FillHistory(JobId id, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out) {
-  const JobView* view = core_.jobs().Find(id);
-  if (view == nullptr) return core_.jobs().Unknown(id);
+Status Lists::FillHistory(const Caller& caller, JobId id, uint32_t from,
+                          rpc::MasterForClient::HistoryResults::Builder out) {
+  MR_RETURN_IF_ERROR(core_.jobs().Find(id, caller).status());
   const sched::State& state = core_.scheduler().state();
   const sched::Job* job = state.FindJob(id);
   if (job == nullptr) {
@@ -29,7 +29,8 @@ Status Lists::FillHistory(JobId id, uint32_t from, rpc::MasterForClient::History
   history::Document frame = history::FrameOf(state);
   std::vector<JobId> beside;
   for (const auto& [other, o] : state.jobs()) {
-    if (other == id || o.submitted_at > job->ended_at || (!o.running() && o.ended_at < job->submitted_at)) continue;
+    if (other == id || !core_.jobs().Find(other, caller).ok()) continue;
+    if (o.submitted_at > job->ended_at || (!o.running() && o.ended_at < job->submitted_at)) continue;
     if (!o.running() && beside.size() < kMostBeside)
       beside.push_back(other);
     else

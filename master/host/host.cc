@@ -23,7 +23,7 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
       reader_(driver_.core(), clock_, inputs_, options_.policies),
       watchers_(driver_.core(), clock_, loop, outlets, reader_),
       safe_mode_(driver_, clock_, options_.directory),
-      dispatcher_(driver_, loop, outlets, options_.cluster_id),
+      dispatcher_(driver_, loop, outlets, options_.cluster_id, options_.granter),
       block_store_(driver_, clock_, loop, dispatcher_, safe_mode_),
       pins_(driver_, clock_),
       drains_(driver_.core()),

@@ -13,7 +13,7 @@
 namespace mr::master {
 namespace {
 
-Status Missing(const dfs::Namespace& ns, const std::string& path, const Status& why) {
+Status Missing(const dfs::CallerFiles& ns, const std::string& path, const Status& why) {
   if (why.code() != Code::kNotFound) return why;
   std::string message = "input dfs://" + path + " does not exist";
   if (const auto entries = ns.List(ParentOf(path)); entries.ok()) {
@@ -27,7 +27,7 @@ Status Missing(const dfs::Namespace& ns, const std::string& path, const Status& 
 
 }  // namespace
 
-Result<std::vector<InputFile>> DfsFiles(const dfs::Namespace& files, const std::string& uri) {
+Result<std::vector<InputFile>> DfsFiles(const dfs::CallerFiles& files, const std::string& uri) {
   const std::string path = DfsPath(uri);
   if (dfs::IsStaging(path)) {
     return Rejected("input " + uri + " cannot be read: " + std::string(dfs::kStaging) +
@@ -42,6 +42,7 @@ Result<std::vector<InputFile>> DfsFiles(const dfs::Namespace& files, const std::
     add(*found);
     return found_files;
   }
+  if (found.status().code() == Code::kNotAllowed) return found.status();
   if (path.find_first_of("*?[") == std::string::npos) return Missing(files, path, found.status());
   // A pattern in the last component.
   MR_ASSIGN_OR_RETURN(const auto entries, files.List(ParentOf(path)));

@@ -8,7 +8,7 @@
 
 #include "common/base/status.h"
 #include "common/io/input_files.h"
-#include "dfs/meta/namespace.h"
+#include "dfs/meta/caller_files.h"
 #include "master/host/driver.h"
 #include "master/host/host_clock.h"
 #include "master/host/planner.h"
@@ -16,8 +16,8 @@
 namespace mr::master {
 
 // Returns the files behind a dfs:// URI: a file, a directory, or a pattern in its last component. Errors: kNotFound
-// with the nearest name; kRejected: jobs are writing there.
-Result<std::vector<InputFile>> DfsFiles(const dfs::Namespace& files, const std::string& uri);
+// with the nearest name; kRejected: jobs are writing there; kNotAllowed: a part of it is not the caller's to read.
+Result<std::vector<InputFile>> DfsFiles(const dfs::CallerFiles& files, const std::string& uri);
 
 // Thread: the master's.
 class InputPins {

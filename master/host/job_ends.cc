@@ -43,8 +43,9 @@ void JobEnds::Publish(JobId id, int attempt) {
   watchers_.MarkChanged(id);
   const JobView* job = core_.jobs().Find(id);
   auto request = std::make_shared<PublishRequest>();
-  *request = {Name(id),       job->spec.output_uri, job->spec.overwrite,
-              job->Outputs(), options_.cluster_id,  HeaderOf(job->spec)};
+  *request = {Name(id),           job->spec.output_uri, job->spec.overwrite,
+              job->Outputs(),     options_.cluster_id,  HeaderOf(job->spec),
+              options_.file_roots};
   outlets_.InPool([this, id, attempt, request] {
     auto status = std::make_shared<Status>(PublishFiles(*request));
     // A failure to clear the staging is logged and does not change the job's end.

@@ -81,6 +81,7 @@ JobStatus JobReader::StatusOf(const JobView& job) const {
   if (!Ended(ShownState(job))) out.last_failure = job.notes.last_failure.c_str();
   out.submitted_unix_ms = job.wall_ms;
   out.submission_id = job.submission_id;
+  out.owner = job.owner;
   const Instant now = clock_.last_stamp();
   out.elapsed_us = MicrosOf((Ended(job.state) ? job.ended : now) - job.submitted);
   for (uint32_t s = 0; s < job.stages.size(); ++s)

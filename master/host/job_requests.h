@@ -5,6 +5,8 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "common/model/caller.h"
+#include "common/model/changed.h"
 #include "master/host/driver.h"
 #include "master/host/forecasts.h"
 #include "master/host/host_clock.h"
@@ -17,13 +19,14 @@ class JobRequests {
  public:
   JobRequests(Driver& driver, HostClock& clock, Watchers& watchers, Forecasts& forecasts);
 
-  void KillJob(JobId job, const std::string& why, std::function<void(Status)> reply);
+  void KillJob(JobId job, const Caller& caller, const std::string& why, std::function<void(Changed)> reply);
   // Changes the job. The reply's text warns of a deadline that will probably be missed, with the earliest likely one;
   // "" where there is no warning. With a deadline, where the list steers by them, the reply also waits for predictions
   // of this and other running jobs and for workers that may come back after a restart.
-  void SetJob(JobId job, const MasterCore::JobWish& wish, std::function<void(Status, std::string)> reply);
+  void SetJob(JobId job, const Caller& caller, const MasterCore::JobWish& wish,
+              std::function<void(Changed, std::string)> reply);
   // Errors: kInvalidArgument: nothing changed.
-  void SetQueue(const MasterCore::QueueWish& wish, std::function<void(Status)> reply);
+  void SetQueue(const MasterCore::QueueWish& wish, std::function<void(Changed)> reply);
 
  private:
   std::string LateWarning(JobId job);

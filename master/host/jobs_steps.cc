@@ -26,7 +26,7 @@ class JobsSteps final : public ViewSteps {
     for (size_t n = 0; n < kJobsWalked && read < kJobsRead && it != jobs.begin(); ++n) {
       --it;
       const JobView& job = it->second;
-      const bool wanted = (topic_.states.empty() || topic_.states.contains(ShownState(job))) &&
+      const bool wanted = Shows(topic_, job) && (topic_.states.empty() || topic_.states.contains(ShownState(job))) &&
                           (topic_.text.empty() || HasText(job.spec.name, topic_.text));
       if (wanted && view_.jobs.size() == kJobsOfPage) {
         view_.next = view_.jobs.back().id;
@@ -50,7 +50,7 @@ class JobsSteps final : public ViewSteps {
 
 class SearchSteps final : public ViewSteps {
  public:
-  SearchSteps(const web::Topic& topic, const ViewParts& parts) : parts_(parts), text_(topic.text) {}
+  SearchSteps(const web::Topic& topic, const ViewParts& parts) : parts_(parts), topic_(topic) {}
 
   Result<bool> Next() override { return jobs_done_ ? AddFoundWorkers() : AddFoundJobs(); }
   web::View Take() override { return std::move(view_); }
@@ -63,7 +63,8 @@ class SearchSteps final : public ViewSteps {
       --it;
       job_ = it->first;
       const JobView& job = it->second;
-      if (!HasText(job.spec.name, text_) && Name(job.id).find(text_) == std::string::npos) continue;
+      if (!Shows(topic_, job)) continue;
+      if (!HasText(job.spec.name, topic_.text) && Name(job.id).find(topic_.text) == std::string::npos) continue;
       view_.results.push_back({"job", Name(job.id), job.spec.name + " " + Word(ShownState(job))});
     }
     jobs_done_ = it == jobs.begin() || view_.results.size() == kMostFoundJobs;
@@ -77,14 +78,15 @@ class SearchSteps final : public ViewSteps {
       worker_ = it->first;
       const WorkerView& worker = it->second;
       const std::string id = Name(it->first);
-      if (id != text_ && !HasText(worker.name, text_) && !HasText(worker.info.address, text_)) continue;
+      if (id != topic_.text && !HasText(worker.name, topic_.text) && !HasText(worker.info.address, topic_.text))
+        continue;
       view_.results.push_back({"worker", id, worker.name + " " + worker.Word()});
     }
     return it == all.end() || view_.results.size() == kMostFound;
   }
 
   const ViewParts parts_;
-  const std::string text_;
+  const web::Topic topic_;
   JobId job_;
   WorkerId worker_;
   bool jobs_done_ = false;

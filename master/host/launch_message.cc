@@ -51,6 +51,9 @@ StageInfo InfoOf(const JobView& job, uint32_t index, uint64_t cluster_id) {
   info.max_bad_records = spec.max_bad_records;
   info.task_timeout = spec.task_timeout;
   info.strict_inputs = spec.strict_inputs;
+  info.allow_network = spec.allow_network;
+  info.min_tier = spec.min_tier;
+  info.owner = job.owner;
   return info;
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <mutex>
+
 #include "common/io/files.h"
 #include "common/io/sha256.h"
 
@@ -15,6 +17,9 @@ bool LibraryName(const std::string& name) {
 
 Status StorePiece(const std::string& directory, const std::string& part, const std::string& sha256, uint64_t total,
                   uint64_t offset, const std::string& data) {
+  // One at a time: a piece of a repeated upload must not come between the check of the digest and the rename.
+  static std::mutex uploads;
+  const std::lock_guard lock(uploads);
   const std::string temporary = directory + "/" + part;
   MR_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(temporary, O_RDWR | O_CREAT | (offset == 0 ? O_TRUNC : 0), 0644));
   MR_ASSIGN_OR_RETURN(const uint64_t have, FileSize(temporary));

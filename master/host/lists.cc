@@ -25,24 +25,22 @@ constexpr size_t kDecisionsPage = 2000;
 Lists::Lists(MasterCore& core, HostClock& clock, const JobReader& reader, Rows& rows, uint64_t cluster_id)
     : core_(core), clock_(clock), reader_(reader), rows_(rows), cluster_id_(cluster_id) {}
 
-Status Lists::FillJob(JobId id, rpc::MasterForClient::JobResults::Builder out) {
-  const JobView* job = core_.jobs().Find(id);
-  if (job == nullptr) return core_.jobs().Unknown(id);
+Status Lists::FillJob(const Caller& caller, JobId id, rpc::MasterForClient::JobResults::Builder out) {
+  MR_ASSIGN_OR_RETURN(const JobView* job, core_.jobs().Find(id, caller));
   clock_.Stamp();
   rpc::ToWire(reader_.StatusOf(*job), out.initStatus());
   return Status::Ok();
 }
 
-Status Lists::FillSpec(JobId id, rpc::JobSpec::Builder out) {
-  const JobView* job = core_.jobs().Find(id);
-  if (job == nullptr) return core_.jobs().Unknown(id);
+Status Lists::FillSpec(const Caller& caller, JobId id, rpc::JobSpec::Builder out) {
+  MR_ASSIGN_OR_RETURN(const JobView* job, core_.jobs().Find(id, caller));
   rpc::ToWire(job->spec, out);
   return Status::Ok();
 }
 
-Status Lists::FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out) {
-  const JobView* job = core_.jobs().Find(attempt.task.job);
-  if (job == nullptr) return core_.jobs().Unknown(attempt.task.job);
+Status Lists::FillLaunched(const Caller& caller, const AttemptId& attempt,
+                           rpc::MasterForClient::LaunchedResults::Builder out) {
+  MR_ASSIGN_OR_RETURN(const JobView* job, core_.jobs().Find(attempt.task.job, caller));
   if (!core_.attempts().Find(attempt)) return NotFound("there is no such attempt, or its job ended long ago");
   rpc::ToWire(InfoOf(*job, attempt.task.stage, cluster_id_), out.initStage());
   sched::Launch launch;
@@ -51,9 +49,9 @@ Status Lists::FillLaunched(const AttemptId& attempt, rpc::MasterForClient::Launc
   return Status::Ok();
 }
 
-Status Lists::FillTasks(JobId id, uint64_t from, rpc::MasterForClient::TasksResults::Builder out) {
-  const JobView* job = core_.jobs().Find(id);
-  if (job == nullptr) return core_.jobs().Unknown(id);
+Status Lists::FillTasks(const Caller& caller, JobId id, uint64_t from,
+                        rpc::MasterForClient::TasksResults::Builder out) {
+  MR_ASSIGN_OR_RETURN(const JobView* job, core_.jobs().Find(id, caller));
   if (job->brief) return OnlyBrief(*job);
   // `from` is stage << 32 | task.
   uint32_t stage = static_cast<uint32_t>(from >> 32), task = static_cast<uint32_t>(from);
@@ -76,9 +74,9 @@ Status Lists::FillTasks(JobId id, uint64_t from, rpc::MasterForClient::TasksResu
   return Status::Ok();
 }
 
-Status Lists::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClient::AttemptsResults::Builder out) {
-  const JobView* job = core_.jobs().Find(id);
-  if (job == nullptr) return core_.jobs().Unknown(id);
+Status Lists::FillAttempts(const Caller& caller, JobId id, const AttemptId& after,
+                           rpc::MasterForClient::AttemptsResults::Builder out) {
+  MR_ASSIGN_OR_RETURN(const JobView* job, core_.jobs().Find(id, caller));
   if (job->brief) return OnlyBrief(*job);
   const Instant now = clock_.Stamp();
   // One more than a page can have, to know whether more follow.
@@ -93,9 +91,9 @@ Status Lists::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClien
   return Status::Ok();
 }
 
-Status Lists::FillCounters(JobId id, uint64_t from, rpc::MasterForClient::CountersResults::Builder out) {
-  const JobView* job = core_.jobs().Find(id);
-  if (job == nullptr) return core_.jobs().Unknown(id);
+Status Lists::FillCounters(const Caller& caller, JobId id, uint64_t from,
+                           rpc::MasterForClient::CountersResults::Builder out) {
+  MR_ASSIGN_OR_RETURN(const JobView* job, core_.jobs().Find(id, caller));
   if (job->brief) return OnlyBrief(*job);
   // The first page sums all counters; the others of the same client are from these sums.
   if (from == 0 || counted_.first != id) {
@@ -121,9 +119,9 @@ Status Lists::FillCounters(JobId id, uint64_t from, rpc::MasterForClient::Counte
   return Status::Ok();
 }
 
-Status Lists::FillDecisions(JobId id, uint32_t from, rpc::MasterForClient::DecisionsResults::Builder out) {
-  const JobView* job = core_.jobs().Find(id);
-  if (job == nullptr) return core_.jobs().Unknown(id);
+Status Lists::FillDecisions(const Caller& caller, JobId id, uint32_t from,
+                            rpc::MasterForClient::DecisionsResults::Builder out) {
+  MR_ASSIGN_OR_RETURN(const JobView* job, core_.jobs().Find(id, caller));
   if (job->brief) return OnlyBrief(*job);
   size_t next = 0;
   const std::vector<const WhyLine*> lines = rows_.DecisionsOf(*job, from, kDecisionsPage, &next);
@@ -133,18 +131,18 @@ Status Lists::FillDecisions(JobId id, uint32_t from, rpc::MasterForClient::Decis
   return Status::Ok();
 }
 
-void Lists::FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder out) {
+void Lists::FillJobs(const Caller& caller, uint64_t from, rpc::MasterForClient::JobsResults::Builder out) {
   clock_.Stamp();
   // `from` is epoch << 32 | seq.
   const auto& jobs = core_.jobs().jobs();
-  const auto begin = jobs.lower_bound(JobId{static_cast<uint32_t>(from >> 32), static_cast<uint32_t>(from)});
-  auto end = begin;
-  unsigned count = 0;
-  for (; end != jobs.end() && count < kJobsPage; ++end) ++count;
-  if (end != jobs.end()) out.setNext(uint64_t{end->first.epoch} << 32 | end->first.seq);
-  auto list = out.initJobs(count);
-  unsigned at = 0;
-  for (auto it = begin; it != end; ++it) rpc::ToWire(reader_.StatusOf(it->second), list[at++]);
+  auto at = jobs.lower_bound(JobId{static_cast<uint32_t>(from >> 32), static_cast<uint32_t>(from)});
+  std::vector<const JobView*> page;
+  for (; at != jobs.end() && page.size() < kJobsPage; ++at) {
+    if (caller.Reaches(at->second.owner)) page.push_back(&at->second);
+  }
+  if (at != jobs.end()) out.setNext(uint64_t{at->first.epoch} << 32 | at->first.seq);
+  auto list = out.initJobs(static_cast<unsigned>(page.size()));
+  for (unsigned i = 0; i < list.size(); ++i) rpc::ToWire(reader_.StatusOf(*page[i]), list[i]);
 }
 
 void Lists::FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Builder out) {

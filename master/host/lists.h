@@ -8,6 +8,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/status.h"
+#include "common/model/caller.h"
 #include "master/core/master_core.h"
 #include "master/host/host_clock.h"
 #include "master/host/job_reader.h"
@@ -16,23 +17,28 @@
 
 namespace mr::master {
 
-// Thread: the master's. Errors of all: kNotFound; kRejected: the job ended so long ago that only its summary is kept.
+// Thread: the master's. Jobs that do not exist for the caller are left out of lists, and NotFound by name.
+// Errors of all: kNotFound; kRejected: the job ended so long ago that only its summary is kept.
 class Lists {
  public:
   Lists(MasterCore& core, HostClock& clock, const JobReader& reader, Rows& rows, uint64_t cluster_id);
 
-  void FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder out);
-  Status FillJob(JobId job, rpc::MasterForClient::JobResults::Builder out);
-  Status FillTasks(JobId job, uint64_t from, rpc::MasterForClient::TasksResults::Builder out);
-  Status FillAttempts(JobId job, const AttemptId& after, rpc::MasterForClient::AttemptsResults::Builder out);
+  void FillJobs(const Caller& caller, uint64_t from, rpc::MasterForClient::JobsResults::Builder out);
+  Status FillJob(const Caller& caller, JobId job, rpc::MasterForClient::JobResults::Builder out);
+  Status FillTasks(const Caller& caller, JobId job, uint64_t from, rpc::MasterForClient::TasksResults::Builder out);
+  Status FillAttempts(const Caller& caller, JobId job, const AttemptId& after,
+                      rpc::MasterForClient::AttemptsResults::Builder out);
   // from: the page's first decision.
-  Status FillDecisions(JobId job, uint32_t from, rpc::MasterForClient::DecisionsResults::Builder out);
-  Status FillSpec(JobId job, rpc::JobSpec::Builder out);
+  Status FillDecisions(const Caller& caller, JobId job, uint32_t from,
+                       rpc::MasterForClient::DecisionsResults::Builder out);
+  Status FillSpec(const Caller& caller, JobId job, rpc::JobSpec::Builder out);
   // Fills in the launch that the attempt's worker received.
-  Status FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out);
+  Status FillLaunched(const Caller& caller, const AttemptId& attempt,
+                      rpc::MasterForClient::LaunchedResults::Builder out);
   // Fills in the run of an ended job, for `mrctl whatif` (history.cc).
-  Status FillHistory(JobId job, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out);
-  Status FillCounters(JobId job, uint64_t from, rpc::MasterForClient::CountersResults::Builder out);
+  Status FillHistory(const Caller& caller, JobId job, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out);
+  Status FillCounters(const Caller& caller, JobId job, uint64_t from,
+                      rpc::MasterForClient::CountersResults::Builder out);
   void FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Builder out);
   void FillQueues(rpc::MasterForClient::QueuesResults::Builder out);
 

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,10 @@
 #include "common/io/daemon_data.h"
 #include "common/io/files.h"
 #include "common/rpc/authenticator.h"
+#include "common/rpc/node_identity.h"
+#include "common/secure/cluster_files.h"
+#include "common/secure/names.h"
+#include "master/host/audit_log.h"
 #include "master/host/host.h"
 #include "master/host/http.h"
 #include "master/host/profiles.h"
@@ -30,9 +35,9 @@ constexpr int kPoolThreads = 2;
 
 std::string ClusterIdPath(const std::string& directory) { return directory + "/cluster_id"; }
 
-// The id of the cluster whose data are in `directory`; a new one where there are none. Writes nothing. *known: the
-// directory has it already.
-Result<uint64_t> ClusterIdOf(const std::string& directory, bool* known) {
+// The id of the cluster whose data are in `directory`; where there are none that of the credentials, or a new one.
+// Writes nothing. *known: the directory has it already.
+Result<uint64_t> ClusterIdOf(const std::string& directory, std::optional<uint64_t> certified, bool* known) {
   const std::string path = ClusterIdPath(directory);
   *known = PathExists(path);
   if (*known) {
@@ -55,7 +60,17 @@ Result<uint64_t> ClusterIdOf(const std::string& directory, bool* known) {
       }
     }
   }
-  return RandomId();
+  return certified.value_or(RandomId());
+}
+
+// Returns the credentials of --data, or null. Errors: those of rpc::NodeIdentity::Load.
+Result<std::shared_ptr<rpc::NodeIdentity>> CredentialsIn(const std::string& directory) {
+  const std::string path = secure::CredentialsPath(directory);
+  if (!PathExists(path)) return std::shared_ptr<rpc::NodeIdentity>();
+  auto node = rpc::NodeIdentity::Load(path, [](const std::string& line) { LOG(WARNING) << line; });
+  if (!node.ok()) return node.status().With("cannot use the credentials in " + path);
+  if (!(*node)->is_master()) return Rejected(path + " has the credentials of a worker, not of a master");
+  return node;
 }
 
 Status KeepClusterId(const std::string& directory, uint64_t id) {
@@ -71,6 +86,7 @@ struct Master::Impl {
   uint64_t cluster_id = 0;
   uint16_t port = 0, http_port = 0;
   std::shared_ptr<ProfileStore> profiles;
+  std::shared_ptr<AuditLog> audit;
   // Threads that post to others are stopped before those: see ~Impl.
   Loop loop{[this] { host->Flush(); }, "master"};
   Pool pool{kPoolThreads};
@@ -85,11 +101,27 @@ struct Master::Impl {
   Status Start() {
     // Nothing is written before the journal is locked and was found whole.
     bool known = false;
-    MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory, &known));
+    const auto& node = options.entry.node;
+    const auto certified = node == nullptr ? std::nullopt : std::optional(node->cluster_id());
+    MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory, certified, &known));
+    if (certified.value_or(cluster_id) != cluster_id) {
+      return Rejected("the credentials in " + node->path() + " are of the cluster " + secure::ClusterText(*certified) +
+                      ", and the data in " + options.directory + " of " + secure::ClusterText(cluster_id) +
+                      ": put the right directory there, or start on a fresh --data");
+    }
+    MR_ASSIGN_OR_RETURN(const FileRoots roots, rpc::FileRootsFor(options.file_roots, options.bind, options.entry));
     if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
+    if (options.audits) {
+      audit = std::make_shared<AuditLog>(
+          AuditLog::Options{options.directory + "/audit", options.audit_bytes, options.audit_files});
+    }
+    std::shared_ptr<Granter> granter;
+    if (node != nullptr) {
+      MR_ASSIGN_OR_RETURN(granter, Granter::Load(node->path()));
+    }
     shell = std::make_unique<Shell>(
         Shell::Options{options.directory, cluster_id, kVersion, options.advertise, profiles, options.descriptors,
-                       options.idle_timeout, options.send_timeout, options.entry},
+                       options.idle_timeout, options.send_timeout, options.entry, audit, granter},
         kj, loop, pool, background);
     http = std::make_unique<HttpFront>(*shell, loop, documents);
     host = std::make_unique<Host>(HostOptions{options.directory,
@@ -113,6 +145,9 @@ struct Master::Impl {
                                               known,
                                               options.accept_loss,
                                               options.record_bytes,
+                                              granter,
+                                              roots,
+                                              options.owner,
                                               options.entry.insecure},
                                   loop, *shell);
     shell->SetParts(host->worker_parts(), host->client_parts());
@@ -129,11 +164,12 @@ struct Master::Impl {
       // Removes uploads that did not finish before the last master ended.
       if (name.ends_with(".part")) (void)RemoveTree(lib + "/" + name);
     }
+    if (audit != nullptr) MR_RETURN_IF_ERROR(audit->Open().With("the audit log"));
     loop.Start();
     MR_ASSIGN_OR_RETURN(port, shell->Listen(options.bind, options.port));
     host->views().SetAddress(shell->address());
-    MR_ASSIGN_OR_RETURN(
-        http_port, http->Listen({options.http_bind, options.http_port, HttpNames()}, &host->metrics(), &host->views()));
+    MR_ASSIGN_OR_RETURN(http_port, http->Listen({options.http_bind, options.http_port, HttpNames(), options.advertise},
+                                                &host->metrics(), &host->views()));
     http->SetReady();
     return Status::Ok();
   }
@@ -173,14 +209,16 @@ void Master::EndForGood() {
   impl_->host->job_ends().ClearAllStaging();
 }
 
-Result<std::unique_ptr<Master>> Master::Start(const Options& options) {
+Result<std::unique_ptr<Master>> Master::Start(Options options) {
   MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(options.policies).With("--scheduler"));
-  MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, options.entry.insecure));
-  MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, options.entry.insecure));
+  MR_ASSIGN_OR_RETURN(options.entry.node, CredentialsIn(options.directory));
+  const bool anywhere = options.entry.insecure || options.entry.node != nullptr;
+  MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, anywhere));
+  MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, anywhere));
   MakePrivateData(options.directory);
   auto impl = std::make_unique<Impl>();
+  if (options.advertise.empty()) options.advertise = options.bind;
   impl->options = options;
-  if (impl->options.advertise.empty()) impl->options.advertise = options.bind;
   MR_RETURN_IF_ERROR(impl->Start());
   LOG(INFO) << "master epoch " << impl->host->driver().epoch() << " serves on " << options.bind << ":" << impl->port
             << ", http " << impl->http_port << "; others reach it as " << impl->options.advertise << ":" << impl->port;
@@ -201,6 +239,16 @@ Result<uint64_t> ReplayedDigest(const std::string& directory) {
   MasterCore core({.directory = directory}, SpecOf);
   MR_RETURN_IF_ERROR(ReadJournal(&core).status());
   return core.scheduler().Digest();
+}
+
+Result<std::string> CheckedAudit(const std::string& directory) {
+  MR_ASSIGN_OR_RETURN(const AuditCheck check, CheckAudit(directory + "/audit"));
+  if (!check.broken.empty()) {
+    return Corrupted("the audit log in " + directory + "/audit is broken at " + check.broken + "; the " +
+                     std::to_string(check.lines) + " lines before it are whole");
+  }
+  return std::to_string(check.lines) + " lines in " + std::to_string(check.files) + " files are whole; " +
+         std::to_string(check.lost) + " calls are not in them";
 }
 
 }  // namespace mr::master

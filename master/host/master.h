@@ -12,6 +12,7 @@
 #include "common/io/retention.h"
 #include "common/rpc/entry_options.h"
 #include "master/core/fat_partitions.h"
+#include "master/core/owner_limits.h"
 #include "master/core/record_size.h"
 #include "master/sched/scheduler.h"
 
@@ -25,6 +26,7 @@ class Master {
     std::string advertise;             // host by which others reach it; empty = bind
     uint16_t port = 0, http_port = 0;  // 0 = any
     std::string http_bind = "127.0.0.1";
+    std::string file_roots;               // rpc::FileRootsFor
     rpc::EntryOptions entry;              // who may connect to the RPC port
     std::vector<std::string> http_hosts;  // names by which people reach its pages, beside those of the machine
     std::string policies = sched::kPlainPolicies;
@@ -48,9 +50,13 @@ class Master {
     bool learns = true;                   // keeps profiles of jobs for later ones
     size_t record_bytes = kRecordBytes;   // of the journal, at most, for a job's plan or its commit; tests say less
     std::optional<uint64_t> accept_loss;  // of journal records, by the number that a refused start named
+    OwnerLimits owner;                    // what one owner may have at a time; 0 = no limit
+    bool audits = true;                   // keeps the audit log, below DIRECTORY/audit
+    uint64_t audit_bytes = 64ull << 20;   // of one of its files
+    size_t audit_files = 10;              // that are kept
   };
   // Replays the journal and serves. Blocks until then.
-  static Result<std::unique_ptr<Master>> Start(const Options& options);
+  static Result<std::unique_ptr<Master>> Start(Options options);
   // Stops serving, syncs the journal. Jobs go on at the next start.
   ~Master();
   // Stops, and removes what jobs that have not ended keep beside their outputs: there is no next start.
@@ -72,5 +78,9 @@ class Master {
 // that comes out. Changes nothing; also while a master uses it (kNotFound where that one has just
 // replaced files by a snapshot: try again).
 Result<uint64_t> ReplayedDigest(const std::string& directory);
+
+// Checks the audit log below `directory`, also while a master uses it: see CheckAudit in audit_log.h. Returns the
+// result in a sentence. Errors: kCorrupted, with the first line that does not follow from the one before it; kNotFound.
+Result<std::string> CheckedAudit(const std::string& directory);
 
 }  // namespace mr::master

@@ -24,7 +24,8 @@
 #include "master/sched/named_lists.h"
 
 DEFINE_string(data, "", "directory of the journal and the libraries; created if it does not exist");
-DEFINE_string(bind, "127.0.0.1", "address to listen on; without certificates one of this machine only");
+DEFINE_string(bind, "127.0.0.1",
+              "address to listen on; without certificates in --data (mrctl cluster init) one of this machine only");
 DEFINE_string(
     unix_socket, "",
     "path of a unix socket to listen on, too, in a directory that only this user can enter; its user and root "
@@ -40,7 +41,11 @@ DEFINE_string(advertise, "", "host at which others reach this master, as 'mrctl 
 DEFINE_int32(port, 7070, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
 DEFINE_string(http_bind, "127.0.0.1",
-              "address to listen on for HTTP; its pages show jobs and files to everyone who reaches them");
+              "address to listen on for HTTP; without certificates in --data one of this machine only. With them it "
+              "speaks TLS only. mrctl page lets a browser in");
+DEFINE_string(file_roots, "",
+              "directories, separated by commas, below which jobs may read and write file:// paths; any; none. Without "
+              "this flag: any where only this user can connect (loopback, no certificates), else none");
 DEFINE_string(
     http_hosts, "",
     "host names, separated by commas, by which browsers reach the HTTP port, beside those of this machine and "
@@ -67,6 +72,13 @@ DEFINE_string(input_wait, "10m",
 DEFINE_int32(ended_jobs, 10000, "number of ended jobs that 'mrctl jobs' lists; the oldest are forgotten first");
 DEFINE_int32(open_jobs, 10000,
              "maximum number of unfinished jobs, including jobs in planning; further submits are refused");
+DEFINE_int32(owner_jobs, 2000,
+             "maximum number of unfinished jobs of one user, including jobs in planning; 0: no limit; administrators "
+             "have none");
+DEFINE_int32(owner_queued, 1000,
+             "maximum number of jobs of one user that have not begun, including jobs in planning; 0: no limit");
+DEFINE_string(owner_bytes, "0",
+              "total size of the files of one user in the block store, without replicas, such as 500g; 0: no limit");
 DEFINE_string(lib_bytes, "8g",
               "total size of operator libraries and side files to keep; the oldest are removed first, but none that an "
               "unfinished job needs");
@@ -87,6 +99,11 @@ DEFINE_string(accept_loss, "",
               "start although the journal has lost records; the value is the number that the refused start printed; "
               "remove the flag afterwards");
 DEFINE_bool(replay_check, false, "replay the journal in --data, print the digest of its state, and exit");
+DEFINE_string(audit_bytes, "64m", "size of a file of the audit log after which the next one begins, at least 4k");
+DEFINE_int32(audit_files, 10, "files of the audit log that are kept, at least 2; the oldest are removed first");
+DEFINE_bool(audit_check, false,
+            "check the audit log in --data, print the first line that was changed, added or removed, and exit: 0 if "
+            "there is none, else 1");
 
 DECLARE_bool(help);  // gflags' own
 
@@ -113,16 +130,6 @@ void ParseFlags(int* argc, char*** argv) {
     exit(0);
   }
   gflags::HandleCommandLineHelpFlags();
-}
-
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> out;
-  for (size_t from = 0; from < text.size();) {
-    const size_t to = std::min(text.find(',', from), text.size());
-    if (to > from) out.push_back(text.substr(from, to - from));
-    from = to + 1;
-  }
-  return out;
 }
 
 int Fail(const Status& status) {
@@ -166,6 +173,19 @@ int Main() {
     std::printf("%016llx\n", static_cast<unsigned long long>(*digest));
     return 0;
   }
+  if (FLAGS_audit_check) {
+    const auto whole = CheckedAudit(FLAGS_data);
+    if (!whole.ok()) {
+      std::fprintf(stderr, "mrmaster: %s\n", whole.status().message().c_str());
+      return 1;
+    }
+    std::printf("%s\n", whole->c_str());
+    return 0;
+  }
+  const auto audit_bytes = ParseSize(FLAGS_audit_bytes);
+  if (!audit_bytes.ok()) return Fail(audit_bytes.status().With("--audit_bytes"));
+  if (*audit_bytes < 4096) return Fail(InvalidArgument("--audit_bytes must be at least 4k"));
+  if (FLAGS_audit_files < 2) return Fail(InvalidArgument("--audit_files must be at least 2"));
   const auto block = ParseSize(FLAGS_block_size);
   if (!block.ok()) return Fail(block.status().With("--block_size"));
   if (*block < 4096) return Fail(InvalidArgument("--block_size must be at least 4k"));
@@ -202,7 +222,13 @@ int Main() {
   const auto staging_age = ParseDuration(FLAGS_staging_age);
   if (!staging_age.ok()) return Fail(staging_age.status().With("--staging_age"));
   if (FLAGS_open_jobs < 1) return Fail(InvalidArgument("--open_jobs must be at least 1"));
+  if (FLAGS_owner_jobs < 0 || FLAGS_owner_queued < 0) {
+    return Fail(InvalidArgument("--owner_jobs and --owner_queued must be at least 0"));
+  }
+  const auto owner_bytes = FLAGS_owner_bytes == "0" ? Result<uint64_t>(uint64_t{0}) : ParseSize(FLAGS_owner_bytes);
+  if (!owner_bytes.ok()) return Fail(owner_bytes.status().With("--owner_bytes"));
   Master::Options options;
+  options.owner = {static_cast<size_t>(FLAGS_owner_jobs), static_cast<size_t>(FLAGS_owner_queued), *owner_bytes};
   options.open_jobs = static_cast<size_t>(FLAGS_open_jobs);
   options.libraries = {*lib_bytes, *lib_age};
   options.logs = {*log_bytes, *log_age};
@@ -218,6 +244,7 @@ int Main() {
   options.http_bind = FLAGS_http_bind;
   options.entry = {FLAGS_insecure, FLAGS_secret_fd, FLAGS_secret_dir, FLAGS_unix_socket};
   for (const std::string& name : SplitAtCommas(FLAGS_http_hosts)) options.http_hosts.push_back(name);
+  options.file_roots = FLAGS_file_roots;
   options.policies = sched::PoliciesOf(FLAGS_scheduler);
   options.seed = FLAGS_seed;
   options.replication = static_cast<uint32_t>(FLAGS_replication);
@@ -228,6 +255,9 @@ int Main() {
   options.effects_lease = *lease;
   options.input_wait = *input_wait;
   options.learns = !FLAGS_ephemeral;  // its profiles would be removed with --data
+  options.audits = !FLAGS_ephemeral;
+  options.audit_bytes = *audit_bytes;
+  options.audit_files = static_cast<size_t>(FLAGS_audit_files);
   if (!FLAGS_accept_loss.empty()) {
     char* end = nullptr;
     options.accept_loss = std::strtoull(FLAGS_accept_loss.c_str(), &end, 10);

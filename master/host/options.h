@@ -8,12 +8,14 @@
 #include <string>
 
 #include "common/io/clock.h"
+#include "common/io/file_roots.h"
 #include "common/io/retention.h"
 #include "master/core/jobs.h"
 #include "master/core/master_core.h"
 
 namespace mr::master {
 
+class Granter;
 class ProfileStore;
 
 // Default of --open_jobs. A guess: at about 30 KiB each, far below the memory of any master.
@@ -36,13 +38,16 @@ struct HostOptions {
   size_t open_jobs = kOpenJobs;                                   // planned or unfinished; more are refused
   RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
   RetentionLimits logs = {256ull << 20, Seconds(7 * 86400)};      // kept ends of logs of attempts
-  Duration staging_age = Seconds(600);   // since the end of its job, after which what is left of its staging goes
-  Duration housekeeping = Seconds(60);   // between two runs of the housekeeping
-  bool cluster_known = false;            // it has been before: a missing journal is a loss
-  std::optional<uint64_t> accept_loss;   // the number that a refused start printed
-  size_t record_bytes = kRecordBytes;    // of the journal, at most, for a job's plan or its commit; tests set less
-  bool insecure = false;                 // anybody may connect (--insecure): pages show it
-  std::function<Instant()> clock = Now;  // of the host; a test has its own
+  Duration staging_age = Seconds(600);      // since the end of its job, after which what is left of its staging goes
+  Duration housekeeping = Seconds(60);      // between two runs of the housekeeping
+  bool cluster_known = false;               // it has been before: a missing journal is a loss
+  std::optional<uint64_t> accept_loss;      // the number that a refused start printed
+  size_t record_bytes = kRecordBytes;       // of the journal, at most, for a job's plan or its commit; tests set less
+  std::shared_ptr<Granter> granter;         // null: nothing needs a grant
+  FileRoots file_roots = FileRoots::Any();  // Master sets what --file_roots allows
+  OwnerLimits owner;                        // what one owner may have at a time
+  bool insecure = false;                    // anybody may connect (--insecure): pages show it
+  std::function<Instant()> clock = Now;     // of the host; a test has its own
   std::function<uint64_t()> wall_clock = WallClockMs;  // as a start reads it, ms since 1970; a test has its own
 };
 

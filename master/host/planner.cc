@@ -47,7 +47,7 @@ Status CheckLength(const InputFile& file, const std::string& format) {
 }
 
 Result<std::vector<InputFile>> FilesOf(const std::string& uri, const PlanContext& context) {
-  if (uri.starts_with("file://")) return ExpandFileUri(uri);
+  if (uri.starts_with("file://")) return ExpandFileUri(uri, context.roots);
   for (const auto& [known, files] : context.dfs_files) {
     if (known == uri) return files;
   }
@@ -200,8 +200,9 @@ class Planner {
 
 }  // namespace
 
-Status CheckFileOutput(const std::string& uri, bool overwrite) {
+Status CheckFileOutput(const std::string& uri, bool overwrite, const FileRoots& roots) {
   const std::string path = uri.substr(kFileScheme.size());
+  MR_RETURN_IF_ERROR(roots.Check(path));
   struct stat info;
   if (lstat(path.c_str(), &info) == 0) {
     if (!S_ISDIR(info.st_mode)) {
@@ -259,7 +260,7 @@ void JoinSmallSplits(uint64_t step, std::vector<Split>* splits) {
 
 Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context) {
   if (spec.output_uri.starts_with("file://")) {
-    MR_RETURN_IF_ERROR(CheckFileOutput(spec.output_uri, spec.overwrite));
+    MR_RETURN_IF_ERROR(CheckFileOutput(spec.output_uri, spec.overwrite, context.roots));
   }
   MR_ASSIGN_OR_RETURN(JobPlan plan, Planner(spec, context).Run());
   MR_RETURN_IF_ERROR(CheckInputsOutside(plan, spec.output_uri));

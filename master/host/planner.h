@@ -21,6 +21,7 @@ struct PlanContext {
   // The files of each dfs:// URI of the spec, or why there are none. The caller looks them up, since the
   // namespace belongs to the master's thread.
   std::vector<std::pair<std::string, Result<std::vector<InputFile>>>> dfs_files;
+  FileRoots roots;  // below which file:// inputs and outputs are
 };
 
 // An automatic reduce takes about so many bytes (half a block: small jobs get parallel reduces; guess).
@@ -39,8 +40,9 @@ Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context);
 Status CheckInputsOutside(const JobPlan& plan, const std::string& output_uri);
 
 // Whether a new output may be put there: absent, or an empty directory, or `overwrite`; and in the nearest directory
-// above it that exists one can be made, which is tried. kRejected; kNotAllowed; kOverloaded for a full disk.
-Status CheckFileOutput(const std::string& uri, bool overwrite);
+// above it that exists one can be made, which is tried. kRejected; kNotAllowed, also outside
+// of the roots; kOverloaded for a full disk.
+Status CheckFileOutput(const std::string& uri, bool overwrite, const FileRoots& roots);
 
 // How an input of `total` bytes is cut where nobody said: blocks, halved as long as that gives no more
 // than kSmallJobSplits of at least kMinSplitBytes; so an interactive job has a task for each core of a

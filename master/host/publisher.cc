@@ -39,13 +39,12 @@ Status CheckPart(const FileOutput& part, const std::string& staging) {
                   "', where no attempt of this job writes");
 }
 
-Status MovePart(const FileOutput& part, const std::string& directory) {
-  const std::string to = directory + "/" + part.name;
-  if (rename(part.staged.c_str(), to.c_str()) == 0) return Status::Ok();
+Status MovePart(const std::string& from, const std::string& to) {
+  if (rename(from.c_str(), to.c_str()) == 0) return Status::Ok();
   const int error = errno;
   // Moved by an earlier, interrupted run.
   if (error == ENOENT && PathExists(to)) return Status::Ok();
-  return ErrnoStatus(error, "cannot move " + part.staged + " to " + to);
+  return ErrnoStatus(error, "cannot move " + from + " to " + to);
 }
 
 // Takes old's place; what was there is at `aside` afterwards (or is gone with it already).
@@ -81,19 +80,22 @@ std::string StagingUri(const std::string& output_uri, const std::string& job, ui
   return "file://" + Hidden(PathOf(output_uri), job, cluster_id, ".staging");
 }
 
-Status PublishFiles(const PublishRequest& request) {
-  const std::string output = PathOf(request.output_uri);
+// output: the path of the output in the pinned directory above it.
+static Status PublishAt(const std::string& output, const PublishRequest& request) {
   const auto hidden = [&](const char* suffix) { return Hidden(output, request.job, request.cluster_id, suffix); };
   const std::string made = hidden(".new"), aside = hidden(".old");
   if (!IsPublished(output, request)) {
     if (!IsPublished(made, request)) {
-      const std::string staging = hidden(".staging");
+      const std::string staging = PathOf(StagingUri(request.output_uri, request.job, request.cluster_id));
       for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(CheckPart(part, staging));
       // Where somebody put a file in the way, or took a right away, another try finds the same.
       if (const Status status = MakeDirectories(made); !status.ok()) {
         return status.code() == Code::kOverloaded ? status : Rejected(status.message());
       }
-      for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(MovePart(part, made));
+      for (const FileOutput& part : request.parts) {
+        const std::string from = hidden(".staging") + part.staged.substr(staging.size());
+        MR_RETURN_IF_ERROR(MovePart(from, made + "/" + part.name));
+      }
       MR_RETURN_IF_ERROR(SyncDirectory(made));
       MR_RETURN_IF_ERROR(
           WriteFileDurably(made + "/_SUCCESS", SuccessDocument(request.job, request.header, request.parts)));
@@ -102,6 +104,20 @@ Status PublishFiles(const PublishRequest& request) {
     MR_RETURN_IF_ERROR(SyncDirectory(ParentOf(output)));
   }
   return request.overwrite ? RemoveTree(aside) : Status::Ok();
+}
+
+Status PublishFiles(const PublishRequest& request) {
+  const std::string output = PathOf(request.output_uri);
+  // The directory above stays the one that is checked here: a link that takes its place later leads nowhere.
+  const std::string above = ParentOf(output);
+  MR_ASSIGN_OR_RETURN(const FileRoots::Pinned pinned, request.roots.Pin(above));
+  const Status status = PublishAt(pinned.path + "/" + output.substr(output.rfind('/') + 1), request);
+  if (status.ok() || pinned.path == above) return status;
+  std::string message = status.message();
+  for (size_t at = 0; (at = message.find(pinned.path, at)) != std::string::npos; at += above.size()) {
+    message.replace(at, pinned.path.size(), above);
+  }
+  return {status.code(), std::move(message)};
 }
 
 Status RemoveStaging(const std::string& output_uri, const std::string& job, uint64_t cluster_id) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/io/file_roots.h"
 #include "common/model/output.h"
 #include "master/core/output_totals.h"
 
@@ -20,6 +21,7 @@ struct PublishRequest {
   std::vector<FileOutput> parts;  // sorted by name
   uint64_t cluster_id = 0;
   std::string header;  // HeaderOf the job's spec
+  FileRoots roots;     // below which the output must be still
 };
 
 // file:///a/.out.<job>.<cluster>.staging, the hidden sibling under which attempts write.
@@ -27,7 +29,8 @@ std::string StagingUri(const std::string& output_uri, const std::string& job, ui
 
 // Renames every staged part into a hidden directory beside the output, syncs, writes _SUCCESS last, and
 // renames that: the output is there as a whole or not at all. kRejected: somebody else has put files
-// there since the job was accepted (without overwrite); they stay as they are.
+// there since the job was accepted (without overwrite); they stay as they are. kNotAllowed: a link leads out of the
+// roots now.
 Status PublishFiles(const PublishRequest& request);
 
 // Removes what a job that has ended keeps beside its output.

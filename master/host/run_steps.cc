@@ -19,11 +19,12 @@ constexpr uint64_t kMostRunSlices = 1'000'000;  // as Lists
 
 class RunSteps final : public ViewSteps {
  public:
-  RunSteps(const web::Topic& topic, const ViewParts& parts) : parts_(parts), id_(topic.job), kind_(topic.kind) {}
+  RunSteps(const web::Topic& topic, const ViewParts& parts)
+      : parts_(parts), topic_(topic), id_(topic.job), kind_(topic.kind) {}
 
   Result<bool> Next() override {
     const JobView* job = parts_.core().jobs().Find(id_);
-    if (job == nullptr) return parts_.core().jobs().Unknown(id_);
+    if (job == nullptr || !Shows(topic_, *job)) return parts_.core().jobs().Unknown(id_);
     if (kind_ != TopicKind::kJob && job->brief) return OnlyBrief(*job);
     if (!begun_) final_ = mr::Ended(ShownState(*job));
     begun_ = true;
@@ -139,6 +140,7 @@ class RunSteps final : public ViewSteps {
   }
 
   const ViewParts parts_;
+  const web::Topic topic_;
   const JobId id_;
   const TopicKind kind_;
   Part part_ = Part::kWorkers;

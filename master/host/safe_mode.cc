@@ -60,7 +60,7 @@ void SafeMode::RaiseIds() {
   driver_.FeedDfs(dfs::IdsRaised{above, above});
 }
 
-void SafeMode::Accept(std::function<void(Status)> reply) {
+void SafeMode::Accept(std::function<void(Changed)> reply) {
   // An earlier call has accepted it; the record of that may not be durable yet.
   if (!driver_.InLossMode())
     return driver_.Hold(core_.loss().at(), [reply = std::move(reply)] { reply(Status::Ok()); });
@@ -69,7 +69,7 @@ void SafeMode::Accept(std::function<void(Status)> reply) {
   const uint64_t sequence = driver_.Feed(Record(accepted)).sequence;
   LOG(WARNING) << "journal: an operator accepted that " << LossText(accepted, directory_);
   driver_.FeedDfs(dfs::SafeModeHeld{clock_.Stamp(), false});
-  driver_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+  driver_.Hold(sequence, [reply = std::move(reply), sequence] { reply({Status::Ok(), sequence}); });
 }
 
 JournalStatus SafeMode::JournalNow() const {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "common/model/changed.h"
 #include "common/model/status.h"
 #include "master/core/epochs.h"
 #include "master/host/driver.h"
@@ -31,7 +32,7 @@ class SafeMode {
   // Begins safe mode if the worker was sent a record that this journal lacks.
   void NoteSeen(const std::string& worker, const Durable& seen);
   // Ends safe mode. The reply waits until that is in the journal.
-  void Accept(std::function<void(Status)> reply);
+  void Accept(std::function<void(Changed)> reply);
 
   // Returns the durable record that workers may be sent.
   Durable DurableNow() const;

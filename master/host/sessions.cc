@@ -62,6 +62,7 @@ void Sessions::Register(uint64_t session, RegisterIn in, std::function<void(Regi
   const auto running = in.info.running;
   const bool leaving = in.leaving;
   const uint32_t given_up = in.reports_given_up;
+  const int8_t tier = in.tier;
   const WorkerExtra extra = in.extra;
   auto records = core_.PrepareRegister({std::move(in.info), std::move(in.extra), std::move(in.blocks), leaving},
                                        clock_.Stamp(), clock_.Lived());
@@ -87,6 +88,7 @@ void Sessions::Register(uint64_t session, RegisterIn in, std::function<void(Regi
   worker.used_bytes = extra.used_bytes;
   worker.pid = extra.pid;
   worker.reports_given_up = given_up;
+  worker.tier = tier;
   worker.leaving = leaving;
   dispatcher_.Forget(id);
 
@@ -177,7 +179,7 @@ void Sessions::NoteLoop(WorkerView* worker, Duration silent) {
   if (worker->TakesAttempts()) driver_.Feed(sched::WorkerDraining{worker->id, incarnation, false});
 }
 
-void Sessions::Drain(WorkerId id, bool on, std::function<void(Status)> reply) {
+void Sessions::Drain(WorkerId id, bool on, std::function<void(Changed)> reply) {
   auto records = core_.PrepareDrain(id, on, clock_.Stamp());
   if (!records.ok()) return reply(records.status());
   LOG(INFO) << Name(id) << (on ? " is drained" : " is wanted again") << ": an operator asked for it";
@@ -186,16 +188,16 @@ void Sessions::Drain(WorkerId id, bool on, std::function<void(Status)> reply) {
   if (worker->alive && !worker->leaving) {
     dispatcher_.Send(worker, 16, [on] { return command::Drain{on}; });
   }
-  driver_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+  driver_.Hold(sequence, [reply = std::move(reply), sequence] { reply({Status::Ok(), sequence}); });
 }
 
-void Sessions::Exclude(WorkerId id, bool on, std::function<void(Status)> reply) {
+void Sessions::Exclude(WorkerId id, bool on, std::function<void(Changed)> reply) {
   auto records = core_.PrepareExclude(id, on, clock_.Stamp());
   if (!records.ok()) return reply(records.status());
   LOG(INFO) << Name(id) << (on ? " is excluded" : " may register again") << ": an operator asked for it";
   const uint64_t sequence = driver_.FeedAll(*std::move(records));
   if (on) leases_.Lose(id, "an operator excluded it");
-  driver_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+  driver_.Hold(sequence, [reply = std::move(reply), sequence] { reply({Status::Ok(), sequence}); });
 }
 
 void Sessions::Leaving(WorkerId id, Incarnation incarnation) {

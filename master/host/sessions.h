@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "common/base/status.h"
+#include "common/model/changed.h"
 #include "common/model/disk_room.h"
 #include "master/host/disk_room.h"
 #include "master/host/dispatcher.h"
@@ -39,9 +40,9 @@ class Sessions {
 
   // Drains the worker, or ends that. Replies when it is in the journal: it outlives this master, and this life of the
   // worker. Errors: kNotFound.
-  void Drain(WorkerId worker, bool on, std::function<void(Status)> reply);
+  void Drain(WorkerId worker, bool on, std::function<void(Changed)> reply);
   // Excludes the worker, which is lost at once and may not register until it is included again. Replies like Drain.
-  void Exclude(WorkerId worker, bool on, std::function<void(Status)> reply);
+  void Exclude(WorkerId worker, bool on, std::function<void(Changed)> reply);
 
  private:
   void Greet(WorkerView* worker, const Greeting& greeting);

@@ -37,8 +37,8 @@ Shell::Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& b
 Shell::~Shell() noexcept = default;
 
 Result<uint16_t> Shell::Listen(const std::string& address, uint16_t port) {
-  MR_ASSIGN_OR_RETURN(auto authenticator, rpc::MakeAuthenticator(options_.entry));
-  return rpc::WaitForLoop<Result<uint16_t>>(kj_, [this, address, port, authenticator] {
+  MR_ASSIGN_OR_RETURN(authenticator_, rpc::MakeAuthenticator(options_.entry));
+  return rpc::WaitForLoop<Result<uint16_t>>(kj_, [this, address, port] {
     const auto admit = [this](const rpc::Hello& hello, const rpc::PeerInfo& peer) { return Admit(hello, peer); };
     const auto other = [](const std::string& peer, const Status& why) {
       // A daemon of another release tries for ever: once a second is often enough.
@@ -47,7 +47,8 @@ Result<uint16_t> Shell::Listen(const std::string& address, uint16_t port) {
     auto limits = rpc::ServerLimits::ForDescriptors(options_.descriptors);
     limits.idle = options_.idle_timeout;
     limits.send_grace = options_.send_timeout;
-    server_ = kj::heap<rpc::RpcServer>(kj_.io(), own_, admit, authenticator, limits, other,
+    if (options_.entry.node != nullptr) join_ = kj::heap<JoinDesk>(*this, options_.entry.node);
+    server_ = kj::heap<rpc::RpcServer>(kj_.io(), own_, admit, authenticator_, limits, other,
                                        [](const std::string& line) { LOG(WARNING) << line; });
     return server_->Listen(address, port).then([this, address](Result<uint16_t> bound) -> Result<uint16_t> {
       if (!bound.ok()) return bound;
@@ -67,6 +68,7 @@ void Shell::Close() {
   kj_.Run([this] {
     self_check_ = nullptr;
     server_ = nullptr;
+    join_ = nullptr;
     sessions_.clear();
     watchers_.clear();
   });
@@ -76,11 +78,14 @@ Result<capnp::Capability::Client> Shell::Admit(const rpc::Hello& hello, const rp
   switch (hello.role) {
     case rpc::Role::kClient: return capnp::Capability::Client(MakeClientService(*this, peer));
     case rpc::Role::kWorker: return capnp::Capability::Client(MakeWorkerService(*this, peer));
-    case rpc::Role::kHeartbeat: return capnp::Capability::Client(MakeHeartbeatService(*this, hello.incarnation));
+    case rpc::Role::kHeartbeat: return capnp::Capability::Client(MakeHeartbeatService(*this, peer, hello.incarnation));
     case rpc::Role::kData:
     case rpc::Role::kMaster:
     case rpc::Role::kDataServer:
     case rpc::Role::kProbe: break;
+    case rpc::Role::kJoin:
+      if (join_.get() == nullptr) return InvalidArgument("this master has no certificates, and needs none");
+      return join_->Serve(peer);
   }
   LOG(WARNING) << peer.address << " asked a master for what only workers serve";
   return InvalidArgument("a master does not serve data");
@@ -122,8 +127,8 @@ void Shell::PushStatus(uint64_t watcher, Message status) {
   });
 }
 
-kj::Promise<Status> Shell::Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) {
-  auto answer = rpc::MakeAnswer<Status>(kj_);
+kj::Promise<Changed> Shell::Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) {
+  auto answer = rpc::MakeAnswer<Changed>(kj_);
   loop_.Post([this, prepare = std::move(prepare), then = std::move(then), fulfill = std::move(answer.fulfill)] {
     client_parts_->block_store.FsMutate(prepare, then, fulfill);
   });

@@ -10,9 +10,11 @@
 
 #include "common/exec/pool.h"
 #include "common/rpc/answer.h"
+#include "common/rpc/guarded.h"
 #include "common/rpc/kj_thread.h"
 #include "common/rpc/self_check.h"
 #include "common/rpc/server.h"
+#include "master/host/join_service.h"
 #include "master/host/outlets.h"
 #include "master/host/service_parts.h"
 
@@ -30,6 +32,8 @@ class Shell final : public Outlets, public dfs::FsHost {
     Duration idle_timeout = Seconds(3600);   // of a client's connection (rpc::ServerLimits)
     Duration send_timeout = Seconds(30);     // of peers that do not read (rpc::ServerLimits)
     rpc::EntryOptions entry;                 // who may connect
+    std::shared_ptr<rpc::CallLog> audit;     // of calls that change something; null: none
+    std::shared_ptr<Granter> granter;        // null: nothing needs a grant
   };
   Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background);
   // The loop's objects are gone by then: see Close().
@@ -54,8 +58,11 @@ class Shell final : public Outlets, public dfs::FsHost {
   void InBackground(std::function<void()> work) override { background_.Post(std::move(work)); }
 
   // dfs::FsHost. On the KJ loop.
-  kj::Promise<Status> Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) override;
+  kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) override;
   kj::Promise<void> Query(std::function<void(const dfs::Namespace&)> fn) override;
+  void Grant(secure::Right::Kind kind, LocatedBlock* block) override {
+    if (options_.granter != nullptr) options_.granter->Fill(kind, block);
+  }
 
   // For the services; on the KJ loop.
   rpc::KjThread& kj() { return kj_; }
@@ -68,9 +75,27 @@ class Shell final : public Outlets, public dfs::FsHost {
   std::string WhyNotReady() const { return self_check_.get() == nullptr ? "starting" : self_check_->WhyNot(); }
   const std::string& address() const { return address_; }  // host:port as others reach it
   uint64_t NextId() { return next_id_++; }
+  // Returns who is at the other end of a connection, for all objects that it reaches.
+  rpc::GuardPtr GuardOf(const rpc::PeerInfo& peer) const {
+    // Where people have no tokens, all of them are one.
+    const bool person = peer.identity.proof == Proof::kToken;
+    return std::make_shared<const rpc::Guard>(
+        rpc::Guard{peer.identity, peer.address, options_.audit, nullptr, person ? pacer_ : nullptr});
+  }
+  // Decides who may connect to the RPC port. Requires: Listen.
+  const std::shared_ptr<rpc::Authenticator>& authenticator() const { return authenticator_; }
+  // Makes a link to the pages that lets in the peer once: a URL. The HTTP port sets it; null: there is none.
+  using PageLinks = std::function<Result<Secret<std::string>>(const rpc::PeerInfo& peer)>;
+  void SetPageLinks(PageLinks links) { page_links_ = std::move(links); }
+  Result<Secret<std::string>> PageLink(const rpc::PeerInfo& peer) const {
+    if (!page_links_) return Unavailable("the master is starting");
+    return page_links_(peer);
+  }
   void PostToMaster(std::function<void()> fn) { loop_.Post(std::move(fn)); }
   std::map<uint64_t, rpc::Worker::Client>& sessions() { return sessions_; }
   std::map<uint64_t, rpc::JobWatcher::Client>& watchers() { return watchers_; }
+  // The subjects that registered as these workers with this master: nobody else beats for them.
+  std::map<WorkerId, std::string>& subjects() { return subjects_; }
   // Runs `ask` on the master's thread; the promise carries what it returned.
   template <class F>
   auto Ask(F ask) -> kj::Promise<decltype(ask())> {
@@ -89,24 +114,36 @@ class Shell final : public Outlets, public dfs::FsHost {
   std::optional<WorkerParts> worker_parts_;
   std::optional<ClientParts> client_parts_;
   rpc::Hello own_;
+  std::shared_ptr<rpc::Authenticator> authenticator_;
 
   // The fields below belong to the KJ loop.
+  const std::shared_ptr<rpc::CallPacer> pacer_ = std::make_shared<rpc::CallPacer>(kj_.timer());
   kj::Own<rpc::RpcServer> server_;
   kj::Own<rpc::SelfCheck> self_check_;
+  kj::Own<JoinDesk> join_;  // null without certificates
   std::map<uint64_t, rpc::Worker::Client> sessions_;
   std::map<uint64_t, rpc::JobWatcher::Client> watchers_;
+  std::map<WorkerId, std::string> subjects_;
   std::string address_;
+  PageLinks page_links_;
   uint64_t next_id_ = 1;
 };
 
 // The bootstrap capabilities. On the KJ loop.
 rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer);
-rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation);
+rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, const rpc::PeerInfo& peer, Incarnation incarnation);
 rpc::MasterForClient::Client MakeClientService(Shell& shell, const rpc::PeerInfo& peer);
-// Two of its calls: journal_status.cc, attempt_logs.cc.
+// Four of its calls: journal_status.cc, attempt_logs.cc, put_library.cc.
 using JournalContext = capnp::CallContext<rpc::MasterForClient::JournalParams, rpc::MasterForClient::JournalResults>;
 kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context);
+using AcceptLossContext =
+    capnp::CallContext<rpc::MasterForClient::AcceptLossParams, rpc::MasterForClient::AcceptLossResults>;
+kj::Promise<void> AnswerAcceptLoss(Shell& shell, AcceptLossContext context, std::shared_ptr<rpc::CallNote> note);
 using LogsContext = capnp::CallContext<rpc::MasterForClient::LogsParams, rpc::MasterForClient::LogsResults>;
-kj::Promise<void> AnswerLogs(Shell& shell, LogsContext context);
+kj::Promise<void> AnswerLogs(Shell& shell, const Caller& caller, LogsContext context);
+using PutLibraryContext =
+    capnp::CallContext<rpc::MasterForClient::PutLibraryParams, rpc::MasterForClient::PutLibraryResults>;
+// connection: its number, which keeps uploads of one library apart.
+kj::Promise<void> AnswerPutLibrary(Shell& shell, uint64_t connection, PutLibraryContext context);
 
 }  // namespace mr::master

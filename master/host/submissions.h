@@ -12,6 +12,8 @@
 
 #include "common/base/status.h"
 #include "common/exec/loop.h"
+#include "common/model/caller.h"
+#include "common/model/changed.h"
 #include "master/host/driver.h"
 #include "master/host/forecasts.h"
 #include "master/host/host_clock.h"
@@ -30,15 +32,17 @@ class Submissions {
               Watchers& watchers, SubmitChecks& checks, InputPins& pins, Forecasts& forecasts,
               const Libraries& libraries);
 
-  using Reply = std::function<void(Status, JobId)>;
-  // Replies when the job's record is durable, or with the refusal. A repeat with the same id gets the same job.
-  // spec_bytes: the spec in canonical wire form. submission_id: "" for none.
-  void Submit(std::string spec_bytes, JobSpec spec, const std::string& submission_id, Reply reply);
+  using Reply = std::function<void(Changed, JobId)>;
+  // Replies when the job's record is durable, or with the refusal. The job belongs to the caller. A repeat by the same
+  // owner with the same id gets the same job. spec_bytes: the spec in canonical wire form. submission_id: "" for none.
+  void Submit(const Caller& caller, std::string spec_bytes, JobSpec spec, const std::string& submission_id,
+              Reply reply);
   // Calls `fn` for the spec of each submission that is not accepted yet.
   void ForEachPlanned(const std::function<void(const JobSpec&)>& fn) const;
 
  private:
   struct Planning {
+    Caller caller;
     std::string spec_bytes, submission_id;
     JobSpec spec;
     std::vector<Reply> replies;
@@ -52,6 +56,7 @@ class Submissions {
   void AcceptPredicted(const std::string& key);
   void Accept(const std::string& key, std::optional<sched::Prediction> prediction);
   void Refuse(const Planning& planning, const Status& status);
+  Planning Take(const std::string& key);
 
   const HostOptions& options_;
   Driver& driver_;
@@ -64,7 +69,8 @@ class Submissions {
   InputPins& pins_;
   Forecasts& forecasts_;
   const Libraries& libraries_;
-  std::map<std::string, Planning> planning_;  // by "id:" and the submission id, or "no:" and a number
+  std::map<std::string, Planning> planning_;   // by "id:", owner, a line break and submission id, or "no:" and a number
+  std::map<std::string, size_t> planning_of_;  // how many of them, by owner
   uint64_t next_planning_ = 1;
 };
 

@@ -18,14 +18,18 @@ class SubmitChecks {
   SubmitChecks(const HostOptions& options, Driver& driver, HostClock& clock, const SafeMode& safe_mode);
 
   // Returns the reasons to refuse a submit; the first one is its answer. Files are checked with the plan.
-  std::vector<Status> Refusals(const JobSpec& spec);
-  // Returns the cluster's state for the planner.
-  PlanContext ContextOf(const JobSpec& spec) const;
+  std::vector<Status> Refusals(const Caller& caller, const JobSpec& spec);
+  // Returns the cluster's state for the planner, with the inputs that the caller may read.
+  PlanContext ContextOf(const Caller& caller, const JobSpec& spec) const;
+  const FileRoots& file_roots() const { return options_.file_roots; }
 
  private:
   // Errors: kRejected: an attempt would need more memory than any worker has that is registered or may come back.
   Status CheckMemory(const JobSpec& spec);
-  Status CheckDfsOutput(const JobSpec& spec);
+  // Errors: kRejected: no worker that is registered or may come back has rooms of the wanted tier. That another worker
+  // has lower ones is not known to the scheduler: an attempt there fails, and another one starts elsewhere.
+  Status CheckTier(const JobSpec& spec);
+  Status CheckDfsOutput(const Caller& caller, const JobSpec& spec);
 
   const HostOptions& options_;
   Driver& driver_;

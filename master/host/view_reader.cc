@@ -32,7 +32,8 @@ void ViewReader::Read(const web::Topic& topic, std::function<void(web::Reading)>
 
 void ViewReader::ReadLog(const web::Topic& topic, std::function<void(web::Reading)> done) {
   const MasterCore& core = parts_.core();
-  if (core.jobs().Find(topic.job) == nullptr) return done({core.jobs().Unknown(topic.job), false, {}});
+  const JobView* job = core.jobs().Find(topic.job);
+  if (job == nullptr || !Shows(topic, *job)) return done({core.jobs().Unknown(topic.job), false, {}});
   const auto id = ParseAttemptId(topic.text);
   const auto attempt = id ? core.attempts().Find(*id) : std::nullopt;
   if (!attempt || core.jobs().NameOf(*id) != topic.text) {

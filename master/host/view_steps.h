@@ -51,6 +51,11 @@ class ViewSteps {
   virtual bool final() const { return false; }
 };
 
+// Returns whether the job exists in a document of this topic.
+inline bool Shows(const web::Topic& topic, const JobView& job) {
+  return topic.owner.empty() || topic.owner == job.owner;
+}
+
 // Returns the steps of a topic other than kLog, which is read from a file (ViewReader).
 std::unique_ptr<ViewSteps> StepsFor(const web::Topic& topic, const ViewParts& parts);
 

@@ -17,8 +17,8 @@ constexpr Duration kPushEvery = Millis(50);
 Watchers::Watchers(MasterCore& core, HostClock& clock, Loop& loop, Outlets& outlets, const JobReader& reader)
     : core_(core), clock_(clock), loop_(loop), outlets_(outlets), reader_(reader) {}
 
-Status Watchers::Watch(uint64_t watcher, JobId id) {
-  if (core_.jobs().Find(id) == nullptr) return core_.jobs().Unknown(id);
+Status Watchers::Watch(uint64_t watcher, JobId id, const Caller& caller) {
+  MR_RETURN_IF_ERROR(core_.jobs().Find(id, caller).status());
   watchers_[watcher].job = id;
   changed_.insert(id);
   return Status::Ok();

@@ -8,6 +8,7 @@
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "common/exec/loop.h"
+#include "common/model/caller.h"
 #include "master/core/master_core.h"
 #include "master/host/host_clock.h"
 #include "master/host/job_reader.h"
@@ -21,7 +22,7 @@ class Watchers {
   Watchers(MasterCore& core, HostClock& clock, Loop& loop, Outlets& outlets, const JobReader& reader);
 
   // The watcher's first push follows at the end of this turn. Errors: kNotFound.
-  Status Watch(uint64_t watcher, JobId job);
+  Status Watch(uint64_t watcher, JobId job, const Caller& caller);
   // The watcher has taken its last push.
   void Pushed(uint64_t watcher);
   void Unwatch(uint64_t watcher);

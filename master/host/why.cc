@@ -69,7 +69,7 @@ WhyReader::WhyReader(MasterCore& core, HostClock& clock, DrainReader& drains, co
     : core_(core), clock_(clock), drains_(drains), inputs_(inputs) {}
 
 // A name without the stage, such as task_1_0001_m_000000, is valid where the job has one stage of this letter.
-Result<std::string> WhyReader::WithStage(const std::string& subject) const {
+Result<std::string> WhyReader::WithStage(const std::string& subject, const Caller& caller) const {
   std::vector<std::string> parts;
   std::istringstream in(subject);
   for (std::string part; std::getline(in, part, '_');) parts.push_back(part);
@@ -77,8 +77,7 @@ Result<std::string> WhyReader::WithStage(const std::string& subject) const {
   if (parts.size() != short_of || short_of == 0 || (parts[3] != "m" && parts[3] != "r")) return subject;
   const auto id = ParseJobId("job_" + parts[1] + "_" + parts[2]);
   if (!id) return subject;
-  const JobView* job = core_.jobs().Find(*id);
-  if (job == nullptr) return core_.jobs().Unknown(*id);
+  MR_ASSIGN_OR_RETURN(const JobView* job, core_.jobs().Find(*id, caller));
   std::vector<std::string> names;
   for (uint32_t s = 0; s < job->spec.stages.size(); ++s) {
     if (static_cast<char>(job->letter(s)) != parts[3][0]) continue;
@@ -90,19 +89,20 @@ Result<std::string> WhyReader::WithStage(const std::string& subject) const {
   return InvalidArgument("'" + subject + "' does not name a stage: " + names.front() + " to " + names.back());
 }
 
-Result<std::vector<std::string>> WhyReader::Why(const std::string& subject) {
-  if (const auto worker = ParseWorkerId(subject)) return WhyWorker(*worker);
-  if (const auto job = ParseJobId(subject)) return WhyJob(subject, *job);
-  return WhyTask(subject);
+Result<std::vector<std::string>> WhyReader::Why(const std::string& subject, const Caller& caller) {
+  if (const auto worker = ParseWorkerId(subject)) return WhyWorker(*worker, caller);
+  if (const auto job = ParseJobId(subject)) return WhyJob(subject, *job, caller);
+  return WhyTask(subject, caller);
 }
 
-Result<std::vector<std::string>> WhyReader::WhyWorker(WorkerId id) {
+Result<std::vector<std::string>> WhyReader::WhyWorker(WorkerId id, const Caller& caller) {
   MR_ASSIGN_OR_RETURN(std::vector<std::string> lines, WhyNow(id));
   // From the newest job back, since a worker is known by what it did last.
   std::vector<std::pair<const JobView*, const WhyLine*>> found;
   size_t walked = 0;
   const auto& jobs = core_.jobs().jobs();
   for (auto job = jobs.rbegin(); job != jobs.rend() && found.size() < kWorkerLines && walked < kLinesWalked; ++job) {
+    if (!caller.Reaches(job->second.owner)) continue;
     const auto& tasks = job->second.notes.why;
     for (auto task = tasks.rbegin(); task != tasks.rend() && walked < kLinesWalked; ++task) {
       walked += task->second.size();
@@ -158,10 +158,9 @@ Result<std::vector<std::string>> WhyReader::WhyNow(WorkerId id) {
   return head;
 }
 
-Result<std::vector<std::string>> WhyReader::WhyJob(const std::string& subject, JobId id) {
+Result<std::vector<std::string>> WhyReader::WhyJob(const std::string& subject, JobId id, const Caller& caller) {
   std::vector<std::string> lines;
-  const JobView* job = core_.jobs().Find(id);
-  if (job == nullptr) return core_.jobs().Unknown(id);
+  MR_ASSIGN_OR_RETURN(const JobView* job, core_.jobs().Find(id, caller));
   lines.push_back(subject + " is " + Word(ShownState(*job)) + (job->error.empty() ? "" : ": " + job->error));
   for (const Pending& p : WhyPending(core_, clock_, *job)) lines.push_back(InASentence(*job, p));
   for (std::string& line : inputs_.Why(id)) lines.push_back(std::move(line));
@@ -186,16 +185,15 @@ Result<std::vector<std::string>> WhyReader::WhyJob(const std::string& subject, J
   return lines;
 }
 
-Result<std::vector<std::string>> WhyReader::WhyTask(const std::string& subject) {
+Result<std::vector<std::string>> WhyReader::WhyTask(const std::string& subject, const Caller& caller) {
   std::vector<std::string> lines;
-  MR_ASSIGN_OR_RETURN(const std::string name, WithStage(subject));
+  MR_ASSIGN_OR_RETURN(const std::string name, WithStage(subject, caller));
   // A task's name is an attempt's name without its number.
   auto attempt = ParseAttemptId(name);
   const bool is_task = !attempt && name.starts_with("task_");
   if (is_task) attempt = ParseAttemptId("attempt_" + name.substr(5) + "_1");
   if (!attempt) return InvalidArgument("'" + subject + "' is no name of a job, task, attempt or worker");
-  const JobView* job = core_.jobs().Find(attempt->task.job);
-  if (job == nullptr) return core_.jobs().Unknown(attempt->task.job);
+  MR_ASSIGN_OR_RETURN(const JobView* job, core_.jobs().Find(attempt->task.job, caller));
   if (job->brief) return OnlyBrief(*job);
   if (attempt->task.stage >= job->stages.size()) return NotFound("there is no " + subject);
   const auto warning = job->notes.warnings.find(attempt->task.stage);

@@ -33,6 +33,7 @@ struct RegisterIn {
   WorkerExtra extra;
   std::vector<BlockRef> blocks;
   bool leaving = false;
+  int8_t tier = -1;               // of the rooms of its tasks; -1: not known
   uint32_t reports_given_up = 0;  // by this life of it
   Durable seen;                   // the newest that it was sent by any master of this cluster
 };

@@ -11,6 +11,7 @@
 #include "common/io/files.h"
 #include "common/rpc/control_wire.h"
 #include "common/rpc/kj_status.h"
+#include "common/secure/names.h"
 #include "master/host/shell.h"
 #include "master/host/worker_wire.h"
 
@@ -21,10 +22,14 @@ namespace {
 constexpr uint64_t kMaxReportBytes = 48u << 20;
 constexpr uint32_t kLibraryPiece = 1 << 20;
 
-class WorkerService final : public rpc::MasterForWorker::Server {
+class WorkerService final : public rpc::Guarded<rpc::MasterForWorker> {
  public:
   WorkerService(Shell& shell, const rpc::PeerInfo& peer)
-      : shell_(shell), session_(shell.NextId()), connection_(peer.hold) {}
+      : Guarded(shell.GuardOf(peer)),
+        shell_(shell),
+        session_(shell.NextId()),
+        identity_(peer.identity),
+        connection_(peer.hold) {}
 
   ~WorkerService() noexcept(false) {
     shell_.sessions().erase(session_);
@@ -39,21 +44,32 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     auto in = RegisterFrom(params.getInfo(), std::exchange(listed_, {}));
     pages_ = 0;
     CheckListed(in);
+    // A stolen certificate of one worker must not take the blocks and outputs of another one over.
+    if (identity_.proof == Proof::kCertificate && identity_.subject != secure::WorkerSubject(in.extra.name)) {
+      LOG(WARNING) << identity_.subject << " tried to register as the worker " << PrintableBytes(in.extra.name);
+      rpc::ToOutcome(Status(Code::kNotAllowed, "the certificate is of " + identity_.subject +
+                                                   ", not of the worker that registers: each worker keeps a --data "
+                                                   "directory of its own"),
+                     context.getResults().initResult().initOutcome());
+      return kj::READY_NOW;
+    }
     const auto inventory = std::make_shared<std::vector<Replica>>(in.info.inventory);
     if (inventory->size() > kMaxKeptReplicas) {
       LOG(WARNING) << in.extra.name << " holds " << inventory->size() << " outputs; those behind the first "
                    << kMaxKeptReplicas << " are dropped, and made again where they are needed";
       in.info.inventory.resize(kMaxKeptReplicas);
     }
+    const std::string name = in.extra.name;
     shell_.sessions().erase(session_);
     shell_.sessions().emplace(session_, params.getWorker());
     auto answer = rpc::MakeAnswer<RegisterOut>(shell_.kj());
     shell_.PostToMaster([&master = shell_.worker_parts(), session = session_, in = std::move(in),
                          fulfill = std::move(answer.fulfill)] { master.sessions.Register(session, in, fulfill); });
-    return answer.promise.then([this, context, inventory](const RegisterOut& out) mutable {
+    return answer.promise.then([this, context, inventory, name](const RegisterOut& out) mutable {
       auto result = context.getResults().initResult();
       rpc::ToOutcome(out.status, result.initOutcome());
       worker_ = out.worker;
+      if (out.status.ok()) shell_.subjects()[out.worker] = identity_.subject;
       // A registered worker may be silent here for as long as it beats.
       if (out.status.ok()) registered_ = connection_.lock();
       result.setWorkerId(out.worker.value);
@@ -65,6 +81,10 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       result.setReattachMs(static_cast<uint32_t>(kReattachWindow.millis()));
       result.setStartOver(out.start_over);
       result.setEffectsLeaseMs(static_cast<uint32_t>(shell_.worker_parts().options.effects_lease.millis()));
+      if (const auto& granter = shell_.options().granter; granter != nullptr && out.status.ok()) {
+        const Secret<std::string> key = granter->Registered(out.worker, name);
+        result.setGrantKey(kj::arrayPtr(reinterpret_cast<const kj::byte*>(key.Reveal().data()), key.Reveal().size()));
+      }
       const std::vector<uint8_t> drop = DropBits(*inventory, out.drop);
       result.setDrop(kj::arrayPtr(drop.data(), drop.size()));
       // From the loop, so that no command can overtake this answer on the wire.
@@ -271,6 +291,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
 
   Shell& shell_;
   const uint64_t session_;
+  const Identity identity_;
   const std::weak_ptr<void> connection_;
   std::shared_ptr<void> registered_;  // keeps the connection from being closed as idle
   WorkerId worker_;
@@ -280,9 +301,10 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   Pieces pieces_;
 };
 
-class HeartbeatService final : public rpc::Heartbeats::Server {
+class HeartbeatService final : public rpc::Guarded<rpc::Heartbeats> {
  public:
-  HeartbeatService(Shell& shell, Incarnation incarnation) : shell_(shell), incarnation_(incarnation) {}
+  HeartbeatService(Shell& shell, const rpc::PeerInfo& peer, Incarnation incarnation)
+      : Guarded(shell.GuardOf(peer)), shell_(shell), incarnation_(incarnation) {}
   ~HeartbeatService() noexcept(false) {
     if (counted_) Tell(false);
   }
@@ -290,6 +312,13 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
  protected:
   kj::Promise<void> beat(BeatContext context) override {
     const auto worker = context.getParams().getWorker();
+    const auto subject = shell_.subjects().find(WorkerId{worker.getId()});
+    // Others learn ids and incarnations from places of outputs. Whoever has not registered since this master's start is
+    // answered in the same way, and registers.
+    if (subject == shell_.subjects().end() || subject->second != guard()->identity.subject) {
+      context.getResults().setKnown(false);
+      return kj::READY_NOW;
+    }
     // Counted with its first beat, when the worker has registered and is known by its incarnation.
     return shell_
         .Ask([&master = shell_.worker_parts(), id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),
@@ -325,8 +354,8 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
 rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer) {
   return kj::heap<WorkerService>(shell, peer);
 }
-rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation) {
-  return kj::heap<HeartbeatService>(shell, incarnation);
+rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, const rpc::PeerInfo& peer, Incarnation incarnation) {
+  return kj::heap<HeartbeatService>(shell, peer, incarnation);
 }
 
 }  // namespace mr::master

@@ -16,7 +16,7 @@ constexpr size_t kAttemptsWalked = 4096, kEndedAttempts = 100;
 
 class WorkerSteps final : public ViewSteps {
  public:
-  WorkerSteps(const ViewParts& parts, WorkerId id) : parts_(parts), id_(id) {}
+  WorkerSteps(const web::Topic& topic, const ViewParts& parts) : parts_(parts), topic_(topic), id_(topic.worker) {}
 
   Result<bool> Next() override {
     switch (part_) {
@@ -46,7 +46,8 @@ class WorkerSteps final : public ViewSteps {
     if (worker == nullptr) return NotFound("there is no worker " + Name(id_));
     view_.worker = parts_.rows.WorkerOf(id_, *worker);
     MR_ASSIGN_OR_RETURN(view_.why, parts_.why.WhyNow(id_));
-    if (worker->drained_by_user) {
+    // It names jobs and files of everybody, as the call drainStatus does.
+    if (worker->drained_by_user && topic_.owner.empty()) {
       MR_ASSIGN_OR_RETURN(const DrainReport drain, parts_.drains.DrainOf(id_));
       view_.drain = StatusOf(drain);
     }
@@ -56,7 +57,8 @@ class WorkerSteps final : public ViewSteps {
     for (const AttemptId& id : known->attempts) {
       const JobView* job = parts_.core().jobs().Find(id.task.job);
       const auto attempt = parts_.core().attempts().Find(id);
-      if (job != nullptr && attempt) view_.running.push_back(parts_.rows.AttemptOf(*job, *attempt, now));
+      if (job != nullptr && attempt && Shows(topic_, *job))
+        view_.running.push_back(parts_.rows.AttemptOf(*job, *attempt, now));
     }
     return Status::Ok();
   }
@@ -69,7 +71,13 @@ class WorkerSteps final : public ViewSteps {
         const auto& jobs = parts_.core().jobs().jobs();
         const auto it = before_.valid() ? jobs.lower_bound(before_) : jobs.end();
         if (it == jobs.begin()) return true;
-        job_ = before_ = std::prev(it)->first;
+        before_ = std::prev(it)->first;
+        if (!Shows(topic_, std::prev(it)->second)) {
+          ++n;
+          ++walked_;
+          continue;
+        }
+        job_ = before_;
         after_ = {};
       }
       const std::vector<AttemptView> attempts = parts_.core().attempts().Of(job_, after_, kAttemptsPerStep);
@@ -101,6 +109,7 @@ class WorkerSteps final : public ViewSteps {
   }
 
   const ViewParts parts_;
+  const web::Topic topic_;
   const WorkerId id_;
   Part part_ = Part::kHead;
   // The places where the next step goes on. job_: not valid: with the next job before before_.
@@ -114,7 +123,7 @@ class WorkerSteps final : public ViewSteps {
 }  // namespace
 
 std::unique_ptr<ViewSteps> WorkerStepsFor(const web::Topic& topic, const ViewParts& parts) {
-  return std::make_unique<WorkerSteps>(parts, topic.worker);
+  return std::make_unique<WorkerSteps>(topic, parts);
 }
 
 }  // namespace mr::master

@@ -67,6 +67,7 @@ RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in, RegisterIn pages) {
   out.extra = {ReportText(in.getName()), in.getHttpPort(), in.getCapacityBytes(), in.getUsedBytes(), in.getPid()};
   out.leaving = in.getLeaving();
   out.reports_given_up = in.getReportsGivenUp();
+  out.tier = in.getTier();
   out.seen = {in.getDurableSeen().getEpoch(), in.getDurableSeen().getLife(), in.getDurableSeen().getSequence()};
   out.info.incarnation = in.getIncarnation();
   out.info.address = ReportText(in.getAddress());

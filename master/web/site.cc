@@ -6,52 +6,17 @@
 
 #include "common/rpc/answer.h"
 #include "master/web/render.h"
+#include "master/web/replies.h"
 
 namespace mr::web {
 namespace {
 
 constexpr std::string_view kApi = "/api/v1";
-constexpr const char* kJsonType = "application/json";
 constexpr const char* kTextType = "text/plain; charset=utf-8";
 // The age that a document may have when it is requested: people do not see it, and many pages share one reading (a
 // guess).
 constexpr Duration kAge = Millis(500);
-constexpr size_t kKeptPages = 8;      // pages of documents that have not changed since; a guess
-constexpr size_t kLongestUrl = 2000;  // of a path and its query; ours are far shorter
-
-unsigned HttpStatusOf(const Status& status) {
-  switch (status.code()) {
-    case Code::kOk: return 200;
-    case Code::kInvalidArgument: return 400;
-    case Code::kNotFound: return 404;
-    default: return 503;
-  }
-}
-
-rpc::HttpReply JsonReply(unsigned status, std::string text) {
-  rpc::HttpReply reply{status, std::move(text), kJsonType};
-  reply.headers = {{"Cache-Control", "no-cache"},
-                   {"Vary", "Accept-Encoding"},
-                   {"X-Content-Type-Options", "nosniff"},
-                   {"Cross-Origin-Resource-Policy", "same-origin"}};
-  return reply;
-}
-
-rpc::HttpReply ErrorReply(const Status& status, const std::string& hint) {
-  return JsonReply(HttpStatusOf(status), RenderError(status, hint));
-}
-
-rpc::HttpReply Refusal(const Status& why) {
-  rpc::HttpReply reply = ErrorReply(why, "");
-  reply.status = 403;
-  return reply;
-}
-
-rpc::HttpReply TooLong() {
-  rpc::HttpReply reply = ErrorReply(InvalidArgument("the address is too long"), "");
-  reply.status = 414;
-  return reply;
-}
+constexpr size_t kKeptPages = 8;  // pages of documents that have not changed since; a guess
 
 // Returns whether If-None-Match names this tag. Proxies that compress mark tags as weak.
 bool HasTag(const std::string& if_none_match, const std::string& etag) {
@@ -109,40 +74,37 @@ Site::Site(Options options, rpc::KjThread& kj, Pool& pool, Source& source)
     : options_(std::move(options)),
       kj_(kj),
       pool_(pool),
-      hosts_(options_.hosts),
       policy_(PagePolicy()),
       documents_(kj, pool, source, options_.limits) {}
 
-Status Site::MayRead(const rpc::HttpRequest& request) const {
-  if (request.origin.empty() && request.fetch_site.empty()) return Status::Ok();
-  return hosts_.Check(request.host, request.origin, request.fetch_site, false);
-}
-
-kj::Promise<rpc::HttpReply> Site::Answer(const rpc::HttpRequest& sent) {
-  if (sent.path.size() + sent.query.size() > kLongestUrl) return TooLong();
-  // A reverse proxy below a path without a slash at its end adds one.
-  rpc::HttpRequest request = sent;
-  if (request.path.starts_with("//")) request.path.erase(0, 1);
-  const bool api = request.path == kApi || request.path.starts_with(std::string(kApi) + "/");
-  if (Status allowed = hosts_.Check(request.host, request.origin, request.fetch_site, !api); !allowed.ok()) {
-    return Refusal(allowed);
-  }
-  if (api) {
-    const std::string path = request.path.substr(kApi.size());
-    if (path.empty() || path == "/") return JsonReply(200, RenderIndex());
-    if (path == "/events") return AnswerEvents(request.query);
-    return AnswerDocument(request, path.substr(1));
+kj::Promise<rpc::HttpReply> Site::Answer(const rpc::HttpRequest& request, const Gate::Passed& reader) {
+  switch (reader.route->kind) {
+    case RouteKind::kIndex: return JsonReply(200, RenderIndex());
+    case RouteKind::kEvents: return AnswerEvents(request.query, reader);
+    case RouteKind::kDocument: return AnswerDocument(request, reader);
+    case RouteKind::kPage: break;
+    case RouteKind::kHealth:
+    case RouteKind::kReady:
+    case RouteKind::kMetrics:
+    case RouteKind::kLogin:
+    case RouteKind::kMissing: {
+      const Status missing = NotFound("there is no document of this name; api/v1 lists them");
+      if (request.path.starts_with(std::string(kApi) + "/")) return ErrorReply(missing, "");
+      return MissingPage(request.path, NotFound("there is no such page"));
+    }
   }
   PageInfo info;
   Topic topic;
   if (!FindPage(request.path, &info, &topic)) return MissingPage(request.path, NotFound("there is no such page"));
+  topic.owner = OwnerSeen(*reader.route, reader.identity);
   info.release = options_.release;
   return AnswerPage(request, std::move(info), topic);
 }
 
-kj::Promise<rpc::HttpReply> Site::AnswerDocument(const rpc::HttpRequest& request, const std::string& path) {
-  const auto topic = ParseTopic(path, request.query);
+kj::Promise<rpc::HttpReply> Site::AnswerDocument(const rpc::HttpRequest& request, const Gate::Passed& reader) {
+  auto topic = ParseTopic(request.path.substr(kApi.size() + 1), request.query);
   if (!topic.ok()) return ErrorReply(topic.status(), "");
+  topic->owner = OwnerSeen(*reader.route, reader.identity);
   return documents_.Get(*topic, kAge)
       .then([gzip = request.gzip, known = request.if_none_match, topic = *topic](const DocumentPtr& document) {
         if (!document->status.ok()) return ErrorReply(document->status, "");
@@ -157,7 +119,7 @@ kj::Promise<rpc::HttpReply> Site::AnswerDocument(const rpc::HttpRequest& request
       });
 }
 
-kj::Promise<rpc::HttpReply> Site::AnswerEvents(const std::string& query) {
+kj::Promise<rpc::HttpReply> Site::AnswerEvents(const std::string& query, const Gate::Passed& reader) {
   const auto parameters = ParseQuery(query);
   if (!parameters.ok()) return ErrorReply(parameters.status(), "");
   if (parameters->size() != 1 || parameters->front().first != "of") {
@@ -165,8 +127,12 @@ kj::Promise<rpc::HttpReply> Site::AnswerEvents(const std::string& query) {
   }
   const std::string& of = parameters->front().second;
   const size_t mark = std::min(of.find('?'), of.size());
-  const auto topic = ParseTopic(of.substr(0, mark), of.substr(std::min(mark + 1, of.size())));
+  auto topic = ParseTopic(of.substr(0, mark), of.substr(std::min(mark + 1, of.size())));
   if (!topic.ok()) return ErrorReply(topic.status(), "");
+  const Route& route = RouteOf(std::string(kApi) + "/" + of.substr(0, mark));
+  if (route.kind != RouteKind::kDocument) return ErrorReply(NotFound("there is no document of this name"), "");
+  if (const Status allowed = CheckRoute(route, reader.identity); !allowed.ok()) return ErrorReply(allowed, "");
+  topic->owner = OwnerSeen(route, reader.identity);
   if (*streams_ >= options_.streams) {
     return ErrorReply(Unavailable("too many pages are open (" + std::to_string(options_.streams) + ")"),
                       "close some, or read the document now and then");
@@ -176,6 +142,7 @@ kj::Promise<rpc::HttpReply> Site::AnswerEvents(const std::string& query) {
   // The last one keeps proxies from gathering events.
   reply.headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}, {"X-Accel-Buffering", "no"}};
   ++*streams_;
+  reply.still_good = reader.still_good;
   reply.stream = [this, topic = *topic, counted = std::shared_ptr<void>(nullptr, [streams = streams_](void*) {
                                           --*streams;
                                         })](kj::AsyncOutputStream& out) { return SendEvents(out, topic, 0); };
@@ -211,10 +178,10 @@ kj::Promise<void> Site::SendEvents(kj::AsyncOutputStream& out, const Topic& topi
 
 kj::Promise<rpc::HttpReply> Site::AnswerPage(const rpc::HttpRequest& request, PageInfo info, const Topic& topic) {
   return documents_.Get(topic, kAge)
-      .then([this, info = std::move(info), url = request.path,
+      .then([this, info = std::move(info), url = request.path, topic,
              gzip = request.gzip](const DocumentPtr& document) -> kj::Promise<rpc::HttpReply> {
         if (!document->status.ok()) return MissingPage(url, document->status);
-        return BytesOf(info, url, document).then([this, gzip](const std::shared_ptr<const PageBytes>& bytes) {
+        return BytesOf(info, url, topic, document).then([this, gzip](const std::shared_ptr<const PageBytes>& bytes) {
           rpc::HttpReply reply = Html(200, "");
           SetBody(bytes, gzip, &reply);
           return reply;
@@ -223,9 +190,10 @@ kj::Promise<rpc::HttpReply> Site::AnswerPage(const rpc::HttpRequest& request, Pa
 }
 
 kj::Promise<std::shared_ptr<const Site::PageBytes>> Site::BytesOf(PageInfo info, const std::string& url,
-                                                                  const DocumentPtr& document) {
-  if (pages_.size() >= kKeptPages && !pages_.contains(url)) pages_.clear();
-  KeptPage& kept = pages_[url];
+                                                                  const Topic& topic, const DocumentPtr& document) {
+  const std::pair key(url, topic.owner);
+  if (pages_.size() >= kKeptPages && !pages_.contains(key)) pages_.clear();
+  KeptPage& kept = pages_[key];
   if (kept.bytes.get() == nullptr || kept.number != document->number) {
     info.etag = document->etag;
     auto answer = rpc::MakeAnswer<std::shared_ptr<const PageBytes>>(kj_);
@@ -254,7 +222,7 @@ rpc::HttpReply Site::MissingPage(const std::string& path, const Status& why) con
 
 rpc::HttpReply Site::Html(unsigned status, std::string text) const {
   rpc::HttpReply reply{status, std::move(text), "text/html; charset=utf-8"};
-  reply.headers = {{"Cache-Control", "no-cache"},        {"Vary", "Accept-Encoding"},
+  reply.headers = {{"Cache-Control", "no-store"},        {"Vary", "Accept-Encoding"},
                    {"Content-Security-Policy", policy_}, {"X-Content-Type-Options", "nosniff"},
                    {"Referrer-Policy", "no-referrer"},   {"Cross-Origin-Opener-Policy", "same-origin"}};
   return reply;

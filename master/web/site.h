@@ -5,14 +5,14 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
+#include <utility>
 
 #include "common/exec/pool.h"
 #include "common/rpc/http_server.h"
 #include "common/rpc/kj_thread.h"
 #include "master/web/documents.h"
-#include "master/web/hosts.h"
+#include "master/web/gate.h"
 #include "master/web/page.h"
 
 namespace mr::web {
@@ -21,7 +21,6 @@ namespace mr::web {
 class Site {
  public:
   struct Options {
-    std::set<std::string> hosts;  // as of Hosts
     std::string release;
     size_t streams = 100;             // of events at the same time; more are refused
     Duration heartbeat = Seconds(5);  // between two events at most, so that dead connections are found
@@ -30,9 +29,8 @@ class Site {
   // Everything must outlive this object; the pool is stopped before it.
   Site(Options options, rpc::KjThread& kj, Pool& pool, Source& source);
 
-  kj::Promise<rpc::HttpReply> Answer(const rpc::HttpRequest& request);
-  // Errors: a browser asks for a page of another site, as in Hosts::Check. Programs, which may use any name, pass.
-  Status MayRead(const rpc::HttpRequest& request) const;
+  // Answers a request for a page, a document, the list of documents, events, or a path that is not there.
+  kj::Promise<rpc::HttpReply> Answer(const rpc::HttpRequest& request, const Gate::Passed& reader);
   Documents& documents() { return documents_; }
 
  private:
@@ -44,10 +42,10 @@ class Site {
     kj::Own<kj::ForkedPromise<std::shared_ptr<const PageBytes>>> bytes;
   };
 
-  kj::Promise<rpc::HttpReply> AnswerDocument(const rpc::HttpRequest& request, const std::string& path);
-  kj::Promise<rpc::HttpReply> AnswerEvents(const std::string& query);
+  kj::Promise<rpc::HttpReply> AnswerDocument(const rpc::HttpRequest& request, const Gate::Passed& reader);
+  kj::Promise<rpc::HttpReply> AnswerEvents(const std::string& query, const Gate::Passed& reader);
   kj::Promise<rpc::HttpReply> AnswerPage(const rpc::HttpRequest& request, PageInfo info, const Topic& topic);
-  kj::Promise<std::shared_ptr<const PageBytes>> BytesOf(PageInfo info, const std::string& url,
+  kj::Promise<std::shared_ptr<const PageBytes>> BytesOf(PageInfo info, const std::string& url, const Topic& topic,
                                                         const DocumentPtr& document);
   rpc::HttpReply MissingPage(const std::string& path, const Status& why) const;
   kj::Promise<void> SendEvents(kj::AsyncOutputStream& out, const Topic& topic, uint64_t number);
@@ -56,10 +54,9 @@ class Site {
   const Options options_;
   rpc::KjThread& kj_;
   Pool& pool_;
-  const Hosts hosts_;
   const std::string policy_;
   Documents documents_;
-  std::map<std::string, KeptPage> pages_;                          // by URL
+  std::map<std::pair<std::string, std::string>, KeptPage> pages_;  // by URL, and the owner whose jobs are in it
   std::shared_ptr<size_t> streams_ = std::make_shared<size_t>(0);  // of events, now
 };
 

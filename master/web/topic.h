@@ -41,6 +41,7 @@ struct Topic {
   std::set<JobState> states;  // kJobs; empty: all
   // kJobs: a part of the name; kSearch: a part of a name or id; both in lower case. kLog: the attempt's name.
   std::string text;
+  std::string owner;  // only this subject's jobs exist in the document; empty: all. No part of the URL
   auto operator<=>(const Topic&) const = default;
 };
 

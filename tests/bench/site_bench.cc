@@ -95,7 +95,8 @@ class Page {
     Fetch(kind_.page);
     const UniqueFd events = test::Connect(port_);
     const std::string of = kind_.of;
-    if (!WriteAll(events.get(), "GET /api/v1/events?of=" + of + " HTTP/1.1\r\nHost: localhost\r\n\r\n").ok()) {
+    if (!WriteAll(events.get(), "GET /api/v1/events?of=" + of + " HTTP/1.1\r\nHost: localhost\r\n" + bearer_ + "\r\n")
+             .ok()) {
       ++counts_->refused;
       return;
     }
@@ -132,12 +133,14 @@ class Page {
   }
 
   void Fetch(const std::string& path) {
-    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n";
+    const std::string request =
+        "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n" + bearer_ + "\r\n";
     counts_->bytes += test::RawHttp(port_, request).size();
     ++counts_->fetches;
   }
 
   const uint16_t port_;
+  const std::string bearer_ = test::BearerOf(port_);
   const PageKind kind_;
   std::minstd_rand rng_;
   const std::atomic<bool>& stop_;

@@ -62,7 +62,6 @@ say "starting one master and $WORKERS workers on loopback"
 # shellcheck disable=SC2086
 start master mrmaster ${MASTER_FLAGS:-}
 MR_MASTER=127.0.0.1:$rpc
-master_http=$http
 export MR_MASTER
 i=1
 while [ "$i" -le "$WORKERS" ]; do
@@ -117,7 +116,7 @@ cat <<TXT
   mrctl explain topwords --input /kjv.txt             the plan of a job before it runs
   mrctl job show|tasks|attempts|counters $job   what happened, on a cluster that stays
   mrctl why $job                                the scheduler's reasons, with their numbers
-  curl http://127.0.0.1:$master_http/metrics               what a running master counts
+  mrctl page                                          a link to the pages of a running master
   ./dev build                                         builds the simulator (mrctl whatif) and the tests
   jobs/builtin/topwords.cc, jobs/sdk/paceline         the job above, and how to write one
 TXT

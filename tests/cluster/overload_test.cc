@@ -297,8 +297,9 @@ TEST(OverloadTest, APeerThatDoesNotReadCostsLittleMemoryAndIsDisconnected) {
   for (const uint16_t port : {cluster.master_http_port(), cluster.worker_http_port(0)}) {
     // Requests whose answers nobody reads, until the daemon ends the connection.
     const UniqueFd web = Connect(port);
+    const std::string bearer = BearerOf(port);
     std::string requests;
-    for (int i = 0; i < 3000; ++i) requests += "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+    for (int i = 0; i < 3000; ++i) requests += "GET /metrics HTTP/1.1\r\nHost: x\r\n" + bearer + "\r\n";
     (void)::send(web.get(), requests.data(), requests.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     std::string metrics;
     EXPECT_TRUE(Until([&] {

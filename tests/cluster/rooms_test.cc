@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,98 +20,98 @@
 #include "common/io/files.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
+#include "worker/host/cgroup_place.h"
 #include "worker/task/landlock.h"
+#include "worker/task/room_user.h"
 
 namespace mr::test {
 namespace {
 
 using ::testing::HasSubstr;
 
-enum class Expect : uint8_t {
-  kFails,     // in every room of this tier
-  kPossible,  // documented; the rights of the worker's user or an older kernel may still refuse it
-};
-using enum Expect;
+constexpr int kTiers = 4, kNever = kTiers;
 
 // From these interface versions on, Landlock hides files from truncate(2), and processes from signals.
 constexpr int kTruncateAbi = 3, kSignalAbi = 6;
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr Expect kDaemonMemory = kPossible;  // such daemons stay dumpable (common/io/private_memory.h)
+constexpr int kDaemonMemory = 1;  // such daemons stay dumpable (common/io/private_memory.h)
 #else
-constexpr Expect kDaemonMemory = kFails;
+constexpr int kDaemonMemory = 0;
 #endif
 
 struct Attack {
   const char* line;  // as TryAttack takes it; {WORD} stands for a target
-  Expect at[2];      // at tier 0 and tier 1
-  int abi = 0;       // tier 1 needs at least this version of Landlock
+  int fails_from;    // the tier from which on it fails; below it is documented as possible
+  int abi = 0;       // tier 1 needs at least this version of Landlock for that
 };
 
 constexpr Attack kAttacks[] = {
-    {"socket_inet", {kFails, kFails}},
-    {"socket_inet6", {kFails, kFails}},
-    {"socket_unix", {kFails, kFails}},
-    {"socket_netlink", {kFails, kFails}},
-    {"socket_packet", {kFails, kFails}},
-    {"socket_alg", {kFails, kFails}},
-    {"socket_unix at_load", {kFails, kFails}},
-    {"io_uring", {kFails, kFails}},
-    {"ptrace {DAEMON}", {kFails, kFails}},
-    {"vm_read {DAEMON}", {kFails, kFails}},
-    {"vm_write {DAEMON}", {kFails, kFails}},
-    {"pidfd_getfd {DAEMON}", {kFails, kFails}},
-    {"kcmp {DAEMON}", {kFails, kFails}},
-    {"read /proc/{DAEMON}/environ", {kDaemonMemory, kFails}},
-    {"write /proc/{DAEMON}/mem", {kDaemonMemory, kFails}},
-    {"other_limits {DAEMON}", {kFails, kFails}},
-    {"kill {DAEMON}", {kPossible, kFails}, kSignalAbi},
-    {"perf_event", {kFails, kFails}},
-    {"unshare", {kFails, kFails}},
-    {"setns", {kFails, kFails}},
-    {"clone_namespace", {kFails, kFails}},
-    {"clone3", {kFails, kFails}},
-    {"mount", {kFails, kFails}},
-    {"fsopen", {kFails, kFails}},
-    {"open_tree", {kFails, kFails}},
-    {"chroot", {kFails, kFails}},
-    {"open_by_handle", {kFails, kFails}},
-    {"bpf", {kFails, kFails}},
-    {"userfaultfd", {kFails, kFails}},
-    {"keyctl", {kFails, kFails}},
-    {"add_key", {kFails, kFails}},
-    {"kexec", {kFails, kFails}},
-    {"module", {kFails, kFails}},
-    {"reboot", {kFails, kFails}},
-    {"swapon", {kFails, kFails}},
-    {"set_clock", {kFails, kFails}},
-    {"personality", {kFails, kFails}},
+    {"socket_inet", 0},
+    {"socket_inet6", 0},
+    {"socket_unix", 0},
+    {"socket_netlink", 0},
+    {"socket_packet", 0},
+    {"socket_alg", 0},
+    {"socket_unix at_load", 0},
+    {"io_uring", 0},
+    {"ptrace {DAEMON}", 0},
+    {"vm_read {DAEMON}", 0},
+    {"vm_write {DAEMON}", 0},
+    {"pidfd_getfd {DAEMON}", 0},
+    {"kcmp {DAEMON}", 0},
+    {"read /proc/{DAEMON}/environ", kDaemonMemory},
+    {"write /proc/{DAEMON}/mem", kDaemonMemory},
+    {"other_limits {DAEMON}", 0},
+    {"kill {DAEMON}", 1, kSignalAbi},
+    {"kill {MASTER}", 1, kSignalAbi},
+    {"read /proc/{DAEMON}/cmdline", 3},
+    {"perf_event", 0},
+    {"unshare", 0},
+    {"setns", 0},
+    {"clone_namespace", 0},
+    {"clone3", 0},
+    {"mount", 0},
+    {"fsopen", 0},
+    {"open_tree", 0},
+    {"chroot", 0},
+    {"open_by_handle", 0},
+    {"bpf", 0},
+    {"userfaultfd", 0},
+    {"keyctl", 0},
+    {"add_key", 0},
+    {"kexec", 0},
+    {"module", 0},
+    {"reboot", 0},
+    {"swapon", 0},
+    {"set_clock", 0},
+    {"personality", 0},
 #if defined(__x86_64__)
-    {"abi_i386", {kFails, kFails}},
-    {"abi_x32", {kFails, kFails}},
+    {"abi_i386", 0},
+    {"abi_x32", 0},
 #endif
-    {"read /etc/shadow", {kPossible, kFails}},
-    {"list /", {kPossible, kFails}},
-    {"list {DATA}/blocks", {kPossible, kFails}},
-    {"list {DATA}/lib", {kPossible, kFails}},
-    {"list {DATA}/scratch", {kPossible, kFails}},
-    {"read {DATA}/scratch/job_9_0009/secret", {kPossible, kFails}},
-    {"through_link {DATA}/scratch/job_9_0009/secret", {kPossible, kFails}},
-    {"write {DATA}/scratch/job_9_0009/secret", {kPossible, kFails}},
-    {"truncate {DATA}/scratch/job_9_0009/long", {kPossible, kFails}, kTruncateAbi},
-    {"remove {DATA}/scratch/job_9_0009/gone", {kPossible, kFails}},
-    {"chmod {DATA}/scratch/job_9_0009/secret", {kPossible, kFails}},
-    {"chmod {SECRET}", {kPossible, kFails}},
-    {"set_uid .", {kPossible, kFails}},
-    {"create {DATA}/lib", {kPossible, kFails}},
-    {"read {DATA}/worker_id", {kPossible, kFails}},
-    {"read {SECRET}", {kPossible, kFails}},
-    {"create {OUTSIDE}", {kPossible, kFails}},
+    {"read /etc/shadow", 1},
+    {"list /", 1},
+    {"list {DATA}/blocks", 1},
+    {"list {DATA}/lib", 1},
+    {"list {DATA}/scratch", 1},
+    {"read {DATA}/scratch/job_9_0009/secret", 1},
+    {"through_link {DATA}/scratch/job_9_0009/secret", 1},
+    {"write {DATA}/scratch/job_9_0009/secret", 1},
+    {"truncate {DATA}/scratch/job_9_0009/long", 1, kTruncateAbi},
+    {"remove {DATA}/scratch/job_9_0009/gone", 1},
+    {"chmod {DATA}/scratch/job_9_0009/secret", 1},
+    {"chmod {SECRET}", 1},
+    {"set_uid .", 1},
+    {"create {DATA}/lib", 1},
+    {"read {DATA}/worker_id", 1},
+    {"read {SECRET}", 1},
+    {"create {OUTSIDE}", 1},
     // The rooms must leave this possible.
-    {"create .", {kPossible, kPossible}},
-    {"read /usr/bin/env", {kPossible, kPossible}},
-    {"write /dev/null", {kPossible, kPossible}},
-    {"read /proc/self/maps", {kPossible, kPossible}},
+    {"create .", kNever},
+    {"read /usr/bin/env", kNever},
+    {"write /dev/null", kNever},
+    {"read /proc/self/maps", kNever},
 };
 
 std::string Replaced(std::string text, const std::map<std::string, std::string>& targets) {
@@ -119,12 +121,59 @@ std::string Replaced(std::string text, const std::map<std::string, std::string>&
   return text;
 }
 
+// Users that nothing else on a machine of tests has.
+constexpr char kUsers[] = "3000000-3000015";
+
+// Returns what this machine lacks for rooms of tier 2 or 3; "" if it lacks nothing.
+std::string Lacks(int tier) {
+  if (const std::string missing = task::RoomUser::MissingCapability(); !missing.empty()) {
+    return "this process has no " + missing;
+  }
+  if (task::LandlockAbi() == 0) return "this kernel has no Landlock";
+  const auto groups =
+      worker::FindCgroups(ReadFile("/proc/self/mountinfo").value(), ReadFile("/proc/self/cgroup").value(), "");
+  if (!groups.ok()) return groups.status().message();
+  if (access((groups->memory + "/cgroup.procs").c_str(), W_OK) != 0) return "control groups are read-only";
+  if (groups->unified) return "the test does not share its group of version 2 with a worker";
+  if (tier < 3) return "";
+  const pid_t pid = fork();
+  if (pid == 0) _exit(unshare(CLONE_NEWNET | CLONE_NEWNS) == 0 ? 0 : 1);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return status == 0 ? "" : "this process cannot make namespaces";
+}
+
+// Returns the control groups of the worker with this data directory.
+std::vector<std::string> GroupsOf(const std::string& data) {
+  const auto place =
+      worker::FindCgroups(ReadFile("/proc/self/mountinfo").value(), ReadFile("/proc/self/cgroup").value(), "");
+  struct stat info;
+  if (!place.ok() || stat(data.c_str(), &info) != 0) return {};
+  const std::string family = "paceline-" + std::to_string(info.st_dev) + "-" + std::to_string(info.st_ino) + "-";
+  std::vector<std::string> groups;
+  const std::vector<std::string> names = ListDirectory(place->pids).value();
+  for (const std::string& name : names) {
+    if (name.starts_with(family)) groups.push_back(place->pids + "/" + name);
+  }
+  return groups;
+}
+
 class RoomsTest : public testing::Test {
  protected:
+  // A worker that ends removes its control groups.
+  void TearDown() override {
+    if (cluster_ == nullptr || cluster_->worker_pid(0) <= 0) return;
+    const Status stopped = cluster_->StopWorker(0);
+    EXPECT_TRUE(stopped.ok()) << stopped.ToString() << cluster_->Logs();
+    EXPECT_TRUE(GroupsOf(cluster_->worker_data(0)).empty());
+  }
   void StartAt(int tier, std::vector<std::string> more = {}) {
     std::vector<std::string> flags = {"--tier", std::to_string(tier), "--task_paths", BinaryDirectory()};
+    if (tier >= 2) flags.insert(flags.end(), {"--task_uids", kUsers});
     flags.insert(flags.end(), more.begin(), more.end());
     cluster_ = std::make_unique<Cluster>(ClusterOptions{.workers = 1, .slots = 2, .worker_flags = flags});
+    // Users of tasks pass through it to the data of the worker.
+    ASSERT_EQ(chmod(cluster_->directory().c_str(), 0711), 0);
     const Status started = cluster_->Start();
     ASSERT_TRUE(started.ok()) << started.ToString() << cluster_->Logs();
   }
@@ -163,6 +212,7 @@ class RoomsTest : public testing::Test {
     for (const char* name : {"secret", "long", "gone"}) std::ofstream(other + "/" + name) << "of another job\n";
     std::ofstream(Path("secret")) << "token\n";
     const std::map<std::string, std::string> targets = {{"{DAEMON}", std::to_string(cluster_->worker_pid(0))},
+                                                        {"{MASTER}", std::to_string(cluster_->master_pid())},
                                                         {"{DATA}", data},
                                                         {"{SECRET}", Path("secret")},
                                                         {"{OUTSIDE}", cluster_->directory()}};
@@ -179,7 +229,7 @@ class RoomsTest : public testing::Test {
     std::printf("| attack, tier %d | expected | operator | stream command |\n|---|---|---|---|\n", tier);
     for (const Attack& attack : kAttacks) {
       const std::string line = Replaced(attack.line, targets);
-      const bool fails = attack.at[tier] == kFails && task::LandlockAbi() >= attack.abi;
+      const bool fails = tier >= attack.fails_from && (tier > 1 || task::LandlockAbi() >= attack.abi);
       const auto first = of_operator.find(line), second = of_stream.find(line);
       ASSERT_NE(first, of_operator.end()) << line;
       const bool only_load = line == "socket_unix at_load";  // a command has no such code
@@ -227,6 +277,113 @@ TEST_F(RoomsTest, ATaskOfTier1ReachesNoFilesOfOthers) {
   TryAll(1);
 }
 
+TEST_F(RoomsTest, ATaskOfTier2ReachesNothingOfOthers) {
+  if (const std::string lacks = Lacks(2); !lacks.empty()) GTEST_SKIP() << lacks;
+  TryAll(2);
+}
+
+TEST_F(RoomsTest, ATaskOfTier3SeesNothingOfOthers) {
+  if (const std::string lacks = Lacks(3); !lacks.empty()) GTEST_SKIP() << lacks;
+  TryAll(3);
+}
+
+class RoomsOfTierTest : public RoomsTest, public testing::WithParamInterface<int> {
+ protected:
+  void SetUp() override {
+    const std::string lacks = Lacks(GetParam());
+    if (!lacks.empty()) GTEST_SKIP() << lacks;
+    std::ofstream(InputPath("in")) << "line\n";
+  }
+  std::string InputPath(const std::string& name) const { return inputs_ / name; }
+  RunResult Stream(const std::string& command, const std::string& output, std::vector<std::string> more = {}) {
+    std::ofstream(Path("in")) << "line\n";
+    more.insert(more.end(), {"--max-attempts", "1"});
+    return SubmitStream(command, "in", output, more);
+  }
+  TempDirectory inputs_;
+};
+
+TEST_P(RoomsOfTierTest, AnAttemptThatUsesAllMemoryIsKilledAndNoOther) {
+  ASSERT_NO_FATAL_FAILURE(StartAt(GetParam()));
+  // Each process stays below --memory, all together do not. The neighbour runs until the hog has ended.
+  const std::string end = Path("ended");
+  auto neighbour = cluster_->MrctlInBackground(
+      {"submit", "stream", "--map", "cat; while [ ! -e $TMPDIR/../../../../ended ]; do sleep 0.05; done", "--reduces",
+       "0", "--input", "file://" + InputPath("in"), "--output", "file://" + Path("neighbour"), "--max-attempts", "1"},
+      "neighbour");
+  ASSERT_TRUE(neighbour.ok());
+  const RunResult hog = Stream(
+      "cat >/dev/null; for i in 1 2 3 4; do ({ head -c 90m /dev/zero; sleep 5; } | tail -n 1 || kill -9 $$) & done; "
+      "wait",
+      "hog", {"--memory", "128m"});
+  EXPECT_EQ(hog.exit, 1) << hog.err;
+  EXPECT_THAT(hog.err, HasSubstr("killed for memory: used 1"));
+  EXPECT_THAT(hog.err, HasSubstr(" of 192"));
+  std::ofstream(end) << "";
+  EXPECT_EQ(neighbour->Wait(Seconds(30)), 0) << ReadFile(Path("neighbour.err")).value();
+}
+
+TEST_P(RoomsOfTierTest, AForkBombIsHeldByItsControlGroup) {
+  ASSERT_NO_FATAL_FAILURE(StartAt(GetParam(), {"--task_processes", "64"}));
+  // Each round doubles them; they leave session, group and parent.
+  const RunResult bomb =
+      Stream("cat >/dev/null; bomb() { bomb | bomb & sleep 602.77; }; bomb; setsid sleep 602.77", "bomb");
+  EXPECT_EQ(bomb.exit, 1) << bomb.err;
+  EXPECT_TRUE(Soon([] { return !Runs("602.77"); }));
+  EXPECT_EQ(Stream("cat", "after").exit, 0);
+}
+
+TEST_P(RoomsOfTierTest, ADiskIsNotFilled) {
+  ASSERT_NO_FATAL_FAILURE(StartAt(GetParam(), {"--task_scratch_bytes", "8m"}));
+  // Many files, each small enough for --task_file_bytes.
+  const RunResult many =
+      Stream("cat >/dev/null; i=0; while :; do head -c 200k /dev/zero >$TMPDIR/$i || exit 3; i=$((i+1)); done", "many");
+  EXPECT_EQ(many.exit, 1) << many.err;
+  EXPECT_THAT(many.err, HasSubstr("--task_scratch_bytes"));
+  // A file without a name.
+  const RunResult hidden =
+      Stream("cat >/dev/null; exec 5>$TMPDIR/f; rm $TMPDIR/f; head -c 64m /dev/zero >&5; sleep 603.77", "hidden");
+  EXPECT_EQ(hidden.exit, 1) << hidden.err;
+  EXPECT_THAT(hidden.err, HasSubstr("--task_scratch_bytes"));
+  EXPECT_EQ(Stream("cat", "after").exit, 0);
+}
+
+TEST_P(RoomsOfTierTest, SideFilesLibrariesAndErrorOutputWork) {
+  ASSERT_NO_FATAL_FAILURE(StartAt(GetParam()));
+  std::ofstream(Path("words.txt")) << "of a side file\n";
+  const RunResult run =
+      Stream("cat >/dev/null; echo shown >/dev/stderr || exit 9; cat \"$MR_FILES_DIR/words.txt\"; id -u", "out",
+             {"--files", Path("words.txt")});
+  ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  EXPECT_EQ(ReadParts(Path("out")), "of a side file\n3000000\n");
+  EXPECT_THAT(cluster_->Mrctl({"worker", "show", "w1"}).out,
+              HasSubstr("room        tier " + std::to_string(GetParam()) + "\n"));
+  struct stat info;
+  ASSERT_EQ(stat((cluster_->worker_data(0) + "/lib").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+TEST_P(RoomsOfTierTest, NothingIsLeftBehindByAnAttemptOrAKilledWorker) {
+  ASSERT_NO_FATAL_FAILURE(StartAt(GetParam()));
+  const RunResult left = Stream("(setsid env -i sleep 604.77 </dev/null >/dev/null 2>&1 &); cat", "left");
+  EXPECT_EQ(left.exit, 0) << left.err;
+  EXPECT_TRUE(Soon([] { return !Runs("604.77"); }));
+  auto running = cluster_->MrctlInBackground(
+      {"submit", "stream", "--map", "(setsid env -i sleep 605.77 </dev/null >/dev/null 2>&1 &); cat; sleep 605.77",
+       "--reduces", "0", "--input", "file://" + InputPath("in"), "--output", "file://" + Path("killed")},
+      "running");
+  ASSERT_TRUE(running.ok());
+  ASSERT_TRUE(Soon([] { return Runs("605.77"); }));
+  cluster_->KillWorker(0);
+  ASSERT_TRUE(cluster_->StartWorker(0).ok()) << cluster_->Logs();
+  EXPECT_EQ(GroupsOf(cluster_->worker_data(0)).size(), 1u);
+  running->Kill();
+  EXPECT_EQ(cluster_->Mrctl({"kill", "last"}).exit, 0);
+  EXPECT_TRUE(Soon([] { return !Runs("605.77"); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(From2, RoomsOfTierTest, testing::Values(2, 3));
+
 TEST_F(RoomsTest, TasksReadAndRunTheirSideFiles) {
   StartAt(task::LandlockAbi() > 0 ? 1 : 0);
   std::ofstream(Path("in")) << "line\n";
@@ -253,6 +410,34 @@ TEST_F(RoomsTest, TasksSeeNoVariablesOfTheDaemon) {
   for (const char* shown : {"OWN=1", "MR_LABEL_DISK=ssd", "LC_TIME=C", "PATH=", "MR_TASK_ID="}) {
     EXPECT_THAT(seen, HasSubstr(shown));
   }
+}
+
+TEST_F(RoomsTest, AllowNetworkGivesInternetSocketsAndNoOthers) {
+  StartAt(0);
+  std::ofstream(Path("attacks"))
+      << "socket_inet\nsocket_inet6\nsocket_netlink\nsocket_unix\nsocket_packet\nsocket_alg\n";
+  const RunResult run = SubmitStream(BinaryDirectory() + "/attack_command", "attacks", "out", {"--allow-network"});
+  ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  const auto outcomes = Outcomes(ReadParts(Path("out")));
+  for (const char* open : {"socket_inet", "socket_inet6", "socket_netlink"}) {
+    EXPECT_NE(outcomes.at(open), "denied: EACCES") << open;
+  }
+  for (const char* closed : {"socket_unix", "socket_packet", "socket_alg"}) {
+    EXPECT_EQ(outcomes.at(closed), "denied: EACCES") << closed;
+  }
+}
+
+TEST_F(RoomsTest, ALeastTierIsCheckedAtSubmitAndShownByWorkers) {
+  StartAt(0);
+  std::ofstream(Path("attacks")) << "list /\n";
+  const RunResult refused = SubmitOperator("attacks", "out", {"--conf", "min_tier=1"});
+  EXPECT_EQ(refused.exit, 3) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("wants rooms of tier 1"));
+  EXPECT_THAT(refused.err, HasSubstr("w1, has tier 0"));
+  EXPECT_EQ(SubmitOperator("attacks", "out", {"--conf", "min_tier=one"}).exit, 2);
+  EXPECT_EQ(SubmitOperator("attacks", "out", {"--conf", "min_tier=0"}).exit, 0);
+  EXPECT_THAT(cluster_->Mrctl({"worker", "show", "w1"}).out, HasSubstr("room        tier 0\n"));
+  EXPECT_THAT(cluster_->Mrctl({"-o", "json", "workers"}).out, ::testing::ContainsRegex("\"tier\": ?0"));
 }
 
 TEST_F(RoomsTest, AnAttemptIsLimitedInProcessesAndFilesAndLeavesNothingBehind) {
@@ -293,6 +478,20 @@ TEST_F(RoomsTest, AWorkerThatOthersReachStartsInRoomsOfTier0OnlyWhereThatIsAllow
   EXPECT_THAT(refused.err, HasSubstr("--allow_tier0"));
   EXPECT_EQ(start({"--tier", "7"}).exit, 2);
   EXPECT_EQ(start({"--insecure", "--own_rights", "--bind", "0.0.0.0"}).exit, 2);
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--tier", "2"},
+                                                {"--task_uids", "1-5"},
+                                                {"--task_uids", "5"},
+                                                {"--task_uids", kUsers, "--cgroup_root", "x"},
+                                                {"--task_scratch_bytes", "x"},
+                                                {"--task_memory_bytes", "x"}}) {
+    EXPECT_EQ(start(wrong).exit, 2) << wrong[0];
+  }
+  // Nobody but the owner may pass through a directory of mkdtemp().
+  if (Lacks(2).empty()) {
+    const RunResult closed = start({"--tier", "2", "--task_uids", kUsers});
+    EXPECT_EQ(closed.exit, 70) << closed.err;
+    EXPECT_THAT(closed.err, HasSubstr("chmod o+x"));
+  }
   EXPECT_EQ(start({"--task_paths", "relative"}).exit, 2);
   EXPECT_EQ(start({"--task_paths", "/nowhere/at/all"}).exit, 2);
   if (task::LandlockAbi() > 0) return;

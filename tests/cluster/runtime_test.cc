@@ -176,7 +176,7 @@ TEST_F(RuntimeTest, AFinalFailureEndsTheJobAtOnce) {
   EXPECT_THAT(run.err, HasSubstr("task 0 of stage 'map' failed 1 time,"));
   EXPECT_THAT(run.err, HasSubstr("operator rt.refuses failed: this is no picture"));
   const std::string attempts = Mrctl({"job", "attempts", JobOf(run)}).out;
-  EXPECT_EQ(attempts.find("_m_000000_2"), std::string::npos) << attempts;
+  EXPECT_EQ(attempts.find("retry"), std::string::npos) << attempts;
 }
 
 TEST_F(RuntimeTest, SideFilesReachEveryAttempt) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/rpc/http_entry.h"
 #include "tests/cluster/prepared.h"
 #include "tests/support/http_get.h"
 #include "tests/support/json_schema.h"
@@ -11,6 +12,7 @@
 namespace mr::test {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
@@ -89,15 +91,56 @@ TEST_F(MasterSiteTest, PagesAreServedAndAnotherNameIsNot) {
   EXPECT_THAT(RawHttp(port, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"), StartsWith("HTTP/1.1 403 Forbidden\r\n"));
   EXPECT_THAT(RawHttp(port, "GET /metrics HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n\r\n"),
               StartsWith("HTTP/1.1 403 Forbidden\r\n"));
-  EXPECT_THAT(RawHttp(port, "GET /metrics HTTP/1.1\r\nHost: master\r\n\r\n"), StartsWith("HTTP/1.1 200 OK\r\n"))
+  EXPECT_THAT(RawHttp(port, "GET /metrics HTTP/1.1\r\nHost: master\r\n" + BearerOf(port) + "\r\n"),
+              StartsWith("HTTP/1.1 200 OK\r\n"))
       << "programs may use any name";
   EXPECT_THAT(HttpGet(port, "/jobs/job_9_0001"), StartsWith("HTTP/1.1 404 Not Found\r\n"));
 }
 
+// The default, without certificates: other users of this machine reach the port, too.
+TEST_F(MasterSiteTest, WithoutAnIdentityOnlyHealthIsServed) {
+  const Cluster& cluster = prepared_->cluster();
+  const auto get = [](uint16_t port, const std::string& path) {
+    return RawHttp(port, "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  };
+  for (const uint16_t port : {cluster.master_http_port(), cluster.worker_http_port(0)}) {
+    EXPECT_THAT(get(port, "/healthz"), EndsWith("\r\n\r\nok\n"));
+    EXPECT_THAT(get(port, "/readyz"), StartsWith("HTTP/1.1 200 OK\r\n"));
+    EXPECT_THAT(get(port, "/metrics"), StartsWith("HTTP/1.1 401 Unauthorized\r\n"));
+    EXPECT_THAT(HttpGet(port, "/metrics"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  }
+  EXPECT_THAT(get(cluster.worker_http_port(0), "/"), StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(HttpGet(cluster.worker_http_port(0), "/"), StartsWith("HTTP/1.1 404 "));
+  const std::string page = get(cluster.master_http_port(), "/jobs/" + std::string(kDoneJob));
+  EXPECT_THAT(page, StartsWith("HTTP/1.1 401 Unauthorized\r\n"));
+  EXPECT_THAT(page, HasSubstr("mrctl page"));
+  // The secret of the RPC port is another one.
+  const auto rpc = rpc::BearerFor("127.0.0.1:" + std::to_string(cluster.master_port()));
+  ASSERT_TRUE(rpc.ok());
+  EXPECT_THAT(RawHttp(cluster.master_http_port(),
+                      "GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: " + rpc->Reveal() + "\r\n\r\n"),
+              StartsWith("HTTP/1.1 401 "));
+}
+
+TEST_F(MasterSiteTest, ALinkOfMrctlLetsABrowserInOnce) {
+  const uint16_t port = prepared_->cluster().master_http_port();
+  const RunResult made = Mrctl({"page"});
+  ASSERT_EQ(made.exit, 0) << made.err;
+  const std::string begin = "http://localhost:" + std::to_string(port) + "/";
+  ASSERT_THAT(made.out, StartsWith(begin + "login?code="));
+  const std::string path = made.out.substr(begin.size() - 1, made.out.find('\n') - begin.size() + 1);
+  const std::string reply = RawHttp(port, "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ASSERT_THAT(reply, StartsWith("HTTP/1.1 200 OK\r\n"));
+  const size_t at = reply.find("Set-Cookie: ") + 12;
+  const std::string cookie = "Cookie: " + reply.substr(at, reply.find(';', at) - at) + "\r\n";
+  EXPECT_THAT(RawHttp(port, "GET / HTTP/1.1\r\nHost: localhost\r\n" + cookie + "\r\n"), HasSubstr("<!doctype html>"));
+  EXPECT_THAT(RawHttp(port, "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n"), StartsWith("HTTP/1.1 401 "));
+}
+
 TEST_F(MasterSiteTest, EventsEndWithAJobThatHasEnded) {
-  const std::string events =
-      RawHttp(prepared_->cluster().master_http_port(),
-              "GET /api/v1/events?of=jobs/" + std::string(kDoneJob) + "/report HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const uint16_t port = prepared_->cluster().master_http_port();
+  const std::string events = RawHttp(port, "GET /api/v1/events?of=jobs/" + std::string(kDoneJob) +
+                                               "/report HTTP/1.1\r\nHost: localhost\r\n" + BearerOf(port) + "\r\n");
   EXPECT_THAT(events, HasSubstr("event: changed\ndata: {\"etag\":"));
   EXPECT_THAT(events, HasSubstr("event: final\n"));
 }

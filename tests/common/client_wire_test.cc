@@ -118,7 +118,7 @@ TEST(ClientWireTest, RowsOfListsArriveAsTheyWereSent) {
   attempt.failure = "user";
   EXPECT_EQ(Arrived<rpc::AttemptStatus>(attempt), attempt);
 
-  WorkerStatus worker{"w1", "name", "host:1", "rack", "live", 2, 3, 4, 5, 6, 7, 8, 9, 10, {"a", "b"}, 11, true};
+  WorkerStatus worker{"w1", "name", "host:1", "rack", "live", 2, 3, 4, 5, 6, 7, 8, 9, 10, {"a", "b"}, 11, true, 1};
   EXPECT_EQ(Arrived<rpc::WorkerStatus>(worker), worker);
 
   const DecisionStatus decision{1, "launched", attempt.id, "w2", "reason"};

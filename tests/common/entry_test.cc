@@ -132,7 +132,7 @@ TEST(EntryTest, TheUserWithTheSecretGetsInWithAllRoles) {
   ASSERT_EQ(port.seen.size(), 4u);
   EXPECT_EQ(port.seen[0].subject, UserName(::geteuid()));
   EXPECT_EQ(port.seen[0].proof, Proof::kSecret);
-  EXPECT_EQ(port.seen[0].roles, kAllPeople | kWorker);
+  EXPECT_EQ(port.seen[0].roles, kAllPeople | kWorker | kMaster);
 }
 
 TEST(EntryTest, AProbeProvesItselfAndGetsNoCapability) {

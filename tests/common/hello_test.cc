@@ -34,8 +34,8 @@ TEST(HelloTest, UnknownRolesAndContentAreRefused) {
   EXPECT_EQ(with(36, kHelloFlags + 1), Code::kInvalidArgument);
   for (size_t at = 37; at < 40; ++at) EXPECT_EQ(with(at, 1), Code::kInvalidArgument) << at;
   EXPECT_EQ(with(12, 0), Code::kInvalidArgument);
-  EXPECT_EQ(with(12, static_cast<uint8_t>(Role::kProbe) + 1), Code::kInvalidArgument);
-  EXPECT_EQ(with(12, static_cast<uint8_t>(Role::kProbe)), Code::kOk);
+  EXPECT_EQ(with(12, static_cast<uint8_t>(Role::kJoin) + 1), Code::kInvalidArgument);
+  EXPECT_EQ(with(12, static_cast<uint8_t>(Role::kJoin)), Code::kOk);
 }
 
 TEST(HostPortTest, NeedsBothParts) {

@@ -30,14 +30,16 @@ class InputFilesTest : public testing::Test {
   }
   // Without the root; the status's code where there is one.
   std::vector<std::string> Names(const std::string& under) const {
-    const auto files = ExpandFileUri("file://" + root_ + "/" + under);
+    const auto files = ExpandFileUri("file://" + root_ + "/" + under, FileRoots::Any());
     if (!files.ok()) return {files.status().message()};
     std::vector<std::string> names;
     const size_t root = std::string("file://").size() + root_.size() + 1;
     for (const InputFile& file : *files) names.push_back(file.uri.substr(root));
     return names;
   }
-  Code CodeOf(const std::string& under) const { return ExpandFileUri("file://" + root_ + "/" + under).status().code(); }
+  Code CodeOf(const std::string& under) const {
+    return ExpandFileUri("file://" + root_ + "/" + under, FileRoots::Any()).status().code();
+  }
   std::string root_;
 };
 
@@ -83,7 +85,7 @@ TEST_F(InputFilesTest, WhatDoesNotExistIsNamedWithWhatIsNear) {
 TEST_F(InputFilesTest, CompressedBytesAreCountedAmongAll) {
   Make("d/a", "12345");
   Make("d/b.gz", "123");
-  const InputSize size = SizeOf(ExpandFileUri("file://" + root_ + "/d").value());
+  const InputSize size = SizeOf(ExpandFileUri("file://" + root_ + "/d", FileRoots::Any()).value());
   EXPECT_EQ(size.bytes, 8u);
   EXPECT_EQ(size.compressed, 3u);
 }

@@ -57,11 +57,16 @@ TEST(MetricsTest, SocketMetricsKeepTheirNames) {
   rpc.refused = 11;
   rpc.queued_bytes = 14;
   rpc.not_allowed = 15;
+  rpc.revoked = 16;
+  rpc.identities = 17;
+  rpc.systems = 16;
   HttpCounts http;
   http.connections = 5;
   http.accept_failures = 7;
   http.slow = 12;
   http.replaced = 13;
+  http.refused = 18;
+  http.revoked = 19;
   MetricsWriter out;
   WriteSocketMetrics(&out, rpc, http);
   EXPECT_EQ(out.Take(), R"(# HELP mr_connections Open connections, by kind.
@@ -71,6 +76,12 @@ mr_connections{kind="client"} 2
 mr_connections{kind="data"} 3
 mr_connections{kind="worker"} 4
 mr_connections{kind="http"} 5
+# HELP mr_identities_total Peers that have proved an identity.
+# TYPE mr_identities_total counter
+mr_identities_total 17
+# HELP mr_message_streams_total Connections that messages were read from, of peers with an identity only.
+# TYPE mr_message_streams_total counter
+mr_message_streams_total 16
 # HELP mr_accept_failures_total Accepts that failed and were tried again.
 # TYPE mr_accept_failures_total counter
 mr_accept_failures_total{port="rpc"} 6
@@ -82,8 +93,11 @@ mr_connections_closed_total{reason="idle"} 9
 mr_connections_closed_total{reason="slow"} 10
 mr_connections_closed_total{reason="refused"} 11
 mr_connections_closed_total{reason="not_allowed"} 15
+mr_connections_closed_total{reason="revoked"} 16
 mr_connections_closed_total{reason="http_slow"} 12
 mr_connections_closed_total{reason="http_replaced"} 13
+mr_connections_closed_total{reason="http_refused"} 18
+mr_connections_closed_total{reason="http_revoked"} 19
 # HELP mr_send_queue_bytes Bytes that wait to be sent on RPC connections.
 # TYPE mr_send_queue_bytes gauge
 mr_send_queue_bytes 14

@@ -33,6 +33,8 @@ JobSpec WholeSpec() {
   s.files = {{"words", std::string(64, 'b'), 9}};
   s.task_timeout = Millis(10);
   s.strict_inputs = true;
+  s.allow_network = true;
+  s.min_tier = 19;
   StageSpec& map = s.stages.emplace_back();
   map.name = "map";
   map.operator_name = "o";
@@ -169,6 +171,9 @@ TEST(SpecWireTest, TheInfoOfAStageArrivesAsItWasSent) {
   info.max_bad_records = 10;
   info.task_timeout = Millis(11);
   info.strict_inputs = true;
+  info.allow_network = true;
+  info.min_tier = 12;
+  info.owner = "ann";
   capnp::MallocMessageBuilder message;
   rpc::ToWire(info, message.initRoot<rpc::StageInfo>());
   EXPECT_EQ(rpc::FromWire(message.getRoot<rpc::StageInfo>().asReader()), info);

@@ -121,7 +121,7 @@ TEST(BlockServerTest, ACopyThatFailsSaysWhetherItsSourceWasAtFault) {
   const auto copy = [&](Node& from, BlockRef what, const std::string& to) {
     bool source = false;
     const Status status = rpc::WaitForLoop<Status>(from.loop(), [&] {
-      return from.server().Replicate(what, to).then([&](BlockServer::Copied copied) {
+      return from.server().Replicate(what, to, "").then([&](BlockServer::Copied copied) {
         source = copied.source_failed;
         return copied.status;
       });

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <future>
 
+#include "tests/support/anybody.h"
+
 namespace mr::dfs::test {
 namespace {
 
@@ -11,8 +13,12 @@ class DataService final : public rpc::DataServer::Server {
   explicit DataService(BlockServer& blocks) : blocks_(blocks) {}
 
  protected:
-  kj::Promise<void> writeBlock(WriteBlockContext context) override { return blocks_.WriteBlock(context); }
-  kj::Promise<void> readBlock(ReadBlockContext context) override { return blocks_.ReadBlock(context); }
+  kj::Promise<void> writeBlock(WriteBlockContext context) override {
+    return blocks_.WriteBlock(context, mr::test::Anybody());
+  }
+  kj::Promise<void> readBlock(ReadBlockContext context) override {
+    return blocks_.ReadBlock(context, mr::test::Anybody());
+  }
 
  private:
   BlockServer& blocks_;
@@ -24,7 +30,7 @@ class MasterService final : public rpc::MasterForClient::Server {
 
  protected:
   kj::Promise<void> files(FilesContext context) override {
-    context.getResults().setFiles(MakeFileSystem(host_));
+    context.getResults().setFiles(MakeFileSystem(host_, mr::test::Anybody()));
     return kj::READY_NOW;
   }
 
@@ -158,15 +164,15 @@ void DfsCluster::Report(Record record) {
   });
 }
 
-kj::Promise<Status> DfsCluster::Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) {
+kj::Promise<Changed> DfsCluster::Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) {
   auto record = prepare(*ns_, Present());
-  if (!record.ok()) return record.status();
-  if (!record->has_value()) return Status::Ok();
+  if (!record.ok()) return Changed(record.status());
+  if (!record->has_value()) return Changed();
   bool applied = true;
   const Status answer = intercept_ ? intercept_(**record, &applied) : Status::Ok();
   if (applied) Apply(**record);
   if (answer.ok() && then) then(*ns_);
-  return answer;
+  return Changed(answer);
 }
 
 kj::Promise<void> DfsCluster::Query(std::function<void(const Namespace&)> fn) {
@@ -180,7 +186,7 @@ void DfsCluster::Apply(const Record& record) {
     if (node == nullptr || node->incarnation() != TargetOf(effect).incarnation) continue;
     node->loop().Post([this, n = node.get(), effect] {
       if (const auto* copy = std::get_if<ReplicateBlock>(&effect)) {
-        n->loop().Spawn(n->server().Replicate(copy->block, copy->to_address).then([this, c = *copy](auto copied) {
+        n->loop().Spawn(n->server().Replicate(copy->block, copy->to_address, "").then([this, c = *copy](auto copied) {
           if (copied.status.ok()) return;
           std::fprintf(stderr, "replicate: %s\n", copied.status.ToString().c_str());
           Report(

@@ -180,7 +180,7 @@ class DfsCluster : public FsHost {
 
  private:
   friend class Node;
-  kj::Promise<Status> Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) override;
+  kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) override;
   kj::Promise<void> Query(std::function<void(const Namespace&)> fn) override;
   void Apply(const Record& record);
   Stamp Present() const { return {Instant{Now().ns + shift_.ns}, WallClockMs()}; }

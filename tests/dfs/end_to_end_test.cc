@@ -154,7 +154,7 @@ TEST(DfsEndToEndTest, PipelinesInARingNeverWaitForEachOther) {
       for (int head = 0; head < 3; ++head) {
         for (int i = 0; i < kWritersPerHead; ++i) {
           loop.Spawn(BlockPipe::Open(*clients[static_cast<size_t>(client)], {{++id}, 1, 0, 0},
-                                     {address(head), address(head + 1), address(head + 2)})
+                                     {address(head), address(head + 1), address(head + 2)}, {})
                          .then([&](Result<kj::Own<BlockPipe>> pipe) {
                            if (pipe.ok()) pipes.push_back(*std::move(pipe));
                            ++opened;

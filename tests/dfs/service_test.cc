@@ -1,35 +1,162 @@
 // The block store's calls on a host that runs them at once.
 #include "dfs/meta/service.h"
 
+#include <capnp/dynamic.h>
 #include <gtest/gtest.h>
 #include <kj/async-io.h>
 
 #include <set>
 
+#include "common/rpc/access.h"
+#include "dfs/meta/caller_files.h"
+
 #include "tests/dfs/namespace_testing.h"
+#include "tests/support/anybody.h"
 
 namespace mr::dfs {
 namespace {
 
 class ServiceTest : public NamespaceTest, public FsHost {
  protected:
-  kj::Promise<Status> Mutate(PrepareFn prepare, std::function<void(const Namespace&)>) override {
-    return Do(prepare(ns_, At()));
+  kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const Namespace&)>) override {
+    const auto prepared = prepare(ns_, At());
+    if (!only_prepare_) return Changed(Do(prepared));
+    return Changed(prepared.status());
   }
   kj::Promise<void> Query(std::function<void(const Namespace&)> fn) override {
     ++queries_;
     fn(ns_);
     return kj::READY_NOW;
   }
+  // Calls a method with an identity that has one role. Returns the refusal, or the outcome of the answer.
+  Status Call(kj::AsyncIoContext& io, const std::string& subject, Roles role, const std::string& method,
+              const std::string& path, uint64_t lease) {
+    capnp::DynamicCapability::Client client(MakeFileSystem(*this, mr::test::GuardFor(subject, role)));
+    auto request = client.newRequest(method.c_str());
+    const auto has = [&](const char* field) { return request.getSchema().findFieldByName(field) != nullptr; };
+    if (has("path")) request.set("path", path.c_str());
+    if (has("from")) request.set("from", path.c_str());
+    if (has("to")) request.set("to", ("/user/" + subject + "/moved").c_str());
+    if (has("lease")) request.set("lease", lease);
+    if (has("owner")) request.set("owner", "carol");
+    if (has("replication")) request.set("replication", 2);
+    if (has("overwrite")) request.set("overwrite", true);
+    Status status;
+    KJ_IF_MAYBE (e, kj::runCatchingExceptions([&] {
+                   const auto answer = request.send().wait(io.waitScope);
+                   status = rpc::FromOutcome(answer.get("outcome").as<rpc::Outcome>());
+                 })) {
+      status = rpc::FromException(*e);
+    }
+    return status;
+  }
+
   size_t queries_ = 0;
+  bool only_prepare_ = false;
 };
+
+// The answer with the names of what was asked for taken out.
+std::string Words(std::string text, const std::string& path, uint64_t lease) {
+  for (const std::string& name : {path, "lease " + std::to_string(lease)}) {
+    for (size_t at; (at = text.find(name)) != std::string::npos;) text.replace(at, name.size(), "IT");
+  }
+  return text;
+}
+
+TEST_F(ServiceTest, EachCallReachesExactlyTheFilesThatItsAnnotationSays) {
+  Join(1);
+  Put("/user/anna/f");
+  Put("/user/bob/g");
+  ASSERT_TRUE(Do(CallerFiles(ns_, {{"anna", kSubmitter, Proof::kToken}, kAdmin})
+                     .PrepareCreate(At(), "/user/anna/open", false, 1, 0, "open"))
+                  .ok());
+  const uint64_t lease = ns_.LeaseOf("open");
+  only_prepare_ = true;
+  auto io = kj::setupAsyncIo();
+  size_t named = 0;
+  for (const rpc::MethodAccess& method : rpc::AccessTable::Of<rpc::FileSystem>().methods()) {
+    if (method.name == "health") continue;  // names no path
+    ++named;
+    EXPECT_EQ(std::string(method.object == rpc::Object::PATH ? "path" : "other"), "path") << method.name;
+    // Making something is no question about an object, and abandoning a lease that does not exist succeeds.
+    const bool makes = method.name == "create" || method.name == "mkdir";
+    for (const Roles role : {kViewer, kSubmitter, kOperator, kAdmin, kWorker}) {
+      for (const std::string caller : {"anna", "bob"}) {
+        const std::string what = method.name + " by " + caller + " as " + rpc::RoleNames(role);
+        const std::string path = makes ? "/user/anna/new" : "/user/anna/f";
+        // A worker's subject is never a person's.
+        const std::string subject = role == kWorker ? "worker:" + caller : caller;
+        const Status status = Call(io, subject, role, method.name, path, lease);
+        const std::string code = CodeName(status.code());
+        if ((method.roles & role) == 0) {
+          EXPECT_EQ(code, "not_allowed") << what;
+        } else if (role != kWorker && (caller == "anna" || (method.others & role) != 0)) {
+          EXPECT_NE(code, "not_found") << what << ": " << status.ToString();
+          EXPECT_NE(code, "not_allowed") << what << ": " << status.ToString();
+        } else if (makes || (role == kWorker && method.name == "remove")) {
+          EXPECT_EQ(code, "not_allowed") << what << ": " << status.ToString();
+        } else {
+          const Status none = Call(io, subject, role, method.name, "/user/anna/g", lease + 1000);
+          EXPECT_EQ(code, CodeName(none.code())) << what << ": " << status.ToString();
+          EXPECT_EQ(Words(status.message(), path, lease), Words(none.message(), "/user/anna/g", lease + 1000)) << what;
+          EXPECT_TRUE(code == "not_found" || method.name == "abandon") << what << ": " << status.ToString();
+        }
+      }
+    }
+  }
+  EXPECT_EQ(named, 14u);
+}
+
+TEST_F(ServiceTest, AWorkersCallsReachItsAttemptAndNoFileOfAPerson) {
+  Join(1);
+  Put("/user/anna/f");
+  auto io = kj::setupAsyncIo();
+  const auto create = [&](const std::string& subject, const std::string& path) {
+    auto request = MakeFileSystem(*this, mr::test::GuardFor(subject, kWorker)).createRequest();
+    request.setPath(path.c_str());
+    request.setOverwrite(true);
+    const auto answer = request.send().wait(io.waitScope);
+    return std::pair(rpc::FromOutcome(answer.getOutcome()).code(), answer.getLease());
+  };
+  const auto [made, lease] = create("worker:1", "/.staging/j/a/p");
+  EXPECT_EQ(made, Code::kOk);
+  EXPECT_EQ(create("worker:1", "/user/anna/f").first, Code::kNotAllowed);
+  EXPECT_EQ(Call(io, "worker:2", kWorker, "complete", "", lease).code(), Code::kNotFound);
+  EXPECT_EQ(Call(io, "worker:1", kWorker, "renew", "", lease).code(), Code::kOk);
+  EXPECT_EQ(Call(io, "worker:1", kWorker, "complete", "", lease).code(), Code::kOk);
+  EXPECT_EQ(create("worker:2", "/.staging/j/a/q").first, Code::kNotAllowed);
+  for (const char* path : {"/user/anna/f", "/user", "/.staging", "/.staging/j"}) {
+    EXPECT_EQ(Call(io, "worker:1", kWorker, "remove", path, 0).code(), Code::kNotAllowed) << path;
+    EXPECT_TRUE(ns_.Stat(path).ok()) << path;
+  }
+  EXPECT_EQ(Call(io, "worker:2", kWorker, "remove", "/.staging/j/a/p", 0).code(), Code::kNotAllowed);
+  EXPECT_EQ(Call(io, "worker:1", kWorker, "remove", "/.staging/j/a/p", 0).code(), Code::kOk);
+}
+
+TEST_F(ServiceTest, OwnerAndReadersAreSetAndShown) {
+  Join(1);
+  Put("/data/f");
+  auto io = kj::setupAsyncIo();
+  EXPECT_EQ(Call(io, "anna", kSubmitter, "stat", "/data/f", 0).code(), Code::kNotFound);
+  EXPECT_EQ(Call(io, "root", kAdmin, "setOwner", "/data", 0).code(), Code::kOk);
+  auto readers = MakeFileSystem(*this, mr::test::GuardFor("carol", kSubmitter)).setReadersRequest();
+  readers.setPath("/data/f");
+  readers.setAll(true);
+  EXPECT_TRUE(rpc::FromOutcome(readers.send().wait(io.waitScope).getOutcome()).ok()) << "it is hers";
+  auto stat = MakeFileSystem(*this, mr::test::GuardFor("anna", kSubmitter)).statRequest();
+  stat.setPath("/data/f");
+  const auto answer = stat.send().wait(io.waitScope);
+  const FileInfo info = FromWire(answer.getStatus());
+  EXPECT_EQ(info.owner, "carol");
+  EXPECT_TRUE(info.read_by_all);
+}
 
 TEST_F(ServiceTest, AHealthAnswerOfManyFilesTakesManyTurnsOfTheOwnersThread) {
   Join(1);
   for (int i = 0; i < 9000; ++i) ASSERT_TRUE(Do(ns_.PrepareMkdir(At(), "/d" + std::to_string(i))).ok());
   Put("/f");
   auto io = kj::setupAsyncIo();
-  const auto response = MakeFileSystem(*this).healthRequest().send().wait(io.waitScope);
+  const auto response = MakeFileSystem(*this, mr::test::Anybody()).healthRequest().send().wait(io.waitScope);
   EXPECT_EQ(response.getHealth().getFiles(), 1u);
   EXPECT_EQ(queries_, 3u);
 }
@@ -38,7 +165,7 @@ TEST_F(ServiceTest, AListIsWholeOverItsPages) {
   const std::string stem(200, 'd');
   for (int i = 0; i < 5000; ++i) ASSERT_TRUE(Do(ns_.PrepareMkdir(At(), "/top/" + stem + std::to_string(i))).ok());
   auto io = kj::setupAsyncIo();
-  auto files = MakeFileSystem(*this);
+  auto files = MakeFileSystem(*this, mr::test::Anybody());
   std::set<std::string> names;
   std::string last;
   size_t pages = 0;

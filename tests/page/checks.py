@@ -53,13 +53,15 @@ def axe_source(scratch):
 LAY_OUT = """for (const s of document.querySelectorAll(".main > section")) s.style.contentVisibility = "visible";"""
 
 
-def look(driver, page, name, shots, axe, ready="return true", allowed=()):
+def look(driver, page, name, shots, axe, ready="return true", allowed=(), cookie=None):
     """Checks a page in light and dark, wide and narrow. ready: a function's body that returns whether all is shown.
-    allowed: parts of lines that may be on the console."""
+    allowed: parts of lines that may be on the console. cookie: (name, value) of a session."""
     for dark in (False, True):
         for width in (1400, 400):
             what = f"{name}, {'dark' if dark else 'light'}, {width} px"
             with Browser(driver, width, 1000, dark) as browser:
+                if cookie:
+                    browser.cdp("Network.setCookie", {"name": cookie[0], "value": cookie[1], "url": page})
                 browser.open(page)
                 wait_for(lambda b=browser: b.run(ready), f"{what}: all is shown")
                 browser.run(LAY_OUT)

@@ -86,7 +86,8 @@ def worker(number, racks, rng, state=None):
             "rack": f"rack-{number % racks + 1}", "slots": 0 if lost else 4, "busy": 0 if lost else rng.randrange(5),
             "blocks": blocks, "used_bytes": blocks << 26, "capacity_bytes": 1 << 40,
             "memory_bytes": 64 << 30, "wrong_outputs": 1 if state == "distrusted" else 0,
-            "incarnation": str(number), "pid": 0 if lost else 4000 + number, "labels": [], "safe_to_stop": False}
+            "incarnation": str(number), "pid": 0 if lost else 4000 + number, "labels": [], "safe_to_stop": False,
+            "tier": 1}
 
 
 def stage(name, tasks, done, running, failed=0):
@@ -102,7 +103,8 @@ def job(number, state, rng, running=0):
     age = (1000 - number) * 60_000
     elapsed = age if state in ("PENDING", "RUNNING") else rng.randrange(90, age)
     return {"id": f"job_1_{number:04}", "name": rng.choice(["wordcount", "logs of may", "join", "sessions"]),
-            "state": state, "queue": rng.choice(["default", "reports"]), "priority": 0, "submission_id": "",
+            "state": state, "queue": rng.choice(["default", "reports"]), "priority": 0, "owner": "anna",
+            "submission_id": "",
             "submitted_unix_ms": NOW - age, "elapsed_us": elapsed * 1000, "output": "",
             "output_parts": 0, "output_bytes": 0, "output_records": 0, "output_digest": "0" * 32,
             "error": f"stage 'extract': attempt_1_{number:04}_0_m_000007_4 failed on w2: no such column 'price'\n"

@@ -48,6 +48,7 @@ class Site:
         self.streams = []  # (source, queue)
         self.requests = []  # paths, in their order
         self.down = False
+        self.signed_out = False
         self.style = read(REPORT, "style.css") + read(PAGES, "site.css")
         self.script = ("(() => {\n\"use strict\";\n" + scripts(REPORT, ["start.js"]) + scripts(PAGES) + "})();\n")
         self.html = read(PAGES, "site.html")
@@ -165,6 +166,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(404, "text/plain", "not below the prefix of the proxy")
         whole = self.path[len(site.prefix):]
         path, _, query = whole.partition("?")
+        if site.signed_out:
+            return self.answer(401, "application/json", json.dumps(fixture_documents.error("the session has ended")))
         if path == "api/v1/events":
             return self.events("api/v1/" + urllib.parse.parse_qs(query)["of"][0])
         if path.startswith("api/v1/attempts/") and path.endswith("/log"):

@@ -1,6 +1,6 @@
-"""Opens the live pages of a master in a real browser: `site_test.py BUILD_DIRECTORY [BASE_URL PATH...]`.
+"""Opens the live pages of a master in a real browser: `site_test.py BUILD_DIRECTORY [LINK PATH...]`.
 
-With a base URL: the paths of a running mrmaster, in light and dark, wide and narrow. Without one: the same of made-up
+With a link of `mrctl page`: the paths of a running mrmaster, in light and dark, wide and narrow. Without one: the same of made-up
 documents (fixture_site.py), and what only those can show: updates, lost connections, hidden tabs, hostile names. Leaves
 screenshots in BUILD_DIRECTORY/screenshots. Needs the pages of page_samples there.
 """
@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import tempfile
+import urllib.request
 
 import fixture_documents
 from browser import Browser, Driver
@@ -263,6 +264,13 @@ def connection(driver, site):
         change(5)
         browser.run("document.querySelector('.pause').click()")
         wait_for(lambda: shows(5), "connection: a resumed page is brought up to date")
+        site.signed_out = True
+        site.cut()
+        wait_for(lambda: "run mrctl page" in browser.run(LOST), "connection: the end of the session is said", 60)
+        expect(shows(5), "connection: the state of then stays")
+        site.signed_out = False
+        browser.open(site.base)
+        wait_for(lambda: browser.run(SHOWN), "connection: the page is live again")
         site.forget(cluster)
         wait_for(lambda: "no longer knows" in browser.run(LOST), "connection: what is gone is said")
         expect(shows(5), "connection: the last state stays")
@@ -443,16 +451,25 @@ def growth(driver, site, samples):
               f"{browser.run('return window.longest'):.0f} ms")
 
 
-def main(build, base, paths):
+def log_in(link):
+    """Exchanges a link for its session. Returns the base URL and the cookie."""
+    with urllib.request.urlopen(link) as answer:
+        name, value = answer.headers["Set-Cookie"].split(";")[0].split("=", 1)
+    return link[:link.rindex("/") + 1], (name, value)
+
+
+def main(build, link, paths):
     shots = os.path.join(build, "screenshots")
     os.makedirs(shots, exist_ok=True)
     driver = Driver()
     try:
         with tempfile.TemporaryDirectory() as scratch:
             axe = axe_source(scratch)
-        if base:
+        if link:
+            base, cookie = log_in(link)
             for path in ["", "history", "scheduler", "store", *paths]:
-                look(driver, base + path, "master-" + (path.replace("/", "-") or "cluster"), shots, axe, SHOWN)
+                look(driver, base + path, "master-" + (path.replace("/", "-") or "cluster"), shots, axe, SHOWN,
+                     cookie=cookie)
         else:
             looks(driver, shots, shots, axe)
             for name in ("busy", "large", "none", "hostile"):

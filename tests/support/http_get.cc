@@ -3,6 +3,9 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
+
+#include "common/rpc/http_entry.h"
 
 namespace mr::test {
 
@@ -19,8 +22,17 @@ UniqueFd Connect(uint16_t port) {
   return fd;
 }
 
+std::string BearerOf(uint16_t port) {
+  const auto bearer = rpc::BearerFor("127.0.0.1:" + std::to_string(port));
+  return bearer.ok() ? "Authorization: " + bearer->Reveal() + "\r\n" : "";
+}
+
 std::string HttpGet(const UniqueFd& connection, const std::string& path) {
-  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  sockaddr_in to{};
+  socklen_t size = sizeof to;
+  ::getpeername(connection.get(), reinterpret_cast<sockaddr*>(&to), &size);
+  const std::string request =
+      "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + BearerOf(ntohs(to.sin_port)) + "\r\n";
   if (::send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return "";
   std::string text;
   char buffer[65536];

@@ -11,8 +11,11 @@ namespace mr::test {
 // Opens a TCP connection to this port, with a timeout of 20 s for sends and receives. Returns an invalid descriptor if
 // it is not accepted.
 UniqueFd Connect(uint16_t port);
-// Gets a page over a connection that stays open, or over a new one. Returns the answer with its head; "" if there is
-// none.
+// Returns the header line with which this user reads the pages of a daemon without certificates, from the secret that
+// it wrote for this HTTP port; "" if there is none.
+std::string BearerOf(uint16_t port);
+// Gets a page over a connection that stays open, or over a new one, with the header of BearerOf. Returns the answer
+// with its head; "" if there is none.
 std::string HttpGet(const UniqueFd& connection, const std::string& path);
 std::string HttpGet(uint16_t port, const std::string& path);
 // Sends these bytes and no more, and returns all that is answered.

@@ -21,7 +21,7 @@ constexpr char kQueue[] = "200ms";  // longest wait in a link's queue
 std::string Link(int member) { return "link" + std::to_string(member); }
 
 // Runs a line of sh. network: -1: this process's.
-Status Shell(const std::string& line, int network = -1) {
+Status RunLine(const std::string& line, int network = -1) {
   SpawnOptions options;
   options.network = network;
   const RunResult run = RunProgram({"/bin/sh", "-ec", line}, Seconds(20), options);
@@ -44,15 +44,16 @@ Result<std::unique_ptr<NarrowNetwork>> NarrowNetwork::Make(int members) {
     made->networks_.push_back(std::move(network));
   }
   MR_ASSIGN_OR_RETURN(const UniqueFd bridge, EnterNewNetwork());
-  MR_RETURN_IF_ERROR(Shell("ip link set lo up; ip link add bridge type bridge; ip link set bridge up; ip address add " +
-                           made->host() + "/24 dev bridge"));
+  MR_RETURN_IF_ERROR(
+      RunLine("ip link set lo up; ip link add bridge type bridge; ip link set bridge up; ip address add " +
+              made->host() + "/24 dev bridge"));
   for (int m = 0; m < members; ++m) {
     const std::string inside = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(made->network(m));
-    MR_RETURN_IF_ERROR(Shell("ip link add " + Link(m) + " type veth peer name inside; ip link set inside netns " +
-                             inside + "; ip link set " + Link(m) + " master bridge up"));
+    MR_RETURN_IF_ERROR(RunLine("ip link add " + Link(m) + " type veth peer name inside; ip link set inside netns " +
+                               inside + "; ip link set " + Link(m) + " master bridge up"));
     MR_RETURN_IF_ERROR(
-        Shell("ip link set lo up; ip address add " + made->address(m) + "/24 dev inside; ip link set inside up",
-              made->network(m)));
+        RunLine("ip link set lo up; ip address add " + made->address(m) + "/24 dev inside; ip link set inside up",
+                made->network(m)));
   }
   return made;
 }
@@ -65,8 +66,8 @@ Status NarrowNetwork::Limit(double bytes_per_second) {
     return "tc qdisc replace dev " + device + " root tbf rate " + rate + " burst " + kBurst + " latency " + kQueue;
   };
   for (int m = 0; m < static_cast<int>(networks_.size()); ++m) {
-    MR_RETURN_IF_ERROR(Shell(line(Link(m))));
-    MR_RETURN_IF_ERROR(Shell(line("inside"), network(m)));
+    MR_RETURN_IF_ERROR(RunLine(line(Link(m))));
+    MR_RETURN_IF_ERROR(RunLine(line("inside"), network(m)));
   }
   return Status::Ok();
 }

@@ -62,6 +62,24 @@ TEST(TidyTest, EachFolderIncludesOnlyWhatItMay) {
   EXPECT_GT(seen, 50u) << "the source tree was not found at " << MR_SOURCE_DIR;
 }
 
+// Callbacks are implemented by clients and workers, and reached by the daemon they connected to alone.
+TEST(TidyTest, EveryServiceChecksWhoCalls) {
+  const std::regex server(R"(public\s+rpc::(\w+)::Server\b)");
+  const std::set<std::string> callbacks = {"JobWatcher", "Worker", "Handle"};
+  size_t guarded = 0;
+  for (const SourceFile& file : Tree()) {
+    if (!IsCode(file) || StartsWith(file.path, "tests/")) continue;
+    for (const std::string& line : file.lines()) {
+      std::smatch found;
+      guarded += line.find("public rpc::Guarded<") != std::string::npos ? 1 : 0;
+      if (!std::regex_search(line, found, server) || callbacks.contains(found[1])) continue;
+      ADD_FAILURE() << file.path << ": a service of " << found[1] << " derives from rpc::Guarded<rpc::" << found[1]
+                    << ">, which checks the roles of its callers";
+    }
+  }
+  EXPECT_GE(guarded, 7u) << "the services were not found";
+}
+
 // By its links, too: of the master's targets the predictor alone has the simulator, and of that the
 // predictor alone.
 TEST(TidyTest, OnlyThePredictorLinksTheSimulator) {

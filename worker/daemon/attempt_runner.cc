@@ -195,7 +195,8 @@ void AttemptRunner::Start() {
     const bool dfs = stage_->staging_uri.starts_with("dfs:") && services_.make_dfs_sink;
     std::vector<std::unique_ptr<OutputSink>> sinks;
     for (uint32_t port = 0; port < stage_->spec.ports.size(); ++port) {
-      sinks.push_back(dfs ? services_.make_dfs_sink(*stage_, port, id()) : MakeFileSink(*stage_, port, id()));
+      sinks.push_back(dfs ? services_.make_dfs_sink(*stage_, port, id())
+                          : MakeFileSink(*stage_, port, id(), services_.file_roots));
     }
     sink = sinks.size() == 1 ? std::move(sinks[0]) : MakeNamedSinks(std::move(sinks));
   }
@@ -280,11 +281,16 @@ kj::Promise<Result<AttemptRunner::Needs>> AttemptRunner::GetNeeds() {
 }
 
 Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files, std::vector<SplitInput> splits) {
+  if (const RoomReport& room = services_.host.room(); room.tier < stage_->min_tier) {
+    return Unavailable("the job wants rooms of tier " + std::to_string(stage_->min_tier) +
+                       " (--conf min_tier), and this worker has tier " + std::to_string(room.tier) + ": " + room.why);
+  }
   TaskSpec spec;
   spec.attempt = id();
   spec.letter = stage_->letter();
   spec.stage_name = stage_->spec.name;
   spec.job_name = stage_->job_name;
+  spec.owner = stage_->owner;
   spec.tasks = stage_->tasks;
   spec.library_path = std::move(library);
   spec.files_directory = std::move(files);
@@ -316,6 +322,7 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files,
   if (stage_->sort_buffer_bytes != 0) spec.sort_buffer_bytes = stage_->sort_buffer_bytes;
   spec.memory_bytes = stage_->memory_bytes;
   spec.partition_seed = stage_->partition_seed;
+  spec.network = stage_->allow_network;
   spec.scratch_directory = services_.scratch_directory + "/" + Name(id().task.job);
   spec.log_path = services_.log_directory + "/" + AttemptName(*stage_, id());
   return spec;

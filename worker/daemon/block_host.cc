@@ -275,15 +275,16 @@ void BlockHost::EmptyQuarantine(const BlockRef& block) {
       [](Status s) { LOG_IF(WARNING, !s.ok()) << "emptying the quarantine of a block: " << s.ToString(); }));
 }
 
-void BlockHost::Replicate(const BlockRef& block, const std::string& to_address) {
+void BlockHost::Replicate(const command::ReplicateBlock& command) {
   tasks_.add(
-      server_->Replicate(block, to_address).then([this, block, to_address](const dfs::BlockServer::Copied& copied) {
-        if (copied.status.ok()) return;
-        const std::string why =
-            "copying block " + std::to_string(block.id.value) + " to " + to_address + ": " + copied.status.ToString();
-        LOG(WARNING) << why;
-        options_.on_not_copied(block, copied.source_failed, why);
-      }));
+      server_->Replicate(command.block, command.to_address, command.grant)
+          .then([this, block = command.block, to_address = command.to_address](const dfs::BlockServer::Copied& copied) {
+            if (copied.status.ok()) return;
+            const std::string why = "copying block " + std::to_string(block.id.value) + " to " + to_address + ": " +
+                                    copied.status.ToString();
+            LOG(WARNING) << why;
+            options_.on_not_copied(block, copied.source_failed, why);
+          }));
 }
 
 std::unique_ptr<OutputSink> BlockHost::MakeSink(const StageInfo& stage, uint32_t port, AttemptId attempt) {

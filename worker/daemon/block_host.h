@@ -54,7 +54,8 @@ class BlockHost final : private kj::TaskSet::ErrorHandler {
   uint64_t used_bytes() const { return store_->used_bytes(); }
   void Delete(const BlockRef& block);
   void EmptyQuarantine(const BlockRef& block);
-  void Replicate(const BlockRef& block, const std::string& to_address);
+  // Carries the command out.
+  void Replicate(const command::ReplicateBlock& command);
   // Returns a sink that writes the attempt's part to the block store, hidden until the job's commit.
   std::unique_ptr<OutputSink> MakeSink(const StageInfo& stage, uint32_t port, AttemptId attempt);
 

@@ -15,6 +15,7 @@
 #include "common/io/daemon_data.h"
 #include "common/io/files.h"
 #include "common/rpc/authenticator.h"
+#include "common/rpc/http_entry.h"
 #include "common/rpc/http_server.h"
 #include "common/rpc/metrics.h"
 #include "common/rpc/self_check.h"
@@ -25,8 +26,10 @@
 #include "worker/daemon/data_server.h"
 #include "worker/daemon/heartbeat.h"
 #include "worker/daemon/housekeeping.h"
+#include "worker/daemon/join.h"
 #include "worker/daemon/loop_watch.h"
 #include "worker/daemon/metrics.h"
+#include "worker/daemon/private_data.h"
 #include "worker/daemon/session.h"
 
 namespace mr::worker {
@@ -73,6 +76,8 @@ uint64_t MemoryBytes() {
 struct Daemon::Impl {
   Options options;
   UniqueFd lock;
+  FileRoots roots;  // below which jobs may use local files
+  const std::shared_ptr<secure::GrantDoor> grants = std::make_shared<secure::GrantDoor>();
   const Incarnation incarnation = RandomId();
   std::string name;
   std::unique_ptr<TaskHost> host;
@@ -105,6 +110,7 @@ struct Daemon::Impl {
   kj::Own<rpc::HttpServer> http;
   kj::Own<rpc::SelfCheck> self_check;
   std::unique_ptr<Looped> looped;
+  std::unique_ptr<CertificateSession> certificates;  // null without a certificate
   std::unique_ptr<DiskWatch> disk;
   LoopWatch loop_watch{loop};  // used by the heartbeat's thread
   std::unique_ptr<Heartbeat> heartbeat;
@@ -123,7 +129,7 @@ struct Daemon::Impl {
   // Ends all attempts: the master has been silent for so long that it has given this worker up, or is gone.
   void EndUnheard();
   Status Listen();
-  void AddPages();
+  rpc::HttpReply AnswerHttp(rpc::Authenticator& entry, const rpc::HttpRequest& request) const;
   std::string MetricsText() const;
   std::string WhyNotReady() const;
 };
@@ -150,9 +156,14 @@ Status Daemon::Impl::PrepareDirectory() {
     if (file.name.ends_with(".part")) (void)RemoveStored(Path("lib"), file);
   }
   MR_ASSIGN_OR_RETURN(blocks, dfs::BlockStore::Open(options.data));
+  if (host->room().tier >= 2) MR_RETURN_IF_ERROR(CloseToTaskUsers(options.data));
   blocks->KeepFree(options.min_free);
   disk = std::make_unique<DiskWatch>(options.data, options.min_free);
   disk->Look();
+  MR_ASSIGN_OR_RETURN(const Certified certified, Certify(options.data, name, options.join, options.master));
+  options.entry.node = certified.node;
+  options.master = certified.master;
+  MR_ASSIGN_OR_RETURN(roots, rpc::FileRootsFor(options.file_roots, options.bind, options.entry));
   return Status::Ok();
 }
 
@@ -184,7 +195,7 @@ void Daemon::Impl::Build() {
       [&l](const std::string& sha256, uint64_t offset) { return l.session->AskLibrary(sha256, offset); });
   l.side_files = std::make_unique<SideFiles>(pool.poster(), *l.libraries, Path("files"));
   l.inputs = std::make_unique<InputOpener>(
-      pool.poster(), [&l] { return l.blocks->Client(); }, Path("scratch"));
+      pool.poster(), [&l] { return l.blocks->Client(); }, Path("scratch"), roots);
   l.services.reset(new Services{
       loop,
       pool,
@@ -194,6 +205,7 @@ void Daemon::Impl::Build() {
       *l.side_files,
       l.directory,
       *l.inputs,
+      roots,
       [&l](FetchObserver& o) { return l.fetches->NewFetcher(&o); },
       [&l](const StageInfo& stage, uint32_t port, AttemptId a) { return l.blocks->MakeSink(stage, port, a); },
       [&l](Report report, std::function<void(Verdict)> answered) {
@@ -211,9 +223,7 @@ void Daemon::Impl::Build() {
   worker_options.slots = options.slots;
   worker_options.delete_block = [&l](const command::DeleteBlock& c) { l.blocks->Delete(c.block); };
   worker_options.empty_quarantine = [&l](const command::EmptyQuarantine& c) { l.blocks->EmptyQuarantine(c.block); };
-  worker_options.replicate_block = [&l](const command::ReplicateBlock& c) {
-    l.blocks->Replicate(c.block, c.to_address);
-  };
+  worker_options.replicate_block = [&l](const command::ReplicateBlock& c) { l.blocks->Replicate(c); };
   worker_options.drained = [&l] { l.logs->Give(); };
   l.worker = std::make_unique<Worker>(*l.services, std::move(worker_options));
 }
@@ -228,6 +238,7 @@ void Daemon::Impl::BuildSession() {
   o.rack = options.rack;
   o.slots = options.slots;
   o.memory_bytes = MemoryBytes();
+  o.tier = host->room().tier;
   o.labels = options.labels;
   o.http_port = http_port;
   o.cluster_id = KnownCluster(Path("cluster_id"));
@@ -236,6 +247,7 @@ void Daemon::Impl::BuildSession() {
   o.on_registered = [this](const WorkerRef& self, uint64_t cluster, const Session::Options::Times& times) {
     OnRegistered(self, cluster, times);
   };
+  o.on_grant_key = [this](secure::GrantKey key) { grants->SetKey(std::move(key)); };
   o.heard = [this] { return heartbeat == nullptr ? Now() : heartbeat->heard(); };
   l.logs = std::make_unique<AttemptLogs>(
       loop, pool.poster(),
@@ -299,17 +311,29 @@ std::string Daemon::Impl::WhyNotReady() const {
   return self_check->WhyNot();
 }
 
-void Daemon::Impl::AddPages() {
+// Health for anybody, without reasons; figures for people who may see all jobs, and for the worker's own user.
+rpc::HttpReply Daemon::Impl::AnswerHttp(rpc::Authenticator& entry, const rpc::HttpRequest& request) const {
   using rpc::HttpReply;
-  const HttpReply starting = {503, "starting\n"};
-  http->Route("/healthz", [=, this] { return looped == nullptr ? starting : HttpReply{200, "ok\n"}; });
-  http->Route("/readyz", [this] {
+  if (request.path == "/healthz") return looped == nullptr ? HttpReply{503, "starting\n"} : HttpReply{200, "ok\n"};
+  const bool ready = request.path == "/readyz", metrics = request.path == "/metrics";
+  const auto reader = rpc::AdmitBearer(entry, request.authorization.get());
+  if (ready) {
     const std::string why = WhyNotReady();
-    return why.empty() ? HttpReply{200, "ok\n"} : HttpReply{503, why + "\n"};
-  });
-  http->Route("/metrics", [=, this] {
-    return looped == nullptr ? starting : HttpReply{200, MetricsText(), rpc::MetricsWriter::kContentType};
-  });
+    return why.empty() ? HttpReply{200, "ok\n"} : HttpReply{503, (reader.ok() ? why : "not ready") + "\n"};
+  }
+  if (!reader.ok()) {
+    HttpReply reply{401, reader.status().message() + ". Send a token of a viewer: Authorization: Bearer TOKEN\n"};
+    reply.headers = {{"WWW-Authenticate", "Bearer"}, {"Cache-Control", "no-store"}};
+    return reply;
+  }
+  if (!metrics) return {404, "no such page: there are /healthz, /readyz and /metrics\n"};
+  if (!reader->identity.HasAny(kViewer | kOperator | kAdmin)) {
+    return {403, "/metrics needs one of the roles viewer, operator, admin\n"};
+  }
+  if (looped == nullptr) return {503, "starting\n"};
+  HttpReply reply{200, MetricsText(), rpc::MetricsWriter::kContentType};
+  reply.headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}};
+  return reply;
 }
 
 std::string Daemon::Impl::MetricsText() const {
@@ -322,6 +346,9 @@ std::string Daemon::Impl::MetricsText() const {
 }
 
 Status Daemon::Impl::Listen() {
+  const bool anywhere = options.entry.insecure || options.entry.node != nullptr;
+  MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, anywhere));
+  MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, anywhere));
   MR_ASSIGN_OR_RETURN(auto authenticator, rpc::MakeAuthenticator(options.entry));
   // Later steps announce this port. Peers are refused until these steps are done.
   const auto log = [](const std::string& line) { LOG(WARNING) << line; };
@@ -332,26 +359,34 @@ Status Daemon::Impl::Listen() {
     rpc::Hello own;
     own.role = rpc::Role::kDataServer;
     own.incarnation = incarnation;
+    // Clients choose their token by it.
+    if (options.entry.node != nullptr) own.cluster_id = options.entry.node->cluster_id();
     server = kj::heap<rpc::RpcServer>(
         loop.io(), own,
-        [this](const rpc::Hello& hello, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+        [this](const rpc::Hello& hello, const rpc::PeerInfo& peer) -> Result<capnp::Capability::Client> {
           if (hello.role != rpc::Role::kData) return Unavailable("a worker serves data connections only");
           if (looped == nullptr) return Unavailable("this worker is still starting");
+          auto guard = std::make_shared<const rpc::Guard>(rpc::Guard{peer.identity, peer.address, nullptr, grants});
           return capnp::Capability::Client(
-              kj::heap<DataServer>(*looped->serving, *looped->verifier, looped->blocks->server()));
+              kj::heap<DataServer>(std::move(guard), *looped->serving, *looped->verifier, looped->blocks->server()));
         },
         authenticator, limits, nullptr, log);
     return server->Listen(options.bind, options.port);
   });
   if (!bound.ok()) return bound.status();
   port = *bound;
-  auto http_bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this, log] {
+  MR_ASSIGN_OR_RETURN(auto readers, rpc::MakeHttpAuthenticator(options.entry, authenticator));
+  auto http_bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this, log, readers] {
     rpc::HttpLimits limits;
     limits.connections = rpc::ServerLimits::HttpConnections(options.descriptors);
     limits.send_grace = options.send_timeout;
     self_check = kj::heap<rpc::SelfCheck>(loop.io(), options.bind, port);
-    http = kj::heap<rpc::HttpServer>(loop.io(), limits, log);
-    AddPages();
+    http = kj::heap<rpc::HttpServer>(
+        loop.io(), readers,
+        [this, readers](const rpc::HttpRequest& request) -> kj::Promise<rpc::HttpReply> {
+          return AnswerHttp(*readers, request);
+        },
+        limits, log);
     return http->Listen(options.http_bind, options.http_port);
   });
   if (!http_bound.ok()) return http_bound.status();
@@ -362,8 +397,6 @@ Status Daemon::Impl::Listen() {
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<TaskHost> host) {
-  MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, options.entry.insecure));
-  MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, options.entry.insecure));
   auto impl = std::make_unique<Impl>();
   if (options.advertise.empty()) options.advertise = options.bind;
   impl->options = std::move(options);
@@ -375,6 +408,9 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<T
   i.loop.Run([&i] {
     i.Build();
     i.BuildSession();
+    if (i.options.entry.node != nullptr) {
+      i.certificates = std::make_unique<CertificateSession>(i.loop, i.options.master, i.options.entry.node);
+    }
   });
   i.heartbeat = std::make_unique<Heartbeat>(
       i.options.master, [&i](Instant sent) { i.loop.Post([&i, sent] { i.looped->session->Unknown(sent); }); },
@@ -443,6 +479,7 @@ void Daemon::StopChildren() {
   });
   // With its server ends the file with this worker's secret. The process may exit after this.
   impl_->loop.Run([this] {
+    impl_->certificates.reset();
     impl_->http = nullptr;
     impl_->self_check = nullptr;
     impl_->server = nullptr;

@@ -20,12 +20,14 @@ namespace mr::worker {
 class Daemon {
  public:
   struct Options {
-    std::string master;  // host:port or unix:/path
+    std::string master;  // host:port or unix:/path; empty: that of the join file
     std::string data;    // created if missing
     std::string bind = "127.0.0.1";
     std::string advertise;                   // host by which others reach this worker; empty: bind
     uint16_t port = 7071, http_port = 7081;  // 0 = any
     std::string http_bind = "127.0.0.1";
+    std::string file_roots;   // rpc::FileRootsFor
+    std::string join;         // join file, or - for standard input: for a worker without a certificate; empty: none
     rpc::EntryOptions entry;  // who may connect to the RPC port
     SlotLimits slots;
     std::string rack;

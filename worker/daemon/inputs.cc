@@ -57,8 +57,11 @@ Status Unreached() { return Unavailable("the block store's namespace cannot be r
 
 }  // namespace
 
-InputOpener::InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory)
-    : post_(std::move(post)), dfs_(std::move(dfs)), temp_directory_(std::move(temp_directory)) {}
+InputOpener::InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory, FileRoots roots)
+    : post_(std::move(post)),
+      dfs_(std::move(dfs)),
+      temp_directory_(std::move(temp_directory)),
+      roots_(std::move(roots)) {}
 
 void InputChanges::Add(const InputChanges& other) {
   if (changed.empty()) changed = other.changed;
@@ -116,11 +119,12 @@ kj::Promise<Result<InputOpener::Opened>> InputOpener::OpenOne(SplitInput input, 
         });
   }
   auto shared = std::make_shared<SplitInput>(std::move(input));
-  return OnPool(post_, [shared, split, strict] { return OpenLocal(std::move(*shared), split, strict); });
+  return OnPool(post_, [this, shared, split, strict] { return OpenLocal(std::move(*shared), split, strict); });
 }
 
-Result<InputOpener::Opened> InputOpener::OpenLocal(SplitInput input, const SplitToRead& split, bool strict) {
+Result<InputOpener::Opened> InputOpener::OpenLocal(SplitInput input, const SplitToRead& split, bool strict) const {
   MR_ASSIGN_OR_RETURN(const std::string path, LocalPath(split.uri));
+  MR_RETURN_IF_ERROR(roots_.Check(path));
   Opened opened;
   auto fd = OpenFile(path, O_RDONLY);
   if (!fd.ok()) {
@@ -131,6 +135,7 @@ Result<InputOpener::Opened> InputOpener::OpenLocal(SplitInput input, const Split
                              "A job reads one version of its inputs: submit it again";
     return opened;
   }
+  MR_RETURN_IF_ERROR(roots_.CheckOpen(fd->get(), path));
   struct stat info;
   LocalInput local{UniqueFd(fcntl(fd->get(), F_DUPFD_CLOEXEC, 0)), split.uri, PlannedVersion(split), SameView(split)};
   if (!local.fd.valid() || fstat(fd->get(), &info) != 0) return ErrnoStatus(errno, "cannot stat input " + path);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/io/file_roots.h"
 #include "common/io/file_version.h"
 #include "worker/daemon/types.h"
 #include "worker/host/task_host.h"
@@ -50,7 +51,8 @@ class InputOpener {
  public:
   // Returns a client, or null if the block store cannot be reached.
   using DfsGiver = std::function<kj::Promise<dfs::DfsClient*>()>;
-  InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory);
+  // roots: below which local files are read.
+  InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory, FileRoots roots);
 
   // Opens all splits. Formats and sample sizes come from the stage's inputs. Thread: the loop.
   kj::Promise<Result<OpenedInputs>> Open(const std::shared_ptr<const StageInfo>& stage,
@@ -68,7 +70,8 @@ class InputOpener {
     LocalInputPtr local;
     InputChanges changes;
   };
-  static Result<Opened> OpenLocal(SplitInput input, const SplitToRead& split, bool strict);
+  // Blocks.
+  Result<Opened> OpenLocal(SplitInput input, const SplitToRead& split, bool strict) const;
   kj::Promise<Result<Opened>> OpenOne(SplitInput input, const SplitToRead& split, bool strict);
   kj::Promise<Result<SplitInput>> OpenBlock(dfs::DfsClient& dfs, SplitInput input, const SplitToRead& split);
   kj::Promise<Result<std::string>> ReadBlocks(SplitToRead split, uint64_t offset, uint64_t end, std::string sofar);
@@ -78,6 +81,7 @@ class InputOpener {
   const PostToPool post_;
   const DfsGiver dfs_;
   const std::string temp_directory_;
+  const FileRoots roots_;
 };
 
 }  // namespace mr::worker

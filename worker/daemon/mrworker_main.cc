@@ -24,13 +24,18 @@
 #include "common/io/private_memory.h"
 #include "common/rpc/authenticator.h"
 #include "common/rpc/connection.h"
+#include "common/secure/cluster_files.h"
 #include "worker/daemon/daemon.h"
+#include "worker/daemon/private_data.h"
 #include "worker/daemon/stop.h"
 
 DEFINE_string(master, "", "HOST:PORT of the master, or unix:PATH");
 DEFINE_string(data, "", "directory of this worker: blocks, shuffle, libraries, logs");
 DEFINE_string(bind, "127.0.0.1", "address to listen on; without certificates one of this machine only");
-DEFINE_string(http_bind, "127.0.0.1", "address to listen on for HTTP");
+DEFINE_string(
+    http_bind, "127.0.0.1",
+    "address to listen on for HTTP; without a certificate (--join) one of this machine only. With one it speaks "
+    "TLS only");
 DEFINE_string(secret_dir, "",
               "directory of secrets: that of the master is read there, that of this worker is written; without this "
               "flag: $MR_SECRET_DIR, or paceline/daemons below $XDG_STATE_HOME or ~/.local/state");
@@ -38,6 +43,10 @@ DEFINE_int32(secret_fd, -1, "read the secret of all daemons of the cluster from 
 DEFINE_bool(insecure, false,
             "let anybody connect, and listen on any address: whoever reaches a port can read and change its data; for "
             "test networks only");
+DEFINE_string(
+    join, "",
+    "join file of mrctl cluster init or mrctl token create --join, or - for standard input: get a certificate "
+    "from the master that it names. Later starts need it no more, and no --master");
 DEFINE_string(advertise, "", "host at which other workers reach this one; default: --bind");
 DEFINE_int32(port, 7071, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7081, "HTTP port (/healthz, /readyz, /metrics); 0 = any");
@@ -51,10 +60,25 @@ DEFINE_int32(task_open_files, 4096,
              "descriptors that each process of an attempt may have open, at least 256; 0 = the limit of mrworker");
 DEFINE_string(task_file_bytes, "1t", "largest file that an attempt may write; 0 = no limit");
 DEFINE_int32(tier, -1,
-             "tier of the rooms of tasks: 0 (filter of system calls) or 1 (also rules about files); refuse to start "
-             "where this machine cannot give it; -1: the best that it gives");
+             "tier of the rooms of tasks: 0 (filter of system calls), 1 (also rules about files), 2 (also users and "
+             "control groups; needs --task_uids) or 3 (also namespaces); refuse to start where this machine cannot "
+             "give it; -1: the best that it gives");
+DEFINE_string(task_uids, "",
+              "range FIRST-LAST of users of this machine, used by nothing else, for the tasks of this worker: each "
+              "owner of jobs gets one; no range: no tier above 1");
+DEFINE_string(cgroup_root, "",
+              "control group below which those of tasks are made, such as /paceline; default: that of this process");
+DEFINE_string(task_scratch_bytes, "",
+              "bytes that the attempts of a job may have in their scratch directory; 0 = no limit; default: at tier 2 "
+              "and above half of what is free at the start, else no limit");
+DEFINE_string(task_memory_bytes, "0",
+              "at tier 2 and above: memory of an attempt whose job has no --memory; 0: an equal share of this "
+              "machine's memory for each slot");
 DEFINE_bool(allow_tier0, false,
             "run tasks in rooms of tier 0 although --bind is not loopback: they may read each other's files");
+DEFINE_string(file_roots, "",
+              "directories, separated by commas, below which jobs may read and write file:// paths; any; none. Without "
+              "this flag: any where only this user can connect (loopback, no certificates), else none");
 DEFINE_string(task_paths, "",
               "comma-separated absolute paths that tasks of tier 1 may read, beside the system's commands and "
               "libraries; PATH:rw: also write");
@@ -135,16 +159,6 @@ int ExitOfHost(const Status& status) { return status.code() == Code::kRejected ?
 
 bool PortOk(int port) { return port >= 0 && port <= 65535; }
 
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> parts;
-  for (size_t at = 0; at < text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    if (comma > at) parts.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return parts;
-}
-
 // Reads --tier, --task_paths and --own_rights. Errors: kInvalidArgument.
 Result<task::RoomOptions> RoomsFromFlags() {
   task::RoomOptions rooms;
@@ -152,6 +166,12 @@ Result<task::RoomOptions> RoomsFromFlags() {
     return InvalidArgument("--tier is 0 to " + std::to_string(task::kHighestTier) + ", or -1 for the best");
   }
   if (FLAGS_own_rights && FLAGS_tier > 0) return InvalidArgument("--own_rights has no tier above 0");
+  if (FLAGS_tier >= 2 && FLAGS_task_uids.empty()) {
+    return InvalidArgument("--tier " + std::to_string(FLAGS_tier) + " needs --task_uids");
+  }
+  if (!FLAGS_cgroup_root.empty() && !FLAGS_cgroup_root.starts_with('/')) {
+    return InvalidArgument("--cgroup_root: '" + FLAGS_cgroup_root + "' does not begin with /");
+  }
   rooms.tier = FLAGS_own_rights ? 0 : FLAGS_tier;
   rooms.own_rights = FLAGS_own_rights;
   for (const std::string& entry : SplitAtCommas(FLAGS_task_paths)) {
@@ -165,9 +185,7 @@ Result<task::RoomOptions> RoomsFromFlags() {
   return rooms;
 }
 
-bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
-}
+bool IsLoopback(const std::string& host) { return rpc::CheckBind("--bind", host, /*insecure=*/false).ok(); }
 
 // Checks the rooms against the address. Code of users that can reach the files of this worker's user runs only where
 // nobody else can send it, or where the operator allows it.
@@ -214,6 +232,10 @@ std::string WrongSlots() {
   return "";
 }
 
+uint32_t Slots() {
+  return FLAGS_slots > 0 ? static_cast<uint32_t>(FLAGS_slots) : std::max(1u, std::thread::hardware_concurrency());
+}
+
 void SayReady(const Daemon& daemon) {
   if (FLAGS_ready_fd < 0) return;
   const std::string line = "ready " + std::to_string(daemon.port()) + " " + std::to_string(daemon.http_port()) + "\n";
@@ -238,10 +260,13 @@ int Main(int argc, char** argv) {
     }
   }
   if (argc > 1) return Usage(std::string("unexpected argument '") + argv[1] + "'");
-  if (FLAGS_master.empty()) return Usage("--master is missing");
-  if (const Status parsed = rpc::CheckAddress(FLAGS_master); !parsed.ok())
-    return Usage("--master: " + parsed.message());
   if (FLAGS_data.empty()) return Usage("--data is missing");
+  // A joined worker has kept the address of its master.
+  const bool certified = !FLAGS_join.empty() || PathExists(secure::CredentialsPath(FLAGS_data));
+  if (FLAGS_master.empty() && !certified) return Usage("--master is missing");
+  if (const Status parsed = rpc::CheckAddress(FLAGS_master); !FLAGS_master.empty() && !parsed.ok())
+    return Usage("--master: " + parsed.message());
+  if (certified && FLAGS_insecure) return Usage("a worker with certificates takes no --insecure");
   if (!PortOk(FLAGS_port) || !PortOk(FLAGS_http_port)) return Usage("a port is 0 to 65535");
   if (const std::string wrong = WrongSlots(); !wrong.empty()) return Usage(wrong);
   if (FLAGS_task_processes != 0 && FLAGS_task_processes < kLeastProcesses) {
@@ -284,6 +309,17 @@ int Main(int argc, char** argv) {
   }
   const auto rooms = RoomsFromFlags();
   if (!rooms.ok()) return Usage(rooms.status().message());
+  Result<UserRange> task_users = UserRange{};
+  if (!FLAGS_task_uids.empty()) task_users = UserRange::Parse(FLAGS_task_uids);
+  if (!task_users.ok()) return Usage("--task_uids: " + task_users.status().message());
+  std::optional<uint64_t> scratch_bytes;
+  if (!FLAGS_task_scratch_bytes.empty()) {
+    const auto bytes = ParseLimit(FLAGS_task_scratch_bytes);
+    if (!bytes.ok()) return Usage("--task_scratch_bytes: " + bytes.status().message());
+    scratch_bytes = *bytes;
+  }
+  const auto task_memory = ParseLimit(FLAGS_task_memory_bytes);
+  if (!task_memory.ok()) return Usage("--task_memory_bytes: " + task_memory.status().message());
   if (FLAGS_own_rights && !IsLoopback(FLAGS_bind)) return Usage("--own_rights needs a loopback --bind");
   KeepMemoryPrivate();
   ::signal(SIGPIPE, SIG_IGN);
@@ -293,7 +329,8 @@ int Main(int argc, char** argv) {
   }
 
   for (const auto& [flag, host] : {std::pair("--bind", &FLAGS_bind), std::pair("--http_bind", &FLAGS_http_bind)}) {
-    if (const Status open = rpc::CheckBind(flag, *host, FLAGS_insecure); !open.ok()) return Usage(open.message());
+    const bool anywhere = FLAGS_insecure || certified;
+    if (const Status open = rpc::CheckBind(flag, *host, anywhere); !open.ok()) return Usage(open.message());
   }
   if (const Status own = CheckWorkerData(FLAGS_data); !own.ok()) {
     std::fprintf(stderr, "mrworker: %s\n", own.message().c_str());
@@ -306,11 +343,22 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "mrworker: %s\n", made.ToString().c_str());
     return ExitOf(made);
   }
+  if (FLAGS_tier != 0 && FLAGS_tier != 1 && task_users->given()) {
+    if (const Status closed = CloseToTaskUsers(data); !closed.ok()) {
+      std::fprintf(stderr, "mrworker: %s\n", closed.ToString().c_str());
+      return ExitOf(closed);
+    }
+  }
   TaskHostOptions host_options;
   host_options.mrtask_path = bin + "/mrtask";
   host_options.scratch_directory = data + "/scratch";
   host_options.data_directory = data;
   host_options.rooms = *rooms;
+  host_options.task_users = *task_users;
+  host_options.cgroup_root = FLAGS_cgroup_root;
+  host_options.slots = Slots();
+  host_options.task_memory_bytes = *task_memory;
+  host_options.scratch_bytes = scratch_bytes;
   host_options.preload = bin + "/../lib/libpaceline_jobs.so";
   host_options.processes = static_cast<uint32_t>(FLAGS_task_processes);
   host_options.open_files = static_cast<uint64_t>(FLAGS_task_open_files);
@@ -353,14 +401,15 @@ int Main(int argc, char** argv) {
   options.master = FLAGS_master;
   options.data = data;
   options.bind = FLAGS_bind;
+  options.file_roots = FLAGS_file_roots;
   options.advertise = FLAGS_advertise;
   options.port = static_cast<uint16_t>(FLAGS_port);
   options.http_port = static_cast<uint16_t>(FLAGS_http_port);
   options.http_bind = FLAGS_http_bind;
+  options.join = FLAGS_join;
   // The secret is read from its descriptor after the start of the task host, whose processes must not have it.
   options.entry = {FLAGS_insecure, FLAGS_secret_fd, FLAGS_secret_dir, ""};
-  options.slots.total =
-      FLAGS_slots > 0 ? static_cast<uint32_t>(FLAGS_slots) : std::max(1u, std::thread::hardware_concurrency());
+  options.slots.total = Slots();
   options.slots.map = static_cast<uint32_t>(FLAGS_map_slots);
   options.slots.reduce = static_cast<uint32_t>(FLAGS_reduce_slots);
   options.rack = FLAGS_rack;

@@ -5,10 +5,10 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 
 #include "common/base/digest.h"
 #include "common/base/file_format.h"
+#include "common/base/text.h"
 #include "common/io/fault.h"
 #include "common/io/files.h"
 #include "common/io/write_behind.h"
@@ -68,8 +68,8 @@ class ShuffleSink : public OutputSink {
 
 class FileSink : public OutputSink {
  public:
-  FileSink(Result<std::string> staging, std::string attempt, std::string part)
-      : staging_(std::move(staging)), attempt_(std::move(attempt)) {
+  FileSink(Result<std::string> staging, std::string attempt, std::string part, FileRoots roots)
+      : staging_(std::move(staging)), attempt_(std::move(attempt)), roots_(std::move(roots)) {
     file_.name = std::move(part);
   }
 
@@ -100,30 +100,40 @@ class FileSink : public OutputSink {
   void Drop() override {
     fd_.reset();
     // The rest, if any, is removed with the staging directory at the end of the job.
-    if (staging_.ok()) (void)RemoveTree(Directory());
+    if (staging_.ok() && roots_.Check(Directory()).ok()) (void)RemoveTree(Directory());
   }
 
  private:
+  // The directory as the report names it, and as this process reaches it.
   std::string Directory() const { return *staging_ + "/" + attempt_; }
+  std::string StagingHere() const { return above_.path + staging_->substr(staging_->rfind('/')); }
+  std::string Here() const { return StagingHere() + "/" + attempt_; }
 
   Status SyncEntries() {
-    MR_RETURN_IF_ERROR(SyncDirectory(Directory()));
-    MR_RETURN_IF_ERROR(SyncDirectory(*staging_));
+    MR_RETURN_IF_ERROR(SyncDirectory(Here()));
+    MR_RETURN_IF_ERROR(SyncDirectory(StagingHere()));
     // The staging directory itself is new: its entry must be as durable as its contents.
-    return SyncDirectory(std::filesystem::path(*staging_).parent_path().string());
+    return SyncDirectory(above_.path);
   }
 
   Status Open() {
     if (fd_.valid()) return Status::Ok();
     if (!staging_.ok()) return staging_.status();
-    MR_RETURN_IF_ERROR(MakeDirectories(Directory()));
+    MR_ASSIGN_OR_RETURN(above_, roots_.Pin(ParentOf(*staging_)));
+    MR_RETURN_IF_ERROR(MakeDirectories(Here()));
     file_.staged = Directory() + "/" + file_.name;
-    MR_ASSIGN_OR_RETURN(fd_, OpenFile(file_.staged, O_WRONLY | O_CREAT | O_TRUNC));
+    // Nothing is cut off before it is known where the file is.
+    MR_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(Here() + "/" + file_.name, O_WRONLY | O_CREAT | O_NOFOLLOW));
+    MR_RETURN_IF_ERROR(roots_.CheckOpen(fd.get(), file_.staged));
+    if (::ftruncate(fd.get(), 0) != 0) return ErrnoStatus(errno, "cannot empty " + file_.staged);
+    fd_ = std::move(fd);
     return Status::Ok();
   }
 
   const Result<std::string> staging_;
   const std::string attempt_;
+  const FileRoots roots_;
+  FileRoots::Pinned above_;  // the directory with the staging directory
   UniqueFd fd_;
   WriteBehind behind_;
   bool entries_durable_ = false;  // entries of the file and of its directories, which are made before any byte
@@ -157,9 +167,9 @@ std::unique_ptr<OutputSink> MakeShuffleSink(ShuffleStore& store, const StageInfo
   return std::make_unique<ShuffleSink>(store, ReplicaKey{attempt.task, attempt.number}, stage.partitions());
 }
 
-std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, uint32_t port, AttemptId attempt) {
+std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, uint32_t port, AttemptId attempt, FileRoots roots) {
   return std::make_unique<FileSink>(LocalPath(stage.staging_uri), AttemptName(stage, attempt),
-                                    PartName(stage, port, attempt.task.task));
+                                    PartName(stage, port, attempt.task.task), std::move(roots));
 }
 
 TaskOutput OutputOf(FileOutput file) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "common/io/file_roots.h"
 #include "worker/daemon/types.h"
 #include "worker/shuffle/store.h"
 
@@ -34,8 +35,9 @@ Result<std::string> LocalPath(const std::string& uri);
 
 // Makes a sink for a shuffle stage. Its writer opens at the first chunk.
 std::unique_ptr<OutputSink> MakeShuffleSink(ShuffleStore& store, const StageInfo& stage, AttemptId attempt);
-// Makes a sink for one port of a final stage. It writes <staging>/<attempt>/<part> on a local or shared disk.
-std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, uint32_t port, AttemptId attempt);
+// Makes a sink for one port of a final stage. It writes <staging>/<attempt>/<part> on a local or shared disk, below
+// the roots.
+std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, uint32_t port, AttemptId attempt, FileRoots roots);
 
 // Returns the output that consists of one file: a table of one row, and the digest of that table as its content.
 TaskOutput OutputOf(FileOutput file);

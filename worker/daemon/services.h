@@ -29,6 +29,7 @@ struct Services {
   SideFiles& side_files;
   Directory& directory;
   InputOpener& inputs;
+  const FileRoots& file_roots;
   // Makes one fetcher per slice of an attempt.
   std::function<std::unique_ptr<Fetcher>(FetchObserver&)> make_fetcher;
   // Makes the sink of one port for a dfs:// staging URI. Empty if the daemon has no block store.

@@ -11,6 +11,7 @@
 #include "common/io/attempt_log.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_thread.h"
+#include "common/secure/grant.h"
 #include "schema/control.capnp.h"
 #include "worker/daemon/journal_seen.h"
 #include "worker/daemon/worker.h"
@@ -29,6 +30,7 @@ class Session {
     std::string rack;
     SlotLimits slots;
     uint64_t memory_bytes = 0;
+    int tier = -1;  // of the rooms of its tasks; -1: not known
     std::vector<std::string> labels;
     uint16_t http_port = 0;
     uint64_t cluster_id = 0;  // 0 = not known yet
@@ -44,6 +46,8 @@ class Session {
     };
     // Called after each registration.
     std::function<void(const WorkerRef&, uint64_t cluster_id, const Times&)> on_registered;
+    // Called before on_registered, where the cluster has grants.
+    std::function<void(secure::GrantKey)> on_grant_key;
     // Returns a part of an attempt's log, as Worker.log of control.capnp does.
     ReadLogFn read_log;
     // Returns when the master last answered a beat. May be empty.

@@ -123,6 +123,7 @@ void Session::Impl::EndRegistration() {
   info.setMasterEpochSeen(master_epoch);
   if (options.seen != nullptr) ToWire(options.seen->Of(options.cluster_id), info.initDurableSeen());
   info.setLeaving(worker.leaving());
+  info.setTier(static_cast<int8_t>(options.tier));
   info.setPid(static_cast<uint32_t>(::getpid()));
   request.setWorker(kj::heap<CommandServer>(
       [this, mine](CommandBatch batch) {
@@ -168,6 +169,11 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   if (answer.getStartOver()) {
     LOG(WARNING) << "the master had declared this worker lost: its attempts are ended and its outputs dropped";
     worker.StartOver();
+  }
+  if (const auto bytes = answer.getGrantKey(); bytes.size() != 0 && options.on_grant_key) {
+    auto key = secure::GrantKey::FromBytes({reinterpret_cast<const char*>(bytes.begin()), bytes.size()});
+    if (!key.ok()) return Break("the master's key for grants: " + key.status().message());
+    options.on_grant_key(*std::move(key));
   }
   if (options.on_registered) {
     options.on_registered(self, options.cluster_id,

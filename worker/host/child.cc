@@ -21,13 +21,14 @@ constexpr Duration kLookAgain = Millis(1);
 }  // namespace
 
 Result<std::shared_ptr<Child>> Child::Spawn(Loop* loop, Helper* helper, Orphans* orphans, std::shared_ptr<Arena> arena,
-                                            bool leased) {
+                                            bool leased, ChildRoom room, Cgroups* cgroups, CgroupLeaf* leaf) {
   int control[2], log[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0) {
     return ErrnoStatus(errno, "cannot start a task: socketpair");
   }
   const UniqueFd theirs(control[1]);
   std::shared_ptr<Child> child(new Child);
+  if (leaf != nullptr) room.joins = leaf->joins();
   child->control_.reset(control[0]);
   if (pipe2(log, O_CLOEXEC) != 0) return ErrnoStatus(errno, "cannot start a task: pipe");
   child->log_pipe_.reset(log[0]);
@@ -39,14 +40,23 @@ Result<std::shared_ptr<Child>> Child::Spawn(Loop* loop, Helper* helper, Orphans*
   child->arena_ = std::move(arena);
   MR_ASSIGN_OR_RETURN(child->process_, helper->Spawn({theirs.get(), child->arena_->fd(), their_log.get(),
                                                       child->control_.get(), child->log_pipe_.get()},
-                                                     leased));
+                                                     leased, room));
+  child->cgroups_ = cgroups;
+  child->leaf_ = leaf;
   child->Watches(loop);
   return child;
 }
 
 Child::~Child() {
-  if (process_.pid == 0 || exited_) return;
-  EndChild(helper_, process_);
+  if (process_.pid != 0 && !exited_) {
+    EndChild(helper_, process_);
+    if (leaf_ != nullptr) leaf_->Kill();
+  }
+  GiveBackLeaf();
+}
+
+void Child::GiveBackLeaf() {
+  if (leaf_ != nullptr) cgroups_->GiveBack(std::exchange(leaf_, nullptr));
 }
 
 void Child::Watches(Loop* loop) {
@@ -154,10 +164,17 @@ void Child::Ended() {
   control_watch_.reset();
   log_watch_.reset();
   exit_watch_.reset();
-  orphans_->WhenGone([self, exit] {
-    self->DrainLog();  // output of orphans
-    if (self->handler_ != nullptr) self->handler_->OnExit(exit);
-  });
+  orphans_->WhenGone([self, exit] { self->LeafRound(exit, Now() + kTreeLimit); });
+}
+
+void Child::LeafRound(Helper::Exit exit, Instant give_up) {
+  if (leaf_ != nullptr && !leaf_->Kill() && Now() < give_up) {
+    loop_->After(kLookAgain, [self = shared_from_this(), exit, give_up] { self->LeafRound(exit, give_up); });
+    return;
+  }
+  DrainLog();  // output of orphans
+  if (handler_ != nullptr) handler_->OnExit(exit);
+  GiveBackLeaf();
 }
 
 }  // namespace mr::worker

@@ -9,6 +9,7 @@
 
 #include "common/exec/loop.h"
 #include "worker/host/arena.h"
+#include "worker/host/cgroups.h"
 #include "worker/host/log_sink.h"
 #include "worker/host/orphans.h"
 #include "worker/host/processes.h"
@@ -28,9 +29,11 @@ class Child : public std::enable_shared_from_this<Child> {
     virtual void OnExit(Helper::Exit exit) = 0;
   };
 
-  // leased: as in Helper::Spawn.
+  // leased, room: as in Helper::Spawn. leaf: to live in, or null; given back to `cgroups` at the
+  // child's end, and not after an error.
   static Result<std::shared_ptr<Child>> Spawn(Loop* loop, Helper* helper, Orphans* orphans,
-                                              std::shared_ptr<Arena> arena, bool leased);
+                                              std::shared_ptr<Arena> arena, bool leased, ChildRoom room = {},
+                                              Cgroups* cgroups = nullptr, CgroupLeaf* leaf = nullptr);
   ~Child();
 
   // Sets the receiver of further packets and of the end; null: none.
@@ -50,6 +53,8 @@ class Child : public std::enable_shared_from_this<Child> {
   bool exited() const { return exited_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
   LogSink& log() { return log_; }
+  // Its control group, or null. It may be another child's after OnExit.
+  const CgroupLeaf* leaf() const { return leaf_; }
   void DrainLog() { log_.Drain(log_pipe_.get()); }
 
  private:
@@ -67,12 +72,17 @@ class Child : public std::enable_shared_from_this<Child> {
   void Flush();
   void Ended();
   void KillRound(Instant give_up);
+  // Kills what is left in its control group, and then reports the end.
+  void LeafRound(Helper::Exit exit, Instant give_up);
+  void GiveBackLeaf();
 
   Loop* loop_ = nullptr;
   Helper* helper_ = nullptr;
   Orphans* orphans_ = nullptr;
   Handler* handler_ = nullptr;
   std::shared_ptr<Arena> arena_;
+  Cgroups* cgroups_ = nullptr;
+  CgroupLeaf* leaf_ = nullptr;
   Spawned process_;
   UniqueFd control_, log_pipe_;
   std::unique_ptr<Loop::Watch> control_watch_, log_watch_, exit_watch_;

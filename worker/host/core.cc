@@ -17,13 +17,23 @@ constexpr Duration kWatchPeriod = Millis(100);
 constexpr Duration kStoodStill = Seconds(2);
 }  // namespace
 
-Core::Core(TaskHostOptions options, Helper helper)
+Core::Core(TaskHostOptions options, Helper helper, RoomMeans means)
     : orphans(&loop, options.on_stuck),
       options_(std::move(options)),
+      means_(std::move(means)),
       helper_(std::move(helper)),
-      lived_(options_.now(), kWatchPeriod, kStoodStill) {}
+      lived_(options_.now(), kWatchPeriod, kStoodStill) {
+  scratch.emplace(options_.scratch_bytes.value_or(0), [this](uint64_t attempt, uint64_t bytes) {
+    loop.Post([this, attempt, bytes] {
+      for (const auto& task : std::set(running)) {
+        if (task->number() == attempt) task->ScratchOver(bytes);
+      }
+    });
+  });
+}
 
-Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, bool reuse, bool leased) {
+Result<std::shared_ptr<Child>> Core::Take(const TaskSpec& task, const std::string& key, bool reuse, bool leased) {
+  const JobId job = task.attempt.task.job;
   if (reuse) {
     for (size_t i = idle_.size(); i-- > 0;) {  // the most recently used one has the warmest caches
       if (idle_[i]->job != job || idle_[i]->key != key || idle_[i]->child->exited()) continue;
@@ -33,18 +43,31 @@ Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, boo
       return child;
     }
   }
+  MR_ASSIGN_OR_RETURN(const RoomMeans::ForTask means, means_.Take(task.owner, task.memory_bytes));
   std::shared_ptr<Arena> arena;
   auto& kept = arenas_[job];
   if (!kept.empty()) {
     arena = std::move(kept.back());
     kept.pop_back();
   } else {
-    MR_ASSIGN_OR_RETURN(arena, Arena::Make(options_.arena_bytes));
+    Result<std::shared_ptr<Arena>> made = Arena::Make(options_.arena_bytes);
+    if (!made.ok()) {
+      if (means.leaf != nullptr) means_.cgroups()->GiveBack(means.leaf);
+      return made.status();
+    }
+    arena = *std::move(made);
   }
-  auto child = Child::Spawn(&loop, &*helper_, &orphans, arena, leased);
-  if (child.ok() || !helper_->lost()) return child;
-  MR_RETURN_IF_ERROR(ReplaceHelper(child.status().message()));
-  return Child::Spawn(&loop, &*helper_, &orphans, std::move(arena), leased);
+  const ChildRoom room{means.user, task.network, {}};
+  const auto spawn = [&] {
+    return Child::Spawn(&loop, &*helper_, &orphans, arena, leased, room, means_.cgroups(), means.leaf);
+  };
+  auto child = spawn();
+  if (!child.ok() && helper_->lost()) {
+    const Status replaced = ReplaceHelper(child.status().message());
+    child = replaced.ok() ? spawn() : replaced;
+  }
+  if (!child.ok() && means.leaf != nullptr) means_.cgroups()->GiveBack(means.leaf);
+  return child;
 }
 
 Status Core::ReplaceHelper(const std::string& why) {
@@ -55,9 +78,10 @@ Status Core::ReplaceHelper(const std::string& why) {
   return fatal;
 }
 
-size_t Core::EndLeftovers() const {
+size_t Core::EndLeftovers() {
   constexpr Duration kLimit = Millis(1500);  // as for the descendants of an attempt
-  return helper_->lives().empty() ? 0 : task::KillMarked(helper_->lives(), helper_->life(), kLimit);
+  const size_t marked = helper_->lives().empty() ? 0 : task::KillMarked(helper_->lives(), helper_->life(), kLimit);
+  return marked + (means_.cgroups() == nullptr ? 0 : means_.cgroups()->EndLeftovers());
 }
 
 void Core::Watch() {
@@ -112,9 +136,11 @@ void Core::EndJob(JobId job) {
 }
 
 void Core::Shutdown() {
+  scratch.reset();
   idle_.clear();  // children end with their owners
   arenas_.clear();
   helper_.reset();
+  means_ = {};
 }
 
 }  // namespace mr::worker

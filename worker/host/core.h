@@ -10,6 +10,8 @@
 
 #include "common/base/lived_clock.h"
 #include "worker/host/child.h"
+#include "worker/host/room_means.h"
+#include "worker/host/scratch_watch.h"
 #include "worker/host/task_host.h"
 
 namespace mr::worker {
@@ -18,18 +20,18 @@ class Running;
 
 class Core {
  public:
-  Core(TaskHostOptions options, Helper helper);
+  Core(TaskHostOptions options, Helper helper, RoomMeans means);
 
   // Ends the idle children and the helper. Requires: the loop has stopped. Callbacks that the daemon still holds may
   // keep the rest alive for longer.
   void Shutdown();
 
   // Returns a child for a task of this key: an idle one if `reuse` allows it, else a new one. leased: as in
-  // Helper::Spawn.
-  Result<std::shared_ptr<Child>> Take(JobId job, const std::string& key, bool reuse, bool leased);
+  // Helper::Spawn. Errors also: those of RoomMeans.
+  Result<std::shared_ptr<Child>> Take(const TaskSpec& task, const std::string& key, bool reuse, bool leased);
   const std::shared_ptr<LeaseClock>& lease() const { return helper_->lease(); }
   // Kills processes on this machine that an earlier host of the same data directory has left behind. Returns how many.
-  size_t EndLeftovers() const;
+  size_t EndLeftovers();
   // Returns the clock for the time that tasks may be without progress. Time in which the machine slept or this process
   // stood still does not count, because the tasks' processes stood still, too.
   Instant Lived() { return lived_.Read(options_.now()); }
@@ -44,6 +46,7 @@ class Core {
   Loop loop{[] {}, "tasks"};
   Orphans orphans;
   TaskHostOptions options_;
+  std::optional<ScratchWatch> scratch;  // until Shutdown
   std::set<std::shared_ptr<Running>> running;
 
  private:
@@ -60,6 +63,7 @@ class Core {
   // Starts a new helper process. An error is fatal to the host: on_fatal was called.
   Status ReplaceHelper(const std::string& why);
 
+  RoomMeans means_;  // outlives the children
   std::optional<Helper> helper_;
   LivedClock lived_;
   bool watching_ = false;

@@ -123,6 +123,8 @@ Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& 
   helper.preload_ = preload;
   helper.rooms_ = rooms;
   MR_RETURN_IF_ERROR(helper.Launch());
+  // A helper that replaces this one gives the same tier, which the master knows.
+  helper.rooms_.tier = helper.room_.tier;
   return helper;
 }
 
@@ -260,16 +262,23 @@ Status Helper::Replace() {
 }
 
 task::SpawnRequest Helper::Request(task::HelperOp op, pid_t pid, bool leased) {
-  task::SpawnRequest request{op, pid, leased, static_cast<uint32_t>(ended_.size())};
+  task::SpawnRequest request;
+  request.op = op;
+  request.pid = pid;
+  request.leased = leased;
+  request.ended_count = static_cast<uint32_t>(ended_.size());
   std::copy(ended_.begin(), ended_.end(), request.ended);
   ended_.clear();
   return request;
 }
 
-Result<Spawned> Helper::Spawn(const ChildFds& with, bool leased) {
+Result<Spawned> Helper::Spawn(const ChildFds& with, bool leased, const ChildRoom& room) {
   const std::lock_guard lock(registry_mutex);
-  const task::SpawnRequest request = Request(task::HelperOp::kSpawn, 0, leased);
-  const std::vector<int> sent = {with.control, with.arena, with.log, with.own_control, with.own_log};
+  task::SpawnRequest request = Request(task::HelperOp::kSpawn, 0, leased);
+  request.user = room.user;
+  request.network = room.network;
+  std::vector<int> sent = {with.control, with.arena, with.log, with.own_control, with.own_log};
+  sent.insert(sent.end(), room.joins.begin(), room.joins.end());
   if (int error = task::SendWithFds(socket_.get(), &request, sizeof request, sent, 0)) {
     lost_ = true;
     return ErrnoStatus(error, "cannot start a task: the helper process is gone");
@@ -285,7 +294,8 @@ Result<Spawned> Helper::Spawn(const ChildFds& with, bool leased) {
   if (reply.error != 0) return ErrnoStatus(reply.error, "cannot start a task: clone");
   if (fds.size() != 1) return Internal("cannot start a task: the helper sent no pidfd");
   Registry().insert(reply.pid);
-  children_[reply.pid] = {leased, with.own_control, with.own_log};
+  if (reply.keeper != 0) Registry().insert(reply.keeper);
+  children_[reply.pid] = {leased, with.own_control, with.own_log, reply.keeper};
   Spawned child;
   child.pid = reply.pid;
   child.pidfd = std::move(fds[0]);
@@ -306,6 +316,7 @@ Helper::Exit Helper::Reap(const Spawned& child) {
   }
   waitid(static_cast<idtype_t>(P_PIDFD), child.pidfd.get(), &info, WEXITED);
   Registry().erase(child.pid);
+  Registry().erase(children_[child.pid].keeper);
   children_.erase(child.pid);
   Exit exit;
   exit.by_signal = info.si_code != CLD_EXITED;

@@ -31,6 +31,13 @@ struct ChildFds {
   int own_control = -1, own_log = -1;
 };
 
+// The needs of a child for its room, from tier 2 on (task/room.h).
+struct ChildRoom {
+  uid_t user = 0;          // 0: the daemon's
+  bool network = false;    // at tier 3 it has the machine's network
+  std::vector<int> joins;  // by which it enters its control groups. Borrowed.
+};
+
 // The time until which attempts with side effects may run. The helper enforces it (worker/adr/0003). Any thread.
 class LeaseClock {
  public:
@@ -68,7 +75,7 @@ class Helper {
   // Makes a child with these descriptors. Blocks for about 100 us (measured). If lost() holds after an error, the
   // helper process is gone or stuck, and no child can be made before Replace. leased: the helper ends it, with all that
   // it has started, when lease() runs out. Errors: kRejected if the lease has run out.
-  Result<Spawned> Spawn(const ChildFds& fds, bool leased = false);
+  Result<Spawned> Spawn(const ChildFds& fds, bool leased = false, const ChildRoom& room = {});
   const std::shared_ptr<LeaseClock>& lease() const { return lease_; }
   bool lost() const { return lost_; }
   // The rooms that its children get.
@@ -107,6 +114,7 @@ class Helper {
   struct Made {
     bool leased = false;
     int own_control = -1, own_log = -1;
+    pid_t keeper = 0;  // of its namespaces, or 0
   };
   std::map<pid_t, Made> children_;
   std::vector<pid_t> ended_;  // reaped, not yet reported to the helper process; at most SpawnRequest::kMostEnded

@@ -77,6 +77,11 @@ task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint
   return w;
 }
 
+uint64_t NextNumber() {
+  static std::atomic<uint64_t> next{1};
+  return next++;
+}
+
 // Returns the key under which children may be reused: children with the same key differ in nothing that outlives a
 // task.
 std::string ReuseKey(const TaskSpec& spec) {
@@ -89,7 +94,8 @@ std::string ReuseKey(const TaskSpec& spec) {
 }  // namespace
 
 Running::Running(std::shared_ptr<Core> core, TaskSpec spec, std::shared_ptr<TaskObserver> observer)
-    : core_(std::move(core)),
+    : number_(NextNumber()),
+      core_(std::move(core)),
       spec_(std::move(spec)),
       observer_(std::move(observer)),
       leased_((spec_.operator_flags & MR_SIDE_EFFECTS) != 0) {
@@ -135,9 +141,8 @@ TaskProgress Running::Progress() const {
 
 void Running::Start() {
   moved_ = core_->Lived();
-  Result<std::shared_ptr<Child>> child = leased_ && core_->lease()->over()
-                                             ? Rejected("the lease has run out")
-                                             : core_->Take(spec_.attempt.task.job, key_, keep_, leased_);
+  Result<std::shared_ptr<Child>> child =
+      leased_ && core_->lease()->over() ? Rejected("the lease has run out") : core_->Take(spec_, key_, keep_, leased_);
   if (!child.ok()) {
     TaskResult result;
     const bool over = leased_ && child.status().code() == Code::kRejected;
@@ -151,9 +156,12 @@ void Running::Start() {
   arena_->ClearProgress();
   input_slots_.resize(arena_->layout().input_slots);
   output_busy_.resize(arena_->layout().output_slots);
+  if (child_->leaf() != nullptr) oom_kills_before_ = child_->leaf()->OomKills();
   child_->SetHandler(this);
   child_->log().Open(spec_.log_path);
   pid_.store(child_->pid(), std::memory_order_relaxed);
+  // With users of their own, tasks may write to a part of it only (task/room_user.h).
+  core_->scratch->Add(number_, spec_.scratch_directory + (child_->leaf() == nullptr ? "" : "/tmp"), child_->pid());
   {
     const std::lock_guard lock(mutex_);
     watched_ = arena_;
@@ -394,6 +402,13 @@ void Running::LookAfter(Instant now) {
   }
 }
 
+void Running::ScratchOver(uint64_t bytes) {
+  if (child_ == nullptr || ended_ || done_.has_value()) return;
+  Fail(TaskEnd::kUserError, operator_name() + " was killed because the files of its job in $TMPDIR take more than " +
+                                HumanBytes(core_->scratch->most()) + " (" + HumanBytes(bytes) +
+                                ") on its worker; write less there, or raise --task_scratch_bytes of the workers");
+}
+
 std::string Running::HangText(Duration idle) const {
   std::string text =
       operator_name() + " made no progress for " + HumanDuration(idle) +
@@ -445,6 +460,14 @@ void Running::OnExit(Helper::Exit exit) {
   EndIfComplete();
 }
 
+std::string Running::OomText() const {
+  const CgroupLeaf* const leaf = child_ == nullptr ? nullptr : child_->leaf();
+  if (leaf == nullptr || leaf->OomKills() == oom_kills_before_) return "";
+  const uint64_t limit = leaf->memory_limit(), used = std::min(limit, leaf->PeakBytes());
+  return "was killed for memory: used " + HumanBytes(used) + " of " + HumanBytes(limit) +
+         (used > limit / 10 * 9 ? "; raise --memory" : "; the attempts of this worker need more memory than it has");
+}
+
 void Running::ExitedEarly(Helper::Exit exit) {
   TaskResult r;
   r.end = TaskEnd::kUserError;
@@ -465,6 +488,8 @@ void Running::ExitedEarly(Helper::Exit exit) {
   } else if (exit.value == SIGKILL && core_->lease()->TakeEnded(pid)) {
     r.end = TaskEnd::kLeaseOver;
     r.message = kLeaseText;
+  } else if (exit.value == SIGKILL && !OomText().empty()) {
+    r.message = operator_name() + " " + OomText();
   } else if (exit.value == SIGXFSZ) {
     r.message = operator_name() + " wrote a file larger than " + HumanBytes(core_->options_.file_bytes) +
                 ", the limit --task_file_bytes of its worker";
@@ -503,6 +528,8 @@ void Running::EndIfComplete() {
     case task::Outcome::kEnvironment: result.end = TaskEnd::kEnvironment; break;
   }
   result.message = std::move(done_->message);
+  // A command that the operator had started.
+  if (!good && !OomText().empty()) result.message += "; a process of it " + OomText();
   result.record = std::move(done_->record);
   result.records_in = done_->records_in;
   result.ran = done_->ran;
@@ -517,6 +544,7 @@ void Running::EndIfComplete() {
 
 void Running::End(TaskResult result) {
   const auto self = shared_from_this();
+  core_->scratch->Remove(number_);
   ended_ = true;
   result.records_out = records_out_;
   const TaskProgress last = Progress();

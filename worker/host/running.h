@@ -32,6 +32,10 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   // Ends the task if it makes no progress for too long or has too many processes. Called several times per second. now:
   // Core::Lived().
   void LookAfter(Instant now);
+  // Ends the task because its scratch files are above the limit.
+  void ScratchOver(uint64_t bytes);
+  // Identifies it among the tasks of this process.
+  uint64_t number() const { return number_; }
 
  private:
   struct Chunk {  // input on its way to the child
@@ -65,10 +69,13 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   void FailWithStack(std::string message);
   void ExitedEarly(Helper::Exit exit);
   std::string HangText(Duration idle) const;
+  // Says that a process of the task was killed for memory; "" if none was.
+  std::string OomText() const;
   void EndIfComplete();
   void End(TaskResult result);
   std::string operator_name() const { return "operator " + spec_.operator_name; }
 
+  const uint64_t number_;
   std::shared_ptr<Core> core_;
   TaskSpec spec_;
   std::shared_ptr<TaskObserver> observer_;
@@ -82,6 +89,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   bool ended_ = false;
   std::optional<TaskResult> failure_;
   bool stack_asked_ = false;
+  uint64_t oom_kills_before_ = 0;  // in its control group
   std::optional<task::WireResult> done_;
   std::string done_blob_;
   bool exited_ = false;

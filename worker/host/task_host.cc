@@ -1,6 +1,9 @@
 #include "worker/host/task_host.h"
 
+#include <sys/statvfs.h>
+
 #include <condition_variable>
+#include <future>
 #include <mutex>
 
 #include "worker/host/core.h"
@@ -11,8 +14,10 @@ namespace {
 
 class TaskHostImpl : public TaskHost {
  public:
-  TaskHostImpl(const TaskHostOptions& options, Helper helper)
-      : room_(helper.room()), core_(std::make_shared<Core>(options, std::move(helper))), lease_(core_->lease()) {
+  TaskHostImpl(const TaskHostOptions& options, Helper helper, RoomReport room, RoomMeans means)
+      : room_(std::move(room)),
+        core_(std::make_shared<Core>(options, std::move(helper), std::move(means))),
+        lease_(core_->lease()) {
     core_->loop.Start();
   }
 
@@ -53,7 +58,11 @@ class TaskHostImpl : public TaskHost {
     core_->loop.Post([this, job] { core_->EndJob(job); });
   }
 
-  size_t EndLeftovers() override { return core_->EndLeftovers(); }
+  size_t EndLeftovers() override {
+    std::promise<size_t> left;
+    core_->loop.Post([&] { left.set_value(core_->EndLeftovers()); });
+    return left.get_future().get();
+  }
 
   void RenewLease(Instant until) override { lease_->RenewUntil(until); }
 
@@ -68,9 +77,32 @@ class TaskHostImpl : public TaskHost {
 }  // namespace
 
 Result<std::unique_ptr<TaskHost>> TaskHost::Start(const TaskHostOptions& options) {
+  task::RoomOptions rooms = options.rooms;
+  RoomMeans means;
+  std::string missing;
+  if (!rooms.own_rights && (rooms.tier == task::kBestTier || rooms.tier >= 2) && options.task_users.given()) {
+    Result<RoomMeans> made = RoomMeans::Make(options);
+    if (made.ok()) {
+      means = *std::move(made);
+      rooms.trial_user = options.task_users.first;
+      rooms.scratch = options.scratch_directory;
+    } else if (rooms.tier >= 2) {
+      return made.status().With("cannot make rooms of tier " + std::to_string(rooms.tier) + " for tasks");
+    } else {
+      missing = "tier 2: " + made.status().message();
+    }
+  }
   MR_ASSIGN_OR_RETURN(Helper helper,
-                      Helper::Start(options.mrtask_path, options.preload, options.data_directory, options.rooms));
-  return {std::unique_ptr<TaskHost>(new TaskHostImpl(options, std::move(helper)))};
+                      Helper::Start(options.mrtask_path, options.preload, options.data_directory, rooms));
+  RoomReport room = helper.room();
+  if (room.tier == 1 && !missing.empty()) room.why = missing;
+  if (room.tier < 2) means = {};
+  TaskHostOptions complete = options;
+  struct statvfs disk;
+  if (room.tier >= 2 && !complete.scratch_bytes && statvfs(options.scratch_directory.c_str(), &disk) == 0) {
+    complete.scratch_bytes = uint64_t{disk.f_bavail} * disk.f_frsize / 2;
+  }
+  return {std::unique_ptr<TaskHost>(new TaskHostImpl(complete, std::move(helper), std::move(room), std::move(means)))};
 }
 
 }  // namespace mr::worker

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,7 @@
 #include "common/model/output.h"
 #include "common/model/report.h"
 #include "worker/host/room_report.h"
+#include "worker/host/task_users.h"
 #include "worker/task/room_options.h"
 
 namespace mr::worker {
@@ -72,6 +74,7 @@ struct TaskSpec {
   AttemptId attempt;
   TaskLetter letter = TaskLetter::kMap;
   std::string stage_name, job_name;
+  std::string owner;   // of the job: its user depends on it, in rooms of tier 2 and above
   uint32_t tasks = 0;  // of the stage
   std::string library_path;
   std::string operator_name;
@@ -176,12 +179,22 @@ struct TaskHostOptions {
   // The rooms of tasks: with less of the machine than the daemon has (task/room.h). The default is the filter of system
   // calls and no more, so that a caller says which files tasks may reach.
   task::RoomOptions rooms = {.tier = 0};
+  // For rooms of tier 2 and above. Without users there are none. cgroup_root: as in FindCgroups (cgroup_place.h).
+  // slots: control groups made at the start. task_memory_bytes: limit of attempts whose job has none; 0: an equal share
+  // of the machine's memory.
+  UserRange task_users;
+  std::string cgroup_root;
+  uint32_t slots = 1;
+  uint64_t task_memory_bytes = 0;
   uint32_t arena_bytes = 16u << 20;
   // Limits of each attempt; 0 = no limit. The host counts processes and threads together, several times per second. The
   // kernel's own limit (RLIMIT_NPROC) counts those of a user, not of an attempt, and does not bind root.
   uint32_t processes = 1024;
   uint64_t open_files = 4096;        // RLIMIT_NOFILE: low, for code that closes them all one by one
   uint64_t file_bytes = 1ull << 40;  // RLIMIT_FSIZE, of each file
+  // Bytes of a job's files in its scratch directory, with those that an attempt has open there without a name; 0: no
+  // limit. Without a value: from tier 2 on half of the space that is free at the start, else no limit.
+  std::optional<uint64_t> scratch_bytes;
   // The clock of `TaskSpec.timeout`; tests replace it. Called on the io thread, and once at the start.
   std::function<Instant()> now = Now;
   // Called when the helper has died and no other one could be started: no task can run any more, and the process should

@@ -99,7 +99,7 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
 
   void Send(std::vector<Progress> call) {
     KJ_IF_MAYBE (session, session_) {
-      auto request = session->fetchRequest(capnp::MessageSize{16 + 24 * static_cast<uint64_t>(call.size()), 0});
+      auto request = session->fetchRequest(capnp::MessageSize{16 + 28 * static_cast<uint64_t>(call.size()), 0});
       request.setNumber(++last_number_);
       auto list = request.initRequests(static_cast<uint>(call.size()));
       for (uint i = 0; i < call.size(); ++i) Describe(call[i], list[i]);
@@ -134,6 +134,7 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
     out.setOffset(p.chunk.bytes.size());
     out.setReader(p.want.reader);
     out.setLast(p.want.last);
+    out.setGrant(kj::arrayPtr(reinterpret_cast<const kj::byte*>(p.want.grant.data()), p.want.grant.size()));
   }
 
   void OnReply(uint64_t id, capnp::List<rpc::Chunk>::Reader chunks) {

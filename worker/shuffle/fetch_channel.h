@@ -25,6 +25,7 @@ struct ChunkWant {
   uint64_t expected_bytes = 0;  // approximate: decides how many wants share a call
   uint64_t reader = 0;          // number among the pool's readers; 0: not counted
   bool last = false;            // this reader's last request to this replica
+  std::string grant;            // ReplicaLocation::grant
   // Returns false if nobody waits for it any more. It is then dropped without `done`.
   std::function<bool()> wanted;
   // Called on the loop, never from within Submit. readers: of the replica, as its worker counts them; 0 if it does not.

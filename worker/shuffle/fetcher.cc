@@ -157,6 +157,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     want.replica = {from.output.task, from.attempt};
     want.worker = from.worker;
     want.incarnation = from.incarnation;
+    want.grant = from.grant;
     want.generation = from.output.generation;
     want.partition = partition;
     want.chunk = chunk;

@@ -153,6 +153,7 @@ class Replicator::Transfer final : public std::enable_shared_from_this<Transfer>
     want.replica = sink_->key();
     want.worker = from().worker;
     want.incarnation = from().incarnation;
+    want.grant = from().grant;
     want.generation = from().output.generation;
     want.partition = partition;
     want.chunk = chunk;

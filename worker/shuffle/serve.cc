@@ -25,6 +25,7 @@ struct Wanted {
   uint64_t offset = 0;
   uint64_t reader = 0;
   bool last = false;
+  Status allowed;  // by the grant
 };
 
 // The reply to one request: an error, or a piece of the chunk.
@@ -65,18 +66,31 @@ class PartlySent {
   std::shared_ptr<const StoredChunk> chunk_;
 };
 
-std::vector<Wanted> Parse(capnp::List<rpc::ChunkRequest>::Reader requests) {
+std::vector<Wanted> Parse(capnp::List<rpc::ChunkRequest>::Reader requests, const rpc::Guard& guard) {
   std::vector<Wanted> wanted;
+  // Most calls are for one job: its grant is checked once.
+  JobId checked;
+  std::string grant;
+  Status allowed;
   for (const auto r : requests) {
     if (wanted.size() == kMaxRequestsPerCall) break;
     const auto replica = r.getReplica();
+    const auto given = r.getGrant();
+    const std::string_view bytes(reinterpret_cast<const char*>(given.begin()), given.size());
+    const JobId job = rpc::FromWire(replica.getTask()).job;
+    if (job != checked || bytes != grant) {
+      checked = job;
+      grant = bytes;
+      allowed = guard.CheckGrant(secure::ReadsOutputs(job), bytes);
+    }
     wanted.push_back({{rpc::FromWire(replica.getTask()), replica.getAttempt()},
                       replica.getWorker().getIncarnation(),
                       r.getPartition(),
                       r.getChunk(),
                       r.getOffset(),
                       r.getReader(),
-                      r.getLast()});
+                      r.getLast(),
+                      allowed});
   }
   return wanted;
 }
@@ -121,7 +135,7 @@ struct ShuffleServing::State {
 
   ReplyPiece ReadOne(const Wanted& w, PartlySent* partly_sent) const {
     ReplyPiece piece;
-    piece.status = CheckReplica(w.replica, w.incarnation);
+    piece.status = w.allowed.ok() ? CheckReplica(w.replica, w.incarnation) : w.allowed;
     if (!piece.status.ok()) return piece;
     if (partly_sent != nullptr) piece.chunk = partly_sent->Find(w);
     if (piece.chunk != nullptr && !store->Has(w.replica)) piece.chunk = nullptr;
@@ -201,13 +215,13 @@ using State = ShuffleServing::State;
 
 // session: 0 outside of a session.
 template <class Context>
-kj::Promise<void> ReadAndAnswer(const std::shared_ptr<State>& state, Context context,
+kj::Promise<void> ReadAndAnswer(const std::shared_ptr<State>& state, const rpc::Guard& guard, Context context,
                                 const std::shared_ptr<PartlySent>& partly_sent, uint64_t session) {
-  const auto wanted = std::make_shared<const std::vector<Wanted>>(Parse(context.getParams().getRequests()));
+  const auto wanted = std::make_shared<const std::vector<Wanted>>(Parse(context.getParams().getRequests(), guard));
   context.releaseParams();
   const Instant now = Now();
   for (const Wanted& w : *wanted) {
-    if (w.reader != 0 && session != 0) state->readers->Asks(w.replica, session, w.reader, now);
+    if (w.reader != 0 && session != 0 && w.allowed.ok()) state->readers->Asks(w.replica, session, w.reader, now);
   }
   return OnPool(state->post, [state, wanted, partly_sent] { return state->Read(*wanted, partly_sent.get()); })
       .then([state, context, wanted, session](Reply pieces) mutable {
@@ -215,9 +229,10 @@ kj::Promise<void> ReadAndAnswer(const std::shared_ptr<State>& state, Context con
       });
 }
 
-class Session final : public rpc::FetchSession::Server {
+class Session final : public rpc::Guarded<rpc::FetchSession> {
  public:
-  explicit Session(std::shared_ptr<State> state) : state_(std::move(state)), id_(state_->readers->NewSession()) {
+  Session(rpc::GuardPtr guard, std::shared_ptr<State> state)
+      : Guarded(std::move(guard)), state_(std::move(state)), id_(state_->readers->NewSession()) {
     ++state_->sessions;
   }
   ~Session() noexcept {
@@ -232,7 +247,7 @@ class Session final : public rpc::FetchSession::Server {
           InvalidArgument("fetch call " + std::to_string(number) + " after " + std::to_string(last_)));
     }
     last_ = number;
-    return ReadAndAnswer(state_, context, partly_sent_, id_);
+    return ReadAndAnswer(state_, *guard(), context, partly_sent_, id_);
   }
 
  private:
@@ -256,10 +271,19 @@ ShuffleServing::Counters ShuffleServing::counters() const { return state_->count
 
 std::shared_ptr<ReplicaReaders> ShuffleServing::readers() const { return state_->readers; }
 
-kj::Promise<void> ShuffleServing::Fetch(FetchContext context) { return ReadAndAnswer(state_, context, nullptr, 0); }
+kj::Promise<void> ShuffleServing::Fetch(FetchContext context, const rpc::GuardPtr& guard) {
+  return ReadAndAnswer(state_, *guard, context, nullptr, 0);
+}
 
-kj::Promise<void> ShuffleServing::Table(TableContext context) {
+kj::Promise<void> ShuffleServing::Table(TableContext context, const rpc::GuardPtr& guard) {
   const auto replica = context.getParams().getReplica();
+  const auto grant = context.getParams().getGrant();
+  const Status allowed = guard->CheckGrant(secure::ReadsOutputs(rpc::FromWire(replica.getTask()).job),
+                                           {reinterpret_cast<const char*>(grant.begin()), grant.size()});
+  if (!allowed.ok()) {
+    rpc::ToOutcome(allowed, context.getResults().initOutcome());
+    return kj::READY_NOW;
+  }
   const ReplicaKey key{rpc::FromWire(replica.getTask()), replica.getAttempt()};
   const Incarnation asked = replica.getWorker().getIncarnation();
   context.releaseParams();
@@ -288,11 +312,11 @@ kj::Promise<void> ShuffleServing::Table(TableContext context) {
       });
 }
 
-kj::Promise<void> ShuffleServing::OpenFetch(OpenFetchContext context) {
+kj::Promise<void> ShuffleServing::OpenFetch(OpenFetchContext context, rpc::GuardPtr guard) {
   if (state_->sessions >= kMaxSessions) {
     return rpc::ToException({Code::kOverloaded, "too many fetch sessions are open"});
   }
-  context.getResults().setSession(kj::heap<Session>(state_));
+  context.getResults().setSession(kj::heap<Session>(std::move(guard), state_));
   return kj::READY_NOW;
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "common/base/ids.h"
+#include "common/rpc/guarded.h"
 #include "schema/data.capnp.h"
 #include "worker/shuffle/on_pool.h"
 #include "worker/shuffle/replica_readers.h"
@@ -37,9 +38,10 @@ class ShuffleServing {
   using TableContext = capnp::CallContext<Wire::TableParams, Wire::TableResults>;
   using OpenFetchContext = capnp::CallContext<Wire::OpenFetchParams, Wire::OpenFetchResults>;
   using ProbeContext = capnp::CallContext<Wire::ProbeParams, Wire::ProbeResults>;
-  kj::Promise<void> Fetch(FetchContext context);
-  kj::Promise<void> Table(TableContext context);
-  kj::Promise<void> OpenFetch(OpenFetchContext context);
+  // guard: of the connection, which needs a grant for the outputs of each job; a session is for its peer.
+  kj::Promise<void> Fetch(FetchContext context, const rpc::GuardPtr& guard);
+  kj::Promise<void> Table(TableContext context, const rpc::GuardPtr& guard);
+  kj::Promise<void> OpenFetch(OpenFetchContext context, rpc::GuardPtr guard);
   kj::Promise<void> Probe(ProbeContext context);
 
   struct Counters {

@@ -149,23 +149,28 @@ void PrepareTask(const WireTask& task) {
   SetEnvironment(task);
 }
 
-void ChildMain(int control, int arena, int log, pid_t daemon, Room* room) {
-  struct stat info;
-  if (fstat(arena, &info) != 0) Die("fstat");
-  void* mapped = mmap(nullptr, info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, arena, 0);
-  if (mapped == MAP_FAILED) Die("mmap");
-  if (const int error = room->Begin(); error != 0) {
-    errno = error;
-    Die("Landlock");
+void ChildMain(const ChildSetup& setup, Room* room) {
+  // First, so that all that it uses counts.
+  for (const int group : setup.joins) {
+    if (write(group, "0", 1) != 1) Die("enter a control group");
   }
-  Isolate(control, log, daemon, room);
+  // Its commands open /dev/stderr by its path.
+  if (setup.user != 0 && fchown(setup.log, setup.user, setup.user) != 0) Die("give away the log's pipe");
+  struct stat info;
+  if (fstat(setup.arena, &info) != 0) Die("fstat");
+  void* mapped = mmap(nullptr, info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, setup.arena, 0);
+  if (mapped == MAP_FAILED) Die("mmap");
+  const Status begun = room->Begin(setup.user, setup.network);
+  Isolate(setup.control, setup.log, setup.parent, room);
   ReportCrashes(reinterpret_cast<ProgressPage*>(mapped));
   Link link(kControlFd, static_cast<char*>(mapped), info.st_size);
   for (bool entered = false;; entered = true) {
     std::vector<UniqueFd> fds;
-    const WireTask task = link.AwaitTask(&fds);
+    WireTask task = link.AwaitTask(&fds);
+    Status in_room = entered || !begun.ok() ? begun : room->MakePlace(task);
+    room->MoveInto(&task);
     PrepareTask(task);
-    const Status in_room = entered ? Status::Ok() : room->Enter(task);
+    if (!entered && in_room.ok()) in_room = room->Enter(task);
     const WireResult result =
         in_room.ok() ? RunTask(task, std::move(fds), &link) : WireResult{Outcome::kEnvironment, in_room.message()};
     fflush(stdout);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,17 +82,25 @@ bool PrepareForChildren() {
   return true;
 }
 
-SpawnReply Spawn(int socket, std::vector<UniqueFd>& fds, pid_t daemon, Room* room, UniqueFd* pidfd) {
-  if (fds.size() != kSpawnFds) return {0, EBADMSG};
-  int fd = -1;
-  const long pid = syscall(SYS_clone, CLONE_PARENT | CLONE_PIDFD | SIGCHLD, nullptr, &fd, nullptr, 0);
-  if (pid < 0) return {0, errno};
-  if (pid == 0) {
+SpawnReply Spawn(int socket, const SpawnRequest& request, std::vector<UniqueFd>& fds, pid_t daemon, Room* room,
+                 UniqueFd* pidfd) {
+  if (fds.size() < kSpawnFds) return {0, EBADMSG};
+  Result<Cloned> child = room->Clone(CLONE_PARENT);
+  if (!child.ok()) return {0, errno == 0 ? EAGAIN : errno};
+  if (child->pid == 0) {
     close(socket);
-    ChildMain(fds[kTheirControl].get(), fds[kTheirArena].get(), fds[kTheirLog].get(), daemon, room);
+    ChildSetup setup;
+    setup.control = fds[kTheirControl].get();
+    setup.arena = fds[kTheirArena].get();
+    setup.log = fds[kTheirLog].get();
+    for (size_t i = kSpawnFds; i < fds.size(); ++i) setup.joins.push_back(fds[i].get());
+    setup.parent = child->keeper == 0 ? daemon : 0;
+    setup.user = request.user;
+    setup.network = request.network != 0;
+    ChildMain(setup, room);
   }
-  pidfd->reset(fd);
-  return {static_cast<int32_t>(pid), 0};
+  *pidfd = std::move(child->pidfd);
+  return {child->pid, 0, child->keeper};
 }
 
 }  // namespace
@@ -128,6 +137,8 @@ int HelperMain(int socket, const std::string& library, uint32_t protocol, const 
     std::vector<UniqueFd> fds;
     const long got = ReceiveWithFds(socket, &request, sizeof request, &fds, 0);
     if (got != sizeof request || request.ended_count > SpawnRequest::kMostEnded) break;
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {  // keepers, which end with their children (namespaces.h)
+    }
     for (uint32_t i = 0; i < request.ended_count; ++i) {
       children.erase(request.ended[i]);
       lease.Forget(request.ended[i]);
@@ -143,7 +154,7 @@ int HelperMain(int socket, const std::string& library, uint32_t protocol, const 
     }
     UniqueFd pidfd;
     const SpawnReply reply =
-        request.leased && lease.over() ? SpawnReply{0, ETIME} : Spawn(socket, fds, daemon, &*room, &pidfd);
+        request.leased && lease.over() ? SpawnReply{0, ETIME} : Spawn(socket, request, fds, daemon, &*room, &pidfd);
     if (reply.error == 0 && request.leased) lease.Add(reply.pid, UniqueFd(dup(pidfd.get())));
     std::vector<int> out;
     if (pidfd.valid()) out.push_back(pidfd.get());

@@ -238,6 +238,27 @@ size_t KillMarked(std::string_view mark, const std::string& except, Duration lim
   return killed.size();
 }
 
+uint64_t UnlinkedBytes(pid_t root, uint64_t device) {
+  std::vector<pid_t> all = Below(root, nullptr);
+  all.push_back(root);
+  std::set<uint64_t> seen;  // one file may be open in many processes
+  uint64_t bytes = 0;
+  for (const pid_t pid : all) {
+    const std::string path = Proc(pid, "fd");
+    DIR* const directory = opendir(path.c_str());
+    if (directory == nullptr) continue;
+    while (const dirent* entry = readdir(directory)) {
+      struct stat info;
+      if (entry->d_name[0] == '.' || fstatat(dirfd(directory), entry->d_name, &info, 0) != 0) continue;
+      const bool unlinked = S_ISREG(info.st_mode) && info.st_nlink == 0 && info.st_dev == device;
+      constexpr uint64_t kBlockBytes = 512;  // the unit of st_blocks (inode(7))
+      if (unlinked && seen.insert(info.st_ino).second) bytes += static_cast<uint64_t>(info.st_blocks) * kBlockBytes;
+    }
+    closedir(directory);
+  }
+  return bytes;
+}
+
 std::string DescribeTree(pid_t root) {
   std::vector<pid_t> all{root};
   for (const pid_t pid : Below(root, nullptr, kDescribed)) all.push_back(pid);

@@ -64,6 +64,10 @@ inline constexpr const char* kMarkVariable = "MR_WORKER_LIFE";
 // variable. Cost: about 10 us per pass and process of the machine.
 size_t KillMarked(std::string_view mark, const std::string& except, Duration limit);
 
+// Returns the bytes on disk of the files of this device that `root` and processes below it have open, and that have no
+// name. Cost: some us per open descriptor.
+uint64_t UnlinkedBytes(pid_t root, uint64_t device);
+
 // Describes `root` and the first few processes below it: name, state (proc(5)), and where in the kernel each waits.
 // Example: "sh S do_wait, sleep S hrtimer_nanosleep".
 std::string DescribeTree(pid_t root);

@@ -27,7 +27,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // Raise it with every change of this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 12;
+inline constexpr uint32_t kTaskProtocol = 13;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -259,7 +259,7 @@ inline constexpr uint64_t kLeaseBytes = 4096;
 static_assert(sizeof(LeasePage) <= kLeaseBytes);
 
 enum class HelperOp : uint32_t {
-  kSpawn = 1,   // descriptors: all of SpawnFd; answered
+  kSpawn = 1,   // descriptors: all of SpawnFd, then those by which it joins its control groups; answered
   kForget = 2,  // nothing but `ended`: no answer
   kAdopt = 3,   // `pid` is a child that an earlier helper made; descriptors: kOwnControl, kOwnLog; no answer
 };
@@ -274,12 +274,18 @@ struct SpawnRequest {
   HelperOp op = HelperOp::kSpawn;
   int32_t pid = 0;      // for kAdopt
   uint32_t leased = 0;  // for kSpawn and kAdopt: the helper ends it when the lease runs out
+  // For kSpawn: the child's user and group, in rooms of tier 2 and above; 0: the helper's own.
+  uint32_t user = 0;
+  uint32_t network = 0;  // for kSpawn: not 0: at tier 3 it has the machine's network
   uint32_t ended_count = 0;
   int32_t ended[kMostEnded] = {};  // ended and reaped, with all that they started
 };
 struct SpawnReply {
   int32_t pid = 0;
   int32_t error = 0;  // errno of clone; ETIME: leased, and the lease has run out
+  // The first process of its namespace, a child of the helper, or 0 (namespaces.h). It passes to the daemon if the
+  // helper is killed, and must not be taken for an orphan then.
+  int32_t keeper = 0;
 };
 
 // Sends one message with descriptors on a SOCK_SEQPACKET socket. Returns 0 or errno.

@@ -6,6 +6,8 @@ namespace mr::task {
 
 std::vector<std::string> RoomOptions::ToWords() const {
   std::vector<std::string> words = {std::to_string(tier), own_rights ? "own" : "less"};
+  if (trial_user != 0) words.push_back("u:" + std::to_string(trial_user));
+  if (!scratch.empty()) words.push_back("s:" + scratch);
   for (const RoomPath& p : paths) words.push_back((p.write ? "w:" : "r:") + p.path);
   return words;
 }
@@ -21,6 +23,15 @@ Result<RoomOptions> RoomOptions::FromWords(const std::vector<std::string>& words
   options.own_rights = words[1] == "own";
   for (size_t i = 2; i < words.size(); ++i) {
     const std::string& word = words[i];
+    if (word.starts_with("u:")) {
+      options.trial_user = static_cast<uint32_t>(std::strtoul(word.c_str() + 2, nullptr, 10));
+      if (options.trial_user == 0) return InvalidArgument("'" + word + "' is no user of a room");
+      continue;
+    }
+    if (word.starts_with("s:/")) {
+      options.scratch = word.substr(2);
+      continue;
+    }
     if (!word.starts_with("r:/") && !word.starts_with("w:/")) {
       return InvalidArgument("'" + word + "' is no path of a room");
     }

@@ -8,7 +8,7 @@
 
 namespace mr::task {
 
-inline constexpr int kBestTier = -1, kHighestTier = 1;
+inline constexpr int kBestTier = -1, kHighestTier = 3;
 
 struct RoomPath {
   std::string path;
@@ -21,7 +21,12 @@ struct RoomOptions {
   bool own_rights = false;
   std::vector<RoomPath> paths;  // in addition to the system's, for tier 1
 
-  // The helper's command line has them as words: TIER, own or less, then r:PATH or w:PATH.
+  // A user that tasks may have, and the directory of all scratch directories, which it must be able to enter: for the
+  // trial of tier 2 and above. 0: tasks have no users of their own, so that tier 1 is the best.
+  uint32_t trial_user = 0;
+  std::string scratch;
+
+  // The helper's command line has them as words: TIER, own or less, then u:USER, s:SCRATCH, r:PATH or w:PATH.
   std::vector<std::string> ToWords() const;
   // Errors: kInvalidArgument.
   static Result<RoomOptions> FromWords(const std::vector<std::string>& words);

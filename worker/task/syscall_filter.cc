@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -88,22 +89,19 @@ Status AddBase(const Context& filter) {
   return Deny(filter, "prlimit64", {{0, SCMP_CMP_NE, 0, 0}});
 }
 
-// Landlock has no rules about modes and extended attributes: by them a task could open what belongs to the worker's
-// user to other users, or close it, and leave set-uid programs.
-Status AddModes(const Context& filter) {
-  for (const char* name : {"chmod", "fchmodat", "setxattr", "lsetxattr", "removexattr", "lremovexattr"}) {
-    MR_RETURN_IF_ERROR(Deny(filter, name));
-  }
-  // fchmodat2, setxattrat and removexattrat, which libseccomp 2.5 does not know. Their numbers are those of all
-  // architectures but alpha.
-  for (const int number : {452, 463, 466}) {
-    const int error = seccomp_rule_add_array(filter.get(), kDeny, number, 0, nullptr);
-    if (error != 0) return Internal(std::string("cannot filter a system call: ") + strerror(-error));
-  }
+// Denies set-uid and set-gid files: by them others would gain the rights of the task's user.
+Status AddSetId(const Context& filter) {
   // Its arguments are in memory, where a filter cannot read them.
   MR_RETURN_IF_ERROR(Deny(filter, "openat2", {}, SCMP_ACT_ERRNO(ENOSYS)));
   for (const uint64_t bit : {uint64_t{S_ISUID}, uint64_t{S_ISGID}}) {
     MR_RETURN_IF_ERROR(Deny(filter, "fchmod", {{1, SCMP_CMP_MASKED_EQ, bit, bit}}));
+    MR_RETURN_IF_ERROR(Deny(filter, "chmod", {{1, SCMP_CMP_MASKED_EQ, bit, bit}}));
+    MR_RETURN_IF_ERROR(Deny(filter, "fchmodat", {{2, SCMP_CMP_MASKED_EQ, bit, bit}}));
+    const int fchmodat2 = 452;  // libseccomp 2.5 does not know it
+    const scmp_arg_cmp mode{2, SCMP_CMP_MASKED_EQ, bit, bit};
+    if (const int error = seccomp_rule_add_array(filter.get(), kDeny, fchmodat2, 1, &mode); error != 0) {
+      return Internal(std::string("cannot filter fchmodat2: ") + strerror(-error));
+    }
     MR_RETURN_IF_ERROR(Deny(filter, "creat", {{1, SCMP_CMP_MASKED_EQ, bit, bit}}));
     MR_RETURN_IF_ERROR(Deny(filter, "mknod", {{1, SCMP_CMP_MASKED_EQ, bit, bit}}));
     MR_RETURN_IF_ERROR(Deny(filter, "mknodat", {{2, SCMP_CMP_MASKED_EQ, bit, bit}}));
@@ -112,6 +110,22 @@ Status AddModes(const Context& filter) {
         Deny(filter, "open", {{1, SCMP_CMP_MASKED_EQ, O_CREAT, O_CREAT}, {2, SCMP_CMP_MASKED_EQ, bit, bit}}));
     MR_RETURN_IF_ERROR(
         Deny(filter, "openat", {{2, SCMP_CMP_MASKED_EQ, O_CREAT, O_CREAT}, {3, SCMP_CMP_MASKED_EQ, bit, bit}}));
+  }
+  return {};
+}
+
+// Landlock has no rules about modes and extended attributes: by them a task could open what belongs to the worker's
+// user to other users, or close it, and leave set-uid programs.
+Status AddModes(const Context& filter) {
+  MR_RETURN_IF_ERROR(AddSetId(filter));
+  for (const char* name : {"chmod", "fchmodat", "setxattr", "lsetxattr", "removexattr", "lremovexattr"}) {
+    MR_RETURN_IF_ERROR(Deny(filter, name));
+  }
+  // fchmodat2, setxattrat and removexattrat, which libseccomp 2.5 does not know. Their numbers are those of all
+  // architectures but alpha.
+  for (const int number : {452, 463, 466}) {
+    const int error = seccomp_rule_add_array(filter.get(), kDeny, number, 0, nullptr);
+    if (error != 0) return Internal(std::string("cannot filter a system call: ") + strerror(-error));
   }
   // Root owns the system's files, which tasks may open.
   return geteuid() == 0 ? Deny(filter, "fchmod") : Status::Ok();
@@ -123,6 +137,8 @@ Status AddInternet(const Context& filter) {
     if (family == AF_INET || family == AF_INET6 || family == AF_NETLINK) continue;
     MR_RETURN_IF_ERROR(Deny(filter, "socket", {{0, SCMP_CMP_EQ, family, 0}}));
   }
+  // Routes, which name look-up reads. Others of this family show connections or change rules of the machine.
+  MR_RETURN_IF_ERROR(Deny(filter, "socket", {{0, SCMP_CMP_EQ, AF_NETLINK, 0}, {2, SCMP_CMP_NE, NETLINK_ROUTE, 0}}));
   return Deny(filter, "socket", {{0, SCMP_CMP_GT, kMost, 0}});
 }
 
@@ -133,13 +149,17 @@ Result<SyscallFilter> SyscallFilter::Compile(FilterKind kind) {
   if (filter == nullptr) return Internal("cannot make a filter of system calls: out of memory");
   seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, kDeny);
   constexpr uint32_t kBinaryTree = 2;  // a third of the time of a linear program at its installation (measured)
-  if (kind == FilterKind::kBase || kind == FilterKind::kBaseAndModes)
+  if (kind != FilterKind::kNoSockets && kind != FilterKind::kInternet)
     seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, kBinaryTree);
   switch (kind) {
     case FilterKind::kBase: MR_RETURN_IF_ERROR(AddBase(filter)); break;
     case FilterKind::kBaseAndModes:
       MR_RETURN_IF_ERROR(AddBase(filter));
       MR_RETURN_IF_ERROR(AddModes(filter));
+      break;
+    case FilterKind::kBaseAndSetId:
+      MR_RETURN_IF_ERROR(AddBase(filter));
+      MR_RETURN_IF_ERROR(AddSetId(filter));
       break;
     case FilterKind::kNoSockets: MR_RETURN_IF_ERROR(Deny(filter, "socket")); break;
     case FilterKind::kInternet: MR_RETURN_IF_ERROR(AddInternet(filter)); break;

@@ -16,6 +16,7 @@ namespace mr::task {
 enum class FilterKind : uint8_t {
   kBase,          // all that no task may call (syscall_filter.cc has the list); allows sockets
   kBaseAndModes,  // besides, what Landlock lacks: changes of modes and extended attributes, set-uid files
+  kBaseAndSetId,  // kBase, and set-uid files: for tasks with users of their own, which own what they may change
   kNoSockets,     // denies socket() for all families; socketpair() stays
   kInternet,      // denies socket() for all families but IPv4, IPv6 and routing netlink, which name look-ups need
 };

@@ -36,9 +36,10 @@ function settingsSection() {
   return {
     node: section("settings", "Settings", body),
     show: ({report, job}) => refill(body, [report.settings, job.inputs, job.options, report.policies,
-      report.release, job.submission_id, job.output_digest], () => [
+      report.release, job.owner, job.submission_id, job.output_digest], () => [
       terms([
         ["Release", nameOf(report.release)], ["Scheduling policies", nameOf(report.policies)],
+        job.owner && ["Owner", nameOf(job.owner)],
         job.submission_id && ["Submission id", el("code", null, nameOf(job.submission_id))],
         job.output_digest && ["Output digest", el("code", null, nameOf(job.output_digest))],
       ]),

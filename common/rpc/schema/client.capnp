@@ -7,80 +7,113 @@ using Common = import "common.capnp";
 using Job = import "job.capnp";
 using Dfs = import "dfs.capnp";
 using Control = import "control.capnp";
+using import "access.capnp".access;
+using import "access.capnp".callback;
 
 interface MasterForClient {
-  submit @0 (spec :Job.JobSpec, submissionId :Text) -> (outcome :Common.Outcome, job :Common.JobId);
-  # A repeated submission id with the same spec gives the same job; with another spec it is rejected.
+  submit @0 (spec :Job.JobSpec, submissionId :Text) -> (outcome :Common.Outcome, job :Common.JobId)
+      $access(roles = [submitter, admin], object = path, others = [admin], changes = true);
+  # Its inputs and its output in the block store are the objects. A repeated submission id with the same spec gives the
+  # same job; with another spec it is rejected.
   # Answered when the job is in the journal.
-  watch @1 (job :Common.JobId, watcher :JobWatcher) -> (outcome :Common.Outcome, handle :Handle);
+  watch @1 (job :Common.JobId, watcher :JobWatcher) -> (outcome :Common.Outcome, handle :Handle)
+      $access(roles = [viewer, submitter, operator, admin], object = job, others = [viewer, operator, admin]);
   # The watcher gets the present status at once, then each change (at most every 50 ms), and the
   # last one when the job has ended. Dropping the handle ends the watch.
-  job @2 (job :Common.JobId) -> (outcome :Common.Outcome, status :JobStatus);
+  job @2 (job :Common.JobId) -> (outcome :Common.Outcome, status :JobStatus)
+      $access(roles = [viewer, submitter, operator, admin], object = job, others = [viewer, operator, admin]);
   # Lists come in pages of about 512 KiB. from: 0, then `next` of the page before, until that is 0.
-  jobs @3 (from :UInt64) -> (jobs :List(JobStatus), next :UInt64);
-  tasks @4 (job :Common.JobId, from :UInt64) -> (outcome :Common.Outcome, tasks :List(TaskStatus), next :UInt64);
-  attempts @5 (job :Common.JobId, after :Common.AttemptId) -> (outcome :Common.Outcome, attempts :List(AttemptStatus), more :Bool);
+  jobs @3 (from :UInt64) -> (jobs :List(JobStatus), next :UInt64)
+      $access(roles = [viewer, submitter, operator, admin], object = job, others = [viewer, operator, admin]);
+  tasks @4 (job :Common.JobId, from :UInt64) -> (outcome :Common.Outcome, tasks :List(TaskStatus), next :UInt64)
+      $access(roles = [viewer, submitter, operator, admin], object = job, others = [viewer, operator, admin]);
+  attempts @5 (job :Common.JobId, after :Common.AttemptId) -> (outcome :Common.Outcome, attempts :List(AttemptStatus), more :Bool)
+      $access(roles = [viewer, submitter, operator, admin], object = job, others = [viewer, operator, admin]);
   # after: absent, then the last attempt of the page before, while `more` is set.
-  counters @6 (job :Common.JobId, from :UInt64) -> (outcome :Common.Outcome, counters :List(CounterValue), next :UInt64);
-  kill @7 (job :Common.JobId, why :Text) -> (outcome :Common.Outcome);
-  why @8 (subject :Text) -> (outcome :Common.Outcome, lines :List(Text));
+  counters @6 (job :Common.JobId, from :UInt64) -> (outcome :Common.Outcome, counters :List(CounterValue), next :UInt64)
+      $access(roles = [viewer, submitter, operator, admin], object = job, others = [viewer, operator, admin]);
+  kill @7 (job :Common.JobId, why :Text) -> (outcome :Common.Outcome)
+      $access(roles = [submitter, operator, admin], object = job, others = [operator, admin], changes = true);
+  why @8 (subject :Text) -> (outcome :Common.Outcome, lines :List(Text))
+      $access(roles = [viewer, submitter, operator, admin], object = job, others = [viewer, operator, admin]);
   # subject: a job, task, attempt or worker name.
-  workers @9 (from :UInt64) -> (workers :List(WorkerStatus), next :UInt64);
+  workers @9 (from :UInt64) -> (workers :List(WorkerStatus), next :UInt64)
+      $access(roles = [viewer, submitter, operator, admin]);
   logs @10 (attempt :Common.AttemptId, from :UInt64 = 18446744073709551615, waitMs :UInt32)
-           -> (outcome :Common.Outcome, text :Text, note :Text, start :UInt64, ended :Bool, worker :Text);
+           -> (outcome :Common.Outcome, text :Text, note :Text, start :UInt64, ended :Bool, worker :Text)
+      $access(roles = [submitter, admin], object = job, others = [admin]);
   # Returns what the attempt wrote from byte `from` on, at most 256 KiB; by default the last 256 KiB. waitMs: if there is
   # nothing yet and the attempt runs, the answer waits for more, at most so long and at most 10 s. start: the place of
   # the text's first byte in all that the attempt wrote; above `from` where earlier bytes are not kept. ended: the
   # attempt has ended, so nothing follows what can be read now. note: where the text comes from if not from the
   # attempt's worker, and why it is not complete; else empty. worker: the name of the attempt's worker.
-  libraryKnown @11 (sha256 :Text) -> (known :Bool);
-  putLibrary @12 (sha256 :Text, totalBytes :UInt64, offset :UInt64, data :Data) -> (outcome :Common.Outcome);
+  libraryKnown @11 (sha256 :Text) -> (known :Bool) $access(roles = [submitter, admin]);
+  putLibrary @12 (sha256 :Text, totalBytes :UInt64, offset :UInt64, data :Data) -> (outcome :Common.Outcome)
+      $access(roles = [submitter, admin], changes = true);
   # Pieces of at most 1 MiB in order; the last one is checked against the name and synced.
-  files @13 () -> (files :Dfs.FileSystem);
+  files @13 () -> (files :Dfs.FileSystem) $access(roles = [viewer, submitter, operator, admin, worker]);
   info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32, address :Text, unixMs :UInt64, fileView :UInt64,
-           ignoresDeadlines :Bool, ignoresQueues :Bool);
+           ignoresDeadlines :Bool, ignoresQueues :Bool, scratch :Text) $access(roles = [viewer, submitter, operator, admin, worker]);
   # address: host:port at which others reach this master. unixMs: the master's clock when it answered.
   # ignoresDeadlines, ignoresQueues: no policy of the list steers by deadlines, or serves queues by their settings.
+  # scratch: a directory of the block store in which the caller may make paths for the time of a command.
   # fileView: equal for processes that see the same file systems (common/io/file_version.h); 0: not known.
-  null @15 ();
+  null @15 () $access(roles = [viewer, submitter, operator, admin, worker]);
   # Does nothing. The cost of this call is the unit of benchmarks.
-  drain @16 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome);
-  queues @17 () -> (queues :List(QueueStatus));
+  drain @16 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome) $access(roles = [operator, admin], changes = true);
+  queues @17 () -> (queues :List(QueueStatus)) $access(roles = [viewer, submitter, operator, admin]);
   # Lists the queues that have been configured or that a job named, and "default".
-  setQueue @18 (queue :Text, weight :Float64, minShare :Int64, maxShare :Int64) -> (outcome :Common.Outcome);
+  setQueue @18 (queue :Text, weight :Float64, minShare :Int64, maxShare :Int64) -> (outcome :Common.Outcome)
+      $access(roles = [operator, admin], changes = true);
   # A weight of 0 or a share below 0 leaves that setting unchanged. Answered when the change is in the journal.
-  history @19 (job :Common.JobId, from :UInt32) -> (outcome :Common.Outcome, head :Text, text :Text, next :UInt32, beside :List(Common.JobId));
+  history @19 (job :Common.JobId, from :UInt32) -> (outcome :Common.Outcome, head :Text, text :Text, next :UInt32, beside :List(Common.JobId))
+      $access(roles = [viewer, submitter, operator, admin], object = job, others = [viewer, operator, admin]);
   # Returns the run of an ended job as lines of master/history's document, in pages of about 512 KiB. from: 0, then
   # `next` until that is 0. The first page also has the document's head and the ended jobs that ran at the same time.
-  profile @20 (name :Text, index :UInt32, fromStage :UInt32) -> (outcome :Common.Outcome, count :UInt32, profile :Profile, next :UInt32);
+  profile @20 (name :Text, index :UInt32, fromStage :UInt32) -> (outcome :Common.Outcome, count :UInt32, profile :Profile, next :UInt32)
+      $access(roles = [viewer, submitter, operator, admin]);
   # Returns one of the `count` profiles of earlier runs of jobs of this name; each shape of plan has one. index: from 0,
   # the most recent change first. Stages come in pages of about 512 KiB. fromStage: 0, then `next` until that is 0.
-  explain @21 (spec :Job.JobSpec) -> (outcome :Common.Outcome, plan :ExplainedPlan);
+  explain @21 (spec :Job.JobSpec) -> (outcome :Common.Outcome, plan :ExplainedPlan)
+      $access(roles = [submitter, admin], object = path, others = [admin]);
   # Returns the plan and the answer that a submit of this spec would get. Submits nothing, and does not need the
   # library. outcome: why the spec cannot be planned.
-  setJob @22 (job :Common.JobId, setPriority :Bool, priority :Int32, setDeadline :Bool, deadlineMs :UInt64) -> (outcome :Common.Outcome, warning :Text);
+  setJob @22 (job :Common.JobId, setPriority :Bool, priority :Int32, setDeadline :Bool, deadlineMs :UInt64) -> (outcome :Common.Outcome, warning :Text)
+      $access(roles = [submitter, operator, admin], object = job, others = [operator, admin], changes = true);
   # Changes a running job; the rest stays unchanged. deadlineMs: since the submission, 0 = none. Answered when the
   # change is in the journal. With a deadline that a policy steers by, the answer also waits for predictions of this job
   # and the other running ones and, up to 10 s after a restart of the master, for absent workers to come back.
   # warning: why the deadline, which is accepted all the same, will probably be missed, and the earliest likely one;
   # empty otherwise.
-  exclude @23 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome);
+  exclude @23 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome)
+      $access(roles = [operator, admin], changes = true);
   # on: the master treats the worker as lost at once, and refuses its registration until it is included again. Answered
   # when that is in the journal: it outlives this master and this incarnation of the worker.
-  decisions @24 (job :Common.JobId, from :UInt32) -> (outcome :Common.Outcome, decisions :List(Decision), next :UInt32);
+  decisions @24 (job :Common.JobId, from :UInt32) -> (outcome :Common.Outcome, decisions :List(Decision), next :UInt32)
+      $access(roles = [viewer, submitter, operator, admin], object = job, others = [viewer, operator, admin]);
   # Lists the decisions about a job and its tasks that are kept (64 per task), in pages of at most 2000. Those of a task
   # are in the order of time; the end of the job comes last. from: 0, then `next` until that is 0.
-  launched @25 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, stage :Control.StageInfo, launch :Control.Launch);
+  launched @25 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, stage :Control.StageInfo, launch :Control.Launch)
+      $access(roles = [submitter, admin], object = job, others = [admin]);
   # Returns the launch that the attempt's worker received, for running it again elsewhere.
-  measure @26 (uris :List(Text)) -> (sizes :List(InputSize));
+  measure @26 (uris :List(Text)) -> (sizes :List(InputSize))
+      $access(roles = [submitter, admin], object = path, others = [admin]);
   # Returns the sizes of the files behind each file:// and dfs:// URI, as a submit would read them.
-  drainStatus @27 (worker :UInt32) -> (outcome :Common.Outcome, status :DrainStatus);
+  drainStatus @27 (worker :UInt32) -> (outcome :Common.Outcome, status :DrainStatus)
+      $access(roles = [viewer, operator, admin]);
   # Reports whether a worker that is drained may be stopped, and what the drain waits for.
-  journal @28 (acceptLoss :Bool) -> (outcome :Common.Outcome, status :JournalStatus);
-  # Reports the state of the master's journal. acceptLoss: an operator accepts that records are lost, which ends the
-  # safe mode; answered when that is in the journal.
-  spec @29 (job :Common.JobId) -> (outcome :Common.Outcome, spec :Job.JobSpec);
+  journal @28 (acceptLoss :Bool) -> (outcome :Common.Outcome, status :JournalStatus)
+      $access(roles = [viewer, operator, admin]);
+  # Reports the state of the master's journal. acceptLoss must be false: the method of that name does it.
+  spec @29 (job :Common.JobId) -> (outcome :Common.Outcome, spec :Job.JobSpec)
+      $access(roles = [submitter, admin], object = job, others = [admin]);
   # Returns the spec of a job, with the priority and the deadline that users have set since.
+  acceptLoss @30 () -> (outcome :Common.Outcome, status :JournalStatus) $access(roles = [admin], changes = true);
+  # Accepts that records of the journal are lost, which ends the safe mode. Answered when that is in the journal.
+  page @31 () -> (outcome :Common.Outcome, url :Text)
+      $access(roles = [viewer, submitter, operator, admin], changes = true);
+  # Makes a link to the master's pages that lets in its user once, within a minute, with the caller's roles. The URL is a
+  # secret until then. It has no code where everybody is let in (--insecure).
 }
 
 struct DrainStatus {
@@ -161,7 +194,7 @@ struct Decision {
   reason @4 :Text;
 }
 
-interface JobWatcher { changed @0 (status :JobStatus); }
+interface JobWatcher $callback { changed @0 (status :JobStatus); }
 interface Handle {}
 
 enum JobState { unset @0; pending @1; running @2; committing @3; succeeded @4; failed @5; killing @6; killed @7; }
@@ -204,6 +237,8 @@ struct JobStatus {
   waits @23 :List(Text);
   # Why the job runs nothing although it has runnable tasks, at most 20 lines. While some of its tasks run, only the
   # limit of its queue is a reason.
+  owner @24 :Text;
+  # The subject that submitted it.
 }
 
 struct SkewStatus {
@@ -365,6 +400,8 @@ struct WorkerStatus {
   # Outputs that its memory damaged; from 3 on it gets no new attempts.
   safeToStop @16 :Bool;
   # It is draining, and nothing is lost and nothing runs again when it stops.
+  tier @17 :Int8 = -1;
+  # Of the rooms of its tasks; -1: not known.
 }
 
 struct QueueStatus {

@@ -15,32 +15,40 @@ using Common = import "common.capnp";
 using Job = import "job.capnp";
 using AttemptId = Common.AttemptId;
 using WorkerRef = Common.WorkerRef;
+using import "access.capnp".access;
+using import "access.capnp".callback;
 
 interface MasterForWorker {
-  register @0 (info :WorkerInfo, worker :Worker) -> (result :Registration);
-  report @1 (worker :WorkerRef, reports :List(Report)) -> (verdicts :List(Verdict), batch :CommandBatch);
+  register @0 (info :WorkerInfo, worker :Worker) -> (result :Registration)
+      $access(roles = [worker], object = worker, changes = true);
+  report @1 (worker :WorkerRef, reports :List(Report)) -> (verdicts :List(Verdict), batch :CommandBatch)
+      $access(roles = [worker], object = worker);
   # One verdict per report, in order. batch: sequence 0 where there is none.
-  progress @2 (worker :WorkerRef, frames :List(Progress));
-  library @3 (sha256 :Text, offset :UInt64, length :UInt32) -> (data :Data, totalBytes :UInt64);
+  progress @2 (worker :WorkerRef, frames :List(Progress)) $access(roles = [worker], object = worker);
+  library @3 (sha256 :Text, offset :UInt64, length :UInt32) -> (data :Data, totalBytes :UInt64)
+      $access(roles = [worker]);
   # Bytes of an operator library, at most 1 MiB a call.
-  blockReceived @4 (worker :WorkerRef, blocks :List(BlockReport));
+  blockReceived @4 (worker :WorkerRef, blocks :List(BlockReport)) $access(roles = [worker], object = worker);
   # A replica became durable here.
-  blockSuspect @5 (worker :WorkerRef, blocks :List(BlockReport));
+  blockSuspect @5 (worker :WorkerRef, blocks :List(BlockReport)) $access(roles = [worker], object = worker);
   # A replica here failed verification or could not be read. It is kept, but does not count as a replica.
-  leaving @6 (worker :WorkerRef);
+  leaving @6 (worker :WorkerRef) $access(roles = [worker], object = worker, changes = true);
   # The worker shuts down: it finishes its running attempts and takes nothing new.
-  registerPage @7 (number :UInt32, page :RegistrationPage) -> ();
+  registerPage @7 (number :UInt32, page :RegistrationPage) -> () $access(roles = [worker], object = worker);
   # Part of a registration, before the register call that ends it. Page 0 begins a registration and discards an
   # unfinished one of this connection; further pages are numbered without a gap. The master acts on the register call
   # only, on all pages at once. If the connection breaks before that call, the pages are discarded.
-  reportPiece @8 (worker :WorkerRef, number :UInt64, totalBytes :UInt64, offset :UInt64, bytes :Data) -> ();
+  reportPiece @8 (worker :WorkerRef, number :UInt64, totalBytes :UInt64, offset :UInt64, bytes :Data) -> ()
+      $access(roles = [worker], object = worker);
   # Part of a report that is too long for one message, in order and before the report call that names it (`pieces`):
   # bytes of a Cap'n Proto message whose root is the Report. One report at a time; offset 0 begins one.
-  blockNotCopied @9 (worker :WorkerRef, block :BlockReport, sourceFailed :Bool, why :Text);
+  blockNotCopied @9 (worker :WorkerRef, block :BlockReport, sourceFailed :Bool, why :Text)
+      $access(roles = [worker], object = worker);
   # The replica that replicateBlock requested was not made. sourceFailed: the replica here could not be read.
-  diskFailed @10 (worker :WorkerRef, why :Text);
+  diskFailed @10 (worker :WorkerRef, why :Text) $access(roles = [worker], object = worker);
   # The disk with the block store fails. An empty `why`: it works again.
-  keepLog @11 (worker :WorkerRef, attempt :AttemptId, log :Data, logBytes :UInt64, failed :Bool) -> (known :Bool);
+  keepLog @11 (worker :WorkerRef, attempt :AttemptId, log :Data, logBytes :UInt64, failed :Bool) -> (known :Bool)
+      $access(roles = [worker], object = worker);
   # The end of an attempt's log, at most 64 KiB, from a worker that is drained or shuts down. logBytes: of the whole log.
   # known = false: the master does not know the attempt (any more).
 }
@@ -54,7 +62,8 @@ struct RegistrationPage {
 
 interface Heartbeats {
   # Beats travel on a connection (hello role: heartbeat) and a thread of their own.
-  beat @0 (worker :WorkerRef, sequence :UInt64, loopSilentMs :UInt32, room :DiskRoom) -> (known :Bool, durable :Durable);
+  beat @0 (worker :WorkerRef, sequence :UInt64, loopSilentMs :UInt32, room :DiskRoom) -> (known :Bool, durable :Durable)
+      $access(roles = [worker], object = worker);
   # known = false: register again. loopSilentMs: how long the worker's control loop has stood still; 0 while it runs.
 }
 
@@ -109,6 +118,8 @@ struct WorkerInfo {
   # Reports that this incarnation could not deliver: the connection broke at each of several tries.
   durableSeen @20 :Durable;
   # The newest Durable that a master of this cluster sent to any incarnation of this worker.
+  tier @21 :Int8 = -1;
+  # Of the rooms of its tasks (worker/task/room.h); -1: a release without rooms.
 }
 
 struct BlockReport {
@@ -139,6 +150,8 @@ struct Registration {
   # Attempts with side effects are stopped so long after the last answered contact (CLOCK_BOOTTIME, worker/adr/0003).
   # 0 = never.
   durable @11 :Durable;
+  grantKey @12 :Data;
+  # For the worker's checks of grants (common/secure/grant.h); empty: this cluster has none.
 }
 
 struct Replica {
@@ -148,7 +161,7 @@ struct Replica {
   worker @3 :WorkerRef;
 }
 
-interface Worker {
+interface Worker $callback {
   apply @0 (batch :CommandBatch);
   log @1 (attempt :AttemptId, from :UInt64 = 18446744073709551615, waitMs :UInt32)
          -> (outcome :Common.Outcome, text :Text, start :UInt64, ended :Bool);
@@ -198,7 +211,12 @@ struct ReplicateOutput {
   source @2 :DirectoryEntry;
 }
 
-struct ReplicateBlock { block @0 :BlockReport; toAddress @1 :Text; }
+struct ReplicateBlock {
+  block @0 :BlockReport;
+  toAddress @1 :Text;
+  grant @2 :Data;
+  # To write the block there.
+}
 
 struct StageInfo {
   # The properties that all tasks of a stage share.
@@ -223,6 +241,13 @@ struct StageInfo {
   # An attempt without progress for so long fails; the failure counts as its operator's. 0 = no limit.
   strictInputs @15 :Bool;
   # An attempt fails where a local input has grown since the job was planned.
+  allowNetwork @16 :Bool;
+  # Attempts may make sockets of the internet families.
+  minTier @17 :UInt8;
+  # A worker whose rooms have a lower tier fails the attempt; the failure is not its operator's.
+  owner @18 :Text;
+  # The subject that submitted the job. In rooms of tier 2 and above, attempts of different owners have different users
+  # of the worker's machine. Empty (from older masters): "admin".
 }
 
 struct Launch {
@@ -263,6 +288,8 @@ struct BlockLocation {
   digest @5 :UInt64;
   damaged @6 :List(Text);
   # Damaged replicas, which are not read, as "w2 (host:port)", for people.
+  grants @7 :List(Data);
+  # To read or write the block, in the order of addresses; empty where the cluster needs none.
 }
 
 struct Slice {
@@ -290,6 +317,8 @@ struct DirectoryEntry {
   worker @3 :WorkerRef;
   address @4 :Text;
   manifest @5 :Manifest;
+  grant @6 :Data;
+  # To read outputs of this job there.
 }
 
 struct Bind { reader @0 :AttemptId; stage @1 :UInt32; entry @2 :DirectoryEntry; }

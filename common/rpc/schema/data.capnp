@@ -7,19 +7,26 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("mr::rpc");
 using Common = import "common.capnp";
 using Control = import "control.capnp";
+using import "access.capnp".access;
 
 interface DataServer {
-  fetch @0 (requests :List(ChunkRequest)) -> (chunks :List(Chunk));
+  fetch @0 (requests :List(ChunkRequest)) -> (chunks :List(Chunk))
+      $access(roles = [worker], object = job, others = [worker]);
   # Answers a prefix of the requests, at least one, as many as fit in 1 MiB.
-  table @1 (replica :Control.Replica) -> (outcome :Common.Outcome, rows :List(Control.PartitionRow));
-  openFetch @2 () -> (session :FetchSession);
-  probe @3 (replica :Control.Replica) -> (present :Bool);
+  table @1 (replica :Control.Replica, grant :Data) -> (outcome :Common.Outcome, rows :List(Control.PartitionRow))
+      $access(roles = [worker], object = job, others = [worker]);
+  openFetch @2 () -> (session :FetchSession) $access(roles = [worker]);
+  probe @3 (replica :Control.Replica) -> (present :Bool) $access(roles = [master], object = job, others = [master]);
 
-  writeBlock @4 (block :Control.BlockReport, downstream :List(Text), client :Text) -> (outcome :Common.Outcome, writer :BlockWriter);
-  # downstream: addresses of the next replicas in the pipeline.
-  readBlock @5 (id :UInt64, generation :UInt32, offset :UInt64, length :UInt32) -> (outcome :Common.Outcome, data :Data);
+  writeBlock @4 (block :Control.BlockReport, downstream :List(Text), client :Text, grants :List(Data)) -> (outcome :Common.Outcome, writer :BlockWriter)
+      $access(roles = [submitter, admin, worker], object = path, others = [submitter, admin, worker]);
+  # downstream: addresses of the next replicas in the pipeline. grants: to write the block, of this worker and of each of
+  # them.
+  readBlock @5 (id :UInt64, generation :UInt32, offset :UInt64, length :UInt32, grant :Data) -> (outcome :Common.Outcome, data :Data)
+      $access(roles = [submitter, admin, worker], object = path, others = [submitter, admin, worker]);
   # Returns at most 1 MiB, verified against the block's checksum file.
-  verify @6 (replica :Control.Replica, content :Common.Digest, partitions :UInt32) -> (finding :Finding, why :Text);
+  verify @6 (replica :Control.Replica, content :Common.Digest, partitions :UInt32) -> (finding :Finding, why :Text)
+      $access(roles = [master], object = job, others = [master]);
   # Reads all of an output here and compares it with its committed digests. Answers when that is done, which takes
   # seconds for gigabytes. why: the fault of a damaged output.
 }
@@ -38,7 +45,8 @@ enum Finding {
 interface FetchSession {
   # Requests are numbered 1, 2, ... by the caller. The bytes of request k stay referenced until
   # request k + 4 or the session's end, so that they are sent without copying them.
-  fetch @0 (number :UInt64, requests :List(ChunkRequest)) -> (chunks :List(Chunk));
+  fetch @0 (number :UInt64, requests :List(ChunkRequest)) -> (chunks :List(Chunk))
+      $access(roles = [worker], object = job, others = [worker]);
 }
 
 struct ChunkRequest {
@@ -51,6 +59,8 @@ struct ChunkRequest {
   # In a session: one number for all requests of one reader of the replica; 0: the reader is not counted.
   last @5 :Bool;
   # The reader will request nothing else of the replica.
+  grant @6 :Data;
+  # To read outputs of the replica's job.
 }
 
 struct Chunk {
@@ -69,8 +79,10 @@ struct Chunk {
 }
 
 interface BlockWriter {
-  write @0 (offset :UInt64, data :Data, crc32c :UInt32) -> (outcome :Common.Outcome);
+  write @0 (offset :UInt64, data :Data, crc32c :UInt32) -> (outcome :Common.Outcome)
+      $access(roles = [submitter, admin, worker], object = path, others = [submitter, admin, worker]);
   # Pieces of at most 1 MiB, in order; passed on to the next replica.
-  finish @1 (length :UInt64, digest :UInt64) -> (outcome :Common.Outcome, durable :List(UInt32));
+  finish @1 (length :UInt64, digest :UInt64) -> (outcome :Common.Outcome, durable :List(UInt32))
+      $access(roles = [submitter, admin, worker], object = path, others = [submitter, admin, worker]);
   # Answers when the block is fsynced here; durable: ids of the workers that have it on disk.
 }

@@ -7,29 +7,49 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("mr::rpc");
 using Common = import "common.capnp";
 using Control = import "control.capnp";
+using import "access.capnp".access;
 
 interface FileSystem {
-  create @0 (path :Text, overwrite :Bool, replication :UInt32, blockBytes :UInt64, requestId :Text) -> (outcome :Common.Outcome, lease :UInt64, blockBytes :UInt64);
+  create @0 (path :Text, overwrite :Bool, replication :UInt32, blockBytes :UInt64, requestId :Text) -> (outcome :Common.Outcome, lease :UInt64, blockBytes :UInt64)
+      $access(roles = [submitter, admin, worker], object = path, others = [admin], changes = true);
   # Starts a file that nobody sees until `complete`.
-  addBlock @1 (lease :UInt64, index :UInt32, near :Text) -> (outcome :Common.Outcome, block :Control.BlockLocation);
+  addBlock @1 (lease :UInt64, index :UInt32, near :Text) -> (outcome :Common.Outcome, block :Control.BlockLocation)
+      $access(roles = [submitter, admin, worker], object = path, others = [admin]);
   # Returns a new block with the pipeline to write it to. A repeated index gives a fresh block and
   # abandons the one before.
-  complete @2 (lease :UInt64, blocks :List(Control.StagedBlock)) -> (outcome :Common.Outcome);
-  abandon @3 (lease :UInt64) -> (outcome :Common.Outcome);
-  stat @4 (path :Text) -> (outcome :Common.Outcome, status :FileStatus);
-  list @5 (path :Text, after :Text) -> (outcome :Common.Outcome, entries :List(FileStatus), more :Bool);
+  complete @2 (lease :UInt64, blocks :List(Control.StagedBlock)) -> (outcome :Common.Outcome)
+      $access(roles = [submitter, admin, worker], object = path, others = [admin], changes = true);
+  abandon @3 (lease :UInt64) -> (outcome :Common.Outcome)
+      $access(roles = [submitter, admin, worker], object = path, others = [admin], changes = true);
+  stat @4 (path :Text) -> (outcome :Common.Outcome, status :FileStatus)
+      $access(roles = [viewer, submitter, operator, admin], object = path, others = [viewer, operator, admin]);
+  list @5 (path :Text, after :Text) -> (outcome :Common.Outcome, entries :List(FileStatus), more :Bool)
+      $access(roles = [viewer, submitter, operator, admin], object = path, others = [viewer, operator, admin]);
   # Lists entries in the order of names, in pages of about 512 KiB. after: empty, then the last path of the page before,
   # while `more` is set.
-  locate @6 (path :Text, offset :UInt64, length :UInt64, near :Text, file :UInt64) -> (outcome :Common.Outcome, status :FileStatus, blocks :List(Control.BlockLocation), inlineData :Data);
+  locate @6 (path :Text, offset :UInt64, length :UInt64, near :Text, file :UInt64) -> (outcome :Common.Outcome, status :FileStatus, blocks :List(Control.BlockLocation), inlineData :Data)
+      $access(roles = [submitter, admin, worker], object = path, others = [admin]);
   # file: where not 0, the file with this id (FileStatus.id), whatever `path` leads to now; `path` is then for messages.
   # inlineData: the bytes of a small file that the master made itself (_SUCCESS) and that has no blocks.
-  mkdir @7 (path :Text) -> (outcome :Common.Outcome);
-  remove @8 (path :Text, recursive :Bool) -> (outcome :Common.Outcome);
-  rename @9 (from :Text, to :Text) -> (outcome :Common.Outcome);
-  setReplication @10 (path :Text, replication :UInt32) -> (outcome :Common.Outcome);
-  renew @11 (lease :UInt64) -> (outcome :Common.Outcome);
-  health @12 (maxFiles :UInt32) -> (health :StoreHealth);
+  mkdir @7 (path :Text) -> (outcome :Common.Outcome)
+      $access(roles = [submitter, admin], object = path, others = [admin], changes = true);
+  remove @8 (path :Text, recursive :Bool) -> (outcome :Common.Outcome)
+      $access(roles = [submitter, admin, worker], object = path, others = [admin], changes = true);
+  rename @9 (from :Text, to :Text) -> (outcome :Common.Outcome)
+      $access(roles = [submitter, admin], object = path, others = [admin], changes = true);
+  setReplication @10 (path :Text, replication :UInt32) -> (outcome :Common.Outcome)
+      $access(roles = [submitter, admin], object = path, others = [admin], changes = true);
+  renew @11 (lease :UInt64) -> (outcome :Common.Outcome)
+      $access(roles = [submitter, admin, worker], object = path, others = [admin]);
+  health @12 (maxFiles :UInt32) -> (health :StoreHealth)
+      $access(roles = [viewer, submitter, operator, admin], object = path, others = [viewer, operator, admin]);
   # Cost: walks all files. For people and for tests, not for loops.
+  setOwner @13 (path :Text, owner :Text) -> (outcome :Common.Outcome)
+      $access(roles = [admin], object = path, others = [admin], changes = true);
+  # The path, and all below it that has no owner of its own, belongs to this subject.
+  setReaders @14 (path :Text, all :Bool) -> (outcome :Common.Outcome)
+      $access(roles = [submitter, admin], object = path, others = [admin], changes = true);
+  # Who reads the path and all below it that has no rule of its own: everybody, or its owner.
 }
 
 struct StoreHealth {
@@ -75,4 +95,7 @@ struct FileStatus {
   # Good replicas now of the block that has the fewest; as many as wanted where there is no block.
   id @9 :UInt64;
   # Identifies this version of the file: one that replaces it has another id.
+  owner @10 :Text;
+  readByAll @11 :Bool;
+  # Besides the owner.
 }

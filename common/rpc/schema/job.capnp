@@ -49,6 +49,10 @@ struct JobSpec {
   # 0 = never.
   strictInputs @21 :Bool;
   # The job fails where a local input grows while it runs. False: the input is read up to its planned length.
+  allowNetwork @22 :Bool;
+  # Attempts may make sockets of the internet families.
+  minTier @23 :UInt8;
+  # The least tier of the room in which attempts run (docs/security.md).
   struct KeyValue { key @0 :Text; value @1 :Text; }
   struct UtilityPoint { atMs @0 :UInt64; utility @1 :Float64; }
   # atMs: milliseconds since the submission.

@@ -141,7 +141,8 @@ std::string CheckRestored(master::MasterCore& saved, master::MasterCore& restore
     }
   }
   for (const std::string& id : ids) {
-    const master::JobView *one = saved.jobs().FindSubmission(id), *other = restored.jobs().FindSubmission(id);
+    const master::JobView *one = saved.jobs().FindSubmission(kNoOwner, id),
+                          *other = restored.jobs().FindSubmission(kNoOwner, id);
     if ((one == nullptr) != (other == nullptr)) return "submission " + id + " is forgotten";
     if (one != nullptr && one->id != other->id) return "submission " + id + " is of another job";
   }

@@ -233,7 +233,7 @@ void CoreWorld::Ask() {
     }
     case 1: {
       const Submitted& job = jobs_[rng_.Below(jobs_.size())];
-      auto event = core.PrepareKill(job.job, "asked");
+      auto event = core.PrepareKill(job.job, Everything(), "asked");
       if (!event.ok() || !Chance(.3)) return;
       Note("kill " + Name(job.job));
       process_->Feed(*std::move(event));
@@ -241,7 +241,7 @@ void CoreWorld::Ask() {
     }
     case 2: {
       const Submitted& job = jobs_[rng_.Below(jobs_.size())];
-      auto event = core.PrepareJobSet(job.job, {static_cast<int32_t>(rng_.Below(5)), std::nullopt});
+      auto event = core.PrepareJobSet(job.job, Everything(), {static_cast<int32_t>(rng_.Below(5)), std::nullopt});
       if (event.ok()) process_->Feed(*std::move(event));
       return;
     }
@@ -274,7 +274,7 @@ void CoreWorld::Submit() {
   Submitted& job = jobs_[rng_.Below(jobs_.size())];
   if (step_ < job.from) return;
   master::MasterCore& core = process_->core();
-  if (const master::JobView* known = core.jobs().FindSubmission(job.id)) {
+  if (const master::JobView* known = core.jobs().FindSubmission(kNoOwner, job.id)) {
     // Submitted again, since the answer was lost: the master must return the same job.
     ++counts_.repeats;
     if (job.acked && known->id != job.job) Broken("a submission that was acknowledged has another job now");

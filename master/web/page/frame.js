@@ -5,6 +5,11 @@ const kPages = [["cluster", "Cluster", ""], ["history", "History", "history"], [
 const kConnections = {
   live: ["●", "Live", "good"], paused: ["‖", "Paused", ""], lost: ["✕", "Connection lost", "bad"],
   final: ["✓", "Final", ""], gone: ["✕", "No longer known", "bad"],
+  ended: ["✕", "Session ended", "bad"],
+};
+const kOver = {
+  gone: "The master no longer knows this. The page shows its last state.",
+  ended: "The session has ended: run mrctl page, and open its link. The page shows the state of then.",
 };
 
 // pause(on): called by the button; null for a page without updates.
@@ -33,10 +38,9 @@ function createFrame(content, pause) {
       const [mark, text, tone] = kConnections[name];
       refill(state, name, () => [sign(mark), text]);
       state.className = "connection " + tone;
-      toggle.hidden = !pause || name === "final" || name === "gone";
-      lost.hidden = name !== "lost" && name !== "gone";
-      refill(lost, [name, since], () => name === "gone" ?
-        "The master no longer knows this. The page shows its last state." :
+      toggle.hidden = !pause || name === "final" || name in kOver;
+      lost.hidden = name !== "lost" && !(name in kOver);
+      refill(lost, [name, since], () => kOver[name] ||
         `Connection lost at ${clockTime(since)}, trying again. The page shows the state of then.`);
     },
     updated: () => { updated.textContent = clockTime(Date.now()); },

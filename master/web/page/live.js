@@ -33,7 +33,7 @@ function wait(ms) {
 }
 
 // show(document): shows a newer document, and may return a promise. state(name, since): called if the connection is
-// "live", "paused", "lost" since a time, or "final", or if the document is "gone".
+// "live", "paused", "lost" since a time, or "final", if the document is "gone", or if the session has "ended".
 function createLive(source, etag, {show, state}) {
   let events = null;
   let loading = null;  // settles when nothing newer is known
@@ -89,6 +89,7 @@ function createLive(source, etag, {show, state}) {
       } catch (problem) {
         if (asked !== source) continue;
         if (problem.status === 404) end("gone");
+        else if (problem.status === 401) end("ended");
         else lost();
       }
       if (!newer) continue;

@@ -36,7 +36,7 @@ function workerHead(w) {
       ["Memory for attempts", w.memory_bytes ? bytes(w.memory_bytes) : "no limit", exactBytes(w.memory_bytes)],
       ["Stored", el("span", {class: "share"}, shareBar(w.capacity_bytes ? w.used_bytes / w.capacity_bytes : 0),
           `${bytes(w.used_bytes)} of ${bytes(w.capacity_bytes)}`), exactBytes(w.used_bytes)],
-      ["Blocks", whole(w.blocks)],
+      ["Blocks", whole(w.blocks)], ["Rooms of tasks", w.tier == null ? kNone : `tier ${whole(w.tier)}`],
       ["Outputs damaged in memory",
         w.wrong_outputs > 0 ? el("span", {class: "bad-text"}, sign("✕"), whole(w.wrong_outputs)) : "0"],
       ["Process id", String(w.pid ?? kNone)], ["Incarnation", el("code", null, nameOf(w.incarnation ?? kNone))],

@@ -248,6 +248,13 @@ TEST(JobFileTest, HasSideFilesAndALimitOfBadRecords) {
   EXPECT_EQ(options.max_bad_records, 7u);
 }
 
+TEST(JobFileTest, AByteThatIsNotUtf8IsRefusedWithItsLine) {
+  const auto table = ParseToml("job = 'a'\n'\xd8./' = 'b'\n", "x.toml");
+  EXPECT_EQ(table.status().code(), Code::kInvalidArgument);
+  EXPECT_NE(table.status().message().find("x.toml:2"), std::string::npos) << table.status().message();
+  EXPECT_NE(table.status().message().find("UTF-8"), std::string::npos) << table.status().message();
+}
+
 TEST(JobFileTest, MeansTheSameAsJsonAndAsToml) {
   SubmitOptions from_toml, from_json;
   ASSERT_TRUE(ApplyJobFile(*ParseToml("job='a'\noverwrite=true\ninput='i'\n", "t"), "t", &from_toml).ok());

@@ -384,6 +384,19 @@ TEST(RenderTest, ShowsOfAFileHowManyReplicasItHasOfThoseWanted) {
   EXPECT_THAT(RenderFiles({row}, OutputForm::kJson), HasSubstr(R"("replication":3,"least_replicas":1)"));
 }
 
+TEST(RenderTest, AFileShowsItsOwnerAndWhoReadsItWhereItHasOne) {
+  FileRow row;
+  row.path = "/a";
+  EXPECT_THAT(RenderFiles({row}, OutputForm::kTable), HasSubstr(" -      -     "));
+  EXPECT_THAT(RenderFiles({row}, OutputForm::kJson), Not(HasSubstr("owner")));
+  row.owner = "anna";
+  EXPECT_THAT(RenderFiles({row}, OutputForm::kTable), HasSubstr(" anna   owner "));
+  EXPECT_THAT(RenderFiles({row}, OutputForm::kJson), HasSubstr(R"("owner":"anna","read":"owner")"));
+  row.read_by_all = true;
+  EXPECT_THAT(RenderFiles({row}, OutputForm::kTable), HasSubstr(" anna   all   "));
+  EXPECT_THAT(RenderFiles({row}, OutputForm::kJson), HasSubstr(R"("owner":"anna","read":"all")"));
+}
+
 TEST(RenderTest, ADirectoryHasSizesOnlyWhereTheyAreSums) {
   FileRow row;
   row.path = "/d";

@@ -196,7 +196,7 @@ TEST_F(AttemptsTest, AnAttemptThatItsWorkerEndedUnaskedSaysSo) {
 
 TEST_F(AttemptsTest, AnAttemptThatTheMasterKilledHasAReasonAndNoMessage) {
   const Reporter from = From(1);
-  Feed(*core_->PrepareKill(job_, "asked"));
+  Feed(*core_->PrepareKill(job_, Everything(), "asked"));
   EXPECT_EQ(Notes().why.at({0, 0}).back().reason.code, sched::ReasonCode::kJobEnded);
   Feed(sched::AttemptKilled{from.attempt, from.worker, from.incarnation});
   EXPECT_EQ(View(1).state, AttemptState::kKilled);

@@ -82,7 +82,7 @@ TEST(JobsTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
   for (uint32_t n = 1; n <= 2100; ++n) submit(n);
   EXPECT_EQ(jobs.jobs().size(), 2000u);
   EXPECT_EQ(jobs.Find(JobId{1, 100}), nullptr);
-  EXPECT_EQ(jobs.FindSubmission("id100"), nullptr);
+  EXPECT_EQ(jobs.FindSubmission(kNoOwner, "id100"), nullptr);
   Jobs again(2000);
   Restore(jobs, &again);
   for (Jobs* each : {&jobs, &again}) {
@@ -91,7 +91,7 @@ TEST(JobsTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
     EXPECT_EQ(each->Find(JobId{1, 101})->totals.bytes, 7u);
     EXPECT_EQ(each->Find(JobId{1, 101})->stages[1].committed, 1u);
     EXPECT_FALSE(each->Find(JobId{1, 2100})->brief);
-    EXPECT_EQ(each->FindSubmission("id2000")->id, (JobId{1, 2000}));
+    EXPECT_EQ(each->FindSubmission(kNoOwner, "id2000")->id, (JobId{1, 2000}));
     EXPECT_THAT(each->Unknown({1, 5}).message(), testing::HasSubstr("2000 ended jobs"));
   }
 }

@@ -13,7 +13,11 @@ constexpr uint32_t kOther = sched::kSchedulerVersion + 1;
 
 class MasterCoreTest : public testing::Test {
  protected:
-  MasterCoreTest() {
+  MasterCoreTest() { MakeCore({.directory = "/m"}); }
+  void MakeCore(const MasterCore::Config& config) {
+    core_ = std::make_unique<MasterCore>(
+        config, [](std::string_view) { return Result<JobSpec>(Corrupted("no snapshot here")); });
+    sequence_ = 0;
     Apply(EpochStarted{1, sched::kSchedulerVersion, 1});
     Apply(Event(10, sched::ConfigChanged{"fifo", 1, sched::kSchedulerVersion, Millis(100)}));
   }
@@ -26,10 +30,10 @@ class MasterCoreTest : public testing::Test {
     event.digest = 0;
     return event;
   }
-  Applied Apply(Record record) { return core_.Apply(&record, {++sequence_, 1}); }
-  Code CheckOf(Record record) { return core_.Check(record).code(); }
+  Applied Apply(Record record) { return core_->Apply(&record, {++sequence_, 1}); }
+  Code CheckOf(Record record) { return core_->Check(record).code(); }
   // A job of one map, submitted and planned.
-  JobId Submit(uint64_t wall_ms = 0) {
+  JobId Submit(uint64_t wall_ms = 0, const std::string& owner = kNoOwner) {
     auto spec = std::make_shared<JobSpec>();
     spec->name = "j";
     spec->output_uri = "file:///out";
@@ -41,18 +45,18 @@ class MasterCoreTest : public testing::Test {
     extra.plan.stages.resize(1);
     extra.plan.stages[0].tasks = 1;
     extra.wall_ms = wall_ms;
-    auto record = core_.PrepareSubmit({spec, extra}, Instant{} + Seconds(20));
+    extra.owner = owner;
+    auto record = core_->PrepareSubmit({spec, extra}, Instant{} + Seconds(20));
     EXPECT_TRUE(record.ok()) << record.status().ToString();
     const JobId id = std::get<sched::JobSubmitted>(record->stamped.event).job;
     const Applied applied = Apply(*std::move(record));
     for (const FollowUp& follow_up : applied.follow_ups) {
-      if (auto event = core_.Prepare(follow_up)) Apply(Event(20, *std::move(event)));
+      if (auto event = core_->Prepare(follow_up)) Apply(Event(20, *std::move(event)));
     }
     return id;
   }
 
-  MasterCore core_{{.directory = "/m"},
-                   [](std::string_view) { return Result<JobSpec>(Corrupted("no snapshot here")); }};
+  std::unique_ptr<MasterCore> core_;
   uint64_t sequence_ = 0;
 };
 
@@ -62,18 +66,46 @@ TEST_F(MasterCoreTest, AnotherVersionsEventsMayBeStampedEarlierThanOnesThatItPas
   const EventRecord earlier = Event(90, sched::LeaseSet{Seconds(2)});
   EXPECT_EQ(CheckOf(Stored(earlier)), Code::kCorrupted) << "of the same version";
   Apply(EpochStarted{2, kOther, 1});
-  EXPECT_TRUE(core_.Foreign());
+  EXPECT_TRUE(core_->Foreign());
   EXPECT_EQ(CheckOf(Stored(earlier)), Code::kOk);
 }
 
+TEST_F(MasterCoreTest, AnOwnerHasAtMostTheirJobsAndOthersAndAdministratorsAreNotCounted) {
+  MasterCore::Config config{.directory = "/m"};
+  config.owner = {.jobs = 3, .queued = 2};
+  const Caller anna{{"anna", kSubmitter, Proof::kToken}, kAdmin}, bob{{"bob", kSubmitter, Proof::kToken}, kAdmin},
+      admin{{"anna", kSubmitter | kAdmin, Proof::kToken}, kAdmin};
+  MakeCore(config);
+  EXPECT_TRUE(core_->CheckOwner(anna, 1).ok());
+  EXPECT_EQ(core_->CheckOwner(anna, 2).code(), Code::kRejected) << "planned ones count";
+  Submit(0, "anna");
+  const JobId second = Submit(0, "anna");
+  const Status queued = core_->CheckOwner(anna, 0);
+  EXPECT_EQ(queued.code(), Code::kRejected);
+  EXPECT_NE(queued.message().find("'anna' has 2 jobs that have not begun, and one user may have 2"), std::string::npos)
+      << queued.message();
+  EXPECT_TRUE(core_->CheckOwner(bob, 0).ok());
+  EXPECT_TRUE(core_->CheckOwner(admin, 100).ok());
+  Apply(Event(30, sched::JobKillAsked{second, "test"}));
+  EXPECT_TRUE(core_->CheckOwner(anna, 0).ok()) << "an ended job does not count";
+  config.owner = {.jobs = 1, .queued = 0};
+  MakeCore(config);
+  Submit(0, "anna");
+  EXPECT_NE(core_->CheckOwner(anna, 0).message().find("--owner_jobs"), std::string::npos);
+  config.owner = {.jobs = 0, .queued = 0};
+  MakeCore(config);
+  Submit(0, "anna");
+  EXPECT_TRUE(core_->CheckOwner(anna, 1'000'000).ok()) << "0 is no limit";
+}
+
 TEST_F(MasterCoreTest, TheTimeWithoutAMasterIsThatOfTheWallClockSinceTheNewestStamp) {
-  EXPECT_EQ(core_.TimeAway(1'015'000), Duration{}) << "no job relates stamps to the wall clock";
+  EXPECT_EQ(core_->TimeAway(1'015'000), Duration{}) << "no job relates stamps to the wall clock";
   Submit(1'000'000);  // at 20 s
   Apply(Event(30, sched::LeaseSet{Seconds(1)}));
-  EXPECT_EQ(core_.TimeAway(1'015'000), Seconds(5));
-  EXPECT_EQ(core_.TimeAway(1'005'000), Duration{}) << "the wall clock was set back";
-  EXPECT_EQ(core_.TimeAway(0), Duration{});
-  EXPECT_EQ(core_.TimeAway(UINT64_MAX), Seconds(30 * 86400));
+  EXPECT_EQ(core_->TimeAway(1'015'000), Seconds(5));
+  EXPECT_EQ(core_->TimeAway(1'005'000), Duration{}) << "the wall clock was set back";
+  EXPECT_EQ(core_->TimeAway(0), Duration{});
+  EXPECT_EQ(core_->TimeAway(UINT64_MAX), Seconds(30 * 86400));
 }
 
 TEST_F(MasterCoreTest, AnOutcomeThatThisBuildDoesNotComeToIsNoticed) {
@@ -81,7 +113,7 @@ TEST_F(MasterCoreTest, AnOutcomeThatThisBuildDoesNotComeToIsNoticed) {
   EventRecord kill = Event(30, sched::JobKillAsked{job, "asked"});
   EventRecord recorded = Stored(kill);  // without the end of the job
   Record record = recorded;
-  const Applied applied = core_.Apply(&record, {++sequence_, 1});
+  const Applied applied = core_->Apply(&record, {++sequence_, 1});
   EXPECT_NE(applied.differs.find("it recorded 0 promises"), std::string::npos) << applied.differs;
   EXPECT_TRUE(applied.replicas.added.empty());
 }

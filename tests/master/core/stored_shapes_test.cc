@@ -154,6 +154,7 @@ std::map<std::string, std::string> ShapesOfStored() {
   shapes.Add<dfs::HardState>();
   shapes.Add<dfs::PinsTail>();
   shapes.Add<dfs::LostIds>();
+  shapes.Add<dfs::OwnersTail>();
   // Checksum files of blocks, on the workers' disks.
   shapes.Add<dfs::Sidecar>();
   return shapes.lines();
@@ -296,6 +297,7 @@ void FillTotals(Numbers* numbers, JobTotals* totals) {
 void AddFullJob(Jobs* jobs) {
   SubmitExtra extra = test::TwoStages(1, 2, 3);
   extra.spec = "spec";
+  extra.owner = "anna";
   EventRecord record{{{}, sched::JobSubmitted{{1, 1}, "j", "", 0, {}, 0, {}, {}}}, EncodeSubmit(extra)};
   record.spec = std::make_shared<const JobSpec>(*FixedSpec(extra.spec));
   jobs->Apply(record, {}, {}, 7);
@@ -334,6 +336,7 @@ std::vector<Tail> TailsOf(const JobView& job) {
   tails.push_back({"utility", EncodeFields(UtilityTail{!job.spec.utility.empty()})});
   tails.push_back({"inputs", EncodeFields(InputsOf(job.plan))});
   tails.push_back({"skew", EncodeFields(notes.skew)});
+  tails.push_back({"owner", EncodeFields(job.owner)});
   return tails;
 }
 

@@ -113,7 +113,7 @@ class AdmissionTest : public testing::Test {
     auto spec = CheckSpec(rpc::FromWire(wire.asReader()));
     ASSERT_TRUE(spec.ok()) << spec.status().ToString();
     On([&] {
-      host_->submissions().Submit(rpc::CanonicalBytes(wire.asReader()), *std::move(spec), name,
+      host_->submissions().Submit(Everything(), rpc::CanonicalBytes(wire.asReader()), *std::move(spec), name,
                                   [this, name](const Status& status, JobId id) {
                                     answers_[name] = {status, id};
                                   });
@@ -135,7 +135,7 @@ class AdmissionTest : public testing::Test {
     On([&] {
       MasterCore::JobWish wish;
       wish.deadline = Millis(static_cast<int64_t>(ms));
-      host_->requests().SetJob(answers_.at(name).second, wish,
+      host_->requests().SetJob(answers_.at(name).second, Everything(), wish,
                                [this](const Status& status, const std::string& warning) {
                                  EXPECT_TRUE(status.ok());
                                  warnings_.push_back(warning);
@@ -335,7 +335,7 @@ TEST_F(AdmissionTest, ExplainWaitsAsASubmitDoes) {
   const auto spec = CheckSpec(rpc::FromWire(wire.asReader()));
   ASSERT_TRUE(spec.ok());
   std::optional<Explained> explained;
-  On([&] { host_->explainer().ExplainJob(*spec, [&](Explained e) { explained = std::move(e); }); });
+  On([&] { host_->explainer().ExplainJob(Everything(), *spec, [&](Explained e) { explained = std::move(e); }); });
   ASSERT_EQ(Held(), 1u);
   Predict(0);
   On([&] { EXPECT_FALSE(explained); });
@@ -359,7 +359,7 @@ TEST_F(AdmissionTest, ExplainWaitsForNothingWhereNoSubmitDoes) {
     const auto spec = CheckSpec(rpc::FromWire(wire.asReader()));
     EXPECT_TRUE(spec.ok());
     bool there = false;
-    On([&] { host_->explainer().ExplainJob(*spec, [&](const Explained&) { there = true; }); });
+    On([&] { host_->explainer().ExplainJob(Everything(), *spec, [&](const Explained&) { there = true; }); });
     Predict(0);
     return there;
   };

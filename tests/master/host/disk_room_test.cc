@@ -75,7 +75,7 @@ TEST_F(DiskRoomTest, AFullWorkerGetsNoAttemptsUntilItHasRoomAgain) {
   EXPECT_EQ(States(), "live full");
   EXPECT_TRUE(MayStart('a'));
   EXPECT_FALSE(MayStart('b'));
-  const auto why = host_->why().Why(Name(Of('b').id));
+  const auto why = host_->why().Why(Name(Of('b').id), Everything());
   ASSERT_TRUE(why.ok());
   EXPECT_THAT(*why, testing::Contains(HasSubstr("has 1 GiB of 100 GiB free in /data/b")));
   Run(Seconds(1), false, false);

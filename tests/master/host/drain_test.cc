@@ -257,7 +257,7 @@ TEST_F(DrainHostTest, IsSafeOnceTheBlocksAreElsewhereAlsoOverARestart) {
   EXPECT_EQ(host_->drains().DrainOf(a)->blocks.left_blocks, 1u);
   host_->block_store().BlocksReceived(Of('b'), Incarnation{uint64_t{'b'}}, {block});
   EXPECT_TRUE(host_->drains().DrainOf(a)->Safe());
-  EXPECT_THAT(*host_->why().Why(Name(a)), testing::Contains("it is safe to stop"));
+  EXPECT_THAT(*host_->why().Why(Name(a), Everything()), testing::Contains("it is safe to stop"));
   host_->sessions().Drain(a, false, [](Status) {});
   EXPECT_FALSE(host_->drains().DrainOf(a)->Safe()) << "it may get something new";
 }

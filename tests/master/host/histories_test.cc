@@ -115,7 +115,7 @@ class HistoriesTest : public testing::TestWithParam<int> {
     const std::string bytes = rpc::CanonicalBytes(builder.asReader());
     auto spec = SpecOf(bytes);
     ASSERT_TRUE(spec.ok()) << spec.status().ToString();
-    host_->submissions().Submit(bytes, *spec, Any(2) == 0 ? "" : "id" + std::to_string(jobs_),
+    host_->submissions().Submit(Everything(), bytes, *spec, Any(2) == 0 ? "" : "id" + std::to_string(jobs_),
                                 [](const Status&, JobId) {});
   }
 
@@ -164,7 +164,8 @@ class HistoriesTest : public testing::TestWithParam<int> {
     if (what < 82)
       return host_->requests().SetQueue({"night", 1.0 + static_cast<double>(Any(3)), {}, {}}, [](const Status&) {});
     if (what < 85 && !host_->core().jobs().jobs().empty()) {
-      return host_->requests().KillJob(host_->core().jobs().jobs().rbegin()->first, "asked", [](const Status&) {});
+      return host_->requests().KillJob(host_->core().jobs().jobs().rbegin()->first, Everything(), "asked",
+                                       [](const Status&) {});
     }
     if (what < 90) {
       const std::string path = "/d" + std::to_string(Any(4));

@@ -101,11 +101,12 @@ class HostFixture : public testing::Test {
     JobId job;
     std::atomic<bool> answered{false};
     On([&] {
-      host_->submissions().Submit(rpc::CanonicalBytes(builder.asReader()), *spec, "", [&](Status said, JobId id) {
-        status = std::move(said);
-        job = id;
-        answered = true;
-      });
+      host_->submissions().Submit(Everything(), rpc::CanonicalBytes(builder.asReader()), *spec, "",
+                                  [&](Status said, JobId id) {
+                                    status = std::move(said);
+                                    job = id;
+                                    answered = true;
+                                  });
     });
     while (!answered) On([] {});
     if (!status.ok()) return status;

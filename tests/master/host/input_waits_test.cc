@@ -51,7 +51,7 @@ class InputWaitsTest : public test::HostFixture {
     ASSERT_TRUE(spec.ok()) << spec.status().ToString();
     std::atomic<bool> answered{false};
     On([&] {
-      host_->submissions().Submit(rpc::CanonicalBytes(builder.asReader()), *spec, "",
+      host_->submissions().Submit(Everything(), rpc::CanonicalBytes(builder.asReader()), *spec, "",
                                   [&](const Status& said, JobId id) {
                                     EXPECT_TRUE(said.ok()) << said.ToString();
                                     job_ = id;
@@ -99,7 +99,7 @@ class InputWaitsTest : public test::HostFixture {
   }
   std::vector<std::string> Why() {
     std::vector<std::string> lines;
-    On([&] { lines = *host_->why().Why(Name(job_)); });
+    On([&] { lines = *host_->why().Why(Name(job_), Everything()); });
     return lines;
   }
   std::vector<std::string> Waits() {

@@ -31,7 +31,7 @@ class ListsTest : public test::HostFixture {
     capnp::MallocMessageBuilder message;
     auto out = message.initRoot<rpc::MasterForClient::CountersResults>();
     Page page;
-    On([&] { EXPECT_TRUE(host_->lists().FillCounters(job, from, out).ok()); });
+    On([&] { EXPECT_TRUE(host_->lists().FillCounters(Everything(), job, from, out).ok()); });
     for (auto counter : out.getCounters()) page.names.push_back(counter.getName().cStr());
     page.next = out.getNext();
     return page;

@@ -61,9 +61,7 @@ TEST_F(LostJournalTest, ALostJournalIsRefusedAndGivesNewIdsWhereItsLossIsAccepte
     options_.accept_loss.reset();
     ASSERT_TRUE(Start().ok());
   }
-  auto accept = client_->master().journalRequest();
-  accept.setAcceptLoss(true);
-  accept.send().wait(io_.io.waitScope);
+  client_->master().acceptLossRequest().send().wait(io_.io.waitScope);
   EXPECT_TRUE(MakeDirectory("/new").ok());
   Stop();
   const Status again = Start();

@@ -12,6 +12,7 @@
 
 #include "common/base/rng.h"
 #include "common/io/files.h"
+#include "common/rpc/http_entry.h"
 #include "common/rpc/wire.h"
 #include "tests/master/host/fake_worker.h"
 
@@ -581,7 +582,10 @@ TEST_F(MasterTest, LivesThroughRubbishOnItsPorts) {
   EXPECT_TRUE(client.Submit(Spec()).ok());
   EXPECT_THAT(Talk(master_->http_port(), "GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
               testing::HasSubstr("200 OK"));
-  EXPECT_THAT(Talk(master_->http_port(), "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+  const auto bearer = rpc::BearerFor("127.0.0.1:" + std::to_string(master_->http_port()));
+  ASSERT_TRUE(bearer.ok()) << bearer.status().ToString();
+  EXPECT_THAT(Talk(master_->http_port(), "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: " +
+                                             bearer->Reveal() + "\r\n\r\n"),
               testing::HasSubstr("mr_attempts_launched_total 0"));
 }
 

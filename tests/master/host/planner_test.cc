@@ -55,8 +55,34 @@ class PlannerTest : public testing::Test {
     spec.output_uri = "file://" + root_ + "/out";
     return spec;
   }
+  static Result<JobPlan> Planned(const JobSpec& spec, PlanContext context = {}) {
+    context.roots = FileRoots::Any();
+    return PlanJob(spec, context);
+  }
   std::string root_;
 };
+
+TEST_F(PlannerTest, FilesOutsideOfTheRootsAreNeitherReadNorWrittenNorNamed) {
+  (void)MakeDirectories(root_ + "/in");
+  const std::string inside = Put("in/a", 10), outside = Put("b", 10);
+  ASSERT_EQ(symlink((root_ + "/b").c_str(), (root_ + "/in/link").c_str()), 0);
+  PlanContext context;
+  context.roots = FileRoots::Parse(root_ + "/in").value();
+  JobSpec spec = Job({Files("m", {inside}, 0)});
+  spec.output_uri = "file://" + root_ + "/in/out";
+  EXPECT_TRUE(PlanJob(spec, context).ok());
+  for (const std::string& uri :
+       {outside, "file://" + root_ + "/missing", "file://" + root_ + "/*", inside + "/../../b",
+        "file://" + root_ + "/in/link", "file://" + root_ + "/in", "file://" + root_ + "/in/l*"}) {
+    const auto plan = PlanJob(Job({Files("m", {uri}, 0)}), context);
+    ASSERT_FALSE(plan.ok()) << uri;
+    EXPECT_EQ(plan.status().code(), Code::kNotAllowed) << uri << plan.status().ToString();
+    EXPECT_THAT(plan.status().message(), testing::HasSubstr("--file_roots: " + root_ + "/in")) << uri;
+  }
+  spec.output_uri = "file://" + root_ + "/out";
+  EXPECT_EQ(PlanJob(spec, context).status().code(), Code::kNotAllowed);
+  EXPECT_EQ(PlanJob(spec, {}).status().code(), Code::kNotAllowed) << "none without roots";
+}
 
 TEST_F(PlannerTest, CutsAFileIntoSplitsThatCoverItOnce) {
   for (const uint64_t bytes : {1, 4095, 4096, 4097, 100'000}) {
@@ -96,15 +122,16 @@ TEST_F(PlannerTest, ExpandsDirectoriesAndGlobsWithoutHiddenNames) {
   Put("_SUCCESS", 1);
   Put(".hidden", 1);
   Put("c.log", 1);
-  const auto all = ExpandFileUri("file://" + root_);
+  const auto all = ExpandFileUri("file://" + root_, FileRoots::Any());
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(all->size(), 3u);
-  const auto texts = ExpandFileUri("file://" + root_ + "/*.txt");
+  const auto texts = ExpandFileUri("file://" + root_ + "/*.txt", FileRoots::Any());
   ASSERT_TRUE(texts.ok());
   ASSERT_EQ(texts->size(), 2u);
   EXPECT_THAT((*texts)[0].uri, testing::EndsWith("/a.txt"));
-  EXPECT_EQ(ExpandFileUri("file://" + root_ + "/*.csv").status().code(), Code::kNotFound);
-  EXPECT_EQ(ExpandFileUri("file://" + root_ + "/*")->size(), 3u) << "a glob takes neither _SUCCESS nor hidden names";
+  EXPECT_EQ(ExpandFileUri("file://" + root_ + "/*.csv", FileRoots::Any()).status().code(), Code::kNotFound);
+  EXPECT_EQ(ExpandFileUri("file://" + root_ + "/*", FileRoots::Any())->size(), 3u)
+      << "a glob takes neither _SUCCESS nor hidden names";
   const InputSize size = SizeOf({{"file:///a.txt", 10}, {"dfs:///b.gz", 5}, {"file:///c.zst", 2}});
   EXPECT_EQ(size.bytes, 17u);
   EXPECT_EQ(size.compressed, 7u);
@@ -115,22 +142,22 @@ TEST_F(PlannerTest, ReadsAllFilesBelowADirectoryAndLeavesNoneOutSilently) {
   Put("a.txt", 1);
   Put("deep/b.txt", 1);
   Put("deep/er/c.txt", 1);
-  const auto all = ExpandFileUri("file://" + root_);
+  const auto all = ExpandFileUri("file://" + root_, FileRoots::Any());
   ASSERT_TRUE(all.ok()) << all.status().ToString();
   EXPECT_EQ(all->size(), 3u);
   // A file that cannot be read is an error and not skipped, and so is a link that might lead back up.
   ASSERT_EQ(symlink("/nowhere/at/all", (root_ + "/dangling").c_str()), 0);
-  EXPECT_EQ(ExpandFileUri("file://" + root_).status().code(), Code::kNotFound);
+  EXPECT_EQ(ExpandFileUri("file://" + root_, FileRoots::Any()).status().code(), Code::kNotFound);
   ASSERT_EQ(unlink((root_ + "/dangling").c_str()), 0);
   ASSERT_EQ(symlink(root_.c_str(), (root_ + "/deep/up").c_str()), 0);
-  EXPECT_EQ(ExpandFileUri("file://" + root_).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(ExpandFileUri("file://" + root_, FileRoots::Any()).status().code(), Code::kInvalidArgument);
 }
 
 TEST_F(PlannerTest, CutsZstdFilesAndLeavesGzipFilesWhole) {
   for (const auto& [name, splits] : {std::pair{"a.gz", 1u}, std::pair{"a.zst", 4u}, std::pair{"a.txt", 4u}}) {
     JobSpec spec = Job({Files("m", {Put(name, 100)}, 0)});
     spec.stages[0].inputs[0].files.max_split_bytes = 25;
-    const auto plan = PlanJob(spec, {});
+    const auto plan = Planned(spec);
     ASSERT_TRUE(plan.ok()) << plan.status().ToString();
     EXPECT_EQ(plan->stages[0].splits.size(), splits) << name;
   }
@@ -140,7 +167,7 @@ TEST_F(PlannerTest, ManySmallFilesShareTasksAndAFewDoNot) {
   std::vector<std::string> uris;
   for (int i = 0; i < 150; ++i) uris.push_back(Put("f" + std::to_string(1000 + i), 10));
   JobSpec spec = Job({Files("m", uris, 100)});
-  auto plan = PlanJob(spec, {});
+  auto plan = Planned(spec);
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   FillSplits(&*plan);
   const StagePlan& stage = plan->stages[0];
@@ -156,7 +183,7 @@ TEST_F(PlannerTest, ManySmallFilesShareTasksAndAFewDoNot) {
   EXPECT_EQ(read, uris);
   uris.resize(100);
   spec = Job({Files("m", uris, 100)});
-  plan = PlanJob(spec, {});
+  plan = Planned(spec);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->stages[0].tasks, 100u);
 }
@@ -173,7 +200,7 @@ TEST_F(PlannerTest, MoreSmallFilesThanAStageMayHaveTasksAreReadInItsTasks) {
   std::vector<InputFile> few = {{"dfs:///few/a", 10}, {"dfs:///few/b", 10}};
   context.dfs_files.emplace_back("dfs:///few", std::move(few));
   context.dfs_files.emplace_back("dfs:///many", std::move(many));
-  auto plan = PlanJob(spec, context);
+  auto plan = Planned(spec, context);
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_EQ(plan->stages[0].splits.size(), kMaxTasks + 3);
   const uint64_t tasks_of_many = (kMaxTasks + kMostJoined) / kMostJoined;
@@ -187,42 +214,42 @@ TEST_F(PlannerTest, RefusesMoreSplitsThanARecordOfTheJournalHolds) {
   context.dfs_files.emplace_back("dfs:///many", std::move(many));
   // Each stage alone would do.
   JobSpec spec = Job({Files("one", {"dfs:///many"}, 0), Files("two", {"dfs:///many"}, 0)});
-  const auto plan = PlanJob(spec, context);
+  const auto plan = Planned(spec, context);
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.status().code(), Code::kInvalidArgument);
   EXPECT_NE(plan.status().message().find("give fewer files"), std::string::npos) << plan.status().ToString();
   spec.stages.erase(spec.stages.begin());
-  EXPECT_TRUE(PlanJob(spec, context).ok());
+  EXPECT_TRUE(Planned(spec, context).ok());
 }
 
 TEST_F(PlannerTest, RefusesAFileThatHasNoWholeNumberOfRecords) {
   JobSpec fixed = Job({Files("m", {Put("b.bin", 25)}, 0)});
   fixed.stages[0].inputs[0].files.format = "fixed:10";
-  const auto plan = PlanJob(fixed, {});
+  const auto plan = Planned(fixed);
   EXPECT_EQ(plan.status().code(), Code::kInvalidArgument);
   EXPECT_THAT(plan.status().message(), testing::HasSubstr("no multiple of 10"));
   // How long a compressed one is nobody knows yet.
   fixed.stages[0].inputs[0].files.uris = {Put("b.gz", 25)};
-  EXPECT_TRUE(PlanJob(fixed, {}).ok());
+  EXPECT_TRUE(Planned(fixed).ok());
 }
 
 TEST_F(PlannerTest, NamesTheNearestFileWhereAnInputIsMissing) {
   Put("bible.txt", 1);
-  const auto missing = ExpandFileUri("file://" + root_ + "/bibel.txt");
+  const auto missing = ExpandFileUri("file://" + root_ + "/bibel.txt", FileRoots::Any());
   EXPECT_EQ(missing.status().code(), Code::kNotFound);
   EXPECT_THAT(missing.status().message(), testing::HasSubstr(root_ + "/bible.txt"));
 }
 
 TEST_F(PlannerTest, SaysThatAnInputIsALinkToNothing) {
   ASSERT_EQ(symlink("nowhere", (root_ + "/link").c_str()), 0);
-  const auto missing = ExpandFileUri("file://" + root_ + "/link");
+  const auto missing = ExpandFileUri("file://" + root_ + "/link", FileRoots::Any());
   EXPECT_EQ(missing.status().code(), Code::kNotFound);
   EXPECT_THAT(missing.status().message(), testing::HasSubstr("is a link to something that does not exist"));
 }
 
 TEST_F(PlannerTest, GivesAllToAllPortsAPartitionPerReadingTask) {
   const auto spec = Job({Files("map", {Put("in", 10'000)}, 4096), Edge("reduce", 0, EdgeKind::kAllToAll, 5)});
-  auto plan = PlanJob(spec, {4, 1 << 20, {}});
+  auto plan = Planned(spec, {4, 1 << 20, {}});
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_EQ(plan->stages[0].tasks, 3u);
   EXPECT_THAT(plan->stages[0].port_partitions, testing::ElementsAre(5));
@@ -233,7 +260,7 @@ TEST_F(PlannerTest, GivesAllToAllPortsAPartitionPerReadingTask) {
 
 TEST_F(PlannerTest, GivesEveryUpstreamTaskToExactlyOneManyToOneReader) {
   const auto spec = Job({Files("map", {Put("in", 41'000)}, 4096), Edge("fold", 0, EdgeKind::kManyToOne, 4)});
-  auto plan = PlanJob(spec, {4, 1 << 20, {}});
+  auto plan = Planned(spec, {4, 1 << 20, {}});
   ASSERT_TRUE(plan.ok());
   FillSplits(&*plan);
   uint32_t next = 0;
@@ -256,7 +283,7 @@ TEST_F(PlannerTest, TakesTheUpstreamTasksForOneToOneAndNumbersPartitionsOverAllP
   broadcast.stage = 1;
   all.inputs.push_back(broadcast);
   const auto spec = Job({source, same, all});
-  auto plan = PlanJob(spec, {4, 1 << 20, {}});
+  auto plan = Planned(spec, {4, 1 << 20, {}});
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_EQ(plan->stages[1].tasks, 3u) << "--reduces does not apply";
   FillSplits(&*plan);
@@ -266,12 +293,12 @@ TEST_F(PlannerTest, TakesTheUpstreamTasksForOneToOneAndNumbersPartitionsOverAllP
 
 TEST_F(PlannerTest, SizesAutomaticReducesByBytesWithinTheSlots) {
   const auto spec = Job({Files("map", {Put("in", 1000)}, 0), Edge("reduce", 0, EdgeKind::kAllToAll, 0)});
-  EXPECT_EQ(PlanJob(spec, {8, 1 << 20, {}})->stages[1].tasks, 1u);
+  EXPECT_EQ(Planned(spec, {8, 1 << 20, {}})->stages[1].tasks, 1u);
   auto big = spec;
   big.stages[0].inputs[0].files.uris = {"dfs:///big"};
   const auto tasks_of = [&](uint64_t bytes) {
     const std::vector<InputFile> files = {{"dfs:///big", bytes}};
-    return PlanJob(big, {8, 64 << 20, {{"dfs:///big", files}}})->stages[1].tasks;
+    return Planned(big, {8, 64 << 20, {{"dfs:///big", files}}})->stages[1].tasks;
   };
   EXPECT_EQ(tasks_of(7 * kBytesPerTask), 7u);
   EXPECT_EQ(tasks_of(8 * kMostBytesOfATask), 8u);
@@ -282,7 +309,7 @@ TEST_F(PlannerTest, AutomaticReducesTakeNoMoreBytesEachAsTheInputGrows) {
   big.stages[0].inputs[0].files.uris = {"dfs:///big"};
   const auto tasks_of = [&](uint64_t bytes) {
     const std::vector<InputFile> files = {{"dfs:///big", bytes}};
-    return PlanJob(big, {2, 64 << 20, {{"dfs:///big", files}}})->stages[1].tasks;
+    return Planned(big, {2, 64 << 20, {{"dfs:///big", files}}})->stages[1].tasks;
   };
   EXPECT_EQ(tasks_of(4 * kMostBytesOfATask + 1), 5u);
   EXPECT_EQ(tasks_of(kMostByBytes * kMostBytesOfATask * 2), kMostByBytes) << "but not more tasks than this";
@@ -290,28 +317,28 @@ TEST_F(PlannerTest, AutomaticReducesTakeNoMoreBytesEachAsTheInputGrows) {
 
 TEST_F(PlannerTest, PlansOneTaskWhereThereAreNoBytes) {
   const auto spec = Job({Files("map", {Put("empty", 0)}, 0), Edge("reduce", 0, EdgeKind::kAllToAll, 0)});
-  EXPECT_EQ(PlanJob(spec, {8, 1 << 20, {}})->stages[0].tasks, 1u);
+  EXPECT_EQ(Planned(spec, {8, 1 << 20, {}})->stages[0].tasks, 1u);
 }
 
 TEST_F(PlannerTest, RefusesAnOutputThatHoldsFilesUnlessItMayBeReplaced) {
   ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
-  EXPECT_TRUE(CheckFileOutput("file://" + root_ + "/out", false).ok());
+  EXPECT_TRUE(CheckFileOutput("file://" + root_ + "/out", false, FileRoots::Any()).ok());
   Put("out/x", 1);
-  EXPECT_EQ(CheckFileOutput("file://" + root_ + "/out", false).code(), Code::kRejected);
-  EXPECT_TRUE(CheckFileOutput("file://" + root_ + "/out", true).ok());
-  EXPECT_EQ(CheckFileOutput("file://" + root_ + "/out/x", true).code(), Code::kRejected);
+  EXPECT_EQ(CheckFileOutput("file://" + root_ + "/out", false, FileRoots::Any()).code(), Code::kRejected);
+  EXPECT_TRUE(CheckFileOutput("file://" + root_ + "/out", true, FileRoots::Any()).ok());
+  EXPECT_EQ(CheckFileOutput("file://" + root_ + "/out/x", true, FileRoots::Any()).code(), Code::kRejected);
 }
 
 TEST_F(PlannerTest, AnOutputIsRefusedWhereNoDirectoryCanBeMade) {
   // Root may write there, by its rights.
-  const Status proc = CheckFileOutput("file:///proc/out", false);
+  const Status proc = CheckFileOutput("file:///proc/out", false, FileRoots::Any());
   EXPECT_TRUE(proc.code() == Code::kRejected || proc.code() == Code::kNotAllowed) << proc.ToString();
   EXPECT_THAT(proc.message(),
               testing::HasSubstr("output /proc/out cannot be made: the master cannot make a directory in /proc"));
-  ASSERT_TRUE(CheckFileOutput("file://" + root_ + "/new/deep/out", false).ok());
+  ASSERT_TRUE(CheckFileOutput("file://" + root_ + "/new/deep/out", false, FileRoots::Any()).ok());
   EXPECT_EQ(ListDirectory(root_)->size(), 0u) << "the trial left something";
   Put("file", 1);
-  const std::string file = CheckFileOutput("file://" + root_ + "/file", false).message();
+  const std::string file = CheckFileOutput("file://" + root_ + "/file", false, FileRoots::Any()).message();
   EXPECT_THAT(file, testing::HasSubstr("give another --output, or remove it"));
   EXPECT_THAT(file, testing::Not(testing::HasSubstr("overwrite")));
 }
@@ -319,11 +346,11 @@ TEST_F(PlannerTest, AnOutputIsRefusedWhereNoDirectoryCanBeMade) {
 TEST_F(PlannerTest, AGlobThatFindsNothingSaysWhereItLooked) {
   Put("a", 1);
   Put("_b", 1);
-  const auto none = ExpandFileUri("file://" + root_ + "/x*");
+  const auto none = ExpandFileUri("file://" + root_ + "/x*", FileRoots::Any());
   EXPECT_EQ(none.status().code(), Code::kNotFound);
   EXPECT_THAT(none.status().message(),
               testing::HasSubstr("no input matches " + root_ + "/x*: of the 2 names in " + root_ + " none"));
-  EXPECT_THAT(ExpandFileUri("file://" + root_ + "/gone/x*").status().message(),
+  EXPECT_THAT(ExpandFileUri("file://" + root_ + "/gone/x*", FileRoots::Any()).status().message(),
               testing::HasSubstr("there is no directory " + root_ + "/gone"));
 }
 
@@ -331,6 +358,7 @@ class PublisherTest : public PlannerTest {
  protected:
   PublishRequest Request(bool overwrite) {
     PublishRequest request{"job_1_0001", "file://" + root_ + "/out", overwrite, {}, kCluster};
+    request.roots = FileRoots::Any();
     for (const char* name : {"part-r-00000", "part-r-00001"}) {
       const std::string directory = StagingUri(request.output_uri, request.job, kCluster).substr(7) + "/attempt";
       EXPECT_TRUE(MakeDirectories(directory).ok());
@@ -349,6 +377,31 @@ class PublisherTest : public PlannerTest {
     EXPECT_THAT(ListDirectory(root_).value(), testing::ElementsAre("out"));
   }
 };
+
+TEST_F(PublisherTest, FilesAreMovedBelowARootAsAnywhere) {
+  PublishRequest request = Request(false);
+  request.roots = FileRoots::Parse(root_).value();
+  const Status status = PublishFiles(request);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_TRUE(PathExists(root_ + "/out/_SUCCESS"));
+  EXPECT_TRUE(PathExists(root_ + "/out/part-r-00001"));
+  request.overwrite = true;
+  request.job = "job_1_0002";
+  const Status failed = PublishFiles(request);
+  EXPECT_FALSE(failed.ok());
+  EXPECT_EQ(failed.message().find("/proc/"), std::string::npos) << failed.message();
+}
+
+TEST_F(PublisherTest, AnOutputThatALinkHasLedOutOfTheRootsIsNotMoved) {
+  PublishRequest request = Request(false);
+  ASSERT_TRUE(MakeDirectories(root_ + "/elsewhere").ok());
+  ASSERT_TRUE(MakeDirectories(root_ + "/root").ok());
+  ASSERT_EQ(symlink((root_ + "/elsewhere").c_str(), (root_ + "/root/link").c_str()), 0);
+  request.roots = FileRoots::Parse(root_ + "/root").value();
+  request.output_uri = "file://" + root_ + "/root/link/out";
+  EXPECT_EQ(PublishFiles(request).code(), Code::kNotAllowed);
+  EXPECT_TRUE(ListDirectory(root_ + "/elsewhere")->empty());
+}
 
 TEST_F(PublisherTest, EndsAlikeHoweverOftenItIsRepeated) {
   const auto request = Request(false);

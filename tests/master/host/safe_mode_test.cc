@@ -101,9 +101,10 @@ class SafeModeTest : public test::RestartsFixture {
     std::string text;
   };
   Said Journal(bool accept = false) {
-    auto request = client_->master().journalRequest();
-    request.setAcceptLoss(accept);
-    const auto response = request.send().wait(io_.io.waitScope);
+    const auto read = [&](auto request) { return Read(request.send().wait(io_.io.waitScope)); };
+    return accept ? read(client_->master().acceptLossRequest()) : read(client_->master().journalRequest());
+  }
+  static Said Read(const auto& response) {
     EXPECT_TRUE(rpc::FromOutcome(response.getOutcome()).ok());
     const auto status = response.getStatus();
     return {status.getLost(), status.getLostSequence(), status.getText().cStr()};
@@ -188,9 +189,7 @@ TEST_F(SafeModeTest, NoAcceptanceIsAnsweredBeforeItsRecordIsSynced) {
   gate.Arm();
   int answered = 0;
   const auto accept = [&] {
-    auto request = client_->master().journalRequest();
-    request.setAcceptLoss(true);
-    return request.send().then([&](auto&&) { ++answered; }).eagerlyEvaluate(nullptr);
+    return client_->master().acceptLossRequest().send().then([&](auto&&) { ++answered; }).eagerlyEvaluate(nullptr);
   };
   const auto first = accept();
   ASSERT_TRUE(io_.Until([&] { return gate.arrived() == 1; }));

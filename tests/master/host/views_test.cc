@@ -32,7 +32,7 @@ class ViewsTest : public test::HostFixture {
     return std::get<T>(std::move(**reading.view));
   }
   void Kill(JobId job) {
-    On([&] { host_->requests().KillJob(job, "enough", [](const Status&) {}); });
+    On([&] { host_->requests().KillJob(job, Everything(), "enough", [](const Status&) {}); });
     On([&] {
       for (const AttemptView& attempt : host_->core().attempts().Of(job)) {
         if (Live(attempt.state)) Report('a', {attempt.id, report::Killed{}});
@@ -112,6 +112,46 @@ TEST_F(ViewsTest, JobsAreListedFromTheNewestAndChosen) {
   EXPECT_TRUE(ReadView<web::JobsView>("jobs", "state=failed").jobs.empty());
   EXPECT_EQ(ReadView<web::SearchView>("search", "q=" + Name(job_)).results.at(0).id, Name(job_));
   EXPECT_EQ(ReadView<web::SearchView>("search", "q=w2").results.at(0).kind, "worker");
+}
+
+// Jobs of others do not exist in the views of one owner.
+TEST_F(ViewsTest, JobsOfOtherOwnersAreInNoView) {
+  MapsOnA();
+  const auto second = Submit(0, "file://" + root_ + "/out2");
+  ASSERT_TRUE(second.ok());
+  Kill(*second);
+  const std::string job = Name(job_), attempt = host_->core().jobs().NameOf({{job_, 0, 0}, 1});
+  const auto as = [&](const std::string& owner, const std::string& path, const std::string& query = "") {
+    web::Topic topic = TopicOf(path, query);
+    topic.owner = owner;
+    return Read(topic);
+  };
+  const std::vector<std::string> of_job = {"jobs/" + job,
+                                           "jobs/" + job + "/report",
+                                           "jobs/" + job + "/tasks",
+                                           "jobs/" + job + "/attempts",
+                                           "jobs/" + job + "/counters",
+                                           "attempts/" + attempt + "/log"};
+  for (const std::string& path : of_job) {
+    const Status other = as("ben", path).view.status();
+    EXPECT_EQ(other.code(), Code::kNotFound) << path;
+    EXPECT_EQ(other.message(), "there is no job " + job) << path << ": as one that never was";
+  }
+  for (const std::string& path : of_job) {
+    if (path.ends_with("/log")) continue;  // none is kept
+    EXPECT_TRUE(as(Job(job_).owner, path).view.ok()) << path;
+  }
+  for (const auto& [owner, count] : {std::pair<std::string, size_t>{"ben", 0}, {Job(job_).owner, 2}, {"", 2}}) {
+    EXPECT_EQ(std::get<web::JobsView>(**as(owner, "jobs").view).jobs.size(), count) << owner;
+    EXPECT_EQ(std::get<web::SearchView>(**as(owner, "search", "q=job_").view).results.size(), count) << owner;
+    const auto cluster = std::get<web::ClusterView>(**as(owner, "cluster").view);
+    EXPECT_EQ(cluster.open.size() + cluster.ended.size(), count) << owner;
+    EXPECT_EQ(cluster.jobs.size(), count) << owner;
+    EXPECT_TRUE(count > 0 || cluster.usage.by_job.empty());
+    const auto worker = std::get<web::WorkerView>(**as(owner, "workers/w1").view);
+    EXPECT_EQ(worker.running.size() + worker.ended.size() > 0, count > 0) << owner;
+    EXPECT_EQ(worker.worker.id, "w1");
+  }
 }
 
 TEST_F(ViewsTest, AWorkerShowsWhatItRunsAndWhy) {
@@ -227,7 +267,9 @@ TEST_F(FairViewsTest, SlotTimeOfAttemptsThatAreBeingStoppedIsWasted) {
   });
   On([&] { host_->clock().Stamp(); });
   EXPECT_EQ(wasted(), 0u) << "they may commit";
-  On([&] { host_->requests().KillJob(*job, "", [](const Status& killed) { EXPECT_TRUE(killed.ok()); }); });
+  On([&] {
+    host_->requests().KillJob(*job, Everything(), "", [](const Status& killed) { EXPECT_TRUE(killed.ok()); });
+  });
   ASSERT_EQ(StatusOf(*job).stages[0].running, 3u) << "no worker has reported their end";
   EXPECT_EQ(wasted(), 4 * 2'000'000u) << "three maps, and one attempt on the idle slot";
 }
@@ -253,7 +295,7 @@ TEST_F(ViewsTest, ALostWorkerSaysWhenAndWhyByTheTimeOfDay) {
   MapsOnA();
   Run(kLease + kTick, [this] { Beat('b'); });
   std::vector<std::string> why;
-  On([&] { why = *host_->why().Why("w1"); });
+  On([&] { why = *host_->why().Why("w1", Everything()); });
   EXPECT_THAT(why.at(0), testing::StartsWith("w1 at 127.0.0.1:1 is lost"));
   EXPECT_THAT(why.at(1), testing::MatchesRegex("it registered at [0-9-]+ [0-9:]+, and was lost at [0-9-]+ [0-9:]+: "
                                                "no heartbeat for .*"));

@@ -29,17 +29,26 @@ class SiteTest : public testing::Test {
       site_ = nullptr;
     });
   }
+  // Everybody is let in: who is not is in gate_test.cc.
   void Serve(Site::Options options) {
     options.release = "1.2.3";
     options.limits = {.period = {}, .pause = 0};
+    const auto entry = std::make_shared<rpc::NoAuthenticator>();
     const auto bound = rpc::WaitForLoop<Result<uint16_t>>(kj_, [&] {
       server_ = nullptr;
+      gate_ = kj::heap<Gate>(Gate::Options{}, entry);
       site_ = kj::heap<Site>(options, kj_, pool_, source_);
-      server_ = kj::heap<rpc::HttpServer>(kj_.io());
-      server_->SetSite([this](const rpc::HttpRequest& request) { return site_->Answer(request); });
+      server_ =
+          kj::heap<rpc::HttpServer>(kj_.io(), entry, [this](const rpc::HttpRequest& sent) { return Answer(sent); });
       return server_->Listen("127.0.0.1", 0);
     });
     port_ = bound.value();
+  }
+  kj::Promise<rpc::HttpReply> Answer(const rpc::HttpRequest& sent) {
+    const rpc::HttpRequest request = BehindProxy(sent);
+    auto checked = gate_->Check(request);
+    if (auto* refusal = std::get_if<rpc::HttpReply>(&checked)) return std::move(*refusal);
+    return site_->Answer(request, std::get<Gate::Passed>(checked));
   }
   std::string Get(const std::string& path, const std::string& headers = "Host: localhost\r\n") {
     return test::RawHttp(port_, "GET " + path + " HTTP/1.1\r\n" + headers + "\r\n");
@@ -48,8 +57,9 @@ class SiteTest : public testing::Test {
   rpc::KjThread kj_{"test"};
   Pool pool_{1};
   FakeSource source_;
-  kj::Own<Site> site_;               // of the loop
-  kj::Own<rpc::HttpServer> server_;  // of the loop
+  kj::Own<Gate> gate_;  // of the loop, as the next ones
+  kj::Own<Site> site_;
+  kj::Own<rpc::HttpServer> server_;
   uint16_t port_ = 0;
 };
 
@@ -57,6 +67,8 @@ TEST_F(SiteTest, APageHasItsDocumentAndItsPolicy) {
   const std::string page = Get("/");
   EXPECT_THAT(page, StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(page, HasSubstr("Content-Security-Policy: default-src 'none'"));
+  EXPECT_THAT(page, HasSubstr("frame-ancestors 'none'"));
+  EXPECT_THAT(page, HasSubstr("Cache-Control: no-store\r\n"));
   EXPECT_THAT(page, HasSubstr("\"view\":\"cluster\""));
   EXPECT_THAT(page, HasSubstr("\"source\":\"api/v1/cluster\""));
   EXPECT_THAT(page, HasSubstr("\"release\":\"cluster\"")) << "the document that the source gave";
@@ -146,7 +158,7 @@ TEST_F(SiteTest, TooManyOpenPagesAreRefusedUntilOneIsClosed) {
   request.query = "of=cluster";
   request.host = "localhost";
   const auto open = rpc::WaitForLoop<Result<std::shared_ptr<rpc::HttpReply>>>(kj_, [&] {
-    return site_->Answer(request).then([](rpc::HttpReply reply) -> Result<std::shared_ptr<rpc::HttpReply>> {
+    return Answer(request).then([](rpc::HttpReply reply) -> Result<std::shared_ptr<rpc::HttpReply>> {
       return std::make_shared<rpc::HttpReply>(std::move(reply));
     });
   });

@@ -16,7 +16,7 @@ class BlocksDaemonTest : public WorkerDaemonTest {
   Status Write(const std::string& address, uint64_t id) {
     const BlockRef block{{id}, 1, 0, 0};
     return rpc::WaitForLoop<Status>(loop_, [&, block]() -> kj::Promise<Status> {
-      return dfs::BlockPipe::Open(*peers_, block, {address})
+      return dfs::BlockPipe::Open(*peers_, block, {address}, {})
           .then([](Result<kj::Own<dfs::BlockPipe>> opened) -> kj::Promise<Status> {
             if (!opened.ok()) return opened.status();
             auto pipe = *std::move(opened);

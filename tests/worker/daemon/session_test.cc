@@ -74,7 +74,7 @@ class SessionTest : public testing::Test {
     side_files_ = std::make_unique<SideFiles>(pool_.poster(), *libraries_, root_ + "/files");
     inputs_ = std::make_unique<InputOpener>(
         pool_.poster(), [] { return kj::Promise<dfs::DfsClient*>(static_cast<dfs::DfsClient*>(nullptr)); },
-        root_ + "/scratch");
+        root_ + "/scratch", roots_);
     services_.reset(new Services{loop_,
                                  pool_,
                                  host_,
@@ -83,6 +83,7 @@ class SessionTest : public testing::Test {
                                  *side_files_,
                                  directory_,
                                  *inputs_,
+                                 roots_,
                                  [this](FetchObserver& o) { return fetches_->NewFetcher(&o); },
                                  nullptr,
                                  [this](mr::Report report, std::function<void(Verdict)> answered) {
@@ -143,6 +144,7 @@ class SessionTest : public testing::Test {
   std::unique_ptr<Replicator> replicator_;
   std::unique_ptr<LibraryCache> libraries_;
   std::unique_ptr<SideFiles> side_files_;
+  const FileRoots roots_ = FileRoots::Any();
   std::unique_ptr<InputOpener> inputs_;
   std::unique_ptr<Services> services_;
   std::unique_ptr<Worker> worker_;

@@ -120,7 +120,7 @@ class WorkerTest : public testing::Test {
     side_files_ = std::make_unique<SideFiles>(pool_.poster(), *libraries_, Path("files"));
     inputs_ = std::make_unique<InputOpener>(
         pool_.poster(), [] { return kj::Promise<dfs::DfsClient*>(static_cast<dfs::DfsClient*>(nullptr)); },
-        Path("scratch"));
+        Path("scratch"), roots_);
     services_.reset(new Services{loop_,
                                  pool_,
                                  host_,
@@ -129,6 +129,7 @@ class WorkerTest : public testing::Test {
                                  *side_files_,
                                  directory_,
                                  *inputs_,
+                                 roots_,
                                  [this](FetchObserver& o) {
                                    feeder_ = &o;
                                    return std::make_unique<Fetching>(&requests_, &fetched_);
@@ -258,6 +259,7 @@ class WorkerTest : public testing::Test {
   std::unique_ptr<Replicator> replicator_;
   std::unique_ptr<LibraryCache> libraries_;
   std::unique_ptr<SideFiles> side_files_;
+  const FileRoots roots_ = FileRoots::Any();
   std::unique_ptr<InputOpener> inputs_;
   std::unique_ptr<Services> services_;
   std::unique_ptr<Worker> worker_;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <functional>
 
 #include "worker/task/environment.h"
@@ -54,7 +55,7 @@ class RoomTest : public testing::Test {
   int InRoom(const RoomOptions& options, const std::function<int()>& body) {
     return InProcess([&] {
       Result<Room> room = Room::Prepare(options, "");
-      if (!room.ok() || room->Begin() != 0 || !room->Enter(task_).ok()) return 200;
+      if (!room.ok() || !room->Begin(0, false).ok() || !room->Enter(task_).ok()) return 200;
       return body();
     });
   }
@@ -65,14 +66,17 @@ class RoomTest : public testing::Test {
 };
 
 TEST_F(RoomTest, OptionsTravelAsWords) {
-  const RoomOptions options{.tier = 1, .own_rights = true, .paths = {{"/a b", false}, {"/c", true}}};
+  RoomOptions options{.tier = 1, .own_rights = true, .paths = {{"/a b", false}, {"/c", true}}};
   EXPECT_THAT(options.ToWords(), ElementsAre("1", "own", "r:/a b", "w:/c"));
+  options.trial_user = 200000;
+  options.scratch = "/s t";
+  EXPECT_THAT(options.ToWords(), ElementsAre("1", "own", "u:200000", "s:/s t", "r:/a b", "w:/c"));
   const auto read = RoomOptions::FromWords(options.ToWords());
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->ToWords(), options.ToWords());
   using Words = std::vector<std::string>;
   for (const Words& wrong : {Words{}, Words{"1"}, Words{"7", "own"}, Words{"x", "own"}, Words{"1", "own", "/a"},
-                             Words{"1", "less", "r:relative"}}) {
+                             Words{"1", "less", "r:relative"}, Words{"2", "less", "u:x"}, Words{"2", "less", "s:x"}}) {
     EXPECT_FALSE(RoomOptions::FromWords(wrong).ok());
   }
 }
@@ -169,9 +173,187 @@ TEST_F(RoomTest, TheReportSaysWhyTheTierIsNoHigher) {
             0);
   EXPECT_EQ(InProcess([&] {
               const auto room = Room::Prepare(Tier(kBestTier), "");
-              return room.ok() && (room->tier() == 1) == (LandlockAbi() > 0) ? 0 : 1;
+              return room.ok() && (room->tier() == 1) == (LandlockAbi() > 0) && !room->why().empty() ? 0 : 1;
             }),
             0);
+}
+
+// Rooms of tier 2 and above: this test runs as root, or skips.
+class UserRoomTest : public RoomTest {
+ protected:
+  static constexpr uid_t kAnn = 2000001, kBob = 2000002;  // nobody's
+  void SetUp() override {
+    if (const std::string missing = RoomUser::MissingCapability(); !missing.empty()) {
+      GTEST_SKIP() << "this process lacks " << missing;
+    }
+    if (LandlockAbi() == 0) GTEST_SKIP() << "this kernel has no Landlock";
+    for (const char* name : {"/scratch", "/lib", "/links"}) ASSERT_TRUE(MakeDirectories(directory_ + name).ok());
+    ASSERT_EQ(chmod(directory_.c_str(), 0711), 0);
+    ASSERT_EQ(chmod((directory_ + "/lib").c_str(), 0700), 0);
+    for (const char* name : {"/lib/a.so", "/lib/words"}) {
+      const UniqueFd file = OpenFile(directory_ + name, O_WRONLY | O_CREAT, 0600).value();
+      ASSERT_TRUE(WriteAll(file.get(), "bytes").ok());
+    }
+    ASSERT_EQ(symlink((directory_ + "/lib/words").c_str(), (directory_ + "/links/words.txt").c_str()), 0);
+    task_.scratch_directory = directory_ + "/scratch/job";
+    task_.library_path = directory_ + "/lib/a.so";
+    task_.files_directory = directory_ + "/links";
+  }
+  // Enters a room of this tier as the user, and returns the result of `body` there; 200: it could not enter, 201: no
+  // such tier here.
+  int InRoomOf(int tier, uid_t user, const std::function<int()>& body, bool network = false) {
+    return InProcess([&] {
+      RoomOptions options = Tier(tier);
+      options.trial_user = kAnn;
+      options.scratch = directory_ + "/scratch";
+      Result<Room> room = Room::Prepare(options, "");
+      if (!room.ok()) return 200;
+      if (room->tier() != tier) return 201;
+      const Result<Cloned> child = room->Clone(0);
+      if (!child.ok()) return 200;
+      if (child->pid == 0) {
+        if (!room->Begin(user, network).ok() || !room->MakePlace(task_).ok()) _exit(200);
+        room->MoveInto(&task_);
+        _exit(room->Enter(task_).ok() ? body() : 200);
+      }
+      int status = 0;
+      waitpid(child->pid, &status, 0);
+      if (child->keeper != 0) waitpid(child->keeper, nullptr, 0);
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+    });
+  }
+  // Runs it with the user of another owner, and no room.
+  int AsUser(uid_t user, const std::function<int()>& body) {
+    return InProcess([&] { return RoomUser(user, "").Become().ok() ? body() : 200; });
+  }
+  static bool Has(const std::string& text, const std::string& line) { return text.find(line) != std::string::npos; }
+};
+
+TEST_F(UserRoomTest, ATaskIsItsOwnersUserAndNothingMore) {
+  for (const int tier : {2, 3}) {
+    const int result = InRoomOf(tier, kBob, [&] {
+      const std::string status = ReadFile("/proc/self/status").value();
+      const std::string ids = "\t2000002\t2000002\t2000002\t2000002\n";
+      if (!Has(status, "Uid:" + ids) || !Has(status, "Gid:" + ids)) return 1;
+      if (!Has(status, "Groups:\t \n")) return 2;
+      for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapAmb"}) {
+        if (!Has(status, std::string(set) + ":\t0000000000000000\n")) return 3;
+      }
+      if (!Has(status, "NoNewPrivs:\t1\n") || !Has(status, "Seccomp:\t2\n")) return 4;
+      if (setuid(0) == 0 || setgid(0) == 0 || setuid(kAnn) == 0) return 5;
+      char here[4096];
+      if (directory_ + "/scratch/job/tmp" != getcwd(here, sizeof here)) return 6;
+      if (std::string(here) != getenv("HOME")) return 7;
+      if (OpenError("own", O_WRONLY | O_CREAT) != 0 || chmod("own", 0640) != 0) return 8;
+      if (chmod("own", S_ISUID | 0755) == 0 || errno != EACCES) return 9;
+      if (OpenError(".", O_TMPFILE | O_RDWR) != 0) return 10;
+      return 0;
+    });
+    if (result == 201) {
+      std::printf("tier %d is not available here\n", tier);
+      continue;
+    }
+    EXPECT_EQ(result, 0) << "tier " << tier;
+  }
+}
+
+TEST_F(UserRoomTest, ATaskReadsItsLibraryAndSideFilesThroughItsJobsPlace) {
+  EXPECT_EQ(InRoomOf(2, kAnn,
+                     [&] {
+                       if (OpenError(task_.library_path) != 0 || OpenError(task_.files_directory + "/words.txt") != 0) {
+                         return 1;
+                       }
+                       if (OpenError(directory_ + "/lib/a.so") != EACCES) return 2;
+                       return OpenError(task_.library_path, O_WRONLY) == EACCES ? 0 : 3;
+                     }),
+            0);
+  // A second attempt of the job.
+  EXPECT_EQ(InRoomOf(2, kAnn, [&] { return OpenError(task_.library_path); }), 0);
+}
+
+TEST_F(UserRoomTest, ModesAloneCloseAJobsFilesToOtherOwners) {
+  ASSERT_EQ(InRoomOf(2, kAnn, [&] { return OpenError("own", O_WRONLY | O_CREAT); }), 0);
+  const std::string place = directory_ + "/scratch/job";
+  for (const char* name : {"/tmp/own", "/lib/a.so", "/files/words.txt"}) {
+    EXPECT_EQ(AsUser(kAnn, [&] { return OpenError(place + name); }), 0) << name;
+    EXPECT_EQ(AsUser(kBob, [&] { return OpenError(place + name); }), EACCES) << name;
+  }
+  EXPECT_EQ(AsUser(kAnn, [&] { return OpenError(directory_ + "/lib/words"); }), EACCES);
+  EXPECT_EQ(AsUser(kAnn, [&] { return ErrnoOf(rename((place + "/tmp").c_str(), (place + "/t").c_str())); }), EACCES);
+}
+
+TEST_F(UserRoomTest, OwnersSendNoSignalsToEachOther) {
+  const pid_t of_bob = fork();
+  if (of_bob == 0) {
+    if (!RoomUser(kBob, "").Become().ok()) _exit(1);
+    pause();
+    _exit(0);
+  }
+  EXPECT_EQ(InRoomOf(2, kAnn, [&] { return ErrnoOf(kill(of_bob, SIGKILL)); }), EPERM);
+  kill(of_bob, SIGKILL);
+  waitpid(of_bob, nullptr, 0);
+}
+
+TEST_F(UserRoomTest, Tier3ShowsNoOtherProcessesAndNoNetwork) {
+  const auto looks = [&] {
+    int processes = 0;
+    const std::vector<std::string> names = ListDirectory("/proc").value();
+    for (const std::string& name : names) processes += isdigit(static_cast<unsigned char>(name[0])) != 0;
+    if (processes != 2) return 1;  // the keeper and this one
+    if (getppid() != 0) return 2;
+    if (ErrnoOf(kill(1, SIGKILL)) != EPERM) return 3;
+    const std::string devices = ReadFile("/proc/self/net/dev").value();
+    size_t interfaces = 0;
+    for (const char c : devices) interfaces += c == ':';
+    return interfaces == 1 ? 0 : 4;
+  };
+  const int result = InRoomOf(3, kAnn, looks);
+  if (result == 201) GTEST_SKIP() << "this machine gives no namespaces";
+  EXPECT_EQ(result, 0);
+  struct stat machine;
+  ASSERT_EQ(stat("/proc/self/ns/net", &machine), 0);
+  const auto same = [&] {
+    struct stat own;
+    return stat("/proc/self/ns/net", &own) == 0 && own.st_ino == machine.st_ino ? 0 : 1;
+  };
+  EXPECT_EQ(InRoomOf(3, kAnn, same), 1);
+  EXPECT_EQ(InRoomOf(3, kAnn, same, true), 0);
+}
+
+TEST_F(UserRoomTest, AllProcessesOfATaskOfTier3EndWithIt) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const int result = InRoomOf(3, kAnn, [&] {
+    if (fork() != 0) return 0;
+    setsid();
+    if (fork() != 0) _exit(0);
+    pause();
+    return 0;
+  });
+  close(ends[1]);
+  if (result == 201) GTEST_SKIP() << "this machine gives no namespaces";
+  EXPECT_EQ(result, 0);
+  char byte = 0;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);  // no process has the other end any more
+  close(ends[0]);
+}
+
+TEST_F(UserRoomTest, TheReportSaysWhyThereIsNoTier2) {
+  const auto why = [&](const std::function<void(RoomOptions*)>& change) {
+    return InProcess([&] {
+      RoomOptions options = Tier(kBestTier);
+      options.trial_user = kAnn;
+      options.scratch = directory_ + "/scratch";
+      change(&options);
+      const auto room = Room::Prepare(options, "");
+      if (!room.ok() || room->tier() != 1) return 1;
+      return room->why().starts_with("tier 2: ") ? 0 : 2;
+    });
+  };
+  EXPECT_EQ(why([](RoomOptions* options) { options->trial_user = 0; }), 0);
+  EXPECT_EQ(why([&](RoomOptions*) { chmod(directory_.c_str(), 0700); }), 0);
+  chmod(directory_.c_str(), 0711);
+  EXPECT_EQ(why([](RoomOptions*) { DropCapabilities(); }), 0);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // How many empty tasks a host ends per second: in reused children, and with a process per attempt.
-// And the throughput of a sorted, combined word count of one split. Prints one line per figure.
+// And the throughput of a sorted, combined word count of one split. Prints one line per figure. Arguments: tasks, and
+// the tier of the rooms (0).
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -47,7 +49,7 @@ class Gate : public TaskObserver {
   int running_ = 0;
 };
 
-double Rate(TaskHost* host, const char* op, uint32_t flags, int tasks, int in_flight) {
+double Rate(TaskHost* host, const std::string& scratch, const char* op, uint32_t flags, int tasks, int in_flight) {
   const auto gate = std::make_shared<Gate>();
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < tasks; ++i) {
@@ -58,6 +60,8 @@ double Rate(TaskHost* host, const char* op, uint32_t flags, int tasks, int in_fl
     s.operator_name = op;
     s.operator_flags = flags;
     s.ports = {OutputPort{}};
+    s.owner = "bench";
+    s.scratch_directory = scratch;
     host->Run(std::move(s), gate);
   }
   gate->WaitAll();
@@ -100,13 +104,30 @@ int main(int argc, char** argv) {
   TaskHostOptions options;
   options.mrtask_path = MRTASK_PATH;
   options.scratch_directory = "/tmp";
+  char data[] = "/tmp/mr_task_bench.XXXXXX";
+  const int tier = argc > 2 ? atoi(argv[2]) : 0;  // from 2 on: as root
+  if (tier > 0) {
+    const std::string library = TEST_LIBRARY;
+    options.rooms.tier = tier;
+    options.rooms.paths = {{library.substr(0, library.rfind('/')), false}};
+    options.data_directory = mkdtemp(data);
+    options.scratch_directory = options.data_directory + "/scratch";
+    if (!mr::MakeDirectories(options.scratch_directory).ok() || chmod(data, 0711) != 0) return 1;
+    if (tier > 1) options.task_users = {3000200, 3000201};
+    options.slots = 4;
+  }
   auto host = TaskHost::Start(options).value();
+  const std::string scratch = tier > 0 ? options.scratch_directory + "/job" : "/tmp";
   const int tasks = argc > 1 ? atoi(argv[1]) : 3000;
   for (int in_flight : {1, 2, 4}) {
     printf("empty tasks, reused child,   %d in flight: %.0f/s\n", in_flight,
-           Rate(host.get(), "nothing.reusable", MR_REUSABLE, tasks, in_flight));
+           Rate(host.get(), scratch, "nothing.reusable", MR_REUSABLE, tasks, in_flight));
     printf("empty tasks, own process,    %d in flight: %.0f/s\n", in_flight,
-           Rate(host.get(), "nothing", 0, tasks / 2, in_flight));
+           Rate(host.get(), scratch, "nothing", 0, tasks / 2, in_flight));
+  }
+  if (tier > 0) {
+    host.reset();
+    return mr::RemoveTree(data).ok() ? 0 : 1;
   }
   std::string text;
   uint32_t x = 1;

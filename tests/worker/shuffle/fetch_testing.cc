@@ -5,6 +5,7 @@
 #include <future>
 
 #include "common/io/codec.h"
+#include "tests/support/anybody.h"
 
 namespace mr::worker {
 
@@ -48,9 +49,11 @@ namespace {
 class DataServerImpl final : public rpc::DataServer::Server {
  public:
   explicit DataServerImpl(std::shared_ptr<ShuffleServing> serving) : serving_(std::move(serving)) {}
-  kj::Promise<void> fetch(FetchContext context) override { return serving_->Fetch(context); }
-  kj::Promise<void> table(TableContext context) override { return serving_->Table(context); }
-  kj::Promise<void> openFetch(OpenFetchContext context) override { return serving_->OpenFetch(context); }
+  kj::Promise<void> fetch(FetchContext context) override { return serving_->Fetch(context, mr::test::Anybody()); }
+  kj::Promise<void> table(TableContext context) override { return serving_->Table(context, mr::test::Anybody()); }
+  kj::Promise<void> openFetch(OpenFetchContext context) override {
+    return serving_->OpenFetch(context, mr::test::Anybody());
+  }
   kj::Promise<void> probe(ProbeContext context) override { return serving_->Probe(context); }
 
  private:

@@ -1,0 +1,80 @@
+// The credentials that a process presents to daemons with certificates: a person's token, a node's certificate, or a
+// join token. Each has a fallback for daemons of this machine that have none.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "common/rpc/credentials.h"
+#include "common/rpc/node_identity.h"
+#include "common/rpc/tls.h"
+#include "common/secure/access_file.h"
+
+namespace mr::rpc {
+
+// A person's token. The daemon's reply names its cluster, and this finds the token for it. That choice grants nothing:
+// the daemon must then prove, by TLS, that it is of the cluster whose authority is in the same file.
+class TokenCredentials final : public Credentials {
+ public:
+  struct Places {
+    std::string file;       // MR_TOKEN_FILE: the only token that is used, and TLS is demanded; "": none
+    std::string directory;  // of token files, named by cluster; "": none
+  };
+  TokenCredentials(Places places, std::shared_ptr<const Credentials> fallback)
+      : places_(std::move(places)), fallback_(std::move(fallback)) {}
+
+  uint32_t HelloFlags(const SocketFacts&, Role) const override { return kHelloTls; }
+  kj::Promise<Result<Encrypted>> Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello& own, const Hello& reply,
+                                         const std::string& address) const override;
+  Result<Presented> For(const SocketFacts& server, const Hello& reply, Role role) const override;
+
+ private:
+  struct Access {
+    secure::AccessFile file;
+    std::string path;
+    std::shared_ptr<const Tls> tls;
+  };
+  // Returns the token for a cluster. Errors: kNotFound: there is none; kNotAllowed: it cannot be used, with what to do.
+  Result<std::shared_ptr<const Access>> AccessTo(uint64_t cluster_id) const;
+
+  const Places places_;
+  const std::shared_ptr<const Credentials> fallback_;
+  mutable std::mutex mutex_;  // guards known_
+  mutable std::map<uint64_t, std::shared_ptr<const Access>> known_;
+};
+
+// The certificate of a daemon: it talks to no daemon without one.
+class NodeCredentialsSource final : public Credentials {
+ public:
+  explicit NodeCredentialsSource(std::shared_ptr<const NodeIdentity> node) : node_(std::move(node)) {}
+
+  uint32_t HelloFlags(const SocketFacts&, Role) const override { return kHelloTls | kHelloNode; }
+  kj::Promise<Result<Encrypted>> Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello& own, const Hello& reply,
+                                         const std::string& address) const override;
+  Result<Presented> For(const SocketFacts& server, const Hello& reply, Role role) const override;
+
+ private:
+  const std::shared_ptr<const NodeIdentity> node_;
+};
+
+// The join token of a new worker: for one connection with role kJoin.
+class JoinCredentials final : public Credentials {
+ public:
+  // Errors: those of Tls::ForPerson.
+  static Result<std::shared_ptr<const Credentials>> Make(const secure::AccessFile& join);
+
+  uint32_t HelloFlags(const SocketFacts&, Role) const override { return kHelloTls; }
+  kj::Promise<Result<Encrypted>> Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello& own, const Hello& reply,
+                                         const std::string& address) const override;
+  Result<Presented> For(const SocketFacts& server, const Hello& reply, Role role) const override;
+
+ private:
+  JoinCredentials(std::shared_ptr<const Tls> tls, Secret<std::string> token)
+      : tls_(std::move(tls)), token_(std::move(token)) {}
+  const std::shared_ptr<const Tls> tls_;
+  const Secret<std::string> token_;
+};
+
+}  // namespace mr::rpc

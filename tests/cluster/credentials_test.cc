@@ -1,0 +1,339 @@
+// A cluster with certificates, from `mrctl cluster init` on, with the real binaries (common/adr/0017).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "common/io/clock.h"
+#include "common/secure/certificate.h"
+#include "common/secure/cluster_files.h"
+#include "common/secure/names.h"
+#include "common/secure/private_file.h"
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+#include "tests/support/http_get.h"
+#include "tests/support/https_get.h"
+
+namespace mr::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+SpawnOptions With(const std::string& token_file) {
+  SpawnOptions options;
+  options.env = {"MR_TOKEN_FILE=" + token_file};
+  return options;
+}
+
+std::string TokenIn(const std::string& file) {
+  const std::string text = *ReadFile(file);
+  const size_t at = text.find("mrt1_");
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+// One cluster for all tests; in their order.
+class CredentialsClusterTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    files_ = new TempDirectory();
+    cluster_ = new Cluster(
+        {.workers = 3,
+         .master_flags = {"--bind", "0.0.0.0", "--http_bind", "0.0.0.0", "--advertise", "127.0.0.1"},
+         .worker_flags = {"--http_bind", "0.0.0.0"},
+         .flags_of = {{"--join", Path("w0.join")}, {"--join", Path("w1.join")}, {"--join", Path("w0.join")}}});
+    init_ = RunMrctl({"cluster", "init", "--data", cluster_->master_data(), "--subject", "root"});
+    ASSERT_EQ(init_.exit, 0) << init_.err;
+    ASSERT_TRUE(cluster_->StartMaster().ok()) << cluster_->Logs();
+    for (const int worker : {0, 1}) {
+      const RunResult join = Token(
+          {"create", "--join", Path("w" + std::to_string(worker) + ".join"), "--address", cluster_->master_address()});
+      ASSERT_EQ(join.exit, 0) << join.err;
+      const Status started = cluster_->StartWorker(worker);
+      ASSERT_TRUE(started.ok()) << started.ToString() << cluster_->Logs();
+    }
+    const Status registered = cluster_->WaitForWorkers(2);
+    ASSERT_TRUE(registered.ok()) << registered.ToString() << cluster_->Logs();
+  }
+  static void TearDownTestSuite() {
+    delete cluster_;
+    delete files_;
+    cluster_ = nullptr;
+    files_ = nullptr;
+  }
+  static std::string Path(const std::string& name) { return *files_ / name; }
+  // Runs `mrctl token`.
+  static RunResult Token(std::vector<std::string> args) {
+    args.insert(args.begin(), "token");
+    args.insert(args.begin() + 2, {"--data", cluster_->master_data()});
+    return RunMrctl(args);
+  }
+  // Makes a token file for `name`. Returns its path.
+  static std::string Person(const std::string& name, const std::string& roles, const std::string& life = "1h") {
+    const std::string file = Path(name + ".token");
+    const RunResult made = Token({"create", "--subject", name, "--roles", roles, "--life", life, "--out", file});
+    EXPECT_EQ(made.exit, 0) << made.err;
+    return file;
+  }
+  static bool Within(Duration limit, const std::function<bool()>& met) {
+    for (const Instant end = Now() + limit; Now() < end; std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+      if (met()) return true;
+    }
+    return met();
+  }
+
+  // Gets a page of a daemon over TLS. token_file: ""; without a token.
+  static std::string Page(uint16_t port, const std::string& name, const std::string& path,
+                          const std::string& token_file = "", const std::string& headers = "") {
+    const std::string authority = *ReadFile(secure::CredentialsPath(cluster_->master_data()) + "/ca.pem");
+    const std::string bearer = token_file.empty() ? "" : "Authorization: Bearer " + TokenIn(token_file) + "\r\n";
+    return HttpsGet(port, authority, name, path, bearer + headers);
+  }
+  static std::string MasterPage(const std::string& path, const std::string& token_file = "",
+                                const std::string& headers = "") {
+    return Page(cluster_->master_http_port(), secure::MasterName(Id()), path, token_file, headers);
+  }
+  static uint64_t Id() {
+    return secure::ReadCertificate(*ReadFile(secure::CredentialsPath(cluster_->master_data()) + "/ca.pem"))->cluster_id;
+  }
+
+  static TempDirectory* files_;
+  static Cluster* cluster_;
+  static RunResult init_;
+};
+TempDirectory* CredentialsClusterTest::files_ = nullptr;
+Cluster* CredentialsClusterTest::cluster_ = nullptr;
+RunResult CredentialsClusterTest::init_;
+
+TEST_F(CredentialsClusterTest, TwoCommandsAreWhatInitPrints) {
+  EXPECT_THAT(init_.out, HasSubstr("mrmaster --data " + cluster_->master_data() + " --bind 0.0.0.0"));
+  EXPECT_THAT(init_.out, HasSubstr("mrworker --data WORKER_DATA --join " + cluster_->master_data() + "/join"));
+  EXPECT_THAT(init_.out + init_.err, Not(HasSubstr("mrt1_"))) << "a token is never printed";
+  EXPECT_THAT(init_.err, HasSubstr("/paceline/tokens/"));
+  const RunResult again = RunMrctl({"cluster", "init", "--data", cluster_->master_data()});
+  EXPECT_EQ(again.exit, 3);
+  EXPECT_THAT(again.err, HasSubstr("nothing was changed"));
+}
+
+TEST_F(CredentialsClusterTest, JobsAndFilesOverTlsWithTheTokenThatInitMade) {
+  WriteBible(Path("bible"), 200'000);
+  const RunResult put = cluster_->Mrctl({"fs", "put", Path("bible"), "/bible"});
+  ASSERT_EQ(put.exit, 0) << put.err << cluster_->Logs();
+  const RunResult job = cluster_->Mrctl({"submit", "wordcount", "--input", "/bible", "--output", "/counts"});
+  ASSERT_EQ(job.exit, 0) << job.err << cluster_->Logs();
+  const RunResult counts = cluster_->Mrctl({"fs", "cat", "/counts"});
+  ASSERT_EQ(counts.exit, 0) << counts.err;
+  EXPECT_EQ(SortedLines(counts.out), ExpectedWordCount(Path("bible")));
+}
+
+TEST_F(CredentialsClusterTest, PeopleHaveTheirOwnFilesAndJobsReachThemAlone) {
+  const std::string doras = Person("dora", "submitter"), emils = Person("emil", "submitter");
+  const auto as = [&](const std::string& who, const std::vector<std::string>& args) {
+    return cluster_->Mrctl(args, Seconds(60), With(who == "dora" ? doras : emils));
+  };
+  WriteBible(Path("words"), 20'000);
+  EXPECT_EQ(as("dora", {"fs", "put", Path("words"), "/words"}).exit, 6);
+  const RunResult put = as("dora", {"fs", "put", Path("words"), "/user/dora/words"});
+  ASSERT_EQ(put.exit, 0) << put.err;
+  EXPECT_EQ(as("emil", {"fs", "cat", "/user/dora/words"}).exit, 7);
+  EXPECT_EQ(as("emil", {"fs", "rm", "/user/dora/words"}).exit, 7);
+  EXPECT_EQ(as("emil", {"fs", "ls", "/"}).out.find("dora"), std::string::npos);
+  const auto count = [&](const std::string& who, const std::string& output) {
+    return as(who, {"submit", "wordcount", "--input", "/user/dora/words", "--output", output});
+  };
+  EXPECT_EQ(count("emil", "/user/emil/counts").exit, 7);
+  EXPECT_EQ(count("dora", "/user/emil/counts").exit, 6);
+  const RunResult counted = count("dora", "/user/dora/counts");
+  ASSERT_EQ(counted.exit, 0) << counted.err << cluster_->Logs();
+  const RunResult printed = count("dora", "-");
+  EXPECT_EQ(printed.exit, 0) << printed.err;
+  EXPECT_EQ(SortedLines(printed.out), ExpectedWordCount(Path("words")));
+  EXPECT_EQ(as("emil", {"fs", "cat", "/user/dora/counts"}).exit, 7);
+  EXPECT_EQ(as("emil", {"fs", "chmod", "read=all", "/user/dora/counts"}).exit, 7);
+  ASSERT_EQ(as("dora", {"fs", "chmod", "read=all", "/user/dora/counts"}).exit, 0);
+  EXPECT_EQ(SortedLines(as("emil", {"fs", "cat", "/user/dora/counts"}).out), ExpectedWordCount(Path("words")));
+  EXPECT_EQ(as("emil", {"fs", "rm", "-r", "/user/dora/counts"}).exit, 6) << "seen, and not his";
+  EXPECT_EQ(as("dora", {"fs", "chown", "emil", "/user/dora/counts"}).exit, 6);
+  ASSERT_EQ(cluster_->Mrctl({"fs", "chown", "emil", "/user/dora/counts"}).exit, 0);
+  EXPECT_THAT(as("emil", {"fs", "stat", "/user/dora/counts"}).out, HasSubstr("emil   all"));
+}
+
+TEST_F(CredentialsClusterTest, WithoutATokenOfThisClusterAVerbExitsWith6AndSaysWhatToDo) {
+  SpawnOptions none;
+  none.env = {"XDG_STATE_HOME=" + Path("nobody")};
+  const RunResult stranger = cluster_->Mrctl({"jobs"}, Seconds(20), none);
+  EXPECT_EQ(stranger.exit, 6) << stranger.err;
+  EXPECT_THAT(stranger.err, HasSubstr("mrctl token create"));
+  EXPECT_THAT(stranger.err, HasSubstr("MR_TOKEN_FILE"));
+
+  const std::string elsewhere = Path("elsewhere.token");
+  ASSERT_EQ(RunMrctl({"cluster", "init", "--data", Path("other"), "--out", elsewhere}).exit, 0);
+  const RunResult wrong = cluster_->Mrctl({"jobs"}, Seconds(20), With(elsewhere));
+  EXPECT_EQ(wrong.exit, 6) << wrong.err;
+  EXPECT_THAT(wrong.err, HasSubstr("check the address of the master"));
+
+  const std::string brief = Person("brief", "viewer", "1s");
+  EXPECT_TRUE(Within(Seconds(10), [&] { return cluster_->Mrctl({"jobs"}, Seconds(20), With(brief)).exit == 6; }));
+  EXPECT_THAT(cluster_->Mrctl({"jobs"}, Seconds(20), With(brief)).err, HasSubstr("has expired"));
+
+  const RunResult absent = cluster_->Mrctl({"jobs"}, Seconds(20), With(Path("absent")));
+  EXPECT_EQ(absent.exit, 6) << absent.err;
+  EXPECT_THAT(absent.err, HasSubstr(Path("absent")));
+  const std::string wide = Person("wide", "viewer");
+  std::filesystem::permissions(wide, std::filesystem::perms(0644));
+  const RunResult open = cluster_->Mrctl({"jobs"}, Seconds(20), With(wide));
+  EXPECT_EQ(open.exit, 6) << open.err;
+  EXPECT_THAT(open.err, HasSubstr("chmod 600"));
+}
+
+TEST_F(CredentialsClusterTest, ARevokedTokenIsOfNoUseWithinASecond) {
+  const std::string anna = Person("anna", "viewer,submitter");
+  ASSERT_EQ(cluster_->Mrctl({"jobs"}, Seconds(20), With(anna)).exit, 0);
+  ASSERT_EQ(Token({"revoke", "anna"}).exit, 0);
+  // A command takes a while itself on a busy machine, so the last one may begin after the second.
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const RunResult refused = cluster_->Mrctl({"jobs"}, Seconds(20), With(anna));
+  EXPECT_EQ(refused.exit, 6);
+  EXPECT_THAT(refused.err, HasSubstr("revoked"));
+  EXPECT_THAT(Token({"list"}).out, HasSubstr("anna"));
+}
+
+TEST_F(CredentialsClusterTest, HttpPortsSpeakTlsOnly) {
+  for (const uint16_t port : {cluster_->master_http_port(), cluster_->worker_http_port(0)}) {
+    EXPECT_EQ(RawHttp(port, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").find("HTTP/1.1 200"),
+              std::string::npos);
+  }
+  EXPECT_THAT(MasterPage("/healthz"), HasSubstr("\r\n\r\nok\n"));
+  EXPECT_THAT(Page(cluster_->master_http_port(), "localhost", "/healthz"), HasSubstr("\r\n\r\nok\n"))
+      << "a browser on the master's machine";
+  EXPECT_THAT(Page(cluster_->worker_http_port(0), secure::AnyWorkerName(Id()), "/healthz"), HasSubstr("ok\n"));
+  EXPECT_THAT(Page(cluster_->worker_http_port(0), secure::MasterName(Id()), "/healthz"), StartsWith("error: "))
+      << "a worker does not pass for the master";
+}
+
+TEST_F(CredentialsClusterTest, MetricsNeedATokenOfAViewer) {
+  const std::string viewer = Person("prometheus", "viewer"), submitter = Person("sue", "submitter");
+  const uint16_t worker = cluster_->worker_http_port(0);
+  const std::string worker_name = secure::AnyWorkerName(Id());
+  EXPECT_THAT(MasterPage("/metrics", viewer), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(MasterPage("/metrics", submitter), StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(MasterPage("/metrics"), StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(Page(worker, worker_name, "/metrics", viewer), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(Page(worker, worker_name, "/metrics", submitter), StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(Page(worker, worker_name, "/metrics"), StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(Page(worker, worker_name, "/metrics", Path("w0.join")), StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(MasterPage("/", Path("w0.join")), StartsWith("HTTP/1.1 401 ")) << "a join token reads nothing";
+}
+
+TEST_F(CredentialsClusterTest, AJobIsOnThePagesOfItsOwnerAndOfThoseWhoSeeAll) {
+  const std::string mary = Person("mary", "submitter"), ben = Person("ben", "submitter");
+  const std::string viewer = Person("victor", "viewer"), admin = Person("ada", "admin");
+  std::ofstream(Path("small")) << "a b\n";
+  ASSERT_EQ(cluster_->Mrctl({"fs", "put", Path("small"), "/small"}).exit, 0);
+  ASSERT_EQ(cluster_->Mrctl({"fs", "chmod", "read=all", "/small"}).exit, 0);
+  const RunResult run = cluster_->Mrctl({"-o", "json", "submit", "wordcount", "--name", "secretjob", "--input",
+                                         "/small", "--output", "/user/mary/secretjob"},
+                                        Seconds(60), With(mary));
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const size_t at = run.out.find("job_");
+  const std::string job = run.out.substr(at, run.out.find('"', at) - at);
+  for (const std::string& path : {"/jobs/" + job, "/api/v1/jobs/" + job, "/api/v1/jobs/" + job + "/report",
+                                  "/api/v1/jobs/" + job + "/tasks", "/api/v1/jobs/" + job + "/attempts"}) {
+    EXPECT_THAT(MasterPage(path, ben), StartsWith("HTTP/1.1 404 ")) << path;
+    EXPECT_THAT(MasterPage(path, ben), Not(HasSubstr("secretjob"))) << path;
+    for (const std::string& reader : {mary, viewer, admin}) {
+      EXPECT_THAT(MasterPage(path, reader), StartsWith("HTTP/1.1 200 ")) << path << " by " << reader;
+    }
+  }
+  for (const std::string path : {"/", "/history", "/api/v1/cluster", "/api/v1/jobs", "/api/v1/search?q=secretjob"}) {
+    EXPECT_THAT(MasterPage(path, mary), HasSubstr(job)) << path;
+    EXPECT_THAT(MasterPage(path, viewer), HasSubstr(job)) << path;
+    const std::string other = MasterPage(path, ben);
+    EXPECT_THAT(other, StartsWith("HTTP/1.1 200 ")) << path;
+    EXPECT_THAT(other, Not(HasSubstr(job))) << path;
+    EXPECT_THAT(other, Not(HasSubstr("secretjob"))) << path;
+  }
+}
+
+TEST_F(CredentialsClusterTest, ASessionEndsWithinASecondOfItsToken) {
+  const std::string carl = Person("carl", "viewer");
+  const RunResult made = cluster_->Mrctl({"page"}, Seconds(20), With(carl));
+  ASSERT_EQ(made.exit, 0) << made.err;
+  const std::string path = made.out.substr(made.out.find("/login"), made.out.find('\n') - made.out.find("/login"));
+  EXPECT_THAT(made.out, StartsWith("https://localhost:"));
+  const std::string reply = MasterPage(path);
+  ASSERT_THAT(reply, StartsWith("HTTP/1.1 200 OK\r\n")) << path;
+  EXPECT_THAT(reply, HasSubstr("Set-Cookie: __Host-paceline_"));
+  EXPECT_THAT(reply, HasSubstr("; HttpOnly; SameSite=Strict; Secure\r\n"));
+  const size_t at = reply.find("__Host-");
+  const std::string cookie = "Cookie: " + reply.substr(at, reply.find(';', at) - at) + "\r\n";
+  EXPECT_THAT(MasterPage("/", "", cookie), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(MasterPage(path), StartsWith("HTTP/1.1 401 ")) << "the link was used";
+  ASSERT_EQ(Token({"revoke", "carl"}).exit, 0);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_THAT(MasterPage("/", "", cookie), StartsWith("HTTP/1.1 401 "));
+}
+
+TEST_F(CredentialsClusterTest, AJoinFileAddsOneWorker) {
+  const Status second = cluster_->StartWorker(2);  // with the file of worker 0
+  EXPECT_FALSE(second.ok());
+  EXPECT_THAT(second.message(), HasSubstr("used before"));
+  EXPECT_FALSE(PathExists(cluster_->worker_data(2) + "/credentials/worker.pem"));
+}
+
+TEST_F(CredentialsClusterTest, AWorkerStartsAgainWithItsCertificate) {
+  ASSERT_TRUE(cluster_->StopWorker(1).ok());
+  ASSERT_TRUE(std::filesystem::remove(Path("w1.join")));
+  const Status started = cluster_->StartWorker(1);
+  ASSERT_TRUE(started.ok()) << started.ToString();
+  EXPECT_TRUE(cluster_->WaitForWorkers(2).ok()) << cluster_->Logs();
+}
+
+// Its certificate is replaced by one of the same key that has lived for 21 of its 30 days.
+TEST_F(CredentialsClusterTest, AWorkerRenewsItsCertificateByItself) {
+  const std::string own = cluster_->worker_data(0) + "/credentials";
+  std::string name = *ReadFile(cluster_->worker_data(0) + "/worker_id");
+  name.pop_back();
+  const auto key = *secure::PrivateKey::FromPem(*secure::ReadPrivateFile(own + "/worker.key"), secure::KeyKind::kNode);
+  const secure::UnixTime now{static_cast<int64_t>(WallClockMs() / 1000)};
+  const std::string old = secure::SignWorker(secure::CredentialsPath(cluster_->master_data()), name,
+                                             *secure::MakeRequest(key), now - secure::kDay * 21)
+                              ->certificate_pem;
+  ASSERT_TRUE(WriteFileDurably(own + "/worker.pem", old).ok());
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // it looks every 300 ms
+  Person("news", "viewer");                              // the list changes, so that its waiting call returns at once
+  EXPECT_TRUE(Within(Seconds(60), [&] { return *ReadFile(own + "/worker.pem") != old; })) << cluster_->Logs();
+  EXPECT_EQ(secure::ReadCertificate(*ReadFile(own + "/worker.pem"))->DaysLeft(now), 30);
+  EXPECT_EQ(cluster_->Mrctl({"fs", "ls", "/"}).exit, 0);
+}
+
+TEST_F(CredentialsClusterTest, ADeniedWorkerIsLost) {
+  std::string name = *ReadFile(cluster_->worker_data(1) + "/worker_id");
+  name.pop_back();
+  ASSERT_EQ(Token({"revoke", "worker:" + name}).exit, 0);
+  EXPECT_TRUE(Within(Seconds(60), [&] { return cluster_->Mrctl({"workers"}).out.find("lost") != std::string::npos; }))
+      << cluster_->Mrctl({"workers"}).out;
+  EXPECT_THAT(cluster_->Logs(200), HasSubstr("was revoked"));
+}
+
+TEST_F(CredentialsClusterTest, NoTokenOrKeyIsInALogOrOutput) {
+  std::string written = cluster_->Logs(100'000) + init_.out + init_.err;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cluster_->directory())) {
+    const std::string path = entry.path().string();
+    if (!entry.is_regular_file() || path.find("/credentials/") != std::string::npos) continue;
+    if (path == cluster_->master_data() + "/join") continue;
+    written += ReadFile(path).value();
+  }
+  EXPECT_THAT(written, Not(HasSubstr("PRIVATE KEY")));
+  for (const std::string& file : {Path("anna.token"), Path("w0.join"), cluster_->master_data() + "/join"}) {
+    EXPECT_EQ(written.find(TokenIn(file)), std::string::npos) << file;
+  }
+}
+
+}  // namespace
+}  // namespace mr::test
