@@ -146,10 +146,10 @@ void Dispatcher::SendBind(const sched::Bind& d) {
 ReplicaPtr Dispatcher::LocationOf(const ReplicaView& view) {
   const auto& [output, attempt, worker, incarnation] = view.replica;
   const WorkerView* holder = core_.workers().Find(worker);
-  const auto grant = [&] { return granter_->At(worker, secure::ReadsOutputs(output.task.job)); };
-  return std::make_shared<const ReplicaLocation>(ReplicaLocation{
-      output, attempt, worker, incarnation, holder == nullptr ? "" : holder->info.address, view.manifest.content,
-      view.extra->rows, view.extra->partitions, granter_ == nullptr ? "" : grant()});
+  const std::string grant = granter_ == nullptr ? "" : granter_->At(worker, secure::ReadsOutputs(output.task.job));
+  return std::make_shared<const ReplicaLocation>(
+      ReplicaLocation{output, attempt, worker, incarnation, holder == nullptr ? "" : holder->info.address,
+                      view.manifest.content, view.extra->rows, view.extra->partitions, grant});
 }
 
 uint64_t& Dispatcher::VersionOf(const StageId& stage) {
