@@ -181,7 +181,7 @@ struct HttpServer::Impl final : kj::TaskSet::ErrorHandler {
 
   // Answers requests until the connection ends.
   kj::Promise<void> Serve(Peer& p) {
-    return Head(p).then([this, &p](HeadRead read) -> kj::Promise<void> {
+    return Head(p).then([this, &p](const HeadRead& read) -> kj::Promise<void> {
       if (read.state == HeadRead::State::kMore) return kj::READY_NOW;  // the peer has ended
       if (read.state == HeadRead::State::kRefused) return Refuse(p, read);
       const bool close = read.head.close || ++p.requests >= limits.requests;

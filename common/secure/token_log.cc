@@ -145,7 +145,7 @@ Result<UniqueFd> TokenLog::LockAndRead() {
 Status TokenLog::Append(const UniqueFd& file, const std::string& line) {
   const Status written = PwriteAll(file.get(), line + "\n", size_);
   if (!written.ok() || ::fdatasync(file.get()) != 0) {
-    const Status failed = written.ok() ? ErrnoStatus(errno, "cannot sync " + path_) : written.With(path_);
+    Status failed = written.ok() ? ErrnoStatus(errno, "cannot sync " + path_) : written.With(path_);
     // A part of a line would be taken for damage once another one follows it.
     (void)::ftruncate(file.get(), static_cast<off_t>(size_));
     return failed;

@@ -142,9 +142,9 @@ class WriterServer final : public rpc::Guarded<rpc::BlockWriter> {
     return fork.addBranch();
   }
 
-  kj::Promise<void> PassOn(Piece piece) {
+  kj::Promise<void> PassOn(const Piece& piece) {
     if (downstream_.get() == nullptr || downstream_failed_) return kj::READY_NOW;
-    return downstream_->Write(std::move(piece)).then([this](Status status) {
+    return downstream_->Write(piece).then([this](Status status) {
       if (!status.ok()) downstream_failed_ = true;
     });
   }
