@@ -82,7 +82,7 @@ struct JoinDesk::Impl {
     return change.addBranch();
   }
 
-  kj::Promise<void> Look(std::shared_ptr<const rpc::NodeState> seen, int looks) {
+  kj::Promise<void> Look(const std::shared_ptr<const rpc::NodeState>& seen, int looks) {
     return shell.kj().timer().afterDelay(kLook).then([this, seen, looks]() -> kj::Promise<void> {
       const auto state = node->now();
       const bool same = state->version == seen->version && state->trust == seen->trust;

@@ -111,7 +111,7 @@ Status PublishFiles(const PublishRequest& request) {
   // The directory above stays the one that is checked here: a link that takes its place later leads nowhere.
   const std::string above = ParentOf(output);
   MR_ASSIGN_OR_RETURN(const FileRoots::Pinned pinned, request.roots.Pin(above));
-  const Status status = PublishAt(pinned.path + "/" + output.substr(output.rfind('/') + 1), request);
+  Status status = PublishAt(pinned.path + "/" + output.substr(output.rfind('/') + 1), request);
   if (status.ok() || pinned.path == above) return status;
   std::string message = status.message();
   for (size_t at = 0; (at = message.find(pinned.path, at)) != std::string::npos; at += above.size()) {
