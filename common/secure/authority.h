@@ -3,8 +3,8 @@
 // During a rotation the new authority's key has two certificates: its own, and a cross certificate that the previous
 // authority signed. A node sends the cross certificate with its own, so that peers that trust only the previous
 // authority verify it, and peers that trust only the new one ignore it. Both authorities carry the same name, so the
-// cross certificate is self-issued and no path length forbids it (RFC 5280, 4.2.1.9); key ids tell them apart.
-// Pure: no I/O; the time is an argument.
+// cross certificate is self-issued, and limits of path lengths do not count it (RFC 5280, 4.2.1.9). Their key ids
+// differ. Pure: no I/O; the time is an argument.
 #pragma once
 
 #include <string>

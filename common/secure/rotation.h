@@ -22,7 +22,7 @@ namespace mr::secure {
 // those of ReadPrivateFile and of the file system.
 Status BeginRotation(const std::string& path, UnixTime now);
 
-// Those who have nothing of the new authority yet.
+// Workers without a certificate of the new authority, and tokens that the old key signed.
 struct Behind {
   std::vector<std::string> workers;  // "worker:NAME": joined, not denied, no certificate of the new authority
   std::vector<Token> tokens;         // valid, signed by the old key

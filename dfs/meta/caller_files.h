@@ -31,9 +31,10 @@ class CallerFiles {
   CallerFiles(const Namespace& files, Caller caller);
 
   using Prepared = Namespace::Prepared;
-  // These do what they do in Namespace. Further errors: kNotFound where the caller does not see the object; kNotAllowed
-  // where it sees it and may not change it, and for making something at a path that is not the caller's, whether
-  // something is there or not; kRejected where the owner's bytes reach their limit (NamespaceConfig::owner_bytes).
+  // Each function does what the one of its name in Namespace does. Further errors: kNotFound where the caller does not
+  // see the object; kNotAllowed where it sees it and may not change it, and for making something at a path that is not
+  // the caller's, whether something is there or not; kRejected where the owner's bytes reach their limit
+  // (NamespaceConfig::owner_bytes).
   Prepared PrepareCreate(const Stamp& stamp, const std::string& path, bool overwrite, uint32_t replication,
                          uint64_t block_bytes, const std::string& request_id) const;
   Prepared PrepareAddBlock(const Stamp& stamp, uint64_t lease, uint32_t index, const std::string& near) const;

@@ -145,7 +145,7 @@ class Namespace {
 
   using Prepared = Result<std::optional<Record>>;
 
-  // These functions know no caller: they are for requests of the master itself. Requests of others go through
+  // The functions below check no rights: they are for requests of the master itself. Requests of others go through
   // CallerFiles (caller_files.h), which checks rights.
   //
   // Each Prepare function checks a request against the present state and returns its record, or nullopt if there is

@@ -18,7 +18,7 @@ class OwnerBytes {
     owner_it->second += bytes;
     files_.emplace(file, Charged{owner_it, bytes});
   }
-  // These bytes have left the file.
+  // Subtracts bytes that were removed from a file.
   void Take(uint64_t file, uint64_t bytes) {
     const auto it = files_.find(file);
     if (it != files_.end()) Charge(file, it->second.owner->first, it->second.bytes - bytes);

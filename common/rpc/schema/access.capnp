@@ -17,7 +17,7 @@ enum Object {
   job @1;
   # Also by one of its attempts or outputs. Owner: the subject that submitted it.
   path @2;
-  # Of the block store; also by a lease or a block.
+  # A path of the block store, or a lease or a block there.
   worker @3;
   # A worker speaks for itself only, by its session. No role may speak for another.
 }

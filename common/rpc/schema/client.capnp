@@ -401,7 +401,7 @@ struct WorkerStatus {
   safeToStop @16 :Bool;
   # It is draining, and nothing is lost and nothing runs again when it stops.
   tier @17 :Int8 = -1;
-  # Of the rooms of its tasks; -1: not known.
+  # The tier of the rooms of its tasks; -1: not known.
 }
 
 struct QueueStatus {

@@ -119,7 +119,7 @@ struct WorkerInfo {
   durableSeen @20 :Durable;
   # The newest Durable that a master of this cluster sent to any incarnation of this worker.
   tier @21 :Int8 = -1;
-  # Of the rooms of its tasks (worker/task/room.h); -1: a release without rooms.
+  # The tier of the rooms of its tasks (worker/task/room.h); -1: a release without rooms.
 }
 
 struct BlockReport {
