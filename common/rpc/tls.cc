@@ -73,7 +73,10 @@ Result<ContextPtr> ContextFor(const std::string& authorities, bool server) {
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context.get(), 0);
   MR_ASSIGN_OR_RETURN(const auto trusted, CertificatesIn(authorities));
-  for (const auto& authority : trusted) X509_STORE_add_cert(SSL_CTX_get_cert_store(context.get()), authority.get());
+  for (const auto& authority : trusted) {
+    if (X509_check_ca(authority.get()) == 0) return InvalidArgument("a certificate in it is not one of an authority");
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context.get()), authority.get());
+  }
   if (!server) SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   return context;
 }
@@ -131,11 +134,9 @@ Result<std::shared_ptr<const Tls>> Tls::ForNode(const secure::NodeCredentials& c
   return std::shared_ptr<const Tls>(std::move(tls));
 }
 
-Result<std::shared_ptr<const Tls>> Tls::ForPerson(const std::string& authority_pem) {
-  MR_ASSIGN_OR_RETURN(const secure::Certificate ca, secure::ReadCertificate(authority_pem));
-  if (!ca.authority) return InvalidArgument("the certificate of " + ca.common_name + " is not one of an authority");
+Result<std::shared_ptr<const Tls>> Tls::ForPerson(const std::string& authority_pem, uint64_t cluster_id) {
   std::shared_ptr<Tls> tls(new Tls());
-  tls->cluster_id_ = ca.cluster_id;
+  tls->cluster_id_ = cluster_id;
   MR_ASSIGN_OR_RETURN(tls->client_, ContextFor(authority_pem, /*server=*/false));
   return std::shared_ptr<const Tls>(std::move(tls));
 }

@@ -25,8 +25,10 @@ class Tls {
  public:
   // For the master and workers. Errors: kInvalidArgument: the certificate or the key cannot be used.
   static Result<std::shared_ptr<const Tls>> ForNode(const secure::NodeCredentials& credentials);
-  // For people and joining workers, which only connect. Errors: kInvalidArgument: not the certificate of an authority.
-  static Result<std::shared_ptr<const Tls>> ForPerson(const std::string& authority_pem);
+  // For people and joining workers, which only connect. authority_pem: of an access file that was checked, like the
+  // cluster. Errors: kInvalidArgument: not the certificate of an authority. Cost: some ms in a new process, the start
+  // of OpenSSL.
+  static Result<std::shared_ptr<const Tls>> ForPerson(const std::string& authority_pem, uint64_t cluster_id);
 
   uint64_t cluster_id() const { return cluster_id_; }
   // Whether it has a certificate of its own.

@@ -45,18 +45,39 @@ std::string PlaceOf(const std::string& directory, uint64_t cluster_id) {
 
 }  // namespace
 
+std::jthread TokenCredentials::Prepare() {
+  std::string path = places_.file;
+  if (path.empty()) {
+    const auto tokens = ListDirectory(places_.directory);
+    if (tokens.ok() && tokens->size() == 1) path = places_.directory + "/" + tokens->front();
+  }
+  if (path.empty()) return {};
+  std::promise<Result<std::shared_ptr<const Access>>> read;
+  const std::lock_guard lock(mutex_);
+  prepared_path_ = path;
+  prepared_ = read.get_future();
+  return std::jthread([path, read = std::move(read)]() mutable { read.set_value(Read(path)); });
+}
+
+Result<std::shared_ptr<const TokenCredentials::Access>> TokenCredentials::Read(const std::string& path) {
+  auto file = secure::ReadAccessFile(path, secure::TokenKind::kPerson);
+  if (!file.ok()) return Status(Code::kNotAllowed, file.status().message());
+  auto access = std::make_shared<Access>();
+  access->path = path;
+  access->file = *std::move(file);
+  MR_ASSIGN_OR_RETURN(access->tls, Tls::ForPerson(access->file.authority, access->file.cluster_id));
+  return std::shared_ptr<const Access>(std::move(access));
+}
+
 Result<std::shared_ptr<const TokenCredentials::Access>> TokenCredentials::AccessTo(uint64_t cluster_id) const {
   const std::lock_guard lock(mutex_);
   if (const auto it = known_.find(cluster_id); it != known_.end()) return it->second;
-  auto access = std::make_shared<Access>();
   const bool named = !places_.file.empty();
   if (!named && places_.directory.empty()) return NotFound("there is no directory of tokens");
-  access->path = named ? places_.file : PlaceOf(places_.directory, cluster_id);
-  if (!named && !PathExists(access->path)) return NotFound(access->path + " does not exist");
-  auto file = secure::ReadAccessFile(access->path, secure::TokenKind::kPerson);
-  if (!file.ok()) return Status(Code::kNotAllowed, file.status().message());
-  access->file = *std::move(file);
-  MR_ASSIGN_OR_RETURN(access->tls, Tls::ForPerson(access->file.authority));
+  const std::string path = named ? places_.file : PlaceOf(places_.directory, cluster_id);
+  if (!named && !PathExists(path)) return NotFound(path + " does not exist");
+  const bool prepared = prepared_.valid() && prepared_path_ == path;
+  MR_ASSIGN_OR_RETURN(const std::shared_ptr<const Access> access, prepared ? prepared_.get() : Read(path));
   if (access->file.cluster_id != cluster_id) {
     return Status(Code::kNotAllowed, "the token in " + access->path + " is for the cluster " +
                                          secure::ClusterText(access->file.cluster_id) + ", and this one is " +
@@ -71,7 +92,7 @@ Result<std::shared_ptr<const TokenCredentials::Access>> TokenCredentials::Access
                                          "an administrator makes it with mrctl token create");
   }
   known_[cluster_id] = access;
-  return std::shared_ptr<const Access>(std::move(access));
+  return access;
 }
 
 kj::Promise<Result<Encrypted>> TokenCredentials::Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello& own,
@@ -128,7 +149,7 @@ Result<Credentials::Presented> NodeCredentialsSource::For(const SocketFacts&, co
 }
 
 Result<std::shared_ptr<const Credentials>> JoinCredentials::Make(const secure::AccessFile& join) {
-  MR_ASSIGN_OR_RETURN(auto tls, Tls::ForPerson(join.authority));
+  MR_ASSIGN_OR_RETURN(auto tls, Tls::ForPerson(join.authority, join.cluster_id));
   return std::shared_ptr<const Credentials>(new JoinCredentials(std::move(tls), join.token.Copy()));
 }
 

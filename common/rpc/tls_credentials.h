@@ -2,10 +2,12 @@
 // join token. Each has a fallback for daemons of this machine that have none.
 #pragma once
 
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "common/rpc/credentials.h"
 #include "common/rpc/node_identity.h"
@@ -25,6 +27,10 @@ class TokenCredentials final : public Credentials {
   TokenCredentials(Places places, std::shared_ptr<const Credentials> fallback)
       : places_(std::move(places)), fallback_(std::move(fallback)) {}
 
+  // Begins to read the token that is probably needed, on a thread of its own: the start of OpenSSL takes some ms. The
+  // first connection waits for it. Keep the thread until the process ends.
+  [[nodiscard]] std::jthread Prepare();
+
   uint32_t HelloFlags(const SocketFacts&, Role) const override { return kHelloTls; }
   kj::Promise<Result<Encrypted>> Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello& own, const Hello& reply,
                                          const std::string& address) const override;
@@ -36,13 +42,17 @@ class TokenCredentials final : public Credentials {
     std::string path;
     std::shared_ptr<const Tls> tls;
   };
+  // Errors: kNotAllowed: it cannot be used, with what to do; kInvalidArgument.
+  static Result<std::shared_ptr<const Access>> Read(const std::string& path);
   // Returns the token for a cluster. Errors: kNotFound: there is none; kNotAllowed: it cannot be used, with what to do.
   Result<std::shared_ptr<const Access>> AccessTo(uint64_t cluster_id) const;
 
   const Places places_;
   const std::shared_ptr<const Credentials> fallback_;
-  mutable std::mutex mutex_;  // guards known_
+  mutable std::mutex mutex_;  // guards what follows
   mutable std::map<uint64_t, std::shared_ptr<const Access>> known_;
+  std::string prepared_path_;
+  mutable std::future<Result<std::shared_ptr<const Access>>> prepared_;
 };
 
 // The certificate of a daemon: it talks to no daemon without one.

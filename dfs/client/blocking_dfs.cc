@@ -55,16 +55,29 @@ auto Await(rpc::KjThread& loop, F start) {
 
 struct BlockingDfs::Impl {
   rpc::KjThread& loop;
-  mr::Pool pool{2};                        // one thread reads the file while the other one hashes
-  kj::Own<rpc::RpcConnection> connection;  // on the loop
-  kj::Own<DfsClient> client;               // on the loop
+  mr::Pool pool{2};                 // one thread reads the file while the other one hashes
+  kj::Own<rpc::RpcConnection> own;  // on the loop; null: the connection is another's
+  kj::Own<DfsClient> client;        // on the loop
 
   explicit Impl(rpc::KjThread& l) : loop(l) {}
   ~Impl() {
     loop.Run([this] {
       client = nullptr;
-      connection = nullptr;
+      own = nullptr;
     });
+  }
+
+  kj::Promise<Status> Begin(rpc::RpcConnection& connection) {
+    const uint64_t cluster_id = connection.peer().cluster_id;
+    return connection.Bootstrap<rpc::MasterForClient>().filesRequest().send().then(
+        [this, cluster_id](auto response) {
+          DfsClient::Options options;
+          options.hello.cluster_id = cluster_id;
+          options.pool = [this](std::function<void()> fn) { pool.Post(std::move(fn)); };
+          client = kj::heap<DfsClient>(loop.io(), response.getFiles(), std::move(options));
+          return Status::Ok();
+        },
+        [](kj::Exception&& e) { return rpc::FromException(e); });
   }
 };
 
@@ -74,24 +87,23 @@ BlockingDfs::~BlockingDfs() = default;
 Result<std::unique_ptr<BlockingDfs>> BlockingDfs::Connect(rpc::KjThread& loop, const std::string& master) {
   auto owned = std::make_unique<Impl>(loop);
   Impl* impl = owned.get();
-  const Status status = Await(loop, [impl, master] {
+  MR_RETURN_IF_ERROR(Await(loop, [impl, master] {
     rpc::Hello hello;
     hello.role = rpc::Role::kClient;
     return rpc::RpcConnection::Connect(impl->loop.io(), master, hello)
         .then([impl](Result<kj::Own<rpc::RpcConnection>> connection) -> kj::Promise<Status> {
           if (!connection.ok()) return connection.status();
-          impl->connection = *std::move(connection);
-          auto service = impl->connection->Bootstrap<rpc::MasterForClient>();
-          return service.filesRequest().send().then([impl](auto response) {
-            DfsClient::Options options;
-            options.hello.cluster_id = impl->connection->peer().cluster_id;
-            options.pool = [impl](std::function<void()> fn) { impl->pool.Post(std::move(fn)); };
-            impl->client = kj::heap<DfsClient>(impl->loop.io(), response.getFiles(), std::move(options));
-            return Status::Ok();
-          });
+          impl->own = *std::move(connection);
+          return impl->Begin(*impl->own);
         });
-  });
-  if (!status.ok()) return status;
+  }));
+  return std::unique_ptr<BlockingDfs>(new BlockingDfs(std::move(owned)));
+}
+
+Result<std::unique_ptr<BlockingDfs>> BlockingDfs::On(rpc::KjThread& loop,
+                                                     const std::function<rpc::RpcConnection&()>& connection) {
+  auto owned = std::make_unique<Impl>(loop);
+  MR_RETURN_IF_ERROR(Await(loop, [&] { return owned->Begin(connection()); }));
   return std::unique_ptr<BlockingDfs>(new BlockingDfs(std::move(owned)));
 }
 

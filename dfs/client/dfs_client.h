@@ -17,6 +17,7 @@
 
 #include "common/base/status.h"
 #include "common/io/files.h"
+#include "common/rpc/connection.h"
 #include "common/rpc/hello.h"
 #include "common/rpc/kj_thread.h"
 #include "dfs/block/block_server.h"
@@ -144,12 +145,16 @@ class DfsClient {
 std::string StagingPath(const std::string& job, const std::string& attempt, const std::string& part);
 std::string StagingRoot(const std::string& job);
 
-// The blocking form, for mrctl. Owns a connection to the master and a small pool. Thread: any but the loop's. Errors:
-// each call fails with kUnavailable once the connection is gone.
+// The blocking form, for mrctl. Has a small pool. Thread: any but the loop's. Errors: each call fails with kUnavailable
+// once the connection is gone.
 class BlockingDfs {
  public:
   // Connects to a master ("host:port"). Requires: loop outlives this.
   static Result<std::unique_ptr<BlockingDfs>> Connect(rpc::KjThread& loop, const std::string& master);
+  // Uses a connection with role kClient that is there. connection: returns it, on the loop. Requires: loop and
+  // connection outlive this.
+  static Result<std::unique_ptr<BlockingDfs>> On(rpc::KjThread& loop,
+                                                 const std::function<rpc::RpcConnection&()>& connection);
   ~BlockingDfs();
 
   Result<WrittenFile> PutFd(const std::string& path, const PutOptions& options, int fd);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/rpc/spec_wire.h"
+#include "dfs/client/dfs_client.h"
 
 namespace mr::ctl {
 namespace {
@@ -33,6 +34,14 @@ void Client::Reconnect() {
   impl_->Connect();
 }
 rpc::KjThread& Client::loop() { return impl_->thread; }
+
+Result<std::unique_ptr<dfs::BlockingDfs>> Client::Store() {
+  MR_RETURN_IF_ERROR(WaitConnected());
+  auto store =
+      dfs::BlockingDfs::On(impl_->thread, [this]() -> rpc::RpcConnection& { return *impl_->loop->connection; });
+  if (!store.ok()) return impl_->OfMaster(store.status());
+  return store;
+}
 
 void Client::Impl::Start(std::function<kj::Own<capnp::RequestHook>(Master&)> make,
                          std::function<void(capnp::AnyPointer::Reader)> done,

@@ -19,6 +19,9 @@
 namespace mr::rpc {
 class KjThread;
 }
+namespace mr::dfs {
+class BlockingDfs;
+}
 
 namespace mr::ctl {
 
@@ -99,7 +102,10 @@ class Client {
   // broke), kCancelled (interrupt), kDeadline (--timeout).
   Result<std::optional<JobStatus>> NextStatus(Instant until);
 
-  // The loop, for the block store's client (dfs/client), which makes its own connection on it.
+  // Returns the block store's client on this connection. Requires: it ends before Reconnect() and this client. Errors:
+  // those of WaitConnected.
+  Result<std::unique_ptr<dfs::BlockingDfs>> Store();
+  // The loop, for a client of the block store with a connection of its own.
   rpc::KjThread& loop();
 
  private:

@@ -313,7 +313,7 @@ class Doctor {
 
   // Reports missing replicas, failed disks and missing workers of the block store.
   void CheckFiles(Client& client, const std::vector<WorkerStatus>& workers, const std::string& prefix) {
-    const auto store = dfs::BlockingDfs::Connect(client.loop(), client.address());
+    const auto store = client.Store();
     const auto health = store.ok() ? (*store)->Health(kNamedFiles) : Result<dfs::StoreHealth>(store.status());
     if (!health.ok()) {
       return Add("files", Verdict::kFail, "no answer from the block store: " + ToFailure(health.status()).message,

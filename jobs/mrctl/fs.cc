@@ -508,7 +508,7 @@ Result<int> RunFs(const Command& command, const Settings& settings) {
     Print(RenderSpace(workers, settings.form));
     return kExitOk;
   }
-  MR_ASSIGN_OR_RETURN(const auto store, dfs::BlockingDfs::Connect(client.loop(), settings.master));
+  MR_ASSIGN_OR_RETURN(const auto store, client.Store());
   MR_RETURN_IF_ERROR(FsCommand(command, settings, client, *store).Run());
   return kExitOk;
 }

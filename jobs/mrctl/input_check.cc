@@ -233,8 +233,7 @@ class InputCheck {
   // Returns null if there is no master, or no answer.
   dfs::BlockingDfs* store() {
     if (!connected_ && client_ != nullptr) {
-      auto store = client_->WaitConnected().ok() ? dfs::BlockingDfs::Connect(client_->loop(), client_->address())
-                                                 : Result<std::unique_ptr<dfs::BlockingDfs>>(Unavailable(""));
+      auto store = client_->Store();
       if (store.ok()) store_ = *std::move(store);
     }
     connected_ = true;

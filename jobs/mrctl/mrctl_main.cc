@@ -1,9 +1,13 @@
 // mrctl: parses the command line, resolves the settings, runs one command and reports its failure.
+#include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/io/clock.h"
@@ -49,6 +53,14 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
   return RunJobVerb(command, settings);
 }
 
+// Returns whether these words are probably of a command that connects to a master. A wrong guess costs some time.
+bool WillConnect(const std::vector<std::string>& argv) {
+  static const std::set<std::string> kAlone = {"config", "completion", "schedulers", "sdk",    "cluster",
+                                               "token",  "-h",         "--help",     "--local"};
+  return std::none_of(argv.begin(), argv.end(),
+                      [](const std::string& word) { return kAlone.contains(word) || word.starts_with("--local="); });
+}
+
 // Returns whether an error must be JSON, before the settings are known.
 bool WantsJson(const std::vector<std::string>& argv) {
   for (size_t i = 0; i < argv.size(); ++i) {
@@ -65,8 +77,23 @@ int Fail(const Status& status, bool json) {
   return failure.exit;
 }
 
+// For a process of milliseconds: a heap of each thread would grow by a system call per 4 KiB.
+void KeepOneHeap() {
+  constexpr int kGrowth = 1 << 20;
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_TOP_PAD, kGrowth);
+}
+
 int Main(const std::vector<std::string>& argv) {
+  KeepOneHeap();
   KeepMemoryPrivate();  // it reads secrets of daemons; tasks of `--local` have the same user
+  const auto tokens_in = [](const std::string& file) {
+    return std::make_shared<rpc::TokenCredentials>(rpc::TokenCredentials::Places{file, TokenDirectory()},
+                                                   rpc::ProcessCredentials());
+  };
+  const std::string token_file = RealSources().env("MR_TOKEN_FILE").value_or("");
+  const auto tokens = tokens_in(token_file);
+  const std::jthread prepares = WillConnect(argv) ? tokens->Prepare() : std::jthread();
   auto command = ParseCommandLine(argv);
   if (!command.ok()) return Fail(command.status(), WantsJson(argv));
   if (!command->help.empty()) {
@@ -77,8 +104,7 @@ int Main(const std::vector<std::string>& argv) {
   if (settings.ok() && settings->quiet) KeepQuietAboutInsecure();
   if (settings.ok()) {
     // `--local` sets others.
-    rpc::SetProcessCredentials(std::make_shared<rpc::TokenCredentials>(
-        rpc::TokenCredentials::Places{settings->token_file, TokenDirectory()}, rpc::ProcessCredentials()));
+    rpc::SetProcessCredentials(settings->token_file == token_file ? tokens : tokens_in(settings->token_file));
   }
   if (command->verb == "doctor") {
     if (settings.ok() && settings->timeout.has_value()) SetTimeLimit(Now() + *settings->timeout);

@@ -157,7 +157,7 @@ Result<std::vector<ReplayFile>> Fetch(Client& client, const ReplayTask& task, co
       continue;
     }
     if (store == nullptr) {
-      MR_ASSIGN_OR_RETURN(store, dfs::BlockingDfs::Connect(client.loop(), client.address()));
+      MR_ASSIGN_OR_RETURN(store, client.Store());
     }
     MR_ASSIGN_OR_RETURN(ReplayFile file,
                         FetchSplit(*store, path, split, directory / ("split" + std::to_string(files.size()))));

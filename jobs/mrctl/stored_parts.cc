@@ -64,7 +64,7 @@ Status CopyPart(dfs::BlockingDfs& store, const StoredPart& part, int fd) {
 }
 
 Status PrintStoredParts(Client& client, const std::string& directory) {
-  MR_ASSIGN_OR_RETURN(const auto store, dfs::BlockingDfs::Connect(client.loop(), client.address()));
+  MR_ASSIGN_OR_RETURN(const auto store, client.Store());
   const Status printed = [&]() -> Status {
     MR_ASSIGN_OR_RETURN(const auto parts, PartsIn(*store, directory));
     bool reader_left = false;

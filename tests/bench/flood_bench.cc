@@ -54,7 +54,7 @@ int Flood(const std::string& address, const std::string& root) {
   JobId last;
   for (int i = 0; i < kQueued; ++i) {
     last = OrDie(
-        client.Submit(Job("empty", {"--maps", "1", "--reduces", "1"}, "flood", root + "/f" + std::to_string(i)), ""),
+        client.Submit(Job("sleep", {"--tasks", "1", "--ms", "3600000"}, "flood", root + "/f" + std::to_string(i)), ""),
         "submit of the flood");
   }
   OrDie(WriteFileDurably(root + "/queued", "yes"), "say that all is queued");
@@ -107,7 +107,7 @@ int Main(Duration length) {
   Secured secured(2, {"--open_jobs", number(3 * kQueued), "--owner_jobs", number(2 * kQueued), "--owner_queued",
                       number(2 * kQueued)});
   const std::string root = secured.root().path(), address = secured.cluster().master_address();
-  // The flood's jobs run one at a time and long: they are queued, not done.
+  // The flood's jobs run one at a time, and each for an hour: they are queued, not done.
   secured.Run({"queue", "set", "flood", "--max-share", "1"});
   UseToken(secured.Person("bert", "viewer,submitter"));
   const std::string anna = secured.Person("anna", "viewer,submitter");

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <functional>
 #include <mutex>
@@ -173,6 +174,37 @@ TEST(CertifiedTest, ATokenIsFoundByTheClusterOfTheDaemon) {
   EXPECT_THAT(none.message(), HasSubstr(tokens / secure::ClusterText(kCluster)));
   place(cluster, kCluster);
   EXPECT_TRUE(port.Connect(anna()).ok());
+}
+
+TEST(CertifiedTest, ATokenThatWasReadBeforehandIsUsedForItsClusterOnly) {
+  const ClusterFiles cluster, other(7);
+  CertifiedPort port(cluster.Master()), elsewhere(other.Master());
+  const std::string file = cluster.Access({.subject = "anna", .roles = kViewer});
+  const auto anna = std::make_shared<TokenCredentials>(TokenCredentials::Places{file, ""},
+                                                       std::make_shared<FileCredentials>("/nowhere"));
+  {
+    const std::jthread reading = anna->Prepare();
+    EXPECT_TRUE(reading.joinable());
+  }
+  ASSERT_EQ(::unlink(file.c_str()), 0);
+  const Status wrong = elsewhere.Connect(anna);
+  EXPECT_EQ(wrong.code(), Code::kNotAllowed);
+  EXPECT_THAT(wrong.message(), HasSubstr("is for the cluster " + secure::ClusterText(kCluster)));
+
+  // What was read is used once, for the first connection.
+  ASSERT_TRUE(
+      secure::WritePrivateFile(file, *secure::ReadPrivateFile(cluster.Access({.subject = "anna", .roles = kViewer})))
+          .ok());
+  const std::jthread again = anna->Prepare();
+  EXPECT_TRUE(port.Connect(anna).ok());
+  // Of several files none is the likely one, and without a file there is nothing to read.
+  test::TempDirectory tokens;
+  TokenCredentials several(TokenCredentials::Places{"", tokens.path()}, nullptr);
+  EXPECT_FALSE(several.Prepare().joinable());
+  for (const uint64_t id : {1, 2}) {
+    ASSERT_TRUE(secure::WritePrivateFile(tokens / secure::ClusterText(id), Secret<std::string>("text")).ok());
+  }
+  EXPECT_FALSE(several.Prepare().joinable());
 }
 
 TEST(CertifiedTest, PeersWithoutACredentialAreNeverDecoded) {

@@ -64,8 +64,9 @@ class TlsStreamTest : public testing::Test {
     auto tap = kj::heap<Tap>(kj::mv(pipe.ends[1]), most);
     tap_ = tap.get();
     auto accepted = (*Tls::ForNode(node))->Accept(kj::mv(pipe.ends[0]), false).eagerlyEvaluate(nullptr);
-    auto connected =
-        (*Tls::ForPerson(node.authority_pem))->Connect(kj::mv(tap), secure::MasterName(kStreamCluster)).wait(scope_);
+    auto connected = (*Tls::ForPerson(node.authority_pem, kStreamCluster))
+                         ->Connect(kj::mv(tap), secure::MasterName(kStreamCluster))
+                         .wait(scope_);
     ASSERT_TRUE(connected.ok()) << connected.status().message();
     client_ = kj::mv(connected->stream);
     server_ = kj::mv(accepted.wait(scope_)->stream);

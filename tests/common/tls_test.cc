@@ -36,7 +36,7 @@ struct Cluster {
   std::shared_ptr<const Tls> Node(NodeKind kind, const std::string& name = "") const {
     return *Tls::ForNode(Credentials(kind, name));
   }
-  std::shared_ptr<const Tls> Person() const { return *Tls::ForPerson(authority); }
+  std::shared_ptr<const Tls> Person() const { return *Tls::ForPerson(authority, kCluster); }
 };
 
 class TlsTest : public testing::Test {
@@ -197,7 +197,7 @@ TEST_F(TlsTest, DuringARotationOldAndNewNodesAndPeopleMeet) {
   }
   // People with files of before and after.
   for (const auto& [authority, who] : {std::pair(rotated.before.authority, "old"), {rotated.after.authority, "new"}}) {
-    const auto person = *Tls::ForPerson(authority);
+    const auto person = *Tls::ForPerson(authority, kCluster);
     EXPECT_TRUE(Shake(*person, *master, master_name, false).client.ok()) << who;
     EXPECT_TRUE(Shake(*person, *workers[2].node, secure::AnyWorkerName(kCluster), false).client.ok()) << who;
   }
@@ -213,7 +213,7 @@ TEST_F(TlsTest, AfterARotationTheOldAuthorityIsWorthNothing) {
   EXPECT_EQ(Shake(*slept, *master, master_name, true).client.code(), Code::kNotAllowed);
   const auto half = rotated.Node(rotated.before, Trusts::kBoth, NodeKind::kWorker, "w2");
   EXPECT_EQ(Shake(*half, *master, master_name, true).server.code(), Code::kNotAllowed);
-  const auto person = *Tls::ForPerson(rotated.before.authority);
+  const auto person = *Tls::ForPerson(rotated.before.authority, kCluster);
   EXPECT_EQ(Shake(*person, *master, master_name, false).client.code(), Code::kNotAllowed);
 }
 
@@ -234,11 +234,11 @@ TEST_F(TlsTest, PlainBytesAndASilentEndFailAtTheServer) {
 }
 
 TEST_F(TlsTest, UnusableCertificatesAreErrorsAndNoExceptions) {
-  EXPECT_FALSE(Tls::ForPerson("no certificate").ok());
+  EXPECT_FALSE(Tls::ForPerson("no certificate", kCluster).ok());
   auto bad = cluster.Credentials(NodeKind::kWorker, "w1");
   bad.key_pem = Secret<std::string>("no key");
   EXPECT_EQ(Tls::ForNode(bad).status().code(), Code::kInvalidArgument);
-  EXPECT_FALSE(Tls::ForPerson(cluster.Credentials(NodeKind::kWorker, "w1").certificate_pem).ok());
+  EXPECT_FALSE(Tls::ForPerson(cluster.Credentials(NodeKind::kWorker, "w1").certificate_pem, kCluster).ok());
 }
 
 }  // namespace

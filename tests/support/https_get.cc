@@ -5,6 +5,7 @@
 #include "common/rpc/kj_thread.h"
 #include "common/rpc/tls.h"
 #include "common/rpc/wait_for_loop.h"
+#include "common/secure/certificate.h"
 
 namespace mr::test {
 namespace {
@@ -27,7 +28,9 @@ kj::Promise<void> ReadAll(Exchange& e) {
 
 std::string HttpsGet(uint16_t port, const std::string& authority_pem, const std::string& name, const std::string& path,
                      const std::string& headers) {
-  const auto tls = rpc::Tls::ForPerson(authority_pem);
+  const auto authority = secure::ReadCertificate(authority_pem);
+  if (!authority.ok()) return "error: " + authority.status().ToString();
+  const auto tls = rpc::Tls::ForPerson(authority_pem, authority->cluster_id);
   if (!tls.ok()) return "error: " + tls.status().ToString();
   rpc::KjThread loop("https");
   const auto answer = rpc::WaitForLoop<Result<std::string>>(loop, [&] {
