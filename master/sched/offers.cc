@@ -41,7 +41,7 @@ bool OfferRounds::Offer(WorkerId worker, bool local_only, bool idle) {
 // Adds the free workers that hold the input of a pending task. It goes through the shorter of the two lists: in a full
 // cluster one worker is free, and thousands hold inputs of each stage; in an empty one it is the other way round.
 void OfferRounds::AddLocal(const LocalLists& local, const std::set<WorkerId>& free, std::set<WorkerId>* workers) const {
-  if (!local.AnyPending()) return;
+  if (!local.AnyPending()) return state_.Look();
   const std::vector<uint32_t>& places = local.places();
   state_.Look(std::min(free.size(), places.size()));
   if (free.size() < places.size()) {
@@ -61,9 +61,9 @@ void OfferRounds::Local() {
   std::set<WorkerId> workers;
   for (const SlotKind kind : kSlotKinds) {
     const std::set<WorkerId>& free = state_.free(kind);
-    if (free.empty() || state_.ready(kind).empty()) continue;
+    if (free.empty() || state_.placed(kind).empty()) continue;
     std::set<WorkerId> of_kind;
-    for (const StageKey& key : state_.ready(kind)) {
+    for (const StageKey& key : state_.placed(kind)) {
       if (of_kind.size() == free.size()) break;
       const Stage& stage = *state_.FindStage(key.stage);
       for (const TaskClass& c : stage.classes) AddLocal(c.ready.by_worker, free, &of_kind);

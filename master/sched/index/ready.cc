@@ -165,6 +165,11 @@ bool ReadyIndex::EarlyDue(const Job& job, uint32_t stage) const {
   return all - UpstreamUnfinished(job, stage) >= sharing_.slow_start * all;
 }
 
+bool ReadyIndex::HasPlaces(const Stage& stage) {
+  return std::any_of(stage.classes.begin(), stage.classes.end(),
+                     [](const TaskClass& c) { return !c.ready.by_worker.places().empty(); });
+}
+
 void ReadyIndex::RefreshAll(Job& job) {
   for (uint32_t s = 0; s < job.stages.size(); ++s) Refresh(job, s);
 }
@@ -200,6 +205,11 @@ void ReadyIndex::Refresh(Job& job, uint32_t s) {
   };
   set(ready, &stage.in_ready, &ready_[kind], &job.ready_stages[kind]);
   set(early, &stage.in_early, &early_[kind], &job.early_stages[kind]);
+  const bool placed = ready && HasPlaces(stage);
+  if (placed != stage.in_placed) {
+    stage.in_placed = placed;
+    placed ? (void)placed_[kind].insert(key) : (void)placed_[kind].erase(key);
+  }
   set(ready && job.fetching > 0, &stage.in_starved, &starved_, nullptr);
 }
 

@@ -16,6 +16,8 @@ class ReadyIndex : public LocalityIndex {
   // slot (EarlyDue). starved: ready stages of jobs with attempts that wait for inputs.
   const std::set<StageKey>& ready(SlotKind kind) const { return ready_[KindIndex(kind)]; }
   const std::set<StageKey>& early(SlotKind kind) const { return early_[KindIndex(kind)]; }
+  // Ready stages with tasks whose inputs have a place. The others must not cost a round anything: they may be many.
+  const std::set<StageKey>& placed(SlotKind kind) const { return placed_[KindIndex(kind)]; }
   const std::set<StageKey>& starved() const { return starved_; }
   const std::set<std::pair<Instant, TaskId>>& held_tasks() const { return held_tasks_; }
   // Tasks with Task::unended.
@@ -28,6 +30,8 @@ class ReadyIndex : public LocalityIndex {
   static bool InputsComplete(const Job& job, uint32_t stage, const Task& task);
   // Returns true if some task of the stage may have all of its inputs. False means that each task lacks one.
   static bool AnyFullReady(const Job& job, uint32_t stage);
+  // Returns true if some task's input has a place.
+  static bool HasPlaces(const Stage& stage);
   // Returns true for a live attempt that lacks inputs and cannot get all of them yet.
   bool Waiting(const AttemptId& id) const;
   // UpstreamUnfinished: upstream tasks that are not committed. UpstreamPending: those without a live attempt.
@@ -60,7 +64,7 @@ class ReadyIndex : public LocalityIndex {
  private:
   static bool Schedulable(const Job& job, const StageSpec& spec, const Task& task);
 
-  std::array<std::set<StageKey>, 2> ready_, early_;
+  std::array<std::set<StageKey>, 2> ready_, early_, placed_;
   std::set<StageKey> starved_;
   uint64_t work_count_ = 0;
 };

@@ -152,10 +152,12 @@ std::string CheckStage(const State& state, const Job& job, uint32_t s) {
     return at + "its early readiness is wrong";
   }
   if (stage.in_starved != (stage.in_ready && job.fetching > 0)) return at + "starved is wrong";
+  if (stage.in_placed != (stage.in_ready && state.HasPlaces(stage))) return at + "it is wrongly counted as placed";
   const StageKey key{-int64_t{job.priority}, job.arrival, {job.id, s}};
   const SlotKind kind = job.graph.stages[s].slot_kind;
   if (stage.in_ready != (state.ready(kind).count(key) != 0) || stage.in_early != (state.early(kind).count(key) != 0) ||
-      stage.in_starved != (state.starved().count(key) != 0)) {
+      stage.in_starved != (state.starved().count(key) != 0) ||
+      stage.in_placed != (state.placed(kind).count(key) != 0)) {
     return at + "the stage indexes are wrong";
   }
   return "";

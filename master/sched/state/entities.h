@@ -260,7 +260,7 @@ struct Stage {
   uint32_t cloned = 0;  // uncommitted tasks that want more than one attempt
   uint32_t timed = 0;   // committed tasks with a known run time
   Duration ran;         // sum of these run times (RunTime in job_profile.h)
-  bool in_ready = false, in_early = false, in_starved = false;
+  bool in_ready = false, in_early = false, in_starved = false, in_placed = false;
   std::vector<TaskClass> classes;
   std::vector<uint32_t> readers;  // stages that read this one, ascending, once each
   std::vector<PartialReaders> partial_readers;

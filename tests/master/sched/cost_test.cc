@@ -125,6 +125,37 @@ TEST(SchedCostTest, InAFullClusterAReportCountsWhenSomebodyAsks) {
   }
 }
 
+// Jobs without inputs wait behind the limit of their queue, while slots are free for others.
+TEST(SchedCostTest, AnEventLooksAtAsMuchWhere1000JobsWaitBehindAFullQueueAsWhere10Do) {
+  using namespace sched;
+  const auto looks = [](uint32_t waiting) {
+    Scheduler scheduler;
+    int64_t at = 0;
+    const auto send = [&](Event e) { return scheduler.Step({{++at * 1'000'000}, std::move(e)}); };
+    const auto submit = [&](uint32_t number, const std::string& queue) {
+      JobSubmitted job;
+      job.job = {1, number};
+      job.queue = queue;
+      job.graph.stages.resize(1);
+      job.graph.stages[0].inputs.resize(1);
+      job.graph.stages[0].is_final = true;
+      send(job);
+      return send(StagePlanned{{1, number}, 0, 1, std::vector<TaskPlan>(1), ""});
+    };
+    Begin("fair", 4, 1, &scheduler);
+    send(QueueSet{.queue = "full", .max_share = 1});
+    for (uint32_t j = 2; j < 2 + waiting; ++j) submit(j, "full");
+    const uint64_t before = scheduler.state().looks();
+    for (uint32_t j = 5'000; j < 5'002; ++j) submit(j, "default");
+    EXPECT_EQ(CheckState(scheduler.state()), "");
+    const TaskId last{{1, 5'001}, 0, 0};
+    EXPECT_EQ(scheduler.state().FindTask(last)->attempts.size(), 1u) << "it has a slot";
+    return scheduler.state().looks() - before;
+  };
+  const uint64_t few = looks(10), many = looks(1'000);
+  EXPECT_LE(many, few + few / 2) << few << " looks with 10 jobs, " << many << " with 1000";
+}
+
 // Nor is what has ended kept for somebody to ask.
 TEST(SchedCostTest, ReportsThatNobodyAsksForTakeNoMemoryOnceTheirAttemptsHaveEnded) {
   using namespace sched;
