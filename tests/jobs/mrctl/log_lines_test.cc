@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "jobs/mrctl/terminal_text.h"
+
 namespace mr::ctl {
 namespace {
 
