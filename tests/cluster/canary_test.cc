@@ -151,6 +151,12 @@ class CanaryTest : public ::testing::Test {
     size_t files = 0;
     EXPECT_THAT(canaries_.Below(cluster_->directory(), &files), IsEmpty());
     EXPECT_GT(files, 20u);
+    // Other users of the machine cannot enter.
+    std::vector<std::string> data = {cluster_->master_data()};
+    for (int i = 0; i < cluster_->workers(); ++i) data.push_back(cluster_->worker_data(i));
+    for (const std::string& directory : data) {
+      EXPECT_EQ(fs::status(directory).permissions(), fs::perms::owner_all) << directory;
+    }
     EXPECT_THAT(canaries_.Below(files_.path(), &files), IsEmpty());
   }
   static bool Saw(const std::set<std::string>& texts, const std::string& word) {
