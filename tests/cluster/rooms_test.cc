@@ -330,6 +330,11 @@ TEST_F(RoomsTest, TasksReadAndRunTheirSideFiles) {
       SubmitStream("$MR_FILES_DIR/run.sh", "in", "out", {"--files", Path("words.txt"), "--files", Path("run.sh")});
   ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
   EXPECT_EQ(ReadParts(Path("out")), "of a side file\n");
+  if (task::LandlockAbi() == 0) return;
+  const RunResult denied = SubmitStream("cat /etc/shadow", "in", "denied", {"--max-attempts", "1"});
+  EXPECT_EQ(denied.exit, 1);
+  EXPECT_THAT(denied.err, HasSubstr("Permission denied\n"));
+  EXPECT_THAT(denied.err, HasSubstr("rooms of tasks deny files that a job was not given"));
 }
 
 TEST_F(RoomsTest, TasksSeeNoVariablesOfTheDaemon) {
