@@ -40,7 +40,6 @@
 #include "jobs/mrctl/side_files.h"
 #include "jobs/mrctl/step_plans.h"
 #include "jobs/mrctl/stored_parts.h"
-#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/type_check.h"
 #include "jobs/mrctl/uri.h"
@@ -549,8 +548,7 @@ class Submission {
                    bytes == 0 ? "" : (", " + HumanBytes(static_cast<uint64_t>(bytes)) + " of the input").c_str(),
                    master.empty() ? "" : (": `" + CommandPrefix(master) + "logs " + Name(id) + "` shows some").c_str());
       if (!master.empty()) continue;
-      for (const std::string& record : SkippedRecords(*client_, id))
-        std::fprintf(stderr, "  %s\n", TerminalText(record).c_str());
+      for (const std::string& record : SkippedRecords(*client_, id)) std::fprintf(stderr, "  %s\n", record.c_str());
     }
   }
 

@@ -440,8 +440,6 @@ TEST(FailureTest, KeepsHintAndMessageApart) {
       FailureJson(failure),
       "{\"version\":1,\"error\":{\"code\":\"rejected\",\"message\":\"output exists\",\"hint\":\"say --overwrite\"}}\n");
   EXPECT_EQ(FailureText(failure), "mrctl: output exists\n  say --overwrite\n");
-  EXPECT_EQ(FailureText({kExitJobFailed, "job_failed", "its stderr ends:\n  \x1b]0;x\a\xc2\x9b", ""}),
-            "mrctl: its stderr ends:\n  \\x1b]0;x\\x07\\xc2\\x9b\n");
 }
 
 TEST(FailureTest, HasAnExitCodeForEveryCode) {
