@@ -214,7 +214,11 @@ std::string JsonEscape(std::string_view text) {
       char code[8];
       std::snprintf(code, sizeof code, "\\u%04x", c);
       out += code;
-    } else if ((n = Utf8Length(text)) != 0) {
+    } else if ((n = Utf8Length(text)) == 2 && c == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0) {
+      char code[8];  // U+0080 to U+009F are control characters, too
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned char>(text[1]));
+      out += code;
+    } else if (n != 0) {
       out += text.substr(0, n);
     } else {
       n = 1;

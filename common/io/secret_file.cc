@@ -15,12 +15,14 @@
 #include <vector>
 
 #include "common/base/digest.h"
+#include "common/io/clock.h"
 
 namespace mr {
 namespace {
 
 constexpr char kHead[] = "paceline daemon secret 1\n";
 constexpr char kClient[] = "client ";
+constexpr std::string_view kFresh = ".new.";  // begins the name of a file that is being written
 constexpr char kDaemon[] = "daemon ";
 constexpr size_t kTextBytes = sizeof kHead - 1 + 2 * (sizeof kClient - 1 + 2 * kSecretBytes + 1);
 
@@ -102,12 +104,27 @@ bool IsFileAt(int fd, const std::string& path) {
          opened.st_dev == named.st_dev;
 }
 
+// Removes a secret that a daemon was writing when it was killed.
+void RemoveHalfWritten(const std::string& path) {
+  constexpr time_t kWritten = 60;  // seconds that a daemon needs at most to write one (guess); it locks it meanwhile
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != ::geteuid()) return;
+  if (static_cast<time_t>(WallClockMs() / 1000) - info.st_mtime < kWritten) return;
+  const auto file = OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!file.ok() || ::flock(file->get(), LOCK_EX | LOCK_NB) != 0) return;
+  if (IsFileAt(file->get(), path)) (void)::unlink(path.c_str());
+}
+
 // Removes secrets that killed daemons left, so that the directory does not grow with each of them.
 void RemoveLeftOver(const std::string& directory) {
   const auto names = ListDirectory(directory);
   if (!names.ok()) return;
   for (const std::string& name : *names) {
-    if (!name.starts_with('.')) RemoveLeftSecret(directory + "/" + name);  // with it: being written
+    if (!name.starts_with('.')) {
+      RemoveLeftSecret(directory + "/" + name);
+    } else if (name.starts_with(kFresh)) {
+      RemoveHalfWritten(directory + "/" + name);
+    }
   }
 }
 
@@ -198,7 +215,7 @@ Result<SecretFile> SecretFile::Write(const std::string& directory, const std::st
   RemoveLeftOver(directory);
   const std::string path = directory + "/" + name;
   // Under another name until it is whole and locked. One daemon has the port, so no other process writes this name.
-  const std::string fresh = directory + "/.new." + name;
+  const std::string fresh = directory + "/" + std::string(kFresh) + name;
   (void)::unlink(fresh.c_str());
   SecretFile written;
   MR_ASSIGN_OR_RETURN(written.lock_, OpenFile(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));

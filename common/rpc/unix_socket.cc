@@ -64,6 +64,10 @@ Result<UnixSocket> UnixSocket::Bind(const std::string& path) {
     return ErrnoStatus(errno, "cannot listen on " + path);
   }
   made.path_ = path;
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "cannot stat " + path);
+  made.device_ = info.st_dev;
+  made.inode_ = info.st_ino;
   if (::chmod(path.c_str(), 0600) != 0) return ErrnoStatus(errno, "cannot set the mode of " + path);
   if (::listen(made.fd_.get(), kBacklog) != 0) return ErrnoStatus(errno, "cannot listen on " + path);
   return made;
@@ -72,11 +76,18 @@ Result<UnixSocket> UnixSocket::Bind(const std::string& path) {
 UnixSocket& UnixSocket::operator=(UnixSocket&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(fd_, other.fd_);
+  std::swap(device_, other.device_);
+  std::swap(inode_, other.inode_);
   return *this;
 }
 
 UnixSocket::~UnixSocket() {
-  if (!path_.empty()) (void)::unlink(path_.c_str());
+  if (path_.empty()) return;
+  // Not the socket of a later daemon.
+  struct stat info {};
+  if (::lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_) {
+    (void)::unlink(path_.c_str());
+  }
 }
 
 }  // namespace mr::rpc

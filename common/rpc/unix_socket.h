@@ -1,6 +1,8 @@
 // A unix socket on which a daemon listens for processes of its own user.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "common/base/status.h"
@@ -18,7 +20,7 @@ class UnixSocket {
   UnixSocket() = default;
   UnixSocket(UnixSocket&& other) noexcept { *this = std::move(other); }
   UnixSocket& operator=(UnixSocket&& other) noexcept;
-  // Removes the name.
+  // Removes the name, unless another socket has it by now.
   ~UnixSocket();
 
   const std::string& path() const { return path_; }
@@ -27,6 +29,8 @@ class UnixSocket {
 
  private:
   std::string path_;  // empty: none
+  dev_t device_ = 0;  // of the socket's name
+  ino_t inode_ = 0;
   UniqueFd fd_;
 };
 

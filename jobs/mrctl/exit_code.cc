@@ -1,6 +1,7 @@
 #include "jobs/mrctl/exit_code.h"
 
 #include "common/base/text.h"
+#include "jobs/mrctl/terminal_text.h"
 
 namespace mr::ctl {
 namespace {
@@ -87,7 +88,7 @@ std::string FailureText(const Failure& failure) {
   std::string text = "mrctl: " + failure.message;
   if (text.back() != '\n') text += '\n';
   if (!failure.hint.empty()) text += "  " + failure.hint + "\n";
-  return text;
+  return TerminalText(text);
 }
 
 std::string FailureJson(const Failure& failure) {

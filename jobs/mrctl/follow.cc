@@ -5,6 +5,7 @@
 #include "jobs/mrctl/local_names.h"
 #include "jobs/mrctl/progress.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/wait.h"
 
 namespace mr::ctl {
@@ -21,7 +22,8 @@ Status TryAgain(Client& client, Status broken, const Settings& settings, const s
   const Instant limit = TimeLimit().value_or(Now() + Seconds(kMasterGraceSeconds));
   if (!settings.quiet) {
     const std::string how_long = TimeLimit() ? "until --timeout" : "for " + std::to_string(kMasterGraceSeconds) + " s";
-    std::fprintf(stderr, "mrctl: %s; trying again %s\n", ToFailure(broken).message.c_str(), how_long.c_str());
+    std::fprintf(stderr, "mrctl: %s; trying again %s\n", TerminalText(ToFailure(broken).message).c_str(),
+                 how_long.c_str());
   }
   while (broken.code() == Code::kUnavailable && Now() < limit) {
     if (WaitFor(-1, Earlier(Now() + kRetryPause, limit)) == Woken::kInterrupted) return InterruptedStatus();
@@ -115,8 +117,9 @@ std::string EndText(const JobStatus& job, const std::string& master, const std::
     const std::string parts =
         " in " + std::to_string(job.output_parts) + (job.output_parts == 1 ? " part of " : " parts of ");
     const std::string where = job.output_uri.empty() ? " to standard output" : parts + job.output_uri;
-    return Name(job) + " succeeded in " + took + ": " + Grouped(job.output_records) +
-           (job.output_records == 1 ? " record, " : " records, ") + HumanBytes(job.output_bytes) + where + "\n" + extra;
+    return TerminalText(Name(job) + " succeeded in " + took + ": " + Grouped(job.output_records) +
+                        (job.output_records == 1 ? " record, " : " records, ") + HumanBytes(job.output_bytes) + where +
+                        "\n" + extra);
   }
   const bool killed = job.state == JobState::kKilled;
   std::string text = Name(job) + (killed ? " was killed after " : " failed after ") + took + "\n";
@@ -129,7 +132,7 @@ std::string EndText(const JobStatus& job, const std::string& master, const std::
   }
   if (killed) text += "  " + LeftByKilled(job) + "\n";
   const std::string then = NextStep(job, master, next);
-  return then.empty() ? text : text + "next: " + then + "\n";
+  return TerminalText(then.empty() ? text : text + "next: " + then + "\n");
 }
 
 Failure EndFailure(const JobStatus& job, const std::string& master, const std::string& next) {

@@ -19,9 +19,6 @@ using LogPattern = std::shared_ptr<const re2::RE2>;
 // Errors: kInvalidArgument.
 Result<LogPattern> MakeLogPattern(const std::string& pattern);
 
-// Returns the text with control characters escaped, except newlines and tabs. Also escapes bytes that are not UTF-8,
-// and characters that change the direction of text.
-std::string TerminalText(std::string_view text);
 // Returns the last lines of a text.
 std::string LastLines(const std::string& text, uint64_t lines);
 

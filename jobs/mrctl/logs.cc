@@ -21,9 +21,6 @@ namespace {
 constexpr uint64_t kLinesOfEach = 20;
 constexpr size_t kMaxAttempts = 100;
 
-// Prints text that an operator wrote: as it is, or escaped on a terminal.
-void PrintLog(const std::string& text) { Print(isatty(1) ? TerminalText(text) : text); }
-
 // Returns one attempt's log unchanged, for standard output, with its note.
 Result<AttemptLog> OneLog(Client& client, const LogSubject& subject, const Command& command) {
   MR_ASSIGN_OR_RETURN(AttemptLog log, client.Logs(*subject.attempt));
@@ -123,7 +120,7 @@ Status AddPlain(Client& client, const LogSubject& subject, const Command& comman
   if (!subject.attempt) {
     MR_RETURN_IF_ERROR(AddLogs(client, subject, command, settings, logs));
     if (!table) return Status::Ok();
-    PrintLog(RenderLogs(*logs, settings.form));
+    Print(RenderLogs(*logs, settings.form));
     logs->clear();
     return Status::Ok();
   }
@@ -133,7 +130,7 @@ Status AddPlain(Client& client, const LogSubject& subject, const Command& comman
     return Status::Ok();
   }
   if (!log.note.empty() && !settings.quiet) std::fprintf(stderr, "%s: %s\n", log.id.c_str(), log.note.c_str());
-  PrintLog(log.text);
+  Print(log.text);
   return Status::Ok();
 }
 

@@ -19,12 +19,13 @@
 #include "jobs/mrctl/credentials.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/options.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
 
 namespace mr::ctl {
 
-void Print(const std::string& text) { (void)WriteAll(1, text); }
+void Print(const std::string& text) { (void)WriteAll(1, isatty(1) ? TerminalText(text) : text); }
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "common/report/internal_stages.h"
 #include "jobs/mrctl/columns.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/terminal_text.h"
 
 namespace mr::ctl {
 namespace {
@@ -52,7 +53,7 @@ std::string StageNumbers(const StageStatus& s, const char* between) {
   return text;
 }
 
-std::string FailureLine(const std::string& failure) { return "last failure: " + failure; }
+std::string FailureLine(const std::string& failure) { return TerminalText("last failure: " + failure); }
 
 }  // namespace
 
@@ -124,7 +125,7 @@ void Progress::Show(const JobStatus& status, Instant now) {
 std::vector<std::string> Progress::NewWarnings(const JobStatus& status) {
   std::vector<std::string> lines;
   for (const std::string& warning : status.warnings) {
-    if (warned_.insert(warning).second) lines.push_back("warning: " + warning);
+    if (warned_.insert(warning).second) lines.push_back(TerminalText("warning: " + warning));
   }
   return lines;
 }

@@ -21,6 +21,7 @@
 #include "jobs/mrctl/queue_note.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/run_source.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
 
@@ -383,7 +384,7 @@ Result<int> ShowWorkers(const Command& command, const Settings& settings) {
 }  // namespace
 
 void Say(const Settings& settings, const std::string& line) {
-  if (!settings.quiet && settings.form == OutputForm::kTable) std::fprintf(stderr, "%s\n", line.c_str());
+  if (!settings.quiet && settings.form == OutputForm::kTable) std::fprintf(stderr, "%s\n", TerminalText(line).c_str());
 }
 
 Result<WorkerId> WorkerIdOf(const std::string& text) {

@@ -6,10 +6,12 @@
 #include <functional>
 
 #include "common/io/clock.h"
+#include "common/io/files.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/operate.h"
 #include "jobs/mrctl/raw_terminal.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
 
@@ -42,12 +44,15 @@ std::string Screen(const std::string& text, bool keys) {
   const winsize size = ScreenSize();
   std::string screen = kHome;
   // The last row stays free: a line end there would scroll.
-  for (const char c : CutTo(text, size.ws_row - 1u, size.ws_col)) {
+  for (const char c : CutTo(TerminalText(text), size.ws_row - 1u, size.ws_col)) {
     if (c == '\n') screen += kEraseLine;
     screen += c;
   }
   return screen + kEraseBelow + (keys ? LastRow() + "q: quit" : "");
 }
+
+// Print() would escape the controls of a screen.
+void Draw(const std::string& screen) { (void)WriteAll(1, screen); }
 
 // Redraws until the user ends it: by q, or by Ctrl-C.
 Result<int> Refresh(Client& client, RawTerminal* terminal, const std::function<std::string(const std::string&)>& draw) {
@@ -63,13 +68,13 @@ Result<int> Refresh(Client& client, RawTerminal* terminal, const std::function<s
     next = Now() + kRefresh;
     auto top = Ask(client);
     if (top.ok()) {
-      Print(draw(RenderTop(*top, OutputForm::kTable)));
+      Draw(draw(RenderTop(*top, OutputForm::kTable)));
       continue;
     }
     if (top.status().code() == Code::kCancelled) return kExitOk;
     if (top.status().code() != Code::kUnavailable) return top.status();
     // Shows the error and goes on: the master may restart.
-    Print(draw(FailureText(ToFailure(top.status()))));
+    Draw(draw(FailureText(ToFailure(top.status()))));
     client.Reconnect();
   }
 }
@@ -87,10 +92,10 @@ Result<int> RunTop(const Command&, const Settings& settings) {
   }
   RawTerminal terminal;
   const auto draw = [&](const std::string& text) { return Screen(text, terminal.fd() >= 0); };
-  Print(kClear + draw(RenderTop(first, OutputForm::kTable)));
+  Draw(kClear + draw(RenderTop(first, OutputForm::kTable)));
   auto exit = Refresh(client, &terminal, draw);
   // The prompt of the shell comes below the last screen.
-  if (terminal.fd() >= 0) Print(LastRow() + kEraseLine);
+  if (terminal.fd() >= 0) Draw(LastRow() + kEraseLine);
   return exit;
 }
 

@@ -76,7 +76,7 @@ bool SaysWhere(const std::string& message, const std::string& record) {
 }
 
 // Returns advice that only an operator of the cluster can follow; "" where there is none.
-std::string Advice(const std::string& message) {
+std::string Advice(const std::string& message, const std::string& stderr_tail) {
   const auto says = [&message](const char* what) { return message.find(what) != std::string::npos; };
   if (says("Disk quota exceeded")) {
     return "the daemon's user has no quota left there: raise it or remove files, then submit the job again";
@@ -87,6 +87,11 @@ std::string Advice(const std::string& message) {
   }
   if (says("no free inodes")) {
     return "that file system has as many files as it may: remove some, then submit the job again";
+  }
+  const char* const denied = "Permission denied";
+  if (says("operator ") && (says(denied) || stderr_tail.find(denied) != std::string::npos)) {
+    return "rooms of tasks deny files that a job was not given (--files, $TMPDIR, mrworker --task_paths) and, without "
+           "--allow-network, sockets: if that is the cause, change it, then submit the job again";
   }
   if (!says("No space left on device")) return "";
   return "that disk is full: make room on it (mrctl doctor, mrctl workers), then submit the job again";
@@ -134,7 +139,7 @@ std::string FailureSummary(const JobView& job, const std::string& message, uint6
     lines.push_back("limit " + std::to_string(others) +
                     " for a task: the failure is not the operator's, so --max-attempts does not count it");
   }
-  if (std::string advice = Advice(message); !advice.empty()) lines.push_back(std::move(advice));
+  if (std::string advice = Advice(message, note.stderr_tail); !advice.empty()) lines.push_back(std::move(advice));
   if (std::string skew = SkewLine(job, *failed); !skew.empty()) lines.push_back(std::move(skew));
   if (std::string alike = AlikeText(job, *failed, TimesCharged(message)); !alike.empty())
     lines.push_back(std::move(alike));

@@ -215,7 +215,7 @@ Result<std::unique_ptr<Master>> Master::Start(Options options) {
   const bool anywhere = options.entry.insecure || options.entry.node != nullptr;
   MR_RETURN_IF_ERROR(rpc::CheckBind("--bind", options.bind, anywhere));
   MR_RETURN_IF_ERROR(rpc::CheckBind("--http_bind", options.http_bind, anywhere));
-  MakePrivateData(options.directory);
+  LOG_IF(INFO, MakePrivateData(options.directory)) << options.directory << " is closed to other users now";
   auto impl = std::make_unique<Impl>();
   if (options.advertise.empty()) options.advertise = options.bind;
   impl->options = options;

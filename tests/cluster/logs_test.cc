@@ -94,6 +94,25 @@ TEST_F(LogsTest, TheLogOfAFailedAttemptSurvivesACrashOfItsWorkerAndARestartOfThe
       << "a search reads all of it";
 }
 
+TEST_F(LogsTest, ATerminalGetsNoControlCharactersOfATask) {
+  const std::string job = Submit(R"(printf '\033]0;title\007\302\2331mred\n' >&2; exit 3)", "escapes",
+                                 {"--max-attempts", "1", "--name", "escapes"});
+  EXPECT_EQ(Mrctl({"wait", job}).exit, 1);
+  const std::string mrctl = BinaryDirectory() + "/mrctl --master " + cluster_.master_address() + " ";
+  bool shown = false;
+  for (const std::string verb : {"job show ", "job attempts ", "why ", "logs ", "--no-progress attach ", "wait "}) {
+    for (const char* form : {"", " -o json"}) {
+      const RunResult run = RunProgram({"/usr/bin/script", "-qec", mrctl + verb + job + form, "/dev/null"});
+      EXPECT_THAT(run.out, HasSubstr("exit 3")) << verb << form;
+      for (const char* control : {"\x1b", "\a", "\xc2\x9b"}) {
+        EXPECT_EQ(run.out.find(control), std::string::npos) << verb << form << ":\n" << run.out;
+      }
+      shown |= run.out.find("\\x1b]0;title\\x07\\xc2\\x9b1mred") != std::string::npos;
+    }
+  }
+  EXPECT_TRUE(shown);
+}
+
 TEST_F(LogsTest, AWorkerThatShutsDownLeavesItsLogsWithTheMaster) {
   const std::string job = Submit("echo all is well >&2; cat", "out");
   EXPECT_EQ(Mrctl({"wait", job}).exit, 0);

@@ -3,9 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,16 +11,14 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <thread>
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "tests/cluster/rooms.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
-#include "worker/host/cgroup_place.h"
 #include "worker/task/landlock.h"
-#include "worker/task/room_user.h"
 
 namespace mr::test {
 namespace {
@@ -63,6 +59,8 @@ constexpr Attack kAttacks[] = {
     {"read /proc/{DAEMON}/environ", kDaemonMemory},
     {"write /proc/{DAEMON}/mem", kDaemonMemory},
     {"other_limits {DAEMON}", 0},
+    {"priority {DAEMON}", 2},
+    {"cpus {DAEMON}", 2},
     {"kill {DAEMON}", 1, kSignalAbi},
     {"kill {MASTER}", 1, kSignalAbi},
     {"read /proc/{DAEMON}/cmdline", 3},
@@ -114,49 +112,8 @@ constexpr Attack kAttacks[] = {
     {"read /proc/self/maps", kNever},
 };
 
-std::string Replaced(std::string text, const std::map<std::string, std::string>& targets) {
-  for (const auto& [word, value] : targets) {
-    if (const size_t at = text.find(word); at != text.npos) text.replace(at, word.size(), value);
-  }
-  return text;
-}
-
 // Users that nothing else on a machine of tests has.
 constexpr char kUsers[] = "3000000-3000015";
-
-// Returns what this machine lacks for rooms of tier 2 or 3; "" if it lacks nothing.
-std::string Lacks(int tier) {
-  if (const std::string missing = task::RoomUser::MissingCapability(); !missing.empty()) {
-    return "this process has no " + missing;
-  }
-  if (task::LandlockAbi() == 0) return "this kernel has no Landlock";
-  const auto groups =
-      worker::FindCgroups(ReadFile("/proc/self/mountinfo").value(), ReadFile("/proc/self/cgroup").value(), "");
-  if (!groups.ok()) return groups.status().message();
-  if (access((groups->memory + "/cgroup.procs").c_str(), W_OK) != 0) return "control groups are read-only";
-  if (groups->unified) return "the test does not share its group of version 2 with a worker";
-  if (tier < 3) return "";
-  const pid_t pid = fork();
-  if (pid == 0) _exit(unshare(CLONE_NEWNET | CLONE_NEWNS) == 0 ? 0 : 1);
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return status == 0 ? "" : "this process cannot make namespaces";
-}
-
-// Returns the control groups of the worker with this data directory.
-std::vector<std::string> GroupsOf(const std::string& data) {
-  const auto place =
-      worker::FindCgroups(ReadFile("/proc/self/mountinfo").value(), ReadFile("/proc/self/cgroup").value(), "");
-  struct stat info;
-  if (!place.ok() || stat(data.c_str(), &info) != 0) return {};
-  const std::string family = "paceline-" + std::to_string(info.st_dev) + "-" + std::to_string(info.st_ino) + "-";
-  std::vector<std::string> groups;
-  const std::vector<std::string> names = ListDirectory(place->pids).value();
-  for (const std::string& name : names) {
-    if (name.starts_with(family)) groups.push_back(place->pids + "/" + name);
-  }
-  return groups;
-}
 
 class RoomsTest : public testing::Test {
  protected:
@@ -193,15 +150,6 @@ class RoomsTest : public testing::Test {
     std::vector<std::string> args = {"stream", "--map", command, "--reduces", "0"};
     args.insert(args.end(), more.begin(), more.end());
     return Submit(args, input, output);
-  }
-  static std::map<std::string, std::string> Outcomes(const std::string& text) {
-    std::map<std::string, std::string> outcomes;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-      const size_t tab = line.find('\t');
-      if (tab != line.npos) outcomes[line.substr(0, tab)] = line.substr(tab + 1);
-    }
-    return outcomes;
   }
   // Tries all attacks at this tier, by an operator and by a command, and prints the table.
   void TryAll(int tier) {
@@ -256,17 +204,6 @@ class RoomsTest : public testing::Test {
     }
     return is();
   }
-  // Returns whether a process of this machine has the word in its command line.
-  static bool Runs(const std::string& word) {
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-      const auto line = ReadFile(entry.path().string() + "/cmdline");
-      if (line.ok() && line->find(std::string(1, '\0') + word + std::string(1, '\0')) != std::string::npos) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   std::unique_ptr<Cluster> cluster_;
 };
 
@@ -393,6 +330,11 @@ TEST_F(RoomsTest, TasksReadAndRunTheirSideFiles) {
       SubmitStream("$MR_FILES_DIR/run.sh", "in", "out", {"--files", Path("words.txt"), "--files", Path("run.sh")});
   ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
   EXPECT_EQ(ReadParts(Path("out")), "of a side file\n");
+  if (task::LandlockAbi() == 0) return;
+  const RunResult denied = SubmitStream("cat /etc/shadow", "in", "denied", {"--max-attempts", "1"});
+  EXPECT_EQ(denied.exit, 1);
+  EXPECT_THAT(denied.err, HasSubstr("Permission denied\n"));
+  EXPECT_THAT(denied.err, HasSubstr("rooms of tasks deny files that a job was not given"));
 }
 
 TEST_F(RoomsTest, TasksSeeNoVariablesOfTheDaemon) {
@@ -454,6 +396,14 @@ TEST_F(RoomsTest, AnAttemptIsLimitedInProcessesAndFilesAndLeavesNothingBehind) {
   const RunResult left = SubmitStream("setsid sleep 601.77 >/dev/null 2>&1 & cat; touch $TMPDIR/mark", "in", "left");
   EXPECT_EQ(left.exit, 0) << left.err;
   EXPECT_TRUE(Soon([] { return !Runs("601.77"); }));
+  std::ofstream(Path("bomb")) << "fork_bomb 608.77\n";
+  const RunResult by_operator = SubmitOperator("bomb", "by_operator", {"--max-attempts", "1"});
+  EXPECT_EQ(by_operator.exit, 1) << by_operator.err;
+  EXPECT_THAT(by_operator.err, HasSubstr("--task_processes"));
+  EXPECT_TRUE(Soon([] { return !Runs("608.77"); }));
+  std::ofstream(Path("leave")) << "leave_process 609.77\n";
+  EXPECT_EQ(SubmitOperator("leave", "left_by_operator").exit, 0);
+  EXPECT_TRUE(Soon([] { return !Runs("609.77"); }));
   // The scratch directory of a job goes with it.
   EXPECT_TRUE(Soon([&] { return std::filesystem::is_empty(cluster_->worker_data(0) + "/scratch"); }));
 }

@@ -84,6 +84,7 @@ TEST(TextTest, JsonEscapeKeepsValidTextAndReplacesBrokenBytes) {
   EXPECT_EQ(JsonEscape("a\"b\\c\n\x01"), "a\\\"b\\\\c\\n\\u0001");
   EXPECT_EQ(JsonEscape("h\xc3\xa9"), "h\xc3\xa9");
   EXPECT_EQ(JsonEscape("\xff"), "\\ufffd");
+  EXPECT_EQ(JsonEscape("\xc2\x9b\xc2\xa0"), "\\u009b\xc2\xa0") << "a terminal obeys U+009B";
 }
 
 TEST(TextTest, GroupsDigits) {

@@ -331,6 +331,18 @@ TEST(UnixSocketTest, ALeftSocketIsReplacedAndNothingElse) {
   EXPECT_EQ(*ReadFile(path), "a file");
 }
 
+TEST(UnixSocketTest, ALaterSocketKeepsItsName) {
+  test::TempDirectory root;
+  const std::string path = root / "run/master";
+  {
+    const auto first = UnixSocket::Bind(path);
+    ASSERT_TRUE(first.ok()) << first.status().ToString();
+    ASSERT_EQ(::rename(path.c_str(), (path + ".first").c_str()), 0);
+    ASSERT_TRUE(WriteFileDurably(path, "of another").ok());
+  }
+  EXPECT_TRUE(PathExists(path));
+}
+
 TEST(UnixSocketTest, ItsDirectoryIsForItsUserAlone) {
   test::TempDirectory root;
   ASSERT_TRUE(MakeDirectories(root / "open").ok());

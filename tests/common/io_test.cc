@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <thread>
 
 #include "common/io/codec.h"
 #include "common/io/crc32c.h"
+#include "common/io/daemon_data.h"
 #include "common/io/file_version.h"
 #include "common/io/files.h"
 
@@ -56,6 +58,39 @@ TEST(CodecTest, ComesBackAndRefusesOtherLengths) {
 
 // A path that other runs of this test do not use.
 std::string OwnPath(const std::string& name) { return testing::TempDir() + name + "." + std::to_string(::getpid()); }
+
+mode_t ModeOf(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
+}
+
+TEST(DaemonDataTest, IsMadeForItsUserAloneAndAnOlderOneIsClosed) {
+  const std::string root = OwnPath("daemon_data");
+  ASSERT_TRUE(MakeDirectories(root).ok());
+  EXPECT_FALSE(MakePrivateData(root + "/new"));
+  EXPECT_EQ(ModeOf(root + "/new"), 0700u);
+  for (const char* of_daemon : {"journal", "worker_id", "credentials", ""}) {
+    const std::string data = root + "/old" + of_daemon;
+    ASSERT_TRUE(MakeDirectories(data).ok());
+    if (*of_daemon != 0) {
+      ASSERT_TRUE(WriteFileDurably(data + "/" + of_daemon, "x").ok());
+    }
+    ASSERT_EQ(::chmod(data.c_str(), 0755), 0);
+    EXPECT_TRUE(MakePrivateData(data)) << of_daemon;
+    EXPECT_EQ(ModeOf(data), 0700u) << of_daemon;
+    EXPECT_FALSE(MakePrivateData(data)) << of_daemon;
+    ASSERT_EQ(::chmod(data.c_str(), 0711), 0);
+    EXPECT_FALSE(MakePrivateData(data)) << "users of tasks pass through it";
+    EXPECT_EQ(ModeOf(data), 0711u);
+  }
+  ASSERT_TRUE(WriteFileDurably(root + "/letter", "x").ok());
+  for (const mode_t mode : {0755, 01777}) {
+    ASSERT_EQ(::chmod(root.c_str(), mode), 0);
+    EXPECT_FALSE(MakePrivateData(root)) << "not the data of a daemon";
+    EXPECT_EQ(ModeOf(root), mode);
+  }
+  EXPECT_TRUE(RemoveTree(root).ok());
+}
 
 TEST(FilesTest, ADurableWriteIsWholeAndReadsBack) {
   const std::string dir = OwnPath("files_test");

@@ -1,7 +1,9 @@
 #include "common/io/secret_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,6 +91,21 @@ TEST_F(SecretFileTest, FilesOfKilledDaemonsAreRemovedAndThoseOfLivingOnesAreNot)
   ASSERT_TRUE(WriteFileDurably(directory_ + "/killed", FormatDaemonSecret(secret_).Reveal(), 0600).ok());
   const auto next = SecretFile::Write(directory_, "next", secret_).value();
   EXPECT_EQ(*ListDirectory(directory_), (std::vector<std::string>{"living", "next"}));
+}
+
+TEST_F(SecretFileTest, AHalfWrittenOneOfAKilledDaemonIsRemoved) {
+  { const auto file = SecretFile::Write(directory_, "p", secret_).value(); }
+  const timespec old[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
+  const std::string left = directory_ + "/.new.left", written = directory_ + "/.new.written";
+  for (const std::string& path : {left, written}) {
+    ASSERT_TRUE(WriteFileDurably(path, "paceline dae", 0600).ok());
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), old, 0), 0);
+  }
+  const UniqueFd held = OpenFile(written, O_RDONLY).value();
+  ASSERT_EQ(::flock(held.get(), LOCK_SH), 0);  // as a daemon that writes it
+  ASSERT_TRUE(WriteFileDurably(directory_ + "/.new.fresh", "", 0600).ok());
+  const auto next = SecretFile::Write(directory_, "next", secret_).value();
+  EXPECT_EQ(*ListDirectory(directory_), (std::vector<std::string>{".new.fresh", ".new.written", "next"}));
 }
 
 TEST_F(SecretFileTest, AFileThatOthersCouldReadIsRefusedWithWhatToDo) {

@@ -1,11 +1,12 @@
-// The bytes that a worker takes from a child process: packets on the control socket, the result, batches of output, the
-// shared page and the log. The first byte chooses.
+// The bytes that a worker takes from a child process: packets on the control socket, their order, the result, batches
+// of output, the shared page and the log. The first byte chooses.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "common/base/fields.h"
 #include "tests/fuzz/target.h"
 #include "worker/host/log_sink.h"
+#include "worker/host/packet_checks.h"
 #include "worker/task/crash_place.h"
 #include "worker/task/frames.h"
 #include "worker/task/protocol.h"
@@ -21,7 +23,7 @@
 namespace mr::fuzz {
 namespace {
 
-enum Reader : uint8_t { kPackets_, kResult, kTask, kBatch, kPage, kLog, kMaps, kReaders };
+enum Reader : uint8_t { kPackets_, kResult, kTask, kBatch, kPage, kLog, kMaps, kOrder, kReaders };
 
 // Each packet: two bytes of length, then its bytes.
 void ReadPackets(Input input) {
@@ -90,6 +92,143 @@ void ReadMaps(std::string_view text) {
   for (const task::MappedFile& file : task::ParseMaps(text)) MR_CHECK(!file.path.empty());
 }
 
+// One task: what its child sends, between what the daemon queues for it and what the socket takes. Keeps its own
+// account of what the child has received, and lets it use nothing else.
+class OneTask {
+ public:
+  static constexpr task::ArenaLayout kSlots{2, 2};
+  static constexpr uint32_t kPartitions = 4;  // 0 to 2: a shuffle; 3: files
+
+  enum Step : uint8_t { kPacket, kSend, kStore, kGive, kAnswer, kSteps };
+
+  OneTask() : checks_({{false, 3}, {true, 1}}, 2, kSlots) {}
+
+  // Returns false after a packet that was refused.
+  bool Do(Input& input) {
+    switch (static_cast<Step>(input.Byte() % kSteps)) {
+      case kPacket: return Receive(input);
+      case kSend: SendOne(); break;
+      case kStore:
+        if (const uint32_t slot = input.Byte() % kSlots.output_slots; checks_.OutputPending(slot) && !ended_) {
+          checks_.OutputFreed(slot, Queue(kFreeSlot, slot));
+        }
+        break;
+      case kGive:
+        if (const auto slot = checks_.FreeInputSlot(); slot.has_value()) {
+          MR_CHECK(!has_input_[*slot]);
+          checks_.InputGiven(*slot, Queue(kInputSlot, *slot));
+        }
+        break;
+      case kAnswer:
+        if (checks_.reading()) checks_.ReadAnswered(Queue(kMoreBytes, 0));
+        break;
+      case kSteps: break;
+    }
+    MR_CHECK(outgoing_.size() <= kSlots.input_slots + kSlots.output_slots + 1);  // also if it reads nothing
+    return true;
+  }
+
+ private:
+  enum Sent : uint8_t { kFreeSlot, kInputSlot, kMoreBytes };
+
+  uint64_t Queue(Sent what, uint32_t slot) {
+    outgoing_.emplace_back(what, slot);
+    return ++queued_;
+  }
+  void SendOne() {
+    if (outgoing_.empty()) return;
+    const auto [what, slot] = outgoing_.front();
+    outgoing_.pop_front();
+    ++sent_;
+    if (what == kFreeSlot) has_output_[slot] = true;
+    if (what == kInputSlot) has_input_[slot] = true;
+    if (what == kMoreBytes) may_read_ = true;
+  }
+  bool Receive(Input& input) {
+    task::Packet packet;
+    task::Header& h = packet.header;
+    h.kind = static_cast<task::Kind>(15 + input.Byte() % 6);
+    const uint8_t flags = input.Byte();
+    h.more = flags & 1;
+    h.a = Number(input), h.b = Number(input), h.c = Number(input), h.d = Number(input);
+    const std::string_view bytes = input.Bytes(input.Short());
+    if (h.kind == task::Kind::kDone) packet.payload = bytes;
+    if (h.kind == task::Kind::kOutput && h.d < kSlots.output_slots) {
+      char* const slot = Memory() + uint64_t{h.d} * task::kSlotBytes;
+      if (flags & 2) std::memset(slot, 0, 1u << 16);  // more than any earlier input has written
+      if (!bytes.empty()) std::memcpy(slot, bytes.data(), bytes.size());
+    }
+    h.x = flags & 2 ? task::kSlotBytes + (flags & 4) : bytes.size();
+    h.y = flags & 8 ? task::kFragment : 0;
+    worker::PacketEffect effect;
+    if (checks_.Take(packet, sent_, Memory(), &effect) != nullptr) return false;
+    MR_CHECK(!ended_);
+    Account(packet, effect);
+    return true;
+  }
+  void Account(const task::Packet& packet, const worker::PacketEffect& effect) {
+    const task::Header& h = packet.header;
+    using Effect = worker::PacketEffect;
+    switch (effect.kind) {
+      case Effect::kNothing: MR_CHECK(h.kind == task::Kind::kDone && h.more != 0); break;
+      case Effect::kFragment:
+      case Effect::kChunk:
+        MR_CHECK(h.d < kSlots.output_slots && has_output_[h.d] && h.x <= task::kSlotBytes);
+        has_output_[h.d] = false;
+        chunk_ += h.x;
+        MR_CHECK(chunk_ <= kMaxRecordBytes + (4u << 20));
+        if (effect.kind == Effect::kFragment) {
+          checks_.OutputFreed(h.d, Queue(kFreeSlot, h.d));
+          break;
+        }
+        MR_CHECK(effect.chunk.size() == chunk_ && h.b < kPartitions && h.a == (h.b < 3 ? 0u : 1u));
+        if (h.a == 0) {
+          MR_CHECK(h.b >= partition_);
+          BatchView view;
+          MR_CHECK(BatchView::Parse(effect.chunk.data(), effect.chunk.size(), &view) == nullptr && view.size() == h.c);
+        }
+        partition_ = h.b;
+        chunk_ = 0;
+        break;
+      case Effect::kTaken:
+        MR_CHECK(h.d < kSlots.input_slots && has_input_[h.d]);
+        has_input_[h.d] = false;
+        break;
+      case Effect::kReadMore:
+        MR_CHECK(may_read_ && h.a < 2 && h.b > 0 && h.b <= 1u << 20);
+        may_read_ = false;
+        break;
+      case Effect::kTaskResult:
+        MR_CHECK(chunk_ == 0 && !checks_.reading());
+        ended_ = true;
+        break;
+    }
+  }
+  // Small numbers, and those at the edges.
+  static uint32_t Number(Input& input) {
+    const uint8_t byte = input.Byte();
+    return byte < 0xf0 ? byte : byte == 0xf0 ? 1u << 20 : byte == 0xf1 ? (1u << 20) + 1 : task::kNoSlot - (0xff - byte);
+  }
+  static char* Memory() {
+    static const std::unique_ptr<char[]> slots(new char[uint64_t{kSlots.output_slots} * task::kSlotBytes]());
+    return slots.get();
+  }
+
+  worker::PacketChecks checks_;
+  std::deque<std::pair<Sent, uint32_t>> outgoing_;
+  uint64_t queued_ = 0, sent_ = 0;
+  bool has_output_[kSlots.output_slots] = {true, true}, has_input_[kSlots.input_slots] = {}, may_read_ = true;
+  uint64_t chunk_ = 0;
+  uint32_t partition_ = 0;
+  bool ended_ = false;
+};
+
+void ReadInOrder(Input& input) {
+  OneTask task;
+  while (!input.empty() && task.Do(input)) {
+  }
+}
+
 void Run(std::string_view bytes) {
   Input input(bytes);
   switch (static_cast<Reader>(input.Byte() % kReaders)) {
@@ -100,6 +239,7 @@ void Run(std::string_view bytes) {
     case kPage: ReadPage(input.Rest()); break;
     case kLog: ReadLog(input.Rest()); break;
     case kMaps: ReadMaps(input.Rest()); break;
+    case kOrder: ReadInOrder(input); break;
     case kReaders: break;
   }
 }
@@ -113,6 +253,15 @@ std::string Packet(task::Kind kind, std::string_view payload) {
   packet += payload;
   const size_t size = packet.size();
   return std::string{static_cast<char>(size & 255), static_cast<char>(size >> 8)} + packet;
+}
+
+// A packet of OneTask.
+std::string Step(task::Kind kind, uint8_t flags, const char (&numbers)[5], std::string_view bytes) {
+  std::string step = {OneTask::kPacket, static_cast<char>(static_cast<int>(kind) - 15), static_cast<char>(flags)};
+  step.append(numbers, 4);
+  step += static_cast<char>(bytes.size() & 255);
+  step += static_cast<char>(bytes.size() >> 8);
+  return step.append(bytes);
 }
 
 std::vector<std::string> Seeds() {
@@ -146,6 +295,18 @@ std::vector<std::string> Seeds() {
     builder.Finish(flags, &bytes);
     seeds.push_back(seed(kBatch, bytes));
   }
+  BatchBuilder records;
+  records.Add("a", "1");
+  std::string batch;
+  records.Finish(kSorted, &batch);
+  const std::string freed = {OneTask::kStore, 0, OneTask::kSend};
+  seeds.push_back(seed(
+      kOrder,
+      std::string{OneTask::kGive, OneTask::kSend} + Step(task::Kind::kTaken, 0, "\0\0\0\0", "") +
+          Step(task::Kind::kReadMore, 0, "\1\7\0\0", "") + std::string{OneTask::kAnswer, OneTask::kSend} +
+          Step(task::Kind::kOutput, 0, "\0\0\1\0", batch) + freed + Step(task::Kind::kOutput, 0, "\0\2\1\0", batch) +
+          freed + Step(task::Kind::kOutput, 8, "\1\3\0\0", "a part ") + std::string(1, OneTask::kSend) +
+          Step(task::Kind::kOutput, 0, "\1\3\1\0", "of a file") + Step(task::Kind::kDone, 0, "\0\0\0\0", done)));
   task::ProgressPage page{};
   page.records = 7;
   page.batch_records = 4;

@@ -135,7 +135,7 @@ struct Daemon::Impl {
 };
 
 Status Daemon::Impl::PrepareDirectory() {
-  MakePrivateData(options.data);
+  LOG_IF(INFO, MakePrivateData(options.data)) << options.data << " is closed to other users now";
   MR_RETURN_IF_ERROR(MakeDirectories(options.data));
   auto locked = LockFile(Path("lock"));
   if (!locked.ok()) {

@@ -339,6 +339,8 @@ int Main(int argc, char** argv) {
   const std::string bin = BinaryDirectory();
   // Absolute, because tasks have another current directory.
   const std::string data = std::filesystem::absolute(FLAGS_data).lexically_normal().string();
+  (void)MakeDirectories(ParentOf(data));
+  LOG_IF(INFO, MakePrivateData(data)) << data << " is closed to other users now";
   if (const Status made = MakeDirectories(data + "/scratch"); !made.ok()) {
     std::fprintf(stderr, "mrworker: %s\n", made.ToString().c_str());
     return ExitOf(made);

@@ -105,6 +105,7 @@ bool Child::ReadPackets(int limit) {
 void Child::Send(const Header& header, std::string payload, std::vector<UniqueFd> fds) {
   if (exited_ || deaf_) return;
   outgoing_.push_back({header, std::move(payload), std::move(fds)});
+  ++queued_;
   if (outgoing_.size() == 1) Flush();
 }
 
@@ -134,6 +135,7 @@ void Child::Flush() {
       return;
     }
     outgoing_.pop_front();
+    ++sent_;
   }
 }
 

@@ -40,6 +40,9 @@ class Child : public std::enable_shared_from_this<Child> {
   void SetHandler(Handler* handler) { handler_ = handler; }
   void Send(const task::Header& header, std::string payload = {}, std::vector<UniqueFd> fds = {});
   void SendBlob(task::Header header, const std::string& blob);
+  // Packets that were given to Send() so far, and how many of them its socket has taken.
+  uint64_t queued() const { return queued_; }
+  uint64_t sent() const { return sent_; }
   // Kills first all that the child has started, and then the child. May be repeated.
   void Kill();
   // Kills the child alone, after it has reported its end. Its descendants pass to this process, which kills them
@@ -87,6 +90,7 @@ class Child : public std::enable_shared_from_this<Child> {
   UniqueFd control_, log_pipe_;
   std::unique_ptr<Loop::Watch> control_watch_, log_watch_, exit_watch_;
   std::deque<Outgoing> outgoing_;
+  uint64_t queued_ = 0, sent_ = 0;
   LogSink log_;
   bool exited_ = false;
   bool killing_ = false;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "common/abi/batch.h"
 #include "common/abi/operator_table.h"
 #include "common/base/text.h"
 #include "common/io/clock.h"
@@ -19,20 +19,12 @@ using task::Kind;
 using task::Packet;
 
 namespace {
-// Most bytes of a result: more than any valid one with all its counters. A child that sends more is broken.
-constexpr size_t kMaxResultBytes = 16u << 20;
-constexpr uint32_t kMaxReadMore = 1u << 20;
 // How long a cancelled operator that polls for cancellation may take to end its work (guess: its slot, and perhaps the
 // end of its job, wait for it).
 constexpr Duration kKillGrace = Millis(500);
 // How long a task without progress may take to write its stack. Above the time that its translation has
 // (task/crash.cc).
 constexpr Duration kStackGrace = Seconds(3);
-// Most counters (of the operator and of the host), bad records and hot keys (of all ports) in a result. A child that
-// sends more is broken.
-constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS;
-// Most bytes of a chunk: one record of 16 MiB, plus headers.
-constexpr size_t kMaxChunkBytes = kMaxRecordBytes + (4u << 20);
 
 constexpr char kLeaseText[] =
     "its worker had no contact with the master for too long: an attempt with side effects ends then, so that another "
@@ -100,9 +92,6 @@ Running::Running(std::shared_ptr<Core> core, TaskSpec spec, std::shared_ptr<Task
       observer_(std::move(observer)),
       leased_((spec_.operator_flags & MR_SIDE_EFFECTS) != 0) {
   if (spec_.scratch_directory.empty()) spec_.scratch_directory = core_->options_.scratch_directory;
-  for (uint32_t port = 0; port < spec_.ports.size(); ++port) {
-    port_of_.insert(port_of_.end(), spec_.ports[port].files ? 1 : spec_.ports[port].partitions, port);
-  }
   keep_ = (spec_.operator_flags & MR_REUSABLE) != 0 && !leased_;
   key_ = ReuseKey(spec_);
 }
@@ -154,8 +143,10 @@ void Running::Start() {
   child_ = *child;
   arena_ = child_->arena();
   arena_->ClearProgress();
-  input_slots_.resize(arena_->layout().input_slots);
-  output_busy_.resize(arena_->layout().output_slots);
+  input_taken_.resize(arena_->layout().input_slots);
+  std::vector<PacketChecks::Port> ports;
+  for (const OutputPort& port : spec_.ports) ports.push_back({port.files, port.partitions});
+  checks_.emplace(ports, spec_.splits.size(), arena_->layout());
   if (child_->leaf() != nullptr) oom_kills_before_ = child_->leaf()->OomKills();
   child_->SetHandler(this);
   child_->log().Open(spec_.log_path);
@@ -196,21 +187,21 @@ void Running::PumpInput() {
     h.b = c.upstream;
     h.c = c.partition;
     if (!c.bytes.empty()) {
-      const auto free = std::find_if(input_slots_.begin(), input_slots_.end(), [](const Slot& s) { return !s.busy; });
-      if (free == input_slots_.end()) return;
-      h.d = static_cast<uint32_t>(free - input_slots_.begin());
+      const std::optional<uint32_t> free = checks_->FreeInputSlot();
+      if (!free.has_value()) return;
+      h.d = *free;
       h.x = std::min<size_t>(c.bytes.size() - c.sent, task::kSlotBytes);
       memcpy(arena_->input(h.d), c.bytes.data() + c.sent, h.x);
       c.sent += h.x;
-      free->busy = true;
       if (c.sent < c.bytes.size())
         h.y |= task::kFragment;
       else
-        free->taken = std::move(c.taken);
+        input_taken_[h.d] = std::move(c.taken);
     }
     const bool whole = c.sent == c.bytes.size();
     if (whole && c.last) h.y |= task::kLastOfSegment;
     child_->Send(h);
+    if (h.d != task::kNoSlot) checks_->InputGiven(h.d, child_->queued());
     if (!whole) continue;
     if (c.bytes.empty() && c.taken) c.taken();
     input_.pop_front();
@@ -225,20 +216,21 @@ void Running::OnPacket(Packet& packet) {
     if (packet.header.kind == Kind::kDone && packet.header.more == 0) child_->Kill();
     return;
   }
-  const char* wrong = nullptr;
-  if (done_.has_value()) {
-    wrong = "it sent a packet after its result";
-  } else {
-    switch (packet.header.kind) {
-      case Kind::kOutput: wrong = TakeOutput(packet.header); break;
-      case Kind::kTaken: wrong = TakeTaken(packet.header); break;
-      case Kind::kReadMore: wrong = TakeReadMore(packet.header); break;
-      case Kind::kDone: wrong = TakeDone(packet); break;
-      default: wrong = "a packet of an unknown kind";
-    }
-  }
+  PacketEffect effect;
+  const char* const wrong =
+      checks_->Take(packet, child_->sent(), arena_->layout().output_slots > 0 ? arena_->output(0) : nullptr, &effect);
   if (wrong != nullptr) {
-    Fail(TaskEnd::kUserError, "PROTOCOL: " + operator_name() + " broke the protocol of its process: " + wrong);
+    return Fail(TaskEnd::kUserError, "PROTOCOL: " + operator_name() + " broke the protocol of its process: " + wrong);
+  }
+  const Header& h = packet.header;
+  if (h.kind == Kind::kOutput) ++packets_;
+  switch (effect.kind) {
+    case PacketEffect::kNothing: break;
+    case PacketEffect::kFragment: FreeOutput(h.d); break;
+    case PacketEffect::kChunk: TakeOutput(h, std::move(effect.chunk)); break;
+    case PacketEffect::kTaken: TakeTaken(h.d); break;
+    case PacketEffect::kReadMore: TakeReadMore(h); break;
+    case PacketEffect::kTaskResult: TakeDone(std::move(effect.result)); break;
   }
 }
 
@@ -248,110 +240,62 @@ void Running::OnGarbage() {
                                 "something that is no packet came from its process");
 }
 
-const char* Running::TakeOutput(const Header& h) {
-  ++packets_;
-  if (h.d >= output_busy_.size() || output_busy_[h.d]) return "an output slot that is not free";
-  if (h.x == 0 || h.x > task::kSlotBytes) return "an output slot overrun";
-  if (partial_.size() + h.x > kMaxChunkBytes) return "a chunk of output that is too large";
-  // Copied before any check, because the child can still write to the arena.
-  partial_.append(arena_->output(h.d), h.x);
-  if (h.y & task::kFragment) {
-    Header free;
-    free.kind = Kind::kFree;
-    free.d = h.d;
-    child_->Send(free);
-    return nullptr;
-  }
-  const auto bytes = std::make_shared<std::string>();
-  bytes->swap(partial_);
-  if (h.b >= port_of_.size() || port_of_[h.b] != h.a) return "output for a partition that is not its own";
-  if (h.b < last_partition_ && !spec_.ports[h.a].files) return "output for partitions out of order";
-  if (!spec_.ports[h.a].files) {
-    BatchView view;
-    if (const char* wrong = BatchView::Parse(bytes->data(), bytes->size(), &view)) return wrong;
-    if (view.size() != h.c) return "a batch with another number of records than announced";
-  }
-  last_partition_ = h.b;
+void Running::FreeOutput(uint32_t slot) {
+  Header free;
+  free.kind = Kind::kFree;
+  free.d = slot;
+  child_->Send(free);
+  checks_->OutputFreed(slot, child_->queued());
+}
+
+void Running::TakeOutput(const Header& h, std::string chunk) {
+  const auto bytes = std::make_shared<std::string>(std::move(chunk));
   records_out_ += h.c;
-  output_busy_[h.d] = true;
   ++outputs_pending_;
-  const OutputChunk chunk{h.a, h.b, h.c, *bytes};
+  const OutputChunk output{h.a, h.b, h.c, *bytes};
   // The callback keeps the bytes alive, but not the child.
-  observer_->OnOutput(chunk, [self = shared_from_this(), bytes, slot = h.d](Status status) {
+  observer_->OnOutput(output, [self = shared_from_this(), bytes, slot = h.d](Status status) {
     self->core_->loop.Post([self, slot, status = std::move(status)] { self->OutputDone(slot, status); });
   });
-  return nullptr;
 }
 
 void Running::OutputDone(uint32_t slot, Status status) {
-  if (ended_ || failure_.has_value() || !output_busy_[slot]) return;
-  output_busy_[slot] = false;
+  if (ended_ || failure_.has_value() || !checks_->OutputPending(slot)) return;
   --outputs_pending_;
   if (!status.ok()) {
     Fail(TaskEnd::kEnvironment, "cannot store the output: " + status.message());
     return;
   }
   if (!done_.has_value() || keep_) {  // a kept child needs its slots for the next task
-    Header free;
-    free.kind = Kind::kFree;
-    free.d = slot;
-    child_->Send(free);
+    FreeOutput(slot);
+  } else {
+    checks_->OutputFreed(slot, child_->queued());
   }
   EndIfComplete();
 }
 
-const char* Running::TakeTaken(const Header& h) {
-  if (h.d >= input_slots_.size() || !input_slots_[h.d].busy) return "an input slot that it was not given";
-  Slot& slot = input_slots_[h.d];
-  slot.busy = false;
-  const std::function<void()> taken = std::move(slot.taken);
-  slot.taken = nullptr;
+void Running::TakeTaken(uint32_t slot) {
+  const std::function<void()> taken = std::exchange(input_taken_[slot], nullptr);
   if (taken) taken();
   PumpInput();
-  return nullptr;
 }
 
-const char* Running::TakeReadMore(const Header& h) {
-  if (h.a >= spec_.splits.size()) return "a read of a split that does not exist";
-  if (h.b == 0 || h.b > kMaxReadMore) return "a read of too many bytes";
-  if (reading_more_) return "a read before the previous one was answered";
-  reading_more_ = true;
+void Running::TakeReadMore(const Header& h) {
   observer_->ReadMore(h.a, h.x, h.b, [self = shared_from_this(), want = h.b](Result<std::string> bytes) {
     self->core_->loop.Post([self, want, bytes = std::move(bytes)] {
       if (self->ended_ || self->failure_.has_value() || self->child_ == nullptr) return;
-      self->reading_more_ = false;
       Header answer;
       answer.kind = Kind::kMore;
       answer.a = bytes.ok() ? 1 : 0;
       const bool fits = !bytes.ok() || bytes->size() <= want;
       self->child_->SendBlob(answer,
                              bytes.ok() ? bytes->substr(0, fits ? bytes->size() : want) : bytes.status().message());
+      self->checks_->ReadAnswered(self->child_->queued());
     });
   });
-  return nullptr;
 }
 
-const char* Running::TakeDone(Packet& packet) {
-  done_blob_ += packet.payload;
-  if (done_blob_.size() > kMaxResultBytes) return "a result that is too large";
-  if (packet.header.more) return nullptr;
-  task::WireResult result;
-  if (!DecodeFields(done_blob_, &result) || result.outcome > task::Outcome::kUserFinal)
-    return "a result that cannot be read";
-  if (!partial_.empty() || reading_more_) return "a result before its output or a read was complete";
-  if (result.counters.size() > kMaxCounters) return "a result with too many counters";
-  for (const task::WireCounter& c : result.counters) {
-    if (c.group.size() > MR_MAX_COUNTER_NAME || c.name.size() > MR_MAX_COUNTER_NAME) {
-      return "a result with a counter whose group or name is too long";
-    }
-  }
-  if (result.bad_records.size() > kMaxBadRecords) return "a result with too many messages about bad records";
-  if (result.hot_keys.size() > kMaxHotKeys) return "a result with too many hot keys";
-  for (const HotKey& key : result.hot_keys) {
-    if (key.partition >= port_of_.size() || port_of_[key.partition] != key.port || key.prefix.size() > kHotKeyPrefix) {
-      return "a hot key of a partition that is not its own";
-    }
-  }
+void Running::TakeDone(task::WireResult result) {
   done_ = std::move(result);
   if (leased_) {
     child_->Kill();  // descendants first: no side effect outlives the attempt, even if this daemon is killed now
@@ -359,7 +303,6 @@ const char* Running::TakeDone(Packet& packet) {
     child_->KillAtOnce();  // it has flushed its log
   }
   EndIfComplete();
-  return nullptr;
 }
 
 // ---- End ---------------------------------------------------------------------------------------
@@ -391,7 +334,7 @@ void Running::LookAfter(Instant now) {
   const TaskProgress progress = Progress();
   const bool moved = progress.taken_bytes != seen_.taken_bytes || progress.records != seen_.records ||
                      progress.phase != seen_.phase || progress.pulse != seen_.pulse || packets_ != seen_packets_ ||
-                     arena_->page()->waits.load(std::memory_order_relaxed) != 0 || reading_more_;
+                     arena_->page()->waits.load(std::memory_order_relaxed) != 0 || checks_->reading();
   if (moved) {
     seen_ = progress;
     seen_packets_ = packets_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "worker/host/core.h"
+#include "worker/host/packet_checks.h"
 
 namespace mr::worker {
 
@@ -45,10 +46,6 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
     std::function<void()> taken;
     size_t sent = 0;
   };
-  struct Slot {
-    bool busy = false;
-    std::function<void()> taken;  // of the chunk whose last fragment is here
-  };
 
   void OnPacket(task::Packet& packet) override;
   void OnGarbage() override;
@@ -56,12 +53,12 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
 
   void SendTask();
   void PumpInput();
-  // Each handles one kind of packet. Returns null, or the error in the packet.
-  const char* TakeOutput(const task::Header& h);
-  const char* TakeTaken(const task::Header& h);
-  const char* TakeReadMore(const task::Header& h);
-  const char* TakeDone(task::Packet& packet);
-  const char* CheckChunk(const task::Header& h);
+  // Each handles the effect of one kind of packet.
+  void TakeOutput(const task::Header& h, std::string chunk);
+  void TakeTaken(uint32_t slot);
+  void TakeReadMore(const task::Header& h);
+  void TakeDone(task::WireResult result);
+  void FreeOutput(uint32_t slot);
   void OutputDone(uint32_t slot, Status status);
   // Fails the task for this reason, unless it has failed before, and kills its child.
   void Fail(TaskEnd end, std::string message);
@@ -79,8 +76,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   std::shared_ptr<Core> core_;
   TaskSpec spec_;
   std::shared_ptr<TaskObserver> observer_;
-  std::vector<uint32_t> port_of_;  // partition over all ports -> port
-  std::string key_;                // of children that may serve this task
+  std::string key_;  // of children that may serve this task
   bool keep_ = false;
   const bool leased_;  // it has side effects
 
@@ -91,16 +87,12 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   bool stack_asked_ = false;
   uint64_t oom_kills_before_ = 0;  // in its control group
   std::optional<task::WireResult> done_;
-  std::string done_blob_;
   bool exited_ = false;
 
   std::deque<Chunk> input_;
-  std::vector<Slot> input_slots_;
-  std::vector<bool> output_busy_;
+  std::optional<PacketChecks> checks_;              // from Start() on, if there is a child
+  std::vector<std::function<void()>> input_taken_;  // of the chunk with its last fragment in this slot
   uint32_t outputs_pending_ = 0;
-  std::string partial_;  // fragments of an output chunk
-  uint32_t last_partition_ = 0;
-  bool reading_more_ = false;
   uint64_t records_out_ = 0;
   uint64_t packets_ = 0;  // of output
   TaskProgress seen_;     // at the last check

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <set>
@@ -18,6 +19,8 @@ namespace {
 // Period of the measurements: a disk writes about 1 GB in this time (guess). A directory of 10,000 files takes 20 ms.
 constexpr auto kScratchPeriod = std::chrono::milliseconds(500);
 constexpr uint64_t kBlockBytes = 512;  // the unit of st_blocks (inode(7))
+// Least bytes that a file counts for: file systems have a limit of files, too, and ext4 has one per 16 KiB by default.
+constexpr uint64_t kLeastBytes = 16 << 10;
 
 }  // namespace
 
@@ -45,7 +48,7 @@ uint64_t BytesBelow(const std::string& directory, uint64_t most) {
       if (name == "." || name == ".." || fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
       if (info.st_dev != root.st_dev) continue;
       const bool counted = S_ISREG(info.st_mode) && info.st_nlink > 1 && !linked.insert(info.st_ino).second;
-      if (!counted) bytes += static_cast<uint64_t>(info.st_blocks) * kBlockBytes;
+      if (!counted) bytes += std::max(static_cast<uint64_t>(info.st_blocks) * kBlockBytes, kLeastBytes);
       if (S_ISDIR(info.st_mode)) open.push_back(path + "/" + name);
       if (bytes > most) break;
     }

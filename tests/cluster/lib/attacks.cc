@@ -110,6 +110,64 @@ long OtherLimits(const std::string& pid) {
   return syscall(SYS_prlimit64, Pid(pid), RLIMIT_NOFILE, nullptr, &limit);
 }
 
+// Starts processes until there can be no more, or 1000; they end with the attempt.
+long ForkBomb(const std::string& seconds) {
+  for (int i = 0; i < 1000; ++i) {
+    const pid_t pid = fork();
+    if (pid < 0) return -1;
+    if (pid == 0) {
+      setsid();
+      execlp("sleep", "sleep", seconds.c_str(), nullptr);
+      _exit(1);
+    }
+  }
+  pause();
+  return 0;
+}
+
+// Leaves a process that has no parent, session, environment or descriptor of the task.
+long LeaveProcess(const std::string& seconds) {
+  return InChild([&] {
+    const pid_t pid = fork();
+    if (pid != 0) return static_cast<long>(pid);
+    setsid();
+    for (int fd = 0; fd < 1024; ++fd) close(fd);
+    char* const none[] = {nullptr};
+    execle("/usr/bin/sleep", "sleep", seconds.c_str(), nullptr, none);
+    _exit(1);
+  });
+}
+
+// Fills files of 256 KiB in the scratch directory, up to 256 MiB, and waits to be ended.
+long FillDisk(const std::string&) {
+  const std::string bytes(256 << 10, 'x');
+  for (int i = 0; i < 1024; ++i) {
+    const int fd = open(("filled" + std::to_string(i)).c_str(), O_WRONLY | O_CREAT, 0600);
+    if (fd < 0 || write(fd, bytes.data(), bytes.size()) < 0) return -1;
+    close(fd);
+  }
+  pause();
+  return 0;
+}
+
+// Touches memory, up to 1 GiB, in processes that each stay below the attempt's limit, and waits to be ended.
+long UseMemory(const std::string&) {
+  constexpr size_t kBytes = 64u << 20;
+  for (int i = 0; i < 16; ++i) {
+    const pid_t pid = fork();
+    if (pid < 0) return -1;
+    if (pid == 0) {
+      void* const got = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (got != MAP_FAILED) memset(got, 1, kBytes);
+      pause();
+    }
+  }
+  for (int status = 0; waitpid(-1, &status, 0) > 0;) {
+    if (WIFSIGNALED(status)) kill(getpid(), SIGKILL);
+  }
+  return 0;
+}
+
 #if defined(__x86_64__)
 // getpid through the gate of 32-bit programs. The kernel answers with -errno.
 long ForeignAbi(const std::string&) {
@@ -153,6 +211,17 @@ const std::map<std::string, Try>& Attacks() {
         {"swapon", [](auto&) { return syscall(SYS_swapon, "/nothing", 0); }},
         {"set_clock", [](auto&) { return syscall(SYS_clock_settime, CLOCK_REALTIME, nullptr); }},
         {"personality", [](auto&) { return InChild([] { return static_cast<long>(personality(PER_LINUX32)); }); }},
+        {"fork_bomb", ForkBomb}, {"leave_process", LeaveProcess}, {"fill_disk", FillDisk}, {"use_memory", UseMemory},
+        {"kill_all", [](auto&) { return static_cast<long>(kill(-1, SIGKILL)); }},
+        {"priority",
+         [](auto& pid) { return static_cast<long>(setpriority(PRIO_PROCESS, static_cast<id_t>(Pid(pid)), 19)); }},
+        {"cpus",
+         [](auto& pid) {
+           cpu_set_t set;
+           CPU_ZERO(&set);
+           CPU_SET(0, &set);
+           return static_cast<long>(sched_setaffinity(Pid(pid), sizeof set, &set));
+         }},
         {"other_limits", OtherLimits}, {"kill", [](auto& pid) { return static_cast<long>(kill(Pid(pid), 0)); }},
         {"read", [](auto& path) { return Open(path, O_RDONLY); }},
         {"write", [](auto& path) { return Open(path, O_WRONLY); }},

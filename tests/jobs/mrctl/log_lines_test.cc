@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/terminal_text.h"
+
 namespace mr::ctl {
 namespace {
 
@@ -26,6 +29,8 @@ TEST(LogLinesTest, ATerminalGetsNoControlCharacters) {
                          "b\xe2\x81\xa6"
                          "c\xe2\x80\x8f"),
             "a\\u202eb\\u2066c\\u200f");
+  EXPECT_EQ(FailureText({kExitJobFailed, "job_failed", "its stderr ends:\n  \x1b]0;x\a", ""}),
+            "mrctl: its stderr ends:\n  \\x1b]0;x\\x07\n");
   LogLines lines({"", nullptr, true});
   EXPECT_EQ(lines.Add("50 % of \xe2\x82"), "50 % of ") << "a character that is not complete yet";
   EXPECT_EQ(lines.Add("\xac\n\xe2"), "\xe2\x82\xac\n");

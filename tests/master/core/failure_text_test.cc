@@ -139,6 +139,21 @@ TEST(FailureTextTest, SaysWhatToDoWhereSomethingElseThanBytesRanOut) {
   }
 }
 
+TEST(FailureTextTest, SaysThatARoomMayHaveDeniedWhatATaskWanted) {
+  const std::string said =
+      "operator stream.map failed: the map command exited with code 1: cat /data/x; its stderr ends:";
+  const std::string denied = "\ncat: /data/x: Permission denied";
+  EXPECT_THAT(FailureSummary(Job({"another", said + denied}), kSentence + said + denied),
+              HasSubstr("\nrooms of tasks deny files"));
+  JobView job = Job({"another", "operator m failed: no table"});
+  EXPECT_THAT(FailureSummary(job, kSentence + std::string("operator m failed: no table")), Not(HasSubstr("rooms")));
+  Last(job).stderr_tail = "/data/x: Permission denied\n";
+  EXPECT_THAT(FailureSummary(job, kSentence + std::string("operator m failed: no table")), HasSubstr("rooms"));
+  const std::string own = "cannot open /data/x: Permission denied";
+  EXPECT_THAT(FailureSummary(Job({"another", own}), kSentence + own), Not(HasSubstr("rooms")))
+      << "the worker itself is in no room";
+}
+
 TEST(FailureTextTest, HasAtMostEightLinesAndKeepsTheLastOnes) {
   std::string long_tail = "x\n";
   for (int i = 0; i < 40; ++i) long_tail += "line " + std::to_string(i) + "\n";

@@ -44,6 +44,19 @@ TEST_F(ScratchWatchTest, FilesCountByTheirBlocksAndOnce) {
   EXPECT_EQ(BytesBelow(directory_ / "nowhere", kMiB), 0u);
 }
 
+// Otherwise a task could use up all inodes of the file system.
+TEST_F(ScratchWatchTest, EmptyFilesAndLinksCount) {
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = directory_ / std::to_string(i);
+    if (i % 2 == 0) {
+      ASSERT_TRUE(OpenFile(name, O_RDWR | O_CREAT).ok());
+    } else {
+      ASSERT_EQ(symlink("/nowhere", name.c_str()), 0);
+    }
+  }
+  EXPECT_GE(BytesBelow(directory_.path(), 100 * kMiB), kMiB);
+}
+
 TEST_F(ScratchWatchTest, OpenFilesWithoutANameCount) {
   struct stat info;
   ASSERT_EQ(stat(directory_.path().c_str(), &info), 0);
