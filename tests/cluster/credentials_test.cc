@@ -44,7 +44,8 @@ class CredentialsClusterTest : public ::testing::Test {
     files_ = new TempDirectory();
     cluster_ = new Cluster(
         {.workers = 3,
-         .master_flags = {"--bind", "0.0.0.0", "--http_bind", "0.0.0.0", "--advertise", "127.0.0.1"},
+         .master_flags = {"--bind", "0.0.0.0", "--http_bind", "0.0.0.0", "--advertise", "127.0.0.1",
+                          "--owner_library_bytes", "1m"},
          .worker_flags = {"--http_bind", "0.0.0.0"},
          .flags_of = {{"--join", Path("w0.join")}, {"--join", Path("w1.join")}, {"--join", Path("w0.join")}}});
     init_ = RunMrctl({"cluster", "init", "--data", cluster_->master_data(), "--subject", "root"});
@@ -294,6 +295,26 @@ TEST_F(CredentialsClusterTest, AJobWithTheNetworkNeedsARoleThatMay) {
   EXPECT_THAT(refused.out, HasSubstr("--network_role"));
   const RunResult allowed = submit(Person("nora", "submitter,admin"), "/user/nora/out");
   EXPECT_EQ(allowed.exit, 0) << allowed.out << allowed.err;
+}
+
+TEST_F(CredentialsClusterTest, SideFilesOfOneUserHaveALimitAndThoseOfAdministratorsHaveNone) {
+  std::ofstream(Path("small")) << "a b\n";
+  ASSERT_EQ(cluster_->Mrctl({"fs", "put", "-f", Path("small"), "/small"}).exit, 0);
+  ASSERT_EQ(cluster_->Mrctl({"fs", "chmod", "read=all", "/small"}).exit, 0);
+  const auto submit = [&](const std::string& who, size_t bytes) {
+    std::ofstream(Path("side")) << std::string(bytes, 'x');
+    return cluster_->Mrctl(
+        {"submit", "stream", "--map", "cat", "--input", "/small", "--output", "-", "--files", Path("side")},
+        Seconds(60), With(who));
+  };
+  const std::string fred = Person("fred", "submitter");
+  EXPECT_EQ(submit(fred, 700'000).exit, 0);
+  const RunResult refused = submit(fred, 700'001);
+  EXPECT_EQ(refused.exit, 3) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("--owner_library_bytes"));
+  EXPECT_EQ(submit(fred, 700'000).exit, 0) << "it is there";
+  EXPECT_EQ(submit(Person("gina", "submitter"), 700'002).exit, 0);
+  EXPECT_EQ(submit(Person("gus", "submitter,admin"), 2'000'000).exit, 0);
 }
 
 TEST_F(CredentialsClusterTest, AViewerReadsTheReportOfAJobWithoutItsPlan) {
