@@ -46,9 +46,10 @@ Result<LogPiece> ReadLog(const std::string& directory, AttemptId attempt, uint64
 }
 
 std::vector<StoredFile> SurplusLogs(std::vector<StoredFile> files, const RetentionLimits& limits, int64_t now_ms,
-                                    const std::function<bool(const std::string&)>& in_use, Duration grace) {
-  return Surplus(std::move(files), limits, now_ms, in_use, grace,
-                 [](const std::string& name) { return name.ends_with(kFailedLog); });
+                                    const std::function<bool(const std::string&)>& in_use, Duration grace,
+                                    const GroupLimit& groups) {
+  return SurplusOfGroups(std::move(files), limits, groups, now_ms, in_use, grace,
+                         [](const std::string& name) { return name.ends_with(kFailedLog); });
 }
 
 }  // namespace mr

@@ -37,8 +37,9 @@ struct LogPiece {
 // Errors: kNotFound; those of the file system. Blocks.
 Result<LogPiece> ReadLog(const std::string& directory, AttemptId attempt, uint64_t from);
 
-// Returns the logs to remove, as Surplus does. Within the size, logs of failed attempts go only after all others.
+// Returns the logs to remove, as SurplusOfGroups does. Within a size, logs of failed attempts go only after all others.
 std::vector<StoredFile> SurplusLogs(std::vector<StoredFile> files, const RetentionLimits& limits, int64_t now_ms,
-                                    const std::function<bool(const std::string&)>& in_use, Duration grace);
+                                    const std::function<bool(const std::string&)>& in_use, Duration grace,
+                                    const GroupLimit& groups = {});
 
 }  // namespace mr

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include "common/io/files.h"
@@ -44,6 +46,28 @@ std::vector<StoredFile> Surplus(std::vector<StoredFile> files, const RetentionLi
   remove(old);
   remove([&](const StoredFile& f) { return bytes > limits.bytes && !(last && last(f.name)); });
   remove([&](const StoredFile&) { return bytes > limits.bytes; });
+  return surplus;
+}
+
+std::vector<StoredFile> SurplusOfGroups(std::vector<StoredFile> files, const RetentionLimits& limits,
+                                        const GroupLimit& groups, int64_t now_ms,
+                                        const std::function<bool(const std::string&)>& in_use, Duration grace,
+                                        const std::function<bool(const std::string&)>& last) {
+  std::vector<StoredFile> surplus;
+  if (groups.bytes != 0) {
+    std::map<std::string, std::vector<StoredFile>> by_group;
+    for (const StoredFile& f : files) by_group[groups.group_of(f.name)].push_back(f);
+    by_group.erase("");
+    std::set<std::string> gone;
+    for (auto& [group, own] : by_group) {
+      for (StoredFile& f : Surplus(std::move(own), {groups.bytes, limits.age}, now_ms, in_use, grace, last)) {
+        gone.insert(f.name);
+        surplus.push_back(std::move(f));
+      }
+    }
+    std::erase_if(files, [&gone](const StoredFile& f) { return gone.contains(f.name); });
+  }
+  for (StoredFile& f : Surplus(std::move(files), limits, now_ms, in_use, grace, last)) surplus.push_back(std::move(f));
   return surplus;
 }
 

@@ -33,6 +33,20 @@ std::vector<StoredFile> Surplus(std::vector<StoredFile> files, const RetentionLi
                                 const std::function<bool(const std::string&)>& in_use, Duration grace = kRetentionGrace,
                                 const std::function<bool(const std::string&)>& last = nullptr);
 
+// A limit for the files of each group, besides those for all files.
+struct GroupLimit {
+  uint64_t bytes = 0;  // 0: no limit
+  // Returns the group of a file, by its name; "" for a file of none, which has no limit.
+  std::function<std::string(const std::string&)> group_of;
+};
+// Returns the files to remove: within each group as Surplus does with the limit of the groups, so that no group costs
+// another one a file; then those that Surplus returns for the rest. Pure. Cost: n log n.
+std::vector<StoredFile> SurplusOfGroups(std::vector<StoredFile> files, const RetentionLimits& limits,
+                                        const GroupLimit& groups, int64_t now_ms,
+                                        const std::function<bool(const std::string&)>& in_use,
+                                        Duration grace = kRetentionGrace,
+                                        const std::function<bool(const std::string&)>& last = nullptr);
+
 // Returns the regular files of a directory. Skips files that disappear meanwhile; an unreadable directory has none.
 // Blocks.
 std::vector<StoredFile> StoredFiles(const std::string& directory);

@@ -142,8 +142,9 @@ std::string ReadsText(const InputSpec& input, const JobSpec& spec) {
     const std::string format = input.files.format.empty() ? "files" : input.files.format;
     return uris.empty() ? format : Cut(format + " of " + uris[0] + (uris.size() > 1 ? ", ..." : ""));
   }
+  if (input.stage >= spec.stages.size()) return "outputs of earlier stages";  // which ones is not shown to the reader
   std::string text = Spaced(WordOf(input.kind));
-  if (input.stage < spec.stages.size()) text += " from " + spec.stages[input.stage].name;
+  text += " from " + spec.stages[input.stage].name;
   if (input.port != 0) text += " port " + std::to_string(input.port);
   if (input.grouped) text += ", grouped";
   if (input.splits) text += ", large partitions are shared";

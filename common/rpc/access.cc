@@ -3,40 +3,34 @@
 #include <capnp/any.h>
 
 #include <array>
+#include <utility>
+
+#include "common/model/role_names.h"
 
 namespace mr::rpc {
 namespace {
 
-struct NamedRole {
-  CallerRole wire;
-  RoleBit bit;
-  const char* name;
-};
-constexpr std::array kRoles{
-    NamedRole{CallerRole::VIEWER, kViewer, "viewer"},       NamedRole{CallerRole::SUBMITTER, kSubmitter, "submitter"},
-    NamedRole{CallerRole::OPERATOR, kOperator, "operator"}, NamedRole{CallerRole::ADMIN, kAdmin, "admin"},
-    NamedRole{CallerRole::WORKER, kWorker, "worker"},       NamedRole{CallerRole::JOINER, kJoiner, "joiner"},
-    NamedRole{CallerRole::MASTER, kMaster, "master"}};
+constexpr std::array<std::pair<CallerRole, RoleBit>, 7> kWireRoles{{{CallerRole::VIEWER, kViewer},
+                                                                    {CallerRole::SUBMITTER, kSubmitter},
+                                                                    {CallerRole::OPERATOR, kOperator},
+                                                                    {CallerRole::ADMIN, kAdmin},
+                                                                    {CallerRole::WORKER, kWorker},
+                                                                    {CallerRole::JOINER, kJoiner},
+                                                                    {CallerRole::MASTER, kMaster}}};
 
 }  // namespace
 
 Roles RolesOf(capnp::List<CallerRole>::Reader roles) {
   Roles all = 0;
   for (const CallerRole role : roles) {
-    for (const NamedRole& known : kRoles) {
-      if (known.wire == role) all |= known.bit;
+    for (const auto& [wire, bit] : kWireRoles) {
+      if (wire == role) all |= bit;
     }
   }
   return all;
 }
 
-std::string RoleNames(Roles roles) {
-  std::string names;
-  for (const NamedRole& known : kRoles) {
-    if ((roles & known.bit) != 0) names += (names.empty() ? "" : ", ") + std::string(known.name);
-  }
-  return names.empty() ? "none" : names;
-}
+std::string RoleNames(Roles roles) { return roles == 0 ? "none" : mr::RoleNames(roles, ", "); }
 
 AccessTable::AccessTable(capnp::InterfaceSchema schema) : id_(schema.getProto().getId()) {
   const std::string name(schema.getProto().getDisplayName().cStr());  // "client.capnp:MasterForClient"

@@ -52,6 +52,7 @@ HttpRequest RequestOf(const HttpHead& head) {
   request.origin = head.origin;
   request.fetch_site = head.fetch_site;
   request.if_none_match = head.if_none_match;
+  request.head = head.head;
   request.gzip = Accepts(head.accept_encoding, "gzip");
   request.authorization = SecretOf(head.authorization);
   request.cookie = SecretOf(head.cookie);

@@ -24,6 +24,7 @@ struct HttpRequest {
   std::string path, query;  // of the URL, before and after its first '?'; not decoded
   std::string host, origin, fetch_site, if_none_match;
   bool gzip = false;  // the peer accepts this encoding
+  bool head = false;  // HEAD: the body of the reply is not sent
   std::shared_ptr<const Secret<std::string>> authorization, cookie;
 };
 

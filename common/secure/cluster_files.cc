@@ -88,6 +88,15 @@ Status MakeClusterFiles(const std::string& path, uint64_t cluster_id, UnixTime n
   return SyncDirectory(std::filesystem::path(path).parent_path().string());
 }
 
+Status KeepAddress(const std::string& path, const std::string& address) {
+  return WriteFileDurably(path + "/address", address + "\n");
+}
+
+std::string KnownAddress(const std::string& path) {
+  const auto text = ReadFile(path + "/address");
+  return text.ok() ? text->substr(0, text->find('\n')) : "";
+}
+
 Result<NodeCredentials> LoadMaster(const std::string& path, UnixTime now) {
   MR_ASSIGN_OR_RETURN(const UniqueFd lock, LockCredentials(path, /*exclusive=*/false));
   MR_ASSIGN_OR_RETURN(const CredentialStore store, ReadStore(path));

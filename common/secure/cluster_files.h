@@ -1,7 +1,7 @@
 // The files of a cluster's credentials: those of the master (`mrctl cluster init` makes them) and of a worker (it makes
 // them where it joins). Both are a directory `credentials`, mode 0700, in the daemon's --data.
 //
-//   master: ca.pem ca.key  master.pem master.key  token.pub token.key  tokens (token_log.h)
+//   master: ca.pem ca.key  master.pem master.key  token.pub token.key  tokens (token_log.h)  address
 //   worker: ca.pem  worker.pem worker.key  token.pub
 //
 // ca.pem and token.pub have more than one entry while the authority is rotated (authority.h, rotation.h).
@@ -36,6 +36,11 @@ std::string CredentialsPath(const std::string& data);
 // Makes the credentials of a new cluster at `path`, whole or not at all. Errors: kRejected: it exists (nothing is ever
 // overwritten: workers and tokens of the cluster would be lost); of the file system.
 Status MakeClusterFiles(const std::string& path, uint64_t cluster_id, UnixTime now);
+
+// Keeps the address at which workers reach the master, HOST:PORT, for join files. Errors: of the file system.
+Status KeepAddress(const std::string& path, const std::string& address);
+// Returns the address that was kept, "" if none was: the credentials are of a release that kept none.
+std::string KnownAddress(const std::string& path);
 
 // Reads the master's. A certificate past two thirds of its life, expired, or of the previous authority of a rotation is
 // replaced by a new one first. Errors:

@@ -1,19 +1,16 @@
 #include "common/secure/names.h"
 
-#include <array>
 #include <cstdio>
 #include <ctime>
-#include <span>
-#include <utility>
+#include <vector>
 
 #include "common/base/text.h"
+#include "common/model/role_names.h"
 #include "common/secure/unix_time.h"
 
 namespace mr::secure {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, RoleBit>, 5> kRoleNames = {
-    {{"viewer", kViewer}, {"submitter", kSubmitter}, {"operator", kOperator}, {"admin", kAdmin}, {"worker", kWorker}}};
 constexpr std::string_view kWorkerPrefix = "worker:";
 
 // Not isalnum: that depends on the locale.
@@ -87,14 +84,14 @@ Result<Roles> ParseRoles(std::string_view text) {
   while (true) {
     const size_t comma = text.find(',');
     const std::string_view word = text.substr(0, comma);
-    Roles role = 0;
-    for (const auto& [name, bit] : kRoleNames) {
-      if (word == name && bit != kWorker) role = bit;
-    }
+    Roles role = RoleNamed(word).value_or(RoleBit{}) & kAllPeople;
     if (role == 0) {
-      static constexpr std::array<std::string_view, 4> kNames = {"viewer", "submitter", "operator", "admin"};
-      return InvalidArgument("'" + PrintableBytes(word.substr(0, 20)) + "' is no role" + DidYouMean(word, kNames) +
-                             ": use viewer, submitter, operator, admin, separated by commas");
+      std::vector<std::string_view> names;
+      for (const NamedRole& known : kRoleNames) {
+        if ((known.bit & kAllPeople) != 0) names.push_back(known.name);
+      }
+      return InvalidArgument("'" + PrintableBytes(word.substr(0, 20)) + "' is no role" + DidYouMean(word, names) +
+                             ": use " + mr::RoleNames(kAllPeople, ", ") + ", separated by commas");
     }
     if (role == kAdmin) role |= kOperator | kViewer;
     if (role == kOperator) role |= kViewer;
@@ -104,14 +101,6 @@ Result<Roles> ParseRoles(std::string_view text) {
   }
 }
 
-std::string RoleNames(Roles roles) {
-  std::string text;
-  for (const auto& [name, bit] : kRoleNames) {
-    if ((roles & bit) == 0) continue;
-    if (!text.empty()) text += ',';
-    text += name;
-  }
-  return text;
-}
+std::string RoleNames(Roles roles) { return mr::RoleNames(roles & (kAllPeople | kWorker), ","); }
 
 }  // namespace mr::secure

@@ -80,12 +80,29 @@ bool TakeLine(std::string_view line, TokenList* list) {
   if (words.size() != 2) return false;
   if (words[0] == "revoked") return IsTokenId(words[1]) && (list->revoked.emplace(words[1]), true);
   if (!WorkerInSubject(words[1]).ok()) return false;
-  if (words[0] == "denied") return list->denied.emplace(words[1]), true;
+  if (words[0] == "denied") {
+    list->denied.emplace(words[1]);
+    for (const auto& [id, token] : list->issued) {
+      const bool join = token.kind == TokenKind::kJoin && !token.subject.empty();
+      if (join && WorkerSubject(token.subject) == words[1]) list->revoked.insert(id);
+    }
+    return true;
+  }
   if (words[0] == "allowed") return list->denied.erase(std::string(words[1])), true;
   return false;
 }
 
 }  // namespace
+
+Subjects KnownWorkers(const TokenList& list) {
+  Subjects known = list.joined;
+  known.insert(list.denied.begin(), list.denied.end());
+  for (const auto& [subject, certified] : list.certified) known.insert(subject);
+  for (const auto& [id, token] : list.issued) {
+    if (token.kind == TokenKind::kJoin && !token.subject.empty()) known.insert(WorkerSubject(token.subject));
+  }
+  return known;
+}
 
 Result<TokenList> ParseTokenLog(std::string_view text) {
   TokenList list;
@@ -176,7 +193,11 @@ Status TokenLog::Joined(const Token& token, const std::string& subject) {
   if (token.kind != TokenKind::kJoin || !IsTokenId(token.id)) return InvalidArgument("not a join token");
   MR_ASSIGN_OR_RETURN(const UniqueFd file, LockAndRead());
   if (list_.revoked.contains(token.id)) return Rejected("the join token was used before, or revoked");
-  if (list_.denied.contains(subject)) return Status(Code::kNotAllowed, subject + " is denied");
+  if (list_.denied.contains(subject)) {
+    return Status(Code::kNotAllowed, subject + " was revoked, and its name is not given again: stop it, remove " +
+                                         "worker_id and credentials from its --data, and start it with a join file " +
+                                         "that is for no name");
+  }
   if (!token.subject.empty() && token.subject != name) {
     return Status(Code::kNotAllowed, "the join token is for the worker " + token.subject + ", not for " + name);
   }

@@ -34,6 +34,9 @@ struct TokenList {
   Subjects denied;                                          // workers whose certificates are not accepted
 };
 
+// Returns the workers that have joined, have a certificate, are denied, or are named by a join token.
+Subjects KnownWorkers(const TokenList& list);
+
 // Reads the text of the file. A last line without its newline was cut by a crash and is ignored: it never counted.
 // Errors: kCorrupted, with the line's number.
 Result<TokenList> ParseTokenLog(std::string_view text);
@@ -61,7 +64,8 @@ class TokenLog {
   Status Joined(const Token& token, const std::string& subject);
   // Notes a certificate that was signed for this worker.
   Status Signed(const std::string& subject, const Certified& certified);
-  // subject: of a worker. Errors: kInvalidArgument: not "worker:NAME".
+  // subject: of a worker. Denying one revokes join tokens for its name, too. Errors: kInvalidArgument: not
+  // "worker:NAME".
   Status Denied(const std::string& subject, bool denied);
 
  private:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 
 #include "common/base/text.h"
@@ -15,6 +16,7 @@
 #include "jobs/mrctl/archive.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/daemon_facts.h"
+#include "jobs/mrctl/daemon_pages.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/redact.h"
 #include "jobs/mrctl/render.h"
@@ -69,10 +71,12 @@ class BundleMaker {
     Add("machine.txt", Machine());
   }
 
-  void AddCluster(const std::string& master) {
+  void AddCluster(const Settings& settings) {
+    const std::string& master = settings.master;
     Client client(master);
     const auto info = client.Info();
     if (!info.ok()) return Miss("master", info.status());
+    pages_ = std::make_unique<DaemonPages>(settings.token_file, info->cluster_id);
     Add("versions.json", RenderVersion(kVersion, &*info, "", OutputForm::kJson));
     const auto jobs = client.Jobs();
     const auto workers = client.Workers();
@@ -142,7 +146,9 @@ class BundleMaker {
                          address));
     }
     const uint16_t own = here ? HttpPortOf(pid, PortOf(address)) : 0;
-    AddIf(metrics, GetHttp(here ? "127.0.0.1" : host, own != 0 ? own : http_port, "/metrics", kMetricsBytes),
+    AddIf(metrics,
+          pages_->Get(here ? "127.0.0.1" : host, own != 0 ? own : http_port, program == "mrworker", "/metrics",
+                      kMetricsBytes),
           [](const std::string& text) { return text; });
   }
 
@@ -193,6 +199,7 @@ class BundleMaker {
     return text;
   }
 
+  std::unique_ptr<DaemonPages> pages_;  // of the cluster
   TarWriter tar_;
   BundleShown shown_;
   std::string settings_files_;
@@ -223,7 +230,7 @@ Result<BundleShown> MakeBundle(const std::string& path, bool force, const Result
                                const std::vector<Check>& checks) {
   BundleMaker maker(path);
   maker.AddHere(settings, checks);
-  if (settings.ok() && master) maker.AddCluster(settings->master);
+  if (settings.ok() && master) maker.AddCluster(*settings);
   return maker.Write(force);
 }
 

@@ -90,6 +90,7 @@ Result<int> RunCluster(const Command& command, const Settings& settings) {
 
   MR_RETURN_IF_ERROR(MakeData(data));
   MR_RETURN_IF_ERROR(secure::MakeClusterFiles(path, cluster_id, now));
+  if (!o.address.empty()) MR_RETURN_IF_ERROR(secure::KeepAddress(path, address));
   MR_ASSIGN_OR_RETURN(const NewAccess admin,
                       IssueAccess(path, {.subject = subject, .roles = kAllPeople, .life = life}, "", token_file, now));
   MR_ASSIGN_OR_RETURN(

@@ -149,13 +149,22 @@ Result<std::string> GetHttp(const std::string& host, uint16_t port, const std::s
     if (n == 0) break;
     reply.append(piece, static_cast<size_t>(n));
   }
+  return BodyOf(where, reply);
+}
+
+Result<std::string> BodyOf(const std::string& where, const std::string& reply) {
   const size_t body = reply.find("\r\n\r\n");
   const size_t status = reply.find(' ');
   if (!reply.starts_with("HTTP/1.") || body == std::string::npos) {
-    return Unavailable(where + " is not the HTTP port of a daemon, or the daemon has certificates and speaks TLS");
+    return Unavailable(where +
+                       " is not the HTTP port of a daemon, or the daemon has certificates and speaks TLS: name "
+                       "a token of its cluster with MR_TOKEN_FILE");
   }
   if (reply.compare(status, 5, " 401 ") == 0) {
     return Status(Code::kNotAllowed, where + " shows its pages to the daemon's own user, and to holders of a token");
+  }
+  if (reply.compare(status, 5, " 403 ") == 0) {
+    return Status(Code::kNotAllowed, where + " does not show this to your token: " + reply.substr(body + 4));
   }
   if (reply.compare(status, 5, " 200 ") != 0) return Unavailable(where + " is not the HTTP port of a daemon");
   return reply.substr(body + 4);

@@ -21,6 +21,10 @@ uint16_t HttpPortOf(uint32_t pid, uint16_t rpc_port);
 
 // Returns the body of http://host:port/path, at most `most` bytes of it, with the secret of that port if this user has
 // it. Errors: kUnavailable, also for a daemon that speaks TLS; kNotAllowed.
+// See DaemonPages for those that do.
 Result<std::string> GetHttp(const std::string& host, uint16_t port, const std::string& path, uint64_t most);
+// Returns the body of a daemon's reply. where: "host:port", for messages. Errors: kUnavailable: no reply of a daemon,
+// or none with a page; kNotAllowed.
+Result<std::string> BodyOf(const std::string& where, const std::string& reply);
 
 }  // namespace mr::ctl

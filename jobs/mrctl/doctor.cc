@@ -114,6 +114,12 @@ class Doctor {
     checks_.push_back({id, verdict, text, next});
   }
 
+  // A check for which the roles of this user are too few says nothing about the cluster.
+  void AddNotShown(const std::string& id) {
+    Add(id, Verdict::kWarn, "not checked: it needs the role viewer, operator or admin, and your token has none of them",
+        "run mrctl doctor with a token of a viewer (MR_TOKEN_FILE), or ask somebody who has one");
+  }
+
   // Adds no check of a cluster that asks who connects, as is usual.
   void CheckEntry(const Client& client) {
     if (!client.Insecure()) return;
@@ -203,6 +209,7 @@ class Doctor {
 
   void CheckJournal(Client& client, const std::string& prefix) {
     const auto journal = client.Journal();
+    if (journal.status().code() == Code::kNotAllowed) return AddNotShown("journal");
     if (!journal.ok()) {
       return Add("journal", Verdict::kWarn, "unknown: " + ToFailure(journal.status()).message,
                  "use the mrctl of the master's release");
@@ -315,6 +322,7 @@ class Doctor {
   void CheckFiles(Client& client, const std::vector<WorkerStatus>& workers, const std::string& prefix) {
     const auto store = client.Store();
     const auto health = store.ok() ? (*store)->Health(kNamedFiles) : Result<dfs::StoreHealth>(store.status());
+    if (health.status().code() == Code::kNotAllowed) return AddNotShown("files");
     if (!health.ok()) {
       return Add("files", Verdict::kFail, "no answer from the block store: " + ToFailure(health.status()).message,
                  "read the master's log, and run this again");

@@ -118,8 +118,10 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--task-timeout", s->task_timeout,
                   "End an attempt without input, output and counter changes for this time (default 10m; 0: never)")
       ->type_name("TIME");
-  app->add_flag("--allow-network", s->allow_network,
-                "Let operators and stream commands make internet sockets (default: no sockets at all)");
+  app->add_flag(
+      "--allow-network", s->allow_network,
+      "Let operators and stream commands make internet sockets (default: no sockets at all). A cluster allows it "
+      "to administrators, or to the role of mrmaster --network_role");
   app->add_flag("--strict-inputs", s->strict_inputs, "Fail if a local input grows while the job runs");
   AddList(app, "--files", &s->files, "Side file, at $MR_FILES_DIR/NAME for every attempt; repeat for several files")
       ->type_name("PATH[#NAME]");

@@ -15,9 +15,8 @@ void AddData(CLI::App* app, CredentialOptions* o) {
       ->type_name("PATH");
 }
 
-void AddAddress(CLI::App* app, CredentialOptions* o) {
-  app->add_option("--address", o->address,
-                  "Address of the master in the join file (default: the name of this machine, port 7070)")
+void AddAddress(CLI::App* app, CredentialOptions* o, const std::string& otherwise) {
+  app->add_option("--address", o->address, "Address of the master in the join file (default: " + otherwise + ")")
       ->type_name("HOST:PORT");
 }
 
@@ -31,7 +30,7 @@ void AddCluster(CLI::App* root, Command* c) {
                           "commands",
                           "");
   AddData(init, o);
-  AddAddress(init, o);
+  AddAddress(init, o, "the name of this machine, port 7070");
   init->add_option("--subject", o->subject, "Name of the administrator (default: your user name)")->type_name("NAME");
   init->add_option("--life", o->life, "Life of the administrator's token (default 30d)")->type_name("TIME");
   init->add_option("--out", o->out,
@@ -70,7 +69,7 @@ void AddToken(CLI::App* root, Command* c) {
   create->add_option("--out", o->out, "Token file to write (default: NAME.token)")->type_name("PATH");
   create->add_option("--join", o->join, "Make this join file instead, which adds one worker")->type_name("PATH");
   create->add_option("--worker", o->worker, "With --join: the only name that the worker may have")->type_name("NAME");
-  AddAddress(create, o);
+  AddAddress(create, o, "that of mrctl cluster init, or the name of this machine, port 7070");
   create->footer(
       "viewer sees jobs and workers; submitter runs jobs and has own files; operator drains workers and kills jobs;\n"
       "admin may do all of it but submit, and manages tokens. Give several roles as submitter,operator.\n"

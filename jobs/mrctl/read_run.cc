@@ -8,6 +8,29 @@
 #include "jobs/mrctl/local_names.h"
 
 namespace mr::ctl {
+namespace {
+
+// Returns as much of a job's spec as its status shows, for a caller who may see the job and not its data: names of the
+// stages, and which of them read others. The report has no edges, operators and options then.
+JobSpec SpecOfStatus(const report::JobRun& run) {
+  JobSpec spec;
+  spec.name = run.job.name;
+  spec.task_timeout = {};
+  spec.stages.resize(run.job.stages.size());
+  for (size_t s = 0; s < spec.stages.size(); ++s) spec.stages[s].name = run.job.stages[s].name;
+  for (const TaskStatus& task : run.tasks) {
+    const bool reduce = task.id.find("_r_") != std::string::npos;
+    if (!reduce || task.stage >= spec.stages.size() || !spec.stages[task.stage].inputs.empty()) continue;
+    InputSpec earlier;
+    earlier.is_edge = true;
+    earlier.kind = EdgeKind::kManyToOne;
+    earlier.stage = UINT32_MAX;
+    spec.stages[task.stage].inputs.push_back(std::move(earlier));
+  }
+  return spec;
+}
+
+}  // namespace
 
 Result<report::JobRun> ReadRun(Client& client, JobId id, bool counters) {
   report::JobRun run;
@@ -20,8 +43,9 @@ Result<report::JobRun> ReadRun(Client& client, JobId id, bool counters) {
   if (!spec.ok() && spec.status().code() == Code::kUnavailable) {
     return Rejected("the master at " + client.address() + " (" + info.version + ") is older than reports");
   }
-  if (!spec.ok()) return spec.status();
-  run.spec = *std::move(spec);
+  const bool shown = spec.status().code() != Code::kNotAllowed;
+  if (!spec.ok() && shown) return spec.status();
+  if (shown) run.spec = *std::move(spec);
   MR_ASSIGN_OR_RETURN(run.workers, client.Workers());
   MR_ASSIGN_OR_RETURN(run.tasks, client.Tasks(id));
   MR_ASSIGN_OR_RETURN(run.attempts, client.Attempts(id));
@@ -32,6 +56,7 @@ Result<report::JobRun> ReadRun(Client& client, JobId id, bool counters) {
   }
   MR_ASSIGN_OR_RETURN(run.job, client.Job(id));
   if (counters) run.job.counters = std::move(values);
+  if (!shown) run.spec = SpecOfStatus(run);
   MR_ASSIGN_OR_RETURN(const std::vector<QueueStatus> queues, client.Queues());
   for (const QueueStatus& queue : queues) {
     if (queue.name == (run.job.queue.empty() ? "default" : run.job.queue)) run.queue_max_share = queue.max_share;

@@ -10,7 +10,8 @@
 
 namespace mr::ctl {
 
-// The parts of a job that runs are read one after the other, its status last. Errors: kNotFound, also
+// The parts of a job that runs are read one after the other, its status last. Where the caller's roles show the job and
+// not its spec, the run has a spec with the names of its stages only. Errors: kNotFound, also
 // if it ended so long ago that its attempts are forgotten.
 // counters: whether they are read, too.
 Result<report::JobRun> ReadRun(Client& client, JobId id, bool counters = true);

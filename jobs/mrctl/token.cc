@@ -16,7 +16,19 @@
 namespace mr::ctl {
 namespace {
 
-Result<secure::NewToken> WantedToken(const CredentialOptions& o) {
+// A worker that is denied stays so: whoever has stolen its certificate would be let in again.
+Status CheckNotDenied(const std::string& path, const std::string& worker) {
+  MR_ASSIGN_OR_RETURN(const secure::TokenLog log, secure::TokenLog::Open(path + "/tokens"));
+  const std::string subject = secure::WorkerSubject(worker);
+  if (!log.list().denied.contains(subject)) return Status::Ok();
+  return WithHint(Rejected("the name of " + subject +
+                           " was revoked and is not given again: its old certificate would "
+                           "be accepted, too"),
+                  "give the machine a new name: stop its mrworker, remove worker_id and credentials from its --data, "
+                  "and start it with a join file that is for no name");
+}
+
+Result<secure::NewToken> WantedToken(const std::string& path, const CredentialOptions& o) {
   secure::NewToken wanted;
   if (!o.join.empty()) {
     if (!o.subject.empty() || !o.roles.empty() || !o.out.empty()) {
@@ -25,7 +37,10 @@ Result<secure::NewToken> WantedToken(const CredentialOptions& o) {
     wanted.kind = secure::TokenKind::kJoin;
     wanted.subject = o.worker;
     wanted.life = secure::kJoinLife;
-    if (!o.worker.empty()) MR_RETURN_IF_ERROR(secure::CheckWorker(o.worker));
+    if (!o.worker.empty()) {
+      MR_RETURN_IF_ERROR(secure::CheckWorker(o.worker));
+      MR_RETURN_IF_ERROR(CheckNotDenied(path, o.worker));
+    }
   } else {
     if (o.subject.empty() || o.roles.empty()) {
       return WithHint(InvalidArgument("a token needs --subject NAME and --roles LIST"),
@@ -48,11 +63,11 @@ Result<secure::NewToken> WantedToken(const CredentialOptions& o) {
 
 Result<int> Create(const std::string& path, const CredentialOptions& o, const Settings& settings,
                    secure::UnixTime now) {
-  MR_ASSIGN_OR_RETURN(const secure::NewToken wanted, WantedToken(o));
+  MR_ASSIGN_OR_RETURN(const secure::NewToken wanted, WantedToken(path, o));
   const bool join = wanted.kind == secure::TokenKind::kJoin;
   std::string address;
   if (join) {
-    MR_ASSIGN_OR_RETURN(address, MasterAddress(o.address));
+    MR_ASSIGN_OR_RETURN(address, MasterAddress(o.address.empty() ? secure::KnownAddress(path) : o.address));
   }
   const std::string file = join ? o.join : o.out.empty() ? o.subject + ".token" : o.out;
   MR_ASSIGN_OR_RETURN(const NewAccess made, IssueAccess(path, wanted, address, file, now));
@@ -84,8 +99,18 @@ Result<int> List(const std::string& path, const Settings& settings, secure::Unix
 Result<std::vector<Done>> RevokeOne(const std::string& word, const std::vector<std::string>& keys,
                                     secure::TokenLog* log, secure::UnixTime now) {
   if (secure::WorkerInSubject(word).ok()) {
+    const secure::Subjects known = secure::KnownWorkers(log->list());
+    if (!known.contains(word)) {
+      const std::vector<std::string_view> names(known.begin(), known.end());
+      return WithHint(NotFound("no worker " + word +
+                               " has joined, and none was invited by this name: nothing was "
+                               "revoked" +
+                               DidYouMean(word, names)),
+                      "mrctl workers and the file worker_id of a worker have the names; if its list was lost, mrctl "
+                      "token create --join FILE --worker NAME makes the name known");
+    }
     MR_RETURN_IF_ERROR(log->Denied(word, true));
-    return std::vector<Done>{{word, "revoke", "", "its certificate is denied"}};
+    return std::vector<Done>{{word, "revoke", "", "its certificate and its join files are denied"}};
   }
   if (log->list().issued.contains(word)) {
     MR_RETURN_IF_ERROR(log->Revoked(word));

@@ -174,6 +174,9 @@ class MasterCore {
   // Returns why the caller may not submit one more job, or Ok. planning: submissions of the caller that are not
   // accepted yet, without this one. Errors: kRejected: a limit of owners (Config::owner).
   Status CheckOwner(const Caller& caller, size_t planning) const;
+  // Returns why the caller may not submit a job that uses the network, or Ok. Errors: kNotAllowed
+  // (OwnerLimits::network).
+  Status CheckNetwork(const Caller& caller, const JobSpec& spec) const;
   // Errors: kNotFound, also where the job does not exist for the caller; kRejected: the job has ended.
   Result<sched::Event> PrepareKill(JobId job, const Caller& caller, const std::string& why) const;
   // The wished settings of a job; absent ones stay unchanged. A deadline of 0 is none. Errors: as PrepareKill.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/model/role_names.h"
 #include "master/core/master_core.h"
 #include "master/core/output_commit.h"
 #include "master/core/spec_check.h"
@@ -102,6 +103,17 @@ Status MasterCore::CheckOwner(const Caller& caller, size_t planning) const {
     return refused(jobs.pending + planning, "jobs that have not begun", limits.queued, "--owner_queued");
   }
   return Status::Ok();
+}
+
+Status MasterCore::CheckNetwork(const Caller& caller, const JobSpec& spec) const {
+  const Roles wanted = config_.owner.network | kAdmin;
+  if (!spec.allow_network || caller.identity.HasAny(wanted)) return Status::Ok();
+  const std::string names = RoleNames(wanted, " or ");
+  return {Code::kNotAllowed,
+          "a job with --allow-network needs the role " + names + " (mrmaster --network_role), and the roles of '" +
+              caller.identity.subject + "' are: " + RoleNames(caller.identity.roles, ", ") +
+              "; nothing was submitted. Submit it without --allow-network, or ask an administrator for a token with " +
+              "the role " + names + ", or to start mrmaster with --network_role=submitter"};
 }
 
 // A job goes on from the outputs that it has committed. Its stages are planned anew: the plan may differ.

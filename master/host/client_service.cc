@@ -174,7 +174,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
 
   kj::Promise<void> libraryKnown(LibraryKnownContext context) override {
     const std::string sha256(context.getParams().getSha256().cStr());
-    return shell_.Ask([&master = shell_.client_parts(), sha256] { return master.libraries.Known(sha256); })
+    return shell_.Ask([&master = shell_.client_parts(), sha256] { return master.libraries.Requested(sha256, Now()); })
         .then([this, context, sha256](bool known) mutable {
           context.getResults().setKnown(known);
           // The submit that follows must find it: it counts as new.
@@ -184,7 +184,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
   }
 
   kj::Promise<void> putLibrary(PutLibraryContext context) override {
-    return AnswerPutLibrary(shell_, connection_, context);
+    return AnswerPutLibrary(shell_, caller().identity, connection_, context);
   }
 
   kj::Promise<void> files(FilesContext context) override {

@@ -46,7 +46,9 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
       metrics_(driver_, clock_, block_store_),
       usage_(driver_.core(), loop_),
       views_(loop_,
-             {options_, driver_, clock_, reader_, drains_, rows_, why_, block_store_, safe_mode_, usage_, logs_}) {}
+             {options_, driver_, clock_, reader_, drains_, rows_, why_, block_store_, safe_mode_, usage_, logs_}) {
+  libraries_.SetInUse([this] { return housekeeping_.FilesInUse(); });
+}
 
 Status Host::Recover() {
   MR_RETURN_IF_ERROR(driver_.Open());

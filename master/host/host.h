@@ -104,7 +104,7 @@ class Host {
   Dispatcher dispatcher_;
   BlockStore block_store_;
   InputPins pins_;
-  Libraries libraries_;
+  Libraries libraries_{options_.owner.library_bytes};
   DrainReader drains_;
   Rows rows_;
   Lists lists_;

@@ -6,6 +6,7 @@
 #include "common/io/clock.h"
 #include "common/io/retention.h"
 #include "dfs/meta/staging.h"
+#include "master/host/library_upload.h"
 
 namespace mr::master {
 
@@ -78,21 +79,30 @@ void Housekeeping::TrimLibraries() {
       const std::string sha256 = file.name.substr(0, 64);
       if (used.contains(sha256)) continue;
       // The library of an unfinished upload may be known from an earlier one.
-      if (!file.name.ends_with(".part")) libraries_.Removed(sha256);
+      if (file.name.ends_with(".part"))
+        libraries_.PartRemoved(file.name);
+      else
+        libraries_.Removed(sha256);
       gone->push_back(file);
     }
     if (gone->empty()) return done();
     LOG(INFO) << gone->size() << " operator libraries and side files that no unfinished job names are removed, beyond "
-              << HumanBytes(options_.libraries.bytes) << " or older than " << HumanDuration(options_.libraries.age);
+              << HumanBytes(options_.libraries.bytes) << ", the limit of their owner, or older than "
+              << HumanDuration(options_.libraries.age);
     outlets_.InPool([this, directory, gone, done] {
-      for (const StoredFile& file : *gone) (void)RemoveStored(directory, file);
+      for (const StoredFile& file : *gone) RemoveLibrary(directory, file);
       loop_.Post(done);
     });
   };
-  outlets_.InPool([this, directory, remove, used = FilesInUse(), limits = options_.libraries] {
+  outlets_.InPool([this, directory, remove, used = FilesInUse(), owners = libraries_.OwnersByFile(),
+                   limits = options_.libraries, owner_bytes = libraries_.owner_bytes()] {
     const auto in_use = [&used](const std::string& name) { return used.contains(name.substr(0, 64)); };
-    auto surplus =
-        std::make_shared<Files>(Surplus(StoredFiles(directory), limits, static_cast<int64_t>(WallClockMs()), in_use));
+    const auto owner_of = [&owners](const std::string& name) {
+      const auto it = owners.find(name);
+      return it == owners.end() ? std::string() : it->second;
+    };
+    auto surplus = std::make_shared<Files>(SurplusOfGroups(StoredFiles(directory), limits, {owner_bytes, owner_of},
+                                                           static_cast<int64_t>(WallClockMs()), in_use));
     loop_.Post([remove, surplus] { remove(surplus); });
   });
 }

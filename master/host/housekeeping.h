@@ -23,12 +23,12 @@ class Housekeeping {
 
   // Runs once per HostOptions::housekeeping from here on.
   void Tick();
+  // Returns the SHA-256 of libraries and side files that jobs name which are planned or have not ended.
+  std::set<std::string> FilesInUse() const;
 
  private:
   void SweepStaging();
   void TrimLibraries();
-  // Returns the SHA-256 of libraries and side files that jobs name which are planned or have not ended.
-  std::set<std::string> FilesInUse() const;
 
   const HostOptions& options_;
   MasterCore& core_;

@@ -20,6 +20,7 @@
 #include "master/host/audit_log.h"
 #include "master/host/host.h"
 #include "master/host/http.h"
+#include "master/host/library_upload.h"
 #include "master/host/profiles.h"
 #include "master/host/read_journal.h"
 #include "master/host/shell.h"
@@ -152,18 +153,9 @@ struct Master::Impl {
                                   loop, *shell);
     shell->SetParts(host->worker_parts(), host->client_parts());
     const std::string lib = options.directory + "/lib";
-    const auto stored = ListDirectory(lib);
-    for (const auto& name : stored.ok() ? *stored : std::vector<std::string>()) {
-      if (name.size() == 67 && name.ends_with(".so")) host->libraries().Stored(name.substr(0, 64));
-    }
+    MR_RETURN_IF_ERROR(ReadLibraries(lib, &host->libraries()));
     MR_RETURN_IF_ERROR(host->Recover());
     if (!known) MR_RETURN_IF_ERROR(KeepClusterId(options.directory, cluster_id));
-    MR_RETURN_IF_ERROR(MakeDirectories(lib));
-    MR_ASSIGN_OR_RETURN(const auto libraries, ListDirectory(lib));
-    for (const auto& name : libraries) {
-      // Removes uploads that did not finish before the last master ended.
-      if (name.ends_with(".part")) (void)RemoveTree(lib + "/" + name);
-    }
     if (audit != nullptr) MR_RETURN_IF_ERROR(audit->Open().With("the audit log"));
     loop.Start();
     MR_ASSIGN_OR_RETURN(port, shell->Listen(options.bind, options.port));

@@ -20,6 +20,7 @@
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
 #include "common/io/private_memory.h"
+#include "common/model/role_names.h"
 #include "master/host/master.h"
 #include "master/sched/named_lists.h"
 
@@ -79,6 +80,11 @@ DEFINE_int32(owner_queued, 1000,
              "maximum number of jobs of one user that have not begun, including jobs in planning; 0: no limit");
 DEFINE_string(owner_bytes, "0",
               "total size of the files of one user in the block store, without replicas, such as 500g; 0: no limit");
+DEFINE_string(network_role, "admin",
+              "role whose holders may submit jobs with --allow-network, besides admin: submitter, operator or admin");
+DEFINE_string(owner_library_bytes, "2g",
+              "total size of the operator libraries and side files of one user, such as 500m; the oldest that no "
+              "unfinished job needs are removed first; 0: no limit; administrators have none");
 DEFINE_string(lib_bytes, "8g",
               "total size of operator libraries and side files to keep; the oldest are removed first, but none that an "
               "unfinished job needs");
@@ -116,6 +122,12 @@ namespace mr::master {
 namespace {
 
 constexpr const char* kUsage = "mrmaster --data DIR [flags]: the master of a Paceline cluster";
+
+// Parses a size. 0 means no limit, and needs no unit.
+Result<uint64_t> ParseLimit(const std::string& text) {
+  if (text == "0") return uint64_t{0};
+  return ParseSize(text);
+}
 
 void ParseFlags(int* argc, char*** argv) {
   gflags::SetVersionString(kVersion);
@@ -225,10 +237,18 @@ int Main() {
   if (FLAGS_owner_jobs < 0 || FLAGS_owner_queued < 0) {
     return Fail(InvalidArgument("--owner_jobs and --owner_queued must be at least 0"));
   }
-  const auto owner_bytes = FLAGS_owner_bytes == "0" ? Result<uint64_t>(uint64_t{0}) : ParseSize(FLAGS_owner_bytes);
+  const auto owner_bytes = ParseLimit(FLAGS_owner_bytes);
   if (!owner_bytes.ok()) return Fail(owner_bytes.status().With("--owner_bytes"));
+  const auto owner_library_bytes = ParseLimit(FLAGS_owner_library_bytes);
+  if (!owner_library_bytes.ok()) return Fail(owner_library_bytes.status().With("--owner_library_bytes"));
+  const auto network = RoleNamed(FLAGS_network_role);
+  if (!network || (*network & (kSubmitter | kOperator | kAdmin)) == 0) {
+    return Fail(InvalidArgument("--network_role is submitter, operator or admin"));
+  }
   Master::Options options;
   options.owner = {static_cast<size_t>(FLAGS_owner_jobs), static_cast<size_t>(FLAGS_owner_queued), *owner_bytes};
+  options.owner.library_bytes = *owner_library_bytes;
+  options.owner.network = *network;
   options.open_jobs = static_cast<size_t>(FLAGS_open_jobs);
   options.libraries = {*lib_bytes, *lib_age};
   options.logs = {*log_bytes, *log_age};

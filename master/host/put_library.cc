@@ -1,11 +1,13 @@
 // MasterForClient.putLibrary.
+#include "common/io/clock.h"
 #include "common/rpc/kj_status.h"
 #include "master/host/library_upload.h"
 #include "master/host/shell.h"
 
 namespace mr::master {
 
-kj::Promise<void> AnswerPutLibrary(Shell& shell, uint64_t connection, PutLibraryContext context) {
+kj::Promise<void> AnswerPutLibrary(Shell& shell, const Identity& caller, uint64_t connection,
+                                   PutLibraryContext context) {
   const auto params = context.getParams();
   const std::string sha256(params.getSha256().cStr());
   const auto data = params.getData();
@@ -17,19 +19,32 @@ kj::Promise<void> AnswerPutLibrary(Shell& shell, uint64_t connection, PutLibrary
                    context.getResults().initOutcome());
     return kj::READY_NOW;
   }
-  auto answer = rpc::MakeAnswer<Status>(shell.kj());
-  // A name of this connection's own: two uploads of one library do not meet.
-  shell.pool().Post(
-      [directory = shell.options().directory + "/lib", part = "." + sha256 + "." + std::to_string(connection) + ".part",
-       sha256, total, offset, bytes = std::string(reinterpret_cast<const char*>(data.begin()), data.size()),
-       fulfill = std::move(answer.fulfill)] { fulfill(StorePiece(directory, part, sha256, total, offset, bytes)); });
+  // A name of this connection's own: two uploads of one library do not meet. Files of administrators count for nobody.
+  const LibraryUpload upload{caller.HasAny(kAdmin) ? "" : caller.subject, sha256,
+                             "." + sha256 + "." + std::to_string(connection) + ".part", total};
   const bool last = offset + data.size() == total;
-  return answer.promise
-      .then([&shell, sha256, last](Status status) -> kj::Promise<Status> {
-        if (!status.ok() || !last) return status;
-        return shell.Ask([&master = shell.client_parts(), sha256] {
-          master.libraries.Stored(sha256);
-          return Status::Ok();
+  return shell
+      .Ask([&master = shell.client_parts(), upload, first = offset == 0] {
+        return master.libraries.Admit(upload, first, Now());
+      })
+      .then([&shell, upload, offset, bytes = std::string(reinterpret_cast<const char*>(data.begin()), data.size())](
+                Status admitted) mutable -> kj::Promise<Status> {
+        if (!admitted.ok()) return admitted;
+        auto answer = rpc::MakeAnswer<Status>(shell.kj());
+        shell.pool().Post(
+            [directory = shell.options().directory + "/lib", upload, offset, bytes = std::move(bytes),
+             fulfill = std::move(answer.fulfill)] { fulfill(StorePiece(directory, upload, offset, bytes)); });
+        return kj::mv(answer.promise);
+      })
+      .then([&shell, upload, last](Status status) -> kj::Promise<Status> {
+        const bool gone = status.code() == Code::kCorrupted;
+        if (!gone && (!status.ok() || !last)) return status;
+        return shell.Ask([&master = shell.client_parts(), upload, gone, status] {
+          if (gone)
+            master.libraries.PartRemoved(upload.part);
+          else
+            master.libraries.Finished(upload, Now());
+          return status;
         });
       })
       .then([context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });

@@ -144,6 +144,7 @@ kj::Promise<void> AnswerLogs(Shell& shell, const Caller& caller, LogsContext con
 using PutLibraryContext =
     capnp::CallContext<rpc::MasterForClient::PutLibraryParams, rpc::MasterForClient::PutLibraryResults>;
 // connection: its number, which keeps uploads of one library apart.
-kj::Promise<void> AnswerPutLibrary(Shell& shell, uint64_t connection, PutLibraryContext context);
+kj::Promise<void> AnswerPutLibrary(Shell& shell, const Identity& caller, uint64_t connection,
+                                   PutLibraryContext context);
 
 }  // namespace mr::master

@@ -22,6 +22,7 @@ std::vector<Status> SubmitChecks::Refusals(const Caller& caller, const JobSpec& 
   // Not checked where a spec is read: the journal may hold jobs of releases that accepted any name.
   add(CheckQueueName(spec.queue));
   add(sched::Scheduler::PoliciesOfJob(options_.policies, spec.policies, spec.speculation, spec.clones).status());
+  add(core_.CheckNetwork(caller, spec));
   add(CheckMemory(spec));
   add(CheckTier(spec));
   if (spec.output_uri.starts_with("dfs://")) {

@@ -128,7 +128,9 @@ Result<Secret<std::string>> Gate::MakeLink(Login login) {
 
 rpc::HttpReply Gate::LogIn(const rpc::HttpRequest& request) {
   std::string cookie;
-  if (!entry_->insecure()) {
+  // HEAD changes nothing: programs that look at a link before a person opens it must not use it up. The answer does not
+  // say whether the link is good.
+  if (!request.head && !entry_->insecure()) {
     const std::string_view query = request.query;
     const auto key = logins_.Exchange(query.starts_with(kCode) ? query.substr(kCode.size()) : "", options_.now());
     if (!key.ok()) {

@@ -47,7 +47,8 @@ class Gate {
   // everybody is let in. Errors: those of Logins::MakeLink.
   Result<Secret<std::string>> MakeLink(Login login);
   // Answers a request for such a link: a session's cookie, and a page that goes on to the site. It is no redirection:
-  // browsers leave a strict cookie out of those that a page or a file of somewhere else began.
+  // browsers leave a strict cookie out of those that a page or a file of somewhere else began. HEAD leaves the link as
+  // it is, and gets no cookie.
   rpc::HttpReply LogIn(const rpc::HttpRequest& request);
 
  private:

@@ -38,7 +38,7 @@ class Report {
   void Row(const std::string& what, double value, const char* unit, double limit, bool at_most) {
     const bool met = at_most ? value <= limit : value >= limit;
     all_met_ &= met;
-    std::printf("%-52s %8.2f %-6s %s %8.2f  %s\n", what.c_str(), value, unit, at_most ? "<=" : ">=", limit,
+    std::printf("%-58s %8.2f %-7s %s %8.2f  %s\n", what.c_str(), value, unit, at_most ? "<=" : ">=", limit,
                 met ? "met" : "MISSED");
   }
   bool all_met() const { return all_met_; }

@@ -15,8 +15,7 @@
 #include "common/rpc/credentials.h"
 #include "common/rpc/tls_credentials.h"
 #include "jobs/mrctl/client.h"
-#include "jobs/mrctl/job_spec.h"
-#include "jobs/mrctl/tools.h"
+#include "tests/bench/empty_job.h"
 #include "tests/bench/report.h"
 #include "tests/bench/secured.h"
 #include "tests/support/answers.h"
@@ -26,15 +25,6 @@ namespace mr::bench {
 namespace {
 
 constexpr int kWorkers = 3;
-
-JobSpec EmptyJob(const std::vector<std::string>& args, const std::string& out) {
-  const std::string text = OrDie(ctl::StartPlan(ctl::BuiltinLibrary(), "empty", args).Finish(), "plan");
-  const ctl::Plan plan = OrDie(ctl::ParsePlan(text), "plan document");
-  ctl::SpecOptions options;
-  options.name = "empty";
-  options.output_uri = "file://" + out;
-  return OrDie(ctl::BuildJobSpec(plan, options), "spec");
-}
 
 class Side {
  public:

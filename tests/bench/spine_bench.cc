@@ -11,39 +11,14 @@
 
 #include "common/io/clock.h"
 #include "jobs/mrctl/client.h"
-#include "jobs/mrctl/job_spec.h"
-#include "jobs/mrctl/tools.h"
+#include "tests/bench/empty_job.h"
 #include "tests/bench/null_calls.h"
+#include "tests/bench/report.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
 
 namespace mr::bench {
 namespace {
-
-[[noreturn]] void Die(const std::string& why) {
-  std::fprintf(stderr, "bench: %s\n", why.c_str());
-  std::exit(1);
-}
-
-template <class T>
-T OrDie(Result<T> result, const char* what) {
-  if (!result.ok()) Die(std::string(what) + ": " + result.status().ToString());
-  return *std::move(result);
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-JobSpec EmptyJob(const std::vector<std::string>& args, const std::string& out) {
-  const std::string text = OrDie(ctl::StartPlan(ctl::BuiltinLibrary(), "empty", args).Finish(), "plan");
-  const ctl::Plan plan = OrDie(ctl::ParsePlan(text), "plan document");
-  ctl::SpecOptions options;
-  options.name = "empty";
-  options.output_uri = "file://" + out;
-  return OrDie(ctl::BuildJobSpec(plan, options), "spec");
-}
 
 // Returns the microseconds from acceptance to the end, by the master's clock.
 double RunJob(ctl::Client& client, const JobSpec& spec) {
@@ -58,20 +33,6 @@ double RunJob(ctl::Client& client, const JobSpec& spec) {
     return static_cast<double>(status->elapsed_us);
   }
 }
-
-class Report {
- public:
-  void Row(const char* what, double value, const char* unit, double limit, bool at_most) {
-    const bool met = at_most ? value <= limit : value >= limit;
-    all_met_ &= met;
-    std::printf("%-58s %10.1f %-10s %s %10.1f  %s\n", what, value, unit, at_most ? "<=" : ">=", limit,
-                met ? "met" : "MISSED");
-  }
-  bool all_met() const { return all_met_; }
-
- private:
-  bool all_met_ = true;
-};
 
 // repeats: of the large jobs. list: empty: the default list.
 int Main(int repeats, const std::string& list) {

@@ -44,7 +44,8 @@ class CredentialsClusterTest : public ::testing::Test {
     files_ = new TempDirectory();
     cluster_ = new Cluster(
         {.workers = 3,
-         .master_flags = {"--bind", "0.0.0.0", "--http_bind", "0.0.0.0", "--advertise", "127.0.0.1"},
+         .master_flags = {"--bind", "0.0.0.0", "--http_bind", "0.0.0.0", "--advertise", "127.0.0.1",
+                          "--owner_library_bytes", "1m"},
          .worker_flags = {"--http_bind", "0.0.0.0"},
          .flags_of = {{"--join", Path("w0.join")}, {"--join", Path("w1.join")}, {"--join", Path("w0.join")}}});
     init_ = RunMrctl({"cluster", "init", "--data", cluster_->master_data(), "--subject", "root"});
@@ -279,6 +280,110 @@ TEST_F(CredentialsClusterTest, ASessionEndsWithinASecondOfItsToken) {
   EXPECT_THAT(MasterPage("/", "", cookie), StartsWith("HTTP/1.1 401 "));
 }
 
+TEST_F(CredentialsClusterTest, AJobWithTheNetworkNeedsARoleThatMay) {
+  const auto submit = [&](const std::string& who, const std::string& output) {
+    return cluster_->Mrctl(
+        {"-o", "json", "submit", "stream", "--map", "cat", "--input", "/small", "--output", output, "--allow-network"},
+        Seconds(60), With(who));
+  };
+  std::ofstream(Path("small")) << "a b\n";
+  ASSERT_EQ(cluster_->Mrctl({"fs", "put", "-f", Path("small"), "/small"}).exit, 0);
+  ASSERT_EQ(cluster_->Mrctl({"fs", "chmod", "read=all", "/small"}).exit, 0);
+  const RunResult refused = submit(Person("ned", "submitter,operator"), "/user/ned/out");
+  EXPECT_EQ(refused.exit, 6) << refused.out << refused.err;
+  EXPECT_THAT(refused.out, HasSubstr("\"not_allowed\""));
+  EXPECT_THAT(refused.out, HasSubstr("--network_role"));
+  const RunResult allowed = submit(Person("nora", "submitter,admin"), "/user/nora/out");
+  EXPECT_EQ(allowed.exit, 0) << allowed.out << allowed.err;
+}
+
+TEST_F(CredentialsClusterTest, SideFilesOfOneUserHaveALimitAndThoseOfAdministratorsHaveNone) {
+  std::ofstream(Path("small")) << "a b\n";
+  ASSERT_EQ(cluster_->Mrctl({"fs", "put", "-f", Path("small"), "/small"}).exit, 0);
+  ASSERT_EQ(cluster_->Mrctl({"fs", "chmod", "read=all", "/small"}).exit, 0);
+  const auto submit = [&](const std::string& who, size_t bytes) {
+    std::ofstream(Path("side")) << std::string(bytes, 'x');
+    return cluster_->Mrctl(
+        {"submit", "stream", "--map", "cat", "--input", "/small", "--output", "-", "--files", Path("side")},
+        Seconds(60), With(who));
+  };
+  const std::string fred = Person("fred", "submitter");
+  EXPECT_EQ(submit(fred, 700'000).exit, 0);
+  const RunResult refused = submit(fred, 700'001);
+  EXPECT_EQ(refused.exit, 3) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("--owner_library_bytes"));
+  EXPECT_EQ(submit(fred, 700'000).exit, 0) << "it is there";
+  EXPECT_EQ(submit(Person("gina", "submitter"), 700'002).exit, 0);
+  EXPECT_EQ(submit(Person("gus", "submitter,admin"), 2'000'000).exit, 0);
+}
+
+TEST_F(CredentialsClusterTest, AViewerReadsTheReportOfAJobWithoutItsPlan) {
+  const std::string rita = Person("rita", "submitter"), viewer = Person("vera", "viewer");
+  std::ofstream(Path("words of rita")) << "a b a\n";
+  ASSERT_EQ(cluster_->Mrctl({"fs", "put", Path("words of rita"), "/user/rita/words"}, Seconds(60), With(rita)).exit, 0);
+  const RunResult run = cluster_->Mrctl({"-o", "json", "submit", "wordcount", "--input", "/user/rita/words", "--output",
+                                         "/user/rita/counts", "--env", "PASSWORD=of_rita"},
+                                        Seconds(60), With(rita));
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const size_t at = run.out.find("job_");
+  const std::string job = run.out.substr(at, run.out.find('"', at) - at);
+  const RunResult why = cluster_->Mrctl({"why", job}, Seconds(60), With(viewer));
+  EXPECT_EQ(why.exit, 0) << why.err;
+  EXPECT_THAT(why.out, HasSubstr("SUCCEEDED"));
+  const RunResult page = cluster_->Mrctl({"report", job}, Seconds(60), With(viewer));
+  EXPECT_EQ(page.exit, 0) << page.err;
+  EXPECT_THAT(page.out, HasSubstr("<html"));
+  const RunResult report = cluster_->Mrctl({"-o", "json", "report", job}, Seconds(60), With(viewer));
+  EXPECT_EQ(report.exit, 0) << report.err;
+  EXPECT_THAT(report.out, HasSubstr("\"reduce\""));
+  EXPECT_THAT(report.out, HasSubstr("outputs of earlier stages"));
+  for (const char* hidden : {"PASSWORD", "/user/rita/words"}) EXPECT_THAT(report.out, Not(HasSubstr(hidden)));
+  const RunResult own = cluster_->Mrctl({"-o", "json", "report", job}, Seconds(60), With(rita));
+  EXPECT_THAT(own.out, HasSubstr("/user/rita/words")) << own.err;
+}
+
+TEST_F(CredentialsClusterTest, TheDoctorSaysWhichChecksTheRolesOfATokenDoNotAllow) {
+  const RunResult run = cluster_->Mrctl({"doctor"}, Seconds(60), With(Person("dan", "submitter")));
+  EXPECT_THAT(run.out, HasSubstr("not checked: it needs the role viewer, operator or admin")) << run.err;
+  EXPECT_THAT(run.out, Not(HasSubstr("use the mrctl of the master's release")));
+  EXPECT_THAT(run.out, Not(HasSubstr("is not allowed")));
+  const RunResult all = cluster_->Mrctl({"doctor"}, Seconds(60), With(Person("dora2", "viewer")));
+  EXPECT_THAT(all.out, Not(HasSubstr("not checked")));
+}
+
+TEST_F(CredentialsClusterTest, ABundleHasTheMetricsOfDaemonsThatSpeakTls) {
+  const std::string viewer = Person("bea", "viewer");
+  const RunResult run = cluster_->Mrctl({"doctor", "--bundle", Path("bug.tar")}, Seconds(60), With(viewer));
+  const std::string bundle = ReadFile(Path("bug.tar")).value();
+  for (const char* daemon : {"metrics/master.txt", "metrics/w1.txt", "metrics/w2.txt"}) {
+    EXPECT_THAT(bundle, Not(HasSubstr("not in it: " + std::string(daemon)))) << run.err;
+    EXPECT_THAT(bundle, HasSubstr(daemon));
+  }
+  EXPECT_THAT(bundle, HasSubstr("\nmr_ready 1\n"));
+  EXPECT_THAT(bundle, Not(HasSubstr(TokenIn(viewer))));
+}
+
+TEST_F(CredentialsClusterTest, JoinFilesHaveTheAddressThatInitWasGiven) {
+  const auto address_in = [&](const std::string& data, const std::string& name, std::vector<std::string> more) {
+    std::vector<std::string> args = {"token", "create", "--data", data, "--join", Path(name)};
+    args.insert(args.end(), more.begin(), more.end());
+    const RunResult made = RunMrctl(args);
+    EXPECT_EQ(made.exit, 0) << made.err;
+    return ReadFile(Path(name)).value();
+  };
+  const auto init = [&](const std::string& data, std::vector<std::string> more) {
+    std::vector<std::string> args = {"cluster", "init", "--data", data, "--out", data + ".token"};
+    args.insert(args.end(), more.begin(), more.end());
+    EXPECT_EQ(RunMrctl(args).exit, 0);
+  };
+  init(Path("lab"), {"--address", "lab-1:7099"});
+  EXPECT_THAT(address_in(Path("lab"), "lab-a", {}), HasSubstr("lab-1:7099"));
+  EXPECT_THAT(address_in(Path("lab"), "lab-b", {"--address", "lab-2:1"}), HasSubstr("lab-2:1"));
+  EXPECT_THAT(address_in(Path("lab"), "lab-c", {}), HasSubstr("lab-1:7099")) << "another one is for one file";
+  init(Path("here"), {});
+  EXPECT_THAT(address_in(Path("here"), "here-a", {}), HasSubstr(":7070"));
+}
+
 TEST_F(CredentialsClusterTest, AJoinFileAddsOneWorker) {
   const Status second = cluster_->StartWorker(2);  // with the file of worker 0
   EXPECT_FALSE(second.ok());
@@ -315,10 +420,43 @@ TEST_F(CredentialsClusterTest, AWorkerRenewsItsCertificateByItself) {
 TEST_F(CredentialsClusterTest, ADeniedWorkerIsLost) {
   std::string name = *ReadFile(cluster_->worker_data(1) + "/worker_id");
   name.pop_back();
+  const RunResult typo = Token({"revoke", "worker:" + name + "x"});
+  EXPECT_EQ(typo.exit, 7) << typo.out << typo.err;
+  EXPECT_THAT(typo.err, HasSubstr("nothing was revoked"));
+  EXPECT_THAT(typo.err, HasSubstr("did you mean 'worker:" + name + "'"));
+  EXPECT_THAT(Token({"list"}).out, Not(HasSubstr("worker:" + name + "x")));
+  ASSERT_EQ(Token({"create", "--join", Path("early.join"), "--worker", name}).exit, 0);
   ASSERT_EQ(Token({"revoke", "worker:" + name}).exit, 0);
   EXPECT_TRUE(Within(Seconds(60), [&] { return cluster_->Mrctl({"workers"}).out.find("lost") != std::string::npos; }))
       << cluster_->Mrctl({"workers"}).out;
   EXPECT_THAT(cluster_->Logs(200), HasSubstr("was revoked"));
+  EXPECT_EQ(Token({"revoke", "worker:" + name}).exit, 0) << "a name stays deniable while the worker is away";
+}
+
+TEST_F(CredentialsClusterTest, ADeniedWorkerJoinsAgainUnderANewNameOnly) {
+  const std::string data = cluster_->worker_data(1);
+  std::string name = *ReadFile(data + "/worker_id");
+  name.pop_back();
+  const RunResult again = Token({"create", "--join", Path("again.join"), "--worker", name});
+  EXPECT_EQ(again.exit, 3) << again.out << again.err;
+  EXPECT_THAT(again.err, HasSubstr("remove worker_id and credentials"));
+  // A join file from before the denial is of no use either.
+  const auto join_with = [&](const std::string& file) {
+    std::filesystem::remove(Path("w1.join"));
+    std::filesystem::copy_file(Path(file), Path("w1.join"));
+    std::filesystem::remove_all(data + "/credentials");
+    return cluster_->StartWorker(1);
+  };
+  cluster_->KillWorker(1);
+  EXPECT_FALSE(join_with("early.join").ok());
+  ASSERT_EQ(Token({"create", "--join", Path("fresh.join"), "--address", cluster_->master_address()}).exit, 0);
+  EXPECT_FALSE(join_with("fresh.join").ok()) << "under its old name";
+  EXPECT_THAT(cluster_->Logs(200), HasSubstr("its name is not given again"));
+  std::filesystem::remove(data + "/worker_id");
+  const Status joined = join_with("fresh.join");
+  EXPECT_TRUE(joined.ok()) << joined.ToString() << cluster_->Logs();
+  EXPECT_NE(*ReadFile(data + "/worker_id"), name + "\n");
+  EXPECT_TRUE(cluster_->WaitForWorkers(2).ok()) << cluster_->Mrctl({"workers"}).out;
 }
 
 TEST_F(CredentialsClusterTest, NoTokenOrKeyIsInALogOrOutput) {

@@ -17,8 +17,6 @@
 
 #include "common/base/rng.h"
 #include "common/io/clock.h"
-#include "common/io/secret_file.h"
-#include "common/rpc/credential.h"
 #include "common/rpc/hello.h"
 #include "schema/client.capnp.h"
 #include "schema/control.capnp.h"
@@ -27,6 +25,7 @@
 #include "tests/support/cluster.h"
 #include "tests/support/http_get.h"
 #include "tests/support/mutate.h"
+#include "tests/support/raw_port.h"
 
 namespace mr::test {
 namespace {
@@ -49,24 +48,6 @@ double MetricOf(uint16_t http_port, const std::string& name) {
   const std::string text = HttpGet(http_port, "/metrics");
   const size_t at = text.find("\n" + name + " ");
   return at == std::string::npos ? -1 : std::stod(text.substr(at + name.size() + 2));
-}
-
-std::string BytesOf(const rpc::Hello& hello) {
-  const auto bytes = rpc::EncodeHello(hello);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::string SecretFrame(const std::string& secret) {
-  return rpc::EncodeCredential({rpc::CredentialKind::kSecret, Secret<std::string>(secret)}).Reveal();
-}
-
-// Returns the frame with the secret of the daemon at this port.
-std::string OwnersFrame(uint16_t port) {
-  const auto secret =
-      ReadSecretFile(SecretDirectory().value() + "/" + SecretFileName("127.0.0.1:" + std::to_string(port)));
-  EXPECT_TRUE(secret.ok()) << secret.status().ToString();
-  const SecretBytes& bytes = secret->client.Reveal();
-  return SecretFrame({bytes.begin(), bytes.end()});
 }
 
 // Builds the frames of a client that asks for the bootstrap and calls one method of it.
@@ -155,18 +136,6 @@ std::vector<std::string> HttpRequests() {
           "GET /..%2f..%2fetc/passwd?a=%00 HTTP/1.1\r\nHost: a\r\n b\r\nX-Folded: a\r\n\tb\r\n\r\n"};
 }
 
-// Sends the bytes and reads until the daemon closes. Returns false where it does not.
-bool SendUntilClosed(uint16_t port, const std::string& bytes) {
-  const UniqueFd fd = Connect(port);
-  if (!fd.valid()) return false;
-  (void)::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  ::shutdown(fd.get(), SHUT_WR);
-  char buffer[4096];
-  ssize_t n = 0;
-  while ((n = ::recv(fd.get(), buffer, sizeof buffer, 0)) > 0) continue;
-  return n == 0 || errno == ECONNRESET;
-}
-
 class HostileTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -249,6 +218,8 @@ TEST_F(HostileTest, MessagesBeforeAnIdentityAreNeverDecoded) {
 
 TEST_F(HostileTest, MessagesBehindAnIdentityHurtNobodyElse) {
   const uint16_t http_ports[2] = {cluster_->master_http_port(), cluster_->worker_http_port(0)};
+  ASSERT_NE(OwnersFrame(cluster_->master_port()), "");
+  ASSERT_NE(OwnersFrame(cluster_->worker_port(0)), "");
   const std::string client = BytesOf({.role = rpc::Role::kClient}) + OwnersFrame(cluster_->master_port());
   const std::string data = BytesOf({.role = rpc::Role::kData}) + OwnersFrame(cluster_->worker_port(0));
   // The conversations are good: unchanged, they are answered.

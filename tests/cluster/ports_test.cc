@@ -1,60 +1,19 @@
 // Whoever knocks: random bytes, other programs and other releases are turned away, and the daemons
 // go on.
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "common/base/rng.h"
-#include "common/io/secret_file.h"
-#include "common/rpc/credential.h"
 #include "common/rpc/hello.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
+#include "tests/support/raw_port.h"
 
 namespace mr::test {
 namespace {
-
-UniqueFd Connect(uint16_t port) {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const timeval limit{10, 0};
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fd.reset();
-  return fd;
-}
-
-// Sends the bytes and reads until the peer closes; false where it does not within ten seconds.
-bool SendUntilClosed(uint16_t port, const std::string& bytes, std::string* reply = nullptr) {
-  const UniqueFd fd = Connect(port);
-  if (!fd.valid()) return false;
-  (void)::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  ::shutdown(fd.get(), SHUT_WR);
-  char buffer[4096];
-  ssize_t n = 0;
-  while ((n = ::recv(fd.get(), buffer, sizeof buffer, 0)) > 0) {
-    if (reply != nullptr) reply->append(buffer, static_cast<size_t>(n));
-  }
-  return n == 0 || errno == ECONNRESET;
-}
-
-// Returns the credential that the daemon at this port accepts; empty if it is a port without one.
-std::string SecretFrame(uint16_t port) {
-  const auto secret =
-      ReadSecretFile(SecretDirectory().value() + "/" + SecretFileName("127.0.0.1:" + std::to_string(port)));
-  if (!secret.ok()) return "";
-  const SecretBytes& bytes = secret->client.Reveal();
-  return rpc::EncodeCredential(
-             {rpc::CredentialKind::kSecret, Secret<std::string>(std::string(bytes.begin(), bytes.end()))})
-      .Reveal();
-}
 
 TEST(PortsTest, RandomBytesOnEveryPortHurtNobody) {
   Cluster cluster({.workers = 1, .slots = 1});
@@ -68,9 +27,8 @@ TEST(PortsTest, RandomBytesOnEveryPortHurtNobody) {
     for (const uint16_t port : ports) {
       std::string sent = bytes;
       if (round % 3 != 0) {                                     // behind a hello that is right
-        if (round % 3 == 1) sent.insert(0, SecretFrame(port));  // and the secret: it is taken for messages
-        const auto hello = rpc::EncodeHello({.role = static_cast<rpc::Role>(1 + rng.Below(4))});
-        sent.insert(0, reinterpret_cast<const char*>(hello.data()), hello.size());
+        if (round % 3 == 1) sent.insert(0, OwnersFrame(port));  // and the secret: it is taken for messages
+        sent.insert(0, BytesOf({.role = static_cast<rpc::Role>(1 + rng.Below(4))}));
       }
       EXPECT_TRUE(SendUntilClosed(port, sent)) << "port " << port << " round " << round;
     }

@@ -57,6 +57,17 @@ TEST(RetentionTest, UnfinishedTransfersGoEarly) {
   EXPECT_THAT(NamesOf(Surplus(files, {1000, Seconds(86400)}, kNow, kNothing)), ElementsAre(".x.7.part"));
 }
 
+TEST(RetentionTest, AGroupBeyondItsLimitLosesItsOwnOldestFilesAndNoneOfAnother) {
+  const auto group_of = [](const std::string& name) { return std::string(name == "a" ? "" : name == "b" ? "x" : "y"); };
+  const auto removed = [&](uint64_t all, uint64_t each) {
+    return NamesOf(SurplusOfGroups(Four(), {all, Seconds(86400)}, {each, group_of}, kNow, kNothing));
+  };
+  EXPECT_THAT(removed(100, 10), ElementsAre("c")) << "y has c and d; a is in no group";
+  EXPECT_THAT(removed(100, 20), IsEmpty());
+  EXPECT_THAT(removed(20, 10), ElementsAre("c", "a")) << "the limit for all comes after that";
+  EXPECT_THAT(removed(100, 0), IsEmpty()) << "0 is no limit";
+}
+
 TEST(RetentionTest, AFileThatChangedSinceItWasListedStays) {
   char directory[] = "/tmp/retention_test.XXXXXX";
   ASSERT_NE(mkdtemp(directory), nullptr);

@@ -98,6 +98,7 @@ struct Daemon::Impl {
     std::unique_ptr<SideFiles> side_files;
     std::unique_ptr<InputOpener> inputs;
     std::unique_ptr<Services> services;
+    std::unique_ptr<LogOwners> log_owners;
     std::unique_ptr<Worker> worker;
     std::unique_ptr<JournalSeen> seen;
     std::unique_ptr<AttemptLogs> logs;
@@ -225,6 +226,8 @@ void Daemon::Impl::Build() {
   worker_options.empty_quarantine = [&l](const command::EmptyQuarantine& c) { l.blocks->EmptyQuarantine(c.block); };
   worker_options.replicate_block = [&l](const command::ReplicateBlock& c) { l.blocks->Replicate(c); };
   worker_options.drained = [&l] { l.logs->Give(); };
+  l.log_owners = std::make_unique<LogOwners>(Path("log_owners"));
+  worker_options.job_known = [&l](JobId job, const std::string& owner) { l.log_owners->Note(job, owner); };
   l.worker = std::make_unique<Worker>(*l.services, std::move(worker_options));
 }
 
@@ -259,9 +262,10 @@ void Daemon::Impl::BuildSession() {
   l.seen = std::make_unique<JournalSeen>(loop, pool.poster(), Path("journal_seen"));
   o.seen = l.seen.get();
   l.session = std::make_unique<Session>(loop, *l.worker, l.directory, std::move(o));
-  l.housekeeping = std::make_unique<Housekeeping>(
-      loop, pool.poster(), *l.worker, *l.libraries,
-      Housekeeping::Options{Path("lib"), Path("log"), options.libraries, options.logs, options.housekeeping});
+  l.housekeeping =
+      std::make_unique<Housekeeping>(loop, pool.poster(), *l.worker, *l.libraries, *l.log_owners,
+                                     Housekeeping::Options{Path("lib"), Path("log"), options.libraries, options.logs,
+                                                           options.owner_log_bytes, options.housekeeping});
 }
 
 void Daemon::Impl::RenewLease(Instant sent) {

@@ -35,6 +35,7 @@ class Daemon {
     std::string builtin_library;
     RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
     RetentionLimits logs = {1ull << 30, Seconds(7 * 86400)};        // of attempts
+    uint64_t owner_log_bytes = 512ull << 20;                        // of the logs of one owner's jobs; 0: no limit
     Duration housekeeping = Seconds(60);                            // period of both checks
     std::optional<uint64_t> min_free;                               // bytes kept free on its disk (FreeSpaceGate)
     uint64_t descriptors = 1024;                                    // limit of open files of this process

@@ -17,15 +17,22 @@ constexpr Duration kLogGrace = Seconds(5);
 }  // namespace
 namespace {
 
+struct Trimmed {
+  size_t removed = 0;
+  std::set<JobId> with_logs;
+};
+
 int64_t NowMs() { return static_cast<int64_t>(WallClockMs()); }
 
 }  // namespace
 
-Housekeeping::Housekeeping(rpc::KjThread& loop, PostToPool post, Worker& worker, LibraryCache& cache, Options options)
+Housekeeping::Housekeeping(rpc::KjThread& loop, PostToPool post, Worker& worker, LibraryCache& cache, LogOwners& owners,
+                           Options options)
     : loop_(loop),
       post_(std::move(post)),
       worker_(worker),
       cache_(cache),
+      owners_(owners),
       options_(std::move(options)),
       running_(Run().eagerlyEvaluate([](kj::Exception&& e) {
         LOG(ERROR) << "logs and libraries are no longer trimmed: " << e.getDescription().cStr();
@@ -43,17 +50,41 @@ kj::Promise<void> Housekeeping::TrimLogs() {
   for (const AttemptId& id : worker_.Running()) {
     for (const TaskLetter letter : {TaskLetter::kMap, TaskLetter::kReduce}) running.insert(Name(id, letter));
   }
-  return OnPool(
-             post_,
-             [directory = options_.log, limits = options_.logs, running] {
-               const auto in_use = [&running](const std::string& name) { return running.contains(name); };
-               size_t removed = 0;
-               for (const StoredFile& file : SurplusLogs(StoredFiles(directory), limits, NowMs(), in_use, kLogGrace)) {
-                 removed += RemoveStored(directory, file);
-               }
-               return removed;
-             })
-      .then([](size_t removed) { LOG_IF(INFO, removed > 0) << "removed " << removed << " old logs of attempts"; });
+  std::set<JobId> before;
+  for (const auto& [job, owner] : owners_.all()) before.insert(job);
+  return OnPool(post_,
+                [directory = options_.log, limits = options_.logs, owner_bytes = options_.owner_log_bytes,
+                 owners = owners_.all(), running] {
+                  const auto in_use = [&running](const std::string& name) { return running.contains(name); };
+                  const auto owner_of = [&owners](const std::string& name) {
+                    bool failed = false;
+                    const auto attempt = AttemptOfLog(name, &failed);
+                    const auto it = attempt ? owners.find(attempt->task.job) : owners.end();
+                    return it == owners.end() ? std::string() : it->second;
+                  };
+                  Trimmed trimmed;
+                  const std::vector<StoredFile> files = StoredFiles(directory);
+                  for (const StoredFile& file : files) {
+                    bool failed = false;
+                    if (const auto attempt = AttemptOfLog(file.name, &failed))
+                      trimmed.with_logs.insert(attempt->task.job);
+                  }
+                  for (const StoredFile& file :
+                       SurplusLogs(files, limits, NowMs(), in_use, kLogGrace, {owner_bytes, owner_of})) {
+                    trimmed.removed += RemoveStored(directory, file);
+                  }
+                  return trimmed;
+                })
+      .then([this, before](const Trimmed& trimmed) {
+        LOG_IF(INFO, trimmed.removed > 0) << "removed " << trimmed.removed << " old logs of attempts";
+        // A job that became known meanwhile may have its first log after the directory was read.
+        std::set<JobId> forgotten;
+        const std::set<JobId> jobs = worker_.Jobs();
+        for (const JobId job : before) {
+          if (!trimmed.with_logs.contains(job) && !jobs.contains(job)) forgotten.insert(job);
+        }
+        owners_.Forget(forgotten);
+      });
 }
 
 kj::Promise<void> Housekeeping::TrimLibraries() {

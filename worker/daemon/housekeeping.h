@@ -1,6 +1,6 @@
 // Trims DIR/lib (operator libraries, side files) and DIR/log (logs of attempts) to a size and an age, oldest first.
-// Logs of failed attempts go after those of others. Keeps files that an unfinished job names, and logs of running
-// attempts. Thread: the loop.
+// Logs of failed attempts go after those of others. The logs of each owner of jobs have a limit, too. Keeps files that
+// an unfinished job names, and logs of running attempts. Thread: the loop.
 #pragma once
 
 #include <kj/async.h>
@@ -10,6 +10,7 @@
 
 #include "common/io/retention.h"
 #include "worker/daemon/library_cache.h"
+#include "worker/daemon/log_owners.h"
 #include "worker/daemon/worker.h"
 
 namespace mr::worker {
@@ -20,10 +21,12 @@ class Housekeeping {
     std::string lib, log;  // directories
     RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};
     RetentionLimits logs = {1ull << 30, Seconds(7 * 86400)};
+    uint64_t owner_log_bytes = 512ull << 20;  // of the logs of one owner's jobs; 0: no limit
     Duration period = Seconds(60);
   };
   // Starts at once.
-  Housekeeping(rpc::KjThread& loop, PostToPool post, Worker& worker, LibraryCache& cache, Options options);
+  Housekeeping(rpc::KjThread& loop, PostToPool post, Worker& worker, LibraryCache& cache, LogOwners& owners,
+               Options options);
 
  private:
   using Files = std::vector<StoredFile>;
@@ -36,6 +39,7 @@ class Housekeeping {
   const PostToPool post_;
   Worker& worker_;
   LibraryCache& cache_;
+  LogOwners& owners_;
   const Options options_;
   kj::Promise<void> running_;
 };

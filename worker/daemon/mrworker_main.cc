@@ -89,6 +89,10 @@ DEFINE_string(lib_bytes, "8g",
               "unfinished job needs");
 DEFINE_string(lib_age, "30d", "remove operator libraries and side files this long after they were fetched");
 DEFINE_string(log_bytes, "1g", "total size of attempt logs to keep; the oldest are removed first");
+DEFINE_string(
+    owner_log_bytes, "512m",
+    "total size of attempt logs to keep of the jobs of one user; the oldest of that user are removed first; 0: "
+    "no limit");
 DEFINE_string(log_age, "7d", "remove attempt logs that were not written to for this time");
 DEFINE_string(
     min_free, "",
@@ -307,6 +311,8 @@ int Main(int argc, char** argv) {
     if (!oldest.ok()) return Usage(oldest.status().message());
     *limits = {*most, *oldest};
   }
+  const auto owner_log_bytes = ParseLimit(FLAGS_owner_log_bytes);
+  if (!owner_log_bytes.ok()) return Usage("--owner_log_bytes: " + owner_log_bytes.status().message());
   const auto rooms = RoomsFromFlags();
   if (!rooms.ok()) return Usage(rooms.status().message());
   Result<UserRange> task_users = UserRange{};
@@ -396,6 +402,7 @@ int Main(int argc, char** argv) {
   options.descriptors = RaiseDescriptorLimit();
   options.libraries = libraries;
   options.logs = logs;
+  options.owner_log_bytes = *owner_log_bytes;
   options.housekeeping = *housekeeping;
   options.min_free = min_free;
   options.idle_timeout = *idle;

@@ -89,6 +89,7 @@ void Worker::On(const command::TakeBack& take_back) {
 
 void Worker::On(StageInfo stage) {
   const StageId id = stage.id;
+  if (options_.job_known) options_.job_known(id.job, stage.owner);
   stages_[id] = std::make_shared<const StageInfo>(std::move(stage));
 }
 
@@ -229,6 +230,12 @@ std::vector<ProgressFrame> Worker::DueProgress(Instant now) {
     if (auto frame = runner->Frame()) present.push_back(*frame);
   }
   return progress_.Due(now, present);
+}
+
+std::set<JobId> Worker::Jobs() const {
+  std::set<JobId> jobs;
+  for (const auto& [id, stage] : stages_) jobs.insert(id.job);
+  return jobs;
 }
 
 std::set<std::string> Worker::FilesInUse() const {

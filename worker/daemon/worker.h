@@ -29,6 +29,8 @@ class Worker {
     std::function<void(const command::DeleteBlock&)> delete_block;
     std::function<void(const command::ReplicateBlock&)> replicate_block;
     std::function<void(const command::EmptyQuarantine&)> empty_quarantine;
+    // Called with each job that has attempts here, and its owner. May be empty.
+    std::function<void(JobId, const std::string& owner)> job_known;
     // Called when the master drains this worker and no attempt runs here (any more). May be empty.
     std::function<void()> drained;
   };
@@ -48,6 +50,8 @@ class Worker {
   std::vector<AttemptId> Running() const;
   // Returns the SHA-256 of the libraries and side files of all known stages.
   std::set<std::string> FilesInUse() const;
+  // Returns the jobs of all known stages.
+  std::set<JobId> Jobs() const;
   void Registered(WorkerRef self, const std::vector<Replica>& drop);
 
   // Returns the frames that are due; see ProgressGate.

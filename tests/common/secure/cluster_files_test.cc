@@ -183,6 +183,36 @@ TEST_F(ClusterFilesTest, ANameIsTakenOverOnlyWithATokenForThatName) {
   EXPECT_EQ(log.Joined(join("w4"), "worker:w4").code(), Code::kNotAllowed);
 }
 
+TEST_F(ClusterFilesTest, DenyingAWorkerRevokesTheJoinTokensForItsNameAndNoOthers) {
+  const auto join = [&](const std::string& name) {
+    return IssueToken(path, {.kind = TokenKind::kJoin, .subject = name, .life = kJoinLife}, kNow)->token.id;
+  };
+  const std::string own = join("w1"), other = join("w2"), any = join("");
+  const std::string person = IssueToken(path, {.subject = "w1", .roles = kViewer}, kNow)->token.id;
+  auto log = *TokenLog::Open(path + "/tokens");
+  ASSERT_TRUE(log.Denied("worker:w1", true).ok());
+  EXPECT_TRUE(log.list().revoked.contains(own));
+  for (const std::string& id : {other, any, person}) EXPECT_FALSE(log.list().revoked.contains(id)) << id;
+  EXPECT_EQ(TokenLog::Open(path + "/tokens")->list().revoked, log.list().revoked) << "as the file says";
+}
+
+TEST_F(ClusterFilesTest, WorkersAreKnownOnceTheyAreInvitedJoinedOrDenied) {
+  const Token any = IssueToken(path, {.kind = TokenKind::kJoin, .life = kJoinLife}, kNow)->token;
+  ASSERT_TRUE(IssueToken(path, {.kind = TokenKind::kJoin, .subject = "w1", .life = kJoinLife}, kNow).ok());
+  ASSERT_TRUE(IssueToken(path, {.subject = "anna", .roles = kViewer}, kNow).ok());
+  auto log = *TokenLog::Open(path + "/tokens");
+  ASSERT_TRUE(log.Joined(any, "worker:w2").ok());
+  ASSERT_TRUE(log.Signed("worker:w3", {"0123456789abcdef0123456789abcdef", kNow}).ok());
+  ASSERT_TRUE(log.Denied("worker:w4", true).ok());
+  EXPECT_EQ(KnownWorkers(log.list()), (Subjects{"worker:w1", "worker:w2", "worker:w3", "worker:w4"}));
+}
+
+TEST_F(ClusterFilesTest, TheAddressForJoinFilesIsKept) {
+  EXPECT_EQ(KnownAddress(path), "") << "of a release that kept none";
+  ASSERT_TRUE(KeepAddress(path, "lab-1:7099").ok());
+  EXPECT_EQ(KnownAddress(path), "lab-1:7099");
+}
+
 TEST_F(ClusterFilesTest, ALineThatACrashCutIsGoneAndTheNextIsWhole) {
   const Token token = IssueToken(path, {.subject = "anna", .roles = kViewer}, kNow)->token;
   const std::string text = *ReadFile(path + "/tokens");

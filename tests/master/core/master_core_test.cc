@@ -98,6 +98,28 @@ TEST_F(MasterCoreTest, AnOwnerHasAtMostTheirJobsAndOthersAndAdministratorsAreNot
   EXPECT_TRUE(core_->CheckOwner(anna, 1'000'000).ok()) << "0 is no limit";
 }
 
+TEST_F(MasterCoreTest, AJobUsesTheNetworkOnlyWithTheRoleThatMay) {
+  MasterCore::Config config{.directory = "/m"};
+  const auto caller = [](Roles roles) { return Caller{{"anna", roles, Proof::kToken}, kAdmin}; };
+  JobSpec online, offline;
+  online.allow_network = true;
+  const Status refused = core_->CheckNetwork(caller(kSubmitter | kOperator | kViewer), online);
+  EXPECT_EQ(refused.code(), Code::kNotAllowed) << "administrators only, unless the master is started otherwise";
+  for (const char* part : {"needs the role admin", "'anna' are: viewer, submitter, operator", "nothing was submitted",
+                           "without --allow-network", "--network_role=submitter"}) {
+    EXPECT_NE(refused.message().find(part), std::string::npos) << part << ": " << refused.message();
+  }
+  EXPECT_TRUE(core_->CheckNetwork(caller(kSubmitter), offline).ok());
+  EXPECT_TRUE(core_->CheckNetwork(caller(kSubmitter | kAdmin), online).ok());
+  config.owner.network = kOperator;
+  MakeCore(config);
+  EXPECT_EQ(core_->CheckNetwork(caller(kSubmitter), online).code(), Code::kNotAllowed);
+  EXPECT_TRUE(core_->CheckNetwork(caller(kSubmitter | kOperator), online).ok());
+  config.owner.network = kSubmitter;
+  MakeCore(config);
+  EXPECT_TRUE(core_->CheckNetwork(caller(kSubmitter), online).ok());
+}
+
 TEST_F(MasterCoreTest, TheTimeWithoutAMasterIsThatOfTheWallClockSinceTheNewestStamp) {
   EXPECT_EQ(core_->TimeAway(1'015'000), Duration{}) << "no job relates stamps to the wall clock";
   Submit(1'000'000);  // at 20 s

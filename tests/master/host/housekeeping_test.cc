@@ -88,6 +88,21 @@ TEST_F(HousekeepingTest, TheOldestLibrariesGoAndNoneThatAnUnfinishedJobNames) {
   EXPECT_TRUE(again.Submit(Spec("other", newest)).ok());
 }
 
+TEST_F(HousekeepingTest, LibrariesOfAnOwnerBeyondTheirLimitGoAndNoneOfAnotherOwner) {
+  const std::string bobs = Store('a', 9), old = Store('b', 5), newest = Store('c', 2), nobodys = Store('d', 20);
+  ASSERT_TRUE(MakeDirectories(root_ + "/master/lib/owners").ok());
+  for (const auto& [library, owner] : {std::pair(bobs, "bob"), std::pair(old, "anna"), std::pair(newest, "anna")}) {
+    ASSERT_TRUE(WriteFileDurably(root_ + "/master/lib/owners/" + library, std::string(owner) + "\n").ok());
+  }
+  options_.owner.library_bytes = 150;
+  Start();
+  ASSERT_TRUE(io_.Until([&] { return !Stored(old + ".so"); }));
+  EXPECT_TRUE(io_.Until([&] { return !Stored("owners/" + old); }));
+  for (const std::string& library : {bobs, newest, nobodys}) EXPECT_TRUE(Stored(library + ".so")) << library;
+  FakeClient client(io_, master_->port());
+  EXPECT_EQ(client.Submit(Spec("out", old)).status().code(), Code::kNotFound) << "it must be uploaded again";
+}
+
 TEST_F(HousekeepingTest, LibrariesThatNobodyAskedForGoByAge) {
   const std::string old = Store('b', 5), newest = Store('c', 2);
   options_.libraries = {1 << 20, Seconds(3 * 3600)};

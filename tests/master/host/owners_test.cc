@@ -226,6 +226,35 @@ TEST_F(OwnersTest, AJobReadsAndWritesWhatItsSubmitterMay) {
   }
 }
 
+TEST_F(OwnersTest, AJobWithTheNetworkIsRefusedAtTheSubmitAndExplainSaysSo) {
+  const auto submit = [&](Roles roles) {
+    return rpc::WaitForLoop<Status>(kj_, [&, roles]() -> kj::Promise<Status> {
+      auto client = As("anna", roles);
+      auto request = client.submitRequest();
+      test::FillTwoStages(request.initSpec(), root_ + "/input", root_ + "/net", 1);
+      request.getSpec().setAllowNetwork(true);
+      return request.send().then([client](auto&& answer) { return rpc::FromOutcome(answer.getOutcome()); });
+    });
+  };
+  const Status refused = submit(kSubmitter);
+  EXPECT_EQ(refused.code(), Code::kNotAllowed);
+  EXPECT_THAT(refused.message(), HasSubstr("--network_role"));
+  EXPECT_THAT(ListedFor("anna", kSubmitter), UnorderedElementsAre());
+  const auto refusals = rpc::WaitForLoop<Result<std::string>>(kj_, [&]() -> kj::Promise<Result<std::string>> {
+    auto client = As("anna", kSubmitter);
+    auto request = client.explainRequest();
+    test::FillTwoStages(request.initSpec(), root_ + "/input", root_ + "/net", 1);
+    request.getSpec().setAllowNetwork(true);
+    return request.send().then([client](auto&& answer) -> Result<std::string> {
+      MR_RETURN_IF_ERROR(rpc::FromOutcome(answer.getOutcome()));
+      return std::string(kj::str(answer.getPlan()).cStr());
+    });
+  });
+  ASSERT_TRUE(refusals.ok()) << refusals.status().ToString();
+  EXPECT_THAT(*refusals, HasSubstr("--network_role"));
+  EXPECT_TRUE(submit(kSubmitter | kAdmin).ok());
+}
+
 TEST_F(OwnersTest, AnInputIsMeasuredForThoseWhoReadIt) {
   PutFile("/user/anna/in");
   EXPECT_EQ(Measured("anna", "dfs:///user/anna/in"), 0u);

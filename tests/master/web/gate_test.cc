@@ -13,7 +13,9 @@
 #include "common/secure/names.h"
 #include "master/web/site.h"
 #include "tests/master/web/fake_source.h"
+#include "tests/master/web/route_path.h"
 #include "tests/support/http_get.h"
+#include "tests/support/person.h"
 
 namespace mr::web {
 namespace {
@@ -31,7 +33,7 @@ class People final : public rpc::Authenticator {
     if (credential.kind != rpc::CredentialKind::kToken) return Status(Code::kNotAllowed, "no token");
     const std::string name = credential.bytes.Reveal().substr(5);
     if (!RolesOf().contains(name) || revoked(name)) return Status(Code::kNotAllowed, "the token is of no use");
-    return Admitted{{name, RolesOf().at(name), Proof::kToken}, {}, {name, 0, ""}};
+    return Admitted{test::Person(name, RolesOf().at(name)), {}, {name, 0, ""}};
   }
   bool StillGood(const rpc::Lease& lease) const override { return !revoked(lease.id); }
   void Revoke(const std::string& name) {
@@ -109,7 +111,7 @@ class GateTest : public testing::Test {
   std::string MakeLink(const std::string& name) {
     std::string link;
     kj_.Run([&] {
-      link = gate_->MakeLink({{name, People::RolesOf().at(name), Proof::kToken}, {name, 0, ""}, {}})->Reveal();
+      link = gate_->MakeLink({test::Person(name, People::RolesOf().at(name)), {name, 0, ""}, {}})->Reveal();
     });
     return "/" + link;
   }
@@ -133,15 +135,10 @@ class GateTest : public testing::Test {
   uint16_t port_ = 0;
 };
 
-std::string PathFor(std::string pattern) {
+std::string UrlFor(const std::string& pattern) {
   if (pattern.ends_with("/search")) return pattern + "?q=x";
   if (pattern.ends_with("/events")) return pattern + "?of=nothing";
-  const size_t at = pattern.find("ID");
-  if (at == std::string::npos) return pattern;
-  const char* id = pattern.find("/workers/") != std::string::npos    ? "w1"
-                   : pattern.find("/attempts/") != std::string::npos ? "attempt_1_0001_0_m_000000_1"
-                                                                     : "job_1_0001";
-  return pattern.replace(at, 2, id);
+  return PathFor(pattern);
 }
 
 // The whole table. The source gives documents that name the owner whose jobs they have. A document of the events route
@@ -151,7 +148,7 @@ TEST_F(GateTest, EachRouteTakesExactlyTheRolesOfItsEntry) {
   std::vector<Route> routes(Routes().begin(), Routes().end());
   routes.push_back(RouteOf("/nothing"));
   for (const Route& route : routes) {
-    const std::string path = route.kind == RouteKind::kMissing ? "/nothing" : PathFor(route.pattern);
+    const std::string path = route.kind == RouteKind::kMissing ? "/nothing" : UrlFor(route.pattern);
     if (route.kind == RouteKind::kLogin) continue;  // LinksTest
     const std::string there = route.kind == RouteKind::kEvents || route.kind == RouteKind::kMissing ? "404" : "200";
     EXPECT_EQ(StatusOf(Get(path)), route.roles == 0 ? there : "401") << path << " by nobody";
@@ -231,6 +228,20 @@ TEST_F(GateTest, ALinkIsOfNoUseAfterAMinute) {
        {"/login", "/login?", "/login?code=", "/login?code=00000000000000000000000000000000", "/login?x=1&code=0"}) {
     EXPECT_THAT(Get(path), StartsWith("HTTP/1.1 401 ")) << path;
   }
+}
+
+TEST_F(GateTest, OnlyGetUsesALinkUp) {
+  const std::string link = MakeLink("victor");
+  const auto head = [&](const std::string& path) {
+    return test::RawHttp(port_, "HEAD " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  };
+  for (const std::string& path : {link, link, std::string("/login?code=0")}) {
+    const std::string looked = head(path);
+    EXPECT_THAT(looked, StartsWith("HTTP/1.1 200 ")) << "it does not say whether the link is good";
+    EXPECT_THAT(looked, Not(HasSubstr("Set-Cookie"))) << "a look is no session";
+  }
+  EXPECT_THAT(Get(link), HasSubstr("Set-Cookie: paceline_7="));
+  EXPECT_THAT(Get(link), StartsWith("HTTP/1.1 401 ")) << "it was used";
 }
 
 TEST_F(GateTest, ASessionEndsAfterTwelveHoursOrWithItsToken) {

@@ -5,12 +5,14 @@
 #include <set>
 #include <string>
 
+#include "tests/support/person.h"
+
 namespace mr::web {
 namespace {
 
 constexpr Instant kStart{1'000'000'000};
 
-Login Of(const std::string& subject) { return {{subject, kViewer, Proof::kToken}, {"id of " + subject, 7, ""}, {}}; }
+Login Of(const std::string& subject) { return {test::Person(subject, kViewer), {"id of " + subject, 7, ""}, {}}; }
 
 std::string Link(Logins* logins, const std::string& subject, Instant now = kStart) {
   return logins->MakeLink(Of(subject), now)->Reveal();

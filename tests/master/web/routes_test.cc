@@ -9,23 +9,16 @@
 #include "common/rpc/access.h"
 #include "master/web/topic.h"
 #include "schema/client.capnp.h"
+#include "tests/master/web/route_path.h"
+#include "tests/support/person.h"
 
 namespace mr::web {
 namespace {
 
+using test::Person;
 using ::testing::HasSubstr;
 
 constexpr Roles kSeesAll = kViewer | kOperator | kAdmin;
-
-// Puts an id where a pattern has ID.
-std::string PathFor(std::string pattern) {
-  const size_t at = pattern.find("ID");
-  if (at == std::string::npos) return pattern;
-  const char* id = pattern.find("/workers/") != std::string::npos    ? "w1"
-                   : pattern.find("/attempts/") != std::string::npos ? "attempt_1_0001_0_m_000000_1"
-                                                                     : "job_1_0001";
-  return pattern.replace(at, 2, id);
-}
 
 TEST(RoutesTest, EachDocumentOfTheListHasARoute) {
   for (const TopicDoc& doc : TopicDocs()) {
@@ -92,18 +85,18 @@ TEST(RoutesTest, OnlyHealthAndTheLinkAreForAnybody) {
 
 TEST(RoutesTest, JobsOfOthersExistForThoseWhoSeeAll) {
   const Route& job = RouteOf("/jobs/job_1_0001");
-  EXPECT_EQ(OwnerSeen(job, {"anna", kSubmitter, Proof::kToken}), "anna");
+  EXPECT_EQ(OwnerSeen(job, Person("anna", kSubmitter)), "anna");
   for (const Roles role : {kViewer, kOperator, kAdmin}) {
-    EXPECT_EQ(OwnerSeen(job, {"anna", static_cast<Roles>(role | kSubmitter), Proof::kToken}), "");
+    EXPECT_EQ(OwnerSeen(job, Person("anna", static_cast<Roles>(role | kSubmitter))), "");
   }
   const Route& log = RouteOf("/api/v1/attempts/attempt_1_0001_0_m_000000_1/log");
-  EXPECT_EQ(OwnerSeen(log, {"anna", kViewer | kSubmitter, Proof::kToken}), "anna") << "who sees a job, not its data";
-  EXPECT_EQ(OwnerSeen(log, {"root", kSeesAll | kSubmitter, Proof::kToken}), "");
-  EXPECT_EQ(OwnerSeen(RouteOf("/store"), {"anna", kSubmitter, Proof::kToken}), "") << "it shows no job";
+  EXPECT_EQ(OwnerSeen(log, Person("anna", kViewer | kSubmitter)), "anna") << "who sees a job, not its data";
+  EXPECT_EQ(OwnerSeen(log, Person("root", kSeesAll | kSubmitter)), "");
+  EXPECT_EQ(OwnerSeen(RouteOf("/store"), Person("anna", kSubmitter)), "") << "it shows no job";
 }
 
 TEST(RoutesTest, ARefusalNamesTheRoles) {
-  const Status refused = CheckRoute(RouteOf("/metrics"), {"anna", kSubmitter, Proof::kToken});
+  const Status refused = CheckRoute(RouteOf("/metrics"), Person("anna", kSubmitter));
   EXPECT_EQ(refused.code(), Code::kNotAllowed);
   EXPECT_THAT(refused.message(), HasSubstr("viewer,operator,admin"));
   EXPECT_THAT(refused.message(), HasSubstr("'anna' are: submitter"));

@@ -504,6 +504,7 @@ TEST_F(WorkerTest, LogsOfAttemptsThatRunStay) {
       ASSERT_EQ(utimensat(AT_FDCWD, Path("log/" + names[i]).c_str(), old, 0), 0);
     }
   }
+  LogOwners owners(Path("log_owners"));
   std::unique_ptr<Housekeeping> housekeeping;
   loop_.Run([&] {
     Housekeeping::Options options;
@@ -516,7 +517,7 @@ TEST_F(WorkerTest, LogsOfAttemptsThatRunStay) {
           const std::lock_guard lock(mutex_);
           changed_.notify_all();
         },
-        *worker_, *libraries_, options);
+        *worker_, *libraries_, owners, options);
   });
   {
     std::unique_lock lock(mutex_);
@@ -525,6 +526,56 @@ TEST_F(WorkerTest, LogsOfAttemptsThatRunStay) {
   EXPECT_FALSE(PathExists(Path("log/" + gone[1])));
   for (const std::string& name : kept) EXPECT_TRUE(PathExists(Path("log/" + name))) << name;
   loop_.Run([&] { housekeeping.reset(); });
+}
+
+TEST_F(WorkerTest, LogsOfAnOwnerBeyondTheLimitGoOldestFirstAndNoneOfAnotherOwner) {
+  const JobId annas = {1, 70}, bobs = {1, 71};
+  const auto log = [&](JobId job, uint32_t task, int64_t age_s) {
+    const std::string name = Name(AttemptId{{job, 0, task}, 1}, TaskLetter::kMap);
+    EXPECT_TRUE(WriteFileDurably(Path("log/" + name), std::string(100, 'x')).ok());
+    const timespec then = {::time(nullptr) - age_s, 0}, times[2] = {then, then};
+    EXPECT_EQ(utimensat(AT_FDCWD, Path("log/" + name).c_str(), times, 0), 0);
+    return Path("log/" + name);
+  };
+  const std::string bob = log(bobs, 0, 9000), old = log(annas, 0, 3000), newer = log(annas, 1, 2000);
+  LogOwners owners(Path("log_owners"));
+  std::unique_ptr<Housekeeping> housekeeping;
+  loop_.Run([&] {
+    owners.Note(annas, "anna");
+    owners.Note(bobs, "bob");
+    owners.Note({1, 72}, "carol");
+    Housekeeping::Options options;
+    options.lib = Path("lib");
+    options.log = Path("log");
+    options.owner_log_bytes = 150;
+    housekeeping = std::make_unique<Housekeeping>(
+        loop_,
+        [this](std::function<void()> work) {
+          work();
+          const std::lock_guard lock(mutex_);
+          changed_.notify_all();
+        },
+        *worker_, *libraries_, owners, options);
+  });
+  {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, kLimit, [&] { return !PathExists(old); }));
+  }
+  EXPECT_TRUE(PathExists(newer));
+  EXPECT_TRUE(PathExists(bob)) << "the oldest of all";
+  loop_.Run([&] { housekeeping.reset(); });
+}
+
+TEST_F(WorkerTest, TheOwnerOfAJobIsKnownWithItsFirstStage) {
+  std::map<JobId, std::string> owners;
+  Worker::Options options;
+  options.job_known = [&](JobId job, const std::string& owner) { owners[job] = owner; };
+  worker_ = std::make_unique<Worker>(*services_, options);
+  StageInfo stage = MapStage();
+  stage.owner = "anna";
+  Apply(stage);
+  EXPECT_EQ(owners, (std::map<JobId, std::string>{{kJob, "anna"}}));
+  loop_.Run([&] { EXPECT_EQ(worker_->Jobs(), std::set<JobId>{kJob}); });
 }
 
 }  // namespace
