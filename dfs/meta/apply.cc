@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "dfs/meta/rights.h"
-#include "dfs/meta/staging.h"
 #include "dfs/meta/state.h"
 
 namespace mr::dfs {
@@ -49,8 +48,6 @@ struct Applier {
 
   void operator()(const FileCompleted& r) {
     const Lease lease = *s.leases.Find(r.lease);
-    const std::string* found = s.lease_owners.Find(r.lease);
-    const std::string owner = found == nullptr ? "" : *found;
     EndLease(r.lease, lease);
     const Rule rule = Replace(s.Resolve(lease.path));
     const auto [directory, name] = SplitPath(lease.path);
@@ -64,7 +61,6 @@ struct Applier {
     for (const auto& staged : r.blocks) node.blocks.push_back(staged.block.id);
     const uint64_t id = s.AddNode(std::move(node));
     if (!rule.empty()) s.rules.Put(id, rule);
-    if (!owner.empty()) NoteAttempt(lease.path, owner);
     for (const auto& staged : r.blocks) {
       s.Seal(staged.block);
       s.blocks.Change(staged.block.id, [&](Block& b) {
@@ -296,13 +292,6 @@ struct Applier {
     Rule kept = rule == nullptr ? Rule{} : *rule;
     s.RemoveTree(old, effects);
     return kept;
-  }
-
-  // The first who completes a file of an attempt owns its directory.
-  void NoteAttempt(const std::string& path, const std::string& owner) {
-    const std::string directory = AttemptDirectory(path);
-    const uint64_t attempt = directory.empty() ? 0 : s.Resolve(directory);
-    if (attempt != 0 && !s.attempt_owners.Has(attempt)) s.attempt_owners.Put(attempt, owner);
   }
 
   void EndLease(uint64_t id, const Lease& lease) {

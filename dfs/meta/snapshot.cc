@@ -36,7 +36,7 @@ uint64_t Namespace::HardDigest() const {
   const State& s = impl_->state;
   uint64_t h = HashFields(s.counters);
   for (const uint64_t part : {s.nodes.digest(), s.leases.digest(), s.blocks.digest(), s.pins.digest(), s.next_pin,
-                              s.rules.digest(), s.lease_owners.digest(), s.attempt_owners.digest()}) {
+                              s.rules.digest(), s.lease_owners.digest()}) {
     h = MixHash(h, part);
   }
   for (const LostIds& ids : s.lost_ids) h = MixHash(h, HashFields(ids));
@@ -62,7 +62,7 @@ std::string Namespace::Snapshot() const {
   hard.nodes = Dump(s.nodes);
   hard.leases = Dump(s.leases);
   hard.blocks = Dump(s.blocks);
-  const OwnersTail owners{Dump(s.rules), DumpOwners(s.lease_owners), DumpOwners(s.attempt_owners)};
+  const OwnersTail owners{Dump(s.rules), DumpOwners(s.lease_owners), {}};
   std::string bytes = EncodeFields(hard) + EncodeFields(PinsTail{s.next_pin, Dump(s.pins)});
   if (!s.lost_ids.empty() || !owners.empty()) bytes += EncodeFields(s.lost_ids);
   if (!owners.empty()) bytes += EncodeFields(owners);
@@ -92,7 +92,6 @@ Status Namespace::Restore(const std::string& bytes) {
   s.next_pin = tail.next_pin;
   Fill(std::move(owners.rules), &s.rules);
   FillOwners(std::move(owners.leases), &s.lease_owners);
-  FillOwners(std::move(owners.attempts), &s.attempt_owners);
   s.Reindex();
   return Status::Ok();
 }

@@ -58,7 +58,8 @@ struct OwnerEntry {
 // Follows the ids that lost records may have given. Snapshots without owners lack it.
 struct OwnersTail {
   std::vector<ImageEntry<uint64_t, Rule>> rules;
-  std::vector<OwnerEntry> leases, attempts;
+  std::vector<OwnerEntry> leases;
+  std::vector<OwnerEntry> attempts;  // written by older releases, and not used
   bool empty() const { return rules.empty() && leases.empty() && attempts.empty(); }
   template <class V>
   static void Fields(V&& v) {

@@ -259,8 +259,6 @@ struct State {
   uint64_t next_pin = 1;
   Table<uint64_t, Rule> rules{12};                // by node
   Table<uint64_t, std::string> lease_owners{13};  // subjects of writers; a lease without an entry is kNoOwner's
-  Table<uint64_t, std::string> attempt_owners{
-      14};  // by an attempt's directory in staging: the subject that writes there
   // Derived from the hard part.
   std::map<uint64_t, uint32_t> pinned;  // file -> number of its pins
   std::map<std::pair<uint64_t, std::string>, uint64_t> children;

@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "common/base/ids.h"
+#include "common/io/clock.h"
 #include "common/rpc/certified.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"
@@ -89,6 +92,24 @@ class StolenCertificateTest : public ::testing::Test {
   template <class Request>
   static kj::Promise<Status> Outcome(Request request) {
     return request.send().then([](auto&& answer) { return rpc::FromOutcome(answer.getOutcome()); });
+  }
+
+  template <class Ready>
+  static bool WaitFor(Ready&& ready, Duration limit = Seconds(60)) {
+    const Instant end = Now() + limit;
+    while (!ready()) {
+      if (Now() >= end) return false;
+      usleep(50'000);
+    }
+    return true;
+  }
+  // Creates a file of the block store with the stolen certificate.
+  Status Create(const std::string& path) {
+    return Call<rpc::MasterForClient>(rpc::Role::kClient, [&](rpc::MasterForClient::Client master) {
+      auto request = master.filesRequest().send().getFiles().createRequest();
+      request.setPath(path.c_str());
+      return Outcome(kj::mv(request));
+    });
   }
 
   static TempDirectory* files_;
@@ -266,6 +287,29 @@ TEST_F(StolenCertificateTest, SignsNoCertificateOfAnotherWorker) {
     });
     EXPECT_FALSE(status.ok()) << name;
   }
+}
+
+TEST_F(StolenCertificateTest, WritesInAttemptsOfItsOwnWorkerOnly) {
+  const RunResult job = cluster_->Mrctl({"submit", "wordcount", "--input", "/in", "--output", "/out"});
+  ASSERT_EQ(job.exit, 0) << job.err << "\nattempts write with the certificates of their workers\n" << cluster_->Logs();
+  EXPECT_EQ(Create("/.staging/job_1_0002/attempt_1_0002_0_m_000000_1/part").code(), Code::kNotAllowed)
+      << "nobody was given it";
+  const RunResult submitted = cluster_->Mrctl(
+      {"submit", "--detach", "sleep", "--ms", "600000", "--tasks", "4", "--output", "/slept", "-o", "json"});
+  ASSERT_EQ(submitted.exit, 0) << submitted.err;
+  std::map<std::string, std::string> running;  // by worker, one each
+  EXPECT_TRUE(WaitFor([&] {
+    const auto shown = nlohmann::json::parse(cluster_->Mrctl({"job", "attempts", "job_1_0002", "-o", "json"}).out);
+    for (const auto& attempt : shown["attempts"]) {
+      if (attempt["state"] == "running") running[attempt["worker"]] = attempt["id"];
+    }
+    return running.size() == 2;
+  }));
+  const auto in = [&](const std::string& worker) { return "/.staging/job_1_0002/" + running[worker] + "/stolen"; };
+  EXPECT_TRUE(Create(in("w1")).ok()) << "what the certificate is for: " << Create(in("w1")).ToString();
+  EXPECT_EQ(Create(in("w2")).code(), Code::kNotAllowed);
+  EXPECT_EQ(cluster_->Mrctl({"kill", "job_1_0002"}).exit, 0);
+  EXPECT_TRUE(WaitFor([&] { return Create(in("w1")).code() == Code::kNotAllowed; })) << "the attempt has ended";
 }
 
 }  // namespace
