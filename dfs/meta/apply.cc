@@ -62,12 +62,16 @@ struct Applier {
     const uint64_t id = s.AddNode(std::move(node));
     if (!rule.empty()) s.rules.Put(id, rule);
     for (const auto& staged : r.blocks) {
+      const std::vector<WorkerId> targets = s.blocks.Find(staged.block.id)->targets;
+      s.placed.Put(staged.block.id, {targets});
       s.Seal(staged.block);
       s.blocks.Change(staged.block.id, [&](Block& b) {
         b.node = id;
         b.lease = 0;
       });
-      for (const WorkerId w : staged.workers) NoteReplica(w, staged.block);
+      for (const WorkerId w : staged.workers) {
+        if (s.IsPlaced(staged.block.id, w)) NoteReplica(w, staged.block);
+      }
       // Missing replicas get the time of a lost worker before they are repaired.
       s.LookAt(staged.block.id, r.stamp.at + s.config.repair_delay);
     }
@@ -283,6 +287,10 @@ struct Applier {
     if (RightsAt(s, r.path).owner != owner) ChargeTree(&s, id);
   }
 
+  void operator()(const ReplicasPlaced& r) {
+    if (s.placed.Has(r.block)) s.placed.Put(r.block, {r.workers});
+  }
+
   // ---- helpers ----
 
   // Removes what is to be replaced, if there is anything. Returns its rule, which its successor keeps.
@@ -332,7 +340,7 @@ struct Applier {
     if (!had && !counted) s.workers.Change(w, [&](Worker& worker) { worker.used_bytes += said.length; });
     const Block& block = *s.blocks.Find(said.id);
     // A block with too few replicas may have others on their way, so it can wait.
-    const bool settled = s.copies.Has(said.id) || s.GoodHolders(said.id).size() >= s.WantedOf(block);
+    const bool settled = s.copies.Has(said.id) || s.PlacedHolders(said.id).size() >= s.WantedOf(block);
     s.LookAt(said.id, settled ? at : at + s.config.repair_delay);
   }
 

@@ -67,4 +67,13 @@ struct OwnersTail {
   }
 };
 
+// Follows the owners. Snapshots of releases that did not note placed replicas lack it.
+struct PlacedTail {
+  std::vector<ImageEntry<BlockId, Placed>> blocks;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&PlacedTail::blocks);
+  }
+};
+
 }  // namespace mr::dfs

@@ -219,6 +219,7 @@ void State::DropBlock(BlockId id, std::vector<Effect>* effects) {
   }
   blocks.Change(id, [&](Block& b) { CloseTargets(&b); });
   blocks.Erase(id);
+  placed.Erase(id);
   EndCopy(id);
   Unqueue(id);
   tried.Erase(id);

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "common/base/digest.h"
 #include "common/base/ids.h"
 #include "common/io/clock.h"
 #include "common/rpc/certified.h"
@@ -310,6 +312,71 @@ TEST_F(StolenCertificateTest, WritesInAttemptsOfItsOwnWorkerOnly) {
   EXPECT_EQ(Create(in("w2")).code(), Code::kNotAllowed);
   EXPECT_EQ(cluster_->Mrctl({"kill", "job_1_0002"}).exit, 0);
   EXPECT_TRUE(WaitFor([&] { return Create(in("w1")).code() == Code::kNotAllowed; })) << "the attempt has ended";
+}
+
+// The last test: the thief takes the place of its worker.
+TEST_F(StolenCertificateTest, CostsNoOtherWorkerItsReplicaByAClaim) {
+  cluster_->KillWorker(0);
+  ASSERT_TRUE(cluster_->WaitForWorkers(1).ok());
+  const std::string content = "the only replica\n";
+  std::ofstream(Path("one")) << content;
+  const RunResult put = cluster_->Mrctl({"fs", "put", "--replication", "1", Path("one"), "/one"});
+  ASSERT_EQ(put.exit, 0) << put.err;
+  std::string file;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cluster_->worker_data(1))) {
+    if (entry.path().extension() == ".blk" && *ReadFile(entry.path()) == content) file = entry.path();
+  }
+  ASSERT_FALSE(file.empty());
+
+  // Commands of the master: it has decided about the claim when the first arrives.
+  class Commands final : public rpc::Worker::Server {
+   public:
+    explicit Commands(kj::Own<kj::PromiseFulfiller<void>> arrived) : arrived_(kj::mv(arrived)) {}
+    kj::Promise<void> apply(ApplyContext) override {
+      arrived_->fulfill();
+      return kj::READY_NOW;
+    }
+
+   private:
+    kj::Own<kj::PromiseFulfiller<void>> arrived_;
+  };
+  const auto claim = [&](rpc::MasterForWorker::Client master) {
+    auto arrived = kj::newPromiseAndFulfiller<void>();
+    auto request = master.registerRequest();
+    auto info = request.initInfo();
+    info.setName(NameOf(0).c_str());
+    info.setIncarnation(77);
+    info.setAddress("127.0.0.1:9");
+    info.setSlots(1);
+    request.setWorker(kj::heap<Commands>(kj::mv(arrived.fulfiller)));
+    return request.send().then([&, master, decided = kj::mv(arrived.promise)](auto&& answer) mutable {
+      const Status registered = rpc::FromOutcome(answer.getResult().getOutcome());
+      if (!registered.ok()) return kj::Promise<Status>(registered);
+      auto report = master.blockReceivedRequest();
+      auto ref = report.initWorker();
+      ref.setId(answer.getResult().getWorkerId());
+      ref.setIncarnation(77);
+      auto block = report.initBlocks(1)[0];
+      block.setId(std::stoull(std::filesystem::path(file).stem(), nullptr, 16));
+      block.setGeneration(1);
+      block.setLength(content.size());
+      block.setDigest(Hash64(content));
+      return report.send().ignoreResult().then(
+          [decided = kj::mv(decided)]() mutable { return decided.then([] { return Status::Ok(); }); });
+    });
+  };
+  Status claimed;
+  EXPECT_TRUE(WaitFor([&] {
+    // Refused as long as the master takes the killed worker for alive.
+    claimed = Call<rpc::MasterForWorker>(rpc::Role::kWorker, [&](rpc::MasterForWorker::Client master) {
+      return loop_.timer().timeoutAfter(20 * kj::SECONDS, claim(kj::mv(master)));
+    });
+    return claimed.code() != Code::kRejected;
+  })) << claimed.ToString();
+  EXPECT_TRUE(claimed.ok()) << "the master deletes what was claimed: " << claimed.ToString();
+  EXPECT_TRUE(std::filesystem::exists(file));
+  const RunResult read = cluster_->Mrctl({"fs", "cat", "/one"});
+  EXPECT_EQ(read.out, content) << read.err;
 }
 
 }  // namespace
