@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "dfs/meta/rights.h"
-#include "dfs/meta/staging.h"
 #include "dfs/meta/state.h"
 
 namespace mr::dfs {
@@ -49,8 +48,6 @@ struct Applier {
 
   void operator()(const FileCompleted& r) {
     const Lease lease = *s.leases.Find(r.lease);
-    const std::string* found = s.lease_owners.Find(r.lease);
-    const std::string owner = found == nullptr ? "" : *found;
     EndLease(r.lease, lease);
     const Rule rule = Replace(s.Resolve(lease.path));
     const auto [directory, name] = SplitPath(lease.path);
@@ -64,14 +61,17 @@ struct Applier {
     for (const auto& staged : r.blocks) node.blocks.push_back(staged.block.id);
     const uint64_t id = s.AddNode(std::move(node));
     if (!rule.empty()) s.rules.Put(id, rule);
-    if (!owner.empty()) NoteAttempt(lease.path, owner);
     for (const auto& staged : r.blocks) {
+      const std::vector<WorkerId> targets = s.blocks.Find(staged.block.id)->targets;
+      s.placed.Put(staged.block.id, {targets});
       s.Seal(staged.block);
       s.blocks.Change(staged.block.id, [&](Block& b) {
         b.node = id;
         b.lease = 0;
       });
-      for (const WorkerId w : staged.workers) NoteReplica(w, staged.block);
+      for (const WorkerId w : staged.workers) {
+        if (s.IsPlaced(staged.block.id, w)) NoteReplica(w, staged.block);
+      }
       // Missing replicas get the time of a lost worker before they are repaired.
       s.LookAt(staged.block.id, r.stamp.at + s.config.repair_delay);
     }
@@ -287,6 +287,10 @@ struct Applier {
     if (RightsAt(s, r.path).owner != owner) ChargeTree(&s, id);
   }
 
+  void operator()(const ReplicasPlaced& r) {
+    if (s.placed.Has(r.block)) s.placed.Put(r.block, {r.workers});
+  }
+
   // ---- helpers ----
 
   // Removes what is to be replaced, if there is anything. Returns its rule, which its successor keeps.
@@ -296,13 +300,6 @@ struct Applier {
     Rule kept = rule == nullptr ? Rule{} : *rule;
     s.RemoveTree(old, effects);
     return kept;
-  }
-
-  // The first who completes a file of an attempt owns its directory.
-  void NoteAttempt(const std::string& path, const std::string& owner) {
-    const std::string directory = AttemptDirectory(path);
-    const uint64_t attempt = directory.empty() ? 0 : s.Resolve(directory);
-    if (attempt != 0 && !s.attempt_owners.Has(attempt)) s.attempt_owners.Put(attempt, owner);
   }
 
   void EndLease(uint64_t id, const Lease& lease) {
@@ -343,7 +340,7 @@ struct Applier {
     if (!had && !counted) s.workers.Change(w, [&](Worker& worker) { worker.used_bytes += said.length; });
     const Block& block = *s.blocks.Find(said.id);
     // A block with too few replicas may have others on their way, so it can wait.
-    const bool settled = s.copies.Has(said.id) || s.GoodHolders(said.id).size() >= s.WantedOf(block);
+    const bool settled = s.copies.Has(said.id) || s.PlacedHolders(said.id).size() >= s.WantedOf(block);
     s.LookAt(said.id, settled ? at : at + s.config.repair_delay);
   }
 

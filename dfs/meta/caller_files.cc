@@ -9,7 +9,8 @@
 
 namespace mr::dfs {
 
-CallerFiles::CallerFiles(const Namespace& files, Caller caller) : files_(files), caller_(std::move(caller)) {}
+CallerFiles::CallerFiles(const Namespace& files, Caller caller, const AssignedAttempts* attempts)
+    : files_(files), caller_(std::move(caller)), attempts_(attempts) {}
 
 const State& CallerFiles::state() const { return files_.impl_->state; }
 

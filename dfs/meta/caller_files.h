@@ -5,8 +5,8 @@
 // - A person reads what is theirs or read=all, and writes what is theirs. "Theirs" also is everything, if the call's
 //   annotation lets one of their roles name objects of others.
 // - A directory with something below that the caller may see is itself seen, with only that.
-// - A worker writes files of attempts below the staging directory, each attempt's only the one that began it. It reads
-//   files that jobs have pinned, by their ids.
+// - A worker writes files of attempts below the staging directory: of those that the master gave it and that have not
+//   ended (assigned_attempts.h). It reads files that jobs have pinned, by their ids.
 // - An open file is its creator's.
 #pragma once
 
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/model/caller.h"
+#include "dfs/meta/assigned_attempts.h"
 #include "dfs/meta/namespace.h"
 #include "dfs/meta/rules.h"
 
@@ -27,8 +28,8 @@ struct Rights;
 // Thread: the namespace's. Lives shorter than the next Apply.
 class CallerFiles {
  public:
-  // Requires: files outlives this object.
-  CallerFiles(const Namespace& files, Caller caller);
+  // attempts: null: no worker was given any. Requires: files and attempts outlive this object.
+  CallerFiles(const Namespace& files, Caller caller, const AssignedAttempts* attempts = nullptr);
 
   using Prepared = Namespace::Prepared;
   // Each function does what the one of its name in Namespace does. Further errors: kNotFound where the caller does not
@@ -70,7 +71,8 @@ class CallerFiles {
   bool Sees(uint64_t node, const Rights& rights) const;
   bool SeesPath(const std::string& path) const;
   const std::set<uint64_t>& Passable() const;
-  bool Attempts(const std::string& path, size_t components) const;  // a worker's own attempt
+  // Returns the right of a worker at a path of so many components in the directory of an attempt.
+  StagingRight RightInStaging(const std::string& path, size_t components) const;
   bool OwnsLease(uint64_t lease) const;
   bool OwnsWhole(uint64_t node) const;  // all below it that has an owner
   Status NotWritable(const std::string& what, const std::string& path) const;
@@ -81,6 +83,7 @@ class CallerFiles {
 
   const Namespace& files_;
   const Caller caller_;
+  const AssignedAttempts* const attempts_;
   // Directories that are seen for what is below them. Made when first needed. Cost: the rules, with their depths.
   mutable std::optional<std::set<uint64_t>> passable_;
 };

@@ -31,24 +31,19 @@ Status CheckOwner(const std::string& owner) {
 
 }  // namespace
 
-// Returns whether the path is in an attempt's directory, has so many components, and no other subject began the
-// attempt.
-bool CallerFiles::Attempts(const std::string& path, size_t components) const {
-  const State& s = state();
-  if (!caller_.identity.HasAny(kWorker) || Components(path).size() != components) return false;
-  const std::string directory = AttemptDirectory(path);
-  if (directory.empty()) return false;
-  const uint64_t attempt = s.Resolve(directory);
-  const std::string* owner = attempt == 0 ? nullptr : s.attempt_owners.Find(attempt);
-  return owner == nullptr || *owner == caller_.identity.subject;
+StagingRight CallerFiles::RightInStaging(const std::string& path, size_t components) const {
+  const bool asks = attempts_ != nullptr && caller_.identity.HasAny(kWorker) && Components(path).size() == components;
+  const std::optional<AttemptId> attempt = asks ? AttemptOf(path) : std::nullopt;
+  return attempt ? attempts_->RightOf(caller_.identity.subject, *attempt) : StagingRight::kNone;
 }
 
 Status CallerFiles::NotWritable(const std::string& what, const std::string& path) const {
   const Identity& who = caller_.identity;
   if (!who.HasAny(kAllPeople)) {
-    return {Code::kNotAllowed, what + ": '" + who.subject +
-                                   "' is a worker and writes only files of its own attempts, " + "below " +
-                                   std::string(kStaging)};
+    return {Code::kNotAllowed,
+            what + ": '" + who.subject +
+                "' is a worker and writes only files of attempts that it was given and that have not ended, below " +
+                std::string(kStaging)};
   }
   return {Code::kNotAllowed,
           what + ": " + path + " does not belong to '" + who.subject + "'; yours is " + std::string(kHomes) + "/" +
@@ -74,7 +69,8 @@ Status CallerFiles::CheckBytes(const std::string& path, uint64_t more) const {
 // For a path where something is to be made. The answer does not depend on whether it exists.
 Status CallerFiles::CheckMake(const std::string& what, const std::string& path) const {
   MR_RETURN_IF_ERROR(CheckPath(path));
-  if (Attempts(path, kPartComponents) || Reaches(RightsAt(state(), path))) return Status::Ok();
+  const bool own = RightInStaging(path, kPartComponents) == StagingRight::kWrite;
+  if (own || Reaches(RightsAt(state(), path))) return Status::Ok();
   return NotWritable(what, path);
 }
 
@@ -124,7 +120,7 @@ bool CallerFiles::OwnsLease(uint64_t lease) const {
   if (caller_.identity.HasAny(caller_.others)) return true;
   if (const auto done = s.completed.find(lease); done != s.completed.end()) {
     const std::string path = s.PathOf(done->second);
-    return Attempts(path, kPartComponents) || Reaches(RightsAt(s, path));
+    return RightInStaging(path, kPartComponents) == StagingRight::kWrite || Reaches(RightsAt(s, path));
   }
   const std::string* owner = s.lease_owners.Find(lease);
   return owner == nullptr ? caller_.identity.subject == kNoOwner : *owner == caller_.identity.subject;
@@ -148,6 +144,8 @@ Namespace::Prepared CallerFiles::PrepareAddBlock(const Stamp& stamp, uint64_t le
   if (!OwnsLease(lease)) return NoLease(lease);
   // The blocks before are full; how many bytes this one gets is known when it is complete.
   if (const Lease* open = state().leases.Find(lease); open != nullptr) {
+    // The attempt of a worker may have ended since.
+    if (IsStaging(open->path)) MR_RETURN_IF_ERROR(CheckMake("cannot write " + open->path, open->path));
     MR_RETURN_IF_ERROR(CheckBytes(open->path, index * open->block_bytes + 1));
   }
   return files_.PrepareAddBlock(stamp, lease, index, near);
@@ -184,9 +182,9 @@ Namespace::Prepared CallerFiles::PrepareMkdir(const Stamp& stamp, const std::str
 Namespace::Prepared CallerFiles::PrepareRemove(const std::string& path, bool recursive) const {
   MR_RETURN_IF_ERROR(CheckPath(path));
   const bool person = caller_.identity.HasAny(kAllPeople);
-  if (!person && !Attempts(path, kAttemptComponents) && !Attempts(path, kPartComponents)) {
-    return NotWritable("cannot remove " + path, path);
-  }
+  const bool own = RightInStaging(path, kAttemptComponents) != StagingRight::kNone ||
+                   RightInStaging(path, kPartComponents) != StagingRight::kNone;
+  if (!person && !own) return NotWritable("cannot remove " + path, path);
   if (person) MR_RETURN_IF_ERROR(CheckTake("cannot remove " + path, path));
   return files_.PrepareRemove(path, recursive);
 }

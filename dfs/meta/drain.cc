@@ -50,9 +50,9 @@ class Look {
 
  private:
   void Add(BlockId id, const Block& block) {
-    const std::vector<WorkerId> good = s_.GoodHolders(id);
+    const std::vector<WorkerId> placed = s_.PlacedHolders(id);
     const auto elsewhere = static_cast<size_t>(std::count_if(
-        good.begin(), good.end(), [&](WorkerId w) { return w != worker_ && s_.workers.Find(w)->Eligible(); }));
+        placed.begin(), placed.end(), [&](WorkerId w) { return w != worker_ && s_.workers.Find(w)->Eligible(); }));
     const size_t wanted = s_.WantedOf(block);
     if (elsewhere >= std::max<size_t>(1, std::min(wanted, others_.size()))) {
       if (elsewhere >= wanted) return;
@@ -63,22 +63,22 @@ class Look {
     ++out_.left_blocks;
     out_.left_bytes += block.length;
     NameFile(block.node, &out_.left_files, &last_left_);
-    ++WaitsFor(id, block, good);
+    ++WaitsFor(id, block, placed);
   }
 
-  uint64_t& WaitsFor(BlockId id, const Block& block, const std::vector<WorkerId>& good) {
-    if (good.empty()) return out_.damaged;
+  uint64_t& WaitsFor(BlockId id, const Block& block, const std::vector<WorkerId>& placed) {
+    if (s_.GoodHolders(id).empty()) return out_.damaged;
     if (others_.empty()) return out_.without_worker;
-    if (!HasRoom(block, good)) return out_.without_room;
+    if (!HasRoom(block, placed)) return out_.without_room;
     if (s_.copies.Has(id)) return out_.copying;
     const Tried* tried = s_.tried.Find(id);
     return tried != nullptr && tried->failures > 0 ? out_.failing : in_turn_;
   }
 
-  // The first of the others without a good replica has the most space. Cost: as many steps as there are replicas.
-  bool HasRoom(const Block& block, const std::vector<WorkerId>& good) const {
+  // The first of the others without a placed replica has the most space. Cost: as many steps as there are replicas.
+  bool HasRoom(const Block& block, const std::vector<WorkerId>& placed) const {
     for (const auto& [free, other] : others_) {
-      if (std::find(good.begin(), good.end(), other) == good.end()) return free >= block.length;
+      if (std::find(placed.begin(), placed.end(), other) == placed.end()) return free >= block.length;
     }
     return false;
   }

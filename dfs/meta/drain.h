@@ -8,8 +8,9 @@
 
 namespace mr::dfs {
 
-// The blocks of one worker, as if that worker were stopped. A block is *left* while fewer than max(1, min(W, K)) good
-// replicas are on other workers that take blocks. W: replicas that its file wants; K: the number of such workers.
+// The blocks of one worker, as if that worker were stopped. A block is *left* while fewer than max(1, min(W, K)) good,
+// placed replicas are on other workers that take blocks. W: replicas that its file wants; K: the number of such
+// workers.
 struct DrainBlocks {
   uint64_t blocks = 0, bytes = 0;            // replicas on the worker
   uint64_t left_blocks = 0, left_bytes = 0;  // the part of them that is left

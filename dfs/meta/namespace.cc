@@ -70,13 +70,21 @@ std::string WhoIsFull(const State& s) {
          "needed (`mrctl fs du /`), or add workers";
 }
 
+// Returns the targets of an open block's pipeline that have reported it. Reports of other workers count for nothing.
+std::vector<WorkerId> GoodTargets(const State& s, BlockId block) {
+  const auto& targets = s.blocks.Find(block)->targets;
+  std::vector<WorkerId> good = s.GoodHolders(block);
+  std::erase_if(good, [&](WorkerId w) { return std::find(targets.begin(), targets.end(), w) == targets.end(); });
+  return good;
+}
+
 // Returns the workers that most likely broke the pipeline of the previous block: the head if no worker got the block,
 // else those that did not get it.
 std::vector<WorkerId> Avoid(const State& s, const Lease& lease, uint32_t index) {
   if (index >= lease.blocks.size() || !lease.blocks[index].valid()) return {};
   std::vector<WorkerId> avoid = lease.avoid;
-  const auto good = s.GoodHolders(lease.blocks[index]);
   const auto& targets = s.blocks.Find(lease.blocks[index])->targets;
+  const auto good = GoodTargets(s, lease.blocks[index]);
   for (const WorkerId target : targets) {
     if (std::find(good.begin(), good.end(), target) != good.end()) continue;
     if (std::find(avoid.begin(), avoid.end(), target) == avoid.end()) avoid.push_back(target);
@@ -211,7 +219,7 @@ Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t leas
     // A worker that had the block on disk and is gone since then still counts if another one has it. The block was
     // durable when acknowledged, and repair restores the rest.
     const auto& targets = s.blocks.Find(b.id)->targets;
-    const auto good = s.GoodHolders(b.id);
+    const auto good = GoodTargets(s, b.id);
     std::set<WorkerId> durable(good.begin(), good.end());
     bool readable = !good.empty();
     for (const WorkerId w : blocks[i].workers) {

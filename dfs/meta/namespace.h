@@ -19,6 +19,7 @@
 //                are back, or until config().safe_mode_wait.
 //   registers    Apply(WorkerJoined{...WorkerInfo.blocks...}); a worker lost: Apply(WorkerGone).
 //   blockReceived -> Apply(ReplicaDurable);  blockSuspect -> Apply(ReplicaSuspect).
+//                With any record: PlacedBy before it and UnplacedBy after it, for the replicas that count.
 //   each second  for (Record& r : ns.Due(now)) journal + Apply as above (expired leases, repairs).
 //   job's commit ns.PrepareCommit(...) on the CommitJob decision; not ok fails the job. The record
 //                goes inside the job's own journal record; Apply it there.
@@ -76,7 +77,7 @@ struct FileInfo {
   uint64_t block_bytes = 0;
   uint32_t blocks = 0;
   uint32_t missing_blocks = 0;  // without any good replica now
-  uint32_t least_replicas = 0;  // good ones of the block that has the fewest; without blocks: the wanted number
+  uint32_t least_replicas = 0;  // good, placed ones of the block that has the fewest; without blocks: the wanted number
   uint64_t modified_unix_ms = 0;
   std::string owner;         // by its own rule or an inherited one (rules.h)
   bool read_by_all = false;  // else by the owner only
@@ -182,6 +183,12 @@ class Namespace {
   // Applies the record. Requires: a hard record came from Prepare against this very state.
   [[nodiscard]] std::vector<Effect> Apply(const Record& record);
 
+  // Placed replicas (adr/0004). PlacedBy returns the records to journal and apply before this one: they note replicas
+  // that it reports and that the master ordered. UnplacedBy returns the records to journal and apply after a record
+  // with these effects, and before the effects leave: they note replicas that are deleted.
+  std::vector<Record> PlacedBy(const Record& report) const;
+  std::vector<Record> UnplacedBy(const std::vector<Effect>& effects) const;
+
   // Returns the records that are due by now: LeaseEnded of expired leases, and Ticked.
   std::vector<Record> Due(Instant now) const;
 
@@ -213,7 +220,7 @@ class Namespace {
   // file's blocks.
   std::vector<MissingBlock> MissingIn(uint64_t file) const;
 
-  // Returns whether the block is known and no registered worker has a good replica.
+  // Returns whether the block is known and no registered worker has a good, placed replica.
   bool Unreadable(BlockId block) const;
 
   // Names at most max_troubles files. Removed files that a job still reads do not count. Cost: walks all files and

@@ -30,9 +30,9 @@ FileInfo InfoOf(const State& s, uint64_t id, std::string path, const Rights& rig
   if (!node.directory) info.least_replicas = node.replication;
   bool first = true;
   for (const BlockId b : node.blocks) {
-    const auto good = static_cast<uint32_t>(s.GoodHolders(b).size());
-    info.missing_blocks += good == 0 ? 1 : 0;
-    info.least_replicas = first ? good : std::min(info.least_replicas, good);
+    info.missing_blocks += s.GoodHolders(b).empty() ? 1 : 0;
+    const auto counting = static_cast<uint32_t>(s.PlacedHolders(b).size());
+    info.least_replicas = first ? counting : std::min(info.least_replicas, counting);
     first = false;
   }
   return info;
@@ -60,7 +60,8 @@ std::vector<std::string> DamagedReplicas(const State& s, BlockId id) {
   return out;
 }
 
-// Adds the good holders of a block, nearest to `near` first: the same worker, its rack, the others. Equally near
+// Adds the good holders of a block: the placed ones before the others, then nearest to `near` first: the same worker,
+// its rack, the others. Equally near
 // holders are in an order drawn from the block and the reader, so that readers spread. With a turn the order is drawn
 // from the block alone, and each turn starts at another holder.
 void AddHolders(const State& s, BlockId id, const std::string& near, uint32_t turn, LocatedBlock* out) {
@@ -73,7 +74,8 @@ void AddHolders(const State& s, BlockId id, const std::string& near, uint32_t tu
   }
   const auto distance = [&](WorkerId w) {
     const Worker& worker = *s.workers.Find(w);
-    return !near_known ? 2 : worker.address == near ? 0 : worker.rack == rack ? 1 : 2;
+    const int near_by = !near_known ? 2 : worker.address == near ? 0 : worker.rack == rack ? 1 : 2;
+    return std::pair(!s.IsPlaced(id, w), near_by);
   };
   const uint64_t draw = Hash64(turn == 0 ? near : "", id.value);
   const auto rank = [&](WorkerId w) { return std::tuple(distance(w), MixHash(draw, w.value), w); };
@@ -95,11 +97,10 @@ StoreHealth::Trouble TroubleOf(const State& s, const Node& node, uint32_t worker
   const uint32_t possible = std::max(1u, std::min(node.replication, workers));
   std::set<std::string> damaged;
   for (const BlockId b : node.blocks) {
-    const size_t good = s.GoodHolders(b).size();
-    if (good >= possible) continue;
+    if (s.PlacedHolders(b).size() >= possible) continue;
     const auto bad = DamagedReplicas(s, b);
     damaged.insert(bad.begin(), bad.end());
-    ++(good > 0 ? t.under_replicated : bad.empty() ? t.missing : t.corrupt);
+    ++(!s.GoodHolders(b).empty() ? t.under_replicated : bad.empty() ? t.missing : t.corrupt);
   }
   t.damaged.assign(damaged.begin(), damaged.end());
   return t;
@@ -253,7 +254,7 @@ std::vector<MissingBlock> Namespace::MissingIn(uint64_t file) const {
 }
 
 bool Namespace::Unreadable(BlockId block) const {
-  return impl_->state.blocks.Has(block) && impl_->state.GoodHolders(block).empty();
+  return impl_->state.blocks.Has(block) && impl_->state.PlacedHolders(block).empty();
 }
 
 StoreHealth Namespace::Health(size_t max_troubles) const {
@@ -334,9 +335,8 @@ void Namespace::AddCounts(BlockId* from, size_t most, RepairCounts* counts) cons
     }
     if (!block.sealed) continue;
     ++counts->blocks;
-    const size_t good = s.GoodHolders(id).size();
-    counts->missing += good == 0 ? 1 : 0;
-    counts->under_replicated += good < std::max(1u, std::min(s.WantedOf(block), workers)) ? 1 : 0;
+    counts->missing += s.GoodHolders(id).empty() ? 1 : 0;
+    counts->under_replicated += s.PlacedHolders(id).size() < std::max(1u, std::min(s.WantedOf(block), workers)) ? 1 : 0;
   }
   counts->copying = s.copies.size();
   *from = it == s.blocks.all().end() ? BlockId{} : it->first;

@@ -24,7 +24,8 @@ bool IsHard(const Record& record) {
   static const size_t last = Record(OutputCommitted{}).index();
   return record.index() <= last || std::holds_alternative<IdsRaised>(record) ||
          std::holds_alternative<InputsPinned>(record) || std::holds_alternative<InputsReleased>(record) ||
-         std::holds_alternative<IdsInDoubt>(record) || std::holds_alternative<RuleSet>(record);
+         std::holds_alternative<IdsInDoubt>(record) || std::holds_alternative<RuleSet>(record) ||
+         std::holds_alternative<ReplicasPlaced>(record);
 }
 
 }  // namespace mr::dfs

@@ -373,18 +373,30 @@ struct RuleSet {
   }
 };
 
+// The workers on which the master ordered a replica of this block, in place of those noted before. Their replicas count
+// (adr/0004). Recorded when a copy that the master ordered has arrived, and when it deletes one. A hard record that
+// needs no sync of its own.
+struct ReplicasPlaced {
+  BlockId block;
+  std::vector<WorkerId> workers;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&ReplicasPlaced::block, &ReplicasPlaced::workers);
+  }
+};
+
 // Any record. The order of alternatives is the journal's encoding.
 using Record =
     std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed, Renamed, ReplicationSet,
                  OutputCommitted, MasterStarted, WorkerJoined, WorkerGone, WorkerDrained, ReplicaDurable,
                  ReplicaSuspect, LeaseRenewed, Ticked, ReplicaNotCopied, WorkerGivenUp, DiskFailed, IdsRaised,
-                 InputsPinned, InputsReleased, IdsInDoubt, SafeModeHeld, WorkerRoom, RuleSet>;
+                 InputsPinned, InputsReleased, IdsInDoubt, SafeModeHeld, WorkerRoom, RuleSet, ReplicasPlaced>;
 
 // Convert a record to and from its form in the journal.
 std::string Encode(const Record& record);
 bool Decode(std::string_view bytes, Record* record);
 
-// Hard records: the first nine alternatives, raised ids, ids in doubt, pins, and rules.
+// Hard records: the first nine alternatives, raised ids, ids in doubt, pins, rules, and placed replicas.
 bool IsHard(const Record& record);
 
 // ---- Effects: commands for workers --------------------------------------------------------------

@@ -1,6 +1,9 @@
 // Repairs blocks until every sealed block of a visible (or staged) file has as many good replicas as its file asks for
 // and the cluster can hold, and no more. No replica is deleted without proof of enough others.
 //
+// Only placed replicas count (state.h, Placed): any worker can report any block. A good replica that is not placed is a
+// source where no placed one can be read, and is the first to be deleted when enough placed ones are known.
+//
 // A block is examined when it changed: a holder was lost or returned, a replica was found bad, the file's replication
 // was set, or a worker is draining. It is examined no earlier than the instant in `queue`: a lost worker gets
 // repair_delay to return. A block that needs a copy then waits, ready, for a free source. The block with the fewest
@@ -20,8 +23,9 @@ constexpr uint32_t kFailuresInARow = 3;
 
 struct Picture {
   uint32_t wanted = 0;             // replicas that the file asks for
-  std::vector<WorkerId> sources;   // good replicas
-  std::vector<WorkerId> counting;  // good replicas on workers that stay
+  std::vector<WorkerId> placed;    // good, placed replicas
+  std::vector<WorkerId> counting;  // the part of them on workers that stay
+  std::vector<WorkerId> unplaced;  // the other good replicas
   std::vector<WorkerId> suspects;
 };
 
@@ -35,7 +39,11 @@ Picture Look(const State& s, BlockId id) {
       p.suspects.push_back(r.worker);
       continue;
     }
-    p.sources.push_back(r.worker);
+    if (!s.IsPlaced(id, r.worker)) {
+      p.unplaced.push_back(r.worker);
+      continue;
+    }
+    p.placed.push_back(r.worker);
     if (s.workers.Find(r.worker)->Eligible()) p.counting.push_back(r.worker);
   }
   return p;
@@ -51,16 +59,23 @@ Candidate CandidateOf(const State& s, WorkerId id, uint64_t block_bytes) {
   return c;
 }
 
-bool Contains(const std::vector<WorkerId>& list, WorkerId id) {
-  return std::find(list.begin(), list.end(), id) != list.end();
+// Returns those of `from` that are not in `failed`.
+std::vector<WorkerId> Without(const std::vector<WorkerId>& from, const std::vector<WorkerId>& failed) {
+  std::vector<WorkerId> out;
+  std::copy_if(from.begin(), from.end(), std::back_inserter(out), [&](WorkerId w) { return !Contains(failed, w); });
+  return out;
 }
 
-// Returns those of `from` that are not in `failed`, or all of them if none is left.
-std::vector<WorkerId> Untried(const std::vector<WorkerId>& from, const std::vector<WorkerId>* failed) {
-  if (failed == nullptr) return from;
-  std::vector<WorkerId> out;
-  std::copy_if(from.begin(), from.end(), std::back_inserter(out), [&](WorkerId w) { return !Contains(*failed, w); });
-  return out.empty() ? from : out;
+// Returns the workers that the next copy may be read from: placed replicas that have not failed, then others that have
+// not failed, then those that have.
+std::vector<WorkerId> Sources(const Picture& p, const Tried* tried) {
+  const std::vector<WorkerId>& first = p.placed.empty() ? p.unplaced : p.placed;
+  if (tried == nullptr) return first;
+  for (const auto* list : {&p.placed, &p.unplaced}) {
+    std::vector<WorkerId> untried = Without(*list, tried->sources);
+    if (!untried.empty()) return untried;
+  }
+  return first;
 }
 
 uint32_t Sends(const State& s, WorkerId w) {
@@ -80,24 +95,28 @@ WorkerId PickSource(const State& s, const std::vector<WorkerId>& sources) {
   return best;
 }
 
-std::vector<WorkerId> Targets(const State& s, const Picture& p) {
+// Returns the workers that a copy from `from` may be written to. A worker whose replica is not placed may get one, but
+// not from itself: its word would be the only proof.
+std::vector<WorkerId> Targets(const State& s, const Picture& p, WorkerId from) {
   std::vector<WorkerId> out;
   for (const auto& [w, worker] : s.workers.all()) {
-    if (worker.Eligible() && !worker.full && !Contains(p.sources, w)) out.push_back(w);
+    if (worker.Eligible() && !worker.full && w != from && !Contains(p.placed, w)) out.push_back(w);
   }
   return out;
 }
 
-WorkerId PickTarget(const State& s, BlockId id, const Picture& p) {
+WorkerId PickTarget(const State& s, BlockId id, const Picture& p, WorkerId from) {
   const Tried* tried = s.tried.Find(id);
   PlacementRequest request;
   request.count = 1;
   request.seed = id.value;
   for (const WorkerId w : p.counting) request.held.push_back(CandidateOf(s, w, 0));
-  for (const WorkerId w : Untried(Targets(s, p), tried == nullptr ? nullptr : &tried->targets)) {
+  const std::vector<WorkerId> targets = Targets(s, p, from);
+  const std::vector<WorkerId> untried = tried == nullptr ? targets : Without(targets, tried->targets);
+  for (const WorkerId w : untried.empty() ? targets : untried) {
     request.candidates.push_back(CandidateOf(s, w, s.blocks.Find(id)->length));
     // The target may hold a bad replica: it keeps the bad bytes aside until the new replica is durable.
-    request.candidates.back().last_resort = Contains(p.suspects, w);
+    request.candidates.back().last_resort = Contains(p.suspects, w) || Contains(p.unplaced, w);
   }
   const auto chosen = Place(request);
   return chosen.empty() ? WorkerId{} : chosen[0];
@@ -191,11 +210,13 @@ void State::CopyFailed(BlockId id, Instant now, bool source_failed) {
   tried.Change(id, [&](Tried& t) {
     if (!Contains(t.sources, copy.from)) t.sources.push_back(copy.from);
     if (!source_failed && !Contains(t.targets, copy.to)) t.targets.push_back(copy.to);
+    if (!Contains(t.ordered, copy.to)) t.ordered.push_back(copy.to);
     ++t.failures;
     const auto all = [](const std::vector<WorkerId>& of, const std::vector<WorkerId>& in) {
       return std::all_of(of.begin(), of.end(), [&](WorkerId w) { return Contains(in, w); });
     };
-    const bool exhausted = all(p.sources, t.sources) && (source_failed || all(Targets(*this, p), t.targets));
+    const bool exhausted = all(p.placed, t.sources) && all(p.unplaced, t.sources) &&
+                           (source_failed || all(Targets(*this, p, copy.from), t.targets));
     if (exhausted) t.sources.clear(), t.targets.clear();
     if (exhausted || t.failures % kFailuresInARow == 0) t.again = now + config.repair_retry;
   });
@@ -205,7 +226,7 @@ void State::Examine(BlockId id, Instant now, std::vector<Effect>* effects) {
   const Block* block = blocks.Find(id);
   if (block == nullptr || !block->sealed || block->node == 0) return Unqueue(id);
   if (const Copying* copy = copies.Find(id)) {
-    const bool arrived = Contains(GoodHolders(id), copy->to);
+    const bool arrived = Contains(PlacedHolders(id), copy->to);
     const Instant overdue = copy->since + config.repair_timeout;
     if (!arrived && now < overdue) return SetDue(id, overdue);  // waits for the report
     if (arrived) {
@@ -217,11 +238,11 @@ void State::Examine(BlockId id, Instant now, std::vector<Effect>* effects) {
   Picture p = Look(*this, id);
   Unqueue(id);
   if (p.counting.size() < std::min(p.wanted, EligibleWorkers())) {
-    if (p.sources.empty()) return;  // missing: examined again when a replica is reported
+    if (p.placed.empty() && p.unplaced.empty()) return;  // missing: examined again when a replica is reported
     const Tried* t = tried.Find(id);
     if (t != nullptr && now < t->again) return SetDue(id, t->again);
     queue.Put(id, now);
-    RepairIndex::Ready ready{p.counting.size(), Untried(p.sources, t == nullptr ? nullptr : &t->sources)};
+    RepairIndex::Ready ready{p.counting.size(), Sources(p, t)};
     for (const WorkerId w : ready.sources) {
       repair.ready_at[w].insert({ready.good, id});
       repair.wake.insert(w);
@@ -235,9 +256,12 @@ void State::Examine(BlockId id, Instant now, std::vector<Effect>* effects) {
     return;
   }
   short_of_workers.Erase(id);
-  // Proof of enough: the remaining good replicas are as many as the file asks for.
+  // Proof of enough: the remaining good, placed replicas are as many as the file asks for.
   for (const WorkerId w : p.suspects) DeleteOne(this, id, w, effects);
   ForgetAside(this, id, effects);
+  for (const WorkerId w : p.unplaced) {
+    if (workers.Find(w)->Eligible()) DeleteOne(this, id, w, effects);
+  }
   while (p.counting.size() > p.wanted) {
     const WorkerId w = PickSurplus(*this, p);
     DeleteOne(this, id, w, effects);
@@ -251,7 +275,7 @@ void State::BeginCopy(BlockId id, Instant now, std::vector<Effect>* effects) {
   const bool needed = p.counting.size() < std::min(p.wanted, EligibleWorkers());
   // Workers came or went meanwhile: the next pass examines the block again.
   if (!needed || !from.valid()) return SetDue(id, now);
-  const WorkerId to = PickTarget(*this, id, p);
+  const WorkerId to = PickTarget(*this, id, p, from);
   if (!to.valid()) {
     short_of_workers.Put(id, true);  // each worker with space has a replica: wait for another one, or for space
     return Unqueue(id);

@@ -18,6 +18,14 @@ constexpr size_t kHealthSlice = 4096;
 
 // Each call reads its parameters into plain values, asks the host, and fills the results on the loop. Values computed
 // on the owner's thread are in a shared box, which is read here only after the host's promise has resolved.
+
+// Makes the files of one caller. Thread: the namespace's.
+struct AsCaller {
+  Caller caller;
+  const AssignedAttempts* attempts = nullptr;
+  CallerFiles operator()(const Namespace& ns) const { return {ns, caller, attempts}; }
+};
+
 class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
  public:
   FileSystemImpl(FsHost& host, rpc::GuardPtr guard) : Guarded(std::move(guard)), host_(host) {}
@@ -33,9 +41,8 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
     box->block_bytes = p.getBlockBytes();
     return host_
         .Mutate(
-            [=, caller = caller()](const Namespace& ns, const Stamp& now) -> Namespace::Prepared {
-              auto prepared =
-                  CallerFiles(ns, caller).PrepareCreate(now, path, overwrite, replication, box->block_bytes, request);
+            [=, files = Files()](const Namespace& ns, const Stamp& now) -> Namespace::Prepared {
+              auto prepared = files(ns).PrepareCreate(now, path, overwrite, replication, box->block_bytes, request);
               if (!prepared.ok()) return prepared;
               if (const auto& record = *prepared; record.has_value()) {
                 box->lease = std::get<FileCreated>(*record).lease;
@@ -66,8 +73,8 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
     auto located = std::make_shared<LocatedBlock>();
     return host_
         .Mutate(
-            [=, caller = caller()](const Namespace& ns, const Stamp& now) -> Namespace::Prepared {
-              auto prepared = CallerFiles(ns, caller).PrepareAddBlock(now, lease, index, near);
+            [=, files = Files()](const Namespace& ns, const Stamp& now) -> Namespace::Prepared {
+              auto prepared = files(ns).PrepareAddBlock(now, lease, index, near);
               if (prepared.ok()) *added = std::get<BlockAdded>(**prepared);
               return prepared;
             },
@@ -86,76 +93,76 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
     const uint64_t lease = p.getLease();
     std::vector<StagedBlock> blocks;
     for (const auto block : p.getBlocks()) blocks.push_back(FromWire(block));
-    return Change(context, [lease, blocks, caller = caller()](const Namespace& ns, const Stamp& now) {
-      return CallerFiles(ns, caller).PrepareComplete(now, lease, blocks);
+    return Change(context, [lease, blocks, files = Files()](const Namespace& ns, const Stamp& now) {
+      return files(ns).PrepareComplete(now, lease, blocks);
     });
   }
 
   kj::Promise<void> abandon(AbandonContext context) override {
     const uint64_t lease = context.getParams().getLease();
-    return Change(context, [lease, caller = caller()](const Namespace& ns, const Stamp&) {
-      return CallerFiles(ns, caller).PrepareAbandon(lease);
+    return Change(context, [lease, files = Files()](const Namespace& ns, const Stamp&) {
+      return files(ns).PrepareAbandon(lease);
     });
   }
 
   kj::Promise<void> renew(RenewContext context) override {
     const uint64_t lease = context.getParams().getLease();
-    return Change(context, [lease, caller = caller()](const Namespace& ns, const Stamp& now) {
-      return CallerFiles(ns, caller).PrepareRenew(now, lease);
+    return Change(context, [lease, files = Files()](const Namespace& ns, const Stamp& now) {
+      return files(ns).PrepareRenew(now, lease);
     });
   }
 
   kj::Promise<void> mkdir(MkdirContext context) override {
     const std::string path = context.getParams().getPath().cStr();
-    return Change(context, [path, caller = caller()](const Namespace& ns, const Stamp& now) {
-      return CallerFiles(ns, caller).PrepareMkdir(now, path);
+    return Change(context, [path, files = Files()](const Namespace& ns, const Stamp& now) {
+      return files(ns).PrepareMkdir(now, path);
     });
   }
 
   kj::Promise<void> remove(RemoveContext context) override {
     const std::string path = context.getParams().getPath().cStr();
     const bool recursive = context.getParams().getRecursive();
-    return Change(context, [path, recursive, caller = caller()](const Namespace& ns, const Stamp&) {
-      return CallerFiles(ns, caller).PrepareRemove(path, recursive);
+    return Change(context, [path, recursive, files = Files()](const Namespace& ns, const Stamp&) {
+      return files(ns).PrepareRemove(path, recursive);
     });
   }
 
   kj::Promise<void> rename(RenameContext context) override {
     const std::string from = context.getParams().getFrom().cStr();
     const std::string to = context.getParams().getTo().cStr();
-    return Change(context, [from, to, caller = caller()](const Namespace& ns, const Stamp& now) {
-      return CallerFiles(ns, caller).PrepareRename(now, from, to);
+    return Change(context, [from, to, files = Files()](const Namespace& ns, const Stamp& now) {
+      return files(ns).PrepareRename(now, from, to);
     });
   }
 
   kj::Promise<void> setReplication(SetReplicationContext context) override {
     const std::string path = context.getParams().getPath().cStr();
     const uint32_t replication = context.getParams().getReplication();
-    return Change(context, [path, replication, caller = caller()](const Namespace& ns, const Stamp&) {
-      return CallerFiles(ns, caller).PrepareSetReplication(path, replication);
+    return Change(context, [path, replication, files = Files()](const Namespace& ns, const Stamp&) {
+      return files(ns).PrepareSetReplication(path, replication);
     });
   }
 
   kj::Promise<void> setOwner(SetOwnerContext context) override {
     const std::string path = context.getParams().getPath().cStr();
     const std::string owner = context.getParams().getOwner().cStr();
-    return Change(context, [path, owner, caller = caller()](const Namespace& ns, const Stamp&) {
-      return CallerFiles(ns, caller).PrepareOwner(path, owner);
+    return Change(context, [path, owner, files = Files()](const Namespace& ns, const Stamp&) {
+      return files(ns).PrepareOwner(path, owner);
     });
   }
 
   kj::Promise<void> setReaders(SetReadersContext context) override {
     const std::string path = context.getParams().getPath().cStr();
     const bool all = context.getParams().getAll();
-    return Change(context, [path, all, caller = caller()](const Namespace& ns, const Stamp&) {
-      return CallerFiles(ns, caller).PrepareReaders(path, all);
+    return Change(context, [path, all, files = Files()](const Namespace& ns, const Stamp&) {
+      return files(ns).PrepareReaders(path, all);
     });
   }
 
   kj::Promise<void> stat(StatContext context) override {
     const std::string path = context.getParams().getPath().cStr();
     auto box = std::make_shared<std::optional<Result<FileInfo>>>();
-    return host_.Query([=, caller = caller()](const Namespace& ns) { *box = CallerFiles(ns, caller).Stat(path); })
+    return host_.Query([=, files = Files()](const Namespace& ns) { *box = files(ns).Stat(path); })
         .then([context, box]() mutable {
           auto results = context.getResults();
           rpc::ToOutcome((*box)->status(), results.initOutcome());
@@ -168,8 +175,8 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
     const std::string last = context.getParams().getAfter().cStr();
     auto box = std::make_shared<std::optional<Result<ListedFiles>>>();
     return host_
-        .Query([=, caller = caller()](const Namespace& ns) {
-          *box = CallerFiles(ns, caller).List(path, last.substr(last.rfind('/') + 1), kListBytes);
+        .Query([=, files = Files()](const Namespace& ns) {
+          *box = files(ns).List(path, last.substr(last.rfind('/') + 1), kListBytes);
         })
         .then([context, box]() mutable {
           auto results = context.getResults();
@@ -191,9 +198,9 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
     const uint64_t file = p.getFile();
     auto box = std::make_shared<std::optional<Result<LocatedFile>>>();
     return host_
-        .Query([=, caller = caller()](const Namespace& ns) {
-          const CallerFiles files(ns, caller);
-          *box = file != 0 ? files.LocateFile(file, offset, length, near) : files.Locate(path, offset, length, near);
+        .Query([=, files = Files()](const Namespace& ns) {
+          const CallerFiles found = files(ns);
+          *box = file != 0 ? found.LocateFile(file, offset, length, near) : found.Locate(path, offset, length, near);
         })
         .then([this, context, box]() mutable {
           auto results = context.getResults();
@@ -212,7 +219,7 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
   kj::Promise<void> health(HealthContext context) override {
     const size_t max = std::min<uint32_t>(context.getParams().getMaxFiles(), kMaxTroubles);
     auto walk = std::make_shared<HealthWalk>();
-    return Walk(walk, max, caller()).then([context, walk]() mutable {
+    return Walk(walk, max, Files()).then([context, walk]() mutable {
       ToWire(walk->health, context.getResults().initHealth());
     });
   }
@@ -223,16 +230,16 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
     uint64_t block_bytes = 0;
   };
 
+  AsCaller Files() const { return {caller(), host_.attempts()}; }
+
   // Walks to the end in parts, between which the thread serves others.
-  kj::Promise<void> Walk(const std::shared_ptr<HealthWalk>& walk, size_t max_troubles, const Caller& caller) {
+  kj::Promise<void> Walk(const std::shared_ptr<HealthWalk>& walk, size_t max_troubles, const AsCaller& files) {
     auto done = std::make_shared<bool>(false);
     return host_
-        .Query([=](const Namespace& ns) {
-          *done = CallerFiles(ns, caller).AddHealth(walk.get(), kHealthSlice, max_troubles);
-        })
-        .then([this, walk, done, max_troubles, caller]() -> kj::Promise<void> {
+        .Query([=](const Namespace& ns) { *done = files(ns).AddHealth(walk.get(), kHealthSlice, max_troubles); })
+        .then([this, walk, done, max_troubles, files]() -> kj::Promise<void> {
           if (*done) return kj::READY_NOW;
-          return Walk(walk, max_troubles, caller);
+          return Walk(walk, max_troubles, files);
         });
   }
 

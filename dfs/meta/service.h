@@ -18,6 +18,7 @@
 #include "common/rpc/control_wire.h"
 #include "common/rpc/guarded.h"
 #include "common/secure/grant.h"
+#include "dfs/meta/assigned_attempts.h"
 #include "dfs/meta/namespace.h"
 #include "schema/control.capnp.h"
 #include "schema/dfs.capnp.h"
@@ -38,6 +39,9 @@ class FsHost {
   virtual kj::Promise<void> Query(std::function<void(const Namespace&)> fn) = 0;
   // Fills in the grants of a block's places, where peers need them. Thread: the KJ loop. Here: none.
   virtual void Grant(secure::Right::Kind, LocatedBlock*) {}
+  // Returns the attempts that workers were given, for use in closures on the owner's thread. It lives as long as the
+  // host. Here: null, no worker writes. Thread: the KJ loop.
+  virtual const AssignedAttempts* attempts() { return nullptr; }
 
  protected:
   ~FsHost() = default;  // no owner uses this base

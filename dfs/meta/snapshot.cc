@@ -36,7 +36,7 @@ uint64_t Namespace::HardDigest() const {
   const State& s = impl_->state;
   uint64_t h = HashFields(s.counters);
   for (const uint64_t part : {s.nodes.digest(), s.leases.digest(), s.blocks.digest(), s.pins.digest(), s.next_pin,
-                              s.rules.digest(), s.lease_owners.digest(), s.attempt_owners.digest()}) {
+                              s.rules.digest(), s.lease_owners.digest(), s.placed.digest()}) {
     h = MixHash(h, part);
   }
   for (const LostIds& ids : s.lost_ids) h = MixHash(h, HashFields(ids));
@@ -62,10 +62,14 @@ std::string Namespace::Snapshot() const {
   hard.nodes = Dump(s.nodes);
   hard.leases = Dump(s.leases);
   hard.blocks = Dump(s.blocks);
-  const OwnersTail owners{Dump(s.rules), DumpOwners(s.lease_owners), DumpOwners(s.attempt_owners)};
+  const OwnersTail owners{Dump(s.rules), DumpOwners(s.lease_owners), {}};
+  const PlacedTail placed{Dump(s.placed)};
   std::string bytes = EncodeFields(hard) + EncodeFields(PinsTail{s.next_pin, Dump(s.pins)});
-  if (!s.lost_ids.empty() || !owners.empty()) bytes += EncodeFields(s.lost_ids);
-  if (!owners.empty()) bytes += EncodeFields(owners);
+  // A tail follows all tails before it.
+  const bool has_owners = !owners.empty() || !placed.blocks.empty();
+  if (!s.lost_ids.empty() || has_owners) bytes += EncodeFields(s.lost_ids);
+  if (has_owners) bytes += EncodeFields(owners);
+  if (!placed.blocks.empty()) bytes += EncodeFields(placed);
   return bytes;
 }
 
@@ -74,11 +78,13 @@ Status Namespace::Restore(const std::string& bytes) {
   PinsTail tail;
   std::vector<LostIds> lost_ids;
   OwnersTail owners;
+  PlacedTail placed;
   FieldReader reader(bytes);
   reader.Get(hard);
   if (reader.ok() && !reader.AtEnd()) reader.Get(tail);
   if (reader.ok() && !reader.AtEnd()) reader.Get(lost_ids);
   if (reader.ok() && !reader.AtEnd()) reader.Get(owners);
+  if (reader.ok() && !reader.AtEnd()) reader.Get(placed);
   if (!reader.ok() || !reader.AtEnd() || hard.version != kSnapshotVersion) {
     return Corrupted("the namespace's snapshot cannot be read (damaged, or from another release)");
   }
@@ -92,7 +98,7 @@ Status Namespace::Restore(const std::string& bytes) {
   s.next_pin = tail.next_pin;
   Fill(std::move(owners.rules), &s.rules);
   FillOwners(std::move(owners.leases), &s.lease_owners);
-  FillOwners(std::move(owners.attempts), &s.attempt_owners);
+  Fill(std::move(placed.blocks), &s.placed);
   s.Reindex();
   return Status::Ok();
 }

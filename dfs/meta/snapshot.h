@@ -58,11 +58,21 @@ struct OwnerEntry {
 // Follows the ids that lost records may have given. Snapshots without owners lack it.
 struct OwnersTail {
   std::vector<ImageEntry<uint64_t, Rule>> rules;
-  std::vector<OwnerEntry> leases, attempts;
+  std::vector<OwnerEntry> leases;
+  std::vector<OwnerEntry> attempts;  // written by older releases, and not used
   bool empty() const { return rules.empty() && leases.empty() && attempts.empty(); }
   template <class V>
   static void Fields(V&& v) {
     v(&OwnersTail::rules, &OwnersTail::leases, &OwnersTail::attempts);
+  }
+};
+
+// Follows the owners. Snapshots of releases that did not note placed replicas lack it.
+struct PlacedTail {
+  std::vector<ImageEntry<BlockId, Placed>> blocks;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&PlacedTail::blocks);
   }
 };
 

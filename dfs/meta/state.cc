@@ -92,7 +92,6 @@ void State::RemoveTree(uint64_t id, std::vector<Effect>* effects) {
   const Node& node = *nodes.Find(id);
   children.erase({node.parent, node.name});
   rules.Erase(id);
-  attempt_owners.Erase(id);
   if (node.lease != 0) completed.erase(node.lease);
   if (!pinned.contains(id)) return DropNode(id, effects);
   nodes.Change(id, [](Node& n) { n.parent = n.lease = 0; });
@@ -220,6 +219,7 @@ void State::DropBlock(BlockId id, std::vector<Effect>* effects) {
   }
   blocks.Change(id, [&](Block& b) { CloseTargets(&b); });
   blocks.Erase(id);
+  placed.Erase(id);
   EndCopy(id);
   Unqueue(id);
   tried.Erase(id);

@@ -167,6 +167,17 @@ struct Holders {
   }
 };
 
+// The workers on which the master ordered a replica of a block, and has not ordered to delete it. Only their replicas
+// count toward what the file asks for. Any worker can report any block, so others are read and copied only where no
+// placed replica is good (adr/0004).
+struct Placed {
+  std::vector<WorkerId> workers;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&Placed::workers);
+  }
+};
+
 // A copy that was requested and not yet reported.
 struct Copying {
   WorkerId from, to;
@@ -181,10 +192,11 @@ struct Copying {
 struct Tried {
   std::vector<WorkerId> sources, targets;
   uint32_t failures = 0;
-  Instant again;  // no copy before this instant
+  Instant again;                  // no copy before this instant
+  std::vector<WorkerId> ordered;  // all targets since the block needs a copy; one of them may still report it
   template <class V>
   static void Fields(V&& v) {
-    v(&Tried::sources, &Tried::targets, &Tried::failures, &Tried::again);
+    v(&Tried::sources, &Tried::targets, &Tried::failures, &Tried::again, &Tried::ordered);
   }
 };
 
@@ -221,7 +233,7 @@ struct Counters {
 // Finds the next repair without a walk over all waiting blocks. Derived from `queue`, `copies` and `holders`. A block
 // of `queue` is in either by_time or ready.
 struct RepairIndex {
-  // Fewest good replicas first: the order in which copies start.
+  // Fewest counting replicas first: the order in which copies start.
   using Rank = std::pair<size_t, BlockId>;
   struct Ready {
     size_t good = 0;
@@ -259,8 +271,8 @@ struct State {
   uint64_t next_pin = 1;
   Table<uint64_t, Rule> rules{12};                // by node
   Table<uint64_t, std::string> lease_owners{13};  // subjects of writers; a lease without an entry is kNoOwner's
-  Table<uint64_t, std::string> attempt_owners{
-      14};  // by an attempt's directory in staging: the subject that writes there
+  // By block. A block without an entry is of a release that did not note them: all of its replicas count.
+  Table<BlockId, Placed> placed{15};
   // Derived from the hard part.
   std::map<uint64_t, uint32_t> pinned;  // file -> number of its pins
   std::map<std::pair<uint64_t, std::string>, uint64_t> children;
@@ -308,8 +320,10 @@ struct State {
   uint32_t WantedOf(const Block& block) const;  // configured, not limited to the number of workers
   bool Matches(const Block& block, const BlockRef& said) const;
   BlockRef RefOf(BlockId id) const;
-  std::vector<WorkerId> GoodHolders(BlockId id) const;  // not suspect, on registered workers
-  uint32_t EligibleWorkers() const;                     // registered, not draining, with a working disk
+  std::vector<WorkerId> GoodHolders(BlockId id) const;    // not suspect, on registered workers
+  bool IsPlaced(BlockId id, WorkerId worker) const;       // see Placed; true for a block without an entry
+  std::vector<WorkerId> PlacedHolders(BlockId id) const;  // the good holders that count
+  uint32_t EligibleWorkers() const;                       // registered, not draining, with a working disk
   // Returns the number of replicas that must be durable before a write is acknowledged: max(1, min(2, R, K)). K counts
   // the eligible workers and those awaited since the master's start.
   size_t MinDurable(uint32_t replication) const;
@@ -350,6 +364,10 @@ struct State {
   // Fills the derived indexes after Restore.
   void Reindex();
 };
+
+inline bool Contains(const std::vector<WorkerId>& list, WorkerId id) {
+  return std::find(list.begin(), list.end(), id) != list.end();
+}
 
 struct Namespace::Impl {
   explicit Impl(NamespaceConfig config);

@@ -46,7 +46,7 @@ Result<std::optional<DaemonPages::Access>> DaemonPages::Find(const std::string& 
   MR_ASSIGN_OR_RETURN(secure::AccessFile file, secure::ReadAccessFile(path, secure::TokenKind::kPerson));
   if (file.cluster_id != cluster_id) return std::optional<Access>();
   Access access;
-  MR_ASSIGN_OR_RETURN(access.tls, rpc::Tls::ForPerson(file.authority));
+  MR_ASSIGN_OR_RETURN(access.tls, rpc::Tls::ForPerson(file.authority, file.cluster_id));
   access.token = std::move(file.token);
   return std::optional<Access>(std::move(access));
 }

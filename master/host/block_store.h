@@ -11,6 +11,7 @@
 #include "common/model/block.h"
 #include "common/model/changed.h"
 #include "dfs/meta/service.h"
+#include "master/host/attempt_rights.h"
 #include "master/host/dispatcher.h"
 #include "master/host/drain_status.h"
 #include "master/host/driver.h"
@@ -45,6 +46,8 @@ class BlockStore {
   // in slices between other work.
   dfs::RepairCounts Counts() const;
   const dfs::Namespace& files() const { return core_.files(); }
+  // May be called on any thread; what it returns is for the master's.
+  const dfs::AssignedAttempts& attempts() const { return attempt_rights_; }
 
  private:
   void CountBlocks();
@@ -55,6 +58,7 @@ class BlockStore {
   Loop& loop_;
   Dispatcher& dispatcher_;
   const SafeMode& safe_mode_;
+  const AttemptRights attempt_rights_{core_};
   dfs::RepairCounts counted_, counting_;  // the last walk over all blocks; the one under way
   BlockId count_from_;                    // not valid: no walk is under way
 };

@@ -11,8 +11,9 @@
 namespace mr::master {
 namespace {
 
-// How long the record of a committed task may wait to share a sync (measured: 10,000 empty tasks cost the master a
-// tenth less CPU than with 1 ms). What a crash loses by that is run again, and a job's end does not wait.
+// How long the record of a committed task or of a copied block may wait to share a sync (measured: 10,000 empty tasks
+// cost the master a tenth less CPU than with 1 ms). What a crash loses by that is run again, and a job's end does not
+// wait.
 constexpr Duration kCommitDelay = Millis(4);
 
 // Returns kHard for events that a restart must know again, and kSoft for those that only shorten its work. A prediction
@@ -136,7 +137,12 @@ uint64_t Driver::Append(const Record& record, const std::vector<sched::Decision>
   const auto kind = static_cast<uint8_t>(KindOf(record));
   std::string payload = EncodeRecord(record);
   const auto* event = std::get_if<EventRecord>(&record);
-  if (event == nullptr) return journal_->Append(journal::RecordClass::kHard, kind, std::move(payload));
+  if (event == nullptr) {
+    // Nobody waits for the note of a copied block, and a repair gives many of them.
+    const auto* change = std::get_if<dfs::Record>(&record);
+    const bool placed = change != nullptr && std::holds_alternative<dfs::ReplicasPlaced>(*change);
+    return journal_->Append(journal::RecordClass::kHard, kind, std::move(payload), placed ? kCommitDelay : Duration{});
+  }
   const bool effects = std::any_of(decisions.begin(), decisions.end(), [this](const sched::Decision& d) {
     const auto* launch = std::get_if<sched::Launch>(&d);
     return launch != nullptr && HasSideEffects(core_.scheduler().state(), *launch);
@@ -195,6 +201,9 @@ void Driver::FollowUpOn(std::vector<FollowUp> follow_ups) {
 Driver::Fed Driver::FeedOne(Record record, std::vector<FollowUp>* follow_ups) {
   const auto* change = std::get_if<dfs::Record>(&record);
   const bool kept = change == nullptr || dfs::IsHard(*change);
+  if (change != nullptr) {
+    for (dfs::Record& placed : core_.files().PlacedBy(*change)) (void)FeedOne(Record(std::move(placed)), follow_ups);
+  }
   Fed fed{kept ? journal_->Reserve() : dfs_sequence_, {}};
   Applied applied = core_.Apply(&record, {fed.sequence, WallClockMs()});
   if (kept) MR_CHECK(Append(record, applied.decisions) == fed.sequence, "another thread appends to the journal");
@@ -208,7 +217,11 @@ Driver::Fed Driver::FeedOne(Record record, std::vector<FollowUp>* follow_ups) {
     // This record made the job's output visible.
     if (std::holds_alternative<sched::CommitJob>(decision)) dfs_sequence_ = fed.sequence;
   }
-  effects_.CarryOutBlocks(std::move(applied.blocks), fed.sequence);
+  uint64_t last = fed.sequence;
+  for (dfs::Record& unplaced : core_.files().UnplacedBy(applied.blocks)) {
+    last = FeedOne(Record(std::move(unplaced)), follow_ups).sequence;
+  }
+  effects_.CarryOutBlocks(std::move(applied.blocks), last);
   for (const auto& decision : applied.decisions) {
     if (holds_effects_)
       held_effects_.emplace_back(decision, fed.sequence);

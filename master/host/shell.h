@@ -64,6 +64,8 @@ class Shell final : public Outlets, public dfs::FsHost {
     if (options_.granter != nullptr) options_.granter->Fill(kind, block);
   }
 
+  const dfs::AssignedAttempts* attempts() override { return &client_parts_->block_store.attempts(); }
+
   // For the services; on the KJ loop.
   rpc::KjThread& kj() { return kj_; }
   Pool& pool() { return pool_; }

@@ -2,11 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 
+#include "common/base/digest.h"
 #include "common/base/ids.h"
+#include "common/io/clock.h"
 #include "common/rpc/certified.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"
@@ -89,6 +94,24 @@ class StolenCertificateTest : public ::testing::Test {
   template <class Request>
   static kj::Promise<Status> Outcome(Request request) {
     return request.send().then([](auto&& answer) { return rpc::FromOutcome(answer.getOutcome()); });
+  }
+
+  template <class Ready>
+  static bool WaitFor(Ready&& ready, Duration limit = Seconds(60)) {
+    const Instant end = Now() + limit;
+    while (!ready()) {
+      if (Now() >= end) return false;
+      usleep(50'000);
+    }
+    return true;
+  }
+  // Creates a file of the block store with the stolen certificate.
+  Status Create(const std::string& path) {
+    return Call<rpc::MasterForClient>(rpc::Role::kClient, [&](rpc::MasterForClient::Client master) {
+      auto request = master.filesRequest().send().getFiles().createRequest();
+      request.setPath(path.c_str());
+      return Outcome(kj::mv(request));
+    });
   }
 
   static TempDirectory* files_;
@@ -266,6 +289,94 @@ TEST_F(StolenCertificateTest, SignsNoCertificateOfAnotherWorker) {
     });
     EXPECT_FALSE(status.ok()) << name;
   }
+}
+
+TEST_F(StolenCertificateTest, WritesInAttemptsOfItsOwnWorkerOnly) {
+  const RunResult job = cluster_->Mrctl({"submit", "wordcount", "--input", "/in", "--output", "/out"});
+  ASSERT_EQ(job.exit, 0) << job.err << "\nattempts write with the certificates of their workers\n" << cluster_->Logs();
+  EXPECT_EQ(Create("/.staging/job_1_0002/attempt_1_0002_0_m_000000_1/part").code(), Code::kNotAllowed)
+      << "nobody was given it";
+  const RunResult submitted = cluster_->Mrctl(
+      {"submit", "--detach", "sleep", "--ms", "600000", "--tasks", "4", "--output", "/slept", "-o", "json"});
+  ASSERT_EQ(submitted.exit, 0) << submitted.err;
+  std::map<std::string, std::string> running;  // by worker, one each
+  EXPECT_TRUE(WaitFor([&] {
+    const auto shown = nlohmann::json::parse(cluster_->Mrctl({"job", "attempts", "job_1_0002", "-o", "json"}).out);
+    for (const auto& attempt : shown["attempts"]) {
+      if (attempt["state"] == "running") running[attempt["worker"]] = attempt["id"];
+    }
+    return running.size() == 2;
+  }));
+  const auto in = [&](const std::string& worker) { return "/.staging/job_1_0002/" + running[worker] + "/stolen"; };
+  EXPECT_TRUE(Create(in("w1")).ok()) << "what the certificate is for: " << Create(in("w1")).ToString();
+  EXPECT_EQ(Create(in("w2")).code(), Code::kNotAllowed);
+  EXPECT_EQ(cluster_->Mrctl({"kill", "job_1_0002"}).exit, 0);
+  EXPECT_TRUE(WaitFor([&] { return Create(in("w1")).code() == Code::kNotAllowed; })) << "the attempt has ended";
+}
+
+// The last test: the thief takes the place of its worker.
+TEST_F(StolenCertificateTest, CostsNoOtherWorkerItsReplicaByAClaim) {
+  cluster_->KillWorker(0);
+  ASSERT_TRUE(cluster_->WaitForWorkers(1).ok());
+  const std::string content = "the only replica\n";
+  std::ofstream(Path("one")) << content;
+  const RunResult put = cluster_->Mrctl({"fs", "put", "--replication", "1", Path("one"), "/one"});
+  ASSERT_EQ(put.exit, 0) << put.err;
+  std::string file;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cluster_->worker_data(1))) {
+    if (entry.path().extension() == ".blk" && *ReadFile(entry.path()) == content) file = entry.path();
+  }
+  ASSERT_FALSE(file.empty());
+
+  // Commands of the master: it has decided about the claim when the first arrives.
+  class Commands final : public rpc::Worker::Server {
+   public:
+    explicit Commands(kj::Own<kj::PromiseFulfiller<void>> arrived) : arrived_(kj::mv(arrived)) {}
+    kj::Promise<void> apply(ApplyContext) override {
+      arrived_->fulfill();
+      return kj::READY_NOW;
+    }
+
+   private:
+    kj::Own<kj::PromiseFulfiller<void>> arrived_;
+  };
+  const auto claim = [&](rpc::MasterForWorker::Client master) {
+    auto arrived = kj::newPromiseAndFulfiller<void>();
+    auto request = master.registerRequest();
+    auto info = request.initInfo();
+    info.setName(NameOf(0).c_str());
+    info.setIncarnation(77);
+    info.setAddress("127.0.0.1:9");
+    info.setSlots(1);
+    request.setWorker(kj::heap<Commands>(kj::mv(arrived.fulfiller)));
+    return request.send().then([&, master, decided = kj::mv(arrived.promise)](auto&& answer) mutable {
+      const Status registered = rpc::FromOutcome(answer.getResult().getOutcome());
+      if (!registered.ok()) return kj::Promise<Status>(registered);
+      auto report = master.blockReceivedRequest();
+      auto ref = report.initWorker();
+      ref.setId(answer.getResult().getWorkerId());
+      ref.setIncarnation(77);
+      auto block = report.initBlocks(1)[0];
+      block.setId(std::stoull(std::filesystem::path(file).stem(), nullptr, 16));
+      block.setGeneration(1);
+      block.setLength(content.size());
+      block.setDigest(Hash64(content));
+      return report.send().ignoreResult().then(
+          [decided = kj::mv(decided)]() mutable { return decided.then([] { return Status::Ok(); }); });
+    });
+  };
+  Status claimed;
+  EXPECT_TRUE(WaitFor([&] {
+    // Refused as long as the master takes the killed worker for alive.
+    claimed = Call<rpc::MasterForWorker>(rpc::Role::kWorker, [&](rpc::MasterForWorker::Client master) {
+      return loop_.timer().timeoutAfter(20 * kj::SECONDS, claim(kj::mv(master)));
+    });
+    return claimed.code() != Code::kRejected;
+  })) << claimed.ToString();
+  EXPECT_TRUE(claimed.ok()) << "the master deletes what was claimed: " << claimed.ToString();
+  EXPECT_TRUE(std::filesystem::exists(file));
+  const RunResult read = cluster_->Mrctl({"fs", "cat", "/one"});
+  EXPECT_EQ(read.out, content) << read.err;
 }
 
 }  // namespace

@@ -181,7 +181,10 @@ kj::Promise<void> DfsCluster::Query(std::function<void(const Namespace&)> fn) {
 }
 
 void DfsCluster::Apply(const Record& record) {
-  for (const auto& effect : ns_->Apply(record)) {
+  for (const Record& placed : ns_->PlacedBy(record)) (void)ns_->Apply(placed);
+  const std::vector<Effect> effects = ns_->Apply(record);
+  for (const Record& unplaced : ns_->UnplacedBy(effects)) (void)ns_->Apply(unplaced);
+  for (const auto& effect : effects) {
     auto& node = nodes_[TargetOf(effect).worker.value - 1];
     if (node == nullptr || node->incarnation() != TargetOf(effect).incarnation) continue;
     node->loop().Post([this, n = node.get(), effect] {

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <map>
 #include <set>
 
 #include "dfs/meta/caller_files.h"
+#include "dfs/meta/snapshot.h"
 #include "tests/dfs/namespace_testing.h"
 
 namespace mr::dfs {
@@ -17,6 +19,21 @@ Caller Person(const std::string& name) { return {{name, kSubmitter, Proof::kToke
 Caller Admin() { return {{"root", kAllPeople, Proof::kToken}, kAdmin}; }
 Caller AWorker(const std::string& name) { return {{"worker:" + name, kWorker, Proof::kCertificate}, kAdmin}; }
 
+// Rights by subject and attempt; kNone without an entry.
+class Assigned final : public AssignedAttempts {
+ public:
+  StagingRight RightOf(const std::string& subject, const AttemptId& attempt) const override {
+    const auto it = rights.find({subject, attempt});
+    return it == rights.end() ? StagingRight::kNone : it->second;
+  }
+  std::map<std::pair<std::string, AttemptId>, StagingRight> rights;
+};
+
+constexpr AttemptId kFirst{{{1, 1}, 0, 0}, 1}, kSecond{{{1, 1}, 0, 0}, 2};
+std::string Staged(const AttemptId& attempt) {
+  return "/.staging/" + Name(attempt.task.job) + "/" + Name(attempt, TaskLetter::kReduce);
+}
+
 class NamespaceOwnersTest : public NamespaceTest {
  protected:
   NamespaceOwnersTest() {
@@ -25,7 +42,7 @@ class NamespaceOwnersTest : public NamespaceTest {
     Put("/user/anna/x/f");
     Put("/user/bob/g");
   }
-  CallerFiles As(const Caller& caller) const { return {ns_, caller}; }
+  CallerFiles As(const Caller& caller) const { return {ns_, caller, &assigned_}; }
   CallerFiles Anna() const { return As(Person("anna")); }
   CallerFiles Bob() const { return As(Person("bob")); }
 
@@ -48,6 +65,8 @@ class NamespaceOwnersTest : public NamespaceTest {
     ASSERT_TRUE(Do(As(Admin()).PrepareOwner(path, owner)).ok()) << path;
   }
   void Share(const std::string& path) { ASSERT_TRUE(Do(As(Admin()).PrepareReaders(path, true)).ok()) << path; }
+
+  Assigned assigned_;
 
   // Calls `check` on this state, on the one of its snapshot, and on a replay of its records' bytes.
   void Each(const std::function<void(const Namespace&)>& check) {
@@ -249,28 +268,70 @@ TEST_F(NamespaceOwnersTest, AnOpenFileIsItsCreatorsAlone) {
 
 TEST_F(NamespaceOwnersTest, AWorkerWritesItsAttemptsAndNothingElse) {
   const Caller one = AWorker("1"), two = AWorker("2");
+  const std::string first = Staged(kFirst), second = Staged(kSecond), job = "/.staging/" + Name(kFirst.task.job);
+  assigned_.rights = {{{"worker:1", kFirst}, StagingRight::kWrite}, {{"worker:2", kSecond}, StagingRight::kWrite}};
   Put("/user/worker:1/f");
-  for (const char* path : {"/f", "/data/a", "/user/anna/f", "/user/worker:1/g", "/.staging", "/.staging/j",
-                           "/.staging/j/a", "/.staging/j/a/p/q", "/.stagingx/j/a/p"}) {
+  for (const std::string& path :
+       {std::string("/f"), std::string("/data/a"), std::string("/user/anna/f"), std::string("/user/worker:1/g"),
+        std::string("/.staging"), job, job + "/f", first, first + "/p/q", "/x" + first + "/p", second + "/p",
+        "/.staging/job_1_0002/" + Name(kFirst, TaskLetter::kReduce) + "/p", job + "/attempt_1_1_0_r_0_1/p",
+        first + "0/p"}) {
     EXPECT_EQ(PutAs(one, path).code(), Code::kNotAllowed) << path;
   }
-  ASSERT_TRUE(PutAs(one, "/.staging/j/a/p").ok());
-  EXPECT_EQ(PutAs(two, "/.staging/j/a/p").code(), Code::kNotAllowed) << "the attempt is another worker's";
-  EXPECT_EQ(PutAs(two, "/.staging/j/a/q").code(), Code::kNotAllowed);
-  EXPECT_TRUE(PutAs(two, "/.staging/j/b/p").ok());
-  for (const char* path : {"/", "/data", "/data/a", "/user/anna", "/user/worker:1/f", "/.staging", "/.staging/j",
-                           "/.staging/j/b", "/.staging/j/b/p"}) {
+  EXPECT_EQ(PutAs(two, first + "/p").code(), Code::kNotAllowed) << "it was not given to it, though nobody began it";
+  EXPECT_EQ(PutAs(Person("anna"), first + "/p").code(), Code::kNotAllowed);
+  ASSERT_TRUE(PutAs(one, first + "/p").ok());
+  EXPECT_EQ(PutAs(two, first + "/p").code(), Code::kNotAllowed);
+  EXPECT_EQ(PutAs(two, first + "/q").code(), Code::kNotAllowed);
+  EXPECT_TRUE(PutAs(two, second + "/p").ok());
+  for (const std::string& path :
+       {std::string("/"), std::string("/data"), std::string("/data/a"), std::string("/user/anna"),
+        std::string("/user/worker:1/f"), std::string("/.staging"), job, second, second + "/p"}) {
     EXPECT_EQ(As(one).PrepareRemove(path, true).status().code(), Code::kNotAllowed) << path;
   }
   EXPECT_EQ(As(one).PrepareMkdir(At(), "/d").status().code(), Code::kNotAllowed);
-  EXPECT_FALSE(As(one).PrepareRename(At(), "/data/a", "/.staging/j/a/r").ok());
+  EXPECT_FALSE(As(one).PrepareRename(At(), "/data/a", first + "/r").ok());
   EXPECT_FALSE(As(one).PrepareSetReplication("/data/a", 1).ok());
   EXPECT_FALSE(As(one).PrepareReaders("/data/a", true).ok());
   Each([&](const Namespace& ns) {
-    EXPECT_FALSE(CallerFiles(ns, two).PrepareRemove("/.staging/j/a", true).ok());
-    EXPECT_TRUE(CallerFiles(ns, one).PrepareRemove("/.staging/j/a", true).ok());
+    EXPECT_FALSE(CallerFiles(ns, two, &assigned_).PrepareRemove(first, true).ok());
+    EXPECT_TRUE(CallerFiles(ns, one, &assigned_).PrepareRemove(first, true).ok());
+    EXPECT_FALSE(CallerFiles(ns, one).PrepareRemove(first, true).ok()) << "no worker was given any";
   });
-  EXPECT_TRUE(Do(As(one).PrepareRemove("/.staging/j/a", true)).ok());
+  EXPECT_TRUE(Do(As(one).PrepareRemove(first, true)).ok());
+}
+
+TEST_F(NamespaceOwnersTest, AWorkerWritesNothingForAnAttemptThatHasEnded) {
+  const Caller one = AWorker("1");
+  StagingRight& right = assigned_.rights[{"worker:1", kFirst}];
+  right = StagingRight::kWrite;
+  const std::string path = Staged(kFirst) + "/p";
+  ASSERT_TRUE(PutAs(one, path).ok());
+  const uint64_t open = OpenAs(one, Staged(kFirst) + "/q");
+  ASSERT_NE(open, 0u);
+  EXPECT_TRUE(As(one).PrepareAddBlock(At(), open, 0, "").ok());
+  for (const StagingRight after : {StagingRight::kRemove, StagingRight::kNone}) {
+    right = after;
+    EXPECT_EQ(PutAs(one, path).code(), Code::kNotAllowed);
+    EXPECT_EQ(As(one).PrepareAddBlock(At(), open, 0, "").status().code(), Code::kNotAllowed);
+    EXPECT_EQ(As(one).PrepareComplete(At(), open, {}).status().code(), Code::kNotAllowed);
+    EXPECT_TRUE(As(one).PrepareAbandon(open)->has_value()) << "it may give up what it opened";
+    EXPECT_EQ(As(one).PrepareRemove(Staged(kFirst), true).ok(), after == StagingRight::kRemove)
+        << "files of an accepted output stay";
+    EXPECT_EQ(As(one).PrepareRemove(path, false).ok(), after == StagingRight::kRemove);
+  }
+}
+
+// Older snapshots say which subject began an attempt.
+TEST_F(NamespaceOwnersTest, WhoBeganAnAttemptInAnOlderSnapshotHasNoRightByThat) {
+  OwnersTail tail;
+  tail.attempts.push_back({ns_.Stat("/data")->id, "worker:1"});
+  Namespace empty(config_);
+  const std::string older = empty.Snapshot() + EncodeFields(std::vector<LostIds>()) + EncodeFields(tail);
+  Namespace restored(config_);
+  ASSERT_TRUE(restored.Restore(older).ok());
+  EXPECT_EQ(restored.HardDigest(), empty.HardDigest());
+  EXPECT_EQ(restored.Snapshot(), empty.Snapshot());
 }
 
 TEST_F(NamespaceOwnersTest, AWorkerReadsWhatJobsHavePinnedByItsId) {
@@ -315,9 +376,12 @@ TEST_F(NamespaceOwnersTest, WhatOlderReleasesWroteIsReadAndBelongsToAdmin) {
   EXPECT_FALSE(Decode(EncodeFields(Record(LeaseEnded{1, false})) + EncodeFields(std::string("anna")), &read))
       << "only files have an owner behind the record";
 
-  const std::string plain = ns_.Snapshot();
-  Chown("/data", "bob");
-  const std::string owned = ns_.Snapshot();
+  Namespace fresh(config_);  // without blocks, which bring a tail of their own
+  const auto apply = [&](const Namespace::Prepared& prepared) { EXPECT_TRUE(fresh.Apply(**prepared).empty()); };
+  apply(fresh.PrepareMkdir(At(), "/data/a"));
+  const std::string plain = fresh.Snapshot();
+  apply(CallerFiles(fresh, Admin()).PrepareOwner("/data", "bob"));
+  const std::string owned = fresh.Snapshot();
   EXPECT_TRUE(owned.starts_with(plain)) << "owners are a tail";
   Namespace restored(config_);
   ASSERT_TRUE(restored.Restore(plain).ok());
@@ -398,15 +462,18 @@ TEST_F(OwnerBytesTest, BytesAreThoseOfWhoOwnsThemNow) {
 }
 
 TEST_F(OwnerBytesTest, AJobsOutputIsItsOwnersFromTheCommitOn) {
-  const Caller worker = AWorker("1");
-  const CallerFiles files(ns_, worker);
-  ASSERT_TRUE(Do(files.PrepareCreate(At(), "/.staging/j/a/p", false, 0, 0, "p")).ok());
+  Assigned assigned;
+  assigned.rights[{"worker:1", kFirst}] = StagingRight::kWrite;
+  const CallerFiles files(ns_, AWorker("1"), &assigned);
+  ASSERT_TRUE(Do(files.PrepareCreate(At(), Staged(kFirst) + "/p", false, 0, 0, "p")).ok());
   const uint64_t lease = ns_.LeaseOf("p");
   const StagedBlock block = Write(lease, 0, 400);
   ASSERT_TRUE(Do(files.PrepareComplete(At(), lease, {block})).ok()) << "attempts have no limit of their own";
   EXPECT_EQ(Used(kNoOwner), 400u);
   ASSERT_TRUE(
-      Do(ns_.PrepareCommit({At(), "/user/anna/out", false, "/.staging/j", 0, {{"p", {block.block}, ""}}})).ok());
+      Do(ns_.PrepareCommit(
+             {At(), "/user/anna/out", false, "/.staging/" + Name(kFirst.task.job), 0, {{"p", {block.block}, ""}}}))
+          .ok());
   EXPECT_EQ(Used("anna"), 400u);
   EXPECT_EQ(Used(kNoOwner), 0u);
 }

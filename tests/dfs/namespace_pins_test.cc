@@ -145,8 +145,7 @@ TEST_F(PinsTest, PinsOutliveAReplayAndASnapshot) {
 }
 
 TEST_F(PinsTest, ASnapshotOfAReleaseWithoutPinsIsRead) {
-  Join(1);
-  Put("/f");
+  Put("/f", 0);  // blocks bring a tail of their own
   std::string bytes = ns_.Snapshot();
   bytes.resize(bytes.size() - sizeof(uint64_t) - sizeof(uint32_t));  // the tail: the next pin, and no pins
   Namespace restored(config_);

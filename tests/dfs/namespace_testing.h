@@ -18,8 +18,16 @@ class NamespaceTest : public ::testing::Test {
   explicit NamespaceTest(NamespaceConfig config) : config_(config), ns_(config) { Apply(MasterStarted{now_, {}}); }
 
   void Apply(const Record& record) {
+    for (const Record& placed : ns_.PlacedBy(record)) Note(placed);
     if (IsHard(record)) hard_.push_back(record);
-    for (auto& effect : ns_.Apply(record)) effects_.push_back(std::move(effect));
+    std::vector<Effect> effects = ns_.Apply(record);
+    for (const Record& unplaced : ns_.UnplacedBy(effects)) Note(unplaced);
+    for (auto& effect : effects) effects_.push_back(std::move(effect));
+  }
+  // Applies a record of placed replicas, which has no effects.
+  void Note(const Record& record) {
+    hard_.push_back(record);
+    EXPECT_TRUE(ns_.Apply(record).empty());
   }
   Status Do(const Namespace::Prepared& prepared) {
     if (!prepared.ok()) return prepared.status();

@@ -16,6 +16,15 @@
 namespace mr::dfs {
 namespace {
 
+// worker:1 was given the attempt.
+constexpr AttemptId kAttempt{{{1, 1}, 0, 0}, 1};
+class OneAttempt final : public AssignedAttempts {
+ public:
+  StagingRight RightOf(const std::string& subject, const AttemptId& attempt) const override {
+    return subject == "worker:1" && attempt == kAttempt ? StagingRight::kWrite : StagingRight::kNone;
+  }
+};
+
 class ServiceTest : public NamespaceTest, public FsHost {
  protected:
   kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const Namespace&)>) override {
@@ -28,6 +37,7 @@ class ServiceTest : public NamespaceTest, public FsHost {
     fn(ns_);
     return kj::READY_NOW;
   }
+  const AssignedAttempts* attempts() override { return &attempts_; }
   // Calls a method with an identity that has one role. Returns the refusal, or the outcome of the answer.
   Status Call(kj::AsyncIoContext& io, const std::string& subject, Roles role, const std::string& method,
               const std::string& path, uint64_t lease) {
@@ -53,6 +63,7 @@ class ServiceTest : public NamespaceTest, public FsHost {
 
   size_t queries_ = 0;
   bool only_prepare_ = false;
+  const OneAttempt attempts_;
 };
 
 // The answer with the names of what was asked for taken out.
@@ -118,19 +129,21 @@ TEST_F(ServiceTest, AWorkersCallsReachItsAttemptAndNoFileOfAPerson) {
     const auto answer = request.send().wait(io.waitScope);
     return std::pair(rpc::FromOutcome(answer.getOutcome()).code(), answer.getLease());
   };
-  const auto [made, lease] = create("worker:1", "/.staging/j/a/p");
+  const std::string job = "/.staging/" + Name(kAttempt.task.job), own = job + "/" + Name(kAttempt, TaskLetter::kMap);
+  EXPECT_EQ(create("worker:2", own + "/p").first, Code::kNotAllowed) << "also before worker:1 writes";
+  const auto [made, lease] = create("worker:1", own + "/p");
   EXPECT_EQ(made, Code::kOk);
   EXPECT_EQ(create("worker:1", "/user/anna/f").first, Code::kNotAllowed);
   EXPECT_EQ(Call(io, "worker:2", kWorker, "complete", "", lease).code(), Code::kNotFound);
   EXPECT_EQ(Call(io, "worker:1", kWorker, "renew", "", lease).code(), Code::kOk);
   EXPECT_EQ(Call(io, "worker:1", kWorker, "complete", "", lease).code(), Code::kOk);
-  EXPECT_EQ(create("worker:2", "/.staging/j/a/q").first, Code::kNotAllowed);
-  for (const char* path : {"/user/anna/f", "/user", "/.staging", "/.staging/j"}) {
+  EXPECT_EQ(create("worker:2", own + "/q").first, Code::kNotAllowed);
+  for (const std::string& path : {std::string("/user/anna/f"), std::string("/user"), std::string("/.staging"), job}) {
     EXPECT_EQ(Call(io, "worker:1", kWorker, "remove", path, 0).code(), Code::kNotAllowed) << path;
     EXPECT_TRUE(ns_.Stat(path).ok()) << path;
   }
-  EXPECT_EQ(Call(io, "worker:2", kWorker, "remove", "/.staging/j/a/p", 0).code(), Code::kNotAllowed);
-  EXPECT_EQ(Call(io, "worker:1", kWorker, "remove", "/.staging/j/a/p", 0).code(), Code::kOk);
+  EXPECT_EQ(Call(io, "worker:2", kWorker, "remove", own + "/p", 0).code(), Code::kNotAllowed);
+  EXPECT_EQ(Call(io, "worker:1", kWorker, "remove", own + "/p", 0).code(), Code::kOk);
 }
 
 TEST_F(ServiceTest, OwnerAndReadersAreSetAndShown) {

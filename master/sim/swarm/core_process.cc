@@ -137,15 +137,22 @@ uint64_t CoreProcess::SessionOf(const dfs::Effect& effect) {
 CoreProcess::Fed CoreProcess::FeedOne(Record record, std::vector<FollowUp>* follow_ups) {
   const auto* change = std::get_if<dfs::Record>(&record);
   const bool kept = change == nullptr || dfs::IsHard(*change);
+  if (change != nullptr) {
+    for (dfs::Record& placed : core_.files().PlacedBy(*change)) (void)FeedOne(Record(std::move(placed)), follow_ups);
+  }
   Fed fed{kept ? journal_.next() : journal_.last(), {}};
   master::Applied applied = core_.Apply(&record, {fed.sequence, 1});
   if (kept) journal_.Append(KindOf(record), EncodeRecord(record));
   follow_ups->insert(follow_ups->end(), applied.follow_ups.begin(), applied.follow_ups.end());
   CheckEffects(applied.blocks);
+  uint64_t last = fed.sequence;
+  for (dfs::Record& unplaced : core_.files().UnplacedBy(applied.blocks)) {
+    last = FeedOne(Record(std::move(unplaced)), follow_ups).sequence;
+  }
   for (const dfs::Effect& effect : applied.blocks) {
     // For the session in which it was decided, as in a master.
     const uint64_t session = SessionOf(effect);
-    Hold(fed.sequence, [this, effect, session] {
+    Hold(last, [this, effect, session] {
       if (session != 0 && SessionOf(effect) == session) outside_.Carry(effect);
     });
   }

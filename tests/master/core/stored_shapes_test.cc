@@ -155,6 +155,7 @@ std::map<std::string, std::string> ShapesOfStored() {
   shapes.Add<dfs::PinsTail>();
   shapes.Add<dfs::LostIds>();
   shapes.Add<dfs::OwnersTail>();
+  shapes.Add<dfs::PlacedTail>();
   // Checksum files of blocks, on the workers' disks.
   shapes.Add<dfs::Sidecar>();
   return shapes.lines();

@@ -93,9 +93,9 @@ TEST_F(StaleEffectsTest, OfTwoReplicasOneStaysAlsoWhereAWorkerComesBackBeforeThe
   Register(1, 'a', 0, {});
   const BlockRef first = Put("/f", 'a');
   (void)Put("/g", 'a');
-  // It has much, so that its replica is the surplus one.
+  // It has much, and the master did not order its replica: that is the surplus one.
   Register(2, 'b', 1 << 20, {first});
-  // It comes back with little: now the replica on the other one is surplus.
+  // It comes back with little. Its replica is surplus again, by another decision.
   Register(3, 'b', 0, {first});
   loop_.Start();
   // Answers leave when all before them is durable.
@@ -109,7 +109,8 @@ TEST_F(StaleEffectsTest, OfTwoReplicasOneStaysAlsoWhereAWorkerComesBackBeforeThe
   int deleted = 0;
   for (const auto& [session, count] : deletions_.of_session) deleted += count;
   EXPECT_EQ(deleted, 1) << "one is kept, and one is surplus";
-  EXPECT_EQ(deletions_.of_session[3], 0) << "decided before it came back";
+  EXPECT_EQ(deletions_.of_session[1], 0) << "the replica that the master ordered stays";
+  EXPECT_EQ(deletions_.of_session[3], 1) << "the deletion that was decided before it came back is dropped";
 }
 
 }  // namespace
