@@ -1,5 +1,5 @@
 // The connection of Client: a KJ loop on its own thread, and the transfer of its answers to the waiting thread. For
-// client.cc only.
+// client*.cc only.
 #pragma once
 
 #include <capnp/any.h>

@@ -16,8 +16,8 @@ namespace {
 
 // Bytes of a page, and of its elements beside their texts. A job takes about 1 KiB, a worker 300 bytes.
 constexpr size_t kListBytes = 512 << 10, kTaskBytes = 120, kAttemptBytes = 460, kCounterBytes = 48;
-// Others wait while a page is made. Measured under ./dev bench flood: with 50 jobs a page the p99 of their calls grew to
-// 1.6 times, with 16 to 1.3.
+// Others wait while a page is made. Measured under ./dev bench flood: with 50 jobs a page the p99 of their calls grew
+// to 1.6 times, with 16 to 1.3.
 constexpr size_t kJobsPage = 16, kWorkersPage = 1000;
 constexpr uint64_t kMostSlices = 1'000'000;  // a page sums so many for the inputs of tasks: some ms; a guess
 constexpr size_t kDecisionsPage = 2000;

@@ -191,13 +191,13 @@ TEST(CertifiedTest, ATokenThatWasReadBeforehandIsUsedForItsClusterOnly) {
   EXPECT_EQ(wrong.code(), Code::kNotAllowed);
   EXPECT_THAT(wrong.message(), HasSubstr("is for the cluster " + secure::ClusterText(kCluster)));
 
-  // What was read is used once, for the first connection.
+  // The first connection uses it.
   ASSERT_TRUE(
       secure::WritePrivateFile(file, *secure::ReadPrivateFile(cluster.Access({.subject = "anna", .roles = kViewer})))
           .ok());
   const std::jthread again = anna->Prepare();
   EXPECT_TRUE(port.Connect(anna).ok());
-  // Of several files none is the likely one, and without a file there is nothing to read.
+  // Where there are several files, or none, nothing is read beforehand.
   test::TempDirectory tokens;
   TokenCredentials several(TokenCredentials::Places{"", tokens.path()}, nullptr);
   EXPECT_FALSE(several.Prepare().joinable());
