@@ -80,7 +80,7 @@ Result<std::shared_ptr<Authenticator>> MakeAuthenticator(const EntryOptions& opt
       return InvalidArgument("a daemon with certificates takes neither --insecure nor --secret_fd");
     }
     SetProcessCredentials(std::make_shared<NodeCredentialsSource>(options.node));
-    return std::shared_ptr<Authenticator>(std::make_shared<CertifiedAuthenticator>(options.node));
+    return std::shared_ptr<Authenticator>(std::make_shared<CertifiedAuthenticator>(options.node, options.door));
   }
   if (options.insecure && options.secret_fd >= 0) return InvalidArgument("--secret_fd does not go with --insecure");
   if (options.secret_fd >= 0) {

@@ -20,8 +20,9 @@ bool ForNodesOnly(Role role) { return role == Role::kWorker || role == Role::kHe
 
 }  // namespace
 
-CertifiedAuthenticator::CertifiedAuthenticator(std::shared_ptr<const NodeIdentity> node)
-    : node_(std::move(node)), uid_(::geteuid()) {}
+CertifiedAuthenticator::CertifiedAuthenticator(std::shared_ptr<const NodeIdentity> node,
+                                               std::shared_ptr<const secure::GrantDoor> door)
+    : node_(std::move(node)), door_(std::move(door)), uid_(::geteuid()) {}
 
 Status CertifiedAuthenticator::Listening(const std::string&, bool) { return Status::Ok(); }
 
@@ -49,7 +50,23 @@ Result<Authenticator::Admitted> CertifiedAuthenticator::Authenticate(const Hello
     return Admitted{{UserName(*peer.uid), kAllPeople, Proof::kSocket}, {}, {}};
   }
   if (!peer.certificate.empty()) return Node(peer.certificate);
-  return Person(hello, credential);
+  const bool data = hello.role == Role::kData || hello.role == Role::kProbe;
+  return door_ != nullptr && data ? AtWorker(hello, credential) : Person(hello, credential);
+}
+
+// Whoever asks whether this port works, over TLS, learns that it does, and is let in no further.
+Result<Authenticator::Admitted> CertifiedAuthenticator::AtWorker(const Hello& hello,
+                                                                 const Credential& credential) const {
+  if (hello.role == Role::kProbe) return Admitted{{"anonymous", 0, Proof::kNone}, {}, {}};
+  if (credential.kind != CredentialKind::kTicket) {
+    return NotAdmitted("a worker lets in people with a ticket of its master, and takes no token");
+  }
+  auto ticket = door_->CheckTicket(credential.bytes.Reveal(), AtPresent());
+  if (!ticket.ok()) return ticket.status();
+  if (ticket->subject.empty() || node_->now()->list.revoked.contains(ticket->token_id)) {
+    return NotAdmitted("the token behind the ticket was revoked");
+  }
+  return Admitted{{ticket->subject, ticket->roles, Proof::kToken}, {}, {ticket->token_id, ticket->until, ""}};
 }
 
 Result<Authenticator::Admitted> CertifiedAuthenticator::Node(const std::string& name) const {

@@ -7,13 +7,16 @@
 
 #include "common/rpc/authenticator.h"
 #include "common/rpc/node_identity.h"
+#include "common/secure/grant_door.h"
 
 namespace mr::rpc {
 
 // Thread: the loop of its server.
 class CertifiedAuthenticator final : public Authenticator {
  public:
-  explicit CertifiedAuthenticator(std::shared_ptr<const NodeIdentity> node);
+  // door: of a worker, whose data people reach with tickets of the master, not with tokens. Null: of the master.
+  explicit CertifiedAuthenticator(std::shared_ptr<const NodeIdentity> node,
+                                  std::shared_ptr<const secure::GrantDoor> door = nullptr);
   // Anywhere: peers prove themselves.
   Status Listening(const std::string& bound, bool loopback) override;
   // Refuses plain TCP.
@@ -26,8 +29,10 @@ class CertifiedAuthenticator final : public Authenticator {
  private:
   Result<Admitted> Node(const std::string& name) const;
   Result<Admitted> Person(const Hello& hello, const Credential& credential) const;
+  Result<Admitted> AtWorker(const Hello& hello, const Credential& credential) const;
 
   const std::shared_ptr<const NodeIdentity> node_;
+  const std::shared_ptr<const secure::GrantDoor> door_;
   const uint32_t uid_;
 };
 

@@ -47,6 +47,7 @@ Result<size_t> CredentialLength(const FrameHeader& header) {
     case CredentialKind::kSecret:
     case CredentialKind::kToken:
     case CredentialKind::kJoin:
+    case CredentialKind::kTicket:
       if (length == 0) return InvalidArgument("the peer's credential is empty");
       return length;
   }

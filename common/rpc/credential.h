@@ -23,6 +23,7 @@ enum class CredentialKind : uint16_t {
   kSecret = 2,   // the daemon's secret, 32 bytes
   kToken = 3,    // a signed token of a person
   kJoin = 4,     // a token that may ask for a node's certificate
+  kTicket = 5,   // for a worker: the master's word for a person (common/secure/ticket.h)
 };
 
 struct Credential {

@@ -4,6 +4,10 @@
 #include <memory>
 #include <string>
 
+namespace mr::secure {
+class GrantDoor;
+}
+
 namespace mr::rpc {
 
 class NodeIdentity;
@@ -14,6 +18,7 @@ struct EntryOptions {
   std::string secret_dir;   // directory of secret files, as for SecretDirectory(); empty: the user's
   std::string unix_socket;  // the master only: path on which it listens, too; empty: none
   std::shared_ptr<NodeIdentity> node = nullptr;  // certificates: TLS only, at any address; null: none
+  std::shared_ptr<const secure::GrantDoor> door = nullptr;  // a worker with certificates: checks people's tickets
 };
 
 }  // namespace mr::rpc

@@ -126,9 +126,30 @@ kj::Promise<Result<Encrypted>> TokenCredentials::Encrypt(kj::Own<kj::AsyncIoStre
 Result<Credentials::Presented> TokenCredentials::For(const SocketFacts& server, const Hello& reply, Role role) const {
   if (server.certificate.empty()) return fallback_->For(server, reply, role);
   MR_ASSIGN_OR_RETURN(const auto access, AccessTo(reply.cluster_id));
+  // Never to a worker: one that was taken over would use it at the master.
+  if (role == Role::kProbe && reply.role == Role::kDataServer) return Presented{};
+  if (role != Role::kClient && role != Role::kProbe) {
+    return Status(Code::kNotAllowed, "workers get no tokens of people, but tickets that the master makes");
+  }
   return Presented{{CredentialKind::kToken, access->file.token.Copy()},
                    {},
                    "the token is in " + access->path + "; an administrator makes another with mrctl token create"};
+}
+
+uint32_t TicketCredentials::HelloFlags(const SocketFacts& server, Role role) const {
+  return token_->HelloFlags(server, role);
+}
+
+kj::Promise<Result<Encrypted>> TicketCredentials::Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello& own,
+                                                          const Hello& reply, const std::string& address) const {
+  return token_->Encrypt(kj::mv(stream), own, reply, address);
+}
+
+Result<Credentials::Presented> TicketCredentials::For(const SocketFacts& server, const Hello& reply, Role role) const {
+  if (server.certificate.empty()) return token_->For(server, reply, role);
+  return Presented{{CredentialKind::kTicket, ticket_.Copy()},
+                   {},
+                   "the master made a ticket for this worker; try again, and if that does not help, see mrctl doctor"};
 }
 
 kj::Promise<Result<Encrypted>> NodeCredentialsSource::Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello& own,

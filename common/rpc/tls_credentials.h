@@ -55,6 +55,22 @@ class TokenCredentials final : public Credentials {
   mutable std::future<Result<std::shared_ptr<const Access>>> prepared_;
 };
 
+// The master's ticket for one worker (common/secure/ticket.h). TLS is that of the process's credentials.
+class TicketCredentials final : public Credentials {
+ public:
+  TicketCredentials(Secret<std::string> ticket, std::shared_ptr<const Credentials> token)
+      : ticket_(std::move(ticket)), token_(std::move(token)) {}
+
+  uint32_t HelloFlags(const SocketFacts& server, Role role) const override;
+  kj::Promise<Result<Encrypted>> Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello& own, const Hello& reply,
+                                         const std::string& address) const override;
+  Result<Presented> For(const SocketFacts& server, const Hello& reply, Role role) const override;
+
+ private:
+  const Secret<std::string> ticket_;
+  const std::shared_ptr<const Credentials> token_;
+};
+
 // The certificate of a daemon: it talks to no daemon without one.
 class NodeCredentialsSource final : public Credentials {
  public:

@@ -12,6 +12,7 @@
 #include "common/base/secret.h"
 #include "common/base/status.h"
 #include "common/model/block.h"
+#include "common/secure/ticket.h"
 #include "common/secure/unix_time.h"
 
 namespace mr::secure {
@@ -47,6 +48,10 @@ class GrantKey {
   std::string Grant(const Right& right, UnixTime now) const;
   // Errors: kNotAllowed: the grant is for another right, of another key, or has ended.
   Status Check(const Right& right, std::string_view grant, UnixTime now) const;
+  // Returns the bytes of a ticket for the worker of this key: fewer than 600.
+  Secret<std::string> SignTicket(const Ticket& ticket) const;
+  // Errors: kNotAllowed: of another key, changed, or ended.
+  Result<Ticket> CheckTicket(std::string_view bytes, UnixTime now) const;
   Secret<std::string> Bytes() const;
 
  private:

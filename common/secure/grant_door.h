@@ -23,16 +23,22 @@ class GrantDoor {
   // Errors: kNotAllowed; kUnavailable: there is no key yet.
   Status Check(const Identity& identity, const Right& right, std::string_view grant, UnixTime now) const {
     if (identity.proof != Proof::kCertificate && identity.proof != Proof::kToken) return Status::Ok();
-    std::shared_ptr<const GrantKey> key;
-    {
-      const std::lock_guard lock(mutex_);
-      key = key_;
-    }
-    if (key == nullptr) return Unavailable("this worker has not registered yet: try again");
-    return key->Check(right, grant, now);
+    const auto key = Key();
+    return key == nullptr ? NoKey() : key->Check(right, grant, now);
+  }
+  // Returns what a ticket of the master says. Errors: the same.
+  Result<Ticket> CheckTicket(std::string_view ticket, UnixTime now) const {
+    const auto key = Key();
+    return key == nullptr ? Result<Ticket>(NoKey()) : key->CheckTicket(ticket, now);
   }
 
  private:
+  static Status NoKey() { return Unavailable("this worker has not registered yet: try again"); }
+  std::shared_ptr<const GrantKey> Key() const {
+    const std::lock_guard lock(mutex_);
+    return key_;
+  }
+
   mutable std::mutex mutex_;
   std::shared_ptr<const GrantKey> key_;
 };

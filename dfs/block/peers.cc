@@ -1,12 +1,30 @@
 #include "dfs/block/peers.h"
 
+#include "common/rpc/tls_credentials.h"
+
 namespace mr::dfs {
 
-Peers::Peers(kj::AsyncIoContext& io, rpc::Hello hello)
-    : io_(io), hello_(hello), tasks_(kj::heap<kj::TaskSet>(static_cast<kj::TaskSet::ErrorHandler&>(*this))) {
+Peers::Peers(kj::AsyncIoContext& io, rpc::Hello hello, Tickets tickets)
+    : io_(io),
+      hello_(hello),
+      tickets_(std::move(tickets)),
+      tasks_(kj::heap<kj::TaskSet>(static_cast<kj::TaskSet::ErrorHandler&>(*this))) {
   hello_.role = rpc::Role::kData;
 }
 Peers::~Peers() noexcept(false) = default;
+
+kj::Promise<Result<kj::Own<rpc::RpcConnection>>> Peers::Connect(const std::string& address) {
+  if (tickets_ == nullptr) return rpc::RpcConnection::Connect(io_, address, hello_, kDataConnectTimeout);
+  return tickets_(address).then(
+      [this, address](Result<Secret<std::string>> ticket) -> kj::Promise<Result<kj::Own<rpc::RpcConnection>>> {
+        if (!ticket.ok()) return Result<kj::Own<rpc::RpcConnection>>(ticket.status());
+        auto credentials = rpc::ProcessCredentials();
+        if (!ticket->Reveal().empty()) {
+          credentials = std::make_shared<rpc::TicketCredentials>(*std::move(ticket), std::move(credentials));
+        }
+        return rpc::RpcConnection::Connect(io_, address, hello_, kDataConnectTimeout, std::move(credentials));
+      });
+}
 
 kj::Promise<Result<rpc::DataServer::Client>> Peers::Get(std::string address, size_t hops) {
   using Client = Result<rpc::DataServer::Client>;
@@ -14,10 +32,9 @@ kj::Promise<Result<rpc::DataServer::Client>> Peers::Get(std::string address, siz
   const Key key(std::move(address), hops);
   if (!entries_.contains(key)) {
     const uint64_t number = next_number_++;
-    auto connecting = rpc::RpcConnection::Connect(io_, key.first, hello_, kDataConnectTimeout)
-                          .then([this, key, number](Result<kj::Own<rpc::RpcConnection>> connection) {
-                            return std::make_shared<Client>(Connection(key, number, std::move(connection)));
-                          });
+    auto connecting = Connect(key.first).then([this, key, number](Result<kj::Own<rpc::RpcConnection>> connection) {
+      return std::make_shared<Client>(Connection(key, number, std::move(connection)));
+    });
     entries_.emplace(key, Entry{connecting.fork(), kj::Own<rpc::RpcConnection>(), number});
   }
   return entries_.at(key).client.addBranch().then([](const Connected& client) -> Client {

@@ -3,11 +3,13 @@
 
 #include <kj/async-io.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "common/base/secret.h"
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "common/rpc/connection.h"
@@ -25,8 +27,10 @@ inline constexpr size_t kPiecesInFlight = 4;
 
 class Peers : private kj::TaskSet::ErrorHandler {
  public:
-  // hello: sent on each connection, with role kData.
-  Peers(kj::AsyncIoContext& io, rpc::Hello hello);
+  // Returns what to show the server at an address, from the master.
+  using Tickets = std::function<kj::Promise<Result<Secret<std::string>>>(const std::string& address)>;
+  // hello: sent on each connection, with role kData. tickets: null: this process has credentials for data servers.
+  Peers(kj::AsyncIoContext& io, rpc::Hello hello, Tickets tickets = nullptr);
   ~Peers() noexcept(false);
 
   // Returns a connection for calls that wait for `hops` further servers after this one (0: for none). Calls with
@@ -55,12 +59,14 @@ class Peers : private kj::TaskSet::ErrorHandler {
     uint64_t number;
   };
   void taskFailed(kj::Exception&&) override {}
+  kj::Promise<Result<kj::Own<rpc::RpcConnection>>> Connect(const std::string& address);
   Result<rpc::DataServer::Client> Connection(const Key& key, uint64_t number,
                                              Result<kj::Own<rpc::RpcConnection>> connection);
   void Remove(const Key& key, uint64_t number);
 
   kj::AsyncIoContext& io_;
   rpc::Hello hello_;
+  const Tickets tickets_;
   uint64_t next_number_ = 1;
   std::map<Key, Entry> entries_;
   kj::Own<kj::TaskSet> tasks_;  // null once closed

@@ -51,6 +51,22 @@ auto Await(rpc::KjThread& loop, F start) {
   return done->get_future().get();
 }
 
+Peers::Tickets TicketsOf(rpc::MasterForClient::Client master) {
+  // Shared, since a capability cannot be copied from a const reference.
+  const auto shared = std::make_shared<rpc::MasterForClient::Client>(kj::mv(master));
+  return [shared](const std::string& address) -> kj::Promise<Result<Secret<std::string>>> {
+    auto request = shared->ticketRequest();
+    request.setWorker(address.c_str());
+    return request.send().then(
+        [](auto response) -> Result<Secret<std::string>> {
+          MR_RETURN_IF_ERROR(rpc::FromOutcome(response.getOutcome()));
+          const auto bytes = response.getTicket();
+          return Secret<std::string>(std::string(bytes.asChars().begin(), bytes.size()));
+        },
+        [](kj::Exception&& e) -> Result<Secret<std::string>> { return rpc::FromException(e).With("the master"); });
+  };
+}
+
 }  // namespace
 
 struct BlockingDfs::Impl {
@@ -69,10 +85,14 @@ struct BlockingDfs::Impl {
 
   kj::Promise<Status> Begin(rpc::RpcConnection& connection) {
     const uint64_t cluster_id = connection.peer().cluster_id;
-    return connection.Bootstrap<rpc::MasterForClient>().filesRequest().send().then(
-        [this, cluster_id](auto response) {
+    const bool encrypted = (connection.peer().flags & rpc::kHelloTls) != 0;
+    auto master = connection.Bootstrap<rpc::MasterForClient>();
+    auto files = master.filesRequest().send();
+    return files.then(
+        [this, cluster_id, encrypted, master = kj::mv(master)](auto response) mutable {
           DfsClient::Options options;
           options.hello.cluster_id = cluster_id;
+          if (encrypted) options.tickets = TicketsOf(kj::mv(master));
           options.pool = [this](std::function<void()> fn) { pool.Post(std::move(fn)); };
           client = kj::heap<DfsClient>(loop.io(), response.getFiles(), std::move(options));
           return Status::Ok();

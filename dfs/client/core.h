@@ -20,7 +20,7 @@ struct DfsClient::Impl : kj::Refcounted {
   Peers peers;
 
   Impl(kj::AsyncIoContext& io, rpc::FileSystem::Client f, Options o)
-      : files(kj::mv(f)), options(std::move(o)), peers(io, options.hello) {}
+      : files(kj::mv(f)), options(std::move(o)), peers(io, options.hello, options.tickets) {}
 
   // Waits until the master is connected, or does not come back (Options::reconnected).
   kj::Promise<void> Reconnected();

@@ -22,6 +22,7 @@
 #include "common/rpc/kj_thread.h"
 #include "dfs/block/block_server.h"
 #include "dfs/block/block_store.h"
+#include "dfs/block/peers.h"
 #include "dfs/meta/namespace.h"
 #include "dfs/meta/staging.h"
 #include "schema/control.capnp.h"
@@ -88,6 +89,8 @@ class DfsClient {
     // Ends when the master is connected, or does not come back. A call of a writer that could not reach the master is
     // repeated then. Null: it is repeated after a pause.
     std::function<kj::Promise<void>()> reconnected;
+    // A person's client asks the master for a ticket for each worker. Null for daemons.
+    Peers::Tickets tickets;
   };
   // files: MasterForClient.files() of a connection with role kClient. Requires: io, pool and own_store outlive this
   // object and its calls and writers, which may outlive this object.

@@ -47,6 +47,7 @@ Result<std::optional<DaemonPages::Access>> DaemonPages::Find(const std::string& 
   if (file.cluster_id != cluster_id) return std::optional<Access>();
   Access access;
   MR_ASSIGN_OR_RETURN(access.tls, rpc::Tls::ForPerson(file.authority, file.cluster_id));
+  access.viewer_only = file.unchecked.roles == kViewer;
   access.token = std::move(file.token);
   return std::optional<Access>(std::move(access));
 }
@@ -56,6 +57,11 @@ Result<std::string> DaemonPages::Get(const std::string& host, uint16_t port, boo
   MR_RETURN_IF_ERROR(access_.status());
   if (!access_->has_value()) return GetHttp(host, port, path, most);
   const Access& access = **access_;
+  if (worker && !access.viewer_only) {
+    return Status(Code::kNotAllowed,
+                  "a worker's pages are asked with the token of a viewer only, since the worker sees it: name one with "
+                  "MR_TOKEN_FILE");
+  }
   const std::string name = worker ? secure::AnyWorkerName(cluster_id_) : secure::MasterName(cluster_id_);
   const std::string request = "GET " + path + " HTTP/1.1\r\nHost: " + name +
                               "\r\nConnection: close\r\nAuthorization: Bearer " + access.token.Reveal() + "\r\n\r\n";

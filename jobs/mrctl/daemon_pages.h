@@ -34,6 +34,7 @@ class DaemonPages {
   struct Access {
     std::shared_ptr<const rpc::Tls> tls;
     Secret<std::string> token;
+    bool viewer_only = false;  // what it is good for, whoever has it
   };
   // Returns nothing where the user has no token of this cluster. Errors: those of ReadAccessFile.
   static Result<std::optional<Access>> Find(const std::string& token_file, uint64_t cluster_id);

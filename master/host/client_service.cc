@@ -321,6 +321,19 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> ticket(TicketContext context) override {
+    const auto& granter = shell_.options().granter;
+    auto results = context.getResults();
+    if (granter == nullptr) return kj::READY_NOW;
+    const auto made = granter->TicketFor(context.getParams().getWorker().cStr(), peer_);
+    rpc::ToOutcome(made.status(), results.initOutcome());
+    if (made.ok()) {
+      const std::string& bytes = made->Reveal();
+      results.setTicket(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()));
+    }
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> decisions(DecisionsContext context) override {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::DecisionsResults>(

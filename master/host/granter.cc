@@ -28,12 +28,26 @@ Result<std::shared_ptr<Granter>> Granter::Load(const std::string& credentials) {
   return std::make_shared<Granter>(*std::move(key));
 }
 
-Secret<std::string> Granter::Registered(WorkerId worker, const std::string& name) {
+Secret<std::string> Granter::Registered(WorkerId worker, const std::string& name, const std::string& address) {
   auto key = std::make_shared<const secure::GrantKey>(key_.ForWorker(name));
   Secret<std::string> bytes = key->Bytes();
   const std::lock_guard lock(mutex_);
-  workers_[worker] = std::move(key);
+  // Another worker had the address before.
+  for (auto& [id, other] : workers_) {
+    if (other.address == address) other.address.clear();
+  }
+  workers_[worker] = {std::move(key), address};
   return bytes;
+}
+
+Result<Secret<std::string>> Granter::TicketFor(const std::string& address, const rpc::PeerInfo& caller) const {
+  const int64_t until = caller.lease.until != 0 ? caller.lease.until : AtPresent().seconds + secure::kTicketSeconds;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, worker] : workers_) {
+    if (worker.address != address || address.empty()) continue;
+    return worker.key->SignTicket({caller.lease.id, caller.identity.subject, caller.identity.roles, until});
+  }
+  return Unavailable("no worker at " + address + " has registered with this master; try again");
 }
 
 std::string Granter::At(WorkerId worker, const Right& right) const {
@@ -42,7 +56,7 @@ std::string Granter::At(WorkerId worker, const Right& right) const {
     const std::lock_guard lock(mutex_);
     const auto it = workers_.find(worker);
     if (it == workers_.end()) return "";
-    key = it->second;
+    key = it->second.key;
   }
   return key->Grant(right, AtPresent());
 }

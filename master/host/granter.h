@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/model/command.h"
 #include "common/model/split.h"
+#include "common/rpc/server.h"
 #include "common/secure/grant.h"
 
 namespace mr::master {
@@ -22,8 +23,11 @@ class Granter {
   // Errors: those of files.
   static Result<std::shared_ptr<Granter>> Load(const std::string& credentials);
 
-  // Returns the key of a worker that registers, for its answer.
-  Secret<std::string> Registered(WorkerId worker, const std::string& name);
+  // Returns the key of a worker that registers, for its answer. address: of its data server.
+  Secret<std::string> Registered(WorkerId worker, const std::string& name, const std::string& address);
+  // Returns a ticket for the worker with this address: it says who the caller is, as long as the caller's token is
+  // good. Errors: kUnavailable: no such worker has registered with this master.
+  Result<Secret<std::string>> TicketFor(const std::string& address, const rpc::PeerInfo& caller) const;
   // Fills in the grants of a block's places.
   void Fill(secure::Right::Kind kind, LocatedBlock* block) const;
   // Fills in the grants for blocks that a worker needs to carry a command out.
@@ -34,7 +38,11 @@ class Granter {
  private:
   const secure::GrantKey key_;
   mutable std::mutex mutex_;
-  std::map<WorkerId, std::shared_ptr<const secure::GrantKey>> workers_;
+  struct Registration {
+    std::shared_ptr<const secure::GrantKey> key;
+    std::string address;
+  };
+  std::map<WorkerId, Registration> workers_;
 };
 
 }  // namespace mr::master

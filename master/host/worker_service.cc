@@ -59,13 +59,13 @@ class WorkerService final : public rpc::Guarded<rpc::MasterForWorker> {
                    << kMaxKeptReplicas << " are dropped, and made again where they are needed";
       in.info.inventory.resize(kMaxKeptReplicas);
     }
-    const std::string name = in.extra.name;
+    const std::string name = in.extra.name, address = in.info.address;
     shell_.sessions().erase(session_);
     shell_.sessions().emplace(session_, params.getWorker());
     auto answer = rpc::MakeAnswer<RegisterOut>(shell_.kj());
     shell_.PostToMaster([&master = shell_.worker_parts(), session = session_, in = std::move(in),
                          fulfill = std::move(answer.fulfill)] { master.sessions.Register(session, in, fulfill); });
-    return answer.promise.then([this, context, inventory, name](const RegisterOut& out) mutable {
+    return answer.promise.then([this, context, inventory, name, address](const RegisterOut& out) mutable {
       auto result = context.getResults().initResult();
       rpc::ToOutcome(out.status, result.initOutcome());
       worker_ = out.worker;
@@ -82,7 +82,7 @@ class WorkerService final : public rpc::Guarded<rpc::MasterForWorker> {
       result.setStartOver(out.start_over);
       result.setEffectsLeaseMs(static_cast<uint32_t>(shell_.worker_parts().options.effects_lease.millis()));
       if (const auto& granter = shell_.options().granter; granter != nullptr && out.status.ok()) {
-        const Secret<std::string> key = granter->Registered(out.worker, name);
+        const Secret<std::string> key = granter->Registered(out.worker, name, address);
         result.setGrantKey(kj::arrayPtr(reinterpret_cast<const kj::byte*>(key.Reveal().data()), key.Reveal().size()));
       }
       const std::vector<uint8_t> drop = DropBits(*inventory, out.drop);

@@ -245,8 +245,8 @@ TEST(CertifiedTest, AStolenWorkerCertificateNeverPosesAsTheMaster) {
   const std::string token = cluster.Access({.subject = "anna", .roles = kViewer});
   EXPECT_EQ(port.Connect(TokenAt(token)).code(), Code::kNotAllowed);
   EXPECT_EQ(port.Connect(NodeOf(cluster.Worker("w2")), Role::kWorker).code(), Code::kNotAllowed);
-  // A worker's data port is what it may serve.
-  EXPECT_TRUE(port.Connect(TokenAt(token), Role::kData).ok());
+  // A worker's data port is what it may serve, to nodes and to people with a ticket.
+  EXPECT_EQ(port.Connect(TokenAt(token), Role::kData).code(), Code::kNotAllowed);
   EXPECT_TRUE(port.Connect(NodeOf(cluster.Worker("w3")), Role::kData).ok());
 }
 
@@ -325,17 +325,102 @@ TEST(CertifiedTest, ADeniedWorkerIsClosedAndRefused) {
   port.loop.Run([&] { kept = nullptr; });
 }
 
+// Keeps the kinds of what peers present, and lets all in.
+class Collector final : public Authenticator {
+ public:
+  explicit Collector(const std::shared_ptr<NodeIdentity>& node) : real_(node) {}
+  Status Listening(const std::string& bound, bool loopback) override { return real_.Listening(bound, loopback); }
+  Status CheckHello(const Hello& hello, const SocketFacts& peer) const override {
+    return real_.CheckHello(hello, peer);
+  }
+  bool Encrypts(const Hello& hello, const SocketFacts& peer) const override { return real_.Encrypts(hello, peer); }
+  kj::Promise<Result<Encrypted>> Encrypt(kj::Own<kj::AsyncIoStream> stream, const Hello& hello) override {
+    return real_.Encrypt(kj::mv(stream), hello);
+  }
+  Result<Admitted> Authenticate(const Hello&, const Credential& credential, const SocketFacts&) override {
+    const std::lock_guard lock(mutex_);
+    kinds_.push_back(credential.kind);
+    return Admitted{{"anna", kAllPeople, Proof::kToken}, {}, {}};
+  }
+  bool StillGood(const Lease&) const override { return true; }
+  std::vector<CredentialKind> kinds() {
+    const std::lock_guard lock(mutex_);
+    return kinds_;
+  }
+
+ private:
+  CertifiedAuthenticator real_;
+  std::mutex mutex_;
+  std::vector<CredentialKind> kinds_;
+};
+
+// A worker that was taken over would use it at the master.
+TEST(CertifiedTest, NoWorkerGetsAPersonsToken) {
+  const ClusterFiles cluster;
+  const auto thief = std::make_shared<Collector>(cluster.Worker("w1"));
+  const auto anna = TokenAt(cluster.Access({.subject = "anna", .roles = kAllPeople}));
+  for (const Role said : {Role::kDataServer, Role::kMaster}) {
+    CertifiedPort port(thief, kCluster, said);
+    for (const Role role : {Role::kData, Role::kProbe, Role::kClient, Role::kJoin}) (void)port.Connect(anna, role);
+  }
+  EXPECT_THAT(thief->kinds(), testing::Each(CredentialKind::kNothing));
+  EXPECT_EQ(thief->kinds().size(), 1u) << "a probe of a data server";
+}
+
+struct WorkersPort {
+  static constexpr secure::UnixTime kLong{4'000'000'000};
+  const std::shared_ptr<secure::GrantDoor> door = std::make_shared<secure::GrantDoor>();
+  const secure::GrantKey key = *secure::GrantKey::FromBytes(std::string(secure::GrantKey::kBytes, 'k'));
+  const std::shared_ptr<NodeIdentity> node;
+  CertifiedPort port;
+
+  explicit WorkersPort(const ClusterFiles& cluster)
+      : node(cluster.Worker("w1")),
+        port(std::make_shared<CertifiedAuthenticator>(node, door), kCluster, Role::kDataServer) {
+    door->SetKey(*secure::GrantKey::FromBytes(key.Bytes().Reveal()));
+  }
+  static std::shared_ptr<const Credentials> With(Secret<std::string> ticket, std::shared_ptr<const Credentials> token) {
+    return std::make_shared<TicketCredentials>(std::move(ticket), std::move(token));
+  }
+};
+
+TEST(CertifiedTest, AWorkerLetsInPeopleByTicketsOfItsMasterOnly) {
+  const ClusterFiles cluster;
+  WorkersPort worker(cluster);
+  const auto token = TokenAt(cluster.Access({.subject = "anna", .roles = kViewer}));
+  const auto enter = [&](const secure::GrantKey& key, int64_t until) {
+    return worker.port.Connect(WorkersPort::With(key.SignTicket({"t1", "anna", kViewer | kSubmitter, until}), token),
+                               Role::kData);
+  };
+  const Status entered = enter(worker.key, WorkersPort::kLong.seconds);
+  ASSERT_TRUE(entered.ok()) << entered.ToString();
+  ASSERT_EQ(worker.port.seen.size(), 1u);
+  EXPECT_EQ(worker.port.seen[0].subject, "anna");
+  EXPECT_EQ(worker.port.seen[0].roles, kViewer | kSubmitter);
+  EXPECT_EQ(worker.port.seen[0].proof, Proof::kToken);
+  EXPECT_EQ(enter(worker.key, 1).code(), Code::kNotAllowed) << "it has ended";
+  EXPECT_EQ(enter(*secure::GrantKey::Make(), WorkersPort::kLong.seconds).code(), Code::kNotAllowed);
+  // Others cannot make a connection either: the token itself, and no credential.
+  EXPECT_EQ(worker.port.Connect(token, Role::kData).code(), Code::kNotAllowed);
+  EXPECT_TRUE(worker.port.Connect(token, Role::kProbe).ok()) << "whether the port works is no secret";
+  EXPECT_EQ(worker.port.seen.size(), 1u);
+}
+
 TEST(CertifiedTest, AWorkerTakesTheMastersList) {
   const ClusterFiles cluster;
-  const auto node = cluster.Worker("w1");
-  CertifiedPort port(node, Role::kDataServer);
-  std::string id;
-  const auto anna = TokenAt(cluster.Access({.subject = "anna", .roles = kViewer}, &id));
-  ASSERT_TRUE(port.Connect(anna, Role::kData).ok());
+  WorkersPort worker(cluster);
+  const auto ticket = [&] {
+    return WorkersPort::With(worker.key.SignTicket({"t1", "anna", kSubmitter, WorkersPort::kLong.seconds}),
+                             TokenAt(cluster.Access({.subject = "anna", .roles = kSubmitter})));
+  };
+  kj::Own<RpcConnection> kept;
+  ASSERT_TRUE(worker.port.Connect(ticket(), Role::kData, &kept).ok());
   secure::TokenList list;
-  list.revoked = {id};
-  node->SetList(list, 1);
-  EXPECT_EQ(port.Connect(anna, Role::kData).code(), Code::kNotAllowed);
+  list.revoked = {"t1"};
+  worker.node->SetList(list, 1);
+  EXPECT_TRUE(worker.port.Until([](const ServerCounts& c) { return c.revoked == 1 && c.data == 0; }));
+  EXPECT_EQ(worker.port.Connect(ticket(), Role::kData).code(), Code::kNotAllowed);
+  worker.port.loop.Run([&] { kept = nullptr; });
 }
 
 TEST(CertifiedTest, ARenewedCertificateIsUsedWithoutARestart) {

@@ -40,7 +40,7 @@ TEST(CredentialTest, AWrongHeaderIsRefusedBeforeItsBytesAreRead) {
   EXPECT_FALSE(CredentialLength(Header(2, 0xffff)).ok()) << "too long";
   EXPECT_FALSE(CredentialLength(Header(2, 0)).ok()) << "empty";
   EXPECT_FALSE(CredentialLength(Header(1, 1)).ok()) << "nothing has no bytes";
-  for (const unsigned kind : {0u, 5u, 256u, 0xffffu}) EXPECT_FALSE(CredentialLength(Header(kind, 1)).ok()) << kind;
+  for (const unsigned kind : {0u, 6u, 256u, 0xffffu}) EXPECT_FALSE(CredentialLength(Header(kind, 1)).ok()) << kind;
 }
 
 TEST(CredentialTest, EveryHeaderIsAcceptedOrRefusedWithinTheLimit) {

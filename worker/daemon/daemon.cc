@@ -163,6 +163,7 @@ Status Daemon::Impl::PrepareDirectory() {
   disk->Look();
   MR_ASSIGN_OR_RETURN(const Certified certified, Certify(options.data, name, options.join, options.master));
   options.entry.node = certified.node;
+  options.entry.door = grants;
   options.master = certified.master;
   MR_ASSIGN_OR_RETURN(roots, rpc::FileRootsFor(options.file_roots, options.bind, options.entry));
   return Status::Ok();

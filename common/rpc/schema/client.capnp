@@ -114,6 +114,9 @@ interface MasterForClient {
       $access(roles = [viewer, submitter, operator, admin], changes = true);
   # Makes a link to the master's pages that lets in its user once, within a minute, with the caller's roles. The URL is a
   # secret until then. It has no code where everybody is let in (--insecure).
+  ticket @32 (worker :Text) -> (outcome :Common.Outcome, ticket :Data) $access(roles = [submitter, admin]);
+  # Returns what the caller shows the worker with this data address, HOST:PORT, instead of its token: a secret, good there
+  # only, and as long as the token. Empty where workers ask for none.
 }
 
 struct DrainStatus {

@@ -59,6 +59,42 @@ TEST(GrantTest, KeysAreFreshAndHaveTheirSize) {
   }
 }
 
+TEST(TicketTest, SaysWhoComesAtItsWorkerAndNowhereElse) {
+  const GrantKey master = KeyOf('m');
+  const GrantKey worker = master.ForWorker("w1");
+  const Ticket anna{"t1", "anna", kViewer | kSubmitter, kNow.seconds + 60};
+  const auto bytes = worker.SignTicket(anna);
+  const auto read = worker.CheckTicket(bytes.Reveal(), kNow);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(read->token_id, "t1");
+  EXPECT_EQ(read->subject, "anna");
+  EXPECT_EQ(read->roles, kViewer | kSubmitter);
+  EXPECT_EQ(read->until, kNow.seconds + 60);
+  for (const GrantKey& other : {KeyOf('m'), master.ForWorker("w2"), KeyOf('x').ForWorker("w1")}) {
+    EXPECT_EQ(other.CheckTicket(bytes.Reveal(), kNow).status().code(), Code::kNotAllowed);
+  }
+  EXPECT_TRUE(worker.CheckTicket(bytes.Reveal(), kNow + Seconds(59)).ok());
+  EXPECT_EQ(worker.CheckTicket(bytes.Reveal(), kNow + Seconds(60)).status().code(), Code::kNotAllowed);
+  // Nobody becomes a node by a ticket.
+  const auto node = worker.SignTicket({"", "worker:w2", kWorker | kMaster | kSubmitter, kNow.seconds + 60});
+  EXPECT_EQ(worker.CheckTicket(node.Reveal(), kNow)->roles, kSubmitter);
+}
+
+TEST(TicketTest, NoBitOfATicketCanBeChangedAndAGrantIsNone) {
+  const GrantKey worker = KeyOf('k');
+  const auto bytes = worker.SignTicket({"t1", "anna", kViewer, kNow.seconds + 60});
+  const std::string& ticket = bytes.Reveal();
+  for (size_t bit = 0; bit < ticket.size() * 8; ++bit) {
+    std::string changed = ticket;
+    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_EQ(worker.CheckTicket(changed, kNow).status().code(), Code::kNotAllowed) << bit;
+  }
+  for (size_t size = 0; size < ticket.size(); ++size) {
+    EXPECT_EQ(worker.CheckTicket(ticket.substr(0, size), kNow).status().code(), Code::kNotAllowed) << size;
+  }
+  EXPECT_FALSE(worker.CheckTicket(worker.Grant(ReadsOutputs({1, 1}), kNow), kNow).ok());
+}
+
 TEST(GrantDoorTest, OnlyPeersOfItsOwnUserNeedNoGrant) {
   GrantDoor door;
   const Right right = ReadsBlock({7}, 2);
