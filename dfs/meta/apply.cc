@@ -360,6 +360,11 @@ struct Applier {
       if (copy.from == w || copy.to == w) copies.push_back(id);
     }
     for (const BlockId id : copies) {
+      // The bytes may have arrived. The target's report then counts, though the copy ends here.
+      const WorkerId to = s.copies.Find(id)->to;
+      s.tried.Change(id, [&](Tried& t) {
+        if (!Contains(t.ordered, to)) t.ordered.push_back(to);
+      });
       s.EndCopy(id);
       held.insert(id);
     }

@@ -61,9 +61,8 @@ std::vector<std::string> DamagedReplicas(const State& s, BlockId id) {
 }
 
 // Adds the good holders of a block: the placed ones before the others, then nearest to `near` first: the same worker,
-// its rack, the others. Equally near
-// holders are in an order drawn from the block and the reader, so that readers spread. With a turn the order is drawn
-// from the block alone, and each turn starts at another holder.
+// its rack, the others. Equally near holders are in an order drawn from the block and the reader, so that readers
+// spread. With a turn the order is drawn from the block alone, and each turn starts at another holder.
 void AddHolders(const State& s, BlockId id, const std::string& near, uint32_t turn, LocatedBlock* out) {
   std::string rack;
   bool near_known = false;

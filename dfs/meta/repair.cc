@@ -325,7 +325,7 @@ void State::MaybeLeaveSafeMode(Instant now, std::vector<Effect>* effects) {
   if (now < safe_mode.until) {
     if (!all_here) return;
     for (const auto& [id, block] : blocks.all()) {
-      if (block.sealed && GoodHolders(id).empty()) return;
+      if (block.sealed && PlacedHolders(id).empty()) return;
     }
   }
   const bool expected_none = safe_mode.expected.empty();

@@ -350,6 +350,7 @@ class Doctor {
     std::string text, thin;
     uint64_t named = 0, named_thin = 0;
     uint32_t wanted = 0;
+    bool none_counts = false;  // a readable block has no replica that the master ordered
     for (const auto& t : health->troubles) {
       std::string line = t.path;
       if (t.missing > 0) line += ": " + Number(t.missing) + " of " + Number(t.blocks) + " blocks missing";
@@ -362,7 +363,10 @@ class Doctor {
       std::string& list = unreadable ? text : thin;
       list += (list.empty() ? "" : "; ") + line;
       if (unreadable) continue;
-      if (const auto info = (*store)->Stat(t.path); info.ok()) wanted = std::max(wanted, info->replication);
+      if (const auto info = (*store)->Stat(t.path); info.ok()) {
+        wanted = std::max(wanted, info->replication);
+        none_counts = none_counts || info->least_replicas == 0;
+      }
     }
     const std::string all = " (" + prefix + "fs ls -R / shows the replicas of each file)";
     if (named < lost) text += "; and " + Number(lost - named) + " more" + all;
@@ -377,15 +381,22 @@ class Doctor {
       if (more > 0) thin += (thin.empty() ? "" : "; and ") + Number(more) + " more" + all;
       const size_t able = TakingBlocks(workers);
       const bool too_few = wanted > able;
-      if (too_few) {
+      // A worker copies no such block to itself, and fewer wanted replicas do not help.
+      const bool no_target = none_counts && able <= 1;
+      std::string next = "the master makes them on other workers; check again in a minute";
+      if (no_target) {
+        next = "add a worker: the master copies the blocks to it";
+        thin += "; blocks of a worker whose name changed do not count until they are copied to another worker, and " +
+                Number(able) + (able == 1 ? " worker takes blocks" : " workers take blocks");
+      } else if (too_few) {
+        next = "add workers, or make room on those that are full, or ask for fewer replicas: " + prefix + "fs setrep " +
+               Number(std::max<size_t>(1, able)) + " PATH";
         thin += "; up to " + Number(wanted) + " replicas of a block are wanted, and " + Number(able) +
                 (able == 1 ? " worker takes" : " workers take") + " blocks, one replica of each at most";
       }
       Add("files", Verdict::kWarn,
           Number(health->under_replicated_files) + " of " + Number(health->files) + " have too few replicas: " + thin,
-          too_few ? "add workers, or make room on those that are full, or ask for fewer replicas: " + prefix +
-                        "fs setrep " + Number(std::max<size_t>(1, able)) + " PATH"
-                  : "the master makes them on other workers; check again in a minute");
+          next);
     }
   }
 

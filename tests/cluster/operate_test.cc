@@ -15,6 +15,7 @@
 #include "common/base/version.h"
 #include "common/io/clock.h"
 #include "tests/cluster/prepared.h"
+#include "tests/support/within.h"
 
 namespace mr::test {
 namespace {
@@ -457,6 +458,18 @@ TEST(ThinFilesTest, DoctorAndSetrepSayThatTooFewWorkersTakeBlocks) {
   EXPECT_THAT(set.err, HasSubstr("note: 2 workers take blocks now"));
   EXPECT_THAT(cluster.Mrctl({"fs", "setrep", "2", "/many"}).err, Not(HasSubstr("note:")));
   EXPECT_THAT(cluster.Mrctl({"doctor"}).out, HasSubstr("25 in the block store, all blocks with enough replicas"));
+}
+
+TEST(ThinFilesTest, DoctorSaysThatTheOnlyWorkerUnderANewNameNeedsAnother) {
+  Cluster cluster({.workers = 1, .slots = 1});
+  ASSERT_TRUE(cluster.Start().ok()) << cluster.Logs();
+  ASSERT_EQ(cluster.Mrctl({"fs", "put", cluster.worker_data(0) + "/worker_id", "/f"}).exit, 0);
+  cluster.KillWorker(0);
+  ASSERT_EQ(::unlink((cluster.worker_data(0) + "/worker_id").c_str()), 0);
+  ASSERT_TRUE(cluster.StartWorker(0).ok()) << cluster.Logs();
+  const auto says = [&](const char* text) { return cluster.Mrctl({"doctor"}).out.find(text) != std::string::npos; };
+  EXPECT_TRUE(Within(Seconds(30), [&] { return says("add a worker: the master copies the blocks to it"); }));
+  EXPECT_EQ(cluster.Mrctl({"fs", "cat", "/f"}).exit, 0) << "it can be read";
 }
 
 TEST_F(OperateTest, FsTextDecompressesByName) {

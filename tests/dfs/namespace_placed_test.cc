@@ -254,6 +254,96 @@ TEST_F(NamespacePlacedTest, ACopyThatArrivesLateCounts) {
   EXPECT_EQ(Copies().size(), 2u);
 }
 
+TEST_F(NamespacePlacedTest, ACopyThatArrivedCountsThoughItsSourceWasLostBeforeTheReport) {
+  for (uint32_t i = 1; i <= 2; ++i) Join(i);
+  const StagedBlock block = PutOf("/f", 2);
+  Lose(2);
+  Join(3);
+  Pass(config_.repair_delay);
+  ASSERT_EQ(Copies().size(), 1u);
+  ASSERT_EQ(Copies()[0].to, W(3));
+  Lose(1);  // the source, which had sent everything
+  Have(3, block.block);
+  EXPECT_EQ(ns_.Stat("/f")->least_replicas, 1u);
+  EXPECT_FALSE(ns_.Unreadable(block.block.id));
+  Pass(Seconds(300));
+  EXPECT_EQ(ns_.Stat("/f")->least_replicas, 1u);
+  EachRestarted([](const Namespace&) {});
+}
+
+TEST_F(NamespacePlacedTest, ACopyThatArrivedCountsThoughItsTargetRestartedBeforeTheReport) {
+  for (uint32_t i = 1; i <= 4; ++i) Join(i);
+  const StagedBlock block = PutOf("/f", 2);
+  Lose(block.workers[0].value);
+  Pass(config_.repair_delay);
+  ASSERT_EQ(Copies().size(), 1u);
+  const WorkerId to = Copies()[0].to;
+  Lose(to.value);
+  Join(to.value, "", {block.block});
+  EXPECT_EQ(ns_.Stat("/f")->least_replicas, 2u);
+  Pass(Seconds(300));
+  EXPECT_EQ(Copies().size(), 1u) << "no second one";
+  EXPECT_TRUE(Deletes().empty());
+}
+
+// A worker that joins again under a new name is another worker: its blocks are claims.
+TEST_F(NamespacePlacedTest, BlocksOfARenamedWorkerStayReadableUntilOthersHaveCopies) {
+  for (uint32_t i = 1; i <= 3; ++i) Join(i);
+  const StagedBlock block = PutOf("/f", 2);
+  const WorkerId old = block.workers[0], kept = block.workers[1], third = Other(block);
+  Lose(kept.value);  // the last good replica is the renamed worker's
+  Lose(old.value);
+  Join(9, "", {block.block});
+  EXPECT_EQ(On(block.block), std::vector<WorkerId>{W(9)});
+  EXPECT_EQ(ns_.Stat("/f")->least_replicas, 0u);
+  Pass(config_.repair_delay);
+  ASSERT_EQ(Copies().size(), 1u);
+  EXPECT_EQ(Copies()[0].from, W(9));
+  EXPECT_EQ(Copies()[0].to, third);
+  Arrive();
+  Pass(Seconds(100));
+  ASSERT_EQ(Copies().size(), 1u) << "its own replica counts once it is copied back";
+  EXPECT_EQ(Copies()[0].from, third);
+  EXPECT_EQ(Copies()[0].to, W(9));
+  Arrive();
+  EXPECT_EQ(ns_.Stat("/f")->least_replicas, 2u);
+  EXPECT_TRUE(Deletes().empty());
+}
+
+TEST_F(NamespacePlacedTest, TheOnlyWorkerUnderANewNameIsReadAndCopiedOnceAnotherWorkerJoins) {
+  Join(1);
+  const StagedBlock block = PutOf("/f", 1);
+  Lose(1);
+  Join(9, "", {block.block});
+  Pass(Seconds(1000));
+  EXPECT_EQ(On(block.block), std::vector<WorkerId>{W(9)});
+  EXPECT_TRUE(Copies().empty());
+  EXPECT_TRUE(Deletes().empty());
+  EXPECT_EQ(ns_.Counts().under_replicated, 1u);
+  Join(2);
+  Pass(config_.repair_delay);
+  ASSERT_EQ(Copies().size(), 1u);
+  EXPECT_EQ(Copies()[0].to, W(2));
+  Arrive();
+  EXPECT_EQ(ns_.Counts().under_replicated, 0u);
+  EXPECT_EQ(DeletedFrom(), std::set<WorkerId>{W(9)});
+}
+
+TEST_F(NamespacePlacedTest, AClaimEndsNoSafeModeEarlyAndKeepsNoneOn) {
+  for (uint32_t i = 1; i <= 2; ++i) Join(i);
+  const StagedBlock block = PutOf("/f", 1);
+  const WorkerId holder = block.workers[0], thief = Other(block);
+  Restart({thief});
+  Join(thief.value, "", {block.block});
+  EXPECT_TRUE(ns_.in_safe_mode()) << "its holder has not come back";
+  Pass(config_.safe_mode_wait);
+  EXPECT_FALSE(ns_.in_safe_mode());
+  Restart({thief});
+  Join(thief.value, "", {block.block});
+  Join(holder.value, "", {block.block});
+  EXPECT_FALSE(ns_.in_safe_mode());
+}
+
 TEST_F(NamespacePlacedTest, AReplicaThatWasDeletedByOrderIsAClaimAfterwards) {
   for (uint32_t i = 1; i <= 3; ++i) Join(i);
   const StagedBlock block = PutOf("/f", 3);
