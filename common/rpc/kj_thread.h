@@ -18,7 +18,7 @@
 
 namespace mr::rpc {
 
-class KjThread : private kj::TaskSet::ErrorHandler {
+class KjThread final : private kj::TaskSet::ErrorHandler {
  public:
   // Starts the thread and returns when its loop runs. name: at most 15 characters.
   explicit KjThread(const std::string& name);

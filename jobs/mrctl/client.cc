@@ -1,6 +1,6 @@
 #include "jobs/mrctl/client_impl.h"
+#include "jobs/mrctl/terminal_text.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "common/rpc/spec_wire.h"
@@ -15,8 +15,8 @@ void KeepQuietAboutInsecure() { warns_insecure = false; }
 
 void WarnInsecure(const std::string& address) {
   if (!std::exchange(warns_insecure, false)) return;
-  std::fprintf(stderr, "mrctl: warning: the master at %s was started with --insecure: anybody can run commands on it\n",
-               address.c_str());
+  PrintErr("mrctl: warning: the master at " + address +
+           " was started with --insecure: anybody can run commands on it\n");
 }
 
 Client::Client(std::string address) : address_(std::move(address)), impl_(std::make_unique<Impl>(address_)) {

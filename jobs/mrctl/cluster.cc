@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 
 #include "common/base/text.h"
@@ -17,6 +16,7 @@
 #include "jobs/mrctl/access_out.h"
 #include "jobs/mrctl/credentials.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 
 namespace mr::ctl {
@@ -109,13 +109,12 @@ Result<int> RunCluster(const Command& command, const Settings& settings) {
        "mrworker --data WORKER_DATA --join " + join_file + " --bind 0.0.0.0 --advertise \"$(hostname)\""}};
   Print(RenderCluster(made, settings.form));
   if (!settings.quiet && settings.form == OutputForm::kTable) {
-    std::fprintf(stderr,
-                 "made the credentials of cluster %s in %s\n"
-                 "start the master with the first command. Copy %s to a new worker and run the second one there within "
-                 "15 minutes; for each further worker: mrctl token create --data %s --join FILE\n"
-                 "your token of all roles is in %s until %s\n",
-                 secure::ClusterText(cluster_id).c_str(), path.c_str(), join_file.c_str(), data.c_str(),
-                 token_file.c_str(), secure::Text(admin.token.expires).c_str());
+    PrintErr("made the credentials of cluster " + secure::ClusterText(cluster_id) + " in " + path +
+             "\nstart the master with the first command. Copy " + join_file +
+             " to a new worker and run the second one there within 15 minutes; for each further worker: mrctl token "
+             "create --data " +
+             data + " --join FILE\nyour token of all roles is in " + token_file + " until " +
+             secure::Text(admin.token.expires) + "\n");
   }
   return kExitOk;
 }

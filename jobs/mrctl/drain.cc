@@ -1,6 +1,5 @@
 // `mrctl worker drain`: starts drains, prints the work that is left, and with --wait follows them to their end.
 #include <algorithm>
-#include <cstdio>
 
 #include "common/io/clock.h"
 #include "jobs/mrctl/client.h"
@@ -9,6 +8,7 @@
 #include "jobs/mrctl/operate.h"
 #include "jobs/mrctl/progress.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
 
@@ -61,7 +61,7 @@ void Show(const ProgressOptions& progress, Drained* drained) {
       now - drained->said_at < kSayAgain) {
     return;
   }
-  std::fprintf(stderr, "%s\n", line.c_str());
+  PrintErr(line + "\n");
   drained->said = line;
   drained->said_at = now;
 }

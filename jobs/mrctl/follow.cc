@@ -22,8 +22,7 @@ Status TryAgain(Client& client, Status broken, const Settings& settings, const s
   const Instant limit = TimeLimit().value_or(Now() + Seconds(kMasterGraceSeconds));
   if (!settings.quiet) {
     const std::string how_long = TimeLimit() ? "until --timeout" : "for " + std::to_string(kMasterGraceSeconds) + " s";
-    std::fprintf(stderr, "mrctl: %s; trying again %s\n", TerminalText(ToFailure(broken).message).c_str(),
-                 how_long.c_str());
+    PrintErr("mrctl: " + ToFailure(broken).message + "; trying again " + how_long + "\n");
   }
   while (broken.code() == Code::kUnavailable && Now() < limit) {
     if (WaitFor(-1, Earlier(Now() + kRetryPause, limit)) == Woken::kInterrupted) return InterruptedStatus();

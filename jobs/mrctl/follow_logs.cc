@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "common/io/attempt_log.h"
@@ -10,6 +9,7 @@
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/logs.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
 
@@ -96,12 +96,11 @@ class LogFollower {
 
   void Use(const AttemptLog& log, Followed* f) {
     if (log.note != f->note && !log.note.empty() && !settings_.quiet) {
-      std::fprintf(stderr, "%s: %s\n", f->name.c_str(), log.note.c_str());
+      PrintErr(f->name + ": " + log.note + "\n");
     }
     f->note = log.note;
     if (f->next != kLogEnd && log.start > f->next && !log.text.empty() && !settings_.quiet) {
-      std::fprintf(stderr, "%s: %llu bytes of its log are not kept\n", f->name.c_str(),
-                   static_cast<unsigned long long>(log.start - f->next));
+      PrintErr(f->name + ": " + std::to_string(log.start - f->next) + " bytes of its log are not kept\n");
     }
     const bool first = f->next == kLogEnd;
     std::string text = first && f->tail ? LastLines(log.text, *f->tail) : log.text;

@@ -6,7 +6,6 @@
 #include "common/io/attempt_log.h"
 #include "common/io/files.h"
 #include "jobs/mrctl/local_names.h"
-#include "jobs/mrctl/terminal_text.h"
 
 namespace mr::ctl {
 namespace {
@@ -56,7 +55,7 @@ std::vector<std::string> SkippedRecords(Client& client, JobId id) {
     if (!log.ok()) continue;
     std::istringstream lines(log->text);
     for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with(kSkipped)) records.push_back(TerminalText(line.substr(kSkipped.size())));
+      if (line.starts_with(kSkipped)) records.push_back(line.substr(kSkipped.size()));
       if (records.size() == kShown) return records;
     }
   }

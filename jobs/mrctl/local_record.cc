@@ -1,13 +1,12 @@
 #include "jobs/mrctl/local_record.h"
 
-#include <cstdio>
-
 #include "common/io/clock.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/local_names.h"
 #include "jobs/mrctl/local_runs.h"
 #include "jobs/mrctl/read_run.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/wait.h"
 
 namespace mr::ctl {
@@ -71,7 +70,7 @@ void LocalRunName::Store(const report::RecordedRun& recorded) {
 }
 
 void LocalRunName::Warn(const Status& why) const {
-  std::fprintf(stderr, "mrctl: warning: the run will not be remembered: %s\n", why.message().c_str());
+  PrintErr("mrctl: warning: the run will not be remembered: " + why.message() + "\n");
 }
 
 }  // namespace mr::ctl

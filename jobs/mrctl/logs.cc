@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
 #include "common/base/text.h"
@@ -12,6 +11,7 @@
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/job_ref.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 
 namespace mr::ctl {
@@ -36,7 +36,7 @@ Result<AttemptLog> OneLog(Client& client, const LogSubject& subject, const Comma
 Status AddLogs(Client& client, const LogSubject& subject, const Command& command, const Settings& settings,
                std::vector<AttemptLog>* logs) {
   MR_ASSIGN_OR_RETURN(const auto attempts, AttemptsOf(client, subject));
-  const char* word = subject.word.c_str();
+  const std::string& word = subject.word;
   size_t asked = 0, silent = 0;
   for (const AttemptStatus& attempt : attempts) {
     if (asked == kMaxAttempts) break;
@@ -55,14 +55,13 @@ Status AddLogs(Client& client, const LogSubject& subject, const Command& command
   }
   if (settings.quiet) return Status::Ok();
   if (silent != 0)
-    std::fprintf(stderr, "%s: %zu of %zu attempts wrote nothing and have not failed\n", word, silent, asked);
+    PrintErr(word + ": " + std::to_string(silent) + " of " + std::to_string(asked) +
+             " attempts wrote nothing and have not failed\n");
   if (asked < attempts.size()) {
-    std::fprintf(
-        stderr,
-        "%s: only the first %zu of %zu attempts were read; give the id of a task or an attempt for the others\n", word,
-        asked, attempts.size());
+    PrintErr(word + ": only the first " + std::to_string(asked) + " of " + std::to_string(attempts.size()) +
+             " attempts were read; give the id of a task or an attempt for the others\n");
   }
-  if (attempts.empty()) std::fprintf(stderr, "%s has no attempts yet\n", word);
+  if (attempts.empty()) PrintErr(word + " has no attempts yet\n");
   return Status::Ok();
 }
 
@@ -98,7 +97,7 @@ Status AddMatches(Client& client, const LogSubject& subject, const LogPattern& p
   for (const AttemptStatus& attempt : attempts) {
     MR_ASSIGN_OR_RETURN(AttemptLog log, Matches(client, attempt, pattern, command, settings));
     if (!log.note.empty() && !settings.quiet) {
-      std::fprintf(stderr, "%s: %s\n", attempt.id.c_str(), log.note.c_str());
+      PrintErr(attempt.id + ": " + log.note + "\n");
     }
     if (log.text.empty()) continue;
     found = true;
@@ -108,8 +107,8 @@ Status AddMatches(Client& client, const LogSubject& subject, const LogPattern& p
       logs->push_back(std::move(log));
   }
   if (!found && !settings.quiet) {
-    std::fprintf(stderr, "%s: no line of %zu %s matches\n", subject.word.c_str(), attempts.size(),
-                 attempts.size() == 1 ? "attempt" : "attempts");
+    PrintErr(subject.word + ": no line of " + std::to_string(attempts.size()) +
+             (attempts.size() == 1 ? " attempt" : " attempts") + " matches\n");
   }
   return Status::Ok();
 }
@@ -129,7 +128,7 @@ Status AddPlain(Client& client, const LogSubject& subject, const Command& comman
     logs->push_back(std::move(log));
     return Status::Ok();
   }
-  if (!log.note.empty() && !settings.quiet) std::fprintf(stderr, "%s: %s\n", log.id.c_str(), log.note.c_str());
+  if (!log.note.empty() && !settings.quiet) PrintErr(log.id + ": " + log.note + "\n");
   Print(log.text);
   return Status::Ok();
 }

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <set>
 #include <string>
@@ -73,8 +72,10 @@ bool WantsJson(const std::vector<std::string>& argv) {
 
 int Fail(const Status& status, bool json) {
   const Failure failure = ToFailure(status);
-  if (json) Print(FailureJson(failure));
-  std::fputs(json ? "" : FailureText(failure).c_str(), stderr);
+  if (json)
+    Print(FailureJson(failure));
+  else
+    PrintErr(FailureText(failure));
   return failure.exit;
 }
 

@@ -158,16 +158,16 @@ void Progress::Redraw(const JobStatus& status) {
     failure_drawn_ = true;
     ++drawn_;
   }
-  std::fwrite(text.data(), 1, text.size(), out_);
-  std::fflush(out_);
+  Write(text);
 }
 
 void Progress::Append(const JobStatus& status, Instant now) {
   const std::string name = Name(status) + " ";
-  for (const std::string& warning : NewWarnings(status)) std::fprintf(out_, "%s%s\n", name.c_str(), warning.c_str());
+  std::string text;
+  for (const std::string& warning : NewWarnings(status)) text += name + warning + "\n";
   const bool news = !status.last_failure.empty() && status.last_failure != last_failure_;
   if (news && (last_failure_.empty() || now - told_failure_ >= kRepeat)) {
-    std::fprintf(out_, "%s%s\n", name.c_str(), FailureLine(status.last_failure).c_str());
+    text += name + FailureLine(status.last_failure) + "\n";
     last_failure_ = status.last_failure;
     told_failure_ = now;
   }
@@ -180,14 +180,17 @@ void Progress::Append(const JobStatus& status, Instant now) {
   }
   const bool due = !shown_ || (began_ && !begins) || now - last_ >= kRepeat;
   if (due && !Ended(status.state)) {
-    std::fprintf(out_, "%s\n", ProgressLine(status, options_.all_stages).c_str());
-    if (const std::string line = DeadlineLine(status); !line.empty()) {
-      std::fprintf(out_, "%s%s\n", name.c_str(), line.c_str());
-    }
+    text += ProgressLine(status, options_.all_stages) + "\n";
+    if (const std::string line = DeadlineLine(status); !line.empty()) text += name + line + "\n";
     last_ = now;
     shown_ = true;
     began_ = false;
   }
+  Write(TerminalText(text));
+}
+
+void Progress::Write(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), out_);
   std::fflush(out_);
 }
 

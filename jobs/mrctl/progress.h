@@ -45,6 +45,8 @@ class Progress {
  private:
   void Redraw(const JobStatus& status);
   void Append(const JobStatus& status, Instant now);
+  // Requires: no control characters in the text but those with which mrctl moves the cursor.
+  void Write(const std::string& text);
   // Returns a line for each warning that was not printed yet.
   std::vector<std::string> NewWarnings(const JobStatus& status);
 

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 
@@ -109,7 +108,7 @@ Result<int> RunWait(const Command& command, Settings settings) {
     if (settings.form != OutputForm::kTable) {
       if (!succeeded && !first_failure.has_value()) first_failure = EndFailure(*end, settings.master);
     } else if (!succeeded) {
-      std::fputs(EndText(*end, settings.master).c_str(), stderr);
+      PrintErr(EndText(*end, settings.master));
     } else if (!settings.quiet) {
       Print(EndText(*end, settings.master));
     }
@@ -384,7 +383,7 @@ Result<int> ShowWorkers(const Command& command, const Settings& settings) {
 }  // namespace
 
 void Say(const Settings& settings, const std::string& line) {
-  if (!settings.quiet && settings.form == OutputForm::kTable) std::fprintf(stderr, "%s\n", TerminalText(line).c_str());
+  if (!settings.quiet && settings.form == OutputForm::kTable) PrintErr(line + "\n");
 }
 
 Result<WorkerId> WorkerIdOf(const std::string& text) {

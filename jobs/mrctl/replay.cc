@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -20,6 +19,7 @@
 #include "jobs/mrctl/job_ref.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/side_files.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/uri.h"
 #include "jobs/mrctl/verbs.h"
@@ -106,10 +106,8 @@ Result<std::string> LibraryOf(const ReplayTask& task, const std::string& given) 
   auto sha256 = Sha256File(given);
   if (!sha256.ok()) return sha256.status().With("--lib");
   if (*sha256 != task.stage.library) {
-    std::fprintf(stderr,
-                 "mrctl: --lib %s is another build than the attempt ran (SHA-256 %s..., the job's is %s...): the "
-                 "result shows what this build does with the attempt's input\n",
-                 given.c_str(), sha256->substr(0, 12).c_str(), shown.c_str());
+    PrintErr("mrctl: --lib " + given + " is another build than the attempt ran (SHA-256 " + sha256->substr(0, 12) +
+             "..., the job's is " + shown + "...): the result shows what this build does with the attempt's input\n");
   }
   return given;
 }

@@ -1,10 +1,10 @@
 // mrctl completion: prints the script with the names of the built-in jobs.
-#include <cstdio>
 
 #include "jobs/mrctl/completion.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/plan.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/verbs.h"
 
@@ -24,7 +24,7 @@ Result<std::vector<JobWords>> BuiltinJobs() {
 Result<int> RunCompletion(const Command& command, const Settings& settings) {
   auto jobs = BuiltinJobs();
   if (!jobs.ok() && !settings.quiet) {
-    std::fprintf(stderr, "the script has no names of jobs: %s\n", jobs.status().message().c_str());
+    PrintErr("the script has no names of jobs: " + jobs.status().message() + "\n");
   }
   const std::string& shell = command.args.at(0);
   MR_ASSIGN_OR_RETURN(const std::string script, CompletionScript(shell, jobs.ok() ? *jobs : std::vector<JobWords>()));

@@ -1,10 +1,10 @@
 // mrctl sdk: new, check.
-#include <cstdio>
 
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/sdk_check.h"
 #include "jobs/mrctl/sdk_new.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 
 namespace mr::ctl {
@@ -26,10 +26,10 @@ Result<int> New(const Command& command, const Settings& settings) {
   Print(text);
   if (settings.quiet) return kExitOk;
   if (sdk.empty())
-    std::fputs("the SDK is not beside mrctl: give cmake -DPaceline_DIR=<directory of PacelineConfig.cmake>\n", stderr);
-  std::fprintf(stderr,
-               "build and test it: cmake -S %s -B %s/build && cmake --build %s/build && ctest --test-dir %s/build\n",
-               directory.c_str(), directory.c_str(), directory.c_str(), directory.c_str());
+    PrintErr("the SDK is not beside mrctl: give cmake -DPaceline_DIR=<directory of PacelineConfig.cmake>\n");
+  const std::string build = directory + "/build";
+  PrintErr("build and test it: cmake -S " + directory + " -B " + build + " && cmake --build " + build +
+           " && ctest --test-dir " + build + "\n");
   return kExitOk;
 }
 
@@ -37,9 +37,9 @@ Result<int> CheckOne(const Command& command, const Settings& settings) {
   MR_ASSIGN_OR_RETURN(const LibraryReport report, CheckLibrary(command.args[0]));
   Print(RenderLibrary(report, settings.form));
   if (settings.form == OutputForm::kTable) {
-    for (const std::string& warning : report.warnings) std::fprintf(stderr, "mrctl: %s\n", warning.c_str());
+    for (const std::string& warning : report.warnings) PrintErr("mrctl: " + warning + "\n");
     for (const std::string& problem : report.problems) {
-      std::fprintf(stderr, "mrctl: %s %s\n", report.path.c_str(), problem.c_str());
+      PrintErr("mrctl: " + report.path + " " + problem + "\n");
     }
   }
   return report.problems.empty() ? kExitOk : kExitUsage;

@@ -1,10 +1,10 @@
 // mrctl store: the block store as a whole.
-#include <cstdio>
 
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/operate.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 
 namespace mr::ctl {
@@ -30,8 +30,7 @@ Result<int> RunStore(const Command& command, const Settings& settings) {
                   : after.awaits_workers ? loss + "; safe mode ends by itself when the workers have reported"
                                          : loss};
   if (!settings.quiet) {
-    std::fprintf(stderr, "%s: %s\n", after.awaits_workers ? "safe mode ends soon" : "safe mode is off",
-                 done.note.c_str());
+    PrintErr((after.awaits_workers ? "safe mode ends soon: " : "safe mode is off: ") + done.note + "\n");
   }
   PrintDone({done}, settings);
   return kExitOk;

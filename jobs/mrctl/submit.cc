@@ -40,6 +40,7 @@
 #include "jobs/mrctl/side_files.h"
 #include "jobs/mrctl/step_plans.h"
 #include "jobs/mrctl/stored_parts.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/type_check.h"
 #include "jobs/mrctl/uri.h"
@@ -170,7 +171,7 @@ class Submission {
     MR_RETURN_IF_ERROR(CheckInputs(plan, plan_.spec, client_.get(), &notes));
     AddQueueNote(&notes);
     for (const std::string& note : notes) {
-      if (!settings_.quiet) std::fprintf(stderr, "mrctl: %s\n", note.c_str());
+      if (!settings_.quiet) PrintErr("mrctl: " + note + "\n");
     }
     if (plan_.options.dry_run) return Explain(plan, std::move(spec));
     if (cluster_ != nullptr) {
@@ -277,13 +278,12 @@ class Submission {
     if (client_ == nullptr) {
       print(nullptr);
       if (!settings_.quiet)
-        std::fputs(
+        PrintErr(
             "`explain --local` shows the plan only. To see splits, placement and predicted times, run it against a "
-            "cluster (without --local).\n",
-            stderr);
+            "cluster (without --local).\n");
       if (plan_.refused.ok()) return kExitOk;
       const Failure refused = ToFailure(plan_.refused);
-      std::fprintf(stderr, "would be refused: %s; %s\n", refused.message.c_str(), refused.hint.c_str());
+      PrintErr("would be refused: " + refused.message + "; " + refused.hint + "\n");
       return ExitCodeFor(plan_.refused.code());
     }
     if (plan_.own_library) {
@@ -297,8 +297,7 @@ class Submission {
     for (const Status& refusal : explained.refusals) {
       const Failure refused = ToFailure(WithLocalFile(refusal, std::filesystem::current_path().string()));
       if (settings_.form != OutputForm::kTable) continue;
-      std::fprintf(stderr, "would be refused: %s%s%s\n", refused.message.c_str(), refused.hint.empty() ? "" : "\n  ",
-                   refused.hint.c_str());
+      PrintErr("would be refused: " + refused.message + (refused.hint.empty() ? "" : "\n  ") + refused.hint + "\n");
     }
     return ExitCodeFor(explained.refusals.front().code());
   }
@@ -375,7 +374,7 @@ class Submission {
   void SetLast(const std::string& id, const std::string& master) const {
     const Status kept = RememberLast(id, master);
     if (!kept.ok() && !settings_.quiet) {
-      std::fprintf(stderr, "mrctl: `last` is not set: %s\n", kept.message().c_str());
+      PrintErr("mrctl: `last` is not set: " + kept.message() + "\n");
     }
   }
 
@@ -383,8 +382,7 @@ class Submission {
     if (settings_.form == OutputForm::kTable) {
       Print(Name(id) + "\n");
       if (!settings_.quiet) {
-        std::fprintf(stderr, "follow it with `%sattach %s`\n", CommandPrefix(settings_.master).c_str(),
-                     Name(id).c_str());
+        PrintErr("follow it with `" + CommandPrefix(settings_.master) + "attach " + Name(id) + "`\n");
       }
       return kExitOk;
     }
@@ -490,12 +488,12 @@ class Submission {
   // Prints how to look at the remembered run of a job that succeeded.
   void PrintLocalNext(const JobStatus& job) const {
     if (settings_.quiet || !local_name_.has_value() || !local_name_->stored()) return;
-    const char* id = job.local_id.c_str();
-    std::fprintf(stderr, "where the time went: mrctl why %s, or mrctl report %s > %s.html\n", id, id, id);
+    const std::string& id = job.local_id;
+    PrintErr("where the time went: mrctl why " + id + ", or mrctl report " + id + " > " + id + ".html\n");
   }
 
   static void PrintFailure(const Status& done) {
-    if (!done.ok()) std::fprintf(stderr, "mrctl: %s\n", done.message().c_str());
+    if (!done.ok()) PrintErr("mrctl: " + done.message() + "\n");
   }
 
   Result<int> Report(const JobStatus& job) {
@@ -511,22 +509,21 @@ class Submission {
     } else if (!succeeded) {
       JobStatus shown = job;
       if (plan_.to_stdout) shown.output_uri.clear();
-      std::fputs(EndText(shown, master, next).c_str(), stderr);
+      PrintErr(EndText(shown, master, next));
     } else if (!settings_.quiet) {
       // This line is the result, unless the result was printed. Its directory is then removed.
       JobStatus shown = job;
       if (plan_.to_stdout) shown.output_uri.clear();
-      std::fputs(EndText(shown, master).c_str(), plan_.to_stdout ? stderr : stdout);
-      std::fflush(stdout);
+      plan_.to_stdout ? PrintErr(EndText(shown, master)) : Print(EndText(shown, master));
       if (job.counters && !job.counters->empty()) {
-        std::fputs(RenderCounters(*job.counters, OutputForm::kTable).c_str(), stderr);
+        PrintErr(RenderCounters(*job.counters, OutputForm::kTable));
       }
     }
     if (succeeded && settings_.form == OutputForm::kTable) PrintLocalNext(job);
     if (succeeded && plan_.spec.max_bad_records > 0) ReportBadRecords(job.id, master);
-    if (!settings_.quiet) std::fputs(SkewHint(job, master.empty() ? "" : CommandPrefix(master)).c_str(), stderr);
+    if (!settings_.quiet) PrintErr(SkewHint(job, master.empty() ? "" : CommandPrefix(master)));
     if (succeeded && plan_.options.strict_deadline && job.elapsed_us > plan_.spec.deadline_ms * 1000) {
-      std::fprintf(stderr, "mrctl: %s missed its deadline of %s\n", Name(job).c_str(), plan_.options.deadline.c_str());
+      PrintErr("mrctl: " + Name(job) + " missed its deadline of " + plan_.options.deadline + "\n");
       return kExitMissedDeadline;
     }
     return ExitOf(job);
@@ -543,12 +540,12 @@ class Submission {
     }
     for (const CounterValue& counter : *counters) {
       if (counter.group != "mr" || counter.name != "bad_records") continue;
-      std::fprintf(stderr, "mrctl: %lld bad %s skipped%s%s\n", static_cast<long long>(counter.value),
-                   counter.value == 1 ? "record was" : "records were",
-                   bytes == 0 ? "" : (", " + HumanBytes(static_cast<uint64_t>(bytes)) + " of the input").c_str(),
-                   master.empty() ? "" : (": `" + CommandPrefix(master) + "logs " + Name(id) + "` shows some").c_str());
+      PrintErr("mrctl: " + std::to_string(counter.value) + " bad " +
+               (counter.value == 1 ? "record was" : "records were") + " skipped" +
+               (bytes == 0 ? "" : ", " + HumanBytes(static_cast<uint64_t>(bytes)) + " of the input") +
+               (master.empty() ? "" : ": `" + CommandPrefix(master) + "logs " + Name(id) + "` shows some") + "\n");
       if (!master.empty()) continue;
-      for (const std::string& record : SkippedRecords(*client_, id)) std::fprintf(stderr, "  %s\n", record.c_str());
+      for (const std::string& record : SkippedRecords(*client_, id)) PrintErr("  " + record + "\n");
     }
   }
 

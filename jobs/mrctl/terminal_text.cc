@@ -37,4 +37,6 @@ std::string TerminalText(std::string_view text) {
   return WithoutDirections(std::move(out));
 }
 
+void PrintErr(std::string_view text) { std::fputs(TerminalText(text).c_str(), stderr); }
+
 }  // namespace mr::ctl

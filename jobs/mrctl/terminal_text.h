@@ -10,4 +10,8 @@ namespace mr::ctl {
 // text around them: a terminal could obey them.
 std::string TerminalText(std::string_view text);
 
+// Prints TerminalText(text) on standard error, without buffering and without adding a line end. All messages of mrctl
+// go through it; only the lines of Progress, which it redraws, do not. Thread: any.
+void PrintErr(std::string_view text);
+
 }  // namespace mr::ctl

@@ -101,13 +101,17 @@ Result<std::vector<Done>> RevokeOne(const std::string& word, const std::vector<s
   if (secure::WorkerInSubject(word).ok()) {
     const secure::Subjects known = secure::KnownWorkers(log->list());
     if (!known.contains(word)) {
-      const std::vector<std::string_view> names(known.begin(), known.end());
+      std::vector<std::string_view> names;
+      for (const std::string& name : known) {
+        if (!log->list().denied.contains(name)) names.push_back(name);
+      }
       return WithHint(NotFound("no worker " + word +
                                " has joined, and none was invited by this name: nothing was "
                                "revoked" +
                                DidYouMean(word, names)),
-                      "mrctl workers and the file worker_id of a worker have the names; if its list was lost, mrctl "
-                      "token create --join FILE --worker NAME makes the name known");
+                      "`mrctl worker show ID` and the file worker_id of a worker show its name, which is not its id in "
+                      "`mrctl workers`; if the list of tokens was lost, `mrctl token create --join FILE --worker NAME` "
+                      "makes the name known");
     }
     MR_RETURN_IF_ERROR(log->Denied(word, true));
     return std::vector<Done>{{word, "revoke", "", "its certificate and its join files are denied"}};

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "common/io/clock.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/wait.h"
 
 extern char** environ;
@@ -141,7 +141,7 @@ Result<std::string> ToolRun::Finish() {
                            (err.empty() ? "" : ":\n" + err));
   }
   if (WEXITSTATUS(status) == 0 && !out.empty()) {
-    if (!err.empty()) std::fprintf(stderr, "%s\n", err.c_str());
+    if (!err.empty()) PrintErr(err + "\n");
     return out;
   }
   if (WEXITSTATUS(status) == 0) {

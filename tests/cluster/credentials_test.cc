@@ -425,12 +425,18 @@ TEST_F(CredentialsClusterTest, ADeniedWorkerIsLost) {
   EXPECT_THAT(typo.err, HasSubstr("nothing was revoked"));
   EXPECT_THAT(typo.err, HasSubstr("did you mean 'worker:" + name + "'"));
   EXPECT_THAT(Token({"list"}).out, Not(HasSubstr("worker:" + name + "x")));
+  EXPECT_THAT(typo.err, HasSubstr("mrctl worker show"));
+  EXPECT_THAT(cluster_->Mrctl({"worker", "show", "w1", "w2"}).out, HasSubstr("name        " + name + "\n"))
+      << "the hint leads to the name";
   ASSERT_EQ(Token({"create", "--join", Path("early.join"), "--worker", name}).exit, 0);
   ASSERT_EQ(Token({"revoke", "worker:" + name}).exit, 0);
   EXPECT_TRUE(Within(Seconds(60), [&] { return cluster_->Mrctl({"workers"}).out.find("lost") != std::string::npos; }))
       << cluster_->Mrctl({"workers"}).out;
   EXPECT_THAT(cluster_->Logs(200), HasSubstr("was revoked"));
   EXPECT_EQ(Token({"revoke", "worker:" + name}).exit, 0) << "a name stays deniable while the worker is away";
+  const RunResult denied = Token({"revoke", "worker:" + name + "x"});
+  EXPECT_EQ(denied.exit, 7) << denied.out;
+  EXPECT_THAT(denied.err, Not(HasSubstr("did you mean"))) << "a denied name is suggested for no other";
 }
 
 TEST_F(CredentialsClusterTest, ADeniedWorkerJoinsAgainUnderANewNameOnly) {

@@ -113,6 +113,18 @@ TEST_F(LogsTest, ATerminalGetsNoControlCharactersOfATask) {
   EXPECT_TRUE(shown);
 }
 
+TEST_F(LogsTest, ATerminalGetsNoControlCharactersOfACounter) {
+  const std::string submit = BinaryDirectory() + "/mrctl --master " + cluster_.master_address() +
+                             " --no-progress submit stream --input file://" + Path("in") + " --output file://" +
+                             Path("counted") +
+                             R"( --map 'printf "reporter:counter:g\033]0;pwn\007,n\033[31m,1\n" >&2; cat')";
+  const RunResult run = RunProgram({"/usr/bin/script", "-qec", submit, "/dev/null"});
+  EXPECT_EQ(run.exit, 0) << run.out << run.err << cluster_.Logs();
+  EXPECT_THAT(run.out, HasSubstr("g\\x1b]0;pwn\\x07"));
+  EXPECT_THAT(run.out, HasSubstr("n\\x1b[31m"));
+  for (const char* control : {"\x1b", "\a"}) EXPECT_EQ(run.out.find(control), std::string::npos) << run.out;
+}
+
 TEST_F(LogsTest, AWorkerThatShutsDownLeavesItsLogsWithTheMaster) {
   const std::string job = Submit("echo all is well >&2; cat", "out");
   EXPECT_EQ(Mrctl({"wait", job}).exit, 0);

@@ -16,8 +16,8 @@ namespace {
 // Most bytes of a result: more than any valid one with all its counters. A child that sends more is broken.
 constexpr size_t kMaxResultBytes = 16u << 20;
 constexpr uint32_t kMaxReadMore = 1u << 20;
-// Most counters (of the operator and of the host), bad records and hot keys (of all ports) in a result. A child that
-// sends more is broken.
+// Most counters in a result: those of the operator and of the host. A child that sends more is broken. report.h has the
+// limits of bad records and hot keys.
 constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS;
 // Most bytes of a chunk: one record of 16 MiB, plus headers.
 constexpr size_t kMaxChunkBytes = kMaxRecordBytes + (4u << 20);
