@@ -56,7 +56,9 @@ std::vector<StoredFile> SurplusOfGroups(std::vector<StoredFile> files, const Ret
   std::vector<StoredFile> surplus;
   if (groups.bytes != 0) {
     std::map<std::string, std::vector<StoredFile>> by_group;
-    for (const StoredFile& f : files) by_group[groups.group_of(f.name)].push_back(f);
+    for (const StoredFile& f : files) {
+      by_group[groups.group_of(f.name)].push_back({f.name, std::max(f.bytes, groups.least_file_bytes), f.modified_ms});
+    }
     by_group.erase("");
     std::set<std::string> gone;
     for (auto& [group, own] : by_group) {

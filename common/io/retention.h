@@ -38,6 +38,7 @@ struct GroupLimit {
   uint64_t bytes = 0;  // 0: no limit
   // Returns the group of a file, by its name; "" for a file of none, which has no limit.
   std::function<std::string(const std::string&)> group_of;
+  uint64_t least_file_bytes = 0;  // a file counts for at least so many bytes of its group
 };
 // Returns the files to remove: within each group as Surplus does with the limit of the groups, so that no group costs
 // another one a file; then those that Surplus returns for the rest. Pure. Cost: n log n.

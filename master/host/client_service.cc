@@ -28,6 +28,11 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
  public:
   ClientService(Shell& shell, const rpc::PeerInfo& peer)
       : Guarded(shell.GuardOf(peer)), shell_(shell), connection_(shell.NextId()), peer_(peer) {}
+  ~ClientService() {
+    if (!uploads_) return;
+    shell_.PostToMaster(
+        [&master = shell_.client_parts(), connection = connection_] { master.libraries.ConnectionClosed(connection); });
+  }
 
  protected:
   kj::Promise<void> submit(SubmitContext context) override {
@@ -184,6 +189,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
   }
 
   kj::Promise<void> putLibrary(PutLibraryContext context) override {
+    uploads_ = true;
     return AnswerPutLibrary(shell_, caller().identity, connection_, context);
   }
 
@@ -374,6 +380,7 @@ class ClientService final : public rpc::Guarded<rpc::MasterForClient> {
 
   Shell& shell_;
   const uint64_t connection_;
+  bool uploads_ = false;  // pieces of libraries came
   const rpc::PeerInfo peer_;
   const std::shared_ptr<size_t> watches_ = std::make_shared<size_t>(0);  // jobs that this connection watches
 };

@@ -48,6 +48,7 @@ Host::Host(HostOptions options, Loop& loop, Outlets& outlets)
       views_(loop_,
              {options_, driver_, clock_, reader_, drains_, rows_, why_, block_store_, safe_mode_, usage_, logs_}) {
   libraries_.SetInUse([this] { return housekeeping_.FilesInUse(); });
+  libraries_.SetRemovePart([this](const std::string& part) { housekeeping_.RemovePart(part); });
 }
 
 Status Host::Recover() {

@@ -51,6 +51,10 @@ void Housekeeping::SweepStaging() {
   }
 }
 
+void Housekeeping::RemovePart(const std::string& part) {
+  outlets_.InPool([directory = options_.directory + "/lib", part] { master::RemovePart(directory, part); });
+}
+
 std::set<std::string> Housekeeping::FilesInUse() const {
   std::set<std::string> used;
   const auto add = [&used](const JobSpec& spec) {
@@ -101,7 +105,8 @@ void Housekeeping::TrimLibraries() {
       const auto it = owners.find(name);
       return it == owners.end() ? std::string() : it->second;
     };
-    auto surplus = std::make_shared<Files>(SurplusOfGroups(StoredFiles(directory), limits, {owner_bytes, owner_of},
+    auto surplus = std::make_shared<Files>(SurplusOfGroups(StoredFiles(directory), limits,
+                                                           {owner_bytes, owner_of, kLeastLibraryBytes},
                                                            static_cast<int64_t>(WallClockMs()), in_use));
     loop_.Post([remove, surplus] { remove(surplus); });
   });

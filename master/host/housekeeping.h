@@ -25,6 +25,8 @@ class Housekeeping {
   void Tick();
   // Returns the SHA-256 of libraries and side files that jobs name which are planned or have not ended.
   std::set<std::string> FilesInUse() const;
+  // Removes the file of an upload that was given up.
+  void RemovePart(const std::string& part);
 
  private:
   void SweepStaging();

@@ -50,6 +50,11 @@ Status StorePiece(const std::string& directory, const LibraryUpload& upload, uin
   return SyncDirectory(directory);
 }
 
+void RemovePart(const std::string& directory, const std::string& part) {
+  const std::lock_guard lock(UploadsMutex());
+  (void)RemoveTree(directory + "/" + part);
+}
+
 void RemoveLibrary(const std::string& directory, const StoredFile& file) {
   const std::lock_guard lock(UploadsMutex());
   if (!RemoveStored(directory, file) || !file.name.ends_with(".so")) return;

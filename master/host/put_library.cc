@@ -21,32 +21,34 @@ kj::Promise<void> AnswerPutLibrary(Shell& shell, const Identity& caller, uint64_
   }
   // A name of this connection's own: two uploads of one library do not meet. Files of administrators count for nobody.
   const LibraryUpload upload{caller.HasAny(kAdmin) ? "" : caller.subject, sha256,
-                             "." + sha256 + "." + std::to_string(connection) + ".part", total};
+                             "." + sha256 + "." + std::to_string(connection) + ".part", total, connection};
   const bool last = offset + data.size() == total;
   return shell
       .Ask([&master = shell.client_parts(), upload, first = offset == 0] {
         return master.libraries.Admit(upload, first, Now());
       })
-      .then([&shell, upload, offset, bytes = std::string(reinterpret_cast<const char*>(data.begin()), data.size())](
-                Status admitted) mutable -> kj::Promise<Status> {
-        if (!admitted.ok()) return admitted;
-        auto answer = rpc::MakeAnswer<Status>(shell.kj());
-        shell.pool().Post(
-            [directory = shell.options().directory + "/lib", upload, offset, bytes = std::move(bytes),
-             fulfill = std::move(answer.fulfill)] { fulfill(StorePiece(directory, upload, offset, bytes)); });
-        return kj::mv(answer.promise);
-      })
-      .then([&shell, upload, last](Status status) -> kj::Promise<Status> {
-        const bool gone = status.code() == Code::kCorrupted;
-        if (!gone && (!status.ok() || !last)) return status;
-        return shell.Ask([&master = shell.client_parts(), upload, gone, status] {
-          if (gone)
-            master.libraries.PartRemoved(upload.part);
-          else
-            master.libraries.Finished(upload, Now());
-          return status;
-        });
-      })
+      .then(
+          [&shell, upload, offset, last, bytes = std::string(reinterpret_cast<const char*>(data.begin()), data.size())](
+              Status admitted) mutable -> kj::Promise<Status> {
+            if (!admitted.ok()) return admitted;
+            auto answer = rpc::MakeAnswer<Status>(shell.kj());
+            shell.pool().Post(
+                [&shell, upload, offset, last, bytes = std::move(bytes), fulfill = std::move(answer.fulfill)] {
+                  const Status stored = StorePiece(shell.options().directory + "/lib", upload, offset, bytes);
+                  const bool gone = stored.code() == Code::kCorrupted;
+                  if (!gone && (!stored.ok() || !last)) return fulfill(stored);
+                  // Here and not behind the answer, which is dropped if the connection closes meanwhile. The file
+                  // stays.
+                  shell.PostToMaster([&master = shell.client_parts(), upload, gone, stored, fulfill] {
+                    if (gone)
+                      master.libraries.PartRemoved(upload.part);
+                    else
+                      master.libraries.Finished(upload, Now());
+                    fulfill(stored);
+                  });
+                });
+            return kj::mv(answer.promise);
+          })
       .then([context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
 }
 

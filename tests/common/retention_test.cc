@@ -68,6 +68,15 @@ TEST(RetentionTest, AGroupBeyondItsLimitLosesItsOwnOldestFilesAndNoneOfAnother) 
   EXPECT_THAT(removed(100, 0), IsEmpty()) << "0 is no limit";
 }
 
+TEST(RetentionTest, FilesOfAGroupCountForALeastSize) {
+  const auto group_of = [](const std::string& name) { return std::string(name == "a" ? "" : "x"); };
+  const auto removed = SurplusOfGroups(Four(), {100, Seconds(86400)}, {150, group_of, 50}, kNow, kNothing);
+  EXPECT_THAT(NamesOf(removed), IsEmpty());
+  EXPECT_THAT(NamesOf(SurplusOfGroups(Four(), {100, Seconds(86400)}, {149, group_of, 50}, kNow, kNothing)),
+              ElementsAre("b"))
+      << "a is in no group";
+}
+
 TEST(RetentionTest, AFileThatChangedSinceItWasListedStays) {
   char directory[] = "/tmp/retention_test.XXXXXX";
   ASSERT_NE(mkdtemp(directory), nullptr);

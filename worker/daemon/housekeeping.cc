@@ -14,9 +14,6 @@ namespace {
 // grace would let the logs of short attempts fill the disk.
 constexpr Duration kLogGrace = Seconds(5);
 
-}  // namespace
-namespace {
-
 struct Trimmed {
   size_t removed = 0;
   std::set<JobId> with_logs;

@@ -14,7 +14,7 @@ namespace mr::worker {
 class LogOwners {
  public:
   // Reads the file at `path`: lines with a job and its owner. Lines that it cannot read are left out: the logs of such
-  // jobs count for nobody. Blocks.
+  // jobs count for nobody. A last line without its end is removed from the file. Blocks.
   explicit LogOwners(std::string path);
 
   // Adds a job of this owner. A line is appended where the job is new; it is not synced.
@@ -29,6 +29,7 @@ class LogOwners {
   const std::string path_;
   std::map<JobId, std::string> owners_;
   size_t lines_ = 0;  // of the file
+  bool cut_ = false;  // its last line may have no end
 };
 
 }  // namespace mr::worker

@@ -94,7 +94,7 @@ TEST_F(HousekeepingTest, LibrariesOfAnOwnerBeyondTheirLimitGoAndNoneOfAnotherOwn
   for (const auto& [library, owner] : {std::pair(bobs, "bob"), std::pair(old, "anna"), std::pair(newest, "anna")}) {
     ASSERT_TRUE(WriteFileDurably(root_ + "/master/lib/owners/" + library, std::string(owner) + "\n").ok());
   }
-  options_.owner.library_bytes = 150;
+  options_.owner.library_bytes = master::kLeastLibraryBytes;  // one file of 100 bytes, not two
   Start();
   ASSERT_TRUE(io_.Until([&] { return !Stored(old + ".so"); }));
   EXPECT_TRUE(io_.Until([&] { return !Stored("owners/" + old); }));
@@ -119,6 +119,25 @@ TEST_F(HousekeepingTest, AnUnfinishedUploadThatGoesLeavesItsLibraryKnown) {
   EXPECT_TRUE(Stored(kept + ".so"));
   FakeClient client(io_, master_->port());
   EXPECT_TRUE(client.Submit(Spec("out", kept)).ok()) << "it is there, and need not be uploaded again";
+}
+
+TEST_F(HousekeepingTest, AnInterruptedUploadIsRemovedWhenItsConnectionCloses) {
+  Start();
+  const auto parts = [&] {
+    size_t count = 0;
+    for (const std::string& name : *ListDirectory(root_ + "/master/lib")) count += name.ends_with(".part");
+    return count;
+  };
+  {
+    FakeClient client(io_, master_->port());
+    auto request = client.master().putLibraryRequest();
+    request.setSha256(std::string(64, 'e').c_str());
+    request.setTotalBytes(100);
+    request.setData(capnp::Data::Reader(reinterpret_cast<const uint8_t*>("piece"), 5));
+    ASSERT_TRUE(rpc::FromOutcome(request.send().wait(io_.io.waitScope).getOutcome()).ok());
+    EXPECT_EQ(parts(), 1u);
+  }
+  EXPECT_TRUE(io_.Until([&] { return parts() == 0; }));
 }
 
 TEST_F(HousekeepingTest, UploadsOfAnEarlierLifeAreRemovedAtTheStart) {

@@ -304,5 +304,30 @@ TEST_F(OwnersTest, WhatAConnectionHandsOutHasTheRolesOfTheConnection) {
   EXPECT_TRUE(use(kSubmitter, true).ok());
 }
 
+TEST_F(OwnersTest, UploadsCountAgainstTheirOwnerUntilTheirConnectionCloses) {
+  ASSERT_TRUE(MakeDirectories(root_ + "/master/lib").ok());
+  const auto upload = [&](const std::string& digits) {
+    return rpc::WaitForLoop<Result<std::vector<Code>>>(kj_, [&]() -> kj::Promise<Result<std::vector<Code>>> {
+      auto client = As("anna", kSubmitter);
+      auto codes = kj::heapArrayBuilder<kj::Promise<Code>>(digits.size());
+      for (const char digit : digits) {
+        auto request = client.putLibraryRequest();
+        request.setSha256(std::string(64, digit).c_str());
+        request.setTotalBytes(1ull << 30);
+        request.setData(capnp::Data::Reader(reinterpret_cast<const uint8_t*>("x"), 1));
+        codes.add(request.send().then([](auto&& answer) { return rpc::FromOutcome(answer.getOutcome()).code(); }));
+      }
+      return kj::joinPromises(codes.finish())
+          .attach(kj::mv(client))
+          .then([](kj::Array<Code>&& all) -> Result<std::vector<Code>> {
+            return std::vector<Code>(all.begin(), all.end());
+          });
+    });
+  };
+  const std::vector<Code> two_fit = {Code::kOk, Code::kOk, Code::kRejected};
+  EXPECT_EQ(*upload("abc"), two_fit) << "each has 1 GiB, and the limit is 2 GiB";
+  EXPECT_EQ(*upload("acb"), two_fit) << "a client that tries again has all of its room";
+}
+
 }  // namespace
 }  // namespace mr::master

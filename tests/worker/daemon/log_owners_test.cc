@@ -29,8 +29,22 @@ TEST(LogOwnersTest, OwnersOutliveTheProcess) {
 
 TEST(LogOwnersTest, LinesThatAreDamagedAreLeftOut) {
   const test::TempDirectory directory;
-  ASSERT_TRUE(WriteFileDurably(directory / "owners", "job_1_0001 anna\nxyz bob\njob_1_0002\n\njob_2_0001 b").ok());
+  ASSERT_TRUE(WriteFileDurably(directory / "owners", "job_1_0001 anna\nxyz bob\njob_1_0002\n\njob_2_0001 b\n").ok());
   EXPECT_THAT(LogOwners(directory / "owners").all(), ElementsAre(Pair(kFirst, "anna"), Pair(kThird, "b")));
+}
+
+TEST(LogOwnersTest, ALineWithoutItsEndNamesNobodyAndNoneIsAppendedToIt) {
+  const test::TempDirectory directory;
+  for (const std::string before : {"", "job_1_0001 anna\n"}) {
+    ASSERT_TRUE(WriteFileDurably(directory / "owners", before + "job_2_0001 al").ok());
+    LogOwners owners(directory / "owners");
+    EXPECT_FALSE(owners.all().contains(kThird)) << "it may be the beginning of alice";
+    EXPECT_EQ(*ReadFile(directory / "owners"), before);
+    owners.Note(kSecond, "bob");
+    EXPECT_EQ(LogOwners(directory / "owners").all().at(kSecond), "bob");
+    owners.Note(kThird, "alice");
+    EXPECT_EQ(LogOwners(directory / "owners").all().at(kThird), "alice");
+  }
 }
 
 TEST(LogOwnersTest, TheFileDoesNotGrowWithJobsThatAreForgotten) {
