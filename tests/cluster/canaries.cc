@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
 
 #include "common/io/files.h"
+#include "tests/support/files_below.h"
 
 namespace mr::test {
 namespace {
@@ -133,15 +133,12 @@ std::set<std::string> Canaries::In(std::string_view text, const std::string& pat
 
 std::set<std::string> Canaries::Below(const std::string& directory, size_t* files) const {
   std::set<std::string> found;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
-    if (!entry.is_regular_file() || entry.is_symlink()) continue;
-    const auto text = ReadFile(entry.path().string());
+  for (const std::string& path : FilesBelow(directory)) {
+    const auto text = ReadFile(path);
     if (!text.ok()) continue;  // removed meanwhile
     ++*files;
-    for (const std::string& name : In(*text, entry.path().string())) {
-      found.insert(name + " in " + entry.path().string());
-    }
-    for (const std::string& name : In(entry.path().filename().string())) found.insert(name + " as a file's name");
+    for (const std::string& name : In(*text, path)) found.insert(name + " in " + path);
+    for (const std::string& name : In(path.substr(path.rfind('/') + 1))) found.insert(name + " as a file's name");
   }
   return found;
 }
