@@ -1,5 +1,6 @@
 #include "dfs/block/peers.h"
 
+#include "common/rpc/kj_status.h"
 #include "common/rpc/tls_credentials.h"
 
 namespace mr::dfs {
@@ -15,7 +16,11 @@ Peers::~Peers() noexcept(false) = default;
 
 kj::Promise<Result<kj::Own<rpc::RpcConnection>>> Peers::Connect(const std::string& address) {
   if (tickets_ == nullptr) return rpc::RpcConnection::Connect(io_, address, hello_, kDataConnectTimeout);
-  return tickets_(address).then(
+  // A master that hangs must not hang a read that has other replicas.
+  auto asked = Limit(tickets_(address)).catch_([address](kj::Exception&& e) -> Result<Secret<std::string>> {
+    return Unavailable("the master makes no ticket for " + address + ": " + rpc::FromException(e).message());
+  });
+  return asked.then(
       [this, address](Result<Secret<std::string>> ticket) -> kj::Promise<Result<kj::Own<rpc::RpcConnection>>> {
         if (!ticket.ok()) return Result<kj::Own<rpc::RpcConnection>>(ticket.status());
         auto credentials = rpc::ProcessCredentials();
