@@ -19,6 +19,8 @@ std::string TextOf(std::string_view body) { return "ticket:" + std::string(body)
 // The body is {i64 until, u8 roles, u8 length of the token's id, that id, the subject}, little-endian; then the HMAC.
 Secret<std::string> GrantKey::SignTicket(const Ticket& ticket) const {
   std::string text;
+  // Reserved whole, so that no part of it is in a buffer that the string has outgrown.
+  text.reserve(kHeadBytes + ticket.token_id.size() + ticket.subject.size() + kBytes);
   for (size_t i = 0; i < kUntilBytes; ++i) {
     text.push_back(static_cast<char>(static_cast<uint64_t>(ticket.until) >> (8 * i)));
   }
