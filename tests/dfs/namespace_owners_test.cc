@@ -71,17 +71,7 @@ class NamespaceOwnersTest : public NamespaceTest {
   // Calls `check` on this state, on the one of its snapshot, and on a replay of its records' bytes.
   void Each(const std::function<void(const Namespace&)>& check) {
     check(ns_);
-    Namespace restored(config_), replayed(config_);
-    ASSERT_TRUE(restored.Restore(ns_.Snapshot()).ok());
-    for (const Record& record : hard_) {
-      Record decoded;
-      ASSERT_TRUE(Decode(Encode(record), &decoded));
-      (void)replayed.Apply(decoded);
-    }
-    for (const Namespace* other : {&restored, &replayed}) {
-      EXPECT_EQ(other->HardDigest(), ns_.HardDigest());
-      check(*other);
-    }
+    EachRestarted(check);
   }
 };
 

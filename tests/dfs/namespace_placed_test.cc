@@ -49,20 +49,6 @@ class NamespacePlacedTest : public NamespaceTest {
   }
   // Starts a master on the replayed records, with these workers known.
   void Restart(std::vector<WorkerId> expected) { Apply(MasterStarted{now_, expected, expected}); }
-  // Calls `check` with the namespaces of a snapshot and of the journal, which have no soft state.
-  void EachRestarted(const std::function<void(const Namespace&)>& check) {
-    Namespace restored(config_), replayed(config_);
-    ASSERT_TRUE(restored.Restore(ns_.Snapshot()).ok());
-    for (const Record& record : hard_) {
-      Record decoded;
-      ASSERT_TRUE(Decode(Encode(record), &decoded));
-      (void)replayed.Apply(decoded);
-    }
-    for (const Namespace* other : {&restored, &replayed}) {
-      EXPECT_EQ(other->HardDigest(), ns_.HardDigest());
-      check(*other);
-    }
-  }
 };
 
 TEST_F(NamespacePlacedTest, AClaimDeletesNoReplicaOfAnotherWorker) {

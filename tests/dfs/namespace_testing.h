@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,6 +86,22 @@ class NamespaceTest : public ::testing::Test {
       if (const auto* c = std::get_if<ReplicateBlock>(&e)) out.push_back(*c);
     }
     return out;
+  }
+
+  // Calls `check` with the namespaces of a snapshot, and of a replay of the hard records' bytes: neither has soft
+  // state.
+  void EachRestarted(const std::function<void(const Namespace&)>& check) const {
+    Namespace restored(config_), replayed(config_);
+    ASSERT_TRUE(restored.Restore(ns_.Snapshot()).ok());
+    for (const Record& record : hard_) {
+      Record decoded;
+      ASSERT_TRUE(Decode(Encode(record), &decoded));
+      (void)replayed.Apply(decoded);
+    }
+    for (const Namespace* other : {&restored, &replayed}) {
+      EXPECT_EQ(other->HardDigest(), ns_.HardDigest());
+      check(*other);
+    }
   }
 
   NamespaceConfig config_;
