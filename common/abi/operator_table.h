@@ -40,6 +40,7 @@ enum mr_operator_flags {
   MR_REUSABLE = 8,      /* leaves nothing behind in its process: open() may be called again */
   MR_ASSOCIATIVE = 16,  /* combine() may be applied to any subset of a group, any number of times */
   MR_RAW_BLOCKS = 32,   /* takes text splits as blocks of whole lines, each block as one record */
+  MR_IDENTITY = 64,     /* batch() emits each record as it is, to port 0; the host may do that in its place */
 };
 
 typedef struct mr_bytes {

@@ -288,6 +288,7 @@ kj::Promise<Result<kj::Own<BlockPipe>>> BlockServer::OpenHere(BlockRef block, st
   auto made =
       OpenEnds(*impl_, block, std::move(downstream), std::move(grants)).then([&impl = *impl_](Ends ends) -> Opened {
         if (!ends.writer.ok()) return ends.writer.status().With("the block store of this worker");
+        (*ends.writer)->TrustBytes();
         return kj::Own<BlockPipe>(kj::heap<PipeHere>(impl, *std::move(ends.writer), kj::mv(ends.downstream)));
       });
   return impl_->Hold(kj::mv(made)).catch_([](kj::Exception&& e) -> Opened {

@@ -232,9 +232,13 @@ Result<LibraryReport> CheckLibrary(const std::string& path) {
 }
 
 std::string FlagWords(uint32_t flags) {
-  constexpr std::pair<uint32_t, const char*> kWords[] = {
-      {MR_DETERMINISTIC, "deterministic"}, {MR_UNORDERED, "unordered"},     {MR_SIDE_EFFECTS, "side_effects"},
-      {MR_REUSABLE, "reusable"},           {MR_ASSOCIATIVE, "associative"}, {MR_RAW_BLOCKS, "raw_blocks"}};
+  constexpr std::pair<uint32_t, const char*> kWords[] = {{MR_DETERMINISTIC, "deterministic"},
+                                                         {MR_UNORDERED, "unordered"},
+                                                         {MR_SIDE_EFFECTS, "side_effects"},
+                                                         {MR_REUSABLE, "reusable"},
+                                                         {MR_ASSOCIATIVE, "associative"},
+                                                         {MR_RAW_BLOCKS, "raw_blocks"},
+                                                         {MR_IDENTITY, "identity"}};
   std::string text;
   for (const auto& [flag, word] : kWords) {
     if (flags & flag) text += (text.empty() ? "" : " ") + std::string(word);

@@ -63,6 +63,8 @@ class GroupedStream {
   // Requires: all inputs are complete; `inputs` outlives the stream.
   GroupedStream(Inputs* inputs, const std::vector<uint32_t>& grouped, KeyOrder order);
   Status Start() { return merger_.Start(); }
+  // For a caller that takes the records without batches.
+  Merger* merger() { return &merger_; }
   // Returns false at the end. The previous batch is no longer valid.
   Result<bool> Next(mr_batch* out);
 

@@ -86,6 +86,7 @@ class PlainFilesPort : public Port {
         first_(first),
         format_(format),
         text_(format.kind == FileFormat::Kind::kText || format.kind == FileFormat::Kind::kCsv),
+        fixed_bytes_(format.kind == FileFormat::Kind::kFixed ? format.record_bytes : 0),
         alone_(alone),
         oper_(oper),
         sink_(std::move(sink)),
@@ -94,30 +95,16 @@ class PlainFilesPort : public Port {
   Status Emit(std::string_view batch) override {
     BatchView view;
     if (const char* wrong = BatchView::Parse(batch.data(), batch.size(), &view)) return BadBatch(*oper_, wrong);
-    const bool fixed = format_.kind == FileFormat::Kind::kFixed;
-    for (uint32_t i = 0; i < view.size(); ++i) {
-      const std::string_view key = view.key(i), value = view.value(i);
-      const uint64_t bytes = key.size() + value.size();
-      if (fixed && bytes != format_.record_bytes) {
-        return WrongLength(format_, bytes, "operator " + oper_->name());
-      }
-      if (!header_) ++records_;
-      header_ = false;
-      if (to_ != nullptr && size_ + bytes + 2 < kFilePieceBytes) {
-        char* to = to_ + size_;
-        CopyShort(to, key.data(), key.size());
-        to += key.size();
-        if (text_ && !key.empty()) *to++ = '\t';
-        CopyShort(to, value.data(), value.size());
-        to += value.size();
-        if (text_) *to++ = '\n';
-        size_ = static_cast<uint64_t>(to - to_);
-        continue;
-      }
-      MR_RETURN_IF_ERROR(Put(key));
-      if (text_ && !key.empty()) MR_RETURN_IF_ERROR(Put("\t"));
-      MR_RETURN_IF_ERROR(Put(value));
-      if (text_) MR_RETURN_IF_ERROR(Put("\n"));
+    for (uint32_t i = 0; i < view.size(); ++i) MR_RETURN_IF_ERROR(Add(view.key(i), view.value(i)));
+    return {};
+  }
+  bool TakesMerged() const override { return true; }
+  Status EmitMerged(Merger* merger, uint64_t bytes, uint64_t* records, uint64_t* taken) override {
+    for (const uint64_t end = *taken + bytes; *taken < end && !merger->done(); ++*records) {
+      const std::string_view key = merger->key(), value = merger->value();
+      MR_RETURN_IF_ERROR(Add(key, value));
+      *taken += key.size() + value.size();
+      MR_RETURN_IF_ERROR(merger->Next());
     }
     return {};
   }
@@ -127,6 +114,27 @@ class PlainFilesPort : public Port {
   }
 
  private:
+  Status Add(std::string_view key, std::string_view value) {
+    const uint64_t bytes = key.size() + value.size();
+    if (fixed_bytes_ != 0 && bytes != fixed_bytes_) return WrongLength(format_, bytes, "operator " + oper_->name());
+    if (!header_) ++records_;
+    header_ = false;
+    if (to_ != nullptr && size_ + bytes + 2 < kFilePieceBytes) {
+      char* to = to_ + size_;
+      CopyShort(to, key.data(), key.size());
+      to += key.size();
+      if (text_ && !key.empty()) *to++ = '\t';
+      CopyShort(to, value.data(), value.size());
+      to += value.size();
+      if (text_) *to++ = '\n';
+      size_ = static_cast<uint64_t>(to - to_);
+      return {};
+    }
+    MR_RETURN_IF_ERROR(Put(key));
+    if (text_ && !key.empty()) MR_RETURN_IF_ERROR(Put("\t"));
+    MR_RETURN_IF_ERROR(Put(value));
+    return text_ ? Put("\n") : Status();
+  }
   Status Put(std::string_view bytes) {
     while (!bytes.empty()) {
       if (to_ == nullptr) {
@@ -155,7 +163,9 @@ class PlainFilesPort : public Port {
 
   const uint32_t port_, first_;
   const FileFormat format_;
-  const bool text_, alone_;
+  const bool text_;
+  const uint64_t fixed_bytes_;  // of each record; 0: any
+  const bool alone_;
   Operator* oper_;
   ChunkSink sink_;
   bool header_;            // it has yet to come
@@ -247,6 +257,8 @@ class FilesPort : public Port {
 };
 
 }  // namespace
+
+Status Port::EmitMerged(Merger*, uint64_t, uint64_t*, uint64_t*) { return Internal("this port takes batches only"); }
 
 Status WrongLength(const FileFormat& format, uint64_t bytes, const std::string& who) {
   return InvalidArgument(who + " emitted a record of " + std::to_string(bytes) +

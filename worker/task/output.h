@@ -40,6 +40,11 @@ class Port {
  public:
   virtual ~Port() = default;
   virtual Status Emit(std::string_view batch) = 0;
+  // Whether it takes records from a merge itself: EmitMerged.
+  virtual bool TakesMerged() const { return false; }
+  // Emits the next records of the merge, of about `bytes` bytes in all, and adds to *records and *taken what it took.
+  // Requires: TakesMerged.
+  virtual Status EmitMerged(Merger* merger, uint64_t bytes, uint64_t* records, uint64_t* taken);
   virtual Status Finish() = 0;
   // Returns the hot keys of what went to the shuffle, if there are any. Call it after Finish.
   virtual std::vector<HotKey> Hottest() const { return {}; }

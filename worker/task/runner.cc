@@ -357,7 +357,9 @@ Status Runner::DeliverGrouped(const std::vector<uint32_t>& grouped) {
   MR_RETURN_IF_ERROR(stream.Start());
   SetPhase(kPhaseReduce);
   where_ = "grouped input";
-  for (;;) {
+  const bool identity = (oper_.table->flags & MR_IDENTITY) != 0 && ports_.size() == 1 && ports_[0]->TakesMerged();
+  if (identity) MR_RETURN_IF_ERROR(PassOn(stream.merger()));
+  while (!identity) {
     mr_batch batch;
     failed_in_.clear();
     MR_ASSIGN_OR_RETURN(const bool got, stream.Next(&batch));
@@ -369,6 +371,19 @@ Status Runner::DeliverGrouped(const std::vector<uint32_t>& grouped) {
     MR_RETURN_IF_ERROR(status);
   }
   for (uint32_t input : grouped) MR_RETURN_IF_ERROR(EndInput(input));
+  return {};
+}
+
+Status Runner::PassOn(Merger* merger) {
+  ProgressPage* page = link_->page();
+  const uint64_t before = __atomic_load_n(&page->taken, __ATOMIC_RELAXED);
+  for (uint64_t taken = 0; !merger->done();) {
+    MR_RETURN_IF_ERROR(ports_[0]->EmitMerged(merger, kBatchTargetBytes, &records_in_, &taken));
+    page->records.store(records_in_, std::memory_order_relaxed);
+    __atomic_store_n(&page->taken, before + taken, __ATOMIC_RELAXED);
+    HostProgress(this);
+    MR_RETURN_IF_ERROR(link_->Poll());
+  }
   return {};
 }
 

@@ -48,6 +48,8 @@ class Runner {
   // Counts skipped records. Returns not 0 if there are too many: then the attempt has failed.
   int SkipBad(uint64_t records, uint64_t bytes, const std::string& what, const std::string& who);
   Status DeliverGrouped(const std::vector<uint32_t>& grouped);
+  // Passes the merge on to the port of an identity operator.
+  Status PassOn(Merger* merger);
   Status CallBatch(const mr_batch& batch);
   Status EndInput(uint32_t input);
   Status Finish();
