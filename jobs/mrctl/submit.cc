@@ -32,6 +32,7 @@
 #include "jobs/mrctl/operator_use.h"
 #include "jobs/mrctl/output_claim.h"
 #include "jobs/mrctl/plan.h"
+#include "jobs/mrctl/plan_cache.h"
 #include "jobs/mrctl/queue_note.h"
 #include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/render.h"
@@ -235,7 +236,7 @@ class Submission {
     const SubmitOptions& options = plan_.options;
     if (plan_.own_library) MR_RETURN_IF_ERROR(CheckLibraryFile(plan_.library, &library_warnings_));
     if (options.steps.empty()) {
-      planning_.emplace(StartPlan(plan_.library, options.job, options.job_args, SizesKnown()));
+      planning_.emplace(PlanRun::Start(plan_.library, options.job, options.job_args, SizesKnown()));
       return {};
     }
     MR_ASSIGN_OR_RETURN(auto started, StepPlanning::Start(options.steps, plan_.own_library ? plan_.library : "",
@@ -272,7 +273,7 @@ class Submission {
     if (steps_.has_value()) {
       steps_->Again(sizes);
     } else {
-      planning_.emplace(StartPlan(plan_.library, plan_.options.job, plan_.options.job_args, sizes));
+      planning_.emplace(PlanRun::Start(plan_.library, plan_.options.job, plan_.options.job_args, sizes));
     }
     return true;
   }
@@ -553,7 +554,7 @@ class Submission {
 
   SubmitPlan plan_;
   const Settings& settings_;
-  std::optional<ToolRun> planning_;    // of one job
+  std::optional<PlanRun> planning_;    // of one job
   std::optional<StepPlanning> steps_;  // of several steps
   std::vector<std::string> library_warnings_;
   std::optional<OutputClaim> claim_;  // of a local job; released when nothing of its cluster is left
