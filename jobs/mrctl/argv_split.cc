@@ -97,4 +97,18 @@ SplitArgv SplitSubmitArgv(const std::vector<std::string>& argv, const OptionLook
   return split;
 }
 
+std::string SeparateRefusedWord(const std::string& refusal) {
+  constexpr std::string_view kUnknown = "unknown option '", kOptions = "; its options are ";
+  const size_t at = refusal.find(kUnknown), end = refusal.find('\'', at + kUnknown.size());
+  const size_t list = refusal.find(kOptions);
+  if (at == std::string::npos || end == std::string::npos || list == std::string::npos) return "";
+  std::vector<std::string> options;
+  for (size_t from = list + kOptions.size(); from < refusal.size();) {
+    const size_t comma = std::min(refusal.find(", ", from), refusal.size());
+    options.push_back(refusal.substr(from, comma - from));
+    from = comma + 2;
+  }
+  return SeparateShortOptions(refusal.substr(at + kUnknown.size(), end - at - kUnknown.size()), options);
+}
+
 }  // namespace mr::ctl

@@ -42,4 +42,8 @@ std::string SeparateShortOptions(std::string_view word, const std::vector<std::s
 // Returns the words as a shell reads them: quoted where they need it.
 std::string ShellWords(const std::vector<std::string>& words);
 
+// Returns how the short options of a job's refusal are written, such as "-i -v" for "unknown option '-iv'; its options
+// are ...". Returns "" where that does not explain the refusal.
+std::string SeparateRefusedWord(const std::string& refusal);
+
 }  // namespace mr::ctl

@@ -28,6 +28,7 @@
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/client_wire.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/step_times.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
 #include "schema/client.capnp.h"
@@ -149,6 +150,7 @@ struct Client::Impl {
       loop->connecting = rpc::RpcConnection::Connect(thread.io(), address, hello)
                              .then([this, slot](Result<kj::Own<rpc::RpcConnection>> result) {
                                Result<bool> answer = true;
+                               NoteStep("connected");
                                if (result.ok()) {
                                  Adopt(*std::move(result));
                                } else {

@@ -296,7 +296,8 @@ JobWords WordsOfJob(const std::string& name, const std::string& help) {
 Result<std::string> CompletionScript(const std::string& shell, const std::vector<JobWords>& jobs) {
   Command command;
   CLI::App root("", "mrctl");
-  BuildOptionTree(&root, &command);
+  AddGlobals(&root, &command);
+  AddVerbs(&root, &command);
   OptionTree tree;
   Walk(root, "", &tree);
   if (shell == "bash") return BashScript(tree, jobs);

@@ -18,6 +18,7 @@
 #include "jobs/mrctl/credentials.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/options.h"
+#include "jobs/mrctl/step_times.h"
 #include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
@@ -87,6 +88,7 @@ void KeepOneHeap() {
 }
 
 int Main(const std::vector<std::string>& argv) {
+  NoteStep("main");
   KeepOneHeap();
   KeepMemoryPrivate();  // it reads secrets of daemons; tasks of `--local` have the same user
   const auto tokens_in = [](const std::string& file) {
@@ -102,6 +104,7 @@ int Main(const std::vector<std::string>& argv) {
     Print(command->help);
     return kExitOk;
   }
+  NoteStep("parsed");
   auto settings = ResolveSettings(command->global, RealSources());
   if (settings.ok() && settings->quiet) KeepQuietAboutInsecure();
   if (settings.ok()) {
@@ -126,4 +129,8 @@ int Main(const std::vector<std::string>& argv) {
 }  // namespace
 }  // namespace mr::ctl
 
-int main(int argc, char** argv) { return mr::ctl::Main(std::vector<std::string>(argv + 1, argv + argc)); }
+int main(int argc, char** argv) {
+  const int exit = mr::ctl::Main(std::vector<std::string>(argv + 1, argv + argc));
+  mr::ctl::WriteStepTimes();
+  return exit;
+}

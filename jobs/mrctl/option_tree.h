@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace CLI {
 class App;
@@ -12,9 +13,12 @@ namespace mr::ctl {
 
 struct Command;
 
-// Adds all verbs and options to `root`. Results of a parse go into `command`, which must outlive `root`. An option's
-// type name drives completion: PATH for local files, a|b|c for these words.
-void BuildOptionTree(CLI::App* root, Command* command);
+// Adds the global options to `root`. Results of a parse go into `command`, which must outlive `root`. An option's type
+// name drives completion: PATH for local files, a|b|c for these words.
+void AddGlobals(CLI::App* root, Command* command);
+// Adds all verbs and their options; or, where `verb` is submit or explain, that one alone, because the objects of some
+// two hundred other options take a millisecond (measured). Requires: AddGlobals.
+void AddVerbs(CLI::App* root, Command* command, std::string_view verb = "");
 
 // The verbs for people and credentials: cluster, token (options_people.cc).
 void AddPeopleVerbs(CLI::App* root, Command* command);

@@ -127,6 +127,30 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
       ->type_name("PATH[#NAME]");
 }
 
+// The headings of `mrctl submit --help`, in the order in which they first have an option.
+const std::vector<OptionGroup>& SubmitGroups() {
+  static const std::vector<OptionGroup> groups = {
+      {"Input and output",
+       {"--input", "--format", "--output", "--output-format", "--overwrite", "--strict-inputs", "--files"}},
+      {"Job", {"--reduces", "--lib", "--name", "--conf", "--env", "--label", "--submission-id", "--max-bad-records"}},
+      {"Run on this machine", {"--local", "--keep-logs"}},
+      {"Follow and report", {"--report", "--detach", "--dry-run"}},
+      {"Scheduling",
+       {"--queue", "--priority", "--deadline", "--strict-deadline", "--best-effort", "--scheduler", "--speculation",
+        "--clone"}},
+      {"Resources and limits", {"--max-attempts", "--memory", "--task-timeout", "--allow-network"}},
+  };
+  return groups;
+}
+
+void AddSubmit(CLI::App* root, Command* c, const char* name, const char* help, const char* example) {
+  CLI::App* app = root->add_subcommand(name, help)->fallthrough();
+  app->footer(BuiltinJobsText() + "\n" + kSubmitFooter);
+  AddSubmitOptions(app, &c->submit);
+  GroupOptions(app, SubmitGroups());
+  AddExample(app, example);
+}
+
 void AddFsOptions(CLI::App* fs, Command* c) {
   struct Sub {
     const char* name;
@@ -460,22 +484,6 @@ void AddOwnVerbs(CLI::App* root, Command* c) {
              "mrctl version");
 }
 
-// The headings of `mrctl submit --help`, in the order in which they first have an option.
-const std::vector<OptionGroup>& SubmitGroups() {
-  static const std::vector<OptionGroup> groups = {
-      {"Input and output",
-       {"--input", "--format", "--output", "--output-format", "--overwrite", "--strict-inputs", "--files"}},
-      {"Job", {"--reduces", "--lib", "--name", "--conf", "--env", "--label", "--submission-id", "--max-bad-records"}},
-      {"Run on this machine", {"--local", "--keep-logs"}},
-      {"Follow and report", {"--report", "--detach", "--dry-run"}},
-      {"Scheduling",
-       {"--queue", "--priority", "--deadline", "--strict-deadline", "--best-effort", "--scheduler", "--speculation",
-        "--clone"}},
-      {"Resources and limits", {"--max-attempts", "--memory", "--task-timeout", "--allow-network"}},
-  };
-  return groups;
-}
-
 // Heading of a group of verbs in `mrctl help`. A verb without a group is listed under "Subcommands".
 struct Group {
   const char* heading;
@@ -509,21 +517,20 @@ CLI::App* AddSub(CLI::App* above, Command* c, const std::string& name, const std
   return app;
 }
 
-void BuildOptionTree(CLI::App* root, Command* c) {
+void AddGlobals(CLI::App* root, Command* c) {
   root->formatter(MakeHelpFormatter());
   root->require_subcommand(1);
   root->fallthrough();
   AddGlobalOptions(root, &c->global);
-  CLI::App* submit = root->add_subcommand("submit", "Run a job and follow it")->fallthrough();
-  CLI::App* explain =
-      root->add_subcommand("explain", "Show the plan and the prediction of a submit, without running it")
-          ->fallthrough();
-  for (CLI::App* app : {submit, explain}) {
-    app->footer(BuiltinJobsText() + "\n" + kSubmitFooter);
-    AddSubmitOptions(app, &c->submit);
-    GroupOptions(app, SubmitGroups());
-    AddExample(app, app == submit ? kSubmitExample : kExplainExample);
+}
+
+void AddVerbs(CLI::App* root, Command* c, std::string_view only) {
+  const bool one = only == "submit" || only == "explain";
+  if (!one || only == "submit") AddSubmit(root, c, "submit", "Run a job and follow it", kSubmitExample);
+  if (!one || only == "explain") {
+    AddSubmit(root, c, "explain", "Show the plan and the prediction of a submit, without running it", kExplainExample);
   }
+  if (one) return;
   AddJobVerbs(root, c);
   AddProfile(root, c);
   AddWhatif(root, c);

@@ -185,9 +185,10 @@ Result<std::vector<std::string>> AskedHelp(const CLI::App* root, std::vector<std
 Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
   Command command;
   CLI::App root("Runs and watches jobs of a Paceline cluster.", "mrctl");
-  BuildOptionTree(&root, &command);
+  AddGlobals(&root, &command);
   std::vector<std::string> words = argv;
   const size_t at = FindVerb(&root, argv);
+  AddVerbs(&root, &command, at < argv.size() ? argv[at] : "");
   const CLI::App* sub = nullptr;
   std::vector<std::string> verbs = {"help"};
   for (const CLI::App* s : root.get_subcommands({})) verbs.push_back(s->get_name());

@@ -32,6 +32,7 @@
 #include "jobs/mrctl/operator_use.h"
 #include "jobs/mrctl/output_claim.h"
 #include "jobs/mrctl/plan.h"
+#include "jobs/mrctl/plan_cache.h"
 #include "jobs/mrctl/queue_note.h"
 #include "jobs/mrctl/read_run.h"
 #include "jobs/mrctl/render.h"
@@ -39,6 +40,7 @@
 #include "jobs/mrctl/sdk_check.h"
 #include "jobs/mrctl/side_files.h"
 #include "jobs/mrctl/step_plans.h"
+#include "jobs/mrctl/step_times.h"
 #include "jobs/mrctl/stored_parts.h"
 #include "jobs/mrctl/terminal_text.h"
 #include "jobs/mrctl/tools.h"
@@ -140,6 +142,7 @@ class Submission {
     const bool local = plan_.options.local > 0;
     MR_RETURN_IF_ERROR(CheckReport());
     MR_RETURN_IF_ERROR(StartPlanning());
+    NoteStep("planning");
     // The guardian of a local cluster must be forked before the client's thread exists.
     if (local && !plan_.options.dry_run) {
       MR_RETURN_IF_ERROR(ClaimOutput());
@@ -150,6 +153,7 @@ class Submission {
       client_ = std::make_unique<Client>(settings_.master);
     }
     MR_ASSIGN_OR_RETURN(Plan plan, FinishPlanning());
+    NoteStep("planned");
     MR_RETURN_IF_ERROR(SetPrivatePaths());
     MR_RETURN_IF_ERROR(DigestSideFiles(&plan_.spec.files));
     MR_ASSIGN_OR_RETURN(JobSpec spec, BuildJobSpec(plan, plan_.spec));
@@ -184,12 +188,15 @@ class Submission {
     MR_RETURN_IF_ERROR(UploadSideFiles(*client_, plan_.spec.files));
     if (cluster_ != nullptr) local_name_.emplace(settings_);
     const std::string submission = plan_.options.submission_id.empty() ? RandomHex() : plan_.options.submission_id;
+    NoteStep("checked");
     MR_ASSIGN_OR_RETURN(const JobId id, Submit(spec, submission));
+    NoteStep("submitted");
     if (cluster_ == nullptr) SetLast(Name(id), settings_.master);
     if (plan_.options.detach) return Detach(id);
     auto end = Follow(
         *client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); },
         LocalId());
+    NoteStep("ended");
     if (cluster_ != nullptr && !plan_.options.keep_logs.empty())
       PrintFailure(KeepLogs(cluster_->directory(), plan_.options.keep_logs, id, LocalId()));
     if (!end.ok()) return Broken(end.status(), id);
@@ -197,7 +204,9 @@ class Submission {
       FetchBeforeEnd(&*end);
     else
       FetchFromMaster(&*end);
+    NoteStep("fetched");
     auto code = Report(*end);
+    NoteStep("printed");
     SayWhereTheReportIs();
     return code;
   }
@@ -227,7 +236,7 @@ class Submission {
     const SubmitOptions& options = plan_.options;
     if (plan_.own_library) MR_RETURN_IF_ERROR(CheckLibraryFile(plan_.library, &library_warnings_));
     if (options.steps.empty()) {
-      planning_.emplace(StartPlan(plan_.library, options.job, options.job_args, SizesKnown()));
+      planning_.emplace(PlanRun::Start(plan_.library, options.job, options.job_args, SizesKnown()));
       return {};
     }
     MR_ASSIGN_OR_RETURN(auto started, StepPlanning::Start(options.steps, plan_.own_library ? plan_.library : "",
@@ -264,7 +273,7 @@ class Submission {
     if (steps_.has_value()) {
       steps_->Again(sizes);
     } else {
-      planning_.emplace(StartPlan(plan_.library, plan_.options.job, plan_.options.job_args, sizes));
+      planning_.emplace(PlanRun::Start(plan_.library, plan_.options.job, plan_.options.job_args, sizes));
     }
     return true;
   }
@@ -302,22 +311,6 @@ class Submission {
     return ExitCodeFor(explained.refusals.front().code());
   }
 
-  // Returns how the short options of a refusal are written, such as "-i -v" for "unknown option '-iv'; its options are
-  // ...". Returns "" where that does not explain the refusal.
-  static std::string SeparateWords(const std::string& message) {
-    constexpr std::string_view kUnknown = "unknown option '", kOptions = "; its options are ";
-    const size_t at = message.find(kUnknown), end = message.find('\'', at + kUnknown.size());
-    const size_t list = message.find(kOptions);
-    if (at == std::string::npos || end == std::string::npos || list == std::string::npos) return "";
-    std::vector<std::string> options;
-    for (size_t from = list + kOptions.size(); from < message.size();) {
-      const size_t comma = std::min(message.find(", ", from), message.size());
-      options.push_back(message.substr(from, comma - from));
-      from = comma + 2;
-    }
-    return SeparateShortOptions(message.substr(at + kUnknown.size(), end - at - kUnknown.size()), options);
-  }
-
   // Adds to the job's own refusal where its flags are listed.
   Status Explained(const Status& status) {
     if (status.message().rfind(plan_.options.job + ": ", 0) != 0) return status;
@@ -329,7 +322,7 @@ class Submission {
         !own_inputs) {
       hint = "give inputs as --input FILE; " + hint;
     }
-    if (const std::string words = SeparateWords(status.message()); !words.empty())
+    if (const std::string words = SeparateRefusedWord(status.message()); !words.empty())
       return WithHint(status,
                       "short options stand apart from each other and from their values: write " + words + "; " + hint);
     // The job's own suggestion is for its option.
@@ -561,7 +554,7 @@ class Submission {
 
   SubmitPlan plan_;
   const Settings& settings_;
-  std::optional<ToolRun> planning_;    // of one job
+  std::optional<PlanRun> planning_;    // of one job
   std::optional<StepPlanning> steps_;  // of several steps
   std::vector<std::string> library_warnings_;
   std::optional<OutputClaim> claim_;  // of a local job; released when nothing of its cluster is left

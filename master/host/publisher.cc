@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "common/base/text.h"
@@ -25,6 +27,23 @@ std::string Hidden(const std::string& path, const std::string& job, uint64_t clu
 bool IsPublished(const std::string& directory, const PublishRequest& request) {
   const auto text = ReadFile(directory + "/_SUCCESS");
   return text.ok() && *text == SuccessDocument(request.job, request.header, request.parts);
+}
+
+// Whether `made` holds all that becomes the output. The moves of the parts and the document are synced together, so
+// after a crash of the machine the document may be there without a part.
+bool IsMade(const std::string& made, const PublishRequest& request) {
+  return IsPublished(made, request) && std::all_of(request.parts.begin(), request.parts.end(), [&](const auto& part) {
+           return PathExists(made + "/" + part.name);
+         });
+}
+
+// Writes the document that says that the output is complete, and makes it and all moves into `made` durable. A document
+// that a crash has cut is not what IsPublished compares with.
+Status Complete(const std::string& made, const PublishRequest& request) {
+  MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(made + "/_SUCCESS", O_WRONLY | O_CREAT | O_TRUNC));
+  MR_RETURN_IF_ERROR(WriteAll(file.get(), SuccessDocument(request.job, request.header, request.parts)));
+  if (fsync(file.get()) != 0) return ErrnoStatus(errno, "cannot sync " + made + "/_SUCCESS");
+  return SyncDirectory(made);
 }
 
 // A worker says where its part is, and under which name. Of all files that the master may move these are those of this
@@ -85,7 +104,7 @@ static Status PublishAt(const std::string& output, const PublishRequest& request
   const auto hidden = [&](const char* suffix) { return Hidden(output, request.job, request.cluster_id, suffix); };
   const std::string made = hidden(".new"), aside = hidden(".old");
   if (!IsPublished(output, request)) {
-    if (!IsPublished(made, request)) {
+    if (!IsMade(made, request)) {
       const std::string staging = PathOf(StagingUri(request.output_uri, request.job, request.cluster_id));
       for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(CheckPart(part, staging));
       // Where somebody put a file in the way, or took a right away, another try finds the same.
@@ -96,9 +115,7 @@ static Status PublishAt(const std::string& output, const PublishRequest& request
         const std::string from = hidden(".staging") + part.staged.substr(staging.size());
         MR_RETURN_IF_ERROR(MovePart(from, made + "/" + part.name));
       }
-      MR_RETURN_IF_ERROR(SyncDirectory(made));
-      MR_RETURN_IF_ERROR(
-          WriteFileDurably(made + "/_SUCCESS", SuccessDocument(request.job, request.header, request.parts)));
+      MR_RETURN_IF_ERROR(Complete(made, request));
     }
     MR_RETURN_IF_ERROR(request.overwrite ? Swap(made, output, aside) : Place(made, output));
     MR_RETURN_IF_ERROR(SyncDirectory(ParentOf(output)));

@@ -333,7 +333,9 @@ void AttemptRunner::Do(const action::StartChild&) {
   const bool store_at_once = machine_.reads() == 0 && !stage_->writes_files();
   auto link = std::make_shared<Link>(weak_from_this(), services_.loop, lane_, store_at_once);
   task_ = services_.host.Run(std::move(*spec_), std::move(link));
-  if (stage_->writes_files()) lane_->Prepare();
+  // The sync of its files' entries passes while it waits. Otherwise one at its end, with that of the bytes, is sooner:
+  // a second sync waits for the file system's journal to write the first (measured: 0.5 to 10 ms each).
+  if (stage_->writes_files() && machine_.waiting()) lane_->Prepare();
   spec_.reset();
 }
 

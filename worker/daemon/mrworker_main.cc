@@ -379,6 +379,7 @@ int Main(int argc, char** argv) {
   host_options.task_users = *task_users;
   host_options.cgroup_root = FLAGS_cgroup_root;
   host_options.slots = Slots();
+  host_options.ready_children = Slots();
   host_options.task_memory_bytes = *task_memory;
   host_options.scratch_bytes = scratch_bytes;
   host_options.preload = bin + "/../lib/libpaceline_jobs.so";

@@ -10,6 +10,8 @@ namespace mr::worker {
 namespace {
 // Most idle children. On a worker with more slots, further tasks get new processes (guess).
 constexpr size_t kMaxIdle = 64;
+// Most children that wait for a first task (guess: more slots are rarely filled at one instant).
+constexpr size_t kMaxReady = 16;
 // Period of the checks of running tasks: short enough for a fork bomb, at 50 us per check and task (measured).
 constexpr Duration kWatchPeriod = Millis(100);
 // A longer gap between checks means that this process or the machine stood still (guess: a busy machine delays a check
@@ -22,7 +24,10 @@ Core::Core(TaskHostOptions options, Helper helper, RoomMeans means)
       options_(std::move(options)),
       means_(std::move(means)),
       helper_(std::move(helper)),
-      lived_(options_.now(), kWatchPeriod, kStoodStill) {
+      lived_(options_.now(), kWatchPeriod, kStoodStill),
+      // From tier 2 on a child belongs to a user and to a control group from its start.
+      ready_(&loop, means_.made() ? 0 : std::min<size_t>(options_.ready_children, kMaxReady),
+             [this] { return SpawnReady(); }) {
   scratch.emplace(options_.scratch_bytes.value_or(0), [this](uint64_t attempt, uint64_t bytes) {
     loop.Post([this, attempt, bytes] {
       for (const auto& task : std::set(running)) {
@@ -43,9 +48,13 @@ Result<std::shared_ptr<Child>> Core::Take(const TaskSpec& task, const std::strin
       return child;
     }
   }
+  auto& kept = arenas_[job];
+  // A kept arena is warm, which is worth more than the start of a process. The helper must know a leased child as such.
+  if (kept.empty() && !leased) {
+    if (auto child = ready_.Take(); child != nullptr) return child;
+  }
   MR_ASSIGN_OR_RETURN(const RoomMeans::ForTask means, means_.Take(task.owner, task.memory_bytes));
   std::shared_ptr<Arena> arena;
-  auto& kept = arenas_[job];
   if (!kept.empty()) {
     arena = std::move(kept.back());
     kept.pop_back();
@@ -68,6 +77,12 @@ Result<std::shared_ptr<Child>> Core::Take(const TaskSpec& task, const std::strin
   }
   if (!child.ok() && means.leaf != nullptr) means_.cgroups()->GiveBack(means.leaf);
   return child;
+}
+
+Result<std::shared_ptr<Child>> Core::SpawnReady() {
+  if (helper_->lost()) return Unavailable("there is no helper process");
+  MR_ASSIGN_OR_RETURN(std::shared_ptr<Arena> arena, Arena::Make(options_.arena_bytes));
+  return Child::Spawn(&loop, &*helper_, &orphans, std::move(arena), false);
 }
 
 Status Core::ReplaceHelper(const std::string& why) {
@@ -133,11 +148,13 @@ void Core::EndJob(JobId job) {
     }
   }
   arenas_.erase(job);
+  ready_.Fill();
 }
 
 void Core::Shutdown() {
   scratch.reset();
   idle_.clear();  // children end with their owners
+  ready_.Close();
   arenas_.clear();
   helper_.reset();
   means_ = {};

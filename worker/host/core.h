@@ -10,6 +10,7 @@
 
 #include "common/base/lived_clock.h"
 #include "worker/host/child.h"
+#include "worker/host/ready_children.h"
 #include "worker/host/room_means.h"
 #include "worker/host/scratch_watch.h"
 #include "worker/host/task_host.h"
@@ -26,8 +27,8 @@ class Core {
   // keep the rest alive for longer.
   void Shutdown();
 
-  // Returns a child for a task of this key: an idle one if `reuse` allows it, else a new one. leased: as in
-  // Helper::Spawn. Errors also: those of RoomMeans.
+  // Returns a child for a task of this key: an idle one if `reuse` allows it, else one that waits for a first task,
+  // else a new one. leased: as in Helper::Spawn. Errors also: those of RoomMeans.
   Result<std::shared_ptr<Child>> Take(const TaskSpec& task, const std::string& key, bool reuse, bool leased);
   const std::shared_ptr<LeaseClock>& lease() const { return helper_->lease(); }
   // Kills processes on this machine that an earlier host of the same data directory has left behind. Returns how many.
@@ -42,6 +43,8 @@ class Core {
   // Takes back the arena of a child that has ended.
   void GiveBack(JobId job, std::shared_ptr<Arena> arena);
   void EndJob(JobId job);
+  // Makes children for tasks to come, if the options want some. Called at the start; then it happens by itself.
+  void MakeReady() { ready_.Fill(); }
 
   Loop loop{[] {}, "tasks"};
   Orphans orphans;
@@ -60,6 +63,8 @@ class Core {
     void OnExit(Helper::Exit) override;
   };
   void Remove(Idle* idle);
+  // Starts a child that differs in nothing from one that was made for its first task.
+  Result<std::shared_ptr<Child>> SpawnReady();
   // Starts a new helper process. An error is fatal to the host: on_fatal was called.
   Status ReplaceHelper(const std::string& why);
 
@@ -69,6 +74,7 @@ class Core {
   bool watching_ = false;
   std::vector<std::unique_ptr<Idle>> idle_;
   std::map<JobId, std::vector<std::shared_ptr<Arena>>> arenas_;
+  ReadyChildren ready_;
 };
 
 }  // namespace mr::worker

@@ -19,6 +19,7 @@ class TaskHostImpl : public TaskHost {
         core_(std::make_shared<Core>(options, std::move(helper), std::move(means))),
         lease_(core_->lease()) {
     core_->loop.Start();
+    core_->loop.Post([this] { core_->MakeReady(); });
   }
 
   ~TaskHostImpl() override {

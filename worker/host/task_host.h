@@ -192,6 +192,8 @@ struct TaskHostOptions {
   std::string cgroup_root;
   uint32_t slots = 1;
   uint64_t task_memory_bytes = 0;
+  // Children that wait for a first task (ready_children.h), below tier 2; at most 16.
+  uint32_t ready_children = 0;
   uint32_t arena_bytes = 16u << 20;
   // Limits of each attempt; 0 = no limit. The host counts processes and threads together, several times per second. The
   // kernel's own limit (RLIMIT_NPROC) counts those of a user, not of an attempt, and does not bind root.

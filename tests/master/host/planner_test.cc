@@ -461,6 +461,26 @@ TEST_F(PublisherTest, NothingCountsAsPublishedBeforeAllPartsAreThere) {
   ExpectWhole();
 }
 
+// The document and the moves are synced together: the machine may have kept the one without the others.
+TEST_F(PublisherTest, ADocumentWithoutAllPartsIsNoOutput) {
+  const auto request = Request(false);
+  ASSERT_TRUE(MakeDirectories(Hidden(".new")).ok());
+  ASSERT_TRUE(
+      WriteFileDurably(Hidden(".new") + "/_SUCCESS", SuccessDocument(request.job, request.header, request.parts)).ok());
+  ASSERT_EQ(rename(request.parts[0].staged.c_str(), (Hidden(".new") + "/part-r-00000").c_str()), 0);
+  ASSERT_TRUE(PublishFiles(request).ok());
+  ExpectWhole();
+}
+
+TEST_F(PublisherTest, ADocumentThatACrashHasCutIsWrittenAgain) {
+  const auto request = Request(false);
+  ASSERT_TRUE(MakeDirectories(Hidden(".new")).ok());
+  ASSERT_TRUE(WriteFileDurably(Hidden(".new") + "/_SUCCESS", "{\n").ok());
+  ASSERT_TRUE(PublishFiles(request).ok());
+  ExpectWhole();
+  EXPECT_EQ(ReadFile(root_ + "/out/_SUCCESS").value(), SuccessDocument(request.job, request.header, request.parts));
+}
+
 TEST_F(PublisherTest, ReplacesTheWholeDirectoryWithOverwrite) {
   ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
   Put("out/part-r-00009", 3);
