@@ -54,13 +54,35 @@ Status Decompress(Codec codec, std::string_view stored, uint64_t raw_bytes, uint
   return Corrupted("a chunk has an unknown codec");
 }
 
-int LevelForRatio(uint64_t raw_bytes, uint64_t stored_bytes) {
-  // The thresholds are guesses: below 1.1, compression costs more than the saved bytes on loopback and
-  // fast networks; below 1.5, the fast level saves most of them.
+// Seconds per raw byte to compress and decompress text-like records on one core (measured, zstd 1.5.4: 0.45 and 1.44
+// GB/s at level 1, 0.53 and 1.66 GB/s at level -5).
+constexpr double kLevel1Cost = 1 / 0.45e9 + 1 / 1.44e9;
+constexpr double kFastCost = 1 / 0.53e9 + 1 / 1.66e9;
+// Below this ratio level -5 saves most of the bytes that level 1 saves; below kLeast neither is worth a header
+// (guesses).
+constexpr double kFast = 1.5, kLeast = 1.1;
+
+bool CodecPolicy::MayCompress() const {
+  if (choice != CodecChoice::kAuto || link_bytes_per_second == 0) return choice != CodecChoice::kNone;
+  return 1 / link_bytes_per_second > kFastCost;
+}
+
+int CodecPolicy::Level(uint64_t raw_bytes, uint64_t stored_bytes) const {
+  if (!MayCompress()) return 0;
   if (stored_bytes == 0) return 1;
   const double ratio = static_cast<double>(raw_bytes) / static_cast<double>(stored_bytes);
-  if (ratio < 1.1) return 0;
-  return ratio < 1.5 ? -5 : 1;
+  if (ratio < kLeast) return 0;
+  const int level = ratio < kFast ? -5 : 1;
+  if (choice != CodecChoice::kAuto || link_bytes_per_second == 0) return level;
+  const double saved = (1 - 1 / ratio) / link_bytes_per_second;
+  return saved > (level == 1 ? kLevel1Cost : kFastCost) ? level : 0;
+}
+
+Result<CodecChoice> ParseCodecChoice(std::string_view name) {
+  if (name == "auto") return CodecChoice::kAuto;
+  if (name == "none") return CodecChoice::kNone;
+  if (name == "zstd") return CodecChoice::kZstd;
+  return InvalidArgument("'" + std::string(name) + "' is no choice of compression; use auto, none or zstd");
 }
 
 }  // namespace mr

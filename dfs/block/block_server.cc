@@ -2,6 +2,8 @@
 
 #include <kj/debug.h>
 
+#include <optional>
+
 #include "common/io/crc32c.h"
 #include "common/rpc/kj_status.h"
 #include "dfs/block/peers.h"
@@ -17,9 +19,11 @@ struct LocalWrite {
   Status failed;  // the error of an earlier step; later steps do nothing
 };
 
-Status AppendPiece(LocalWrite& local, const std::string& piece, uint32_t crc) {
+// crc: that came with the piece, if it came from another process.
+Status AppendPiece(LocalWrite& local, const std::string& piece, std::optional<uint32_t> crc) {
   if (!local.failed.ok()) return local.failed;
-  local.failed = Crc32c(piece) == crc ? local.writer->Append(piece) : Corrupted("a piece was damaged on its way");
+  const bool whole = !crc.has_value() || Crc32c(piece) == *crc;
+  local.failed = whole ? local.writer->Append(piece) : Corrupted("a piece was damaged on its way");
   return local.failed;
 }
 
@@ -67,45 +71,29 @@ namespace {
 
 // One pipeline member: takes pieces, passes them on and writes them. A failed downstream is dropped; a failed local
 // disk ends the whole write here.
-class WriterServer final : public rpc::Guarded<rpc::BlockWriter> {
+class Member {
  public:
-  WriterServer(rpc::GuardPtr guard, BlockServer::Impl& server, std::unique_ptr<BlockStore::Writer> writer,
-               kj::Own<BlockPipe> downstream)
-      : Guarded(std::move(guard)),
-        server_(kj::addRef(server)),
+  Member(BlockServer::Impl& server, std::unique_ptr<BlockStore::Writer> writer, kj::Own<BlockPipe> downstream)
+      : server_(kj::addRef(server)),
         local_(std::make_shared<LocalWrite>(LocalWrite{std::move(writer), Status::Ok()})),
         downstream_(kj::mv(downstream)),
         tail_(kj::Promise<void>(kj::READY_NOW)) {}
-
-  ~WriterServer() noexcept(false) {
+  ~Member() noexcept(false) {
     // Unlinks an unfinished block, on the pool because that accesses the disk.
     server_->options.pool([local = std::move(local_)]() mutable { local.reset(); });
   }
+  KJ_DISALLOW_COPY(Member);
 
- protected:
-  kj::Promise<void> write(WriteContext context) override {
-    auto params = context.getParams();
-    const auto data = params.getData();
-    const uint32_t crc = params.getCrc32c();
-    if (params.getOffset() != received_ || data.size() == 0 || data.size() > kPieceBytes || finishing_) {
-      rpc::ToOutcome(InvalidArgument("a piece of a block arrived out of order or has an invalid size"),
-                     context.getResults().initOutcome());
-      return kj::READY_NOW;
-    }
-    received_ += data.size();
-    auto piece = std::make_shared<const std::string>(reinterpret_cast<const char*>(data.begin()), data.size());
-    context.releaseParams();
+  kj::Promise<Status> Write(const Piece& piece, std::optional<uint32_t> crc) {
     auto passed = PassOn(piece);
     auto written = InOrder<Status>([local = local_, piece, crc] { return AppendPiece(*local, *piece, crc); });
-    return server_->Hold(written.then([passed = kj::mv(passed), context](Status status) mutable {
-      return passed.then([context, status]() mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+    return server_->Hold(written.then([passed = kj::mv(passed)](Status status) mutable {
+      return passed.then([status = std::move(status)]() mutable { return std::move(status); });
     }));
   }
 
-  kj::Promise<void> finish(FinishContext context) override {
-    const uint64_t length = context.getParams().getLength();
-    const uint64_t digest = context.getParams().getDigest();
-    finishing_ = true;
+  // Returns the workers that have the block on disk; an error if there is none.
+  kj::Promise<Result<std::vector<WorkerId>>> Finish(uint64_t length, uint64_t digest) {
     auto below = FinishDownstream(length, digest);
     auto here = InOrder<Result<BlockRef>>([local = local_, length, digest]() -> Result<BlockRef> {
       if (!local->failed.ok()) return local->failed;
@@ -118,14 +106,13 @@ class WriterServer final : public rpc::Guarded<rpc::BlockWriter> {
                     .fork();
     // The master is notified once the bytes are on disk, even if the writer is gone.
     if (!server_->closed()) server_->reports->add(done.addBranch().ignoreResult());
-    auto answer = done.addBranch().then([this, below = kj::mv(below), context](Result<BlockRef> ref) mutable {
-      return below.then([this, context, ref = std::move(ref)](std::vector<WorkerId> durable) mutable {
-        if (ref.ok()) durable.insert(durable.begin(), server_->options.worker);
-        auto results = context.getResults();
+    using Durable = Result<std::vector<WorkerId>>;
+    auto answer = done.addBranch().then([&server = *server_, below = kj::mv(below)](Result<BlockRef> ref) mutable {
+      return below.then([&server, ref = std::move(ref)](std::vector<WorkerId> durable) mutable -> Durable {
+        if (ref.ok()) durable.insert(durable.begin(), server.options.worker);
         // One durable replica anywhere in the pipeline is a good answer. The writer counts them.
-        rpc::ToOutcome(durable.empty() ? ref.status() : Status::Ok(), results.initOutcome());
-        auto list = results.initDurable(static_cast<uint>(durable.size()));
-        for (uint i = 0; i < list.size(); ++i) list.set(i, durable[i].value);
+        if (durable.empty()) return ref.status();
+        return durable;
       });
     });
     return server_->Hold(kj::mv(answer));
@@ -161,9 +148,101 @@ class WriterServer final : public rpc::Guarded<rpc::BlockWriter> {
   kj::Own<BlockPipe> downstream_;
   bool downstream_failed_ = false;
   kj::Promise<void> tail_;
+};
+
+// The end of a pipeline in this process: its writer is on this loop. Limits its calls like those to other servers, so
+// that a disk that hangs cannot hang the writer.
+class PipeHere final : public BlockPipe {
+ public:
+  PipeHere(BlockServer::Impl& server, std::unique_ptr<BlockStore::Writer> writer, kj::Own<BlockPipe> downstream)
+      : server_(kj::addRef(server)), member_(server, std::move(writer), kj::mv(downstream)) {}
+
+  kj::Promise<Status> Write(const Piece& piece) override {
+    return Limited<Status>([&] { return member_.Write(piece, std::nullopt); });
+  }
+  kj::Promise<Result<std::vector<WorkerId>>> Finish(uint64_t length, uint64_t digest) override {
+    return Limited<Result<std::vector<WorkerId>>>([&] { return member_.Finish(length, digest); });
+  }
+
+ private:
+  template <class T, class F>
+  kj::Promise<T> Limited(F call) {
+    if (server_->closed()) return T(Unavailable("the data server is shutting down"));
+    return server_->peers.Limit(call()).catch_([](kj::Exception&& e) -> T {
+      return Unavailable("the block store of this worker: " + rpc::FromException(e).message());
+    });
+  }
+
+  kj::Own<BlockServer::Impl> server_;
+  Member member_;
+};
+
+// The end of a pipeline at a connection.
+class WriterServer final : public rpc::Guarded<rpc::BlockWriter> {
+ public:
+  WriterServer(rpc::GuardPtr guard, BlockServer::Impl& server, std::unique_ptr<BlockStore::Writer> writer,
+               kj::Own<BlockPipe> downstream)
+      : Guarded(std::move(guard)), member_(server, std::move(writer), kj::mv(downstream)) {}
+
+ protected:
+  kj::Promise<void> write(WriteContext context) override {
+    auto params = context.getParams();
+    const auto data = params.getData();
+    const uint32_t crc = params.getCrc32c();
+    if (params.getOffset() != received_ || data.size() == 0 || data.size() > kPieceBytes || finishing_) {
+      rpc::ToOutcome(InvalidArgument("a piece of a block arrived out of order or has an invalid size"),
+                     context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    received_ += data.size();
+    auto piece = std::make_shared<const std::string>(reinterpret_cast<const char*>(data.begin()), data.size());
+    context.releaseParams();
+    return member_.Write(piece, crc).then([context](Status status) mutable {
+      rpc::ToOutcome(status, context.getResults().initOutcome());
+    });
+  }
+
+  kj::Promise<void> finish(FinishContext context) override {
+    const uint64_t length = context.getParams().getLength();
+    const uint64_t digest = context.getParams().getDigest();
+    finishing_ = true;
+    return member_.Finish(length, digest).then([context](Result<std::vector<WorkerId>> durable) mutable {
+      auto results = context.getResults();
+      rpc::ToOutcome(durable.status(), results.initOutcome());
+      if (!durable.ok()) return;
+      auto list = results.initDurable(static_cast<uint>(durable->size()));
+      for (uint i = 0; i < list.size(); ++i) list.set(i, (*durable)[i].value);
+    });
+  }
+
+ private:
+  Member member_;
   uint64_t received_ = 0;
   bool finishing_ = false;
 };
+
+// The two ends that a new member needs: its own file, and the rest of the pipeline. An unreachable rest is dropped: the
+// writer sees in `durable` how many workers have the block.
+struct Ends {
+  Result<std::unique_ptr<BlockStore::Writer>> writer;
+  kj::Own<BlockPipe> downstream;  // may be null
+};
+
+kj::Promise<Ends> OpenEnds(BlockServer::Impl& impl, BlockRef block, std::vector<std::string> downstream,
+                           std::vector<std::string> grants) {
+  // A Result, because a promise cannot hold a null Own: KJ treats that as no value.
+  using Pipe = Result<kj::Own<BlockPipe>>;
+  kj::Promise<Pipe> below = Pipe(NotFound("the pipeline ends here"));
+  if (!downstream.empty()) below = BlockPipe::Open(impl.peers, block, std::move(downstream), std::move(grants));
+  using Created = Result<std::unique_ptr<BlockStore::Writer>>;
+  auto here = OnPool(impl.options.pool,
+                     [&store = impl.store, block]() -> Created { return store.Create(block.id, block.generation); });
+  return here.then([below = kj::mv(below)](Created writer) mutable {
+    return below.then([writer = std::move(writer)](Pipe pipe) mutable {
+      return Ends{std::move(writer), pipe.ok() ? *std::move(pipe) : kj::Own<BlockPipe>()};
+    });
+  });
+}
 
 }  // namespace
 
@@ -191,26 +270,29 @@ kj::Promise<void> BlockServer::WriteBlock(WriteContext context, rpc::GuardPtr gu
     return kj::READY_NOW;
   }
   if (!grants.empty()) grants.erase(grants.begin());
-  // A Result, because a promise cannot hold a null Own: KJ treats that as no value.
-  using Pipe = Result<kj::Own<BlockPipe>>;
-  kj::Promise<Pipe> below = Pipe(NotFound("the pipeline ends here"));
-  if (!downstream.empty()) {
-    below = BlockPipe::Open(impl_->peers, block, std::move(downstream), std::move(grants));
-  }
-  using Created = Result<std::unique_ptr<BlockStore::Writer>>;
-  auto here = OnPool(impl_->options.pool,
-                     [&store = impl_->store, block]() -> Created { return store.Create(block.id, block.generation); });
-  auto made = here.then([&impl = *impl_, context, guard, below = kj::mv(below)](Created writer) mutable {
-    return below.then([&impl, context, guard, writer = std::move(writer)](Pipe pipe) mutable {
-      auto results = context.getResults();
-      rpc::ToOutcome(writer.status(), results.initOutcome());
-      if (!writer.ok()) return;
-      // An unreachable tail is dropped. The writer sees in `durable` how many workers have the block.
-      auto downstream = pipe.ok() ? *std::move(pipe) : kj::Own<BlockPipe>();
-      results.setWriter(kj::heap<WriterServer>(guard, impl, *std::move(writer), kj::mv(downstream)));
-    });
-  });
+  auto made =
+      OpenEnds(*impl_, block, std::move(downstream), std::move(grants))
+          .then([&impl = *impl_, context, guard](Ends ends) mutable {
+            auto results = context.getResults();
+            rpc::ToOutcome(ends.writer.status(), results.initOutcome());
+            if (!ends.writer.ok()) return;
+            results.setWriter(kj::heap<WriterServer>(guard, impl, *std::move(ends.writer), kj::mv(ends.downstream)));
+          });
   return impl_->Hold(kj::mv(made));
+}
+
+kj::Promise<Result<kj::Own<BlockPipe>>> BlockServer::OpenHere(BlockRef block, std::vector<std::string> downstream,
+                                                              std::vector<std::string> grants) {
+  using Opened = Result<kj::Own<BlockPipe>>;
+  if (impl_->closed()) return Opened(Unavailable("the data server is shutting down"));
+  auto made =
+      OpenEnds(*impl_, block, std::move(downstream), std::move(grants)).then([&impl = *impl_](Ends ends) -> Opened {
+        if (!ends.writer.ok()) return ends.writer.status().With("the block store of this worker");
+        return kj::Own<BlockPipe>(kj::heap<PipeHere>(impl, *std::move(ends.writer), kj::mv(ends.downstream)));
+      });
+  return impl_->Hold(kj::mv(made)).catch_([](kj::Exception&& e) -> Opened {
+    return Unavailable("the block store of this worker: " + rpc::FromException(e).message());
+  });
 }
 
 kj::Promise<void> BlockServer::ReadBlock(ReadContext context, const rpc::GuardPtr& guard) {

@@ -20,6 +20,7 @@
 #include "common/rpc/hello.h"
 #include "dfs/block/block_store.h"
 #include "dfs/block/offload.h"
+#include "dfs/block/pipeline.h"
 #include "schema/data.capnp.h"
 
 namespace mr::dfs {
@@ -46,6 +47,11 @@ class BlockServer {
   // guard: of the connection, which needs a grant for each block; a writer is for its peer.
   kj::Promise<void> WriteBlock(WriteContext context, rpc::GuardPtr guard);
   kj::Promise<void> ReadBlock(ReadContext context, const rpc::GuardPtr& guard);
+
+  // Opens a pipeline that begins with this server, for a writer on the same loop: its pieces are not copied, and need
+  // no connection. downstream, grants: of the other servers. Errors: that of the own store.
+  kj::Promise<Result<kj::Own<BlockPipe>>> OpenHere(BlockRef block, std::vector<std::string> downstream,
+                                                   std::vector<std::string> grants);
 
   // Commands of the master. Replicate reads the local replica (verified) and writes it to the data server at
   // to_address. That worker reports the new replica. The caller reports a failure (MasterForWorker.blockNotCopied).

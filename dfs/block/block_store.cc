@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "common/io/ledger.h"
 #include "dfs/block/block_store_impl.h"
 
 namespace mr::dfs {
@@ -181,20 +182,33 @@ Result<BlockStore::Impl::Opened> BlockStore::Impl::OpenSidecar(BlockKey key) {
 // Reads and checks whole chunks around the range, and returns the range.
 Result<std::string> BlockStore::Impl::ReadChecked(BlockKey key, const Opened& opened, int fd, uint64_t offset,
                                                   uint64_t length) {
-  const Sidecar& sidecar = *opened.sidecar;
-  const uint64_t size = sidecar.block.length;
+  const uint64_t size = opened.sidecar->block.length;
   if (offset >= size) return std::string();
   const uint64_t end = std::min(size, offset + std::min(length, size - offset));
+  std::string bytes;
+  MR_RETURN_IF_ERROR(ReadChunks(key, opened, fd, offset, end - offset, &bytes));
+  const uint64_t begin = offset / kChecksumChunk * kChecksumChunk;
+  if (begin == offset && bytes.size() == end - offset) return bytes;
+  return bytes.substr(offset - begin, end - offset);
+}
+
+// Reads the chunks that hold these bytes, which the block has, and compares them with their checksums.
+Status BlockStore::Impl::ReadChunks(BlockKey key, const Opened& opened, int fd, uint64_t offset, uint64_t length,
+                                    std::string* out) {
+  const Sidecar& sidecar = *opened.sidecar;
   const uint64_t first = offset / kChecksumChunk;
   const uint64_t begin = first * kChecksumChunk;
-  const uint64_t stop = std::min(size, (end + kChecksumChunk - 1) / kChecksumChunk * kChecksumChunk);
-  std::string bytes(stop - begin, '\0');
+  const uint64_t stop =
+      std::min(sidecar.block.length, (offset + length + kChecksumChunk - 1) / kChecksumChunk * kChecksumChunk);
+  std::string& bytes = *out;
+  bytes.resize(stop - begin);
+  Ledger::Count(Ledger::verify_read, bytes.size());
+  Ledger::Count(Ledger::verify_crc, bytes.size());
   const auto got = PreadUpTo(fd, bytes.data(), bytes.size(), begin);
   if (!got.ok()) return Fail(key, opened.life, got.status().With(PathOf(key, ".blk")));
   if (*got != bytes.size()) return Fail(key, opened.life, Corrupted("its file is shorter than what was written"));
   if (const Status status = CheckChunks(sidecar, first, bytes); !status.ok()) return Fail(key, opened.life, status);
-  if (begin == offset && stop == end) return bytes;
-  return bytes.substr(offset - begin, end - offset);
+  return Status::Ok();
 }
 
 Result<std::string> BlockStore::Read(BlockId id, uint32_t generation, uint64_t offset, uint64_t length) {
@@ -213,9 +227,9 @@ Result<LocalBlock> BlockStore::OpenForRead(BlockId id, uint32_t generation, bool
   if (!fd.ok()) return impl_->Fail(key, opened.life, fd.status());
   const uint64_t size = opened.sidecar->block.length;
   const uint64_t end = length == 0 || length > size - std::min(size, offset) ? size : offset + length;
+  std::string bytes;
   for (uint64_t at = offset; verify && at < end; at += kReadStep) {
-    auto checked = impl_->ReadChecked(key, opened, fd->get(), at, std::min(kReadStep, end - at));
-    if (!checked.ok()) return checked.status();
+    MR_RETURN_IF_ERROR(impl_->ReadChunks(key, opened, fd->get(), at, std::min(kReadStep, end - at), &bytes));
   }
   return LocalBlock{*std::move(fd), size};
 }

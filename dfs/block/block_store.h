@@ -80,6 +80,8 @@ class BlockStore {
   // Refuses new blocks from now on while the disk is full (FreeSpaceGate). By default none is refused. Requires: no
   // other thread uses the store yet.
   void KeepFree(std::optional<uint64_t> bytes);
+  // Whether large blocks are written past the page cache (DirectFile); the default. Requires: as for KeepFree.
+  void WriteDirectly(bool direct);
 
   // Returns verified bytes [offset, offset + length), limited to the block's end. Errors: kNotFound; kCorrupted if the
   // replica is suspect, or was found damaged now.

@@ -46,6 +46,7 @@ struct BlockStore::Impl {
 
   std::string root;  // DIR/blocks
   Observers observers;
+  bool direct = true;  // write large blocks past the page cache
 
   mutable std::mutex mutex;  // guards all below except atomics; never held during I/O
   std::map<BlockKey, Stored> blocks;
@@ -99,6 +100,7 @@ struct BlockStore::Impl {
   Result<Opened> OpenSidecar(BlockKey key);
   // Marks the replica of this life as damaged, also for later lives of the process. Returns the status for the reader.
   Status Fail(BlockKey key, uint64_t life, const Status& why);
+  Status ReadChunks(BlockKey key, const Opened& opened, int fd, uint64_t offset, uint64_t length, std::string* out);
   Result<std::string> ReadChecked(BlockKey key, const Opened& opened, int fd, uint64_t offset, uint64_t length);
   void Report(const Suspect& suspect) const {
     if (observers.on_suspect) observers.on_suspect(suspect);

@@ -9,8 +9,9 @@
 #include "common/base/text.h"
 #include "common/io/crc32c.h"
 #include "common/io/fault.h"
-#include "common/io/write_behind.h"
+#include "common/io/ledger.h"
 #include "dfs/block/block_store_impl.h"
+#include "dfs/block/direct_file.h"
 
 namespace mr::dfs {
 namespace {
@@ -27,7 +28,7 @@ Status Unlink(const std::string& path) {
 class WriterImpl final : public BlockStore::Writer {
  public:
   WriterImpl(BlockStore::Impl& store, BlockKey key, std::string path, UniqueFd fd)
-      : store_(store), key_(key), path_(std::move(path)), fd_(std::move(fd)) {
+      : store_(store), key_(key), path_(std::move(path)), fd_(std::move(fd)), file_(fd_.get(), store.direct) {
     XXH3_64bits_reset(&digest_);
     sidecar_.chunk_bytes = kChecksumChunk;
   }
@@ -38,11 +39,10 @@ class WriterImpl final : public BlockStore::Writer {
   }
 
   Status Append(std::string_view bytes) override {
-    if (const Status status = WriteAll(fd_.get(), bytes); !status.ok()) {
-      return Failed(status.With("cannot write " + Describe(key_) + " to " + path_));
-    }
-    behind_.Wrote(fd_.get(), bytes.size());
+    if (const Status status = file_.Append(bytes); !status.ok()) return Failed(Unwritten(status));
     XXH3_64bits_update(&digest_, bytes.data(), bytes.size());
+    Ledger::Count(Ledger::file_digest, bytes.size());
+    Ledger::Count(Ledger::block_crc, bytes.size());
     while (!bytes.empty()) {
       const uint64_t into = length_ % kChecksumChunk;
       const size_t n = std::min<size_t>(bytes.size(), kChecksumChunk - into);
@@ -61,6 +61,7 @@ class WriterImpl final : public BlockStore::Writer {
                        std::to_string(length) + " bytes that were sent");
     }
     sidecar_.block = {{key_.id}, key_.generation, length, digest};
+    if (const Status status = file_.Finish(); !status.ok()) return Failed(Unwritten(status));
     if (const Status status = MakeDurable(); !status.ok()) return Failed(status);
     return sidecar_.block;
   }
@@ -75,6 +76,9 @@ class WriterImpl final : public BlockStore::Writer {
     return store_.Publish(sidecar_.block, path_, sums);
   }
 
+  Status Unwritten(const Status& status) const {
+    return status.With("cannot write " + Describe(key_) + " to " + path_);
+  }
   Status Failed(const Status& status) {
     store_.NoteDisk(status);
     return status;
@@ -84,13 +88,15 @@ class WriterImpl final : public BlockStore::Writer {
   const BlockKey key_;
   const std::string path_;
   UniqueFd fd_;
-  WriteBehind behind_;
+  DirectFile file_;
   XXH3_state_t digest_;
   Sidecar sidecar_;
   uint64_t length_ = 0;
 };
 
 }  // namespace
+
+void BlockStore::WriteDirectly(bool direct) { impl_->direct = direct; }
 
 void BlockStore::KeepFree(std::optional<uint64_t> bytes) { impl_->keep_free.emplace(bytes); }
 

@@ -14,6 +14,24 @@ Status GiveUp(Peers& peers, const std::string& address, size_t hops, const kj::E
   return Unavailable("data server " + address + ": " + rpc::FromException(e).message());
 }
 
+// A pipeline whose first server is at the other end of a connection.
+class RemotePipe final : public BlockPipe {
+ public:
+  // hops: number of servers after the one at `address`.
+  RemotePipe(Peers& peers, std::string address, size_t hops, rpc::BlockWriter::Client writer)
+      : peers_(peers), address_(std::move(address)), hops_(hops), writer_(kj::mv(writer)) {}
+
+  kj::Promise<Status> Write(const Piece& piece) override;
+  kj::Promise<Result<std::vector<WorkerId>>> Finish(uint64_t length, uint64_t digest) override;
+
+ private:
+  Peers& peers_;
+  std::string address_;
+  size_t hops_;
+  rpc::BlockWriter::Client writer_;
+  uint64_t offset_ = 0;
+};
+
 }  // namespace
 
 kj::Promise<Result<kj::Own<BlockPipe>>> BlockPipe::Open(Peers& peers, BlockRef block,
@@ -37,7 +55,7 @@ kj::Promise<Result<kj::Own<BlockPipe>>> BlockPipe::Open(Peers& peers, BlockRef b
         auto call = request.send().then([&peers, head, hops](auto response) -> Opened {
           const Status status = rpc::FromOutcome(response.getOutcome());
           if (!status.ok()) return status.With("data server " + head);
-          return kj::heap<BlockPipe>(peers, head, hops, response.getWriter());
+          return kj::Own<BlockPipe>(kj::heap<RemotePipe>(peers, head, hops, response.getWriter()));
         });
         return peers.Limit(kj::mv(call)).catch_([&peers, head, hops](kj::Exception&& e) -> Opened {
           return GiveUp(peers, head, hops, e);
@@ -45,7 +63,7 @@ kj::Promise<Result<kj::Own<BlockPipe>>> BlockPipe::Open(Peers& peers, BlockRef b
       });
 }
 
-kj::Promise<Status> BlockPipe::Write(const Piece& piece) {
+kj::Promise<Status> RemotePipe::Write(const Piece& piece) {
   auto request = writer_.writeRequest();
   request.setOffset(offset_);
   request.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(piece->data()), piece->size()));
@@ -58,7 +76,7 @@ kj::Promise<Status> BlockPipe::Write(const Piece& piece) {
       });
 }
 
-kj::Promise<Result<std::vector<WorkerId>>> BlockPipe::Finish(uint64_t length, uint64_t digest) {
+kj::Promise<Result<std::vector<WorkerId>>> RemotePipe::Finish(uint64_t length, uint64_t digest) {
   using Durable = Result<std::vector<WorkerId>>;
   auto request = writer_.finishRequest();
   request.setLength(length);

@@ -18,26 +18,17 @@ using Piece = std::shared_ptr<const std::string>;
 
 class BlockPipe {
  public:
+  virtual ~BlockPipe() noexcept(false) = default;
   // Opens a pipeline. addresses: all of its servers, at least one; this end connects to the first. grants: to write the
-  // block there, in the same order; may be empty.
+  // block there, in the same order; may be empty. Where the first one is this process, see BlockServer::OpenHere.
   static kj::Promise<Result<kj::Own<BlockPipe>>> Open(Peers& peers, BlockRef block, std::vector<std::string> addresses,
                                                       std::vector<std::string> grants);
-  // hops: number of servers after the one at `address`.
-  BlockPipe(Peers& peers, std::string address, size_t hops, rpc::BlockWriter::Client writer)
-      : peers_(peers), address_(std::move(address)), hops_(hops), writer_(kj::mv(writer)) {}
 
   // Sends the next piece (at most 1 MiB). Resolves when the pipeline has taken it. Calls may overlap and keep their
   // order; the caller limits how many are in flight.
-  kj::Promise<Status> Write(const Piece& piece);
+  virtual kj::Promise<Status> Write(const Piece& piece) = 0;
   // Ends the block after all writes. Returns the workers that have it on disk.
-  kj::Promise<Result<std::vector<WorkerId>>> Finish(uint64_t length, uint64_t digest);
-
- private:
-  Peers& peers_;
-  std::string address_;
-  size_t hops_;
-  rpc::BlockWriter::Client writer_;
-  uint64_t offset_ = 0;
+  virtual kj::Promise<Result<std::vector<WorkerId>>> Finish(uint64_t length, uint64_t digest) = 0;
 };
 
 }  // namespace mr::dfs

@@ -30,6 +30,8 @@
 
 namespace mr::dfs {
 
+class BlockServer;
+
 struct PutOptions {
   bool overwrite = false;
   uint32_t replication = 0;  // 0 = the cluster's default
@@ -83,6 +85,8 @@ class DfsClient {
     // leaves both empty.
     std::string own_address;
     BlockStore* own_store = nullptr;
+    // Its server, on the same loop: blocks whose first replica is here are written without a connection.
+    BlockServer* own_server = nullptr;
     // Number of tries to write one block, each with a new pipeline. Pauses between them double from 50 ms to 1 s. Their
     // sum exceeds the 5 s after which a master declares a silent worker lost.
     int write_tries = 12;
@@ -92,8 +96,8 @@ class DfsClient {
     // A person's client asks the master for a ticket for each worker. Null for daemons.
     Peers::Tickets tickets;
   };
-  // files: MasterForClient.files() of a connection with role kClient. Requires: io, pool and own_store outlive this
-  // object and its calls and writers, which may outlive this object.
+  // files: MasterForClient.files() of a connection with role kClient. Requires: io, pool, own_store and own_server
+  // outlive this object and its calls and writers, which may outlive this object.
   DfsClient(kj::AsyncIoContext& io, rpc::FileSystem::Client files, Options options);
   // Sets the interface of a new connection after the old one broke. Writers continue with it if it is set before their
   // tries are used up, because leases outlive a restart of the master.

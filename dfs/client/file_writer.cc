@@ -7,6 +7,8 @@
 
 #include "common/base/digest.h"
 #include "common/io/clock.h"
+#include "common/io/ledger.h"
+#include "dfs/block/block_server.h"
 #include "dfs/block/pipeline.h"
 #include "dfs/client/core.h"
 #include "dfs/meta/service.h"
@@ -77,10 +79,17 @@ class FileWriterImpl final : public FileWriter {
       taken_ = 0;
       return Status::Ok();
     }
-    auto piece = std::make_shared<const std::string>(buffer_.substr(taken_, want));
-    taken_ += piece->size();
+    const bool all = taken_ == 0 && have == want;
+    auto piece = std::make_shared<const std::string>(all ? std::move(buffer_) : buffer_.substr(taken_, want));
+    if (all) {
+      buffer_.clear();
+    } else {
+      taken_ += piece->size();
+    }
     length_ += piece->size();
     XXH3_64bits_update(&digest_, piece->data(), piece->size());
+    Ledger::Count(Ledger::file_digest, piece->size());
+    if (!all) Ledger::Count(Ledger::block_copy, piece->size());
     pieces_.push_back(piece);
     return Send(std::move(piece)).then([this, last](Status status) -> kj::Promise<Status> {
       if (!status.ok()) return status;
@@ -137,16 +146,27 @@ class FileWriterImpl final : public FileWriter {
         broken_ = Unavailable("the workers of the pipeline are gone");
         return Status::Ok();
       }
-      return BlockPipe::Open(client_->peers, located_.block, located_.addresses, located_.grants)
-          .then([this](Result<kj::Own<BlockPipe>> pipe) {
-            if (pipe.ok()) {
-              pipe_ = *std::move(pipe);
-            } else {
-              broken_ = pipe.status();
-            }
-            return Status::Ok();
-          });
+      return ConnectPipe().then([this](Result<kj::Own<BlockPipe>> pipe) {
+        if (pipe.ok()) {
+          pipe_ = *std::move(pipe);
+        } else {
+          broken_ = pipe.status();
+        }
+        return Status::Ok();
+      });
     });
+  }
+
+  kj::Promise<Result<kj::Own<BlockPipe>>> ConnectPipe() {
+    const DfsClient::Options& options = client_->options;
+    if (options.own_server == nullptr || located_.addresses.front() != options.own_address) {
+      return BlockPipe::Open(client_->peers, located_.block, located_.addresses, located_.grants);
+    }
+    const auto rest = [](std::vector<std::string> all) {
+      if (!all.empty()) all.erase(all.begin());
+      return all;
+    };
+    return options.own_server->OpenHere(located_.block, rest(located_.addresses), rest(located_.grants));
   }
 
   // Called when all pieces are sent: makes the block durable, or sends it again.

@@ -5,6 +5,7 @@
 //   sample --many_to_one--> splitters --broadcast--> partition --all_to_all--> sort
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <optional>
 
 #include "jobs/builtin/builtin.h"
@@ -21,6 +22,8 @@ constexpr size_t kKeysPerSplit = 400;
 constexpr size_t kSampleKeyBytes = 64;
 // Number of candidates sent to the partition stage (measured: 2,000 keys keep 100 parts within 10 %).
 constexpr size_t kCandidates = 4096;
+// Bytes per task of the last stage (guess: they fit into a task's memory without spill runs, and keep many slots busy).
+constexpr uint64_t kSortTaskBytes = 96u << 20;
 
 // Emits up to kKeysPerSplit keys, evenly spaced in its input.
 template <class Base>
@@ -79,9 +82,14 @@ class ByRange : public Base, public SideInput<std::string, std::string>, public 
     if (borders_.empty() && partitions > 1) {
       for (uint32_t i = 1; i < partitions && !candidates_.empty(); ++i) {
         borders_.push_back(candidates_[uint64_t{i} * candidates_.size() / partitions]);
+        prefixes_.push_back(Prefix(borders_.back()));
       }
     }
-    return static_cast<uint32_t>(std::upper_bound(borders_.begin(), borders_.end(), key) - borders_.begin());
+    // The first bytes decide nearly always; where they are equal, the whole keys do.
+    const uint64_t prefix = Prefix(key);
+    auto at = static_cast<size_t>(std::upper_bound(prefixes_.begin(), prefixes_.end(), prefix) - prefixes_.begin());
+    while (at > 0 && prefixes_[at - 1] == prefix && key < borders_[at - 1]) --at;
+    return static_cast<uint32_t>(at);
   }
 
  protected:
@@ -94,7 +102,15 @@ class ByRange : public Base, public SideInput<std::string, std::string>, public 
  private:
   std::optional<SortKeys> splitter_;
   std::string scratch_;
+  // Returns the first 8 bytes as a number, padded with zeros: its order agrees with that of the keys.
+  static uint64_t Prefix(std::string_view key) {
+    uint64_t word = 0;
+    std::memcpy(&word, key.data(), std::min<size_t>(key.size(), sizeof word));
+    return __builtin_bswap64(word);
+  }
+
   std::vector<std::string> candidates_, borders_;
+  std::vector<uint64_t> prefixes_;  // of borders_
 };
 
 class PartitionLines : public ByRange<BlockMapper<std::string, std::string>> {
@@ -107,6 +123,37 @@ class PartitionLines : public ByRange<BlockMapper<std::string, std::string>> {
 class PartitionRecords : public ByRange<LineMapper<std::string, std::string>> {
  public:
   void Map(std::string_view record, Out& out) { Sort(record, out); }
+};
+
+// The same for records whose key is their beginning, a batch at a time: a tenth of the time of the job (measured).
+class PartitionPlainRecords : public ByRange<RawOperator<std::string, std::string>> {
+ public:
+  void Open() { key_bytes_ = SortKeys(context().config()).options().key_bytes; }
+  void Batch(const mr_batch&, const BatchView& view, Out& out) {
+    for (uint32_t i = 0; i < view.size(); ++i) {
+      const std::string_view record = view.value(i);
+      out.EmitRaw(record.substr(0, key_bytes_), record.substr(key_bytes_));
+    }
+    context().Taken(view.key_bytes() + view.value_bytes());
+  }
+
+ private:
+  uint64_t key_bytes_ = 0;
+};
+
+// Writes records whose key is their beginning, or lines that are their own keys.
+class WritePlain : public RawOperator<Text, Text> {
+ public:
+  void Open() { lines_ = context().config().Bool("lines"); }
+  void Batch(const mr_batch&, const BatchView& view, Out& out) {
+    for (uint32_t i = 0; i < view.size(); ++i) {
+      lines_ ? out.EmitRaw({}, view.key(i)) : out.EmitRaw(view.key(i), view.value(i));
+    }
+    context().Taken(view.key_bytes() + view.value_bytes());
+  }
+
+ private:
+  bool lines_ = true;
 };
 
 // Writes each original record, sorted by key.
@@ -192,12 +239,19 @@ void PlanSort(const std::vector<std::string>& argv, JobPlan& plan) {
                      .Shuffle({.sorted = false});
   auto& splitters =
       plan.Map("splitters", "sort.splitters").Tasks(1).Read(Edge::kManyToOne, sample).Shuffle({.sorted = false});
-  auto& partition = plan.Map("partition", lines ? "sort.lines" : "sort.records")
+  // Neither a copy of the record nor a key that has to be decoded.
+  const bool plain = !options.keeps_record() && !options.reverse;
+  const char* const records = plain ? "sort.plain_records" : "sort.records";
+  auto& partition = plan.Map("partition", lines ? "sort.lines" : records)
                         .Configure(config)
                         .ReadFiles(JobPlan::Stage::kAllInputs, {.format = format})
                         .Read(Edge::kBroadcast, splitters)
                         .Shuffle({.custom_partition = true});
-  plan.Reduce("sort", "sort.write").Configure(config).Group(partition).WriteFiles(format);
+  plan.Reduce("sort", plain && (!lines || key_bytes == 0) ? "sort.write_plain" : "sort.write")
+      .Configure(config)
+      .TaskBytes(kSortTaskBytes)
+      .Group(partition)
+      .WriteFiles(format);
 }
 
 void AddSort(Library& library) {
@@ -206,7 +260,9 @@ void AddSort(Library& library) {
       .Add<PickSplitters>("sort.splitters", kPure)
       .Add<PartitionLines>("sort.lines", kPure)
       .Add<PartitionRecords>("sort.records", kPure)
+      .Add<PartitionPlainRecords>("sort.plain_records", kPure)
       .Add<WriteSorted>("sort.write", kPure)
+      .Add<WritePlain>("sort.write_plain", kPure)
       .AddJob<PlanSort>(
           "sort",
           "sort lines by bytes or by fields, or records of a fixed length by their first bytes\n"

@@ -35,7 +35,7 @@ std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, c
   }
   for (const auto& [name, value] : stage.env) env[name] = value;
   for (const char c : stage.spec.config) config.push_back(static_cast<unsigned char>(c));
-  constexpr uint64_t kSortBuffer = 64ull << 20;  // the worker's value
+  constexpr uint64_t kSortBuffer = 160ull << 20;  // the worker's value
   return DumpJson(Object({{"attempt", attempt},
                           {"stage_name", stage.spec.name},
                           {"job_name", stage.job_name},

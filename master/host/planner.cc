@@ -231,10 +231,10 @@ std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileInpu
   std::vector<Split> splits;
   if (file.bytes == 0) return splits;
   uint64_t step = source.max_split_bytes != 0 ? source.max_split_bytes : default_step;
-  const uint64_t record = RecordBytesOf(source.format);
-  if (record != 0 && CompressionOfName(file.uri) == Compression::kNone) {
-    step = std::max(record, step / record * record);
-  }
+  // Splits end where blocks end, also within a record: its reader asks for the rest (worker/task/split_reader.h).
+  // Splits of whole records would begin at the end of the block before theirs, and read nearly all of theirs piece by
+  // piece.
+  step = std::max<uint64_t>(RecordBytesOf(source.format), step);
   // gzip files and containers are read from their start only; of zstd files its frames may be read apart, and where
   // that cannot be, the split at 0 has all (worker/task/byte_stream.h).
   if (CompressionOfName(file.uri) == Compression::kGzip || source.format == "record") step = file.bytes;

@@ -23,7 +23,7 @@ struct Contestant {
 
 struct RaceOptions {
   SpeedData data{"", 1};
-  int runs = 5;
+  int runs = 3;
   std::vector<std::string> names;
 };
 // Parses [--scale S] [--runs N] [--data DIRECTORY] [NAME...]; default: all `names`. Ends the process on other

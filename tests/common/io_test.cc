@@ -9,6 +9,7 @@
 #include "common/io/daemon_data.h"
 #include "common/io/file_version.h"
 #include "common/io/files.h"
+#include "common/io/ledger.h"
 
 namespace mr {
 namespace {
@@ -144,6 +145,42 @@ TEST(FileVersionTest, AnyOtherTimeOfModificationIsAChange) {
   FileVersion elsewhere = planned;
   elsewhere.device = 2;
   EXPECT_EQ(Compare(planned, elsewhere, false).change, FileChange::kNone) << "numbers of devices differ between hosts";
+}
+
+TEST(CodecPolicyTest, CompressesWhereTheLinkIsSlowerThanTheCodec) {
+  constexpr double kGigabit = 1e9 / 8;
+  const auto level = [](CodecChoice choice, double link, uint64_t stored) {
+    return CodecPolicy{choice, link}.Level(1000, stored);
+  };
+  EXPECT_EQ(level(CodecChoice::kAuto, kGigabit, 250), 1);
+  EXPECT_EQ(level(CodecChoice::kAuto, kGigabit, 950), 0) << "the ratio is too small";
+  EXPECT_EQ(level(CodecChoice::kAuto, 10 * kGigabit, 250), 0) << "the link is too fast";
+  EXPECT_EQ(level(CodecChoice::kAuto, 10 * kGigabit / 16, 250), 1) << "but 16 slots share it";
+  EXPECT_EQ(level(CodecChoice::kAuto, 0, 250), 1) << "nothing is known of the link";
+  EXPECT_EQ(level(CodecChoice::kZstd, 10 * kGigabit, 250), 1);
+  EXPECT_EQ(level(CodecChoice::kZstd, 10 * kGigabit, 800), -5);
+  EXPECT_EQ(level(CodecChoice::kNone, kGigabit, 250), 0);
+  EXPECT_FALSE((CodecPolicy{CodecChoice::kAuto, 10 * kGigabit}.MayCompress()));
+  EXPECT_TRUE((CodecPolicy{CodecChoice::kAuto, kGigabit}.MayCompress()));
+}
+
+TEST(CodecPolicyTest, ChoicesHaveNames) {
+  EXPECT_EQ(ParseCodecChoice("auto").value(), CodecChoice::kAuto);
+  EXPECT_EQ(ParseCodecChoice("none").value(), CodecChoice::kNone);
+  EXPECT_EQ(ParseCodecChoice("zstd").value(), CodecChoice::kZstd);
+  EXPECT_EQ(ParseCodecChoice("lz4").status().code(), Code::kInvalidArgument);
+}
+
+TEST(LedgerTest, CountsOnlyWhileItIsOn) {
+  Ledger::Clear();
+  Ledger::Count(Ledger::merge, 5);
+  EXPECT_EQ(Ledger::count(Ledger::merge), 0u);
+  Ledger::Enable(true);
+  Ledger::Count(Ledger::merge, 5);
+  Ledger::Count(Ledger::merge, 2);
+  Ledger::Enable(false);
+  EXPECT_EQ(Ledger::count(Ledger::merge), 7u);
+  EXPECT_STREQ(Ledger::Name(Ledger::merge), "merge");
 }
 
 }  // namespace

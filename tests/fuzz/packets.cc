@@ -16,6 +16,7 @@
 #include "tests/fuzz/target.h"
 #include "worker/host/log_sink.h"
 #include "worker/host/packet_checks.h"
+#include "worker/host/task_host.h"
 #include "worker/task/crash_place.h"
 #include "worker/task/frames.h"
 #include "worker/task/protocol.h"
@@ -166,6 +167,8 @@ class OneTask {
     Account(packet, effect);
     return true;
   }
+  // Bytes before a chunk in its memory.
+  static uint64_t Front(const task::Header& h) { return h.a == 0 ? worker::kOutputFront : 0; }
   void Account(const task::Packet& packet, const worker::PacketEffect& effect) {
     const task::Header& h = packet.header;
     using Effect = worker::PacketEffect;
@@ -181,11 +184,12 @@ class OneTask {
           checks_.OutputFreed(h.d, Queue(kFreeSlot, h.d));
           break;
         }
-        MR_CHECK(effect.chunk.size() == chunk_ && h.b < kPartitions && h.a == (h.b < 3 ? 0u : 1u));
+        MR_CHECK(effect.chunk.size() == chunk_ + Front(h) && h.b < kPartitions && h.a == (h.b < 3 ? 0u : 1u));
         if (h.a == 0) {
           MR_CHECK(h.b >= partition_);
           BatchView view;
-          MR_CHECK(BatchView::Parse(effect.chunk.data(), effect.chunk.size(), &view) == nullptr && view.size() == h.c);
+          const std::string_view batch = std::string_view(effect.chunk).substr(Front(h));
+          MR_CHECK(BatchView::Parse(batch.data(), batch.size(), &view) == nullptr && view.size() == h.c);
         }
         partition_ = h.b;
         chunk_ = 0;

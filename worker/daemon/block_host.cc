@@ -6,6 +6,7 @@
 
 #include "common/io/clock.h"
 #include "common/io/fault.h"
+#include "common/io/ledger.h"
 #include "common/rpc/wait_for_loop.h"
 #include "schema/client.capnp.h"
 
@@ -47,9 +48,15 @@ class DfsSink : public OutputSink {
   Status Add(const OutputChunk& chunk) override {
     MR_RETURN_IF_ERROR(Open());
     digest_.Update(chunk.bytes);
+    Ledger::Count(Ledger::file_digest, chunk.bytes.size());
     file_.bytes += chunk.bytes.size();
     file_.records += chunk.records;
-    buffer_.append(chunk.bytes);
+    if (buffer_.empty() && chunk.memory != nullptr) {
+      buffer_ = std::move(*chunk.memory);
+    } else {
+      buffer_.append(chunk.bytes);
+      Ledger::Count(Ledger::block_copy, chunk.bytes.size());
+    }
     return buffer_.size() < kPieceBytes ? Status::Ok() : Flush();
   }
 
@@ -207,6 +214,7 @@ void BlockHost::Connected(rpc::FileSystem::Client files) {
     options.pool = pool_.poster();
     options.own_address = options_.own_address;
     options.own_store = store_.get();
+    options.own_server = server_.get();
     options.reconnected = [this] { return Client().ignoreResult(); };
     client_ = kj::heap<dfs::DfsClient>(loop_.io(), kj::mv(files), std::move(options));
   }

@@ -4,6 +4,7 @@
 #include <glog/logging.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -34,6 +35,10 @@
 
 namespace mr::worker {
 namespace {
+
+uint64_t PhysicalBytes() {
+  return static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
 
 constexpr Duration kDiskLook = Seconds(1);  // guess: at 1 GB/s a disk loses a tenth of the largest reserve
 
@@ -151,6 +156,9 @@ Status Daemon::Impl::PrepareDirectory() {
   for (const char* directory : {"scratch", "log", "lib"}) MR_RETURN_IF_ERROR(MakeDirectories(Path(directory)));
   ShuffleStore::Options store_options;
   store_options.directory = Path("shuffle");
+  store_options.codec = options.codec;
+  // Guess: below the part of a machine's memory (/proc/sys/vm/dirty_ratio) from which on writers wait for the disk.
+  store_options.recycled_bytes = PhysicalBytes() / 8;
   MR_ASSIGN_OR_RETURN(store, ShuffleStore::Open(store_options));
   // Removes downloads that the last process did not complete.
   for (const StoredFile& file : StoredFiles(Path("lib"))) {
@@ -159,6 +167,7 @@ Status Daemon::Impl::PrepareDirectory() {
   MR_ASSIGN_OR_RETURN(blocks, dfs::BlockStore::Open(options.data));
   if (host->room().tier >= 2) MR_RETURN_IF_ERROR(CloseToTaskUsers(options.data));
   blocks->KeepFree(options.min_free);
+  blocks->WriteDirectly(options.direct_io);
   disk = std::make_unique<DiskWatch>(options.data, options.min_free);
   disk->Look();
   MR_ASSIGN_OR_RETURN(const Certified certified, Certify(options.data, name, options.join, options.master));
@@ -296,6 +305,7 @@ kj::Promise<void> Daemon::Impl::LookAtDisk() {
   return OnPool(pool.poster(),
                 [this] {
                   disk->Look();
+                  store->Trim();
                   return true;
                 })
       .then([this](bool) { return loop.timer().afterDelay(kDiskLook.ns * kj::NANOSECONDS); })

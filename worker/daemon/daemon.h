@@ -10,6 +10,7 @@
 
 #include "common/base/status.h"
 #include "common/base/time.h"
+#include "common/io/codec.h"
 #include "common/io/retention.h"
 #include "common/rpc/entry_options.h"
 #include "worker/daemon/worker.h"
@@ -37,6 +38,8 @@ class Daemon {
     RetentionLimits logs = {1ull << 30, Seconds(7 * 86400)};        // of attempts
     uint64_t owner_log_bytes = 512ull << 20;                        // of the logs of one owner's jobs; 0: no limit
     Duration housekeeping = Seconds(60);                            // period of both checks
+    CodecPolicy codec;                                              // of shuffle outputs
+    bool direct_io = true;                                          // write large blocks past the page cache
     std::optional<uint64_t> min_free;                               // bytes kept free on its disk (FreeSpaceGate)
     uint64_t descriptors = 1024;                                    // limit of open files of this process
     Duration idle_timeout = Seconds(3600);                          // of a data connection (rpc::ServerLimits)

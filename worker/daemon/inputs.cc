@@ -176,7 +176,9 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, Spli
     return Result<SplitInput>(std::move(input));
   }
   const uint64_t begin = split.offset - block->offset;
-  const uint64_t end = std::min(block->block.length, begin + split.length);
+  // A sample needs the beginning of its split. If its last record is longer, the child asks for the rest.
+  const uint64_t wanted = input.sample_bytes == 0 ? split.length : std::min(split.length, 2 * input.sample_bytes);
+  const uint64_t end = std::min(block->block.length, begin + wanted);
   return dfs.ReadBlock(*block, begin, end, temp_directory_)
       .then([input = std::move(input),
              at = block->offset](Result<dfs::DfsClient::BlockBytes> bytes) mutable -> Result<SplitInput> {

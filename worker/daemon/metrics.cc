@@ -1,5 +1,7 @@
 #include "worker/daemon/metrics.h"
 
+#include "common/io/ledger.h"
+
 namespace mr::worker {
 void WriteWorkerMetrics(rpc::MetricsWriter* out, const Worker& worker, const Session& session,
                         const ShuffleServing& serving, const Replicator& replicator, const ShuffleStore& store,
@@ -28,6 +30,12 @@ void WriteWorkerMetrics(rpc::MetricsWriter* out, const Worker& worker, const Ses
   out->Gauge("mr_worker_reports_unanswered", "Reports that the master has not answered.", session.unanswered());
   out->Counter("mr_worker_reports_given_up_total", "Reports that could not be delivered in several tries.",
                session.given_up());
+  if (!Ledger::on()) return;
+  out->CounterFamily("mr_worker_ledger_bytes_total", "Bytes that passed a place of the data path (--ledger).");
+  for (int i = 0; i < Ledger::kPlaces; ++i) {
+    const auto place = Ledger::Place(i);
+    out->Sample("place", Ledger::Name(place), Ledger::count(place));
+  }
 }
 
 }  // namespace mr::worker

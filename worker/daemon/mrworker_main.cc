@@ -21,6 +21,7 @@
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
+#include "common/io/ledger.h"
 #include "common/io/private_memory.h"
 #include "common/rpc/authenticator.h"
 #include "common/rpc/connection.h"
@@ -98,6 +99,15 @@ DEFINE_string(
     min_free, "",
     "take neither blocks nor attempts while less than this is free on the disk of --data, such as 20g; 0 = no "
     "limit; default: the smaller of 5 % of the disk and 10 GiB");
+DEFINE_string(shuffle_codec, "auto",
+              "compression of shuffle outputs: none; zstd; auto: zstd where it takes less time than the link "
+              "(--link_gbits) would need for the bytes that it saves");
+DEFINE_double(link_gbits, 10, "speed of this machine's network link in Gbit/s, which the slots share");
+DEFINE_bool(direct_io, true,
+            "write large blocks past the page cache; false: for slow disks with files that are read soon");
+DEFINE_bool(ledger, false,
+            "count the bytes that each place of the data path copies, checks, compresses, writes or reads: as job "
+            "counters of the group ledger, and in /metrics");
 DEFINE_string(housekeeping, "1m", "time between two checks of the sizes and ages of libraries and logs");
 DEFINE_string(idle_timeout, "1h", "close data connections without a message for this time");
 DEFINE_string(send_timeout, "30s",
@@ -302,6 +312,10 @@ int Main(int argc, char** argv) {
     if (!bytes.ok()) return Usage("--min_free: " + bytes.status().message());
     min_free = *bytes;
   }
+  const auto choice = ParseCodecChoice(FLAGS_shuffle_codec);
+  if (!choice.ok()) return Usage("--shuffle_codec: " + choice.status().message());
+  if (!(FLAGS_link_gbits > 0)) return Usage("--link_gbits is a speed in Gbit/s above 0, such as 10");
+  const CodecPolicy codec{*choice, FLAGS_link_gbits * 1e9 / 8 / Slots()};
   RetentionLimits libraries, logs;
   for (const auto& [limits, bytes, age] : {std::tuple(&libraries, &FLAGS_lib_bytes, &FLAGS_lib_age),
                                            std::tuple(&logs, &FLAGS_log_bytes, &FLAGS_log_age)}) {
@@ -405,6 +419,9 @@ int Main(int argc, char** argv) {
   options.owner_log_bytes = *owner_log_bytes;
   options.housekeeping = *housekeeping;
   options.min_free = min_free;
+  options.codec = codec;
+  Ledger::Enable(FLAGS_ledger);
+  options.direct_io = FLAGS_direct_io;
   options.idle_timeout = *idle;
   options.send_timeout = *send;
   options.master = FLAGS_master;

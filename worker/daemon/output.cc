@@ -23,7 +23,7 @@ class ShuffleSink : public OutputSink {
 
   Status Add(const OutputChunk& chunk) override {
     MR_RETURN_IF_ERROR(Open());
-    return writer_->Add(chunk.partition, chunk.records, chunk.bytes);
+    return writer_->Add(chunk.partition, chunk.records, chunk.bytes, chunk.memory.get());
   }
 
   Result<TaskOutput> Finish() override {

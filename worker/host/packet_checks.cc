@@ -5,7 +5,9 @@
 #include "common/abi/batch.h"
 #include "common/abi/operator_table.h"
 #include "common/base/fields.h"
+#include "common/io/ledger.h"
 #include "common/model/report.h"
+#include "worker/host/task_host.h"
 
 namespace mr::worker {
 
@@ -57,9 +59,20 @@ const char* PacketChecks::Output(const Header& h, uint64_t sent, const char* out
     return "an output slot that is not free";
   }
   if (h.x == 0 || h.x > task::kSlotBytes) return "an output slot overrun";
+  if (h.b >= port_of_.size() || port_of_[h.b] != h.a) return "output for a partition that is not its own";
+  // Memory for a header in front of a shuffle chunk.
+  const uint32_t front = files_[h.a] ? 0 : kOutputFront;
+  if (partial_.empty()) {
+    partial_of_ = h.b;
+    partial_.reserve(front + h.x);
+    partial_.resize(front);
+  } else if (partial_of_ != h.b) {
+    return "a chunk in fragments of two partitions";
+  }
   if (partial_.size() + h.x > kMaxChunkBytes) return "a chunk of output that is too large";
   // Copied before any check, because the child can still write to the arena.
   partial_.append(output_slots + uint64_t{h.d} * task::kSlotBytes, h.x);
+  Ledger::Count(Ledger::take_output, h.x);
   output_slots_[h.d].busy = true;
   if (h.y & task::kFragment) {
     effect->kind = PacketEffect::kFragment;
@@ -68,11 +81,11 @@ const char* PacketChecks::Output(const Header& h, uint64_t sent, const char* out
   effect->kind = PacketEffect::kChunk;
   effect->chunk.clear();
   effect->chunk.swap(partial_);
-  if (h.b >= port_of_.size() || port_of_[h.b] != h.a) return "output for a partition that is not its own";
   if (h.b < last_partition_ && !files_[h.a]) return "output for partitions out of order";
   if (!files_[h.a]) {
     BatchView view;
-    if (const char* wrong = BatchView::Parse(effect->chunk.data(), effect->chunk.size(), &view)) return wrong;
+    const std::string_view batch = std::string_view(effect->chunk).substr(front);
+    if (const char* wrong = BatchView::Parse(batch.data(), batch.size(), &view)) return wrong;
     if (view.size() != h.c) return "a batch with another number of records than announced";
   }
   last_partition_ = h.b;

@@ -26,7 +26,7 @@ struct PacketEffect {
     kTaskResult  // `result` is whole: nothing may follow
   };
   Kind kind = kNothing;
-  std::string chunk;
+  std::string chunk;  // of the shuffle: after kOutputFront bytes
   task::WireResult result;
 };
 
@@ -72,7 +72,8 @@ class PacketChecks {
   std::vector<Use> input_slots_;   // busy: the child has it
   std::vector<Use> output_slots_;  // busy: the daemon has it
   Use reading_;
-  std::string partial_;  // fragments of an output chunk
+  std::string partial_;      // fragments of an output chunk
+  uint32_t partial_of_ = 0;  // its partition
   uint32_t last_partition_ = 0;
   std::string done_blob_;
   bool done_ = false;

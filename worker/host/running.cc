@@ -9,6 +9,7 @@
 #include "common/abi/operator_table.h"
 #include "common/base/text.h"
 #include "common/io/clock.h"
+#include "common/io/ledger.h"
 #include "worker/task/crash_place.h"
 #include "worker/task/process_tree.h"
 
@@ -65,6 +66,7 @@ task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint
   w.file_bytes = options.file_bytes;
   w.max_bad_records = spec.max_bad_records;
   w.keep = keep;
+  w.ledger = Ledger::on();
   w.network = spec.network;
   return w;
 }
@@ -192,6 +194,7 @@ void Running::PumpInput() {
       h.d = *free;
       h.x = std::min<size_t>(c.bytes.size() - c.sent, task::kSlotBytes);
       memcpy(arena_->input(h.d), c.bytes.data() + c.sent, h.x);
+      Ledger::Count(Ledger::give_input, h.x);
       c.sent += h.x;
       if (c.sent < c.bytes.size())
         h.y |= task::kFragment;
@@ -252,7 +255,8 @@ void Running::TakeOutput(const Header& h, std::string chunk) {
   const auto bytes = std::make_shared<std::string>(std::move(chunk));
   records_out_ += h.c;
   ++outputs_pending_;
-  const OutputChunk output{h.a, h.b, h.c, *bytes};
+  const uint32_t front = spec_.ports[h.a].files ? 0 : kOutputFront;
+  const OutputChunk output{h.a, h.b, h.c, std::string_view(*bytes).substr(front), bytes};
   // The callback keeps the bytes alive, but not the child.
   observer_->OnOutput(output, [self = shared_from_this(), bytes, slot = h.d](Status status) {
     self->core_->loop.Post([self, slot, status = std::move(status)] { self->OutputDone(slot, status); });

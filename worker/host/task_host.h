@@ -85,7 +85,8 @@ struct TaskSpec {
   uint32_t inputs = 0;  // number of stage inputs
   std::vector<OutputPort> ports;
   std::vector<std::pair<std::string, std::string>> env;  // in addition to MR_*, which the host sets
-  uint64_t sort_buffer_bytes = 64ull << 20;
+  // Guess: the records of a block of 64 MiB, with their index, need no spill run if they have 40 bytes or more.
+  uint64_t sort_buffer_bytes = 160ull << 20;
   uint64_t memory_bytes = 0;  // RLIMIT_DATA of the child; 0 = none
   uint64_t partition_seed = 0;
   // For spill runs (O_TMPFILE) and TMPDIR. The child makes it, in a directory that exists.
@@ -99,12 +100,17 @@ struct TaskSpec {
   Duration timeout;
 };
 
+// Bytes of memory in front of a shuffle chunk, for a header.
+inline constexpr uint32_t kOutputFront = 24;
+
 // One piece of output, in its final order within its partition.
 struct OutputChunk {
   uint32_t port = 0;
   uint32_t partition = 0;  // over all ports: those of port 0 first, then port 1, ...
   uint32_t records = 0;
   std::string_view bytes;  // shuffle: exactly one batch, checked; files: formatted bytes. Borrowed.
+  // Holds `bytes` and, for the shuffle, kOutputFront bytes before them. The receiver may move it away. May be null.
+  std::shared_ptr<std::string> memory;
 };
 
 enum class TaskEnd : uint8_t {

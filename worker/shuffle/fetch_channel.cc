@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/io/clock.h"
+#include "common/io/ledger.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 #include "schema/data.capnp.h"
@@ -24,16 +25,19 @@ struct Progress {
   bool begun = false;
 };
 
-// Takes wants from the queue until their expected bytes fill one reply.
+// Takes wants from the queue whose expected bytes fit into one reply; the first one in any case. The server would read
+// a chunk that does not fit, and drop it.
 std::vector<Progress> TakeForOneCall(std::deque<Progress>* queue) {
   std::vector<Progress> call;
   uint64_t expected = 0;
-  while (!queue->empty() && call.size() < kMaxRequestsPerCall && expected < kMaxReplyBytes) {
-    Progress next = std::move(queue->front());
+  while (!queue->empty() && call.size() < kMaxRequestsPerCall) {
+    Progress& next = queue->front();
+    if (next.want.wanted()) {
+      expected += next.begun ? next.stored_bytes - next.chunk.bytes.size() : next.want.expected_bytes;
+      if (!call.empty() && expected > kMaxReplyBytes) break;
+      call.push_back(std::move(next));
+    }
     queue->pop_front();
-    if (!next.want.wanted()) continue;
-    expected += next.begun ? next.stored_bytes - next.chunk.bytes.size() : next.want.expected_bytes;
-    call.push_back(std::move(next));
   }
   return call;
 }
@@ -190,6 +194,8 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
     }
     if (p->chunk.bytes.empty()) p->chunk.bytes.reserve(p->stored_bytes);
     p->chunk.bytes.append(reinterpret_cast<const char*>(data.begin()), data.size());
+    Ledger::Count(Ledger::message, data.size());
+    Ledger::Count(Ledger::socket, data.size());
     return Status::Ok();
   }
 

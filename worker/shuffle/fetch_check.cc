@@ -1,27 +1,35 @@
 #include "worker/shuffle/fetch_check.h"
 
+#include <utility>
+
 #include "common/abi/batch.h"
 #include "common/io/codec.h"
+#include "common/io/ledger.h"
 #include "worker/shuffle/format.h"
 
 namespace mr::worker {
 namespace {
 
-Result<std::string> Unpack(const StoredChunk& chunk) {
+Result<std::string> Unpack(StoredChunk chunk) {
+  Ledger::Count(Ledger::wire_digest, chunk.bytes.size());
   if (Hash64(chunk.bytes) != chunk.wire_digest) {
     return Corrupted("a chunk's bytes differ from its digest");
   }
+  if (static_cast<Codec>(chunk.codec) == Codec::kStored && chunk.bytes.size() == chunk.raw_bytes) {
+    return std::move(chunk.bytes);
+  }
   std::string raw;
+  Ledger::Count(Ledger::compress, chunk.raw_bytes);
   MR_RETURN_IF_ERROR(Decompress(static_cast<Codec>(chunk.codec), chunk.bytes, chunk.raw_bytes, kMaxRawChunk, &raw));
   return raw;
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> CheckChunks(const std::vector<StoredChunk>& chunks, PartitionCheck* check) {
+Result<std::vector<std::string>> CheckChunks(std::vector<StoredChunk> chunks, PartitionCheck* check) {
   std::vector<std::string> batches;
-  for (const StoredChunk& chunk : chunks) {
-    MR_ASSIGN_OR_RETURN(std::string raw, Unpack(chunk));
+  for (StoredChunk& chunk : chunks) {
+    MR_ASSIGN_OR_RETURN(std::string raw, Unpack(std::move(chunk)));
     BatchView view;
     if (const char* wrong = BatchView::Parse(raw.data(), raw.size(), &view)) {
       return Corrupted(wrong);
@@ -30,6 +38,7 @@ Result<std::vector<std::string>> CheckChunks(const std::vector<StoredChunk>& chu
     check->bytes += raw.size();
     ++check->chunks;
     check->content.Update(raw);
+    Ledger::Count(Ledger::content_digest, raw.size());
     if (check->bytes > check->row.bytes) return Corrupted("a partition is longer than its row says");
     batches.push_back(std::move(raw));
   }

@@ -19,8 +19,8 @@ struct PartitionCheck {
 };
 
 // Checks wire digest, size and batch form of each chunk; with the last chunk of the row also the row's counts and
-// content digest. Returns the batches, or kCorrupted.
-Result<std::vector<std::string>> CheckChunks(const std::vector<StoredChunk>& chunks, PartitionCheck* check);
+// content digest. Returns the batches, or kCorrupted. Bytes of chunks that are not compressed are moved, not copied.
+Result<std::vector<std::string>> CheckChunks(std::vector<StoredChunk> chunks, PartitionCheck* check);
 
 using Table = std::shared_ptr<const std::vector<PartitionRow>>;
 

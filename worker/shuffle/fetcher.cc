@@ -346,7 +346,9 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     p->checking = true;
     const size_t count = chunks.size();
     tasks_.add(OnPool(pool_->context->post,
-                      [chunks = std::move(chunks), check = p->check] { return CheckChunks(chunks, check.get()); })
+                      [chunks = std::move(chunks), check = p->check]() mutable {
+                        return CheckChunks(std::move(chunks), check.get());
+                      })
                    .then([this, p, count](Result<std::vector<std::string>> batches) {
                      if (p->segment->over) return;
                      p->checking = false;

@@ -33,7 +33,10 @@ static_assert(sizeof(ChunkHeader) == 24);
 void EncodeChunk(std::string_view raw, uint32_t records, int level, std::string* out);
 // Writes the value of a chunk that already has its stored form.
 void EncodeStored(const StoredChunk& chunk, std::string* out);
-// Parses a value. Errors: kCorrupted if the header or the digest does not fit the bytes.
+// Makes the value of a chunk that is not compressed of its bytes, which begin after sizeof(ChunkHeader) bytes of
+// *value.
+void FrameChunk(uint32_t records, std::string* value);
+// Parses a value. Errors: kCorrupted if the header does not fit the bytes. The reader compares them with the digest.
 Result<StoredChunk> DecodeChunk(std::string_view value);
 
 // A table has 40 bytes per row: records, bytes, content.low, content.high, chunks, each u64 little-endian.

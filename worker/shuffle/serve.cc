@@ -8,6 +8,7 @@
 
 #include "common/io/clock.h"
 #include "common/io/fault.h"
+#include "common/io/ledger.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 
@@ -204,6 +205,8 @@ struct ShuffleServing::State {
       out.setWireDigest(chunk.wire_digest);
       out.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(chunk.bytes.data()) + piece.offset, piece.length));
       counters.bytes += piece.length;
+      Ledger::Count(Ledger::message, piece.length);
+      Ledger::Count(Ledger::socket, piece.length);
     }
     ++counters.replies;
   }

@@ -19,8 +19,8 @@
 
 namespace mr::worker {
 
-// Most data bytes of one reply.
-inline constexpr uint64_t kMaxReplyBytes = 1u << 20;
+// Most data bytes of one reply: a usual chunk with its last record (task/protocol.h), so that it needs no second call.
+inline constexpr uint64_t kMaxReplyBytes = (1u << 20) + (128u << 10);
 // Most requests of one call that are considered. The rest stays unanswered, as any suffix may (guess: with 4 KiB
 // segments a reply still fills up).
 inline constexpr uint32_t kMaxRequestsPerCall = 256;

@@ -247,4 +247,6 @@ void StoreImpl::SweepBad() {
 
 uint64_t StoreImpl::bytes() const { return live_bytes_.load(); }
 
+void StoreImpl::Trim() { TrimRecycled(*rocks_); }
+
 }  // namespace mr::worker

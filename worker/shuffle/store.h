@@ -22,6 +22,7 @@
 #include "common/base/digest.h"
 #include "common/base/ids.h"
 #include "common/base/status.h"
+#include "common/io/codec.h"
 #include "common/model/output.h"
 
 namespace mr::worker {
@@ -43,6 +44,8 @@ inline constexpr uint32_t kTablePartition = 0xffffffff;
 // Most bytes that a chunk may claim to decompress to: a batch of about kBatchTargetBytes, or one record of
 // kMaxRecordBytes, with room for both.
 inline constexpr uint32_t kMaxRawChunk = 18u << 20;
+// Bytes before a batch in memory, for its header in the store.
+inline constexpr uint32_t kChunkFront = 24;
 // With 40 bytes per row, the largest table decompresses within kMaxRawChunk.
 inline constexpr uint32_t kMaxPartitions = 1u << 18;
 
@@ -65,6 +68,9 @@ class ShuffleStore {
     uint64_t memtable_bytes = 64ull << 20;        // of one cohort, before it is flushed
     uint64_t all_memtables_bytes = 256ull << 20;  // of all cohorts together
     uint64_t block_cache_bytes = 64ull << 20;     // shared by all cohorts
+    // Files of removed outputs that are kept, to be overwritten by new ones (store_env.h).
+    uint64_t recycled_bytes = 1ull << 30;
+    CodecPolicy codec;  // of the chunks
   };
   // Wipes the directory, which belonged to an earlier incarnation, and opens the first cohort.
   static Result<std::unique_ptr<ShuffleStore>> Open(const Options& options);
@@ -75,7 +81,9 @@ class ShuffleStore {
     virtual ~Writer() = default;  // without Finish the output cannot be read
     // Compresses, digests and stores a batch. Partitions ascend; chunks of one partition come in order. raw_batch: one
     // checked batch of `records`, at most kMaxRawChunk long. After a failure the writer is unusable.
-    virtual Status Add(uint32_t partition, uint32_t records, std::string_view raw_batch) = 0;
+    // memory: null, or a string of kChunkFront bytes and then raw_batch, which is moved away if it need not be changed.
+    virtual Status Add(uint32_t partition, uint32_t records, std::string_view raw_batch,
+                       std::string* memory = nullptr) = 0;
     // Like Add, for a chunk in the stored form of another store, which is kept. raw_batch: its content.
     virtual Status AddStored(uint32_t partition, const StoredChunk& chunk, std::string_view raw_batch) = 0;
     // Makes the replica readable. Returns all `partitions` rows, also empty ones.
@@ -97,6 +105,8 @@ class ShuffleStore {
   virtual uint64_t drops() const = 0;
   virtual void EndJob(JobId job) = 0;
   virtual uint64_t bytes() const = 0;  // stored bytes of live outputs
+  // Removes what is kept for reuse if the disk has little room. Call it now and then, on the pool.
+  virtual void Trim() = 0;
   // Returns when the background work requested so far (cohorts to open, to remove) is done.
   virtual void Settle() = 0;
 };

@@ -17,7 +17,10 @@
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "common/io/ledger.h"
+#include "common/io/retention.h"
 #include "worker/shuffle/format.h"
+#include "worker/shuffle/recycled_files.h"
 #include "worker/shuffle/store_env.h"
 
 namespace mr::worker {
@@ -76,13 +79,15 @@ class BadListener : public rocksdb::EventListener {
 }  // namespace
 
 struct RocksShared {
+  std::shared_ptr<RecycledFiles> recycled;
   std::unique_ptr<rocksdb::Env> env;
   rocksdb::Options options;
 };
 
 std::shared_ptr<RocksShared> NewRocksShared(const ShuffleStore::Options& options) {
   auto shared = std::make_shared<RocksShared>();
-  shared->env = NewUnsyncedEnv();
+  shared->recycled = std::make_shared<RecycledFiles>(options.directory + "/recycled", options.recycled_bytes);
+  shared->env = NewUnsyncedEnv(shared->recycled);
   rocksdb::Options& o = shared->options;
   o.env = shared->env.get();
   o.create_if_missing = true;
@@ -113,6 +118,8 @@ std::shared_ptr<RocksShared> NewRocksShared(const ShuffleStore::Options& options
   return shared;
 }
 
+void TrimRecycled(RocksShared& shared) { shared.recycled->Trim(); }
+
 struct Cohort::Impl {
   std::string directory;
   std::shared_ptr<RocksShared> shared;
@@ -141,6 +148,9 @@ Result<std::unique_ptr<Cohort>> Cohort::Open(std::string directory, std::shared_
 Cohort::~Cohort() {
   impl_->db->Close().PermitUncheckedError();  // its content is not needed any more
   impl_->db.reset();
+  for (const StoredFile& file : StoredFiles(impl_->directory)) {
+    if (file.name.ends_with(".sst")) impl_->shared->recycled->Give(impl_->directory + "/" + file.name);
+  }
   // A directory that cannot be removed now is removed at the next start of the worker.
   (void)RemoveTree(impl_->directory);
 }
@@ -170,6 +180,8 @@ Result<StoredChunk> Cohort::Get(const std::string& key) {
   const rocksdb::Status status = impl_->db->Get(options, impl_->db->DefaultColumnFamily(), key, &value);
   if (status.IsNotFound()) return NotFound("no such chunk");
   MR_RETURN_IF_ERROR(FromRocks(status, "cannot read shuffle output"));
+  Ledger::Count(Ledger::table_read, value.size());
+  Ledger::Count(Ledger::table_sum, value.size());
   return DecodeChunk({value.data(), value.size()});
 }
 

@@ -19,6 +19,7 @@ namespace mr::worker {
 // The resources that all cohorts of a store share: block cache, memtable budget, filter policy, file system.
 struct RocksShared;
 std::shared_ptr<RocksShared> NewRocksShared(const ShuffleStore::Options& options);
+void TrimRecycled(RocksShared& shared);
 
 using StoreEntry = std::pair<std::string, std::string>;  // key, value
 

@@ -2,6 +2,11 @@
 
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "worker/shuffle/recycled_files.h"
 
 namespace mr::worker {
 namespace {
@@ -19,6 +24,20 @@ class UnsyncedFile : public rocksdb::FSWritableFileOwnerWrapper {
   IOStatus RangeSync(uint64_t, uint64_t, const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
 };
 
+// A recycled file still has the bytes of the old one behind the new ones.
+class OverwrittenFile : public UnsyncedFile {
+ public:
+  using UnsyncedFile::UnsyncedFile;
+  IOStatus Close(const IOOptions& options, IODebugContext* debug) override {
+    const IOStatus cut = target()->Truncate(target()->GetFileSize(options, debug), options, debug);
+    const IOStatus closed = UnsyncedFile::Close(options, debug);
+    return cut.ok() ? closed : cut;
+  }
+  // It has its blocks already.
+  void PrepareWrite(size_t, size_t, const IOOptions&, IODebugContext*) override {}
+  IOStatus Allocate(uint64_t, uint64_t, const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
+};
+
 class UnsyncedDirectory : public rocksdb::FSDirectory {
  public:
   IOStatus Fsync(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
@@ -27,11 +46,21 @@ class UnsyncedDirectory : public rocksdb::FSDirectory {
 
 class UnsyncedFileSystem : public rocksdb::FileSystemWrapper {
  public:
-  using FileSystemWrapper::FileSystemWrapper;
+  UnsyncedFileSystem(std::shared_ptr<rocksdb::FileSystem> target, std::shared_ptr<RecycledFiles> recycled)
+      : FileSystemWrapper(std::move(target)), recycled_(std::move(recycled)) {}
   const char* Name() const override { return "UnsyncedFileSystem"; }
 
   IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
                            std::unique_ptr<rocksdb::FSWritableFile>* out, IODebugContext* debug) override {
+    const auto old = path.ends_with(".sst") ? recycled_->Take() : std::nullopt;
+    if (old.has_value()) {
+      std::unique_ptr<rocksdb::FSWritableFile> file;
+      if (FileSystemWrapper::ReuseWritableFile(path, *old, options, &file, debug).ok()) {
+        *out = std::make_unique<OverwrittenFile>(std::move(file));
+        return IOStatus::OK();
+      }
+      ::unlink(old->c_str());
+    }
     return Wrap(FileSystemWrapper::NewWritableFile(path, options, out, debug), out);
   }
   IOStatus ReopenWritableFile(const std::string& path, const FileOptions& options,
@@ -53,12 +82,15 @@ class UnsyncedFileSystem : public rocksdb::FileSystemWrapper {
     if (status.ok()) *out = std::make_unique<UnsyncedFile>(std::move(*out));
     return status;
   }
+
+  const std::shared_ptr<RecycledFiles> recycled_;
 };
 
 }  // namespace
 
-std::unique_ptr<rocksdb::Env> NewUnsyncedEnv() {
-  return rocksdb::NewCompositeEnv(std::make_shared<UnsyncedFileSystem>(rocksdb::FileSystem::Default()));
+std::unique_ptr<rocksdb::Env> NewUnsyncedEnv(std::shared_ptr<RecycledFiles> recycled) {
+  return rocksdb::NewCompositeEnv(
+      std::make_shared<UnsyncedFileSystem>(rocksdb::FileSystem::Default(), std::move(recycled)));
 }
 
 }  // namespace mr::worker

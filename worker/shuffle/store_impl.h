@@ -32,6 +32,7 @@ class StoreImpl : public ShuffleStore {
   uint64_t drops() const override { return drops_.load(); }
   void EndJob(JobId job) override;
   uint64_t bytes() const override;
+  void Trim() override;
   void Settle() override { background_->Settle(); }
 
   // For writers. Either entries or sst holds the output.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/io/codec.h"
+#include "common/io/ledger.h"
 #include "worker/shuffle/format.h"
 #include "worker/shuffle/store_impl.h"
 
@@ -11,20 +12,24 @@ namespace mr::worker {
 namespace {
 
 // Smaller chunks say too little about the ratio of the rest (guess).
-constexpr size_t kRatioSampleBytes = 4096;
+constexpr size_t kLeastSampleBytes = 4096;
 constexpr int kFirstLevel = 1;
+static_assert(kChunkFront == sizeof(ChunkHeader));
 
 class StoreWriter : public ShuffleStore::Writer {
  public:
   StoreWriter(StoreImpl* store, const ReplicaKey& key, uint32_t partitions)
       : store_(store), key_(key), rows_(partitions) {}
 
-  Status Add(uint32_t partition, uint32_t records, std::string_view raw_batch) override {
+  Status Add(uint32_t partition, uint32_t records, std::string_view raw_batch, std::string* memory) override {
     MR_RETURN_IF_ERROR(Open(partition, raw_batch));
-    EncodeChunk(raw_batch, records, level_.value_or(kFirstLevel), &value_);
-    if (!level_ && raw_batch.size() >= kRatioSampleBytes) {
-      level_ = LevelForRatio(raw_batch.size(), value_.size() - sizeof(ChunkHeader));
+    const int level = LevelOf(raw_batch);
+    if (level == 0 && memory != nullptr) {
+      value_ = std::move(*memory);
+      FrameChunk(records, &value_);
+      return Close(records, std::string_view(value_).substr(kChunkFront));
     }
+    EncodeChunk(raw_batch, records, level, &value_);
     return Close(records, raw_batch);
   }
 
@@ -52,6 +57,19 @@ class StoreWriter : public ShuffleStore::Writer {
   }
 
  private:
+  // Returns the level for a batch: that of the output, once a batch was large enough to choose it.
+  int LevelOf(std::string_view raw_batch) {
+    const CodecPolicy& policy = store_->options().codec;
+    if (!level_ && !policy.MayCompress()) level_ = 0;
+    if (level_) return *level_;
+    if (raw_batch.size() < kLeastSampleBytes) return kFirstLevel;
+    const std::string_view sample = raw_batch.substr(0, kRatioSampleBytes);
+    std::string packed;
+    Compress(sample, kFirstLevel, &packed);
+    level_ = policy.Level(sample.size(), packed.size());
+    return *level_;
+  }
+
   // Begins a chunk of this partition. After a failure no other call gets past it.
   Status Open(uint32_t partition, std::string_view raw_batch) {
     if (failed_) return Rejected("this output has failed before");
@@ -72,6 +90,7 @@ class StoreWriter : public ShuffleStore::Writer {
   Status Close(uint32_t records, std::string_view raw_batch) {
     PartitionRow& row = rows_[partition_];
     content_.Update(raw_batch);
+    Ledger::Count(Ledger::content_digest, raw_batch.size());
     row.records += records;
     row.bytes += raw_batch.size();
     MR_RETURN_IF_ERROR(Store(EncodeStoreKey(key_, partition_, row.chunks)));
@@ -89,6 +108,10 @@ class StoreWriter : public ShuffleStore::Writer {
   // Stores value_ under this key.
   Status Store(std::string key) {
     stored_ += value_.size();
+    // The table copies the value into a block, sums and writes it.
+    Ledger::Count(Ledger::table_copy, value_.size());
+    Ledger::Count(Ledger::table_sum, value_.size());
+    Ledger::Count(Ledger::table_write, value_.size());
     if (file_ != nullptr) return file_->Put(key, value_);
     entries_.emplace_back(std::move(key), std::exchange(value_, {}));
     if (stored_ < store_->options().sst_bytes) return Status::Ok();

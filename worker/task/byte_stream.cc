@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/io/files.h"
+#include "common/io/ledger.h"
 #include "worker/task/decompress.h"
 
 namespace mr::task {
@@ -22,7 +23,7 @@ class PlainStream : public ByteStream {
   uint64_t begin() const override { return file_.split().offset; }
   uint64_t limit() const override { return file_.split().offset + file_.split().length; }
   uint64_t expected() const override { return file_.split().length; }
-  Result<bool> Next(uint64_t want, std::string* out) override {
+  Result<bool> Next(uint64_t want, ByteBuffer* out) override {
     if (at_ >= file_.split().file_bytes) return false;
     const uint64_t size = at_ < limit() ? std::min(want, limit() - at_) : std::min(want, kTailBytes);
     const size_t had = out->size();
@@ -41,7 +42,7 @@ class EmptyStream : public ByteStream {
   uint64_t begin() const override { return 0; }
   uint64_t limit() const override { return 0; }
   uint64_t expected() const override { return 0; }
-  Result<bool> Next(uint64_t, std::string*) override { return false; }
+  Result<bool> Next(uint64_t, ByteBuffer*) override { return false; }
 };
 
 Compression CompressionOfBytes(std::string_view head) {
@@ -57,15 +58,14 @@ const char* NameOf(Compression c) { return c == Compression::kGzip ? "gzip" : "z
 
 std::string FileBytes::Where(uint64_t offset) const { return split_.name + ", byte " + std::to_string(offset); }
 
-Status FileBytes::Read(uint64_t at, uint64_t size, std::string* out) const {
+Status FileBytes::Read(uint64_t at, uint64_t size, ByteBuffer* out) const {
   if (at >= split_.file_bytes) return {};
   size = std::min(size, split_.file_bytes - at);
   const uint64_t fd_end = split_.fd_offset + split_.fd_length;
   if (fd_ >= 0 && at >= split_.fd_offset && at < fd_end) {
     const uint64_t here = std::min(size, fd_end - at);
-    const size_t had = out->size();
-    out->resize(had + here);
-    MR_ASSIGN_OR_RETURN(const size_t got, PreadUpTo(fd_, out->data() + had, here, at - split_.fd_offset));
+    MR_ASSIGN_OR_RETURN(const size_t got, PreadUpTo(fd_, out->Extend(here), here, at - split_.fd_offset));
+    Ledger::Count(Ledger::task_read, here);
     if (got != here) {
       return Unavailable(Where(at + got) + ": the file ends here; it had " + std::to_string(split_.file_bytes) +
                          " bytes when the job was planned. Do not change inputs of a running job");
@@ -80,7 +80,7 @@ Status FileBytes::Read(uint64_t at, uint64_t size, std::string* out) const {
       return Unavailable(Where(at + bytes.size()) + ": the input ends here, before its " +
                          std::to_string(split_.file_bytes) + " bytes");
     }
-    *out += bytes;
+    out->Append(bytes);
     at += want;
     size -= want;
   }
@@ -93,14 +93,14 @@ Result<std::unique_ptr<ByteStream>> OpenStream(const FileBytes& file, bool any_b
   Compression found = named;
   // The first split checks the container for all of them, and its result is final.
   if (split.file_bytes > 0 && split.offset == 0 && format.kind != FileFormat::Kind::kRaw) {
-    std::string head;
+    ByteBuffer head;
     MR_RETURN_IF_ERROR(file.Read(0, kContainerHeadBytes, &head));
-    MR_RETURN_IF_ERROR(CheckContainer(head, split.name, format));
+    MR_RETURN_IF_ERROR(CheckContainer(head.unread(), split.name, format));
   }
   if (split.file_bytes > 0 && (named != Compression::kNone || !any_bytes)) {
-    std::string head;
+    ByteBuffer head;
     MR_RETURN_IF_ERROR(file.Read(0, 4, &head));
-    found = CompressionOfBytes(head);
+    found = CompressionOfBytes(head.unread());
     if (named != Compression::kNone && found != named) {
       return InvalidArgument("COMPRESSED_INPUT: " + split.name + " is named as " + NameOf(named) +
                              " data, but does not begin as such: is it damaged, or is its name wrong?");

@@ -13,6 +13,7 @@
 
 #include "common/base/file_format.h"
 #include "common/base/status.h"
+#include "worker/task/byte_buffer.h"
 #include "worker/task/protocol.h"
 
 namespace mr::task {
@@ -28,7 +29,7 @@ class FileBytes {
 
   // Appends bytes [at, at + size), fewer only at the end of the file. Errors: kUnavailable if the file is shorter than
   // planned.
-  Status Read(uint64_t at, uint64_t size, std::string* out) const;
+  Status Read(uint64_t at, uint64_t size, ByteBuffer* out) const;
   const WireSplit& split() const { return split_; }
   // Returns "name, byte N" of the file itself, for messages.
   std::string Where(uint64_t offset) const;
@@ -52,7 +53,7 @@ class ByteStream {
   virtual bool compressed() const { return false; }
   // Appends the next bytes, at least one and about `want`. Returns false at the end. The first call begins at begin().
   // Errors: kInvalidArgument for damaged data, with its place.
-  virtual Result<bool> Next(uint64_t want, std::string* out) = 0;
+  virtual Result<bool> Next(uint64_t want, ByteBuffer* out) = 0;
   // Returns approximately how many bytes the split has: exact if it is not compressed, else better with each call.
   virtual uint64_t expected() const = 0;
 };

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "worker/task/crash.h"
+#include "worker/task/record_store.h"
 #include "worker/task/runner.h"
 
 namespace mr::task {
@@ -101,6 +102,7 @@ void SetEnvironment(const WireTask& task) {
 // new pages from the kernel cost more than what is copied into them (measured: a tenth of the time of sort, join and
 // wordcount). Not for tasks with a memory limit, because kept memory counts against it.
 void KeepFreedMemory() {
+  RecordStore::KeepBlocks(true);
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the maximum that glibc accepts
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }

@@ -1,5 +1,7 @@
 #include "worker/task/chunk_writer.h"
 
+#include "common/io/ledger.h"
+
 namespace mr::task {
 namespace {
 // The largest group that combine() can see whole, in bytes. A larger one is an error in the plan.
@@ -71,6 +73,7 @@ Status ChunkWriter::Flush() {
   uint16_t flags = options_.sorted && !options_.order.custom() ? kSorted : 0;
   if (continues_) flags |= kContinuation;
   builder_.Finish(flags, &chunk_bytes_);
+  Ledger::Count(Ledger::gather, 2 * chunk_bytes_.size());
   return out_(partition_, records, chunk_bytes_);
 }
 

@@ -14,8 +14,21 @@
 
 namespace mr::task {
 
-// Takes one finished chunk.
-using ChunkOut = std::function<Status(uint32_t partition, uint32_t records, std::string_view batch)>;
+// Takes finished chunks.
+struct ChunkOut {
+  using Take = std::function<Status(uint32_t partition, uint32_t records, std::string_view batch)>;
+  // Returns memory for a chunk of so many bytes that is passed on next, or null: such a chunk is not copied again.
+  using Room = std::function<char*(uint64_t bytes)>;
+
+  template <class F>
+  ChunkOut(F take, Room room = nullptr) : take(std::move(take)), room(std::move(room)) {}  // NOLINT: like a function
+  Status operator()(uint32_t partition, uint32_t records, std::string_view batch) const {
+    return take(partition, records, batch);
+  }
+
+  Take take;
+  Room room;
+};
 
 // A larger record has a chunk of its own.
 inline constexpr uint64_t kOwnChunkBytes = 1u << 20;

@@ -21,15 +21,16 @@ class DecodedBytes {
 
   // Appends at least one byte. Returns false at the end of the file. *frame_ended: the bytes end with a frame. An empty
   // frame returns true without any bytes.
-  Result<bool> Next(uint64_t room, std::string* out, bool* frame_ended) {
-    const size_t had = out->size();
+  Result<bool> Next(uint64_t room, ByteBuffer* out, bool* frame_ended) {
+    decoded_.clear();
     *frame_ended = false;
-    while (out->size() == had && !*frame_ended) {
+    while (decoded_.empty() && !*frame_ended) {
       if (left_.empty()) {
-        buffer_.clear();
+        buffer_.Consume(buffer_.size());
+        buffer_.Compact();
         MR_RETURN_IF_ERROR(file_.Read(at_, kFeedBytes, &buffer_));
         at_ += buffer_.size();
-        left_ = buffer_;
+        left_ = buffer_.unread();
         if (left_.empty() && !in_frame_) return false;
         // gzip files may be padded with zeros.
         if (!in_frame_ && compression_ == Compression::kGzip) SkipZeros();
@@ -39,13 +40,14 @@ class DecodedBytes {
       const bool before = in_frame_, at_end = left_.empty();
       in_frame_ = true;
       const size_t size = left_.size();
-      const char* wrong = decoder_->Decode(&left_, room, out, &in_frame_);
-      if (wrong == nullptr && at_end && in_frame_ && out->size() == had)
+      const char* wrong = decoder_->Decode(&left_, room, &decoded_, &in_frame_);
+      if (wrong == nullptr && at_end && in_frame_ && decoded_.empty())
         wrong = "it ends too early: is the file complete?";
       if (wrong != nullptr) return Damaged(wrong);
       *frame_ended = !in_frame_ && (before || size != left_.size());
       if (*frame_ended && compression_ == Compression::kGzip) SkipZeros();
     }
+    out->Append(decoded_);
     return true;
   }
   // Returns how many bytes of the file were taken.
@@ -62,7 +64,8 @@ class DecodedBytes {
   const Compression compression_;
   std::unique_ptr<Decoder> decoder_;
   uint64_t at_;
-  std::string buffer_;
+  ByteBuffer buffer_;
+  std::string decoded_;
   std::string_view left_;
   bool in_frame_ = false;
 };
@@ -73,7 +76,7 @@ class WholeFile : public ByteStream {
   uint64_t begin() const override { return 0; }
   uint64_t limit() const override { return kUnknown; }
   bool compressed() const override { return true; }
-  Result<bool> Next(uint64_t want, std::string* out) override {
+  Result<bool> Next(uint64_t want, ByteBuffer* out) override {
     const size_t had = out->size();
     bool frame_ended = false;
     while (out->size() == had) {
@@ -105,7 +108,7 @@ class SeekableFile : public ByteStream {
   uint64_t limit() const override { return limit_; }
   bool compressed() const override { return true; }
   uint64_t expected() const override { return limit_ - begin_; }
-  Result<bool> Next(uint64_t want, std::string* out) override {
+  Result<bool> Next(uint64_t want, ByteBuffer* out) override {
     const size_t had = out->size();
     while (out->size() == had) {
       if (frame_ == frames_.size()) return false;
@@ -159,13 +162,15 @@ Result<std::vector<SeekFrame>> ReadSeekTable(const FileBytes& file) {
   const uint64_t size = file.split().file_bytes;
   std::vector<SeekFrame> frames;
   if (size < kFooter + kHeader) return frames;
-  std::string footer, table;
-  MR_RETURN_IF_ERROR(file.Read(size - kFooter, kFooter, &footer));
+  ByteBuffer end, list;
+  MR_RETURN_IF_ERROR(file.Read(size - kFooter, kFooter, &end));
+  const std::string_view footer = end.unread();
   if (footer.size() != kFooter || Load32(footer.data() + 5) != kFooterMagic || (footer[4] & 0x7c) != 0) return frames;
   const uint64_t n = Load32(footer.data()), entry = (footer[4] & 0x80) != 0 ? 12 : 8;
   const uint64_t bytes = kHeader + n * entry + kFooter;
   if (n == 0 || bytes > size) return frames;
-  MR_RETURN_IF_ERROR(file.Read(size - bytes, kHeader + n * entry, &table));
+  MR_RETURN_IF_ERROR(file.Read(size - bytes, kHeader + n * entry, &list));
+  const std::string_view table = list.unread();
   if (table.size() != kHeader + n * entry || Load32(table.data()) != kSkippable ||
       Load32(table.data() + 4) != bytes - kHeader) {
     return frames;

@@ -28,12 +28,13 @@ class EdgeFile : public ByteStream {
   uint64_t expected() const override { return bytes_; }
   // Appends whole batches, whatever `want` is. Errors: kCorrupted for a damaged batch, kInvalidArgument for a record
   // that the format cannot hold.
-  Result<bool> Next(uint64_t want, std::string* out) override;
+  Result<bool> Next(uint64_t want, ByteBuffer* out) override;
 
  private:
   const FileFormat written_;
   const std::string name_;
   const NextBatchFn next_;
+  std::string file_;    // the bytes of the current batch
   bool header_;         // it has yet to be left out
   uint64_t bytes_ = 0;  // so far
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/abi/batch.h"
+#include "common/io/ledger.h"
 
 namespace mr::task {
 
@@ -101,23 +102,30 @@ Result<bool> GroupedStream::Next(mr_batch* out) {
   if (merger_.done()) return false;
   uint16_t flags = order_.custom() ? 0 : kSorted;
   if (any_ && order_.Equal(merger_.key(), last_key_)) flags |= kContinuation;
-  std::string_view last;
-  while (!merger_.done() && !builder_.Full()) {
+  records_.clear();
+  BatchShape shape;
+  while (!merger_.done() && shape.bound(tagged_) < kBatchTargetBytes) {
+    // Views of the merger stay valid, because chunks of grouped inputs are kept.
+    const Record record{{merger_.key(), merger_.value()}, merger_.tag()};
+    const uint64_t bytes = record.ref.key.size() + record.ref.value.size();
     // A record that would make the batch much larger than its target begins the next one.
-    const uint64_t record = merger_.key().size() + merger_.value().size();
-    if (!builder_.empty() && builder_.bytes() + record > 2ull * kBatchTargetBytes) break;
-    if (tagged_) {
-      builder_.AddTagged(merger_.key(), merger_.value(), merger_.tag());
-    } else {
-      builder_.Add(merger_.key(), merger_.value());
-    }
-    last = merger_.key();  // stays valid: chunks of grouped inputs are kept
+    if (shape.n() > 0 && shape.bound(tagged_) + bytes > 2ull * kBatchTargetBytes) break;
+    shape.Add(record.ref.key.size(), record.ref.value.size());
+    records_.push_back(record);
     MR_RETURN_IF_ERROR(merger_.Next());
   }
-  last_key_.assign(last);
+  last_key_.assign(records_.back().ref.key);
   any_ = true;
-  bytes_.clear();
-  builder_.Finish(flags, &bytes_);
+  bytes_.Clear();
+  char* const to = bytes_.Extend(shape.size(tagged_));
+  const auto record_at = [this](uint32_t i) { return records_[i].ref; };
+  if (tagged_) {
+    WriteBatch(
+        shape, flags, record_at, [this](uint32_t i) { return records_[i].tag; }, to);
+  } else {
+    WriteBatch(shape, flags, record_at, nullptr, to);
+  }
+  Ledger::Count(Ledger::merge, bytes_.size());
   *out = {};
   out->struct_size = sizeof *out;
   out->input = input_;

@@ -11,6 +11,7 @@
 
 #include "common/abi/operator_table.h"
 #include "common/base/status.h"
+#include "worker/task/batch_writer.h"
 #include "worker/task/merge.h"
 #include "worker/task/protocol.h"
 #include "worker/task/spill_file.h"
@@ -72,8 +73,13 @@ class GroupedStream {
   bool tagged_;
   uint32_t input_;
   Merger merger_;
-  BatchBuilder builder_;
-  std::string bytes_, last_key_;
+  struct Record {
+    RecordRef ref;
+    uint8_t tag;
+  };
+  std::vector<Record> records_;  // of the current batch
+  GrowingBytes bytes_;
+  std::string last_key_;
   bool any_ = false;
 };
 

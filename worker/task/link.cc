@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/io/clock.h"
+#include "common/io/ledger.h"
 #include "worker/task/process_tree.h"
 
 namespace mr::task {
@@ -49,6 +51,7 @@ WireTask Link::AwaitTask(std::vector<UniqueFd>* split_fds) {
   Packet packet;
   waited_ = {};
   partial_.clear();
+  if (room_ != kNoSlot) free_.push_back(std::exchange(room_, kNoSlot));
   for (;;) {
     if (ReceivePacket(control_, &packet, 0) != 0) _exit(0);  // the end of an idle child
     const Header& h = packet.header;
@@ -95,6 +98,7 @@ Status Link::TakeInput(const Header& h) {
   if (h.x > 0) {
     MR_CHECK(h.d < layout_.input_slots && h.x <= kSlotBytes, "a bad input slot came from the daemon");
     partial_.append(arena_ + ArenaLayout::InputOffset(h.d), h.x);
+    Ledger::Count(Ledger::take_input, h.x);
     Header taken;
     taken.kind = Kind::kTaken;
     taken.d = h.d;
@@ -111,22 +115,44 @@ void Link::Send(const Header& header) {
   if (SendPacket(control_, header, {}, {}, 0) != 0) DaemonGone();
 }
 
+Result<uint32_t> Link::TakeSlot() {
+  while (free_.empty()) {
+    const Waiting waiting(page_);
+    MR_ASSIGN_OR_RETURN([[maybe_unused]] const bool got, Receive(0));
+  }
+  const uint32_t slot = free_.front();
+  free_.pop_front();
+  return slot;
+}
+
+char* Link::OutputRoom(uint64_t bytes) {
+  if (bytes > kSlotBytes) return nullptr;
+  if (room_ == kNoSlot) {
+    const Result<uint32_t> slot = TakeSlot();
+    if (!slot.ok()) return nullptr;  // the next send has the same error
+    room_ = *slot;
+  }
+  return Slot(room_);
+}
+
 Status Link::SendOutput(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes) {
   Header h;
   h.kind = Kind::kOutput;
   h.a = port;
   h.b = partition;
   h.c = records;
+  if (room_ != kNoSlot && bytes.data() == Slot(room_)) {
+    h.d = std::exchange(room_, kNoSlot);
+    h.x = bytes.size();
+    Send(h);
+    return {};
+  }
   while (!bytes.empty()) {
-    while (free_.empty()) {
-      const Waiting waiting(page_);
-      MR_ASSIGN_OR_RETURN([[maybe_unused]] const bool got, Receive(0));
-    }
-    h.d = free_.front();
-    free_.pop_front();
+    MR_ASSIGN_OR_RETURN(h.d, TakeSlot());
     const std::string_view part = bytes.substr(0, kSlotBytes);
     bytes.remove_prefix(part.size());
-    memcpy(arena_ + layout_.OutputOffset(h.d), part.data(), part.size());
+    memcpy(Slot(h.d), part.data(), part.size());
+    Ledger::Count(Ledger::to_worker, part.size());
     h.x = part.size();
     h.y = bytes.empty() ? 0 : kFragment;
     Send(h);

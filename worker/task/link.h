@@ -28,6 +28,9 @@ class Link {
   WireTask AwaitTask(std::vector<UniqueFd>* split_fds);
   void SetInput(InputFn on_input) { on_input_ = std::move(on_input); }
 
+  // Returns an output slot's memory for the next chunk, or null if `bytes` do not fit in one. Blocks while all slots
+  // are in use. A chunk that is sent from there is not copied. One at a time: a second call returns the same slot.
+  virtual char* OutputRoom(uint64_t bytes);
   // Sends a chunk. Blocks while all output slots are in use.
   virtual Status SendOutput(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes);
   virtual Result<std::string> ReadMore(uint32_t split, uint64_t offset, uint32_t length);
@@ -46,6 +49,8 @@ class Link {
   Status Dispatch(Packet& packet);
   Status TakeInput(const Header& h);
   void Send(const Header& header);
+  // Waits for a free output slot.
+  Result<uint32_t> TakeSlot();
   [[noreturn]] static void DaemonGone();
 
   int control_;
@@ -53,9 +58,12 @@ class Link {
   ArenaLayout layout_;
   ProgressPage* page_;
   InputFn on_input_;
+  char* Slot(uint32_t slot) { return arena_ + layout_.OutputOffset(slot); }
+
   std::deque<uint32_t> free_;
-  std::string partial_;  // fragments of an input chunk
-  std::string blob_;     // parts of an answer
+  uint32_t room_ = kNoSlot;  // the slot of OutputRoom
+  std::string partial_;      // fragments of an input chunk
+  std::string blob_;         // parts of an answer
   bool answered_ = false, answer_ok_ = false;
   Duration waited_;
 };

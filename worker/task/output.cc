@@ -1,9 +1,13 @@
 #include "worker/task/output.h"
 
+#include <string.h>
+
+#include <algorithm>
 #include <charconv>
 
 #include "common/base/file_format.h"
 #include "common/io/crc32c.h"
+#include "common/io/ledger.h"
 #include "worker/task/compress.h"
 #include "worker/task/key_sampler.h"
 #include "worker/task/partition_buffer.h"
@@ -14,6 +18,14 @@ namespace {
 
 Status BadBatch(const Operator& oper, const char* wrong) {
   return InvalidArgument("operator " + oper.name() + " emitted a bad batch: " + wrong);
+}
+
+Status NoHeader(Operator* oper) {
+  oper->final = true;  // another attempt would emit none, either
+  oper->failure = InvalidArgument("operator " + oper->name() +
+                                  " emitted no header, with which each part of an output of format csv begins; "
+                                  "emit it before the first row, or in End() if there is no row");
+  return oper->failure;
 }
 
 // A partitioned port, with a buffer that sorts or one that does not. Passes its chunks on at the end.
@@ -28,10 +40,11 @@ class CollectedPort : public Port {
         sink_(std::move(sink)) {}
   Status Emit(std::string_view batch) override { return buffer_.Add(batch); }
   Status Finish() override {
-    return buffer_.Finish([this](uint32_t partition, uint32_t records, std::string_view bytes) {
-      sampler_.Add(first_ + partition, records, bytes);
-      return sink_(port_, first_ + partition, records, bytes);
-    });
+    return buffer_.Finish({[this](uint32_t partition, uint32_t records, std::string_view bytes) {
+                             sampler_.Add(first_ + partition, records, bytes);
+                             return sink_(port_, first_ + partition, records, bytes);
+                           },
+                           sink_.room});
   }
   std::vector<HotKey> Hottest() const override { return sampler_.Top(); }
 
@@ -63,9 +76,97 @@ class StreamedPort : public Port {
   ChunkWriter writer_;
 };
 
-// A port that writes a file: formatted bytes, in the order of emission. The first record of a csv file is its header.
-// It is not counted, and a compressed file has it in a frame of its own, so that a reader of several parts can leave it
-// out.
+// A port that writes a plain file of formatted records, in the order of emission, in pieces of equal size: so the
+// daemon can pass each on as it is. The first record of a csv file is its header, which is not counted.
+class PlainFilesPort : public Port {
+ public:
+  // alone: the task has no other port, so this one may keep a room between two calls.
+  PlainFilesPort(uint32_t port, uint32_t first, FileFormat format, bool alone, Operator* oper, ChunkSink sink)
+      : port_(port),
+        first_(first),
+        format_(format),
+        text_(format.kind == FileFormat::Kind::kText || format.kind == FileFormat::Kind::kCsv),
+        alone_(alone),
+        oper_(oper),
+        sink_(std::move(sink)),
+        header_(format.kind == FileFormat::Kind::kCsv) {}
+
+  Status Emit(std::string_view batch) override {
+    BatchView view;
+    if (const char* wrong = BatchView::Parse(batch.data(), batch.size(), &view)) return BadBatch(*oper_, wrong);
+    const bool fixed = format_.kind == FileFormat::Kind::kFixed;
+    for (uint32_t i = 0; i < view.size(); ++i) {
+      const std::string_view key = view.key(i), value = view.value(i);
+      const uint64_t bytes = key.size() + value.size();
+      if (fixed && bytes != format_.record_bytes) {
+        return WrongLength(format_, bytes, "operator " + oper_->name());
+      }
+      if (!header_) ++records_;
+      header_ = false;
+      if (to_ != nullptr && size_ + bytes + 2 < kFilePieceBytes) {
+        char* to = to_ + size_;
+        CopyShort(to, key.data(), key.size());
+        to += key.size();
+        if (text_ && !key.empty()) *to++ = '\t';
+        CopyShort(to, value.data(), value.size());
+        to += value.size();
+        if (text_) *to++ = '\n';
+        size_ = static_cast<uint64_t>(to - to_);
+        continue;
+      }
+      MR_RETURN_IF_ERROR(Put(key));
+      if (text_ && !key.empty()) MR_RETURN_IF_ERROR(Put("\t"));
+      MR_RETURN_IF_ERROR(Put(value));
+      if (text_) MR_RETURN_IF_ERROR(Put("\n"));
+    }
+    return {};
+  }
+  Status Finish() override {
+    if (header_) return NoHeader(oper_);
+    return size_ == 0 ? Status() : Send();
+  }
+
+ private:
+  Status Put(std::string_view bytes) {
+    while (!bytes.empty()) {
+      if (to_ == nullptr) {
+        to_ = alone_ && sink_.room ? sink_.room(kFilePieceBytes) : nullptr;
+        if (to_ == nullptr) {
+          own_.resize(kFilePieceBytes);
+          to_ = own_.data();
+        }
+      }
+      const uint64_t n = std::min<uint64_t>(bytes.size(), kFilePieceBytes - size_);
+      memcpy(to_ + size_, bytes.data(), n);
+      size_ += n;
+      bytes.remove_prefix(n);
+      if (size_ == kFilePieceBytes) MR_RETURN_IF_ERROR(Send());
+    }
+    return {};
+  }
+  Status Send() {
+    Ledger::Count(Ledger::format, size_);
+    Status s = sink_(port_, first_, records_, {to_, size_});
+    to_ = nullptr;
+    size_ = 0;
+    records_ = 0;
+    return s;
+  }
+
+  const uint32_t port_, first_;
+  const FileFormat format_;
+  const bool text_, alone_;
+  Operator* oper_;
+  ChunkSink sink_;
+  bool header_;            // it has yet to come
+  char* to_ = nullptr;     // the current piece
+  uint64_t size_ = 0;      // of it, so far
+  std::vector<char> own_;  // its memory, where the sink has no room
+  uint32_t records_ = 0;
+};
+
+// A port that writes a compressed file, or a container of batches. A compressed csv file has its header in a frame of
+// its own, so that a reader of several parts can leave it out.
 class FilesPort : public Port {
  public:
   FilesPort(uint32_t port, uint32_t first, FileFormat format, Operator* oper, ChunkSink sink)
@@ -97,13 +198,7 @@ class FilesPort : public Port {
     return {};
   }
   Status Finish() override {
-    if (header_) {
-      oper_->final = true;  // another attempt would emit none, either
-      oper_->failure = InvalidArgument("operator " + oper_->name() +
-                                       " emitted no header, with which each part of an output of format csv begins; "
-                                       "emit it before the first row, or in End() if there is no row");
-      return oper_->failure;
-    }
+    if (header_) return NoHeader(oper_);
     if (compressor_ == nullptr) return Flush();
     MR_RETURN_IF_ERROR(compressor_->Add(buffer_, &compressed_));
     MR_RETURN_IF_ERROR(compressor_->Finish(&compressed_));
@@ -134,6 +229,7 @@ class FilesPort : public Port {
     return Send(&compressed_);
   }
   Status Send(std::string* bytes) {
+    Ledger::Count(Ledger::format, bytes->size());
     Status s = sink_(port_, first_, records_, *bytes);
     bytes->clear();
     records_ = 0;
@@ -162,6 +258,10 @@ Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint
   const WirePort& p = task.ports[port];
   if (p.files) {
     MR_ASSIGN_OR_RETURN(const FileFormat format, ParseOutputFormat(p.format));
+    if (format.compression == Compression::kNone && format.kind != FileFormat::Kind::kRecord) {
+      const bool alone = task.ports.size() == 1;
+      return {std::make_unique<PlainFilesPort>(port, first_partition, format, alone, oper, std::move(sink))};
+    }
     return {std::make_unique<FilesPort>(port, first_partition, format, oper, std::move(sink))};
   }
   if (p.combine && oper->table->combine == nullptr) {

@@ -11,13 +11,30 @@
 #include "common/base/file_format.h"
 #include "common/base/hot_keys.h"
 #include "common/base/status.h"
+#include "worker/task/chunk_writer.h"
 #include "worker/task/operator_calls.h"
 #include "worker/task/protocol.h"
 
 namespace mr::task {
 
-// Receives one chunk on its way to the daemon. partition: over all ports.
-using ChunkSink = std::function<Status(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes)>;
+// Bytes of a piece of a plain file. All of a file's pieces but the last have so many: one piece of a write pipeline.
+inline constexpr uint64_t kFilePieceBytes = 1u << 20;
+
+// Receives chunks on their way to the daemon.
+struct ChunkSink {
+  // partition: over all ports.
+  using Take = std::function<Status(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes)>;
+
+  template <class F>
+  ChunkSink(F take, ChunkOut::Room room = nullptr)  // NOLINT: like a function
+      : take(std::move(take)), room(std::move(room)) {}
+  Status operator()(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes) const {
+    return take(port, partition, records, bytes);
+  }
+
+  Take take;
+  ChunkOut::Room room;  // may be null; one room at a time for all ports
+};
 
 class Port {
  public:

@@ -27,7 +27,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // Raise it with every change of this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 13;
+inline constexpr uint32_t kTaskProtocol = 14;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -194,6 +194,7 @@ struct WireTask {
   uint64_t open_files = 0, file_bytes = 0;  // RLIMIT_NOFILE, RLIMIT_FSIZE; 0 = as the daemon's
   uint64_t max_bad_records = 0;             // records that may be skipped; one more fails the task
   bool keep = false;                        // wait for another task afterwards instead of ending
+  bool ledger = false;                      // count passes over bytes (common/io/ledger.h)
   bool network = false;                     // it may make sockets of the internet families
   template <class V>
   static void Fields(V&& v) {
@@ -201,7 +202,7 @@ struct WireTask {
     v(&S::attempt, &S::letter, &S::stage_name, &S::job_name, &S::tasks, &S::library_path, &S::operator_name,
       &S::operator_flags, &S::config, &S::splits, &S::edges, &S::inputs, &S::ports, &S::env, &S::sort_buffer_bytes,
       &S::memory_bytes, &S::partition_seed, &S::scratch_directory, &S::arena_bytes, &S::files_directory, &S::open_files,
-      &S::file_bytes, &S::max_bad_records, &S::keep, &S::network);
+      &S::file_bytes, &S::max_bad_records, &S::keep, &S::ledger, &S::network);
   }
 };
 

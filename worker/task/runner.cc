@@ -7,10 +7,12 @@
 #include <algorithm>
 
 #include "common/io/clock.h"
+#include "common/io/ledger.h"
 #include "worker/task/crash.h"
 #include "worker/task/crash_place.h"
 #include "worker/task/edge_file.h"
 #include "worker/task/library.h"
+#include "worker/task/record_store.h"
 
 namespace mr::task {
 namespace {
@@ -62,6 +64,8 @@ Runner::Runner(const WireTask& task, std::vector<UniqueFd> split_fds, Link* link
 Runner::~Runner() { link_->SetInput(nullptr); }
 
 WireResult Runner::Run() {
+  Ledger::Enable(task_.ledger);
+  Ledger::Clear();
   const Instant begin = Now();
   Status status = Open();
   // An operator or settings that one attempt cannot use are the same for every other attempt. A library that does not
@@ -75,6 +79,10 @@ WireResult Runner::Run() {
       return 0;
     });
     if (status.ok()) status = closed;
+  }
+  for (int place = 0; place < Ledger::kPlaces; ++place) {
+    const uint64_t bytes = Ledger::count(Ledger::Place(place));
+    if (bytes > 0) counters_[{"ledger", Ledger::Name(Ledger::Place(place))}] += static_cast<int64_t>(bytes);
   }
   WireResult result;
   if (!status.ok()) {
@@ -149,12 +157,16 @@ Status Runner::OpenPorts() {
   const auto collected =
       std::count_if(task_.ports.begin(), task_.ports.end(), [](const WirePort& p) { return !p.files; });
   const uint64_t share = task_.sort_buffer_bytes / std::max<uint64_t>(1, collected);
+  if (std::none_of(task_.ports.begin(), task_.ports.end(), [](const WirePort& p) { return p.sorted; })) {
+    RecordStore::FreeKept();
+  }
   uint32_t first = 0;
   for (uint32_t i = 0; i < task_.ports.size(); ++i) {
-    const ChunkSink sink = [this](uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes) {
-      records_out_ += records;
-      return link_->SendOutput(port, partition, records, bytes);
-    };
+    const ChunkSink sink = {[this](uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes) {
+                              records_out_ += records;
+                              return link_->SendOutput(port, partition, records, bytes);
+                            },
+                            [this](uint64_t bytes) { return link_->OutputRoom(bytes); }};
     MR_ASSIGN_OR_RETURN(auto port, MakePort(task_, i, first, share, &oper_, sink));
     ports_.push_back(std::move(port));
     first += partitions_[i];
@@ -324,7 +336,7 @@ Status Runner::DeliverBatches(const WireSplit& split, uint32_t upstream, SplitRe
     batch.struct_size = sizeof batch;
     batch.input = split.input;
     batch.upstream_task = upstream;
-    batch.data = Bytes(batch_);
+    batch.data = {batch_.data(), batch_.size()};
     batch.input_file = Bytes(split.name);
     where_ = reader->Where(batch.offset);
     CountBatch(batch);
@@ -402,6 +414,7 @@ Status Runner::Finish() {
 int Runner::HostEmit(void* context, uint32_t port, mr_bytes batch) {
   auto* self = static_cast<Runner*>(context);
   HostProgress(context);
+  Ledger::Count(Ledger::emit, 2 * batch.size);
   Operator& oper = self->oper_;
   if (!oper.failure.ok()) return -1;
   if (port >= self->ports_.size()) {

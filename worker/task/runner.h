@@ -78,7 +78,8 @@ class Runner {
   Inputs inputs_;
   CsvQuotes quotes_;
   GroupedStream* stream_ = nullptr;  // while a grouped batch is with the operator
-  std::string batch_, where_;
+  std::string_view batch_;           // of a file
+  std::string where_;
   const SplitReader* reader_ = nullptr;  // of the current batch, if a file is read
   std::string failed_in_;                // the place of its failure, as the operator reported it
   bool user_failed_ = false;             // oper_.failure came by fail()

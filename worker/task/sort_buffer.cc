@@ -4,12 +4,16 @@
 
 #include "common/base/digest.h"
 #include "common/base/prefetch.h"
+#include "common/io/ledger.h"
+#include "worker/task/batch_writer.h"
 
 namespace mr::task {
 namespace {
 // Ranges with at most one distinct key per this many items are sorted by key, then by counting. For the words of a text
 // that is several times faster than comparing all items (measured).
 constexpr size_t kFewShare = 4;
+// After so many items it is decided whether keys repeat at all (guess).
+constexpr size_t kFirstLook = 2048;
 // Smaller ranges are sorted directly (guess).
 constexpr size_t kFewItems = 4096;
 // Prefetch distance in records. With it, passing on 64 MiB of 100-byte records takes two thirds of the time (measured;
@@ -23,21 +27,21 @@ SortBuffer::SortBuffer(Options options, Operator* oper)
 }
 
 Status SortBuffer::Add(std::string_view batch) {
-  auto copy = std::make_unique<std::string>(batch);
   BatchView view;
-  if (const char* wrong = BatchView::Parse(copy->data(), copy->size(), &view)) {
+  if (const char* wrong = BatchView::Parse(batch.data(), batch.size(), &view)) {
     return InvalidArgument("operator " + oper_->name() + " emitted a bad batch: " + wrong);
   }
   if (view.size() == 0) return {};
-  MR_RETURN_IF_ERROR(FindPartitions(options_.how, oper_, *copy, view, &places_));
+  MR_RETURN_IF_ERROR(FindPartitions(options_.how, oper_, batch, view, &places_));
   partition_of_.insert(partition_of_.end(), places_.begin(), places_.end());
   for (uint32_t i = 0; i < view.size(); ++i) {
     const std::string_view key = view.key(i), value = view.value(i);
-    entries_.push_back({order_.Prefix(key), key.data(), value.data(), static_cast<uint32_t>(key.size()),
-                        static_cast<uint32_t>(value.size())});
+    items_.push_back({records_.Add(key, value), order_.Prefix(key)});
   }
-  used_ += batch.size() + view.size() * (sizeof(Entry) + sizeof(Item) + sizeof(uint32_t));
-  batches_.push_back(std::move(copy));
+  Ledger::Count(Ledger::collect, uint64_t{view.key_bytes()} + view.value_bytes());
+  record_bytes_ += uint64_t{view.key_bytes()} + view.value_bytes();
+  used_ += uint64_t{view.key_bytes()} + view.value_bytes() +
+           view.size() * (RecordStore::kHeaderBytes + 2 * sizeof(Item) + sizeof(uint32_t));
   return used_ >= options_.budget ? Spill() : Status();
 }
 
@@ -63,11 +67,12 @@ bool SortBuffer::SortFew(std::span<Item> items) {
   std::vector<uint32_t> count;  // parallel to keys
   std::vector<uint32_t> number(items.size());
   for (size_t i = 0; i < items.size(); ++i) {
-    const std::string_view key = entries_[items[i].entry].Key();
+    const std::string_view key = Key(items[i]);
     size_t at = Hash64(key) >> (64 - bits);
-    while (table[at] != kNone && entries_[keys[table[at]].entry].Key() != key) at = (at + 1) & (table.size() - 1);
+    while (table[at] != kNone && Key(keys[table[at]]) != key) at = (at + 1) & (table.size() - 1);
     if (table[at] == kNone) {
-      if (keys.size() == most) return false;  // after a quarter of the items at the earliest: little is lost
+      // After a quarter of the items at the earliest, or where most of the first ones differ: little is lost.
+      if (keys.size() == most || (i == kFirstLook && keys.size() > i / 2)) return false;
       table[at] = static_cast<uint32_t>(keys.size());
       keys.push_back(items[i]);
       count.push_back(0);
@@ -91,59 +96,108 @@ bool SortBuffer::SortFew(std::span<Item> items) {
 }
 
 void SortBuffer::Sort(std::span<Item> items) {
-  // Both ways give the same order, so the output does not show which one was taken. Keys that a custom order calls
-  // equal need not have equal bytes.
-  if (items.size() > kFewItems && !order_.custom() && SortFew(items)) return;
-  std::sort(items.begin(), items.end(), [this](const Item& a, const Item& b) { return Less(a, b); });
+  const auto less = [this](const Item& a, const Item& b) { return Less(a, b); };
+  // Keys that a custom order calls equal need not have equal bytes.
+  if (order_.custom()) return std::sort(items.begin(), items.end(), less);
+  // Both ways give the same order, so the output does not show which one was taken.
+  if (items.size() > kFewItems && SortFew(items)) return;
+  SortByPrefix(items);
+  for (size_t from = 0; from < items.size();) {
+    size_t to = from + 1;
+    while (to < items.size() && items[to].prefix == items[from].prefix) ++to;
+    if (to - from > 1) std::sort(items.begin() + from, items.begin() + to, less);
+    from = to;
+  }
 }
 
-Status SortBuffer::Drain(ChunkWriter* writer) {
+void SortBuffer::Prefetch(std::span<const Item> items, size_t at) const {
+  if (at + kAhead >= items.size()) return;
+  const uint64_t average = record_bytes_ / std::max<size_t>(1, items_.size());
+  records_.Ask(items[at + kAhead].place, std::min<uint64_t>(average, kMostAskedBytes));
+}
+
+Status SortBuffer::WriteFolded(uint32_t partition, std::span<const Item> items, ChunkWriter* writer) {
+  writer->Begin(partition);
+  for (size_t i = 0; i < items.size(); ++i) {
+    Prefetch(items, i);
+    const RecordRef record = records_.At(items[i].place);
+    MR_RETURN_IF_ERROR(writer->Add(record.key, record.value));
+  }
+  return writer->End();
+}
+
+Status SortBuffer::WriteSorted(uint32_t partition, std::span<const Item> items, const ChunkOut& out) {
+  for (size_t from = 0; from < items.size();) {
+    BatchShape shape;
+    size_t to = from;
+    while (to < items.size()) {
+      Prefetch(items, to);
+      const RecordRef record = records_.At(items[to].place);
+      const bool alone = record.key.size() + record.value.size() > kOwnChunkBytes;
+      if (shape.n() > 0 && (alone || shape.bound() >= kBatchTargetBytes)) break;
+      shape.Add(record.key.size(), record.value.size());
+      ++to;
+      if (alone) break;
+    }
+    uint16_t flags = order_.custom() ? 0 : kSorted;
+    if (from > 0 && Key(items[from]) == Key(items[from - 1])) flags |= kContinuation;
+    const uint64_t size = shape.size();
+    char* room = out.room ? out.room(size) : nullptr;
+    if (room == nullptr) {
+      if (chunk_.size() < size) chunk_.resize(size);
+      room = chunk_.data();
+    }
+    const std::span<const Item> chosen = items.subspan(from, to - from);
+    WriteBatch(
+        shape, flags,
+        [&](uint32_t i) {
+          Prefetch(chosen, i);
+          return records_.At(chosen[i].place);
+        },
+        nullptr, room);
+    Ledger::Count(Ledger::gather, size);
+    MR_RETURN_IF_ERROR(out(partition, shape.n(), {room, size}));
+    from = to;
+  }
+  return {};
+}
+
+Status SortBuffer::Drain(const ChunkWriter::Options& options, const ChunkOut& out) {
   // First by partition: a counting sort that keeps the order of emission.
   std::vector<uint32_t> begin(options_.how.partitions + 1, 0);
   for (uint32_t p : partition_of_) ++begin[p + 1];
   for (uint32_t p = 0; p < options_.how.partitions; ++p) begin[p + 1] += begin[p];
-  std::vector<Item> items(entries_.size());
+  ordered_.resize(items_.size());
   std::vector<uint32_t> at(begin.begin(), begin.end() - 1);
-  for (uint32_t i = 0; i < entries_.size(); ++i) items[at[partition_of_[i]]++] = {entries_[i].prefix, i};
+  for (size_t i = 0; i < items_.size(); ++i) ordered_[at[partition_of_[i]]++] = items_[i];
 
+  ChunkWriter folding(options, oper_, out);
   for (uint32_t p = 0; p < options_.how.partitions; ++p) {
-    Sort({items.data() + begin[p], items.data() + begin[p + 1]});
-    writer->Begin(p);
-    for (uint32_t i = begin[p]; i < begin[p + 1]; ++i) {
-      // In key order both are anywhere in memory. So they are prefetched some records ahead, the entry first.
-      if (i + 2 * kAhead < begin[p + 1]) __builtin_prefetch(&entries_[items[i + 2 * kAhead].entry]);
-      if (i + kAhead < begin[p + 1]) {
-        const Entry& soon = entries_[items[i + kAhead].entry];
-        AskMemory(soon.Key());
-        AskMemory(soon.Value());
-      }
-      const Entry& e = entries_[items[i].entry];
-      MR_RETURN_IF_ERROR(writer->Add(e.Key(), e.Value()));
-    }
-    MR_RETURN_IF_ERROR(writer->End());
+    const std::span<Item> part{ordered_.data() + begin[p], ordered_.data() + begin[p + 1]};
+    Sort(part);
+    MR_RETURN_IF_ERROR(options.combine ? WriteFolded(p, part, &folding) : WriteSorted(p, part, out));
   }
-  entries_.clear();
+  items_.clear();
   partition_of_.clear();
-  batches_.clear();
-  used_ = 0;
+  records_.Clear();
+  record_bytes_ = used_ = 0;
   return {};
 }
 
 Status SortBuffer::Spill() {
   SpilledRun& run = runs_.emplace_back();
   run.partitions.resize(options_.how.partitions);
-  ChunkWriter writer(WriterOptions(false), oper_, [&](uint32_t partition, uint32_t, std::string_view batch) -> Status {
+  return Drain(WriterOptions(false), [&](uint32_t partition, uint32_t, std::string_view batch) -> Status {
     MR_ASSIGN_OR_RETURN(const uint64_t at, spill_.Append(batch));
     run.partitions[partition].chunks.push_back({nullptr, batch.size(), at});
     return {};
   });
-  return Drain(&writer);
 }
 
 Status SortBuffer::Finish(const ChunkOut& out) {
+  if (runs_.empty()) return Drain(WriterOptions(true), out);
   ChunkWriter writer(WriterOptions(true), oper_, out);
-  if (runs_.empty()) return Drain(&writer);
-  if (!entries_.empty()) MR_RETURN_IF_ERROR(Spill());
+  if (!items_.empty()) MR_RETURN_IF_ERROR(Spill());
   for (uint32_t p = 0; p < options_.how.partitions; ++p) {
     writer.Begin(p);
     std::vector<const Run*> sources;

@@ -16,6 +16,8 @@
 #include "worker/task/merge.h"
 #include "worker/task/operator_calls.h"
 #include "worker/task/partition.h"
+#include "worker/task/record_store.h"
+#include "worker/task/sort_items.h"
 #include "worker/task/spill_file.h"
 
 namespace mr::task {
@@ -38,43 +40,43 @@ class SortBuffer {
   uint32_t runs() const { return static_cast<uint32_t>(runs_.size()); }
 
  private:
-  struct Entry {
-    uint64_t prefix;
-    const char* key;
-    const char* value;
-    uint32_t key_size, value_size;
-    std::string_view Key() const { return {key, key_size}; }
-    std::string_view Value() const { return {value, value_size}; }
-  };
-  struct Item {
-    uint64_t prefix;
-    uint32_t entry;
-  };
+  using Item = SortItem;
   struct SpilledRun {
     std::vector<Run> partitions;
   };
 
-  // Sort orders items by key, and equal keys by entry, as they stand already. SortFew is for ranges with few distinct
+  // Sort orders items by key, and equal keys by place, as they stand already. SortFew is for ranges with few distinct
   // keys. It returns false, with nothing done, if there are many.
   void Sort(std::span<Item> items);
   bool SortFew(std::span<Item> items);
   bool Less(const Item& a, const Item& b) const {
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
-    const int c = order_.Compare(entries_[a.entry].Key(), entries_[b.entry].Key());
-    return c != 0 ? c < 0 : a.entry < b.entry;
+    const int c = order_.Compare(Key(a), Key(b));
+    return c != 0 ? c < 0 : a.place < b.place;
   }
   // Passes on what is in memory, in order, and clears it.
-  Status Drain(ChunkWriter* writer);
+  Status Drain(const ChunkWriter::Options& options, const ChunkOut& out);
+  // Passes on sorted items of one partition: each record is copied once, to where its chunk is needed. Cuts chunks like
+  // ChunkWriter.
+  Status WriteSorted(uint32_t partition, std::span<const Item> items, const ChunkOut& out);
+  // The same, folded by the operator's combine().
+  Status WriteFolded(uint32_t partition, std::span<const Item> items, ChunkWriter* writer);
+  std::string_view Key(const Item& item) const { return records_.At(item.place).key; }
+  // In key order records are anywhere in memory. So they are prefetched some records ahead.
+  void Prefetch(std::span<const Item> items, size_t at) const;
   Status Spill();
   ChunkWriter::Options WriterOptions(bool final_pass) const;
 
   Options options_;
   Operator* oper_;
   KeyOrder order_;
-  std::vector<std::unique_ptr<std::string>> batches_;
-  std::vector<Entry> entries_;
-  std::vector<uint32_t> partition_of_;  // parallel to entries_
+  RecordStore records_;
+  std::vector<Item> items_;             // in the order of emission
+  std::vector<uint32_t> partition_of_;  // parallel to items_
+  std::vector<Item> ordered_;           // by partition
   std::vector<uint32_t> places_;
+  std::vector<char> chunk_;    // where a chunk has no other room
+  uint64_t record_bytes_ = 0;  // of keys and values in memory
   uint64_t used_ = 0;
   std::vector<SpilledRun> runs_;
   SpillFile spill_;

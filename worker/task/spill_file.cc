@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "common/io/ledger.h"
+
 namespace mr::task {
 
 SpillFile::~SpillFile() {
@@ -21,6 +23,7 @@ Result<uint64_t> SpillFile::Append(std::string_view bytes) {
     return s.With("cannot write a spill run in " + directory_);
   }
   size_ = at + bytes.size();
+  Ledger::Count(Ledger::spill, bytes.size());
   return at;
 }
 

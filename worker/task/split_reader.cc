@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/io/crc32c.h"
+#include "common/io/ledger.h"
 #include "worker/task/output.h"
 
 namespace mr::task {
@@ -30,7 +31,7 @@ Status SplitReader::Start() {
   if (!given) {
     MR_ASSIGN_OR_RETURN(stream_, OpenStream(file_, any_bytes, format_));
   }
-  buffer_offset_ = stream_->begin();
+  at_ = stream_->begin();
   ended_ = (!given && split().length == 0) || stream_->begin() == limit();
   if (ended_) return {};
   csv_scanned_ = csv_end_ = stream_->begin();
@@ -44,45 +45,51 @@ Status SplitReader::Start() {
   if (behind == 0) return {};
   MR_ASSIGN_OR_RETURN(const bool got, Need(n - behind));
   ended_ = !got;
-  if (got) start_ += n - behind;
+  if (got) Skip(n - behind);
   return {};
 }
 
 Result<bool> SplitReader::Fill() {
-  if (start_ > 0) {
-    buffer_.erase(0, start_);
-    buffer_offset_ += start_;
-    start_ = 0;
-  }
+  buffer_.Compact();
   return stream_->Next(piece_, &buffer_);
 }
 
 Result<bool> SplitReader::Need(uint64_t bytes) {
-  while (buffer_.size() - start_ < bytes) {
+  while (buffer_.size() < bytes) {
     MR_ASSIGN_OR_RETURN(const bool filled, Fill());
     if (!filled) return false;
   }
   return true;
 }
 
+void SplitReader::Skip(size_t bytes) {
+  buffer_.Consume(bytes);
+  at_ += bytes;
+}
+
 void SplitReader::Consume(size_t bytes) {
-  start_ += bytes;
+  Skip(bytes);
   delivered_ += bytes;
+}
+
+std::string_view SplitReader::Built() {
+  built_.clear();
+  builder_.Finish(0, &built_);
+  Ledger::Count(Ledger::task_batch, 2 * built_.size());
+  return built_;
 }
 
 Status SplitReader::SkipFirstLine() {
   for (;;) {
-    const char* found = static_cast<const char*>(memchr(buffer_.data(), '\n', buffer_.size()));
-    if (found != nullptr) {
-      start_ = found - buffer_.data() + 1;
-      // If the first newline is at or after the limit, the line and all that follows belong to another split.
-      ended_ = buffer_offset_ + start_ > limit();
+    const size_t found = unread().find('\n');
+    Skip(found == std::string_view::npos ? buffer_.size() : found + 1);
+    // If the first newline is at or after the limit, the line and all that follows belong to another split.
+    if (found != std::string_view::npos) {
+      ended_ = at() > limit();
       return {};
     }
-    buffer_offset_ += buffer_.size();
-    buffer_.clear();
     // Nothing that begins after the limit belongs to this split.
-    ended_ = buffer_offset_ >= limit();
+    ended_ = at() >= limit();
     if (ended_) return {};
     MR_ASSIGN_OR_RETURN(const bool filled, Fill());
     ended_ = !filled;
@@ -90,7 +97,7 @@ Status SplitReader::SkipFirstLine() {
   }
 }
 
-Result<bool> SplitReader::NextLines(std::string* batch, uint64_t* offset) {
+Result<bool> SplitReader::NextLines(std::string_view* batch, uint64_t* offset) {
   if (split().sample_bytes != 0 && delivered_ >= split().sample_bytes) ended_ = true;
   size_t scanned = 0;  // unconsumed bytes known to hold no newline
   while (!ended_) {
@@ -120,14 +127,18 @@ Result<bool> SplitReader::NextLines(std::string* batch, uint64_t* offset) {
       MR_ASSIGN_OR_RETURN(const bool filled, Fill());
       if (filled) continue;
       ended_ = true;
-      take = buffer_.size() - start_;
+      take = buffer_.size();
       if (take == 0) return false;
     }
     *offset = this->at();
-    MR_RETURN_IF_ERROR(AddLines(*offset, unread().substr(0, take)));
+    // A block of lines is one record, which needs no copy.
+    if (raw_blocks_ && format_.lines() && take <= kMaxLineBytes) *batch = buffer_.BatchInPlace(1, take);
+    if (batch->empty()) {
+      MR_RETURN_IF_ERROR(AddLines(*offset, unread().substr(0, take)));
+      *batch = Built();
+    }
+    last_offset_ = *offset;
     Consume(take);
-    batch->clear();
-    builder_.Finish(0, batch);
     return true;
   }
   return false;
@@ -135,7 +146,7 @@ Result<bool> SplitReader::NextLines(std::string* batch, uint64_t* offset) {
 
 void SplitReader::ScanCsv() {
   const uint64_t at = csv_scanned_;
-  const std::string_view fresh = std::string_view(buffer_).substr(at - buffer_offset_);
+  const std::string_view fresh = unread().substr(at - this->at());
   csv_scanned_ += fresh.size();
   ForEachCsvEnd(fresh, format_.csv, &scan_, [&](size_t end, bool) {
     csv_end_ = at + end;
@@ -147,7 +158,7 @@ void SplitReader::ScanCsv() {
 
 Status SplitReader::SkipByteOrderMark() {
   MR_RETURN_IF_ERROR(Need(kByteOrderMark.size()).status());
-  csv_scanned_ += buffer_.size() - WithoutByteOrderMark(buffer_).size();
+  csv_scanned_ += buffer_.size() - WithoutByteOrderMark(unread()).size();
   return {};
 }
 
@@ -166,7 +177,7 @@ Status SplitReader::SkipFirstCsvRecord() {
   // The record that holds this split's first byte, or begins with it, belongs to the split before.
   for (;;) {
     const uint64_t at = csv_scanned_;
-    const std::string_view fresh = std::string_view(buffer_).substr(at - buffer_offset_);
+    const std::string_view fresh = unread().substr(at - this->at());
     uint64_t found = 0;
     ForEachCsvEnd(fresh, format_.csv, &scan_, [&](size_t end, bool) {
       if (at + end > begin) found = at + end;
@@ -175,7 +186,7 @@ Status SplitReader::SkipFirstCsvRecord() {
     csv_scanned_ = found != 0 ? found : at + fresh.size();
     ended_ = csv_scanned_ > limit();
     if (found != 0) {
-      start_ = found - buffer_offset_;
+      Skip(found - this->at());
       csv_end_ = found;
       return {};
     }
@@ -186,14 +197,14 @@ Status SplitReader::SkipFirstCsvRecord() {
     }
     // Nothing that begins after the limit belongs to this split.
     if (ended_) return {};
-    start_ = buffer_.size();
+    Skip(buffer_.size());
     MR_ASSIGN_OR_RETURN(const bool filled, Fill());
     ended_ = !filled;
     if (ended_) return {};
   }
 }
 
-Result<bool> SplitReader::NextCsv(std::string* batch, uint64_t* offset) {
+Result<bool> SplitReader::NextCsv(std::string_view* batch, uint64_t* offset) {
   if (split().sample_bytes != 0 && delivered_ >= split().sample_bytes) ended_ = true;
   while (!ended_) {
     ScanCsv();
@@ -210,11 +221,14 @@ Result<bool> SplitReader::NextCsv(std::string* batch, uint64_t* offset) {
     // A record end after the limit is that of the last record.
     ended_ |= csv_end_ > limit();
     *offset = at();
-    MR_RETURN_IF_ERROR(AddLines(*offset, unread().substr(0, take)));
+    if (raw_blocks_ && format_.lines() && take <= kMaxLineBytes) *batch = buffer_.BatchInPlace(1, take);
+    if (batch->empty()) {
+      MR_RETURN_IF_ERROR(AddLines(*offset, unread().substr(0, take)));
+      if (!builder_.empty()) *batch = Built();
+    }
+    last_offset_ = *offset;
     Consume(take);
-    if (builder_.empty()) continue;  // all of them were bad
-    batch->clear();
-    builder_.Finish(0, batch);
+    if (batch->empty()) continue;  // all of them were bad
     return true;
   }
   return false;
@@ -226,16 +240,18 @@ Status SplitReader::CsvRecordTooLong(uint64_t offset) const {
       ": the record that begins here is above 16 MiB; is this a csv file, and is each quote closed?");
 }
 
-Result<bool> SplitReader::NextRaw(std::string* batch, uint64_t* offset) {
+Result<bool> SplitReader::NextRaw(std::string_view* batch, uint64_t* offset) {
   if (ended_) return false;
   MR_ASSIGN_OR_RETURN(const bool any, Need(1));
   const uint64_t left = limit() - at(), size = std::min<uint64_t>(unread().size(), left);
   if (!any || size == 0) return false;
   *offset = last_offset_ = at();
-  builder_.Add({}, unread().substr(0, size));
+  *batch = buffer_.BatchInPlace(1, size);
+  if (batch->empty()) {
+    builder_.Add({}, unread().substr(0, size));
+    *batch = Built();
+  }
   Consume(size);
-  batch->clear();
-  builder_.Finish(0, batch);
   return true;
 }
 
@@ -322,7 +338,8 @@ std::string SplitReader::PlaceOf(const BatchView& batch, uint64_t record) const 
     return Where(offset);
   }
   // The bytes of the batch stay in the buffer until the next one is requested.
-  const std::string_view made_of = std::string_view(buffer_).substr(offset - buffer_offset_, at() - offset);
+  const size_t made_of_bytes = at() - offset;
+  const std::string_view made_of(unread().data() - made_of_bytes, made_of_bytes);
   if (format_.kind == FileFormat::Kind::kCsv) {
     uint64_t number = 0;
     const std::string_view text = offset == 0 ? WithoutByteOrderMark(made_of) : made_of;
@@ -339,7 +356,7 @@ std::string SplitReader::PlaceOf(const BatchView& batch, uint64_t record) const 
   return Where(offset + begin);
 }
 
-Result<bool> SplitReader::NextFixed(std::string* batch, uint64_t* offset) {
+Result<bool> SplitReader::NextFixed(std::string_view* batch, uint64_t* offset) {
   const uint64_t n = format_.record_bytes;
   if (ended_ || at() >= limit() || (split().sample_bytes != 0 && delivered_ >= split().sample_bytes)) return false;
   MR_ASSIGN_OR_RETURN(const bool one, Need(n));
@@ -350,16 +367,18 @@ Result<bool> SplitReader::NextFixed(std::string* batch, uint64_t* offset) {
                            " asks");
   }
   const uint64_t owned = limit() == ByteStream::kUnknown ? unread().size() / n : (limit() - at() + n - 1) / n;
-  const uint64_t records = std::min({std::max<uint64_t>(1, piece_ / n), owned, unread().size() / n});
-  for (uint64_t i = 0; i < records; ++i) builder_.Add({}, unread().substr(i * n, n));
+  const uint64_t records = std::min<uint64_t>(owned, unread().size() / n);
+  *batch = buffer_.BatchInPlace(static_cast<uint32_t>(records), n);
+  if (batch->empty()) {
+    for (uint64_t i = 0; i < records; ++i) builder_.Add({}, unread().substr(i * n, n));
+    *batch = Built();
+  }
   *offset = last_offset_ = at();
   Consume(records * n);
-  batch->clear();
-  builder_.Finish(0, batch);
   return true;
 }
 
-Result<bool> SplitReader::NextFrame(std::string* batch, uint64_t* offset) {
+Result<bool> SplitReader::NextFrame(std::string_view* batch, uint64_t* offset) {
   if (ended_ || (split().sample_bytes != 0 && delivered_ >= split().sample_bytes)) return false;
   const auto damaged = [&](const std::string& what) {
     return InvalidArgument(Where(at()) + ": not a record container, or a damaged one: " + what);
@@ -374,17 +393,19 @@ Result<bool> SplitReader::NextFrame(std::string* batch, uint64_t* offset) {
   const uint64_t padded = (uint64_t{frame.size} + 3) / 4 * 4;
   MR_ASSIGN_OR_RETURN(const bool body, Need(sizeof frame + padded));
   if (!body) return damaged("it ends within a frame");
-  batch->assign(unread().substr(sizeof frame, frame.size));
-  if (Crc32c(*batch) != frame.crc) return damaged("checksum differs");
+  built_.assign(unread().substr(sizeof frame, frame.size));  // a batch must be aligned
+  if (Crc32c(built_) != frame.crc) return damaged("checksum differs");
   BatchView view;
-  if (const char* wrong = BatchView::Parse(batch->data(), batch->size(), &view)) return damaged(wrong);
+  if (const char* wrong = BatchView::Parse(built_.data(), built_.size(), &view)) return damaged(wrong);
+  *batch = built_;
   *offset = last_offset_ = at();
   Consume(sizeof frame + padded);
   return true;
 }
 
-Result<bool> SplitReader::Next(std::string* batch, uint64_t* offset) {
+Result<bool> SplitReader::Next(std::string_view* batch, uint64_t* offset) {
   if (!started_) MR_RETURN_IF_ERROR(Start());
+  *batch = {};
   if (format_.kind == FileFormat::Kind::kFixed) return NextFixed(batch, offset);
   if (format_.kind == FileFormat::Kind::kRecord) return NextFrame(batch, offset);
   if (format_.kind == FileFormat::Kind::kCsv) return NextCsv(batch, offset);

@@ -38,9 +38,9 @@ class SplitReader {
   // Needed for csv files that are read in several splits. Must outlive the reader.
   void SetQuotes(const CsvQuotes* quotes) { quotes_ = quotes; }
 
-  // Reads one batch of at least one record. Returns false at the split's end. *offset: of its first record; in a
-  // compressed file it counts uncompressed bytes.
-  Result<bool> Next(std::string* batch, uint64_t* offset);
+  // Reads one batch of at least one record, valid until the next call. Returns false at the split's end. *offset: of
+  // its first record; in a compressed file it counts uncompressed bytes.
+  Result<bool> Next(std::string_view* batch, uint64_t* offset);
   // Returns "NAME, byte N", for messages. For a compressed file, it adds that uncompressed bytes are counted.
   std::string Where(uint64_t offset) const;
   // Returns the place of record number `record` of the last batch from Next, as Where does.
@@ -50,11 +50,11 @@ class SplitReader {
 
  private:
   Status Start();
-  Result<bool> NextLines(std::string* batch, uint64_t* offset);
-  Result<bool> NextCsv(std::string* batch, uint64_t* offset);
-  Result<bool> NextRaw(std::string* batch, uint64_t* offset);
-  Result<bool> NextFixed(std::string* batch, uint64_t* offset);
-  Result<bool> NextFrame(std::string* batch, uint64_t* offset);
+  Result<bool> NextLines(std::string_view* batch, uint64_t* offset);
+  Result<bool> NextCsv(std::string_view* batch, uint64_t* offset);
+  Result<bool> NextRaw(std::string_view* batch, uint64_t* offset);
+  Result<bool> NextFixed(std::string_view* batch, uint64_t* offset);
+  Result<bool> NextFrame(std::string_view* batch, uint64_t* offset);
   // Appends one more piece to the buffer. Returns false at the end of the file.
   Result<bool> Fill();
   // Reads until the buffer has `bytes` unread ones. Returns false if the file ends before.
@@ -71,9 +71,13 @@ class SplitReader {
   Status LineTooLong(uint64_t offset) const;
   const WireSplit& split() const { return file_.split(); }
   uint64_t limit() const { return stream_->limit(); }
-  uint64_t at() const { return buffer_offset_ + start_; }  // of the first unread byte
-  std::string_view unread() const { return std::string_view(buffer_).substr(start_); }
+  std::string_view unread() const { return buffer_.unread(); }
+  // Returns the records of the builder as a batch.
+  std::string_view Built();
   void Consume(size_t bytes);
+  // Skips bytes that belong to another split.
+  void Skip(size_t bytes);
+  uint64_t at() const { return at_; }  // of the first unread byte
 
   const FileBytes file_;
   const FileFormat format_;
@@ -81,9 +85,8 @@ class SplitReader {
   const uint64_t piece_;
   std::unique_ptr<ByteStream> stream_;  // null until the first Next, unless it was given
   bool started_ = false;
-  std::string buffer_;  // bytes from buffer_offset_
-  size_t start_ = 0;    // of the unread bytes, within buffer_
-  uint64_t buffer_offset_ = 0;
+  ByteBuffer buffer_;
+  uint64_t at_ = 0;
   uint64_t delivered_ = 0;
   bool ended_ = false;
   const CsvQuotes* quotes_ = nullptr;
@@ -93,6 +96,7 @@ class SplitReader {
   uint64_t csv_end_ = 0;      // offset after the last of these
   uint64_t last_offset_ = 0;  // of the last batch's bytes; they stand before start_
   BatchBuilder builder_;
+  std::string built_;
 };
 
 }  // namespace mr::task

@@ -98,9 +98,14 @@ TEST_F(PlannerTest, CutsAFileIntoSplitsThatCoverItOnce) {
   EXPECT_TRUE(CutFile({"file:///f", 0}, 0, {{}, "text", 0, 0}, 4096).empty());
 }
 
-TEST_F(PlannerTest, CutsFixedRecordsAtTheirBordersAndGzipFilesNever) {
-  for (const Split& split : CutFile({"file:///f", 10'000}, 0, {{}, "fixed:100", 250, 0}, 4096)) {
-    EXPECT_EQ(split.offset % 100, 0u);
+// A split of whole records would begin some bytes before its block, and the worker opens the block of the first byte.
+TEST_F(PlannerTest, SplitsEndWhereBlocksEndAndGzipFilesAreNeverCut) {
+  constexpr uint64_t kBlock = 4096;
+  for (const Split& split : CutFile({"dfs:///f", 10'000}, 0, {{}, "fixed:100", 0, 0}, kBlock)) {
+    EXPECT_EQ(split.offset % kBlock, 0u);
+  }
+  for (const Split& split : CutFile({"dfs:///f", 10'000}, 0, {{}, "fixed:100", 10, 0}, kBlock)) {
+    EXPECT_EQ(split.length, 100u) << "a split below a record would be empty";
   }
   EXPECT_EQ(CutFile({"file:///f.gz", 1 << 20}, 0, {{}, "text", 4096, 0}, 4096).size(), 1u);
 }

@@ -58,7 +58,7 @@ inline std::vector<Record> ReadSplit(const std::string& text, const std::string&
                      [&](uint64_t at, uint32_t n) -> Result<std::string> { return text.substr(at, n); });
   std::vector<Record> all;
   for (;;) {
-    std::string batch;
+    std::string_view batch;
     uint64_t at = 0;
     const Result<bool> got = reader.Next(&batch, &at);
     if (!got.ok()) {
@@ -69,7 +69,7 @@ inline std::vector<Record> ReadSplit(const std::string& text, const std::string&
       return all;
     }
     if (!*got) return all;
-    for (Record& r : ParseBatch(batch)) all.push_back(std::move(r));
+    for (Record& r : ParseBatch(std::string(batch))) all.push_back(std::move(r));
   }
 }
 

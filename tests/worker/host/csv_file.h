@@ -30,13 +30,13 @@ struct CsvFile {
     });
     std::vector<Record> all;
     for (;;) {
-      std::string batch;
+      std::string_view batch;
       uint64_t at = 0;
       const Result<bool> got = reader.Next(&batch, &at);
       if (!got.ok()) status = got.status();
       if (!got.ok() || !*got) return all;
       if (all.empty() && begin != nullptr) *begin = at;
-      for (Record& r : ParseBatch(batch)) all.push_back(std::move(r));
+      for (Record& r : ParseBatch(std::string(batch))) all.push_back(std::move(r));
     }
   }
 

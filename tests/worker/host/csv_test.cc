@@ -239,7 +239,7 @@ TEST(PlaceTest, EachRecordOfABatchHasItsByteInTheFile) {
     SplitReader reader(split, ParseInputFormat(file.format).value(), false, fd.get(), nullptr);
     reader.SetBadCsv([](const CsvRecord&, uint64_t) { return Status::Ok(); });
     std::vector<std::string> got, wanted;
-    std::string batch;
+    std::string_view batch;
     uint64_t offset = 0;
     for (;;) {
       const Result<bool> next = reader.Next(&batch, &offset);

@@ -32,13 +32,13 @@ EdgeRead ReadEdge(const std::vector<std::string>& batches, const std::string& wr
         return true;
       }));
   EdgeRead read;
-  for (std::string bytes;;) {
+  for (std::string_view bytes;;) {
     uint64_t offset = 0;
     const Result<bool> got = reader.Next(&bytes, &offset);
     if (!got.ok()) read.status = got.status();
     if (!got.ok() || !*got) return read;
     read.offsets.push_back(offset);
-    for (Record& r : ParseBatch(bytes)) read.records.push_back(std::move(r));
+    for (Record& r : ParseBatch(std::string(bytes))) read.records.push_back(std::move(r));
   }
 }
 

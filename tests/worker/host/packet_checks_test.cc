@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/abi/batch.h"
+#include "worker/host/task_host.h"
 
 namespace mr::worker {
 namespace {
@@ -77,7 +78,7 @@ TEST_F(PacketChecksTest, TheUsualOrderFits) {
   EXPECT_EQ(Taken(0), "");
   EXPECT_EQ(Output(0, 0, 1, 1, batch_), "");
   EXPECT_EQ(effect_.kind, PacketEffect::kChunk);
-  EXPECT_EQ(effect_.chunk, batch_);
+  EXPECT_EQ(effect_.chunk.substr(kOutputFront), batch_);
   EXPECT_EQ(Output(1, 1, 2, 0, "one ", task::kFragment), "");
   EXPECT_EQ(effect_.kind, PacketEffect::kFragment);
   checks_.OutputFreed(1, 2);
@@ -114,6 +115,11 @@ TEST_F(PacketChecksTest, AChildUsesOnlyWhatItHasReceived) {
   EXPECT_EQ(Taken(1), "");
   EXPECT_EQ(Taken(1), "an input slot that it was not given");
   EXPECT_EQ(Taken(7), "an input slot that it was not given");
+}
+
+TEST_F(PacketChecksTest, FragmentsAreOfOnePartition) {
+  EXPECT_EQ(Output(0, 1, 2, 0, "one ", task::kFragment), "");
+  EXPECT_THAT(Output(1, 0, 0, 1, batch_), HasSubstr("fragments of two partitions"));
 }
 
 TEST_F(PacketChecksTest, OutputIsForItsOwnPartitionsInOrderAndWhole) {

@@ -55,6 +55,7 @@ class TamperingStore : public ShuffleStore {
   uint64_t drops() const override { return store_->drops(); }
   void EndJob(JobId job) override { store_->EndJob(job); }
   uint64_t bytes() const override { return store_->bytes(); }
+  void Trim() override { store_->Trim(); }
   void Settle() override { store_->Settle(); }
 
  private:

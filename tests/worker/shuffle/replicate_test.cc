@@ -239,8 +239,8 @@ TEST_F(ReplicateTest, WhatIsCancelledWhileItIsStoredIsDropped) {
      public:
       Watched(std::unique_ptr<Writer> writer, std::function<void()> before)
           : writer_(std::move(writer)), before_(std::move(before)) {}
-      Status Add(uint32_t partition, uint32_t records, std::string_view batch) override {
-        return writer_->Add(partition, records, batch);
+      Status Add(uint32_t partition, uint32_t records, std::string_view batch, std::string* memory) override {
+        return writer_->Add(partition, records, batch, memory);
       }
       Status AddStored(uint32_t partition, const StoredChunk& chunk, std::string_view batch) override {
         return writer_->AddStored(partition, chunk, batch);

@@ -1,0 +1,49 @@
+// Files of removed shuffle outputs, kept to be overwritten by new ones. A file system writes over pages that are in its
+// cache several times as fast as it writes a new file: it neither allocates them nor, on a virtual machine, asks the
+// host for their memory (measured: 0.1 s of CPU per GB against 0.3 to 3.7 s).
+//
+// Thread-safe. Calls access the disk.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace mr::worker {
+
+class RecycledFiles {
+ public:
+  // directory: on the file system of the files, made by the first Give and not used by others. limit: bytes that are
+  // kept at most; 0: none.
+  RecycledFiles(std::string directory, uint64_t limit) : directory_(std::move(directory)), limit_(limit) {}
+
+  // Takes over the file, or removes it: if it is small, if the limit is reached, or if the disk has little room.
+  void Give(const std::string& path);
+  // Returns the path of a file, which then belongs to the caller, who must overwrite it and cut it off at its new end.
+  std::optional<std::string> Take();
+  // Removes all of them if the disk has little room.
+  void Trim();
+  uint64_t bytes() const;
+
+ private:
+  struct File {
+    std::string path;
+    uint64_t bytes;
+  };
+  // Room that must be free, in multiples of the limit (guess: more than any sensible --min_free keeps).
+  static constexpr uint64_t kRoom = 8;
+  bool HasRoom() const;
+
+  const std::string directory_;
+  const uint64_t limit_;
+  mutable std::mutex mutex_;  // guards what is below; not held while a file is moved
+  std::vector<File> files_;   // the last one was given last: its pages are the most likely to be cached
+  uint64_t bytes_ = 0;
+  uint64_t next_ = 1;
+};
+
+}  // namespace mr::worker
