@@ -2,8 +2,10 @@
 // Output rows have the columns of --by, then one column per element of --agg, named like it: sum(amount).
 //
 // Keys are (group, tag, value). Tag 0 marks aggregated values. Each distinct(...) has one record per value, so that a
-// group's different values arrive adjacent and are counted without memory. All records of a group go to one partition.
+// group's different values are reduced one after the other and counted without memory. All records of a group go to one
+// partition.
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "jobs/builtin/decimal.h"
@@ -126,9 +128,7 @@ size_t GroupBytes(std::string_view key, size_t columns) {
   return key.size() - rest.size();
 }
 
-class FoldRows : public RowMapper<std::string, std::string>,
-                 public Combiner<std::string, std::string>,
-                 public Partitioner<std::string> {
+class FoldRows : public RowMapper<std::string, std::string>, public Partitioner<std::string> {
  public:
   void Open() {
     RowMapper::Open();
@@ -141,12 +141,8 @@ class FoldRows : public RowMapper<std::string, std::string>,
   void Map(const Block& block, Out& out) {
     ForEachRow(block, [&](const CsvRow& row) {
       ParseNumbers(row);
-      key_.clear();
-      for (size_t g = 0; g < groups_; ++g) KeyCodec<std::string>::AppendPart(row[column(g)], &key_);
-      const size_t group = key_.size();
-      key_.push_back('\0');
-      bool added = false;
-      const uint32_t number = table_.Find(key_, &added);
+      bool added = false, grown = false;
+      const uint32_t number = table_.Find(GroupOf(row), &added);
       if (added) states_.resize(states_.size() + measures_.size());
       State* states = states_.data() + number * measures_.size();
       for (size_t m = 0; m < measures_.size(); ++m) {
@@ -154,29 +150,16 @@ class FoldRows : public RowMapper<std::string, std::string>,
         const std::string_view value = measure.column < 0 ? std::string_view() : row[ColumnOf(measure)];
         if (measure.column >= 0 && value.empty()) continue;  // an empty field has no value
         if (measure.fold == Fold::kDistinct) {
-          key_.resize(group);
-          key_.push_back(static_cast<char>(1 + m));
-          key_.append(value);
-          distinct_.Find(key_, &added);
+          AddDistinct(number, m, value, &grown);
+          added |= grown;
         } else {
           Take(measure.fold, value, numbers_[m], &states[m]);
         }
       }
-      if (table_.bytes() + states_.size() * sizeof(State) + distinct_.bytes() > most_bytes_) Flush(out);
+      if (added && table_.bytes() + states_.size() * sizeof(State) + distinct_.bytes() > most_bytes_) Flush(out);
     });
   }
   void End(Out& out) { Flush(out); }
-
-  std::string Combine(std::string_view key, Values<std::string>& values) {
-    std::string folded;
-    if (key[GroupBytes(key, groups_)] != '\0') return folded;  // a value of distinct(...)
-    std::vector<State> states(measures_.size());
-    for (std::string_view bytes : values) {
-      for (size_t m = 0; m < states.size(); ++m) Merge(measures_[m].fold, &bytes, &states[m]);
-    }
-    for (size_t m = 0; m < states.size(); ++m) Append(measures_[m].fold, states[m], &folded);
-    return folded;
-  }
 
   uint32_t Partition(std::string_view key, uint32_t partitions) {
     return PartitionOf(key.substr(0, GroupBytes(key, groups_)), partitions);
@@ -185,6 +168,35 @@ class FoldRows : public RowMapper<std::string, std::string>,
  private:
   // Memory for groups before they are emitted (guess: a third of the memory of a task's sort).
   const size_t most_bytes_ = TableBytes(24u << 20);
+
+  // Returns the group's key in table_: the field of its only column, else all fields, each after its length. Emitted
+  // keys are made of it when the table is flushed.
+  std::string_view GroupOf(const CsvRow& row) {
+    if (groups_ == 1) return row[column(0)];
+    key_.clear();
+    for (size_t g = 0; g < groups_; ++g) {
+      const std::string_view field = row[column(g)];
+      const auto length = static_cast<uint32_t>(field.size());
+      key_.append(reinterpret_cast<const char*>(&length), sizeof length).append(field);
+    }
+    return key_;
+  }
+  void AppendGroup(std::string_view group, std::string* key) const {
+    if (groups_ == 1) return KeyCodec<std::string>::AppendPart(group, key);
+    while (!group.empty()) {
+      uint32_t length;
+      std::memcpy(&length, group.data(), sizeof length);
+      KeyCodec<std::string>::AppendPart(group.substr(sizeof length, length), key);
+      group.remove_prefix(sizeof length + length);
+    }
+  }
+  // Adds a value of distinct(...) number m, with the number of its group.
+  void AddDistinct(uint32_t group, size_t m, std::string_view value, bool* added) {
+    distinct_key_.assign(reinterpret_cast<const char*>(&group), sizeof group);
+    distinct_key_.push_back(static_cast<char>(1 + m));
+    distinct_key_.append(value);
+    distinct_.Find(distinct_key_, added);
+  }
 
   uint32_t ColumnOf(const Measure& measure) const { return column(groups_ + static_cast<size_t>(measure.column)); }
 
@@ -203,9 +215,20 @@ class FoldRows : public RowMapper<std::string, std::string>,
       for (size_t m = 0; m < measures_.size(); ++m) {
         Append(measures_[m].fold, states_[number * measures_.size() + m], &value_);
       }
-      out.EmitRaw(table_.Key(number), value_);
+      key_.clear();
+      AppendGroup(table_.Key(number), &key_);
+      key_.push_back('\0');
+      out.EmitRaw(key_, value_);
     }
-    for (uint32_t number = 0; number < distinct_.size(); ++number) out.EmitRaw(distinct_.Key(number), {});
+    for (uint32_t number = 0; number < distinct_.size(); ++number) {
+      const std::string_view key = distinct_.Key(number);
+      uint32_t group;
+      std::memcpy(&group, key.data(), sizeof group);
+      key_.clear();
+      AppendGroup(table_.Key(group), &key_);
+      key_.append(key.substr(sizeof group));
+      out.EmitRaw(key_, {});
+    }
     table_.Clear();
     states_.clear();
     distinct_.Clear();
@@ -216,10 +239,10 @@ class FoldRows : public RowMapper<std::string, std::string>,
   std::vector<Decimal> numbers_;  // of the current row, by measure
   GroupTable table_, distinct_;
   std::vector<State> states_;  // measures of group 0, of group 1, ...
-  std::string key_, value_;
+  std::string key_, distinct_key_, value_;
 };
 
-class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
+class WriteGroups : public HashReducer<std::string, std::string, Text, Text> {
  public:
   void Open() {
     const Config config = context().config();
@@ -229,16 +252,24 @@ class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
     names_ = DecodeTexts(config.Text("names"));
     measures_ = DecodeMeasures(config.Text("measures"));
   }
-  void Reduce(std::string_view key, Values<std::string>& values, Out& out) {
+  void Fold(std::string& total, std::string_view value) {
+    if (value.empty()) return;  // of distinct(...)
+    folded_.assign(measures_.size(), {});
+    for (std::string_view bytes : {std::string_view(total), value}) {
+      for (size_t m = 0; m < folded_.size(); ++m) Merge(measures_[m].fold, &bytes, &folded_[m]);
+    }
+    total.clear();
+    for (size_t m = 0; m < folded_.size(); ++m) Append(measures_[m].fold, folded_[m], &total);
+  }
+  void Reduce(std::string_view key, const std::string& total, Out& out) {
     const size_t n = GroupBytes(key, groups_);
     if (!open_ || key.substr(0, n) != group_) Begin(key.substr(0, n), out);
     if (const auto tag = static_cast<size_t>(static_cast<uint8_t>(key[n])); tag != 0) {
       ++states_[tag - 1].count;
       return;
     }
-    for (std::string_view bytes : values) {
-      for (size_t m = 0; m < states_.size(); ++m) Merge(measures_[m].fold, &bytes, &states_[m]);
-    }
+    std::string_view bytes = total;
+    for (size_t m = 0; m < states_.size(); ++m) Merge(measures_[m].fold, &bytes, &states_[m]);
   }
   void End(Out& out) {
     // Without --by there is one output row even for no rows.
@@ -277,7 +308,7 @@ class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
   std::vector<Measure> measures_;
   bool open_ = false;
   std::string group_, line_;
-  std::vector<State> states_;
+  std::vector<State> states_, folded_;
 };
 
 // Parses "count,sum(amount)" into measures. Names of columns are added to `columns`, those of the output to `names`.
@@ -337,10 +368,10 @@ void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
               RowsConfig("aggregate", format, side).Set("groups", groups).Set("measures", EncodeMeasures(measures)))
           .ReadFiles(JobPlan::Stage::kAllInputs, format.Files())
           .Read(Edge::kBroadcast, columns)
-          .Shuffle({.combine = true, .custom_partition = distinct});
+          .Shuffle({.sorted = false, .custom_partition = distinct});
   Config write_config;
   write_config.Set("groups", groups).Set("measures", EncodeMeasures(measures)).Set("names", EncodeTexts(names));
-  auto& write = plan.Reduce("groups", "aggregate.groups").Configure(format.AddTo(write_config)).Group(rows);
+  auto& write = plan.Reduce("groups", "aggregate.groups").Configure(format.AddTo(write_config)).GroupByHash(rows);
   if (groups == 0) write.Tasks(1);
   write.WriteFiles(format.OutputFormat());
 }
@@ -348,7 +379,7 @@ void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
 }  // namespace
 
 void AddAggregate(Library& library) {
-  library.Add<FoldRows>("aggregate.rows", kPure | MR_ASSOCIATIVE)
+  library.Add<FoldRows>("aggregate.rows", kPure)
       .Add<WriteGroups>("aggregate.groups", kPure)
       .AddJob<PlanAggregate>(
           "aggregate",

@@ -2,6 +2,7 @@
 // at most 18 digits after the point and the sum stays below 1e20. Otherwise it is in double precision.
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -18,30 +19,7 @@ class Decimal {
   // and nan are not accepted.
   static bool Parse(std::string_view text, Decimal* out) {
     *out = {};
-    std::string_view rest = text;
-    const bool negative = !rest.empty() && rest[0] == '-';
-    if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
-    int digits = 0, behind = 0;
-    bool point = false;
-    __int128 units = 0;
-    for (const char c : rest) {
-      if (c == '.' && !point) {
-        point = true;
-      } else if (c >= '0' && c <= '9') {
-        if (units != 0 || c != '0' || digits == 0) ++digits;
-        behind += point;
-        if (digits > 30 || behind > kPlaces) return ParseDouble(text, out);
-        units = units * 10 + (c - '0');
-      } else {
-        return ParseDouble(text, out);
-      }
-    }
-    if (digits == 0 && behind == 0) return false;
-    for (; behind < kPlaces; ++behind) {
-      if (__builtin_mul_overflow(units, __int128{10}, &units)) return ParseDouble(text, out);
-    }
-    out->units_ = negative ? -units : units;
-    return true;
+    return ParseShort(text, &out->units_) || ParseLong(text, out);
   }
 
   void Add(const Decimal& other) {
@@ -111,6 +89,62 @@ class Decimal {
  private:
   static constexpr int kPlaces = 18;
   static constexpr __int128 kOne = 1'000'000'000'000'000'000;
+
+  // Parses up to 19 digits, which fit into 64 bits, with a sign and a point. Returns false for all else.
+  static bool ParseShort(std::string_view text, __int128* units) {
+    static constexpr auto kPowers = [] {
+      std::array<uint64_t, size_t{kPlaces} + 1> powers{1};
+      for (size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 10;
+      return powers;
+    }();
+    const bool negative = !text.empty() && text[0] == '-';
+    const size_t from = negative ? 1 : 0;
+    if (text.size() == from || text.size() - from > 19) return false;
+    uint64_t value = 0;
+    size_t point = text.size();
+    for (size_t i = from; i < text.size(); ++i) {
+      const auto digit = static_cast<uint8_t>(text[i] - '0');
+      if (digit <= 9) {
+        value = value * 10 + digit;
+      } else if (text[i] == '.' && point == text.size()) {
+        point = i;
+      } else {
+        return false;
+      }
+    }
+    const size_t behind = point == text.size() ? 0 : text.size() - point - 1;
+    if (point != text.size() && text.size() - from == 1) return false;  // a point alone
+    *units = static_cast<__int128>(value) * kPowers[size_t{kPlaces} - behind];
+    if (negative) *units = -*units;
+    return true;
+  }
+
+  static bool ParseLong(std::string_view text, Decimal* out) {
+    std::string_view rest = text;
+    const bool negative = !rest.empty() && rest[0] == '-';
+    if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
+    int digits = 0, behind = 0;
+    bool point = false;
+    __int128 units = 0;
+    for (const char c : rest) {
+      if (c == '.' && !point) {
+        point = true;
+      } else if (c >= '0' && c <= '9') {
+        if (units != 0 || c != '0' || digits == 0) ++digits;
+        behind += point;
+        if (digits > 30 || behind > kPlaces) return ParseDouble(text, out);
+        units = units * 10 + (c - '0');
+      } else {
+        return ParseDouble(text, out);
+      }
+    }
+    if (digits == 0 && behind == 0) return false;
+    for (; behind < kPlaces; ++behind) {
+      if (__builtin_mul_overflow(units, __int128{10}, &units)) return ParseDouble(text, out);
+    }
+    out->units_ = negative ? -units : units;
+    return true;
+  }
 
   static bool ParseDouble(std::string_view text, Decimal* out) {
     if (!text.empty() && text[0] == '+') {

@@ -9,7 +9,7 @@ namespace mr::builtin {
 namespace {
 
 // Emits (line, count); most lines of a task have been summed already.
-class EachLine : public BlockMapper<std::string, int64_t>, public SumCombiner<std::string, int64_t> {
+class EachLine : public BlockMapper<std::string, int64_t> {
  public:
   void Map(const Block& block, Out& out) {
     ForEachLine(block.text, [&](std::string_view line) {
@@ -33,13 +33,12 @@ class EachLine : public BlockMapper<std::string, int64_t>, public SumCombiner<st
   std::vector<int64_t> counts_;
 };
 
-class WriteLines : public Reducer<std::string, int64_t, Text, Text> {
+class WriteLines : public HashReducer<std::string, int64_t, Text, Text> {
  public:
   void Open() { count_ = context().config().Bool("count"); }
-  void Reduce(std::string_view line, Values<int64_t>& counts, Out& out) {
+  void Fold(int64_t& total, int64_t count) { total += count; }
+  void Reduce(std::string_view line, int64_t total, Out& out) {
     if (!count_) return out.Line(line);
-    int64_t total = 0;
-    for (int64_t n : counts) total += n;
     text_.assign(std::to_string(total)).append("\t").append(line);
     out.Line(text_);
   }
@@ -52,14 +51,14 @@ class WriteLines : public Reducer<std::string, int64_t, Text, Text> {
 void PlanDistinct(const std::vector<std::string>& argv, JobPlan& plan) {
   bool count = false;
   Args("distinct").Add("--count", &count).Add("-c", &count).Parse(argv);
-  auto& lines = plan.Map("lines", "distinct.lines").ReadFiles().Shuffle({.combine = true});
-  plan.Reduce("write", "distinct.write").Configure(Config().Set("count", count)).Group(lines).WriteFiles();
+  auto& lines = plan.Map("lines", "distinct.lines").ReadFiles().Shuffle({.sorted = false});
+  plan.Reduce("write", "distinct.write").Configure(Config().Set("count", count)).GroupByHash(lines).WriteFiles();
 }
 
 }  // namespace
 
 void AddDistinct(Library& library) {
-  library.Add<EachLine>("distinct.lines", kPure | MR_UNORDERED | MR_ASSOCIATIVE)
+  library.Add<EachLine>("distinct.lines", kPure | MR_UNORDERED)
       .Add<WriteLines>("distinct.write", kPure)
       .AddJob<PlanDistinct>("distinct",
                             "each different line of the input once\n"

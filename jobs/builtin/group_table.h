@@ -3,69 +3,72 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "jobs/builtin/hash.h"
+#include "common/abi/growing_bytes.h"
+#include "paceline/hash.h"
 
 namespace mr::builtin {
 
 class GroupTable {
  public:
-  GroupTable() : slots_(kFirstSlots, kFree) {}
+  GroupTable() : slots_(kFirstSlots) {}
 
   // Returns the key's number. *added: it is new.
   uint32_t Find(std::string_view key, bool* added) {
-    const uint64_t hash = HashBytes(key);
-    size_t at = hash & (slots_.size() - 1);
-    for (; slots_[at] != kFree; at = (at + 1) & (slots_.size() - 1)) {
-      const uint32_t number = slots_[at];
-      if (hashes_[number] == hash && Key(number) == key) {
+    const auto tag = static_cast<uint32_t>(sdk::HashBytes(key));
+    size_t at = tag & (slots_.size() - 1);
+    for (; slots_[at].number != kFree; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].tag == tag && sdk::EqualBytes(Key(slots_[at].number), key)) {
         *added = false;
-        return number;
+        return slots_[at].number;
       }
     }
-    const auto number = static_cast<uint32_t>(hashes_.size());
-    slots_[at] = number;
-    hashes_.push_back(hash);
-    bytes_.append(key);
+    const uint32_t number = size();
+    slots_[at] = {tag, number};
+    bytes_.Append(key);
     ends_.push_back(bytes_.size());
-    if (2 * hashes_.size() > slots_.size()) Grow();
+    if (2 * ends_.size() > slots_.size()) Grow();
     *added = true;
     return number;
   }
   std::string_view Key(uint32_t number) const {
     const size_t from = number == 0 ? 0 : ends_[number - 1];
-    return std::string_view(bytes_).substr(from, ends_[number] - from);
+    return {bytes_.data() + from, ends_[number] - from};
   }
-  uint32_t size() const { return static_cast<uint32_t>(hashes_.size()); }
+  uint32_t size() const { return static_cast<uint32_t>(ends_.size()); }
   // Returns the memory that it uses, about.
-  size_t bytes() const { return bytes_.size() + hashes_.size() * 16 + slots_.size() * 4; }
+  size_t bytes() const { return bytes_.size() + ends_.size() * sizeof(size_t) + slots_.size() * sizeof(Slot); }
   void Clear() {
-    slots_.assign(kFirstSlots, kFree);
-    hashes_.clear();
+    slots_.assign(kFirstSlots, Slot());
     ends_.clear();
-    bytes_.clear();
+    bytes_.Clear();
   }
 
  private:
   static constexpr uint32_t kFree = ~uint32_t{0};
   static constexpr size_t kFirstSlots = 1024;
 
+  // tag: the lower half of the hash, so that a larger table is filled without reading the keys.
+  struct Slot {
+    uint32_t tag = 0, number = kFree;
+  };
+
   void Grow() {
-    slots_.assign(slots_.size() * 2, kFree);
-    for (uint32_t number = 0; number < hashes_.size(); ++number) {
-      size_t at = hashes_[number] & (slots_.size() - 1);
-      while (slots_[at] != kFree) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = number;
+    std::vector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.number == kFree) continue;
+      size_t at = slot.tag & (slots_.size() - 1);
+      while (slots_[at].number != kFree) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = slot;
     }
   }
 
-  std::vector<uint32_t> slots_;  // a power of two, at most half full
-  std::vector<uint64_t> hashes_;
+  std::vector<Slot> slots_;  // a power of two, at most half full
   std::vector<size_t> ends_;
-  std::string bytes_;
+  GrowingBytes bytes_;
 };
 
 }  // namespace mr::builtin

@@ -8,15 +8,16 @@
 namespace mr::builtin {
 namespace {
 
-// ((word, file), count): records of a word are adjacent, sorted by file.
+// ((word, file), count): groups of a word are adjacent, sorted by file.
 using Place = std::tuple<std::string, std::string>;
 
-class CountPlaces : public BlockMapper<Place, int64_t>, public SumCombiner<Place, int64_t>, public Partitioner<Place> {
+class CountPlaces : public BlockMapper<Place, int64_t>, public Partitioner<Place> {
  public:
   void Map(const Block& block, Out& out) {
     const auto flush = [&](std::string_view word, int64_t count) { Give(word, count, out); };
     const char* const end = block.text.data() + block.text.size();
     ForEachWord(block.text, [&](std::string_view word) { table_.Count(word, end, flush); });
+    table_.Settle(flush);
   }
   void FileEnd(Out& out) {
     table_.Drain([&](std::string_view word, int64_t count) { Give(word, count, out); });
@@ -27,12 +28,13 @@ class CountPlaces : public BlockMapper<Place, int64_t>, public SumCombiner<Place
   void Give(std::string_view word, int64_t count, Out& out) {
     out.Emit(Place(std::string(word), context().input_file()), count);
   }
-  WordTable table_;
+  WordTable table_{TableBytes(WordTable::kMostBytes)};
 };
 
-class WritePlaces : public Reducer<Place, int64_t, Text, Text> {
+class WritePlaces : public HashReducer<Place, int64_t, Text, Text> {
  public:
-  void Reduce(const Place& place, Values<int64_t>& counts, Out& out) {
+  void Fold(int64_t& total, int64_t count) { total += count; }
+  void Reduce(const Place& place, int64_t total, Out& out) {
     const auto& [word, file] = place;
     if (!open_ || word != word_) {
       if (open_) out.Line(line_);
@@ -40,8 +42,6 @@ class WritePlaces : public Reducer<Place, int64_t, Text, Text> {
       line_ = word;
       open_ = true;
     }
-    int64_t total = 0;
-    for (int64_t n : counts) total += n;
     line_.append("\t").append(file).append("\t").append(std::to_string(total));
   }
   void End(Out& out) {
@@ -56,14 +56,14 @@ class WritePlaces : public Reducer<Place, int64_t, Text, Text> {
 void PlanInvertedIndex(const std::vector<std::string>& argv, JobPlan& plan) {
   Args("invertedindex").Parse(argv);
   auto& words =
-      plan.Map("words", "invertedindex.words").ReadFiles().Shuffle({.combine = true, .custom_partition = true});
-  plan.Reduce("write", "invertedindex.write").Group(words).WriteFiles();
+      plan.Map("words", "invertedindex.words").ReadFiles().Shuffle({.sorted = false, .custom_partition = true});
+  plan.Reduce("write", "invertedindex.write").GroupByHash(words).WriteFiles();
 }
 
 }  // namespace
 
 void AddInvertedIndex(Library& library) {
-  library.Add<CountPlaces>("invertedindex.words", kPure | MR_UNORDERED | MR_ASSOCIATIVE)
+  library.Add<CountPlaces>("invertedindex.words", kPure | MR_UNORDERED)
       .Add<WritePlaces>("invertedindex.write", kPure)
       .AddJob<PlanInvertedIndex>("invertedindex", "in which files each word of the input occurs, and how often");
 }

@@ -21,8 +21,13 @@ inline constexpr const char* kJoinSides[] = {"left", "right"};
 // The encoded fields ",field,field..." of a row, without the column of the join.
 class OtherFields {
  public:
-  // Returns the fields. Valid until the next call.
+  // Returns the fields. Valid until the next call, and as long as the row's record.
   std::string_view Of(const CsvRow& row, uint32_t on, const CsvDialect& dialect) {
+    if (on == 0 && row.plain()) {
+      const std::string_view last = row[row.size() - 1];
+      return {row[0].data() + row[0].size(),
+              static_cast<size_t>(last.data() + last.size() - row[0].data()) - row[0].size()};
+    }
     rest_.Clear();
     for (uint32_t i = 0; i < row.size(); ++i) {
       if (i == on) continue;

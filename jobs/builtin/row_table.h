@@ -9,9 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "jobs/builtin/hash.h"
+#include "paceline/hash.h"
 
 namespace mr::builtin {
+
+using sdk::HashBytes;
 
 class RowTable {
  public:
@@ -93,21 +95,10 @@ class RowTable {
   size_t Place(uint64_t hash, std::string_view key) const {
     size_t at = hash & (slots_.size() - 1);
     for (; slots_[at].head != kNone; at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at].tag == static_cast<uint32_t>(hash >> 32) && Equal(rows_[slots_[at].head], key)) break;
+      if (slots_[at].tag == static_cast<uint32_t>(hash >> 32) && sdk::EqualBytes(this->key(slots_[at].head), key))
+        break;
     }
     return at;
-  }
-  // A call of memcmp costs more than comparing most keys here.
-  static bool Equal(const Row& row, std::string_view key) {
-    const size_t n = key.size();
-    if (row.key_bytes != n) return false;
-    if (n < 8 || n > 16) return std::memcmp(row.data, key.data(), n) == 0;
-    uint64_t a, b, c, d;
-    std::memcpy(&a, row.data, 8);
-    std::memcpy(&b, key.data(), 8);
-    std::memcpy(&c, row.data + n - 8, 8);
-    std::memcpy(&d, key.data() + n - 8, 8);
-    return a == b && c == d;
   }
   char* Room(size_t bytes) {
     if (bytes > kBlock / 4) {
@@ -115,7 +106,7 @@ class RowTable {
       left_ = 0;
       return blocks_.back().get();
     }
-    if (left_ < bytes) {
+    if (left_ < bytes || blocks_.empty()) {  // an empty row has a place, too
       blocks_.push_back(std::unique_ptr<char[]>(new char[kBlock]));
       left_ = kBlock;
     }

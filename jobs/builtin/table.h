@@ -116,10 +116,10 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   void ForEachRow(const Block& block, F&& f) {
     const std::string_view text = block.offset == 0 ? WithoutByteOrderMark(block.text) : block.text;
     bool header = header_ && block.offset == 0;
-    ForEachCsvRecord(text, dialect_, [&](const CsvRecord& record) {
+    ForEachCsvRow(text, dialect_, &row_, [&](const CsvRecord& record, const char* wrong) {
       if (std::exchange(header, false) || record.text.empty()) return;
       try {
-        if (const char* wrong = row_.Parse(record.text, dialect_)) throw BadRecord(wrong);
+        if (wrong != nullptr) throw BadRecord(wrong);
         if (row_.size() != found_.names.size()) {
           throw BadRecord("the row has " + std::to_string(row_.size()) + " fields, " +
                           (header_ ? "the header" : "the first row") + " has " + std::to_string(found_.names.size()));

@@ -32,12 +32,11 @@ class BestWords {
   std::vector<std::pair<int64_t, std::string>> words_;
 };
 
-class AddUp : public Reducer<std::string, int64_t, std::string, int64_t> {
+class AddUp : public HashReducer<std::string, int64_t, std::string, int64_t> {
  public:
   void Open() { best_ = BestWords(static_cast<size_t>(context().config().Int("top"))); }
-  void Reduce(std::string_view word, Values<int64_t>& counts, Out&) {
-    int64_t total = 0;
-    for (int64_t n : counts) total += n;
+  void Fold(int64_t& total, int64_t count) { total += count; }
+  void Reduce(std::string_view word, int64_t total, Out&) {
     best_.Add(word, total);
     ++distinct_;
   }
@@ -67,8 +66,8 @@ void PlanTopWords(const std::vector<std::string>& argv, JobPlan& plan) {
   int64_t top = 20;
   Args("topwords").Add("--top", &top, 1, 1'000'000).Parse(argv);
   const Config config = Config().Set("top", top);
-  auto& count = plan.Map("count", "wordcount.map").ReadFiles().Shuffle({.combine = true});
-  auto& sum = plan.Reduce("sum", "topwords.sum").Configure(config).Group(count).Shuffle({.sorted = false});
+  auto& count = plan.Map("count", "wordcount.map").ReadFiles().Shuffle({.sorted = false});
+  auto& sum = plan.Reduce("sum", "topwords.sum").Configure(config).GroupByHash(count).Shuffle({.sorted = false});
   plan.Map("top", "topwords.top").Tasks(1).Configure(config).Read(Edge::kManyToOne, sum).WriteFiles();
 }
 

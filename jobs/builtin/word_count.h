@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "jobs/builtin/builtin.h"
 #include "jobs/builtin/word_table.h"
 #include "paceline/operator.h"
 #include "paceline/text.h"
@@ -10,7 +11,7 @@
 namespace mr::builtin {
 
 // Counts runs of ASCII letters, in lower case.
-class CountLetterWords : public BlockMapper<std::string, int64_t>, public SumCombiner<std::string, int64_t> {
+class CountLetterWords : public BlockMapper<std::string, int64_t> {
  public:
   void Map(const Block& block, Out& out) {
     const auto flush = [&out](std::string_view word, int64_t count) { out.Emit(word, count); };
@@ -22,6 +23,7 @@ class CountLetterWords : public BlockMapper<std::string, int64_t>, public SumCom
     }
     const char* const end = letters_.data() + letters_.size();
     ForEachWord(letters_, [&](std::string_view word) { table_.Count(word, end, flush); });
+    table_.Settle(flush);
   }
   void End(Out& out) {
     table_.Drain([&out](std::string_view word, int64_t count) { out.Emit(word, count); });
@@ -29,23 +31,24 @@ class CountLetterWords : public BlockMapper<std::string, int64_t>, public SumCom
 
  private:
   std::string letters_;
-  WordTable table_;
+  WordTable table_{TableBytes(WordTable::kMostBytes)};
 };
 
-// Emits (word, count). Most words of a block have been summed already.
-class CountWords : public BlockMapper<std::string, int64_t>, public SumCombiner<std::string, int64_t> {
+// Emits (word, count). Most words of a task have been summed already.
+class CountWords : public BlockMapper<std::string, int64_t> {
  public:
   void Map(const Block& block, Out& out) {
     const auto flush = [&out](std::string_view word, int64_t count) { out.Emit(word, count); };
     const char* const end = block.text.data() + block.text.size();
     ForEachWord(block.text, [&](std::string_view word) { table_.Count(word, end, flush); });
+    table_.Settle(flush);
   }
   void End(Out& out) {
     table_.Drain([&out](std::string_view word, int64_t count) { out.Emit(word, count); });
   }
 
  private:
-  WordTable table_;
+  WordTable table_{TableBytes(WordTable::kMostBytes)};
 };
 
 }  // namespace mr::builtin

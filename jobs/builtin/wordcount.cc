@@ -7,28 +7,25 @@
 namespace mr::builtin {
 namespace {
 
-class WriteCounts : public Reducer<std::string, int64_t, Text, Text> {
+class WriteCounts : public HashReducer<std::string, int64_t, Text, Text> {
  public:
-  void Reduce(std::string_view word, Values<int64_t>& counts, Out& out) {
-    int64_t total = 0;
-    for (int64_t n : counts) total += n;
-    out.Emit(word, total);
-  }
+  void Fold(int64_t& total, int64_t count) { total += count; }
+  void Reduce(std::string_view word, int64_t total, Out& out) { out.Emit(word, total); }
 };
 
 void PlanWordCount(const std::vector<std::string>& args, JobPlan& plan) {
   bool letters = false;
   Args("wordcount").Conf("letters", &letters).Parse(args);
   auto& count =
-      plan.Map("count", letters ? "wordcount.letters" : "wordcount.map").ReadFiles().Shuffle({.combine = true});
-  plan.Reduce("sum", "wordcount.reduce").Group(count).WriteFiles();
+      plan.Map("count", letters ? "wordcount.letters" : "wordcount.map").ReadFiles().Shuffle({.sorted = false});
+  plan.Reduce("sum", "wordcount.reduce").GroupByHash(count).WriteFiles();
 }
 
 }  // namespace
 
 void AddWordcount(Library& library) {
-  library.Add<CountWords>("wordcount.map", kPure | MR_UNORDERED | MR_ASSOCIATIVE)
-      .Add<CountLetterWords>("wordcount.letters", kPure | MR_UNORDERED | MR_ASSOCIATIVE)
+  library.Add<CountWords>("wordcount.map", kPure | MR_UNORDERED)
+      .Add<CountLetterWords>("wordcount.letters", kPure | MR_UNORDERED)
       .Add<WriteCounts>("wordcount.reduce", kPure)
       .AddJob<PlanWordCount>("wordcount",
                              "count the words of the input, split at ASCII white space\n"

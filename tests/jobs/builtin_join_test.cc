@@ -118,6 +118,12 @@ TEST(JoinTest, OneKeyWithMoreRowsThanMemoryIsJoinedInTurns) {
   }
 }
 
+TEST(RowTableTest, AnEmptyRowHasAPlace) {
+  RowTable table;
+  table.AddCopy(HashBytes(""), "", "");
+  EXPECT_EQ(table.Find(HashBytes(""), ""), 0u);
+}
+
 TEST(RowTableTest, HoldsAsManyRowsInEachTurnAsInTheFirst) {
   for (const bool one_key : {true, false}) {
     RowTable table;

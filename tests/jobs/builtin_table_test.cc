@@ -54,6 +54,25 @@ TEST(DecimalTest, SumsOfDecimalsAreExactInAnyOrder) {
   EXPECT_EQ(Number(".5").Text(), "0.5");
 }
 
+TEST(DecimalTest, ShortAndLongTextsAreOneNumber) {
+  // A text with a plus sign takes the way of long texts.
+  Rng rng(5);
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (uint64_t n = rng.Below(22); n > 0; --n)
+      text.push_back(rng.Below(20) == 0 ? '.' : static_cast<char>('0' + rng.Below(10)));
+    if (rng.Below(50) == 0) text.push_back('e');
+    Decimal a, b;
+    const bool is = Decimal::Parse(text, &a);
+    ASSERT_EQ(is, Decimal::Parse("+" + text, &b)) << text;
+    if (!is) continue;
+    EXPECT_EQ(a.Text(), b.Text()) << text;
+    ASSERT_TRUE(Decimal::Parse("-" + text, &b)) << text;
+    a.Add(b);
+    EXPECT_EQ(a.Text(), "0") << text;
+  }
+}
+
 TEST(DecimalTest, WhatHasNoExactFormIsDouble) {
   EXPECT_EQ(Number("1e3").Text(), "1000");
   EXPECT_DOUBLE_EQ(Number("0.12345678901234567890123").AsDouble(), 0.12345678901234567890123);

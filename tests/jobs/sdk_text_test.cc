@@ -83,6 +83,51 @@ TEST(CsvTest, AnyFieldsComeBack) {
   }
 }
 
+// The rows of a text by one way or the other: place, error and fields of each.
+std::vector<std::string> RowsOf(std::string_view text, const CsvDialect& dialect, bool in_one_pass) {
+  std::vector<std::string> rows;
+  CsvRow row;
+  const auto note = [&](const CsvRecord& record, const char* wrong) {
+    std::string& event = rows.emplace_back(std::to_string(record.text.data() - text.data()));
+    event += "+" + std::to_string(record.text.size()) + "+" + std::to_string(record.with_end.size());
+    event += wrong != nullptr ? wrong : "";
+    for (size_t i = 0; wrong == nullptr && i < row.size(); ++i) event += "[" + std::string(row[i]) + "]";
+  };
+  if (in_one_pass) {
+    ForEachCsvRow(text, dialect, &row, note);
+  } else {
+    ForEachCsvRecord(text, dialect, [&](const CsvRecord& r) { note(r, row.Parse(r.text, dialect)); });
+  }
+  return rows;
+}
+
+TEST(CsvTest, OnePassFindsTheSameRows) {
+  Rng rng(3);
+  for (int i = 0; i < 3000; ++i) {
+    // Texts with all, few and no special bytes.
+    const uint64_t special = 1 + rng.Below(i % 3 == 0 ? 3 : 200);
+    const std::string_view bytes = i % 4 == 0 ? ",\n" : ",\"\r\n;";
+    std::string text(rng.Below(i % 10 == 0 ? 6000 : 400), 'x');
+    for (char& c : text) {
+      if (rng.Below(7) == 0) c = rng.Below(3) == 0 ? '\n' : ',';
+      if (rng.Below(special) == 0) c = bytes[rng.Below(bytes.size())];
+    }
+    for (const CsvDialect& dialect : {CsvDialect(), CsvDialect(';', 'x'), CsvDialect::WithoutQuotes(',')}) {
+      ASSERT_EQ(RowsOf(text, dialect, true), RowsOf(text, dialect, false)) << text;
+    }
+  }
+}
+
+TEST(CsvTest, ARowIsPlainIfItsBytesAreItsFields) {
+  CsvRow row;
+  ASSERT_EQ(row.Parse("a,b"), nullptr);
+  EXPECT_TRUE(row.plain());
+  ASSERT_EQ(row.Parse("a,\"b\""), nullptr);
+  EXPECT_FALSE(row.plain());
+  ASSERT_EQ(row.Parse("a,\"b\"", CsvDialect::WithoutQuotes(',')), nullptr);
+  EXPECT_TRUE(row.plain());
+}
+
 TEST(CsvTest, AQuotedNewlineIsRefused) {
   std::vector<std::string> fields;
   EXPECT_THAT(ParseCsvRecord("a,\"b", &fields), HasSubstr("a quoted field does not end"));

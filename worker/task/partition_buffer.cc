@@ -40,6 +40,7 @@ void PartitionBuffer::Close(Partition* partition) {
   open_ -= partition->open.bytes() - BatchBuilder().bytes();  // the bytes that Add counted
   Piece& piece = partition->pieces.emplace_back();
   piece.records = partition->open.size();
+  piece.bytes.reserve(partition->open.bytes());
   partition->open.Finish(0, &piece.bytes);
   used_ += piece.bytes.size();
 }
@@ -56,7 +57,7 @@ Status PartitionBuffer::Spill() {
       if (piece.bytes.empty()) continue;
       piece.size = piece.bytes.size();
       MR_ASSIGN_OR_RETURN(piece.offset, spill_.Append(piece.bytes));
-      piece.bytes = std::string();
+      std::string().swap(piece.bytes);  // an assignment would keep the memory
     }
   }
   used_ = 0;
@@ -70,7 +71,7 @@ Status PartitionBuffer::Finish(const ChunkOut& out) {
     for (Piece& piece : partition.pieces) {
       if (!piece.bytes.empty()) {
         MR_RETURN_IF_ERROR(out(p, piece.records, piece.bytes));
-        piece.bytes = std::string();
+        std::string().swap(piece.bytes);
         continue;
       }
       MR_ASSIGN_OR_RETURN(const char* data, spill_.At(piece.offset, piece.size));

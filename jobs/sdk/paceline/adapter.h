@@ -12,6 +12,7 @@
 #include "common/abi/operator_table.h"
 #include "paceline/context.h"
 #include "paceline/emitter.h"
+#include "paceline/hash_reduce.h"
 #include "paceline/operator.h"
 #include "paceline/place.h"
 #include "paceline/types.h"
@@ -42,7 +43,31 @@ concept HasRawCombine = requires(Op op, const BatchView& view) {
 };
 
 template <class Op>
+concept HasFold = requires {
+  typename Op::FoldKey;
+};
+
+// The tables of an operator that groups or combines by hash; nothing for others.
+template <class Op>
+struct HashTable {
+  explicit HashTable(const mr_host*) {}
+};
+template <class Op>
+requires(Op::kKind == Kind::kHash && !HasFold<Op>) struct HashTable<Op> {
+  explicit HashTable(const mr_host*) {}
+  HashReduce<typename Op::ValueIn> reduce{HashReduceBytes()};
+};
+template <class Op>
+requires HasFold<Op>
+struct HashTable<Op> {
+  explicit HashTable(const mr_host* host) : combine(host) {}
+  HashCombine<typename Op::FoldValue> combine;
+};
+
+template <class Op>
 class Adapter {
+  static_assert(!HasFold<Op> || Op::kKind != Kind::kHash, "Fold of a HashReducer would also be that of a HashCombiner");
+  static_assert(!HasFold<Op> || !HasCombine<Op>, "an operator has one combiner: for sorted ports or for others");
   using Out = typename Op::Out;
 
   // Lets the base of the operator find its context. Open() resets it.
@@ -52,12 +77,22 @@ class Adapter {
 
   struct Instance {
     Instance(const mr_open_args& args, const mr_host* h)
-        : host(h), context(args, h), outputs(h, args.ports), out(&outputs), groups(h, &context, SameGroup()) {}
+        : host(h), context(args, h), outputs(h, args.ports), out(&outputs), groups(h, &context, SameGroup()), table(h) {
+      if constexpr (HasFold<Op>) {
+        static_assert(std::is_same_v<typename Op::FoldKey, typename Op::KeyOut> &&
+                          std::is_same_v<typename Op::FoldValue, typename Op::ValueOut>,
+                      "a HashCombiner folds the records that its operator emits to port 0");
+        outputs.port(0).Divert([this](std::string_view batch) {
+          table.combine.Add(batch, [this](auto& total, const auto& value) { op.Fold(total, value); });
+        });
+      }
+    }
     const mr_host* host;
     Context context;
     Outputs outputs;
     Out out;
     GroupReader groups;
+    HashTable<Op> table;
     Constructing constructing{&context};  // before `op`, whose constructor may use the context
     Op op;
     bool file_open = false;   // records of a file were delivered, and FileEnd is due
@@ -127,8 +162,10 @@ class Adapter {
   static int End(void* op) noexcept {
     auto* i = static_cast<Instance*>(op);
     return Run(i->host, [&] {
+      if constexpr (Op::kKind == Kind::kHash) ReduceHashed(*i);
       if constexpr (requires { i->op.End(i->out); }) i->op.End(i->out);
       i->outputs.Flush();
+      if constexpr (HasFold<Op>) i->table.combine.Finish();
       i->context.FlushCounters();
     });
   }
@@ -172,6 +209,8 @@ class Adapter {
     }
     if constexpr (Op::kKind == Kind::kRaw) {
       i.op.Batch(in, view, i.out);
+    } else if constexpr (Op::kKind == Kind::kHash) {
+      FoldHashed(i, view, in.offset);
     } else if constexpr (Op::kKind == Kind::kGroup || Op::kKind == Kind::kSorted || Op::kKind == Kind::kJoin) {
       if (in.grouped == 0) {
         throw FinalError("this operator works on groups, but input " + std::to_string(in.input) +
@@ -288,6 +327,31 @@ class Adapter {
     }
   }
 
+  // Folds a batch into the table of a HashReducer.
+  static void FoldHashed(Instance& i, const BatchView& view, uint64_t offset) {
+    using V = typename Op::ValueIn;
+    uint32_t at = 0;
+    const auto fold = [&](V& total, ValueView<V> value, uint32_t record) {
+      i.context.AtRecord(at = record);
+      i.op.Fold(total, value);
+    };
+    AtPlace(
+        i, [&] { i.table.reduce.Add(view, fold); }, [&] { return PlaceOf(i, view, at, offset); });
+    i.context.Taken(uint64_t{view.key_bytes()} + view.value_bytes());
+  }
+  // Reduces what FoldHashed has folded.
+  static void ReduceHashed(Instance& i) {
+    using K = typename Op::KeyIn;
+    using V = typename Op::ValueIn;
+    const auto reduce = [&](std::string_view bytes, const V& total) {
+      const auto key = AtPlace(
+          i, [&] { return KeyCodec<K>::Decode(bytes); }, [&] { return "key '" + Shown(bytes) + "'"; });
+      Guarded(
+          i, 0, [&] { i.op.Reduce(key, total, i.out); }, [&] { return KeyPlace(key, bytes); });
+    };
+    i.table.reduce.Finish([&](V& total, ValueView<V> value) { i.op.Fold(total, value); }, reduce);
+  }
+
   template <class Key>
   static void CallGroup(Instance& i, const Key& key) {
     if constexpr (Op::kKind == Kind::kGroup) {
@@ -371,7 +435,7 @@ class Adapter {
   static const TypeTable& Types() {
     static const TypeTable* const types = [] {
       auto* made = new TypeTable;
-      if constexpr (Op::kKind == Kind::kRecord || Op::kKind == Kind::kGroup) {
+      if constexpr (Op::kKind == Kind::kRecord || Op::kKind == Kind::kGroup || Op::kKind == Kind::kHash) {
         made->template AddInput<typename Op::KeyIn, typename Op::ValueIn>();
       } else if constexpr (Op::kKind == Kind::kSorted) {
         made->template AddInput<std::pair<typename Op::GroupKey, typename Op::OrderKey>, typename Op::ValueIn>();

@@ -27,7 +27,7 @@ class CsvRow {
   // Returns null on success, else the error.
   const char* Parse(std::string_view record, const CsvDialect& dialect = {}) {
     if (!record.empty() && record.back() == '\r') record.remove_suffix(1);
-    fields_.clear();
+    Clear();
     if (record.empty()) return nullptr;
     if (dialect.quotes && std::memchr(record.data(), dialect.quote, record.size()) != nullptr)
       return ParseQuoted(record, dialect);
@@ -35,22 +35,37 @@ class CsvRow {
     const char* const end = at + record.size();
     while (const auto* stop =
                static_cast<const char*>(std::memchr(at, dialect.separator, static_cast<size_t>(end - at)))) {
-      fields_.emplace_back(at, static_cast<size_t>(stop - at));
+      Add({at, static_cast<size_t>(stop - at)});
       at = stop + 1;
     }
-    fields_.emplace_back(at, static_cast<size_t>(end - at));
+    Add({at, static_cast<size_t>(end - at)});
     return nullptr;
   }
-  size_t size() const { return fields_.size(); }
+  size_t size() const { return size_; }
   std::string_view operator[](size_t i) const { return fields_[i]; }
+
+  // Returns whether the record has no quotes: then its bytes are the fields with separators between them, and no field
+  // needs quotes.
+  bool plain() const { return plain_; }
+
+  // Remove all fields, and add one that is not quoted: for parsers that find the fields themselves.
+  void Clear() {
+    size_ = 0;
+    plain_ = true;
+  }
+  void Add(std::string_view field) {
+    if (size_ == fields_.size()) fields_.resize(size_ + 16);
+    fields_[size_++] = field;
+  }
 
  private:
   const char* ParseQuoted(std::string_view record, const CsvDialect& dialect) {
+    plain_ = false;
     size_t copies = 0;
     for (size_t at = 0;; ++at) {
       if (at == record.size() || record[at] != dialect.quote) {
         const size_t stop = std::min(record.find(dialect.separator, at), record.size());
-        fields_.push_back(record.substr(at, stop - at));
+        Add(record.substr(at, stop - at));
         at = stop;
       } else {
         size_t quote = record.find(dialect.quote, ++at);
@@ -71,14 +86,75 @@ class CsvRow {
         }
         at = quote + 1;
         if (at < record.size() && record[at] != dialect.separator) return kCsvBehindQuote;
-        fields_.push_back(field);
+        Add(field);
       }
       if (at == record.size()) return nullptr;
     }
   }
-  std::vector<std::string_view> fields_;
+  std::vector<std::string_view> fields_;  // the first size_; the rest is memory for longer records
+  size_t size_ = 0;
+  bool plain_ = true;
   std::deque<std::string> copies_;  // views of these stay valid while others are added
 };
+
+namespace csv_internal {
+
+// Calls f for the records from `from` on, up to one that ends at or after `until`. Returns its end.
+template <class F>
+size_t SlowRows(std::string_view text, size_t from, size_t until, const CsvDialect& dialect, CsvRow* row, F&& f) {
+  size_t begin = from;
+  CsvScan scan;
+  const auto give = [&](size_t end, bool) {
+    const std::string_view with_end = text.substr(begin, from + end - begin);
+    std::string_view record = with_end;
+    if (!record.empty() && record.back() == '\n') record.remove_suffix(1);
+    if (!record.empty() && record.back() == '\r') record.remove_suffix(1);
+    const char* const wrong = row->Parse(record, dialect);
+    begin = from + end;
+    f(CsvRecord{record, with_end, wrong != nullptr}, wrong);
+    return begin < until;
+  };
+  ForEachCsvEnd(text.substr(from), dialect, &scan, give);
+  if (begin < until && begin < text.size()) give(text.size() - from, false);
+  return begin;
+}
+
+}  // namespace csv_internal
+
+// Calls f(record, wrong) for each record of a text, with its fields in *row; wrong: the error that Parse returns, or
+// null. The same as ForEachCsvRecord with Parse, in one pass where there are no quotes: that takes half of the time
+// (measured). Requires: as for ForEachCsvRecord.
+template <class F>
+void ForEachCsvRow(std::string_view text, const CsvDialect& dialect, CsvRow* row, F&& f) {
+  // Bytes to read by the slow way after a quote or a CR (guess: few texts have them in one place only).
+  constexpr size_t kSlowBytes = 1024;
+  const char* const data = text.data();
+  size_t from = 0, field = 0;  // begin of the record, and of the field
+  row->Clear();
+  for (size_t at = 0; at + 64 <= text.size();) {
+    if ((dialect.quotes && AnyEqual64(data + at, dialect.quote)) || AnyEqual64(data + at, '\r')) {
+      at = from = field = csv_internal::SlowRows(text, from, std::min(at + kSlowBytes, text.size()), dialect, row, f);
+      row->Clear();
+      continue;
+    }
+    const uint64_t ends = EqualMask64(data + at, '\n');
+    for (uint64_t stops = EqualMask64(data + at, dialect.separator) | ends; stops != 0; stops &= stops - 1) {
+      const int bit = __builtin_ctzll(stops);
+      const size_t stop = at + static_cast<size_t>(bit);
+      if ((ends >> bit & 1) == 0) {
+        row->Add({data + field, stop - field});
+        field = stop + 1;
+        continue;
+      }
+      if (stop != from) row->Add({data + field, stop - field});  // an empty record has no fields
+      f(CsvRecord{text.substr(from, stop - from), text.substr(from, stop + 1 - from)}, nullptr);
+      from = field = stop + 1;
+      row->Clear();
+    }
+    at += 64;
+  }
+  if (from < text.size()) csv_internal::SlowRows(text, from, text.size(), dialect, row, f);
+}
 
 // Splits `line` into `fields`, whose strings are reused. Returns null on success, else the error.
 inline const char* ParseCsvRecord(std::string_view line, std::vector<std::string>* fields,

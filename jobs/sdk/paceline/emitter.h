@@ -7,6 +7,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -67,6 +68,9 @@ class PortWriter {
     if (builder_.Full(kEmitTargetBytes)) FlushToMark();
   }
 
+  // Batches go to `instead` in place of the host.
+  void Divert(std::function<void(std::string_view batch)> instead) { instead_ = std::move(instead); }
+
   void Mark() { mark_ = builder_.size(); }
   void Rollback() {
     builder_.Truncate(mark_);
@@ -78,6 +82,7 @@ class PortWriter {
     if (builder_.empty()) return;
     bytes_.clear();
     builder_.Finish(0, &bytes_);
+    if (instead_) return instead_(bytes_);
     if (host_->emit(host_->context, port_, Bytes(bytes_)) != 0) throw AttemptOver{};
   }
 
@@ -98,6 +103,7 @@ class PortWriter {
   uint32_t mark_ = kNoMark;  // number of records before the current input record
   BatchBuilder builder_, tail_;
   std::string bytes_;
+  std::function<void(std::string_view)> instead_;
 };
 
 // Returns the encoded bytes of one key or value. Strings pass through; all else is written to `scratch`.

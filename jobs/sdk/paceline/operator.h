@@ -5,6 +5,7 @@
 //   LineMapper<KOut, VOut>         Map(line, out)            lines of text, without their newline
 //   BlockMapper<KOut, VOut>        Map(block, out)           blocks of whole lines: the fastest way
 //   Reducer<KIn, VIn, KOut, VOut>  Reduce(key, values, out)  groups of one key
+//   HashReducer<KIn, VIn, KOut, VOut>  Fold(total, value), Reduce(key, total, out)  groups, by a hash table
 //   Joiner<K, L, R, KOut, VOut>    Join(key, left, right, out)  inputs 0 and 1, grouped together
 //   SortedReducer<K, By, V, KOut, VOut>  Reduce(key, values, out)  groups of K, values ordered by By
 //   RawOperator<KOut, VOut>        Batch(batch, view, out)   batches as they arrive
@@ -19,7 +20,7 @@
 //   static void Prepare(std::string_view config_bytes);  throws to refuse a config
 //   using MorePorts = mr::Ports<...>;                    types of output ports 1, 2, ... (types.h)
 // Operators may throw BadRecord, RetryableError and FinalError (error.h). They may also derive from Combiner,
-// Partitioner, ByFirst, Comparator and SideInput.
+// HashCombiner, Partitioner, ByFirst, Comparator and SideInput.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +73,7 @@ class OperatorBase {
 };
 
 namespace sdk {
-enum class Kind { kRecord, kLine, kBlock, kGroup, kSorted, kJoin, kRaw };
+enum class Kind { kRecord, kLine, kBlock, kGroup, kSorted, kHash, kJoin, kRaw };
 
 template <Kind K, class KOut, class VOut>
 class Typed : public OperatorBase {
@@ -109,6 +110,21 @@ class BlockMapper : public sdk::Typed<sdk::Kind::kBlock, KOut, VOut> {};
 // Reduces groups: void Reduce(KeyView<KIn> key, Values<VIn>& values, Out& out).
 template <class KIn, class VIn, class KOut, class VOut>
 class Reducer : public sdk::Typed<sdk::Kind::kGroup, KOut, VOut> {
+ public:
+  using KeyIn = KIn;
+  using ValueIn = VIn;
+};
+
+// Reduces groups by a hash table: the upstream stages neither sort nor merge, and their ports have sorted = false. In
+// the plan, Stage::GroupByHash. It calls
+//   void Fold(VIn& total, ValueView<VIn> value)                  for each value of a key but the first, which becomes
+//                                                                the total
+//   void Reduce(KeyView<KIn> key, const VIn& total, Out& out)    once per key at the end, in key order
+// Fold must be associative. VIn must be default-constructible. Values arrive in the order of the inputs, like those of
+// a Reducer. Totals that exceed a quarter of the attempt's memory (512 MiB without a limit) go to a file. Output does
+// not depend on that. No Comparator.
+template <class KIn, class VIn, class KOut, class VOut>
+class HashReducer : public sdk::Typed<sdk::Kind::kHash, KOut, VOut> {
  public:
   using KeyIn = KIn;
   using ValueIn = VIn;
@@ -160,6 +176,16 @@ class SumCombiner : public Combiner<K, V> {
     for (V v : values) sum += v;
     return sum;
   }
+};
+
+// Added to an operator: folds the records that it emits to port 0 by key, in a hash table of at most 24 MiB or a
+// sixteenth of the attempt's memory. A full table is emitted in the order of first sight and begun anew. For ports that
+// are not sorted; a Combiner is for ports that are. void Fold(V& total, ValueView<V> value), as in HashReducer.
+template <class K, class V>
+class HashCombiner {
+ public:
+  using FoldKey = K;
+  using FoldValue = V;
 };
 
 // Added to a mapper: chooses partitions, by uint32_t Partition(KeyView<K> key, uint32_t partitions). It returns a

@@ -110,6 +110,11 @@ class JobPlan {
 
     // Reads groups of equal keys over an all-to-all edge.
     Stage& Group(const Stage& from, uint32_t port = 0) { return Read(Edge::kAllToAll, from, port, true); }
+    // Reads groups of equal keys over an all-to-all edge in no order, for a HashReducer. The port need not be sorted.
+    Stage& GroupByHash(const Stage& from, uint32_t port = 0) {
+      ++hashed_;
+      return Read(Edge::kAllToAll, from, port);
+    }
     // Reads an all-to-all edge with large partitions that several tasks may share. Each of these tasks then reads the
     // records of some upstream tasks, and the whole partition of the other inputs. Requires: only all-to-all and
     // broadcast edges, and an operator that is correct on any such part. An example is a join of each row of this input
@@ -222,7 +227,7 @@ class JobPlan {
     std::string name_, operator_, config_;
     uint32_t tasks_ = 0;
     uint64_t task_bytes_ = 0, memory_bytes_ = 0;
-    int grouped_ = 0;
+    int grouped_ = 0, hashed_ = 0;
     size_t named_ = 0;
     bool files_ = false;
     std::vector<std::string> inputs_;
@@ -256,8 +261,8 @@ inline void JobPlan::Stage::Check() const {
   if (inputs_.empty() && tasks_ == 0) {
     throw PlanError(who + "reads nothing, so the plan must say how many Tasks() it has");
   }
-  if (role_ == Role::kReduce && grouped_ == 0) {
-    throw PlanError(who + "is a reduce stage without a grouped input: use Group()");
+  if (role_ == Role::kReduce && grouped_ + hashed_ == 0) {
+    throw PlanError(who + "is a reduce stage without a grouped input: use Group() or GroupByHash()");
   }
   if (role_ == Role::kJoin && grouped_ != 2) {
     throw PlanError(who + "is a join stage, which has two grouped inputs, not " + std::to_string(grouped_));

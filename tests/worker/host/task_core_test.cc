@@ -2,6 +2,7 @@
 // spilling, merging.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -269,6 +270,27 @@ TEST(PartitionBufferTest, RecordsKeepTheOrderOfEmissionInTheirPartitionAlsoWhenS
   EXPECT_EQ(got[1], expected);
   EXPECT_EQ(got[2], expected);
 }
+
+#ifndef __SANITIZE_ADDRESS__  // whose allocator has no mallinfo2
+TEST(PartitionBufferTest, FreesWhatItHasSpilled) {
+  constexpr uint64_t kBudget = 4u << 20;
+  const mr_operator table = TestTable(0);
+  Operator oper{&table, nullptr, {}};
+  PartitionBuffer buffer({{0, 2, false, 5}, kBudget, "/tmp"}, &oper);
+  const auto in_use = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  const uint64_t before = in_use();
+  BatchBuilder builder;
+  for (int i = 0; i < 1000; ++i) builder.Add(std::to_string(i), std::string(100, 'v'));
+  std::string batch;
+  builder.Finish(0, &batch);
+  for (int i = 0; i < 500; ++i) ASSERT_TRUE(buffer.Add(batch).ok());
+  EXPECT_TRUE(buffer.spilled());
+  EXPECT_LT(in_use() - before, 4 * kBudget) << "of 55 MB";
+}
+#endif
 
 TEST(PartitionBufferTest, WithMorePartitionsThanChunksFitInItsMemoryItSpillsWhatIsOpen) {
   constexpr uint32_t kPartitions = 1000;
