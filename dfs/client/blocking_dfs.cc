@@ -4,6 +4,7 @@
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"
 #include "dfs/client/dfs_client.h"
+#include "dfs/client/put_files.h"
 #include "schema/client.capnp.h"
 
 namespace mr::dfs {
@@ -133,6 +134,13 @@ Result<WrittenFile> BlockingDfs::PutFd(const std::string& path, const PutOptions
     if (options.exact_bytes != 0) source = kj::heap<ExactSource>(kj::mv(source), options.exact_bytes);
     return impl_->client->Put(path, options, kj::mv(source));
   });
+}
+
+Status BlockingDfs::PutFiles(const std::vector<LocalFile>& files, const PutOptions& options,
+                             std::vector<bool>* written) {
+  written->assign(files.size(), false);
+  return Await(impl_->loop,
+               [&] { return PutLocalFiles(*impl_->client, files, options, impl_->pool.poster(), written); });
 }
 
 Result<WrittenFile> BlockingDfs::PutBytes(const std::string& path, const PutOptions& options, std::string bytes) {

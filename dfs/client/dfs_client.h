@@ -41,6 +41,12 @@ struct PutOptions {
   uint64_t exact_bytes = 0;
 };
 
+// A file of this machine to be put. bytes: its size now, by which the number of files at once is chosen; 0: unknown.
+struct LocalFile {
+  std::string source, target;
+  uint64_t bytes = 0;
+};
+
 // A written file, for FileOutput.blocks of a task's manifest (ToWire in dfs/meta/service.h).
 struct WrittenFile {
   uint64_t bytes = 0;
@@ -165,6 +171,9 @@ class BlockingDfs {
   ~BlockingDfs();
 
   Result<WrittenFile> PutFd(const std::string& path, const PutOptions& options, int fd);
+  // Puts files, many at once, each with these options. After an error none is begun, and those under way are ended.
+  // written: set for each file that was put. Returns the error of the first file that has one, in their order.
+  Status PutFiles(const std::vector<LocalFile>& files, const PutOptions& options, std::vector<bool>* written);
   Result<WrittenFile> PutBytes(const std::string& path, const PutOptions& options, std::string bytes);
   Status GetToFd(const std::string& path, int fd, uint64_t offset = 0, uint64_t length = 0, uint64_t file = 0);
   Result<std::string> GetBytes(const std::string& path, uint64_t offset = 0, uint64_t length = 0, uint64_t file = 0);

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "common/base/digest.h"
@@ -409,26 +410,38 @@ class FsCommand {
       }
       if (!PathExists(source)) return NotFound("local file " + source + " does not exist");
       const std::string name = stdfs::path(source).lexically_normal().filename().string();
-      MR_RETURN_IF_ERROR(PutTree(
+      MR_RETURN_IF_ERROR(FindFiles(
           source, into ? Join(target, name.empty() ? BaseName(stdfs::canonical(source).string()) : name) : target));
     }
+    return PutFound();
+  }
+
+  // Makes the directories of a tree, and gathers its files.
+  Status FindFiles(const std::string& source, const std::string& target) {
+    MR_RETURN_IF_ERROR(CheckNotStaging(target));
+    if (!stdfs::is_directory(source)) {
+      // Of two files with one target the later one counts, or is refused.
+      if (targets_.contains(target)) MR_RETURN_IF_ERROR(PutFound());
+      targets_.insert(target);
+      const auto bytes = FileSize(source);
+      found_.push_back({source, target, bytes.ok() ? *bytes : 0});
+      return Status::Ok();
+    }
+    MR_RETURN_IF_ERROR(store_.Mkdir(target));
+    MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(source));
+    for (const std::string& name : names) MR_RETURN_IF_ERROR(FindFiles(source + "/" + name, Join(target, name)));
     return Status::Ok();
   }
 
-  Status PutTree(const std::string& source, const std::string& target) {
-    MR_RETURN_IF_ERROR(CheckNotStaging(target));
-    if (stdfs::is_directory(source)) {
-      MR_RETURN_IF_ERROR(store_.Mkdir(target));
-      MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(source));
-      for (const std::string& name : names) MR_RETURN_IF_ERROR(PutTree(source + "/" + name, Join(target, name)));
-      return Status::Ok();
+  Status PutFound() {
+    std::vector<bool> written;
+    const Status status = store_.PutFiles(found_, put_, &written);
+    for (size_t i = 0; i < found_.size(); ++i) {
+      if (written[i]) Did(found_[i].source, found_[i].target);
     }
-    MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(source, O_RDONLY));
-    auto written = store_.PutFd(target, put_, file.get());
-    if (!written.ok() && written.status().code() == Code::kRejected && !command_.force)
-      return WithHint(written.status(), kReplaceHint);
-    if (written.ok()) Did(source, target);
-    return written.status();
+    found_.clear();
+    targets_.clear();
+    return status.code() == Code::kRejected && !command_.force ? WithHint(status, kReplaceHint) : status;
   }
 
   Status Get() {
@@ -492,6 +505,8 @@ class FsCommand {
   Client& client_;
   dfs::BlockingDfs& store_;
   dfs::PutOptions put_;
+  std::vector<dfs::LocalFile> found_;  // to be put
+  std::set<std::string> targets_;      // of these
   std::vector<Done> done_;
   FsShow show_;
 };

@@ -40,7 +40,7 @@ bool IsMade(const std::string& made, const PublishRequest& request) {
 // Writes the document that says that the output is complete, and makes it and all moves into `made` durable. A document
 // that a crash has cut is not what IsPublished compares with.
 Status Complete(const std::string& made, const PublishRequest& request) {
-  MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(made + "/_SUCCESS", O_WRONLY | O_CREAT | O_TRUNC));
+  MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(made + "/_SUCCESS", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW));
   MR_RETURN_IF_ERROR(WriteAll(file.get(), SuccessDocument(request.job, request.header, request.parts)));
   if (fsync(file.get()) != 0) return ErrnoStatus(errno, "cannot sync " + made + "/_SUCCESS");
   return SyncDirectory(made);

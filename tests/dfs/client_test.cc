@@ -1,10 +1,13 @@
 // The client and the connections of data servers where an answer is lost, a peer hangs or a file changes meanwhile.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 
+#include "common/io/files.h"
 #include "common/rpc/wait_for_loop.h"
 #include "tests/dfs/dfs_cluster.h"
+#include "tests/support/temp_directory.h"
 
 namespace mr::dfs::test {
 namespace {
@@ -92,6 +95,42 @@ TEST(DfsClientTest, AFileThatIsRefusedWhenItIsCompleteLeavesNoLeaseAndNoBlocks) 
   const auto open = [&] { return cluster.Ask([&](const Namespace& ns) { return ns.PrepareRenew({}, lease).ok(); }); };
   EXPECT_TRUE(Eventually([&] { return !open(); })) << "nobody gave it up";
   for (const int i : {0, 1}) EXPECT_TRUE(Eventually([&] { return cluster.node(i).store().List().empty(); })) << i;
+}
+
+TEST(DfsClientTest, ManyFilesArePutAtOnceAndTheFirstRefusalEndsThem) {
+  DfsCluster cluster(3, SmallBlocks());
+  const mr::test::TempDirectory directory;
+  std::vector<LocalFile> files;
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = "/file" + std::to_string(i);
+    // Empty ones, small ones, and some that take several blocks.
+    const std::string bytes(i % 50 == 7 ? (3u << 20) + 5 : static_cast<size_t>(i % 50) * 1000, static_cast<char>(i));
+    ASSERT_TRUE(WriteFileDurably(directory.path() + name, bytes).ok());
+    files.push_back({directory.path() + name, "/all" + name, bytes.size()});
+  }
+  std::vector<bool> written;
+  const Status all = cluster.client().PutFiles(files, {}, &written);
+  ASSERT_TRUE(all.ok()) << all.ToString();
+  EXPECT_EQ(std::count(written.begin(), written.end(), true), 300);
+  for (const LocalFile& file : files) {
+    ASSERT_EQ(cluster.client().GetBytes(file.target).value(), ReadFile(file.source).value()) << file.target;
+  }
+  // One of them exists.
+  for (LocalFile& file : files) file.target = "/again" + file.target;
+  ASSERT_TRUE(cluster.client().PutBytes(files[120].target, {}, "before").ok());
+  const Status refused = cluster.client().PutFiles(files, {}, &written);
+  EXPECT_EQ(refused.code(), Code::kRejected) << refused.ToString();
+  EXPECT_NE(refused.message().find(files[120].target), std::string::npos) << refused.ToString();
+  EXPECT_EQ(cluster.client().GetBytes(files[120].target).value(), "before");
+  EXPECT_FALSE(written[120]);
+  EXPECT_FALSE(written[299]) << "none is begun after an error";
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (i == 120) continue;
+    EXPECT_EQ(cluster.client().Stat(files[i].target).ok(), written[i]) << i;
+  }
+  files[3].source = directory.path() + "/missing";
+  files[3].target = "/missing";
+  EXPECT_EQ(cluster.client().PutFiles({files[3]}, {}, &written).code(), Code::kNotFound);
 }
 
 // A job's input: the file that was planned, not what has its path.
