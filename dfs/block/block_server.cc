@@ -79,7 +79,8 @@ class Member {
         downstream_(kj::mv(downstream)),
         tail_(kj::Promise<void>(kj::READY_NOW)) {}
   ~Member() noexcept(false) {
-    // Unlinks an unfinished block, on the pool because that accesses the disk.
+    // Unlinks an unfinished block, on the pool because that accesses the disk. The pool may be gone after the server.
+    if (server_->closed()) return;
     server_->options.pool([local = std::move(local_)]() mutable { local.reset(); });
   }
   KJ_DISALLOW_COPY(Member);
@@ -291,7 +292,7 @@ kj::Promise<Result<kj::Own<BlockPipe>>> BlockServer::OpenHere(BlockRef block, st
         (*ends.writer)->TrustBytes();
         return kj::Own<BlockPipe>(kj::heap<PipeHere>(impl, *std::move(ends.writer), kj::mv(ends.downstream)));
       });
-  return impl_->Hold(kj::mv(made)).catch_([](kj::Exception&& e) -> Opened {
+  return impl_->peers.Limit(impl_->Hold(kj::mv(made))).catch_([](kj::Exception&& e) -> Opened {
     return Unavailable("the block store of this worker: " + rpc::FromException(e).message());
   });
 }

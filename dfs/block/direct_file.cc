@@ -66,7 +66,9 @@ Status DirectFile::Append(std::string_view bytes) {
     Ledger::Count(Ledger::block_copy, n);
     filled_ += n;
     bytes.remove_prefix(n);
-    if (filled_ == kStep) MR_RETURN_IF_ERROR(WriteStep());
+    if (filled_ < kStep) continue;
+    MR_RETURN_IF_ERROR(WriteStep());
+    if (!may_) return Append(bytes);  // refused: the rest goes through the cache, behind what was written
   }
   return Status::Ok();
 }

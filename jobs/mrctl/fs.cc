@@ -420,7 +420,7 @@ class FsCommand {
   Status FindFiles(const std::string& source, const std::string& target) {
     MR_RETURN_IF_ERROR(CheckNotStaging(target));
     if (!stdfs::is_directory(source)) {
-      // Of two files with one target the later one counts, or is refused.
+      // If two files have one target, the later one counts, or is refused.
       if (targets_.contains(target)) MR_RETURN_IF_ERROR(PutFound());
       targets_.insert(target);
       const auto bytes = FileSize(source);

@@ -67,7 +67,7 @@ std::optional<std::string> PlanCache::Find() const {
   }
   std::string text(static_cast<size_t>(info.st_size), '\0');
   const auto got = PreadUpTo(file->get(), text.data(), text.size(), 0);
-  // Two keys of one digest are told apart by the key itself, and a file that was cut by its missing end.
+  // The key distinguishes two plans of one digest; a file that was cut lacks its end.
   const std::string end = "\n" + key_;
   if (!got.ok() || *got != text.size() || text.size() <= end.size() || !text.ends_with(end)) return std::nullopt;
   text.resize(text.size() - end.size());
@@ -77,9 +77,16 @@ std::optional<std::string> PlanCache::Find() const {
 void PlanCache::Keep(const std::string& printed) const {
   if (path_.empty() || printed.size() + key_.size() >= kMostPlanBytes) return;
   const std::string directory = path_.substr(0, path_.rfind('/'));
-  if (!MakeDirectories(directory).ok() || ::chmod(directory.c_str(), 0700) != 0) return;
+  struct stat info {};
+  // A link could lead to a directory of somebody else.
+  if (!MakeDirectories(directory).ok() || ::lstat(directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
+      info.st_uid != ::geteuid() || ::chmod(directory.c_str(), 0700) != 0) {
+    return;
+  }
   if (const auto names = ListDirectory(directory); names.ok() && names->size() >= kMostPlans) {
-    for (const std::string& name : *names) ::unlink((directory + "/" + name).c_str());
+    for (const std::string& name : *names) {
+      if (name.find_first_not_of("0123456789abcdef") == std::string::npos) ::unlink((directory + "/" + name).c_str());
+    }
   }
   const std::string fresh = path_ + "." + std::to_string(::getpid());
   const auto file = OpenFile(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);

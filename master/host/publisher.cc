@@ -37,13 +37,19 @@ bool IsMade(const std::string& made, const PublishRequest& request) {
          });
 }
 
+// Makes the document and the entries of `made` durable.
+Status Sync(const std::string& made) {
+  MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(made + "/_SUCCESS", O_RDONLY | O_NOFOLLOW));
+  if (fsync(file.get()) != 0) return ErrnoStatus(errno, "cannot sync " + made + "/_SUCCESS");
+  return SyncDirectory(made);
+}
+
 // Writes the document that says that the output is complete, and makes it and all moves into `made` durable. A document
 // that a crash has cut is not what IsPublished compares with.
 Status Complete(const std::string& made, const PublishRequest& request) {
   MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(made + "/_SUCCESS", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW));
   MR_RETURN_IF_ERROR(WriteAll(file.get(), SuccessDocument(request.job, request.header, request.parts)));
-  if (fsync(file.get()) != 0) return ErrnoStatus(errno, "cannot sync " + made + "/_SUCCESS");
-  return SyncDirectory(made);
+  return Sync(made);
 }
 
 // A worker says where its part is, and under which name. Of all files that the master may move these are those of this
@@ -116,6 +122,9 @@ static Status PublishAt(const std::string& output, const PublishRequest& request
         MR_RETURN_IF_ERROR(MovePart(from, made + "/" + part.name));
       }
       MR_RETURN_IF_ERROR(Complete(made, request));
+    } else {
+      // A master that died before its syncs has left it: what can be read need not be on the disk.
+      MR_RETURN_IF_ERROR(Sync(made));
     }
     MR_RETURN_IF_ERROR(request.overwrite ? Swap(made, output, aside) : Place(made, output));
     MR_RETURN_IF_ERROR(SyncDirectory(ParentOf(output)));

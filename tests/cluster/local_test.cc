@@ -237,7 +237,7 @@ TEST_F(LocalTest, StopsOnCtrlCWith130) {
 }
 
 TEST_F(LocalTest, LeavesNothingBesideTheOutputOfAJobThatWasStopped) {
-  WriteBible(Path("in"), 100'000);
+  WriteBible(Path("in"), 8'000'000);  // enough for a task to have written some of it
   for (const int signal : {SIGINT, SIGKILL}) {
     Process process = Begin({"stream", "--map", "cat; sleep 60", "--input", "in", "--output", "made/out"});
     const auto staged = [&] {

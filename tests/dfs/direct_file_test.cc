@@ -42,17 +42,19 @@ TEST(DirectFileTest, AnyLengthInAnyPiecesIsWrittenWhole) {
 
 // A memfd, like some file systems, refuses O_DIRECT.
 TEST(DirectFileTest, AFileSystemThatRefusesIsWrittenThroughTheCache) {
-  const UniqueFd fd(memfd_create("file", 0));
-  const std::string bytes = RandomBytes((9u << 20) + 77);
-  DirectFile file(fd.get(), true);
-  for (size_t at = 0; at < bytes.size(); at += 1u << 20) {
-    ASSERT_TRUE(file.Append(std::string_view(bytes).substr(at, 1u << 20)).ok());
+  for (const size_t piece : {size_t{1u << 20}, size_t{700'000}, size_t{5u << 20}, size_t{20u << 20}}) {
+    const UniqueFd fd(memfd_create("file", 0));
+    const std::string bytes = RandomBytes((9u << 20) + 77);
+    DirectFile file(fd.get(), true);
+    for (size_t at = 0; at < bytes.size(); at += piece) {
+      ASSERT_TRUE(file.Append(std::string_view(bytes).substr(at, piece)).ok());
+    }
+    ASSERT_TRUE(file.Finish().ok());
+    std::string read(bytes.size() + 1, '\0');
+    EXPECT_EQ(PreadUpTo(fd.get(), read.data(), read.size(), 0).value(), bytes.size());
+    read.pop_back();
+    EXPECT_TRUE(read == bytes) << piece;
   }
-  ASSERT_TRUE(file.Finish().ok());
-  std::string read(bytes.size() + 1, '\0');
-  EXPECT_EQ(PreadUpTo(fd.get(), read.data(), read.size(), 0).value(), bytes.size());
-  read.pop_back();
-  EXPECT_EQ(read, bytes);
 }
 
 TEST(DirectFileTest, AWriteThatFailsIsAnError) {

@@ -78,6 +78,8 @@ Result<StoredChunk> DecodeChunk(std::string_view value) {
   std::memcpy(&header, value.data(), sizeof header);
   const std::string_view bytes = value.substr(sizeof header);
   if (header.magic != ChunkHeader::kMagic) return Corrupted("a stored chunk has no header");
+  if (Hash64(bytes) != header.wire_digest) return Corrupted("a stored chunk differs from its digest");
+  Ledger::Count(Ledger::wire_digest, bytes.size());
   StoredChunk chunk;
   chunk.codec = header.codec;
   chunk.raw_bytes = header.raw_bytes;

@@ -36,7 +36,7 @@ void EncodeStored(const StoredChunk& chunk, std::string* out);
 // Makes the value of a chunk that is not compressed of its bytes, which begin after sizeof(ChunkHeader) bytes of
 // *value.
 void FrameChunk(uint32_t records, std::string* value);
-// Parses a value. Errors: kCorrupted if the header does not fit the bytes. The reader compares them with the digest.
+// Parses a value. Errors: kCorrupted if the header or the digest does not fit the bytes.
 Result<StoredChunk> DecodeChunk(std::string_view value);
 
 // A table has 40 bytes per row: records, bytes, content.low, content.high, chunks, each u64 little-endian.

@@ -17,12 +17,14 @@ constexpr uint64_t kLeastBytes = 1u << 20;
 
 bool RecycledFiles::HasRoom() const {
   const auto space = SpaceOf(directory_);
-  return space.ok() && space->free_bytes >= kRoom * limit_;
+  return space.ok() && space->free_bytes >= room_;
 }
 
 void RecycledFiles::Give(const std::string& path) {
   struct stat info;
-  const uint64_t size = ::stat(path.c_str(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
+  // A file with another name may be in use under that.
+  const bool alone = ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
+  const uint64_t size = alone ? static_cast<uint64_t>(info.st_size) : 0;
   std::string kept;
   {
     std::lock_guard lock(mutex_);

@@ -18,8 +18,9 @@ namespace mr::worker {
 class RecycledFiles {
  public:
   // directory: on the file system of the files, made by the first Give and not used by others. limit: bytes that are
-  // kept at most; 0: none.
-  RecycledFiles(std::string directory, uint64_t limit) : directory_(std::move(directory)), limit_(limit) {}
+  // kept at most; 0: none. room: bytes that must be free on the disk, for any to be kept.
+  RecycledFiles(std::string directory, uint64_t limit, uint64_t room)
+      : directory_(std::move(directory)), limit_(limit), room_(room) {}
 
   // Takes over the file, or removes it: if it is small, if the limit is reached, or if the disk has little room.
   void Give(const std::string& path);
@@ -34,12 +35,10 @@ class RecycledFiles {
     std::string path;
     uint64_t bytes;
   };
-  // Room that must be free, in multiples of the limit (guess: more than any sensible --min_free keeps).
-  static constexpr uint64_t kRoom = 8;
   bool HasRoom() const;
 
   const std::string directory_;
-  const uint64_t limit_;
+  const uint64_t limit_, room_;
   mutable std::mutex mutex_;  // guards what is below; not held while a file is moved
   std::vector<File> files_;   // the last one was given last: its pages are the most likely to be cached
   uint64_t bytes_ = 0;

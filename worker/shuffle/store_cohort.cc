@@ -28,6 +28,8 @@ namespace {
 
 // Most open files of a cohort. Guess: a few cohorts are open at a time, and a worker has 1024 descriptors by default.
 constexpr int kMaxOpenFiles = 256;
+// The most that a worker keeps free on its disk by default (--min_free): recycled files must not make it full.
+constexpr uint64_t kMostKeptFree = 10ull << 30;
 // Many small chunks share a block. A chunk of 1 MiB is a block of its own.
 constexpr size_t kBlockBytes = 16 << 10;
 
@@ -86,7 +88,8 @@ struct RocksShared {
 
 std::shared_ptr<RocksShared> NewRocksShared(const ShuffleStore::Options& options) {
   auto shared = std::make_shared<RocksShared>();
-  shared->recycled = std::make_shared<RecycledFiles>(options.directory + "/recycled", options.recycled_bytes);
+  shared->recycled = std::make_shared<RecycledFiles>(options.directory + "/recycled", options.recycled_bytes,
+                                                     8 * options.recycled_bytes + kMostKeptFree);
   shared->env = NewUnsyncedEnv(shared->recycled);
   rocksdb::Options& o = shared->options;
   o.env = shared->env.get();
@@ -199,8 +202,11 @@ Result<std::unique_ptr<SstFile>> SstFile::Create(std::string path, std::shared_p
   auto impl = std::make_unique<Impl>();
   impl->path = std::move(path);
   impl->shared = std::move(shared);
+  // A mapped file cannot be cut off at its end, as one that overwrites another must be (store_env.cc).
+  rocksdb::EnvOptions env;
+  env.use_mmap_writes = false;
   // The default drops each written MiB from the page cache, but readers come soon.
-  impl->writer = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(), impl->shared->options, nullptr,
+  impl->writer = std::make_unique<rocksdb::SstFileWriter>(env, impl->shared->options, nullptr,
                                                           /*invalidate_page_cache=*/false);
   MR_RETURN_IF_ERROR(FromRocks(impl->writer->Open(impl->path), "cannot create shuffle file " + impl->path));
   return std::unique_ptr<SstFile>(new SstFile(std::move(impl)));

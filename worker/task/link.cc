@@ -51,6 +51,7 @@ WireTask Link::AwaitTask(std::vector<UniqueFd>* split_fds) {
   Packet packet;
   waited_ = {};
   partial_.clear();
+  failed_ = {};
   if (room_ != kNoSlot) free_.push_back(std::exchange(room_, kNoSlot));
   for (;;) {
     if (ReceivePacket(control_, &packet, 0) != 0) _exit(0);  // the end of an idle child
@@ -70,11 +71,13 @@ WireTask Link::AwaitTask(std::vector<UniqueFd>* split_fds) {
 }
 
 Result<bool> Link::Receive(int flags) {
+  MR_RETURN_IF_ERROR(failed_);
   Packet packet;
   const int error = ReceivePacket(control_, &packet, flags);
   if (error == EAGAIN) return false;
   if (error != 0) DaemonGone();
-  MR_RETURN_IF_ERROR(Dispatch(packet));
+  failed_ = Dispatch(packet);
+  MR_RETURN_IF_ERROR(failed_);
   return true;
 }
 
@@ -129,13 +132,14 @@ char* Link::OutputRoom(uint64_t bytes) {
   if (bytes > kSlotBytes) return nullptr;
   if (room_ == kNoSlot) {
     const Result<uint32_t> slot = TakeSlot();
-    if (!slot.ok()) return nullptr;  // the next send has the same error
+    if (!slot.ok()) return nullptr;  // failed_: the next send returns it
     room_ = *slot;
   }
   return Slot(room_);
 }
 
 Status Link::SendOutput(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes) {
+  MR_RETURN_IF_ERROR(failed_);
   Header h;
   h.kind = Kind::kOutput;
   h.a = port;
@@ -177,6 +181,7 @@ Result<std::string> Link::ReadMore(uint32_t split, uint64_t offset, uint32_t len
 }
 
 Status Link::WaitUntil(const std::function<bool()>& ready) {
+  MR_RETURN_IF_ERROR(failed_);
   if (ready()) return {};
   const Instant begin = Now();
   const Waiting waiting(page_);

@@ -62,6 +62,7 @@ class Link {
 
   std::deque<uint32_t> free_;
   uint32_t room_ = kNoSlot;  // the slot of OutputRoom
+  Status failed_;            // the first error of what arrived: the task has lost it, and cannot go on
   std::string partial_;      // fragments of an input chunk
   std::string blob_;         // parts of an answer
   bool answered_ = false, answer_ok_ = false;

@@ -23,22 +23,36 @@ void RecordStore::KeepBlocks(bool keep) {
 void RecordStore::FreeKept() { Spare().clear(); }
 
 RecordStore::~RecordStore() {
-  for (Block& block : blocks_) {
+  Clear();
+  for (Block& block : free_) {
     if (keep_blocks && block.size == kBlockBytes) Spare().push_back(std::move(block));
   }
 }
 
-RecordStore::Block RecordStore::MakeBlock(uint64_t bytes) {
-  if (bytes <= kBlockBytes && !Spare().empty()) {
-    Block block = std::move(Spare().back());
-    Spare().pop_back();
-    return block;
+void RecordStore::Clear() {
+  for (Block& block : blocks_) {
+    if (block.size == block_bytes_) free_.push_back(std::move(block));
   }
-  const uint64_t size = (std::max(bytes, kBlockBytes) + kHugePage - 1) / kHugePage * kHugePage;
-  auto* const block = static_cast<char*>(std::aligned_alloc(kHugePage, size));  // not cleared
+  blocks_.clear();
+  left_ = 0;
+}
+
+RecordStore::Block RecordStore::MakeBlock(uint64_t bytes) {
+  const auto take = [](std::vector<Block>* from) {
+    Block block = std::move(from->back());
+    from->pop_back();
+    return block;
+  };
+  if (bytes <= block_bytes_ && !free_.empty()) return take(&free_);
+  if (bytes <= block_bytes_ && block_bytes_ == kBlockBytes && !Spare().empty()) return take(&Spare());
+  const uint64_t size = std::max(bytes, block_bytes_);
+  // In key order nearly each record is in another page, so large pages help. Their alignment takes address space, which
+  // counts where memory is limited. A refusal costs time only.
+  const bool huge = keep_blocks && size == kBlockBytes;
+  auto* const block =
+      static_cast<char*>(huge ? std::aligned_alloc(kHugePage, size) : std::malloc(size));  // not cleared
   if (block == nullptr) throw std::bad_alloc();
-  // In key order nearly each record is in another page. A refusal costs time only.
-  (void)madvise(block, size, MADV_HUGEPAGE);
+  if (huge) (void)madvise(block, size, MADV_HUGEPAGE);
   return {std::unique_ptr<char, Free>(block), size};
 }
 

@@ -19,7 +19,8 @@ namespace mr::task {
 
 class RecordStore {
  public:
-  RecordStore() = default;
+  // block_bytes: what it allocates at a time, at most kBlockBytes.
+  explicit RecordStore(uint64_t block_bytes = kBlockBytes) : block_bytes_(std::min(block_bytes, kBlockBytes)) {}
   ~RecordStore();
   RecordStore(const RecordStore&) = delete;
   RecordStore& operator=(const RecordStore&) = delete;
@@ -37,7 +38,8 @@ class RecordStore {
     std::unique_ptr<char, Free> bytes;
     uint64_t size;
   };
-  static constexpr uint64_t kHeaderBytes = 8;  // two lengths, in front of each record
+  static constexpr uint64_t kBlockBytes = 4u << 20;  // guess: few blocks, of little waste
+  static constexpr uint64_t kHeaderBytes = 8;        // two lengths, in front of each record
 
   // Copies the record and returns its place.
   uint64_t Add(std::string_view key, std::string_view value) {
@@ -48,7 +50,7 @@ class RecordStore {
     std::memcpy(to, sizes, kHeaderBytes);
     CopyShort(to + kHeaderBytes, key.data(), key.size());
     CopyShort(to + kHeaderBytes + key.size(), value.data(), value.size());
-    const uint64_t place = uint64_t{used_ - 1} << 32 | static_cast<uint64_t>(to - blocks_[used_ - 1].bytes.get());
+    const uint64_t place = uint64_t{blocks_.size() - 1} << 32 | static_cast<uint64_t>(to - blocks_.back().bytes.get());
     at_ += bytes;
     left_ -= bytes;
     return place;
@@ -63,29 +65,23 @@ class RecordStore {
   [[gnu::always_inline]] void Ask(uint64_t place, uint64_t bytes) const {
     AskMemory(blocks_[place >> 32].bytes.get() + static_cast<uint32_t>(place), kHeaderBytes + bytes);
   }
-  // Removes all records and keeps their memory.
-  void Clear() {
-    used_ = 0;
-    left_ = 0;
-  }
+  // Removes all records. Keeps the memory of usual blocks.
+  void Clear();
 
  private:
-  static constexpr uint64_t kBlockBytes = 4u << 20;  // guess: few blocks, of little waste
   static constexpr uint64_t kHugePage = 2u << 20;
+  Block MakeBlock(uint64_t bytes);
 
-  static Block MakeBlock(uint64_t bytes);
-
+  // A record that is larger than a block gets one of its own size, which Clear frees.
   void NewBlock(uint64_t bytes) {
-    // A record that is larger than a block gets one of its own size.
-    while (used_ < blocks_.size() && blocks_[used_].size < bytes) ++used_;
-    if (used_ == blocks_.size()) blocks_.push_back(MakeBlock(bytes));
-    at_ = blocks_[used_].bytes.get();
-    left_ = blocks_[used_].size;
-    ++used_;
+    blocks_.push_back(MakeBlock(bytes));
+    at_ = blocks_.back().bytes.get();
+    left_ = blocks_.back().size;
   }
 
-  std::vector<Block> blocks_;
-  size_t used_ = 0;  // blocks in use; at_ is in the last one
+  const uint64_t block_bytes_;
+  std::vector<Block> blocks_;  // in use; at_ is in the last one
+  std::vector<Block> free_;    // of block_bytes_ each
   char* at_ = nullptr;
   uint64_t left_ = 0;
 };

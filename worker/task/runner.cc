@@ -80,7 +80,9 @@ WireResult Runner::Run() {
     });
     if (status.ok()) status = closed;
   }
-  for (int place = 0; place < Ledger::kPlaces; ++place) {
+  // An operator that has nearly all counters keeps them.
+  const bool room = counters_.size() + Ledger::kPlaces <= MR_MAX_COUNTERS;
+  for (int place = 0; room && place < Ledger::kPlaces; ++place) {
     const uint64_t bytes = Ledger::count(Ledger::Place(place));
     if (bytes > 0) counters_[{"ledger", Ledger::Name(Ledger::Place(place))}] += static_cast<int64_t>(bytes);
   }

@@ -127,7 +127,10 @@ class HashReduce {
 // map's table is smaller, because cache misses in it cost more than a record that is sent twice.
 inline size_t HashReduceBytes() {
   const uint64_t limit = Context::memory_limit();
-  return limit == 0 ? size_t{512} << 20 : limit / 4;
+  if (limit != 0) return limit / 4;
+  // A small machine has less for each of its tasks (guess). What does not fit is kept in runs: the output is the same.
+  const auto machine = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return std::min(size_t{512} << 20, machine / 16);
 }
 inline size_t HashCombineBytes() {
   const uint64_t limit = Context::memory_limit();

@@ -179,8 +179,9 @@ class SumCombiner : public Combiner<K, V> {
 };
 
 // Added to an operator: folds the records that it emits to port 0 by key, in a hash table of at most 24 MiB or a
-// sixteenth of the attempt's memory. A full table is emitted in the order of first sight and begun anew. For ports that
-// are not sorted; a Combiner is for ports that are. void Fold(V& total, ValueView<V> value), as in HashReducer.
+// sixteenth of the attempt's memory. A full table is emitted in the order of first sight and starts empty again. For
+// ports that are not sorted; a Combiner is for ports that are. void Fold(V& total, ValueView<V> value), as in
+// HashReducer.
 template <class K, class V>
 class HashCombiner {
  public:

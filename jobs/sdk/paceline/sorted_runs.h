@@ -143,7 +143,8 @@ class SortedRuns {
   static constexpr size_t kBuffer = 1u << 20, kLeastBuffer = 16u << 10;  // guesses
 
   [[noreturn]] static void Fail(const std::string& what) {
-    throw JobError(what + " groups that do not fit in memory: " + std::strerror(errno) + " (in " + Directory() + ")");
+    throw RetryableError(what + " groups that do not fit in memory: " + std::strerror(errno) + " (in " + Directory() +
+                         ")");
   }
   static std::string Directory() {
     const char* directory = std::getenv("TMPDIR");

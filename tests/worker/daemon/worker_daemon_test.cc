@@ -23,7 +23,7 @@ TEST_F(WorkerDaemonTest, AMapReportsItsManifestAndServesExactlyTheseBytes) {
   const auto finished = RunMap(kText, attempt);
   EXPECT_LE(master_.ReportsOf(attempt, "started"), 1u) << "none where it ended at once";
   ASSERT_EQ(finished.table.size(), kPartitions);
-  EXPECT_EQ(finished.records, 8u) << "distinct words, since the port combines";
+  EXPECT_EQ(finished.records, 8u) << "distinct words, since the map counts them";
   EXPECT_EQ(finished.content, TableDigest(finished.table));
   std::vector<std::string> words;
   for (uint32_t p = 0; p < kPartitions; ++p) {

@@ -98,9 +98,7 @@ class WorkerDaemonTest : public testing::Test {
       map_spec.setOperator("wordcount.map");
       map_spec.setFlags(FlagsOf("wordcount.map"));
       map_spec.initInputs(1)[0].initFiles().setFormat("text");
-      auto port = map_spec.initPorts(1)[0].initShuffle();
-      port.setSorted(true);
-      port.setCombine(true);
+      map_spec.initPorts(1)[0].initShuffle().setSorted(false);
       auto reduce = commands[1].initStage();
       rpc::ToWire(kJob, reduce.initJob());
       reduce.setStage(1);
@@ -115,7 +113,6 @@ class WorkerDaemonTest : public testing::Test {
       auto edge = reduce_spec.initInputs(1)[0].initEdge();
       edge.setKind(rpc::EdgeKind::ALL_TO_ALL);
       edge.setStage(0);
-      edge.setGrouped(true);
       reduce_spec.initPorts(1)[0].initFiles().setFormat("text");
     });
   }

@@ -1,6 +1,7 @@
 #include "worker/shuffle/recycled_files.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -22,7 +23,7 @@ class RecycledFilesTest : public testing::Test {
 };
 
 TEST_F(RecycledFilesTest, KeepsLargeFilesUpToItsLimitAndGivesTheLastOneFirst) {
-  RecycledFiles files(directory_.path() + "/kept", 5u << 20);
+  RecycledFiles files(directory_.path() + "/kept", 5u << 20, 0);
   EXPECT_FALSE(files.Take().has_value());
   for (const auto& [name, bytes] :
        {std::pair{"small", 1000u}, {"a", 2u << 20}, {"b", 3u << 20}, {"surplus", 1u << 20}}) {
@@ -37,8 +38,17 @@ TEST_F(RecycledFilesTest, KeepsLargeFilesUpToItsLimitAndGivesTheLastOneFirst) {
   EXPECT_EQ(files.bytes(), 0u);
 }
 
+TEST_F(RecycledFilesTest, AFileWithAnotherNameIsNotKept) {
+  RecycledFiles files(directory_.path() + "/kept", 5u << 20, 0);
+  const std::string path = File("a", 2u << 20), other = directory_.path() + "/other";
+  ASSERT_EQ(::link(path.c_str(), other.c_str()), 0);
+  files.Give(path);
+  EXPECT_FALSE(files.Take().has_value());
+  EXPECT_EQ(FileSize(other).value(), 2u << 20);
+}
+
 TEST_F(RecycledFilesTest, KeepsNothingWhereTheDiskHasLittleRoom) {
-  RecycledFiles files(directory_.path() + "/kept", 1ull << 60);
+  RecycledFiles files(directory_.path() + "/kept", 5u << 20, 1ull << 60);
   files.Give(File("a", 2u << 20));
   EXPECT_FALSE(files.Take().has_value());
   EXPECT_EQ(files.bytes(), 0u);
