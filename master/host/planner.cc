@@ -180,10 +180,10 @@ class Planner {
     }
     if (fixed == 0) {
       const auto of = [plan](uint64_t bytes) { return plan->input_bytes / bytes + (plan->input_bytes % bytes != 0); };
-      const uint64_t wanted = stage.task_bytes != 0
-                                  ? std::min(of(stage.task_bytes), kMostByBytes)
-                                  : std::max(std::min<uint64_t>(of(kBytesPerTask), context_.total_slots),
-                                             std::min(of(kMostBytesOfATask), kMostByBytes));
+      // As many as there are slots, if each has enough to do; more if one would have too much.
+      const uint64_t most = stage.task_bytes != 0 ? stage.task_bytes : kMostBytesOfATask;
+      const uint64_t wanted =
+          std::max(std::min<uint64_t>(of(kBytesPerTask), context_.total_slots), std::min(of(most), kMostByBytes));
       fixed = static_cast<uint32_t>(std::max<uint64_t>(1, wanted));
       if (upstream_most != 0) fixed = std::min(fixed, upstream_most);
     }

@@ -307,6 +307,9 @@ TEST_F(PlannerTest, SizesAutomaticReducesByBytesWithinTheSlots) {
   };
   EXPECT_EQ(tasks_of(7 * kBytesPerTask), 7u);
   EXPECT_EQ(tasks_of(8 * kMostBytesOfATask), 8u);
+  big.stages[1].task_bytes = 3 * kBytesPerTask;
+  EXPECT_EQ(tasks_of(2 * kBytesPerTask), 2u) << "below its size, too, slots must not be idle";
+  EXPECT_EQ(tasks_of(30 * kBytesPerTask), 10u);
 }
 
 TEST_F(PlannerTest, AutomaticReducesTakeNoMoreBytesEachAsTheInputGrows) {
