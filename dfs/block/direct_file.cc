@@ -81,7 +81,7 @@ Status DirectFile::WriteStep() {
   const bool large = written_ > 0 || filled_ == kStep;
   uint64_t done = 0;
   if (large && whole > 0 && Set(true)) {
-    const Status status = PwriteAll(fd_, {step_, whole}, written_);
+    Status status = PwriteAll(fd_, {step_, whole}, written_);
     if (status.ok()) {
       done = whole;
     } else if (written_ > 0) {
