@@ -310,7 +310,7 @@ TEST_P(RoomsOfTierTest, NothingIsLeftBehindByAnAttemptOrAKilledWorker) {
        "--reduces", "0", "--input", "file://" + InputPath("in"), "--output", "file://" + Path("killed")},
       "running");
   ASSERT_TRUE(running.ok());
-  ASSERT_TRUE(Soon([] { return Runs("605.77"); }));
+  ASSERT_TRUE(Soon([] { return Runs("605.77"); })) << cluster_->Logs();
   cluster_->KillWorker(0);
   ASSERT_TRUE(cluster_->StartWorker(0).ok()) << cluster_->Logs();
   EXPECT_EQ(GroupsOf(cluster_->worker_data(0)).size(), 1u);
