@@ -180,7 +180,7 @@ class Planner {
     }
     if (fixed == 0) {
       const auto of = [plan](uint64_t bytes) { return plan->input_bytes / bytes + (plan->input_bytes % bytes != 0); };
-      // As many as there are slots, if each has enough to do; more if one would have too much.
+      // One per slot, if each has enough to do; more if one would have too much.
       const uint64_t most = stage.task_bytes != 0 ? stage.task_bytes : kMostBytesOfATask;
       const uint64_t wanted =
           std::max(std::min<uint64_t>(of(kBytesPerTask), context_.total_slots), std::min(of(most), kMostByBytes));
