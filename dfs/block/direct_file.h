@@ -1,6 +1,6 @@
 // Appends to a file past the page cache (O_DIRECT), where the file system can do that. A block is written once and must
 // reach the disk before it counts, so its pages in the cache would only be allocated, filled and written out (measured:
-// 0.1 s of CPU per GB instead of 0.3 to 3.7 s). Files below kStep, and the last bytes of a file, go through the cache.
+// 0.1 s of CPU per GB instead of 0.8 to 3.7 s). Files below kStep, and the last bytes of a file, go through the cache.
 //
 // Thread: one at a time. Blocks until the disk has taken what is written.
 #pragma once

@@ -54,10 +54,7 @@ std::optional<std::string> RecycledFiles::Take() {
 }
 
 void RecycledFiles::Trim() {
-  {
-    std::lock_guard lock(mutex_);
-    if (files_.empty() || HasRoom()) return;
-  }
+  if (bytes() == 0 || HasRoom()) return;
   while (const auto file = Take()) ::unlink(file->c_str());
 }
 

@@ -36,7 +36,7 @@ class SortedRuns {
 
   bool empty() const { return runs_.empty(); }
 
-  // Adds a record to the current run. Requires: keys of a run ascend. Errors: JobError if the disk is full.
+  // Adds a record to the current run. Requires: keys of a run ascend. Errors: RetryableError if the disk is full.
   void Add(std::string_view key, std::string_view value) {
     const Lengths lengths{static_cast<uint32_t>(key.size()), static_cast<uint32_t>(value.size())};
     buffer_.append(reinterpret_cast<const char*>(&lengths), sizeof lengths).append(key).append(value);
