@@ -1,7 +1,6 @@
 // Sorts records by the first bytes of their keys, and equal ones by position: the vectorized quicksort of Highway,
 // which is not stable, on 128-bit numbers (prefix, position). No two are equal, so the order is that of a stable sort.
-// 2.4
-// times as fast as std::sort on 60,000 items (measured).
+// It is 2.4 times as fast as std::sort on 60,000 items (measured).
 #pragma once
 
 #include <cstdint>
