@@ -17,7 +17,7 @@ ReadyChildren::ReadyChildren(Loop* loop, size_t most, std::function<Result<std::
 
 std::shared_ptr<Child> ReadyChildren::Take() {
   while (!waiting_.empty()) {
-    const std::shared_ptr<Child> child = waiting_.back()->child;
+    std::shared_ptr<Child> child = std::move(waiting_.back()->child);
     child->SetHandler(nullptr);
     waiting_.pop_back();
     taken_ = Now();
