@@ -14,7 +14,7 @@ namespace mr {
 // The places, in the order in which bytes meet them. (name, what happens there)
 #define MR_LEDGER_PLACES(X)                                                \
   X(verify_read, "the worker reads an input block to verify it")           \
-  X(verify_crc, "and computes its CRC-32C")                                \
+  X(verify_crc, "the CRC-32C of input blocks")                             \
   X(task_read, "the task reads its split")                                 \
   X(task_batch, "and copies records into batches")                         \
   X(emit, "the operator's records are copied into batches")                \

@@ -227,11 +227,20 @@ Result<LocalBlock> BlockStore::OpenForRead(BlockId id, uint32_t generation, bool
   if (!fd.ok()) return impl_->Fail(key, opened.life, fd.status());
   const uint64_t size = opened.sidecar->block.length;
   const uint64_t end = length == 0 || length > size - std::min(size, offset) ? size : offset + length;
-  std::string bytes;
-  for (uint64_t at = offset; verify && at < end; at += kReadStep) {
-    MR_RETURN_IF_ERROR(impl_->ReadChunks(key, opened, fd->get(), at, std::min(kReadStep, end - at), &bytes));
+  LocalBlock block{*std::move(fd), size, {}};
+  if (!verify && offset < end) {
+    const std::vector<uint32_t>& crcs = opened.sidecar->crcs;
+    const auto chunk = [&crcs](uint64_t number) {
+      return crcs.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(number, crcs.size()));
+    };
+    block.crcs.assign(chunk(offset / kChecksumChunk), chunk((end + kChecksumChunk - 1) / kChecksumChunk));
+    return block;
   }
-  return LocalBlock{*std::move(fd), size};
+  std::string bytes;
+  for (uint64_t at = offset; at < end; at += kReadStep) {
+    MR_RETURN_IF_ERROR(impl_->ReadChunks(key, opened, block.fd.get(), at, std::min(kReadStep, end - at), &bytes));
+  }
+  return block;
 }
 
 Status BlockStore::Verify(BlockId id, uint32_t generation) {

@@ -39,6 +39,9 @@ inline constexpr uint64_t kUnreadableBlocks = 3;
 struct LocalBlock {
   UniqueFd fd;  // read-only, of the raw bytes
   uint64_t length = 0;
+  // If the bytes were not verified: the CRC-32C of each chunk of kChecksumChunk bytes, from the one that holds the first
+  // byte of the range to the one that holds its last.
+  std::vector<uint32_t> crcs;
 };
 
 struct Suspect {
@@ -88,8 +91,9 @@ class BlockStore {
   // Returns verified bytes [offset, offset + length), limited to the block's end. Errors: kNotFound; kCorrupted if the
   // replica is suspect, or was found damaged now.
   Result<std::string> Read(BlockId id, uint32_t generation, uint64_t offset, uint64_t length);
-  // Opens the block for readers on this machine. verify: first checks [offset, offset + length) (length 0: to the end).
-  // The descriptor stays valid after a Delete.
+  // Opens the block for readers on this machine. verify: first checks [offset, offset + length) (length 0: to the end);
+  // otherwise the checksums of this range are returned, for a reader that checks what it reads. The descriptor stays
+  // valid after a Delete.
   Result<LocalBlock> OpenForRead(BlockId id, uint32_t generation, bool verify = true, uint64_t offset = 0,
                                  uint64_t length = 0);
   // Reads and checks the whole block.

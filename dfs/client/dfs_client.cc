@@ -142,7 +142,7 @@ kj::Promise<Status> DfsClient::Get(std::string path, kj::Own<ByteSink> sink, uin
 }
 
 kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock block, uint64_t begin, uint64_t end,
-                                                                const std::string& temp_directory) {
+                                                                Check check, const std::string& temp_directory) {
   using Got = Result<BlockBytes>;
   if (begin > end || end > block.block.length) {
     return Got(InvalidArgument("the requested range ends beyond its block"));
@@ -153,15 +153,19 @@ kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock blo
       store != nullptr && std::find(addresses.begin(), addresses.end(), impl_->options.own_address) != addresses.end();
   kj::Promise<Result<LocalBlock>> local = Result<LocalBlock>(NotFound("no replica here"));
   // One more checksum chunk costs one more check. Requesting it later costs another call of the pool.
-  const uint64_t verified = std::min(block.block.length, end + kChecksumChunk);
+  uint64_t verified = std::min(block.block.length, end + kChecksumChunk);
+  if (check == Check::kReader) {
+    // Whole chunks, since only these can be checked.
+    verified = std::min(block.block.length, (verified + kChecksumChunk - 1) / kChecksumChunk * kChecksumChunk);
+  }
   if (here && begin < end) {
-    local = OnPool(impl_->options.pool, [store, ref = block.block, begin, verified] {
-      return store->OpenForRead(ref.id, ref.generation, true, begin, verified - begin);
+    local = OnPool(impl_->options.pool, [store, ref = block.block, begin, verified, check] {
+      return store->OpenForRead(ref.id, ref.generation, check == Check::kHere, begin, verified - begin);
     });
   }
   return local.then([impl = kj::addRef(*impl_), block = std::move(block), begin, end, verified,
                      temp_directory](Result<LocalBlock> opened) mutable -> kj::Promise<Got> {
-    if (opened.ok()) return Got(BlockBytes{std::move(opened->fd), 0, verified, true});
+    if (opened.ok()) return Got(BlockBytes{std::move(opened->fd), 0, verified, true, std::move(opened->crcs)});
     auto& client = *impl;
     return client.ReadRange(std::move(block), begin, end)
         .then([impl = kj::mv(impl), begin, end, temp_directory](Result<std::string> bytes) -> kj::Promise<Got> {
@@ -171,7 +175,7 @@ kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock blo
             if (Status s = PwriteAll(fd.get(), bytes, 0); !s.ok()) {
               return s.With("cannot write the block to " + temp_directory);
             }
-            return BlockBytes{std::move(fd), begin, end, false};
+            return BlockBytes{std::move(fd), begin, end, false, {}};
           });
         });
   });

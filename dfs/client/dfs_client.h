@@ -124,13 +124,18 @@ class DfsClient {
   // (base = begin). Bytes [begin, verified_end) of the block are verified. For a local replica this is somewhat more
   // than requested, so that it usually includes the end of a split's last record. Requires: no byte after verified_end
   // is read from the descriptor.
+  //
+  // kReader: a local replica is not verified. Instead the reader checks with `crcs` what it reads, and asks for bytes
+  // that differ with kHere, which finds and reports the damage, and reads another replica.
+  enum class Check { kHere, kReader };
   struct BlockBytes {
     UniqueFd fd;
     uint64_t base = 0;
     uint64_t verified_end = 0;
     bool local = false;
+    std::vector<uint32_t> crcs;  // kReader: CRC-32C of each kChecksumChunk bytes, from the chunk that holds `begin` on
   };
-  kj::Promise<Result<BlockBytes>> ReadBlock(LocatedBlock block, uint64_t begin, uint64_t end,
+  kj::Promise<Result<BlockBytes>> ReadBlock(LocatedBlock block, uint64_t begin, uint64_t end, Check check,
                                             const std::string& temp_directory);
 
   // Calls on paths.

@@ -357,7 +357,7 @@ TEST(DfsEndToEndTest, AReplicaHereIsGivenAsADescriptorAndOthersAsAnUnnamedFile) 
     });
     std::promise<Result<DfsClient::BlockBytes>> done;
     loop.Post([&] {
-      loop.Spawn(client->ReadBlock(block, 1000, 90'000, cluster.root()).then([&](Result<DfsClient::BlockBytes> got) {
+      loop.Spawn(client->ReadBlock(block, 1000, 90'000, DfsClient::Check::kHere, cluster.root()).then([&](Result<DfsClient::BlockBytes> got) {
         done.set_value(std::move(got));
       }));
     });

@@ -179,14 +179,19 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, Spli
   // A sample needs the beginning of its split. If its last record is longer, the child asks for the rest.
   const uint64_t wanted = input.sample_bytes == 0 ? split.length : std::min(split.length, 2 * input.sample_bytes);
   const uint64_t end = std::min(block->block.length, begin + wanted);
-  return dfs.ReadBlock(*block, begin, end, temp_directory_)
-      .then([input = std::move(input),
+  return dfs.ReadBlock(*block, begin, end, dfs::DfsClient::Check::kReader, temp_directory_)
+      .then([input = std::move(input), begin,
              at = block->offset](Result<dfs::DfsClient::BlockBytes> bytes) mutable -> Result<SplitInput> {
         if (!bytes.ok()) return bytes.status().With("reading " + input.name);
         input.fd = std::move(bytes->fd);
         input.fd_offset = at + bytes->base;
-        // The descriptor of a local replica has the whole block, but only this part of it has been verified.
+        // The descriptor of a local replica has the whole block, but only this part of it can be checked.
         input.fd_length = bytes->verified_end - bytes->base;
+        if (!bytes->crcs.empty()) {
+          input.chunk_bytes = dfs::kChecksumChunk;
+          input.first_chunk = begin / dfs::kChecksumChunk;
+          input.crcs = std::move(bytes->crcs);
+        }
         return std::move(input);
       });
 }
@@ -226,7 +231,7 @@ kj::Promise<Result<std::string>> InputOpener::ReadBlocksOf(dfs::DfsClient& dfs, 
   const uint64_t begin = offset - block->offset;
   const uint64_t stop = std::min(block->block.length, end - block->offset);
   const uint64_t next = block->offset + stop;
-  return dfs.ReadBlock(*block, begin, stop, temp_directory_)
+  return dfs.ReadBlock(*block, begin, stop, dfs::DfsClient::Check::kHere, temp_directory_)
       .then([this, begin, stop](Result<dfs::DfsClient::BlockBytes> bytes) -> kj::Promise<Result<std::string>> {
         if (!bytes.ok()) return Result<std::string>(bytes.status());
         return OnPool(post_, [bytes = std::make_shared<dfs::DfsClient::BlockBytes>(*std::move(bytes)), begin, stop] {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/io/crc32c.h"
 #include "common/io/files.h"
 #include "common/io/ledger.h"
 #include "worker/task/decompress.h"
@@ -12,6 +13,9 @@ namespace {
 constexpr uint64_t kAskBytes = 1u << 20;
 // Most bytes per request after the split's end: only the rest of one record is needed, perhaps from another machine.
 constexpr uint64_t kTailBytes = 64u << 10;
+// Reads end at multiples of this in the file, wherever the bytes come from, so that the borders of batches are the same
+// in each attempt. Chunks with a checksum usually end there, too; only whole ones are read without a copy.
+constexpr uint64_t kAlignment = 64u << 10;
 constexpr std::string_view kGzipMagic = "\x1f\x8b\x08", kZstdMagic = "\x28\xb5\x2f\xfd";
 // 0x184D2A50 to 5F, little-endian: a skippable frame. Some zstd files begin with one.
 constexpr std::string_view kSkippableTail = "\x2a\x4d\x18";
@@ -25,7 +29,9 @@ class PlainStream : public ByteStream {
   uint64_t expected() const override { return file_.split().length; }
   Result<bool> Next(uint64_t want, ByteBuffer* out) override {
     if (at_ >= file_.split().file_bytes) return false;
-    const uint64_t size = at_ < limit() ? std::min(want, limit() - at_) : std::min(want, kTailBytes);
+    uint64_t size = at_ < limit() ? std::min(want, limit() - at_) : std::min(want, kTailBytes);
+    const uint64_t aligned = (at_ + size) / kAlignment * kAlignment;
+    if (aligned > at_ && at_ + size != limit()) size = aligned - at_;
     const size_t had = out->size();
     MR_RETURN_IF_ERROR(file_.Read(at_, size, out));
     at_ += out->size() - had;
@@ -58,11 +64,56 @@ const char* NameOf(Compression c) { return c == Compression::kGzip ? "gzip" : "z
 
 std::string FileBytes::Where(uint64_t offset) const { return split_.name + ", byte " + std::to_string(offset); }
 
+bool FileBytes::IsChunk(uint64_t at, std::string_view bytes) const {
+  const uint64_t chunk = at / split_.chunk_bytes;
+  if (chunk < split_.first_chunk || chunk - split_.first_chunk >= split_.crcs.size()) return false;
+  Ledger::Count(Ledger::verify_crc, bytes.size());
+  return Crc32c(bytes) == split_.crcs[chunk - split_.first_chunk];
+}
+
+uint64_t FileBytes::ReadChecked(uint64_t at, uint64_t size, ByteBuffer* out) const {
+  const uint64_t chunk_bytes = split_.chunk_bytes, end = at + size;
+  uint64_t done = at;
+  while (done < end) {
+    const uint64_t chunk = done / chunk_bytes * chunk_bytes;
+    const uint64_t whole = end == split_.fd_length ? end : end / chunk_bytes * chunk_bytes;
+    if (chunk == done && whole > done) {
+      // Whole chunks, in their final place.
+      const uint64_t wanted = whole - done;
+      char* const bytes = out->Extend(wanted);
+      const auto got = PreadUpTo(fd_, bytes, wanted, done);
+      uint64_t good = 0;
+      while (got.ok() && *got == wanted && good < wanted) {
+        const uint64_t n = std::min(chunk_bytes, wanted - good);
+        if (!IsChunk(done + good, {bytes + good, n})) break;
+        good += n;
+      }
+      Ledger::Count(Ledger::task_read, wanted);
+      done += good;
+      if (good == wanted) continue;
+      out->Shorten(wanted - good);
+      break;
+    }
+    std::string bytes(std::min(chunk_bytes, split_.fd_length - chunk), '\0');
+    const auto got = PreadUpTo(fd_, bytes.data(), bytes.size(), chunk);
+    if (!got.ok() || *got != bytes.size() || !IsChunk(chunk, bytes)) break;
+    Ledger::Count(Ledger::task_read, bytes.size());
+    const std::string_view part = std::string_view(bytes).substr(done - chunk, end - done);
+    out->Append(part);
+    done += part.size();
+  }
+  return done - at;
+}
+
 Status FileBytes::Read(uint64_t at, uint64_t size, ByteBuffer* out) const {
   if (at >= split_.file_bytes) return {};
   size = std::min(size, split_.file_bytes - at);
   const uint64_t fd_end = split_.fd_offset + split_.fd_length;
-  if (fd_ >= 0 && at >= split_.fd_offset && at < fd_end) {
+  if (!split_.crcs.empty() && at >= split_.fd_offset && at < fd_end) {
+    const uint64_t read = ReadChecked(at - split_.fd_offset, std::min(size, fd_end - at), out);
+    at += read;
+    size -= read;
+  } else if (fd_ >= 0 && at >= split_.fd_offset && at < fd_end) {
     const uint64_t here = std::min(size, fd_end - at);
     MR_ASSIGN_OR_RETURN(const size_t got, PreadUpTo(fd_, out->Extend(here), here, at - split_.fd_offset));
     Ledger::Count(Ledger::task_read, here);

@@ -21,7 +21,9 @@ namespace mr::task {
 // Returns bytes [offset, offset + length) of the input, fewer only at its end.
 using ReadMoreFn = std::function<Result<std::string>(uint64_t offset, uint32_t length)>;
 
-// Reads the file itself: the split's descriptor with pread, and the rest by requests to the daemon.
+// Reads the file itself: the split's descriptor with pread, and the rest by requests to the daemon. Where the split has
+// checksums, bytes of the descriptor that differ, or cannot be read, are requested, too: the daemon then reports the
+// replica, and reads another one.
 class FileBytes {
  public:
   // fd is borrowed.
@@ -35,6 +37,11 @@ class FileBytes {
   std::string Where(uint64_t offset) const;
 
  private:
+  // Appends bytes [at, at + size) of the descriptor, as far as they are what was written. Returns how many.
+  uint64_t ReadChecked(uint64_t at, uint64_t size, ByteBuffer* out) const;
+  // Whether this is the chunk that begins at byte `at` of the descriptor.
+  bool IsChunk(uint64_t at, std::string_view bytes) const;
+
   const WireSplit split_;
   const int fd_;
   const ReadMoreFn more_;

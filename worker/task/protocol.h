@@ -27,7 +27,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // Raise it with every change of this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 14;
+inline constexpr uint32_t kTaskProtocol = 15;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -132,11 +132,14 @@ struct WireSplit {
   uint32_t input = 0;
   std::string name, format;
   uint64_t offset = 0, length = 0, file_bytes = 0, sample_bytes = 0, fd_offset = 0, fd_length = 0;
+  std::vector<uint32_t> crcs;  // not empty: of each chunk_bytes of the descriptor, from chunk first_chunk on
+  uint32_t chunk_bytes = 0;
+  uint64_t first_chunk = 0;
   template <class V>
   static void Fields(V&& v) {
     using S = WireSplit;
     v(&S::input, &S::name, &S::format, &S::offset, &S::length, &S::file_bytes, &S::sample_bytes, &S::fd_offset,
-      &S::fd_length);
+      &S::fd_length, &S::crcs, &S::chunk_bytes, &S::first_chunk);
   }
 };
 
