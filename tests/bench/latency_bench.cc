@@ -2,18 +2,20 @@
 // warm cluster of one master and three workers. Each stage is in microseconds and in null calls of the same run. Three
 // jobs: an empty one of 10 + 10 tasks and a word count of the Bible, both with local files; a word count of 4 MB in the
 // block store. Medians of the runs, so stages may not add up. Exits with 1 if a target is missed.
-// `latency_bench 5`: five runs of each job.
+// `latency_bench 5`: five runs of each job. `latency_bench 5 200`: with 200 ms between them, as a person's jobs have.
 //
 // The stamps: step times of mrctl (jobs/mrctl/step_times.h), the master's log, and the attempts' times, which count
 // from the acceptance.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/io/clock.h"
@@ -127,7 +129,7 @@ class Budget {
     const double begin_us = static_cast<double>(begin.ns) / 1000;
     const double accepted = clock.Find(log, Name(id) + " '") - begin_us;
     (*points)["accepted"] = accepted;
-    (*points)["committed"] = clock.Find(log, Name(id) + " succeeded") - begin_us;
+    (*points)["committed"] = clock.Find(log, Name(id) + " SUCCEEDED") - begin_us;
     double launched = 1e18, mapping = 1e18, mapped = 0, reduced = 0;
     for (const AttemptStatus& attempt : OrDie(client_.Attempts(id), "attempts")) {
       const bool map = attempt.id.find("_m_") != std::string::npos;
@@ -177,7 +179,7 @@ Medians Print(const std::string& job, const std::vector<Points>& runs, double nu
   return medians;
 }
 
-int Main(int repeats) {
+int Main(int repeats, Duration pause) {
   test::Cluster cluster({.workers = 3, .slots = 2});
   OrDie(cluster.Start(), "start");
   const std::string dir = cluster.directory();
@@ -193,6 +195,7 @@ int Main(int repeats) {
   const auto measure = [&](const std::string& job, const std::function<std::vector<std::string>(std::string)>& args) {
     std::vector<Points> runs;
     for (int i = -kWarmUps; i < repeats; ++i) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(pause.ns));
       Points run = budget.Run(args("/out" + std::to_string(++out)));
       if (i >= 0) runs.push_back(std::move(run));
     }
@@ -221,4 +224,7 @@ int Main(int repeats) {
 }  // namespace
 }  // namespace mr::bench
 
-int main(int argc, char** argv) { return mr::bench::Main(argc > 1 ? std::max(1, std::atoi(argv[1])) : 15); }
+int main(int argc, char** argv) {
+  return mr::bench::Main(argc > 1 ? std::max(1, std::atoi(argv[1])) : 15,
+                         mr::Millis(argc > 2 ? std::max(0, std::atoi(argv[2])) : 0));
+}

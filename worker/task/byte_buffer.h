@@ -63,7 +63,8 @@ class ByteBuffer {
 
   void Reserve(size_t n) {
     if (data_ != nullptr && end_ + n <= room_) return;
-    size_t room = room_ == 0 ? kFront + n : room_ * 2;
+    // The first read leaves the rest of a record, before which the next one needs room.
+    size_t room = room_ == 0 ? kFront + n + n / 4 : room_ * 2;
     while (room < end_ + n) room *= 2;
     auto* data = static_cast<char*>(std::realloc(data_, room));
     if (data == nullptr) throw std::bad_alloc();

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +19,8 @@
 #include <vector>
 
 #include "worker/task/crash.h"
-#include "worker/task/record_store.h"
 #include "worker/task/runner.h"
+#include "worker/task/warm_up.h"
 
 namespace mr::task {
 namespace {
@@ -98,15 +97,6 @@ void SetEnvironment(const WireTask& task) {
   set("MR_INPUT_FILE", task.splits.size() != 1 ? "" : task.splits[0].name);
 }
 
-// Keeps freed memory in this process, for the buffers of this task and of the next. The process ends with its job, and
-// new pages from the kernel cost more than what is copied into them (measured: a tenth of the time of sort, join and
-// wordcount). Not for tasks with a memory limit, because kept memory counts against it.
-void KeepFreedMemory() {
-  RecordStore::KeepBlocks(true);
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the maximum that glibc accepts
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
-}
-
 // Lowers a limit to `most`, and also its maximum, so that nobody raises it again. No effect if most = 0.
 void Limit(__rlimit_resource resource, uint64_t most) {
   rlimit limit;
@@ -120,6 +110,7 @@ void SetLimits(const WireTask& task) {
   Limit(RLIMIT_NOFILE, task.open_files);
   Limit(RLIMIT_FSIZE, task.file_bytes);
   if (task.memory_bytes == 0) return KeepFreedMemory();
+  ReturnFreedMemory();
 #ifndef __SANITIZE_ADDRESS__  // its own memory is above any limit
   const rlimit data{task.memory_bytes, task.memory_bytes};
   setrlimit(RLIMIT_DATA, &data);
@@ -166,6 +157,7 @@ void ChildMain(const ChildSetup& setup, Room* room) {
   Isolate(setup.control, setup.log, setup.parent, room);
   ReportCrashes(reinterpret_cast<ProgressPage*>(mapped));
   Link link(kControlFd, static_cast<char*>(mapped), info.st_size);
+  WarmUp(kControlFd, static_cast<char*>(mapped), ArenaLayout::Of(info.st_size));
   for (bool entered = false;; entered = true) {
     std::vector<UniqueFd> fds;
     WireTask task = link.AwaitTask(&fds);

@@ -36,7 +36,6 @@ Link::Link(int control, char* arena, uint64_t arena_bytes)
       layout_(ArenaLayout::Of(arena_bytes)),
       page_(reinterpret_cast<ProgressPage*>(arena)) {
   MR_CHECK(layout_.input_slots > 0 && layout_.output_slots > 0, "the arena is too small");
-  for (uint32_t i = 0; i < layout_.output_slots; ++i) free_.push_back(i);
 }
 
 // The helper is gone, too (SpawnFd), so nobody else would end what this process has started.
@@ -119,12 +118,17 @@ void Link::Send(const Header& header) {
 }
 
 Result<uint32_t> Link::TakeSlot() {
+  for (bool more = true; more && free_.empty();) {
+    MR_ASSIGN_OR_RETURN(more, Receive(MSG_DONTWAIT));
+  }
+  // A slot that was used has memory already, and is perhaps still in the cache.
+  if (free_.empty() && used_slots_ < layout_.output_slots) return used_slots_++;
   while (free_.empty()) {
     const Waiting waiting(page_);
     MR_ASSIGN_OR_RETURN([[maybe_unused]] const bool got, Receive(0));
   }
-  const uint32_t slot = free_.front();
-  free_.pop_front();
+  const uint32_t slot = free_.back();
+  free_.pop_back();
   return slot;
 }
 

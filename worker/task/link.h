@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -60,7 +59,8 @@ class Link {
   InputFn on_input_;
   char* Slot(uint32_t slot) { return arena_ + layout_.OutputOffset(slot); }
 
-  std::deque<uint32_t> free_;
+  std::vector<uint32_t> free_;  // the most recently freed one last
+  uint32_t used_slots_ = 0;     // slots from this one on were never used
   uint32_t room_ = kNoSlot;  // the slot of OutputRoom
   Status failed_;            // the first error of what arrived: the task has lost it, and cannot go on
   std::string partial_;      // fragments of an input chunk

@@ -10,7 +10,8 @@
 
 namespace mr::task {
 namespace {
-constexpr uint64_t kReadBytes = 1u << 20;
+// Guess: what is read stays in the second-level cache until the operator has taken it.
+constexpr uint64_t kReadBytes = 256u << 10;
 }
 
 SplitReader::SplitReader(const WireSplit& split, FileFormat format, bool raw_blocks, int fd, ReadMoreFn more)
