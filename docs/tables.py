@@ -7,7 +7,8 @@
       after the study: late.json, or one file per figure, late-fig10.json.
   tables.py bench PAGE NAME OUTPUT [--commit C] [--machine M]
       Replaces what stands between `<!-- ./dev bench NAME -->` and `<!-- end -->` by the rows of a benchmark's output
-      ("what  value unit <= limit  met"). A page without these markers gets them at its end.
+      ("what  value unit <= limit  met"), and by the Markdown tables that it prints. A page without these markers gets
+      them at its end.
 
 Exit: 0 written, 1 nothing to write, 2 usage.
 """
@@ -114,10 +115,13 @@ def bench(args):
             side = "at most" if row["side"] == "<=" else "at least"
             met = "" if row["met"] == "met" else "missed"
             rows.append(f"| {cell(row['what'].strip())} | {row['value']} {row['unit']} | {side} {row['limit']} | {met} |")
+    # Tables that the benchmark prints itself: blocks of lines that begin with a bar.
+    tables = re.findall(r"(?:^\|.*\n)+", pathlib.Path(args.output).read_text(), re.M)
     if not rows:
         return 0
     begin = f"<!-- ./dev bench {args.name} -->"
-    block = "\n".join([begin, origin(args) + "\n", "| line | value | limit | |", "|---|---|---|---|", *rows, "<!-- end -->"])
+    block = "\n".join([begin, origin(args) + "\n", "| line | value | limit | |", "|---|---|---|---|", *rows,
+                       *("\n" + table.rstrip() for table in tables), "<!-- end -->"])
     page = pathlib.Path(args.page)
     text = page.read_text()
     marked = re.compile(re.escape(begin) + r"\n.*?<!-- end -->", re.S)

@@ -1,17 +1,22 @@
 // ./dev bench ledger: how often each place of the data path passes over the bytes of a job, per byte of its input
-// (common/io/ledger.h). The jobs are those of ./dev bench speed, with workers that count. A pass costs from .03 ns per
-// byte in a core's cache to .2 ns in memory, and several times that where the kernel allocates pages.
+// (common/io/ledger.h), and where the CPU time goes (perf). The jobs are those of ./dev bench speed, with workers that
+// count. A pass costs from .03 ns per byte in a core's cache to .2 ns in memory, and several times that where the
+// kernel allocates pages. Each job runs twice: the first run warms its memory. Prints tables for docs/benchmarks.md.
 //   ledger_bench [--scale S] [--data DIRECTORY] [terasort|wordcount|join|aggregate ...]
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/io/files.h"
 #include "common/io/ledger.h"
+#include "tests/bench/cpu_shares.h"
 #include "tests/bench/racetrack.h"
 #include "tests/bench/report.h"
 #include "tests/support/http_get.h"
@@ -42,24 +47,47 @@ class Passes {
       job.insert(job.end(), {option, stored});
       bytes += static_cast<double>(OrDie(FileSize(path), path));
     }
-    const Counts before = OfWorkers();
     job.insert(job.begin(), "submit");
     job.insert(job.end(), {"--output", "/out"});
     Mrctl(job);
+    Mrctl({"fs", "rm", "-r", "/out"});
+    const Counts before = OfWorkers();
+    std::optional<CpuSampler> sampler;
+    if (samples_) sampler.emplace(Pids(), cluster_.directory() + "/perf");
+    Mrctl(job);
+    names_.push_back(name);
+    if (sampler.has_value()) cpu_.push_back(sampler->Stop());
     Counts passes = OfWorkers();
     for (auto& [place, count] : passes) count -= before.at(place);
     for (const auto& [place, count] : OfTasks()) passes[place] += count;
     Mrctl({"fs", "rm", "-r", "/out"});
     double all = 0;
-    std::printf("%s, %.2f GB: passes per byte of input\n", name.c_str(), bytes / 1e9);
+    for (auto& [place, count] : passes) all += count /= bytes;
+    passes_.push_back(std::move(passes));
+    return all;
+  }
+
+  // Prints the tables of all jobs that ran.
+  void Tables() {
+    Head("passes per byte of input");
     for (int i = 0; i < Ledger::kPlaces; ++i) {
       const auto place = Ledger::Place(i);
-      const double share = passes[Ledger::Name(place)] / bytes;
-      all += share;
-      if (share >= .005) std::printf("  %-16s %6.2f  %s\n", Ledger::Name(place), share, Ledger::What(place));
+      const auto most = std::max_element(passes_.begin(), passes_.end(), [&](const Counts& a, const Counts& b) {
+        return a.at(Ledger::Name(place)) < b.at(Ledger::Name(place));
+      });
+      if (most->at(Ledger::Name(place)) < .005) continue;
+      std::printf("| `%s`: %s |", Ledger::Name(place), Ledger::What(place));
+      for (const Counts& passes : passes_) std::printf(" %.2f |", passes.at(Ledger::Name(place)));
+      std::printf("\n");
     }
-    std::printf("  %-16s %6.2f\n", "all", all);
-    return all;
+    if (!samples_) return (void)std::printf("no CPU times: perf is not installed, or may not sample here\n");
+    std::printf("\n");
+    Head("share of the CPU time");
+    for (size_t i = 0; i < static_cast<size_t>(CpuPlace::kPlaces); ++i) {
+      std::printf("| %s |", WhatOf(CpuPlace(i)));
+      for (const CpuShares& shares : cpu_) std::printf(" %.1f %% |", shares[i]);
+      std::printf("\n");
+    }
   }
 
   void TeraSort() {
@@ -81,6 +109,27 @@ class Passes {
     const auto run = cluster_.Mrctl(args, Seconds(1800));
     if (run.exit != 0) Die("mrctl " + args[0] + ": " + run.err + cluster_.Logs());
     return run.out;
+  }
+
+  void Head(const char* what) const {
+    std::printf("| %s |", what);
+    for (const std::string& name : names_) std::printf(" %s |", name.c_str());
+    std::printf("\n|---|");
+    for (size_t i = 0; i < names_.size(); ++i) std::printf("---|");
+    std::printf("\n");
+  }
+
+  // Returns the daemons and the processes that they have started.
+  std::vector<int> Pids() const {
+    std::vector<int> pids = {cluster_.master_pid()};
+    for (int worker = 0; worker < cluster_.workers(); ++worker) {
+      pids.push_back(cluster_.worker_pid(worker));
+      const auto children =
+          test::RunProgram({"/usr/bin/pgrep", "-P", std::to_string(cluster_.worker_pid(worker))}, Seconds(20));
+      std::istringstream list(children.out);
+      for (int pid = 0; list >> pid;) pids.push_back(pid);
+    }
+    return pids;
   }
 
   Counts OfWorkers() const {
@@ -109,8 +158,13 @@ class Passes {
   }
 
   const SpeedData data_;
+  const bool samples_ = CpuSampler::Works();
   test::Cluster cluster_;
   Report report_;
+  // Of the jobs that ran, in order:
+  std::vector<std::string> names_;
+  std::vector<Counts> passes_;
+  std::vector<CpuShares> cpu_;
 };
 
 int Main(int argc, char** argv) {
@@ -122,6 +176,8 @@ int Main(int argc, char** argv) {
     if (name == "join") passes.Join();
     if (name == "aggregate") passes.Aggregate();
   }
+  std::printf("\n");
+  passes.Tables();
   return passes.all_met() ? 0 : 1;
 }
 

@@ -23,6 +23,10 @@ BENCH = """== speed, commit abc, 2 cores
 word count of 1 GB, seconds                              1.30 s      <=     2.00  met
 grep, share of GNU grep                                  1.33 x      <=     1.20  MISSED
 a remark of the benchmark
+
+| where | sort |
+|---|---|
+| copies | 20 % |
 """
 
 
@@ -55,6 +59,10 @@ class TablesTest(unittest.TestCase):
     def test_a_study_without_a_run_keeps_its_table(self):
         text = "<!-- mrsim reproduce other -->\nold 99\n<!-- end -->\n"
         self.assertEqual(self.run_on(text, "studies", "DIR/page.md", "--recorded", "DIR"), (1, text))
+
+    def test_tables_of_a_benchmark_are_kept(self):
+        _, page = self.run_on("text\n", "bench", "DIR/page.md", "speed", "DIR/out.txt")
+        self.assertIn("missed |\n\n| where | sort |\n|---|---|\n| copies | 20 % |\n<!-- end -->", page)
 
     def test_rows_of_a_benchmark_are_written_once(self):
         begin = "<!-- ./dev bench speed -->"
