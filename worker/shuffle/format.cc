@@ -86,6 +86,7 @@ Result<StoredChunk> DecodeChunk(std::string_view value) {
   chunk.records = header.records;
   chunk.wire_digest = header.wire_digest;
   chunk.bytes.assign(bytes);
+  chunk.checked = true;
   Ledger::Count(Ledger::chunk_copy, bytes.size());
   return chunk;
 }

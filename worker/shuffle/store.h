@@ -37,6 +37,7 @@ struct StoredChunk {
   uint32_t records = 0;
   uint64_t wire_digest = 0;  // XXH3-64 of bytes
   std::string bytes;
+  bool checked = false;  // this process has compared the bytes with the digest
 };
 
 // The partition under which an output's table is stored, as chunk 0 in the form of EncodeTable (format.h).
