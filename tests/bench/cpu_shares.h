@@ -27,7 +27,7 @@ enum class CpuPlace {
 };
 const char* WhatOf(CpuPlace place);
 
-// Of all samples: the share of each place, in percent.
+// The share of each place in all samples, in percent.
 using CpuShares = std::array<double, static_cast<size_t>(CpuPlace::kPlaces)>;
 
 // Returns the place of a sample: the thread's name, the file that has the code ("[kernel.kallsyms]" for the kernel),

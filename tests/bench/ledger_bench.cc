@@ -161,7 +161,7 @@ class Passes {
   const bool samples_ = CpuSampler::Works();
   test::Cluster cluster_;
   Report report_;
-  // Of the jobs that ran, in order:
+  // By the jobs that ran, in order:
   std::vector<std::string> names_;
   std::vector<Counts> passes_;
   std::vector<CpuShares> cpu_;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "common/base/rng.h"
+#include "common/io/crc32c.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/wait_for_loop.h"
 #include "dfs/block/pipeline.h"
@@ -355,19 +356,25 @@ TEST(DfsEndToEndTest, AReplicaHereIsGivenAsADescriptorAndOthersAsAnUnnamedFile) 
       options.own_store = &node.store();
       return kj::heap<DfsClient>(loop.io(), rpc::FileSystem::Client(nullptr), std::move(options));
     });
-    std::promise<Result<DfsClient::BlockBytes>> done;
-    loop.Post([&] {
-      loop.Spawn(client->ReadBlock(block, 1000, 90'000, DfsClient::Check::kHere, cluster.root()).then([&](Result<DfsClient::BlockBytes> got) {
-        done.set_value(std::move(got));
-      }));
-    });
-    auto got = done.get_future().get();
-    ASSERT_TRUE(got.ok()) << got.status().ToString();
-    EXPECT_EQ(got->local, node.address() == block.addresses.at(0));
-    EXPECT_EQ(got->verified_end, got->local ? 90'000u + kChecksumChunk : 90'000u);
-    std::string read(89'000, '\0');
-    ASSERT_EQ(PreadUpTo(got->fd.get(), read.data(), read.size(), 1000 - got->base).value(), read.size());
-    EXPECT_TRUE(read == bytes.substr(1000, 89'000));
+    for (const auto check : {DfsClient::Check::kHere, DfsClient::Check::kReader}) {
+      std::promise<Result<DfsClient::BlockBytes>> done;
+      loop.Post([&] {
+        auto reading = client->ReadBlock(block, 1000, 90'000, check, cluster.root());
+        loop.Spawn(reading.then([&](Result<DfsClient::BlockBytes> got) { done.set_value(std::move(got)); }));
+      });
+      auto got = done.get_future().get();
+      ASSERT_TRUE(got.ok()) << got.status().ToString();
+      EXPECT_EQ(got->local, node.address() == block.addresses.at(0));
+      const bool by_reader = check == DfsClient::Check::kReader && got->local;
+      EXPECT_EQ(got->verified_end, by_reader ? 3 * kChecksumChunk : got->local ? 90'000u + kChecksumChunk : 90'000u);
+      ASSERT_EQ(got->crcs.size(), by_reader ? 3u : 0u);
+      for (size_t i = 0; i < got->crcs.size(); ++i) {
+        EXPECT_EQ(got->crcs[i], Crc32c(std::string_view(bytes).substr(i * kChecksumChunk, kChecksumChunk)));
+      }
+      std::string read(89'000, '\0');
+      ASSERT_EQ(PreadUpTo(got->fd.get(), read.data(), read.size(), 1000 - got->base).value(), read.size());
+      EXPECT_TRUE(read == bytes.substr(1000, 89'000));
+    }
     loop.Run([&] { client = nullptr; });
   }
 }

@@ -61,10 +61,10 @@ class Link {
 
   std::vector<uint32_t> free_;  // the most recently freed one last
   uint32_t used_slots_ = 0;     // slots from this one on were never used
-  uint32_t room_ = kNoSlot;  // the slot of OutputRoom
-  Status failed_;            // the first error of what arrived: the task has lost it, and cannot go on
-  std::string partial_;      // fragments of an input chunk
-  std::string blob_;         // parts of an answer
+  uint32_t room_ = kNoSlot;     // the slot of OutputRoom
+  Status failed_;               // the first error of what arrived: the task has lost it, and cannot go on
+  std::string partial_;         // fragments of an input chunk
+  std::string blob_;            // parts of an answer
   bool answered_ = false, answer_ok_ = false;
   Duration waited_;
 };

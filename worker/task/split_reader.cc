@@ -12,7 +12,7 @@ namespace mr::task {
 namespace {
 // Guess: what is read stays in the second-level cache until the operator has taken it.
 constexpr uint64_t kReadBytes = 256u << 10;
-}
+}  // namespace
 
 SplitReader::SplitReader(const WireSplit& split, FileFormat format, bool raw_blocks, int fd, ReadMoreFn more)
     : file_(split, fd, std::move(more)),

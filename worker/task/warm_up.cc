@@ -18,7 +18,8 @@ constexpr int kQuietMillis = 30;
 constexpr size_t kHeapBytes = 4u << 20;
 constexpr uint32_t kSlots = 2;
 constexpr size_t kBytesOfSlot = 256u << 10;
-// What is touched between two looks at the control socket: at 1 to 5 us per page, 60 to 300 us.
+// Between two looks at the control socket. A page costs 1 to 5 us, and up to 25 us in a virtual machine whose host must
+// find the memory (measured).
 constexpr size_t kStepBytes = 256u << 10;
 constexpr size_t kPage = 4096;
 

@@ -1,5 +1,5 @@
-// What a child does while it waits for its first task: it touches the memory that a small task uses, so that the kernel
-// does not clear these pages while somebody waits for the task's result.
+// A child that waits for its first task touches the memory that a small task uses, so that the kernel does not clear
+// these pages while somebody waits for the task's result.
 #pragma once
 
 #include "worker/task/protocol.h"
@@ -12,8 +12,8 @@ namespace mr::task {
 void WarmUp(int control, char* arena, const ArenaLayout& layout);
 
 // Lets freed memory stay in this process, for the buffers of this task and of the next. The process ends with its job,
-// and new pages from the kernel cost more than what is copied into them (measured: a tenth of the time of sort, join and
-// wordcount).
+// and new pages from the kernel cost more than what is copied into them (measured: a tenth of the time of sort, join
+// and wordcount).
 void KeepFreedMemory();
 // For tasks with a memory limit, against which kept memory counts: the opposite, and gives back what WarmUp touched.
 void ReturnFreedMemory();

@@ -19,7 +19,7 @@ struct Asked {
   auto operator<=>(const Asked&) const = default;
 };
 
-// Block [kBefore, kBefore + bytes) of a file, of which the child may read up to `end` by itself.
+// The block [kBefore, kBefore + kBytes) of a file.
 class CheckedSplitTest : public testing::Test {
  protected:
   static constexpr uint64_t kBefore = 10'000, kBytes = 300'000;
