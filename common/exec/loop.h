@@ -61,8 +61,8 @@ class Loop {
 
   // How long the oldest closure of each batch waited, since the start. counts[i]: those that waited at most
   // kWaitBounds[i]; the last: all.
-  static constexpr std::array<Duration, 8> kWaitBounds = {Micros(100), Micros(500), Millis(1),  Millis(2),
-                                                          Millis(5),   Millis(10),  Millis(50), Millis(250)};
+  static constexpr std::array<Duration, 9> kWaitBounds = {Micros(100), Micros(500), Millis(1),  Millis(2),  Millis(5),
+                                                          Millis(10),  Millis(20),  Millis(50), Millis(250)};
   struct Waits {
     std::array<uint64_t, kWaitBounds.size() + 1> counts{};
     Duration sum;

@@ -142,6 +142,8 @@ void MetricsText::WriteMetrics(rpc::MetricsWriter* out, Loop* loop) {
     out->Sample("worker", Name(id), worker.refused);
   }
   out->Counter("mr_journal_syncs_total", "Groups of records synced.", driver_.journal().syncs());
+  out->Counter("mr_journal_bytes_total", "Bytes that this master has appended to its journal.",
+               driver_.journal().written_bytes());
   out->Counter("mr_journal_records_total", "Sequence of the last durable record.", driver_.journal().durable());
   const dfs::RepairCounts blocks = block_store_.Counts();
   out->Gauge("mr_blocks", "Blocks of visible files.", blocks.blocks);

@@ -497,6 +497,7 @@ bool Journal::WriteGroup(std::span<const Queued> group) {
   if (!WriteAt(buffer_, end_.offset)) return false;
   if (fdatasync(fd_.get()) != 0) Die(path_, ErrnoStatus(errno, "cannot sync"));
   end_ = end;
+  written_bytes_ += buffer_.size();
   synced_ = group.back().sequence;
   return true;
 }
@@ -570,6 +571,7 @@ void Journal::WriteSeal() {
     if (!WaitForRoom()) return;
   }
   end_ = end;
+  written_bytes_ += buffer_.size();
 }
 
 }  // namespace mr::journal

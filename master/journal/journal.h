@@ -16,6 +16,7 @@
 // there on_room(false) is called when a write finds no room.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -92,6 +93,8 @@ class Journal {
 
   uint64_t durable() const;
   uint64_t syncs() const;
+  // Returns the bytes that Start()'s thread has written, with headers and seals. Thread: any.
+  uint64_t written_bytes() const { return written_bytes_; }
   // Returns why the witness cannot be written; "" where it can.
   std::string witness_failure() const { return witness_ == nullptr ? std::string() : witness_->failure(); }
 
@@ -139,6 +142,8 @@ class Journal {
   std::string buffer_;
   bool room_ = true;   // the last value given to on_room_
   bool torn_ = false;  // a write that found no room may have left bytes after end_
+
+  std::atomic<uint64_t> written_bytes_{0};
 
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable wake_, durable_cv_;

@@ -33,6 +33,19 @@ uint64_t PeakBytes(pid_t pid) {
   return at == status.npos ? 0 : std::strtoull(status.c_str() + at + 6, nullptr, 10) << 10;
 }
 
+// Reads DIRECTORY/N/stat of all N.
+std::map<pid_t, ProcessStat> StatsBelow(const std::string& path) {
+  std::map<pid_t, ProcessStat> all;
+  DIR* directory = ::opendir(path.c_str());
+  while (const dirent* entry = directory == nullptr ? nullptr : ::readdir(directory)) {
+    const pid_t id = static_cast<pid_t>(std::atoi(entry->d_name));
+    if (id <= 0) continue;
+    if (auto stat = ParseStat(ReadAll(path + "/" + std::to_string(id) + "/stat"))) all.emplace(id, *std::move(stat));
+  }
+  if (directory != nullptr) ::closedir(directory);
+  return all;
+}
+
 }  // namespace
 
 std::optional<ProcessStat> ParseStat(std::string_view line) {
@@ -52,15 +65,17 @@ std::optional<ProcessStat> ParseStat(std::string_view line) {
   return stat;
 }
 
-std::map<pid_t, ProcessStat> ProcessUsage::Tree() const {
-  std::map<pid_t, ProcessStat> all;
-  DIR* directory = ::opendir("/proc");
-  while (const dirent* entry = directory == nullptr ? nullptr : ::readdir(directory)) {
-    const pid_t pid = static_cast<pid_t>(std::atoi(entry->d_name));
-    if (pid <= 0) continue;
-    if (auto stat = ParseStat(ReadAll(ProcPath(pid, "stat")))) all.emplace(pid, *std::move(stat));
+std::map<std::string, double> CpuByThread(pid_t pid) {
+  const auto second = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  std::map<std::string, double> cpu;
+  for (const auto& [thread, stat] : StatsBelow(ProcPath(pid, "task"))) {
+    cpu[stat.name] += static_cast<double>(stat.user_ticks + stat.system_ticks) / second;
   }
-  if (directory != nullptr) ::closedir(directory);
+  return cpu;
+}
+
+std::map<pid_t, ProcessStat> ProcessUsage::Tree() const {
+  const std::map<pid_t, ProcessStat> all = StatsBelow("/proc");
   const auto ours = [&](pid_t pid) {
     for (int depth = 0; depth < 64; ++depth) {
       if (std::find(roots_.begin(), roots_.end(), pid) != roots_.end()) return true;

@@ -27,6 +27,9 @@ struct CpuTime {
   double total() const { return user + system; }
 };
 
+// Returns the CPU seconds of the living threads of a process, by their name; threads of one name together.
+std::map<std::string, double> CpuByThread(pid_t pid);
+
 class ProcessUsage {
  public:
   explicit ProcessUsage(std::vector<pid_t> roots) : roots_(std::move(roots)) {}

@@ -1,10 +1,14 @@
 #include "tests/bench/process_usage.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <ctime>
+#include <thread>
 #include <vector>
 
 namespace mr::bench {
@@ -66,6 +70,31 @@ TEST(ProcessUsageTest, CountsDescendantsThatLiveAndThoseThatHaveBeenWaitedFor) {
   EXPECT_GE(usage.Cpu().total(), 0.27) << "of the child, which nobody has waited for yet";
   waitpid(child, nullptr, 0);
   for (const int fd : {ready[0], ready[1], go[0], go[1]}) close(fd);
+}
+
+TEST(ProcessUsageTest, CountsThreadsByTheirName) {
+  std::atomic<bool> burnt{false}, stop{false};
+  std::thread thread([&] {
+    pthread_setname_np(pthread_self(), "burner");
+    const auto own = [] {
+      timespec cpu{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+      return static_cast<double>(cpu.tv_sec) + static_cast<double>(cpu.tv_nsec) / 1e9;
+    };
+    while (own() < .1) {
+    }
+    burnt = true;
+    burnt.notify_one();
+    stop.wait(false);
+  });
+  burnt.wait(false);
+  const auto cpu = CpuByThread(getpid());
+  ASSERT_TRUE(cpu.contains("burner"));
+  EXPECT_GE(cpu.at("burner"), .08);
+  stop = true;
+  stop.notify_one();
+  thread.join();
+  EXPECT_FALSE(CpuByThread(getpid()).contains("burner"));
 }
 
 }  // namespace

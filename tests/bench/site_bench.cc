@@ -20,6 +20,7 @@
 #include "common/io/clock.h"
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
+#include "tests/bench/loop_waits.h"
 #include "tests/bench/report.h"
 #include "tests/support/cluster.h"
 #include "tests/support/http_get.h"
@@ -31,19 +32,6 @@ constexpr int kPages = 500;
 constexpr int kTasks = 2000;
 constexpr Duration kWindow = Seconds(20), kOpening = Seconds(30);
 constexpr double kLimitSeconds = .005;  // of the wait in the queue, at the 99th percentile: the goal
-
-// A histogram of /metrics: counts by upper bound; infinity: all.
-std::map<double, double> WaitsOf(uint16_t port) {
-  const std::string text = test::HttpGet(port, "/metrics");
-  const std::string name = "mr_loop_wait_seconds_bucket{le=\"";
-  std::map<double, double> counts;
-  for (size_t at = 0; (at = text.find(name, at)) != std::string::npos; ++at) {
-    const size_t value = text.find("\"} ", at);
-    counts[std::strtod(text.c_str() + at + name.size(), nullptr)] = std::strtod(text.c_str() + value + 3, nullptr);
-  }
-  if (counts.empty()) Die("the master has no mr_loop_wait_seconds");
-  return counts;
-}
 
 struct Waits {
   double share_in_limit = 0;  // of waits that are at most kLimitSeconds

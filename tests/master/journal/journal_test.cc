@@ -200,6 +200,20 @@ TEST_F(JournalTest, GroupsRecordsThatArriveTogether) {
   EXPECT_LT((*journal)->syncs(), 2000u);
 }
 
+TEST_F(JournalTest, CountsTheBytesThatItWrites) {
+  auto journal = Open();
+  EXPECT_EQ((*journal)->written_bytes(), 0u);
+  (*journal)->Start(1, nullptr);
+  uint64_t least = 0, last = 0;
+  for (const size_t size : {1, 100, 10'000}) {
+    last = (*journal)->Append(RecordClass::kHard, 1, std::string(size, 'x'));
+    least += RecordBytes(size);
+  }
+  (*journal)->WaitDurable(last);
+  EXPECT_GE((*journal)->written_bytes(), least);
+  EXPECT_LE((*journal)->written_bytes(), least + 3 * RecordBytes(0)) << "at most a seal per group";
+}
+
 // The journal's thread writes a seal as soon as all is durable, and a seal has a number, too.
 TEST_F(JournalTest, AReservedNumberIsThatOfTheNextRecordWhateverTheThreadWritesMeanwhile) {
   auto journal = Open();

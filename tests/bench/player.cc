@@ -1,0 +1,623 @@
+#include "tests/bench/player.h"
+
+#include <capnp/serialize.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+#include "common/io/clock.h"
+#include "common/io/files.h"
+#include "common/rpc/kj_status.h"
+#include "common/rpc/wire.h"
+
+namespace mr::bench {
+namespace {
+
+constexpr uint32_t kPageEntries = 4000;      // of a registration: some 256 KiB
+constexpr uint32_t kConsumedOfACall = 4000;  // a report with more goes in pieces
+constexpr size_t kPieceBytes = 256 << 10;
+constexpr uint64_t kDiskBytes = 1ull << 40;
+constexpr Duration kProgressPeriod = Seconds(1);  // ProgressGate::kLongest of mrworker
+
+rpc::Hello HelloOf(rpc::Role role, Incarnation incarnation) {
+  rpc::Hello hello;
+  hello.role = role;
+  hello.incarnation = incarnation;
+  return hello;
+}
+
+// The content depends on the task alone, as that of a deterministic operator does.
+Digest128 ContentOf(const TaskId& task) {
+  const uint32_t words[] = {task.job.epoch, task.job.seq, task.stage, task.task};
+  return Hash128({reinterpret_cast<const char*>(words), sizeof words});
+}
+
+template <class Map>
+void EraseJob(Map* map, JobId job) {
+  map->erase(map->lower_bound({job, 0}), map->lower_bound({{job.epoch, job.seq + 1}, 0}));
+}
+
+}  // namespace
+
+struct Player::Link {
+  kj::Own<rpc::RpcConnection> control, heartbeat;
+  rpc::MasterForWorker::Client master;
+  kj::TaskSet tasks;
+  Link(kj::Own<rpc::RpcConnection> c, kj::TaskSet::ErrorHandler& errors)
+      : control(kj::mv(c)), master(control->Bootstrap<rpc::MasterForWorker>()), tasks(errors) {}
+};
+
+class Player::Commands final : public rpc::Worker::Server {
+ public:
+  explicit Commands(Player& player) : player_(player) {}
+
+ protected:
+  kj::Promise<void> apply(ApplyContext context) override {
+    ++player_.loop_.counts().pushes;
+    // A failure would only be seen as a session that the master closes.
+    KJ_IF_MAYBE (e, kj::runCatchingExceptions([&] { player_.OnBatch(context.getParams().getBatch()); })) {
+      player_.taskFailed(kj::mv(*e));
+    }
+    return kj::READY_NOW;
+  }
+
+ private:
+  Player& player_;
+};
+
+Player::Player(PlayerLoop& loop, uint32_t number)
+    : loop_(loop),
+      number_(number),
+      incarnation_(MixHash(loop.options().seed, number) | 1),
+      rng_(MixHash(loop.options().seed, number)) {}
+Player::~Player() = default;
+
+void Player::taskFailed(kj::Exception&& e) { loop_.Broke(number_, rpc::FromException(e).message()); }
+
+// ---- Session
+
+kj::Promise<void> Player::Connect() {
+  Disconnect();
+  next_batch_ = 1;
+  const std::string& master = loop_.options().master;
+  return rpc::RpcConnection::Connect(loop_.io(), master, HelloOf(rpc::Role::kWorker, incarnation_))
+      .then([this](Result<kj::Own<rpc::RpcConnection>> connected) {
+        if (!connected.ok()) kj::throwFatalException(rpc::ToException(connected.status()));
+        link_ = kj::heap<Link>(*std::move(connected), *this);
+        // The first delta of each stage after a registration is complete.
+        directories_.clear();
+        return SendPages(0, {});
+      })
+      .then([this] {
+        return rpc::RpcConnection::Connect(loop_.io(), loop_.options().master,
+                                           HelloOf(rpc::Role::kHeartbeat, incarnation_));
+      })
+      .then([this](Result<kj::Own<rpc::RpcConnection>> connected) {
+        if (!connected.ok()) kj::throwFatalException(rpc::ToException(connected.status()));
+        link_->heartbeat = *std::move(connected);
+        link_->tasks.add(Beat(link_->heartbeat->Bootstrap<rpc::Heartbeats>()));
+        link_->tasks.add(
+            link_->control->OnDisconnect().then([this] { loop_.Broke(number_, "the master closed the connection"); }));
+      });
+}
+
+void Player::Disconnect() {
+  link_ = nullptr;
+  ahead_.clear();
+}
+
+// Sends the inventory from this task on, and then the registration.
+kj::Promise<void> Player::SendPages(uint32_t page, TaskId from) {
+  const auto begin = inventory_.lower_bound(from);
+  if (begin == inventory_.end()) return Register(page);
+  auto request = link_->master.registerPageRequest();
+  request.setNumber(page);
+  const auto left = static_cast<uint32_t>(std::distance(begin, inventory_.end()));
+  auto list = request.initPage().initInventory(std::min(left, kPageEntries));
+  auto it = begin;
+  for (auto out : list) {
+    rpc::ToWire(it->first, out.initTask());
+    out.setGeneration(it->second.generation);
+    out.setAttempt(it->second.attempt);
+    FillSelf(out.initWorker());
+    ++it;
+  }
+  const TaskId next = it == inventory_.end() ? TaskId{{UINT32_MAX, UINT32_MAX}, UINT32_MAX, UINT32_MAX} : it->first;
+  return request.send().ignoreResult().then([this, page, next] { return SendPages(page + 1, next); });
+}
+
+kj::Promise<void> Player::Register(uint32_t pages) {
+  auto request = link_->master.registerRequest();
+  auto info = request.initInfo();
+  info.setName("player-" + std::to_string(number_));
+  info.setIncarnation(incarnation_);
+  info.setAddress("127.0.0.1:" + std::to_string(1 + number_ % 65535));  // nobody serves there
+  info.setSlots(loop_.options().slots);
+  info.setPages(pages);
+  info.setPid(static_cast<uint32_t>(::getpid()));
+  info.setCapacityBytes(kDiskBytes);
+  auto running = info.initRunning(static_cast<uint32_t>(running_.size()));
+  uint32_t i = 0;
+  for (const auto& [id, attempt] : running_) rpc::ToWire(id, running[i++]);
+  request.setWorker(kj::heap<Commands>(*this));
+  return request.send().then([this](capnp::Response<rpc::MasterForWorker::RegisterResults> response) {
+    const auto result = response.getResult();
+    const Status outcome = rpc::FromOutcome(result.getOutcome());
+    if (!outcome.ok()) kj::throwFatalException(rpc::ToException(outcome));
+    id_ = result.getWorkerId();
+    beat_ms_ = result.getHeartbeatMs();
+    const auto drop = result.getDrop();
+    size_t at = 0;
+    std::erase_if(inventory_, [&](const auto&) {
+      const size_t bit = at++;
+      return bit / 8 < drop.size() && (drop[bit / 8] >> (bit % 8) & 1) != 0;
+    });
+  });
+}
+
+kj::Promise<void> Player::Beat(rpc::Heartbeats::Client beats) {
+  auto request = beats.beatRequest();
+  FillSelf(request.initWorker());
+  auto room = request.initRoom();
+  room.setFreeBytes(kDiskBytes);
+  room.setTotalBytes(kDiskBytes);
+  return request.send()
+      .then([this](capnp::Response<rpc::Heartbeats::BeatResults> response) {
+        if (!response.getKnown()) ++loop_.counts().unknown_beats;
+        return loop_.io().provider->getTimer().afterDelay(beat_ms_ * kj::MILLISECONDS);
+      })
+      .then([this, beats = kj::mv(beats)]() mutable { return Beat(kj::mv(beats)); });
+}
+
+// ---- Commands
+
+// Batches come as calls and as answers to reports, which may overtake each other.
+void Player::OnBatch(rpc::CommandBatch::Reader batch) {
+  if (batch.getSequence() != next_batch_) {
+    auto copy = kj::heap<capnp::MallocMessageBuilder>();
+    copy->setRoot(batch);
+    ahead_[batch.getSequence()] = kj::mv(copy);
+    return;
+  }
+  Apply(batch);
+  ++next_batch_;
+  while (!ahead_.empty() && ahead_.begin()->first == next_batch_) {
+    auto next = kj::mv(ahead_.begin()->second);
+    ahead_.erase(ahead_.begin());
+    Apply(next->getRoot<rpc::CommandBatch>().asReader());
+    ++next_batch_;
+  }
+}
+
+void Player::Apply(rpc::CommandBatch::Reader batch) {
+  ++loop_.counts().batches;
+  for (const auto answer : batch.getAnswers()) OnVerdict(answer.getReport(), answer.getVerdict());
+  for (const auto command : batch.getCommands()) OnCommand(command);
+}
+
+void Player::OnCommand(rpc::Command::Reader command) {
+  switch (command.which()) {
+    case rpc::Command::STAGE: {
+      const auto stage = command.getStage();
+      StageSeen& seen = stages_[{rpc::FromWire(stage.getJob()), stage.getStage()}];
+      seen = {0, stage.getStagingUri().cStr(), {}};
+      for (const uint32_t partitions : stage.getPortPartitions()) seen.partitions += partitions;
+      for (const auto input : stage.getSpec().getInputs()) {
+        seen.edges.push_back(input.isEdge() ? input.getEdge().getStage() : kNoEdge);
+      }
+      return;
+    }
+    case rpc::Command::LAUNCH: return OnLaunch(command.getLaunch());
+    case rpc::Command::DIRECTORY: return OnDirectory(command.getDirectory());
+    case rpc::Command::BIND: return OnBind(command.getBind());
+    case rpc::Command::REPLICATE_OUTPUT: return OnReplicate(command.getReplicateOutput());
+    case rpc::Command::KILL: return End(rpc::FromWire(command.getKill()), false);
+    case rpc::Command::TAKE_BACK: return End(rpc::FromWire(command.getTakeBack()), false);
+    case rpc::Command::END_JOB: return EndJob(rpc::FromWire(command.getEndJob()));
+    case rpc::Command::DROP: {
+      const auto it = inventory_.find(rpc::FromWire(command.getDrop().getTask()));
+      if (it != inventory_.end() && it->second.attempt == command.getDrop().getAttempt()) inventory_.erase(it);
+      return;
+    }
+    default: return;  // it has no blocks
+  }
+}
+
+void Player::OnLaunch(rpc::Launch::Reader launch) {
+  ++loop_.counts().launches;
+  const AttemptId id = rpc::FromWire(launch.getAttempt());
+  const StageSeen& seen = stages_.at(id.task.stage_id());
+  Attempt& attempt = running_[id];
+  attempt.generation = launch.getGeneration();
+  attempt.by_bind = launch.getByBind();
+  for (const auto slice : launch.getSlices()) {
+    attempt.reads.push_back({seen.edges.at(slice.getInput()), slice.getTaskBegin(), slice.getTaskEnd()});
+  }
+  const PlayerOptions& options = loop_.options();
+  const Duration takes =
+      options.shortest + FromSeconds((options.longest - options.shortest).seconds() * rng_.Uniform());
+  const Instant now = Now();
+  attempt.over = takes.ns == 0;
+  if (!attempt.over) loop_.WakeAt(now + takes, number_, Wake::kEnd, id);
+  if (takes > kProgressPeriod) loop_.WakeAt(now + kProgressPeriod, number_, Wake::kProgress, id);
+  started_.push_back(id);
+  loop_.FlushSoon(number_, false);
+  LookForInputs(id, &attempt);
+}
+
+void Player::OnDirectory(rpc::DirectoryDelta::Reader delta) {
+  const StageId id{rpc::FromWire(delta.getJob()), delta.getStage()};
+  std::map<uint32_t, Source>& directory = directories_[id];
+  for (const auto replica : delta.getRemoved()) {
+    const auto it = directory.find(replica.getTask().getTask());
+    if (it == directory.end() || it->second.attempt != replica.getAttempt() ||
+        it->second.worker != replica.getWorker().getId()) {
+      continue;
+    }
+    directory.erase(it);
+  }
+  for (const auto entry : delta.getAdded()) directory[entry.getTask()] = SourceOf(entry);
+  loop_.counts().directory_entries += delta.getAdded().size();
+  LookAtReaders(id);
+}
+
+Player::Source Player::SourceOf(rpc::DirectoryEntry::Reader entry) {
+  return {entry.getGeneration(), entry.getAttempt(), entry.getWorker().getId(), entry.getWorker().getIncarnation(),
+          rpc::FromWire(entry.getManifest().getContent())};
+}
+
+void Player::LookAtReaders(const StageId& stage) {
+  std::vector<AttemptId> readers;
+  for (const auto& [id, attempt] : running_) {
+    if (id.task.job == stage.job && !attempt.complete && !attempt.by_bind) readers.push_back(id);
+  }
+  for (const AttemptId& id : readers) LookForInputs(id, &running_.at(id));
+}
+
+void Player::OnBind(rpc::Bind::Reader bind) {
+  const auto it = running_.find(rpc::FromWire(bind.getReader()));
+  if (it == running_.end()) return;
+  it->second.bound[{bind.getStage(), bind.getEntry().getTask()}] = SourceOf(bind.getEntry());
+  LookForInputs(it->first, &it->second);
+}
+
+void Player::OnReplicate(rpc::ReplicateOutput::Reader order) {
+  const auto source = order.getSource();
+  const AttemptId id{{rpc::FromWire(order.getJob()), order.getStage(), source.getTask()}, source.getAttempt()};
+  inventory_[id.task] = {source.getGeneration(), source.getAttempt()};
+  made_.emplace_back(id, source.getGeneration());
+  loop_.FlushSoon(number_, true);
+}
+
+void Player::EndJob(JobId job) {
+  std::vector<AttemptId> ends;
+  for (const auto& [id, attempt] : running_) {
+    if (id.task.job == job) ends.push_back(id);
+  }
+  for (const AttemptId& id : ends) End(id, false);
+  for (Ended& ended : ended_) ended.finished &= ended.id.task.job != job;
+  EraseJob(&stages_, job);
+  EraseJob(&directories_, job);
+  inventory_.erase(inventory_.lower_bound({job, 0, 0}), inventory_.lower_bound({{job.epoch, job.seq + 1}, 0, 0}));
+}
+
+// ---- Attempts
+
+template <class Call>
+void Player::ForEachSource(const AttemptId& id, const Attempt& attempt, const Call& call) const {
+  if (attempt.by_bind) {
+    for (const auto& [from, source] : attempt.bound) call(from.first, from.second, source);
+    return;
+  }
+  // Slices of the same tasks differ in their partitions.
+  std::set<std::pair<uint32_t, uint32_t>> seen;
+  for (size_t i = 0; i < attempt.reads.size(); ++i) {
+    const auto& [stage, begin, end] = attempt.reads[i];
+    const auto directory = directories_.find({id.task.job, stage});
+    if (directory == directories_.end()) continue;
+    for (auto it = directory->second.lower_bound(begin); it != directory->second.end() && it->first < end; ++it) {
+      if (i == 0 || seen.emplace(stage, it->first).second) call(stage, it->first, it->second);
+      if (i == 0 && attempt.reads.size() > 1) seen.emplace(stage, it->first);
+    }
+  }
+}
+
+bool Player::HasInputs(const AttemptId& id, const Attempt& attempt) const {
+  size_t needed = 0;
+  for (const Read& read : attempt.reads) {
+    needed += read.end - read.begin;
+    const auto directory = directories_.find({id.task.job, read.stage});
+    const size_t known = directory == directories_.end() ? 0 : directory->second.size();
+    if (!attempt.by_bind && known < read.end - read.begin) return false;
+  }
+  if (attempt.by_bind) return attempt.bound.size() >= needed;
+  for (const Read& read : attempt.reads) {
+    const auto& directory = directories_.at({id.task.job, read.stage});
+    const auto begin = directory.lower_bound(read.begin), end = directory.lower_bound(read.end);
+    if (static_cast<size_t>(std::distance(begin, end)) < read.end - read.begin) return false;
+  }
+  return true;
+}
+
+void Player::LookForInputs(const AttemptId& id, Attempt* attempt) {
+  if (!attempt->complete && HasInputs(id, *attempt)) {
+    attempt->complete = true;
+    if (!attempt->reads.empty()) {
+      progress_[id] = true;
+      loop_.FlushSoon(number_, false);
+    }
+  }
+  if (attempt->complete && attempt->over) End(AttemptId(id), true);
+}
+
+void Player::OnWake(Wake wake, const AttemptId& id) {
+  const auto it = running_.find(id);
+  if (it == running_.end() || link_.get() == nullptr) return;
+  if (wake == Wake::kEnd) {
+    it->second.over = true;
+    return LookForInputs(id, &it->second);
+  }
+  ++it->second.records;
+  progress_.emplace(id, it->second.complete);
+  loop_.FlushSoon(number_, false);
+  loop_.WakeAt(Now() + kProgressPeriod, number_, Wake::kProgress, id);
+}
+
+// An attempt that does not run is reported as killed, too.
+void Player::End(const AttemptId& id, bool finished) {
+  Ended ended{id, finished, {}};
+  if (const auto it = running_.find(id); it != running_.end()) {
+    ended.attempt = std::move(it->second);
+    running_.erase(it);
+  }
+  std::erase(started_, id);  // the end implies it
+  progress_.erase(id);
+  if (!finished) ++loop_.counts().killed;
+  ended_.push_back(std::move(ended));
+  loop_.FlushSoon(number_, true);
+}
+
+// ---- Reports
+
+void Player::FillSelf(rpc::WorkerRef::Builder out) const {
+  out.setId(id_);
+  out.setIncarnation(incarnation_);
+}
+
+void Player::Flush() {
+  if (link_.get() == nullptr) return;
+  SendReports();
+  SendProgress();
+}
+
+void Player::FillReport(const AttemptId& attempt, rpc::Report::Builder out) {
+  out.setNumber(++reports_);
+  rpc::ToWire(attempt, out.initAttempt());
+}
+
+void Player::SendReports() {
+  std::vector<Ended> ends, alone;
+  for (Ended& ended : std::exchange(ended_, {})) {
+    if (ended.finished && !ended.attempt.reads.empty()) SendReads(ended);
+    (ended.finished && Consumed(ended) > kConsumedOfACall ? alone : ends).push_back(std::move(ended));
+  }
+  const size_t count = started_.size() + ends.size() + made_.size();
+  if (count > 0) {
+    auto request = NewRequest();
+    auto reports = request.initReports(static_cast<uint32_t>(count));
+    const uint64_t first = reports_ + 1;
+    uint32_t at = 0;
+    for (const AttemptId& id : started_) {
+      FillReport(id, reports[at]);
+      reports[at++].setStarted();
+    }
+    for (const Ended& ended : ends) {
+      FillReport(ended.id, reports[at]);
+      auto report = reports[at++];
+      if (!ended.finished) {
+        report.setKilled();
+        continue;
+      }
+      unanswered_[reports_] = ended.id.task;
+      FillFinished(ended, report.initFinished());
+    }
+    for (const auto& [id, generation] : made_) {
+      FillReport(id, reports[at]);
+      FillReplica(id, generation, id_, incarnation_, reports[at++].initReplicaMade());
+    }
+    started_.clear();
+    made_.clear();
+    Send(kj::mv(request), first);
+  }
+  // Pieces of two reports must not mix.
+  for (const Ended& ended : alone) {
+    auto request = NewRequest();
+    auto report = request.initReports(1)[0];
+    FillReport(ended.id, report);
+    unanswered_[reports_] = ended.id.task;
+    SendPieces(ended, report);
+    Send(kj::mv(request), reports_);
+  }
+}
+
+Player::Request Player::NewRequest() {
+  auto request = link_->master.reportRequest();
+  FillSelf(request.initWorker());
+  return request;
+}
+
+size_t Player::Consumed(const Ended& ended) const {
+  size_t outputs = 0;
+  ForEachSource(ended.id, ended.attempt, [&](uint32_t, uint32_t, const Source&) { ++outputs; });
+  return outputs;
+}
+
+void Player::FillReplica(const AttemptId& id, uint32_t generation, uint32_t worker, Incarnation incarnation,
+                         rpc::Replica::Builder out) {
+  rpc::ToWire(id.task, out.initTask());
+  out.setGeneration(generation);
+  out.setAttempt(id.number);
+  out.initWorker().setId(worker);
+  out.getWorker().setIncarnation(incarnation);
+}
+
+// Reports the reads of an attempt: one report per worker that it read from, as long as no replica was bound.
+void Player::SendReads(const Ended& ended) {
+  struct Tally {
+    AttemptId of;
+    uint32_t generation = 0;
+    uint64_t outputs = 0;
+  };
+  std::map<std::tuple<uint32_t, Incarnation, uint64_t>, Tally> tallies;
+  ForEachSource(ended.id, ended.attempt, [&](uint32_t stage, uint32_t task, const Source& source) {
+    const uint64_t own = ended.attempt.by_bind ? uint64_t{stage} << 32 | task : 0;
+    Tally& tally = tallies[{source.worker, source.incarnation, own}];
+    tally.of = {{ended.id.task.job, stage, task}, source.attempt};
+    tally.generation = source.generation;
+    ++tally.outputs;
+  });
+  auto request = NewRequest();
+  auto reports = request.initReports(static_cast<uint32_t>(tallies.size()));
+  const uint64_t first = reports_ + 1;
+  uint32_t at = 0;
+  for (const auto& [from, tally] : tallies) {
+    FillReport(ended.id, reports[at]);
+    auto done = reports[at++].initFetchDone();
+    FillReplica(tally.of, tally.generation, std::get<0>(from), std::get<1>(from), done.initReplica());
+    done.setBytes(tally.outputs * loop_.options().partition_bytes);
+    done.setTookUs(tally.outputs * 1000);
+    done.setReaders(ended.attempt.by_bind ? 1 : 0);
+  }
+  Send(kj::mv(request), first);
+}
+
+void Player::SendPieces(const Ended& ended, rpc::Report::Builder stub) {
+  capnp::MallocMessageBuilder message;
+  auto report = message.initRoot<rpc::Report>();
+  report.setNumber(stub.getNumber());
+  report.setAttempt(stub.getAttempt());
+  FillFinished(ended, report.initFinished());
+  const auto words = capnp::messageToFlatArray(message);
+  const auto bytes = words.asBytes();
+  for (size_t at = 0; at < bytes.size(); at += kPieceBytes) {
+    auto piece = link_->master.reportPieceRequest();
+    FillSelf(piece.initWorker());
+    piece.setNumber(stub.getNumber());
+    piece.setTotalBytes(bytes.size());
+    piece.setOffset(at);
+    piece.setBytes(bytes.slice(at, std::min(bytes.size(), at + kPieceBytes)));
+    link_->tasks.add(piece.send().ignoreResult());
+  }
+  stub.setPieces(bytes.size());
+}
+
+void Player::FillFinished(const Ended& ended, rpc::Finished::Builder out) {
+  const TaskId& task = ended.id.task;
+  const StageSeen& seen = stages_.at(task.stage_id());
+  const Digest128 content = ContentOf(task);
+  const uint64_t each = loop_.options().partition_bytes;
+  auto manifest = out.initManifest();
+  rpc::ToWire(content, manifest.initContent());
+  manifest.setPartitions(seen.partitions);
+  if (!seen.staging.empty()) {
+    FillFile(ended, seen.staging, manifest);
+  } else {
+    manifest.setRecords(seen.partitions);
+    manifest.setBytes(seen.partitions * each);
+    if (seen.partitions <= 64) {
+      for (auto row : manifest.initTable(seen.partitions)) {
+        row.setRecords(1);
+        row.setBytes(each);
+        row.setChunks(1);
+        rpc::ToWire(content, row.initContent());
+      }
+    } else {
+      auto sizes = out.initPartitionKib(std::min(seen.partitions, 1024u));
+      for (uint32_t p = 0; p < sizes.size(); ++p) sizes.set(p, static_cast<uint32_t>((each + 1023) >> 10));
+    }
+    inventory_[task] = {ended.attempt.generation, ended.id.number};
+  }
+  out.setRanUs(1000);
+  if (!ended.attempt.reads.empty()) {
+    auto consumed = out.initConsumed(static_cast<uint32_t>(Consumed(ended)));
+    uint32_t at = 0;
+    ForEachSource(ended.id, ended.attempt, [&](uint32_t stage, uint32_t upstream, const Source& source) {
+      auto entry = consumed[at++];
+      entry.setStage(stage);
+      entry.setTask(upstream);
+      entry.setGeneration(source.generation);
+      rpc::ToWire(source.content, entry.initContent());
+    });
+  }
+  auto counters = out.initCounters(2);
+  const char* const names[] = {"records_in", "records_out"};
+  for (uint32_t i = 0; i < 2; ++i) {
+    counters[i].setGroup("players");
+    counters[i].setName(names[i]);
+    counters[i].setValue(1);
+  }
+}
+
+// Writes the private file of a final stage, as its publication expects.
+void Player::FillFile(const Ended& ended, const std::string& staging, rpc::Manifest::Builder manifest) {
+  const bool map = ended.attempt.reads.empty();
+  char name[32];
+  std::snprintf(name, sizeof name, "part-%c-%05u", map ? 'm' : 'r', ended.id.task.task);
+  auto output = manifest.initOutputs(1)[0];
+  output.setName(name);
+  rpc::ToWire(ContentOf(ended.id.task), output.initContent());
+  if (!staging.starts_with("file://")) return;
+  const std::string directory = staging.substr(7) + "/" + Name(ended.id, map ? TaskLetter::kMap : TaskLetter::kReduce);
+  const std::string path = directory + "/" + name;
+  Status status = MakeDirectories(directory);
+  if (status.ok()) status = OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC, 0644).status();
+  if (!status.ok()) loop_.Broke(number_, status.message());
+  output.setStaged(path);
+}
+
+void Player::Send(Request request, uint64_t first) {
+  ++loop_.counts().report_calls;
+  link_->tasks.add(request.send().then([this, first](capnp::Response<rpc::MasterForWorker::ReportResults> response) {
+    uint64_t number = first;
+    for (const auto verdict : response.getVerdicts()) OnVerdict(number++, verdict);
+    if (response.getBatch().getSequence() != 0) OnBatch(response.getBatch());
+  }));
+}
+
+void Player::OnVerdict(uint64_t report, rpc::Verdict verdict) {
+  const auto it = unanswered_.find(report);
+  if (it == unanswered_.end() || verdict == rpc::Verdict::LATER) return;
+  if (verdict == rpc::Verdict::WINNER) {
+    ++loop_.counts().winners;
+  } else {
+    ++loop_.counts().other_verdicts;
+    if (verdict != rpc::Verdict::REPLICA_KEPT) inventory_.erase(it->second);
+  }
+  unanswered_.erase(it);
+}
+
+void Player::SendProgress() {
+  if (progress_.empty()) return;
+  ++loop_.counts().progress_calls;
+  auto request = link_->master.progressRequest();
+  FillSelf(request.initWorker());
+  auto frames = request.initFrames(static_cast<uint32_t>(progress_.size()));
+  uint32_t at = 0;
+  for (const auto& [id, complete] : progress_) {
+    auto frame = frames[at++];
+    rpc::ToWire(id, frame.initAttempt());
+    frame.setRecords(running_.at(id).records);
+    frame.setInputsDone(complete && !running_.at(id).reads.empty());
+  }
+  progress_.clear();
+  link_->tasks.add(request.send().ignoreResult());
+}
+
+size_t Player::outputs() const { return inventory_.size(); }
+
+}  // namespace mr::bench
