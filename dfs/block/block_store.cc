@@ -230,10 +230,8 @@ Result<LocalBlock> BlockStore::OpenForRead(BlockId id, uint32_t generation, bool
   LocalBlock block{*std::move(fd), size, {}};
   if (!verify && offset < end) {
     const std::vector<uint32_t>& crcs = opened.sidecar->crcs;
-    const auto chunk = [&crcs](uint64_t number) {
-      return crcs.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(number, crcs.size()));
-    };
-    block.crcs.assign(chunk(offset / kChecksumChunk), chunk((end + kChecksumChunk - 1) / kChecksumChunk));
+    const uint64_t n = std::min<uint64_t>(crcs.size(), (end + kChecksumChunk - 1) / kChecksumChunk);
+    block.crcs.assign(crcs.begin(), crcs.begin() + static_cast<ptrdiff_t>(n));
     return block;
   }
   std::string bytes;

@@ -39,8 +39,8 @@ inline constexpr uint64_t kUnreadableBlocks = 3;
 struct LocalBlock {
   UniqueFd fd;  // read-only, of the raw bytes
   uint64_t length = 0;
-  // If the bytes were not verified: the CRC-32C of each chunk of kChecksumChunk bytes, from the one that holds the
-  // first byte of the range to the one that holds its last.
+  // If the bytes were not verified: the CRC-32C of each chunk of kChecksumChunk bytes, from the block's first one to
+  // the one that holds the last byte of the range.
   std::vector<uint32_t> crcs;
 };
 

@@ -125,15 +125,16 @@ class DfsClient {
   // than requested, so that it usually includes the end of a split's last record. Requires: no byte after verified_end
   // is read from the descriptor.
   //
-  // kReader: a local replica is not verified. Instead the reader checks with `crcs` what it reads, and asks for bytes
-  // that differ with kHere, which finds and reports the damage, and reads another replica.
+  // kReader: a local replica is not verified. Instead the reader checks with `crcs` what it reads, and requests bytes
+  // that differ with kHere, which finds and reports the damage, and reads another replica. It may then read from the
+  // block's beginning.
   enum class Check { kHere, kReader };
   struct BlockBytes {
     UniqueFd fd;
     uint64_t base = 0;
     uint64_t verified_end = 0;
     bool local = false;
-    std::vector<uint32_t> crcs;  // kReader: CRC-32C of each kChecksumChunk bytes, from the chunk that holds `begin` on
+    std::vector<uint32_t> crcs;  // kReader: CRC-32C of each kChecksumChunk bytes of the block, up to verified_end
   };
   kj::Promise<Result<BlockBytes>> ReadBlock(LocatedBlock block, uint64_t begin, uint64_t end, Check check,
                                             const std::string& temp_directory);

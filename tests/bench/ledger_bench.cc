@@ -69,6 +69,7 @@ class Passes {
 
   // Prints the tables of all jobs that ran.
   void Tables() {
+    if (names_.empty()) return;
     Head("passes per byte of input");
     for (int i = 0; i < Ledger::kPlaces; ++i) {
       const auto place = Ledger::Place(i);

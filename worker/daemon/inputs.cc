@@ -180,7 +180,7 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, Spli
   const uint64_t wanted = input.sample_bytes == 0 ? split.length : std::min(split.length, 2 * input.sample_bytes);
   const uint64_t end = std::min(block->block.length, begin + wanted);
   return dfs.ReadBlock(*block, begin, end, dfs::DfsClient::Check::kReader, temp_directory_)
-      .then([input = std::move(input), begin,
+      .then([input = std::move(input),
              at = block->offset](Result<dfs::DfsClient::BlockBytes> bytes) mutable -> Result<SplitInput> {
         if (!bytes.ok()) return bytes.status().With("reading " + input.name);
         input.fd = std::move(bytes->fd);
@@ -189,7 +189,6 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, Spli
         input.fd_length = bytes->verified_end - bytes->base;
         if (!bytes->crcs.empty()) {
           input.chunk_bytes = dfs::kChecksumChunk;
-          input.first_chunk = begin / dfs::kChecksumChunk;
           input.crcs = std::move(bytes->crcs);
         }
         return std::move(input);

@@ -47,11 +47,10 @@ struct SplitInput {
   uint64_t sample_bytes = 0;  // not 0: stop after about this many bytes, at a record's end
   UniqueFd fd;
   uint64_t fd_offset = 0, fd_length = 0;
-  // Not empty: CRC-32C of each chunk_bytes of the descriptor, from chunk `first_chunk` on. The child checks what it
-  // reads with them, and requests what differs, as it requests what the descriptor does not have.
+  // Not empty: CRC-32C of each chunk_bytes of the descriptor, up to fd_length. The child checks what it reads with
+  // them, and requests what differs, as it requests what the descriptor does not have.
   std::vector<uint32_t> crcs;
   uint32_t chunk_bytes = 0;
-  uint64_t first_chunk = 0;
 };
 
 // An edge as an input. The daemon feeds its segments, one per (upstream task, partition).

@@ -13,9 +13,6 @@ namespace {
 constexpr uint64_t kAskBytes = 1u << 20;
 // Most bytes per request after the split's end: only the rest of one record is needed, perhaps from another machine.
 constexpr uint64_t kTailBytes = 64u << 10;
-// Reads end at multiples of this in the file, wherever the bytes come from, so that the borders of batches are the same
-// in each attempt. Chunks with a checksum usually end there, too; only whole ones are read without a copy.
-constexpr uint64_t kAlignment = 64u << 10;
 constexpr std::string_view kGzipMagic = "\x1f\x8b\x08", kZstdMagic = "\x28\xb5\x2f\xfd";
 // 0x184D2A50 to 5F, little-endian: a skippable frame. Some zstd files begin with one.
 constexpr std::string_view kSkippableTail = "\x2a\x4d\x18";
@@ -30,7 +27,7 @@ class PlainStream : public ByteStream {
   Result<bool> Next(uint64_t want, ByteBuffer* out) override {
     if (at_ >= file_.split().file_bytes) return false;
     uint64_t size = at_ < limit() ? std::min(want, limit() - at_) : std::min(want, kTailBytes);
-    const uint64_t aligned = (at_ + size) / kAlignment * kAlignment;
+    const uint64_t aligned = (at_ + size) / kReadAlignment * kReadAlignment;
     if (aligned > at_ && at_ + size != limit()) size = aligned - at_;
     const size_t had = out->size();
     MR_RETURN_IF_ERROR(file_.Read(at_, size, out));
@@ -66,9 +63,9 @@ std::string FileBytes::Where(uint64_t offset) const { return split_.name + ", by
 
 bool FileBytes::IsChunk(uint64_t at, std::string_view bytes) const {
   const uint64_t chunk = at / split_.chunk_bytes;
-  if (chunk < split_.first_chunk || chunk - split_.first_chunk >= split_.crcs.size()) return false;
+  if (chunk >= split_.crcs.size()) return false;
   Ledger::Count(Ledger::verify_crc, bytes.size());
-  return Crc32c(bytes) == split_.crcs[chunk - split_.first_chunk];
+  return Crc32c(bytes) == split_.crcs[chunk];
 }
 
 uint64_t FileBytes::ReadChecked(uint64_t at, uint64_t size, ByteBuffer* out) const {
@@ -82,8 +79,9 @@ uint64_t FileBytes::ReadChecked(uint64_t at, uint64_t size, ByteBuffer* out) con
       const uint64_t wanted = whole - done;
       char* const bytes = out->Extend(wanted);
       const auto got = PreadUpTo(fd_, bytes, wanted, done);
+      unreadable_ = !got.ok() || *got != wanted;
       uint64_t good = 0;
-      while (got.ok() && *got == wanted && good < wanted) {
+      while (!unreadable_ && good < wanted) {
         const uint64_t n = std::min(chunk_bytes, wanted - good);
         if (!IsChunk(done + good, {bytes + good, n})) break;
         good += n;
@@ -96,7 +94,8 @@ uint64_t FileBytes::ReadChecked(uint64_t at, uint64_t size, ByteBuffer* out) con
     }
     std::string bytes(std::min(chunk_bytes, split_.fd_length - chunk), '\0');
     const auto got = PreadUpTo(fd_, bytes.data(), bytes.size(), chunk);
-    if (!got.ok() || *got != bytes.size() || !IsChunk(chunk, bytes)) break;
+    unreadable_ = !got.ok() || *got != bytes.size();
+    if (unreadable_ || !IsChunk(chunk, bytes)) break;
     Ledger::Count(Ledger::task_read, bytes.size());
     const std::string_view part = std::string_view(bytes).substr(done - chunk, end - done);
     out->Append(part);
@@ -109,11 +108,12 @@ Status FileBytes::Read(uint64_t at, uint64_t size, ByteBuffer* out) const {
   if (at >= split_.file_bytes) return {};
   size = std::min(size, split_.file_bytes - at);
   const uint64_t fd_end = split_.fd_offset + split_.fd_length;
-  if (!split_.crcs.empty() && at >= split_.fd_offset && at < fd_end) {
+  const bool here = fd_ >= 0 && at >= split_.fd_offset && at < fd_end && !unreadable_;
+  if (here && !split_.crcs.empty()) {
     const uint64_t read = ReadChecked(at - split_.fd_offset, std::min(size, fd_end - at), out);
     at += read;
     size -= read;
-  } else if (fd_ >= 0 && at >= split_.fd_offset && at < fd_end) {
+  } else if (here) {
     const uint64_t here = std::min(size, fd_end - at);
     MR_ASSIGN_OR_RETURN(const size_t got, PreadUpTo(fd_, out->Extend(here), here, at - split_.fd_offset));
     Ledger::Count(Ledger::task_read, here);
@@ -126,7 +126,9 @@ Status FileBytes::Read(uint64_t at, uint64_t size, ByteBuffer* out) const {
   }
   while (size > 0) {
     const auto want = static_cast<uint32_t>(std::min(size, kAskBytes));
-    MR_ASSIGN_OR_RETURN(const std::string bytes, more_(at, want));
+    const Result<std::string> more = more_(at, want);
+    if (!more.ok()) return more.status().With("reading " + Where(at));
+    const std::string& bytes = *more;
     if (bytes.size() != want) {
       return Unavailable(Where(at + bytes.size()) + ": the input ends here, before its " +
                          std::to_string(split_.file_bytes) + " bytes");

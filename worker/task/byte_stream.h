@@ -18,6 +18,10 @@
 
 namespace mr::task {
 
+// Reads end at multiples of this in the file, wherever the bytes come from, so that the borders of batches are the same
+// in each attempt. Chunks with a checksum usually end there, too; only whole ones are read without a copy.
+inline constexpr uint64_t kReadAlignment = 64u << 10;
+
 // Returns bytes [offset, offset + length) of the input, fewer only at its end.
 using ReadMoreFn = std::function<Result<std::string>(uint64_t offset, uint32_t length)>;
 
@@ -45,6 +49,7 @@ class FileBytes {
   const WireSplit split_;
   const int fd_;
   const ReadMoreFn more_;
+  mutable bool unreadable_ = false;  // the checked descriptor gave an error: a failing disk may take long for each
 };
 
 class ByteStream {

@@ -10,7 +10,7 @@ namespace mr::task {
 namespace {
 
 constexpr uint64_t kFeedBytes = 256u << 10;
-// Most bytes that one call returns (guess: the reader's piece).
+// Most bytes that one call returns (guess).
 constexpr uint64_t kMostBytes = 1u << 20;
 
 // The file's bytes from `at` to its end, decoded.
@@ -28,7 +28,7 @@ class DecodedBytes {
       if (left_.empty()) {
         buffer_.Consume(buffer_.size());
         buffer_.Compact();
-        MR_RETURN_IF_ERROR(file_.Read(at_, kFeedBytes, &buffer_));
+        MR_RETURN_IF_ERROR(file_.Read(at_, kFeedBytes - at_ % kReadAlignment, &buffer_));
         at_ += buffer_.size();
         left_ = buffer_.unread();
         if (left_.empty() && !in_frame_) return false;

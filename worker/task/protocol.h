@@ -132,14 +132,13 @@ struct WireSplit {
   uint32_t input = 0;
   std::string name, format;
   uint64_t offset = 0, length = 0, file_bytes = 0, sample_bytes = 0, fd_offset = 0, fd_length = 0;
-  std::vector<uint32_t> crcs;  // not empty: of each chunk_bytes of the descriptor, from chunk first_chunk on
+  std::vector<uint32_t> crcs;  // not empty: CRC-32C of each chunk_bytes of the descriptor
   uint32_t chunk_bytes = 0;
-  uint64_t first_chunk = 0;
   template <class V>
   static void Fields(V&& v) {
     using S = WireSplit;
     v(&S::input, &S::name, &S::format, &S::offset, &S::length, &S::file_bytes, &S::sample_bytes, &S::fd_offset,
-      &S::fd_length, &S::crcs, &S::chunk_bytes, &S::first_chunk);
+      &S::fd_length, &S::crcs, &S::chunk_bytes);
   }
 };
 

@@ -23,6 +23,8 @@ constexpr size_t kBytesOfSlot = 256u << 10;
 constexpr size_t kStepBytes = 256u << 10;
 constexpr size_t kPage = 4096;
 
+bool kept = false;  // this process keeps freed memory since WarmUp
+
 bool Quiet(int control, int millis) {
   pollfd fd{control, POLLIN, 0};
   return poll(&fd, 1, millis) == 0;
@@ -42,6 +44,7 @@ bool EachPage(int control, size_t size, Fn&& touch) {
 
 void WarmUp(int control, char* arena, const ArenaLayout& layout) {
   if (!Quiet(control, kQuietMillis)) return;
+  kept = true;
   KeepFreedMemory();
   char* const heap = static_cast<char*>(malloc(kHeapBytes));
   if (heap == nullptr) return;
@@ -63,9 +66,11 @@ void KeepFreedMemory() {
 }
 
 void ReturnFreedMemory() {
+  if (!kept) return;
   RecordStore::KeepBlocks(false);
-  mallopt(M_MMAP_THRESHOLD, 128 << 10);  // the defaults of glibc
-  mallopt(M_TRIM_THRESHOLD, 128 << 10);
+  // glibc no longer adapts these once they were set (guesses: what it adapts them to where buffers of 1 MiB are freed).
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TRIM_THRESHOLD, 8 << 20);
   malloc_trim(0);
 }
 

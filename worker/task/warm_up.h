@@ -1,5 +1,5 @@
 // A child that waits for its first task touches the memory that a small task uses, so that the kernel does not clear
-// these pages while somebody waits for the task's result.
+// these pages when the task runs.
 #pragma once
 
 #include "worker/task/protocol.h"
@@ -15,7 +15,7 @@ void WarmUp(int control, char* arena, const ArenaLayout& layout);
 // and new pages from the kernel cost more than what is copied into them (measured: a tenth of the time of sort, join
 // and wordcount).
 void KeepFreedMemory();
-// For tasks with a memory limit, against which kept memory counts: the opposite, and gives back what WarmUp touched.
+// For tasks with a memory limit, against which kept memory counts: gives back what WarmUp touched, and keeps less.
 void ReturnFreedMemory();
 
 }  // namespace mr::task

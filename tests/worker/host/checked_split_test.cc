@@ -1,6 +1,7 @@
 // A split whose descriptor comes with checksums: the reader delivers what was written, wherever it has to get it.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -41,9 +42,8 @@ class CheckedSplitTest : public testing::Test {
     split.fd_offset = kBefore;
     split.fd_length = kBytes;
     split.chunk_bytes = kChunk;
-    split.first_chunk = (offset - kBefore) / kChunk;
     const std::string_view written = std::string_view(file_).substr(kBefore, kBytes);
-    for (uint64_t at = split.first_chunk * kChunk; at < kBytes; at += kChunk) {
+    for (uint64_t at = 0; at < kBytes; at += kChunk) {
       split.crcs.push_back(Crc32c(written.substr(at, kChunk)));
     }
     return split;
@@ -107,6 +107,29 @@ TEST_F(CheckedSplitTest, AShorterFileIsNoEnd) {
   ASSERT_TRUE(file.Read(kBefore + 140'000, 20'000, &out).ok());
   EXPECT_EQ(out.unread(), file_.substr(kBefore + 140'000, 20'000));
   EXPECT_FALSE(asked_.empty());
+}
+
+TEST_F(CheckedSplitTest, AFailingFileIsNotReadAgain) {
+  on_disk_.resize(150'000);
+  const WireSplit split = Split(kBefore, kBytes);
+  const FileBytes file = Open(split);
+  ByteBuffer out;
+  ASSERT_TRUE(file.Read(kBefore + 140'000, 20'000, &out).ok());
+  ASSERT_EQ(ftruncate(fd_.get(), 0), 0);
+  ASSERT_TRUE(file.Read(kBefore, 4 * kChunk, &out).ok());
+  EXPECT_EQ(asked_.back(), (Asked{kBefore, 4 * kChunk}));
+}
+
+TEST_F(CheckedSplitTest, BytesThatNobodyHasAreNamedWithTheirPlace) {
+  on_disk_[100'000] ^= 1;
+  const WireSplit split = Split(kBefore, kBytes);
+  (void)Open(split);
+  const FileBytes file(split, fd_.get(),
+                       [](uint64_t, uint32_t) -> Result<std::string> { return Unavailable("block 5 cannot be read"); });
+  ByteBuffer out;
+  const Status status = file.Read(kBefore, kBytes, &out);
+  const uint64_t place = kBefore + 100'000 / kChunk * kChunk;
+  EXPECT_EQ(status.message(), "reading file, byte " + std::to_string(place) + ": block 5 cannot be read");
 }
 
 TEST_F(CheckedSplitTest, MissingChecksumsAreNotTrusted) {
