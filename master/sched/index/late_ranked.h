@@ -29,7 +29,7 @@ class LateRanked {
     Keep(value, false);
   }
 
-  // As in Ranked.
+  // Reads, each like that of Ranked.
   const T& At(size_t rank) const { return Settled().At(rank); }
   template <class F>
   void Walk(size_t limit, F&& visit) const {

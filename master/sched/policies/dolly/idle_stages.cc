@@ -39,7 +39,7 @@ std::vector<IdleStage>& IdleStages::SeenBy(const View& view, SlotKind kind) {
   if (round_[KindIndex(kind)] == state.idle_rounds()) return stages;
   round_[KindIndex(kind)] = state.idle_rounds();
   stages.clear();
-  // As Serves. The limits depend on the number of tasks alone, and take a dozen facts.
+  // Stages that Serves accepts. The limits depend on the number of tasks alone, and take a dozen facts.
   std::map<size_t, bool> open;
   for (const StageKey& key : view.speculable(kind)) {
     const Job& job = *state.FindJob(key.stage.job);
