@@ -19,6 +19,7 @@
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
+#include "common/io/huge_heap.h"
 #include "common/io/private_memory.h"
 #include "common/model/role_names.h"
 #include "master/host/master.h"
@@ -305,6 +306,7 @@ int Main() {
 }  // namespace mr::master
 
 int main(int argc, char** argv) {
+  mr::GrowHeapInHugePages();
   FLAGS_logtostderr = true;
   mr::master::ParseFlags(&argc, &argv);
   if (!FLAGS_log_dir.empty()) {

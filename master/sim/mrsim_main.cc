@@ -11,6 +11,7 @@
 
 #include "common/base/text.h"
 #include "common/io/files.h"
+#include "common/io/huge_heap.h"
 #include "common/io/target_file.h"
 #include "master/sim/options.h"
 #include "master/sim/schedulers.h"
@@ -235,4 +236,7 @@ int Main(const std::vector<std::string>& args) {
 
 }  // namespace mr::sim
 
-int main(int argc, char** argv) { return mr::sim::Main({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  mr::GrowHeapInHugePages();
+  return mr::sim::Main({argv + 1, argv + argc});
+}

@@ -194,6 +194,8 @@ void Core::Fetch(const AttemptId& id, WorkerId worker) const {
   const Task* task = state_.FindTask(id.task);
   if (task == nullptr) return;
   AskMemory(task, sizeof *task);
+  const Stage* stage = state_.FindStage(id.task.stage_id());
+  AskMemory(&stage->statistics, sizeof stage->statistics);
   if (!task->attempts.empty()) AskMemory(&task->attempts.back(), sizeof(Attempt));
   if (w == nullptr) return;
   w->replicas.Fetch();

@@ -94,14 +94,16 @@ bool NewAttempt::Enough(const StageStatistics& s, bool running) {
 }
 
 NewAttempt::NewAttempt(const StageStatistics& s, bool running) {
-  const Ranked<double>& costs = running ? s.told : s.costs;
   if (!Enough(s, running)) return;
   early_ = s.costs.size() < kLeast;
-  count_ = std::min(kSamples, costs.size());
-  for (size_t i = 0; i < count_; ++i) {
-    costs_[i] = costs.At((2 * i + 1) * costs.size() / (2 * count_));
-    mean_ += costs_[i] / static_cast<double>(count_);
-  }
+  const auto sample = [this](const auto& costs) {
+    count_ = std::min(kSamples, costs.size());
+    for (size_t i = 0; i < count_; ++i) {
+      costs_[i] = costs.At((2 * i + 1) * costs.size() / (2 * count_));
+      mean_ += costs_[i] / static_cast<double>(count_);
+    }
+  };
+  running ? sample(s.told) : sample(s.costs);
   const size_t finished = s.durations.size();
   lag_ = static_cast<double>(s.lag_ns) / static_cast<double>(finished + s.running) * 1e-9;
   wrapups_count_ = std::min(kSamples, s.wrapups.size());

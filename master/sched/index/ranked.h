@@ -148,8 +148,8 @@ class Ranked {
 
 // Returns the value with the share `q` (0 to 1) of the values below it. It interpolates between ranks, so that a few
 // values have a percentile, too. 0 if there is no value.
-template <class T>
-double Percentile(const Ranked<T>& values, double q) {
+template <class Sequence>
+double Percentile(const Sequence& values, double q) {
   if (values.empty()) return 0;
   const double position = q * static_cast<double>(values.size() - 1);
   const size_t low = static_cast<size_t>(std::floor(position));

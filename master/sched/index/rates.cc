@@ -17,8 +17,8 @@ constexpr double kTold = .1;
 constexpr size_t kLeastKept = 256;
 
 // Replaces the old entry of the set by the new one. Cheap if both are equal, as with most changes.
-template <class T>
-void Move(Ranked<T>& set, bool was, const T& old, bool is, const T& value) {
+template <class Set, class T>
+void Move(Set& set, bool was, const T& old, bool is, const T& value) {
   if (was == is && (!is || old == value)) return;
   if (was) set.Erase(old);
   if (is) set.Insert(value);

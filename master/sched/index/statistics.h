@@ -11,6 +11,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/time.h"
+#include "master/sched/index/late_ranked.h"
 #include "master/sched/index/ranked.h"
 
 namespace mr::sched {
@@ -79,23 +80,23 @@ inline constexpr uint32_t kCostsKept = 1024;
 struct StageStatistics {
   uint64_t changes = 0;  // rises with each change of the rest
   // Candidates (Rating::candidate).
-  Ranked<std::pair<double, AttemptKey>> by_rate;  // only known rates
-  Ranked<std::pair<int64_t, AttemptKey>> by_score;
+  LateRanked<std::pair<double, AttemptKey>> by_rate;  // only known rates
+  LateRanked<std::pair<int64_t, AttemptKey>> by_score;
   Ranked<std::pair<int64_t, AttemptKey>> by_start;
   // Attempts with Rating::reported, the longest silent first.
   Ranked<std::pair<int64_t, AttemptKey>> by_report;
   // Running and finished attempts.
-  Ranked<double> rates;  // only known rates
-  int64_t scores = 0;    // sum of their scores
+  LateRanked<double> rates;  // only known rates
+  int64_t scores = 0;        // sum of their scores
   uint32_t running = 0;
   int64_t lag_ns = 0;                 // sum of their lags
   uint32_t sampled = 0;               // attempts in the sample
-  Ranked<double> told;                // ns per byte, of those in the sample that report it
+  LateRanked<double> told;            // ns per byte, of those in the sample that report it
   std::array<int64_t, 3> phase_ns{};  // sum over attempts with a known time of the phase (Rating::phases)
   std::array<uint32_t, 3> phase_n{};  // number of these attempts
   // Finished attempts.
-  Ranked<int64_t> durations;               // ns
-  Ranked<int64_t> ends;                    // ns: when they ended
+  LateRanked<int64_t> durations;           // ns
+  LateRanked<int64_t> ends;                // ns: when they ended
   int64_t measured_ns = 0;                 // durations of those with a known input
   uint64_t measured_bytes = 0;             // their input
   int64_t measured_work = 0;               // their durations without the wait for inputs

@@ -185,11 +185,13 @@ uint64_t EntityStore::Hash(JobId job, const AskedReplica& a) {
       .hash();
 }
 
-uint64_t EntityStore::Hash(const FactKey& key, const FactValue& value) {
-  Mixer m(Tag::kFact);
-  m.Text(key.policy).Text(key.scope).Word(key.id).Text(key.name).Word(value.index());
-  std::visit([&m](auto v) { m.Word(std::bit_cast<uint64_t>(v)); }, value);
-  return m.hash();
+uint64_t EntityStore::HashButValue(const FactKey& key) {
+  return Mixer(Tag::kFact).Text(key.policy).Text(key.scope).Word(key.id).Text(key.name).hash();
+}
+
+uint64_t EntityStore::WithValue(uint64_t key_hash, const FactValue& value) {
+  const uint64_t hash = MixHash(key_hash, value.index());
+  return std::visit([hash](auto v) { return MixHash(hash, std::bit_cast<uint64_t>(v)); }, value);
 }
 
 uint64_t EntityStore::HashTimer(const std::string& policy, uint64_t id, Instant at) {
@@ -246,12 +248,12 @@ void EntityStore::EachHash(Visit visit) const {
       }
     }
   }
-  for (const auto& [key, value] : facts_) {
-    visit(Hash(key, value), [&key = key] {
+  for (const auto& [key, value] : facts()) {
+    visit(WithValue(HashButValue(key), value), [&key = key] {
       return "fact " + key.policy + "/" + key.scope + "/" + std::to_string(key.id) + "/" + key.name;
     });
   }
-  for (const auto& [key, at] : timers_) {
+  for (const auto& [key, at] : timers()) {
     visit(HashTimer(key.first, key.second, at),
           [&key = key] { return "timer " + key.first + "/" + std::to_string(key.second); });
   }

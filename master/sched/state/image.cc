@@ -85,8 +85,8 @@ void State::Save(const std::function<void(std::string)>& part) const {
             {transfers_.begin(), transfers_.end()}};
   for (const auto& [id, worker] : workers_) head.workers.push_back(worker);
   for (const auto& [name, queue] : queues_) head.queues.push_back(queue);
-  for (const auto& [key, value] : facts_) head.facts.push_back({key, value});
-  for (const auto& [key, at] : timers_) head.timers.push_back({key.first, key.second, at});
+  for (const auto& [key, value] : facts()) head.facts.push_back({key, value});
+  for (const auto& [key, at] : timers()) head.timers.push_back({key.first, key.second, at});
   part(EncodeFields(head));
   for (const auto& [id, job] : jobs_) {
     std::string bytes;
@@ -113,8 +113,8 @@ Status State::RestorePart(std::string_view part) {
     if (head.transfers.size() != transfers_.size()) return Unreadable("head of these transfers");
     std::copy(head.transfers.begin(), head.transfers.end(), transfers_.begin());
     for (Queue& queue : head.queues) queues_[queue.name] = std::move(queue);
-    for (const Fact& fact : head.facts) facts_[fact.key] = fact.value;
-    for (const Timer& timer : head.timers) timers_[{timer.policy, timer.id}] = timer.at;
+    for (const Fact& fact : head.facts) SetFact(fact.key, fact.value);
+    for (const Timer& timer : head.timers) SetTimer(timer.policy, timer.id, timer.at);
     for (Worker& worker : head.workers) {
       if (worker.held_until.ns != 0) held_workers_.insert({worker.held_until, worker.id});
       worker.rack_number = RackNumber(worker.rack);

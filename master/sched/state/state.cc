@@ -256,26 +256,27 @@ uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Insta
 
 template <class F>
 void State::LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, Instant now, F&& also) {
-  EditAttempt(id, [&](Attempt& a) {
-    MR_CHECK(a.holds_slot(), "an attempt ends once");
-    const bool was_live = a.live();
-    a.state = state;
-    also(a);
-    if (was_live && !a.live()) {
-      --task.live;
-      JobOf(id.task.job).in_queue->live.Erase({a.launched_at, id});
-      if (a.holds_slot()) ending_.insert(id);
-      if (a.by_bind) {
-        DropReads(id);
-        --JobOf(id.task.job).by_bind;
-      }
+  Attempt& a = AttemptOf(id);
+  digest_ -= Hash(id.task, a);
+  MR_CHECK(a.holds_slot(), "an attempt ends once");
+  const bool was_live = a.live();
+  a.state = state;
+  also(a);
+  if (was_live && !a.live()) {
+    --task.live;
+    JobOf(id.task.job).in_queue->live.Erase({a.launched_at, id});
+    if (a.holds_slot()) ending_.insert(id);
+    if (a.by_bind) {
+      DropReads(id);
+      --JobOf(id.task.job).by_bind;
     }
-    if (a.holds_slot()) return;
+  }
+  if (!a.holds_slot()) {
     --task.holding;
     a.ended_at = now;
     if (a.samples.size() > 1) a.samples = {a.samples.back()};
-  });
-  Attempt& a = AttemptOf(id);
+  }
+  digest_ += Hash(id.task, a);  // FinishTask rates it
   if (a.holds_slot()) return;
   TakeSlot(id, a, -1);
   CountEnd(a, &JobOf(id.task.job).causes[CauseIndex(a.cause)]);

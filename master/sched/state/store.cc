@@ -6,14 +6,7 @@ namespace mr::sched {
 
 namespace {
 
-// Names are short, and those of one policy differ in their first or last letter.
-uint64_t PlaceOf(std::string_view name, uint64_t id) {
-  const auto letter = [](char c) { return static_cast<uint64_t>(static_cast<unsigned char>(c)); };
-  return MixHash(name.empty() ? 0 : letter(name.front()) << 8 | letter(name.back()), id);
-}
-uint64_t PlaceOf(const FactName& key) {
-  return PlaceOf(key.name, key.id) + key.policy.size() + (key.scope.size() << 6);
-}
+std::array<std::string_view, 3> TextsOf(const FactName& key) { return {key.policy, key.scope, key.name}; }
 
 }  // namespace
 
@@ -54,15 +47,9 @@ const Worker* EntityStore::FindWorker(WorkerId id) const {
   return it == workers_.end() ? nullptr : &it->second;
 }
 
-const FactValue* EntityStore::FindFact(const FactName& key) const {
-  const auto* fact = found_facts_.Find(facts_, key, PlaceOf(key));
-  return fact == nullptr ? nullptr : &fact->second;
-}
+const FactValue* EntityStore::FindFact(const FactName& key) const { return facts_.Find(TextsOf(key), key.id); }
 
-const Instant* EntityStore::FindTimer(std::string_view policy, uint64_t id) const {
-  const auto* timer = found_timers_.Find(timers_, TimerLess::Name{policy, id}, PlaceOf(policy, id));
-  return timer == nullptr ? nullptr : &timer->second;
-}
+const Instant* EntityStore::FindTimer(std::string_view policy, uint64_t id) const { return timers_.Find({policy}, id); }
 
 const StageSpec& EntityStore::Spec(StageId id) const {
   const Job* job = FindJob(id.job);
@@ -144,35 +131,38 @@ SlotCount EntityStore::SlotsOf(const Worker& w) {
 }
 
 void EntityStore::SetFact(const FactKey& key, FactValue value) {
+  const uint64_t hash = HashButValue(key);
   if (const FactValue* was = FindFact(key)) {
-    digest_ -= Hash(key, *was);
-    const_cast<FactValue&>(*was) = value;
+    digest_ -= WithValue(hash, *was);
+    facts_.Update(was, value);
   } else {
-    facts_.emplace(key, value);
+    facts_.Insert(TextsOf(key), key.id, key, value);
   }
-  digest_ += Hash(key, value);
+  digest_ += WithValue(hash, value);
 }
 
 void EntityStore::EraseFact(const FactKey& key) {
-  const auto it = facts_.find(key);
-  if (it == facts_.end()) return;
-  found_facts_.Drop(PlaceOf(key));
-  digest_ -= Hash(key, it->second);
-  facts_.erase(it);
+  const FactValue* was = FindFact(key);
+  if (was == nullptr) return;
+  digest_ -= WithValue(HashButValue(key), *was);
+  facts_.Erase(TextsOf(key), key.id);
 }
 
 void EntityStore::SetTimer(const std::string& policy, uint64_t id, Instant at) {
-  EraseTimer(policy, id);
+  if (const Instant* was = FindTimer(policy, id)) {
+    digest_ -= HashTimer(policy, id, *was);
+    timers_.Update(was, at);
+  } else {
+    timers_.Insert({policy}, id, {policy, id}, at);
+  }
   digest_ += HashTimer(policy, id, at);
-  timers_.emplace(TimerKey{policy, id}, at);
 }
 
 void EntityStore::EraseTimer(const std::string& policy, uint64_t id) {
-  const auto it = timers_.find(TimerLess::Name{policy, id});
-  if (it == timers_.end()) return;
-  found_timers_.Drop(PlaceOf(policy, id));
-  digest_ -= HashTimer(policy, id, it->second);
-  timers_.erase(it);
+  const Instant* was = FindTimer(policy, id);
+  if (was == nullptr) return;
+  digest_ -= HashTimer(policy, id, *was);
+  timers_.Erase({policy}, id);
 }
 
 void EntityStore::CountOffer(WorkerId launched_on) {

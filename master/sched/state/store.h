@@ -17,7 +17,7 @@
 #include "common/base/status.h"
 #include "master/sched/event.h"
 #include "master/sched/state/entities.h"
-#include "master/sched/state/place_cache.h"
+#include "master/sched/state/named_map.h"
 
 namespace mr::sched {
 
@@ -136,8 +136,8 @@ class EntityStore {
   const std::map<WorkerId, Worker>& workers() const { return workers_; }
   // All workers by id, in few bytes: a decision that looks at many finds eight in a cache line.
   const std::vector<RollEntry>& roll() const { return roll_; }
-  const Facts& facts() const { return facts_; }
-  const Timers& timers() const { return timers_; }
+  const Facts& facts() const { return facts_.All(); }
+  const Timers& timers() const { return timers_.All(); }
   const std::map<std::string, Queue>& queues() const { return queues_; }
   uint64_t offers() const { return offers_; }
   WorkerId offer_cursor() const { return offer_cursor_; }
@@ -216,7 +216,8 @@ class EntityStore {
   static uint64_t Hash(const TaskId& id, const ReplicaPlace& place);
   static uint64_t Hash(JobId job, const BoundRead& read);
   static uint64_t Hash(JobId job, const AskedReplica& asked);
-  static uint64_t Hash(const FactKey& key, const FactValue& value);
+  static uint64_t HashButValue(const FactKey& key);
+  static uint64_t WithValue(uint64_t key_hash, const FactValue& value);
   static uint64_t HashTimer(const std::string& policy, uint64_t id, Instant at);
   uint64_t HashCounters() const;
 
@@ -230,8 +231,8 @@ class EntityStore {
   std::vector<Worker*> worker_at_;  // by id, as far as ids are dense
   std::vector<RollEntry> roll_;
   std::map<std::string, Queue> queues_;
-  Facts facts_;
-  Timers timers_;
+  NamedMap<Facts, 3> facts_;                                // texts: policy, scope, name
+  NamedMap<Timers, 1> timers_;                              // text: policy
   uint64_t arrivals_ = 0, offers_ = 0, queue_numbers_ = 0;  // numbers given out so far
   WorkerId offer_cursor_;
   std::array<Transfers, kMostReaders> transfers_{};
@@ -241,8 +242,6 @@ class EntityStore {
   template <class Visit>
   void EachHash(Visit visit) const;
 
-  mutable PlaceCache<Facts> found_facts_;
-  mutable PlaceCache<Timers> found_timers_;
   uint64_t idle_rounds_ = 0, folds_ = 0;
   mutable uint64_t looks_ = 0;
 };

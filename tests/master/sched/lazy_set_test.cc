@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <set>
+#include <vector>
 
 #include "common/base/rng.h"
+#include "master/sched/index/late_ranked.h"
 
 namespace mr::sched {
 namespace {
@@ -49,6 +52,40 @@ TEST(LazySetTest, WalksBackAsLongAsAsked) {
     return value > 4;
   });
   EXPECT_EQ(seen, (std::vector<int>{9, 6, 4}));
+}
+
+TEST(LateRankedTest, ReadsWhatCameAndDidNotGoWithRepeats) {
+  Rng rng(6);
+  LateRanked<int> late;
+  std::multiset<int> want;
+  for (int i = 0; i < 20'000; ++i) {
+    const int value = static_cast<int>(rng.Below(50));
+    if (want.size() < 300 && rng.Below(2) == 0) {
+      late.Insert(value);
+      want.insert(value);
+    } else if (const auto it = want.find(value); it != want.end()) {
+      late.Erase(value);
+      want.erase(it);
+    }
+    ASSERT_EQ(late.size(), want.size());
+    ASSERT_EQ(late.empty(), want.empty());
+    if (rng.Below(100) != 0) continue;
+    ASSERT_EQ(late.All(), std::vector<int>(want.begin(), want.end()));
+    if (!want.empty()) {
+      ASSERT_EQ(late.At(want.size() / 2), *std::next(want.begin(), want.size() / 2));
+    }
+  }
+}
+
+TEST(LateRankedTest, AValueMayGoAndComeAgainBeforeTheNextRead) {
+  LateRanked<int> late;
+  late.Insert(1);
+  ASSERT_EQ(late.At(0), 1);
+  late.Erase(1);
+  late.Insert(1);
+  late.Insert(2);
+  late.Erase(2);
+  EXPECT_EQ(late.All(), std::vector<int>{1});
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ double SecondsBeforeInputs(const View& view, StageId id, const Attempt& a) {
   int64_t made = 0;
   for (const StageInput& input : job.graph.stages[id.stage].inputs) {
     if (!input.is_edge) continue;
-    const Ranked<int64_t>& ends = job.stages[input.upstream].statistics.ends;
+    const auto& ends = job.stages[input.upstream].statistics.ends;
     if (!ends.empty()) made = std::max(made, ends.At(ends.size() - 1));
   }
   return static_cast<double>(std::max<int64_t>(0, made - a.started_at.ns)) / 1e9;

@@ -1,5 +1,7 @@
 #include "master/sched/policies/dolly/idle_stages.h"
 
+#include <map>
+
 #include "master/sched/job_graph.h"
 #include "master/sched/policies/common/lent_slots.h"
 #include "master/sched/policies/dolly/reasons.h"
@@ -20,11 +22,15 @@ bool QueueKeepsClonesOut(const State& state, const Job& job, SlotKind kind) {
   return held + 1 >= q.max_share && (q.has_ready() || q.has_early(0) || q.has_early(1));
 }
 
-bool IdleStages::Serves(const View& view, const Job& job, uint32_t stage, SlotKind kind) const {
+bool IdleStages::Fits(const Job& job, uint32_t stage, SlotKind kind) const {
   const StageSpec& spec = job.graph.stages[stage];
-  const Stage& s = job.stages[stage];
-  return spec.slot_kind == kind && s.tasks.size() <= tasks_ && !spec.side_effects && !MayDiffer(job, stage) &&
-         !limits_.WhyNot(view, s.tasks.size()) && !limits_.network.WhyNotCopy(view, job, stage);
+  return spec.slot_kind == kind && job.stages[stage].tasks.size() <= tasks_ && !spec.side_effects &&
+         !MayDiffer(job, stage);
+}
+
+bool IdleStages::Serves(const View& view, const Job& job, uint32_t stage, SlotKind kind) const {
+  return Fits(job, stage, kind) && !limits_.WhyNot(view, job.stages[stage].tasks.size()) &&
+         !limits_.network.WhyNotCopy(view, job, stage);
 }
 
 std::vector<IdleStage>& IdleStages::SeenBy(const View& view, SlotKind kind) {
@@ -33,9 +39,16 @@ std::vector<IdleStage>& IdleStages::SeenBy(const View& view, SlotKind kind) {
   if (round_[KindIndex(kind)] == state.idle_rounds()) return stages;
   round_[KindIndex(kind)] = state.idle_rounds();
   stages.clear();
+  // Stages that Serves accepts. The limits depend on the number of tasks alone, and take a dozen facts.
+  std::map<size_t, bool> open;
   for (const StageKey& key : view.speculable(kind)) {
     const Job& job = *state.FindJob(key.stage.job);
-    if (Serves(view, job, key.stage.stage, kind)) stages.push_back({&job, &job.stages[key.stage.stage], key.stage});
+    const Stage& stage = job.stages[key.stage.stage];
+    if (!Fits(job, key.stage.stage, kind)) continue;
+    const auto [limit, added] = open.try_emplace(stage.tasks.size());
+    if (added) limit->second = !limits_.WhyNot(view, stage.tasks.size());
+    if (!limit->second || limits_.network.WhyNotCopy(view, job, key.stage.stage)) continue;
+    stages.push_back({&job, &stage, key.stage});
   }
   return stages;
 }

@@ -61,6 +61,8 @@ class IdleStages {
   }
 
  private:
+  // The part of Serves that no fact changes.
+  bool Fits(const Job& job, uint32_t stage, SlotKind kind) const;
   std::vector<IdleStage>& SeenBy(const View& view, SlotKind kind);
   bool HasAny(const State& state, IdleStage* seen) const;
 

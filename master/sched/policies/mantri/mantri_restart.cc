@@ -1,9 +1,11 @@
 #include "master/sched/policies/mantri/mantri_restart.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "master/sched/index/estimate.h"
+#include "master/sched/policies/common/hopeful.h"
 #include "master/sched/policies/common/speculation.h"
 #include "master/sched/policies/mantri/mantri_order.h"
 #include "master/sched/policies/mantri/mantri_rules.h"
@@ -52,11 +54,12 @@ class MantriRestart final : public Policy {
   }
 
   bool Seeks(const View& view, SlotKind kind) const override {
-    std::vector<MantriIdle>& idle = stages_.Idle(view, kind);
-    return std::any_of(idle.begin(), idle.end(), [&](MantriIdle& seen) {
-      return HasAny(view, &seen) && !view.state().QueueFull(*seen.job, kind) &&
-             Best(view, seen.key.stage, nullptr, false, true, &seen.doubled).has_value();
-    });
+    if (stages_.Idle(view, kind).empty() || Narrow(view)) return false;
+    const MantriIdle* seen = nullptr;
+    for (size_t i = 0; (seen = WithAny(view, kind, i)) != nullptr; ++i) {
+      if (Best(view, seen->key.stage, nullptr, false, true, &seen->doubled)) return true;
+    }
+    return false;
   }
 
  private:
@@ -76,18 +79,19 @@ class MantriRestart final : public Policy {
       if (view.Serves(*state.FindJob(first.attempt.task.job))) StartLargest(first, state, plan);
       return;
     }
-    if (!offer.idle || !plan->passed().empty()) return;
+    if (!offer.idle || !plan->passed().empty() || Narrow(view)) return;
     for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
       if (state.free(kind).count(worker.id) == 0) continue;
-      for (MantriIdle& seen : stages_.Idle(view, kind)) {
-        if (!HasAny(view, &seen) || state.QueueFull(*seen.job, kind)) continue;
-        if (Do(Best(view, seen.key.stage, &worker, false, true, &seen.doubled), view, worker, nullptr, plan)) return;
+      const MantriIdle* seen = nullptr;
+      for (size_t i = 0; (seen = WithAny(view, kind, i)) != nullptr; ++i) {
+        if (Do(Best(view, seen->key.stage, &worker, false, true, &seen->doubled), view, worker, nullptr, plan)) return;
       }
     }
   }
 
   // While tasks wait: uses the slot for an act that is better than the start of a new task.
   bool InsteadOf(const Launch& first, const View& view, const Worker& worker, Plan* plan) const {
+    if (Narrow(view)) return false;
     const State& state = view.state();
     const JobId id = first.attempt.task.job;
     const Job& job = *state.FindJob(id);
@@ -119,13 +123,20 @@ class MantriRestart final : public Policy {
     return true;
   }
 
-  // Returns whether an idle slot of some worker could be used in this stage.
-  bool HasAny(const View& view, MantriIdle* seen) const {
-    return stages_.Refresh(view, kCandidatesSeen, seen) && (seen->candidates || !seen->doubled.empty());
+  // Returns whether the network bounds all stages. Asked once per trigger: the facts behind it cost more than Best.
+  bool Narrow(const View& view) const { return rules_.network.WhyNotAny(view).has_value(); }
+
+  // Returns the i-th stage in which an idle slot of some worker could be used; null: there are fewer.
+  const MantriIdle* WithAny(const View& view, SlotKind kind, size_t i) const {
+    const auto has_any = [&](MantriIdle* seen) {
+      return stages_.Refresh(view, kCandidatesSeen, seen) && (seen->candidates || !seen->doubled.empty()) &&
+             !view.state().QueueFull(*seen->job, kind);
+    };
+    return hopeful_[KindIndex(kind)].At(view.state(), stages_.Idle(view, kind), i, has_any);
   }
 
-  // Returns the best act in this stage with a slot of this worker (null: of a usual one). doubled: its tasks with
-  // several attempts for which there may be an act; null: not known.
+  // Returns the best act in this stage with a slot of this worker (null: of a usual one). Requires: !Narrow. doubled:
+  // its tasks with several attempts for which there may be an act; null: not known.
   std::optional<MantriAct> Best(const View& view, const StageId& id, const Worker* worker, bool waiting, bool speculate,
                                 const std::vector<uint32_t>* doubled = nullptr) const {
     const State& state = view.state();
@@ -135,7 +146,7 @@ class MantriRestart final : public Policy {
     const size_t depth = waiting ? kSeenWhileWaiting : kCandidatesSeen;
     const MantriStage& seen = stages_.Look(state, id, depth);
     const NewAttempt& fresh = seen.fresh;
-    if (!fresh.known() || WhyNotInStage(rules_, view, id)) return std::nullopt;
+    if (!fresh.known() || WhyNotCopies(rules_, view, id)) return std::nullopt;
     std::optional<double> factor;
     const auto location = [&] {
       if (!factor) factor = worker != nullptr ? LocationFactor(state, id, worker->id, fresh.mean()) : 1;
@@ -146,6 +157,12 @@ class MantriRestart final : public Policy {
       auto act = JudgeTask(rules_, view, {id.job, id.stage, task}, worker, fresh, location(), waiting, speculate);
       if (act && (!best || act->saves > best->saves)) best = std::move(act);
     };
+    std::optional<bool> knows_reads;
+    const auto unseen = [&](const MantriCandidate& c) {  // as ReadsUnseen, which JudgeTask asks
+      if (worker == nullptr || !c.split.Elsewhere(worker->id)) return false;
+      if (!knows_reads) knows_reads = rules_.network.KnowsReads(view);
+      return !*knows_reads;
+    };
     const auto may = [&](const MantriCandidate& c) {
       return MayAct(rules_, fresh, c, view.now(), best ? best->saves : -kNothing, waiting, speculate, location);
     };
@@ -154,12 +171,12 @@ class MantriRestart final : public Policy {
       if (!may(c)) continue;
       // The rest take less per byte and meet no rule: their whole time is no longer than that of a new attempt.
       if (c.cost <= location() * std::min(fresh.mean(), 2 * fresh.CostAt(rules_.delta))) break;
-      consider(c.task);
+      if (!unseen(c)) consider(c.task);
     }
     // These may have fallen silent since they were predicted to be quick.
     for (const MantriCandidate& c : seen.earliest) {
       if (view.now() - c.started < seen.usual) break;
-      if (may(c)) consider(c.task);
+      if (!unseen(c) && may(c)) consider(c.task);
     }
     if (!speculate || s.doubled.empty() || (doubled != nullptr && doubled->empty())) return best;
     auto it = s.doubled.lower_bound(static_cast<uint32_t>(state.offers() * kDoubledSeen % stage.tasks.size()));
@@ -202,7 +219,8 @@ class MantriRestart final : public Policy {
   }
 
   const MantriRules rules_;
-  mutable MantriStages stages_;  // a cache
+  mutable MantriStages stages_;  // a cache, as the next
+  mutable std::array<Hopeful<MantriIdle>, 2> hopeful_;
 };
 
 }  // namespace

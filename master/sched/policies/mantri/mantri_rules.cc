@@ -42,6 +42,10 @@ double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double by
 
 std::optional<Reason> WhyNotInStage(const MantriRules& rules, const View& view, const StageId& id) {
   if (auto why = rules.network.WhyNotAny(view)) return why;
+  return WhyNotCopies(rules, view, id);
+}
+
+std::optional<Reason> WhyNotCopies(const MantriRules& rules, const View& view, const StageId& id) {
   const Job& job = *view.state().FindJob(id.job);
   if (auto why = rules.network.WhyNotCopy(view, job, id.stage)) return why;
   if (!rules.network.KnowsCopies(view, job, id.stage)) return Reason{ReasonCode::kUnseenNetwork, "", {}};

@@ -39,6 +39,8 @@ std::optional<double> SecondsLeft(const MantriRules& rules, const NewAttempt& fr
 double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double bytes);
 // Returns why nothing may be done in this stage: the network bounds it, or all reads from other workers.
 std::optional<Reason> WhyNotInStage(const MantriRules& rules, const View& view, const StageId& id);
+// The same for what the stage copies only. Cost: nothing for a stage that reads no outputs.
+std::optional<Reason> WhyNotCopies(const MantriRules& rules, const View& view, const StageId& id);
 // Returns whether an attempt of the task, or one on this worker, reads its split from another worker while nobody knows
 // how long such a read takes: its time cannot be compared with that of others. worker null: on each worker that could
 // run it now.

@@ -3,7 +3,9 @@
 // decision.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <vector>
 
@@ -11,6 +13,17 @@
 #include "master/sched/policies/mantri/mantri_rules.h"
 
 namespace mr::sched {
+
+// Where a candidate's split is, so that most workers are refused without a look at the task.
+struct CandidateSplit {
+  std::array<WorkerId, 3> places;
+  size_t count = 0;  // 0: no place, or more than these
+  // Returns true if the task reads its split from another worker there. False: it may not.
+  bool Elsewhere(WorkerId worker) const {
+    const auto end = places.begin() + static_cast<std::ptrdiff_t>(count);
+    return count > 0 && std::find(places.begin(), end, worker) == end;
+  }
+};
 
 // A candidate: the only live attempt of its task.
 struct MantriCandidate {
@@ -20,11 +33,13 @@ struct MantriCandidate {
   Instant started;
   Standing standing;
   double period = 0;  // Delta, seconds
+  CandidateSplit split;
 };
 
 struct MantriStage {
   static constexpr size_t kEarliest = 16;
 
+  StageId id;
   uint64_t changes = 0;  // StageStatistics::changes when it was looked at
   size_t depth = 0;      // how many of the dearest were examined
   NewAttempt fresh;
@@ -75,8 +90,13 @@ class MantriStages {
   void Forget(JobId job);
 
  private:
+  static constexpr size_t kRecent = 1024;  // running jobs of a large cluster
+  static size_t PlaceOf(const StageId& id) { return (id.job.seq + id.stage) % kRecent; }
+  MantriStage& StageOf(const StageId& id);
+
   const MantriRules rules_;
   std::map<StageId, MantriStage> stages_;
+  std::array<MantriStage*, kRecent> recent_{};  // of these, the last one found for each PlaceOf
   std::array<std::vector<MantriIdle>, 2> idle_;
   std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};  // State::idle_rounds of these
 };

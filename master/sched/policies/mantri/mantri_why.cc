@@ -23,7 +23,7 @@ Reason WhyLeftAlone(const MantriRules& rules, const View& view, const AttemptId&
   if (live >= kMostRunning) return {MantriReason::kEnoughAttempts, "", {static_cast<double>(live)}};
   const StageStatistics& s = state.Counted(stage);
   const NewAttempt fresh(s, rules.running);
-  const double told = static_cast<double>((rules.running ? s.told : s.costs).size());
+  const double told = static_cast<double>(rules.running ? s.told.size() : s.costs.size());
   if (!fresh.known()) return {MantriReason::kFewTold, "", {told, double{NewAttempt::kLeast}}};
   const Attempt& a = *state.FindAttempt(id);
   const Standing standing = StandingOf(task, a);
