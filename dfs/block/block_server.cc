@@ -297,6 +297,116 @@ kj::Promise<Result<kj::Own<BlockPipe>>> BlockServer::OpenHere(BlockRef block, st
   });
 }
 
+namespace {
+
+using Statuses = std::vector<Status>;
+
+// Writes those blocks whose bytes have come whole. Runs on the pool.
+Statuses WriteWhole(BlockStore& store, const std::vector<SmallBlock>& blocks) {
+  Statuses statuses(blocks.size());
+  std::vector<WholeBlock> whole;
+  std::vector<size_t> at;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (Crc32c(blocks[i].bytes) != blocks[i].crc32c) {
+      statuses[i] = Corrupted("a block was damaged on its way");
+      continue;
+    }
+    whole.push_back({blocks[i].block, blocks[i].bytes});
+    at.push_back(i);
+  }
+  Statuses written = store.WriteGroup(whole);
+  for (size_t i = 0; i < at.size(); ++i) statuses[at[i]] = std::move(written[i]);
+  return statuses;
+}
+
+Status CheckSize(capnp::List<rpc::NewBlock>::Reader blocks) {
+  uint64_t bytes = 0;
+  for (const auto block : blocks) bytes += block.getData().size();
+  if (blocks.size() <= kMostSmallBlocks && bytes <= kPieceBytes) return Status::Ok();
+  return InvalidArgument("one call writes " + std::to_string(blocks.size()) + " blocks of " + std::to_string(bytes) +
+                         " bytes, and may write " + std::to_string(kMostSmallBlocks) + " blocks of " +
+                         std::to_string(kPieceBytes) + " bytes");
+}
+
+std::string ToString(capnp::Data::Reader bytes) { return {bytes.asChars().begin(), bytes.size()}; }
+
+// One call of writeBlocks.
+struct GroupWrite {
+  std::vector<StoredBlock> stored;  // what became of each block that the call names
+  std::vector<size_t> taken;        // indexes of those that may be written
+  std::shared_ptr<std::vector<SmallBlock>> blocks = std::make_shared<std::vector<SmallBlock>>();  // they themselves
+  std::vector<std::string> downstream;
+};
+
+GroupWrite ReadGroup(rpc::DataServer::WriteBlocksParams::Reader params, const rpc::Guard& guard) {
+  const auto asked = params.getBlocks();
+  GroupWrite group;
+  group.stored.resize(asked.size());
+  for (const auto address : params.getDownstream()) group.downstream.emplace_back(address.cStr());
+  const Status size = CheckSize(asked);
+  for (uint i = 0; i < asked.size(); ++i) {
+    SmallBlock block{FromWire(asked[i].getBlock()), {}, asked[i].getCrc32c(), {}};
+    for (const auto grant : asked[i].getGrants()) block.grants.push_back(ToString(grant));
+    Status& status = group.stored[i].status;
+    status = size;
+    if (status.ok()) {
+      status = guard.CheckGrant(secure::WritesBlock(block.block.id, block.block.generation),
+                                block.grants.empty() ? "" : block.grants.front());
+    }
+    if (!status.ok()) continue;
+    if (!block.grants.empty()) block.grants.erase(block.grants.begin());
+    block.bytes = ToString(asked[i].getData());
+    group.taken.push_back(i);
+    group.blocks->push_back(std::move(block));
+  }
+  return group;
+}
+
+}  // namespace
+
+kj::Promise<void> BlockServer::WriteBlocks(GroupContext context, const rpc::GuardPtr& guard) {
+  auto group = kj::heap<GroupWrite>(ReadGroup(context.getParams(), *guard));
+  context.releaseParams();
+  const SmallBlocks blocks = group->blocks;
+  using Sent = Result<std::vector<StoredBlock>>;
+  kj::Promise<Sent> sent = Sent(NotFound("the pipeline ends here"));
+  if (!blocks->empty() && !group->downstream.empty()) {
+    sent = SendBlocks(impl_->peers, blocks, std::move(group->downstream));
+  }
+  auto written = OnPool(impl_->options.pool, [&store = impl_->store, blocks] { return WriteWhole(store, *blocks); })
+                     .then([&impl = *impl_, blocks](Statuses statuses) {
+                       for (size_t i = 0; i < blocks->size(); ++i) {
+                         if (statuses[i].ok() && impl.options.on_durable) impl.options.on_durable((*blocks)[i].block);
+                       }
+                       return statuses;
+                     })
+                     .fork();
+  // The master is notified once the bytes are on disk, even if the writer is gone.
+  if (!impl_->closed()) impl_->reports->add(written.addBranch().ignoreResult());
+  auto both = written.addBranch().then(
+      [&impl = *impl_, group = kj::mv(group), sent = kj::mv(sent), context](Statuses statuses) mutable {
+        return sent.then([&impl, group = kj::mv(group), statuses = std::move(statuses), context](Sent below) mutable {
+          for (size_t n = 0; n < statuses.size(); ++n) {
+            StoredBlock& block = group->stored[group->taken[n]];
+            block.status = std::move(statuses[n]);
+            if (block.status.ok()) block.durable.push_back(impl.options.worker);
+            // One durable replica anywhere in the pipeline is a good answer. The writer counts them.
+            if (!below.ok() || !(*below)[n].status.ok()) continue;
+            for (const WorkerId worker : (*below)[n].durable) block.durable.push_back(worker);
+            block.status = Status::Ok();
+          }
+          auto list = context.getResults().initBlocks(static_cast<uint>(group->stored.size()));
+          for (uint i = 0; i < list.size(); ++i) {
+            const StoredBlock& block = group->stored[i];
+            rpc::ToOutcome(block.status, list[i].initOutcome());
+            auto durable = list[i].initDurable(static_cast<uint>(block.durable.size()));
+            for (uint w = 0; w < durable.size(); ++w) durable.set(w, block.durable[w].value);
+          }
+        });
+      });
+  return impl_->Hold(kj::mv(both));
+}
+
 kj::Promise<void> BlockServer::ReadBlock(ReadContext context, const rpc::GuardPtr& guard) {
   const auto params = context.getParams();
   const auto grant = params.getGrant();

@@ -1,6 +1,7 @@
 // Serves a worker's block store over data.capnp. The worker's DataServer::Server delegates
 //
 //   kj::Promise<void> writeBlock(WriteBlockContext c) override { return blocks_.WriteBlock(c, guard()); }
+//   kj::Promise<void> writeBlocks(WriteBlocksContext c) override { return blocks_.WriteBlocks(c, guard()); }
 //   kj::Promise<void> readBlock(ReadBlockContext c) override { return blocks_.ReadBlock(c, guard()); }
 //
 // and carries out the master's commands with Replicate and Delete. Writes are pipelines: each member passes pieces on
@@ -43,9 +44,11 @@ class BlockServer {
   void set_worker(WorkerId worker);
 
   using WriteContext = capnp::CallContext<rpc::DataServer::WriteBlockParams, rpc::DataServer::WriteBlockResults>;
+  using GroupContext = capnp::CallContext<rpc::DataServer::WriteBlocksParams, rpc::DataServer::WriteBlocksResults>;
   using ReadContext = capnp::CallContext<rpc::DataServer::ReadBlockParams, rpc::DataServer::ReadBlockResults>;
   // guard: of the connection, which needs a grant for each block; a writer is for its peer.
   kj::Promise<void> WriteBlock(WriteContext context, rpc::GuardPtr guard);
+  kj::Promise<void> WriteBlocks(GroupContext context, const rpc::GuardPtr& guard);
   kj::Promise<void> ReadBlock(ReadContext context, const rpc::GuardPtr& guard);
 
   // Opens a pipeline that begins with this server, for a writer on the same loop: its pieces are not copied, and need

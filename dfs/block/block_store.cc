@@ -69,6 +69,7 @@ Result<std::unique_ptr<BlockStore>> BlockStore::Open(const std::string& director
   // A writer of an earlier process may have made a folder without syncing it. This sync makes it durable.
   MR_RETURN_IF_ERROR(SyncDirectory(impl->root));
   MR_RETURN_IF_ERROR(SyncDirectory(directory));
+  impl->whole_syncs = Impl::WholeSyncsAreSafe(impl->root);
   MR_RETURN_IF_ERROR(impl->Load());
   return std::unique_ptr<BlockStore>(new BlockStore(std::move(impl)));
 }

@@ -44,6 +44,12 @@ struct LocalBlock {
   std::vector<uint32_t> crcs;
 };
 
+// A block to be written with others. bytes: all of the block, borrowed.
+struct WholeBlock {
+  BlockRef block;
+  std::string_view bytes;
+};
+
 struct Suspect {
   BlockRef block;  // length and digest are 0 if unknown
   std::string why;
@@ -82,6 +88,15 @@ class BlockStore {
   };
   // Begins to write a block. Errors: kOverloaded if the disk has less space than must stay free (KeepFree).
   Result<std::unique_ptr<Writer>> Create(BlockId id, uint32_t generation);
+  // Writes small blocks together. They share two syncs of the whole file system, where a Writer syncs three times per
+  // block (adr/0006). Where a sync of the file system promises too little or would write much else, each is written by
+  // itself. Returns for each block, in their order, what Create and Finish would return. An error of one block is no
+  // error of the others, except for that of a sync.
+  // Cost: measured for 1 KB, 74 us of the worker's CPU per block in groups of 64, its calls included; by itself 612 us.
+  std::vector<Status> WriteGroup(const std::vector<WholeBlock>& blocks);
+  // When WriteGroup shares syncs; the default is kIfCheap. Requires: as for KeepFree.
+  enum class WhenToShareSyncs { kNever, kIfCheap, kAlways };
+  void ShareSyncs(WhenToShareSyncs when);
   // Refuses new blocks from now on while the disk is full (FreeSpaceGate). By default none is refused. Requires: no
   // other thread uses the store yet.
   void KeepFree(std::optional<uint64_t> bytes);

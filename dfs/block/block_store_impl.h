@@ -46,7 +46,9 @@ struct BlockStore::Impl {
 
   std::string root;  // DIR/blocks
   Observers observers;
-  bool direct = true;  // write large blocks past the page cache
+  bool direct = true;       // write large blocks past the page cache
+  bool whole_syncs = true;  // syncfs of root promises what fsync of each file does
+  WhenToShareSyncs share_syncs = WhenToShareSyncs::kIfCheap;
 
   mutable std::mutex mutex;  // guards all below except atomics; never held during I/O
   std::map<BlockKey, Stored> blocks;
@@ -109,8 +111,14 @@ struct BlockStore::Impl {
   // block_writer.cc
   Status Publish(const BlockRef& ref, const std::string& data, const std::string& sums);
   Status CheckSpace();
+  std::string TemporaryPath(BlockKey key);
   Status MakeFolder(BlockKey key);
   Result<bool> MakeRoom(BlockKey key);
+
+  // group_writer.cc
+  // Returns whether a sync of the whole file system of `directory` is as good as an fsync of each file.
+  static bool WholeSyncsAreSafe(const std::string& directory);
+  bool MayShareSyncs(size_t blocks) const;
 
   // scrubber.cc
   void LoadCursor();

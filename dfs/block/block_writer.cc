@@ -118,12 +118,15 @@ Status BlockStore::Impl::CheckSpace() {
   return {Code::kOverloaded, std::move(text)};
 }
 
+std::string BlockStore::Impl::TemporaryPath(BlockKey key) {
+  return root + "/tmp/" + FileName(key) + "." + std::to_string(next_temporary.fetch_add(1));
+}
+
 Result<std::unique_ptr<BlockStore::Writer>> BlockStore::Create(BlockId id, uint32_t generation) {
   if (!id.valid()) return InvalidArgument("a block without an id cannot be written");
   MR_RETURN_IF_ERROR(impl_->CheckSpace());
   const BlockKey key{id.value, generation};
-  const std::string path =
-      impl_->root + "/tmp/" + FileName(key) + "." + std::to_string(impl_->next_temporary.fetch_add(1));
+  const std::string path = impl_->TemporaryPath(key);
   auto fd = OpenFile(path, O_WRONLY | O_CREAT | O_EXCL);
   if (!fd.ok()) {
     impl_->NoteDisk(fd.status());

@@ -94,4 +94,44 @@ kj::Promise<Result<std::vector<WorkerId>>> RemotePipe::Finish(uint64_t length, u
       });
 }
 
+kj::Promise<Result<std::vector<StoredBlock>>> SendBlocks(Peers& peers, SmallBlocks blocks,
+                                                         std::vector<std::string> addresses) {
+  using Sent = Result<std::vector<StoredBlock>>;
+  const std::string head = addresses.front();
+  const size_t hops = addresses.size() - 1;
+  return peers.Get(head, hops)
+      .then([&peers, blocks = std::move(blocks), addresses = std::move(addresses), head,
+             hops](Result<rpc::DataServer::Client> server) -> kj::Promise<Sent> {
+        if (!server.ok()) return Sent(server.status());
+        uint64_t bytes = 0;
+        for (const SmallBlock& block : *blocks) bytes += block.bytes.size();
+        auto request = server->writeBlocksRequest(capnp::MessageSize{bytes / 8 + 64 * blocks->size(), 0});
+        auto list = request.initBlocks(static_cast<uint>(blocks->size()));
+        for (uint i = 0; i < list.size(); ++i) {
+          const SmallBlock& from = (*blocks)[i];
+          ToWire(from.block, list[i].initBlock());
+          list[i].setData(kj::StringPtr(from.bytes.c_str(), from.bytes.size()).asBytes());
+          list[i].setCrc32c(from.crc32c);
+          auto grants = list[i].initGrants(static_cast<uint>(from.grants.size()));
+          for (uint g = 0; g < grants.size(); ++g) {
+            grants.set(g, kj::StringPtr(from.grants[g].c_str(), from.grants[g].size()).asBytes());
+          }
+        }
+        auto downstream = request.initDownstream(static_cast<uint>(hops));
+        for (uint i = 0; i < downstream.size(); ++i) downstream.set(i, addresses[i + 1].c_str());
+        auto call = request.send().then([n = blocks->size(), head](auto response) -> Sent {
+          std::vector<StoredBlock> stored;
+          for (const auto block : response.getBlocks()) {
+            stored.push_back({rpc::FromOutcome(block.getOutcome()), {}});
+            for (const uint32_t worker : block.getDurable()) stored.back().durable.push_back({worker});
+          }
+          if (stored.size() != n) return Unavailable("data server " + head + " answers for other blocks");
+          return stored;
+        });
+        return peers.Limit(kj::mv(call)).catch_([&peers, head, hops](kj::Exception&& e) -> Sent {
+          return GiveUp(peers, head, hops, e);
+        });
+      });
+}
+
 }  // namespace mr::dfs

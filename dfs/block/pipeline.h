@@ -31,4 +31,28 @@ class BlockPipe {
   virtual kj::Promise<Result<std::vector<WorkerId>>> Finish(uint64_t length, uint64_t digest) = 0;
 };
 
+// A small block for SendBlocks. grants: to write it on each server of the pipeline, in their order; may be empty.
+struct SmallBlock {
+  BlockRef block;
+  std::string bytes;
+  uint32_t crc32c = 0;  // of bytes, by the process that made them
+  std::vector<std::string> grants;
+};
+using SmallBlocks = std::shared_ptr<const std::vector<SmallBlock>>;
+
+// What became of a block. Ok: durable on these workers.
+struct StoredBlock {
+  Status status;
+  std::vector<WorkerId> durable;
+};
+
+// Blocks of one SendBlocks (guess: twice what `fs put` sends).
+inline constexpr size_t kMostSmallBlocks = 128;
+
+// Writes small blocks in one call through one pipeline. addresses: as in BlockPipe::Open. Returns what became of each
+// block, in their order. Errors: those of the first server or of its connection, for all blocks. Requires: at most
+// kMostSmallBlocks blocks and kPieceBytes bytes.
+kj::Promise<Result<std::vector<StoredBlock>>> SendBlocks(Peers& peers, SmallBlocks blocks,
+                                                         std::vector<std::string> addresses);
+
 }  // namespace mr::dfs

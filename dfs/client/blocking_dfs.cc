@@ -4,7 +4,6 @@
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"
 #include "dfs/client/dfs_client.h"
-#include "dfs/client/put_files.h"
 #include "schema/client.capnp.h"
 
 namespace mr::dfs {
@@ -139,8 +138,7 @@ Result<WrittenFile> BlockingDfs::PutFd(const std::string& path, const PutOptions
 Status BlockingDfs::PutFiles(const std::vector<LocalFile>& files, const PutOptions& options,
                              std::vector<bool>* written) {
   written->assign(files.size(), false);
-  return Await(impl_->loop,
-               [&] { return PutLocalFiles(*impl_->client, files, options, impl_->pool.poster(), written); });
+  return Await(impl_->loop, [&] { return impl_->client->PutFiles(files, options, impl_->pool.poster(), written); });
 }
 
 Result<WrittenFile> BlockingDfs::PutBytes(const std::string& path, const PutOptions& options, std::string bytes) {

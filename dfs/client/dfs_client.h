@@ -114,6 +114,10 @@ class DfsClient {
   // complete before the attempt reports, and moved by the job's commit.
   kj::Promise<Result<kj::Own<FileWriter>>> Create(std::string path, PutOptions options);
   kj::Promise<Result<WrittenFile>> Put(std::string path, PutOptions options, kj::Own<ByteSource> source);
+  // Does what BlockingDfs::PutFiles describes. Requires: all arguments outlive the promise, also if it is dropped until
+  // the pool has run what it was given.
+  kj::Promise<Status> PutFiles(const std::vector<LocalFile>& files, const PutOptions& options, Pool pool,
+                               std::vector<bool>* written);
 
   // Reading: a whole file, or a range (length 0: to the end). file: if not 0, the version with this id (FileInfo::id),
   // whatever the path leads to now.

@@ -1,4 +1,4 @@
-#include "dfs/client/put_files.h"
+// DfsClient::PutFiles.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -6,6 +6,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+
+#include "common/base/digest.h"
+#include "common/io/crc32c.h"
+#include "dfs/client/batch_put.h"
 
 namespace mr::dfs {
 namespace {
@@ -39,11 +44,32 @@ Result<OpenedFile> OpenLocal(const std::string& path) {
   return file;
 }
 
+// Reads the files of a batch. Leaves out those that are not as expected: they are put by themselves.
+Batch ReadBatch(Batch batch, const std::vector<LocalFile>& files) {
+  Batch read;
+  for (BatchedFile& file : batch) {
+    const LocalFile& local = files[file.at];
+    auto opened = OpenLocal(local.source);
+    if (!opened.ok() || !opened->bytes || opened->bytes->empty() || opened->bytes->size() > local.bytes) continue;
+    file.bytes = *std::move(opened->bytes);
+    file.digest = Hash64(file.bytes);
+    file.crc32c = Crc32c(file.bytes);
+    read.push_back(std::move(file));
+  }
+  return read;
+}
+
 class ManyPuts final : private kj::TaskSet::ErrorHandler {
  public:
-  ManyPuts(DfsClient& client, const std::vector<LocalFile>& files, const PutOptions& options, Pool pool,
-           std::vector<bool>* written)
-      : client_(client), files_(files), options_(options), pool_(std::move(pool)), written_(written), tasks_(*this) {}
+  ManyPuts(DfsClient& client, DfsClient::Impl& impl, const std::vector<LocalFile>& files, const PutOptions& options,
+           Pool pool, std::vector<bool>* written)
+      : client_(client),
+        impl_(impl),
+        files_(files),
+        options_(options),
+        pool_(std::move(pool)),
+        written_(written),
+        tasks_(*this) {}
 
   kj::Promise<Status> Run() {
     auto ended = kj::newPromiseAndFulfiller<Status>();
@@ -61,15 +87,75 @@ class ManyPuts final : private kj::TaskSet::ErrorHandler {
   }
 
   void Begin() {
-    while (status_.ok() && next_ < files_.size() && running_ < kMostFiles) {
+    while (status_.ok() && next_ < files_.size()) {
+      if (Batch batch = NextBatch(); batch.size() > 1) {
+        if (batches_ == kMostBatches) break;
+        next_ += batch.size();
+        ++batches_;
+        tasks_.add(PutBatch(std::move(batch)));
+        continue;
+      }
       const uint64_t bytes = BytesOf(files_[next_]);
-      if (running_ > 0 && bytes_ + bytes > kMostBytes) break;
+      if (running_ == kMostFiles || (running_ > 0 && bytes_ + bytes > kMostBytes)) break;
       ++running_;
       bytes_ += bytes;
       const size_t at = next_++;
-      tasks_.add(PutOne(files_[at]).then([this, at](const Status& status) { Ended(at, status); }));
+      tasks_.add(PutOne(files_[at]).then([this, at, bytes](const Status& status) {
+        --running_;
+        bytes_ -= bytes;
+        Ended(at, status);
+        Begin();
+      }));
     }
-    if (running_ == 0) ended_->fulfill(kj::mv(status_));
+    if (running_ == 0 && batches_ == 0) ended_->fulfill(kj::mv(status_));
+  }
+
+  // Returns the next small files in a row, without the empty ones, which have no block.
+  Batch NextBatch() const {
+    const uint64_t most = options_.block_bytes == 0 ? kBatchedFile : std::min(kBatchedFile, options_.block_bytes);
+    Batch batch;
+    uint64_t bytes = 0;
+    for (size_t at = next_; at < files_.size() && batch.size() < kFilesOfBatch; ++at) {
+      const LocalFile& file = files_[at];
+      bytes += file.bytes + file.target.size();
+      if (file.bytes == 0 || file.bytes > most || bytes > kBytesOfBatch) break;
+      batch.emplace_back();
+      batch.back().at = at;
+      batch.back().target = file.target;
+    }
+    return batch;
+  }
+
+  kj::Promise<void> PutBatch(Batch batch) {
+    auto left = kj::heap<std::set<size_t>>();
+    for (const BatchedFile& file : batch) left->insert(file.at);
+    auto& l = *left;
+    return OnPool(pool_,
+                  [&files = files_, batch = std::move(batch)]() mutable { return ReadBatch(std::move(batch), files); })
+        .then([this, &l](Batch read) {
+          return PutInOne(impl_, std::move(read), options_, [this, &l](size_t at, const Status& status) {
+            l.erase(at);
+            Ended(at, status);
+          });
+        })
+        .then([this, &l] {
+          return PutEach({l.begin(), l.end()});
+        })
+        .then([this, left = kj::mv(left)] {
+          --batches_;
+          Begin();
+        });
+  }
+
+  // Puts files one after another, until there is an error.
+  kj::Promise<void> PutEach(std::vector<size_t> files) {
+    if (files.empty() || !status_.ok()) return kj::READY_NOW;
+    const size_t at = files.front();
+    files.erase(files.begin());
+    return PutOne(files_[at]).then([this, at, files = std::move(files)](const Status& status) mutable {
+      Ended(at, status);
+      return PutEach(std::move(files));
+    });
   }
 
   kj::Promise<Status> PutOne(const LocalFile& file) {
@@ -84,24 +170,23 @@ class ManyPuts final : private kj::TaskSet::ErrorHandler {
   }
 
   void Ended(size_t at, const Status& status) {
-    --running_;
-    bytes_ -= BytesOf(files_[at]);
     (*written_)[at] = status.ok();
     if (!status.ok() && at < failed_) {
       failed_ = at;
       status_ = status;
     }
-    Begin();
   }
 
   DfsClient& client_;
+  DfsClient::Impl& impl_;
   const std::vector<LocalFile>& files_;
   const PutOptions options_;
   const Pool pool_;
   std::vector<bool>* const written_;
   kj::Own<kj::PromiseFulfiller<Status>> ended_;
-  size_t next_ = 0, running_ = 0;
-  uint64_t bytes_ = 0;
+  size_t next_ = 0, batches_ = 0;
+  size_t running_ = 0;  // files that are put by themselves, without those of batches
+  uint64_t bytes_ = 0;  // of the running files
   size_t failed_ = SIZE_MAX;
   Status status_;  // of the file failed_
   kj::TaskSet tasks_;
@@ -109,9 +194,9 @@ class ManyPuts final : private kj::TaskSet::ErrorHandler {
 
 }  // namespace
 
-kj::Promise<Status> PutLocalFiles(DfsClient& client, const std::vector<LocalFile>& files, const PutOptions& options,
-                                  Pool pool, std::vector<bool>* written) {
-  auto puts = kj::heap<ManyPuts>(client, files, options, std::move(pool), written);
+kj::Promise<Status> DfsClient::PutFiles(const std::vector<LocalFile>& files, const PutOptions& options, Pool pool,
+                                        std::vector<bool>* written) {
+  auto puts = kj::heap<ManyPuts>(*this, *impl_, files, options, std::move(pool), written);
   auto& p = *puts;
   return p.Run().attach(kj::mv(puts));
 }

@@ -16,6 +16,9 @@ constexpr uint32_t kMaxTroubles = 100;
 // Files and blocks per turn of the owner's thread for a health answer: some milliseconds.
 constexpr size_t kHealthSlice = 4096;
 
+// The owner's time per file of a call for many, beyond that of the call (measured; kMostFilesOfCall).
+constexpr Duration kFileCost = Micros(23);
+
 // Each call reads its parameters into plain values, asks the host, and fills the results on the loop. Values computed
 // on the owner's thread are in a shared box, which is read here only after the host's promise has resolved.
 
@@ -96,6 +99,85 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
     return Change(context, [lease, blocks, files = Files()](const Namespace& ns, const Stamp& now) {
       return files(ns).PrepareComplete(now, lease, blocks);
     });
+  }
+
+  kj::Promise<void> createFiles(CreateFilesContext context) override {
+    const auto p = context.getParams();
+    const auto paths = p.getPaths();
+    if (Status refused = CheckCount(paths.size()); !refused.ok()) {
+      rpc::ToOutcome(refused, context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    const std::string requests = p.getRequestId().cStr(), near = p.getNear().cStr();
+    const bool overwrite = p.getOverwrite();
+    const uint32_t replication = p.getReplication();
+    const uint64_t block_bytes = p.getBlockBytes();
+    auto box = std::make_shared<std::vector<Started>>(paths.size());
+    std::vector<FsHost::Change> changes;
+    for (uint i = 0; i < paths.size(); ++i) {
+      Started* file = &(*box)[i];
+      file->path = paths[i].cStr();
+      changes.push_back(
+          {[=, files = Files(), request = requests + "." + std::to_string(i)](const Namespace& ns, const Stamp& now) {
+             auto prepared = files(ns).PrepareCreate(now, file->path, overwrite, replication, block_bytes, request);
+             if (!prepared.ok()) return prepared;
+             const auto& record = *prepared;
+             file->lease = record ? std::get<FileCreated>(*record).lease : ns.LeaseOf(request);
+             return prepared;
+           },
+           // Not called where the host refuses the record.
+           [file](const Namespace&) { file->open = true; }});
+      changes.push_back({[=, files = Files()](const Namespace& ns, const Stamp& now) -> Namespace::Prepared {
+                           if (!file->open) return Unavailable(file->path + " was not started");
+                           auto prepared = files(ns).PrepareAddBlock(now, file->lease, 0, near);
+                           if (prepared.ok()) file->added = std::get<BlockAdded>(**prepared);
+                           return prepared;
+                         },
+                         [file](const Namespace& ns) { file->located = ns.Pipeline(file->added); }});
+    }
+    Charge(kFileCost * static_cast<int64_t>(paths.size()));
+    return host_.MutateAll(std::move(changes))
+        .then([this, context, box, guard = guard(), note = note()](std::vector<Changed> done) mutable {
+          auto files = context.getResults().initFiles(static_cast<uint>(box->size()));
+          for (uint i = 0; i < files.size(); ++i) {
+            Started& file = (*box)[i];
+            const Changed &created = done[2 * i], &added = done[2 * i + 1];
+            Note(guard, note, "create", "path=" + file.path, created);
+            rpc::ToOutcome(created.ok() ? added.status : created.status, files[i].initOutcome());
+            if (!created.ok()) continue;
+            files[i].setLease(file.lease);
+            if (!added.ok()) continue;
+            host_.Grant(secure::Right::kWriteBlock, &file.located);
+            ToWire(file.located, files[i].initBlock());
+          }
+        });
+  }
+
+  kj::Promise<void> completeFiles(CompleteFilesContext context) override {
+    const auto filled = context.getParams().getFiles();
+    if (Status refused = CheckCount(filled.size()); !refused.ok()) {
+      rpc::ToOutcome(refused, context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    std::vector<FsHost::Change> changes;
+    auto leases = std::make_shared<std::vector<uint64_t>>();
+    for (const auto file : filled) {
+      leases->push_back(file.getLease());
+      changes.push_back(
+          {[lease = file.getLease(), block = FromWire(file.getBlock()), files = Files()](
+               const Namespace& ns, const Stamp& now) { return files(ns).PrepareComplete(now, lease, {block}); },
+           nullptr});
+    }
+    context.releaseParams();
+    Charge(kFileCost * static_cast<int64_t>(leases->size()));
+    return host_.MutateAll(std::move(changes))
+        .then([context, leases, guard = guard(), note = note()](std::vector<Changed> done) mutable {
+          auto outcomes = context.getResults().initOutcomes(static_cast<uint>(done.size()));
+          for (uint i = 0; i < outcomes.size(); ++i) {
+            Note(guard, note, "complete", "lease=" + std::to_string((*leases)[i]), done[i]);
+            rpc::ToOutcome(done[i].status, outcomes[i]);
+          }
+        });
   }
 
   kj::Promise<void> abandon(AbandonContext context) override {
@@ -230,6 +312,30 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
     uint64_t block_bytes = 0;
   };
 
+  // A file of createFiles. Written on the owner's thread, and read on the loop when all records are durable.
+  struct Started {
+    std::string path;
+    bool open = false;
+    uint64_t lease = 0;
+    BlockAdded added;
+    LocatedBlock located;
+  };
+
+  static Status CheckCount(size_t files) {
+    if (files <= kMostFilesOfCall) return Status::Ok();
+    return InvalidArgument("one call names " + std::to_string(files) + " files, and may name " +
+                           std::to_string(kMostFilesOfCall));
+  }
+
+  // Records one file of a call for many in the audit log, as a call of its own.
+  static void Note(const rpc::GuardPtr& guard, const std::shared_ptr<rpc::CallNote>& note, const char* method,
+                   std::string object, const Changed& changed) {
+    if (note == nullptr) return;
+    note->sequence = std::max(note->sequence, changed.sequence);
+    guard->log->Called({guard->identity, guard->peer, std::string("FileSystem.") + method, std::move(object),
+                        changed.status.code(), changed.sequence});
+  }
+
   AsCaller Files() const { return {caller(), host_.attempts()}; }
 
   // Walks to the end in parts, between which the thread serves others.
@@ -257,6 +363,14 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
 };
 
 }  // namespace
+
+kj::Promise<std::vector<Changed>> FsHost::MutateAll(std::vector<Change> changes) {
+  auto promises = kj::heapArrayBuilder<kj::Promise<Changed>>(changes.size());
+  for (Change& change : changes) promises.add(Mutate(std::move(change.prepare), std::move(change.then)));
+  return kj::joinPromises(promises.finish()).then([](kj::Array<Changed> done) {
+    return std::vector<Changed>(std::make_move_iterator(done.begin()), std::make_move_iterator(done.end()));
+  });
+}
 
 rpc::FileSystem::Client MakeFileSystem(FsHost& host, rpc::GuardPtr guard) {
   return kj::heap<FileSystemImpl>(host, std::move(guard));

@@ -12,6 +12,7 @@
 #include <kj/async.h>
 
 #include <functional>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/model/changed.h"
@@ -35,6 +36,13 @@ class FsHost {
   // the record is durable (for a soft record or none: at once), and with the number of its record. Runs to its end even
   // if the promise is dropped.
   virtual kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) = 0;
+  // Does what Mutate does for each change, in their order. Each succeeds or fails on its own. Resolves when the records
+  // of all are durable. A host may do all of them in one turn of the owner's thread. Here: a Mutate of each.
+  struct Change {
+    PrepareFn prepare;
+    std::function<void(const Namespace&)> then;  // may be empty
+  };
+  virtual kj::Promise<std::vector<Changed>> MutateAll(std::vector<Change> changes);
   // Runs fn on the owner's thread.
   virtual kj::Promise<void> Query(std::function<void(const Namespace&)> fn) = 0;
   // Fills in the grants of a block's places, where peers need them. Thread: the KJ loop. Here: none.
@@ -46,6 +54,10 @@ class FsHost {
  protected:
   ~FsHost() = default;  // no owner uses this base
 };
+
+// Files of one createFiles or completeFiles. Measured: a file costs the master 46 us of CPU in both calls, so that one
+// call holds the owner's thread for at most 3 ms.
+inline constexpr size_t kMostFilesOfCall = 128;
 
 // Makes the capability of a host's namespace for the peer of a connection. Requires: host outlives the capability and
 // all calls.

@@ -135,6 +135,30 @@ kj::Promise<Changed> Shell::Mutate(PrepareFn prepare, std::function<void(const d
   return kj::mv(answer.promise);
 }
 
+kj::Promise<std::vector<Changed>> Shell::MutateAll(std::vector<Change> changes) {
+  // Filled on the master's thread, in any order.
+  struct Answers {
+    std::vector<Changed> done;
+    size_t missing = 0;
+    std::function<void(std::vector<Changed>)> fulfill;
+  };
+  if (changes.empty()) return std::vector<Changed>();
+  auto answer = rpc::MakeAnswer<std::vector<Changed>>(kj_);
+  auto all = std::make_shared<Answers>();
+  all->done.resize(changes.size());
+  all->missing = changes.size();
+  all->fulfill = std::move(answer.fulfill);
+  loop_.Post([this, changes = std::move(changes), all = std::move(all)] {
+    for (size_t i = 0; i < changes.size(); ++i) {
+      client_parts_->block_store.FsMutate(changes[i].prepare, changes[i].then, [all, i](Changed changed) {
+        all->done[i] = std::move(changed);
+        if (--all->missing == 0) all->fulfill(std::move(all->done));
+      });
+    }
+  });
+  return kj::mv(answer.promise);
+}
+
 kj::Promise<void> Shell::Query(std::function<void(const dfs::Namespace&)> fn) {
   return Ask([&block_store = client_parts_->block_store, fn = std::move(fn)] {
            fn(block_store.files());

@@ -59,6 +59,7 @@ class Shell final : public Outlets, public dfs::FsHost {
 
   // dfs::FsHost. On the KJ loop.
   kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) override;
+  kj::Promise<std::vector<Changed>> MutateAll(std::vector<Change> changes) override;
   kj::Promise<void> Query(std::function<void(const dfs::Namespace&)> fn) override;
   void Grant(secure::Right::Kind kind, LocatedBlock* block) override {
     if (options_.granter != nullptr) options_.granter->Fill(kind, block);

@@ -79,6 +79,65 @@ class BlockStoreTest : public ::testing::Test {
   std::string bytes_;
 };
 
+TEST_F(BlockStoreTest, BlocksOfAGroupAreStoredAsOthersAreAndEachIsRefusedOnItsOwn) {
+  using When = BlockStore::WhenToShareSyncs;
+  uint64_t first = 0;
+  for (const When when : {When::kNever, When::kIfCheap, When::kAlways}) {
+    first += 1000;
+    store_->ShareSyncs(when);
+    const BlockRef there = Write(first + 9);
+    std::vector<std::string> contents;
+    for (size_t i = 0; i < 8; ++i) contents.push_back(bytes_.substr(i * 1000, 500 + i * 20'000));
+    std::vector<WholeBlock> blocks;
+    for (size_t i = 0; i < contents.size(); ++i) {
+      blocks.push_back({{{first + 8 - i}, 1, contents[i].size(), Hash64(contents[i])}, contents[i]});
+    }
+    blocks.push_back(blocks[0]);                           // again
+    blocks.push_back({there, bytes_});                     // is there
+    blocks.push_back({blocks[1].block, blocks[2].bytes});  // other bytes than were sent
+    blocks.push_back({blocks[2].block, blocks[2].bytes});  // other content for a block that is there
+    blocks.back().block.id = there.id;
+    blocks.push_back({{{}, 1, 3, Hash64("abc")}, "abc"});
+    const std::vector<Status> written = store_->WriteGroup(blocks);
+    ASSERT_EQ(written.size(), blocks.size());
+    for (size_t i = 0; i < 10; ++i) EXPECT_TRUE(written[i].ok()) << i << ": " << written[i].ToString();
+    EXPECT_EQ(written[10].code(), Code::kCorrupted) << written[10].ToString();
+    EXPECT_EQ(written[11].code(), Code::kRejected) << written[11].ToString();
+    EXPECT_EQ(written[12].code(), Code::kInvalidArgument) << written[12].ToString();
+    EXPECT_TRUE(store_->WriteGroup({}).empty());
+    const auto check = [&] {
+      for (size_t i = 0; i < contents.size(); ++i) {
+        EXPECT_EQ(store_->Read(blocks[i].block.id, 1, 0, 1 << 20).value(), contents[i]);
+      }
+      EXPECT_TRUE(store_->Verify(there.id, 1).ok());
+    };
+    check();
+    const auto listed = store_->List();
+    const uint64_t used = store_->used_bytes();
+    Reopen();
+    EXPECT_EQ(store_->List(), listed);
+    EXPECT_EQ(store_->used_bytes(), used);
+    check();
+    EXPECT_TRUE(fs::is_empty(directory_ + "/blocks/tmp"));
+  }
+}
+
+TEST_F(BlockStoreTest, TwoGroupsWithTheSameBlocksStoreThemOnce) {
+  store_->ShareSyncs(BlockStore::WhenToShareSyncs::kAlways);
+  std::vector<WholeBlock> blocks;
+  for (uint64_t id = 1; id <= 40; ++id) blocks.push_back({{{id}, 1, 3, Hash64("abc")}, "abc"});
+  std::vector<WholeBlock> reversed(blocks.rbegin(), blocks.rend());
+  std::vector<std::thread> writers;
+  for (const auto* group : {&blocks, &reversed}) {
+    writers.emplace_back([this, group] {
+      for (const Status& status : store_->WriteGroup(*group)) EXPECT_TRUE(status.ok()) << status.ToString();
+    });
+  }
+  for (auto& writer : writers) writer.join();
+  EXPECT_EQ(store_->List().size(), 40u);
+  EXPECT_EQ(store_->used_bytes(), 120u);
+}
+
 TEST_F(BlockStoreTest, AWrittenBlockIsReadAndSurvivesARestart) {
   const BlockRef ref = Write(5);
   Reopen();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "common/base/digest.h"
+#include "common/io/crc32c.h"
 #include "common/io/files.h"
 #include "common/rpc/wait_for_loop.h"
 #include "tests/dfs/dfs_cluster.h"
@@ -97,6 +99,18 @@ TEST(DfsClientTest, AFileThatIsRefusedWhenItIsCompleteLeavesNoLeaseAndNoBlocks) 
   for (const int i : {0, 1}) EXPECT_TRUE(Eventually([&] { return cluster.node(i).store().List().empty(); })) << i;
 }
 
+// Makes files of less than 1 KB, which have targets below "/small".
+std::vector<LocalFile> MakeSmallFiles(const std::string& directory, int count) {
+  std::vector<LocalFile> files;
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "/file" + std::to_string(i);
+    const std::string bytes(static_cast<size_t>(i % 900) + 100, static_cast<char>('a' + i % 26));
+    EXPECT_TRUE(WriteFileDurably(directory + name, bytes).ok());
+    files.push_back({directory + name, "/small" + name, bytes.size()});
+  }
+  return files;
+}
+
 TEST(DfsClientTest, ManyFilesArePutAtOnceAndTheFirstRefusalEndsThem) {
   DfsCluster cluster(3, SmallBlocks());
   const mr::test::TempDirectory directory;
@@ -131,6 +145,121 @@ TEST(DfsClientTest, ManyFilesArePutAtOnceAndTheFirstRefusalEndsThem) {
   files[3].source = directory.path() + "/missing";
   files[3].target = "/missing";
   EXPECT_EQ(cluster.client().PutFiles({files[3]}, {}, &written).code(), Code::kNotFound);
+}
+
+// Files of one block, whose first worker is gone or refuses them: what the batch could not do is done by itself.
+TEST(DfsClientTest, SmallFilesWhoseWorkerIsGoneGoToOthers) {
+  DfsCluster cluster(3, SmallBlocks());
+  const mr::test::TempDirectory directory;
+  const std::vector<LocalFile> files = MakeSmallFiles(directory.path(), 12);
+  cluster.Crash(0);
+  std::vector<bool> written;
+  const Status all = cluster.client().PutFiles(files, {}, &written);
+  ASSERT_TRUE(all.ok()) << all.ToString();
+  EXPECT_EQ(std::count(written.begin(), written.end(), true), 12);
+  for (const LocalFile& file : files) {
+    ASSERT_EQ(cluster.client().GetBytes(file.target).value(), ReadFile(file.source).value()) << file.target;
+  }
+  // Those that were given up left nothing.
+  const size_t leases = cluster.Ask([](const Namespace& ns) {
+    size_t open = 0;
+    for (uint64_t lease = 1; lease < 200; ++lease) open += ns.PathOfLease(lease).empty() ? 0 : 1;
+    return open;
+  });
+  EXPECT_EQ(leases, 0u);
+}
+
+TEST(DfsClientTest, SmallFilesThatThenExistAreRefusedAndTheOthersOfTheirBatchAreThere) {
+  DfsCluster cluster(2, SmallBlocks());
+  const mr::test::TempDirectory directory;
+  const std::vector<LocalFile> files = MakeSmallFiles(directory.path(), 10);
+  // Somebody else makes the file between the creation and the completion.
+  std::atomic<uint64_t> lease{0};
+  cluster.OnMutation([&](const Record& record, bool* applied) {
+    if (const auto* created = std::get_if<FileCreated>(&record);
+        created != nullptr && created->path == files[4].target) {
+      lease = created->lease;
+    }
+    const auto* completed = std::get_if<FileCompleted>(&record);
+    if (completed == nullptr || completed->lease != lease) return Status::Ok();
+    *applied = false;
+    return Rejected(files[4].target + " exists");
+  });
+  std::vector<bool> written;
+  const Status status = cluster.client().PutFiles(files, {}, &written);
+  EXPECT_EQ(status.code(), Code::kRejected) << status.ToString();
+  EXPECT_NE(status.message().find(files[4].target), std::string::npos) << status.ToString();
+  for (size_t i = 0; i < files.size(); ++i) {
+    EXPECT_EQ(written[i], i != 4) << i;
+    EXPECT_EQ(cluster.client().Stat(files[i].target).ok(), i != 4) << i;
+  }
+}
+
+TEST(DfsClientTest, SmallFilesHaveAsManyReplicasAsTheyAskFor) {
+  DfsCluster cluster(3, SmallBlocks());
+  const mr::test::TempDirectory directory;
+  const std::vector<LocalFile> files = MakeSmallFiles(directory.path(), 40);
+  for (const uint32_t replication : {1u, 2u, 3u}) {
+    PutOptions options;
+    options.replication = replication;
+    options.overwrite = true;
+    std::vector<bool> written;
+    const Status all = cluster.client().PutFiles(files, options, &written);
+    ASSERT_TRUE(all.ok()) << all.ToString();
+    for (const LocalFile& file : files) {
+      const auto located = cluster.Ask([&](const Namespace& ns) { return ns.Locate(file.target, 0, 0, ""); });
+      ASSERT_TRUE(located.ok());
+      EXPECT_EQ(located->blocks.at(0).addresses.size(), replication) << file.target;
+    }
+  }
+}
+
+TEST(BlockServerTest, BlocksOfOneCallAreStoredOrRefusedEachOnItsOwn) {
+  DfsCluster cluster(2, SmallBlocks());
+  Node& node = cluster.node(0);
+  const auto send = [&](std::vector<SmallBlock> blocks, std::vector<std::string> addresses) {
+    const auto shared = std::make_shared<const std::vector<SmallBlock>>(std::move(blocks));
+    using Sent = Result<std::vector<StoredBlock>>;
+    auto peers = node.loop().Run([&] { return kj::heap<Peers>(node.loop().io(), rpc::Hello{.cluster_id = kCluster}); });
+    auto sent = rpc::WaitForLoop<Sent>(node.loop(), [&] { return SendBlocks(*peers, shared, addresses); });
+    node.loop().Run([&] {
+      peers->Close();
+      peers = nullptr;
+    });
+    return sent;
+  };
+  const auto block = [](uint64_t id, const std::string& bytes) {
+    return SmallBlock{{{id}, 1, bytes.size(), Hash64(bytes)}, bytes, Crc32c(bytes), {}};
+  };
+  std::vector<SmallBlock> blocks;
+  for (uint64_t id = 1001; id <= 1006; ++id) blocks.push_back(block(id, "block " + std::to_string(id)));
+  blocks[1].crc32c ^= 1;        // damaged on its way
+  blocks[2].block.digest ^= 1;  // damaged before
+  blocks[3].block.length += 1;  // cut short
+  const auto stored = send(blocks, {node.address(), cluster.node(1).address()});
+  ASSERT_TRUE(stored.ok()) << stored.status().ToString();
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const bool good = i == 0 || i > 3;
+    const StoredBlock& answer = (*stored)[i];
+    EXPECT_EQ(answer.status.code(), good ? Code::kOk : Code::kCorrupted) << i << ": " << answer.status.ToString();
+    EXPECT_EQ(answer.durable.size(), good ? 2u : 0u) << i;
+    for (const int n : {0, 1}) {
+      const auto read = cluster.node(n).store().Read(blocks[i].block.id, 1, 0, 100);
+      EXPECT_EQ(read.ok(), good) << i;
+      EXPECT_EQ(read.ok() ? *read : "", good ? blocks[i].bytes : "");
+    }
+  }
+  // A pipeline whose second server is gone: the first one has them.
+  const auto half = send({block(2001, "half")}, {node.address(), "127.0.0.1:1"});
+  ASSERT_TRUE(half.ok()) << half.status().ToString();
+  EXPECT_EQ(half->at(0).durable, std::vector<WorkerId>{node.id()});
+  EXPECT_EQ(send({block(2002, "none")}, {"127.0.0.1:1"}).status().code(), Code::kUnavailable);
+  // More than a call may write.
+  const std::vector<SmallBlock> many(kMostSmallBlocks + 1, block(3001, "many"));
+  const auto refused = send(many, {node.address()});
+  ASSERT_TRUE(refused.ok()) << refused.status().ToString();
+  for (const StoredBlock& answer : *refused) EXPECT_EQ(answer.status.code(), Code::kInvalidArgument);
+  EXPECT_FALSE(node.store().Verify({3001}, 1).ok());
 }
 
 // A job's input: the file that was planned, not what has its path.

@@ -16,6 +16,9 @@ class DataService final : public rpc::DataServer::Server {
   kj::Promise<void> writeBlock(WriteBlockContext context) override {
     return blocks_.WriteBlock(context, mr::test::Anybody());
   }
+  kj::Promise<void> writeBlocks(WriteBlocksContext context) override {
+    return blocks_.WriteBlocks(context, mr::test::Anybody());
+  }
   kj::Promise<void> readBlock(ReadBlockContext context) override {
     return blocks_.ReadBlock(context, mr::test::Anybody());
   }

@@ -27,10 +27,12 @@ class OneAttempt final : public AssignedAttempts {
 
 class ServiceTest : public NamespaceTest, public FsHost {
  protected:
-  kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const Namespace&)>) override {
+  kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) override {
     const auto prepared = prepare(ns_, At());
-    if (!only_prepare_) return Changed(Do(prepared));
-    return Changed(prepared.status());
+    if (only_prepare_ || !prepared.ok()) return Changed(prepared.status());
+    const Changed done(Do(prepared), ++sequence_);
+    if (then) then(ns_);
+    return done;
   }
   kj::Promise<void> Query(std::function<void(const Namespace&)> fn) override {
     ++queries_;
@@ -51,10 +53,27 @@ class ServiceTest : public NamespaceTest, public FsHost {
     if (has("owner")) request.set("owner", "carol");
     if (has("replication")) request.set("replication", 2);
     if (has("overwrite")) request.set("overwrite", true);
+    // Calls for many files name one.
+    if (has("paths")) request.init("paths", 1).as<capnp::DynamicList>().set(0, path.c_str());
+    if (has("files")) {
+      request.init("files", 1)
+          .as<capnp::DynamicList>()[0]
+          .as<capnp::DynamicStruct>()
+          .as<rpc::FilledFile>()
+          .setLease(lease);
+    }
     Status status;
     KJ_IF_MAYBE (e, kj::runCatchingExceptions([&] {
                    const auto answer = request.send().wait(io.waitScope);
                    status = rpc::FromOutcome(answer.get("outcome").as<rpc::Outcome>());
+                   if (!status.ok()) return;
+                   if (has("paths")) {
+                     status =
+                         rpc::FromOutcome(answer.as<rpc::FileSystem::CreateFilesResults>().getFiles()[0].getOutcome());
+                   }
+                   if (has("files")) {
+                     status = rpc::FromOutcome(answer.as<rpc::FileSystem::CompleteFilesResults>().getOutcomes()[0]);
+                   }
                  })) {
       status = rpc::FromException(*e);
     }
@@ -62,6 +81,7 @@ class ServiceTest : public NamespaceTest, public FsHost {
   }
 
   size_t queries_ = 0;
+  uint64_t sequence_ = 0;
   bool only_prepare_ = false;
   const OneAttempt attempts_;
 };
@@ -90,7 +110,7 @@ TEST_F(ServiceTest, EachCallReachesExactlyTheFilesThatItsAnnotationSays) {
     ++named;
     EXPECT_EQ(std::string(method.object == rpc::Object::PATH ? "path" : "other"), "path") << method.name;
     // Making something is no question about an object, and abandoning a lease that does not exist succeeds.
-    const bool makes = method.name == "create" || method.name == "mkdir";
+    const bool makes = method.name == "create" || method.name == "createFiles" || method.name == "mkdir";
     for (const Roles role : {kViewer, kSubmitter, kOperator, kAdmin, kWorker}) {
       for (const std::string caller : {"anna", "bob"}) {
         const std::string what = method.name + " by " + caller + " as " + rpc::RoleNames(role);
@@ -115,7 +135,7 @@ TEST_F(ServiceTest, EachCallReachesExactlyTheFilesThatItsAnnotationSays) {
       }
     }
   }
-  EXPECT_EQ(named, 14u);
+  EXPECT_EQ(named, 16u);
 }
 
 TEST_F(ServiceTest, AWorkersCallsReachItsAttemptAndNoFileOfAPerson) {
@@ -162,6 +182,96 @@ TEST_F(ServiceTest, OwnerAndReadersAreSetAndShown) {
   const FileInfo info = FromWire(answer.getStatus());
   EXPECT_EQ(info.owner, "carol");
   EXPECT_TRUE(info.read_by_all);
+}
+
+// Starts files and completes those that have a block. Returns the outcomes of both calls, per file.
+struct Many {
+  std::vector<Code> created, completed;
+};
+Many PutMany(kj::AsyncIoContext& io, rpc::FileSystem::Client files, const std::vector<std::string>& paths) {
+  Many many;
+  auto create = files.createFilesRequest();
+  auto list = create.initPaths(static_cast<uint>(paths.size()));
+  for (uint i = 0; i < list.size(); ++i) list.set(i, paths[i].c_str());
+  create.setRequestId("many");
+  create.setReplication(1);
+  const auto created = create.send().wait(io.waitScope);
+  auto complete = files.completeFilesRequest();
+  auto filled = complete.initFiles(static_cast<uint>(paths.size()));
+  for (uint i = 0; i < filled.size(); ++i) {
+    const auto file = created.getFiles()[i];
+    many.created.push_back(rpc::FromOutcome(file.getOutcome()).code());
+    filled[i].setLease(file.getLease());
+    StagedBlock block{FromWire(file.getBlock()).block, {WorkerId{1}}};
+    block.block.length = 5;
+    ToWire(block, filled[i].initBlock());
+  }
+  const auto completed = complete.send().wait(io.waitScope);
+  for (const auto outcome : completed.getOutcomes()) many.completed.push_back(rpc::FromOutcome(outcome).code());
+  return many;
+}
+
+TEST_F(ServiceTest, OneCallStartsManyFilesAndOneCompletesThemEachOnItsOwn) {
+  Join(1);
+  Put("/there");
+  auto io = kj::setupAsyncIo();
+  const auto files = [&] { return MakeFileSystem(*this, mr::test::Anybody()); };
+  const Many many = PutMany(io, files(), {"/a", "/there", "/b", "bad path", "/c"});
+  using Codes = std::vector<Code>;
+  EXPECT_EQ(many.created, (Codes{Code::kOk, Code::kRejected, Code::kOk, Code::kInvalidArgument, Code::kOk}));
+  EXPECT_EQ(many.completed, (Codes{Code::kOk, Code::kNotFound, Code::kOk, Code::kNotFound, Code::kOk}));
+  std::set<uint64_t> blocks;
+  for (const std::string path : {"/a", "/b", "/c"}) {
+    EXPECT_EQ(ns_.Stat(path)->bytes, 5u) << path;
+    blocks.insert(ns_.Locate(path, 0, 0, "")->blocks.at(0).block.id.value);
+  }
+  EXPECT_EQ(blocks.size(), 3u);
+  // Without a worker they are started, and have no block.
+  Lose(1);
+  const Many none = PutMany(io, files(), {"/d"});
+  EXPECT_EQ(none.created, Codes{Code::kUnavailable});
+  EXPECT_NE(none.completed, Codes{Code::kOk});
+  EXPECT_FALSE(ns_.Stat("/d").ok());
+}
+
+TEST_F(ServiceTest, ACallForTooManyFilesStartsNone) {
+  Join(1);
+  auto io = kj::setupAsyncIo();
+  auto create = MakeFileSystem(*this, mr::test::Anybody()).createFilesRequest();
+  auto list = create.initPaths(kMostFilesOfCall + 1);
+  for (uint i = 0; i < list.size(); ++i) list.set(i, ("/f" + std::to_string(i)).c_str());
+  const auto created = create.send().wait(io.waitScope);
+  EXPECT_EQ(rpc::FromOutcome(created.getOutcome()).code(), Code::kInvalidArgument);
+  EXPECT_EQ(created.getFiles().size(), 0u);
+  auto complete = MakeFileSystem(*this, mr::test::Anybody()).completeFilesRequest();
+  complete.initFiles(kMostFilesOfCall + 1);
+  EXPECT_EQ(rpc::FromOutcome(complete.send().wait(io.waitScope).getOutcome()).code(), Code::kInvalidArgument);
+  EXPECT_EQ(sequence_, 0u);
+}
+
+TEST_F(ServiceTest, TheAuditLogHasEachFileOfACallForMany) {
+  class Log final : public rpc::CallLog {
+   public:
+    void Called(rpc::CallRecord record) override { records.push_back(std::move(record)); }
+    std::vector<rpc::CallRecord> records;
+  };
+  Join(1);
+  Put("/there");
+  auto io = kj::setupAsyncIo();
+  const auto log = std::make_shared<Log>();
+  rpc::Guard guard = *mr::test::Anybody();
+  guard.log = log;
+  PutMany(io, MakeFileSystem(*this, std::make_shared<const rpc::Guard>(guard)), {"/a", "/there"});
+  std::vector<std::string> calls;
+  for (const rpc::CallRecord& call : log->records) {
+    calls.push_back(call.method.substr(call.method.find('.') + 1) + " " + CodeName(call.code));
+    if (call.method == "FileSystem.create") {
+      EXPECT_TRUE(call.object.starts_with("path=/")) << call.object;
+      EXPECT_EQ(call.sequence != 0, call.code == Code::kOk);
+    }
+  }
+  EXPECT_EQ(calls, (std::vector<std::string>{"create ok", "create rejected", "createFiles ok", "complete ok",
+                                             "complete not_found", "completeFiles ok"}));
 }
 
 TEST_F(ServiceTest, AHealthAnswerOfManyFilesTakesManyTurnsOfTheOwnersThread) {

@@ -188,6 +188,22 @@ int Sync(int fd, bool data_only) {
   return result;
 }
 
+int SyncAll(int fd) {
+  const auto real = [&] { return static_cast<int>(::syscall(SYS_syncfs, fd)); };
+  if (!Listened()) return real();
+  uint64_t began = 0;
+  {
+    Observed observer;
+    if (observer) began = observer->SyncBegins();
+  }
+  // Made without the lock, as in Sync.
+  if (const int error = Before({DiskCall::kSyncAll, fd, PathOfFd(fd), {}, false, true})) return Fail(error);
+  const int result = real();
+  Observed observer;
+  if (result == 0 && observer) observer->AllSynced(began);
+  return result;
+}
+
 int Rename(int from_at, const char* from, int to_at, const char* to, unsigned flags) {
   const auto real = [&] { return static_cast<int>(::syscall(SYS_renameat2, from_at, from, to_at, to, flags)); };
   if (!Listened()) return real();
@@ -298,6 +314,7 @@ int fallocate(int fd, int mode, off_t offset, off_t length) { return mr::test::A
 int fallocate64(int fd, int mode, off_t offset, off_t length) { return mr::test::Allocate(fd, mode, offset, length); }
 int fsync(int fd) { return mr::test::Sync(fd, false); }
 int fdatasync(int fd) { return mr::test::Sync(fd, true); }
+int syncfs(int fd) noexcept { return mr::test::SyncAll(fd); }
 int rename(const char* from, const char* to) noexcept { return mr::test::Rename(AT_FDCWD, from, AT_FDCWD, to, 0); }
 int renameat(int a, const char* from, int b, const char* to) noexcept { return mr::test::Rename(a, from, b, to, 0); }
 int link(const char* from, const char* to) noexcept { return mr::test::Link(AT_FDCWD, from, AT_FDCWD, to, 0); }

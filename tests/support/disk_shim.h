@@ -1,5 +1,5 @@
 // Interposes the system calls that write to disks (open with O_CREAT, mkdir, write, pwrite, ftruncate, fallocate,
-// rename, link, unlink, rmdir, fsync, fdatasync). Tests can count, delay, fail and record them.
+// rename, link, unlink, rmdir, fsync, fdatasync, syncfs). Tests can count, delay, fail and record them.
 //
 // Link `mr_disk_shim` into a test and use anything of this header. The whole test binary, with the libraries that it
 // links, then makes its calls through the shim. Child processes are not affected.
@@ -18,7 +18,8 @@ namespace mr::test {
 
 struct DiskCall {
   // kOpen: an open that may create (O_CREAT, O_TMPFILE) or truncate a file; kOpenAny: any other open.
-  enum Kind { kOpen, kOpenAny, kMkdir, kWrite, kTruncate, kAllocate, kRename, kLink, kUnlink, kSync };
+  // kSyncAll: of the whole file system.
+  enum Kind { kOpen, kOpenAny, kMkdir, kWrite, kTruncate, kAllocate, kRename, kLink, kUnlink, kSync, kSyncAll };
   Kind kind;
   int fd = -1;               // of calls that take one
   std::string path;          // absolute; for calls with a descriptor: the path by which it was opened
@@ -55,6 +56,7 @@ class DiskObserver {
   // A sync has begun. The returned number is passed to Synced once the sync has succeeded.
   virtual uint64_t SyncBegins() = 0;
   virtual void Synced(uint64_t inode, uint64_t began) = 0;
+  virtual void AllSynced(uint64_t began) = 0;
 };
 // Sets the only observer; nullptr: none.
 void SetDiskObserver(DiskObserver* observer);

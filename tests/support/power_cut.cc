@@ -143,6 +143,8 @@ void PowerCut::Synced(uint64_t inode, uint64_t began) {
   if (it != by_inode_.end()) Add({.kind = Op::kSync, .node = it->second, .number = began});
 }
 
+void PowerCut::AllSynced(uint64_t began) { Add({.kind = Op::kSyncAll, .number = began}); }
+
 void PowerCut::Apply(const Op& op, Node* node) const {
   switch (op.kind) {
     case Op::kWrite:
@@ -191,13 +193,30 @@ void PowerCut::Advance(Disk* disk, size_t step) const {
         }
         break;
       }
+      case Op::kSyncAll: {
+        std::set<size_t> covered;
+        for (const auto& [id, node] : disk->nodes) {
+          covered.insert(node.pending.begin(), std::ranges::lower_bound(node.pending, size_t{op.number}));
+        }
+        for (const size_t change : covered) {
+          if (log_[change].kind == Op::kRename) {
+            rename(change);
+          } else {
+            Node& node = disk->nodes[log_[change].node];
+            Apply(log_[change], &node);
+            std::erase(node.pending, change);
+          }
+        }
+        break;
+      }
       default: disk->nodes[op.node].pending.push_back(at);
     }
   }
 }
 
 std::string PowerCut::Describe(const Op& op) {
-  static const char* const kNames[] = {"write", "resize", "name", "rename", "unname", "sync", "acknowledge", "create"};
+  static const char* const kNames[] = {"write", "resize",      "name",        "rename", "unname",
+                                       "sync",  "sync of all", "acknowledge", "create"};
   return std::string(kNames[op.kind]) + " of file " + std::to_string(op.node) + " (" +
          (op.kind == Op::kWrite ? std::to_string(op.bytes.size()) + " bytes" : op.bytes) + ") " +
          std::to_string(op.number);

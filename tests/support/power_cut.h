@@ -17,7 +17,8 @@
 // - Names: creating, renaming, linking or removing a name is safe once its directory was synced (fsync of the file is
 //   not enough). Any subset of later changes may survive. A rename survives as a whole or not at all. This holds for
 //   directories, too.
-// - A sync covers the writes before it began. An unsynced file may survive with any size that it had.
+// - syncfs covers all files and directories below the root. A sync covers the writes before it began. An unsynced file
+// may survive with any size that it had.
 //
 // Link `mr_disk_shim` (see disk_shim.h for what is interposed; writes through mmap or io_uring are not seen). One
 // object at a time. Thread-safe while it records. Cost: each step is a call that changed something; Make() is linear
@@ -71,10 +72,11 @@ class PowerCut final : public DiskObserver {
   void Removed(const std::string& path) override;
   uint64_t SyncBegins() override;
   void Synced(uint64_t inode, uint64_t began) override;
+  void AllSynced(uint64_t began) override;
 
  private:
   struct Op {
-    enum Kind { kWrite, kResize, kName, kRename, kUnname, kSync, kAcknowledge, kNew } kind;
+    enum Kind { kWrite, kResize, kName, kRename, kUnname, kSync, kSyncAll, kAcknowledge, kNew } kind;
     uint64_t node = 0;       // the changed file or directory; for names: their directory
     uint64_t child = 0;      // kName
     uint64_t number = 0;     // offset, size, the log's length when the sync began, acknowledged number

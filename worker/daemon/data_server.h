@@ -23,6 +23,7 @@ class DataServer final : public rpc::Guarded<rpc::DataServer> {
   kj::Promise<void> probe(ProbeContext c) override { return shuffle_.Probe(c); }
   kj::Promise<void> verify(VerifyContext c) override { return verifier_.Answer(c); }
   kj::Promise<void> writeBlock(WriteBlockContext c) override { return blocks_.WriteBlock(c, guard()); }
+  kj::Promise<void> writeBlocks(WriteBlocksContext c) override { return blocks_.WriteBlocks(c, guard()); }
   kj::Promise<void> readBlock(ReadBlockContext c) override { return blocks_.ReadBlock(c, guard()); }
 
  private:

@@ -29,6 +29,24 @@ interface DataServer {
       $access(roles = [master], object = job, others = [master]);
   # Reads all of an output here and compares it with its committed digests. Answers when that is done, which takes
   # seconds for gigabytes. why: the fault of a damaged output.
+  writeBlocks @7 (blocks :List(NewBlock), downstream :List(Text)) -> (blocks :List(StoredBlock))
+      $access(roles = [submitter, admin, worker], object = path, others = [submitter, admin, worker]);
+  # Writes small blocks, all through one pipeline: at most 128, with at most 1 MiB of data in all. Answers when they are
+  # fsynced here, and each is stored or refused on its own. downstream: as in writeBlock.
+}
+
+struct NewBlock {
+  block @0 :Control.BlockReport;
+  data @1 :Data;
+  crc32c @2 :UInt32;
+  grants @3 :List(Data);
+  # To write the block, of this worker and of each one downstream.
+}
+
+struct StoredBlock {
+  outcome @0 :Common.Outcome;
+  durable @1 :List(UInt32);
+  # Ids of the workers that have it on disk.
 }
 
 enum Finding {

@@ -50,6 +50,27 @@ interface FileSystem {
   setReaders @14 (path :Text, all :Bool) -> (outcome :Common.Outcome)
       $access(roles = [submitter, admin], object = path, others = [admin], changes = true);
   # Who reads the path and all below it that has no rule of its own: everybody, or its owner.
+  createFiles @15 (paths :List(Text), overwrite :Bool, replication :UInt32, blockBytes :UInt64, requestId :Text, near :Text) -> (outcome :Common.Outcome, files :List(CreatedFile))
+      $access(roles = [submitter, admin, worker], object = path, others = [admin], changes = true);
+  # As `create`, then `addBlock` with index 0, of each path, in their order: for files of one block. At most 128 paths.
+  # File i of the answer has the request id of the call with ".i" behind it, and is refused or started on its own.
+  # outcome: refuses all of them.
+  completeFiles @16 (files :List(FilledFile)) -> (outcome :Common.Outcome, outcomes :List(Common.Outcome))
+      $access(roles = [submitter, admin, worker], object = path, others = [admin], changes = true);
+  # As `complete` of each file, in their order. At most 128 files. outcome: refuses all of them.
+}
+
+struct CreatedFile {
+  outcome @0 :Common.Outcome;
+  lease @1 :UInt64;
+  # Not 0 also where the file was started and its block was refused.
+  block @2 :Control.BlockLocation;
+}
+
+struct FilledFile {
+  # A file of one block.
+  lease @0 :UInt64;
+  block @1 :Control.StagedBlock;
 }
 
 struct StoreHealth {
