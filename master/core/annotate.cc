@@ -53,7 +53,7 @@ void JobNotes::Add(WhyLine line) {
     lines.erase(std::find_if(lines.begin(), lines.end(), bound));
   }
   lines.push_back(std::move(line));
-  if (lines.size() > kWhyPerTask) lines.pop_front();
+  if (lines.size() > kWhyPerTask) lines.erase(lines.begin());
 }
 
 AttemptNote* JobNotes::Find(const AttemptId& attempt) {

@@ -153,7 +153,7 @@ std::vector<WhyLine*> LinesOf(JobView* job) {
 std::string TextsOf(const JobView& job) {
   std::vector<WhyText> texts;
   uint32_t at = 0;
-  const auto add = [&](const std::deque<WhyLine>& lines) {
+  const auto add = [&](const std::vector<WhyLine>& lines) {
     for (const WhyLine& l : lines) {
       if (!l.text.empty()) texts.push_back({at, l.text});
       ++at;

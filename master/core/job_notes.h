@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -106,8 +105,9 @@ struct JobNotes {
   std::set<std::string> grown;
   std::vector<Skew> skew;  // hot keys
   std::map<AttemptId, AttemptNote> attempts;
-  std::map<std::pair<uint32_t, uint32_t>, std::deque<WhyLine>> why;  // (stage, task)
-  std::deque<WhyLine> why_job;
+  // By (stage, task). A deque would allocate 576 bytes for the first line.
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<WhyLine>> why;
+  std::vector<WhyLine> why_job;
   std::vector<StageNotes> stages;
 
   // Adds a line. Requires: the attempt is one of a task that exists, or zero.
