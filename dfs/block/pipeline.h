@@ -40,7 +40,7 @@ struct SmallBlock {
 };
 using SmallBlocks = std::shared_ptr<const std::vector<SmallBlock>>;
 
-// What became of a block. Ok: durable on these workers.
+// The outcome of a block. Ok: durable on these workers.
 struct StoredBlock {
   Status status;
   std::vector<WorkerId> durable;
