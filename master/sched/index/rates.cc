@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/digest.h"
+#include "common/base/prefetch.h"
 #include "master/sched/index/estimate.h"
 
 namespace mr::sched {
@@ -15,6 +16,8 @@ constexpr double kNsPerSecond = 1e9;
 constexpr double kTold = .1;
 // Reports of a stage that may stay uncounted, however few attempts it runs. A guess.
 constexpr size_t kLeastKept = 256;
+// Attempts between two levels of a prefetch. A guess: four attempts take as long as memory.
+constexpr size_t kAhead = 4;
 
 // Replaces the old entry of the set by the new one. Cheap if both are equal, as with most changes.
 template <class Set, class T>
@@ -265,7 +268,19 @@ size_t RateIndex::uncounted() const {
 }
 
 void RateIndex::CountReports(Job& job, uint32_t stage) {
-  for (const auto& [task, number] : job.stages[stage].uncounted) {
+  const std::vector<AttemptKey>& keys = job.stages[stage].uncounted;
+  const std::vector<Task>& tasks = job.stages[stage].tasks;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    // Prefetches what is read some rounds later, one level of pointers after the other.
+    if (i + 3 * kAhead < keys.size()) __builtin_prefetch(&tasks[keys[i + 3 * kAhead].first].attempts);
+    if (i + 2 * kAhead < keys.size()) {
+      AskMemory(&tasks[keys[i + 2 * kAhead].first].attempts.back(), sizeof(Attempt));
+    }
+    if (i + kAhead < keys.size()) {
+      const std::vector<Sample>& samples = tasks[keys[i + kAhead].first].attempts.back().samples;
+      AskMemory(samples.data(), samples.size() * sizeof(Sample));
+    }
+    const auto& [task, number] = keys[i];
     const AttemptId id{{job.id, stage, task}, number};
     Attempt& a = AttemptOf(id);
     if (a.uncounted) Rerate(job, id.task, a);
