@@ -24,10 +24,10 @@ constexpr size_t kFewestOfGroup = 4;
 // system would wait for those bytes, too (guess: a second of a slow disk, which syncs a group one by one in as long).
 constexpr uint64_t kMostDirtyKib = 128 << 10;
 
-// Returns how much the page cache of this machine has yet to write, in KiB; 0 if that is unknown.
+// Returns how much the page cache of this machine has yet to write, in KiB; the largest number if that is unknown.
 uint64_t DirtyKib() {
   const auto text = ReadFile("/proc/meminfo");
-  if (!text.ok()) return 0;
+  if (!text.ok()) return ~uint64_t{0};
   uint64_t sum = 0;
   for (const char* field : {"\nDirty:", "\nWriteback:"}) {
     const size_t at = text->find(field);
@@ -88,7 +88,8 @@ class Group {
     Status error;
     for (const auto& member : members_) {
       if (!member->result->ok()) {
-        error = *member->result;
+        // The caller looks for errors of the disk; a full one is none.
+        if (error.ok() || member->result->code() == Code::kInternal) error = *member->result;
         continue;
       }
       store_.blocks[member->key] = {member->block.block, "", nullptr, store_.next_life++};
@@ -112,12 +113,23 @@ class Group {
   Status MakeDurable() {
     // Opened before the writes: a sync returns the errors of writes since its descriptor was opened.
     MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(store_.root, O_RDONLY | O_DIRECTORY));
-    for (const auto& member : members_) *member->result = WriteFiles(member.get());
+    std::string last;
+    for (const auto& member : members_) {
+      *member->result = WriteFiles(member.get());
+      if (member->result->ok()) last = member->path;
+    }
+    if (last.empty()) return Status::Ok();
     MR_RETURN_IF_ERROR(SyncAll(fd.get()));
+    MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(last, O_RDONLY));
+    if (::fsync(file.get()) != 0) return CannotSync();
+    last.clear();
     for (const auto& member : members_) {
       if (member->result->ok()) *member->result = Name(*member);
+      if (member->result->ok()) last = store_.PathOf(member->key, ".blk");
     }
-    return SyncAll(fd.get());
+    if (last.empty()) return Status::Ok();
+    MR_RETURN_IF_ERROR(SyncAll(fd.get()));
+    return SyncDirectory(ParentOf(last)).With("cannot sync the file system of " + store_.root);
   }
 
   Status WriteFiles(Member* member) {
@@ -143,9 +155,11 @@ class Group {
     return Rename(member.path, store_.PathOf(member.key, ".blk"));
   }
 
-  Status SyncAll(int fd) {
-    return ::syncfs(fd) == 0 ? Status::Ok() : ErrnoStatus(errno, "cannot sync the file system of " + store_.root);
-  }
+  // A file system that became read-only after an error of its journal lets syncfs succeed, and syncs nothing. So after
+  // each call one of the things that it must have synced is synced by itself, which returns the error, and else costs
+  // little.
+  Status SyncAll(int fd) { return ::syncfs(fd) == 0 ? Status::Ok() : CannotSync(); }
+  Status CannotSync() const { return ErrnoStatus(errno, "cannot sync the file system of " + store_.root); }
 
   BlockStore::Impl& store_;
   std::vector<std::unique_ptr<Member>> members_;
@@ -154,16 +168,17 @@ class Group {
 }  // namespace
 
 bool BlockStore::Impl::WholeSyncsAreSafe(const std::string& directory) {
-  // Before Linux 5.8 syncfs did not return the errors of writes. Of the file systems, those whose syncfs is known to
-  // wait for the disk; a network or user-space file system may only hand the bytes over.
+  // Before Linux 5.17 syncfs did not return all errors: those of a file system's own journal were lost. Only these file
+  // systems are known to wait for the disk and to report what fails; others may only hand the bytes over, or (F2FS)
+  // succeed without a checkpoint.
   utsname kernel{};
   int major = 0, minor = 0;
   if (::uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2) return false;
-  if (major < 5 || (major == 5 && minor < 8)) return false;
+  if (major < 5 || (major == 5 && minor < 17)) return false;
   struct statfs info {};
   if (::statfs(directory.c_str(), &info) != 0) return false;
   const auto type = static_cast<uint64_t>(info.f_type);
-  constexpr uint64_t kKnown[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC, TMPFS_MAGIC};
+  constexpr uint64_t kKnown[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC};
   return std::find(std::begin(kKnown), std::end(kKnown), type) != std::end(kKnown);
 }
 

@@ -115,7 +115,7 @@ class FileSystemImpl final : public rpc::Guarded<rpc::FileSystem> {
     auto box = std::make_shared<std::vector<Started>>(paths.size());
     std::vector<FsHost::Change> changes;
     for (uint i = 0; i < paths.size(); ++i) {
-      Started* file = &(*box)[i];
+      const std::shared_ptr<Started> file(box, &(*box)[i]);
       file->path = paths[i].cStr();
       changes.push_back(
           {[=, files = Files(), request = requests + "." + std::to_string(i)](const Namespace& ns, const Stamp& now) {

@@ -242,13 +242,15 @@ TEST_F(BlockPowerTest, AGroupIsSyncedBeforeItsNamesAndAfterThem) {
   const OnDiskCall hook([&](const DiskCall& c) {
     if (c.kind == DiskCall::kRename) calls.push_back("name " + c.to.substr(c.to.size() - 4));
     if (c.kind == DiskCall::kSyncAll) calls.push_back("sync all");
-    if (c.kind == DiskCall::kSync && !c.directory) calls.push_back("sync " + c.path);
+    if (c.kind == DiskCall::kSync && !c.path.ends_with("/blocks")) {
+      calls.push_back(c.directory ? "sync folder" : "sync file");
+    }
     if (c.kind == DiskCall::kWrite && (calls.empty() || calls.back() != "write")) calls.push_back("write");
     return 0;
   });
   for (const Status& status : WriteGroup(*store, {5, 4})) ASSERT_TRUE(status.ok()) << status.ToString();
-  EXPECT_EQ(calls, (std::vector<std::string>{"write", "sync all", "name .sum", "name .blk", "name .sum", "name .blk",
-                                             "sync all"}));
+  EXPECT_EQ(calls, (std::vector<std::string>{"write", "sync all", "sync file", "name .sum", "name .blk", "name .sum",
+                                             "name .blk", "sync all", "sync folder"}));
   EXPECT_EQ(store->List().size(), 2u);
 }
 
@@ -275,6 +277,24 @@ TEST_F(BlockPowerTest, AGroupWhoseSyncFailsIsRefusedAndLeavesNothing) {
     // They are written once more.
     for (const Status& status : WriteGroup(*store, {1, 2, 3})) EXPECT_TRUE(status.ok()) << status.ToString();
     EXPECT_EQ(store->List().size(), 3u);
+  }
+}
+
+// syncfs of such a file system succeeds.
+TEST_F(BlockPowerTest, AGroupOnAFileSystemThatBecameReadOnlyIsRefused) {
+  for (const bool folder : {false, true}) {
+    const std::string root = root_ + (folder ? "1" : "0");
+    ASSERT_TRUE(MakeDirectories(root).ok());
+    auto store = Open(root);
+    store->ShareSyncs(BlockStore::WhenToShareSyncs::kAlways);
+    {
+      const OnDiskCall hook([&](const DiskCall& c) {
+        return c.kind == DiskCall::kSync && c.directory == folder && !c.path.ends_with("/blocks") ? EROFS : 0;
+      });
+      for (const Status& status : WriteGroup(*store, {1, 2, 3})) EXPECT_FALSE(status.ok());
+    }
+    EXPECT_TRUE(store->List().empty());
+    for (const Status& status : WriteGroup(*store, {1, 2, 3})) EXPECT_TRUE(status.ok()) << status.ToString();
   }
 }
 
