@@ -119,7 +119,8 @@ class Player final : public kj::TaskSet::ErrorHandler {
   static void FillReplica(const AttemptId& id, uint32_t generation, uint32_t worker, Incarnation incarnation,
                           rpc::Replica::Builder out);
   size_t Consumed(const Ended& ended) const;
-  Request NewRequest();
+  uint64_t WordsOf(const Ended& ended) const;
+  Request NewRequest(uint64_t words);
   void SendReports();
   void SendReads(const Ended& ended);
   void SendPieces(const Ended& ended, rpc::Report::Builder stub);
