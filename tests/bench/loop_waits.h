@@ -1,4 +1,4 @@
-// What /metrics of a daemon shows of the waits in its loop's queue, and of single counters.
+// Reads the waits in a loop's queue, and single counters, from /metrics of a daemon.
 #pragma once
 
 #include <algorithm>

@@ -21,6 +21,8 @@ namespace {
 constexpr uint32_t kPageEntries = 4000;      // of a registration: some 256 KiB
 constexpr uint32_t kConsumedOfACall = 4000;  // a report with more goes in pieces
 constexpr size_t kPieceBytes = 256 << 10;
+constexpr uint64_t kReportWords =
+    16;  // of a report without content, and of progress: sizes of messages, by control.capnp
 constexpr uint64_t kDiskBytes = 1ull << 40;
 constexpr Duration kProgressPeriod = Seconds(1);  // ProgressGate::kLongest of mrworker
 
@@ -161,7 +163,7 @@ kj::Promise<void> Player::Register(uint32_t pages) {
 }
 
 kj::Promise<void> Player::Beat(rpc::Heartbeats::Client beats) {
-  auto request = beats.beatRequest();
+  auto request = beats.beatRequest(capnp::MessageSize{32, 0});
   FillSelf(request.initWorker());
   auto room = request.initRoom();
   room.setFreeBytes(kDiskBytes);
@@ -408,7 +410,9 @@ void Player::SendReports() {
   }
   const size_t count = started_.size() + ends.size() + made_.size();
   if (count > 0) {
-    auto request = NewRequest();
+    uint64_t words = count * kReportWords;
+    for (const Ended& ended : ends) words += ended.finished ? WordsOf(ended) : 0;
+    auto request = NewRequest(words);
     auto reports = request.initReports(static_cast<uint32_t>(count));
     const uint64_t first = reports_ + 1;
     uint32_t at = 0;
@@ -436,7 +440,7 @@ void Player::SendReports() {
   }
   // Pieces of two reports must not mix.
   for (const Ended& ended : alone) {
-    auto request = NewRequest();
+    auto request = NewRequest(kReportWords);
     auto report = request.initReports(1)[0];
     FillReport(ended.id, report);
     unanswered_[reports_] = ended.id.task;
@@ -445,8 +449,13 @@ void Player::SendReports() {
   }
 }
 
-Player::Request Player::NewRequest() {
-  auto request = link_->master.reportRequest();
+uint64_t Player::WordsOf(const Ended& ended) const {
+  constexpr uint64_t kRowWords = 6, kConsumedWords = 5, kRestWords = 96;  // by control.capnp
+  return kRestWords + stages_.at(ended.id.task.stage_id()).partitions * kRowWords + Consumed(ended) * kConsumedWords;
+}
+
+Player::Request Player::NewRequest(uint64_t words) {
+  auto request = link_->master.reportRequest(capnp::MessageSize{words + 16, 0});
   FillSelf(request.initWorker());
   return request;
 }
@@ -481,7 +490,7 @@ void Player::SendReads(const Ended& ended) {
     tally.generation = source.generation;
     ++tally.outputs;
   });
-  auto request = NewRequest();
+  auto request = NewRequest(tallies.size() * 2 * kReportWords);
   auto reports = request.initReports(static_cast<uint32_t>(tallies.size()));
   const uint64_t first = reports_ + 1;
   uint32_t at = 0;
@@ -604,7 +613,7 @@ void Player::OnVerdict(uint64_t report, rpc::Verdict verdict) {
 void Player::SendProgress() {
   if (progress_.empty()) return;
   ++loop_.counts().progress_calls;
-  auto request = link_->master.progressRequest();
+  auto request = link_->master.progressRequest(capnp::MessageSize{progress_.size() * kReportWords + 16, 0});
   FillSelf(request.initWorker());
   auto frames = request.initFrames(static_cast<uint32_t>(progress_.size()));
   uint32_t at = 0;

@@ -119,7 +119,8 @@ class Player final : public kj::TaskSet::ErrorHandler {
   static void FillReplica(const AttemptId& id, uint32_t generation, uint32_t worker, Incarnation incarnation,
                           rpc::Replica::Builder out);
   size_t Consumed(const Ended& ended) const;
-  Request NewRequest();
+  uint64_t WordsOf(const Ended& ended) const;
+  Request NewRequest(uint64_t words);
   void SendReports();
   void SendReads(const Ended& ended);
   void SendPieces(const Ended& ended, rpc::Report::Builder stub);
@@ -140,7 +141,7 @@ class Player final : public kj::TaskSet::ErrorHandler {
   std::map<StageId, std::map<uint32_t, Source>> directories_;
   std::map<AttemptId, Attempt> running_;
   std::map<TaskId, Output> inventory_;
-  // What waits for Flush: starts, ends, replicas that were made, and progress with whether the inputs are complete.
+  // Waiting for Flush: starts, ends, replicas that were made, and progress with whether the inputs are complete.
   std::vector<AttemptId> started_;
   std::vector<Ended> ended_;
   std::vector<std::pair<AttemptId, uint32_t>> made_;  // with the generation

@@ -18,7 +18,7 @@
 namespace mr::bench {
 namespace {
 
-// As long as mrworker holds a report on which no decision depends (kHold of session_reports.cc).
+// The time for which mrworker holds a report that no decision depends on (kHold of session_reports.cc).
 constexpr Duration kTick = Millis(5);
 // Registrations at a time: far below the peers without an identity that a master takes (rpc::ServerLimits::greeting).
 constexpr uint32_t kAtOnce = 32;

@@ -1,8 +1,8 @@
 // ./dev bench scale: a real master with 1,000 workers of 8 slots and jobs of together 1,000,000 tasks. One process
 // plays the workers (players.h): they speak the real protocol over real connections and run nothing. The master
 // schedules and journals as always, with its default policies, and proves identities by the secret of its user, as on
-// one machine. All jobs are submitted at once. Then the master is killed and started again. Prints a table; exits with
-// 1 if a target is missed, and dies if a job does not succeed or is not known as such after the restart.
+// one machine. Ten jobs are open at a time. At the end the master is killed and started again. Prints a table; exits
+// with 1 if a target is missed, and dies if a job does not succeed or is not known as such after the restart.
 //   scale_bench 100 5000                 a quick check: 100 workers, 5,000 tasks
 //   scale_bench 1000 200000 500 2000     attempts of 500 ms to 2 s; 0 0: they end when they are launched
 //   scale_bench 100 50000 0 0 fifo       with this list of policies
@@ -11,10 +11,12 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/io/clock.h"
@@ -33,15 +35,16 @@ namespace {
 
 constexpr uint32_t kSlots = 8;
 constexpr uint64_t kJobTasks = 10'000;    // of the largest job
+constexpr size_t kOpenJobs = 10;          // at a time
 constexpr uint64_t kMapsOfAReduce = 999;  // so a job of 10,000 tasks has 10 reduces
 constexpr Duration kConnecting = Seconds(60);
 constexpr Duration kSampling = Seconds(1);
-constexpr Duration kStuck = Seconds(60);  // a job without any change for so long hangs
+constexpr Duration kStuck = Seconds(60);  // without the end of a job: it hangs
 
 struct Arguments {
   uint32_t workers = 1000;
   uint64_t tasks = 1'000'000;
-  Duration shortest = Millis(200), longest = Millis(800);
+  Duration shortest = Millis(500), longest = Seconds(2);
   std::string list;  // empty: the default one
 };
 
@@ -54,41 +57,45 @@ double OwnCpu() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Submits jobs of together so many tasks.
-std::vector<JobId> Submit(ctl::Client& client, uint64_t tasks, const std::string& directory) {
-  std::vector<JobId> jobs;
-  while (tasks > 0) {
-    uint64_t here = std::min(tasks, kJobTasks);
-    if (tasks - here < 2) here = tasks;  // the least job has two tasks
-    tasks -= here;
-    const uint64_t reduces = 1 + (here - 1) / (kMapsOfAReduce + 2);
-    jobs.push_back(
-        OrDie(client.Submit(EmptyJob({"--maps", std::to_string(here - reduces), "--reduces", std::to_string(reduces)},
-                                     directory + "/out" + std::to_string(jobs.size())),
-                            ""),
-              "submit"));
-  }
-  return jobs;
+// Submits the next of the jobs that have together so many tasks.
+JobId SubmitNext(ctl::Client& client, uint64_t* tasks, const std::string& out) {
+  uint64_t here = std::min(*tasks, kJobTasks);
+  if (*tasks - here < 2) here = *tasks;  // the least job has two tasks
+  *tasks -= here;
+  const uint64_t reduces = 1 + (here - 1) / (kMapsOfAReduce + 2);
+  const auto job = EmptyJob({"--maps", std::to_string(here - reduces), "--reduces", std::to_string(reduces)}, out);
+  return OrDie(client.Submit(job, ""), "submit");
 }
 
-void WaitFor(ctl::Client& client, JobId job, const Players& players, const test::Cluster& cluster,
-             ProcessUsage* usage) {
-  OrDie(client.Watch(job), "watch");
-  Instant changed = Now();
-  while (true) {
-    const auto status = OrDie(client.NextStatus(Now() + kSampling), "watch");
-    usage->Sample();
-    if (const std::string why = players.broken(); !why.empty())
-      Die("a worker lost its session: " + why + "\n" + cluster.Logs());
-    if (!status) {
-      if (Now() - changed > kStuck) Die(Name(job) + " does not go on\n" + cluster.Logs());
-      continue;
+// Runs jobs of together so many tasks to their ends, kOpenJobs at a time. Returns their ids.
+std::vector<JobId> RunJobs(ctl::Client& client, uint64_t tasks, const Players& players, const test::Cluster& cluster,
+                           ProcessUsage* usage) {
+  std::vector<JobId> jobs;
+  size_t ended = 0;
+  Instant changed = Now(), sampled = Now();
+  while (tasks > 0 || ended < jobs.size()) {
+    while (tasks > 0 && jobs.size() - ended < kOpenJobs) {
+      jobs.push_back(SubmitNext(client, &tasks, cluster.directory() + "/out" + std::to_string(jobs.size())));
     }
-    changed = Now();
-    if (!Ended(status->state)) continue;
-    if (status->state != JobState::kSucceeded) Die(Name(job) + " failed: " + status->error);
-    return;
+    // Jobs end in any order, and a client watches one.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    size_t now_ended = 0;
+    for (const JobStatus& job : OrDie(client.Jobs(), "jobs")) {
+      if (!Ended(job.state)) continue;
+      if (job.state != JobState::kSucceeded) Die(Name(job.id) + " failed: " + job.error);
+      ++now_ended;
+    }
+    if (now_ended != ended) changed = Now();
+    ended = now_ended;
+    if (const std::string why = players.broken(); !why.empty()) {
+      Die("a worker lost its session: " + why + "\n" + cluster.Logs());
+    }
+    if (Now() - changed > kStuck) Die("no job has ended for a minute\n" + cluster.Logs());
+    if (Now() - sampled < kSampling) continue;
+    usage->Sample();
+    sampled = Now();
   }
+  return jobs;
 }
 
 int Main(const Arguments& args) {
@@ -114,8 +121,7 @@ int Main(const Arguments& args) {
   const double master_cpu = usage.Cpu().total(), own_cpu = OwnCpu();
   const auto threads = CpuByThread(cluster.master_pid());
   const Instant begin = Now();
-  const std::vector<JobId> jobs = Submit(client, args.tasks, cluster.directory());
-  for (const JobId job : jobs) WaitFor(client, job, players, cluster, &usage);
+  const std::vector<JobId> jobs = RunJobs(client, args.tasks, players, cluster, &usage);
   const double seconds = (Now() - begin).seconds();
   const double master_used = usage.Cpu().total() - master_cpu, own_used = OwnCpu() - own_cpu;
   const auto threads_used = CpuByThread(cluster.master_pid());
