@@ -15,11 +15,7 @@
 #include <set>
 #include <thread>
 
-#include "common/base/digest.h"
-#include "common/base/rng.h"
-#include "dfs/block/block_store.h"
-#include "tests/support/power_cut.h"
-#include "tests/support/rounds.h"
+#include "tests/dfs/block_power_fixture.h"
 #include "tests/support/small_disk.h"
 
 namespace {
@@ -41,111 +37,11 @@ ssize_t pread64(int fd, void* data, size_t size, off_t offset) { return pread(fd
 namespace mr::dfs {
 namespace {
 
-using test::DiskCall;
-using test::OnDiskCall;
-using test::PowerCut;
-
-std::string Content(uint64_t id) {
-  Rng rng(id);
-  std::string bytes(300 + rng.Below(9000), '\0');
-  for (char& c : bytes) c = static_cast<char>(rng.Next());
-  return bytes;
-}
-
-class BlockPowerTest : public testing::Test {
+// Its reads may fail; after a test they work again.
+class BlockDiskTest : public BlockPowerTest {
  protected:
-  BlockPowerTest() {
-    char path[] = "/dev/shm/block_power_test.XXXXXX";  // thousands of images: no real disk
-    base_ = mkdtemp(path);
-    root_ = base_ + "/root";
-    EXPECT_TRUE(MakeDirectories(root_).ok());
-  }
-  ~BlockPowerTest() override {
-    unreadable = false;
-    (void)RemoveTree(base_);
-  }
-
-  static std::unique_ptr<BlockStore> Open(const std::string& root) {
-    auto opened = BlockStore::Open(root);
-    EXPECT_TRUE(opened.ok()) << opened.status().ToString();
-    return opened.ok() ? *std::move(opened) : nullptr;
-  }
-  static Status Write(BlockStore& store, uint64_t id) {
-    const std::string bytes = Content(id);
-    MR_ASSIGN_OR_RETURN(auto writer, store.Create({id}, 1));
-    MR_RETURN_IF_ERROR(writer->Append(bytes.substr(0, 200)));
-    MR_RETURN_IF_ERROR(writer->Append(bytes.substr(200)));
-    return writer->Finish(bytes.size(), Hash64(bytes)).status();
-  }
-
-  // Checks a store on a disk that a cut may leave. `must`: blocks with an acknowledged replica, neither deleted nor
-  // marked since. `must_not`: blocks with an acknowledged deletion. `marked`: blocks that are marked as damaged.
-  // `damaged`: blocks that were marked once, and are still marked or were replaced by good ones.
-  static void Check(const std::string& image, const std::set<uint64_t>& must, const std::set<uint64_t>& must_not,
-                    const std::set<uint64_t>& marked, const std::set<uint64_t>& damaged) {
-    const auto store = Open(image);
-    ASSERT_NE(store, nullptr);
-    std::set<uint64_t> listed;
-    for (const BlockRef& ref : store->List()) {
-      listed.insert(ref.id.value);
-      const auto read = store->Read(ref.id, 1, 0, 1 << 20);
-      // Listed, but found bad when it is read: not acknowledged then, and nothing wrong is served.
-      ASSERT_FALSE(read.ok() && *read != Content(ref.id.value)) << "block " << ref.id.value << " is half written";
-      ASSERT_TRUE(read.ok() || !must.contains(ref.id.value)) << read.status().ToString();
-      ASSERT_TRUE(read.ok() || !damaged.contains(ref.id.value)) << "its mark is gone: " << read.status().ToString();
-    }
-    for (const uint64_t id : must) ASSERT_TRUE(listed.contains(id)) << "block " << id << " was acknowledged";
-    for (const uint64_t id : must_not) ASSERT_FALSE(listed.contains(id)) << "block " << id << " was deleted";
-    for (const uint64_t id : marked) ASSERT_FALSE(listed.contains(id)) << "block " << id << " was marked as damaged";
-  }
-
-  static std::vector<Status> WriteGroup(BlockStore& store, const std::vector<uint64_t>& ids) {
-    std::vector<std::string> contents;
-    for (const uint64_t id : ids) contents.push_back(Content(id));
-    std::vector<WholeBlock> blocks;
-    for (size_t i = 0; i < ids.size(); ++i) {
-      blocks.push_back({{{ids[i]}, 1, contents[i].size(), Hash64(contents[i])}, contents[i]});
-    }
-    return store.WriteGroup(blocks);
-  }
-
-  // Checks a store on all disks that a cut at any moment of the recording may leave.
-  void CheckCuts(PowerCut* cut);
-
-  std::string base_, root_;
+  ~BlockDiskTest() override { unreadable = false; }
 };
-
-// Acknowledged numbers: 1000 * id + what was acknowledged. kLeaving: it is being deleted or marked as damaged.
-constexpr uint64_t kWritten = 1, kLeaving = 2, kDeleted = 3, kMarked = 4, kReplacing = 5, kReplaced = 6;
-
-void BlockPowerTest::CheckCuts(PowerCut* cut) {
-  cut->Stop();
-  const uint64_t variants = test::Long() ? std::max<uint64_t>(4, 4'000 / (cut->steps() + 1) + 1) : 4;
-  const uint64_t base = test::Seed(0) * 1'000'003;
-  size_t cuts = 0;
-  for (size_t step = 0; step <= cut->steps(); ++step) {
-    const uint64_t subsets = cut->Variants(step);
-    for (uint64_t variant = 0; variant < std::max(variants, subsets); ++variant) {
-      const uint64_t seed = base + step * 1000 + variant;
-      const auto image =
-          cut->Make(step, seed, base_ + "/image", variant < subsets ? std::optional<size_t>(variant) : std::nullopt);
-      std::set<uint64_t> must, must_not, marked, damaged;
-      for (const uint64_t number : image.acknowledged) {  // in the order of what happened to one block
-        const uint64_t id = number / 1000, what = number % 1000;
-        if (what == kWritten) must.insert(id);
-        if (what == kLeaving) must.erase(id);
-        if (what == kDeleted) must_not.insert(id);
-        if (what == kMarked) must.erase(id), marked.insert(id), damaged.insert(id);
-        if (what == kReplacing) marked.erase(id), must_not.erase(id);
-        if (what == kReplaced) must.insert(id);
-      }
-      Check(base_ + "/image", must, must_not, marked, damaged);
-      ASSERT_FALSE(HasFatalFailure()) << "seed " << seed << ", after " << image.step;
-      ++cuts;
-    }
-  }
-  EXPECT_GT(cuts, test::Long() ? 4'000u : 1'000u);
-}
 
 TEST_F(BlockPowerTest, WhatWasAcknowledgedIsThereWhateverTheDiskKept) {
   PowerCut cut(root_);
@@ -194,132 +90,6 @@ TEST_F(BlockPowerTest, WhatWasAcknowledgedIsThereWhateverTheDiskKept) {
     }
   }
   CheckCuts(&cut);
-}
-
-// Blocks that share their syncs, beside others that do not.
-TEST_F(BlockPowerTest, GroupsThatWereAcknowledgedAreThereWhateverTheDiskKept) {
-  PowerCut cut(root_);
-  {
-    auto store = Open(root_);
-    store->ShareSyncs(BlockStore::WhenToShareSyncs::kAlways);
-    std::vector<std::thread> writers;
-    for (const uint64_t first : {1, 257}) {
-      writers.emplace_back([&store, &cut, first] {
-        for (uint64_t id = first; id < first + 6; id += 3) {
-          const std::vector<uint64_t> ids = {id, id + 1, id + 2};
-          for (const Status& status : WriteGroup(*store, ids)) ASSERT_TRUE(status.ok()) << status.ToString();
-          for (const uint64_t written : ids) cut.Acknowledge(1000 * written + kWritten);
-        }
-      });
-    }
-    writers.emplace_back([&store, &cut] {
-      for (const uint64_t id : {100, 101}) {
-        ASSERT_TRUE(Write(*store, id).ok());
-        cut.Acknowledge(1000 * id + kWritten);
-      }
-    });
-    for (auto& writer : writers) writer.join();
-    cut.Acknowledge(1000 * 2 + kLeaving);
-    ASSERT_TRUE(store->Delete({2}, 1).ok());
-    cut.Acknowledge(1000 * 2 + kDeleted);
-    cut.Acknowledge(1000 * 3 + kLeaving);
-    store->MarkSuspect({3}, 1, "a reader");
-    cut.Acknowledge(1000 * 3 + kMarked);
-    // A group with one that is there, one that takes the place of a damaged one, and a new one.
-    cut.Acknowledge(1000 * 3 + kReplacing);
-    for (const Status& status : WriteGroup(*store, {1, 3, 600})) ASSERT_TRUE(status.ok()) << status.ToString();
-    cut.Acknowledge(1000 * 3 + kReplaced);
-    cut.Acknowledge(1000 * 600 + kWritten);
-  }
-  CheckCuts(&cut);
-}
-
-// Everything is on disk before a block has its name, and the names are before the acknowledgement.
-TEST_F(BlockPowerTest, AGroupIsSyncedBeforeItsNamesAndAfterThem) {
-  auto store = Open(root_);
-  store->ShareSyncs(BlockStore::WhenToShareSyncs::kAlways);
-  std::vector<std::string> calls;
-  const OnDiskCall hook([&](const DiskCall& c) {
-    if (c.kind == DiskCall::kRename) calls.push_back("name " + c.to.substr(c.to.size() - 4));
-    if (c.kind == DiskCall::kSyncAll) calls.push_back("sync all");
-    if (c.kind == DiskCall::kSync && !c.path.ends_with("/blocks")) {
-      calls.push_back(c.directory ? "sync folder" : "sync file");
-    }
-    if (c.kind == DiskCall::kWrite && (calls.empty() || calls.back() != "write")) calls.push_back("write");
-    return 0;
-  });
-  for (const Status& status : WriteGroup(*store, {5, 4})) ASSERT_TRUE(status.ok()) << status.ToString();
-  EXPECT_EQ(calls, (std::vector<std::string>{"write", "sync all", "sync file", "name .sum", "name .blk", "name .sum",
-                                             "name .blk", "sync all", "sync folder"}));
-  EXPECT_EQ(store->List().size(), 2u);
-}
-
-TEST_F(BlockPowerTest, AGroupWhoseSyncFailsIsRefusedAndLeavesNothing) {
-  for (const int failing : {1, 2}) {
-    const std::string root = root_ + std::to_string(failing);
-    ASSERT_TRUE(MakeDirectories(root).ok());
-    auto store = Open(root);
-    store->ShareSyncs(BlockStore::WhenToShareSyncs::kAlways);
-    int syncs = 0;
-    {
-      const OnDiskCall hook(
-          [&](const DiskCall& c) { return c.kind == DiskCall::kSyncAll && ++syncs == failing ? EIO : 0; });
-      for (const Status& status : WriteGroup(*store, {1, 2, 3})) {
-        EXPECT_EQ(status.code(), Code::kInternal) << status.ToString();
-        EXPECT_NE(status.message().find("cannot sync the file system of " + root), std::string::npos)
-            << status.message();
-      }
-    }
-    EXPECT_EQ(syncs, failing);
-    EXPECT_TRUE(store->List().empty());
-    EXPECT_EQ(store->used_bytes(), 0u);
-    EXPECT_TRUE(ListDirectory(root + "/blocks/tmp")->empty());
-    // They are written once more.
-    for (const Status& status : WriteGroup(*store, {1, 2, 3})) EXPECT_TRUE(status.ok()) << status.ToString();
-    EXPECT_EQ(store->List().size(), 3u);
-  }
-}
-
-// syncfs of such a file system succeeds.
-TEST_F(BlockPowerTest, AGroupOnAFileSystemThatBecameReadOnlyIsRefused) {
-  for (const bool folder : {false, true}) {
-    const std::string root = root_ + (folder ? "1" : "0");
-    ASSERT_TRUE(MakeDirectories(root).ok());
-    auto store = Open(root);
-    store->ShareSyncs(BlockStore::WhenToShareSyncs::kAlways);
-    {
-      const OnDiskCall hook([&](const DiskCall& c) {
-        return c.kind == DiskCall::kSync && c.directory == folder && !c.path.ends_with("/blocks") ? EROFS : 0;
-      });
-      for (const Status& status : WriteGroup(*store, {1, 2, 3})) EXPECT_FALSE(status.ok());
-    }
-    EXPECT_TRUE(store->List().empty());
-    for (const Status& status : WriteGroup(*store, {1, 2, 3})) EXPECT_TRUE(status.ok()) << status.ToString();
-  }
-}
-
-TEST_F(BlockPowerTest, ABlockOfAGroupThatFindsTheDiskFullIsRefusedAlone) {
-  auto store = Open(root_);
-  store->ShareSyncs(BlockStore::WhenToShareSyncs::kAlways);
-  std::vector<std::string> said;
-  BlockStore::Observers observers;
-  observers.on_disk = [&](const std::string& why) { said.push_back(why); };
-  store->Observe(observers);
-  std::vector<Status> written;
-  {
-    const OnDiskCall hook([](const DiskCall& c) {
-      return c.kind == DiskCall::kWrite && c.path.find("0000000000000002_1") != std::string::npos ? ENOSPC : 0;
-    });
-    written = WriteGroup(*store, {1, 2, 3});
-  }
-  EXPECT_EQ(written[1].code(), Code::kOverloaded) << written[1].ToString();
-  for (const uint64_t id : {1, 3}) {
-    EXPECT_TRUE(written[id - 1].ok()) << written[id - 1].ToString();
-    EXPECT_TRUE(store->Verify({id}, 1).ok());
-  }
-  EXPECT_EQ(store->List().size(), 2u);
-  EXPECT_TRUE(ListDirectory(root_ + "/blocks/tmp")->empty());
-  EXPECT_TRUE(said.empty()) << "a full disk is no failing one";
 }
 
 // The calls of one write in their order: the sidecar has its name before the bytes have theirs, and what is
@@ -490,7 +260,7 @@ TEST_F(BlockPowerTest, TooManyOpenFilesAreNamedAndDamageNothing) {
   EXPECT_TRUE(store->Verify({1}, 1).ok());
 }
 
-TEST_F(BlockPowerTest, AReplicaThatGivesAnIoErrorIsKeptAndIsGoodAgainWhenAllOfItReadsWell) {
+TEST_F(BlockDiskTest, AReplicaThatGivesAnIoErrorIsKeptAndIsGoodAgainWhenAllOfItReadsWell) {
   auto store = Open(root_);
   for (uint64_t id = 1; id <= 4; ++id) ASSERT_TRUE(Write(*store, id).ok());
   std::vector<uint64_t> bad, restored;
@@ -595,7 +365,7 @@ TEST_F(BlockPowerTest, ADiskThatFailsAtAnyStepOfAWriteIsNamedByIt) {
 }
 
 // All of it is read in steps of 1 MiB.
-TEST_F(BlockPowerTest, ALargeReplicaThatGaveAnIoErrorIsGoodAgainToo) {
+TEST_F(BlockDiskTest, ALargeReplicaThatGaveAnIoErrorIsGoodAgainToo) {
   auto store = Open(root_);
   {
     Rng rng(3);
