@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -292,25 +291,6 @@ void Player::EndJob(JobId job) {
 }
 
 // ---- Attempts
-
-template <class Call>
-void Player::ForEachSource(const AttemptId& id, const Attempt& attempt, const Call& call) const {
-  if (attempt.by_bind) {
-    for (const auto& [from, source] : attempt.bound) call(from.first, from.second, source);
-    return;
-  }
-  // Slices of the same tasks differ in their partitions.
-  std::set<std::pair<uint32_t, uint32_t>> seen;
-  for (size_t i = 0; i < attempt.reads.size(); ++i) {
-    const auto& [stage, begin, end] = attempt.reads[i];
-    const auto directory = directories_.find({id.task.job, stage});
-    if (directory == directories_.end()) continue;
-    for (auto it = directory->second.lower_bound(begin); it != directory->second.end() && it->first < end; ++it) {
-      if (i == 0 || seen.emplace(stage, it->first).second) call(stage, it->first, it->second);
-      if (i == 0 && attempt.reads.size() > 1) seen.emplace(stage, it->first);
-    }
-  }
-}
 
 bool Player::HasInputs(const AttemptId& id, const Attempt& attempt) const {
   size_t needed = 0;
