@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "common/base/digest.h"
+#include "common/base/text.h"
 #include "common/io/crc32c.h"
 #include "common/io/fault.h"
 #include "common/io/ledger.h"

@@ -118,7 +118,7 @@ void Link::Send(const Header& header) {
 }
 
 Result<uint32_t> Link::TakeSlot() {
-  for (bool more = true; more && free_.empty();) {
+  for (bool more = used_slots_ > 0; more && free_.empty();) {
     MR_ASSIGN_OR_RETURN(more, Receive(MSG_DONTWAIT));
   }
   // A slot that was used has memory already, and is perhaps still in the cache.
