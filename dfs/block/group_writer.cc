@@ -81,7 +81,7 @@ class Group {
 
   // Makes all members durable, lists them and sets their results. Returns an error of one of them, if there is one.
   Status Write() {
-    if (const Status status = MakeDurable(); !status.ok()) {
+    if (Status status = MakeDurable(); !status.ok()) {
       for (const auto& member : members_) *member->result = status;
       return status;
     }
