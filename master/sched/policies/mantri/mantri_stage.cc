@@ -16,7 +16,7 @@ namespace {
   for (const AttemptKey& key : keys) {
     const Task& task = stage.tasks[key.first];
     AskMemory(&task.plan, sizeof task.plan);
-    AskMemory(&task.attempts, sizeof task.attempts);
+    AskMemory(&task.attempts, 2 * sizeof(void*));  // begin and end
   }
   for (const AttemptKey& key : keys) {
     AskMemory(&stage.tasks[key.first].attempts.back(), sizeof(Attempt) - sizeof(Rating));
