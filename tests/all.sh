@@ -28,7 +28,9 @@ tsan() {
   # forbid that.
   fixed="setarch -R"
   $fixed true 2>/dev/null || fixed=""
-  (cd build-tsan && TSAN_OPTIONS=halt_on_error=1 $fixed ctest --output-on-failure --no-tests=error -L threads)
+  known=$PWD/tests/tsan.supp
+  (cd build-tsan && TSAN_OPTIONS="halt_on_error=1:suppressions=$known" $fixed \
+    ctest --output-on-failure --no-tests=error -L threads)
 }
 
 case " $PARTS " in " core " | " fuzz " | " core fuzz ") ;; *) ./dev build ;; esac
