@@ -123,7 +123,7 @@ class BatchPut {
             }
           }
         },
-        // They may be complete: only their lease could tell, and the connection is gone.
+        // The files may be complete. The master knows it, but the connection is gone.
         [this, filled](kj::Exception&& e) {
           for (const File* file : filled) {
             ended_(file->batched.at,

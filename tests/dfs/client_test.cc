@@ -160,7 +160,7 @@ TEST(DfsClientTest, SmallFilesWhoseWorkerIsGoneGoToOthers) {
   for (const LocalFile& file : files) {
     ASSERT_EQ(cluster.client().GetBytes(file.target).value(), ReadFile(file.source).value()) << file.target;
   }
-  // Those that were given up left nothing.
+  // Abandoned files have no lease any more.
   const size_t leases = cluster.Ask([](const Namespace& ns) {
     size_t open = 0;
     for (uint64_t lease = 1; lease < 200; ++lease) open += ns.PathOfLease(lease).empty() ? 0 : 1;

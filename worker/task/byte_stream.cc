@@ -108,12 +108,12 @@ Status FileBytes::Read(uint64_t at, uint64_t size, ByteBuffer* out) const {
   if (at >= split_.file_bytes) return {};
   size = std::min(size, split_.file_bytes - at);
   const uint64_t fd_end = split_.fd_offset + split_.fd_length;
-  const bool here = fd_ >= 0 && at >= split_.fd_offset && at < fd_end && !unreadable_;
-  if (here && !split_.crcs.empty()) {
+  const bool by_descriptor = fd_ >= 0 && at >= split_.fd_offset && at < fd_end && !unreadable_;
+  if (by_descriptor && !split_.crcs.empty()) {
     const uint64_t read = ReadChecked(at - split_.fd_offset, std::min(size, fd_end - at), out);
     at += read;
     size -= read;
-  } else if (here) {
+  } else if (by_descriptor) {
     const uint64_t here = std::min(size, fd_end - at);
     MR_ASSIGN_OR_RETURN(const size_t got, PreadUpTo(fd_, out->Extend(here), here, at - split_.fd_offset));
     Ledger::Count(Ledger::task_read, here);
