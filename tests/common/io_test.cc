@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "common/base/rng.h"
+#include "common/io/bulk_digest.h"
 #include "common/io/codec.h"
 #include "common/io/crc32c.h"
 #include "common/io/daemon_data.h"
@@ -169,6 +171,26 @@ TEST(CodecPolicyTest, ChoicesHaveNames) {
   EXPECT_EQ(ParseCodecChoice("none").value(), CodecChoice::kNone);
   EXPECT_EQ(ParseCodecChoice("zstd").value(), CodecChoice::kZstd);
   EXPECT_EQ(ParseCodecChoice("lz4").status().code(), Code::kInvalidArgument);
+}
+
+TEST(BulkDigestTest, EqualsTheInlineDigestForEveryLengthAndEverySplit) {
+  std::string bytes;
+  Rng rng(1);
+  for (int i = 0; i < 5000; ++i) bytes.push_back(static_cast<char>(rng.Below(256)));
+  for (size_t n = 0; n <= bytes.size(); n += n < 1100 ? 1 : 97) {
+    const std::string_view part = std::string_view(bytes).substr(bytes.size() - n);
+    ASSERT_EQ(BulkHash64(part), Hash64(part)) << n;
+    BulkHasher64 running64;
+    BulkHasher128 running128;
+    for (std::string_view rest = part; !rest.empty();) {
+      const std::string_view piece = rest.substr(0, 1 + rng.Below(700));
+      running64.Update(piece);
+      running128.Update(piece);
+      rest.remove_prefix(piece.size());
+    }
+    ASSERT_EQ(running64.Finish(), Hash64(part)) << n;
+    ASSERT_EQ(running128.Finish(), Hash128(part)) << n;
+  }
 }
 
 TEST(LedgerTest, CountsOnlyWhileItIsOn) {
