@@ -120,7 +120,7 @@ TEST(StoreTest, APausedJobsStoreShowsItsKeysAndAPeerGetsTheSameBytes) {
     EXPECT_EQ(key.chunk, chunks++);
     const auto chunk = worker::DecodeChunk(value);
     ASSERT_TRUE(chunk.ok()) << chunk.status().ToString();
-    ASSERT_EQ(FetchChunk(address, incarnation, key), chunk->bytes);
+    ASSERT_EQ(FetchChunk(address, incarnation, key), chunk->bytes.view());
     std::string raw;
     ASSERT_TRUE(Decompress(static_cast<Codec>(chunk->codec), chunk->bytes, chunk->raw_bytes, 32u << 20, &raw).ok());
     BatchView view;

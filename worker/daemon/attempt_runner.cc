@@ -136,10 +136,10 @@ class AttemptRunner::Feeder : public FetchObserver {
   // Stops all calls to the runner. The fetcher itself is destroyed later, because it may be the caller.
   void Silence() { runner_ = nullptr; }
 
-  void OnBatch(uint32_t, uint32_t upstream_task, uint32_t partition, std::string batch, bool last,
-               std::function<void()> taken) override {
+  void OnBatch(Batch batch, std::function<void()> taken) override {
     if (runner_ == nullptr) return taken();
-    runner_->OnBatch(ReadOf(upstream_task), partition, std::move(batch), last, std::move(taken));
+    const uint32_t read = ReadOf(batch.upstream_task);
+    runner_->OnBatch(read, std::move(batch), std::move(taken));
   }
   void OnSegmentDone(const ReplicaLocation& from, const FetchMeasure& measure) override {
     if (runner_ != nullptr) runner_->OnReadDone(ReadOf(from.output.task.task), measure);
@@ -496,7 +496,7 @@ void AttemptRunner::EndOfChild() {
   Handle(std::move(e));
 }
 
-bool AttemptRunner::PassesAgain(ReadTrace* trace, Open* open, const std::string& batch, bool last) {
+bool AttemptRunner::PassesAgain(ReadTrace* trace, Open* open, std::string_view batch, bool last) {
   if (!open->resumed) return false;
   open->again.Add(batch);
   const bool all = open->again.batches == open->given.batches;
@@ -505,13 +505,13 @@ bool AttemptRunner::PassesAgain(ReadTrace* trace, Open* open, const std::string&
   return true;
 }
 
-void AttemptRunner::OnBatch(uint32_t read, uint32_t partition, std::string batch, bool last,
-                            std::function<void()> taken) {
+void AttemptRunner::OnBatch(uint32_t read, FetchObserver::Batch batch, std::function<void()> taken) {
   FaultPoint("fetch");
+  const uint32_t partition = batch.partition;
   ReadTrace& trace = traces_[read];
   if (trace.broken || trace.whole.contains(partition)) return taken();
   const auto begun = trace.open.find(partition);
-  if (begun != trace.open.end() && PassesAgain(&trace, &begun->second, batch, last)) {
+  if (begun != trace.open.end() && PassesAgain(&trace, &begun->second, batch.bytes, batch.last)) {
     taken();
     // The machine ends the attempt; the rest of this read is dropped.
     if (trace.broken) {
@@ -519,14 +519,17 @@ void AttemptRunner::OnBatch(uint32_t read, uint32_t partition, std::string batch
     }
     return;
   }
-  if (last) {
+  if (batch.last) {
     trace.whole.insert(partition);
     trace.open.erase(partition);
-  } else {
-    trace.open[partition].given.Add(batch);
+  } else if (!batch.whole) {  // a whole one never resumes at another replica
+    trace.open[partition].given.Add(batch.bytes);
   }
+  // Remains set where memory runs out in between.
+  trace.partly = true;
   const Read& what = machine_.read(read);
-  task_->Feed(what.input, what.task, partition, std::move(batch), last, std::move(taken));
+  task_->Feed(what.input, what.task, partition, std::move(batch.bytes), batch.last, std::move(taken));
+  trace.partly = batch.whole && !batch.last;
 }
 
 void AttemptRunner::OnReadDone(uint32_t read, const FetchMeasure& measure) {
@@ -536,6 +539,7 @@ void AttemptRunner::OnReadDone(uint32_t read, const FetchMeasure& measure) {
 
 void AttemptRunner::OnReadFailed(uint32_t read, const Status& why, bool) {
   ReadTrace& trace = traces_[read];
+  trace.broken |= trace.partly;
   for (auto& [partition, open] : trace.open) {
     open.again = {};
     open.resumed = true;

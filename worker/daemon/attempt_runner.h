@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "common/io/bulk_digest.h"
 #include "worker/daemon/attempt.h"
 #include "worker/daemon/services.h"
 
@@ -44,8 +45,8 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
   // The batches of one partition so far, in order: their number and their digest.
   struct Passed {
     uint64_t batches = 0;
-    Hasher128 content;
-    void Add(const std::string& batch) {
+    BulkHasher128 content;
+    void Add(std::string_view batch) {
       ++batches;
       content.Update(batch);
     }
@@ -60,6 +61,7 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
     std::set<uint32_t> whole;       // partitions that reached the child
     std::map<uint32_t, Open> open;  // begun and not whole
     bool broken = false;            // a repeated batch had other content
+    bool partly = false;            // of a partition that is delivered in one turn, not all has reached the child
     FetchMeasure measure;
   };
   // Reads from one worker that have not been reported to the master.
@@ -70,7 +72,7 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
     Instant reported;
   };
   // Returns whether the child already has this batch. Compares a repeated batch with the first one.
-  static bool PassesAgain(ReadTrace* trace, Open* open, const std::string& batch, bool last);
+  static bool PassesAgain(ReadTrace* trace, Open* open, std::string_view batch, bool last);
 
   AttemptRunner(Services& services, std::shared_ptr<const StageInfo> stage, LaunchCommand launch);
   void taskFailed(kj::Exception&& exception) override;
@@ -110,7 +112,7 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
   void EndOfChild();
   void Stored(Result<TaskOutput> output);
   // Called by the feeders, on the loop.
-  void OnBatch(uint32_t read, uint32_t partition, std::string batch, bool last, std::function<void()> taken);
+  void OnBatch(uint32_t read, FetchObserver::Batch batch, std::function<void()> taken);
   void OnReadDone(uint32_t read, const FetchMeasure& measure);
   void OnReadFailed(uint32_t read, const Status& why, bool partly_delivered);
 

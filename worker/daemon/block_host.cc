@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/io/bulk_digest.h"
 #include "common/io/clock.h"
 #include "common/io/fault.h"
 #include "common/io/ledger.h"
@@ -115,7 +116,7 @@ class DfsSink : public OutputSink {
   const std::shared_ptr<WriterBox> box_;
   bool open_ = false;
   std::string buffer_;
-  Hasher128 digest_;
+  BulkHasher128 digest_;
   FileOutput file_;
 };
 

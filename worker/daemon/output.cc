@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "common/base/digest.h"
 #include "common/base/file_format.h"
 #include "common/base/text.h"
+#include "common/io/bulk_digest.h"
 #include "common/io/fault.h"
 #include "common/io/files.h"
 #include "common/io/write_behind.h"
@@ -137,7 +137,7 @@ class FileSink : public OutputSink {
   UniqueFd fd_;
   WriteBehind behind_;
   bool entries_durable_ = false;  // entries of the file and of its directories, which are made before any byte
-  Hasher128 digest_;
+  BulkHasher128 digest_;
   FileOutput file_;
 };
 

@@ -100,7 +100,7 @@ Running::Running(std::shared_ptr<Core> core, TaskSpec spec, std::shared_ptr<Task
 
 // ---- From any thread ---------------------------------------------------------------------------
 
-void Running::Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string bytes, bool last,
+void Running::Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, SharedBytes bytes, bool last,
                    std::function<void()> taken) {
   core_->loop.Post([self = shared_from_this(), input, upstream_task, partition, bytes = std::move(bytes), last,
                     taken = std::move(taken)]() mutable {

@@ -21,7 +21,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   Running(std::shared_ptr<Core> core, TaskSpec spec, std::shared_ptr<TaskObserver> observer);
 
   // The interface RunningTask, from any thread.
-  void Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string bytes, bool last,
+  void Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, SharedBytes bytes, bool last,
             std::function<void()> taken) override;
   void Kill() override;
   TaskProgress Progress() const override;
@@ -41,7 +41,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
  private:
   struct Chunk {  // input on its way to the child
     uint32_t input, upstream, partition;
-    std::string bytes;
+    SharedBytes bytes;
     bool last;
     std::function<void()> taken;
     size_t sent = 0;

@@ -23,6 +23,7 @@
 
 #include "common/base/hot_keys.h"
 #include "common/base/ids.h"
+#include "common/base/shared_bytes.h"
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "common/io/clock.h"
@@ -168,8 +169,9 @@ class RunningTask {
   virtual ~RunningTask() = default;
   // Feeds one chunk (one batch, uncompressed) of the segment (input, upstream_task, partition). Chunks of one segment
   // come in order, segments in any order. last: the segment is complete; an empty segment is one call without bytes.
-  // `taken` is called when the child has the bytes, for the caller's window. At most a few MiB should be untaken.
-  virtual void Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string bytes, bool last,
+  // The bytes are copied into memory that the child shares; then they are released, and `taken` is called when the
+  // child has them, for the caller's window. At most a few MiB should be untaken.
+  virtual void Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, SharedBytes bytes, bool last,
                     std::function<void()> taken) = 0;
   // Ends the child and all its descendants within 2 s; OnEnd reports kKilled. May be repeated. SIGKILL comes at once.
   // If the operator has polled whether it is cancelled, SIGKILL comes after kKillGrace (running.cc).

@@ -20,6 +20,7 @@
 
 #include "common/base/digest.h"
 #include "common/base/ids.h"
+#include "common/base/shared_bytes.h"
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "common/model/output.h"
@@ -56,10 +57,15 @@ struct FetchProgress {
 class FetchObserver {
  public:
   virtual ~FetchObserver() = default;
+  struct Batch {
+    uint32_t input = 0, upstream_task = 0, partition = 0;
+    SharedBytes bytes;
+    bool last = false;   // of its partition
+    bool whole = false;  // all of the partition is checked, and its other batches are delivered in the same turn
+  };
   // Delivers one uncompressed batch, or none with `last` for an empty partition. Call `taken` when it no longer counts
   // against the window: once, on any thread, also after the fetcher's end.
-  virtual void OnBatch(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string batch, bool last,
-                       std::function<void()> taken) = 0;
+  virtual void OnBatch(Batch batch, std::function<void()> taken) = 0;
   // All partitions of the request have been delivered and verified.
   virtual void OnSegmentDone(const ReplicaLocation& from, const FetchMeasure& measure) = 0;
   // This replica cannot be read (unreachable, gone or damaged): request the rest from another one. Partitions with a

@@ -19,7 +19,8 @@ namespace {
 // A want (one wanted chunk), and the pieces of the chunk that have arrived.
 struct Progress {
   ChunkWant want;
-  StoredChunk chunk;
+  StoredChunk chunk;          // without its bytes
+  std::string bytes;          // so far
   uint64_t stored_bytes = 0;  // from the first piece
   uint32_t readers = 0;       // from the last piece
   bool begun = false;
@@ -33,7 +34,7 @@ std::vector<Progress> TakeForOneCall(std::deque<Progress>* queue) {
   while (!queue->empty() && call.size() < kMaxRequestsPerCall) {
     Progress& next = queue->front();
     if (next.want.wanted()) {
-      expected += next.begun ? next.stored_bytes - next.chunk.bytes.size() : next.want.expected_bytes;
+      expected += next.begun ? next.stored_bytes - next.bytes.size() : next.want.expected_bytes;
       if (!call.empty() && expected > kMaxReplyBytes) break;
       call.push_back(std::move(next));
     }
@@ -49,7 +50,7 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
   ~RemoteChannel() noexcept override {}
 
   void Submit(ChunkWant want) override {
-    queue_.push_back({.want = std::move(want), .chunk = {}});
+    queue_.push_back({.want = std::move(want), .chunk = {}, .bytes = {}});
     if (pumping_) return;
     pumping_ = true;  // once for all wants of this turn of the loop: they share calls
     Start(kj::evalLater([this] {
@@ -135,7 +136,7 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
     worker.setIncarnation(p.want.incarnation);
     out.setPartition(p.want.partition);
     out.setChunk(p.want.chunk);
-    out.setOffset(p.chunk.bytes.size());
+    out.setOffset(p.bytes.size());
     out.setReader(p.want.reader);
     out.setLast(p.want.last);
     out.setGrant(kj::arrayPtr(reinterpret_cast<const kj::byte*>(p.want.grant.data()), p.want.grant.size()));
@@ -163,9 +164,10 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
       const Status status = Accept(chunks[i - 1], &p);
       if (!status.ok()) {
         finished.push_back({std::move(p.want), status, 0});
-      } else if (p.chunk.bytes.size() < p.stored_bytes) {
+      } else if (p.bytes.size() < p.stored_bytes) {
         queue_.push_front(std::move(p));
       } else {
+        p.chunk.bytes = std::move(p.bytes);
         finished.push_back({std::move(p.want), std::move(p.chunk), p.readers});
       }
     }
@@ -189,11 +191,11 @@ class RemoteChannel final : public FetchChannel, public std::enable_shared_from_
       return Corrupted("a chunk changed between its pieces");
     }
     const auto data = piece.getData();
-    if (data.size() > p->stored_bytes - p->chunk.bytes.size() || (data.size() == 0 && p->stored_bytes != 0)) {
+    if (data.size() > p->stored_bytes - p->bytes.size() || (data.size() == 0 && p->stored_bytes != 0)) {
       return Corrupted("a piece does not fit into its chunk");
     }
-    if (p->chunk.bytes.empty()) p->chunk.bytes.reserve(p->stored_bytes);
-    p->chunk.bytes.append(reinterpret_cast<const char*>(data.begin()), data.size());
+    if (p->bytes.empty()) p->bytes.reserve(p->stored_bytes);
+    p->bytes.append(reinterpret_cast<const char*>(data.begin()), data.size());
     Ledger::Count(Ledger::message, data.size());
     Ledger::Count(Ledger::socket, data.size());
     return Status::Ok();
@@ -246,7 +248,7 @@ class LocalChannel final : public FetchChannel, public std::enable_shared_from_t
 
   void Submit(ChunkWant want) override {
     if (want.reader != 0) context_->readers->Asks(want.replica, kHere, want.reader, Now());
-    queue_.push_back({.want = std::move(want), .chunk = {}});
+    queue_.push_back({.want = std::move(want), .chunk = {}, .bytes = {}});
     if (pumping_) return;
     pumping_ = true;
     tasks_.add(kj::evalLater([this] {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/abi/batch.h"
+#include "common/io/bulk_digest.h"
 #include "common/io/codec.h"
 #include "common/io/ledger.h"
 #include "worker/shuffle/format.h"
@@ -10,10 +11,10 @@
 namespace mr::worker {
 namespace {
 
-Result<std::string> Unpack(StoredChunk chunk) {
+Result<SharedBytes> Unpack(StoredChunk chunk) {
   if (!chunk.checked) {
     Ledger::Count(Ledger::wire_digest, chunk.bytes.size());
-    if (Hash64(chunk.bytes) != chunk.wire_digest) return Corrupted("a chunk's bytes differ from its digest");
+    if (BulkHash64(chunk.bytes) != chunk.wire_digest) return Corrupted("a chunk's bytes differ from its digest");
   }
   if (static_cast<Codec>(chunk.codec) == Codec::kStored && chunk.bytes.size() == chunk.raw_bytes) {
     return std::move(chunk.bytes);
@@ -21,15 +22,15 @@ Result<std::string> Unpack(StoredChunk chunk) {
   std::string raw;
   Ledger::Count(Ledger::compress, chunk.raw_bytes);
   MR_RETURN_IF_ERROR(Decompress(static_cast<Codec>(chunk.codec), chunk.bytes, chunk.raw_bytes, kMaxRawChunk, &raw));
-  return raw;
+  return SharedBytes(std::move(raw));
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> CheckChunks(std::vector<StoredChunk> chunks, PartitionCheck* check) {
-  std::vector<std::string> batches;
+Result<std::vector<SharedBytes>> CheckChunks(std::vector<StoredChunk> chunks, PartitionCheck* check) {
+  std::vector<SharedBytes> batches;
   for (StoredChunk& chunk : chunks) {
-    MR_ASSIGN_OR_RETURN(std::string raw, Unpack(std::move(chunk)));
+    MR_ASSIGN_OR_RETURN(SharedBytes raw, Unpack(std::move(chunk)));
     BatchView view;
     if (const char* wrong = BatchView::Parse(raw.data(), raw.size(), &view)) {
       return Corrupted(wrong);
@@ -67,7 +68,7 @@ Status CheckTable(const std::vector<PartitionRow>& rows, uint32_t partitions, co
 }
 
 Result<Table> UnpackTable(const StoredChunk& chunk, uint32_t partitions, const Digest128& content) {
-  MR_ASSIGN_OR_RETURN(const std::string raw, Unpack(chunk));
+  MR_ASSIGN_OR_RETURN(const SharedBytes raw, Unpack(chunk));
   MR_ASSIGN_OR_RETURN(auto rows, DecodeTable(raw));
   MR_RETURN_IF_ERROR(CheckTable(rows, partitions, content));
   return Table(std::make_shared<const std::vector<PartitionRow>>(std::move(rows)));

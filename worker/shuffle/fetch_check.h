@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/io/bulk_digest.h"
 #include "worker/shuffle/fetch.h"
 
 namespace mr::worker {
@@ -12,15 +13,15 @@ namespace mr::worker {
 // The state of the checks of one partition. Its chunks pass through in order, one call at a time.
 struct PartitionCheck {
   PartitionRow row;  // the expected totals
-  Hasher128 content;
+  BulkHasher128 content;
   uint64_t records = 0;
   uint64_t bytes = 0;
   uint32_t chunks = 0;
 };
 
 // Checks wire digest, size and batch form of each chunk; with the last chunk of the row also the row's counts and
-// content digest. Returns the batches, or kCorrupted. Bytes of chunks that are not compressed are moved, not copied.
-Result<std::vector<std::string>> CheckChunks(std::vector<StoredChunk> chunks, PartitionCheck* check);
+// content digest. Returns the batches, or kCorrupted. Bytes of chunks that are not compressed are shared, not copied.
+Result<std::vector<SharedBytes>> CheckChunks(std::vector<StoredChunk> chunks, PartitionCheck* check);
 
 using Table = std::shared_ptr<const std::vector<PartitionRow>>;
 

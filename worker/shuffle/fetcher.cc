@@ -259,7 +259,8 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     const bool all_begun = segment->next_partition == segment->request.partition_end;
     if (all_begun) peer.segments.pop_front();
     if (row.chunks == 0) {
-      observer_->OnBatch(segment->request.input, segment->request.from.output.task.task, number, "", true, [] {});
+      observer_->OnBatch({segment->request.input, segment->request.from.output.task.task, number, {}, true, true},
+                         [] {});
       if (observer_ != nullptr && all_begun) EndIfDone(segment);
       return true;
     }
@@ -349,7 +350,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
                       [chunks = std::move(chunks), check = p->check]() mutable {
                         return CheckChunks(std::move(chunks), check.get());
                       })
-                   .then([this, p, count](Result<std::vector<std::string>> batches) {
+                   .then([this, p, count](Result<std::vector<SharedBytes>> batches) {
                      if (p->segment->over) return;
                      p->checking = false;
                      if (!batches.ok()) {
@@ -361,10 +362,10 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
                    .catch_([this, p](kj::Exception&& e) { FailByPool(p->segment, e); }));
   }
 
-  void Deliver(const PartitionPtr& p, std::vector<std::string> batches) {
+  void Deliver(const PartitionPtr& p, std::vector<SharedBytes> batches) {
     const SegmentPtr& segment = p->segment;
     const bool all = p->checked == p->row().chunks;
-    for (const std::string& batch : batches) {
+    for (const SharedBytes& batch : batches) {
       segment->measure.bytes += batch.size();
       if (p->streamed) {  // replaces the expected bytes by the real ones
         Unreserve(p, p->expected_chunk);
@@ -377,8 +378,9 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, priv
     for (size_t i = 0; i < batches.size() && observer_ != nullptr && !segment->over; ++i) {
       const bool last = all && i + 1 == batches.size();
       const uint64_t size = batches[i].size();
-      observer_->OnBatch(segment->request.input, segment->request.from.output.task.task, p->number,
-                         std::move(batches[i]), last, [taken = taken_, size] { taken->Add(size); });
+      observer_->OnBatch({segment->request.input, segment->request.from.output.task.task, p->number,
+                          std::move(batches[i]), last, !p->streamed},
+                         [taken = taken_, size] { taken->Add(size); });
     }
     if (observer_ == nullptr) return;
     if (!all) {

@@ -2,7 +2,9 @@
 
 #include <bit>
 #include <cstring>
+#include <utility>
 
+#include "common/io/bulk_digest.h"
 #include "common/io/codec.h"
 #include "common/io/ledger.h"
 
@@ -36,7 +38,7 @@ void EncodeStored(const StoredChunk& chunk, std::string* out) {
   out->clear();
   out->reserve(sizeof header + chunk.bytes.size());
   out->append(reinterpret_cast<const char*>(&header), sizeof header);
-  out->append(chunk.bytes);
+  out->append(chunk.bytes.view());
 }
 
 void EncodeChunk(std::string_view raw, uint32_t records, int level, std::string* out) {
@@ -51,7 +53,7 @@ void EncodeChunk(std::string_view raw, uint32_t records, int level, std::string*
   header.codec = static_cast<uint8_t>(codec);
   header.raw_bytes = static_cast<uint32_t>(raw.size());
   header.records = records;
-  header.wire_digest = Hash64(bytes);
+  header.wire_digest = BulkHash64(bytes);
   Ledger::Count(Ledger::compress, level == 0 ? 0 : raw.size());
   Ledger::Count(Ledger::wire_digest, bytes.size());
   Ledger::Count(Ledger::chunk_copy, bytes.size());
@@ -67,26 +69,32 @@ void FrameChunk(uint32_t records, std::string* value) {
   header.codec = static_cast<uint8_t>(Codec::kStored);
   header.raw_bytes = static_cast<uint32_t>(bytes.size());
   header.records = records;
-  header.wire_digest = Hash64(bytes);
+  header.wire_digest = BulkHash64(bytes);
   Ledger::Count(Ledger::wire_digest, bytes.size());
   std::memcpy(value->data(), &header, sizeof header);
 }
 
-Result<StoredChunk> DecodeChunk(std::string_view value) {
+Result<StoredChunk> DecodeChunk(std::string_view value, std::shared_ptr<const void> owner) {
   ChunkHeader header;
   if (value.size() < sizeof header) return Corrupted("a stored chunk is shorter than its header");
   std::memcpy(&header, value.data(), sizeof header);
   const std::string_view bytes = value.substr(sizeof header);
   if (header.magic != ChunkHeader::kMagic) return Corrupted("a stored chunk has no header");
-  if (Hash64(bytes) != header.wire_digest) return Corrupted("a stored chunk differs from its digest");
+  if (BulkHash64(bytes) != header.wire_digest) return Corrupted("a stored chunk differs from its digest");
   Ledger::Count(Ledger::wire_digest, bytes.size());
   StoredChunk chunk;
   chunk.codec = header.codec;
   chunk.raw_bytes = header.raw_bytes;
   chunk.records = header.records;
   chunk.wire_digest = header.wire_digest;
-  chunk.bytes.assign(bytes);
   chunk.checked = true;
+  const bool batch = static_cast<Codec>(header.codec) == Codec::kStored;
+  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint32_t) == 0;
+  if (owner != nullptr && (aligned || !batch)) {
+    chunk.bytes = SharedBytes(bytes, std::move(owner));
+    return chunk;
+  }
+  chunk.bytes = std::string(bytes);
   Ledger::Count(Ledger::chunk_copy, bytes.size());
   return chunk;
 }

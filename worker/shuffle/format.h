@@ -2,6 +2,7 @@
 // from the wire.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,9 @@
 namespace mr::worker {
 
 // A key is (job epoch, job seq, stage, task, attempt, partition, chunk), each u32 big-endian: memcmp order is the order
-// of the numbers.
-inline constexpr size_t kStoreKeyBytes = 28;
+// of the numbers. Three zero bytes follow. With them the bytes of a chunk from 16 KiB to 2 MiB that begins a block of a
+// table are aligned for a batch: before them are 5 bytes of lengths, the key, and 8 bytes of RocksDB's own.
+inline constexpr size_t kStoreKeyBytes = 31;
 std::string EncodeStoreKey(const ReplicaKey& key, uint32_t partition, uint32_t chunk);
 
 // The header in front of the stored bytes. Little-endian.
@@ -36,8 +38,9 @@ void EncodeStored(const StoredChunk& chunk, std::string* out);
 // Makes the value of a chunk that is not compressed of its bytes, which begin after sizeof(ChunkHeader) bytes of
 // *value.
 void FrameChunk(uint32_t records, std::string* value);
-// Parses a value. Errors: kCorrupted if the header or the digest does not fit the bytes.
-Result<StoredChunk> DecodeChunk(std::string_view value);
+// Parses a value. The chunk refers to its bytes and keeps their owner. Without an owner, or where a batch is not
+// aligned, it gets a copy. Errors: kCorrupted if the header or the digest does not fit the bytes.
+Result<StoredChunk> DecodeChunk(std::string_view value, std::shared_ptr<const void> owner = nullptr);
 
 // A table has 40 bytes per row: records, bytes, content.low, content.high, chunks, each u64 little-endian.
 std::string EncodeTable(const std::vector<PartitionRow>& rows);

@@ -44,7 +44,8 @@ struct Reply {
 };
 
 // Caches the last chunk that did not fit into one reply, because its other pieces are requested next. The replica may
-// be gone by then: callers must check.
+// be gone by then: callers must check. It is a copy: a session may be idle for long, and must not keep the database of
+// an ended job.
 class PartlySent {
  public:
   std::shared_ptr<const StoredChunk> Find(const Wanted& w) {
@@ -52,12 +53,15 @@ class PartlySent {
     const bool same = chunk_ != nullptr && w.replica == replica_ && w.partition == partition_ && w.chunk == number_;
     return same ? chunk_ : nullptr;
   }
-  void Keep(const Wanted& w, std::shared_ptr<const StoredChunk> chunk) {
+  void Keep(const Wanted& w, const std::shared_ptr<const StoredChunk>& chunk) {
     std::lock_guard lock(mutex_);
+    if (chunk == chunk_) return;
+    const auto copy = std::make_shared<StoredChunk>(*chunk);
+    copy->bytes = std::string(chunk->bytes);
     replica_ = w.replica;
     partition_ = w.partition;
     number_ = w.chunk;
-    chunk_ = std::move(chunk);
+    chunk_ = copy;
   }
 
  private:

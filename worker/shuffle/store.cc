@@ -183,7 +183,7 @@ StoreImpl::CohortPtr StoreImpl::Find(const ReplicaKey& key) {
 Result<StoredChunk> StoreImpl::Get(const ReplicaKey& key, uint32_t partition, uint32_t chunk) {
   const CohortPtr cohort = Find(key);
   if (cohort == nullptr) return NotFound("no replica of " + Describe(key) + " is on this worker");
-  auto got = cohort->Get(EncodeStoreKey(key, partition, chunk));
+  auto got = cohort->Get(EncodeStoreKey(key, partition, chunk), cohort);
   if (got.ok()) return got;
   return got.status().With("partition " + std::to_string(partition) + ", chunk " + std::to_string(chunk) + " of " +
                            Describe(key));

@@ -21,6 +21,7 @@
 
 #include "common/base/digest.h"
 #include "common/base/ids.h"
+#include "common/base/shared_bytes.h"
 #include "common/base/status.h"
 #include "common/io/codec.h"
 #include "common/model/output.h"
@@ -36,7 +37,7 @@ struct StoredChunk {
   uint32_t raw_bytes = 0;
   uint32_t records = 0;
   uint64_t wire_digest = 0;  // XXH3-64 of bytes
-  std::string bytes;
+  SharedBytes bytes;
   bool checked = false;  // this process has compared the bytes with the digest
 };
 
@@ -94,7 +95,8 @@ class ShuffleStore {
   virtual Result<std::unique_ptr<Writer>> Begin(const ReplicaKey& key, uint32_t partitions) = 0;
 
   // Reads a chunk, or the partition table. Errors: kNotFound if there is no such replica or chunk, kCorrupted if its
-  // bytes are damaged.
+  // bytes are damaged. The bytes of a large chunk are those of the table's block in memory, which keep its database
+  // open.
   virtual Result<StoredChunk> Get(const ReplicaKey& key, uint32_t partition, uint32_t chunk) = 0;
   virtual Result<std::vector<PartitionRow>> Table(const ReplicaKey& key) = 0;
   virtual bool Has(const ReplicaKey& key) = 0;

@@ -32,6 +32,8 @@ constexpr int kMaxOpenFiles = 256;
 constexpr uint64_t kMostKeptFree = 10ull << 30;
 // Many small chunks share a block. A chunk of 1 MiB is a block of its own.
 constexpr size_t kBlockBytes = 16 << 10;
+// From this size on, a value stays in its block, which is larger by less than kBlockBytes: a quarter (guess).
+constexpr size_t kPinnedFrom = 4 * kBlockBytes;
 
 // Returns whether a limit of the process or the user is reached, and no file is damaged. RocksDB has no code of its own
 // for these errors.
@@ -176,16 +178,30 @@ Status Cohort::Ingest(const std::string& path) {
   return FromRocks(impl_->db->IngestExternalFile({path}, options), "cannot add shuffle output to " + impl_->directory);
 }
 
-Result<StoredChunk> Cohort::Get(const std::string& key) {
+namespace {
+
+// A value in the place where the database keeps it. Its block belongs to the cache of the database, which goes last.
+struct PinnedValue {
+  std::shared_ptr<const Cohort> cohort;
+  rocksdb::PinnableSlice slice;
+};
+
+}  // namespace
+
+Result<StoredChunk> Cohort::Get(const std::string& key, std::shared_ptr<const Cohort> self) {
   rocksdb::ReadOptions options;
   options.verify_checksums = true;
-  rocksdb::PinnableSlice value;
+  const auto pinned = std::make_shared<PinnedValue>();
+  pinned->cohort = std::move(self);
+  rocksdb::PinnableSlice& value = pinned->slice;
   const rocksdb::Status status = impl_->db->Get(options, impl_->db->DefaultColumnFamily(), key, &value);
   if (status.IsNotFound()) return NotFound("no such chunk");
   MR_RETURN_IF_ERROR(FromRocks(status, "cannot read shuffle output"));
   Ledger::Count(Ledger::table_read, value.size());
   Ledger::Count(Ledger::table_sum, value.size());
-  return DecodeChunk({value.data(), value.size()});
+  // A small chunk would keep a block that is several times as large.
+  const bool copy = value.IsPinned() && value.size() < kPinnedFrom;
+  return DecodeChunk({value.data(), value.size()}, copy ? nullptr : pinned);
 }
 
 bool Cohort::bad() const { return impl_->bad.load(std::memory_order_acquire); }

@@ -35,7 +35,8 @@ class Cohort {
   Status Write(const std::vector<StoreEntry>& entries);
   // Takes over a finished file of SstFile.
   Status Ingest(const std::string& path);
-  Result<StoredChunk> Get(const std::string& key);
+  // self: the pointer to this cohort, which a large chunk keeps with its bytes.
+  Result<StoredChunk> Get(const std::string& key, std::shared_ptr<const Cohort> self);
   // Returns whether its content is lost. Such a cohort takes nothing new.
   bool bad() const;
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/io/bulk_digest.h"
 #include "common/io/codec.h"
 #include "common/io/ledger.h"
 #include "worker/shuffle/format.h"
@@ -43,7 +44,7 @@ class StoreWriter : public ShuffleStore::Writer {
     if (failed_) return Rejected("this output has failed or is finished");
     failed_ = true;
     ClosePartition();
-    const Digest128 empty = Hasher128().Finish();
+    const Digest128 empty = BulkHasher128().Finish();
     for (PartitionRow& row : rows_) {
       if (row.chunks == 0) row.content = empty;
     }
@@ -102,7 +103,7 @@ class StoreWriter : public ShuffleStore::Writer {
   void ClosePartition() {
     if (rows_.empty()) return;
     rows_[partition_].content = content_.Finish();
-    content_ = Hasher128();
+    content_ = BulkHasher128();
   }
 
   // Stores value_ under this key.
@@ -126,7 +127,7 @@ class StoreWriter : public ShuffleStore::Writer {
   const ReplicaKey key_;
   std::vector<PartitionRow> rows_;
   uint32_t partition_ = 0;
-  Hasher128 content_;  // of partition_, so far
+  BulkHasher128 content_;  // of partition_, so far
   std::optional<int> level_;
   uint64_t stored_ = 0;
   std::string value_;                // the chunk that is being stored

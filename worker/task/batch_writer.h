@@ -24,6 +24,14 @@ class BatchShape {
     key_bytes_ += key;
     value_bytes_ += value;
   }
+  // Adds n records of the same lengths.
+  void AddEqual(uint32_t n, uint64_t key, uint64_t value) {
+    if (n == 0) return;
+    Add(key, value);
+    n_ += n - 1;
+    key_bytes_ += (n - 1) * key;
+    value_bytes_ += (n - 1) * value;
+  }
   uint32_t n() const { return n_; }
   // Returns the upper bound that BatchBuilder::bytes() gives, by which batches are cut.
   uint64_t bound(bool tagged = false) const {

@@ -28,23 +28,27 @@ Merger::Merger(const std::vector<const Run*>& runs, SpillFile* spill, KeyOrder o
   cursors_.reserve(runs.size());
   for (const Run* run : runs) cursors_.emplace_back(run, spill, order);
   while (leaves_ < cursors_.size()) leaves_ *= 2;
-  losers_.assign(leaves_, kNone);
+  losers_.assign(leaves_, {kLast, kNone});
 }
 
-bool Merger::Less(uint32_t a, uint32_t b) const {
+Merger::Node Merger::NodeOf(uint32_t run) const {
+  const RunCursor& cursor = cursors_[run];
+  return {cursor.at_end() ? kLast : cursor.prefix(), run};
+}
+
+bool Merger::LessTail(uint32_t a, uint32_t b) const {
   if (a == kNone) return false;
   if (b == kNone) return true;
   const RunCursor& x = cursors_[a];
   const RunCursor& y = cursors_[b];
   if (x.at_end() || y.at_end()) return !x.at_end() || (y.at_end() && a < b);
-  if (x.prefix() != y.prefix()) return x.prefix() < y.prefix();
   const int c = order_.Compare(x.key(), y.key());
   return c != 0 ? c < 0 : a < b;
 }
 
-uint32_t Merger::Build(uint32_t node) {
-  if (node >= leaves_) return node - leaves_ < cursors_.size() ? node - leaves_ : kNone;
-  const uint32_t left = Build(2 * node), right = Build(2 * node + 1);
+Merger::Node Merger::Build(uint32_t node) {
+  if (node >= leaves_) return node - leaves_ < cursors_.size() ? NodeOf(node - leaves_) : Node{kLast, kNone};
+  const Node left = Build(2 * node), right = Build(2 * node + 1);
   const bool left_wins = Less(left, right);
   losers_[node] = left_wins ? right : left;
   return left_wins ? left : right;
@@ -52,17 +56,21 @@ uint32_t Merger::Build(uint32_t node) {
 
 Status Merger::Start() {
   for (RunCursor& c : cursors_) MR_RETURN_IF_ERROR(c.NextChunk());
-  if (!cursors_.empty()) winner_ = Build(1);
+  if (!cursors_.empty()) winner_ = Build(1).run;
   return {};
 }
 
 Status Merger::Next() {
   MR_RETURN_IF_ERROR(cursors_[winner_].Advance());
-  uint32_t best = winner_;
-  for (uint32_t node = (winner_ + leaves_) / 2; node >= 1; node /= 2) {
-    if (Less(losers_[node], best)) std::swap(losers_[node], best);
+  Node best = NodeOf(winner_);
+  for (uint32_t at = (winner_ + leaves_) / 2; at >= 1; at /= 2) {
+    const Node loser = losers_[at];
+    // Either one may win, which no processor predicts: a choice of values, not of ways.
+    const bool wins = loser.prefix != best.prefix ? loser.prefix < best.prefix : LessTail(loser.run, best.run);
+    losers_[at] = wins ? best : loser;
+    best = wins ? loser : best;
   }
-  winner_ = best;
+  winner_ = best.run;
   return {};
 }
 

@@ -96,7 +96,8 @@ class RunCursor {
   bool at_end_ = false;
 };
 
-// A tree of losers over the runs. The runs, in order of rank, and the spill file must outlive it.
+// A tree of losers over the runs. The runs, in order of rank, and the spill file must outlive it. A node holds the
+// prefix of its run's key, so that most comparisons read nothing else and need no branch that depends on the keys.
 class Merger {
  public:
   Merger(const std::vector<const Run*>& runs, SpillFile* spill, KeyOrder order);
@@ -110,12 +111,22 @@ class Merger {
   Status Next();
 
  private:
-  bool Less(uint32_t a, uint32_t b) const;
-  uint32_t Build(uint32_t node);
+  struct Node {
+    uint64_t prefix;  // of the run's key; kLast for a run at its end
+    uint32_t run;
+  };
+  static constexpr uint64_t kLast = ~uint64_t{0};  // a key may have this prefix, too
+  Node NodeOf(uint32_t run) const;
+  // Returns whether a is less than b. Requires: equal prefixes.
+  bool LessTail(uint32_t a, uint32_t b) const;
+  bool Less(const Node& a, const Node& b) const {
+    return a.prefix != b.prefix ? a.prefix < b.prefix : LessTail(a.run, b.run);
+  }
+  Node Build(uint32_t node);
 
   KeyOrder order_;
   std::vector<RunCursor> cursors_;
-  std::vector<uint32_t> losers_;  // [1, leaves)
+  std::vector<Node> losers_;  // [1, leaves)
   uint32_t leaves_ = 1;
   uint32_t winner_ = 0;
 };

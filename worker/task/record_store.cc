@@ -1,5 +1,6 @@
 #include "worker/task/record_store.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include <new>
@@ -49,9 +50,10 @@ RecordStore::Block RecordStore::MakeBlock(uint64_t bytes) {
   // In key order nearly each record is in another page, so large pages help. Their alignment takes address space, which
   // counts where memory is limited. A refusal costs time only.
   const bool huge = keep_blocks && size == kBlockBytes;
-  auto* const block =
-      static_cast<char*>(huge ? std::aligned_alloc(kHugePage, size) : std::malloc(size));  // not cleared
-  if (block == nullptr) throw std::bad_alloc();
+  void* memory = nullptr;  // not cleared
+  if (!huge) memory = std::malloc(size);
+  if ((huge && posix_memalign(&memory, kHugePage, size) != 0) || memory == nullptr) throw std::bad_alloc();
+  auto* const block = static_cast<char*>(memory);
   if (huge) (void)madvise(block, size, MADV_HUGEPAGE);
   return {std::unique_ptr<char, Free>(block), size};
 }

@@ -21,6 +21,16 @@ constexpr size_t kFewItems = 4096;
 constexpr uint32_t kAhead = 8;
 // Least bytes that records are allocated in, where the budget is small (guess).
 constexpr uint64_t kLeastBlockBytes = 64u << 10;
+// Returns how many records of these lengths WriteSorted puts into a chunk.
+uint64_t FullChunk(uint64_t key, uint64_t value) {
+  if (key + value > kOwnChunkBytes) return 1;
+  BatchShape shape;
+  const uint64_t none = shape.bound();
+  shape.Add(key, value);
+  const uint64_t each = shape.bound() - none;
+  return (kBatchTargetBytes - none + each - 1) / each;
+}
+
 }  // namespace
 
 SortBuffer::SortBuffer(Options options, Operator* oper)
@@ -39,8 +49,14 @@ Status SortBuffer::Add(std::string_view batch) {
   if (view.size() == 0) return {};
   MR_RETURN_IF_ERROR(FindPartitions(options_.how, oper_, batch, view, &places_));
   partition_of_.insert(partition_of_.end(), places_.begin(), places_.end());
+  if (items_.empty()) {
+    fixed_ = true;
+    fixed_key_ = view.key(0).size();
+    fixed_value_ = view.value(0).size();
+  }
   for (uint32_t i = 0; i < view.size(); ++i) {
     const std::string_view key = view.key(i), value = view.value(i);
+    fixed_ &= key.size() == fixed_key_ && value.size() == fixed_value_;
     items_.push_back({records_.Add(key, value), order_.Prefix(key)});
   }
   Ledger::Count(Ledger::collect, uint64_t{view.key_bytes()} + view.value_bytes());
@@ -117,8 +133,7 @@ void SortBuffer::Sort(std::span<Item> items) {
 
 void SortBuffer::Prefetch(std::span<const Item> items, size_t at) const {
   if (at + kAhead >= items.size()) return;
-  const uint64_t average = record_bytes_ / std::max<size_t>(1, items_.size());
-  records_.Ask(items[at + kAhead].place, std::min<uint64_t>(average, kMostAskedBytes));
+  records_.Ask(items[at + kAhead].place, ask_bytes_);
 }
 
 Status SortBuffer::WriteFolded(uint32_t partition, std::span<const Item> items, ChunkWriter* writer) {
@@ -135,7 +150,12 @@ Status SortBuffer::WriteSorted(uint32_t partition, std::span<const Item> items, 
   for (size_t from = 0; from < items.size();) {
     BatchShape shape;
     size_t to = from;
-    while (to < items.size()) {
+    if (fixed_) {
+      shape.AddEqual(static_cast<uint32_t>(std::min(items.size() - from, FullChunk(fixed_key_, fixed_value_))),
+                     fixed_key_, fixed_value_);
+      to += shape.n();
+    }
+    while (!fixed_ && to < items.size()) {
       Prefetch(items, to);
       const RecordRef record = records_.At(items[to].place);
       const bool alone = record.key.size() + record.value.size() > kOwnChunkBytes;
@@ -152,7 +172,7 @@ Status SortBuffer::WriteSorted(uint32_t partition, std::span<const Item> items, 
       if (chunk_.size() < size) chunk_.resize(size);
       room = chunk_.data();
     }
-    const std::span<const Item> chosen = items.subspan(from, to - from);
+    const std::span<const Item> chosen = items.subspan(from);
     WriteBatch(
         shape, flags,
         [&](uint32_t i) {
@@ -168,6 +188,7 @@ Status SortBuffer::WriteSorted(uint32_t partition, std::span<const Item> items, 
 }
 
 Status SortBuffer::Drain(const ChunkWriter::Options& options, const ChunkOut& out) {
+  ask_bytes_ = std::min<uint64_t>(record_bytes_ / std::max<size_t>(1, items_.size()), kMostAskedBytes);
   // First by partition: a counting sort that keeps the order of emission.
   std::vector<uint32_t> begin(options_.how.partitions + 1, 0);
   for (uint32_t p : partition_of_) ++begin[p + 1];

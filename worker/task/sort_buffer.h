@@ -77,6 +77,10 @@ class SortBuffer {
   std::vector<uint32_t> places_;
   std::vector<char> chunk_;    // where a chunk has no other room
   uint64_t record_bytes_ = 0;  // of keys and values in memory
+  uint64_t ask_bytes_ = 0;     // how much of a record is prefetched
+  // Lengths of the records in memory, if all have the same: then a chunk is cut without a look at its records.
+  bool fixed_ = true;
+  uint64_t fixed_key_ = 0, fixed_value_ = 0;
   uint64_t used_ = 0;
   std::vector<SpilledRun> runs_;
   SpillFile spill_;

@@ -32,9 +32,9 @@ constexpr auto kLimit = std::chrono::seconds(60);  // only failures take so long
 
 class FakeTask : public RunningTask {
  public:
-  void Feed(uint32_t, uint32_t, uint32_t partition, std::string bytes, bool last,
+  void Feed(uint32_t, uint32_t, uint32_t partition, SharedBytes bytes, bool last,
             std::function<void()> taken) override {
-    fed.push_back({partition, std::move(bytes), last});
+    fed.push_back({partition, std::string(bytes), last});
     if (taken) taken();
   }
   void Kill() override { killed = true; }
@@ -382,7 +382,7 @@ class ReaderTest : public WorkerTest {
     Tell(2, {Replica(0, 3)});
   }
   void Batch(uint32_t partition, const std::string& bytes, bool last) {
-    loop_.Run([&] { feeder_->OnBatch(0, 0, partition, bytes, last, [] {}); });
+    loop_.Run([&] { feeder_->OnBatch({0, 0, partition, bytes, last, false}, [] {}); });
   }
   // Fails the read from the replica that was requested last.
   void Break() {

@@ -169,6 +169,30 @@ TEST(SortBufferTest, SpillingGivesTheSameBytes) {
   EXPECT_EQ(Sorted(SortOptions(1 << 30, true), batches, &runs), Sorted(SortOptions(10'000, true), batches, &runs));
 }
 
+TEST(SortBufferTest, RecordsOfOneLengthAreCutIntoTheSameChunks) {
+  Rng rng(4);
+  const std::pair<size_t, size_t> lengths[] = {{10, 90},     {0, 0}, {10, 0}, {0, 700'000}, {8, (1u << 20) - 8},
+                                               {8, 1u << 20}};
+  for (const auto& [key, value] : lengths) {
+    std::vector<std::vector<Record>> batches(4'000'000 / (key + value + 100));
+    for (size_t i = 0; i < batches.size(); ++i) {
+      batches[i].assign(1, {std::to_string(1'000'000'000 + rng.Below(1'000'000'000)).substr(0, key),
+                            std::string(value, static_cast<char>('a' + rng.Below(26)))});
+    }
+    uint32_t runs = 0;
+    std::vector<Chunked> cut, merged;
+    const std::string whole = Sorted(SortOptions(1 << 30), batches, &runs, &cut);
+    EXPECT_EQ(runs, 0u);
+    // The merge of runs looks at each record.
+    EXPECT_EQ(Sorted(SortOptions(1 << 20), batches, &runs, &merged), whole) << key << " " << value;
+    EXPECT_GT(runs, 1u);
+    EXPECT_EQ(cut.size(), merged.size());
+    // One record of another length.
+    batches.back()[0].value += "+";
+    EXPECT_EQ(Sorted(SortOptions(1 << 30), batches, &runs), Sorted(SortOptions(1 << 20), batches, &runs));
+  }
+}
+
 TEST(SortBufferTest, EqualKeysKeepTheOrderOfEmission) {
   const auto batches = RandomBatches(4, 60, 7);
   std::map<std::string, std::vector<std::string>> want;

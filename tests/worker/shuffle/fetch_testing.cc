@@ -93,17 +93,16 @@ void TestDataServer::Kill() {
   loop_.Run([this] { server_.reset(); });
 }
 
-void TestObserver::OnBatch(uint32_t, uint32_t upstream_task, uint32_t partition, std::string batch, bool last,
-                           std::function<void()> taken) {
-  const uint64_t size = batch.size();
+void TestObserver::OnBatch(Batch batch, std::function<void()> taken) {
+  const uint64_t size = batch.bytes.size();
   bool take = false;
   {
     std::lock_guard lock(mutex);
-    const Name name{upstream_task, partition};
+    const Name name{batch.upstream_task, batch.partition};
     if (complete.contains(name)) wrong_order = true;
     auto& of_partition = batches[name];
-    if (!batch.empty()) of_partition.push_back(std::move(batch));
-    if (last) complete.insert(name);
+    if (size > 0) of_partition.emplace_back(batch.bytes.view());
+    if (batch.last) complete.insert(name);
     outstanding += size;
     most_outstanding = std::max(most_outstanding, outstanding);
     ++batches_seen;
@@ -153,6 +152,12 @@ void TestObserver::TakeUntilEnds(size_t segments, int seconds) {
     }
     for (auto& taken : all) taken();
   }
+}
+
+void FlipBit(size_t at, StoredChunk* stored) {
+  std::string bytes(stored->bytes);
+  bytes.at(at) ^= 1;
+  stored->bytes = std::move(bytes);
 }
 
 void FlipValueBit(StoredChunk* stored) {

@@ -91,8 +91,7 @@ class TestObserver : public FetchObserver {
   };
   using Name = std::pair<uint32_t, uint32_t>;  // upstream task, partition
 
-  void OnBatch(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string batch, bool last,
-               std::function<void()> taken) override;
+  void OnBatch(Batch batch, std::function<void()> taken) override;
   void OnSegmentDone(const ReplicaLocation& from, const FetchMeasure& measure) override;
   void OnSegmentFailed(const ReplicaLocation& from, const Status& why, bool partly_delivered) override;
 
@@ -116,6 +115,8 @@ class TestObserver : public FetchObserver {
   bool wrong_order = false;                        // a batch after the last one
 };
 
+// Flips the lowest bit of a byte of the stored bytes.
+void FlipBit(size_t at, StoredChunk* stored);
 // One bit of the chunk's last value is another one, and the chunk is otherwise right: stored plainly, with a digest
 // that fits its bytes. Only the partition's own digest can tell.
 void FlipValueBit(StoredChunk* stored);

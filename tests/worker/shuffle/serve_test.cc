@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <future>
 
+#include "common/io/files.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
@@ -153,16 +154,32 @@ TEST_F(ServeTest, APrefixOfTheRequestsIsAnsweredWithinOneMessage) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < answers.size(); ++i) {
     ASSERT_TRUE(answers[i].status.ok());
-    EXPECT_EQ(answers[i].data, store_->Get(Replica(1, 1), 0, i)->bytes);
+    EXPECT_EQ(answers[i].data, store_->Get(Replica(1, 1), 0, i)->bytes.view());
     bytes += answers[i].data.size();
   }
   EXPECT_LE(bytes, kMaxReplyBytes);
   EXPECT_TRUE(Fetch({}).empty());
 }
 
+TEST_F(ServeTest, ASessionInTheMiddleOfAChunkDoesNotKeepTheDatabaseOfAnEndedJob) {
+  const auto first_cohort = [this] {
+    const auto names = ListDirectory(directory_.path() + "/shuffle");
+    return std::count(names->begin(), names->end(), "cohort-1");
+  };
+  store_->Settle();
+  StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 1, 16, 3, 400 << 10));  // larger than a reply, and aligned
+  const auto answers = FetchInSession(1, {{Replica(1, 1)}});
+  ASSERT_EQ(answers->size(), 1u);
+  EXPECT_LT(answers->at(0).data.size(), answers->at(0).stored_bytes);
+  EXPECT_EQ(first_cohort(), 1);
+  store_->EndJob({1, 1});
+  store_->Settle();
+  EXPECT_EQ(first_cohort(), 0);
+}
+
 TEST_F(ServeTest, ALargeChunkIsSentInPieces) {
   StoreOutput(*store_, Replica(1, 1), MakeOutput(1, 1, 1, 3, 1 << 20));
-  const std::string whole = store_->Get(Replica(1, 1), 0, 0)->bytes;
+  const std::string whole(store_->Get(Replica(1, 1), 0, 0)->bytes);
   std::string got;
   for (uint64_t number = 1; got.size() < whole.size(); ++number) {
     const auto answers = FetchInSession(number, {{Replica(1, 1), 0, 0, got.size()}});
@@ -287,7 +304,7 @@ TEST_F(ServeTest, PiecesOfSeveralChunksByTurnsAreEachOfTheirOwn) {
     for (uint32_t p = 0; p < 3; ++p) {
       for (uint32_t c = 0; c < 2; ++c) {
         const auto whole = store_->Get(replica, p, c);
-        if (whole.ok()) parts.push_back({replica, p, c, whole->bytes, ""});
+        if (whole.ok()) parts.push_back({replica, p, c, std::string(whole->bytes), ""});
       }
     }
   }

@@ -13,6 +13,7 @@
 
 #include "common/io/codec.h"
 #include "common/io/files.h"
+#include "common/io/ledger.h"
 #include "tests/worker/shuffle/shuffle_testing.h"
 #include "worker/shuffle/format.h"
 
@@ -82,6 +83,51 @@ TEST_F(StoreTest, BothWaysInGiveBackTheSameChunksAndRows) {
     tables.push_back(rows);
   }
   EXPECT_EQ(tables[0], tables[1]);
+}
+
+TEST_F(StoreTest, ALargeBatchIsReadInPlaceWhereItIsAligned) {
+  const TestOutput output = MakeOutput(/*seed=*/7, /*partitions=*/2, /*batches=*/3, /*records=*/200, 1024);
+  for (const uint64_t sst_bytes : {uint64_t{64} << 20, uint64_t{1}}) {
+    Open({.sst_bytes = sst_bytes, .codec = {CodecChoice::kNone}});
+    const auto rows = StoreOutput(*store_, Replica(1, 5), output);
+    Ledger::Enable(true);
+    Ledger::Clear();
+    for (uint32_t p = 0; p < 2; ++p) {
+      for (uint32_t c = 0; c < rows[p].chunks; ++c) {
+        const auto chunk = store_->Get(Replica(1, 5), p, c);
+        ASSERT_TRUE(chunk.ok()) << chunk.status().ToString();
+        BatchView view;
+        EXPECT_EQ(BatchView::Parse(chunk->bytes.data(), chunk->bytes.size(), &view), nullptr);
+        EXPECT_EQ(chunk->bytes.view(), output[p][c]);
+      }
+    }
+    Ledger::Enable(false);
+    // A memtable has its values anywhere.
+    if (sst_bytes == 1) {
+      EXPECT_EQ(Ledger::count(Ledger::chunk_copy), 0u);
+    }
+  }
+}
+
+TEST_F(StoreTest, AChunkThatWasReadOutlivesItsReplicaItsJobAndTheStore) {
+  const TestOutput output = MakeOutput(/*seed=*/7, /*partitions=*/1, /*batches=*/2, /*records=*/200, 1024);
+  for (const uint64_t sst_bytes : {uint64_t{64} << 20, uint64_t{1}}) {
+    Open({.sst_bytes = sst_bytes, .own_cohort_bytes = 1, .idle_cohort_bytes = 1});
+    StoreOutput(*store_, Replica(1, 5), output);
+    std::vector<StoredChunk> chunks;
+    for (uint32_t c = 0; c < 2; ++c) {
+      auto chunk = store_->Get(Replica(1, 5), 0, c);
+      ASSERT_TRUE(chunk.ok()) << chunk.status().ToString();
+      chunks.push_back(*std::move(chunk));
+    }
+    store_->Drop(Replica(1, 5));
+    store_->EndJob({1, 1});
+    store_->Settle();
+    EXPECT_FALSE(store_->Has(Replica(1, 5)));
+    for (uint32_t c = 0; c < 2; ++c) EXPECT_EQ(Unpack(chunks[c]), output[0][c]);
+    store_.reset();
+    for (uint32_t c = 0; c < 2; ++c) EXPECT_EQ(Unpack(chunks[c]), output[0][c]);
+  }
 }
 
 TEST_F(StoreTest, TheTableIsAChunkOfItsOwnPartition) {
