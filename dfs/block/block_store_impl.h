@@ -31,6 +31,10 @@ std::string Describe(BlockKey key);
 std::string FileName(BlockKey key);
 Status Rename(const std::string& from, const std::string& to);
 
+// Returns whether the machine has little to write. Else a sync of the whole file system would wait for all of it.
+// meminfo: the text of /proc/meminfo; where it does not say how much there is to write, the answer is no.
+bool SharedSyncsAreCheap(const Result<std::string>& meminfo);
+
 struct BlockStore::Impl {
   struct Stored {
     BlockRef ref;

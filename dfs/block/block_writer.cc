@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "common/base/digest.h"
 #include "common/base/text.h"
+#include "common/io/bulk_digest.h"
 #include "common/io/crc32c.h"
 #include "common/io/fault.h"
 #include "common/io/ledger.h"
@@ -29,7 +29,6 @@ class WriterImpl final : public BlockStore::Writer {
  public:
   WriterImpl(BlockStore::Impl& store, BlockKey key, std::string path, UniqueFd fd)
       : store_(store), key_(key), path_(std::move(path)), fd_(std::move(fd)), file_(fd_.get(), store.direct) {
-    XXH3_64bits_reset(&digest_);
     sidecar_.chunk_bytes = kChecksumChunk;
   }
   ~WriterImpl() override {
@@ -41,7 +40,7 @@ class WriterImpl final : public BlockStore::Writer {
   Status Append(std::string_view bytes) override {
     if (const Status status = file_.Append(bytes); !status.ok()) return Failed(Unwritten(status));
     if (!trusted_) {
-      XXH3_64bits_update(&digest_, bytes.data(), bytes.size());
+      digest_.Update(bytes);
       Ledger::Count(Ledger::file_digest, bytes.size());
     }
     Ledger::Count(Ledger::block_crc, bytes.size());
@@ -59,7 +58,7 @@ class WriterImpl final : public BlockStore::Writer {
   void TrustBytes() override { trusted_ = true; }
 
   Result<BlockRef> Finish(uint64_t length, uint64_t digest) override {
-    const uint64_t have = trusted_ ? digest : XXH3_64bits_digest(&digest_);
+    const uint64_t have = trusted_ ? digest : digest_.Finish();
     if (length != length_ || digest != have) {
       return Corrupted(Describe(key_) + ": " + std::to_string(length_) + " bytes arrived, which are not the " +
                        std::to_string(length) + " bytes that were sent");
@@ -94,7 +93,7 @@ class WriterImpl final : public BlockStore::Writer {
   UniqueFd fd_;
   DirectFile file_;
   bool trusted_ = false;
-  XXH3_state_t digest_;
+  BulkHasher64 digest_;
   Sidecar sidecar_;
   uint64_t length_ = 0;
 };

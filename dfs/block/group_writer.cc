@@ -8,9 +8,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
-#include "common/base/digest.h"
 #include "common/base/text.h"
+#include "common/io/bulk_digest.h"
 #include "common/io/crc32c.h"
 #include "common/io/fault.h"
 #include "common/io/ledger.h"
@@ -25,23 +26,9 @@ constexpr size_t kFewestOfGroup = 4;
 // system would wait for those bytes, too (guess: a second of a slow disk, which syncs a group one by one in as long).
 constexpr uint64_t kMostDirtyKib = 128 << 10;
 
-// Returns how much the page cache of this machine has yet to write, in KiB; the largest number if that is unknown.
-uint64_t DirtyKib() {
-  const auto text = ReadFile("/proc/meminfo");
-  if (!text.ok()) return ~uint64_t{0};
-  uint64_t sum = 0;
-  for (const char* field : {"\nDirty:", "\nWriteback:"}) {
-    const size_t at = text->find(field);
-    unsigned long long kib = 0;
-    if (at != std::string::npos && std::sscanf(text->c_str() + at + std::string_view(field).size(), "%llu", &kib) == 1)
-      sum += kib;
-  }
-  return sum;
-}
-
 Status CheckBytes(const WholeBlock& block) {
   Ledger::Count(Ledger::file_digest, block.bytes.size());
-  if (block.bytes.size() == block.block.length && Hash64(block.bytes) == block.block.digest) return Status::Ok();
+  if (block.bytes.size() == block.block.length && BulkHash64(block.bytes) == block.block.digest) return Status::Ok();
   return Corrupted(Describe({block.block.id.value, block.block.generation}) + ": " +
                    std::to_string(block.bytes.size()) + " bytes arrived, which are not the " +
                    std::to_string(block.block.length) + " bytes that were sent");
@@ -185,10 +172,24 @@ bool BlockStore::Impl::WholeSyncsAreSafe(const std::string& directory) {
 
 void BlockStore::ShareSyncs(WhenToShareSyncs when) { impl_->share_syncs = when; }
 
+bool SharedSyncsAreCheap(const Result<std::string>& meminfo) {
+  if (!meminfo.ok()) return false;
+  uint64_t unwritten_kib = 0;
+  for (const char* field : {"\nDirty:", "\nWriteback:"}) {
+    const size_t at = meminfo->find(field);
+    unsigned long long kib = 0;
+    if (at == std::string::npos || std::sscanf(meminfo->c_str() + at + std::strlen(field), "%llu", &kib) != 1) {
+      return false;
+    }
+    unwritten_kib += kib;
+  }
+  return unwritten_kib <= kMostDirtyKib;
+}
+
 bool BlockStore::Impl::MayShareSyncs(size_t blocks) const {
   if (share_syncs == WhenToShareSyncs::kAlways) return true;
   return share_syncs == WhenToShareSyncs::kIfCheap && whole_syncs && blocks >= kFewestOfGroup &&
-         DirtyKib() <= kMostDirtyKib;
+         SharedSyncsAreCheap(ReadFile("/proc/meminfo"));
 }
 
 std::vector<Status> BlockStore::WriteGroup(const std::vector<WholeBlock>& blocks) {

@@ -6,7 +6,7 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "common/base/digest.h"
+#include "common/io/bulk_digest.h"
 #include "dfs/block/block_store_impl.h"
 
 namespace mr::dfs {
@@ -18,17 +18,16 @@ constexpr uint64_t kCursorEvery = 64 << 20;
 // Checks all bytes of a replica against its sidecar and its digest.
 Status CheckAll(const std::string& data, const Sidecar& sidecar) {
   MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(data, O_RDONLY));
-  XXH3_state_t digest;
-  XXH3_64bits_reset(&digest);
+  BulkHasher64 digest;
   const uint64_t size = sidecar.block.length;
   for (uint64_t at = 0; at < size; at += kReadStep) {
     std::string bytes(std::min(kReadStep, size - at), '\0');
     MR_ASSIGN_OR_RETURN(const size_t got, PreadUpTo(fd.get(), bytes.data(), bytes.size(), at));
     if (got != bytes.size()) return Corrupted("its file is shorter than what was written");
     MR_RETURN_IF_ERROR(CheckChunks(sidecar, at / kChecksumChunk, bytes));
-    XXH3_64bits_update(&digest, bytes.data(), bytes.size());
+    digest.Update(bytes);
   }
-  if (XXH3_64bits_digest(&digest) != sidecar.block.digest) return Corrupted("its bytes differ from what was written");
+  if (digest.Finish() != sidecar.block.digest) return Corrupted("its bytes differ from what was written");
   return Status::Ok();
 }
 

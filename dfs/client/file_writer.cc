@@ -5,7 +5,7 @@
 #include <deque>
 #include <map>
 
-#include "common/base/digest.h"
+#include "common/io/bulk_digest.h"
 #include "common/io/clock.h"
 #include "common/io/ledger.h"
 #include "dfs/block/block_server.h"
@@ -30,9 +30,7 @@ class FileWriterImpl final : public FileWriter {
         path_(std::move(path)),
         lease_(lease),
         block_bytes_(block_bytes),
-        renewing_(Renew()) {
-    XXH3_64bits_reset(&digest_);
-  }
+        renewing_(Renew()) {}
 
   ~FileWriterImpl() noexcept override {
     if (closed_) return;
@@ -87,7 +85,7 @@ class FileWriterImpl final : public FileWriter {
       taken_ += piece->size();
     }
     length_ += piece->size();
-    XXH3_64bits_update(&digest_, piece->data(), piece->size());
+    digest_.Update(*piece);
     Ledger::Count(Ledger::file_digest, piece->size());
     if (!all) Ledger::Count(Ledger::block_copy, piece->size());
     pieces_.push_back(piece);
@@ -171,7 +169,7 @@ class FileWriterImpl final : public FileWriter {
 
   // Called when all pieces are sent: makes the block durable, or sends it again.
   kj::Promise<Status> FinishBlock(int attempt = 0) {
-    const uint64_t digest = XXH3_64bits_digest(&digest_);
+    const uint64_t digest = digest_.Finish();
     return kj::joinPromises(InFlight())
         .then([this, digest]() -> kj::Promise<Status> {
           if (!broken_.ok()) return broken_;
@@ -214,7 +212,7 @@ class FileWriterImpl final : public FileWriter {
     pipe_ = nullptr;
     pieces_.clear();
     length_ = 0;
-    XXH3_64bits_reset(&digest_);
+    digest_.Reset();
     index_ = written_.blocks.size();
     return Status::Ok();
   }
@@ -280,7 +278,7 @@ class FileWriterImpl final : public FileWriter {
           if (!bytes.ok()) return Status::Ok();
           index_ = index;
           length_ = bytes->size();
-          XXH3_64bits_update(&digest_, bytes->data(), bytes->size());
+          digest_.Update(*bytes);
           for (size_t at = 0; at < bytes->size(); at += kPieceBytes) {
             pieces_.push_back(std::make_shared<const std::string>(bytes->substr(at, kPieceBytes)));
           }
@@ -331,7 +329,7 @@ class FileWriterImpl final : public FileWriter {
   size_t index_ = 0;  // in the file
   std::vector<Piece> pieces_;
   uint64_t length_ = 0;
-  XXH3_state_t digest_;
+  BulkHasher64 digest_;
   LocatedBlock located_;
   kj::Own<BlockPipe> pipe_;
   Status broken_;

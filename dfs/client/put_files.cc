@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <optional>
-#include <set>
 
-#include "common/base/digest.h"
+#include "common/io/bulk_digest.h"
 #include "common/io/crc32c.h"
 #include "dfs/client/batch_put.h"
 
@@ -52,7 +53,7 @@ Batch ReadBatch(Batch batch, const std::vector<LocalFile>& files) {
     auto opened = OpenLocal(local.source);
     if (!opened.ok() || !opened->bytes || opened->bytes->empty() || opened->bytes->size() > local.bytes) continue;
     file.bytes = *std::move(opened->bytes);
-    file.digest = Hash64(file.bytes);
+    file.digest = BulkHash64(file.bytes);
     file.crc32c = Crc32c(file.bytes);
     read.push_back(std::move(file));
   }
@@ -79,27 +80,39 @@ class ManyPuts final : private kj::TaskSet::ErrorHandler {
   }
 
  private:
+  struct Left {
+    size_t at;
+    uint64_t size;  // 0: unknown
+  };
+
   void taskFailed(kj::Exception&& e) override { ended_->reject(kj::mv(e)); }
 
-  uint64_t BytesOf(const LocalFile& file) const {
+  // Returns the memory that a file of this size takes; 0: of an unknown size.
+  uint64_t MemoryOf(uint64_t size) const {
     const uint64_t block = options_.block_bytes == 0 ? kUsualBlock : options_.block_bytes;
-    return file.bytes == 0 ? block : std::min(file.bytes, block);
+    return size == 0 ? block : std::min(size, block);
   }
 
   void Begin() {
-    while (status_.ok() && next_ < files_.size()) {
-      if (Batch batch = NextBatch(); batch.size() > 1) {
+    while (status_.ok() && (!left_.empty() || next_ < files_.size())) {
+      if (Batch batch = NextBatch(); left_.empty() && batch.size() > 1) {
         if (batches_ == kMostBatches) break;
         next_ += batch.size();
         ++batches_;
         tasks_.add(PutBatch(std::move(batch)));
         continue;
       }
-      const uint64_t bytes = BytesOf(files_[next_]);
+      const Left one = left_.empty() ? Left{next_, files_[next_].bytes} : left_.front();
+      const size_t at = one.at;
+      const uint64_t bytes = MemoryOf(one.size);
       if (running_ == kMostFiles || (running_ > 0 && bytes_ + bytes > kMostBytes)) break;
+      if (left_.empty()) {
+        ++next_;
+      } else {
+        left_.pop_front();
+      }
       ++running_;
       bytes_ += bytes;
-      const size_t at = next_++;
       tasks_.add(PutOne(files_[at]).then([this, at, bytes](const Status& status) {
         --running_;
         bytes_ -= bytes;
@@ -126,36 +139,25 @@ class ManyPuts final : private kj::TaskSet::ErrorHandler {
     return batch;
   }
 
+  // Files that the batch could not put are left to be put by themselves.
   kj::Promise<void> PutBatch(Batch batch) {
-    auto left = kj::heap<std::set<size_t>>();
-    for (const BatchedFile& file : batch) left->insert(file.at);
-    auto& l = *left;
+    auto open = kj::heap<std::map<size_t, uint64_t>>();  // sizes; 0: not read, so it may have grown
+    for (const BatchedFile& file : batch) open->emplace(file.at, 0);
+    auto& o = *open;
     return OnPool(pool_,
                   [&files = files_, batch = std::move(batch)]() mutable { return ReadBatch(std::move(batch), files); })
-        .then([this, &l](Batch read) {
-          return PutInOne(impl_, std::move(read), options_, [this, &l](size_t at, const Status& status) {
-            l.erase(at);
+        .then([this, &o](Batch read) {
+          for (const BatchedFile& file : read) o[file.at] = file.bytes.size();
+          return PutInOne(impl_, std::move(read), options_, [this, &o](size_t at, const Status& status) {
+            o.erase(at);
             Ended(at, status);
           });
         })
-        .then([this, &l] {
-          return PutEach({l.begin(), l.end()});
-        })
-        .then([this, left = kj::mv(left)] {
+        .then([this, open = kj::mv(open)] {
+          for (const auto& [at, size] : *open) left_.push_back({at, size});
           --batches_;
           Begin();
         });
-  }
-
-  // Puts files one after another, until there is an error.
-  kj::Promise<void> PutEach(std::vector<size_t> files) {
-    if (files.empty() || !status_.ok()) return kj::READY_NOW;
-    const size_t at = files.front();
-    files.erase(files.begin());
-    return PutOne(files_[at]).then([this, at, files = std::move(files)](const Status& status) mutable {
-      Ended(at, status);
-      return PutEach(std::move(files));
-    });
   }
 
   kj::Promise<Status> PutOne(const LocalFile& file) {
@@ -185,8 +187,9 @@ class ManyPuts final : private kj::TaskSet::ErrorHandler {
   std::vector<bool>* const written_;
   kj::Own<kj::PromiseFulfiller<Status>> ended_;
   size_t next_ = 0, batches_ = 0;
-  size_t running_ = 0;  // files that are put by themselves, without those of batches
-  uint64_t bytes_ = 0;  // of the running files
+  std::deque<Left> left_;  // by batches
+  size_t running_ = 0;     // files that are put by themselves, without those of batches
+  uint64_t bytes_ = 0;     // of the running files
   size_t failed_ = SIZE_MAX;
   Status status_;  // of the file failed_
   kj::TaskSet tasks_;

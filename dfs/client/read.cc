@@ -1,7 +1,7 @@
 // Reads bytes of blocks in pieces, from this worker's own store or from data servers.
 #include <algorithm>
 
-#include "common/base/digest.h"
+#include "common/io/bulk_digest.h"
 #include "dfs/client/core.h"
 #include "dfs/meta/service.h"
 
@@ -107,7 +107,7 @@ kj::Promise<Result<std::string>> DfsClient::Impl::TryReplicas(kj::Own<LocatedBlo
       .then([this, &b, begin, end](Bytes bytes) -> kj::Promise<Bytes> {
         if (!bytes.ok() || begin != 0 || end != b.block.length) return kj::mv(bytes);
         return OnPool(options.pool, [bytes = std::move(bytes), digest = b.block.digest]() mutable -> Bytes {
-          if (Hash64(*bytes) != digest) return Corrupted("its bytes differ from those that were written");
+          if (BulkHash64(*bytes) != digest) return Corrupted("its bytes differ from those that were written");
           return std::move(bytes);
         });
       })

@@ -11,6 +11,7 @@
 
 #include "common/base/digest.h"
 #include "common/base/rng.h"
+#include "dfs/block/block_store_impl.h"
 
 namespace mr::dfs {
 namespace {
@@ -78,6 +79,19 @@ class BlockStoreTest : public ::testing::Test {
   std::unique_ptr<BlockStore> store_;
   std::string bytes_;
 };
+
+TEST(BlockGroupTest, SyncsAreSharedWhereTheMachineHasLittleToWrite) {
+  const auto meminfo = [](const std::string& dirty, const std::string& writeback) -> Result<std::string> {
+    return "MemTotal:  1000000 kB\nDirty:  " + dirty + " kB\nWriteback:  " + writeback +
+           " kB\nWritebackTmp: 9999999 kB\n";
+  };
+  EXPECT_TRUE(SharedSyncsAreCheap(meminfo("0", "0")));
+  EXPECT_TRUE(SharedSyncsAreCheap(meminfo("100000", "31072")));
+  EXPECT_FALSE(SharedSyncsAreCheap(meminfo("100000", "31073"))) << "what is being written counts, too";
+  EXPECT_FALSE(SharedSyncsAreCheap(Result<std::string>(std::string("Dirty: 0 kB")))) << "no field is no answer";
+  EXPECT_FALSE(SharedSyncsAreCheap(meminfo("?", "0")));
+  EXPECT_FALSE(SharedSyncsAreCheap(Result<std::string>(NotFound("no /proc"))));
+}
 
 TEST_F(BlockStoreTest, BlocksOfAGroupAreStoredAsOthersAreAndEachIsRefusedOnItsOwn) {
   using When = BlockStore::WhenToShareSyncs;

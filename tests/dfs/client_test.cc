@@ -169,6 +169,24 @@ TEST(DfsClientTest, SmallFilesWhoseWorkerIsGoneGoToOthers) {
   EXPECT_EQ(leases, 0u);
 }
 
+TEST(DfsClientTest, SmallFilesShareCalls) {
+  DfsCluster cluster(2, SmallBlocks());
+  const mr::test::TempDirectory directory;
+  const std::vector<LocalFile> files = MakeSmallFiles(directory.path(), 320);
+  std::atomic<int> completed{0};
+  cluster.OnMutation([&](const Record& record, bool*) {
+    completed += std::holds_alternative<FileCompleted>(record) ? 1 : 0;
+    return Status::Ok();
+  });
+  std::vector<bool> written;
+  const Status all = cluster.client().PutFiles(files, {}, &written);
+  ASSERT_TRUE(all.ok()) << all.ToString();
+  EXPECT_EQ(completed, 320);
+  EXPECT_EQ(cluster.write_calls().single, 0);
+  // Five batches of 64 files, each with one pipeline of two workers.
+  EXPECT_EQ(cluster.write_calls().grouped, 10);
+}
+
 TEST(DfsClientTest, SmallFilesThatThenExistAreRefusedAndTheOthersOfTheirBatchAreThere) {
   DfsCluster cluster(2, SmallBlocks());
   const mr::test::TempDirectory directory;

@@ -10,13 +10,15 @@ namespace {
 
 class DataService final : public rpc::DataServer::Server {
  public:
-  explicit DataService(BlockServer& blocks) : blocks_(blocks) {}
+  DataService(BlockServer& blocks, DfsCluster::WriteCalls& calls) : blocks_(blocks), calls_(calls) {}
 
  protected:
   kj::Promise<void> writeBlock(WriteBlockContext context) override {
+    ++calls_.single;
     return blocks_.WriteBlock(context, mr::test::Anybody());
   }
   kj::Promise<void> writeBlocks(WriteBlocksContext context) override {
+    ++calls_.grouped;
     return blocks_.WriteBlocks(context, mr::test::Anybody());
   }
   kj::Promise<void> readBlock(ReadBlockContext context) override {
@@ -25,6 +27,7 @@ class DataService final : public rpc::DataServer::Server {
 
  private:
   BlockServer& blocks_;
+  DfsCluster::WriteCalls& calls_;
 };
 
 class MasterService final : public rpc::MasterForClient::Server {
@@ -83,7 +86,8 @@ Node::Node(DfsCluster& cluster, WorkerId id, const std::string& rack)
     rpc_ = kj::heap<rpc::RpcServer>(
         loop_->io(), hello,
         [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
-          return capnp::Capability::Client(rpc::DataServer::Client(kj::heap<DataService>(*server_)));
+          return capnp::Capability::Client(
+              rpc::DataServer::Client(kj::heap<DataService>(*server_, cluster_.write_calls())));
         },
         rpc::MakeAuthenticator({}).value());
   });

@@ -4,6 +4,7 @@
 
 #include <kj/async-io.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -177,6 +178,11 @@ class DfsCluster : public FsHost {
   }
   // Any thread: a worker's word.
   void Report(Record record);
+  // Calls of clients and workers that wrote one block, and that wrote several.
+  struct WriteCalls {
+    std::atomic<int> single{0}, grouped{0};
+  };
+  WriteCalls& write_calls() { return write_calls_; }
 
  private:
   friend class Node;
@@ -191,6 +197,7 @@ class DfsCluster : public FsHost {
   std::unique_ptr<Namespace> ns_;  // on master_loop_
   Duration shift_;                 // on master_loop_
   Intercept intercept_;            // on master_loop_
+  WriteCalls write_calls_;
   kj::Own<rpc::RpcServer> rpc_;
   std::string master_;
   std::vector<std::unique_ptr<Node>> nodes_;
