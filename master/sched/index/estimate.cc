@@ -21,6 +21,14 @@ double LeftBeyond(const double* samples, size_t n, double elapsed) {
   return beyond > 0 ? sum / static_cast<double>(beyond) : elapsed;
 }
 
+// Returns a bit less than these seconds. Estimates are compared elsewhere after other roundings, and a limit that is
+// too low only costs a look.
+Duration SlightlyLess(double seconds) {
+  constexpr double kMargin = 1e-6;  // a guess: far more than rounding errors, far less than a period of offers
+  constexpr double kLongest = 1e9;  // seconds, a guess: longer than any task, and no overflow in ns
+  return FromSeconds(std::max(0.0, std::min(seconds, kLongest) * (1 - kMargin) - kMargin));
+}
+
 Instant StartOf(const Attempt& a) { return a.started_at.ns != 0 ? a.started_at : a.launched_at; }
 
 }  // namespace
@@ -98,18 +106,17 @@ NewAttempt::NewAttempt(const StageStatistics& s, bool running) {
   early_ = s.costs.size() < kLeast;
   const auto sample = [this](const auto& costs) {
     count_ = std::min(kSamples, costs.size());
-    for (size_t i = 0; i < count_; ++i) {
-      costs_[i] = costs.At((2 * i + 1) * costs.size() / (2 * count_));
-      mean_ += costs_[i] / static_cast<double>(count_);
-    }
+    costs.WalkEvenly(count_, [this, i = size_t{0}](double cost) mutable {
+      costs_[i++] = cost;
+      mean_ += cost / static_cast<double>(count_);
+    });
   };
   running ? sample(s.told) : sample(s.costs);
   const size_t finished = s.durations.size();
   lag_ = static_cast<double>(s.lag_ns) / static_cast<double>(finished + s.running) * 1e-9;
   wrapups_count_ = std::min(kSamples, s.wrapups.size());
-  for (size_t i = 0; i < wrapups_count_; ++i) {
-    wrapups_[i] = static_cast<double>(s.wrapups.At((2 * i + 1) * s.wrapups.size() / (2 * wrapups_count_))) * 1e-9;
-  }
+  s.wrapups.WalkEvenly(wrapups_count_,
+                       [this, i = size_t{0}](int64_t ns) mutable { wrapups_[i++] = static_cast<double>(ns) * 1e-9; });
   const auto most = static_cast<size_t>(static_cast<double>(finished) * kOutlasted / (1 - kOutlasted));
   const size_t few = std::min(kOutlastedSeen, most - std::min(most, s.doubled.size()));
   if (!early_ && few > 0) outlasted_.ns = few < s.by_start.size() ? s.by_start.At(few).first : INT64_MAX;
@@ -130,6 +137,22 @@ std::optional<double> NewAttempt::LeftByAge(const Standing& s, Instant now) cons
     if (elapsed > costs_[count_ - 1] * s.bytes * 1e-9) return elapsed;
   }
   return s.pace ? std::optional(TimeLeft(*s.pace, now, wrapup_)) : std::nullopt;
+}
+
+Instant NewAttempt::NoLongerUntil(const Standing& s, double seconds, Instant now) const {
+  if (s.since && OutlastedMost(s.started)) {
+    if (s.pace) return now;
+    return std::max(now, *s.since + std::max(LeastAge(s.bytes), SlightlyLess(seconds)));
+  }
+  if (!s.pace) return {INT64_MAX};
+  // The time left shrinks until a report is due.
+  const Instant due = s.pace->at + std::max(kReportPeriod, s.pace->longest_gap);
+  const bool shrinks = now < due && FromSeconds(TimeLeft(*s.pace, now, wrapup_)) <= SlightlyLess(seconds);
+  return shrinks ? due : now;
+}
+
+Duration NewAttempt::LeastAge(double bytes) const {
+  return count_ == 0 ? Duration{} : SlightlyLess(costs_[count_ - 1] * bytes * 1e-9);
 }
 
 double NewAttempt::CostAt(double q) const {

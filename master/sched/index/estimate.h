@@ -85,6 +85,11 @@ class NewAttempt {
     if (standing.since) return LeftByAge(standing, now);
     return standing.pace ? std::optional(TimeLeft(*standing.pace, now, wrapup_)) : std::nullopt;
   }
+  // Returns an instant before which Left is at most `seconds`, if the attempt does not report and the statistics do not
+  // change. Returns `now` if Left may already exceed it.
+  Instant NoLongerUntil(const Standing& standing, double seconds, Instant now) const;
+  // Returns an age. Left knows nothing of a younger attempt with such an input, or more, that has no pace.
+  Duration LeastAge(double bytes) const;
   // Returns true if three quarters (1 - kOutlasted) of the attempts that began no later, or have finished, have
   // finished.
   bool OutlastedMost(Instant started) const { return started < outlasted_; }

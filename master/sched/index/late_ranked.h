@@ -36,6 +36,10 @@ class LateRanked {
     Settled().Walk(limit, visit);
   }
   template <class F>
+  void WalkEvenly(size_t n, F&& visit) const {
+    Settled().WalkEvenly(n, visit);
+  }
+  template <class F>
   void WalkBack(F&& visit) const {
     Settled().WalkBack(visit);
   }

@@ -66,6 +66,18 @@ class Ranked {
     return blocks_[b][rank];
   }
 
+  // Visits `n` values, evenly spaced in rank, in ascending order: those of the ranks (2i + 1) size / 2n.
+  // Requires: n <= size(). Cost: one pass over the block sizes.
+  template <class F>
+  void WalkEvenly(size_t n, F&& visit) const {
+    size_t b = 0, before = 0;  // before: values in the blocks before b
+    for (size_t i = 0; i < n; ++i) {
+      const size_t rank = (2 * i + 1) * size_ / (2 * n);
+      while (rank - before >= sizes_[b]) before += sizes_[b++];
+      visit(blocks_[b][rank - before]);
+    }
+  }
+
   // Visits at most `limit` values in ascending order, while `visit` returns true.
   template <class F>
   void Walk(size_t limit, F&& visit) const {

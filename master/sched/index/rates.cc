@@ -29,7 +29,7 @@ void Move(Set& set, bool was, const T& old, bool is, const T& value) {
 
 bool Same(const StageStatistics& a, const StageStatistics& b) {
   return a.by_rate.All() == b.by_rate.All() && a.by_score.All() == b.by_score.All() &&
-         a.by_start.All() == b.by_start.All() && a.by_report.All() == b.by_report.All() &&
+         a.by_start.All() == b.by_start.All() && a.paced == b.paced && a.by_report.All() == b.by_report.All() &&
          a.rates.All() == b.rates.All() && a.durations.All() == b.durations.All() && a.ends.All() == b.ends.All() &&
          a.scores == b.scores && a.running == b.running && a.phase_ns == b.phase_ns && a.phase_n == b.phase_n &&
          a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes && a.measured_work == b.measured_work &&
@@ -72,6 +72,7 @@ void Change(const Rating& a, const Rating& b, AttemptKey key, WorkerId worker, c
   }
   if (wanted.scores) Move(s->by_score, a.candidate, ByNumber{a.score, key}, b.candidate, ByNumber{b.score, key});
   Move(s->by_start, a.candidate, ByNumber{a.started, key}, b.candidate, ByNumber{b.started, key});
+  s->paced += static_cast<uint32_t>(b.paced) - static_cast<uint32_t>(a.paced);
   Move(s->by_report, a.reported > 0, ByNumber{a.reported, key}, b.reported > 0, ByNumber{b.reported, key});
   Move(s->durations, a.finished, a.lasted, b.finished, b.lasted);
   s->measured_ns += (b.bytes > 0 ? b.lasted : 0) - (a.bytes > 0 ? a.lasted : 0);
@@ -121,36 +122,34 @@ double ToldBy(const Attempt& a, int64_t started, const Pace& pace) {
   return whole / static_cast<double>(last.total_bytes);
 }
 
-void Count(const Rating& r, WorkerId worker, bool in, JobStatistics* s) {
-  if (!r.running && !r.finished) return;
-  const auto it = s->progress.try_emplace(worker).first;
-  WorkerProgress& p = it->second;
-  if (p.attempts > 0) s->by_progress.Erase(p.scores);
-  p.scores += in ? r.score : -r.score;
-  if (in)
-    ++p.attempts;
-  else
-    --p.attempts;
-  if (p.attempts > 0)
-    s->by_progress.Insert(p.scores);
-  else
-    s->progress.erase(it);
-}
-
 // Replaces the attempt's old values in the job's statistics by its new ones.
 void Recount(const Rating& was, const Rating& is, WorkerId worker, JobStatistics* s) {
   const bool counted = was.running || was.finished, counts = is.running || is.finished;
-  const auto it = counted && counts ? s->progress.find(worker) : s->progress.end();
-  if (it == s->progress.end()) {
-    Count(was, worker, false, s);
-    return Count(is, worker, true, s);
-  }
-  s->by_progress.Erase(it->second.scores);
-  it->second.scores += is.score - was.score;
-  s->by_progress.Insert(it->second.scores);
+  if (!counted && !counts) return;
+  s->progress.Add(worker, (counts ? is.score : 0) - (counted ? was.score : 0), int{counts} - int{counted});
 }
 
 }  // namespace
+
+void ProgressByWorker::Settle() const {
+  if (kept_.empty()) return;
+  std::sort(kept_.begin(), kept_.end(), [](const Change& a, const Change& b) { return a.worker < b.worker; });
+  for (auto from = kept_.begin(); from != kept_.end();) {
+    const auto it = progress_.try_emplace(from->worker).first;
+    WorkerProgress& p = it->second;
+    const WorkerProgress was = p;
+    for (; from != kept_.end() && from->worker == it->first; ++from) {
+      p.scores += from->scores;
+      p.attempts += static_cast<uint32_t>(from->attempts);
+    }
+    if (was.attempts > 0) scores_.Erase(was.scores);
+    if (p.attempts > 0)
+      scores_.Insert(p.scores);
+    else
+      progress_.erase(it);
+  }
+  kept_.clear();
+}
 
 RateIndex::RateIndex() { lists_[""]; }
 RateIndex::~RateIndex() = default;
@@ -230,6 +229,7 @@ Rating RateIndex::RatingOf(const StageSpec& spec, const Task& task, const Attemp
   r.candidate = speculated == Speculated::kNever;
   if (speculated == Speculated::kKilled) r.reported = a.samples.empty() ? r.started : a.samples.back().at.ns;
   if (const auto pace = PaceOf(a)) {
+    r.paced = r.candidate;
     r.cost = pace->whole_cost;
     r.told = ToldBy(a, r.started, *pace);
   }
@@ -340,7 +340,10 @@ void RateIndex::DropStatistics(Job& job) {
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     Stage& stage = job.stages[s];
     if (stage.statistics.speculable()) SetSpeculable(job, s, false);
+    // Rises on, so that no cache takes the new statistics for the old ones.
+    const uint64_t changes = stage.statistics.changes + 1;
     stage.statistics = {};
+    stage.statistics.changes = changes;
     stage.uncounted.clear();
     uncounted_.erase({job.id, s});
     for (Task& task : stage.tasks) {
@@ -374,7 +377,7 @@ std::string RateIndex::CheckStatistics() const {
           const Rating rating =
               a.uncounted ? a.rating : RatingOf(spec, task, a, Sampled(t, job.stages[s].tasks.size()));
           Change({}, rating, {t, a.number}, a.worker, job.list->statistics, &of_stage);
-          if (job.list->statistics.workers) Count(rating, a.worker, true, &of_job);
+          if (job.list->statistics.workers) Recount({}, rating, a.worker, &of_job);
         }
       }
       if (uncounted.empty() == (uncounted_.count({id, s}) > 0))
@@ -383,7 +386,8 @@ std::string RateIndex::CheckStatistics() const {
       if (!of_stage.speculable()) continue;
       speculable[KindIndex(spec.slot_kind)].insert({-int64_t{job.priority}, job.arrival, {id, s}});
     }
-    if (of_job.progress != job.statistics.progress || of_job.by_progress.All() != job.statistics.by_progress.All()) {
+    const ProgressByWorker& progress = job.statistics.progress;
+    if (of_job.progress.all() != progress.all() || of_job.progress.scores().All() != progress.scores().All()) {
       return Name(id) + ": the progress of its workers is wrong";
     }
   }

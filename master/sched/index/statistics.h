@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "common/base/ids.h"
 #include "common/base/time.h"
@@ -46,6 +47,7 @@ struct Rating {
   // restart.
   bool alone = false;
   bool sampled = false;  // it is in the sample of the stage (kCostsKept)
+  bool paced = false;    // a candidate that has a Pace (estimate.h)
   double rate = 0;       // score per second when it last reported; 0 = not known
   int64_t score = 0;     // billionths
   int64_t started = 0;   // ns
@@ -83,6 +85,7 @@ struct StageStatistics {
   LateRanked<std::pair<double, AttemptKey>> by_rate;  // only known rates
   LateRanked<std::pair<int64_t, AttemptKey>> by_score;
   Ranked<std::pair<int64_t, AttemptKey>> by_start;
+  uint32_t paced = 0;  // those with Rating::paced
   // Attempts with Rating::reported, the longest silent first.
   Ranked<std::pair<int64_t, AttemptKey>> by_report;
   // Running and finished attempts.
@@ -120,9 +123,46 @@ struct WorkerProgress {
   bool operator==(const WorkerProgress&) const = default;
 };
 
+// Progress of a job on each worker. Like LateRanked, it keeps writes aside until a read: a job writes with each start,
+// report and end, and is read only while slots are idle. Not safe for concurrent use, not even for reads.
+class ProgressByWorker {
+ public:
+  void Add(WorkerId worker, int64_t scores, int attempts) {
+    kept_.push_back({worker, scores, attempts});
+    if (kept_.size() >= kKept) Settle();
+  }
+  // Returns null if nothing of the job runs there or has finished there.
+  const WorkerProgress* Find(WorkerId worker) const {
+    Settle();
+    const auto it = progress_.find(worker);
+    return it == progress_.end() ? nullptr : &it->second;
+  }
+  const std::map<WorkerId, WorkerProgress>& all() const {
+    Settle();
+    return progress_;
+  }
+  // Returns the scores of all workers that Find knows.
+  const Ranked<int64_t>& scores() const {
+    Settle();
+    return scores_;
+  }
+
+ private:
+  static constexpr size_t kKept = 64;  // a guess, as in LateRanked
+  struct Change {
+    WorkerId worker;
+    int64_t scores = 0;
+    int attempts = 0;
+  };
+  void Settle() const;
+
+  mutable std::map<WorkerId, WorkerProgress> progress_;
+  mutable Ranked<int64_t> scores_;
+  mutable std::vector<Change> kept_;
+};
+
 struct JobStatistics {
-  std::map<WorkerId, WorkerProgress> progress;
-  Ranked<int64_t> by_progress;  // the scores in `progress`
+  ProgressByWorker progress;
 };
 
 }  // namespace mr::sched

@@ -123,6 +123,43 @@ TEST_F(MantriRestartTest, AHopefulPaceSeesWhatHangs) {
   EXPECT_GT(*left(69), 20) << "it has said nothing for 40 s; its whole life would say 5 s";
 }
 
+TEST_F(MantriRestartTest, TheTimeLeftExceedsNoLimitBeforeTheInstantReturned) {
+  Begin({5, 5, 10, 10, 10, 40});
+  const NewAttempt fresh(state_.Counted(stage()), false);
+  ASSERT_TRUE(fresh.known());
+  Start(0, 1, 20);  // never reports
+  Read(Start(1, 2, 20), 22, 0);
+  const AttemptId paced = Start(2, 3, 20), whole = Start(3, 4, 20), early = Start(4, 5, 20);
+  for (int i = 1; i <= 4; ++i) Read(paced, 20 + i, static_cast<uint64_t>(i));
+  for (int i = 1; i <= 4; ++i) Read(whole, 20 + i, static_cast<uint64_t>(i) * 25);
+  Read(early, 21, 30);
+  uint32_t late = 0;
+  for (uint32_t t = 0; t < 5; ++t) {
+    const Task& task = *state_.FindTask(TaskOf(t));
+    const Standing standing = StandingOf(task, task.attempts.back());
+    for (const double seconds : {0.5, 2.0, 3.0, 10.0, 39.0, 40.0, 41.0, 96.0, 300.0}) {
+      for (const NewAttempt& estimate : {fresh, NewAttempt(state_.Counted(stage()), false)}) {
+        for (double now = 24; now < 200; now += 3.5) {
+          const Instant until = estimate.NoLongerUntil(standing, seconds, Seconds2(now));
+          for (double at = now; Seconds2(at) < until && at < 300; at += .125) {
+            const auto left = estimate.Left(standing, Seconds2(at));
+            ASSERT_TRUE(!left || *left <= seconds) << "task " << t << ": " << *left << " > " << seconds << " at " << at;
+          }
+          late += until > Seconds2(now + 1) && until.ns != INT64_MAX;
+        }
+      }
+    }
+  }
+  EXPECT_GT(late, 100u) << "else nothing was checked";
+}
+
+TEST_F(MantriRestartTest, StatisticsKeptAnewAreNotTakenForTheOldOnes) {
+  const uint64_t before = state_.Counted(stage()).changes;
+  const JobList& list = *state_.FindJob(stage().job)->list;
+  state_.KeepStatistics(list, {.any = true, .scores = true, .costs = true});
+  EXPECT_GT(state_.Counted(stage()).changes, before) << "caches are valid for a number of changes";
+}
+
 TEST_F(MantriRestartTest, TasksWithoutBytesCountAmongThoseThatFinished) {
   Begin({10, 10, 10}, 5);
   for (uint32_t t = 0; t < 5; ++t) state_.Commit(Start(t, 1 + t, 0), {1, 1, {t, 1}}, Seconds2(1));

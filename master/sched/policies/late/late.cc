@@ -51,8 +51,8 @@ class Late final : public Speculation {
   }
 
   bool SlowNode(const JobStatistics& job, WorkerId worker) const {
-    const auto it = job.progress.find(worker);
-    return it != job.progress.end() && static_cast<double>(it->second.scores) < Percentile(job.by_progress, slow_node_);
+    const WorkerProgress* here = job.progress.Find(worker);
+    return here != nullptr && static_cast<double>(here->scores) < Percentile(job.progress.scores(), slow_node_);
   }
 
   bool Shuns(const Job& job, WorkerId worker) const override { return SlowNode(job.statistics, worker); }
@@ -157,8 +157,8 @@ class Late final : public Speculation {
         reasons.push_back({LateReason::kSlowNode,
                            "",
                            {static_cast<double>(last.epoch), static_cast<double>(last.seq),
-                            static_cast<double>(job.progress.at(worker).scores) / whole,
-                            Percentile(job.by_progress, slow_node_) / whole}});
+                            static_cast<double>(job.progress.Find(worker)->scores) / whole,
+                            Percentile(job.progress.scores(), slow_node_) / whole}});
       }
     }
     return reasons;

@@ -144,7 +144,7 @@ class MantriRestart final : public Policy {
     const StageStatistics& s = stage.statistics;
     if (!s.speculable()) return std::nullopt;
     const size_t depth = waiting ? kSeenWhileWaiting : kCandidatesSeen;
-    const MantriStage& seen = stages_.Look(state, id, depth);
+    MantriStage& seen = stages_.Look(state, id, depth);
     const NewAttempt& fresh = seen.fresh;
     if (!fresh.known() || WhyNotCopies(rules_, view, id)) return std::nullopt;
     std::optional<double> factor;
@@ -174,8 +174,10 @@ class MantriRestart final : public Policy {
       if (!unseen(c)) consider(c.task);
     }
     // These may have fallen silent since they were predicted to be quick.
+    const Duration age = std::max(seen.usual, seen.least_age);
+    stages_.LoadEarliest(state, view.now(), age, &seen);
     for (const MantriCandidate& c : seen.earliest) {
-      if (view.now() - c.started < seen.usual) break;
+      if (view.now() - c.started < age) break;
       if (!unseen(c) && may(c)) consider(c.task);
     }
     if (!speculate || s.doubled.empty() || (doubled != nullptr && doubled->empty())) return best;

@@ -22,6 +22,12 @@ double AgeOf(const Attempt& a, Instant now) {
   return a.state == AttemptState::kRunning ? (now - a.started_at).seconds() : 0;
 }
 
+// Returns the t_rem above which an idle slot may get another attempt of a task with this input. This is the least
+// threshold of any worker: location 0 stands for one that reads in no time.
+double LeastLeft(const MantriRules& rules, const NewAttempt& fresh, double bytes) {
+  return fresh.Expected(bytes, 0) + rules.rho * ReportPeriod(rules, fresh, bytes);
+}
+
 }  // namespace
 
 std::optional<double> SecondsLeft(const MantriRules& rules, const NewAttempt& fresh, const Standing& standing,
@@ -121,6 +127,32 @@ std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, c
   if (!speculate || saves <= rules.delta) return std::nullopt;
   act.reason = {MantriReason::kSpeculativeSaves, "", {left, saves * 100, c, slowness}};
   return act;
+}
+
+Instant QuietUntil(const MantriRules& rules, const NewAttempt& fresh, const Standing& standing, Instant now) {
+  return fresh.NoLongerUntil(standing, LeastLeft(rules, fresh, standing.bytes), now);
+}
+
+// JudgeTask needs a t_rem of each attempt, and compares the least of them.
+Instant QuietUntil(const MantriRules& rules, const View& view, const TaskId& id, const NewAttempt& fresh) {
+  constexpr Instant kForever{INT64_MAX};
+  const Task& task = *view.state().FindTask(id);
+  double bytes = 0;
+  uint32_t own = 0;
+  for (const Attempt& a : task.attempts) {
+    if (!a.live() || CanDoWithout(task, a)) continue;
+    if (++own == kMostRunning || a.state != AttemptState::kRunning) return kForever;
+    bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
+  }
+  Instant until = view.now();
+  for (const Attempt& a : task.attempts) {
+    if (!a.live() || CanDoWithout(task, a)) continue;
+    const Standing standing = StandingOf(task, a);
+    // The size of its input may still come, which is no change of a rating.
+    if (!standing.pace && !standing.since) return view.now();
+    until = std::max(until, fresh.NoLongerUntil(standing, LeastLeft(rules, fresh, bytes), view.now()));
+  }
+  return until;
 }
 
 double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id, const NewAttempt& fresh, Plan* plan) {

@@ -53,6 +53,12 @@ double SlownessOfSlots(const MantriRules& rules, const View& view, const TaskId&
 // the factor of the worker.
 std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker,
                                    const NewAttempt& fresh, double location, bool waiting, bool speculate);
+// Returns an instant before which an idle slot gets no further attempt of a task by JudgeTask, if nothing about the
+// task and its stage's statistics changes. Returns `now` if it may get one at once. Requires: the attempt is the only
+// live one of its task.
+Instant QuietUntil(const MantriRules& rules, const NewAttempt& fresh, const Standing& standing, Instant now);
+// The same for a task with several attempts.
+Instant QuietUntil(const MantriRules& rules, const View& view, const TaskId& id, const NewAttempt& fresh);
 // Ends all attempts of a task but the fastest alpha, Delta after the last began, and those that are outpaced. Returns
 // the seconds until then; 0: done.
 double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id, const NewAttempt& fresh, Plan* plan);

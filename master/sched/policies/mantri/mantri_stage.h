@@ -7,6 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "master/sched/index/estimate.h"
@@ -43,8 +45,12 @@ struct MantriStage {
   uint64_t changes = 0;  // StageStatistics::changes when it was looked at
   size_t depth = 0;      // how many of the dearest were examined
   NewAttempt fresh;
-  Duration usual;                                  // mean time of a finished one
-  std::vector<MantriCandidate> dearest, earliest;  // the dearest first; the earliest first
+  Duration usual;                                      // mean time of a finished one
+  Duration least_age;                                  // the earliest meet no rule before
+  std::vector<MantriCandidate> dearest;                // the dearest first
+  std::vector<MantriCandidate> earliest;               // the earliest first, as far as they have been loaded
+  std::vector<std::pair<Instant, AttemptKey>> starts;  // of all of these
+  size_t loaded = 0;                                   // of `starts`
 };
 
 // Returns false if JudgeTask finds nothing to do for the candidate either, or nothing that saves more than `least`
@@ -71,10 +77,12 @@ struct MantriIdle {
   StageKey key;
   const Job* job = nullptr;
   const Stage* stage = nullptr;
-  bool looked = false;
-  uint64_t changes = 0, edits = 0;  // of its statistics and its tasks, when it was looked at
-  bool candidates = false;          // one of the dearest or earliest may act on some worker
-  std::vector<uint32_t> doubled;    // ascending: tasks with several attempts for which JudgeTask may find something
+  uint64_t round = 0;               // State::idle_rounds of the last look; 0: none
+  uint64_t changes = 0, edits = 0;  // of its statistics and its tasks, when it was judged
+  bool judged = false;
+  Instant quiet_until;            // no slot is of use before, unless these change
+  bool candidates = false;        // one of the dearest or earliest may act on some worker
+  std::vector<uint32_t> doubled;  // ascending: tasks with several attempts for which JudgeTask may find something
 };
 
 class MantriStages {
@@ -82,17 +90,25 @@ class MantriStages {
   explicit MantriStages(const MantriRules& rules) : rules_(rules) {}
   // Returns the stages of this round of idle offers, in the order of View::speculable when it began.
   std::vector<MantriIdle>& Idle(const View& view, SlotKind kind);
-  // Looks at a stage again if it changed. Returns false if nothing in it can get a further attempt. depth: as in Look.
+  // Looks at a stage again if it changed, or if its last verdict is older than this round and may not hold any more.
+  // Returns false if nothing in it can get a further attempt. depth: as in Look.
   bool Refresh(const View& view, size_t depth, MantriIdle* idle);
   // Returns the cached stage with at least `depth` of the dearest candidates. Valid until the next call, or a change of
   // the state.
-  const MantriStage& Look(const State& state, const StageId& id, size_t depth);
+  MantriStage& Look(const State& state, const StageId& id, size_t depth);
+  // Loads those of the earliest that have this age. Most are too young for any rule, and in a large cluster none of
+  // them is near.
+  void LoadEarliest(const State& state, Instant now, Duration age, MantriStage* seen) const;
   void Forget(JobId job);
 
  private:
-  static constexpr size_t kRecent = 1024;  // running jobs of a large cluster
-  static size_t PlaceOf(const StageId& id) { return (id.job.seq + id.stage) % kRecent; }
+  static constexpr size_t kRecent = 2048;  // a guess: two stages of each running job of a large cluster
+  static size_t PlaceOf(const StageId& id) { return (2 * id.job.seq + id.stage) % kRecent; }
   MantriStage& StageOf(const StageId& id);
+  void Judge(const View& view, size_t depth, MantriIdle* idle);
+  // Returns nullopt for an attempt that JudgeTask does not judge.
+  std::optional<MantriCandidate> CandidateOf(const State& state, const Stage& stage, const NewAttempt& fresh,
+                                             AttemptKey key) const;
 
   const MantriRules rules_;
   std::map<StageId, MantriStage> stages_;
