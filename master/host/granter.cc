@@ -61,6 +61,10 @@ std::string Granter::At(WorkerId worker, const Right& right) const {
   return key->Grant(right, AtPresent());
 }
 
+std::string Granter::At(const std::string& name, const Right& right) const {
+  return key_.ForWorker(name).Grant(right, AtPresent());
+}
+
 void Granter::Fill(Right::Kind kind, LocatedBlock* block) const {
   const Right right{kind, block->block.id.value, block->block.generation};
   block->grants.clear();

@@ -15,7 +15,7 @@
 
 namespace mr::master {
 
-// Thread: any. What names a worker that has not registered with this master gets no grant for it.
+// Thread: any. What names a worker by a number with which none has registered at this master gets no grant for it.
 class Granter {
  public:
   explicit Granter(secure::GrantKey key) : key_(std::move(key)) {}
@@ -34,6 +34,8 @@ class Granter {
   void Fill(Command* command) const;
   // Returns the grant for a right at a worker; "" for one that is not known.
   std::string At(WorkerId worker, const secure::Right& right) const;
+  // Returns the grant for a right at the worker of this name, which may have to register first.
+  std::string At(const std::string& name, const secure::Right& right) const;
 
  private:
   const secure::GrantKey key_;

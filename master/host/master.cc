@@ -2,6 +2,8 @@
 
 #include <glog/logging.h>
 
+#include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <optional>
@@ -33,6 +35,17 @@ namespace {
 // Planning, publishing and uploads wait for disks; two threads keep one slow directory from
 // stopping all others.
 constexpr int kPoolThreads = 2;
+
+// The thread that makes snapshots has a tenth of the weight of the others, which answer workers and clients (guess).
+constexpr int kLowNice = 10;
+
+// Changes the thread that calls it: Linux keeps a nice value for each thread.
+void LowerPriority(const char* name) {
+  ::pthread_setname_np(::pthread_self(), name);
+  if (::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kLowNice) != 0) {
+    PLOG(WARNING) << "the thread " << name << " runs at full priority";
+  }
+}
 
 std::string ClusterIdPath(const std::string& directory) { return directory + "/cluster_id"; }
 
@@ -93,6 +106,7 @@ struct Master::Impl {
   Pool pool{kPoolThreads};
   Pool background{1};  // predictions, which take seconds
   Pool documents{1};   // makes what pages show
+  Pool snapshots{1};   // of the journal
   std::unique_ptr<Shell> shell;
   std::unique_ptr<HttpFront> http;
   std::unique_ptr<Host> host;
@@ -120,10 +134,11 @@ struct Master::Impl {
     if (node != nullptr) {
       MR_ASSIGN_OR_RETURN(granter, Granter::Load(node->path()));
     }
+    snapshots.Post([] { LowerPriority("snapshots"); });
     shell = std::make_unique<Shell>(
         Shell::Options{options.directory, cluster_id, kVersion, options.advertise, profiles, options.descriptors,
                        options.idle_timeout, options.send_timeout, options.entry, audit, granter},
-        kj, loop, pool, background);
+        kj, loop, pool, background, snapshots);
     http = std::make_unique<HttpFront>(*shell, loop, documents);
     host = std::make_unique<Host>(HostOptions{options.directory,
                                               cluster_id,
@@ -181,6 +196,7 @@ struct Master::Impl {
     loop.Stop();
     pool.Stop();
     background.Stop();
+    snapshots.Stop();
     documents.Stop();
   }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "common/base/digest.h"
 #include "master/sched/event.h"
@@ -35,6 +36,11 @@ class Outlets {
   virtual ~Outlets() = default;
   // batch: root rpc::CommandBatch.
   virtual void Apply(uint64_t session, Message batch) = 0;
+  // The same. Calls `taken` on the master's thread when the worker has taken the batch; never if the session ends.
+  virtual void ApplyThen(uint64_t session, Message batch, std::function<void()> taken) {
+    Apply(session, std::move(batch));
+    std::move(taken)();
+  }
   virtual void CloseSession(uint64_t session) = 0;
   // status: root rpc::JobStatus. Watchers::Pushed follows when the watcher has taken it.
   virtual void PushStatus(uint64_t watcher, Message status) = 0;
@@ -51,6 +57,8 @@ class Outlets {
   virtual void InPool(std::function<void()> work) = 0;
   // For what computes for seconds, one after the other.
   virtual void InBackground(std::function<void()> work) { InPool(std::move(work)); }
+  // For what nobody waits for. It gives way to all other threads.
+  virtual void AtLowPriority(std::function<void()> work) { InPool(std::move(work)); }
 };
 
 }  // namespace mr::master

@@ -205,6 +205,7 @@ void Sessions::Leaving(WorkerId id, Incarnation incarnation) {
   if (worker == nullptr || worker->leaving) return;
   worker->leaving = true;
   LOG(INFO) << Name(id) << " leaves: nothing new goes there";
+  dispatcher_.SendHeld(id);  // the end of its process waits for verdicts
   driver_.Feed(sched::WorkerDraining{id, incarnation, true});
 }
 

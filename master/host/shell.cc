@@ -28,8 +28,13 @@ struct Probed {
 
 }  // namespace
 
-Shell::Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background)
-    : options_(std::move(options)), kj_(kj), loop_(loop), pool_(pool), background_(background) {
+Shell::Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background, Pool& low_priority)
+    : options_(std::move(options)),
+      kj_(kj),
+      loop_(loop),
+      pool_(pool),
+      background_(background),
+      low_priority_(low_priority) {
   own_.role = rpc::Role::kMaster;
   own_.cluster_id = options_.cluster_id;
 }
@@ -91,8 +96,8 @@ Result<capnp::Capability::Client> Shell::Admit(const rpc::Hello& hello, const rp
   return InvalidArgument("a master does not serve data");
 }
 
-void Shell::Apply(uint64_t session, Message batch) {
-  kj_.Post([this, session, batch = std::move(batch)] {
+void Shell::ApplyThen(uint64_t session, Message batch, std::function<void()> taken) {
+  kj_.Post([this, session, batch = std::move(batch), taken = std::move(taken)]() mutable {
     const auto it = sessions_.find(session);
     if (it == sessions_.end()) return;
     const auto root = batch->getRoot<rpc::CommandBatch>().asReader();
@@ -103,7 +108,9 @@ void Shell::Apply(uint64_t session, Message batch) {
     // A failed apply ends the session, even where its connection lives: the worker would wait for the
     // number of this batch for ever. The answer to its next beat makes it register again. That settles
     // the commands of the batch, or else the loss of the worker does.
-    kj_.Spawn(request.send().ignoreResult().catch_([this, session](kj::Exception&& e) {
+    auto sent = request.send().ignoreResult();
+    if (taken) sent = sent.then([this, taken = std::move(taken)]() mutable { loop_.Post(std::move(taken)); });
+    kj_.Spawn(sent.catch_([this, session](kj::Exception&& e) {
       LOG(INFO) << "commands did not reach session " << session << ": " << e.getDescription().cStr();
       sessions_.erase(session);
       loop_.Post([this, session] { worker_parts_->sessions.SessionEnded(session); });

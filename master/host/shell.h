@@ -35,7 +35,7 @@ class Shell final : public Outlets, public dfs::FsHost {
     std::shared_ptr<rpc::CallLog> audit;     // of calls that change something; null: none
     std::shared_ptr<Granter> granter;        // null: nothing needs a grant
   };
-  Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background);
+  Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background, Pool& low_priority);
   // The loop's objects are gone by then: see Close().
   ~Shell() noexcept override;
 
@@ -50,12 +50,14 @@ class Shell final : public Outlets, public dfs::FsHost {
   void Close();
 
   // Outlets. On the master's thread.
-  void Apply(uint64_t session, Message batch) override;
+  void Apply(uint64_t session, Message batch) override { ApplyThen(session, std::move(batch), nullptr); }
+  void ApplyThen(uint64_t session, Message batch, std::function<void()> taken) override;
   void CloseSession(uint64_t session) override;
   void PushStatus(uint64_t watcher, Message status) override;
   void Probe(const Look& look, std::function<void(Looked)> done) override;
   void InPool(std::function<void()> work) override { pool_.Post(std::move(work)); }
   void InBackground(std::function<void()> work) override { background_.Post(std::move(work)); }
+  void AtLowPriority(std::function<void()> work) override { low_priority_.Post(std::move(work)); }
 
   // dfs::FsHost. On the KJ loop.
   kj::Promise<Changed> Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) override;
@@ -113,7 +115,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   Options options_;
   rpc::KjThread& kj_;
   Loop& loop_;
-  Pool &pool_, &background_;
+  Pool &pool_, &background_, &low_priority_;
   std::optional<WorkerParts> worker_parts_;
   std::optional<ClientParts> client_parts_;
   rpc::Hello own_;

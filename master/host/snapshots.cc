@@ -10,6 +10,13 @@
 #include "master/journal/journal.h"
 
 namespace mr::master {
+namespace {
+
+// Segments that were closed while a snapshot was made, above which the next one is made at full priority: the others
+// leave so little of the processor that the journal would grow (guess).
+constexpr size_t kMostBehind = 4;
+
+}  // namespace
 
 Snapshots::Snapshots(MasterCore::Config config, Loop& loop, Outlets& outlets)
     : config_(std::move(config)), loop_(loop), outlets_(outlets) {}
@@ -22,13 +29,15 @@ void Snapshots::Begin(uint64_t snapshot_at, uint64_t closed) {
 
 void Snapshots::Closed(uint64_t sequence) {
   closed_ = sequence;
+  ++behind_;
   Make();
 }
 
 void Snapshots::Make() {
   if (making_ || closed_ <= snapshot_at_) return;
   making_ = true;
-  outlets_.InPool([this, config = config_, until = closed_] {
+  const bool late = std::exchange(behind_, 0) > kMostBehind;
+  auto make = [this, config = config_, until = closed_] {
     const Instant begin = Now();
     const auto status = std::make_shared<Status>(TakeSnapshot(config, until));
     const Duration took = Now() - begin;
@@ -43,7 +52,9 @@ void Snapshots::Make() {
       LOG(INFO) << "journal: snapshot at record " << until << " took " << took.ns / 1'000'000 << " ms";
       Make();
     });
-  });
+  };
+  if (late) return outlets_.InPool(std::move(make));
+  outlets_.AtLowPriority(std::move(make));
 }
 
 Status TakeSnapshot(const MasterCore::Config& config, uint64_t until) {

@@ -11,7 +11,7 @@
 
 namespace mr::master {
 
-// Thread: the master's; replays run on a pool thread.
+// Thread: the master's; replays run on a thread of low priority.
 class Snapshots {
  public:
   // config: of the running core.
@@ -29,6 +29,7 @@ class Snapshots {
   Loop& loop_;
   Outlets& outlets_;
   uint64_t closed_ = 0, snapshot_at_ = 0;  // sequences: of the last closed segment's end, of the snapshot
+  size_t behind_ = 0;                      // segments closed since the last snapshot was begun
   bool making_ = false;
 };
 

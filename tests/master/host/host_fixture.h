@@ -88,11 +88,11 @@ class HostFixture : public testing::Test {
       }
     });
   }
-  // A job of three maps and one reduce.
+  // A job of three maps and one reduce, where a test does not change the numbers.
   Result<JobId> Submit(uint64_t memory_bytes = 0, const std::string& output = "") {
     capnp::MallocMessageBuilder message;
     auto builder = message.initRoot<rpc::JobSpec>();
-    FillTwoStages(builder, root_ + "/input", root_ + "/out", 1);
+    FillTwoStages(builder, root_ + "/input", root_ + "/out", reduces_);
     if (!output.empty()) builder.getOutput().setUri(output.c_str());
     if (memory_bytes != 0) builder.setMemoryBytes(memory_bytes);
     auto spec = master::CheckSpec(rpc::FromWire(builder.asReader()));
@@ -161,12 +161,25 @@ class HostFixture : public testing::Test {
   }
 
   struct Outlets final : master::Outlets {
-    void Apply(uint64_t, master::Message) override {}
+    void Apply(uint64_t session, master::Message batch) override {
+      if (applied) applied(session, batch);
+    }
+    void ApplyThen(uint64_t session, master::Message batch, std::function<void()> taken) override {
+      Apply(session, std::move(batch));
+      if (keeps_taken) {
+        untaken.push_back(std::move(taken));
+      } else {
+        taken();
+      }
+    }
     void CloseSession(uint64_t) override {}
     void PushStatus(uint64_t, master::Message) override {}
     void Probe(const Look&, std::function<void(Looked)> done) override { looks.push_back(std::move(done)); }
     void InPool(std::function<void()> work) override { work(); }
-    std::vector<std::function<void(Looked)>> looks;  // not answered yet
+    std::vector<std::function<void(Looked)>> looks;                               // not answered yet
+    std::function<void(uint64_t session, const master::Message& batch)> applied;  // may be empty
+    bool keeps_taken = false;
+    std::vector<std::function<void()>> untaken;  // of large batches; the test calls them
   };
 
   std::string root_;
@@ -175,6 +188,7 @@ class HostFixture : public testing::Test {
   // Ahead of the loop's own clock: of its timers only those fire that are set on that one, the ticks.
   Instant now_ = Now() + Seconds(1'000'000);
   uint64_t memory_of_b_ = 1 << 30;
+  uint32_t reduces_ = 1;
   master::HostOptions options_;
   Outlets outlets_;
   std::unique_ptr<master::Host> host_;

@@ -33,8 +33,8 @@ class OwnersTest : public test::HostFixture {
     kj_.Run([this] { shell_ = nullptr; });
   }
   void MakeShell() {
-    shell_ =
-        std::make_unique<Shell>(Shell::Options{options_.directory, 1, "1", "here"}, kj_, *loop_, pool_, background_);
+    shell_ = std::make_unique<Shell>(Shell::Options{options_.directory, 1, "1", "here"}, kj_, *loop_, pool_,
+                                     background_, background_);
     shell_->SetParts(host_->worker_parts(), host_->client_parts());
   }
   rpc::MasterForClient::Client As(const std::string& subject, Roles roles) {
