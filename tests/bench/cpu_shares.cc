@@ -57,7 +57,7 @@ const char* WhatOf(CpuPlace place) {
 CpuPlace PlaceOf(const std::string& thread, const std::string& file, const std::string& function) {
   if (file.starts_with("[kernel") || file.starts_with("[k]")) return PlaceInKernel(function);
   if (HasAny(function, {"memmove", "memcpy", "memset"})) return CpuPlace::kCopies;
-  if (HasAny(function, {"XXH", "crc32"}) || HasAny(file, {"libisal"})) return CpuPlace::kSums;
+  if (HasAny(function, {"XXH", "avx2::", "crc32"}) || HasAny(file, {"libisal"})) return CpuPlace::kSums;
   if (HasAny(file, {"libzstd"}) || HasAny(function, {"ZSTD_", "HUF_", "FSE_"})) return CpuPlace::kZstd;
   if (HasAny(file, {"libpaceline_jobs", "libre2", "libhs"})) return CpuPlace::kOperators;
   if (HasAny(file, {"libhwy"}) || file == "mrtask") return CpuPlace::kTask;
