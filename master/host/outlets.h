@@ -38,8 +38,9 @@ class Outlets {
   virtual void Apply(uint64_t session, Message batch) = 0;
   // The same. Calls `taken` on the master's thread when the worker has taken the batch; never if the session ends.
   virtual void ApplyThen(uint64_t session, Message batch, std::function<void()> taken) {
+    const std::function<void()> call = std::move(taken);
     Apply(session, std::move(batch));
-    std::move(taken)();
+    call();
   }
   virtual void CloseSession(uint64_t session) = 0;
   // status: root rpc::JobStatus. Watchers::Pushed follows when the watcher has taken it.
