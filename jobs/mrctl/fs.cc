@@ -10,8 +10,8 @@
 #include <set>
 #include <thread>
 
-#include "common/base/digest.h"
 #include "common/base/text.h"
+#include "common/io/bulk_digest.h"
 #include "common/io/files.h"
 #include "common/rpc/kj_thread.h"
 #include "dfs/client/dfs_client.h"
@@ -378,7 +378,7 @@ class FsCommand {
       MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
       if (info.is_directory)
         return WithHint(InvalidArgument(path + " is a directory"), "name its files: mrctl fs ls " + path);
-      Hasher128 hasher;
+      BulkHasher128 hasher;
       for (uint64_t at = 0; at < info.bytes; at += kSumBytes) {
         MR_ASSIGN_OR_RETURN(const std::string piece, store_.GetBytes(path, at, std::min(kSumBytes, info.bytes - at)));
         hasher.Update(piece);
