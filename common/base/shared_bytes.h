@@ -1,5 +1,5 @@
-// Bytes that nobody changes any more, and what keeps them in memory: a string, or a block of a table. Copies share the
-// bytes. A copy keeps all memory of its owner alive, so an owner should not be much larger than its bytes.
+// An immutable range of bytes with shared ownership. The owner is a string, or a block of a table. Copies share the
+// bytes, and each keeps all memory of the owner, so an owner should not be much larger than its bytes.
 #pragma once
 
 #include <memory>

@@ -180,7 +180,8 @@ Status Cohort::Ingest(const std::string& path) {
 
 namespace {
 
-// A value in the place where the database keeps it. Its block belongs to the cache of the database, which goes last.
+// A value in the place where the database keeps it. Its block belongs to the cache of the database, so the
+// slice is destroyed before the database.
 struct PinnedValue {
   std::shared_ptr<const Cohort> cohort;
   rocksdb::PinnableSlice slice;

@@ -65,8 +65,8 @@ Status Merger::Next() {
   Node best = NodeOf(winner_);
   for (uint32_t at = (winner_ + leaves_) / 2; at >= 1; at /= 2) {
     const Node loser = losers_[at];
-    // Either one may win, which no processor predicts: a choice of values, not of ways.
-    const bool wins = loser.prefix != best.prefix ? loser.prefix < best.prefix : LessTail(loser.run, best.run);
+    // Two choices of values compile to moves without a branch. No processor predicts which of the two runs wins.
+    const bool wins = Less(loser, best);
     losers_[at] = wins ? best : loser;
     best = wins ? loser : best;
   }
