@@ -1,4 +1,5 @@
 #include <future>
+#include <optional>
 
 #include "common/exec/pool.h"
 #include "common/rpc/connection.h"
@@ -71,11 +72,22 @@ Peers::Tickets TicketsOf(rpc::MasterForClient::Client master) {
 
 struct BlockingDfs::Impl {
   rpc::KjThread& loop;
-  mr::Pool pool{2};                 // one thread reads the file while the other one hashes
+  // One thread reads the file while the other one hashes. Made on the loop by the first call that needs it: starting
+  // threads takes longer than a small read.
+  std::optional<mr::Pool> threads;
   kj::Own<rpc::RpcConnection> own;  // on the loop; null: the connection is another's
   kj::Own<DfsClient> client;        // on the loop
 
   explicit Impl(rpc::KjThread& l) : loop(l) {}
+
+  // Runs closures on the pool. Thread: the loop.
+  Pool Poster() {
+    return [this](std::function<void()> fn) {
+      if (!threads.has_value()) threads.emplace(2);
+      threads->Post(std::move(fn));
+    };
+  }
+
   ~Impl() {
     loop.Run([this] {
       client = nullptr;
@@ -93,7 +105,7 @@ struct BlockingDfs::Impl {
           DfsClient::Options options;
           options.hello.cluster_id = cluster_id;
           if (encrypted) options.tickets = TicketsOf(kj::mv(master));
-          options.pool = [this](std::function<void()> fn) { pool.Post(std::move(fn)); };
+          options.pool = Poster();
           client = kj::heap<DfsClient>(loop.io(), response.getFiles(), std::move(options));
           return Status::Ok();
         },
@@ -129,7 +141,7 @@ Result<std::unique_ptr<BlockingDfs>> BlockingDfs::On(rpc::KjThread& loop,
 
 Result<WrittenFile> BlockingDfs::PutFd(const std::string& path, const PutOptions& options, int fd) {
   return Await(impl_->loop, [&] {
-    auto source = FdSource(fd, [impl = impl_.get()](std::function<void()> fn) { impl->pool.Post(std::move(fn)); });
+    auto source = FdSource(fd, impl_->Poster());
     if (options.exact_bytes != 0) source = kj::heap<ExactSource>(kj::mv(source), options.exact_bytes);
     return impl_->client->Put(path, options, kj::mv(source));
   });
@@ -138,7 +150,7 @@ Result<WrittenFile> BlockingDfs::PutFd(const std::string& path, const PutOptions
 Status BlockingDfs::PutFiles(const std::vector<LocalFile>& files, const PutOptions& options,
                              std::vector<bool>* written) {
   written->assign(files.size(), false);
-  return Await(impl_->loop, [&] { return impl_->client->PutFiles(files, options, impl_->pool.poster(), written); });
+  return Await(impl_->loop, [&] { return impl_->client->PutFiles(files, options, impl_->Poster(), written); });
 }
 
 Result<WrittenFile> BlockingDfs::PutBytes(const std::string& path, const PutOptions& options, std::string bytes) {
@@ -146,11 +158,8 @@ Result<WrittenFile> BlockingDfs::PutBytes(const std::string& path, const PutOpti
 }
 
 Status BlockingDfs::GetToFd(const std::string& path, int fd, uint64_t offset, uint64_t length, uint64_t file) {
-  return Await(impl_->loop, [&] {
-    return impl_->client->Get(
-        path, FdSink(fd, [impl = impl_.get()](std::function<void()> fn) { impl->pool.Post(std::move(fn)); }), offset,
-        length, file);
-  });
+  return Await(impl_->loop,
+               [&] { return impl_->client->Get(path, FdSink(fd, impl_->Poster()), offset, length, file); });
 }
 
 Result<std::string> BlockingDfs::GetBytes(const std::string& path, uint64_t offset, uint64_t length, uint64_t file) {

@@ -193,7 +193,10 @@ class InputCheck {
     if (files->size() >= kFilesLookedAt) return;
     const auto info = store()->Stat(path);
     if (!info.ok()) return;
-    if (!info->is_directory) return files->push_back("dfs://" + path);
+    if (!info->is_directory) {
+      sizes_[path] = info->bytes;
+      return files->push_back("dfs://" + path);
+    }
     auto entries = store()->List(path);
     if (!entries.ok()) return;
     std::sort(entries->begin(), entries->end(), [](const auto& a, const auto& b) { return a.path < b.path; });
@@ -205,9 +208,9 @@ class InputCheck {
   std::optional<std::string> Head(const std::string& uri, uint64_t bytes) {
     const std::string path = UriPath(uri);
     if (IsDfsUri(uri)) {
-      const auto info = store()->Stat(path);
-      if (!info.ok() || info->bytes == 0) return std::nullopt;
-      auto got = store()->GetBytes(path, 0, std::min(bytes, info->bytes));
+      const auto size = SizeInStore(path);
+      if (!size || *size == 0) return std::nullopt;
+      auto got = store()->GetBytes(path, 0, std::min(bytes, *size));
       return got.ok() ? std::optional(*std::move(got)) : std::nullopt;
     }
     const auto fd = OpenFile(path, O_RDONLY | O_CLOEXEC);
@@ -218,6 +221,14 @@ class InputCheck {
     if (!got.ok()) return std::nullopt;
     head.resize(*got);
     return head;
+  }
+
+  // Returns nothing if there is no such file, or no store.
+  std::optional<uint64_t> SizeInStore(const std::string& path) {
+    if (const auto known = sizes_.find(path); known != sizes_.end()) return known->second;
+    if (store() == nullptr) return std::nullopt;
+    const auto info = store()->Stat(path);
+    return info.ok() ? std::optional(info->bytes) : std::nullopt;
   }
 
   // Returns whether a file:// path is the same file here and for the master. Without a master the job runs here.
@@ -247,7 +258,8 @@ class InputCheck {
   bool connected_ = false;
   std::unique_ptr<dfs::BlockingDfs> store_;
   std::map<std::string, std::vector<std::string>> files_;
-  std::map<std::string, bool> headers_;  // by directory: whether its parts begin with one
+  std::map<std::string, uint64_t> sizes_;  // by path: files of the block store that were found
+  std::map<std::string, bool> headers_;    // by directory: whether its parts begin with one
 };
 
 }  // namespace

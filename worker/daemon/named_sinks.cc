@@ -11,8 +11,8 @@ class NamedSinks : public OutputSink {
  public:
   explicit NamedSinks(std::vector<std::unique_ptr<OutputSink>> sinks) : sinks_(std::move(sinks)) {}
 
-  void Prepare() override {
-    for (const auto& sink : sinks_) sink->Prepare();
+  void Prepare(bool waits) override {
+    for (const auto& sink : sinks_) sink->Prepare(waits);
   }
   Status Add(const OutputChunk& chunk) override {
     if (chunk.port >= sinks_.size())
