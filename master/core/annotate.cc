@@ -47,13 +47,9 @@ std::string CutText(const JobProjection& job, uint32_t stage) {
 
 void JobNotes::Add(WhyLine line) {
   const TaskId& task = line.attempt.task;
-  auto& lines = line.attempt.number == 0 ? why_job : why[{task.stage, task.task}];
-  const auto bound = [](const WhyLine& l) { return l.what == What::kBound; };
-  if (line.what == What::kBound && std::count_if(lines.begin(), lines.end(), bound) >= kBoundPerTask) {
-    lines.erase(std::find_if(lines.begin(), lines.end(), bound));
-  }
-  lines.push_back(std::move(line));
-  if (lines.size() > kWhyPerTask) lines.erase(lines.begin());
+  if (line.attempt.number != 0) return why[{task.stage, task.task}].Add(line);
+  why_job.push_back(std::move(line));
+  if (why_job.size() > kWhyPerTask) why_job.erase(why_job.begin());
 }
 
 AttemptNote* JobNotes::Find(const AttemptId& attempt) {
@@ -244,7 +240,7 @@ void Annotator::Made(const Replica& replica) {
   totals_->replicas.bytes += job->Find(id)->manifest.bytes;
   // The reason is that of the request.
   sched::Reason reason;
-  for (const WhyLine& line : job->notes.why[{id.stage, id.task}]) {
+  for (const WhyLine& line : job->notes.why[{id.stage, id.task}].All()) {
     if (line.what == What::kReplicated && line.worker == replica.worker && line.attempt.number == replica.attempt) {
       reason = line.reason;
     }
@@ -369,12 +365,12 @@ void Annotator::Indeterminate(const sched::MarkIndeterminate& mark) {
   const TaskId& id = mark.task;
   JobView* job = Known(id.job);
   if (job == nullptr) return;
-  const FinishedExtra* committed = before_ != nullptr ? before_.get() : job->Find(id)->output.get();
+  const StoredOutput& committed = before_ ? before_ : job->Find(id)->output;
   FinishedExtra other;
   std::string where;
-  if (committed != nullptr && DecodeFinished(record_.extra, &other) && committed->rows.size() == other.rows.size()) {
+  if (committed && DecodeFinished(record_.extra, &other) && committed.rows() == other.rows.size()) {
     for (size_t p = 0; p < other.rows.size() && where.empty(); ++p) {
-      if (committed->rows[p].content != other.rows[p].content) where = ", in partition " + std::to_string(p);
+      if (committed.Row(p).content != other.rows[p].content) where = ", in partition " + std::to_string(p);
     }
   }
   const std::string text = "stage '" + job->spec.stages[id.stage].name + "' is not deterministic: two runs of " +

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 
 #include "master/core/attempts.h"
@@ -24,8 +23,8 @@ class Annotator {
   void Decision(const sched::Decision& decision);
   // The replica was known, and goes.
   void Dropped(const sched::DropReplica& drop);
-  // The task that this step committed had this output before; null: none.
-  void SetBefore(std::shared_ptr<const FinishedExtra> output) { before_ = std::move(output); }
+  // The task that this step committed had this output before, or none.
+  void SetBefore(StoredOutput output) { before_ = std::move(output); }
   // The replica was made as requested, and stays.
   void Made(const Replica& replica);
 
@@ -48,7 +47,7 @@ class Annotator {
   const StepChanges& changes_;
   const uint64_t sequence_;
   JobTotals* const totals_;
-  std::shared_ptr<const FinishedExtra> before_;
+  StoredOutput before_;
 };
 
 }  // namespace mr::master

@@ -44,7 +44,7 @@ AttemptView ViewOf(const AttemptId& id, const sched::Attempt& attempt, const Att
           .worker = attempt.worker,
           .incarnation = attempt.incarnation,
           .cause = attempt.cause,
-          .state = StateOf(attempt, note->reason.code == sched::ReasonCode::kWaitingEarly,
+          .state = StateOf(attempt, note->reason.code() == sched::ReasonCode::kWaitingEarly,
                            note->verdict == Verdict::kReplicaKept, note->failed),
           .failure = attempt.state == sched::AttemptState::kDiscarded ? FailureKind::kKilled : attempt.failure,
           .stop_asked = attempt.state == sched::AttemptState::kEnding,

@@ -9,6 +9,8 @@
 #include "common/base/time.h"
 #include "common/model/attempt.h"
 #include "common/model/output.h"
+#include "master/core/rare_text.h"
+#include "master/core/why_lines.h"
 #include "master/sched/decision.h"
 #include "master/sched/event.h"
 #include "master/sched/state/state.h"
@@ -22,11 +24,11 @@ bool Live(AttemptState state);
 
 // The part of an attempt that the scheduler does not keep.
 struct AttemptNote {
-  sched::Reason reason;                      // of its launch
-  std::string message, record, stderr_tail;  // of its end
-  bool failed = false;                       // it ended by a failure that its worker reported
-  Verdict verdict = Verdict::kNoted;         // kWinner, kReplicaKept: the answer to its report, also to repeats
-  uint64_t sequence = 0;                     // of the record of its end
+  PackedReason reason;                    // of its launch
+  RareText message, record, stderr_tail;  // of its end
+  bool failed = false;                    // it ended by a failure that its worker reported
+  Verdict verdict = Verdict::kNoted;      // kWinner, kReplicaKept: the answer to its report, also to repeats
+  uint64_t sequence = 0;                  // of the record of its end
 };
 
 // An attempt that the scheduler knows.

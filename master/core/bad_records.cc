@@ -2,8 +2,8 @@
 
 namespace mr::master {
 
-uint64_t BadRecords::CountOf(const FinishedExtra& extra) {
-  for (const CounterValue& counter : extra.counters) {
+uint64_t BadRecords::CountOf(const std::vector<CounterValue>& counters) {
+  for (const CounterValue& counter : counters) {
     if (counter.group != "mr" || counter.name != "bad_records") continue;
     return counter.value > 0 ? static_cast<uint64_t>(counter.value) : 0;
   }
@@ -17,7 +17,7 @@ BadRecords::OfJob& BadRecords::Of(const JobView& job) {
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
       const TaskView& task = job.stages[s].tasks[t];
-      const uint64_t n = task.committed && task.output != nullptr ? CountOf(*task.output) : 0;
+      const uint64_t n = task.committed && task.output ? CountOf(task.output.Counters()) : 0;
       if (n == 0) continue;
       of.tasks[{s, t}] = n;
       of.total += n;
@@ -28,7 +28,7 @@ BadRecords::OfJob& BadRecords::Of(const JobView& job) {
 
 std::string BadRecords::Excess(const JobView& job, TaskId task, const FinishedExtra& extra,
                                const std::vector<std::string>& samples) {
-  const uint64_t n = CountOf(extra);
+  const uint64_t n = CountOf(extra.counters);
   if (n == 0) return "";
   const OfJob& of = Of(job);
   const auto before = of.tasks.find({task.stage, task.task});
@@ -46,7 +46,7 @@ std::string BadRecords::Excess(const JobView& job, TaskId task, const FinishedEx
 
 void BadRecords::Committed(const JobView& job, TaskId task, const FinishedExtra& extra,
                            const std::vector<std::string>& samples) {
-  const uint64_t n = CountOf(extra);
+  const uint64_t n = CountOf(extra.counters);
   if (n == 0 && !jobs_.contains(job.id)) return;
   OfJob& of = Of(job);
   uint64_t& mine = of.tasks[{task.stage, task.task}];

@@ -17,7 +17,7 @@ namespace mr::master {
 class BadRecords {
  public:
   // Returns the number of one attempt, from its counters.
-  static uint64_t CountOf(const FinishedExtra& extra);
+  static uint64_t CountOf(const std::vector<CounterValue>& counters);
 
   // Returns why this attempt must not commit with its count, or "". samples: some of its bad records, for people.
   // Requires: the task is not committed.

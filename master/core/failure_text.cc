@@ -134,7 +134,7 @@ std::string FailureSummary(const JobView& job, const std::string& message, uint6
   // The scheduler's sentence is never cut.
   lines[0] = message.substr(0, message.find('\n'));
   if (lines.size() > kMessageLines) lines.erase(lines.begin() + 1, lines.end() - (kMessageLines - 1));
-  if (!note.record.empty() && !SaysWhere(message, note.record)) lines.push_back("at " + note.record);
+  if (!note.record.empty() && !SaysWhere(message, note.record)) lines.push_back("at " + note.record.str());
   if (others > 0) {
     lines.push_back("limit " + std::to_string(others) +
                     " for a task: the failure is not the operator's, so --max-attempts does not count it");
@@ -146,7 +146,7 @@ std::string FailureSummary(const JobView& job, const std::string& message, uint6
   std::vector<std::string> tail = LinesOf(note.stderr_tail);
   // The log repeats the failure (worker/task/child.cc).
   std::erase_if(tail, [&](const std::string& line) {
-    return message.find(line) != std::string::npos || line == "at " + note.record;
+    return message.find(line) != std::string::npos || line == "at " + note.record.str();
   });
   const size_t room = kSummaryLines - std::min(kSummaryLines, lines.size());
   // A stack begins with its innermost call, so its first lines say the most (worker/task/crash.cc).
@@ -171,9 +171,10 @@ std::string FailureSummary(const JobView& job, const std::string& message, uint6
 }
 
 std::string WithPlace(const AttemptNote& note) {
-  if (note.message.empty() || note.record.empty() || SaysWhere(note.message, note.record)) return note.message;
-  const size_t end = std::min(note.message.find('\n'), note.message.size());
-  return note.message.substr(0, end) + " (at " + note.record + ")" + note.message.substr(end);
+  const std::string& message = note.message;
+  if (message.empty() || note.record.empty() || SaysWhere(message, note.record)) return message;
+  const size_t end = std::min(message.find('\n'), message.size());
+  return message.substr(0, end) + " (at " + note.record.str() + ")" + message.substr(end);
 }
 
 std::string GrownText(const std::string& uri) {

@@ -14,10 +14,10 @@ TaskImage ImageOf(const TaskView& task) {
                   .winner = task.winner,
                   .worker = task.worker,
                   .manifest = task.manifest};
-  if (task.output != nullptr) image.output = *task.output;
+  if (task.output) image.output = task.output.Unpack();
   for (const ReplicaView& replica : task.replicas) {
     image.replicas.push_back({replica.replica, replica.manifest, {}});
-    if (replica.extra != task.output) image.replicas.back().extra = *replica.extra;
+    if (!replica.extra.Shares(task.output)) image.replicas.back().extra = replica.extra.Unpack();
   }
   return image;
 }
@@ -28,9 +28,9 @@ TaskView ViewOf(TaskImage image) {
                 .winner = image.winner,
                 .worker = image.worker,
                 .manifest = image.manifest};
-  if (image.output) task.output = std::make_shared<FinishedExtra>(*std::move(image.output));
+  if (image.output) task.output = StoredOutput(*image.output);
   for (ReplicaImage& replica : image.replicas) {
-    auto extra = replica.extra ? std::make_shared<const FinishedExtra>(*std::move(replica.extra)) : task.output;
+    StoredOutput extra = replica.extra ? StoredOutput(*replica.extra) : task.output;
     task.replicas.push_back({replica.replica, replica.manifest, std::move(extra)});
   }
   return task;
@@ -63,6 +63,7 @@ void Read(StageImage image, StageView* stage, StageNotes* notes) {
   notes->taken_bytes = image.taken_bytes;
   notes->first_launch = image.first_launch;
   notes->last_commit = image.last_commit;
+  stage->tasks.reserve(image.tasks.size());
   for (TaskImage& task : image.tasks) {
     if (task.refused != 0) notes->refused[static_cast<uint32_t>(stage->tasks.size())] = task.refused;
     stage->tasks.push_back(ViewOf(std::move(task)));
@@ -83,7 +84,7 @@ AttemptImage ImageOf(const AttemptId& id, const AttemptNote& note) {
 }
 
 AttemptNote NoteOf(AttemptImage image) {
-  AttemptNote note{.reason = std::move(image.reason),
+  AttemptNote note{.reason = image.reason,
                    .message = std::move(image.message),
                    .record = std::move(image.record),
                    .stderr_tail = std::move(image.stderr_tail),
@@ -115,7 +116,7 @@ JobImage ImageOf(const JobView& job) {
   for (size_t s = 0; s < job.stages.size(); ++s) image.stages.push_back(ImageOf(job.stages[s], notes.stages[s]));
   for (const auto& [id, note] : notes.attempts) image.attempts.push_back(ImageOf(id, note));
   for (const auto& [key, lines] : notes.why) {
-    for (const WhyLine& l : lines) {
+    for (const WhyLine& l : lines.All()) {
       image.why.push_back({key.first, key.second, false, l.at, l.what, l.attempt, l.worker, l.reason});
     }
   }
@@ -140,16 +141,6 @@ CloneTail CloneTailOf(const JobView& job) {
   return tail;
 }
 
-// In the order of the image.
-std::vector<WhyLine*> LinesOf(JobView* job) {
-  std::vector<WhyLine*> all;
-  for (auto& [key, lines] : job->notes.why) {
-    for (WhyLine& l : lines) all.push_back(&l);
-  }
-  for (WhyLine& l : job->notes.why_job) all.push_back(&l);
-  return all;
-}
-
 std::string TextsOf(const JobView& job) {
   std::vector<WhyText> texts;
   uint32_t at = 0;
@@ -159,14 +150,16 @@ std::string TextsOf(const JobView& job) {
       ++at;
     }
   };
-  for (const auto& [key, lines] : job.notes.why) add(lines);
+  for (const auto& [key, lines] : job.notes.why) add(lines.All());
   add(job.notes.why_job);
   return EncodeFields(texts);
 }
 
 Status Unreadable(const std::string& what) { return Corrupted("a snapshot's " + what + " cannot be read"); }
 
-Result<JobView> ViewOf(JobImage image, const std::function<Result<JobSpec>(std::string_view)>& read_spec) {
+// texts: those of the lines of `why`.
+Result<JobView> ViewOf(JobImage image, std::vector<WhyText> texts,
+                       const std::function<Result<JobSpec>(std::string_view)>& read_spec) {
   JobView job;
   job.id = image.id;
   job.spec_bytes = std::move(image.spec_bytes);
@@ -203,9 +196,20 @@ Result<JobView> ViewOf(JobImage image, const std::function<Result<JobSpec>(std::
     const AttemptId id = attempt.id;
     job.notes.attempts.emplace(id, NoteOf(std::move(attempt)));
   }
-  for (WhyImage& w : image.why) {
+  std::vector<std::string> text_of(texts.empty() ? 0 : image.why.size());
+  for (WhyText& t : texts) {
+    if (t.line >= text_of.size()) return Unreadable(Name(job.id));
+    text_of[t.line] = std::move(t.text);
+  }
+  for (size_t i = 0; i < image.why.size(); ++i) {
+    WhyImage& w = image.why[i];
     WhyLine line{w.at, w.what, w.attempt, w.worker, std::move(w.reason), ""};
-    (w.of_job ? job.notes.why_job : job.notes.why[{w.stage, w.task}]).push_back(std::move(line));
+    if (!text_of.empty()) line.text = std::move(text_of[i]);
+    if (w.of_job) {
+      job.notes.why_job.push_back(std::move(line));
+    } else {
+      job.notes.why[{w.stage, w.task}].Add(line);
+    }
   }
   return job;
 }
@@ -274,13 +278,8 @@ Status Jobs::RestorePart(std::string_view part, const std::function<Result<JobSp
   if (reader.ok() && !reader.AtEnd()) reader.Get(owner);
   if (!reader.ok() || !reader.AtEnd()) return Unreadable("job");
   if (inputs && !TakeInputs(*std::move(inputs), &image.plan)) return Unreadable(Name(image.id));
-  MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image), read_spec));
+  MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image), std::move(texts), read_spec));
   job.owner = std::move(owner);
-  const std::vector<WhyLine*> lines = texts.empty() ? std::vector<WhyLine*>() : LinesOf(&job);
-  for (WhyText& t : texts) {
-    if (t.line >= lines.size()) return Unreadable(Name(job.id));
-    lines[t.line]->text = std::move(t.text);
-  }
   if (deadline) {
     job.spec.priority = deadline->priority;
     if (!utility.value_or(job.spec.deadline == deadline->deadline)) job.spec.utility.clear();

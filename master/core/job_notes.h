@@ -15,6 +15,7 @@
 #include "master/core/job_projection.h"
 #include "master/core/skew.h"
 #include "master/core/steering.h"
+#include "master/core/why_lines.h"
 #include "master/sched/decision.h"
 #include "master/sched/event.h"
 
@@ -46,45 +47,6 @@ struct LentCounts {
 // By CauseIndex. won: committed their task. An attempt whose output is kept as a further replica has not won.
 using CauseCounts = std::array<sched::CauseCount, kCauses>;
 
-// Kinds of decisions. The numbers are in snapshots.
-enum class What : uint8_t {
-  kLaunched = 1,
-  kCommitted,
-  kKeptAsReplica,
-  kRefused,
-  kAskedToStop,
-  kTakenBack,
-  kBound,
-  kReplicaDropped,
-  kStagePlanned,
-  kJobCommitted,
-  kJobFailed,
-  kJobKilled,
-  kOtherContent,
-  kTakenOver,
-  kSpared,
-  kReplicated,
-  kReplicaMade,
-  kReplicaNotMade,
-  kAllotted,
-  kOutputLost,
-};
-const char* Word(What what);
-
-// One line of `why`: a decision, its subject, and the reason.
-struct WhyLine {
-  Instant at;
-  What what = What::kLaunched;
-  AttemptId attempt;  // zero where the job is meant
-  WorkerId worker;
-  sched::Reason reason;
-  std::string text;  // of a worker; if not empty, shown in place of the reason
-};
-
-inline constexpr size_t kWhyPerTask = 64;  // bounds memory; the oldest go first
-// The most of them that bind a replica. A reader of many outputs has one per output, and its launch must stay.
-inline constexpr ptrdiff_t kBoundPerTask = 48;
-
 struct StageNotes {
   uint32_t failed = 0;       // attempts
   uint64_t taken_bytes = 0;  // by operators, of attempts that run or have committed
@@ -105,9 +67,8 @@ struct JobNotes {
   std::set<std::string> grown;
   std::vector<Skew> skew;  // hot keys
   std::map<AttemptId, AttemptNote> attempts;
-  // By (stage, task). A deque would allocate 576 bytes for the first line.
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<WhyLine>> why;
-  std::vector<WhyLine> why_job;
+  std::map<std::pair<uint32_t, uint32_t>, WhyLines> why;  // by (stage, task)
+  std::vector<WhyLine> why_job;                           // those of no attempt
   std::vector<StageNotes> stages;
 
   // Adds a line. Requires: the attempt is one of a task that exists, or zero.

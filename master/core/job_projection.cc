@@ -1,6 +1,7 @@
 #include "master/core/job_projection.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -13,8 +14,9 @@ std::vector<FileOutput> JobProjection::Outputs() const {
   for (size_t s = 0; s < stages.size(); ++s) {
     if (!spec.stages[s].is_final()) continue;
     for (const TaskView& task : stages[s].tasks) {
-      if (task.output == nullptr) continue;
-      all.insert(all.end(), task.output->outputs.begin(), task.output->outputs.end());
+      if (!task.output) continue;
+      std::vector<FileOutput> files = task.output.Files();
+      std::move(files.begin(), files.end(), std::back_inserter(all));
     }
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -62,6 +64,7 @@ void Apply(const sched::StagePlanned& event, JobProjection* job) {
   StagePlan& plan = job->plan.stages[event.stage];
   plan.tasks = static_cast<uint32_t>(event.tasks.size());
   plan.slices.clear();
+  plan.slices.reserve(event.tasks.size());
   for (const sched::TaskPlan& task : event.tasks) plan.slices.push_back(task.slices);
 }
 
@@ -86,8 +89,7 @@ void Apply(const sched::JobSet& event, JobProjection* job) {
   job->spec.deadline = event.deadline;
 }
 
-void Apply(const sched::Accept& accept, std::shared_ptr<const FinishedExtra> output, JobProjection* job,
-           ReplicaChange* change) {
+void Apply(const sched::Accept& accept, StoredOutput output, JobProjection* job, ReplicaChange* change) {
   TaskView* task = job->brief ? nullptr : job->Find(accept.attempt.task);
   if (task == nullptr) return;
   StageView& stage = job->stages[accept.attempt.task.stage];
@@ -131,7 +133,7 @@ void Apply(const sched::MarkIndeterminate& mark, JobProjection* job) {
 
 bool AddReplica(const Replica& replica, JobProjection* job, ReplicaChange* change) {
   TaskView* task = job->brief ? nullptr : job->Find(replica.output.task);
-  if (task == nullptr || task->output == nullptr || job->Find(replica) != nullptr) return false;
+  if (task == nullptr || !task->output || job->Find(replica) != nullptr) return false;
   task->replicas.push_back({replica, task->manifest, task->output});
   change->added.push_back(replica);
   return true;

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "common/model/job_state.h"
 #include "master/core/output_totals.h"
 #include "master/core/records.h"
+#include "master/core/stored_output.h"
 #include "master/sched/decision.h"
 #include "master/sched/event.h"
 
@@ -25,15 +25,15 @@ namespace mr::master {
 struct ReplicaView {
   Replica replica;
   Manifest manifest;
-  std::shared_ptr<const FinishedExtra> extra;
+  StoredOutput extra;
 };
 
 struct TaskView {
   bool committed = false;  // at least once, and a takeover kept the output
   uint32_t generation = 1;
-  uint32_t winner = 0;                          // number of the attempt that committed it last
-  WorkerId worker;                              // of that attempt
-  std::shared_ptr<const FinishedExtra> output;  // of the commit
+  uint32_t winner = 0;  // number of the attempt that committed it last
+  WorkerId worker;      // of that attempt
+  StoredOutput output;  // of the commit
   Manifest manifest;
   std::vector<ReplicaView> replicas;
 };
@@ -77,7 +77,8 @@ struct JobProjection {
 // The changes of one step to where outputs can be read, for the directories that workers have.
 struct ReplicaChange {
   std::vector<Replica> added, removed;
-  std::vector<HotKey> hot;  // the hottest keys of the output that was committed
+  FinishedExtra output;     // the report of the output that was committed
+  std::vector<HotKey> hot;  // the hottest keys of it
 };
 
 // Returns the projection of a job that this record submits.
@@ -90,8 +91,7 @@ void Apply(const sched::JobTakenOver& event, JobProjection* job);
 void Apply(const sched::JobSet& event, JobProjection* job);
 
 // Applies a promise. output: of the report that it accepts.
-void Apply(const sched::Accept& accept, std::shared_ptr<const FinishedExtra> output, JobProjection* job,
-           ReplicaChange* change);
+void Apply(const sched::Accept& accept, StoredOutput output, JobProjection* job, ReplicaChange* change);
 // Returns false where the job does not have the replica.
 bool Apply(const sched::DropReplica& drop, JobProjection* job, ReplicaChange* change);
 void Apply(const sched::CommitJob& commit, Instant at, JobProjection* job);

@@ -194,13 +194,13 @@ struct Jobs::Projector {
     JobView* job = jobs.Find(d.attempt.task.job);
     const TaskView* task = job == nullptr || job->brief ? nullptr : job->Find(d.attempt.task);
     if (task == nullptr) return;
-    auto output = std::make_shared<FinishedExtra>();
+    FinishedExtra& output = change->output;
     if (std::holds_alternative<sched::AttemptFinished>(record.stamped.event)) {
-      (void)DecodeFinished(record.extra, output.get(), &change->hot);
+      (void)DecodeFinished(record.extra, &output, &change->hot);
     }
-    output->dfs_commit = {};  // the namespace has it
+    output.dfs_commit = {};  // the namespace has it
     if (d.winner) annotator.SetBefore(task->output);
-    master::Apply(d, std::move(output), job, change);
+    master::Apply(d, StoredOutput(output), job, change);
   }
   void operator()(const sched::DropReplica& d) {
     JobView* job = jobs.Find(d.replica.output.task.job);

@@ -185,7 +185,7 @@ void MasterCore::NoteCommitted(const EventRecord& record, const std::vector<sche
   const TaskId& task = finished->attempt.task;
   JobView* job = jobs_.Find(task.job);
   if (job == nullptr || job->brief) return;
-  const FinishedExtra& extra = *job->stages[task.stage].tasks[task.task].output;  // of this report
+  const FinishedExtra& extra = applied->replicas.output;
   for (const std::string& uri : record.beside.grown) {
     if (job->notes.grown.size() < kMaxGrownListed) job->notes.grown.insert(uri);
   }

@@ -18,8 +18,8 @@ std::vector<std::vector<uint64_t>> PartitionSizes::Of(const JobView& job, uint32
   for (uint32_t t = 0; t < job.stages[stage].tasks.size(); ++t) {
     const TaskView& task = job.stages[stage].tasks[t];
     auto& of = sizes.emplace_back();
-    if (task.output != nullptr && task.output->rows.size() >= end) {
-      for (uint32_t p = begin; p < end; ++p) of.push_back(task.output->rows[p].bytes);
+    if (task.output && task.output.rows() >= end) {
+      for (uint32_t p = begin; p < end; ++p) of.push_back(task.output.BytesOf(p));
       continue;
     }
     if (reported == jobs_.end()) return {};

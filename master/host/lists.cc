@@ -85,7 +85,7 @@ Status Lists::FillAttempts(const Caller& caller, JobId id, const AttemptId& afte
   const std::vector<AttemptView> attempts = core_.attempts().Of(id, after, kListBytes / kAttemptBytes + 2);
   unsigned count = 0;
   for (size_t bytes = 0; count < attempts.size() && bytes < kListBytes; ++count) {
-    bytes += kAttemptBytes + attempts[count].note->message.size();
+    bytes += kAttemptBytes + attempts[count].note->message.str().size();
   }
   out.setMore(count < attempts.size());
   auto list = out.initAttempts(count);
@@ -126,10 +126,10 @@ Status Lists::FillDecisions(const Caller& caller, JobId id, uint32_t from,
   MR_ASSIGN_OR_RETURN(const JobView* job, core_.jobs().Find(id, caller));
   if (job->brief) return OnlyBrief(*job);
   size_t next = 0;
-  const std::vector<const WhyLine*> lines = rows_.DecisionsOf(*job, from, kDecisionsPage, &next);
+  const std::vector<WhyLine> lines = rows_.DecisionsOf(*job, from, kDecisionsPage, &next);
   out.setNext(static_cast<uint32_t>(next));
   auto list = out.initDecisions(static_cast<unsigned>(lines.size()));
-  for (unsigned i = 0; i < list.size(); ++i) rpc::ToWire(rows_.DecisionOf(*job, *lines[i]), list[i]);
+  for (unsigned i = 0; i < list.size(); ++i) rpc::ToWire(rows_.DecisionOf(*job, lines[i]), list[i]);
   return Status::Ok();
 }
 

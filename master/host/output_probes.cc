@@ -29,8 +29,8 @@ void OutputProbes::Suspect(const Replica& replica, bool verify) {
   // Whether the worker is lost is decided first. Readers that still need the output complain again.
   if (worker->away || worker->session == 0 || StandsStill(*worker)) return;
   under_way_.insert(replica);
-  const uint32_t partitions = view->extra == nullptr ? 0 : view->extra->partitions;
-  outlets_.Probe({worker->info.address, replica, verify && view->extra != nullptr, view->manifest.content, partitions},
+  const uint32_t partitions = view->extra ? view->extra.partitions() : 0;
+  outlets_.Probe({worker->info.address, replica, verify && view->extra, view->manifest.content, partitions},
                  [this, replica](const Looked& looked) {
                    under_way_.erase(replica);
                    if (core_.jobs().FindReplica(replica) != nullptr) TakeFinding(replica, looked);

@@ -67,7 +67,7 @@ AttemptStatus Rows::AttemptOf(const JobView& job, const AttemptView& attempt, In
   out.progress = ProgressOf(attempt);
   out.ran_us = RowMicros((Live(attempt.state) ? now : attempt.ended) - attempt.launched);
   out.message = Shown(WithPlace(*attempt.note));
-  out.reason = Shown(Explain(attempt.note->reason));
+  out.reason = Shown(sched::Explain(attempt.note->reason));
   out.launched_us = since(attempt.launched);
   out.started_us = since(attempt.started);
   out.inputs_us = since(attempt.inputs_done);
@@ -91,11 +91,11 @@ DecisionStatus Rows::DecisionOf(const JobView& job, const WhyLine& line) const {
   return out;
 }
 
-std::vector<const WhyLine*> Rows::DecisionsOf(const JobView& job, size_t from, size_t most, size_t* next) const {
-  std::vector<const WhyLine*> lines;
+std::vector<WhyLine> Rows::DecisionsOf(const JobView& job, size_t from, size_t most, size_t* next) const {
+  std::vector<WhyLine> lines;
   size_t at = 0;
   const auto add = [&](const WhyLine& line) {
-    if (at++ >= from && lines.size() < most) lines.push_back(&line);
+    if (at++ >= from && lines.size() < most) lines.push_back(line);
   };
   for (const WhyLine& line : job.notes.why_job) {
     if (!EndsJob(line)) add(line);
@@ -105,7 +105,7 @@ std::vector<const WhyLine*> Rows::DecisionsOf(const JobView& job, size_t from, s
       at += why.size();
       continue;
     }
-    for (const WhyLine& line : why) add(line);
+    for (const WhyLine& line : why.All()) add(line);
   }
   for (const WhyLine& line : job.notes.why_job) {
     if (EndsJob(line)) add(line);
@@ -140,13 +140,14 @@ WorkerStatus Rows::WorkerOf(WorkerId id, const WorkerView& worker) {
 }
 
 size_t AddCountersOf(const TaskView& task, CounterSums* sums) {
-  if (!task.committed || task.output == nullptr) return 0;
-  for (const auto& counter : task.output->counters) {
+  if (!task.committed || !task.output) return 0;
+  const std::vector<CounterValue> counters = task.output.Counters();
+  for (const auto& counter : counters) {
     // The values are an operator's own: a sum past the range wraps, as in mrtask.
     int64_t& sum = (*sums)[{counter.group, counter.name}];
     (void)__builtin_add_overflow(sum, counter.value, &sum);
   }
-  return task.output->counters.size();
+  return counters.size();
 }
 
 std::vector<CounterValue> ListOf(const CounterSums& sums) {

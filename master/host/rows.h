@@ -36,7 +36,7 @@ class Rows {
   DecisionStatus DecisionOf(const JobView& job, const WhyLine& line) const;
   // Returns up to `most` decisions from the one at `from` on, and in *next the place after them, 0 at the end. The
   // job's own lines come first, its end last. Cost: the tasks before `from`.
-  std::vector<const WhyLine*> DecisionsOf(const JobView& job, size_t from, size_t most, size_t* next) const;
+  std::vector<WhyLine> DecisionsOf(const JobView& job, size_t from, size_t most, size_t* next) const;
   // Cost: for a draining worker, that of DrainReader.
   WorkerStatus WorkerOf(WorkerId id, const WorkerView& worker);
   std::vector<QueueStatus> Queues() const;

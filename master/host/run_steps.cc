@@ -105,7 +105,7 @@ class RunSteps final : public ViewSteps {
     auto it = decided_ ? tasks.upper_bound(*decided_) : tasks.begin();
     for (size_t n = 0; n < kRowsPerStep && it != tasks.end(); ++it) {
       n += it->second.size();
-      for (const WhyLine& line : it->second) add(line);
+      for (const WhyLine& line : it->second.All()) add(line);
       decided_ = it->first;
     }
     if (it != tasks.end()) return false;

@@ -195,7 +195,7 @@ ReplicaPtr StageMessages::LocationOf(const ReplicaView& view) const {
   }
   return std::make_shared<const ReplicaLocation>(
       ReplicaLocation{output, attempt, worker, incarnation, holder == nullptr ? "" : holder->info.address,
-                      view.manifest.content, view.extra->rows, view.extra->partitions, grant});
+                      view.manifest.content, view.extra.Rows(), view.extra.partitions(), grant});
 }
 
 StageMessages::Sent& StageMessages::SentOf(const StageId& stage) {
@@ -204,8 +204,6 @@ StageMessages::Sent& StageMessages::SentOf(const StageId& stage) {
   return it->second;
 }
 
-size_t StageMessages::LocationBytes(const ReplicaView& view) {
-  return kEntryBytes + view.extra->rows.size() * kRowBytes;
-}
+size_t StageMessages::LocationBytes(const ReplicaView& view) { return kEntryBytes + view.extra.rows() * kRowBytes; }
 
 }  // namespace mr::master

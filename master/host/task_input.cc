@@ -16,9 +16,9 @@ std::optional<uint64_t> BytesOf(const JobView& job, uint32_t stage, const std::v
     if (n > *left) return std::nullopt;
     *left -= n;
     for (uint32_t t = slice.task_begin; t < std::min<size_t>(slice.task_end, tasks.size()); ++t) {
-      const auto& output = tasks[t].output;
-      if (output == nullptr || output->rows.size() < slice.partition_end) return std::nullopt;
-      for (uint32_t p = slice.partition_begin; p < slice.partition_end; ++p) bytes += output->rows[p].bytes;
+      const StoredOutput& output = tasks[t].output;
+      if (!output || output.rows() < slice.partition_end) return std::nullopt;
+      for (uint32_t p = slice.partition_begin; p < slice.partition_end; ++p) bytes += output.BytesOf(p);
     }
   }
   return bytes;

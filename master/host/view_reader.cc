@@ -39,7 +39,7 @@ void ViewReader::ReadLog(const web::Topic& topic, std::function<void(web::Readin
   if (!attempt || core.jobs().NameOf(*id) != topic.text) {
     return done({NotFound("there is no attempt " + topic.text), false, {}});
   }
-  parts_.logs.Read(*id, [name = topic.text, tail = attempt->note->stderr_tail,
+  parts_.logs.Read(*id, [name = topic.text, tail = attempt->note->stderr_tail.str(),
                          done = std::move(done)](const Result<LogPiece>& kept) {
     web::LogView view;
     if (kept.ok()) {

@@ -98,7 +98,7 @@ Result<std::vector<std::string>> WhyReader::Why(const std::string& subject, cons
 Result<std::vector<std::string>> WhyReader::WhyWorker(WorkerId id, const Caller& caller) {
   MR_ASSIGN_OR_RETURN(std::vector<std::string> lines, WhyNow(id));
   // From the newest job back, since a worker is known by what it did last.
-  std::vector<std::pair<const JobView*, const WhyLine*>> found;
+  std::vector<std::pair<const JobView*, WhyLine>> found;
   size_t walked = 0;
   const auto& jobs = core_.jobs().jobs();
   for (auto job = jobs.rbegin(); job != jobs.rend() && found.size() < kWorkerLines && walked < kLinesWalked; ++job) {
@@ -106,18 +106,19 @@ Result<std::vector<std::string>> WhyReader::WhyWorker(WorkerId id, const Caller&
     const auto& tasks = job->second.notes.why;
     for (auto task = tasks.rbegin(); task != tasks.rend() && walked < kLinesWalked; ++task) {
       walked += task->second.size();
-      for (auto line = task->second.rbegin(); line != task->second.rend(); ++line) {
-        if (line->worker == id && found.size() < kWorkerLines) found.emplace_back(&job->second, &*line);
+      std::vector<WhyLine> of_task = task->second.All();
+      for (auto line = of_task.rbegin(); line != of_task.rend(); ++line) {
+        if (line->worker == id && found.size() < kWorkerLines) found.emplace_back(&job->second, std::move(*line));
       }
     }
   }
   std::reverse(found.begin(), found.end());
   // Each job counts from its own submission, so the lines of several have the time of day.
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return WallOf(*a.first, *a.second) < WallOf(*b.first, *b.second);
+    return WallOf(*a.first, a.second) < WallOf(*b.first, b.second);
   });
   for (const auto& [job, line] : found)
-    lines.push_back("at " + LocalDateTime(WallOf(*job, *line)) + ": " + WhatHappened(*job, *line));
+    lines.push_back("at " + LocalDateTime(WallOf(*job, line)) + ": " + WhatHappened(*job, line));
   return lines;
 }
 
@@ -174,7 +175,7 @@ Result<std::vector<std::string>> WhyReader::WhyJob(const std::string& subject, J
   for (const Skew& s : job->notes.skew) lines.push_back("skew: " + SkewText(s, job->spec.stages[s.stage].name));
   for (const auto& line : job->notes.why_job) lines.push_back(Line(*job, line));
   for (const auto& [task, why] : job->notes.why) {
-    for (const auto& line : why) {
+    for (const auto& line : why.All()) {
       if (line.what == What::kOutputLost && lines.size() <= 256) lines.push_back(Line(*job, line));
     }
   }
@@ -200,7 +201,7 @@ Result<std::vector<std::string>> WhyReader::WhyTask(const std::string& subject, 
   if (warning != job->notes.warnings.end()) lines.push_back("warning: " + warning->second);
   const auto it = job->notes.why.find({attempt->task.stage, attempt->task.task});
   if (it != job->notes.why.end()) {
-    for (const auto& line : it->second) {
+    for (const auto& line : it->second.All()) {
       if (is_task || line.attempt == *attempt) lines.push_back(Line(*job, line));
     }
   }

@@ -197,7 +197,7 @@ TEST_F(AttemptsTest, AnAttemptThatItsWorkerEndedUnaskedSaysSo) {
 TEST_F(AttemptsTest, AnAttemptThatTheMasterKilledHasAReasonAndNoMessage) {
   const Reporter from = From(1);
   Feed(*core_->PrepareKill(job_, Everything(), "asked"));
-  EXPECT_EQ(Notes().why.at({0, 0}).back().reason.code, sched::ReasonCode::kJobEnded);
+  EXPECT_EQ(Notes().why.at({0, 0}).All().back().reason.code, sched::ReasonCode::kJobEnded);
   Feed(sched::AttemptKilled{from.attempt, from.worker, from.incarnation});
   EXPECT_EQ(View(1).state, AttemptState::kKilled);
   EXPECT_EQ(View(1).note->message, "");

@@ -56,14 +56,16 @@ TEST(FailureTextTest, SaysWhyMoreAttemptsFailedThanCount) {
 
 TEST(FailureTextTest, ThePlaceFollowsTheFirstLineOfTheMessage) {
   AttemptNote note;
-  note.message = "operator m failed: no number";
-  EXPECT_EQ(WithPlace(note), note.message);
-  note.record = "record 2 of its input, 'x', in file:///in, byte 90";
-  EXPECT_EQ(WithPlace(note), note.message + " (at " + note.record + ")");
-  note.message += "\nmore";
-  EXPECT_EQ(WithPlace(note), "operator m failed: no number (at " + note.record + ")\nmore");
-  note.message = "no number in " + note.record;
-  EXPECT_EQ(WithPlace(note), note.message) << "it names the place itself";
+  const std::string message = "operator m failed: no number",
+                    place = "record 2 of its input, 'x', in file:///in, byte 90";
+  note.message = message;
+  EXPECT_EQ(WithPlace(note), message);
+  note.record = place;
+  EXPECT_EQ(WithPlace(note), message + " (at " + place + ")");
+  note.message = message + "\nmore";
+  EXPECT_EQ(WithPlace(note), message + " (at " + place + ")\nmore");
+  note.message = "no number in " + place;
+  EXPECT_EQ(WithPlace(note), "no number in " + place) << "it names the place itself";
 }
 
 TEST(FailureTextTest, SaysWhichLimitWasReachedByFailuresThatAreNotTheOperators) {
@@ -77,7 +79,7 @@ TEST(FailureTextTest, SaysNothingTwice) {
   JobView job = Job({"disk full", "file:///in, byte 90: bad; its stderr ends:\nwhy"});
   Last(job).record = "file:///in, byte 90";
   Last(job).stderr_tail = "why\n";
-  const std::string message = kSentence + Last(job).message;
+  const std::string message = kSentence + Last(job).message.str();
   EXPECT_EQ(FailureSummary(job, message), message);
 
   // The log of an attempt ends with its failure and the place of it.
@@ -160,7 +162,7 @@ TEST(FailureTextTest, HasAtMostEightLinesAndKeepsTheLastOnes) {
   JobView job = Job({"a", "failed:\n" + long_tail});
   Last(job).record = "record 5";
   Last(job).stderr_tail = "e1\ne2\ne3\ne4\ne5\ne6\n";
-  const std::string text = FailureSummary(job, kSentence + Last(job).message);
+  const std::string text = FailureSummary(job, kSentence + Last(job).message.str());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7) << text;
   EXPECT_THAT(text, HasSubstr("failed:\nline 37\nline 38\nline 39\nat record 5\nstderr: e4\nstderr: e5\nstderr: e6"));
 }

@@ -124,10 +124,10 @@ TEST(JobsTest, ReplicasThatWereMadeAreKnownThroughASnapshotUntilTheirEnd) {
     const ReplicaView* view = each->FindReplica(made);
     ASSERT_NE(view, nullptr);
     EXPECT_EQ(view->manifest.bytes, 100u);
-    EXPECT_EQ(view->extra->rows.size(), 1u);
+    EXPECT_EQ(view->extra.rows(), 1u);
     EXPECT_EQ(each->totals().replicas.made, 1u);
     EXPECT_EQ(each->totals().replicas.bytes, 100u);
-    const auto& why = each->Find(id)->notes.why[{0, 0}];
+    const auto why = each->Find(id)->notes.why[{0, 0}].All();
     EXPECT_EQ(why.back().what, What::kReplicaMade);
     EXPECT_EQ(why.back().reason.policy, "why_not") << "of the decision to make it";
     EXPECT_EQ(why.back().text, "");
@@ -215,7 +215,7 @@ TEST(JobsTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) {
     EXPECT_EQ(job.notes.reads.size(), 1u) << "of the reduce that lives";
     EXPECT_THAT(job.notes.warnings.at(0),
                 testing::HasSubstr("two runs of task_1_0001_0_m_000000 did not give the same records, in partition 1"));
-    EXPECT_THAT(job.notes.why.at({1, 0}).back().text,
+    EXPECT_THAT(job.notes.why.at({1, 0}).All().back().text,
                 testing::HasSubstr("it reads the output of attempt_1_0001_0_m_000000_2, "
                                    "since the replica that it was bound to is gone"));
   }
@@ -285,7 +285,7 @@ TEST(JobsTest, WhyAReplicaWasNotMadeIsKnownThroughASnapshot) {
   Jobs again;
   Restore(jobs, &again);
   for (Jobs* each : {&jobs, &again}) {
-    const auto& why = each->Find(id)->notes.why[{0, 1}];
+    const auto why = each->Find(id)->notes.why[{0, 1}].All();
     ASSERT_EQ(why.size(), 3u);
     EXPECT_EQ(why[1].what, What::kReplicaNotMade);
     EXPECT_EQ(why[1].worker, WorkerId{2});
@@ -411,7 +411,7 @@ TEST(JobsTest, AReplicaHasItsOwnTableBehindASnapshotToo) {
   for (Jobs* each : {&jobs, &again}) {
     for (const Replica& replica : replicas) {
       ASSERT_NE(each->FindReplica(replica), nullptr);
-      EXPECT_EQ(each->FindReplica(replica)->extra->partitions, replica.attempt);
+      EXPECT_EQ(each->FindReplica(replica)->extra.partitions(), replica.attempt);
     }
   }
 }

@@ -193,6 +193,12 @@ Result<JobSpec> FixedSpec(std::string_view) {
 class Numbers {
  public:
   template <class T>
+  T Filled() {
+    T value;
+    Fill(&value);
+    return value;
+  }
+  template <class T>
   void Fill(T* value) {
     using namespace fields_internal;
     if constexpr (std::is_same_v<T, bool>) {
@@ -203,6 +209,10 @@ class Numbers {
       *value = static_cast<T>(++last_);
     } else if constexpr (std::is_same_v<T, std::string>) {
       *value = "text " + std::to_string(++last_);
+    } else if constexpr (std::is_same_v<T, RareText>) {
+      *value = Filled<std::string>();
+    } else if constexpr (std::is_same_v<T, PackedReason>) {
+      *value = Filled<sched::Reason>();
     } else if constexpr (IsVector<T>::value) {
       value->resize(1);
       Fill(&value->front());
@@ -238,12 +248,12 @@ void FillImage(Numbers* numbers, JobView* job) {
   numbers->Fill(&task.manifest);
   FinishedExtra output;
   numbers->Fill(&output);
-  task.output = std::make_shared<const FinishedExtra>(output);
+  task.output = StoredOutput(output);
   ReplicaView& replica = task.replicas.emplace_back();
   numbers->Fill(&replica.replica);
   numbers->Fill(&replica.manifest);
   numbers->Fill(&output);
-  replica.extra = std::make_shared<const FinishedExtra>(output);
+  replica.extra = StoredOutput(output);
   JobNotes& notes = job->notes;
   numbers->Fill(&notes.last_failure);
   numbers->Fill(&notes.stages[0].failed);

@@ -52,7 +52,7 @@ TEST_F(BadRecordsTest, OfATaskThatCommitsAgainCountOnce) {
 
 TEST_F(BadRecordsTest, OfCommitsBeforeARestartCount) {
   job_.stages[0].tasks[2].committed = true;
-  job_.stages[0].tasks[2].output = std::make_shared<FinishedExtra>(Counted(10));
+  job_.stages[0].tasks[2].output = StoredOutput(Counted(10));
   EXPECT_THAT(records_.Excess(job_, Task(1), Counted(1), {}), HasSubstr("met 11 bad records"));
   records_.Forget(kJob);
   job_.stages[0].tasks[2].committed = false;

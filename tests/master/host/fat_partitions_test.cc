@@ -74,7 +74,7 @@ TEST(PartitionSizesTest, AreThoseOfTheTableOrOfTheReportOrUnknown) {
   job.stages[0].tasks.resize(1);
   FinishedExtra extra;
   for (uint64_t bytes : {7, 8, 9}) extra.rows.push_back({1, bytes, {}, 1});
-  job.stages[0].tasks[0].output = std::make_shared<FinishedExtra>(extra);
+  job.stages[0].tasks[0].output = StoredOutput(extra);
   job.stages[1].tasks.resize(2);
   PartitionSizes sizes;
   EXPECT_THAT(sizes.Of(job, 0, 1, 3), ElementsAre(ElementsAre(8, 9)));
