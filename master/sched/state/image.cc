@@ -139,6 +139,8 @@ Status State::RestorePart(std::string_view part) {
         }
       }
     }
+    // A list that grows while it is read has up to twice the memory that it needs.
+    for (Stage& stage : image.job.stages) stage.tasks.shrink_to_fit();
     IndexRestored(jobs_[id] = std::move(image.job));
   }
   return Status::Ok();
