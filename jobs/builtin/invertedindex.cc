@@ -3,7 +3,6 @@
 #include "jobs/builtin/builtin.h"
 #include "jobs/builtin/word_table.h"
 #include "paceline/args.h"
-#include "paceline/text.h"
 
 namespace mr::builtin {
 namespace {
@@ -15,9 +14,7 @@ class CountPlaces : public BlockMapper<Place, int64_t>, public Partitioner<Place
  public:
   void Map(const Block& block, Out& out) {
     const auto flush = [&](std::string_view word, int64_t count) { Give(word, count, out); };
-    const char* const end = block.text.data() + block.text.size();
-    ForEachWord(block.text, [&](std::string_view word) { table_.Count(word, end, flush); });
-    table_.Settle(flush);
+    table_.Count(block.text, flush);
   }
   void FileEnd(Out& out) {
     table_.Drain([&](std::string_view word, int64_t count) { Give(word, count, out); });

@@ -6,7 +6,6 @@
 #include "jobs/builtin/builtin.h"
 #include "jobs/builtin/word_table.h"
 #include "paceline/operator.h"
-#include "paceline/text.h"
 
 namespace mr::builtin {
 
@@ -21,9 +20,7 @@ class CountLetterWords : public BlockMapper<std::string, int64_t> {
       const char lower = static_cast<char>(c | 0x20);
       c = lower >= 'a' && lower <= 'z' ? lower : ' ';
     }
-    const char* const end = letters_.data() + letters_.size();
-    ForEachWord(letters_, [&](std::string_view word) { table_.Count(word, end, flush); });
-    table_.Settle(flush);
+    table_.Count(letters_, flush);
   }
   void End(Out& out) {
     table_.Drain([&out](std::string_view word, int64_t count) { out.Emit(word, count); });
@@ -39,9 +36,7 @@ class CountWords : public BlockMapper<std::string, int64_t> {
  public:
   void Map(const Block& block, Out& out) {
     const auto flush = [&out](std::string_view word, int64_t count) { out.Emit(word, count); };
-    const char* const end = block.text.data() + block.text.size();
-    ForEachWord(block.text, [&](std::string_view word) { table_.Count(word, end, flush); });
-    table_.Settle(flush);
+    table_.Count(block.text, flush);
   }
   void End(Out& out) {
     table_.Drain([&out](std::string_view word, int64_t count) { out.Emit(word, count); });

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <deque>
+#include <functional>
 #include <map>
 
 #include "common/base/rng.h"
@@ -68,53 +68,77 @@ TEST(WordcountTest, AnEmptyInputGivesEmptyParts) {
   EXPECT_THAT(result.parts, ElementsAre("", "", ""));
 }
 
+// The words of texts that end where their memory ends.
+class Counts {
+ public:
+  Counts(size_t max_words, size_t max_bytes) : table_(max_words, max_bytes) {}
+  void Add(const std::string& text) {
+    const std::vector<char> exact(text.begin(), text.end());
+    table_.Count({exact.data(), exact.size()}, flush_);
+    for (const auto& [word, n] : CountByHand(text)) expected_[word] += n;
+  }
+  void Check() {
+    table_.Drain(flush_);
+    EXPECT_EQ(got_, expected_);
+  }
+
+ private:
+  WordTable table_;
+  std::map<std::string, int64_t> expected_, got_;
+  const std::function<void(std::string_view, int64_t)> flush_ = [this](std::string_view word, int64_t n) {
+    got_[std::string(word)] += n;
+  };
+};
+
 TEST(WordTableTest, AFullTableEmptiesItselfAndLosesNothing) {
   for (size_t max_words : {1u, 2u, 7u, 100000u}) {
-    WordTable table(max_words, 200);
-    std::map<std::string, int64_t> expected, got;
-    const auto flush = [&](std::string_view word, int64_t n) { got[std::string(word)] += n; };
+    Counts counts(max_words, 200);
     Rng rng(max_words);
-    std::deque<std::string> kept;  // words are counted later
-    for (int i = 0; i < 20000; ++i) {
-      const std::string& word = kept.emplace_back(1 + rng.Below(40), static_cast<char>('a' + rng.Below(26)));
-      ++expected[word];
-      // With and without bytes behind it that may be looked at.
-      const std::string& longer = kept.emplace_back(word + "some other bytes");
-      const std::string_view view = i % 2 ? std::string_view(word) : std::string_view(longer).substr(0, word.size());
-      table.Count(view, view.data() + (i % 2 ? word.size() : longer.size()), flush);
-      if (i % 1000 == 999) table.Settle(flush);
+    for (int i = 0; i < 2000; ++i) {
+      std::string text;
+      for (uint64_t n = rng.Below(20); n > 0; --n) {
+        text += std::string(1 + rng.Below(40), static_cast<char>('a' + rng.Below(26))) + " \n"[rng.Below(2)];
+      }
+      counts.Add(text);
     }
-    table.Drain(flush);
-    EXPECT_EQ(got, expected);
+    counts.Check();
   }
 }
 
 TEST(WordTableTest, WordsThatDifferInTheirLengthOrInOneByteAreKeptApart) {
-  WordTable table;
-  std::map<std::string, int64_t> expected, got;
-  const auto flush = [&](std::string_view word, int64_t n) { got[std::string(word)] += n; };
-  std::deque<std::string> kept;
+  Counts counts(100000, 100000);
   for (size_t length = 1; length <= 40; ++length) {
     for (size_t at = 0; at < length; ++at) {
       std::string word(length, '\0');
+      counts.Add(word);
       word[at] = 'x';
-      for (const std::string& each : {word, std::string(length, '\0')}) {
-        ++expected[each];
-        const std::string& w = kept.emplace_back(each);
-        table.Count(w, w.data() + w.size(), flush);
-      }
+      counts.Add(" " + word);
     }
   }
-  table.Settle(flush);
-  table.Drain(flush);
-  EXPECT_EQ(got, expected);
+  counts.Check();
+}
+
+TEST(WordTableTest, TextsOfAnyBytesAreSplitAtWhiteSpace) {
+  Rng rng(9);
+  for (const size_t max_words : {50u, 100000u}) {
+    Counts counts(max_words, 1000);
+    for (int i = 0; i < 1000; ++i) {
+      std::string text(rng.Below(3000), ' ');
+      // From words of one byte to words that are longer than the text.
+      const uint64_t space = 1 + rng.Below(1 + rng.Below(4000));
+      for (char& c : text) {
+        c = rng.Below(space) == 0 ? " \t\n\v\f\r"[rng.Below(6)] : static_cast<char>(rng.Next());
+      }
+      counts.Add(text);
+    }
+    counts.Check();
+  }
 }
 
 TEST(WordTableTest, EmitsInTheOrderOfFirstSight) {
   WordTable table;
   const auto ignore = [](std::string_view, int64_t) { FAIL() << "it was not full"; };
-  for (std::string_view word : {"z", "a", "z", "m"}) table.Count(word, word.end(), ignore);
-  table.Settle(ignore);
+  table.Count("z a z m", ignore);
   std::vector<std::string> order;
   table.Drain([&](std::string_view word, int64_t n) { order.push_back(std::string(word) + std::to_string(n)); });
   EXPECT_THAT(order, ElementsAre("z2", "a1", "m1"));
