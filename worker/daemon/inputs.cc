@@ -87,6 +87,10 @@ kj::Promise<Result<OpenedInputs>> InputOpener::Open(const std::shared_ptr<const 
     const FileInput& files = stage->spec.inputs[split.input].files;
     input.format = files.format;
     input.sample_bytes = files.sample_bytes;
+    // The tasks that follow a sample read the same pages.
+    if (files.sample_bytes == 0) {
+      input.cached = cached_.Admit(stage->id.job, {split.uri, split.version.id, split.offset}, split.length);
+    }
     all.add(OpenOne(std::move(input), split, stage->strict_inputs));
   }
   return kj::joinPromises(all.finish()).then([](kj::Array<Result<Opened>> opened) -> Result<OpenedInputs> {

@@ -15,6 +15,7 @@
 #include "common/base/status.h"
 #include "common/io/file_roots.h"
 #include "common/io/file_version.h"
+#include "worker/daemon/cached_inputs.h"
 #include "worker/daemon/types.h"
 #include "worker/host/task_host.h"
 #include "worker/shuffle/on_pool.h"
@@ -82,6 +83,7 @@ class InputOpener {
   const DfsGiver dfs_;
   const std::string temp_directory_;
   const FileRoots roots_;
+  CachedInputs cached_;
 };
 
 }  // namespace mr::worker

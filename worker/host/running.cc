@@ -45,7 +45,7 @@ task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint
   w.config = spec.config;
   for (const SplitInput& s : spec.splits) {
     w.splits.push_back({s.input, s.name, s.format, s.offset, s.length, s.file_bytes, s.sample_bytes, s.fd_offset,
-                        s.fd_length, s.crcs, s.chunk_bytes});
+                        s.fd_length, s.crcs, s.chunk_bytes, s.cached});
   }
   for (const EdgeInput& e : spec.edges) {
     w.edges.push_back(

@@ -52,6 +52,7 @@ struct SplitInput {
   // them, and requests what differs, as it requests what the descriptor does not have.
   std::vector<uint32_t> crcs;
   uint32_t chunk_bytes = 0;
+  bool cached = true;  // what is read enters the page cache
 };
 
 // An edge as an input. The daemon feeds its segments, one per (upstream task, partition).

@@ -1,5 +1,8 @@
 #include "worker/task/byte_stream.h"
 
+#include <errno.h>
+#include <sys/uio.h>
+
 #include <algorithm>
 
 #include "common/io/crc32c.h"
@@ -9,6 +12,10 @@
 
 namespace mr::task {
 namespace {
+
+#ifndef RWF_DONTCACHE
+#define RWF_DONTCACHE 0x80  // Linux 6.14
+#endif
 
 constexpr uint64_t kAskBytes = 1u << 20;
 // Most bytes per request after the split's end: only the rest of one record is needed, perhaps from another machine.
@@ -61,6 +68,21 @@ const char* NameOf(Compression c) { return c == Compression::kGzip ? "gzip" : "z
 
 std::string FileBytes::Where(uint64_t offset) const { return split_.name + ", byte " + std::to_string(offset); }
 
+Result<size_t> FileBytes::Pread(char* bytes, uint64_t size, uint64_t at) const {
+  size_t got = 0;
+  while (past_cache_ && got < size) {
+    iovec rest{bytes + got, size - got};
+    const ssize_t n = preadv2(fd_, &rest, 1, static_cast<off_t>(at + got), RWF_DONTCACHE);
+    if (n == 0) return got;
+    if (n > 0) got += static_cast<size_t>(n);
+    // An older kernel, or a file system that cannot do it. If it is another error, it comes again.
+    if (n < 0 && errno != EINTR) past_cache_ = false;
+  }
+  if (got == size) return got;
+  MR_ASSIGN_OR_RETURN(const size_t rest, PreadUpTo(fd_, bytes + got, size - got, at + got));
+  return got + rest;
+}
+
 bool FileBytes::IsChunk(uint64_t at, std::string_view bytes) const {
   const uint64_t chunk = at / split_.chunk_bytes;
   if (chunk >= split_.crcs.size()) return false;
@@ -78,7 +100,7 @@ uint64_t FileBytes::ReadChecked(uint64_t at, uint64_t size, ByteBuffer* out) con
       // Whole chunks, in their final place.
       const uint64_t wanted = whole - done;
       char* const bytes = out->Extend(wanted);
-      const auto got = PreadUpTo(fd_, bytes, wanted, done);
+      const auto got = Pread(bytes, wanted, done);
       unreadable_ = !got.ok() || *got != wanted;
       uint64_t good = 0;
       while (!unreadable_ && good < wanted) {
@@ -93,7 +115,7 @@ uint64_t FileBytes::ReadChecked(uint64_t at, uint64_t size, ByteBuffer* out) con
       break;
     }
     std::string bytes(std::min(chunk_bytes, split_.fd_length - chunk), '\0');
-    const auto got = PreadUpTo(fd_, bytes.data(), bytes.size(), chunk);
+    const auto got = Pread(bytes.data(), bytes.size(), chunk);
     unreadable_ = !got.ok() || *got != bytes.size();
     if (unreadable_ || !IsChunk(chunk, bytes)) break;
     Ledger::Count(Ledger::task_read, bytes.size());
@@ -115,7 +137,7 @@ Status FileBytes::Read(uint64_t at, uint64_t size, ByteBuffer* out) const {
     size -= read;
   } else if (by_descriptor) {
     const uint64_t here = std::min(size, fd_end - at);
-    MR_ASSIGN_OR_RETURN(const size_t got, PreadUpTo(fd_, out->Extend(here), here, at - split_.fd_offset));
+    MR_ASSIGN_OR_RETURN(const size_t got, Pread(out->Extend(here), here, at - split_.fd_offset));
     Ledger::Count(Ledger::task_read, here);
     if (got != here) {
       return Unavailable(Where(at + got) + ": the file ends here; it had " + std::to_string(split_.file_bytes) +

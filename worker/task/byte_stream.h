@@ -31,7 +31,8 @@ using ReadMoreFn = std::function<Result<std::string>(uint64_t offset, uint32_t l
 class FileBytes {
  public:
   // fd is borrowed.
-  FileBytes(const WireSplit& split, int fd, ReadMoreFn more) : split_(split), fd_(fd), more_(std::move(more)) {}
+  FileBytes(const WireSplit& split, int fd, ReadMoreFn more)
+      : split_(split), fd_(fd), more_(std::move(more)), past_cache_(!split.cached) {}
 
   // Appends bytes [at, at + size), fewer only at the end of the file. Errors: kUnavailable if the file is shorter than
   // planned.
@@ -43,12 +44,15 @@ class FileBytes {
  private:
   // Appends bytes [at, at + size) of the descriptor, as far as they are what was written. Returns how many.
   uint64_t ReadChecked(uint64_t at, uint64_t size, ByteBuffer* out) const;
+  // Reads bytes of the descriptor, fewer only at its end.
+  Result<size_t> Pread(char* bytes, uint64_t size, uint64_t at) const;
   // Whether this is the chunk that begins at byte `at` of the descriptor.
   bool IsChunk(uint64_t at, std::string_view bytes) const;
 
   const WireSplit split_;
   const int fd_;
   const ReadMoreFn more_;
+  mutable bool past_cache_;          // pages that a read brings into the page cache leave it
   mutable bool unreadable_ = false;  // the checked descriptor gave an error: a failing disk may take long for each
 };
 

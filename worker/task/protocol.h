@@ -134,11 +134,12 @@ struct WireSplit {
   uint64_t offset = 0, length = 0, file_bytes = 0, sample_bytes = 0, fd_offset = 0, fd_length = 0;
   std::vector<uint32_t> crcs;  // not empty: CRC-32C of each chunk_bytes of the descriptor
   uint32_t chunk_bytes = 0;
+  bool cached = true;  // what is read enters the page cache
   template <class V>
   static void Fields(V&& v) {
     using S = WireSplit;
     v(&S::input, &S::name, &S::format, &S::offset, &S::length, &S::file_bytes, &S::sample_bytes, &S::fd_offset,
-      &S::fd_length, &S::crcs, &S::chunk_bytes);
+      &S::fd_length, &S::crcs, &S::chunk_bytes, &S::cached);
   }
 };
 

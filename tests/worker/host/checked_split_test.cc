@@ -1,12 +1,17 @@
 // A split whose descriptor comes with checksums: the reader delivers what was written, wherever it has to get it.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "common/base/rng.h"
 #include "common/io/crc32c.h"
+#include "tests/support/temp_directory.h"
 #include "tests/worker/host/core_harness.h"
 #include "worker/task/byte_stream.h"
 
@@ -64,10 +69,11 @@ class CheckedSplitTest : public testing::Test {
 };
 
 TEST_F(CheckedSplitTest, AnyRangeIsWhatWasWritten) {
-  const WireSplit split = Split(kBefore, kBytes);
-  const FileBytes file = Open(split);
+  WireSplit split = Split(kBefore, kBytes);
   Rng rng(3);
   for (int i = 0; i < 200; ++i) {
+    split.cached = i % 4 < 2;
+    const FileBytes file = Open(split);
     const uint64_t at = kBefore + rng.Below(kBytes);
     const uint64_t size = std::min(kBefore + kBytes - at, 1 + rng.Below(i % 2 == 0 ? 100 : 100'000));
     ByteBuffer out;
@@ -76,6 +82,38 @@ TEST_F(CheckedSplitTest, AnyRangeIsWhatWasWritten) {
     ASSERT_EQ(out.unread(), "before" + file_.substr(at, size)) << at << ' ' << size;
   }
   EXPECT_TRUE(asked_.empty());
+}
+
+TEST_F(CheckedSplitTest, PagesLeaveTheCacheUnlessTheyWereThere) {
+  test::TempDirectory directory;
+  const std::string path = directory / "block";
+  ASSERT_TRUE(WriteFileDurably(path, on_disk_).ok());
+  const UniqueFd fd = *OpenFile(path, O_RDONLY);
+  char byte;
+  iovec one{&byte, 1};
+  // Linux 6.14, and not every file system.
+  if (preadv2(fd.get(), &one, 1, 0, 0x80) < 0) GTEST_SKIP() << std::strerror(errno);
+  const auto cached_pages = [&] {
+    void* const at = mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, fd.get(), 0);
+    std::vector<unsigned char> pages((kBytes + 4095) / 4096);
+    EXPECT_EQ(mincore(at, kBytes, pages.data()), 0);
+    munmap(at, kBytes);
+    return std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; });
+  };
+  WireSplit split = Split(kBefore, kBytes);
+  const auto read = [&](bool cached) {
+    split.cached = cached;
+    const FileBytes file(split, fd.get(), nullptr);
+    ByteBuffer out;
+    EXPECT_TRUE(file.Read(kBefore, kBytes, &out).ok());
+    EXPECT_EQ(out.unread(), on_disk_);
+    return cached_pages();
+  };
+  constexpr int64_t kPages = (kBytes + 4095) / 4096;
+  ASSERT_EQ(posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+  EXPECT_LT(read(false), kPages / 2);
+  EXPECT_EQ(read(true), kPages);
+  EXPECT_EQ(read(false), kPages);
 }
 
 TEST_F(CheckedSplitTest, DamagedBytesAreRequested) {
