@@ -43,7 +43,7 @@ std::vector<Read> ReadsOf(const StageInfo& stage, const LaunchCommand& launch) {
 
 }  // namespace
 
-// Passes the child's output to the sink, in order. Only the strand touches the sink.
+// Passes the child's output to the sink, in order. Only the strand touches the sink, except in FinishEmpty.
 class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
  public:
   Lane(std::shared_ptr<Strand> strand, std::unique_ptr<OutputSink> sink, TaskLetter letter)
@@ -55,6 +55,7 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
     });
   }
   void Add(const OutputChunk& chunk, std::function<void(Status)> done) {
+    added_ = true;
     strand_->Post([self = shared_from_this(), chunk, done = std::move(done)] {
       FaultPoint(self->letter_ == TaskLetter::kMap ? "map" : "reduce");
       done(self->sink_->Add(chunk));  // the bytes live as long as `done`
@@ -62,6 +63,12 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
   }
   void Finish(std::function<void(Result<TaskOutput>)> done) {
     strand_->Post([self = shared_from_this(), done = std::move(done)] { done(self->sink_->Finish()); });
+  }
+  // Finishes at once, without the pool, if the child had no output. Returns nothing where that is not possible.
+  // Requires: the thread that calls Add, and no other call meanwhile.
+  std::optional<Result<TaskOutput>> FinishEmpty() {
+    if (added_ || !sink_->FinishesAtOnce()) return std::nullopt;
+    return sink_->Finish();
   }
   void Drop() {
     dropped_ = true;  // a queued Prepare does nothing
@@ -73,6 +80,7 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
   const std::unique_ptr<OutputSink> sink_;
   const TaskLetter letter_;
   std::atomic<bool> dropped_ = false;
+  bool added_ = false;  // of the thread that calls Add
 };
 
 class AttemptRunner::Link : public TaskObserver {
@@ -104,6 +112,8 @@ class AttemptRunner::Link : public TaskObserver {
 
   void OnEnd(TaskResult result) override {
     if (!store_at_once_ || result.end != TaskEnd::kDone) return Tell(runner_, loop_, std::move(result), {});
+    // The runner drops the output only after it has received the end, so nothing else is posted to the strand.
+    if (auto output = lane_->FinishEmpty()) return Tell(runner_, loop_, std::move(result), std::move(output));
     auto shared = std::make_shared<TaskResult>(std::move(result));
     lane_->Finish([runner = runner_, &loop = loop_, shared](Result<TaskOutput> output) {
       Tell(runner, loop, std::move(*shared), std::move(output));

@@ -1,5 +1,6 @@
-// Writes the output of one attempt to the shuffle store, or to private files beside the job's output. All calls block:
-// use the attempt's strand of the pool, never a loop.
+// Writes the output of one attempt to the shuffle store, or to private files beside the job's output. All calls may
+// block: use the attempt's strand of the pool, never a loop. Without output so far, FinishesAtOnce() may allow a call
+// of Finish() on a loop.
 #pragma once
 
 #include <memory>
@@ -21,6 +22,8 @@ class OutputSink {
   virtual Status Add(const OutputChunk& chunk) = 0;
   // Completes the output. When it returns, the output is servable (shuffle) or durable (files).
   virtual Result<TaskOutput> Finish() = 0;
+  // Returns whether Finish() takes microseconds and no system call, if nothing was added.
+  virtual bool FinishesAtOnce() const { return false; }
   // Removes the output, finished or not. May be repeated.
   virtual void Drop() = 0;
 };

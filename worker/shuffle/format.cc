@@ -131,4 +131,9 @@ Result<std::vector<PartitionRow>> DecodeTable(std::string_view raw) {
   return rows;
 }
 
+std::vector<PartitionRow> EmptyRows(uint32_t partitions) {
+  static const PartitionRow row{0, 0, BulkHasher128().Finish(), 0};
+  return std::vector<PartitionRow>(partitions, row);
+}
+
 }  // namespace mr::worker

@@ -45,5 +45,7 @@ Result<StoredChunk> DecodeChunk(std::string_view value, std::shared_ptr<const vo
 // A table has 40 bytes per row: records, bytes, content.low, content.high, chunks, each u64 little-endian.
 std::string EncodeTable(const std::vector<PartitionRow>& rows);
 Result<std::vector<PartitionRow>> DecodeTable(std::string_view raw);
+// Returns the rows of an output without records.
+std::vector<PartitionRow> EmptyRows(uint32_t partitions);
 
 }  // namespace mr::worker

@@ -17,6 +17,13 @@ constexpr size_t kEndedJobs = 4096;
 
 std::string Describe(const ReplicaKey& key) { return Name(AttemptId{key.task, key.attempt}, TaskLetter::kMap); }
 
+// Returns the table of an output without chunks, as a chunk.
+Result<StoredChunk> EmptyTable(uint32_t partitions) {
+  std::string value;
+  EncodeChunk(EncodeTable(EmptyRows(partitions)), 0, /*level=*/0, &value);
+  return DecodeChunk(value);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ShuffleStore>> ShuffleStore::Open(const Options& options) {
@@ -159,7 +166,7 @@ Status StoreImpl::Commit(const ReplicaKey& key, uint64_t stored_bytes, const std
   if (cohort != nullptr) --cohort->writes_under_way;
   if (status.ok()) status = CheckNew(key);
   if (status.ok()) {
-    replicas_[key] = {cohort, stored_bytes};
+    replicas_[key] = {cohort, stored_bytes, 0};
     ++cohort->live_replicas;
     live_bytes_ += stored_bytes;
   } else if (ended_.contains(key.task.job)) {
@@ -169,21 +176,30 @@ Status StoreImpl::Commit(const ReplicaKey& key, uint64_t stored_bytes, const std
   return status;
 }
 
+Status StoreImpl::CommitEmpty(const ReplicaKey& key, uint32_t partitions) {
+  std::lock_guard lock(mutex_);
+  MR_RETURN_IF_ERROR(CheckNew(key));
+  replicas_[key] = {nullptr, 0, partitions};
+  return Status::Ok();
+}
+
 Result<std::unique_ptr<SstFile>> StoreImpl::NewSstFile() {
   return SstFile::Create(options_.directory + "/files/" + std::to_string(next_file_.fetch_add(1)) + ".sst", rocks_);
 }
 
-StoreImpl::CohortPtr StoreImpl::Find(const ReplicaKey& key) {
+std::optional<StoreImpl::Replica> StoreImpl::Find(const ReplicaKey& key) {
   std::lock_guard lock(mutex_);
   const auto replica = replicas_.find(key);
-  if (replica == replicas_.end() || replica->second.cohort->bad()) return nullptr;
-  return replica->second.cohort;
+  if (replica == replicas_.end() || replica->second.bad()) return std::nullopt;
+  return replica->second;
 }
 
 Result<StoredChunk> StoreImpl::Get(const ReplicaKey& key, uint32_t partition, uint32_t chunk) {
-  const CohortPtr cohort = Find(key);
-  if (cohort == nullptr) return NotFound("no replica of " + Describe(key) + " is on this worker");
-  auto got = cohort->Get(EncodeStoreKey(key, partition, chunk), cohort);
+  const auto replica = Find(key);
+  if (!replica) return NotFound("no replica of " + Describe(key) + " is on this worker");
+  auto got = replica->cohort != nullptr ? replica->cohort->Get(EncodeStoreKey(key, partition, chunk), replica->cohort)
+             : partition == kTablePartition && chunk == 0 ? EmptyTable(replica->partitions)
+                                                          : Result<StoredChunk>(NotFound("no such chunk"));
   if (got.ok()) return got;
   return got.status().With("partition " + std::to_string(partition) + ", chunk " + std::to_string(chunk) + " of " +
                            Describe(key));
@@ -194,19 +210,19 @@ Result<std::vector<PartitionRow>> StoreImpl::Table(const ReplicaKey& key) {
   return DecodeTable(chunk.bytes);  // tables are stored uncompressed
 }
 
-bool StoreImpl::Has(const ReplicaKey& key) { return Find(key) != nullptr; }
+bool StoreImpl::Has(const ReplicaKey& key) { return Find(key).has_value(); }
 
 std::vector<ReplicaKey> StoreImpl::Inventory() {
   std::lock_guard lock(mutex_);
   std::vector<ReplicaKey> keys;
   for (const auto& [key, replica] : replicas_) {
-    if (!replica.cohort->bad()) keys.push_back(key);
+    if (!replica.bad()) keys.push_back(key);
   }
   return keys;
 }
 
 void StoreImpl::Forget(std::map<ReplicaKey, Replica>::iterator replica) {
-  --replica->second.cohort->live_replicas;
+  if (replica->second.cohort != nullptr) --replica->second.cohort->live_replicas;
   live_bytes_ -= replica->second.bytes;
   replicas_.erase(replica);
   ++drops_;
@@ -234,7 +250,7 @@ void StoreImpl::SweepBad() {
   std::lock_guard lock(mutex_);
   for (auto replica = replicas_.begin(); replica != replicas_.end();) {
     const auto at = replica++;
-    if (at->second.cohort->bad()) Forget(at);
+    if (at->second.bad()) Forget(at);
   }
   for (auto& [id, job] : jobs_) {
     if (job.own != nullptr && job.own->bad()) {

@@ -9,8 +9,10 @@
 // 256 MiB gets its own. The WAL is off: the store is wiped when its worker starts, because a new incarnation owns no
 // outputs, and lost ones are made again.
 //
-// Thread-safe. Calls may access the disk: never make them on an event loop, except Has, Drop and drops. Writers must be
-// destroyed before the store.
+// An output without chunks takes no space: its table follows from the number of its partitions.
+//
+// Thread-safe. Calls may access the disk: never make them on an event loop, except Begin, Has, Drop and drops. Writers
+// must be destroyed before the store.
 #pragma once
 
 #include <cstdint>
@@ -88,7 +90,8 @@ class ShuffleStore {
                        std::string* memory = nullptr) = 0;
     // Like Add, for a chunk in the stored form of another store, which is kept. raw_batch: its content.
     virtual Status AddStored(uint32_t partition, const StoredChunk& chunk, std::string_view raw_batch) = 0;
-    // Makes the replica readable. Returns all `partitions` rows, also empty ones.
+    // Makes the replica readable. Returns all `partitions` rows, also empty ones. Does not access the disk if nothing
+    // was added.
     virtual Result<std::vector<PartitionRow>> Finish() = 0;
   };
   // Begins to write a replica. Errors: kRejected if this replica exists, kCancelled if its job has ended.

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,14 +38,18 @@ class StoreImpl : public ShuffleStore {
 
   // For writers. Either entries or sst holds the output.
   Status Commit(const ReplicaKey& key, uint64_t stored_bytes, const std::vector<StoreEntry>& entries, SstFile* sst);
+  // The same for an output without chunks. It needs no cohort: its table follows from the number of partitions.
+  Status CommitEmpty(const ReplicaKey& key, uint32_t partitions);
   Result<std::unique_ptr<SstFile>> NewSstFile();
   const Options& options() const { return options_; }
 
  private:
   using CohortPtr = std::shared_ptr<Cohort>;
   struct Replica {
-    CohortPtr cohort;
+    CohortPtr cohort;  // null for an output without chunks
     uint64_t bytes = 0;
+    uint32_t partitions = 0;  // of an output without chunks
+    bool bad() const { return cohort != nullptr && cohort->bad(); }
   };
   struct Job {
     uint64_t bytes = 0;  // written so far, including dropped outputs
@@ -53,7 +58,8 @@ class StoreImpl : public ShuffleStore {
   };
 
   Result<CohortPtr> OpenCohort();
-  CohortPtr Find(const ReplicaKey& key);
+  // Returns nothing if there is no such replica, or its bytes are lost.
+  std::optional<Replica> Find(const ReplicaKey& key);
   Status CheckNew(const ReplicaKey& key);  // mutex_ held
   Result<CohortPtr> Reserve(JobId job, uint64_t bytes);
   void AskForNext();                                                                      // mutex_ held

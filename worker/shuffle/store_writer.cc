@@ -43,8 +43,12 @@ class StoreWriter : public ShuffleStore::Writer {
   Result<std::vector<PartitionRow>> Finish() override {
     if (failed_) return Rejected("this output has failed or is finished");
     failed_ = true;
+    if (stored_ == 0) {
+      MR_RETURN_IF_ERROR(store_->CommitEmpty(key_, static_cast<uint32_t>(rows_.size())));
+      return EmptyRows(static_cast<uint32_t>(rows_.size()));
+    }
     ClosePartition();
-    const Digest128 empty = BulkHasher128().Finish();
+    const Digest128 empty = EmptyRows(1)[0].content;
     for (PartitionRow& row : rows_) {
       if (row.chunks == 0) row.content = empty;
     }

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "common/io/bulk_digest.h"
 #include "common/io/codec.h"
 #include "common/io/files.h"
 #include "common/io/ledger.h"
@@ -139,6 +140,29 @@ TEST_F(StoreTest, TheTableIsAChunkOfItsOwnPartition) {
   ASSERT_TRUE(decoded.ok());
   EXPECT_EQ(*decoded, rows);
   EXPECT_EQ(DecodeTable(std::string(41, 'x')).status().code(), Code::kCorrupted);
+}
+
+TEST_F(StoreTest, AnOutputWithoutChunksHasItsTableAndTakesNoSpace) {
+  Open();
+  auto writer = store_->Begin(Replica(1, 1), 3);
+  ASSERT_TRUE(writer.ok());
+  const auto rows = (*writer)->Finish();
+  ASSERT_TRUE(rows.ok());
+  ASSERT_EQ(rows->size(), 3u);
+  for (const PartitionRow& row : *rows) EXPECT_EQ(row, (PartitionRow{0, 0, BulkHasher128().Finish(), 0}));
+  EXPECT_TRUE(store_->Has(Replica(1, 1)));
+  EXPECT_THAT(store_->Inventory(), ElementsAre(Replica(1, 1)));
+  const auto table = store_->Table(Replica(1, 1));
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ(*table, *rows);
+  EXPECT_EQ(store_->Get(Replica(1, 1), 0, 0).status().code(), Code::kNotFound);
+  EXPECT_EQ(store_->Get(Replica(1, 1), kTablePartition, 1).status().code(), Code::kNotFound);
+  EXPECT_EQ(store_->bytes(), 0u);
+  EXPECT_EQ(store_->Begin(Replica(1, 1), 3).status().code(), Code::kRejected);
+  store_->Drop(Replica(1, 1));
+  EXPECT_FALSE(store_->Has(Replica(1, 1)));
+  EXPECT_EQ(store_->Table(Replica(1, 1)).status().code(), Code::kNotFound);
+  EXPECT_EQ(store_->drops(), 1u);
 }
 
 TEST_F(StoreTest, NothingOfAnUnfinishedOutputCanBeRead) {
