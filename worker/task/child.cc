@@ -101,8 +101,9 @@ void SetEnvironment(const WireTask& task) {
 void Limit(__rlimit_resource resource, uint64_t most) {
   rlimit limit;
   if (most == 0 || getrlimit(resource, &limit) != 0) return;
-  limit.rlim_max = std::min<rlim_t>(limit.rlim_max, most);
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most);
+  const rlim_t lowered = std::min<rlim_t>(limit.rlim_max, most);
+  if (limit.rlim_cur == lowered && limit.rlim_max == lowered) return;  // as the last task of this process left it
+  limit.rlim_cur = limit.rlim_max = lowered;
   setrlimit(resource, &limit);
 }
 
