@@ -33,7 +33,6 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
 
   AttemptId id() const { return launch_.attempt; }
   AttemptState state() const { return machine_.state(); }
-  bool holds_slot() const { return machine_.holds_slot(); }
   bool waiting() const { return machine_.waiting(); }
   // Returns the progress of the child, if one runs.
   std::optional<ProgressFrame> Frame() const;
@@ -86,7 +85,7 @@ class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, 
   void Do(const action::StoreOutput&);
   void Do(const action::KeepOutput&);
   void Do(const action::DropOutput&);
-  void Do(const action::FreeSlot&) {}
+  void Do(const action::FreeSlot&) { services_.on_slot_free(id()); }
   void Do(const action::ReportStarted&);
   void Do(const action::ReportFetchDone& a);
   void Do(const action::ReportFetchFailed& a);

@@ -48,6 +48,8 @@ struct Services {
   std::function<void(const Replica&)> on_kept;
   std::function<void(AttemptId)> on_ended;
   DiskWatch* disk = nullptr;  // null: it is not watched
+  // Called on the loop when the attempt no longer holds its slot.
+  std::function<void(AttemptId)> on_slot_free;
 };
 
 }  // namespace mr::worker

@@ -18,6 +18,7 @@ Worker::Worker(Services& services, Options options) : services_(services), optio
   services_.replicator.set_on_done(
       [this](const ReplicaLocation& from, const Result<uint64_t>& bytes, bool here) { Replicated(from, bytes, here); });
   services_.on_ended = [this](AttemptId attempt) { Ended(attempt); };
+  services_.on_slot_free = [this](AttemptId attempt) { holding_.erase(attempt); };
 }
 
 void Worker::Apply(Command command) {
@@ -39,16 +40,14 @@ std::string Worker::WhyNot(const LaunchCommand& launch, const StageInfo* stage) 
       return "a slice of it makes no sense";
     }
   }
-  uint32_t total = 0, same_kind = 0;
-  for (const auto& [id, runner] : attempts_) {
-    if (!runner->holds_slot()) continue;
-    ++total;
+  uint32_t same_kind = 0;
+  for (const AttemptId& id : holding_) {
     const auto other = stages_.find(id.task.stage_id());
     same_kind += other != stages_.end() && other->second->letter() == stage->letter();
   }
   const SlotLimits& slots = options_.slots;
   const uint32_t cap = stage->letter() == TaskLetter::kMap ? slots.map : slots.reduce;
-  if (total >= slots.total || (cap != 0 && same_kind >= cap)) return "no free slot";
+  if (holding_.size() >= slots.total || (cap != 0 && same_kind >= cap)) return "no free slot";
   return "";
 }
 
@@ -65,6 +64,7 @@ void Worker::On(LaunchCommand launch) {
   ++counters_.launched;
   auto runner = AttemptRunner::Make(services_, stage->second, std::move(launch));
   attempts_.emplace(id, runner);
+  holding_.insert(id);
   runner->Start();
 }
 
@@ -245,12 +245,6 @@ std::set<std::string> Worker::FilesInUse() const {
     for (const SideFile& file : stage->files) used.insert(file.sha256);
   }
   return used;
-}
-
-uint32_t Worker::busy() const {
-  uint32_t n = 0;
-  for (const auto& [id, runner] : attempts_) n += runner->holds_slot();
-  return n;
 }
 
 void Worker::KillAll() {

@@ -57,7 +57,7 @@ class Worker {
   // Returns the frames that are due; see ProgressGate.
   std::vector<ProgressFrame> DueProgress(Instant now);
   // Returns how many attempts hold a slot, for a child or for its preparation.
-  uint32_t busy() const;
+  uint32_t busy() const { return static_cast<uint32_t>(holding_.size()); }
   bool idle() const { return attempts_.empty(); }
   // Returns whether the attempt runs here, or has an unanswered report of its end.
   bool Runs(AttemptId attempt) const { return attempts_.contains(attempt); }
@@ -105,6 +105,7 @@ class Worker {
   bool leaving_ = false;
   std::map<StageId, std::shared_ptr<const StageInfo>> stages_;
   std::map<AttemptId, std::shared_ptr<AttemptRunner>> attempts_;
+  std::set<AttemptId> holding_;             // the attempts that hold a slot; the others wait for verdicts
   std::map<ReplicaKey, uint32_t> kept_;     // generation
   std::map<ReplicaKey, uint64_t> unheard_;  // replicas in kept_: number of the unanswered report
   ProgressGate progress_;
