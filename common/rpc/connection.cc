@@ -8,6 +8,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "common/rpc/batched_stream.h"
 #include "common/rpc/handshake.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/look_up.h"
@@ -50,7 +51,8 @@ kj::Promise<kj::Own<kj::AsyncIoStream>> ConnectToPath(kj::Network& network, cons
 }  // namespace
 
 RpcConnection::RpcConnection(kj::Own<kj::AsyncIoStream> stream, Hello peer, Role role)
-    : impl_(kj::heap<Impl>(kj::mv(stream), OptionsFor(role), LimitsFor(role).flow_words)), peer_(peer) {}
+    : impl_(kj::heap<Impl>(ForMessagesOf(role, kj::mv(stream)), OptionsFor(role), LimitsFor(role).flow_words)),
+      peer_(peer) {}
 RpcConnection::~RpcConnection() = default;
 
 kj::Promise<void> RpcConnection::OnDisconnect() { return impl_->network.onDisconnect(); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/rpc/batched_stream.h"
 #include "common/rpc/handshake.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/listen_error.h"
@@ -287,8 +288,8 @@ struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
     options.traversalLimitInWords = message.traversal_words;
     options.nestingLimit = message.nesting;
     const MessageGate::Limits gate{role == Role::kData ? limits.data_calls : limits.calls, limits.queued_bytes};
-    auto peer =
-        kj::heap<Peer>(kj::mv(arrival.stream), timer, kj::mv(bootstrap), options, message.flow_words, gate, shared);
+    auto peer = kj::heap<Peer>(ForMessagesOf(role, kj::mv(arrival.stream)), timer, kj::mv(bootstrap), options,
+                               message.flow_words, gate, shared);
     ++counts.systems;
     c->peer = peer;
     auto gone = peer->network.onDisconnect();

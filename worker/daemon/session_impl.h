@@ -36,6 +36,8 @@ struct Session::Impl final : kj::TaskSet::ErrorHandler {
     kj::Own<rpc::RpcConnection> connection;
     rpc::MasterForWorker::Client master;
     kj::TaskSet calls;
+    // Short answers to reports. Cap'n Proto releases an answer by a message, which then travels with the next call.
+    kj::Vector<capnp::Response<rpc::MasterForWorker::ReportResults>> answers;
     Link(kj::Own<rpc::RpcConnection> c, rpc::MasterForWorker::Client m, kj::TaskSet::ErrorHandler& errors)
         : connection(kj::mv(c)), master(kj::mv(m)), calls(errors) {}
   };

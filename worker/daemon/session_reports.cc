@@ -24,6 +24,8 @@ constexpr size_t kMostReportBytes = 48u << 20;
 // So a report that breaks the connection delays the others by less than a second. Restarts of a master give up only
 // reports that were in flight in all of them (guesses).
 constexpr uint32_t kTriesTogether = 3, kTriesAlone = 2;
+// Answers that are kept for the next call, and the size of each: in all at most 32 KiB here, and as much at the master.
+constexpr size_t kKeptAnswers = kMaxCalls, kKeptWords = 512;
 // How long a report on which no decision depends may wait, to share a call with others (guess). Shorter than a user
 // notices, and longer than the shortest tasks run, so that their start and end share a call.
 constexpr Duration kHold = Millis(5);
@@ -216,12 +218,17 @@ void Session::Impl::SendBatch(std::vector<uint64_t> numbers) {
         if (verdicts.size() != numbers.size()) return Break("the master answered other reports than were sent");
         for (uint32_t i = 0; i < numbers.size(); ++i) Answer(numbers[i], rpc::FromWire(verdicts[i]));
         if (response.getBatch().getSequence() != 0) Receive(ReadBatch(response.getBatch()));
+        // A command may have ended this connection.
+        if (mine == round && link->answers.size() < kKeptAnswers && response.totalSize().wordCount <= kKeptWords) {
+          link->answers.add(kj::mv(response));
+        }
         if (calls_full || !doubtful.empty()) Flush();
       },
       [this, mine = round](kj::Exception&& e) {
         // It is unknown whether they arrived: they are sent again after the next registration.
         if (mine == round) Break("reports were not answered: " + rpc::FromException(e).message());
       }));
+  link->answers.clear();
 }
 
 // Recognizes doubtful reports by their tries.
