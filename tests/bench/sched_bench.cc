@@ -6,6 +6,8 @@
 //   sched_bench 1 days        only traces
 //   sched_bench 1 profile     only the profile of a job
 //   sched_bench 1 pairs LIST  a short load of one list, to compare two builds (pairs.sh); without LIST: of each list
+//   sched_bench 1 digest LIST digests of whole runs, without reports and with them, to compare decisions of two builds
+//   sched_bench 1 whole LIST  the same for one run of a million tasks without reports, and its cost
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -201,11 +203,35 @@ void Short(const Target& target) {
   }
 }
 
-// repeats: their medians are printed. only: as above; empty: all. list: of `pairs`; empty: each.
+// Prints the digest of a whole run: a hash over the state's digests after each event, which no two runs with different
+// decisions share.
+void Digest(const Target& target, bool large, bool reports) {
+  Load load;
+  load.policies = target.policies;
+  if (!large) load.workers = 1'000, load.racks = 25, load.jobs = load.batch = 100;
+  load.deadlines = large ? target.deadlines : target.deadlines / 10;
+  if (Waits(target.policies)) load.batch = 10, load.gap = 1;
+  load.report_period = reports ? 1 : 0;
+  const Cost cost = Run(load);
+  std::printf("%s%s: digest %016llx, %llu events, %llu starts, %.0f per CPU s\n", target.policies,
+              reports ? ", reports" : "", static_cast<unsigned long long>(cost.digest),
+              static_cast<unsigned long long>(cost.events), static_cast<unsigned long long>(cost.starts),
+              static_cast<double>(cost.starts) / cost.cpu_seconds);
+}
+
+// repeats: their medians are printed. only: as above; empty: all. list: of `pairs`, `digest` and `whole`; empty: each.
 int Main(int repeats, const std::string& only, const std::string& list) {
   if (only == "pairs") {
     for (const Target& target : kTargets) {
       if (list.empty() || target.policies == list) Short(target);
+    }
+    return 0;
+  }
+  if (only == "digest" || only == "whole") {
+    for (const Target& target : kTargets) {
+      if (!list.empty() && target.policies != list) continue;
+      Digest(target, only == "whole", false);
+      if (only == "digest") Digest(target, false, true);
     }
     return 0;
   }
