@@ -1,6 +1,7 @@
 #include "master/sched/index/estimate.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace mr::sched {
@@ -106,10 +107,15 @@ NewAttempt::NewAttempt(const StageStatistics& s, bool running) {
   early_ = s.costs.size() < kLeast;
   const auto sample = [this](const auto& costs) {
     count_ = std::min(kSamples, costs.size());
-    costs.WalkEvenly(count_, [this, i = size_t{0}](double cost) mutable {
-      costs_[i++] = cost;
-      mean_ += cost / static_cast<double>(count_);
-    });
+    size_t i = 0;
+    costs.WalkEvenly(count_, [&](double cost) { costs_[i++] = cost; });
+    // Of a power of two the reciprocal is exact: a product is then the quotient, and takes a fraction of its time.
+    static_assert(std::has_single_bit(kSamples));
+    const double n = static_cast<double>(count_);
+    if (count_ == kSamples)
+      for (const double cost : costs_) mean_ += cost * (1.0 / kSamples);
+    else
+      for (i = 0; i < count_; ++i) mean_ += costs_[i] / n;
   };
   running ? sample(s.told) : sample(s.costs);
   const size_t finished = s.durations.size();
@@ -165,11 +171,8 @@ double LocationFactor(const State& state, const StageId& id, WorkerId worker, do
   const bool measured = s.measured_bytes > 0 && s.measured_work > 0;
   if (measured) usual = static_cast<double>(s.measured_work) / static_cast<double>(s.measured_bytes);
   if (usual <= 0) return 1;
-  double ns = 0, bytes = 0;
-  if (const auto it = s.by_worker.find(worker); it != s.by_worker.end()) {
-    ns = static_cast<double>(it->second.ns);
-    bytes = static_cast<double>(it->second.bytes);
-  }
+  const WorkDone done = s.by_worker.Find(worker);
+  double ns = static_cast<double>(done.ns), bytes = static_cast<double>(done.bytes);
   for (const AttemptId& running : state.FindWorker(worker)->attempts) {
     if (running.task.stage_id() != id || (without != nullptr && running == *without)) continue;
     const Attempt& a = *state.FindAttempt(running);

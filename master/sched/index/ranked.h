@@ -70,11 +70,19 @@ class Ranked {
   // Requires: n <= size(). Cost: one pass over the block sizes.
   template <class F>
   void WalkEvenly(size_t n, F&& visit) const {
+    if (n == 0) return;
     size_t b = 0, before = 0;  // before: values in the blocks before b
+    // Sum of quotients and remainders, since a division per value would cost more than the rest.
+    const size_t whole = 2 * size_ / (2 * n), part = 2 * size_ % (2 * n);
+    size_t rank = size_ / (2 * n), rest = size_ % (2 * n);
     for (size_t i = 0; i < n; ++i) {
-      const size_t rank = (2 * i + 1) * size_ / (2 * n);
       while (rank - before >= sizes_[b]) before += sizes_[b++];
       visit(blocks_[b][rank - before]);
+      rank += whole;
+      rest += part;
+      if (rest < 2 * n) continue;
+      rest -= 2 * n;
+      ++rank;
     }
   }
 

@@ -1,6 +1,7 @@
 #include "master/sched/index/rates.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "common/base/digest.h"
 #include "common/base/prefetch.h"
@@ -35,7 +36,7 @@ bool Same(const StageStatistics& a, const StageStatistics& b) {
          a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes && a.measured_work == b.measured_work &&
          a.measured == b.measured && a.wrapup_ns == b.wrapup_ns && a.lag_ns == b.lag_ns && a.sampled == b.sampled &&
          a.told.All() == b.told.All() && a.costs.All() == b.costs.All() && a.wrapups.All() == b.wrapups.All() &&
-         a.by_worker == b.by_worker && a.by_cost.All() == b.by_cost.All() && a.doubled == b.doubled;
+         a.by_worker.All() == b.by_worker.All() && a.by_cost.All() == b.by_cost.All() && a.doubled == b.doubled;
 }
 
 bool Sampled(uint32_t task, size_t tasks) {
@@ -53,10 +54,7 @@ void ChangeWork(const Rating& a, const Rating& b, WorkerId worker, const Statist
   s->measured_work += ns;
   s->measured += static_cast<uint32_t>(b.bytes > 0) - static_cast<uint32_t>(a.bytes > 0);
   if (!wanted.costs || (a.bytes == b.bytes && ns == 0)) return;
-  WorkDone& done = s->by_worker[worker];
-  done.ns += ns;
-  done.bytes += b.bytes - a.bytes;
-  if (done.bytes == 0) s->by_worker.erase(worker);
+  s->by_worker.Add(worker, ns, b.bytes - a.bytes);
 }
 
 void Change(const Rating& a, const Rating& b, AttemptKey key, WorkerId worker, const StatisticsWanted& wanted,
@@ -149,6 +147,45 @@ void ProgressByWorker::Settle() const {
       progress_.erase(it);
   }
   kept_.clear();
+}
+
+WorkDone WorkByWorker::Find(WorkerId worker) const {
+  WorkDone done;
+  const auto add = [&done](const WorkDone& more) {
+    done.ns += more.ns;
+    done.bytes += more.bytes;
+  };
+  const auto at = std::lower_bound(settled_.begin(), settled_.end(), worker,
+                                   [](const Entry& e, WorkerId w) { return e.first < w; });
+  if (at != settled_.end() && at->first == worker) add(at->second);
+  for (const Entry& e : kept_) {
+    if (e.first == worker) add(e.second);
+  }
+  return done;
+}
+
+void WorkByWorker::Settle() {
+  std::vector<Entry> all;
+  all.reserve(settled_.size() + kept_.size());
+  const auto before = [](const Entry& a, const Entry& b) { return a.first < b.first; };
+  std::sort(kept_.begin(), kept_.end(), before);
+  std::merge(settled_.begin(), settled_.end(), kept_.begin(), kept_.end(), std::back_inserter(all), before);
+  kept_.clear();
+  settled_.clear();
+  for (auto from = all.begin(); from != all.end();) {
+    Entry sum{from->first, {}};
+    for (; from != all.end() && from->first == sum.first; ++from) {
+      sum.second.ns += from->second.ns;
+      sum.second.bytes += from->second.bytes;
+    }
+    if (!(sum.second == WorkDone{})) settled_.push_back(sum);
+  }
+}
+
+std::vector<std::pair<WorkerId, WorkDone>> WorkByWorker::All() const {
+  WorkByWorker settled = *this;
+  settled.Settle();
+  return settled.settled_;
 }
 
 RateIndex::RateIndex() { lists_[""]; }

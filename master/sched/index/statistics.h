@@ -75,6 +75,28 @@ struct WorkDone {
   bool operator==(const WorkDone&) const = default;
 };
 
+// WorkDone by worker. Written with each end of an attempt and seldom read, so writes are kept aside: a search for each
+// worker's entry would miss the cache on each level.
+class WorkByWorker {
+ public:
+  void Add(WorkerId worker, int64_t ns, uint64_t bytes) {
+    kept_.push_back({worker, {ns, bytes}});
+    if (kept_.size() >= kKept + settled_.size() / kKept) Settle();
+  }
+  // Returns zeros if nothing with a known input has finished there.
+  WorkDone Find(WorkerId worker) const;
+  // Returns the entries that are not zero, in the order of the workers. Cost: copies and sorts; for checks.
+  std::vector<std::pair<WorkerId, WorkDone>> All() const;
+
+ private:
+  static constexpr size_t kKept = 64;  // a guess, as in LateRanked
+  using Entry = std::pair<WorkerId, WorkDone>;
+  void Settle();
+
+  std::vector<Entry> settled_;  // ascending, once for each worker
+  std::vector<Entry> kept_;     // changes, the oldest first
+};
+
 // Size of the sample of costs that a larger stage keeps. Tasks are chosen by number, so the sample does not depend on
 // the order in which they end.
 inline constexpr uint32_t kCostsKept = 1024;
@@ -98,16 +120,16 @@ struct StageStatistics {
   std::array<int64_t, 3> phase_ns{};  // sum over attempts with a known time of the phase (Rating::phases)
   std::array<uint32_t, 3> phase_n{};  // number of these attempts
   // Finished attempts.
-  LateRanked<int64_t> durations;           // ns
-  LateRanked<int64_t> ends;                // ns: when they ended
-  int64_t measured_ns = 0;                 // durations of those with a known input
-  uint64_t measured_bytes = 0;             // their input
-  int64_t measured_work = 0;               // their durations without the wait for inputs
-  uint32_t measured = 0;                   // their number
-  int64_t wrapup_ns = 0;                   // sum over all finished ones
-  Ranked<double> costs;                    // ns per byte, of the sample
-  Ranked<int64_t> wrapups;                 // ns, of the sample
-  std::map<WorkerId, WorkDone> by_worker;  // those with a known input
+  LateRanked<int64_t> durations;  // ns
+  LateRanked<int64_t> ends;       // ns: when they ended
+  int64_t measured_ns = 0;        // durations of those with a known input
+  uint64_t measured_bytes = 0;    // their input
+  int64_t measured_work = 0;      // their durations without the wait for inputs
+  uint32_t measured = 0;          // their number
+  int64_t wrapup_ns = 0;          // sum over all finished ones
+  Ranked<double> costs;           // ns per byte, of the sample
+  Ranked<int64_t> wrapups;        // ns, of the sample
+  WorkByWorker by_worker;         // those with a known input
   // Attempts with Rating::alone, the most expensive first: (-cost, attempt).
   Ranked<std::pair<double, AttemptKey>> by_cost;
   // Tasks that want one attempt and have several live ones, without clones on lent slots.

@@ -22,19 +22,18 @@ size_t TasksOf(const Job& job) {
 
 }  // namespace
 
-// Prefetches for a walk over tasks: their lists of replicas, then the workers, then the ends of these workers' lists.
-// They lie all over the memory, and waiting for one after the other is most of the walk's cost.
+// Prefetches for a walk over tasks: their lists of replicas, then the workers, then the ends of these workers' lists,
+// and their attempts. They lie all over the memory, and waiting for one after the other is most of the walk's cost.
 void State::FetchAhead(const std::vector<Task>& tasks, uint32_t t) const {
   constexpr size_t kAhead = 6;  // a guess: so many tasks take longer than one access to memory
-  const auto at = [&](size_t n) -> const std::vector<ReplicaPlace>* {
-    return t + n * kAhead < tasks.size() ? &tasks[t + n * kAhead].replicas : nullptr;
-  };
-  if (const auto* replicas = at(3)) __builtin_prefetch(replicas->data());
-  if (const auto* replicas = at(2)) {
-    for (const ReplicaPlace& place : *replicas) __builtin_prefetch(&FindWorker(place.worker)->replicas);
+  const auto at = [&](size_t n) { return t + n * kAhead < tasks.size() ? &tasks[t + n * kAhead] : nullptr; };
+  if (const Task* task = at(3)) __builtin_prefetch(task->replicas.data());
+  if (const Task* task = at(2)) {
+    AskMemory(task->attempts.data(), task->attempts.size() * sizeof(Attempt));
+    for (const ReplicaPlace& place : task->replicas) __builtin_prefetch(&FindWorker(place.worker)->replicas);
   }
-  if (const auto* replicas = at(1)) {
-    for (const ReplicaPlace& place : *replicas) FindWorker(place.worker)->replicas.Fetch();
+  if (const Task* task = at(1)) {
+    for (const ReplicaPlace& place : task->replicas) FindWorker(place.worker)->replicas.Fetch();
   }
 }
 
